@@ -23,7 +23,7 @@ const struct architecture *architecture_default(enum model_head head)
     return rows[i];
 }
 
-/* "a, b and c" of the rows with that head. */
+/* Appends the names of the rows that support the head, as "a, b and c". */
 static void list_names(struct buf *out, enum model_head head)
 {
     size_t left = 0;
@@ -61,7 +61,7 @@ const struct architecture *architecture_find(const char *name, enum model_head h
 
 /* ---- values ------------------------------------------------------------------------------- */
 
-/* NULL: missing or null. */
+/* Returns the value of a key; NULL if it is missing or null. */
 static const struct js *value_of(const struct js *root, const char *key)
 {
     const struct js *v = js_get(root, key);
@@ -91,7 +91,8 @@ static int read_flag(int *out, const struct js *root, const struct config_key *k
     return v && js_bool(v, out) < 0 ? err_set("%s: bad %s: not true or false", path, k->key) : 0;
 }
 
-/* The first word of each activation is the one that is written. */
+/* The names of activations in config.json. The first name of an activation is the one that is
+ * written. */
 static const struct {
     const char *word;
     enum ops_activation activation;
@@ -186,7 +187,8 @@ static int read_keys(struct model_config *c, const struct js *root, const char *
     return a->read ? a->read(c, root, path) : 0;
 }
 
-/* Configurations older than model_type are known by a key. */
+/* Finds the row by model_type. A configuration without model_type is recognised by a row's `sign`.
+ */
 static const struct architecture *row_of(const struct js *root, enum model_head head)
 {
     const char *name = js_text(js_get(root, "model_type"), NULL);

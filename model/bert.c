@@ -1,19 +1,19 @@
-/* BERT: a post-layer-norm encoder with attention both ways (Devlin et al. 2019); its heads are in
- * bert_pretraining.c and bert_questions.c. DistilBERT is the same without segments, and without
- * dropout between attention and its norm (Sanh et al. 2019).
- * Weights of linear maps are stored [in, out]; Hugging Face's files have the transpose, which
- * reading and writing turn. */
+/* BERT: a post-layer-norm encoder with bidirectional attention (Devlin et al. 2019). Its heads are
+ * in bert_pretraining.c and bert_questions.c. DistilBERT is the same without segments, and without
+ * dropout between attention and its norm (Sanh et al. 2019). Weights of linear maps are [in,out] in
+ * memory; Hugging Face's files have the transpose, so reading and writing transpose them. */
 #include "common/err.h"
 #include "model/bert_head.h"
 #include "model/split.h"
 
 /* ---- the tensor table --------------------------------------------------------------------- */
 
-/* Rows of the blocks, in the order of the table; without segments there are no TYPES. */
+/* Tensors of the embedding and of a layer, in the table's order. Without segments there is no
+ * TYPES. Each entry of the second list is a weight and its bias. */
 enum { WORDS, POSITIONS, TYPES, EMBEDDING_GAIN, EMBEDDING_BIAS, EMBEDDING_TENSORS };
 enum { QUERY, KEY, VALUE, OUT, LN1, FC, PROJ, LN2, LAYER_PAIRS };
 
-/* Stems of names: tables and the norm of the embedding, maps and norms of a layer. */
+/* Names of tensors: of the embedding's tables and norm; of a layer's maps and norms. */
 struct names {
     const char *embedding[EMBEDDING_TENSORS - 1], *layer[LAYER_PAIRS];
 };
@@ -50,7 +50,7 @@ static void add_embedding(struct model *m, const struct names *names)
     block_add_norm(m, 0, names->embedding[EMBEDDING_GAIN], 0, 1);
 }
 
-/* Channels of this rank's heads. */
+/* Returns the channels of this rank's heads. */
 static int64_t attended_of(const struct model_config *c)
 {
     return c->heads * c->head_width;
@@ -73,7 +73,8 @@ static void add_layer(struct model *m, const struct names *names, int64_t layer)
                           m->config.init_std, 1);
 }
 
-/* Rows of tensors in the table; of layers the first speaks for all. */
+/* Return rows of the tensor table. layer_row returns the row in the first layer; all layers have
+ * equal rows. */
 static size_t embedding_row(const struct model *m, int i)
 {
     return (size_t)(i - (i > TYPES && !m->config.types));
@@ -106,7 +107,7 @@ static struct ops_embedding tables(const struct model *m, struct ops_array w)
                                    .C = m->config.width };
 }
 
-/* What the layer norm sees. */
+/* Returns the input of the embedding's layer norm. */
 static struct ops_array embedding_sum(const struct model *m, struct ops *o, struct ops_array w,
                                       const struct inputs *in)
 {
@@ -129,7 +130,8 @@ static void embedding_fwd(const struct model *m, struct ops *o, struct ops_array
         ops_dropout(o, x, x, in->N * norm.C, block_embedding_dropout(m, in));
 }
 
-/* A head whose decoder is tied to the words has made gradients of them already. */
+/* Sets the gradients of the tables to 0 before they are added to. Leaves out the table of words if
+ * the head has already computed gradients of it. */
 static void begin_tables(const struct model *m, struct ops *o, struct ops_array dw)
 {
     const int begun = m->tied ? POSITIONS : WORDS;
@@ -158,11 +160,11 @@ static void embedding_bwd(const struct model *m, struct ops *o, struct ops_gradi
 
 /* ---- layer -------------------------------------------------------------------------------- */
 
-/* What forward leaves for backward. Outputs of the norms and of GELU are cheaper to make again
- * than to keep. */
+/* What a layer's forward saves for its backward. Outputs of the norms and of GELU are not saved,
+ * because computing them again is cheaper. */
 struct cache {
     struct ops_array qkv[3];   /* [N,A] each, A = channels of the heads */
-    struct ops_array attended; /* [N,A] what the heads found */
+    struct ops_array attended; /* [N,A] the heads' output */
     struct ops_array lse;      /* [N*NH] */
     struct ops_array sum1;     /* [N,C] before the norm after attention */
     struct ops_array inner;    /* [N,I] before GELU */
@@ -170,7 +172,8 @@ struct cache {
     struct ops_moments norm1, norm2;
 };
 
-/* Lays the cache out at `at`; returns its numbers, numbers[] (may be NULL) those of its parts. */
+/* Places the cache's arrays in `at`. Returns the total of numbers. Sets numbers[], unless it is
+ * NULL, to the total of each part. */
 static int64_t lay_out(struct cache *k, int64_t numbers[CACHE_PARTS], struct model_cache at,
                        const struct model *m, int64_t N)
 {
@@ -216,7 +219,7 @@ static struct ops_dropout residual_dropout(const struct model *m, int64_t layer,
     return none ? (struct ops_dropout){ 0 } : block_residual_dropout(m, layer, place, in);
 }
 
-/* The layer as far as the heads. */
+/* Computes the layer up to the heads' output. */
 static void attend(const struct model *m, struct ops *o, int64_t layer, struct ops_array x,
                    struct ops_array w, const struct cache *k, const struct inputs *in)
 {
@@ -266,13 +269,13 @@ static void layer_fwd(const struct model *m, struct ops *o, int64_t layer, struc
 /* Scratch of a layer's backward. */
 struct gradients {
     struct ops_array wide;   /* [N, max(I,3A)] operands */
-    struct ops_array middle; /* [N,C] the first norm's output, made again; the gradient in what was
-                              * attended */
+    struct ops_array middle; /* [N,C] the first norm's output, computed again; then the gradient of
+                              * the heads' output */
     struct ops_array dsum;   /* [N,C] the gradient before a norm */
-    struct ops_array masked; /* [N,C] what dropout lets through of it */
+    struct ops_array masked; /* [N,C] dsum after the dropout mask */
 };
 
-/* From dx, the gradient in the layer's output, to g->dsum, that in the MLP's input. */
+/* Sets g->dsum, the gradient of the MLP's input, from dx, the gradient of the layer's output. */
 static void mlp_bwd(const struct model *m, struct ops *o, int64_t layer, struct ops_array dx,
                     struct ops_gradient dw, struct ops_array w, const struct cache *k,
                     const struct gradients *g, const struct inputs *in)
@@ -293,7 +296,8 @@ static void mlp_bwd(const struct model *m, struct ops *o, int64_t layer, struct 
     split_gradient_end(m, o, g->dsum, N, C);
 }
 
-/* From g->dsum, the gradient in the first norm's output, to dx, that in the layer's input. */
+/* Sets dx, the gradient of the layer's input, from g->dsum, the gradient of the first norm's
+ * output. */
 static void attention_bwd(const struct model *m, struct ops *o, int64_t layer, struct ops_array dx,
                           struct ops_gradient dw, struct ops_array x, struct ops_array w,
                           const struct cache *k, const struct gradients *g, const struct inputs *in)
@@ -384,7 +388,7 @@ static int init(struct model *m)
     return 0;
 }
 
-/* One key for both. */
+/* Uses the dropout that config.json gives for the embedding as well. */
 static int read_rest(struct model_config *c, const struct js *root, const char *path)
 {
     (void)root;
@@ -417,8 +421,8 @@ static const struct architecture_tie ties[] = {
     { 0 },
 };
 
-/* Absent keys have the defaults of Hugging Face's BertConfig. Two keys are ours, and written only
- * where they matter: "embedding_dropout_first" and "bare_prediction_head". */
+/* Missing keys have the defaults of Hugging Face's BertConfig. Two keys are our own and written
+ * only if they are set: "embedding_dropout_first" and "bare_prediction_head". */
 static const struct config_key bert_keys[] = {
     { "hidden_act", CONFIG_ACTIVATION, CONFIG_AT(activation), OPS_GELU, NULL },
     { "is_decoder", CONFIG_ONLY, 0, 0, NULL },

@@ -1,12 +1,12 @@
-/* BERT's head for pre-training: masked words by a decoder, usually tied to the words' embedding,
- * and the next sentence by a pooler on [CLS] (Devlin et al. 2019, section 3.1). Each computes the
- * rows that have a label alone. */
+/* BERT's head for pre-training (Devlin et al. 2019, section 3.1). A decoder, usually tied to the
+ * embedding of words, predicts masked words. A pooler on [CLS] predicts whether the second sentence
+ * follows the first. Each computes only the rows that have a label. */
 #include "model/bert.h"
 #include "model/bert_head.h"
 #include "model/split.h"
 
-/* Rows of the head's block. From a bare one WORD_BIAS to TRANSFORM_SHIFT are absent; a decoder of
- * its own comes last. */
+/* Tensors of the head, in the table's order. A bare head lacks WORD_BIAS to TRANSFORM_SHIFT. An
+ * untied decoder comes last. */
 enum {
     POOLER,
     POOLER_BIAS,
@@ -38,7 +38,8 @@ static void add_tensors(struct model *m)
         block_add_table(m, head, "cls.predictions.decoder.weight", m->config.vocabulary);
 }
 
-/* How many tensors the words' part of the head ends with: those of TRANSFORM, and the decoder. */
+/* Returns the end of the tensors for masked words: those of the transform, and the decoder if it is
+ * untied. */
 static int words_end(const struct model *m)
 {
     return (m->config.bare_head ? WORD_BIAS : DECODER) + m->config.untied;
@@ -51,13 +52,13 @@ static struct ops_linear map_of(const struct model *m, struct ops_array w, int i
 
 /* ---- masked words ------------------------------------------------------------------------- */
 
-/* The way of some rows to the decoder. Of a bare head all are the rows themselves. */
+/* The steps of some rows up to the decoder. In a bare head all steps are the rows themselves. */
 struct transform {
     struct ops_array x, dense, active, normed; /* [n,C] */
     struct ops_moments kept;
 };
 
-/* Row i is rows[i], or row i where there are none. */
+/* Transforms n rows of x: row rows[i], or row i if `rows` is OPS_NONE. */
 static struct transform transform_fwd(const struct model *m, struct ops *o, struct ops_array x,
                                       struct ops_array w, struct ops_array rows, int64_t n)
 {
@@ -80,7 +81,7 @@ static struct transform transform_fwd(const struct model *m, struct ops *o, stru
     return t;
 }
 
-/* d, the gradient in t->normed, becomes that in t->x. */
+/* Replaces d, the gradient of t->normed, by the gradient of t->x. */
 static void transform_bwd(const struct model *m, struct ops *o, struct ops_array d,
                           struct ops_gradient dw, struct ops_array w, const struct transform *t,
                           int64_t n)
@@ -118,7 +119,7 @@ void bert_word_logits(const struct model *m, struct ops *o, struct ops_array log
     ops_logits(o, logits, t.normed, n, &d);
 }
 
-/* The labels of the rows that were picked out. */
+/* Returns the labels for an array that holds only the labelled rows. */
 static struct ops_labels picked(const struct ops_labels *l)
 {
     return (struct ops_labels){ .n = l->n, .labels = l->labels };
@@ -136,7 +137,7 @@ static void words_fwd(const struct model *m, struct ops *o, struct ops_scores ou
     split_loss_fwd(m, o, out, transform_fwd(m, o, x, w, l->rows, l->n).normed, &own, &d);
 }
 
-/* dx is added to. */
+/* Computes the losses of masked words and their gradients. Adds to dx. */
 static void words_fwd_bwd(const struct model *m, struct ops *o, struct ops_scores out,
                           struct ops_array dx, struct ops_gradient dw, struct ops_gradient dtied,
                           struct ops_array x, struct ops_array w, struct ops_array tied,
@@ -163,7 +164,7 @@ static void words_fwd_bwd(const struct model *m, struct ops *o, struct ops_score
 
 /* ---- the next sentence -------------------------------------------------------------------- */
 
-/* The sequences' first tokens, [CLS]. */
+/* The pooler's steps for the first token, [CLS], of each sequence. */
 struct pooled {
     struct ops_linear pooler, next;
     struct ops_array x, pooled; /* [B,C] */
@@ -200,7 +201,7 @@ static void next_fwd(const struct model *m, struct ops *o, struct ops_scores out
         ops_cross_entropy(o, out, pool_fwd(m, o, x, w, l->rows, l->n).logits, 2, &own, 0, 0);
 }
 
-/* dx is added to. */
+/* Computes the next-sentence losses and their gradients. Adds to dx. */
 static void next_fwd_bwd(const struct model *m, struct ops *o, struct ops_scores out,
                          struct ops_array dx, struct ops_gradient dw, struct ops_array x,
                          struct ops_array w, double scale, const struct ops_labels *l)
@@ -229,7 +230,7 @@ static void pretraining_fwd(const struct model *m, struct ops *o, struct ops_sco
     next_fwd(m, o, inputs_scores(in, out, 1), x, w, &in->targets[1]);
 }
 
-/* What a part of the head that has no labels leaves. */
+/* Sets the gradients of tensors first to end - 1 to 0, when the batch has no labels for them. */
 static void begin_tensors(const struct model *m, struct ops *o, struct ops_array dw, int first,
                           int end)
 {

@@ -1,8 +1,8 @@
-/* BERT's head for questions: of every token, whether an answer starts and whether one ends there
- * (Devlin et al. 2019, section 4.2). */
+/* BERT's head for questions: for each token, logits that an answer starts there and that one ends
+ * there (Devlin et al. 2019, section 4.2). */
 #include "model/bert_head.h"
 
-/* Rows of the head's block. */
+/* Tensors of the head. */
 enum { SPAN };
 
 static void span_logits(const struct model *m, struct ops *o, struct ops_array logits,
@@ -13,7 +13,7 @@ static void span_logits(const struct model *m, struct ops *o, struct ops_array l
     ops_linear_fwd(o, logits, x, &span);
 }
 
-/* What the head reads of x[N,C]: all of it, or what dropout lets through. */
+/* Returns the head's input: x[N,C] itself, or x with dropout. */
 static struct ops_array head_input(const struct model *m, struct ops *o, struct ops_array x,
                                    const struct inputs *in)
 {
@@ -27,7 +27,8 @@ static struct ops_array head_input(const struct model *m, struct ops *o, struct 
     return read;
 }
 
-/* The logits [N,2], their losses, and with gradient that in them. */
+/* Computes the logits [N,2] and sets the losses of starts and ends. Returns the logits or, with
+ * `gradient`, their gradients in the same array. */
 static struct ops_array span_loss(const struct model *m, struct ops *o, struct ops_scores out,
                                   struct ops_array x, struct ops_array w, int gradient,
                                   double scale, const struct inputs *in)

@@ -146,7 +146,7 @@ struct model_cache block_cache(const struct model *m, struct ops *o, struct mode
     return model_cache_in(m, ops_scratch(o, OPS_F32, m->layer_cache(m, 1, N, NULL)), 1, N);
 }
 
-/* Of one place in a layer, with random numbers that no other place has. */
+/* Returns the dropout of one place in a layer, with random numbers that no other place uses. */
 static struct ops_dropout dropout(const struct inputs *in, double rate, int64_t layer,
                                   enum dropout_place place)
 {
@@ -186,7 +186,7 @@ void block_attend(const struct model *m, struct ops *o, int64_t layer, struct op
 
 /* ---- dropout ------------------------------------------------------------------------------ */
 
-/* Of the rank's rows of the residual stream. */
+/* Restricts the mask to this rank's rows of the residual stream. */
 static struct ops_dropout of_rows(const struct model *m, const struct inputs *in,
                                   struct ops_dropout drop)
 {

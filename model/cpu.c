@@ -1,6 +1,6 @@
 /*
- * cpu.c - the host's back end (backend.h): its arrays, and what goes row by row and element by
- * element. Products, attention, losses and optimizers are in the files cpu_*.c.
+ * cpu.c - the CPU back end (backend.h): the context, its arrays, and operations on rows and
+ * elements. Products, attention, losses and optimizers are in the files cpu_*.c.
  */
 #include "model/cpu.h"
 
@@ -13,9 +13,9 @@
 #include "common/mem.h"
 
 enum {
-    GRAIN = 8192,        /* numbers of an element-wise loop that are worth a thread */
+    GRAIN = 8192,        /* numbers that are enough work for one thread */
     COLUMN_GRAIN = 64,   /* columns of a sum over rows: a multiple of a cache line */
-    NORM_BLOCK = 32,     /* rows of a norm whose gradients of gains are summed at once */
+    NORM_BLOCK = 32,     /* rows of a norm whose gain gradients are summed at once */
     SUM_BLOCK = 1 << 16, /* floats of sum_squares that are summed at once */
 };
 
@@ -51,7 +51,7 @@ static uint64_t cpu_free_bytes(const struct ops *o)
     return UINT64_MAX;
 }
 
-/* By itself the one that is faster: ours, where they are made for this processor. */
+/* AUTO selects the faster one: our own kernels, if there are some for this processor. */
 static int cpu_set_products(struct ops *o, enum ops_products products)
 {
     int wanted = products == OPS_PRODUCTS_OPENBLAS ||
@@ -67,11 +67,10 @@ static int cpu_set_products(struct ops *o, enum ops_products products)
 
 /* ---- arrays ------------------------------------------------------------------------------- */
 
-/* The first touch of a page costs more than anything that is later done with it: the threads
- * share that. */
+/* Zeroes the array with all threads, because the first write to a page is expensive. */
 static struct ops_array cpu_buffer(struct ops *o, enum ops_type type, int64_t n)
 {
-    /* the large matrices are read in long strides */
+    /* huge pages, because large matrices are read in long strides */
     struct ops_array a = { mem_huge((size_t)n, ops_type_bytes(type)), type };
     cpu_zero(o, a, n);
     return a;
@@ -111,7 +110,7 @@ static void cpu_unmap(struct ops *o, struct ops_array a, int64_t n, void *mapped
     (void)a, (void)mapped;
 }
 
-/* There is one memory, and all is done in the order of the calls. */
+/* The CPU has one memory and works in the order of the calls, so marks and queues do nothing. */
 static struct ops_array cpu_host_buffer(struct ops *o, int64_t bytes)
 {
     return cpu_buffer(o, OPS_U8, bytes);

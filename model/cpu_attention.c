@@ -39,19 +39,20 @@
 #include "common/rng.h"
 #include "model/cpu.h"
 
-/* Attention goes by panels of queries, as wide as a tile of the matrix product, against blocks of
- * keys. Scores lie as S^T, a row a key and a lane a query, which is what the product S^T = K Q^T
- * leaves and what y^T = V^T P^T takes: in f32 nothing is copied between the two, in bf16 they are
- * rounded, and the softmax of a query happens in its lane. K and V are packed once a head.
+/* Attention multiplies panels of queries, as wide as a tile of the matrix product, with blocks of
+ * keys. Scores are stored as S^T, one row for each key and one lane for each query. The
+ * product S^T = K Q^T writes this layout and y^T = V^T P^T reads it: f32 needs no copy between
+ * them, bf16 is rounded. The softmax of a query stays in its lane. K and V are packed once for each
+ * head.
  *
- * In the backward, where sums over queries are made and no softmax is left to do, queries and keys
- * change places: panels of keys go against blocks of queries, S = Q K^T, dv^T = dy^T P and
- * dk^T = Q^T dS. Only dq = dS K has its sums over keys; it takes dS row by row, the panels of a
- * group together, so that these sums go out to memory once a group. */
+ * The backward sums over queries and computes no new softmax, so queries and keys change places:
+ * panels of keys are multiplied with blocks of queries, S = Q K^T, dv^T = dy^T P and dk^T = Q^T dS.
+ * Only dq = dS K sums over keys. It takes the rows of dS of a group of panels together, so that its
+ * sums are written to memory once for each group. */
 enum {
-    KEYS = 480,     /* of a block: a multiple of every tile_rows, and even for the masks */
-    QUERIES = 240,  /* of a block in the backward: likewise */
-    SOME = 48,      /* of these, queries whose scores stay in the first cache: likewise */
+    KEYS = 480,     /* keys of a block: a multiple of every tile_rows, and even for the masks */
+    QUERIES = 240,  /* queries of a block in the backward: likewise */
+    SOME = 48,      /* queries whose scores stay in the first-level cache: likewise */
     LANES_MAX = 32, /* most lanes of a panel */
 };
 
@@ -64,19 +65,20 @@ struct attention {
     float *lse;
     int64_t ldy, ldq, ldk; /* row strides */
     int64_t B, N, past, NH, KV, HS;
-    int64_t first_head, all_heads; /* whose masks these heads have */
+    int64_t first_head, all_heads; /* the heads' numbers for dropout masks (struct ops_attention) */
     float scale;                   /* of the scores */
-    int both_ways;                 /* all queries see all keys; otherwise those up to themselves */
+    int both_ways; /* 1: all queries see all keys; 0: a query sees keys up to itself */
     struct kernel_mask mask;
     float *work;
-    int64_t work_floats; /* a thread */
+    int64_t work_floats; /* scratch floats of each thread */
     /* backward */
-    struct ops_array dq, dkeys, dvalues; /* strides as those without d */
+    struct ops_array dq, dkeys, dvalues; /* strides as q, keys and values */
     struct ops_array dy, y_in;
     const float *lse_in;
 };
 
-/* One head of one sequence: the arrays from its first row and column on, and a thread's scratch. */
+/* One head of one sequence: its arrays, from its first row and column on, and the thread's scratch.
+ */
 struct head {
     const struct attention *a;
     int64_t index; /* b*NH + h */
@@ -90,7 +92,8 @@ struct head {
             float *v_turned; /* panels of V^T, block by block of keys */
             float *q_lanes;  /* panel of Q^T */
             float *scores;   /* [KEYS, lanes] */
-            float *panel;    /* P^T as the product takes it, in f32 the scores */
+            float *panel;    /* P^T in the layout of the product's B; in f32 the same memory as
+                              * scores */
             float *found;    /* [HS, lanes] y^T */
         } fwd;
         struct {
@@ -120,7 +123,7 @@ static int64_t round_up(int64_t n, int64_t to)
     return (n + to - 1) / to * to;
 }
 
-/* A part of the scratch. */
+/* One array in the scratch memory. */
 struct part {
     float **at;
     int64_t floats;
@@ -178,7 +181,7 @@ static int64_t lay_out_bwd(struct head *h, float *p, const struct attention *a)
     return lay_parts(p, parts, sizeof parts / sizeof *parts);
 }
 
-/* Lays the scratch out at p; returns its floats. */
+/* Places the scratch arrays at p. Returns the floats they need. */
 static int64_t lay_out(struct head *h, float *p, const struct attention *a)
 {
     return ops_is_none(a->dq) ? lay_out_fwd(h, p, a) : lay_out_bwd(h, p, a);
@@ -206,7 +209,7 @@ static struct head head_at(const struct attention *a, int64_t index, int thread)
     return h;
 }
 
-/* `count`: what of a sequence makes an item of work. */
+/* Runs fn in parallel for `count` items of each sequence. */
 static void run_heads(struct ops *o, struct attention *a, int64_t count,
                       void (*fn)(void *ctx, int64_t index, int thread))
 {
@@ -215,19 +218,20 @@ static void run_heads(struct ops *o, struct attention *a, int64_t count,
     pool_each(o->pool, a->B * count, fn, a);
 }
 
-/* What the exponents of a head's scores are: logarithms of base 2 of what is added up. */
+/* Returns the factor of the scores, including the conversion to base-2 logarithms. */
 static float score_scale(const struct attention *a)
 {
     return a->scale > 0 ? (float)M_LOG2E * a->scale : (float)M_LOG2E / sqrtf((float)a->HS);
 }
 
-/* And what they are multiplied by before. */
+/* Returns the factor of the scores alone. */
 static float plain_scale(const struct attention *a)
 {
     return a->scale > 0 ? a->scale : 1 / sqrtf((float)a->HS);
 }
 
-/* Elements of the dropout mask from a query to the next: they come in pairs. */
+/* Returns the distance in the dropout mask from one query to the next; it is even, because elements
+ * come in pairs. */
 static uint64_t mask_stride(const struct attention *a)
 {
     return (uint64_t)round_up(a->past + a->N, 2);
@@ -240,7 +244,7 @@ static uint64_t mask_index(const struct head *h, int64_t query, int64_t key)
     return (uint64_t)(head * a->N + query) * mask_stride(a) + (uint64_t)key;
 }
 
-/* Panels of the columns of x[rows,HS], of a block of rows from `first` on. */
+/* Packs the columns of x[rows,HS] for a block of rows from `first` on. */
 static void pack_turned(const struct attention *a, float *panels, struct ops_array x, int64_t ld,
                         int64_t first, int64_t rows)
 {
@@ -256,7 +260,7 @@ struct block {
     int64_t q0, queries, k0, keys;
 };
 
-/* The queries of the next panel. */
+/* Returns the queries of the next panel, for prefetching. */
 static struct kernel_ahead queries_ahead(const struct head *h, const struct block *b)
 {
     const struct attention *a = h->a;
@@ -289,7 +293,7 @@ static void gather(const struct head *h, const struct block *b)
 {
     const struct attention *a = h->a;
     int64_t lanes = a->p->tile_columns, tall = round_up(a->HS, a->p->tile_rows);
-    int64_t packed = smaller(KEYS, a->past + a->N - b->k0); /* by pack_turned */
+    int64_t packed = smaller(KEYS, a->past + a->N - b->k0); /* keys packed by pack_turned */
     a->p->multiply(
         &(struct kernel_product){ .C = cpu_f32(h->fwd.found),
                                   .base = b->k0 ? cpu_f32(h->fwd.found) : OPS_NONE,
@@ -362,12 +366,13 @@ struct group {
     int64_t k0, keys;
 };
 
-/* The block of queries q0 .. q0+queries-1 from query `from` on, counted in the block. */
+/* Queries of the block q0 .. q0+queries-1, from query `from` of the block on. */
 struct queries {
     int64_t q0, queries, from;
 };
 
-/* The first query of a block that sees key k, or one before: a panel of rows begins there. */
+/* Returns the first query of a block, counted in the block, that sees key k, rounded down to the
+ * start of a panel of rows. */
 static int64_t first_to_see(const struct attention *a, int64_t q0, int64_t k)
 {
     return a->both_ways || k <= q0 ? 0 : (k - q0) / a->p->tile_rows * a->p->tile_rows;
@@ -461,7 +466,8 @@ static void scatter(const struct head *h, const struct group *g, int64_t keys,
     }
 }
 
-/* A group against a block of queries. The queries that do not see the next panel are done. */
+/* Multiplies a group of keys with a block of queries. dq of a query is complete when it does not
+ * see the next panel. */
 static void block_bwd(const struct head *h, const struct group *g, int64_t q0, int64_t queries)
 {
     const struct attention *a = h->a;
@@ -483,8 +489,8 @@ static void block_bwd(const struct head *h, const struct group *g, int64_t q0, i
     }
 }
 
-/* The gradients in some keys or values: where they belong, or, while heads share the keys, on the
- * sum over these. */
+/* Stores the gradients of some keys or values: in `to` if each query head has its own keys, else in
+ * `sum`, added up over the query heads that share the keys. */
 static void leave_keys(const struct head *h, struct ops_array to, float *sum, const float *panel,
                        int64_t key, int64_t keys)
 {
@@ -518,8 +524,8 @@ static void attend_group_bwd(const struct head *h, const struct group *g)
     }
 }
 
-/* What all groups take of a block of queries. dP is made from scale * dy, so that dS is the
- * gradient in the scores before they are scaled. */
+/* Packs a block of queries for all groups. dP is computed from scale * dy, so that dS is the
+ * gradient of the scores before scaling. */
 static void pack_queries(const struct head *h, int64_t q0, int64_t queries)
 {
     const struct attention *a = h->a;

@@ -1,6 +1,6 @@
 /*
- * cpu_loss.c - losses of the host's back end: the decoder's, whose logits exist for a chunk of rows
- * at a time, and those of small heads.
+ * cpu_loss.c - losses of the CPU back end: those of a decoder, which computes logits for a chunk of
+ * rows at a time, and those of small heads.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -9,7 +9,8 @@
 #include "common/mem.h"
 #include "model/cpu.h"
 
-/* Rows whose logits exist at one time. More rows read and write the table less often. */
+/* CHUNK: rows whose logits are in memory at one time. With more rows, the table is read and written
+ * less often. */
 enum {
     CHUNK = 1024,
     COLUMN_GRAIN = 64, /* columns of the bias's gradient */
@@ -20,18 +21,19 @@ struct loss {
     struct ops_scores out;
     const struct ops_labels *l;
     const struct ops_decoder *d;
-    struct ops_array x, dx; /* all rows; dx may be none */
+    struct ops_array x, dx; /* all rows; dx may be OPS_NONE */
     struct ops_gradient dtable, dbias;
     float scale;
 
-    /* the chunk: the labels from `first` on */
+    /* the current chunk: `rows` labels from `first` on */
     int64_t first, rows, ld;
     float *logits;
-    struct ops_array dlogits, x_rows; /* operands: the gradients in the place of the logits */
+    struct ops_array dlogits, x_rows; /* operands of products: the gradients, in the logits' memory,
+                                       * and the rows of x */
     float *dx_rows;
 };
 
-/* The row of label i of the chunk. */
+/* Returns the row of x for label i of the chunk. */
 static int64_t row_of(const struct loss *l, int64_t i)
 {
     const int64_t *rows = (const int64_t *)(void *)l->l->rows.address;
@@ -80,7 +82,7 @@ static void cross_entropy_rows(void *ctx, int64_t begin, int64_t end, int thread
     }
 }
 
-/* Elements from a row of the logits' gradients to the next. */
+/* Returns the distance of rows of the logits' gradients, in elements. */
 static int64_t gradient_ld(const struct loss *l)
 {
     return l->ld * (int64_t)(sizeof(float) / ops_type_bytes(l->dlogits.type));
@@ -183,7 +185,7 @@ static float *logits_of(const struct columns *s, int64_t r)
     return cpu_floats(s->c->logits) + r * s->c->V;
 }
 
-/* The label's column among these, or -1. */
+/* Returns the label's column in this rank's columns, or -1. */
 static int64_t column_of(const struct ops_columns *c, int64_t r)
 {
     int64_t column = ((const int32_t *)(void *)c->labels.address)[r] - c->first;
@@ -251,7 +253,7 @@ void cpu_columns_loss(struct ops *o, struct ops_scores out, const struct ops_col
 
 /* ---- small heads: not worth a thread ------------------------------------------------------ */
 
-/* Row i of n logits; what label it has. */
+/* Sets the scores of row i from its n logits and its label; a label outside 0 to n-1 has loss 0. */
 static void score_row(struct ops *o, struct ops_scores out, int64_t i, float *logits, int64_t n,
                       int64_t label, int gradient, double scale)
 {

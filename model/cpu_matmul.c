@@ -31,19 +31,19 @@
 
 #include "model/cpu.h"
 
-/* The smaller of A and B is packed once and shared, in the last cache, piece by piece by the thread
- * that comes to a piece first. The larger goes by in chunks: a thread takes one, packs it for
- * itself, a slice of the sum at a time, and multiplies the slice while it is in its own cache. What
- * is packed next is asked for during the products before, so that threads wait neither for memory
- * nor, but at the end, for each other. */
+/* The smaller of A and B is packed once and shared by the threads, in the last-level cache. It is
+ * packed in pieces, each by the first thread that needs the piece. The larger is divided into
+ * chunks. A thread takes a chunk, packs one slice of the sum at a time into its own memory, and
+ * multiplies the slice while it is in its own cache. Products prefetch the memory that is packed
+ * next. Threads therefore rarely wait for memory or for each other. */
 enum {
     SLICE = 768,             /* most layers of panels that are multiplied at once */
-    SHARED_FLOATS = 1 << 21, /* of panels that are shared, about */
-    SHARED_LINES = 3072,     /* most rows or columns of them */
-    ROW_PANELS = 8,    /* of A in a piece: with the next one's rows they fit the second cache */
-    COLUMN_PANELS = 2, /* of B */
-    PARTS_MAX = 4,     /* of the shared operand, for threads without a chunk */
-    SMALL = 1 << 16,   /* multiplications below which threads do not pay */
+    SHARED_FLOATS = 1 << 21, /* in the panels of the shared operand, about */
+    SHARED_LINES = 3072,     /* most rows or columns in these panels */
+    ROW_PANELS = 8,    /* panels of A in a piece; two pieces' rows fit the second-level cache */
+    COLUMN_PANELS = 2, /* panels of B in a piece */
+    PARTS_MAX = 4,     /* most parts of the shared operand, for threads without a chunk */
+    SMALL = 1 << 16,   /* products with fewer multiplications use one thread */
     COLUMN_GRAIN = 64, /* columns of a streamed product */
 };
 
@@ -59,13 +59,13 @@ static int64_t pieces(int64_t n, int64_t size)
 
 /* ---- one product over all threads -------------------------------------------------------- */
 
-/* A or B as lines, the rows of the one and the columns of the other, each of K numbers; and those
- * of them that take part, in pieces of whole panels. */
+/* A or B as a set of lines, each of K numbers: the rows of A or the columns of B. Lines begin to
+ * end - 1 take part, in pieces of whole panels. */
 struct operand {
     struct ops_array x;
     int64_t ld;
-    int of_rows; /* A */
-    int across;  /* neighbours in memory are of different lines */
+    int of_rows; /* 1: A; 0: B */
+    int across;  /* 1: neighbours in memory belong to different lines */
     int tile;    /* lines of a panel */
     int most;    /* panels of a piece */
     int64_t begin, end, pieces;
@@ -73,19 +73,19 @@ struct operand {
 
 enum state { UNPACKED, TAKEN, PACKED };
 
-/* The part of a product that is the sum from k0 to k1, in slices. */
+/* The part of a product that sums from k0 to k1, in slices. */
 struct block {
     const struct kernel_products *p;
     const struct ops_matmul *s;
     struct operand shared, chunks;
-    struct ops_matrix partial; /* where sums are kept before the last slice: C, or f32 */
+    struct ops_matrix partial; /* where sums are kept until the last slice: C, or f32 memory */
     int64_t k0, k1, slice, slices;
-    float *panels;        /* of the shared operand, */
-    int64_t slice_floats; /* in each slice */
-    atomic_uchar *states; /* of its pieces, slice by slice */
+    float *panels;        /* panels of the shared operand */
+    int64_t slice_floats; /* floats of these panels in each slice */
+    atomic_uchar *states; /* state of its pieces, slice by slice */
     float *own;           /* panels of a chunk, for each thread */
     int64_t own_floats;
-    int64_t parts; /* of the shared operand: a thread takes a chunk and one of them */
+    int64_t parts; /* parts of the shared operand; a thread takes a chunk and one part */
     int threads;
 };
 
@@ -107,13 +107,14 @@ static struct ops_array source(const struct operand *f, int64_t line, int64_t k)
     return ops_part(f->x, row * f->ld + place);
 }
 
-/* Steps of the slice at k. */
+/* Returns how many values of k the slice at k has. */
 static int64_t steps_at(const struct block *b, int64_t k)
 {
     return smaller(b->slice, b->k1 - k);
 }
 
-/* Of the memory that will be packed for a piece in the slice at k, the part-th of so many parts. */
+/* Returns part number `part` of `parts` of the memory that is packed for piece i in the slice at k,
+ * for prefetching. */
 static struct kernel_ahead ahead(const struct block *b, const struct operand *f, int64_t i,
                                  int64_t k, int64_t part, int64_t parts)
 {
@@ -130,7 +131,8 @@ static struct kernel_ahead ahead(const struct block *b, const struct operand *f,
                                   .ld = f->ld * bytes };
 }
 
-/* `once`: nobody else packs these lines, so that their sums are counted here. */
+/* Packs a piece in the slice at k. once: no other thread packs these lines, so their sums are added
+ * here. */
 static void pack(const struct block *b, const struct operand *f, float *panels, struct piece p,
                  int64_t k, int once)
 {
@@ -148,15 +150,15 @@ static atomic_uchar *state_at(const struct block *b, int64_t i, int64_t k)
     return b->states + (k - b->k0) / b->slice * b->shared.pieces + i;
 }
 
-/* Where the panels of piece i of the shared operand lie in the slice at k. */
+/* Returns the panels of piece p of the shared operand in the slice at k. */
 static float *shared_panels(const struct block *b, struct piece p, int64_t k)
 {
     return b->panels + (k - b->k0) / b->slice * b->slice_floats +
            (p.begin - b->shared.begin) * kernel_depth(b->p, steps_at(b, k));
 }
 
-/* Who comes first packs them; who comes meanwhile waits. Slices of a piece are packed in their
- * order. */
+/* Returns the packed panels of piece i in the slice at k. The first thread that calls this packs
+ * them; other threads wait for it. The slices of a piece are packed in order. */
 static const float *packed(const struct block *b, int64_t i, struct piece p, int64_t k)
 {
     float *panels = shared_panels(b, p, k);
@@ -173,8 +175,8 @@ static const float *packed(const struct block *b, int64_t i, struct piece p, int
     return panels;
 }
 
-/* What will be used of piece i: its panels, which may be in another thread's cache, and what they
- * are made of if they are not yet. */
+/* Sets next[] to the memory to prefetch for piece i: its panels, which may be in another thread's
+ * cache, and the matrix that they are packed from, if they are not packed yet. */
 static void ask_piece(const struct block *b, int64_t i, int64_t k, struct kernel_ahead next[2])
 {
     struct piece p = piece_at(&b->shared, i);
@@ -193,7 +195,7 @@ static struct ops_array corner(const struct ops_matrix *m, int64_t row, int64_t 
     return ops_part(m->x, row * m->ld + column);
 }
 
-/* A packed chunk meets piece i in the slice at k. */
+/* Multiplies a packed chunk with piece i in the slice at k. */
 static void multiply_pieces(const struct block *b, const float *own, struct piece chunk, int64_t i,
                             int64_t k, const struct kernel_ahead next[KERNEL_AHEAD])
 {
@@ -220,8 +222,8 @@ static void multiply_pieces(const struct block *b, const float *own, struct piec
                                              .ahead = { next[0], next[1], next[2] } });
 }
 
-/* A chunk meets the pieces of one part. Threads begin at different pieces, so that each packs some.
- * The next chunk is asked for in as many parts as there are pieces. */
+/* Multiplies a chunk with the pieces of one part. Threads begin at different pieces, so that each
+ * packs some. The next chunk is prefetched in as many steps as there are pieces. */
 static void multiply_chunk(void *ctx, int64_t unit, int thread)
 {
     const struct block *b = ctx;
@@ -256,9 +258,10 @@ static void multiply_block(struct ops *o, struct block *b, int threaded)
             multiply_chunk(b, unit, 0);
 }
 
-/* With few chunks a thread each, some threads would have none, or one more than others. Then the
- * shared operand goes in parts, which costs the packing of a chunk again, if that is a tenth
- * faster: a thread does up to pieces(chunks * parts, threads) units, each of 1 / parts. */
+/* Returns into how many parts the shared operand is divided. With few chunks for each thread, some
+ * threads would have no chunk, or one more than others. More parts balance the work but pack a
+ * chunk several times, so they are used only if they are a tenth faster: a thread does up to
+ * pieces(chunks * parts, threads) units, each of 1 / parts. */
 static int64_t parts_for(int64_t chunks, int64_t panels, int threads)
 {
     int64_t best = 1;
@@ -269,7 +272,8 @@ static int64_t parts_for(int64_t chunks, int64_t panels, int threads)
     return best;
 }
 
-/* The lines begin..end-1 in as few pieces as will do, or a multiple of `even` of them. */
+/* Divides the lines begin to end - 1 into as few pieces as possible, or into a multiple of `even`
+ * pieces. */
 static void cut(struct operand *f, int64_t begin, int64_t end, int64_t even)
 {
     int64_t panels = pieces(end - begin, f->tile);
@@ -278,8 +282,8 @@ static void cut(struct operand *f, int64_t begin, int64_t end, int64_t even)
     f->pieces = smaller(pieces(panels, f->most * even) * even, panels);
 }
 
-/* Lays out the panels: of slices, of the sum over K in equal ones, so that the last is not a
- * sliver, and in each of so many lines of the shared operand. */
+/* Divides the sum over K into slices of equal size, so that the last is not small, and computes the
+ * size of the panels of `lines` lines of the shared operand in each slice. */
 static void lay_out(struct ops *o, struct block *b, int64_t lines)
 {
     int64_t layers = kernel_depth(b->p, b->s->K), slices = pieces(layers, SLICE);
@@ -349,7 +353,8 @@ struct streamed {
     int64_t N, I, O;
 };
 
-/* All rows meet some columns before the next, which stay in the second cache meanwhile. */
+/* Multiplies all rows with some columns before the next columns, so that these stay in the
+ * second-level cache. */
 static void stream_columns_part(void *ctx, int64_t begin, int64_t end, int thread)
 {
     (void)thread;
@@ -365,7 +370,8 @@ static void stream_columns_part(void *ctx, int64_t begin, int64_t end, int threa
 
 /* ---- linear maps ------------------------------------------------------------------------- */
 
-/* Rows of y before a streamed product is added: base + bias, either of which may be absent. */
+/* Initial values of the rows of y, to which a product is added: base + bias. Either may be
+ * OPS_NONE. */
 struct beginning {
     const struct kernels *k;
     struct ops_array y, base, bias;

@@ -44,7 +44,7 @@ void folder_free_blocks(struct model *m, struct ops *o, struct ops_array *blocks
     free(blocks);
 }
 
-/* Dimension d of the row's tensor in a file. */
+/* Returns dimension d of the row's tensor in a file. */
 static int64_t file_shape(const struct tensor *row, int d)
 {
     return row->shape[row->transposed ? 1 - d : d];
@@ -67,7 +67,8 @@ static int check_shape(const struct safetensors *file, const struct safetensor *
     return -1;
 }
 
-/* What is in the files and not in the table: a copy of what is tied, or passed over. */
+/* Checks a tensor that is in a file and not in the table: it must be an equal copy of a tied
+ * tensor, or a tensor that the model ignores. */
 static int check_extra(const struct model *m, const struct weights *set,
                        const struct safetensors *file, const struct safetensor *t)
 {
@@ -105,14 +106,14 @@ static int check_extras(const struct model *m, const struct weights *set)
     return 0;
 }
 
-/* How loading treats tensors of the head that are not there: an error, or initial values. */
+/* How loading treats missing tensors of the head: as an error, or with initial values. */
 struct absent {
     int allowed;
     uint64_t seed;
-    int made; /* how many got them */
+    int made; /* tensors that got initial values */
 };
 
-/* The files hold the table's tensors in their shapes, and no others. */
+/* Checks that the files hold the table's tensors, in their shapes, and no others. */
 static int check_tensors(const struct model *m, const struct weights *set, const struct absent *a)
 {
     const struct safetensors *file;
@@ -127,7 +128,7 @@ static int check_tensors(const struct model *m, const struct weights *set, const
     return check_extras(m, set);
 }
 
-/* to[columns,rows] from from[rows,columns], of numbers of so many bytes. */
+/* Transposes from[rows,columns] into to[columns,rows]. Numbers have `bytes` bytes. */
 static inline void transpose(void *to, const void *from, int64_t rows, int64_t columns,
                              size_t bytes)
 {
@@ -151,7 +152,7 @@ static int read_tensor(const struct safetensors *file, const struct safetensor *
     return failed;
 }
 
-/* The tensor from the files, or initial values. */
+/* Sets `out` to the tensor in the files or, if it is missing, to initial values. */
 static int read_or_make(const struct model *m, float *out, const struct tensor *row,
                         const struct weights *set, struct absent *a)
 {
@@ -164,7 +165,7 @@ static int read_or_make(const struct model *m, float *out, const struct tensor *
     return 0;
 }
 
-/* This rank's part of a tensor of the whole model. */
+/* Sets `out` to this rank's part of tensor i of the whole model. */
 static int read_part(const struct model *whole, const struct model *m, float *out, size_t i,
                      const struct weights *set, struct absent *a)
 {
@@ -195,7 +196,7 @@ static int read_blocks(const struct model *whole, const struct model *m, struct 
     return failed;
 }
 
-/* Else the end would come by a signal. */
+/* Checks that the machine has enough memory. Without the check, a signal would end the process. */
 static int check_machine(const struct model *m, const char *dir)
 {
     uint64_t floats = 0, machine = usage_machine_bytes();
@@ -208,7 +209,7 @@ static int check_machine(const struct model *m, const char *dir)
                    log_bytes(need, floats * sizeof(float)), log_bytes(has, machine));
 }
 
-/* The config's sizes are believed, and memory taken, when the files have shown that they fit. */
+/* Checks that the files' tensors have the config's sizes before it allocates memory for them. */
 static int load_weights(const struct model *whole, struct model *m, struct ops *o,
                         struct ops_array **blocks, const char *dir, struct absent *a)
 {
@@ -228,7 +229,7 @@ static int load_weights(const struct model *whole, struct model *m, struct ops *
     return failed;
 }
 
-/* The model of the folder; its files when they have shown that they fit. */
+/* Initialises the model of the folder and opens its files, after checking their tensors. */
 static int open_model(struct model *m, struct weights *set, const char *dir, enum model_head head)
 {
     struct model_config config;

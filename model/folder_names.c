@@ -21,15 +21,15 @@ static const char *without_prefix(const struct model *m, const char *name)
     return begins_with(name, prefix) ? name + strlen(prefix) : name;
 }
 
-/* A decoder of its own belongs to no submodule. */
+/* The table of an untied decoder, lm_head, has no submodule prefix. */
 void folder_names_saved(char out[FOLDER_NAME], const struct model *m, const char *name)
 {
     int prefixed = row_of(m)->bare && !begins_with(name, "lm_head.");
     snprintf(out, FOLDER_NAME, "%s%s", prefixed ? row_of(m)->prefix : "", name);
 }
 
-/* Writes `name` with the end that column `from` of the spellings has, if it has one, in that of
- * column `to`. 1 if so. */
+/* If `name` ends with column `from` of a pair of spellings, writes it to `out` with that pair's
+ * column `to` as its end and returns 1. Else returns 0. */
 static int respell(char out[FOLDER_NAME], const struct model *m, const char *name, int from, int to)
 {
     const char *const(*ends)[2] = row_of(m)->respelled;
@@ -42,7 +42,7 @@ static int respell(char out[FOLDER_NAME], const struct model *m, const char *nam
     return 0;
 }
 
-/* With and without the prefix. */
+/* Finds a tensor by its name without the prefix, then by its name with the prefix. */
 static const struct safetensor *find_either(const struct model *m, const struct weights *set,
                                             const char *bare, const struct safetensors **file)
 {

@@ -10,7 +10,8 @@ void forward_release(struct forward *f)
     f->room = 0;
 }
 
-/* Memory grows to the largest run: a model may have many more positions than a text has tokens. */
+/* Grows the memory to the largest run. It is not sized for all positions, because a text may have
+ * far fewer tokens. */
 static void reserve(struct forward *f, int64_t rows)
 {
     if (rows <= f->room)
@@ -41,7 +42,7 @@ static struct ops_array head_of(const struct forward *f)
     return f->blocks[f->model->config.layers + 1];
 }
 
-/* The table that the decoder may be tied to. */
+/* Returns the embedding block if the decoder is tied to its table, else OPS_NONE. */
 static struct ops_array table_of(const struct forward *f)
 {
     return f->model->tied ? f->blocks[0] : OPS_NONE;

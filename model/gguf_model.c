@@ -35,7 +35,7 @@ static int read_key(struct model_config *c, const struct gguf *g, const struct c
     if (!found && k->absent < 0)
         return err_set("%s: no key '%s'", g->path, name);
     if (!found && k > words_of(c)->keys && k[-1].member == k->member)
-        return 0; /* as the key before says */
+        return 0; /* the key before has set the same member */
     if (found && gguf_real(g, found, &x) < 0)
         return -1;
     if (!(fabs(x) <= 1e15))
@@ -60,7 +60,7 @@ static const struct architecture *row_of(const struct gguf *g, const struct buf 
     return NULL;
 }
 
-/* Keys by which the file would mean another computation than ours. */
+/* Refuses keys and tensors that change the computation in a way that we do not support. */
 static int check_unknown(const struct gguf *g, const struct model_config *c)
 {
     static const char *const refused[] = { "rope.scaling.type", "expert_count", "attention.scale",
@@ -105,7 +105,8 @@ static int read_config(struct model_config *c, const struct gguf *g)
     return check_unknown(g, c);
 }
 
-/* Whether the decoder's table is one of its own: else it may be there as a copy of another type. */
+/* Returns whether the decoder has its own table. A tied decoder may still be in the file as a copy
+ * of another type; then the key textmill.tied is set. */
 static int is_untied(const struct gguf *g)
 {
     const struct gguf_key *k = gguf_find(g, "textmill.tied");
@@ -130,7 +131,7 @@ int gguf_model_read(struct model *m, const struct gguf *g, enum model_head head)
     return model_init(m, &c) < 0 ? err_in("%s", g->path) : 0;
 }
 
-/* What the format cannot say. */
+/* Refuses a configuration that GGUF cannot express. */
 static int check_config(const struct model_config *c)
 {
     const char *what = NULL;
@@ -174,7 +175,7 @@ int gguf_model_keys(struct gguf_writer *w, const struct model *m)
 
 /* ---- names -------------------------------------------------------------------------------- */
 
-/* Our names may have the layer's number, "%lld"; so do theirs, then. */
+/* Names of both sides contain the layer's number if our name has "%lld" or "%d". */
 void gguf_model_name(char out[TENSOR_NAME], const struct model *m, size_t row)
 {
     const struct tensor *t = &m->tensors.rows[row];
@@ -248,8 +249,9 @@ int gguf_model_stored(const struct gguf_tensor *t)
     }
 }
 
-/* Q4_K: f16 d and m; 8 pairs of a scale s and a minimum o, of 6 bits each, in 12 bytes; 128 bytes
- * whose halves are q: of each 32 the low halves, then the high ones. x = d s q - m o. */
+/* Converts a block of Q4_K: f16 d and m; 8 pairs of a 6-bit scale s and a 6-bit minimum o, packed
+ * in 12 bytes; 128 bytes of 4-bit numbers q. Each 32 bytes give first 32 low halves, then 32 high
+ * halves. x = d s q - m o. */
 static void read_k_block(float *out, const unsigned char *in)
 {
     const float d = half_read(le_u16(in)), m = half_read(le_u16(in + 2));

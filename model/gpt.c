@@ -10,7 +10,7 @@
 
 /* ---- the tensor table --------------------------------------------------------------------- */
 
-/* Rows of the blocks, in the order of the table. */
+/* Tensors of the embedding, a layer and the head, in the table's order. */
 enum { WTE, WPE, EMBEDDING_TENSORS };
 enum {
     LN1_GAIN,
@@ -29,14 +29,15 @@ enum {
 };
 enum { FINAL_GAIN, FINAL_BIAS, DECODER };
 
-/* Channels of this rank's heads. */
+/* Returns the channels of this rank's heads. */
 static int64_t attended_of(const struct model_config *c)
 {
     return c->heads * c->head_width;
 }
 
-/* Weight decay is for matrices (the embeddings too), not for biases and gains. The maps that end
- * a residual branch start smaller, for there are 2L of them on one stream. */
+/* Weight decay applies to matrices, including the embeddings, not to biases and gains. The maps at
+ * the end of a residual branch have smaller initial values, because 2L of them add to one stream.
+ */
 static void add_layer(struct tensor_table *t, const struct model_config *c, int64_t layer)
 {
     float std = (float)c->init_std, end_std = (float)(c->init_std / sqrt(2.0 * (double)c->layers));
@@ -86,7 +87,8 @@ static void add_tensors(struct model *m)
         tensor_add(t, head, "lm_head.weight", c->vocabulary, c->width, INIT_NORMAL, std, 1);
 }
 
-/* Row i of a layer, of which the first speaks for all, and of the head. */
+/* layer_row returns the row of tensor i in the first layer; all layers have equal rows. head_row
+ * returns that of tensor i of the head. */
 static size_t layer_row(int i)
 {
     return (size_t)(EMBEDDING_TENSORS + i);
@@ -97,7 +99,7 @@ static size_t head_row(const struct model *m, int i)
     return (size_t)(EMBEDDING_TENSORS + m->config.layers * LAYER_TENSORS + i);
 }
 
-/* A layer's parameters, and the maps and norms over N rows that are made of them. */
+/* A layer's linear maps and norms, for N rows. */
 struct layer {
     struct ops_linear qkv, out, fc, proj;
     struct ops_norm norm1, norm2;
@@ -137,7 +139,7 @@ static void embedding_bwd(const struct model *m, struct ops *o, struct ops_gradi
 {
     (void)w;
     const struct ops_embedding d = tables(m, dw.to);
-    if (!dw.add) /* of the words the head has made gradients, if they are its table */
+    if (!dw.add) /* the head has already set gradients of the words if it is tied */
         ops_zero(o, d.positions, m->config.positions * d.C);
     if (!dw.add && m->config.untied)
         ops_zero(o, d.words, m->config.vocabulary * d.C);
@@ -148,18 +150,19 @@ static void embedding_bwd(const struct model *m, struct ops *o, struct ops_gradi
 
 /* ---- layer -------------------------------------------------------------------------------- */
 
-/* What forward leaves for backward. Outputs of the norms and of GELU are cheaper to make again
- * than to keep. */
+/* What a layer's forward saves for its backward. Outputs of the norms and of GELU are not saved,
+ * because computing them again is cheaper. */
 struct cache {
     struct ops_array qkv;      /* [N,3A], A = channels of the heads */
-    struct ops_array attended; /* [N,A] what the heads found */
+    struct ops_array attended; /* [N,A] the heads' output */
     struct ops_array lse;      /* [B,NH,T] */
     struct ops_array middle;   /* [N,C] the residual stream between attention and MLP */
     struct ops_array inner;    /* [N,I] before GELU */
     struct ops_moments norm1, norm2;
 };
 
-/* Lays the cache out at `at`; returns its numbers, numbers[] (may be NULL) those of its parts. */
+/* Places the cache's arrays in `at`. Returns the total of numbers. Sets numbers[], unless it is
+ * NULL, to the total of each part. */
 static int64_t lay_out(struct cache *k, int64_t numbers[CACHE_PARTS], struct model_cache at,
                        const struct model *m, int64_t N)
 {
@@ -196,7 +199,7 @@ static struct ops_attention attention_of(const struct model *m, int64_t layer,
     return a;
 }
 
-/* The layer as far as the heads; normed[N,C] is scratch. */
+/* Computes the layer up to the heads' output. normed[N,C] is scratch. */
 static void attend(const struct model *m, struct ops *o, int64_t layer, struct ops_array normed,
                    struct ops_array x, const struct layer *l, const struct cache *k,
                    const struct inputs *in)
@@ -229,7 +232,7 @@ static void layer_fwd(const struct model *m, struct ops *o, int64_t layer, struc
     ops_scratch_begin(o);
     lay_out(&k, NULL, block_cache(m, o, cache, N), m, N);
     struct ops_array normed = ops_scratch(o, block_operand(o, in), N * (I > C ? I : C));
-    struct ops_array active = normed; /* the one is done when the other begins */
+    struct ops_array active = normed; /* normed is not used any more when active begins */
 
     attend(m, o, layer, normed, x, &l, &k, in);
     split_residual_fwd(m, o, k.middle, x, k.attended, &l.out,
@@ -245,9 +248,9 @@ static void layer_fwd(const struct model *m, struct ops *o, int64_t layer, struc
 /* Scratch of a layer's backward. */
 struct gradients {
     struct ops_array wide;   /* [N, max(I,3A)] operands */
-    struct ops_array normed; /* [N,C] a norm's output, made again */
-    struct ops_array narrow; /* [N,C] the gradient in it */
-    struct ops_array masked; /* [N,C] what dropout lets through of dx */
+    struct ops_array normed; /* [N,C] a norm's output, computed again */
+    struct ops_array narrow; /* [N,C] the gradient of the norm's output */
+    struct ops_array masked; /* [N,C] dx after the dropout mask */
 };
 
 static void mlp_bwd(const struct model *m, struct ops *o, int64_t layer, struct ops_array dx,
@@ -331,7 +334,7 @@ static int init(struct model *m)
     return 0;
 }
 
-/* Absent keys have the defaults of Hugging Face's GPT2Config. */
+/* Missing keys have the defaults of Hugging Face's GPT2Config. */
 static const struct config_key keys[] = {
     { "activation_function", CONFIG_ACTIVATION, CONFIG_AT(activation), OPS_GELU_TANH, NULL },
     { "n_layer", CONFIG_COUNT, CONFIG_AT(layers), 12, "num_hidden_layers" },

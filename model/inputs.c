@@ -6,7 +6,7 @@
 #include "common/mem.h"
 #include "model/model.h"
 
-/* n elements of one type in the host's memory, to be filled. */
+/* Returns host memory for the n elements of an array, to be filled. Grows the array if needed. */
 static void *open_array(struct ops *o, struct inputs_array *a, enum ops_type type, int64_t n)
 {
     if (n > a->room) {
@@ -23,7 +23,7 @@ static struct ops_array close_array(struct ops *o, struct inputs_array *a, int64
     return a->at;
 }
 
-/* Of numbers [B,T] those of real tokens. */
+/* Copies the numbers of real tokens out of from[B,T]. */
 static struct ops_array set_tokens(struct inputs *in, struct ops *o, struct inputs_array *a,
                                    const uint32_t *from)
 {
@@ -42,7 +42,7 @@ static struct ops_array set_places(struct inputs *in, struct ops *o)
     return close_array(o, &in->places, in->N, to);
 }
 
-/* The labels of real tokens that have one. */
+/* Sets rows[] and labels[] to the real tokens that have a label. Returns how many there are. */
 static int64_t pick(const struct inputs *in, int64_t *rows, int32_t *labels, const int32_t *from)
 {
     int64_t n = 0;
@@ -57,7 +57,8 @@ static int64_t pick(const struct inputs *in, int64_t *rows, int32_t *labels, con
     return n;
 }
 
-/* The label of each sequence. */
+/* Sets rows[] and labels[] to the first token and the label of each sequence. Returns how many
+ * there are. */
 static int64_t take(const struct inputs *in, int64_t *rows, int32_t *labels, const int32_t *from)
 {
     for (int64_t b = 0, row = 0; b < in->rows.B; row += ops_rows_of(&in->rows, b++)) {
@@ -79,11 +80,11 @@ static void set_targets(struct inputs *in, struct ops *o, int part, const int32_
         in->labelled[part] += labels[i] >= 0;
     l->rows = close_array(o, &in->target_rows[part], most, rows);
     l->labels = close_array(o, &in->labels[part], most, labels);
-    if (l->n == in->N) /* row i is label i's */
+    if (l->n == in->N) /* label i belongs to row i */
         l->rows = OPS_NONE;
 }
 
-/* The tokens whose number is from `first` to first + count - 1; their ids count from there. */
+/* Selects the tokens whose number is in [first, first + count), and subtracts `first` from it. */
 static void pick_tokens(struct inputs *in, struct ops *o, struct inputs_picked *p,
                         const uint32_t *numbers, int64_t first, int64_t count)
 {
@@ -101,7 +102,7 @@ static void pick_tokens(struct inputs *in, struct ops *o, struct inputs_picked *
     p->ids = close_array(o, &p->id_room, in->N, ids);
 }
 
-/* For each of the tables that ranks share. */
+/* Selects the tokens for each table that ranks share. */
 static void pick_parts(struct inputs *in, struct ops *o, const struct model *m,
                        const struct batch *b)
 {

@@ -1,4 +1,4 @@
-/* kernels.c - which of the kernels this processor runs, and which are chosen. */
+/* kernels.c - lists the kernels that this processor can run, and chooses one of them. */
 #include "model/kernels.h"
 
 #include <stdlib.h>
