@@ -52,7 +52,7 @@ static size_t places_plain(size_t *to, uint64_t bits, size_t base)
 
 #define AVX512 __attribute__((target("avx512f,avx512bw,avx512vbmi2,popcnt")))
 
-/* Bytes of c in [first, first + count). */
+/* Returns a mask of the bytes of c in [first, first + count). */
 AVX512 static inline uint64_t within512(__m512i c, char first, char count)
 {
     return _mm512_cmplt_epu8_mask(_mm512_sub_epi8(c, _mm512_set1_epi8(first)),
@@ -87,7 +87,7 @@ AVX512 static void lower_avx512(struct ascii_masks *m, unsigned char *lower,
     _mm512_storeu_si512(lower, _mm512_mask_add_epi8(c, capitals, c, _mm512_set1_epi8(0x20)));
 }
 
-/* Eight places at a step; there are seldom more than 24. */
+/* Writes eight positions at a time, and always at least 24, because there are seldom more. */
 AVX512 static size_t places_avx512(size_t *to, uint64_t bits, size_t base)
 {
     enum { STEP = 8, USUAL = 24 };
@@ -111,7 +111,7 @@ AVX512 static size_t places_avx512(size_t *to, uint64_t bits, size_t base)
 
 #define AVX2 __attribute__((target("avx2")))
 
-/* 0xFF for bytes of c in [first, first + count). */
+/* Returns 0xFF for each byte of c in [first, first + count), else 0. */
 AVX2 static inline __m256i within256(__m256i c, char first, char count)
 {
     __m256i from = _mm256_sub_epi8(c, _mm256_set1_epi8(first));
@@ -160,7 +160,7 @@ AVX2 static void lower_avx2(struct ascii_masks *m, unsigned char *lower, const u
 }
 #endif
 
-/* ---- the choice ------------------------------------------------------------------------------ */
+/* ---- table of implementations ---------------------------------------------------------------- */
 
 const struct ascii_functions ascii_functions[SIMD_LEVELS] = {
     [SIMD_PLAIN] = { classify_plain, lower_plain, places_plain },

@@ -10,27 +10,28 @@ enum {
     RAW_CLASSES = 64,
     BACK_MAX = 128,
     FORWARD_MAX = PATTERN_STEPS + 1,
-    GAP = PATTERN_STEPS, /* what is between two matches, as a step */
-    END = -1,            /* as a class: the end of the text */
-    BEGIN = 1 << 12,     /* beside a step: a piece begins */
+    GAP = PATTERN_STEPS, /* pseudo-step: the forward automaton is between two matches */
+    END = -1,            /* pseudo-class: the end of the text */
+    BEGIN = 1 << 12,     /* flag added to a step: a piece begins */
 };
 
-/* Steps that lead to a match. */
+/* A set of steps: those from which the rest of the text leads to a match. */
 struct alive {
     uint64_t bits[PATTERN_STEPS / 64];
 };
 
 struct building {
     const struct pattern *e;
-    uint64_t signatures[RAW_CLASSES]; /* of each class, the sets that it is in */
+    uint64_t signatures[RAW_CLASSES]; /* for each class, the sets that contain it, as bits */
     int class_count;
     struct alive back[BACK_MAX];
     int back_count;
     int16_t back_to[RAW_CLASSES][BACK_MAX];
-    /* Of each step that a character leads to, of START and of GAP, for a class and the state behind
-     * it; -1: that does not happen. */
+    /* The next step, by the class of a character, the backward state after it, and the step before
+     * it. Only steps that can occur have entries: the start, GAP, and steps after a character. -1:
+     * does not occur. */
     int16_t (*forward)[BACK_MAX][FORWARD_MAX];
-    uint8_t reached[FORWARD_MAX][BACK_MAX]; /* a step in front of such a state */
+    uint8_t reached[FORWARD_MAX][BACK_MAX]; /* whether a step can occur before a backward state */
     int covers;
 };
 
@@ -72,8 +73,8 @@ static uint64_t signature_of(const struct pattern *e, const uint64_t *words, int
     return signature;
 }
 
-/* Fills the map from code points to classes; -1: there are too many. A block of one class shares
- * the row with its like. */
+/* Fills the map from code points to classes. Blocks whose code points all have one class share a
+ * row. Returns -1 if there are too many classes. */
 static int make_classes(struct building *b, struct automaton *a)
 {
     enum { BLOCKS = 0x110000 / AUTOMATON_BLOCK };
@@ -86,7 +87,7 @@ static int make_classes(struct building *b, struct automaton *a)
     for (uint32_t block = 0; block < BLOCKS; block++) {
         int uniform = load_block(b->e, block, words), class;
         if (block >= 0xD800 / AUTOMATON_BLOCK && block < 0xE000 / AUTOMATON_BLOCK)
-            continue; /* surrogates are no characters */
+            continue; /* surrogates are not */
         if (uniform) {
             if ((class = find_class(b, signature_of(b->e, words, 0))) < 0)
                 return -1;
@@ -104,15 +105,15 @@ static int make_classes(struct building *b, struct automaton *a)
     return 0;
 }
 
-/* ---- the way back ----------------------------------------------------------------------------- */
+/* ---- the backward automaton ------------------------------------------------------------------- */
 
 static int in_set(const struct building *b, const struct pattern_step *s, int class)
 {
     return class == END ? s->at_end : (int)(b->signatures[class] >> s->set & 1);
 }
 
-/* Whether a step in front of a character leads to a match; `behind` are those that do so from
- * behind it. */
+/* Returns whether a step leads to a match when the next character has this class. `behind` has the
+ * steps that lead to a match after the character. */
 static int leads(const struct building *b, int step, int class, const struct alive *behind)
 {
     const struct pattern_step *s = &b->e->steps[step];
@@ -124,7 +125,8 @@ static int leads(const struct building *b, int step, int class, const struct ali
     }
 }
 
-/* The number of the state in front of a character; -1: there are too many. */
+/* Returns the number of the backward state before a character of this class; `behind` is the state
+ * after it. Returns -1 if there are too many states. */
 static int step_back(struct building *b, int class, const struct alive *behind)
 {
     struct alive now = { { 0 } };
@@ -160,9 +162,10 @@ static int make_back(struct building *b)
     return 0;
 }
 
-/* ---- the way forth ---------------------------------------------------------------------------- */
+/* ---- the forward automaton -------------------------------------------------------------------- */
 
-/* The take or the match to which the first branches go that lead to a match. */
+/* Follows forks and lookaheads from `step`, always the first branch that leads to a match. Returns
+ * the PATTERN_TAKE or PATTERN_MATCH step reached. */
 static int choose(const struct building *b, int step, int class, const struct alive *behind)
 {
     const struct pattern_step *s = &b->e->steps[step];
@@ -171,8 +174,8 @@ static int choose(const struct building *b, int step, int class, const struct al
     return step;
 }
 
-/* Where a step in front of a character goes: the step behind it, or GAP, and whether a piece begins
- * at the character. */
+/* Returns the step after a character, or GAP, given the step before it; with BEGIN if a piece
+ * begins at the character. */
 static int step_forward(struct building *b, int step, int class, const struct alive *behind)
 {
     int starts = leads(b, b->e->start, class, behind), begins = 0;
@@ -189,7 +192,8 @@ static int step_forward(struct building *b, int step, int class, const struct al
     return b->e->steps[choose(b, b->e->start, class, behind)].next | BEGIN;
 }
 
-/* Follows what happens from a step in front of a state, which was not known to. */
+/* Marks a step as possible before a backward state, and computes all steps reachable from there,
+ * unless that is already done. */
 static void reach(struct building *b, int step, int state)
 {
     if (b->reached[step][state])
@@ -205,7 +209,7 @@ static void reach(struct building *b, int step, int state)
         }
 }
 
-/* A text begins where a piece does, as if the one before had matched: step 0 is the match. */
+/* Builds the forward automaton. A text begins as if a match had just ended: step 0 is the match. */
 static void make_forward(struct building *b)
 {
     size_t bytes = (size_t)b->class_count * sizeof *b->forward;
@@ -215,15 +219,15 @@ static void make_forward(struct building *b)
         reach(b, 0, i);
 }
 
-/* ---- what is the same ------------------------------------------------------------------------- */
+/* ---- merging equal states and classes --------------------------------------------------------- */
 
-/* Things that are merged where no column of their rows tells them apart: -1 fits anything. The
- * first columns are compared as they are, the others name such things, perhaps with BEGIN, and fit
- * if these can be merged as well. */
+/* Merges items (states or classes) whose rows do not differ. -1 in a row is compatible with any
+ * value. The first `plain` columns are compared as values. The other columns name items, perhaps
+ * with BEGIN; they agree if these items can be merged, too. */
 struct merging {
     int count, columns, plain;
-    int16_t *rows;  /* a thing's, and of merged ones the row that fits them all */
-    int16_t *group; /* the thing that stands for it */
+    int16_t *rows;  /* row of each item; merged items share the row that combines them */
+    int16_t *group; /* the item that represents the group of each item */
 };
 
 static void merging_init(struct merging *m, int count, int plain, int others)
@@ -247,7 +251,8 @@ static int16_t *row_of(const struct merging *m, int thing)
     return m->rows + (size_t)thing * (size_t)m->columns;
 }
 
-/* Merges two things and those that have to be merged for that: 0, or -1 where they differ. */
+/* Merges two items, and the items that must then be merged, too. Returns 0, or -1 if they
+ * differ. */
 static int unite(struct merging *m, int x, int y)
 {
     x = m->group[x];
@@ -275,8 +280,8 @@ static int unite(struct merging *m, int x, int y)
     return 0;
 }
 
-/* Merges what can be merged, each thing with the first that it fits, and numbers the groups: how
- * many there are. `first[k]` becomes the thing that stands for group k. */
+/* Merges each item with the first one that it is compatible with, and numbers the groups. Returns
+ * the number of groups. first[k] is set to the item that represents group k. */
 static int merge_all(struct merging *m, int16_t *number, int16_t *first)
 {
     size_t cells = (size_t)m->count * (size_t)m->columns * sizeof *m->rows;
@@ -312,7 +317,7 @@ struct small {
     struct merging step, back, class;
 };
 
-/* The steps that occur come first in a merging; the others are left out. */
+/* Lists the steps that occur. Returns their number. */
 static int used_steps(const struct building *b, int16_t *used)
 {
     int count = 0;
@@ -345,7 +350,7 @@ static void merge_steps(const struct building *b, struct small *s)
         s->step_number[used[i]] = number[i];
 }
 
-/* Fills columns for the way forth in the row of a class and the state behind it. */
+/* Fills the columns of a class and a backward state with the forward steps. */
 static void put_targets(const struct building *b, const struct small *s, int class, int behind,
                         int16_t *row)
 {
@@ -382,7 +387,7 @@ static void merge_classes(const struct building *b, struct small *s)
 
 /* ---- the tables ------------------------------------------------------------------------------- */
 
-/* The symbol whose row this is; -1: there are too many. */
+/* Returns the symbol with this row, adding it if it is new. Returns -1 if there are too many. */
 static int find_symbol(struct automaton *a, const uint8_t *row)
 {
     for (int i = 0; i < a->symbol_count; i++)
@@ -411,7 +416,7 @@ static int put_class(struct automaton *a, const struct small *s, int class)
     return 0;
 }
 
-/* The bytes behind a character's first change nothing. */
+/* Adds the class of the bytes after a character's first byte. They leave all states unchanged. */
 static int put_tail(struct automaton *a)
 {
     uint8_t same[AUTOMATON_STATES];
@@ -425,8 +430,9 @@ static int put_tail(struct automaton *a)
     return symbol < 0 ? -1 : 0;
 }
 
-/* The same for places where a piece begins in any case: what comes before is at the end of its
- * text, and what comes behind is at the begin of its own, whatever the states were. */
+/* Adds the entries for places where a piece must begin. Before such a place the backward automaton
+ * is at the end of a text. At it the forward automaton is at the beginning of one, whatever its
+ * state was. */
 static void put_cuts(struct automaton *a)
 {
     for (int c = 0; c < AUTOMATON_CLASSES; c++)

@@ -59,7 +59,7 @@ int charset_fold(struct classes_set *s)
 
 /* ---- escapes ---------------------------------------------------------------------------------- */
 
-/* Hexadecimal digits at p[0..n), at most `most`: how many; *c becomes the number. */
+/* Reads at most `most` hexadecimal digits at p[0..n) into *c. Returns their number. */
 static size_t hexadecimal(const char *p, size_t n, size_t most, uint32_t *c)
 {
     size_t i = 0;
@@ -68,7 +68,7 @@ static size_t hexadecimal(const char *p, size_t n, size_t most, uint32_t *c)
     return i;
 }
 
-/* \xHH, \x{H...} or \uHHHH at p[0..n): its bytes, 0 for none. */
+/* Reads \xHH, \x{H...} or \uHHHH at p[0..n). Returns the number of bytes read, 0 if it is none. */
 static size_t code_escape(const char *p, size_t n, uint32_t *c)
 {
     size_t digits;
@@ -82,7 +82,8 @@ static size_t code_escape(const char *p, size_t n, uint32_t *c)
     return hexadecimal(p + 2, n - 2, 2, c) == 2 && *c < 0x80 ? 4 : 0;
 }
 
-/* One character, perhaps escaped, at p[0..n): its bytes, 0 for something else. */
+/* Reads one character at p[0..n), which may be escaped. Returns the number of bytes read, 0 if it
+ * is something else. */
 static size_t character(const char *p, size_t n, uint32_t *c)
 {
     static const char names[] = "nrtfvae", codes[] = "\n\r\t\f\v\a\033";
@@ -105,7 +106,8 @@ static size_t character(const char *p, size_t n, uint32_t *c)
     return letter_or_digit || *c >= 0x80 ? 0 : 2;
 }
 
-/* \p{...} or \P{...}, with ^ for its complement: its bytes, 0 for none. */
+/* Reads \p{...} or \P{...}, where ^ means the complement. Returns the number of bytes read, 0 if
+ * it is none. */
 static size_t property(struct classes_set *s, const char *p, size_t n, charset_property_fn *theirs)
 {
     const char *end = n > 3 && p[2] == '{' ? memchr(p, '}', n) : NULL;
@@ -129,7 +131,8 @@ static size_t property(struct classes_set *s, const char *p, size_t n, charset_p
     return known ? (size_t)(end - p) + 1 : 0;
 }
 
-/* \s, \d, \w, \h and their complements, and properties: the bytes, 0 for none. */
+/* Reads \s, \d, \w, \h, their complements, or a property. Returns the number of bytes read, 0 if
+ * it is none. */
 static size_t named(struct classes_set *s, const char *p, size_t n, int in_brackets,
                     charset_property_fn *theirs)
 {
@@ -154,7 +157,7 @@ static size_t named(struct classes_set *s, const char *p, size_t n, int in_brack
 
 /* ---- brackets --------------------------------------------------------------------------------- */
 
-/* What the parts of a class share. */
+/* State shared while a class and its parts are read. */
 struct class
 {
     charset_property_fn *theirs;
@@ -163,7 +166,8 @@ struct class
 
 static size_t brackets(struct classes_set *s, const char *p, size_t n, struct class *c);
 
-/* A character or a range of them: the bytes, 0 for none. */
+/* Reads a character or a range and adds it to the set. Returns the number of bytes read, 0 if it
+ * is none. */
 static size_t range(struct classes_set *s, const char *p, size_t n)
 {
     uint32_t first, last;
@@ -180,7 +184,8 @@ static size_t range(struct classes_set *s, const char *p, size_t n)
     return len;
 }
 
-/* One part of a class: added to the set; the bytes, 0 for none. */
+/* Reads one part of a class and adds it to the set. Returns the number of bytes read, 0 if it is
+ * not supported. */
 static size_t part(struct classes_set *s, const char *p, size_t n, struct class *c)
 {
     struct classes_set *inner;
@@ -195,7 +200,7 @@ static size_t part(struct classes_set *s, const char *p, size_t n, struct class 
     } else {
         len = named(inner, p, n, 1, c->theirs);
         if (len && len < n - 1 && p[len] == '-' && p[len + 1] != ']')
-            len = 0; /* a range from a class */
+            len = 0; /* a range that begins with a class */
     }
     if (len)
         unite(s, inner);
@@ -203,8 +208,8 @@ static size_t part(struct classes_set *s, const char *p, size_t n, struct class 
     return len;
 }
 
-/* What stands between two && of a class or at its sides, up to the end of either: the bytes, 0 for
- * what is not read. An empty one is not read. */
+/* Reads one operand of &&, or the whole content of a class without &&, up to && or ]. Returns the
+ * number of bytes read; 0 if it is empty or not supported. */
 static size_t operand(struct classes_set *s, const char *p, size_t n, struct class *c)
 {
     size_t i = 0, len;
@@ -215,13 +220,14 @@ static size_t operand(struct classes_set *s, const char *p, size_t n, struct cla
     return i < n ? i : 0;
 }
 
-/* A class at p[0..n), which begins with '[': its bytes, 0 for none. */
+/* Reads a class at p[0..n), which begins with '['. Returns the number of bytes read, 0 if it is
+ * not supported. */
 static size_t brackets(struct classes_set *s, const char *p, size_t n, struct class *c)
 {
     size_t i = 1, len;
     int inverted = n > 1 && p[1] == '^';
     i += (size_t)inverted;
-    if (i < n && (p[i] == ':' || p[i] == ']')) /* [:alpha:]; a bracket that is a character */
+    if (i < n && (p[i] == ':' || p[i] == ']')) /* [:alpha:], or ] as a character */
         return 0;
     if (!(len = operand(s, p + i, n - i, c)))
         return 0;

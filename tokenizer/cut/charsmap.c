@@ -9,7 +9,7 @@
 #include "common/utf8.h"
 #include "tokenizer/cut/regex.h"
 
-enum { CLUSTER_MAX = 5 }; /* bytes; longer ones are seen character by character */
+enum { CLUSTER_MAX = 5 }; /* bytes of a cluster; longer ones are processed character by character */
 
 struct charsmap {
     uint32_t *units;
@@ -26,11 +26,11 @@ static uint32_t offset_of(uint32_t unit)
     return unit >> 10 << ((unit & 1u << 9) >> 6);
 }
 
-/* A walk down the trie by the bytes of a text. */
+/* A position in the trie during a search. */
 struct walk {
     const struct charsmap *m;
     uint32_t node;
-    const char *value; /* of the last node, NULL for none */
+    const char *value; /* value of the node, NULL for none */
 };
 
 static struct walk walk_begin(const struct charsmap *m)
@@ -38,7 +38,7 @@ static struct walk walk_begin(const struct charsmap *m)
     return (struct walk){ .m = m, .node = offset_of(m->units[0]) };
 }
 
-/* 1, or 0 where the trie has no such text. */
+/* Moves to the child by `byte`. Returns 1, or 0 if there is none. */
 static int walk_next(struct walk *w, unsigned char byte)
 {
     w->node ^= byte;
@@ -98,7 +98,8 @@ void charsmap_free(struct charsmap *m)
 
 /* ---- SentencePiece's way ---------------------------------------------------------------------- */
 
-/* What the longest text of the map at p[0..n) becomes, NULL for none; *len becomes its bytes. */
+/* Returns the replacement of the longest string of the map at p[0..n), or NULL, and sets *len to
+ * that string's length. */
 static const char *longest(const struct charsmap *m, const char *p, size_t n, size_t *len)
 {
     struct walk w = walk_begin(m);
@@ -111,7 +112,7 @@ static const char *longest(const struct charsmap *m, const char *p, size_t n, si
     return found;
 }
 
-/* How many bytes from the start begin no text of the map. */
+/* Returns the number of bytes at the start that begin no string of the map. */
 static size_t unchanged(const struct charsmap *m, const char *text, size_t n)
 {
     size_t i = 0;
@@ -140,7 +141,7 @@ void charsmap_longest(const struct charsmap *m, struct buf *out, const char *tex
 
 /* ---- Hugging Face's way ------------------------------------------------------------------------- */
 
-/* What the shortest start of p[0..n) becomes, NULL for none. */
+/* Returns the replacement of the shortest prefix of p[0..n) in the map, or NULL. */
 static const char *shortest(const struct charsmap *m, const char *p, size_t n)
 {
     struct walk w = walk_begin(m);
@@ -166,7 +167,7 @@ static void put_cluster(const struct charsmap *m, struct buf *out, const char *p
     }
 }
 
-/* Two bytes of ASCII are in one cluster only as CR LF. */
+/* Returns whether p[0] is a cluster by itself: two ASCII bytes form one cluster only as CR LF. */
 static int is_alone(const char *p, size_t n)
 {
     return (unsigned char)p[0] < 0x80 &&

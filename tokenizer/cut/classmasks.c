@@ -26,14 +26,14 @@ static void add_plain(struct class_masks *m, const uint8_t *classes, const unsig
 #if defined(__x86_64__)
 #define AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi2,bmi2,popcnt")))
 
-/* Sixteen bytes from the at-th on, a lane each, and of them the bits of a mask. */
+/* Widens sixteen bytes to one lane each, from byte `at` (0 or 16) on, and applies a bit mask. */
 AVX512 static inline __m512i lanes(__m512i bytes, int at, int mask)
 {
     __m128i some = at ? _mm512_extracti32x4_epi32(bytes, 1) : _mm512_castsi512_si128(bytes);
     return _mm512_and_si512(_mm512_cvtepu8_epi32(some), _mm512_set1_epi32(mask));
 }
 
-/* The classes of sixteen characters, the bytes of which stand in b[0..4). */
+/* Returns the classes of sixteen characters. b[k] has the byte k of each character. */
 AVX512 static inline __m512i classes_of(const uint8_t *classes, const __m512i *b, int at)
 {
     const __m512i first = lanes(b[0], at, 0xFF), tail_1 = lanes(b[1], at, 0x3F);
@@ -44,15 +44,15 @@ AVX512 static inline __m512i classes_of(const uint8_t *classes, const __m512i *b
     __m512i point = _mm512_or_si512(_mm512_slli_epi32(head, 6), tail_1);
     point = _mm512_mask_or_epi32(point, of_3, _mm512_slli_epi32(point, 6), tail_2);
     point = _mm512_mask_or_epi32(point, of_4, _mm512_slli_epi32(point, 6), tail_3);
-    point = _mm512_and_si512(point,
-                             _mm512_set1_epi32(0x1FFFFF)); /* of four, the first has a bit more */
+    /* the first byte of a 4-byte character contributed one bit too many */
+    point = _mm512_and_si512(point, _mm512_set1_epi32(0x1FFFFF));
     __m512i words = _mm512_i32gather_epi32(_mm512_srli_epi32(point, 4), classes, 4);
     __m512i shift = _mm512_slli_epi32(_mm512_and_si512(point, _mm512_set1_epi32(15)), 1);
     return _mm512_srlv_epi32(words, shift);
 }
 
-/* All characters that begin in a block: their first bytes side by side, and so the second ones...
- */
+/* Adds all characters that begin in a block. First gathers their first bytes in one vector, their
+ * second bytes in another, and so on. */
 AVX512 static void add_avx512(struct class_masks *m, const uint8_t *classes,
                               const unsigned char *block, uint64_t leads)
 {
@@ -62,7 +62,7 @@ AVX512 static void add_avx512(struct class_masks *m, const uint8_t *classes,
     size_t len;
     utf8_get(block + last, &len);
     uint64_t low = 0, high = 0;
-    for (int k = 0; k < 4; k++) { /* nothing behind the last character is read */
+    for (int k = 0; k < 4; k++) { /* do not read beyond the last character */
         size_t readable = (size_t)last + len > (size_t)k ? (size_t)last + len - (size_t)k : 0;
         __mmask64 there = readable >= 64 ? UINT64_MAX : ((uint64_t)1 << readable) - 1;
         b[k] = _mm512_maskz_compress_epi8(leads, _mm512_maskz_loadu_epi8(there, block + k));
@@ -84,7 +84,7 @@ void classmasks_add(struct class_masks *m, const uint8_t *classes, const unsigne
                     uint64_t leads)
 {
 #if defined(__x86_64__)
-    enum { FEW = 4 }; /* are as fast one by one */
+    enum { FEW = 4 }; /* so few characters are as fast one by one */
     if (simd_level() == SIMD_AVX512 && __builtin_popcountll(leads) > FEW) {
         add_avx512(m, classes, block, leads);
         return;

@@ -13,26 +13,27 @@
 
 /* ---- classes ---------------------------------------------------------------------------------- */
 
-/* \w as Oniguruma has it in brackets, but for some symbols that are letters in a circle; and \w out
- * of brackets, where some numbers of Latin-1 are in it as well: \w matches what [\w] does not. */
+/* \w inside brackets in Oniguruma's sense (without some circled letters), and outside of brackets,
+ * where some numbers of Latin-1 belong to it, too. So \w matches characters that [\w] does not. */
 static const char word_base[] = "\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}";
 static const char lone_word_base[] =
     "\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\\x{B2}\\x{B3}\\x{B9}\\x{BC}-\\x{BE}";
 
-/* A class as it is in our tables, and how it is written: what PCRE2 has of it, and what that lacks.
- */
+/* A class according to our tables, and how to write it for PCRE2: PCRE2's class and the code
+ * points that it lacks. */
 struct spelling {
-    char *base; /* PCRE2's, as it stands in brackets */
+    char *base; /* PCRE2's name of the class, as written inside brackets */
     struct classes_set ours, theirs;
-    int complete; /* theirs has nothing that ours has not */
+    int complete; /* PCRE2's class has no code point that ours lacks */
     struct spelling *next;
 };
 
-/* Those made so far, for the process's life: asking for a class takes some milliseconds. */
+/* The cache of classes, kept for the life of the process, because asking PCRE2 for a class takes
+ * some milliseconds. */
 static struct spelling *spellings;
 static pthread_mutex_t spellings_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Fills ours: 0, or -1 for a class that our tables do not have. */
+/* Fills `s` from our tables. Returns 0, or -1 if they do not have the class. */
 static int find_ours(struct classes_set *s, const char *base)
 {
     size_t n = strlen(base);
@@ -43,7 +44,7 @@ static int find_ours(struct classes_set *s, const char *base)
     return classes_category(s, base + 3, n - 4); /* \p{Lu} */
 }
 
-/* NULL: the class is PCRE2's alone. */
+/* Returns the spelling of a class, or NULL if only PCRE2 knows the class. */
 static const struct spelling *find_spelling(const char *base, charset_property_fn *theirs)
 {
     struct spelling *s;
@@ -68,8 +69,8 @@ static const struct spelling *find_spelling(const char *base, charset_property_f
     return s;
 }
 
-/* Appends what a class has between its brackets: the code points that are in our set, or out of it,
- * and not in `without`. */
+/* Appends, as ranges, the code points that are in `set` (in = 1) or not in it (in = 0), except
+ * those in `without`. */
 static void put_ranges(struct buf *out, const struct classes_set *set, int in,
                        const struct classes_set *without)
 {
@@ -83,7 +84,8 @@ static void put_ranges(struct buf *out, const struct classes_set *set, int in,
     }
 }
 
-/* White_Space (PropList.txt), and all else: PCRE2 knows it by name only from version 10.40 on. */
+/* White_Space (PropList.txt) and its complement, written as ranges because PCRE2 knows this name
+ * only from version 10.40 on. */
 static const char space_ranges[] = "\\x{9}-\\x{D}\\x{20}\\x{85}\\x{A0}\\x{1680}\\x{2000}-\\x{200A}"
                                    "\\x{2028}\\x{2029}\\x{202F}\\x{205F}\\x{3000}";
 static const char other_ranges[] = "\\x{0}-\\x{8}\\x{E}-\\x{1F}\\x{21}-\\x{84}\\x{86}-\\x{9F}"
@@ -102,7 +104,7 @@ static void put_class(struct buf *out, const char *base, int complement, int ins
                       charset_property_fn *theirs)
 {
     const struct spelling *s = find_spelling(base, theirs);
-    int whole = complement && inside; /* a complement has no place in brackets but as ranges */
+    int whole = complement && inside; /* in brackets a complement needs ranges */
     if (!s) {
         buf_addf(out, "\\%c%s", complement ? 'P' : 'p', base + 2);
         return;
@@ -118,7 +120,7 @@ static void put_class(struct buf *out, const char *base, int complement, int ins
 
 /* ---- the dialect ------------------------------------------------------------------------------- */
 
-/* Between a word character and what is none. */
+/* Appends \b, the border between a word character and another one, or its complement \B. */
 static void put_boundary(struct buf *out, int complement, charset_property_fn *theirs)
 {
     struct buf word = BUF_INIT;
@@ -129,7 +131,8 @@ static void put_boundary(struct buf *out, int complement, charset_property_fn *t
     buf_release(&word);
 }
 
-/* \p{...} or \P{...} at p[0..n), with ^ for its complement; its bytes. 0: it has no end. */
+/* Translates \p{...} or \P{...} at p[0..n), where ^ means the complement. Returns the number of
+ * bytes read; 0 if the closing brace is missing. */
 static size_t put_property(struct buf *out, const char *p, size_t n, int inside,
                            charset_property_fn *theirs)
 {
@@ -147,7 +150,7 @@ static size_t put_property(struct buf *out, const char *p, size_t n, int inside,
     return (size_t)(end - p) + 1;
 }
 
-/* \uHHHH; its bytes, 0 where it is none. */
+/* Translates \uHHHH. Returns the number of bytes read, 0 if it is none. */
 static size_t put_code_point(struct buf *out, const char *p, size_t n)
 {
     size_t digits = n > 2 ? strspn(p + 2, "0123456789abcdefABCDEF") : 0;
@@ -157,7 +160,7 @@ static size_t put_code_point(struct buf *out, const char *p, size_t n)
     return 6;
 }
 
-/* What begins with a backslash at p[0..n), n > 1, as PCRE2 wants it; its bytes. */
+/* Translates the escape at p[0..n), n > 1. Returns the number of bytes read. */
 static size_t put_escape(struct buf *out, const char *p, size_t n, int inside,
                          charset_property_fn *theirs)
 {
@@ -186,7 +189,8 @@ static size_t put_escape(struct buf *out, const char *p, size_t n, int inside,
     return 2;
 }
 
-/* An interval that is repeated, as {1,3}+: possessive for PCRE2, a loop around it for Ruby. */
+/* Returns whether the pattern has an interval followed by +, such as {1,3}+: PCRE2 reads it as
+ * possessive, Ruby as a repetition of it. */
 static int has_repeated_interval(const char *pattern, size_t n)
 {
     for (size_t i = 2; i + 1 < n; i++) {
@@ -209,8 +213,8 @@ static int check_dialect(const char *pattern, size_t n)
     return found ? err_set("pattern '%.*s': %s is not supported", (int)n, pattern, found) : 0;
 }
 
-/* A class at p[0..n) that has others inside it, as the ranges that it is. Its bytes; 0: it is none
- * of these. */
+/* Translates a class at p[0..n) with inner classes or && into ranges. Returns the number of bytes
+ * read; 0 if it is not such a class. */
 static size_t put_nested(struct buf *out, const char *p, size_t n, charset_property_fn *theirs)
 {
     struct classes_set *s = mem_alloc(sizeof *s);

@@ -11,16 +11,16 @@
 #include "unicode/letter_case.h"
 #include "unicode/unicode.h"
 
-/* What becomes of a code point. In a table entry the kind stands in the lowest bits, and above it
- * the number that the comment names. */
+/* What a code point becomes. A table entry has the kind in its lowest bits and, above it, a number
+ * that is described beside each kind. */
 enum kind {
     KEEP,      /* part of a word, as it is */
-    DROP,      /* nothing; 1: it stands between marks that are not to change places */
+    DROP,      /* nothing; number 1: it stops the reordering of the marks beside it */
     SPACE,     /* ends a word */
     ALONE,     /* a word by itself */
-    MAP,       /* part of a word, but other bytes: place in blob << 8 | length */
-    MAP_ALONE, /* both */
-    MARK,      /* part of a word, at its canonical place among marks: combining class */
+    MAP,       /* part of a word, as other bytes: position in blob << 8 | length */
+    MAP_ALONE, /* a word by itself, as other bytes: number as for MAP */
+    MARK,      /* part of a word, sorted among other marks: combining class */
     SIGMA,     /* a capital sigma whose lower case depends on its neighbours */
     KIND_BITS = 3,
     KIND_MASK = (1 << KIND_BITS) - 1,
@@ -28,7 +28,7 @@ enum kind {
 
 struct normalizer {
     struct bert_rules rules;
-    uint32_t *table; /* an entry a code point */
+    uint32_t *table; /* one entry per code point */
     struct buf blob;
 };
 
@@ -36,7 +36,7 @@ enum {
     CAPITAL_SIGMA = 0x3A3,
     SMALL_SIGMA = 0x3C3,
     FINAL_SIGMA = 0x3C2,
-    DIVES_AKURU_O = 0x11938, /* newer than Hugging Face's decompositions */
+    DIVES_AKURU_O = 0x11938, /* not in Hugging Face's older decomposition tables */
     DIVES_AKURU_A = 0x11935,
     DIVES_AKURU_AI = 0x11930,
 };
@@ -61,7 +61,7 @@ static void put_set(struct normalizer *n, unsigned sets, uint32_t entry)
     unicode_each(sets, put_one, &p);
 }
 
-/* Whether Hugging Face's rules make it a word of its own. */
+/* Returns whether Hugging Face's rules make this character a word by itself. */
 static int is_chinese_here(uint32_t c)
 {
     static const struct {
@@ -87,11 +87,12 @@ static uint32_t lower_of(const struct normalizer *n, uint32_t c)
     if (!n->rules.lowercase)
         return c;
     if (c == LETTER_CASE_DOTTED_I)
-        return 'i'; /* the dot is a mark, which goes */
+        return 'i'; /* its dot is a mark, which is dropped */
     return n->rules.google ? letter_case_lower(c) : letter_case_lower_new(c);
 }
 
-/* The canonical decomposition of c, itself if it has none. Returns the number of parts. */
+/* Writes the canonical decomposition of c, or c itself if it has none. Returns the number of
+ * parts. */
 static size_t decompose(const struct normalizer *n, uint32_t c, uint32_t parts[FORMS_PARTS_MAX])
 {
     parts[0] = c;
@@ -210,7 +211,7 @@ void normalizer_free(struct normalizer *n)
     free(n);
 }
 
-/* ---- the walk -------------------------------------------------------------------------------- */
+/* ---- iteration over words -------------------------------------------------------------------- */
 
 enum { CHUNK_BYTES = 1 << 12, GROWTH = 4, SLACK_BYTES = 64 };
 
@@ -222,10 +223,10 @@ struct words {
     const struct normalizer *n;
     const unsigned char *text;
     size_t at, size;
-    struct buf out; /* the chunk's words, and before them what has begun of one */
+    struct buf out; /* the words of the chunk, after the begun word of the one before */
     size_t *begins, *ends;
     size_t begun, ended, begins_cap, ends_cap; /* begun == ended + 1 inside a word */
-    struct mark *marks;                        /* those that the output ends with */
+    struct mark *marks;                        /* the marks at the end of the output */
     size_t mark_count, marks_cap, marks_end;
 };
 
@@ -272,8 +273,8 @@ static inline void put_part(struct words *w, const void *bytes, size_t n)
     w->out.len += n;
 }
 
-/* Marks stand in the order of their classes, equal ones as they came (Unicode standard, section
- * 3.11, canonical ordering). */
+/* Appends a mark and sorts it among the marks before it, by combining class; equal classes keep
+ * their order (Unicode standard, section 3.11, canonical ordering). */
 static void put_mark(struct words *w, const unsigned char *bytes, size_t n, uint32_t class)
 {
     if (w->marks_end != w->out.len)
@@ -291,8 +292,9 @@ static void put_mark(struct words *w, const unsigned char *bytes, size_t n, uint
     w->marks_end = w->out.len;
 }
 
-/* Whether the sigma at text[at..at+2) ends its word: a cased letter before it and none behind,
- * but for what case ignores (Unicode standard, table 3-17; Python's str.lower). */
+/* Returns whether the sigma at text[at..at+2) ends its word: a cased letter precedes it and none
+ * follows it, not counting case-ignorable characters (Unicode standard, table 3-17; Python's
+ * str.lower). */
 static int is_final_sigma(const struct words *w, size_t at)
 {
     size_t len, i = at;
@@ -316,7 +318,7 @@ static int is_final_sigma(const struct words *w, size_t at)
     return 1;
 }
 
-/* One code point; returns its bytes. */
+/* Processes one code point. Returns its number of bytes. */
 static inline size_t put_char(struct words *w)
 {
     const unsigned char *p = w->text + w->at;
@@ -346,8 +348,8 @@ static inline size_t put_char(struct words *w)
     return len;
 }
 
-/* 64 bytes of ASCII without controls: 1, or 0 with nothing done. White space goes to the output
- * with the words, between them. */
+/* Processes 64 bytes of ASCII without control characters. Returns 1, or 0 without effect if there
+ * are other bytes. White space is copied to the output between the words. */
 static inline int put_block(struct words *w)
 {
     struct ascii_masks m;
@@ -372,7 +374,7 @@ static inline int put_block(struct words *w)
     return 1;
 }
 
-/* Drops the words given out, and moves the one that has begun to the front. */
+/* Drops the words already returned, and moves a begun word to the front of the output. */
 static void next_chunk(struct words *w)
 {
     size_t from = w->begun > w->ended ? w->begins[w->ended] : w->out.len;

@@ -15,7 +15,7 @@ enum { NODES_MAX = 512, UNLIMITED = -1, REPEAT_MAX = 64, DEPTH_MAX = 32 };
 struct node {
     enum kind kind;
     int set, at_end;
-    int left, right; /* of SEQUENCE and CHOICE; REPEAT has the left one */
+    int left, right; /* children of SEQUENCE and CHOICE; REPEAT uses only left */
     int min, max;
     enum greed greed;
 };
@@ -36,7 +36,8 @@ static int node_add(struct reader *r, struct node n)
     return r->count++;
 }
 
-/* A set's number; it is taken. -1: there are too many. */
+/* Adds a set and takes ownership of it. Returns its number, or that of an equal set; -1 if there
+ * are too many. */
 static int set_add(struct pattern *e, struct classes_set *s)
 {
     for (int i = 0; i < e->set_count; i++)
@@ -52,7 +53,7 @@ static int set_add(struct pattern *e, struct classes_set *s)
     return e->set_count++;
 }
 
-/* The number of a set's complement. */
+/* Adds the complement of a set. Returns its number, or -1. */
 static int set_invert(struct pattern *e, int set)
 {
     struct classes_set *s = mem_alloc(sizeof *s);
@@ -90,12 +91,12 @@ static int skip(struct reader *r, const char *text)
     return found;
 }
 
-/* A set's number; the pattern goes on behind it. */
+/* Reads a set. Returns its number, or -1. */
 static int read_set(struct reader *r)
 {
     struct classes_set *s = mem_zalloc(1, sizeof *s);
     int nested;
-    if (*r->p == '.') { /* no line end */
+    if (*r->p == '.') { /* any character except a line end */
         charset_add(s, '\n', '\n');
         charset_invert(s);
         r->p++;
@@ -110,7 +111,7 @@ static int read_set(struct reader *r)
     return set_add(r->e, s);
 }
 
-/* $ and \z, as sets of what may follow. */
+/* Reads $ (line = 1) or \z as a lookahead: the set of characters that may follow. */
 static int read_end(struct reader *r, int line)
 {
     struct classes_set *s = mem_zalloc(1, sizeof *s);
@@ -120,7 +121,7 @@ static int read_end(struct reader *r, int line)
     return set < 0 ? -1 : node_add(r, (struct node){ .kind = LOOK, .set = set, .at_end = 1 });
 }
 
-/* Behind (?= or (?!: one set and the bracket. */
+/* Reads the rest of a lookahead after (?= or (?!: one set and the bracket. */
 static int read_look(struct reader *r, int negated)
 {
     int set = r->p < r->end && !strchr("()|*+?{^$", *r->p) ? read_set(r) : -1;
@@ -173,7 +174,7 @@ static int read_number(struct reader *r, int *number)
     return r->p > from && *number <= REPEAT_MAX;
 }
 
-/* {n}, {n,} and {n,m}; 0, or -1. */
+/* Reads {n}, {n,} or {n,m}. Returns 0, or -1. */
 static int read_interval(struct reader *r, struct node *n)
 {
     if (!read_number(r, &n->min))
@@ -187,8 +188,8 @@ static int read_interval(struct reader *r, struct node *n)
     return skip(r, "}") && (n->max == UNLIMITED || (n->max >= n->min && n->max)) ? 0 : -1;
 }
 
-/* Repetition of what is at `node`. In Ruby a + behind an interval repeats it, and {n}? is optional:
- * these are not read. */
+/* Reads the repetition operators after `node`. Intervals followed by + or ? are not supported: in
+ * Ruby {n}+ repeats the interval, and {n}? makes it optional. */
 static int read_repeats(struct reader *r, int node)
 {
     while (node >= 0 && r->p < r->end && strchr("*+?{", *r->p)) {
@@ -248,7 +249,7 @@ static int step_add(struct pattern *e, struct pattern_step s)
 
 static int compile(struct reader *r, int node, int next);
 
-/* First `one`, or first `two`. */
+/* Adds a fork that tries `one` first, or `two` first if `lazy` is set. */
 static int fork_to(struct reader *r, int one, int two, int lazy)
 {
     if (one < 0 || two < 0)
@@ -258,7 +259,8 @@ static int fork_to(struct reader *r, int one, int two, int lazy)
                                                  .other = lazy ? one : two });
 }
 
-/* Behind the last repetition, where more would be possible. */
+/* Returns the step that ends a repetition early. For a possessive one, it requires that no further
+ * repetition is possible. */
 static int leave(struct reader *r, const struct node *n, int next)
 {
     if (n->greed != POSSESSIVE)
@@ -280,7 +282,7 @@ static int compile_loop(struct reader *r, const struct node *n, int next)
     return fork;
 }
 
-/* From the last repetition to the first, as each step needs the next. */
+/* Compiles from the last repetition to the first, because each step needs the step after it. */
 static int compile_repeat(struct reader *r, const struct node *n, int next)
 {
     int at = next;
@@ -295,7 +297,8 @@ static int compile_repeat(struct reader *r, const struct node *n, int next)
     return at;
 }
 
-/* The first step of a node behind which `next` comes; -1: there are too many. */
+/* Compiles a node that is followed by the step `next`. Returns its first step, or -1 if there are
+ * too many steps. */
 static int compile(struct reader *r, int node, int next)
 {
     const struct node *n = &r->nodes[node];

@@ -20,7 +20,7 @@ const char gpt2_pattern[] =
 
 static int is_gpt2_pattern(const char *text, size_t n)
 {
-    /* The second is how some tokenizer.json files spell it; both match the same. */
+    /* The second spelling occurs in some tokenizer.json files; both match the same. */
     static const char *const spellings[] = {
         gpt2_pattern,
         "'(?:[sdmt]|ll|ve|re)| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+",
@@ -31,7 +31,7 @@ static int is_gpt2_pattern(const char *text, size_t n)
     return 0;
 }
 
-/* The automaton of a rule; NULL: it has none. */
+/* Makes the automaton of a rule. Returns NULL if that is not possible. */
 static struct automaton *automaton_of(const struct split_rule *r)
 {
     struct buf pattern = BUF_INIT;
@@ -109,19 +109,19 @@ int splitter_scans(const struct splitter *s)
     return s->count > 0;
 }
 
-/* ---- the walk ------------------------------------------------------------------------------ */
+/* ---- iteration over pieces ----------------------------------------------------------------- */
 
-/* A rule's place: it cuts [begin, end), and the piece before `at` has been given out. */
+/* The state of one rule: it cuts [begin, end), and the pieces before `at` have been returned. */
 struct level {
     size_t begin, end, at;
     size_t match_begin, match_end; /* the next match, when match_end > at */
-    struct gpt2 gpt2;              /* over the piece, from its begin on */
+    struct gpt2 gpt2;              /* iterates over [begin, end) */
 };
 
 struct split {
     const struct splitter *splitter;
     struct regex_scratch *scratch;
-    struct scan *scan; /* NULL: rule by rule */
+    struct scan *scan; /* NULL: rules are applied one by one */
     const char *text;
     struct level levels[SPLIT_RULES_MAX + 1]; /* levels[0].at: end of the first rule's piece */
 };
@@ -147,7 +147,7 @@ void split_free(struct split *s)
     free(s);
 }
 
-/* Rule i is to cut [begin, end). */
+/* Makes rule i cut [begin, end). */
 static void level_begin(struct split *s, int i, size_t begin, size_t end)
 {
     struct level *l = &s->levels[i];
@@ -169,7 +169,8 @@ void split_begin(struct split *s, const char *text, size_t n)
     level_begin(s, 0, 0, n);
 }
 
-/* Puts the first match at or after l->at into the level; none: both at the end. */
+/* Finds the first match at or after l->at; if there is none, sets both bounds to the end. Returns
+ * -1 with an error. */
 static int find_match(struct split *s, const struct split_rule *r, struct level *l)
 {
     const char *text = s->text + l->begin;
@@ -190,7 +191,7 @@ static int find_match(struct split *s, const struct split_rule *r, struct level 
     return 0;
 }
 
-/* Moves l->at to the end of the next piece that the rule cuts; l->at < l->end. */
+/* Moves l->at to the end of the rule's next piece; l->at < l->end. Returns -1 with an error. */
 static int advance(struct split *s, const struct split_rule *r, struct level *l)
 {
     if (r->kind == SPLIT_GPT2) {
@@ -204,7 +205,7 @@ static int advance(struct split *s, const struct split_rule *r, struct level *l)
     return 0;
 }
 
-/* The next piece of rule i; 1, 0 at the end of the text, -1. */
+/* Finds the next piece of rule i. Returns 1, 0 at the end of the text, -1 with an error. */
 static int next_piece(struct split *s, int i)
 {
     struct level *l = &s->levels[i];

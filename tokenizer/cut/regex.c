@@ -27,7 +27,8 @@ struct regex_scratch {
     pcre2_jit_stack *stack;
 };
 
-/* \C, half a character, is nothing that Ruby knows. */
+/* Compiles a pattern in PCRE2's syntax. Forbids \C, a single byte of a character, which Ruby does
+ * not have. */
 static pcre2_code *compile(const struct buf *text, int *code, PCRE2_SIZE *offset)
 {
     pcre2_compile_context *context = pcre2_compile_context_create(NULL);
@@ -68,7 +69,8 @@ struct regex *regex_new(const char *pattern, size_t n)
         pcre2_code_free(re);
         return NULL;
     }
-    pcre2_jit_compile(re, PCRE2_JIT_COMPLETE); /* without it, the interpreter: same matches */
+    /* if it is not available, the interpreter finds the same matches */
+    pcre2_jit_compile(re, PCRE2_JIT_COMPLETE);
     struct regex *r = mem_alloc(sizeof *r);
     r->code = re;
     return r;

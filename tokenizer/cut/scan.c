@@ -16,8 +16,8 @@
 
 enum {
     CHUNK = LANES_BYTES,
-    FEW = 1024,  /* bytes are not worth the lanes */
-    WINDOW = 64, /* bytes behind a chunk that are to tell the state in front of them */
+    FEW = 1024,  /* for fewer bytes, running the lanes does not pay */
+    WINDOW = 64, /* bytes read after a chunk to find the backward state before them */
     STATES = AUTOMATON_STATES,
 };
 
@@ -28,13 +28,13 @@ struct scan {
     const unsigned char *text;
     size_t n;
     size_t begin, end; /* the chunk */
-    size_t word;       /* of the chunk's marks, the one that is given out */
-    uint64_t bits;     /* what is left of it */
+    size_t word;       /* index of the word of marks that is being returned */
+    uint64_t bits;     /* bits of that word not returned yet */
     int ended;         /* the end of the text has been given out */
     int high;          /* the chunk has bytes that are not ASCII */
     size_t cap;
     uint8_t *classes, *symbols, *states; /* of the chunk's bytes */
-    uint64_t *marks;                     /* bits where pieces begin */
+    uint64_t *marks;                     /* bits: a piece begins here */
 };
 
 struct scan *scan_new(const struct automaton *const *automata, int count)
@@ -80,7 +80,7 @@ static void reserve(struct scan *s, size_t n)
 
 void scan_begin(struct scan *s, const char *text, size_t n)
 {
-    if (s->cap > CHUNK << 8) { /* an unusual text */
+    if (s->cap > CHUNK << 8) { /* the text before had an unusually long chunk */
         release_chunk(s);
         lanes_release(&s->lanes);
     }
@@ -100,7 +100,7 @@ static inline void classify_character(const struct automaton *a, const unsigned 
     *class = automaton_class(a, utf8_get(p, &len));
 }
 
-/* The classes of text[0..n); whether some byte is not ASCII. */
+/* Writes the classes of text[0..n). Returns whether some byte is not ASCII. */
 static int classify_plain(const struct automaton *a, const unsigned char *text, size_t n,
                           uint8_t *classes)
 {
@@ -114,9 +114,9 @@ static int classify_plain(const struct automaton *a, const unsigned char *text, 
     return all >= 0x80;
 }
 
-/* ---- the two ways ----------------------------------------------------------------------------- */
+/* ---- the two automata ------------------------------------------------------------------------- */
 
-/* The symbols of a chunk, from the state behind it. */
+/* Runs the backward automaton: writes the symbols of a chunk, given the state after it. */
 static void go_back_plain(const struct automaton *a, const uint8_t *classes, size_t n,
                           uint8_t state, uint8_t *symbols)
 {
@@ -126,7 +126,8 @@ static void go_back_plain(const struct automaton *a, const uint8_t *classes, siz
     }
 }
 
-/* The states that the symbols lead to; the first one is of a character where a piece begins. */
+/* Runs the forward automaton: writes the state after each symbol. A piece must begin at the first
+ * character, so the initial state has no influence. */
 static void go_forth_plain(const struct automaton *a, const uint8_t *symbols, size_t n,
                            uint8_t *states)
 {
@@ -135,8 +136,8 @@ static void go_forth_plain(const struct automaton *a, const uint8_t *symbols, si
         states[i] = state = a->forward[symbols[i]][state & AUTOMATON_STATE];
 }
 
-/* The one state to which all states behind the characters lead in front of them; -1: there is more
- * than one. */
+/* Returns the backward state before the n characters, if it is the same for all states after them;
+ * otherwise -1. */
 static int settle_plain(const struct automaton *a, const uint8_t *classes, size_t n)
 {
     uint8_t all[STATES];
@@ -151,7 +152,7 @@ static int settle_plain(const struct automaton *a, const uint8_t *classes, size_
     return same ? all[0] : -1;
 }
 
-/* Bits of the states where a piece begins. */
+/* Returns the AUTOMATON_BEGIN flags of 64 states as bits. */
 static uint64_t marks_plain(const uint8_t *states)
 {
     const uint64_t gather = 0x0102040810204080u, ones = 0x0101010101010101u;
@@ -181,7 +182,8 @@ AVX2 static void go_back_avx2(const struct automaton *a, const uint8_t *classes,
     }
 }
 
-/* A shuffle goes by four bits of an index: what else a state has says nothing. */
+/* A shuffle uses only the low four bits of an index, so the other bits of a state need not be
+ * cleared. */
 AVX2 static void go_forth_avx2(const struct automaton *a, const uint8_t *symbols, size_t n,
                                uint8_t *states)
 {
@@ -208,7 +210,7 @@ AVX2 static int settle_avx2(const struct automaton *a, const uint8_t *classes, s
 
 #define AVX512 __attribute__((target("avx512f,avx512bw,avx512vbmi,avx512vbmi2")))
 
-/* Some bytes may stand for characters that are not ASCII. */
+/* Writes the classes of the characters that are not ASCII among 64 bytes. */
 AVX512 static void classify_high(const struct automaton *a, const unsigned char *text, __m512i c,
                                  uint8_t *classes)
 {
@@ -265,8 +267,8 @@ static void find_marks(struct scan *s, size_t n)
         s->marks[i / ASCII_BLOCK] = marks_plain(s->states + i);
 }
 
-/* From the classes of a chunk to its marks. What is behind the chunk is for the lanes as if it were
- * nothing. */
+/* Computes the marks of a chunk from its classes. For the lanes, the bytes after the chunk are
+ * filled with a neutral class. */
 static void go(const struct automaton *a, struct scan *s, size_t n, uint8_t behind)
 {
     if (n >= FEW) {
@@ -290,7 +292,8 @@ static void go(const struct automaton *a, struct scan *s, size_t n, uint8_t behi
 
 /* ---- chunks ----------------------------------------------------------------------------------- */
 
-/* The state of the first automaton at s->end; -1: what follows does not tell. */
+/* Returns the backward state of the first automaton at s->end; -1 if the following WINDOW bytes do
+ * not determine it. */
 static int state_behind(const struct scan *s)
 {
     const struct automaton *a = s->automata[0];
@@ -307,7 +310,8 @@ static int state_behind(const struct scan *s)
     return state;
 }
 
-/* Cuts the chunk by the first automaton; 0, or -1 where it is not known what is behind. */
+/* Cuts the chunk with the first automaton. Returns 0, or -1 if the state after the chunk is
+ * unknown. */
 static int cut_first(struct scan *s)
 {
     size_t n = s->end - s->begin;
@@ -320,7 +324,7 @@ static int cut_first(struct scan *s)
     return 0;
 }
 
-/* Cuts the chunk's pieces by another automaton. */
+/* Cuts the chunk's pieces with another automaton. */
 static void cut_again(struct scan *s, const struct automaton *a)
 {
     size_t n = s->end - s->begin;
@@ -333,7 +337,8 @@ static void cut_again(struct scan *s, const struct automaton *a)
     go(a, s, n, a->back_end);
 }
 
-/* Ends the chunk where its last piece begins, unless the text ends there; -1: it has but one. */
+/* Shortens the chunk to where its last piece begins, unless it ends with the text. Returns -1 if
+ * it has only one piece. */
 static int end_at_piece(struct scan *s)
 {
     size_t n = s->end - s->begin, word = (n + ASCII_BLOCK - 1) / ASCII_BLOCK;
@@ -349,7 +354,7 @@ static int end_at_piece(struct scan *s)
     return 0;
 }
 
-/* Moves on to the next chunk, which has some pieces. */
+/* Reads and cuts the next chunk, which has at least one complete piece. */
 static void next_chunk(struct scan *s)
 {
     s->begin = s->end;
@@ -362,7 +367,7 @@ static void next_chunk(struct scan *s)
     for (int i = 1; i < s->count; i++)
         cut_again(s, s->automata[i]);
     if (!s->begin)
-        s->marks[0] &= ~(uint64_t)1; /* no piece ends there */
+        s->marks[0] &= ~(uint64_t)1; /* no piece ends at the beginning of the text */
     s->word = 0;
     s->bits = s->marks[0];
 }

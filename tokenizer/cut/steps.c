@@ -13,9 +13,9 @@
 #include "unicode/forms.h"
 #include "unicode/unicode.h"
 
-enum { REPLACED = 1 << 16 }; /* bytes that are replaced before room is made for more */
+enum { REPLACED = 1 << 16 }; /* room for the result is reserved for so many bytes at a time */
 
-/* Pieces of a text that is theirs. */
+/* A text of its own, and its pieces. */
 struct cut {
     struct buf text;
     size_t *begins, *ends;
@@ -29,7 +29,7 @@ struct stepper {
     struct split *split;
     struct buf now, next;
     struct cut pieces, made;
-    struct cut tiles; /* of one piece, matches and what is between; no text */
+    struct cut tiles; /* for one piece: the matches and the text between them; `text` is unused */
     unsigned char *is_match;
     size_t is_match_cap;
 };
@@ -87,7 +87,8 @@ void stepper_free(struct stepper *s)
 
 /* ---- patterns --------------------------------------------------------------------------------- */
 
-/* The first match of the step's pattern at or after `from`: 1, 0, -1. */
+/* Finds the first match of the step's pattern at or after `from`. Returns 1, 0 if there is none,
+ * -1 with an error. */
 static int find_match(struct stepper *s, const struct step *step, const char *text, size_t n,
                       size_t from, size_t *begin, size_t *end)
 {
@@ -101,8 +102,7 @@ static int find_match(struct stepper *s, const struct step *step, const char *te
 
 /* ---- normalizers ------------------------------------------------------------------------------ */
 
-/* Appends the text with up to 4 bytes for each byte that is `byte`, without a branch on which are.
- */
+/* Appends the text with each `byte` replaced by `content`, `len` <= 4 bytes, without branches. */
 static void replace_byte(struct buf *out, const char *text, size_t n, char byte,
                          const char *content, size_t len)
 {
@@ -302,7 +302,8 @@ static void tile_by_characters(struct stepper *s, const struct step *step, const
     add_tile(s, done, n, inside);
 }
 
-/* Rows of word characters, and rows of what is neither these nor white space, are no matches. */
+/* Cuts the text into runs of word characters, of white space and of other characters. Only white
+ * space counts as a match. */
 static void tile_by_words(struct stepper *s, const char *text, size_t n)
 {
     size_t done = 0, len;
@@ -319,14 +320,14 @@ static void tile_by_words(struct stepper *s, const char *text, size_t n)
     add_tile(s, done, n, before == 2);
 }
 
-/* Makes pieces of the tiles; `at` is where their text begins. A match is merged with its neighbour,
- * unless that is a match which was. */
+/* Turns the tiles into pieces, according to `behavior`. `at` is where their text begins. A match
+ * is merged with a neighbour only if that neighbour is not a match. */
 static void put_tiles(struct stepper *s, enum step_behavior behavior, size_t at, struct cut *out)
 {
     const struct cut *t = &s->tiles;
     for (size_t i = 0; i < t->count; i++) {
         int match = s->is_match[i], before = i ? s->is_match[i - 1] : -1;
-        int joins = 0; /* the piece before */
+        int joins = 0; /* whether the tile joins the piece before it */
         if (behavior == STEP_CONTIGUOUS)
             joins = match == before;
         else if (behavior == STEP_MERGED_WITH_PREVIOUS)
@@ -363,7 +364,8 @@ static int begins_with(const char *text, size_t n, const char *with, size_t len)
     return n >= len && !memcmp(text, with, len);
 }
 
-/* Spaces become the step's character, which begins a piece where it cuts. */
+/* Appends a piece with spaces replaced by the step's character; cuts before each such character if
+ * step->split is set. */
 static void put_metaspace(const struct step *step, const char *text, size_t n, int first,
                           struct cut *out)
 {
@@ -405,7 +407,7 @@ static int changes_text(const struct step *step)
     return step->kind == STEP_METASPACE || step->kind == STEP_BYTE_LEVEL;
 }
 
-/* From s->pieces to s->made. */
+/* Applies one step to s->pieces; the result is in s->made. */
 static int cut_step(struct stepper *s, const struct step *step, int first)
 {
     const struct cut *from = &s->pieces;
@@ -434,7 +436,7 @@ int stepper_cut(struct stepper *s, const char *text, size_t n, int first, struct
 {
     s->pieces.count = 0;
     add_piece(&s->pieces, 0, n);
-    if (!s->cuts->count) { /* the text is one piece, which need not be ours */
+    if (!s->cuts->count) { /* the text is one piece and need not be copied */
         *p = (struct pieces){ text, n, s->pieces.begins, s->pieces.ends, s->pieces.count };
         return 0;
     }
@@ -443,7 +445,7 @@ int stepper_cut(struct stepper *s, const char *text, size_t n, int first, struct
     for (size_t i = 0; i < s->cuts->count; i++) {
         if (cut_step(s, &s->cuts->items[i], first) < 0)
             return -1;
-        /* A text that begins with a piece that changed still begins where it began. */
+        /* A step may change the first piece, but that piece still begins where the text begins. */
         struct cut spare = s->pieces;
         s->pieces = s->made;
         s->made = spare;

@@ -1,4 +1,4 @@
-/* The reading side of steps.h. */
+/* Reads the steps of steps.h from JSON. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -31,7 +31,7 @@ static struct step *add(struct steps *s, struct step step)
     return &s->items[s->count - 1];
 }
 
-/* The place of a word in a list that ends with NULL, -1. */
+/* Returns the index of a word in a NULL-terminated list, or -1. */
 static int find_word(const char *const *words, const char *word)
 {
     for (int i = 0; words[i]; i++)
@@ -40,7 +40,7 @@ static int find_word(const char *const *words, const char *word)
     return -1;
 }
 
-/* {"Regex": ...} or {"String": ...} */
+/* Reads a pattern: {"Regex": ...} or {"String": ...}. */
 static int read_pattern(struct step *step, const struct js *pattern)
 {
     size_t n;
@@ -77,7 +77,7 @@ static int read_sequence(struct steps *s, const struct js *list,
     return 0;
 }
 
-/* As BertNormalizer names them; accents go with capital letters where nothing else is said. */
+/* Reads the options of a BertNormalizer. strip_accents defaults to the value of lowercase. */
 static struct bert_rules read_bert(const struct js *value)
 {
     struct bert_rules r = { .clean_text = js_flag(value, "clean_text", 1),
@@ -150,7 +150,8 @@ static int read_behavior(struct step *step, const struct js *value)
     return 0;
 }
 
-/* Older files say add_prefix_space instead of prepend_scheme, and str_rep beside replacement. */
+/* Reads a Metaspace. Older files have add_prefix_space instead of prepend_scheme, and str_rep
+ * beside replacement. */
 static int read_metaspace(struct step *step, const struct js *value)
 {
     static const char *const names[] = { "never", "first", "always", NULL };

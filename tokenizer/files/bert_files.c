@@ -1,4 +1,4 @@
-/* BERT's part of files.h: vocab.txt, and WordPiece in tokenizer.json. */
+/* The part of files.h for BERT: vocab.txt, and WordPiece in tokenizer.json. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -35,7 +35,8 @@ static int is_role(const char *token, size_t n)
     return 0;
 }
 
-/* An uncased vocabulary has no capital letter of ASCII but in names such as [CLS]. */
+/* Returns whether a token has an ASCII capital letter, which shows that a vocabulary is cased.
+ * Names such as [CLS] do not count. */
 static int has_capitals(const char *token, size_t n)
 {
     if (n > 1 && token[0] == '[' && token[n - 1] == ']')

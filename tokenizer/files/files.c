@@ -19,7 +19,8 @@ const char end_of_text_name[] = "<|endoftext|>";
 
 /* ---- merges.txt ---------------------------------------------------------------------------- */
 
-/* The id of a token as files spell it, whose bytes are appended. */
+/* Returns the id of a token by its name in files, and appends its bytes. Returns -1 with an
+ * error. */
 static int64_t find_named(const struct vocabulary *v, const char *name, size_t n, struct buf *bytes)
 {
     size_t before = bytes->len;
@@ -44,8 +45,7 @@ int merge_right(struct vocabulary *v, struct named_merge *m, const char *name, s
     int64_t right = find_named(v, name, n, &m->bytes);
     if (right < 0)
         return -1;
-    char *behind = m->bytes.data +
-                   middle; /* the right token's bytes; its prefix is no part of the join */
+    char *behind = m->bytes.data + middle; /* bytes of the right token; drop its prefix */
     size_t len = m->bytes.len - middle, skip = prefix < len ? prefix : len;
     memmove(behind, behind + skip, len - skip);
     int64_t id = vocabulary_find(v, m->bytes.data, m->bytes.len - skip);
@@ -101,7 +101,8 @@ static int put_rank(struct vocabulary *v, const char *line, size_t len, struct b
     return vocabulary_put(v, rank, bytes->data, bytes->len, TOKEN_MODEL);
 }
 
-/* Files of ranks do not say by which pattern they were made; these were made by another. */
+/* Rejects well-known files of ranks that were made with another pattern, because the files do not
+ * name it. */
 static int check_foreign(const struct vocabulary *v)
 {
     static const struct {
@@ -116,7 +117,7 @@ static int check_foreign(const struct vocabulary *v)
     return 0;
 }
 
-/* What files of ranks do not say. */
+/* The patterns and special tokens of encodings, which files of ranks do not contain. */
 static const struct encoding {
     enum tokenizer_pattern pattern;
     const char *text; /* the pattern */
@@ -155,8 +156,8 @@ static int put_special(struct vocabulary *v, uint32_t id, const char *name)
     return 0;
 }
 
-/* The special tokens of an encoding; ids that it leaves out get names of ours, as ids have no
- * holes. */
+/* Adds the special tokens of an encoding. Unused ids before them get placeholder names, because
+ * every id must have a token. */
 static int put_specials(struct vocabulary *v, const struct encoding *e)
 {
     char name[32];
@@ -217,7 +218,7 @@ int tiktoken_parse(struct vocabulary *v, const char *text, size_t n, const char 
     return 0;
 }
 
-/* Ranks with the pattern that splits text, and its special tokens. */
+/* Parses a file of ranks with the given pattern and its special tokens. */
 static int parse_ranks_as(struct vocabulary *v, const char *text, size_t n, const char *name,
                           enum tokenizer_pattern pattern)
 {
@@ -234,7 +235,7 @@ static int parse_ranks_as(struct vocabulary *v, const char *text, size_t n, cons
     return splitter_add(&v->splitter, SPLIT_PATTERN, e->text, strlen(e->text));
 }
 
-/* ---- which form ---------------------------------------------------------------------------- */
+/* ---- recognising the format ---------------------------------------------------------------- */
 
 typedef int reader(const char *path, struct buf *out);
 
@@ -244,7 +245,7 @@ static int read_text(reader *read, const char *path, struct buf *text)
     return read(path, text) < 0 ? -1 : file_check_pointer(path, text->data, text->len);
 }
 
-/* vocab.json at `path`, and merges.txt where its name says. */
+/* Loads vocab.json from `path`, and the merges.txt that belongs to it. */
 static int load_pair(struct vocabulary *v, const char *path, struct buf *text)
 {
     struct buf merges = BUF_INIT;
@@ -262,7 +263,7 @@ static int load_pair(struct vocabulary *v, const char *path, struct buf *text)
     return result < 0 ? -1 : splitter_add(&v->splitter, SPLIT_GPT2, NULL, 0);
 }
 
-/* Whether some line is "[UNK]", as in each vocabulary of BERT's. */
+/* Returns whether some line is "[UNK]", as in every vocabulary of BERT. */
 static int is_vocab_txt(const struct buf *text)
 {
     static const char line[] = "\n[UNK]";
@@ -275,7 +276,7 @@ static int is_vocab_txt(const struct buf *text)
     return at == end;
 }
 
-/* The tokenizer.json that a GGUF file holds. */
+/* Loads the tokenizer.json inside a GGUF file. */
 static int load_gguf(struct vocabulary *v, const char *path)
 {
     struct gguf g;
@@ -292,7 +293,8 @@ static int load_gguf(struct vocabulary *v, const char *path)
     return failed;
 }
 
-/* `path` is read by `read`, as one that the user gave or one that was found. */
+/* Loads a file with the function `read`, which depends on whether the user named the file or it
+ * was found in a folder. */
 static int load_file(struct vocabulary *v, const char *path, const struct tokenizer_options *o,
                      reader *read, struct buf *text)
 {
@@ -320,7 +322,8 @@ static int load_file(struct vocabulary *v, const char *path, const struct tokeni
         path);
 }
 
-/* The only file in `dir` whose name ends in `suffix`: 1, 0 for none, -1 for several. */
+/* Finds the only file in `dir` whose name ends in `suffix`. Returns 1, 0 if there is none, -1 if
+ * there are several. */
 static int find_one(struct buf *path, const char *dir, const char *suffix)
 {
     struct file_names names = { 0 };
@@ -359,8 +362,8 @@ static int find_in_folder(struct buf *path, const char *dir)
                    dir);
 }
 
-/* A model folder's tokenizer_config.json may name another token for the end of a text, and says of
- * a vocab.txt whether it is for lower case. */
+/* Reads tokenizer_config.json, which may name another end-of-text token, and says for a vocab.txt
+ * whether text becomes lower case. */
 static int load_config(struct vocabulary *v, const char *dir, int from_txt)
 {
     struct buf path = BUF_INIT;
@@ -390,7 +393,8 @@ static int load_config(struct vocabulary *v, const char *dir, int from_txt)
     return result;
 }
 
-/* Google's reference knows no strip_accents apart from lower case, and longer words. */
+/* Applies the options. In Google's reference, strip_accents equals lowercase, and words may be
+ * longer. */
 static void apply_options(struct vocabulary *v, const struct tokenizer_options *o)
 {
     enum { GOOGLE_MAX_CHARS = 200 };

@@ -21,7 +21,7 @@ static int check_utf8(const struct js_scan *s)
 
 /* ---- where the parts are -------------------------------------------------------------------- */
 
-/* Steps over a value; where it opens with `open`, its inside is `part`. */
+/* Skips a value. If it begins with `open`, sets *part to its inside. */
 static int find_part(struct js_scan *s, char open, struct js_cut *part)
 {
     int opens = js_scan_peek(s) == open;
@@ -87,7 +87,7 @@ size_t model_parts_cuts(const struct model_parts *p, struct js_cut cuts[2])
     return 2;
 }
 
-/* A walk from behind a part's opening bracket, to be read up to the closing one. */
+/* Starts a scan after a part's opening bracket; it ends at the closing one. */
 static void begin_part(struct js_scan *s, const char *text, const struct js_cut *part)
 {
     js_scan_init(s, text, part->end + 1);
@@ -99,7 +99,7 @@ static void begin_part(struct js_scan *s, const char *text, const struct js_cut 
 typedef int put_token(struct vocabulary *v, const char *name, size_t n, int64_t id,
                       struct buf *bytes);
 
-/* The members of an object, to its end. */
+/* Reads the members of an object up to its end, and calls `put` for each. */
 static int read_tokens(struct vocabulary *v, struct js_scan *s, put_token *put)
 {
     struct buf bytes = BUF_INIT;
@@ -122,8 +122,8 @@ static int read_tokens(struct vocabulary *v, struct js_scan *s, put_token *put)
     return more;
 }
 
-/* An added token that the model has too. Its name may spell other bytes there: "\u00E9" is the
- * character's two bytes in a text, and the byte 0xE9 in the byte alphabet. */
+/* Reads an added token that the model has, too. Its name may spell other bytes in the model:
+ * "\u00E9" is two bytes in a text, but the byte 0xE9 in the byte alphabet. */
 static int read_added_again(struct vocabulary *v, int64_t id, uint32_t added,
                             const struct buf *bytes)
 {
@@ -187,7 +187,7 @@ int model_pieces_read(struct vocabulary *v, const struct js *list)
 
 /* ---- vocab.json ----------------------------------------------------------------------------- */
 
-/* A name in the byte alphabet, except for end-of-text. */
+/* Adds a token with a name in the byte alphabet, or the end-of-text token. */
 static int put_plain_token(struct vocabulary *v, const char *name, size_t n, int64_t id,
                            struct buf *bytes)
 {
@@ -229,7 +229,7 @@ int vocab_json_parse(struct vocabulary *v, const char *text, size_t n, const cha
 
 /* ---- merges --------------------------------------------------------------------------------- */
 
-/* "left right" */
+/* Reads a merge of the form "left right". */
 static int read_joined(struct vocabulary *v, struct js_scan *s, struct named_merge *m)
 {
     const char *names;
@@ -243,7 +243,7 @@ static int read_joined(struct vocabulary *v, struct js_scan *s, struct named_mer
     return merge_left(v, m, names, left) < 0 ? -1 : merge_right(v, m, space + 1, n - left - 1);
 }
 
-/* ["left", "right"] */
+/* Reads a merge of the form ["left", "right"]. */
 static int read_pair(struct vocabulary *v, struct js_scan *s, struct named_merge *m)
 {
     const char *name;

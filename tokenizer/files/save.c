@@ -1,4 +1,4 @@
-/* The writing side of files.h, except tokenizer.json. */
+/* Writes all vocabulary files of files.h except tokenizer.json. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -55,8 +55,8 @@ static void bert_config_print(const struct vocabulary *v, struct buf *out)
     buf_adds(out, ",\n  \"model_max_length\": 512\n}\n");
 }
 
-/* Hugging Face's GPT2Tokenizer is this pattern with these special tokens; whatever else goes by
- * tokenizer.json alone. */
+/* Writes tokenizer_config.json. Hugging Face's GPT2Tokenizer fits only GPT-2's pattern and special
+ * tokens; all other vocabularies use the class that reads only tokenizer.json. */
 static void config_print(const struct vocabulary *v, struct buf *out)
 {
     if (v->model == VOCABULARY_WORDPIECE && !v->general) {
@@ -99,7 +99,8 @@ static void tiktoken_print(const struct vocabulary *v, struct buf *out)
     }
 }
 
-/* Ranks alone say the same when reading the text gives the same tokens, merges and end-of-text. */
+/* Returns whether ranks alone describe the vocabulary: parsing `text` must give the same tokens,
+ * merges and end-of-text. */
 static int tiktoken_says_all(const struct vocabulary *v, const struct buf *text)
 {
     struct vocabulary again;
@@ -117,7 +118,8 @@ static int tiktoken_says_all(const struct vocabulary *v, const struct buf *text)
 
 /* ---- all of them --------------------------------------------------------------------------- */
 
-/* The older forms do not say how text is cut: readers take GPT-2's way, or BERT's. */
+/* Returns whether a reader that assumes GPT-2's or BERT's way to cut text is right. The older
+ * formats do not say how text is cut. */
 static int cuts_as_usual(const struct vocabulary *v, const struct buf *text)
 {
     (void)text;
@@ -128,14 +130,15 @@ static const struct file_form {
     const char *name;
     void (*print)(const struct vocabulary *v, struct buf *out);
     int (*fits)(const struct vocabulary *v, const struct buf *text); /* NULL: always */
-    unsigned models; /* a bit for each that has it */
+    unsigned models; /* bit set of the models with this file */
 } forms[] = {
     { "vocab.tiktoken", tiktoken_print, tiktoken_says_all, 1 << VOCABULARY_BPE },
     { "vocab.json", vocab_json_print, cuts_as_usual, 1 << VOCABULARY_BPE },
     { "merges.txt", merges_print, cuts_as_usual, 1 << VOCABULARY_BPE },
     { "vocab.txt", vocab_txt_print, cuts_as_usual, 1 << VOCABULARY_WORDPIECE },
     { "tokenizer_config.json", config_print, NULL, ~0u },
-    { "tokenizer.json", tokenizer_json_print, NULL, ~0u }, /* last: who finds it finds all */
+    /* written last: if it exists, all files exist */
+    { "tokenizer.json", tokenizer_json_print, NULL, ~0u },
 };
 enum { FORMS = sizeof forms / sizeof *forms };
 
@@ -166,8 +169,8 @@ static int write_forms(const struct vocabulary *v, const char *dir, struct buf *
     return result;
 }
 
-/* What an earlier vocabulary left in the folder goes first, and what was written goes when the
- * rest fails: the files there are always of one vocabulary. */
+/* First removes the files of an earlier vocabulary. If writing fails, removes the files written so
+ * far. So the folder's files always belong to one vocabulary. */
 int vocabulary_save(const struct vocabulary *v, const char *dir)
 {
     struct buf path = BUF_INIT;

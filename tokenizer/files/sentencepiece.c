@@ -1,5 +1,5 @@
-/* SentencePiece's .model files: a message of protocol buffers with pieces, trainer and normalizer.
- */
+/* Reads SentencePiece's .model files: a protocol buffers message with pieces, trainer and
+ * normalizer specs. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,7 +39,8 @@ static int read_varint(struct message *m, uint64_t *value)
     return -1;
 }
 
-/* 1, 0 at the end, -1 (no error set): the message is damaged. */
+/* Reads the next field. Returns 1, 0 at the end, -1 without an error set if the message is
+ * damaged. */
 static int next_field(struct message *m, struct field *f)
 {
     uint64_t tag, n = 0;
@@ -98,7 +99,8 @@ static float float_of(uint64_t bits)
     return value;
 }
 
-/* Unknown and control tokens have no text; those of the user are cut out of it. */
+/* Adds a piece. Unknown and control pieces become special tokens, user-defined ones added tokens
+ * of the normalized text. */
 static int put_piece(struct model *m, const char *bytes, size_t n, double score,
                      enum piece_type type)
 {
@@ -190,7 +192,7 @@ static int read_fields(struct model *m, struct message all)
     return m->suffix || !m->escape ? err_set("white space as suffix is not supported") : 0;
 }
 
-/* ---- the rest, as tokenizer.json has it ---------------------------------------------------------- */
+/* ---- normalizer and decoder, as JSON of tokenizer.json --------------------------------------- */
 
 static void put_normalizer(const struct model *m, struct buf *out)
 {
@@ -234,7 +236,7 @@ struct ranked {
     size_t left, right; /* bytes */
 };
 
-/* The highest score first; of the same piece, that with the longer left part. */
+/* Orders merges by score, highest first; merges of the same piece by the longer left part. */
 static int compare(const void *a, const void *b)
 {
     const struct ranked *x = a, *y = b;
@@ -245,7 +247,7 @@ static int compare(const void *a, const void *b)
     return x->left > y->left ? -1 : x->left < y->left;
 }
 
-/* BPE merges what makes a piece, however it is divided. */
+/* Adds a merge for each division of each piece into two pieces. */
 static void put_merges(const struct model *m)
 {
     struct vocabulary *v = m->v;

@@ -10,7 +10,7 @@
 
 struct reading {
     struct splitter *splitter;
-    int bytes; /* ByteLevel has been read: what follows cuts its alphabet */
+    int bytes; /* ByteLevel has been read: later steps cut text in the byte alphabet */
     int prefix_space;
     int plain;
 };
@@ -28,7 +28,7 @@ static int add(struct reading *r, enum split_kind kind, const char *text, size_t
     return splitter_of_bytes(r->splitter, alphabet) == 0;
 }
 
-/* Cuts at characters with some of the bits of forms.h, or at rows of them. */
+/* Adds a rule that cuts at characters with some of the bits of forms.h, or at runs of them. */
 static int add_characters(struct reading *r, unsigned bits, int rows)
 {
     struct buf pattern = BUF_INIT;
@@ -47,7 +47,8 @@ static int add_characters(struct reading *r, unsigned bits, int rows)
     return result;
 }
 
-/* Pieces that are no match are removed where `invert` says so: none is where matches are all. */
+/* Reads a Split. With `invert` and "Removed", text between matches is removed; that is only
+ * supported if the matches cover every text. */
 static int read_split(struct reading *r, const struct js *step)
 {
     const struct js *pattern = js_get(step, "pattern"), *behavior = js_get(step, "behavior");
@@ -85,7 +86,8 @@ static int read_punctuation(struct reading *r, const struct js *step)
     return add_characters(r, UNICODE_IS_PUNCTUATION, rows);
 }
 
-/* A space is put in front of each piece: known is only how for the whole text. */
+/* Reads a ByteLevel. It puts a space before each piece; that is only supported if the whole text
+ * is one piece. */
 static int read_byte_level(struct reading *r, const struct js *step)
 {
     int prefix = js_flag(step, "add_prefix_space", 1);
@@ -97,7 +99,7 @@ static int read_byte_level(struct reading *r, const struct js *step)
     return got;
 }
 
-/* 1, 0 where the step is none that is read here, -1. */
+/* Reads a step. Returns 1, 0 if it is not supported here, -1 with an error. */
 static int read_step(struct reading *r, const struct js *step)
 {
     const char *type = js_text(js_get(step, "type"), NULL);

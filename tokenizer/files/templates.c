@@ -1,4 +1,5 @@
-/* The post-processors of tokenizer.json: what is put around a text, and around two. */
+/* Reads and writes the post-processors of tokenizer.json: the special tokens around one text or a
+ * pair of texts. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -14,7 +15,8 @@ static int add_part(struct template *t, int64_t id, uint32_t type)
     return 0;
 }
 
-/* Begin, a text, end; for two texts the end is there `between` times after the first. */
+/* Sets the templates: cls A sep, and for a pair cls A sep B sep, with `between` times sep between
+ * A and B. */
 static void fill_templates(struct vocabulary *v, int64_t cls, int64_t sep, int between,
                            uint32_t second_type)
 {
@@ -35,7 +37,7 @@ void bert_templates(struct vocabulary *v)
         fill_templates(v, v->roles[TOKENIZER_CLS], v->roles[TOKENIZER_SEP], 1, 1);
 }
 
-/* The ids of a special token, one part each. */
+/* Adds the ids of a special token, one part for each. */
 static int read_special(struct template *t, const struct js *token, const char *name, uint32_t type)
 {
     const struct js *ids = js_get(token, "ids");
@@ -51,7 +53,8 @@ static int read_special(struct template *t, const struct js *token, const char *
     return 0;
 }
 
-/* A list of {"SpecialToken": {"id", "type_id"}} and {"Sequence": {"id": "A"|"B", "type_id"}}. */
+/* Reads a list of {"SpecialToken": {"id", "type_id"}} and {"Sequence": {"id": "A"|"B",
+ * "type_id"}}. */
 static int read_template(struct template *t, const struct js *list, const struct js *tokens)
 {
     t->count = 0;
@@ -79,7 +82,7 @@ static int check_template(const struct vocabulary *v, const struct template *t)
     return 0;
 }
 
-/* BertProcessing and RobertaProcessing: ["[SEP]", 102] and ["[CLS]", 101]. */
+/* Reads BertProcessing or RobertaProcessing: ["[SEP]", 102] and ["[CLS]", 101]. */
 static int read_fixed(struct vocabulary *v, const struct js *post, int between,
                       uint32_t second_type)
 {
@@ -91,14 +94,15 @@ static int read_fixed(struct vocabulary *v, const struct js *post, int between,
     return 0;
 }
 
-/* How places in the text are told. */
+/* Reads how token ranges are reported. */
 static void read_places(struct vocabulary *v, const struct js *post)
 {
     v->trims_places = js_flag(post, "trim_offsets", 1);
     v->keeps_first_space = js_flag(post, "add_prefix_space", 1);
 }
 
-/* *done: some step put tokens around the text. */
+/* Reads a post-processor. *done counts the steps that add special tokens; more than one is an
+ * error. */
 static int read_processor(struct vocabulary *v, const struct js *post, int *done)
 {
     const struct js *type = js_get(post, "type"), *list = js_get(post, "processors");

@@ -1,4 +1,4 @@
-/* tokenizer.json, the form of Hugging Face tokenizers: read and written. */
+/* Reads and writes tokenizer.json, the format of Hugging Face tokenizers. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,7 +63,7 @@ static int lacks_bytes(const struct vocabulary *v)
     return 0;
 }
 
-/* Where each byte has a token the unknown one is never wanted, and need not be there. */
+/* Reads the unknown token. If every byte has a token, it is never needed and may be missing. */
 static int read_unknown(struct vocabulary *v, const struct js *model)
 {
     size_t n;
@@ -79,9 +79,9 @@ static int read_unknown(struct vocabulary *v, const struct js *model)
     return 0;
 }
 
-/* A tokenizer.json on its way. */
+/* A tokenizer.json being read. */
 struct reading {
-    const struct js *root; /* without the parts */
+    const struct js *root; /* the JSON tree without `parts` */
     const char *text;
     struct model_parts parts;
 };
@@ -117,7 +117,7 @@ static int read_added(struct vocabulary *v, const struct js *list)
             return err_set("added_tokens: '%s' occurs twice", content);
         if (vocabulary_put(v, id, content, n, TOKEN_ADDED) < 0)
             return err_in("added_tokens: '%s'", content);
-        v->tokens[id].in_model = 0; /* until the model has it too */
+        v->tokens[id].in_model = 0; /* set when the model has the token, too */
         vocabulary_add(v, &(struct added_token){
                               .id = (uint32_t)id,
                               .special = js_flag(item, "special", 0),
@@ -131,7 +131,7 @@ static int read_added(struct vocabulary *v, const struct js *list)
     return 0;
 }
 
-/* ---- the text's way to the model ------------------------------------------------------------- */
+/* ---- normalizer, pre-tokenizer and decoder --------------------------------------------------- */
 
 static int normalizes_nothing(const struct js *normalizer)
 {
@@ -149,7 +149,8 @@ static void keep(struct vocabulary *v, enum component c, const struct js *value)
     v->json[c] = buf_detach(&text);
 }
 
-/* The text is changed before it is cut, or cut in another way than by the splitter. */
+/* Keeps the normalizer and the pre-tokenizer as JSON and reads the normalizer's steps, for text
+ * that is normalized or is not cut by the splitter. */
 static int read_general(struct vocabulary *v, const struct js *normalizer, const struct js *pre)
 {
     v->general = 1;
@@ -167,7 +168,7 @@ static int read_steps(struct vocabulary *v, const struct js *normalizer, const s
                : steps_read_pre_tokenizer(&v->pre_tokenizer, pre, byte_level);
 }
 
-/* How text is cut for BPE; with ByteLevel the model's tokens are of bytes. */
+/* Reads how text is cut for BPE. With ByteLevel, tokens are byte strings. */
 static int read_way_to_bpe(struct vocabulary *v, const struct js *normalizer, const struct js *pre)
 {
     int byte_level = 0, plain = 0, splits = is_set(pre) ? splits_read(v, pre, &plain) : 0;
@@ -206,7 +207,7 @@ static int read_way_to_wordpiece(struct vocabulary *v, const struct js *normaliz
     return byte_level ? err_set("pre_tokenizer 'ByteLevel' is not supported with WordPiece") : 0;
 }
 
-/* The ways back that need no steps: bytes as they are, and BERT's words. */
+/* Reads the decoder. Joining bytes and joining BERT's words need no steps. */
 static int read_decoder(struct vocabulary *v, const struct js *value)
 {
     const struct js *prefix = js_get(value, "prefix");
@@ -355,7 +356,7 @@ static void print_added(const struct vocabulary *v, struct buf *out)
         print_bool(out, "rstrip", a->rstrip);
         print_bool(out, "normalized", a->normalized);
         print_bool(out, "special", a->special);
-        if (a->literal) /* SentencePiece's; others do not know it */
+        if (a->literal) /* only for SentencePiece; other programs do not know the key */
             print_bool(out, "literal", 1);
         buf_addc(out, '}');
     }
@@ -448,7 +449,7 @@ static void print_wordlevel(const struct vocabulary *v, struct buf *out)
         buf_adds(out, "\"\"");
 }
 
-/* The tokens with their scores; those of the model come first. */
+/* Writes the tokens with their scores. The tokens of the model come first. */
 static void print_unigram(const struct vocabulary *v, struct buf *out)
 {
     buf_adds(out, "    \"type\": \"Unigram\", \"unk_id\": ");
@@ -529,7 +530,7 @@ void tokenizer_json_print(const struct vocabulary *v, struct buf *out)
 {
     static const struct {
         const char *name;
-        void (*print)(const struct vocabulary *v, struct buf *out); /* where nothing was kept */
+        void (*print)(const struct vocabulary *v, struct buf *out); /* used if no JSON was kept */
     } components[COMPONENTS] = {
         [NORMALIZER] = { "normalizer", print_normalizer },
         [PRE_TOKENIZER] = { "pre_tokenizer", print_pre_tokenizer },

@@ -37,8 +37,8 @@ static void end_cell(struct csv *c)
     c->ends[c->count++] = c->cells.len;
 }
 
-/* What a cell in quotes holds of a line, from *at on: 1, behind the closing quote, or 0: the cell
- * goes on in the next line. */
+/* Appends the part of a quoted cell on this line, from *at on. Returns 1 and moves *at behind the
+ * closing quote, or 0 if the cell continues on the next line. */
 static int add_quoted(struct csv *c, const char *line, size_t n, size_t *at)
 {
     for (;;) {
@@ -55,7 +55,7 @@ static int add_quoted(struct csv *c, const char *line, size_t n, size_t *at)
     }
 }
 
-/* A cell without quotes, up to a comma or the line's end. */
+/* Appends an unquoted cell, up to a comma or the end of the line. Returns -1 with an error. */
 static int add_plain(struct csv *c, const char *line, size_t n, size_t *at)
 {
     const char *comma = *at < n ? memchr(line + *at, ',', n - *at) : NULL;
@@ -67,13 +67,14 @@ static int add_plain(struct csv *c, const char *line, size_t n, size_t *at)
     return 0;
 }
 
-/* A line's length without the CR of its line end, which is not one inside quotes. */
+/* Returns the length of a line without a CR at its end. Inside quotes, CR belongs to the cell. */
 static size_t without_return(const char *line, size_t n)
 {
     return n && line[n - 1] == '\r' ? n - 1 : n;
 }
 
-/* The cells of one line; *open: it begins, or ends, inside quotes. */
+/* Adds the cells of one line. *open: on entry, the line begins inside quotes; on return, it ends
+ * inside them. */
 static int add_line(struct csv *c, const char *line, size_t n, int *open)
 {
     size_t end = without_return(line, n);

@@ -40,7 +40,7 @@ static const struct {
     MAGIC(0, "\x04\x22\x4d\x18", PACKED),
     MAGIC(0, "Rar!\x1a\x07", PACKED),
     MAGIC(4, "1AY&SY", PACKED),           /* bzip2: BZh and a digit */
-    MAGIC(4, "\x17\x72\x45\x38", PACKED), /* an empty one */
+    MAGIC(4, "\x17\x72\x45\x38", PACKED), /* the end of an empty bzip2 stream */
     MAGIC(0, "PK\x03\x04", "a zip archive (also .npz, .docx, .pt)"),
     MAGIC(0, "PK\x05\x06", "an empty zip archive"),
     MAGIC(257, "ustar", "a tar archive"),
@@ -89,20 +89,20 @@ static int begins(const char *text, size_t n, size_t at, const char *with, size_
     return n >= at + len && !memcmp(text + at, with, len);
 }
 
-/* A length of 8 bytes and that many bytes of JSON. */
+/* A safetensors file begins with a length of 8 bytes, followed by that many bytes of JSON. */
 static int is_safetensors(const char *text, size_t n)
 {
     static const uint64_t most = 1 << 30;
     return n > 8 && text[8] == '{' && le_u64((const unsigned char *)text) < most && !text[7];
 }
 
-/* Weights of llama.cpp: a version, which is small, follows. */
+/* A GGUF file of llama.cpp: a version number, which is small, follows the magic. */
 static int is_gguf(const char *text, size_t n)
 {
     return begins(text, n, 0, "GGUF", 4) && n >= 8 && !text[6] && !text[7];
 }
 
-/* The length of the first record and its checksum. */
+/* A TFRecord file begins with the length of the first record and the checksum of the length. */
 static int is_tfrecord(const char *text, size_t n)
 {
     return n >= 12 && crc32c_mask(crc32c(0, text, 8)) == le_u32((const unsigned char *)text + 8);
@@ -129,7 +129,7 @@ static int is_json_array(const char *text, size_t n)
     return at < n && text[at] == '"';
 }
 
-/* A brace, a line end, and a key. */
+/* Returns whether a brace, a line end and a key begin the text. */
 static int is_json_lines_apart(const char *text, size_t n)
 {
     size_t at = skip_blank(text, n, 0);

@@ -20,7 +20,7 @@ int mend_check(enum mend_rule rule, uint64_t replaced, size_t n)
                                        "takes it)");
 }
 
-/* The code of \uHHHH at p[0..n); -1: it is none. */
+/* Returns the code of the escape \uHHHH at p[0..n), or -1 if it is none. */
 static int32_t escape_at(const char *p, size_t n)
 {
     int32_t code = 0;

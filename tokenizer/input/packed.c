@@ -15,7 +15,8 @@ static int begins(const unsigned char *s, size_t n, size_t at, const char *with,
     return n >= at + len && !memcmp(s + at, with, len);
 }
 
-/* What libarchive unpacks. Of bzip2 the first block, or the end of an empty stream, follows. */
+/* Returns whether libarchive must unpack the file. For bzip2, checks also the first block, or the
+ * end of an empty stream. */
 static int is_archived(const unsigned char *s, size_t n)
 {
     int bzip2 = begins(s, n, 0, "BZh", 3) &&
@@ -35,7 +36,7 @@ size_t packed_name(const char *path)
 
 /* ---- unpacking ------------------------------------------------------------------------------ */
 
-/* All bytes of the file that are there; they stay until the next call. */
+/* Provides all buffered bytes of the file; they stay valid until the next call. */
 static int64_t give(void *ctx, const void **bytes)
 {
     struct input *in = ctx;
@@ -56,7 +57,7 @@ static int64_t pull(void *from, void *bytes, size_t n)
     return got < 0 ? err_in("cannot unpack '%s'", p->file.path) : got;
 }
 
-/* Begins to unpack where the first bytes say that the file is packed. */
+/* Starts a decompressor if the first bytes show that the file is compressed. */
 static int begin(struct packed *p)
 {
     int64_t n = input_peek(&p->file, LOOK);

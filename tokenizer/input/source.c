@@ -17,19 +17,19 @@ enum { CHUNK_BYTES = 1 << 16, UNPACKED_MOST = 1 << 30 };
 
 struct source {
     char **paths;
-    size_t count, cap, next; /* next: to be opened */
+    size_t count, cap, next; /* next: index of the file to open next */
     struct source_options how;
     uint64_t replaced, returns, empty;
-    int sentences; /* a file that was read has them */
+    int sentences; /* some file read so far has sentences */
 
     int open;
     enum source_format current; /* of the open file */
     struct input in;
     struct packed packed;
     struct csv csv;
-    size_t *columns; /* of the table's fields */
+    size_t *columns; /* column numbers of the fields */
     size_t column_count, columns_cap;
-    uint64_t records, empty_before; /* of the table; s->empty at its begin */
+    uint64_t records, empty_before; /* records of the table so far; s->empty before it */
     struct document_reader reader;
     struct document document;
     uint64_t line;
@@ -60,7 +60,7 @@ static int add_any(struct source *s, const char *path)
     return 0;
 }
 
-/* What a pattern of the shell matches, which the shell was kept from looking for. */
+/* Adds the files that match a shell pattern, which the shell did not expand. */
 static int add_matches(struct source *s, const char *pattern)
 {
     struct file_names names;
@@ -80,7 +80,7 @@ static int add_folder(struct source *s, const char *dir)
         enum file_kind kind;
         file_join(&path, dir, names.names[i]);
         result = file_look(path.data, &kind);
-        if (!result && kind == FILE_SPECIAL) /* a pipe without a writer would be waited for */
+        if (!result && kind == FILE_SPECIAL) /* opening a pipe without a writer would block */
             result = err_set("cannot read '%s': not a regular file", path.data);
         if (!result)
             result = add_any(s, path.data);
@@ -183,7 +183,7 @@ static int no_column(const struct source *s, const char *name, size_t n)
     return -1;
 }
 
-/* Finds the column of a name. */
+/* Finds the column with a name. */
 static int find_column(struct source *s, const char *name, size_t n)
 {
     size_t found = 0;
@@ -203,8 +203,7 @@ static int find_column(struct source *s, const char *name, size_t n)
     return 0;
 }
 
-/* Reads the names of a table's columns; a file without any record is an error, since it has no
- * column either. */
+/* Reads the column names of a table. An empty file is an error, because it has no columns. */
 static int open_table(struct source *s)
 {
     csv_open(&s->csv, &s->in);
@@ -241,7 +240,8 @@ static int open_next(struct source *s)
     return s->current == SOURCE_CSV ? open_table(s) : 0;
 }
 
-/* The line again, without what is no text in it; NULL with the error that it had. */
+/* Parses a line again, with invalid text replaced. Returns NULL with the original error if that
+ * does not help. */
 static struct js *parse_mended(struct source *s, const char *line, size_t n, const char *name)
 {
     struct err why = err_keep();
@@ -260,7 +260,8 @@ static struct js *parse_mended(struct source *s, const char *line, size_t n, con
     return root;
 }
 
-/* The value of a key[0..n); where there is none, of what is behind a point in what is before it. */
+/* Returns the value of key[0..n). If there is none, splits the key at a point: searches the part
+ * after it in the object named by the part before it. */
 static const struct js *find_field(const struct js *object, const char *key, size_t n)
 {
     struct buf name = BUF_INIT;
@@ -279,7 +280,7 @@ static const struct js *find_field(const struct js *object, const char *key, siz
     return value;
 }
 
-/* Appends the strings of all fields; -1: one of them is none. */
+/* Appends the strings of all fields. Returns -1 with an error if one is not a string. */
 static int add_fields(const struct js *root, const char *fields, const char *where,
                       struct buf *text)
 {
@@ -375,7 +376,7 @@ static int is_blank(const char *line, size_t n)
     return !n;
 }
 
-/* Whether a document that began at text[before] is short enough. */
+/* Checks the length of the document that begins at text[before]. Returns -1 with an error. */
 static int check_length(const struct source *s, const struct buf *text, size_t before)
 {
     return s->in.most && text->len - before > s->in.most
@@ -383,7 +384,7 @@ static int check_length(const struct source *s, const struct buf *text, size_t b
                : 0;
 }
 
-/* The lines up to a blank one, with LF between them. */
+/* Appends the lines up to a blank one, with LF between them. */
 static int read_sentences(struct source *s, struct buf *text)
 {
     char *line;
@@ -403,7 +404,7 @@ static int read_sentences(struct source *s, struct buf *text)
     return got < 0 ? -1 : text->len > before;
 }
 
-/* The whole file; an empty one is no document. */
+/* Appends the whole file. An empty file is not a document. */
 static int read_file(struct source *s, struct buf *text)
 {
     size_t before = text->len;

@@ -15,18 +15,18 @@
 /* ---- pairs ---------------------------------------------------------------------------------- */
 
 struct places {
-    uint32_t *words; /* words in which the pair came to stand */
+    uint32_t *words; /* words in which the pair appeared */
     uint32_t count, cap;
 };
 
 struct pair {
     uint32_t left, right;
     int64_t count;
-    struct places fresh; /* since it was last put into the queue */
+    struct places fresh; /* words where it appeared since it was last put into the queue */
 };
 
-/* Waits for its turn with the count it had when it came; the count is brought up to date when
- * its turn comes. */
+/* A pair in the queue. `count` is its count when it was queued; it is updated when the pair
+ * reaches the top. */
 struct candidate {
     int64_t count;
     uint32_t pair;
@@ -34,12 +34,12 @@ struct candidate {
 };
 
 struct symbols {
-    uint32_t *ids; /* a word's tokens, shrinking in place */
+    uint32_t *ids; /* the tokens of a word; merges shorten the array in place */
     uint32_t count;
 };
 
-/* A unit's place in its word, and how it is spelled there: behind the first one with the prefix, as
- * the last one with the suffix, where the vocabulary has these. */
+/* The place of a unit in its word, as bits. It decides the spelling: with the prefix if it is not
+ * the first unit, with the suffix if it is the last, if the vocabulary has these. */
 enum { BEHIND = 1, LAST = 2, SPELLINGS = 4 };
 
 static int spelling(const struct vocabulary *v, int place)
@@ -47,15 +47,16 @@ static int spelling(const struct vocabulary *v, int place)
     return (*v->prefix ? place & BEHIND : 0) | (*v->suffix ? place & LAST : 0);
 }
 
-/* Units by their code points: of characters their own, of bytes those of the byte alphabet. */
+/* The units, indexed by code point. A byte has the code point of its character in the byte
+ * alphabet. */
 struct alphabet {
-    uint64_t *counts;         /* how often each occurs; INITIAL: it is in the alphabet anyway */
-    uint32_t *ids[SPELLINGS]; /* as each is spelled; NONE. NULL: no unit is spelled so */
-    uint32_t limit;           /* code points are below */
+    uint64_t *counts;         /* number of occurrences; INITIAL: always in the alphabet */
+    uint32_t *ids[SPELLINGS]; /* ids by spelling; NONE: no id. NULL: spelling not in use */
+    uint32_t limit;           /* all code points are below this */
 };
 #define INITIAL UINT64_MAX
 
-/* A vocabulary from before, at work. */
+/* The tokens that existed before learning, as an encoder of words. */
 struct known {
     struct subword *subword;
     struct subword_scratch scratch;
@@ -119,7 +120,7 @@ static uint32_t get_pair(struct learner *l, uint32_t left, uint32_t right)
     return (uint32_t)l->pair_count++;
 }
 
-/* The pair comes to stand in the word once more (change > 0), or once less. */
+/* Counts the pair once more in the word (change > 0), or once less. */
 static void count_pair(struct learner *l, uint32_t left, uint32_t right, uint32_t word, int change)
 {
     uint32_t k = get_pair(l, left, right);
@@ -173,7 +174,7 @@ static struct candidate queue_pop(struct learner *l)
     return first;
 }
 
-/* Puts the pairs that came to stand somewhere into the queue. */
+/* Puts the pairs with new places into the queue. */
 static void queue_touched(struct learner *l)
 {
     for (size_t i = 0; i < l->touched_count; i++) {
@@ -189,7 +190,7 @@ static void queue_touched(struct learner *l)
 
 /* ---- the alphabet --------------------------------------------------------------------------- */
 
-/* The unit at p, and its bytes. */
+/* Returns the unit at p and sets *len to its number of bytes. */
 static uint32_t unit_at(const struct vocabulary *v, const char *p, size_t *len)
 {
     if (!v->byte_level)
@@ -232,7 +233,7 @@ struct ranked_unit {
     uint32_t unit;
 };
 
-/* The most frequent first, and the smaller code point first. */
+/* Compares units: the more frequent first, then the smaller code point. */
 static int compare_units(const void *x, const void *y)
 {
     const struct ranked_unit *a = x, *b = y;
@@ -241,7 +242,7 @@ static int compare_units(const void *x, const void *y)
     return a->unit < b->unit ? -1 : a->unit > b->unit;
 }
 
-/* Forgets the least frequent units beyond the limit. */
+/* Removes the least frequent units beyond the limit. */
 static void limit_alphabet(struct alphabet *a, size_t limit)
 {
     struct ranked_unit *units = NULL;
@@ -278,7 +279,7 @@ static void unit_name(const struct vocabulary *v, uint32_t unit, int spelled, st
     }
 }
 
-/* Gives the unit its id: the one it has, or the next. */
+/* Sets *id to the id of the unit, adding a token if it has none. */
 static int put_unit(struct vocabulary *v, uint32_t unit, int spelled, uint32_t *id)
 {
     struct buf name = BUF_INIT;
@@ -292,11 +293,11 @@ static int put_unit(struct vocabulary *v, uint32_t unit, int spelled, uint32_t *
     return result;
 }
 
-/* The units that are in the alphabet, once more for each other way in which words spell them. */
+/* Adds tokens for the other spellings of the alphabet's units that occur in words. */
 static int put_spellings(struct learner *l, const struct counted_words *words)
 {
     struct alphabet *a = l->alphabet;
-    unsigned char *seen = mem_zalloc(a->limit, 1); /* a bit a spelling */
+    unsigned char *seen = mem_zalloc(a->limit, 1); /* one bit per spelling */
     int result = 0;
     size_t len;
     for (size_t w = 0; w < words->count; w++) {
@@ -350,7 +351,7 @@ static int put_special(struct vocabulary *v, const struct learn_options *o)
     return 0;
 }
 
-/* Ids for the special tokens and the alphabet. */
+/* Gives ids to the special tokens and the alphabet. */
 static int begin_vocabulary(struct learner *l, const struct counted_words *words)
 {
     uint32_t before = l->v->count;
@@ -369,7 +370,7 @@ static int begin_vocabulary(struct learner *l, const struct counted_words *words
 
 /* ---- learning ------------------------------------------------------------------------------- */
 
-/* A word as units, without those that are not in the alphabet. */
+/* Writes the units of a word, without those that are not in the alphabet. */
 static void put_units(struct learner *l, const char *word, size_t n, struct symbols *s)
 {
     size_t len;
@@ -381,7 +382,7 @@ static void put_units(struct learner *l, const char *word, size_t n, struct symb
     }
 }
 
-/* The tokens that the vocabulary had before cut the words into larger parts than units. */
+/* Encodes a word with the tokens that existed before learning, which may be longer than units. */
 static int put_known(struct learner *l, struct known *k, const char *word, size_t n,
                      struct symbols *s)
 {
@@ -400,7 +401,7 @@ static int put_known(struct learner *l, struct known *k, const char *word, size_
     return 0;
 }
 
-/* Words as tokens, and all their pairs in the queue. */
+/* Turns the words into tokens, and puts all their pairs into the queue. */
 static int begin_words(struct learner *l, const struct counted_words *words, struct known *known)
 {
     l->words = words->words;
@@ -422,8 +423,9 @@ static int begin_words(struct learner *l, const struct counted_words *words, str
     return 0;
 }
 
-/* Replaces the pair in one word. The pair's own count stays as it is: it is done with, unless
- * its tokens meet again, and then Hugging Face counts on from there. */
+/* Merges the pair in one word. The count of the pair itself is not changed: the pair is finished,
+ * unless its tokens become neighbours again. In that case Hugging Face continues from the old
+ * count. */
 static void merge_in_word(struct learner *l, uint32_t w, uint32_t left, uint32_t right, uint32_t id)
 {
     struct symbols *s = &l->symbols[w];
@@ -447,7 +449,8 @@ static void merge_in_word(struct learner *l, uint32_t w, uint32_t left, uint32_t
     s->count = kept;
 }
 
-/* The token that the pair makes: a new one, unless its bytes are a token already. */
+/* Returns the id of the merged token: a new one, unless a token with its bytes exists. Returns -1
+ * with an error. */
 static int64_t joined_id(struct learner *l, const struct pair *p)
 {
     struct buf bytes = BUF_INIT;
@@ -496,7 +499,7 @@ static int merge_pairs(struct learner *l)
     return 0;
 }
 
-/* A pair that was merged twice keeps its later place in the list. */
+/* Removes repeated merges: of a pair that was merged twice, the later merge stays. */
 static void drop_repeated_merges(struct vocabulary *v, struct learner *l)
 {
     size_t kept = v->merge_count;
@@ -534,15 +537,17 @@ static void alphabet_release(struct alphabet *a)
         free(a->ids[s]);
 }
 
-/* What cuts words by the tokens that are there already. */
+/* Prepares the encoder for the tokens that exist already. Changes v temporarily; known_release
+ * restores it. */
 static void known_begin(struct known *k, struct vocabulary *v)
 {
     buf_init(&k->word);
     k->max_chars = v->max_chars;
-    v->max_chars = UINT32_MAX; /* any word may be learned from */
+    v->max_chars = UINT32_MAX; /* words of any length are used for learning */
     k->unknown = v->roles[TOKENIZER_UNKNOWN];
     if (v->model == VOCABULARY_BPE)
-        v->roles[TOKENIZER_UNKNOWN] = -1; /* and from what is known of it */
+        /* and so are the known parts of words with unknown characters */
+        v->roles[TOKENIZER_UNKNOWN] = -1;
     k->subword = subword_new(v);
 }
 

@@ -19,7 +19,7 @@
 enum {
     FIRST_SLOTS = 1 << 10,
     RUN_BUFFER = 64 << 10,
-    FAN_IN = 64,     /* runs that are merged at once */
+    FAN_IN = 64,     /* number of runs merged at once */
     NUMBER_MAX = 10, /* bytes of a LEB128 number of 64 bits */
 };
 
@@ -29,7 +29,7 @@ struct word_counts {
     size_t slot_mask;
     size_t limit_bytes;
     const char *folder;
-    int *runs; /* files */
+    int *runs; /* file descriptors of the runs */
     size_t run_count, runs_cap;
 };
 
@@ -144,7 +144,7 @@ static int run_put(void *ctx, const char *word, size_t n, uint64_t count)
     return result;
 }
 
-/* What stands in a word's place while a table is sorted: eight bytes decide most comparisons. */
+/* Represents a word during sorting: the first eight bytes decide most comparisons. */
 struct sort_key {
     uint64_t first; /* big-endian, zero-padded */
     uint32_t word;
@@ -186,7 +186,7 @@ static void empty(struct word_counts *w)
     set_slots(w, FIRST_SLOTS);
 }
 
-/* Hands the words of the table to `put` in order, and empties it. */
+/* Calls `put` for the words of the table in order, and empties the table. */
 static int put_sorted(struct word_counts *w, word_put *put, void *ctx)
 {
     struct sort_key *keys = sorted(&w->list);
@@ -243,7 +243,7 @@ static void count_word(struct word_counts *w, const char *word, size_t n, uint64
 int word_counts_add(struct word_counts *w, const char *word, size_t n, uint64_t count)
 {
     count_word(w, word, n, count);
-    /* Arrays that grow take up to twice what is in them. */
+    /* Growing arrays take up to twice the size of their contents. */
     return w->limit_bytes && 2 * table_bytes(w) > w->limit_bytes ? spill(w) : 0;
 }
 
@@ -252,10 +252,10 @@ int word_counts_add(struct word_counts *w, const char *word, size_t n, uint64_t 
 struct run_reader {
     int fd;
     const char *name;
-    struct buf data; /* bytes [begin, data.len) are not yet taken */
+    struct buf data; /* bytes [begin, data.len) have not been consumed */
     size_t begin;
-    uint64_t offset;  /* of data.data[begin] in the file */
-    const char *word; /* the row: good until the next */
+    uint64_t offset;  /* offset of data.data[begin] in the file */
+    const char *word; /* the current row; valid until the next is read */
     size_t len;
     uint64_t count;
 };
@@ -266,7 +266,8 @@ static void reader_open(struct run_reader *r, int fd, const char *name)
     buf_init(&r->data);
 }
 
-/* Sees to it that `want` bytes are there, or all to the end: how many, -1. */
+/* Reads until `want` bytes are available, or the file ends. Returns the number available, or -1
+ * with an error. */
 static int64_t reader_fill(struct run_reader *r, size_t want)
 {
     size_t have = r->data.len - r->begin;
@@ -291,8 +292,8 @@ static int64_t reader_fill(struct run_reader *r, size_t want)
     return (int64_t)(r->data.len - r->begin);
 }
 
-/* A LEB128 number in p[0..n): how many bytes it takes, 0 if it is none or takes more than it needs.
- */
+/* Reads a LEB128 number at p[0..n). Returns the number of bytes it takes; 0 if it is malformed or
+ * longer than necessary. */
 static size_t get_number(const char *p, size_t n, uint64_t *value)
 {
     *value = 0;
@@ -316,7 +317,7 @@ static int bad_row(const struct run_reader *r, const char *what)
     return err_set("%s: at byte %" PRIu64 ": %s", r->name, r->offset, what);
 }
 
-/* 1, 0 at the end, -1. */
+/* Reads the next row. Returns 1, 0 at the end, -1 with an error. */
 static int reader_next(struct run_reader *r)
 {
     uint64_t n;
@@ -353,7 +354,7 @@ int word_run_read(int fd, const char *name, word_put *put, void *ctx)
 
 /* ---- merging -------------------------------------------------------------------------------- */
 
-/* Readers as a heap, the least word on top. */
+/* Orders the heap of readers: the reader with the least word is on top. */
 static int reader_before(const struct run_reader *a, const struct run_reader *b)
 {
     return compare_bytes(a->word, a->len, b->word, b->len) < 0;
@@ -378,7 +379,7 @@ struct merge {
     struct buf word;
 };
 
-/* Takes the least word into m->word, with its counts of all runs added up. */
+/* Puts the least word into m->word and the sum of its counts in all runs into *count. */
 static int take_least(struct merge *m, uint64_t *count)
 {
     *count = 0;
@@ -398,7 +399,7 @@ static int take_least(struct merge *m, uint64_t *count)
     return 0;
 }
 
-/* Hands the rows of some runs, at most FAN_IN, to `put` as those of one. */
+/* Merges up to FAN_IN runs and calls `put` for each row of the result. */
 static int merge_runs(const int *fds, size_t count, word_put *put, void *ctx)
 {
     struct merge m = { .word = BUF_INIT };
@@ -423,7 +424,7 @@ static int merge_runs(const int *fds, size_t count, word_put *put, void *ctx)
     return result;
 }
 
-/* Merges the first FAN_IN runs into one, which goes behind the last. */
+/* Merges the first FAN_IN runs into one, which is put after the last. */
 static int merge_first(struct word_counts *w)
 {
     struct run_writer run = { file_nameless(w->folder), BUF_INIT };
@@ -454,7 +455,7 @@ static int put_chosen(void *ctx, const char *word, size_t n, uint64_t count)
     return 0;
 }
 
-/* Writes what all tables hold as runs, and hands their words, merged, to `put`. */
+/* Writes all tables as runs, merges all runs, and calls `put` for each word. */
 static int put_runs(struct word_counts **tables, size_t count, word_put *put, void *ctx)
 {
     struct word_counts *all = tables[0];

@@ -63,9 +63,9 @@ int word_file_write(struct output *out, const char *rules, struct word_counts **
 
 struct word_reader {
     struct input in;
-    uint32_t crc;    /* of the bytes that were taken */
+    uint32_t crc;    /* of the bytes read so far */
     struct buf last; /* the word of the row before */
-    int rows;        /* there was one */
+    int rows;        /* whether a row has been read */
 };
 
 static int bad(const struct word_reader *r, const char *what)
@@ -84,7 +84,8 @@ static void take(struct word_reader *r, size_t n)
     input_skip(&r->in, n);
 }
 
-/* The next line must be `head` and what follows it: its rest goes into `rest`. */
+/* Reads a line, which must begin with `head`, and stores its rest in `rest`. `what` is the error
+ * otherwise. */
 static int read_line(struct word_reader *r, const char *head, struct buf *rest, const char *what)
 {
     char *line;
@@ -105,7 +106,8 @@ static int read_head(struct word_reader *r, const char *rules)
 {
     static const char foreign[] = "is not a file of counted words";
     struct buf rest = BUF_INIT;
-    int64_t have = input_peek(&r->in, sizeof MAGIC); /* other files may have a very long line */
+    /* checked first, because other files may have a very long line */
+    int64_t have = input_peek(&r->in, sizeof MAGIC);
     if (have < 0)
         return -1;
     if (have < (int64_t)sizeof MAGIC || next_bytes(r)[sizeof MAGIC - 1] != '\n')
@@ -130,7 +132,7 @@ static int is_after_last(const struct word_reader *r, const char *word, size_t n
     return order ? order > 0 : n > r->last.len;
 }
 
-/* Reads the word of a row into r->last: 0, or -1. */
+/* Reads the word of a row into r->last. Returns 0, or -1 with an error. */
 static int read_word(struct word_reader *r, size_t head, size_t n)
 {
     int64_t have = input_peek(&r->in, head + n);
@@ -148,7 +150,7 @@ static int read_word(struct word_reader *r, size_t head, size_t n)
     return 0;
 }
 
-/* 1 with a word in r->last, 0 at the end mark, -1. */
+/* Reads a row. Returns 1 with the word in r->last, 0 at the end mark, -1 with an error. */
 static int read_row(struct word_reader *r, uint64_t *count)
 {
     uint64_t n;
