@@ -10,23 +10,23 @@
 #include "common/rng.h"
 #include "train/program.h"
 
-enum { KEY_ORDER = 0x6f72646572 }; /* tells this use of the seed apart */
+enum { KEY_ORDER = 0x6f72646572 }; /* differs from the keys of other uses of the seed */
 
 enum { SLOTS = 2, ROUNDS = 64 };
 
 struct slot {
     struct step_batch batch;
-    struct sequences *sequences; /* [A], of the micro-batches */
+    struct sequences *sequences; /* [A]: the sequences of each micro-batch */
     int full;
-    char error[1024]; /* the reading thread's; "" if all is well */
+    char error[1024]; /* error of the reading thread; "" if there is none */
 };
 
 struct batches {
     struct batches_config config;
-    uint64_t position; /* of the next step to be read */
+    uint64_t position; /* position of the next step to read */
     struct slot slots[SLOTS];
-    int reading, taking; /* slot numbers */
-    int taken;           /* the slot before `taking` is in the caller's hands */
+    int reading, taking; /* slots that the thread fills and the caller takes next */
+    int taken;           /* 1: the caller uses the slot before `taking` */
     int quit;
     pthread_t thread;
     pthread_mutex_t lock;
@@ -35,8 +35,8 @@ struct batches {
 
 /* ---- order ---------------------------------------------------------------------------------- */
 
-/* Swap or not: each round pairs x with k - x for a random k below n, and swaps some pairs. After
- * ROUNDS of them two neighbours are still neighbours once in 2^ROUNDS. */
+/* Each round pairs x with k - x mod n for a random k below n, and swaps a random half of the pairs.
+ * After all rounds, two neighbours are still neighbours with probability about 2^-ROUNDS. */
 uint64_t batches_permute(uint64_t key, uint64_t i, uint64_t n)
 {
     assert(i < n);
@@ -156,7 +156,7 @@ void batches_free(struct batches *b)
 int batches_next(struct batches *b, struct step_batch *out)
 {
     pthread_mutex_lock(&b->lock);
-    if (b->taken) { /* the caller is done with the slot before */
+    if (b->taken) { /* the caller has finished with the previous slot */
         b->slots[(b->taking + SLOTS - 1) % SLOTS].full = 0;
         pthread_cond_broadcast(&b->changed);
     }

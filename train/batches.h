@@ -28,8 +28,8 @@ enum { BATCHES_ORDER = 2 };
 struct batches_config {
     const struct samples *samples; /* borrowed */
     uint64_t seed;
-    int64_t B, T,
-        A; /* samples per micro-batch; tokens per sequence; micro-batches per step on this rank */
+    int64_t B, T, A;  /* samples per micro-batch; tokens per sequence; micro-batches per
+                       * step on this rank */
     int rank, ranks;  /* this rank's number in the data-parallel group; the size of that group */
     int zero, leaves; /* ZeRO stage; leaves per rank (program.h) */
 };

@@ -29,7 +29,7 @@ struct metric {
 struct parameter {
     char *name;
     char *values[VALUES];
-    int count, at; /* at: of this variant */
+    int count, at; /* at: the value of the current variant */
 };
 
 struct benchmark {
@@ -40,13 +40,13 @@ struct benchmark {
 };
 
 struct results {
-    struct output out; /* stdout: each variant's when it is done */
+    struct output out; /* stdout: a variant's results are written when it is done */
     struct buf json, csv;
 };
 
 /* ---- the specification ------------------------------------------------------------------------ */
 
-/* The rest of a key that begins with "NAME.SECTION.", or NULL. */
+/* Returns the rest of a key that begins with "NAME.SECTION.", or NULL for any other key. */
 static const char *under(const char *key, const char *name, const char *section)
 {
     size_t n = strlen(name), s = strlen(section);
@@ -102,7 +102,7 @@ static int is_reduction(const char *word)
     return 0;
 }
 
-/* One of the keys of a metric: "throughput.pattern". */
+/* Sets one key of a metric, such as "throughput.pattern". */
 static int set_metric(struct benchmark *b, const char *rest, const char *value)
 {
     const char *dot = strchr(rest, '.'), *key = dot ? dot + 1 : "";
@@ -171,7 +171,8 @@ static int read_benchmark(struct benchmark *b, const struct yaml *y, const char 
 
 /* ---- a variant -------------------------------------------------------------------------------- */
 
-/* Each {name} becomes the parameter's value; other braces are the shell's. */
+/* Appends the command with each {name} replaced by the parameter's value. Other braces are left to
+ * the shell. */
 static void substitute(const struct benchmark *b, struct buf *out)
 {
     for (const char *s = b->command; *s;) {
@@ -190,7 +191,7 @@ static void substitute(const struct benchmark *b, struct buf *out)
     }
 }
 
-/* The next combination; 0 after the last. */
+/* Goes on to the next combination of values. Returns 0 after the last. */
 static int next_variant(struct benchmark *b)
 {
     for (int i = b->parameter_count; i-- > 0;) {
@@ -210,7 +211,7 @@ static void search(struct benchmark *b, const char *line)
         if (regexec(&m->pattern, line, 2, at, 0) || at[1].rm_so < 0)
             continue;
         for (regoff_t k = at[1].rm_so; k < at[1].rm_eo && to < digits + sizeof digits - 1; k++)
-            if (line[k] != ',') /* of thousands */
+            if (line[k] != ',') /* separates thousands */
                 *to++ = line[k];
         *to = '\0';
         double value = strtod(digits, &end);
@@ -284,7 +285,7 @@ static void put_parameters(const struct benchmark *b, struct buf *plain, struct 
     }
 }
 
-/* -1 when a metric was not found. */
+/* Writes the results of a variant. Returns -1 if a metric was not found. */
 static int report(struct benchmark *b, struct results *r, double seconds)
 {
     struct buf plain = BUF_INIT, parameters = BUF_INIT, metrics = BUF_INIT, line = BUF_INIT;
@@ -319,7 +320,7 @@ static int report(struct benchmark *b, struct results *r, double seconds)
     return result;
 }
 
-/* Every variant; -1 when one failed, whose error is said. */
+/* Runs all variants. Returns -1 if one failed; its error is printed. */
 static int run_benchmark(struct benchmark *b, struct results *r)
 {
     int failed = 0;
@@ -353,10 +354,10 @@ static int write_results(const struct results *r, const char *json, const char *
     return result;
 }
 
-/* ---- all of them ------------------------------------------------------------------------------ */
+/* ---- all benchmarks --------------------------------------------------------------------------- */
 
-/* The first part of each key, once, in the order of the file; what begins with a dot is there to
- * be referred to. */
+/* Sets `name` to the name of the next benchmark, in the order of the file. Names that begin with a
+ * dot are skipped: they are only referred to. */
 static int next_name(const struct yaml *y, size_t *i, char name[128])
 {
     for (; *i < y->count; (*i)++) {

@@ -17,13 +17,13 @@
 #include "train/batches.h"
 #include "train/sums.h"
 
-static const char unfinished[] = ".tmp";       /* at the end of a folder's name */
-static const char damaged_name[] = ".damaged"; /* the same */
+static const char unfinished[] = ".tmp";       /* suffix of an unfinished checkpoint's folder */
+static const char damaged_name[] = ".damaged"; /* suffix of a damaged checkpoint's folder */
 static const char moments_name[] = "training/optimizer.safetensors";
 
 /* ---- names ------------------------------------------------------------------------------------- */
 
-/* The step of "step-000100", -1 for another name. */
+/* Returns the step in a name like "step-000100", or -1 for any other name. */
 static int64_t step_of_name(const char *name)
 {
     if (strncmp(name, "step-", 5))
@@ -40,7 +40,8 @@ static int by_step(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Checkpoints in order of step; what killed runs left is removed. */
+/* Lists the names of the checkpoints, ordered by step. Removes unfinished checkpoints of killed
+ * runs. */
 static int list(const char *folder, struct file_names *out)
 {
     *out = (struct file_names){ 0 };
@@ -87,7 +88,7 @@ int checkpoint_latest(const char *out, struct buf *path)
     return result;
 }
 
-/* The validation loss that a checkpoint's state tells; INFINITY where it tells none. */
+/* Reads the validation loss from a checkpoint's state; INFINITY if there is none. */
 static int validation_of(const char *folder, const char *name, double *loss)
 {
     struct buf path = BUF_INIT, text = BUF_INIT;
@@ -108,7 +109,8 @@ static int validation_of(const char *folder, const char *name, double *loss)
     return result;
 }
 
-/* The one of lowest validation loss, the latest of equals; none: names->count. */
+/* Sets *best to the checkpoint with the lowest validation loss, the latest of equal ones, or to
+ * names->count if none has a loss. */
 static int best_of(const char *folder, const struct file_names *names, size_t *best)
 {
     double lowest = INFINITY, loss;
@@ -147,13 +149,13 @@ int checkpoint_prune(const char *out, int64_t keep)
 
 /* ---- writing ------------------------------------------------------------------------------------ */
 
-/* The tensors of optimizer.safetensors: the first moments of all that have one, then the second.
- * Names are the caller's to free. */
+/* The tensors of optimizer.safetensors: the first moments of all tensors that have one, then the
+ * second moments, then the points. The caller frees the names. */
 struct moments {
     struct safetensor *rows;
     struct moment_place {
         enum store_kind kind;
-        size_t row; /* of the tensor table */
+        size_t row; /* row of the tensor table */
     } * places;
     size_t count;
 };
@@ -174,7 +176,7 @@ static void add_moment(struct moments *m, const struct store *s, enum store_kind
         to->shape[k] = from->shape[k];
 }
 
-/* Of all tensors that have a place in arrays of that kind. */
+/* Adds all tensors that are in the arrays of that kind. */
 static void add_moments(struct moments *m, const struct store *s, enum store_kind kind,
                         const char *suffix)
 {
@@ -183,7 +185,7 @@ static void add_moments(struct moments *m, const struct store *s, enum store_kin
             add_moment(m, s, kind, i, suffix);
 }
 
-/* `point`: the kind of array that has it, or -1. */
+/* `point`: the kind of arrays that hold the point of a schedule-free optimizer; -1: none. */
 static void moments_init(struct moments *m, const struct store *s, int point)
 {
     const struct tensor_table *t = s->tensors;
@@ -203,17 +205,17 @@ static void moments_release(struct moments *m)
     free(m->places);
 }
 
-/* A block's array as a whole, with the shares of all ranks; the last one that was asked for. Where
- * ranks share layers it is this rank's part of the block, and beside it there is, on the first rank
- * alone, what was made of all ranks' parts: a block, or a tensor. */
+/* The whole array of a block with the shares of all ranks, for the kind and block asked for last.
+ * If ranks share layers, `array` is this rank's part of the block. `joined`, on the first rank
+ * only, is the block or the tensor assembled from the parts of all ranks. */
 struct gathered {
     struct store *store;
     struct comm *comm;
     enum store_kind kind;
     int block;
-    struct ops_array array; /* none: nothing was asked for yet */
+    struct ops_array array; /* no array: no block was asked for yet */
     int64_t elements;
-    int next; /* of the parameters: the first block that was not asked for */
+    int next; /* parameters: the block after the one asked for last */
     struct ops_array joined;
     int64_t joined_elements;
 };
@@ -224,7 +226,7 @@ static void release_gathered(struct gathered *g)
     ops_buffer_free(g->store->ops, g->joined, g->joined_elements);
 }
 
-/* Room for n elements of what ranks share, on the first one. */
+/* Makes room for n elements in g->joined on the first rank. Other ranks get no array. */
 static struct ops_array join_room(struct gathered *g, enum ops_type type, int64_t n)
 {
     if (!comm_is_first(g->comm))
@@ -248,7 +250,7 @@ static void put_parts(const struct store *s, struct ops_array to, size_t row, co
     ops_unmap(s->ops, to, n, whole);
 }
 
-/* Bytes of the largest part of a tensor. */
+/* Returns the bytes of the largest part that a rank has of a tensor. */
 static size_t largest_part(const struct store *s, size_t row, size_t bytes)
 {
     int64_t most = 0;
@@ -259,8 +261,8 @@ static size_t largest_part(const struct store *s, size_t row, size_t bytes)
     return (size_t)most * bytes;
 }
 
-/* Tensor `row`, of which this rank has `part`, goes to `to` on the first rank. Ranks of one tensor
- * group have all parts, and the others need not come. */
+/* Copies tensor `row` to `to` on the first rank; each rank has `part` of it. The ranks of one
+ * tensor group have all parts, so ranks of other tensor groups send nothing. */
 static void join_tensor(struct gathered *g, struct ops_array to, size_t row, struct ops_array part)
 {
     const struct store *s = g->store;
@@ -297,7 +299,8 @@ static void gather_block(struct gathered *g, enum store_kind kind, int block)
              comm_gather_begin(g->comm, COMM_DATA, s->ops, g->array, bounds, "gather of state"));
 }
 
-/* The whole tensor. All ranks ask for the same ones in the same order. */
+/* Returns the whole tensor as this tensor group has it. All ranks must ask for the same tensors in
+ * the same order. */
 static struct ops_array whole_tensor(struct gathered *g, const struct moment_place *p)
 {
     const struct store *s = g->store;
@@ -310,8 +313,8 @@ static struct ops_array whole_tensor(struct gathered *g, const struct moment_pla
     return ops_part(g->array, s->layout.offset[p->kind][p->row]);
 }
 
-/* The same, with the parts of all ranks that share the tensor; on other ranks than the first it is
- * of no use. */
+/* Like whole_tensor, but joins the parts of all ranks that share the tensor. The result is valid on
+ * the first rank only. */
 static struct ops_array unsplit_tensor(struct gathered *g, const struct moment_place *p)
 {
     struct ops_array part = whole_tensor(g, p);
@@ -323,8 +326,8 @@ static struct ops_array unsplit_tensor(struct gathered *g, const struct moment_p
     return to;
 }
 
-/* `result` is that of the work before: when it is an error, and on other ranks than the first,
- * nothing is written. */
+/* Writes optimizer.safetensors. `result` is the result of the previous work: if it is an error,
+ * nothing is written, but this rank still takes part in the gathers. Only the first rank writes. */
 static int write_moments(const char *path, const struct checkpoint *c, struct store *s,
                          struct comm *comm, int result)
 {
@@ -384,7 +387,7 @@ static int write_state(const char *dir, const struct checkpoint *c)
     return result;
 }
 
-/* The whole block, of which this rank has `own`. */
+/* Returns the whole block on the first rank; each rank has the part `own`. */
 static struct ops_array join_block(struct gathered *g, int block, struct ops_array own)
 {
     const struct store *s = g->store;
@@ -396,7 +399,7 @@ static struct ops_array join_block(struct gathered *g, int block, struct ops_arr
     return to;
 }
 
-/* A block of parameters; all ranks come here for the same ones. */
+/* Returns a block of parameters. All ranks must call it for the same blocks. */
 static struct ops_array parameters_of(const void *ctx, int block)
 {
     struct gathered *g = *(struct gathered *const *)ctx;
@@ -406,7 +409,7 @@ static struct ops_array parameters_of(const void *ctx, int block)
     return g->store->split ? join_block(g, block, a) : a;
 }
 
-/* `result` as write_moments. */
+/* `result`: as in write_moments. */
 static int write_model(const char *dir, const struct model *m, struct store *s, struct comm *comm,
                        int64_t end_of_text, int result)
 {
@@ -426,7 +429,7 @@ int checkpoint_save_model(const char *dir, const struct model *m, struct store *
     return write_model(dir, m, s, comm, end_of_text, 0);
 }
 
-/* `result` as write_moments. */
+/* `result`: as in write_moments. */
 static int write_folder(const char *dir, const struct checkpoint *c, const struct model *m,
                         struct store *s, struct comm *comm, const struct tokenizer *tokenizer,
                         const char *config, int result)
@@ -455,7 +458,7 @@ static int write_folder(const char *dir, const struct checkpoint *c, const struc
     return result;
 }
 
-/* Removes what is not whole; what failed before is what is told. */
+/* Removes an unfinished folder and keeps the previous error. */
 static void drop(const char *folder)
 {
     struct err why = err_keep();
@@ -497,7 +500,7 @@ int checkpoint_save(const char *out, const struct checkpoint *c, const struct mo
 
 /* ---- reading ------------------------------------------------------------------------------------ */
 
-/* A number above 0, or 0 where there is none. */
+/* Reads a number above 0; 0 if the key is absent. */
 static int get_real(const struct kv *state, const char *key, double *out)
 {
     const char *text = kv_get(state, key);
@@ -569,7 +572,7 @@ static int set_aside(const char *path)
     return result;
 }
 
-/* Sets aside the checkpoints behind `sound`. */
+/* Renames the checkpoints after number `sound` as damaged. */
 static int set_aside_newer(const char *folder, const struct file_names *names, size_t sound)
 {
     struct buf path = BUF_INIT;
@@ -608,7 +611,7 @@ int checkpoint_find(const char *out, struct buf *path, struct checkpoint *c, str
     return result < 0 ? -1 : found;
 }
 
-/* This rank's part of a tensor, as a file of its own would have it. */
+/* Reads a whole tensor from the file and copies this rank's part of it to `out`. */
 static int read_split(const struct safetensors *file, const struct safetensor *from,
                       const struct store *s, size_t row, float *out)
 {
@@ -621,8 +624,8 @@ static int read_split(const struct safetensors *file, const struct safetensor *f
     return result;
 }
 
-/* Where BF16 is kept, what is BF16 stays as it is; what was F32 is rounded, as a first update
- * would. */
+/* Reads a tensor into `to`. If `to` is BF16, BF16 numbers of the file keep their bits, and F32
+ * numbers are rounded. */
 static int load_moment(const struct safetensors *file, const struct safetensor *from,
                        const struct store *s, size_t row, struct ops_array to,
                        struct layout_part own)
@@ -644,7 +647,7 @@ static int load_moment(const struct safetensors *file, const struct safetensor *
     return result;
 }
 
-/* The place of a tensor, or of the part of it that this rank keeps. */
+/* Reads a tensor into its place in the store, or this rank's share of it. */
 static int load_place(const struct safetensors *file, const struct safetensor *from,
                       const struct moment_place *p, const struct store *s)
 {

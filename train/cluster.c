@@ -59,7 +59,7 @@ int cluster_machine_load(struct cluster_machine *m, const char *path)
 
 /* ---- splits ------------------------------------------------------------------------------------- */
 
-/* A number from `least` at *text, which moves on. */
+/* Reads a number of at least `least` at *text and moves *text behind it. */
 static int take_number(const char **text, int64_t least, int64_t *value)
 {
     char *end;
@@ -130,9 +130,9 @@ struct inputs {
     const struct cluster_machine *m;
     const struct cluster_job *job;
     const struct cluster_split *split;
-    double word;          /* bytes of a weight, and of a number of the residual stream */
-    double micro_batches; /* of a data-parallel rank in a step */
-    double layers;        /* of a rank */
+    double word;          /* bytes per weight, and per number of the residual stream */
+    double micro_batches; /* micro-batches per step of a data-parallel rank */
+    double layers;        /* layers per rank */
 };
 
 static int check(struct inputs *in)
@@ -165,8 +165,9 @@ static void estimate_memory(const struct inputs *in, struct cluster_estimate *e)
     e->weights = own * in->word / (s->zero > 2 ? data : 1);
     e->gradients = own * 4 / (s->zero > 1 ? data : 1);
     e->moments = own * (job->bf16 ? 12 : 8) / (s->zero ? data : 1);
-    /* A layer keeps 17 numbers a token and channel (Korthikanti et al., section 4), or with
-     * recomputation x alone, which is shared over the inner dimension only where there are two. */
+    /* A layer keeps 17 numbers per token and channel (Korthikanti et al., section 4). With
+     * recomputation it keeps only x; with two dimensions x is split over the inner dimension
+     * only. */
     const double x = (double)(job->sequence_length * job->micro_batch) * job->width * in->word;
     const double whole = 17 * x / tensor;
     const double kept = job->recompute ? x / (s->tensor2 > 1 ? (double)s->tensor2 : tensor) : whole;
@@ -175,8 +176,8 @@ static void estimate_memory(const struct inputs *in, struct cluster_estimate *e)
     e->activations = kept * in->layers * flying + whole;
 }
 
-/* The time of `n` operations of so many bytes together, in a group whose ranks are `apart` from
- * each other. */
+/* Returns the time of `n` operations that send `bytes` in total, in a group of `group` ranks whose
+ * numbers are `apart` from each other. */
 static double seconds(const struct inputs *in, int64_t group, int64_t apart, double bytes, double n)
 {
     if (group == 1)
@@ -186,9 +187,9 @@ static double seconds(const struct inputs *in, int64_t group, int64_t apart, dou
 }
 
 /*
- * Sums of x a layer. One dimension: after attention and after the MLP, forward and backward. Two
- * dimensions, in channels C of what a rank of the other dimension has; a sum that is only wanted in
- * parts counts half:
+ * Sums of x per layer. One dimension: after attention and after the MLP, forward and backward. Two
+ * dimensions, in channels C of the part that a rank of the other dimension has; a sum of which each
+ * rank needs only a part counts half:
  *
  *     forward     QKV 3/2 and FC 4 over tensor2; OUT 1 and PROJ 1 over tensor1
  *     backward    PROJ 4 and OUT 1/2 over tensor2; FC 1/2 and QKV 1/2 over tensor1

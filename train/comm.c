@@ -25,10 +25,10 @@ struct comm_work {
     struct ops *ops;
     struct ops_array x;
     int64_t n;
-    void *data;            /* x in the host's memory; of WORK_COLLECT: all */
-    const int64_t *bounds; /* borrowed, or `own` */
+    void *data;            /* x in the host's memory; WORK_COLLECT: the array `all` */
+    const int64_t *bounds; /* borrowed, or equal to `own` */
     int64_t *own;
-    const void *mine; /* of WORK_COLLECT */
+    const void *mine; /* for WORK_COLLECT */
     size_t bytes;
     double seconds;
     int done;
@@ -42,10 +42,10 @@ struct comm_thread {
     pthread_t id;
     pthread_mutex_t lock;
     pthread_cond_t begun, ended;
-    struct comm_work *first, *last; /* that are not done, the first in progress */
-    int opened;                     /* 1: link_open has worked; -1: it has failed */
+    struct comm_work *first, *last; /* unfinished work; the first is in progress */
+    int opened;                     /* 1: link_open succeeded; -1: it failed */
     char error[1024];
-    int broken; /* it has failed since */
+    int broken; /* 1: the link failed after that */
 };
 
 /* ---- the thread ----------------------------------------------------------------------------- */
@@ -64,7 +64,7 @@ static int do_work(struct comm_thread *t, const struct comm_work *w)
     return result;
 }
 
-/* No rank can go on. */
+/* Reports the error and ends all ranks. */
 static void fail(struct comm_thread *t)
 {
     t->broken = 1;
@@ -89,7 +89,8 @@ static void run_work(struct comm_thread *t, struct comm_work *w)
     w->seconds = log_seconds() - began;
 }
 
-/* Sleeps until there is work, and looks for questions now and then. The lock is held. */
+/* Sleeps until there is work; answers questions of other ranks every 50 ms. The lock is held on
+ * entry and on return. */
 static void wait_for_work(struct comm_thread *t)
 {
     while (!t->first) {
@@ -108,7 +109,7 @@ static void wait_for_work(struct comm_thread *t)
     }
 }
 
-/* 0: it was the last. The lock is held. */
+/* Does the next work. Returns 0 if it was the last. The lock is held on entry and on return. */
 static int next_work(struct comm_thread *t)
 {
     wait_for_work(t);
@@ -203,13 +204,13 @@ static struct comm_work *begin_whole(struct comm *c, enum comm_group group, enum
     if (size == 1 || !n)
         return NULL;
     int64_t *bounds = mem_zalloc((size_t)size + 1, sizeof *bounds);
-    for (int q = 1; q < size; q++) /* at cache lines */
+    for (int q = 1; q < size; q++) /* cut at cache lines */
         bounds[q] = n / 16 * q / size * 16;
     bounds[size] = n;
     return begin_array(c, group, kind, o, x, bounds, bounds, what);
 }
 
-/* The rows of x[N,C], shared as split_part says. */
+/* Does an operation on the rows of x[N,C], shared as split_part says, and waits for its end. */
 static void wait_rows(struct comm *c, enum work_kind kind, struct ops *o, struct ops_array x,
                       int64_t N, int64_t C, const char *what)
 {
@@ -289,7 +290,7 @@ struct split comm_split(struct comm *c)
                            .ctx = c };
 }
 
-/* ---- small things -------------------------------------------------------------------------------- */
+/* ---- small values -------------------------------------------------------------------------------- */
 
 void comm_collect(struct comm *c, enum comm_group group, void *all, const void *mine, size_t bytes,
                   const char *what)
@@ -319,7 +320,7 @@ struct verdict {
     char text[504];
 };
 
-/* The error of rank r becomes this one's. */
+/* Makes the error of rank r this rank's error. */
 static int take_error(const struct comm *c, const struct verdict *v, int r, int all)
 {
     struct err e = { .usage = v->usage };
@@ -384,8 +385,8 @@ void comm_init(struct comm *c)
         c->size[g] = 1;
 }
 
-/* By variables that launchers set for each process: Open MPI's mpirun; those of MPICH and Intel
- * MPI, and srun with PMI; srun. */
+/* Launchers set these variables for each process: Open MPI's mpirun; MPICH, Intel MPI, and srun
+ * with PMI; srun. */
 int comm_launched(void)
 {
     static const char *const names[] = { "OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
@@ -399,7 +400,7 @@ int comm_launched(void)
     return 1;
 }
 
-/* A group of `size` ranks from `first` on, `step` apart. */
+/* Sets up a group of `size` ranks with the numbers first, first + step, ... */
 static void fill_group(struct comm *c, enum comm_group g, int first, int size, int step)
 {
     struct comm_thread *t = c->thread;

@@ -13,7 +13,8 @@ enum { KEY_DROPOUT = 0x64726f70, SUMS = 2 * MODEL_PARTS };
 
 /* ---- memory --------------------------------------------------------------------------------- */
 
-/* Of a head: one a token and one a sequence, or two a sequence. */
+/* Returns the most labels that a head can have: one per token and one per sequence, or two per
+ * sequence. */
 static int64_t most_labels(const struct engine_config *c)
 {
     return c->most * (c->T + 1);
@@ -58,7 +59,7 @@ void engine_open(struct engine *e, const struct engine_config *config, const str
     sharing_open(&e->sharing, s, c);
     e->inputs = mem_zalloc((size_t)config->G, sizeof *e->inputs);
     e->scores.losses = ops_buffer(o, OPS_F32, most_labels(config));
-    if (m->parts > 1) /* of words among all it would cost a look at each logit */
+    if (m->parts > 1) /* with one part, over all tokens, it would cost a look at each logit */
         e->scores.correct = ops_buffer(o, OPS_U8, most_labels(config));
     e->sums = ops_buffer(o, OPS_F64, config->A * SUMS);
 }
@@ -80,8 +81,8 @@ void engine_close(struct engine *e)
 
 /* ---- scores ---------------------------------------------------------------------------------- */
 
-/* What a head left in the scores of micro-batch m of the step goes into its sums, where it stays
- * until the step asks for them. A share of right answers says something where there are few. */
+/* Adds the scores of a head to the sums of micro-batch m of the step. The sums stay on the device
+ * until the step reads them. */
 static void add_scores(const struct engine *e, struct engine_score *s, const struct inputs *in,
                        int64_t m)
 {
@@ -104,7 +105,7 @@ static void add_sums(const struct engine *e, struct engine_score *s, const doubl
         }
 }
 
-/* Takes the sums of n micro-batches, which begin again. */
+/* Returns the sums of n micro-batches and resets them to 0. The caller frees the result. */
 static double *take_sums(const struct engine *e, int64_t n)
 {
     double *sums = mem_zalloc((size_t)(n * SUMS), sizeof *sums);
@@ -113,15 +114,15 @@ static double *take_sums(const struct engine *e, int64_t n)
     return sums;
 }
 
-/* The number of this rank's micro-batch m among those of all ranks. */
+/* Returns the number, among those of all ranks, of micro-batch m of `rank`. */
 static int64_t micro_batch(const struct engine *e, int rank, int64_t m)
 {
     const struct engine_config *c = &e->config;
     return program_micro_batch(c->zero, c->A, c->leaves, e->comm->size[COMM_DATA], rank, m);
 }
 
-/* Adds those of all ranks, in the order of the micro-batches, to s, which has this rank's labels.
- */
+/* Adds the sums of all ranks to s, in the order of the micro-batches. On entry s has this rank's
+ * labels. */
 static void sum_scores(const struct engine *e, struct engine_score *s)
 {
     const int ranks = e->comm->size[COMM_DATA];
@@ -156,20 +157,20 @@ double engine_loss(const struct model *m, const struct engine_score *s)
 
 /* ---- phases ----------------------------------------------------------------------------------- */
 
-/* One run over the program, or a part of it. */
+/* The state of one execution of the program, or of a part of it. */
 struct pass {
     struct engine *e;
     int training;
-    const struct batch *batches; /* the next one */
-    int64_t taken, scored;       /* batches so far */
+    const struct batch *batches; /* the next batch */
+    int64_t taken, scored;       /* number of batches so far */
     int64_t step;
-    double scale;       /* of the sum of losses */
-    double next_weight; /* of the second part in it */
+    double scale;       /* factor on the sum of losses */
+    double next_weight; /* weight of the second part of the loss relative to the first */
     struct engine_score *score;
     struct optimizer_update *update;
 };
 
-/* What a phase works on: the arrays by their roles, and of those that it does not use none. */
+/* Executes one phase. `at` holds the phase's arrays by role; unused roles have no array. */
 typedef void phase_function(struct pass *s, const struct phase *f, const struct ops_array *at);
 
 static struct model_cache cache_of(const struct ops_array *at)
@@ -182,7 +183,7 @@ static const struct inputs *inputs_of(const struct pass *s, const struct phase *
     return &s->e->inputs[f->micro];
 }
 
-/* The next micro-batch; in training with its own dropout masks. */
+/* Takes the next micro-batch. In training it gets a dropout key of its own. */
 static void inputs(struct pass *s, const struct phase *f, const struct ops_array *at)
 {
     const struct engine *e = s->e;
@@ -205,7 +206,7 @@ static void embedding_forward(struct pass *s, const struct phase *f, const struc
     m->embedding_fwd(m, s->e->ops, at[USE_Y], at[USE_W], inputs_of(s, f));
 }
 
-/* Also again, for the backward; an evaluation keeps no cache. */
+/* Also used to recompute a layer for its backward pass. In an evaluation there is no cache. */
 static void layer_forward(struct pass *s, const struct phase *f, const struct ops_array *at)
 {
     const struct model *m = s->e->model;
@@ -321,7 +322,7 @@ static void run_part(struct pass *s, const struct program *p, int part)
 
 /* ---- a step ----------------------------------------------------------------------------------- */
 
-/* Of all ranks' micro-batches. */
+/* Returns the number of labels of a part of the loss in the micro-batches of all ranks. */
 static double count_labels(const struct engine *e, const struct step_batch *s, int part)
 {
     int64_t count = 0;
@@ -334,7 +335,8 @@ static double count_labels(const struct engine *e, const struct step_batch *s, i
     return comm_sum_real(e->comm, COMM_DATA, (double)count);
 }
 
-/* So that each part counts by its mean: of the sum of losses, and of the second part in it. */
+/* Returns the factor on the sum of losses, and sets *next_weight to the relative weight of the
+ * second part, such that each part of the loss counts with its mean. */
 static double weigh(const struct engine *e, const struct step_batch *s, double *next_weight)
 {
     double first = count_labels(e, s, 0);

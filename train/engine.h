@@ -26,8 +26,8 @@ struct engine_config {
     int64_t B, T, A, G; /* A: micro-batches of this rank; G <= A */
     int leaves;         /* leaves of this rank (program.h); 0: 1 */
     int zero;           /* ZeRO stage (program.h) */
-    int64_t
-        most; /* most sequences in a micro-batch: B, or more where several are packed in one row */
+    int64_t most;       /* most sequences in a micro-batch: B, or more where several are
+                         * packed in one row */
     enum recompute recompute;
     uint64_t seed; /* for dropout */
 };
@@ -43,9 +43,8 @@ struct engine {
     double loss_scale;        /* factor by which the gradients are too large; 1 at first */
     struct inputs *inputs;    /* [G]: the group's micro-batches */
     struct ops_scores scores; /* [most,T+1]: scores of all labels */
-    struct ops_array
-        sums; /* F64 [A, MODEL_PARTS, 2]: sum of losses, and number of correct predictions */
-    struct sharing sharing; /* operations with the other ranks */
+    struct ops_array sums;    /* F64 [A, MODEL_PARTS, 2]: sum of losses; correct predictions */
+    struct sharing sharing;   /* operations with the other ranks */
 };
 
 /* Loss and accuracy over some labels, for each part of the loss. */
@@ -55,8 +54,7 @@ struct engine_score {
         int64_t labels, correct; /* correct: counted only if the loss has several parts */
     } part[MODEL_PARTS];
 };
-double engine_loss(const struct model *m,
-                   const struct engine_score *s); /* mean loss; NAN without labels */
+double engine_loss(const struct model *m, const struct engine_score *s); /* NAN without labels */
 
 /* Makes the program of a step. The caller releases it. `moments`: see layout.h. */
 void engine_program(struct program *p, const struct engine_config *config, const struct model *m,

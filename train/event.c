@@ -12,7 +12,7 @@
 #include "common/mem.h"
 #include "tfrecord/formats/record.h"
 
-/* ---- protocol buffers, as far as these messages go ------------------------------------------- */
+/* ---- protocol buffers, as needed for these messages ------------------------------------------ */
 
 enum { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5 };
 
@@ -55,7 +55,7 @@ static void put_float(struct buf *out, unsigned field, float v)
     buf_add(out, bytes, sizeof bytes);
 }
 
-/* -1 when the bytes end first. */
+/* Returns -1 when the bytes end before the number does. */
 static int get_varint(const unsigned char **p, const unsigned char *end, uint64_t *v)
 {
     *v = 0;
@@ -68,7 +68,8 @@ static int get_varint(const unsigned char **p, const unsigned char *end, uint64_
     return -1;
 }
 
-/* The step of an Event; 0 where the field is absent, as in the first record. -1: no Event. */
+/* Returns the step of an Event, 0 if the field is absent as in the first record, or -1 if the bytes
+ * are not an Event. */
 static int64_t step_of(const unsigned char *p, uint64_t n)
 {
     const unsigned char *end = p + n;
@@ -101,7 +102,7 @@ static int64_t step_of(const unsigned char *p, uint64_t n)
 
 /* ---- the file ---------------------------------------------------------------------------------- */
 
-/* Bytes of whole, sound records up to `step`. */
+/* Sets *bytes to the length of the undamaged records at the beginning of the file, up to `step`. */
 static int sound_bytes(const char *path, int64_t step, uint64_t *bytes)
 {
     struct file_map map;

@@ -12,9 +12,11 @@
 #include "common/mem.h"
 #include "train/task.h"
 
-/* A key of theirs, in small letters and with '-'. `option`: what it is here; `words`: values of
- * theirs and of ours, "theirs=ours ...". Without an option it has no place: `words` are then the
- * values that mean nothing, and `why` is what to say of any other; or of all, without words. */
+/* A key of another program, in small letters and with '-'. With `option`, it is that option here,
+ * and `words` translates values: "theirs=ours ...". Without `option` there is no such option here:
+ * the values in `words` are ignored, and any other value (any value at all, without words) is
+ * reported with the reason `why`, or ignored if `why` is NULL. A value in `words` whose `ours` is
+ * empty ("theirs=") is reported with `why`, too. */
 struct foreign {
     const char *key, *option, *words, *why;
 };
@@ -37,9 +39,9 @@ struct foreign {
 #define CHUNKS        "logits are always computed in chunks"
 #define COMPILE       "nothing is compiled; to plan only, use --dry-run"
 #define AHEAD         "batches are always read ahead by one thread"
-#define NO_CORRECTION "lambnobiascorrection" /* an optimizer and a setting of it in one word */
+#define NO_CORRECTION "lambnobiascorrection" /* names an optimizer and a setting in one word */
 
-/* Of another model, which no file can want without meaning it. */
+/* Reason for keys of a kind of model that textmill does not have. Always an error. */
 static const char unmade[] = "textmill has no such model";
 
 static const struct foreign table[] = {
@@ -70,7 +72,7 @@ static const struct foreign table[] = {
       NULL },
     { "activation-function", "activation",
       "gelu_pytorch_tanh=gelu_new gelu_fast=gelu_new swish=silu", NULL },
-    { "gelu", "activation", "exact=gelu tanh=gelu_new", NULL }, /* of 0.1 */
+    { "gelu", "activation", "exact=gelu tanh=gelu_new", NULL }, /* of version 0.1 */
     { "use-cls-layer", "bare-head", "true=false false=true", NULL },
     { "layer-norm-epsilon", "epsilon", NULL, NULL },
     { "layer-norm-eps", "epsilon", NULL, NULL },
@@ -124,7 +126,7 @@ static const struct foreign table[] = {
     { "pretrained-checkpoint", "start-from", NULL, NULL },
     { "resume-training-from-checkpoint", "resume", NULL, NULL },
 
-    /* of a model that is made in one way here */
+    /* properties of models that have one form only here */
     { "position-embedding-type", NULL, "absolute", unmade },
     { "add-cross-attention", NULL, "false", unmade },
     { "rope-type", NULL, "default", unmade },
@@ -139,7 +141,7 @@ static const struct foreign table[] = {
     { "use-qkv-bias", NULL, "true", "queries, keys and values always have biases" },
     { "use-attention-projection-bias", NULL, "true", "the projection always has a bias" },
 
-    /* that say nothing about a training */
+    /* without influence on training */
     { "n-ctx", NULL, NULL, NULL },
     { "pretraining-tp", NULL, NULL, NULL },
     { "max-window-layers", NULL, NULL, NULL },
@@ -182,7 +184,7 @@ static const struct foreign table[] = {
     { "duplicate-factor", NULL, NULL, NULL },
     { "use-qkv-split", NULL, NULL, NULL },
 
-    /* of one kind of machine, or of one program */
+    /* for one kind of machine, or one program */
     { "precision", "precision", "32=f32 fp32=f32 16= 16.16= 16.32= fp16=", NO_HALF },
     { "loss-scaling", "loss-scale", NULL, NULL },
     { "auto-loss-scaling", NULL, "false", AUTOMATIC },
@@ -261,11 +263,11 @@ static const struct foreign table[] = {
     { "rts-activations", NULL, NULL, PARALLEL },
 };
 
-/* Micro-batches of an update that are taken one after the other, or at once on several chips. */
+/* Keys whose product is the number of micro-batches of an update. */
 static const char *const factors[] = { "pipeline-depth", "gradient-accumulation",
                                        "gradient-accumulation-count", "replicas" };
 
-/* What the trainers on TensorFlow 1 take where their file, of the task "pretraining", is silent. */
+/* Defaults of the trainers on TensorFlow 1, for files with the task "pretraining". */
 static const char *const silent[][2] = {
     { "layers", "12" },
     { "width", "768" },
@@ -301,14 +303,14 @@ struct left_out {
     struct buf keys;
 };
 
-/* A file on its way. */
+/* The translation of one file. */
 struct translation {
     struct yaml *y;
     const char *path;
-    int pretraining;   /* it is one of TensorFlow 1's, see `silent` */
-    int64_t product;   /* of the factors; INT64_MAX: that or more */
-    int factor_line;   /* of the last; 0: none */
-    int no_correction; /* the line that says so; 0: none */
+    int pretraining;   /* 1: a file of a TensorFlow 1 trainer, see `silent` */
+    int64_t product;   /* product of the factors; INT64_MAX: that or more */
+    int factor_line;   /* line of the last factor; 0: none */
+    int no_correction; /* line that turns bias correction off; 0: none */
     struct left_out *out;
     size_t out_count, out_cap;
 };
@@ -321,7 +323,7 @@ static const struct foreign *find(const char *key)
     return NULL;
 }
 
-/* A product too large for the type is INT64_MAX: the option's own range refuses it by name. */
+/* Returns a product, or INT64_MAX if it overflows: the range of the option then refuses it. */
 static int64_t product_of(int64_t a, int64_t b)
 {
     int64_t product;
@@ -336,7 +338,7 @@ static int is_factor(const char *key)
     return 0;
 }
 
-/* The last part of a key, in small letters and with '-', none of which begins it. */
+/* Sets `out` to the last part of a key, in small letters, with '-' for '_', without leading '_'. */
 static void plain_key(char out[64], const char *key)
 {
     const char *dot = strrchr(key, '.');
@@ -353,8 +355,8 @@ static void set_text(char **to, const char *text)
     *to = copy;
 }
 
-/* Whether `value` is one of the words "theirs theirs=ours ...": 1, with ours in `to` if there is an
- * equals sign, or 0. */
+/* Looks for `value` among the words "theirs theirs=ours ...". Returns 1 and sets `to` to `ours`, or
+ * to the value itself if the word has no equals sign. Returns 0 if it is not among them. */
 static int find_word(const char *words, const char *value, char to[32])
 {
     size_t n = strlen(value);
@@ -369,7 +371,8 @@ static int find_word(const char *words, const char *value, char to[32])
     return 0;
 }
 
-/* What two names of one thing say must be the same; the second goes. 1 when it went. */
+/* Merges item i with an earlier item of the same key. Returns 1 if item i was removed, 0 if there
+ * is no other item, or -1 with an error if their values differ. */
 static int merge(struct yaml *y, size_t i, const char *path)
 {
     const struct yaml_item *b = &y->items[i];
@@ -388,7 +391,8 @@ static int merge(struct yaml *y, size_t i, const char *path)
     return 0;
 }
 
-/* Item i has no place: an error, unless it was written for another kind of machine. */
+/* Leaves out item i, which has no equivalent here: returns 1 with a note for a warning if the file
+ * is .json, else -1 with an error. Keys of unknown models are always an error. */
 static int leave_out(struct translation *t, size_t i, const char *key, const char *why)
 {
     const struct yaml_item *item = &t->y->items[i];
@@ -409,7 +413,8 @@ static int leave_out(struct translation *t, size_t i, const char *key, const cha
     return 1;
 }
 
-/* Item i, whose key is in the table: 1 when it went, 0, or -1. */
+/* Translates item i, whose key is in the table. Returns 1 if it was removed, 0 if not, or -1 with
+ * an error. */
 static int translate(struct translation *t, size_t i, const char *key, const struct foreign *f)
 {
     struct yaml_item *item = &t->y->items[i];
@@ -419,7 +424,7 @@ static int translate(struct translation *t, size_t i, const char *key, const str
         for (char *c = item->value; *c; c++)
             *c = *c >= 'A' && *c <= 'Z' ? (char)(*c + 32) : *c;
     int known = !none && find_word(f->words, item->value, word);
-    if (known && !*word) /* a word for which there is none here */
+    if (known && !*word) /* a word without an equivalent here */
         return leave_out(t, i, key, f->why);
     if (f->option && !none) {
         if (!strcmp(item->value, NO_CORRECTION))
@@ -435,7 +440,7 @@ static int translate(struct translation *t, size_t i, const char *key, const str
     return 1;
 }
 
-/* Item i: 1 when it went, 0, or -1. */
+/* Translates item i. Returns 1 if it was removed, 0 if not, or -1 with an error. */
 static int take(struct translation *t, size_t i)
 {
     struct yaml_item *item = &t->y->items[i];
@@ -451,12 +456,12 @@ static int take(struct translation *t, size_t i)
         yaml_remove(t->y, i);
         return 1;
     }
-    if (t->pretraining && !strcmp(key, "epsilon")) /* they have none of the layer norms */
+    if (t->pretraining && !strcmp(key, "epsilon")) /* not that of layer norms */
         snprintf(key, sizeof key, "adam-epsilon");
     const struct foreign *f = find(key);
     if (f)
         return translate(t, i, key, f);
-    set_text(&item->key, key); /* ours, or unknown: who reads the options says so */
+    set_text(&item->key, key); /* our option, or unknown: its reader reports that */
     return 0;
 }
 
@@ -466,7 +471,7 @@ static void add(struct yaml *y, const char *key, const char *value, int line)
     y->items[y->count++] = (struct yaml_item){ mem_strdup(key), mem_strdup(value), line };
 }
 
-/* "lr_schedule_by_step": { "0": 1e-5, ... } becomes rates, if the schedule looks at them. */
+/* Turns "lr_schedule_by_step": { "0": 1e-5, ... } into rates, if the schedule uses them. */
 static void gather_rates(struct yaml *y)
 {
     static const char section[] = "lr_schedule_by_step.";
@@ -488,7 +493,7 @@ static void gather_rates(struct yaml *y)
     buf_release(&rates);
 }
 
-/* The global batch, which they give as micro-batches and how many of them. */
+/* Sets the global batch to the product of the micro-batch size and the factors. */
 static int multiply(const struct translation *t)
 {
     const char *micro = yaml_get(t->y, "micro-batch-size");
@@ -510,7 +515,7 @@ static void set_default(struct yaml *y, const char *key, const char *value, int 
         add(y, key, value, line);
 }
 
-/* What a file means that does not say it. */
+/* Fills in settings that a file implies. */
 static void fill_in(const struct translation *t)
 {
     struct yaml *y = t->y;
@@ -527,19 +532,19 @@ static void fill_in(const struct translation *t)
     if (t->pretraining && !yaml_get(y, "steps"))
         set_default(y, "epochs", "300", 1);
     if (t->pretraining && !strcmp(yaml_get(y, "optimizer"), "lamb"))
-        set_default(y, "decay", "all", 1); /* their list of exceptions is adamw's alone */
+        set_default(y, "decay", "all", 1); /* only their adamw exempts some tensors from decay */
     const char *dropout = yaml_get(y, "dropout"), *attention = yaml_get(y, "attention-dropout");
     for (size_t i = 0; i < y->count; i++) {
         struct yaml_item *item = &y->items[i];
         if (t->pretraining && !strcmp(item->key, "activation"))
-            set_text(&item->value, "gelu_new"); /* their only form, whatever its name */
+            set_text(&item->value, "gelu_new"); /* the only form that they have, for any name */
         if (dropout && attention && !strcmp(item->key, "attention-dropout") &&
             strtod(dropout, NULL) == strtod(attention, NULL))
-            yaml_remove(y, i--); /* as --dropout, so that this option changes both */
+            yaml_remove(y, i--); /* equal to --dropout, so that this option changes both */
     }
 }
 
-/* One line a reason. */
+/* Prints one warning for each reason. */
 static void say_left_out(struct translation *t)
 {
     for (size_t i = 0; i < t->out_count; i++) {

@@ -20,7 +20,8 @@ static int has(const unsigned char *moments, size_t row, int kind)
     return !is_moment(kind) || !moments || moments[row] > kind - STORE_MOMENT1;
 }
 
-/* Where the tensors of a kind stand: as the table says, without those that have none. */
+/* Sets the offsets of the tensors in arrays of a kind: in the order of the table, without tensors
+ * that have no numbers of that kind. */
 static void lay_out_blocks(struct layout *l, const struct tensor_table *t,
                            const struct store_config *c, int kind)
 {
@@ -37,8 +38,8 @@ static void lay_out_blocks(struct layout *l, const struct tensor_table *t,
 
 /* ---- shares -------------------------------------------------------------------------------------- */
 
-/* The cut of a kind's arrays where that of the parameters is in front of element `first` of tensor
- * `row`. */
+/* Sets the lower bound of a share in the arrays of all kinds: the bound that lies, in the
+ * parameters, before element `first` of tensor `row`. */
 static void cut(struct layout *l, const struct tensor_table *t, int share, size_t row,
                 int64_t first)
 {
@@ -55,7 +56,8 @@ static void cut(struct layout *l, const struct tensor_table *t, int share, size_
     }
 }
 
-/* Each piece goes to the rank whose equal share of the block has its middle. */
+/* Assigns each piece of a block to the rank whose equal share of the block contains the piece's
+ * middle. */
 static void cut_block(struct layout *l, const struct tensor_table *t, const unsigned char *whole,
                       int block)
 {
@@ -104,7 +106,7 @@ int layout_is_gathered(const struct layout *l, int kind)
     return layout_is_shared(l, kind) && !is_moment(kind);
 }
 
-/* Of what is shared the own share is kept. */
+/* Reduces the sizes of shared arrays to this rank's share. */
 static void share_arrays(struct layout *l, const struct tensor_table *t)
 {
     for (int kind = 0; kind < STORE_BLOCKS; kind++)
@@ -170,9 +172,9 @@ uint64_t layout_bytes(const struct layout *l, enum store_kind kind, int i)
     return (uint64_t)l->elements[kind][i] * ops_type_bytes(l->type[kind]);
 }
 
-/* ---- what is in the file ------------------------------------------------------------------------- */
+/* ---- arrays in the file -------------------------------------------------------------------------- */
 
-/* Of the file, the most that is to be in memory at a time. */
+/* Returns the most bytes of arrays in the file that a phase needs in memory at a time. */
 static uint64_t window_bytes(const struct layout *l, const struct program *p)
 {
     uint64_t most = 0;
@@ -191,12 +193,13 @@ static uint64_t window_bytes(const struct layout *l, const struct program *p)
 /* An array that may stay in memory. */
 struct choice {
     int kind, number;
-    int always; /* no other array could take its place in memory */
+    int always; /* 1: the only row of its kind, which always stays */
     int64_t moves;
 };
 
-/* First what a step would move most often; of equals the embedding, since the head is used with it
- * and takes a smaller window alone. */
+/* Orders arrays by preference for memory: first those with `always`, then by the number of moves
+ * per step, most first. Of equals the embedding is first: the head uses it, too, so the window
+ * becomes smaller. */
 static int by_moves(const void *a, const void *b)
 {
     const struct choice *x = a, *y = b;
@@ -208,7 +211,8 @@ static int by_moves(const void *a, const void *b)
     return x->number - y->number;
 }
 
-/* All arrays, in the order in which they are to stay; *count is set. */
+/* Lists all arrays in the order of preference for memory. The caller frees the list. *count is
+ * set. */
 static struct choice *list_choices(const struct layout *l, const struct program *p, size_t *count)
 {
     *count = 0;
@@ -225,8 +229,9 @@ static struct choice *list_choices(const struct layout *l, const struct program 
     return choices;
 }
 
-/* Takes an array out of the file if there is room for it and for the window that is then left.
- * l->window_bytes is an upper bound, which is found exactly when it matters. */
+/* Moves an array from the file to memory if there is room for it and for the remaining window.
+ * Returns 1 if it was moved. l->window_bytes is an upper bound; it is computed exactly only when it
+ * matters. */
 static int keep(struct layout *l, const struct program *p, const struct choice *c, uint64_t kept,
                 uint64_t room)
 {
@@ -243,7 +248,8 @@ static int keep(struct layout *l, const struct program *p, const struct choice *
     return 0;
 }
 
-/* Rows of a kind are equally large: where there is no room for one there is none for the next. */
+/* Moves as many arrays to memory as fit in `room`. Returns their bytes. All rows of a kind have the
+ * same size: if one does not fit, the others are not tried. */
 static uint64_t keep_most(struct layout *l, const struct program *p, uint64_t room)
 {
     size_t count;
@@ -277,21 +283,19 @@ static int choose(struct layout *l, const struct store_config *c)
                    log_bytes(need, kept + l->window_bytes), log_bytes(have, room));
 }
 
-/* ---- the layout ---------------------------------------------------------------------------------- */
+/* ---- gathered arrays ------------------------------------------------------------------------------ */
 
-/* ---- what is gathered ----------------------------------------------------------------------------- */
-
-/* Arrays in the window at a time, each once. */
+/* The arrays that are in the window at one time; each counts once. */
 struct window {
     const struct layout *layout;
     const struct program *program;
     int blocks;
-    unsigned char *made; /* [blocks]: gradients that wait for their sum, */
-    int summed;          /* and those of the block whose sum began last; -1: none */
-    unsigned char *in;   /* [2][blocks]: parameters and gradients that a phase has counted */
+    unsigned char *made; /* [blocks]: 1: gradients that wait for their sum */
+    int summed;          /* block whose sum began last; -1: none */
+    unsigned char *in; /* [2][blocks]: parameters and gradients that were counted for this phase */
 };
 
-/* What the array takes that is not counted yet. */
+/* Returns the bytes of an array, or 0 if it was counted before. */
 static uint64_t count_in(struct window *w, int kind, int block)
 {
     unsigned char *in = &w->in[(kind == STORE_GRADIENTS) * w->blocks + block];
@@ -302,7 +306,7 @@ static uint64_t count_in(struct window *w, int kind, int block)
            ops_type_bytes(w->layout->type[kind]);
 }
 
-/* What phase n finds in the window and brings there. */
+/* Returns the bytes of the arrays that are in the window during phase n. */
 static uint64_t phase_window(struct window *w, int64_t n)
 {
     const struct use *all[PROGRAM_TOGETHER];

@@ -30,22 +30,22 @@
 #include "train/program.h"
 
 struct store_config {
-    const unsigned char
-        *moments; /* [rows of the table]: number of moments of each tensor, 0 to 2; NULL: 2 */
-    const struct program
-        *program; /* borrowed: the use of the arrays; NULL: only blocks' arrays, in memory */
-    int64_t row[STORE_KINDS]; /* elements of a row, for the kinds from STORE_X on */
+    const unsigned char *moments;  /* [rows of the table]: number of moments of each tensor,
+                                    * 0 to 2; NULL: 2 */
+    const struct program *program; /* borrowed: the use of the arrays; NULL: only blocks'
+                                    * arrays, in memory */
+    int64_t row[STORE_KINDS];      /* elements of a row, for the kinds from STORE_X on */
     int half_parameters, half_moments, half_activations;
     int ranks, rank;           /* ranks that share arrays; 0 or 1: nothing is shared */
     int zero;                  /* ZeRO stage, 1 to 3 */
     const struct split *split; /* borrowed: the ranks that share each layer; NULL: none. If set,
                                 * `unsplit` is the table of the whole model, borrowed: */
     const struct tensor_table *unsplit;
-    const unsigned char
-        *whole;      /* [rows of the table]: 1: the tensor must not be cut; NULL: all may be */
-    const char *dir; /* folder of the file; NULL: no file */
-    int offload;     /* without dir: the host's memory takes the place of the file */
-    uint64_t memory_bytes; /* with either: limit for the store; 0: as little as possible */
+    const unsigned char *whole; /* [rows of the table]: 1: the tensor must not be cut; NULL:
+                                 * all may be cut */
+    const char *dir;            /* folder of the file; NULL: no file */
+    int offload;                /* without dir: the host's memory takes the place of the file */
+    uint64_t memory_bytes;      /* with either: limit for the store; 0: as little as possible */
 };
 
 /* Elements `first` to first + count - 1 of a tensor. */

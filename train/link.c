@@ -15,10 +15,10 @@
 
 enum { TAG_QUESTION = LINK_TAGS, TAG_ANSWER, TAG_HOST };
 
-static const double ANSWER_SECONDS = 2;    /* after which a rank is taken not to answer */
-static const double SERVE_SECONDS = 0.01;  /* between two looks for questions */
-static const double SPIN_SECONDS = 0.0005; /* of waiting that the thread does not sleep in */
-static const double STOP_SECONDS = 0.3;    /* of waiting after a signal before it is said */
+static const double ANSWER_SECONDS = 2;    /* time to wait for answers to questions */
+static const double SERVE_SECONDS = 0.01;  /* time between two link_serve during a wait */
+static const double SPIN_SECONDS = 0.0005; /* time to wait without sleeping */
+static const double STOP_SECONDS = 0.3;    /* time to wait after a signal before it is reported */
 
 static int failed(const struct link *l, const char *doing)
 {
@@ -45,7 +45,8 @@ int link_receive(struct link *l, struct link_request *r, int from, int tag, void
                : 0;
 }
 
-/* How many of the requests are not done, or -1. *moved: one of them was done now. */
+/* Returns the number of requests that are not done, or -1. *moved is set to 1 if a request was
+ * completed by this call. */
 static int count_open(struct link *l, struct link_request *requests, int n, int *moved)
 {
     int open = 0;
@@ -71,7 +72,7 @@ static void pause_after(double waited)
         nanosleep(&nap, NULL);
 }
 
-/* Waits a short time only, and gives up: what it is for can do without. */
+/* Waits for a request for a short time only. The caller can do without it. */
 static void try_wait(struct link *l, struct link_request *request)
 {
     double began = log_seconds();
@@ -99,7 +100,8 @@ int link_serve(struct link *l)
     return there < 0 ? failed(l, "looking for messages") : 0;
 }
 
-/* Asks all other ranks; answered[r] is set for those that answer in time. */
+/* Asks all other ranks for their status. answered[r] is set to 1 for each rank that answers in
+ * time. */
 static int ask(struct link *l, struct link_status *status, unsigned char *answered)
 {
     static const char question = '?';
@@ -121,7 +123,7 @@ static int ask(struct link *l, struct link_status *status, unsigned char *answer
         }
         pause_after(1);
     }
-    free(sent); /* the transport has a byte that stays, and the run ends */
+    free(sent); /* the transport may still use `question`, which is static; the run ends now */
     return result;
 }
 
@@ -137,7 +139,7 @@ static void describe(struct buf *out, const struct link *l, int r, const struct 
         buf_addf(out, "is in operation %lld, '%s'", (long long)s->number, s->what);
 }
 
-/* Of the ranks that this one waits for. */
+/* Appends the names of the ranks that this rank waits for. */
 static void name_peers(struct buf *out, const struct link *l, const struct link_request *requests,
                        int n)
 {
@@ -150,7 +152,8 @@ static void name_peers(struct buf *out, const struct link *l, const struct link_
     }
 }
 
-/* The error of a wait that took too long. The answers name the others that are elsewhere. */
+/* Sets the error of a wait that took too long. It names the ranks that this rank waits for, and the
+ * status of the ranks that are in another operation or do not answer. */
 static int report(struct link *l, const struct link_request *requests, int n, double waited)
 {
     struct link_status *status = mem_zalloc((size_t)l->size, sizeof *status);
@@ -173,7 +176,8 @@ static int report(struct link *l, const struct link_request *requests, int n, do
     return -1;
 }
 
-/* A launcher ends all ranks when one has died. Which one that was, this rank can tell. */
+/* Prints, once, which ranks this rank waits for after a signal. A launcher ends all ranks when one
+ * has died, and this message tells which one it was. */
 static void say_stopped(struct link *l, const struct link_request *requests, int n, double *since)
 {
     struct buf text = BUF_INIT;

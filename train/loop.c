@@ -25,41 +25,41 @@
 #include "train/profile.h"
 
 enum {
-    SKIPS = 10,         /* updates in a row that cannot be taken: the weights are no good */
-    REPORT_SECONDS = 60 /* the age at which a report is written again */
+    SKIPS = 10,         /* successive skipped updates after which the run ends */
+    REPORT_SECONDS = 60 /* age at which the report is written again */
 };
 
 struct loop {
     struct plan *plan;
     const struct settings *settings;
-    const char *config; /* text */
+    const char *config; /* text of config.yaml */
     unsigned (*flags)(const char *option);
     struct ops *ops;
     struct comm *comm; /* borrowed */
-    int first;         /* this process logs and writes */
+    int first;         /* 1: this process logs and writes */
     struct store store;
     struct engine engine;
     struct batches *batches;
     struct metrics metrics;
-    struct checkpoint at; /* where the run stands */
-    double began;         /* clock at seconds 0 of the whole training */
-    double busy;          /* seconds of updates since the last log line, */
-    int64_t logged_step;  /* which was this */
+    struct checkpoint at; /* the current state of the run */
+    double began;         /* time at which the whole training began, over all resumed runs */
+    double busy;          /* seconds of updates since the last log line */
+    int64_t logged_step;  /* step of that line */
     uint64_t logged_tokens;
-    double reported;  /* clock when the report was written */
-    int64_t run_step; /* where this run began, */
+    double reported;  /* time at which the report was written */
+    int64_t run_step; /* step at which this run began */
     uint64_t run_tokens;
-    double run_busy;             /* and its seconds of updates */
-    int skipped;                 /* updates in a row that were skipped */
+    double run_busy;             /* seconds of updates of this run */
+    int skipped;                 /* successive updates that were skipped */
     struct sequences validation; /* a micro-batch */
-    int stop;                    /* the signal that ends the run; of any rank */
-    int lock;                    /* of the output folder; -1: none */
-    int made;                    /* the output folder was */
+    int stop;                    /* signal, to any rank, that ends the run */
+    int lock;                    /* file descriptor that locks the output folder; -1: none */
+    int made;                    /* 1: this run made the output folder */
 };
 
 static volatile int stop_signal;
 static const int stops[] = { SIGINT, SIGTERM, SIGHUP };
-static struct sigaction usual[sizeof stops / sizeof *stops]; /* in force before, and for a second */
+static struct sigaction usual[sizeof stops / sizeof *stops]; /* the handlers before the run */
 
 const volatile int *loop_stop_signal(void)
 {
@@ -89,7 +89,8 @@ static const char *signal_name(int number)
     return number == SIGINT ? "SIGINT" : number == SIGHUP ? "SIGHUP" : "SIGTERM";
 }
 
-/* What one rank cannot do, all do not. Every rank calls it at the same places. */
+/* Returns -1 on all ranks if `result` is below 0 on any. All ranks must call it at the same
+ * places. */
 static int agree(struct loop *l, int result)
 {
     return comm_agree(l->comm, result);
@@ -97,7 +98,8 @@ static int agree(struct loop *l, int result)
 
 /* ---- starting and resuming ------------------------------------------------------------------------ */
 
-/* Compares one line "key: value" of the checkpoint's configuration with the present one. */
+/* Compares one line "key: value" of the checkpoint's configuration with the present
+ * configuration. */
 static int compare_setting(const struct loop *l, const char *line, size_t n)
 {
     const char *now = l->config;
@@ -141,7 +143,8 @@ static int compare_settings(const struct loop *l, const char *then)
     return 0;
 }
 
-/* Two runs in one folder would tear each other's files. A file system without locks has none. */
+/* Locks the output folder, since two runs in one folder would destroy each other's files. Goes on
+ * without a lock if the file system has none. */
 static int lock_folder(struct loop *l)
 {
     const char *out = l->settings->output;
@@ -151,11 +154,12 @@ static int lock_folder(struct loop *l)
     return 0;
 }
 
-/* What of a folder tells that it holds a run or a model; without it a new run can begin. */
+/* Files that show that a folder holds a run or a model. A new run can begin in a folder without
+ * them. */
 static const char *const run_marks[] = { "metrics.jsonl", "checkpoints",
                                          "model.safetensors.index.json", "model.safetensors" };
 
-/* A folder that holds a run or a model is written over with --force only. */
+/* Refuses a folder that holds a run or a model, unless --force is given. */
 static int refuse_old_run(const struct loop *l)
 {
     const char *out = l->settings->output;
@@ -173,7 +177,8 @@ static int refuse_old_run(const struct loop *l)
                    out);
 }
 
-/* The new run must not be taken for the old one, nor its model for the new one's. */
+/* Removes the old run's files, so that its checkpoints and model cannot be taken for the new
+ * run's. */
 static int remove_old_run(const char *out)
 {
     struct buf path = BUF_INIT;
@@ -186,7 +191,8 @@ static int remove_old_run(const char *out)
     return result;
 }
 
-/* The weights of a model folder, which must have the plan's shapes; made: as folder_load. */
+/* Loads the weights of a model folder, which must have the plan's shapes. `made`: see
+ * folder_load. */
 static int load_weights(struct loop *l, const char *dir, struct ops_array **blocks, int *made)
 {
     struct model loaded;
@@ -209,7 +215,7 @@ static int open_store(struct loop *l, struct ops_array *blocks)
                       l->plan->engine.seed);
 }
 
-/* Goes on from the checkpoint at `path`, which l->at is read from; `config`: what made it. */
+/* Resumes from the checkpoint at `path`, whose state is in l->at. `config` is its configuration. */
 static int resume(struct loop *l, const char *path, const char *config)
 {
     struct plan *p = l->plan;
@@ -254,7 +260,8 @@ static int start(struct loop *l)
     return 0;
 }
 
-/* One warning for each line of `damaged`: the checkpoints that a resumed run had to pass over. */
+/* Prints a warning for each line of `damaged`: the damaged checkpoints that are newer than
+ * `sound`. */
 static void say_damaged(char *damaged, const char *sound)
 {
     for (char *line = damaged, *end; *line; line = end + 1) {
@@ -266,7 +273,7 @@ static void say_damaged(char *damaged, const char *sound)
     }
 }
 
-/* As checkpoint_find. The first rank looks first, as it may have to rename folders. */
+/* Like checkpoint_find, on all ranks. The first rank searches first, as it may rename folders. */
 static int find_checkpoint(struct loop *l, struct buf *path, struct buf *config,
                            struct buf *damaged)
 {
@@ -284,7 +291,7 @@ static int find_checkpoint(struct loop *l, struct buf *path, struct buf *config,
     return found;
 }
 
-/* Finds out where to begin, and sets weights and moments. */
+/* Starts at step 0 or resumes from a checkpoint: sets the weights and moments. */
 static int start_or_resume(struct loop *l)
 {
     const char *out = l->settings->output;
@@ -306,14 +313,14 @@ static int start_or_resume(struct loop *l)
     return result;
 }
 
-/* A new folder is made when nothing can go wrong any more but the disk: a run that cannot start
- * leaves none behind. */
+/* Makes the output folder. It is made late, when only the disk can still fail, so that a run that
+ * cannot start leaves no folder behind. */
 static int make_folder(struct loop *l)
 {
     const char *out = l->settings->output;
     if (file_mkdirs(out) < 0 || lock_folder(l) < 0)
         return -1;
-    return refuse_old_run(l); /* of another process, meanwhile */
+    return refuse_old_run(l); /* another process may have begun a run meanwhile */
 }
 
 static int open_ops(struct loop *l, int threads)
@@ -344,7 +351,7 @@ static int open_batches(struct loop *l)
     return l->batches ? 0 : -1;
 }
 
-/* The files of the output folder, of which `there` tells whether it was there before. */
+/* Opens the files in the output folder. `there`: the folder existed before the run. */
 static int open_files(struct loop *l, int there)
 {
     const struct plan *p = l->plan;
@@ -399,9 +406,9 @@ static int close_loop(struct loop *l)
     return result;
 }
 
-/* ---- what happens beside a step --------------------------------------------------------------------- */
+/* ---- validation, reports and checkpoints ------------------------------------------------------------ */
 
-/* Reads validation samples i to i + B - 1, or to the end. */
+/* Reads validation samples i to i + B - 1, but none from n on. */
 static int read_validation(struct loop *l, uint64_t i, uint64_t n)
 {
     const struct samples *d = l->plan->validation;
@@ -413,9 +420,9 @@ static int read_validation(struct loop *l, uint64_t i, uint64_t n)
     return 0;
 }
 
-/* The score of this rank's micro-batch, samples i to i + B - 1; behind the end it is nothing. Ranks
- * that share the weights need each other for it, so one that is behind the end takes the first
- * samples, and forgets what it finds. All ranks return the same. */
+/* Computes the score of validation samples i to i + B - 1. From sample n on there is no score. If
+ * ranks share the weights, all must take part, so a rank without samples evaluates the first
+ * samples and discards the score. All ranks return the same value. */
 static int score_batch(struct loop *l, uint64_t i, uint64_t n, struct engine_score *score)
 {
     const int behind = i >= n, shared = layout_is_shared(&l->store.layout, STORE_PARAMETERS);
@@ -439,8 +446,8 @@ static void add_score(struct engine_score *sum, const struct engine_score *s)
     }
 }
 
-/* The score of the first samples of the validation data. Each rank takes every so-manieth
- * micro-batch; scores are added in their order. */
+/* Computes the score of the first samples of the validation data. Micro-batch k is evaluated by
+ * rank k mod ranks. Scores are added in the order of the micro-batches. */
 static int score_validation(struct loop *l, struct engine_score *score)
 {
     const int ranks = l->comm->size[COMM_DATA], rank = l->comm->rank[COMM_DATA];
@@ -469,7 +476,7 @@ static int validate(struct loop *l, struct engine_score *score)
     return result;
 }
 
-/* "  mlm 7.4312 (12.3 %)" for each part, if there are several. */
+/* Appends loss and accuracy of each part, such as "mlm 7.4312 (12.3 %)", if there are several. */
 static void put_parts(struct buf *out, const struct model *m, const struct metrics_point *p)
 {
     for (int i = 0; i < m->parts && m->parts > 1; i++)
@@ -493,7 +500,7 @@ static void say(const struct loop *l, const struct metrics_point *p)
     buf_release(&parts);
 }
 
-/* Means by part; NAN where there is no label. */
+/* Stores the mean loss and accuracy of each part; NAN if a part has no labels. */
 static void take_score(struct metrics_point *p, const struct model *m,
                        const struct engine_score *score, enum metrics_value first)
 {
@@ -505,7 +512,7 @@ static void take_score(struct metrics_point *p, const struct model *m,
     }
 }
 
-/* One line of metrics; validation is empty where not measured. */
+/* Prints and stores a line of metrics. `validation` has no labels if it was not measured. */
 static int report_step(struct loop *l, const struct engine_score *score,
                        const struct engine_score *validation, double rate, double norm)
 {
@@ -583,7 +590,7 @@ static int write_model(struct loop *l)
 {
     const struct tokenizer *t = l->plan->tokenizer;
     const char *out = l->settings->output;
-    engine_to_model(&l->engine, &l->plan->optimizer); /* for good */
+    engine_to_model(&l->engine, &l->plan->optimizer); /* not undone: the run ends */
     if (agree(l, l->first && t ? tokenizer_save(t, out) : 0) < 0)
         return -1;
     return checkpoint_save_model(out, &l->plan->model, &l->store, l->comm,
@@ -597,7 +604,8 @@ static int due(int64_t step, int64_t every, int64_t last)
     return step == last || (every && step % every == 0);
 }
 
-/* Says where it began: in a weight, or else in a gradient, and then the step may be skipped. */
+/* Handles a loss or norm that is not finite. Sets an error that names the first tensor that is not
+ * finite: a weight, or else a gradient. Returns 0 if the update may be skipped, else -1. */
 static int diverged(struct loop *l, double loss, double norm)
 {
     const struct sharing *h = &l->engine.sharing;
@@ -614,7 +622,7 @@ static int diverged(struct loop *l, double loss, double norm)
     return 0;
 }
 
-/* The weights take in the gradients, if these are numbers. */
+/* Updates the weights if loss and norm are finite. */
 static int update(struct loop *l, double loss, double norm, double rate)
 {
     struct plan *p = l->plan;
@@ -634,7 +642,7 @@ static int update(struct loop *l, double loss, double norm, double rate)
     return l->store.mapped ? agree(l, store_check(&l->store)) : 0;
 }
 
-/* The line on the terminal: where the run stands, at its mean speed. */
+/* Prints the progress line: the step, and the mean speed of this run. */
 static void say_progress(const struct loop *l, double loss)
 {
     char speed[32], left[32];
@@ -648,13 +656,14 @@ static void say_progress(const struct loop *l, double loss)
         log_time(left, (double)(l->plan->steps - l->at.step) * l->run_busy / (double)done));
 }
 
-/* After the first step there is a report, and none is older than a minute and a step. */
+/* Writes the report after the first step, and later when it is older than a minute. */
 static int keep_report(struct loop *l)
 {
     return l->reported > 0 && log_seconds() - l->reported < REPORT_SECONDS ? 0 : write_report(l);
 }
 
-/* One update. */
+/* Computes the gradients of a batch and updates the weights. Sets the score, the rate and the
+ * norm. */
 static int learn(struct loop *l, const struct step_batch *batch, struct engine_score *score,
                  double *rate, double *norm)
 {
@@ -671,7 +680,7 @@ static int learn(struct loop *l, const struct step_batch *batch, struct engine_s
     return 0;
 }
 
-/* Log line, checkpoint and report, as far as they are due after step t. */
+/* Writes the log line, the checkpoint and the report that are due after this step. */
 static int write_due(struct loop *l, const struct engine_score *score,
                      const struct engine_score *validation, double rate, double norm)
 {
@@ -686,7 +695,7 @@ static int write_due(struct loop *l, const struct engine_score *score,
     return !saves ? keep_report(l) : save(l) < 0 ? -1 : write_report(l);
 }
 
-/* One update and what is due after it. */
+/* Does one update, and the validation and output that are due after it. */
 static int step(struct loop *l)
 {
     struct step_batch batch;
@@ -706,7 +715,7 @@ static int step(struct loop *l)
     return agree(l, write_due(l, &score, &validation, rate, norm));
 }
 
-/* After a signal. */
+/* Ends the run after a signal. */
 static int stop(struct loop *l)
 {
     if (l->settings->save && save(l) < 0)
@@ -716,7 +725,7 @@ static int stop(struct loop *l)
     return write_report(l);
 }
 
-/* The model last: where it stands, all else does. */
+/* Ends a complete run. The model is written last: if it exists, all other files are complete. */
 static int finish(struct loop *l)
 {
     if (agree(l, write_report(l) < 0 ? -1 : metrics_close(&l->metrics)) < 0)
@@ -738,7 +747,7 @@ static int run(struct loop *l)
     return agree(l, l->at.step < last ? stop(l) : finish(l));
 }
 
-/* What the run has moved between memory and disk, and how long it waited for that. */
+/* Prints the traffic between memory and disk, and the time that the run waited for it. */
 static void say_traffic(const struct loop *l, double seconds)
 {
     struct mapped_traffic t = store_traffic(&l->store);
@@ -749,7 +758,8 @@ static void say_traffic(const struct loop *l, double seconds)
                  seconds > 0 ? 100 * t.waited_seconds / seconds : 0);
 }
 
-/* How long the ranks have worked on transfers, and how long this one waited for them. */
+/* Prints the bytes and time of the transfers between ranks, and the time that this rank waited for
+ * them. */
 static void say_communication(const struct loop *l)
 {
     static const char *const names[] = { [COMM_DATA] = "", [COMM_TENSOR] = ", tensor parallel" };
@@ -797,7 +807,7 @@ int loop_run(struct plan *p, const char *config, unsigned (*flags)(const char *o
         result->steps = l.at.step - first;
         result->tokens = l.at.tokens - tokens;
         if (failed &&
-            l.metrics.file) { /* a report of a run that diverged, too; its error is told */
+            l.metrics.file) { /* also write the report of a failed run, and keep its error */
             char error[1024];
             snprintf(error, sizeof error, "%s", err_get());
             write_report(&l);

@@ -6,7 +6,7 @@
 
 #include "common/err.h"
 
-static const double FIRST = 65536, GREATEST = 0x1p126; /* its inverse is a float */
+static const double FIRST = 65536, GREATEST = 0x1p126; /* GREATEST: its inverse is a normal float */
 
 int loss_scale_parse(struct loss_scale *s, const char *text, int64_t window)
 {

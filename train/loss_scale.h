@@ -17,8 +17,8 @@
 struct loss_scale {
     double scale;
     int automatic;
-    int64_t window,
-        good; /* window: updates until the scale is doubled; good: updates since it last changed */
+    int64_t window, good; /* window: updates before the scale is doubled; good: updates
+                           * since it last changed */
 };
 
 /* Sets *s from `text`, "auto" or a number above 0. Returns -1 with an error. */

@@ -24,7 +24,7 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-enum { PAGE = 4096 }; /* or more: what is touched a page at a time */
+enum { PAGE = 4096 }; /* a page has this size or more; used to touch each page */
 
 enum place { OUT, COMING, IN, LEAVING };
 
@@ -34,15 +34,15 @@ struct array {
     off_t offset;
     enum place place;
     int users;
-    int wanted;          /* again, while it is leaving: it stays */
-    int changed;         /* since it came */
-    int stored;          /* the file has it; else it is zero */
-    int dead;            /* dropped: it leaves unwritten */
-    enum mapped_use use; /* that it comes for */
+    int wanted;          /* 1: wanted again while it is leaving, so it stays */
+    int changed;         /* 1: changed since it came to memory */
+    int stored;          /* 1: its contents are in the file; 0: it is zero */
+    int dead;            /* 1: dropped: it leaves without being written */
+    enum mapped_use use; /* the use for which it is read */
 };
 
 struct queue {
-    int *items; /* a ring; each array is in it once at most */
+    int *items; /* a ring buffer; each array is in it at most once */
     int first, count;
 };
 
@@ -53,11 +53,11 @@ struct mapped {
     uint64_t budget, resident;
     struct array *arrays;
     struct queue coming, leaving;
-    int departing; /* arrays that are leaving */
+    int departing; /* number of arrays that are leaving */
     int error;     /* errno of the first write that failed */
     struct mapped_traffic traffic;
     pthread_t reader, writer;
-    int running; /* the two */
+    int running; /* 1: both threads run */
     int quit;
     pthread_mutex_t lock;
     pthread_cond_t changed;
@@ -72,7 +72,8 @@ static void push(struct mapped *m, struct queue *q, int i)
     pthread_cond_broadcast(&m->changed);
 }
 
-/* The next, when there is one; -1 at the end of all. Called and left with the lock held. */
+/* Waits for the next item of a queue and removes it. Returns -1 when the queue is empty at the end.
+ * The lock is held on entry and on return. */
 static int take(struct mapped *m, struct queue *q)
 {
     while (!q->count && !m->quit)
@@ -87,15 +88,16 @@ static int take(struct mapped *m, struct queue *q)
 
 /* ---- in and out -------------------------------------------------------------------------------- */
 
-/* What the file and the page cache have of it is zero again, its room in the file still reserved; 0
- * where the file system cannot do that. */
+/* Sets the array to zero in the file and the page cache; its space in the file stays reserved.
+ * Returns 0 if the file system cannot do that. */
 static int forget(struct mapped *m, const struct array *a)
 {
     return !fallocate(m->fd, FALLOC_FL_ZERO_RANGE | FALLOC_FL_KEEP_SIZE, a->offset,
                       (off_t)a->bytes);
 }
 
-/* Makes the pages present, and those to be written writable, in one call where there is one. */
+/* Loads the pages of an array, writable if they will be written, in one call if the kernel has
+ * it. */
 static void populate(struct mapped *m, struct array *a)
 {
     if (a->use == MAPPED_MAKE && a->stored && forget(m, a))
@@ -113,7 +115,7 @@ static void populate(struct mapped *m, struct array *a)
     }
 }
 
-/* Writes what has changed and waits for it. 0 or an errno. */
+/* Writes the array to the file and waits for the end. Returns 0 or an errno. */
 static int write_out(struct mapped *m, const struct array *a)
 {
     TRACE("disk", "write", -1, 0, a->bytes);
@@ -122,7 +124,7 @@ static int write_out(struct mapped *m, const struct array *a)
     return sync_file_range(m->fd, a->offset, (off_t)a->bytes, whole) < 0 ? errno : 0;
 }
 
-/* Leaves memory and the page cache, where only clean pages can. */
+/* Removes the array from memory and from the page cache. Its pages must be clean. */
 static void evict(struct mapped *m, const struct array *a)
 {
     madvise(a->data, a->bytes, MADV_DONTNEED);
@@ -146,7 +148,8 @@ static void *read_ahead(void *arg)
     return NULL;
 }
 
-/* The array that leaves has been written, or forgotten. Called and left with the lock held. */
+/* Writes a leaving array to the file, or forgets it if it was dropped. The lock is held on entry
+ * and on return. */
 static void clean(struct mapped *m, struct array *a)
 {
     int error = 0, dead = a->dead;
@@ -161,7 +164,7 @@ static void clean(struct mapped *m, struct array *a)
     a->changed = a->dead = 0;
 }
 
-/* What is wanted again meanwhile stays. */
+/* The writer thread. An array that is wanted again meanwhile stays in memory. */
 static void *write_behind(void *arg)
 {
     struct mapped *m = arg;
@@ -188,7 +191,7 @@ static void *write_behind(void *arg)
 
 /* ---- life cycle -------------------------------------------------------------------------------- */
 
-/* A file without a name, with all its room. */
+/* Opens a file without a name in `dir`, reserves its space, and maps it. */
 static int open_file(struct mapped *m, const char *dir)
 {
     if (file_mkdirs(dir) < 0)
@@ -251,7 +254,7 @@ void mapped_free(struct mapped *m)
         return;
     pthread_mutex_lock(&m->lock);
     m->quit = 1;
-    m->coming.count = m->leaving.count = 0; /* the file goes, too */
+    m->coming.count = m->leaving.count = 0; /* the file is deleted, too */
     pthread_cond_broadcast(&m->changed);
     pthread_mutex_unlock(&m->lock);
     if (m->running) {

@@ -19,7 +19,7 @@ static int is_accuracy(enum metrics_value v)
     return v % METRICS_VALIDATION == METRICS_ACCURACY;
 }
 
-/* The name of part i's value in metrics.jsonl, as "mlm_loss". */
+/* Writes the name of a value of part i in metrics.jsonl, such as "mlm_loss". */
 static void put_name(char out[64], const struct metrics *m, int i, enum metrics_value v)
 {
     snprintf(out, 64, "%s%s_%s", prefixes[v], m->parts[i].name,
@@ -59,7 +59,7 @@ static void parse_parts(const struct metrics *m, const struct js *o, struct metr
         }
 }
 
-/* One line; -1 when it is no point, as the last line of a killed run may be. */
+/* Parses one line. Returns -1 if it is not a point, as the last line of a killed run may be. */
 static int parse_point(const struct metrics *m, const char *line, size_t n, struct metrics_point *p)
 {
     struct js *o = js_parse(line, n, "metrics");
@@ -140,7 +140,7 @@ static void put_csv_line(const struct metrics *m, const struct metrics_point *p,
     buf_addc(out, '\n');
 }
 
-/* Begins the table with the points that there are. */
+/* Writes the table's header and the points read back from metrics.jsonl. */
 static int begin_csv(struct metrics *m)
 {
     struct buf text = BUF_INIT;
@@ -185,7 +185,7 @@ int metrics_open(struct metrics *m, const char *dir, int64_t step, const struct 
 
 /* ---- writing ---------------------------------------------------------------------------------- */
 
-/* JSON has no infinity and no NaN. */
+/* Writes a number as JSON, which has no infinity and no NaN: these become null. */
 static const char *put_real(char text[32], double value)
 {
     snprintf(text, 32, isfinite(value) ? "%.10g" : "null", value);

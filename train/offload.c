@@ -6,25 +6,25 @@
 #include "common/log.h"
 #include "common/mem.h"
 
-/* A piece of the window, as large as the arrays that it is for. */
+/* A piece of the window, with the size of the arrays that it is for. */
 struct slot {
     struct slot *next;
     struct ops_array memory; /* U8 */
     uint64_t bytes;
-    int array;               /* that is in it; -1: none */
-    uint64_t used;           /* when it was last, to let the oldest go */
-    struct ops_mark arrived; /* what was copied in */
-    struct ops_mark done;    /* the arithmetic has left it */
-    struct ops_mark left;    /* it was copied out */
+    int array;               /* the array in the slot; -1: none */
+    uint64_t used;           /* time of the last use: the slot used longest ago is reused first */
+    struct ops_mark arrived; /* its copy in has ended */
+    struct ops_mark done;    /* the arithmetic with it has ended */
+    struct ops_mark left;    /* its copy out has ended */
 };
 
 struct array {
     struct ops_array host; /* U8 */
     uint64_t bytes;
     struct slot *slot;    /* NULL: not in the window */
-    struct ops_mark left; /* it was copied out last */
+    struct ops_mark left; /* its last copy out has ended */
     int users, expected, changed;
-    int arriving; /* the arithmetic has not waited for its copy yet */
+    int arriving; /* 1: the arithmetic has not waited for its copy in yet */
 };
 
 struct offload {
@@ -89,8 +89,7 @@ static int is_idle(const struct offload *m, const struct slot *s)
     return s->array < 0 || (!m->arrays[s->array].users && !m->arrays[s->array].expected);
 }
 
-/* Of the slots that nobody needs the one that was used longest ago; of any size where bytes is 0.
- */
+/* Returns the idle slot that was used longest ago; with bytes 0, of any size. */
 static struct slot *oldest(const struct offload *m, uint64_t bytes)
 {
     struct slot *found = NULL;
@@ -119,8 +118,8 @@ static struct slot *new_slot(struct offload *m, uint64_t bytes)
     return m->slots = s;
 }
 
-/* A slot of that size. NULL where one would have to go that is needed. To give memory back waits
- * for all work; sizes are few, so that it happens in the first step alone. */
+/* Returns a free slot of that size, or NULL if only slots in use could make room. Freeing GPU
+ * memory waits for all work, but there are few sizes, so it happens only in the first step. */
 static struct slot *take_slot(struct offload *m, uint64_t bytes)
 {
     struct slot *s = oldest(m, bytes), *other;
@@ -138,7 +137,8 @@ static struct slot *take_slot(struct offload *m, uint64_t bytes)
     return s;
 }
 
-/* The slot's memory changes when the arithmetic and the copy out have left it. */
+/* Takes a slot for array i and begins to fill it, after the arithmetic on and the copy out of its
+ * old contents. Returns 0 if there is no slot. */
 static int bring(struct offload *m, int i, enum mapped_use use)
 {
     struct array *a = &m->arrays[i];
@@ -173,7 +173,7 @@ struct ops_array offload_fetch(struct offload *m, int i, enum mapped_use use)
     if (a->arriving)
         ops_after(m->ops, OPS_COMPUTE, &a->slot->arrived);
     if (use != MAPPED_READ) {
-        ops_after(m->ops, OPS_COMPUTE, &a->left); /* its copy out reads it */
+        ops_after(m->ops, OPS_COMPUTE, &a->left); /* the copy out still reads the array */
         a->changed = 1;
     }
     a->arriving = a->expected = 0;

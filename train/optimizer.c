@@ -6,15 +6,14 @@
 #include "common/mem.h"
 #include "common/rng.h"
 
-enum { KEY_ROUNDING = 0x726f756e64 }; /* tells this use of the seed apart */
+enum { KEY_ROUNDING = 0x726f756e64 }; /* differs from the keys of other uses of the seed */
 
 enum {
     CHUNK = 1 << 17
-}; /* numbers that are floats at a time, where bf16 is kept: they stay in a
-    * cache */
+}; /* elements of bf16 arrays converted to f32 at a time; they fit in a cache */
 
-/* What is done with one tensor. Muon is for the matrices between two layers' activations; a row
- * of an embedding table is a thing of its own. */
+/* Returns the update for one tensor. Muon is for the matrices inside layers. It is not for
+ * embedding tables, whose rows are independent of each other. */
 static enum optimizer_kind kind_for(enum optimizer_kind kind, const struct tensor_table *t,
                                     const struct tensor *row)
 {
@@ -50,7 +49,7 @@ unsigned char *optimizer_whole(enum optimizer_kind kind, const struct tensor_tab
     return whole;
 }
 
-/* The array, or BF16 as floats in scratch. */
+/* Returns x itself if it is F32, else a copy of it as F32 in scratch memory. */
 static struct ops_array as_floats(struct ops *o, struct ops_array x, int64_t n)
 {
     if (x.type == OPS_F32 || ops_is_none(x))
@@ -95,13 +94,13 @@ double optimizer_clip_factor(const struct optimizer *a, double norm)
     return norm > longest ? longest / norm : 1;
 }
 
-/* One tensor's arrays, F32, or a piece of them; a moment may be none. */
+/* The F32 arrays of one tensor, or of a piece of it. m and v may be no array. */
 struct tensor_state {
     struct ops_array w, g, m, v;
     int64_t n;
 };
 
-/* With the decay of a tensor. */
+/* Returns the settings of the update, with the decay of this tensor. */
 static struct ops_adamw adam_of(const struct optimizer_update *u, const struct tensor *row)
 {
     struct ops_adamw h = u->h;
@@ -122,7 +121,7 @@ static void lamb(const struct optimizer_update *u, const struct tensor *row,
     ops_lamb(u->store->ops, x->w, x->m, x->v, x->g, &l);
 }
 
-/* By any optimizer but AdamW. */
+/* Updates one tensor by any optimizer except AdamW. */
 static void update_tensor(const struct optimizer_update *u, const struct tensor *row,
                           const struct tensor_state *x)
 {
@@ -132,7 +131,7 @@ static void update_tensor(const struct optimizer_update *u, const struct tensor 
     struct ops_sgd sgd = { h.rate, a->momentum, h.decay, h.gradient_scale };
     switch (kind_for(a->kind, u->store->tensors, row)) {
     case OPTIMIZER_ADAMW:
-        assert(0); /* takes what is kept as it is */
+        assert(0); /* handled by update_kept */
         break;
     case OPTIMIZER_ADAM: ops_adam(o, x->w, x->m, x->v, x->g, x->n, &h); break;
     case OPTIMIZER_LAMB:
@@ -146,8 +145,9 @@ static void update_tensor(const struct optimizer_update *u, const struct tensor 
     }
 }
 
-/* How much of a tensor is f32 in scratch at a time where some of it is bf16: a chunk, or all that a
- * norm or an orthogonalisation is of; nothing where the update itself takes bf16. */
+/* Returns the number of elements of a tensor that are converted to f32 at a time if some array is
+ * bf16: a chunk, or the whole tensor if the update needs it; 0 for AdamW, which computes with bf16
+ * arrays directly. */
 static int64_t piece_of(const struct optimizer *a, const struct tensor_table *t,
                         const struct tensor *row)
 {
@@ -168,12 +168,12 @@ int64_t optimizer_scratch(const struct optimizer *a, const struct tensor_table *
     return halves * most;
 }
 
-/* Parameters and moments of a tensor, in the order of OPS_W, OPS_M, OPS_V. */
+/* The kinds of OPS_W, OPS_M, OPS_V. */
 static const enum store_kind kept_kinds[OPS_STATES] = { STORE_PARAMETERS, STORE_MOMENT1,
                                                         STORE_MOMENT2 };
 
-/* As update_tensor, piece by piece where something is kept as bf16: that is f32 in scratch
- * meanwhile. */
+/* Like update_tensor, piece by piece if an array is bf16: each piece is converted to f32 in scratch
+ * memory, updated, and rounded back. */
 static void update_pieces(const struct optimizer_update *u, const struct tensor *row,
                           const struct ops_state kept[OPS_STATES], struct ops_array g, int64_t size)
 {
@@ -207,7 +207,7 @@ static void update_kept(const struct optimizer_update *u, const struct tensor *r
         update_pieces(u, row, kept, g, n);
 }
 
-/* Schedule-free's z begins where the weights do. */
+/* Sets schedule-free's z to the weights, before the first update. */
 static void begin_average(const struct optimizer_update *u, size_t row, struct layout_part own,
                           struct ops_array w, struct ops_array z)
 {
@@ -219,7 +219,8 @@ static void begin_average(const struct optimizer_update *u, size_t row, struct l
         ops_copy(o, z, w, own.count);
 }
 
-/* Where the part that is this rank's begins. Four numbers are rounded by one number of a key. */
+/* Returns this rank's part of a tensor, and the key for its rounding. One random number of the key
+ * rounds four elements. */
 static struct ops_state kept_part(const struct optimizer_update *u, int k, struct ops_array own,
                                   size_t row, int64_t first)
 {
@@ -275,7 +276,7 @@ void optimizer_begin(struct optimizer_update *u, struct optimizer *a, struct sto
 
 /* ---- schedule-free's two points ----------------------------------------------------------------- */
 
-/* x = (y - (1-beta1) z) / beta1 */
+/* Replaces this rank's share of a block's parameters y by x = (y - (1-beta1) z) / beta1. */
 static void model_of_block(const struct optimizer *a, struct store *s, int block,
                            struct ops_array w)
 {
@@ -298,7 +299,7 @@ static void model_of_block(const struct optimizer *a, struct store *s, int block
     store_release_own(s, STORE_MOMENT1, block);
 }
 
-/* Elements of a block in this rank's share. */
+/* Returns the number of elements of a block in this rank's share. */
 static int64_t own_elements(const struct store *s, int block)
 {
     const int64_t *bounds = layout_bounds(&s->layout, STORE_PARAMETERS, block) + s->layout.rank;
@@ -311,7 +312,7 @@ void optimizer_to_model(const struct optimizer *a, struct store *s)
         struct ops_array w = store_fetch_own(s, STORE_PARAMETERS, b, MAPPED_WRITE);
         ops_copy(s->ops, store_fetch_own(s, STORE_GRADIENTS, b, MAPPED_MAKE), w,
                  own_elements(s, b));
-        if (a->rate_squares > 0) /* or else they are one */
+        if (a->rate_squares > 0) /* before the first update, x and y are equal */
             model_of_block(a, s, b, w);
         store_release_own(s, STORE_GRADIENTS, b);
         store_release_own(s, STORE_PARAMETERS, b);

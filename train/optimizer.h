@@ -59,7 +59,7 @@ struct optimizer {
     int decay_all;   /* 1: biases and norms decay, too */
     double lamb_cap; /* 0: none */
     int lamb_thirds;
-    uint64_t seed; /* of rounding */
+    uint64_t seed; /* for stochastic rounding */
 
     double loss_scale;   /* factor by which the gradients are too large; 0: 1 */
     double rate_squares; /* schedule-free: sum of rate^2 so far */
@@ -87,7 +87,7 @@ struct optimizer_update {
     struct ops_adamw h; /* decay is set for each tensor */
     int first;          /* schedule-free: this is the first update, so z is set to the weights */
     double share;       /* schedule-free: c */
-    uint64_t key;       /* of rounding */
+    uint64_t key;       /* for stochastic rounding */
 };
 
 /* Begins update number `t` (from 1) with gradients of norm `norm`. Borrows `a` and `s`. */

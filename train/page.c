@@ -10,7 +10,7 @@
 #include "common/mem.h"
 
 enum { WIDTH = 680, HEIGHT = 300, LEFT = 64, RIGHT = 16, TOP = 12, BOTTOM = 40 };
-enum { COLUMNS = 300 }; /* stretches of the thinned curve */
+enum { COLUMNS = 300 }; /* intervals of a thinned curve */
 
 static const char style[] =
     "body{font:15px/1.5 system-ui,-apple-system,Segoe UI,Roboto,sans-serif;color:#1f2933;"
@@ -60,10 +60,10 @@ struct series {
 };
 
 struct frame {
-    double x0, x1, y0, y1, y_step; /* of the data */
+    double x0, x1, y0, y1, y_step; /* ranges of the data */
 };
 
-/* Which number of a point a curve shows. */
+/* The value of a point that a curve shows. */
 enum value {
     LOSS,
     VALIDATION,
@@ -99,7 +99,8 @@ static void collect(struct series *s, const struct metrics *m, enum value v)
     }
 }
 
-/* Mean over a sixtieth of the curve to either side; less near its ends, so that they stay put. */
+/* Replaces each value by the mean over a sixtieth of the curve on either side. Near the ends the
+ * range is shorter, so that the first and last values do not change. */
 static void smooth(struct series *out, const struct series *in)
 {
     double *sums = mem_zalloc(in->count + 1, sizeof *sums);
@@ -117,7 +118,7 @@ static void smooth(struct series *out, const struct series *in)
     free(sums);
 }
 
-/* The least and the greatest of each stretch, in the order of x. */
+/* Keeps the least and the greatest value of each interval, in the order of x. */
 static void thin(struct series *s)
 {
     if (s->count <= 2 * COLUMNS)
@@ -140,7 +141,8 @@ static void thin(struct series *s)
 
 /* ---- axes --------------------------------------------------------------------------------------- */
 
-/* The 1, 2 or 5 times a power of ten that cuts `span` into about `parts`. */
+/* Returns 1, 2 or 5 times a power of ten, such that it divides `span` into about `parts`
+ * intervals. */
 static double tick_step(double span, int parts)
 {
     double raw = span / parts, power = pow(10, floor(log10(raw))), m = raw / power;
@@ -172,7 +174,7 @@ static double place_y(const struct frame *f, double y)
     return HEIGHT - BOTTOM - (y - f->y0) / (f->y1 - f->y0) * (HEIGHT - TOP - BOTTOM);
 }
 
-/* The axis of steps ends at the last one that was measured. */
+/* Returns the ranges of the axes. The axis of steps ends at the last measured step. */
 static struct frame frame_of(const struct series *s, size_t n, int from_zero)
 {
     struct frame f = { 0, 1, INFINITY, -INFINITY, 1 };
@@ -184,7 +186,7 @@ static struct frame frame_of(const struct series *s, size_t n, int from_zero)
         }
     if (from_zero)
         f.y0 = fmin(f.y0, 0);
-    if (!(f.y1 > f.y0)) { /* one value, or none */
+    if (!(f.y1 > f.y0)) { /* all values are equal, or there are none */
         double middle = isfinite(f.y0) ? f.y0 : 0, half = middle ? fabs(middle) * 0.1 : 1;
         f.y0 = middle - half;
         f.y1 = middle + half;
@@ -248,7 +250,7 @@ static void put_series(struct buf *out, const struct frame *f, const struct seri
                  s->points[i].y);
 }
 
-/* A panel with n curves; frees their points. */
+/* Writes a panel with n curves and frees their points. */
 static void put_chart(struct buf *out, const char *title, struct series *s, size_t n, int from_zero)
 {
     struct frame f = frame_of(s, n, from_zero);
@@ -267,7 +269,7 @@ static void put_chart(struct buf *out, const char *title, struct series *s, size
     buf_adds(out, "</svg></section>\n");
 }
 
-/* One number of each part, as training and validation show it. */
+/* Writes a panel with one value of each part of the loss, in training and in validation. */
 static void put_part_chart(struct buf *out, const char *title, const struct metrics *m,
                            enum metrics_value v)
 {

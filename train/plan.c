@@ -63,7 +63,7 @@ static int64_t larger(int64_t a, int64_t b)
 
 /* ---- tokenizer ---------------------------------------------------------------------------------- */
 
-/* 1 when a folder holds a tokenizer's files, 0, or -1. */
+/* Returns 1 if a folder holds a tokenizer's files, 0 if not, or -1 with an error. */
 static int has_tokenizer(const char *dir)
 {
     static const char *const names[] = { "tokenizer.json", "vocab.json", "vocab.txt" };
@@ -84,7 +84,8 @@ static int load_tokenizer(struct plan *p, const char *path)
     return p->tokenizer ? 0 : -1;
 }
 
-/* --vocab, or else the one that lies in the model folder to start from. */
+/* Loads the tokenizer of --vocab or, if that is not given, the one in the model folder to start
+ * from. */
 static int find_tokenizer(struct plan *p)
 {
     const struct settings *s = p->settings;
@@ -94,7 +95,7 @@ static int find_tokenizer(struct plan *p)
     return beside > 0 ? load_tokenizer(p, s->start_from) : beside;
 }
 
-/* Where neither is given: the one that lies with the data. */
+/* If neither is given, loads the tokenizer that lies with the data. */
 static int take_tokenizer_of_data(struct plan *p)
 {
     if (p->tokenizer || !p->data || !p->data->tokenizer)
@@ -145,7 +146,7 @@ static int open_data(struct plan *p, struct samples **out, const struct opt_list
     return *out ? 0 : -1;
 }
 
-/* Whether the lengths that are given fit together. */
+/* Checks that the given lengths fit together. */
 static int check_length(const struct plan *p)
 {
     const struct settings *s = p->settings;
@@ -158,7 +159,8 @@ static int check_length(const struct plan *p)
     return 0;
 }
 
-/* A sequence length that is not given is the data's, or else the positions, or else the task's. */
+/* Sets a sequence length that is not given: that of the data, or else the positions, or else the
+ * task's default. */
 static int settle_length(struct plan *p)
 {
     struct settings *s = p->settings;
@@ -194,7 +196,8 @@ static int open_all_data(struct plan *p, int want_data)
                : 0;
 }
 
-/* When the vocabulary is known: that is what it has to be made of, or checked against. */
+/* Generates the data, or sets the vocabulary that data is checked against. The size of the
+ * vocabulary must be known. */
 static int make_data(struct plan *p)
 {
     struct settings *s = p->settings;
@@ -235,7 +238,7 @@ static int vocabulary(struct plan *p)
     return 0;
 }
 
-/* A setting that the model folder decides: another value that somebody set is an error. */
+/* Takes a setting from the model folder. It is an error if the user gave another value. */
 static int take(int64_t *setting, int64_t unset, int64_t from_folder, const char *name)
 {
     if (*setting != unset && *setting != from_folder)
@@ -275,7 +278,7 @@ static int take_from_folder(const struct plan *p)
     return 0;
 }
 
-/* Whether the architecture looks at a setting. */
+/* Returns whether the architecture uses a setting. */
 static int uses(const struct plan *p, const char *setting)
 {
     for (const char *const *word = p->config.architecture->settings; *word; word++)
@@ -284,7 +287,7 @@ static int uses(const struct plan *p, const char *setting)
     return 0;
 }
 
-/* What would be set and never looked at. */
+/* Refuses settings that are given but not used. */
 static int refuse_settings(const struct plan *p)
 {
     const struct settings *s = p->settings, *d = &settings_default;
@@ -292,7 +295,7 @@ static int refuse_settings(const struct plan *p)
     const struct {
         const char *name;
         int set, has;
-        const char *by, *by_name; /* what has to look at it */
+        const char *by, *by_name; /* the part of the model that would have to use it */
     } some[] = {
         { "kv-heads", s->kv_heads != 0, uses(p, "kv-heads"), "architecture", s->architecture },
         { "head-width", s->head_width != 0, uses(p, "head-width"), "architecture",
@@ -318,7 +321,8 @@ static int refuse_settings(const struct plan *p)
     return 0;
 }
 
-/* What the model begins from: the folder's configuration, or the architecture. */
+/* Sets the architecture and the configuration to begin with: that of the model folder, or the
+ * defaults of the architecture. */
 static int settle_architecture(struct plan *p)
 {
     struct settings *s = p->settings;
@@ -340,7 +344,7 @@ static int settle_architecture(struct plan *p)
     return s->start_from ? take_from_folder(p) : 0;
 }
 
-/* This rank's part of the model. */
+/* Makes this rank's part of the model. */
 static int make_part(struct plan *p)
 {
     const struct settings *s = p->settings;
@@ -388,7 +392,7 @@ static int64_t ranks_of(const struct plan *p)
     return larger(p->settings->data_parallel, 1);
 }
 
-/* Micro-batches of an update on all ranks, and how they are shared. */
+/* Divides the `all` micro-batches of an update among ranks and leaves. */
 static int share_micro_batches(struct plan *p, int64_t all)
 {
     const struct settings *s = p->settings;
@@ -467,7 +471,7 @@ static int count_steps(struct plan *p, int want_data)
     return 0;
 }
 
-/* The rates that are not given, by the model's size. */
+/* Sets the learning rates and the warm-up that are not given. */
 static void choose_rates(struct plan *p)
 {
     struct settings *s = p->settings;
@@ -536,8 +540,9 @@ static uint64_t batch_bytes(const struct plan *p)
     return 2 * (uint64_t)p->engine.A * sequences_bytes(p->engine.most, p->engine.T, encoder);
 }
 
-/* Floats that a phase takes beside its arrays: of the model's functions and the optimizer, such as
- * the gradients inside a layer; and of the kernels, such as the logits of a chunk of rows. */
+/* Floats that a phase needs beside its arrays. scratch: of the model's functions and the optimizer,
+ * such as the gradients inside a layer. kernels: of the kernels, such as the logits of a chunk of
+ * rows. */
 struct working {
     int64_t scratch, kernels;
 };
@@ -581,8 +586,8 @@ static int on_gpu(const struct plan *p)
     return strncmp(p->settings->device, "cpu", 3) != 0;
 }
 
-/* The same on a GPU (cuda/gpu.c): operands in bf16 where arrays are f32, the library's workspace.
- */
+/* Returns the bytes that kernels need on a GPU (cuda/gpu.c): bf16 copies of f32 operands, the
+ * library's workspace, and scratch memory. */
 static uint64_t gpu_kernel_bytes(const struct plan *p)
 {
     const struct model_config *c = &p->own.config;
@@ -598,7 +603,8 @@ static uint64_t gpu_kernel_bytes(const struct plan *p)
            (32 << 20);
 }
 
-/* Both stay at their largest; and the panels of a matrix product, and the program's own. */
+/* Returns the bytes of scratch memory: the largest need of any phase, as scratch memory never
+ * shrinks; and the panels of a matrix product and the memory of the program itself. */
 static uint64_t kernel_bytes(const struct plan *p)
 {
     if (on_gpu(p))
@@ -616,8 +622,8 @@ static uint64_t kernel_bytes(const struct plan *p)
     return (uint64_t)(most.scratch + most.kernels + panels) * sizeof(float);
 }
 
-/* Pieces of gradients on their way between ranks, and the block of moments that a checkpoint
- * gathers where they are shared. */
+/* Returns the bytes of the gradients that are being sent between ranks, and of the block of shared
+ * moments that a checkpoint gathers. */
 static uint64_t communication_bytes(const struct plan *p)
 {
     const struct tensor_table *t = &p->own.tensors;
@@ -629,7 +635,7 @@ static uint64_t communication_bytes(const struct plan *p)
            (uint64_t)block * (p->store.half_moments ? 2 : 4);
 }
 
-/* All that is not the store's. */
+/* Returns the bytes of memory outside the store. */
 static uint64_t other_bytes(const struct plan *p)
 {
     return batch_bytes(p) + kernel_bytes(p) + communication_bytes(p);
@@ -644,7 +650,8 @@ static int too_small(const struct plan *p, uint64_t needed)
                    p->store.dir || on_gpu(p) ? "" : ": give --memmap-dir, or --recompute layer");
 }
 
-/* Whoever says --memory knows what the machine has; else its end would come by a signal. */
+/* Checks that the machine has enough memory, since the kernel would kill the run otherwise. With
+ * --memory the user has decided. */
 static int check_machine(const struct plan *p, uint64_t needed)
 {
     uint64_t machine = usage_machine_bytes();
@@ -831,7 +838,7 @@ static double block_parameters(const struct plan *p, int block)
     return n;
 }
 
-/* How often block `b` is summed in an update, and how often its parameters are gathered. */
+/* Counts how often block `b` is summed in an update, and how often its parameters are gathered. */
 static void count_transfers(const struct plan *p, int b, int64_t *sums, int64_t *gathers)
 {
     const int64_t fetched = p->program.moves[STORE_PARAMETERS][b].reads;
@@ -844,8 +851,9 @@ static void count_transfers(const struct plan *p, int b, int64_t *sums, int64_t 
     *gathers += p->engine.zero > 2 ? fetched : 0;
 }
 
-/* What a rank sends in an update, and as much comes back: gradients are summed to shares, and then
- * shares of the sums or, where ranks share the state, of parameters are gathered. */
+/* Prints the bytes that a rank sends in an update; it receives as many. Gradients are summed to
+ * shares. Then shares are gathered: of the sums or, if ranks share the optimizer's state, of the
+ * parameters. */
 static void print_communication(const struct plan *p, struct buf *out)
 {
     const double ranks = (double)ranks_of(p), others = (ranks - 1) / ranks;
@@ -866,8 +874,9 @@ static void print_communication(const struct plan *p, struct buf *out)
     buf_addf(out, "data_parallel_operations_per_step=%" PRId64 "\n", operations);
 }
 
-/* What a rank sends to those that share its layers, and as much comes back (split.h): gathers and
- * scatters of a micro-batch's rows, a sum being both; and three numbers a label. */
+/* Prints the bytes that a rank sends to the ranks that share its layers; it receives as many
+ * (split.h). They are gathers and scatters of a micro-batch's rows (a sum is both), and three
+ * numbers per label. */
 static void print_tensor_parallel(const struct plan *p, struct buf *out)
 {
     const struct model_config *c = &p->own.config;
@@ -894,7 +903,8 @@ static void describe(const struct samples *s, const char *begins, struct buf *ou
         s->describe(s, begins, out);
 }
 
-/* What a cluster would do (cluster.h), split as --on-paper says, or as this run is. */
+/* Prints the estimate for a cluster (cluster.h), split as --on-paper says, or else as this run
+ * is. */
 static int print_estimate(const struct plan *p, struct buf *out)
 {
     const struct settings *s = p->settings;

@@ -67,14 +67,14 @@ struct settings {
     const char *output;
     int64_t save_every, keep, validate_every, validation_batches, log_every;
     int save, resume;
-    int64_t data_parallel, rank,
-        leaves;              /* data-parallel ranks; this one's number; leaves per update */
-    int64_t zero;            /* ZeRO stage */
-    int64_t tensor_parallel; /* ranks that share each layer; 0: 1 */
-    int sequence_parallel;   /* 1: these ranks share the rows, too */
-    struct split split;      /* operations of these ranks; without ranks the plan is only printed */
-    double comm_timeout;     /* seconds */
-    int on_divergence;       /* enum divergence */
+    int64_t data_parallel, rank, leaves; /* data-parallel ranks; this rank's number; leaves
+                                          * per update */
+    int64_t zero;                        /* ZeRO stage */
+    int64_t tensor_parallel;             /* ranks that share each layer; 0: 1 */
+    int sequence_parallel;               /* 1: these ranks share the rows, too */
+    struct split split;  /* operations of these ranks; without ranks the plan is only printed */
+    double comm_timeout; /* seconds */
+    int on_divergence;   /* enum divergence */
     const char *profile;
     int dry_run, list_presets; /* do this instead of training */
     int64_t ranks;             /* with dry_run: number of ranks; 0: not set */

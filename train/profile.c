@@ -7,15 +7,15 @@
 #include "common/log.h"
 #include "common/trace.h"
 
-enum { SIDE = 1024, ROUNDS = 20, FAR = 1 << 26 }; /* FAR: floats beyond any cache */
+enum { SIDE = 1024, ROUNDS = 20, FAR = 1 << 26 }; /* FAR: floats, more than any cache holds */
 
-/* Seconds after which a limit is not measured again: on a busy machine, or one without bf16
- * products, that took longer than the training. */
+/* Seconds after which a measurement is not repeated. On a busy machine, or one without bf16
+ * products, the repetitions took longer than the training. */
 static const double ENOUGH = 0.2;
 
 struct limits {
     double products; /* FLOP/s in the precision of the run */
-    double bytes;    /* a second */
+    double bytes;    /* bytes per second */
 };
 
 static double best_product(struct ops *o, enum ops_type precision, struct ops_array a)
@@ -53,7 +53,8 @@ static struct limits measure(struct ops *o, enum ops_type precision)
     return l;
 }
 
-/* A kernel's time is its own, which add up; a phase's is all that happened in it. */
+/* Prints one line. The time of a kernel does not include the kernels that it calls, so these times
+ * add up. The time of a phase includes everything in it. */
 static void say(const struct trace_sum *s, double seconds, double all, const struct limits *l,
                 double peak)
 {
@@ -80,7 +81,7 @@ int profile_finish(const char *path, struct ops *o, enum ops_type precision, dou
 {
     char notes[256];
     size_t count;
-    trace_on = 0; /* what follows is not the training's */
+    trace_on = 0; /* what follows is not part of the training */
     struct limits l = measure(o, precision);
     const struct trace_sum *sums = trace_sums(&count);
     const char *name = precision == OPS_BF16 ? "bf16" : "f32";

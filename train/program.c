@@ -29,7 +29,7 @@ const char *phase_name(enum phase_kind kind)
     return phase_names[kind];
 }
 
-/* ---- what phases use ------------------------------------------------------------------------------ */
+/* ---- the arrays that phases use ------------------------------------------------------------------- */
 
 #define READ(role)                                                                                 \
     {                                                                                              \
@@ -48,10 +48,11 @@ const char *phase_name(enum phase_kind kind)
         USE_##role, MAPPED_MAKE                                                                    \
     }
 
-/* Gradients that are not added to are made (see sets_gradients). */
+/* The uses of each kind of phase. If gradients are set instead of added to, the mode is MAPPED_MAKE
+ * instead (sets_gradients). */
 static const struct {
     unsigned char role, mode;
-    unsigned char own; /* where ranks share something */
+    unsigned char own; /* 1: only the rank's share, if ranks share arrays */
 } phase_uses[PHASE_KINDS][PHASE_USES + 1] = {
     [PHASE_EMBEDDING_FORWARD] = { READ(W), MAKE(Y) },
     [PHASE_LAYER_FORWARD] = { READ(W), READ(X), MAKE(Y), MAKE(ATTENTION), MAKE(REST), MAKE(SUMS) },
@@ -89,27 +90,29 @@ static const unsigned char kind_of[USE_ROLES] = {
 struct compiler {
     struct program *program;
     struct program_config config;
-    size_t room;     /* of program->phases */
-    int64_t rows;    /* of x for each micro-batch: that of the last layer, or two that take turns */
-    int64_t count;   /* micro-batches of the group */
-    int first, last; /* the group of the leaf */
-    int slot;        /* of the stack of gradients */
-    int merges;      /* after the leaf */
-    int final;       /* the leaf of the step */
+    size_t room;     /* capacity of program->phases */
+    int64_t rows;    /* rows of x per micro-batch: one per layer and one more, or two that are used
+                      * alternately */
+    int64_t count;   /* number of micro-batches in the group */
+    int first, last; /* first: first group of the leaf; last: last group */
+    int slot;        /* slot of the stack of gradients */
+    int merges;      /* sums to add after the leaf (reduce_merges) */
+    int final;       /* 1: it is the last leaf of the step */
     int run;
 };
 
-/* Whether each layer of each micro-batch keeps that part of its cache until it comes back. */
+/* Returns whether each layer of each micro-batch keeps that part of its cache until its backward
+ * pass. */
 static int is_kept(enum recompute again, enum use_role role)
 {
     return again == RECOMPUTE_NONE || (again == RECOMPUTE_ATTENTION && role != USE_ATTENTION);
 }
 
-/* The number of the array that has this role. Layer l is block l+1 (tensor.h). */
+/* Returns the number of the array with this role. Layer l is block l+1 (tensor.h). */
 static int64_t number_of(const struct compiler *c, const struct phase *f, enum use_role role)
 {
     const int64_t G = c->config.group, top = (int64_t)c->slot * (c->config.layers + 2);
-    const int64_t slot = c->config.zero < 2 ? top : 0; /* shares alone wait in the stack */
+    const int64_t slot = c->config.zero < 2 ? top : 0; /* only shares are in the stack */
     switch (role) {
     case USE_SUM: return top + f->block;
     case USE_TIED: return 0;
@@ -135,7 +138,8 @@ static int has_role(const struct program_config *c, enum use_role role)
                                                  : 1;
 }
 
-/* Of a tied table the head has set them before the embedding comes. */
+/* Returns whether the phase sets gradients instead of adding to them. The gradients of a tied table
+ * were set by the head before the embedding's backward pass. */
 static int sets_gradients(const struct compiler *c, const struct phase *f, enum use_role role)
 {
     return kind_of[role] == STORE_GRADIENTS && !f->add &&
@@ -169,8 +173,8 @@ static void add_phase(struct compiler *c, enum phase_kind kind, int block, int64
 
 /* ---- the order ------------------------------------------------------------------------------------ */
 
-/* The block's gradients of a leaf are complete: the last two of the stack become one, as often as
- * the tree asks for. */
+/* Ends a leaf for a block, whose gradients are complete: adds the last two sums of the stack, as
+ * often as the tree requires, and begins the sum over ranks if it is due. */
 static void end_leaf(struct compiler *c, int block)
 {
     const int slot = c->slot, shared = c->config.zero > 1;
@@ -185,7 +189,8 @@ static void end_leaf(struct compiler *c, int block)
     c->slot = slot;
 }
 
-/* All micro-batches of the group, each with another phase before it, or the same for none. */
+/* Adds a phase for each micro-batch of the group, with the phase `before` in front of each.
+ * `before` equal to `kind` means none. */
 static void add_run(struct compiler *c, enum phase_kind before, enum phase_kind kind, int block)
 {
     for (int64_t i = 0; i < c->count; i++) {
@@ -213,7 +218,7 @@ static void compile_group(struct compiler *c)
     add_run(c, PHASE_EMBEDDING_BACKWARD, PHASE_EMBEDDING_BACKWARD, 0);
 }
 
-/* What was added since the last part is one, which comes so many times. */
+/* Makes a part of the phases added since the last part. It is executed `turns` times. */
 static void end_part(struct program *p, int64_t turns)
 {
     int64_t first = p->part_count ? p->parts[p->part_count - 1].end : 0;
@@ -223,16 +228,16 @@ static void end_part(struct program *p, int64_t turns)
         p->phases[n].turns = turns;
 }
 
-/* ---- what follows from the order ------------------------------------------------------------------ */
+/* ---- read-ahead and traffic ----------------------------------------------------------------------- */
 
-/* What the walks over the list know of an array. */
+/* The state of an array while the list is traversed. */
 struct array {
-    int64_t next;       /* the entry that uses it next */
-    unsigned char mode; /* and how; */
-    int in, changed;    /* in memory; and not as in the file */
+    int64_t next;       /* the next entry that uses it */
+    unsigned char mode; /* and the mode of that use */
+    int in, changed;    /* in: in memory; changed: differs from the file */
 };
 
-/* Makes room to know of all arrays. */
+/* Counts the arrays of each kind and allocates their states. */
 static void count_arrays(struct program *p, struct array *arrays[STORE_KINDS])
 {
     for (int64_t n = 0; n < p->count; n++)
@@ -247,27 +252,28 @@ static void count_arrays(struct program *p, struct array *arrays[STORE_KINDS])
     }
 }
 
-/* A phase that prepares or ends the work on a micro-batch: what comes behind it is expected, too.
- */
+/* Returns whether a phase only prepares or ends the work on a micro-batch. The phase after it is
+ * then read ahead, too. */
 static int is_between(enum phase_kind kind)
 {
     return kind == PHASE_INPUTS || kind == PHASE_ATTENTION_AGAIN || kind == PHASE_LAYER_AGAIN ||
            kind == PHASE_MERGE || kind == PHASE_SUM || kind == PHASE_GATHER;
 }
 
-/* Whether the use is of a share that a rank keeps while the whole array is in a window. */
+/* Returns whether the use is of a share that the rank keeps apart from the window of whole
+ * arrays. */
 static int is_apart(const struct program *p, const struct use *u)
 {
     return u->own && ((u->kind == STORE_GRADIENTS && p->zero > 1) ||
                       (u->kind == STORE_PARAMETERS && p->zero > 2));
 }
 
-/* Backwards over the list, twice since its end is followed by its beginning: how far ahead each
- * entry looks, and what becomes of its arrays. A part is followed by the same arrays, whether it
- * comes again or the next one begins. */
+/* Sets how far each entry reads ahead, and what happens to its arrays afterwards. Traverses the
+ * list backwards, twice, since the end of the list is followed by its beginning. A part is followed
+ * by the same arrays, whether it is repeated or the next part begins. */
 static void look_ahead(struct program *p, struct array *const arrays[STORE_KINDS])
 {
-    int64_t work = 2 * p->count, other = work; /* the next piece of work, and that of another run */
+    int64_t work = 2 * p->count, other = work; /* next entry that works; next one of another run */
     for (int64_t n = 2 * p->count; n-- > 0;) {
         struct phase *f = &p->phases[n % p->count];
         if (p->phases[work % p->count].run != f->run)
@@ -289,7 +295,7 @@ static void look_ahead(struct program *p, struct array *const arrays[STORE_KINDS
     }
 }
 
-/* One use after the other: what it moves if its array is in the file. */
+/* Returns the moves that a use causes if its array is in the file. */
 static struct moves move(struct array *a, const struct use *u)
 {
     struct moves m = { .reads = !a->in && u->mode != MAPPED_MAKE };
@@ -300,7 +306,7 @@ static struct moves move(struct array *a, const struct use *u)
     return m;
 }
 
-/* In the second round all is where the round before has left it. */
+/* Counts the moves of all arrays. The first traversal sets the states; the second one counts. */
 static void count_moves(struct program *p, struct array *const arrays[STORE_KINDS])
 {
     for (int64_t n = 0; n < 2 * p->count; n++) {
@@ -342,8 +348,8 @@ static void compile_leaf(struct compiler *c, int64_t micro)
     }
 }
 
-/* The stack has a sum for each one in the binary number of leaves that are done, the larger ones
- * below (reduce.h). */
+/* Compiles all leaves. The stack holds one sum for each 1 bit in the number of finished leaves, the
+ * larger sums below (reduce.h). */
 static void compile_leaves(struct compiler *c)
 {
     const int leaves = c->config.leaves ? c->config.leaves : 1;
@@ -422,7 +428,7 @@ int program_together(const struct program *p, int64_t n, const struct use *all[P
 
 int64_t program_micro_batch(int zero, int64_t A, int leaves, int ranks, int rank, int64_t m)
 {
-    const int64_t leaf = zero > 1 ? A / (leaves ? leaves : 1) : A; /* that ranks take in turn */
+    const int64_t leaf = zero > 1 ? A / (leaves ? leaves : 1) : A; /* micro-batches in a row */
     return (m / leaf * ranks + rank) * leaf + m % leaf;
 }
 

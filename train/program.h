@@ -88,7 +88,7 @@ enum use_role {
     USE_DTIED,
     USE_MERGED, /* gradients that are added to USE_DW and then dropped */
     USE_SUM,    /* gradients summed over leaves and ranks */
-    USE_M,      /* first moments, second moments */
+    USE_M,      /* first moments; USE_V: second moments */
     USE_V,
     USE_X, /* the input rows */
     USE_Y, /* the output rows */

@@ -10,13 +10,13 @@ enum {
     TAG_SCATTER = 1,
     TAG_GATHER,
     TAG_COLLECT,
-    TILE = 1024,     /* floats that are added at a time: a stack of them stays in a cache */
-    DEPTH = 32,      /* of a stack: more than the logarithm of any number of members */
-    FLIGHT = 4,      /* pieces on their way at a time */
-    PIECE = 1 << 17, /* floats that travel as one message, at most, */
+    TILE = 1024,     /* floats added at a time: a stack of them fits in a cache */
+    DEPTH = 32,      /* size of the stack: more than the logarithm of any number of members */
+    FLIGHT = 4,      /* pieces being sent at a time */
+    PIECE = 1 << 17, /* most floats in one message */
     PIECE_LEAST = 1 << 12,
-    PIECES = 1 << 20,      /* and floats of room for those of all members */
-    GATHER_PIECE = 1 << 26 /* bytes */
+    PIECES = 1 << 20,      /* most floats of room for the pieces of all members */
+    GATHER_PIECE = 1 << 26 /* most bytes of a message of a gather */
 };
 
 static int64_t smaller(int64_t a, int64_t b)
@@ -26,8 +26,8 @@ static int64_t smaller(int64_t a, int64_t b)
 
 /* ---- the tree ---------------------------------------------------------------------------------- */
 
-/* After item k the stack has a sum for each one in the binary number k + 1, the larger ones below.
- * At the end they become one. */
+/* After item k the stack has one sum for each 1 bit of k + 1, the larger sums below. After the last
+ * item all sums become one. */
 int reduce_merges(int64_t k, int last)
 {
     if (last)
@@ -47,7 +47,7 @@ static void take_larger(float *restrict to, const float *restrict from, int64_t 
         to[i] = to[i] >= from[i] ? to[i] : from[i];
 }
 
-/* to = the sum of in[0..count-1]. */
+/* Sets `to` to the sum or maximum of in[0..count-1]. n is at most TILE. */
 static void add_tile(enum reduce_op op, float *to, const float *const *in, int count, int64_t n)
 {
     float stack[DEPTH][TILE];
@@ -60,7 +60,7 @@ static void add_tile(enum reduce_op op, float *to, const float *const *in, int c
     memcpy(to, stack[0], (size_t)n * sizeof *to);
 }
 
-/* to is one of in. */
+/* Like add_tile, for any n. `to` may be one of `in`. `at` is working memory. */
 static void add_piece(enum reduce_op op, float *to, const float *const *in, const float **at,
                       int count, int64_t n)
 {
@@ -73,8 +73,8 @@ static void add_piece(enum reduce_op op, float *to, const float *const *in, cons
 
 /* ---- scatter ------------------------------------------------------------------------------------ */
 
-/* Piece p of share q is floats p * piece of it and those behind. FLIGHT pieces are on their way at
- * a time. */
+/* A scatter in progress. Piece p of share q begins at element p * piece of the share. Up to FLIGHT
+ * pieces are being sent at a time. */
 struct scatter {
     struct link *l;
     const struct reduce_group *g;
@@ -82,9 +82,9 @@ struct scatter {
     float *x;
     const int64_t *bounds;
     int64_t piece;
-    float *room;                   /* [2][size][piece]: pieces that come */
-    struct link_request *incoming; /* [2][size] */
-    struct link_request *outgoing; /* [2][size] */
+    float *room;                   /* [FLIGHT][size][piece]: received pieces */
+    struct link_request *incoming; /* [FLIGHT][size] */
+    struct link_request *outgoing; /* [FLIGHT][size] */
     const float **in, **at;        /* [size] */
 };
 
@@ -104,7 +104,8 @@ static float *room_at(const struct scatter *s, int q, int64_t p)
     return s->room + (p % FLIGHT * s->g->size + q) * s->piece;
 }
 
-/* This member's piece p from all others, and theirs to them. */
+/* Begins to receive piece p of this member's share from all others, and to send them piece p of
+ * theirs. */
 static int begin_piece(struct scatter *s, int64_t p)
 {
     const struct reduce_group *g = s->g;
@@ -116,7 +117,7 @@ static int begin_piece(struct scatter *s, int64_t p)
             link_receive(s->l, &in[q], g->members[q], TAG_SCATTER, room_at(s, q, p),
                          (size_t)mine * sizeof(float)) < 0)
             return -1;
-    for (int k = 1; k < g->size; k++) { /* not all to the same one at first */
+    for (int k = 1; k < g->size; k++) { /* so that not all members send to the same one first */
         int q = (g->rank + k) % g->size;
         int64_t n = piece_size(s, q, p);
         if (n && link_send(s->l, &out[q], g->members[q], TAG_SCATTER, piece_at(s, q, p),
@@ -188,13 +189,13 @@ int reduce_scatter(struct link *l, const struct reduce_group *g, enum reduce_op 
 
 /* ---- gather -------------------------------------------------------------------------------------- */
 
-/* Sends or receives so many bytes, in messages that no transport finds too long. `requests` grows.
- */
+/* A list of requests, which grows. */
 struct batch_of_requests {
     struct link_request *all;
     size_t count, cap;
 };
 
+/* Begins to send or receive `bytes` bytes, in messages of at most GATHER_PIECE bytes. */
 static int exchange(struct link *l, struct batch_of_requests *b, int peer, int tag, char *data,
                     int64_t bytes, int receives)
 {
@@ -210,7 +211,8 @@ static int exchange(struct link *l, struct batch_of_requests *b, int peer, int t
     return 0;
 }
 
-/* at[q] and bytes[q]: where the part of member q is, and how long. */
+/* Sends this member's part to all others and receives theirs. at[q] and bytes[q] are the address
+ * and size of the part of member q. */
 static int gather(struct link *l, const struct reduce_group *g, int tag, char *const *at,
                   const int64_t *bytes)
 {

@@ -1,4 +1,5 @@
-/* BERT: pairs of sentences with masked tokens, from TFRecords or made at random. */
+/* Samples for BERT: pairs of sentences with masked tokens, from TFRecords or generated at
+ * random. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,13 +10,13 @@
 #include "tfrecord/read/dataset.h"
 #include "train/samples.h"
 
-enum { KEY_GENERATED = 0x70616972 }; /* tells this use of the seed apart */
+enum { KEY_GENERATED = 0x70616972 }; /* differs from the keys of other uses of the seed */
 
 struct bert_samples {
-    struct samples samples; /* first: a pointer to it is one to this */
-    struct dataset *data;   /* NULL: made from */
+    struct samples samples; /* first, so that pointers to it and to this struct are equal */
+    struct dataset *data;   /* NULL: samples are generated from `seed` */
     uint64_t seed;
-    struct bert_rows *rows; /* working memory of one reader */
+    struct bert_rows *rows; /* working memory for reading records */
     struct bert_row *row;   /* [most] */
 };
 
@@ -46,7 +47,8 @@ static int check_ids(const struct samples *s, const struct bert_row *row)
                                    (long long)most, (long long)s->ids);
 }
 
-/* The rows are read into the next sequences; those that there are not are given back. */
+/* Reads the rows of a record into the next sequences, and removes sequences that it does not
+ * need. */
 static int read_rows(const struct bert_samples *b, const void *data, size_t n,
                      struct sequences *out)
 {
@@ -100,8 +102,8 @@ static int check_same(const struct bert_shape *is, const struct bert_shape *firs
     return 0;
 }
 
-/* The first record says what all must be; of each other file the first is looked at, so that data
- * of two kinds are found before training begins. */
+/* Sets *shape from the first record. Also checks the first record of every other file, so that data
+ * of different kinds is found before training begins. */
 static int open_shape(struct bert_shape *shape, const struct dataset *d,
                       const struct samples_config *c)
 {
@@ -151,9 +153,10 @@ struct samples *samples_open_bert(const struct samples_config *c, const struct o
     return &b->samples;
 }
 
-/* ---- made ------------------------------------------------------------------------------------ */
+/* ---- generated samples ----------------------------------------------------------------------- */
 
-/* Full sequences in two halves; of mask_tokens equal stretches each has one place to predict. */
+/* Generates a full sequence with two segments. It is cut into mask_tokens parts of equal length,
+ * and each part has one token to predict. */
 static int make(const struct samples *s, uint64_t i, struct sequences *out)
 {
     const struct bert_samples *b = (const struct bert_samples *)s;

@@ -1,4 +1,5 @@
-/* GPT: sequences of tokens, each labelled with the next; from shards or made at random. */
+/* Samples for GPT: sequences of tokens, each labelled with the next token; from shards or
+ * random. */
 #include <assert.h>
 #include <stdlib.h>
 
@@ -8,15 +9,16 @@
 #include "tfrecord/read/dataset.h"
 #include "train/samples.h"
 
-enum { KEY_GENERATED = 0x67656e }; /* tells this use of the seed apart */
+enum { KEY_GENERATED = 0x67656e }; /* differs from the keys of other uses of the seed */
 
 struct gpt_samples {
-    struct samples samples; /* first: a pointer to it is one to this */
-    struct dataset *data;   /* NULL: made from */
+    struct samples samples; /* first, so that pointers to it and to this struct are equal */
+    struct dataset *data;   /* NULL: samples are generated from `seed` */
     uint64_t seed;
 };
 
-/* The last label goes where the next sequence begins, which is written later. */
+/* Sets the labels of a row: the ids one place on. The id after the last lies where the next row
+ * begins, which is filled later. */
 static void label(struct sequences *out, int64_t row)
 {
     const uint32_t *ids = out->ids + row * out->T;
@@ -53,7 +55,8 @@ static void close_gpt(struct samples *s)
     free(g);
 }
 
-/* The data set in sequences of T tokens and a label; T 0: as long as the data has them. */
+/* Opens the data set as sequences of T tokens and one label more. T 0: T is set to the length of
+ * the data's sequences, at most c->longest. */
 static struct dataset *open_sequences(const struct samples_config *c, const struct opt_list *paths,
                                       int64_t *T)
 {

@@ -1,4 +1,4 @@
-/* SQuAD: windows over contexts, and where the answers stand in them; or rows of random ids. */
+/* Samples for SQuAD: windows of contexts with the positions of the answers, or random rows. */
 #include <stdlib.h>
 
 #include "common/err.h"
@@ -8,13 +8,13 @@
 #include "tokenizer/tokenizer.h"
 #include "train/samples.h"
 
-enum { KEY_GENERATED = 0x73717561 }; /* tells this use of the seed apart */
+enum { KEY_GENERATED = 0x73717561 }; /* differs from the keys of other uses of the seed */
 
 struct squad_samples {
-    struct samples samples; /* first: a pointer to it is one to this */
+    struct samples samples; /* first, so that pointers to it and to this struct are equal */
     struct squad squad;
     struct squad_windows windows;
-    uint64_t seed; /* of those that are made */
+    uint64_t seed; /* of generated samples */
 };
 
 static int read_window(const struct samples *s, uint64_t i, struct sequences *out)
@@ -27,7 +27,7 @@ static int read_window(const struct samples *s, uint64_t i, struct sequences *ou
     return 0;
 }
 
-/* A question of a few words, a context that fills the row, and an answer in it. */
+/* Generates a short question, a context that fills the row, and an answer in the context. */
 static int make(const struct samples *s, uint64_t i, struct sequences *out)
 {
     const struct squad_samples *q = (const struct squad_samples *)s;
@@ -59,7 +59,7 @@ static uint64_t count_tokens(const struct squad_windows *w)
     return tokens;
 }
 
-/* What is in the data, and what of it is odd. */
+/* Prints the size of the data and the number of its irregularities. */
 static void describe(const struct samples *s, const char *begins, struct buf *out)
 {
     const struct squad_samples *q = (const struct squad_samples *)s;

@@ -8,7 +8,8 @@
 #include "common/err.h"
 #include "common/mem.h"
 
-/* A share below 1 of the steps, or a number of them. */
+/* Returns the number of steps that `value` means: a fraction of the steps if below 1, else a number
+ * of steps. Returns -1 with an error. */
 static int64_t span(double value, int64_t steps, const char *name)
 {
     if (value >= 1 && value != nearbyint(value))
@@ -54,7 +55,7 @@ int schedule_set_cooldown(struct schedule *s, double cooldown)
     return 0;
 }
 
-/* "STEP:RATE" */
+/* Parses "STEP:RATE". Returns -1 with an error. */
 static int parse_point(struct schedule_point *p, const char *text)
 {
     char *colon, *end;
@@ -101,7 +102,7 @@ static double table_rate(const struct schedule *s, int64_t t)
     return s->points[low].rate;
 }
 
-/* How far above the floor, from 1 to 0. */
+/* Returns the rate at t as a fraction of the way from the floor (0) to the peak (1). */
 static double height(const struct schedule *s, int64_t t)
 {
     double u = s->steps > s->warmup ? (double)(t - s->warmup) / (double)(s->steps - s->warmup) : 1;

@@ -6,12 +6,12 @@
 
 #include "common/mem.h"
 
-/* A piece of the window, as large as the arrays that it is for. */
+/* A piece of the window, with the size of the arrays that it is for. */
 struct slot {
     struct slot *next;
     struct ops_array memory; /* U8 */
     uint64_t bytes;
-    int array; /* that is in it; -1: none */
+    int array; /* the array in the slot; -1: none */
 };
 
 enum place { OUT, COMING, IN, SUMMED };
@@ -24,9 +24,9 @@ struct array {
     struct slot *slot;
     enum place place;
     int users, made;
-    struct comm_work *work; /* COMING, SUMMED */
-    int to, stride, merges; /* of SUMMED */
-    uint64_t used;          /* when it was last, to let the oldest go */
+    struct comm_work *work; /* the operation, if COMING or SUMMED */
+    int to, stride, merges; /* for SUMMED: see shared_sum */
+    uint64_t used;          /* time of the last use: the array used longest ago leaves first */
 };
 
 struct shared {
@@ -106,7 +106,7 @@ static struct ops_array own_part(const struct shared *m, const struct array *a)
     return ops_part(whole(a), a->bounds[m->comm->rank[COMM_DATA]]);
 }
 
-/* At least a byte, so that there is an array. */
+/* Returns the bytes of the whole array, at least 1, so that there is a buffer. */
 static uint64_t bytes_of(const struct shared *m, const struct array *a)
 {
     const int64_t n = a->bounds[m->comm->size[COMM_DATA]];
@@ -119,7 +119,7 @@ static void end_work(struct shared *m, struct array *a)
     a->work = NULL;
 }
 
-/* The window forgets it. */
+/* Removes the array from its slot. */
 static void drop(struct array *a)
 {
     a->slot->array = -1;
@@ -163,7 +163,7 @@ static struct slot *new_slot(struct shared *m, uint64_t bytes)
     return m->slots = s;
 }
 
-/* An empty slot; of any size where bytes is 0. */
+/* Returns an empty slot of that size, or of any size if bytes is 0. */
 static struct slot *empty_slot(const struct shared *m, uint64_t bytes)
 {
     struct slot *s = m->slots;
@@ -172,8 +172,8 @@ static struct slot *empty_slot(const struct shared *m, uint64_t bytes)
     return s;
 }
 
-/* Of the arrays in a place that may go, the one that was used longest ago; of any size where bytes
- * is 0. */
+/* Returns, of the arrays in that place that may leave, the one used longest ago; of any size if
+ * bytes is 0. */
 static struct array *oldest(const struct shared *m, enum place place, uint64_t bytes)
 {
     struct array *found = NULL;
@@ -194,9 +194,10 @@ static int count_sums(const struct shared *m, uint64_t bytes)
     return count;
 }
 
-/* Lets something go, first what costs least: a sum that has had the time of another one; what was
- * read, of that size or any; with `all` a sum, which is waited for, or what was expected. 0: there
- * is nothing. */
+/* Removes one array or empty slot, the cheapest first: a sum if another one of its size began
+ * later; an array that was read, of that size; an empty slot; an array that was read, of any size.
+ * With `all` also a sum that must be waited for, or an expected array. Returns 0 if nothing can be
+ * removed. */
 static int make_room(struct shared *m, uint64_t bytes, int all)
 {
     struct array *a = count_sums(m, bytes) > 1 ? oldest(m, SUMMED, bytes) : NULL;
@@ -219,7 +220,7 @@ static int make_room(struct shared *m, uint64_t bytes, int all)
     return !!a;
 }
 
-/* A slot for an array. NULL: there is no room, and `all` was not allowed to go. */
+/* Returns a slot for an array. Without `all`, returns NULL if there is no room. */
 static struct slot *take_slot(struct shared *m, uint64_t bytes, int all)
 {
     for (;;) {

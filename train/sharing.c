@@ -6,10 +6,10 @@
 
 #include "common/mem.h"
 
-/* What was begun on a block. */
+/* An operation in progress on a block. */
 struct sharing_work {
-    struct comm_work *work; /* NULL: one rank */
-    struct ops_array array; /* none: nothing was */
+    struct comm_work *work; /* NULL if there is one rank */
+    struct ops_array array; /* no array: no sum is in progress */
 };
 
 static int is_shared(const struct sharing *h)
@@ -24,8 +24,8 @@ static int64_t pieces_in(int64_t elements)
     return (elements + LAYOUT_PIECE - 1) / LAYOUT_PIECE;
 }
 
-/* Pieces of the block before element `bound` of its array, which is a tensor's or a piece's
- * beginning. */
+/* Returns the number of pieces of the block before element `bound` of its array. A tensor or a
+ * piece begins at `bound`. */
 static int64_t pieces_before(const struct sharing *h, int block, int64_t bound)
 {
     const struct tensor_table *t = h->store->tensors;
@@ -75,7 +75,8 @@ void sharing_close(struct sharing *h)
 
 /* ---- squares ----------------------------------------------------------------------------------- */
 
-/* A tensor that is this rank's alone is measured in one go: that is the sum of its pieces. */
+/* Computes the squares of this rank's share of a tensor. If nothing is shared, the whole tensor is
+ * summed in one call, with the same result as the sum of its pieces. */
 static void square_tensor(struct sharing *h, size_t row, struct ops_array gradients)
 {
     struct store *s = h->store;
@@ -91,7 +92,7 @@ static void square_tensor(struct sharing *h, size_t row, struct ops_array gradie
                         own.count - i < LAYOUT_PIECE ? own.count - i : LAYOUT_PIECE);
 }
 
-/* The squares of a block's tensors, which follow each other in the table, by this rank's share. */
+/* Computes the squares of this rank's share of a block's tensors. */
 static void square_block(struct sharing *h, int block, struct ops_array gradients)
 {
     const struct tensor_table *t = h->store->tensors;
@@ -112,7 +113,7 @@ static void gather_squares(struct sharing *h, int block)
                                             bounds_of(h, block), "squares of gradients"));
 }
 
-/* The sum of each tensor's pieces. */
+/* Adds the squares of the pieces of each tensor to tensors[]. */
 static void add_pieces(const struct sharing *h, double *tensors)
 {
     const struct store *s = h->store;
@@ -166,7 +167,7 @@ void sharing_sum(struct sharing *h, int block, struct ops_array gradients)
                                        layout_bounds(&s->layout, STORE_GRADIENTS, block), what)
                   : comm_sum_begin(h->comm, COMM_DATA, s->ops, gradients,
                                    s->tensors->block_size[block], what);
-    if (!w->work || s->mapped) /* the file takes the array away */
+    if (!w->work || s->mapped) /* the array may be moved to the file */
         end_sum(h, block);
 }
 
@@ -175,7 +176,7 @@ void sharing_sum_leaf(struct sharing *h, int block, int to, int merges)
     store_sum(h->store, block, to, merges);
 }
 
-/* Of the shares that ranks keep. */
+/* Computes the squares of the shares of gradients that this rank keeps. */
 static void square_shares(struct sharing *h)
 {
     struct store *s = h->store;
@@ -191,7 +192,7 @@ void sharing_end_sums(struct sharing *h)
     store_end_sums(h->store);
     if (layout_is_shared(&h->store->layout, STORE_GRADIENTS))
         square_shares(h);
-    for (int b = blocks; b-- > 0;) /* in the order in which they were begun */
+    for (int b = blocks; b-- > 0;) /* in the order in which they began */
         if (!ops_is_none(h->pending[b].array))
             end_sum(h, b);
     for (int b = 0; b < blocks && is_shared(h); b++)

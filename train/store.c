@@ -9,7 +9,7 @@
 #include "train/offload.h"
 #include "train/shared.h"
 
-/* ---- first weights ------------------------------------------------------------------------------- */
+/* ---- initial weights ----------------------------------------------------------------------------- */
 
 struct first_weights {
     struct store *store;
@@ -18,7 +18,7 @@ struct first_weights {
     float *floats;
 };
 
-/* The part of the whole tensor's. */
+/* Initialises this rank's part of a tensor, by initialising the whole tensor. */
 static void initialise_part(const struct first_weights *f, size_t i, float *part)
 {
     const struct tensor *row = &f->store->unsplit->rows[i];
@@ -40,7 +40,7 @@ static void initialise_one(void *ctx, int64_t i, int thread)
         tensor_initialise(row, f->seed, f->floats + row->offset);
 }
 
-/* Puts a block's parameters, f32, to where they are kept. */
+/* Copies a block's f32 parameters to their place in the store. */
 static void take_block(struct store *s, int block, struct ops_array parameters)
 {
     const int64_t *bounds = layout_bounds(&s->layout, STORE_PARAMETERS, block);
@@ -53,7 +53,7 @@ static void take_block(struct store *s, int block, struct ops_array parameters)
         store_release(s, STORE_PARAMETERS, block);
 }
 
-/* As they are kept, or in f32 beside that. */
+/* Initialises a block's parameters: in place, or in an f32 buffer that is then copied. */
 static void initialise_block(struct store *s, struct pool *pool, int block, uint64_t seed)
 {
     const int64_t n = s->tensors->block_size[block];
@@ -90,14 +90,14 @@ static int is_mapped(const struct store *s, int kind, int i)
     return s->mapped_as[kind][i] >= 0;
 }
 
-/* Whether an array can be the caller's. */
+/* Returns whether the store can use the caller's array as it is. */
 static int is_taken(const struct store *s, int kind, int i)
 {
     return kind == STORE_PARAMETERS && !is_mapped(s, kind, i) &&
            !layout_is_gathered(&s->layout, kind) && s->layout.type[kind] == OPS_F32;
 }
 
-/* The caller's parameters: taken as they are, or copied to where they are kept. */
+/* Takes the caller's parameters: each array is used as it is, or copied to its place and freed. */
 static void take_parameters(struct store *s, struct ops_array *parameters)
 {
     for (int b = 0; b < s->tensors->blocks; b++) {
@@ -111,7 +111,8 @@ static void take_parameters(struct store *s, struct ops_array *parameters)
     free(parameters);
 }
 
-/* The file with what the layout says of it. */
+/* Opens the file, the host's memory or the shared window, with the arrays that the layout puts
+ * there. */
 static int open_file(struct store *s, const char *dir)
 {
     const struct layout *l = &s->layout;
@@ -137,7 +138,8 @@ static int open_file(struct store *s, const char *dir)
     return l->window_bytes && !s->mapped && !s->offload && !s->shared ? -1 : 0;
 }
 
-/* An array that is not always in memory: where it is between steps, and where it is used. */
+/* Returns the place, between steps, of an array that is not always in memory. fetch_kept returns
+ * the place where it is used. */
 static struct ops_array kept(const struct store *s, int kind, int i)
 {
     const enum ops_type type = s->layout.type[kind];
@@ -174,7 +176,7 @@ static void make_arrays(struct store *s, int own_parameters)
     }
 }
 
-/* What ranks share. */
+/* Adds the arrays that ranks share to s->shared. */
 static void add_shared(struct store *s)
 {
     const struct layout *l = &s->layout;

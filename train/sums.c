@@ -9,7 +9,7 @@
 #include "common/file.h"
 #include "model/safetensors.h"
 
-enum { PIECE = 1 << 24 }; /* bytes of a file that are in memory at a time */
+enum { PIECE = 1 << 24 }; /* bytes of a file in memory at a time */
 
 static uint32_t sum_bytes(const struct file_map *map, uint64_t first, uint64_t bytes)
 {
@@ -72,12 +72,12 @@ int sums_add(struct kv *state, const char *dir, const char *sub)
 
 /* ---- checking ------------------------------------------------------------------------------------- */
 
-/* A line of either kind; a file's is that of all its bytes. */
+/* A parsed line of either kind. The checksum of a file covers all its bytes. */
 struct sum {
     char file[256];
     uint64_t offset, bytes;
     uint32_t crc;
-    const char *tensor; /* in the line; NULL: a file's */
+    const char *tensor; /* name, within the line; NULL: the line is a file's */
 };
 
 static int parse_sum(struct sum *s, const struct kv_pair *pair)
@@ -104,7 +104,8 @@ static int is_cut(const struct sum *s, const struct file_map *map)
     return s->offset > map->bytes || s->bytes > map->bytes - s->offset;
 }
 
-/* The first tensor of `file` that is not there, or not as it was: 1, or 0 when all are right. */
+/* Finds the first tensor of `file` that is missing or damaged. Returns 1, 0 if all are right, or
+ * -1. */
 static int find_damaged(struct sum *out, const struct kv *state, const struct sum *file,
                         const struct file_map *map)
 {
@@ -120,7 +121,7 @@ static int find_damaged(struct sum *out, const struct kv *state, const struct su
     return 0;
 }
 
-/* What is wrong with those bytes of a file, as an error. */
+/* Sets an error that says how those bytes of a file are damaged. */
 static int say_damage(const char *path, const struct sum *s, const struct file_map *map)
 {
     if (is_cut(s, map) || (!s->tensor && map->bytes != s->bytes))

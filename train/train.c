@@ -1,7 +1,7 @@
 /*
- * train - trains a GPT, a Llama or a BERT from shards of tokens: options and wiring. What is
- * decided before memory is touched is in plan.c, the run in loop.c, the program of a step in
- * engine.c.
+ * train - trains a GPT, a Llama or a BERT from shards of tokens. This file has the options and
+ * connects the parts: plan.c makes all decisions before memory is allocated, loop.c runs the
+ * training, engine.c runs a step.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@
 #include "train/plan.h"
 
 #define AT(member) offsetof(struct settings, member)
-#define UP         1e15 /* no bound above */
+#define UP         1e15 /* no upper bound */
 
 static const struct opt options[] = {
     { .help = "Most used:" },
@@ -261,7 +261,8 @@ static const struct opt options[] = {
     { 0 },
 };
 
-/* `train --resume -o DIR` needs no other word: DIR has the configuration. */
+/* Loads the configuration in the output folder, so that `train --resume -o DIR` needs no other
+ * option. */
 static int load_own_config(const struct settings *s)
 {
     if (!s->resume || !s->output || tool_configured())
@@ -270,7 +271,7 @@ static int load_own_config(const struct settings *s)
     file_join(&path, s->output, "config.yaml");
     enum file_kind kind;
     int result = file_look(path.data, &kind);
-    if (!result && kind == FILE_SPECIAL) /* a pipe without a writer would be waited for */
+    if (!result && kind == FILE_SPECIAL) /* reading a pipe without a writer would block */
         result = err_set("cannot read '%s': not a regular file", path.data);
     if (!result && kind)
         result = tool_load_config(path.data);
@@ -278,7 +279,8 @@ static int load_own_config(const struct settings *s)
     return result;
 }
 
-/* A trace that is there is replaced only with --force, which a run that is resumed cannot have. */
+/* Checks that the trace may be written. An existing file is replaced only with --force, which
+ * cannot be combined with --resume. */
 static int profile_may_be_written(const struct settings *s)
 {
     enum file_kind kind = FILE_NONE;
@@ -289,7 +291,7 @@ static int profile_may_be_written(const struct settings *s)
     return kind == FILE_PLAIN ? err_set("'%s' exists: give --profile another name", s->profile) : 0;
 }
 
-/* What is in the data, on one line. */
+/* Prints a description of the data on one line. */
 static void say_data(const struct samples *data)
 {
     struct buf line = BUF_INIT;
@@ -324,7 +326,7 @@ static int open_ranks(struct comm *ranks, const struct settings *s)
         return err_set("the launcher has started %d ranks, but MPI finds %d: "
                        "do both belong to the same MPI?",
                        launched, ranks->size[COMM_WORLD]);
-    if (!comm_is_first(ranks)) { /* it says what all do */
+    if (!comm_is_first(ranks)) { /* the first rank prints for all */
         log_level = -1;
         log_progress = 0;
     }
@@ -339,7 +341,7 @@ static int other_ranks(const struct settings *s, int started, const char *how)
                    s->data_parallel, s->tensor_parallel, started, how);
 }
 
-/* --dry-run --ranks N: those that do not share layers learn from other samples. */
+/* Sets the number of data-parallel ranks for --dry-run --ranks N: N / tensor-parallel. */
 static int plan_ranks(struct settings *s)
 {
     if (!s->ranks || s->on_paper)
@@ -355,7 +357,8 @@ static int plan_ranks(struct settings *s)
     return 0;
 }
 
-/* How many data-parallel ranks there are; with --dry-run, as many as are asked for. */
+/* Sets the number of data-parallel ranks and forms the groups. With --dry-run, the number is that
+ * of the options. */
 static int count_ranks(struct comm *ranks, struct settings *s)
 {
     const int started = ranks->size[COMM_WORLD];
@@ -376,7 +379,7 @@ static int count_ranks(struct comm *ranks, struct settings *s)
     return 0;
 }
 
-/* The hash of the configuration, without what may differ between hosts. */
+/* Returns the hash of the configuration, without settings that may differ between hosts. */
 static uint64_t hash_config(void)
 {
     struct buf config = BUF_INIT;
@@ -392,7 +395,8 @@ static uint64_t hash_data(const struct samples *d)
     return hash_bytes(facts, sizeof facts);
 }
 
-/* Ranks that do different things would wait for each other, or train nonsense. */
+/* Checks that all ranks have the same program, configuration and data. Otherwise they would wait
+ * for each other, or train wrongly. */
 static int compare_ranks(struct comm *ranks, const struct plan *p)
 {
     const struct {
@@ -414,10 +418,10 @@ static int compare_ranks(struct comm *ranks, const struct plan *p)
     return 0;
 }
 
-/* The flags of an option, or of one that older versions had. */
+/* Returns the flags of an option, also of one that only older versions have. */
 static unsigned flags_of(const char *option)
 {
-    return strcmp(option, "gelu") ? tool_flags(option) : OPT_FREE; /* 0.1's name of --activation */
+    return strcmp(option, "gelu") ? tool_flags(option) : OPT_FREE; /* 0.1's --activation */
 }
 
 /* ---- a run ----------------------------------------------------------------------------------- */
@@ -457,7 +461,7 @@ static int print_plan(const struct plan *p)
     return result;
 }
 
-/* The operands are data, and --train-file and --input-files are --data by other names. */
+/* Adds the operands, and --train-file and --input-files, to --data. */
 static int take_data(struct settings *s, char **operands, int count)
 {
     if (s->more_data.count && tool_given("data"))
@@ -465,7 +469,7 @@ static int take_data(struct settings *s, char **operands, int count)
     if (!count && !s->more_data.count)
         return 0;
     if (!tool_given("data"))
-        s->data.count = 0; /* the configuration's */
+        s->data.count = 0; /* these come from the configuration */
     for (size_t i = 0; i < s->more_data.count; i++)
         opt_list_add(&s->data, s->more_data.items[i]);
     for (int i = 0; i < count; i++)
@@ -483,10 +487,10 @@ static int print_presets(void)
     return result;
 }
 
-/* What the options say, as settings. */
+/* Completes and checks the settings that the options gave. */
 static int settle(struct settings *s, struct comm *ranks, int argc, char **argv)
 {
-    if (s->vocab && !*s->vocab) /* how a command line takes back what a file says */
+    if (s->vocab && !*s->vocab) /* an empty value on the command line removes the file's value */
         s->vocab = NULL;
     if (s->start_from && !*s->start_from)
         s->start_from = NULL;
@@ -500,7 +504,7 @@ static int settle(struct settings *s, struct comm *ranks, int argc, char **argv)
             "--force starts a new run and --resume continues the old one: give only one of them");
     if (load_own_config(s) < 0 || take_data(s, argv, argc) < 0 || profile_may_be_written(s) < 0)
         return -1;
-    if (tool_given("epochs") && !tool_given("steps")) /* the command line wins over the file */
+    if (tool_given("epochs") && !tool_given("steps")) /* the command line overrides the file */
         s->steps = 0;
     if (tool_given("steps") && !tool_given("epochs"))
         s->epochs = 0;
@@ -537,7 +541,8 @@ static int run(int argc, char **argv, void *given)
     if (open_ranks(&ranks, s) < 0)
         return -1;
     int result = run_on_ranks(&ranks, s, argc, argv);
-    if (result < 0 && ranks.size[COMM_WORLD] > 1) { /* a launcher kills all when one has failed */
+    if (result < 0 &&
+        ranks.size[COMM_WORLD] > 1) { /* print now: a launcher ends all when one fails */
         if (comm_is_first(&ranks))
             log_error("%s%s", err_get(), err_is_usage() ? " (see --help)" : "");
         log_level = -2;
@@ -548,7 +553,7 @@ static int run(int argc, char **argv, void *given)
 
 /* ---- train benchmark ------------------------------------------------------------------------- */
 
-/* What the options of `train benchmark` say. */
+/* The options of `train benchmark`. */
 struct benchmarks {
     const char *spec, *json, *csv;
     int list;
