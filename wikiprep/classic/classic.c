@@ -42,7 +42,7 @@ void classic_replace(struct classic *c, const char *what, const char *with)
 
 /* ---- quotes -------------------------------------------------------------------------------- */
 
-/* Each `open` ... `close` on one line is `mark` ... `mark`. */
+/* Replaces each pair of `quote` on one line by a pair of `mark`. */
 static void replace_quotes(struct classic *c, const char *quote, const char *mark)
 {
     size_t n = strlen(quote), done = 0;
@@ -66,7 +66,7 @@ static void replace_quotes(struct classic *c, const char *quote, const char *mar
     classic_passed(c);
 }
 
-/* Quotes twice, ''"x"'' and ""x"", are "x". */
+/* Replaces doubled quotes, ''"x"'' and ""x"", by "x". */
 static void merge_quotes(struct classic *c, const char *open, const char *close)
 {
     size_t n = strlen(open), done = 0;
@@ -157,7 +157,8 @@ static void resolve_references(struct classic *c)
     classic_passed(c);
 }
 
-/* Each element `name` is a word with its number; equal ones have the first one's. */
+/* Replaces each element `name` by `word` and a number. Equal elements have the number of the first
+ * one. */
 static void number_elements(struct classic *c, const char *name, const char *word)
 {
     struct nameset *seen = NULL;

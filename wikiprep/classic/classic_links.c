@@ -1,4 +1,4 @@
-/* Templates and links of classic.h's pages: what is left of them, as WikiExtractor leaves it. */
+/* Replaces or drops templates and links for classic.h, as WikiExtractor does. */
 #define _GNU_SOURCE /* memrchr */
 #include "wikiprep/classic/classic_pass.h"
 
@@ -11,7 +11,7 @@
 
 /* ---- templates ----------------------------------------------------------------------------- */
 
-/* {{formatnum:1234.50}} is 1,234.5; what is no number stays as it is. */
+/* Appends the value of {{formatnum:1234.50}}, "1,234.5". Text that is not a number is copied. */
 static void put_number(struct buf *out, const char *s, size_t n)
 {
     size_t sign = n && *s == '-', digits = 0, point;
@@ -36,8 +36,8 @@ static void put_number(struct buf *out, const char *s, size_t n)
     buf_add(out, s + point, end - point);
 }
 
-/* What the call text[begin, end) shows without any template: a pipe, the page's name, a number, or
- * nothing. */
+/* Appends the value of the call text[begin, end) if it needs no template: a pipe, the page's name
+ * or a number. Other calls give nothing. */
 static void put_call(struct classic *c, size_t begin, size_t end)
 {
     static const char *const names[] = { "!", "pagename", "fullpagename" };
@@ -62,7 +62,7 @@ static void put_call(struct classic *c, size_t begin, size_t end)
     }
 }
 
-/* Two or more of the brace at text[at]. */
+/* Returns the number of equal braces in a row at text[at]. */
 static size_t run_of(const struct classic *c, size_t at)
 {
     size_t n = 1;
@@ -71,7 +71,7 @@ static size_t run_of(const struct classic *c, size_t at)
     return n;
 }
 
-/* n braces close: 1 when the outermost call ends at text[*end), which begins at *begin. */
+/* Closes n braces. Returns 1 if this ends the outermost call, which is then text[*begin, *end). */
 static int close_braces(struct classic *c, size_t n, size_t *begin, size_t *end)
 {
     *begin = c->braces[0].begin;
@@ -90,7 +90,7 @@ static int close_braces(struct classic *c, size_t n, size_t *begin, size_t *end)
         *end -= n;
         return 1;
     }
-    if (c->brace_count == 1 && c->braces[0].end == 1) { /* of three one is left */
+    if (c->brace_count == 1 && c->braces[0].end == 1) { /* one of three braces is left open */
         *begin += 1;
         c->brace_count = 0;
         return 1;
@@ -140,7 +140,7 @@ static size_t scheme(const char *s)
     return 0;
 }
 
-/* A label that is the address of a picture is none. */
+/* Returns whether a label is the URL of a picture. Such labels are dropped. */
 static int is_picture(const char *s, size_t n)
 {
     static const char *const ends[] = { ".gif", ".png", ".jpg", ".jpeg" };
@@ -155,7 +155,7 @@ static int is_picture(const char *s, size_t n)
     return 0;
 }
 
-/* [address label] is its label. */
+/* Replaces [address label] by its label. */
 void classic_replace_addresses(struct classic *c)
 {
     size_t done = 0;
@@ -186,7 +186,7 @@ void classic_replace_addresses(struct classic *c)
     classic_passed(c);
 }
 
-/* A target with another prefix than these leads nowhere. */
+/* Returns whether a link is dropped because its target has a prefix other than these. */
 static int is_dropped(const char *s, size_t n)
 {
     static const char *const taken[] = { "w", "wiktionary", "wikt" };
@@ -205,7 +205,9 @@ static int is_dropped(const char *s, size_t n)
     return 1;
 }
 
-/* The label of a link's inside s[0..n): behind its last pipe that stands before a link in it. */
+/* Appends the label of the link whose content is s[0..n): the text after the last pipe that
+ * precedes a nested link, or without nested links after the first pipe. Without a pipe it is the
+ * whole content. */
 static void put_link(struct classic *c, const char *s, size_t n)
 {
     const char *end = s + n, *pipe = memchr(s, '|', n), *label = s;
@@ -233,7 +235,7 @@ static void put_link(struct classic *c, const char *s, size_t n)
     buf_add(&c->next, label, (size_t)(end - label));
 }
 
-/* The next pair of brackets, [[ or ]], at or after s; NULL at the end. */
+/* Returns the next pair of brackets, [[ or ]], at or after s; NULL if there is none. */
 static const char *next_brackets(const char *s, const char *end)
 {
     for (; s + 1 < end; s++)
@@ -251,7 +253,7 @@ void classic_replace_links(struct classic *c)
         if (*s == '[') {
             mem_grow(c->links, c->links_cap, open + 1);
             c->links[open++] = (size_t)(s - base);
-        } else if (open) { /* those inside come first: they are taken over */
+        } else if (open) { /* replaces the spans of the links inside */
             size_t begin = c->links[--open];
             while (c->spans.count && c->spans.items[c->spans.count - 1].begin > begin)
                 c->spans.count--;

@@ -1,4 +1,4 @@
-/* Elements of classic.h's pages that are dropped, replaced or unwrapped, as WikiExtractor does. */
+/* Drops, replaces or unwraps elements for classic.h, as WikiExtractor does. */
 #include "wikiprep/classic/classic_pass.h"
 
 #include <ctype.h>
@@ -7,7 +7,8 @@
 
 #include "wikiprep/classic/classic_lines.h"
 
-/* The first '>' behind `at`, or 0: nowhere near. */
+/* Returns the position of the first '>' after `at`, or 0 if there is none within SPAN_TAG_MAX
+ * bytes. */
 static size_t first_gt(const struct buf *text, size_t at)
 {
     size_t left = text->len - at;
@@ -22,7 +23,7 @@ static size_t closing_gt(const struct buf *text, size_t at)
     return text->data[at] == '>' ? at : 0;
 }
 
-/* Behind one of the tags `names` (ending with NULL) at text[at]; 0: there is none. */
+/* Returns the end of the tag at text[at] if it is one of `names` (ending with NULL), else 0. */
 static size_t tag_of(const struct buf *text, size_t at, const char *const *names, int quotes)
 {
     for (; *names; names++) {
@@ -59,7 +60,7 @@ void classic_replace_breaks(struct classic *c, const char *const *names, int quo
     classic_passed(c);
 }
 
-/* Behind a <tag/> at text[at]; 0: there is none. */
+/* Returns the end of the tag <tag/> at text[at]; 0 if there is none. */
 static size_t empty_tag(const struct buf *text, size_t at)
 {
     static const char *const names[] = { "nobr",           "ref",    "references", "nowiki",
@@ -84,7 +85,7 @@ void classic_drop_tags(struct classic *c)
     };
     const struct buf *text = &c->text;
     struct range close = { 0, 0 };
-    int comments = 1; /* perhaps there is one more */
+    int comments = 1; /* another comment may follow */
     c->spans.count = 0;
     for (const char *s = text->data; (s = strchr(s, '<'));) {
         size_t at = (size_t)(s - text->data), end = 0;
@@ -113,7 +114,7 @@ static const char *const elements[] = {
 };
 enum { ELEMENTS = sizeof elements / sizeof *elements };
 
-/* The elements of which the text has a tag: bit i for elements[i]. */
+/* Returns the elements that have a tag in the text: bit i for elements[i]. */
 static uint64_t elements_in(const struct buf *text)
 {
     uint64_t in = 0;
@@ -141,7 +142,8 @@ static void drop_element(struct classic *c, const char *name)
         classic_drop_spans(c);
 }
 
-/* What is left when an element is dropped may spell another's tag. */
+/* After an element is dropped, the text around it may form a tag of another one, so the set of
+ * elements is computed again. */
 void classic_drop_elements(struct classic *c)
 {
     uint64_t in = elements_in(&c->text);

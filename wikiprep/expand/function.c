@@ -1,4 +1,5 @@
-/* The table of parser functions and variables of functions.h, and how a name is found in it. */
+/* The tables of parser functions and magic words of functions.h, and the search for a name in them.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,7 +23,7 @@ static int function_wiki_count(struct expander *x, const struct function_call *c
 
 /* ---- functions --------------------------------------------------------------------------------- */
 
-/* Sorted. In lower case: any case will do; in capitals: only these. */
+/* Sorted by name. A name in lower case matches in any case; a name in capitals only exactly. */
 /* clang-format off */
 static const struct function {
     const char *name;
@@ -100,16 +101,16 @@ static const struct function {
     { "urlencode", function_urlencode, 0 },
 };
 
-/* ---- words ------------------------------------------------------------------------------------- */
+/* ---- magic words ---------------------------------------------------------------------------- */
 
 enum word_kind { WORD_TEXT, WORD_TITLE, WORD_NOW, WORD_REVISION_TIME, WORD_WIKI };
 
-/* Sorted; likewise. */
+/* Sorted by name. Names match as in `functions`. */
 static const struct word {
     const char *name;
     enum word_kind kind;
-    int which;        /* part of the title, or of the wiki; NOW: without a zero in front */
-    const char *text; /* or a format of a time */
+    int which;        /* part of the title or wiki; NOW: drop a leading zero */
+    const char *text; /* the text, or the format of a time */
 } words[] = {
     { "!", WORD_TEXT, 0, "|" }, { "=", WORD_TEXT, 0, "=" },
     { "ARTICLEPAGENAME", WORD_TITLE, TITLE_SUBJECT, 0 },
@@ -208,7 +209,7 @@ static void put_wiki(struct expander *x, int which)
     }
 }
 
-/* `which`: without a zero in front. */
+/* Appends the current time in the word's format. With w->which, drops a leading zero. */
 static void put_now(struct expander *x, const struct word *w)
 {
     size_t mark = x->out.len;
@@ -257,8 +258,8 @@ static char *lower(char *key)
     return key;
 }
 
-/* By `find`, which knows English: the name as it stands, then in small letters, then as the wiki's
- * language has it. */
+/* Looks up a name with `find`, which knows English names. Tries the name itself, then in lower
+ * case, then its translation from the wiki's language. */
 static const void *find_name(const struct expander *x, struct span name,
                              const void *find(const char *key))
 {

@@ -13,7 +13,7 @@ int function_if(struct expander *x, const struct function_call *c, int which)
     return 1;
 }
 
-/* The argument as it is compared: with its character references resolved. */
+/* Returns the argument with its character references resolved, for comparison. */
 static struct span decoded(struct expander *x, struct span s)
 {
     if (!s.n || !memchr(s.s, '&', s.n))
@@ -42,7 +42,7 @@ int function_ifeq(struct expander *x, const struct function_call *c, int which)
     return 1;
 }
 
-/* Whether s has an element of the class "error". */
+/* Returns whether s has an element of the class "error". */
 static int is_error(struct span s)
 {
     static const char *const elements[] = { "strong", "span", "p", "div" };
@@ -124,8 +124,8 @@ static int is_default(const struct expander *x, struct span s)
     return span_is(s, "#default") || (english && !strcmp(english, "#default"));
 }
 
-/* {{#switch: value | case | case = text | #default = text }}: cases without a text share the next
- * one; a last one without is the default. */
+/* {{#switch: value | case | case = text | #default = text }}. A case without a text uses the text
+ * of the next case that has one. A last argument without '=' is the default. */
 int function_switch(struct expander *x, const struct function_call *c, int which)
 {
     (void)which;

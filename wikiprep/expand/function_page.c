@@ -66,7 +66,7 @@ static void add_part(struct buf *out, const struct dump_site *site, const struct
     }
 }
 
-/* Whether an address without "//" begins with the word in front of the colon at s.s[i]. */
+/* Returns whether a scheme that needs no "//" stands before the colon at s.s[i]. */
 static int is_scheme(struct span s, size_t i)
 {
     static const char schemes[] = "bitcoin|geo|magnet|mailto|news|sip|sips|sms|tel|urn|xmpp";
@@ -76,7 +76,7 @@ static int is_scheme(struct span s, size_t i)
     return span_in((struct span){ s.s + i - n, n }, schemes);
 }
 
-/* Whether the sign at s.s[i] may be markup; `line`: it begins a line. */
+/* Returns whether the character at s.s[i] may be markup. `line`: it is the first of a line. */
 static int is_markup(struct span s, size_t i, int line)
 {
     const char *at = s.s + i;
@@ -119,7 +119,8 @@ void function_put_title(struct expander *x, const struct title *t, int part)
     buf_release(&b);
 }
 
-/* {{PAGENAME:title}}; the names of special pages and media in full are not given. */
+/* {{PAGENAME:title}} and similar functions. The full names of special pages and media are not
+ * returned. */
 int function_title(struct expander *x, const struct function_call *c, int which)
 {
     struct title *t = &x->scratch;
@@ -151,7 +152,7 @@ int function_ns(struct expander *x, const struct function_call *c, int which)
     return 1;
 }
 
-/* The address of the wiki's pages without the title: "https://en.wikipedia.org/wiki/". */
+/* Returns the URL of the wiki's pages without the title: "https://en.wikipedia.org/wiki/". */
 static struct span page_base(const struct expander *x)
 {
     struct span s = { x->site->base.data, x->site->base.len };
@@ -159,7 +160,7 @@ static struct span page_base(const struct expander *x)
     return (struct span){ s.s, slash ? (size_t)(slash + 1 - s.s) : 0 };
 }
 
-/* The scheme and the host of an address. */
+/* Returns the length of a URL's scheme and host. */
 static size_t host_length(struct span base)
 {
     const char *slashes = memmem(base.s, base.n, "//", 2);
@@ -168,7 +169,7 @@ static size_t host_length(struct span base)
     return slash ? (size_t)(slash - base.s) : base.n;
 }
 
-/* A title; one that is encoded will do. */
+/* Reads a title, which may be percent-encoded. */
 static int read_url_title(struct expander *x, struct title *t, struct span s)
 {
     if (title_read(t, x->site, s.s, s.n, 0) && (t->text.len || t->is_section))
@@ -187,14 +188,14 @@ static void put_url_title(struct expander *x, const struct title *t)
     buf_release(&b);
 }
 
-/* "#Some section" as its anchor. */
+/* Appends "#Some section" as an anchor. */
 static void put_section(struct expander *x, struct span s)
 {
     for (size_t i = 0; i < s.n; i++)
         buf_addc(&x->out, s.s[i] == ' ' ? '_' : s.s[i]);
 }
 
-/* The address of a page, with a query or without. */
+/* Appends the URL of a page, with a query unless that is empty. */
 static void put_url(struct expander *x, struct title *t, struct span query, int which)
 {
     struct span pages = page_base(x);
@@ -357,7 +358,7 @@ int function_language(struct expander *x, const struct function_call *c, int whi
     return 1;
 }
 
-/* {{int:message|first}}: the wiki's own message, if it has one; "⧼message⧽". */
+/* {{int:message|first}}: the wiki's own message, if it has one; else "⧼message⧽". */
 int function_int(struct expander *x, const struct function_call *c, int which)
 {
     (void)which;
@@ -384,7 +385,7 @@ int function_int(struct expander *x, const struct function_call *c, int which)
     return 1;
 }
 
-/* {{#special:search}}; `which`: as in an address. */
+/* {{#special:search}}. `which`: encode the title for a URL. */
 int function_special(struct expander *x, const struct function_call *c, int which)
 {
     struct title *t = &x->scratch;

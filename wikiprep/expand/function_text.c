@@ -11,7 +11,7 @@
 #include "wikiprep/values/number.h"
 #include "wikiprep/values/plural.h"
 
-enum { STRING_MAX = 1000 }; /* characters that the string functions take */
+enum { STRING_MAX = 1000 }; /* maximum characters of a string function's text */
 
 static struct span value(struct expander *x, const struct function_call *c, int i)
 {
@@ -83,7 +83,7 @@ int function_formatnum(struct expander *x, const struct function_call *c, int wh
     return 1;
 }
 
-/* "12=a dozen": a digit in front of '='. */
+/* Returns whether s is a form such as "12=a dozen", with a digit before '='. */
 static int is_exact_form(struct span s)
 {
     for (size_t i = 1; i < s.n; i++)
@@ -125,7 +125,7 @@ int function_plural(struct expander *x, const struct function_call *c, int which
     return 1;
 }
 
-/* Nobody is known, so the form for that: the third, or the first. */
+/* No user's gender is known. Uses the form for that case: the third, or else the first. */
 int function_gender(struct expander *x, const struct function_call *c, int which)
 {
     (void)which;
@@ -142,7 +142,7 @@ int function_grammar(struct expander *x, const struct function_call *c, int whic
 
 /* ---- tags ----------------------------------------------------------------------------------- */
 
-/* name="value", whether s has quotes or not. */
+/* Appends name="value"; the value in s may have quotes or not. */
 static void put_attribute(struct buf *out, struct span s)
 {
     const char *equals = memchr(s.s, '=', s.n);
@@ -157,7 +157,8 @@ static void put_attribute(struct buf *out, struct span s)
     buf_addc(out, '"');
 }
 
-/* {{#tag:name|content|attribute=value}}: the tag, kept aside; references are dropped. */
+/* {{#tag:name|content|attribute=value}}: stores the tag and appends a mark. References are dropped.
+ */
 int function_tag(struct expander *x, const struct function_call *c, int which)
 {
     (void)which;
@@ -199,7 +200,7 @@ static void too_long_error(struct expander *x)
     expand_error(x, "Error: String exceeds 1,000 character limit.");
 }
 
-/* 1, and an error shown, when one of the texts is too long. */
+/* Returns 1 and appends an error if one of the texts is too long. */
 static int too_long(struct expander *x, struct span a, struct span b)
 {
     if (utf8_count(a.s, a.n) < STRING_MAX && utf8_count(b.s, b.n) < STRING_MAX)
@@ -251,7 +252,7 @@ int function_rpos(struct expander *x, const struct function_call *c, int which)
     return 1;
 }
 
-/* {{#sub:text|start|length}}; negative: from the end. */
+/* {{#sub:text|start|length}}; negative values count from the end. */
 int function_sub(struct expander *x, const struct function_call *c, int which)
 {
     (void)which;
@@ -338,7 +339,7 @@ int function_explode(struct expander *x, const struct function_call *c, int whic
     return 1;
 }
 
-/* ---- addresses ------------------------------------------------------------------------------ */
+/* ---- URLs ----------------------------------------------------------------------------------- */
 
 void function_put_decoded(struct expander *x, struct span s)
 {
@@ -390,7 +391,7 @@ int function_urlencode(struct expander *x, const struct function_call *c, int wh
     return 1;
 }
 
-/* The label of a link at s, and how long the link is; 0: there is none. */
+/* Returns the length of the link at s and sets *label to its label; 0 if there is no link. */
 static size_t link_label(struct span s, struct span *label)
 {
     const char *gap = s.n > 4 && *s.s == '[' && s.s[1] != '[' ? memchr(s.s, ' ', s.n) : NULL;
@@ -410,7 +411,8 @@ static size_t link_label(struct span s, struct span *label)
     return (size_t)(end + 2 - s.s);
 }
 
-/* As an attribute's value that cannot be taken for markup, nor for encoded. */
+/* Appends the text for an attribute value, escaped so that it looks like neither markup nor
+ * percent-encoding. */
 static void put_attribute_text(struct expander *x, const struct buf *b)
 {
     for (size_t i = 0; i < b->len; i++) {
@@ -424,7 +426,8 @@ static void put_attribute_text(struct expander *x, const struct buf *b)
     }
 }
 
-/* A character reference at s is read and put out: its length; a blank is left to others. */
+/* Decodes a character reference at s into `out` and returns its length; 0 if there is none. A space
+ * is written as '_', unless one was just written. */
 static size_t put_reference(struct span s, struct buf *out)
 {
     unsigned c;

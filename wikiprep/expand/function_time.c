@@ -7,7 +7,7 @@
 #include "wikiprep/values/moment.h"
 #include "wikiprep/values/number.h"
 
-/* The library's date, which is always now. */
+/* Returns the library's date, which is used as the current time. */
 static struct moment now(const struct expander *x)
 {
     static const struct moment epoch = { 1970, 1, 1, 0, 0, 0 };
@@ -23,13 +23,13 @@ void function_put_time(struct expander *x, const char *format, const char *times
         moment_format(&m, (struct span){ format, strlen(format) }, x->site->lang.data, &x->out);
 }
 
-/* ---- dates in another order ---------------------------------------------------------------- */
+/* ---- reordering a date --------------------------------------------------------------------- */
 
 enum date_order { NO_ORDER, MDY, DMY, YMD, ISO, YDM, DM, MD };
 
 struct date {
     enum date_order order;
-    struct span day, year; /* as they were written */
+    struct span day, year; /* as written in the input */
     int month;
 };
 
@@ -45,7 +45,7 @@ static size_t take_digits(struct span *s, size_t least, size_t most, struct span
     return n;
 }
 
-/* The longest name of a month that s begins with. */
+/* Takes the longest name of a month at the start of s. */
 static size_t take_month(struct expander *x, struct span *s, int *month)
 {
     size_t best = 0;
@@ -61,7 +61,7 @@ static size_t take_month(struct expander *x, struct span *s, int *month)
     return best;
 }
 
-/* One space or '_'; with `comma`, a comma with spaces around, or spaces. */
+/* Takes one space or '_'. With `comma`: takes a comma with spaces around it, or spaces. */
 static size_t take_gap(struct span *s, int comma)
 {
     size_t n = 0;
@@ -76,7 +76,7 @@ static size_t take_gap(struct span *s, int comma)
     return n;
 }
 
-/* "25 December" or "December 25". */
+/* Takes "25 December" or "December 25". */
 static enum date_order take_day_and_month(struct expander *x, struct span *s, struct date *d)
 {
     if (take_digits(s, 1, 2, &d->day))
@@ -170,7 +170,7 @@ int function_formatdate(struct expander *x, const struct function_call *c, int w
     return 1;
 }
 
-/* ---- a date in a format -------------------------------------------------------------------- */
+/* ---- formatting a date --------------------------------------------------------------------- */
 
 /* {{#time:format|date|language}} */
 int function_time(struct expander *x, const struct function_call *c, int which)

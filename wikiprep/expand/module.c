@@ -1,4 +1,4 @@
-/* {{#invoke:module|function|…}} of the Lua modules that this program knows by name. */
+/* Expands {{#invoke:module|function|…}} for the Lua modules that are reimplemented here. */
 #define _GNU_SOURCE /* memmem */
 #include <math.h>
 #include <stdio.h>
@@ -10,19 +10,19 @@
 #include "wikiprep/values/number.h"
 
 /*
- * Lua modules are programs, which nothing here runs. These few are called by most of the others'
- * templates, and what they do is simple: it is done here.
+ * This program does not run Lua. These few modules are simple and are used by most templates, so
+ * they are reimplemented here.
  */
 
-/* {{#invoke:module|function|…}} */
+/* One call {{#invoke:module|function|…}}. */
 struct module_call {
     struct expander *x;
-    struct frame own;           /* the arguments given here */
-    const struct frame *caller; /* the template that calls, with its arguments */
+    struct frame own;           /* the arguments of the #invoke call */
+    const struct frame *caller; /* the calling template, with its arguments */
     struct span function;
 };
 
-/* What they give goes to the end of x->out: 1; 0: the function is not known. */
+/* A module. Appends its result to x->out and returns 1, or returns 0 if the function is unknown. */
 typedef int (*module)(struct module_call *m);
 
 /* ---- arguments ------------------------------------------------------------------------------------ */
@@ -32,8 +32,8 @@ static int own(struct module_call *m, const char *name, struct span *value)
     return expand_parameter(m->x, &m->own, span_of(name), value);
 }
 
-/* By its name, or by its place among those without one: `place` counts on where it is by place.
- * Without marks, as it will be cut and counted. */
+/* Returns an argument by name or, if there is none, by position *place, and then increments *place.
+ * Marks are removed, because the value may be cut or counted. */
 static struct span argument(struct module_call *m, const char *name, int *place)
 {
     char number[16];
@@ -45,7 +45,8 @@ static struct span argument(struct module_call *m, const char *name, int *place)
     return expand_without_marks(m->x, value);
 }
 
-/* The n-th argument, given here or, where none is, to the template that calls. */
+/* Gets the n-th argument of the #invoke call or, if the call has no arguments, of the calling
+ * template. */
 static int nth(struct module_call *m, int n, struct span *value)
 {
     char number[16];
@@ -60,7 +61,7 @@ static void put_count(struct module_call *m, size_t n)
     buf_addf(&m->x->out, "%zu", n);
 }
 
-/* As Lua prints a number. */
+/* Appends a number in Lua's format. */
 static void put_number(struct module_call *m, double v)
 {
     buf_addf(&m->x->out, "%.14g", v);
@@ -76,7 +77,7 @@ static void fail(struct module_call *m, const char *module_name, const char *why
 
 /* ---- String ---------------------------------------------------------------------------------------- */
 
-/* Characters first to last of s, from 1; negative: from the end. */
+/* Appends characters first to last of s, counted from 1; negative values count from the end. */
 static void put_range(struct module_call *m, struct span s, int64_t first, int64_t last)
 {
     int64_t count = (int64_t)utf8_count(s.s, s.n);
@@ -207,7 +208,8 @@ static int string(struct module_call *m)
 
 /* ---- Math ------------------------------------------------------------------------------------------ */
 
-/* The numbers among the arguments in a row: 0 when there are none. */
+/* Computes the sum ('+'), mean ('/'), maximum ('>') or minimum (any other `how`) of the numbers
+ * among the positional arguments. Returns their count; if it is 0, *result is not set. */
 static int fold(struct module_call *m, char how, double *result)
 {
     struct span s;
@@ -276,7 +278,8 @@ static int if_empty(struct module_call *m)
     return 1;
 }
 
-/* The arguments that are not blank, each between `before` and `after`, with `separator`. */
+/* Appends the arguments that are not blank, each between `before` and `after`, with `separator`
+ * between them. */
 static void join(struct module_call *m, const char *before, const char *after,
                  struct span separator)
 {
@@ -335,7 +338,8 @@ static int unbulleted(struct module_call *m)
     return 1;
 }
 
-/* String2 and Ustring: letters of the first argument. */
+/* Modules String2 and Ustring: change the case of the first argument, trim it, or count its
+ * characters. */
 static int letters(struct module_call *m)
 {
     struct buf *out = &m->x->out;
@@ -363,7 +367,7 @@ static int letters(struct module_call *m)
     return 1;
 }
 
-/* Those that look after their template: nothing is shown. */
+/* For modules that only maintain their template: shows nothing. */
 static int nothing(struct module_call *m)
 {
     (void)m;
