@@ -8,7 +8,7 @@
 #include "common/err.h"
 #include "common/mem.h"
 
-/* A beginning and a token behind it. */
+/* Beam `parent` extended by the token `id`. */
 struct continuation {
     int64_t parent;
     uint32_t id;
@@ -120,7 +120,9 @@ static int by_sum(const void *a, const void *b)
     return x->id < y->id ? -1 : 1;
 }
 
-/* Of one beginning no more than 2 * width continuations are among the first 2 * width. */
+/* Appends the 2 * width most probable continuations of a running beam to the `count` in
+ * b->continuations. No beam can have more among the best 2 * width of all. Returns the new count,
+ * or -1. */
 static int64_t extend(struct beams *b, int64_t parent, int64_t count)
 {
     struct generator *g = b->g;
@@ -149,7 +151,8 @@ static int64_t extend(struct beams *b, int64_t parent, int64_t count)
     return count;
 }
 
-/* The best 2 * width continuations come first; returns how many there are. */
+/* Sorts the continuations of all beams and sets how the best 2 * width of them end. Returns the
+ * number of these, or -1. */
 static int64_t rank(struct beams *b)
 {
     int64_t count = 0;
@@ -173,7 +176,7 @@ static void continue_beam(struct beam *out, const struct beams *b, const struct 
     out->finish = c->finish;
 }
 
-/* In its place among the results, if it is one of the best. */
+/* Inserts a continuation into the sorted results if it is one of the best `width`. */
 static void add_result(struct beams *b, const struct continuation *c)
 {
     double tokens = (double)b->running[c->parent].ids.count + 1;
@@ -191,7 +194,8 @@ static void add_result(struct beams *b, const struct continuation *c)
     b->results[at].score = score;
 }
 
-/* Beam i of the next step follows running one `parent`, whose cache is copied. */
+/* Makes beam i of the next step from a continuation. The cache of its parent is copied and takes
+ * the new token. */
 static int follow(struct beams *b, int64_t i, const struct continuation *c)
 {
     const struct cache *from = &b->caches[c->parent];
@@ -216,7 +220,8 @@ static int advance(struct beams *b, int64_t count)
     return 0;
 }
 
-/* Whether the best beginning, the i-th continuation, may yet be among the results. */
+/* Returns 1 if the best continuation that does not end could still become a result, judged by its
+ * score at its present length. */
 static int improvable(const struct beams *b, int64_t count)
 {
     double tokens = (double)b->running[0].ids.count + 1;

@@ -1,22 +1,22 @@
 /*
- * beams.h - beam search: the most probable continuations of a prompt that are found by keeping the
- * `width` most probable beginnings at each step.
+ * beams.h - beam search: finds probable continuations of a prompt by keeping the `width` most
+ * probable beginnings (beams) at each step.
  *
  *     beams_begin(&b, &g);                       after generator_prompt
  *     while ((more = beams_step(&b)) > 0) ;
  *     beams_take(&b, 0, &one);                   the best one
  *     beams_release(&b);
  *
- * A step extends each of the kept beginnings by each token and ranks what comes out by its
- * sum of log p (biases and penalties of the generator's sampler apply to log p). Of the first
- * `width`, those that end - with the end-of-text token, a stop text or the last token that is
- * allowed - are results, with the score
+ * A step extends each beam by each token and sorts these continuations by their sum of log p (with
+ * the biases and penalties of the generator's sampler applied to log p). A continuation ends with
+ * the end-of-text token, with a stop text or at the maximal length. Those of the first `width`
+ * continuations that end are results, with the score
  *
  *     sum of log p / tokens ^ length_penalty
  *
- * The best `width` results are kept, and the first `width` that do not end are the next step's
- * beginnings. It is over when there are `width` results and the best beginning, scored by its
- * length so far, is not better than the worst of them. These are the rules of Hugging Face's
+ * The best `width` results are kept. The first `width` continuations that do not end are the beams
+ * of the next step. The search ends when there are `width` results and the best beam's score, at
+ * its present length, is not above the worst result's. These are the rules of Hugging Face's
  * generate(num_beams=width, early_stopping=False).
  */
 #ifndef TEXTMILL_GENERATE_BEAMS_H
@@ -24,20 +24,21 @@
 
 #include "generate/generator.h"
 
-/* A continuation: one beam of many, or a result. */
+/* A continuation of the prompt: a beam or a result. */
 struct beam {
     struct ids ids; /* generated tokens */
-    double sum;     /* of log p */
-    double score;   /* of a result */
+    double sum;     /* sum of log p */
+    double score;   /* set for results only */
     enum finish finish;
 };
 
 struct beams {
-    int64_t width;         /* at least 1; the caller sets these two */
-    double length_penalty; /* 1: the mean of log p; above, longer results are favoured */
+    int64_t width; /* at least 1; the caller sets width and length_penalty */
+    double
+        length_penalty; /* 1: the score is the mean of log p; larger values favour longer results */
 
     struct generator *g;          /* borrowed */
-    struct cache *caches, *spare; /* [width], of the running ones; of the next step's */
+    struct cache *caches, *spare; /* [width]; caches of the running beams, and of the next step's */
     struct beam *running, *next;  /* [width] */
     struct beam *results;         /* [width], the best first */
     int64_t running_count, result_count;
@@ -45,14 +46,15 @@ struct beams {
     struct logprob *top; /* [2 * width] */
 };
 
-/* Begins with the prompt that the generator has taken. */
+/* Begins the search with the prompt that the generator has taken (generator_prompt). */
 void beams_begin(struct beams *b, struct generator *g);
-/* One token more: 1, 0 when it was the last, -1. */
+/* Extends the beams by one token. Returns 1, 0 if the search has ended, or -1. */
 int beams_step(struct beams *b);
-void beams_release(struct beams *b); /* width and length_penalty stay */
+void beams_release(struct beams *b); /* keeps width and length_penalty */
 
-/* The i-th best result as a generation. When the caller broke off before there were so many, it is
- * the best running one, and *one finishes with FINISH_INTERRUPT. Returns its score. */
+/* Writes the i-th best result to *one and returns its score. If the search was stopped before
+ * there were i + 1 results, writes the best running beam, with FINISH_INTERRUPT, and returns its
+ * sum of log p. */
 double beams_take(const struct beams *b, int64_t i, struct generation *one);
 
 #endif

@@ -13,7 +13,7 @@ static const struct model_config *config_of(const struct cache *c)
     return &c->forward.model->config;
 }
 
-/* Numbers of keys in a layer's `n` positions. */
+/* Returns the number of floats in one layer's keys of n positions. */
 static int64_t layer_numbers(const struct cache *c, int64_t n)
 {
     return n * config_of(c)->kv_heads * config_of(c)->head_width;
@@ -52,7 +52,7 @@ void cache_truncate(struct cache *c, int64_t used)
     c->past.used = used;
 }
 
-/* The first `positions` of each layer. */
+/* Copies the first `positions` positions of each layer from *from. */
 static void copy_past(struct cache *c, const struct past *from, int64_t positions)
 {
     struct ops *o = c->forward.ops;
@@ -64,7 +64,7 @@ static void copy_past(struct cache *c, const struct past *from, int64_t position
     }
 }
 
-/* Room for n positions in all; what is used stays. */
+/* Makes room for n positions in all. Used positions are kept. */
 static void reserve(struct cache *c, int64_t n)
 {
     struct ops *o = c->forward.ops;

@@ -22,7 +22,7 @@ static const struct exporting defaults = { 0 };
 
 /* ---- the pre-tokenizer --------------------------------------------------------------------- */
 
-/* Patterns that llama.cpp knows by name, as tokenizer.json has them. */
+/* Patterns of tokenizer.json that llama.cpp knows by name. */
 static const struct {
     const char *pattern, *name;
 } known[] = {
@@ -67,9 +67,9 @@ static const char *name_of(const struct js *root)
 
 /* ---- the vocabulary ------------------------------------------------------------------------ */
 
-enum { NORMAL = 1, CONTROL = 3, USER_DEFINED = 4, UNUSED = 5 }; /* llama.cpp's kinds of tokens */
+enum { NORMAL = 1, CONTROL = 3, USER_DEFINED = 4, UNUSED = 5 }; /* llama.cpp's token types */
 
-/* The texts of ids below `size`, and of what kind they are. */
+/* The texts and token types of the ids below `size`. Type 0 means an unused id. */
 struct tokens {
     struct {
         const char *text;
@@ -129,7 +129,7 @@ static void add_tokens(struct gguf_writer *w, const struct tokens *t)
     buf_release(&hole);
 }
 
-/* "a b", whether the file has that or ["a", "b"]. */
+/* Adds the merges in the form "a b". The file has them in this form or as ["a", "b"]. */
 static void add_merges(struct gguf_writer *w, const struct js *merges)
 {
     struct buf texts = BUF_INIT, one = BUF_INIT;
@@ -187,7 +187,7 @@ static int add_vocabulary(struct gguf_writer *w, const struct js *root, int64_t 
     return failed;
 }
 
-/* The whole tokenizer.json is there for our own reading. */
+/* Adds the vocabulary for llama.cpp, and the whole tokenizer.json, which textmill itself reads. */
 static int add_tokenizer(void *ctx, struct gguf_writer *w, int64_t vocabulary)
 {
     const struct exporting *e = ctx;

@@ -1,5 +1,5 @@
 /*
- * export_command.h - `generate export`: a model folder and its tokenizer as a GGUF file.
+ * export_command.h - `generate export`: writes a model folder and its tokenizer as a GGUF file.
  */
 #ifndef TEXTMILL_GENERATE_EXPORT_COMMAND_H
 #define TEXTMILL_GENERATE_EXPORT_COMMAND_H

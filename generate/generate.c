@@ -1,4 +1,4 @@
-/* generate - text from a model, as it is made. */
+/* generate - generates text with a model and prints it token by token. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,13 +19,13 @@
 #include "model/stored.h"
 #include "unicode/unicode.h"
 
-/* What the options say, and the generator that they set up. */
+/* The options, and the generator that they set up. */
 struct generate {
     const char *model_dir, *vocab, *device, *load_path, *save_path;
     struct opt_list prompts, stops, biases;
     struct sampler_bias *bias_of; /* [biases.count] */
     int json, precision, weights, products, echo, history;
-    int asking; /* prompts come from a terminal, and stand between the texts there */
+    int asking; /* 1: prompts come from a terminal, which shows them between the texts */
     int64_t samples;
     struct generator g;
     struct beams beams;
@@ -71,7 +71,7 @@ static void add_token(struct buf *line, const struct generate *given, const stru
     buf_release(&text);
 }
 
-/* Of each token, and of the most probable ones in its place. */
+/* Adds the log probability of each token, and those of the most probable tokens in its place. */
 static void add_logprobs(struct buf *line, const struct generate *given,
                          const struct generation *one)
 {
@@ -91,7 +91,7 @@ static void add_logprobs(struct buf *line, const struct generate *given,
     buf_addc(line, ']');
 }
 
-/* score: of a text found by beam search. */
+/* Prints a generation as a JSON line. score: of a text found by beam search, else NULL. */
 static void print_json(struct generate *given, const struct generation *one, const char *prompt,
                        size_t n, const double *score)
 {
@@ -117,7 +117,8 @@ static void print_json(struct generate *given, const struct generation *one, con
     buf_release(&valid);
 }
 
-/* The first token comes of the prompt's run; each further one takes a run of its own. */
+/* Logs the times per token. The first token needs only the prompt's run; each further one needs a
+ * run of its own. */
 static void say_latency(struct generate *given, const struct generation *one, double seconds)
 {
     size_t n = one->ids.count - given->g.prompt.count;
@@ -163,7 +164,7 @@ static int run_sample(struct generate *given, struct generation *one, const char
     return more;
 }
 
-/* The best texts that a beam search finds. */
+/* Prints the best texts of a beam search. */
 static int run_beams(struct generate *given, const char *prompt, size_t n)
 {
     struct generation one = { 0 };
@@ -193,7 +194,8 @@ static int run_beams(struct generate *given, const char *prompt, size_t n)
     return more < 0 ? -1 : 0;
 }
 
-/* Prompt `number`, in all its samples, each with random numbers that depend on no other's. */
+/* Generates all samples for prompt `number`. The random numbers of a sample do not depend on other
+ * prompts or samples. */
 static int run_prompt(struct generate *given, const char *prompt, size_t n, uint64_t number)
 {
     struct generation one = { 0 };
@@ -245,7 +247,8 @@ static int run_lines(struct generate *given)
     return more;
 }
 
-/* "-": all of stdin is one prompt; the line end that closes it is not part of it. */
+/* Runs the prompt of an operand. "-" means that all of stdin is one prompt, without its last line
+ * end. */
 static int run_operand(struct generate *given, const char *prompt, uint64_t number)
 {
     struct buf text = BUF_INIT;
@@ -263,7 +266,7 @@ static int run_operand(struct generate *given, const char *prompt, uint64_t numb
     return result;
 }
 
-/* What a beam search has no use for is refused. */
+/* Refuses options that have no effect in a beam search. */
 static int check_beams(const struct generate *given)
 {
     static const char *const useless[] = { "temperature", "top-k", "top-p", "min-p",
@@ -313,7 +316,8 @@ static int parse_biases(struct generate *given)
     return 0;
 }
 
-/* The tokens of --logit-bias are in the vocabulary, and it has as many as --logprobs tells of. */
+/* Checks that the tokens of --logit-bias are in the vocabulary, and that it has as many tokens as
+ * --logprobs asks for. */
 static int check_tokens(const struct generate *given)
 {
     uint32_t known = tokenizer_size(given->g.tokenizer);
@@ -443,7 +447,7 @@ static const struct tool_command generate = {
 
 static const struct tool_command *const commands[] = { &generate, &export_command, NULL };
 
-/* Options of other programs. */
+/* Returns the advice for an option of a similar program, or NULL. */
 static const char *foreign(const char *option)
 {
     static const struct opt_foreign table[] = {

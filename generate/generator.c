@@ -57,8 +57,8 @@ void generator_release(struct generator *g)
 
 /* ---- the prompt --------------------------------------------------------------------------- */
 
-/* Where the texts begins that a model of so many positions sees, of n tokens that came one by
- * one. */
+/* Returns the index of the first token that a model with so many positions still sees after n
+ * tokens came one by one. Each time the positions are used up, only the last `kept` tokens stay. */
 static size_t slid_away(size_t n, size_t positions, size_t kept)
 {
     size_t begin = 0;
@@ -95,8 +95,8 @@ static int encode_prompt(struct generator *g, const char *text, size_t n)
     return 0;
 }
 
-/* Tokens that the prompt begins with and whose keys and values are saved; the last one is left, to
- * have logits of. */
+/* Returns the number of tokens at the prompt's beginning whose keys and values are saved. The
+ * prompt's last token is not counted, because it must be run to get its logits. */
 static size_t saved_tokens(const struct generator *g)
 {
     size_t n = 0;
@@ -115,7 +115,7 @@ static float *run_prompt(struct generator *g)
     return cache_forward(&g->cache, g->prompt.data + begin, (int64_t)(g->prompt.count - begin));
 }
 
-/* In case that the cache has forgotten it. */
+/* Makes the cache hold the prompt alone. Runs the prompt again if the cache no longer holds it. */
 static void restore_prompt(struct generator *g)
 {
     if (g->prompt_lost)
@@ -166,7 +166,7 @@ int64_t generator_choices(const struct generator *g)
     return tokenizer_size(g->tokenizer);
 }
 
-/* The row of log probabilities of the token that was chosen from these logits. */
+/* Adds the row of log probabilities for the token `id`, which was chosen from the logits g->raw. */
 static void keep_logprobs(struct generator *g, struct generation *one, uint32_t id)
 {
     int64_t V = g->model.config.vocabulary, n = g->alternatives;
@@ -179,7 +179,8 @@ static void keep_logprobs(struct generator *g, struct generation *one, uint32_t 
     one->logprob_count += width;
 }
 
-/* The next token into the ids and the text, and whether it ends the generation. */
+/* Chooses the next token, adds it to the ids and the text, and sets one->finish if it ends the
+ * generation. */
 static int choose(struct generator *g, struct generation *one)
 {
     int64_t V = generator_choices(g);
@@ -211,7 +212,8 @@ static int choose(struct generator *g, struct generation *one)
     return 0;
 }
 
-/* The logits of what follows the last token. */
+/* Runs the last token and returns the logits for the next one. If the positions are used up, runs
+ * the last tokens again in an empty cache. */
 static float *next_logits(struct generator *g, const struct generation *one)
 {
     int64_t n = 1;

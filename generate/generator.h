@@ -1,14 +1,14 @@
 /*
- * generator.h - a model that writes: a prompt goes in, tokens come out one by one.
+ * generator.h - generates text: takes a prompt and returns tokens one by one.
  *
  *     generator_load(&g, "model/", NULL, "cpu", threads);
  *     generator_prompt(&g, "The Moon is", 11);           runs the prompt through the model
  *     generation_begin(&g, &one, key);                   any number of times for one prompt
  *     while ((more = generation_step(&g, &one)) > 0)
  *         ... text_news(&one.text, &n) ...
- *     ... text_news once more, one.finish says why it ended ...
+ *     ... text_news once more; one.finish is the reason for the end ...
  *
- * The text of a generation depends on model, prompt, sampler, limits and key alone.
+ * The generated text depends only on the model, the prompt, the sampler, the limits and the key.
  */
 #ifndef TEXTMILL_GENERATE_GENERATOR_H
 #define TEXTMILL_GENERATE_GENERATOR_H
@@ -23,14 +23,15 @@
 #include "tokenizer/tokenizer.h"
 
 struct generator {
-    struct sampler sampler;   /* the caller sets its four numbers */
-    int64_t length;           /* tokens to make at most */
+    struct sampler sampler;   /* its parameters are set by the caller */
+    int64_t length;           /* maximal number of tokens to generate */
     const char *const *stops; /* texts that end a generation, borrowed; none is empty */
     size_t stop_count;
-    int begin;   /* 1: the tokens with which the vocabulary begins a text stand before the prompt */
-    int slide;   /* 1: go on when the positions are used up, see generation_step */
-    int special; /* 1: spellings of special tokens in a prompt are these tokens */
-    int64_t alternatives; /* log probabilities are kept of each token and so many others */
+    int begin; /* 1: the tokens that the vocabulary puts before a text are put before the prompt */
+    int slide; /* 1: continue when the model's positions are used up, see generation_step */
+    int special;          /* 1: names of special tokens in a prompt are encoded as these tokens */
+    int64_t alternatives; /* > 0: log probabilities are kept for each token and this many of the
+                             most probable ones */
 
     struct tokenizer *tokenizer;
     struct encoder *encoder;
@@ -39,65 +40,66 @@ struct generator {
     struct parameters parameters;
     struct cache cache;
 
-    struct cache saved; /* the keys and values of these tokens (prompt_cache.h); zeroed: none */
+    struct cache saved; /* the keys and values of saved_ids (prompt_cache.h); zeroed: none */
     struct ids saved_ids;
 
     struct ids prompt;
-    size_t unseen;        /* tokens that the prompt begins with and that have slid away */
-    float *raw;           /* logits before they are changed, [V] */
-    float *prompt_logits; /* of what follows the prompt, [V] */
+    size_t unseen; /* number of tokens at the prompt's beginning that the model no longer sees */
+    float *raw;    /* logits before they are changed, [V] */
+    float *prompt_logits; /* logits for the token after the prompt, [V] */
     double prompt_seconds;
-    int prompt_lost; /* the cache has forgotten it */
+    int prompt_lost; /* 1: the cache no longer holds the prompt */
 };
 
-/* Loads the model folder `dir`, and the tokenizer from `vocab` or, if NULL, from `dir`; `weights`
- * as parameters.h has them. The
- * members that the caller sets are left alone. */
+/* Loads the model folder `dir`, and the tokenizer from `vocab` or, if that is NULL, from `dir`.
+ * `weights` is the type of the stored weights (parameters.h). Members that the caller sets are not
+ * changed. */
 int generator_load(struct generator *g, const char *dir, const char *vocab, const char *device,
                    int threads, enum ops_type weights);
 void generator_release(struct generator *g);
 
-/* Takes a prompt. One without tokens is the end-of-text token, after which a model begins a text.
- * -1 when it has more tokens than the model has positions; with `slide` the model sees what it
- * would see of them if it had made them (generation_step). */
+/* Runs a prompt through the model. An empty prompt is replaced by the end-of-text token. Returns
+ * -1 if the prompt has more tokens than the model has positions; with `slide` the model then sees
+ * the tokens that it would see had it generated the prompt (generation_step). */
 int generator_prompt(struct generator *g, const char *text, size_t n);
 
-/* Ids from which a next token is chosen are below this. A model may have more ids than its
- * tokenizer, to make their number round. */
+/* Returns the number of ids that can be chosen: the tokenizer's size. A model may have more ids,
+ * because its vocabulary was padded to a round number. */
 int64_t generator_choices(const struct generator *g);
 
 enum finish {
-    FINISH_NOT,         /* goes on */
-    FINISH_LENGTH,      /* as many tokens as were asked for */
-    FINISH_STOP,        /* a stop text */
-    FINISH_END_OF_TEXT, /* the model ended the text */
+    FINISH_NOT,         /* not finished */
+    FINISH_LENGTH,      /* the maximal number of tokens was reached */
+    FINISH_STOP,        /* a stop text was generated */
+    FINISH_END_OF_TEXT, /* the end-of-text token was generated */
     FINISH_POSITIONS,   /* the model's positions are used up */
-    FINISH_INTERRUPT,   /* the caller broke off; set by it */
+    FINISH_INTERRUPT,   /* the caller stopped the generation and set this value */
 };
 
 struct generation {
-    struct ids ids; /* the prompt's and the new ones */
+    struct ids ids; /* tokens of the prompt, then the generated tokens */
     struct text text;
     struct rng rng;
     enum finish finish;
-    float *logits; /* the cache's, or NULL at first */
+    float *logits; /* logits for the next token, owned by the cache; NULL: not computed yet */
 
-    /* With g->alternatives: for each new token one row of alternatives + 1: itself, and the most
-     * probable ones. */
+    /* If g->alternatives > 0: a row of alternatives + 1 entries per generated token: the token
+     * itself, then the most probable tokens. */
     struct logprob *logprobs;
     size_t logprob_count, logprob_cap;
 };
 
-/* *one is zeroed or of an earlier use. `key` names the sequence of random numbers. */
+/* Begins a generation after the prompt. *one is zeroed or was used before. `key` selects the
+ * sequence of random numbers. */
 void generation_begin(struct generator *g, struct generation *one, uint64_t key);
 void generation_release(struct generation *one);
 
-/* Makes the next token: 1, 0 when that was the last, -1. With `slide` a text that has used up the
- * model's positions goes on as if it began with its last tokens, half as many as there are
- * positions. */
+/* Generates the next token. Returns 1, 0 if it was the last one, or -1. With `slide`, a text that
+ * has used up the model's positions continues as if it began with its last tokens, half as many as
+ * the model has positions. */
 int generation_step(struct generator *g, struct generation *one);
 
-/* "length", "stop", "end-of-text", "positions", "interrupt". */
+/* Returns "length", "stop", "end-of-text", "positions" or "interrupt". */
 const char *finish_name(enum finish finish);
 
 #endif

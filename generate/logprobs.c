@@ -13,7 +13,8 @@ double logprobs_sum(const float *logits, int64_t V)
     return most + log(sum);
 }
 
-/* Insertion into the sorted out[0..have): few of many tokens come so far. */
+/* Inserts into the sorted out[0..have). Few tokens get past the first comparison, so this is
+ * fast. */
 void logprobs_top(struct logprob *out, int64_t n, const float *logits, int64_t V, double sum)
 {
     for (int64_t i = 0, have = 0; i < V && n; i++) {

@@ -1,6 +1,6 @@
 /*
- * logprobs.h - how probable the model finds tokens: natural logarithms of softmax(logits), as the
- * model gives them, before biases, penalties and temperature.
+ * logprobs.h - log probabilities of tokens: natural logarithms of softmax(logits), for the model's
+ * own logits, before biases, penalties and temperature.
  *
  *     log p[i] = l[i] - log sum of exp(l)
  */
@@ -14,11 +14,11 @@ struct logprob {
     double logprob;
 };
 
-/* log sum of exp(logits[0..V)). */
+/* Returns log sum of exp(logits[0..V)). */
 double logprobs_sum(const float *logits, int64_t V);
 
-/* The n <= V most probable tokens, in falling order, of equal ones the lower id first. sum: as
- * logprobs_sum has it; 0 when the logits are log probabilities. */
+/* Writes the n <= V most probable tokens to `out`, most probable first; of equal ones the lower id
+ * comes first. sum: result of logprobs_sum, or 0 if the logits are log probabilities. */
 void logprobs_top(struct logprob *out, int64_t n, const float *logits, int64_t V, double sum);
 
 #endif

@@ -40,9 +40,9 @@ static void get_reals(float *x, const unsigned char *bytes, int64_t n)
     }
 }
 
-/* ---- what tells models apart ---------------------------------------------------------------- */
+/* ---- the model's signature ------------------------------------------------------------------ */
 
-/* Some logits behind the first of these tokens. */
+/* Computes PROMPT_CACHE_LOGITS logits after the first of these tokens (FIRST at most). */
 static int sign(struct generator *g, float logits[PROMPT_CACHE_LOGITS], const uint32_t *ids,
                 int64_t n)
 {
@@ -56,7 +56,8 @@ static int sign(struct generator *g, float logits[PROMPT_CACHE_LOGITS], const ui
     return all ? 0 : -1;
 }
 
-/* Other processors round a little otherwise. */
+/* Returns 1 if the logits agree within a tolerance: rounding differs a little between
+ * processors. */
 static int alike(const float *a, const float *b)
 {
     for (int i = 0; i < PROMPT_CACHE_LOGITS; i++)
@@ -102,7 +103,8 @@ int prompt_cache_save(struct generator *g, const char *model, const char *path)
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-/* Sets the parts behind the model's name, which end at `end` if the sizes are true. */
+/* Sets the parts after the model's name, which begin at p. Returns their length in bytes by the
+ * sizes found, or UINT64_MAX if these are impossible. */
 static uint64_t set_parts(struct prompt_cache *out, const unsigned char *p)
 {
     out->vocabulary = le_u64(p);
@@ -144,7 +146,8 @@ static int other_model(const struct prompt_cache *c, const char *model, const ch
                    path, (int)(c->model_bytes < 1000 ? c->model_bytes : 1000), c->model, model);
 }
 
-/* Whether g's model and vocabulary made the cache, whose tokens are taken over. */
+/* Checks that g's model and vocabulary made the cache, and adds its tokens to g->saved_ids.
+ * Returns -1 with an error otherwise. */
 static int check(struct generator *g, const struct prompt_cache *c, const char *model,
                  const char *path)
 {

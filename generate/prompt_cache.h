@@ -1,19 +1,19 @@
 /*
- * prompt_cache.h - the keys and values of a prompt in a file, so that a later run need not compute
- * them again.
+ * prompt_cache.h - stores the keys and values of a prompt in a file, so that a later run need not
+ * compute them again.
  *
  * The file, all numbers little-endian:
  *
  *     8 bytes   "TMPROMPT"
  *     u32       version, 1
- *     u32, ...  bytes of the model folder's name, and these; for messages alone
+ *     u32, ...  length of the model folder's name, and the name; used only in messages
  *     u64       checksum of the vocabulary (tokenizer.h)
- *     u32 x 3   layers L; numbers of a key, K; tokens n
- *     f32 x 16  logits, evenly out of the vocabulary, of what follows the first of the tokens (8 at
- *               most): a model that gives others is not the one that made the file
+ *     u32 x 3   layers L; floats in one position's keys, K; tokens n
+ *     f32 x 16  logits after the first 8 tokens (or all, if fewer), for 16 ids spread evenly over
+ *               the vocabulary: a model with other logits is not the one that made the file
  *     u32 x n   the tokens
  *     f32       keys [L,n,K], then values [L,n,K]
- *     u32       CRC-32C of all before
+ *     u32       CRC-32C of all bytes before
  */
 #ifndef TEXTMILL_GENERATE_PROMPT_CACHE_H
 #define TEXTMILL_GENERATE_PROMPT_CACHE_H
@@ -22,17 +22,18 @@
 
 enum { PROMPT_CACHE_LOGITS = 16 };
 
-/* Writes the prompt that g has taken last. model: the name of its folder. */
+/* Writes the prompt that g took last to the file `path`. model: name of the model folder. */
 int prompt_cache_save(struct generator *g, const char *model, const char *path);
 
-/* Reads a file into g->saved: prompts that begin with its tokens take their keys and values from
- * there. -1 with an error when it is no such file, damaged, or made with another model. */
+/* Reads a file into g->saved. Prompts that begin with the same tokens then take their keys and
+ * values from there. Returns -1 with an error if the file is not a prompt cache, is damaged, or
+ * was made with another model. */
 int prompt_cache_load(struct generator *g, const char *model, const char *path);
 
-/* A file's parts, which point into its bytes. -1 when it is no prompt cache or is damaged; `name`
- * stands in errors. */
+/* The parts of a file; the pointers point into its bytes. prompt_cache_parse returns -1 with an
+ * error if the bytes are not a prompt cache or are damaged; `name` names the file in errors. */
 struct prompt_cache {
-    const char *model; /* not NUL-ended */
+    const char *model; /* not NUL-terminated */
     size_t model_bytes;
     uint64_t vocabulary;
     uint32_t layers, width, tokens;

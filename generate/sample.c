@@ -8,7 +8,7 @@
 #include "common/err.h"
 #include "common/mem.h"
 
-/* A candidate, and how far its -log p is from the entropy. */
+/* A candidate, and the distance of its -log p from the entropy. */
 struct ranked {
     double off, weight;
     struct candidate c;
@@ -58,7 +58,7 @@ int sampler_bias_parse(struct sampler_bias *out, const char *text)
 
 /* ---- penalties ---------------------------------------------------------------------------- */
 
-/* Each distinct token once, however often it occurred. */
+/* Applies the penalty once to each distinct token of ids[0..n). */
 static void penalize_repetition(struct sampler *s, float *logits, const uint32_t *ids, size_t n)
 {
     float penalty = (float)s->repetition_penalty;
@@ -106,7 +106,8 @@ static uint32_t largest(const float *logits, int64_t V)
 
 /* ---- top k -------------------------------------------------------------------------------- */
 
-/* The k-th largest of the candidates' logits (Hoare's quickselect, on a copy of the order). */
+/* Returns the k-th largest logit of the candidates (Hoare's quickselect). Changes the order of the
+ * candidates. */
 static float kth_logit(struct candidate *c, int64_t n, int64_t k)
 {
     int64_t left = 0, right = n - 1;
@@ -134,7 +135,8 @@ static float kth_logit(struct candidate *c, int64_t n, int64_t k)
     return c[k - 1].logit;
 }
 
-/* Fills the candidates in the order of their ids. */
+/* Fills the candidates with the tokens whose logit is at least `least`, in the order of their ids.
+ * Returns their number. */
 static int64_t keep_above(struct candidate *c, const float *logits, int64_t V, float least)
 {
     int64_t n = 0;
@@ -154,7 +156,7 @@ static int by_logit(const void *a, const void *b)
     return x->id < y->id ? -1 : 1;
 }
 
-/* weights = exp((logit - largest) / temperature); returns their sum. */
+/* Sets weights = exp((logit - largest) / temperature) and returns their sum. */
 static double weigh(struct sampler *s, int64_t n)
 {
     double most = -INFINITY, sum = 0;
@@ -165,8 +167,8 @@ static double weigh(struct sampler *s, int64_t n)
     return sum;
 }
 
-/* Tokens less probable than (1-p)/n sum to less than 1-p together, so that the others reach p
- * without them: only those others are sorted. */
+/* Keeps the tokens of top_p. Tokens less probable than (1-p)/n have a sum below 1-p, so that the
+ * others reach p without them: only the others are sorted. */
 static int64_t keep_nucleus(struct sampler *s, int64_t n)
 {
     double sum = weigh(s, n), least = sum * (1 - s->top_p) / (double)n, reached = 0;
@@ -184,7 +186,7 @@ static int64_t keep_nucleus(struct sampler *s, int64_t n)
 
 /* ---- min p ---------------------------------------------------------------------------------- */
 
-/* The largest weight is 1. */
+/* Keeps the tokens of min_p. The largest weight is 1. */
 static int64_t keep_probable(struct sampler *s, int64_t n)
 {
     int64_t kept = 0;

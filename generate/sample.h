@@ -1,26 +1,26 @@
 /*
- * sample.h - which token comes next, given the logits of all.
+ * sample.h - chooses the next token from the logits of all tokens.
  *
- * In this order, each step over what the one before left:
+ * The steps, in this order; each one works on the tokens that the step before it kept:
  *
- *     bias        l + bias, of the tokens that have one
- *     repetition  l of each token that occurs in the window: l / penalty if l > 0, else l * penalty
+ *     bias        l + bias, for the tokens that have a bias
+ *     repetition  for each token in the window: l / penalty if l > 0, else l * penalty
  *                 (Keskar and others 2019, CTRL, section 4.1)
- *     presence    l - presence - c * frequency, of each token that was generated c >= 1 times in
- *                 the window (as the API of OpenAI has it)
- *     temperature l / temperature; 0: the largest l, the lowest id if there are several
- *     top_k       the k largest l, and all that equal the k-th
- *     top_p       the fewest tokens, most probable first, whose probabilities reach p
+ *     presence    l - presence - c * frequency, for each token that was generated c >= 1 times
+ *                 in the window (as in OpenAI's API)
+ *     temperature l / temperature; 0: choose the largest l, and of equal ones the lowest id
+ *     top_k       keep the k largest l, and all equal to the k-th
+ *     top_p       keep the fewest tokens, most probable first, whose probabilities sum to p or more
  *                 (Holtzman and others 2020)
- *     min_p       those at least min_p times as probable as the most probable one
+ *     min_p       keep the tokens at least min_p times as probable as the most probable one
  *                 (Nguyen and others 2024)
- *     typical_p   the fewest tokens, those first whose -log p is nearest to the entropy, whose
- *                 probabilities reach p; and all that are as near as the last one
+ *     typical_p   keep the fewest tokens whose probabilities sum to p or more, those with -log p
+ *                 nearest to the entropy first; and all that are as near as the last one
  *                 (Meister and others 2023, Locally typical sampling)
- *     choice      one of those left, by their probabilities made to sum to 1
+ *     choice      draw one of the tokens left, with probabilities scaled to sum to 1
  *
- * which is the order and meaning that Hugging Face's generate() gives them; it has no penalty of
- * presence. The window is the last `window` tokens of the text, the prompt's included; 0: all.
+ * Order and meaning are those of Hugging Face's generate(), which has no presence penalty. The
+ * window is the last `window` tokens of the text, including the prompt; 0: the whole text.
  */
 #ifndef TEXTMILL_GENERATE_SAMPLE_H
 #define TEXTMILL_GENERATE_SAMPLE_H
@@ -39,7 +39,7 @@ struct sampler_bias {
     uint32_t id;
     float bias;
 };
-/* Reads "ID=X", X from -1e6 to 1e6. -1 with an error. */
+/* Parses "ID=X" with X from -1e6 to 1e6. Returns -1 with an error. */
 int sampler_bias_parse(struct sampler_bias *out, const char *text);
 
 struct sampler {
@@ -54,7 +54,7 @@ struct sampler {
     const struct sampler_bias *biases; /* borrowed */
     size_t bias_count;
 
-    /* scratch, [V] once used */
+    /* scratch arrays, [V], allocated at the first use */
     struct candidate *candidates;
     double *weights;
     unsigned char *seen;
@@ -70,15 +70,16 @@ struct sampler_text {
 
 void sampler_release(struct sampler *s);
 
-/* The next token. logits[V] are changed. Takes one number from `rng`, none for temperature 0. */
+/* Chooses the next token. Changes logits[V]. Takes one number from `rng`, or none for temperature
+ * 0. */
 uint32_t sampler_next(struct sampler *s, float *logits, int64_t V, const struct sampler_text *text,
                       struct rng *rng);
 
-/* The steps before the temperature alone. */
+/* Applies only the steps before the temperature: bias and penalties. */
 void sampler_adjust(struct sampler *s, float *logits, int64_t V, const struct sampler_text *text);
 
-/* What sampler_next chooses from: fills s->candidates and their s->weights (positive, in any
- * scale) and returns how many. For temperature > 0. */
+/* Finds the tokens from which sampler_next draws. Fills s->candidates and their s->weights
+ * (relative probabilities, not scaled) and returns their number. For temperature > 0. */
 int64_t sampler_candidates(struct sampler *s, float *logits, int64_t V,
                            const struct sampler_text *text);
 

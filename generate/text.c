@@ -22,8 +22,9 @@ void text_release(struct text *t)
 
 /* ---- characters --------------------------------------------------------------------------- */
 
-/* Whether s[0..n) lacks only continuation bytes. The ranges that some lead bytes allow for the
- * second byte all hold 0x80 or 0xBF, so one of the two completes it. */
+/* Returns 1 if s[0..n) is the beginning of a valid character and lacks only continuation bytes.
+ * Each range that a lead byte allows for the second byte holds 0x80 or 0xBF, so one of the two
+ * completes it. */
 static int is_unfinished(const char *s, size_t n)
 {
     unsigned char lead = (unsigned char)*s, c[4];
@@ -38,7 +39,7 @@ static int is_unfinished(const char *s, size_t n)
     return utf8_valid((char *)c, width) == width;
 }
 
-/* Bytes at the end that may become a character. */
+/* Returns the number of bytes at the end that are the beginning of a character. */
 static size_t unfinished(const char *s, size_t n)
 {
     for (size_t tail = 1; tail <= 3 && tail <= n; tail++)
@@ -49,8 +50,9 @@ static size_t unfinished(const char *s, size_t n)
 
 /* ---- stop texts --------------------------------------------------------------------------- */
 
-/* Cuts the text before the stop text that is first complete (of those that end at one place, the
- * longest), which does not depend on the pieces. Text before `from` has been searched. */
+/* Cuts the text before the stop text that is complete first (of those that end at the same byte,
+ * the longest). The result does not depend on how the text was split into pieces. The text before
+ * `from` has already been searched. */
 static void find_stop(struct text *t, size_t from)
 {
     size_t best_begin = 0, best_end = SIZE_MAX;
@@ -71,7 +73,7 @@ static void find_stop(struct text *t, size_t from)
     buf_truncate(&t->all, best_begin);
 }
 
-/* Bytes at the end that a stop text begins with. */
+/* Returns the length of the longest end of the text that a stop text begins with. */
 static size_t maybe_stop(const struct text *t)
 {
     size_t most = 0;

@@ -1,9 +1,9 @@
 /*
- * text.h - tokens' bytes on their way to a reader: whole characters, and nothing of a stop text.
+ * text.h - turns the bytes of tokens into text for output: whole characters, without stop texts.
  *
- * A token may end within a character, and a stop text may begin within a token; what could yet
- * become one or the other is held back until it is known. Bytes that are no UTF-8 become U+FFFD,
- * one for each maximal subpart, so that what comes out is always valid.
+ * A token may end within a character, and a stop text may begin within a token. Bytes that may yet
+ * become part of a character or of a stop text are held back until this is known. Invalid UTF-8
+ * becomes U+FFFD, one per maximal subpart, so that the output is always valid.
  */
 #ifndef TEXTMILL_GENERATE_TEXT_H
 #define TEXTMILL_GENERATE_TEXT_H
@@ -15,19 +15,20 @@
 struct text {
     const char *const *stops; /* borrowed; none is empty */
     size_t stop_count;
-    int stopped;    /* a stop text was met: the text ends before it */
-    struct buf all; /* the text so far, unfinished characters apart */
+    int stopped;    /* 1: a stop text was found, and the text ends before it */
+    struct buf all; /* the text so far, without the bytes of an unfinished character */
     struct buf raw; /* bytes of an unfinished character */
-    size_t told;    /* all.data[0..told) has been given out */
+    size_t told;    /* all.data[0..told) has been returned by text_news */
 };
 
 void text_init(struct text *t, const char *const *stops, size_t stop_count);
 void text_release(struct text *t);
 
-void text_add(struct text *t, const char *bytes, size_t n); /* no effect once stopped */
-void text_end(struct text *t); /* nothing follows: what was held back is text */
+void text_add(struct text *t, const char *bytes, size_t n); /* does nothing after a stop text */
+void text_end(struct text *t); /* ends the text: bytes held back become text */
 
-/* What is newly certain: n bytes (perhaps 0), valid until the next text_add. */
+/* Returns the new part of the text that can no longer change: n bytes (perhaps 0), valid until the
+ * next text_add. */
 const char *text_news(struct text *t, size_t *n);
 
 #endif
