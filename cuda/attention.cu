@@ -1,20 +1,20 @@
-/* attention.cu - attention in f32, for heads of any size: a warp has a query, or, where sums over
- * queries are made, a key.
+/* attention.cu - attention in f32, for heads of any size up to HS_MOST. A warp computes one
+ * query or, in kernels that sum over queries, one key.
  *
  *     for each block of queries of each head of each sequence           attend
- *         for each tile of 32 keys, which the block shares
- *             a lane has a key: s = scale q k; max and sum go on
- *             a lane has some of the head's numbers: y += p v
+ *         for each tile of 32 keys, in shared memory
+ *             each lane has a key: s = scale q k; update max and sum
+ *             each lane has some of the head's columns: y += p v
  *     y /= sum, lse = max + log(sum)
  *
- * backward, where p is made again from lse:
+ * Backward, where p is computed again from lse:
  *
  *     dots = dy . y                                                     attend_dots
  *     for each block of queries, each tile of keys: dq += ds k          attend_bwd_queries
  *     for each block of keys, each head of queries that uses them,
  *         each tile of queries: dv += p dy, dk += ds q                  attend_bwd_keys
  *
- * attention_mma.cu has the same by tensor cores, for bf16.
+ * attention_mma.cu has the same on tensor cores, for bf16.
  */
 #include "cuda/attention.h"
 
@@ -60,8 +60,9 @@ EXTERN_C struct attention cuda_attention_of(struct ops *o, struct ops_qkv x,
 
 /* ---- forward ------------------------------------------------------------------------------ */
 
-/* Rows from..from+TILE-1 of a head, as floats, zeros from `end` on; in rows of HS + 1, so that 32
- * lanes that read a column each read another bank. */
+/* Loads rows from..from+TILE-1 of a head as floats into shared memory, with zeros from row `end`
+ * on. Rows there begin HS + 1 apart, so that 32 lanes reading a column use different memory
+ * banks. */
 DEVICE void load_tile(float *tile, struct view x, int64_t at, int64_t ld, int HS, int64_t from,
                       int64_t end)
 {
@@ -71,7 +72,7 @@ DEVICE void load_tile(float *tile, struct view x, int64_t at, int64_t ld, int HS
     }
 }
 
-/* One row, which the warp shares; zeros where it does not exist. */
+/* Loads one row for the warp, or zeros if it does not exist. */
 DEVICE void load_row(float *row, struct view x, int64_t at, int HS, int exists)
 {
     for (int i = threadIdx.x % WARP; i < HS; i += WARP)
@@ -86,7 +87,7 @@ DEVICE float dot(const float *x, const float *y, int n)
     return sum;
 }
 
-/* y += weights[lane 0..31] x, of which this lane has the numbers lane, lane + 32, ... */
+/* y += weights[lane 0..31] x. Each lane has the columns lane, lane + 32, ... of y. */
 DEVICE void add_weighted(float *y, float weight, const float *tile, int HS)
 {
     const int lane = threadIdx.x % WARP;
@@ -106,7 +107,7 @@ DEVICE void put_row(struct view to, int64_t at, const float *y, float factor, in
             put(to, at + i * WARP + lane, y[i] * factor);
 }
 
-/* Two tiles, and a row or two of each warp. */
+/* Returns the bytes of shared memory: two tiles, and up to two rows for each warp. */
 static inline size_t shared_bytes(const struct attention *a)
 {
     return (size_t)(2 * TILE * (a->HS + 1) + 2 * WARPS * a->HS) * sizeof(float);
@@ -133,7 +134,7 @@ KERNEL(attend, attention, THREADS)
         const float s = k0 + lane < visible ? a.scale * dot(query, keys + lane * (HS + 1), HS)
                                             : -INFINITY;
         const float higher = fmaxf(max, warp_max(s));
-        if (!(higher > -INFINITY)) /* of the whole warp */
+        if (!(higher > -INFINITY)) /* the condition is the same in the whole warp */
             continue;
         const float shrink = expf(max - higher), p = expf(s - higher);
         sum = sum * shrink + warp_sum(p);
@@ -166,7 +167,7 @@ EXTERN_C void cuda_attention_fwd(struct ops *o, struct ops_array y, struct ops_a
 
 /* ---- backward ----------------------------------------------------------------------------- */
 
-/* A warp has a query of a head. */
+/* Each warp computes one query of a head. */
 KERNEL(attend_dots, attention, THREADS)
 {
     const int lane = threadIdx.x % WARP;
@@ -216,14 +217,15 @@ KERNEL(attend_bwd_queries, attention, THREADS)
         put_row(a.dq, h.q + q * a.ldq, dq, 1, HS);
 }
 
-/* A warp has a key, of a head of keys; blockIdx.y counts these. */
+/* Each warp computes one key of a key head; blockIdx.y is the index of this head. */
 KERNEL(attend_bwd_keys, attention, THREADS)
 {
     SHARED(float, queries);
     const int HS = (int)a.HS, lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
     float *dys = queries + TILE * (HS + 1), *key = dys + TILE * (HS + 1) + warp * HS;
     float *value = key + WARPS * HS;
-    const int64_t heads = a.NH / a.KV, number = blockIdx.y * heads; /* KV heads a sequence, too */
+    const int64_t heads = a.NH / a.KV,
+                  number = blockIdx.y * heads; /* there are KV key heads per sequence */
     struct head h = head_of(&a, number);
     const int64_t first = (int64_t)blockIdx.x * WARPS, k = first + warp;
     if (first >= h.keys)
@@ -281,8 +283,9 @@ EXTERN_C void cuda_attention_bwd(struct ops *o, struct ops_qkv dx, struct ops_ar
 
 /* ---- with a cache ------------------------------------------------------------------------- */
 
-/* Few queries over many keys: a warp has 32 keys for one query, so that all of the device works,
- * and the pieces are joined in their order. blockIdx.y counts the queries of all heads. */
+/* For few queries over many keys: each warp computes 32 keys for one query, so that the whole
+ * device is used. attend_join then joins the pieces in order. blockIdx.y is the index of the query
+ * among the queries of all heads. */
 KERNEL(attend_piece, attention, THREADS)
 {
     SHARED(float, query);
@@ -324,7 +327,7 @@ KERNEL(attend_piece, attention, THREADS)
     }
 }
 
-/* One warp has one query. */
+/* Each block is one warp and joins the pieces of one query. */
 KERNEL(attend_join, attention, THREADS)
 {
     const int HS = (int)a.HS, lane = threadIdx.x;

@@ -1,5 +1,5 @@
 /*
- * attention.h - what the kernels of attention share: where a head of a sequence lies in the arrays.
+ * attention.h - shared by the attention kernels: the position of a sequence's head in the arrays.
  */
 #ifndef TEXTMILL_CUDA_ATTENTION_H
 #define TEXTMILL_CUDA_ATTENTION_H
@@ -7,31 +7,32 @@
 #include "cuda/kernel.h"
 
 struct attention {
-    struct view q, k, v, y, dy, dq, dk, dv; /* rows ldq, ldk or ldy apart */
-    float *lse, *dots;                 /* [N*NH], a sequence's behind the other's; dots: dy . y */
-    const int64_t *sequences;          /* [B,2] first row and length */
-    int64_t ldq, ldk, ldy, B, longest; /* longest of the lengths */
-    int64_t past;                      /* keys before the first query's own */
+    struct view q, k, v, y, dy, dq, dk, dv; /* rows begin ldq, ldk or ldy apart */
+    float *lse, *dots;                      /* [N*NH], one sequence after another; dots: dy . y */
+    const int64_t *sequences;               /* [B,2] first row and length */
+    int64_t ldq, ldk, ldy, B, longest;      /* longest: maximal length */
+    int64_t past; /* number of cached keys before the first query's own key */
     int64_t NH, KV, HS;
-    int64_t first_head, all_heads; /* whose masks these heads have */
+    int64_t first_head, all_heads; /* offset and number of heads in the dropout mask */
     float scale;
     int causal;
     struct mask mask;
-    int64_t pieces; /* of the keys, for few queries */
-    float *parts;   /* theirs: [queries, pieces, HS + 2] y, maximum and sum */
+    int64_t pieces; /* number of pieces of the keys, for few queries */
+    float *parts;   /* results of the pieces: [queries, pieces, HS + 2]: y, maximum and sum */
 };
 
 EXTERN_C struct attention cuda_attention_of(struct ops *o, struct ops_qkv x,
                                             const struct ops_attention *a);
-/* By tensor cores, for products in bf16: 0 where heads have a size that they do not take. */
+/* Run attention on tensor cores, for products in bf16. Return 0 if they do not support the head
+ * size. */
 EXTERN_C int cuda_attention_fwd_mma(struct ops *o, const struct attention *a);
 EXTERN_C int cuda_attention_bwd_mma(struct ops *o, const struct attention *a);
 
-/* A head of queries of one sequence: the first elements of it in the arrays. */
+/* One query head of one sequence: the indices of its first elements in the arrays. */
 struct head {
     int64_t q, k, y, sums;
     int64_t queries, keys;
-    int64_t index; /* of its dropout masks */
+    int64_t index; /* index of the head in the dropout mask */
     struct mask mask;
 };
 
@@ -53,13 +54,14 @@ DEVICE struct head head_of(const struct attention *a, int64_t number)
     return h;
 }
 
-/* Keys that query q sees; behind the last query none. */
+/* Returns the number of keys that query q sees; 0 for q after the last query. */
 DEVICE int64_t visible_to(const struct attention *a, const struct head *h, int64_t q)
 {
     return q >= h->queries ? 0 : a->causal ? a->past + q + 1 : h->keys;
 }
 
-/* Of the pair in the dropout mask; for each query an even number of keys. */
+/* Returns the index of the pair (q, k) in the dropout mask. Each query has an even number of mask
+ * elements. */
 DEVICE uint64_t mask_index(const struct head *h, int64_t q, int64_t k)
 {
     return (uint64_t)((h->index * h->queries + q) * ((h->keys + 1) / 2 * 2) + k);

@@ -1,14 +1,14 @@
-/* attention_mma.cu - attention by tensor cores, for products in bf16 (Dao et al. 2022, Dao 2023): a
- * block has 64 queries, a warp 16 of them, and keys come in tiles of 64.
+/* attention_mma.cu - attention on tensor cores, for products in bf16 (Dao et al. 2022, Dao 2023). A
+ * block computes 64 queries, each of its warps 16 of them, over tiles of 64 keys.
  *
  *     for each block of queries of each head of each sequence           attend
- *         for each tile of keys, while the next one is on its way
+ *         for each tile of keys, while the next one is loading
  *             S = Q K^T                                                 multiply_turned
- *             P = dropout(2^(S - max)), max and sum go on
+ *             P = dropout(2^(S - max)); update max and sum
  *             y += P V                                                  multiply_add
  *     y /= sum, lse = max + log(sum)
  *
- * backward, where P is made again from lse, in two passes without atomic operations:
+ * Backward, where P is computed again from lse, in two passes without atomic operations:
  *
  *     for each block of queries, each tile of keys:                     attend_bwd_queries
  *         S = Q K^T, dP = dy V^T, dS = P (dP - dots), dq += dS K

@@ -1,15 +1,15 @@
 /*
- * cuda.h - the back end of a GPU: its struct ops, and what its files share.
+ * cuda.h - the GPU back end: its struct ops, and the functions that its files share.
  *
- *     gpu.c         the table of functions; operations that are several kernels in a row
+ *     gpu.c         the table of functions; operations that launch several kernels
  *     products.c    matrix products, by cuBLASLt
  *     device.c      memory, copies and the stream, by CUDA's runtime
- *     *.cu          kernels (kernel.h), each behind a function here that launches it
+ *     *.cu          kernels (kernel.h); a function declared here launches each
  *
- * All work goes into one stream, in the order of the calls. The arrays' addresses are the device's:
- * the host may add to them and no more.
+ * All work goes into one stream, in the order of the calls. The addresses of arrays are device
+ * addresses: the host may do arithmetic with them, but must not read or write there.
  *
- * The kernels compile as C, too: tests/emulate has a device.c and a products.c for the host and
+ * The kernels also compile as C: tests/emulate has a device.c and a products.c for the host and
  * runs the kernels there, thread by thread, for tests without a GPU.
  */
 #ifndef TEXTMILL_CUDA_CUDA_H
@@ -17,27 +17,27 @@
 
 #include "model/backend.h"
 
-/* Memory on the device that grows to what is needed, and is kept. */
+/* A device buffer that grows when needed and is reused. */
 struct cuda_room {
     char *address;
     int64_t bytes;
 };
 
 enum cuda_rooms {
-    ROOM_A, /* operands of a product in its precision */
+    ROOM_A, /* operands of a product, converted to its precision */
     ROOM_B,
     ROOM_BIAS,
-    ROOM_PRODUCT, /* a product that is not the last of its sum */
-    ROOM_SUMS,    /* parts of sums over rows or elements */
-    ROOM_WORK,    /* of an operation that is several kernels */
-    ROOM_LOSS,    /* logits of a chunk of rows, and these rows */
+    ROOM_PRODUCT, /* a product that is then added to the result */
+    ROOM_SUMS,    /* partial sums over rows or elements */
+    ROOM_WORK,    /* scratch of an operation with several kernels */
+    ROOM_LOSS,    /* logits of a chunk of rows, and the rows themselves */
     ROOM_NORM,    /* one number */
-    ROOM_ROWS,    /* where sequences begin */
-    ROOM_ANGLES,  /* of rotary positions */
+    ROOM_ROWS,    /* first rows and lengths of the sequences */
+    ROOM_ANGLES,  /* cosines and sines of rotary positions */
     CUDA_ROOMS
 };
 
-/* Sequences of an attention, as the device has them (attention.cu). */
+/* The sequences of an attention, as they are on the device (attention.cu). */
 struct cuda_sequences {
     int64_t *lengths; /* the host's copy of what was uploaded last */
     int64_t B, room;
@@ -45,8 +45,8 @@ struct cuda_sequences {
 
 struct ops {
     OPS_COMMON
-    void *device;   /* device.c's */
-    void *products; /* products.c's */
+    void *device;   /* data of device.c */
+    void *products; /* data of products.c */
     char name[128];
     struct cuda_room rooms[CUDA_ROOMS];
     struct cuda_sequences sequences;
@@ -55,26 +55,29 @@ struct ops {
     int64_t angles_HS, angles_places;
 };
 
-/* At least n elements. What stood there is lost when it grows. */
+/* Returns the buffer `which` with room for at least n elements. If it grows, its contents are
+ * lost. */
 struct ops_array cuda_room(struct ops *o, enum cuda_rooms which, enum ops_type type, int64_t n);
 
 /* ---- device.c ----------------------------------------------------------------------------- */
 
-/* Errors of the device while it computes end the program (log_fatal), for what its arrays hold is
- * lost; the last checkpoint stays. */
+/* Errors of the device while it computes end the program (log_fatal), because the contents of its
+ * arrays are lost. The last checkpoint remains. */
 int device_open(struct ops *o, int number); /* sets o->device and o->name; -1 with an error */
-void device_close(struct ops *o);           /* when all work is done */
+void device_close(struct ops *o);           /* waits for all work */
 uint64_t device_free_bytes(const struct ops *o);
-char *device_alloc(struct ops *o, size_t bytes); /* zeroed; ends the program for want of memory */
+char *device_alloc(struct ops *o, size_t bytes); /* zeroed; ends the program if memory runs out */
 void device_free(struct ops *o, char *address, size_t bytes);
 void device_zero(struct ops *o, char *address, size_t bytes);
-void device_upload(struct ops *o, char *to, const void *from, size_t bytes);   /* from may go */
-void device_download(struct ops *o, void *to, const char *from, size_t bytes); /* waits */
-/* Host memory that is the device's to give: device_send uploads it, takes it back and does not
- * wait. */
+void device_upload(struct ops *o, char *to, const void *from,
+                   size_t bytes); /* `from` may be freed at once */
+void device_download(struct ops *o, void *to, const char *from,
+                     size_t bytes); /* waits for the copy */
+/* device_borrow returns host memory that belongs to the device. device_send uploads it, takes it
+ * back, and does not wait. */
 void *device_borrow(struct ops *o, size_t bytes);
 void device_send(struct ops *o, char *to, void *borrowed, size_t bytes);
-/* See ops.h. The functions above take the host's buffers, too. */
+/* Described in ops.h. The functions above also accept host buffers made here. */
 char *device_host_alloc(struct ops *o, size_t bytes);
 void device_host_free(struct ops *o, char *address, size_t bytes);
 int device_is_host(const struct ops *o, const char *address);
@@ -83,19 +86,19 @@ void device_mark_free(struct ops *o, struct ops_mark *m);
 void device_after(struct ops *o, enum ops_queue q, const struct ops_mark *m);
 void device_move(struct ops *o, enum ops_queue q, char *to, const char *from, size_t bytes);
 void device_finish(struct ops *o);
-void device_launched(struct ops *o, const char *kernel); /* checks the launch */
+void device_launched(struct ops *o, const char *kernel); /* reports errors of the launch */
 
 /* ---- products.c --------------------------------------------------------------------------- */
 
 int products_open(struct ops *o); /* -1 with an error */
 void products_close(struct ops *o);
-/* C[M,N] = A B + bias, or, with add, C += A B, where C is F32. A and B are of one type, and bias,
- * which may be none, of C's. */
+/* Computes C[M,N] = A B + bias or, if `add`, C += A B, where C is F32. A and B have the same type.
+ * bias has the type of C and may be none. */
 void products_multiply(struct ops *o, const struct ops_matmul *p, int add);
 
 /* ---- kernels ------------------------------------------------------------------------------ */
 
-/* elementwise.cu; without a word in ops.h: */
+/* elementwise.cu; functions without a comment are described in ops.h: */
 void cuda_add(struct ops *o, struct ops_array y, struct ops_array x, int64_t n);
 void cuda_copy(struct ops *o, struct ops_array y, struct ops_array x, int64_t n);
 void cuda_blend(struct ops *o, struct ops_array y, double y_scale, struct ops_array x,
@@ -116,20 +119,21 @@ void cuda_residual(struct ops *o, struct ops_array y, struct ops_array base, str
                    int64_t n, struct ops_dropout drop);
 void cuda_tanh_fwd(struct ops *o, struct ops_array x, int64_t n);
 void cuda_tanh_bwd(struct ops *o, struct ops_array d, struct ops_array y, int64_t n);
-/* y[r,i] = x[r,i] + base[r,i] + bias[i] for rows of n, ld apart; base and bias may be none. */
+/* y[r,i] = x[r,i] + base[r,i] + bias[i] for rows of n elements whose beginnings are ld apart; base
+ * and bias may be none. */
 void cuda_add_rows(struct ops *o, struct ops_matrix y, struct ops_array x, int64_t ldx,
                    struct ops_array base, struct ops_array bias, int64_t rows, int64_t n);
-/* A copy of rows of n numbers, side by side. */
+/* Copies rows of n numbers to y, without gaps between rows. */
 void cuda_copy_rows(struct ops *o, struct ops_array y, struct ops_matrix x, int64_t rows,
                     int64_t n);
 
 /* sums.cu */
 void cuda_sum_squares(struct ops *o, struct ops_array sum, struct ops_array x, int64_t n);
 void cuda_add_sum(struct ops *o, struct ops_array sum, struct ops_array x, int64_t n);
-/* to[n], F32, = or += the sums of the columns of x[rows,n], rows ld apart. */
+/* to[n], F32, = or += the column sums of x[rows,n], whose rows begin ld apart. */
 void cuda_column_sums(struct ops *o, struct ops_gradient to, struct ops_array x, int64_t ld,
                       int64_t rows, int64_t n);
-/* to[n], F32, = or += the parts [count,n], ld apart, one after the other. */
+/* to[n], F32, = or += the sum of parts[count,n], whose rows begin ld apart, added in order. */
 void cuda_add_parts(struct ops *o, struct ops_gradient to, struct ops_array parts, int64_t ld,
                     int64_t count, int64_t n);
 
@@ -151,7 +155,7 @@ void cuda_gather_rows(struct ops *o, struct ops_array y, struct ops_array x, str
                       int64_t n, int64_t C);
 void cuda_scatter_rows(struct ops *o, struct ops_array y, struct ops_array x, struct ops_array rows,
                        int64_t n, int64_t C);
-/* As scatter_rows, but y is set. */
+/* Like cuda_scatter_rows, but sets the rows of y instead of adding to them. */
 void cuda_place_rows(struct ops *o, struct ops_array y, struct ops_array x, struct ops_array rows,
                      int64_t n, int64_t C);
 
@@ -164,8 +168,8 @@ void cuda_attention_cached(struct ops *o, struct ops_array y, struct ops_array k
                            struct ops_array values, struct ops_qkv x, int64_t past,
                            const struct ops_attention *a);
 
-/* loss.cu: rows of V logits, ld apart; with gradient they become scale * (softmax - onehot), and 0
- * where there is no label. */
+/* loss.cu: losses of rows of V logits that begin ld apart. With `gradient` the logits become scale
+ * * (softmax - onehot), or 0 where there is no label. */
 void cuda_loss_rows(struct ops *o, struct ops_scores out, struct ops_array logits, int64_t ld,
                     int64_t V, struct ops_array labels, int64_t rows, int gradient, double scale);
 void cuda_columns_most(struct ops *o, const struct ops_columns *c);
@@ -175,7 +179,7 @@ void cuda_columns_loss(struct ops *o, struct ops_scores out, const struct ops_co
 void cuda_span_loss(struct ops *o, struct ops_scores out, struct ops_array logits, int side,
                     const struct ops_labels *l, const struct ops_rows *rows, int gradient,
                     double scale);
-/* Where sequences begin, and their lengths: I64 [B,2]. */
+/* Returns the first row and the length of each sequence on the device: I64 [B,2]. */
 struct ops_array cuda_sequences(struct ops *o, const struct ops_rows *rows);
 
 /* optimizer.cu */

@@ -1,4 +1,4 @@
-/* device.c - a GPU by CUDA's runtime: its memory, copies and stream. */
+/* device.c - a GPU's memory, copies and stream, by the CUDA runtime. */
 #include <cuda_runtime_api.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,18 +11,18 @@
 
 enum { LEAST_BORROWED = 64 * 1024, LEAST_CAPABILITY = 80 };
 
-/* Host memory that the device can read by itself. */
+/* Pinned host memory, which the device can read directly. */
 struct pinned {
     struct pinned *next;
     void *at;
     size_t bytes;
-    cudaEvent_t sent; /* what was sent last has left it */
-    int out;          /* in the caller's hands */
+    cudaEvent_t sent; /* reached when the last copy from this memory is done */
+    int out;          /* 1: lent to the caller */
 };
 
 struct device {
-    cudaStream_t stream;   /* first: LAUNCH takes it from here */
-    cudaStream_t queue[3]; /* by enum ops_queue; the first is the stream */
+    cudaStream_t stream;   /* must be the first member: LAUNCH reads it from here */
+    cudaStream_t queue[3]; /* indexed by enum ops_queue; the first is `stream` */
     struct pinned *pinned;
 };
 
@@ -140,7 +140,7 @@ char *device_alloc(struct ops *o, size_t bytes)
     return at;
 }
 
-/* cudaFree waits for all work. */
+/* Frees device memory. cudaFree waits for all work. */
 void device_free(struct ops *o, char *address, size_t bytes)
 {
     (void)o, (void)bytes;
@@ -152,7 +152,8 @@ void device_zero(struct ops *o, char *address, size_t bytes)
     check("zeroing memory", cudaMemsetAsync(address, 0, bytes, stream(o)));
 }
 
-/* From memory that is not pinned the runtime returns when it has read all. */
+/* Uploads bytes. For memory that is not pinned, the runtime returns only when it has read all of
+ * it. */
 void device_upload(struct ops *o, char *to, const void *from, size_t bytes)
 {
     check("a copy to the GPU", cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream(o)));
@@ -164,7 +165,7 @@ void device_download(struct ops *o, void *to, const char *from, size_t bytes)
     check("the work so far", cudaStreamSynchronize(stream(o)));
 }
 
-/* ---- the host's buffers, and moves beside the arithmetic ---------------------------------- */
+/* ---- host buffers, and copies that overlap with computation ------------------------------ */
 
 char *device_host_alloc(struct ops *o, size_t bytes)
 {
@@ -246,7 +247,7 @@ void *device_borrow(struct ops *o, size_t bytes)
     while (p && (p->out || p->bytes < bytes || p->bytes > 4 * (bytes + LEAST_BORROWED) ||
                  cudaEventQuery(p->sent) != cudaSuccess))
         p = p->next;
-    cudaGetLastError(); /* "not ready" is none */
+    cudaGetLastError(); /* clears "not ready", which is not an error */
     if (!p)
         p = new_pinned(d, bytes);
     p->out = 1;

@@ -1,4 +1,4 @@
-/* elementwise.cu - what is done to each number for itself: eight of them a thread. */
+/* elementwise.cu - operations on single numbers. Each thread computes eight numbers. */
 #include "cuda/kernel.h"
 
 enum { THREADS = 256, EACH = 8 };
@@ -92,11 +92,11 @@ EXTERN_C void cuda_blend(struct ops *o, struct ops_array y, double y_scale, stru
 
 /* ---- activations -------------------------------------------------------------------------- */
 
-/* 0.5 x (1 + tanh(u)) = x / (1 + exp(-2u)), 2u = x (GELU_A + GELU_B x^2). */
+/* GELU: 0.5 x (1 + tanh(u)) = x / (1 + exp(-2u)), with 2u = x (GELU_A + GELU_B x^2). */
 #define GELU_A 1.5957691216057308f
 #define GELU_B 0.07135481627260025f
 
-/* The normal distribution at x. */
+/* Returns the distribution function of the normal distribution at x. */
 DEVICE float normal_distribution(float x)
 {
     return 0.5f * erfcf(x * -0.70710678118654752f);
@@ -107,12 +107,13 @@ DEVICE float activation(int f, float x)
     switch (f) {
     case OPS_GELU_TANH: return x / (1 + expf(-x * (GELU_A + GELU_B * x * x)));
     case OPS_GELU: return x * normal_distribution(x);
-    case OPS_RELU: return x < 0 ? 0 : x; /* a NaN stays */
+    case OPS_RELU: return x < 0 ? 0 : x; /* a NaN is kept */
     default: return x < -87 ? 0 : x / (1 + expf(-x));
     }
 }
 
-/* f'(x); where the powers would overflow, x is held: the slope is 0 or 1 there. */
+/* Returns f'(x). x is limited to a range in which the powers do not overflow; outside it the slope
+ * is 0 or 1. */
 DEVICE float activation_slope(int f, float x)
 {
     float held = fminf(fmaxf(x, -16), 16), e, s;
@@ -152,7 +153,7 @@ EXTERN_C void cuda_activation_fwd(struct ops *o, enum ops_activation f, struct o
     RUN(o, activation_fwd, m);
 }
 
-/* All is read before anything is written: outputs may be inputs. */
+/* Reads all inputs before it writes, because outputs may be the same arrays as inputs. */
 KERNEL(activation_bwd, map, THREADS)
 {
     const int64_t i = FIRST, n = a.n - i;
@@ -265,7 +266,7 @@ EXTERN_C void cuda_tanh_bwd(struct ops *o, struct ops_array d, struct ops_array 
 
 /* ---- dropout ------------------------------------------------------------------------------ */
 
-/* y = dy + mask * x; dy stands for the base. */
+/* y = dy + mask * x, where dy is the base. */
 KERNEL(residual, map, THREADS)
 {
     const int64_t i = FIRST, n = a.n - i;
@@ -308,10 +309,10 @@ EXTERN_C void cuda_dropout(struct ops *o, struct ops_array y, struct ops_array x
 
 struct row_map {
     struct view y, x, base, bias;
-    int64_t ldy, ldx, rows, n, pieces; /* pieces: of eight in a row */
+    int64_t ldy, ldx, rows, n, pieces; /* pieces: groups of eight numbers in a row */
 };
 
-/* A thread has eight numbers of a row. */
+/* Each thread computes eight numbers of a row. */
 KERNEL(add_rows, row_map, THREADS)
 {
     const int64_t at = (int64_t)blockIdx.x * THREADS + threadIdx.x;

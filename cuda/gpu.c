@@ -1,5 +1,5 @@
-/* gpu.c - the table of the GPU's back end, its memory, and the operations that are several
- * kernels in a row. */
+/* gpu.c - the table of functions of the GPU back end, its memory, and the operations that launch
+ * several kernels. */
 #include <assert.h>
 #include <math.h>
 #include <stdlib.h>
@@ -11,9 +11,9 @@
 #include "cuda/cuda.h"
 
 enum {
-    CHUNK = 8192,      /* rows whose logits exist at one time */
+    CHUNK = 8192,      /* rows whose logits are in memory at one time */
     NEWTON_SCHULZ = 5, /* steps */
-    FEW_ROWS = 4,      /* of a product that memory bounds */
+    FEW_ROWS = 4,      /* most rows of a product limited by memory speed */
 };
 
 /* ---- the context -------------------------------------------------------------------------- */
@@ -151,7 +151,7 @@ static int same_lengths(const struct ops *o, const struct ops_rows *rows)
     return 1;
 }
 
-/* They are uploaded when they are others than last time. */
+/* Uploads the sequences only if they differ from the last ones. */
 struct ops_array cuda_sequences(struct ops *o, const struct ops_rows *rows)
 {
     struct ops_array out = cuda_room(o, ROOM_ROWS, OPS_I64, 2 * rows->B);
@@ -176,7 +176,7 @@ struct ops_array cuda_sequences(struct ops *o, const struct ops_rows *rows)
 
 /* ---- products ----------------------------------------------------------------------------- */
 
-/* The matrix in the type that is multiplied. */
+/* Returns the matrix in the type of the product, converted if necessary. */
 static struct ops_matrix operand(struct ops *o, enum cuda_rooms where, enum ops_type type,
                                  struct ops_matrix m, int64_t rows, int64_t columns)
 {
@@ -188,12 +188,12 @@ static struct ops_matrix operand(struct ops *o, enum cuda_rooms where, enum ops_
     return (struct ops_matrix){ to, c, m.transposed };
 }
 
-/* Sums are made in f32 and rounded once: what does not fit the library's product goes through f32
- * memory. To C in bf16 a bias alone is added in bf16. */
+/* Sums are computed in f32 and rounded once. A product that the library cannot compute in this way
+ * is computed in f32 memory first. If C is bf16, only a bias is added in bf16. */
 static void matmul(struct ops *o, const struct ops_matmul *p)
 {
     struct ops_matmul q = *p;
-    /* of few rows the second operand is what takes the time: it is read as it is */
+    /* with few rows, reading the second operand takes most of the time: it is not converted */
     const int few = p->M <= FEW_ROWS && p->B.x.type == OPS_F32;
     const enum ops_type type = few ? OPS_F32 : o->precision;
     if (!ops_is_none(p->sums))
@@ -229,7 +229,7 @@ static void linear_fwd(struct ops *o, struct ops_array y, struct ops_array x,
     matmul(o, &p);
 }
 
-/* A map between two products takes dy as an operand once. */
+/* A linear layer needs two products in its backward pass; dy is converted once for both. */
 static void linear_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient dw,
                        struct ops_gradient dbias, struct ops_array dy, struct ops_array x,
                        const struct ops_linear *l)
@@ -343,9 +343,9 @@ static void chunk(struct ops *o, struct loss *l)
 static void run_chunks(struct ops *o, struct loss *l)
 {
     const int64_t C = l->d->C, count = l->l->n, chunks = (count + CHUNK - 1) / CHUNK;
-    const int64_t rows = chunks ? (count + chunks - 1) / chunks : 0; /* of equal size */
+    const int64_t rows = chunks ? (count + chunks - 1) / chunks : 0; /* chunks have equal size */
     l->ld = (l->d->V + 63) / 64 * 64;
-    /* one room for the three: their types are those of operands, and f32 */
+    /* one buffer for the three arrays: logits and x_rows have the operands' type, dx_rows is f32 */
     const int64_t logits_bytes = rows * l->ld * (int64_t)ops_type_bytes(o->precision);
     const int64_t x_bytes = (rows * C * (int64_t)ops_type_bytes(o->precision) + 63) / 64 * 64;
     struct ops_array room = cuda_room(o, ROOM_LOSS, OPS_U8, logits_bytes + x_bytes + 4 * rows * C);
@@ -396,7 +396,7 @@ static void cross_entropy(struct ops *o, struct ops_scores out, struct ops_array
 
 /* ---- Muon --------------------------------------------------------------------------------- */
 
-/* See cpu_optimizer.c. */
+/* Newton-Schulz iteration, as in cpu_optimizer.c. */
 static void newton_schulz(struct ops *o, struct ops_array x, int64_t R, int64_t C)
 {
     const double a = 3.4445, b = -4.7750, c = 2.0315;

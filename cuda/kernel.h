@@ -1,21 +1,21 @@
 /*
- * kernel.h - what kernels are written in: what C and CUDA's C++ have in common, and these words.
+ * kernel.h - the language of the kernels: the common part of C and CUDA C++, and these macros.
  *
- *     KERNEL(name, arguments, threads) { ... }    a kernel of one argument, `const struct arguments
- *                                                 a`, by blocks of at most so many threads
- *     LAUNCH(o, name, x, y, threads, bytes, a)    runs it by x * y blocks of `threads` threads, a
- *                                                 multiple of 32, with so many bytes that a block
- *                                                 shares
- *     SHARED(type, name)                          those bytes, as an array
- *     BLOCK_BARRIER()                             all threads of the block
- *     UNROLL                                      before a loop of few turns
+ *     KERNEL(name, arguments, threads) { ... }    defines a kernel with the argument `const struct
+ *                                                 arguments a`, for blocks of at most `threads`
+ *     LAUNCH(o, name, x, y, threads, bytes, a)    runs it with x * y blocks of `threads` threads (a
+ *                                                 multiple of 32) and `bytes` of shared memory per
+ *                                                 block
+ *     SHARED(type, name)                          declares the shared memory as an array
+ *     BLOCK_BARRIER()                             waits for all threads of the block
+ *     UNROLL                                      before a loop to be unrolled
  *     DEVICE                                      before a function that kernels call
- *     BOTH                                        the same, which the host may call, too
- *     warp_*                                      all 32 threads of a warp
+ *     BOTH                                        before one that kernels and the host call
+ *     warp_*                                      functions that all 32 threads of a warp call
  *
- * Kernels use no other memory than what their arguments name, through struct view, and no atomic
- * operations, so that the same inputs give the same bits. nvcc compiles them for GPUs, and a C
- * compiler for tests on the host (tests/emulate/emulate.h).
+ * Kernels access only the memory that their arguments name, mostly through struct view. They use no
+ * atomic operations, so that the same inputs give the same bits. nvcc compiles them for GPUs, and a
+ * C compiler compiles them for tests on the host (tests/emulate/emulate.h).
  */
 #ifndef TEXTMILL_CUDA_KERNEL_H
 #define TEXTMILL_CUDA_KERNEL_H
@@ -48,11 +48,11 @@ extern __shared__ __align__(16) char cuda_shared[];
 #define UNROLL             _Pragma("unroll")
 #define WARP_BARRIER()     __syncwarp()
 
-#define MULTIPLY(a, b)        __fmul_rn(a, b) /* never joined with an addition */
+#define MULTIPLY(a, b)        __fmul_rn(a, b) /* never fused with an addition */
 #define ADD(a, b)             __fadd_rn(a, b)
 #define MULTIPLY_ADD(a, b, c) __fmaf_rn(a, b, c)
 
-/* The number that another thread of the warp has. */
+/* Returns the value of x in another thread of the warp. */
 #define warp_from(x, lane) __shfl_sync(0xffffffffu, x, lane)
 #define warp_xor(x, bits)  __shfl_xor_sync(0xffffffffu, x, bits)
 
@@ -61,7 +61,7 @@ static inline char *device_memory(char *address)
     return address;
 }
 
-/* rng.h's functions, on the device, too. */
+/* Makes the functions of rng.h available on the device, too. */
 #pragma push_macro("inline")
 #undef inline
 #define inline __host__ __device__ __forceinline__
@@ -79,9 +79,9 @@ enum { WARP = 32 };
 
 /* An array as a kernel sees it. */
 struct view {
-    char *at; /* NULL: there is none */
+    char *at; /* NULL: no array */
     int type;
-    int wide; /* eight elements from a multiple of 8 on can be read at once */
+    int wide; /* 1: eight elements can be read at once, from an index that is a multiple of 8 */
 };
 
 static inline struct view view_of(struct ops_array a)
@@ -93,7 +93,7 @@ static inline struct view view_of(struct ops_array a)
     return v;
 }
 
-/* Rows that begin so many elements apart. */
+/* Returns a view of rows that begin ld elements apart. */
 static inline struct view view_rows(struct ops_array a, int64_t ld)
 {
     struct view v = view_of(a);
@@ -123,7 +123,7 @@ DEVICE uint32_t float_bits(float x)
 #endif
 }
 
-/* The high half of x's bits when those are raised by `random`. Infinity and NaN stay. */
+/* Returns the high 16 bits of (x's bits + `random`). Infinity and NaN are kept. */
 DEVICE uint16_t round_by(float x, uint32_t random)
 {
     const uint32_t exponent = 0x7f800000u, quiet = 0x00400000u;
@@ -132,7 +132,7 @@ DEVICE uint16_t round_by(float x, uint32_t random)
     return (uint16_t)(((bits & exponent) == exponent ? special : bits + random) >> 16);
 }
 
-/* bf16: to the nearest, ties to even. */
+/* Rounds to the nearest bf16, ties to even. */
 DEVICE uint16_t nearest_bf16(float x)
 {
     return round_by(x, 0x7fffu + (float_bits(x) >> 16 & 1));
@@ -161,8 +161,8 @@ BOTH float *floats(struct view x)
     return (float *)x.at;
 }
 
-/* Eight numbers from element i, a multiple of 8 from the row's beginning, on, of which only the
- * first n exist: zeros stand for the others. */
+/* Eight numbers from element i on, where i is a multiple of 8 from the row's beginning. If only
+ * the first n exist, get8 returns zeros for the others and put8 does not write them. */
 struct eight {
     float v[8];
 };
@@ -214,11 +214,11 @@ DEVICE void put8(struct view y, int64_t i, int64_t n, struct eight v)
 
 /* ---- dropout ------------------------------------------------------------------------------ */
 
-/* struct kernel_mask's twin: element i is kept when the i-th 32-bit number of the sequence is at
- * least the threshold. */
+/* A dropout mask, like struct kernel_mask: element i is kept if the i-th 32-bit number of the
+ * random sequence is at least the threshold. */
 struct mask {
     uint64_t key;
-    uint32_t threshold; /* 0: all are kept */
+    uint32_t threshold; /* 0: all elements are kept */
     float scale;
 };
 
@@ -231,7 +231,7 @@ static inline struct mask mask_of(struct ops_dropout drop)
     return m;
 }
 
-/* The factors of elements i and i + 1; i is even. */
+/* Sets the mask factors of elements i and i + 1; i is even. */
 DEVICE void mask_pair(struct mask m, uint64_t i, float *low, float *high)
 {
     uint64_t pair = rng_at(m.key, i / 2);
@@ -249,7 +249,8 @@ DEVICE float mask_at(struct mask m, uint64_t i)
 
 /* ---- sums --------------------------------------------------------------------------------- */
 
-/* All threads of the warp get it; one order whatever the lane. */
+/* Returns the sum over the warp to all its threads. The order of additions is the same for each
+ * thread. */
 DEVICE float warp_sum(float x)
 {
     for (int bits = WARP / 2; bits; bits /= 2)
@@ -264,12 +265,13 @@ DEVICE float warp_max(float x)
     return x;
 }
 
-/* All threads of the block get it. `parts`: 33 floats that the block shares, for this alone. */
+/* Returns the sum over the block to all its threads. `parts`: 33 floats of shared memory, used
+ * only for this. */
 DEVICE float block_sum(float x, float *parts)
 {
     const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, warps = blockDim.x / WARP;
     x = warp_sum(x);
-    BLOCK_BARRIER(); /* the sum before has been read */
+    BLOCK_BARRIER(); /* all threads have read the previous sum */
     if (!lane)
         parts[warp] = x;
     BLOCK_BARRIER();

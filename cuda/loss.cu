@@ -1,4 +1,4 @@
-/* loss.cu - cross entropy: a block has a softmax. */
+/* loss.cu - cross entropy. Each block computes one softmax. */
 #include "cuda/kernel.h"
 
 enum { THREADS = 256, EACH = 8 };
@@ -6,10 +6,10 @@ enum { THREADS = 256, EACH = 8 };
 struct loss {
     struct view logits;
     const int32_t *labels;
-    const int64_t *sequences; /* of spans: [B,2] first row and length */
+    const int64_t *sequences; /* for spans: [B,2] first row and length */
     float *losses;
     unsigned char *correct;
-    int64_t ld, V; /* of spans: V is 2, and ld the column */
+    int64_t ld, V; /* for spans: V is 2, and ld is the column */
     int gradient;
     float scale;
 };
@@ -30,7 +30,7 @@ static inline struct loss loss_of(struct ops_scores out, struct ops_array logits
     return l;
 }
 
-/* A running maximum, and the sum of exp(x - max). */
+/* A running maximum, and the sum of exp(x - max) so far. */
 struct soft {
     float max, sum;
 };
@@ -45,7 +45,7 @@ DEVICE void soft_add(struct soft *s, float x)
     }
 }
 
-/* That of the block. */
+/* Combines the values of all threads of the block. */
 DEVICE struct soft soft_block(struct soft s, float *parts)
 {
     struct soft all;
@@ -102,7 +102,7 @@ EXTERN_C void cuda_loss_rows(struct ops *o, struct ops_scores out, struct ops_ar
         LAUNCH(o, loss_rows, rows, 1, THREADS, 33 * sizeof(float), l);
 }
 
-/* The softmax of sequence b goes over one column of its rows. */
+/* Each block computes the softmax over one column of a sequence's rows. */
 KERNEL(span_loss, loss, THREADS)
 {
     SHARED(float, parts);

@@ -1,21 +1,21 @@
 /*
- * mma.h - tensor cores and asynchronous copies, as kernels of both compilers call them.
+ * mma.h - tensor core products and asynchronous copies, for both compilers of the kernels.
  *
  * A warp multiplies D[16,8] += A[16,16] B[16,8], A and B in bf16, D in f32 (PTX's mma.m16n8k16).
  * With g = lane / 4 and t = lane % 4, a lane holds
  *
- *     a[0], a[1]   A[g][2t, 2t+1], A[g+8][2t, 2t+1]      a[2], a[3] the same, 8 columns on
+ *     a[0], a[1]   A[g][2t, 2t+1], A[g+8][2t, 2t+1]      a[2], a[3] the same, 8 columns later
  *     b[0], b[1]   B[2t, 2t+1][g],  B[2t+8, 2t+9][g]
  *     d[0..1]      D[g][2t, 2t+1]                         d[2..3]    D[g+8][2t, 2t+1]
  *
- * each word two numbers, the first in its low half.
+ * Each word of a and b holds two numbers, the first one in its low half.
  */
 #ifndef TEXTMILL_CUDA_MMA_H
 #define TEXTMILL_CUDA_MMA_H
 
 #include "cuda/kernel.h"
 
-/* Two numbers in a word. */
+/* Returns two numbers as bf16 in a word. */
 DEVICE uint32_t pack_bf16(float low, float high)
 {
 #ifdef __CUDACC__
@@ -42,8 +42,9 @@ DEVICE void warp_mma(float *d, const uint32_t *a, const uint32_t *b)
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
-/* Four matrices of 8 * 8 from shared memory: lanes 8i .. 8i+7 name the rows of matrix i, 16 bytes
- * each. Word i of a lane is its row g's 2t, 2t+1; turned: its column g's. */
+/* Loads four 8 * 8 matrices from shared memory. Lanes 8i .. 8i+7 pass the addresses of the 16-byte
+ * rows of matrix i. Word i of a lane gets elements 2t, 2t+1 of row g; warp_load_turned: of column
+ * g. */
 DEVICE void warp_load(uint32_t *out, const uint16_t *row)
 {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
@@ -60,7 +61,8 @@ DEVICE void warp_load_turned(uint32_t *out, const uint16_t *row)
                  : "memory");
 }
 
-/* 16 bytes to shared memory, or zeros. They are there after ASYNC_WAIT and a barrier. */
+/* Starts a copy of 16 bytes, or of zeros if not `valid`, to shared memory. The bytes are there
+ * after ASYNC_WAIT and a barrier. */
 DEVICE void async_copy(void *to, const void *from, int valid)
 {
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
@@ -72,7 +74,7 @@ DEVICE void async_copy(void *to, const void *from, int valid)
 #define ASYNC_COMMIT()     asm volatile("cp.async.commit_group;" ::: "memory")
 #define ASYNC_WAIT(groups) asm volatile("cp.async.wait_group %0;" ::"n"(groups) : "memory")
 
-/* 2^x; relative error below 2^-22. */
+/* Returns 2^x with a relative error below 2^-22. */
 DEVICE float power2(float x)
 {
     float y;

@@ -1,4 +1,5 @@
-/* norm.cu - layer norm and RMSNorm: a warp has a row, and reads it again from its cache. */
+/* norm.cu - layer norm and RMSNorm. A warp computes a row; it reads the row again from the cache.
+ */
 #include "cuda/kernel.h"
 
 enum { THREADS = 256, WARPS = THREADS / WARP, EACH = 8, ROWS = 64, COLUMNS = 8 * WARP };
@@ -30,7 +31,7 @@ static inline struct norm norm_of(struct ops_array x, struct ops_moments kept,
     return s;
 }
 
-/* This warp's row, and the first of this lane's eights in it. */
+/* The row of this warp, and the first of this lane's eight columns. */
 #define ROW   ((int64_t)blockIdx.x * WARPS + threadIdx.x / WARP)
 #define FIRST ((int64_t)(threadIdx.x % WARP) * EACH)
 
@@ -83,8 +84,8 @@ EXTERN_C void cuda_norm_fwd(struct ops *o, struct ops_array y, struct ops_moment
     LAUNCH(o, norm_fwd, div_up(l->N, WARPS), 1, THREADS, 0, s);
 }
 
-/* With n = (x - mean) rstd and g = dy gain: dx = rstd (g - mean(g) - n mean(g n)), of RMSNorm
- * without mean(g). */
+/* With n = (x - mean) rstd and g = dy gain: dx = rstd (g - mean(g) - n mean(g n)). RMSNorm has no
+ * mean(g). */
 KERNEL(norm_bwd_rows, norm, THREADS)
 {
     const int64_t C = a.C, row = ROW, at = row * C;
@@ -95,7 +96,7 @@ KERNEL(norm_bwd_rows, norm, THREADS)
     for (int64_t i = FIRST; i < C; i += EACH * WARP) {
         struct eight x = get8(a.x, at + i, C - i), d = get8(a.dy, at + i, C - i);
         struct eight gain = get8(a.gain, i, C - i);
-        for (int j = 0; j < EACH; j++) { /* of what does not exist d is 0 */
+        for (int j = 0; j < EACH; j++) { /* d is 0 for columns that do not exist */
             sum += d.v[j] * gain.v[j];
             products += d.v[j] * gain.v[j] * ((x.v[j] - mean) * rstd);
         }
@@ -116,8 +117,8 @@ KERNEL(norm_bwd_rows, norm, THREADS)
     }
 }
 
-/* Sums over ROWS rows: eight columns a lane, the rows shared by the warps, the warps' sums in their
- * order. */
+/* Sums over ROWS rows. Each lane has eight columns, and the rows are distributed over the warps.
+ * The sums of the warps are added in order. */
 KERNEL(norm_bwd_part, norm, THREADS)
 {
     SHARED(float, sums); /* [2, WARPS, COLUMNS] */

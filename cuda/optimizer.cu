@@ -1,5 +1,5 @@
-/* optimizer.cu - the optimizers: one pass over each number of state. AdamW and the rounding of
- * state give the host's bits: where it joins a product and a sum, so does MULTIPLY_ADD. */
+/* optimizer.cu - the optimizers: one pass over the state. AdamW and the rounding of state give the
+ * same bits as on the host: MULTIPLY_ADD is used wherever the host fuses a product and a sum. */
 #include "cuda/kernel.h"
 
 enum { THREADS = 256, EACH = 4, PART = 64, RANDOM = 4 };
@@ -13,10 +13,10 @@ struct adam {
     struct state state[OPS_STATES];
     float *gradient;
     int64_t n;
-    uint64_t first; /* of the elements' numbers, for rounding */
+    uint64_t first; /* index of the first element, for random rounding */
     float beta1, rest1, beta2, rest2, gradient_scale, epsilon, m_correction, v_correction;
     float rate, decay, step, shrink; /* step: rate * m_correction; shrink: rate * decay */
-    float share, inner;              /* of schedule-free AdamW */
+    float share, inner;              /* for schedule-free AdamW */
 };
 
 static inline struct adam adam_of(struct ops_array w, struct ops_array m, struct ops_array v,
@@ -118,7 +118,7 @@ EXTERN_C void cuda_round(struct ops *o, struct ops_state y, struct ops_array x, 
 
 /* ---- Adam, schedule-free AdamW, SGD ------------------------------------------------------- */
 
-/* The moments of element i take in g; what stands is the step of Adam. */
+/* Updates the moments of element i with the gradient g and returns Adam's step. */
 DEVICE float adam_step(const struct adam *a, int64_t i, float g)
 {
     float *m = floats(a->state[OPS_M].at) + i, *v = floats(a->state[OPS_V].at) + i;
@@ -202,7 +202,7 @@ EXTERN_C void cuda_sgd(struct ops *o, struct ops_array w, struct ops_array a,
 
 struct lamb {
     struct adam adam;
-    double *squares; /* [parts, count, 2] sums of blocks of rows: of w's and x's */
+    double *squares; /* [parts, count, 2] sums of squares of w and x, by blocks of rows */
     float *steps;    /* [parts] rate * ratio */
     int64_t R, C, width, count;
     double rate, cap;
@@ -224,7 +224,7 @@ DEVICE double warp_sum_f64(double x)
     return x;
 }
 
-/* One warp: the share blockIdx.y of the columns of PART rows. */
+/* Each block is one warp and sums PART rows, over the share blockIdx.y of the columns. */
 KERNEL(lamb_squares, lamb, THREADS)
 {
     const float *w = floats(a.adam.state[OPS_W].at), *x = a.adam.gradient;

@@ -1,9 +1,9 @@
 /* products.c - matrix products by cuBLASLt.
  *
- * Its matrices are column-major: what is C = A B in rows is C^T = B^T A^T there, so that the
- * operands change places and nothing is moved. How a product of one shape is computed is asked for
- * once; the library's first choice is taken, and sums are split in ways with a fixed order alone,
- * so that the same inputs give the same bits. */
+ * Its matrices are column-major: C = A B in row-major order is C^T = B^T A^T there. So the operands
+ * are exchanged and no data are moved. The library is asked once per shape for an algorithm, and
+ * its first choice is used. Only algorithms that add in a fixed order are allowed, so that the same
+ * inputs give the same bits. */
 #include <assert.h>
 #include <cublasLt.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 
 enum { WORKSPACE = 32 << 20, BUCKETS = 1024, ALIGNED_MOST = 256 };
 
-/* All that the choice depends on; compared byte by byte. */
+/* Everything that the choice of algorithm depends on; compared byte by byte. */
 struct shape {
     int64_t M, N, K, lda, ldb, ldc;
     int32_t transposed_a, transposed_b, type, type_c, biased, pad;
@@ -130,7 +130,7 @@ static void prefer(cublasLtMatmulPreference_t p, cublasLtMatmulPreferenceAttribu
                                       p, what, bytes == 4 ? (void *)&small : (void *)&to, bytes));
 }
 
-/* Rows and columns as the library sees a matrix that has so many here. */
+/* Returns the library's description of a matrix with `rows` and `columns` here. */
 static cublasLtMatrixLayout_t layout(int32_t type, int64_t rows, int64_t columns, int64_t ld,
                                      int transposed)
 {

@@ -1,18 +1,18 @@
-/* rows.cu - rows that are looked up, by ids or by their numbers, and rotary positions. */
+/* rows.cu - reads and writes rows by token id or row number; rotary positions. */
 #include "cuda/kernel.h"
 
 #include <string.h>
 
 enum { THREADS = 256, EACH = 8 };
 
-/* ---- rows that are copied or added -------------------------------------------------------- */
+/* ---- copying and adding of rows ----------------------------------------------------------- */
 
 enum rows_way { ROWS_GATHER, ROWS_PLACE, ROWS_ADD };
 
 struct rows {
     struct view y, x;
     const int64_t *rows;
-    int64_t n, C, pieces; /* pieces: of eight in a row */
+    int64_t n, C, pieces; /* pieces: groups of eight numbers in a row */
     int way;
 };
 
@@ -130,16 +130,16 @@ EXTERN_C void cuda_embedding_fwd(struct ops *o, struct ops_array x, const struct
     LAUNCH(o, embed, div_up(t->N * s.pieces, THREADS), 1, THREADS, 0, s);
 }
 
-/* Its backward, without atomic operations: tokens are sorted by their row of the table (a radix
- * sort, least digits first, which keeps equal ones in order), and pieces of the sorted tokens are
- * summed. A row that one piece has whole is added to the table, what goes over the end of a piece
- * is left as a part, and the parts of a row are added in their order. */
+/* Backward of the embedding, without atomic operations. Tokens are sorted by their table row (a
+ * stable radix sort, lowest digits first), and pieces of PIECE sorted tokens are summed. If all
+ * tokens of a row are in one piece, their sum is added to the table. Otherwise each piece leaves a
+ * partial sum, and the partial sums of a row are added in order. */
 enum {
     DIGITS = 256,
     SORT_THREADS = 64,
-    SORT_EACH = 64, /* tokens of a thread */
+    SORT_EACH = 64, /* tokens per thread */
     SORT_BLOCK = SORT_THREADS * SORT_EACH,
-    PIECE = 64, /* sorted tokens that are summed at once */
+    PIECE = 64, /* sorted tokens summed by one block */
 };
 
 enum table { TABLE_WORDS, TABLE_POSITIONS, TABLE_TYPES };
@@ -169,7 +169,7 @@ DEVICE int digit_of(const struct sort *s, int64_t i)
     return s->keys[i] >> s->shift & (DIGITS - 1);
 }
 
-/* How many tokens each thread has of each digit: counts[digit, thread]. */
+/* Counts the tokens of each thread by digit: counts[digit, thread]. */
 DEVICE void count_digits(const struct sort *s, uint16_t *counts)
 {
     const int64_t first = (int64_t)blockIdx.x * SORT_BLOCK + threadIdx.x * SORT_EACH;
@@ -192,7 +192,7 @@ KERNEL(sort_count, sort, SORT_THREADS)
     }
 }
 
-/* counts become the sums of those before them: a thread has a digit. */
+/* Replaces each count by the sum of the counts before it. Each thread handles one digit. */
 KERNEL(sort_scan, sort, DIGITS)
 {
     SHARED(uint32_t, totals);
@@ -238,11 +238,13 @@ KERNEL(sort_move, sort, SORT_THREADS)
 struct runs {
     const uint32_t *keys, *order;
     struct view dx;
-    float *table, *parts; /* parts [pieces, 2, C]: of the piece's first row and of its last */
+    float *table,
+        *parts; /* parts [pieces, 2, C]: partial sums for the first and the last row of a piece */
     int64_t n, C;
 };
 
-/* The sum of a row's tokens begin .. end-1 of the piece from..to-1. */
+/* Stores column i of the sum over a row's sorted tokens begin .. end-1, in the piece from..to-1:
+ * in the table if the piece holds all tokens of the row, else in the parts. */
 DEVICE void leave_sum(const struct runs *a, int64_t i, int64_t from, int64_t to, int64_t begin,
                       int64_t end, float sum)
 {
@@ -256,7 +258,7 @@ DEVICE void leave_sum(const struct runs *a, int64_t i, int64_t from, int64_t to,
         a->table[key * a->C + i] += sum;
 }
 
-/* A thread has a column. */
+/* Each thread sums one column. */
 KERNEL(sum_runs, runs, THREADS)
 {
     const int64_t i = (int64_t)blockIdx.y * THREADS + threadIdx.x;
@@ -276,7 +278,7 @@ KERNEL(sum_runs, runs, THREADS)
     leave_sum(&a, i, from, to, begin, to, sum);
 }
 
-/* The parts of a row that begins in this piece and goes on. */
+/* Adds the partial sums of a row that begins in this piece and continues in the next. */
 KERNEL(join_runs, runs, THREADS)
 {
     const int64_t i = (int64_t)blockIdx.y * THREADS + threadIdx.x;
@@ -284,7 +286,7 @@ KERNEL(join_runs, runs, THREADS)
     if (i >= a.C || end >= a.n || a.keys[end] != a.keys[end - 1])
         return;
     const uint32_t key = a.keys[end];
-    if (from > 0 && a.keys[from - 1] == key) /* it began before */
+    if (from > 0 && a.keys[from - 1] == key) /* the row began in an earlier piece */
         return;
     float sum = a.parts[(int64_t)blockIdx.x * 2 * a.C + a.C + i];
     for (int64_t piece = blockIdx.x + 1; piece * PIECE < a.n && a.keys[piece * PIECE] == key;
@@ -293,7 +295,7 @@ KERNEL(join_runs, runs, THREADS)
     a.table[key * a.C + i] += sum;
 }
 
-/* One table's gradient; `bits`: of its rows' numbers. */
+/* Computes the gradient of one table. bits: size of a row number in bits. */
 static void table_bwd(struct ops *o, struct ops_array table, int kind, struct ops_array dx,
                       int64_t C, const struct ops_tokens *t, int bits)
 {
@@ -354,7 +356,7 @@ struct angles {
     struct ops_stretch stretch;
 };
 
-/* As ops_rotary_frequency. */
+/* Same as ops_rotary_frequency. */
 DEVICE double stretched(const struct ops_stretch *s, double frequency)
 {
     double share = 0;
@@ -408,7 +410,7 @@ struct rotation {
     int back;
 };
 
-/* A thread has a pair of numbers. */
+/* Each thread rotates one pair of numbers. */
 KERNEL(rotate, rotation, THREADS)
 {
     const int64_t at = (int64_t)blockIdx.x * THREADS + threadIdx.x;
@@ -423,7 +425,7 @@ KERNEL(rotate, rotation, THREADS)
     put(a.x, high, y * c + x * s);
 }
 
-/* Places are below first + T. */
+/* Rotates x. All positions must be below first + T. */
 EXTERN_C void cuda_rotate(struct ops *o, struct ops_array x, const struct ops_tokens *t,
                           const struct ops_rotary *r)
 {

@@ -1,12 +1,12 @@
-/* sums.cu - sums over elements and over rows, in an order that depends on their number alone: parts
- * of fixed size, and then the parts one after the other. */
+/* sums.cu - sums over elements and over rows. The order of additions depends only on the number of
+ * elements: parts of fixed size are summed, and then the parts are added in order. */
 #include "cuda/kernel.h"
 
 enum {
     THREADS = 256,
-    PART = 1 << 16,   /* elements of a sum in f64 */
-    ROWS = 64,        /* of a column's sum */
-    COLUMNS = 8 * 32, /* of a block: eight a thread */
+    PART = 1 << 16,   /* elements per partial sum in f64 */
+    ROWS = 64,        /* rows per partial sum of a column */
+    COLUMNS = 8 * 32, /* columns per block: eight per thread */
 };
 
 /* ---- of all elements, in f64 -------------------------------------------------------------- */
@@ -14,7 +14,7 @@ enum {
 struct total {
     struct view x;
     double *parts, *sum;
-    int64_t n, count; /* of parts */
+    int64_t n, count; /* count: number of parts */
     int square, add;
 };
 
@@ -49,7 +49,7 @@ KERNEL(sum_part, total, THREADS)
     }
 }
 
-/* One warp: what lane l has of the parts, then the lanes. */
+/* Run by one warp: each lane adds its parts, then the lanes' sums are added. */
 KERNEL(sum_parts, total, THREADS)
 {
     double sum = 0;
@@ -95,7 +95,8 @@ struct columns {
     int add;
 };
 
-/* Eight columns a lane, a warp of rows each: the warps' sums in the order of the warps. */
+/* Each lane has eight columns, and the rows are distributed over the warps. The sums of the warps
+ * are added in order. */
 KERNEL(column_part, columns, THREADS)
 {
     SHARED(float, warps); /* [warps,COLUMNS] */

@@ -1,9 +1,10 @@
 /*
- * mpi.c - the plug-in that carries messages by MPI: a transport (train/transport.h) over
- * point-to-point calls.
+ * mpi.c - plug-in for messages by MPI: a transport (train/transport.h) that uses point-to-point
+ * calls.
  *
- * Sums are not MPI's: their order may differ between its algorithms (train/reduce.h). Built by
- * mpicc where that is, and opened only by a process that a launcher has started as one of several.
+ * MPI's own sums are not used, because their order may differ between its algorithms
+ * (train/reduce.h). The plug-in is built with mpicc if that is installed. It is opened only by a
+ * process that a launcher has started as one of several.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -32,13 +33,13 @@ static int check(struct world *w, int code)
     return -1;
 }
 
-/* Ranks send to each other at the same time. By default Open MPI's TCP asks for the data of a long
- * message by a message of its own, which waits behind the data on its way in the other direction:
- * the two directions take turns, at half the speed. */
+/* Open MPI's flags for TCP. Ranks send to each other at the same time. By default Open MPI
+ * requests the data of a long message by a separate message, which waits behind the data sent in
+ * the other direction. The two directions then take turns, at half the speed. */
 static const char tcp_flags[] = "OMPI_MCA_btl_tcp_flags";
 
-/* A communicator of its own, whose errors are returned. All calls come from one thread, this one.
- */
+/* Creates a separate communicator that returns errors. All MPI calls come from the calling
+ * thread. */
 static int join(struct world *w, int *rank, int *size)
 {
     int level, begun;
