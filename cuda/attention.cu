@@ -224,8 +224,7 @@ KERNEL(attend_bwd_keys, attention, THREADS)
     const int HS = (int)a.HS, lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
     float *dys = queries + TILE * (HS + 1), *key = dys + TILE * (HS + 1) + warp * HS;
     float *value = key + WARPS * HS;
-    const int64_t heads = a.NH / a.KV,
-                  number = blockIdx.y * heads; /* there are KV key heads per sequence */
+    const int64_t heads = a.NH / a.KV, number = blockIdx.y * heads; /* query head */
     struct head h = head_of(&a, number);
     const int64_t first = (int64_t)blockIdx.x * WARPS, k = first + warp;
     if (first >= h.keys)

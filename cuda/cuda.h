@@ -69,10 +69,8 @@ uint64_t device_free_bytes(const struct ops *o);
 char *device_alloc(struct ops *o, size_t bytes); /* zeroed; ends the program if memory runs out */
 void device_free(struct ops *o, char *address, size_t bytes);
 void device_zero(struct ops *o, char *address, size_t bytes);
-void device_upload(struct ops *o, char *to, const void *from,
-                   size_t bytes); /* `from` may be freed at once */
-void device_download(struct ops *o, void *to, const char *from,
-                     size_t bytes); /* waits for the copy */
+void device_upload(struct ops *o, char *to, const void *from, size_t bytes);   /* reads at once */
+void device_download(struct ops *o, void *to, const char *from, size_t bytes); /* waits */
 /* device_borrow returns host memory that belongs to the device. device_send uploads it, takes it
  * back, and does not wait. */
 void *device_borrow(struct ops *o, size_t bytes);

@@ -238,8 +238,7 @@ KERNEL(sort_move, sort, SORT_THREADS)
 struct runs {
     const uint32_t *keys, *order;
     struct view dx;
-    float *table,
-        *parts; /* parts [pieces, 2, C]: partial sums for the first and the last row of a piece */
+    float *table, *parts; /* parts [pieces, 2, C]: sums for a piece's first and last row */
     int64_t n, C;
 };
 

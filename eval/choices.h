@@ -53,8 +53,7 @@ enum choices_form {
 struct choices_score {
     enum choices_form form;
     uint64_t questions;
-    uint64_t right,
-        right_norm; /* right_norm: equal to right for WinoGrande, whose endings are equal */
+    uint64_t right, right_norm; /* by acc and acc_norm; equal for WinoGrande */
 };
 
 /* Reads `path` ("-": stdin) to its end and scores its questions. Returns -1, with file and line in
@@ -71,8 +70,7 @@ struct choices_option {
     size_t characters;          /* length of the choice, without the space */
 };
 struct choices_question {
-    struct choices_option
-        *options; /* [count]; `made` of them have buffers, which later questions reuse */
+    struct choices_option *options; /* [count]; [made] with buffers, which are reused */
     size_t count, made, cap;
     size_t right;
 };

@@ -22,8 +22,7 @@ struct report {
 void report_text(struct report *r, const char *key, const char *value);
 void report_text_n(struct report *r, const char *key, const char *value, size_t n);
 void report_count(struct report *r, const char *key, uint64_t value);
-void report_real(struct report *r, const char *key,
-                 double value); /* 6 significant digits; all digits in JSON */
+void report_real(struct report *r, const char *key, double value);  /* 6 digits; JSON: all */
 void report_exact(struct report *r, const char *key, double value); /* as report_digits */
 
 /* Appends a finite number with the fewest digits (15 to 17) that read back as the same number. */

@@ -54,9 +54,8 @@ int squad_answers_save(const struct squad_answers *a, const char *dir);
 
 /* One answer, for callers that need no files. */
 struct squad_best {
-    struct squad_text
-        text; /* a slice of the context; "" means no answer, and the next four fields are 0 */
-    uint32_t begin, end; /* range in the context, in code points */
+    struct squad_text text; /* part of the context; "": no answer, and the next four are 0 */
+    uint32_t begin, end;    /* range in the context, in code points */
     double score, probability;
     double null_odds;
 };

@@ -253,8 +253,7 @@ static struct squad_figures figures(const struct raw *raw, size_t n, double thre
 
 struct ranked {
     double no_answer;
-    size_t position; /* place in the file of probabilities; breaks ties, as the script's stable sort
-                        does */
+    size_t position; /* place in the file of probabilities; breaks ties of the sort */
     const struct raw *raw;
 };
 

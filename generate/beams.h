@@ -33,9 +33,8 @@ struct beam {
 };
 
 struct beams {
-    int64_t width; /* at least 1; the caller sets width and length_penalty */
-    double
-        length_penalty; /* 1: the score is the mean of log p; larger values favour longer results */
+    int64_t width;         /* at least 1; the caller sets width and length_penalty */
+    double length_penalty; /* 1: score = mean of log p; larger: longer results win */
 
     struct generator *g;          /* borrowed */
     struct cache *caches, *spare; /* [width]; caches of the running beams, and of the next step's */

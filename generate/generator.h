@@ -30,8 +30,7 @@ struct generator {
     int begin; /* 1: the tokens that the vocabulary puts before a text are put before the prompt */
     int slide; /* 1: continue when the model's positions are used up, see generation_step */
     int special;          /* 1: names of special tokens in a prompt are encoded as these tokens */
-    int64_t alternatives; /* > 0: log probabilities are kept for each token and this many of the
-                             most probable ones */
+    int64_t alternatives; /* log probabilities kept per token, besides its own; 0: none */
 
     struct tokenizer *tokenizer;
     struct encoder *encoder;
