@@ -27,14 +27,14 @@ static int fail(struct archived *a)
     int64_t at = archive_filter_bytes(a->archive, -1);
     if (!why)
         why = "unknown reason";
-    if (at < 0) /* not even begun */
+    if (at < 0) /* nothing unpacked yet */
         return err_set("cannot unpack '%s': %s", a->name, why);
     return err_set("cannot unpack '%s' at byte %" PRId64 " (%" PRIu64 " unpacked): %s", a->name, at,
                    a->given, why);
 }
 
-/* Filters and formats one by one: "all" would also take text for an mtree list, and start
- * programs to unpack rare formats. */
+/* Enables filters and formats one by one. "all" would also take plain text for an mtree list, and
+ * start programs to unpack rare formats. */
 static void allow_formats(struct archive *a, enum archived_kind kind)
 {
     archive_read_support_filter_bzip2(a);
@@ -48,10 +48,10 @@ static void allow_formats(struct archive *a, enum archived_kind kind)
         archive_read_support_format_tar(a);
     }
     archive_read_support_format_empty(a);
-    archive_read_support_format_raw(a); /* bids lowest: whatever is no archive */
+    archive_read_support_format_raw(a); /* lowest priority: chosen if the data is no archive */
 }
 
-/* Moves on to the next file in the archive: 1, 0 when there is none, -1. */
+/* Moves to the next file in the archive. Returns 1, 0 if there is none, or -1. */
 static int next_file(struct archived *a)
 {
     struct archive_entry *entry;

@@ -38,7 +38,7 @@ enum compression compress_recognise(const unsigned char *p, uint64_t n)
     return COMPRESS_NONE;
 }
 
-/* zlib's own window, and what makes it write or want gzip's frame. */
+/* Returns the windowBits argument of zlib: its default window, plus 16 for gzip's frame. */
 static int window_bits(enum compression how)
 {
     return MAX_WBITS + (how == COMPRESS_GZIP ? GZIP_BITS : 0);
@@ -143,11 +143,11 @@ struct compress_reader {
     enum compression how;
     int64_t (*give)(void *ctx, const void **bytes);
     void *ctx;
-    const unsigned char *next; /* given and not yet taken */
+    const unsigned char *next; /* next unread byte of the input */
     size_t left;
-    uint64_t at; /* bytes taken so far */
-    int ended;   /* nothing more is given */
-    int whole;   /* a stream has come to its end, and no other one has begun */
+    uint64_t at; /* input bytes consumed so far */
+    int ended;   /* the input has ended */
+    int whole;   /* a stream has ended, and no other one has begun */
     z_stream z;
     ZSTD_DCtx *zstd;
     size_t failed; /* zstd's error */
@@ -198,7 +198,7 @@ static void take(struct compress_reader *r, size_t n)
     r->at += n;
 }
 
-/* The next bytes, where all that were given are taken. */
+/* Gets the next input bytes when all earlier ones are consumed. */
 static int refill(struct compress_reader *r)
 {
     if (r->left || r->ended)
@@ -213,7 +213,7 @@ static int refill(struct compress_reader *r)
     return 0;
 }
 
-/* One step of zlib: its result. */
+/* Makes one call of inflate. Returns zlib's result. */
 static int inflate_some(struct compress_reader *r, void *bytes, size_t n, size_t *got)
 {
     if (r->whole) /* another stream follows */

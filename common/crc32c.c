@@ -2,7 +2,8 @@
 
 #include "common/le.h"
 
-/* What takes 8, 4, 2 bytes or one into the register, and the product of polynomials. */
+/* Instructions that add 8, 4, 2 bytes or one byte to the CRC, and the product of two
+ * polynomials. */
 #if defined(__x86_64__)
 #include <immintrin.h>
 #define HARDWARE __attribute__((target("sse4.2,pclmul")))
@@ -36,12 +37,13 @@ HARDWARE static uint64_t times(uint64_t a, uint32_t b)
 }
 #endif
 
-/* Words of 8 bytes in a stripe: at least, for three to be faster than one, and at most. */
+/* 8-byte words per stripe: the smallest number for which three stripes are faster than one, and the
+ * largest used. */
 enum { STRIPE_MIN = 3, STRIPE_MAX = 128 };
 
 static const uint32_t POLYNOMIAL = 0x82F63B78u;
 
-/* by_byte[k][b]: what byte b does to the register when k more bytes follow it.
+/* by_byte[k][b]: the effect of byte b on the CRC register when k more bytes follow it.
  * past_words[k]: the polynomial x^(64 k - 33); see `past`. */
 static uint32_t by_byte[8][256], past_words[2 * STRIPE_MAX + 1];
 
@@ -66,7 +68,7 @@ HARDWARE static uint64_t past(crc_word crc, size_t words)
     return times(crc, past_words[words]);
 }
 
-/* Three stripes of so many words. */
+/* Processes three stripes of `words` words each. */
 HARDWARE static crc_word three(crc_word a, const unsigned char *p, size_t words)
 {
     crc_word b = 0, c = 0;

@@ -22,7 +22,7 @@ void document_release(struct document *d)
 
 typedef char row __attribute__((vector_size(16)));
 
-/* Whether any of 16 bytes is to be escaped. */
+/* Returns 1 if any of the 16 bytes at s must be escaped. */
 static int has_special(const char *s)
 {
     row r;
@@ -159,7 +159,7 @@ static int read_end_mark(struct document_reader *r, const char *line, size_t len
     return 0;
 }
 
-/* Finds the next <doc line: 1, 0, -1. */
+/* Finds the next <doc line. Returns 1, 0 at the end, or -1. */
 static int find_doc(struct document_reader *r, char **line, size_t *len)
 {
     for (int got; (got = input_line(r->in, line, len)) != 0;) {

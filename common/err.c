@@ -9,7 +9,8 @@ static _Thread_local struct err last;
 
 enum { QUOTED_MOST = 300, QUOTED_FIRST = 200, QUOTED_LAST = 80 };
 
-/* Characters that a terminal may act upon, C1's in UTF-8 among them: their bytes, or 0. */
+/* Returns the length in bytes of the control character at p, or 0 if there is none. C1 control
+ * characters in UTF-8 count, too, since terminals may act on them. */
 static size_t control(const char *p)
 {
     unsigned char c = (unsigned char)p[0], next = (unsigned char)(c ? p[1] : 0);
@@ -50,7 +51,8 @@ void err_tame(char *out, size_t size, const char *text)
     out[at] = '\0';
 }
 
-/* The arguments may point into `last`, and be longer than there is room. */
+/* Sets the thread's error. It formats into a new buffer first, because the arguments may point into
+ * `last`. err_tame shortens long messages. */
 static void set(int usage, const char *format, va_list args)
 {
     struct err now = { .usage = usage };

@@ -31,10 +31,11 @@ static int cannot_look(const char *path)
     return err_set("cannot access '%s': %s", path, strerror(errno));
 }
 
-/* Opens a regular file to read: its descriptor, or -1. */
+/* Opens a regular file for reading. Returns its descriptor, or -1. */
 static int open_plain(const char *path, struct stat *st)
 {
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a FIFO would wait for a writer */
+    /* O_NONBLOCK: otherwise opening a FIFO would wait for a writer */
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return err_set("cannot open '%s': %s", path, strerror(errno));
     int failed = fstat(fd, st) < 0 ? cannot_look(path) : 0;
@@ -145,7 +146,7 @@ int file_list(struct file_names *out, const char *dir, const char *suffix)
     DIR *d = opendir(dir);
     if (!d)
         return err_set("cannot open folder '%s': %s", dir, strerror(errno));
-    errno = 0; /* only it tells an error from the end */
+    errno = 0; /* readdir reports an error through errno only */
     for (struct dirent *e; (e = readdir(d)); errno = 0)
         if (e->d_name[0] != '.' && file_ends_with(e->d_name, suffix))
             add_name(out, e->d_name);
@@ -160,7 +161,8 @@ int file_list(struct file_names *out, const char *dir, const char *suffix)
     return 0;
 }
 
-/* What the rest of a pattern matches behind `base`, which is a path that ends in '/' or "". */
+/* Appends the paths that match the pattern `rest` in the folder `base`, a path that ends in '/' or
+ * "". */
 static int match(struct file_names *out, const char *base, const char *rest)
 {
     struct file_names names = { 0 };
@@ -269,7 +271,7 @@ int file_nameless(const char *dir)
 {
     int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT)) {
-        struct buf path = BUF_INIT; /* a file system that knows no such files */
+        struct buf path = BUF_INIT; /* the file system does not support unnamed files */
         file_join(&path, dir, "textmill-XXXXXX");
         fd = mkostemp(path.data, O_CLOEXEC);
         if (fd >= 0)
@@ -289,7 +291,8 @@ int input_open(struct input *in, const char *path)
         if (in->fd < 0)
             return err_set("cannot open '%s': %s", path, strerror(errno));
     }
-    fcntl(in->fd, F_SETPIPE_SZ, PIPE_BYTES); /* fewer turns; what is no pipe refuses */
+    /* A larger pipe needs fewer switches. On other files the call fails, which does no harm. */
+    fcntl(in->fd, F_SETPIPE_SZ, PIPE_BYTES);
     in->path = mem_strdup(is_std(path) ? "<stdin>" : path);
     return 0;
 }
@@ -321,7 +324,7 @@ static int64_t read_some(struct input *in, void *bytes, size_t n)
                : got;
 }
 
-/* Reads once more; 1, 0 at the end, -1. */
+/* Reads more bytes into the buffer. Returns 1, 0 at the end, or -1. */
 static int fill(struct input *in)
 {
     if (in->begin && in->begin == in->end)
@@ -381,7 +384,8 @@ int input_line(struct input *in, char **line, size_t *len)
 
 /* ---- output under a temporary name ------------------------------------------------------- */
 
-/* What stands at the end of a symbolic link is to be replaced, not the link. NULL on errors. */
+/* Returns the path that symbolic links lead to, since that file is replaced and not the link. NULL
+ * on errors. */
 static char *resolve(const char *path)
 {
     struct stat st = { 0 };
@@ -396,7 +400,8 @@ static char *resolve(const char *path)
     return failed || target ? target : mem_strdup(path);
 }
 
-/* A device, a pipe or a socket is written to: nothing may take its place. */
+/* Opens a device, a pipe or a socket for writing, without a temporary file, since no file may
+ * replace it. */
 static int open_special(struct output *out, const char *path)
 {
     *out = (struct output){ .fd = open(path, O_WRONLY | O_CLOEXEC) };
@@ -441,19 +446,19 @@ int output_open(struct output *out, const char *path)
     enum file_kind kind;
     if (file_look(path, &kind) < 0)
         return -1;
-    if (kind == FILE_FOLDER) /* said now, and not by the rename when all is done */
+    if (kind == FILE_FOLDER) /* fails now, rather than at the rename after all the work */
         return err_set("cannot create '%s': %s", path, strerror(EISDIR));
     return kind == FILE_SPECIAL ? open_special(out, path) : open_temporary(out, path);
 }
 
-/* Has the disk take what was written, so that the fsync at the end finds little to wait for. */
+/* Starts writing the data to disk, so that the fsync at the end has little to wait for. */
 static void begin_sync(struct output *out, size_t written)
 {
     out->unsynced += written;
     if (!out->temp || out->lazy || out->unsynced < SYNC_BYTES)
         return;
     out->unsynced = 0;
-    sync_file_range(out->fd, 0, 0, SYNC_FILE_RANGE_WRITE); /* a hint: fsync tells what goes wrong */
+    sync_file_range(out->fd, 0, 0, SYNC_FILE_RANGE_WRITE); /* only a hint: fsync reports errors */
 }
 
 static int write_all(struct output *out, const char *bytes, size_t n)
@@ -502,7 +507,7 @@ static void output_free(struct output *out)
     *out = (struct output){ 0 };
 }
 
-/* Every byte is with the disk, or where else it goes. */
+/* Flushes the buffer and syncs the file to disk. */
 static int finish(struct output *out)
 {
     if (output_flush(out) < 0)
@@ -537,7 +542,7 @@ int output_close_all(struct output *outs, size_t count)
     for (size_t i = 0; i < count; i++) {
         if (i < published && !result)
             output_free(&outs[i]);
-        else if (i < published && outs[i].temp) /* of a set that is not whole */
+        else if (i < published && outs[i].temp) /* the set is incomplete */
             unlink(outs[i].path);
         output_abandon(&outs[i]);
     }

@@ -41,13 +41,13 @@ int gguf_block_bytes(uint32_t type)
 
 /* ---- parsing ------------------------------------------------------------------------------ */
 
-/* Where the parser stands. */
+/* The parser's position. */
 struct place {
     const struct gguf *g;
     uint64_t at;
 };
 
-/* The next n bytes, or NULL with an error. */
+/* Returns the next n bytes, or NULL with an error. */
 static const unsigned char *take(struct place *p, uint64_t n)
 {
     if (n > p->g->map.bytes - p->at) {
@@ -196,7 +196,7 @@ static int alignment(const struct gguf *g, uint64_t *out)
                          g->path, x);
 }
 
-/* Offsets become those in the file; tensors do not overlap. */
+/* Compares tensors by offset, for the check that they do not overlap. */
 static int by_offset(const void *a, const void *b)
 {
     const struct gguf_tensor *s = *(const struct gguf_tensor *const *)a,
@@ -267,7 +267,7 @@ static int read_map(struct gguf *g)
         struct gguf_tensor t = { 0 };
         int failed = take_tensor(&p, &t);
         mem_grow(g->tensors, g->tensor_cap, g->tensor_count + 1);
-        g->tensors[g->tensor_count++] = t; /* its name is freed with it */
+        g->tensors[g->tensor_count++] = t; /* from now on gguf_close frees its name */
         if (failed)
             return -1;
     }

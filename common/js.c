@@ -23,13 +23,14 @@ static struct js *wrap(json_t *v)
     return (struct js *)v;
 }
 
-/* Without memory the program ends here, too. Jansson by itself goes on, and some versions abort. */
+/* Lets jansson allocate with mem.h, so the program ends if memory runs out. By itself jansson
+ * continues, and some versions abort. */
 static void use_our_memory(void)
 {
     json_set_alloc_funcs(mem_alloc, free);
 }
 
-/* The place in the whole text of a byte of what is left of it. */
+/* Converts an offset in the text without the cuts to an offset in the whole text. */
 static size_t whole_place(size_t at, const struct js_cut *cuts, size_t count)
 {
     for (size_t i = 0; i < count && at > cuts[i].begin; i++)

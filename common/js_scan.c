@@ -64,8 +64,8 @@ static int is_control(char c)
     return (unsigned char)c < ' ';
 }
 
-/* The place of a string's closing quote, from behind the opening one: the first with an even number
- * of backslashes before it. s->n where there is none. */
+/* Returns the position of a string's closing quote, given the position after its opening quote: the
+ * first quote with an even number of backslashes before it. s->n if there is none. */
 static size_t find_quote(const struct js_scan *s, size_t begin)
 {
     for (size_t at = begin; at < s->n; at++) {
@@ -81,7 +81,7 @@ static size_t find_quote(const struct js_scan *s, size_t begin)
     return s->n;
 }
 
-/* Four hexadecimal digits, or -1. */
+/* Returns the value of four hexadecimal digits, or -1. */
 static int hex4(const char *digits, size_t n)
 {
     int value = 0;
@@ -96,7 +96,8 @@ static int hex4(const char *digits, size_t n)
     return value;
 }
 
-/* The code point of "XXXX", or of "XXXX\uXXXX", two surrogates, behind "\u"; or -1. */
+/* Returns the code point of the escape whose text after "\u" is p: "XXXX", or "XXXX\uXXXX" for two
+ * surrogates. Returns -1 if it is not valid. */
 static int read_unicode(const char *p, size_t n, size_t *len)
 {
     int high = hex4(p, n);
@@ -110,7 +111,7 @@ static int read_unicode(const char *p, size_t n, size_t *len)
                : 0x10000 + ((high & 0x3FF) << 10) + (low & 0x3FF);
 }
 
-/* Puts text[begin..end) without its escapes into s->plain. */
+/* Writes text[begin..end) to s->plain with its escapes decoded. */
 static int unescape(struct js_scan *s, size_t begin, size_t end)
 {
     static const char names[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";

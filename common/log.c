@@ -58,7 +58,7 @@ void log_fatal(const char *format, ...)
     static atomic_int ending;
     va_list args;
     while (atomic_exchange(&ending, 1))
-        pause(); /* another thread is at it */
+        pause(); /* another thread is already ending the program */
     va_start(args, format);
     say("error: ", format, args);
     va_end(args);

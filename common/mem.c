@@ -54,7 +54,7 @@ void *mem_resize(void *p, size_t count, size_t size)
 static void *aligned(size_t alignment, size_t bytes)
 {
     size_t rounded = (bytes + alignment - 1) / alignment *
-                     alignment; /* as aligned_alloc wants it */
+                     alignment; /* aligned_alloc requires a multiple of the alignment */
     return checked(aligned_alloc(alignment, rounded ? rounded : alignment), bytes);
 }
 
@@ -71,7 +71,7 @@ void *mem_huge(size_t count, size_t size)
         return mem_aligned(count, size);
     void *p = aligned(huge, bytes);
 #ifdef MADV_HUGEPAGE
-    madvise(p, bytes / huge * huge, MADV_HUGEPAGE); /* advice: a refusal does no harm */
+    madvise(p, bytes / huge * huge, MADV_HUGEPAGE); /* only a hint: failure does no harm */
 #endif
     return p;
 }

@@ -29,7 +29,7 @@ void opts_release(struct opts *o)
 {
     for (size_t i = 0; i < o->count; i++)
         if (type_of(&o->table[i]) == OPT_LIST && o->table[i].row->name) {
-            struct opt_list *list = o->table[i].to; /* perhaps of two options */
+            struct opt_list *list = o->table[i].to; /* two options may share one list */
             free(list->items);
             *list = (struct opt_list){ 0 };
         }
@@ -53,7 +53,8 @@ static int out_of_bounds(const struct opt_bound *p, const char *value)
                      p->row->max);
 }
 
-/* A number with an optional K, M, G. Integers are read as such, so that 2^53+1 stays exact. */
+/* Parses a number with an optional K, M or G. Integers are parsed as integers, so that 2^53+1 stays
+ * exact. */
 static int parse_number(const char *s, double kilo, double *real, int64_t *integer)
 {
     char *end;
@@ -112,7 +113,7 @@ void opt_list_add(struct opt_list *list, const char *value)
     list->items[list->count++] = value;
 }
 
-/* What a number may also be given as, or NULL. */
+/* Returns the word that a number option also accepts, or NULL. */
 static const char *word_of(const struct opt_bound *p)
 {
     const char *bar = p->row->arg ? strchr(p->row->arg, '|') : NULL;
@@ -126,7 +127,7 @@ static int number_wanted(const struct opt_bound *p, const char *value)
                      word ? word : "", value);
 }
 
-/* `value` outlives the table. */
+/* Sets an option. `value` must live longer than the table. */
 static int set(const struct opt_bound *p, const char *value)
 {
     double real;
@@ -194,7 +195,7 @@ static struct opt_bound *find_letter(const struct opts *o, char letter)
     return NULL;
 }
 
-/* Levenshtein distance of short names. */
+/* Returns the Levenshtein distance of two short names. */
 static size_t distance(const char *a, const char *b)
 {
     size_t row[64], n = strlen(b);
@@ -234,7 +235,7 @@ static int unknown(const struct opts *o, const char *what, const char *dashes, c
                    const char *where)
 {
     const char *best = NULL;
-    size_t least = 4; /* further than this is no misspelling */
+    size_t least = 4; /* at this distance or more it is no misspelling */
     for (size_t i = 0; i < o->count; i++) {
         size_t d = o->table[i].row->name ? distance(name, o->table[i].row->name) : 64;
         if (d < least) {
@@ -264,8 +265,8 @@ static const char *keep(struct opts *o, const char *s)
     return o->kept[o->kept_count++] = mem_strdup(s);
 }
 
-/* One --name[=value]; *next is the following argument or NULL. Returns how many of the
- * arguments it used (1 or 2), or -1. */
+/* Parses one --name[=value]. `next` is the following argument or NULL. Returns the number of
+ * arguments used (1 or 2), or -1. */
 static int parse_long(struct opts *o, const char *arg, const char *next)
 {
     const char *eq = strchr(arg, '=');
@@ -290,7 +291,7 @@ static int parse_long(struct opts *o, const char *arg, const char *next)
     return eq ? 1 : 2;
 }
 
-/* A cluster of letters: -qv, -ofile, -o file. */
+/* Parses a group of option letters: -qv, -ofile, -o file. */
 static int parse_short(struct opts *o, const char *arg, const char *next)
 {
     for (; *arg; arg++) {
@@ -394,7 +395,7 @@ int opts_load(struct opts *o, const struct yaml *y, const char *path)
         result = opts_set(o, dot ? dot + 1 : y->items[i].key, y->items[i].value, where.data);
     }
     buf_release(&where);
-    return result < 0 ? err_set("%s", err_get()) : 0; /* the file is bad, not the usage */
+    return result < 0 ? err_set("%s", err_get()) : 0; /* an error in the file is no usage error */
 }
 
 /* ---- help and values --------------------------------------------------------------------- */
@@ -441,7 +442,7 @@ static void put_value(struct buf *out, const struct opt_bound *p)
 static int has_default(const struct opt_bound *p)
 {
     if (type_of(p) == OPT_FLAG)
-        return *(int *)p->to == 1; /* -1: decided later */
+        return *(int *)p->to == 1; /* -1: not set; the program decides later */
     if (type_of(p) == OPT_TEXT)
         return *(const char **)p->to != NULL;
     return type_of(p) != OPT_LIST;
@@ -449,7 +450,8 @@ static int has_default(const struct opt_bound *p)
 
 enum { HELP_COLUMN = 32, HELP_WIDTH = 80 };
 
-/* The piece that no line break may part: a word, or one of the words that '|' parts. */
+/* Returns the length of the next piece that must not be broken: a word, or one of the words
+ * separated by '|'. */
 static size_t piece(const char *text)
 {
     size_t n = strcspn(text, " |");

@@ -29,9 +29,9 @@ void pool_start_thread(pthread_t *id, void *(*main)(void *), void *arg)
 
 /* ---- pool ------------------------------------------------------------------------------- */
 
-enum { SPINS = 20000 }; /* about 100 microseconds before a waiter sleeps */
+enum { SPINS = 20000 }; /* about 100 microseconds, after which a waiting thread sleeps */
 
-/* Units that a thread goes through; on a cache line of its own. */
+/* The range of items of one thread, on its own cache line. */
 struct part {
     _Alignas(64) atomic_llong next;
     int64_t end;
@@ -39,13 +39,14 @@ struct part {
 
 struct pool {
     int threads;
-    int spins; /* SPINS; 0 where there are fewer processors: who spins keeps others from working */
+    int spins; /* SPINS, or 0 if there are fewer processors than threads: then spinning would keep
+                  other threads from working */
     pthread_t *ids;
-    struct part *parts; /* of pool_each, one a thread */
+    struct part *parts; /* used by pool_each, one per thread */
     void (*fn)(void *ctx, int thread);
     void *ctx;
     atomic_uint round;  /* a new value starts a loop */
-    atomic_int running; /* workers still in it */
+    atomic_int running; /* worker threads still in the loop */
     atomic_int sleepers;
     int quit;
     pthread_mutex_t lock;
@@ -62,7 +63,7 @@ static void cpu_relax(void)
 #if defined(__x86_64__)
     __builtin_ia32_pause();
 #elif defined(__aarch64__)
-    __asm__ volatile("isb"); /* `yield` waits on few processors */
+    __asm__ volatile("isb"); /* `yield` has no effect on most ARM processors */
 #endif
 }
 
@@ -227,8 +228,8 @@ struct flow {
     char **errors;          /* per slot: its message */
     uint64_t read, written; /* items so far */
     int reading, writing, ended;
-    uint64_t changes; /* of all this */
-    char *error;      /* the run's; set once */
+    uint64_t changes; /* number of changes to this struct */
+    char *error;      /* the run's error; set once */
 };
 
 static int slot_of(const struct flow *f, uint64_t item)
@@ -249,7 +250,8 @@ static void fail(struct flow *f, const char *message)
     f->ended = 1;
 }
 
-/* Called with the lock held, as are the two below; each gives it up around the caller's code. */
+/* Called with the lock held, as are the two functions below. Each releases the lock while it runs
+ * the caller's code. */
 static void write_next(struct flow *f)
 {
     int s = slot_of(f, f->written);
@@ -286,7 +288,7 @@ static void read_and_work(struct flow *f)
     f->slots[s] = SLOT_TAKEN;
     f->read++;
     announce(f);
-    int failed = got < 0; /* the error takes its place in the order, behind what was read before */
+    int failed = got < 0; /* an error takes its place in item order, after the items read before */
     if (!failed) {
         pthread_mutex_unlock(&f->lock);
         failed = f->p->work(f->p->ctx, f->p->items[s]) < 0;
@@ -301,7 +303,7 @@ static void read_and_work(struct flow *f)
     announce(f);
 }
 
-/* Called with the lock held by a thread that found no item. */
+/* Called with the lock held by a thread that has no item to process. */
 static void help_or_wait(struct flow *f)
 {
     uint64_t before = f->changes;

@@ -47,8 +47,8 @@ struct pipeline {
     int (*work)(void *ctx, void *item);
     int (*write)(void *ctx, void *item);
     void *ctx;
-    void **
-        items; /* owned by the caller; at least one; two or more per thread keep all threads busy */
+    /* owned by the caller; at least one; two or more per thread keep all threads busy */
+    void **items;
     int item_count;
     int (*help)(void *ctx); /* may be NULL */
 };

@@ -6,7 +6,7 @@
 #include "common/err.h"
 #include "common/file.h"
 
-/* Replaces out; empty where the system does not say what runs. */
+/* Sets `out` to the folder of the presets; empty if the system does not tell the program's path. */
 static void find_folder(struct buf *out)
 {
     char program[4096];
@@ -29,7 +29,7 @@ int preset_find(struct buf *path, const char *name)
     return file_look(path->data, &kind) < 0 ? -1 : kind == FILE_PLAIN;
 }
 
-/* The line of one file, if it is a preset. */
+/* Appends the line of one file, if it is a preset. */
 static int list_one(struct buf *out, const char *folder, const char *file)
 {
     struct buf path = BUF_INIT, text = BUF_INIT, begin = BUF_INIT;

@@ -21,7 +21,7 @@ struct prompt {
     const char *ask;
     EditLine *edit; /* NULL: no terminal */
     History *history;
-    struct buf kept; /* the file of the history; empty: none */
+    struct buf kept; /* path of the history file; empty: none */
     struct input in;
 };
 
@@ -42,7 +42,7 @@ static char *ask(EditLine *edit)
 
 /* ---- history -------------------------------------------------------------------------------- */
 
-/* Where programs keep their state, by the XDG Base Directory Specification. */
+/* Sets `out` to the path of the history file, by the XDG Base Directory Specification. */
 static void history_path(struct buf *out, const char *program)
 {
     const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
@@ -86,9 +86,10 @@ static int save_history(struct prompt *p)
 static void open_terminal(struct prompt *p, const char *program)
 {
     HistEvent event;
-    struct sigaction action = { .sa_handler = on_interrupt }; /* reads end: no SA_RESTART */
+    /* without SA_RESTART, so that a read is interrupted */
+    struct sigaction action = { .sa_handler = on_interrupt };
     sigaction(SIGINT, &action, NULL);
-    setlocale(LC_CTYPE, ""); /* the characters that are typed */
+    setlocale(LC_CTYPE, ""); /* the encoding of typed characters */
     p->edit = el_init(program, stdin, stderr, stderr);
     if (!p->edit)
         return;
@@ -134,7 +135,7 @@ int prompt_close(struct prompt *p)
     if (!p)
         return 0;
     if (p->edit)
-        fputc('\n', stderr); /* the shell's prompt begins a line */
+        fputc('\n', stderr); /* so that the shell's prompt starts on a new line */
     else
         input_close(&p->in);
     if (p->kept.len)

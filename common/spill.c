@@ -56,13 +56,13 @@ int spill_finish(struct spill *s)
     s->mapped = 1;
     int fd = s->fd;
     s->fd = -1;
-    return close(fd) < 0 ? cannot_write() : 0; /* the map stays */
+    return close(fd) < 0 ? cannot_write() : 0; /* the map remains valid */
 }
 
 void spill_at_random(struct spill *s)
 {
     if (s->mapped)
-        madvise((void *)s->data, s->bytes, MADV_RANDOM); /* only advice: it may fail */
+        madvise((void *)s->data, s->bytes, MADV_RANDOM); /* only a hint: failure does no harm */
 }
 
 void spill_clear(struct spill *s)

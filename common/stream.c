@@ -12,7 +12,7 @@ enum { DIGITS = 8, LOOK_BYTES = 64, SUMMED = 12 };
 
 static const char KIND[] = "tokens 2", OLD_KIND[] = "tokens 1", TOKENIZER[] = "tokenizer";
 
-/* The number of the frame with the tokenizer: documents are numbered from 1. */
+/* The number of the tokenizer's frame. No document has it. */
 static const uint64_t NUMBER_TOKENIZER = UINT64_MAX;
 
 static int width_of(const struct kv *header)
@@ -25,7 +25,7 @@ static int width_of(const struct kv *header)
     return err_set("token stream: dtype=%s is neither u16 nor u32", dtype ? dtype : "");
 }
 
-/* A frame's checksum is of this head and its payload. */
+/* Writes the head that is summed, with the payload, into a frame's checksum. */
 static void put_summed(void *head, uint64_t number, size_t length)
 {
     le_put_u64(head, number);
@@ -77,7 +77,7 @@ int stream_begin(struct stream_writer *w, struct output *out, const struct kv *h
     return output_write(out, w->frame.data, w->frame.len);
 }
 
-/* Loops that the compiler can vectorise. */
+/* Writes ids with simple loops that the compiler can vectorise. */
 static void put_ids(char *p, int width, const uint32_t *ids, size_t n)
 {
     if (width == 4)
@@ -101,7 +101,8 @@ int stream_frame(struct buf *frame, uint64_t number, int width, const uint32_t *
     for (size_t i = 0; i < sentences; i++, p += 4)
         le_put_u32(p, sentence_ends[i]);
     put_ids(p, width, ids, n);
-    /* Until the digits take its place, the head that is summed stands in front of the payload. */
+    /* The binary head is first placed right before the payload to be summed; then the hex digits
+     * overwrite it. */
     char *summed = head + 2 * DIGITS - SUMMED;
     put_summed(summed, number, bytes);
     uint32_t crc = crc32c(0, summed, SUMMED + bytes);
@@ -139,7 +140,7 @@ static int64_t digit_value(char c)
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Reads `count` numbers of DIGITS digits, which the next frame begins with: 0, or -1. */
+/* Reads the `count` numbers of DIGITS hex digits that begin the next frame. Returns 0, or -1. */
 static int read_digits(struct stream_reader *r, uint32_t *numbers, int count)
 {
     struct input *in = r->in;
@@ -162,7 +163,8 @@ static int read_digits(struct stream_reader *r, uint32_t *numbers, int count)
     return 0;
 }
 
-/* Reads the head of frame `number`: 0, or -1. The payload is then at in->data + in->begin. */
+/* Reads the head of frame `number`. Returns 0, or -1. The payload is then at in->data +
+ * in->begin. */
 static int next_frame(struct stream_reader *r, uint64_t number, size_t *bytes)
 {
     struct input *in = r->in;
@@ -188,7 +190,7 @@ static int next_frame(struct stream_reader *r, uint64_t number, size_t *bytes)
     return 0;
 }
 
-/* The second frame, if the header promises it. */
+/* Reads the second frame, the tokenizer, if the header announces it. */
 static int read_tokenizer(struct stream_reader *r)
 {
     size_t n;
@@ -205,7 +207,8 @@ static int read_tokenizer(struct stream_reader *r)
     return 0;
 }
 
-/* Streams of version 1 have no checksums: their header stands right after its length. */
+/* Returns 1 for a stream of version 1, which has no checksums: its header follows its length
+ * directly. */
 static int is_old(const char *data, size_t n)
 {
     static const char begins[] = "textmill=";

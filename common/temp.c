@@ -22,7 +22,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- removing: system calls only, for a handler of signals ---------------------------------- */
 
-struct entry { /* as the kernel writes them */
+struct entry { /* a folder entry as getdents64 returns it */
     uint64_t inode;
     int64_t offset;
     uint16_t bytes;
@@ -32,7 +32,7 @@ struct entry { /* as the kernel writes them */
 
 static int remove_at(int at, const char *name);
 
-/* One walk through an open folder: how many entries went, or -1. */
+/* Removes the entries of an open folder in one pass. Returns the number removed, or -1. */
 static int remove_entries(int fd)
 {
     _Alignas(struct entry) char list[4096];
@@ -57,12 +57,12 @@ static int remove_at(int at, const char *name)
 {
     if (unlinkat(at, name, 0) == 0)
         return 0;
-    if (errno != EISDIR && errno != EPERM) /* a folder, for Linux and for POSIX */
+    if (errno != EISDIR && errno != EPERM) /* errno for a folder: EISDIR on Linux, EPERM by POSIX */
         return -1;
     int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), gone;
     if (fd < 0)
         return -1;
-    do /* what is removed may hide what stands behind it */
+    do /* repeats, since removals during a pass may skip entries */
         gone = remove_entries(fd);
     while (gone > 0);
     int why = errno;
@@ -78,7 +78,8 @@ int temp_remove(const char *path)
 
 /* ---- those of this process ------------------------------------------------------------------ */
 
-/* Entries are never freed, since a handler may be reading them; they are used again. */
+/* A registered temporary. Entries are never freed, because a signal handler may be reading them;
+ * they are reused. */
 struct temp {
     struct temp *next;
     size_t cap;
@@ -87,8 +88,8 @@ struct temp {
     char path[];
 };
 static _Atomic(struct temp *) all;
-static atomic_int ending; /* the program: nothing new may be made */
-static pid_t owner;       /* a forked process has no say */
+static atomic_int ending; /* 1: the program is ending; no new temporaries may be registered */
+static pid_t owner;       /* process that registered them; a forked process removes nothing */
 
 static void remove_all(enum temp_end most)
 {
@@ -97,7 +98,8 @@ static void remove_all(enum temp_end most)
     atomic_store(&ending, 1);
     for (struct temp *t = atomic_load(&all); t; t = t->next)
         for (int tries = 100; atomic_load(&t->alive) && t->end <= most && tries > 0; tries--)
-            if (temp_remove(t->path) == 0 || errno != ENOTEMPTY) /* a thread was making a file */
+            /* ENOTEMPTY: another thread was creating a file */
+            if (temp_remove(t->path) == 0 || errno != ENOTEMPTY)
                 break;
 }
 
@@ -112,7 +114,7 @@ static int is_inside(const char *path, const char *folder)
     return !strncmp(path, folder, n) && path[n] == '/';
 }
 
-/* An entry to use again, or NULL. */
+/* Returns an unused entry with enough room, or NULL. */
 static struct temp *find_free(size_t bytes)
 {
     struct temp *t = atomic_load(&all);
@@ -145,7 +147,7 @@ static void add(const char *path, enum temp_end end)
 void temp_add(const char *path, enum temp_end end)
 {
     while (atomic_load(&ending))
-        pause(); /* another thread ends the program */
+        pause(); /* another thread is ending the program */
     pthread_mutex_lock(&lock);
     if (!owner) {
         owner = getpid();
@@ -164,7 +166,8 @@ void temp_forget(const char *path)
     pthread_mutex_unlock(&lock);
 }
 
-/* The signal's usual effect is in force again, and comes when the handler returns. */
+/* Removes temporaries and raises the signal again. Its default action is restored, and takes place
+ * when the handler returns. */
 static void on_signal(int number)
 {
     int why = errno;
@@ -180,7 +183,8 @@ void temp_catch_signals(void)
     struct sigaction action = { .sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND }, old;
     for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
         if (!sigaction(ends[i], NULL, &old) && old.sa_handler == SIG_DFL)
-            sigaction(ends[i], &action, NULL); /* who ignores one (nohup), or has another's */
+            /* not for signals that are ignored (nohup) or have another handler */
+            sigaction(ends[i], &action, NULL);
     signal(SIGXFSZ, SIG_IGN);
 }
 
@@ -199,7 +203,7 @@ void temp_lock(int fd)
     flock(fd, LOCK_EX | LOCK_NB);
 }
 
-/* The process id at the end of a temporary name, 0 for another name. */
+/* Returns the process id at the end of a temporary name, or 0 for another name. */
 static long process_of(const char *name)
 {
     const char *at = name;
@@ -228,7 +232,7 @@ static int is_dead(const char *path)
     return dead;
 }
 
-/* Temporary names in the folder where something was last written; a run writes to few folders. */
+/* Cache of the temporary names in the folder last written to; a run writes to few folders. */
 static struct {
     char *folder, **names;
     size_t count, cap;

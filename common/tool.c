@@ -28,11 +28,11 @@ static struct {
     uint64_t n;
 } counts[12];
 
-static const char *program; /* as it was called, if that is its name with a prefix */
-static int configured;      /* by an operand */
+static const char *program; /* name it was called by, if that is its name with a prefix */
+static int configured;      /* 1: an operand was a configuration */
 static int (*translate)(struct yaml *y, const char *path);
 
-/* What the common options say. */
+/* Values of the common options. */
 static struct common {
     int want_help, want_help_all, want_version, verbose, quiet, want_config, progress_on;
     const char *config_path;
@@ -114,7 +114,7 @@ static void add_options(const struct tool_command *c, void *given)
 
 /* ---- help and version -------------------------------------------------------------------- */
 
-/* How many letters of `text` are a program's name that stands where a command begins. */
+/* Returns the length of the program name at `text` if a command begins there, else 0. */
 static size_t command_name(const char *text, const char *begin)
 {
     static const char *const names[] = { "wikiprep", "tokenize", "tfwrite",
@@ -126,7 +126,7 @@ static size_t command_name(const char *text, const char *begin)
     return 0;
 }
 
-/* The examples with the prefix that this program was installed with. */
+/* Appends the examples, with the prefix that this program was installed with. */
 static void add_examples(struct buf *out, const struct tool *t)
 {
     size_t prefix = strlen(program) - strlen(t->name);
@@ -221,7 +221,7 @@ static const struct tool_command *find_command(const struct tool *t, const char 
     return t->commands[0];
 }
 
-/* One KEY=VALUE, as a line of a file. */
+/* Applies one KEY=VALUE like a line of a configuration file. */
 static int set_one(const char *setting, const char *eq)
 {
     struct yaml_item item = { mem_strndup(setting, (size_t)(eq - setting)), mem_strdup(eq + 1), 1 };
@@ -264,7 +264,7 @@ static int unknown_command(const struct tool *t, const char *word)
     return -1;
 }
 
-/* 1 when the operand was a configuration, which is in force then; 0; -1. */
+/* Applies the operand if it is a configuration. Returns 1 if so, 0 if not, or -1. */
 static int take_config(const char *operand)
 {
     struct buf path = BUF_INIT;
@@ -303,8 +303,8 @@ static int run_command(const struct tool_command *c, int argc, char **argv, void
     return c->run(argc, argv, given);
 }
 
-/* How many words of argv, from this one on, are an option that no result depends on: where it is
- * written, with how many threads, and what is said meanwhile. No output may name it. */
+/* Returns the number of words, starting at `word` in argv, that form an option without effect on
+ * the result: output path, number of threads, messages. Output files must not contain them. */
 static int words_without_effect(const char *word)
 {
     static const char *const flags[] = { "-q",         "--quiet",
@@ -345,7 +345,7 @@ static int finish_stdout(void)
     if (fflush(stdout) == 0 && !ferror(stdout))
         return 0;
     if (!errno &&
-        write(1, "\n", 1) >= 0) /* an earlier write failed: why is what the next one says */
+        write(1, "\n", 1) >= 0) /* a write failed before; writing again gives the reason */
         errno = EIO;
     return err_set("cannot write '<stdout>': %s", strerror(errno));
 }
@@ -406,12 +406,12 @@ int tool_main(const struct tool *t, int argc, char **argv)
 
 /* ---- configuration files -------------------------------------------------------------------- */
 
-enum { BASES = 8 }; /* files that begin with another, and that one with another, ... */
+enum { BASES = 8 }; /* most levels of nested base files */
 
 static int load_config(const char *path, int depth);
 
-/* "base: FILE": that file first, as seen from this one's folder; or several, one after the other.
- */
+/* Applies the files of "base: FILE", one or several, in order, before the file that names them.
+ * Their paths are relative to that file's folder. */
 static int load_bases(const char *path, const struct yaml_item *base, int depth)
 {
     const char *slash = strrchr(path, '/');

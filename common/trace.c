@@ -72,7 +72,7 @@ static void add_sum(const struct trace_span *s, double seconds)
     while (i < trace.sum_count && strcmp(trace.sums[i].name, s->name) != 0)
         i++;
     if (i == SUMS)
-        return; /* there are not as many names in the program */
+        return; /* the program has fewer names than SUMS */
     if (i == trace.sum_count)
         trace.sums[trace.sum_count++] = (struct trace_sum){ .name = s->name, .kind = s->kind };
     struct trace_sum *sum = &trace.sums[i];

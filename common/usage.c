@@ -22,7 +22,7 @@ double usage_cpu_seconds(void)
     return seconds(use.ru_utime) + seconds(use.ru_stime);
 }
 
-/* The number behind `key` in a file of the kernel's, or 0. */
+/* Returns the number after `key` in a file of the kernel's, or 0. */
 static uint64_t number_in(const char *path, const char *key)
 {
     struct buf text = BUF_INIT;
@@ -34,7 +34,7 @@ static uint64_t number_in(const char *path, const char *key)
     return n;
 }
 
-/* rusage knows the peak of the process that called exec, too. */
+/* Prefers VmHWM, because rusage includes the peak of the process before exec. */
 uint64_t usage_peak_bytes(void)
 {
     struct rusage use;
@@ -43,7 +43,8 @@ uint64_t usage_peak_bytes(void)
     return 1024 * (peak ? peak : (uint64_t)use.ru_maxrss);
 }
 
-/* A group's limit, and those of the groups around it; "max", or no such file: none. */
+/* Returns the smallest limit of a group and its parent groups. "max" or a missing file means no
+ * limit. */
 static uint64_t least_limit(const char *root, const char *group, const char *file)
 {
     uint64_t least = UINT64_MAX;
@@ -62,7 +63,7 @@ static uint64_t least_limit(const char *root, const char *group, const char *fil
     return least;
 }
 
-/* Lines "0::/path" of version 2, and "4:cpu,memory:/path" of version 1. */
+/* Returns the limit of one line: "0::/path" in version 2, "4:cpu,memory:/path" in version 1. */
 static uint64_t line_limit(const char *line, const char *root)
 {
     const char *kinds = strchr(line, ':'), *path = kinds ? strchr(kinds + 1, ':') : NULL;

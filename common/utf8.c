@@ -23,9 +23,9 @@ static size_t ascii_prefix(const unsigned char *p, size_t n)
     return i;
 }
 
-/* Bytes of the character at p[0..n), n > 0; if it is none, 0, and *bad becomes the length of the
- * maximal subpart: the longest start of a character, at least one byte. Table 3-7 of the Unicode
- * standard, "well-formed UTF-8 byte sequences". */
+/* Returns the length of the character at p[0..n), n > 0. If it is not valid, returns 0 and sets
+ * *bad to the length of the maximal subpart: the longest prefix of a valid character, at least one
+ * byte. Table 3-7 of the Unicode standard, "well-formed UTF-8 byte sequences". */
 static size_t utf8_length(const unsigned char *p, size_t n, size_t *bad)
 {
     unsigned char c = p[0], low = 0x80, high = 0xBF;
@@ -71,14 +71,15 @@ static size_t valid_by_character(const unsigned char *p, size_t n)
 
 /* ---- blocks ---------------------------------------------------------------------------------- */
 
-/* How many bytes from the start are whole characters, looking at whole blocks and no further than
- * the first error: the rest goes character by character. Here as an automaton, below by vectors. A
- * byte's row has, at the bit that is a state's number, the number of the next state: one shift a
- * byte. */
+/* Validation in blocks: returns the length of a prefix of whole valid characters. It processes
+ * whole blocks and stops at the block with the first error; the caller checks the rest character by
+ * character. This version is an automaton, the versions below use vectors. For each byte, rows[]
+ * holds the next state of every state, at the bit offset that is the state's number, so each byte
+ * needs one shift. */
 enum {
     START = 0, /* between characters */
     ERROR = 6,
-    TAIL_1 = 12, /* so many bytes 80-BF are to come */
+    TAIL_1 = 12, /* expects 1 (2, 3) more bytes 80-BF */
     TAIL_2 = 18,
     TAIL_3 = 24,
     AFTER_E0 = 30, /* A0-BF and another */
@@ -133,19 +134,20 @@ static size_t blocks_plain(const unsigned char *p, size_t n)
 #if defined(__x86_64__)
 #define AVX2 __attribute__((target("avx2")))
 
-/* What two neighbouring bytes can have wrong. Three tables say, by either half of the first byte
- * and the upper half of the second, what that half admits: an error is what all three admit
- * (Keiser, Lemire, "Validating UTF-8 in less than one instruction per byte", 2021). */
+/* The errors that two neighbouring bytes can have. Three tables, for the two halves of the first
+ * byte and the upper half of the second, give the errors possible with each half. An error is
+ * present if all three tables contain it (Keiser, Lemire, "Validating UTF-8 in less than one
+ * instruction per byte", 2021). */
 enum {
-    SHORT = 1 << 0,      /* a lead without a tail behind it */
-    LONG = 1 << 1,       /* ASCII with a tail behind it */
+    SHORT = 1 << 0,      /* a lead byte not followed by a continuation byte */
+    LONG = 1 << 1,       /* ASCII followed by a continuation byte */
     OVERLONG_3 = 1 << 2, /* E0 80-9F */
-    LARGE = 1 << 3,      /* F4 90-BF, or F5-FF and any tail but 80-8F */
+    LARGE = 1 << 3,      /* F4 90-BF, or F5-FF and any continuation byte except 80-8F */
     SURROGATE = 1 << 4,  /* ED A0-BF */
     OVERLONG_2 = 1 << 5, /* C0 and C1 */
     OVERLONG_4 = 1 << 6, /* F0 80-8F */
     LARGE_80 = 1 << 6,   /* F5-FF 80-8F */
-    TAILS = 1 << 7,      /* two tails: right if they belong to a lead before them */
+    TAILS = 1 << 7,      /* two continuation bytes: valid if a lead byte before them expects both */
     ANY = SHORT | LONG | TAILS,
     ANY_F = ANY | LARGE | LARGE_80,
 };
@@ -216,8 +218,8 @@ AVX2 static inline __m256i upper_half(__m256i bytes)
     return _mm256_and_si256(_mm256_srli_epi16(bytes, 4), _mm256_set1_epi8(0x0F));
 }
 
-/* Not zero where a byte is wrong, with those in front of it. `before` are the bytes up to each
- * one's left neighbour. */
+/* Returns non-zero for each byte that is invalid after the bytes before it. `before` holds the left
+ * neighbour of each byte. */
 AVX2 static inline __m256i errors_of(__m256i bytes, __m256i before)
 {
     __m256i across = _mm256_permute2x128_si256(before, bytes, 0x21);
@@ -234,7 +236,7 @@ AVX2 static inline __m256i errors_of(__m256i bytes, __m256i before)
     return _mm256_xor_si256(wrong, tails);
 }
 
-/* Where the character that p[0..n) ends with begins; n if it ends with ASCII. */
+/* Returns the start of the last character of p[0..n), or n if it is ASCII. */
 static size_t last_begin(const unsigned char *p, size_t n)
 {
     size_t i = n;

@@ -44,7 +44,7 @@ static int too_deep(const struct walk *w, const yaml_node_t *n)
     return err_set("%s:%d: nested too deeply", w->name, line_of(n));
 }
 
-/* A merged value never replaces one that is there (YAML merge key type, 2005). */
+/* Adds an item. A merged value never replaces an existing one (YAML merge key type, 2005). */
 static int put(struct walk *w, const char *key, const char *value, int line, int merged)
 {
     if (find(w->out, key))
@@ -54,7 +54,7 @@ static int put(struct walk *w, const char *key, const char *value, int line, int
     return 0;
 }
 
-/* The values of a list, and of the lists in it. */
+/* Joins the values of a list, and of the lists in it. */
 static int join(struct walk *w, const yaml_node_t *sequence, struct buf *out)
 {
     if (++w->depth > DEEPEST)
@@ -102,7 +102,7 @@ static int pair(struct walk *w, const char *key, const yaml_node_t *value, int l
     return result;
 }
 
-/* Two passes, so that a key written out wins over a merged one wherever '<<' stands. */
+/* Uses two passes, so that an explicit key takes precedence over a merged one wherever '<<' is. */
 static int map(struct walk *w, const yaml_node_t *node, const char *prefix, int merged)
 {
     if (node->type != YAML_MAPPING_NODE)
