@@ -39,7 +39,7 @@ enum layout {
 };
 enum remainder { REMAINDER_DROP, REMAINDER_PAD };
 
-/* What the options of writing say. */
+/* Values of the options for writing. */
 struct tfwrite {
     const char *output, *whole_words;
     int layout, remainder, compression, resume, append_eod, shuffle, allow_empty;
@@ -217,7 +217,7 @@ static int run_write(int argc, char **argv, void *options)
     return result;
 }
 
-/* What the options of `tfwrite index` and `tfwrite repair` say. */
+/* Values of the options of `tfwrite index` and `tfwrite repair`. */
 struct written {
     const char *output;
 };
@@ -298,7 +298,7 @@ static int run_repair(int argc, char **argv, void *options)
     return 0;
 }
 
-/* What the options of `tfwrite index-map` say. */
+/* Values of the options of `tfwrite index-map`. */
 struct index_map {
     const char *output, *split;
     int64_t samples, epochs, seed, sequence_length;
@@ -361,7 +361,7 @@ static int run_index_map(int argc, char **argv, void *options)
     return result;
 }
 
-/* What the options of `tfwrite merge` say. */
+/* Values of the options of `tfwrite merge`. */
 struct joined {
     const char *output;
     int64_t shards;
@@ -369,8 +369,8 @@ struct joined {
 
 static const struct joined merge_defaults = { .shards = 4 };
 
-/* The sets are named by what is in them, not by where they were: the line of this program leaves
- * them out. */
+/* Appends this program's pg= line without the paths of the sets, because the manifest describes
+ * sets by content, not by path. */
 static void merge_provenance(struct buf *out)
 {
     static const char command[] = " merge";
@@ -406,7 +406,7 @@ static int run_merge(int argc, char **argv, void *options)
     return result;
 }
 
-/* What the options of `tfwrite show` say. */
+/* Values of the options of `tfwrite show`. */
 struct listed {
     int64_t limit;
 };
@@ -424,7 +424,7 @@ static int run_show(int argc, char **argv, void *options)
     if (!result)
         result = pair ? listing_sequences(prefix.data, (uint64_t)given->limit, &out, &shown)
                       : listing_records(argv[0], (uint64_t)given->limit, &out, &shown);
-    /* what came before an error is shown too */
+    /* records before an error are shown, too */
     struct err why = err_keep();
     if (pair >= 0 && output_close(&out) < 0 && !result)
         result = -1;

@@ -16,7 +16,7 @@ static int differs(const char *path, const char *key, const char *said, const ch
     return err_set("%s: %s=%s, but its files have %s", path, key, said ? said : "(missing)", found);
 }
 
-/* `key` must be there and have this value. */
+/* Checks that `key` is present and has this value. */
 static int check_number(const struct manifest *m, const char *path, const char *key, uint64_t found)
 {
     char text[24];
@@ -27,7 +27,7 @@ static int check_number(const struct manifest *m, const char *path, const char *
     return said == found ? 0 : differs(path, key, kv_get(&m->kv, key), text);
 }
 
-/* The same of a share that is written with four digits. */
+/* As check_number, for a share that is written with four digits. */
 static int check_share(const struct manifest *m, const char *path, const char *key, double found)
 {
     char text[32];
@@ -64,7 +64,7 @@ static int check_vocabulary(const struct manifest *m, const char *path)
 
 /* ---- sets that were merged ------------------------------------------------------------------- */
 
-/* The number after "<key>=" in a set's line: 0, or -1 if it has none. */
+/* Reads the number after "<key>=" in a set's line. Returns 0, or -1 if there is none. */
 static int number_in(const char *line, const char *key, uint64_t *n)
 {
     size_t len = strlen(key);
@@ -74,7 +74,7 @@ static int number_in(const char *line, const char *key, uint64_t *n)
     return -1;
 }
 
-/* The numbers of the sets add up to the manifest's. */
+/* Checks that the numbers of the sets add up to the manifest's. */
 static int check_sets(const struct manifest *m, const char *path)
 {
     static const char *const keys[] = { "documents", "sequences", "tokens", "records" };
@@ -98,7 +98,7 @@ static int check_sets(const struct manifest *m, const char *path)
 
 /* ---- layout gpt ------------------------------------------------------------------------------ */
 
-/* The records that the tokens give; those of each set by themselves. */
+/* Returns the number of records that the tokens give, summed over the merged sets. */
 static uint64_t count_windows(const struct manifest *m, const struct windows *w, uint64_t tokens)
 {
     uint64_t sum = 0, n;

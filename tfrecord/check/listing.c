@@ -88,7 +88,7 @@ static int put_feature(struct buf *out, const struct feature_view *f)
     return result;
 }
 
-/* By name; of equal names the one that stands later in the record (and in memory) last. */
+/* Compares by name; of equal names, the one later in the record (and in memory) comes last. */
 static int by_name(const void *a, const void *b)
 {
     const struct feature_view *x = a, *y = b;
@@ -119,7 +119,7 @@ int listing_example(struct buf *out, const void *data, size_t n)
     buf_addc(out, '{');
     for (size_t i = 0, shown = 0; i < count && result >= 0; i++) {
         if (i + 1 < count && same_name(&views[i], &views[i + 1]))
-            continue; /* the last of a name counts */
+            continue; /* the last one of a name counts */
         buf_adds(out, shown++ ? "," : "");
         result = put_feature(out, &views[i]);
     }

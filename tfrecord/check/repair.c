@@ -6,8 +6,8 @@
 #include "tfrecord/formats/record.h"
 #include "tfrecord/formats/record_file.h"
 
-/* The next good record from *offset on: 1, or 0 at the end; what is not good is told and left out.
- */
+/* Finds the next valid record from *offset on. Returns 1, or 0 at the end. Bad records are reported
+ * and left out. */
 static int next_good(struct repair *r, const struct file_map *map, const char *path,
                      uint64_t *offset, struct record *record)
 {
@@ -73,7 +73,7 @@ int repair_file(struct repair *r, const char *path, const char *to)
     if (!result)
         result = copy_good(r, &f.records, path, &outs[0], &outs[1]);
     if (!whole && !r->bad)
-        r->bad = 1; /* a damaged stream has lost one at least */
+        r->bad = 1; /* a damaged stream has lost at least one */
     if (!result)
         result = output_close_all(outs, 2);
     output_abandon(&outs[0]);

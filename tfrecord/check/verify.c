@@ -30,7 +30,7 @@ static void bad(struct verify *v)
     v->bad(err_get());
 }
 
-/* What the manifest says of the file; nothing, if it does not list it. */
+/* Checks the file against its line in the manifest; does nothing if there is none. */
 static int check_listing(const struct manifest *m, const char *path, uint64_t records,
                          const struct file_map *map)
 {
@@ -62,7 +62,7 @@ static int check_compression(const struct manifest *m, const char *path,
                    said ? said : "nothing about it");
 }
 
-/* The manifest in the folder of `path`, called `name` or, with name NULL, <path>.manifest. */
+/* Loads the manifest in the folder of `path`, called `name` or, with name NULL, <path>.manifest. */
 static int load_manifest(struct manifest *m, const char *path, const char *name)
 {
     struct buf file = BUF_INIT;
@@ -77,7 +77,7 @@ static int load_manifest(struct manifest *m, const char *path, const char *name)
 
 /* ---- TFRecord ----------------------------------------------------------------------------- */
 
-/* 1 when an index file is there and right, 0 when there is none, -1. */
+/* Checks the index file. Returns 1 if it is correct, 0 if there is none, or -1. */
 static int check_index(const struct record_index *found, const char *path, uint64_t bytes)
 {
     struct buf file = BUF_INIT;
@@ -100,7 +100,7 @@ static int check_index(const struct record_index *found, const char *path, uint6
     return result;
 }
 
-/* A file with bad records: each is told, and how many there are. */
+/* Reports each bad record of a file, and their number. */
 static void tell_bad_records(struct verify *v, const struct file_map *map, const char *path)
 {
     struct repair r = { .told = v->bad };
@@ -148,7 +148,7 @@ static void verify_tfrecord(struct verify *v, const char *path, const struct man
 
 /* ---- the vocabulary ----------------------------------------------------------------------- */
 
-/* The vocabulary that a manifest lists; it stands beside `path`. */
+/* Verifies the vocabulary file that a manifest lists; it is beside `path`. */
 static void verify_tokenizer(struct verify *v, const char *path, const struct manifest *m)
 {
     struct buf file = BUF_INIT, line = BUF_INIT;
@@ -222,7 +222,7 @@ static void verify_megatron(struct verify *v, const char *prefix)
 
 /* ---- folders ------------------------------------------------------------------------------ */
 
-/* Each listed file is there, each file is listed, and the records add up. */
+/* Checks that each listed file exists, each file is listed, and the numbers of records add up. */
 static int check_manifest(const struct manifest *m, const char *path, const char *dir,
                           const struct file_names *files)
 {

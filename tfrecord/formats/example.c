@@ -20,8 +20,8 @@ static const enum wire scalar_wire[] = {
 
 /* ---- varints ------------------------------------------------------------------------------ */
 
-/* A varint is seven bits a byte, low bits first, the eighth bit saying that more follow. Eight
- * such bytes fit a register, and their 56 bits are spread or gathered in three steps. */
+/* A varint stores seven bits per byte, low bits first; the eighth bit says that more bytes follow.
+ * Eight such bytes fit in a register, and their 56 bits are spread or gathered in three steps. */
 static inline uint64_t spread7(uint64_t v)
 {
     v = (v & 0x000000000FFFFFFF) | (v & 0x00FFFFFFF0000000) << 4;
@@ -41,7 +41,7 @@ static inline size_t varint_bytes(uint64_t v)
     return (size_t)((63 - __builtin_clzll(v | 1)) * 9 + 73) / 64;
 }
 
-/* Reads one varint; NULL when it is cut or has no end. */
+/* Reads one varint. Returns the position after it, or NULL if it is cut off or too long. */
 static const unsigned char *get_varint(const unsigned char *p, const unsigned char *end,
                                        uint64_t *v)
 {
@@ -54,8 +54,9 @@ static const unsigned char *get_varint(const unsigned char *p, const unsigned ch
     return NULL;
 }
 
-/* Reads up to `max` varints of a run, adding to *n; returns where it stopped, NULL on a bad one.
- * A load of eight bytes holds two token ids, nearly always, which spares a branch on how many. */
+/* Reads up to `max` varints of a run and adds their number to *n. Returns the position after them,
+ * or NULL if one is malformed. A load of eight bytes usually holds two token ids, so reading two at
+ * once saves a branch on their number. */
 static const unsigned char *get_varints(const unsigned char *p, const unsigned char *end,
                                         int64_t *values, size_t max, size_t *n)
 {
@@ -84,9 +85,9 @@ static const unsigned char *get_varints(const unsigned char *p, const unsigned c
 
 /* ---- writing ------------------------------------------------------------------------------ */
 
-/* Lengths stand before what they measure, so a message is written backwards, from the end of
- * its space to the front: each function gets the place that its bytes must end at, and returns
- * where they begin. Before that place there are always SLACK bytes to spare. */
+/* A length precedes the bytes that it counts, so a message is written backwards, from the end of
+ * its space to the front. Each function gets the position at which its bytes must end, and returns
+ * the position at which they begin. There are always SLACK spare bytes before that position. */
 enum { SLACK = 8, HEADS_BYTES = 6 * (1 + VARINT_MAX) };
 
 static inline unsigned char *put_varint(unsigned char *p, uint64_t v)
@@ -103,7 +104,7 @@ static inline unsigned char *put_varint(unsigned char *p, uint64_t v)
     return p;
 }
 
-/* Two numbers below 2^21, which token ids are: `a` stands first. One store serves both. */
+/* Writes two numbers below 2^21, as token ids are, with one store. `a` comes first. */
 enum { SHORT_BITS = 21 };
 
 static inline unsigned char *put_short_pair(unsigned char *p, uint64_t a, uint64_t b)
@@ -131,7 +132,8 @@ static unsigned char *put_few(unsigned char *p, const int64_t *values, size_t n)
     return n ? put_varint(p, (uint64_t)values[0]) : p;
 }
 
-/* BLOCK numbers below 2^21 at once, where the processor can; NULL when one is greater. */
+/* Writes BLOCK numbers below 2^21 at once, if the processor can. Returns NULL if a number is
+ * greater. */
 enum { BLOCK = 16 };
 static unsigned char *(*put_block)(unsigned char *p, const int64_t *values);
 
@@ -181,7 +183,7 @@ static unsigned char *put_ints(unsigned char *p, const int64_t *values, size_t n
     return p;
 }
 
-/* The tag and length of a field whose value begins at `p` and ends at `end`. */
+/* Writes the tag and length of a field whose value begins at `p` and ends at `end`. */
 static unsigned char *put_head(unsigned char *p, unsigned number, const unsigned char *end)
 {
     p = put_varint(p, (uint64_t)(end - p));
@@ -224,7 +226,7 @@ static unsigned char *put_entry(unsigned char *p, const struct feature *f)
     return put_head(p, 1, end);
 }
 
-/* At least as much space as the feature takes. */
+/* Returns an upper bound of the bytes that the feature needs. */
 static size_t most_bytes(const struct feature *f)
 {
     size_t n = HEADS_BYTES + strlen(f->name) + f->count * (1 + VARINT_MAX);
@@ -233,7 +235,7 @@ static size_t most_bytes(const struct feature *f)
     return n;
 }
 
-/* The feature whose name comes before `name` (NULL: the last). */
+/* Returns the feature with the greatest name less than `name` (NULL: the last by name). */
 static const struct feature *before(const struct feature *features, size_t n, const char *name)
 {
     const struct feature *best = NULL;
@@ -253,7 +255,7 @@ void example_encode(struct buf *out, const struct feature *features, size_t n)
     const char *name = NULL;
     for (const struct feature *f; (f = before(features, n, name)); name = f->name, written++)
         p = put_entry(p, f);
-    assert(written == n); /* no two alike */
+    assert(written == n); /* names must differ */
     p = put_head(p, 1, end);
     memmove(out->data + out->len, p, (size_t)(end - p));
     out->len += (size_t)(end - p);
@@ -273,7 +275,7 @@ static int malformed(void)
     return err_set("not a tf.Example: malformed protocol buffer");
 }
 
-/* Takes the next field off [*p, end): 1, 0 at the end, -1. */
+/* Reads the next field from [*p, end) and advances *p. Returns 1, 0 at the end, or -1. */
 static int next_field(const unsigned char **p, const unsigned char *end, struct field *f)
 {
     uint64_t tag, n = 0;
@@ -310,7 +312,7 @@ void example_open(struct example_reader *r, const void *data, size_t n)
     *r = (struct example_reader){ p, p, p + n, p, p };
 }
 
-/* Which list the Feature holds. */
+/* Finds the kind of list that the Feature holds. */
 static int find_kind(struct feature_view *v)
 {
     struct field f;
@@ -327,7 +329,7 @@ static int find_kind(struct feature_view *v)
     return result;
 }
 
-/* A map entry; what it lacks is empty. */
+/* Reads a map entry. A missing name or value is empty. */
 static int read_entry(const struct field *entry, struct feature_view *v)
 {
     struct field f;
@@ -388,7 +390,7 @@ void feature_open(struct feature_reader *r, const struct feature_view *f)
     *r = (struct feature_reader){ .p = f->data, .end = f->end, .kind = f->kind };
 }
 
-/* Goes to the next run of values, which may be empty: 1, 0 at the end, -1. */
+/* Moves to the next run of values, which may be empty. Returns 1, 0 at the end, or -1. */
 static int next_run(struct feature_reader *r)
 {
     struct field f;
@@ -412,7 +414,8 @@ static int next_run(struct feature_reader *r)
     }
 }
 
-/* 1 where values are left in the run or a next run has come, 0 at the end, -1 for an error. */
+/* Makes values available. Returns 1 if the run has values left or a next run was found, 0 at the
+ * end, -1 on an error. */
 static int find_values(struct feature_reader *r)
 {
     return r->run < r->run_end ? 1 : next_run(r);

@@ -13,7 +13,7 @@ static const struct {
 
 enum { HEADS = sizeof heads / sizeof *heads, START_BYTES = 12 };
 
-/* The kind of head that begins with this number; HEADS if there is none. */
+/* Returns the index of the header kind with this magic number, or HEADS if there is none. */
 static size_t find_head(uint32_t magic)
 {
     size_t i = 0;

@@ -24,7 +24,7 @@ static int bytes_of(uint64_t v)
     return v ? (71 - __builtin_clzll(v)) / 8 : 0;
 }
 
-/* Packs the block that has become full. */
+/* Packs the block that is now full. */
 static void pack(struct record_index *index)
 {
     struct index_block *b = &index->blocks[index->count / INDEX_BLOCK - 1];
@@ -44,7 +44,7 @@ static void pack(struct record_index *index)
     index->excess_bytes += n;
 }
 
-/* Adds a record; they lie end to end. */
+/* Adds a record, which begins at the end of the one before. */
 static void add(struct record_index *index, uint64_t offset, uint64_t bytes)
 {
     size_t place = index->count % INDEX_BLOCK, block = index->count / INDEX_BLOCK;
@@ -128,7 +128,8 @@ int index_scan(struct record_index *index, const struct file_map *map, const cha
     return result;
 }
 
-/* A decimal number and the character after it; NULL if there is none. */
+/* Parses a decimal number and the character `stop` after it. Returns the position after both, or
+ * NULL if they are not there. */
 static const char *number(const char *p, const char *end, char stop, uint64_t *v)
 {
     const char *begin = p;

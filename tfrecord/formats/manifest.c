@@ -26,7 +26,7 @@ void manifest_release(struct manifest *m)
     *m = (struct manifest){ 0 };
 }
 
-/* The end of the name that a shard line begins with; names may have spaces. */
+/* Returns the length of the name that begins a shard line. Names may contain spaces. */
 static size_t name_length(const char *line)
 {
     const char *end = NULL;
@@ -35,7 +35,8 @@ static size_t name_length(const char *line)
     return end ? (size_t)(end - line) : 0;
 }
 
-/* A file in the manifest's own folder, and nowhere else. */
+/* Returns 1 if the name is that of a file in the manifest's own folder, not a path to another
+ * folder. */
 static int is_plain(const char *name, size_t n)
 {
     return n && !memchr(name, '/', n) && strncmp(name, "..", n) != 0;

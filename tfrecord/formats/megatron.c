@@ -10,7 +10,7 @@
 typedef unsigned long long ull;
 
 enum { HEAD_BYTES = 34, MAGIC_BYTES = 9, DTYPE_I32 = 4, DTYPE_U16 = 8 };
-static const uint64_t NO_BIN = UINT64_MAX; /* for the length of .bin: not known */
+static const uint64_t NO_BIN = UINT64_MAX; /* value for the length of .bin: not known */
 enum { U16_VOCABULARY = 65500 };           /* Megatron's own bound */
 
 static const char MAGIC[MAGIC_BYTES] = "MMIDIDX\0";

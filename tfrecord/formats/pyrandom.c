@@ -13,7 +13,7 @@ static void seed_word(struct pyrandom *r, uint32_t seed)
     r->at = N;
 }
 
-/* The authors' init_by_array: each word of the state meets each word of the key. */
+/* init_by_array of the generator's authors: mixes each word of the key into the state. */
 static void seed_array(struct pyrandom *r, const uint32_t *key, uint32_t words)
 {
     uint32_t *s = r->state, i = 1, j = 0;
@@ -79,7 +79,7 @@ double pyrandom_real(struct pyrandom *r)
     return (a * 67108864.0 + b) * (1.0 / 9007199254740992.0);
 }
 
-/* The top `bits` bits of a draw; of 33 bits the low 32 come first. */
+/* Returns the top `bits` bits of a draw. For 33 bits, the low 32 are drawn first. */
 static uint64_t draw_bits(struct pyrandom *r, int bits)
 {
     if (bits <= 32)

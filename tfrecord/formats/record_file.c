@@ -12,7 +12,7 @@ enum { HELD_MAX = 1 << 18 }; /* a data set may have thousands of small shards */
 
 struct unpacking {
     struct spill *to;
-    int failed; /* the disk, and not the stream */
+    int failed; /* 1: the disk failed, not the stream */
 };
 
 static int put(void *ctx, const void *bytes, size_t n)
@@ -22,7 +22,8 @@ static int put(void *ctx, const void *bytes, size_t n)
     return u->failed ? -1 : 0;
 }
 
-/* Says which record a stream breaks in: the first one that is not whole in what came of it. */
+/* Adds to the error the record in which a stream breaks: the first incomplete record in the
+ * unpacked data. */
 static void name_record(const struct file_map *records, const char *path)
 {
     struct err why = err_keep();
@@ -34,7 +35,7 @@ static void name_record(const struct file_map *records, const char *path)
     record_where(path, number, offset);
 }
 
-/* 1; 0 with the error when the stream is damaged; -1. */
+/* Unpacks the file. Returns 1, 0 with an error if the stream is damaged, or -1. */
 static int unpack(struct record_file *f, const char *path)
 {
     struct spill *s = f->unpacked = mem_alloc(sizeof *s);

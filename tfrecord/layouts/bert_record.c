@@ -40,7 +40,7 @@ static void fill(int64_t *values, size_t n, int64_t v)
         values[i] = v;
 }
 
-/* values[0..n) and zeros up to `most`. */
+/* Copies values[0..n) and fills with zeros up to `most`. */
 static void widen(int64_t *out, const uint32_t *values, size_t n, size_t most)
 {
     for (size_t i = 0; i < n; i++)
@@ -48,7 +48,7 @@ static void widen(int64_t *out, const uint32_t *values, size_t n, size_t most)
     fill(out + n, most - n, 0);
 }
 
-/* n ones, and zeros up to `most`. */
+/* Writes n ones and fills with zeros up to `most`. */
 static void weigh(float *out, size_t n, size_t most)
 {
     for (size_t i = 0; i < most; i++)
@@ -86,7 +86,8 @@ static void encode_plain(struct bert_record *r, const struct instances *all,
 
 /* ---- bert-tf1 ----------------------------------------------------------------------------- */
 
-/* Lays the masked tokens from place 0 and the others from place M; returns where those end. */
+/* Puts the masked tokens at places from 0 and the others at places from M. Returns the end of the
+ * others. */
 static size_t part_tokens(struct bert_record *r, const struct instances *all,
                           const struct instance *x, int64_t *ids, int64_t *places,
                           int64_t *segments)
@@ -145,7 +146,7 @@ struct row {
     size_t tokens, masked;
 };
 
-/* Adds the k-th sequence, k from 1. */
+/* Adds the k-th sequence to a row, k from 1. */
 static void put_sequence(struct row *w, const struct instances *all, const struct instance *x,
                          uint32_t k, size_t S)
 {

@@ -41,7 +41,8 @@ static int take_vocabulary(struct bert_shards *b, struct intake *s, uint32_t *pa
     return 0;
 }
 
-/* Marks the pieces that go on a word: "##..." in a vocabulary with a piece a line. */
+/* Marks the pieces that continue a word: those that begin with "##" in a vocabulary with one piece
+ * per line. */
 static unsigned char *load_words(const char *path, uint64_t vocabulary)
 {
     struct input in;
@@ -103,7 +104,7 @@ static int read_group(void *ctx, void *item)
     return more < 0 ? -1 : n > 0;
 }
 
-/* Packed rows in the order of a new shuffle, since packing sorts them; others as they are. */
+/* Shuffles packed rows again, since packing sorts them. Leaves other rows in order. */
 static void arrange(const struct bert_shards *b, struct group *g)
 {
     const struct instances *all = &g->instances;
@@ -136,7 +137,7 @@ static int make_group(void *ctx, void *item)
     return 0;
 }
 
-/* Documents of one sentence. */
+/* Counts the documents of one sentence. */
 static uint64_t count_single(const struct sentences *s)
 {
     uint64_t n = 0;

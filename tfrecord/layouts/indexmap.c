@@ -33,7 +33,7 @@ static int parse_shares(const char *text, double shares[3])
     return 0;
 }
 
-/* Where each part ends. */
+/* Computes the bounds of the parts. */
 static void bound_parts(int64_t bounds[4], uint64_t documents, const double shares[3],
                         enum indexmap_rule rule)
 {
@@ -60,7 +60,8 @@ int indexmap_split(struct indexmap *x, uint64_t documents, const char *text, int
         return -1;
     bound_parts(bounds, documents, shares, rule);
     if (rule == INDEXMAP_CUT && part < 2 && shares[2] == 0)
-        bounds[2] = (int64_t)documents; /* of two parts the second has what is left */
+        /* with two parts, the second gets the remaining documents */
+        bounds[2] = (int64_t)documents;
     x->first = (uint64_t)bounds[part];
     x->end = (uint64_t)bounds[part + 1];
     if (bounds[part] < 0 || bounds[part] >= bounds[part + 1])
@@ -71,7 +72,8 @@ int indexmap_split(struct indexmap *x, uint64_t documents, const char *text, int
 
 /* ---- files -------------------------------------------------------------------------------- */
 
-/* A NumPy array file, format version 1.0, is a head of 128 bytes, and the numbers. */
+/* Opens a NumPy array file and writes its header of 128 bytes (format version 1.0). The numbers
+ * follow. */
 static int npy_open(struct output *f, const char *name, const char *map, const char *type,
                     uint64_t rows, int columns)
 {
@@ -95,7 +97,7 @@ static int npy_open(struct output *f, const char *name, const char *map, const c
 static int npy_put(struct output *f, uint64_t v, int width)
 {
     unsigned char bytes[8];
-    le_put_u64(bytes, v); /* little-endian: the first four are the number in 32 bits */
+    le_put_u64(bytes, v); /* the first four bytes are the number in 32 bits */
     return output_write(f, bytes, (size_t)width);
 }
 
@@ -116,7 +118,8 @@ static uint64_t tokens_of(const struct megatron *m, uint64_t document)
     return megatron_sequence(m, document, &first);
 }
 
-/* How many epochs, samples, and whether the last epoch is apart; samples before it. */
+/* Computes the number of epochs and samples, and whether the last epoch is shuffled separately.
+ * Sets *before to the number of samples before that epoch. */
 static int plan(struct indexmap *x, const struct megatron *m, uint64_t *before)
 {
     uint64_t epoch = 0, length = x->sequence_length, documents = x->end - x->first;
@@ -181,7 +184,7 @@ static int put_samples(struct output *f, const struct indexmap *x, const struct 
             offset = 0;
             place++;
         }
-        offset += want - 1; /* the next one begins on this one's last token */
+        offset += want - 1; /* the next sample begins with the last token of this one */
     }
     return result;
 }

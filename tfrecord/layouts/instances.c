@@ -47,7 +47,7 @@ void sentences_release(struct sentences *s)
 
 /* ---- a run -------------------------------------------------------------------------------- */
 
-/* Tokens or candidates [begin, end). */
+/* A range [begin, end) of tokens or candidates. */
 struct span {
     uint64_t begin, end;
 };
@@ -69,7 +69,7 @@ static uint64_t size(struct span s)
     return s.end - s.begin;
 }
 
-/* The tokens of sentences [first, end). */
+/* Returns the range of the tokens of sentences [first, end). */
 static struct span tokens_of(const struct sentences *s, uint32_t first, uint32_t end)
 {
     return (struct span){ s->starts[first], s->starts[end] };
@@ -77,7 +77,8 @@ static struct span tokens_of(const struct sentences *s, uint32_t first, uint32_t
 
 /* ---- masking ------------------------------------------------------------------------------ */
 
-/* What may be masked: each token that is no [CLS] or [SEP] of the frame; or each word of them. */
+/* Finds the candidates for masking: every token except [CLS] and [SEP], or every whole word of such
+ * tokens. */
 static size_t find_words(struct maker *m, const uint32_t *tokens, const struct instance *x)
 {
     const unsigned char *continues = m->recipe->continues;
@@ -93,7 +94,7 @@ static size_t find_words(struct maker *m, const uint32_t *tokens, const struct i
     return n;
 }
 
-/* How many tokens to predict; rounding is Python's, half to even. */
+/* Returns the number of tokens to predict. Rounds as Python does, half to even. */
 static uint32_t how_many(const struct instances_recipe *r, uint32_t length)
 {
     double share = rint(length * r->mlm);
@@ -112,7 +113,7 @@ static uint32_t replacement(struct maker *m, uint32_t token)
     return (uint32_t)pyrandom_below(&m->random, m->recipe->vocabulary);
 }
 
-/* Chooses the masked positions and what stands there. */
+/* Chooses the masked positions and their new ids. */
 static uint32_t choose(struct maker *m, const uint32_t *tokens, const struct instance *x)
 {
     size_t words = find_words(m, tokens, x);
@@ -133,7 +134,7 @@ static uint32_t choose(struct maker *m, const uint32_t *tokens, const struct ins
     return got;
 }
 
-/* Masks the instance at the store's end, whose tokens are there already. */
+/* Masks the instance at the end of `store`, whose tokens are already there. */
 static void mask(struct maker *m, struct instance *x)
 {
     uint32_t *tokens = m->out->store + x->at;
@@ -151,7 +152,7 @@ static void mask(struct maker *m, struct instance *x)
 
 /* ---- pairs -------------------------------------------------------------------------------- */
 
-/* Shortens the longer one, B where they are equal, at either end. */
+/* Shortens the longer of the two parts, or B if they are equal, at a random end. */
 static void truncate_pair(struct maker *m, struct span *a, struct span *b)
 {
     uint64_t most = m->recipe->sequence_length - 3;
@@ -186,7 +187,8 @@ static void put_pair(struct maker *m, struct span a, struct span b, int random)
     mask(m, x);
 }
 
-/* Sentences of another document, from a random one on, until there are `want` tokens. */
+/* Returns sentences of another document, starting at a random one, with `want` tokens or more if
+ * the document has them. */
 static struct span random_sentences(struct maker *m, size_t document, int64_t want)
 {
     enum { TRIES = 10 };
@@ -202,7 +204,7 @@ static struct span random_sentences(struct maker *m, size_t document, int64_t wa
     return tokens_of(s, first, last);
 }
 
-/* Makes a pair of sentences [first, end); returns the first sentence that is still unused. */
+/* Makes a pair from sentences [first, end). Returns the first sentence that is still unused. */
 static uint32_t make_pair(struct maker *m, size_t document, uint32_t first, uint32_t end,
                           uint32_t target)
 {

@@ -38,7 +38,8 @@ void intake_close(struct intake *s)
     *s = (struct intake){ 0 };
 }
 
-/* After the end mark nothing may follow: two streams end to end would lose the second. */
+/* Checks that nothing follows the end mark. Otherwise the second of two concatenated streams would
+ * be lost. */
 static int check_end(struct intake *s)
 {
     int64_t more = input_peek(&s->in, 1);

@@ -8,14 +8,16 @@
 
 enum { NONE = -1 };
 
-/* Rows that still take a sequence, in a list for each amount of room, the newest first. */
+/* Rows with space for another sequence: one list for each amount of free space, the newest row
+ * first. */
 struct shelf {
-    int64_t *first;   /* [length + 1] by room left */
+    int64_t *first;   /* [length + 1] first row of each list, by free space */
     int64_t *next;    /* [rows] */
-    uint32_t *masked; /* [rows] so far */
+    uint32_t *masked; /* [rows] masked tokens so far */
 };
 
-/* The instances by length, longest first; of equal length in their order. */
+/* Returns the indices of the instances sorted by length, longest first; those of equal length keep
+ * their order. */
 static uint32_t *by_length(const struct instances *all, uint32_t length)
 {
     size_t *at = mem_zalloc((size_t)length + 2, sizeof *at);
@@ -30,9 +32,9 @@ static uint32_t *by_length(const struct instances *all, uint32_t length)
     return order;
 }
 
-/* Takes off the shelf the row with the least room that takes `x`, and says how much it had;
- * NONE if there is none. Of equal room only the newest rows are asked, so that many that have
- * no masked tokens left do not make the whole quadratic. */
+/* Removes and returns the row with the least free space that can take `x`, and sets *room to that
+ * space; NONE if there is none. In each list only the newest rows are tried. Otherwise many rows
+ * that can take no more masked tokens would make the time quadratic. */
 static int64_t take(struct shelf *s, const struct instance *x, uint32_t length, uint32_t masked,
                     uint32_t *room)
 {

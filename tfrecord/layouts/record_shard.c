@@ -25,8 +25,8 @@ static int put_line(struct record_shard *s, uint64_t offset, uint64_t bytes)
     return output_write(&s->index, s->line.data, s->line.len);
 }
 
-/* The file that is there: 1, 0 when it is none to go on with, as what is packed as a whole is good
- * as a whole only; -1. */
+/* Opens the existing file. Returns 1; 0 if it cannot be continued, because a compressed file is
+ * usable only if it is complete; or -1. */
 static int open_old(struct record_shard *s, enum compression how, const char *path)
 {
     if (how != COMPRESS_NONE) {
@@ -39,7 +39,7 @@ static int open_old(struct record_shard *s, enum compression how, const char *pa
     return 1;
 }
 
-/* Finds the good records of the file, which the index gets, and counts them. */
+/* Counts the valid records of the file and adds them to the index. */
 static int find_kept(struct record_shard *s, uint64_t *records)
 {
     struct record r;
@@ -51,7 +51,7 @@ static int find_kept(struct record_shard *s, uint64_t *records)
     return 0;
 }
 
-/* Goes on after the good records of the file at `path`, or makes it anew. */
+/* Continues after the valid records of the file at `path`, or starts it again. */
 static int keep(struct record_shard *s, const struct shard_set *set, const char *name,
                 const char *path)
 {

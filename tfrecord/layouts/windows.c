@@ -14,7 +14,7 @@
 #include "tfrecord/formats/record.h"
 #include "tfrecord/layouts/record_shard.h"
 
-enum { KEY_DOCUMENTS = 1, KEY_WINDOWS = 2 }; /* name the shuffles of one seed */
+enum { KEY_DOCUMENTS = 1, KEY_WINDOWS = 2 }; /* keys of the shuffles that use one seed */
 enum { HELD_MAX = 1 << 20 };                 /* bytes of all documents to hold in memory */
 
 static uint64_t smaller(uint64_t a, uint64_t b)
@@ -37,12 +37,13 @@ uint64_t windows_count(const struct windows *w, uint64_t tokens)
 {
     uint64_t length = (uint64_t)w->sequence_length + 1, whole = whole_windows(w, tokens);
     uint64_t covered = whole ? (whole - 1) * w->stride + length : 0;
-    /* A piece needs a token to read and one to predict, and the latter must be a new one. */
+    /* A last piece needs one input and one label, and the label must not occur in an earlier
+     * window. */
     int piece = tokens > covered && tokens > whole * w->stride + 1;
     return whole + (w->pad && piece);
 }
 
-/* The documents of a group as they came, end-of-text after each. */
+/* The documents of a group in stream order, each followed by end-of-text. */
 struct documents {
     struct spill ids; /* uint32_t; only those of WINDOWS_ALL may leave the memory */
     size_t tokens;
@@ -53,13 +54,13 @@ struct documents {
     uint64_t *ordered_ends; /* with WINDOWS_ALL: ends, where documents stand in `order` */
 };
 
-/* What a part gets of a group: tokens from position `at` of the part on, and the windows that they
- * complete. */
+/* The share of a group that goes to one part: tokens from position `at` of the part on, and the
+ * windows that they complete. */
 struct piece {
     uint64_t at, first, windows;
     uint32_t *ids; /* not with WINDOWS_ALL */
     size_t count, cap;
-    uint64_t documents, tokens; /* that are new */
+    uint64_t documents, tokens; /* new documents and tokens in this group */
 
     uint64_t *order; /* of the windows, which are numbered through the part */
     size_t order_cap;
@@ -75,7 +76,7 @@ struct group {
     struct buf message;
 };
 
-/* A part's shards: they are opened when it has its first records. */
+/* A part's shards. They are opened when the part has its first records. */
 struct part {
     struct windows_part *result;
     struct shard_set set;
@@ -119,7 +120,7 @@ static const uint32_t *ids_of(const struct documents *d, uint64_t i)
     return (const uint32_t *)d->ids.data + begin_of(d, i);
 }
 
-/* Begins with what the group before left: tokens that the windows to come still want. */
+/* Starts a piece with the rest of the group before: tokens that later windows need. */
 static void begin_piece(struct piece *p, const struct piece *before, uint64_t stride)
 {
     uint64_t end = before->at + before->count;
@@ -157,7 +158,7 @@ static void shuffle(const struct windows *w, uint64_t what, uint64_t group, uint
     rng_shuffle(&r, order, n);
 }
 
-/* The numbers of a part's windows, from `first` on, as their records come. */
+/* Sets the order in which a part's windows are written, for n windows from `first` on. */
 static void order_windows(const struct windows *w, int part, uint64_t group, uint64_t first,
                           uint64_t *order, uint64_t n)
 {
@@ -167,7 +168,8 @@ static void order_windows(const struct windows *w, int part, uint64_t group, uin
         order[i] = first + (w->keep_order ? i : order[i]);
 }
 
-/* How many of the documents, shuffled, are held out: until there are enough of those so far. */
+/* Returns the number of shuffled documents to hold out, so that enough tokens are held out so
+ * far. */
 static uint64_t hold_out(struct job *j)
 {
     const struct documents *d = &j->documents;
@@ -180,8 +182,8 @@ static uint64_t hold_out(struct job *j)
     return n;
 }
 
-/* Orders the documents: those that are held out first, and says how many. Without a shuffle the
- * choice is the same, and each part in order. */
+/* Orders the documents, those held out first, and returns the number held out. Without a shuffle
+ * the choice is the same, and each part stays in order. */
 static uint64_t order_documents(struct job *j, uint64_t group)
 {
     struct documents *d = &j->documents;
@@ -203,7 +205,8 @@ static void deal(struct job *j, struct group *g)
         take_document(&g->pieces[i < held ? WINDOWS_HELD : WINDOWS_TRAIN], d, d->order[i]);
 }
 
-/* The first group has records for all shards, and some to spare for the part that is held out. */
+/* Returns 1 if the first group has records for all shards, with some to spare for the part that is
+ * held out. */
 static int enough(const struct job *j)
 {
     const struct documents *d = &j->documents;
@@ -279,7 +282,7 @@ static int read_all(struct job *j)
     return 0;
 }
 
-/* As many windows as a group of tokens has, and at first one for each shard. */
+/* Reads as many windows as a group of tokens has; the first time at least one for each shard. */
 static int read_windows(void *ctx, void *item)
 {
     struct job *j = ctx;
@@ -302,7 +305,7 @@ static int read_windows(void *ctx, void *item)
     return some;
 }
 
-/* The first of the ordered documents that ends behind a place. */
+/* Returns the first of the ordered documents that ends after a position. */
 static uint64_t find_document(const struct documents *d, uint64_t at)
 {
     uint64_t low = 0, high = d->count;
@@ -316,7 +319,7 @@ static uint64_t find_document(const struct documents *d, uint64_t at)
     return low;
 }
 
-/* Tokens from a place in the ordered documents on. */
+/* Copies n tokens from a position in the ordered documents. */
 static void take_ids(const struct documents *d, uint64_t at, int64_t *ids, size_t n)
 {
     for (uint64_t i = find_document(d, at); n; i++) {
@@ -333,7 +336,7 @@ static void take_ids(const struct documents *d, uint64_t at, int64_t *ids, size_
 
 /* ---- working: windows become records -------------------------------------------------------- */
 
-/* Fills g->ids with the window that begins at a place of the part. */
+/* Fills g->ids with the window that begins at position `at` of the part. */
 static void cut(const struct job *j, struct group *g, int part, uint64_t at)
 {
     const struct piece *p = &g->pieces[part];
@@ -393,7 +396,7 @@ static int open_shards(struct part *part, const struct windows *w, uint64_t reco
     return result;
 }
 
-/* The records of a piece on their way to the shards of a part. */
+/* The records of a piece, to be written to the shards of a part. */
 struct delivery {
     const struct part *part;
     const struct piece *piece;

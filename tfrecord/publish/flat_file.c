@@ -34,7 +34,7 @@ static int put_document(struct flat_file *f, const struct intake *s, int width, 
     return output_write(out, bytes->data, bytes->len);
 }
 
-/* The header says how many ids there are, which is known at the end. */
+/* Writes the header at the end, since it contains the number of ids. */
 static int put_head(const struct flat_file *f, int width, struct output *out)
 {
     unsigned char head[FLAT_HEAD_BYTES];

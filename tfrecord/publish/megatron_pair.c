@@ -8,14 +8,14 @@
 #include "tfrecord/formats/megatron.h"
 #include "tfrecord/publish/pair_files.h"
 
-/* One sequence a sentence, or one a document; end-of-text belongs to the last. */
+/* Adds one sequence per sentence, or one per document. End-of-text belongs to the last sequence. */
 static int add_document(const struct megatron_pair *p, struct megatron_writer *w, struct intake *s)
 {
     size_t begin = 0, n = s->count;
     for (size_t i = 0; i < s->sentences; i++) {
         size_t end = s->sentence_ends[i];
         if (end >= n)
-            break; /* the last one takes what is left */
+            break; /* the last sequence takes the remaining ids */
         if (end > begin && megatron_add(w, s->ids + begin, end - begin) < 0)
             return -1;
         begin = end;

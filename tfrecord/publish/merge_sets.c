@@ -17,7 +17,7 @@
 
 /* ---- what manifests say ----------------------------------------------------------------------- */
 
-/* Lines whose numbers are added up. */
+/* Manifest lines whose numbers are summed. */
 static const char *const summed[] = { "documents", "sequences", "tokens", "records" };
 enum { SEQUENCES = 1, TOKENS = 2, RECORDS = 3, SUMMED = 4 };
 
@@ -27,7 +27,7 @@ struct common {
     struct kv sets, pg;
     uint64_t sums[SUMMED];
     int has[SUMMED];
-    struct buf tokenizer; /* the text of the first that has one */
+    struct buf tokenizer; /* text of the first set that has one */
 };
 
 #define COMMON_INIT                                                                                \
@@ -51,7 +51,7 @@ static int is_one_of(const char *key, const char *const *keys, size_t n)
     return 0;
 }
 
-/* A line that says how the data was made, which all sets must have. */
+/* Returns 1 if the key describes how the data was made; all sets must agree on such lines. */
 static int is_recipe(const char *key)
 {
     static const char *const others[] = { "shard", "tokenizer",  "set",
@@ -140,7 +140,7 @@ static int take_manifest(struct common *c, const struct manifest *m, const char 
     return take_numbers(c, m, path) < 0 ? -1 : take_tokenizer(c, m, path);
 }
 
-/* The lines of the new manifest but for files, sets and programs. */
+/* Adds the lines of the new manifest, except those of files, sets and programs. */
 static void describe(const struct common *c, struct kv *out)
 {
     uint64_t length = 0;
@@ -184,7 +184,7 @@ static int close_shard(struct joining *j)
     return result;
 }
 
-/* Opens the next shard where it begins: shard k has records [kR/N, (k+1)R/N). */
+/* Opens the next shard at its first record. Shard k has records [kR/N, (k+1)R/N). */
 static int turn(struct joining *j)
 {
     if (j->next == j->set.count || j->written < j->records * j->next / j->set.count)
@@ -373,7 +373,8 @@ int merge_sets_folders(const struct merge_sets *m, char *const *dirs, int count,
 
 /* ---- pairs ------------------------------------------------------------------------------------ */
 
-/* The manifest of a pair, if it has one; pairs of other programs are counted instead. */
+/* Reads the manifest of a pair, if it has one. For pairs of other programs the numbers are
+ * counted. */
 static int take_pair(struct common *c, const struct megatron *p, int first)
 {
     struct buf path = BUF_INIT;

@@ -41,7 +41,8 @@ int pair_files_open(struct pair_files *p, const char *prefix, int (*may_replace)
     return result;
 }
 
-/* An index by itself must not stand beside another's tokens, not for a moment. */
+/* Publishes the files so that a new index is never beside an old pair's tokens, not even for a
+ * moment. */
 static int publish(struct pair_files *p, const char *manifest)
 {
     struct buf path = BUF_INIT;

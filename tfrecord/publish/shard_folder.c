@@ -24,8 +24,8 @@ struct work {
     struct stage stage;
 };
 
-/* What a run is to make in a folder: what the manifest will say and is known, and how many shards.
- */
+/* Stores the plan of a folder: the manifest's lines that are known at the start, and the number of
+ * shards. */
 static int plan(struct work *k, const char *folder, const struct kv *recipe, uint32_t shards)
 {
     struct kv m = KV_INIT;
@@ -37,7 +37,7 @@ static int plan(struct work *k, const char *folder, const struct kv *recipe, uin
     return result;
 }
 
-/* Ends a manifest that says how data was made and how much there is, and writes it. */
+/* Completes a manifest that has the recipe and the numbers of the data, and writes it. */
 static int write_manifest(struct work *k, const char *folder, struct kv *m, const struct kv *files)
 {
     struct buf dir = BUF_INIT, path = BUF_INIT;
@@ -96,7 +96,7 @@ static int write_windows(struct work *k, const struct windows *w, uint64_t *reco
     if (!result)
         result = windows_write(w, k->s, parts);
     k->f->watch.end();
-    for (int i = count; i-- > 0 && !result;) { /* the whole set's last */
+    for (int i = count; i-- > 0 && !result;) { /* the whole set's manifest is written last */
         kv_addf(&recipes[i], "documents", "%" PRIu64, parts[i].documents);
         kv_addf(&recipes[i], "tokens", "%" PRIu64, parts[i].tokens);
         kv_addf(&recipes[i], "records", "%" PRIu64, parts[i].records);
@@ -160,7 +160,7 @@ static int write_bert(struct work *k, struct bert_shards *b)
 
 /* ---- the folder --------------------------------------------------------------------------- */
 
-/* Refuses to replace what is finished without --force, and to add to what is not ours ever. */
+/* Returns -1 if `dir` has a finished set and `force` is 0, or has files that no manifest lists. */
 static int check_folder(const char *dir, int force)
 {
     struct file_names files;
@@ -197,12 +197,12 @@ int shard_folder_check(const char *dir, int force)
     return result;
 }
 
-/* The validation part goes and appears first, the manifest of the folder itself last. */
+/* Removes and publishes the validation part first, and the manifest of the folder itself last. */
 static int publish(struct stage *stage, const char *held, int two)
 {
     if (stage_forget(stage->dir, "manifest") < 0 || stage_forget(held, "manifest") < 0)
         return -1;
-    rmdir(held); /* if it is there and nothing of the user's is in it */
+    rmdir(held); /* fails if it does not exist or has the user's files */
     if (two && stage_publish(stage, "validation", "manifest") < 0)
         return -1;
     if (stage_publish(stage, "", "manifest") == 0)
@@ -222,7 +222,7 @@ int shard_folder_publish(struct stage *stage, int two)
     return result;
 }
 
-/* One of the layouts: `w` with its records, or `b`. */
+/* Writes the folder in one of the layouts: that of `b`, or gpt if `b` is NULL. */
 static int write_folder(const struct shard_folder *f, struct intake *s, const struct windows *w,
                         uint64_t *records, struct bert_shards *b)
 {

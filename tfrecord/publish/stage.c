@@ -33,7 +33,7 @@ static int move_file(const char *from, const char *to)
     return 0;
 }
 
-/* Does one thing to a listed file and to the index beside it, if it has one. */
+/* Calls `act` for each listed file and for the index beside it, if it has one. */
 static int each_file(const struct manifest *m, const char *from, const char *to,
                      int (*act)(const char *from, const char *to))
 {
@@ -76,7 +76,8 @@ int stage_forget(const char *dir, const char *manifest)
     file_join(&path, dir, manifest);
     int there = manifest_load(&m, path.data), result = there < 0 ? -1 : 0;
     if (there > 0) {
-        result = remove_file(path.data); /* first: what is left is not a finished data set */
+        /* removed first, so that the rest is no finished data set */
+        result = remove_file(path.data);
         if (!result)
             result = each_file(&m, dir, dir, act_remove);
         manifest_release(&m);
@@ -114,7 +115,7 @@ static int clear_dead(const char *dir, const char *work)
 {
     int fd = open(work, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
-        return 0; /* gone by now, or no folder of ours */
+        return 0; /* already removed, or not a folder of this program */
     if (fd < 0)
         return err_set("cannot open folder '%s': %s", work, strerror(errno));
     int busy = flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK;
@@ -174,8 +175,8 @@ static int has_shards(const char *dir)
     return there;
 }
 
-/* Whether there is something to go on with: a part that was begun, validation being the first, or
- * a manifest, which is the last thing to go. 1, 0, or -1. */
+/* Checks whether a dead run left something to continue: a part that was begun (validation is the
+ * first), or a manifest, which is moved last. Returns 1, 0, or -1. */
 static int is_begun(const char *work)
 {
     struct buf path = BUF_INIT;
@@ -189,8 +190,8 @@ static int is_begun(const char *work)
     return there;
 }
 
-/* Brings back the listed files that are in `from` and not in `to` any more; indexes are made again.
- */
+/* Moves the listed files that are in `from` back to `to` if they are missing there. Indexes are
+ * made again. */
 static int bring_back_files(const struct manifest *m, const char *from, const char *to)
 {
     struct buf a = BUF_INIT, b = BUF_INIT;
@@ -267,7 +268,7 @@ static int bring_back(const char *dir, const char *work)
     return result;
 }
 
-/* Shards under temporary names get their own; what else is temporary goes. */
+/* Renames shards with temporary names to their own names, and removes other temporary files. */
 static int settle(const char *work)
 {
     struct file_names all;
@@ -299,7 +300,8 @@ static int settle(const char *work)
     return result;
 }
 
-/* Takes the dead run's folder `old` for one's own: 1, 0 when it is not dead or not begun, -1. */
+/* Takes over the folder `old` of a dead run. Returns 1, 0 if the run is alive or had not begun, or
+ * -1. */
 static int take_up(struct stage *s, const char *old)
 {
     struct buf validation = BUF_INIT;
@@ -396,7 +398,7 @@ static int make_work(struct stage *s)
         s->lock = open(s->work, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (failed || s->lock < 0)
         return err_set("cannot make folder '%s': %s", s->work, strerror(errno));
-    flock(s->lock, LOCK_EX | LOCK_NB); /* where locks are not to be had: without */
+    flock(s->lock, LOCK_EX | LOCK_NB); /* without a lock if the file system has none */
     return 0;
 }
 

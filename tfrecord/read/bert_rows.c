@@ -9,7 +9,7 @@
 
 /* ---- the features of a layout --------------------------------------------------------------- */
 
-/* Lists of integers; those of floats behind them. */
+/* Features of a record: the lists of integers, then those of floats. */
 enum field {
     IDS,
     SEGMENTS,
@@ -52,7 +52,7 @@ static const char *const names[][FIELDS] = {
                       [PRESENT] = "packed_next_sentence_mask" },
 };
 
-/* What stands in one layout alone. */
+/* A feature that identifies each layout. */
 static const enum field mark[] = { [BERT_PLAIN] = MASK, [BERT_TF1] = MASKED, [BERT_PACKED] = MASK };
 
 enum { LAYOUTS = sizeof mark / sizeof *mark };
@@ -62,7 +62,7 @@ static uint32_t predictions(const struct bert_shape *s)
     return s->mask_tokens + s->sequences - 1;
 }
 
-/* How many values a field has. */
+/* Returns the number of values of a field. */
 static uint32_t field_length(const struct bert_shape *s, int f)
 {
     switch ((enum field)f) {
@@ -87,7 +87,7 @@ static size_t lengths(const struct bert_shape *s, int from, int to)
     return sum;
 }
 
-/* Where a field's values begin in the working memory of its kind. */
+/* Returns the offset of a field's values in the working memory of its type. */
 static size_t field_offset(const struct bert_shape *s, int f)
 {
     return lengths(s, f < INTS ? 0 : INTS, f);
@@ -152,7 +152,7 @@ static int no_layout(const void *data, size_t n)
                    names[0][mark[0]], names[1][mark[1]], names[2][mark[2]]);
 }
 
-/* The length of a list of integers that gives the shape. */
+/* Reads the length of the list of integers `name`, which is part of the shape. */
 static int shape_length(uint32_t *out, const void *data, size_t n, const char *name, int64_t most)
 {
     struct feature_view f;
@@ -205,7 +205,7 @@ void bert_rows_release(struct bert_rows *r)
 
 /* ---- the values ------------------------------------------------------------------------------ */
 
-/* Exactly as many as the shape says. */
+/* Reads a field's values; their number must match the shape. */
 static int take_values(struct bert_rows *r, int field, const struct feature_view *f)
 {
     const char *name = names[r->shape.layout][field];
@@ -264,7 +264,7 @@ static int take_fields(struct bert_rows *r, const void *data, size_t n)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-static const uint32_t no_token = UINT32_MAX; /* in ids: a place that is not taken yet */
+static const uint32_t no_token = UINT32_MAX; /* value in ids: this place is not filled yet */
 
 static int bad_value(const struct bert_rows *r, int field, size_t at)
 {
@@ -284,7 +284,7 @@ static void clear(struct bert_row *row, uint32_t length)
         row->ids[i] = no_token;
 }
 
-/* The token of slot j goes to its place in the row. */
+/* Puts the token of slot j at its place in the row. */
 static int put_token(const struct bert_rows *r, struct bert_row *row, size_t j, int64_t place)
 {
     int64_t id = ints(r, IDS)[j], segment = ints(r, SEGMENTS)[j];
@@ -301,7 +301,7 @@ static int put_token(const struct bert_rows *r, struct bert_row *row, size_t j, 
     return 0;
 }
 
-/* Prediction i is of a token of the row. */
+/* Sets label i, which must belong to a token of the row. */
 static int put_label(const struct bert_rows *r, struct bert_row *row, size_t i, int64_t place)
 {
     int64_t label = ints(r, LABELS)[i];
@@ -340,8 +340,8 @@ static int read_plain(const struct bert_rows *r, struct bert_row *row)
     return put_next(r, row, 0) < 0 ? -1 : 1;
 }
 
-/* The slots before m and from M to the end are taken; if places are left over, so is a slot, and
- * what stands in it is padding. */
+/* Reads a record of bert-tf1. The slots before m and from M to the end are used. If places in the
+ * row remain, each remaining slot is padding. */
 static int read_tf1(const struct bert_rows *r, struct bert_row *row)
 {
     int64_t S = r->shape.sequence_length, M = r->shape.mask_tokens;
@@ -370,7 +370,8 @@ static int read_tf1(const struct bert_rows *r, struct bert_row *row)
     return put_next(r, row, 0) < 0 ? -1 : 1;
 }
 
-/* The sequence of a slot, from 1; 0 none. */
+/* Puts each token of a packed row into its sequence. The mask holds the sequence's number from 1,
+ * or 0 for none. */
 static int put_packed_tokens(const struct bert_rows *r, struct bert_row *rows)
 {
     int64_t K = r->shape.sequences, count = 0;
@@ -408,7 +409,7 @@ static int read_packed(const struct bert_rows *r, struct bert_row *rows)
         if (put_label(r, &rows[ints(r, MASK)[at] - 1], i, ints(r, PLACES)[at]) < 0)
             return -1;
     }
-    for (int k = 0; k < count; k++) { /* from the end, as their [CLS] */
+    for (int k = 0; k < count; k++) { /* taken from the end, in the order of their [CLS] */
         size_t at = r->shape.sequences - 1 - (size_t)k;
         if (floats(r, PRESENT)[at] != 1)
             return err_set("feature %s has the invalid value %g at index %zu",

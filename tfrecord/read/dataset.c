@@ -22,8 +22,8 @@ typedef unsigned long long ull;
 
 static const char FEATURE[] = "input_ids";
 
-/* One TFRecord file, or ids back to back: a Megatron pair or a flat file. Sequences [first, first +
- * count) of the data set. */
+/* One file of the data set: a TFRecord file, a Megatron pair or a flat file. It holds sequences
+ * [first, first + count) of the data set. */
 struct source {
     char *path;
     uint64_t first, count;
@@ -57,7 +57,8 @@ static int not_an_id(const int64_t *values, uint64_t at)
                    (long long)*values);
 }
 
-/* How many ids the feature has, the first `length` of which go to `ids`; -1. */
+/* Reads the first `length` ids of the feature into `ids`. Returns the number of ids that the
+ * feature has, or -1. */
 static int64_t take_ids(const struct feature_view *f, uint32_t length, uint32_t *ids)
 {
     enum { PIECE = 512 };
@@ -94,7 +95,8 @@ static int64_t decode(const struct record *r, uint32_t length, uint32_t *ids)
     return n;
 }
 
-/* The first `length` ids of a file's record, and how many it has; -1. */
+/* Reads the first `length` ids of record i of a file. Returns the number of ids in the record, or
+ * -1. */
 static int64_t read_record(const struct source *s, uint64_t i, uint32_t length, uint32_t *ids)
 {
     struct record r;
@@ -103,7 +105,7 @@ static int64_t read_record(const struct source *s, uint64_t i, uint32_t length, 
     return decode(&r, length, ids);
 }
 
-/* BERT's rows have input_ids too, of which some are masked. */
+/* Rejects BERT records: they have input_ids, too, but some of these are masked. */
 static int check_kind(const struct source *s)
 {
     enum bert_layout layout;
@@ -117,7 +119,8 @@ static int check_kind(const struct source *s)
     return found;
 }
 
-/* All records of a data set have as many ids as its first: others were cut in another way. */
+/* Checks that all records of a data set have as many ids as the first; others were cut in another
+ * way. */
 static int check_length(const struct dataset *d, int64_t n)
 {
     if (n >= 0 && n != d->record_length)
@@ -149,7 +152,7 @@ static struct source *add_source(struct dataset *d, const char *path)
     return s;
 }
 
-/* All data must come from one vocabulary, as far as manifests tell. */
+/* Checks that all data comes from one vocabulary, as far as the manifests tell. */
 static int take_vocabulary(struct dataset *d, const struct manifest *m, const char *path)
 {
     if (m->checksum && d->checksum && m->checksum != d->checksum)
@@ -174,7 +177,8 @@ static int take_vocabulary(struct dataset *d, const struct manifest *m, const ch
     return 0;
 }
 
-/* Where records are: by the index file when it fits the file, else by the lengths in it. */
+/* Opens a TFRecord file. Finds its records with the index file if that fits the file, else by
+ * reading the lengths in the file. */
 static int open_tfrecord(struct dataset *d, const char *path)
 {
     struct source *s = add_source(d, path);
@@ -192,7 +196,7 @@ static int open_tfrecord(struct dataset *d, const char *path)
     return !result && s->count && d->length ? check_first(d, s) : result;
 }
 
-/* Whether a source has ids back to back. */
+/* Returns 1 if a source is a run of consecutive ids. */
 static int is_run(const struct source *s)
 {
     return s->megatron.prefix || s->flat.width;
@@ -238,7 +242,7 @@ static int open_megatron(struct dataset *d, const char *prefix)
     return 0;
 }
 
-/* A file by itself: the manifest beside it counts when it lists the file. */
+/* Opens a single file. The manifest beside it is used if it lists the file. */
 static int open_file(struct dataset *d, const char *path)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -256,7 +260,7 @@ static int open_file(struct dataset *d, const char *path)
     return result < 0 || there < 0 ? -1 : open_tfrecord(d, path);
 }
 
-/* The files are those that the manifest lists, in size too. */
+/* Checks that the files are those listed in the manifest, with the same sizes. */
 static int check_listed(const struct manifest *m, const char *dir, const struct file_names *files)
 {
     struct buf path = BUF_INIT;
@@ -330,7 +334,7 @@ static int open_path(struct dataset *d, const char *path)
     return result;
 }
 
-/* All that match, in the order of their names. */
+/* Opens all paths that match a pattern, sorted by name. */
 static int open_pattern(struct dataset *d, const char *pattern)
 {
     struct file_names found;
@@ -341,7 +345,8 @@ static int open_pattern(struct dataset *d, const char *pattern)
     return result;
 }
 
-/* Those that a file names, one per line; lists in lists are not taken, as they might never end. */
+/* Opens the paths that a file names, one per line. Lists inside lists are an error, because they
+ * could be endless. */
 static int open_list(struct dataset *d, const char *path)
 {
     struct input in;
@@ -478,7 +483,6 @@ static const struct source *find_source(const struct dataset *d, uint64_t i)
     return &d->sources[low];
 }
 
-/* Where sequence i of the data set is. */
 int dataset_where(const struct dataset *d, uint64_t i)
 {
     const struct source *s = find_source(d, i);
@@ -498,7 +502,7 @@ int dataset_read(struct dataset *d, uint64_t i, uint32_t *ids)
     const struct source *s = find_source(d, i);
     uint64_t first = (i - s->first) * (d->length - 1);
     if (s->megatron.prefix && megatron_read(&s->megatron, first, d->length, ids) < 0)
-        return -1; /* which names the token */
+        return -1; /* the error names the token */
     if (s->flat.width)
         flat_tokens_read(&s->flat, first, d->length, ids);
     if (!is_run(s) && check_length(d, read_record(s, i - s->first, d->length, ids)) < 0)
