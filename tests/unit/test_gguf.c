@@ -118,6 +118,17 @@ static int add_nothing(void *ctx, struct gguf_writer *w, int64_t vocabulary)
     return 0;
 }
 
+/* Returns the largest absolute difference of two arrays. */
+static double farthest(const float *a, const float *b, int n)
+{
+    double most = 0;
+    for (int i = 0; i < n; i++) {
+        double apart = fabs((double)a[i] - b[i]);
+        most = apart > most ? apart : most;
+    }
+    return most;
+}
+
 /* From the file the logits have the bits that they have from the folder. */
 static void check_round_trip(const struct model_config *config)
 {
@@ -131,13 +142,10 @@ static void check_round_trip(const struct model_config *config)
         cr_assert_eq(gguf_export(dir, path, types[t], 2, add_nothing, NULL), 0, "%s", err_get());
         logits_of(folder, o, dir, types[t]);
         logits_of(file, o, path, STORED_AUTO);
-        double most = 0;
-        for (int i = 0; i < T * 80; i++) /* f32 maps are [in,out] in one, [out,in] in the other */
-            most = fmax(most, fabs(folder[i] - file[i]));
+        /* f32 maps are [in,out] in one, [out,in] in the other */
+        double most = farthest(folder, file, T * 80);
         cr_assert(t ? most == 0 : most < 1e-5, "type %d: logits differ by %g", types[t], most);
-        most = 0;
-        for (int i = 0; i < T * 80; i++)
-            most = fmax(most, fabs(plain[i] - file[i]));
+        most = farthest(plain, file, T * 80);
         cr_assert((t == 0 || most > 0) && most < (t < 3 ? 0.02 : 1), "type %d: %g", types[t], most);
         logits_of(file, o, path, OPS_Q8);
         logits_of(folder, o, dir, OPS_Q8);
