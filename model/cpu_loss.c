@@ -9,8 +9,8 @@
 #include "common/mem.h"
 #include "model/cpu.h"
 
-/* CHUNK: rows whose logits are in memory at one time. With more rows, the table is read and written
- * less often. */
+/* CHUNK: rows whose logits are in memory at one time. With more rows, the output matrix is read and
+ * its gradient is written less often. */
 enum {
     CHUNK = 1024,
     COLUMN_GRAIN = 64, /* columns of the bias's gradient */

@@ -57,7 +57,8 @@ static int measure(struct safetensor *t, const struct pickle_tensor *from, int64
     return t->elements && __builtin_add_overflow(*end, 1, end) ? -1 : 0;
 }
 
-/* The view's place in the storage, an entry of the archive. */
+/* Sets the type and the file offset of a tensor, which is a view of a storage. The storage is an
+ * entry of the zip archive. Returns -1 with an error if the view does not fit into it. */
 static int place(struct safetensor *t, const struct pickle_tensor *from,
                  const struct zip_entry *storage, const char *path)
 {

@@ -62,8 +62,8 @@ static int collect_added(struct tokenizer *t)
     return result;
 }
 
-/* Returns the added token with this id, with the spelling that is searched for, which decoding
- * also uses. NULL if there is none. */
+/* Returns the added token with this id, or NULL if there is none. The item holds the spelling that
+ * the encoder searches for; decoding writes the same spelling. */
 static const struct added_item *find_item(const struct tokenizer *t, uint32_t id)
 {
     for (int pass = 0; pass < 2 && t->v.tokens[id].is_added; pass++)

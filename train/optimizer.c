@@ -219,8 +219,8 @@ static void begin_average(const struct optimizer_update *u, size_t row, struct l
         ops_copy(o, z, w, own.count);
 }
 
-/* Returns this rank's part of a tensor, and the key for its rounding. One random number of the key
- * rounds four elements. */
+/* Returns this rank's part of a tensor, and the key of the random numbers for stochastic rounding.
+ * One random number serves four elements, so the part starts at number first / 4. */
 static struct ops_state kept_part(const struct optimizer_update *u, int k, struct ops_array own,
                                   size_t row, int64_t first)
 {

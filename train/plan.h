@@ -117,7 +117,8 @@ int plan_check_device(const struct plan *p, const struct ops *o);
 void plan_release(struct plan *p);
 
 /* Appends key=value lines to `out`: sizes, arithmetic, memory and, with --machine, an estimate.
- * Returns -1 with an error if the machine file or the split cannot be used. */
+ * Returns -1 with an error if the machine file cannot be used, or if the model cannot be divided
+ * among the ranks as asked. */
 int plan_print(const struct plan *p, struct buf *out);
 
 /* Returns the number of samples in a global batch. */

@@ -17,8 +17,9 @@ struct gpt_samples {
     uint64_t seed;
 };
 
-/* Sets the labels of a row: the ids one place on. The id after the last lies where the next row
- * begins, which is filled later. */
+/* Sets the labels of a row: the label of a position is the id at the next position. The row was
+ * read with T + 1 ids, so the last label is the id that was stored behind the row. The next row
+ * will overwrite that id later. */
 static void label(struct sequences *out, int64_t row)
 {
     const uint32_t *ids = out->ids + row * out->T;

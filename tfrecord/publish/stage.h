@@ -41,8 +41,9 @@ int stage_open(struct stage *s, const char *dir, const char *name);
  * shards. */
 int stage_resume(struct stage *s, const char *dir, const char *name);
 
-/* Stores the plan of <work>/<folder>, which exists, before its first file is written. Returns -1 if
- * an earlier run's plan differs; the error names the difference. */
+/* Stores the plan of the folder <work>/<folder>. The folder exists; the caller stores the plan
+ * before it writes the first file. Returns -1 if an earlier run's plan differs; the error names the
+ * difference. */
 int stage_plan(struct stage *s, const char *folder, const struct kv *plan);
 
 /* Moves the files listed in <work>/<folder>/<manifest> to <dir>/<folder>, with the index files of

@@ -5,8 +5,9 @@
  * Paths are TFRecord files (feature input_ids), folders of *.tfrecord, Megatron prefixes
  * (PREFIX.bin and PREFIX.idx, with or without the ending), files of llm.c that end in .bin,
  * "nanogpt:FILE", shell patterns of these, or "@FILE": a file that names such paths, one per line.
- * A TFRecord holds one sequence, which is cut to `length`. Shorter records are errors, and so are
- * records of different lengths and records of the bert layouts, which have input_ids, too. The
+ * A record of a TFRecord file holds one sequence. All records have the same length, which is at
+ * least `length`; the sequence is cut to `length`. Anything else is an error, and so are records of
+ * the bert layouts, although they have input_ids. The
  * tokens of Megatron, llm.c and nanoGPT files are concatenated; sequence i is tokens [i*(length-1),
  * i*(length-1) + length), so each sequence begins with the last token of the one before.
  *

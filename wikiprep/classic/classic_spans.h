@@ -23,8 +23,8 @@ typedef int (*span_finder)(const struct buf *text, size_t from, const char *what
 
 int span_find_text(const struct buf *text, size_t from, const char *what, struct range *found);
 
-/* span_find_open finds <what …> but not <what …/>; span_find_close finds </what>. Case and spaces
- * before the name are ignored. */
+/* span_find_open finds <what …> but not <what …/>; span_find_close finds </what>. Upper and
+ * lower case are equal, and spaces may precede the name. */
 int span_find_open(const struct buf *text, size_t from, const char *what, struct range *found);
 int span_find_close(const struct buf *text, size_t from, const char *what, struct range *found);
 

@@ -29,7 +29,8 @@ enum bzpiece_kind {
     BZPIECE_END    /* begins with an end-of-stream marker */
 };
 
-/* Bits [begin, end) of the file. bzpiece_cut reuses its memory for the next piece. */
+/* Bits [begin, end) of the file. bzpiece_cut may be called again with the same struct: it then
+ * reuses the memory of `packed`. */
 struct bzpiece {
     enum bzpiece_kind kind;
     uint64_t begin, end;

@@ -23,8 +23,8 @@ static int is_variant_code(const char *s, size_t n)
     return 0;
 }
 
-/* Closes the variant on top of the stack and keeps the text of its first alternative, without the
- * code. The flags H, T and - before a pipe mean that nothing is shown. */
+/* Closes the language conversion on top of the stack, -{code:text;code:text}-, and keeps the first
+ * text without its language code. The flags H, T and - before a pipe mean that nothing is shown. */
 static void close_variant(struct markup *m)
 {
     struct frame f = *markup_top(m);
