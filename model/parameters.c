@@ -10,11 +10,12 @@
 #include "model/gguf_model.h"
 #include "model/stored.h"
 
-enum { FEW_OUTPUTS = 16, LINES = 16 /* outputs that are turned at once */ };
+enum { FEW_OUTPUTS = 16, LINES = 16 /* outputs that are transposed at once */ };
 
-/* ---- which are small ---------------------------------------------------------------------- */
+/* ---- choice of the type ------------------------------------------------------------------- */
 
-/* Inputs of a map or of the decoder. */
+/* inputs_of and outputs_of return the number of inputs and of outputs of a weight matrix or of the
+ * decoder. */
 static int64_t inputs_of(const struct model *m, size_t row)
 {
     return m->tensors.rows[row].shape[model_is_map(m, row) ? 0 : 1];
@@ -34,7 +35,8 @@ enum ops_type parameters_type(const struct model *m, size_t row, enum ops_type w
 
 /* ---- one tensor --------------------------------------------------------------------------- */
 
-/* Rows of O outputs are made of numbers[O,I], or of its transpose. */
+/* The conversion of a float matrix to rows of a stored type, one row of I numbers per output.
+ * numbers is [O,I], or [I,O] if turned is 1. */
 struct making {
     const float *numbers;
     char *rows;
@@ -79,7 +81,7 @@ char *parameters_rows(const struct model *m, size_t row, enum ops_type type, con
     return s.rows;
 }
 
-/* What folder_each finds, on its way into the lists. */
+/* The context of the functions that put the tensors of a model file into the parameter lists. */
 struct taking {
     struct parameters *p;
     struct ops *o;
@@ -101,7 +103,8 @@ static struct ops_array vector(const struct taking *k, const float *numbers, int
     return ops_weights(k->o, OPS_F32, numbers, 1, n, 0);
 }
 
-/* The list of a block: of its tensors, and of block 0 the tied decoder behind them. */
+/* Returns the first item of a block in p->items. The items of a block are its tensors; block 0 has
+ * one more item at its end, for the tied decoder. */
 static struct ops_array *list_of(const struct parameters *p, const struct model *m, int block)
 {
     size_t first = 0;
@@ -145,7 +148,7 @@ static int begin(void *ctx, const struct model *m)
 
 /* ---- a GGUF file -------------------------------------------------------------------------- */
 
-/* Looks for scales that are no numbers, in parts. */
+/* A search for values or scales that are not finite. The threads share the rows of the matrix. */
 struct checking {
     const char *rows;
     enum ops_type type;
@@ -162,8 +165,9 @@ static void check_rows(void *ctx, int64_t begin, int64_t end, int thread)
         atomic_store(&c->bad, 1);
 }
 
-/* What the file has, in rows as they are: in blocks they are placed anew, else used where they are.
- */
+/* Uses a matrix in the type that the file stores. The rows are used in the mapped file without a
+ * copy, unless the file pairs the rows of a head in another order; then they are copied in the
+ * order that the model needs. */
 static int use_rows(const struct taking *k, const struct model *m, size_t row,
                     const struct gguf_tensor *t, size_t item)
 {
@@ -186,7 +190,8 @@ static int use_rows(const struct taking *k, const struct model *m, size_t row,
     return 0;
 }
 
-/* In the order that files of other forms have: see folder_each. */
+/* Returns the numbers of tensor t as floats, with rows in the order that folder_each delivers. The
+ * caller frees them. Returns NULL with an error if they cannot be read. */
 static float *numbers_of(const struct taking *k, const struct model *m, size_t row,
                          const struct gguf_tensor *t)
 {
@@ -205,7 +210,8 @@ static float *numbers_of(const struct taking *k, const struct model *m, size_t r
     return x;
 }
 
-/* Of another type than the file's; matrices are [out,in] already. */
+/* Converts a matrix to another type than the one in the file. Matrices in GGUF files are [out,in],
+ * so they are not transposed. */
 static int convert_rows(const struct taking *k, const struct model *m, size_t row,
                         const struct gguf_tensor *t, size_t item)
 {
@@ -234,7 +240,7 @@ static int use_matrix(const struct taking *k, const struct model *m, size_t row,
     return same ? use_rows(k, m, row, t, item) : convert_rows(k, m, row, t, item);
 }
 
-/* Tables, norms and biases. */
+/* Uses a tensor that is kept in F32: an embedding table, a norm or a bias. */
 static int use_vector(const struct taking *k, const struct model *m, size_t row,
                       const struct gguf_tensor *t, size_t item)
 {

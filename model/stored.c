@@ -66,7 +66,7 @@ static uint32_t nearest_bf16(float x)
 
 /* ---- blocks ------------------------------------------------------------------------------- */
 
-/* As large as the scales can be: beyond them there is no f16. */
+/* Returns the f16 number nearest to wanted, limited to the range of finite f16 numbers. */
 static float scale_of(float wanted)
 {
     return half_read(half_make(fminf(fmaxf(wanted, -65504), 65504)));
@@ -74,7 +74,7 @@ static float scale_of(float wanted)
 
 static float nearest_within(float x, float low, float high)
 {
-    const float whole = 12582912.0f; /* 1.5 * 2^23: with it added, what is left is whole */
+    const float whole = 12582912.0f; /* 1.5 * 2^23: adding it rounds x to an integer */
     x = (x + whole) - whole;
     return x < low ? low : x > high ? high : x;
 }
@@ -90,7 +90,7 @@ static void make_q8(unsigned char *out, const float *x)
         out[2 + i] = (unsigned char)(int8_t)nearest_within(x[i] * inverse, -127, 127);
 }
 
-/* The sum of squares that a scale leaves of a block. */
+/* Returns the sum of squared errors of a block that is quantised to 4 bits with scale d. */
 static float error_q4(const float *x, float d)
 {
     float sum = 0, inverse = 1 / d;
@@ -101,7 +101,8 @@ static float error_q4(const float *x, float d)
     return sum;
 }
 
-/* With those integers the scale of least squares. */
+/* Computes the scale with the least squared error for the integers that scale d gives. Returns it
+ * if its error is smaller than `error`, else returns d. */
 static float fitted_q4(const float *x, float d, float error)
 {
     float xq = 0, qq = 0, inverse = 1 / d;
@@ -114,8 +115,9 @@ static float fitted_q4(const float *x, float d, float error)
     return fitted && error_q4(x, fitted) < error ? fitted : d;
 }
 
-/* The number that is largest without its sign becomes -8, or, with the other sign and a scale that
- * is somewhat larger or smaller, lies nearby. */
+/* Returns the scale for a block of 4-bit numbers. The first candidate maps the number with the
+ * largest magnitude to -8. Further candidates map it to values near -8 or near 8. The candidate
+ * with the least squared error is then refined by fitted_q4. */
 static float best_q4(const float *x)
 {
     float most = 0;

@@ -19,7 +19,7 @@ void tensor_block(struct tensor_table *t, int block)
     t->blocks++;
 }
 
-/* Whether the last row is the bias of the one before. */
+/* Returns 1 if the last tensor of the table is the bias that belongs to the weight before it. */
 static int is_bias(const struct tensor_table *t)
 {
     if (t->count < 2)
@@ -92,8 +92,9 @@ static uint64_t name_key(uint64_t seed, const char *name)
     return key;
 }
 
-/* -log(u) of u = (bits + 1) / 2^32, in plain arithmetic that the compiler can vectorise: u is
- * 2^e m with m from sqrt(1/2) to sqrt(2), and log m a polynomial (Cephes logf). */
+/* Returns -log(u) for u = ((bits >> 8) + 1) / 2^24, in plain arithmetic that the compiler can
+ * vectorise. It writes u as 2^e * m with m from sqrt(1/2) to sqrt(2), and computes log(m) with the
+ * polynomial of the Cephes function logf. */
 static inline float minus_log(uint32_t bits)
 {
     union {
@@ -115,7 +116,8 @@ static inline float minus_log(uint32_t bits)
     return -(p * m * s - 0.5f * s + m + e * 0.69314718f);
 }
 
-/* sine of a quarter turn times x, and cosine, for x from -1/2 to 1/2 (Taylor). */
+/* quarter_sine and quarter_cosine return the sine and the cosine of x * pi/2, for x from -1/2 to
+ * 1/2, by Taylor polynomials. */
 static inline float quarter_sine(float x)
 {
     float a = x * 1.57079633f, s = a * a;
@@ -128,11 +130,12 @@ static inline float quarter_cosine(float x)
     return 1 + s * (-0.5f + s * (4.1666667e-2f + s * (-1.3888889e-3f + s * 2.4801587e-5f)));
 }
 
-/* The two normals that Box and Muller (1958) make of a pair of uniform numbers. */
+/* Computes two normally distributed numbers with standard deviation std from 64 random bits, by
+ * the method of Box and Muller (1958). */
 static inline void normal_pair(float *first, float *second, uint64_t bits, float std)
 {
     float radius = std * sqrtf(2 * minus_log((uint32_t)bits));
-    int32_t turn = (int32_t)(bits >> 40); /* 24 bits; the upper two are the quarter */
+    int32_t turn = (int32_t)(bits >> 40); /* angle in units of 2^-24 of a full turn */
     int32_t quarter = (turn + (1 << 21)) >> 22;
     float x = (float)(turn - (quarter << 22)) * 0x1p-22f;
     float sine = quarter_sine(x), cosine = quarter_cosine(x);

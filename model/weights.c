@@ -22,7 +22,8 @@ static const struct form {
     { "pytorch_model.bin.index.json", torch_open, 1 },
 };
 
-/* The file of that name, opened when it is met for the first time. Its index, or -1. */
+/* Returns the index in w->files of the file `name` in folder dir, or -1 with an error. Opens the
+ * file if it is not open yet. */
 static int file_of(struct weights *w, opener *open, const char *dir, const char *name)
 {
     struct buf path = BUF_INIT;
@@ -43,7 +44,8 @@ static int file_of(struct weights *w, opener *open, const char *dir, const char 
     return found;
 }
 
-/* Every tensor of the index is in the file that it names, and the files hold no other. */
+/* Opens all files that the index names. It is an error if a tensor is missing from the file that
+ * the index gives for it, or if the files hold tensors that the index does not list. */
 static int open_index(struct weights *w, opener *open, const char *dir, const char *index_path,
                       const struct js *map)
 {
@@ -69,7 +71,8 @@ static int open_index(struct weights *w, opener *open, const char *dir, const ch
     return 0;
 }
 
-/* What stands there instead is named, with the way out. */
+/* Sets the error for a folder without weights in a supported format. If the folder has weights in
+ * an unsupported format, the message names the file and says how to convert it. */
 static int no_weights(const char *dir)
 {
     enum file_kind kind;

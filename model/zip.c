@@ -45,7 +45,8 @@ struct directory {
     uint64_t offset, bytes, entries;
 };
 
-/* The last record, behind which there is only its comment. */
+/* Finds the end-of-central-directory record, which is followed only by its comment. Sets *at to
+ * the record's offset. */
 static int find_end(const struct archive *a, uint64_t *at)
 {
     uint64_t least = a->bytes > END_BYTES + COMMENT_MAX ? a->bytes - END_BYTES - COMMENT_MAX : 0;
@@ -85,7 +86,8 @@ static int find_directory(const struct archive *a, struct directory *d)
 
 /* ---- an entry ----------------------------------------------------------------------------------- */
 
-/* Takes the next of the extra field's numbers in the place of one that has no room for it. */
+/* Replaces *x by the next 8-byte number of the zip64 extra field if *x has the value that marks a
+ * number too large for 32 bits. Moves *extra past that number. */
 static void widen(uint64_t *x, const unsigned char **extra, const unsigned char *end)
 {
     if (*x == UINT32_MAX && end - *extra >= 8) {
@@ -94,7 +96,8 @@ static void widen(uint64_t *x, const unsigned char **extra, const unsigned char 
     }
 }
 
-/* Sizes and offset of an entry, as its extra field zip64 has them if they are large. */
+/* Replaces those sizes and that offset of an entry that do not fit in 32 bits by the numbers in
+ * the entry's zip64 extra field, if it has one. */
 static void read_large(const unsigned char *extra, size_t n, uint64_t *bytes, uint64_t *packed,
                        uint64_t *local)
 {
@@ -115,7 +118,7 @@ static void read_large(const unsigned char *extra, size_t n, uint64_t *bytes, ui
     }
 }
 
-/* Where the entry's bytes begin: behind the header that stands in front of them. */
+/* Sets e->offset to the first byte of the entry's data, after the local header at offset local. */
 static int find_bytes(const struct archive *a, struct zip_entry *e, uint64_t local)
 {
     if (local > a->bytes || a->bytes - local < LOCAL_BYTES || number(a->data + local, 4) != LOCAL)
@@ -131,7 +134,7 @@ static int find_bytes(const struct archive *a, struct zip_entry *e, uint64_t loc
     return 0;
 }
 
-/* Reads the directory's entry at *at, and moves *at behind it. */
+/* Reads the entry of the central directory at offset *at, and moves *at past it. */
 static int read_entry(const struct archive *a, struct zip_entry *e, uint64_t *at, uint64_t end)
 {
     const unsigned char *p = a->data + *at;
