@@ -284,7 +284,7 @@ static void cpu_gated_bwd(struct ops *o, enum ops_activation f, struct ops_array
     pool_for(o->pool, n, GRAIN, gated_bwd_part, &g);
 }
 
-/* Small heads: not worth a thread. */
+/* Runs in the calling thread: the arrays are too small for the pool. */
 static void cpu_tanh_fwd(struct ops *o, struct ops_array x, int64_t n)
 {
     (void)o;
@@ -335,7 +335,7 @@ struct norm {
     struct ops_moments kept;
     struct ops_gradient dx;
     float *dgain, *dbias;
-    float *sums; /* of blocks of rows, by column */
+    float *sums; /* [blocks,2C] column sums of each block of rows */
     int64_t blocks;
 };
 
@@ -361,8 +361,9 @@ static void cpu_norm_fwd(struct ops *o, struct ops_array y, struct ops_moments k
     pool_for(o->pool, l->N, cpu_row_grain(l->C), norm_fwd_rows, &s);
 }
 
-/* Gradients of gain and bias are summed by blocks of rows, whatever the number of threads, each
- * into sums[block,2C], and these in order. */
+/* Sums the gradients of gain and bias over each block of rows into sums[block,2C]. The blocks do
+ * not depend on the number of threads, and their sums are added in order, so the bits do not
+ * either. */
 static void norm_bwd_blocks(void *ctx, int64_t begin, int64_t end, int thread)
 {
     (void)thread;
@@ -425,7 +426,8 @@ static void squares_part(void *ctx, int64_t begin, int64_t end, int thread)
     }
 }
 
-/* Blocks of one size, whatever the number of threads: the sum has one order. */
+/* Returns the sum of squares of x[n]. The block size is fixed, so the order of additions does not
+ * depend on the number of threads. */
 double cpu_squares(struct ops *o, const float *x, int64_t n)
 {
     int64_t blocks = (n + SUM_BLOCK - 1) / SUM_BLOCK;

@@ -1,9 +1,9 @@
 /*
- * cpu_openblas.c - f32 matrix products by OpenBLAS, in place of our own (ops_set_products).
+ * cpu_openblas.c - f32 matrix products by OpenBLAS instead of our own kernels (ops_set_products).
  *
- * The library is opened when it is asked for: nothing needs it to be built or to run. It runs in
- * the threads of our pool, each call in one: C is cut into tiles by its shape alone, so that the
- * bits are the same for any number of threads.
+ * OpenBLAS is optional: it is loaded with dlopen when a caller selects it. It runs single-threaded
+ * inside the threads of our pool. C is divided into tiles by its shape alone, so the result has the
+ * same bits for any number of threads.
  *
  *     for each tile of C                  multiply_tile, shared by the threads
  *         tile = base + bias              begin_tile
@@ -20,30 +20,31 @@
 #include "common/err.h"
 #include "model/cpu.h"
 
-/* cblas.h, as far as it is used. */
+/* The declarations that we use from cblas.h. */
 enum { ROW_MAJOR = 101, NO_TRANSPOSE = 111, TRANSPOSE = 112 };
 typedef void sgemm(int order, int transpose_a, int transpose_b, int m, int n, int k, float alpha,
                    const float *a, int lda, const float *b, int ldb, float beta, float *c, int ldc);
 
 static struct {
     sgemm *multiply;
-    const char *core; /* "SkylakeX": the kernels that it has chosen */
+    const char *core; /* name of the kernels OpenBLAS chose, such as "SkylakeX" */
 } library;
 
 enum {
-    TILE_ROWS = 768, /* at most */
-    TILE_COLUMNS = 1536,
-    TILE_LEAST = 96,
-    LONG_TILES = 4,    /* of the longer side of C, if they are not too small, */
-    SHORT_TILES = 2,   /* and of the shorter */
-    COLUMN_GRAIN = 64, /* columns of the sums */
+    TILE_ROWS = 768,     /* maximum rows of a tile */
+    TILE_COLUMNS = 1536, /* maximum columns of a tile */
+    TILE_LEAST = 96,     /* minimum rows or columns of a tile, if C has as many */
+    LONG_TILES = 4,      /* target number of tiles along the longer side of C */
+    SHORT_TILES = 2,     /* target number of tiles along the shorter side of C */
+    COLUMN_GRAIN = 64,   /* minimum columns per thread in sum_columns */
     CONVERT_GRAIN = 8192,
 };
 
-/* ---- the library -------------------------------------------------------------------------- */
+/* ---- loading the library ------------------------------------------------------------------ */
 
-/* It takes its kernels and cache sizes from the environment when it is loaded, where the values of
- * another machine or program may stand, and starts threads of its own unless told not to. */
+/* Loads OpenBLAS. Returns its handle, or NULL. OpenBLAS reads its kernel choice, cache sizes and
+ * number of threads from environment variables when it is loaded. We remove the settings that may
+ * have been made for another machine or program, and we limit OpenBLAS to one thread. */
 static void *open_library(void)
 {
     static const char *const names[] = { "libopenblas.so.0", "libopenblas.so" };
@@ -51,7 +52,7 @@ static void *open_library(void)
     const struct kernels *k = kernels_choose();
     unsetenv("OPENBLAS_CORETYPE");
     if (k && k != kernels_set(0) && !strcmp(k->word, "avx2"))
-        setenv("OPENBLAS_CORETYPE", "Haswell", 1); /* TEXTMILL_KERNELS is for both */
+        setenv("OPENBLAS_CORETYPE", "Haswell", 1); /* TEXTMILL_KERNELS also limits OpenBLAS */
     unsetenv("OPENBLAS_L2_SIZE");
     setenv("OPENBLAS_NUM_THREADS", "1", 1);
     for (size_t i = 0; i < sizeof names / sizeof *names && !handle; i++)
@@ -59,7 +60,8 @@ static void *open_library(void)
     return handle;
 }
 
-/* A function pointer is not an object pointer; their bits are the same. */
+/* Stores the address of the named symbol, or NULL, in the function pointer at `function`. ISO C has
+ * no cast from an object pointer to a function pointer, so the bits are copied. */
 static void find(void *function, void *handle, const char *name)
 {
     void *symbol = dlsym(handle, name);
@@ -97,8 +99,8 @@ struct product {
     const struct kernels *k;
     const struct ops_matmul *s;
     struct ops_matrix A, B;                  /* F32 */
-    int64_t tile_rows, tile_columns, across; /* tiles side by side */
-    float *own;                              /* a tile for each thread, where C is BF16 */
+    int64_t tile_rows, tile_columns, across; /* across: tiles in a row of tiles */
+    float *own; /* an f32 tile for each thread if C is not F32, else NULL */
 };
 
 static int64_t smaller(int64_t a, int64_t b)
@@ -106,7 +108,9 @@ static int64_t smaller(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* A side of C in tiles. Each packs its operands again: 64 of them are a quarter slower than 8. */
+/* Returns the tile size for a side of C: `side` / `tiles`, rounded up, at least TILE_LEAST and at
+ * most `most`. Tiles should be few, because OpenBLAS packs the operands again for each tile: 64
+ * tiles are a quarter slower than 8. */
 static int64_t tile_side(int64_t side, int64_t tiles, int64_t most)
 {
     int64_t least = (side + tiles - 1) / tiles;
@@ -119,14 +123,16 @@ static struct ops_array at(const struct ops_matrix *m, int64_t row, int64_t colu
     return ops_part(m->x, place);
 }
 
-/* A tile of C, from (row, column) on. */
+/* A tile of C whose first element is (row, column). sums[rows,columns] holds its f32 result, with
+ * rows ld floats apart. */
 struct tile {
     int64_t row, column, rows, columns;
     float *sums;
     int64_t ld;
 };
 
-/* Whether there is anything to add to: then the sums hold it. */
+/* Writes base + bias to the tile's sums. Returns 1, or 0 if the product has neither; then the sums
+ * are left as they are. */
 static int begin_tile(const struct product *p, const struct tile *t)
 {
     const struct ops_matmul *s = p->s;
@@ -166,7 +172,7 @@ static void multiply_tile(void *ctx, int64_t index, int thread)
         p->k->copy(ops_part(C, r * s->C.ld), cpu_f32(t.sums + r * t.ld), t.columns);
 }
 
-/* ---- what it cannot take ------------------------------------------------------------------- */
+/* ---- conversion of operands to f32 --------------------------------------------------------- */
 
 struct conversion {
     const struct kernels *k;
@@ -180,7 +186,8 @@ static void convert_part(void *ctx, int64_t begin, int64_t end, int thread)
     c->k->copy(ops_part(c->to, begin), ops_part(c->from, begin), end - begin);
 }
 
-/* Numbers of a stored matrix that has so many rows of so many columns when it is taken. */
+/* Returns the number of elements from the first to the last of a stored matrix, gaps between rows
+ * included. `rows` and `columns` are the operand's shape after any transposition. */
 static int64_t extent(const struct ops_matrix *m, int64_t rows, int64_t columns)
 {
     return m->transposed ? (columns - 1) * m->ld + rows : (rows - 1) * m->ld + columns;
@@ -191,7 +198,7 @@ static int64_t floats_of(const struct ops_matrix *m, int64_t rows, int64_t colum
     return m->x.type == OPS_F32 ? 0 : (extent(m, rows, columns) + 15) / 16 * 16;
 }
 
-/* The matrix in f32, at `room` if it is not. */
+/* Returns the matrix in f32: the matrix itself if it is F32, else a converted copy in `room`. */
 static struct ops_matrix as_floats(struct ops *o, const struct ops_matrix *m, int64_t rows,
                                    int64_t columns, float *room)
 {

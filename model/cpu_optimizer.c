@@ -1,6 +1,6 @@
 /*
- * cpu_optimizer.c - the optimizers of the host's back end. All but Muon read and write each number
- * once or twice, so that memory sets their pace.
+ * cpu_optimizer.c - the optimizers of the CPU back end. All but Muon read and write each number
+ * once or twice, so memory bandwidth limits their speed.
  */
 #include <assert.h>
 #include <math.h>
@@ -8,10 +8,9 @@
 #include "model/cpu.h"
 
 enum {
-    GRAIN = 8192,      /* floats that are worth a thread */
-    NEWTON_SCHULZ = 5, /* steps */
-    STATE_PIECE =
-        512, /* elements of state that are floats at a time where bf16 is kept: of 4 each */
+    GRAIN = 8192,      /* minimum number of floats per thread */
+    NEWTON_SCHULZ = 5, /* number of iterations */
+    STATE_PIECE = 512, /* elements of bf16 state that are converted to f32 at a time */
 };
 
 /* ---- Adam ----------------------------------------------------------------------------------- */
@@ -19,11 +18,12 @@ enum {
 struct adam {
     float *w, *m, *v;
     const float *gradient;
-    float *direction; /* LAMB's x */
+    float *direction; /* LAMB only: the gradient on entry, then the update direction x */
     const struct ops_adamw *h;
 };
 
-/* The moments take in g; what stands is the step of Adam. */
+/* Updates the moments *m and *v with the gradient g. Returns Adam's step for a learning rate of 1.
+ */
 static inline float adam_step(float *m, float *v, float g, const struct ops_adamw *h)
 {
     *m = (float)h->beta1 * *m + (float)(1 - h->beta1) * g;
@@ -101,13 +101,14 @@ static void direction_part(void *ctx, int64_t begin, int64_t end, int thread)
     }
 }
 
-/* The squares of each row's parts, [row][part] pairs of w's and x's, and then the parts' steps. */
+/* A LAMB update of w[R,C]. The columns are divided into `parts` equal parts, each with its own
+ * trust ratio. squares[R,parts,2] holds the sums of squares of w and x in each part of each row. */
 struct lamb {
     const struct kernels *k;
     float *w;
     const float *x;
     double *squares;
-    float steps[OPS_LAMB_PARTS]; /* rate * ratio */
+    float steps[OPS_LAMB_PARTS]; /* learning rate * trust ratio of each part */
     int64_t C;
     int parts;
 };
@@ -160,7 +161,7 @@ void cpu_lamb(struct ops *o, struct ops_array w, struct ops_array m, struct ops_
 /* ---- schedule-free AdamW ---------------------------------------------------------------------- */
 
 struct schedule_free {
-    struct adam a; /* m is z */
+    struct adam a; /* a.m is the sequence z */
     float share;
 };
 
@@ -221,9 +222,10 @@ void cpu_sgd(struct ops *o, struct ops_array w, struct ops_array a, struct ops_a
 
 /* ---- Muon ------------------------------------------------------------------------------------- */
 
-/* X[R,C] <- aX + (bA + cA^2) X with A = X X^T, or X (bA + cA^2) with A = X^T X, whichever A is
- * the smaller: singular values s become a s + b s^3 + c s^5, which drives those in (0, 1] towards
- * 1. The constants are Jordan's, for speed from below and not for a fixed point at 1. */
+/* Repeats X[R,C] <- aX + (bA + cA^2) X with A = X X^T, or X <- aX + X (bA + cA^2) with A = X^T X,
+ * whichever A is smaller. Each singular value s becomes a s + b s^3 + c s^5, which drives values in
+ * (0, 1] towards 1. The constants are Jordan's. They make small values grow fast, but 1 is not a
+ * fixed point. */
 static void newton_schulz(struct ops *o, float *X, int64_t R, int64_t C)
 {
     const double a = 3.4445, b = -4.7750, c = 2.0315;
@@ -265,7 +267,7 @@ void cpu_muon(struct ops *o, struct ops_array w, struct ops_array a, struct ops_
           -h->rate * 0.2 * sqrt((double)(R > C ? R : C)), n);
 }
 
-/* ---- state as it is kept ---------------------------------------------------------------------- */
+/* ---- AdamW and state in bf16 ------------------------------------------------------------------ */
 
 struct rounding {
     const struct kernels *k;
@@ -274,7 +276,8 @@ struct rounding {
     uint64_t first;
 };
 
-/* Elements from `at` on. */
+/* Rounds x[n] to bf16 and writes it to elements [at, at + n) of y. `first` is the index of the
+ * first element for the random numbers. */
 static void round_state(const struct kernels *k, struct ops_state y, int64_t at, const float *x,
                         int64_t n, uint64_t first)
 {
@@ -301,7 +304,7 @@ struct adamw {
     const struct ops_adamw *h;
 };
 
-/* n <= STATE_PIECE elements from `first` on. */
+/* Updates elements [first, first + n); n <= STATE_PIECE. */
 static void adamw_piece(const struct adamw *a, int64_t first, int64_t n)
 {
     float floats[OPS_STATES][STATE_PIECE], *at[OPS_STATES];

@@ -1,5 +1,5 @@
 /*
- * cpu_rows.c - the host's back end: rows that are looked up, by ids or by their numbers.
+ * cpu_rows.c - CPU back end: embedding, rotary positions, gather and scatter of rows.
  */
 #include <assert.h>
 #include <math.h>
@@ -7,15 +7,15 @@
 
 #include "model/cpu.h"
 
-enum { COLUMN_GRAIN = 64 }; /* columns of a sum over rows: a multiple of a cache line */
+enum { COLUMN_GRAIN = 64 }; /* minimum columns per thread in a sum over rows: whole cache lines */
 
 /* ---- embedding ---------------------------------------------------------------------------- */
 
 struct embedding {
     const struct kernels *k;
     const struct ops_tokens *t;
-    const struct ops_embedding *e; /* the tables, or their gradients */
-    struct ops_array x;            /* or dx */
+    const struct ops_embedding *e; /* the tables (forward) or their gradients (backward) */
+    struct ops_array x;            /* the output x (forward) or its gradient dx (backward) */
 };
 
 static int64_t u32_at(struct ops_array a, int64_t i)
@@ -28,7 +28,7 @@ static int64_t place_of(const struct ops_tokens *t, int64_t n)
     return ops_is_none(t->places) ? t->first + n % t->T : u32_at(t->places, n);
 }
 
-/* The rows of token n, from a column on. */
+/* A token's rows of the three embedding tables, starting at some column. */
 struct token {
     struct ops_array word, position, type;
 };
@@ -67,7 +67,8 @@ void cpu_embedding_fwd(struct ops *o, struct ops_array x, const struct ops_token
     pool_for(o->pool, t->N, cpu_row_grain(e->C), embed_rows, &(struct embedding){ o->k, t, e, x });
 }
 
-/* A thread has columns of its own, so that rows of equal ids do not meet and are added in order. */
+/* Adds dx to the gradients of the tables in columns [begin, end). Threads divide the columns, not
+ * the tokens: two threads never add to the same element, and the order of additions is fixed. */
 static void embed_columns_bwd(void *ctx, int64_t begin, int64_t end, int thread)
 {
     (void)thread;
@@ -92,7 +93,8 @@ void cpu_embedding_bwd(struct ops *o, const struct ops_embedding *d, struct ops_
 
 /* ---- rotary positions --------------------------------------------------------------------- */
 
-/* The table of at least so many places. */
+/* Returns the table of cosines and sines, [places][HS/2 cosines, HS/2 sines], for at least `places`
+ * positions. The context owns the table; it is rebuilt if it is too small or for other settings. */
 static const float *angles(struct ops *o, const struct ops_rotary *r, int64_t places)
 {
     struct angles *a = &o->angles;
@@ -101,7 +103,7 @@ static const float *angles(struct ops *o, const struct ops_rotary *r, int64_t pl
     if (a->places >= places && a->base == r->base && a->HS == r->HS &&
         !memcmp(&a->stretch, s, sizeof *s))
         return cpu_floats(a->table.data);
-    int64_t room = 64; /* so that it is not made anew for each token of a text */
+    int64_t room = 64; /* grows by doubling, to avoid a rebuild for each token */
     while (room < places)
         room *= 2;
     places = room;
@@ -130,7 +132,7 @@ struct rotation {
 
 enum { HALF_MOST = 1024 };
 
-/* Back is by the negative angles. */
+/* Rotates the heads of rows [begin, end), by the negative angles if r->back is set. */
 static void rotate_rows(void *ctx, int64_t begin, int64_t end, int thread)
 {
     (void)thread;
@@ -158,7 +160,7 @@ void cpu_rotate(struct ops *o, struct ops_array x, const struct ops_tokens *t,
     pool_for(o->pool, t->N, cpu_row_grain(r->heads * r->HS), rotate_rows, &s);
 }
 
-/* ---- some of the rows --------------------------------------------------------------------- */
+/* ---- gather and scatter ------------------------------------------------------------------- */
 
 struct some {
     const struct kernels *k;

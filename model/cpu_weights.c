@@ -1,9 +1,9 @@
 /*
- * cpu_weights.c - the host's back end: weights that only forward reads, of f16 and in blocks of
- * integers (ops_weights), and products with them.
+ * cpu_weights.c - CPU back end: weights for inference only, in f16 or in blocks of integers
+ * (ops_weights), and products with them.
  *
- * In blocks the outputs lie in groups of KERNEL_OUTPUTS side by side, as multiply_q8 and
- * multiply_q4 take them (kernels.h); behind the last output are zeros.
+ * Weights in blocks are stored in groups of KERNEL_OUTPUTS interleaved outputs, the layout that
+ * multiply_q8 and multiply_q4 read (kernels.h). Zeros fill the last group.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -16,10 +16,10 @@
 enum {
     OUTPUTS = KERNEL_OUTPUTS,
     SCALE_BYTES = 2,
-    FOUR = 4,             /* bytes that an output has side by side */
-    CHUNK = 1024,         /* outputs of f16 that are f32 at one time */
-    ROWS_BYTES = 1 << 19, /* of rows in blocks that meet a thread's weights together */
-    COPY_GRAIN = 1 << 16, /* bytes of a copy that are worth a thread */
+    FOUR = 4,             /* consecutive bytes of one output in the interleaved layout */
+    CHUNK = 1024,         /* f16 outputs that are converted to f32 at a time */
+    ROWS_BYTES = 1 << 19, /* bytes of quantized rows per pass over a thread's weights */
+    COPY_GRAIN = 1 << 16, /* minimum items per thread: bytes to copy or numbers to widen */
 };
 
 static int64_t pieces(int64_t n, int64_t size)
@@ -41,7 +41,7 @@ struct placing {
     int64_t O, blocks;
 };
 
-static int64_t block_bytes(enum ops_type type) /* of an output's integers */
+static int64_t block_bytes(enum ops_type type) /* bytes of the integers in a block */
 {
     return type == OPS_Q8 ? STORED_BLOCK : STORED_BLOCK / 2;
 }
@@ -51,7 +51,7 @@ static int64_t group_bytes(enum ops_type type, int64_t blocks)
     return blocks * OUTPUTS * (SCALE_BYTES + block_bytes(type));
 }
 
-/* Output o of a group, whose blocks are a row of stored.h. */
+/* Copies a row of blocks in the format of stored.h to output o of a group. */
 static void place_output(char *group, const char *row, int64_t o, enum ops_type type,
                          int64_t blocks)
 {
@@ -136,7 +136,7 @@ static void rows_to_blocks(void *ctx, int64_t begin, int64_t end, int thread)
                         s->sums + n * blocks, ops_part(s->x, n * blocks * STORED_BLOCK), blocks);
 }
 
-/* Rows from `first` on. */
+/* Returns a view of `rows` rows, starting at row `first`. */
 static struct kernel_blocks rows_from(const struct kernel_blocks *x, int64_t first, int64_t rows)
 {
     return (struct kernel_blocks){ x->q + first * x->blocks * STORED_BLOCK,
@@ -144,7 +144,8 @@ static struct kernel_blocks rows_from(const struct kernel_blocks *x, int64_t fir
                                    x->blocks };
 }
 
-/* As many rows at a time as stay in the second cache beside the weights that go by. */
+/* Multiplies all rows by the output groups [begin, end). Each pass takes only as many rows as fit
+ * in the L2 cache beside the weights that stream through it. */
 static void multiply_groups(void *ctx, int64_t begin, int64_t end, int thread)
 {
     (void)thread;
@@ -166,7 +167,7 @@ static void multiply_groups(void *ctx, int64_t begin, int64_t end, int thread)
     }
 }
 
-/* y[N,O] += x[N,I] w^T. */
+/* y[N,O] += x[N,I] w^T. Quantizes x to blocks of 8-bit integers first. */
 static void multiply_blocks(struct ops *o, struct ops_array y, int64_t ldy, struct ops_array x,
                             const struct ops_linear *l)
 {
@@ -183,7 +184,7 @@ static void multiply_blocks(struct ops *o, struct ops_array y, int64_t ldy, stru
     pool_for(o->pool, pieces(l->O, OUTPUTS), 1, multiply_groups, &s);
 }
 
-/* ---- all of them -------------------------------------------------------------------------- */
+/* ---- products with any type of weights ---------------------------------------------------- */
 
 struct widening {
     const struct kernels *k;
@@ -198,7 +199,7 @@ static void widen(void *ctx, int64_t begin, int64_t end, int thread)
     s->k->from_f16(s->to + begin, ops_part(s->from, begin), end - begin);
 }
 
-/* Many rows: outputs of f16 become f32, some at a time. */
+/* y[N,O] = x[N,I] w^T for many rows: converts f16 weights to f32, CHUNK outputs at a time. */
 static void multiply_f16(struct ops *o, struct ops_array y, int64_t ldy, struct ops_array x,
                          const struct ops_linear *l)
 {

@@ -11,7 +11,7 @@
 #include "model/parameters.h"
 #include "model/stored.h"
 
-/* llama.cpp's number for what most of a file is. */
+/* Values of general.file_type in llama.cpp: the type of most tensors of the file. */
 enum { ALL_F32 = 0, MOSTLY_F16 = 1, MOSTLY_Q4_0 = 2, MOSTLY_Q8_0 = 7, MOSTLY_BF16 = 32 };
 
 struct exporting {
@@ -42,7 +42,8 @@ static uint32_t file_type(enum ops_type type)
                               : ALL_F32;
 }
 
-/* The decoder beside the table that it is tied to. */
+/* Returns whether tensor `row` is a table tied to the decoder that is also written as a separate
+ * output.weight in a smaller type. The table itself is then written in f32. */
 static int has_copy(const struct exporting *e, const struct model *m, size_t row)
 {
     return m->tied && model_is_decoder(m, row) && parameters_type(m, row, e->weights) != OPS_F32;
@@ -77,7 +78,8 @@ static int begin(void *ctx, const struct model *m)
     return gguf_create(&e->w, e->path);
 }
 
-/* Queries and keys go in the order of pairs, biases too. */
+/* Writes tensor `row`. Reorders the rows of queries' and keys' weights and biases, because the file
+ * has the two numbers of a rotary pair side by side. */
 static int write_rows(struct exporting *e, const struct model *m, size_t row, enum ops_type type,
                       const float *numbers)
 {

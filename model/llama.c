@@ -1,7 +1,7 @@
-/* Llama: pre-norm decoder blocks with RMSNorm, rotary positions, a gated MLP, and heads of queries
- * that share those of keys and values (Touvron et al. 2023; Ainslie et al. 2023). Qwen2 is the same
- * with biases in the maps to queries, keys and values, Mistral without any.
- * Weights of linear maps are stored [in,out]; files have the transpose. */
+/* Llama: pre-norm decoder blocks with RMSNorm, rotary positions, a gated MLP, and grouped-query
+ * attention (Touvron et al. 2023; Ainslie et al. 2023). Qwen2 adds biases to the projections of
+ * queries, keys and values. Mistral has no biases.
+ * Weights of linear maps are stored [in,out]; files store the transpose. */
 #include <math.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@
 /* ---- the tensor table --------------------------------------------------------------------- */
 
 enum { WORDS, EMBEDDING_TENSORS };
-/* The weights of a layer, in the order of the table; maps may have a bias each. */
+/* The weights of a layer, in the order of the tensor table. A bias, if any, follows its weight. */
 enum { NORM1, QUERY, KEY, VALUE, OUT, NORM2, GATE, UP, DOWN, LAYER_WEIGHTS };
 enum { FINAL_NORM, DECODER };
 
@@ -65,7 +65,7 @@ static void add_tensors(struct model *m)
         block_add_table(m, head, "lm_head.weight", c->vocabulary);
 }
 
-/* The row of weight i; the first layer speaks for all. */
+/* Returns the row of weight i of the first layer in the tensor table. */
 static size_t row_of(const struct model *m, int i)
 {
     size_t row = EMBEDDING_TENSORS;
@@ -79,7 +79,7 @@ static size_t head_row(const struct model *m, int i)
     return m->tensors.count - 1 - (size_t)m->config.untied + (size_t)i;
 }
 
-/* A layer's maps and norms over N rows. */
+/* The linear maps and norms of a layer, applied to N rows. */
 struct layer {
     size_t row[LAYER_WEIGHTS];
     struct ops_linear map[LAYER_WEIGHTS];
@@ -114,7 +114,7 @@ static void embedding_bwd(const struct model *m, struct ops *o, struct ops_gradi
 {
     (void)w;
     const struct ops_embedding d = { .words = dw.to, .C = m->config.width };
-    if (!dw.add && !m->tied) /* else the head has made gradients of the table already */
+    if (!dw.add && !m->tied) /* if tied, the head has already written the table's gradients */
         ops_zero(o, d.words, m->config.vocabulary * d.C);
     ops_dropout(o, dx, dx, split_rows(m, in->N).count * d.C, block_embedding_dropout(m, in));
     ops_scratch_begin(o);
@@ -123,11 +123,11 @@ static void embedding_bwd(const struct model *m, struct ops *o, struct ops_gradi
 
 /* ---- layer -------------------------------------------------------------------------------- */
 
-/* What forward leaves for backward; queries and keys are turned already. */
+/* Activations that forward keeps for backward. Queries and keys are kept after rotation. */
 struct cache {
     struct ops_array q;        /* [N,NH*HS] */
     struct ops_array k, v;     /* [N,KV*HS] */
-    struct ops_array attended; /* [N,NH*HS] what the heads found */
+    struct ops_array attended; /* [N,NH*HS] output of the attention heads */
     struct ops_array lse;      /* [N*NH] */
     struct ops_array middle;   /* [N,C] the residual stream between attention and MLP */
     struct ops_array gate, up; /* [N,I] */
@@ -167,7 +167,7 @@ static struct ops_qkv qkv_of(const struct model *m, struct ops_array q, struct o
     return (struct ops_qkv){ q, k, v, queries_of(&m->config), keys_of(&m->config) };
 }
 
-/* Turns queries and keys, or the gradients in them back. */
+/* Rotates queries and keys by their positions. If `back` is set, rotates their gradients back. */
 static void rotate(const struct model *m, struct ops *o, struct ops_qkv x, const struct inputs *in,
                    int back)
 {
@@ -184,7 +184,7 @@ static void rotate(const struct model *m, struct ops *o, struct ops_qkv x, const
     ops_rotate(o, x.k, &in->tokens, &r);
 }
 
-/* The layer as far as the heads; normed[N,C] is scratch. */
+/* Computes the layer up to the output of the attention heads; normed[N,C] is scratch. */
 static void attend(const struct model *m, struct ops *o, int64_t layer, struct ops_array normed,
                    struct ops_array x, const struct layer *l, const struct cache *k,
                    const struct inputs *in)
@@ -220,7 +220,7 @@ static void layer_fwd(const struct model *m, struct ops *o, int64_t layer, struc
     ops_scratch_begin(o);
     lay_out(&k, NULL, block_cache(m, o, cache, N), m, N);
     struct ops_array normed = ops_scratch(o, block_operand(o, in), N * (I > C ? I : C));
-    struct ops_array active = normed; /* the one is done when the other begins */
+    struct ops_array active = normed; /* normed is no longer needed when active is written */
 
     attend(m, o, layer, normed, x, &l, &k, in);
     split_residual_fwd(m, o, k.middle, x, k.attended, &l.map[OUT],
@@ -237,9 +237,9 @@ static void layer_fwd(const struct model *m, struct ops *o, int64_t layer, struc
 /* Scratch of a layer's backward. */
 struct gradients {
     struct ops_array wide, wide2; /* operands: [N, max(I, NH*HS + 2*KV*HS)] and [N,I] */
-    struct ops_array normed;      /* [N,C] a norm's output, made again */
-    struct ops_array narrow; /* [N, max(C, NH*HS)] the gradient in it, or in what was attended */
-    struct ops_array masked; /* [N,C] what dropout lets through of dx */
+    struct ops_array normed;      /* [N,C] a norm's output, recomputed */
+    struct ops_array narrow;      /* [N, max(C, NH*HS)] gradient of normed or of attended */
+    struct ops_array masked;      /* [N,C] dx after dropout's mask */
 };
 
 static int64_t widest(const struct model_config *c)
@@ -317,7 +317,7 @@ static void layer_bwd(const struct model *m, struct ops *o, int64_t layer, struc
     attention_bwd(m, o, layer, dx, dw, x, &l, &k, &g, in);
 }
 
-/* ---- the rows ----------------------------------------------------------------------------- */
+/* ---- configuration and the architectures -------------------------------------------------- */
 
 static int init(struct model *m)
 {
@@ -344,8 +344,8 @@ static int init(struct model *m)
     return 0;
 }
 
-/* The absent values are those of Hugging Face's configuration classes; 0 heads of keys and values
- * are as many as there are of queries. */
+/* The default values are those of Hugging Face's configuration classes. 0 heads of keys and values
+ * means as many as there are heads of queries. */
 #define KEYS(inner_width, kv, longest, words)                                                      \
     { "hidden_act", CONFIG_ACTIVATION, CONFIG_AT(activation), OPS_SILU, NULL },                    \
         { "num_hidden_layers", CONFIG_COUNT, CONFIG_AT(layers), 32, NULL },                        \
@@ -387,7 +387,8 @@ static int read_llama3(struct ops_stretch *s, const struct js *rope, const char 
                    path, s->low, s->high, s->original);
 }
 
-/* rope_scaling, beside which the base stands; newer files have both in rope_parameters. */
+/* Reads the rotary settings: from rope_parameters (newer files, with rope_theta inside), else from
+ * rope_scaling (older files, with rope_theta outside). Returns 0, or -1 with an error set. */
 static int read_rope(struct model_config *c, const struct js *root, const char *path)
 {
     const struct js *rope = js_get(root, "rope_parameters");
@@ -416,7 +417,9 @@ static int read_rope(struct model_config *c, const struct js *root, const char *
     return !strcmp(type, "llama3") ? read_llama3(&c->rope_stretch, rope, path) : 0;
 }
 
-/* Within a window that slides, attention is the same as without: so many positions there are. */
+/* Limits the number of positions to the sliding window, because sliding-window attention equals
+ * full attention for texts no longer than the window. `absent` is the window if the key is missing.
+ */
 static int read_window(struct model_config *c, const struct js *root, int64_t absent,
                        const char *path)
 {
@@ -504,7 +507,7 @@ static const char *const gguf_names[][2] = {
     { "lm_head", "output" },
     { NULL, NULL },
 };
-/* A Mistral model is a Llama there. */
+/* GGUF files store Mistral models under the architecture name "llama". */
 static const struct architecture_gguf llama_gguf = { "llama", gguf_keys, gguf_names, 1 };
 static const struct architecture_gguf qwen2_gguf = { "qwen2", gguf_keys, gguf_names, 0 };
 
