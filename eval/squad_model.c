@@ -100,8 +100,8 @@ static void run_windows(struct squad_model *m, const struct squad_windows *w, si
 
 enum { GROUP_BATCHES = 16 };
 
-/* Groups the questions from `q` on so that their windows fill some batches. Returns the index
- * after the group's last question. */
+/* Forms a group of questions, beginning with question `q`, whose windows fill several batches.
+ * Returns the index after the group's last question. */
 static size_t group_of(const struct squad_model *m, const struct squad_windows *w, size_t q)
 {
     int64_t tokens = 0;

@@ -13,7 +13,8 @@
 enum { WORDS, POSITIONS, TYPES, EMBEDDING_GAIN, EMBEDDING_BIAS, EMBEDDING_TENSORS };
 enum { QUERY, KEY, VALUE, OUT, LN1, FC, PROJ, LN2, LAYER_PAIRS };
 
-/* Names of tensors: of the embedding's tables and norm; of a layer's maps and norms. */
+/* Names of tensors. embedding: its tables and its norm. layer: the linear layers and norms of a
+ * transformer layer, each with weight and bias. */
 struct names {
     const char *embedding[EMBEDDING_TENSORS - 1], *layer[LAYER_PAIRS];
 };

@@ -215,7 +215,8 @@ static void residual_of_rows(const struct model *m, struct ops *o, struct ops_ar
     ops_copy(o, y, part, n);
 }
 
-/* The first rank adds the base and the bias: a mask is the same for each part of a sum. */
+/* Each rank computes a part of the sum; the first rank alone adds the base and the bias. All ranks
+ * use the same dropout mask, so that masking the parts equals masking the sum. */
 void split_residual_fwd(const struct model *m, struct ops *o, struct ops_array y,
                         struct ops_array base, struct ops_array x, const struct ops_linear *l,
                         struct ops_dropout drop)

@@ -35,8 +35,8 @@ struct batches {
 
 /* ---- order ---------------------------------------------------------------------------------- */
 
-/* Each round pairs x with k - x mod n for a random k below n, and swaps a random half of the pairs.
- * After all rounds, two neighbours are still neighbours with probability about 2^-ROUNDS. */
+/* Each round pairs x with (k - x) mod n for a random k below n, and swaps a random half of the
+ * pairs. After all rounds, two neighbours are still neighbours with probability about 2^-ROUNDS. */
 uint64_t batches_permute(uint64_t key, uint64_t i, uint64_t n)
 {
     assert(i < n);

@@ -21,7 +21,7 @@ struct bert_shape {
 };
 
 /* Sets *layout to the layout of a tf.Example, found from features that only one layout has. Returns
- * 1, 0 if it has no BERT layout, or -1. */
+ * 1 if it has a BERT layout, 0 if not, and -1 with an error if the record is damaged. */
 int bert_layout_of(enum bert_layout *layout, const void *data, size_t n);
 
 /* Sets *shape to the layout of a tf.Example and the lengths of its lists. Returns -1 if it has no

@@ -13,8 +13,8 @@
 
 /* ---- classes ---------------------------------------------------------------------------------- */
 
-/* \w inside brackets in Oniguruma's sense (without some circled letters), and outside of brackets,
- * where some numbers of Latin-1 belong to it, too. So \w matches characters that [\w] does not. */
+/* What Oniguruma's \w matches, except some circled letters: word_base inside brackets,
+ * lone_word_base outside of brackets, where some numbers of Latin-1 belong to it, too. */
 static const char word_base[] = "\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}";
 static const char lone_word_base[] =
     "\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\\x{B2}\\x{B3}\\x{B9}\\x{BC}-\\x{BE}";
@@ -44,7 +44,8 @@ static int find_ours(struct classes_set *s, const char *base)
     return classes_category(s, base + 3, n - 4); /* \p{Lu} */
 }
 
-/* Returns the spelling of a class, or NULL if only PCRE2 knows the class. */
+/* Returns the cached entry of a class, and adds it if needed. Returns NULL if our tables do not
+ * have the class; then PCRE2 alone decides what it matches. */
 static const struct spelling *find_spelling(const char *base, charset_property_fn *theirs)
 {
     struct spelling *s;

@@ -221,8 +221,8 @@ static int finish(struct library *l)
     return 0;
 }
 
-/* Stores the site data of the export, to be called after the first page was read. Writes the head
- * of the saved export, unless `out` is NULL. */
+/* Copies the site data of the dump into the library. Call it after the first page was read. If
+ * `out` is not NULL, also writes the first lines of the file of --save-templates to it. */
 static int take_site(struct library *l, const struct dump *d, const char *language,
                      struct output *out)
 {

@@ -35,7 +35,8 @@ enum {
     NODES_MAX = 1000000, /* limit on nodes plus parts of open elements */
 };
 
-/* A list of nodes under construction: one part of an open element. */
+/* A list of nodes under construction: one part of an open element. The parts of a template call are
+ * its title and its arguments. */
 struct part {
     uint32_t head, tail;           /* first and last node; only those after '=', if there is one */
     uint32_t name_head, name_tail; /* first and last node before '=' */

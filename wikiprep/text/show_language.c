@@ -57,7 +57,7 @@ int show_lang_family(const struct call *c, const char *text, int n, struct buf *
     return put_named(c, c->star.s, c->star.n, 1, out);
 }
 
-/* Shows {{nihongo}} as "English (漢字, rōmaji, more) and more". */
+/* Shows {{nihongo}} as "English (漢字, rōmaji, note) end". */
 int show_nihongo(const struct call *c, const char *text, int n, struct buf *out)
 {
     (void)text, (void)n;
