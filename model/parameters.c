@@ -148,7 +148,8 @@ static int begin(void *ctx, const struct model *m)
 
 /* ---- a GGUF file -------------------------------------------------------------------------- */
 
-/* A search for values or scales that are not finite. The threads share the rows of the matrix. */
+/* A search for scales that are not finite in a matrix of Q8 or Q4 blocks. The threads share the
+ * rows of the matrix. */
 struct checking {
     const char *rows;
     enum ops_type type;

@@ -9,8 +9,9 @@
 
 enum kind { NONE, TRUTH, INTEGER, TEXT, NAME, TUPLE, DICT, LIST, STORAGE, TENSOR };
 
-/* A value of the machine; others refer to it by its number. Of a TUPLE, and of the tuple that made
- * a STORAGE or TENSOR, the members are cells[first, first + count). */
+/* A value of the pickle machine. Other values refer to it by its index in machine.values. The
+ * members of a TUPLE are cells[first, first + count). A STORAGE or TENSOR keeps the members of the
+ * tuple from which it was made. */
 struct value {
     enum kind kind;
     uint64_t at; /* byte of the instruction that made it */
@@ -20,28 +21,28 @@ struct value {
     size_t first, count;
 };
 
-/* Of a list the key is the value. */
+/* A key and its value in a dictionary, or an item of a list. For a list item, key equals value. */
 struct pair {
     uint32_t dict, key, value;
 };
 
-enum { TUPLE1 = 0x85 };     /* the code for a tuple of one; of two and three follow */
-enum { MARK = UINT32_MAX }; /* on the stack, where a value's number stands */
+enum { TUPLE1 = 0x85 };     /* opcode of a tuple of one; the opcodes for two and three follow */
+enum { MARK = UINT32_MAX }; /* marks a place on the stack; other entries are value indices */
 
 struct machine {
     const unsigned char *data;
-    uint64_t bytes, next, at; /* at: the instruction, next: what is not yet read */
+    uint64_t bytes, next, at; /* at: offset of the instruction; next: of the first unread byte */
     const char *name;
-    int stopped, followed; /* followed: other bytes may stand behind the pickle */
+    int stopped, followed; /* followed: other bytes may follow the pickle */
     struct value *values;
     size_t value_count, value_cap;
     uint32_t *cells;
     size_t cell_count, cell_cap;
     uint32_t *stack;
     size_t depth, stack_cap;
-    uint32_t *memo; /* MARK: nothing there */
+    uint32_t *memo; /* value indices; MARK: unused */
     size_t memo_count, memo_cap;
-    struct pair *pairs; /* of all dictionaries, in the order of their making */
+    struct pair *pairs; /* of all dictionaries and lists, in the order of addition */
     size_t pair_count, pair_cap;
 };
 
@@ -52,7 +53,7 @@ static int bad(const struct machine *m, const char *what)
 
 /* ---- reading ------------------------------------------------------------------------------------ */
 
-/* The next n bytes, or NULL with an error. */
+/* Reads the next n bytes. Returns a pointer to them, or NULL with an error if fewer remain. */
 static const unsigned char *take(struct machine *m, uint64_t n)
 {
     if (n > m->bytes - m->next) {
@@ -90,8 +91,8 @@ static int push(struct machine *m, struct value v)
     return push_number(m, (uint32_t)m->value_count++);
 }
 
-/* The value at `below` the stack's top, above the last mark; NULL with an error if none is there.
- */
+/* Returns the value `below` places below the top of the stack. Returns NULL with an error if the
+ * stack has too few values above its last mark. */
 static struct value *peek(struct machine *m, size_t below)
 {
     for (size_t i = 0; i <= below; i++)
@@ -102,7 +103,7 @@ static struct value *peek(struct machine *m, size_t below)
     return &m->values[m->stack[m->depth - 1 - below]];
 }
 
-/* How many values stand above the last mark; -1 with an error where there is no mark. */
+/* Returns the number of values above the last mark, or -1 with an error if there is no mark. */
 static int64_t above_mark(struct machine *m)
 {
     for (size_t i = m->depth; i-- > 0;)
@@ -148,7 +149,7 @@ static int push_signed(struct machine *m, uint64_t x)
     return push(m, (struct value){ .kind = INTEGER, .integer = (int32_t)(uint32_t)x });
 }
 
-/* x bytes, little-endian, two's complement. */
+/* Pushes an integer that is stored in the next x bytes, little-endian, in two's complement. */
 static int push_long(struct machine *m, uint64_t x)
 {
     if (x > 8)
@@ -183,7 +184,7 @@ static int push_mark(struct machine *m, uint64_t x)
     return push_number(m, MARK);
 }
 
-/* Of the values on top of the stack, `count` of them. */
+/* Replaces the top `count` values of the stack by a tuple of them. */
 static int make_tuple(struct machine *m, size_t count)
 {
     if (count && !peek(m, count - 1))
@@ -197,7 +198,7 @@ static int make_tuple(struct machine *m, size_t count)
     return push(m, v);
 }
 
-/* Of none, one, two or three values, by the instruction's code. */
+/* Makes a tuple of zero to three values. The instruction's opcode gives the number. */
 static int tuple_of_few(struct machine *m, uint64_t x)
 {
     (void)x;
@@ -211,7 +212,7 @@ static int tuple_to_mark(struct machine *m, uint64_t x)
     int64_t count = above_mark(m);
     if (count < 0 || make_tuple(m, (size_t)count) < 0)
         return -1;
-    m->depth--; /* the mark's place is the tuple's */
+    m->depth--; /* the tuple replaces the mark */
     m->stack[m->depth - 1] = m->stack[m->depth];
     return 0;
 }
@@ -220,7 +221,7 @@ static int put_memo(struct machine *m, uint64_t x)
 {
     if (!peek(m, 0))
         return -1;
-    if (x >= m->bytes) /* they are counted from 0, and each takes two bytes */
+    if (x >= m->bytes) /* memo numbers count from 0, and each takes at least two bytes */
         return bad(m, "a number of a value that is too high");
     mem_grow(m->memo, m->memo_cap, x + 1);
     while (m->memo_count <= x)
@@ -238,7 +239,8 @@ static int get_memo(struct machine *m, uint64_t x)
 
 /* ---- dictionaries ------------------------------------------------------------------------------- */
 
-/* The pairs on top of the stack, into the dictionary below them and `marks` marks. */
+/* Moves the top `count` key-value pairs of the stack into the dictionary below them. `marks` is
+ * the number of marks between the dictionary and the pairs: 0 or 1. */
 static int set_pairs(struct machine *m, size_t count, size_t marks)
 {
     if (m->depth < 2 * count + marks + 1)
@@ -280,7 +282,8 @@ static int push_empty_list(struct machine *m, uint64_t x)
     return push(m, (struct value){ .kind = LIST });
 }
 
-/* The items on top of the stack, into the list below them and `marks` marks. */
+/* Moves the top `count` items of the stack into the list below them. `marks` is the number of
+ * marks between the list and the items: 0 or 1. */
 static int append_items(struct machine *m, size_t count, size_t marks)
 {
     if (m->depth < count + marks + 1)
@@ -314,7 +317,8 @@ static int append_to_mark(struct machine *m, uint64_t x)
 
 /* ---- attributes --------------------------------------------------------------------------------- */
 
-/* Attributes of a dictionary, the versions of modules: of no use here. */
+/* Drops the attributes that the pickle sets on a dictionary. They hold module versions, which are
+ * not needed. */
 static int build(struct machine *m, uint64_t x)
 {
     (void)x;
@@ -456,7 +460,7 @@ static int stop(struct machine *m, uint64_t x)
 
 static const struct {
     instruction *run;
-    int number; /* bytes of it behind the code */
+    int number; /* bytes of the argument after the opcode */
 } instructions[256] = {
     [0x80] = { protocol, 1 },
     ['.'] = { stop, 0 },
@@ -532,7 +536,7 @@ static void add_tensor(struct pickle *p, const struct machine *m, const struct v
     }
 }
 
-/* The members of the list that is left on the stack. */
+/* Copies the items of the list that is left on the stack into p->texts. */
 static int collect_texts(struct pickle *p, struct machine *m)
 {
     for (size_t i = 0; i < m->pair_count; i++) {
@@ -548,7 +552,7 @@ static int collect_texts(struct pickle *p, struct machine *m)
     return 0;
 }
 
-/* What the dictionary that is left on the stack says about the order of bytes. */
+/* Sets p->little_endian from the dictionary that is left on the stack. */
 static int collect_system(struct pickle *p, struct machine *m)
 {
     for (size_t i = 0; i < m->pair_count; i++) {
@@ -560,7 +564,7 @@ static int collect_system(struct pickle *p, struct machine *m)
     return 0;
 }
 
-/* The members of the dictionary that is left on the stack. */
+/* Adds the members of the dictionary that is left on the stack to p->tensors. */
 static int collect_tensors(struct pickle *p, struct machine *m)
 {
     for (size_t i = 0; i < m->pair_count; i++) {

@@ -20,7 +20,8 @@ static const struct {
 
 /* ---- the header --------------------------------------------------------------------------- */
 
-/* Bytes of an element, 0 for an unknown type. *name is set to the static spelling. */
+/* Returns the bytes of an element of type text, or 0 for an unknown type. Sets *name to a static
+ * copy of the type name. */
 static int dtype_bytes(const char *text, const char **name)
 {
     for (size_t i = 0; text && i < sizeof dtypes / sizeof *dtypes; i++) {
@@ -81,7 +82,8 @@ static int by_offset(const void *a, const void *b)
     return s->bytes < t->bytes ? -1 : s->bytes > t->bytes;
 }
 
-/* No hole, no overlap, nothing behind the last; offsets become those in the file. */
+/* Sorts the tensors by offset and checks that they cover the data without holes, overlaps or bytes
+ * after the last tensor. Changes their offsets from data offsets to file offsets. */
 static int check_cover(struct safetensors *s, uint64_t data_begin, uint64_t data_bytes)
 {
     if (s->count)
@@ -217,8 +219,8 @@ static double from_double_bits(uint64_t bits)
     return x;
 }
 
-/* The tensor's bytes in the order of its shape: in the file, or, if it is a view that leaves the
- * order or places out, in *copy, which is the caller's to free. */
+/* Returns the tensor's bytes in row-major order. They are in the mapped file, or in *copy if the
+ * tensor is a strided view. *copy is NULL or is freed by the caller. */
 static const unsigned char *bytes_of(const struct safetensors *s, const struct safetensor *t,
                                      unsigned char **copy)
 {
@@ -232,7 +234,7 @@ static const unsigned char *bytes_of(const struct safetensors *s, const struct s
     for (int64_t i = 0; i < t->elements; i++, to += width) {
         memcpy(to, from + (size_t)element * width, width);
         for (int d = t->rank;
-             d-- > 0;) { /* to the next place; behind a dimension's end back to its begin */
+             d-- > 0;) { /* advance the index; at the end of a dimension, reset it */
             element += t->stride[d];
             if (++at[d] < t->shape[d])
                 break;
@@ -320,7 +322,7 @@ int safetensors_create(struct safetensors_writer *w, const char *path,
     for (size_t i = 0; i < count; i++)
         data_bytes = add_entry(&header, &tensors[i], data_bytes);
     buf_addc(&header, '}');
-    while (header.len % 8) /* the data stands at a multiple of 8 */
+    while (header.len % 8) /* the data begins at a multiple of 8 bytes */
         buf_addc(&header, ' ');
     unsigned char length[8];
     for (int i = 0; i < 8; i++)
@@ -334,7 +336,7 @@ int safetensors_create(struct safetensors_writer *w, const char *path,
     return failed ? -1 : 0;
 }
 
-/* Little-endian in the file. */
+/* The file holds little-endian numbers, so a big-endian machine swaps their bytes. */
 int safetensors_write(struct safetensors_writer *w, const void *data, int64_t n, size_t bytes)
 {
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__

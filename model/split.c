@@ -4,7 +4,7 @@
 
 #include "common/err.h"
 
-enum { CHUNK = 1024 }; /* rows times columns of the table that one rank's logits would have */
+enum { CHUNK = 1024 }; /* rows of logits in one chunk per rank of the split */
 
 struct split_part split_part(int64_t n, int ranks, int rank)
 {
@@ -57,7 +57,8 @@ static void sum(const struct model *m, struct ops *o, struct ops_array x, int64_
     m->split->sum(m->split->ctx, o, x, n, what);
 }
 
-/* What is summed is F32: x itself, or scratch in its place. */
+/* Returns the F32 array of n numbers in which a sum for x is computed: x itself if x is F32, else
+ * scratch memory. */
 static struct ops_array summand(struct ops *o, struct ops_array x, int64_t n)
 {
     return x.type == OPS_F32 ? x : ops_scratch(o, OPS_F32, n);
@@ -85,7 +86,7 @@ int64_t split_most_rows(const struct model *m, int64_t N)
     return split_sequence(m) ? (N + m->split->ranks - 1) / m->split->ranks : N;
 }
 
-/* The rank's rows of x[N,C]. */
+/* Returns the part of x[N,C] with this rank's rows. */
 static struct ops_array own_rows(const struct model *m, struct ops_array x, int64_t N, int64_t C)
 {
     return ops_part(x, split_rows(m, N).first * C);
@@ -97,7 +98,8 @@ static void gather(const struct model *m, struct ops *o, struct ops_array x, int
     m->split->gather(m->split->ctx, o, x, N, C, what);
 }
 
-/* The rank's rows of the sum of x[N,C], F32. */
+/* Sums x[N,C], of type F32, over the ranks. Returns the part of x with this rank's rows of the
+ * sum. */
 static struct ops_array scatter(const struct model *m, struct ops *o, struct ops_array x, int64_t N,
                                 int64_t C, const char *what)
 {
@@ -111,7 +113,8 @@ void split_sum_of_rows(const struct model *m, struct ops *o, struct ops_array x,
         sum(m, o, x, n, "sum over rows");
 }
 
-/* What all ranks have as a whole stands in a sum once. */
+/* Returns 1 on the first rank. Only this rank adds the terms that every rank holds whole, so that
+ * a sum over the ranks contains them once. */
 static int is_first(const struct model *m)
 {
     return !m->split->rank;
@@ -198,7 +201,8 @@ void split_norm_fwd(const struct model *m, struct ops *o, struct ops_array y,
         gather(m, o, y, N, l->C, "normed rows");
 }
 
-/* As below, where each rank has the base of its own rows. */
+/* Does the work of split_residual_fwd when the ranks share the rows: base and y hold this rank's
+ * rows only. */
 static void residual_of_rows(const struct model *m, struct ops *o, struct ops_array y,
                              struct ops_array base, struct ops_array x, const struct ops_linear *l,
                              struct ops_dropout drop)
@@ -276,12 +280,12 @@ struct ops_array split_branch_gradient(const struct model *m, struct ops *o,
 
 /* ---- loss --------------------------------------------------------------------------------- */
 
-/* The rows that have a label, some at a time. */
+/* The computation of the loss. It handles the rows that have a label, in chunks. */
 struct loss {
     const struct model *m;
     struct ops *o;
     struct ops_scores out;
-    struct ops_array x, dx; /* [n,C] of the labels; dx may be none */
+    struct ops_array x, dx; /* [n,C], one row per label; dx may be OPS_NONE */
     struct ops_gradient dtable, dbias;
     const struct ops_labels *l;
     const struct ops_decoder *d;
@@ -299,7 +303,7 @@ static struct ops_columns columns_of(const struct model *m, struct ops *o, int64
                                  .wanted = ops_scratch(o, OPS_F32, rows) };
 }
 
-/* The gradients of the chunk, from those of its logits. */
+/* Computes the gradients of a chunk (x, table and bias) from the gradients of its logits. */
 static void loss_bwd(struct loss *s, struct ops_array x, struct ops_array dx)
 {
     const struct ops_columns *c = &s->columns;
@@ -322,7 +326,8 @@ static void loss_bwd(struct loss *s, struct ops_array x, struct ops_array dx)
     s->dtable.add = s->dbias.add = 1;
 }
 
-/* Labels first to first + n - 1: of each row the softmax over the columns of all ranks. */
+/* Computes the loss of the labels first to first + columns.n - 1, and their gradients if dx is
+ * wanted. The softmax of a row is over the columns of all ranks. */
 static void loss_chunk(struct loss *s, int64_t first)
 {
     const struct split *split = s->m->split;
@@ -343,7 +348,8 @@ static void loss_chunk(struct loss *s, int64_t first)
         loss_bwd(s, x, ops_part(s->dx, first * s->d->C));
 }
 
-/* As many rows at a time as one rank would have with all columns. */
+/* Computes the loss in chunks of rows. A chunk has at most CHUNK rows per rank, because each rank
+ * holds only its share of the columns. */
 static void run_chunks(struct loss *s)
 {
     const int64_t n = s->l->n, most = (int64_t)CHUNK * s->m->split->ranks;
@@ -355,7 +361,8 @@ static void run_chunks(struct loss *s)
     }
 }
 
-/* The rows of x that have a label. */
+/* Returns the rows of x that have a label: x itself if all have one, else a copy in scratch
+ * memory. */
 static struct ops_array labelled(struct ops *o, struct ops_array x, const struct ops_labels *l,
                                  int64_t C)
 {
@@ -379,7 +386,8 @@ void split_loss_fwd(const struct model *m, struct ops *o, struct ops_scores out,
     run_chunks(&s);
 }
 
-/* Without labels nothing has a gradient. */
+/* Sets the gradients of the table and the bias to zero, because there are no labels. Gradients
+ * that are accumulated stay as they are. */
 static void no_labels(struct ops *o, struct ops_gradient dtable, struct ops_gradient dbias,
                       const struct ops_decoder *d)
 {

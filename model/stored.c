@@ -116,8 +116,8 @@ static float fitted_q4(const float *x, float d, float error)
 }
 
 /* Returns the scale for a block of 4-bit numbers. The first candidate maps the number with the
- * largest magnitude to -8. Further candidates map it to values near -8 or near 8. The candidate
- * with the least squared error is then refined by fitted_q4. */
+ * largest magnitude to -8. The other candidates map it to values from -8.2 to -6.4 and from 6.6 to
+ * 8.2. fitted_q4 then refines the candidate with the least squared error. */
 static float best_q4(const float *x)
 {
     float most = 0;

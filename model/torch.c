@@ -11,7 +11,8 @@
 
 _Static_assert((int)SAFETENSORS_RANK == (int)PICKLE_RANK, "a tensor's shape is taken as it is");
 
-/* Storages' classes and what their numbers are called in safetensors. */
+/* The storage classes of torch, with the names of their types in safetensors and the bytes of a
+ * number. */
 static const struct {
     const char *type, *dtype;
     int bytes;
@@ -24,7 +25,8 @@ static const struct {
 
 /* ---- tensors ------------------------------------------------------------------------------------ */
 
-/* Bytes of a number of the tensor's, 0 with an error for an unknown class. */
+/* Sets t->dtype. Returns the bytes of an element, or 0 with an error if the storage class is
+ * unknown. */
 static int set_dtype(struct safetensor *t, const struct pickle_tensor *from, const char *path)
 {
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
@@ -36,8 +38,8 @@ static int set_dtype(struct safetensor *t, const struct pickle_tensor *from, con
     return 0;
 }
 
-/* Elements of the view, where it ends in its storage, and whether it leaves the order or places
- * out. */
+/* Computes t->elements, sets t->strided if the view is not contiguous in row-major order, and sets
+ * *end to the end of the view in its storage, in elements. Returns -1 on overflow. */
 static int measure(struct safetensor *t, const struct pickle_tensor *from, int64_t *end)
 {
     int64_t dense = 1;
@@ -83,7 +85,8 @@ static int place(struct safetensor *t, const struct pickle_tensor *from,
     return 0;
 }
 
-/* storage: where its numbers are; NULL with an error. */
+/* Adds a tensor with its numbers in `storage`. Returns -1 if storage is NULL; the caller sets that
+ * error. */
 static int add_tensor(struct safetensors *s, const struct pickle_tensor *from,
                       const struct zip_entry *storage)
 {
@@ -95,7 +98,8 @@ static int add_tensor(struct safetensors *s, const struct pickle_tensor *from,
     return storage ? place(t, from, storage, s->path) : -1;
 }
 
-/* An entry of the archive. */
+/* Returns the archive entry with the tensor's storage, or NULL with an error. root is the folder
+ * prefix of all entries. */
 static const struct zip_entry *find_storage(const struct safetensors *s,
                                             const struct pickle_tensor *from, const struct zip *zip,
                                             const char *root)
@@ -128,8 +132,8 @@ static int check_names(struct safetensors *s)
 
 /* ---- the archive -------------------------------------------------------------------------------- */
 
-/* "ROOT/", which all entries begin with, is *n bytes of the name of the entry that is returned;
- * NULL: there is no such entry. */
+/* Returns the entry "ROOT/data.pkl", or NULL if there is none. Sets *n to the length of "ROOT/",
+ * the prefix of all entry names. */
 static const struct zip_entry *find_list(const struct zip *zip, size_t *n)
 {
     static const char list[] = "data.pkl";
@@ -191,12 +195,13 @@ static int read_zip(struct safetensors *s)
 
 /* ---- the file before 1.6 ------------------------------------------------------------------------ */
 
-/* A pickle of a number that marks the file, and one of 1001, the version. */
+/* The first two pickles of the file: a magic number, and the version 1001. */
 static const unsigned char before_1_6[] =
     "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.\x80\x02M\xe9\x03.";
 enum { BEFORE_1_6 = sizeof before_1_6 - 1, MARK_BYTES = 15 };
 
-/* The pickle at *at, which goes behind it. */
+/* Reads the pickle at offset *at and moves *at past it. Returns nonzero with an error on
+ * failure. */
 static int next_pickle(struct pickle *p, const struct safetensors *s, uint64_t *at,
                        enum pickle_content content)
 {
@@ -208,7 +213,8 @@ static int next_pickle(struct pickle *p, const struct safetensors *s, uint64_t *
     return result;
 }
 
-/* Bytes of a number in the storage of that key; 0 with an error where no tensor tells it. */
+/* Returns the bytes of a number in the storage `key`, according to the class of a tensor that uses
+ * it. Returns 0 with an error if no tensor uses it. */
 static int number_bytes(const struct pickle *list, const char *key, const char *path)
 {
     for (size_t i = 0; i < list->count; i++)
@@ -219,7 +225,8 @@ static int number_bytes(const struct pickle *list, const char *key, const char *
     return 0;
 }
 
-/* The storages, each behind the count of its numbers, in the order of the keys. */
+/* Finds the storages, which begin at offset `at` in the order of keys. Each storage is an 8-byte
+ * count of its numbers, then the numbers. Adds an entry to `storages` for each. */
 static int list_storages(struct zip *storages, const struct safetensors *s,
                          const struct pickle *list, const struct pickle *keys, uint64_t at)
 {
