@@ -784,6 +784,25 @@ Test(ops, activations)
     in_contexts(OPS_BF16, activations_in);
 }
 
+/* A NaN must not become a number, which would hide that training diverges. */
+static void nan_stays_in(struct ops *o)
+{
+    enum { N = 67 };
+    struct numbers x = numbers(N, 1, 1), y = numbers(N, 2, 1);
+    for (int f = 0; f < OPS_ACTIVATIONS; f++) {
+        x.f[f] = x.f[N - 1] = NAN;
+        ops_activation_fwd(o, (enum ops_activation)f, f32(y.f), f32(x.f), N);
+        HOLDS(isnan(y.f[f]) && isnan(y.f[N - 1]), "activation %d: %g, %g", f, y.f[f], y.f[N - 1]);
+    }
+    drop(&x);
+    drop(&y);
+}
+
+Test(ops, activations_keep_nan)
+{
+    in_all_contexts(nan_stays_in);
+}
+
 /* f(gate) up and its gradients, in place and in arrays of their own, of either type. */
 static void gated_in(struct ops *o)
 {
