@@ -1,7 +1,8 @@
 #!/bin/bash
-# before.sh [ROUNDS [PART...]]: an earlier version's programs and these, in turn: GPT-2 small's evaluation, its steps in bf16
-# as a share of the peak of dot products, and what --dry-run plans for memory; one thread, processor time, medians.
-# BEFORE names the built tree of the earlier version; without it nothing is measured. PART: evaluation steps memory.
+# before.sh [ROUNDS [PART...]]: runs an earlier version's programs and these in turn, on one thread, and records medians of
+# processor time. Parts: `evaluation` (GPT-2 small), `steps` (GPT-2 small and BERT base), `shares` (GPT-2 small's steps in
+# bf16, in % of the peak of dot products), `memory` (what --dry-run plans). Without a part it runs all.
+# BEFORE names the built tree of the earlier version; without it nothing is measured.
 rounds=${1:-3}
 parts=${*:2}
 [ -x "${BEFORE:-/}/bin/train" ] || { echo 'before: skipped, BEFORE names no built tree'; exit 0; }
@@ -47,7 +48,7 @@ step_share() { # TREE B T
     ms=$(step_cpu_ms "$1" "${options[@]}")
     awk -v flops="$flops" -v ms="$ms" -v a="$peak" -v b="$(./peak bf16 1)" 'BEGIN { print flops / (1e4 * ms * (a > b ? a : b)) }'
 }
-steps() {
+shares() {
     build peak || exit 1
     for shape in '4 64' '1 1024'; do
         read -r B T <<<"$shape"
@@ -57,6 +58,22 @@ steps() {
             step_share "$BEFORE" "$B" "$T" >>b
         done
         record "GPT-2 small step bf16 storage B=$B T=$T, one thread, of the dot products' peak" % "$(median <a)" "$earlier" "$(median <b)"
+    done
+}
+
+steps() {
+    local options B T preset precision
+    for shape in 'gpt2-small 4 64' 'gpt2-small 1 1024' 'bert-base-128 8 128'; do
+        read -r preset B T <<<"$shape"
+        for precision in f32 bf16; do
+            options=("$preset" --precision "$precision" --micro-batch-size "$B" --global-batch-size "$B" --sequence-length "$T")
+            : >a && : >b
+            for ((r = 0; r < rounds; r++)); do
+                step_cpu_ms "$ROOT" "${options[@]}" >>a
+                step_cpu_ms "$BEFORE" "${options[@]}" >>b
+            done
+            record "$preset step $precision B=$B T=$T, one thread" ms "$(median <a)" "$earlier" "$(median <b)"
+        done
     done
 }
 
@@ -71,10 +88,11 @@ memory() {
     done
 }
 
-for part in ${parts:-evaluation steps memory}; do
+for part in ${parts:-evaluation steps shares memory}; do
     case $part in
     evaluation) evaluations ;;
     steps) steps ;;
+    shares) shares ;;
     memory) memory ;;
     *) echo "before: no part '$part'" && exit 2 ;;
     esac
