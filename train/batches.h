@@ -21,8 +21,8 @@
 
 #include "train/samples.h"
 
-/* Number of the order of samples. It is raised whenever a position comes to mean another sample.
- * Order 1 was a Feistel network. */
+/* Version of the order of samples: raised whenever the same position comes to mean another sample.
+ * Version 1 was a Feistel network. */
 enum { BATCHES_ORDER = 2 };
 
 struct batches_config {
@@ -36,7 +36,7 @@ struct batches_config {
 
 /* The micro-batches of one step. */
 struct step_batch {
-    struct batch *micro; /* [A]; key, training, first and next_weight are not set */
+    struct batch *micro; /* [A]; the fields key, training, first and next_weight are not set */
     int64_t tokens;      /* tokens in all micro-batches, without padding */
 };
 
@@ -50,7 +50,8 @@ void batches_free(struct batches *b);
  * with an error that names the file, the record and its offset. */
 int batches_next(struct batches *b, struct step_batch *out);
 
-/* Returns the place of i in a pseudo-random permutation of [0, n) that `key` selects. i < n. */
+/* Returns the place of i (below n) in the pseudo-random permutation of [0, n) that `key`
+ * selects. */
 uint64_t batches_permute(uint64_t key, uint64_t i, uint64_t n);
 
 #endif

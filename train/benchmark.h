@@ -30,7 +30,8 @@
 int benchmark_run(const char *spec_path, char **names, int count, const char *json,
                   const char *csv);
 
-/* Prints the name and the description of each benchmark in the specification, one per line. */
+/* Prints the name and the description of each benchmark in the specification, one per line. Returns
+ * -1 with an error. */
 int benchmark_list(const char *spec_path);
 
 #endif

@@ -299,8 +299,10 @@ static void gather_block(struct gathered *g, enum store_kind kind, int block)
              comm_gather_begin(g->comm, COMM_DATA, s->ops, g->array, bounds, "gather of state"));
 }
 
-/* Returns the whole tensor as this tensor group has it. All ranks must ask for the same tensors in
- * the same order. */
+/* Returns a moment or parameter tensor of this process's model: all of it that the ranks of its
+ * data-parallel group have together. Gathers it from these ranks if they share it. (Ranks that are
+ * tensor-parallel may have other parts of the tensor: unsplit_tensor.) All ranks must ask for the
+ * same tensors in the same order. */
 static struct ops_array whole_tensor(struct gathered *g, const struct moment_place *p)
 {
     const struct store *s = g->store;

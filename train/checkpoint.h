@@ -39,19 +39,20 @@ struct checkpoint {
     uint64_t position;   /* samples used */
     uint64_t order;      /* number of the sample order when it was saved (BATCHES_ORDER) */
     uint64_t tokens;     /* tokens used, without padding */
-    uint64_t sequences;  /* in the data set */
-    double seconds;      /* of training, over all resumed runs */
+    uint64_t sequences;  /* sequences in the data set; 0: generated */
+    double seconds;      /* seconds of training, over all resumed runs */
     double validation;   /* loss at this step; NAN: not measured */
     double rate_squares; /* schedule-free optimizer: sum of squared rates; 0: none */
     double loss_scale;   /* automatic loss scale; 0: none */
     int64_t scale_good;  /* updates since the loss scale changed */
 };
 
-/* Saves OUT/checkpoints/step-N. All ranks must call it. The first rank collects the state of all
- * ranks and writes it, so the bytes do not depend on the number of ranks; the other ranks return 0.
- * `tokenizer` may be NULL. With a schedule-free optimizer the store's parameters must be the model
- * and its gradients the point (optimizer_to_model). An existing checkpoint of that step is kept as
- * it is. */
+/* Saves the checkpoint `out`/checkpoints/step-N. All ranks must call it. The first rank collects
+ * the state of all ranks and writes it, so the bytes do not depend on the number of ranks; the
+ * other ranks return 0. `tokenizer` may be NULL. `config` is the text of config.yaml. With a
+ * schedule-free optimizer, the store must hold the averaged model as its parameters and the point
+ * in its gradients (optimizer_to_model). If a checkpoint of that step exists, it is kept unchanged.
+ * Returns -1 with an error. */
 int checkpoint_save(const char *out, const struct checkpoint *c, const struct model *m,
                     struct store *s, struct comm *comm, const struct tokenizer *tokenizer,
                     const char *config);
@@ -61,27 +62,29 @@ int checkpoint_save(const char *out, const struct checkpoint *c, const struct mo
 int checkpoint_save_model(const char *dir, const struct model *m, struct store *s,
                           struct comm *comm, int64_t end_of_text);
 
-/* Finds the checkpoint with the greatest step. Returns 1 and its path, or 0 when there is none.
- * Removes unfinished checkpoints of runs that were killed. */
+/* Finds the checkpoint with the greatest step in the output folder `out`. Returns 1 and sets *path,
+ * or 0 when there is none. Removes unfinished checkpoints of runs that were killed. */
 int checkpoint_latest(const char *out, struct buf *path);
 
-/* Checks all files of the checkpoint and reads its state and configuration. */
+/* Checks all files of the checkpoint at `path`, and sets *c and *config to its state and the text
+ * of its config.yaml. Returns -1 with an error. */
 int checkpoint_read(const char *path, struct checkpoint *c, struct buf *config);
 
-/* Finds the newest undamaged checkpoint. Returns 1 with its path, state and configuration; 0 when
- * there is no checkpoint; -1 with the error of the newest one when all are damaged. Damaged
- * checkpoints newer than the one found are renamed to "step-000100.damaged", so that the run can
- * save those steps again. `damaged` gets one line for each damaged checkpoint that says what is
+/* Finds the newest undamaged checkpoint. Returns 1 and sets *path, *c and *config; 0 when there is
+ * no checkpoint; -1 with the error of the newest one when all are damaged. Renames damaged
+ * checkpoints that are newer than the one found to "step-000100.damaged", so that the run can save
+ * those steps again. Appends one line to `damaged` for each damaged checkpoint, which says what is
  * wrong. */
 int checkpoint_find(const char *out, struct buf *path, struct checkpoint *c, struct buf *config,
                     struct buf *damaged);
 
-/* Reads this rank's share of the moments into the store and, with a schedule-free optimizer, the
- * point into its parameters. */
+/* Reads this rank's share of the moments from the checkpoint at `path` into the store. With a
+ * schedule-free optimizer, also reads the point at which gradients are taken into the store's
+ * parameters. Returns -1 with an error. */
 int checkpoint_load_moments(const char *path, const struct checkpoint *c, struct store *s);
 
-/* Removes all checkpoints but the last `keep` and the one with the lowest validation loss. keep 0
- * removes none. */
+/* Removes all checkpoints of the folder `out` except the last `keep` and the one with the lowest
+ * validation loss. keep 0 removes none. Returns -1 with an error. */
 int checkpoint_prune(const char *out, int64_t keep);
 
 #endif

@@ -30,7 +30,7 @@
 /* The contents of a machine file (YAML; examples are in configs/machines). */
 struct cluster_machine {
     double f32_flops, bf16_flops; /* of one rank, per second */
-    double reached; /* fraction of these flops that the matrix products of a step reach */
+    double reached; /* fraction of these flops that is reached by the matrix products of a step */
     double memory;  /* bytes of a rank */
     double ranks_per_host;
     double host_bandwidth, network_bandwidth; /* bytes per second that a rank sends to ranks of its
@@ -45,10 +45,11 @@ struct cluster_split {
     int64_t tensor1, tensor2, pipeline, interleave, data, zero;
 };
 
-/* Reads a text like "tensor=8,pipeline=8,interleave=12,data=4,zero=1" into *s; settings that the
- * text does not name keep their values. tensor=4x4 has two dimensions. If `ranks`, the number of
- * all ranks, is not 0, the product must be that number, and `data` follows from it unless the text
- * sets it. Returns -1 with an error. */
+/* Reads a text like "tensor=8,pipeline=8,interleave=12,data=4,zero=1" into *s; fields that the text
+ * does not name keep their values. tensor=4x4 sets both dimensions, tensor1 and tensor2. `ranks` is
+ * the number of all ranks, or 0 if it is not known. If it is known, tensor1 * tensor2 * pipeline *
+ * data must equal it, and a text without `data` leaves `data` to be computed from it. Returns -1
+ * with an error. */
 int cluster_split_parse(struct cluster_split *s, const char *text, int64_t ranks);
 
 struct cluster_job {
@@ -64,8 +65,8 @@ struct cluster_estimate {
     double weights, gradients, moments, activations; /* bytes of a rank */
     double tensor_bytes, pipeline_bytes, data_bytes; /* sent by a rank per step */
     double compute_seconds, tensor_seconds, data_seconds, bubble, step_seconds;
-    double tokens_per_second,
-        mfu; /* mfu: fraction of the flops of all ranks, without those of recomputation */
+    double tokens_per_second, mfu; /* mfu: the model's flops, without those of recomputation, as a
+                                    * fraction of what all ranks could do in the time */
 };
 
 /* Computes the estimate. Returns -1 with an error if the batch or the layers cannot be divided

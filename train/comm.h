@@ -25,8 +25,9 @@
 #include "model/split.h"
 #include "train/transport.h"
 
-/* Rank r of the world has number r % tensor in its tensor group and number r / tensor in its data
- * group, where `tensor` is the size of a tensor group. */
+/* COMM_WORLD is all ranks. With T ranks in each tensor-parallel group, rank r of the world is
+ * number r % T of its tensor-parallel group (COMM_TENSOR) and number r / T of its data-parallel
+ * group (COMM_DATA). */
 enum comm_group { COMM_WORLD, COMM_DATA, COMM_TENSOR, COMM_GROUPS };
 
 struct comm_counts {
@@ -49,24 +50,24 @@ struct comm_config {
     double timeout_seconds;
     const volatile int *stop; /* borrowed; not 0 when this process was told to end. NULL: never */
 
-    /* Called instead of printing the error. After a failure, operations do nothing. NULL: the error
-     * is printed. */
+    /* Called with the text of an error, instead of printing it and ending the processes. After
+     * that, operations do nothing. NULL: the error is printed. */
     void (*failed)(void *ctx, const char *error);
     void *failed_ctx;
 };
 
 /* ---- life cycle --------------------------------------------------------------------------- */
 
-void comm_init(struct comm *c); /* sets up a run of one process */
+void comm_init(struct comm *c); /* sets *c up for a run of one process */
 
 /* Returns the number of ranks that the launcher (mpirun, srun) started; 1 without a launcher. */
 int comm_launched(void);
 
-/* Joins the other ranks through the transport. All ranks are then in one data group, in the order
- * of their numbers. Returns -1 with an error. */
+/* Joins the other ranks through the transport. All ranks are then in one data-parallel group, in
+ * the order of their numbers. Returns -1 with an error. */
 int comm_open(struct comm *c, const struct comm_config *config);
-/* Forms the groups again, with `tensor` ranks in each tensor group. `tensor` must divide the number
- * of ranks. No operation may be in progress. */
+/* Forms the groups again, with `tensor` ranks in each tensor-parallel group. `tensor` must divide
+ * the number of ranks. No operation may be in progress. */
 void comm_regroup(struct comm *c, int tensor);
 /* Leaves the run. Returns when all ranks have called it. */
 void comm_close(struct comm *c);
@@ -79,32 +80,36 @@ const char *comm_host(const struct comm *c, int rank);
 /* An operation in progress. Its array must not be used until comm_end. */
 struct comm_work;
 
-/* Begins to replace x[n], F32, by its sum over the group. Returns NULL if there is nothing to
- * do. */
+/* Begins to replace x[n], F32, by its sum over the ranks of the group. Returns NULL if the group
+ * has only this rank, so that nothing needs to be done. */
 struct comm_work *comm_sum_begin(struct comm *c, enum comm_group group, struct ops *o,
                                  struct ops_array x, int64_t n, const char *what);
-/* Begins a sum like comm_sum_begin, of which this rank gets only its share (reduce.h); the rest of
- * x is undefined afterwards. bounds [size+1] is borrowed until comm_end. */
+/* Begins a sum like comm_sum_begin, but each rank gets only its own share of the sum: elements
+ * bounds[rank] to bounds[rank+1] - 1 (reduce.h). The other elements of x are undefined afterwards.
+ * bounds [size+1] is borrowed until comm_end. */
 struct comm_work *comm_scatter_begin(struct comm *c, enum comm_group group, struct ops *o,
                                      struct ops_array x, const int64_t *bounds, const char *what);
-/* Begins to copy each share of x, of any type, from the rank that has it. `bounds` as above. */
+/* Begins to copy each share of x, of any type, from the rank that has it to all others. `bounds` is
+ * as in comm_scatter_begin. */
 struct comm_work *comm_gather_begin(struct comm *c, enum comm_group group, struct ops *o,
                                     struct ops_array x, const int64_t *bounds, const char *what);
 void comm_end(struct comm *c, struct comm_work *work); /* waits for the end; does nothing on NULL */
 
-/* Returns the tensor group's operations for the functions of a model. They borrow c and wait for
- * the end of each operation. */
+/* Returns the operations of the tensor-parallel group in the form that the functions of a model use
+ * (model/split.h). They borrow c, and each waits until it has ended. */
 struct split comm_split(struct comm *c);
 
 /* ---- small values ------------------------------------------------------------------------- */
 
-/* Fills all[size][bytes] with the `mine` of each member, in the order of their numbers. */
+/* Fills all[size][bytes] with the `mine` of each rank of the group, `bytes` bytes each, in the
+ * order of the ranks' numbers in the group. */
 void comm_collect(struct comm *c, enum comm_group group, void *all, const void *mine, size_t bytes,
                   const char *what);
 /* Returns the sum of x over the group, added in the order of the ranks. */
 double comm_sum_real(struct comm *c, enum comm_group group, double x);
-/* Returns -1 on all ranks when `result` is below 0 on any rank of the world. Each rank then has the
- * error of the first rank that failed, with that rank's name in front unless all ranks failed. */
+/* Call it on all ranks of the world. Returns -1 on all of them if `result` is below 0 on any of
+ * them, else 0. Each rank then has the error of the first rank that failed, with that rank's name
+ * in front unless all ranks failed. */
 int comm_agree(struct comm *c, int result);
 /* Returns the largest x of all ranks of the world. */
 int comm_most(struct comm *c, int x);

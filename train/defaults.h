@@ -18,7 +18,8 @@
 
 #include <stdint.h>
 
-/* `encoder`: the model is an encoder. `trained`: its weights were trained before. */
+/* Returns the peak learning rate. `encoder` 1: the model is an encoder. `trained` 1: its weights
+ * were trained before. */
 double defaults_learning_rate(int64_t parameters, int encoder, int trained);
 
 /* Returns the number of sequences in a micro-batch. If global_batch is not 0, the result divides

@@ -5,9 +5,10 @@
  * mean over the labels, or the sum of the means of the loss's parts (model.h). engine_update then
  * runs the optimizer.
  *
- * The gradients of layers and head have the same bits for any group size G. Those of a tied table
- * are the same sum in another order. A recomputed forward pass gives the same bits (dropout uses
- * counters), also where the store rounds them, and so the gradients are the same, too.
+ * The gradients of layers and head have the same bits for any group size G. The gradients of a
+ * table that embedding and head share are the same sum, but added in another order. A recomputed
+ * forward pass gives the same bits as the first one, because dropout uses counters and activations
+ * are rounded to the same type; so the gradients are the same, too.
  */
 #ifndef TEXTMILL_TRAIN_ENGINE_H
 #define TEXTMILL_TRAIN_ENGINE_H
@@ -23,7 +24,8 @@
 #include "train/store.h"
 
 struct engine_config {
-    int64_t B, T, A, G; /* A: micro-batches of this rank; G <= A */
+    int64_t B, T, A, G; /* sequences per micro-batch, tokens per sequence, micro-batches of this
+                         * rank per step, micro-batches per group (program.h) */
     int leaves;         /* leaves of this rank (program.h); 0: 1 */
     int zero;           /* ZeRO stage (program.h) */
     int64_t most;       /* most sequences in a micro-batch: B, or more where several are
@@ -40,53 +42,62 @@ struct engine {
     struct store *store;
     struct comm *comm;
     struct program evaluation;
-    double loss_scale;        /* factor by which the gradients are too large; 1 at first */
+    double loss_scale;        /* the gradients are this factor times the true ones; 1 at first */
     struct inputs *inputs;    /* [G]: the group's micro-batches */
-    struct ops_scores scores; /* [most,T+1]: scores of all labels */
-    struct ops_array sums;    /* F64 [A, MODEL_PARTS, 2]: sum of losses; correct predictions */
+    struct ops_scores scores; /* buffer [most,T+1] for the scores of all labels */
+    struct ops_array sums;    /* F64 [A,MODEL_PARTS,2]: for each micro-batch and part of the loss,
+                               * the sum of the losses and the number of correct predictions */
     struct sharing sharing;   /* operations with the other ranks */
 };
 
 /* Loss and accuracy over some labels, for each part of the loss. */
 struct engine_score {
     struct {
-        double loss;             /* sum, in nats */
+        double loss;             /* sum of the labels' losses, in nats */
         int64_t labels, correct; /* correct: counted only if the loss has several parts */
     } part[MODEL_PARTS];
 };
-double engine_loss(const struct model *m, const struct engine_score *s); /* NAN without labels */
+double engine_loss(const struct model *m, const struct engine_score *s); /* mean loss, or the sum of
+                                                                          * the parts' means; NAN
+                                                                          * without labels */
 
-/* Makes the program of a step. The caller releases it. `moments`: see layout.h. */
+/* Makes the program of a training step. The caller releases it. `moments`: the number of moments of
+ * each tensor (layout.h). */
 void engine_program(struct program *p, const struct engine_config *config, const struct model *m,
                     const unsigned char *moments);
 
-/* Sets the fields of *out that the engine needs: the program and the sizes of activation rows. */
+/* Sets those fields of *out that depend on the engine: the program `p` and the sizes of rows of
+ * activations. */
 void engine_rows(struct store_config *out, const struct engine_config *config,
                  const struct model *m, const struct program *p);
 
-/* Opens the engine. The store must have been opened with the same engine_rows. */
+/* Opens the engine. The store must have been opened with the values that engine_rows set for the
+ * same arguments. */
 void engine_open(struct engine *e, const struct engine_config *config, const struct program *p,
                  const struct model *m, struct ops *o, struct store *s, struct comm *c);
 void engine_close(struct engine *e); /* fine on a zeroed struct */
 
-/* Computes the gradients of step `step` (from 0) into the store, replacing its old gradients. Sets
- * *score to the score of the batch and returns its loss. */
+/* Computes the gradients of step `step` (from 0) and puts them into the store in place of the old
+ * ones. Sets *score to the score of the batch and returns its loss. */
 double engine_step(struct engine *e, int64_t step, const struct step_batch *batch,
                    struct engine_score *score);
 
 /* Returns the norm of the last step's gradients, divided by loss_scale (sharing.h). */
 double engine_norm(const struct engine *e);
 
-/* Updates all parameters: update number `t` (from 1). `norm` is the norm of the gradients. The
- * gradients are undefined afterwards. */
+/* Updates all parameters with the learning rate `rate`; `t` is the number of the update (from 1),
+ * `norm` the norm of the gradients. The update overwrites the gradients. */
 void engine_update(struct engine *e, struct optimizer *a, double norm, double rate, int64_t t);
 
 /* With a schedule-free optimizer, turns the parameters into the averaged model on all ranks
  * (optimizer.h). Does nothing with other optimizers. */
 void engine_to_model(struct engine *e, const struct optimizer *a);
-void engine_from_model(struct engine *e, const struct optimizer *a); /* undoes it */
+void engine_from_model(struct engine *e, const struct optimizer *a); /* sets the parameters back to
+                                                                      * those before
+                                                                      * engine_to_model */
 
-/* Adds the score of `b`, computed without dropout, to *score. b->B <= most. */
+/* Computes the score of micro-batch `b` without dropout and adds it to *score. b->B must be at most
+ * config.most. */
 void engine_evaluate(struct engine *e, const struct batch *b, struct engine_score *score);
 
 #endif

@@ -24,12 +24,13 @@ struct event_scalar {
     double value;
 };
 
-/* Opens `path` to append. Records after `step` and damaged records are cut off. Step 0 empties the
- * file. Returns -1 with an error. */
+/* Opens `path` to append records. First cuts the file off before the first record that is damaged
+ * or belongs to a step after `step`; step 0 empties it. Returns -1 with an error. */
 int event_open(struct event_writer *e, const char *path, int64_t step);
 
 int event_write(struct event_writer *e, int64_t step, const struct event_scalar *scalars, size_t n);
-int event_sync(struct event_writer *e);  /* waits until all is on the disk */
+int event_sync(struct event_writer *e);  /* waits until all data is on the disk; -1 with an error,
+                                          * as the other functions */
 int event_close(struct event_writer *e); /* fine on a zeroed struct */
 
 #endif

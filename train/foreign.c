@@ -41,7 +41,8 @@ struct foreign {
 #define AHEAD         "batches are always read ahead by one thread"
 #define NO_CORRECTION "lambnobiascorrection" /* names an optimizer and a setting in one word */
 
-/* Reason for keys of a kind of model that textmill does not have. Always an error. */
+/* The reason why a key of a foreign file is refused if it belongs to a kind of model that textmill
+ * does not have. The key is an error with any value. */
 static const char unmade[] = "textmill has no such model";
 
 static const struct foreign table[] = {

@@ -15,12 +15,13 @@
 
 #include "common/yaml.h"
 
-/* Returns the end of an error message for an option name of those trainers: the name of the option
- * here, or the reason why there is none. Returns NULL for an unknown name. The text is valid until
- * the next call. */
+/* For the name of an option of one of those programs, returns the end of an error message: the name
+ * of the option here, or the reason why there is none. Returns NULL for an unknown name. The text
+ * is valid until the next call. */
 const char *foreign_option(const char *name);
 
-/* Translates the items of y in place. `path` is for messages. Returns -1 with an error. */
+/* Replaces the keys and values of y by options of this program. `path` is for messages. Returns -1
+ * with an error. */
 int foreign_translate(struct yaml *y, const char *path);
 
 #endif

@@ -174,7 +174,8 @@ uint64_t layout_bytes(const struct layout *l, enum store_kind kind, int i)
 
 /* ---- arrays in the file -------------------------------------------------------------------------- */
 
-/* Returns the most bytes of arrays in the file that a phase needs in memory at a time. */
+/* Returns the size of the window: the largest number of bytes, over all phases, of arrays of the
+ * file that must be in memory at the same time. */
 static uint64_t window_bytes(const struct layout *l, const struct program *p)
 {
     uint64_t most = 0;

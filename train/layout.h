@@ -3,9 +3,10 @@
  *
  * Each block of the tensor table has an array of parameters, one of gradients, and up to two of the
  * optimizer's moments. Tensors lie in them in the order of the table; an array of moments leaves
- * out the tensors for which the optimizer keeps none. The micro-batches of the engine have rows of
- * activations x and dx and the parts of the layers' caches (engine.h). So an array has a kind and a
- * number within the kind: the number of a block or of a row.
+ * out the tensors for which the optimizer keeps none. There are also arrays of activations (x), of
+ * their gradients (dx) and of the layers' caches: one array per micro-batch of a group, and for x
+ * and the caches also per layer (program.h). Such an array is called a row. So an array is
+ * identified by its kind and by a number: the number of a block or of a row.
  *
  * Parameters, moments and activations may be kept as bf16, for half the memory, traffic and disk.
  * Gradients and the sums in the caches are always f32.
@@ -14,11 +15,11 @@
  * share of a shared array. The whole array is in a window of memory while it is used (shared.h).
  *
  * All arrays are in memory, or some are in a file (mapped.h). The memory limit decides which: the
- * arrays that a step would move most often stay in memory (program.h), and so does a row that is
- * the only one of its kind. The arrays in the file are used in a window of memory. Its size is the
- * most that any phase needs of the file: the arrays that it uses, and those that are read ahead
- * meanwhile. The window for shared arrays is computed in the same way; gradients stay in it until
- * they are summed.
+ * arrays that a step would move most often stay in memory (program.h). If a kind has only one row,
+ * this row always stays in memory. The arrays in the file are used in a window of memory. The
+ * window is as large as the phase that needs most requires: it holds the arrays that the phase
+ * uses, and those that are read ahead meanwhile. The window for shared arrays is computed in the
+ * same way; gradients stay in it until they are summed.
  */
 #ifndef TEXTMILL_TRAIN_LAYOUT_H
 #define TEXTMILL_TRAIN_LAYOUT_H
@@ -30,10 +31,10 @@
 #include "train/program.h"
 
 struct store_config {
-    const unsigned char *moments;  /* [rows of the table]: number of moments of each tensor,
-                                    * 0 to 2; NULL: 2 */
-    const struct program *program; /* borrowed: the use of the arrays; NULL: only blocks'
-                                    * arrays, in memory */
+    const unsigned char *moments;  /* [tensors of the table]: number of moments of each tensor, 0 to
+                                    * 2; NULL: 2 for all */
+    const struct program *program; /* borrowed: says how a step uses the arrays; NULL: the store has
+                                    * only the blocks' arrays, all in memory */
     int64_t row[STORE_KINDS];      /* elements of a row, for the kinds from STORE_X on */
     int half_parameters, half_moments, half_activations;
     int ranks, rank;           /* ranks that share arrays; 0 or 1: nothing is shared */
@@ -41,11 +42,12 @@ struct store_config {
     const struct split *split; /* borrowed: the ranks that share each layer; NULL: none. If set,
                                 * `unsplit` is the table of the whole model, borrowed: */
     const struct tensor_table *unsplit;
-    const unsigned char *whole; /* [rows of the table]: 1: the tensor must not be cut; NULL:
-                                 * all may be cut */
+    const unsigned char *whole; /* [tensors of the table]: 1: the tensor must not be cut; NULL: all
+                                 * may be cut */
     const char *dir;            /* folder of the file; NULL: no file */
     int offload;                /* without dir: the host's memory takes the place of the file */
-    uint64_t memory_bytes;      /* with either: limit for the store; 0: as little as possible */
+    uint64_t memory_bytes;      /* with `dir` or `offload`: limit for the store's memory; 0: as
+                                 * little as possible */
 };
 
 /* Elements `first` to first + count - 1 of a tensor. */
@@ -58,8 +60,8 @@ struct layout {
     enum ops_type type[STORE_KINDS];     /* F32 or BF16 */
     int64_t *elements[STORE_KINDS];      /* [count] */
     unsigned char *in_file[STORE_KINDS]; /* [count] */
-    int64_t *offset[STORE_BLOCKS]; /* [rows of the table]: offset of a tensor in its block's whole
-                                    * array; -1: the tensor is not in it */
+    int64_t *offset[STORE_BLOCKS]; /* [tensors of the table]: offset of a tensor in its block's
+                                    * whole array; -1: the array does not have it */
     int ranks, rank;               /* ranks 1: nothing is shared */
     int zero;                      /* ZeRO stage; 0: nothing is shared */
     int64_t *bounds[STORE_BLOCKS]; /* [blocks][ranks+1]: offset of each rank's share in the block's
@@ -78,25 +80,29 @@ enum { LAYOUT_PIECE = 1 << 16 };
 
 /* Returns the part of a tensor that is in this rank's share. */
 struct layout_part layout_own(const struct layout *l, const struct tensor_table *t, size_t row);
-/* Returns whether a rank keeps only its share of arrays of this kind. */
+/* Returns 1 if a rank keeps only its share of the arrays of this kind, else 0. */
 int layout_is_shared(const struct layout *l, int kind);
-/* Returns whether, in addition, the whole array is gathered when it is used. */
+/* Returns 1 if arrays of this kind are shared and the whole array is gathered when it is used, else
+ * 0. */
 int layout_is_gathered(const struct layout *l, int kind);
 
-/* Returns the bounds [ranks+1] of the shares in the whole array of a block. */
+/* Returns the bounds [ranks+1] of the shares in the whole array of a block: share q is elements
+ * bounds[q] to bounds[q+1] - 1. */
 const int64_t *layout_bounds(const struct layout *l, enum store_kind kind, int block);
 
-/* Returns the bytes of an array, in memory or in the file. */
+/* Returns the size in bytes of array i of a kind; for a shared array, of this rank's share. */
 uint64_t layout_bytes(const struct layout *l, enum store_kind kind, int i);
 
 struct store_plan {
     uint64_t kind_bytes[STORE_KINDS];   /* including padding */
     uint64_t memory_bytes;              /* of arrays that stay in memory */
     uint64_t file_bytes;                /* of arrays in the file */
-    uint64_t window_bytes;              /* most bytes of these that are in memory at a time */
+    uint64_t window_bytes;              /* most bytes of the arrays in the file that are in memory
+                                         * at the same time */
     uint64_t read_bytes, written_bytes; /* from and to the file, per step */
 };
-/* Computes the memory and traffic of a store. Returns -1 with an error, as layout_init does. */
+/* Sets *p to the memory and traffic of a store. Returns -1 with an error when memory_bytes is too
+ * small. */
 int store_plan(struct store_plan *p, const struct tensor_table *t, const struct store_config *c);
 uint64_t store_plan_total(const struct store_plan *p); /* bytes of memory */
 

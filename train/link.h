@@ -37,12 +37,12 @@ struct link {
     struct link_status status;
     char (*hosts)[LINK_NAME]; /* [size] */
     const volatile int *stop; /* borrowed; not 0 when this process was told to end. NULL: never */
-    int stop_said;            /* 1: the message about that was printed */
+    int stop_said;            /* 1: the message that this process was told to end was printed */
     double served;            /* time of the last link_serve */
 };
 
 /* Opens the transport (`context` is passed to transport->open) and exchanges the names of the
- * hosts. */
+ * hosts. `timeout` is in seconds; 0: none. */
 int link_open(struct link *l, const struct transport *t, void *context, double timeout);
 void link_close(struct link *l);
 

@@ -27,14 +27,14 @@ struct loop_result {
 };
 
 /* Runs the training of plan p. `config` is the text of config.yaml, without `resume`. `flags`
- * returns the flags of an option (OPT_FIXED and others), which say whether a resumed run may change
- * its value. Every rank of `c` must call it; only the first one logs and writes. All ranks return
- * the same value. -1 with an error. */
+ * returns the flags of the option with that name (OPT_FIXED and others), which say whether a
+ * resumed run may change its value. Every rank of `c` must call it; only the first one logs and
+ * writes. Sets *result. Returns the same value on all ranks: 0, or -1 with an error. */
 int loop_run(struct plan *p, const char *config, unsigned (*flags)(const char *option), int threads,
              struct comm *c, struct loop_result *result);
 
-/* Returns a pointer to the number of the signal that ends the run after the current step; 0 if no
- * signal has come. */
+/* Returns a pointer to a variable that is 0, or the number of the signal that has come and ends the
+ * run after the current step. */
 const volatile int *loop_stop_signal(void);
 
 #endif

@@ -21,10 +21,12 @@ struct loss_scale {
                            * since it last changed */
 };
 
-/* Sets *s from `text`, "auto" or a number above 0. Returns -1 with an error. */
+/* Sets *s from `text`, which is "auto" or a number above 0. `window` is for an automatic scale.
+ * Returns -1 with an error if the text is neither. */
 int loss_scale_parse(struct loss_scale *s, const char *text, int64_t window);
 
-/* Counts an update that was done, and doubles an automatic scale when it is time. */
+/* Call it after an update that was done. Counts it, and doubles an automatic scale after `window`
+ * such updates. */
 void loss_scale_passed(struct loss_scale *s);
 
 /* Call it when gradients are not finite. Halves an automatic scale and returns 1, or returns 0 if

@@ -1,13 +1,13 @@
 /*
  * mapped.h - arrays in a memory-mapped file, which are in memory only while they are used.
  *
- * The file is in a folder that the user chooses. It has no name there, so it disappears with the
- * process, however that ends. All of its space is reserved at the start. A reader thread reads
- * arrays ahead (mapped_expect). A writer thread writes released arrays to the file and then removes
- * them from memory and from the page cache, unless they are to stay. Dropped arrays are removed
- * without being written. The resident arrays stay within a budget, if the arrays in use at one time
- * do: nothing is read ahead beyond the budget, and a fetch waits until leaving arrays have made
- * room.
+ * The file is in a folder that the user chooses. It has no name there, so it disappears when the
+ * process ends, also after a crash. All of its space is reserved at the start. A reader thread
+ * reads arrays ahead (mapped_expect). A writer thread writes released arrays to the file and then
+ * removes them from memory and from the page cache, unless they are to stay. Dropped arrays are
+ * removed without being written. The arrays in memory stay within a budget of bytes, provided that
+ * the arrays in use at any one time do: nothing is read ahead beyond the budget, and a fetch waits
+ * until released arrays have made room.
  */
 #ifndef TEXTMILL_TRAIN_MAPPED_H
 #define TEXTMILL_TRAIN_MAPPED_H
@@ -33,17 +33,18 @@ uint64_t mapped_bytes(uint64_t bytes);
 struct mapped *mapped_new(const char *dir, const uint64_t *bytes, int count, uint64_t budget_bytes);
 void mapped_free(struct mapped *m);
 
-/* Returns array i in memory. It stays there until it was released as often as it was fetched. An
- * array that was fetched with MAPPED_READ must not be changed. */
+/* Returns array i in memory. It stays there until it was released as often as it was fetched. The
+ * caller must not change an array that was fetched with MAPPED_READ. */
 void *mapped_fetch(struct mapped *m, int i, enum mapped_use use);
 void mapped_release(struct mapped *m, int i, enum mapped_then then);
 
-/* Says that a fetch will follow: begins to read the array if the budget has room, and keeps an
- * array that is leaving. */
+/* Says that a fetch of array i for `use` will follow. Begins to read the array if the budget has
+ * room. If the array is about to leave memory, it stays. */
 void mapped_expect(struct mapped *m, int i, enum mapped_use use);
 
-/* Returns the address of array i. Without a fetch, its pages are loaded when they are touched,
- * outside the budget, and stay until the next release of the array. */
+/* Returns the address of array i, for access without a fetch. The array's pages are then loaded
+ * when they are touched, in addition to the budget, and stay until the next release of the
+ * array. */
 void *mapped_data(const struct mapped *m, int i);
 
 /* Returns -1 with an error if any write has failed so far. */

@@ -37,7 +37,7 @@ enum { METRICS_PARTS = MODEL_PARTS };
 enum metrics_value {
     METRICS_LOSS,
     METRICS_ACCURACY,
-    METRICS_VALIDATION, /* followed by the validation accuracy */
+    METRICS_VALIDATION, /* validation loss; the next value is the validation accuracy */
     METRICS_VALUES = METRICS_VALIDATION + 2
 };
 
@@ -61,14 +61,16 @@ struct metrics {
     int part_count;                 /* 0 if the loss has one part only */
 };
 
-/* Opens the files in folder `dir` to go on after `step`. Points after `step` are removed from the
- * files; the others are read back. Step 0 starts new files. The loss has the `count` parts `parts`;
- * if count is above 1, each part is written, too. Returns -1 with an error. */
+/* Opens the files in folder `dir` to continue after step `step`. Points of later steps are removed
+ * from the files; the others are read into m->points. Step 0 starts new files. The loss has the
+ * `count` parts in `parts`, which is borrowed; if count is above 1, the values of each part are
+ * written, too. Returns -1 with an error. */
 int metrics_open(struct metrics *m, const char *dir, int64_t step, const struct model_part *parts,
                  int count);
 
 int metrics_add(struct metrics *m, const struct metrics_point *p);
-int metrics_sync(struct metrics *m);  /* waits until all is on the disk */
+int metrics_sync(struct metrics *m);  /* waits until all data is on the disk; -1 with an error, as
+                                       * the other functions */
 int metrics_close(struct metrics *m); /* fine on a zeroed struct */
 
 #endif

@@ -61,23 +61,24 @@ struct optimizer {
     int lamb_thirds;
     uint64_t seed; /* for stochastic rounding */
 
-    double loss_scale;   /* factor by which the gradients are too large; 0: 1 */
+    double loss_scale;   /* the gradients are this factor times the true ones; 0: 1 */
     double rate_squares; /* schedule-free: sum of rate^2 so far */
 };
 
-/* Returns the number of moments that the optimizer keeps of each tensor, [rows]. The caller frees
- * it. */
+/* Returns an array [tensors of the table] with the number of moments that the optimizer keeps of
+ * each tensor. The caller frees it. */
 unsigned char *optimizer_moments(enum optimizer_kind kind, const struct tensor_table *t);
 
-/* Returns for each tensor whether the update needs the whole tensor, for its norm or as a matrix,
- * [rows]. The caller frees it. */
+/* Returns an array [tensors of the table]: 1 if the update of the tensor needs the whole tensor,
+ * for its norm or as a matrix, else 0. The caller frees it. */
 unsigned char *optimizer_whole(enum optimizer_kind kind, const struct tensor_table *t);
 
 /* Returns the first tensor, in the order of the table, whose array of `kind` has a value in this
  * rank's share that is not finite, or NULL if there is none. */
 const struct tensor *optimizer_not_finite(struct store *s, enum store_kind kind);
 
-/* Returns the factor on the gradients that clipping needs (for nvlamb: at most 1 / norm). */
+/* Returns the factor by which clipping multiplies the gradients, whose norm is `norm`. For nvlamb
+ * it is at most 1 / norm. */
 double optimizer_clip_factor(const struct optimizer *a, double norm);
 
 /* The values that all blocks of one update use. */
@@ -86,22 +87,25 @@ struct optimizer_update {
     struct store *store;
     struct ops_adamw h; /* decay is set for each tensor */
     int first;          /* schedule-free: this is the first update, so z is set to the weights */
-    double share;       /* schedule-free: c */
+    double share;       /* schedule-free: the factor c of the update */
     uint64_t key;       /* for stochastic rounding */
 };
 
-/* Begins update number `t` (from 1) with gradients of norm `norm`. Borrows `a` and `s`. */
+/* Sets *u to begin update number `t` (from 1) with the learning rate `rate`, for gradients of norm
+ * `norm`. Borrows `a` and `s`. */
 void optimizer_begin(struct optimizer_update *u, struct optimizer *a, struct store *s, double norm,
                      double rate, int64_t t);
 
-/* Updates this rank's share (layout.h) of a block's parameters and moments, state[OPS_W, OPS_M,
- * OPS_V], by its gradients g. The gradients are undefined afterwards. */
+/* Updates this rank's share (layout.h) of a block's parameters and moments by its share g of the
+ * block's gradients. state[OPS_W] holds the parameters, state[OPS_M] and state[OPS_V] the moments.
+ * The update overwrites g with intermediate values. */
 void optimizer_update_block(const struct optimizer_update *u, int block,
                             const struct ops_array state[OPS_STATES], struct ops_array g);
 
-/* With a schedule-free optimizer, optimizer_to_model turns this rank's share of the parameters into
- * the model x and keeps the point y in the gradients; optimizer_from_model restores y. With other
- * optimizers both do nothing. */
+/* With a schedule-free optimizer, optimizer_to_model sets this rank's share of the parameters to
+ * the averaged model x and keeps y, the point at which gradients are computed, in the gradients'
+ * array; optimizer_from_model sets the parameters to y again. With other optimizers both do
+ * nothing. */
 void optimizer_to_model(const struct optimizer *a, struct store *s);
 void optimizer_from_model(const struct optimizer *a, struct store *s);
 

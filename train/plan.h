@@ -29,14 +29,14 @@ enum divergence { DIVERGENCE_STOP, DIVERGENCE_SKIP };
 struct settings {
     int force;                /* 1: a run in the output folder is replaced */
     int task;                 /* enum task_kind */
-    const char *architecture; /* NULL: that of start_from, or the task's default */
-    int activation;           /* enum ops_activation + 1; 0: the architecture's */
+    const char *architecture; /* NULL: the architecture of start_from, or the task's default */
+    int activation;           /* enum ops_activation + 1; 0: the architecture's default */
     int untied;
     int64_t kv_heads, head_width; /* 0: as many as heads; width / heads */
     double rope_theta;            /* 0: 10000 */
     int64_t layers, width, heads, inner, positions, vocabulary;
     double epsilon, dropout, attention_dropout, init_std;
-    int64_t types; /* of BERT, like the next two: see struct model_config */
+    int64_t types; /* this and the next two are for BERT: see struct model_config */
     int dropout_first, bare_head;
     const char *start_from, *vocab;
     struct opt_list data, validation;
@@ -70,17 +70,20 @@ struct settings {
     int64_t data_parallel, rank, leaves; /* data-parallel ranks; this rank's number; leaves
                                           * per update */
     int64_t zero;                        /* ZeRO stage */
-    int64_t tensor_parallel;             /* ranks that share each layer; 0: 1 */
-    int sequence_parallel;               /* 1: these ranks share the rows, too */
-    struct split split;  /* operations of these ranks; without ranks the plan is only printed */
+    int64_t tensor_parallel;             /* number of tensor-parallel ranks, which share each layer;
+                                          * 0: 1 */
+    int sequence_parallel;               /* 1: tensor-parallel ranks also share the rows of the
+                                          * activations */
+    struct split split;  /* communication of the tensor-parallel ranks; without functions, the plan
+                          * can only be printed */
     double comm_timeout; /* seconds */
     int on_divergence;   /* enum divergence */
     const char *profile;
-    int dry_run, list_presets; /* do this instead of training */
-    int64_t ranks;             /* with dry_run: number of ranks; 0: not set */
-    const char *machine,
-        *on_paper; /* with dry_run: see cluster.h. NULL: no estimate; the split of this run */
-    struct opt_list more_data; /* --data under other option names */
+    int dry_run, list_presets;      /* do this instead of training */
+    int64_t ranks;                  /* with dry_run: number of ranks; 0: not set */
+    const char *machine, *on_paper; /* with dry_run (cluster.h): the machine file, NULL: no
+                                     * estimate; and the split, NULL: the split of this run */
+    struct opt_list more_data;      /* --data under other option names */
 };
 
 /* The default values of the options. */
@@ -89,36 +92,39 @@ extern const struct settings settings_default;
 struct plan {
     struct settings *settings; /* borrowed */
     const struct task *task;
-    struct model_config config; /* of the model to start from, or defaults of the architecture */
+    struct model_config config; /* configuration of the model to start from, or defaults of the
+                                 * architecture */
     struct model model;         /* the whole model */
     struct split split;
-    struct model own;                  /* this rank's part of it; without a split the same */
+    struct model own;                  /* this rank's part of the model; without tensor parallelism,
+                                        * the whole model */
     struct tokenizer *tokenizer;       /* NULL: none */
     struct samples *data, *validation; /* NULL: none (data: only when a plan is printed) */
     struct engine_config engine;
     struct schedule schedule;
     struct optimizer optimizer;
     struct loss_scale loss_scale;
-    unsigned char *moments; /* optimizer_moments */
-    unsigned char *whole;   /* optimizer_whole */
+    unsigned char *moments; /* result of optimizer_moments */
+    unsigned char *whole;   /* result of optimizer_whole */
     struct program program;
     struct store_config store;
     struct store_plan stored;
     int64_t steps; /* 0: not known, because there is no data */
 };
 
-/* Makes the plan. `seed` is the seed of all random numbers. If want_data, missing data is an error.
- * Returns -1 with an error. The caller releases the plan, also after an error. */
+/* Makes the plan, and fills in the settings that are not set. `seed` is the seed of all random
+ * numbers. With want_data 1, missing data is an error. Returns -1 with an error. The caller
+ * releases the plan, also after an error. */
 int plan_make(struct plan *p, struct settings *s, uint64_t seed, int want_data);
-/* Checks that the training fits in the free memory of a GPU, before any of it is allocated. Returns
- * -1 with an error. */
+/* Checks that the training fits in the free memory of the GPU of `o`, before any of this memory is
+ * allocated. Returns -1 with an error if it does not fit. */
 int plan_check_device(const struct plan *p, const struct ops *o);
 
 void plan_release(struct plan *p);
 
-/* Appends key=value lines to `out`: sizes, arithmetic, memory and, with --machine, an estimate.
- * Returns -1 with an error if the machine file cannot be used, or if the model cannot be divided
- * among the ranks as asked. */
+/* Appends key=value lines to `out`: sizes, floating-point operations, memory and, with --machine,
+ * the estimated time of a step. Returns -1 with an error if the machine file cannot be used, or if
+ * the model cannot be divided among the ranks as the settings say. */
 int plan_print(const struct plan *p, struct buf *out);
 
 /* Returns the number of samples in a global batch. */

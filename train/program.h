@@ -12,20 +12,22 @@
  *
  * The gradients of micro-batches are added in an order that does not depend on the number of ranks.
  * The micro-batches are divided into leaves of equal size. Within a leaf, gradients are added one
- * after the other. The sums of leaves are added as a binary tree, neighbours first, and so are
- * those of ranks (reduce.h). Sums that wait for their partner lie in a stack of gradients: array s
- * (L+2) + b is that of slot s and block b. Slot 0 receives the final sum. A group never contains
- * micro-batches of two leaves.
+ * after the other. The sums of the leaves are added as a binary tree, neighbours first, and so are
+ * the sums of the ranks (reduce.h). A sum that waits for its partner in the tree lies on a stack of
+ * gradients. Position s of the stack has one array for each of the L+2 blocks: array s (L+2) + b is
+ * that of block b. Position 0 receives the final sum. A group never contains micro-batches of two
+ * leaves.
  *
  * In the last group of the step, the gradients of a block are summed over the ranks as soon as they
  * are complete. Then the blocks are updated, one after the other.
  *
  * Ranks may share the state of a training (Rajbhandari et al. 2020, "ZeRO"): from stage 1 on the
- * optimizer's moments, from stage 2 on the gradients, at stage 3 the parameters. Each rank then
- * updates only its share of each block. Shared gradients are summed over the ranks after each leaf.
- * Each rank keeps the sums of its share, and the tree over leaves goes on with those. Leaf k of
- * every rank is summed before leaf k+1, so the leaves are numbered round the ranks
- * (program_micro_batch). Parameters that are not shared are gathered after the update.
+ * optimizer's moments, from stage 2 on also the gradients, at stage 3 also the parameters. Each
+ * rank then updates only its share of each block. Shared gradients are summed over the ranks after
+ * each leaf. Each rank keeps its share of these sums, and adds the shares of different leaves as a
+ * binary tree. Leaf k of every rank is summed before leaf k+1 of any rank, so the micro-batches are
+ * dealt to the ranks leaf by leaf (program_micro_batch). Parameters that are not shared are
+ * gathered after the update.
  *
  * An entry of the list is one phase of one micro-batch, with the arrays that it uses. The engine
  * executes the list. All other code that needs the order of a step reads the same list: the store,
@@ -34,9 +36,9 @@
  * A block's arrays are fetched once per phase of a group, so each weight that comes from the file
  * is used G times. G = 1 is the usual loop over micro-batches.
  *
- * Activations: x has (L+1) G rows, dx has G rows. The values that layers keep between forward and
- * backward are L G caches, each in parts (model.h). A part that is recomputed has one row. Row l G
- * + i is that of layer l and micro-batch i of the group.
+ * Activations: x has (L+1) G arrays ("rows"), dx has G. The values that layers keep between forward
+ * and backward are L G caches, each in parts (model.h). Row l G + i is that of layer l and
+ * micro-batch i of the group. A part that is recomputed has only one row, which all layers use.
  */
 #ifndef TEXTMILL_TRAIN_PROGRAM_H
 #define TEXTMILL_TRAIN_PROGRAM_H
@@ -72,7 +74,7 @@ enum phase_kind {
     PHASE_MERGE, /* adds two sums of leaves */
     PHASE_SUM,   /* sums the block's complete gradients over the ranks */
     PHASE_UPDATE,
-    PHASE_GATHER,           /* gets the parameters that the other ranks updated */
+    PHASE_GATHER,           /* gathers the parameters that the other ranks updated */
     PHASE_LAYER_EVALUATION, /* forward pass of a layer that keeps nothing */
     PHASE_HEAD_EVALUATION,  /* forward pass of the head */
     PHASE_KINDS
@@ -87,19 +89,19 @@ enum use_role {
     USE_DW,   /* the block's gradients */
     USE_DTIED,
     USE_MERGED, /* gradients that are added to USE_DW and then dropped */
-    USE_SUM,    /* gradients summed over leaves and ranks */
+    USE_SUM,    /* the final sum of the block's gradients, over leaves and ranks */
     USE_M,      /* first moments; USE_V: second moments */
     USE_V,
     USE_X, /* the input rows */
     USE_Y, /* the output rows */
     USE_DX,
-    USE_ATTENTION, /* the parts of the layer's cache, in their order */
+    USE_ATTENTION, /* these three: the parts of the layer's cache, in the order of the parts */
     USE_REST,
     USE_SUMS,
     USE_ROLES
 };
 
-/* One array that a phase uses: array `number` of a kind of the store. */
+/* One array that a phase uses: array `number` of kind `kind`. */
 struct use {
     unsigned char role, kind; /* enum use_role, enum store_kind */
     unsigned char mode;       /* enum mapped_use */
@@ -117,12 +119,14 @@ struct phase {
     int merges; /* PHASE_SUM with shared gradients: number of waiting sums of leaves that are added
                  * to this leaf's sum, one by one */
     int micro;  /* number in the group; -1: none */
-    int add;    /* 1: gradients are added to the old ones; 0: they are set (first micro-batch of a
-                 * leaf) */
-    int run;    /* number of the run: its phases do the same work on successive micro-batches */
+    int add;    /* 1: gradients are added to those in the array; 0: they replace them (first
+                 * micro-batch of a leaf) */
+    int run;    /* number of a run of phases: phases of one run do the same work on successive
+                 * micro-batches */
     int64_t turns; /* how often the phase is executed in a step */
-    int ahead;     /* while this entry runs, the arrays of this many next entries are read ahead, */
-    int next;      /* and the block's arrays of the entry at this distance */
+    int ahead;     /* while this phase runs, the arrays of the next `ahead` phases are read
+                    * ahead, */
+    int next;      /* and the block's arrays of the phase that is `next` places later */
     int count;
     struct use uses[PHASE_USES];
 };
@@ -165,18 +169,20 @@ struct program {
     struct moves *moves[STORE_KINDS]; /* [arrays] */
 };
 
-/* Make the program of a training step, and that of the evaluation of one micro-batch (one part). */
+/* program_step makes the program of a training step; program_evaluation makes the program, of one
+ * part, that evaluates one micro-batch. The caller releases it. `tied`: see struct
+ * program_config. */
 void program_step(struct program *p, const struct program_config *c);
 void program_evaluation(struct program *p, int layers, int tied);
 void program_release(struct program *p); /* fine on a zeroed struct */
 
 /* Sets `all` to the arrays that should be in memory while phase n runs, each array once: first
- * those that it uses, in the order of phase.uses, then those that are read ahead. The last phase is
- * followed by the first phase of the next step. Returns their number. */
+ * those that the phase uses, in the order of phase.uses, then those that are read ahead. The last
+ * phase is followed by the first phase of the next step. Returns the number of arrays. */
 int program_together(const struct program *p, int64_t n, const struct use *all[PROGRAM_TOGETHER]);
 
-/* Returns the number, among the micro-batches of all ranks, of micro-batch m (of A) of rank
- * `rank`. */
+/* Numbers the micro-batches of a step over all ranks from 0. Returns the number of micro-batch m (0
+ * to A-1) of rank `rank`. */
 int64_t program_micro_batch(int zero, int64_t A, int leaves, int ranks, int rank, int64_t m);
 
 /* Appends the list as text, one line per phase. */

@@ -27,9 +27,9 @@ struct reduce_group {
     const int *members; /* [size]: numbers of the members in the link */
 };
 
-/* Items are pushed on a stack of sums to add them as one binary tree. Returns how many times the
- * last two sums of the stack are added after item k (from 0) was pushed. `last`: no item
- * follows. */
+/* Says how to add items as one binary tree with a stack. After item k (from 0) was pushed on the
+ * stack, the two topmost entries are replaced by their sum, as often as the result says. `last` 1:
+ * no item follows, so only one entry may remain. */
 int reduce_merges(int64_t k, int last);
 
 enum reduce_op { REDUCE_SUM, REDUCE_MAX };
@@ -37,16 +37,17 @@ enum reduce_op { REDUCE_SUM, REDUCE_MAX };
 /* Returns the bytes of memory that a scatter in a group of `size` members allocates. */
 uint64_t reduce_room_bytes(int size);
 
-/* Replaces share `rank` of x by its sum or maximum over the members. The other shares do not
- * change. */
+/* Replaces share `rank` (this process's) of x by its sum or maximum over the members. The other
+ * shares of x are unchanged. */
 int reduce_scatter(struct link *l, const struct reduce_group *g, enum reduce_op op, float *x,
                    const int64_t *bounds);
 
-/* Copies each share of x from its member. An element has `unit` bytes. */
+/* Fills the other members' shares of x from those members. An element of x has `unit` bytes. */
 int reduce_gather(struct link *l, const struct reduce_group *g, void *x, const int64_t *bounds,
                   size_t unit);
 
-/* Fills all[size][bytes] with the `mine` of each member, in the order of their numbers. */
+/* Fills all[size][bytes] with the `mine` of each member, `bytes` bytes each, in the order of the
+ * members' numbers. */
 int reduce_collect(struct link *l, const struct reduce_group *g, void *all, const void *mine,
                    size_t bytes);
 

@@ -1,8 +1,8 @@
 /*
  * samples.h - the samples that a model learns from, read by number.
  *
- * A sample is the data under one number: one sequence, or a row that packs several sequences. Each
- * kind of model and of data has a reader, which turns the number of a sample into sequences.
+ * A sample is one sequence, or one row in which several sequences are packed. Each kind of model
+ * and data has a reader that returns the sequences of the sample with a given number (from 0).
  */
 #ifndef TEXTMILL_TRAIN_SAMPLES_H
 #define TEXTMILL_TRAIN_SAMPLES_H
@@ -24,13 +24,14 @@ struct sequences {
     int32_t *next, *starts, *ends; /* [room] */
 };
 
-/* Allocates room for `room` sequences; with the arrays for encoders if `encoder`. */
+/* Allocates room for `room` sequences of T tokens. `encoder` not 0: also allocates the arrays that
+ * only encoders use. */
 void sequences_init(struct sequences *s, int64_t room, int64_t T, int encoder);
 void sequences_release(struct sequences *s);
 uint64_t sequences_bytes(int64_t room, int64_t T, int encoder);
 
-/* Adds a row of length T and returns its number. For an encoder, its segments are set to 0 and its
- * labels to MODEL_IGNORE. */
+/* Adds a sequence of T tokens to the buffer and returns its index. For an encoder, sets its
+ * segments to 0 and its labels to MODEL_IGNORE. The buffer must have room. */
 int64_t sequences_add(struct sequences *s);
 
 /* Returns all filled sequences as a batch, which borrows their arrays. */
@@ -40,11 +41,11 @@ int64_t sequences_tokens(const struct sequences *s); /* without padding */
 struct samples {
     uint64_t count;        /* number of samples; 0: samples are generated, without end */
     int64_t most;          /* most sequences in a sample */
-    double epoch;          /* samples in which each document occurs once; 0: all samples */
+    double epoch;          /* samples after which each document has occurred once; 0: all samples */
     int encoder;           /* 1: the sequences have an encoder's arrays */
     int64_t T;             /* most tokens in a sequence */
     int64_t mask_tokens;   /* most masked tokens in a sequence; 0: no masking */
-    uint64_t tokens;       /* places for tokens in all samples; 0: samples are generated */
+    uint64_t tokens;       /* tokens in all samples, with padding; 0: samples are generated */
     uint64_t checksum;     /* of the vocabulary that the data was made with; 0: unknown */
     uint64_t vocabulary;   /* size of the vocabulary; 0: unknown */
     const char *tokenizer; /* path of the tokenizer.json kept with the data; NULL: none */
@@ -54,39 +55,41 @@ struct samples {
     /* Adds the sequences of sample i to *out. Returns -1 with an error that names the file, the
      * record and its offset. */
     int (*read)(const struct samples *s, uint64_t i, struct sequences *out);
-    /* Appends lines key=value that describe the data. Each key begins with `begins`. NULL: nothing
-     * to say. */
+    /* Appends lines key=value that describe the data. Each key begins with the text `begins`. NULL:
+     * there is nothing to describe. */
     void (*describe)(const struct samples *s, const char *begins, struct buf *out);
     void (*close)(struct samples *s);
 };
 
 /* The settings of a reader. */
 struct samples_config {
-    int64_t T;           /* most tokens in a sequence; 0: as the data has, */
+    int64_t T;           /* most tokens in a sequence; 0: as many as the data has, */
     int64_t longest;     /* but at most this; also used if the data has no length */
     int64_t mask_tokens; /* most masked tokens in a sequence (BERT); 0: as the data has */
-    uint64_t seed;       /* of generated samples */
-    int64_t vocabulary;  /* and the size of their vocabulary */
+    uint64_t seed;       /* seed of generated samples */
+    int64_t vocabulary;  /* size of the vocabulary of generated samples */
     const struct tokenizer *tokenizer; /* for texts; NULL: none. Borrowed for the call */
     int google;                        /* for SQuAD: see squad_windows.h */
     int64_t stride, question_tokens;   /* stride -1: squad_usual_stride */
 };
 
-/* GPT: opens samples with the ids of tfrecord/read/dataset.h, whose labels are the ids one place
- * on; or makes samples of uniform random ids from (seed, number). `what` is the name of the data in
- * messages. Returns NULL with an error. */
+/* GPT. samples_open_gpt opens the token ids of tfrecord/read/dataset.h; the label of each token is
+ * the id of the next token. samples_make_gpt makes samples of uniform random ids, which depend on
+ * the seed and on the sample's number. `what` is the name of the data in messages. Return NULL with
+ * an error. */
 struct samples *samples_open_gpt(const struct samples_config *c, const struct opt_list *paths,
                                  const char *what);
 struct samples *samples_make_gpt(const struct samples_config *c);
 
-/* BERT pre-training: opens the records of tfrecord/read/bert_rows.h. All must have the shape of the
- * first record, which must match T and mask_tokens if these are set. Or makes pairs of random
- * ids. */
+/* BERT pre-training. samples_open_bert opens the records of tfrecord/read/bert_rows.h. All records
+ * must have the shape of the first one, which must match T and mask_tokens if these are set.
+ * samples_make_bert makes pairs of sentences of random ids. */
 struct samples *samples_open_bert(const struct samples_config *c, const struct opt_list *paths,
                                   const char *what);
 struct samples *samples_make_bert(const struct samples_config *c);
 
-/* SQuAD: opens the windows of a file's questions, or makes random rows with answers. */
+/* SQuAD. samples_open_squad opens the windows into which a file's questions are cut
+ * (squad_windows.h). samples_make_squad makes random sequences with answers. */
 struct samples *samples_open_squad(const struct samples_config *c, const struct opt_list *paths,
                                    const char *what);
 struct samples *samples_make_squad(const struct samples_config *c);

@@ -29,7 +29,7 @@ enum schedule_kind {
     SCHEDULE_WSD,
     SCHEDULE_CUSTOM
 };
-/* in the order of the enum */
+/* words for the kinds, in the order of the enum */
 #define SCHEDULE_WORDS "cosine|linear|constant|polynomial|exponential|wsd|custom"
 
 struct schedule_point {
@@ -41,23 +41,24 @@ struct schedule {
     enum schedule_kind kind;
     double peak, floor;
     int64_t steps, warmup;         /* T and w */
-    double power;                  /* of polynomial; 1 after schedule_init */
-    double decay_rate;             /* of exponential; 0 after schedule_init */
-    int64_t decay_steps;           /* 1 after schedule_init */
-    int64_t cooldown;              /* c of wsd; 0 after schedule_init */
-    struct schedule_point *points; /* of custom, by step from 0 */
+    double power;                  /* power of a polynomial schedule; schedule_init sets 1 */
+    double decay_rate;             /* of an exponential schedule; schedule_init sets 0 */
+    int64_t decay_steps;           /* of an exponential schedule; schedule_init sets 1 */
+    int64_t cooldown;              /* c of a wsd schedule; schedule_init sets 0 */
+    struct schedule_point *points; /* table of a custom schedule, ordered by step; the first step is
+                                    * 0 */
     size_t count;
 };
 
-/* Sets up a schedule. `warmup` below 1 is a fraction of the steps, else a number of steps. Returns
- * -1 with an error when it is neither, when it is longer than the training, or when the floor is
- * above the peak. */
+/* Sets up a schedule of `steps` updates. `warmup` below 1 is a fraction of the steps, else a whole
+ * number of steps. Returns -1 with an error when `warmup` is neither or is longer than the
+ * training, or when the floor is above the peak. */
 int schedule_init(struct schedule *s, enum schedule_kind kind, double peak, double floor,
                   int64_t steps, double warmup);
 void schedule_release(struct schedule *s); /* fine on a zeroed struct */
 
-/* Sets the cooldown, a fraction of the steps below 1 or a number of steps. Returns -1 with an error
- * when warm-up and cooldown together are longer than the training. */
+/* Sets the cooldown of a wsd schedule: below 1 a fraction of the steps, else a number of steps.
+ * Returns -1 with an error when warm-up and cooldown together are longer than the training. */
 int schedule_set_cooldown(struct schedule *s, double cooldown);
 
 /* Sets the table of a custom schedule from texts "STEP:RATE". Steps must rise, from 0. Returns -1

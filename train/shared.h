@@ -25,9 +25,9 @@ struct shared;
 struct shared *shared_new(struct ops *o, uint64_t window_bytes);
 void shared_free(struct shared *m); /* fine on NULL */
 
-/* Adds an array and returns its number, from 0 on. `own` is this rank's share; it is borrowed, and
- * so is bounds [ranks+1] (reduce.h). `name` and `block` name the array in messages, such as
- * "gradients" of block 5. */
+/* Adds an array and returns its number, from 0 on. `own` is this rank's share of it. `bounds`
+ * [ranks+1] says where the shares begin in the whole array (reduce.h). Both are borrowed. `name`
+ * and `block` name the array in messages, such as "gradients" of block 5. */
 int shared_add(struct shared *m, struct ops_array own, const int64_t *bounds, const char *name,
                int block);
 
@@ -43,9 +43,9 @@ void shared_expect(struct shared *m, int i, enum mapped_use use);
 /* Removes an array from the window, because this rank's share of it will change. */
 void shared_forget(struct shared *m, int i);
 
-/* Begins the sum of array i, which was made anew, over the ranks. This rank's share of the sum is
- * stored in its share of array `to`. Then, `merges` times, that share is added to the share of the
- * array `stride` numbers before, which is the next to be added. */
+/* Begins to sum array i, which was made anew, over the ranks. This rank's share of the sum is
+ * stored in its share of array `to`. Then the share of array `to` is added to that of array `to` -
+ * `stride`, and the share of that array to that of `to` - 2 `stride`: `merges` additions in all. */
 void shared_sum(struct shared *m, int i, int to, int stride, int merges);
 /* Waits until all sums have ended. */
 void shared_end_sums(struct shared *m);

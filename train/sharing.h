@@ -3,11 +3,11 @@
  * of the gradients, and exchange updated parameters.
  *
  * An operation on a block begins when the block is ready, and continues while other blocks are
- * computed. Where ranks share arrays (layout.h), each rank gets the sum of its share only and
- * updates that. It then gets the other shares of the parameters from their ranks, unless the
- * parameters are shared, too. The norm has the same bits however tensors are shared: squares are
- * summed in pieces of LAYOUT_PIECE elements, the pieces are added to sums of tensors, and these to
- * the whole sum.
+ * computed. Where ranks share arrays (layout.h), each rank gets only its share of the sum, and
+ * updates only its share of the parameters. Then it gets the other shares of the parameters from
+ * the other ranks, unless the parameters are shared, too. The norm has the same bits however
+ * tensors are shared: squares are summed in pieces of LAYOUT_PIECE elements, the sums of pieces are
+ * added per tensor, and these sums give the total.
  *
  * All ranks must call the same functions for the same blocks in the same order.
  */
@@ -29,9 +29,9 @@ struct sharing {
 void sharing_open(struct sharing *h, struct store *s, struct comm *c);
 void sharing_close(struct sharing *h); /* fine on a zeroed struct */
 
-/* Begin the sum of a block's gradients. sharing_sum: the gradients must stay where they are until
- * sharing_end_sums. sharing_sum_leaf: the sum of one leaf, where ranks share gradients; `to` and
- * `merges` are those of store_sum. */
+/* sharing_sum begins to sum the gradients of a block over the ranks; `gradients` must not be
+ * touched until sharing_end_sums. sharing_sum_leaf does the same for the sum of one leaf, where
+ * ranks share gradients; `to` and `merges` are those of store_sum. */
 void sharing_sum(struct sharing *h, int block, struct ops_array gradients);
 void sharing_sum_leaf(struct sharing *h, int block, int to, int merges);
 /* Waits until the gradients, or this rank's share of them, are summed, and computes their
@@ -40,16 +40,16 @@ void sharing_end_sums(struct sharing *h);
 /* Returns the sum of the squares of all gradients. */
 double sharing_squares(const struct sharing *h);
 
-/* Begins to get the other ranks' shares of the block's parameters, after this rank updated its
- * own. */
+/* Begins to get the other ranks' shares of `parameters`, the block's parameters, after this rank
+ * has updated its own share. sharing_end_gathers waits for all of them. */
 void sharing_gather(struct sharing *h, int block, struct ops_array parameters);
 void sharing_end_gathers(struct sharing *h);
 
 /* Gets the other ranks' shares of all parameters, and waits for them. */
 void sharing_gather_all(struct sharing *h);
 
-/* Returns the first tensor, in the order of the table, among the `own` of all ranks. `own` NULL:
- * none. */
+/* Every rank calls it with a tensor of the table, or NULL. Returns, on all ranks, that one of these
+ * tensors which comes first in the table; NULL if every rank gave NULL. */
 const struct tensor *sharing_first(const struct sharing *h, const struct tensor *own);
 
 #endif

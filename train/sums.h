@@ -13,13 +13,13 @@
 
 #include "common/kv.h"
 
-/* Adds the lines of all files in `dir`/`sub`, without subfolders. `sub` is "" or ends in '/'.
- * Returns -1 with an error. */
+/* Adds to `state` the lines of all files in the folder `dir`/`sub`, without its subfolders. `sub`
+ * is "" or ends in '/'. Returns -1 with an error. */
 int sums_add(struct kv *state, const char *dir, const char *sub);
 
-/* Checks the files that `state` lists. Returns -1 with an error that names the first damaged file
- * and, for a safetensors file, the damaged tensor and its offset. A state that lists no file is an
- * error. */
+/* Checks the files in `dir` that `state` lists. Returns -1 with an error that names the first
+ * damaged file and, for a safetensors file, the damaged tensor and its offset. A state that lists
+ * no file is an error. */
 int sums_check(const struct kv *state, const char *dir);
 
 #endif

@@ -26,7 +26,7 @@ struct task {
 };
 
 const struct task *task_of(enum task_kind kind);
-/* Returns the first task whose head that architecture can have, or NULL. */
+/* Returns the first task whose head the architecture a can have, or NULL if there is none. */
 const struct task *task_for(const struct architecture *a);
 
 #endif

@@ -18,8 +18,9 @@ enum {
 struct transport {
     const char *name; /* "MPI" */
 
-    /* Joins the run and sets *rank and *size. `context` comes from the caller. Returns NULL with a
-     * message in `error`. */
+    /* Joins the run, sets *rank and *size, and returns the `world` that the other functions take.
+     * `context` comes from the caller. On failure returns NULL and writes a message to `error`,
+     * which has `room` bytes. */
     void *(*open)(void *context, int *rank, int *size, char *error, size_t room);
     /* Leaves the run. Returns when all ranks have called it. */
     void (*close)(void *world);
@@ -27,15 +28,16 @@ struct transport {
      * returns, and all later calls fail. */
     void (*end_all)(void *world);
 
-    /* Begin to send or to receive `bytes` bytes. `data` must stay valid until `test` returns 1.
-     * Return -1 on failure. */
+    /* Begin to send `bytes` bytes to rank `to`, or to receive them from rank `from`, and set
+     * *request. `data` must stay valid until `test` returns 1 for the request. Return -1 on
+     * failure. */
     int (*send)(void *world, void **request, int to, int tag, const void *data, size_t bytes);
     int (*receive)(void *world, void **request, int from, int tag, void *data, size_t bytes);
     int (*test)(void *world,
-                void *request); /* 1: done, the request is freed; 0: not yet; -1: failed */
+                void *request); /* 1: done, and the request is freed; 0: not yet done; -1: failed */
 
-    /* Looks for a message with that tag. Returns 1 and sets *from, 0 if there is none, -1 on
-     * failure. */
+    /* Looks for a message with the tag `tag` that has arrived. Returns 1 and sets *from to its
+     * sender, 0 if there is none, -1 on failure. */
     int (*probe)(void *world, int tag, int *from);
 
     const char *(*error)(void *world); /* why the last call failed */
