@@ -99,6 +99,8 @@ $(B)/gen/%_data.c: scripts/make-%-data $(wildcard wikiprep/languages/*)
 $(B)/gen/%.o: $(B)/gen/%.c $(B)/flags
 	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
 
+# The last bit decides between equal sources of a blend, so products and sums are rounded separately.
+$(B)/obj/tfrecord/formats/blend.o: EXTRA = -ffp-contract=off
 # The kernels are loops that the compiler vectorises.
 $(B)/obj/model/%.o: EXTRA = $(if $(filter release,$(MODE)),-O3 -fno-math-errno -fno-trapping-math)
 $(B)/obj/train/reduce.o: EXTRA = $(if $(filter release,$(MODE)),-O3)

@@ -1,10 +1,11 @@
 /*
  * tfwrite - token streams to training data: TFRecord shards of the layouts gpt, bert,
  * bert-tf1 and bert-packed, or a Megatron pair; also index,
- * index-map, merge, verify, repair and show for such files.
+ * index-map, merge, blend, verify, repair and show for such files.
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include "common/err.h"
 #include "common/file.h"
 #include "common/log.h"
+#include "common/mem.h"
 #include "common/tool.h"
 #include "tfrecord/check/listing.h"
 #include "tfrecord/check/repair.h"
@@ -27,6 +29,7 @@
 #include "tfrecord/publish/megatron_pair.h"
 #include "tfrecord/publish/merge_sets.h"
 #include "tfrecord/publish/shard_folder.h"
+#include "tfrecord/read/dataset.h"
 
 enum layout {
     LAYOUT_GPT,
@@ -369,13 +372,12 @@ struct joined {
 
 static const struct joined merge_defaults = { .shards = 4 };
 
-/* Appends this program's pg= line without the paths of the sets, because the manifest describes
- * sets by content, not by path. */
-static void merge_provenance(struct buf *out)
+/* Appends this program's pg= line up to the command, " merge" or " blend", without the paths of the
+ * sets, because the manifest describes sets by content, not by path. */
+static void merge_provenance(struct buf *out, const char *command)
 {
-    static const char command[] = " merge";
     const char *all = tool_provenance(), *found = strstr(all, command);
-    buf_add(out, all, found ? (size_t)(found - all) + sizeof command - 1 : strlen(all));
+    buf_add(out, all, found ? (size_t)(found - all) + strlen(command) : strlen(all));
 }
 
 static int run_merge(int argc, char **argv, void *options)
@@ -389,7 +391,7 @@ static int run_merge(int argc, char **argv, void *options)
     buf_release(&prefix);
     if (pair > 0 && tool_given("shards"))
         return err_usage("--shards cannot be used with Megatron pairs");
-    merge_provenance(&self);
+    merge_provenance(&self, " merge");
     struct merge_sets m = { .output = given->output,
                             .force = tool_force,
                             .shards = (uint32_t)given->shards,
@@ -403,6 +405,122 @@ static int run_merge(int argc, char **argv, void *options)
     tool_count(pair ? "pairs" : "sets", (uint64_t)argc);
     tool_count(pair ? "sequences" : "records", records);
     buf_release(&self);
+    return result;
+}
+
+/* Values of the options of `tfwrite blend`. */
+struct mixed {
+    const char *output;
+    int64_t shards, samples;
+};
+
+static const struct mixed blend_defaults = { .shards = 4 };
+
+/* Prints how many samples the blend takes of each source. `of`: the samples of each, or NULL. */
+static void print_blend(const struct blend *b, const uint64_t *taken, const uint64_t *of)
+{
+    for (size_t i = 0; i < b->count; i++) {
+        printf("%s: weight %.6g, %" PRIu64 " samples", b->paths[i], b->weights[i], taken[i]);
+        if (of && of[i])
+            printf(", %.4f epochs", (double)taken[i] / (double)of[i]);
+        putchar('\n');
+    }
+}
+
+/* Counts the records of the sources. Returns their sum, or -1. */
+static int64_t count_records(const struct blend *b, uint64_t *of)
+{
+    int64_t all = 0;
+    for (size_t i = 0; i < b->count; i++) {
+        struct dataset *d = dataset_open_records((const char *const *)&b->paths[i], 1);
+        if (!d)
+            return -1;
+        of[i] = dataset_count(d);
+        all += (int64_t)of[i];
+        dataset_close(d);
+    }
+    return all;
+}
+
+/* Writes the blend of folders as one folder. */
+static int blend_folders(const struct mixed *given, struct blend *b, uint64_t *taken, uint64_t *of)
+{
+    struct buf self = BUF_INIT;
+    uint64_t records;
+    int64_t all = count_records(b, of);
+    if (all < 0)
+        return -1;
+    merge_provenance(&self, " blend");
+    struct merge_sets m = { .output = given->output,
+                            .force = tool_force,
+                            .shards = (uint32_t)given->shards,
+                            .provenance = self.data,
+                            .watch = { progress_begin, progress_end },
+                            .written = progress_to,
+                            .blend = b,
+                            .samples = (uint64_t)(given->samples ? given->samples : all),
+                            .taken = taken };
+    blend_count(b, m.samples, taken);
+    int result = merge_sets_folders(&m, b->paths, (int)b->count, &records);
+    buf_release(&self);
+    tool_count("records", records);
+    return result;
+}
+
+/* Writes the index files of the blend of Megatron pairs. */
+static int blend_pairs(const struct mixed *given, struct blend *b, uint64_t *taken)
+{
+    struct buf path = BUF_INIT;
+    const uint64_t samples = (uint64_t)given->samples;
+    if (!samples)
+        return err_usage("a blend of Megatron pairs needs --samples");
+    if (tool_given("shards"))
+        return err_usage("--shards cannot be used with Megatron pairs");
+    buf_addf(&path, "%s_dataset_index.npy", given->output);
+    int result = tool_may_replace(path.data, NULL, NULL);
+    blend_count(b, samples, taken);
+    if (!result)
+        result = blend_write(b, samples, given->output);
+    buf_release(&path);
+    tool_count("samples", samples);
+    return result;
+}
+
+/* Returns 1 if all sources are Megatron pairs, 0 if none is, or -1. */
+static int are_pairs(const struct blend *b)
+{
+    struct buf prefix = BUF_INIT;
+    int all = 0, one = 0;
+    for (size_t i = 0; i < b->count && one >= 0; i++) {
+        one = megatron_prefix(&prefix, b->paths[i]);
+        if (i && one >= 0 && one != all)
+            one = err_set("'%s' is %s Megatron pair, but '%s' is %s: a blend has only one kind",
+                          b->paths[i], one ? "a" : "no", b->paths[0], all ? "one" : "none");
+        all = one;
+    }
+    buf_release(&prefix);
+    return one < 0 ? -1 : all;
+}
+
+static int run_blend(int argc, char **argv, void *options)
+{
+    const struct mixed *given = options;
+    struct blend b;
+    if (!given->output)
+        return err_usage("--output is missing: name a folder, or a prefix for Megatron pairs");
+    int blends = blend_parse(&b, (const char *const *)argv, (size_t)argc);
+    if (!blends)
+        blends = err_usage("'%s' has no weight: write PATH:WEIGHT for each source", argv[0]);
+    int pairs = blends < 0 ? -1 : are_pairs(&b), result = pairs < 0 ? -1 : 0;
+    uint64_t *taken = mem_zalloc(2 * b.count, sizeof *taken);
+    if (!result)
+        result = pairs ? blend_pairs(given, &b, taken)
+                       : blend_folders(given, &b, taken, taken + b.count);
+    if (!result)
+        print_blend(&b, taken, pairs ? NULL : taken + b.count);
+    tool_count("sources", b.count);
+    free(taken);
+    blend_release(&b);
     return result;
 }
 
@@ -550,6 +668,15 @@ static const struct opt merge_options[] = {
       1, 99999 },
     { 0 },
 };
+static const struct opt blend_options[] = {
+    { 'o', "output", OPT_TEXT, offsetof(struct mixed, output), "DIR",
+      "output folder for the shards; for Megatron pairs a prefix of file names", 0, 0 },
+    { 0, "samples", OPT_INT, offsetof(struct mixed, samples), "N",
+      "number of samples in the blend; 0: as many as the sources have", 0, 1e12 },
+    { 0, "shards", OPT_INT, offsetof(struct mixed, shards), "N", "number of shard files to write",
+      1, 99999 },
+    { 0 },
+};
 static const struct opt show_options[] = {
     { 'n', "limit", OPT_INT, offsetof(struct listed, limit), "N",
       "maximum number of records to print; 0: all", 0, 9e15 },
@@ -622,6 +749,18 @@ static const struct tool_command merge_command = {
     .max_args = -1,
     .run = run_merge,
 };
+static const struct tool_command blend_command = {
+    .name = "blend",
+    .args = "PATH:WEIGHT...",
+    .summary = "Make one data set of several, by their weights.",
+    .options = blend_options,
+    .defaults = &blend_defaults,
+    .size = sizeof blend_defaults,
+    .common = TOOL_PROGRESS | TOOL_FORCE,
+    .min_args = 1,
+    .max_args = -1,
+    .run = run_blend,
+};
 static const struct tool_command show_command = {
     .name = "show",
     .args = "FILE",
@@ -635,7 +774,7 @@ static const struct tool_command show_command = {
 };
 
 static const struct tool_command *const commands[] = {
-    &write_command,  &index_command,  &index_map_command, &merge_command,
+    &write_command,  &index_command,  &index_map_command, &merge_command, &blend_command,
     &verify_command, &repair_command, &show_command,      NULL,
 };
 

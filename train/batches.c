@@ -51,19 +51,20 @@ uint64_t batches_permute(uint64_t key, uint64_t i, uint64_t n)
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-static int read_sample(const struct batches_config *c, uint64_t k, struct sequences *out)
+int batches_draw(const struct samples *s, uint64_t key, uint64_t k, struct sequences *out)
 {
-    uint64_t n = c->samples->count;
-    if (n) {
-        uint64_t key = rng_key(rng_key(rng_key(0, c->seed), KEY_ORDER), k / n);
-        k = batches_permute(key, k % n, n);
-    }
-    return c->samples->read(c->samples, k, out);
+    uint64_t n = s->count;
+    if (s->draw)
+        return s->draw(s, key, k, out);
+    if (n)
+        k = batches_permute(rng_key(key, k / n), k % n, n);
+    return s->read(s, k, out);
 }
 
 static int read_step(struct batches *b, struct slot *s)
 {
     const struct batches_config *c = &b->config;
+    const uint64_t key = rng_key(rng_key(0, c->seed), KEY_ORDER);
     s->batch.tokens = 0;
     for (int64_t m = 0; m < c->A; m++) {
         struct sequences *sequences = &s->sequences[m];
@@ -71,7 +72,7 @@ static int read_step(struct batches *b, struct slot *s)
         uint64_t first = b->position + (uint64_t)(number * c->B);
         sequences->count = 0;
         for (int64_t r = 0; r < c->B; r++)
-            if (read_sample(c, first + (uint64_t)r, sequences) < 0)
+            if (batches_draw(c->samples, key, first + (uint64_t)r, sequences) < 0)
                 return -1;
         s->batch.micro[m] = sequences_batch(sequences);
         s->batch.tokens += sequences_tokens(sequences);

@@ -7,7 +7,8 @@
  * may hold samples of two epochs. The permutation is a swap-or-not shuffle of [0, n) (Hoang,
  * Morris, Rogaway, "An enciphering scheme based on a card shuffle", 2012). It needs no table, so a
  * single number, the position, says where a run is in its data. Generated samples have no end: they
- * are used in the order of their numbers.
+ * are used in the order of their numbers. A blend says which source training sample k comes from
+ * and which training sample of that source it is (samples_open_blend).
  *
  * A step has A micro-batches on each of R data-parallel ranks, and B samples in each micro-batch.
  * Row r of micro-batch m on rank q is training sample position + (q A + m) B + r. So each rank has
@@ -49,6 +50,10 @@ void batches_free(struct batches *b);
 /* Sets *out to the micro-batches of the next step. They are valid until the next call. Returns -1
  * with an error that names the file, the record and its offset. */
 int batches_next(struct batches *b, struct step_batch *out);
+
+/* Adds the sequences of training sample k, in the order that `key` selects. Returns -1 as
+ * samples->read does. */
+int batches_draw(const struct samples *s, uint64_t key, uint64_t k, struct sequences *out);
 
 /* Returns the place of i (below n) in the pseudo-random permutation of [0, n) that `key`
  * selects. */

@@ -366,6 +366,8 @@ static int write_state(const char *dir, const struct checkpoint *c)
     kv_addf(&state, "order", "%d", BATCHES_ORDER);
     kv_addf(&state, "tokens", "%" PRIu64, c->tokens);
     kv_addf(&state, "sequences", "%" PRIu64, c->sequences);
+    if (c->blend)
+        kv_addf(&state, "blend", "%" PRIu64, c->blend);
     kv_addf(&state, "milliseconds", "%.0f", c->seconds * 1e3);
     if (isfinite(c->validation))
         kv_addf(&state, "validation", "%.6f", c->validation);
@@ -525,7 +527,9 @@ static int parse_state(const char *dir, const struct kv *state, struct checkpoin
         kv_get_u64(state, "milliseconds", &milliseconds) < 0)
         return -1;
     c->order = 1;
-    if (kv_get(state, "order") && kv_get_u64(state, "order", &c->order) < 0)
+    c->blend = 0;
+    if ((kv_get(state, "order") && kv_get_u64(state, "order", &c->order) < 0) ||
+        (kv_get(state, "blend") && kv_get_u64(state, "blend", &c->blend) < 0))
         return -1;
     c->step = (int64_t)step;
     c->seconds = (double)milliseconds * 1e-3;

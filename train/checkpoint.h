@@ -13,6 +13,7 @@
  *     training/state                  key=value: step, position (samples used), order (number of
  *                                     the sample order, batches.h; 1 if absent), tokens,
  *                                     milliseconds, sequences (in the data set; 0: generated),
+ *                                     blend (hash of its sources; absent if it is no blend),
  *                                     validation (the loss at that step, if it was measured),
  *                                     rate_squares (schedule-free only), loss_scale and
  *                                     scale_good (updates since the scale changed; automatic
@@ -40,6 +41,7 @@ struct checkpoint {
     uint64_t order;      /* number of the sample order when it was saved (BATCHES_ORDER) */
     uint64_t tokens;     /* tokens used, without padding */
     uint64_t sequences;  /* sequences in the data set; 0: generated */
+    uint64_t blend;      /* samples.blend of the data set; 0: no blend */
     double seconds;      /* seconds of training, over all resumed runs */
     double validation;   /* loss at this step; NAN: not measured */
     double rate_squares; /* schedule-free optimizer: sum of squared rates; 0: none */

@@ -226,6 +226,9 @@ static int resume(struct loop *l, const char *path, const char *config)
         return err_set("cannot resume with other data: it had %" PRIu64
                        " sequences and has %" PRIu64 " now",
                        l->at.sequences, sequences);
+    if (l->at.blend != p->data->blend)
+        return err_set("cannot resume with another blend: the sources of the data, their order and "
+                       "their weights must stay as they were");
     struct ops_array *blocks;
     if (load_weights(l, path, &blocks, NULL) < 0)
         return -1;
@@ -257,6 +260,7 @@ static int start(struct loop *l)
     if (open_store(l, blocks) < 0)
         return -1;
     l->at.sequences = l->plan->data->count;
+    l->at.blend = l->plan->data->blend;
     return 0;
 }
 

@@ -142,7 +142,7 @@ static int open_data(struct plan *p, struct samples **out, const struct opt_list
                      const char *what)
 {
     struct samples_config c = samples_config(p);
-    *out = p->task->open(&c, paths, what);
+    *out = samples_open_blend(p->task->open, &c, paths, what);
     return *out ? 0 : -1;
 }
 
@@ -445,11 +445,6 @@ static int batch_arithmetic(struct plan *p)
     return 0;
 }
 
-static double epoch_samples(const struct samples *s)
-{
-    return s->epoch > 0 ? s->epoch : (double)s->count;
-}
-
 static int count_steps(struct plan *p, int want_data)
 {
     struct settings *s = p->settings;
@@ -461,7 +456,7 @@ static int count_steps(struct plan *p, int want_data)
         return 0;
     if (!p->data || !p->data->count)
         return want_data ? err_set("generated data has no epochs: give --steps N") : 0;
-    double epochs = s->epochs > 0 ? s->epochs : 1, n = epoch_samples(p->data);
+    double epochs = s->epochs > 0 ? s->epochs : 1, n = samples_epoch(p->data);
     p->steps = (int64_t)floor(epochs * n / (double)s->global_batch_size);
     if (!p->steps)
         return err_set("%g epochs of %.0f sequences are less than one global batch of %" PRId64,
@@ -897,12 +892,6 @@ static void print_tensor_parallel(const struct plan *p, struct buf *out)
              (double)p->engine.A * others * ((double)rows * N * C + 2 * labels * (C + 3)));
 }
 
-static void describe(const struct samples *s, const char *begins, struct buf *out)
-{
-    if (s->describe)
-        s->describe(s, begins, out);
-}
-
 /* Prints the estimate for a cluster (cluster.h), split as --on-paper says, or else as this run
  * is. */
 static int print_estimate(const struct plan *p, struct buf *out)
@@ -935,6 +924,14 @@ static int print_estimate(const struct plan *p, struct buf *out)
     return 0;
 }
 
+static void print_data(const struct samples *s, const char *begins, double drawn, struct buf *out)
+{
+    buf_addf(out, "%ssequences=%" PRIu64 "\n%stokens=%" PRIu64 "\n", begins, s->count, begins,
+             s->tokens);
+    if (s->describe)
+        s->describe(s, begins, drawn, out);
+}
+
 int plan_print(const struct plan *p, struct buf *out)
 {
     print_model(p, out);
@@ -942,18 +939,12 @@ int plan_print(const struct plan *p, struct buf *out)
     print_memory(p, out);
     print_communication(p, out);
     print_tensor_parallel(p, out);
-    if (p->data && p->data->count) {
-        put_int(out, "training_sequences", p->data->count);
-        put_int(out, "training_tokens", p->data->tokens);
-        describe(p->data, "training_", out);
-        if (p->steps)
-            buf_addf(out, "epochs=%.4f\n",
-                     (double)p->steps * (double)plan_samples_per_step(p) / epoch_samples(p->data));
-    }
-    if (p->validation) {
-        put_int(out, "validation_sequences", p->validation->count);
-        put_int(out, "validation_tokens", p->validation->tokens);
-        describe(p->validation, "validation_", out);
-    }
+    if (p->data && p->data->count)
+        print_data(p->data, "training_", (double)(p->steps * plan_samples_per_step(p)), out);
+    if (p->data && p->data->count && p->steps)
+        buf_addf(out, "epochs=%.4f\n",
+                 (double)p->steps * (double)plan_samples_per_step(p) / samples_epoch(p->data));
+    if (p->validation)
+        print_data(p->validation, "validation_", (double)p->validation->count, out);
     return print_estimate(p, out);
 }

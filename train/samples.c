@@ -76,6 +76,11 @@ int64_t sequences_tokens(const struct sequences *s)
     return tokens;
 }
 
+double samples_epoch(const struct samples *s)
+{
+    return s->epoch > 0 ? s->epoch : (double)s->count;
+}
+
 void samples_close(struct samples *s)
 {
     if (s)

@@ -48,6 +48,7 @@ struct samples {
     uint64_t tokens;       /* tokens in all samples, with padding; 0: samples are generated */
     uint64_t checksum;     /* of the vocabulary that the data was made with; 0: unknown */
     uint64_t vocabulary;   /* size of the vocabulary; 0: unknown */
+    uint64_t blend;        /* hash of a blend's sources and weights; 0: no blend */
     const char *tokenizer; /* path of the tokenizer.json kept with the data; NULL: none */
     int64_t ids; /* size of the model's vocabulary: a greater or equal id is an error. Set before
                   * reading */
@@ -55,9 +56,13 @@ struct samples {
     /* Adds the sequences of sample i to *out. Returns -1 with an error that names the file, the
      * record and its offset. */
     int (*read)(const struct samples *s, uint64_t i, struct sequences *out);
-    /* Appends lines key=value that describe the data. Each key begins with the text `begins`. NULL:
-     * there is nothing to describe. */
-    void (*describe)(const struct samples *s, const char *begins, struct buf *out);
+    /* Adds the sequences of sample k of the endless order that `key` selects. NULL: the order of
+     * batches_draw. */
+    int (*draw)(const struct samples *s, uint64_t key, uint64_t k, struct sequences *out);
+    /* Appends lines key=value that describe the data, and what a run uses of it that draws `drawn`
+     * samples (0: not known). Each key begins with the text `begins`. NULL: there is nothing to
+     * describe. */
+    void (*describe)(const struct samples *s, const char *begins, double drawn, struct buf *out);
     void (*close)(struct samples *s);
 };
 
@@ -93,6 +98,20 @@ struct samples *samples_make_bert(const struct samples_config *c);
 struct samples *samples_open_squad(const struct samples_config *c, const struct opt_list *paths,
                                    const char *what);
 struct samples *samples_make_squad(const struct samples_config *c);
+
+/* Opens a blend (tfrecord/formats/blend.h) if the paths have weights, as "A:0.7,B:0.3". Each source
+ * is opened by `open`, one of the functions above. Without weights, returns open(c, paths, what).
+ *
+ * The order of a blend has no epochs of its own: each source has its own epochs, each in an order
+ * of its own. So a source is used up before any of its samples comes twice. The samples of all
+ * sources together count as one epoch of the blend. */
+typedef struct samples *samples_open(const struct samples_config *c, const struct opt_list *paths,
+                                     const char *what);
+struct samples *samples_open_blend(samples_open *open, const struct samples_config *c,
+                                   const struct opt_list *paths, const char *what);
+
+/* Returns the number of samples in which each document occurs once. */
+double samples_epoch(const struct samples *s);
 
 /* Does nothing on NULL. */
 void samples_close(struct samples *s);

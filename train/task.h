@@ -20,8 +20,7 @@ struct task {
 
     /* Open samples from files, or make them from the seed (samples.h). Return NULL with an
      * error. */
-    struct samples *(*open)(const struct samples_config *c, const struct opt_list *paths,
-                            const char *what);
+    samples_open *open;
     struct samples *(*make)(const struct samples_config *c);
 };
 

@@ -29,7 +29,7 @@ static const struct opt options[] = {
     { .help = "Most used:" },
     { 0, "data", OPT_LIST | OPT_FREE | OPT_OF_HOST, AT(data), "PATH",
       "training data: a folder or file of TFRecords, a Megatron "
-      "prefix, or \"generated\" for random ids",
+      "prefix, a blend as A:0.7,B:0.3, or \"generated\" for random ids",
       0, 0 },
     { 0, "validation", OPT_LIST | OPT_FREE | OPT_OF_HOST, AT(validation), "PATH",
       "validation data, in the same forms as --data", 0, 0 },
@@ -292,11 +292,11 @@ static int profile_may_be_written(const struct settings *s)
 }
 
 /* Prints a description of the data on one line. */
-static void say_data(const struct samples *data)
+static void say_data(const struct samples *data, double drawn)
 {
     struct buf line = BUF_INIT;
     if (data->describe)
-        data->describe(data, "", &line);
+        data->describe(data, "", drawn, &line);
     for (size_t i = 0; i < line.len; i++)
         if (line.data[i] == '\n')
             line.data[i] = ' ';
@@ -391,7 +391,7 @@ static uint64_t hash_config(void)
 
 static uint64_t hash_data(const struct samples *d)
 {
-    const uint64_t facts[] = { d->count, d->tokens, d->checksum, (uint64_t)d->vocabulary };
+    const uint64_t facts[] = { d->count, d->tokens, d->checksum, d->vocabulary, d->blend };
     return hash_bytes(facts, sizeof facts);
 }
 
@@ -435,7 +435,7 @@ static int train(struct plan *p, struct comm *ranks)
     if (!p->tokenizer && p->data->count)
         log_warn(
             "the model is saved without a tokenizer: there is none with the data, and --vocab is not given");
-    say_data(p->data);
+    say_data(p->data, (double)(p->steps * plan_samples_per_step(p)));
     log_info("learning rate %g, at the end %g; warm-up of %" PRId64 " updates; %" PRId64
              " sequences per update, %" PRId64 " per micro-batch",
              s->learning_rate, s->minimum_learning_rate, p->schedule.warmup, s->global_batch_size,

@@ -48,7 +48,7 @@ Test(samples_squad, windows_are_rows)
               out.ids[12] == (uint32_t)tokenizer_role(t, TOKENIZER_PAD));
     cr_expect(out.lengths[1] == 15 && !out.starts[1] && !out.ends[1], "no answer is [CLS]");
     cr_expect_eq(s->tokens, 27);
-    s->describe(s, "x_", &said);
+    s->describe(s, "x_", 0, &said);
     cr_expect_str_eq(
         said.data,
         "x_questions=3\nx_windows=2\nx_unanswerable=1\nx_answers_nowhere=1\nx_dropped_questions=1\n");

@@ -8,8 +8,8 @@
 #include "common/buf.h"
 #include "common/err.h"
 #include "common/file.h"
-#include "common/le.h"
 #include "common/mem.h"
+#include "tfrecord/formats/npy.h"
 #include "tfrecord/formats/pyrandom.h"
 
 /* ---- which documents ---------------------------------------------------------------------- */
@@ -72,41 +72,12 @@ int indexmap_split(struct indexmap *x, uint64_t documents, const char *text, int
 
 /* ---- files -------------------------------------------------------------------------------- */
 
-/* Opens a NumPy array file and writes its header of 128 bytes (format version 1.0). The numbers
- * follow. */
-static int npy_open(struct output *f, const char *name, const char *map, const char *type,
-                    uint64_t rows, int columns)
-{
-    enum { HEAD = 118, BEFORE = 10 };
-    struct buf path = BUF_INIT, head = BUF_INIT;
-    buf_addf(&path, "%s_%s.npy", name, map);
-    buf_add(&head, "\x93NUMPY\x01\x00\x76\x00", BEFORE);
-    buf_addf(&head, "{'descr': '%s', 'fortran_order': False, 'shape': (%" PRIu64 ",%s), }", type,
-             rows, columns == 2 ? " 2" : "");
-    while (head.len < BEFORE + HEAD - 1)
-        buf_addc(&head, ' ');
-    buf_addc(&head, '\n');
-    int result = output_open(f, path.data);
-    if (!result)
-        result = output_write(f, head.data, head.len);
-    buf_release(&path);
-    buf_release(&head);
-    return result;
-}
-
-static int npy_put(struct output *f, uint64_t v, int width)
-{
-    unsigned char bytes[8];
-    le_put_u64(bytes, v); /* the first four bytes are the number in 32 bits */
-    return output_write(f, bytes, (size_t)width);
-}
-
-static int put_map(struct output *f, const char *name, const char *map, const char *type,
+static int put_map(struct output *f, const char *name, const char *map, enum npy_type type,
                    const uint32_t *values, uint64_t n)
 {
     int result = npy_open(f, name, map, type, n, 1);
     for (uint64_t i = 0; i < n && !result; i++)
-        result = npy_put(f, values[i], 4);
+        result = npy_put(f, values[i], type);
     return result;
 }
 
@@ -170,11 +141,11 @@ static void order_documents(const struct indexmap *x, struct pyrandom *r, uint32
 static int put_samples(struct output *f, const struct indexmap *x, const struct megatron *m,
                        const char *name, const uint32_t *documents)
 {
-    int width = x->wide ? 8 : 4;
+    const enum npy_type type = x->wide ? NPY_I64 : NPY_I32;
     uint64_t place = 0, offset = 0;
-    int result = npy_open(f, name, "sample_idx", x->wide ? "<i8" : "<i4", x->made + 1, 2);
+    int result = npy_open(f, name, "sample_idx", type, x->made + 1, 2);
     for (uint64_t i = 0; i <= x->made && !result; i++) {
-        if (npy_put(f, place, width) < 0 || npy_put(f, offset, width) < 0)
+        if (npy_put(f, place, type) < 0 || npy_put(f, offset, type) < 0)
             result = -1;
         if (i == x->made)
             break;
@@ -197,7 +168,7 @@ static int put_order(struct output *f, const struct indexmap *x, struct pyrandom
         order[i] = (uint32_t)i;
     pyrandom_shuffle_numpy(r, order, before);
     pyrandom_shuffle_numpy(r, order + before, x->made - before);
-    int result = put_map(f, name, "shuffle_idx", "<u4", order, x->made);
+    int result = put_map(f, name, "shuffle_idx", NPY_U32, order, x->made);
     free(order);
     return result;
 }
@@ -224,7 +195,7 @@ int indexmap_write(struct indexmap *x, const struct megatron *m, const char *nam
     uint32_t *documents = mem_zalloc(n, sizeof *documents);
     pyrandom_seed_numpy(&r, x->seed);
     order_documents(x, &r, documents);
-    int result = put_map(&maps[0], name, "doc_idx", "<i4", documents, n);
+    int result = put_map(&maps[0], name, "doc_idx", NPY_I32, documents, n);
     if (!result)
         result = put_samples(&maps[1], x, m, name, documents);
     if (!result)

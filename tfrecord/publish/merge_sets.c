@@ -1,12 +1,14 @@
 #include "tfrecord/publish/merge_sets.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/buf.h"
 #include "common/compress.h"
 #include "common/err.h"
 #include "common/file.h"
+#include "common/mem.h"
 #include "tfrecord/formats/manifest.h"
 #include "tfrecord/formats/megatron.h"
 #include "tfrecord/formats/record.h"
@@ -25,14 +27,15 @@ enum { SEQUENCES = 1, TOKENS = 2, RECORDS = 3, SUMMED = 4 };
 struct common {
     struct kv recipe; /* the lines that all have */
     struct kv sets, pg;
+    int blends; /* 1: the sets are the sources of a blend */
     uint64_t sums[SUMMED];
     int has[SUMMED];
     struct buf tokenizer; /* text of the first set that has one */
 };
 
-#define COMMON_INIT                                                                                \
+#define COMMON_INIT(blends)                                                                        \
     {                                                                                              \
-        KV_INIT, KV_INIT, KV_INIT, { 0 }, { 0 }, BUF_INIT                                          \
+        KV_INIT, KV_INIT, KV_INIT, blends, { 0 }, { 0 }, BUF_INIT                                  \
     }
 
 static void release_common(struct common *c)
@@ -54,7 +57,7 @@ static int is_one_of(const char *key, const char *const *keys, size_t n)
 /* Returns 1 if the key describes how the data was made; all sets must agree on such lines. */
 static int is_recipe(const char *key)
 {
-    static const char *const others[] = { "shard", "tokenizer",  "set",
+    static const char *const others[] = { "shard", "tokenizer",  "set",           "source",
                                           "pg",    "efficiency", "packing_factor" };
     return !is_one_of(key, summed, SUMMED) &&
            !is_one_of(key, others, sizeof others / sizeof *others);
@@ -96,6 +99,9 @@ static int take_numbers(struct common *c, const struct manifest *m, const char *
 {
     struct buf line = BUF_INIT;
     int result = 0, merged = kv_get(&m->kv, "set") != NULL;
+    if (kv_get(&m->kv, "source"))
+        return err_set("%s: is the manifest of a blend: take the sets that the blend was made of",
+                       path);
     for (int i = 0; i < SUMMED && !result; i++) {
         uint64_t n;
         if (!kv_get(&m->kv, summed[i]))
@@ -107,8 +113,8 @@ static int take_numbers(struct common *c, const struct manifest *m, const char *
         c->has[i] = 1;
         buf_addf(&line, "%s%s=%" PRIu64, line.len ? " " : "", summed[i], n);
     }
-    if (!merged)
-        kv_add(&c->sets, "set", line.data);
+    if (!merged || c->blends)
+        kv_add(&c->sets, c->blends ? "source" : "set", line.data);
     buf_release(&line);
     return result;
 }
@@ -132,7 +138,7 @@ static int take_manifest(struct common *c, const struct manifest *m, const char 
             kv_add(&c->recipe, p->key, p->value);
         else if (!strcmp(p->key, "pg"))
             add_once(&c->pg, p->key, p->value);
-        else if (!strcmp(p->key, "set"))
+        else if (!strcmp(p->key, "set") && !c->blends)
             kv_add(&c->sets, p->key, p->value);
     }
     if (!first && check_recipe(c, m, path) < 0)
@@ -149,7 +155,7 @@ static void describe(const struct common *c, struct kv *out)
     for (int i = 0; i < SUMMED; i++)
         if (c->has[i])
             kv_addf(out, summed[i], "%" PRIu64, c->sums[i]);
-    if (!layout || strcmp(layout, "bert-packed") != 0)
+    if (!layout || strcmp(layout, "bert-packed") != 0 || !c->has[TOKENS])
         return;
     double rows = (double)c->sums[RECORDS];
     int known = kv_get_u64(&c->recipe, "sequence_length", &length) == 0 && length && rows > 0;
@@ -159,6 +165,16 @@ static void describe(const struct common *c, struct kv *out)
 }
 
 /* ---- folders ---------------------------------------------------------------------------------- */
+
+/* Reads the records of a set in the order of its shards. */
+struct reader {
+    struct manifest set;
+    struct buf dir, path;    /* path: of the open file */
+    size_t next;             /* the file of the manifest to open next */
+    int open;                /* 1: `file` is open; the next three are about it */
+    struct record_file file; /* its next record is record `record` at offset `at` */
+    uint64_t at, record, records;
+};
 
 /* The writing of one part of the new set. */
 struct joining {
@@ -170,6 +186,7 @@ struct joining {
     int open;
     struct record_shard shard;
     struct kv files;
+    struct reader *readers; /* of each set */
 };
 
 static int close_shard(struct joining *j)
@@ -195,45 +212,91 @@ static int turn(struct joining *j)
     return record_shard_open(&j->shard, &j->set, j->next++);
 }
 
-static int copy_records(struct joining *j, const struct record_file *f, const char *path,
-                        uint64_t want)
+static void close_file(struct reader *r)
 {
-    struct record r;
-    uint64_t at = 0, n = 0;
-    int got;
-    for (; (got = record_read(&f->records, at, &r)) > 0; at = record_end(&r), n++) {
-        if (n == want)
-            break;
-        if (turn(j) < 0 ||
-            record_shard_put_frame(&j->shard, f->records.data + at, record_end(&r) - at) < 0)
-            return -1;
-        j->m->written(++j->written);
-    }
-    if (got < 0)
-        return record_where(path, n, at);
-    return n == want && !got ? 0
-                             : err_set("%s: its manifest says %" PRIu64 " records, but it has %s",
-                                       path, want, got ? "more" : "fewer");
+    if (r->open)
+        record_file_close(&r->file);
+    r->open = 0;
 }
 
-/* Copies the records of a set in the order of its shards. */
-static int copy_set(struct joining *j, const struct manifest *m, const char *dir)
+/* Opens the next file of the set. Returns 1, 0 if there is none, or -1. */
+static int open_file(struct reader *r)
 {
-    struct buf path = BUF_INIT;
-    int result = 0;
-    for (size_t i = 0; i < m->count && !result; i++) {
-        struct record_file f;
-        if (m->shards[i].name == m->tokenizer)
-            continue;
-        file_join(&path, dir, m->shards[i].name);
-        result = record_file_open(&f, path.data);
-        if (result < 0)
+    if (r->next < r->set.count && r->set.shards[r->next].name == r->set.tokenizer)
+        r->next++;
+    if (r->next == r->set.count)
+        return 0;
+    file_join(&r->path, r->dir.data, r->set.shards[r->next].name);
+    if (record_file_open(&r->file, r->path.data) < 0)
+        return -1;
+    r->records = r->set.shards[r->next++].records;
+    r->record = r->at = 0;
+    return r->open = 1;
+}
+
+/* Finds the next record of the set. Returns 1, 0 at the end of the set, or -1. */
+static int next_record(struct reader *r, struct record *record)
+{
+    int got = 0;
+    while (r->open || (got = open_file(r)) > 0) {
+        got = record_read(&r->file.records, r->at, record);
+        if (got < 0)
+            return record_where(r->path.data, r->record, r->at);
+        if ((got > 0) != (r->record < r->records))
+            return err_set("%s: its manifest says %" PRIu64 " records, but it has %s", r->path.data,
+                           r->records, got ? "more" : "fewer");
+        if (got)
             break;
-        result = copy_records(j, &f, path.data, m->shards[i].records);
-        record_file_close(&f);
+        close_file(r);
     }
-    buf_release(&path);
-    return result;
+    if (got > 0) {
+        r->record++;
+        r->at = record_end(record);
+    }
+    return got;
+}
+
+/* Copies the next record of a set. Returns 1, 0 at the end of the set, or -1. */
+static int copy_record(struct joining *j, struct reader *r)
+{
+    struct record record;
+    int got = next_record(r, &record);
+    if (got <= 0)
+        return got;
+    const uint64_t bytes = record_end(&record) - record.offset;
+    if (turn(j) < 0 ||
+        record_shard_put_frame(&j->shard, r->file.records.data + record.offset, bytes) < 0)
+        return -1;
+    j->m->written(++j->written);
+    return 1;
+}
+
+/* Copies the records of all sets, one set after the other. */
+static int copy_sets(struct joining *j, int count)
+{
+    int got = 0;
+    for (int i = 0; i < count && got >= 0; i++)
+        while ((got = copy_record(j, &j->readers[i])) > 0)
+            ;
+    return got;
+}
+
+/* Copies records in the order of the blend. A set that ends begins again. */
+static int copy_blend(struct joining *j)
+{
+    for (uint64_t k = 0; k < j->records; k++) {
+        size_t i;
+        uint64_t sample;
+        blend_find(j->m->blend, k, &i, &sample);
+        int got = copy_record(j, &j->readers[i]);
+        if (!got) {
+            j->readers[i].next = 0;
+            got = copy_record(j, &j->readers[i]);
+        }
+        if (got <= 0)
+            return got < 0 ? -1 : err_set("%s: has no records", j->readers[i].dir.data);
+    }
+    return 0;
 }
 
 static int load_set(struct manifest *m, const char *dir, struct buf *path)
@@ -243,43 +306,40 @@ static int load_set(struct manifest *m, const char *dir, struct buf *path)
     return there ? there : err_set("%s: has no manifest, so it is not a finished data set", dir);
 }
 
-/* Calls `use` for the manifest of each set, in their part `folder` ("" or "validation"). */
-static int each_set(char *const *dirs, int count, const char *folder,
-                    int (*use)(void *ctx, const struct manifest *m, const char *dir, int first),
-                    void *ctx)
+/* Opens the reader of the set `dir`, or of its part `folder` ("" or "validation"). */
+static int open_reader(struct reader *r, const char *dir, const char *folder)
 {
-    struct buf dir = BUF_INIT, path = BUF_INIT;
-    int result = 0;
-    for (int i = 0; i < count && !result; i++) {
-        struct manifest m;
-        file_join(&dir, dirs[i], folder);
-        if (!*folder)
-            buf_truncate(&dir, strlen(dirs[i]));
-        if (load_set(&m, dir.data, &path) < 0) {
-            result = -1;
-            break;
-        }
-        result = use(ctx, &m, dir.data, !i);
-        manifest_release(&m);
+    file_join(&r->dir, dir, folder);
+    if (!*folder)
+        buf_truncate(&r->dir, strlen(dir));
+    return load_set(&r->set, r->dir.data, &r->path);
+}
+
+static void close_readers(struct reader *readers, int count)
+{
+    for (int i = 0; i < count; i++) {
+        close_file(&readers[i]);
+        manifest_release(&readers[i].set);
+        buf_release(&readers[i].dir);
+        buf_release(&readers[i].path);
     }
-    buf_release(&dir);
-    buf_release(&path);
-    return result;
+    free(readers);
 }
 
-static int use_common(void *ctx, const struct manifest *m, const char *dir, int first)
+/* Opens the readers of a part of all sets, and takes what their manifests say. */
+static int open_readers(struct reader **readers, struct common *c, char *const *dirs, int count,
+                        const char *folder)
 {
-    struct buf path = BUF_INIT;
-    file_join(&path, dir, "manifest");
-    int result = take_manifest(ctx, m, path.data, first);
-    buf_release(&path);
+    int result = 0;
+    *readers = mem_zalloc((size_t)count, sizeof **readers);
+    for (int i = 0; i < count; i++)
+        (*readers)[i] = (struct reader){ .dir = BUF_INIT, .path = BUF_INIT };
+    for (int i = 0; i < count && !result; i++) {
+        struct reader *r = &(*readers)[i];
+        if (open_reader(r, dirs[i], folder) < 0 || take_manifest(c, &r->set, r->path.data, !i) < 0)
+            result = -1;
+    }
     return result;
-}
-
-static int use_copy(void *ctx, const struct manifest *m, const char *dir, int first)
-{
-    (void)first;
-    return copy_set(ctx, m, dir);
 }
 
 static int take_compression(const struct common *c, enum compression *how)
@@ -312,11 +372,28 @@ static int write_set_manifest(const struct joining *j, const struct common *c, c
     return result;
 }
 
-/* Writes a part into the work folder. */
-static int join_part(const struct merge_sets *m, const struct common *c, const char *work,
-                     const char *folder, char *const *dirs, int count)
+/* Sets the numbers of a blend, which do not follow from those of its sources, and adds the weights
+ * to the lines of these. */
+static void take_blend(struct common *c, const struct merge_sets *m)
 {
-    struct joining j = { .m = m, .files = KV_INIT, .records = c->sums[RECORDS] };
+    struct kv sources = KV_INIT;
+    for (int i = 0; i < SUMMED; i++)
+        c->has[i] = i == RECORDS;
+    c->sums[RECORDS] = m->samples;
+    for (size_t i = 0; i < c->sets.count; i++)
+        kv_addf(&sources, "source", "weight=%.10g taken=%" PRIu64 " %s", m->blend->weights[i],
+                m->taken[i], c->sets.pairs[i].value);
+    kv_release(&c->sets);
+    c->sets = sources;
+}
+
+/* Writes a part into the work folder. */
+static int join_part(const struct merge_sets *m, struct reader *readers, const struct common *c,
+                     const char *work, const char *folder, int count)
+{
+    struct joining j = {
+        .m = m, .files = KV_INIT, .records = c->sums[RECORDS], .readers = readers
+    };
     struct buf dir = BUF_INIT;
     file_join(&dir, work, folder);
     j.set.dir = dir.data;
@@ -326,7 +403,7 @@ static int join_part(const struct merge_sets *m, const struct common *c, const c
         result = file_mkdirs(dir.data);
     m->watch.begin("records", j.records);
     if (!result)
-        result = each_set(dirs, count, folder, use_copy, &j);
+        result = c->blends ? copy_blend(&j) : copy_sets(&j, count);
     m->watch.end();
     if (!result)
         result = close_shard(&j);
@@ -339,24 +416,34 @@ static int join_part(const struct merge_sets *m, const struct common *c, const c
     return result;
 }
 
+/* Joins a part of all sets. Sets *records to the number of records of the new part, and *two to 1
+ * if the sets have a validation part. */
+static int join(const struct merge_sets *m, const char *work, const char *folder, char *const *dirs,
+                int count, uint64_t *records, int *two)
+{
+    struct common c = COMMON_INIT(m->blend && !*folder);
+    struct reader *readers;
+    int result = open_readers(&readers, &c, dirs, count, folder);
+    *two = kv_get(&c.recipe, "validation") != NULL;
+    if (!result && c.blends)
+        take_blend(&c, m);
+    if (!result)
+        result = join_part(m, readers, &c, work, folder, count);
+    *records = c.sums[RECORDS];
+    close_readers(readers, count);
+    release_common(&c);
+    return result;
+}
+
 static int join_parts(const struct merge_sets *m, struct stage *stage, char *const *dirs, int count,
                       uint64_t *records)
 {
-    struct common all = COMMON_INIT, held = COMMON_INIT;
-    int result = each_set(dirs, count, "", use_common, &all);
-    int two = !result && kv_get(&all.recipe, "validation") != NULL;
-    if (two)
-        result = each_set(dirs, count, "validation", use_common, &held);
-    if (!result)
-        result = join_part(m, &all, stage->work, "", dirs, count);
+    uint64_t held;
+    int two, of_part;
+    int result = join(m, stage->work, "", dirs, count, records, &two);
     if (!result && two)
-        result = join_part(m, &held, stage->work, "validation", dirs, count);
-    if (!result)
-        result = shard_folder_publish(stage, two);
-    *records = all.sums[RECORDS];
-    release_common(&all);
-    release_common(&held);
-    return result;
+        result = join(m, stage->work, "validation", dirs, count, &held, &of_part);
+    return result < 0 ? -1 : shard_folder_publish(stage, two);
 }
 
 int merge_sets_folders(const struct merge_sets *m, char *const *dirs, int count, uint64_t *records)
@@ -459,7 +546,7 @@ static int publish_pair(struct megatron_writer *w, struct common *c, struct pair
 int merge_sets_pairs(const struct merge_sets *m, char *const *paths, int count, uint64_t *records)
 {
     struct megatron_writer w = { .bytes = BUF_INIT };
-    struct common c = COMMON_INIT;
+    struct common c = COMMON_INIT(0);
     struct pair_files files;
     int result = pair_files_open(&files, m->output, m->may_replace);
     if (result < 0)

@@ -1,5 +1,5 @@
 /*
- * merge_sets.h - merges several finished data sets into one.
+ * merge_sets.h - merges several finished data sets into one, or blends them.
  *
  * The records of the new set are the records of the old sets in the order given. Training shuffles
  * by record number only, so the new set gives the same results as the list of the old ones.
@@ -10,12 +10,21 @@
  *     set=documents=52 tokens=5244 records=81
  *
  * So the manifest depends on the content of the sets, not on their paths.
+ *
+ * The records of a blend are taken from the sets in the order of blend.h; a set that ends begins
+ * again. Its manifest has only the sum of the records, and one line per set, in which `taken` is
+ * the number of records that the blend took of it:
+ *
+ *     source=weight=0.7 taken=700 documents=52 tokens=5244 records=81
+ *
+ * Validation parts are merged, not blended.
  */
 #ifndef TEXTMILL_TFRECORD_PUBLISH_MERGE_SETS_H
 #define TEXTMILL_TFRECORD_PUBLISH_MERGE_SETS_H
 
 #include <stdint.h>
 
+#include "tfrecord/formats/blend.h"
 #include "tfrecord/publish/shard_folder.h"
 
 struct merge_sets {
@@ -26,6 +35,11 @@ struct merge_sets {
     int (*may_replace)(const char *path); /* for pairs: see pair_files.h */
     struct shard_watch watch;
     void (*written)(uint64_t records);
+    /* for folders: the blend to make of the sets, or NULL; its number of records; and how many of
+     * them each set gives (blend_count) */
+    struct blend *blend;
+    uint64_t samples;
+    const uint64_t *taken;
 };
 
 /* Merges folders of the same layout and recipe, all with or all without a validation part. Returns

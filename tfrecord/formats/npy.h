@@ -1,0 +1,20 @@
+/*
+ * npy.h - writes arrays as files of NumPy (.npy, format version 1.0): a header of 128 bytes, then
+ * the numbers, little-endian, row after row.
+ */
+#ifndef TEXTMILL_TFRECORD_FORMATS_NPY_H
+#define TEXTMILL_TFRECORD_FORMATS_NPY_H
+
+#include <stdint.h>
+
+#include "common/file.h"
+
+enum npy_type { NPY_I16, NPY_I32, NPY_I64, NPY_U32 };
+
+/* Opens NAME_<map>.npy for `rows` x `columns` numbers (1 column: an array of one dimension) and
+ * writes its header. The caller puts the numbers and closes the file. */
+int npy_open(struct output *f, const char *name, const char *map, enum npy_type type, uint64_t rows,
+             int columns);
+int npy_put(struct output *f, uint64_t v, enum npy_type type);
+
+#endif
