@@ -186,8 +186,11 @@ void cuda_adamw(struct ops *o, const struct ops_state *state, struct ops_array g
                 const struct ops_adamw *h);
 void cuda_adam(struct ops *o, struct ops_array w, struct ops_array m, struct ops_array v,
                struct ops_array gradient, int64_t n, const struct ops_adamw *h);
-void cuda_lamb(struct ops *o, struct ops_array w, struct ops_array m, struct ops_array v,
-               struct ops_array gradient, const struct ops_lamb *h);
+void cuda_lamb_begin(struct ops *o, struct ops_array squares, struct ops_array w,
+                     struct ops_array m, struct ops_array v, struct ops_array gradient,
+                     const struct ops_lamb *h);
+void cuda_lamb_end(struct ops *o, struct ops_array w, struct ops_array x, struct ops_array squares,
+                   const struct ops_lamb *h);
 void cuda_schedule_free(struct ops *o, struct ops_array w, struct ops_array z, struct ops_array v,
                         struct ops_array gradient, int64_t n, const struct ops_adamw *h,
                         double share);

@@ -424,18 +424,12 @@ static void newton_schulz(struct ops *o, struct ops_array x, int64_t R, int64_t 
     }
 }
 
-static void muon(struct ops *o, struct ops_array w, struct ops_array a, struct ops_array gradient,
-                 int64_t R, int64_t C, const struct ops_sgd *h)
+static void orthogonalise(struct ops *o, struct ops_array x, int64_t R, int64_t C)
 {
-    int64_t n = R * C;
     struct ops_array square = cuda_room(o, ROOM_NORM, OPS_F64, 1);
-    cuda_blend(o, a, h->momentum, gradient, h->gradient_scale, n);
-    cuda_blend(o, gradient, h->gradient_scale, a, h->momentum, n);
-    cuda_sum_squares(o, square, gradient, n);
-    cuda_normalise(o, gradient, square, n);
-    newton_schulz(o, gradient, R, C);
-    cuda_blend(o, w, 1 - h->rate * h->decay, gradient,
-               -h->rate * 0.2 * sqrt((double)(R > C ? R : C)), n);
+    cuda_sum_squares(o, square, x, R * C);
+    cuda_normalise(o, x, square, R * C);
+    newton_schulz(o, x, R, C);
 }
 
 /* ---- the table ---------------------------------------------------------------------------- */
@@ -499,10 +493,11 @@ static const struct ops_backend table = {
     .round = cuda_round,
     .adamw = cuda_adamw,
     .adam = cuda_adam,
-    .lamb = cuda_lamb,
+    .lamb_begin = cuda_lamb_begin,
+    .lamb_end = cuda_lamb_end,
     .schedule_free = cuda_schedule_free,
     .sgd = cuda_sgd,
-    .muon = muon,
+    .orthogonalise = orthogonalise,
 };
 
 extern const struct plugin textmill_plugin __attribute__((visibility("default")));

@@ -203,6 +203,7 @@ EXTERN_C void cuda_sgd(struct ops *o, struct ops_array w, struct ops_array a,
 struct lamb {
     struct adam adam;
     double *squares; /* [parts, count, 2] sums of squares of w and x, by blocks of rows */
+    double *sums;    /* [parts, 2] their sums */
     float *steps;    /* [parts] rate * ratio */
     int64_t R, C, width, count;
     double rate, cap;
@@ -243,7 +244,7 @@ KERNEL(lamb_squares, lamb, THREADS)
     }
 }
 
-KERNEL(lamb_ratio, lamb, THREADS)
+KERNEL(lamb_sums, lamb, THREADS)
 {
     double sums[2] = { 0, 0 };
     for (int64_t i = threadIdx.x; i < a.count; i += WARP)
@@ -251,9 +252,19 @@ KERNEL(lamb_ratio, lamb, THREADS)
             sums[k] += a.squares[(blockIdx.x * a.count + i) * 2 + k];
     for (int k = 0; k < 2; k++)
         sums[k] = warp_sum_f64(sums[k]);
-    double ratio = sums[0] > 0 && sums[1] > 0 ? fmin(sqrt(sums[0]), a.cap) / sqrt(sums[1]) : 1;
     if (!threadIdx.x)
-        a.steps[blockIdx.x] = (float)(a.rate * ratio);
+        for (int k = 0; k < 2; k++)
+            a.sums[blockIdx.x * 2 + k] = sums[k];
+}
+
+/* Each thread computes one part. */
+KERNEL(lamb_ratio, lamb, THREADS)
+{
+    if ((int64_t)threadIdx.x >= a.C / a.width)
+        return;
+    const double weight = a.sums[2 * threadIdx.x], step = a.sums[2 * threadIdx.x + 1];
+    double ratio = weight > 0 && step > 0 ? fmin(sqrt(weight), a.cap) / sqrt(step) : 1;
+    a.steps[threadIdx.x] = (float)(a.rate * ratio);
 }
 
 KERNEL(lamb_step, lamb, THREADS)
@@ -264,24 +275,42 @@ KERNEL(lamb_step, lamb, THREADS)
         w[i] -= a.steps[i % a.C / a.width] * a.adam.gradient[i];
 }
 
-EXTERN_C void cuda_lamb(struct ops *o, struct ops_array w, struct ops_array m, struct ops_array v,
-                        struct ops_array gradient, const struct ops_lamb *h)
+static inline struct lamb lamb_of(struct adam adam, struct ops_array squares,
+                                  const struct ops_lamb *h)
 {
-    const int64_t count = div_up(h->R, PART), sums = 2 * h->parts * count;
-    struct ops_array work = cuda_room(o, ROOM_SUMS, OPS_F64, sums + h->parts);
     struct lamb l;
-    l.adam = adam_of(w, m, v, gradient, h->R * h->C, &h->adam);
-    l.squares = (double *)view_of(work).at;
-    l.steps = (float *)(l.squares + sums);
+    l.adam = adam;
+    l.sums = (double *)view_of(squares).at;
+    l.squares = 0;
+    l.steps = 0;
     l.R = h->R;
     l.C = h->C;
     l.width = h->C / h->parts;
-    l.count = count;
+    l.count = div_up(h->R, PART);
     l.rate = h->adam.rate;
     l.cap = h->cap;
+    return l;
+}
+
+EXTERN_C void cuda_lamb_begin(struct ops *o, struct ops_array squares, struct ops_array w,
+                              struct ops_array m, struct ops_array v, struct ops_array gradient,
+                              const struct ops_lamb *h)
+{
+    struct lamb l = lamb_of(adam_of(w, m, v, gradient, h->R * h->C, &h->adam), squares, h);
+    struct ops_array parts = cuda_room(o, ROOM_SUMS, OPS_F64, 2 * h->parts * l.count);
+    l.squares = (double *)view_of(parts).at;
     LAUNCH(o, lamb_direction, blocks_of(l.adam.n), 1, THREADS, 0, l);
-    LAUNCH(o, lamb_squares, count, h->parts, WARP, 0, l);
-    LAUNCH(o, lamb_ratio, h->parts, 1, WARP, 0, l);
+    LAUNCH(o, lamb_squares, l.count, h->parts, WARP, 0, l);
+    LAUNCH(o, lamb_sums, h->parts, 1, WARP, 0, l);
+}
+
+EXTERN_C void cuda_lamb_end(struct ops *o, struct ops_array w, struct ops_array x,
+                            struct ops_array squares, const struct ops_lamb *h)
+{
+    const struct adam a = adam_of(w, OPS_NONE, OPS_NONE, x, h->R * h->C, &h->adam);
+    struct lamb l = lamb_of(a, squares, h);
+    l.steps = floats(view_of(cuda_room(o, ROOM_SUMS, OPS_F32, h->parts)));
+    LAUNCH(o, lamb_ratio, 1, 1, WARP, 0, l);
     LAUNCH(o, lamb_step, blocks_of(l.adam.n), 1, THREADS, 0, l);
 }
 

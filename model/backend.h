@@ -34,7 +34,7 @@ struct ops_scratch {
 
 /* Version of the interface. Increase it when the table below, OPS_COMMON or a struct of ops.h
  * changes. */
-enum { OPS_LAYOUT = 4 };
+enum { OPS_LAYOUT = 5 };
 
 /* clang-format off */
 struct ops_backend {
@@ -130,14 +130,15 @@ struct ops_backend {
                   const struct ops_adamw *h);
     void (*adam)(struct ops *o, struct ops_array w, struct ops_array m, struct ops_array v,
                  struct ops_array gradient, int64_t n, const struct ops_adamw *h);
-    void (*lamb)(struct ops *o, struct ops_array w, struct ops_array m, struct ops_array v,
-                 struct ops_array gradient, const struct ops_lamb *h);
+    void (*lamb_begin)(struct ops *o, struct ops_array squares, struct ops_array w, struct ops_array m,
+                       struct ops_array v, struct ops_array gradient, const struct ops_lamb *h);
+    void (*lamb_end)(struct ops *o, struct ops_array w, struct ops_array x, struct ops_array squares,
+                     const struct ops_lamb *h);
     void (*schedule_free)(struct ops *o, struct ops_array w, struct ops_array z, struct ops_array v,
                           struct ops_array gradient, int64_t n, const struct ops_adamw *h, double share);
     void (*sgd)(struct ops *o, struct ops_array w, struct ops_array a, struct ops_array gradient, int64_t n,
                 const struct ops_sgd *h);
-    void (*muon)(struct ops *o, struct ops_array w, struct ops_array a, struct ops_array gradient,
-                 int64_t R, int64_t C, const struct ops_sgd *h);
+    void (*orthogonalise)(struct ops *o, struct ops_array x, int64_t R, int64_t C);
 };
 /* clang-format on */
 

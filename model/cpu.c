@@ -515,8 +515,9 @@ const struct ops_backend ops_cpu = {
     .round = cpu_round,
     .adamw = cpu_adamw,
     .adam = cpu_adam,
-    .lamb = cpu_lamb,
+    .lamb_begin = cpu_lamb_begin,
+    .lamb_end = cpu_lamb_end,
     .schedule_free = cpu_schedule_free,
     .sgd = cpu_sgd,
-    .muon = cpu_muon,
+    .orthogonalise = cpu_orthogonalise,
 };

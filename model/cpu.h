@@ -142,15 +142,16 @@ void cpu_blend(struct ops *o, struct ops_array y, double y_scale, struct ops_arr
                double x_scale, int64_t n);
 void cpu_adam(struct ops *o, struct ops_array w, struct ops_array m, struct ops_array v,
               struct ops_array gradient, int64_t n, const struct ops_adamw *h);
-void cpu_lamb(struct ops *o, struct ops_array w, struct ops_array m, struct ops_array v,
-              struct ops_array gradient, const struct ops_lamb *h);
+void cpu_lamb_begin(struct ops *o, struct ops_array squares, struct ops_array w, struct ops_array m,
+                    struct ops_array v, struct ops_array gradient, const struct ops_lamb *h);
+void cpu_lamb_end(struct ops *o, struct ops_array w, struct ops_array x, struct ops_array squares,
+                  const struct ops_lamb *h);
 void cpu_schedule_free(struct ops *o, struct ops_array w, struct ops_array z, struct ops_array v,
                        struct ops_array gradient, int64_t n, const struct ops_adamw *h,
                        double share);
 void cpu_sgd(struct ops *o, struct ops_array w, struct ops_array a, struct ops_array gradient,
              int64_t n, const struct ops_sgd *h);
-void cpu_muon(struct ops *o, struct ops_array w, struct ops_array a, struct ops_array gradient,
-              int64_t R, int64_t C, const struct ops_sgd *h);
+void cpu_orthogonalise(struct ops *o, struct ops_array x, int64_t R, int64_t C);
 void cpu_round(struct ops *o, struct ops_state y, struct ops_array x, int64_t n, uint64_t first);
 void cpu_adamw(struct ops *o, const struct ops_state state[OPS_STATES], struct ops_array gradient,
                int64_t n, const struct ops_adamw *h);

@@ -1,6 +1,6 @@
 /*
- * cpu_optimizer.c - the optimizers of the CPU back end. All but Muon read and write each number
- * once or twice, so memory bandwidth limits their speed.
+ * cpu_optimizer.c - the optimizers of the CPU back end. All but the iteration of Muon read and
+ * write each number once or twice, so memory bandwidth limits their speed.
  */
 #include <assert.h>
 #include <math.h>
@@ -134,27 +134,44 @@ static void lamb_rows(void *ctx, int64_t begin, int64_t end, int thread)
             l->w[k] -= l->steps[i % l->parts] * l->x[k];
 }
 
-static double lamb_ratio(const struct lamb *l, int64_t R, int part, double cap)
+static struct lamb lamb_of(struct ops *o, struct ops_array w, struct ops_array x,
+                           const struct ops_lamb *h)
 {
-    double weight = 0, step = 0;
-    for (int64_t r = 0; r < R; r++) {
-        weight += l->squares[2 * (r * l->parts + part)];
-        step += l->squares[2 * (r * l->parts + part) + 1];
-    }
-    return weight > 0 && step > 0 ? fmin(sqrt(weight), cap) / sqrt(step) : 1;
+    return (struct lamb){
+        .k = o->k, .w = cpu_floats(w), .x = cpu_floats(x), .C = h->C, .parts = h->parts
+    };
 }
 
-void cpu_lamb(struct ops *o, struct ops_array w, struct ops_array m, struct ops_array v,
-              struct ops_array gradient, const struct ops_lamb *h)
+static double *doubles(struct ops_array x)
 {
+    return (double *)(void *)x.address;
+}
+
+void cpu_lamb_begin(struct ops *o, struct ops_array squares, struct ops_array w, struct ops_array m,
+                    struct ops_array v, struct ops_array gradient, const struct ops_lamb *h)
+{
+    const int each = 2 * h->parts;
     struct adam a = adam_of(w, m, v, gradient, &h->adam);
     a.direction = cpu_floats(gradient);
-    struct lamb l = { .k = o->k, .w = a.w, .x = a.direction, .C = h->C, .parts = h->parts };
+    struct lamb l = lamb_of(o, w, gradient, h);
     pool_for(o->pool, h->R * h->C, GRAIN, direction_part, &a);
-    l.squares = (double *)(void *)cpu_work(o, 4 * h->R * h->parts);
+    l.squares = (double *)(void *)cpu_work(o, 2 * h->R * each);
     pool_for(o->pool, h->R, cpu_row_grain(h->C), lamb_squares_rows, &l);
-    for (int p = 0; p < h->parts; p++)
-        l.steps[p] = (float)(h->adam.rate * lamb_ratio(&l, h->R, p, h->cap));
+    for (int i = 0; i < each; i++)
+        doubles(squares)[i] = 0;
+    for (int64_t i = 0; i < h->R * each; i++)
+        doubles(squares)[i % each] += l.squares[i];
+}
+
+void cpu_lamb_end(struct ops *o, struct ops_array w, struct ops_array x, struct ops_array squares,
+                  const struct ops_lamb *h)
+{
+    struct lamb l = lamb_of(o, w, x, h);
+    for (int p = 0; p < h->parts; p++) {
+        const double weight = doubles(squares)[2 * p], step = doubles(squares)[2 * p + 1];
+        double ratio = weight > 0 && step > 0 ? fmin(sqrt(weight), h->cap) / sqrt(step) : 1;
+        l.steps[p] = (float)(h->adam.rate * ratio);
+    }
     pool_for(o->pool, h->R, cpu_row_grain(h->C), lamb_rows, &l);
 }
 
@@ -253,18 +270,12 @@ static void newton_schulz(struct ops *o, float *X, int64_t R, int64_t C)
     }
 }
 
-void cpu_muon(struct ops *o, struct ops_array w, struct ops_array a, struct ops_array gradient,
-              int64_t R, int64_t C, const struct ops_sgd *h)
+void cpu_orthogonalise(struct ops *o, struct ops_array x, int64_t R, int64_t C)
 {
-    int64_t n = R * C;
-    float *g = cpu_floats(gradient), *m = cpu_floats(a);
-    blend(o, m, h->momentum, g, h->gradient_scale, n);
-    blend(o, g, h->gradient_scale, m, h->momentum, n);
-    double norm = sqrt(cpu_squares(o, g, n));
-    blend(o, g, 1 / (norm > 1e-30 ? norm : 1e-30), g, 0, n);
-    newton_schulz(o, g, R, C);
-    blend(o, cpu_floats(w), 1 - h->rate * h->decay, g,
-          -h->rate * 0.2 * sqrt((double)(R > C ? R : C)), n);
+    float *X = cpu_floats(x);
+    double norm = sqrt(cpu_squares(o, X, R * C));
+    blend(o, X, 1 / (norm > 1e-30 ? norm : 1e-30), X, 0, R * C);
+    newton_schulz(o, X, R, C);
 }
 
 /* ---- AdamW and state in bf16 ------------------------------------------------------------------ */

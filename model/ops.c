@@ -586,12 +586,19 @@ void ops_adam(struct ops *o, struct ops_array w, struct ops_array m, struct ops_
     o->b->adam(o, w, m, v, gradient, n, h);
 }
 
-void ops_lamb(struct ops *o, struct ops_array w, struct ops_array m, struct ops_array v,
-              struct ops_array gradient, const struct ops_lamb *h)
+void ops_lamb_begin(struct ops *o, struct ops_array squares, struct ops_array w, struct ops_array m,
+                    struct ops_array v, struct ops_array gradient, const struct ops_lamb *h)
 {
-    TRACE_KERNEL(0, 28.0 * h->R * h->C);
+    TRACE_KERNEL(0, 36.0 * h->R * h->C);
     assert(h->parts >= 1 && h->parts <= OPS_LAMB_PARTS && h->C % h->parts == 0);
-    o->b->lamb(o, w, m, v, gradient, h);
+    o->b->lamb_begin(o, squares, w, m, v, gradient, h);
+}
+
+void ops_lamb_end(struct ops *o, struct ops_array w, struct ops_array x, struct ops_array squares,
+                  const struct ops_lamb *h)
+{
+    TRACE_KERNEL(0, 12.0 * h->R * h->C);
+    o->b->lamb_end(o, w, x, squares, h);
 }
 
 void ops_schedule_free(struct ops *o, struct ops_array w, struct ops_array z, struct ops_array v,
@@ -609,9 +616,8 @@ void ops_sgd(struct ops *o, struct ops_array w, struct ops_array a, struct ops_a
     o->b->sgd(o, w, a, gradient, n, h);
 }
 
-void ops_muon(struct ops *o, struct ops_array w, struct ops_array a, struct ops_array gradient,
-              int64_t R, int64_t C, const struct ops_sgd *h)
+void ops_orthogonalise(struct ops *o, struct ops_array x, int64_t R, int64_t C)
 {
     TRACE_KERNEL(0, 0);
-    o->b->muon(o, w, a, gradient, R, C, h);
+    o->b->orthogonalise(o, x, R, C);
 }

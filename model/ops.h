@@ -510,7 +510,11 @@ void ops_adam(struct ops *o, struct ops_array w, struct ops_array m, struct ops_
 /* LAMB (You et al. 2020) for a matrix w[R,C]. Moments as in ops_adamw; x = m*m_correction /
  * (sqrt(v*v_correction) + epsilon) + decay*w; w -= rate * min(|w|, cap)/|x| * x. The columns are
  * divided into `parts` equal shares, and each share has its own norms |w| and |x|. If a norm is 0,
- * the ratio is 1. The gradient is overwritten with x. */
+ * the ratio is 1.
+ *
+ * ops_lamb_begin updates the moments, overwrites the gradient with x, and sets squares[parts,2],
+ * F64, to |w|^2 and |x|^2 of each share. If ranks share the matrix, the caller sums the squares of
+ * their parts. ops_lamb_end updates w. */
 enum { OPS_LAMB_PARTS = 3 };
 struct ops_lamb {
     struct ops_adamw adam;
@@ -518,8 +522,10 @@ struct ops_lamb {
     int parts;
     double cap; /* INFINITY: no limit */
 };
-void ops_lamb(struct ops *o, struct ops_array w, struct ops_array m, struct ops_array v,
-              struct ops_array gradient, const struct ops_lamb *h);
+void ops_lamb_begin(struct ops *o, struct ops_array squares, struct ops_array w, struct ops_array m,
+                    struct ops_array v, struct ops_array gradient, const struct ops_lamb *h);
+void ops_lamb_end(struct ops *o, struct ops_array w, struct ops_array x, struct ops_array squares,
+                  const struct ops_lamb *h);
 
 /* Schedule-free AdamW (Defazio et al. 2024), with w the point y where gradients are taken: with
  * g = gradient_scale * gradient, v = beta2*v + (1-beta2)*g^2 and
@@ -537,11 +543,8 @@ struct ops_sgd {
 void ops_sgd(struct ops *o, struct ops_array w, struct ops_array a, struct ops_array gradient,
              int64_t n, const struct ops_sgd *h);
 
-/* Muon (Jordan 2024) for a matrix w[R,C]: a = momentum*a + g; X is the Nesterov update g +
- * momentum*a, made nearly orthogonal by five steps of a Newton-Schulz iteration; w -= rate * (0.2
- * sqrt(max(R,C)) X + decay*w). The factor makes updates as large as AdamW's, so that AdamW's rates
- * can be used (Liu et al. 2025). The gradient is destroyed. */
-void ops_muon(struct ops *o, struct ops_array w, struct ops_array a, struct ops_array gradient,
-              int64_t R, int64_t C, const struct ops_sgd *h);
+/* Makes x[R,C] nearly orthogonal: divides it by its norm and does five steps of Muon's
+ * Newton-Schulz iteration (Jordan 2024). */
+void ops_orthogonalise(struct ops *o, struct ops_array x, int64_t R, int64_t C);
 
 #endif

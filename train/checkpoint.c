@@ -15,6 +15,7 @@
 #include "model/folder.h"
 #include "model/safetensors.h"
 #include "train/batches.h"
+#include "train/sharing.h"
 #include "train/sums.h"
 
 static const char unfinished[] = ".tmp";       /* suffix of an unfinished checkpoint's folder */
@@ -237,30 +238,6 @@ static struct ops_array join_room(struct gathered *g, enum ops_type type, int64_
     return g->joined;
 }
 
-static void put_parts(const struct store *s, struct ops_array to, size_t row, const char *parts,
-                      size_t each)
-{
-    const size_t bytes = ops_type_bytes(to.type);
-    const int64_t n = tensor_elements(&s->unsplit->rows[row]);
-    void *whole = ops_map(s->ops, to, n);
-    for (int q = 0; q < s->split->ranks; q++) {
-        const struct split_runs runs = store_runs(s, row, q);
-        split_join(whole, parts + (size_t)q * each, &runs, bytes);
-    }
-    ops_unmap(s->ops, to, n, whole);
-}
-
-/* Returns the bytes of the largest part that a rank has of a tensor. */
-static size_t largest_part(const struct store *s, size_t row, size_t bytes)
-{
-    int64_t most = 0;
-    for (int q = 0; q < s->split->ranks; q++) {
-        const struct split_runs runs = store_runs(s, row, q);
-        most = split_elements(&runs) > most ? split_elements(&runs) : most;
-    }
-    return (size_t)most * bytes;
-}
-
 /* Copies tensor `row` to `to` on the first rank; each rank has `part` of it. The ranks of one
  * tensor group have all parts, so ranks of other tensor groups send nothing. */
 static void join_tensor(struct gathered *g, struct ops_array to, size_t row, struct ops_array part)
@@ -269,16 +246,8 @@ static void join_tensor(struct gathered *g, struct ops_array to, size_t row, str
     const int64_t n = tensor_elements(&s->tensors->rows[row]);
     if (!store_is_split(s, row) && comm_is_first(g->comm))
         ops_copy(s->ops, to, part, n);
-    if (!store_is_split(s, row) || g->comm->rank[COMM_DATA])
-        return;
-    const size_t each = largest_part(s, row, ops_type_bytes(part.type));
-    char *mine = mem_zalloc(each, 1), *all = mem_alloc(each * (size_t)s->split->ranks);
-    ops_download(s->ops, mine, part, n);
-    comm_collect(g->comm, COMM_TENSOR, all, mine, each, "gather of a tensor");
-    if (comm_is_first(g->comm))
-        put_parts(s, to, row, all, each);
-    free(mine);
-    free(all);
+    if (store_is_split(s, row) && !g->comm->rank[COMM_DATA])
+        sharing_join(g->comm, s, to, row, part);
 }
 
 static void gather_block(struct gathered *g, enum store_kind kind, int block)

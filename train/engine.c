@@ -370,9 +370,10 @@ void engine_update(struct engine *e, struct optimizer *a, double norm, double ra
 {
     struct optimizer_update u;
     struct pass s = { .e = e, .update = &u };
-    optimizer_begin(&u, a, e->store, norm, rate, t);
+    optimizer_begin(&u, a, e->store, e->comm, norm, rate, t);
     run_part(&s, e->program, e->program->part_count - 1);
     sharing_end_gathers(&e->sharing);
+    optimizer_end(&u);
 }
 
 void engine_to_model(struct engine *e, const struct optimizer *a)

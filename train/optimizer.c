@@ -2,11 +2,15 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdlib.h>
 
 #include "common/mem.h"
 #include "common/rng.h"
+#include "train/sharing.h"
 
 enum { KEY_ROUNDING = 0x726f756e64 }; /* differs from the keys of other uses of the seed */
+
+enum { LAMB_SQUARES = 2 * OPS_LAMB_PARTS }; /* sums of squares of a tensor */
 
 enum {
     CHUNK = 1 << 17
@@ -36,9 +40,14 @@ unsigned char *optimizer_moments(enum optimizer_kind kind, const struct tensor_t
     return moments;
 }
 
+static int is_lamb(enum optimizer_kind kind)
+{
+    return kind == OPTIMIZER_LAMB || kind == OPTIMIZER_NVLAMB;
+}
+
 static int is_whole(enum optimizer_kind kind)
 {
-    return kind == OPTIMIZER_LAMB || kind == OPTIMIZER_NVLAMB || kind == OPTIMIZER_MUON;
+    return is_lamb(kind) || kind == OPTIMIZER_MUON;
 }
 
 unsigned char *optimizer_whole(enum optimizer_kind kind, const struct tensor_table *t)
@@ -108,24 +117,63 @@ static struct ops_adamw adam_of(const struct optimizer_update *u, const struct t
     return h;
 }
 
-static void lamb(const struct optimizer_update *u, const struct tensor *row,
-                 const struct tensor_state *x, const struct ops_adamw *h)
+/* The two passes over the tensors of a block. LAMB needs both: ranks that share a tensor sum its
+ * squares in between. */
+enum pass { PASS_FIRST, PASS_SECOND };
+
+static void lamb(const struct optimizer_update *u, size_t i, const struct tensor_state *x,
+                 enum pass pass)
 {
+    const struct tensor *row = &u->store->tensors->rows[i];
+    struct ops_array squares = ops_part(u->squares, (int64_t)i * LAMB_SQUARES);
     struct ops_lamb l = {
-        .adam = *h,
+        .adam = adam_of(u, row),
         .R = row->rank == 2 ? row->shape[0] : 1,
         .C = row->rank == 2 ? row->shape[1] : row->shape[0],
         .parts = u->optimizer->lamb_thirds ? row->maps : 1,
         .cap = u->optimizer->lamb_cap > 0 ? u->optimizer->lamb_cap : INFINITY,
     };
-    ops_lamb(u->store->ops, x->w, x->m, x->v, x->g, &l);
+    if (pass == PASS_FIRST)
+        ops_lamb_begin(u->store->ops, squares, x->w, x->m, x->v, x->g, &l);
+    else
+        ops_lamb_end(u->store->ops, x->w, x->g, squares, &l);
 }
 
-/* Updates one tensor by any optimizer except AdamW. */
-static void update_tensor(const struct optimizer_update *u, const struct tensor *row,
-                          const struct tensor_state *x)
+/* Replaces g, this rank's part of matrix i, by its part of the orthogonalised whole. */
+static void orthogonalise(const struct optimizer_update *u, size_t i, struct ops_array g)
+{
+    struct store *s = u->store;
+    const struct tensor *whole = &s->unsplit->rows[i];
+    const int64_t n = tensor_elements(whole);
+    struct ops_array x = g;
+    if (store_is_split(s, i)) {
+        x = ops_scratch(s->ops, OPS_F32, n);
+        sharing_join(u->comm, s, x, i, g);
+    }
+    ops_orthogonalise(s->ops, x, whole->shape[0], whole->shape[1]);
+    if (store_is_split(s, i))
+        sharing_cut(s, g, i, x);
+}
+
+static void muon(const struct optimizer_update *u, size_t i, const struct tensor_state *x,
+                 const struct ops_sgd *h)
+{
+    struct ops *o = u->store->ops;
+    const struct tensor *whole = &u->store->unsplit->rows[i];
+    const double longer = (double)(whole->shape[0] > whole->shape[1] ? whole->shape[0]
+                                                                     : whole->shape[1]);
+    ops_blend(o, x->m, h->momentum, x->g, h->gradient_scale, x->n);
+    ops_blend(o, x->g, h->gradient_scale, x->m, h->momentum, x->n);
+    orthogonalise(u, i, x->g);
+    ops_blend(o, x->w, 1 - h->rate * h->decay, x->g, -h->rate * 0.2 * sqrt(longer), x->n);
+}
+
+/* Updates tensor i by any optimizer except AdamW. Only LAMB has a second pass. */
+static void update_tensor(const struct optimizer_update *u, size_t i, const struct tensor_state *x,
+                          enum pass pass)
 {
     const struct optimizer *a = u->optimizer;
+    const struct tensor *row = &u->store->tensors->rows[i];
     struct ops *o = u->store->ops;
     const struct ops_adamw h = adam_of(u, row);
     struct ops_sgd sgd = { h.rate, a->momentum, h.decay, h.gradient_scale };
@@ -135,10 +183,10 @@ static void update_tensor(const struct optimizer_update *u, const struct tensor 
         break;
     case OPTIMIZER_ADAM: ops_adam(o, x->w, x->m, x->v, x->g, x->n, &h); break;
     case OPTIMIZER_LAMB:
-    case OPTIMIZER_NVLAMB: lamb(u, row, x, &h); break;
+    case OPTIMIZER_NVLAMB: lamb(u, i, x, pass); break;
     case OPTIMIZER_SGD:
     case OPTIMIZER_MOMENTUM: ops_sgd(o, x->w, x->m, x->g, x->n, &sgd); break;
-    case OPTIMIZER_MUON: ops_muon(o, x->w, x->m, x->g, row->shape[0], row->shape[1], &sgd); break;
+    case OPTIMIZER_MUON: muon(u, i, x, &sgd); break;
     case OPTIMIZER_SCHEDULE_FREE:
         ops_schedule_free(o, x->w, x->m, x->v, x->g, x->n, &h, u->share);
         break;
@@ -158,14 +206,19 @@ static int64_t piece_of(const struct optimizer *a, const struct tensor_table *t,
     return is_whole(kind) || n < CHUNK ? n : CHUNK;
 }
 
-int64_t optimizer_scratch(const struct optimizer *a, const struct tensor_table *t, int halves)
+int64_t optimizer_scratch(const struct optimizer *a, const struct tensor_table *t,
+                          const struct tensor_table *whole, int halves)
 {
     int64_t most = 0;
-    for (size_t i = 0; i < t->count && halves; i++) {
-        int64_t piece = piece_of(a, t, &t->rows[i]);
-        most = piece > most ? piece : most;
+    for (size_t i = 0; i < t->count; i++) {
+        const int64_t all = tensor_elements(&whole->rows[i]);
+        int64_t need = halves * piece_of(a, t, &t->rows[i]);
+        if (kind_for(a->kind, t, &t->rows[i]) == OPTIMIZER_MUON &&
+            tensor_elements(&t->rows[i]) < all)
+            need += 2 * all; /* the matrix, and the parts of all ranks */
+        most = need > most ? need : most;
     }
-    return halves * most;
+    return most;
 }
 
 /* The kinds of OPS_W, OPS_M, OPS_V. */
@@ -174,14 +227,16 @@ static const enum store_kind kept_kinds[OPS_STATES] = { STORE_PARAMETERS, STORE_
 
 /* Like update_tensor, piece by piece if an array is bf16: each piece is converted to f32 in scratch
  * memory, updated, and rounded back. */
-static void update_pieces(const struct optimizer_update *u, const struct tensor *row,
-                          const struct ops_state kept[OPS_STATES], struct ops_array g, int64_t size)
+static void update_pieces(const struct optimizer_update *u, size_t row,
+                          const struct ops_state kept[OPS_STATES], struct ops_array g, int64_t size,
+                          enum pass pass)
 {
     struct ops *o = u->store->ops;
+    const struct tensor_table *t = u->store->tensors;
     int halves = 0;
     for (int k = 0; k < OPS_STATES; k++)
         halves += kept[k].at.type == OPS_BF16;
-    int64_t piece = halves ? piece_of(u->optimizer, u->store->tensors, row) : size;
+    int64_t piece = halves ? piece_of(u->optimizer, t, &t->rows[row]) : size;
     for (int64_t i = 0; i < size; i += piece) {
         const int64_t n = size - i < piece ? size - i : piece;
         struct ops_array at[OPS_STATES];
@@ -189,7 +244,8 @@ static void update_pieces(const struct optimizer_update *u, const struct tensor 
         for (int k = 0; k < OPS_STATES; k++)
             at[k] = as_floats(o, ops_part(kept[k].at, i), n);
         update_tensor(u, row,
-                      &(struct tensor_state){ at[OPS_W], ops_part(g, i), at[OPS_M], at[OPS_V], n });
+                      &(struct tensor_state){ at[OPS_W], ops_part(g, i), at[OPS_M], at[OPS_V], n },
+                      pass);
         for (int k = 0; k < OPS_STATES; k++)
             if (kept[k].at.type == OPS_BF16)
                 ops_round(o, (struct ops_state){ ops_part(kept[k].at, i), kept[k].key }, at[k], n,
@@ -197,14 +253,15 @@ static void update_pieces(const struct optimizer_update *u, const struct tensor 
     }
 }
 
-static void update_kept(const struct optimizer_update *u, const struct tensor *row,
+static void update_kept(const struct optimizer_update *u, size_t i,
                         const struct ops_state kept[OPS_STATES], struct ops_array g, int64_t n)
 {
+    const struct tensor *row = &u->store->tensors->rows[i];
     const struct ops_adamw h = adam_of(u, row);
     if (kind_for(u->optimizer->kind, u->store->tensors, row) == OPTIMIZER_ADAMW)
         ops_adamw(u->store->ops, kept, g, n, &h);
     else
-        update_pieces(u, row, kept, g, n);
+        update_pieces(u, i, kept, g, n, PASS_FIRST);
 }
 
 /* Sets schedule-free's z to the weights, before the first update. */
@@ -229,31 +286,86 @@ static struct ops_state kept_part(const struct optimizer_update *u, int k, struc
                                rng_from(key, (uint64_t)first / 4) };
 }
 
+/* Replaces the squares of the tensors first to end - 1 by their sums over the ranks that share
+ * these tensors. With ZeRO only one data-parallel rank has computed them; those of others are 0. */
+static void sum_squares(const struct optimizer_update *u, size_t first, size_t end)
+{
+    struct store *s = u->store;
+    const size_t n = (end - first) * LAMB_SQUARES;
+    const int data = u->comm->size[COMM_DATA], tensor = u->comm->size[COMM_TENSOR];
+    struct ops_array squares = ops_part(u->squares, (int64_t)first * LAMB_SQUARES);
+    double *own = mem_zalloc(n, sizeof *own), *sums = mem_zalloc(n, sizeof *sums);
+    double *all = mem_zalloc(n * (size_t)(data > tensor ? data : tensor), sizeof *all);
+    ops_download(s->ops, own, squares, (int64_t)n);
+    if (s->layout.ranks > 1) {
+        comm_collect(u->comm, COMM_DATA, all, own, n * sizeof *all, "squares of weights");
+        for (size_t i = 0; i < n; i++)
+            for (int q = 0; q < data; q++)
+                own[i] = (q ? own[i] : 0) + all[(size_t)q * n + i];
+    }
+    comm_collect(u->comm, COMM_TENSOR, all, own, n * sizeof *all, "squares of weights");
+    for (size_t i = 0; i < n; i++)
+        for (int q = 0; q < tensor; q++)
+            sums[i] += store_counts(s, first + i / LAMB_SQUARES, q) ? all[(size_t)q * n + i] : 0;
+    ops_upload(s->ops, squares, sums, (int64_t)n);
+    free(own);
+    free(sums);
+    free(all);
+}
+
+/* Does LAMB's second pass over the tensors first to end - 1. */
+static void lamb_again(const struct optimizer_update *u, size_t first, size_t end,
+                       struct ops_array w, struct ops_array g)
+{
+    const struct store *s = u->store;
+    if (s->split)
+        sum_squares(u, first, end);
+    for (size_t i = first; i < end; i++) {
+        const struct layout_part own = layout_own(&s->layout, s->tensors, i);
+        const struct ops_state kept[OPS_STATES] = { kept_part(u, OPS_W, w, i, own.first) };
+        if (own.count)
+            update_pieces(u, i, kept, store_own_tensor(s, STORE_GRADIENTS, g, i), own.count,
+                          PASS_SECOND);
+    }
+}
+
 void optimizer_update_block(const struct optimizer_update *u, int block,
                             const struct ops_array state[OPS_STATES], struct ops_array g)
 {
     const struct store *s = u->store;
-    for (size_t i = 0; i < s->tensors->count; i++) {
-        const struct tensor *row = &s->tensors->rows[i];
-        const struct layout_part own = layout_own(&s->layout, s->tensors, i);
+    const struct tensor_table *t = s->tensors;
+    size_t first = 0, end;
+    while (first < t->count && t->rows[first].block < block)
+        first++;
+    for (end = first; end < t->count && t->rows[end].block == block; end++) {
+        const struct layout_part own = layout_own(&s->layout, t, end);
         struct ops_state kept[OPS_STATES];
-        if (row->block != block || !own.count)
+        if (!own.count)
             continue;
         for (int k = 0; k < OPS_STATES; k++)
-            kept[k] = kept_part(u, k, state[k], i, own.first);
+            kept[k] = kept_part(u, k, state[k], end, own.first);
         if (u->first)
-            begin_average(u, i, own, kept[OPS_W].at, kept[OPS_M].at);
-        update_kept(u, row, kept, store_own_tensor(s, STORE_GRADIENTS, g, i), own.count);
+            begin_average(u, end, own, kept[OPS_W].at, kept[OPS_M].at);
+        update_kept(u, end, kept, store_own_tensor(s, STORE_GRADIENTS, g, end), own.count);
     }
+    if (!ops_is_none(u->squares) && first < end)
+        lamb_again(u, first, end, state[OPS_W], g);
 }
 
-void optimizer_begin(struct optimizer_update *u, struct optimizer *a, struct store *s, double norm,
-                     double rate, int64_t t)
+/* Returns the elements of an update's array `squares`. */
+static int64_t squares_of(const struct store *s)
+{
+    return (int64_t)s->tensors->count * LAMB_SQUARES;
+}
+
+void optimizer_begin(struct optimizer_update *u, struct optimizer *a, struct store *s,
+                     struct comm *c, double norm, double rate, int64_t t)
 {
     int correct = a->bias_correction;
     double loss_scale = a->loss_scale > 0 ? a->loss_scale : 1;
     *u = (struct optimizer_update){ .optimizer = a,
                                     .store = s,
+                                    .comm = c,
                                     .h = {
                                         .rate = rate,
                                         .beta1 = a->beta1,
@@ -272,6 +384,13 @@ void optimizer_begin(struct optimizer_update *u, struct optimizer *a, struct sto
         a->rate_squares += rate * rate;
         u->share = a->rate_squares > 0 ? rate * rate / a->rate_squares : 0;
     }
+    if (is_lamb(a->kind))
+        u->squares = ops_buffer(s->ops, OPS_F64, squares_of(s));
+}
+
+void optimizer_end(struct optimizer_update *u)
+{
+    ops_buffer_free(u->store->ops, u->squares, squares_of(u->store));
 }
 
 /* ---- schedule-free's two points ----------------------------------------------------------------- */

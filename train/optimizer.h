@@ -13,16 +13,17 @@
  *     adamw     w <- w - rate (step + decay w)              (Loshchilov and Hutter 2019)
  *     adam      the same, but decay w is added to g instead (Kingma and Ba 2015)
  *     lamb      x = step + decay w; w <- w - rate min(|w|, cap)/|x| x (You et al. 2020). The norms
- *               are those of the whole tensor. With lamb_thirds, a tensor of queries, keys and
- *               values has a ratio for each of the three. The ratio is 1 if a norm is 0
- *     nvlamb    lamb with g / max(norm, 1), that is, with clip at most 1
- *     sgd       w <- w - rate (g + decay w)
- *     momentum  a <- momentum a + g + decay w; w <- w - rate a
- *     schedule-free  (Defazio et al. 2024) keeps z in place of m. w holds y, the point at which
- *               gradients are computed: it lies between z and x, the mean of all z so far:
- *               z <- z - rate d, d = g / (sqrt(V) + epsilon) + decay y; x <- (1-c) x + c z with
- *               c = rate^2 / (sum of rate^2 so far); y = (1-beta1) z + beta1 x. x is the model.
- *     muon      for the layers' matrices, ops_muon (Jordan 2024); adamw for the rest
+ *               are those of the whole tensor, also where ranks share it. With lamb_thirds, a
+ * tensor of queries, keys and values has a ratio for each of the three. The ratio is 1 if a norm is
+ * 0 nvlamb    lamb with g / max(norm, 1), that is, with clip at most 1 sgd       w <- w - rate (g +
+ * decay w) momentum  a <- momentum a + g + decay w; w <- w - rate a schedule-free  (Defazio et al.
+ * 2024) keeps z in place of m. w holds y, the point at which gradients are computed: it lies
+ * between z and x, the mean of all z so far: z <- z - rate d, d = g / (sqrt(V) + epsilon) + decay
+ * y; x <- (1-c) x + c z with c = rate^2 / (sum of rate^2 so far); y = (1-beta1) z + beta1 x. x is
+ * the model. muon      for the layers' matrices (Jordan 2024); adamw for the rest. a <- momentum a
+ * + g; w <- w - rate (0.2 sqrt(max(R,C)) X + decay w) for a matrix of R rows and C columns, where X
+ * is g + momentum a, made nearly orthogonal. The factor makes updates as large as AdamW's, so that
+ * AdamW's rates can be used (Liu et al. 2025). Ranks that share the matrix put it together for that
  *
  * decay is weight_decay for the tensors that the tensor table marks (matrices) and 0 for the
  * others (biases, norms); with decay_all it is weight_decay for all. Moments are kept only for the
@@ -36,6 +37,7 @@
 
 #include <stdint.h>
 
+#include "train/comm.h"
 #include "train/store.h"
 
 enum optimizer_kind {
@@ -85,6 +87,9 @@ double optimizer_clip_factor(const struct optimizer *a, double norm);
 struct optimizer_update {
     const struct optimizer *optimizer;
     struct store *store;
+    struct comm *comm;
+    struct ops_array
+        squares;        /* LAMB: F64 [rows of the table, OPS_LAMB_PARTS, 2], of ops_lamb_begin */
     struct ops_adamw h; /* decay is set for each tensor */
     int first;          /* schedule-free: this is the first update, so z is set to the weights */
     double share;       /* schedule-free: the factor c of the update */
@@ -92,13 +97,15 @@ struct optimizer_update {
 };
 
 /* Sets *u to begin update number `t` (from 1) with the learning rate `rate`, for gradients of norm
- * `norm`. Borrows `a` and `s`. */
-void optimizer_begin(struct optimizer_update *u, struct optimizer *a, struct store *s, double norm,
-                     double rate, int64_t t);
+ * `norm`. Borrows `a`, `s` and `c`. */
+void optimizer_begin(struct optimizer_update *u, struct optimizer *a, struct store *s,
+                     struct comm *c, double norm, double rate, int64_t t);
+void optimizer_end(struct optimizer_update *u);
 
 /* Updates this rank's share (layout.h) of a block's parameters and moments by its share g of the
  * block's gradients. state[OPS_W] holds the parameters, state[OPS_M] and state[OPS_V] the moments.
- * The update overwrites g with intermediate values. */
+ * The update overwrites g with intermediate values. If ranks share tensors, all of them must call
+ * it for the same blocks in the same order. */
 void optimizer_update_block(const struct optimizer_update *u, int block,
                             const struct ops_array state[OPS_STATES], struct ops_array g);
 
@@ -109,8 +116,10 @@ void optimizer_update_block(const struct optimizer_update *u, int block,
 void optimizer_to_model(const struct optimizer *a, struct store *s);
 void optimizer_from_model(const struct optimizer *a, struct store *s);
 
-/* Returns the number of floats of scratch memory that an update needs. `halves` is the number of
- * arrays kept as bf16 among parameters and the two moments. */
-int64_t optimizer_scratch(const struct optimizer *a, const struct tensor_table *t, int halves);
+/* Returns the number of floats of scratch memory that an update of the tensors t needs. `whole`:
+ * the table of the whole model, if ranks share its tensors, else t. `halves`: the number of arrays
+ * kept as bf16 among parameters and the two moments. */
+int64_t optimizer_scratch(const struct optimizer *a, const struct tensor_table *t,
+                          const struct tensor_table *whole, int halves);
 
 #endif

@@ -498,11 +498,6 @@ static int make_optimizer(struct plan *p)
     };
     p->moments = optimizer_moments(p->optimizer.kind, &p->own.tensors);
     p->whole = optimizer_whole(p->optimizer.kind, &p->own.tensors);
-    for (size_t i = 0; i < p->own.tensors.count && p->own.split; i++)
-        if (p->whole[i])
-            return err_set("the optimizer needs whole matrices, but tensor-parallel %" PRId64
-                           " shares them",
-                           s->tensor_parallel);
     if (p->optimizer.kind == OPTIMIZER_SCHEDULE_FREE && !(s->beta1 > 0))
         return err_set("the optimizer schedule-free needs a beta1 above 0");
     return loss_scale_parse(&p->loss_scale, s->loss_scale, s->loss_scale_window);
@@ -542,12 +537,20 @@ struct working {
     int64_t scratch, kernels;
 };
 
+/* Returns the floats that Muon's iteration needs: for the largest matrix of a layer, whole also
+ * where ranks share it. */
+static int64_t muon_kernels(const struct plan *p)
+{
+    const struct model_config *c = &p->model.config;
+    const int64_t C = c->width, wide = larger(c->inner, 3 * C);
+    return p->optimizer.kind == OPTIMIZER_MUON ? (2 * C + wide) * C : 0;
+}
+
 static struct working working_of(const struct plan *p, enum phase_kind kind)
 {
     const struct model_config *c = &p->own.config;
     const int64_t N = p->engine.B * p->engine.T, C = c->width;
     const int64_t rows = smaller(N, 1024 * (int64_t)split_ranks(&p->own));
-    const int64_t wide = larger(c->inner, 3 * C);
     const int halves = p->store.half_parameters + 2 * p->store.half_moments;
     switch (kind) {
     case PHASE_HEAD:
@@ -558,8 +561,9 @@ static struct working working_of(const struct plan *p, enum phase_kind kind)
             p->own.layer_cache(&p->own, p->engine.B, p->engine.T, NULL) + N * larger(c->inner, C), 0
         };
     case PHASE_UPDATE:
-        return (struct working){ optimizer_scratch(&p->optimizer, &p->own.tensors, halves),
-                                 p->optimizer.kind == OPTIMIZER_MUON ? (2 * C + wide) * C : 0 };
+        return (struct working){ optimizer_scratch(&p->optimizer, &p->own.tensors,
+                                                   &p->model.tensors, halves),
+                                 muon_kernels(p) };
     case PHASE_INPUTS:
     case PHASE_GATHER:
     case PHASE_SUM: return (struct working){ 0, 0 };
@@ -591,9 +595,7 @@ static uint64_t gpu_kernel_bytes(const struct plan *p)
     const int64_t loss = rows * (c->vocabulary + 64) * type + rows * C * (type + 4);
     const int64_t operand = larger(N * wide, larger(c->vocabulary, wide) * C) * 2;
     const int64_t sums = 16 * N + N / 8 * wide, inside = N * (wide + 3 * C) * 4;
-    int64_t muon = 0;
-    if (p->optimizer.kind == OPTIMIZER_MUON)
-        muon = (2 * C + wide) * C * 4;
+    const int64_t muon = 4 * muon_kernels(p);
     return (uint64_t)(loss + (type == 2 ? 3 * operand : 0) + 4 * N * wide + sums + inside + muon) +
            (32 << 20);
 }

@@ -135,8 +135,8 @@ double sharing_squares(const struct sharing *h)
     add_pieces(h, own);
     comm_collect(h->comm, COMM_TENSOR, all, own, count * sizeof *own, "squares of gradients");
     for (size_t i = 0; i < count; i++)
-        for (int q = 0; q < (store_is_split(s, i) ? ranks : 1); q++)
-            sum += all[(size_t)q * count + i];
+        for (int q = 0; q < ranks; q++)
+            sum += store_counts(s, i, q) ? all[(size_t)q * count + i] : 0;
     free(own);
     free(all);
     return sum;
@@ -231,6 +231,56 @@ void sharing_gather_all(struct sharing *h)
         h->pending[b].work = NULL;
         store_release(s, STORE_PARAMETERS, b);
     }
+}
+
+/* ---- tensors that ranks share --------------------------------------------------------------------- */
+
+static void put_parts(const struct store *s, struct ops_array to, size_t row, const char *parts,
+                      size_t each)
+{
+    const size_t bytes = ops_type_bytes(to.type);
+    const int64_t n = tensor_elements(&s->unsplit->rows[row]);
+    void *whole = ops_fill(s->ops, to, n);
+    for (int q = 0; q < s->split->ranks; q++) {
+        const struct split_runs runs = store_runs(s, row, q);
+        split_join(whole, parts + (size_t)q * each, &runs, bytes);
+    }
+    ops_unmap(s->ops, to, n, whole);
+}
+
+/* Returns the bytes of the largest part that a rank has of a tensor. */
+static size_t largest_part(const struct store *s, size_t row, size_t bytes)
+{
+    int64_t most = 0;
+    for (int q = 0; q < s->split->ranks; q++) {
+        const struct split_runs runs = store_runs(s, row, q);
+        most = split_elements(&runs) > most ? split_elements(&runs) : most;
+    }
+    return (size_t)most * bytes;
+}
+
+void sharing_join(struct comm *c, const struct store *s, struct ops_array to, size_t row,
+                  struct ops_array part)
+{
+    const size_t each = largest_part(s, row, ops_type_bytes(part.type));
+    char *mine = mem_zalloc(each, 1), *all = mem_alloc(each * (size_t)s->split->ranks);
+    ops_download(s->ops, mine, part, tensor_elements(&s->tensors->rows[row]));
+    comm_collect(c, COMM_TENSOR, all, mine, each, "gather of a tensor");
+    if (!ops_is_none(to))
+        put_parts(s, to, row, all, each);
+    free(mine);
+    free(all);
+}
+
+void sharing_cut(const struct store *s, struct ops_array part, size_t row, struct ops_array whole)
+{
+    const int64_t own = tensor_elements(&s->tensors->rows[row]);
+    const int64_t n = tensor_elements(&s->unsplit->rows[row]);
+    const struct split_runs runs = store_runs(s, row, s->split->rank);
+    void *from = ops_map(s->ops, whole, n), *to = ops_fill(s->ops, part, own);
+    split_cut(to, from, &runs, ops_type_bytes(part.type));
+    ops_unmap(s->ops, part, own, to);
+    ops_unmap(s->ops, whole, n, from);
 }
 
 const struct tensor *sharing_first(const struct sharing *h, const struct tensor *own)

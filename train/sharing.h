@@ -48,6 +48,13 @@ void sharing_end_gathers(struct sharing *h);
 /* Gets the other ranks' shares of all parameters, and waits for them. */
 void sharing_gather_all(struct sharing *h);
 
+/* Ranks that share a tensor (split.h): sharing_join copies the whole tensor `row` to `to`; each
+ * rank gives its part. It may be no array on ranks that do not need the whole. sharing_cut copies
+ * this rank's part of `whole` to `part`. */
+void sharing_join(struct comm *c, const struct store *s, struct ops_array to, size_t row,
+                  struct ops_array part);
+void sharing_cut(const struct store *s, struct ops_array part, size_t row, struct ops_array whole);
+
 /* Every rank calls it with a tensor of the table, or NULL. Returns, on all ranks, that one of these
  * tensors which comes first in the table; NULL if every rank gave NULL. */
 const struct tensor *sharing_first(const struct sharing *h, const struct tensor *own);

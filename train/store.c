@@ -358,6 +358,11 @@ int store_is_split(const struct store *s, size_t row)
     return split_is_shared(&s->unsplit->rows[row], &s->tensors->rows[row]);
 }
 
+int store_counts(const struct store *s, size_t row, int rank)
+{
+    return !rank || store_is_split(s, row);
+}
+
 struct split_runs store_runs(const struct store *s, size_t row, int rank)
 {
     return split_runs(&s->unsplit->rows[row], &s->tensors->rows[row],

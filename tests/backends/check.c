@@ -530,6 +530,8 @@ static void optimizers(struct run *r)
     const int64_t R = r->way ? 30 : 18, C = r->way ? 12 : 48, n = R * C;
     struct ops_array w = numbers(r, OPS_F32, n, 1), m = numbers(r, OPS_F32, n, 1);
     struct ops_array v = positive(r, n), g = numbers(r, OPS_F32, n, 1);
+    struct ops_array squares = numbers(r, OPS_F64, 2 * OPS_LAMB_PARTS, 1);
+    const struct ops_lamb lamb = { adamw_of, R, C, r->way ? 3 : 1, r->way ? 0.5 : INFINITY };
     struct ops_sgd s = { 0.1, 0.9, 0.01, 0.5 };
     ops_adam(r->o, w, m, v, g, n, &adamw_of);
     leave(r, "adam", w, n, 1e-6);
@@ -538,13 +540,14 @@ static void optimizers(struct run *r)
     leave(r, "schedule_free z", m, n, 1e-6);
     ops_sgd(r->o, w, r->way ? m : OPS_NONE, g, n, &s);
     leave(r, "sgd", w, n, 1e-6);
-    ops_lamb(r->o, w, m, v, g,
-             &(struct ops_lamb){ adamw_of, R, C, r->way ? 3 : 1, r->way ? 0.5 : INFINITY });
+    ops_lamb_begin(r->o, squares, w, m, v, g, &lamb);
+    leave(r, "lamb squares", squares, 2 * lamb.parts, 1e-6);
+    ops_lamb_end(r->o, w, g, squares, &lamb);
     leave(r, "lamb", w, n, 1e-6);
     leave(r, "lamb moments", m, n, 1e-6);
     g = numbers(r, OPS_F32, n, 1);
-    ops_muon(r->o, w, m, g, R, C, &s);
-    leave(r, "muon", w, n, precision == OPS_BF16 ? 2e-2 : 2e-5);
+    ops_orthogonalise(r->o, g, R, C);
+    leave(r, "orthogonalise", g, n, precision == OPS_BF16 ? 2e-2 : 2e-5);
 }
 
 /* ---- the cases ------------------------------------------------------------------------------ */

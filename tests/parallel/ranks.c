@@ -186,14 +186,14 @@ int main(void)
                                               .tensor = 1 },
                                 want);
     }
-    for (int sequence = 0; sequence < 2; sequence++) {
+    for (size_t k = 0; k < 2 * sizeof kinds / sizeof *kinds; k++) {
         uint64_t want[MOST] = { 0 };
         for (int i = 0; i < 5; i++, count++) /* 1; 2 of all stages; two ranks each */
-            passed += run_ranks((struct run){ .kind = OPTIMIZER_ADAMW,
+            passed += run_ranks((struct run){ .kind = kinds[k / 2],
                                               .ranks = i ? 2 : 1,
                                               .zero = i ? i - 1 : 0,
                                               .tensor = 2,
-                                              .sequence = sequence },
+                                              .sequence = k % 2 },
                                 want);
     }
     printf("ranks: %d passed, %d failed\n", passed, count - passed);

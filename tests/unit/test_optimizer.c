@@ -4,7 +4,9 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "common/mem.h"
 #include "tests/unit/arrays.h"
+#include "tests/unit/threads.h"
 #include "train/optimizer.h"
 
 /* Two tensors in two blocks: a matrix, which decays, and a bias, which does not. */
@@ -48,7 +50,7 @@ static void close_rig(struct rig *r)
 static void update(struct optimizer *a, struct store *s, double norm, double rate, int64_t t)
 {
     struct optimizer_update u;
-    optimizer_begin(&u, a, s, norm, rate, t);
+    optimizer_begin(&u, a, s, NULL, norm, rate, t);
     for (int b = 0; b < s->tensors->blocks; b++) {
         const struct ops_array state[OPS_STATES] = { store_fetch(s, STORE_PARAMETERS, b),
                                                      store_fetch(s, STORE_MOMENT1, b),
@@ -57,6 +59,7 @@ static void update(struct optimizer *a, struct store *s, double norm, double rat
         for (int kind = 0; kind < STORE_BLOCKS; kind++)
             store_release(s, kind, b);
     }
+    optimizer_end(&u);
 }
 
 /* And their norm. */
@@ -511,4 +514,149 @@ Test(optimizer, bf16_parameters_are_right_in_the_mean_and_equal_for_any_threads)
         }
         cr_assert_lt(fabs(bias), 5 * sqrt(squares), "kind %d: bias %g of %g", kind, bias, squares);
     }
+}
+
+/* ---- tensors that ranks share ---------------------------------------------------------------- */
+
+static const struct model_config small = {
+    .layers = 1,
+    .width = 24,
+    .heads = 4,
+    .inner = 40,
+    .positions = 6,
+    .vocabulary = 15, /* ranks have tables of unequal sizes */
+    .epsilon = 1e-5,
+    .init_std = 0.3
+};
+
+static void set_own_gradients(struct store *s)
+{
+    for (size_t i = 0; i < s->tensors->count; i++) {
+        const struct tensor *whole = &s->unsplit->rows[i], *own = &s->tensors->rows[i];
+        const int64_t n = tensor_elements(whole);
+        const struct split_runs runs = store_runs(s, i, s->split ? s->split->rank : 0);
+        float *all = mem_alloc((size_t)n * sizeof *all);
+        for (int64_t k = 0; k < n; k++)
+            all[k] = (float)(sin((double)(k * k) + (double)i) * (1 + (double)i / 10));
+        split_cut(floats(s->arrays[STORE_GRADIENTS][own->block]) + own->offset, all, &runs,
+                  sizeof *all);
+        free(all);
+    }
+}
+
+/* Three updates of this rank's shares. */
+static void update_shares(struct optimizer *a, struct store *s, struct comm *c)
+{
+    for (int t = 1; t <= 3; t++) {
+        struct optimizer_update u;
+        set_own_gradients(s);
+        optimizer_begin(&u, a, s, c, 2, 0.1, t);
+        for (int b = 0; b < s->tensors->blocks; b++) {
+            struct ops_array at[STORE_BLOCKS];
+            for (int kind = 0; kind < STORE_BLOCKS; kind++)
+                at[kind] = store_fetch_own(s, kind, b, MAPPED_WRITE);
+            const struct ops_array state[OPS_STATES] = { at[STORE_PARAMETERS], at[STORE_MOMENT1],
+                                                         at[STORE_MOMENT2] };
+            optimizer_update_block(&u, b, state, at[STORE_GRADIENTS]);
+            for (int kind = 0; kind < STORE_BLOCKS; kind++)
+                store_release_own(s, kind, b);
+        }
+        optimizer_end(&u);
+    }
+}
+
+struct sharing_run {
+    struct optimizer optimizer;
+    int data;                  /* ranks that share the optimizer's state */
+    const struct store *whole; /* after its updates */
+    double worst[4];           /* of each rank's weights */
+};
+
+static struct store open_part(const struct sharing_run *r, struct model *own, struct ops *o,
+                              const struct model *whole, int rank)
+{
+    struct store s;
+    unsigned char *moments = optimizer_moments(r->optimizer.kind, &own->tensors);
+    unsigned char *uncut = optimizer_whole(r->optimizer.kind, &own->tensors);
+    struct store_config c = { .moments = moments,
+                              .whole = uncut,
+                              .split = own->split,
+                              .unsplit = &whole->tensors,
+                              .ranks = r->data,
+                              .zero = r->data > 1,
+                              .rank = rank };
+    cr_assert_eq(store_open(&s, o, &own->tensors, &c, NULL, 1), 0);
+    free(moments);
+    free(uncut);
+    return s;
+}
+
+static double worst_weight(const struct store *s, const struct store *whole)
+{
+    double worst = 0;
+    for (size_t i = 0; i < s->tensors->count; i++) {
+        const struct tensor *all = &whole->tensors->rows[i], *row = &s->tensors->rows[i];
+        const struct layout_part own = layout_own(&s->layout, s->tensors, i);
+        const struct split_runs runs = store_runs(s, i, s->split->rank);
+        const float *w = floats(s->arrays[STORE_PARAMETERS][row->block]) + row->offset;
+        float *want = mem_alloc((size_t)tensor_elements(row) * sizeof *want);
+        split_cut(want, floats(whole->arrays[STORE_PARAMETERS][row->block]) + all->offset, &runs,
+                  sizeof *want);
+        for (int64_t k = own.first; k < own.first + own.count; k++)
+            worst = fmax(worst, fabs((double)w[k] - want[k]));
+        free(want);
+    }
+    return worst;
+}
+
+static void update_part(void *ctx, struct comm *c)
+{
+    struct sharing_run *r = ctx;
+    struct optimizer a = r->optimizer;
+    struct ops *o = ops_new(1);
+    struct model own, whole;
+    comm_regroup(c, 2);
+    const struct split split = comm_split(c);
+    cr_assert_eq(model_init(&whole, &small), 0);
+    cr_assert_eq(model_init_split(&own, &small, &split), 0);
+    struct store s = open_part(r, &own, o, &whole, c->rank[COMM_DATA]);
+    update_shares(&a, &s, c);
+    r->worst[c->rank[COMM_WORLD]] = worst_weight(&s, r->whole);
+    store_close(&s);
+    model_release(&own);
+    model_release(&whole);
+    ops_free(o);
+}
+
+static void check_shared(struct optimizer a, double tolerance)
+{
+    struct ops *o = ops_new(1);
+    struct model m;
+    cr_assert_eq(model_init(&m, &small), 0);
+    for (int data = 1; data <= 2; data++) {
+        struct sharing_run r = { .optimizer = a, .data = 1 };
+        struct store s = open_part(&r, &m, o, &m, 0);
+        struct optimizer b = a;
+        update_shares(&b, &s, NULL);
+        r.whole = &s;
+        r.data = data;
+        struct threads *w = threads_new(2 * data);
+        threads_run(w, update_part, &r);
+        threads_free(w);
+        for (int q = 0; q < 2 * data; q++)
+            cr_assert_lt(r.worst[q], tolerance, "kind %d: %g", a.kind, r.worst[q]);
+        store_close(&s);
+    }
+    model_release(&m);
+    ops_free(o);
+}
+
+Test(optimizer, ranks_that_share_tensors_make_the_update_of_one)
+{
+    for (int kind = OPTIMIZER_ADAMW; kind <= OPTIMIZER_SCHEDULE_FREE; kind++)
+        check_shared(an_optimizer((enum optimizer_kind)kind), 1e-6);
+    struct optimizer a = an_optimizer(OPTIMIZER_NVLAMB);
+    a.lamb_thirds = 1;
+    a.lamb_cap = 3;
+    check_shared(a, 1e-6);
 }
