@@ -81,8 +81,8 @@ struct architecture {
 
     const struct architecture_gguf *gguf; /* NULL: GGUF does not support it */
 
-    /* Training options that only some architectures accept and this one does; NULL ends the list.
-     */
+    /* The training options that this architecture accepts although not all do; NULL ends the
+     * list. */
     const char *const *settings;
     int gated; /* 1: the MLP has two input matrices, and the output of one gates the other's */
     enum ops_activation activation; /* the activation of new models */
@@ -113,9 +113,9 @@ int architecture_read(struct model_config *c, enum model_head head, const char *
 void architecture_print(struct buf *out, const struct model_config *c, int64_t end_of_text,
                         const char *type);
 
-/* Helpers for `read`: set *out to the integer or number of the key in `root`, the configuration or
- * an object within it, or to `absent` if the key is missing or null. Return 0, or -1 with an error
- * that begins with `path`. */
+/* Helpers for `read`. Set *out to the integer or real number that the key has in the object `root`,
+ * or to `absent` if the key is missing or null. Return 0, or -1 with an error that begins with
+ * `path`. */
 int config_count(int64_t *out, const struct js *root, const char *key, int64_t absent,
                  const char *path);
 int config_real(double *out, const struct js *root, const char *key, double absent,

@@ -12,10 +12,11 @@
 
 /* ---- tensors ------------------------------------------------------------------------------ */
 
-/* Add tensors of block `block` to the table. `name` or `stem` is a printf format for the layer's
- * number `layer`. Weight decay applies to matrices and tables, not to vectors. A map adds
- * STEM.weight, which is [in,out] in memory and transposed in files, and, if `biased`, STEM.bias. A
- * norm adds STEM.weight and, if `biased` (RMSNorm is not), STEM.bias. */
+/* Add tensors to block `block` of the model's table. `name` or `stem` is a printf format for the
+ * layer's number `layer`. Weight decay applies to matrices and tables, not to vectors.
+ * block_add_map adds the tensor STEM.weight, which is [in,out] in memory and transposed in files,
+ * and, if `biased`, STEM.bias. block_add_norm adds STEM.weight and, if `biased` (RMSNorm is not),
+ * STEM.bias. */
 void block_add_table(struct model *m, int block, const char *name, int64_t rows);
 void block_add_vector(struct model *m, int block, const char *name, int64_t layer, int64_t n,
                       enum tensor_init init);
@@ -68,9 +69,9 @@ struct cache_array {
     int own; /* 1: only this rank's rows of the residual stream (split.h) */
 };
 
-/* Places `count` arrays in the cache, each in its part, at multiples of TENSOR_ALIGN numbers. If
- * the cache is empty (all parts OPS_NONE), only counts. Returns the total of numbers. Sets
- * numbers[], unless it is NULL, to the total of each part. */
+/* Places `count` arrays in the cache, each in its part, at multiples of TENSOR_ALIGN numbers, and
+ * sets the pointers arrays[i].at. If the cache is empty (all parts OPS_NONE), only counts. Returns
+ * the number of numbers of all parts. Sets numbers[], unless it is NULL, to that of each part. */
 int64_t cache_lay_out(const struct model *m, const struct cache_array *arrays, int count,
                       struct model_cache cache, int64_t numbers[CACHE_PARTS], int64_t N);
 
@@ -90,8 +91,8 @@ void block_attend(const struct model *m, struct ops *o, int64_t layer, struct op
                   struct ops_array lse, struct ops_qkv x, const struct ops_attention *a,
                   const struct inputs *in);
 
-/* Returns the type for activations that only matrix products read. Generation, with few rows, uses
- * f32, because its products read the weights directly. */
+/* Returns the type for activations that only matrix products read. In generation it is F32, because
+ * products with few rows read the weights directly and do not round the activations. */
 static inline enum ops_type block_operand(const struct ops *o, const struct inputs *in)
 {
     return in->past ? OPS_F32 : ops_operand(o);
@@ -106,7 +107,8 @@ static inline struct ops_array active_array(struct ops *o, struct ops_array x, i
 
 /* ---- dropout ------------------------------------------------------------------------------ */
 
-/* Where a dropout mask is used. The place and the layer are folded into the mask's key. */
+/* The place in the model where a dropout mask is used. Place and layer are part of the mask's
+ * key. */
 enum dropout_place { PLACE_EMBEDDING, PLACE_PROBABILITIES, PLACE_ATTENTION, PLACE_MLP, PLACE_HEAD };
 
 /* Return the config's dropout for the embedding, for the input of the head, and for the end of a

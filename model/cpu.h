@@ -55,7 +55,7 @@ float *cpu_at_least(struct ops *o, struct arena *a,
 float *cpu_work(struct ops *o, int64_t floats);
 float *cpu_panels(struct ops *o, int64_t floats); /* the same for the panels of matrix products */
 
-/* Returns how many rows of C numbers are enough work for one thread. */
+/* Returns the number of rows of C numbers that give a thread enough work to be worth starting. */
 int64_t cpu_row_grain(int64_t C);
 
 struct kernel_mask cpu_mask(struct ops_dropout drop);
@@ -65,9 +65,9 @@ static inline struct ops_array cpu_f32(const float *x)
     return (struct ops_array){ (char *)(uintptr_t)x, OPS_F32 };
 }
 
-/* cpu_streams returns whether a product of so many rows reads its weights directly instead of
- * packing them. Each row of the result then has the same bits as if it were computed alone.
- * CPU_STREAMED is the largest number of rows for f32. */
+/* cpu_streams returns 1 if a product of `rows` rows reads its weights directly, without packing
+ * them. Each row of the result then has the same bits as if it were computed alone. CPU_STREAMED is
+ * the largest such number of rows for f32. */
 enum { CPU_STREAMED = 32 };
 static inline int cpu_streams(const struct ops *o, int64_t rows)
 {

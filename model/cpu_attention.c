@@ -542,8 +542,9 @@ static void pack_queries(const struct head *h, int64_t q0, int64_t queries)
         h->bwd.lse[i] = h->lse_in[i] * (float)M_LOG2E;
 }
 
-/* The sums over keys are the thread's own until they are complete: the next head's numbers stand in
- * the same rows, and what another core writes beside them would be sent to and fro. */
+/* Computes the gradients of one query head. Adds up dq in memory of the thread and copies it to the
+ * result at the end: neighbouring heads lie in the same rows of the result, so threads that added
+ * there directly would slow each other down (false sharing). */
 static void attend_head_bwd(const struct attention *a, int64_t index, int thread)
 {
     struct head h = head_at(a, index, thread);

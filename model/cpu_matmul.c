@@ -113,8 +113,9 @@ static int64_t steps_at(const struct block *b, int64_t k)
     return smaller(b->slice, b->k1 - k);
 }
 
-/* Returns part number `part` of `parts` of the memory that is packed for piece i in the slice at k,
- * for prefetching. */
+/* Returns share `part` of `parts` shares of the source memory of piece i of operand f, for the
+ * values of the summation index in the slice that begins at k. A product prefetches this memory
+ * before the piece is packed. */
 static struct kernel_ahead ahead(const struct block *b, const struct operand *f, int64_t i,
                                  int64_t k, int64_t part, int64_t parts)
 {

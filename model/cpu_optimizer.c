@@ -59,7 +59,7 @@ void cpu_adam(struct ops *o, struct ops_array w, struct ops_array m, struct ops_
     pool_for(o->pool, n, GRAIN, adam_part, &a);
 }
 
-/* ---- y = y_scale y + x_scale x ---------------------------------------------------------------- */
+/* ---- y = y_scale y + x_scale x --------------------------------------------------------------- */
 
 struct blend {
     float *y;
@@ -101,8 +101,9 @@ static void direction_part(void *ctx, int64_t begin, int64_t end, int thread)
     }
 }
 
-/* A LAMB update of w[R,C]. The columns are divided into `parts` equal parts, each with its own
- * trust ratio. squares[R,parts,2] holds the sums of squares of w and x in each part of each row. */
+/* A LAMB update of w[R,C] by the directions x[R,C]. The columns are divided into `parts` equal
+ * parts, each with its own trust ratio. squares[R,parts,2] holds, for each row and part, the sums
+ * of squares of w and of x. */
 struct lamb {
     const struct kernels *k;
     float *w;
@@ -175,7 +176,7 @@ void cpu_lamb_end(struct ops *o, struct ops_array w, struct ops_array x, struct 
     pool_for(o->pool, h->R, cpu_row_grain(h->C), lamb_rows, &l);
 }
 
-/* ---- schedule-free AdamW ---------------------------------------------------------------------- */
+/* ---- schedule-free AdamW --------------------------------------------------------------------- */
 
 struct schedule_free {
     struct adam a; /* a.m is the sequence z */
@@ -208,7 +209,7 @@ void cpu_schedule_free(struct ops *o, struct ops_array w, struct ops_array z, st
     pool_for(o->pool, n, GRAIN, schedule_free_part, &s);
 }
 
-/* ---- SGD -------------------------------------------------------------------------------------- */
+/* ---- SGD ------------------------------------------------------------------------------------- */
 
 struct sgd {
     float *w, *a;
@@ -237,7 +238,7 @@ void cpu_sgd(struct ops *o, struct ops_array w, struct ops_array a, struct ops_a
     pool_for(o->pool, n, GRAIN, sgd_part, &s);
 }
 
-/* ---- Muon ------------------------------------------------------------------------------------- */
+/* ---- Muon ------------------------------------------------------------------------------------ */
 
 /* Repeats X[R,C] <- aX + (bA + cA^2) X with A = X X^T, or X <- aX + X (bA + cA^2) with A = X^T X,
  * whichever A is smaller. Each singular value s becomes a s + b s^3 + c s^5, which drives values in
@@ -278,7 +279,7 @@ void cpu_orthogonalise(struct ops *o, struct ops_array x, int64_t R, int64_t C)
     newton_schulz(o, X, R, C);
 }
 
-/* ---- AdamW and state in bf16 ------------------------------------------------------------------ */
+/* ---- AdamW and state in bf16 ----------------------------------------------------------------- */
 
 struct rounding {
     const struct kernels *k;

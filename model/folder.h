@@ -27,10 +27,10 @@ int folder_load_part(struct model *m, struct ops *o, struct ops_array **blocks, 
                      enum model_head head, uint64_t seed, int *made, const struct split *split);
 void folder_free_blocks(struct model *m, struct ops *o, struct ops_array *blocks);
 
-/* Reads the tensors of the folder `dir` one by one; initialises *m with `head`. Calls `begin` once
- * with the model, then `take` for each row of its table, with the tensor's numbers in the layout of
- * the file: a `transposed` row is [shape[1],shape[0]]. Stops when either returns -1. Missing
- * tensors are errors. Returns 0 or -1. */
+/* Initialises *m with `head` from the folder `dir`, and reads the tensors one by one. Calls `begin`
+ * once with the model, then `take` for each row of the tensor table, with the tensor's numbers in
+ * the layout of the file: a `transposed` row is [shape[1],shape[0]]. Stops when either returns -1.
+ * Missing tensors are errors. Returns 0, or -1 with an error. */
 int folder_each(struct model *m, const char *dir, enum model_head head,
                 int (*begin)(void *ctx, const struct model *m),
                 int (*take)(void *ctx, const struct model *m, size_t row, const float *numbers),
@@ -42,8 +42,8 @@ int folder_each(struct model *m, const char *dir, enum model_head head,
 int folder_save(const struct model *m, struct ops *o, const struct ops_array *blocks,
                 const char *dir, int64_t end_of_text);
 
-/* Does the same with blocks from a callback, called for each block in order. A block need not stay
- * valid after the call for the next one. */
+/* Does the same with blocks that a function returns. It is called for each block in order. A block
+ * need not stay valid after the call for the next one. */
 struct folder_blocks {
     struct ops_array (*block)(const void *ctx, int block);
     const void *ctx;

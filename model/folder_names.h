@@ -17,20 +17,21 @@ enum { FOLDER_NAME = 2 * TENSOR_NAME + 16 };
 /* Sets `out` to the name that we write into files, which is the one transformers writes. */
 void folder_names_saved(char out[FOLDER_NAME], const struct model *m, const char *name);
 
-/* Finds the tensor of the table's row `name` in the files, under any of its spellings, and sets
- * *file to the file that has it. Returns NULL if none has it. */
+/* Finds in the files the tensor that the tensor table calls `name`, under any of its spellings.
+ * Returns it and sets *file to the file that has it. Returns NULL if none has it. */
 const struct safetensor *folder_names_find(const struct model *m, const struct weights *set,
                                            const char *name, const struct safetensors **file);
 
-/* Returns the table's row for the tensor that a file calls `name`; NULL if there is none. */
+/* Returns the row of the tensor table for the tensor that a file calls `name`; NULL if there is
+ * none. */
 const struct tensor *folder_names_row(const struct model *m, const char *name);
 
-/* Returns the name of the table's tensor that the file's tensor `name` is a copy of (tied weights);
- * NULL if it is no copy. */
+/* Returns the table's name of the tensor of which the file's tensor `name` is a copy (tied
+ * weights); NULL if it is no copy. */
 const char *folder_names_tied_to(const struct model *m, const char *name);
 
-/* Returns whether the model ignores the file's tensor `name`, which is not in the table: a buffer
- * that the model computes itself, or part of a head for another task. */
+/* Returns 1 if the model ignores the file's tensor `name`, which is not in the table: a buffer that
+ * the model computes itself, or part of a head for another task. Else returns 0. */
 int folder_names_passed_over(const struct model *m, const char *name);
 
 #endif

@@ -32,8 +32,9 @@ int gguf_model_stored(const struct gguf_tensor *t);
 int gguf_model_numbers(const struct gguf *g, const struct gguf_tensor *t, float *out);
 int gguf_model_check(const struct gguf *g, const struct gguf_tensor *t);
 
-/* Copies rows of `bytes` bytes from our order to pair order, in heads of HS rows; if `back` is 1,
- * from pair order to ours. */
+/* Copies `rows` rows of `bytes` bytes each and changes their order within each head of HS rows.
+ * Ours: rows i and i + HS/2 are turned together. Pair order: they are rows 2i and 2i + 1. `back` 0
+ * converts to pair order, 1 from it. */
 void gguf_model_pair(void *to, const void *from, int64_t rows, uint64_t bytes, int64_t HS,
                      int back);
 

@@ -42,7 +42,8 @@ static struct ops_array set_places(struct inputs *in, struct ops *o)
     return close_array(o, &in->places, in->N, to);
 }
 
-/* Sets rows[] and labels[] to the real tokens that have a label. Returns how many there are. */
+/* For each token that has a label in from[B,T] and is not padding, sets rows[] to its row of the
+ * activations and labels[] to its label. Returns the number of these tokens. */
 static int64_t pick(const struct inputs *in, int64_t *rows, int32_t *labels, const int32_t *from)
 {
     int64_t n = 0;
@@ -57,8 +58,8 @@ static int64_t pick(const struct inputs *in, int64_t *rows, int32_t *labels, con
     return n;
 }
 
-/* Sets rows[] and labels[] to the first token and the label of each sequence. Returns how many
- * there are. */
+/* Sets rows[b] to the row of the first token of sequence b, and labels[b] to from[b]. Returns the
+ * number of sequences. */
 static int64_t take(const struct inputs *in, int64_t *rows, int32_t *labels, const int32_t *from)
 {
     for (int64_t b = 0, row = 0; b < in->rows.B; row += ops_rows_of(&in->rows, b++)) {

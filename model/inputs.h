@@ -2,8 +2,9 @@
  * inputs.h - one micro-batch: as the caller gives it in host memory (struct batch), and as the
  * model's functions read it (struct inputs).
  *
- * Inputs leave out the batch's padding and the places without a label, and are in arrays of the
- * compute context. Row r of the activations belongs to the r-th real token.
+ * struct inputs has no padding: row r of the activations belongs to the r-th token that is not
+ * padding, counted over all sequences. Its lists of targets (labels) have only the tokens with a
+ * label. Its arrays are arrays of the compute context (ops.h).
  */
 #ifndef TEXTMILL_MODEL_INPUTS_H
 #define TEXTMILL_MODEL_INPUTS_H
@@ -28,9 +29,10 @@ struct batch {
     /* BERT only */
     const int64_t *lengths;   /* [B] real tokens, each from 1 to T; NULL: all T */
     const uint32_t *segments; /* [B,T]; NULL: all 0 */
-    const int32_t *next;      /* [B] 0: the next sentence, 1: another one, or MODEL_IGNORE; NULL:
-                               * no labels */
-    double next_weight; /* weight of a next-sentence loss in the sum of losses; a word's is 1 */
+    const int32_t *next;      /* [B] 0: the second sentence follows the first, 1: it does not,
+                               * MODEL_IGNORE: not known; NULL: no labels */
+    double next_weight; /* factor on each next-sentence loss in the sum of losses; the factor on a
+                         * masked word's loss is 1 */
     const int32_t *starts, *ends; /* [B] first and last token of each answer; values outside the
                                    * sequence do not count */
 };
@@ -48,8 +50,9 @@ struct inputs_array {
     int64_t room;
 };
 
-/* The tokens that look up a row of this rank's part of a table: their rows of the activations, and
- * the rows of the table, counted from the part's first row. */
+/* The tokens whose id (word, position or segment) is in this rank's part of an embedding table.
+ * rows[n]: their rows of the activations. ids[n]: their rows of the table, counted from the first
+ * row of the part. */
 struct inputs_picked {
     int64_t n;
     struct ops_array rows, ids; /* I64, U32 */
@@ -62,13 +65,13 @@ struct inputs {
     struct ops_tokens tokens; /* [N] */
 
     /* The labels of each part of the loss. A part over tokens has only the tokens with a label. A
-     * part over sequences has all sequences, each with the row of its first token. `labelled`: how
-     * many labels are not negative. */
+     * part over sequences has all sequences, each with the row of its first token. labelled[]: the
+     * number of labels that are not negative. */
     struct ops_labels targets[MODEL_PARTS];
     int64_t labelled[MODEL_PARTS];
 
-    /* With a split: the tokens whose rows of the word table or of the position table this rank has,
-     * and all tokens with their segments. */
+    /* With tensor-parallel ranks only: the tokens whose row of the word table, and those whose row
+     * of the position table, this rank has; and all tokens with their segments. */
     struct inputs_picked words, places_had, types;
 
     uint64_t key;
@@ -82,13 +85,14 @@ struct inputs {
 /* Sets the inputs to those of a batch. *in must be zeroed before the first call; later calls reuse
  * its arrays. Borrows b->lengths. */
 void inputs_set(struct inputs *in, struct ops *o, const struct model *m, const struct batch *b);
-/* Sets the inputs to n tokens that follow those of `past`, which is borrowed. There are no targets.
- */
+/* Sets the inputs to n tokens of one sequence that follow the tokens of `past`, which is borrowed.
+ * There are no targets. */
 void inputs_follow(struct inputs *in, struct ops *o, const struct past *past, const uint32_t *ids,
                    int64_t n);
 void inputs_release(struct inputs *in, struct ops *o);
 
-/* Returns the scores of one part. `all` holds the scores of all parts, one after the other. */
+/* Returns the scores of part `part` of the loss, as a part of `all`, which holds the scores of all
+ * parts one after the other. */
 struct ops_scores inputs_scores(const struct inputs *in, struct ops_scores all, int part);
 
 #endif

@@ -58,7 +58,7 @@ struct kernel_scores_bwd {
     struct kernel_mask mask;
     uint64_t first, stride;
     const float *lse;  /* [queries] base-2 logarithm of the softmax's sum */
-    const float *dots; /* [queries] sum of P dP over the keys */
+    const float *dots; /* [queries] for each query, the sum of P * dP over the keys (row_dots) */
     int steps;
     float *P, *dS; /* outputs, in the layout of pack_columns */
     float *rows;   /* output: dS again, in the layout of A in multiply_rows */
@@ -141,8 +141,8 @@ struct kernels {
     void (*adamw)(float *w, float *m, float *v, const float *gradient, int64_t n,
                   const struct ops_adamw *h);
 
-    /* y[n] = x, rounded stochastically (struct ops_state). first: index of the first element, a
-     * multiple of 4. */
+    /* y[n] = x, rounded stochastically (struct ops_state). Element i counts as element first + i of
+     * the random sequence; `first` must be a multiple of 4. */
     void (*round_bf16)(uint16_t *y, const float *x, int64_t n, uint64_t key, uint64_t first);
 
     /* One function for each activation f: forward y = f(x); backward dx = dy f'(x), and y = f(x).
@@ -174,14 +174,15 @@ struct kernels {
      * RMSNorm does not use dbias. */
     void (*norm_bwd)(struct ops_gradient dx, float *dgain, float *dbias, struct ops_array dy,
                      struct ops_array x, float mean, float rstd, const struct ops_norm *l);
-    /* out[n] += sum of the rows of x[rows,ld]. */
+    /* out[n] += the sums of the n columns of x, whose `rows` rows are ld apart. */
     void (*column_sums)(float *out, struct ops_array x, int64_t ld, int64_t rows, int64_t n);
 
-    /* y[r,0..n) += sum over i of x[r,i] w[i,0..n), r < rows <= KERNEL_ROWS; w is F32 or BF16. */
+    /* y[r,v] += the sum over i < I of x[r,i] w[i,v], for r < rows <= KERNEL_ROWS and v < n; w is
+     * F32 or BF16. */
     void (*stream_columns)(float *y, int64_t ldy, const float *x, int64_t ldx, int64_t rows,
                            struct ops_array w, int64_t ldw, int64_t I, int64_t n);
-    /* y[r,v] = x[r,.] . w[v,.], r < rows, v < n; w is F32, BF16 or F16. The bits of each are those
-     * of dot. */
+    /* y[r,v] = the dot product of row r of x and row v of w, for r < rows, v < n, with C numbers in
+     * a row; w is F32, BF16 or F16. Each result has the same bits as that of dot. */
     void (*stream_rows)(float *y, int64_t ldy, const float *x, int64_t ldx, int64_t rows,
                         struct ops_array w, int64_t ldw, int64_t C, int64_t n);
 
@@ -189,8 +190,8 @@ struct kernels {
     void (*from_f16)(float *y, struct ops_array x, int64_t n);
     /* Converts a row of 32 * blocks numbers to blocks of 8-bit integers (struct kernel_blocks). */
     void (*to_blocks)(int8_t *q, float *scales, int32_t *sums, struct ops_array x, int64_t blocks);
-    /* y[r,0..n) += the products of the rows of x with a group of n <= KERNEL_OUTPUTS outputs. A
-     * group begins with f16 scales, [blocks][KERNEL_OUTPUTS]. Then come the weights,
+    /* y[r,v] += the dot product of row r of x and output v, for v < n <= KERNEL_OUTPUTS. A group of
+     * outputs begins with f16 scales, [blocks][KERNEL_OUTPUTS]. Then come the weights,
      * [blocks][j][KERNEL_OUTPUTS][4]: for each block, the j-th four bytes of each output; j < 8 in
      * Q8 and j < 4 in Q4 (block formats: stored.h). */
     void (*multiply_q8)(float *y, int64_t ldy, const struct kernel_blocks *x, const char *group,
@@ -214,7 +215,8 @@ struct kernels {
      * may be NULL. */
     void (*unpack)(struct ops_array y, int64_t ldy, const float *panel, const float *factors,
                    int64_t rows, int64_t HS);
-    /* dots[r] = factor * (x[r,.] . y[r,.]). Rows have n numbers and are ld apart. */
+    /* dots[r] = factor * (dot product of rows r of x and y). Rows have n numbers and are ld
+     * apart. */
     void (*row_dots)(float *dots, struct ops_array x, struct ops_array y, int64_t ld, float factor,
                      int64_t rows, int64_t n);
     /* Replaces the scores[n] of one query by their softmax. */

@@ -89,12 +89,12 @@ struct model {
     const struct split *split;     /* borrowed; NULL: one rank */
     int64_t first_head, all_heads; /* this rank's first head, and the number of all heads */
     int64_t first_word,
-        first_place; /* this rank's first rows of the tables of words and positions */
+        first_place; /* first row of this rank's part of the tables of words and of positions */
 
-    size_t decoder_norm, decoder_table; /* rows of the tensor table: the norm and the table of a
-                                         * decoder's head (block.h) */
+    size_t decoder_norm, decoder_table; /* for HEAD_NEXT, indexes in the tensor table: the head's
+                                         * norm and the decoder's table (block.h) */
 
-    /* Numbers of scratch memory that a layer's backward needs for each row. */
+    /* Scratch memory that a layer's backward needs, in numbers per row of activations. */
     int64_t layer_scratch;
 
     /* Returns how many numbers one layer's forward saves for its backward, besides its input. Sets
@@ -106,8 +106,9 @@ struct model {
     /* Sets x[B*T,C]. w: the embedding block's parameters. */
     void (*embedding_fwd)(const struct model *m, struct ops *o, struct ops_array x,
                           struct ops_array w, const struct inputs *in);
-    /* Computes the gradients of the embedding block from dx[B*T,C], which is destroyed. Adds to the
-     * gradients that the head has computed, if it is tied. */
+    /* Computes the gradients of the embedding block from dx[B*T,C], which is overwritten. If the
+     * model is tied, the head has already set the gradients of the table of words, and this
+     * function adds to them. */
     void (*embedding_bwd)(const struct model *m, struct ops *o, struct ops_gradient dw,
                           struct ops_array dx, struct ops_array w, const struct inputs *in);
 
@@ -121,21 +122,22 @@ struct model {
      * layer_fwd. */
     void (*attention_fwd)(const struct model *m, struct ops *o, int64_t layer, struct ops_array x,
                           struct ops_array w, struct model_cache cache, const struct inputs *in);
-    /* Replaces dx, the gradient with respect to y, by the gradient with respect to x. cache: as
-     * layer_fwd left it for the same x; destroyed. */
+    /* Replaces dx, the gradient with respect to y, by the gradient with respect to x, and computes
+     * the gradients dw of the layer's parameters. cache: as layer_fwd left it for the same x; it is
+     * overwritten. */
     void (*layer_bwd)(const struct model *m, struct ops *o, int64_t layer, struct ops_array dx,
                       struct ops_gradient dw, struct ops_array x, struct ops_array w,
                       struct model_cache cache, const struct inputs *in);
 
-    /* Sets the loss of each target, one part of the loss after the other (inputs_scores).
-     * out.correct may be OPS_NONE. w: the head block's parameters. tied: the embedding block's
-     * parameters, used if the decoder is tied to them. */
+    /* Sets out.losses to the losses of all targets: those of the first part of the loss, then those
+     * of the second (inputs_scores). Sets out.correct unless it is OPS_NONE. w: the head block's
+     * parameters. tied: the embedding block's parameters, used if the decoder is tied to them. */
     void (*head_fwd)(const struct model *m, struct ops *o, struct ops_scores out,
                      struct ops_array x, struct ops_array w, struct ops_array tied,
                      const struct inputs *in);
     /* Does the same, and sets dx and the gradients of the parameters for scale * (sum of losses).
-     * In that sum, BERT's next-sentence losses have the weight next_weight, and losses of starts
-     * and of ends 0.5. */
+     * In that sum, each of BERT's next-sentence losses is multiplied by in->next_weight, and each
+     * loss of a start or end of an answer by 0.5. */
     void (*head_fwd_bwd)(const struct model *m, struct ops *o, struct ops_scores out,
                          struct ops_array dx, struct ops_gradient dw, struct ops_gradient dtied,
                          struct ops_array x, struct ops_array w, struct ops_array tied,
@@ -162,25 +164,27 @@ int model_init(struct model *m, const struct model_config *config);
 int model_init_split(struct model *m, const struct model_config *config, const struct split *split);
 void model_release(struct model *m);
 
-/* model_is_map returns whether a row of the tensor table is the matrix [in,out] of a linear map.
- * model_is_decoder returns whether it is the table that gives the logits of the next token. */
+/* model_is_map returns 1 if row `row` of the tensor table is the matrix [in,out] of a linear map.
+ * model_is_decoder returns 1 if it is the table that gives the logits of the next token. Else they
+ * return 0. */
 int model_is_map(const struct model *m, size_t row);
 int model_is_decoder(const struct model *m, size_t row);
 
-/* Divides an array of layer_cache numbers into the parts of a layer's cache. An array of OPS_NONE
- * gives an empty cache. */
+/* Divides an array of as many numbers as layer_cache says into the parts of a layer's cache. If
+ * `array` is OPS_NONE, all parts are OPS_NONE. */
 struct model_cache model_cache_in(const struct model *m, struct ops_array array, int64_t B,
                                   int64_t T);
 
-/* Returns 1 if two models have equal architectures, heads, sizes and tensors, else 0. */
+/* Returns 1 if two models have the same architecture, kind of head, number of attention heads,
+ * longest sequence, and names and shapes of tensors, else 0. */
 int model_alike(const struct model *a, const struct model *b);
 
-/* Returns the FLOPs of training, forward and backward, for one token of a sequence of T. p: the
- * share of tokens that have a label (HEAD_PRETRAINING). The matrices of a layer have P = 2*C*HS*(NH
- * + KV) + G*C*I weights; G is 2, or 3 if the MLP is gated. A decoder takes 6*(L*P + V*C) +
- * 6*L*T*NH*HS, where causal attention counts half. BERT's pre-training takes 6*(L*P + p*(V*C +
- * C^2)) + 12*L*T*NH*HS, without the C^2 if the head is bare. Other encoders take 6*L*P +
- * 12*L*T*NH*HS. */
+/* Returns the floating-point operations of training, forward and backward, for one token of a
+ * sequence of T. p is for HEAD_PRETRAINING: the share of the tokens that have a label. The matrices
+ * of a layer have P = 2*C*HS*(NH + KV) + G*C*I weights; G is 2, or 3 if the MLP is gated. A decoder
+ * takes 6*(L*P + V*C) + 6*L*T*NH*HS, where causal attention counts half. BERT's pre-training takes
+ * 6*(L*P + p*(V*C + C^2)) + 12*L*T*NH*HS, without the C^2 if the head is bare. Other encoders take
+ * 6*L*P + 12*L*T*NH*HS. */
 double model_flops_per_token(const struct model_config *c, int64_t T, double p);
 
 #endif

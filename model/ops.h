@@ -65,15 +65,16 @@ static inline size_t ops_type_bytes(enum ops_type type) /* of one number; 0 for 
 /* Sets the precision of matrix products, including those of attention. Operands of either type work
  * in either precision. With OPS_BF16, operands are rounded to bf16 (8 bits of significand, to
  * nearest, ties to even) and sums are f32: twice as fast on processors with AVX-512 BF16, slower on
- * others. Products of few rows, whose speed memory limits, stay f32. */
+ * others. Products with few rows stay f32, because reading the weights from memory limits their
+ * speed. */
 void ops_set_precision(struct ops *o, enum ops_type precision); /* f32 at first */
 /* Returns the type for arrays that only matrix products read: the type to which products would
  * round them. */
 enum ops_type ops_operand(const struct ops *o);
 
-/* Selects who computes f32 products of large matrices: our own kernels, or OpenBLAS if it is
- * installed. AUTO, the default, uses OpenBLAS only if there are no kernels for this processor.
- * Returns -1 with an error if OpenBLAS is asked for and not installed. */
+/* Selects what computes f32 products of large matrices: the kernels of this program, or OpenBLAS if
+ * it is installed. AUTO, the default, uses OpenBLAS only if there are no kernels for this
+ * processor. Returns -1 with an error if OpenBLAS is selected and not installed. */
 enum ops_products { OPS_PRODUCTS_AUTO, OPS_PRODUCTS_OWN, OPS_PRODUCTS_OPENBLAS };
 #define OPS_PRODUCTS_WORDS "auto|own|openblas" /* in the order of the enum */
 int ops_set_products(struct ops *o, enum ops_products products);
@@ -104,10 +105,10 @@ static inline struct ops_array ops_part(struct ops_array a, int64_t first)
     return a;
 }
 
-/* Allocates n zeroed elements, aligned to 64 bytes. The context's threads zero host memory in
+/* Allocates an array of n zeros, aligned to 64 bytes. The context's threads zero host memory in
  * parallel. Free with ops_buffer_free, with the same n. */
 struct ops_array ops_buffer(struct ops *o, enum ops_type type, int64_t n);
-void ops_buffer_free(struct ops *o, struct ops_array a, int64_t n); /* fine on none */
+void ops_buffer_free(struct ops *o, struct ops_array a, int64_t n); /* does nothing on OPS_NONE */
 
 /* Wraps the caller's memory as an array. Only for back ends that compute in the host's memory. */
 struct ops_array ops_host_array(void *memory, enum ops_type type);
@@ -118,9 +119,10 @@ static inline struct ops_array ops_listed(struct ops_array list, int64_t i)
     return ((const struct ops_array *)(const void *)list.address)[i];
 }
 
-/* Returns a matrix [O,I] in the layout that products read. `rows` are its rows in the layout of
- * stored.h. The result is a copy, or `rows` itself if the type is F32, BF16 or F16 and `keep` says
- * that the rows stay valid. Free with ops_weights_free, with the same rows. CPU only. */
+/* Returns the matrix [O,I] of a linear map in the layout that products read (struct ops_linear,
+ * `turned`). `rows` holds its O rows in the layout of stored.h. The result is a copy. If the type
+ * is F32, BF16 or F16 and `keep` is 1, the result is `rows` itself, which must then stay valid.
+ * Free with ops_weights_free, with the same `rows`. CPU only. */
 struct ops_array ops_weights(struct ops *o, enum ops_type type, const void *rows, int64_t O,
                              int64_t I, int keep);
 void ops_weights_free(struct ops *o, struct ops_array w, const void *rows);
@@ -147,7 +149,8 @@ void ops_unmap(struct ops *o, struct ops_array a, int64_t n, void *mapped);
 /* Allocates host memory (U8, zeroed) that the device can copy from and to while it computes. The
  * functions above accept such an array. */
 struct ops_array ops_host_buffer(struct ops *o, int64_t bytes);
-void ops_host_buffer_free(struct ops *o, struct ops_array a, int64_t bytes); /* fine on none */
+void ops_host_buffer_free(struct ops *o, struct ops_array a,
+                          int64_t bytes); /* does nothing on OPS_NONE */
 
 /* Work runs in the order of the calls, except copies by ops_move, which have their own queues.
  * ops_mark records the current end of queue q in *m, which keeps only the last record. After
@@ -160,8 +163,8 @@ struct ops_mark {
 void ops_mark(struct ops *o, enum ops_queue q, struct ops_mark *m);
 void ops_mark_free(struct ops *o, struct ops_mark *m);
 void ops_after(struct ops *o, enum ops_queue q, const struct ops_mark *m);
-/* Copies n bytes between an array of ops_host_buffer and a device array, in queue q, which is not
- * OPS_COMPUTE. */
+/* Copies n bytes from array `from` to array `to`, in queue q, which is not OPS_COMPUTE. One of them
+ * is from ops_host_buffer, the other one is on the device. */
 void ops_move(struct ops *o, enum ops_queue q, struct ops_array to, struct ops_array from,
               int64_t n);
 void ops_finish(struct ops *o); /* waits for all queues */
@@ -193,7 +196,8 @@ static inline struct ops_gradient ops_gradient_part(struct ops_gradient g, int64
 struct ops_dropout {
     uint64_t key;
     double rate;
-    uint64_t first; /* for ops_dropout: element i uses number first + i of the mask; even */
+    uint64_t first; /* for ops_dropout: element i of the array uses number first + i of the mask;
+                     * must be even */
 };
 
 /* ---- matrix products ---------------------------------------------------------------------- */
@@ -217,9 +221,9 @@ struct ops_matmul {
 void ops_matmul(struct ops *o, const struct ops_matmul *p);
 
 /* A linear map of N rows: y[N,O] = x[N,I] w[I,O] + bias[O]. bias may be OPS_NONE. With few rows,
- * the product reads the weights directly, and each row has the same bits as if computed alone.
- * `turned` 1: w is [O,I], made by ops_weights, and there is no backward. Products with Q8 and Q4
- * weights round x to blocks of 8-bit integers. */
+ * the product reads the weights without packing them first, and each row has the same bits as if it
+ * were computed alone. `turned` 1: w is [O,I], made by ops_weights, and ops_linear_bwd must not be
+ * called. Products with Q8 and Q4 weights round x to blocks of 8-bit integers. */
 struct ops_linear {
     struct ops_array w, bias;
     int64_t N, I, O;
@@ -227,8 +231,8 @@ struct ops_linear {
 };
 void ops_linear_fwd(struct ops *o, struct ops_array y, struct ops_array x,
                     const struct ops_linear *l);
-/* Computes the gradients that are wanted: dx = dy w^T, dw = x^T dy, dbias = the sums of dy's
- * columns. */
+/* Computes those gradients whose target is not OPS_NONE: dx = dy w^T, dw = x^T dy, dbias = the sums
+ * of dy's columns. */
 void ops_linear_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient dw,
                     struct ops_gradient dbias, struct ops_array dy, struct ops_array x,
                     const struct ops_linear *l);
@@ -254,10 +258,12 @@ struct ops_embedding {
     struct ops_array words, positions, types;
     int64_t C;
 };
-/* Computes x[n] = words[id] + positions[place] + types[segment]. Ids must be valid rows. */
+/* Computes x[n] = words[id] + positions[place] + types[segment] for each token n. The ids, places
+ * and segments must be rows of their tables. */
 void ops_embedding_fwd(struct ops *o, struct ops_array x, const struct ops_tokens *t,
                        const struct ops_embedding *e);
-/* Adds the gradients from dx to the tables d, which are F32. */
+/* Adds to each row of the tables d, which are F32, the gradients dx[N,C] of the tokens that use
+ * this row. */
 void ops_embedding_bwd(struct ops *o, const struct ops_embedding *d, struct ops_array dx,
                        const struct ops_tokens *t);
 
@@ -327,8 +333,9 @@ void ops_scatter_rows(struct ops *o, struct ops_array y, struct ops_array x, str
 
 /* ---- attention ---------------------------------------------------------------------------- */
 
-/* B sequences of up to T tokens. Only real tokens have a row; the rows of sequence b follow those
- * of sequence b-1. */
+/* B sequences of up to T tokens. Padding is left out: the tokens of sequence b are `lengths[b]`
+ * rows of an array, which follow the rows of sequence b-1. ops_rows_of returns the number of rows
+ * of sequence b, ops_rows_count that of all sequences. */
 struct ops_rows {
     int64_t B, T;
     const int64_t *lengths; /* [B] in host memory, each from 1 to T; NULL: all are T */
@@ -354,17 +361,17 @@ struct ops_rotary {
     struct ops_stretch stretch;
     int back;
 };
-/* Returns the angle of pair i between one place and the next. For back ends. */
+/* Returns the frequency of pair i, the angle by which it is turned per place. For back ends. */
 double ops_rotary_frequency(const struct ops_rotary *r, int64_t i);
 void ops_rotate(struct ops *o, struct ops_array x, const struct ops_tokens *t,
                 const struct ops_rotary *r);
 
-/* Attention. For each head y = dropout(softmax(scale q k^T)) v, where a position attends to itself
- * and earlier positions (causal) or to its whole sequence (Vaswani et al. 2017). Computed in blocks
- * with an online softmax, so memory grows with T and not with T^2. Backward needs q, k, v, y and
- * lse[N*NH], F32, the log of each softmax's sum (Dao et al. 2022). The mask of a sequence does not
- * depend on the lengths of others. With fewer heads of keys and values than of queries,
- * neighbouring query heads share one (Ainslie et al. 2023). */
+/* Attention. Computes for each head y = dropout(softmax(scale q k^T)) v, where a position attends
+ * to itself and earlier positions (causal) or to its whole sequence (Vaswani et al. 2017). Works in
+ * blocks with an online softmax, so memory grows with T and not with T^2. The backward needs q, k,
+ * v, y and lse[N*NH], F32, the log of each softmax's sum (Dao et al. 2022). The dropout mask of a
+ * sequence does not depend on the lengths of other sequences. If there are fewer heads of keys and
+ * values than of queries, neighbouring query heads share one of them (Ainslie et al. 2023). */
 struct ops_attention {
     struct ops_rows rows; /* without lengths if causal */
     int64_t NH, HS;
@@ -405,15 +412,15 @@ void ops_attention_cached(struct ops *o, struct ops_array y, struct ops_array ke
 
 /* ---- losses ------------------------------------------------------------------------------- */
 
-/* n labels (I32). Label i belongs to row rows[i] (I64) of the scored array, or to row i if `rows`
- * is OPS_NONE. */
+/* n labels (I32). Label i belongs to row rows[i] (I64) of the activations or logits, or to row i if
+ * `rows` is OPS_NONE. */
 struct ops_labels {
     int64_t n;
     struct ops_array rows, labels;
 };
 
-/* losses[n], F32: -log softmax(logits)[label] in nats. correct[n], U8 or OPS_NONE: 1 if no logit is
- * above the label's, else 0. */
+/* The results for n labels. losses[n], F32: -log softmax(logits)[label] in nats. correct[n], U8 or
+ * OPS_NONE: 1 if no logit of the row is above the label's, else 0. */
 struct ops_scores {
     struct ops_array losses, correct;
 };
@@ -426,20 +433,21 @@ struct ops_decoder {
 };
 void ops_logits(struct ops *o, struct ops_array logits, struct ops_array x, int64_t N,
                 const struct ops_decoder *d);
-/* Sets the scores of labels, which must be at least 0. Computes logits for a chunk of rows at a
- * time. */
+/* Computes the logits of the decoder d for the labelled rows of x, and sets `out` to the losses of
+ * the labels, which must all be at least 0. Computes the logits of a few rows at a time, to save
+ * memory. */
 void ops_loss_fwd(struct ops *o, struct ops_scores out, struct ops_array x,
                   const struct ops_labels *l, const struct ops_decoder *d);
-/* Does the same and computes the gradients of scale * (sum of losses). Sets dx[N,C], to 0 in rows
- * without a label. */
+/* Does the same and computes the gradients of scale * (sum of losses). Sets all N rows of dx[N,C];
+ * rows without a label get 0. */
 void ops_loss_fwd_bwd(struct ops *o, struct ops_scores out, struct ops_array dx,
                       struct ops_gradient dtable, struct ops_gradient dbias, struct ops_array x,
                       int64_t N, double scale, const struct ops_labels *l,
                       const struct ops_decoder *d);
 
-/* Sets the scores for given logits[n,V], F32. A label below 0 has loss 0. With `gradient` the
- * logits become the gradients of scale * (sum of losses), else they are destroyed. l->rows must be
- * OPS_NONE. */
+/* Sets `out` to the losses of the labels for given logits[n,V], F32. A label below 0 has loss 0.
+ * With `gradient` 1 the logits are replaced by the gradients of scale * (sum of losses); with 0
+ * they are overwritten with intermediate values. l->rows must be OPS_NONE. */
 void ops_cross_entropy(struct ops *o, struct ops_scores out, struct ops_array logits, int64_t V,
                        const struct ops_labels *l, int gradient, double scale);
 
@@ -461,17 +469,18 @@ void ops_columns_sums(struct ops *o, const struct ops_columns *c);
 void ops_columns_loss(struct ops *o, struct ops_scores out, const struct ops_columns *c,
                       int gradient, double scale);
 
-/* Cross entropy over the tokens of a sequence: the softmax of sequence b is over its rows of column
- * `side` of logits[N,2], F32. With `gradient` the column is replaced by its gradients. A label
- * outside the sequence has loss 0. */
+/* Cross entropy over the tokens of each sequence. The softmax of sequence b is over the sequence's
+ * rows of column `side` of logits[N,2], F32; label b is the number of a token in it, from 0. A
+ * label outside the sequence has loss 0. With `gradient` 1 the column is replaced by the gradients
+ * of scale * (sum of losses). */
 void ops_span_loss(struct ops *o, struct ops_scores out, struct ops_array logits, int side,
                    const struct ops_labels *l, const struct ops_rows *rows, int gradient,
                    double scale);
 
 /* ---- sums that stay where the arrays are -------------------------------------------------- */
 
-/* ops_sum_squares sets sum (F64) to the sum of x^2. ops_add_sum adds the sum of x (F32 or U8) to
- * it. Both add in f64, in a fixed order. */
+/* ops_sum_squares sets *sum (an F64 array of one number) to the sum of x^2. ops_add_sum adds the
+ * sum of x (F32 or U8) to it. Both add in f64, in a fixed order. */
 void ops_sum_squares(struct ops *o, struct ops_array sum, struct ops_array x, int64_t n);
 void ops_add_sum(struct ops *o, struct ops_array sum, struct ops_array x, int64_t n);
 
@@ -482,12 +491,13 @@ void ops_add_sum(struct ops *o, struct ops_array sum, struct ops_array x, int64_
  * 16 (i mod 4) on, so the result does not depend on the number of threads. A value that bf16 can
  * represent does not change. */
 struct ops_state {
-    struct ops_array at; /* OPS_NONE: this array does not exist */
+    struct ops_array at; /* OPS_NONE: the optimizer does not have this array */
     uint64_t key;
 };
 enum { OPS_W, OPS_M, OPS_V, OPS_STATES };
 
-/* y (BF16) = x, rounded stochastically. i counts from `first`, a multiple of 4. */
+/* Sets y (BF16) to x, rounded stochastically. Element i of the arrays counts as element first + i
+ * (struct ops_state); `first` must be a multiple of 4. */
 void ops_round(struct ops *o, struct ops_state y, struct ops_array x, int64_t n, uint64_t first);
 
 /* AdamW in one pass over memory (Loshchilov and Hutter 2019). With g = gradient_scale * gradient: m

@@ -51,7 +51,7 @@ static int bad(const struct machine *m, const char *what)
     return err_set("%s: byte %llu: %s", m->name, (unsigned long long)m->at, what);
 }
 
-/* ---- reading ------------------------------------------------------------------------------------ */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /* Reads the next n bytes. Returns a pointer to them, or NULL with an error if fewer remain. */
 static const unsigned char *take(struct machine *m, uint64_t n)
@@ -74,7 +74,7 @@ static int take_number(struct machine *m, int bytes, uint64_t *x)
     return p ? 0 : -1;
 }
 
-/* ---- the stack ---------------------------------------------------------------------------------- */
+/* ---- the stack ------------------------------------------------------------------------------- */
 
 static int push_number(struct machine *m, uint32_t number)
 {
@@ -112,7 +112,7 @@ static int64_t above_mark(struct machine *m)
     return bad(m, "no mark on the stack");
 }
 
-/* ---- instructions: each gets the number behind its code ------------------------------------------ */
+/* ---- instructions: each gets the number behind its code -------------------------------------- */
 
 typedef int instruction(struct machine *m, uint64_t x);
 
@@ -237,7 +237,7 @@ static int get_memo(struct machine *m, uint64_t x)
     return push_number(m, m->memo[x]);
 }
 
-/* ---- dictionaries ------------------------------------------------------------------------------- */
+/* ---- dictionaries ---------------------------------------------------------------------------- */
 
 /* Moves the top `count` key-value pairs of the stack into the dictionary below them. `marks` is
  * the number of marks between the dictionary and the pairs: 0 or 1. */
@@ -274,7 +274,7 @@ static int set_items(struct machine *m, uint64_t x)
     return count % 2 ? bad(m, "a key without a value") : set_pairs(m, (size_t)count / 2, 1);
 }
 
-/* ---- lists -------------------------------------------------------------------------------------- */
+/* ---- lists ----------------------------------------------------------------------------------- */
 
 static int push_empty_list(struct machine *m, uint64_t x)
 {
@@ -315,7 +315,7 @@ static int append_to_mark(struct machine *m, uint64_t x)
     return count < 0 ? -1 : append_items(m, (size_t)count, 1);
 }
 
-/* ---- attributes --------------------------------------------------------------------------------- */
+/* ---- attributes ------------------------------------------------------------------------------ */
 
 /* Drops the attributes that the pickle sets on a dictionary. They hold module versions, which are
  * not needed. */
@@ -331,7 +331,7 @@ static int build(struct machine *m, uint64_t x)
     return 0;
 }
 
-/* ---- names and what is made of them ------------------------------------------------------------- */
+/* ---- names and what is made of them ---------------------------------------------------------- */
 
 static const char ordered_dict[] = "collections\nOrderedDict";
 static const char tensor_maker[] = "torch._utils\n_rebuild_tensor_v2";
@@ -456,7 +456,7 @@ static int stop(struct machine *m, uint64_t x)
     return 0;
 }
 
-/* ---- the machine -------------------------------------------------------------------------------- */
+/* ---- the machine ----------------------------------------------------------------------------- */
 
 static const struct {
     instruction *run;
@@ -511,7 +511,7 @@ static int run(struct machine *m)
     return 0;
 }
 
-/* ---- the result --------------------------------------------------------------------------------- */
+/* ---- the result ------------------------------------------------------------------------------ */
 
 static void add_tensor(struct pickle *p, const struct machine *m, const struct value *name,
                        const struct value *v)

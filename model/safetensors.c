@@ -219,8 +219,9 @@ static double from_double_bits(uint64_t bits)
     return x;
 }
 
-/* Returns the tensor's bytes in row-major order. They are in the mapped file, or in *copy if the
- * tensor is a strided view. *copy is NULL or is freed by the caller. */
+/* Returns the tensor's bytes in row-major order. If the tensor is a strided view, they are a copy
+ * and *copy points to it; the caller frees it. Otherwise they are in the mapped file and *copy is
+ * NULL. */
 static const unsigned char *bytes_of(const struct safetensors *s, const struct safetensor *t,
                                      unsigned char **copy)
 {

@@ -45,7 +45,8 @@ struct safetensors {
 int safetensors_open(struct safetensors *s, const char *path);
 /* Does the same for bytes in memory, which are borrowed. Error messages begin with `name`. */
 int safetensors_parse(struct safetensors *s, const void *bytes, uint64_t n, const char *name);
-/* Do the same for another format: `read` fills in s->tensors from s->path and s->map. */
+/* Do the same for a file of another format: `read` sets s->tensors from s->path and s->map, and
+ * returns 0, or -1 with an error. */
 int safetensors_open_by(struct safetensors *s, const char *path,
                         int (*read)(struct safetensors *s));
 int safetensors_parse_by(struct safetensors *s, const void *bytes, uint64_t n, const char *name,
@@ -75,9 +76,10 @@ struct safetensors_writer {
  * BF16; NULL: F32). */
 int safetensors_create(struct safetensors_writer *w, const char *path,
                        const struct safetensor *tensors, size_t count);
-/* Writes n numbers of `bytes` bytes each, as the dtype has: 4 for F32, 2 for BF16. */
+/* Writes the next n numbers of the data, of `bytes` bytes each: 4 for a tensor of F32, 2 for one of
+ * BF16. Returns -1 with an error. */
 int safetensors_write(struct safetensors_writer *w, const void *data, int64_t n, size_t bytes);
-int safetensors_finish(struct safetensors_writer *w); /* publishes the file */
+int safetensors_finish(struct safetensors_writer *w); /* gives the file its final name */
 void safetensors_abandon(struct safetensors_writer *w);
 
 #endif

@@ -23,7 +23,7 @@ static const struct {
     { "BoolStorage", "BOOL", 1 },
 };
 
-/* ---- tensors ------------------------------------------------------------------------------------ */
+/* ---- tensors --------------------------------------------------------------------------------- */
 
 /* Sets t->dtype. Returns the bytes of an element, or 0 with an error if the storage class is
  * unknown. */
@@ -130,7 +130,7 @@ static int check_names(struct safetensors *s)
     return 0;
 }
 
-/* ---- the archive -------------------------------------------------------------------------------- */
+/* ---- the archive ----------------------------------------------------------------------------- */
 
 /* Returns the entry "ROOT/data.pkl", or NULL if there is none. Sets *n to the length of "ROOT/",
  * the prefix of all entry names. */
@@ -193,7 +193,7 @@ static int read_zip(struct safetensors *s)
     return failed ? -1 : 0;
 }
 
-/* ---- the file before 1.6 ------------------------------------------------------------------------ */
+/* ---- the file before 1.6 --------------------------------------------------------------------- */
 
 /* The first two pickles of the file: a magic number, and the version 1001. */
 static const unsigned char before_1_6[] =
@@ -292,7 +292,7 @@ static int read_before_1_6(struct safetensors *s)
     return failed ? -1 : 0;
 }
 
-/* ---- either -------------------------------------------------------------------------------------- */
+/* ---- either ---------------------------------------------------------------------------------- */
 
 static int read_archive(struct safetensors *s)
 {

@@ -16,8 +16,8 @@ struct weights {
     size_t count, cap;
 };
 
-/* Returns 0, or -1 with an error that names the file. If none of the files exists, the error names
- * a related file that does. */
+/* Opens the files of the folder `dir`. Returns 0, or -1 with an error that names the file. If none
+ * of the files exists but `dir` has a weight file of another format, the error names that. */
 int weights_open(struct weights *w, const char *dir);
 void weights_close(struct weights *w);
 

@@ -39,7 +39,7 @@ static uint64_t number(const unsigned char *p, int bytes)
     return x;
 }
 
-/* ---- the directory ------------------------------------------------------------------------------ */
+/* ---- the directory --------------------------------------------------------------------------- */
 
 struct directory {
     uint64_t offset, bytes, entries;
@@ -84,7 +84,7 @@ static int find_directory(const struct archive *a, struct directory *d)
     return 0;
 }
 
-/* ---- an entry ----------------------------------------------------------------------------------- */
+/* ---- an entry -------------------------------------------------------------------------------- */
 
 /* Replaces *x by the next 8-byte number of the zip64 extra field if *x has the value that marks a
  * number too large for 32 bits. Moves *extra past that number. */
@@ -194,7 +194,7 @@ const struct zip_entry *zip_find(const struct zip *z, const char *name)
     return NULL;
 }
 
-/* ---- checksums ---------------------------------------------------------------------------------- */
+/* ---- checksums ------------------------------------------------------------------------------- */
 
 int zip_check(const struct zip_entry *e, const void *bytes, const char *name)
 {

@@ -27,7 +27,7 @@ struct tokenize {
 
 static const struct tokenize defaults = { .output_path = "-" };
 
-/* ---- tokenize --------------------------------------------------------------------------------- */
+/* ---- tokenize -------------------------------------------------------------------------------- */
 
 struct encoding {
     struct source *source;
@@ -179,7 +179,7 @@ static int run_tokenize(int argc, char **argv, void *options)
     return result;
 }
 
-/* ---- tokenize decode -------------------------------------------------------------------------- */
+/* ---- tokenize decode ------------------------------------------------------------------------- */
 
 static int write_text(const struct tokenize *given, struct output *out, const struct tokenizer *t,
                       const uint32_t *ids, size_t n, struct buf *text)
@@ -237,7 +237,7 @@ static int run_decode(int argc, char **argv, void *options)
     return result;
 }
 
-/* ---- main --------------------------------------------------------------------------------------- */
+/* ---- main ------------------------------------------------------------------------------------ */
 
 #define AT(member) offsetof(struct tokenize, member)
 static const struct opt tokenize_options[] = {

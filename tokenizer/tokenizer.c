@@ -519,7 +519,7 @@ int tokenizer_decode_text(const struct tokenizer *t, const uint32_t *ids, size_t
     return decode(t, ids, n, 1, out);
 }
 
-/* ---- special tokens about a text -------------------------------------------------------------- */
+/* ---- special tokens about a text ------------------------------------------------------------- */
 
 void tokenizer_begin_text(const struct tokenizer *t, struct ids *out)
 {

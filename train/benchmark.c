@@ -44,7 +44,7 @@ struct results {
     struct buf json, csv;
 };
 
-/* ---- the specification ------------------------------------------------------------------------ */
+/* ---- the specification ----------------------------------------------------------------------- */
 
 /* Returns the rest of a key that begins with "NAME.SECTION.", or NULL for any other key. */
 static const char *under(const char *key, const char *name, const char *section)
@@ -169,7 +169,7 @@ static int read_benchmark(struct benchmark *b, const struct yaml *y, const char 
     return 0;
 }
 
-/* ---- a variant -------------------------------------------------------------------------------- */
+/* ---- a variant ------------------------------------------------------------------------------- */
 
 /* Appends the command with each {name} replaced by the parameter's value. Other braces are left to
  * the shell. */
@@ -271,7 +271,7 @@ static int run_command(struct benchmark *b, const char *command)
     return 0;
 }
 
-/* ---- results ---------------------------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------------------- */
 
 static void put_parameters(const struct benchmark *b, struct buf *plain, struct buf *json)
 {
@@ -354,7 +354,7 @@ static int write_results(const struct results *r, const char *json, const char *
     return result;
 }
 
-/* ---- all benchmarks --------------------------------------------------------------------------- */
+/* ---- all benchmarks -------------------------------------------------------------------------- */
 
 /* Sets `name` to the name of the next benchmark, in the order of the file. Names that begin with a
  * dot are skipped: they are only referred to. */

@@ -7,7 +7,7 @@
 #include "common/err.h"
 #include "common/yaml.h"
 
-/* ---- machine files ------------------------------------------------------------------------------ */
+/* ---- machine files --------------------------------------------------------------------------- */
 
 static int read_number(const struct yaml *y, const char *path, const char *key, double least,
                        double *value)
@@ -57,7 +57,7 @@ int cluster_machine_load(struct cluster_machine *m, const char *path)
     return result;
 }
 
-/* ---- splits ------------------------------------------------------------------------------------- */
+/* ---- splits ---------------------------------------------------------------------------------- */
 
 /* Reads a number of at least `least` at *text and moves *text behind it. */
 static int take_number(const char **text, int64_t least, int64_t *value)
@@ -124,7 +124,7 @@ int cluster_split_parse(struct cluster_split *s, const char *text, int64_t ranks
     return ranks ? check_ranks(s, text, ranks) : 0;
 }
 
-/* ---- the estimate ------------------------------------------------------------------------------- */
+/* ---- the estimate ---------------------------------------------------------------------------- */
 
 struct inputs {
     const struct cluster_machine *m;

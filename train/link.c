@@ -81,7 +81,7 @@ static void try_wait(struct link *l, struct link_request *request)
         pause_after(log_seconds() - began);
 }
 
-/* ---- questions and answers ---------------------------------------------------------------------- */
+/* ---- questions and answers ------------------------------------------------------------------- */
 
 int link_serve(struct link *l)
 {
@@ -211,7 +211,7 @@ int link_wait(struct link *l, struct link_request *requests, int n)
     return open;
 }
 
-/* ---- life cycle ------------------------------------------------------------------------------------ */
+/* ---- life cycle ------------------------------------------------------------------------------ */
 
 static int exchange_hosts(struct link *l)
 {

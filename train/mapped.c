@@ -63,7 +63,7 @@ struct mapped {
     pthread_cond_t changed;
 };
 
-/* ---- queues ------------------------------------------------------------------------------------ */
+/* ---- queues ---------------------------------------------------------------------------------- */
 
 static void push(struct mapped *m, struct queue *q, int i)
 {
@@ -86,10 +86,10 @@ static int take(struct mapped *m, struct queue *q)
     return i;
 }
 
-/* ---- in and out -------------------------------------------------------------------------------- */
+/* ---- in and out ------------------------------------------------------------------------------ */
 
 /* Sets the array to zero in the file and the page cache; its space in the file stays reserved.
- * Returns 0 if the file system cannot do that. */
+ * Returns 1, or 0 if the file system does not support this. */
 static int forget(struct mapped *m, const struct array *a)
 {
     return !fallocate(m->fd, FALLOC_FL_ZERO_RANGE | FALLOC_FL_KEEP_SIZE, a->offset,
@@ -189,7 +189,7 @@ static void *write_behind(void *arg)
     return NULL;
 }
 
-/* ---- life cycle -------------------------------------------------------------------------------- */
+/* ---- life cycle ------------------------------------------------------------------------------ */
 
 /* Opens a file without a name in `dir`, reserves its space, and maps it. */
 static int open_file(struct mapped *m, const char *dir)
@@ -273,7 +273,7 @@ void mapped_free(struct mapped *m)
     free(m);
 }
 
-/* ---- use --------------------------------------------------------------------------------------- */
+/* ---- use ------------------------------------------------------------------------------------- */
 
 static void summon(struct mapped *m, int i, enum mapped_use use)
 {

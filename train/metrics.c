@@ -38,7 +38,7 @@ static void keep(struct metrics *m, const struct metrics_point *p)
     m->points[m->count++] = *p;
 }
 
-/* ---- reading back ----------------------------------------------------------------------------- */
+/* ---- reading back ---------------------------------------------------------------------------- */
 
 static double real(const struct js *o, const char *key)
 {
@@ -102,7 +102,7 @@ static int rewind_to(struct metrics *m, int64_t step)
     return result;
 }
 
-/* ---- training.csv ------------------------------------------------------------------------------ */
+/* ---- training.csv ---------------------------------------------------------------------------- */
 
 static void put_csv_header(const struct metrics *m, struct buf *out)
 {
@@ -152,7 +152,7 @@ static int begin_csv(struct metrics *m)
     return result;
 }
 
-/* ---- opening ----------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static int open_to_append(FILE **file, const char *path)
 {
@@ -183,7 +183,7 @@ int metrics_open(struct metrics *m, const char *dir, int64_t step, const struct 
     return result;
 }
 
-/* ---- writing ---------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 /* Writes a number as JSON, which has no infinity and no NaN: these become null. */
 static const char *put_real(char text[32], double value)

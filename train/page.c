@@ -45,7 +45,7 @@ static void escape(struct buf *out, const char *s, size_t n)
     }
 }
 
-/* ---- curves ------------------------------------------------------------------------------------ */
+/* ---- curves ---------------------------------------------------------------------------------- */
 
 struct xy {
     double x, y;
@@ -139,7 +139,7 @@ static void thin(struct series *s)
     s->count = kept;
 }
 
-/* ---- axes --------------------------------------------------------------------------------------- */
+/* ---- axes ------------------------------------------------------------------------------------ */
 
 /* Returns 1, 2 or 5 times a power of ten, such that it divides `span` into about `parts`
  * intervals. */
@@ -320,7 +320,7 @@ static void put_charts(struct buf *out, const struct metrics *m)
     }
 }
 
-/* ---- the page ------------------------------------------------------------------------------------ */
+/* ---- the page -------------------------------------------------------------------------------- */
 
 static void put_card(struct buf *out, const char *value, const char *name)
 {

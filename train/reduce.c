@@ -24,7 +24,7 @@ static int64_t smaller(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* ---- the tree ---------------------------------------------------------------------------------- */
+/* ---- the tree -------------------------------------------------------------------------------- */
 
 /* After item k the stack has one sum for each 1 bit of k + 1, the larger sums below. After the last
  * item all sums become one. */
@@ -71,7 +71,7 @@ static void add_piece(enum reduce_op op, float *to, const float *const *in, cons
     }
 }
 
-/* ---- scatter ------------------------------------------------------------------------------------ */
+/* ---- scatter --------------------------------------------------------------------------------- */
 
 /* A scatter in progress. Piece p of share q begins at element p * piece of the share. Up to FLIGHT
  * pieces are being sent at a time. */
@@ -187,7 +187,7 @@ int reduce_scatter(struct link *l, const struct reduce_group *g, enum reduce_op 
     return result;
 }
 
-/* ---- gather -------------------------------------------------------------------------------------- */
+/* ---- gather ---------------------------------------------------------------------------------- */
 
 /* A list of requests, which grows. */
 struct batch_of_requests {

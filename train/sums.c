@@ -22,7 +22,7 @@ static uint32_t sum_bytes(const struct file_map *map, uint64_t first, uint64_t b
     return crc;
 }
 
-/* ---- adding --------------------------------------------------------------------------------------- */
+/* ---- adding ---------------------------------------------------------------------------------- */
 
 static int add_tensors(struct kv *state, const char *path, const char *name)
 {
@@ -70,7 +70,7 @@ int sums_add(struct kv *state, const char *dir, const char *sub)
     return result;
 }
 
-/* ---- checking ------------------------------------------------------------------------------------- */
+/* ---- checking -------------------------------------------------------------------------------- */
 
 /* A parsed line of either kind. The checksum of a file covers all its bytes. */
 struct sum {

@@ -19,7 +19,7 @@ enum {
     T_COUNT = 28,
 };
 
-/* ---- unpacking the tables ------------------------------------------------------------------------ */
+/* ---- unpacking the tables -------------------------------------------------------------------- */
 
 struct decomposition {
     uint32_t from, at, len; /* `from` becomes points[at..at + len) */
@@ -251,7 +251,7 @@ static void compose(struct points *p)
     p->count = kept;
 }
 
-/* ---- text that does not change ---------------------------------------------------------------- */
+/* ---- text that does not change --------------------------------------------------------------- */
 
 enum { FORMS = FORM_NFKC + 1 };
 static uint8_t unstable[UNICODE_LIMIT]; /* bit per form: 1 if it may change */
@@ -368,7 +368,7 @@ void forms_normalize(struct buf *out, const char *text, size_t n, enum form form
     free(room.data);
 }
 
-/* ---- lower case, marks, controls --------------------------------------------------------------- */
+/* ---- lower case, marks, controls ------------------------------------------------------------- */
 
 void forms_lower(struct buf *out, const char *text, size_t n)
 {

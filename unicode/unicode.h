@@ -93,7 +93,7 @@ static inline int unicode_is(uint32_t code_point, unsigned sets)
 /* Calls `take` for each code point in any of these sets, in rising order. */
 void unicode_each(unsigned sets, void (*take)(void *ctx, uint32_t code_point), void *ctx);
 
-/* ---- the classes that GPT-2's pattern asks for ------------------------------------------------ */
+/* ---- the classes that GPT-2's pattern asks for ----------------------------------------------- */
 
 enum unicode_class {
     UNICODE_OTHER,  /* none of the others: punctuation, symbols, marks, controls */

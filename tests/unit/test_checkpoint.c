@@ -130,7 +130,7 @@ Test(checkpoint, one_without_state_is_an_error_that_names_it)
     buf_release(&path);
 }
 
-/* ---- what a resumed run goes on with ------------------------------------------------------------ */
+/* ---- what a resumed run goes on with --------------------------------------------------------- */
 
 /* A small GPT's store for AdamW; number i of tensor t's moment of kind k is k + t / 10 + i / 1000.
  */

@@ -214,7 +214,7 @@ Test(engine, memory_is_what_is_planned)
     close_run(&a);
 }
 
-/* ---- where and how activations are kept ------------------------------------------------------------ */
+/* ---- where and how activations are kept ------------------------------------------------------ */
 
 /* The blocks' gradients of two runs are the same bits. */
 static void check_same(const struct run *a, struct run *b)

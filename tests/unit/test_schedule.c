@@ -80,7 +80,7 @@ Test(schedule, warmup_may_take_the_whole_training)
     near(schedule_rate(&s, 10), 0);
 }
 
-/* ---- the other ways down: at 0, at the end of the warm-up, in the middle, at the end ---------- */
+/* ---- the other ways down: at 0, at the end of the warm-up, in the middle, at the end --------- */
 
 Test(schedule, polynomial_is_a_power_of_linear)
 {

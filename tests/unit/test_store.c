@@ -193,7 +193,7 @@ Test(store, a_folder_that_cannot_be_is_an_error)
     ops_free(o);
 }
 
-/* ---- bf16 ----------------------------------------------------------------------------------------- */
+/* ---- bf16 ------------------------------------------------------------------------------------ */
 
 /* The caller's parameters become the nearest, whether they stay in memory or not; and what is kept
  * takes half the bytes. */

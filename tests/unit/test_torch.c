@@ -9,7 +9,7 @@
 #include "model/pickle.h"
 #include "model/torch.h"
 
-/* ---- pickles: what torch.save writes of {"a": a view}, piece by piece ----------------------------- */
+/* ---- pickles: what torch.save writes of {"a": a view}, piece by piece ------------------------ */
 
 #define BEGIN "\x80\x02}q\0(X\1\0\0\0aq\1"
 #define MAKER "ctorch._utils\n_rebuild_tensor_v2\nq\2("
@@ -103,7 +103,7 @@ Test(pickle, refuses_what_torch_does_not_write)
          "makes something else than a dictionary, tensor");
 }
 
-/* ---- archives ------------------------------------------------------------------------------------ */
+/* ---- archives -------------------------------------------------------------------------------- */
 
 static void put(struct buf *b, uint64_t x, int bytes)
 {
@@ -269,7 +269,7 @@ Test(torch, survives_damage)
     buf_release(&b);
 }
 
-/* ---- the file before 1.6 ------------------------------------------------------------------------ */
+/* ---- the file before 1.6 --------------------------------------------------------------------- */
 
 #define OLD_BEGIN                                                                                  \
     "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.\x80\x02M\xe9\x03."                  \

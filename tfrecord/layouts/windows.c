@@ -383,7 +383,7 @@ static int make_group(void *ctx, void *item)
     return 0;
 }
 
-/* ---- writing: records are dealt out ----------------------------------------------------------- */
+/* ---- writing: records are dealt out ---------------------------------------------------------- */
 
 static int open_shards(struct part *part, const struct windows *w, uint64_t records)
 {
@@ -459,7 +459,7 @@ static int write_group(void *ctx, void *item)
     return 0;
 }
 
-/* ---- the run ---------------------------------------------------------------------------------- */
+/* ---- the run --------------------------------------------------------------------------------- */
 
 static int run_groups(struct job *j)
 {

@@ -41,7 +41,7 @@ int shard_folder_gpt(const struct shard_folder *f, struct intake *s, const struc
 /* Writes one of the BERT layouts. The results are in `b`. */
 int shard_folder_bert(const struct shard_folder *f, struct intake *s, struct bert_shards *b);
 
-/* ---- for others who write such folders (merge_sets.h) -------------------------------------------- */
+/* ---- for others who write such folders (merge_sets.h) ---------------------------------------- */
 
 /* Returns -1 if `dir` holds files that no manifest lists, or a finished set and `force` is 0. */
 int shard_folder_check(const char *dir, int force);

@@ -40,7 +40,7 @@ static int has(const struct alive *a, int step)
     return a->bits[step >> 6] >> (step & 63) & 1;
 }
 
-/* ---- classes ---------------------------------------------------------------------------------- */
+/* ---- classes --------------------------------------------------------------------------------- */
 
 static int find_class(struct building *b, uint64_t signature)
 {
@@ -105,7 +105,7 @@ static int make_classes(struct building *b, struct automaton *a)
     return 0;
 }
 
-/* ---- the backward automaton ------------------------------------------------------------------- */
+/* ---- the backward automaton ------------------------------------------------------------------ */
 
 static int in_set(const struct building *b, const struct pattern_step *s, int class)
 {
@@ -162,7 +162,7 @@ static int make_back(struct building *b)
     return 0;
 }
 
-/* ---- the forward automaton -------------------------------------------------------------------- */
+/* ---- the forward automaton ------------------------------------------------------------------- */
 
 /* Follows forks and lookaheads from `step`, always the first branch that leads to a match. Returns
  * the PATTERN_TAKE or PATTERN_MATCH step reached. */
@@ -219,7 +219,7 @@ static void make_forward(struct building *b)
         reach(b, 0, i);
 }
 
-/* ---- merging equal states and classes --------------------------------------------------------- */
+/* ---- merging equal states and classes -------------------------------------------------------- */
 
 /* Merges items (states or classes) whose rows do not differ. -1 in a row is compatible with any
  * value. The first `plain` columns are compared as values. The other columns name items, perhaps
@@ -385,7 +385,7 @@ static void merge_classes(const struct building *b, struct small *s)
     s->classes = merge_all(&s->class, s->class_number, s->class_first);
 }
 
-/* ---- the tables ------------------------------------------------------------------------------- */
+/* ---- the tables ------------------------------------------------------------------------------ */
 
 /* Returns the symbol with this row, adding it if it is new. Returns -1 if there are too many. */
 static int find_symbol(struct automaton *a, const uint8_t *row)

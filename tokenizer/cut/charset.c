@@ -10,7 +10,7 @@
 
 enum { DEPTH_MAX = 8, LONG_S = 0x17F, KELVIN = 0x212A };
 
-/* ---- sets ------------------------------------------------------------------------------------- */
+/* ---- sets ------------------------------------------------------------------------------------ */
 
 void charset_add(struct classes_set *s, uint32_t first, uint32_t last)
 {
@@ -57,7 +57,7 @@ int charset_fold(struct classes_set *s)
     return 0;
 }
 
-/* ---- escapes ---------------------------------------------------------------------------------- */
+/* ---- escapes --------------------------------------------------------------------------------- */
 
 /* Reads at most `most` hexadecimal digits at p[0..n) into *c. Returns their number. */
 static size_t hexadecimal(const char *p, size_t n, size_t most, uint32_t *c)
@@ -155,7 +155,7 @@ static size_t named(struct classes_set *s, const char *p, size_t n, int in_brack
     return 2;
 }
 
-/* ---- brackets --------------------------------------------------------------------------------- */
+/* ---- brackets -------------------------------------------------------------------------------- */
 
 /* State shared while a class and its parts are read. */
 struct class

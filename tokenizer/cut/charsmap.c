@@ -19,7 +19,7 @@ struct charsmap {
     unsigned char changes[256]; /* whether some text of the map begins with the byte */
 };
 
-/* ---- the trie --------------------------------------------------------------------------------- */
+/* ---- the trie -------------------------------------------------------------------------------- */
 
 static uint32_t offset_of(uint32_t unit)
 {
@@ -96,7 +96,7 @@ void charsmap_free(struct charsmap *m)
     free(m);
 }
 
-/* ---- SentencePiece's way ---------------------------------------------------------------------- */
+/* ---- SentencePiece's way --------------------------------------------------------------------- */
 
 /* Returns the replacement of the longest string of the map at p[0..n), or NULL, and sets *len to
  * that string's length. */
@@ -139,7 +139,7 @@ void charsmap_longest(const struct charsmap *m, struct buf *out, const char *tex
     }
 }
 
-/* ---- Hugging Face's way ------------------------------------------------------------------------- */
+/* ---- Hugging Face's way ---------------------------------------------------------------------- */
 
 /* Returns the replacement of the shortest prefix of p[0..n) in the map, or NULL. */
 static const char *shortest(const struct charsmap *m, const char *p, size_t n)

@@ -11,7 +11,7 @@
 #include "unicode/classes.h"
 #include "unicode/unicode.h"
 
-/* ---- classes ---------------------------------------------------------------------------------- */
+/* ---- classes --------------------------------------------------------------------------------- */
 
 /* What Oniguruma's \w matches, except some circled letters: word_base inside brackets,
  * lone_word_base outside of brackets, where some numbers of Latin-1 belong to it, too. */
@@ -119,7 +119,7 @@ static void put_class(struct buf *out, const char *base, int complement, int ins
         buf_addc(out, ']');
 }
 
-/* ---- the dialect ------------------------------------------------------------------------------- */
+/* ---- the dialect ----------------------------------------------------------------------------- */
 
 /* Appends \b, the border between a word character and another one, or its complement \B. */
 static void put_boundary(struct buf *out, int complement, charset_property_fn *theirs)

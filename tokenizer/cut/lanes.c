@@ -34,7 +34,7 @@ void lanes_release(struct lanes *l)
 #define AVX512 __attribute__((target("avx512f,avx512bw,avx512vbmi,avx512vbmi2")))
 #define ALWAYS AVX512 __attribute__((always_inline)) static inline
 
-/* ---- rows ------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 /* Stores eight groups of 8 bytes, which belong to rows j, j + 1, j + 16, j + 17 ... */
 ALWAYS void put_groups(uint8_t (*rows)[ROW], int j, int lane, __m512i groups)
@@ -84,7 +84,7 @@ static void transpose_bits(uint64_t *m)
         }
 }
 
-/* ---- steps ------------------------------------------------------------------------------------ */
+/* ---- steps ----------------------------------------------------------------------------------- */
 
 /* A table of 16 or 32 rows of 16 bytes. */
 struct table {

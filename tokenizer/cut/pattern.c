@@ -6,7 +6,7 @@
 #include "common/mem.h"
 #include "tokenizer/cut/charset.h"
 
-/* ---- the tree --------------------------------------------------------------------------------- */
+/* ---- the tree -------------------------------------------------------------------------------- */
 
 enum kind { NOTHING, SET, LOOK, SEQUENCE, CHOICE, REPEAT };
 enum greed { GREEDY, LAZY, POSSESSIVE };
@@ -74,7 +74,7 @@ static int may_be_empty(const struct reader *r, int node)
     }
 }
 
-/* ---- reading ---------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static int read_choice(struct reader *r);
 
@@ -237,7 +237,7 @@ static int read_choice(struct reader *r)
     return all;
 }
 
-/* ---- the program ------------------------------------------------------------------------------ */
+/* ---- the program ----------------------------------------------------------------------------- */
 
 static int step_add(struct pattern *e, struct pattern_step s)
 {

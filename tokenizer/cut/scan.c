@@ -91,7 +91,7 @@ void scan_begin(struct scan *s, const char *text, size_t n)
     s->ended = !n;
 }
 
-/* ---- classes ---------------------------------------------------------------------------------- */
+/* ---- classes --------------------------------------------------------------------------------- */
 
 static inline void classify_character(const struct automaton *a, const unsigned char *p,
                                       uint8_t *class)
@@ -114,7 +114,7 @@ static int classify_plain(const struct automaton *a, const unsigned char *text, 
     return all >= 0x80;
 }
 
-/* ---- the two automata ------------------------------------------------------------------------- */
+/* ---- the two automata ------------------------------------------------------------------------ */
 
 /* Runs the backward automaton: writes the symbols of a chunk, given the state after it. */
 static void go_back_plain(const struct automaton *a, const uint8_t *classes, size_t n,
@@ -290,7 +290,7 @@ static void go(const struct automaton *a, struct scan *s, size_t n, uint8_t behi
     find_marks(s, n);
 }
 
-/* ---- chunks ----------------------------------------------------------------------------------- */
+/* ---- chunks ---------------------------------------------------------------------------------- */
 
 /* Returns the backward state of the first automaton at s->end; -1 if the following WINDOW bytes do
  * not determine it. */

@@ -85,7 +85,7 @@ void stepper_free(struct stepper *s)
     free(s);
 }
 
-/* ---- patterns --------------------------------------------------------------------------------- */
+/* ---- patterns -------------------------------------------------------------------------------- */
 
 /* Finds the first match of the step's pattern at or after `from`. Returns 1, 0 if there is none,
  * -1 with an error. */
@@ -100,7 +100,7 @@ static int find_match(struct stepper *s, const struct step *step, const char *te
     return hit != NULL;
 }
 
-/* ---- normalizers ------------------------------------------------------------------------------ */
+/* ---- normalizers ----------------------------------------------------------------------------- */
 
 /* Appends the text with each `byte` replaced by `content`, `len` <= 4 bytes, without branches. */
 static void replace_byte(struct buf *out, const char *text, size_t n, char byte,
@@ -252,7 +252,7 @@ int stepper_normalize(struct stepper *s, const char *text, size_t n, struct buf 
     return 0;
 }
 
-/* ---- cutting ---------------------------------------------------------------------------------- */
+/* ---- cutting --------------------------------------------------------------------------------- */
 
 static void add_piece(struct cut *c, size_t begin, size_t end)
 {
@@ -357,7 +357,7 @@ static int cut_piece(struct stepper *s, const struct step *step, size_t at, size
     return 0;
 }
 
-/* ---- pieces that change ------------------------------------------------------------------------- */
+/* ---- pieces that change ---------------------------------------------------------------------- */
 
 static int begins_with(const char *text, size_t n, const char *with, size_t len)
 {

@@ -66,7 +66,7 @@ static int read_content(struct step *step, const struct js *value)
     return 0;
 }
 
-/* ---- normalizers ------------------------------------------------------------------------------ */
+/* ---- normalizers ----------------------------------------------------------------------------- */
 
 static int read_sequence(struct steps *s, const struct js *list,
                          int (*read)(struct steps *s, const struct js *value))
@@ -136,7 +136,7 @@ int steps_read_normalizer(struct steps *s, const struct js *value)
     return is_set(value) ? read_normalizer(s, value) : 0;
 }
 
-/* ---- pre-tokenizers ----------------------------------------------------------------------------- */
+/* ---- pre-tokenizers -------------------------------------------------------------------------- */
 
 static int read_behavior(struct step *step, const struct js *value)
 {

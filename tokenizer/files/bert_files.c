@@ -123,7 +123,7 @@ int wordpiece_json_read(struct vocabulary *v, const struct js *root)
     return bert_roles(v);
 }
 
-/* ---- tokenizer.json, written ------------------------------------------------------------------ */
+/* ---- tokenizer.json, written ----------------------------------------------------------------- */
 
 static const char *truth(int value)
 {

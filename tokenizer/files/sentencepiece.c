@@ -11,7 +11,7 @@
 #include "common/utf8.h"
 #include "tokenizer/files/files.h"
 
-/* ---- protocol buffers ------------------------------------------------------------------------- */
+/* ---- protocol buffers ------------------------------------------------------------------------ */
 
 enum wire { WIRE_NUMBER = 0, WIRE_8_BYTES = 1, WIRE_BYTES = 2, WIRE_4_BYTES = 5 };
 
@@ -73,7 +73,7 @@ static struct message message_of(const struct field *f)
     return (struct message){ f->bytes, f->bytes + f->n };
 }
 
-/* ---- the model -------------------------------------------------------------------------------- */
+/* ---- the model ------------------------------------------------------------------------------- */
 
 enum piece_type { NORMAL = 1, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE };
 enum model_type { UNIGRAM = 1, BPE };
@@ -228,7 +228,7 @@ static int put_frame(const struct model *m)
     return result;
 }
 
-/* ---- merges ------------------------------------------------------------------------------------ */
+/* ---- merges ---------------------------------------------------------------------------------- */
 
 struct ranked {
     struct bpe_merge merge;

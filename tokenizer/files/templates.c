@@ -142,7 +142,7 @@ int post_processor_read(struct vocabulary *v, const struct js *post)
     return post && !js_is_null(post) ? read_processor(v, post, &done) : 0;
 }
 
-/* ---- written ---------------------------------------------------------------------------------- */
+/* ---- written --------------------------------------------------------------------------------- */
 
 static void print_name(const struct vocabulary *v, int64_t id, struct buf *out)
 {

@@ -72,7 +72,7 @@ void decoder_free(struct decoder *d)
     free(d);
 }
 
-/* ---- reading ---------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /* Reads a string into `out`, or `otherwise` if it is missing. Returns -1 with an error if it is
  * missing and `otherwise` is NULL. */
@@ -186,7 +186,7 @@ struct decoder *decoder_new(const struct js *value)
     return d;
 }
 
-/* ---- one string --------------------------------------------------------------------------------- */
+/* ---- one string ------------------------------------------------------------------------------ */
 
 static void replace_all(struct buf *out, const char *text, size_t n, const char *from, size_t len,
                         const char *to, size_t to_len)
@@ -319,7 +319,7 @@ static int decode_one(const struct decoding *d, const char *text, size_t n, size
     }
 }
 
-/* ---- all strings -------------------------------------------------------------------------------- */
+/* ---- all strings ----------------------------------------------------------------------------- */
 
 /* Joins all strings into one. DECODE_BYTE_LEVEL translates strings in the byte alphabet to
  * bytes. */
@@ -442,7 +442,7 @@ int decoder_run(const struct decoder *d, struct strings *names, struct buf *out)
     return result;
 }
 
-/* ---- a table of tokens -------------------------------------------------------------------------- */
+/* ---- a table of tokens ----------------------------------------------------------------------- */
 
 enum { STEP = 16 }; /* bytes of a token that are copied at once */
 

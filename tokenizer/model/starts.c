@@ -26,7 +26,7 @@ struct starts {
     size_t thirds_count, thirds_cap;
 };
 
-/* ---- the bounds -------------------------------------------------------------------------------- */
+/* ---- the bounds ------------------------------------------------------------------------------ */
 
 /* Kinds of bytes that a token may begin or end with, as a set. */
 enum { SPACE = 1, OTHER_ASCII = 2, TAIL_BYTE = 4, LEAD_BYTE = 8 };
@@ -133,7 +133,7 @@ static uint32_t merge_of(const struct bounds *b, const struct pairs *pairs, enum
     return first ? id : NONE;
 }
 
-/* ---- the tables ----------------------------------------------------------------------------------- */
+/* ---- the tables ------------------------------------------------------------------------------ */
 
 static uint32_t add_thirds(struct starts *s)
 {
@@ -199,7 +199,7 @@ void starts_free(struct starts *s)
     free(s);
 }
 
-/* ---- a piece ---------------------------------------------------------------------------------- */
+/* ---- a piece --------------------------------------------------------------------------------- */
 
 static inline int is_tail(const unsigned char *piece, size_t i, size_t n)
 {

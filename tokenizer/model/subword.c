@@ -116,7 +116,7 @@ void subword_mark_whole(const struct subword *s, uint8_t *whole)
         bpe_mark_whole(s->bpe, whole, v->count, own_ids, v->merges, v->merge_count);
 }
 
-/* ---- BPE over characters ---------------------------------------------------------------------- */
+/* ---- BPE over characters --------------------------------------------------------------------- */
 
 /* Appends the byte tokens of `name`. Returns 0 and appends nothing if one of them is missing. */
 static int fall_back(const struct subword *s, const struct buf *name, struct ids *ids)

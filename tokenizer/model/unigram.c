@@ -38,7 +38,7 @@ struct unigram_best {
     uint32_t id, begin; /* begin NONE: no segmentation yet */
 };
 
-/* ---- the trie --------------------------------------------------------------------------------- */
+/* ---- the trie -------------------------------------------------------------------------------- */
 
 static struct edge *find_edge(const struct unigram *u, uint32_t node, unsigned char byte)
 {
@@ -115,7 +115,7 @@ void unigram_scratch_release(struct unigram_scratch *s)
     *s = (struct unigram_scratch){ 0 };
 }
 
-/* ---- a piece ---------------------------------------------------------------------------------- */
+/* ---- a piece --------------------------------------------------------------------------------- */
 
 static void offer(struct unigram_best *best, double score, uint32_t id, size_t begin)
 {

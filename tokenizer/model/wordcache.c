@@ -64,7 +64,7 @@ void wordcache_free(struct wordcache *c)
     free(c);
 }
 
-/* ---- keys ------------------------------------------------------------------------------------- */
+/* ---- keys ------------------------------------------------------------------------------------ */
 
 struct key {
     uint64_t low, high;
@@ -116,7 +116,7 @@ static inline int has_key(const struct word *w, struct key k)
     return !((w->key[0] ^ k.low) | (w->key[1] ^ k.high));
 }
 
-/* ---- words ------------------------------------------------------------------------------------ */
+/* ---- words ----------------------------------------------------------------------------------- */
 
 /* Returns the index of a key's entry in its bucket; WAYS if there is none. */
 static inline int find_way(const struct word *bucket, struct key k)
@@ -216,7 +216,7 @@ static inline size_t emit_record(uint32_t *to, const struct wordcache *c, const 
     return count;
 }
 
-/* ---- pieces ----------------------------------------------------------------------------------- */
+/* ---- pieces ---------------------------------------------------------------------------------- */
 
 struct probe {
     struct key key;

@@ -21,7 +21,7 @@ enum {
 
 static int function_wiki_count(struct expander *x, const struct function_call *c, int which);
 
-/* ---- functions --------------------------------------------------------------------------------- */
+/* ---- functions ------------------------------------------------------------------------------- */
 
 /* Sorted by name. A name in lower case matches in any case; a name in capitals only exactly. */
 /* clang-format off */

@@ -250,7 +250,7 @@ int function_url(struct expander *x, const struct function_call *c, int which)
     return 1;
 }
 
-/* ---- paths ------------------------------------------------------------------------------------ */
+/* ---- paths ----------------------------------------------------------------------------------- */
 
 /* {{#titleparts:title|count|first}} */
 int function_titleparts(struct expander *x, const struct function_call *c, int which)

@@ -25,7 +25,7 @@ struct module_call {
 /* A module. Appends its result to x->out and returns 1, or returns 0 if the function is unknown. */
 typedef int (*module)(struct module_call *m);
 
-/* ---- arguments ------------------------------------------------------------------------------------ */
+/* ---- arguments ------------------------------------------------------------------------------- */
 
 static int own(struct module_call *m, const char *name, struct span *value)
 {
@@ -75,7 +75,7 @@ static void fail(struct module_call *m, const char *module_name, const char *why
     buf_release(&b);
 }
 
-/* ---- String ---------------------------------------------------------------------------------------- */
+/* ---- String ---------------------------------------------------------------------------------- */
 
 /* Appends characters first to last of s, counted from 1; negative values count from the end. */
 static void put_range(struct module_call *m, struct span s, int64_t first, int64_t last)
@@ -206,7 +206,7 @@ static int string(struct module_call *m)
     return 0;
 }
 
-/* ---- Math ------------------------------------------------------------------------------------------ */
+/* ---- Math ------------------------------------------------------------------------------------ */
 
 /* Computes the sum ('+'), mean ('/'), maximum ('>') or minimum (any other `how`) of the numbers
  * among the positional arguments. Returns their count; if it is 0, *result is not set. */
@@ -265,7 +265,7 @@ static int math(struct module_call *m)
     return 1;
 }
 
-/* ---- lists and choices ------------------------------------------------------------------------------ */
+/* ---- lists and choices ----------------------------------------------------------------------- */
 
 static int if_empty(struct module_call *m)
 {
@@ -374,7 +374,7 @@ static int nothing(struct module_call *m)
     return 1;
 }
 
-/* ---- the table ---------------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;

@@ -130,7 +130,7 @@ static int64_t gunzip(struct unpack *u, void *bytes, size_t n)
     return got < 0 ? err_in("cannot unpack '%s'", u->name) : got;
 }
 
-/* ---- inside of bzip2 and gzip ----------------------------------------------------------------- */
+/* ---- inside of bzip2 and gzip ---------------------------------------------------------------- */
 
 static int64_t read_inside(struct unpack *u, void *bytes, size_t n)
 {
@@ -162,7 +162,8 @@ static int64_t give_plain(void *ctx, const void **bytes)
 
 /* ---- libarchive ----------------------------------------------------------------------------- */
 
-/* Seeks in the file. Needed for 7z, whose list of files is at the end. */
+/* Moves the read position, as fseek does: reading a 7z archive needs it, because the list of its
+ * files is at its end. */
 static int64_t seek_packed(void *ctx, int64_t offset, int whence)
 {
     struct unpack *u = ctx;

@@ -129,7 +129,7 @@ void sentence_trainer_free(struct sentence_trainer *t)
     free(t);
 }
 
-/* ---- text ------------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 struct token {
     const char *s;
@@ -233,7 +233,7 @@ void sentence_trainer_add(struct sentence_trainer *t, const char *s, size_t n)
         add_paragraph(t, l.line, l.line + l.len);
 }
 
-/* ---- the learned model ------------------------------------------------------------------------ */
+/* ---- the learned model ----------------------------------------------------------------------- */
 
 static const char *word_of(const struct sentence_trainer *t, const struct type *type)
 {

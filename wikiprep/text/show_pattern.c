@@ -23,7 +23,7 @@ static size_t call_bytes(const struct wikitext_call *source)
     return sum;
 }
 
-/* ---- arguments --------------------------------------------------------------------------------- */
+/* ---- arguments ------------------------------------------------------------------------------- */
 
 static int put_month(struct run *r, struct span s)
 {
@@ -185,7 +185,7 @@ static const char *put_argument(struct run *r, const char *p, int *given)
     return *sign == '}' ? sign + 1 : rest.s + rest.n + 1;
 }
 
-/* ---- patterns ---------------------------------------------------------------------------------- */
+/* ---- patterns -------------------------------------------------------------------------------- */
 
 static void put_sign(struct run *r, char c)
 {

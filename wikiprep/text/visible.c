@@ -12,7 +12,7 @@ enum { NAME_MAX_BYTES = 16 };
 static const char hidden_classes[] = "error|metadata|noprint|noexcerpt|nomobile|sortkey|navbox|"
                                      "mw-editsection|geo-nondefault|geo-multi-punct";
 
-/* ---- one tag ------------------------------------------------------------------------------------ */
+/* ---- one tag --------------------------------------------------------------------------------- */
 
 struct tag {
     struct span name, attributes;
@@ -99,7 +99,7 @@ static int is_hidden(const struct tag *t)
             is_not_displayed(attribute(t->attributes, "style")));
 }
 
-/* ---- text ----------------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 /* Returns the position after the end of the element that tag t begins, or NULL if it is not
  * closed. */

@@ -396,7 +396,7 @@ Test(bpe, a_byte_without_token_is_an_error)
     ids_release(&got);
 }
 
-/* ---- the byte alphabet ------------------------------------------------------------------------ */
+/* ---- the byte alphabet ----------------------------------------------------------------------- */
 
 Test(vocabulary, the_alphabet_has_a_character_for_each_byte)
 {

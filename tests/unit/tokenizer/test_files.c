@@ -111,7 +111,7 @@ Test(files, ranks_in_any_order_with_end_of_text_in_the_gap)
     vocabulary_release(&v);
 }
 
-/* ---- tokenizer.json --------------------------------------------------------------------------- */
+/* ---- tokenizer.json -------------------------------------------------------------------------- */
 
 #define BYTE_LEVEL                "{\"type\":\"ByteLevel\",\"add_prefix_space\":false}"
 #define MODEL                     "{\"type\":\"BPE\",\"vocab\":{\"a\":0,\"b\":1,\"ab\":2},\"merges\":[\"a b\"]}"
@@ -305,7 +305,7 @@ Test(files, pre_tokenizers_around_byte_level)
     }
 }
 
-/* ---- folders ---------------------------------------------------------------------------------- */
+/* ---- folders --------------------------------------------------------------------------------- */
 
 static void same_text(const char *a, const char *b)
 {

@@ -14,7 +14,7 @@
 #include "tokenizer/model/vocabulary.h"
 #include "tokenizer/tokenizer.h"
 
-/* ---- words from texts -------------------------------------------------------------------------- */
+/* ---- words from texts ------------------------------------------------------------------------ */
 
 static int put_word(void *ctx, const char *word, size_t n)
 {
@@ -41,7 +41,7 @@ static void count_text(struct counted_words *words, const char *text, int wordpi
     tokenizer_free(t);
 }
 
-/* ---- learning --------------------------------------------------------------------------------- */
+/* ---- learning -------------------------------------------------------------------------------- */
 
 /* Counts all pairs of all words again for each merge. */
 static size_t learn_plainly(struct bpe_merge *merges, size_t max, const char *const *words,
@@ -205,7 +205,7 @@ static void expect_tokens(const struct vocabulary *v, const char *const *want, u
     }
 }
 
-/* ---- WordPiece ---------------------------------------------------------------------------------- */
+/* ---- WordPiece ------------------------------------------------------------------------------- */
 
 Test(learn, wordpiece_has_first_characters_then_others_then_merges)
 {
@@ -224,7 +224,7 @@ Test(learn, wordpiece_has_first_characters_then_others_then_merges)
     vocabulary_release(&v);
 }
 
-/* ---- characters ---------------------------------------------------------------------------------- */
+/* ---- characters ------------------------------------------------------------------------------ */
 
 /* Letters as they stand alone, behind the first, at the end, and both. */
 Test(learn, characters_are_spelled_by_their_places)
@@ -251,7 +251,7 @@ Test(learn, characters_are_spelled_by_their_places)
     vocabulary_release(&v);
 }
 
-/* ---- words that do not fit in memory --------------------------------------------------------------- */
+/* ---- words that do not fit in memory --------------------------------------------------------- */
 
 static int compare_words(const void *x, const void *y, void *list)
 {

@@ -262,7 +262,7 @@ Test(pretokenize, scanner_and_pcre2_cut_alike)
     buf_release(&b);
 }
 
-/* ---- ascii.h ----------------------------------------------------------------------------------- */
+/* ---- ascii.h --------------------------------------------------------------------------------- */
 
 Test(ascii, all_instruction_sets_say_the_same)
 {
@@ -293,7 +293,7 @@ Test(ascii, all_instruction_sets_say_the_same)
     }
 }
 
-/* ---- unicode.h --------------------------------------------------------------------------------- */
+/* ---- unicode.h ------------------------------------------------------------------------------- */
 
 Test(unicode, every_code_point_has_the_class_that_tiktoken_gives_it)
 {

@@ -204,7 +204,7 @@ Test(tokenizer, wikitext_103_has_the_published_number_of_tokens)
     tokenizer_free(t);
 }
 
-/* ---- added tokens ------------------------------------------------------------------------------ */
+/* ---- added tokens ---------------------------------------------------------------------------- */
 
 static const char added_json[] =
     "{\"added_tokens\": ["
@@ -297,7 +297,7 @@ Test(tokenizer, the_unknown_tokens_name_is_text)
     tokenizer_free(t);
 }
 
-/* ---- small vocabularies --------------------------------------------------------------------------- */
+/* ---- small vocabularies ---------------------------------------------------------------------- */
 
 static struct tokenizer *tokenizer_of(const char *json)
 {

@@ -399,7 +399,7 @@ Test(normalize, blocks_and_characters_agree)
     buf_release(&joined);
 }
 
-/* ---- the longest match ------------------------------------------------------------------------ */
+/* ---- the longest match ----------------------------------------------------------------------- */
 
 static int plain_match(const struct vocabulary *v, const char *word, size_t n, struct ids *out)
 {
@@ -495,7 +495,7 @@ Test(wordpiece, words_beyond_max_chars_are_unknown)
     }
 }
 
-/* ---- files ------------------------------------------------------------------------------------ */
+/* ---- files ----------------------------------------------------------------------------------- */
 
 static void refuse(const char *text, const char *why)
 {

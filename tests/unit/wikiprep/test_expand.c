@@ -18,7 +18,7 @@
 
 static struct buf out = BUF_INIT;
 
-/* ---- a small wiki ----------------------------------------------------------------------------- */
+/* ---- a small wiki ---------------------------------------------------------------------------- */
 
 /* Titles and texts, in turns. */
 static struct library *make_library(const char *lang, const char *const *pages, const char *save)
@@ -138,7 +138,7 @@ TestSuite(expand, .init = open_wiki, .fini = close_wiki);
     cr_expect_str_eq(expand_in(library, title, text), expected, "%s: %s", text, out.data)
 #define CHECK(text, expected) CHECK_ON("Talk:Sun/core", text, expected)
 
-/* ---- templates --------------------------------------------------------------------------------- */
+/* ---- templates ------------------------------------------------------------------------------- */
 
 Test(expand, arguments)
 {
@@ -237,7 +237,7 @@ Test(expand, bounds)
     buf_release(&deep);
 }
 
-/* ---- what one page may cost ----------------------------------------------------------------------
+/* ---- what one page may cost ---------------------------------------------------------------------
  */
 
 /* Templates L0 to L11, each of which calls the next `width` times, and some that make much of
@@ -386,7 +386,7 @@ Test(expand, hostile_text_takes_linear_time)
     }
 }
 
-/* ---- marks ---------------------------------------------------------------------------------------
+/* ---- marks --------------------------------------------------------------------------------------
  */
 
 /* A mark is 0x01, six digits, 0x01: none of these may become one, nor end up in another. */
@@ -445,7 +445,7 @@ Test(expand, what_is_remembered_depends_on_no_page)
     CHECK_ON("Two", "{{name}}{{item}}{{name}}", "Two\n* itemTwo");
 }
 
-/* ---- functions ---------------------------------------------------------------------------------- */
+/* ---- functions ------------------------------------------------------------------------------- */
 
 Test(expand, conditions)
 {
@@ -572,7 +572,7 @@ Test(library, errors)
     cr_expect_str_eq(err_get(), "'/dev/null' is empty");
 }
 
-/* ---- numbers ------------------------------------------------------------------------------------ */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 static const char *evaluate(const char *s)
 {
@@ -684,7 +684,7 @@ Test(number, plural_forms)
                      cases[i].n);
 }
 
-/* ---- dates ---------------------------------------------------------------------------------------- */
+/* ---- dates ----------------------------------------------------------------------------------- */
 
 static const char *date(const char *s)
 {
@@ -758,7 +758,7 @@ Test(moment, formats)
     cr_expect_str_eq(out.data, "2009-53 2010");
 }
 
-/* ---- the rest ------------------------------------------------------------------------------------- */
+/* ---- the rest -------------------------------------------------------------------------------- */
 
 Test(visible, elements)
 {

@@ -40,7 +40,7 @@ Test(language, english_where_that_is_not_known)
     check("averylongcodethatisnone", "de", NULL);
 }
 
-/* ---- a language as docs/languages.md says ------------------------------------------------------ */
+/* ---- a language as docs/languages.md says ---------------------------------------------------- */
 
 static void check_name(const char *lang, enum calendar_kind kind, int index, const char *name)
 {

@@ -6,7 +6,7 @@
 #include "wikiprep/expand/preprocess.h"
 #include "wikiprep/text/convert.h"
 
-/* ---- trees ------------------------------------------------------------------------------------ */
+/* ---- trees ----------------------------------------------------------------------------------- */
 
 /* A tree as text: calls are (a|b), parameters <a|b>, tags [..], texts as they are. */
 static void put(struct buf *out, const struct tree *t, uint32_t first)
@@ -77,7 +77,7 @@ Test(preprocess, parts_of_a_template)
     check("a<onlyinclude>b</onlyinclude>c", PREPROCESS_INCLUDED, "b");
 }
 
-/* ---- convert ---------------------------------------------------------------------------------- */
+/* ---- convert --------------------------------------------------------------------------------- */
 
 static void check_convert(int abbreviated, const char *list, const char *want)
 {
