@@ -27,13 +27,13 @@ struct batch {
     struct buf repaired;
 };
 
-/* Reads the next documents of `source` into a batch. Returns 1 if it holds any, 0 at the end of
- * the input, -1 with an error. *sentences_so_far is -1 before the first document; it then records
- * whether documents have sentences (1) or not (0). Input that mixes both kinds is an error. */
+/* Reads the next documents of `source` into the batch b. Returns 1 if it holds any, 0 at the end of
+ * the input, -1 with an error. Set *sentences_so_far to -1 before the first call; the function sets
+ * it to 1 if documents have sentences and to 0 if not. Input that mixes both kinds is an error. */
 int batch_read(struct batch *b, struct source *source, int *sentences_so_far);
 
-/* Runs the pipeline `p` with batches as its items. The function allocates p->items and frees
- * them. */
+/* Runs the pipeline `p`, whose items are batches, on `threads` threads. Allocates p->items and
+ * frees them. Returns -1 with an error. */
 int batch_run(struct pipeline *p, int threads);
 
 /* A pool of objects that one thread at a time uses, such as encoders. Callers create objects when

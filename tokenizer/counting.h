@@ -15,8 +15,8 @@ enum { UNITS_BYTES, UNITS_CHARACTERS };
 /* The options that `tokenize count` and `tokenize train` share. */
 struct counting_options {
     int model, units, letters; /* enum vocabulary_model, UNITS_, enum tokenizer_case */
-    const char *from; /* path of a vocabulary that decides how text is cut, instead of the three
-                         options above; NULL: none */
+    const char *from; /* path of a vocabulary that says how text is cut, in place of the three
+                       * fields above; NULL: none */
     int counted;      /* the input is files of counted words, not text */
     int format;       /* enum source_format */
     const char *fields;
@@ -26,8 +26,8 @@ struct counting_options {
 
 #define COUNTING_MEMORY ((uint64_t)2 << 30) /* the default */
 
-/* Flags in the commands' option tables: COUNTING_NEW marks options that cannot be used with
- * --from, COUNTING_TEXT marks options that need text as input. */
+/* Flags in the commands' option tables. COUNTING_NEW marks options that cannot be used with --from,
+ * COUNTING_TEXT those that need text (not counted words) as input. */
 enum { COUNTING_NEW = OPT_ONLY, COUNTING_TEXT = OPT_ONLY << 1 };
 
 /* Checks that the options can be used together. Returns -1 with a usage error if not. */
@@ -49,8 +49,8 @@ int counting_run(const struct counting_options *o, struct counting_tables *out,
                  const struct tokenizer *t, int argc, char **argv);
 void counting_release(struct counting_tables *tables);
 
-/* Appends one line that says how text is cut into words. word_file.h stores this line in files of
- * counts. Only the counts of files with equal lines may be added up. */
+/* Appends one line to `out` that says how text is cut into words. Files of counts hold this line
+ * (word_file.h): counts may be added up only if their lines are equal. */
 void counting_rules(const struct counting_options *o, const struct tokenizer *t, struct buf *out);
 
 #endif

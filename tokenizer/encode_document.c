@@ -35,8 +35,9 @@ static int find_sentences(const struct tokenizer *t, struct batch *b, const char
     return 0;
 }
 
-/* Encodes each line by itself, because with WordPiece no token crosses a line end. A sentence
- * without tokens is dropped, as in the reference implementation. */
+/* Encodes each line, which is a sentence, by itself. The ids are the same as those of the whole
+ * text, because with WordPiece no token crosses a line end. A line without tokens is not counted as
+ * a sentence, as in BERT's create_pretraining_data.py. */
 static int encode_lines(const struct encode_options *how, struct encoder *e, struct batch *b,
                         const char *text, size_t n)
 {

@@ -21,7 +21,7 @@ enum encode_offsets { OFFSETS_NONE, OFFSETS_BYTES, OFFSETS_CHARACTERS };
 struct encode_options {
     const struct tokenizer *t; /* borrowed */
     int width;                 /* bytes of an id in the stream: 2 or 4 */
-    int special;               /* the text's spellings of special tokens become their ids */
+    int special;               /* 1: the spelling of a special token in the text becomes its id */
     int as_ids;                /* write a line of decimal ids instead of a frame */
     int wrap; /* with as_ids: add the vocabulary's special tokens around each document */
     enum encode_offsets offsets; /* with as_ids: the line is JSON, {"ids":[…],"offsets":[[…]…]} */

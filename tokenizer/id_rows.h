@@ -1,9 +1,10 @@
 /*
  * id_rows.h - reads documents as ids, from a token stream or from lines of decimal ids.
  *
- * In a token stream every id is in the vocabulary, because the stream must have been made with
- * that vocabulary. Ids on lines are not checked against it: they may be any numbers below 2^32.
- * Spaces, tabs and CR may stand between and after them.
+ * In a token stream every id is in the vocabulary, because the stream must have been made with that
+ * vocabulary. Ids on lines are not checked against the vocabulary: they may be any numbers below
+ * 2^32. Each line is a document; spaces, tabs and CR may stand between the ids and after the last
+ * one.
  */
 #ifndef TEXTMILL_TOKENIZER_ID_ROWS_H
 #define TEXTMILL_TOKENIZER_ID_ROWS_H

@@ -39,8 +39,8 @@ void tokenizer_free(struct tokenizer *t);
 
 struct vocabulary;
 
-/* Makes a tokenizer from v. Takes over the contents of v and leaves it empty. Returns NULL with an
- * error if a pattern of the normalizer needs too much memory or time. */
+/* Makes a tokenizer from v. Takes over the contents of v and leaves v empty, also on failure.
+ * Returns NULL with an error if a pattern of the normalizer needs too much memory or time. */
 struct tokenizer *tokenizer_from_vocabulary(struct vocabulary *v);
 
 /* Moves the vocabulary of t to *v, which need not be initialised, and frees t. The caller releases
@@ -57,8 +57,10 @@ void tokenizer_print(const struct tokenizer *t, struct buf *out);
 
 uint32_t tokenizer_size(const struct tokenizer *t);       /* number of ids; all ids are below it */
 int64_t tokenizer_end_of_text(const struct tokenizer *t); /* -1: none */
-uint64_t tokenizer_checksum(const struct tokenizer *t);   /* over the bytes of all tokens, by id */
-int tokenizer_tiles(const struct tokenizer *t);           /* joined tokens have the text's bytes */
+uint64_t tokenizer_checksum(const struct tokenizer *t);   /* checksum of the bytes of all tokens, in
+                                                           * the order of ids */
+int tokenizer_tiles(const struct tokenizer *t);           /* 1: the bytes of a text's tokens,
+                                                           * joined, are the text */
 int64_t tokenizer_role(const struct tokenizer *t, enum tokenizer_role role); /* -1: none */
 
 /* Returns the bytes of a token, which are not NUL-terminated; *len is their number. Returns NULL
@@ -114,22 +116,22 @@ struct placed {
 void placed_clear(struct placed *p);
 void placed_release(struct placed *p);
 
-/* Appends the tokens `a` of a text with special tokens around them, like tokenizer_assemble. The
- * special tokens get the range 0, 0. */
+/* Appends the tokens `a` of a text, with special tokens around them as in tokenizer_assemble, to
+ * *out. The special tokens get the range 0, 0. */
 void tokenizer_assemble_places(const struct tokenizer *t, const struct placed *a,
                                struct placed *out);
 
-/* Calls `put` with each piece of the text that would be encoded by itself. Added tokens in the
- * text are treated as ordinary text. Returns -1 if `put` fails, or with an error as
- * encoder_encode. */
+/* Cuts the text (after its normalization) into pieces that are encoded independently, and calls
+ * `put` with each piece. Added tokens in the text are treated as ordinary text. Returns 0; -1 if
+ * `put` returns less than 0, or with an error as encoder_encode. */
 int encoder_pieces(struct encoder *e, const char *text, size_t n,
                    int (*put)(void *ctx, const char *piece, size_t n), void *ctx);
 
-/* Returns the number of bytes that the encoder has replaced since it was made. */
+/* Returns the number of bytes of invalid UTF-8 that the encoder has replaced since it was made. */
 uint64_t encoder_replaced(const struct encoder *e);
 
-/* Appends the text with U+FFFD in place of invalid UTF-8, as encoder_encode reads it. Returns the
- * number of bytes replaced. */
+/* Appends text[0..n) with U+FFFD in place of invalid UTF-8, in the way in which encoder_encode
+ * reads it. Returns the number of bytes replaced. */
 size_t encoder_repair(struct buf *out, const char *text, size_t n);
 
 #endif

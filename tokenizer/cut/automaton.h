@@ -2,13 +2,14 @@
  * automaton.h - a compiled pattern: two finite automata that cut a text into the matches of the
  * pattern and the stretches between them.
  *
- * Whether a step of the pattern (pattern.h) leads to a match depends on all the text behind it;
- * backtracking would try that again and again. So the first automaton reads the text from its end
- * to its beginning. Its state at a character is the set of steps from which the rest of the text
- * leads to a match. The second automaton reads forward. Its state is one step. At each alternative
- * it takes the first branch that is in the set of the first automaton, so it never backtracks. A
- * piece ends where the second automaton reaches the match, or where the set is empty. (Two such
- * automata are a bimachine: Schützenberger, "A remark on finite transducers", 1961.)
+ * Whether a step of the pattern (pattern.h) leads to a match depends on all the text after the
+ * current character; backtracking would examine that text again and again. So the first automaton
+ * reads the text from its end to its beginning. Its state at a character is the set of steps from
+ * which the rest of the text leads to a match. The second automaton reads forward. Its state is one
+ * step. At each alternative it takes the first branch that is in the set of the first automaton, so
+ * it never backtracks. A piece ends where the second automaton reaches the match, or where the set
+ * is empty. (Two such automata are a bimachine: Schützenberger, "A remark on finite transducers",
+ * 1961.)
  *
  * The automata read classes of characters: two characters are in one class if every set of the
  * pattern has both or neither. Equal states are merged. The patterns in use become so small that a
@@ -54,8 +55,8 @@ struct automaton {
     size_t row_count;
 };
 
-/* Compiles a pattern. Returns NULL, without an error set, if pattern.h cannot read the pattern or
- * it needs too many states. */
+/* Compiles a pattern. `theirs` returns PCRE2's classes (charset.h). Returns NULL, without an error
+ * set, if pattern.h cannot read the pattern or it needs too many states. */
 struct automaton *automaton_new(const char *pattern, size_t n, charset_property_fn *theirs);
 /* Makes the automaton cut bytes instead of characters: byte b is treated as the code point
  * points[b]. */

@@ -17,10 +17,10 @@
  * inside brackets. Returns -1, without an error set, if PCRE2 does not know the class. */
 typedef int charset_property_fn(struct classes_set *s, const char *base);
 
-/* Reads the set that p[0..n) begins with; n > 0, valid UTF-8. Returns the number of bytes that
- * spell the set. Returns 0, without an error set, if there is no set, or one that is not
- * supported, such as [:alpha:], \b and back references. Sets *nested to 1 for a bracketed class
- * with && or with classes inside it, else to 0. */
+/* Reads the set at the beginning of p[0..n) into *s; n > 0, valid UTF-8. Returns the number of
+ * bytes that spell the set. Returns 0, without an error set, if there is no set, or one that is not
+ * supported, such as [:alpha:], \b and back references. `theirs` returns PCRE2's classes. Sets
+ * *nested to 1 for a bracketed class with && or with classes inside it, else to 0. */
 size_t charset_parse(struct classes_set *s, const char *p, size_t n, charset_property_fn *theirs,
                      int *nested);
 

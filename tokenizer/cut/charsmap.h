@@ -25,9 +25,9 @@ void charsmap_free(struct charsmap *m);
 void charsmap_longest(const struct charsmap *m, struct buf *out, const char *text, size_t n);
 
 /* Appends text[0..n) with replacements as Hugging Face's tokenizers make them, by grapheme
- * clusters. `cluster` matches one cluster. A cluster of less than 6 bytes is replaced by the value
- * of its shortest prefix in the map, if it has one. Otherwise each character of the cluster is
- * replaced by itself. Returns -1 with an error if the pattern cannot be matched. */
+ * clusters. `cluster` is a pattern that matches one cluster. A cluster of less than 6 bytes is
+ * replaced by the value of its shortest prefix in the map, if there is one. Otherwise this is done
+ * with each character of the cluster. Returns -1 with an error if the pattern cannot be matched. */
 struct regex;
 struct regex_scratch;
 int charsmap_clusters(const struct charsmap *m, const struct regex *cluster,

@@ -3,10 +3,10 @@
  *
  *     's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
  *
- * The rules, as conditions on where a piece begins: At a run of letters, of numbers or of other
- * characters, unless U+0020 precedes it. At the first character of a run of white space. At the
- * last character of such a run, because the pattern leaves it to the next piece. After a
- * contraction. The classes are those of unicode.h.
+ * A piece begins: at a run of letters, of numbers or of other characters, unless U+0020 precedes
+ * the run; at the first character of a run of white space; at the last character of such a run,
+ * because the pattern leaves it to the next piece; and after a contraction. The classes are those
+ * of unicode.h.
  */
 #ifndef TEXTMILL_TOKENIZER_CUT_GPT2_H
 #define TEXTMILL_TOKENIZER_CUT_GPT2_H
@@ -21,8 +21,8 @@ struct gpt2 {
     const uint8_t *classes;
     size_t block, next; /* offsets of the block whose pieces are returned now, and of the next */
     uint64_t begins;    /* piece beginnings in the block that were not returned yet */
-    int last, blank;    /* class of the byte before the next block, NO_CLASS for none; whether that
-                           byte is U+0020 */
+    int last, blank;    /* `last`: class of the byte before the next block, NO_CLASS for none;
+                         * `blank`: 1 if that byte is U+0020 */
     uint64_t add, drop; /* piece beginnings in the next block that a contraction adds and removes */
 };
 

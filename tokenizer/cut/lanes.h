@@ -26,10 +26,10 @@ struct lanes {
 };
 void lanes_release(struct lanes *l);
 
-/* Computes where pieces begin, as bits in marks[0..64 * count). `classes` has the classes of
- * `count` blocks and of 16 more bytes. The first class has AUTOMATON_CUT. `behind` is the backward
- * state after the blocks. Returns 0, or -1 without an error set if the result could not be
- * computed. */
+/* Computes where pieces begin in `count` blocks of LANES_BYTES bytes: bit i of marks[w] is for byte
+ * 64 w + i, w < 64 * count. `classes` has the classes of these bytes and of 16 more bytes. The
+ * first class has AUTOMATON_CUT. `behind` is the backward state after the blocks. Returns 0, or -1
+ * without an error set if the result could not be computed. */
 int lanes_go(struct lanes *l, const struct automaton *a, const uint8_t *classes, size_t count,
              uint8_t behind, uint64_t *marks);
 

@@ -38,8 +38,9 @@ struct words *words_new(const struct normalizer *n); /* n borrowed */
 void words_free(struct words *w);
 void words_begin(struct words *w, const char *text, size_t n); /* valid UTF-8, borrowed */
 
-/* Returns some of the next words in *p. They are valid until the next call. At least 64 more bytes
- * may be read after each word. A call may return 1 with no words before the end of the text. */
+/* Sets *p to some of the next words and returns 1, or returns 0 at the end of the text. The words
+ * are valid until the next call. At least 64 more bytes may be read after each word. A call before
+ * the end of the text may return 1 with no words. */
 int words_next(struct words *w, struct pieces *p); /* 1, 0 at the end of the text */
 
 /* Appends the text normalized as by Hugging Face's BertNormalizer. `rules` selects the steps. */

@@ -42,8 +42,9 @@ struct pattern {
     int set_count;
 };
 
-/* Compiles a pattern. Returns NULL, without an error set, if it uses syntax that is not supported,
- * is malformed, is too long, or matches the empty string. */
+/* Compiles a pattern. `theirs` returns PCRE2's classes (charset.h). Returns NULL, without an error
+ * set, if the pattern uses syntax that is not supported, is malformed, is too long, or matches the
+ * empty string. */
 struct pattern *pattern_new(const char *text, size_t n, charset_property_fn *theirs);
 void pattern_free(struct pattern *e);
 

@@ -45,16 +45,17 @@ struct splitter {
  * pattern or too many rules. */
 int splitter_add(struct splitter *s, enum split_kind kind, const char *text, size_t n);
 
-/* Makes the rule that was added last cut bytes; byte b counts as the character points[b]. Returns
- * -1, without an error set, if a rule has no automaton. */
+/* Changes the rule that was added last so that it cuts bytes instead of characters; byte b counts
+ * as the character points[b]. Returns -1, without an error set, if a rule has no automaton. */
 int splitter_of_bytes(struct splitter *s, const uint32_t points[256]);
 
-/* Returns whether the matches of the rule that was added last are certain to cover every text. */
+/* Returns 1 if the matches of the rule that was added last are certain to cover every text, else
+ * 0. */
 int splitter_covers(const struct splitter *s);
 
 void splitter_release(struct splitter *s);
-int splitter_is_gpt2(const struct splitter *s); /* whether GPT-2's pattern is the only rule */
-int splitter_scans(const struct splitter *s);   /* whether all rules have automata */
+int splitter_is_gpt2(const struct splitter *s); /* 1: GPT-2's pattern is the only rule */
+int splitter_scans(const struct splitter *s);   /* 1: all rules have automata */
 
 /* An iteration over the pieces of one text. It belongs to one thread and can be reused for other
  * texts. */
@@ -63,8 +64,9 @@ struct split *split_new(const struct splitter *s); /* s borrowed */
 void split_free(struct split *s);
 void split_begin(struct split *s, const char *text, size_t n); /* valid UTF-8, borrowed */
 
-/* Writes the ends of the next pieces. Returns their number, at most max; 0 at the end of the text;
- * -1 with an error. The first piece begins at 0, every other piece at the end of the one before. */
+/* Writes the offsets of the ends of the next pieces to ends[]. Returns their number, at most max; 0
+ * at the end of the text; -1 with an error. The first piece begins at 0, every other piece at the
+ * end of the one before. */
 int split_next(struct split *s, size_t *ends, int max);
 
 #endif

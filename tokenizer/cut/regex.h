@@ -21,14 +21,15 @@ void regex_free(struct regex *re);
 struct regex_scratch *regex_scratch_new(void);
 void regex_scratch_free(struct regex_scratch *s);
 
-/* Finds the first match in text[0..n) that begins at or after `from`. `text` is valid UTF-8.
- * Returns 1, 0 if there is none, or -1 with an error if the search needs too much memory or
- * time. */
+/* Finds the first match in text[0..n) that begins at or after `from`, and sets *begin and *end to
+ * its range. `text` is valid UTF-8. Returns 1, 0 if there is no match, or -1 with an error if the
+ * search needs too much memory or time. */
 int regex_find(const struct regex *re, struct regex_scratch *s, const char *text, size_t n,
                size_t from, size_t *begin, size_t *end);
 
-/* Fills `s` with the code points that PCRE2 has in the class `base`, written as inside brackets.
- * Returns -1, without an error set, if PCRE2 does not know the class. */
+/* Fills `s` with the code points that PCRE2 has in the class `base`, which is written as it would
+ * be inside brackets, such as \p{Han}. Returns -1, without an error set, if PCRE2 does not know the
+ * class. */
 struct classes_set;
 int regex_class(struct classes_set *s, const char *base);
 

@@ -2,9 +2,9 @@
  * scan.h - cuts a text with automata (automaton.h). Each automaton cuts the pieces of the one
  * before it.
  *
- * The text is processed in chunks. A chunk ends where a piece of the first automaton begins, so
- * the text after it cannot change the result. A chunk grows until such an end is found and the
- * backward state there is known. So the text is read about once, whatever its pieces are.
+ * The text is processed in chunks. A chunk ends where a piece of the first automaton begins, so the
+ * text after it cannot change the pieces before it. A chunk grows until such an end is found and
+ * the backward state there is known. So the text is read about once, whatever its pieces are.
  */
 #ifndef TEXTMILL_TOKENIZER_CUT_SCAN_H
 #define TEXTMILL_TOKENIZER_CUT_SCAN_H

@@ -34,12 +34,12 @@ enum step_kind {
     STEP_REPLACE, /* replaces each match of the pattern by the content */
     STEP_PREPEND, /* puts the content before the text, unless the text is empty */
     STEP_BERT,
-    STEP_PRECOMPILED, /* applies a character map: to the clusters that the regex finds, or without a
-                         regex to the longest strings */
+    STEP_PRECOMPILED, /* applies a character map (charsmap.h): by clusters if the step has a regex
+                       * for them, otherwise by longest strings */
     /* pre-tokenizers */
     STEP_SPLIT,      /* cuts at the matches of a pattern */
-    STEP_CHARACTERS, /* each character with one of the bits of forms.h is a match */
-    STEP_RUNS,       /* each run of such characters is a match */
+    STEP_CHARACTERS, /* each character with one of the bits `bits` (forms.h) is a match */
+    STEP_RUNS,       /* each run of characters with these bits is a match */
     STEP_WHITESPACE, /* \w+|[^\w\s]+ */
     STEP_METASPACE,  /* replaces spaces by another character, which begins a piece */
     STEP_BYTE_LEVEL, /* puts a space in front of the text; cuts by GPT-2's pattern */
@@ -69,7 +69,8 @@ struct step {
     enum step_behavior behavior;
     int invert;              /* matches and the text between them exchange their roles */
     unsigned bits;           /* of STEP_CHARACTERS, STEP_RUNS */
-    enum step_scheme scheme; /* when a piece gets a space in front */
+    enum step_scheme scheme; /* which pieces get a space in front: none, the first of a document, or
+                              * all */
     int split;               /* STEP_METASPACE cuts; STEP_BYTE_LEVEL uses the pattern */
 };
 
@@ -100,9 +101,9 @@ int stepper_leaves(struct stepper *s, const char *text, size_t n);
  * else to 0. Returns -1 with an error if a pattern needs too much memory or time. */
 int stepper_normalize(struct stepper *s, const char *text, size_t n, struct buf *out, int *lost);
 
-/* Cuts a normalized text into pieces, which stay valid until the next call. `first`: the text
- * is the beginning of a document, and normalization dropped nothing there. Returns -1 with an
- * error. */
+/* Cuts a normalized text into pieces and sets *p to them; they are valid until the next call.
+ * `first` 1: the text is the beginning of a document, and normalization dropped nothing there.
+ * Returns -1 with an error. */
 int stepper_cut(struct stepper *s, const char *text, size_t n, int first, struct pieces *p);
 
 #endif

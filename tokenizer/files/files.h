@@ -49,8 +49,8 @@ int tiktoken_parse(struct vocabulary *v, const char *text, size_t n, const char 
 /* Parses a SentencePiece .model file, in the same way. */
 int sentencepiece_parse(struct vocabulary *v, const char *text, size_t n, const char *name);
 
-/* Reads the normalizer, pre-tokenizer, post-processor and decoder from the text of a
- * tokenizer.json, for a vocabulary over characters. */
+/* Reads the normalizer, pre-tokenizer, post-processor and decoder from the text json[0..n) of a
+ * tokenizer.json into `v`, a vocabulary over characters. Returns -1 with an error. */
 int frame_read(struct vocabulary *v, const char *json, size_t n);
 
 /* Parses BERT's vocab.txt. The normalization rules are Hugging Face's. Text keeps its upper case
@@ -67,9 +67,11 @@ int characters_frame(struct vocabulary *v);
 
 /* Sets v->roles to the ids of [PAD] [UNK] [CLS] [SEP] [MASK]. Returns -1 if there is no [UNK]. */
 int bert_roles(struct vocabulary *v);
-void bert_templates(struct vocabulary *v); /* sets [CLS] A [SEP] and [CLS] A [SEP] B [SEP] */
+void bert_templates(struct vocabulary *v); /* sets v->single to [CLS] A [SEP], v->pair to [CLS] A
+                                            * [SEP] B [SEP] */
 
-/* Reads the post-processor of a tokenizer.json; templates_print appends it as JSON. */
+/* post_processor_read reads the post-processor of a tokenizer.json into v->single and v->pair.
+ * templates_print appends it to `out` as JSON. */
 int post_processor_read(struct vocabulary *v, const struct js *post);
 void templates_print(const struct vocabulary *v, struct buf *out);
 extern const char *const bert_role_names[TOKENIZER_ROLES];
@@ -93,7 +95,7 @@ struct named_merge {
 int merge_left(const struct vocabulary *v, struct named_merge *m, const char *name, size_t n);
 int merge_right(struct vocabulary *v, struct named_merge *m, const char *name, size_t n);
 
-/* Appends the name of a token as a JSON string, spelled as in files. */
+/* Appends the name of token `id` as a JSON string, spelled as in tokenizer.json. */
 void token_print(const struct vocabulary *v, uint32_t id, struct buf *out);
 
 /* Writes tokenizer.json, tokenizer_config.json, vocab.json, merges.txt and, if ranks alone
@@ -101,7 +103,7 @@ void token_print(const struct vocabulary *v, uint32_t id, struct buf *out);
  * Returns -1 with an error. */
 int vocabulary_save(const struct vocabulary *v, const char *dir);
 
-/* Appends the text of a tokenizer.json. */
+/* Appends the text of a tokenizer.json for `v` to `out`. */
 void tokenizer_json_print(const struct vocabulary *v, struct buf *out);
 
 #endif

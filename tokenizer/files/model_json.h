@@ -14,8 +14,8 @@
 #include "common/js.h"
 #include "tokenizer/model/vocabulary.h"
 
-/* The text ranges of model.vocab, an object, and of model.merges, a list, between their brackets.
- * A range is empty if the file lacks the value. */
+/* The ranges of the text that hold model.vocab, an object, and model.merges, a list, without the
+ * brackets. A range is empty if the file does not have the value. */
 struct model_parts {
     struct js_cut vocab, merges;
 };
@@ -24,19 +24,20 @@ struct model_parts {
  * JSON of this form. */
 int model_parts_find(struct model_parts *p, const char *text, size_t n);
 
-/* Writes the ranges in the order that js_parse_without needs. Returns their number. */
+/* Copies the two ranges to cuts[], in the order of the text, which js_parse_without needs. Returns
+ * their number, 2. */
 size_t model_parts_cuts(const struct model_parts *p, struct js_cut cuts[2]);
 
-/* Reads the tokens. Added tokens must have been read before: a name that the byte alphabet cannot
- * spell is accepted only if it is an added token. Returns -1 with an error. */
+/* Reads model.vocab of `text` into v. The added tokens must have been read before: a name that the
+ * byte alphabet cannot spell is accepted only if it is an added token. Returns -1 with an error. */
 int model_vocab_read(struct vocabulary *v, const char *text, const struct model_parts *p);
 
-/* Reads Unigram's model.vocab, a list of [token, score]; ids count from 0. Returns -1 with an
- * error. */
+/* Reads the model.vocab of a Unigram model, a list of [token, score], into v; ids count from 0.
+ * Returns -1 with an error. */
 int model_pieces_read(struct vocabulary *v, const struct js *list);
 
-/* Reads the merges, in either spelling: "left right" or ["left", "right"]. Returns -1 with an
- * error. */
+/* Reads model.merges of `text` into v. A merge may be spelled "left right" or ["left", "right"].
+ * Returns -1 with an error. */
 int model_merges_read(struct vocabulary *v, const char *text, const struct model_parts *p);
 
 #endif

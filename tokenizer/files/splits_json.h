@@ -8,9 +8,10 @@
 struct js;
 struct vocabulary;
 
-/* Sets v->splitter and v->prefix_space and returns 1. Returns 0 and leaves both unchanged if
- * `value` is not such a pre-tokenizer. Returns -1 with an error for a bad pattern. Sets *plain to
- * whether the rules and the prefix alone describe the value completely. */
+/* Reads `value`, the JSON of a pre-tokenizer, into v->splitter and v->prefix_space, and returns 1.
+ * Returns 0, without a change of v, if it is not one of the pre-tokenizers above, or -1 with an
+ * error for a bad pattern. If the result is 1, sets *plain to 1 if the two fields describe the
+ * whole value, else to 0. */
 int splits_read(struct vocabulary *v, const struct js *value, int *plain);
 
 #endif

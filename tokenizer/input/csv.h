@@ -17,7 +17,8 @@
 
 struct csv {
     struct input *in;      /* borrowed */
-    uint64_t line, record; /* numbers, from 1, of the last line read and the record's first line */
+    uint64_t line, record; /* line numbers, from 1: of the last line read, and of the first line of
+                            * the record */
     struct buf cells;      /* the texts of the record's cells, concatenated */
     size_t *ends;          /* cell i is cells[ends[i - 1]..ends[i]) */
     size_t count, cap;

@@ -17,8 +17,9 @@ enum { KINDS_LOOK = 512 }; /* number of bytes of a file that the functions need 
  * Returns NULL if the file may be text. */
 const char *kinds_recognise(const char *path, const char *text, size_t n);
 
-/* Returns whether text[0..n) begins with a line of at least two column names, one of them `text`.
- * Names consist of letters, digits and _; they may be quoted. */
+/* Returns 1 if text[0..n) begins with a line of at least two column names, separated by
+ * `separator`, one of them `text`. Names consist of letters, digits and _; they may be quoted. Else
+ * returns 0. */
 int kinds_is_table(const char *text, size_t n, char separator);
 
 #endif

@@ -19,8 +19,8 @@ enum mend_rule {
 
 #define MEND_RULES "few|replace|error"
 
-/* Checks whether `replaced` bytes of a document of n bytes may be replaced. Returns 0, or -1 with
- * an error. "Few" means up to 100 bytes, or up to one percent. */
+/* Returns 0 if the rule allows that `replaced` bytes of a document of n bytes are replaced, else -1
+ * with an error. "Few" means up to 100 bytes, or up to one percent. */
 int mend_check(enum mend_rule rule, uint64_t replaced, size_t n);
 
 /* Appends a JSON text. U+FFFD replaces invalid UTF-8 and the escapes of lone surrogates. Returns

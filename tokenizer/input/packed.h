@@ -19,12 +19,12 @@ struct packed {
     struct archived *archived;
 };
 
-/* Opens `in` to read the unpacked bytes of the file `path`; "-" is stdin. `in` has the same path.
- * Returns -1 with an error and nothing to close. */
+/* Opens the file `path` ("-" is stdin), so that `in` reads its unpacked bytes; in->path is `path`.
+ * Returns -1 with an error; then there is nothing to close. */
 int packed_open(struct packed *p, struct input *in, const char *path);
 void packed_close(struct packed *p, struct input *in);
 
-/* Returns the length of a file name without a suffix such as ".gz". */
+/* Returns the length of `path` without a suffix such as ".gz". */
 size_t packed_name(const char *path);
 
 #endif

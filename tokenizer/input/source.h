@@ -61,9 +61,10 @@ struct source_options {
 struct source *source_open(char *const *paths, int count, const struct source_options *o);
 void source_close(struct source *s);
 
-/* Appends the text of the next document. Returns 1, 0 at the end of the input, -1 with an error.
- * Sets *sentences to whether the document's lines are sentences and its blank lines end
- * paragraphs; at the end of the input, to whether any file, even an empty one, had that format. */
+/* Appends the text of the next document to `text`. Returns 1, 0 at the end of the input, -1 with an
+ * error. With 1, sets *sentences to 1 if each line of the document is a sentence and blank lines
+ * end paragraphs, else to 0. With 0, sets it to 1 if any file, even an empty one, had that
+ * format. */
 int source_read(struct source *s, struct buf *text, int *sentences);
 
 uint64_t source_replaced(const struct source *s); /* bytes of JSON replaced so far */

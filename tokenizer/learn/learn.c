@@ -190,7 +190,8 @@ static void queue_touched(struct learner *l)
 
 /* ---- the alphabet --------------------------------------------------------------------------- */
 
-/* Returns the unit at p and sets *len to its number of bytes. */
+/* Returns the unit (byte or character) at p as a code point; a byte is that of the byte alphabet.
+ * Sets *len to the unit's number of bytes. */
 static uint32_t unit_at(const struct vocabulary *v, const char *p, size_t *len)
 {
     if (!v->byte_level)

@@ -29,16 +29,18 @@ struct learn_options {
     uint64_t min_frequency;   /* a pair that occurs less often is not merged */
     const char **special;     /* these get the first ids */
     size_t special_count;
-    int all_bytes;         /* the alphabet has all 256 bytes, not only those that occur */
+    int all_bytes;         /* 1: the alphabet has all 256 bytes; 0: only those that occur */
     const char *initial;   /* characters that are always in the alphabet; NULL: none */
-    size_t alphabet_limit; /* at most so many units, the most frequent ones; 0: all */
+    size_t alphabet_limit; /* most units in the alphabet, which are then the most frequent ones; 0:
+                            * no limit */
 };
 
-/* Adds tokens and merges to `v`. v->model and v->byte_level determine the units. If `v` already
- * has tokens and merges, they keep their ids; the words are cut by them first, and new tokens get
- * later ids, as if all had been learned in one run. The result has less than vocabulary_size
- * tokens if too few pairs occur min_frequency times. Returns -1 with an error if vocabulary_size
- * is too small for the required tokens, or if a special token is also learned. */
+/* Learns tokens and merges from `words` and adds them to `v`. v->model and v->byte_level determine
+ * the units. If `v` already has tokens and merges, they keep their ids; the words are cut by them
+ * first, and new tokens get later ids, as if all had been learned in one run. The result has less
+ * than vocabulary_size tokens if too few pairs occur min_frequency times. Returns -1 with an error
+ * if vocabulary_size is too small for the required tokens, or if the text of a special token is
+ * also learned. */
 int learn(struct vocabulary *v, const struct counted_words *words, const struct learn_options *o);
 
 #endif

@@ -24,7 +24,7 @@ struct added_set {
     } * items;
     size_t count;
     int all_special;
-    unsigned char first[256];   /* whether a token begins with this byte */
+    unsigned char first[256];   /* 1: a token begins with this byte */
     uint64_t pairs[65536 / 64]; /* bit set: a token may begin with these two bytes */
     size_t ranges[256 + 1];     /* items ranges[b] to ranges[b + 1] - 1 begin with byte b */
 };
@@ -38,14 +38,14 @@ void added_release(struct added_set *s);
 struct added_walk {
     const char *text;
     size_t n;
-    size_t at;         /* the text before this offset was searched */
+    size_t at;         /* offset up to which the text was searched */
     size_t done;       /* end of the last match and of the white space that it absorbs */
     size_t begin, end; /* range of the current match */
     uint32_t id;
 };
 
-/* Finds the next match. Returns 1, or 0 if there is none. Special tokens match only if `special`
- * is nonzero. */
+/* Finds the next match and sets begin, end and id of *w. Returns 1, or 0 if there is no further
+ * match. Special tokens match only if `special` is not 0. */
 int added_next(const struct added_set *s, struct added_walk *w, int special);
 
 #endif

@@ -106,7 +106,8 @@ struct merged {
     uint32_t rank, rank_before;
 };
 
-/* Merges the pair at `place`. If `merges` is 0, changes nothing. */
+/* With `merges` 1, replaces the two symbols at `place` and after it by their merge; with 0, changes
+ * nothing (without a branch). Returns the places whose pairs have changed, and their new ranks. */
 __attribute__((always_inline)) static inline struct merged merge_at(const struct pairs *pairs,
                                                                     struct bpe_short *s, int place,
                                                                     int merges)

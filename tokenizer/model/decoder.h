@@ -37,13 +37,14 @@ void strings_add(struct strings *s, const char *text, size_t n);
  * with an error if a pattern needs too much memory or time. */
 int decoder_run(const struct decoder *d, struct strings *names, struct buf *out);
 
-/* The decoded text of each token. Such a table is possible if each step before the strings are
- * joined looks at only one string and at whether it is the first. Decoding with a table is about a
- * hundred times as fast. */
+/* A table of the decoded text of each token. It is possible only if each step before the strings
+ * are joined looks at one string alone and at whether it is the first. Decoding with a table is
+ * about a hundred times as fast. */
 struct decoder_table;
 
-/* Makes the table. `names` has the names of all ids, in order; the function overwrites it. Returns
- * NULL if the decoder has other steps, or if a pattern needs too much memory or time. */
+/* Makes the table. `names` has the names of all ids, in the order of ids; the function overwrites
+ * it. Returns NULL if the decoder's steps do not allow a table, or if a pattern needs too much
+ * memory or time. */
 struct decoder_table *decoder_table_new(const struct decoder *d, struct strings *names);
 void decoder_table_free(struct decoder_table *t);
 

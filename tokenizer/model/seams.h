@@ -1,10 +1,10 @@
 /*
  * seams.h - finds places in a text that no token crosses, for BPE over characters and for Unigram.
  *
- * A merge joins two tokens into one that has the characters of both. If two characters are
- * neighbours in no token of the model, no merge ever crosses the border between them. The text can
- * be cut there without a change of the ids. In this way, a document without pre-tokenization is
- * divided into short parts. The same holds for the tokens of Unigram.
+ * A merge joins two tokens into one that has the characters of both. If no token of the model has
+ * two given characters side by side, no merge ever crosses the border between them, and the text
+ * can be cut there without a change of the ids. So a document without pre-tokenization is divided
+ * into short parts. The same holds for the tokens of Unigram.
  *
  * Unknown characters are an exception. A run of them may become one unknown token, so no cut is
  * made between two unknown characters. If there is no unknown token, unknown characters are left
@@ -19,13 +19,15 @@
 struct vocabulary;
 struct seams;
 
-/* Returns NULL if this vocabulary's texts cannot be cut, because it has prefixes or suffixes, has
- * merges of byte tokens or of the unknown token, or looks up whole pieces first. */
+/* Makes the table of the vocabulary v. Returns NULL if its texts cannot be cut, because it has
+ * prefixes or suffixes, has merges of byte tokens or of the unknown token, or looks up whole pieces
+ * first. */
 struct seams *seams_new(const struct vocabulary *v);
 void seams_free(struct seams *s);
 
-/* Writes the ends of the next parts of text[at..n), which is valid UTF-8, with at < n. Returns the
- * number of ends, at most max. May miss some possible cuts. */
+/* Cuts the text[at..n), which is valid UTF-8, with at < n, and writes the offsets of the ends of
+ * the first parts to ends[]. Returns the number of ends, at most max. May miss some possible
+ * cuts. */
 size_t seams_cut(const struct seams *s, const char *text, size_t n, size_t at, size_t *ends,
                  size_t max);
 

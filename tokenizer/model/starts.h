@@ -2,13 +2,13 @@
  * starts.h - the tokens with which byte pair encoding begins: bytes, or groups of bytes that are
  * certain to merge first.
  *
- * Merges are applied in order of rank. Let tokens x and y merge with rank r. If x merges with
- * every possible token before it only at a rank after r, or never, and y with every possible token
- * after it too, then nothing can happen before this merge. The merge can be done at once if its
- * result also merges with others only after r. This holds for the bytes of most characters that
- * are not ASCII. When a vocabulary is loaded, it is tested for each pair of first bytes, and for
- * each third byte after such a pair. The tokens that may come before differ: many tokens merge
- * with a space, few with another character.
+ * Merges are applied in order of rank. Let tokens x and y merge with rank r. Suppose that x merges
+ * with every token that may come before it only at a rank after r, or never, and that y does so
+ * with every token that may come after it. Then nothing can happen before this merge. The merge can
+ * be done at once if its result also merges with other tokens only after r. This holds for the
+ * bytes of most characters that are not ASCII. When a vocabulary is loaded, this is tested for each
+ * pair of first bytes, and for each third byte after such a pair. The tokens that may come before a
+ * pair differ: many tokens merge with a space, few with another character.
  */
 #ifndef TEXTMILL_TOKENIZER_MODEL_STARTS_H
 #define TEXTMILL_TOKENIZER_MODEL_STARTS_H
@@ -21,7 +21,8 @@
 struct pairs;
 struct starts;
 
-/* `byte_ids` is as for bpe_new; `pairs` is the table of the merges. */
+/* Makes the table of first tokens. `byte_ids` is as for bpe_new; `pairs` is the table of the
+ * `count` merges. */
 struct starts *starts_new(const int64_t byte_ids[256], const struct pairs *pairs,
                           const struct bpe_merge *merges, size_t count);
 void starts_free(struct starts *s);

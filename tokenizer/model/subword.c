@@ -129,9 +129,9 @@ static int fall_back(const struct subword *s, const struct buf *name, struct ids
     return 1;
 }
 
-/* Puts the tokens of the piece's characters into scratch->ids. An unknown token is held back until
- * it is known whether the next character is unknown, too, and fused with it. Byte tokens do not
- * flush it, as in Hugging Face's BPE. */
+/* Writes the tokens of the piece's characters to scratch->ids. With fuse_unknown, a run of unknown
+ * characters becomes one unknown token, so this token is written only when a known character or the
+ * end follows. Byte tokens do not end such a run, as in Hugging Face's BPE. */
 static void put_characters(const struct subword *s, struct subword_scratch *scratch,
                            const char *piece, size_t n)
 {

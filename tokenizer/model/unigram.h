@@ -16,7 +16,7 @@
 struct vocabulary;
 struct unigram;
 
-struct unigram *unigram_new(const struct vocabulary *v); /* v borrowed; it has scores */
+struct unigram *unigram_new(const struct vocabulary *v); /* v is borrowed and must have scores */
 void unigram_free(struct unigram *u);
 
 /* Working memory of one thread. Initialise it with zeroes. */

@@ -30,7 +30,7 @@
 #include "tokenizer/model/roles.h"
 
 enum { AFFIX_MAX = 32 };           /* bytes of a prefix or suffix, including the NUL */
-enum { VOCABULARY_MAX = 1 << 24 }; /* number of ids; wordcache.c uses the bits above an id */
+enum { VOCABULARY_MAX = 1 << 24 }; /* most ids; wordcache.c uses the bits of an id above this */
 
 enum token_kind { TOKEN_HOLE, TOKEN_MODEL, TOKEN_ADDED };
 
@@ -38,7 +38,7 @@ struct vocabulary_token {
     size_t at; /* the token's bytes are blob.data[at..at+len) */
     uint32_t len;
     enum token_kind kind;
-    unsigned char in_model; /* the model has this token; it may be an added token, too */
+    unsigned char in_model; /* 1: the model has this token, which may be an added token, too */
     unsigned char is_added;
 };
 
@@ -104,9 +104,10 @@ struct vocabulary {
 
     struct splitter splitter;
     int prefix_space;      /* a space is put before a text that does not begin with one */
-    int trims_places;      /* token ranges leave out spaces at a token's sides */
-    int keeps_first_space; /* except a single space at the beginning of a text, which may have been
-                              added by prefix_space */
+    int trims_places;      /* the ranges of tokens in the text (encoder_encode_places) leave out
+                            * spaces at a token's sides */
+    int keeps_first_space; /* with trims_places: a single space at the beginning of a text, which
+                            * may have been added by prefix_space, is not left out */
     int ignore_merges;     /* a piece whose bytes are a token becomes that token without merging */
     int byte_level; /* tokens are byte strings; otherwise strings of characters, and the fields
                        below apply */
@@ -115,8 +116,8 @@ struct vocabulary {
     int fuse_unknown, byte_fallback; /* see subword.h */
     int64_t end_of_text;             /* -1: none */
 
-    /* general: the `normalizer` and `pre_tokenizer` steps are used. steps_cut: the steps also cut
-     * the text, because neither the splitter nor BERT's rules can. */
+    /* general 1: the steps `normalizer` and `pre_tokenizer` are used. steps_cut 1: the steps also
+     * cut the text, because neither the splitter nor BERT's rules can. */
     int general, steps_cut;
     struct steps normalizer, pre_tokenizer;
     struct decoder *decoder; /* NULL: tokens are joined as bytes, or as BERT's words */
@@ -133,10 +134,10 @@ struct vocabulary {
 void vocabulary_init(struct vocabulary *v);
 void vocabulary_release(struct vocabulary *v);
 
-/* Adds a token with `id` and the bytes bytes[0..n). Returns -1 with an error if id is out of
- * bounds or taken, or if a model token has the bytes of another model token. An added token may
- * have the id and bytes of a model token, or the bytes of a model token with another id.
- * vocabulary_find then returns the model's token. */
+/* Adds a token with the id `id` and the bytes bytes[0..n). Returns -1 with an error if the id is
+ * out of bounds or taken, or if it is a model token with the bytes of another model token. An added
+ * token may have the id and the bytes of a model token, or its bytes with another id;
+ * vocabulary_find then returns the id of the model token. */
 int vocabulary_put(struct vocabulary *v, int64_t id, const char *bytes, size_t n,
                    enum token_kind kind);
 int64_t vocabulary_find(const struct vocabulary *v, const char *bytes, size_t n); /* -1: none */
@@ -147,7 +148,7 @@ void vocabulary_name(const struct vocabulary *v, uint32_t id, struct buf *out);
 void vocabulary_score(struct vocabulary *v, uint32_t id, double score);
 void vocabulary_merge(struct vocabulary *v, uint32_t left, uint32_t right, uint32_t id);
 void vocabulary_add(struct vocabulary *v,
-                    const struct added_token *a); /* its spelling is taken from token a->id */
+                    const struct added_token *a); /* adds a, with the spelling of token a->id */
 
 /* Replaces the bytes of a model token whose id is also that of an added token with another
  * spelling. */

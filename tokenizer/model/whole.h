@@ -20,9 +20,9 @@
 
 struct pairs;
 
-/* Sets whole[id], for ids below `ids`, to whether it is certain that the token's bytes encode to
- * that token. Other tokens may have this property, too. own_ids[b] is the id of a token that is
- * byte b, or -1 for none. `pairs` is the table of the merges. */
+/* For each id below `ids`, sets whole[id] to 1 if it is certain that the token's bytes encode to
+ * that one token, else to 0. Tokens with 0 may encode to themselves, too. own_ids[b] is the id of
+ * the token that is byte b alone, or -1 for none. `pairs` is the table of the `count` merges. */
 void whole_mark(uint8_t *whole, size_t ids, const int64_t own_ids[256], const struct pairs *pairs,
                 const struct bpe_merge *merges, size_t count);
 

@@ -26,7 +26,7 @@ enum { WORDPIECE_PREFIX_BYTES = 2 };
 struct wordpiece *wordpiece_new(const struct vocabulary *v, uint32_t unknown, size_t max_chars);
 void wordpiece_free(struct wordpiece *w);
 
-/* Appends the ids of a word of n > 0 bytes. */
+/* Appends the ids of a word of n > 0 bytes to `out`. */
 void wordpiece_encode(const struct wordpiece *w, const char *word, size_t n, struct ids *out);
 
 #endif
