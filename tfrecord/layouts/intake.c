@@ -59,7 +59,7 @@ int intake_next(struct intake *s)
         size_t n = d->count;
         while (n && d->ids[n - 1] == s->end_of_text)
             n--;
-        if (!n)
+        if (!n && !s->keeps_empty)
             continue;
         s->ids = d->ids;
         s->count = n;

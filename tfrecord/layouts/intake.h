@@ -1,6 +1,7 @@
 /*
- * intake.h - reads the documents of a token stream for the layouts. It skips documents without
- * tokens, and removes end-of-text from their ends, so that a layout can add exactly one.
+ * intake.h - reads the documents of a token stream for the layouts. It removes end-of-text from
+ * their ends, so that a layout can add exactly one, and skips documents without tokens unless
+ * `keeps_empty` is set.
  */
 #ifndef TEXTMILL_TFRECORD_LAYOUTS_INTAKE_H
 #define TEXTMILL_TFRECORD_LAYOUTS_INTAKE_H
@@ -16,6 +17,7 @@ struct intake {
     struct input in;
     struct stream_reader stream;
     int64_t end_of_text; /* -1: the vocabulary has none */
+    int keeps_empty;     /* 1: documents without tokens are returned, too. Set by the caller */
     uint32_t *ids; /* ids of the document, owned by the stream; there is room for one more id */
     size_t count;
     const uint32_t *sentence_ends; /* ends as in the stream; they may be greater than `count` */

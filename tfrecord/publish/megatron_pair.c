@@ -8,10 +8,16 @@
 #include "tfrecord/formats/megatron.h"
 #include "tfrecord/publish/pair_files.h"
 
-/* Adds one sequence per sentence, or one per document. End-of-text belongs to the last sequence. */
+/* Adds one sequence per sentence, or one per document. End-of-text belongs to the last sequence. A
+ * document without tokens has no sequence, but keeps its number: pairs of several fields of the
+ * same records have the same documents. */
 static int add_document(const struct megatron_pair *p, struct megatron_writer *w, struct intake *s)
 {
     size_t begin = 0, n = s->count;
+    if (!n) {
+        megatron_end_document(w);
+        return 0;
+    }
     for (size_t i = 0; i < s->sentences; i++) {
         size_t end = s->sentence_ends[i];
         if (end >= n)
@@ -52,8 +58,8 @@ static int write_pair(struct megatron_pair *p, struct intake *s, struct megatron
     for (; (result = intake_next(s)) > 0; p->written(s->documents))
         if (add_document(p, w, s) < 0)
             return -1;
-    if (!result && !s->documents)
-        result = err_set("%s: no documents", s->in.path);
+    if (!result && !s->tokens)
+        result = err_set("%s: no documents%s", s->in.path, s->documents ? " with tokens" : "");
     if (result < 0 || megatron_finish(w) < 0)
         return -1;
     p->sequences = w->sequences;
@@ -64,6 +70,7 @@ int megatron_pair_write(struct megatron_pair *p, struct intake *s)
 {
     struct megatron_writer w = { .bytes = BUF_INIT };
     struct pair_files files;
+    s->keeps_empty = 1;
     if ((p->append_eod && intake_want_end_of_text(s, "--append-eod") < 0) ||
         pair_files_open(&files, p->prefix, p->may_replace) < 0)
         return -1;
