@@ -11,13 +11,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A source of packed bytes. */
+/* A source of packed bytes. `ctx` is the first argument of the functions. */
 struct archived_source {
     /* Sets *bytes to the next bytes, which stay valid until the next call. Returns their number, 0
      * at the end, or -1 with an error. */
     int64_t (*give)(void *ctx, const void **bytes);
-    /* Seeks as lseek does. Needed for archives whose list of files is at their end. NULL: the
-     * source cannot seek. */
+    /* Moves the read position as lseek does: archives with the list of their files at the end need
+     * it. NULL: the source cannot do that. */
     int64_t (*seek)(void *ctx, int64_t offset, int whence);
     void *ctx;
 };

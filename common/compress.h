@@ -18,15 +18,15 @@ enum compression { COMPRESS_NONE, COMPRESS_GZIP, COMPRESS_ZLIB, COMPRESS_ZSTD };
 
 const char *compress_name(enum compression how); /* "none", "gzip", "zlib", "zstd" */
 
-/* Guesses a file's compression from its first n bytes. */
+/* Returns the compression of a file that begins with bytes[0..n). */
 enum compression compress_recognise(const unsigned char *bytes, uint64_t n);
 
 /* ---- packing ------------------------------------------------------------------------------ */
 
 struct compress;
 
-/* Creates a compressor. `how` is not COMPRESS_NONE. The level is 6 for gzip and zlib, and 3 for
- * Zstandard, which also writes its checksum. Returns NULL if memory runs out. */
+/* Creates a compressor. `how` must not be COMPRESS_NONE. The level is 6 for gzip and zlib, and 3
+ * for Zstandard, which also writes its checksum. Returns NULL with an error if memory runs out. */
 struct compress *compress_new(enum compression how);
 void compress_free(struct compress *c);
 

@@ -47,7 +47,8 @@ void document_put_end(struct buf *out, uint64_t documents);
 
 struct document_reader {
     struct input *in;   /* borrowed */
-    int promised;       /* 1: the first line was present, so the last line must be */
+    int promised;       /* 1: the first line of the stream (above) was present, so the last one must
+                         * be, too */
     int sentences;      /* from the first line */
     uint64_t documents; /* read so far */
     uint64_t offset;    /* byte offset of the current document */

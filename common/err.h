@@ -31,10 +31,10 @@ int err_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Returns 1 if the thread's last error was set by err_usage. */
 int err_is_usage(void);
 
-/* Copies a message in a form that is safe for a terminal. Control characters, which file names may
- * contain, are written as \x1b. Text in quotes that is longer than 300 bytes is shortened in its
- * middle. The result is cut at `size` bytes. Everything printed on stderr goes through this
- * function (log.h). */
+/* Copies the message `text` to `out` in a form that is safe for a terminal. Control characters,
+ * which file names may contain, are written as \x1b. Text in quotes that is longer than 300 bytes
+ * is shortened in its middle. The result is cut at `size` bytes. Everything printed on stderr goes
+ * through this function (log.h). */
 void err_tame(char *out, size_t size, const char *text);
 
 /* Saves and restores the error, because cleaning up after a failure may fail, too, and the first
@@ -48,6 +48,6 @@ struct err {
     int usage;
 };
 struct err err_keep(void);
-int err_restore(const struct err *why); /* always returns -1 */
+int err_restore(const struct err *why); /* sets the error to `why` again; returns -1 */
 
 #endif

@@ -15,9 +15,9 @@
 
 /* ---- whole files ------------------------------------------------------------------------ */
 
-/* Both append the file's bytes to `out`. file_read_any is for a path that the user gave: it may be
- * a pipe, and "-" is stdin. file_read is for other files and accepts regular files only, because
- * opening a pipe that has no writer would wait forever. */
+/* Append the bytes of the file to `out`; return -1 with an error. file_read_any is for a path that
+ * the user gave: it may be a pipe, and "-" is stdin. file_read is for other files and accepts
+ * regular files only, because opening a pipe that has no writer would wait forever. */
 int file_read(const char *path, struct buf *out);
 int file_read_any(const char *path, struct buf *out);
 
@@ -62,8 +62,8 @@ int file_check_pointer(const char *path, const void *bytes, size_t n);
 /* Returns the folder for temporary files: $TMPDIR if set, else /var/tmp. */
 const char *file_temporary_folder(void);
 
-/* Creates a file without a name in `dir`, for reading and writing. Returns its descriptor, or
- * -1. */
+/* Creates a file without a name in `dir`, for reading and writing. Returns its descriptor, or -1
+ * with an error. */
 int file_nameless(const char *dir);
 
 /* ---- sequential input ------------------------------------------------------------------- */
@@ -89,14 +89,15 @@ void input_open_pulled(struct input *in, const char *path,
                        int64_t (*pull)(void *from, void *bytes, size_t n), void *from);
 void input_close(struct input *in);
 
-/* Makes at least `want` bytes available at data+begin, unless the input ends before. Returns the
- * number of bytes available there, or -1. They stay in place until the next input_ call. */
+/* Reads until at least `want` bytes are available at data+begin, or the input ends. Returns the
+ * number of bytes available there, or -1 with an error. They stay in place until the next input_
+ * call. */
 int64_t input_peek(struct input *in, size_t want);
 void input_skip(struct input *in, size_t n); /* skips n bytes; n <= bytes available */
 
-/* Reads the next line, without its LF but with a CR if it has one. Returns 1, 0 at the end, or -1.
- * *line is valid until the next call. The last line may lack its LF. Lines may have any length up
- * to `most`. */
+/* Reads the next line, without its LF but with a CR if it has one. Returns 1, 0 at the end, or -1
+ * with an error. *line is valid until the next call. The last line may lack its LF. A line longer
+ * than `most` is an error. */
 int input_line(struct input *in, char **line, size_t *len);
 
 /* ---- output under a temporary name --------------------------------------------------------- */
@@ -142,8 +143,8 @@ int file_write(const char *path, const void *bytes, size_t n);
 /* Syncs the folder that holds `path` to disk, so that a rename in it survives a power failure. */
 int file_sync_dir(const char *path);
 
-/* Swaps the names of two files or folders atomically. Returns 1, 0 if the file system cannot do
- * that, or -1. */
+/* Swaps the names of two files or folders atomically. Returns 1; 0 if the file system does not
+ * support that; or -1 with an error. */
 int file_swap(const char *a, const char *b);
 
 /* Removes a file, or a folder with its content. A missing file is no error. */

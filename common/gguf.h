@@ -23,8 +23,9 @@
 
 enum { GGUF_RANK = 4, GGUF_ALIGNMENT = 32 };
 
-/* The supported tensor types, with their numbers in the file. gguf_block_numbers returns the number
- * of values in a block of such a type, gguf_block_bytes the block's bytes. */
+/* The supported tensor types, with their numbers in the file. A tensor consists of blocks. For a
+ * type, gguf_block_numbers returns how many numbers a block has, gguf_block_bytes how many
+ * bytes. */
 enum {
     GGUF_TENSOR_F32 = 0,
     GGUF_TENSOR_F16 = 1,
@@ -94,8 +95,9 @@ int gguf_parse(struct gguf *g, const void *bytes, uint64_t n, const char *name);
 void gguf_close(struct gguf *g);
 
 const struct gguf_key *gguf_find(const struct gguf *g, const char *name); /* NULL if absent */
-/* gguf_real reads a number or a boolean of any type; gguf_text reads a text. Both return -1 with an
- * error if the key's value has another type. */
+/* gguf_real sets *out to a key's value, which is a number or boolean of any type. gguf_text
+ * replaces *out by a key's value, which is a text. Both return -1 with an error if the value has
+ * another type. */
 int gguf_real(const struct gguf *g, const struct gguf_key *k, double *out);
 int gguf_text(const struct gguf *g, const struct gguf_key *k, struct buf *out);
 
@@ -129,7 +131,7 @@ int gguf_create(struct gguf_writer *w,
                 const char *path); /* opens the file; writes keys and tensor declarations */
 int gguf_write(struct gguf_writer *w, const void *data, uint64_t n);
 int gguf_end_tensor(struct gguf_writer *w); /* pads the data to the alignment */
-int gguf_finish(struct gguf_writer *w);     /* publishes the file */
+int gguf_finish(struct gguf_writer *w);     /* gives the file its final name */
 void gguf_abandon(struct gguf_writer *w);
 
 #endif

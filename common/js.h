@@ -17,8 +17,8 @@
 
 struct js;
 
-/* Parses text[0..n). Errors contain `name`, line and byte offset. The caller frees the tree with
- * js_free. */
+/* Parses text[0..n). Returns the root, which the caller frees with js_free, or NULL with an error
+ * that contains `name`, the line and the byte offset. */
 struct js *js_parse(const char *text, size_t n, const char *name);
 struct js *js_load(const char *path); /* reads a regular file, as file_read does */
 /* Reads a file that the user gave, as file_read_any does. If a key occurs twice, the last value
@@ -26,9 +26,9 @@ struct js *js_load(const char *path); /* reads a regular file, as file_read does
 struct js *js_load_any(const char *path);
 void js_free(struct js *root);
 
-/* Parses a text as js_parse does, but leaves out some parts, which the caller reads with js_scan.h.
- * Each cut is the part [begin, end) of the text; cuts are in ascending order. Lines and offsets in
- * errors are those of the whole text. */
+/* Parses a text as js_parse does, but leaves out the `count` parts cuts[], which the caller reads
+ * with js_scan.h. A cut is the part [begin, end) of the text; cuts are in ascending order. Lines
+ * and offsets in errors are those of the whole text. */
 struct js_cut {
     size_t begin, end;
 };

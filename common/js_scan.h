@@ -30,12 +30,13 @@ void js_scan_release(struct js_scan *s);
 /* Skips white space and returns the next byte without consuming it, or -1 at the text's end. */
 int js_scan_peek(struct js_scan *s);
 
-/* Skips white space and consumes a punctuation character, such as '{'. Any other byte is an
- * error. */
+/* Skips white space and consumes the character `mark`, such as '{'. Returns -1 with an error if
+ * another byte is there. */
 int js_scan_mark(struct js_scan *s, char mark);
 
-/* Called after an opening bracket and `items` items. Returns 1 if another item follows, which then
- * begins at s->at; 0 if `close` was consumed; -1 on an error. */
+/* Call it after an opening bracket and after each item; `items` is the number of items read so far.
+ * Returns 1 if another item follows, which then begins at s->at; 0 if there is none, after it has
+ * consumed the closing bracket `close`; -1 with an error. */
 int js_scan_next(struct js_scan *s, char close, size_t items);
 
 /* Reads a string, which is not NUL-terminated. *out points into the text or into s->plain, and is

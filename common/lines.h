@@ -27,7 +27,7 @@ struct lines {
         .at = (text), .end = (text) + (n)                                                          \
     }
 
-/* 1, or 0 at the end. */
+/* Sets l->line, l->len and l->number to the next line. Returns 1, or 0 at the end. */
 static inline int lines_next(struct lines *l)
 {
     if (l->at >= l->end)

@@ -41,10 +41,11 @@ void progress_begin(const char *unit, uint64_t total); /* total 0: unknown; unit
 void progress_to(uint64_t done);                       /* cheap; from one thread at a time */
 void progress_end(void);                               /* clears the line */
 
-/* For a progress line that the caller writes itself: if progress_due returns 1, the caller should
- * show its line now with progress_line. */
+/* For a caller that writes the text of its progress line itself. progress_due returns 1 when the
+ * line should be shown again; progress_line then shows it. */
 int progress_due(void);
 void progress_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
-void progress_request(void); /* signal-safe: print at the next progress_to */
+void progress_request(void); /* asks for the line at the next progress_to; may be called in a signal
+                              * handler */
 
 #endif

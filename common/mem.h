@@ -18,9 +18,9 @@ void *mem_aligned(size_t count, size_t size);         /* 64-byte aligned, uninit
 void *mem_huge(size_t count, size_t size); /* as mem_aligned, on huge pages if available */
 char *mem_strdup(const char *s);
 
-/* For a library in another program: if memory runs out in this thread, the functions print nothing
- * and jump to *to, which setjmp has set. The jump happens once. Memory allocated before is not
- * freed. NULL: no jump any more. */
+/* For a library that runs inside another program. If memory runs out in this thread, the functions
+ * print nothing and jump to *to, which setjmp has set. The jump happens once. Memory allocated
+ * before is not freed. `to` NULL: the functions exit again. */
 void mem_escape(jmp_buf *to);
 
 char *mem_strndup(const char *s, size_t n); /* n bytes and a NUL */

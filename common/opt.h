@@ -40,7 +40,8 @@ enum opt_type {
     OPT_LIST,   /* struct opt_list: may be given more than once; in a file a list */
 };
 
-/* Flags of an option's type: for which runs its value counts. */
+/* Flags of an option's type: they say whether runs that belong together may have different values,
+ * and where the option may be set. */
 enum {
     OPT_FIXED = 16, /* a resumed run must have the same value */
     /* a resumed run may have another value; without these two flags it may, too, but the user is
@@ -49,8 +50,8 @@ enum {
     OPT_OF_HOST = 64,     /* the ranks of one run may have different values */
     OPT_OF_RUN = 128,     /* says how this one run is started; not stored with the run's output */
     OPT_NO_SETTING = 256, /* not allowed in a configuration file; for example --help */
-    /* this bit and the higher ones are defined by each program: the purposes that an option is for;
-     * see opts_misplaced */
+    /* this bit and the higher ones are defined by each program. Each stands for a purpose for which
+     * an option can be used; see opts_misplaced */
     OPT_ONLY = 1 << 16
 };
 
@@ -123,14 +124,14 @@ int opts_given(const struct opts *o, const char *name);
 /* Returns the flags of an option, or 0 if there is no such option. */
 unsigned opts_flags(const struct opts *o, const char *name);
 
-/* Returns the first option given on the command line that has purposes (bits from OPT_ONLY on), but
- * not the purpose `bit`; or NULL. */
+/* Returns the name of the first option on the command line that has bits from OPT_ONLY on, but not
+ * `bit`, and so cannot be used for the purpose `bit`; NULL if there is none. */
 const char *opts_misplaced(const struct opts *o, unsigned bit);
 
-/* Both append text in lines of at most 80 columns. opts_help appends the help of all options;
- * without `all` it leaves out the options below headings with OPT_MORE. It returns the number of
- * options left out. opts_wrap appends text that starts at column `column`; it breaks lines at
- * blanks and after '|', and indents further lines by `indent`. */
+/* Append text in lines of at most 80 columns. opts_help appends the help of all options; with `all`
+ * 0 it leaves out the options below headings with OPT_MORE. It returns the number of options left
+ * out. opts_wrap appends `text`, which begins at column `column`; it breaks lines at blanks and
+ * after '|', and indents further lines by `indent` columns. */
 size_t opts_help(const struct opts *o, int all, struct buf *out);
 void opts_wrap(struct buf *out, size_t column, size_t indent, const char *text);
 

@@ -47,7 +47,8 @@ struct pipeline {
     int (*work)(void *ctx, void *item);
     int (*write)(void *ctx, void *item);
     void *ctx;
-    /* owned by the caller; at least one; two or more per thread keep all threads busy */
+    /* the items, which the caller owns; at least one. With two or more per thread all threads are
+     * busy */
     void **items;
     int item_count;
     int (*help)(void *ctx); /* may be NULL */

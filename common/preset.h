@@ -9,8 +9,8 @@
 
 #include "common/buf.h"
 
-/* Sets *path to the file of preset NAME, NAME.yaml. Returns 1; 0 if there is no such file or NAME
- * has a slash or a dot; -1 on an error. */
+/* Sets *path to NAME.yaml, the file of the preset `name`. Returns 1; 0 if there is no such file or
+ * the name has a slash or a dot; -1 with an error. */
 int preset_find(struct buf *path, const char *name);
 
 /* Appends a line "NAME description" for each preset, sorted by name. Returns -1 with an error. */

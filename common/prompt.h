@@ -28,6 +28,7 @@ int prompt_interactive(const struct prompt *p); /* 1: input is a terminal */
  * the end, or -1. */
 int prompt_read(struct prompt *p, const char **line, size_t *n);
 
-extern volatile sig_atomic_t prompt_interrupted; /* set by Ctrl-C; the reader clears it */
+extern volatile sig_atomic_t prompt_interrupted; /* set to 1 by Ctrl-C; the code that checks it sets
+                                                  * it to 0 again */
 
 #endif

@@ -45,8 +45,9 @@ struct stream_writer {
     struct buf frame;
 };
 
-/* Starts a stream. `header` has the header lines above, except the first line and tokenizer=; its
- * dtype decides the width. `tokenizer` is the text of tokenizer.json; NULL: none. */
+/* Writes the header of a stream. `header` has the header lines above, except the first line and
+ * tokenizer=; its dtype decides the width of ids. `tokenizer` is the text of tokenizer.json; NULL:
+ * none. */
 int stream_begin(struct stream_writer *w, struct output *out, const struct kv *header,
                  const struct buf *tokenizer);
 int stream_write(struct stream_writer *w, const uint32_t *ids, size_t n,

@@ -38,8 +38,8 @@ void temp_sweep(const char *path);
  * signal handler. */
 int temp_remove(const char *path);
 
-/* For main programs: removes temporaries on signals that end the program. It also ignores the
- * signal for exceeding the file size limit, so that this is a write error. */
+/* For main programs: from now on, temporaries are removed on signals that end the program. Also
+ * ignores the signal for exceeding the file size limit, so that exceeding it is a write error. */
 void temp_catch_signals(void);
 
 #endif

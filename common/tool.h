@@ -65,10 +65,10 @@ extern int64_t tool_threads; /* default: the number of processors */
 extern int64_t tool_seed;    /* default 1234 */
 extern int tool_force;       /* --force */
 
-/* Checks whether output may be written; a program calls it before its work. Finished output is
- * replaced with --force only: returns -1 with an error if finished output exists. Without `mark`,
+/* Checks whether output may be written; a program calls it before its work. Without `mark` (NULL),
  * the output is the file `path` ("-", devices and pipes are always allowed). With `mark`, it is the
- * folder `path`, which is finished if it has a file of that name. `what` names the output in the
+ * folder `path`, which holds finished output if it has a file called `mark`. Returns 0, or -1 with
+ * an error if finished output exists and --force was not given. `what` names the output in the
  * error: "vocabulary". */
 int tool_may_replace(const char *path, const char *mark, const char *what);
 
@@ -85,7 +85,7 @@ unsigned tool_flags(const char *option);  /* as opts_flags */
 const char *tool_misplaced(unsigned bit); /* as opts_misplaced */
 int tool_configured(void);                /* 1: a configuration file or --set was given */
 
-/* Adds to a counter of the summary line. At most 12 names; borrowed. */
+/* Adds n to the counter `name` of the summary line. There may be 12 names, which are borrowed. */
 void tool_count(const char *name, uint64_t n);
 
 /* Returns "program version command-line" for pg= lines, without the options that do not affect the

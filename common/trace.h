@@ -20,7 +20,7 @@ struct trace_span {
     const char *name,
         *kind;      /* kind: "kernel", "phase", "disk"; NULL: tracing was off when the span began */
     int64_t number; /* number of the layer; -1: none */
-    double began, inside; /* start time; seconds spent in the spans inside */
+    double began, inside; /* time when the span began; seconds spent in the spans inside it */
     double flops, bytes;
 };
 
@@ -44,7 +44,7 @@ void trace_leave(struct trace_span *s);
 struct trace_sum {
     const char *name, *kind;
     int64_t count;
-    double seconds, own; /* own: seconds without the spans inside */
+    double seconds, own; /* seconds in the spans; `own`: without the spans inside them */
     double flops, bytes;
 };
 /* Returns the sums by name, the largest own time first, and sets *count. Valid until the next call

@@ -24,7 +24,7 @@ struct yaml {
 int yaml_load(struct yaml *y, const char *path);
 int yaml_parse(struct yaml *y, const char *text, size_t n, const char *name);
 void yaml_release(struct yaml *y);
-void yaml_remove(struct yaml *y, size_t i); /* item i; those after it move up */
+void yaml_remove(struct yaml *y, size_t i); /* removes item i; the later items move up */
 const char *yaml_get(const struct yaml *y, const char *key);
 
 #endif

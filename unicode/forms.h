@@ -37,8 +37,8 @@ void forms_nmt(struct buf *out, const char *text, size_t n);         /* drops or
 /* Appends the characters that are in none of these sets (UNICODE_IS_* of unicode.h, or'ed). */
 void forms_drop(struct buf *out, const char *text, size_t n, unsigned sets);
 
-/* The code points with a canonical decomposition, in rising order, without Hangul syllables: their
- * number, and the i-th of them. */
+/* The code points that have a canonical decomposition, in rising order, without Hangul syllables:
+ * forms_canonical_count returns their number, forms_canonical_point the i-th of them. */
 size_t forms_canonical_count(void);
 uint32_t forms_canonical_point(size_t i);
 

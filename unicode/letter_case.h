@@ -12,8 +12,8 @@
 #include "common/buf.h"
 #include "unicode/unicode.h"
 
-/* Return a code point in the other case, or the code point itself if that is not a single code
- * point. */
+/* letter_case_upper returns the code point in upper case, letter_case_lower in lower case. They
+ * return c itself if the result would not be a single code point. */
 unsigned letter_case_upper(unsigned c);
 unsigned letter_case_lower(unsigned c);
 

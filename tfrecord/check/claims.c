@@ -74,7 +74,8 @@ static int number_in(const char *line, const char *key, uint64_t *n)
     return -1;
 }
 
-/* Checks that the numbers of the sets add up to the manifest's. */
+/* Checks that the numbers of documents, sequences, tokens and records in the manifest's set= lines
+ * (merge_sets.h) add up to the manifest's totals. Returns -1 with an error. */
 static int check_sets(const struct manifest *m, const char *path)
 {
     static const char *const keys[] = { "documents", "sequences", "tokens", "records" };

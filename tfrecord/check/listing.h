@@ -21,8 +21,8 @@
 int listing_records(const char *path, uint64_t limit, struct output *out, uint64_t *shown);
 int listing_sequences(const char *prefix, uint64_t limit, struct output *out, uint64_t *shown);
 
-/* Appends a tf.Example as a JSON line. Returns -1 if the data is no tf.Example; then `out` is
- * unchanged. */
+/* Appends the tf.Example data[0..n) to `out` as a JSON line. Returns -1 with an error if the data
+ * is not a tf.Example; then `out` is unchanged. */
 int listing_example(struct buf *out, const void *data, size_t n);
 
 #endif

@@ -77,7 +77,8 @@ static int load_manifest(struct manifest *m, const char *path, const char *name)
 
 /* ---- TFRecord ----------------------------------------------------------------------------- */
 
-/* Checks the index file. Returns 1 if it is correct, 0 if there is none, or -1. */
+/* Checks the index file of the TFRecord file `path`, which has `bytes` bytes and the records
+ * `found`. Returns 1 if the index is correct, 0 if there is no index file, or -1 with an error. */
 static int check_index(const struct record_index *found, const char *path, uint64_t bytes)
 {
     struct buf file = BUF_INIT;

@@ -21,8 +21,8 @@ enum { BLEND_SOURCES = 32766 }; /* most sources: Megatron numbers them with 16 b
 
 struct blend {
     char **paths;         /* [count] */
-    double *weights;      /* [count], with the sum 1 */
-    size_t count;         /* of sources; 0: no blend */
+    double *weights;      /* [count]; their sum is 1 */
+    size_t count;         /* number of sources; 0: no blend */
     uint64_t *starts;     /* [blocks, count]: n[] at the start of each block of samples */
     uint64_t blocks, cap; /* of `starts` */
     uint64_t block;       /* the block that `source` and `sample` describe */
@@ -30,22 +30,22 @@ struct blend {
     uint64_t *sample;
 };
 
-/* Takes the sources of `items`, in which each is written PATH:WEIGHT; commas separate several in
- * one item. Returns 1; 0 if no item has a weight; or -1 with an error if only some have one. The
- * caller calls blend_release, also after an error. */
+/* Sets *b to the sources in `items`. Each source is written PATH:WEIGHT; an item may hold several,
+ * separated by commas. Returns 1; 0 if no source has a weight; or -1 with an error if only some
+ * have one. The caller calls blend_release, also after an error. */
 int blend_parse(struct blend *b, const char *const *items, size_t count);
 void blend_release(struct blend *b);
 
-/* Sets *source to the source of sample k, and *sample to the number of its samples before k. Costs
- * O(k) operations once, then O(1): the counts n[] of each block of samples are kept. Only one
- * thread may call it at a time. */
+/* Sets *source to the source of sample k, and *sample to the number of samples before k that come
+ * from the same source. Costs O(k) operations once, then O(1): the counts n[] at the start of each
+ * block of samples are kept. Only one thread may call it at a time. */
 void blend_find(struct blend *b, uint64_t k, size_t *source, uint64_t *sample);
 
 /* Sets counts[i] to the number of samples below `samples` that come from source i. */
 void blend_count(struct blend *b, uint64_t samples, uint64_t *counts);
 
-/* Writes NAME_dataset_index.npy (i16) and NAME_dataset_sample_index.npy (i64): the sources of the
- * first `samples` samples, and their numbers. */
+/* Writes NAME_dataset_index.npy (i16) and NAME_dataset_sample_index.npy (i64): *source and *sample
+ * of blend_find for the first `samples` samples. Returns -1 with an error. */
 int blend_write(struct blend *b, uint64_t samples, const char *name);
 
 #endif

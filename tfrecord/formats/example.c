@@ -183,7 +183,8 @@ static unsigned char *put_ints(unsigned char *p, const int64_t *values, size_t n
     return p;
 }
 
-/* Writes the tag and length of a field whose value begins at `p` and ends at `end`. */
+/* Writes the tag and the length of field `number`, whose value is at [p, end), in front of the
+ * value. Returns the start of what it wrote. */
 static unsigned char *put_head(unsigned char *p, unsigned number, const unsigned char *end)
 {
     p = put_varint(p, (uint64_t)(end - p));

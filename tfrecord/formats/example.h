@@ -42,7 +42,7 @@ void example_encode(struct buf *out, const struct feature *features, size_t n);
 
 /* ---- reading ------------------------------------------------------------------------------ */
 
-/* A feature in the record's memory; nothing is copied. */
+/* A feature of a record. It points into the record's memory; nothing is copied. */
 struct feature_view {
     const char *name; /* not NUL-terminated */
     size_t name_len;
@@ -57,9 +57,11 @@ struct example_reader {
 };
 
 void example_open(struct example_reader *r, const void *data, size_t n);
-int example_next(struct example_reader *r, struct feature_view *f); /* 1, 0 at the end, -1 */
+int example_next(struct example_reader *r, struct feature_view *f); /* 1: *f is set; 0: the end; -1
+                                                                     * with an error */
 
-/* Finds the feature called `name`. Returns 1, 0 if there is none, or -1. */
+/* Finds the feature called `name` in the tf.Example data[0..n) and sets *f. Returns 1, 0 if there
+ * is none, or -1 with an error. */
 int example_find(const void *data, size_t n, const char *name, struct feature_view *f);
 
 /* Reads a feature's values in pieces, with the function for its kind (f->kind). */
@@ -72,9 +74,11 @@ struct feature_reader {
 
 void feature_open(struct feature_reader *r, const struct feature_view *f);
 
-/* Read up to `max` values, max > 0. They return the number read, 0 at the end, or -1. */
+/* Read up to `max` further values, max > 0. Return the number of values read, 0 at the end, or -1
+ * with an error. */
 int64_t feature_ints(struct feature_reader *r, int64_t *values, size_t max);
 int64_t feature_floats(struct feature_reader *r, float *values, size_t max);
-int feature_bytes(struct feature_reader *r, struct feature_text *value); /* 1, 0, -1 */
+int feature_bytes(struct feature_reader *r, struct feature_text *value); /* 1: *value is set; 0: the
+                                                                          * end; -1 with an error */
 
 #endif

@@ -28,12 +28,12 @@ struct flat_tokens {
     uint64_t tokens;
 };
 
-/* Checks whether the regular file at `path` begins like a file of llm.c. Returns 1, 0, or -1 if it
- * cannot be read. */
+/* Returns 1 if the regular file at `path` begins like a file of llm.c, 0 if not, or -1 with an
+ * error if it cannot be read. */
 int flat_tokens_is_llmc(const char *path);
 
-/* Maps a file. Returns -1 with an error that names the file if its size is odd, its version is not
- * supported, or its number of ids does not match its size. */
+/* Maps a file. Returns -1 with an error that names the file if its size is not a whole number of
+ * ids, its version is not supported, or its number of ids does not match its size. */
 int flat_tokens_open(struct flat_tokens *f, const char *path, enum flat_kind kind);
 void flat_tokens_close(struct flat_tokens *f);
 

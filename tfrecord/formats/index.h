@@ -46,19 +46,19 @@ uint64_t index_at(const struct record_index *index, uint64_t i);
 /* Sets `out` to the name of the index file of the TFRecord file `path`. */
 void index_path(struct buf *out, const char *path);
 
-/* Appends the index line of a record. */
+/* Appends the index line of the record that begins at byte `offset` and has `bytes` bytes. */
 void index_line(struct buf *out, uint64_t offset, uint64_t bytes);
 
-/* Builds the index from the TFRecord file. If `data` is 1, the CRCs of the records' data are
- * checked, too; if 0, only the lengths are read. Returns -1 with an error that names the record
- * that is incomplete or damaged. */
+/* Builds the index of a TFRecord file from the mapped file itself. With `data` 1, the CRCs of the
+ * records' data are checked, too; with 0, only the lengths are read. Returns -1 with an error that
+ * names the first record that is incomplete or damaged. */
 int index_scan(struct record_index *index, const struct file_map *map, const char *path, int data);
 
 /* Writes the index file `to` of a TFRecord file of `bytes` bytes. */
 int index_write(const struct record_index *index, uint64_t bytes, const char *to);
 
-/* Reads an index file. Returns -1 if the file is missing, or if its records do not cover a file of
- * `bytes` bytes without gaps; in the second case the error names the line. */
+/* Reads an index file. Returns -1 with an error if the file is missing, or if its records do not
+ * cover a file of `bytes` bytes without gaps; in the second case the error names the line. */
 int index_load(struct record_index *index, const char *path, uint64_t bytes);
 
 #endif

@@ -44,7 +44,8 @@ struct manifest {
     const char *tokenizer;
 };
 
-/* Reads a manifest. Returns 1, 0 if there is no such file, or -1 if it is no valid manifest. */
+/* Reads the manifest file `path`. Returns 1; 0 if there is no such file; or -1 with an error if it
+ * is not a valid manifest. */
 int manifest_load(struct manifest *m, const char *path);
 void manifest_release(struct manifest *m);
 /* Sets `out` to the path of the file NAME in the folder of `path`. */
@@ -53,7 +54,8 @@ void manifest_file(struct buf *out, const char *path, const char *name);
 const struct manifest_shard *manifest_find(const struct manifest *m, const char *name);
 
 /* Checks that the folder `dir` has every file that the manifest lists, and that the manifest lists
- * every one of `files`, which are names of files in `dir`. */
+ * every one of `files`, which are names of files in `dir`. Returns -1 with an error that names a
+ * file for which this is not so. */
 int manifest_check_names(const struct manifest *m, const char *dir, const struct file_names *files);
 
 /* ---- writing ------------------------------------------------------------------------------ */
@@ -75,8 +77,10 @@ int shard_resume(struct shard *s, const char *dir, const char *name, uint64_t re
                  uint64_t bytes, uint32_t crc);
 
 int shard_write(struct shard *s, const void *bytes, size_t n); /* the caller counts `records` */
-int shard_close(struct shard *s);                              /* publishes within `dir` */
-void shard_release(struct shard *s);                           /* drops a file that is not closed */
+int shard_close(struct shard *s);                              /* gives the file its name in
+                                                                * `dir` */
+void shard_release(struct shard *s);                           /* removes a file that was not
+                                                                * closed */
 
 void manifest_add_shard(struct kv *kv, const struct shard *s);
 

@@ -28,9 +28,8 @@
 #include "common/file.h"
 #include "tfrecord/formats/manifest.h"
 
-/* Checks whether `path` names a Megatron pair: PREFIX.idx, PREFIX.bin, or PREFIX where PREFIX.idx
- * exists. If so, sets `prefix` and returns 1. Else returns 0, or -1 if the file system reports an
- * error. */
+/* Returns 1 and sets `prefix` if `path` names a Megatron pair: PREFIX.idx, PREFIX.bin, or PREFIX
+ * where PREFIX.idx exists. Returns 0 if not, or -1 with an error if the file system reports one. */
 int megatron_prefix(struct buf *prefix, const char *path);
 
 /* ---- reading ------------------------------------------------------------------------------ */
@@ -49,11 +48,12 @@ struct megatron {
 int megatron_open(struct megatron *m, const char *prefix);
 void megatron_close(struct megatron *m);
 
-/* As megatron_open, without .bin; for callers that need only the positions of sequences. */
+/* Opens only .idx; for callers that need the positions of sequences and not their tokens. */
 int megatron_open_index(struct megatron *m, const char *prefix);
 
-/* Reads tokens [first, first + n) of all documents concatenated; they must exist. Returns -1 if an
- * id is negative or needs more than 32 bits. Several threads may call it at once. */
+/* Reads n tokens from token `first` on, counted over all documents joined; they must exist. Returns
+ * -1 with an error if an id is negative or needs more than 32 bits. Several threads may call it at
+ * once. */
 int megatron_read(const struct megatron *m, uint64_t first, size_t n, uint32_t *ids);
 
 /* Returns the number of tokens of sequence i and sets *first to the position of its first token. */
@@ -81,9 +81,9 @@ int megatron_create(struct megatron_writer *w, const char *dir, const char *name
                     uint64_t vocabulary);
 int megatron_add(struct megatron_writer *w, const uint32_t *ids, size_t n); /* adds a sequence */
 
-/* megatron_create_as creates a pair with the id type of the pair `like`. Only megatron_add_raw,
- * which takes the bytes of n ids, may add sequences to it. megatron_check_type returns -1 if the
- * pair m has another id type. */
+/* megatron_create_as creates a pair with the id type of the pair `like`. Sequences may be added to
+ * it only with megatron_add_raw, which takes the bytes of n ids. megatron_check_type returns -1
+ * with an error if the pair m has another id type. */
 int megatron_create_as(struct megatron_writer *w, const char *dir, const char *name,
                        const struct megatron *like);
 int megatron_check_type(const struct megatron_writer *w, const struct megatron *m);

@@ -33,7 +33,8 @@ static inline uint64_t record_end(const struct record *r)
     return r->offset + r->bytes + RECORD_FRAME_BYTES;
 }
 
-/* Reads the record whose frame begins at `offset`. Returns 1, 0 if the file ends there, or -1. */
+/* Reads the record whose frame begins at `offset` into *r. Returns 1, 0 if the file ends there, or
+ * -1 with an error. */
 int record_read(const struct file_map *map, uint64_t offset, struct record *r);
 
 /* As record_read, but does not read the data or check its CRC; for finding the positions of

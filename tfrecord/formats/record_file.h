@@ -26,8 +26,9 @@ struct record_file {
 int record_file_open(struct record_file *f, const char *path);
 void record_file_close(struct record_file *f);
 
-/* As record_file_open, but accepts a damaged compressed stream. Returns 1, or 0 for a damaged
- * stream; then `records` is the data before the damage, and the error is set. */
+/* Opens a file as record_file_open does, but also one whose compressed stream is damaged. Returns
+ * 1; 0 if the stream is damaged, with the error set and `records` holding the data before the
+ * damage; or -1 with an error. */
 int record_file_salvage(struct record_file *f, const char *path);
 
 #endif

@@ -44,8 +44,8 @@ void bert_record_init(struct bert_record *r, enum bert_layout layout, uint32_t s
                       uint32_t mask_tokens, uint32_t pad);
 void bert_record_release(struct bert_record *r);
 
-/* Replaces `message` by the record of `row`: one instance, or all instances of a row in the packed
- * layout. */
+/* Replaces `message` by the record of `row`: one instance of `all`, or in the packed layout all
+ * instances of the row. */
 void bert_record_encode(struct bert_record *r, const struct instances *all,
                         const struct packing_row *row, struct buf *message);
 

@@ -20,7 +20,7 @@
 
 struct bert_shards {
     enum bert_layout layout;
-    struct instances_recipe recipe; /* without the values that come from the vocabulary */
+    struct instances_recipe recipe; /* without the fields that come from the vocabulary */
     const char *words;              /* path of vocab.txt, to mask whole words; NULL: mask pieces */
     uint64_t group;                 /* documents per group; 0: all */
     uint32_t shards;
@@ -37,7 +37,8 @@ struct bert_shards {
     uint64_t single;
 };
 
-/* Returns the share of places in the rows that hold a token. Packing increases it. */
+/* Returns the share of the places in all records that hold a token, not padding. Packing increases
+ * it. */
 static inline double bert_shards_efficiency(const struct bert_shards *b)
 {
     return (double)b->tokens / ((double)b->records * b->recipe.sequence_length);

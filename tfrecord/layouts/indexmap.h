@@ -44,17 +44,18 @@ struct indexmap {
  *   cut     each part is its share times n, rounded down */
 enum indexmap_rule { INDEXMAP_CORE, INDEXMAP_OLDER, INDEXMAP_CUT };
 
-/* Sets x->first and x->end to part 0, 1 or 2 of a split. `shares` is a text like "969,30,1"; the
- * numbers may have any sum. */
+/* Sets x->first and x->end to part `part` (0, 1 or 2) of a split of `documents` documents. `shares`
+ * is a text like "969,30,1"; the numbers may have any sum. Returns -1 with an error. */
 int indexmap_split(struct indexmap *x, uint64_t documents, const char *shares, int part,
                    enum indexmap_rule rule);
 
-/* Appends the common start of the files' names: the one that Megatron's old versions look for, or,
- * if x asks for epochs, the one used by programs that ask for epochs. */
+/* Appends the common start of the three files' names for part `part` of the pair `prefix`: the name
+ * that old versions of Megatron look for or, if x asks for a number of epochs, the name that
+ * programs which ask for epochs use. */
 void indexmap_name(struct buf *out, const struct indexmap *x, const char *prefix, int part);
 
-/* Writes NAME_doc_idx.npy, NAME_sample_idx.npy and NAME_shuffle_idx.npy. Holds 4 bytes per document
- * and epoch, and 4 per sample. */
+/* Writes NAME_doc_idx.npy, NAME_sample_idx.npy and NAME_shuffle_idx.npy. Its memory is 4 bytes per
+ * document and epoch, and 4 per sample. Returns -1 with an error. */
 int indexmap_write(struct indexmap *x, const struct megatron *m, const char *name);
 
 #endif

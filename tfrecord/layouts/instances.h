@@ -45,8 +45,8 @@ struct sentences {
     size_t ids_cap, starts_cap, documents_cap;
 };
 
-/* Adds a document without its empty sentences. A document that has no other sentences is left
- * out. */
+/* Adds a document: its ids[0..n), and for each of its `count` sentences the end in ids[]. Empty
+ * sentences are left out, and so is a document in which all sentences are empty. */
 void sentences_add(struct sentences *s, const uint32_t *ids, size_t n, const uint32_t *ends,
                    size_t count);
 void sentences_clear(struct sentences *s);
@@ -66,7 +66,8 @@ struct instances {
     size_t stored, count, store_cap, list_cap;
 };
 
-/* Replaces the content of `out`. There must be fewer than 2^32 instances and sentences. */
+/* Makes instances of all documents in `s` and replaces the content of `out` with them. There must
+ * be fewer than 2^32 instances and sentences. */
 void instances_make(struct instances *out, const struct instances_recipe *recipe,
                     const struct sentences *s);
 void instances_release(struct instances *i);

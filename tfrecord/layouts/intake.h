@@ -20,7 +20,8 @@ struct intake {
     int keeps_empty;     /* 1: documents without tokens are returned, too. Set by the caller */
     uint32_t *ids; /* ids of the document, owned by the stream; there is room for one more id */
     size_t count;
-    const uint32_t *sentence_ends; /* ends as in the stream; they may be greater than `count` */
+    const uint32_t *sentence_ends; /* [sentences] ends as in the stream; they may be greater than
+                                    * `count` */
     size_t sentences;
     uint64_t documents, tokens; /* returned so far */
 };
@@ -28,16 +29,16 @@ struct intake {
 int intake_open(struct intake *s, const char *path); /* "-" is stdin */
 void intake_close(struct intake *s);
 
-/* Reads the next document. Returns 1, 0 at the regular end of the stream, or -1. */
+/* Reads the next document. Returns 1, 0 at the regular end of the stream, or -1 with an error. */
 int intake_next(struct intake *s);
 
 /* Returns -1 with an error if the vocabulary has no end-of-text. `who` names the layout that needs
  * it. */
 int intake_want_end_of_text(const struct intake *s, const char *who);
 
-/* intake_describe adds the vocabulary's lines of the stream's header to a manifest.
- * intake_provenance adds the programs that made the stream (pg= lines), and with `self` this
- * program; these lines come last. */
+/* intake_describe adds the lines of the stream's header about the vocabulary to a manifest.
+ * intake_provenance adds the pg= lines of the programs that made the stream, and then `self`, this
+ * program's line; it must be called last. */
 void intake_describe(const struct intake *s, struct kv *manifest);
 void intake_provenance(const struct intake *s, struct kv *manifest, const char *self);
 

@@ -38,8 +38,9 @@ struct record_shard {
  * only if it is complete; else it is written again. */
 int record_shard_open(struct record_shard *s, const struct shard_set *set, uint32_t number);
 
-/* Write the next record, or its frame (record.h). If the file has kept records at this position,
- * nothing is written, and the record must equal the kept one: otherwise they return -1. */
+/* Write the next record: record_shard_put from its data, record_shard_put_frame from its frame
+ * (record.h). If the file has a kept record at this position, nothing is written; they return -1
+ * with an error if the kept record differs. */
 int record_shard_put(struct record_shard *s, const void *message, size_t n);
 int record_shard_put_frame(struct record_shard *s, const void *frame, size_t n);
 

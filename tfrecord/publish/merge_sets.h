@@ -35,8 +35,8 @@ struct merge_sets {
     int (*may_replace)(const char *path); /* for pairs: see pair_files.h */
     struct shard_watch watch;
     void (*written)(uint64_t records);
-    /* for folders: the blend to make of the sets, or NULL; its number of records; and how many of
-     * them each set gives (blend_count) */
+    /* for folders: the blend to make of the sets, or NULL. `samples` is its number of records, and
+     * taken[i] the number of them that come from set i (blend_count) */
     struct blend *blend;
     uint64_t samples;
     const uint64_t *taken;

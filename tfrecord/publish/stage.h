@@ -31,14 +31,15 @@ struct stage {
     int resume; /* 1: opened by stage_resume */
 };
 
-/* Creates `dir` and the work folder "<name>.tmp-<pid>" in it, and removes the work folders of dead
- * runs. Returns -1 if a living run works there under the same name. */
+/* Creates `dir` and the work folder "<name>.tmp-<pid>" in it, and removes the work folders of runs
+ * that have ended. Returns -1 with an error if a running process works there under the same
+ * name. */
 int stage_open(struct stage *s, const char *dir, const char *name);
 
-/* As stage_open, for TFRecord shards, but continues in the work folder of a dead run if it had
- * begun a shard. All its shards are moved back into the work folder under their own names, also
- * those already published or under temporary names. After an error the work folder stays if it has
- * shards. */
+/* Does the same for TFRecord shards, but if a run that has ended had begun a shard, continues in
+ * its work folder. All shards of that run are moved back into the work folder under their own
+ * names, also those that were published or had temporary names. After an error the work folder
+ * stays if it has shards. */
 int stage_resume(struct stage *s, const char *dir, const char *name);
 
 /* Stores the plan of the folder <work>/<folder>. The folder exists; the caller stores the plan
@@ -56,8 +57,8 @@ int stage_publish(struct stage *s, const char *folder, const char *manifest);
  * error. */
 int stage_forget(const char *dir, const char *manifest);
 
-/* For readers of a folder without a manifest. Returns -1 if a work folder in it shows that the
- * files beside it are incomplete. */
+/* For readers of a folder without a manifest. Returns -1 with an error if a work folder in `dir`
+ * shows that the files beside it are incomplete. */
 int stage_check_finished(const char *dir);
 
 /* Removes the work folder, unless it is kept for resuming. After an error also removes `dir`, if

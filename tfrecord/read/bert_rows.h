@@ -24,8 +24,8 @@ struct bert_shape {
  * 1 if it has a BERT layout, 0 if not, and -1 with an error if the record is damaged. */
 int bert_layout_of(enum bert_layout *layout, const void *data, size_t n);
 
-/* Sets *shape to the layout of a tf.Example and the lengths of its lists. Returns -1 if it has no
- * BERT layout. */
+/* Sets *shape to the layout of the tf.Example data[0..n) and to the lengths of its lists. Returns
+ * -1 with an error if it does not have a BERT layout. */
 int bert_shape_of(struct bert_shape *shape, const void *data, size_t n);
 
 /* One sequence. The caller owns the arrays, each [sequence_length]. */

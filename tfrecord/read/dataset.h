@@ -32,10 +32,10 @@ struct dataset *dataset_open(const char *const *paths, size_t count, uint32_t le
 struct dataset *dataset_open_records(const char *const *paths, size_t count);
 void dataset_close(struct dataset *d);
 
-/* Returns the sequence length that the data was made for: from the first manifest, or else the
- * records' length minus the last label; 0 if the data has none, as Megatron pairs.
- * dataset_set_length changes `length` and must be called before the first read; it returns -1 if
- * the records are shorter. */
+/* dataset_sequence_length returns the sequence length that the data was made for: that of the first
+ * manifest, or else the length of the records minus 1 for the last label; 0 if the data does not
+ * have one, as with Megatron pairs. dataset_set_length changes `length` and must be called before
+ * the first read; it returns -1 with an error if the records are shorter. */
 uint64_t dataset_sequence_length(const struct dataset *d);
 int dataset_set_length(struct dataset *d, uint32_t length);
 
@@ -49,8 +49,8 @@ uint64_t dataset_record_length(const struct dataset *d);
 uint64_t dataset_checksum(const struct dataset *d);
 uint64_t dataset_vocabulary(const struct dataset *d);
 
-/* Returns the number of records of an epoch, in which each document occurs once. This is the number
- * of records; for BERT instances it is divided by the duplication factor in the manifest. Only for
+/* Returns the number of records after which each document has occurred once. This is the number of
+ * all records; for BERT instances it is divided by the duplication factor in the manifest. Only for
  * dataset_open_records. */
 double dataset_epoch(const struct dataset *d);
 
@@ -62,9 +62,9 @@ const char *dataset_tokenizer(const struct dataset *d);
  * offset. */
 int dataset_read(struct dataset *d, uint64_t i, uint32_t *ids);
 
-/* Checks the ids read for sequence i. Returns -1 with an error that names file, record and offset
- * if an id is not below `vocabulary`. dataset_read already checks against the manifest's
- * vocabulary. */
+/* Checks ids[], which was read from sequence i. Returns -1 with an error that names file, record
+ * and offset if an id is not below `vocabulary`. dataset_read already checks ids against the
+ * vocabulary of the manifest. */
 int dataset_check(const struct dataset *d, uint64_t i, const uint32_t *ids, uint64_t vocabulary);
 
 /* Returns the first sequence of the file after the one that contains i; dataset_count for the last

@@ -22,7 +22,8 @@ void classic_put_escaped(struct buf *out, const char *s, size_t n, int quotes);
  * without letters. Replaces `out` and destroys `text`. */
 void classic_tidy(struct buf *text, struct buf *out);
 
-/* Writes the lines to keep, and the headings that have text, with & < > as entities. */
+/* Replaces `out` with the lines of `text` that are kept, and the headings that have text after
+ * them, with & < > as entities. */
 void classic_write_lines(const struct buf *text, struct buf *out);
 
 #endif

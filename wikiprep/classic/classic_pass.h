@@ -12,7 +12,8 @@ struct classic {
     struct buf text, next;
     const char *title;
     struct ranges spans;
-    struct range *braces; /* open calls: start, and number of open braces */
+    struct range *braces; /* stack of open calls {{: for each its start and its number of open
+                           * braces */
     size_t brace_count, braces_cap;
     size_t *links; /* starts of open links */
     size_t links_cap;

@@ -23,8 +23,8 @@ typedef int (*span_finder)(const struct buf *text, size_t from, const char *what
 
 int span_find_text(const struct buf *text, size_t from, const char *what, struct range *found);
 
-/* span_find_open finds <what …> but not <what …/>; span_find_close finds </what>. Upper and
- * lower case are equal, and spaces may precede the name. */
+/* Are span_finders. span_find_open finds the tag <what …> but not <what …/>; span_find_close finds
+ * </what>. Upper and lower case are equal, and spaces may precede the name. */
 int span_find_open(const struct buf *text, size_t from, const char *what, struct range *found);
 int span_find_close(const struct buf *text, size_t from, const char *what, struct range *found);
 
@@ -32,8 +32,8 @@ int span_find_close(const struct buf *text, size_t from, const char *what, struc
  * the tag's name. Returns 0 if there is none within SPAN_TAG_MAX bytes. */
 size_t span_tag_end(const struct buf *text, size_t at);
 
-/* Returns the end of the name if the tag <name>, or </name> with `closing`, begins at text[at] ==
- * '<', else 0. `spaces`: spaces may come before the name. */
+/* If the tag <name>, or with `closing` 1 the tag </name>, begins at text[at] == '<', returns the
+ * end of its name, else 0. `spaces` 1: spaces may come before the name. */
 size_t span_tag(const struct buf *text, size_t at, const char *name, int closing, int spaces);
 
 struct ranges {
@@ -47,8 +47,9 @@ void spans_add(struct ranges *s, size_t begin, size_t end);
  * spans the first is used. */
 void spans_drop(const struct ranges *s, const struct buf *text, struct buf *out);
 
-/* Replaces `out` with the outermost spans, each from an opening match to its matching closing
- * match. If openings and closings are not balanced, a span may also include text before it. */
+/* Replaces `out` with the outermost spans of the text. A span begins where `open` finds `opening`
+ * and ends with the matching place where `close` finds `closing`. If openings and closings are not
+ * balanced, a span may also include text before it. */
 void spans_nested(struct ranges *out, const struct buf *text, span_finder open, const char *opening,
                   span_finder close, const char *closing);
 

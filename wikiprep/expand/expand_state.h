@@ -43,7 +43,8 @@ struct argument {
 
 /* One template call that is being expanded, or the page itself. */
 struct frame {
-    const struct frame *caller; /* the arguments are nodes of its tree; NULL: this is the page */
+    const struct frame *caller; /* the frame of the call's page, whose tree has the arguments as
+                                 * nodes; NULL: this is the page */
     const struct tree *caller_tree;
     struct library_page *page; /* the template; NULL: this is the page */
     struct argument **slots;   /* hash table, its size a power of two; NULL without arguments */
@@ -75,7 +76,8 @@ struct expander {
     int is_spent;    /* the work limit is used up: later calls are left unexpanded */
     int is_cut;      /* a limit was exceeded */
     size_t included; /* bytes of included templates so far */
-    uint64_t within; /* library_page.bit of templates since it was last cleared */
+    uint64_t within; /* the library_page.bit of all templates used since this field was last
+                      * cleared */
     /* Counts events that make a result unfit for a memo, such as a dependence on the page. */
     uint64_t special;
     unsigned script_errors; /* script errors on the page; numbers the next one */
@@ -117,7 +119,8 @@ struct span expand_value(struct expander *x, const struct function_call *c, int 
 /* Returns the expansion of argument i >= 1 untrimmed, in the arena. */
 struct span expand_part_value(struct expander *x, const struct function_call *c, int i);
 
-/* Trims space at both ends of the bytes of x->out from `mark` on. Returns their new length. */
+/* Removes spaces at both ends of the bytes of x->out from `mark` on. Returns the number of bytes
+ * left. */
 size_t expand_trim(struct expander *x, size_t mark);
 
 /* Counts `work` against the page's limit. Returns 1, or 0 if the limit is used up. expand_stop
@@ -129,16 +132,17 @@ void expand_stop(struct expander *x);
  * up. */
 void *expand_memory(struct expander *x, size_t bytes);
 
-/* Returns a copy of s in such memory; empty if the work limit is used up. */
+/* Returns a copy of s in memory that lasts as long as the page; empty if the work limit is used
+ * up. */
 struct span expand_copy(struct expander *x, struct span s);
 
 /* Append s, unless the work limit is used up. */
 void expand_put(struct expander *x, struct span s);
 void expand_puts(struct expander *x, const char *s);
 
-/* Append a mark. expand_keep: for s, which is not copied and must not rely on marks inside it.
- * expand_keep_expanded: for the bytes of x->out from `mark` on, with their marks resolved.
- * expand_hole: for something that was dropped. */
+/* Append a mark. expand_keep: a mark for s, which is not copied; marks inside s are not replaced.
+ * expand_keep_expanded: a mark for the bytes of x->out from `mark` on, whose own marks are replaced
+ * by their texts. expand_hole: a mark for something that was dropped. */
 void expand_keep(struct expander *x, struct span s);
 void expand_keep_expanded(struct expander *x, size_t mark);
 void expand_hole(struct expander *x);
@@ -162,11 +166,12 @@ void expand_put_html(struct expander *x, struct span s);
 /* Appends an error message as MediaWiki formats it: "<strong class="error">…</strong>". */
 void expand_error(struct expander *x, const char *why);
 
-/* Handles a call that cannot be expanded. Gives up the innermost enclosing template that has a
- * rendering; if there is none, appends a hole (expand_hole). */
+/* Handles a call that cannot be expanded: leaves the innermost enclosing template call that has a
+ * rendering unexpanded, or, if there is none, appends a hole (expand_hole). */
 void expand_fail(struct expander *x, const struct frame *f);
 
-/* Gives up the innermost enclosing template that has a rendering. Returns whether there was one. */
+/* Leaves the innermost enclosing template call that has a rendering unexpanded. Returns 1, or 0 if
+ * no enclosing call has one. */
 int expand_give_up(struct expander *x, const struct frame *f);
 
 /* Sets the arguments of f from the list of parts that starts at node `first` of its caller_tree. */

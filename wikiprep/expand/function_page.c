@@ -76,7 +76,8 @@ static int is_scheme(struct span s, size_t i)
     return span_in((struct span){ s.s + i - n, n }, schemes);
 }
 
-/* Returns whether the character at s.s[i] may be markup. `line`: it is the first of a line. */
+/* Returns 1 if the character at s.s[i] may be markup, else 0. `line` 1: it is the first character
+ * of a line. */
 static int is_markup(struct span s, size_t i, int line)
 {
     const char *at = s.s + i;

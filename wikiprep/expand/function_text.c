@@ -142,7 +142,8 @@ int function_grammar(struct expander *x, const struct function_call *c, int whic
 
 /* ---- tags ----------------------------------------------------------------------------------- */
 
-/* Appends name="value"; the value in s may have quotes or not. */
+/* Appends the attribute s, which is name=value with or without quotes around the value, as
+ * name="value". */
 static void put_attribute(struct buf *out, struct span s)
 {
     const char *equals = memchr(s.s, '=', s.n);

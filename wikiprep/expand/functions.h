@@ -95,8 +95,8 @@ void function_put_encoded(struct expander *x, struct span s, enum url_style styl
 /* Appends s with percent-encoding and '+' decoded. */
 void function_put_decoded(struct expander *x, struct span s);
 
-/* Appends `timestamp` (the library's date for {{CURRENTYEAR}} and similar words) in a format of
- * function_time.c. */
+/* Appends the time `timestamp` in the format `format`, which function_time.c describes. For
+ * {{CURRENTYEAR}} and similar words, the caller passes the library's date. */
 void function_put_time(struct expander *x, const char *format, const char *timestamp);
 
 #endif

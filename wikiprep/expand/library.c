@@ -77,8 +77,9 @@ static int is_callable(const struct dump_page *p)
     return 0;
 }
 
-/* Returns whether to keep the page. Callable pages are kept; other pages only up to OTHERS_MAX
- * bytes, which covers a small wiki completely. */
+/* Returns 1 if the page is kept, else 0. Callable pages are kept. Other pages are kept while the
+ * texts of all of them together have at most OTHERS_MAX bytes, which is enough for all pages of a
+ * small wiki. */
 static int is_kept(struct library *l, const struct dump_page *p)
 {
     if (is_callable(p))

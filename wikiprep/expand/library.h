@@ -48,7 +48,8 @@ struct library;
 struct library *library_read(const char *path, const char *language, int threads, const char *save);
 void library_free(struct library *l);
 
-/* Returns dump_trailing of the export. */
+/* Returns the offset of ignored data after the last bzip2 stream of the export; 0 if there is none
+ * (dump_trailing). */
 uint64_t library_trailing(const struct library *l);
 
 const struct dump_site *library_site(const struct library *l);
@@ -69,7 +70,8 @@ struct library_page *library_find(const struct library *l, const struct title *t
 /* Returns 1 if the export has a page with title t, else 0. */
 int library_exists(const struct library *l, const struct title *t);
 
-/* Returns the page's syntax tree, parsing the page if needed. p belongs to the calling thread. */
+/* Returns the page's syntax tree. Parses the page first if that was not done yet. p is a
+ * preprocessor of the calling thread. */
 const struct tree *library_tree(struct library_page *page, struct preprocessor *p);
 
 /* Stores a memo of the page; its text is copied. Does nothing if the page has one already or the

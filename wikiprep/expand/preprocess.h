@@ -24,7 +24,7 @@ enum { PREPROCESS_DROPPED = 0x01 }; /* XML cannot contain this byte; no text nod
 enum node_kind {
     NODE_TEXT,      /* source[begin..end) */
     NODE_CALL,      /* children: parts; the first is the name */
-    NODE_PARAMETER, /* as for NODE_CALL */
+    NODE_PARAMETER, /* children: parts; the first is the name */
     /* The children are the part's nodes; with NODE_NAMED only those after '='. */
     NODE_PART,
     /* source[begin..end) from '<' to '>'. The child is a text node with the content. */
@@ -32,10 +32,11 @@ enum node_kind {
 };
 
 enum {
-    NODE_LINE_START = 1, /* CALL: it begins a line */
-    NODE_NAMED = 2,      /* PART: has '='; `begin` is the first node of the name, or 0 */
-    NODE_REFERENCE = 4,  /* TAG: <ref> */
-    NODE_POEM = 8,       /* TAG: <poem>; its content is wikitext */
+    NODE_LINE_START = 1, /* NODE_CALL: the call begins a line */
+    NODE_NAMED = 2,      /* NODE_PART: it has a '='; node.begin is the first node of the name, or
+                          * 0 */
+    NODE_REFERENCE = 4,  /* NODE_TAG: it is <ref> */
+    NODE_POEM = 8,       /* NODE_TAG: it is <poem>, whose content is wikitext */
 };
 
 struct node {
@@ -56,8 +57,8 @@ enum preprocess_mode {
     PREPROCESS_INCLUDED, /* a page included by another */
 };
 
-/* Working memory for one thread. `variants` is true if the wiki's language has several scripts; the
- * markup -{ … }- then gives the spelling of a word in each script. */
+/* Working memory for one thread. `variants` 1: the wiki's language has several scripts; the markup
+ * -{ … }- then gives the spelling of a word in each script. */
 struct preprocessor;
 struct preprocessor *preprocessor_new(int variants);
 void preprocessor_free(struct preprocessor *p);

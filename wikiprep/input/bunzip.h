@@ -26,7 +26,7 @@
 
 struct bunzip;
 
-/* Returns whether the n first bytes of a file begin a bzip2 stream. 14 bytes are enough. */
+/* Returns 1 if the first n bytes of a file begin a bzip2 stream, else 0. 14 bytes are enough. */
 int bunzip_recognises(const void *bytes, size_t n);
 
 /* Creates a decompressor. `pull` stores up to n more compressed bytes in `bytes` and returns their
@@ -35,13 +35,14 @@ int bunzip_recognises(const void *bytes, size_t n);
  * of bunzip_read, and helpers that decode ahead. */
 struct bunzip *bunzip_new(const char *name, int64_t (*pull)(void *ctx, void *bytes, size_t n),
                           void *ctx, int threads);
-void bunzip_free(struct bunzip *b); /* no other thread may still help */
+void bunzip_free(struct bunzip *b); /* no other thread may call bunzip_help any more */
 
 /* Decodes one block ahead. Any thread may call it at any time. Returns 1, or 0 if there is nothing
  * to do now. */
 int bunzip_help(struct bunzip *b);
 
-/* Starts threads - 1 helper threads, for a caller without its own. To be called at most once. */
+/* Starts helper threads that call bunzip_help, one less than the `threads` of bunzip_new. For a
+ * caller that has no threads of its own. Call it at most once. */
 void bunzip_start_helpers(struct bunzip *b);
 
 /* Sets the function that converts an offset in the pulled bytes to an offset in the file, for error
@@ -68,7 +69,8 @@ int64_t bunzip_read(struct bunzip *b, void *bytes, size_t n);
  * marker, so skipping damage takes linear time. */
 int bunzip_resume(struct bunzip *b);
 
-/* At the end: returns the offset of ignored data after the last stream; 0 if there is none. */
+/* After bunzip_read returned 0: returns the offset of ignored data after the last stream; 0 if
+ * there is none. */
 uint64_t bunzip_trailing(const struct bunzip *b);
 
 /* Returns the number of compressed bytes used so far. */

@@ -76,7 +76,8 @@ static void sort_column(uint32_t *next, const struct bzchain_column *column)
         next[high[bytes[j]]++] = j << 8 | bytes[j];
 }
 
-/* Returns the index of the segment that begins at a row marked with CUT. */
+/* Returns the index of the segment that begins at `row`, which must be a row where the cycle is cut
+ * (marked with CUT). */
 static uint32_t segment_at(const struct bzchain *c, uint32_t row)
 {
     return row % c->rows_a_cut ? c->regular : row / c->rows_a_cut;

@@ -25,13 +25,13 @@ struct dump;
  * and its helpers. Texts of more than max_text_bytes are left out. Returns NULL with the error set.
  */
 struct dump *dump_open(const char *path, size_t max_text_bytes, int threads);
-void dump_close(struct dump *d); /* no other thread may still help */
+void dump_close(struct dump *d); /* no other thread may call dump_help any more */
 
 /* Decompresses ahead. Any thread may call it at any time. Returns 1, or 0 if there is nothing to do
  * now. */
 int dump_help(struct dump *d);
 
-/* Starts helper threads, for a caller without its own. */
+/* Starts helper threads that call dump_help. For a caller that has no threads of its own. */
 void dump_start_helpers(struct dump *d);
 
 /* Opens some streams of a multistream dump: the first, which has <siteinfo>, and streams of pages,
@@ -55,15 +55,16 @@ int dump_resume(struct dump *d);
 /* Returns the number of pages so far that damage cut at one end. */
 uint64_t dump_pages_cut(const struct dump *d);
 
-/* At the end: returns the offset in the file of ignored data after the last bzip2 stream; 0 if
- * there is none. */
+/* After dump_read returned 0: returns the offset in the file of ignored data after the last bzip2
+ * stream; 0 if there is none. */
 uint64_t dump_trailing(const struct dump *d);
 #define DUMP_TRAILING "'%s': ignored the data after byte %llu: it is not bzip2"
 
 /* Returns the data of <siteinfo>; complete once a page was read. */
 const struct dump_site *dump_site(const struct dump *d);
 
-/* Return the bytes read so far: of the file, and of XML. */
+/* Return the number of bytes read so far: dump_packed_bytes of the file, dump_xml_bytes of the
+ * unpacked XML. */
 uint64_t dump_packed_bytes(const struct dump *d);
 uint64_t dump_xml_bytes(const struct dump *d);
 

@@ -19,7 +19,7 @@
 struct export
 {
     struct dump_site site; /* complete once a page was taken */
-    size_t max_text;       /* in bytes; longer texts are left out */
+    size_t max_text;       /* texts of more bytes than this are left out */
     int is_closed;         /* the root element has ended */
 
     /* The current element: */

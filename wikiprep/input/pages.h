@@ -21,7 +21,7 @@ struct pages;
 struct pages *pages_new(const struct opt_list *values);
 void pages_free(struct pages *p);
 
-/* Returns whether the page was asked for, and marks it as found. */
+/* Returns 1 if the page was asked for, and marks it as found. Else returns 0. */
 int pages_take(struct pages *p, const char *id, const char *title);
 
 /* Returns 0, or -1 with an error that names a page not found: "there is no page 'X' in 'where'". */

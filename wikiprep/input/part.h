@@ -20,19 +20,19 @@ struct part;
 /* Opens part `number` (from 1) of `count`. The file is plain or bzip2. Returns NULL with the error
  * set. */
 struct part *part_open(const char *path, uint64_t number, uint64_t count, int threads);
-void part_close(struct part *p); /* no other thread may still help */
+void part_close(struct part *p); /* no other thread may call part_help any more */
 
-/* The same as unpack_read, unpack_resume, unpack_help and unpack_packed; part_packed counts only
- * the bytes of the range. */
+/* Do the same as unpack_read, unpack_resume, unpack_help and unpack_packed; part_packed counts only
+ * the bytes of the part's range. */
 int64_t part_read(struct part *p, void *bytes, size_t n);
 int part_resume(struct part *p);
 int part_help(struct part *p);
 uint64_t part_packed(const struct part *p);
 
-/* At the end: returns whether the part ended before the end of the file. */
+/* After part_read returned 0: returns 1 if the part ended before the end of the file, else 0. */
 int part_is_cut(const struct part *p);
 
-/* Returns the offset of the first "<page" tag in s[0..n), or n. */
+/* Returns the offset of the first "<page" tag in s[0..n), or n if there is none. */
 size_t part_find_page(const char *s, size_t n);
 
 #endif

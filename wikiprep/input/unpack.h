@@ -16,13 +16,13 @@ struct unpack;
 /* Opens a file ("-": stdin). Returns NULL with the error set. Up to `threads` threads may work on
  * it: the caller of unpack_read, and its helpers. */
 struct unpack *unpack_open(const char *path, int threads);
-void unpack_close(struct unpack *u); /* no other thread may still help */
+void unpack_close(struct unpack *u); /* no other thread may call unpack_help any more */
 
 /* Decompresses ahead. Any thread may call it at any time. Returns 1, or 0 if there is nothing to do
  * now. */
 int unpack_help(struct unpack *u);
 
-/* Starts helper threads, for a caller without its own. */
+/* Starts helper threads that call unpack_help. For a caller that has no threads of its own. */
 void unpack_start_helpers(struct unpack *u);
 
 /* Opens some streams of a bzip2 file as if the file held only these. Each range [begin, end) covers
@@ -47,8 +47,8 @@ int64_t unpack_read(struct unpack *u, void *bytes, size_t n);
  * bzip2; else 0. */
 int unpack_resume(struct unpack *u);
 
-/* At the end: returns the offset of ignored data after the last bzip2 stream; 0 if there is none.
- */
+/* After unpack_read returned 0: returns the offset of ignored data after the last bzip2 stream; 0
+ * if there is none. */
 uint64_t unpack_trailing(const struct unpack *u);
 
 /* Returns the number of compressed bytes read so far, for progress reports. */

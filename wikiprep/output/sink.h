@@ -38,9 +38,9 @@ struct sink {
     struct buf piece;
 };
 
-/* Restores a finished tree that a killed run had moved away while replacing it. Call it before
- * checking whether `dir` exists. Returns 1 if a tree was restored, 0 if there was nothing to do, or
- * -1. */
+/* Restores the finished tree at `dir` if a run was killed after it had moved that tree away to
+ * replace it. Call it before checking whether `dir` exists. Returns 1 if a tree was restored, 0 if
+ * there was nothing to do, or -1 with an error. */
 int sink_recover(const char *dir);
 
 /* Opens the sink. dir == NULL means stdout; nothing is written there before the first document or

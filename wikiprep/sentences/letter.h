@@ -29,7 +29,7 @@ struct letter {
 
 extern const unsigned char letter_ascii_kinds[128];
 
-/* Returns the character at s < end, whose first byte is not ASCII. */
+/* Returns the character at s, where s < end and the first byte is not ASCII. */
 struct letter letter_beyond_ascii(const char *s, const char *end);
 
 /* letter_at returns the character at s, and letter_before the character that ends at s. An invalid

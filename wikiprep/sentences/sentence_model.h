@@ -40,7 +40,8 @@ struct sentence_model;
 struct sentence_model *sentence_model_new(const char *lang);
 void sentence_model_free(struct sentence_model *m);
 
-/* Adds the lines of a model file; "-" is stdin. Returns -1 with an error that names the line. */
+/* Adds the lines of a model file to m; `path` "-" is stdin. Returns -1 with an error that names the
+ * line. */
 int sentence_model_read(struct sentence_model *m, const char *path);
 
 /* Adds the lines of the model s[0..n); `name` is its name in errors. Returns -1 with an error. */

@@ -33,7 +33,8 @@ void names_free(struct names *names);
 /* Adds a name, or changes the kind of a known name. */
 void names_add(struct names *names, const char *name, enum names_kind kind);
 
-/* Whether titles begin with a capital letter. The default is 1. */
+/* names_set_capital sets whether titles begin with a capital letter (1, the default) or not (0);
+ * names_capital returns it. */
 void names_set_capital(struct names *names, int capital);
 int names_capital(const struct names *names);
 

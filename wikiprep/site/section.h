@@ -1,8 +1,9 @@
 /*
  * section.h - lists of page sections, by heading.
  *
- * The word "default" in a list stands for the sections without prose in the wiki's language: notes,
- * references, literature, links. Languages without such a list use English.
+ * The word "default" in a list stands for the headings, in the wiki's language, of the sections
+ * that hold no prose: notes, references, literature, links. A language for which no such headings
+ * are known gets the English ones.
  */
 #ifndef TEXTMILL_WIKIPREP_SITE_SECTION_H
 #define TEXTMILL_WIKIPREP_SITE_SECTION_H

@@ -40,7 +40,7 @@ void site_free(struct site *s);
 
 int site_takes_namespace(const struct site *s, int key);
 
-/* Returns 1 if a page in these categories is kept. `lines` has one category per line. */
+/* Returns 1 if a page in these categories is kept, else 0. `lines` has one category per line. */
 int site_takes_categories(const struct site *s, const char *lines);
 
 #endif

@@ -28,11 +28,12 @@ struct arguments {
 
 void arguments_read(struct arguments *a, const struct wikitext_call *call);
 
-/* Returns the argument at a position (from 1), or an empty span if it is not given. */
+/* Returns the value of the argument at position `place` (from 1), or an empty span if it is not
+ * given. */
 struct span arguments_at(const struct arguments *a, int place);
 
-/* Returns the first value that is not empty among the keys, which are separated by '|'. A numeric
- * key such as "1" names a position. Returns an empty span if there is none. */
+/* Looks up the arguments named in `keys`, which are separated by '|', in this order. A numeric key
+ * such as "1" names a position. Returns the first value that is not empty, or an empty span. */
 struct span arguments_any(const struct arguments *a, const char *keys);
 
 /* Returns 1 if the value of the argument is "yes", "y", "on", "1" or "true", else 0. */

@@ -16,14 +16,15 @@ struct wikitext_call {
     const char *name;
     size_t name_len;
     const struct wikitext_argument {
-        const char *text; /* whole, "key=second"; the template decides whether "key" is a name */
+        const char *text; /* the whole argument, "key=second"; the template decides whether "key" is
+                           * a name */
         size_t len;
     } * arguments;
     size_t count;
 };
 
-/* Appends the text of a call to `out` and returns 1. Returns 0 if the call has no text or its
- * template is not known. It is not called for {{!}}, which stands for a pipe. */
+/* A function that appends the text of a call to `out` and returns 1, or returns 0 if the call has
+ * no text or its template is not known. It is not called for {{!}}, which stands for a pipe. */
 typedef int (*wikitext_render)(void *ctx, const struct wikitext_call *call, struct buf *out);
 
 struct wikitext_options {

@@ -20,12 +20,12 @@ enum frame_kind { BRACES, LINK, URL, VARIANT };
 struct frame {
     enum frame_kind kind;
     int piped;             /* LINK: its first pipe has been read */
-    enum names_kind names; /* LINK with piped set: kind of its prefix */
+    enum names_kind names; /* LINK after its first pipe: the kind of its prefix */
     size_t count; /* BRACES: number of open braces; URL: number of brackets, 2 for [[http://…]] */
     size_t out;   /* offset of its start in the output */
     size_t source; /* LINK: offset of its target in the source */
     size_t pipe;   /* LINK: offset of its first pipe in the source */
-    size_t pipes;  /* value of pipe_count when it was opened */
+    size_t pipes;  /* value of markup.pipe_count when the frame was pushed */
 };
 
 struct markup {
@@ -87,7 +87,7 @@ const char *markup_on_close_bracket(struct markup *m, const char *s);
  * is removed from the output. Otherwise the target stays in the output until the link is closed. */
 void markup_link_pipe(struct markup *m, const char *s);
 
-/* Returns 1 if the label of such a link is part of the text. */
+/* Returns 1 if the label of a link whose prefix has this kind is part of the text. */
 int markup_is_shown(enum names_kind kind);
 
 /* ---- markup_brace.c: {{…}}, {{{…}}} and -{…}- ---------------------------------------------- */

@@ -194,8 +194,9 @@ static void put_sign(struct run *r, char c)
 
 static const char *put_choice(struct run *r, const char *p);
 
-/* Appends a pattern up to its end or to one of `stops`. *all is set to 1 if all arguments directly
- * in it are given. */
+/* Appends the text that the pattern at p gives, up to its end or to one of the characters `stops`.
+ * Returns the position where it stopped. Sets *all to 1 if all arguments that stand directly in
+ * this part of the pattern (not inside its brackets) are given, else to 0. */
 static const char *put_sequence(struct run *r, const char *p, const char *stops, int *all)
 {
     *all = 1;

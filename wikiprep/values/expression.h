@@ -10,9 +10,9 @@
 
 #include "wikiprep/values/number.h"
 
-/* Evaluates s and appends its value to out; an empty expression has none. Returns -1 on an error
- * and appends MediaWiki's error message instead. *truth is set to 1 if the value is not zero; truth
- * may be NULL. */
+/* Evaluates s and appends its value to out; an empty expression appends nothing. Returns 0, or -1
+ * on an error after it has appended MediaWiki's error message instead. Sets *truth, unless truth is
+ * NULL, to 1 if the value is not zero, else to 0. */
 int expression_evaluate(struct span s, struct buf *out, int *truth);
 
 #endif

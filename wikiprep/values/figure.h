@@ -16,7 +16,7 @@ struct figure {
     char text[FIGURE_MAX * 4]; /* the number in output notation */
 };
 
-/* Reads the number s into *x. Returns 0 if s is not a number. */
+/* Reads the number s into *x. Returns 1, or 0 if s is not a number. */
 int figure_read(struct span s, struct figure *x);
 
 /* Returns v rounded to `precision` digits after the point (negative: before it), halves away from

@@ -2,8 +2,8 @@
  * marks.h - marker bytes: bytes that stand for markup inside a text. XML cannot contain them, so
  * they never occur in a dump.
  *
- * text/markup.h writes them and text/wikitext.h reads them. At the ends of an argument's value they
- * count as spaces.
+ * text/markup.h writes them and text/wikitext.h reads them. Like spaces, they are trimmed from both
+ * ends of the value of a template argument.
  */
 #ifndef TEXTMILL_WIKIPREP_VALUES_MARKS_H
 #define TEXTMILL_WIKIPREP_VALUES_MARKS_H

@@ -14,15 +14,16 @@ struct number {
     int is_integer; /* it is an integer that fits 64 bits */
 };
 
-/* Reads s as a number: " -1.5e3". Spaces around it are allowed. Returns 0 if s is not a number. */
+/* Reads s as a number, such as " -1.5e3", into *n. Spaces around it are allowed. Returns 1, or 0 if
+ * s is not a number. */
 int number_read(struct span s, struct number *n);
 
-/* Compares as PHP's == does: by value if both are numbers ("01" equals "1.0"), else byte by
- * byte. */
+/* Compares as PHP's == does: by value if both are numbers ("01" equals "1.0"), else byte by byte.
+ * Returns 1 if they are equal, else 0. */
 int number_equal(struct span a, struct span b);
 
-/* Converts as PHP's (int) does: returns the integer part of the number at the beginning of s, or
- * 0. */
+/* Converts s to an integer as PHP's (int) does: returns the integer part of the number at the
+ * beginning of s, or 0 if there is none. */
 int64_t number_integer(struct span s);
 
 /* Appends n with 14 significant digits: "0.33333333333333", "1.0E+25". */

@@ -42,8 +42,8 @@ struct measure {
     const struct unit_pair *pair; /* if set, unit is the smaller unit of the pair */
 };
 
-/* Finds a unit or a measure by its code. Returns NULL and 0, respectively, if the code is not
- * known. */
+/* unit_find returns the unit with this code, or NULL if the code is not known. measure_find sets *m
+ * to the measure with this code and returns 1, or returns 0 if the code is not known. */
 const struct unit *unit_find(struct span code);
 int measure_find(struct span code, struct measure *m);
 
