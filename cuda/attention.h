@@ -8,23 +8,25 @@
 
 struct attention {
     struct view q, k, v, y, dy, dq, dk, dv; /* rows begin ldq, ldk or ldy apart */
-    float *lse, *dots;                      /* [N*NH], one sequence after another; dots: dy . y */
-    const int64_t *sequences;               /* [B,2] first row and length */
-    int64_t ldq, ldk, ldy, B, longest;      /* longest: maximal length */
-    int64_t past; /* number of cached keys before the first query's own key */
+    float *lse,
+        *dots; /* [N*NH], one sequence after another; dots: dot products of the rows of dy and y */
+    const int64_t *sequences;          /* [B,2]: first row and number of rows of each
+                                        * sequence */
+    int64_t ldq, ldk, ldy, B, longest; /* longest: number of rows of the longest sequence */
+    int64_t past;                      /* number of cached keys before the first query's own key */
     int64_t NH, KV, HS;
     int64_t first_head, all_heads; /* offset and number of heads in the dropout mask */
     float scale;
     int causal;
     struct mask mask;
-    int64_t pieces; /* number of pieces of the keys, for few queries */
+    int64_t pieces; /* number of pieces into which the keys are divided, if there are few queries */
     float *parts;   /* results of the pieces: [queries, pieces, HS + 2]: y, maximum and sum */
 };
 
 EXTERN_C struct attention cuda_attention_of(struct ops *o, struct ops_qkv x,
                                             const struct ops_attention *a);
-/* Run attention on tensor cores, for products in bf16. Return 0 if they do not support the head
- * size. */
+/* Run attention on tensor cores, for products in bf16. Return 1, or 0 without doing anything if the
+ * tensor core kernels do not support the head size. */
 EXTERN_C int cuda_attention_fwd_mma(struct ops *o, const struct attention *a);
 EXTERN_C int cuda_attention_bwd_mma(struct ops *o, const struct attention *a);
 

@@ -69,10 +69,12 @@ uint64_t device_free_bytes(const struct ops *o);
 char *device_alloc(struct ops *o, size_t bytes); /* zeroed; ends the program if memory runs out */
 void device_free(struct ops *o, char *address, size_t bytes);
 void device_zero(struct ops *o, char *address, size_t bytes);
-void device_upload(struct ops *o, char *to, const void *from, size_t bytes);   /* reads at once */
-void device_download(struct ops *o, void *to, const char *from, size_t bytes); /* waits */
-/* device_borrow returns host memory that belongs to the device. device_send uploads it, takes it
- * back, and does not wait. */
+void device_upload(struct ops *o, char *to, const void *from,
+                   size_t bytes); /* returns when `from` has been read */
+void device_download(struct ops *o, void *to, const char *from,
+                     size_t bytes); /* waits until the copy is done */
+/* device_borrow returns host memory that belongs to the device, for the caller to fill. device_send
+ * uploads it and takes it back, without waiting for the copy. */
 void *device_borrow(struct ops *o, size_t bytes);
 void device_send(struct ops *o, char *to, void *borrowed, size_t bytes);
 /* Described in ops.h. The functions above also accept host buffers made here. */
@@ -90,8 +92,8 @@ void device_launched(struct ops *o, const char *kernel); /* reports errors of th
 
 int products_open(struct ops *o); /* -1 with an error */
 void products_close(struct ops *o);
-/* Computes C[M,N] = A B + bias or, if `add`, C += A B, where C is F32. A and B have the same type.
- * bias has the type of C and may be none. */
+/* Computes C[M,N] = A B + bias or, with `add` 1, C += A B, where C is F32. A and B have the same
+ * type. bias has the type of C and may be OPS_NONE. */
 void products_multiply(struct ops *o, const struct ops_matmul *p, int add);
 
 /* ---- kernels ------------------------------------------------------------------------------ */
@@ -112,26 +114,28 @@ void cuda_gated_bwd(struct ops *o, enum ops_activation f, struct ops_array dgate
                     struct ops_array gate, struct ops_array up, int64_t n);
 void cuda_dropout(struct ops *o, struct ops_array y, struct ops_array x, int64_t n,
                   struct ops_dropout drop);
-/* y = base + mask * x; base may be none. */
+/* y = base + mask * x; base may be OPS_NONE. */
 void cuda_residual(struct ops *o, struct ops_array y, struct ops_array base, struct ops_array x,
                    int64_t n, struct ops_dropout drop);
 void cuda_tanh_fwd(struct ops *o, struct ops_array x, int64_t n);
 void cuda_tanh_bwd(struct ops *o, struct ops_array d, struct ops_array y, int64_t n);
-/* y[r,i] = x[r,i] + base[r,i] + bias[i] for rows of n elements whose beginnings are ld apart; base
- * and bias may be none. */
+/* y[r,i] = x[r,i] + base[r,i] + bias[i] for rows of n elements. Rows of x are ldx elements apart,
+ * rows of y and base y.ld. base and bias may be OPS_NONE. */
 void cuda_add_rows(struct ops *o, struct ops_matrix y, struct ops_array x, int64_t ldx,
                    struct ops_array base, struct ops_array bias, int64_t rows, int64_t n);
-/* Copies rows of n numbers to y, without gaps between rows. */
+/* Copies `rows` rows of n numbers from x to y, where they follow each other without gaps. */
 void cuda_copy_rows(struct ops *o, struct ops_array y, struct ops_matrix x, int64_t rows,
                     int64_t n);
 
 /* sums.cu */
 void cuda_sum_squares(struct ops *o, struct ops_array sum, struct ops_array x, int64_t n);
 void cuda_add_sum(struct ops *o, struct ops_array sum, struct ops_array x, int64_t n);
-/* to[n], F32, = or += the column sums of x[rows,n], whose rows begin ld apart. */
+/* Sets to[n], F32, to the column sums of x[rows,n], whose rows are ld elements apart, or adds them
+ * (struct ops_gradient). */
 void cuda_column_sums(struct ops *o, struct ops_gradient to, struct ops_array x, int64_t ld,
                       int64_t rows, int64_t n);
-/* to[n], F32, = or += the sum of parts[count,n], whose rows begin ld apart, added in order. */
+/* Sets to[n], F32, to the sum of the rows of parts[count,n], which are ld elements apart, or adds
+ * it. Adds the rows in order. */
 void cuda_add_parts(struct ops *o, struct ops_gradient to, struct ops_array parts, int64_t ld,
                     int64_t count, int64_t n);
 

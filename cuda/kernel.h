@@ -79,7 +79,7 @@ enum { WARP = 32 };
 
 /* An array as a kernel sees it. */
 struct view {
-    char *at; /* NULL: no array */
+    char *at; /* NULL: there is no array */
     int type;
     int wide; /* 1: eight elements can be read at once, from an index that is a multiple of 8 */
 };
@@ -161,8 +161,9 @@ BOTH float *floats(struct view x)
     return (float *)x.at;
 }
 
-/* Eight numbers from element i on, where i is a multiple of 8 from the row's beginning. If only
- * the first n exist, get8 returns zeros for the others and put8 does not write them. */
+/* Eight consecutive numbers. get8 returns those from element i on, and put8 writes them there; i is
+ * a multiple of 8 from the beginning of the row. If only the first n of them exist, get8 returns
+ * zeros for the others and put8 does not write them. */
 struct eight {
     float v[8];
 };
@@ -249,8 +250,8 @@ DEVICE float mask_at(struct mask m, uint64_t i)
 
 /* ---- sums --------------------------------------------------------------------------------- */
 
-/* Returns the sum over the warp to all its threads. The order of additions is the same for each
- * thread. */
+/* Returns, to all threads of the warp, the sum of their x. The order of additions is the same for
+ * each thread. */
 DEVICE float warp_sum(float x)
 {
     for (int bits = WARP / 2; bits; bits /= 2)
@@ -265,8 +266,8 @@ DEVICE float warp_max(float x)
     return x;
 }
 
-/* Returns the sum over the block to all its threads. `parts`: 33 floats of shared memory, used
- * only for this. */
+/* Returns, to all threads of the block, the sum of their x. `parts`: 33 floats of shared memory,
+ * used only for this. */
 DEVICE float block_sum(float x, float *parts)
 {
     const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, warps = blockDim.x / WARP;

@@ -1,21 +1,22 @@
 /*
  * mma.h - tensor core products and asynchronous copies, for both compilers of the kernels.
  *
- * A warp multiplies D[16,8] += A[16,16] B[16,8], A and B in bf16, D in f32 (PTX's mma.m16n8k16).
- * With g = lane / 4 and t = lane % 4, a lane holds
+ * A warp computes D[16,8] += A[16,16] B[16,8], with A and B in bf16 and D in f32 (PTX's
+ * mma.m16n8k16). With g = lane / 4 and t = lane % 4, a lane holds these elements [row][column]:
  *
- *     a[0], a[1]   A[g][2t, 2t+1], A[g+8][2t, 2t+1]      a[2], a[3] the same, 8 columns later
- *     b[0], b[1]   B[2t, 2t+1][g],  B[2t+8, 2t+9][g]
- *     d[0..1]      D[g][2t, 2t+1]                         d[2..3]    D[g+8][2t, 2t+1]
+ *     word a[0]    A[g][2t], A[g][2t+1]          word b[0]    B[2t][g], B[2t+1][g]
+ *     word a[1]    A[g+8][2t], A[g+8][2t+1]      word b[1]    B[2t+8][g], B[2t+9][g]
+ *     word a[2]    A[g][2t+8], A[g][2t+9]        float d[0]   D[g][2t]      d[1]   D[g][2t+1]
+ *     word a[3]    A[g+8][2t+8], A[g+8][2t+9]    float d[2]   D[g+8][2t]    d[3]   D[g+8][2t+1]
  *
- * Each word of a and b holds two numbers, the first one in its low half.
+ * Of the two numbers in a word, the first is in the low half.
  */
 #ifndef TEXTMILL_CUDA_MMA_H
 #define TEXTMILL_CUDA_MMA_H
 
 #include "cuda/kernel.h"
 
-/* Returns two numbers as bf16 in a word. */
+/* Returns two numbers, rounded to bf16, in one word: `low` in its low half. */
 DEVICE uint32_t pack_bf16(float low, float high)
 {
 #ifdef __CUDACC__
@@ -42,9 +43,9 @@ DEVICE void warp_mma(float *d, const uint32_t *a, const uint32_t *b)
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
-/* Loads four 8 * 8 matrices from shared memory. Lanes 8i .. 8i+7 pass the addresses of the 16-byte
- * rows of matrix i. Word i of a lane gets elements 2t, 2t+1 of row g; warp_load_turned: of column
- * g. */
+/* Load four 8 x 8 matrices from shared memory. Lanes 8i to 8i+7 pass the addresses of the 16-byte
+ * rows of matrix i. With g and t as above, word i of a lane gets two elements of matrix i:
+ * warp_load elements 2t and 2t+1 of row g, warp_load_turned elements 2t and 2t+1 of column g. */
 DEVICE void warp_load(uint32_t *out, const uint16_t *row)
 {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
@@ -61,7 +62,7 @@ DEVICE void warp_load_turned(uint32_t *out, const uint16_t *row)
                  : "memory");
 }
 
-/* Starts a copy of 16 bytes, or of zeros if not `valid`, to shared memory. The bytes are there
+/* Starts a copy of 16 bytes to shared memory, or, if `valid` is 0, of 16 zeros. The bytes are there
  * after ASYNC_WAIT and a barrier. */
 DEVICE void async_copy(void *to, const void *from, int valid)
 {

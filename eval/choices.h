@@ -56,8 +56,9 @@ struct choices_score {
     uint64_t right, right_norm; /* by acc and acc_norm; equal for WinoGrande */
 };
 
-/* Reads `path` ("-": stdin) to its end and scores its questions. Returns -1, with file and line in
- * the error, if a line is not a question of the given form. */
+/* Reads `path` ("-": stdin) to its end, scores its questions and sets *score. Calls `progress` with
+ * the number of questions scored so far. Returns -1, with file and line in the error, if a line is
+ * not a question of the given form. */
 int choices_score(struct choices_score *score, struct scorer *s, const struct tokenizer *t,
                   struct encoder *e, const char *path, enum choices_form form,
                   void (*progress)(uint64_t done));
@@ -70,13 +71,15 @@ struct choices_option {
     size_t characters;          /* length of the choice, without the space */
 };
 struct choices_question {
-    struct choices_option *options; /* [count]; [made] with buffers, which are reused */
+    struct choices_option *options; /* [count]; the first `made` of them have buffers, which are
+                                     * reused */
     size_t count, made, cap;
     size_t right;
 };
 
-/* Parses a line into *q, which is zeroed or was used before. If *form is AUTO, it is set to the
- * line's form. `name` names the line in errors. */
+/* Parses a line into *q, which is zeroed or was used before. If *form is AUTO, sets it to the
+ * line's form. `name` names the line in errors. Returns -1 with an error if the line is not a
+ * question of this form. */
 int choices_parse(struct choices_question *q, enum choices_form *form, const char *line, size_t n,
                   const char *name);
 void choices_release(struct choices_question *q);

@@ -22,7 +22,8 @@
  * Treebank: " '" -> "'", " \n" -> "\n", "\n " -> "\n", " n't" -> "n't", " N " -> "1 ",
  *      "$ 1" -> "$1", "# 1" -> "#1".
  *
- * Time is linear in the text. Bytes that are not valid UTF-8 are copied.
+ * The functions change the text in place, in linear time. Bytes that are not valid UTF-8 are
+ * copied.
  */
 #ifndef TEXTMILL_EVAL_DETOKENIZE_H
 #define TEXTMILL_EVAL_DETOKENIZE_H

@@ -12,9 +12,9 @@
 int framed_encode(const struct tokenizer *t, struct encoder *e, const char *text, size_t n,
                   struct ids *out);
 
-/* Returns the token that stands before a text's first token: the first special token that the
- * vocabulary puts before a text, or else end-of-text. Returns -1 with an error if there is
- * neither. */
+/* Returns the token that is put before a text to predict the text's first token: the first special
+ * token that the vocabulary puts before a text or, if it puts none, end-of-text. Returns -1 with an
+ * error if there is neither. */
 int64_t framed_start(const struct tokenizer *t);
 
 #endif

@@ -32,8 +32,9 @@ struct lambada_score {
     double word_squares;  /* sum of the squares of these losses */
 };
 
-/* Reads `path` ("-": stdin) to its end and scores its passages. Returns -1, with file and line in
- * the error, for bad JSON or a missing "text". */
+/* Reads `path` ("-": stdin) to its end, scores its passages and sets *score. Calls `progress` with
+ * the number of passages scored so far. Returns -1, with file and line in the error, for bad JSON
+ * or a missing "text". */
 int lambada_score(struct lambada_score *score, struct scorer *s, struct encoder *e,
                   const char *path, void (*progress)(uint64_t done));
 

@@ -23,15 +23,16 @@ struct network {
     struct inputs inputs; /* the last batch on the device */
 };
 
-/* Loads the model folder `dir` onto a device (ops_open). The model gets the head `head`. `weights`
- * is the type of the stored weights (parameters.h). `rows` is the most tokens in a batch; it is
- * raised to hold at least one sequence of full length. */
+/* Loads the model folder `dir` with the head `head` onto a device (ops_open). `weights` is the type
+ * of the stored weights (parameters.h). `rows` is the most tokens in a batch; it is raised to hold
+ * at least one sequence of full length. Returns -1 with an error. */
 int network_open(struct network *n, const char *dir, enum model_head head, const char *device,
                  int threads, enum ops_type weights, int64_t rows);
-void network_close(struct network *n); /* does nothing for a zeroed one */
+void network_close(struct network *n); /* does nothing for a zeroed struct */
 
-/* Runs a batch and returns the output of the last layer [rows of b,C], valid until the next run. b
- * must have at most n->rows real tokens, and sequences no longer than the model's positions. */
+/* Runs a batch and returns the output of the last layer, one row of C numbers for each token that
+ * is not padding; it is valid until the next run. b must have at most n->rows such tokens, and
+ * sequences no longer than the model's positions. */
 struct ops_array network_run(struct network *n, const struct batch *b);
 
 #endif

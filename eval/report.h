@@ -22,8 +22,9 @@ struct report {
 void report_text(struct report *r, const char *key, const char *value);
 void report_text_n(struct report *r, const char *key, const char *value, size_t n);
 void report_count(struct report *r, const char *key, uint64_t value);
-void report_real(struct report *r, const char *key, double value);  /* 6 digits; JSON: all */
-void report_exact(struct report *r, const char *key, double value); /* as report_digits */
+void report_real(struct report *r, const char *key, double value);  /* 6 digits; in JSON all
+                                                                     * digits */
+void report_exact(struct report *r, const char *key, double value); /* written by report_digits */
 
 /* Appends a finite number with the fewest digits (15 to 17) that read back as the same number. */
 void report_digits(struct buf *out, double value);
@@ -32,8 +33,8 @@ void report_digits(struct buf *out, double value);
  * report_release. */
 const char *report_end(struct report *r);
 
-/* Ends the report, prints it to stdout and releases it. Reports of key=value lines are separated
- * by an empty line. */
+/* Ends the report, prints it to stdout and releases it. An empty line is printed before each report
+ * of key=value lines but the first. Returns -1 with an error if printing fails. */
 int report_print(struct report *r);
 void report_release(struct report *r);
 

@@ -33,8 +33,8 @@ struct scorer {
     struct network net; /* net.rows, the most tokens in a batch, bounds the memory */
     uint32_t *ids;      /* this and the following arrays: [net.rows] */
     int32_t *labels;
-    struct ops_scores scores; /* results for the scored tokens, on the device, */
-    float *losses;            /* and their copies in host memory */
+    struct ops_scores scores; /* results for the scored tokens, on the device; the next two are */
+    float *losses;            /* their copies in host memory */
     unsigned char *right;
 };
 
@@ -42,11 +42,11 @@ struct scorer {
  * window of full length. */
 int scorer_init(struct scorer *s, const char *dir, const char *device, int threads,
                 enum ops_type weights, int64_t rows);
-void scorer_release(struct scorer *s); /* does nothing for a zeroed one */
+void scorer_release(struct scorer *s); /* does nothing for a zeroed struct */
 
-/* Fills the results of w[0..n), in batches as large as fit. The least padding is needed when
- * windows of similar length are next to each other. Returns -1 if a token is not in the model's
- * vocabulary, a window is too long, or a loss is not finite. */
+/* Sets the results of w[0..n). Runs as many windows in a batch as fit. The least padding is needed
+ * when windows of similar length are next to each other. Returns -1 with an error if a token is not
+ * in the model's vocabulary, a window is too long, or a loss is not finite. */
 int score_windows(struct scorer *s, struct window *w, size_t n);
 
 /* Returns exp(min(20, loss)). A perplexity above e^20 is not meaningful. */

@@ -17,7 +17,8 @@ struct shards_score {
     uint64_t right;
 };
 
-/* Scores the first `sequences` sequences of d, which have length + 1 tokens each. */
+/* Scores the first `sequences` sequences of d, which have length + 1 tokens each, and sets *score.
+ * Calls `progress` with the number of targets scored so far. Returns -1 with an error. */
 int shards_score(struct shards_score *score, struct scorer *s, struct dataset *d, int64_t length,
                  uint64_t sequences, void (*progress)(uint64_t done));
 

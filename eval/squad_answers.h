@@ -39,9 +39,9 @@ struct squad_answers {
 void squad_answers_init(struct squad_answers *a, const struct squad_answer_rules *rules);
 void squad_answers_release(struct squad_answers *a);
 
-/* Adds the answer to a question. starts, ends: rules.length logits of each of the question's
- * windows, one window after another; logits of padding are not read. A question whose id occurred
- * before adds nothing. Returns -1 if a logit is not finite. */
+/* Adds the answer to question `question`. starts, ends: rules.length logits for each of the
+ * question's windows, one window after another; logits of padding are not read. A question whose id
+ * occurred before adds nothing. Returns -1 with an error if a logit is not finite. */
 int squad_answers_add(struct squad_answers *a, const struct squad_windows *w, size_t question,
                       const float *starts, const float *ends);
 
@@ -52,7 +52,8 @@ void squad_answers_end(struct squad_answers *a);
  * last. */
 int squad_answers_save(const struct squad_answers *a, const char *dir);
 
-/* One answer, for callers that need no files. */
+/* The best answer to one question, without the files. squad_answers_best sets *best from the
+ * logits, which are as for squad_answers_add. */
 struct squad_best {
     struct squad_text text; /* part of the context; "": no answer, and the next four are 0 */
     uint32_t begin, end;    /* range in the context, in code points */

@@ -37,7 +37,8 @@ struct squad_figures {
 };
 
 struct squad_threshold {
-    double score, threshold; /* the best score of any threshold, and the lowest threshold with it */
+    double score, threshold; /* the best score that any threshold gives, and the lowest such
+                              * threshold */
 };
 
 struct squad_score {

@@ -2,8 +2,8 @@
  * squad_model.h - runs a BERT with the question answering head over windows
  * (squad/squad_windows.h).
  *
- * Only the real tokens of a batch's windows are run, packed one after another: padding costs no
- * time.
+ * Only tokens that are not padding are run; those of a batch's windows are packed one after
+ * another, so padding costs no time.
  */
 #ifndef TEXTMILL_EVAL_SQUAD_MODEL_H
 #define TEXTMILL_EVAL_SQUAD_MODEL_H
@@ -20,26 +20,27 @@ struct squad_model {
     uint32_t *ids, *segments; /* [windows,T] */
     int64_t *lengths;         /* [windows] */
     size_t ids_cap, segments_cap, lengths_cap;
-    struct ops_array last; /* [net.rows,2]: logits on the device, */
-    float *logits;         /* and their copy in host memory */
+    struct ops_array last; /* [net.rows,2]: logits on the device; `logits` is */
+    float *logits;         /* their copy in host memory */
 };
 
 /* Loads the model folder `dir`. `rows` is the most tokens in a batch; it is raised to hold one
  * window. */
 int squad_model_open(struct squad_model *m, const char *dir, const char *device, int threads,
                      enum ops_type weights, int64_t rows);
-void squad_model_close(struct squad_model *m); /* does nothing for a zeroed one */
+void squad_model_close(struct squad_model *m); /* does nothing for a zeroed struct */
 
 /* Makes the windows of all questions, for evaluation. The rules' cls, sep and pad are set from
  * t. */
 int squad_model_windows(struct squad_windows *w, const struct squad *s,
                         const struct squad_window_rules *rules, const struct tokenizer *t);
 
-/* Answers all questions. `progress` is called with the number of windows done so far. */
+/* Answers all questions of w and adds the answers to *a. Calls `progress` with the number of
+ * windows done so far. Returns -1 with an error. */
 int squad_model_answer(struct squad_answers *a, struct squad_model *m,
                        const struct squad_windows *w, void (*progress)(uint64_t done));
 
-/* Answers question 0 only. */
+/* Answers question 0 of w only, and sets *best. Returns -1 with an error. */
 int squad_model_best(struct squad_best *best, struct squad_model *m,
                      const struct squad_answer_rules *rules, const struct squad_windows *w);
 

@@ -17,7 +17,8 @@ struct subject {
     /* options */
     const char *model_dir, *vocab;          /* vocab NULL: the tokenizer is in the model folder */
     const char *device;                     /* as ops_open takes it */
-    int precision, products, weights, json; /* weights: a word for stored_type */
+    int precision, products, weights, json; /* weights: index of a word of STORED_WORDS
+                                             * (stored_type) */
     int64_t batch_tokens;
 
     struct tokenizer *tokenizer; /* set by subject_load_tokenizer, as is the encoder */
@@ -72,8 +73,8 @@ struct subject {
 
 int subject_load_tokenizer(struct subject *s);
 
-/* Sets the precision and the matrix product code of a loaded model. Returns -1 if the tokenizer
- * has more tokens than the model's vocabulary. */
+/* Sets the precision and the choice of matrix product code of a loaded model. Returns -1 with an
+ * error if that fails, or if the tokenizer has more tokens than the model's vocabulary. */
 int subject_check(const struct subject *s, struct network *n);
 
 void subject_release(struct subject *s);

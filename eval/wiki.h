@@ -66,8 +66,9 @@ struct wiki_text {
     uint64_t tokens, bytes, words; /* tokens does not count start tokens */
 };
 
-/* Reads a file. For the rule `words` with the detokenizer WIKI, each line " = Title = " begins a
- * page. Otherwise the file is one page. Returns -1 if there is nothing to score. */
+/* Reads a file and sets *text. For the rule `words` with the detokenizer WIKI, each line " = Title
+ * = " begins a page; otherwise the file is one page. Returns -1 with an error, also if there is
+ * nothing to score. */
 int wiki_read(struct wiki_text *text, const char *path, enum wiki_rule rule,
               enum wiki_detokenizer detokenizer, const struct tokenizer *t, struct encoder *e);
 void wiki_release(struct wiki_text *text);
@@ -75,11 +76,12 @@ double wiki_token_ratio(const struct wiki_text *text);
 
 struct wiki_score {
     uint64_t scored; /* targets */
-    double weight;  /* sum over all windows: the number of targets, except for the rule `strided` */
-    double nll;     /* weighted loss of all windows, in nats */
-    uint64_t right; /* targets that are the model's most probable token */
-    double squares; /* sum of the squares of the targets' losses, unweighted */
-    double losses;  /* sum of the targets' losses, unweighted */
+    double weight;   /* sum of the windows' weights: their numbers of targets, except for the rule
+                      * `strided` */
+    double nll;      /* sum of the losses of all windows, weighted as the rule says, in nats */
+    uint64_t right;  /* targets that are the model's most probable token */
+    double squares;  /* sum of the squares of the targets' losses, unweighted */
+    double losses;   /* sum of the targets' losses, unweighted */
 };
 
 /* Scores a text. length: input tokens per window, at most the model's positions, and at least 2

@@ -18,7 +18,8 @@ struct logprob {
 double logprobs_sum(const float *logits, int64_t V);
 
 /* Writes the n <= V most probable tokens to `out`, most probable first; of equal ones the lower id
- * comes first. sum: result of logprobs_sum, or 0 if the logits are log probabilities. */
+ * comes first. `sum` is the result of logprobs_sum for these logits, or 0 if `logits` already holds
+ * log probabilities. */
 void logprobs_top(struct logprob *out, int64_t n, const float *logits, int64_t V, double sum);
 
 #endif

@@ -78,8 +78,9 @@ uint32_t sampler_next(struct sampler *s, float *logits, int64_t V, const struct 
 /* Applies only the steps before the temperature: bias and penalties. */
 void sampler_adjust(struct sampler *s, float *logits, int64_t V, const struct sampler_text *text);
 
-/* Finds the tokens from which sampler_next draws. Fills s->candidates and their s->weights
- * (relative probabilities, not scaled) and returns their number. For temperature > 0. */
+/* Applies all steps but the choice. Fills s->candidates with the tokens that are left and
+ * s->weights with their relative probabilities, which need not sum to 1. Returns the number of
+ * these tokens. Only for temperature > 0. */
 int64_t sampler_candidates(struct sampler *s, float *logits, int64_t V,
                            const struct sampler_text *text);
 

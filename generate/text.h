@@ -25,7 +25,7 @@ void text_init(struct text *t, const char *const *stops, size_t stop_count);
 void text_release(struct text *t);
 
 void text_add(struct text *t, const char *bytes, size_t n); /* does nothing after a stop text */
-void text_end(struct text *t); /* ends the text: bytes held back become text */
+void text_end(struct text *t); /* ends the text: the bytes held back become part of it */
 
 /* Returns the new part of the text that can no longer change: n bytes (perhaps 0), valid until the
  * next text_add. */

@@ -34,8 +34,8 @@ enum squad_fit {
     SQUAD_FITS,
 };
 
-/* A text in UTF-8, followed by a NUL and owned by the struct squad. After squad_ask it is the
- * caller's text. */
+/* A text in UTF-8, followed by a NUL. The struct squad owns it; only texts given to squad_ask
+ * belong to the caller. */
 struct squad_text {
     const char *s;
     size_t n;

@@ -20,8 +20,9 @@
  * position of [CLS], if the window does not hold the whole answer or the question has no answer. If
  * there are several answers, the first one is used.
  *
- * This folder knows no tokenizer, so the caller passes a function that returns tokens. Token
- * positions are code points of the text, so an answer is a slice of the original text.
+ * This folder does not use a tokenizer of its own: the caller passes a function that returns
+ * tokens. The positions of tokens are given in code points of the text, so an answer is a slice of
+ * the original text.
  *
  * Sources: Devlin et al. 2019, run_squad.py of the reference; Hugging Face's question answering
  * examples.
@@ -82,8 +83,8 @@ uint32_t squad_window_offset(const struct squad_windows *w, size_t window);
 uint32_t squad_window_row(const struct squad_windows *w, size_t window, uint32_t *ids,
                           uint32_t *segments);
 
-/* Returns 1 if this window, of all windows with the context's token, has the most context around
- * it. The window must contain the token. */
+/* Returns 1 if, of all windows with the context token `token`, this window has the most context
+ * around it, else 0 (Google's rule above). The window must contain the token. */
 int squad_window_counts(const struct squad_windows *w, size_t window, uint32_t token);
 
 #endif

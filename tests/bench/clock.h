@@ -1,4 +1,4 @@
-/* clock.h - processor time of one thread, and the median of what was measured. */
+/* clock.h - processor time of a thread, and the median rate of several runs. */
 #ifndef TEXTMILL_CLOCK_H
 #define TEXTMILL_CLOCK_H
 
@@ -18,7 +18,8 @@ static int compare(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Of `runs` runs over so many bytes: MB/s; seconds[] is sorted. */
+/* Returns the median speed in MB/s of `runs` runs, each over `bytes` bytes. Sorts seconds[], their
+ * times. */
 static double median_rate(double *seconds, size_t runs, size_t bytes)
 {
     qsort(seconds, runs, sizeof *seconds, compare);

@@ -1,17 +1,17 @@
 /*
- * emulate.h - the words of cuda/kernel.h for a C compiler: kernels run on the host, to be tested
- * where there is no GPU.
+ * emulate.h - the macros of cuda/kernel.h for a C compiler: kernels run on the host, for tests
+ * without a GPU.
  *
- * A block is a set of fibers, a thread each. A warp runs alone until all its threads are at a
- * barrier of the block; at what a warp does together (warp_from, WARP_BARRIER, ...) its threads
- * wait for each other. Threads, warps and blocks run in one of three orders, so that a barrier that
- * is left out shows as another result. A barrier that not all threads reach, or at different
- * lines, ends the program with both lines.
+ * Each thread of a block is a fiber. A warp runs alone until all its threads have reached a barrier
+ * of the block. Where the threads of a warp exchange values (warp_from, WARP_BARRIER, ...), they
+ * wait for each other. Threads, warps and blocks run in one of three orders, so that a missing
+ * barrier changes the result. If not all threads reach a barrier, or they reach different ones, the
+ * program ends and names both lines.
  *
- * The shared memory of a block is full of NaNs at first. Addresses of the device's memory cannot be
- * dereferenced: only device_memory, which kernels' arguments go through, leads to the numbers; what
- * is beyond an array's end cannot be read or written. Asynchronous copies happen as late as they
- * may.
+ * The shared memory of a block holds NaNs at first. Addresses of device memory cannot be
+ * dereferenced; device_memory, through which all arguments of kernels pass, converts them to host
+ * addresses. Memory beyond the end of an array can be neither read nor written. Asynchronous copies
+ * happen as late as the program allows.
  */
 #ifndef TEXTMILL_EMULATE_H
 #define TEXTMILL_EMULATE_H
@@ -31,7 +31,7 @@ struct emulated {
     struct emulated_dim thread, block, blocks, threads;
     char *shared;
 };
-extern struct emulated emulated; /* of the thread that runs */
+extern struct emulated emulated; /* values of the thread that is running now */
 
 #define threadIdx emulated.thread
 #define blockIdx  emulated.block
@@ -55,7 +55,7 @@ extern struct emulated emulated; /* of the thread that runs */
 #define WARP_BARRIER()     emulated_exchange(NULL, 0, 0, __LINE__)
 #define UNROLL
 
-/* The compiler is told to join nothing. */
+/* The Makefile turns off the contraction of products and sums to fused operations. */
 #define MULTIPLY(a, b)        ((a) * (b))
 #define ADD(a, b)             ((a) + (b))
 #define MULTIPLY_ADD(a, b, c) fmaf(a, b, c)
@@ -78,15 +78,17 @@ typedef struct {
 void emulated_launch(struct ops *o, const char *name, void (*kernel)(const void *),
                      const void *arguments, int64_t x, int64_t y, int64_t threads, size_t shared);
 void emulated_block_barrier(int line);
-/* Each thread of the warp gives *word and gets that of `lane`. */
+/* Called by all threads of a warp: gives *word to the others and replaces it by that of thread
+ * `lane`. */
 void emulated_exchange(void *word, size_t bytes, unsigned lane, int line);
-/* What each thread of the warp gave: [32] of so many bytes. */
+/* Called by all threads of a warp: returns the *word of each of them, 32 words of `bytes` bytes. */
 const void *emulated_gather(const void *word, size_t bytes, int line);
 int emulated_order(const struct ops *o); /* 0: forward, 1: backward, 2: from the middle */
 
 char *device_memory(char *address);
 
-/* Asynchronous copies of 16 bytes, or zeros, into shared memory. */
+/* emulated_copy starts an asynchronous copy of 16 bytes to shared memory, or of zeros if `valid` is
+ * 0. */
 void emulated_copy(void *to, const void *from, int valid);
 void emulated_commit(void);
 void emulated_wait(int groups);

@@ -1,4 +1,4 @@
-/* What the fuzzers of model files do with the tensors that a parser admitted. */
+/* tensors.h - reads the tensors that a parser of model files has accepted, for the fuzzers. */
 #ifndef TEXTMILL_FUZZ_TENSORS_H
 #define TEXTMILL_FUZZ_TENSORS_H
 

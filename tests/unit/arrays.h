@@ -1,5 +1,6 @@
 /*
- * arrays.h - the host's memory as arrays of ops.h, and back: for tests of the host's back end.
+ * arrays.h - converts pointers to host memory to arrays of ops.h and back, for tests of the CPU
+ * back end.
  */
 #ifndef TEXTMILL_ARRAYS_H
 #define TEXTMILL_ARRAYS_H
@@ -16,7 +17,7 @@ static inline float *floats(struct ops_array a)
     return (float *)(void *)a.address;
 }
 
-/* Floats become the nearest bf16. */
+/* Rounds x[n] to the nearest bf16 numbers. */
 static inline void trim(struct ops *o, float *x, int64_t n)
 {
     struct ops_array half = ops_buffer(o, OPS_BF16, n);

@@ -1,5 +1,6 @@
 /*
- * look.h - what stands at a path, for tests: an error of the file system fails the test.
+ * look.h - returns the kind of file at a path, for tests: an error of the file system fails the
+ * test.
  */
 #ifndef TEXTMILL_LOOK_H
 #define TEXTMILL_LOOK_H

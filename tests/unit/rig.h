@@ -1,6 +1,6 @@
 /*
- * rig.h - a model, its store and the engine, as tests of the engine hold them; each test brings the
- * micro-batches that a step goes over.
+ * rig.h - a model with its store and engine, for tests of the engine. Each test supplies the
+ * micro-batches of a step.
  */
 #ifndef TEXTMILL_RIG_H
 #define TEXTMILL_RIG_H
@@ -14,22 +14,22 @@ struct rig {
     struct store store;
     struct comm comm;
     struct engine engine;
-    struct step_batch batch; /* the test's */
+    struct step_batch batch; /* set by the test */
     struct engine_score score;
 };
 
 void rig_open(struct rig *r, const struct model_config *m, const struct engine_config *e);
-/* The same with a store of that kind, to which it adds the engine's rows. */
+/* Does the same with a store of the configuration `store`, to which it adds the engine's rows. */
 void rig_open_in(struct rig *r, const struct model_config *m, const struct engine_config *e,
                  struct store_config store);
 void rig_close(struct rig *r);
 
-/* Of r->batch; to r->score. The norm that the engine has found is that of what stands in the store.
- */
+/* Computes the gradients of step `number` from r->batch, sets r->score and returns the loss. Checks
+ * that the norm which the engine reports is that of the gradients in the store. */
 double rig_step(struct rig *r, int64_t number);
 
-/* The greatest difference of two runs' gradients, relative to the greatest gradient; block -1:
- * all blocks. */
+/* Returns the greatest difference between two runs' gradients, relative to the greatest gradient;
+ * of block `block`, or of all blocks if it is -1. */
 double rig_difference(const struct rig *a, const struct rig *b, int block);
 
 #endif

@@ -16,12 +16,13 @@ struct threads;
 struct threads *threads_new(int ranks);
 void threads_free(struct threads *w);
 
-/* Time limit of waiting, 0 (at first): none; and what becomes of the error of a rank that fails,
- * which would end the process otherwise. */
+/* Sets the time limit of waiting (0, the default: none), and the function that gets the error of a
+ * rank that fails; without one, the error ends the process. */
 void threads_set_timeout(struct threads *w, double seconds,
                          void (*failed)(void *ctx, const char *error), void *ctx);
 
-/* fn for each rank, in a thread of its own, with the rank's comm; returns when all are done. */
+/* Calls fn for each rank in a thread of its own, with the rank's comm. Returns when all calls have
+ * returned. */
 void threads_run(struct threads *w, void (*fn)(void *ctx, struct comm *c), void *ctx);
 
 #endif
