@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <histedit.h>
 #include <locale.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -173,4 +174,12 @@ int prompt_read(struct prompt *p, const char **line, size_t *n)
         --*n;
     *line = next;
     return more;
+}
+
+int prompt_ready(const struct prompt *p)
+{
+    struct pollfd from = { .fd = p->in.fd, .events = POLLIN };
+    if (p->edit)
+        return 0;
+    return p->in.begin < p->in.end || p->in.eof || poll(&from, 1, 0) > 0;
 }

@@ -355,9 +355,11 @@ static void run_pieces(struct ops *o, struct attention *a)
     LAUNCH(o, attend_join, 1, queries, WARP, 0, *a);
 }
 
-EXTERN_C void cuda_attention_cached(struct ops *o, struct ops_array y, struct ops_array keys,
-                                    struct ops_array values, struct ops_qkv x, int64_t past,
-                                    const struct ops_attention *p)
+/* Computes the attention of one sequence, whose first key and value of the layer are at keys and
+ * values. */
+static void attend_past(struct ops *o, struct ops_array y, struct ops_array keys,
+                        struct ops_array values, int64_t past, struct ops_qkv x,
+                        const struct ops_attention *p)
 {
     struct attention a = cuda_attention_of(o, x, p);
     const int64_t C = a.KV * a.HS, N = p->rows.T;
@@ -374,4 +376,19 @@ EXTERN_C void cuda_attention_cached(struct ops *o, struct ops_array y, struct op
         run_pieces(o, &a);
     else
         run_attend(o, &a);
+}
+
+EXTERN_C void cuda_attention_cached(struct ops *o, struct ops_array y, const struct ops_past *past,
+                                    int64_t layer, struct ops_qkv x, const struct ops_attention *p)
+{
+    const int64_t C = p->NH * p->HS, K = (p->KV ? p->KV : p->NH) * p->HS, N = p->rows.T;
+    struct ops_attention one = *p;
+    one.rows.B = 1;
+    for (int64_t b = 0; b < p->rows.B; b++) {
+        const int64_t first = layer * past[b].room * K, row = b * N;
+        const struct ops_qkv part = { ops_part(x.q, row * x.ldq), ops_part(x.k, row * x.ldk),
+                                      ops_part(x.v, row * x.ldk), x.ldq, x.ldk };
+        attend_past(o, ops_part(y, row * C), ops_part(past[b].keys, first),
+                    ops_part(past[b].values, first), past[b].used, part, &one);
+    }
 }

@@ -166,9 +166,8 @@ void cuda_attention_fwd(struct ops *o, struct ops_array y, struct ops_array lse,
                         const struct ops_attention *a);
 void cuda_attention_bwd(struct ops *o, struct ops_qkv dx, struct ops_array dy, struct ops_qkv x,
                         struct ops_array y, struct ops_array lse, const struct ops_attention *a);
-void cuda_attention_cached(struct ops *o, struct ops_array y, struct ops_array keys,
-                           struct ops_array values, struct ops_qkv x, int64_t past,
-                           const struct ops_attention *a);
+void cuda_attention_cached(struct ops *o, struct ops_array y, const struct ops_past *past,
+                           int64_t layer, struct ops_qkv x, const struct ops_attention *a);
 
 /* loss.cu: losses of rows of V logits that begin ld apart. With `gradient` the logits become scale
  * * (softmax - onehot), or 0 where there is no label. */

@@ -25,18 +25,19 @@ static void copy_ids(struct ids *to, const struct ids *from)
         ids_add(to, from->data[i]);
 }
 
-static struct cache *new_caches(const struct generator *g, int64_t n)
+static struct cache *new_caches(struct generator *g, int64_t n)
 {
     struct cache *caches = mem_zalloc((size_t)n, sizeof *caches);
     for (int64_t i = 0; i < n; i++)
-        cache_init(&caches[i], &g->model, g->ops, g->parameters.blocks);
+        cache_init(&caches[i], &g->decoder);
     return caches;
 }
 
-void beams_begin(struct beams *b, struct generator *g)
+void beams_begin(struct beams *b, struct generator *g, const struct start *start)
 {
     const size_t width = (size_t)b->width;
     b->g = g;
+    b->start = start;
     b->caches = new_caches(g, b->width);
     b->spare = new_caches(g, b->width);
     b->running = mem_zalloc(width, sizeof *b->running);
@@ -44,9 +45,10 @@ void beams_begin(struct beams *b, struct generator *g)
     b->results = mem_zalloc(width, sizeof *b->results);
     b->continuations = mem_zalloc(2 * width * width, sizeof *b->continuations);
     b->top = mem_zalloc(2 * width, sizeof *b->top);
-    cache_copy(&b->caches[0], &g->cache, g->cache.past.used);
-    memcpy(b->caches[0].logits, g->prompt_logits,
-           (size_t)g->model.config.vocabulary * sizeof *g->prompt_logits);
+    b->taking = mem_zalloc(width, sizeof *b->taking);
+    b->last = mem_zalloc(width, sizeof *b->last);
+    cache_copy(&b->caches[0], &start->cache, start->cache.past.used);
+    b->logits = start->logits;
     b->running_count = 1;
     b->result_count = 0;
 }
@@ -67,6 +69,8 @@ void beams_release(struct beams *b)
     free(b->results);
     free(b->continuations);
     free(b->top);
+    free(b->taking);
+    free(b->last);
     *b = (struct beams){ .width = b->width, .length_penalty = b->length_penalty };
 }
 
@@ -127,7 +131,7 @@ static int64_t extend(struct beams *b, int64_t parent, int64_t count)
 {
     struct generator *g = b->g;
     const struct beam *beam = &b->running[parent];
-    float *logits = b->caches[parent].logits;
+    float *logits = b->logits + parent * g->model.config.vocabulary;
     int64_t V = generator_choices(g), n = 2 * b->width < V ? 2 * b->width : V;
     struct ids text = { 0 };
     double sum = logprobs_sum(logits, g->model.config.vocabulary);
@@ -137,11 +141,11 @@ static int64_t extend(struct beams *b, int64_t parent, int64_t count)
                        sum);
     for (int64_t i = 0; i < V; i++)
         logits[i] = (float)(logits[i] - sum);
-    copy_ids(&text, &g->prompt);
+    copy_ids(&text, &b->start->ids);
     for (size_t i = 0; i < beam->ids.count; i++)
         ids_add(&text, beam->ids.data[i]);
     sampler_adjust(&g->sampler, logits, V,
-                   &(struct sampler_text){ text.data, text.count, g->prompt.count });
+                   &(struct sampler_text){ text.data, text.count, b->start->ids.count });
     logprobs_top(b->top, n, logits, V, 0);
     for (int64_t i = 0; i < n; i++)
         b->continuations[count++] = (struct continuation){ .parent = parent,
@@ -194,22 +198,26 @@ static void add_result(struct beams *b, const struct continuation *c)
     b->results[at].score = score;
 }
 
-/* Makes beam i of the next step from a continuation. The cache of its parent is copied and takes
- * the new token. */
-static int follow(struct beams *b, int64_t i, const struct continuation *c)
+/* Makes beam i of the next step from a continuation. The cache of its parent is copied and will
+ * take the new token. */
+static void follow(struct beams *b, int64_t i, const struct continuation *c)
 {
     const struct cache *from = &b->caches[c->parent];
     cache_copy(&b->spare[i], from, from->past.used);
     continue_beam(&b->next[i], b, c);
-    return cache_forward(&b->spare[i], &c->id, 1) ? 0 : -1;
+    b->taking[i] = &b->spare[i];
+    b->last[i] = c->id;
 }
 
 static int advance(struct beams *b, int64_t count)
 {
     int64_t n = 0;
     for (int64_t i = 0; i < count && n < b->width; i++)
-        if (!b->continuations[i].finish && follow(b, n++, &b->continuations[i]) < 0)
-            return -1;
+        if (!b->continuations[i].finish)
+            follow(b, n++, &b->continuations[i]);
+    b->logits = decoder_step(&b->g->decoder, b->taking, b->last, n);
+    if (!b->logits)
+        return -1;
     struct beam *beams = b->running;
     struct cache *caches = b->caches;
     b->running = b->next;
@@ -253,7 +261,8 @@ double beams_take(const struct beams *b, int64_t i, struct generation *one)
     const struct beam *beam = whole ? &b->results[i] : &b->running[0];
     generation_release(one);
     text_init(&one->text, g->stops, g->stop_count);
-    copy_ids(&one->ids, &g->prompt);
+    copy_ids(&one->ids, &b->start->ids);
+    one->prompt = b->start->ids.count;
     for (size_t k = 0; k < beam->ids.count; k++) {
         ids_add(&one->ids, beam->ids.data[k]);
         add_text(&one->text, g, beam->ids.data[k]);

@@ -2,7 +2,7 @@
  * beams.h - beam search: finds probable continuations of a prompt by keeping the `width` most
  * probable beginnings (beams) at each step.
  *
- *     beams_begin(&b, &g);                       after generator_prompt
+ *     beams_begin(&b, &g, &start);               after generator_prompt
  *     while ((more = beams_step(&b)) > 0) ;
  *     beams_take(&b, 0, &one);                   the best one
  *     beams_release(&b);
@@ -36,17 +36,22 @@ struct beams {
     int64_t width;         /* at least 1; the caller sets width and length_penalty */
     double length_penalty; /* 1: score = mean of log p; larger: longer results win */
 
-    struct generator *g;          /* borrowed */
+    struct generator *g; /* borrowed, like the prompt */
+    const struct start *start;
     struct cache *caches, *spare; /* [width]; caches of the running beams, and of the next step's */
     struct beam *running, *next;  /* [width] */
     struct beam *results;         /* [width], the best first */
     int64_t running_count, result_count;
     struct continuation *continuations;
-    struct logprob *top; /* [2 * width] */
+    struct logprob *top;   /* [2 * width] */
+    float *logits;         /* [running_count,V] of the running beams, borrowed */
+    struct cache **taking; /* [width]: caches that take a token, and these tokens */
+    uint32_t *last;
 };
 
-/* Begins the search with the prompt that the generator has taken (generator_prompt). */
-void beams_begin(struct beams *b, struct generator *g);
+/* Begins the search with a prompt that the generator has run (generator_prompt). The prompt's
+ * logits are changed. */
+void beams_begin(struct beams *b, struct generator *g, const struct start *start);
 /* Extends the beams by one token. Returns 1, 0 if the search has ended, or -1. */
 int beams_step(struct beams *b);
 void beams_release(struct beams *b); /* keeps width and length_penalty */

@@ -6,43 +6,80 @@
 #include "common/err.h"
 #include "common/mem.h"
 
-/* ---- memory ------------------------------------------------------------------------------- */
+/* ---- what all texts share ----------------------------------------------------------------- */
 
-static const struct model_config *config_of(const struct cache *c)
+static const struct model_config *config_of(const struct decoder *d)
 {
-    return &c->forward.model->config;
+    return &d->forward.model->config;
 }
 
-/* Returns the number of floats in one layer's keys of n positions. */
+void decoder_init(struct decoder *d, const struct model *m, struct ops *o,
+                  const struct ops_array *blocks, enum ops_type type)
+{
+    assert(type == OPS_F32 || type == OPS_BF16);
+    *d = (struct decoder){ .forward = { .model = m, .ops = o, .blocks = blocks }, .type = type };
+}
+
+static void free_room(struct decoder *d)
+{
+    ops_buffer_free(d->forward.ops, d->last, d->room * config_of(d)->vocabulary);
+    free(d->logits);
+    free(d->pasts);
+}
+
+void decoder_release(struct decoder *d)
+{
+    if (!d->forward.ops)
+        return;
+    free_room(d);
+    inputs_release(&d->inputs, d->forward.ops);
+    forward_release(&d->forward);
+    *d = (struct decoder){ 0 };
+}
+
+/* Makes room for the logits of n texts. */
+static void make_room(struct decoder *d, int64_t n)
+{
+    const int64_t V = config_of(d)->vocabulary;
+    if (n <= d->room)
+        return;
+    free_room(d);
+    d->room = n;
+    d->last = ops_buffer(d->forward.ops, OPS_F32, n * V);
+    d->logits = mem_alloc((size_t)(n * V) * sizeof *d->logits);
+    d->pasts = mem_zalloc((size_t)n, sizeof *d->pasts);
+}
+
+/* ---- memory of a text --------------------------------------------------------------------- */
+
+/* Returns the numbers in one layer's keys of n positions. */
 static int64_t layer_numbers(const struct cache *c, int64_t n)
 {
-    return n * config_of(c)->kv_heads * config_of(c)->head_width;
+    return n * config_of(c->d)->kv_heads * config_of(c->d)->head_width;
 }
 
-void cache_init(struct cache *c, const struct model *m, struct ops *o,
-                const struct ops_array *blocks)
+int64_t cache_numbers(const struct cache *c, int64_t n)
 {
-    *c = (struct cache){ .forward = { .model = m, .ops = o, .blocks = blocks } };
-    c->last = ops_buffer(o, OPS_F32, m->config.vocabulary);
-    c->logits = mem_alloc((size_t)m->config.vocabulary * sizeof *c->logits);
+    return config_of(c->d)->layers * layer_numbers(c, n);
 }
 
-static void free_past(struct cache *c, const struct past *p)
+void cache_init(struct cache *c, struct decoder *d)
 {
-    const int64_t numbers = config_of(c)->layers * layer_numbers(c, p->room);
-    ops_buffer_free(c->forward.ops, p->keys, numbers);
-    ops_buffer_free(c->forward.ops, p->values, numbers);
+    *c = (struct cache){ .d = d };
+}
+
+static void free_past(struct cache *c, const struct ops_past *p)
+{
+    const int64_t numbers = cache_numbers(c, p->room);
+    ops_buffer_free(c->d->forward.ops, p->keys, numbers);
+    ops_buffer_free(c->d->forward.ops, p->values, numbers);
 }
 
 void cache_release(struct cache *c)
 {
-    if (!c->forward.ops)
+    if (!c->d)
         return;
     free_past(c, &c->past);
-    inputs_release(&c->inputs, c->forward.ops);
-    ops_buffer_free(c->forward.ops, c->last, config_of(c)->vocabulary);
-    forward_release(&c->forward);
-    free(c->logits);
     *c = (struct cache){ 0 };
 }
 
@@ -53,12 +90,12 @@ void cache_truncate(struct cache *c, int64_t used)
 }
 
 /* Copies the first `positions` positions of each layer from *from. */
-static void copy_past(struct cache *c, const struct past *from, int64_t positions)
+static void copy_past(struct cache *c, const struct ops_past *from, int64_t positions)
 {
-    struct ops *o = c->forward.ops;
+    struct ops *o = c->d->forward.ops;
     const int64_t used = layer_numbers(c, positions);
     const int64_t there = layer_numbers(c, from->room), here = layer_numbers(c, c->past.room);
-    for (int64_t l = 0; l < config_of(c)->layers && used; l++) {
+    for (int64_t l = 0; l < config_of(c->d)->layers && used; l++) {
         ops_copy(o, ops_part(c->past.keys, l * here), ops_part(from->keys, l * there), used);
         ops_copy(o, ops_part(c->past.values, l * here), ops_part(from->values, l * there), used);
     }
@@ -67,18 +104,17 @@ static void copy_past(struct cache *c, const struct past *from, int64_t position
 /* Makes room for n positions in all. Used positions are kept. */
 static void reserve(struct cache *c, int64_t n)
 {
-    struct ops *o = c->forward.ops;
-    const struct past old = c->past;
-    const int64_t layers = config_of(c)->layers;
-    struct past *p = &c->past;
+    struct ops *o = c->d->forward.ops;
+    const struct ops_past old = c->past;
+    struct ops_past *p = &c->past;
     if (n <= old.room)
         return;
     while (p->room < n)
         p->room = p->room ? 2 * p->room : 64;
-    if (p->room > config_of(c)->positions)
-        p->room = config_of(c)->positions;
-    p->keys = ops_buffer(o, OPS_F32, layers * layer_numbers(c, p->room));
-    p->values = ops_buffer(o, OPS_F32, layers * layer_numbers(c, p->room));
+    if (p->room > config_of(c->d)->positions)
+        p->room = config_of(c->d)->positions;
+    p->keys = ops_buffer(o, c->d->type, cache_numbers(c, p->room));
+    p->values = ops_buffer(o, c->d->type, cache_numbers(c, p->room));
     copy_past(c, &old, old.used);
     free_past(c, &old);
 }
@@ -92,17 +128,31 @@ void cache_copy(struct cache *to, const struct cache *from, int64_t positions)
     to->past.used = positions;
 }
 
-int64_t cache_numbers(const struct cache *c, int64_t n)
+/* ---- in host memory ----------------------------------------------------------------------- */
+
+/* Copies n numbers of an array of any type to floats in host memory, or back. */
+static void get_floats(struct ops *o, float *to, struct ops_array from, int64_t n)
 {
-    return config_of(c)->layers * layer_numbers(c, n);
+    struct ops_array whole = ops_buffer(o, OPS_F32, n);
+    ops_copy(o, whole, from, n);
+    ops_download(o, to, whole, n);
+    ops_buffer_free(o, whole, n);
+}
+
+static void set_floats(struct ops *o, struct ops_array to, const float *from, int64_t n)
+{
+    struct ops_array whole = ops_buffer(o, OPS_F32, n);
+    ops_upload(o, whole, from, n);
+    ops_copy(o, to, whole, n);
+    ops_buffer_free(o, whole, n);
 }
 
 void cache_get(const struct cache *c, float *keys, float *values)
 {
     const int64_t used = layer_numbers(c, c->past.used), room = layer_numbers(c, c->past.room);
-    for (int64_t l = 0; l < config_of(c)->layers; l++) {
-        ops_download(c->forward.ops, keys + l * used, ops_part(c->past.keys, l * room), used);
-        ops_download(c->forward.ops, values + l * used, ops_part(c->past.values, l * room), used);
+    for (int64_t l = 0; l < config_of(c->d)->layers; l++) {
+        get_floats(c->d->forward.ops, keys + l * used, ops_part(c->past.keys, l * room), used);
+        get_floats(c->d->forward.ops, values + l * used, ops_part(c->past.values, l * room), used);
     }
 }
 
@@ -111,18 +161,19 @@ void cache_set(struct cache *c, int64_t n, const float *keys, const float *value
     c->past.used = 0;
     reserve(c, n);
     const int64_t used = layer_numbers(c, n), room = layer_numbers(c, c->past.room);
-    for (int64_t l = 0; l < config_of(c)->layers; l++) {
-        ops_upload(c->forward.ops, ops_part(c->past.keys, l * room), keys + l * used, used);
-        ops_upload(c->forward.ops, ops_part(c->past.values, l * room), values + l * used, used);
+    for (int64_t l = 0; l < config_of(c->d)->layers; l++) {
+        set_floats(c->d->forward.ops, ops_part(c->past.keys, l * room), keys + l * used, used);
+        set_floats(c->d->forward.ops, ops_part(c->past.values, l * room), values + l * used, used);
     }
     c->past.used = n;
 }
 
 /* ---- forward ------------------------------------------------------------------------------ */
 
-static int check(const struct cache *c, const uint32_t *ids, int64_t n)
+/* Makes room for n more tokens of a text. Returns -1 with an error if the tokens do not fit. */
+static int check(struct cache *c, const uint32_t *ids, int64_t n)
 {
-    const struct model_config *k = config_of(c);
+    const struct model_config *k = config_of(c->d);
     if (n > k->positions - c->past.used)
         return err_set("no room for %lld more tokens: %lld of the model's %lld positions are used",
                        (long long)n, (long long)c->past.used, (long long)k->positions);
@@ -130,21 +181,48 @@ static int check(const struct cache *c, const uint32_t *ids, int64_t n)
         if (ids[i] >= k->vocabulary)
             return err_set("token %u is not in the model's vocabulary of %lld", ids[i],
                            (long long)k->vocabulary);
+    reserve(c, c->past.used + n);
     return 0;
+}
+
+/* Appends n tokens to each of B texts and writes the logits for the tokens after the last ones to
+ * logits[B,V]. B or n is 1. */
+static void append(struct decoder *d, float *logits, struct cache *const *texts, int64_t B,
+                   const uint32_t *ids, int64_t n)
+{
+    const struct forward *f = &d->forward;
+    for (int64_t b = 0; b < B; b++)
+        d->pasts[b] = texts[b]->past;
+    inputs_follow(&d->inputs, f->ops, d->pasts, B, ids, n);
+    struct ops_array x = forward_layers(&d->forward, &d->inputs);
+    for (int64_t b = 0; b < B; b++)
+        texts[b]->past.used += n;
+    forward_logits(f, d->last, ops_part(x, (n - 1) * config_of(d)->width), B);
+    ops_download(f->ops, logits, d->last, B * config_of(d)->vocabulary);
 }
 
 float *cache_forward(struct cache *c, const uint32_t *ids, int64_t n)
 {
-    struct forward *f = &c->forward;
-    const struct model_config *k = config_of(c);
     assert(n >= 1);
     if (check(c, ids, n) < 0)
         return NULL;
-    reserve(c, c->past.used + n);
-    inputs_follow(&c->inputs, f->ops, &c->past, ids, n);
-    struct ops_array x = forward_layers(f, &c->inputs);
-    c->past.used += n;
-    forward_logits(f, c->last, ops_part(x, (n - 1) * k->width), 1);
-    ops_download(f->ops, c->logits, c->last, k->vocabulary);
-    return c->logits;
+    make_room(c->d, 1);
+    append(c->d, c->d->logits, &c, 1, ids, n);
+    return c->d->logits;
+}
+
+float *decoder_step(struct decoder *d, struct cache *const *texts, const uint32_t *ids, int64_t n)
+{
+    const int64_t most = ops_on_host(d->forward.ops) ? OPS_FEW_ROWS : n;
+    const int64_t pieces = (n + most - 1) / most;
+    for (int64_t i = 0; i < n; i++)
+        if (check(texts[i], &ids[i], 1) < 0)
+            return NULL;
+    make_room(d, n);
+    for (int64_t p = 0; p < pieces; p++) {
+        const int64_t begin = n * p / pieces, end = n * (p + 1) / pieces;
+        append(d, d->logits + begin * config_of(d)->vocabulary, texts + begin, end - begin,
+               ids + begin, 1);
+    }
+    return d->logits;
 }

@@ -1,12 +1,16 @@
 /*
- * cache.h - runs a decoder forward and keeps its keys and values, so that a further token costs the
- * work of one position instead of the whole text.
+ * cache.h - runs a decoder forward and keeps the keys and values of each text, so that a further
+ * token costs the work of one position instead of the whole text.
  *
- *     cache_init(&c, &model, ops, blocks);
- *     logits = cache_forward(&c, prompt, n);       the whole prompt at once
- *     logits = cache_forward(&c, &next, 1);        then a token at a time
+ *     decoder_init(&d, &model, ops, blocks, OPS_F32);
+ *     cache_init(&c, &d);                             one for each text
+ *     logits = cache_forward(&c, prompt, n);          the whole prompt at once
+ *     logits = decoder_step(&d, texts, next, 5);      then a token of each of five texts at a time
  *
- * Memory: 2 * layers * KV * HS floats per position, for KV key/value heads of width HS. The number
+ * A step reads the weights once for all texts (or for each OPS_FEW_ROWS of them). On the CPU a text
+ * gets the same bits whatever other texts are in the step.
+ *
+ * Memory: 2 * layers * KV * HS numbers per position, for KV key/value heads of width HS. The number
  * of positions is rounded up to a power of two. The buffers of the longest forward run come on top.
  * Positions are absolute, as in training; a full cache takes no more tokens.
  */
@@ -17,28 +21,44 @@
 
 #include "model/forward.h"
 
-struct cache {
+/* What all texts share. */
+struct decoder {
     struct forward forward;
-    struct past past;      /* past.used: number of positions filled */
-    struct inputs inputs;  /* the last tokens taken */
-    struct ops_array last; /* [V]: logits */
-    float *logits;         /* [V]: their copy in host memory */
+    enum ops_type type;     /* of keys and values: F32 or BF16 */
+    struct inputs inputs;   /* the last tokens taken */
+    struct ops_past *pasts; /* [room] */
+    struct ops_array last;  /* [room,V]: logits */
+    float *logits;          /* [room,V]: their copy in host memory */
+    int64_t room;           /* in texts */
 };
 
-/* Initialises an empty cache. Model, ops and blocks (made by folder_load) are borrowed. */
-void cache_init(struct cache *c, const struct model *m, struct ops *o,
-                const struct ops_array *blocks);
-void cache_release(struct cache *c); /* does nothing for a zeroed one */
+/* Model, ops and blocks (made by folder_load) are borrowed. */
+void decoder_init(struct decoder *d, const struct model *m, struct ops *o,
+                  const struct ops_array *blocks, enum ops_type type);
+void decoder_release(struct decoder *d); /* does nothing for a zeroed one */
+
+/* The keys and values of one text. */
+struct cache {
+    struct decoder *d;    /* borrowed; must not move */
+    struct ops_past past; /* past.used: number of positions filled */
+};
+
+void cache_init(struct cache *c, struct decoder *d); /* an empty cache */
+void cache_release(struct cache *c);                 /* does nothing for a zeroed one */
 
 /* Appends n >= 1 tokens and returns the logits [V] for the token after the last one. The logits
- * belong to the cache and are valid until the next call; the caller may change them. Returns NULL
+ * belong to the decoder and are valid until its next run; the caller may change them. Returns NULL
  * with an error if the tokens do not fit into the positions left or are not in the vocabulary. */
 float *cache_forward(struct cache *c, const uint32_t *ids, int64_t n);
+
+/* Appends one token to each of n different texts of the decoder and returns the logits [n,V], as
+ * cache_forward does. With an error no text is changed. */
+float *decoder_step(struct decoder *d, struct cache *const *texts, const uint32_t *ids, int64_t n);
 
 /* Forgets all positions from `used` on. */
 void cache_truncate(struct cache *c, int64_t used);
 
-/* Replaces the contents by the first positions of another cache of the same model. */
+/* Replaces the contents by the first positions of another cache of the same decoder. */
 void cache_copy(struct cache *to, const struct cache *from, int64_t positions);
 
 /* cache_get copies the keys and the values of all positions [L,used,KV*HS] to host memory.

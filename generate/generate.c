@@ -15,18 +15,32 @@
 #include "generate/export_command.h"
 #include "generate/generator.h"
 #include "generate/prompt_cache.h"
+#include "generate/queue.h"
 #include "model/ops.h"
 #include "model/stored.h"
 #include "unicode/unicode.h"
 
+/* Where prompts come from: the option --prompt, then the operands or, without any of these, the
+ * lines of stdin. */
+struct feed {
+    struct opt_list given;
+    char **operands;
+    size_t operand_count, next; /* next: of the given ones and the operands */
+    struct buf text;            /* of the operand "-" */
+    struct prompt *lines;       /* NULL: not read */
+    int asking;      /* 1: prompts come from a terminal, which shows them between the texts */
+    uint64_t number; /* prompts so far */
+};
+
 /* The options, and the generator that they set up. */
 struct generate {
     const char *model_dir, *vocab, *device, *load_path, *save_path;
-    struct opt_list prompts, stops, biases;
+    struct opt_list stops, biases;
     struct sampler_bias *bias_of; /* [biases.count] */
-    int json, precision, weights, products, echo, history;
-    int asking; /* 1: prompts come from a terminal, which shows them between the texts */
-    int64_t samples;
+    int json, precision, cache_precision, weights, products, echo, history;
+    int64_t samples, together;
+    struct feed feed;
+    struct queue queue;
     struct generator g;
     struct beams beams;
 };
@@ -36,6 +50,7 @@ static const struct generate defaults = {
     .echo = 1,
     .history = 1,
     .samples = 1,
+    .together = 8,
     .g = { .length = 128,
            .begin = 1,
            .sampler = { .temperature = 1,
@@ -102,9 +117,9 @@ static void print_json(struct generate *given, const struct generation *one, con
     buf_adds(&line, ", \"text\": ");
     js_quote(&line, one->text.all.data, one->text.all.len);
     buf_addf(&line, ", \"finish\": \"%s\", \"prompt_tokens\": %zu, \"ids\": [",
-             finish_name(one->finish), given->g.prompt.count);
-    for (size_t i = given->g.prompt.count; i < one->ids.count; i++)
-        buf_addf(&line, "%s%u", i > given->g.prompt.count ? ", " : "", one->ids.data[i]);
+             finish_name(one->finish), one->prompt);
+    for (size_t i = one->prompt; i < one->ids.count; i++)
+        buf_addf(&line, "%s%u", i > one->prompt ? ", " : "", one->ids.data[i]);
     buf_addc(&line, ']');
     if (score)
         buf_addf(&line, ", \"score\": %.9g", *score);
@@ -117,16 +132,17 @@ static void print_json(struct generate *given, const struct generation *one, con
     buf_release(&valid);
 }
 
-/* Logs the times per token. The first token needs only the prompt's run; each further one needs a
- * run of its own. */
-static void say_latency(struct generate *given, const struct generation *one, double seconds)
+/* Logs the times per token, which texts that are generated together share. The first token needs
+ * only the prompt's run; each further one needs a run of its own. */
+static void say_latency(struct generate *given, const struct generation *one, double prompt_seconds,
+                        double seconds)
 {
-    size_t n = one->ids.count - given->g.prompt.count;
+    size_t n = one->ids.count - one->prompt;
     double each = seconds / (double)(n > 1 ? n - 1 : 1);
     log_info(
         "prompt: %zu tokens in %.3g ms; generated: %zu tokens, %.3g ms each, %.*f tokens/s (%s)",
-        given->g.prompt.count, 1e3 * given->g.prompt_seconds, n, 1e3 * each, each > 0.01 ? 2 : 0,
-        1 / each, finish_name(one->finish));
+        one->prompt, 1e3 * prompt_seconds, n, 1e3 * each, each > 0.01 ? 2 : 0, 1 / each,
+        finish_name(one->finish));
     if (one->finish == FINISH_POSITIONS)
         log_warn(
             "stopped before --length: all %lld positions of the model are used (--slide goes on)",
@@ -134,43 +150,174 @@ static void say_latency(struct generate *given, const struct generation *one, do
     tool_count("tokens", n);
 }
 
-/* ---- one prompt --------------------------------------------------------------------------- */
+/* ---- where prompts come from ---------------------------------------------------------------- */
 
-static int run_sample(struct generate *given, struct generation *one, const char *prompt, size_t n,
-                      uint64_t key)
+/* Sets the text to that of an operand. "-" means all of stdin, without its last line end. */
+static int feed_operand(struct feed *f, const char *operand, const char **text, size_t *n)
 {
-    int more = 1;
-    double began = log_seconds();
-    generation_begin(&given->g, one, key);
-    if (given->echo && !given->json)
-        fwrite(prompt, 1, n, stdout);
-    while (more > 0) {
-        more = generation_step(&given->g, one);
-        if (prompt_interrupted && more > 0) {
-            one->finish = FINISH_INTERRUPT;
-            text_end(&one->text);
-            more = 0;
-        }
-        if (more >= 0)
-            print_news(given, one);
-    }
-    if (given->json && !more)
-        print_json(given, one, prompt, n, NULL);
-    else if (!given->json)
-        puts("");
-    fflush(stdout);
-    if (!more)
-        say_latency(given, one, log_seconds() - began);
+    *text = operand;
+    *n = strlen(operand);
+    if (strcmp(operand, "-"))
+        return 1;
+    buf_clear(&f->text);
+    if (file_read_any("-", &f->text) < 0)
+        return -1;
+    if (f->text.len && f->text.data[f->text.len - 1] == '\n')
+        buf_truncate(&f->text, f->text.len - 1);
+    *text = f->text.data;
+    *n = f->text.len;
+    return 1;
+}
+
+enum { LATER = 2 };
+
+/* Returns the next line of stdin that is not empty: 1, 0 at the end, -1, or LATER if there is no
+ * line now and `wait` is 0. */
+static int feed_line(struct feed *f, int wait, const char **text, size_t *n)
+{
+    int more;
+    do {
+        if (!wait && !prompt_ready(f->lines))
+            return LATER;
+        more = prompt_read(f->lines, text, n);
+    } while (more > 0 && !*n);
     return more;
 }
 
+/* Sets the next prompt. Returns as feed_line does. */
+static int feed_next(struct feed *f, int wait, const char **text, size_t *n)
+{
+    if (f->lines)
+        return feed_line(f, wait, text, n);
+    const size_t i = f->next++;
+    if (i >= f->given.count + f->operand_count)
+        return 0;
+    if (i >= f->given.count)
+        return feed_operand(f, f->operands[i - f->given.count], text, n);
+    *text = f->given.items[i];
+    *n = strlen(*text);
+    return 1;
+}
+
+static int feed_open(struct feed *f, int argc, char **argv, int history)
+{
+    buf_init(&f->text);
+    f->operands = argv;
+    f->operand_count = (size_t)argc;
+    if (f->given.count || argc)
+        return 0;
+    f->lines = prompt_open("generate", "Input: ", history);
+    f->asking = f->lines && prompt_interactive(f->lines);
+    return f->lines ? 0 : -1;
+}
+
+static void feed_close(struct feed *f)
+{
+    if (prompt_close(f->lines) < 0)
+        log_warn("%s", err_get());
+    buf_release(&f->text);
+}
+
+/* Returns the key of a prompt's random numbers. They do not depend on other prompts, nor those of a
+ * sample on other samples. */
+static uint64_t key_of(uint64_t number)
+{
+    return rng_key(rng_key(0, (uint64_t)tool_seed), number);
+}
+
+/* ---- texts, several at a time --------------------------------------------------------------- */
+
+static int save_first(struct generate *given, const struct start *start, uint64_t number)
+{
+    if (number || !given->save_path)
+        return 0;
+    return prompt_cache_save(&given->g, start, given->model_dir, given->save_path);
+}
+
+/* Adds the next prompt to the queue. Returns as feed_line does. At a terminal a prompt that cannot
+ * be used is skipped with a warning. */
+static int add_prompt(struct generate *given)
+{
+    const char *text;
+    size_t n;
+    struct feed *f = &given->feed;
+    struct queue *q = &given->queue;
+    int more = feed_next(f, !q->active, &text, &n);
+    if (more != 1)
+        return more;
+    const uint64_t number = f->number++;
+    if (queue_add(q, text, n, number, key_of(number), given->samples) == 0)
+        return save_first(given, &q->start, number) < 0 ? -1 : 1;
+    if (!f->asking)
+        return -1;
+    log_warn("%s", err_get());
+    return 1;
+}
+
+/* Prints what goes before a text. */
+static void print_head(const struct generate *given, const struct queued *t)
+{
+    if (given->json)
+        return;
+    if (t->sample || (t->number && !given->feed.asking))
+        puts("---");
+    if (given->echo)
+        fwrite(t->prompt.data, 1, t->prompt.len, stdout);
+}
+
+static void print_end(struct generate *given, const struct queued *t)
+{
+    if (given->json)
+        print_json(given, &t->one, t->prompt.data, t->prompt.len, NULL);
+    else
+        puts("");
+    fflush(stdout);
+    say_latency(given, &t->one, t->prompt_seconds, t->ended - t->began);
+}
+
+/* Prints the news of the first text in the queue and, while it is finished, of the next one. */
+static void print_queue(struct generate *given)
+{
+    for (struct queued *t; (t = queue_first(&given->queue)); queue_drop(&given->queue)) {
+        if (!t->told++)
+            print_head(given, t);
+        print_news(given, &t->one);
+        if (!t->one.finish)
+            return;
+        print_end(given, t);
+    }
+}
+
+/* After an error the texts of the prompts before it are still completed. */
+static int run_texts(struct generate *given)
+{
+    struct queue *q = &given->queue;
+    int more = 1, unfinished = 1;
+    while (unfinished > 0 || more == 1) {
+        int got = more;
+        while (got == 1 && queue_wants(q))
+            got = add_prompt(given);
+        more = got == LATER ? more : got;
+        unfinished = queue_step(q);
+        if (unfinished < 0)
+            return -1;
+        if (prompt_interrupted)
+            queue_stop(q);
+        print_queue(given);
+    }
+    return more;
+}
+
+/* ---- beam search ---------------------------------------------------------------------------- */
+
 /* Prints the best texts of a beam search. */
-static int run_beams(struct generate *given, const char *prompt, size_t n)
+static int print_beams(struct generate *given, const struct start *start, const char *prompt,
+                       size_t n)
 {
     struct generation one = { 0 };
     double began = log_seconds();
     int more = 1;
-    beams_begin(&given->beams, &given->g);
+    beams_begin(&given->beams, &given->g, start);
     while (more > 0 && !prompt_interrupted)
         more = beams_step(&given->beams);
     int64_t count = given->beams.result_count ? given->beams.result_count : 1;
@@ -186,7 +333,7 @@ static int run_beams(struct generate *given, const char *prompt, size_t n)
             puts("");
         }
         if (!i)
-            say_latency(given, &one, log_seconds() - began);
+            say_latency(given, &one, start->seconds, log_seconds() - began);
     }
     fflush(stdout);
     generation_release(&one);
@@ -194,83 +341,40 @@ static int run_beams(struct generate *given, const char *prompt, size_t n)
     return more < 0 ? -1 : 0;
 }
 
-/* Generates all samples for prompt `number`. The random numbers of a sample do not depend on other
- * prompts or samples. */
-static int run_prompt(struct generate *given, const char *prompt, size_t n, uint64_t number)
+static int run_beams(struct generate *given)
 {
-    struct generation one = { 0 };
-    uint64_t key = rng_key(rng_key(0, (uint64_t)tool_seed), number);
-    int result = generator_prompt(&given->g, prompt, n);
-    if (!result && !number && given->save_path)
-        result = prompt_cache_save(&given->g, given->model_dir, given->save_path);
-    if (!result && given->beams.width > 1) {
-        if (!given->json && number && !given->asking)
-            puts("---");
-        return run_beams(given, prompt, n);
-    }
-    for (int64_t i = 0; i < given->samples && !result; i++) {
-        if (!given->json && (i || (number && !given->asking)))
-            puts("---");
-        result = run_sample(given, &one, prompt, n, rng_key(key, (uint64_t)i));
-        if (one.finish == FINISH_INTERRUPT)
-            break;
-    }
-    generation_release(&one);
-    return result;
-}
-
-/* ---- where prompts come from ---------------------------------------------------------------- */
-
-static int run_lines(struct generate *given)
-{
-    struct prompt *p = prompt_open("generate", "Input: ", given->history);
-    const char *line;
+    struct feed *f = &given->feed;
+    struct start start = { 0 };
+    const char *text;
     size_t n;
-    uint64_t number = 0;
     int more;
-    if (!p)
-        return -1;
-    given->asking = prompt_interactive(p);
-    while ((more = prompt_read(p, &line, &n)) > 0) {
-        if (!n)
-            continue;
-        if (run_prompt(given, line, n, number++) == 0)
-            continue;
-        if (!given->asking) {
+    while ((more = feed_next(f, 1, &text, &n)) > 0) {
+        const uint64_t number = f->number++;
+        int failed = generator_prompt(&given->g, &start, text, n) < 0;
+        if (!failed && !given->json && number && !f->asking)
+            puts("---");
+        if (!failed)
+            failed = save_first(given, &start, number) < 0 ||
+                     print_beams(given, &start, text, n) < 0;
+        if (failed && !f->asking) {
             more = -1;
             break;
         }
-        log_warn("%s", err_get()); /* ask again */
+        if (failed)
+            log_warn("%s", err_get());
     }
-    if (prompt_close(p) < 0)
-        log_warn("%s", err_get());
+    start_release(&start);
     return more;
 }
 
-/* Runs the prompt of an operand. "-" means that all of stdin is one prompt, without its last line
- * end. */
-static int run_operand(struct generate *given, const char *prompt, uint64_t number)
-{
-    struct buf text = BUF_INIT;
-    int result = 0;
-    if (strcmp(prompt, "-")) {
-        buf_adds(&text, prompt);
-    } else {
-        result = file_read_any("-", &text);
-        if (text.len && text.data[text.len - 1] == '\n')
-            buf_truncate(&text, text.len - 1);
-    }
-    if (!result)
-        result = run_prompt(given, text.data, text.len, number);
-    buf_release(&text);
-    return result;
-}
+/* ---- the run -------------------------------------------------------------------------------- */
 
 /* Refuses options that have no effect in a beam search. */
 static int check_beams(const struct generate *given)
 {
-    static const char *const useless[] = { "temperature", "top-k", "top-p", "min-p",
-                                           "typical-p",   "seed",  "slide", "logprobs" };
+    static const char *const useless[] = { "temperature", "top-k",     "top-p",
+                                           "min-p",       "typical-p", "seed",
+                                           "slide",       "logprobs",  "batch-texts" };
     if (given->beams.width == 1)
         return tool_given("length-penalty") ? err_usage("--length-penalty needs --beams") : 0;
     for (size_t i = 0; i < sizeof useless / sizeof *useless; i++)
@@ -338,11 +442,11 @@ static int run(int argc, char **argv, void *options_given)
         return -1;
     given->g.stops = given->stops.items;
     given->g.stop_count = given->stops.count;
+    given->g.cached = (enum ops_type)given->cache_precision;
     int result = generator_load(&given->g, given->model_dir, given->vocab, given->device,
                                 (int)tool_threads, stored_type(given->weights));
     if (!result)
         result = check_tokens(given);
-    uint64_t number = 0;
     if (!result) {
         ops_set_precision(given->g.ops, (enum ops_type)given->precision);
         result = ops_set_products(given->g.ops, (enum ops_products)given->products);
@@ -350,13 +454,14 @@ static int run(int argc, char **argv, void *options_given)
     }
     if (!result && given->load_path)
         result = prompt_cache_load(&given->g, given->model_dir, given->load_path);
-    for (size_t i = 0; i < given->prompts.count && !result; i++)
-        result = run_prompt(given, given->prompts.items[i], strlen(given->prompts.items[i]),
-                            number++);
-    for (int i = 0; i < argc && !result; i++)
-        result = run_operand(given, argv[i], number++);
-    if (!result && !number)
-        result = run_lines(given);
+    if (!result)
+        result = feed_open(&given->feed, argc, argv, given->history);
+    if (!result) {
+        queue_init(&given->queue, &given->g, given->together);
+        result = given->beams.width > 1 ? run_beams(given) : run_texts(given);
+        queue_release(&given->queue);
+        feed_close(&given->feed);
+    }
     generator_release(&given->g);
     free(given->bias_of);
     return result;
@@ -369,10 +474,12 @@ static const struct opt options[] = {
     { 'm', "model", OPT_TEXT, AT(model_dir), "DIR", "model folder, or a GGUF file", 0, 0 },
     { 0, "vocab", OPT_TEXT, AT(vocab), "PATH", "tokenizer, if it is not in the model folder", 0,
       0 },
-    { 'p', "prompt", OPT_LIST, AT(prompts), "TEXT",
+    { 'p', "prompt", OPT_LIST, AT(feed.given), "TEXT",
       "text to continue; the same as giving it as an operand", 0, 0 },
     { 'n', "length", OPT_INT, AT(g.length), "N", "maximum number of tokens to generate", 1, 1e9 },
     { 0, "samples", OPT_INT, AT(samples), "N", "number of texts to generate per prompt", 1, 1e9 },
+    { 0, "batch-texts", OPT_INT, AT(together), "N",
+      "number of texts to generate at a time: samples of a prompt, and prompts", 1, 10000 },
     { 0, "stop", OPT_LIST, AT(stops), "TEXT", "stop before this text", 0, 0 },
     { 0, "begin", OPT_FLAG, AT(g.begin), NULL,
       "put the vocabulary's begin-of-text token, if it has one, before the prompt", 0, 0 },
@@ -402,6 +509,8 @@ static const struct opt options[] = {
       "where to compute: the CPU, or GPU number N", 0, 0 },
     { 0, "precision", OPT_CHOICE, AT(precision), OPS_PRECISION_WORDS,
       "precision of the matrix products that process the prompt", 0, 0 },
+    { 0, "cache-precision", OPT_CHOICE, AT(cache_precision), OPS_PRECISION_WORDS,
+      "precision of the keys and values that are kept of a text", 0, 0 },
     { 0, "weights", OPT_CHOICE, AT(weights), STORED_WORDS,
       "type in which the weights are kept in memory", 0, 0 },
     { 0, "products", OPT_CHOICE, AT(products), OPS_PRODUCTS_WORDS,
@@ -457,6 +566,7 @@ static const char *foreign(const char *option)
         { "input-len", "a prompt of any length is taken" },
         { "output-len", "give --length" },
         { "max-new-tokens", "give --length" },
+        { "batch-size", "give --batch-texts" },
         { "stop-token", "give --stop" },
         { "save-samples-path", "the text goes to stdout" },
         { "fp16", "give --precision bf16" },

@@ -16,8 +16,7 @@ static int load_model(struct generator *g, const char *dir, const char *device, 
     g->ops = ops_open(device, threads);
     if (!g->ops || parameters_load(&g->parameters, &g->model, g->ops, dir, HEAD_NEXT, weights) < 0)
         return -1;
-    cache_init(&g->cache, &g->model, g->ops, g->parameters.blocks);
-    g->prompt_logits = mem_zalloc((size_t)g->model.config.vocabulary, sizeof *g->prompt_logits);
+    decoder_init(&g->decoder, &g->model, g->ops, g->parameters.blocks, g->cached);
     g->raw = mem_zalloc((size_t)g->model.config.vocabulary, sizeof *g->raw);
     return 0;
 }
@@ -40,9 +39,9 @@ int generator_load(struct generator *g, const char *dir, const char *vocab, cons
 void generator_release(struct generator *g)
 {
     sampler_release(&g->sampler);
-    cache_release(&g->cache);
     cache_release(&g->saved);
     ids_release(&g->saved_ids);
+    decoder_release(&g->decoder);
     parameters_release(&g->parameters, &g->model, g->ops);
     if (g->ops)
         ops_free(g->ops);
@@ -50,9 +49,10 @@ void generator_release(struct generator *g)
         encoder_free(g->encoder);
     if (g->tokenizer)
         tokenizer_free(g->tokenizer);
-    ids_release(&g->prompt);
-    free(g->prompt_logits);
     free(g->raw);
+    free(g->members);
+    free(g->caches);
+    free(g->last);
 }
 
 /* ---- the prompt --------------------------------------------------------------------------- */
@@ -73,93 +73,76 @@ static int64_t kept_positions(const struct generator *g)
     return positions > 1 ? positions / 2 : 1;
 }
 
-static int encode_prompt(struct generator *g, const char *text, size_t n)
+static int encode_prompt(struct generator *g, struct start *start, const char *text, size_t n)
 {
     int64_t end_of_text = tokenizer_end_of_text(g->tokenizer);
     enum tokenizer_special special = g->special ? TOKENIZER_SPECIAL : TOKENIZER_ORDINARY;
-    g->prompt.count = 0;
+    struct ids *ids = &start->ids;
+    ids->count = 0;
     if (g->begin)
-        tokenizer_begin_text(g->tokenizer, &g->prompt);
-    if (encoder_encode(g->encoder, text, n, special, &g->prompt) < 0)
+        tokenizer_begin_text(g->tokenizer, ids);
+    if (encoder_encode(g->encoder, text, n, special, ids) < 0)
         return err_in("prompt");
-    if (!g->prompt.count && end_of_text < 0)
+    if (!ids->count && end_of_text < 0)
         return err_set("the prompt is empty, and the vocabulary has no end-of-text token");
-    if (!g->prompt.count)
-        ids_add(&g->prompt, (uint32_t)end_of_text);
-    if ((int64_t)g->prompt.count > g->model.config.positions && !g->slide)
+    if (!ids->count)
+        ids_add(ids, (uint32_t)end_of_text);
+    if ((int64_t)ids->count > g->model.config.positions && !g->slide)
         return err_set("the prompt has %zu tokens, but the model has only %lld positions (--slide "
                        "drops the oldest)",
-                       g->prompt.count, (long long)g->model.config.positions);
-    g->unseen = slid_away(g->prompt.count, (size_t)g->model.config.positions,
-                          (size_t)kept_positions(g));
+                       ids->count, (long long)g->model.config.positions);
+    start->unseen = slid_away(ids->count, (size_t)g->model.config.positions,
+                              (size_t)kept_positions(g));
     return 0;
 }
 
 /* Returns the number of tokens at the prompt's beginning whose keys and values are saved. The
  * prompt's last token is not counted, because it must be run to get its logits. */
-static size_t saved_tokens(const struct generator *g)
+static size_t saved_tokens(const struct generator *g, const struct start *start)
 {
     size_t n = 0;
-    while (!g->unseen && n < g->saved_ids.count && n + 1 < g->prompt.count &&
-           g->prompt.data[n] == g->saved_ids.data[n])
+    while (!start->unseen && n < g->saved_ids.count && n + 1 < start->ids.count &&
+           start->ids.data[n] == g->saved_ids.data[n])
         n++;
     return n;
 }
 
-static float *run_prompt(struct generator *g)
+static int run_prompt(struct generator *g, struct start *start)
 {
-    size_t saved = saved_tokens(g), begin = g->unseen + saved;
-    cache_truncate(&g->cache, 0);
+    const size_t saved = saved_tokens(g, start), begin = start->unseen + saved;
+    const size_t bytes = (size_t)g->model.config.vocabulary * sizeof *start->logits;
+    if (!start->cache.d)
+        cache_init(&start->cache, &g->decoder);
+    cache_truncate(&start->cache, 0);
     if (saved)
-        cache_copy(&g->cache, &g->saved, (int64_t)saved);
-    return cache_forward(&g->cache, g->prompt.data + begin, (int64_t)(g->prompt.count - begin));
-}
-
-/* Makes the cache hold the prompt alone. Runs the prompt again if the cache no longer holds it. */
-static void restore_prompt(struct generator *g)
-{
-    if (g->prompt_lost)
-        run_prompt(g);
-    g->prompt_lost = 0;
-    cache_truncate(&g->cache, (int64_t)(g->prompt.count - g->unseen));
-}
-
-int generator_prompt(struct generator *g, const char *text, size_t n)
-{
-    if (encode_prompt(g, text, n) < 0)
-        return -1;
-    double began = log_seconds();
-    float *logits = run_prompt(g);
+        cache_copy(&start->cache, &g->saved, (int64_t)saved);
+    float *logits = cache_forward(&start->cache, start->ids.data + begin,
+                                  (int64_t)(start->ids.count - begin));
     if (!logits)
         return -1;
-    memcpy(g->prompt_logits, logits, (size_t)g->model.config.vocabulary * sizeof *logits);
-    g->prompt_seconds = log_seconds() - began;
-    g->prompt_lost = 0;
+    start->logits = mem_resize(start->logits, bytes, 1);
+    memcpy(start->logits, logits, bytes);
     return 0;
 }
 
-/* ---- generation --------------------------------------------------------------------------- */
-
-void generation_begin(struct generator *g, struct generation *one, uint64_t key)
+int generator_prompt(struct generator *g, struct start *start, const char *text, size_t n)
 {
-    generation_release(one);
-    one->rng = (struct rng){ .key = key };
-    text_init(&one->text, g->stops, g->stop_count);
-    for (size_t i = 0; i < g->prompt.count; i++)
-        ids_add(&one->ids, g->prompt.data[i]);
-    restore_prompt(g);
-    memcpy(g->cache.logits, g->prompt_logits,
-           (size_t)g->model.config.vocabulary * sizeof *g->prompt_logits);
-    one->logits = g->cache.logits;
+    double began = log_seconds();
+    if (encode_prompt(g, start, text, n) < 0 || run_prompt(g, start) < 0)
+        return -1;
+    start->seconds = log_seconds() - began;
+    return 0;
 }
 
-void generation_release(struct generation *one)
+void start_release(struct start *start)
 {
-    ids_release(&one->ids);
-    text_release(&one->text);
-    free(one->logprobs);
-    *one = (struct generation){ 0 };
+    ids_release(&start->ids);
+    cache_release(&start->cache);
+    free(start->logits);
+    *start = (struct start){ 0 };
 }
+
+/* ---- the choice of a token ---------------------------------------------------------------- */
 
 int64_t generator_choices(const struct generator *g)
 {
@@ -179,62 +162,130 @@ static void keep_logprobs(struct generator *g, struct generation *one, uint32_t 
     one->logprob_count += width;
 }
 
-/* Chooses the next token, adds it to the ids and the text, and sets one->finish if it ends the
+/* Adds a token to the text, unless it is the end-of-text token, and returns whether this ends the
  * generation. */
-static int choose(struct generator *g, struct generation *one)
+static enum finish add_token(struct generator *g, struct generation *one, uint32_t id)
 {
-    int64_t V = generator_choices(g);
-    if (g->alternatives)
-        memcpy(g->raw, one->logits, (size_t)g->model.config.vocabulary * sizeof *g->raw);
-    const struct sampler_text text = { one->ids.data, one->ids.count, g->prompt.count };
-    uint32_t id = sampler_next(&g->sampler, one->logits, V, &text, &one->rng);
-    if (!isfinite(one->logits[id]))
-        return err_set(
-            "the model's logits are %f: its weights are damaged or its training diverged",
-            one->logits[id]);
-    ids_add(&one->ids, id);
-    if (g->alternatives)
-        keep_logprobs(g, one, id);
-    if (id == tokenizer_end_of_text(g->tokenizer)) {
-        one->finish = FINISH_END_OF_TEXT;
-        return 0;
-    }
     size_t n;
+    if (id == tokenizer_end_of_text(g->tokenizer))
+        return FINISH_END_OF_TEXT;
     const char *bytes = tokenizer_token(g->tokenizer, id, &n);
     if (bytes)
         text_add(&one->text, bytes, n);
     if (one->text.stopped)
-        one->finish = FINISH_STOP;
-    else if ((int64_t)(one->ids.count - g->prompt.count) == g->length)
-        one->finish = FINISH_LENGTH;
-    else if (g->cache.past.used == g->model.config.positions && !g->slide)
-        one->finish = FINISH_POSITIONS;
+        return FINISH_STOP;
+    if ((int64_t)(one->ids.count - one->prompt) == g->length)
+        return FINISH_LENGTH;
+    if (one->cache.past.used == g->model.config.positions && !g->slide)
+        return FINISH_POSITIONS;
+    return FINISH_NOT;
+}
+
+static void finish(struct generation *one, enum finish reason)
+{
+    one->finish = reason;
+    text_end(&one->text);
+    cache_release(&one->cache);
+}
+
+/* Chooses the next token by its logits, which it changes, and ends the generation if the token
+ * does. */
+static int choose(struct generator *g, struct generation *one, float *logits)
+{
+    int64_t V = generator_choices(g);
+    if (g->alternatives)
+        memcpy(g->raw, logits, (size_t)g->model.config.vocabulary * sizeof *g->raw);
+    const struct sampler_text text = { one->ids.data, one->ids.count, one->prompt };
+    uint32_t id = sampler_next(&g->sampler, logits, V, &text, &one->rng);
+    if (!isfinite(logits[id]))
+        return err_set(
+            "the model's logits are %f: its weights are damaged or its training diverged",
+            logits[id]);
+    ids_add(&one->ids, id);
+    if (g->alternatives)
+        keep_logprobs(g, one, id);
+    enum finish reason = add_token(g, one, id);
+    if (reason)
+        finish(one, reason);
     return 0;
 }
 
-/* Runs the last token and returns the logits for the next one. If the positions are used up, runs
- * the last tokens again in an empty cache. */
-static float *next_logits(struct generator *g, const struct generation *one)
+/* ---- generation --------------------------------------------------------------------------- */
+
+int generation_begin(struct generator *g, struct generation *one, struct start *start, uint64_t key,
+                     int last)
 {
-    int64_t n = 1;
-    if (g->cache.past.used == g->model.config.positions) { /* sliding */
-        n = kept_positions(g);
-        cache_truncate(&g->cache, 0);
-        g->prompt_lost = 1;
+    const size_t bytes = (size_t)g->model.config.vocabulary * sizeof *start->logits;
+    generation_release(one);
+    one->rng = (struct rng){ .key = key };
+    text_init(&one->text, g->stops, g->stop_count);
+    for (size_t i = 0; i < start->ids.count; i++)
+        ids_add(&one->ids, start->ids.data[i]);
+    one->prompt = start->ids.count;
+    if (last) {
+        one->cache = start->cache;
+        start->cache = (struct cache){ 0 };
+    } else {
+        cache_init(&one->cache, &g->decoder);
+        cache_copy(&one->cache, &start->cache, start->cache.past.used);
     }
-    return cache_forward(&g->cache, one->ids.data + one->ids.count - n, n);
+    float *logits = mem_alloc(bytes);
+    memcpy(logits, start->logits, bytes);
+    int result = choose(g, one, logits);
+    free(logits);
+    return result;
 }
 
-int generation_step(struct generator *g, struct generation *one)
+void generation_release(struct generation *one)
 {
-    if (!one->logits)
-        one->logits = next_logits(g, one);
-    if (!one->logits || choose(g, one) < 0)
+    ids_release(&one->ids);
+    text_release(&one->text);
+    cache_release(&one->cache);
+    free(one->logprobs);
+    *one = (struct generation){ 0 };
+}
+
+void generation_stop(struct generation *one)
+{
+    finish(one, FINISH_INTERRUPT);
+}
+
+/* Generates the next token of a text that has used up the positions: runs its last tokens again in
+ * an empty cache. */
+static int slide(struct generator *g, struct generation *one)
+{
+    const int64_t n = kept_positions(g);
+    cache_truncate(&one->cache, 0);
+    float *logits = cache_forward(&one->cache, one->ids.data + one->ids.count - n, n);
+    return logits ? choose(g, one, logits) : -1;
+}
+
+static void add_member(struct generator *g, struct generation *one, size_t n)
+{
+    mem_grow(g->members, g->members_cap, n + 1);
+    mem_grow(g->caches, g->caches_cap, n + 1);
+    mem_grow(g->last, g->last_cap, n + 1);
+    g->members[n] = one;
+    g->caches[n] = &one->cache;
+    g->last[n] = one->ids.data[one->ids.count - 1];
+}
+
+int generator_step(struct generator *g, struct generation *const *texts, int64_t n)
+{
+    const int64_t V = g->model.config.vocabulary;
+    int64_t members = 0;
+    for (int64_t i = 0; i < n; i++) {
+        if (texts[i]->cache.past.used < g->model.config.positions)
+            add_member(g, texts[i], (size_t)members++);
+        else if (slide(g, texts[i]) < 0)
+            return -1;
+    }
+    float *logits = members ? decoder_step(&g->decoder, g->caches, g->last, members) : NULL;
+    if (members && !logits)
         return -1;
-    one->logits = NULL;
-    if (!one->finish)
-        return 1;
-    text_end(&one->text);
+    for (int64_t i = 0; i < members; i++)
+        if (choose(g, g->members[i], logits + i * V) < 0)
+            return -1;
     return 0;
 }
 

@@ -1,14 +1,16 @@
 /*
- * generator.h - generates text: takes a prompt and returns tokens one by one.
+ * generator.h - generates texts: takes a prompt and returns tokens one by one, of several texts at
+ * a time.
  *
- *     generator_load(&g, "model/", NULL, "cpu", threads);
- *     generator_prompt(&g, "The Moon is", 11);           runs the prompt through the model
- *     generation_begin(&g, &one, key);                   any number of times for one prompt
- *     while ((more = generation_step(&g, &one)) > 0)
+ *     generator_load(&g, "model/", NULL, "cpu", threads, OPS_F32);
+ *     generator_prompt(&g, &start, "The Moon is", 11);     runs the prompt through the model
+ *     generation_begin(&g, &one, &start, key, 1);          one or several texts for each prompt
+ *     while (!one.finish && generator_step(&g, texts, 1) == 0)
  *         ... text_news(&one.text, &n) ...
  *     ... text_news once more; one.finish is the reason for the end ...
  *
- * The generated text depends only on the model, the prompt, the sampler, the limits and the key.
+ * A text depends only on the model, the prompt, the sampler, the limits and the key. On the CPU it
+ * does not depend on the texts that are generated with it.
  */
 #ifndef TEXTMILL_GENERATE_GENERATOR_H
 #define TEXTMILL_GENERATE_GENERATOR_H
@@ -28,39 +30,52 @@ struct generator {
     const char *const *stops; /* texts that end a generation, borrowed; none is empty */
     size_t stop_count;
     int begin; /* 1: the tokens that the vocabulary puts before a text are put before the prompt */
-    int slide; /* 1: continue when the model's positions are used up, see generation_step */
+    int slide; /* 1: continue when the model's positions are used up, see generator_step */
     int special;          /* 1: names of special tokens in a prompt are encoded as these tokens */
     int64_t alternatives; /* log probabilities kept per token, besides its own; 0: none */
+    enum ops_type cached; /* type of the keys and values that are kept: F32 or BF16 */
 
     struct tokenizer *tokenizer;
     struct encoder *encoder;
     struct ops *ops;
     struct model model;
     struct parameters parameters;
-    struct cache cache;
+    struct decoder decoder;
 
     struct cache saved; /* the keys and values of saved_ids (prompt_cache.h); zeroed: none */
     struct ids saved_ids;
 
-    struct ids prompt;
-    size_t unseen; /* number of tokens at the prompt's beginning that the model no longer sees */
-    float *raw;    /* logits before they are changed, [V] */
-    float *prompt_logits; /* logits for the token after the prompt, [V] */
-    double prompt_seconds;
-    int prompt_lost; /* 1: the cache no longer holds the prompt */
+    float *raw; /* logits before they are changed, [V] */
+
+    /* the members of a step: the texts that get a token, their caches and last tokens */
+    struct generation **members;
+    struct cache **caches;
+    uint32_t *last;
+    size_t members_cap, caches_cap, last_cap;
 };
 
 /* Loads the model folder `dir`, and the tokenizer from `vocab` or, if that is NULL, from `dir`.
  * `weights` is the type of the stored weights (parameters.h). Members that the caller sets are not
- * changed. */
+ * changed. *g must not move afterwards. */
 int generator_load(struct generator *g, const char *dir, const char *vocab, const char *device,
                    int threads, enum ops_type weights);
 void generator_release(struct generator *g);
 
-/* Runs a prompt through the model. An empty prompt is replaced by the end-of-text token. Returns
- * -1 if the prompt has more tokens than the model has positions; with `slide` the model then sees
- * the tokens that it would see had it generated the prompt (generation_step). */
-int generator_prompt(struct generator *g, const char *text, size_t n);
+/* A prompt that the model has read, where texts begin. */
+struct start {
+    struct ids ids;     /* its tokens */
+    size_t unseen;      /* number of tokens at its beginning that the model no longer sees */
+    struct cache cache; /* keys and values of the others */
+    float *logits;      /* for the token after the prompt, [V] */
+    double seconds;     /* time to read the prompt */
+};
+
+/* Runs a prompt through the model. *start is zeroed or was used before. An empty prompt is replaced
+ * by the end-of-text token. Returns -1 if the prompt has more tokens than the model has positions;
+ * with `slide` the model then sees the tokens that it would see had it generated the prompt
+ * (generator_step). */
+int generator_prompt(struct generator *g, struct start *start, const char *text, size_t n);
+void start_release(struct start *start);
 
 /* Returns the number of ids that can be chosen: the tokenizer's size. A model may have more ids,
  * because its vocabulary was padded to a round number. */
@@ -72,15 +87,16 @@ enum finish {
     FINISH_STOP,        /* a stop text was generated */
     FINISH_END_OF_TEXT, /* the end-of-text token was generated */
     FINISH_POSITIONS,   /* the model's positions are used up */
-    FINISH_INTERRUPT,   /* the caller stopped the generation and set this value */
+    FINISH_INTERRUPT,   /* the caller stopped the generation */
 };
 
 struct generation {
     struct ids ids; /* tokens of the prompt, then the generated tokens */
+    size_t prompt;  /* number of the prompt's tokens */
     struct text text;
     struct rng rng;
     enum finish finish;
-    float *logits; /* logits for the next token, owned by the cache; NULL: not computed yet */
+    struct cache cache; /* of all tokens but the last; empty when finished */
 
     /* If g->alternatives > 0: a row of alternatives + 1 entries per generated token: the token
      * itself, then the most probable tokens. */
@@ -88,15 +104,20 @@ struct generation {
     size_t logprob_count, logprob_cap;
 };
 
-/* Begins a generation after the prompt. *one is zeroed or was used before. `key` selects the
- * sequence of random numbers. */
-void generation_begin(struct generator *g, struct generation *one, uint64_t key);
+/* Begins a generation and chooses its first token. *one is zeroed or was used before. `key` selects
+ * the sequence of random numbers. last: no other text will begin with this prompt, so its keys and
+ * values are taken over and not copied. Returns -1 with an error. */
+int generation_begin(struct generator *g, struct generation *one, struct start *start, uint64_t key,
+                     int last);
 void generation_release(struct generation *one);
 
-/* Generates the next token. Returns 1, 0 if it was the last one, or -1. With `slide`, a text that
- * has used up the model's positions continues as if it began with its last tokens, half as many as
- * the model has positions. */
-int generation_step(struct generator *g, struct generation *one);
+/* Generates the next token of each of these unfinished texts. Returns -1 with an error. With
+ * `slide`, a text that has used up the model's positions continues as if it began with its last
+ * tokens, half as many as the model has positions. */
+int generator_step(struct generator *g, struct generation *const *texts, int64_t n);
+
+/* Ends a text before its time, with FINISH_INTERRUPT. */
+void generation_stop(struct generation *one);
 
 /* Returns "length", "stop", "end-of-text", "positions" or "interrupt". */
 const char *finish_name(enum finish finish);

@@ -48,7 +48,7 @@ static int sign(struct generator *g, float logits[PROMPT_CACHE_LOGITS], const ui
 {
     struct cache alone;
     int64_t V = g->model.config.vocabulary;
-    cache_init(&alone, &g->model, g->ops, g->parameters.blocks);
+    cache_init(&alone, &g->decoder);
     const float *all = cache_forward(&alone, ids, n < FIRST ? n : FIRST);
     for (int64_t i = 0; i < PROMPT_CACHE_LOGITS && all; i++)
         logits[i] = all[i * V / PROMPT_CACHE_LOGITS];
@@ -68,16 +68,17 @@ static int alike(const float *a, const float *b)
 
 /* ---- writing -------------------------------------------------------------------------------- */
 
-int prompt_cache_save(struct generator *g, const char *model, const char *path)
+int prompt_cache_save(struct generator *g, const struct start *start, const char *model,
+                      const char *path)
 {
     struct buf out = BUF_INIT;
     unsigned char checksum[8];
     float logits[PROMPT_CACHE_LOGITS];
-    const int64_t n = g->cache.past.used, numbers = cache_numbers(&g->cache, n);
-    if (g->unseen)
+    const int64_t n = start->cache.past.used, numbers = cache_numbers(&start->cache, n);
+    if (start->unseen)
         return err_set("cannot write '%s': the prompt has more tokens than the model has positions",
                        path);
-    if (sign(g, logits, g->prompt.data, n) < 0)
+    if (sign(g, logits, start->ids.data, n) < 0)
         return -1;
     buf_add(&out, magic, sizeof magic - 1);
     add_u32(&out, VERSION);
@@ -90,9 +91,9 @@ int prompt_cache_save(struct generator *g, const char *model, const char *path)
     add_u32(&out, (uint32_t)n);
     add_reals(&out, logits, PROMPT_CACHE_LOGITS);
     for (int64_t i = 0; i < n; i++)
-        add_u32(&out, g->prompt.data[i]);
+        add_u32(&out, start->ids.data[i]);
     float *keys = mem_alloc(2 * (size_t)numbers * sizeof *keys);
-    cache_get(&g->cache, keys, keys + numbers);
+    cache_get(&start->cache, keys, keys + numbers);
     add_reals(&out, keys, 2 * numbers);
     free(keys);
     add_u32(&out, crc32c(0, out.data, out.len));
@@ -174,7 +175,7 @@ static int take(struct generator *g, const struct buf *bytes, const char *model,
     const int64_t numbers = (int64_t)c.layers * c.width * c.tokens;
     float *keys = mem_alloc(2 * (size_t)numbers * sizeof *keys);
     get_reals(keys, c.keys, 2 * numbers);
-    cache_init(&g->saved, &g->model, g->ops, g->parameters.blocks);
+    cache_init(&g->saved, &g->decoder);
     cache_set(&g->saved, c.tokens, keys, keys + numbers);
     free(keys);
     return 0;

@@ -22,8 +22,9 @@
 
 enum { PROMPT_CACHE_LOGITS = 16 };
 
-/* Writes the prompt that g took last to the file `path`. model: name of the model folder. */
-int prompt_cache_save(struct generator *g, const char *model, const char *path);
+/* Writes a prompt that g has run to the file `path`. model: name of the model folder. */
+int prompt_cache_save(struct generator *g, const struct start *start, const char *model,
+                      const char *path);
 
 /* Reads a file into g->saved. Prompts that begin with the same tokens then take their keys and
  * values from there. Returns -1 with an error if the file is not a prompt cache, is damaged, or

@@ -103,8 +103,8 @@ struct ops_backend {
                           const struct ops_attention *a);
     void (*attention_bwd)(struct ops *o, struct ops_qkv dx, struct ops_array dy, struct ops_qkv x,
                           struct ops_array y, struct ops_array lse, const struct ops_attention *a);
-    void (*attention_cached)(struct ops *o, struct ops_array y, struct ops_array keys, struct ops_array values,
-                             struct ops_qkv x, int64_t past, const struct ops_attention *a);
+    void (*attention_cached)(struct ops *o, struct ops_array y, const struct ops_past *past, int64_t layer,
+                             struct ops_qkv x, const struct ops_attention *a);
 
     void (*logits)(struct ops *o, struct ops_array logits, struct ops_array x, int64_t N,
                    const struct ops_decoder *d);

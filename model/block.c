@@ -170,18 +170,13 @@ struct ops_attention block_attention(const struct model *m, int64_t layer, const
                                                    PLACE_PROBABILITIES) };
 }
 
-void block_attend(const struct model *m, struct ops *o, int64_t layer, struct ops_array y,
-                  struct ops_array lse, struct ops_qkv x, const struct ops_attention *a,
-                  const struct inputs *in)
+void block_attend(struct ops *o, int64_t layer, struct ops_array y, struct ops_array lse,
+                  struct ops_qkv x, const struct ops_attention *a, const struct inputs *in)
 {
-    const struct past *p = in->past;
-    const int64_t row = m->config.kv_heads * m->config.head_width;
-    if (!p) {
+    if (in->past)
+        ops_attention_cached(o, y, in->past, layer, x, a);
+    else
         ops_attention_fwd(o, y, lse, x, a);
-        return;
-    }
-    const int64_t first = layer * p->room * row;
-    ops_attention_cached(o, y, ops_part(p->keys, first), ops_part(p->values, first), x, p->used, a);
 }
 
 /* ---- dropout ------------------------------------------------------------------------------ */

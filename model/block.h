@@ -87,9 +87,8 @@ struct model_cache block_cache(const struct model *m, struct ops *o, struct mode
 struct ops_attention block_attention(const struct model *m, int64_t layer, const struct inputs *in);
 /* Sets y[N,NH*HS] to the attention of the N rows: over these rows alone or, if in->past is set,
  * over its cached rows as well. lse may be OPS_NONE. */
-void block_attend(const struct model *m, struct ops *o, int64_t layer, struct ops_array y,
-                  struct ops_array lse, struct ops_qkv x, const struct ops_attention *a,
-                  const struct inputs *in);
+void block_attend(struct ops *o, int64_t layer, struct ops_array y, struct ops_array lse,
+                  struct ops_qkv x, const struct ops_attention *a, const struct inputs *in);
 
 /* Returns the type for activations that only matrix products read. In generation it is F32, because
  * products with few rows read the weights directly and do not round the activations. */

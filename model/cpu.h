@@ -65,15 +65,6 @@ static inline struct ops_array cpu_f32(const float *x)
     return (struct ops_array){ (char *)(uintptr_t)x, OPS_F32 };
 }
 
-/* cpu_streams returns 1 if a product of `rows` rows reads its weights directly, without packing
- * them. Each row of the result then has the same bits as if it were computed alone. CPU_STREAMED is
- * the largest such number of rows for f32. */
-enum { CPU_STREAMED = 32 };
-static inline int cpu_streams(const struct ops *o, int64_t rows)
-{
-    return rows <= (o->precision == OPS_BF16 ? KERNEL_ROWS : CPU_STREAMED);
-}
-
 /* Computes y[N,O] = x[N,I] w^T. l->w is [O,I], F32, BF16, or made by ops_weights. Rows of y are ldy
  * numbers apart. */
 void cpu_multiply_turned(struct ops *o, struct ops_array y, int64_t ldy, struct ops_array x,
@@ -116,9 +107,8 @@ void cpu_attention_fwd(struct ops *o, struct ops_array y, struct ops_array lse, 
                        const struct ops_attention *a);
 void cpu_attention_bwd(struct ops *o, struct ops_qkv dx, struct ops_array dy, struct ops_qkv x,
                        struct ops_array y, struct ops_array lse, const struct ops_attention *a);
-void cpu_attention_cached(struct ops *o, struct ops_array y, struct ops_array keys,
-                          struct ops_array values, struct ops_qkv x, int64_t past,
-                          const struct ops_attention *a);
+void cpu_attention_cached(struct ops *o, struct ops_array y, const struct ops_past *past,
+                          int64_t layer, struct ops_qkv x, const struct ops_attention *a);
 
 void cpu_loss_fwd(struct ops *o, struct ops_scores out, struct ops_array x,
                   const struct ops_labels *l, const struct ops_decoder *d);

@@ -690,45 +690,78 @@ void cpu_attention_bwd(struct ops *o, struct ops_qkv dx, struct ops_array dy, st
 
 /* ---- with a cache ------------------------------------------------------------------------- */
 
+/* The attention of sequences over their caches in one layer. */
+struct cached {
+    struct attention all; /* q and y of all sequences */
+    const struct ops_past *past;
+    int64_t layer;
+};
+
+/* Returns the attention of one sequence. */
+static struct attention sequence_of(const struct cached *c, int64_t b)
+{
+    struct attention a = c->all;
+    const struct ops_past *p = &c->past[b];
+    const int64_t width = a.KV * a.HS, first = c->layer * p->room * width;
+    a.B = 1;
+    a.y = ops_part(a.y, b * a.N * a.ldy);
+    a.q = ops_part(a.q, b * a.N * a.ldq);
+    a.keys = ops_part(p->keys, first);
+    a.values = ops_part(p->values, first);
+    a.ldk = width;
+    a.past = p->used;
+    return a;
+}
+
 /* Few queries, one by one: their scores are dots, streamed over the keys. */
 static void attend_head_streamed(void *ctx, int64_t index, int thread)
 {
-    const struct attention *a = ctx;
-    int64_t column = index * a->HS, from = index / (a->NH / a->KV) * a->HS;
-    float *scores = a->work + thread * a->work_floats, factor = plain_scale(a);
-    const struct ops_array keys = ops_part(a->keys, from), values = ops_part(a->values, from);
-    for (int64_t i = 0; i < a->N; i++) {
-        int64_t n = a->past + i + 1;
-        float *y = cpu_floats(a->y) + i * a->ldy + column;
-        const float *q = cpu_floats(a->q) + i * a->ldq + column;
-        a->k->stream_rows(scores, n, q, a->ldq, 1, keys, a->ldk, a->HS, n);
-        a->k->scale(scores, factor, n);
-        a->k->softmax(scores, n);
-        memset(y, 0, (size_t)a->HS * sizeof *y);
-        a->k->stream_columns(y, a->ldy, scores, n, 1, values, a->ldk, n, a->HS);
+    const struct cached *c = ctx;
+    const struct attention a = sequence_of(c, index / c->all.NH);
+    const int64_t head = index % a.NH, column = head * a.HS, from = head / (a.NH / a.KV) * a.HS;
+    float *scores = a.work + thread * a.work_floats, factor = plain_scale(&a);
+    const struct ops_array keys = ops_part(a.keys, from), values = ops_part(a.values, from);
+    for (int64_t i = 0; i < a.N; i++) {
+        int64_t n = a.past + i + 1;
+        float *y = cpu_floats(a.y) + i * a.ldy + column;
+        const float *q = cpu_floats(a.q) + i * a.ldq + column;
+        a.k->stream_rows(scores, n, q, a.ldq, 1, keys, a.ldk, a.HS, n);
+        a.k->scale(scores, factor, n);
+        a.k->softmax(scores, n);
+        memset(y, 0, (size_t)a.HS * sizeof *y);
+        a.k->stream_columns(y, a.ldy, scores, n, 1, values, a.ldk, n, a.HS);
     }
 }
 
-void cpu_attention_cached(struct ops *o, struct ops_array y, struct ops_array keys,
-                          struct ops_array values, struct ops_qkv x, int64_t past,
-                          const struct ops_attention *a)
+/* Copies the new keys and values of a sequence to its cache. */
+static void remember(struct ops *o, const struct cached *c, struct ops_qkv x, int64_t b)
 {
-    struct attention s = attention_of(o, x, a);
-    const int64_t C = s.KV * s.HS, N = a->rows.T;
-    for (int64_t i = 0; i < N; i++) {
-        o->k->copy(ops_part(keys, (past + i) * C), ops_part(x.k, i * x.ldk), C);
-        o->k->copy(ops_part(values, (past + i) * C), ops_part(x.v, i * x.ldk), C);
+    const struct attention a = sequence_of(c, b);
+    for (int64_t i = 0; i < a.N; i++) {
+        const int64_t to = (a.past + i) * a.ldk, from = (b * a.N + i) * x.ldk;
+        o->k->copy(ops_part(a.keys, to), ops_part(x.k, from), a.ldk);
+        o->k->copy(ops_part(a.values, to), ops_part(x.v, from), a.ldk);
     }
-    s.y = y;
-    s.keys = keys;
-    s.values = values;
-    s.ldk = C;
-    s.past = past;
-    if (N > KERNEL_ROWS || x.q.type != OPS_F32 || keys.type != OPS_F32) {
-        run_heads(o, &s, s.NH, attend_head);
+}
+
+void cpu_attention_cached(struct ops *o, struct ops_array y, const struct ops_past *past,
+                          int64_t layer, struct ops_qkv x, const struct ops_attention *a)
+{
+    struct cached c = { attention_of(o, x, a), past, layer };
+    int64_t longest = 0;
+    c.all.y = y;
+    for (int64_t b = 0; b < a->rows.B; b++) {
+        remember(o, &c, x, b);
+        longest = longest < past[b].used ? past[b].used : longest;
+    }
+    if (a->rows.T > KERNEL_ROWS || x.q.type != OPS_F32) {
+        for (int64_t b = 0; b < a->rows.B; b++) {
+            struct attention one = sequence_of(&c, b);
+            run_heads(o, &one, one.NH, attend_head);
+        }
         return;
     }
-    s.work_floats = round_up(past + N, 16);
-    s.work = cpu_work(o, o->threads * s.work_floats);
-    pool_each(o->pool, a->NH, attend_head_streamed, &s);
+    c.all.work_floats = round_up(longest + a->rows.T, 16);
+    c.all.work = cpu_work(o, o->threads * c.all.work_floats);
+    pool_each(o->pool, a->rows.B * a->NH, attend_head_streamed, &c);
 }

@@ -416,7 +416,7 @@ static void affine(struct ops *o, struct ops_array y, struct ops_array base, str
         pool_for(o->pool, l->N, cpu_row_grain(l->O), add_rows, &b);
         return;
     }
-    if (!cpu_streams(o, l->N) || y.type != OPS_F32 || x.type != OPS_F32) {
+    if (l->N > OPS_FEW_ROWS || y.type != OPS_F32 || x.type != OPS_F32) {
         ops_matmul(o, &(struct ops_matmul){ .C = { y, l->O },
                                             .A = { x, l->I },
                                             .B = { l->w, l->O },

@@ -240,7 +240,7 @@ void cpu_multiply_turned(struct ops *o, struct ops_array y, int64_t ldy, struct 
         for (int64_t n = 0; n < l->N; n++)
             memset(cpu_floats(y) + n * ldy, 0, (size_t)l->O * sizeof(float));
         multiply_blocks(o, y, ldy, x, l);
-    } else if (cpu_streams(o, l->N) && x.type == OPS_F32 && y.type == OPS_F32) {
+    } else if (l->N <= OPS_FEW_ROWS && x.type == OPS_F32 && y.type == OPS_F32) {
         pool_for(o->pool, l->O, OUTPUTS, stream_outputs, &s);
     } else if (l->w.type == OPS_F16) {
         multiply_f16(o, y, ldy, x, l);

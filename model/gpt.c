@@ -207,8 +207,8 @@ static void attend(const struct model *m, struct ops *o, int64_t layer, struct o
     const struct ops_attention a = attention_of(m, layer, in);
     split_norm_fwd(m, o, normed, k->norm1, x, &l->norm1, in->N);
     ops_linear_fwd(o, k->qkv, normed, &l->qkv);
-    block_attend(m, o, layer, k->attended, k->lse,
-                 ops_side_by_side(k->qkv, attended_of(&m->config)), &a, in);
+    block_attend(o, layer, k->attended, k->lse, ops_side_by_side(k->qkv, attended_of(&m->config)),
+                 &a, in);
 }
 
 static void attention_fwd(const struct model *m, struct ops *o, int64_t layer, struct ops_array x,

@@ -38,7 +38,7 @@ static struct ops_array set_places(struct inputs *in, struct ops *o)
     uint32_t *to = open_array(o, &in->places, OPS_U32, in->N);
     for (int64_t b = 0, row = 0; b < in->rows.B; b++)
         for (int64_t t = 0; t < ops_rows_of(&in->rows, b); t++)
-            to[row++] = (uint32_t)t;
+            to[row++] = (uint32_t)(t + (in->past ? in->past[b].used : 0));
     return close_array(o, &in->places, in->N, to);
 }
 
@@ -127,6 +127,7 @@ void inputs_set(struct inputs *in, struct ops *o, const struct model *m, const s
 {
     in->rows = (struct ops_rows){ b->B, b->T, b->lengths };
     in->N = ops_rows_count(&in->rows);
+    in->past = NULL;
     in->tokens = (struct ops_tokens){ .N = in->N, .T = b->T };
     in->tokens.ids = set_tokens(in, o, &in->ids, b->ids);
     if (b->segments)
@@ -135,7 +136,6 @@ void inputs_set(struct inputs *in, struct ops *o, const struct model *m, const s
         in->tokens.places = set_places(in, o);
     if (m->split)
         pick_parts(in, o, m, b);
-    in->past = NULL;
     in->key = b->key;
     in->training = b->training;
     in->next_weight = b->next_weight;
@@ -149,14 +149,16 @@ void inputs_set(struct inputs *in, struct ops *o, const struct model *m, const s
     }
 }
 
-void inputs_follow(struct inputs *in, struct ops *o, const struct past *past, const uint32_t *ids,
-                   int64_t n)
+void inputs_follow(struct inputs *in, struct ops *o, const struct ops_past *past, int64_t B,
+                   const uint32_t *ids, int64_t n)
 {
-    in->rows = (struct ops_rows){ 1, n, NULL };
-    in->N = n;
-    in->tokens = (struct ops_tokens){ .N = n, .T = n, .first = past->used };
-    in->tokens.ids = set_tokens(in, o, &in->ids, ids);
+    in->rows = (struct ops_rows){ B, n, NULL };
+    in->N = B * n;
     in->past = past;
+    in->tokens = (struct ops_tokens){ .N = in->N, .T = n, .first = past->used };
+    in->tokens.ids = set_tokens(in, o, &in->ids, ids);
+    if (B > 1)
+        in->tokens.places = set_places(in, o);
 }
 
 void inputs_release(struct inputs *in, struct ops *o)

@@ -37,13 +37,6 @@ struct batch {
                                    * sequence do not count */
 };
 
-/* Cache of the keys and values of earlier tokens in each layer, for generation. Only new tokens are
- * computed. A layer writes their keys and values from row `used` on. */
-struct past {
-    struct ops_array keys, values; /* F32 [L,room,KV*HS] */
-    int64_t room, used;            /* in tokens */
-};
-
 /* An array that is reused for each batch; `room` is its size in elements. */
 struct inputs_array {
     struct ops_array at;
@@ -77,7 +70,7 @@ struct inputs {
     uint64_t key;
     int training;
     double next_weight;
-    const struct past *past; /* NULL: the rows are whole sequences, without a cache */
+    const struct ops_past *past; /* [rows.B]; NULL: the rows are whole sequences, without a cache */
 
     struct inputs_array ids, segments, places, target_rows[MODEL_PARTS], labels[MODEL_PARTS];
 };
@@ -85,10 +78,10 @@ struct inputs {
 /* Sets the inputs to those of a batch. *in must be zeroed before the first call; later calls reuse
  * its arrays. Borrows b->lengths. */
 void inputs_set(struct inputs *in, struct ops *o, const struct model *m, const struct batch *b);
-/* Sets the inputs to n tokens of one sequence that follow the tokens of `past`, which is borrowed.
- * There are no targets. */
-void inputs_follow(struct inputs *in, struct ops *o, const struct past *past, const uint32_t *ids,
-                   int64_t n);
+/* Sets the inputs to tokens that follow the earlier ones of B sequences: ids[B,n] follow past[B],
+ * which is borrowed. There are no targets. */
+void inputs_follow(struct inputs *in, struct ops *o, const struct ops_past *past, int64_t B,
+                   const uint32_t *ids, int64_t n);
 void inputs_release(struct inputs *in, struct ops *o);
 
 /* Returns the scores of part `part` of the loss, as a part of `all`, which holds the scores of all

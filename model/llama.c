@@ -196,7 +196,7 @@ static void attend(const struct model *m, struct ops *o, int64_t layer, struct o
     ops_linear_fwd(o, k->k, normed, &l->map[KEY]);
     ops_linear_fwd(o, k->v, normed, &l->map[VALUE]);
     rotate(m, o, qkv, in, 0);
-    block_attend(m, o, layer, k->attended, k->lse, qkv, &a, in);
+    block_attend(o, layer, k->attended, k->lse, qkv, &a, in);
 }
 
 static void attention_fwd(const struct model *m, struct ops *o, int64_t layer, struct ops_array x,

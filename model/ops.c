@@ -475,14 +475,22 @@ void ops_attention_bwd(struct ops *o, struct ops_qkv dx, struct ops_array dy, st
     o->b->attention_bwd(o, dx, dy, x, y, lse, a);
 }
 
-void ops_attention_cached(struct ops *o, struct ops_array y, struct ops_array keys,
-                          struct ops_array values, struct ops_qkv x, int64_t past,
-                          const struct ops_attention *a)
+/* Returns the number of positions that the sequences see, cached and new ones. */
+static double seen(const struct ops_past *past, const struct ops_rows *rows)
 {
-    TRACE_KERNEL(4.0 * a->rows.T * (past + a->rows.T) * a->NH * a->HS,
-                 8.0 * (past + a->rows.T) * a->NH * a->HS);
-    assert(a->rows.B == 1 && !a->rows.lengths && a->drop.rate == 0);
-    o->b->attention_cached(o, y, keys, values, x, past, a);
+    double sum = 0;
+    for (int64_t b = 0; b < rows->B; b++)
+        sum += (double)(past[b].used + rows->T);
+    return sum;
+}
+
+void ops_attention_cached(struct ops *o, struct ops_array y, const struct ops_past *past,
+                          int64_t layer, struct ops_qkv x, const struct ops_attention *a)
+{
+    TRACE_KERNEL(4.0 * a->rows.T * seen(past, &a->rows) * a->NH * a->HS,
+                 2 * bytes(past->keys, seen(past, &a->rows) * a->NH * a->HS));
+    assert(!a->rows.lengths && a->drop.rate == 0);
+    o->b->attention_cached(o, y, past, layer, x, a);
 }
 
 /* ---- losses ------------------------------------------------------------------------------- */

@@ -65,8 +65,8 @@ static inline size_t ops_type_bytes(enum ops_type type) /* of one number; 0 for 
 /* Sets the precision of matrix products, including those of attention. Operands of either type work
  * in either precision. With OPS_BF16, operands are rounded to bf16 (8 bits of significand, to
  * nearest, ties to even) and sums are f32: twice as fast on processors with AVX-512 BF16, slower on
- * others. Products with few rows stay f32, because reading the weights from memory limits their
- * speed. */
+ * others. Products with at most OPS_FEW_ROWS rows stay f32, because reading the weights from memory
+ * limits their speed. */
 void ops_set_precision(struct ops *o, enum ops_type precision); /* f32 at first */
 /* Returns the type for arrays that only matrix products read: the type to which products would
  * round them. */
@@ -220,10 +220,13 @@ struct ops_matmul {
 };
 void ops_matmul(struct ops *o, const struct ops_matmul *p);
 
-/* A linear map of N rows: y[N,O] = x[N,I] w[I,O] + bias[O]. bias may be OPS_NONE. With few rows,
- * the product reads the weights without packing them first, and each row has the same bits as if it
- * were computed alone. `turned` 1: w is [O,I], made by ops_weights, and ops_linear_bwd must not be
- * called. Products with Q8 and Q4 weights round x to blocks of 8-bit integers. */
+/* The CPU's products with at most so many rows read the weights without packing them first, and
+ * each row has the same bits as if it were computed alone. */
+enum { OPS_FEW_ROWS = 32 };
+
+/* A linear map of N rows: y[N,O] = x[N,I] w[I,O] + bias[O]. bias may be OPS_NONE. `turned` 1: w is
+ * [O,I], made by ops_weights, and ops_linear_bwd must not be called. Products with Q8 and Q4
+ * weights round x to blocks of 8-bit integers. */
 struct ops_linear {
     struct ops_array w, bias;
     int64_t N, I, O;
@@ -403,12 +406,17 @@ void ops_attention_fwd(struct ops *o, struct ops_array y, struct ops_array lse, 
 void ops_attention_bwd(struct ops *o, struct ops_qkv dx, struct ops_array dy, struct ops_qkv x,
                        struct ops_array y, struct ops_array lse, const struct ops_attention *a);
 
-/* Computes causal attention of a->rows.T new positions of one sequence over themselves and `past`
- * cached positions. Writes the new keys and values to keys[.,KV*HS] and values from row `past` on.
- */
-void ops_attention_cached(struct ops *o, struct ops_array y, struct ops_array keys,
-                          struct ops_array values, struct ops_qkv x, int64_t past,
-                          const struct ops_attention *a);
+/* Keys and values of the earlier positions of one sequence in all layers, [layers,room,KV*HS], for
+ * generation. `used` of the `room` positions are filled. */
+struct ops_past {
+    struct ops_array keys, values; /* F32 or BF16 */
+    int64_t room, used;
+};
+/* Computes causal attention of B sequences with T new positions each, over these and the cached
+ * positions of the same sequence in layer `layer`. Writes the new keys and values to the cache,
+ * from position `used` on; the caller then adds to `used`. past: [B]. */
+void ops_attention_cached(struct ops *o, struct ops_array y, const struct ops_past *past,
+                          int64_t layer, struct ops_qkv x, const struct ops_attention *a);
 
 /* ---- losses ------------------------------------------------------------------------------- */
 

@@ -402,17 +402,21 @@ static void attentions(struct run *r)
 
 static void caches(struct run *r)
 {
-    const int64_t NH = 4, KV = r->way ? 2 : 4, HS = 16, C = NH * HS, K = KV * HS, past = 45;
-    const int64_t N = r->way == 2 ? 9 : 1, ld = C + 2 * K, all = past + N;
-    struct ops_attention a = { .rows = { 1, N, NULL }, .NH = NH, .HS = HS, .KV = KV, .causal = 1 };
-    struct ops_array keys = numbers(r, r->type, all * K, 1),
-                     values = numbers(r, r->type, all * K, 1);
-    struct ops_array qkv = numbers(r, r->other, N * ld, 1), y = numbers(r, OPS_F32, N * C, 1);
+    enum { B = 2, PAST = 45, SHORT = 3, LAYERS = 2 };
+    const int64_t NH = 4, KV = r->way ? 2 : 4, HS = 16, C = NH * HS, K = KV * HS;
+    const int64_t N = r->way == 2 ? 9 : 1, ld = C + 2 * K, room = PAST + N, all = LAYERS * room * K;
+    struct ops_attention a = { .rows = { B, N, NULL }, .NH = NH, .HS = HS, .KV = KV, .causal = 1 };
+    struct ops_array keys = numbers(r, r->type, B * all, 1),
+                     values = numbers(r, r->type, B * all, 1);
+    struct ops_array qkv = numbers(r, r->other, B * N * ld, 1);
+    struct ops_array y = numbers(r, OPS_F32, B * N * C, 1);
     struct ops_qkv x = { qkv, ops_part(qkv, C), ops_part(qkv, C + K), ld, ld };
-    ops_attention_cached(r->o, y, keys, values, x, past, &a);
-    leave(r, "attention_cached", y, N * C, of_products());
-    leave(r, "attention_cached keys", keys, all * K, 0);
-    leave(r, "attention_cached values", values, all * K, 0);
+    const struct ops_past past[B] = { { keys, values, room, PAST },
+                                      { ops_part(keys, all), ops_part(values, all), room, SHORT } };
+    ops_attention_cached(r->o, y, past, 1, x, &a);
+    leave(r, "attention_cached", y, B * N * C, of_products());
+    leave(r, "attention_cached keys", keys, B * all, 0);
+    leave(r, "attention_cached values", values, B * all, 0);
 }
 
 /* ---- losses -------------------------------------------------------------------------------- */

@@ -13,6 +13,7 @@ struct fixture {
     struct ops *ops;
     struct model m;
     struct ops_array *blocks;
+    struct decoder decoder;
     uint32_t ids[POSITIONS];
 };
 
@@ -43,6 +44,7 @@ static void make_of(struct fixture *f, const char *architecture, int threads)
     }
     for (int i = 0; i < POSITIONS; i++)
         f->ids[i] = (uint32_t)(i * i * 7 + 3) % VOCABULARY;
+    decoder_init(&f->decoder, &f->m, f->ops, f->blocks, OPS_F32);
 }
 
 static void make(struct fixture *f, int threads)
@@ -52,6 +54,7 @@ static void make(struct fixture *f, int threads)
 
 static void drop(struct fixture *f)
 {
+    decoder_release(&f->decoder);
     for (int b = 0; b < f->m.tensors.blocks; b++)
         ops_buffer_free(f->ops, f->blocks[b], f->m.tensors.block_size[b]);
     free(f->blocks);
@@ -102,7 +105,7 @@ static void check_pieces(const char *architecture)
         float want[POSITIONS];
         make_of(&f, architecture, threads);
         uncached(&f, want);
-        cache_init(&c, &f.m, f.ops, f.blocks);
+        cache_init(&c, &f.decoder);
         for (int64_t piece = 1; piece <= POSITIONS; piece++) {
             cache_truncate(&c, 0);
             for (int64_t at = 0; at < POSITIONS; at += piece) {
@@ -131,7 +134,7 @@ Test(cache, truncation_forgets)
     struct fixture f;
     struct cache c;
     make(&f, 1);
-    cache_init(&c, &f.m, f.ops, f.blocks);
+    cache_init(&c, &f.decoder);
     double first = nll(cache_forward(&c, f.ids, 10), 1);
     cr_assert(cache_forward(&c, f.ids + 20, 5));
     cache_truncate(&c, 9);
@@ -148,7 +151,7 @@ Test(cache, refuses_what_does_not_fit)
     struct cache c;
     uint32_t bad = VOCABULARY;
     make(&f, 1);
-    cache_init(&c, &f.m, f.ops, f.blocks);
+    cache_init(&c, &f.decoder);
     cr_assert(cache_forward(&c, f.ids, POSITIONS));
     cr_expect_null(cache_forward(&c, f.ids, 1));
     cr_expect_eq(c.past.used, POSITIONS);
@@ -165,20 +168,22 @@ Test(cache, a_copy_goes_on_alone)
     struct fixture f;
     struct cache whole, copy;
     make(&f, 2);
-    cache_init(&whole, &f.m, f.ops, f.blocks);
-    cache_init(&copy, &f.m, f.ops, f.blocks);
+    cache_init(&whole, &f.decoder);
+    cache_init(&copy, &f.decoder);
     cr_assert(cache_forward(&copy, f.ids + 3, 7)); /* is forgotten */
     cr_assert(cache_forward(&whole, f.ids, 20));
     for (int64_t positions = 20; positions; positions -= 10) {
         cache_copy(&copy, &whole, positions);
         cr_expect_eq(copy.past.used, positions);
-        float *got = cache_forward(&copy, f.ids + positions, 5);
+        float got[VOCABULARY], *logits = cache_forward(&copy, f.ids + positions, 5);
+        cr_assert(logits);
+        memcpy(got, logits, sizeof got);
         struct cache alone;
-        cache_init(&alone, &f.m, f.ops, f.blocks);
+        cache_init(&alone, &f.decoder);
         cr_assert(cache_forward(&alone, f.ids, positions));
         float *want = cache_forward(&alone, f.ids + positions, 5);
-        cr_assert(got && want);
-        cr_expect(!memcmp(got, want, VOCABULARY * sizeof *got), "%ld positions", (long)positions);
+        cr_assert(want);
+        cr_expect(!memcmp(got, want, sizeof got), "%ld positions", (long)positions);
         cache_release(&alone);
     }
     cr_expect_eq(whole.past.used, 20);
@@ -193,8 +198,8 @@ Test(cache, set_to_what_was_got)
     struct fixture f;
     struct cache from, to;
     make_of(&f, "llama", 2);
-    cache_init(&from, &f.m, f.ops, f.blocks);
-    cache_init(&to, &f.m, f.ops, f.blocks);
+    cache_init(&from, &f.decoder);
+    cache_init(&to, &f.decoder);
     cr_assert(cache_forward(&from, f.ids, 20));
     cr_assert(cache_forward(&to, f.ids + 3, 35));
     const int64_t n = cache_numbers(&from, 20);
@@ -203,14 +208,111 @@ Test(cache, set_to_what_was_got)
     cache_get(&from, keys, keys + n);
     cache_set(&to, 20, keys, keys + n);
     cr_expect_eq(to.past.used, 20);
-    float *got = cache_forward(&to, f.ids + 20, 5), *want = cache_forward(&from, f.ids + 20, 5);
-    cr_assert(got && want);
-    cr_expect(!memcmp(got, want, VOCABULARY * sizeof *got));
+    float want[VOCABULARY], *logits = cache_forward(&from, f.ids + 20, 5);
+    cr_assert(logits);
+    memcpy(want, logits, sizeof want);
+    cr_expect(!memcmp(cache_forward(&to, f.ids + 20, 5), want, sizeof want));
     keys[n / 2] += 1; /* they matter */
     cache_set(&to, 20, keys, keys + n);
-    cr_expect(memcmp(cache_forward(&to, f.ids + 20, 5), want, VOCABULARY * sizeof *got));
+    cr_expect(memcmp(cache_forward(&to, f.ids + 20, 5), want, sizeof want));
     free(keys);
     cache_release(&from);
     cache_release(&to);
+    drop(&f);
+}
+
+/* ---- several texts ------------------------------------------------------------------------ */
+
+enum { TEXTS = 70, STEPS = 4 }; /* more than OPS_FEW_ROWS in two pieces */
+
+/* Runs a prompt of 1 to 11 tokens in each of n texts, then STEPS steps of `together` texts at a
+ * time. Writes the logits of all steps to out[STEPS,n,V]. */
+static void run_texts(struct fixture *f, float *out, int64_t n, int64_t together)
+{
+    struct cache caches[TEXTS], *texts[TEXTS];
+    for (int64_t i = 0; i < n; i++) {
+        texts[i] = &caches[i];
+        cache_init(texts[i], &f->decoder);
+        cr_assert(cache_forward(texts[i], f->ids + i % 7, 1 + i % 11));
+    }
+    for (int64_t s = 0; s < STEPS; s++)
+        for (int64_t i = 0; i < n; i += together) {
+            uint32_t next[TEXTS];
+            const int64_t some = n - i < together ? n - i : together;
+            for (int64_t t = 0; t < some; t++)
+                next[t] = f->ids[(i + t + 3 * s) % POSITIONS];
+            const float *logits = decoder_step(&f->decoder, texts + i, next, some);
+            cr_assert(logits);
+            memcpy(out + (s * n + i) * VOCABULARY, logits,
+                   (size_t)(some * VOCABULARY) * sizeof *out);
+        }
+    for (int64_t i = 0; i < n; i++)
+        cache_release(&caches[i]);
+}
+
+static void check_together(const char *architecture, enum ops_type cached, enum ops_type precision)
+{
+    static float want[STEPS * TEXTS * VOCABULARY], got[STEPS * TEXTS * VOCABULARY];
+    const int64_t together[] = { 2, 3, 5, 8, 31, 32, 33, TEXTS };
+    for (int threads = 1; threads <= 3; threads += 2)
+        for (size_t i = 0; i < sizeof together / sizeof *together; i++) {
+            struct fixture f;
+            make_of(&f, architecture, threads);
+            ops_set_precision(f.ops, precision);
+            f.decoder.type = cached;
+            if (!i && threads == 1)
+                run_texts(&f, want, TEXTS, 1);
+            run_texts(&f, got, TEXTS, together[i]);
+            cr_expect(!memcmp(got, want, sizeof got), "%s, %ld texts, %d threads", architecture,
+                      (long)together[i], threads);
+            drop(&f);
+        }
+}
+
+/* A text has the same bits whatever texts are in the step. */
+Test(cache, texts_together_are_texts_alone)
+{
+    check_together("gpt2", OPS_F32, OPS_F32);
+    check_together("llama", OPS_F32, OPS_F32);
+    check_together("gpt2", OPS_BF16, OPS_F32);
+    check_together("llama", OPS_F32, OPS_BF16);
+}
+
+/* Keys and values in bf16 change the losses a little, and take half the memory. */
+Test(cache, bf16_is_near)
+{
+    struct fixture f;
+    struct cache c;
+    double far = 0;
+    make(&f, 2);
+    for (int64_t n = 1; n < POSITIONS; n++) {
+        double loss[2];
+        for (int type = OPS_F32; type <= OPS_BF16; type++) {
+            f.decoder.type = (enum ops_type)type;
+            cache_init(&c, &f.decoder);
+            cr_assert(n == 1 || cache_forward(&c, f.ids, n - 1));
+            loss[type] = nll(cache_forward(&c, f.ids + n - 1, 1), f.ids[n]);
+            cache_release(&c);
+        }
+        far = fmax(far, fabs(loss[0] - loss[1]));
+    }
+    cr_expect(far > 1e-5 && far < 0.05, "%g", far);
+    drop(&f);
+}
+
+Test(cache, a_step_refuses_one_full_text)
+{
+    struct fixture f;
+    struct cache full, other;
+    make(&f, 1);
+    cache_init(&full, &f.decoder);
+    cache_init(&other, &f.decoder);
+    cr_assert(cache_forward(&full, f.ids, POSITIONS));
+    cr_assert(cache_forward(&other, f.ids, 3));
+    cr_expect_null(decoder_step(&f.decoder, (struct cache *[]){ &other, &full }, f.ids, 2));
+    cr_expect_eq(other.past.used, 3);
+    cr_expect_eq(full.past.used, POSITIONS);
+    cache_release(&full);
+    cache_release(&other);
     drop(&f);
 }

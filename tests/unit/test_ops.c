@@ -531,7 +531,7 @@ Test(ops, linear)
  * dbias, which is the sum of what was rounded. */
 static void linear_operands_in(struct ops *o)
 {
-    enum { N = 9, I = 19, O = 70 };
+    enum { N = 40, I = 41, O = 70 }; /* more than OPS_FEW_ROWS */
     struct numbers x = numbers(N * I, 1, 1), dy = numbers(N * O, 2, 1), w = numbers(I * O, 3, 1);
     struct numbers y[2], dx[2], dw[2];
     const struct ops_linear map = { f32(w.f), OPS_NONE, N, I, O, 0 };
@@ -1379,8 +1379,9 @@ static void attention_cached_in(struct ops *o)
     int64_t past = 0;
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
         form.rows.T = pieces[i];
-        ops_attention_cached(o, f32(y.f + past * C), f32(keys.f), f32(values.f),
-                             ops_side_by_side(f32(qkv.f + past * 3 * C), C), past, &form);
+        const struct ops_past p = { f32(keys.f), f32(values.f), T, past };
+        ops_attention_cached(o, f32(y.f + past * C), &p, 0,
+                             ops_side_by_side(f32(qkv.f + past * 3 * C), C), &form);
         past += pieces[i];
     }
     cr_assert_eq(past, T);
@@ -1656,7 +1657,8 @@ static void grouped_cached_in(struct ops *o)
         const struct ops_qkv x = { f32(q.f + past * C), f32(k.f + past * K), f32(v.f + past * K), C,
                                    K };
         form.rows.T = pieces[i];
-        ops_attention_cached(o, f32(y.f + past * C), f32(keys.f), f32(values.f), x, past, &form);
+        const struct ops_past p = { f32(keys.f), f32(values.f), T, past };
+        ops_attention_cached(o, f32(y.f + past * C), &p, 0, x, &form);
     }
     check("grouped, cached", y.f, y.d, y.n, 2e-6);
     struct numbers *all[] = { &q, &k, &v, &y, &keys, &values };
@@ -1667,6 +1669,60 @@ static void grouped_cached_in(struct ops *o)
 Test(ops, attention_grouped_cached)
 {
     in_all_contexts(grouped_cached_in);
+}
+
+/* Several sequences with caches of different lengths give the bits that each gives alone, and
+ * leave the same keys and values in their layer. */
+static void cached_together_in(struct ops *o, int64_t T, enum ops_type type)
+{
+    enum { B = 3, NH = 4, KV = 2, HS = 10, C = NH * HS, K = KV * HS, ROOM = 40, LAYERS = 2 };
+    const int64_t used[B] = { 20, 0, 33 }, one_cache = LAYERS * ROOM * K;
+    struct numbers q = numbers(B * T * C, 1, 1), k = numbers(B * T * K, 2, 1);
+    struct numbers v = numbers(B * T * K, 3, 1), y = numbers(B * T * C, 4, 1);
+    struct numbers want = numbers(B * T * C, 5, 1), old = numbers(2 * B * one_cache, 6, 1);
+    struct ops_past together[B], alone[B];
+    struct ops_array caches = ops_buffer(o, type, 4 * B * one_cache);
+    for (int i = 0; i < 4 * B; i++)
+        ops_copy(o, ops_part(caches, i * one_cache), f32(old.f + i % (2 * B) * one_cache),
+                 one_cache);
+    for (int b = 0; b < B; b++) {
+        together[b] = (struct ops_past){ ops_part(caches, 2 * b * one_cache),
+                                         ops_part(caches, (2 * b + 1) * one_cache), ROOM, used[b] };
+        alone[b] = (struct ops_past){ ops_part(caches, 2 * (B + b) * one_cache),
+                                      ops_part(caches, (2 * (B + b) + 1) * one_cache), ROOM,
+                                      used[b] };
+    }
+    struct ops_attention form = {
+        .rows = { B, T, NULL }, .NH = NH, .KV = KV, .HS = HS, .causal = 1
+    };
+    ops_attention_cached(o, f32(y.f), together, 1,
+                         (struct ops_qkv){ f32(q.f), f32(k.f), f32(v.f), C, K }, &form);
+    form.rows.B = 1;
+    for (int64_t b = 0; b < B; b++)
+        ops_attention_cached(o, f32(want.f + b * T * C), &alone[b], 1,
+                             (struct ops_qkv){ f32(q.f + b * T * C), f32(k.f + b * T * K),
+                                               f32(v.f + b * T * K), C, K },
+                             &form);
+    cr_expect(!memcmp(y.f, want.f, (size_t)y.n * sizeof *y.f), "T %ld, type %d", (long)T, type);
+    const size_t half = (size_t)(2 * B * one_cache) * ops_type_bytes(type);
+    cr_expect(!memcmp(caches.address, caches.address + half, half), "T %ld, type %d", (long)T,
+              type);
+    ops_buffer_free(o, caches, 4 * B * one_cache);
+    struct numbers *all[] = { &q, &k, &v, &y, &want, &old };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        drop(all[i]);
+}
+
+static void cached_together(struct ops *o)
+{
+    for (int64_t T = 1; T <= 7; T += 2) /* few queries and many take different ways */
+        for (int type = OPS_F32; type <= OPS_BF16; type++)
+            cached_together_in(o, T, (enum ops_type)type);
+}
+
+Test(ops, attention_cached_together)
+{
+    in_all_contexts(cached_together);
 }
 
 /* ---- loss -------------------------------------------------------------------------------- */

@@ -194,7 +194,7 @@ static void check_map(struct ops *o, const struct map *m)
         HOLDS(fabs(y[i] - m->y[i]) < 3e-6 * largest, "type %d, %s, y[%lld] is %.9g, not %.9g",
               m->type, o->k->name, (long long)i, y[i], m->y[i]);
     l.N = 1;
-    for (int64_t n = 0; n < m->N && (m->N <= CPU_STREAMED || cpu_in_blocks(l.w)); n++) {
+    for (int64_t n = 0; n < m->N && (m->N <= OPS_FEW_ROWS || cpu_in_blocks(l.w)); n++) {
         ops_residual_fwd(o, f32(one), f32(m->base + n * m->O), f32(m->x + n * m->I), &l,
                          (struct ops_dropout){ 0 });
         HOLDS(!memcmp(one, y + n * m->O, (size_t)m->O * sizeof *one), "row %lld differs alone",

@@ -1,0 +1,71 @@
+/*
+ * queue.h - generates the texts of many prompts, several at a time, and gives them out in the order
+ * of the prompts.
+ *
+ *     queue_init(&q, &g, 8);
+ *     do {
+ *         while (queue_wants(&q) && ... there is another prompt ...)
+ *             queue_add(&q, prompt, n, number, key, samples);
+ *         more = queue_step(&q);
+ *         while ((t = queue_first(&q)) && ... print the news of t ... && t->one.finish)
+ *             queue_drop(&q);
+ *     } while (more > 0);
+ *     queue_release(&q);
+ *
+ * When a text ends, the next one takes its place. A text waits in the queue until the texts before
+ * it have ended, too.
+ */
+#ifndef TEXTMILL_GENERATE_QUEUE_H
+#define TEXTMILL_GENERATE_QUEUE_H
+
+#include "generate/generator.h"
+
+/* One text. */
+struct queued {
+    struct queued *next;
+    struct buf prompt;
+    uint64_t number; /* of the prompt */
+    int64_t sample;  /* number of the text, out of those with this prompt */
+    struct generation one;
+    double prompt_seconds, began, ended; /* times of log_seconds; ended 0: not yet */
+    int told;                            /* for the caller */
+};
+
+struct queue {
+    struct generator *g; /* borrowed */
+    int64_t most;        /* number of texts to generate at a time */
+    struct queued *first, *last;
+    int64_t active; /* number of unfinished texts */
+    struct generation **going;
+
+    /* the prompt that was added last, and how many of its texts have not begun yet */
+    struct start start;
+    struct buf prompt;
+    uint64_t number, key;
+    int64_t samples, left;
+};
+
+void queue_init(struct queue *q, struct generator *g, int64_t most);
+void queue_release(struct queue *q);
+
+/* Returns 1 if another prompt can be added. */
+int queue_wants(const struct queue *q);
+/* Runs a prompt through the model, after which q->start is its state. `samples` texts will begin
+ * with it; text i has the random numbers of key i of `key`. Returns -1 with an error; the texts
+ * added before are still in the queue. */
+int queue_add(struct queue *q, const char *prompt, size_t n, uint64_t number, uint64_t key,
+              int64_t samples);
+
+/* Generates a token for each of up to `most` texts. Returns 1 if texts are unfinished, 0 if not, or
+ * -1 with an error. */
+int queue_step(struct queue *q);
+
+/* queue_first returns the first text in the queue, which may be unfinished, or NULL. queue_drop
+ * frees it. */
+struct queued *queue_first(struct queue *q);
+void queue_drop(struct queue *q);
+
+/* Ends all texts that have begun, with FINISH_INTERRUPT; the others will not begin. */
+void queue_stop(struct queue *q);
+
+#endif
