@@ -46,7 +46,7 @@ struct results {
 
 /* ---- the specification ----------------------------------------------------------------------- */
 
-/* Returns the rest of a key that begins with "NAME.SECTION.", or NULL for any other key. */
+/* Returns the part of `key` after "NAME.SECTION.", or NULL if it does not begin with that. */
 static const char *under(const char *key, const char *name, const char *section)
 {
     size_t n = strlen(name), s = strlen(section);
@@ -285,7 +285,8 @@ static void put_parameters(const struct benchmark *b, struct buf *plain, struct 
     }
 }
 
-/* Writes the results of a variant. Returns -1 if a metric was not found. */
+/* Reads the metrics of the variant that has run, and writes its line of results. Returns -1 if a
+ * metric was not found. */
 static int report(struct benchmark *b, struct results *r, double seconds)
 {
     struct buf plain = BUF_INIT, parameters = BUF_INIT, metrics = BUF_INIT, line = BUF_INIT;
@@ -356,8 +357,9 @@ static int write_results(const struct results *r, const char *json, const char *
 
 /* ---- all benchmarks -------------------------------------------------------------------------- */
 
-/* Sets `name` to the name of the next benchmark, in the order of the file. Names that begin with a
- * dot are skipped: they are only referred to. */
+/* Sets `name`, the name of a benchmark or "", to the name of the next one in the file, and *i to
+ * its first item. Skips names that begin with a dot, which only hold settings for YAML anchors.
+ * Returns 1, or 0 if there are no more. */
 static int next_name(const struct yaml *y, size_t *i, char name[128])
 {
     for (; *i < y->count; (*i)++) {

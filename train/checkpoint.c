@@ -177,7 +177,8 @@ static void add_moment(struct moments *m, const struct store *s, enum store_kind
         to->shape[k] = from->shape[k];
 }
 
-/* Adds all tensors that are in the arrays of that kind. */
+/* Adds to m each tensor that the store's arrays of `kind` hold, under its name and the ending
+ * `suffix`. */
 static void add_moments(struct moments *m, const struct store *s, enum store_kind kind,
                         const char *suffix)
 {
@@ -186,7 +187,8 @@ static void add_moments(struct moments *m, const struct store *s, enum store_kin
             add_moment(m, s, kind, i, suffix);
 }
 
-/* `point`: the kind of arrays that hold the point of a schedule-free optimizer; -1: none. */
+/* Lists the tensors of optimizer.safetensors. `point` is the kind of arrays that hold the points of
+ * a schedule-free optimizer; -1: there are none. */
 static void moments_init(struct moments *m, const struct store *s, int point)
 {
     const struct tensor_table *t = s->tensors;
@@ -206,9 +208,10 @@ static void moments_release(struct moments *m)
     free(m->places);
 }
 
-/* The whole array of a block with the shares of all ranks, for the kind and block asked for last.
- * If ranks share layers, `array` is this rank's part of the block. `joined`, on the first rank
- * only, is the block or the tensor assembled from the parts of all ranks. */
+/* State for gathering tensors from all ranks. `array` is the whole array of the block `block` of
+ * kind `kind`, with the shares of all data-parallel ranks; with tensor-parallel ranks it is this
+ * rank's part of the block. `joined`, on the first rank only, is the block or tensor that
+ * join_block or join_tensor assembled from the parts of all tensor-parallel ranks. */
 struct gathered {
     struct store *store;
     struct comm *comm;
@@ -360,7 +363,8 @@ static int write_state(const char *dir, const struct checkpoint *c)
     return result;
 }
 
-/* Returns the whole block on the first rank; each rank has the part `own`. */
+/* Assembles a block of parameters on the first rank, from the parts `own` that the tensor-parallel
+ * ranks have, and returns it there. */
 static struct ops_array join_block(struct gathered *g, int block, struct ops_array own)
 {
     const struct store *s = g->store;
@@ -547,7 +551,7 @@ static int set_aside(const char *path)
     return result;
 }
 
-/* Renames the checkpoints after number `sound` as damaged. */
+/* Renames the checkpoints names[sound + 1] and later as damaged. */
 static int set_aside_newer(const char *folder, const struct file_names *names, size_t sound)
 {
     struct buf path = BUF_INIT;

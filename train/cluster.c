@@ -176,8 +176,9 @@ static void estimate_memory(const struct inputs *in, struct cluster_estimate *e)
     e->activations = kept * in->layers * flying + whole;
 }
 
-/* Returns the time of `n` operations that send `bytes` in total, in a group of `group` ranks whose
- * numbers are `apart` from each other. */
+/* Returns the seconds that `n` operations take which together send `bytes` bytes per rank, in a
+ * group of `group` ranks. The numbers of neighbouring ranks of the group differ by `apart`, which
+ * decides whether the group lies in one host. */
 static double seconds(const struct inputs *in, int64_t group, int64_t apart, double bytes, double n)
 {
     if (group == 1)
@@ -187,12 +188,15 @@ static double seconds(const struct inputs *in, int64_t group, int64_t apart, dou
 }
 
 /*
- * Sums of x per layer. One dimension: after attention and after the MLP, forward and backward. Two
- * dimensions, in channels C of the part that a rank of the other dimension has; a sum of which each
- * rank needs only a part counts half:
+ * Sets the bytes and the time of the tensor-parallel group. The unit of its transfers is one sum of
+ * x over the ranks, per layer; a sum that leaves each rank only a part of the result counts 1/2.
+ * With two dimensions, sizes are those of a rank's part of x.
  *
- *     forward     QKV 3/2 and FC 4 over tensor2; OUT 1 and PROJ 1 over tensor1
- *     backward    PROJ 4 and OUT 1/2 over tensor2; FC 1/2 and QKV 1/2 over tensor1
+ *     one dimension, forward and backward     1 after attention, 1 after the MLP
+ *     two dimensions, forward                 QKV 3/2 and FC 4 over tensor2; OUT 1 and PROJ 1 over
+ *                                             tensor1
+ *     two dimensions, backward                PROJ 4 and OUT 1/2 over tensor2; FC 1/2 and QKV 1/2
+ *                                             over tensor1
  */
 static void estimate_tensor(const struct inputs *in, struct cluster_estimate *e)
 {

@@ -321,7 +321,8 @@ struct verdict {
     char text[504];
 };
 
-/* Makes the error of rank r this rank's error. */
+/* Sets this rank's error to that of rank r, with that rank's name in front unless `all` is 1 (all
+ * ranks have failed). Returns -1. */
 static int take_error(const struct comm *c, const struct verdict *v, int r, int all)
 {
     struct err e = { .usage = v->usage };

@@ -81,8 +81,8 @@ void engine_close(struct engine *e)
 
 /* ---- scores ---------------------------------------------------------------------------------- */
 
-/* Adds the scores of a head to the sums of micro-batch m of the step. The sums stay on the device
- * until the step reads them. */
+/* Adds the head's losses and correct predictions for the micro-batch `in` to the sums of
+ * micro-batch m of the step, which stay on the device, and its numbers of labels to s. */
 static void add_scores(const struct engine *e, struct engine_score *s, const struct inputs *in,
                        int64_t m)
 {
@@ -206,7 +206,8 @@ static void embedding_forward(struct pass *s, const struct phase *f, const struc
     m->embedding_fwd(m, s->e->ops, at[USE_Y], at[USE_W], inputs_of(s, f));
 }
 
-/* Also used to recompute a layer for its backward pass. In an evaluation there is no cache. */
+/* Runs a layer forward, also to recompute it in the backward pass. In an evaluation the cache is
+ * empty. */
 static void layer_forward(struct pass *s, const struct phase *f, const struct ops_array *at)
 {
     const struct model *m = s->e->model;
@@ -335,8 +336,9 @@ static double count_labels(const struct engine *e, const struct step_batch *s, i
     return comm_sum_real(e->comm, COMM_DATA, (double)count);
 }
 
-/* Returns the factor on the sum of losses, and sets *next_weight to the relative weight of the
- * second part, such that each part of the loss counts with its mean. */
+/* Returns the factor on the sum of losses that makes it the loss: 1 / (number of labels of the
+ * first part). Sets *next_weight to the weight of a loss of the second part, relative to the first,
+ * with which the second part, too, counts with its mean. */
 static double weigh(const struct engine *e, const struct step_batch *s, double *next_weight)
 {
     double first = count_labels(e, s, 0);

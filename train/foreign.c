@@ -356,8 +356,9 @@ static void set_text(char **to, const char *text)
     *to = copy;
 }
 
-/* Looks for `value` among the words "theirs theirs=ours ...". Returns 1 and sets `to` to `ours`, or
- * to the value itself if the word has no equals sign. Returns 0 if it is not among them. */
+/* Looks for `value` among the words of "theirs theirs=ours ...". If it is one, returns 1 and sets
+ * `to` to the text `ours`, or to the value itself if the word has no equals sign. Else returns
+ * 0. */
 static int find_word(const char *words, const char *value, char to[32])
 {
     size_t n = strlen(value);

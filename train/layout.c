@@ -296,7 +296,7 @@ struct window {
     unsigned char *in; /* [2][blocks]: parameters and gradients that were counted for this phase */
 };
 
-/* Returns the bytes of an array, or 0 if it was counted before. */
+/* Returns the bytes of an array and marks it as counted, or 0 if it was counted before. */
 static uint64_t count_in(struct window *w, int kind, int block)
 {
     unsigned char *in = &w->in[(kind == STORE_GRADIENTS) * w->blocks + block];

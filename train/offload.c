@@ -89,7 +89,8 @@ static int is_idle(const struct offload *m, const struct slot *s)
     return s->array < 0 || (!m->arrays[s->array].users && !m->arrays[s->array].expected);
 }
 
-/* Returns the idle slot that was used longest ago; with bytes 0, of any size. */
+/* Returns the slot of `bytes` bytes (0: of any size) that is not in use and was used longest ago,
+ * or NULL. */
 static struct slot *oldest(const struct offload *m, uint64_t bytes)
 {
     struct slot *found = NULL;
@@ -118,8 +119,9 @@ static struct slot *new_slot(struct offload *m, uint64_t bytes)
     return m->slots = s;
 }
 
-/* Returns a free slot of that size, or NULL if only slots in use could make room. Freeing GPU
- * memory waits for all work, but there are few sizes, so it happens only in the first step. */
+/* Returns a slot of `bytes` bytes for another array, or NULL if all memory is in slots that are in
+ * use. To free GPU memory, it waits for all work; there are few sizes of slots, so this happens
+ * only in the first step. */
 static struct slot *take_slot(struct offload *m, uint64_t bytes)
 {
     struct slot *s = oldest(m, bytes), *other;
@@ -137,8 +139,8 @@ static struct slot *take_slot(struct offload *m, uint64_t bytes)
     return s;
 }
 
-/* Takes a slot for array i and begins to fill it, after the arithmetic on and the copy out of its
- * old contents. Returns 0 if there is no slot. */
+/* Takes a slot for array i and begins to fill it, as soon as computations with the slot's old
+ * contents and copies out of it are done. Returns 1, or 0 if there is no slot. */
 static int bring(struct offload *m, int i, enum mapped_use use)
 {
     struct array *a = &m->arrays[i];

@@ -174,7 +174,8 @@ static double place_y(const struct frame *f, double y)
     return HEIGHT - BOTTOM - (y - f->y0) / (f->y1 - f->y0) * (HEIGHT - TOP - BOTTOM);
 }
 
-/* Returns the ranges of the axes. The axis of steps ends at the last measured step. */
+/* Returns the ranges of the axes for n curves. The axis of steps ends at the last measured step.
+ * from_zero 1: the other axis begins at 0. */
 static struct frame frame_of(const struct series *s, size_t n, int from_zero)
 {
     struct frame f = { 0, 1, INFINITY, -INFINITY, 1 };

@@ -95,7 +95,8 @@ static int find_tokenizer(struct plan *p)
     return beside > 0 ? load_tokenizer(p, s->start_from) : beside;
 }
 
-/* If neither is given, loads the tokenizer that lies with the data. */
+/* If no tokenizer was loaded (find_tokenizer), loads the one that is kept with the data, if there
+ * is one. */
 static int take_tokenizer_of_data(struct plan *p)
 {
     if (p->tokenizer || !p->data || !p->data->tokenizer)
@@ -196,8 +197,8 @@ static int open_all_data(struct plan *p, int want_data)
                : 0;
 }
 
-/* Generates the data, or sets the vocabulary that data is checked against. The size of the
- * vocabulary must be known. */
+/* Makes the samples of generated data, and sets the size of the vocabulary against which all ids
+ * are checked. That size must be known. */
 static int make_data(struct plan *p)
 {
     struct settings *s = p->settings;
@@ -238,7 +239,8 @@ static int vocabulary(struct plan *p)
     return 0;
 }
 
-/* Takes a setting from the model folder. It is an error if the user gave another value. */
+/* Sets *setting to the value from the model folder. Returns -1 with an error if the user gave
+ * another value; `unset` is its value if the user gave none. */
 static int take(int64_t *setting, int64_t unset, int64_t from_folder, const char *name)
 {
     if (*setting != unset && *setting != from_folder)
@@ -278,7 +280,7 @@ static int take_from_folder(const struct plan *p)
     return 0;
 }
 
-/* Returns whether the architecture uses a setting. */
+/* Returns 1 if the architecture uses the setting, else 0. */
 static int uses(const struct plan *p, const char *setting)
 {
     for (const char *const *word = p->config.architecture->settings; *word; word++)

@@ -101,14 +101,16 @@ struct compiler {
     int run;
 };
 
-/* Returns whether each layer of each micro-batch keeps that part of its cache until its backward
- * pass. */
+/* Returns 1 if the part of the cache with the role `role` is kept for each layer and micro-batch
+ * until its backward pass; 0 if it is recomputed and so has only one row. `again` is what is
+ * recomputed. */
 static int is_kept(enum recompute again, enum use_role role)
 {
     return again == RECOMPUTE_NONE || (again == RECOMPUTE_ATTENTION && role != USE_ATTENTION);
 }
 
-/* Returns the number of the array with this role. Layer l is block l+1 (tensor.h). */
+/* Returns the number, within its kind, of the array that has this role in the phase. Layer l is
+ * block l+1 (tensor.h). */
 static int64_t number_of(const struct compiler *c, const struct phase *f, enum use_role role)
 {
     const int64_t G = c->config.group, top = (int64_t)c->slot * (c->config.layers + 2);
@@ -138,8 +140,8 @@ static int has_role(const struct program_config *c, enum use_role role)
                                                  : 1;
 }
 
-/* Returns whether the phase sets gradients instead of adding to them. The gradients of a tied table
- * were set by the head before the embedding's backward pass. */
+/* Returns 1 if the phase sets the gradients of this role instead of adding to them. The embedding's
+ * backward pass adds to the gradients of a tied table, because the head has set them before. */
 static int sets_gradients(const struct compiler *c, const struct phase *f, enum use_role role)
 {
     return kind_of[role] == STORE_GRADIENTS && !f->add &&
@@ -252,25 +254,26 @@ static void count_arrays(struct program *p, struct array *arrays[STORE_KINDS])
     }
 }
 
-/* Returns whether a phase only prepares or ends the work on a micro-batch. The phase after it is
- * then read ahead, too. */
+/* Returns 1 for phases that do little work themselves, before or after the main phases of a
+ * micro-batch. The arrays of the phase after such a phase are read ahead as well. */
 static int is_between(enum phase_kind kind)
 {
     return kind == PHASE_INPUTS || kind == PHASE_ATTENTION_AGAIN || kind == PHASE_LAYER_AGAIN ||
            kind == PHASE_MERGE || kind == PHASE_SUM || kind == PHASE_GATHER;
 }
 
-/* Returns whether the use is of a share that the rank keeps apart from the window of whole
- * arrays. */
+/* Returns 1 if the use is of this rank's share of an array whose whole is in the window of shared
+ * arrays at other times (ZeRO). */
 static int is_apart(const struct program *p, const struct use *u)
 {
     return u->own && ((u->kind == STORE_GRADIENTS && p->zero > 1) ||
                       (u->kind == STORE_PARAMETERS && p->zero > 2));
 }
 
-/* Sets how far each entry reads ahead, and what happens to its arrays afterwards. Traverses the
- * list backwards, twice, since the end of the list is followed by its beginning. A part is followed
- * by the same arrays, whether it is repeated or the next part begins. */
+/* Sets how far each phase reads ahead, and what happens to its arrays afterwards. Traverses the
+ * list backwards, twice, because the end of the list is followed by its beginning. Treats each part
+ * of the program as executed once: the arrays used after it are the same whether it is repeated or
+ * the next part begins. */
 static void look_ahead(struct program *p, struct array *const arrays[STORE_KINDS])
 {
     int64_t work = 2 * p->count, other = work; /* next entry that works; next one of another run */

@@ -18,7 +18,8 @@ struct blend_samples {
 
 /* ---- reading ------------------------------------------------------------------------------ */
 
-/* Returns the source of sample k, and sets *sample to the number of its samples before. */
+/* Returns the samples of source *i, from which sample k of the blend comes, and sets *sample to the
+ * number of its samples that come before k (blend_find). */
 static struct samples *find_source(const struct blend_samples *b, uint64_t k, size_t *i,
                                    uint64_t *sample)
 {
@@ -44,7 +45,8 @@ static int read_sample(const struct samples *s, uint64_t k, struct sequences *ou
     return source->read(source, sample % source->count, out);
 }
 
-/* The number of samples of a source is its share, which the blend keeps to within a few samples. */
+/* Describes the sources of the blend after `drawn` samples were drawn. A source's number of samples
+ * is computed from its weight; the true number differs by a few at most. */
 static void describe(const struct samples *s, const char *begins, double drawn, struct buf *out)
 {
     const struct blend_samples *b = (const struct blend_samples *)s;
@@ -83,7 +85,9 @@ static struct samples *open_source(const struct blend_samples *b, size_t i, samp
     return open(c, &(struct opt_list){ .items = &path, .count = 1 }, what);
 }
 
-/* Adds what source i has to what the sources before it have. */
+/* Adds the counts of source i to those of the blend, whose checksum and tokenizer are those of the
+ * first source that has them. Returns -1 with an error if the vocabulary of source i is another
+ * one. */
 static int add_source(struct blend_samples *b, size_t i)
 {
     struct samples *all = &b->samples;

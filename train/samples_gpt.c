@@ -18,8 +18,8 @@ struct gpt_samples {
 };
 
 /* Sets the labels of a row: the label of a position is the id at the next position. The row was
- * read with T + 1 ids, so the last label is the id that was stored behind the row. The next row
- * will overwrite that id later. */
+ * read with T + 1 ids, so the id after its end, which the next row will overwrite, is the last
+ * label. */
 static void label(struct sequences *out, int64_t row)
 {
     const uint32_t *ids = out->ids + row * out->T;

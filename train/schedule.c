@@ -8,8 +8,8 @@
 #include "common/err.h"
 #include "common/mem.h"
 
-/* Returns the number of steps that `value` means: a fraction of the steps if below 1, else a number
- * of steps. Returns -1 with an error. */
+/* Returns the number of steps that `value` stands for: a fraction of `steps` if it is below 1, else
+ * a number of steps. Returns -1 with an error that contains `name`. */
 static int64_t span(double value, int64_t steps, const char *name)
 {
     if (value >= 1 && value != nearbyint(value))

@@ -163,7 +163,7 @@ static struct slot *new_slot(struct shared *m, uint64_t bytes)
     return m->slots = s;
 }
 
-/* Returns an empty slot of that size, or of any size if bytes is 0. */
+/* Returns a slot of `bytes` bytes (0: of any size) without an array, or NULL. */
 static struct slot *empty_slot(const struct shared *m, uint64_t bytes)
 {
     struct slot *s = m->slots;
@@ -172,8 +172,8 @@ static struct slot *empty_slot(const struct shared *m, uint64_t bytes)
     return s;
 }
 
-/* Returns, of the arrays in that place that may leave, the one used longest ago; of any size if
- * bytes is 0. */
+/* Returns, of the arrays in state `place` that are not in use, the one that was used longest ago,
+ * or NULL. Only arrays in slots of `bytes` bytes count (0: of any size). */
 static struct array *oldest(const struct shared *m, enum place place, uint64_t bytes)
 {
     struct array *found = NULL;
@@ -194,10 +194,10 @@ static int count_sums(const struct shared *m, uint64_t bytes)
     return count;
 }
 
-/* Removes one array or empty slot, the cheapest first: a sum if another one of its size began
- * later; an array that was read, of that size; an empty slot; an array that was read, of any size.
- * With `all` also a sum that must be waited for, or an expected array. Returns 0 if nothing can be
- * removed. */
+/* Makes room in the window by removing one array or empty slot. Tries first what costs least: a sum
+ * that another one of the same size follows; a gathered array of `bytes` bytes; an empty slot; any
+ * gathered array. With `all` 1 then also a sum for which it must wait, and an array that is being
+ * gathered. Returns 1, or 0 if nothing can be removed. */
 static int make_room(struct shared *m, uint64_t bytes, int all)
 {
     struct array *a = count_sums(m, bytes) > 1 ? oldest(m, SUMMED, bytes) : NULL;
@@ -220,7 +220,8 @@ static int make_room(struct shared *m, uint64_t bytes, int all)
     return !!a;
 }
 
-/* Returns a slot for an array. Without `all`, returns NULL if there is no room. */
+/* Returns a slot of `bytes` bytes for an array. With `all` 0, returns NULL if that takes waiting
+ * (make_room); with 1, always returns a slot. */
 static struct slot *take_slot(struct shared *m, uint64_t bytes, int all)
 {
     for (;;) {

@@ -75,8 +75,8 @@ void sharing_close(struct sharing *h)
 
 /* ---- squares ----------------------------------------------------------------------------------- */
 
-/* Computes the squares of this rank's share of a tensor. If nothing is shared, the whole tensor is
- * summed in one call, with the same result as the sum of its pieces. */
+/* Sets the sums of squared gradients of this rank's share of a tensor. If nothing is shared, the
+ * whole tensor is summed in one call, with the same result as the sum of its pieces. */
 static void square_tensor(struct sharing *h, size_t row, struct ops_array gradients)
 {
     struct store *s = h->store;
@@ -92,7 +92,7 @@ static void square_tensor(struct sharing *h, size_t row, struct ops_array gradie
                         own.count - i < LAYOUT_PIECE ? own.count - i : LAYOUT_PIECE);
 }
 
-/* Computes the squares of this rank's share of a block's tensors. */
+/* Sets the sums of squared gradients of this rank's share of the block's tensors. */
 static void square_block(struct sharing *h, int block, struct ops_array gradients)
 {
     const struct tensor_table *t = h->store->tensors;

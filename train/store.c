@@ -90,7 +90,7 @@ static int is_mapped(const struct store *s, int kind, int i)
     return s->mapped_as[kind][i] >= 0;
 }
 
-/* Returns whether the store can use the caller's array as it is. */
+/* Returns 1 if the store can use the caller's array as it is, else 0. */
 static int is_taken(const struct store *s, int kind, int i)
 {
     return kind == STORE_PARAMETERS && !is_mapped(s, kind, i) &&
@@ -138,8 +138,8 @@ static int open_file(struct store *s, const char *dir)
     return l->window_bytes && !s->mapped && !s->offload && !s->shared ? -1 : 0;
 }
 
-/* Returns the place, between steps, of an array that is not always in memory. fetch_kept returns
- * the place where it is used. */
+/* Returns array i of a kind where it is kept between steps: in the file or, on a GPU, in the host's
+ * memory. fetch_kept returns the array where it is used. */
 static struct ops_array kept(const struct store *s, int kind, int i)
 {
     const enum ops_type type = s->layout.type[kind];

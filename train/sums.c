@@ -72,7 +72,7 @@ int sums_add(struct kv *state, const char *dir, const char *sub)
 
 /* ---- checking -------------------------------------------------------------------------------- */
 
-/* A parsed line of either kind. The checksum of a file covers all its bytes. */
+/* A line of `state` about a file or a tensor. The checksum of a file covers all its bytes. */
 struct sum {
     char file[256];
     uint64_t offset, bytes;
@@ -104,8 +104,8 @@ static int is_cut(const struct sum *s, const struct file_map *map)
     return s->offset > map->bytes || s->bytes > map->bytes - s->offset;
 }
 
-/* Finds the first tensor of `file` that is missing or damaged. Returns 1, 0 if all are right, or
- * -1. */
+/* Looks for the first tensor of `file` that is cut off or damaged. Returns 1 and sets *out to its
+ * line, 0 if all tensors are undamaged, or -1 with an error. */
 static int find_damaged(struct sum *out, const struct kv *state, const struct sum *file,
                         const struct file_map *map)
 {
@@ -121,7 +121,7 @@ static int find_damaged(struct sum *out, const struct kv *state, const struct su
     return 0;
 }
 
-/* Sets an error that says how those bytes of a file are damaged. */
+/* Sets an error that says how the file, or the tensor, of the line `s` is damaged. Returns -1. */
 static int say_damage(const char *path, const struct sum *s, const struct file_map *map)
 {
     if (is_cut(s, map) || (!s->tensor && map->bytes != s->bytes))
