@@ -54,7 +54,9 @@ BINARIES = $(PROGRAMS:%=$(B)/bin/%)
 
 # Plug-ins (common/plugin.h) are built where their library's compiler is.
 MPICC ?= $(shell command -v mpicc)
-PLUGINS = $(if $(filter-out fuzz,$(MODE)),$(if $(MPICC),$(B)/lib/textmill/libtextmill-mpi.so)) \
+ARROW_PACKAGE := $(shell pkg-config --exists 'parquet >= 21' 2>/dev/null && command -v $(CXX) >/dev/null && echo parquet)
+PLUGINS = $(if $(filter-out fuzz,$(MODE)),$(if $(MPICC),$(B)/lib/textmill/libtextmill-mpi.so) \
+          $(if $(PARQUET)$(ARROW_PACKAGE),$(B)/lib/textmill/libtextmill-parquet.so)) \
           $(if $(CUDA),$(B)/lib/textmill/libtextmill-cuda.so)
 
 .PHONY: all links sample demo test check-unit check-backends check-golden check-docs check-fuzz check-faults check-learning \
@@ -165,6 +167,18 @@ $(B)/lib/textmill/libtextmill-mpi.so: mpi/mpi.c $(B)/flags
 	OMPI_CC='$(CC)' MPICH_CC='$(CC)' $(MPICC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -fPIC -shared \
 	    -fvisibility=hidden -MMD -MP $< -o $@
 -include $(PLUGINS:.so=.d)
+
+# Parquet and Arrow files: needs Arrow's C++ library from version 21 on. It is found by pkg-config, or else in Python's
+# package pyarrow, which PARQUET=1 allows. TEXTMILL_PYTHON names the Python.
+PYARROW = $(shell $(or $(TEXTMILL_PYTHON),python3) -c 'import pyarrow; print(pyarrow.__path__[0])' 2>/dev/null)
+ARROW_CFLAGS = $(if $(ARROW_PACKAGE),$(shell pkg-config --cflags parquet),-isystem $(PYARROW)/include)
+ARROW_LIBS = $(if $(ARROW_PACKAGE),$(shell pkg-config --libs parquet),$(wildcard $(PYARROW)/libparquet.so.* $(PYARROW)/libarrow.so.*) \
+             -Wl,-rpath,$(PYARROW))
+$(B)/lib/textmill/libtextmill-parquet.so: parquet/parquet.cc $(B)/flags
+	@mkdir -p $(@D)
+	@[ "$(ARROW_PACKAGE)$(PYARROW)" ] || { echo "PARQUET=1: found neither Arrow's package 'parquet' nor Python's pyarrow" >&2; exit 1; }
+	$(CXX) -std=c++20 -iquote . $(ARROW_CFLAGS) -Wall -Wextra -Wshadow $(MODE_FLAGS) -pthread -fPIC -shared -fvisibility=hidden \
+	    $(LDFLAGS) -MMD -MP $< $(ARROW_LIBS) -o $@
 
 KERNELS = $(wildcard cuda/*.cu)
 

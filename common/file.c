@@ -358,6 +358,35 @@ void input_skip(struct input *in, size_t n)
     in->offset += n;
 }
 
+int input_size(const struct input *in, uint64_t *bytes)
+{
+    struct stat st;
+    if (in->pull)
+        return err_set(
+            "the format is read from its end, so the file must not be compressed: unpack it");
+    if (fstat(in->fd, &st) < 0)
+        return err_set("%s", strerror(errno));
+    *bytes = (uint64_t)st.st_size;
+    return S_ISREG(st.st_mode)
+               ? 0
+               : err_set("the format is read from its end, so it needs a file, not a pipe");
+}
+
+int input_read_at(const struct input *in, uint64_t offset, void *bytes, size_t n)
+{
+    for (size_t done = 0; done < n;) {
+        ssize_t got = pread(in->fd, (char *)bytes + done, n - done, (off_t)(offset + done));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return err_set("cannot read '%s' at byte %llu: %s", in->path,
+                           (unsigned long long)(offset + done),
+                           got ? strerror(errno) : "the file has become shorter");
+        done += (size_t)got;
+    }
+    return 0;
+}
+
 int input_line(struct input *in, char **line, size_t *len)
 {
     size_t seen = 0;

@@ -95,6 +95,12 @@ void input_close(struct input *in);
 int64_t input_peek(struct input *in, size_t want);
 void input_skip(struct input *in, size_t n); /* skips n bytes; n <= bytes available */
 
+/* For formats that are not read in order. input_size sets *bytes to the size of a regular file that
+ * is read as it is; it returns -1 with an error for other inputs, such as pipes. input_read_at
+ * stores the n bytes from `offset` on, all of which must be there, and changes nothing else. */
+int input_size(const struct input *in, uint64_t *bytes);
+int input_read_at(const struct input *in, uint64_t offset, void *bytes, size_t n);
+
 /* Reads the next line, without its LF but with a CR if it has one. Returns 1, 0 at the end, or -1
  * with an error. *line is valid until the next call. The last line may lack its LF. A line longer
  * than `most` is an error. */

@@ -44,10 +44,8 @@ static const struct {
     MAGIC(0, "PK\x03\x04", "a zip archive (also .npz, .docx, .pt)"),
     MAGIC(0, "PK\x05\x06", "an empty zip archive"),
     MAGIC(257, "ustar", "a tar archive"),
-    MAGIC(0, "ARROW1\0\0", "an Arrow file: it wants a conversion to JSON lines"),
-    MAGIC(0, "\xff\xff\xff\xff", "an Arrow stream: it wants a conversion to JSON lines"),
-    MAGIC(0, "FEA1\0", "a Feather file: it wants a conversion to JSON lines"),
-    MAGIC(0, "PAR1\x15", "a Parquet file: it wants a conversion to JSON lines"),
+    MAGIC(0, "FEA1", "a Feather file of version 1: it wants a conversion to version 2 or Parquet"),
+    MAGIC(0, "PARE", "an encrypted Parquet file"),
     MAGIC(0, "\x93NUMPY", "a NumPy array"),
     MAGIC(0, "\x89HDF\r\n\x1a\n", "an HDF5 file"),
     MAGIC(0, "SQLite format 3\0", "an SQLite database"),
@@ -106,6 +104,25 @@ static int is_gguf(const char *text, size_t n)
 static int is_tfrecord(const char *text, size_t n)
 {
     return n >= 12 && crc32c_mask(crc32c(0, text, 8)) == le_u32((const unsigned char *)text + 8);
+}
+
+int kinds_columns(const char *text, size_t n, enum columns_kind *kind)
+{
+    static const struct {
+        const char *bytes;
+        size_t n;
+        enum columns_kind kind;
+    } files[] = {
+        { "PAR1\x15", 5, COLUMNS_PARQUET },
+        { "ARROW1\0\0", 8, COLUMNS_ARROW_FILE },
+        { "\xff\xff\xff\xff", 4, COLUMNS_ARROW_STREAM },
+    };
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (begins(text, n, 0, files[i].bytes, files[i].n)) {
+            *kind = files[i].kind;
+            return 1;
+        }
+    return 0;
 }
 
 /* ---- text of another form -------------------------------------------------------------------- */

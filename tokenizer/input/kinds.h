@@ -11,11 +11,16 @@
 
 #include <stddef.h>
 
+#include "common/columns.h"
+
 enum { KINDS_LOOK = 512 }; /* number of bytes of a file that the functions need */
 
 /* Returns a description, such as "a PDF file", of the file `path`, which begins with text[0..n).
  * Returns NULL if the file may be text. */
 const char *kinds_recognise(const char *path, const char *text, size_t n);
+
+/* Returns 1 and sets *kind if a file that begins with text[0..n) holds columns. Else returns 0. */
+int kinds_columns(const char *text, size_t n, enum columns_kind *kind);
 
 /* Returns 1 if text[0..n) begins with a line of at least two column names, separated by
  * `separator`, one of them `text`. Names consist of letters, digits and _; they may be quoted. Else

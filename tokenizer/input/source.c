@@ -12,6 +12,7 @@
 #include "tokenizer/input/csv.h"
 #include "tokenizer/input/kinds.h"
 #include "tokenizer/input/packed.h"
+#include "tokenizer/input/rows.h"
 
 enum { CHUNK_BYTES = 1 << 16, UNPACKED_MOST = 1 << 30 };
 
@@ -29,6 +30,7 @@ struct source {
     struct csv csv;
     size_t *columns; /* column numbers of the fields */
     size_t column_count, columns_cap;
+    struct rows rows;
     uint64_t records, empty_before; /* records of the table so far; s->empty before it */
     struct document_reader reader;
     struct document document;
@@ -111,6 +113,7 @@ struct source *source_open(char *const *paths, int count, const struct source_op
 static void close_file(struct source *s)
 {
     csv_close(&s->csv);
+    rows_close(&s->rows);
     if (s->open)
         packed_close(&s->packed, &s->in);
     s->open = 0;
@@ -139,6 +142,9 @@ static int begins(const char *text, size_t n, const char *with)
 static enum source_format guess(const char *name, const char *text, size_t n)
 {
     static const char blank[] = " \t\r\n";
+    enum columns_kind kind;
+    if (kinds_columns(text, n, &kind))
+        return kind == COLUMNS_PARQUET ? SOURCE_PARQUET : SOURCE_ARROW;
     if (file_ends_with(name, ".csv") || kinds_is_table(text, n, ','))
         return SOURCE_CSV;
     for (; n && memchr(blank, *text, sizeof blank - 1); n--)
@@ -167,6 +173,12 @@ static int recognise(struct source *s, const char *path)
     s->current = guess(name, text, (size_t)n);
     free(name);
     return kind ? err_set("%s: not text but %s", s->in.path, kind) : 0;
+}
+
+/* Returns the names of the fields or columns that are read. */
+static const char *fields(const struct source *s)
+{
+    return s->how.fields ? s->how.fields : "text";
 }
 
 static int no_column(const struct source *s, const char *name, size_t n)
@@ -208,11 +220,9 @@ static int open_table(struct source *s)
 {
     csv_open(&s->csv, &s->in);
     s->column_count = 0;
-    s->records = 0;
-    s->empty_before = s->empty;
     if (csv_read(&s->csv) < 0)
         return -1;
-    for (const char *name = s->how.fields ? s->how.fields : "text";; name++) {
+    for (const char *name = fields(s);; name++) {
         size_t n = strcspn(name, ",");
         if (find_column(s, name, n) < 0)
             return -1;
@@ -220,6 +230,24 @@ static int open_table(struct source *s)
         if (!*name)
             return 0;
     }
+}
+
+/* Opens a Parquet or Arrow file. Its pages are compressed, so a document's length is limited. */
+static int open_rows(struct source *s)
+{
+    const struct input *in = &s->in;
+    enum columns_kind kind = COLUMNS_ARROW_STREAM;
+    if (s->current == SOURCE_PARQUET)
+        kind = COLUMNS_PARQUET;
+    else if (in->data && begins(in->data + in->begin, in->end - in->begin, "ARROW1"))
+        kind = COLUMNS_ARROW_FILE;
+    s->in.most = s->how.most;
+    return rows_open(&s->rows, &s->in, kind, fields(s));
+}
+
+static int has_fields(enum source_format f)
+{
+    return f == SOURCE_JSONL || f == SOURCE_CSV || f == SOURCE_PARQUET || f == SOURCE_ARROW;
 }
 
 static int open_next(struct source *s)
@@ -231,13 +259,16 @@ static int open_next(struct source *s)
     s->in.most = s->packed.is_packed ? s->how.most : 0;
     if (recognise(s, path) < 0)
         return -1;
-    if (s->how.fields && s->current != SOURCE_JSONL && s->current != SOURCE_CSV)
+    if (s->how.fields && !has_fields(s->current))
         return err_set("%s: neither JSON lines nor a table, so that it has no fields", s->in.path);
     if (s->current == SOURCE_DOCUMENTS)
         document_open(&s->reader, &s->in);
-    s->line = 0;
+    s->line = s->records = 0;
+    s->empty_before = s->empty;
     s->next++;
-    return s->current == SOURCE_CSV ? open_table(s) : 0;
+    if (s->current == SOURCE_CSV)
+        return open_table(s);
+    return s->current == SOURCE_PARQUET || s->current == SOURCE_ARROW ? open_rows(s) : 0;
 }
 
 /* Parses a line again, with invalid text replaced. Returns NULL with the original error if that
@@ -316,32 +347,44 @@ static int read_json(struct source *s, struct buf *text)
     struct js *root = js_parse(line, n, name.data);
     if (!root && s->how.mend != MEND_NONE)
         root = parse_mended(s, line, n, name.data);
-    got = root ? add_fields(root, s->how.fields ? s->how.fields : "text", name.data, text) : -1;
+    got = root ? add_fields(root, fields(s), name.data, text) : -1;
     js_free(root);
     buf_release(&name);
     return got < 0 ? -1 : 1;
+}
+
+/* Returns 0 at the end of a table, or -1 with an error if none of its records had any text. */
+static int end_table(const struct source *s)
+{
+    return s->records && s->empty - s->empty_before == s->records
+               ? err_set("%s: no record has any text in the column that is read (of %" PRIu64 ")",
+                         s->in.path, s->records)
+               : 0;
+}
+
+/* Counts a record whose cells were appended after text[before], with separators between them. */
+static void count_record(struct source *s, size_t cells, const struct buf *text, size_t before)
+{
+    s->records++;
+    s->empty += text->len == before + 2 * (cells - 1);
 }
 
 static int read_record(struct source *s, struct buf *text)
 {
     size_t names = s->csv.count, before = text->len;
     int got = csv_read(&s->csv);
-    if (!got && s->records && s->empty - s->empty_before == s->records)
-        return err_set("%s: no record has any text in the column that is read (of %" PRIu64 ")",
-                       s->in.path, s->records);
     if (got <= 0)
-        return got;
+        return got < 0 ? -1 : end_table(s);
     if (s->csv.count != names)
         return err_set("%s: line %" PRIu64 ": the record has not %zu cells as the columns, but %zu",
                        s->in.path, s->csv.record, names, s->csv.count);
-    s->records++;
     for (size_t i = 0, len; i < s->column_count; i++) {
         const char *cell = csv_cell(&s->csv, s->columns[i], &len);
         if (i)
             buf_adds(text, "\n\n");
         buf_add(text, cell, len);
     }
-    s->empty += text->len == before + 2 * (s->column_count - 1);
+    count_record(s, s->column_count, text, before);
     return 1;
 }
 
@@ -382,6 +425,25 @@ static int check_length(const struct source *s, const struct buf *text, size_t b
     return s->in.most && text->len - before > s->in.most
                ? err_set("%s: a document is longer than %zu bytes", s->in.path, s->in.most)
                : 0;
+}
+
+/* Appends the cells of a row. A null is a cell without text. */
+static int read_row(struct source *s, struct buf *text)
+{
+    const struct rows *r = &s->rows;
+    size_t before = text->len;
+    int got = rows_read(&s->rows);
+    if (got <= 0)
+        return got < 0 ? -1 : end_table(s);
+    for (size_t i = 0; i < r->count; i++) {
+        if (i)
+            buf_adds(text, "\n\n");
+        buf_add(text, r->cells[i].text, r->cells[i].len);
+        if (check_length(s, text, before) < 0)
+            return -1;
+    }
+    count_record(s, r->count, text, before);
+    return 1;
 }
 
 /* Appends the lines up to a blank one, with LF between them. */
@@ -436,6 +498,8 @@ static int read_open(struct source *s, struct buf *text, int *sentences)
         return read_json(s, text);
     if (s->current == SOURCE_CSV)
         return read_record(s, text);
+    if (s->current == SOURCE_PARQUET || s->current == SOURCE_ARROW)
+        return read_row(s, text);
     if (s->current == SOURCE_SENTENCES) {
         *sentences = 1;
         return read_sentences(s, text);

@@ -6,13 +6,17 @@
  *                 that `fields` names; blank lines are skipped
  *     csv         each record is a document: its column "text", or the columns that `fields` names;
  *                 the first record holds the column names
+ *     parquet     each row of a Parquet file is a document: its column "text", or the columns that
+ *                 `fields` names
+ *     arrow       the same for an Arrow file or stream, as `datasets` writes them
  *     text        each file is one document, with all its bytes
  *     lines       each line is one document, without its line end (LF or CR LF)
  *     sentences   each line is a sentence, and a blank line separates documents
  *
  * A folder stands for all files in it and in its subfolders, in order of their names. A path with
  * *, ? or [ that is not the name of a file stands for the paths that match it, in order. Files may
- * be compressed (packed.h).
+ * be compressed (packed.h), except those of Parquet and Arrow files, which need to be read from
+ * their end.
  */
 #ifndef TEXTMILL_TOKENIZER_INPUT_SOURCE_H
 #define TEXTMILL_TOKENIZER_INPUT_SOURCE_H
@@ -32,12 +36,15 @@ enum source_format {
     SOURCE_LINES,
     SOURCE_SENTENCES,
     SOURCE_CSV,
+    SOURCE_PARQUET,
+    SOURCE_ARROW,
 };
 
-#define SOURCE_FORMATS "auto|documents|jsonl|text|lines|sentences|csv"
+#define SOURCE_FORMATS "auto|documents|jsonl|text|lines|sentences|csv|parquet|arrow"
 /* Help of the options --format and --field. */
 #define SOURCE_FORMAT_HELP                                                                         \
-    "format of the input; auto detects documents, JSON lines, tables (CSV) or plain text"
+    "format of the input; auto detects documents, JSON lines, tables (CSV, Parquet, Arrow) or "    \
+    "plain text"
 #define SOURCE_FIELD_HELP                                                                          \
     "JSON lines and tables: strings or columns that make a document; outer.inner names an inner string"
 

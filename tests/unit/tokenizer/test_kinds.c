@@ -22,9 +22,8 @@ Test(kinds, binary_files_are_recognised)
 {
     unsigned char record[16] = { 40 };
     EXPECT_KIND("\x08\0\0\0\0\0\0\0{\"a\":{}}", "safetensors");
-    EXPECT_KIND("PAR1\x15\x04\x15", "Parquet");
-    EXPECT_KIND("ARROW1\0\0", "Arrow file");
-    EXPECT_KIND("\xff\xff\xff\xff\x10\0\0\0", "Arrow stream");
+    EXPECT_KIND("PARE\x15\x04\x15", "encrypted Parquet");
+    EXPECT_KIND("FEA1\0\0", "Feather");
     EXPECT_KIND("PK\x03\x04", "zip");
     EXPECT_KIND("\x1f\x8b\x08", "packed");
     EXPECT_KIND("BZh91AY&SY", "packed");
@@ -46,6 +45,24 @@ Test(kinds, binary_files_are_recognised)
     EXPECT_KIND("0000002012345678textmill=tokens 2\n", "token stream");
     le_put_u32(record + 8, crc32c_mask(crc32c(0, record, 8)));
     expect_kind("file", (char *)record, sizeof record, "TFRecord");
+}
+
+static void expect_columns(const char *bytes, size_t n, enum columns_kind want)
+{
+    enum columns_kind kind;
+    cr_assert(kinds_columns(bytes, n, &kind), "'%s'", bytes);
+    cr_expect_eq(kind, want);
+    cr_expect_null(kinds_recognise("file", bytes, n));
+}
+
+Test(kinds, files_of_columns_are_recognised)
+{
+    enum columns_kind kind;
+    expect_columns("PAR1\x15\x04\x15", 7, COLUMNS_PARQUET);
+    expect_columns("ARROW1\0\0\xff", 9, COLUMNS_ARROW_FILE);
+    expect_columns("\xff\xff\xff\xff\x10\0\0\0", 8, COLUMNS_ARROW_STREAM);
+    cr_expect_not(kinds_columns("PAR1S is a city", 15, &kind));
+    cr_expect_not(kinds_columns("ARROW1", 6, &kind));
 }
 
 Test(kinds, json_and_tables_are_recognised_where_it_is_safe)

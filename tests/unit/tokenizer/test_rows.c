@@ -1,0 +1,133 @@
+/* Rows of Parquet and Arrow files: whole, cut short at any byte, and with damaged bytes. */
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/columns.h"
+#include "common/err.h"
+#include "common/file.h"
+#include "common/rng.h"
+#include "tokenizer/input/source.h"
+
+static char dir[] = "/tmp/textmill-rows-XXXXXX";
+
+static void make_dir(void)
+{
+    cr_assert(mkdtemp(dir));
+}
+
+static void remove_dir(void)
+{
+    file_remove_tree(dir);
+}
+
+TestSuite(rows, .init = make_dir, .fini = remove_dir, .timeout = 600);
+
+static void need_plugin(void)
+{
+    if (!columns_plugin())
+        cr_skip_test("%s", err_get());
+}
+
+/* Appends the texts of a file, each followed by '|'. Returns what source_read returned last. */
+static int read_file(const char *path, const char *fields, struct buf *out)
+{
+    char *paths[] = { (char *)(uintptr_t)path };
+    int sentences, got;
+    struct source *s = source_open(paths, 1, &(struct source_options){ .fields = fields });
+    cr_assert_not_null(s, "%s", err_get());
+    buf_clear(out);
+    while ((got = source_read(s, out, &sentences)) > 0)
+        buf_addc(out, '|');
+    source_close(s);
+    return got;
+}
+
+static const char *const files[] = { "types.parquet", "types.arrow", "types-stream.arrow" };
+
+static void data_path(struct buf *path, const char *name)
+{
+    file_join(path, "tests/data/columns", name);
+}
+
+Test(rows, every_type_of_text_is_read)
+{
+    static const char texts[] = "The Moon.|||Größe\nand 月|last|";
+    static const char *const fields[] = { "text",       "large", "bytes",
+                                          "largebytes", "view",  "dictionary" };
+    struct buf out = BUF_INIT, path = BUF_INIT;
+    need_plugin();
+    for (size_t f = 0; f < 3; f++) {
+        data_path(&path, files[f]);
+        for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+            cr_expect_eq(read_file(path.data, fields[i], &out), 0, "%s", err_get());
+            cr_expect_str_eq(out.data, texts, "%s: %s", files[f], fields[i]);
+        }
+        cr_expect_eq(read_file(path.data, "dotted.name,outer.inner.text", &out), 0, "%s",
+                     err_get());
+        cr_expect_str_eq(out.data, "a\n\nThe Moon.|b\n\n|c\n\n|d\n\nGröße\nand 月|e\n\n|");
+    }
+    buf_release(&out);
+    buf_release(&path);
+}
+
+/* Reads bytes[0..n) as a file: that must end in text or in an error of one line. */
+static int read_bytes(const char *bytes, size_t n, struct buf *out)
+{
+    struct buf path = BUF_INIT;
+    file_join(&path, dir, "file");
+    cr_assert_eq(file_write(path.data, bytes, n), 0, "%s", err_get());
+    int got = read_file(path.data, "text,dictionary,outer.inner.text", out);
+    cr_expect(got == 0 || (strstr(err_get(), "/file: ") && !strchr(err_get(), '\n')), "%d: %s", got,
+              err_get());
+    buf_release(&path);
+    return got;
+}
+
+Test(rows, a_file_that_is_cut_short_is_an_error)
+{
+    struct buf path = BUF_INIT, whole = BUF_INIT, out = BUF_INIT;
+    need_plugin();
+    for (size_t f = 0; f < 3; f++) {
+        buf_clear(&whole);
+        data_path(&path, files[f]);
+        cr_assert_eq(file_read(path.data, &whole), 0, "%s", err_get());
+        for (size_t n = 5; n < whole.len; n += n + 100 < whole.len ? 13 : 1)
+            cr_expect_lt(read_bytes(whole.data, n, &out), 0, "%s: %zu of %zu bytes", files[f], n,
+                         whole.len);
+        cr_expect_eq(read_bytes(whole.data, whole.len, &out), 0, "%s", err_get());
+    }
+    cr_assert_eq(file_read(path.data, &whole), 0); /* one stream after the other */
+    cr_expect_lt(read_bytes(whole.data, whole.len, &out), 0);
+    buf_release(&path);
+    buf_release(&whole);
+    buf_release(&out);
+}
+
+Test(rows, damaged_files_end_in_text_or_an_error)
+{
+    enum { TRIES = 1500, CHANGES = 3 };
+    static const char *const damaged[] = { "types.parquet",      "codecs.parquet", "types.arrow",
+                                           "types-stream.arrow", "lz4.feather",    "zstd.feather" };
+    struct buf path = BUF_INIT, whole = BUF_INIT, changed = BUF_INIT, out = BUF_INIT;
+    need_plugin();
+    for (size_t f = 0; f < sizeof damaged / sizeof *damaged; f++) {
+        buf_clear(&whole);
+        data_path(&path, damaged[f]);
+        cr_assert_eq(file_read(path.data, &whole), 0, "%s", err_get());
+        for (uint64_t try = 0; try < TRIES; try++) {
+            buf_clear(&changed);
+            buf_add(&changed, whole.data, whole.len);
+            for (uint64_t i = 0; i < 1 + try % CHANGES; i++) {
+                uint64_t random = rng_mix(try * CHANGES + i);
+                changed.data[(random >> 8) % whole.len] = (char)random;
+            }
+            read_bytes(changed.data, changed.len, &out);
+        }
+    }
+    buf_release(&path);
+    buf_release(&whole);
+    buf_release(&changed);
+    buf_release(&out);
+}

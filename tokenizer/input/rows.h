@@ -1,0 +1,31 @@
+/*
+ * rows.h - reads the rows of a Parquet or Arrow file (common/columns.h).
+ */
+#ifndef TEXTMILL_TOKENIZER_INPUT_ROWS_H
+#define TEXTMILL_TOKENIZER_INPUT_ROWS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/columns.h"
+#include "common/file.h"
+
+struct rows {
+    struct input *in; /* borrowed */
+    const struct columns *library;
+    struct columns_reader *reader;
+    struct columns_cell *cells; /* values of the current row, in the order of the names */
+    size_t count;
+    uint64_t row; /* number of the current row, from 1 */
+};
+
+/* Opens the columns that `names`, which commas separate, names in a file of which no byte was
+ * skipped. Returns -1 with an error that names the file; rows_close is to be called even then. */
+int rows_open(struct rows *r, struct input *in, enum columns_kind kind, const char *names);
+void rows_close(struct rows *r); /* allowed on a zeroed struct */
+
+/* Reads the next row. Returns 1, 0 at the end, or -1 with an error that names the file and the
+ * row. */
+int rows_read(struct rows *r);
+
+#endif
