@@ -6,6 +6,7 @@
 #include "common/utf8.h"
 #include "wikiprep/classic/classic.h"
 #include "wikiprep/expand/expand.h"
+#include "wikiprep/output/page_rows.h"
 #include "wikiprep/sentences/sentence.h"
 #include "wikiprep/site/disambiguation.h"
 #include "wikiprep/text/template.h"
@@ -124,6 +125,8 @@ static void put_document(struct extract *x, const struct site *site, const struc
     buf_addf(&d->url, "%s?curid=%s", site->base, p->id.data);
     if (x->how->form == EXTRACT_JSON)
         page_json_put(&x->bytes, &x->how->layout, d, p, x->categories.data);
+    else if (x->how->form == EXTRACT_ROW)
+        page_rows_put(&x->bytes, &x->how->layout, d, p);
     else if (x->classic)
         classic_put(&x->bytes, d);
     else

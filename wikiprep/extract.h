@@ -24,6 +24,7 @@ struct library;
 enum extract_form {
     EXTRACT_DOCUMENTS, /* the format of document.h */
     EXTRACT_JSON,      /* the format of page_json.h */
+    EXTRACT_ROW,       /* the format of page_rows.h */
     EXTRACT_TEXT,      /* the text alone */
 };
 
@@ -37,7 +38,7 @@ struct extract_options {
     int filter_disambiguation, filter_categories;
     int64_t min_length; /* in characters; pages with shorter text are left out */
     enum extract_form form;
-    struct page_json_layout layout; /* for EXTRACT_JSON */
+    struct page_json_layout layout; /* for EXTRACT_JSON and EXTRACT_ROW */
     struct library *library;        /* borrowed; NULL: render templates, do not expand */
 };
 

@@ -24,6 +24,7 @@
 #include "wikiprep/input/dump.h"
 #include "wikiprep/input/pages.h"
 #include "wikiprep/output/page_json.h"
+#include "wikiprep/output/page_rows.h"
 #include "wikiprep/output/sink.h"
 #include "wikiprep/sentences/sentence_train.h"
 #include "wikiprep/sentences_command.h"
@@ -33,11 +34,11 @@ enum { ITEMS_A_THREAD = 8 };
 
 /* The values of the command-line options. */
 struct wikiprep {
-    const char *output_dir, *train_path, *field_list, *index_path, *templates_path, *save_path;
+    const char *output_path, *train_path, *field_list, *index_path, *templates_path, *save_path;
     const char *part_text;
     uint64_t part_number, part_count; /* 0: the whole dump */
     uint64_t file_bytes, max_page_bytes;
-    int json, redirects, strict;
+    int json, redirects, strict, rows; /* rows: output_path is that of a Parquet file */
     struct opt_list page_names;
     struct site_choice choice;
     struct extract_options how;
@@ -54,9 +55,9 @@ static const struct wikiprep defaults = {
 enum { NOT_CLASSIC = OPT_ONLY }; /* cannot be used with --wikiextractor */
 #define AT(member) offsetof(struct wikiprep, member)
 static const struct opt options[] = {
-    { 'o', "output", OPT_TEXT, AT(output_dir), "DIR",
-      "write a tree of files (DIR/AA/wiki_00, ...) instead of a "
-      "stream",
+    { 'o', "output", OPT_TEXT, AT(output_path), "PATH",
+      "write a folder with a tree of files (AA/wiki_00, ...) instead of "
+      "a stream; a name in .parquet: one Parquet file",
       0, 0 },
     { 'b', "bytes", OPT_SIZE, AT(file_bytes), "SIZE",
       "largest size of a file in the tree; 0: one article per file", 0, 0 },
@@ -65,7 +66,7 @@ static const struct opt options[] = {
       "keys",
       0, 0 },
     { 0, "fields", OPT_TEXT, AT(field_list), "LIST",
-      "keys of each JSON object: id, revid, url, title, text, "
+      "keys of each JSON object, or columns of the Parquet file: id, revid, url, title, text, "
       "redirect, timestamp, namespace, categories",
       0, 0 },
     { 0, "redirects", OPT_FLAG, AT(redirects), NULL,
@@ -263,7 +264,7 @@ static int add_site(struct run *r)
  * complete. */
 static int pass_damage(struct run *r)
 {
-    if (r->given->strict || r->given->output_dir || r->trainer || !dump_resume(r->dump))
+    if (r->given->strict || r->given->output_path || r->trainer || !dump_resume(r->dump))
         return -1;
     log_error("%s", err_get());
     r->damages++;
@@ -444,13 +445,13 @@ static int check_wikiextractor(const struct wikiprep *given)
 /* Checks that existing output may be replaced. */
 static int check_output(const struct wikiprep *given)
 {
-    int recovered = given->output_dir ? sink_recover(given->output_dir) : 0;
+    int recovered = given->output_path && !given->rows ? sink_recover(given->output_path) : 0;
     if (recovered > 0)
         log_warn("'%s' has its tree of documents again: a run was killed while it replaced it",
-                 given->output_dir);
+                 given->output_path);
     if (recovered < 0 ||
-        (given->output_dir &&
-         tool_may_replace(given->output_dir, "manifest", "tree of documents") < 0) ||
+        (given->output_path && tool_may_replace(given->output_path, given->rows ? NULL : "manifest",
+                                                "tree of documents") < 0) ||
         (given->save_path && tool_may_replace(given->save_path, NULL, NULL) < 0) ||
         (given->train_path && tool_may_replace(given->train_path, NULL, NULL) < 0))
         return -1;
@@ -475,19 +476,33 @@ static int check_part(const struct run *r, struct wikiprep *given)
     return 0;
 }
 
+/* Parses --fields, whose default depends on the form of the output. */
+static int check_fields(struct wikiprep *given)
+{
+    if (given->rows && !tool_given("fields"))
+        given->field_list = PAGE_ROWS_FIELDS;
+    if (page_json_layout_parse(&given->how.layout, given->field_list) < 0)
+        return -1;
+    return given->rows ? page_rows_check(&given->how.layout) : 0;
+}
+
 static int check_options(const struct run *r, struct wikiprep *given)
 {
-    if (given->output_dir && !strcmp(given->output_dir, "-"))
-        given->output_dir = NULL;
-    if (tool_given("bytes") && !given->output_dir)
-        return err_usage("--bytes needs --output: it limits the size of the files there");
-    if (tool_given("fields") && !given->json)
-        return err_usage("--fields needs --json");
+    if (given->output_path && !strcmp(given->output_path, "-"))
+        given->output_path = NULL;
+    given->rows = given->output_path && file_ends_with(given->output_path, ".parquet");
+    if (tool_given("bytes") && (!given->output_path || given->rows))
+        return err_usage(
+            "--bytes needs --output with a folder: it limits the size of the files there");
+    if (given->json && given->rows)
+        return err_usage("--json cannot be used with a Parquet file as --output");
+    if (tool_given("fields") && !given->json && !given->rows)
+        return err_usage("--fields needs --json, or a Parquet file as --output");
     if (given->redirects && !given->json)
         return err_usage("--redirects needs --json: redirects have no text");
     if (given->choice.sentence_model && !given->choice.sentences)
         return err_usage("--sentence-model needs --sentences");
-    if (given->train_path && (given->output_dir || given->json || given->choice.sentences))
+    if (given->train_path && (given->output_path || given->json || given->choice.sentences))
         return err_usage(
             "--train-sentences cannot be used with --output, --json or --sentences: it "
             "writes no text");
@@ -500,7 +515,7 @@ static int check_options(const struct run *r, struct wikiprep *given)
         given->choice.namespaces = NULL;
     if (check_part(r, given) < 0 || check_wikiextractor(given) < 0 || check_output(given) < 0)
         return -1;
-    return page_json_layout_parse(&given->how.layout, given->field_list);
+    return check_fields(given);
 }
 
 static int finish(struct run *r, int result)
@@ -549,6 +564,7 @@ static int run(int argc, char **argv, void *options_given)
     given->how.sentences = given->choice.sentences;
     given->how.filter_categories = given->choice.categories.count > 0;
     given->how.form = given->train_path ? EXTRACT_TEXT
+                      : given->rows     ? EXTRACT_ROW
                       : given->json     ? EXTRACT_JSON
                                         : EXTRACT_DOCUMENTS;
     if (given->page_names.count && !(r.wanted_pages = pages_new(&given->page_names)))
@@ -558,8 +574,10 @@ static int run(int argc, char **argv, void *options_given)
     int result = 0;
     if (given->train_path)
         r.trainer = sentence_trainer_new();
+    else if (given->rows)
+        result = sink_open_rows(&r.sink, given->output_path, &given->how.layout);
     else
-        result = sink_open(&r.sink, given->output_dir, given->file_bytes,
+        result = sink_open(&r.sink, given->output_path, given->file_bytes,
                            given->json          ? SINK_JSON
                            : given->how.classic ? SINK_CLASSIC
                                                 : SINK_DOCUMENTS,

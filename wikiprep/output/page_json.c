@@ -31,6 +31,32 @@ int page_json_layout_parse(struct page_json_layout *layout, const char *list)
     return 0;
 }
 
+const char *page_json_name(const struct page_json_layout *layout, int i)
+{
+    return names[layout->fields[i]];
+}
+
+int page_json_is_text(const struct page_json_layout *layout, int i)
+{
+    enum field f = layout->fields[i];
+    return f != NAMESPACE && f != CATEGORIES && f != REDIRECT;
+}
+
+const struct buf *page_json_text(const struct page_json_layout *layout, int i,
+                                 const struct document *d, const struct dump_page *page)
+{
+    const struct buf *const texts[PAGE_JSON_FIELDS_MAX] = {
+        [ID] = &d->id,
+        [REVID] = &page->revid,
+        [URL] = &d->url,
+        [TITLE] = &d->title,
+        [TEXT] = &d->text,
+        [TIMESTAMP] = &page->timestamp,
+        [REDIRECT] = &page->target,
+    };
+    return texts[layout->fields[i]];
+}
+
 int page_json_has_categories(const struct page_json_layout *layout)
 {
     return memchr(layout->fields, CATEGORIES, (size_t)layout->count) != NULL;
@@ -52,15 +78,6 @@ static void put_list(struct buf *out, const char *lines)
 void page_json_put(struct buf *out, const struct page_json_layout *layout, const struct document *d,
                    const struct dump_page *page, const char *categories)
 {
-    const struct buf *const texts[PAGE_JSON_FIELDS_MAX] = {
-        [ID] = &d->id,
-        [REVID] = &page->revid,
-        [URL] = &d->url,
-        [TITLE] = &d->title,
-        [TEXT] = &d->text,
-        [TIMESTAMP] = &page->timestamp,
-        [REDIRECT] = &page->target,
-    };
     const char *before = "{";
     for (int i = 0; i < layout->count; i++) {
         enum field f = layout->fields[i];
@@ -72,8 +89,10 @@ void page_json_put(struct buf *out, const struct page_json_layout *layout, const
             put_list(out, categories);
         else if (f == NAMESPACE)
             buf_addf(out, "%d", page->ns);
-        else
-            js_quote(out, texts[f]->data, texts[f]->len);
+        else {
+            const struct buf *text = page_json_text(layout, i, d, page);
+            js_quote(out, text->data, text->len);
+        }
     }
     buf_adds(out, *before == '{' ? "{}\n" : "}\n");
 }

@@ -31,6 +31,16 @@ struct page_json_layout {
  * set if a name is unknown. */
 int page_json_layout_parse(struct page_json_layout *layout, const char *list);
 
+/* Returns the name of the layout's i-th field. */
+const char *page_json_name(const struct page_json_layout *layout, int i);
+
+/* Returns whether the i-th field is a string that every page has. */
+int page_json_is_text(const struct page_json_layout *layout, int i);
+
+/* Returns the page's string for the i-th field; NULL if the field is not a string. */
+const struct buf *page_json_text(const struct page_json_layout *layout, int i,
+                                 const struct document *d, const struct dump_page *page);
+
 int page_json_has_categories(const struct page_json_layout *layout);
 
 /* Appends the object and an LF. `categories` holds one category per line. */

@@ -75,6 +75,8 @@ static int begin_file(struct sink *s)
 
 static int end_file(struct sink *s)
 {
+    if (s->format == SINK_ROWS && page_rows_finish(&s->rows) < 0)
+        return -1;
     if (has_marks(s)) {
         buf_clear(&s->piece);
         document_put_end(&s->piece, s->in_file);
@@ -96,6 +98,8 @@ int sink_write(struct sink *s, const struct buf *document)
         return -1;
     s->in_file++;
     s->documents++;
+    if (s->format == SINK_ROWS)
+        return page_rows_add(&s->rows, document);
     return output_write(&s->out, document->data, document->len);
 }
 
@@ -188,6 +192,20 @@ int sink_open(struct sink *s, const char *dir, uint64_t limit_bytes, enum sink_f
     return 0;
 }
 
+static int put_bytes(void *ctx, const void *bytes, size_t n)
+{
+    return output_write(ctx, bytes, n);
+}
+
+int sink_open_rows(struct sink *s, const char *path, const struct page_json_layout *layout)
+{
+    *s = (struct sink){ .format = SINK_ROWS, .piece = BUF_INIT };
+    if (output_open(&s->out, path) < 0)
+        return -1;
+    s->is_open = 1;
+    return page_rows_open(&s->rows, layout, put_bytes, &s->out) < 0 ? err_in("%s", path) : 0;
+}
+
 static int write_manifest(struct sink *s, const struct kv *more)
 {
     struct kv kv = KV_INIT;
@@ -258,6 +276,7 @@ static void release(struct sink *s)
         close(s->lock);
     if (s->temp)
         temp_forget(s->temp);
+    page_rows_close(&s->rows);
     free(s->dir);
     free(s->temp);
     buf_release(&s->piece);
@@ -285,7 +304,7 @@ int sink_close(struct sink *s, const struct kv *more)
 void sink_abandon(struct sink *s)
 {
     struct err why = err_keep();
-    if (s->is_open && !s->dir)
+    if (s->is_open && !s->dir && s->format != SINK_ROWS)
         (void)output_flush(&s->out);
     output_abandon(&s->out);
     if (s->temp)

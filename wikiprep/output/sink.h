@@ -1,5 +1,5 @@
 /*
- * sink.h - the destination of documents: stdout, or WikiExtractor's tree of files.
+ * sink.h - the destination of documents: stdout, a Parquet file, or WikiExtractor's tree of files.
  *
  *     DIR/AA/wiki_00 … AA/wiki_99, AB/wiki_00 … ZZ/wiki_99, AAA/wiki_00 …
  *     DIR/manifest     key=value: describes the tree; present only if the tree is complete
@@ -8,6 +8,8 @@
  * limit. The tree is written to DIR.tmp-<pid> and renamed when it is complete, so a failed run
  * leaves nothing under DIR. A tree from an earlier run is replaced in one step, if the file system
  * can swap two names. Any other folder that is not empty is left unchanged, and sink_open fails.
+ *
+ * A Parquet file appears under its name when it is complete, too.
  */
 #ifndef TEXTMILL_WIKIPREP_OUTPUT_SINK_H
 #define TEXTMILL_WIKIPREP_OUTPUT_SINK_H
@@ -18,17 +20,20 @@
 #include "common/document.h"
 #include "common/file.h"
 #include "common/kv.h"
+#include "wikiprep/output/page_rows.h"
 
 enum sink_format {
     SINK_DOCUMENTS,
     SINK_JSON,
-    SINK_CLASSIC /* documents without the first and last line of the stream */
+    SINK_CLASSIC, /* documents without the first and last line of the stream */
+    SINK_ROWS,    /* rows of a Parquet file */
 };
 
 struct sink {
     enum sink_format format;
-    int sentences;        /* each line of a document is a sentence */
-    char *dir, *temp;     /* NULL for a stream */
+    int sentences;         /* each line of a document is a sentence */
+    struct page_rows rows; /* for SINK_ROWS */
+    char *dir, *temp;      /* NULL for a stream and for a Parquet file */
     int lock;             /* descriptor of the locked folder `temp`: shows that this run is alive */
     uint64_t limit_bytes; /* size limit of a file; 0: one document per file */
     struct output out;    /* the current file */
@@ -47,6 +52,10 @@ int sink_recover(const char *dir);
  * the end. */
 int sink_open(struct sink *s, const char *dir, uint64_t limit_bytes, enum sink_format format,
               int sentences);
+
+/* Opens a Parquet file with the columns of `layout`. Returns -1 with an error; sink_abandon is to
+ * be called even then. */
+int sink_open_rows(struct sink *s, const char *path, const struct page_json_layout *layout);
 
 /* Writes one document. Its bytes may come from any thread. */
 int sink_write(struct sink *s, const struct buf *document);

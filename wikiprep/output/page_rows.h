@@ -1,0 +1,40 @@
+/*
+ * page_rows.h - writes pages as rows of a Parquet file, with the columns of Wikimedia's data sets:
+ * id, url, title and text, all strings.
+ *
+ * Threads turn pages into rows in memory (page_rows_put). One thread at a time adds them to the
+ * file (page_rows_add).
+ */
+#ifndef TEXTMILL_WIKIPREP_OUTPUT_PAGE_ROWS_H
+#define TEXTMILL_WIKIPREP_OUTPUT_PAGE_ROWS_H
+
+#include "common/buf.h"
+#include "common/columns.h"
+#include "common/document.h"
+#include "wikiprep/output/page_json.h"
+#include "wikiprep/site/dump_page.h"
+
+#define PAGE_ROWS_FIELDS "id,url,title,text"
+
+/* Returns -1 with a usage error if a field is not a string that every page has. */
+int page_rows_check(const struct page_json_layout *layout);
+
+/* Appends the values of a page, each with its length in front. */
+void page_rows_put(struct buf *out, const struct page_json_layout *layout, const struct document *d,
+                   const struct dump_page *page);
+
+struct page_rows {
+    const struct columns *library;
+    struct columns_writer *writer;
+    int count;
+};
+
+/* Begins a file whose bytes go to `put`. Returns -1 with an error. page_rows_close is to be called
+ * even then. */
+int page_rows_open(struct page_rows *r, const struct page_json_layout *layout, columns_put *put,
+                   void *ctx);
+int page_rows_add(struct page_rows *r, const struct buf *row);
+int page_rows_finish(struct page_rows *r); /* writes the end of the file; -1 with an error */
+void page_rows_close(struct page_rows *r); /* allowed on a zeroed struct */
+
+#endif
