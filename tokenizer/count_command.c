@@ -18,7 +18,7 @@ static const struct count defaults = { { .memory_bytes = COUNTING_MEMORY }, "-" 
 #define AT(member) offsetof(struct count, member)
 static const struct opt options[] = {
     { 'o', "output", OPT_TEXT, AT(output_path), "FILE", "output file; - is standard output", 0, 0 },
-    { 0, "model", OPT_CHOICE | COUNTING_NEW, AT(counting.model), "bpe|wordpiece",
+    { 0, "model", OPT_CHOICE | COUNTING_NEW, AT(counting.model), "bpe|wordpiece|unigram",
       "kind of vocabulary that will be learned", 0, 0 },
     { 0, "units", OPT_CHOICE | COUNTING_NEW, AT(counting.units), "bytes|characters",
       "BPE: tokens will be built from bytes or from characters", 0, 0 },

@@ -27,10 +27,10 @@ int counting_check(const struct counting_options *o)
     if (of_text)
         return err_usage("--%s cannot be used with --counts, because the input is not text",
                          of_text);
-    if (o->units == UNITS_CHARACTERS && o->model == VOCABULARY_WORDPIECE)
-        return err_usage(
-            "--units characters cannot be used with --model wordpiece, which always uses "
-            "characters");
+    if (o->units == UNITS_CHARACTERS && o->model != VOCABULARY_BPE)
+        return err_usage("--units characters cannot be used with --model %s, which always uses "
+                         "characters",
+                         o->model == VOCABULARY_UNIGRAM ? "unigram" : "wordpiece");
     if (o->model != VOCABULARY_WORDPIECE && tool_given("case"))
         return err_usage("--case needs --model wordpiece");
     return 0;
@@ -46,7 +46,8 @@ static int frame(const struct counting_options *o, struct vocabulary *v)
         wordpiece_frame(v, o->letters == TOKENIZER_CASED);
         return 0;
     }
-    return splitter_add(&v->splitter, SPLIT_GPT2, NULL, 0);
+    return o->model == VOCABULARY_UNIGRAM ? unigram_frame(v)
+                                          : splitter_add(&v->splitter, SPLIT_GPT2, NULL, 0);
 }
 
 struct tokenizer *counting_tokenizer(const struct counting_options *o)
@@ -75,6 +76,8 @@ void counting_rules(const struct counting_options *o, const struct tokenizer *t,
     } else if (o->model == VOCABULARY_WORDPIECE) {
         buf_addf(out, "--model wordpiece --case %s",
                  o->letters == TOKENIZER_CASED ? "cased" : "uncased");
+    } else if (o->model == VOCABULARY_UNIGRAM) {
+        buf_adds(out, "--model unigram");
     } else {
         buf_addf(out, "--model bpe --units %s",
                  o->units == UNITS_CHARACTERS ? "characters" : "bytes");

@@ -11,6 +11,8 @@
 #include "tokenizer/files/files.h"
 #include "tokenizer/input/source.h"
 #include "tokenizer/learn/learn.h"
+#include "tokenizer/learn/learn_unigram.h"
+#include "tokenizer/learn/seeds.h"
 #include "tokenizer/tokenizer.h"
 
 struct learning {
@@ -18,6 +20,9 @@ struct learning {
     const char *folder_path, *unknown_token, *initial_alphabet;
     int alphabet;
     int64_t vocabulary_size, min_frequency, min_word_count, alphabet_limit;
+    double coverage, shrinking;
+    int64_t length_max, seed_count;
+    int byte_fallback;
     struct opt_list special_tokens;
 };
 
@@ -26,6 +31,10 @@ static const struct learning defaults = {
     .vocabulary_size = 30000,
     .min_frequency = 2,
     .min_word_count = 1,
+    .coverage = 0.9995,
+    .shrinking = 0.75,
+    .length_max = 16,
+    .seed_count = 1000000,
 };
 
 enum { ALPHABET_AUTO, ALPHABET_BYTES, ALPHABET_SEEN };
@@ -33,7 +42,7 @@ enum { ALPHABET_AUTO, ALPHABET_BYTES, ALPHABET_SEEN };
 #define AT(member) offsetof(struct learning, member)
 static const struct opt options[] = {
     { 'o', "output", OPT_TEXT, AT(folder_path), "DIR", "folder for the vocabulary files", 0, 0 },
-    { 0, "model", OPT_CHOICE | COUNTING_NEW, AT(counting.model), "bpe|wordpiece",
+    { 0, "model", OPT_CHOICE | COUNTING_NEW, AT(counting.model), "bpe|wordpiece|unigram",
       "kind of vocabulary to learn", 0, 0 },
     { 0, "units", OPT_CHOICE | COUNTING_NEW, AT(counting.units), "bytes|characters",
       "BPE: build tokens from bytes or from characters", 0, 0 },
@@ -46,8 +55,8 @@ static const struct opt options[] = {
     { 0, "special", OPT_LIST, AT(special_tokens), "TOKEN",
       "add a special token; '' for none; default: those of the model", 0, 0 },
     { 0, "unknown", OPT_TEXT | COUNTING_NEW, AT(unknown_token), "TOKEN",
-      "BPE of characters: token for unknown characters; default: "
-      "[UNK]",
+      "BPE of characters, Unigram: token for unknown characters; default: "
+      "[UNK] for BPE, <unk> for Unigram",
       0, 0 },
     { .help = "Alphabet and words" },
     { 0, "alphabet", OPT_CHOICE | COUNTING_NEW, AT(alphabet), "auto|bytes|seen",
@@ -68,6 +77,18 @@ static const struct opt options[] = {
       SOURCE_FORMAT_HELP, 0, 0 },
     { 0, "field", OPT_TEXT | COUNTING_TEXT, AT(counting.fields), "KEY[,KEY]", SOURCE_FIELD_HELP, 0,
       0 },
+    { .help = "Unigram" },
+    { 0, "character-coverage", OPT_REAL, AT(coverage), "X",
+      "Unigram: share of the text whose characters get a token; rarer characters are unknown", 0.5,
+      1 },
+    { 0, "byte-fallback", OPT_FLAG, AT(byte_fallback), NULL,
+      "Unigram: encode unknown characters as their bytes, with 256 more tokens", 0, 0 },
+    { 0, "max-piece-length", OPT_INT, AT(length_max), "N", "Unigram: longest token, in characters",
+      1, SEEDS_LENGTH_MAX },
+    { 0, "seed-size", OPT_INT, AT(seed_count), "N",
+      "Unigram: start with the N most frequent substrings", 1, 1 << 26 },
+    { 0, "shrinking-factor", OPT_REAL, AT(shrinking), "X",
+      "Unigram: keep this share of the tokens in each round of pruning", 0.01, 0.99 },
     { .help = "Memory" },
     { 0, "memory", OPT_SIZE, AT(counting.memory_bytes), "SIZE",
       "memory for counting words; more words go to temporary files", 1 << 16, 1e15 },
@@ -80,9 +101,19 @@ static const struct opt options[] = {
 
 /* ---- learning --------------------------------------------------------------------------------- */
 
+static const char *const unigram_special[] = { "<unk>", "<s>", "</s>" };
+
 static const char *unknown_name(const struct learning *given)
 {
-    return given->unknown_token ? given->unknown_token : bert_role_names[TOKENIZER_UNKNOWN];
+    if (given->unknown_token)
+        return given->unknown_token;
+    return given->counting.model == VOCABULARY_UNIGRAM ? unigram_special[0]
+                                                       : bert_role_names[TOKENIZER_UNKNOWN];
+}
+
+static int has_no_special(const struct learning *given)
+{
+    return given->special_tokens.count == 1 && !*given->special_tokens.items[0];
 }
 
 /* Returns the options for learning. `usual` has BPE's default special tokens. */
@@ -99,7 +130,7 @@ static struct learn_options options_for(const struct learning *given, const stru
         .initial = given->initial_alphabet,
         .alphabet_limit = (size_t)given->alphabet_limit,
     };
-    if (given->special_tokens.count == 1 && !*given->special_tokens.items[0]) {
+    if (has_no_special(given)) {
         o.special_count = 0;
     } else if (!given->special_tokens.count && !v->count) {
         o.special = wordpiece ? (const char **)(uintptr_t)bert_role_names : usual + v->byte_level;
@@ -117,6 +148,14 @@ static int64_t find_special(const struct vocabulary *v, const char *name)
 /* Sets the ids of the tokens with a special role. */
 static int name_roles(const struct learning *given, struct vocabulary *v)
 {
+    if (v->model == VOCABULARY_UNIGRAM) {
+        v->end_of_text = find_special(v, unigram_special[2]);
+        v->roles[TOKENIZER_UNKNOWN] = find_special(v, unknown_name(given));
+        return v->roles[TOKENIZER_UNKNOWN] >= 0 || v->byte_fallback
+                   ? 0
+                   : err_usage("Unigram needs a special token '%s', or --byte-fallback",
+                               unknown_name(given));
+    }
     if (v->model != VOCABULARY_WORDPIECE) {
         if (v->end_of_text < 0)
             v->end_of_text = vocabulary_find(v, end_of_text_name, strlen(end_of_text_name));
@@ -132,17 +171,45 @@ static int name_roles(const struct learning *given, struct vocabulary *v)
     return 0;
 }
 
-static int learn_and_save(const struct learning *given, struct vocabulary *v,
-                          const struct counted_words *words)
+static int learn_merges(const struct learning *given, struct vocabulary *v,
+                        const struct counted_words *words)
 {
     const char *usual[] = { unknown_name(given), end_of_text_name };
     struct learn_options o = options_for(given, v, usual);
-    if (learn(v, words, &o) < 0 || name_roles(given, v) < 0)
+    return learn(v, words, &o);
+}
+
+static int learn_pieces(const struct learning *given, struct vocabulary *v,
+                        const struct counted_words *words)
+{
+    struct learn_unigram_options o = {
+        .vocabulary_size = (uint32_t)given->vocabulary_size,
+        .special = unigram_special,
+        .special_count = sizeof unigram_special / sizeof *unigram_special,
+        .coverage = given->coverage,
+        .shrinking = given->shrinking,
+        .length_max = (uint32_t)given->length_max,
+        .seed_count = (size_t)given->seed_count,
+        .threads = (int)tool_threads,
+    };
+    if (given->special_tokens.count) {
+        o.special = given->special_tokens.items;
+        o.special_count = has_no_special(given) ? 0 : given->special_tokens.count;
+    }
+    v->byte_fallback = given->byte_fallback;
+    return learn_unigram(v, words, &o);
+}
+
+static int learn_and_save(const struct learning *given, struct vocabulary *v,
+                          const struct counted_words *words)
+{
+    int pieces = v->model == VOCABULARY_UNIGRAM;
+    if ((pieces ? learn_pieces : learn_merges)(given, v, words) < 0 || name_roles(given, v) < 0)
         return -1;
-    if (v->count < o.vocabulary_size)
-        log_warn("the text has too few pairs to merge: the vocabulary has %" PRIu32
-                 " tokens, not %" PRIu32,
-                 v->count, o.vocabulary_size);
+    if (v->count < given->vocabulary_size)
+        log_warn("the text has too few %s: the vocabulary has %" PRIu32 " tokens, not %" PRId64,
+                 pieces ? "different substrings" : "pairs to merge", v->count,
+                 given->vocabulary_size);
     tool_count("words", words->count);
     tool_count("tokens", v->count);
     return vocabulary_save(v, given->folder_path);
@@ -157,11 +224,28 @@ static int check_special(const struct learning *given)
         found |= given->unknown_token &&
                  !strcmp(given->special_tokens.items[i], given->unknown_token);
     }
-    if (given->unknown_token && given->counting.units != UNITS_CHARACTERS)
-        return err_usage("--unknown needs --units characters");
+    if (given->unknown_token && given->counting.units != UNITS_CHARACTERS &&
+        given->counting.model != VOCABULARY_UNIGRAM)
+        return err_usage("--unknown needs --units characters or --model unigram");
     if (given->unknown_token && (!found || !*given->unknown_token))
         return err_usage("--unknown '%s' is not a special token: add it with --special",
                          given->unknown_token);
+    return 0;
+}
+
+/* Rejects options that have no effect on the model. */
+static int check_model(const struct learning *given)
+{
+    static const char *const of_pairs[] = { "min-frequency", "alphabet", "alphabet-limit",
+                                            "initial-alphabet", NULL };
+    static const char *const of_unigram[] = { "character-coverage", "byte-fallback",
+                                              "max-piece-length",   "seed-size",
+                                              "shrinking-factor",   NULL };
+    int unigram = given->counting.model == VOCABULARY_UNIGRAM;
+    for (const char *const *name = unigram ? of_pairs : of_unigram; *name; name++)
+        if (tool_given(*name))
+            return err_usage("--%s %s --model unigram", *name,
+                             unigram ? "cannot be used with" : "needs");
     return 0;
 }
 
@@ -174,6 +258,8 @@ static int check_usage(const struct learning *given)
         if (tool_may_replace(given->folder_path, marks[i], "vocabulary") < 0)
             return -1;
     if (counting_check(&given->counting) < 0 || check_special(given) < 0)
+        return -1;
+    if (check_model(given) < 0)
         return -1;
     if (given->alphabet == ALPHABET_BYTES && (given->counting.units == UNITS_CHARACTERS ||
                                               given->counting.model == VOCABULARY_WORDPIECE))

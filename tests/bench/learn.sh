@@ -1,6 +1,7 @@
 #!/bin/bash
 # learn.sh [MEGABYTES [ROUNDS]]: learning 30,000 tokens, wall clock, files included: on 12.9 MB of English with one
-# thread, ours and, in turn, Hugging Face's tokenizers, byte pairs and pairs of characters, medians; then ours on a
+# thread, ours and, in turn, Hugging Face's tokenizers, byte pairs and pairs of characters, medians; then Unigram
+# beside SentencePiece, with the nats per byte and the tokens per byte of each one's division of the text; then ours on a
 # gigabyte, unless told, with two threads, and once more with words counted in 8 MiB, which must change nothing. The
 # text is WikiText-2 and books, over and over, with new words among them (corpus.c). Exits 1 where the merges differ
 # from the peer's, or with the memory.
@@ -29,6 +30,21 @@ for units in bytes characters; do
         cmp <(merges learned/tokenizer.json) <(merges theirs) || { echo "the merges differ" && status=1; }
     fi
 done
+sed 's/<unk>/one/g' small >plain # SentencePiece would take it for the unknown token
+: >time-ours && : >time-theirs
+for ((r = 0; r < rounds; r++)); do
+    { time tokenize train -q --force --model unigram --vocab-size 30000 -t 1 -o unigram plain || exit 1; } 2>>time-ours
+    "$TEXTMILL_PYTHON" "$ROOT/tests/bench/learn.py" unigram plain theirs.model 2>/dev/null >>time-theirs
+done
+record 'learning 30,000 tokens of Unigram from 12.9 MB, one thread' s "$(median <time-ours)" \
+    SentencePiece "$(median <time-theirs)"
+if [ -e theirs.model ]; then
+    "$TEXTMILL_PYTHON" "$ROOT/tests/bench/unigram.py" plain unigram/tokenizer.json theirs.model 2>/dev/null >fit
+    record 'Unigram of 30,000 tokens: nats per byte' nats/B "$(sed -n 's/^ours.*nats=//p' fit)" \
+        SentencePiece "$(sed -n 's/^theirs.*nats=//p' fit)"
+    record 'Unigram of 30,000 tokens: tokens per byte' tokens/B "$(sed -n 's/^ours.*tokens=\([0-9.]*\).*/\1/p' fit)" \
+        SentencePiece "$(sed -n 's/^theirs.*tokens=\([0-9.]*\).*/\1/p' fit)"
+fi
 for units in bytes characters; do
     { time tokenize train --force --vocab-size 30000 --units $units -t 2 -o learned large 2>said || exit 1; } 2>wall
     record "learning 30,000 tokens of $units from $megabytes MB, two threads" s "$(tail -1 wall)" '' '' \

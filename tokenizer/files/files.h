@@ -65,6 +65,10 @@ void wordpiece_frame(struct vocabulary *v, int cased);
  * Face's Whitespace pre-tokenizer cuts. */
 int characters_frame(struct vocabulary *v);
 
+/* Makes `v` a Unigram vocabulary without tokens. Text is normalized as SentencePiece does by
+ * default: NFKC, white space becomes a space, one space between words. Words begin with U+2581. */
+int unigram_frame(struct vocabulary *v);
+
 /* Sets v->roles to the ids of [PAD] [UNK] [CLS] [SEP] [MASK]. Returns -1 if there is no [UNK]. */
 int bert_roles(struct vocabulary *v);
 void bert_templates(struct vocabulary *v); /* sets v->single to [CLS] A [SEP], v->pair to [CLS] A

@@ -68,11 +68,13 @@ static void config_print(const struct vocabulary *v, struct buf *out)
     buf_addf(out, "{\n  \"tokenizer_class\": \"%s\",\n  \"add_prefix_space\": %s",
              gpt2 ? "GPT2Tokenizer" : "PreTrainedTokenizerFast",
              v->prefix_space ? "true" : "false");
-    int64_t unknown = v->roles[TOKENIZER_UNKNOWN];
+    int64_t unknown = v->roles[TOKENIZER_UNKNOWN], begin = vocabulary_find(v, "<s>", 3);
+    if (begin < 0 || v->model != VOCABULARY_UNIGRAM || v->tokens[begin].kind != TOKEN_ADDED)
+        begin = v->end_of_text;
     const struct {
         const char *role;
         int64_t id;
-    } roles[] = { { "bos_token", v->end_of_text },
+    } roles[] = { { "bos_token", begin },
                   { "eos_token", v->end_of_text },
                   { "unk_token", unknown >= 0 ? unknown : v->end_of_text } };
     for (size_t i = 0; i < sizeof roles / sizeof *roles; i++) {

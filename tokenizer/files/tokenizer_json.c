@@ -248,6 +248,23 @@ int characters_frame(struct vocabulary *v)
     return result;
 }
 
+int unigram_frame(struct vocabulary *v)
+{
+    static const char frame[] =
+        "{\"normalizer\":{\"type\":\"Sequence\",\"normalizers\":["
+        "{\"type\":\"Nmt\"},{\"type\":\"NFKC\"},"
+        "{\"type\":\"Strip\",\"strip_left\":true,\"strip_right\":true},"
+        "{\"type\":\"Replace\",\"pattern\":{\"Regex\":\" {2,}\"},\"content\":\" \"}]},"
+        "\"pre_tokenizer\":{\"type\":\"Metaspace\",\"replacement\":\"\u2581\","
+        "\"prepend_scheme\":\"always\",\"split\":true},\"post_processor\":null,"
+        "\"decoder\":{\"type\":\"Sequence\",\"decoders\":[{\"type\":\"ByteFallback\"},"
+        "{\"type\":\"Metaspace\",\"replacement\":\"\u2581\","
+        "\"prepend_scheme\":\"always\",\"split\":true}]}}";
+    v->byte_level = 0;
+    v->model = VOCABULARY_UNIGRAM;
+    return frame_read(v, frame, sizeof frame - 1);
+}
+
 /* ---- the whole ----------------------------------------------------------------------------- */
 
 static int read_way_without_bytes(struct vocabulary *v, const struct js *normalizer,

@@ -339,14 +339,15 @@ static int put_alphabet(struct learner *l, const struct counted_words *words)
     return spelling(l->v, BEHIND | LAST) ? put_spellings(l, words) : 0;
 }
 
-static int put_special(struct vocabulary *v, const struct learn_options *o)
+int learn_special(struct vocabulary *v, const char *const *special, size_t count)
 {
-    for (size_t i = 0; i < o->special_count; i++) {
+    for (size_t i = 0; i < count; i++) {
         struct added_token a = { .id = v->count, .special = 1 };
-        if (vocabulary_find(v, o->special[i], strlen(o->special[i])) >= 0)
-            return err_set("special token '%s' is given twice", o->special[i]);
-        if (vocabulary_put(v, v->count, o->special[i], strlen(o->special[i]), TOKEN_ADDED) < 0)
-            return err_in("special token '%s'", o->special[i]);
+        size_t n = strlen(special[i]);
+        if (vocabulary_find(v, special[i], n) >= 0)
+            return err_set("special token '%s' is given twice", special[i]);
+        if (vocabulary_put(v, v->count, special[i], n, TOKEN_ADDED) < 0)
+            return err_in("special token '%s'", special[i]);
         vocabulary_add(v, &a);
     }
     return 0;
@@ -356,7 +357,8 @@ static int put_special(struct vocabulary *v, const struct learn_options *o)
 static int begin_vocabulary(struct learner *l, const struct counted_words *words)
 {
     uint32_t before = l->v->count;
-    if (put_special(l->v, l->options) < 0 || put_alphabet(l, words) < 0)
+    if (learn_special(l->v, l->options->special, l->options->special_count) < 0 ||
+        put_alphabet(l, words) < 0)
         return -1;
     if (l->v->count <= l->options->vocabulary_size)
         return 0;

@@ -25,15 +25,19 @@
 #include "tokenizer/model/vocabulary.h"
 
 struct learn_options {
-    uint32_t vocabulary_size; /* number of all tokens, including special tokens */
-    uint64_t min_frequency;   /* a pair that occurs less often is not merged */
-    const char **special;     /* these get the first ids */
+    uint32_t vocabulary_size;   /* number of all tokens, including special tokens */
+    uint64_t min_frequency;     /* a pair that occurs less often is not merged */
+    const char *const *special; /* these get the first ids */
     size_t special_count;
     int all_bytes;         /* 1: the alphabet has all 256 bytes; 0: only those that occur */
     const char *initial;   /* characters that are always in the alphabet; NULL: none */
     size_t alphabet_limit; /* most units in the alphabet, which are then the most frequent ones; 0:
                             * no limit */
 };
+
+/* Adds special tokens to `v`, which get the next ids. Returns -1 with an error if one of them is
+ * given twice. */
+int learn_special(struct vocabulary *v, const char *const *special, size_t count);
 
 /* Learns tokens and merges from `words` and adds them to `v`. v->model and v->byte_level determine
  * the units. If `v` already has tokens and merges, they keep their ids; the words are cut by them

@@ -1,0 +1,33 @@
+/*
+ * em.h - fits the probabilities of pieces to the segments by expectation maximization, and removes
+ * the pieces whose loss costs the least likelihood (Kudo 2018, section 3.2).
+ *
+ * The expected counts are summed as integers, so they do not depend on the order of the sums, and
+ * the pieces that remain do not depend on the number of threads.
+ */
+#ifndef TEXTMILL_TOKENIZER_LEARN_EM_H
+#define TEXTMILL_TOKENIZER_LEARN_EM_H
+
+#include "common/pool.h"
+#include "tokenizer/learn/seeds.h"
+#include "tokenizer/learn/segments.h"
+
+struct em;
+struct em *em_new(const struct segments *s, struct seeds *p, struct pool *pool,
+                  int threads); /* all borrowed */
+void em_free(struct em *e);
+
+/* Sets the probability of each piece from its expected count over all divisions of the segments,
+ * weighted by their probabilities, and removes pieces with an expected count below 0.5, except
+ * characters. As in SentencePiece, the logarithm of the probability is digamma(count) -
+ * digamma(sum of counts), which favours a few frequent pieces. Characters with an expected count
+ * below 0.5 get the smallest of the other scores minus 10. Returns the smallest of the others. */
+double em_step(struct em *e);
+
+/* Divides each segment in the most probable way, and removes pieces that do not occur, pieces that
+ * are less probable than another division of their characters, and then those with the smallest
+ * loss of likelihood until `size` remain. Characters are kept. The loss of a piece is estimated
+ * as if its most probable other division replaced it everywhere. */
+void em_prune(struct em *e, size_t size);
+
+#endif

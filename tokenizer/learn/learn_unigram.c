@@ -1,0 +1,151 @@
+#include "tokenizer/learn/learn_unigram.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/mem.h"
+#include "common/utf8.h"
+#include "tokenizer/learn/em.h"
+#include "tokenizer/learn/learn.h"
+#include "tokenizer/learn/seeds.h"
+#include "tokenizer/learn/segments.h"
+
+enum { STEPS_PER_ROUND = 2 };
+static const double more_than_wanted = 1.1, rare_step = 0.0001;
+
+/* Removes pieces until `wanted` remain. Returns the smallest score of those that occur. */
+static double shrink(struct seeds *p, const struct segments *s, double wanted,
+                     const struct learn_unigram_options *o, struct pool *pool)
+{
+    struct em *e = em_new(s, p, pool, o->threads);
+    double least = 0;
+    for (;;) {
+        for (int i = 0; i < STEPS_PER_ROUND; i++)
+            least = em_step(e);
+        if ((double)p->count <= wanted || p->count == s->alphabet_count)
+            break;
+        double size = o->shrinking * (double)p->count;
+        em_prune(e, (size_t)(size > wanted ? size : wanted));
+    }
+    em_free(e);
+    return least;
+}
+
+/* ---- the vocabulary ------------------------------------------------------------------------- */
+
+struct final {
+    double score;
+    uint32_t piece;
+};
+
+static int more_probable(const void *x, const void *y)
+{
+    const struct final *a = x, *b = y;
+    if (a->score != b->score)
+        return a->score > b->score ? -1 : 1;
+    return a->piece < b->piece ? -1 : a->piece > b->piece;
+}
+
+static int put_piece(struct vocabulary *v, const struct seeds *p, const struct segments *s,
+                     const struct final *f)
+{
+    struct buf name = BUF_INIT;
+    int result;
+    for (uint32_t i = 0; i < p->items[f->piece].length; i++)
+        utf8_add(&name, s->text[p->at[f->piece] + i]);
+    if (vocabulary_find(v, name.data, name.len) >= 0)
+        result = err_set("special token '%s' is also a learned token: choose another name",
+                         name.data);
+    else
+        result = vocabulary_put(v, v->count, name.data, name.len, TOKEN_MODEL);
+    if (!result)
+        vocabulary_score(v, v->count - 1, f->score);
+    buf_release(&name);
+    return result;
+}
+
+/* Lists all pieces, the most probable ones first. Characters that hardly occur as pieces get
+ * values near `least`, the smallest score of the others. */
+static struct final *ranked(const struct seeds *p, double least)
+{
+    struct final *all = mem_alloc((p->count + 1) * sizeof *all);
+    double more = 0;
+    for (size_t i = 0; i < p->count; i++) {
+        all[i] = (struct final){ p->items[i].score, (uint32_t)i };
+        if (all[i].score < least) {
+            all[i].score = least + more;
+            more += rare_step;
+        }
+    }
+    if (p->count)
+        qsort(all, p->count, sizeof *all, more_probable);
+    return all;
+}
+
+/* Adds the characters and the most probable of the other pieces, `wanted` in all. */
+static int put_pieces(struct vocabulary *v, const struct seeds *p, const struct segments *s,
+                      size_t wanted, double least)
+{
+    struct final *all = ranked(p, least);
+    size_t others = wanted - s->alphabet_count;
+    int result = 0;
+    for (size_t i = 0; i < p->count && !result; i++) {
+        int character = p->items[all[i].piece].length == 1;
+        if (!character && !others)
+            continue;
+        others -= !character;
+        result = put_piece(v, p, s, &all[i]);
+    }
+    free(all);
+    return result;
+}
+
+/* Adds the special tokens and the byte tokens, with score 0. */
+static int put_fixed(struct vocabulary *v, const struct learn_unigram_options *o)
+{
+    char name[8];
+    if (learn_special(v, o->special, o->special_count) < 0)
+        return -1;
+    for (int b = 0; b < 256 && v->byte_fallback; b++) {
+        int n = snprintf(name, sizeof name, "<0x%02X>", b);
+        if (vocabulary_put(v, v->count, name, (size_t)n, TOKEN_MODEL) < 0)
+            return -1;
+    }
+    for (uint32_t id = 0; id < v->count; id++)
+        vocabulary_score(v, id, 0);
+    return 0;
+}
+
+static int learn_pieces(struct vocabulary *v, const struct segments *s,
+                        const struct learn_unigram_options *o)
+{
+    struct seeds pieces = { 0 };
+    uint32_t fixed = v->count;
+    if (fixed + s->alphabet_count > o->vocabulary_size)
+        return err_set("a vocabulary of %u tokens is too small: special tokens%s and alphabet need "
+                       "%zu",
+                       o->vocabulary_size, v->byte_fallback ? ", bytes" : "",
+                       fixed + s->alphabet_count);
+    struct pool *pool = pool_new(o->threads);
+    seeds_find(&pieces, s, o->length_max, o->seed_count, pool);
+    double least = shrink(&pieces, s, more_than_wanted * o->vocabulary_size, o, pool);
+    pool_free(pool);
+    int result = put_pieces(v, &pieces, s, o->vocabulary_size - fixed, least);
+    seeds_release(&pieces);
+    return result;
+}
+
+int learn_unigram(struct vocabulary *v, const struct counted_words *words,
+                  const struct learn_unigram_options *o)
+{
+    struct segments s;
+    int result = segments_cut(&s, words, o->coverage);
+    if (!result)
+        result = put_fixed(v, o);
+    if (!result)
+        result = learn_pieces(v, &s, o);
+    segments_release(&s);
+    return result;
+}

@@ -1,0 +1,43 @@
+/*
+ * learn_unigram.h - learns the pieces of a Unigram vocabulary (Kudo, "Subword regularization:
+ * improving neural network translation models with multiple subword candidates", ACL 2018).
+ *
+ * It starts with many pieces (seeds.h). Again and again it fits their probabilities to the text
+ * and removes those that matter least (em.h), until 1.1 times the wanted number remain; of these,
+ * the most probable ones are taken. The steps and their constants are those of SentencePiece's
+ * trainer. There are two differences: a substring at the end of a word may be a seed even if always
+ * the same character follows it, and characters are never removed while learning.
+ *
+ * The first ids go to the special tokens, the next to the 256 byte tokens <0x00> to <0xFF>, if
+ * any, the rest to the pieces, the most probable ones first. The result depends only on the words,
+ * their counts and the options.
+ */
+#ifndef TEXTMILL_TOKENIZER_LEARN_LEARN_UNIGRAM_H
+#define TEXTMILL_TOKENIZER_LEARN_LEARN_UNIGRAM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tokenizer/learn/word_counts.h"
+#include "tokenizer/model/vocabulary.h"
+
+struct learn_unigram_options {
+    uint32_t vocabulary_size; /* number of all tokens, including special tokens */
+    const char *const *special;
+    size_t special_count;
+    double coverage;     /* share of the text that the alphabet covers */
+    double shrinking;    /* share of the pieces that remain after each round, below 1 */
+    uint32_t length_max; /* characters of a piece; at most SEEDS_LENGTH_MAX */
+    size_t seed_count;   /* number of pieces to start with */
+    int threads;
+};
+
+/* Adds tokens with scores to `v`, an empty Unigram vocabulary; with byte tokens if
+ * v->byte_fallback is set. The words begin with U+2581 if a space is before them. The result has
+ * less than vocabulary_size tokens if the text has too few substrings that occur twice. Returns -1
+ * with an error if vocabulary_size is too small for the special tokens, bytes and characters, or
+ * if a special token is also learned. */
+int learn_unigram(struct vocabulary *v, const struct counted_words *words,
+                  const struct learn_unigram_options *o);
+
+#endif

@@ -1,0 +1,156 @@
+#include "tokenizer/learn/segments.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/mem.h"
+#include "common/utf8.h"
+#include "unicode/scripts.h"
+#include "unicode/unicode.h"
+
+enum { SPACE = 0x2581, ANY = UINT16_MAX };
+
+/* ---- the alphabet --------------------------------------------------------------------------- */
+
+struct character {
+    uint64_t count;
+    uint32_t code_point;
+};
+
+static int more_frequent(const void *x, const void *y)
+{
+    const struct character *a = x, *b = y;
+    if (a->count != b->count)
+        return a->count > b->count ? -1 : 1;
+    return a->code_point < b->code_point ? -1 : a->code_point > b->code_point;
+}
+
+static int smaller(const void *x, const void *y)
+{
+    const uint32_t *a = x, *b = y;
+    return *a < *b ? -1 : *a > *b;
+}
+
+static uint64_t *count_characters(const struct counted_words *words)
+{
+    uint64_t *counts = mem_zalloc(UNICODE_LIMIT, sizeof *counts);
+    size_t len;
+    for (size_t w = 0; w < words->count; w++) {
+        const struct counted_word *word = &words->words[w];
+        const unsigned char *text = (const unsigned char *)words->bytes.data + word->at;
+        for (size_t i = 0; i < word->len; i += len)
+            counts[utf8_get(text + i, &len)] += word->count;
+    }
+    return counts;
+}
+
+/* Chooses the alphabet. Returns an array with a 1 for each of its code points. */
+static unsigned char *choose_alphabet(struct segments *s, const struct counted_words *words,
+                                      double coverage)
+{
+    uint64_t *counts = count_characters(words), total = 0, covered = 0;
+    unsigned char *chosen = mem_zalloc(UNICODE_LIMIT, 1);
+    struct character *all = NULL;
+    size_t count = 0, cap = 0;
+    for (uint32_t c = 1; c < UNICODE_LIMIT; c++) {
+        if (!counts[c])
+            continue;
+        mem_grow(all, cap, count + 1);
+        all[count++] = (struct character){ counts[c], c };
+        total += counts[c];
+    }
+    if (count)
+        qsort(all, count, sizeof *all, more_frequent);
+    s->alphabet = mem_alloc((count + 1) * sizeof *s->alphabet);
+    for (size_t i = 0; i < count && (double)covered < coverage * (double)total; i++) {
+        s->alphabet[s->alphabet_count++] = all[i].code_point;
+        chosen[all[i].code_point] = 1;
+        covered += all[i].count;
+    }
+    qsort(s->alphabet, s->alphabet_count, sizeof *s->alphabet, smaller);
+    free(counts);
+    free(all);
+    return chosen;
+}
+
+/* ---- cutting -------------------------------------------------------------------------------- */
+
+/* Returns the end of the segment that begins at text[at], which is in the alphabet. */
+static size_t segment_end(const unsigned char *text, size_t n, size_t at,
+                          const unsigned char *chosen)
+{
+    uint32_t script = ANY;
+    size_t len;
+    for (size_t i = at; i < n; i += len) {
+        uint32_t c = utf8_get(text + i, &len);
+        if (!chosen[c] || (c == SPACE && i > at))
+            return i;
+        uint32_t own = c == SPACE ? ANY : scripts_of(c);
+        if (own == SCRIPT_INHERITED)
+            own = script;
+        if (own != ANY && script != ANY && own != script)
+            return i;
+        script = own;
+    }
+    return n;
+}
+
+static void cut_word(struct word_counts *parts, const char *word, size_t n, uint64_t count,
+                     const unsigned char *chosen)
+{
+    const unsigned char *text = (const unsigned char *)word;
+    for (size_t at = 0, end, len; at < n; at = end) {
+        if (!chosen[utf8_get(text + at, &len)]) {
+            end = at + len;
+            continue;
+        }
+        end = segment_end(text, n, at, chosen);
+        word_counts_add(parts, word + at, end - at, count); /* cannot fail without a limit */
+    }
+}
+
+struct putting {
+    struct segments *s;
+    size_t text_cap, items_cap;
+};
+
+static int put_segment(void *ctx, const char *bytes, size_t n, uint64_t count)
+{
+    struct putting *p = ctx;
+    struct segments *s = p->s;
+    size_t at = s->length, len;
+    if (at + n >= UINT32_MAX)
+        return err_set("the words are too many: together they have more than 4 billion characters; "
+                       "leave out rare words with --min-word-count");
+    mem_grow(s->text, p->text_cap, at + n + 1);
+    for (size_t i = 0; i < n; i += len)
+        s->text[s->length++] = utf8_get((const unsigned char *)bytes + i, &len);
+    mem_grow(s->items, p->items_cap, s->count + 1);
+    s->items[s->count++] = (struct segment){ (uint32_t)at, (uint32_t)(s->length - at), count };
+    s->text[s->length++] = 0;
+    return 0;
+}
+
+int segments_cut(struct segments *s, const struct counted_words *words, double coverage)
+{
+    struct putting putting = { .s = s };
+    struct word_counts *parts = word_counts_new(0, NULL);
+    *s = (struct segments){ 0 };
+    unsigned char *chosen = choose_alphabet(s, words, coverage);
+    for (size_t w = 0; w < words->count; w++)
+        cut_word(parts, words->bytes.data + words->words[w].at, words->words[w].len,
+                 words->words[w].count, chosen);
+    int result = word_counts_each(&parts, 1, put_segment, &putting);
+    word_counts_free(parts);
+    free(chosen);
+    return result;
+}
+
+void segments_release(struct segments *s)
+{
+    free(s->text);
+    free(s->items);
+    free(s->alphabet);
+    *s = (struct segments){ 0 };
+}
