@@ -389,7 +389,7 @@ static int init(struct model *m)
     return 0;
 }
 
-/* Uses the dropout that config.json gives for the embedding as well. */
+/* Sets the embedding's dropout, for which config.json has no key, to the dropout of the layers. */
 static int read_rest(struct model_config *c, const struct js *root, const char *path)
 {
     (void)root;

@@ -38,8 +38,8 @@ static void add_tensors(struct model *m)
         block_add_table(m, head, "cls.predictions.decoder.weight", m->config.vocabulary);
 }
 
-/* Returns the end of the tensors for masked words: those of the transform, and the decoder if it is
- * untied. */
+/* Returns the number of the head's first tensors that are for masked words: those of the transform
+ * and, if the decoder is untied, its table. */
 static int words_end(const struct model *m)
 {
     return (m->config.bare_head ? WORD_BIAS : DECODER) + m->config.untied;
@@ -52,7 +52,8 @@ static struct ops_linear map_of(const struct model *m, struct ops_array w, int i
 
 /* ---- masked words ------------------------------------------------------------------------- */
 
-/* The steps of some rows up to the decoder. In a bare head all steps are the rows themselves. */
+/* The intermediate results of n rows from the last layer's output to the decoder. In a bare head
+ * all of them are the rows themselves. */
 struct transform {
     struct ops_array x, dense, active, normed; /* [n,C] */
     struct ops_moments kept;
@@ -119,7 +120,7 @@ void bert_word_logits(const struct model *m, struct ops *o, struct ops_array log
     ops_logits(o, logits, t.normed, n, &d);
 }
 
-/* Returns the labels for an array that holds only the labelled rows. */
+/* Returns the labels l for an array in which row i is the row of label i. */
 static struct ops_labels picked(const struct ops_labels *l)
 {
     return (struct ops_labels){ .n = l->n, .labels = l->labels };
@@ -137,7 +138,8 @@ static void words_fwd(const struct model *m, struct ops *o, struct ops_scores ou
     split_loss_fwd(m, o, out, transform_fwd(m, o, x, w, l->rows, l->n).normed, &own, &d);
 }
 
-/* Computes the losses of masked words and their gradients. Adds to dx. */
+/* Computes the losses of masked words and their gradients. Adds the gradient with respect to x to
+ * dx. */
 static void words_fwd_bwd(const struct model *m, struct ops *o, struct ops_scores out,
                           struct ops_array dx, struct ops_gradient dw, struct ops_gradient dtied,
                           struct ops_array x, struct ops_array w, struct ops_array tied,
@@ -164,7 +166,7 @@ static void words_fwd_bwd(const struct model *m, struct ops *o, struct ops_score
 
 /* ---- the next sentence -------------------------------------------------------------------- */
 
-/* The pooler's steps for the first token, [CLS], of each sequence. */
+/* The pooler's intermediate results for the first token, [CLS], of each sequence. */
 struct pooled {
     struct ops_linear pooler, next;
     struct ops_array x, pooled; /* [B,C] */
@@ -201,7 +203,8 @@ static void next_fwd(const struct model *m, struct ops *o, struct ops_scores out
         ops_cross_entropy(o, out, pool_fwd(m, o, x, w, l->rows, l->n).logits, 2, &own, 0, 0);
 }
 
-/* Computes the next-sentence losses and their gradients. Adds to dx. */
+/* Computes the next-sentence losses and their gradients. Adds the gradient with respect to x to
+ * dx. */
 static void next_fwd_bwd(const struct model *m, struct ops *o, struct ops_scores out,
                          struct ops_array dx, struct ops_gradient dw, struct ops_array x,
                          struct ops_array w, double scale, const struct ops_labels *l)
@@ -230,7 +233,8 @@ static void pretraining_fwd(const struct model *m, struct ops *o, struct ops_sco
     next_fwd(m, o, inputs_scores(in, out, 1), x, w, &in->targets[1]);
 }
 
-/* Sets the gradients of tensors first to end - 1 to 0, when the batch has no labels for them. */
+/* Sets the gradients of the head's tensors first to end - 1 to 0. For batches without labels for
+ * them. */
 static void begin_tensors(const struct model *m, struct ops *o, struct ops_array dw, int first,
                           int end)
 {

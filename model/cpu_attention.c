@@ -4,7 +4,7 @@
  *
  *     for each head of each sequence, the threads sharing them       run_heads, run_sequences
  *         pack K, and V^T block by block of keys                     attend_head
- *         for each panel of queries, one a lane                      attend_queries
+ *         for each panel of queries, one per lane                    attend_queries
  *             for each block of keys that one of them sees           block_fwd
  *                 S^T = K Q^T                                        score
  *                 P^T = dropout(2^(S^T - max)); max, sum go on       softmax_panel
@@ -27,7 +27,7 @@
  *                 dk, dv                                             leave_keys
  *             dq                                                     attend_head_bwd
  *
- * Oracle: plain loops in f64 and central differences, attention_of, attention_rows_of and
+ * Checked against plain loops in f64 and central differences: attention_of, attention_rows_of and
  * grouped_of in tests/unit/test_ops.c.
  */
 #include <assert.h>
@@ -255,7 +255,7 @@ static void pack_turned(const struct attention *a, float *panels, struct ops_arr
 
 /* ---- forward ------------------------------------------------------------------------------ */
 
-/* Queries q0 .. q0+queries-1 against keys k0 .. k0+keys-1. */
+/* A block of scores: queries q0 to q0 + queries - 1 and keys k0 to k0 + keys - 1. */
 struct block {
     int64_t q0, queries, k0, keys;
 };
@@ -361,12 +361,13 @@ static void attend_head(void *ctx, int64_t index, int thread)
 
 /* ---- backward ----------------------------------------------------------------------------- */
 
-/* A group of keys k0 .. k0+keys-1, panels of them together. */
+/* A group of keys, k0 to k0 + keys - 1: some panels that are processed together. */
 struct group {
     int64_t k0, keys;
 };
 
-/* Queries of the block q0 .. q0+queries-1, from query `from` of the block on. */
+/* A block of queries, q0 to q0 + queries - 1; only those from number `from` of the block on take
+ * part. */
 struct queries {
     int64_t q0, queries, from;
 };
@@ -414,8 +415,7 @@ static void gather_queries(const struct head *h, float *sums, const float *turne
                                              .depth = kernel_depth(a->p, b->queries) - skipped });
 }
 
-/* P and dS of a panel of the group's keys, `panel` of them before it, against a block of queries.
- */
+/* Computes P and dS of a block of queries and panel number `panel` of the group's keys. */
 static void block_scores_bwd(const struct head *h, const struct group *g, int64_t panel,
                              const struct queries *b)
 {
@@ -444,7 +444,8 @@ static void block_scores_bwd(const struct head *h, const struct group *g, int64_
     }
 }
 
-/* dq += dS K, for the queries from .. end-1 of a block and the group's first keys. */
+/* Does dq += dS K for the queries b->from to end - 1 of a block and the first `keys` keys of the
+ * group. */
 static void scatter(const struct head *h, const struct group *g, int64_t keys,
                     const struct queries *b, int64_t end)
 {
@@ -559,7 +560,8 @@ static void attend_head_bwd(const struct attention *a, int64_t index, int thread
 
 /* ---- both ways, without padding ----------------------------------------------------------- */
 
-/* The heads of queries that share a head of keys, one after the other. */
+/* Computes the gradients of the query heads that share key head `index`, one head after the
+ * other. */
 static void attend_heads_bwd(void *ctx, int64_t index, int thread)
 {
     const struct attention *a = ctx;
@@ -576,7 +578,7 @@ static void attend_heads_bwd(void *ctx, int64_t index, int thread)
     }
 }
 
-/* Each sequence is an attention of its own: its rows, its length, its masks. */
+/* The attentions of several sequences: each has its own rows, length and dropout masks. */
 struct sequences {
     struct attention *each;
     int64_t count; /* of items in each */
@@ -589,7 +591,7 @@ static void attend_one(void *ctx, int64_t index, int thread)
     s->fn(&s->each[index / s->count], index % s->count, thread);
 }
 
-/* A part of the rows of all that an attention reads and writes. */
+/* Moves the beginning of all arrays of an attention to row `row`. */
 static void begin_at(struct attention *a, int64_t row)
 {
     struct ops_array *const queries[] = { &a->q, &a->dq }, *const outputs[] = { &a->y, &a->y_in,
@@ -697,7 +699,7 @@ struct cached {
     int64_t layer;
 };
 
-/* Returns the attention of one sequence. */
+/* Returns the attention of sequence b. */
 static struct attention sequence_of(const struct cached *c, int64_t b)
 {
     struct attention a = c->all;
@@ -713,7 +715,8 @@ static struct attention sequence_of(const struct cached *c, int64_t b)
     return a;
 }
 
-/* Few queries, one by one: their scores are dots, streamed over the keys. */
+/* Computes one head of one sequence with few queries, query by query. The scores of a query are dot
+ * products with the keys, which are read from the cache without packing. */
 static void attend_head_streamed(void *ctx, int64_t index, int thread)
 {
     const struct cached *c = ctx;

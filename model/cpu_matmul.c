@@ -1,8 +1,8 @@
 /*
  * cpu_matmul.c - matrix products of the host's back end (Goto, van de Geijn 2008).
  *
- * C[M,N] = base + bias + A[M,K] B[K,N]. A's lines are its rows, B's its columns; the operand with
- * fewer lines is shared by the threads, the other goes by in chunks.
+ * C[M,N] = base + bias + A[M,K] B[K,N]. The lines of A are its rows, those of B its columns. The
+ * operand with fewer lines is packed once for all threads; the other one is divided into chunks.
  *
  *     for each block of lines of the shared operand           cpu_matmul
  *         for each part k0..k1 of the sum over K              cpu_matmul, multiply_block
@@ -20,8 +20,9 @@
  *             for each step of K                              tile: its sums stay in registers
  *                 sums += a b                                 tile_step
  *
- * Products of few rows stream the matrix instead (stream_columns_part, and cpu_weights.c where it
- * is stored transposed). Oracle: plain loops in f64, multiply_plainly in tests/unit/test_ops.c.
+ * Products of few rows read the matrix without packing it (stream_columns_part; cpu_weights.c for
+ * matrices that are stored transposed). Checked against plain loops in f64: multiply_plainly in
+ * tests/unit/test_ops.c.
  */
 #include <assert.h>
 #include <sched.h>
@@ -107,7 +108,7 @@ static struct ops_array source(const struct operand *f, int64_t line, int64_t k)
     return ops_part(f->x, row * f->ld + place);
 }
 
-/* Returns how many values of k the slice at k has. */
+/* Returns the number of values of k, the index of the sum, in the slice that begins at k. */
 static int64_t steps_at(const struct block *b, int64_t k)
 {
     return smaller(b->slice, b->k1 - k);
@@ -132,8 +133,8 @@ static struct kernel_ahead ahead(const struct block *b, const struct operand *f,
                                   .ld = f->ld * bytes };
 }
 
-/* Packs a piece in the slice at k. once: no other thread packs these lines, so their sums are added
- * here. */
+/* Packs a piece of operand f in the slice that begins at k. once 1: no other thread packs these
+ * lines, so the sums of the columns are added here. */
 static void pack(const struct block *b, const struct operand *f, float *panels, struct piece p,
                  int64_t k, int once)
 {
@@ -354,8 +355,8 @@ struct streamed {
     int64_t N, I, O;
 };
 
-/* Multiplies all rows with some columns before the next columns, so that these stay in the
- * second-level cache. */
+/* Computes some columns of the result for all rows before the next columns, so that these columns
+ * of w stay in the second-level cache. */
 static void stream_columns_part(void *ctx, int64_t begin, int64_t end, int thread)
 {
     (void)thread;

@@ -42,8 +42,8 @@ static uint32_t file_type(enum ops_type type)
                               : ALL_F32;
 }
 
-/* Returns whether tensor `row` is a table tied to the decoder that is also written as a separate
- * output.weight in a smaller type. The table itself is then written in f32. */
+/* Returns 1 if tensor `row` is a table tied to the decoder that is also written as a separate
+ * output.weight, in a smaller type, else 0. The table itself is then written in f32. */
 static int has_copy(const struct exporting *e, const struct model *m, size_t row)
 {
     return m->tied && model_is_decoder(m, row) && parameters_type(m, row, e->weights) != OPS_F32;

@@ -105,8 +105,8 @@ static int read_config(struct model_config *c, const struct gguf *g)
     return check_unknown(g, c);
 }
 
-/* Returns whether the decoder has its own table. A tied decoder may still be in the file as a copy
- * of another type; then the key textmill.tied is set. */
+/* Returns 1 if the decoder has its own table, else 0. The table of a tied decoder may be in the
+ * file, too, as a copy of another type; then the key textmill.tied is set. */
 static int is_untied(const struct gguf *g)
 {
     const struct gguf_key *k = gguf_find(g, "textmill.tied");
@@ -175,7 +175,7 @@ int gguf_model_keys(struct gguf_writer *w, const struct model *m)
 
 /* ---- names -------------------------------------------------------------------------------- */
 
-/* Names of both sides contain the layer's number if our name has "%lld" or "%d". */
+/* If our name has "%lld" or "%d", both names contain the layer's number there. */
 void gguf_model_name(char out[TENSOR_NAME], const struct model *m, size_t row)
 {
     const struct tensor *t = &m->tensors.rows[row];

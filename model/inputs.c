@@ -23,7 +23,7 @@ static struct ops_array close_array(struct ops *o, struct inputs_array *a, int64
     return a->at;
 }
 
-/* Copies the numbers of real tokens out of from[B,T]. */
+/* Copies from[B,T] to an array of the compute context, without padding. */
 static struct ops_array set_tokens(struct inputs *in, struct ops *o, struct inputs_array *a,
                                    const uint32_t *from)
 {
@@ -85,7 +85,8 @@ static void set_targets(struct inputs *in, struct ops *o, int part, const int32_
         l->rows = OPS_NONE;
 }
 
-/* Selects the tokens whose number is in [first, first + count), and subtracts `first` from it. */
+/* Sets *p to the tokens whose number is in [first, first + count): their rows, and the numbers
+ * minus `first`. */
 static void pick_tokens(struct inputs *in, struct ops *o, struct inputs_picked *p,
                         const uint32_t *numbers, int64_t first, int64_t count)
 {

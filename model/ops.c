@@ -19,7 +19,8 @@ enum { SCRATCH_ALIGN = 64 }; /* bytes */
 
 /* ---- the context -------------------------------------------------------------------------- */
 
-/* NAME or NAME:N; number is 0 where there is none. */
+/* Splits a device name, NAME or NAME:N, into `name` and *number (0 if there is none). Returns -1
+ * with a usage error if it is not valid. */
 static int parse_device(const char *device, char name[16], int *number)
 {
     int end = 0;
@@ -257,7 +258,7 @@ int64_t ops_rows_count(const struct ops_rows *rows)
 
 /* ---- matrix products ---------------------------------------------------------------------- */
 
-/* Bytes of n numbers, for the trace. */
+/* Returns the bytes of n numbers of the array's type, for the trace. */
 static double bytes(struct ops_array a, double n)
 {
     return ops_is_none(a) ? 0 : n * (double)ops_type_bytes(a.type);
@@ -441,7 +442,7 @@ void ops_scatter_rows(struct ops *o, struct ops_array y, struct ops_array x, str
 
 /* ---- attention ---------------------------------------------------------------------------- */
 
-/* How many pairs of a query and a key there are. */
+/* Returns the number of pairs of a query and a key that it sees. */
 static double pairs(const struct ops_attention *a)
 {
     double sum = 0;

@@ -377,8 +377,8 @@ static const struct value *member(const struct machine *m, const struct value *v
     return &m->values[m->cells[v->first + i]];
 }
 
-/* Returns whether the members of a tuple have these kinds, one letter per member: - None, l list, n
- * name, t text, i integer, p tuple, b truth, d dictionary, s storage, x tensor. */
+/* Returns 1 if the members of a tuple have these kinds, one letter per member: - None, l list, n
+ * name, t text, i integer, p tuple, b truth, d dictionary, s storage, x tensor. Else returns 0. */
 static int has_members(const struct machine *m, const struct value *v, const char *kinds)
 {
     static const char letters[] = {

@@ -213,8 +213,8 @@ static int next_pickle(struct pickle *p, const struct safetensors *s, uint64_t *
     return result;
 }
 
-/* Returns the bytes of a number in the storage `key`, according to the class of a tensor that uses
- * it. Returns 0 with an error if no tensor uses it. */
+/* Returns the size in bytes of the numbers in the storage `key`, from the class that a tensor of
+ * that storage names. Returns 0 with an error if no tensor uses the storage. */
 static int number_bytes(const struct pickle *list, const char *key, const char *path)
 {
     for (size_t i = 0; i < list->count; i++)

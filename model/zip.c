@@ -96,8 +96,8 @@ static void widen(uint64_t *x, const unsigned char **extra, const unsigned char 
     }
 }
 
-/* Replaces those sizes and that offset of an entry that do not fit in 32 bits by the numbers in
- * the entry's zip64 extra field, if it has one. */
+/* Sets *bytes, *packed and *local, the sizes and the offset of an entry, from the entry's zip64
+ * extra field if their 32-bit fields say that they are there. */
 static void read_large(const unsigned char *extra, size_t n, uint64_t *bytes, uint64_t *packed,
                        uint64_t *local)
 {
