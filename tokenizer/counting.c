@@ -86,7 +86,7 @@ void counting_rules(const struct counting_options *o, const struct tokenizer *t,
 
 /* ---- texts --------------------------------------------------------------------------------- */
 
-/* The objects of one thread. */
+/* What one thread uses to count: its encoder and its table. */
 struct counter {
     struct encoder *encoder;
     struct word_counts *words;

@@ -9,9 +9,9 @@
 #include "common/stream.h"
 #include "common/utf8.h"
 
-/* Finds the token at which each sentence ends: the first that reaches the end of the sentence's
- * line end or line ends. The bytes of all tokens equal the text, except for a possible space in
- * front. */
+/* Sets b->sentence_ends: each sentence ends after the first token that reaches the end of the line
+ * ends behind it. The bytes of all tokens must equal the text, except for a possible space in
+ * front; otherwise returns -1 with an error. */
 static int find_sentences(const struct tokenizer *t, struct batch *b, const char *text, size_t n)
 {
     size_t reached = 0, all = 0, token = 0, len;

@@ -116,7 +116,8 @@ static int has_no_special(const struct learning *given)
     return given->special_tokens.count == 1 && !*given->special_tokens.items[0];
 }
 
-/* Returns the options for learning. `usual` has BPE's default special tokens. */
+/* Returns the options for learning. `usual` has the default special tokens of BPE: the unknown
+ * token, and end-of-text (used alone if tokens are bytes). */
 static struct learn_options options_for(const struct learning *given, const struct vocabulary *v,
                                         const char **usual)
 {

@@ -129,7 +129,7 @@ static void mark_whole(const struct tokenizer *t, struct subword_scratch *scratc
     ids_release(&got);
 }
 
-/* Whether a piece of text can be this token. */
+/* Returns 1 if a piece of text can have exactly this token's bytes, else 0. */
 static int is_piece(const struct vocabulary *v, const struct vocabulary_token *token)
 {
     return token->kind == TOKEN_MODEL && token->len &&
@@ -180,7 +180,7 @@ static int begins(const char *text, size_t n, const char *with)
     return n >= strlen(with) && !memcmp(text, with, strlen(with));
 }
 
-/* Returns whether the clean-up of Hugging Face's decoder puts no space before this token. */
+/* Returns 1 if decoding with `cleanup` leaves out the space before this token, else 0. */
 static int closes_up(const char *bytes, size_t n)
 {
     static const char *const closing[] = { ".", "?", "!", ",", "n't", "'m", "'s", "'ve", "'re" };
@@ -312,7 +312,7 @@ int64_t tokenizer_role(const struct tokenizer *t, enum tokenizer_role role)
 
 /* ---- decoding -------------------------------------------------------------------------------- */
 
-/* The added token of an id, or NULL. */
+/* Returns the added token with this id, or NULL if there is none. */
 static const struct added_token *find_added(const struct vocabulary *v, uint32_t id)
 {
     for (size_t i = 0; i < v->added_count && v->tokens[id].is_added; i++)

@@ -174,8 +174,9 @@ static int choose(const struct building *b, int step, int class, const struct al
     return step;
 }
 
-/* Returns the step after a character, or GAP, given the step before it; with BEGIN if a piece
- * begins at the character. */
+/* Returns the state of the forward automaton after a character: the step after it, or GAP (between
+ * two matches). `step` is the state before the character, `behind` the backward state after it. The
+ * result includes BEGIN if a piece begins at the character. */
 static int step_forward(struct building *b, int step, int class, const struct alive *behind)
 {
     int starts = leads(b, b->e->start, class, behind), begins = 0;

@@ -13,8 +13,8 @@
 
 /* ---- classes --------------------------------------------------------------------------------- */
 
-/* What Oniguruma's \w matches, except some circled letters: word_base inside brackets,
- * lone_word_base outside of brackets, where some numbers of Latin-1 belong to it, too. */
+/* The characters that Oniguruma's \w matches, except some circled letters: word_base inside
+ * brackets; lone_word_base outside of brackets, where some numbers of Latin-1 belong to it, too. */
 static const char word_base[] = "\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}";
 static const char lone_word_base[] =
     "\\p{L}\\p{M}\\p{Nd}\\p{Nl}\\p{Pc}\\x{B2}\\x{B3}\\x{B9}\\x{BC}-\\x{BE}";

@@ -44,8 +44,8 @@ static inline void add_characters(const struct gpt2 *g, struct class_masks *c,
     c->spaces = with_tails(c->spaces, m->tails);
 }
 
-/* Whether the first character at or after `at` is white space. The end of the text counts as white
- * space. */
+/* Returns 1 if the first character that begins at or after `at` is white space, else 0. The end of
+ * the text counts as white space. */
 static inline int is_space_next(const struct gpt2 *g, size_t at)
 {
     size_t len;

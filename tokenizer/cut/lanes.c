@@ -16,8 +16,9 @@ enum {
     SYMBOLS_MAX = 32,
 };
 
-/* Row j has the classes, or symbols, of byte j of each part. The bytes beside a row are those of
- * the rows next to it, or bytes after the last part; their values are not used as results. */
+/* The classes and symbols of a block. Row j has those of byte j of each part, side by side. What is
+ * beside a row belongs to its neighbours in memory; it is read but does not influence the
+ * results. */
 struct lanes_block {
     _Alignas(64) uint8_t before[LANES];
     uint8_t symbols[PART][ROW];

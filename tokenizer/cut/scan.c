@@ -65,7 +65,7 @@ void scan_free(struct scan *s)
     free(s);
 }
 
-/* Room for n bytes, in whole blocks of the lanes. */
+/* Makes room for n bytes, rounded up to whole blocks of the lanes. */
 static void reserve(struct scan *s, size_t n)
 {
     if (n <= s->cap)

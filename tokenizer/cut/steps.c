@@ -15,7 +15,7 @@
 
 enum { REPLACED = 1 << 16 }; /* room for the result is reserved for so many bytes at a time */
 
-/* A text of its own, and its pieces. */
+/* A text, and the pieces into which it is cut. */
 struct cut {
     struct buf text;
     size_t *begins, *ends;
@@ -189,7 +189,8 @@ static int normalize_step(struct stepper *s, const struct step *step, const char
     }
 }
 
-/* Whether the step drops the first character of the text and puts nothing in its place. */
+/* Returns 1 if the step drops the first character of the text and puts nothing in its place, else
+ * 0. */
 static int loses_first(struct stepper *s, const struct step *step, const char *text, size_t n)
 {
     struct buf made = BUF_INIT;

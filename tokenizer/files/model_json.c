@@ -21,7 +21,7 @@ static int check_utf8(const struct js_scan *s)
 
 /* ---- where the parts are -------------------------------------------------------------------- */
 
-/* Skips a value. If it begins with `open`, sets *part to its inside. */
+/* Skips a value. If it begins with `open`, sets *part to the text between its brackets. */
 static int find_part(struct js_scan *s, char open, struct js_cut *part)
 {
     int opens = js_scan_peek(s) == open;

@@ -149,8 +149,8 @@ static void keep(struct vocabulary *v, enum component c, const struct js *value)
     v->json[c] = buf_detach(&text);
 }
 
-/* Keeps the normalizer and the pre-tokenizer as JSON and reads the normalizer's steps, for text
- * that is normalized or is not cut by the splitter. */
+/* For text that is normalized or that the splitter cannot cut: keeps the normalizer and the
+ * pre-tokenizer as JSON, and reads the normalizer's steps. */
 static int read_general(struct vocabulary *v, const struct js *normalizer, const struct js *pre)
 {
     v->general = 1;

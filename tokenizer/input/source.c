@@ -195,7 +195,8 @@ static int no_column(const struct source *s, const char *name, size_t n)
     return -1;
 }
 
-/* Finds the column with a name. */
+/* Appends the index of the column called name[0..n) to s->columns. Returns -1 with an error if
+ * there is not exactly one. */
 static int find_column(struct source *s, const char *name, size_t n)
 {
     size_t found = 0;

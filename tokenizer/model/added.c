@@ -113,7 +113,7 @@ static size_t skip_plain(const struct added_set *s, const unsigned char *p, size
 }
 
 #if defined(__x86_64__)
-/* 64 bytes at a step. */
+/* The AVX-512 version of skip, which tests 64 bytes at a time. */
 __attribute__((target("avx512f,avx512bw,avx512vbmi"))) static size_t skip_avx512(
     const struct added_set *s, const unsigned char *p, size_t n)
 {

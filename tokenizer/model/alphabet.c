@@ -19,7 +19,8 @@ unsigned alphabet_char(unsigned char byte)
     return FIRST_SHIFTED + before;
 }
 
-/* The byte that a character stands for, or -1. */
+/* Returns the byte for which the character with code point c stands, or -1 if it is not in the
+ * alphabet. */
 static int alphabet_byte(unsigned c)
 {
     if (c < FIRST_SHIFTED)

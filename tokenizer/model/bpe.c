@@ -238,7 +238,8 @@ static void append(const struct bpe_short *s, struct ids *out)
 
 /* ---- long pieces --------------------------------------------------------------------------- */
 
-/* A binary heap of rank << 32 | place: the least rank first, leftmost first. */
+/* Restores the order of a binary heap after entry i has become larger. An entry is rank << 32 |
+ * place: the least rank is on top, and of equal ranks the leftmost place. */
 static void sift_down(uint64_t *heap, size_t count, size_t i)
 {
     uint64_t moving = heap[i];

@@ -479,8 +479,8 @@ static int is_at(const struct decoder *d, size_t i, enum decoder_kind kind)
     return i < d->count && d->items[i].kind == kind;
 }
 
-/* Applies the steps [0, steps) to a name, which is in `now`, as the string with index `place` of
- * several. The result is in `now`. */
+/* Applies the decoder's first `steps` steps to a name, as if it were the string with index `place`
+ * of several. The name is in `now`, and so is the result; `next` is working memory. */
 static int become(const struct decoder *d, size_t steps, size_t place, struct buf *now,
                   struct buf *next)
 {

@@ -71,7 +71,8 @@ static void put_token(struct seams *s, const char *bytes, size_t n)
     }
 }
 
-/* Only tokens of the model can be made by merges or begin as characters. */
+/* Takes pairs of neighbours only from tokens of the model, because others are neither made by
+ * merges nor the token of a character. */
 struct seams *seams_new(const struct vocabulary *v)
 {
     int log = BITS_LOG_MIN;

@@ -61,7 +61,8 @@ static uint32_t *new_bounds(size_t ids)
     return memset(mem_alloc(ids * sizeof(uint32_t)), 0xFF, ids * sizeof(uint32_t));
 }
 
-/* Computes the sets of all tokens. Repeats until nothing changes, because a merge may come before
+/* Computes the kinds of bytes with which each token may begin (b->begins) and end (b->ends), from
+ * the tokens that merge to it. Repeats this until nothing changes, because a merge may come before
  * the merges that make its parts. */
 static void find_sets(struct bounds *b, const struct bpe_merge *merges, size_t count)
 {
@@ -121,7 +122,8 @@ static void bounds_release(struct bounds *b)
     free(b->no_tail);
 }
 
-/* Returns the token that x and y certainly merge to, or NONE. */
+/* Returns the token to which x and y certainly merge, or NONE. `front` is what may precede x.
+ * tail_follows 1: y is followed by a further byte of the same character; 0: it is not. */
 static uint32_t merge_of(const struct bounds *b, const struct pairs *pairs, enum front front,
                          uint32_t x, uint32_t y, int tail_follows)
 {

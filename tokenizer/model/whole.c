@@ -5,7 +5,7 @@
 #include "common/mem.h"
 #include "tokenizer/model/pairs.h"
 
-/* How a token is made. Tokens for which this is unknown have turn 0. */
+/* The merge that makes a token. `turn` is 0 for tokens for which no such merge is known. */
 struct making {
     uint32_t left, right;
     uint32_t turn; /* 1 for a byte; r + 2 for the token made by the merge of rank r */

@@ -187,8 +187,8 @@ static inline int same_bytes(const char *a, const char *b, size_t n)
     return !(differ[0] | differ[1]);
 }
 
-/* Stores all INLINE_IDS ids of an entry; the caller overwrites the surplus. Returns their number,
- * or ELSEWHERE. */
+/* Stores the ids of an entry and returns their number; always writes INLINE_IDS ids, of which the
+ * caller overwrites those beyond that number. Returns ELSEWHERE if the ids are in the ring. */
 static inline size_t emit(uint32_t *to, const struct word *w)
 {
     typedef uint32_t inline_ids __attribute__((vector_size(INLINE_IDS * sizeof(uint32_t))));
