@@ -19,18 +19,20 @@ enum columns_kind {
     COLUMNS_ARROW_STREAM, /* Arrow's IPC stream format, which the library `datasets` writes */
 };
 
-/* Where a reader finds the bytes of a file. Both functions return -1 with an error. */
+/* The bytes of a file, for a reader. `ctx` is the first argument of the functions, which return -1
+ * with an error. */
 struct columns_bytes {
-    /* Stores up to n of the next bytes. Returns their number, 0 at the end. For streams. */
+    /* For COLUMNS_ARROW_STREAM: stores up to n of the next bytes. Returns their number, 0 at the
+     * end. */
     int64_t (*read)(void *ctx, void *bytes, size_t n);
-    /* Stores exactly n bytes of the file, from `offset` on; they are inside the file. For the other
-     * kinds. */
+    /* For the other kinds: stores the n bytes of the file from `offset` on, which are all inside
+     * the file. */
     int (*read_at)(void *ctx, uint64_t offset, void *bytes, size_t n);
     void *ctx;
     uint64_t size; /* size of the file in bytes; not for streams */
 };
 
-/* Takes the next n bytes of a file. Returns -1 with an error. */
+/* A function that takes the next n bytes of a written file. Returns -1 with an error. */
 typedef int columns_put(void *ctx, const void *bytes, size_t n);
 
 /* A value of a column. */

@@ -96,8 +96,9 @@ int64_t input_peek(struct input *in, size_t want);
 void input_skip(struct input *in, size_t n); /* skips n bytes; n <= bytes available */
 
 /* For formats that are not read in order. input_size sets *bytes to the size of a regular file that
- * is read as it is; it returns -1 with an error for other inputs, such as pipes. input_read_at
- * stores the n bytes from `offset` on, all of which must be there, and changes nothing else. */
+ * is read directly; it returns -1 with an error for other inputs, such as pipes. input_read_at
+ * stores the n bytes from `offset` on, all of which must be there; it does not change the position
+ * of the input. It returns -1 with an error. */
 int input_size(const struct input *in, uint64_t *bytes);
 int input_read_at(const struct input *in, uint64_t offset, void *bytes, size_t n);
 

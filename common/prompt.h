@@ -27,8 +27,8 @@ int prompt_interactive(const struct prompt *p); /* 1: input is a terminal */
 /* Reads the next line, without its line end. *line is valid until the next call. Returns 1, 0 at
  * the end, or -1. */
 int prompt_read(struct prompt *p, const char **line, size_t *n);
-/* Returns 1 if input is there that prompt_read would return, or the beginning of it; 0 if it would
- * wait for the first byte, and at a terminal. */
+/* Returns 1 if prompt_read would not have to wait for its first byte, 0 if it would. At a terminal
+ * returns 0. */
 int prompt_ready(const struct prompt *p);
 
 extern volatile sig_atomic_t prompt_interrupted; /* set to 1 by Ctrl-C; the code that checks it sets

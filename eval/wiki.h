@@ -6,8 +6,8 @@
  *
  * megatron  Megatron-LM's zero-shot evaluation, which published GPT-2 figures use. The file is one
  *           text of n tokens. The first has no token before it, so there are n-1 targets. Windows
- * begin every `stride` tokens. The first window scores all its targets, each later one its last
- *           `stride` targets: every target is scored once.
+ *           begin every `stride` tokens. The first window scores all its targets, each later one
+ *           its last `stride` targets: every target is scored once.
  *
  *     loss                = sum of -log p / (n - 1)                         nats a token
  *     token_ratio         = (n - 1) / (words - 1)

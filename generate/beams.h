@@ -45,20 +45,21 @@ struct beams {
     struct continuation *continuations;
     struct logprob *top;   /* [2 * width] */
     float *logits;         /* [running_count,V] of the running beams, borrowed */
-    struct cache **taking; /* [width]: caches that take a token, and these tokens */
+    struct cache **taking; /* [width]: caches that get a token in this step; `last` [width]: these
+                            * tokens */
     uint32_t *last;
 };
 
-/* Begins the search with a prompt that the generator has run (generator_prompt). The prompt's
- * logits are changed. */
+/* Begins the search with the prompt `start` that the generator has run (generator_prompt). Changes
+ * start->logits. */
 void beams_begin(struct beams *b, struct generator *g, const struct start *start);
-/* Extends the beams by one token. Returns 1, 0 if the search has ended, or -1. */
+/* Extends the beams by one token. Returns 1, 0 if the search has ended, or -1 with an error. */
 int beams_step(struct beams *b);
 void beams_release(struct beams *b); /* keeps width and length_penalty */
 
-/* Writes the i-th best result to *one and returns its score. If the search was stopped before
- * there were i + 1 results, writes the best running beam, with FINISH_INTERRUPT, and returns its
- * sum of log p. */
+/* Sets *one to the i-th best result (from 0) and returns its score. If the search was stopped
+ * before there were i + 1 results, sets *one to the best running beam, with FINISH_INTERRUPT, and
+ * returns its sum of log p. */
 double beams_take(const struct beams *b, int64_t i, struct generation *one);
 
 #endif

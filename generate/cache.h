@@ -21,7 +21,7 @@
 
 #include "model/forward.h"
 
-/* What all texts share. */
+/* What all texts of a model share. */
 struct decoder {
     struct forward forward;
     enum ops_type type;     /* of keys and values: F32 or BF16 */
@@ -32,10 +32,11 @@ struct decoder {
     int64_t room;           /* in texts */
 };
 
-/* Model, ops and blocks (made by folder_load) are borrowed. */
+/* Initialises a decoder. Model, ops and blocks (made by folder_load) are borrowed. `type` is the
+ * type of keys and values. */
 void decoder_init(struct decoder *d, const struct model *m, struct ops *o,
                   const struct ops_array *blocks, enum ops_type type);
-void decoder_release(struct decoder *d); /* does nothing for a zeroed one */
+void decoder_release(struct decoder *d); /* does nothing for a zeroed struct */
 
 /* The keys and values of one text. */
 struct cache {
@@ -44,26 +45,29 @@ struct cache {
 };
 
 void cache_init(struct cache *c, struct decoder *d); /* an empty cache */
-void cache_release(struct cache *c);                 /* does nothing for a zeroed one */
+void cache_release(struct cache *c);                 /* does nothing for a zeroed struct */
 
-/* Appends n >= 1 tokens and returns the logits [V] for the token after the last one. The logits
- * belong to the decoder and are valid until its next run; the caller may change them. Returns NULL
- * with an error if the tokens do not fit into the positions left or are not in the vocabulary. */
+/* Runs the model on n >= 1 further tokens of the text and returns the logits [V] for the token
+ * after the last one. The logits belong to the decoder and are valid until its next run; the caller
+ * may change them. Returns NULL with an error if the tokens do not fit into the positions left or
+ * are not in the vocabulary. */
 float *cache_forward(struct cache *c, const uint32_t *ids, int64_t n);
 
-/* Appends one token to each of n different texts of the decoder and returns the logits [n,V], as
- * cache_forward does. With an error no text is changed. */
+/* Runs the model on one further token, ids[i], of each of n different texts, texts[i], of the
+ * decoder, and returns the logits [n,V], as cache_forward does. With an error no text is
+ * changed. */
 float *decoder_step(struct decoder *d, struct cache *const *texts, const uint32_t *ids, int64_t n);
 
-/* Forgets all positions from `used` on. */
+/* Removes all positions from `used` on from the cache. */
 void cache_truncate(struct cache *c, int64_t used);
 
-/* Replaces the contents by the first positions of another cache of the same decoder. */
+/* Replaces the contents of `to` by the first `positions` positions of another cache of the same
+ * decoder. */
 void cache_copy(struct cache *to, const struct cache *from, int64_t positions);
 
-/* cache_get copies the keys and the values of all positions [L,used,KV*HS] to host memory.
- * cache_set replaces the contents by n positions in this form. cache_numbers returns the number of
- * floats in the keys of n positions. */
+/* cache_get copies the keys and the values of all positions to host memory, each as [L,used,KV*HS]
+ * floats. cache_set replaces the contents by n positions in this form. cache_numbers returns the
+ * number of floats in the keys of n positions. */
 int64_t cache_numbers(const struct cache *c, int64_t n);
 void cache_get(const struct cache *c, float *keys, float *values);
 void cache_set(struct cache *c, int64_t n, const float *keys, const float *values);

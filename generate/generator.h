@@ -55,8 +55,9 @@ struct generator {
 };
 
 /* Loads the model folder `dir`, and the tokenizer from `vocab` or, if that is NULL, from `dir`.
- * `weights` is the type of the stored weights (parameters.h). Members that the caller sets are not
- * changed. *g must not move afterwards. */
+ * `device` is as for ops_open; `weights` is the type of the stored weights (parameters.h). Members
+ * that the caller sets are not changed. *g must not move in memory afterwards. Returns -1 with an
+ * error. */
 int generator_load(struct generator *g, const char *dir, const char *vocab, const char *device,
                    int threads, enum ops_type weights);
 void generator_release(struct generator *g);
@@ -66,13 +67,14 @@ struct start {
     struct ids ids;     /* its tokens */
     size_t unseen;      /* number of tokens at its beginning that the model no longer sees */
     struct cache cache; /* keys and values of the others */
-    float *logits;      /* for the token after the prompt, [V] */
+    float *logits;      /* logits for the token after the prompt, [V] */
     double seconds;     /* time to read the prompt */
 };
 
-/* Runs a prompt through the model. *start is zeroed or was used before. An empty prompt is replaced
- * by the end-of-text token. Returns -1 if the prompt has more tokens than the model has positions;
- * with `slide` the model then sees the tokens that it would see had it generated the prompt
+/* Runs the prompt text[0..n) through the model and sets *start, which is zeroed or was used before.
+ * An empty prompt is replaced by the end-of-text token. Returns -1 with an error, also if the
+ * prompt has more tokens than the model has positions and `slide` is not set. With `slide` the
+ * model then sees the last tokens only: those that it would see if it had generated the prompt
  * (generator_step). */
 int generator_prompt(struct generator *g, struct start *start, const char *text, size_t n);
 void start_release(struct start *start);
@@ -96,7 +98,7 @@ struct generation {
     struct text text;
     struct rng rng;
     enum finish finish;
-    struct cache cache; /* of all tokens but the last; empty when finished */
+    struct cache cache; /* keys and values of all tokens but the last; empty when finished */
 
     /* If g->alternatives > 0: a row of alternatives + 1 entries per generated token: the token
      * itself, then the most probable tokens. */
@@ -104,9 +106,10 @@ struct generation {
     size_t logprob_count, logprob_cap;
 };
 
-/* Begins a generation and chooses its first token. *one is zeroed or was used before. `key` selects
- * the sequence of random numbers. last: no other text will begin with this prompt, so its keys and
- * values are taken over and not copied. Returns -1 with an error. */
+/* Begins a text after the prompt `start` and chooses its first token. *one is zeroed or was used
+ * before. `key` selects the sequence of random numbers. last 1: no other text will begin with this
+ * prompt, so *one takes over its keys and values instead of copying them. Returns -1 with an
+ * error. */
 int generation_begin(struct generator *g, struct generation *one, struct start *start, uint64_t key,
                      int last);
 void generation_release(struct generation *one);

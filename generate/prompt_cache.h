@@ -22,13 +22,14 @@
 
 enum { PROMPT_CACHE_LOGITS = 16 };
 
-/* Writes a prompt that g has run to the file `path`. model: name of the model folder. */
+/* Writes the tokens, keys and values of `start`, a prompt that g has run, to the file `path`.
+ * `model` is the name of the model folder. Returns -1 with an error. */
 int prompt_cache_save(struct generator *g, const struct start *start, const char *model,
                       const char *path);
 
-/* Reads a file into g->saved. Prompts that begin with the same tokens then take their keys and
- * values from there. Returns -1 with an error if the file is not a prompt cache, is damaged, or
- * was made with another model. */
+/* Reads the file `path` into g->saved. Prompts that begin with the same tokens then take their keys
+ * and values from there. `model` is the name of g's model folder. Returns -1 with an error if the
+ * file is not a prompt cache, is damaged, or was made with another model. */
 int prompt_cache_load(struct generator *g, const char *model, const char *path);
 
 /* The parts of a file; the pointers point into its bytes. prompt_cache_parse returns -1 with an

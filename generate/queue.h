@@ -24,8 +24,8 @@
 struct queued {
     struct queued *next;
     struct buf prompt;
-    uint64_t number; /* of the prompt */
-    int64_t sample;  /* number of the text, out of those with this prompt */
+    uint64_t number; /* number of the prompt, given by the caller */
+    int64_t sample;  /* number of the text, from 0, among those with this prompt */
     struct generation one;
     double prompt_seconds, began, ended; /* times of log_seconds; ended 0: not yet */
     int told;                            /* for the caller */
@@ -48,16 +48,16 @@ struct queue {
 void queue_init(struct queue *q, struct generator *g, int64_t most);
 void queue_release(struct queue *q);
 
-/* Returns 1 if another prompt can be added. */
+/* Returns 1 if another prompt can be added now, else 0. */
 int queue_wants(const struct queue *q);
-/* Runs a prompt through the model, after which q->start is its state. `samples` texts will begin
- * with it; text i has the random numbers of key i of `key`. Returns -1 with an error; the texts
- * added before are still in the queue. */
+/* Adds a prompt: runs prompt[0..n) through the model and sets q->start. Later steps begin `samples`
+ * texts with it. `number` is kept in each of them; text i gets the random numbers that rng_key(key,
+ * i) selects. Returns -1 with an error; the texts added before are still in the queue. */
 int queue_add(struct queue *q, const char *prompt, size_t n, uint64_t number, uint64_t key,
               int64_t samples);
 
-/* Generates a token for each of up to `most` texts. Returns 1 if texts are unfinished, 0 if not, or
- * -1 with an error. */
+/* Generates one token for each unfinished text, and begins texts of the added prompt until `most`
+ * texts are unfinished. Returns 1 if there are unfinished texts, 0 if not, or -1 with an error. */
 int queue_step(struct queue *q);
 
 /* queue_first returns the first text in the queue, which may be unfinished, or NULL. queue_drop

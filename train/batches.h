@@ -51,8 +51,8 @@ void batches_free(struct batches *b);
  * with an error that names the file, the record and its offset. */
 int batches_next(struct batches *b, struct step_batch *out);
 
-/* Adds the sequences of training sample k, in the order that `key` selects. Returns -1 as
- * samples->read does. */
+/* Adds the sequences of training sample k, in the order that `key` selects, to *out. Returns -1
+ * with an error. */
 int batches_draw(const struct samples *s, uint64_t key, uint64_t k, struct sequences *out);
 
 /* Returns the place of i (below n) in the pseudo-random permutation of [0, n) that `key`

@@ -14,16 +14,20 @@
  *     adam      the same, but decay w is added to g instead (Kingma and Ba 2015)
  *     lamb      x = step + decay w; w <- w - rate min(|w|, cap)/|x| x (You et al. 2020). The norms
  *               are those of the whole tensor, also where ranks share it. With lamb_thirds, a
- * tensor of queries, keys and values has a ratio for each of the three. The ratio is 1 if a norm is
- * 0 nvlamb    lamb with g / max(norm, 1), that is, with clip at most 1 sgd       w <- w - rate (g +
- * decay w) momentum  a <- momentum a + g + decay w; w <- w - rate a schedule-free  (Defazio et al.
- * 2024) keeps z in place of m. w holds y, the point at which gradients are computed: it lies
- * between z and x, the mean of all z so far: z <- z - rate d, d = g / (sqrt(V) + epsilon) + decay
- * y; x <- (1-c) x + c z with c = rate^2 / (sum of rate^2 so far); y = (1-beta1) z + beta1 x. x is
- * the model. muon      for the layers' matrices (Jordan 2024); adamw for the rest. a <- momentum a
- * + g; w <- w - rate (0.2 sqrt(max(R,C)) X + decay w) for a matrix of R rows and C columns, where X
- * is g + momentum a, made nearly orthogonal. The factor makes updates as large as AdamW's, so that
- * AdamW's rates can be used (Liu et al. 2025). Ranks that share the matrix put it together for that
+ *               tensor of queries, keys and values has a ratio for each of the three. The ratio is
+ *               1 if a norm is 0
+ *     nvlamb    lamb with g / max(norm, 1), that is, with clip at most 1
+ *     sgd       w <- w - rate (g + decay w)
+ *     momentum  a <- momentum a + g + decay w; w <- w - rate a
+ *     schedule-free  (Defazio et al. 2024) keeps z in place of m. w holds y, the point at which
+ *               gradients are computed: it lies between z and x, the mean of all z so far:
+ *               z <- z - rate d, d = g / (sqrt(V) + epsilon) + decay y; x <- (1-c) x + c z with
+ *               c = rate^2 / (sum of rate^2 so far); y = (1-beta1) z + beta1 x. x is the model.
+ *     muon      for the layers' matrices (Jordan 2024); adamw for the rest. a <- momentum a + g;
+ *               w <- w - rate (0.2 sqrt(max(R,C)) X + decay w) for a matrix of R rows and C
+ *               columns, where X is g + momentum a, made nearly orthogonal. The factor makes
+ *               updates as large as AdamW's, so that AdamW's rates can be used (Liu et al. 2025).
+ *               Ranks that share the matrix assemble it to compute X
  *
  * decay is weight_decay for the tensors that the tensor table marks (matrices) and 0 for the
  * others (biases, norms); with decay_all it is weight_decay for all. Moments are kept only for the

@@ -56,12 +56,12 @@ struct samples {
     /* Adds the sequences of sample i to *out. Returns -1 with an error that names the file, the
      * record and its offset. */
     int (*read)(const struct samples *s, uint64_t i, struct sequences *out);
-    /* Adds the sequences of sample k of the endless order that `key` selects. NULL: the order of
-     * batches_draw. */
+    /* Adds the sequences of training sample k, in the endless order that `key` selects. NULL: the
+     * order is that of batches_draw. */
     int (*draw)(const struct samples *s, uint64_t key, uint64_t k, struct sequences *out);
-    /* Appends lines key=value that describe the data, and what a run uses of it that draws `drawn`
-     * samples (0: not known). Each key begins with the text `begins`. NULL: there is nothing to
-     * describe. */
+    /* Appends lines key=value that describe the data, and how much of it a run uses that draws
+     * `drawn` samples (0: not known). Each key begins with the text `begins`. NULL: there is
+     * nothing to describe. */
     void (*describe)(const struct samples *s, const char *begins, double drawn, struct buf *out);
     void (*close)(struct samples *s);
 };
@@ -110,7 +110,7 @@ typedef struct samples *samples_open(const struct samples_config *c, const struc
 struct samples *samples_open_blend(samples_open *open, const struct samples_config *c,
                                    const struct opt_list *paths, const char *what);
 
-/* Returns the number of samples in which each document occurs once. */
+/* Returns the number of samples after which each document has occurred once. */
 double samples_epoch(const struct samples *s);
 
 /* Does nothing on NULL. */

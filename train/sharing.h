@@ -48,9 +48,9 @@ void sharing_end_gathers(struct sharing *h);
 /* Gets the other ranks' shares of all parameters, and waits for them. */
 void sharing_gather_all(struct sharing *h);
 
-/* Ranks that share a tensor (split.h): sharing_join copies the whole tensor `row` to `to`; each
- * rank gives its part. It may be no array on ranks that do not need the whole. sharing_cut copies
- * this rank's part of `whole` to `part`. */
+/* For tensor-parallel ranks. sharing_join assembles the whole tensor `row` in `to` from the parts
+ * of all these ranks; `part` is this rank's. `to` is OPS_NONE on ranks that do not need the tensor,
+ * which must call it, too. sharing_cut copies this rank's part of `whole` to `part`. */
 void sharing_join(struct comm *c, const struct store *s, struct ops_array to, size_t row,
                   struct ops_array part);
 void sharing_cut(const struct store *s, struct ops_array part, size_t row, struct ops_array whole);

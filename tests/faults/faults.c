@@ -1,10 +1,11 @@
 /*
  * faults.so, for LD_PRELOAD: the FAULT_AT-th call (from 1) of the kind FAULT_CALL fails:
  *
- *     read, write, close, fsync, rename     on a regular file or pipe of the program's own; rename
- * is the swap of two names (renameat2), too stat, opendir, readdir                on a path of its
- * own; stat is lstat, too malloc                                any of malloc, calloc, realloc,
- * aligned_alloc pthread_create
+ *     read, write, close, fsync, rename     on a regular file or pipe that the program opened;
+ *                                           rename includes the swap of two names (renameat2)
+ *     stat, opendir, readdir                on a path that the program uses; stat includes lstat
+ *     malloc                                malloc, calloc, realloc or aligned_alloc
+ *     pthread_create
  *
  * with ENOSPC, EIO, ENOMEM or EAGAIN; with FAULT_KILL set the program is killed there instead. With
  * FAULT_NO_SWAP set the file system cannot swap two names. With FAULT_HURRY set a microsecond looks

@@ -28,13 +28,15 @@ struct sentencemap {
     uint32_t min_sentences; /* least sentences of a document: 2 for pairs of segments, else 1 */
     double short_sequence;  /* probability of a short target, in [0, 1] */
     uint32_t seed;          /* below 2^31 - 1 */
-    uint64_t samples;       /* whole epochs until there are as many; 0: `epochs` decides */
+    uint64_t samples;       /* number of samples wanted: as many whole epochs are made as that
+                             * takes; 0: `epochs` decides */
     uint64_t epochs;
 
     uint64_t made; /* result: number of samples; `epochs` is set, too */
 };
 
-/* Writes NAME_sample_index.npy. Holds 12 bytes per sample. */
+/* Writes NAME_sample_index.npy and sets x->made and x->epochs. Its memory is 12 bytes per sample.
+ * Returns -1 with an error. */
 int sentencemap_write(struct sentencemap *x, const struct megatron *m, const char *name);
 
 #endif

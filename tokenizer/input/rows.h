@@ -19,8 +19,8 @@ struct rows {
     uint64_t row; /* number of the current row, from 1 */
 };
 
-/* Opens the columns that `names`, which commas separate, names in a file of which no byte was
- * skipped. Returns -1 with an error that names the file; rows_close is to be called even then. */
+/* Opens the columns `names`, separated by commas, of the file `in`, of which no byte was read yet.
+ * Returns -1 with an error that names the file; the caller calls rows_close even then. */
 int rows_open(struct rows *r, struct input *in, enum columns_kind kind, const char *names);
 void rows_close(struct rows *r); /* allowed on a zeroed struct */
 

@@ -16,7 +16,7 @@
 
 struct segment {
     uint32_t at, len; /* its characters are text[at..at+len) */
-    uint64_t count;   /* number of occurrences */
+    uint64_t count;   /* number of its occurrences in the words */
 };
 
 struct segments {

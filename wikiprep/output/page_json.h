@@ -34,7 +34,7 @@ int page_json_layout_parse(struct page_json_layout *layout, const char *list);
 /* Returns the name of the layout's i-th field. */
 const char *page_json_name(const struct page_json_layout *layout, int i);
 
-/* Returns whether the i-th field is a string that every page has. */
+/* Returns 1 if the i-th field is a string that every page has, else 0. */
 int page_json_is_text(const struct page_json_layout *layout, int i);
 
 /* Returns the page's string for the i-th field; NULL if the field is not a string. */

@@ -16,10 +16,12 @@
 
 #define PAGE_ROWS_FIELDS "id,url,title,text"
 
-/* Returns -1 with a usage error if a field is not a string that every page has. */
+/* Checks the fields for a Parquet file. Returns -1 with a usage error if one is not a string that
+ * every page has. */
 int page_rows_check(const struct page_json_layout *layout);
 
-/* Appends the values of a page, each with its length in front. */
+/* Appends the values of the layout's fields for a page to `out`, each with its length in front, for
+ * page_rows_add. */
 void page_rows_put(struct buf *out, const struct page_json_layout *layout, const struct document *d,
                    const struct dump_page *page);
 
@@ -29,8 +31,8 @@ struct page_rows {
     int count;
 };
 
-/* Begins a file whose bytes go to `put`. Returns -1 with an error. page_rows_close is to be called
- * even then. */
+/* Begins a file whose bytes are passed to put(ctx, ...). Returns -1 with an error; the caller calls
+ * page_rows_close even then. */
 int page_rows_open(struct page_rows *r, const struct page_json_layout *layout, columns_put *put,
                    void *ctx);
 int page_rows_add(struct page_rows *r, const struct buf *row);

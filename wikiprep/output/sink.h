@@ -53,8 +53,8 @@ int sink_recover(const char *dir);
 int sink_open(struct sink *s, const char *dir, uint64_t limit_bytes, enum sink_format format,
               int sentences);
 
-/* Opens a Parquet file with the columns of `layout`. Returns -1 with an error; sink_abandon is to
- * be called even then. */
+/* Opens a Parquet file with the columns of `layout`. Returns -1 with an error; the caller calls
+ * sink_abandon even then. */
 int sink_open_rows(struct sink *s, const char *path, const struct page_json_layout *layout);
 
 /* Writes one document. Its bytes may come from any thread. */
