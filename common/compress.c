@@ -275,7 +275,7 @@ int64_t compress_read(struct compress_reader *r, void *bytes, size_t n)
     return r->how == COMPRESS_ZSTD ? read_zstd(r, bytes, n) : read_zlib(r, bytes, n);
 }
 
-/* A file in memory, given once. */
+/* A file in memory, which is passed to the reader as one piece. */
 struct memory {
     const unsigned char *data;
     uint64_t n;

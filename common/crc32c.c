@@ -61,8 +61,10 @@ static uint32_t slice(uint32_t crc, const unsigned char *p, size_t n)
 }
 
 #ifdef HARDWARE
-/* The register after `words` zero words, but for the division by the CRC's polynomial: the product
- * of two reflected polynomials is one x too high, and the instruction that divides adds x^32. */
+/* Returns the CRC register after `words` zero words, as a polynomial that is not yet divided by
+ * that of the CRC (the CRC instruction does that). The exponents in past_words account for two
+ * shifts: the product of two reflected polynomials is x times too large, and the instruction
+ * multiplies by x^32. */
 HARDWARE static uint64_t past(crc_word crc, size_t words)
 {
     return times(crc, past_words[words]);

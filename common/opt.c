@@ -216,7 +216,6 @@ static size_t distance(const char *a, const char *b)
     return row[n];
 }
 
-/* `dashes` stand in front of the name, and of the one that is like it. */
 const char *opt_foreign(const struct opt_foreign *table, const char *name)
 {
     for (; table->name; table++) {
@@ -248,7 +247,8 @@ static int unknown(const struct opts *o, const char *what, const char *dashes, c
                 : err_usage("%sunknown %s '%s%s'", where, what, dashes, name);
 }
 
-/* --name, of another program or misspelt. */
+/* Sets the error for an unknown option --NAME: the hint for an option of another program, or else
+ * the most similar option. Returns -1. */
 static int unknown_option(const struct opts *o, const char *arg, size_t n)
 {
     char *name = mem_strndup(arg, n);
@@ -475,7 +475,8 @@ void opts_wrap(struct buf *out, size_t column, size_t indent, const char *text)
     }
 }
 
-/* "  -o, --output FILE", and where a line has no room for more, its end. */
+/* Appends the left column of the help, "  -o, --output FILE"; if it is too long for the column,
+ * ends the line. */
 static void put_left(struct buf *out, const struct opt_bound *p)
 {
     struct buf left = BUF_INIT;
@@ -493,7 +494,7 @@ static void put_left(struct buf *out, const struct opt_bound *p)
     buf_release(&left);
 }
 
-/* "  -o, --output FILE    what it does [its default]" */
+/* Appends the help of option i, "  -o, --output FILE    what it does [its default]". */
 static void put_option(struct buf *out, const struct opts *o, size_t i)
 {
     const struct opt_bound *p = &o->table[i];

@@ -250,8 +250,8 @@ static void fail(struct flow *f, const char *message)
     f->ended = 1;
 }
 
-/* Called with the lock held, as are the two functions below. Each releases the lock while it runs
- * the caller's code. */
+/* Writes the next item in order. This function and the two below are called with the lock held, and
+ * release it while they run the caller's code. */
 static void write_next(struct flow *f)
 {
     int s = slot_of(f, f->written);
@@ -303,7 +303,8 @@ static void read_and_work(struct flow *f)
     announce(f);
 }
 
-/* Called with the lock held by a thread that has no item to process. */
+/* Runs the caller's `help`, or waits. For a thread that has no item to process; called with the
+ * lock held. */
 static void help_or_wait(struct flow *f)
 {
     uint64_t before = f->changes;

@@ -22,7 +22,7 @@ double usage_cpu_seconds(void)
     return seconds(use.ru_utime) + seconds(use.ru_stime);
 }
 
-/* Returns the number after `key` in a file of the kernel's, or 0. */
+/* Returns the number after the text `key` in a file of /proc or of the control groups, or 0. */
 static uint64_t number_in(const char *path, const char *key)
 {
     struct buf text = BUF_INIT;

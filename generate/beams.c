@@ -198,8 +198,8 @@ static void add_result(struct beams *b, const struct continuation *c)
     b->results[at].score = score;
 }
 
-/* Makes beam i of the next step from a continuation. The cache of its parent is copied and will
- * take the new token. */
+/* Makes beam i of the next step from a continuation: copies the cache of its parent, which will get
+ * the new token. */
 static void follow(struct beams *b, int64_t i, const struct continuation *c)
 {
     const struct cache *from = &b->caches[c->parent];

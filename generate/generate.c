@@ -132,8 +132,8 @@ static void print_json(struct generate *given, const struct generation *one, con
     buf_release(&valid);
 }
 
-/* Logs the times per token, which texts that are generated together share. The first token needs
- * only the prompt's run; each further one needs a run of its own. */
+/* Logs the times per token. All texts that are generated together share them. The first token of a
+ * text needs only the prompt's run; each further token needs a run of its own. */
 static void say_latency(struct generate *given, const struct generation *one, double prompt_seconds,
                         double seconds)
 {
@@ -254,7 +254,7 @@ static int add_prompt(struct generate *given)
     return 1;
 }
 
-/* Prints what goes before a text. */
+/* Prints what stands before a text, such as the prompt. */
 static void print_head(const struct generate *given, const struct queued *t)
 {
     if (given->json)
@@ -275,7 +275,8 @@ static void print_end(struct generate *given, const struct queued *t)
     say_latency(given, &t->one, t->prompt_seconds, t->ended - t->began);
 }
 
-/* Prints the news of the first text in the queue and, while it is finished, of the next one. */
+/* Prints the new part of the first text in the queue and, while that text is finished, of the next
+ * one. */
 static void print_queue(struct generate *given)
 {
     for (struct queued *t; (t = queue_first(&given->queue)); queue_drop(&given->queue)) {
@@ -288,7 +289,8 @@ static void print_queue(struct generate *given)
     }
 }
 
-/* After an error the texts of the prompts before it are still completed. */
+/* Generates and prints the texts of all prompts. After an error, the texts of the earlier prompts
+ * are still completed. */
 static int run_texts(struct generate *given)
 {
     struct queue *q = &given->queue;

@@ -167,8 +167,8 @@ static double weigh(struct sampler *s, int64_t n)
     return sum;
 }
 
-/* Keeps the tokens of top_p. Tokens less probable than (1-p)/n have a sum below 1-p, so that the
- * others reach p without them: only the others are sorted. */
+/* Keeps the tokens of top_p. Tokens less probable than (1-p)/n sum to less than 1-p, so the other
+ * tokens reach p without them, and only these are sorted. */
 static int64_t keep_nucleus(struct sampler *s, int64_t n)
 {
     double sum = weigh(s, n), least = sum * (1 - s->top_p) / (double)n, reached = 0;

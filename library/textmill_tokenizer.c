@@ -184,7 +184,7 @@ static void give_encoder(struct textmill_tokenizer *t, struct encoder *e)
 
 /* ---- a batch over threads -------------------------------------------------------------------- */
 
-/* A unit of work: consecutive texts, and the results for them. */
+/* One piece of work: consecutive texts, and the results for them. */
 struct unit {
     uint64_t first, count;
     struct placed placed;

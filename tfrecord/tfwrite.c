@@ -334,7 +334,7 @@ static void print_maps(const char *name, uint64_t samples, uint64_t epochs, uint
     tool_count("samples", samples);
 }
 
-/* Writes the map of a BERT's samples, of the documents that x has. */
+/* Writes the map of the samples of a BERT data set, for the range of documents in x. */
 static int write_sentences(const struct index_map *given, const struct indexmap *x,
                            const struct megatron *m, const char *name)
 {
@@ -382,7 +382,8 @@ static int write_maps(const struct index_map *given, const char *prefix)
     return result;
 }
 
-/* Refuses options of the other kind of maps, and numbers that a BERT's map cannot have. */
+/* Refuses options that are not for the chosen kind of map, and values that the map of a BERT cannot
+ * have. */
 static int check_maps(const struct index_map *given)
 {
     const char *other = tool_misplaced(OPT_ONLY << given->kind);
@@ -463,7 +464,8 @@ struct mixed {
 
 static const struct mixed blend_defaults = { .shards = 4 };
 
-/* Prints how many samples the blend takes of each source. `of`: the samples of each, or NULL. */
+/* Prints how many samples the blend takes of each source (taken[i]) and, unless `of` is NULL, how
+ * many epochs that is; of[i] is the number of samples of source i. */
 static void print_blend(const struct blend *b, const uint64_t *taken, const uint64_t *of)
 {
     for (size_t i = 0; i < b->count; i++) {
@@ -474,7 +476,7 @@ static void print_blend(const struct blend *b, const uint64_t *taken, const uint
     }
 }
 
-/* Counts the records of the sources. Returns their sum, or -1. */
+/* Sets of[i] to the number of records of source i. Returns their sum, or -1 with an error. */
 static int64_t count_records(const struct blend *b, uint64_t *of)
 {
     int64_t all = 0;

@@ -238,7 +238,8 @@ static int check_manifest(const struct manifest *m, const char *path, const char
                          m->records, records);
 }
 
-/* Lists the manifest as good if its files are: what it says beyond them is checked last. */
+/* Checks what the manifest says about the content of the files (claims.h), and reports the manifest
+ * as good or bad. Called last, if its files are good. */
 static void verify_claims(struct verify *v, const struct manifest *m, const char *path,
                           const char *dir)
 {

@@ -140,8 +140,9 @@ static unsigned char *(*put_block)(unsigned char *p, const int64_t *values);
 #ifdef __x86_64__
 #define AVX512 __attribute__((target("avx512f,avx512bw,avx512vbmi2,popcnt")))
 
-/* Each is spread over the four bytes of a lane, whose first always counts and whose others do where
- * they are not zero: the byte before one that counts has its top bit set. */
+/* Spreads the bits of each number over three bytes of a 4-byte lane, seven bits in each byte.
+ * Stores the first byte, and each further byte that is not zero; the byte before a further one has
+ * its top bit set. */
 AVX512 static unsigned char *put_block_avx512(unsigned char *p, const int64_t *values)
 {
     __m512i low = _mm512_loadu_si512(values), high = _mm512_loadu_si512(values + 8);

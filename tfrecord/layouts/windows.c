@@ -282,7 +282,9 @@ static int read_all(struct job *j)
     return 0;
 }
 
-/* Reads as many windows as a group of tokens has; the first time at least one for each shard. */
+/* Sets an item of the pipeline to the next windows of all tokens: about as many as a group of
+ * tokens has, and at least one for each shard. For WINDOWS_ALL; the first call reads the whole
+ * stream. */
 static int read_windows(void *ctx, void *item)
 {
     struct job *j = ctx;

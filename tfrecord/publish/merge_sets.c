@@ -94,7 +94,8 @@ static int check_recipe(const struct common *c, const struct manifest *m, const 
     return 0;
 }
 
-/* Adds a set's numbers, and its line. */
+/* Adds the numbers of a set's manifest to the sums, and its line to the lines of the new
+ * manifest. */
 static int take_numbers(struct common *c, const struct manifest *m, const char *path)
 {
     struct buf line = BUF_INIT;

@@ -88,9 +88,10 @@ int stage_forget(const char *dir, const char *manifest)
 
 /* ---- runs that died ----------------------------------------------------------------------- */
 
-/* Removes from `dir` what the dead run's manifest lists: its files, moved without it. Its
- * validation part was moved before them, with its manifest. Where a manifest stands in `dir`, it
- * is an older set's, and nothing was moved yet. */
+/* Removes from `dir` the files of an ended run that were moved there without their manifest, which
+ * is still in the work folder. If there is a manifest in `dir`, it belongs to an older set, and
+ * nothing was moved yet. The validation part of the ended run was moved first, with its own
+ * manifest. */
 static int forget_moved(const char *dir, const char *work, const char *manifest)
 {
     struct buf path = BUF_INIT;
@@ -157,7 +158,7 @@ static int clear_all_dead(const char *dir, const char *prefix, const char *own)
 
 /* ---- going on ----------------------------------------------------------------------------- */
 
-/* 1, 0, or -1. */
+/* Returns 1 if the folder `dir` has a shard, finished or not, 0 if not, or -1 with an error. */
 static int has_shards(const char *dir)
 {
     struct file_names all;
@@ -175,8 +176,8 @@ static int has_shards(const char *dir)
     return there;
 }
 
-/* Checks whether a dead run left something to continue: a part that was begun (validation is the
- * first), or a manifest, which is moved last. Returns 1, 0, or -1. */
+/* Returns 1 if an ended run left something to continue in its work folder: a begun part (validation
+ * is the first one), or a manifest, which is moved last. Returns 0 if not, or -1 with an error. */
 static int is_begun(const char *work)
 {
     struct buf path = BUF_INIT;
@@ -190,8 +191,8 @@ static int is_begun(const char *work)
     return there;
 }
 
-/* Moves the listed files that are in `from` back to `to` if they are missing there. Indexes are
- * made again. */
+/* Moves the files that the manifest lists from folder `from` back to folder `to`, unless they are
+ * there. Removes their index files, which are made again. */
 static int bring_back_files(const struct manifest *m, const char *from, const char *to)
 {
     struct buf a = BUF_INIT, b = BUF_INIT;
@@ -215,8 +216,9 @@ static int bring_back_files(const struct manifest *m, const char *from, const ch
     return result;
 }
 
-/* Brings back what was published of the validation part. Its manifest, which is made again, is the
- * last to go: it is in the work folder until all the files were moved. */
+/* Moves the published files of the validation part back to the work folder, and then removes the
+ * part's manifest, which is made again. That manifest is in the work folder until all files of the
+ * part were moved to `dir`. */
 static int bring_back_validation(const char *dir, const char *work)
 {
     struct buf from = BUF_INIT, to = BUF_INIT, path = BUF_INIT;
@@ -242,8 +244,9 @@ static int bring_back_validation(const char *dir, const char *work)
     return result;
 }
 
-/* The same for the whole set. Where the output folder has a manifest, nothing was moved yet; where
- * the work folder has none, the set was not complete. */
+/* Moves the published files of the whole set back to the work folder, with those of its validation
+ * part. Does nothing if `dir` has a manifest (nothing was moved yet) or the work folder has none
+ * (the set was not complete). */
 static int bring_back(const char *dir, const char *work)
 {
     struct buf path = BUF_INIT;

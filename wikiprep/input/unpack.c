@@ -22,7 +22,8 @@ struct ahead {
     size_t begin, end;
 };
 
-/* file -> (bunzip or gunzip ->) (libarchive ->) bytes */
+/* A file that is being unpacked. Its bytes pass through: the file; bunzip.h or gunzip for these
+ * formats; libarchive for the others and for archives. */
 struct unpack {
     char *name; /* for errors */
     int fd;
