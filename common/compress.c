@@ -238,7 +238,7 @@ static int64_t read_zlib(struct compress_reader *r, void *bytes, size_t n)
         if (r->whole && r->ended)
             return 0;
         int result = inflate_some(r, bytes, n, &got);
-        if (got) /* an error comes again */
+        if (got) /* an error will be returned again by the next call */
             return (int64_t)got;
         if (result == Z_BUF_ERROR && r->ended)
             return cut_short(r);

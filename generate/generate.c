@@ -25,11 +25,12 @@
 struct feed {
     struct opt_list given;
     char **operands;
-    size_t operand_count, next; /* next: of the given ones and the operands */
-    struct buf text;            /* of the operand "-" */
-    struct prompt *lines;       /* NULL: not read */
-    int asking;      /* 1: prompts come from a terminal, which shows them between the texts */
-    uint64_t number; /* prompts so far */
+    size_t operand_count,
+        next;             /* next: index, first in the values of --prompt, then in the operands */
+    struct buf text;      /* text of the operand "-" */
+    struct prompt *lines; /* lines of stdin; NULL: they are not read */
+    int asking;           /* 1: prompts come from a terminal, which shows them between the texts */
+    uint64_t number;      /* prompts so far */
 };
 
 /* The options, and the generator that they set up. */

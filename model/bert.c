@@ -150,7 +150,7 @@ static void embedding_bwd(const struct model *m, struct ops *o, struct ops_gradi
     struct ops_moments kept = { ops_scratch(o, OPS_F32, N), ops_scratch(o, OPS_F32, N) };
     if (!dw.add)
         begin_tables(m, o, dw.to);
-    ops_norm_fwd(o, dsum, kept, sum, &norm); /* for what is kept of it */
+    ops_norm_fwd(o, dsum, kept, sum, &norm); /* recomputes only `kept` */
     if (!m->config.dropout_first)
         ops_dropout(o, dx, dx, n, block_embedding_dropout(m, in));
     block_norm_bwd(m, o, ops_set(dsum), dw, embedding_row(m, EMBEDDING_GAIN), dx, sum, kept, &norm);

@@ -51,8 +51,8 @@
  * sums are written to memory once for each group. */
 enum {
     KEYS = 480,     /* keys of a block: a multiple of every tile_rows, and even for the masks */
-    QUERIES = 240,  /* queries of a block in the backward: likewise */
-    SOME = 48,      /* queries whose scores stay in the first-level cache: likewise */
+    QUERIES = 240,  /* queries of a block in the backward: as for KEYS */
+    SOME = 48,      /* queries whose scores stay in the first-level cache: as for KEYS */
     LANES_MAX = 32, /* most lanes of a panel */
 };
 
@@ -66,7 +66,7 @@ struct attention {
     int64_t ldy, ldq, ldk; /* row strides */
     int64_t B, N, past, NH, KV, HS;
     int64_t first_head, all_heads; /* the heads' numbers for dropout masks (struct ops_attention) */
-    float scale;                   /* of the scores */
+    float scale;                   /* factor of the scores */
     int both_ways; /* 1: all queries see all keys; 0: a query sees keys up to itself */
     struct kernel_mask mask;
     float *work;
@@ -108,7 +108,7 @@ struct head {
             float *dk, *dv;              /* [group / lanes, HS, lanes] dk^T and dv^T */
             float *dq;                   /* [queries, HS] */
             float *dk_sum, *dv_sum;      /* [keys, HS] over the heads that share the keys */
-            float *turned;               /* [lanes, HS] of one */
+            float *turned;               /* [lanes, HS] a panel of dk or dv, transposed back */
         } bwd;
     };
 };
@@ -581,7 +581,7 @@ static void attend_heads_bwd(void *ctx, int64_t index, int thread)
 /* The attentions of several sequences: each has its own rows, length and dropout masks. */
 struct sequences {
     struct attention *each;
-    int64_t count; /* of items in each */
+    int64_t count; /* number of items in each of them */
     void (*fn)(void *ctx, int64_t index, int thread);
 };
 

@@ -39,7 +39,7 @@
  * next. Threads therefore rarely wait for memory or for each other. */
 enum {
     SLICE = 768,             /* most layers of panels that are multiplied at once */
-    SHARED_FLOATS = 1 << 21, /* in the panels of the shared operand, about */
+    SHARED_FLOATS = 1 << 21, /* approximate size of the panels of the shared operand */
     SHARED_LINES = 3072,     /* most rows or columns in these panels */
     ROW_PANELS = 8,    /* panels of A in a piece; two pieces' rows fit the second-level cache */
     COLUMN_PANELS = 2, /* panels of B in a piece */
@@ -507,7 +507,8 @@ void cpu_residual_fwd(struct ops *o, struct ops_array y, struct ops_array base, 
 {
     struct residual r = { o->k, y, base, l->O, cpu_mask(drop) };
     affine(o, y, r.mask.threshold ? OPS_NONE : base, x, l);
-    if (r.mask.threshold) /* an even number of rows a piece: masks come in pairs */
+    if (r.mask
+            .threshold) /* an even number of rows per piece, because masks are computed in pairs */
         pool_for(o->pool, l->N, 2 * cpu_row_grain(l->O), residual_rows, &r);
 }
 

@@ -316,7 +316,7 @@ static int write_turned(struct safetensors_writer *w, const struct tensor *row, 
 {
     int64_t n = tensor_elements(row);
     void *turned = mem_alloc((size_t)n * bytes);
-    if (bytes == 2) /* its loop is made for each size */
+    if (bytes == 2) /* so that the compiler makes a loop for each size */
         transpose(turned, data, row->shape[0], row->shape[1], 2);
     else
         transpose(turned, data, row->shape[0], row->shape[1], 4);

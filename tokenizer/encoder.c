@@ -116,7 +116,7 @@ static int cut_next(struct encoder *e, struct pieces *p)
     enum { MAX = sizeof e->bounds / sizeof *e->bounds - 1 };
     if (e->words)
         return words_next(e->words, p);
-    if (e->t->v.steps_cut) { /* all at once */
+    if (e->t->v.steps_cut) { /* the steps have cut the whole text */
         *p = e->tiles;
         e->tiles.count = 0;
         return p->count > 0;

@@ -59,7 +59,7 @@ void engine_open(struct engine *e, const struct engine_config *config, const str
     sharing_open(&e->sharing, s, c);
     e->inputs = mem_zalloc((size_t)config->G, sizeof *e->inputs);
     e->scores.losses = ops_buffer(o, OPS_F32, most_labels(config));
-    if (m->parts > 1) /* with one part, over all tokens, it would cost a look at each logit */
+    if (m->parts > 1) /* with one part only, finding correct predictions would cost too much time */
         e->scores.correct = ops_buffer(o, OPS_U8, most_labels(config));
     e->sums = ops_buffer(o, OPS_F64, config->A * SUMS);
 }

@@ -297,7 +297,7 @@ static int refuse_settings(const struct plan *p)
     const struct {
         const char *name;
         int set, has;
-        const char *by, *by_name; /* the part of the model that would have to use it */
+        const char *by, *by_name; /* the setting whose value decides, and its value */
     } some[] = {
         { "kv-heads", s->kv_heads != 0, uses(p, "kv-heads"), "architecture", s->architecture },
         { "head-width", s->head_width != 0, uses(p, "head-width"), "architecture",

@@ -58,7 +58,7 @@ struct documents {
  * windows that they complete. */
 struct piece {
     uint64_t at, first, windows;
-    uint32_t *ids; /* not with WINDOWS_ALL */
+    uint32_t *ids; /* their ids; not with WINDOWS_ALL */
     size_t count, cap;
     uint64_t documents, tokens; /* new documents and tokens in this group */
 

@@ -181,8 +181,8 @@ struct reader {
 struct joining {
     const struct merge_sets *m;
     struct shard_set set;
-    uint64_t records; /* of all; */
-    uint64_t written; /* so far */
+    uint64_t records; /* number of records of the new part */
+    uint64_t written; /* number of records written so far */
     uint32_t next;    /* the shard to be opened */
     int open;
     struct record_shard shard;

@@ -546,10 +546,10 @@ static void known_begin(struct known *k, struct vocabulary *v)
 {
     buf_init(&k->word);
     k->max_chars = v->max_chars;
-    v->max_chars = UINT32_MAX; /* words of any length are used for learning */
+    v->max_chars = UINT32_MAX; /* words of any length are encoded */
     k->unknown = v->roles[TOKENIZER_UNKNOWN];
     if (v->model == VOCABULARY_BPE)
-        /* and so are the known parts of words with unknown characters */
+        /* of words with unknown characters, the other parts are encoded */
         v->roles[TOKENIZER_UNKNOWN] = -1;
     k->subword = subword_new(v);
 }

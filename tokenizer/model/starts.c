@@ -35,9 +35,9 @@ enum { SPACE = 1, OTHER_ASCII = 2, TAIL_BYTE = 4, LEAD_BYTE = 8 };
  * merge. */
 struct bounds {
     size_t ids;
-    uint8_t *begins, *ends;   /* the sets */
-    uint32_t *front[FRONTS];  /* of merges with a token before it, by how that token ends */
-    uint32_t *tail, *no_tail; /* of merges with a token after it that begins with a tail byte, or
+    uint8_t *begins, *ends;   /* kinds of bytes with which the token may begin, and end */
+    uint32_t *front[FRONTS];  /* for merges with a token before it, by how that token ends */
+    uint32_t *tail, *no_tail; /* for merges with a token after it that begins with a tail byte, or
                                  with another byte */
 };
 
