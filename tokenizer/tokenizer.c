@@ -333,6 +333,13 @@ static int bad_id(const struct tokenizer *t, uint32_t id, size_t place)
                    t->v.count);
 }
 
+/* Returns whether decoding leaves out an id: a hole, which has no text, or with `skip` a special
+ * token. */
+static int leaves_out(const struct vocabulary *v, uint32_t id, int skip)
+{
+    return v->tokens[id].kind == TOKEN_HOLE || (skip && is_special(v, id));
+}
+
 /* Checks the ids and reserves room for the tokens' text, one space per token, and STEP more bytes
  * for put_token. */
 static int reserve_text(const struct tokenizer *t, const uint32_t *ids, size_t n, struct buf *out)
@@ -340,7 +347,7 @@ static int reserve_text(const struct tokenizer *t, const uint32_t *ids, size_t n
     const struct vocabulary *v = &t->v;
     size_t all = n + STEP;
     for (size_t i = 0; i < n; i++) {
-        if (ids[i] >= v->count || v->tokens[ids[i]].kind == TOKEN_HOLE)
+        if (ids[i] >= v->count)
             return bad_id(t, ids[i], i);
         all += v->tokens[ids[i]].len;
     }
@@ -385,7 +392,7 @@ static int decode_words(const struct tokenizer *t, const uint32_t *ids, size_t n
     char *begin = out->data + out->len, *to = begin;
     int first = 1;
     for (size_t i = 0; i < n; i++) {
-        if (skip && is_special(&t->v, ids[i]))
+        if (leaves_out(&t->v, ids[i], skip))
             continue;
         enum joint joint = first ? JOINT_NONE : (enum joint)t->joints[ids[i]];
         *to = ' ';
@@ -470,13 +477,16 @@ static int decode_names(const struct tokenizer *t, const uint32_t *ids, size_t n
     const struct decoder_table *table = decoder_table(t);
     struct ids kept = { 0 };
     int result = 0;
-    for (size_t i = 0; i < n; i++)
-        if (ids[i] >= v->count || v->tokens[ids[i]].kind == TOKEN_HOLE)
+    size_t left = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (ids[i] >= v->count)
             return bad_id(t, ids[i], i);
-    for (size_t i = 0; i < n && skip; i++)
-        if (!is_special(v, ids[i]))
+        left += (size_t)leaves_out(v, ids[i], skip);
+    }
+    for (size_t i = 0; i < n && left; i++)
+        if (!leaves_out(v, ids[i], skip))
             ids_add(&kept, ids[i]);
-    if (skip) {
+    if (left) {
         ids = kept.data;
         n = kept.count;
     }

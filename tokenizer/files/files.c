@@ -184,9 +184,7 @@ static const struct encoding *find_encoding(enum tokenizer_pattern pattern)
 
 static int put_end_of_text(struct vocabulary *v)
 {
-    uint32_t id = 0;
-    while (id < v->count && v->tokens[id].kind != TOKEN_HOLE)
-        id++;
+    uint32_t id = vocabulary_hole(v);
     if (vocabulary_put(v, id, end_of_text_name, strlen(end_of_text_name), TOKEN_ADDED) < 0)
         return -1;
     vocabulary_add(v, &(struct added_token){ .id = id, .special = 1 });
@@ -212,7 +210,7 @@ int tiktoken_parse(struct vocabulary *v, const char *text, size_t n, const char 
 {
     if (read_ranks(v, text, n, name) < 0)
         return -1;
-    if (check_foreign(v) < 0 || put_end_of_text(v) < 0 || vocabulary_check(v) < 0 ||
+    if (check_foreign(v) < 0 || put_end_of_text(v) < 0 || vocabulary_check_full(v) < 0 ||
         vocabulary_derive_merges(v) < 0)
         return err_in("%s", name);
     return 0;
@@ -230,7 +228,7 @@ static int parse_ranks_as(struct vocabulary *v, const char *text, size_t n, cons
     }
     if (read_ranks(v, text, n, name) < 0)
         return -1;
-    if (vocabulary_check(v) < 0 || vocabulary_derive_merges(v) < 0 || put_specials(v, e) < 0)
+    if (vocabulary_check_full(v) < 0 || vocabulary_derive_merges(v) < 0 || put_specials(v, e) < 0)
         return err_in("%s", name);
     return splitter_add(&v->splitter, SPLIT_PATTERN, e->text, strlen(e->text));
 }

@@ -12,9 +12,12 @@
 
 static void vocab_json_print(const struct vocabulary *v, struct buf *out)
 {
-    buf_addc(out, '{');
+    const char *before = "{";
     for (uint32_t id = 0; id < v->count; id++) {
-        buf_adds(out, id ? ", " : "");
+        if (v->tokens[id].kind == TOKEN_HOLE)
+            continue;
+        buf_adds(out, before);
+        before = ", ";
         token_print(v, id, out);
         buf_addf(out, ": %u", id);
     }
@@ -129,6 +132,12 @@ static int cuts_as_usual(const struct vocabulary *v, const struct buf *text)
     return !v->general;
 }
 
+/* Returns whether the lines of vocab.txt can be the ids: each must have a token. */
+static int fits_lines(const struct vocabulary *v, const struct buf *text)
+{
+    return cuts_as_usual(v, text) && vocabulary_hole(v) == v->count;
+}
+
 static const struct file_form {
     const char *name;
     void (*print)(const struct vocabulary *v, struct buf *out);
@@ -138,7 +147,7 @@ static const struct file_form {
     { "vocab.tiktoken", tiktoken_print, tiktoken_says_all, 1 << VOCABULARY_BPE },
     { "vocab.json", vocab_json_print, cuts_as_usual, 1 << VOCABULARY_BPE },
     { "merges.txt", merges_print, cuts_as_usual, 1 << VOCABULARY_BPE },
-    { "vocab.txt", vocab_txt_print, cuts_as_usual, 1 << VOCABULARY_WORDPIECE },
+    { "vocab.txt", vocab_txt_print, fits_lines, 1 << VOCABULARY_WORDPIECE },
     { "tokenizer_config.json", config_print, NULL, ~0u },
     /* written last: if it exists, all files exist */
     { "tokenizer.json", tokenizer_json_print, NULL, ~0u },

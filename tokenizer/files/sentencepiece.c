@@ -285,7 +285,7 @@ int sentencepiece_parse(struct vocabulary *v, const char *text, size_t n, const 
     v->model = m.model_type == BPE ? VOCABULARY_BPE : VOCABULARY_UNIGRAM;
     v->fuse_unknown = 1;
     if (!result)
-        result = vocabulary_check(v);
+        result = vocabulary_check_full(v);
     if (!result && v->roles[TOKENIZER_UNKNOWN] < 0)
         result = err_set("it has no unknown token");
     if (!result)

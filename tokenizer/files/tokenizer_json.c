@@ -131,6 +131,29 @@ static int read_added(struct vocabulary *v, const struct js *list)
     return 0;
 }
 
+/* Checks the ids of added tokens in a vocabulary with holes. Hugging Face does not use the ids of
+ * the file: a token that the model does not have gets the number of the model's tokens, or the id
+ * after the greatest one of the added tokens before it if that is greater. */
+static int check_added(const struct vocabulary *v)
+{
+    int64_t tokens = 0, most = -1;
+    if (vocabulary_hole(v) == v->count)
+        return 0;
+    for (uint32_t id = 0; id < v->count; id++)
+        tokens += v->tokens[id].in_model;
+    for (size_t i = 0; i < v->added_count; i++) {
+        const struct added_token *a = &v->added[i];
+        int64_t id = v->tokens[a->id].in_model ? a->id : most >= tokens ? most + 1 : tokens;
+        if (id != a->id)
+            return err_set("added_tokens: '%.*s' has id %u, but the next id after the %lld tokens "
+                           "before it is %lld",
+                           (int)a->len, v->blob.data + a->at, a->id, (long long)tokens,
+                           (long long)id);
+        most = id > most ? id : most;
+    }
+    return 0;
+}
+
 /* ---- normalizer, pre-tokenizer and decoder --------------------------------------------------- */
 
 static int normalizes_nothing(const struct js *normalizer)
@@ -331,7 +354,7 @@ static int read_root(struct vocabulary *v, const struct reading *r)
     if (!js_is_object(model))
         return err_set("it has no \"model\", so it is not a tokenizer.json");
     if (read_added(v, js_get(root, "added_tokens")) < 0 || read_model(v, r, model) < 0 ||
-        post_processor_read(v, post) < 0)
+        check_added(v) < 0 || post_processor_read(v, post) < 0)
         return -1;
     if (v->model != VOCABULARY_WORDPIECE)
         v->end_of_text = vocabulary_find(v, end_of_text_name, strlen(end_of_text_name));

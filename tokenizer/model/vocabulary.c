@@ -12,6 +12,9 @@
 #define NONE UINT32_MAX
 
 enum { DERIVED_MAX = 1024 }; /* bytes of a token whose merge is derived */
+/* A vocabulary has at most HOLES_MAX ids per token, and MANY tokens' worth of ids more: otherwise a
+ * file of a few bytes could demand much memory. */
+enum { HOLES_MAX = 16, MANY = 1 << 14 };
 
 void vocabulary_init(struct vocabulary *v)
 {
@@ -199,13 +202,33 @@ void vocabulary_respell(struct vocabulary *v, uint32_t id, const char *bytes, si
 
 int vocabulary_check(const struct vocabulary *v)
 {
+    uint32_t tokens = 0;
     if (!v->count)
         return err_set("the vocabulary is empty");
     for (uint32_t id = 0; id < v->count; id++)
-        if (v->tokens[id].kind == TOKEN_HOLE)
-            return err_set("id %u has no token, though the vocabulary goes up to %u", id,
-                           v->count - 1);
-    return 0;
+        tokens += v->tokens[id].kind != TOKEN_HOLE;
+    return v->count / HOLES_MAX > tokens + MANY
+               ? err_set("the vocabulary goes up to id %u, but has only %u tokens", v->count - 1,
+                         tokens)
+               : 0;
+}
+
+uint32_t vocabulary_hole(const struct vocabulary *v)
+{
+    uint32_t id = 0;
+    while (id < v->count && v->tokens[id].kind != TOKEN_HOLE)
+        id++;
+    return id;
+}
+
+int vocabulary_check_full(const struct vocabulary *v)
+{
+    uint32_t hole = vocabulary_hole(v);
+    if (vocabulary_check(v) < 0)
+        return -1;
+    return hole < v->count ? err_set("id %u has no token, though the vocabulary goes up to %u",
+                                     hole, v->count - 1)
+                           : 0;
 }
 
 void vocabulary_byte_ids(const struct vocabulary *v, int64_t byte_ids[256])

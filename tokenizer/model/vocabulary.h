@@ -2,7 +2,7 @@
  * vocabulary.h - the contents of a vocabulary file as plain data. The files (files.h) and the
  * learner (learn.h) produce it; the tokenizer is compiled from it.
  *
- *     tokens   id -> bytes; every id has a token once vocabulary_check has passed
+ *     tokens   id -> bytes; an id may have no token (a hole)
  *     merges   pairs of ids and the id each pair becomes, in order of rank
  *     added    tokens that are cut out of the text before any other step
  *     splitter how the text is cut into pieces
@@ -154,8 +154,12 @@ void vocabulary_add(struct vocabulary *v,
  * spelling. */
 void vocabulary_respell(struct vocabulary *v, uint32_t id, const char *bytes, size_t n);
 
-/* Returns -1 with an error if an id below count has no token. */
+/* Returns -1 with an error if there are no tokens, or far fewer than ids. */
 int vocabulary_check(const struct vocabulary *v);
+/* Returns -1 with an error if there are no tokens, or if an id below count has none. */
+int vocabulary_check_full(const struct vocabulary *v);
+/* Returns the first id below count that has no token, or count. */
+uint32_t vocabulary_hole(const struct vocabulary *v);
 
 /* Derives the merges from the order of ids, as a .tiktoken file of ranks requires. Each token of
  * two bytes or more is the merge of the two parts that remain when its bytes are merged with lower

@@ -428,7 +428,9 @@ Test(vocabulary, ids_and_bytes_are_given_once)
     vocabulary_init(&v);
     cr_assert_eq(vocabulary_put(&v, 0, "a", 1, TOKEN_MODEL), 0);
     cr_assert_eq(vocabulary_put(&v, 2, "b", 1, TOKEN_MODEL), 0);
-    cr_assert_eq(vocabulary_check(&v), -1);
+    cr_assert_eq(vocabulary_check(&v), 0);
+    cr_assert_eq(vocabulary_hole(&v), 1);
+    cr_assert_eq(vocabulary_check_full(&v), -1);
     cr_assert(strstr(err_get(), "id 1 has no token"), "%s", err_get());
     cr_assert_eq(vocabulary_put(&v, 1, "a", 1, TOKEN_MODEL), -1);
     cr_assert_eq(vocabulary_put(&v, 2, "c", 1, TOKEN_MODEL), -1);
@@ -436,6 +438,6 @@ Test(vocabulary, ids_and_bytes_are_given_once)
     cr_assert_eq(vocabulary_put(&v, VOCABULARY_MAX, "c", 1, TOKEN_MODEL), -1);
     cr_assert_eq(vocabulary_put(&v, 1, "b", 1, TOKEN_ADDED), 0);
     cr_assert_eq(vocabulary_find(&v, "b", 1), 2, "the model's token is found");
-    cr_assert_eq(vocabulary_check(&v), 0);
+    cr_assert_eq(vocabulary_check_full(&v), 0);
     vocabulary_release(&v);
 }

@@ -34,7 +34,8 @@ Test(files, vocab_json_that_is_none)
             "x: token 'a' at byte 1: it has no whole number for an id");
     refuses(vocab_json_parse, "{\"a\": 0, \"b\": 0}",
             "x: token 'b' at byte 9: id 0 is given to two tokens");
-    refuses(vocab_json_parse, "{\"a\": 0, \"b\": 2}", "x: id 1 has no token");
+    refuses(vocab_json_parse, "{\"a\": 0, \"b\": 9999999}",
+            "x: the vocabulary goes up to id 9999999, but has only 2 tokens");
     refuses(vocab_json_parse, "{\"a\": -1}", "x: token 'a' at byte 1: token id -1 is not below");
     refuses(vocab_json_parse, "{\"a\": 99999999999}",
             "x: token 'a' at byte 1: token id 99999999999 is");
@@ -202,7 +203,7 @@ Test(files, tokenizer_json_that_is_not_supported)
         { FILE_OF(BYTE_LEVEL, MODEL, ",\"added_tokens\":[{\"id\":3,\"content\":\"\"}]"),
           "x: added_tokens: item 0 has no content or no id" },
         { FILE_OF(BYTE_LEVEL, MODEL, ",\"added_tokens\":[{\"id\":4,\"content\":\"x\"}]"),
-          "x: id 3 has no token" },
+          "x: added_tokens: 'x' has id 4, but the next id after the 3 tokens before it is 3" },
         { FILE_OF(BYTE_LEVEL, MODEL, ",\"added_tokens\":[{\"id\":3,\"content\":\"ab\"}]"),
           "x: model.vocab: token 'ab' at byte 106: it has id 2, as an added token 3" },
         { FILE_OF(BYTE_LEVEL, MODEL,
