@@ -111,6 +111,11 @@ ssize_t read(int fd, void *to, size_t n)
     return counts("read") && is_data(fd) && fails("read", EIO) ? -1 : REAL(read)(fd, to, n);
 }
 
+ssize_t pread64(int fd, void *to, size_t n, off64_t at)
+{
+    return counts("read") && is_data(fd) && fails("read", EIO) ? -1 : REAL(pread64)(fd, to, n, at);
+}
+
 ssize_t write(int fd, const void *from, size_t n)
 {
     return counts("write") && is_data(fd) && fails("write", ENOSPC) ? -1 : REAL(write)(fd, from, n);
