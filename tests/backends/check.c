@@ -1,8 +1,8 @@
-/* check DEVICE...: every operation of ops.h on other devices, beside the CPU's back end, which the
- * unit tests compare with plain loops. The same numbers go in; what comes out differs by rounding
- * alone, or not at all where that is promised, and is the same bits on all devices that are named,
- * which are one kind: emulated:0 emulated:1 emulated:2, or cuda cuda. Prints a line for each that
- * fails; exits with 1 if there is any. */
+/* check DEVICE...: compares every operation of ops.h on other devices with the CPU's back end,
+ * which the unit tests compare with plain loops. All get the same numbers. The results may differ
+ * by rounding, or not at all where that is promised. All devices that are named must give the same
+ * bits, so they must be of one kind: emulated:0 emulated:1 emulated:2, or cuda cuda. Prints a line
+ * for each operation that fails, and exits with 1 if there is any. */
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 
 enum { ARRAYS_MOST = 40, RESULTS_MOST = 16 };
 
-/* What one run of one case has left. */
+/* The result of one run of a case. */
 struct result {
     const char *name;
     double tolerance; /* of the largest number; 0: the same bits */
@@ -76,7 +76,7 @@ static struct ops_array put(struct run *r, enum ops_type type, const void *from,
     return a;
 }
 
-/* Random numbers, others at each call. */
+/* Returns an array of n random numbers, which differ from call to call. */
 static struct ops_array numbers(struct run *r, enum ops_type type, int64_t n, double scale)
 {
     struct rng g = { rng_key(1, r->key++), 0 };
@@ -108,7 +108,7 @@ static struct ops_array positive(struct run *r, int64_t n)
     return a;
 }
 
-/* Numbers from `least` to below `most`, of a type of integers. */
+/* Returns an array of n random integers from `least` to most - 1, of an integer type. */
 static struct ops_array integers(struct run *r, enum ops_type type, int64_t n, int64_t least,
                                  int64_t most)
 {
@@ -126,7 +126,7 @@ static struct ops_array integers(struct run *r, enum ops_type type, int64_t n, i
     return a;
 }
 
-/* Every second row from `first` on. */
+/* Returns the numbers of every second row, from `first` on. */
 static struct ops_array some_rows(struct run *r, int64_t n, int64_t first)
 {
     int64_t *rows = mem_alloc((size_t)n * sizeof *rows);
@@ -148,7 +148,7 @@ static void leave(struct run *r, const char *name, struct ops_array a, int64_t n
 
 static enum ops_type precision;
 
-/* Of what products make. */
+/* Returns the tolerance for the results of products. */
 static double of_products(void)
 {
     return precision == OPS_BF16 ? 2e-2 : 1e-5;
@@ -241,7 +241,8 @@ static void norms(struct run *r)
     leave(r, "norm_bwd dbias", dbias, C, 1e-5);
 }
 
-/* way: 0 positions by number, 1 places and segments, 2 words alone; many tokens of few words. */
+/* way: 0 positions by number; 1 places and segments; 2 words alone. Has many tokens and few
+ * words. */
 static void embeddings(struct run *r)
 {
     const int64_t T = 25, N = 16 * T, C = r->type == OPS_BF16 ? 48 : 21, V = 70;
@@ -269,7 +270,7 @@ static void embeddings(struct run *r)
         leave(r, "embedding_bwd types", d.types, 2 * C, 4e-6);
 }
 
-/* A token more than is sorted, and summed, by one block. */
+/* Has one token more than one block sorts and sums. */
 static void many_tokens(struct run *r)
 {
     const int64_t T = 4099, C = 2, V = 700;
@@ -471,7 +472,7 @@ static void small_losses(struct run *r)
         leave(r, "cross_entropy gradient", few, 30 * V, 1e-6);
 }
 
-/* Two parts of the columns, one after the other. */
+/* Divides the columns into two parts, which are computed one after the other. */
 static void columns(struct run *r)
 {
     const int64_t n = 30, V = 700;
@@ -509,7 +510,7 @@ static void sums(struct run *r)
 
 static const struct ops_adamw adamw_of = { 1e-2, 0.9, 0.95, 1e-8, 0.1, 0.5, 1 / (1 - 0.9), 20 };
 
-/* way: which states are bf16. */
+/* way: selects the states that are bf16. */
 static void adamws(struct run *r)
 {
     const int64_t n = 3003;
@@ -623,7 +624,7 @@ static void forget(struct run *r)
     r->result_count = 0;
 }
 
-/* turn 0: on the CPU; 1: on the first device; 2: on others. */
+/* turn: 0 runs the case on the CPU, 1 on the first device, 2 on another device. */
 static void run_one(struct ops *o, const char *device, int turn, int number, int way, int types)
 {
     struct run r = { .o = o, .way = way, .key = (uint64_t)number * 1000 };

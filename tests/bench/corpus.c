@@ -1,6 +1,6 @@
-/* corpus MEGABYTES SEED FILE: the lines of a text over and over, with new words among them as in
- * natural text, where they never end: one word in forty is the first half of itself and the second
- * half of another. */
+/* corpus MEGABYTES SEED FILE: writes the lines of a text over and over. As in natural text, new
+ * words never end: one word in forty is replaced by the first half of that word and the second half
+ * of another one. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,7 +37,7 @@ static void find_words(struct words *w, const char *text, size_t n)
     }
 }
 
-/* Half of a word's bytes, whole characters. */
+/* Returns the number of bytes in the first half of a word, in whole characters. */
 static size_t half(const char *word, size_t n)
 {
     size_t at = (n + 1) / 2;
@@ -46,7 +46,7 @@ static size_t half(const char *word, size_t n)
     return at;
 }
 
-/* The text once more. */
+/* Appends the text once more, with new words. */
 static void add_text(struct buf *out, const struct buf *text, const struct words *w, struct rng *r)
 {
     size_t done = 0;

@@ -1,5 +1,6 @@
-/* encode VOCABULARY FILE...: MB/s of a fresh encoder ("cold"), of the same one again ("warm"), and
- * of decoding, in processor time of one thread; the median of five. */
+/* encode VOCABULARY FILE...: prints the speed in MB/s of a new encoder ("cold"), of the same
+ * encoder again ("warm"), and of decoding. Times are processor time of one thread; each result is
+ * the median of five. */
 #include <stdio.h>
 
 #include "common/err.h"

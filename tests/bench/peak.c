@@ -1,7 +1,7 @@
-/* peak f32|bf16 [THREADS]: what this machine's arithmetic could reach on all cores, or so many, in
- * GFLOP/s: fused multiply-adds or, where the processor has them, dot products of bf16, on registers
- * alone; the best of a few tries. 0 where the processor has neither. With THREADS a second is one
- * of processor time, as if nothing else ran. */
+/* peak f32|bf16 [THREADS]: prints the peak arithmetic speed of this machine in GFLOP/s on all
+ * cores, or on THREADS cores: fused multiply-adds or, where the processor has them, dot products of
+ * bf16, on registers only. The result is the best of a few tries; 0 if the processor has neither.
+ * With THREADS, seconds are seconds of processor time, as if nothing else ran. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,8 +10,9 @@
 #include "common/log.h"
 #include "common/pool.h"
 
-/* SUMS hide the latency in 16 registers. A try is as long as a small step, some 0.2 s: a clock that
- * is higher for some milliseconds is not what a step could have. */
+/* So many sums hide the latency and fit in 16 registers. A try takes about 0.2 s, as long as a
+ * small training step, because a step cannot use a clock rate that is higher for only some
+ * milliseconds. */
 enum { SUMS = 14, ROUNDS = 100000000, TRIES = 5 };
 
 #if defined(__x86_64__)
@@ -41,7 +42,7 @@ LOOP(dots_bf16, "avx512f,avx512bf16", __m512, _mm512_setzero_ps(),
 LOOP(adds_avx512, "avx512f", __m512, _mm512_setzero_ps(), sums[i] = _mm512_fmadd_ps(x, x, sums[i]))
 LOOP(adds_avx2, "avx2,fma", __m256, _mm256_setzero_ps(), sums[i] = _mm256_fmadd_ps(x, x, sums[i]))
 
-/* The loop for this processor, and the operations of one step. */
+/* Returns the loop for this processor, and sets *step to the operations of one of its steps. */
 static void (*loop_of(int bf16, double *step))(void *, int)
 {
     if (bf16 && __builtin_cpu_supports("avx512bf16")) {

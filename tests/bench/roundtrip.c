@@ -1,4 +1,5 @@
-/* roundtrip MEGABYTES SEED: lines of text of many kinds, the same for the same seed. */
+/* roundtrip MEGABYTES SEED: prints lines of text of many kinds; the same seed gives the same
+ * lines. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -8,7 +9,7 @@
 
 enum { WORDS = 1 << 16, LINE_MAX_BYTES = 4000 };
 
-/* First and last code points of what a run of characters is taken from. */
+/* Ranges of code points from which runs of characters are drawn. */
 static const unsigned scripts[][2] = {
     { 'a', 'z' },       { 'A', 'Z' },       { '0', '9' },         { ' ', '~' },
     { 0x00, 0x1F },     { 0x80, 0x24F },    { 0x370, 0x3FF },     { 0x400, 0x45F },
@@ -27,7 +28,7 @@ static void add_run(struct buf *line, struct rng *r, unsigned script, uint64_t n
     }
 }
 
-/* Words come again, the more often the lower their number. */
+/* Adds a word. Words with lower numbers are drawn more often. */
 static void add_word(struct buf *line, struct rng *r)
 {
     uint64_t number = rng_below(r, 1 + rng_below(r, 1 + rng_below(r, WORDS)));

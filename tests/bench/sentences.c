@@ -1,6 +1,6 @@
-/* sentences LANGUAGE: reads paragraphs, a line each; writes their sentences, a line each, and a
- * blank line behind each paragraph. On standard error the MB/s of splitting, in processor time of
- * one thread; the median of five rounds over the whole text. */
+/* sentences LANGUAGE: reads paragraphs, one per line. Writes their sentences, one per line, with a
+ * blank line after each paragraph. Prints the speed of splitting in MB/s on standard error:
+ * processor time of one thread, the median of five rounds over the whole text. */
 #include <stdio.h>
 
 #include "common/err.h"

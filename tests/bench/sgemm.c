@@ -1,6 +1,6 @@
-/* sgemm: what OpenBLAS's matrix products reach on this machine in f32, on all cores, in GFLOP/s:
- * the best of a few tries at the widest layer of GPT-2 small on 1,024 tokens and at a large square.
- * 0 where the library is not installed. */
+/* sgemm: prints the speed in GFLOP/s that OpenBLAS's f32 matrix products reach on all cores of this
+ * machine: the best of a few tries, for the widest layer of GPT-2 small on 1,024 tokens and for a
+ * large square matrix. 0 if the library is not installed. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +17,8 @@ static const struct shape {
     int M, N, K, times;
 } shapes[] = { { 1024, 3072, 768, 20 }, { 4096, 4096, 4096, 1 } };
 
-/* The library, of OpenMP's flavour where that has a name of its own; NULL where there is none. */
+/* Opens the library, preferably its OpenMP variant if that has its own name. Returns NULL if there
+ * is none. */
 static void *library(void)
 {
     static const char *const names[] = { "libopenblaso.so.0", "libopenblas.so.0",
@@ -40,7 +41,7 @@ static float *matrix(int rows, int columns)
     return x;
 }
 
-/* The best rate of a linear layer's product, C = A B^T. */
+/* Returns the best speed of a linear layer's product, C = A B^T. */
 static double rate_of(gemm *sgemm, const struct shape *s)
 {
     float *A = matrix(s->M, s->K), *B = matrix(s->N, s->K), *C = matrix(s->M, s->N);

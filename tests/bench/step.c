@@ -1,7 +1,7 @@
-/* step B T [ITERATIONS [LAYERS WIDTH HEADS VOCABULARY DROPOUT]]: times forward, backward and
- * AdamW of GPT-2 small (by default) on random tokens, beside the rate of plain matrix products in
- * the same process; with PRECISION=bf16 in the environment, in bf16. Prints key=value; times are
- * medians. */
+/* step B T [ITERATIONS [LAYERS WIDTH HEADS VOCABULARY DROPOUT]]: times the forward pass, the
+ * backward pass and AdamW of GPT-2 small (by default) on random tokens, and in the same process the
+ * speed of plain matrix products. PRECISION=bf16 in the environment selects bf16. Prints key=value
+ * lines; times are medians. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -119,7 +119,7 @@ static double median(double *x, int n)
     return x[n / 2];
 }
 
-/* The rate of matrix products at a size that suits it. */
+/* Returns the speed of matrix products of a size that suits them. */
 static double matmul_rate(struct ops *o)
 {
     enum { N = 1536, TIMES = 7 };

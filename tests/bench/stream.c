@@ -1,6 +1,6 @@
-/* stream BYTES THREADS: how fast so many bytes of memory are read, in GB/s, the best of a few
- * tries; with one thread a second is one of processor time, as if nothing else ran. What each token
- * costs that is generated is to read the weights once. */
+/* stream BYTES THREADS: prints the speed in GB/s of reading so many bytes of memory, the best of a
+ * few tries. With one thread, seconds are seconds of processor time, as if nothing else ran. (Each
+ * generated token costs at least one reading of the weights.) */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* tfrecord: records of 1,025 token ids, encoded, framed, summed and read back in memory, one
- * thread. Prints MB a second of file, by processor time: writing, reading. With a file name also
- * writes the file, for peers. */
+/* tfrecord: encodes, frames, checksums and reads back records of 1,025 token ids in memory, in one
+ * thread. Prints the speed of writing and of reading, in MB of file per second of processor time.
+ * With a file name, also writes the file, for other programs to read. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -24,8 +24,8 @@ static double cpu(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Ids of a vocabulary of 50,257, the small ones more often, as in text: of two and three bytes,
- * and some of one. */
+/* Draws ids of a vocabulary of 50,257, small ones more often, as in text: most have two or three
+ * bytes, some one. */
 static void draw(struct pyrandom *r, int64_t *ids)
 {
     for (int i = 0; i < IDS; i++) {
@@ -47,7 +47,7 @@ static void write_all(struct buf *file, const int64_t *ids)
     buf_release(&message);
 }
 
-/* The sum of all ids, so that each is read. */
+/* Returns the sum of all ids, so that each must be read. */
 static int64_t read_all(const struct buf *file)
 {
     struct file_map map = { (const unsigned char *)file->data, file->len };

@@ -1,4 +1,4 @@
-/* device.c - the memory of an emulated device, which is the host's under other addresses. */
+/* device.c - the memory of an emulated device: host memory under other addresses. */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,14 +10,15 @@
 #include "common/mem.h"
 #include "tests/emulate/emulate.h"
 
-/* Each array ends where a page ends that nobody may touch, but for a few bytes, which are looked at
- * when it goes. Addresses are not used twice. */
+/* Each array ends at a page that cannot be accessed, or up to ALIGN - 1 bytes before it; those
+ * bytes hold UNTOUCHED, which is checked when the array is freed. Addresses are not used twice. */
 enum { ALIGN = 64, UNTOUCHED = 0xa5 };
 static const size_t ROOM = (size_t)1 << 40;
 
 enum { HOST_BUFFERS = 4096, QUEUE = 1 << 16 };
 
-/* Moves happen as late as they may: when somebody waits for them. */
+/* A move that has not happened yet. Moves happen as late as possible: when something waits for
+ * them. */
 struct move {
     char *to;
     const char *from;
@@ -108,7 +109,7 @@ void device_close(struct ops *o)
     open_device = NULL;
 }
 
-/* So that the refusal of what is too large can be tested. */
+/* Returns a limit of 1 GiB, so that tests can see a training refused that needs more. */
 uint64_t device_free_bytes(const struct ops *o)
 {
     (void)o;
@@ -209,7 +210,7 @@ static void add_move(struct device *d, int queue, struct move m)
     q->moves[q->added++ % QUEUE] = m;
 }
 
-/* The arithmetic has no queue: it is done when it is called for. */
+/* The arithmetic has no queue: it is done when it is called. */
 void device_mark(struct ops *o, enum ops_queue q, struct ops_mark *m)
 {
     struct device *d = o->device;

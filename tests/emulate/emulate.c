@@ -18,7 +18,8 @@ enum {
     COPIES_MOST = 256,        /* of a thread under way */
 };
 
-/* Where a thread stands. */
+/* The state of a thread: able to run, waiting at an exchange of its warp or at a barrier of its
+ * block, or ended. */
 enum state { READY, AT_WARP, AT_BLOCK, DONE };
 
 struct copy {
@@ -54,8 +55,8 @@ static struct {
 
 /* ---- fibers ------------------------------------------------------------------------------- */
 
-/* Leaves the registers that a call keeps on the stack, and that stack at *from, for the one at
- * `to`. */
+/* Pushes the registers that a call preserves on the stack, stores the stack pointer in *from, and
+ * continues on the stack `to`. */
 void emulated_switch(void **from, void *to);
 #if defined(__x86_64__)
 __asm__(".globl emulated_switch\n.hidden emulated_switch\n.type emulated_switch, @function\n"
@@ -116,7 +117,7 @@ static void begin_thread(struct thread *t)
     t->copy_count = t->groups = 0;
 }
 
-/* Thread, warp or block number `turn` of n. */
+/* Returns the number of the thread, warp or block (of n) whose turn comes as number `turn`. */
 static int64_t in_order(int64_t turn, int64_t n)
 {
     return e.order == 1 ? n - 1 - turn : e.order == 2 ? (turn + n / 2) % n : turn;
@@ -138,7 +139,7 @@ static void fail(const char *what, const struct thread *a, const struct thread *
               (int)(a - e.threads), a->line, (int)(b - e.threads), b->line);
 }
 
-/* All of n threads are at the same place. */
+/* Checks that all n threads wait at the same place. */
 static void check_together(const struct thread *t, int n, const char *what)
 {
     for (int i = 1; i < n; i++)
@@ -146,7 +147,7 @@ static void check_together(const struct thread *t, int n, const char *what)
             fail(what, &t[0], &t[i]);
 }
 
-/* Until its threads are at a barrier of the block, or done. */
+/* Runs a warp until its threads are at a barrier of the block or have ended. */
 static void run_warp(int first)
 {
     struct thread *t = &e.threads[first];
@@ -221,8 +222,9 @@ void emulated_block_barrier(int line)
     leave(AT_BLOCK, line);
 }
 
-/* A thread may be at its next exchange before others have read what it gave at this one, and no
- * further: two words are enough. */
+/* Gives the thread's word to its warp, and waits until all threads of the warp have given theirs.
+ * Returns the first thread of the warp. A thread may reach its next exchange before others have
+ * read its word of this one, but no further, so two words per thread are enough. */
 static const struct thread *meet(const void *word, size_t bytes, int line)
 {
     struct thread *t = e.current;

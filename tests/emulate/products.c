@@ -16,7 +16,7 @@ void products_close(struct ops *o)
     (void)o;
 }
 
-/* A matrix [rows,columns] as it is multiplied, in floats. */
+/* Returns a matrix [rows,columns] as floats, in the order in which it is multiplied. */
 static float *unpack(const struct ops_matrix *m, int64_t rows, int64_t columns)
 {
     float *out = mem_alloc((size_t)(rows * columns) * sizeof *out);

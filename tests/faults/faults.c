@@ -71,7 +71,7 @@ __attribute__((destructor)) static void stop(void)
     }
 }
 
-/* The system's folders are not the program's data. */
+/* Returns 0 for paths in the system's folders, which are not the program's data. */
 static int is_data_path(const char *path)
 {
     static const char *const system[] = { "/proc/", "/sys/", "/usr/", "/lib", "/etc/" };

@@ -1,8 +1,9 @@
 /*
- * synced.so, for LD_PRELOAD: whether what a program renames is on the disk. A regular file must be
- * synced after its last write before it is renamed, and so must those in a folder that is renamed;
- * the folder SYNCED_FOLDER must be synced after the last name that appears in it. What is not is
- * written to SYNCED_REPORT when the program ends, a line each, and last "renames N".
+ * synced.so, for LD_PRELOAD: checks that everything a program renames is on the disk. A regular
+ * file must be synced after its last write before it is renamed, and so must the files in a folder
+ * that is renamed. The folder SYNCED_FOLDER must be synced after the last name appeared in it. When
+ * the program ends, a line for each file or folder that was not synced is written to SYNCED_REPORT,
+ * and last "renames N".
  *
  * Only fsync of single files is recorded; syncfs is not.
  */
@@ -18,7 +19,7 @@
 
 enum { MOST = 4096 };
 
-/* Files that were written, and folders that a name appeared in. */
+/* Files that were written, and folders in which a name appeared. */
 static struct {
     dev_t dev;
     ino_t ino;
@@ -40,7 +41,7 @@ static void say(const char *what, const char *path)
         fprintf(out, "%s: %s\n", what, path);
 }
 
-/* The entry of a file; -1: none, and none is made. */
+/* Returns the index of a file's entry; makes one if `make` is 1. -1: there is none. */
 static int find(const struct stat *st, int make)
 {
     for (int i = 0; i < count; i++)

@@ -1,5 +1,5 @@
-/* BERT's records: any bytes are an error, or sequences whose tokens and labels are all ids and
- * whose places are all filled. */
+/* Records of BERT. Any bytes must give an error, or sequences in which all tokens and labels are
+ * ids and all places are filled. */
 #include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>

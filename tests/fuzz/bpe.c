@@ -1,5 +1,5 @@
-/* Texts: the tokens' bytes are the text's, with U+FFFD for what is not UTF-8; and the word cache
- * changes nothing. */
+/* Encodes texts. The tokens' bytes must be the text's, with U+FFFD in place of invalid UTF-8, with
+ * and without the word cache. */
 #include <assert.h>
 #include <stdint.h>
 #include <string.h>

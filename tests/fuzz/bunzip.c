@@ -1,4 +1,4 @@
-/* Any bytes as a bzip2 file: as libbz2 reads them, stream after stream. */
+/* Reads any bytes as a bzip2 file; the result must equal that of libbz2, stream after stream. */
 #include <bzlib.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ static int64_t pull(void *ctx, void *bytes, size_t n)
     return (int64_t)n;
 }
 
-/* What libbz2 makes of it: 1 when all bytes are whole streams. */
+/* Unpacks with libbz2. Returns 1 if all bytes are complete streams. */
 static int expect(struct buf *out, const uint8_t *data, size_t size)
 {
     while (size) {

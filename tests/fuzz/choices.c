@@ -1,4 +1,4 @@
-/* A line of multiple choice, in each of its forms. */
+/* Parses a line of multiple choice in each of its forms. */
 #include <stdlib.h>
 
 #include "common/utf8.h"

@@ -1,4 +1,4 @@
-/* Any bytes as wikitext for the cleaner that writes what WikiExtractor does. */
+/* Runs the cleaner that writes WikiExtractor's text on any bytes. */
 #include <stdint.h>
 
 #include "wikiprep/classic/classic.h"

@@ -1,5 +1,5 @@
-/* Compressed streams: the first byte says which, the rest is the stream. What unpacks is unpacked
- * alike from the same bytes packed again. */
+/* Unpacks compressed streams. The first byte selects the format, the rest is the stream. Bytes that
+ * unpack are packed again and must unpack to the same bytes. */
 #include <assert.h>
 #include <stdint.h>
 #include <string.h>

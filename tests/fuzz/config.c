@@ -1,4 +1,4 @@
-/* config.json of a model folder, and the tensor table that it asks for. */
+/* Parses the config.json of a model folder and makes the tensor table for it. */
 #include <stddef.h>
 #include <stdint.h>
 

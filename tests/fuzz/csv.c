@@ -1,4 +1,4 @@
-/* Tables: what is read, written again with every cell in quotes, is read as the same cells. */
+/* Reads tables. The cells are written again, all in quotes, and must be read as the same cells. */
 #include <assert.h>
 #include <stdint.h>
 #include <string.h>
@@ -11,7 +11,7 @@ struct bytes {
     size_t n, at, step;
 };
 
-/* A few bytes at a time, so that lines and quotes are cut anywhere. */
+/* Gives a few bytes at a time, so that lines and quotes are divided anywhere. */
 static int64_t pull(void *from, void *bytes, size_t n)
 {
     struct bytes *b = from;

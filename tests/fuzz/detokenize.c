@@ -1,5 +1,5 @@
-/* The detokenizers on any bytes: they only shorten, and white space is all that they drop but for
- * the marks @-@ @,@ @.@ and N. */
+/* Runs the detokenizers on any bytes. They may only shorten the text, and may drop only white space
+ * and the marks @-@ @,@ @.@ and N. */
 #include <stdint.h>
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-/* Any bytes as a dump, packed or not. */
+/* Reads any bytes as a dump, compressed or not. */
 #define _GNU_SOURCE /* memfd_create */
 #include <stdint.h>
 #include <stdio.h>

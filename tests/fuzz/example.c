@@ -1,4 +1,5 @@
-/* tf.Example: any bytes are an error or show as JSON lines, and what shows can be written again. */
+/* Reads any bytes as a tf.Example. They must give an error or JSON lines, and examples that can be
+ * shown must be writable again. */
 #include <assert.h>
 #include <stdint.h>
 #include <string.h>
@@ -6,7 +7,7 @@
 #include "tfrecord/check/listing.h"
 #include "tfrecord/formats/example.h"
 
-/* Reading in small pieces and in large ones gives as many values. */
+/* Checks that reading in small pieces and in large ones gives as many values. */
 static void read_in_pieces(const struct feature_view *f)
 {
     enum { LARGE = 64 };
@@ -26,7 +27,7 @@ static void read_in_pieces(const struct feature_view *f)
     assert(totals[0] == totals[1] && totals[1] == totals[2]);
 }
 
-/* Integers written again are read as the same. */
+/* Checks that integers that are written again are read as the same. */
 static void write_again(const struct feature_view *f)
 {
     enum { MOST = 256 };

@@ -1,5 +1,5 @@
-/* Any bytes as wikitext: parsed as a page and as a template, and expanded with a few templates that
- * pass arguments on, call each other in circles and fail. */
+/* Parses any bytes as wikitext, as a page and as a template, and expands them with a few templates
+ * that pass arguments on, call each other in circles, and fail. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,7 +45,7 @@ static struct library *new_library(void)
     return l;
 }
 
-/* Each node is a child or sibling of one before, but for those of parts; all lie in the source. */
+/* Checks that the links between nodes are valid indices, and that text nodes lie in the source. */
 static void check(const struct tree *t, size_t size)
 {
     for (size_t i = 0; i < t->count; i++) {

@@ -1,5 +1,5 @@
-/* Configurations of other programs: what comes out has our names, and translating again changes
- * nothing. */
+/* Translates configurations of other programs. The result must have option names of this program,
+ * and translating it again must change nothing. */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* Bytes in pieces, as tokens give them, with a stop text: what comes out is valid UTF-8 at every
- * moment and the same however the bytes were cut. The first byte steers the cuts. */
+/* Adds bytes in pieces, as tokens do, with a stop text. The output must be valid UTF-8 at every
+ * moment, and the same however the bytes were divided. The first byte controls the division. */
 #define _GNU_SOURCE /* memmem */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* The header of a GGUF file, the values of its keys, and the numbers of the tensors that it admits.
- */
+/* Parses the header of a GGUF file, and reads the values of its keys and the numbers of the
+ * accepted tensors. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* JSON, read by the scanner and as a tree: the same values, or both refuse. The scanner knows no
- * numbers with fraction or exponent and no words, and does not see keys that stand twice: texts
- * with such may differ. */
+/* Reads JSON with the scanner and as a tree: both must give the same values, or both must refuse
+ * it. The scanner does not know numbers with fraction or exponent, nor words, and does not notice
+ * keys that occur twice; texts with these may differ. */
 #include <assert.h>
 #include <stdint.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* A line of LAMBADA, and the last word of what it holds. */
+/* Parses a line of LAMBADA and finds the last word of its text. */
 #include <stdlib.h>
 
 #include "eval/lambada.h"

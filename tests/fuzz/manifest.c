@@ -1,5 +1,5 @@
-/* A manifest of shards: its files are named in their own folder, and it is the same written and
- * read again. */
+/* Reads a manifest of shards. Its file names must be names in its own folder, and it must be the
+ * same after it was written and read again. */
 #include <assert.h>
 #include <stdint.h>
 #include <stdio.h>

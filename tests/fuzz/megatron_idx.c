@@ -1,5 +1,5 @@
-/* A Megatron index of any bytes, beside a .bin as long as it says, or nearly: opening fails, or
- * every token can be read. */
+/* Reads any bytes as a Megatron index, beside a .bin that is about as long as the index says.
+ * Opening must fail, or every token must be readable. */
 #include <assert.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -58,7 +58,7 @@ static void read_all(void)
     dataset_close(d);
 }
 
-/* The first byte is the length of .bin, the rest .idx. */
+/* The first byte is the length of .bin; the rest is .idx. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -1,4 +1,4 @@
-/* vocab.json and merges.txt, with a line "---" between them. */
+/* Parses a vocab.json and a merges.txt, with a line "---" between them. */
 #define _GNU_SOURCE /* memmem */
 #include <assert.h>
 #include <stdint.h>

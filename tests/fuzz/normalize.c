@@ -1,5 +1,5 @@
-/* The first byte is rules, the rest a text. BERT's words in one pass are those of its steps one by
- * one, and the normalization forms fit one another. */
+/* The first byte selects rules; the rest is a text. BERT's words, found in one pass, must be those
+ * of its single steps, and the normalization forms must agree with each other. */
 #include <assert.h>
 #include <stdint.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 enum { RULES = 1 << 5 };
 
-/* Words, each with a NUL behind it. */
+/* Appends the words, each followed by a NUL. */
 static void add_pieces(struct buf *out, const struct pieces *p)
 {
     for (size_t i = 0; i < p->count; i++) {
@@ -74,7 +74,7 @@ static void check_words(const char *text, size_t n, unsigned bits)
     buf_release(&b);
 }
 
-/* A form of a form of the text is what `want` of it is. */
+/* Checks that form `second` of form `first` of the text equals its form `want`. */
 static void check_form(const char *text, size_t n, enum form first, enum form second,
                        enum form want)
 {

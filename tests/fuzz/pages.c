@@ -1,4 +1,5 @@
-/* Any bytes as the index of a multistream dump: ranges in order, within the dump, or an error. */
+/* Reads any bytes as the index of a multistream dump. The result must be an error, or ranges in
+ * order and inside the dump. */
 #define _GNU_SOURCE /* memfd_create */
 #include <stdint.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
-/* Patterns of a splitter, each up to a line end, then a NUL and a text: the pieces tile the text,
- * none is empty, and they are the same one at a time. Where a single pattern has an automaton, they
- * are those of PCRE2. */
+/* Input: patterns of a splitter, one per line, then a NUL and a text. The pieces must cover the
+ * text, none may be empty, and they must be the same when taken one at a time. If a single pattern
+ * has an automaton, the pieces must be those of PCRE2. */
 #include <assert.h>
 #include <stdint.h>
 #include <string.h>
@@ -12,7 +12,8 @@
 
 enum { MOST = 1 << 12 };
 
-/* The ends of the pieces: how many; -1: a pattern takes too much. */
+/* Writes the ends of the pieces and returns their number; -1 if a pattern takes too much time or
+ * memory. */
 static int cut(struct split *s, const char *text, size_t n, int at_once, size_t *ends)
 {
     int count = 0, got;
@@ -52,8 +53,8 @@ static void check(const struct splitter *rules, const char *text, size_t n)
     split_free(s);
 }
 
-/* Each line is a rule: a string where it begins with '=', else a pattern. -1: one of them is none.
- */
+/* Reads the rules, one per line: a string if the line begins with '=', else a pattern. Returns -1
+ * if one of them is not valid. */
 static int read_rules(struct splitter *rules, const char *text, size_t n)
 {
     for (size_t at = 0, len; at < n; at += len + 1) {

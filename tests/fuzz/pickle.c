@@ -1,4 +1,4 @@
-/* A pickle of a dictionary of tensors: what its list holds was in it. */
+/* Parses a pickle of a dictionary of tensors. The names in the list must occur in the pickle. */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>

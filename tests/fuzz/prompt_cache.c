@@ -1,4 +1,4 @@
-/* The head of a prompt cache, and its sizes. */
+/* Parses the head of a prompt cache, with its sizes. */
 #include <stdlib.h>
 
 #include "generate/prompt_cache.h"

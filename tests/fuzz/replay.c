@@ -1,4 +1,4 @@
-/* Runs a fuzz target over files: what libFuzzer's main does, without libFuzzer. */
+/* Runs a fuzz target on files, as libFuzzer's main does, without libFuzzer. */
 #include <stdint.h>
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-/* The header of a safetensors file, and the values of the tensors that it admits. */
+/* Parses the header of a safetensors file and reads the values of the accepted tensors. */
 #include <stddef.h>
 #include <stdint.h>
 

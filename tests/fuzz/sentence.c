@@ -1,6 +1,6 @@
-/* Any bytes: up to the first zero a table of sentences, read if it is one; then text, split. What
- * comes out is what went in but for spaces at the ends of sentences; and splitting is done twice
- * alike. */
+/* Input: up to the first NUL a sentence model, which is used if it is valid; then a text to split.
+ * The output must equal the input except for spaces at the ends of sentences, and splitting twice
+ * must give the same. */
 #include <stdint.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* The text without what separates sentences. */
+/* Appends the text without spaces and line ends. */
 static void add_solid(struct buf *out, const char *s, size_t n)
 {
     for (const char *end = s + n; s < end;) {

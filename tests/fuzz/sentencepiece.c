@@ -1,4 +1,5 @@
-/* A .model of SentencePiece: what is read is a tokenizer that encodes, and comes back from JSON. */
+/* Parses a .model file of SentencePiece. If it is valid, the tokenizer must encode, and must be the
+ * same after it was written as JSON and read again. */
 #include <assert.h>
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
-/* A SQuAD file: places of answers are right, however they were given; normalising is done once;
- * windows hold every token of their context, and one of them, by Google's custom, is the one that
- * counts for it. */
+/* Parses a SQuAD file. The places of answers must be right, however they were given; normalising
+ * twice must equal normalising once; the windows must hold every token of their context, and by
+ * Google's rule each token must count in exactly one window. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,7 +30,7 @@ static void check_normal(struct squad_text text)
     buf_release(&once);
 }
 
-/* A token a code point. */
+/* Encodes each code point as one token. */
 static int encode(void *none, struct squad_text text, struct squad_tokens *out)
 {
     (void)none;

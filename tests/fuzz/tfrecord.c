@@ -1,5 +1,5 @@
-/* TFRecord framing and index lines: the input is a length, that many bytes of index text, and a
- * file. The CRCs of the file's lengths are set right, so that the fuzzer gets past them. */
+/* Input: a length, so many bytes of index text, and a TFRecord file. The CRCs of the file's lengths
+ * are corrected first, so that the fuzzer gets past them. */
 #include <assert.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -27,7 +27,7 @@ static void mend(unsigned char *p, size_t n)
     }
 }
 
-/* The records lie end to end and fill the file. */
+/* Checks that the records follow each other without gaps and fill the file. */
 static void check(const struct record_index *index, const struct file_map *map)
 {
     uint64_t end = 0;
@@ -39,7 +39,8 @@ static void check(const struct record_index *index, const struct file_map *map)
     assert(end == map->bytes);
 }
 
-/* Good and bad records together are the file, and it has no bad ones if and only if it scans. */
+/* Checks that good and bad records together fill the file, and that there are bad ones if and only
+ * if index_scan fails. */
 static void count_good(const struct file_map *map)
 {
     struct record_index index;

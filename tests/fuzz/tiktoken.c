@@ -1,4 +1,4 @@
-/* A file of ranks. */
+/* Parses a .tiktoken file. */
 #include <assert.h>
 #include <stdint.h>
 
@@ -6,7 +6,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* A byte is there from the start, whatever its rank. */
+/* Returns 1 if `part` exists before token `id` is made; single bytes exist from the start, whatever
+ * their rank. */
 static int comes_before(const struct vocabulary *v, uint32_t part, uint32_t id)
 {
     return part < id || v->tokens[part].len == 1;

@@ -1,4 +1,5 @@
-/* The token stream that tfwrite reads: any bytes are an error or documents within their bounds. */
+/* Reads any bytes as a token stream. They must give an error, or documents whose ids and sentence
+ * ends are within their bounds. */
 #include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -22,7 +23,7 @@ static int read_all(struct stream_reader *s)
     return result;
 }
 
-/* An input whose bytes are all there, so that no file is needed. */
+/* The input gets all bytes at once, so no file is needed. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

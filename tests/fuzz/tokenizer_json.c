@@ -1,6 +1,5 @@
-/* tokenizer.json up to the first NUL, and behind it a text: what is read is written so that it
- * reads back, and it normalizes, cuts, encodes and decodes the text, the second time as the first.
- */
+/* Input: a tokenizer.json, a NUL, and a text. A valid tokenizer is written and read again; it must
+ * normalize, cut, encode and decode the text in the same way as before. */
 #include <assert.h>
 #include <stdint.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* What torch.save writes: the archive's directory, and the values of the tensors that it admits. */
+/* Parses a file of torch.save: the archive's directory, and the values of the accepted tensors. */
 #include <stddef.h>
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
-/* Any bytes as wikitext of one of the larger wikis: cleaned with every option, then split into
- * sentences. */
+/* Cleans any bytes as wikitext of one of the larger wikis, with every option, and splits the result
+ * into sentences. */
 #include <stdint.h>
 #include <string.h>
 

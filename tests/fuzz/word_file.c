@@ -1,5 +1,5 @@
-/* A file of counted words: whatever its bytes are, it is read or it is an error; and what was read
- * is written again as the same bytes. */
+/* Reads any bytes as a file of counted words. They must give an error, or words that are written
+ * again as the same bytes. */
 #define _GNU_SOURCE /* memfd_create */
 #include <assert.h>
 #include <stdint.h>
@@ -24,8 +24,8 @@ static int make(const uint8_t *data, size_t size, char path[64])
     return fd;
 }
 
-/* A copy of data[0..size) in which the last four bytes are the right checksum: else a fuzzer would
- * hardly get past it. */
+/* Returns a copy of data[0..size) whose last four bytes are the right checksum. Otherwise the
+ * fuzzer would hardly get past the checksum. */
 static uint8_t *mended(const uint8_t *data, size_t size)
 {
     uint8_t *copy = malloc(size + 1);

@@ -1,5 +1,5 @@
-/* A run of counted words: whatever is in the file, its rows are read or it is an error; and what is
- * read, counted and written again gives the same counts. */
+/* Reads any bytes as a run of counted words. They must give an error, or rows that give the same
+ * counts after they were counted, written and read again. */
 #define _GNU_SOURCE /* memfd_create */
 #include <assert.h>
 #include <stdint.h>

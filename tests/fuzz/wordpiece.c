@@ -1,5 +1,5 @@
-/* A vocabulary of BERT's up to the first NUL, and behind it a text: the words are the same however
- * the text is read, and each is cut as a search for the longest piece cuts it. */
+/* Input: a vocab.txt, a NUL, and a text. The words must be the same however the text is read, and
+ * each word must be cut as a plain search for the longest piece cuts it. */
 #include <assert.h>
 #include <stdint.h>
 #include <string.h>

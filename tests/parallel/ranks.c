@@ -1,6 +1,6 @@
-/* ranks: a training of some updates on 1, 2 and 4 ranks that are threads of this process, with and
- * without shared state, gradients and weights: losses, norms and weights are the same bits. Built
- * with MODE=tsan it shows races, too; MPI's own threads would hide them. */
+/* ranks: trains a few updates on 1, 2 and 4 ranks, which are threads of this process, with and
+ * without shared moments, gradients and weights. Losses, norms and weights must have the same bits.
+ * Built with MODE=tsan, it also shows races, which MPI's own threads would hide. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "train/engine.h"
 #include "train/optimizer.h"
 
-/* A layer has some pieces (layout.h), so that it can be shared. */
+/* A layer has several pieces (layout.h), so that it can be shared. */
 enum { L = 3, C = 128, T = 16, V = 600, SEQUENCES = 16, LEAVES = 4, UPDATES = 3, MOST = 4 };
 
 static const struct model_config shape = { .layers = L,
@@ -36,7 +36,7 @@ struct run {
     uint64_t hash[MOST]; /* of each rank */
 };
 
-/* What one rank has. */
+/* The objects of one rank. */
 struct rank {
     struct model model, unsplit;
     struct split split;

@@ -1,8 +1,8 @@
-/* reduce [MEGABYTES [TIMES]]: our sum over ranks against MPI_Allreduce, in turns, in the same run.
+/* reduce [MEGABYTES [TIMES]]: times our sum over ranks and MPI_Allreduce, alternately, in one run.
  *
  *     mpirun -np 4 build/release/bin/reduce 500 5
  *
- * Prints the medians in seconds and their ratio, and how much the two sums differ. */
+ * Prints the median times in seconds, their ratio, and the difference of the two sums. */
 #include <math.h>
 #include <mpi.h>
 #include <stdio.h>

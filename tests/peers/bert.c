@@ -1,12 +1,12 @@
-/* bert COMMAND DIR KIND ...: what tests/peers/bert.py asks of model/. KIND: 1 encoder, 2
+/* bert COMMAND DIR KIND ...: runs a BERT of model/ for tests/peers/bert.py. KIND: 1 encoder, 2
  * pre-training, 3 questions (enum model_head).
  *
- *   bert logits DIR KIND BATCH OUT     writes f32: the encoder's output [rows,C], then the words'
+ *   bert logits DIR KIND BATCH OUT     writes f32: the encoder's output [rows,C]; then the words'
  *                                      logits [rows,V] and the next sentence's [B,2], or the
  *                                      spans' [rows,2]
  *   bert gradients DIR KIND BATCH OUT  saves the gradients of the loss as a model folder OUT, and
- * the loss, f32, as OUT/loss bert save DIR KIND OUT             loads and saves; prints how many
- * tensors were made
+ *                                      the loss, f32, as OUT/loss
+ *   bert save DIR KIND OUT             loads and saves; prints how many tensors were made
  *
  * BATCH: i64 B, T, lengths[B]; u32 ids[B,T], segments[B,T]; i32 labels[B,T], next[B], starts[B],
  * ends[B].
@@ -71,7 +71,7 @@ static void add_numbers(const struct net *n, struct buf *to, struct ops_array a,
     ops_unmap(n->o, a, count, floats);
 }
 
-/* Of all words, and of the next sentences. */
+/* Computes the logits of all words and of the next sentences. */
 static void pretraining_logits(struct net *n, struct ops_array out, struct ops_array last,
                                struct ops_array head, struct buf *file)
 {
@@ -111,7 +111,8 @@ static int logits(struct net *n, const char *path)
     return failed;
 }
 
-/* The mean over the labelled words and that over the sentences are added; spans have one mean. */
+/* Sets the weights of the losses: the mean over the labelled words is added to that over the
+ * sentences; spans have one mean. */
 static double weigh(struct net *n)
 {
     int64_t words = 0;
@@ -121,7 +122,7 @@ static double weigh(struct net *n)
     return 1.0 / (double)(n->m.config.head == HEAD_PRETRAINING ? words : n->b.B);
 }
 
-/* The weighted sum. */
+/* Returns the weighted sum of the losses. */
 static double sum_of(const struct net *n, struct ops_array losses)
 {
     double total = 0, sum;

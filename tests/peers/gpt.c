@@ -1,4 +1,4 @@
-/* gpt COMMAND DIR ...: what tests/peers/model.py asks of model/.
+/* gpt COMMAND DIR ...: runs a GPT of model/ for tests/peers/model.py.
  *
  *   gpt logits DIR IDS OUT      reads u32 IDS (one sequence), writes f32 logits [T,V] to OUT
  *   gpt gradients DIR IDS B T OUT  reads B*(T+1) u32, writes the mean loss and the gradients of all
@@ -27,7 +27,7 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* Logits of one sequence. */
+/* Writes the logits of one sequence. */
 static int logits(struct net *n, const char *ids_path, const char *out_path)
 {
     struct buf ids = BUF_INIT;

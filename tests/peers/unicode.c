@@ -1,6 +1,6 @@
-/* unicode RULE: what tests/peers/unicode.py asks of unicode/. For each code point that is a
- * character of UTF-8, in rising order, writes a byte with the length of what the rule makes of it,
- * and that. */
+/* unicode RULE: applies a rule of unicode/ for tests/peers/unicode.py. For each code point that
+ * UTF-8 can encode, in rising order, writes a byte with the length of the result, and the
+ * result. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@ static int is(const char *name)
     return !strcmp(rule, name);
 }
 
-/* The character itself where it is in a set, or nothing. */
+/* Appends the character itself if it is in a set (has), else nothing. */
 static void put_if(struct buf *out, const char *s, size_t n, int has)
 {
     if (has)

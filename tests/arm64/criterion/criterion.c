@@ -1,5 +1,6 @@
-/* The runner of tests/arm64/criterion/criterion.h: check-unit [JOBS [PREFIX]], each test in a
- * child; those whose "suite/name" begins with the prefix. The last line adds them up. */
+/* The test runner of tests/arm64/criterion/criterion.h: check-unit [JOBS [PREFIX]]. Runs each test
+ * whose "suite/name" begins with PREFIX in a child process. The last line of the output gives the
+ * totals. */
 #include <criterion/criterion.h>
 
 #include <stdarg.h>
@@ -71,7 +72,7 @@ static _Noreturn void run(const struct criterion_case *c)
     _exit(failed_here);
 }
 
-/* Waits for a child, counts it, and returns its place. */
+/* Waits for a child, counts its result, and returns the child's job, which is free again. */
 static struct job *collect(struct totals *t)
 {
     int status;

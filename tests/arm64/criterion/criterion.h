@@ -1,7 +1,8 @@
 /*
- * criterion.h - as much of Criterion's interface as tests/unit uses, for processors that run under
- * an emulator: there Criterion cannot start its own program again, which it does for each test.
- * Here a test is a child of the runner, criterion.c. Emulation is slow, so timeouts are not kept.
+ * criterion.h - the part of Criterion's interface that tests/unit uses, for processors that run
+ * under an emulator. Criterion starts its own program again for each test, which is not possible
+ * there. Here each test is a child process of the runner, criterion.c. Emulation is slow, so
+ * timeouts are ignored.
  */
 #ifndef TEXTMILL_CRITERION_H
 #define TEXTMILL_CRITERION_H
@@ -24,7 +25,7 @@ struct criterion_case {
 };
 
 void criterion_add(struct criterion_case *c);
-/* Says that a test failed, if it did, and, after an assertion, ends it. */
+/* Prints that a test failed, if passed is 0, and then ends it if `ends` is 1 (an assertion). */
 __attribute__((format(printf, 6, 7))) void criterion_check(int passed, int ends, const char *file,
                                                            int line, const char *what,
                                                            const char *message, ...);

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <textmill-tokenizer.h>
 
-/* program VOCABULARY TEXT...: ids and places of each text, and the text that they are. */
+/* program VOCABULARY TEXT...: prints the ids and ranges of each text, and the decoded text. */
 int main(int argc, char **argv)
 {
     struct textmill_error why;
