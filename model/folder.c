@@ -29,11 +29,18 @@ int folder_read_config(struct model_config *config, enum model_head head, const 
 
 /* ---- loading ------------------------------------------------------------------------------ */
 
-static struct ops_array *allocate_blocks(struct ops *o, const struct tensor_table *t)
+static int is_wanted(const unsigned char *wanted, int block)
+{
+    return !wanted || wanted[block];
+}
+
+static struct ops_array *allocate_blocks(struct ops *o, const struct tensor_table *t,
+                                         const unsigned char *wanted)
 {
     struct ops_array *blocks = mem_zalloc((size_t)t->blocks, sizeof *blocks);
     for (int b = 0; b < t->blocks; b++)
-        blocks[b] = ops_buffer(o, OPS_F32, t->block_size[b]);
+        if (is_wanted(wanted, b))
+            blocks[b] = ops_buffer(o, OPS_F32, t->block_size[b]);
     return blocks;
 }
 
@@ -110,11 +117,12 @@ static int check_extras(const struct model *m, const struct weights *set)
 struct absent {
     int allowed;
     uint64_t seed;
-    int made; /* tensors that got initial values */
+    int made;                    /* missing tensors, which get initial values */
+    const unsigned char *wanted; /* the blocks that are read; NULL: all */
 };
 
 /* Checks that the files hold the table's tensors, in their shapes, and no others. */
-static int check_tensors(const struct model *m, const struct weights *set, const struct absent *a)
+static int check_tensors(const struct model *m, const struct weights *set, struct absent *a)
 {
     const struct safetensors *file;
     for (size_t i = 0; i < m->tensors.count; i++) {
@@ -124,6 +132,7 @@ static int check_tensors(const struct model *m, const struct weights *set, const
             return err_set("%s: no tensor '%s'", set->files[0].path, row->name);
         if (t && check_shape(file, t, row) < 0)
             return -1;
+        a->made += !t;
     }
     return check_extras(m, set);
 }
@@ -161,7 +170,6 @@ static int read_or_make(const struct model *m, float *out, const struct tensor *
     if (t)
         return read_tensor(file, t, row, out);
     tensor_initialise(row, a->seed, out);
-    a->made++;
     return 0;
 }
 
@@ -188,6 +196,8 @@ static int read_blocks(const struct model *whole, const struct model *m, struct 
     for (size_t i = 0; i < m->tensors.count && !failed; i++) {
         const struct tensor *row = &m->tensors.rows[i];
         const int64_t n = tensor_elements(row);
+        if (!is_wanted(a->wanted, row->block))
+            continue;
         struct ops_array to = ops_part(blocks[row->block], row->offset);
         float *out = ops_map(o, to, n);
         failed = read_part(whole, m, out, i, set, a);
@@ -197,11 +207,12 @@ static int read_blocks(const struct model *whole, const struct model *m, struct 
 }
 
 /* Checks that the machine has enough memory. Without the check, a signal would end the process. */
-static int check_machine(const struct model *m, const char *dir)
+static int check_machine(const struct model *m, const char *dir, const unsigned char *wanted)
 {
     uint64_t floats = 0, machine = usage_machine_bytes();
     for (int b = 0; b < m->tensors.blocks; b++)
-        floats += (uint64_t)m->tensors.block_size[b];
+        if (is_wanted(wanted, b))
+            floats += (uint64_t)m->tensors.block_size[b];
     if (floats <= machine / sizeof(float))
         return 0;
     char need[32], has[32];
@@ -216,9 +227,9 @@ static int load_weights(const struct model *whole, struct model *m, struct ops *
     struct weights set;
     if (weights_open(&set, dir) < 0)
         return -1;
-    int failed = check_tensors(whole, &set, a) < 0 ? -1 : check_machine(m, dir);
+    int failed = check_tensors(whole, &set, a) < 0 ? -1 : check_machine(m, dir, a->wanted);
     if (failed == 0) {
-        *blocks = allocate_blocks(o, &m->tensors);
+        *blocks = allocate_blocks(o, &m->tensors, a->wanted);
         failed = read_blocks(whole, m, o, *blocks, &set, a);
         if (failed < 0) {
             folder_free_blocks(m, o, *blocks);
@@ -271,11 +282,12 @@ int folder_each(struct model *m, const char *dir, enum model_head head,
 }
 
 int folder_load_part(struct model *m, struct ops *o, struct ops_array **blocks, const char *dir,
-                     enum model_head head, uint64_t seed, int *made, const struct split *split)
+                     enum model_head head, uint64_t seed, int *made, const struct split *split,
+                     const unsigned char *wanted)
 {
     struct model_config config;
     struct model whole;
-    struct absent absent = { made != NULL, seed, 0 };
+    struct absent absent = { made != NULL, seed, 0, wanted };
     *blocks = NULL;
     *m = (struct model){ 0 };
     if (folder_read_config(&config, head, dir) < 0)
@@ -298,7 +310,7 @@ int folder_load_part(struct model *m, struct ops *o, struct ops_array **blocks, 
 int folder_load(struct model *m, struct ops *o, struct ops_array **blocks, const char *dir,
                 enum model_head head, uint64_t seed, int *made)
 {
-    return folder_load_part(m, o, blocks, dir, head, seed, made, NULL);
+    return folder_load_part(m, o, blocks, dir, head, seed, made, NULL, NULL);
 }
 
 /* ---- saving ------------------------------------------------------------------------------- */

@@ -21,10 +21,12 @@ int folder_read_config(struct model_config *config, enum model_head head, const 
 int folder_load(struct model *m, struct ops *o, struct ops_array **blocks, const char *dir,
                 enum model_head head, uint64_t seed, int *made);
 /* Does the same for one rank: *m and the blocks hold only the rank's part (split.h). Still reads
- * each tensor whole. With split NULL it is folder_load. */
+ * each tensor whole. With split NULL the part is the whole. wanted [blocks]: 0: the block is not
+ * read, and its array is OPS_NONE; NULL: all are read. */
 struct split;
 int folder_load_part(struct model *m, struct ops *o, struct ops_array **blocks, const char *dir,
-                     enum model_head head, uint64_t seed, int *made, const struct split *split);
+                     enum model_head head, uint64_t seed, int *made, const struct split *split,
+                     const unsigned char *wanted);
 void folder_free_blocks(struct model *m, struct ops *o, struct ops_array *blocks);
 
 /* Initialises *m with `head` from the folder `dir`, and reads the tensors one by one. Calls `begin`

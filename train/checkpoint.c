@@ -210,8 +210,10 @@ static void moments_release(struct moments *m)
 
 /* State for gathering tensors from all ranks. `array` is the whole array of the block `block` of
  * kind `kind`, with the shares of all data-parallel ranks; with tensor-parallel ranks it is this
- * rank's part of the block. `joined`, on the first rank only, is the block or tensor that
- * join_block or join_tensor assembled from the parts of all tensor-parallel ranks. */
+ * rank's part of the block. Each stage of a pipeline has one collecting rank, that of the first
+ * stage is the first rank. `joined`, on the collecting ranks only, is the block or tensor that
+ * join_block or join_tensor assembled from the parts of all tensor-parallel ranks or, on the first
+ * rank, the one that another stage sent. */
 struct gathered {
     struct store *store;
     struct comm *comm;
@@ -230,10 +232,15 @@ static void release_gathered(struct gathered *g)
     ops_buffer_free(g->store->ops, g->joined, g->joined_elements);
 }
 
-/* Makes room for n elements in g->joined on the first rank. Other ranks get no array. */
+static int collects(const struct gathered *g)
+{
+    return !g->comm->rank[COMM_DATA] && !g->comm->rank[COMM_TENSOR];
+}
+
+/* Makes room for n elements in g->joined on a collecting rank. Other ranks get no array. */
 static struct ops_array join_room(struct gathered *g, enum ops_type type, int64_t n)
 {
-    if (!comm_is_first(g->comm))
+    if (!collects(g))
         return OPS_NONE;
     ops_buffer_free(g->store->ops, g->joined, g->joined_elements);
     g->joined = ops_buffer(g->store->ops, type, n);
@@ -241,13 +248,43 @@ static struct ops_array join_room(struct gathered *g, enum ops_type type, int64_
     return g->joined;
 }
 
-/* Copies tensor `row` to `to` on the first rank; each rank has `part` of it. The ranks of one
+/* Returns the stage that owns a block. */
+static int owner_of(const struct gathered *g, int block)
+{
+    return program_owner(g->store->tensors->blocks - 2, g->comm->size[COMM_PIPE], block);
+}
+
+static int owns(const struct gathered *g, int block)
+{
+    return owner_of(g, block) == g->comm->rank[COMM_PIPE];
+}
+
+/* Returns x[n] of stage `owner` on the first rank. On entry the collecting rank of that stage has
+ * it. */
+static struct ops_array bring(struct gathered *g, int owner, struct ops_array x, enum ops_type type,
+                              int64_t n)
+{
+    static const char what[] = "state of a stage";
+    struct ops *o = g->store->ops;
+    const int stage = g->comm->rank[COMM_PIPE];
+    if (!owner || !collects(g) || (stage && stage != owner))
+        return x;
+    if (stage) {
+        comm_end(g->comm, comm_send_begin(g->comm, COMM_PIPE, 0, 0, o, x, n, what));
+        return x;
+    }
+    x = join_room(g, type, n);
+    comm_end(g->comm, comm_receive_begin(g->comm, COMM_PIPE, owner, 0, o, x, n, what));
+    return x;
+}
+
+/* Copies tensor `row` to `to` on the collecting rank; each rank has `part` of it. The ranks of one
  * tensor group have all parts, so ranks of other tensor groups send nothing. */
 static void join_tensor(struct gathered *g, struct ops_array to, size_t row, struct ops_array part)
 {
     const struct store *s = g->store;
     const int64_t n = tensor_elements(&s->tensors->rows[row]);
-    if (!store_is_split(s, row) && comm_is_first(g->comm))
+    if (!store_is_split(s, row) && collects(g))
         ops_copy(s->ops, to, part, n);
     if (store_is_split(s, row) && !g->comm->rank[COMM_DATA])
         sharing_join(g->comm, s, to, row, part);
@@ -287,8 +324,8 @@ static struct ops_array whole_tensor(struct gathered *g, const struct moment_pla
     return ops_part(g->array, s->layout.offset[p->kind][p->row]);
 }
 
-/* Like whole_tensor, but joins the parts of all ranks that share the tensor. The result is valid on
- * the first rank only. */
+/* Like whole_tensor, but joins the parts of all ranks that share the tensor, which the stage of
+ * this rank owns. The result is valid on the collecting rank only. */
 static struct ops_array unsplit_tensor(struct gathered *g, const struct moment_place *p)
 {
     struct ops_array part = whole_tensor(g, p);
@@ -298,6 +335,16 @@ static struct ops_array unsplit_tensor(struct gathered *g, const struct moment_p
     struct ops_array to = join_room(g, part.type, n);
     join_tensor(g, to, p->row, part);
     return to;
+}
+
+/* Returns the whole tensor, on the first rank only. All ranks must call it for the same tensors. */
+static struct ops_array collect_tensor(struct gathered *g, const struct moment_place *p)
+{
+    const struct store *s = g->store;
+    const int block = s->tensors->rows[p->row].block;
+    struct ops_array x = owns(g, block) ? unsplit_tensor(g, p) : OPS_NONE;
+    return bring(g, owner_of(g, block), x, s->layout.type[p->kind],
+                 tensor_elements(&s->unsplit->rows[p->row]));
 }
 
 /* Writes optimizer.safetensors. `result` is the result of the previous work: if it is an error,
@@ -312,7 +359,7 @@ static int write_moments(const char *path, const struct checkpoint *c, struct st
     moments_init(&m, s, c->rate_squares > 0 ? STORE_GRADIENTS : -1);
     int created = first && !result && !(result = safetensors_create(&w, path, m.rows, m.count));
     for (size_t i = 0; i < m.count; i++) {
-        struct ops_array tensor = unsplit_tensor(&g, &m.places[i]);
+        struct ops_array tensor = collect_tensor(&g, &m.places[i]);
         const int64_t n = m.rows[i].elements;
         if (!created || result)
             continue;
@@ -363,8 +410,8 @@ static int write_state(const char *dir, const struct checkpoint *c)
     return result;
 }
 
-/* Assembles a block of parameters on the first rank, from the parts `own` that the tensor-parallel
- * ranks have, and returns it there. */
+/* Assembles a block of parameters on the collecting rank, from the parts `own` that the
+ * tensor-parallel ranks have, and returns it there. */
 static struct ops_array join_block(struct gathered *g, int block, struct ops_array own)
 {
     const struct store *s = g->store;
@@ -376,14 +423,22 @@ static struct ops_array join_block(struct gathered *g, int block, struct ops_arr
     return to;
 }
 
-/* Returns a block of parameters. All ranks must call it for the same blocks. */
+/* Returns a block of parameters that this rank's stage owns, on the collecting rank. */
+static struct ops_array own_parameters(struct gathered *g, int block)
+{
+    struct ops_array a = store_view(g->store, STORE_PARAMETERS, block);
+    store_release(g->store, STORE_PARAMETERS, block);
+    return g->store->split ? join_block(g, block, a) : a;
+}
+
+/* Returns a block of parameters, on the first rank. All ranks must call it for the same blocks. */
 static struct ops_array parameters_of(const void *ctx, int block)
 {
     struct gathered *g = *(struct gathered *const *)ctx;
-    struct ops_array a = store_view(g->store, STORE_PARAMETERS, block);
-    store_release(g->store, STORE_PARAMETERS, block);
+    struct ops_array a = owns(g, block) ? own_parameters(g, block) : OPS_NONE;
     g->next = block + 1;
-    return g->store->split ? join_block(g, block, a) : a;
+    return bring(g, owner_of(g, block), a, g->store->layout.type[STORE_PARAMETERS],
+                 g->store->unsplit->block_size[block]);
 }
 
 /* `result`: as in write_moments. */
@@ -626,12 +681,15 @@ static int load_moment(const struct safetensors *file, const struct safetensor *
     return result;
 }
 
-/* Reads a tensor into its place in the store, or this rank's share of it. */
+/* Reads a tensor into its place in the store, or this rank's share of it. Does nothing if this
+ * stage of a pipeline does not have it. */
 static int load_place(const struct safetensors *file, const struct safetensor *from,
                       const struct moment_place *p, const struct store *s)
 {
     const int block = s->tensors->rows[p->row].block;
     struct ops_array array = store_all(s, p->kind)[block], to;
+    if (!layout_has(&s->layout, p->kind, block))
+        return 0;
     struct layout_part own = { 0, tensor_elements(&s->tensors->rows[p->row]) };
     if (layout_is_shared(&s->layout, p->kind)) {
         own = layout_own(&s->layout, s->tensors, p->row);

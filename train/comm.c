@@ -15,7 +15,25 @@
 #include "train/link.h"
 #include "train/reduce.h"
 
-enum work_kind { WORK_SUM, WORK_MAX, WORK_SCATTER, WORK_GATHER, WORK_COLLECT, WORK_QUIT };
+enum work_kind {
+    WORK_SUM,
+    WORK_MAX,
+    WORK_SCATTER,
+    WORK_GATHER,
+    WORK_COLLECT,
+    WORK_SEND, /* only begins to send or to receive; a WORK_WAIT waits for its end */
+    WORK_RECEIVE,
+    WORK_WAIT,
+    WORK_QUIT
+};
+
+enum {
+    FIRST_TAG = 16,      /* tags below are those of reduce.c */
+    MESSAGE = 1 << 26,   /* most bytes of one message */
+    IDLE_MS = 50,        /* time between two looks for questions of other ranks */
+    TRANSFERRING_MS = 1, /* the same while something is being sent or received: MPI moves data
+                          * only during calls */
+};
 
 struct comm_work {
     struct comm_work *next;
@@ -29,7 +47,11 @@ struct comm_work {
     const int64_t *bounds; /* borrowed, or equal to `own` */
     int64_t *own;
     const void *mine; /* for WORK_COLLECT */
-    size_t bytes;
+    size_t bytes;     /* for WORK_COLLECT, WORK_SEND and WORK_RECEIVE */
+    int peer, tag;
+    struct link_request *requests; /* of WORK_SEND and WORK_RECEIVE, one for each message */
+    int messages;
+    struct comm_work *of; /* WORK_WAIT: the work that it waits for */
     double seconds;
     int done;
 };
@@ -43,6 +65,7 @@ struct comm_thread {
     pthread_mutex_t lock;
     pthread_cond_t begun, ended;
     struct comm_work *first, *last; /* unfinished work; the first is in progress */
+    int transfers;                  /* sends and receives that have begun and were not waited for */
     int opened;                     /* 1: link_open succeeded; -1: it failed */
     char error[1024];
     int broken; /* 1: the link failed after that */
@@ -50,10 +73,44 @@ struct comm_thread {
 
 /* ---- the thread ----------------------------------------------------------------------------- */
 
-static int do_work(struct comm_thread *t, const struct comm_work *w)
+static int is_transfer(const struct comm_work *w)
+{
+    return w->kind == WORK_SEND || w->kind == WORK_RECEIVE;
+}
+
+/* Begins to send or to receive, in messages of at most MESSAGE bytes. */
+static int begin_transfer(struct comm_thread *t, struct comm_work *w)
+{
+    const int peer = t->groups[w->group].members[w->peer], tag = FIRST_TAG + w->tag;
+    int result = 0;
+    w->messages = (int)((w->bytes + MESSAGE - 1) / MESSAGE);
+    w->requests = mem_zalloc((size_t)w->messages, sizeof *w->requests);
+    for (int i = 0; i < w->messages && !result; i++) {
+        const size_t first = (size_t)i * MESSAGE, left = w->bytes - first;
+        const size_t bytes = left < MESSAGE ? left : MESSAGE;
+        char *data = (char *)w->data + first;
+        result = w->kind == WORK_SEND
+                     ? link_send(&t->link, &w->requests[i], peer, tag, data, bytes)
+                     : link_receive(&t->link, &w->requests[i], peer, tag, data, bytes);
+    }
+    t->transfers++;
+    return result;
+}
+
+static int end_transfer(struct comm_thread *t, struct comm_work *w)
+{
+    t->transfers--;
+    return link_wait(&t->link, w->requests, w->messages);
+}
+
+static int do_work(struct comm_thread *t, struct comm_work *w)
 {
     const struct reduce_group *g = &t->groups[w->group];
     int result = 0;
+    if (is_transfer(w))
+        return begin_transfer(t, w);
+    if (w->kind == WORK_WAIT)
+        return end_transfer(t, w->of);
     if (w->kind == WORK_SUM || w->kind == WORK_MAX || w->kind == WORK_SCATTER)
         result = reduce_scatter(&t->link, g, w->kind == WORK_MAX ? REDUCE_MAX : REDUCE_SUM, w->data,
                                 w->bounds);
@@ -89,14 +146,14 @@ static void run_work(struct comm_thread *t, struct comm_work *w)
     w->seconds = log_seconds() - began;
 }
 
-/* Sleeps until there is work; answers questions of other ranks every 50 ms. The lock is held on
+/* Sleeps until there is work; answers questions of other ranks now and then. The lock is held on
  * entry and on return. */
 static void wait_for_work(struct comm_thread *t)
 {
     while (!t->first) {
         struct timespec until;
         clock_gettime(CLOCK_REALTIME, &until);
-        until.tv_nsec += 50000000;
+        until.tv_nsec += 1000000L * (t->transfers ? TRANSFERRING_MS : IDLE_MS);
         until.tv_sec += until.tv_nsec / 1000000000;
         until.tv_nsec %= 1000000000;
         pthread_cond_timedwait(&t->begun, &t->lock, &until);
@@ -174,6 +231,45 @@ static void wait_for(struct comm_thread *t, const struct comm_work *w)
     while (!w->done)
         pthread_cond_wait(&t->ended, &t->lock);
     pthread_mutex_unlock(&t->lock);
+}
+
+/* Does the work, from the caller's memory, and waits for its end. */
+static void do_now(struct comm *c, struct comm_work *w, enum comm_group group, const char *what)
+{
+    begin(c, w, group, what);
+    wait_for(c->thread, w);
+}
+
+static struct comm_work *begin_to_peer(struct comm *c, enum comm_group group, enum work_kind kind,
+                                       int peer, int tag, struct ops *o, struct ops_array x,
+                                       int64_t n, const char *what)
+{
+    struct comm_work *w = mem_zalloc(1, sizeof *w);
+    assert(tag >= 0 && tag < COMM_TAGS && peer != c->rank[group]);
+    w->kind = kind;
+    w->ops = o;
+    w->x = x;
+    w->n = n;
+    w->peer = peer;
+    w->tag = tag;
+    w->bytes = (size_t)n * ops_type_bytes(x.type);
+    w->data = kind == WORK_SEND ? ops_map(o, x, n) : ops_fill(o, x, n);
+    c->counts[group].operations++;
+    c->counts[group].bytes += kind == WORK_SEND ? w->bytes : 0;
+    begin(c, w, group, what);
+    return w;
+}
+
+struct comm_work *comm_send_begin(struct comm *c, enum comm_group group, int peer, int tag,
+                                  struct ops *o, struct ops_array x, int64_t n, const char *what)
+{
+    return begin_to_peer(c, group, WORK_SEND, peer, tag, o, x, n, what);
+}
+
+struct comm_work *comm_receive_begin(struct comm *c, enum comm_group group, int peer, int tag,
+                                     struct ops *o, struct ops_array x, int64_t n, const char *what)
+{
+    return begin_to_peer(c, group, WORK_RECEIVE, peer, tag, o, x, n, what);
 }
 
 static struct comm_work *begin_array(struct comm *c, enum comm_group group, enum work_kind kind,
@@ -262,11 +358,18 @@ void comm_end(struct comm *c, struct comm_work *w)
         return;
     TRACE_PHASE("waiting for other ranks", -1);
     double began = log_seconds();
-    wait_for(c->thread, w);
+    if (is_transfer(w)) {
+        struct comm_work end = { .kind = WORK_WAIT, .of = w };
+        do_now(c, &end, w->group, w->what);
+        w->seconds = end.seconds;
+    } else {
+        wait_for(c->thread, w);
+    }
     c->counts[w->group].waited += log_seconds() - began;
     c->counts[w->group].seconds += w->seconds;
     ops_unmap(w->ops, w->x, w->n, w->data);
     free(w->own);
+    free(w->requests);
     free(w);
 }
 
@@ -301,8 +404,7 @@ void comm_collect(struct comm *c, enum comm_group group, void *all, const void *
         return;
     }
     struct comm_work w = { .kind = WORK_COLLECT, .data = all, .mine = mine, .bytes = bytes };
-    begin(c, &w, group, what);
-    wait_for(c->thread, &w);
+    do_now(c, &w, group, what);
 }
 
 double comm_sum_real(struct comm *c, enum comm_group group, double x)
@@ -416,14 +518,17 @@ static void fill_group(struct comm *c, enum comm_group g, int first, int size, i
     t->groups[g] = (struct reduce_group){ size, c->rank[g], members };
 }
 
-void comm_regroup(struct comm *c, int tensor)
+void comm_regroup(struct comm *c, int pipe, int tensor)
 {
-    const int size = c->size[COMM_WORLD], rank = c->rank[COMM_WORLD];
-    assert(tensor > 0 && size % tensor == 0);
+    const int size = c->size[COMM_WORLD], rank = c->rank[COMM_WORLD], model = pipe * tensor;
+    const int first = rank / model * model; /* of the ranks with the same copy of the model */
+    assert(pipe > 0 && tensor > 0 && size % model == 0);
     if (!c->thread)
         return;
-    fill_group(c, COMM_DATA, rank % tensor, size / tensor, tensor);
+    fill_group(c, COMM_DATA, rank % model, size / model, model);
     fill_group(c, COMM_TENSOR, rank / tensor * tensor, tensor, 1);
+    fill_group(c, COMM_PIPE, first + rank % tensor, pipe, tensor);
+    fill_group(c, COMM_MODEL, first, model, 1);
 }
 
 static void free_thread(struct comm *c)
@@ -459,7 +564,7 @@ int comm_open(struct comm *c, const struct comm_config *config)
         return -1;
     }
     fill_group(c, COMM_WORLD, 0, t->link.size, 1);
-    comm_regroup(c, 1);
+    comm_regroup(c, 1, 1);
     return 0;
 }
 

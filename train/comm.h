@@ -3,7 +3,9 @@
  *
  * Ranks form groups. Data-parallel ranks have equal weights and learn from different samples.
  * Tensor-parallel ranks share each layer of the same weights (model/split.h) and learn from the
- * same samples. In a run of one process each group has one member, and no operation sends anything.
+ * same samples. The ranks of a pipeline are its stages: each has other layers of the same weights
+ * (program.h), and they, too, learn from the same samples. In a run of one process each group has
+ * one member, and no operation sends anything.
  *
  * An operation on a large array is begun first and ended when its result is needed. In between, a
  * separate thread carries out the operations one after the other. All members of a group must begin
@@ -25,10 +27,12 @@
 #include "model/split.h"
 #include "train/transport.h"
 
-/* COMM_WORLD is all ranks. With T ranks in each tensor-parallel group, rank r of the world is
- * number r % T of its tensor-parallel group (COMM_TENSOR) and number r / T of its data-parallel
- * group (COMM_DATA). */
-enum comm_group { COMM_WORLD, COMM_DATA, COMM_TENSOR, COMM_GROUPS };
+/* COMM_WORLD is all ranks. With T ranks in each tensor-parallel group and pipelines of S stages,
+ * rank r of the world is number r % T of its tensor-parallel group (COMM_TENSOR), number r / T % S
+ * of its pipeline (COMM_PIPE), and number r / (T S) of its data-parallel group (COMM_DATA).
+ * COMM_MODEL is all ranks that together hold one copy of the model: its member q is number q % T of
+ * its tensor-parallel group and belongs to stage q / T. */
+enum comm_group { COMM_WORLD, COMM_DATA, COMM_TENSOR, COMM_PIPE, COMM_MODEL, COMM_GROUPS };
 
 struct comm_counts {
     int64_t operations; /* operations on large arrays */
@@ -66,9 +70,10 @@ int comm_launched(void);
 /* Joins the other ranks through the transport. All ranks are then in one data-parallel group, in
  * the order of their numbers. Returns -1 with an error. */
 int comm_open(struct comm *c, const struct comm_config *config);
-/* Forms the groups again, with `tensor` ranks in each tensor-parallel group. `tensor` must divide
- * the number of ranks. No operation may be in progress. */
-void comm_regroup(struct comm *c, int tensor);
+/* Forms the groups again, with pipelines of `pipe` stages and with `tensor` ranks in each
+ * tensor-parallel group. Their product must divide the number of ranks. No operation may be in
+ * progress. */
+void comm_regroup(struct comm *c, int pipe, int tensor);
 /* Leaves the run. Returns when all ranks have called it. */
 void comm_close(struct comm *c);
 
@@ -93,6 +98,16 @@ struct comm_work *comm_scatter_begin(struct comm *c, enum comm_group group, stru
  * as in comm_scatter_begin. */
 struct comm_work *comm_gather_begin(struct comm *c, enum comm_group group, struct ops *o,
                                     struct ops_array x, const int64_t *bounds, const char *what);
+/* Begin to send x[n], of any type, to member `peer` of the group, or to receive x[n] from it. They
+ * go on beside later operations. Arrays with the same tag (0 to COMM_TAGS - 1) from one rank to
+ * another are received in the order in which they are sent. Receives with the same tag from the
+ * same peer must be ended in the order in which they began. */
+enum { COMM_TAGS = 64 };
+struct comm_work *comm_send_begin(struct comm *c, enum comm_group group, int peer, int tag,
+                                  struct ops *o, struct ops_array x, int64_t n, const char *what);
+struct comm_work *comm_receive_begin(struct comm *c, enum comm_group group, int peer, int tag,
+                                     struct ops *o, struct ops_array x, int64_t n,
+                                     const char *what);
 void comm_end(struct comm *c, struct comm_work *work); /* waits for the end; does nothing on NULL */
 
 /* Returns the operations of the tensor-parallel group in the form that the functions of a model use

@@ -28,6 +28,8 @@ void engine_program(struct program *p, const struct engine_config *c, const stru
                                      .group = c->G,
                                      .leaves = c->leaves,
                                      .zero = c->zero,
+                                     .stages = c->stages,
+                                     .stage = c->stage,
                                      .recompute = c->recompute,
                                      .tied = m->tied,
                                      .moments = moments ? 0 : 2 };
@@ -55,9 +57,13 @@ void engine_open(struct engine *e, const struct engine_config *config, const str
                           .store = s,
                           .comm = c,
                           .loss_scale = 1 };
-    program_evaluation(&e->evaluation, (int)m->config.layers, m->tied);
+    program_evaluation(&e->evaluation, &(struct program_config){ .layers = (int)m->config.layers,
+                                                                 .tied = m->tied,
+                                                                 .stages = p->stages,
+                                                                 .stage = p->stage });
     sharing_open(&e->sharing, s, c);
-    e->inputs = mem_zalloc((size_t)config->G, sizeof *e->inputs);
+    transfer_open(&e->transfers, s, c);
+    e->inputs = mem_zalloc((size_t)p->micros, sizeof *e->inputs);
     e->scores.losses = ops_buffer(o, OPS_F32, most_labels(config));
     if (m->parts > 1) /* with one part only, finding correct predictions would cost too much time */
         e->scores.correct = ops_buffer(o, OPS_U8, most_labels(config));
@@ -71,7 +77,8 @@ void engine_close(struct engine *e)
     ops_buffer_free(e->ops, e->scores.losses, most_labels(&e->config));
     ops_buffer_free(e->ops, e->scores.correct, most_labels(&e->config));
     ops_buffer_free(e->ops, e->sums, e->config.A * SUMS);
-    for (int64_t i = 0; i < e->config.G; i++)
+    transfer_close(&e->transfers);
+    for (int i = 0; i < e->program->micros; i++)
         inputs_release(&e->inputs[i], e->ops);
     free(e->inputs);
     sharing_close(&e->sharing);
@@ -121,6 +128,16 @@ static int64_t micro_batch(const struct engine *e, int rank, int64_t m)
     return program_micro_batch(c->zero, c->A, c->leaves, e->comm->size[COMM_DATA], rank, m);
 }
 
+/* Makes the last stage's score, which the other stages do not know, that of all stages. */
+static void take_last_score(const struct engine *e, struct engine_score *s)
+{
+    const int stages = e->comm->size[COMM_PIPE];
+    struct engine_score *all = mem_zalloc((size_t)stages, sizeof *all);
+    comm_collect(e->comm, COMM_PIPE, all, s, sizeof *s, "scores");
+    *s = all[stages - 1];
+    free(all);
+}
+
 /* Adds the sums of all ranks to s, in the order of the micro-batches. On entry s has this rank's
  * labels. */
 static void sum_scores(const struct engine *e, struct engine_score *s)
@@ -141,6 +158,16 @@ static void sum_scores(const struct engine *e, struct engine_score *s)
         s->part[p].labels = (int64_t)comm_sum_real(e->comm, COMM_DATA, (double)s->part[p].labels);
     free(all);
     free(mine);
+    take_last_score(e, s);
+}
+
+void engine_add_score(struct engine_score *sum, const struct engine_score *s)
+{
+    for (int p = 0; p < MODEL_PARTS; p++) {
+        sum->part[p].loss += s->part[p].loss;
+        sum->part[p].labels += s->part[p].labels;
+        sum->part[p].correct += s->part[p].correct;
+    }
 }
 
 double engine_loss(const struct model *m, const struct engine_score *s)
@@ -270,6 +297,19 @@ static void gather_parameters(struct pass *s, const struct phase *f, const struc
     sharing_gather(&s->e->sharing, f->block, at[USE_W]);
 }
 
+/* Begins to send or to receive the array of the phase: the rows of a micro-batch, or a block. */
+static void transfer(struct pass *s, const struct phase *f, const struct ops_array *at)
+{
+    const struct engine *e = s->e;
+    const struct use *u = &f->uses[0];
+    int64_t n;
+    if (u->kind < STORE_BLOCKS)
+        n = e->store->tensors->block_size[f->block];
+    else
+        n = split_rows(e->model, inputs_of(s, f)->N).count * e->model->config.width;
+    transfer_begin(&s->e->transfers, f, at[u->role], n);
+}
+
 static void score(struct pass *s, const struct phase *f, const struct ops_array *at)
 {
     const struct engine *e = s->e;
@@ -291,6 +331,14 @@ static phase_function *const functions[PHASE_KINDS] = {
     [PHASE_SUM] = sum_gradients,
     [PHASE_UPDATE] = update,
     [PHASE_GATHER] = gather_parameters,
+    [PHASE_SEND_X] = transfer,
+    [PHASE_RECEIVE_X] = transfer,
+    [PHASE_SEND_DX] = transfer,
+    [PHASE_RECEIVE_DX] = transfer,
+    [PHASE_SEND_TIED] = transfer,
+    [PHASE_RECEIVE_TIED] = transfer,
+    [PHASE_SEND_TABLE] = transfer,
+    [PHASE_RECEIVE_TABLE] = transfer,
     [PHASE_LAYER_EVALUATION] = layer_forward,
     [PHASE_HEAD_EVALUATION] = score,
 };
@@ -305,8 +353,10 @@ static void run_phase(struct pass *s, const struct program *p, int64_t n)
     const int count = program_together(p, n, all);
     struct ops_array at[USE_ROLES] = { 0 };
     TRACE_PHASE(phase_name(f->kind), f->layer);
-    for (int i = 0; i < f->count; i++)
+    for (int i = 0; i < f->count; i++) {
+        transfer_await(&s->e->transfers, &f->uses[i]);
         at[f->uses[i].role] = store_begin(store, &f->uses[i]);
+    }
     for (int i = f->count; i < count; i++)
         store_expect(store, all[i]);
     functions[f->kind](s, f, at);
@@ -356,7 +406,7 @@ double engine_step(struct engine *e, int64_t step, const struct step_batch *batc
     };
     *score = (struct engine_score){ 0 };
     s.scale = weigh(e, batch, &s.next_weight) * e->loss_scale;
-    for (int part = 0; part < e->program->part_count - 1; part++)
+    for (int part = 0; part < e->program->update; part++)
         run_part(&s, e->program, part);
     sharing_end_sums(&e->sharing);
     sum_scores(e, score);
@@ -368,36 +418,56 @@ double engine_norm(const struct engine *e)
     return sqrt(sharing_squares(&e->sharing)) / e->loss_scale;
 }
 
+/* Brings the updated parameters of a tied table from the first stage of a pipeline to the last. */
+static void exchange_table(struct engine *e)
+{
+    struct pass s = { .e = e };
+    for (int part = e->program->update + 1; part < e->program->part_count; part++)
+        run_part(&s, e->program, part);
+}
+
 void engine_update(struct engine *e, struct optimizer *a, double norm, double rate, int64_t t)
 {
     struct optimizer_update u;
     struct pass s = { .e = e, .update = &u };
     optimizer_begin(&u, a, e->store, e->comm, norm, rate, t);
-    run_part(&s, e->program, e->program->part_count - 1);
+    run_part(&s, e->program, e->program->update);
     sharing_end_gathers(&e->sharing);
     optimizer_end(&u);
+    exchange_table(e);
+}
+
+/* Changes the parameters of all ranks from schedule-free's one point to the other. */
+static void change_point(struct engine *e, const struct optimizer *a,
+                         void (*change)(const struct optimizer *a, struct store *s))
+{
+    if (a->kind != OPTIMIZER_SCHEDULE_FREE)
+        return;
+    transfer_await_all(&e->transfers);
+    change(a, e->store);
+    sharing_gather_all(&e->sharing);
+    exchange_table(e);
 }
 
 void engine_to_model(struct engine *e, const struct optimizer *a)
 {
-    optimizer_to_model(a, e->store);
-    if (a->kind == OPTIMIZER_SCHEDULE_FREE)
-        sharing_gather_all(&e->sharing);
+    change_point(e, a, optimizer_to_model);
 }
 
 void engine_from_model(struct engine *e, const struct optimizer *a)
 {
-    optimizer_from_model(a, e->store);
-    if (a->kind == OPTIMIZER_SCHEDULE_FREE)
-        sharing_gather_all(&e->sharing);
+    change_point(e, a, optimizer_from_model);
 }
 
 void engine_evaluate(struct engine *e, const struct batch *b, struct engine_score *score)
 {
-    struct pass s = { .e = e, .batches = b, .score = score };
+    struct engine_score own = { 0 };
+    struct pass s = { .e = e, .batches = b, .score = &own };
     assert(!b->training);
     run_part(&s, &e->evaluation, 0);
     double *sums = take_sums(e, 1);
-    add_sums(e, score, sums, 1);
+    add_sums(e, &own, sums, 1);
     free(sums);
+    take_last_score(e, &own);
+    engine_add_score(score, &own);
 }

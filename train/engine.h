@@ -6,9 +6,10 @@
  * runs the optimizer.
  *
  * The gradients of layers and head have the same bits for any group size G. The gradients of a
- * table that embedding and head share are the same sum, but added in another order. A recomputed
- * forward pass gives the same bits as the first one, because dropout uses counters and activations
- * are rounded to the same type; so the gradients are the same, too.
+ * table that embedding and head share are the same sum, but added in another order. A pipeline
+ * gives the bits of one rank; if embedding and head share a table, those of one rank whose group is
+ * a whole leaf. A recomputed forward pass gives the same bits as the first one, because dropout
+ * uses counters and activations are rounded to the same type; so the gradients are the same, too.
  */
 #ifndef TEXTMILL_TRAIN_ENGINE_H
 #define TEXTMILL_TRAIN_ENGINE_H
@@ -22,12 +23,14 @@
 #include "train/program.h"
 #include "train/sharing.h"
 #include "train/store.h"
+#include "train/transfer.h"
 
 struct engine_config {
     int64_t B, T, A, G; /* sequences per micro-batch, tokens per sequence, micro-batches of this
                          * rank per step, micro-batches per group (program.h) */
     int leaves;         /* leaves of this rank (program.h); 0: 1 */
     int zero;           /* ZeRO stage (program.h) */
+    int stages, stage;  /* of a pipeline (program.h); 0 or 1 stages: none */
     int64_t most;       /* most sequences in a micro-batch: B, or more where several are
                          * packed in one row */
     enum recompute recompute;
@@ -42,12 +45,13 @@ struct engine {
     struct store *store;
     struct comm *comm;
     struct program evaluation;
-    double loss_scale;        /* the gradients are this factor times the true ones; 1 at first */
-    struct inputs *inputs;    /* [G]: the group's micro-batches */
-    struct ops_scores scores; /* buffer [most,T+1] for the scores of all labels */
-    struct ops_array sums;    /* F64 [A,MODEL_PARTS,2]: for each micro-batch and part of the loss,
-                               * the sum of the losses and the number of correct predictions */
-    struct sharing sharing;   /* operations with the other ranks */
+    double loss_scale;         /* the gradients are this factor times the true ones; 1 at first */
+    struct inputs *inputs;     /* [program->micros]: the micro-batches in work */
+    struct ops_scores scores;  /* buffer [most,T+1] for the scores of all labels */
+    struct ops_array sums;     /* F64 [A,MODEL_PARTS,2]: for each micro-batch and part of the loss,
+                                * the sum of the losses and the number of correct predictions */
+    struct sharing sharing;    /* operations with the other data-parallel ranks */
+    struct transfer transfers; /* operations with the other stages of the pipeline */
 };
 
 /* Loss and accuracy over some labels, for each part of the loss. */
@@ -60,6 +64,7 @@ struct engine_score {
 double engine_loss(const struct model *m, const struct engine_score *s); /* mean loss, or the sum of
                                                                           * the parts' means; NAN
                                                                           * without labels */
+void engine_add_score(struct engine_score *sum, const struct engine_score *s);
 
 /* Makes the program of a training step. The caller releases it. `moments`: the number of moments of
  * each tensor (layout.h). */
@@ -97,7 +102,7 @@ void engine_from_model(struct engine *e, const struct optimizer *a); /* sets the
                                                                       * engine_to_model */
 
 /* Computes the score of micro-batch `b` without dropout and adds it to *score. b->B must be at most
- * config.most. */
+ * config.most. All stages of a pipeline must call it, with the same batch. */
 void engine_evaluate(struct engine *e, const struct batch *b, struct engine_score *score);
 
 #endif

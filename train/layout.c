@@ -123,11 +123,38 @@ const int64_t *layout_bounds(const struct layout *l, enum store_kind kind, int b
 
 struct layout_part layout_own(const struct layout *l, const struct tensor_table *t, size_t row)
 {
+    if (!l->owned[t->rows[row].block])
+        return (struct layout_part){ 0, 0 };
     const int64_t *bounds = layout_bounds(l, STORE_PARAMETERS, t->rows[row].block) + l->rank;
     const int64_t begin = t->rows[row].offset, end = begin + tensor_elements(&t->rows[row]);
     const int64_t first = bounds[0] > begin ? bounds[0] : begin;
     const int64_t last = bounds[1] < end ? bounds[1] : end;
     return (struct layout_part){ first - begin, last > first ? last - first : 0 };
+}
+
+/* ---- stages of a pipeline ------------------------------------------------------------------------ */
+
+/* Leaves out the arrays that no phase uses, and notes the blocks that the program updates. */
+static void take_used(struct layout *l, const struct tensor_table *t, const struct program *p)
+{
+    l->owned = mem_zalloc((size_t)t->blocks, 1);
+    for (int b = 0; b < t->blocks; b++)
+        l->owned[b] = !p;
+    for (int64_t n = 0; p && n < p->count; n++)
+        if (p->phases[n].kind == PHASE_UPDATE)
+            l->owned[p->phases[n].block] = 1;
+    for (int kind = 0; kind < STORE_BLOCKS && p; kind++) {
+        unsigned char *used = program_used(p, (enum store_kind)kind, l->count[kind]);
+        for (int i = 0; i < l->count[kind]; i++)
+            if (!used[i])
+                l->elements[kind][i] = 0;
+        free(used);
+    }
+}
+
+int layout_has(const struct layout *l, enum store_kind kind, int block)
+{
+    return l->elements[kind][block] > 0;
 }
 
 /* ---- all arrays ----------------------------------------------------------------------------------- */
@@ -165,6 +192,7 @@ static void lay_out(struct layout *l, const struct tensor_table *t, const struct
     }
     cut_blocks(l, t, c);
     share_arrays(l, t);
+    take_used(l, t, c->program);
 }
 
 uint64_t layout_bytes(const struct layout *l, enum store_kind kind, int i)
@@ -362,6 +390,7 @@ void layout_release(struct layout *l)
         free(l->offset[kind]);
         free(l->bounds[kind]);
     }
+    free(l->owned);
     *l = (struct layout){ 0 };
 }
 

@@ -11,6 +11,9 @@
  * Parameters, moments and activations may be kept as bf16, for half the memory, traffic and disk.
  * Gradients and the sums in the caches are always f32.
  *
+ * A stage of a pipeline (program.h) has only the arrays that its program uses; the others have no
+ * elements. It owns the blocks that its program updates.
+ *
  * Ranks may share the moments, the gradients and the parameters (program.h). A rank keeps only its
  * share of a shared array. The whole array is in a window of memory while it is used (shared.h).
  *
@@ -66,6 +69,8 @@ struct layout {
     int zero;                      /* ZeRO stage; 0: nothing is shared */
     int64_t *bounds[STORE_BLOCKS]; /* [blocks][ranks+1]: offset of each rank's share in the block's
                                     * whole array */
+    unsigned char *owned;          /* [blocks]: 1: this rank, or a rank with which it shares the
+                                    * block, updates it */
     uint64_t window_bytes;
 };
 
@@ -78,7 +83,8 @@ void layout_release(struct layout *l); /* fine on a zeroed struct */
  * tensors that may be cut, at multiples of LAYOUT_PIECE elements. */
 enum { LAYOUT_PIECE = 1 << 16 };
 
-/* Returns the part of a tensor that is in this rank's share. */
+/* Returns the part of a tensor that is in this rank's share; no elements if the rank does not own
+ * the tensor's block. */
 struct layout_part layout_own(const struct layout *l, const struct tensor_table *t, size_t row);
 /* Returns 1 if a rank keeps only its share of the arrays of this kind, else 0. */
 int layout_is_shared(const struct layout *l, int kind);
@@ -89,6 +95,9 @@ int layout_is_gathered(const struct layout *l, int kind);
 /* Returns the bounds [ranks+1] of the shares in the whole array of a block: share q is elements
  * bounds[q] to bounds[q+1] - 1. */
 const int64_t *layout_bounds(const struct layout *l, enum store_kind kind, int block);
+
+/* Returns whether this rank has an array of that kind for the block, or a share of it. */
+int layout_has(const struct layout *l, enum store_kind kind, int block);
 
 /* Returns the size in bytes of array i of a kind; for a shared array, of this rank's share. */
 uint64_t layout_bytes(const struct layout *l, enum store_kind kind, int i);

@@ -195,11 +195,15 @@ static int remove_old_run(const char *out)
  * folder_load. */
 static int load_weights(struct loop *l, const char *dir, struct ops_array **blocks, int *made)
 {
+    const struct plan *p = l->plan;
+    unsigned char *wanted = program_used(&p->program, STORE_PARAMETERS, p->own.tensors.blocks);
     struct model loaded;
-    if (folder_load_part(&loaded, l->ops, blocks, dir, l->plan->task->head, l->plan->engine.seed,
-                         made, l->plan->own.split) < 0)
+    int failed = folder_load_part(&loaded, l->ops, blocks, dir, p->task->head, p->engine.seed, made,
+                                  p->own.split, wanted);
+    free(wanted);
+    if (failed < 0)
         return -1;
-    int same = model_alike(&loaded, &l->plan->own);
+    int same = model_alike(&loaded, &p->own);
     if (!same) {
         folder_free_blocks(&loaded, l->ops, *blocks);
         *blocks = NULL;
@@ -441,15 +445,6 @@ static int score_batch(struct loop *l, uint64_t i, uint64_t n, struct engine_sco
     return 0;
 }
 
-static void add_score(struct engine_score *sum, const struct engine_score *s)
-{
-    for (int p = 0; p < MODEL_PARTS; p++) {
-        sum->part[p].loss += s->part[p].loss;
-        sum->part[p].labels += s->part[p].labels;
-        sum->part[p].correct += s->part[p].correct;
-    }
-}
-
 /* Computes the score of the first samples of the validation data. Micro-batch k is evaluated by
  * rank k mod ranks. Scores are added in the order of the micro-batches. */
 static int score_validation(struct loop *l, struct engine_score *score)
@@ -465,7 +460,7 @@ static int score_validation(struct loop *l, struct engine_score *score)
         result = score_batch(l, i + B * (uint64_t)rank, n, &own);
         comm_collect(l->comm, COMM_DATA, all, &own, sizeof own, "validation");
         for (int r = 0; r < ranks; r++)
-            add_score(score, &all[r]);
+            engine_add_score(score, &all[r]);
     }
     free(all);
     return result;
@@ -766,9 +761,11 @@ static void say_traffic(const struct loop *l, double seconds)
  * them. */
 static void say_communication(const struct loop *l)
 {
-    static const char *const names[] = { [COMM_DATA] = "", [COMM_TENSOR] = ", tensor parallel" };
+    static const char *const names[] = {
+        [COMM_DATA] = "", [COMM_TENSOR] = ", tensor parallel", [COMM_PIPE] = ", pipeline"
+    };
     char sent[32];
-    for (int g = COMM_DATA; g <= COMM_TENSOR; g++) {
+    for (int g = COMM_DATA; g <= COMM_PIPE; g++) {
         const struct comm_counts *c = &l->comm->counts[g];
         if (c->operations)
             log_info(

@@ -87,6 +87,8 @@ const struct tensor *optimizer_not_finite(struct store *s, enum store_kind kind)
     for (size_t i = 0; i < s->tensors->count && !found; i++) {
         const struct tensor *row = &s->tensors->rows[i];
         const struct layout_part own = layout_own(&s->layout, s->tensors, i);
+        if (!own.count)
+            continue;
         struct ops_array x = store_fetch_own(s, kind, row->block, MAPPED_READ);
         if (!is_finite(s->ops, store_own_tensor(s, kind, x, i), own.count))
             found = row;
@@ -428,6 +430,8 @@ static int64_t own_elements(const struct store *s, int block)
 void optimizer_to_model(const struct optimizer *a, struct store *s)
 {
     for (int b = 0; b < s->tensors->blocks && a->kind == OPTIMIZER_SCHEDULE_FREE; b++) {
+        if (!s->layout.owned[b])
+            continue;
         struct ops_array w = store_fetch_own(s, STORE_PARAMETERS, b, MAPPED_WRITE);
         ops_copy(s->ops, store_fetch_own(s, STORE_GRADIENTS, b, MAPPED_MAKE), w,
                  own_elements(s, b));
@@ -441,6 +445,8 @@ void optimizer_to_model(const struct optimizer *a, struct store *s)
 void optimizer_from_model(const struct optimizer *a, struct store *s)
 {
     for (int b = 0; b < s->tensors->blocks && a->kind == OPTIMIZER_SCHEDULE_FREE; b++) {
+        if (!s->layout.owned[b])
+            continue;
         struct ops_array w = store_fetch_own(s, STORE_PARAMETERS, b, MAPPED_WRITE);
         ops_copy(s->ops, w, store_fetch_own(s, STORE_GRADIENTS, b, MAPPED_READ),
                  own_elements(s, b));

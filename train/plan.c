@@ -8,11 +8,13 @@
 #include "common/err.h"
 #include "common/file.h"
 #include "common/log.h"
+#include "common/mem.h"
 #include "common/usage.h"
 #include "model/folder.h"
 #include "train/cluster.h"
 #include "train/defaults.h"
 #include "train/reduce.h"
+#include "train/timeline.h"
 
 const struct settings settings_default = {
     .device = "cpu",
@@ -394,6 +396,30 @@ static int64_t ranks_of(const struct plan *p)
     return larger(p->settings->data_parallel, 1);
 }
 
+static int64_t stages_of(const struct plan *p)
+{
+    return larger(p->settings->pipeline_parallel, 1);
+}
+
+/* Checks that the model can be cut into the stages of a pipeline, and that the other options go
+ * with one. */
+static int check_pipeline(const struct plan *p)
+{
+    const struct settings *s = p->settings;
+    if (stages_of(p) == 1)
+        return 0;
+    if (stages_of(p) > p->model.config.layers)
+        return err_set("%" PRId64 " layers cannot be cut into %" PRId64 " pipeline stages",
+                       p->model.config.layers, stages_of(p));
+    if (s->zero > 1)
+        return err_usage("--pipeline-parallel goes with --zero 0 and 1, not with %" PRId64,
+                         s->zero);
+    if (s->memmap_dir || s->device_memory)
+        return err_usage("--pipeline-parallel keeps all arrays in memory: it goes without %s",
+                         s->memmap_dir ? "--memmap-dir" : "--device-memory");
+    return 0;
+}
+
 /* Divides the `all` micro-batches of an update among ranks and leaves. */
 static int share_micro_batches(struct plan *p, int64_t all)
 {
@@ -416,6 +442,8 @@ static int share_micro_batches(struct plan *p, int64_t all)
     p->engine.A = all / ranks;
     p->engine.leaves = (int)(leaves / ranks);
     p->engine.zero = ranks > 1 ? (int)s->zero : 0;
+    p->engine.stages = (int)stages_of(p);
+    p->engine.stage = (int)s->stage;
     return 0;
 }
 
@@ -439,6 +467,10 @@ static int batch_arithmetic(struct plan *p)
     if (share_micro_batches(p, s->global_batch_size / s->micro_batch_size) < 0)
         return -1;
     const int64_t leaf = p->engine.A / p->engine.leaves;
+    if (stages_of(p) > 1 && s->group && s->group != leaf)
+        return err_set("group %" PRId64 " is given, but in a pipeline the group is the leaf, of "
+                       "%" PRId64 " micro-batches: give --group 0",
+                       s->group, leaf);
     if (s->group > leaf)
         return err_set("group %" PRId64 " is more than the %" PRId64 " micro-batches of %s",
                        s->group, leaf,
@@ -569,7 +601,10 @@ static struct working working_of(const struct plan *p, enum phase_kind kind)
     case PHASE_INPUTS:
     case PHASE_GATHER:
     case PHASE_SUM: return (struct working){ 0, 0 };
-    default: return (struct working){ N * p->own.layer_scratch, 0 };
+    default:
+        if (phase_is_transfer(kind))
+            return (struct working){ 0, 0 };
+        return (struct working){ N * p->own.layer_scratch, 0 };
     }
 }
 
@@ -614,7 +649,10 @@ static uint64_t kernel_bytes(const struct plan *p)
     struct program evaluation = { 0 };
     panels = smaller(panels, 2 << 20) + (3 << 19);
     if (p->validation)
-        program_evaluation(&evaluation, (int)c->layers, p->own.tied);
+        program_evaluation(&evaluation, &(struct program_config){ .layers = (int)c->layers,
+                                                                  .tied = p->own.tied,
+                                                                  .stages = p->engine.stages,
+                                                                  .stage = p->engine.stage });
     add_working(&most, p, &p->program);
     add_working(&most, p, &evaluation);
     program_release(&evaluation);
@@ -721,8 +759,8 @@ int plan_make(struct plan *p, struct settings *s, uint64_t seed, int want_data)
     if (settle_architecture(p) < 0)
         return -1;
     if (check_length(p) < 0 || find_tokenizer(p) < 0 || open_all_data(p, want_data) < 0 ||
-        vocabulary(p) < 0 || make_model(p) < 0 || batch_arithmetic(p) < 0 || make_data(p) < 0 ||
-        count_steps(p, want_data) < 0)
+        vocabulary(p) < 0 || make_model(p) < 0 || check_pipeline(p) < 0 ||
+        batch_arithmetic(p) < 0 || make_data(p) < 0 || count_steps(p, want_data) < 0)
         return -1;
     choose_rates(p);
     return make_optimizer(p) < 0 || plan_store(p, want_data) < 0 ? -1 : make_schedule(p);
@@ -896,6 +934,92 @@ static void print_tensor_parallel(const struct plan *p, struct buf *out)
              (double)p->engine.A * others * ((double)rows * N * C + 2 * labels * (C + 3)));
 }
 
+/* ---- pipelines ----------------------------------------------------------------------------------- */
+
+/* Returns the times of phases relative to each other, by their arithmetic: a backward pass takes
+ * twice that of a forward pass. Recomputed attention takes a quarter of a layer's. */
+static struct timeline_costs costs_of(const struct plan *p)
+{
+    const double masked = (double)p->settings->mask_tokens / (double)p->engine.T;
+    struct model_config c = p->model.config;
+    struct timeline_costs costs = { { 0 } };
+    const double all = plan_flops_per_token(p), layers = (double)c.layers;
+    c.layers = 0;
+    const double head = model_flops_per_token(&c, p->engine.T, masked);
+    costs.of[PHASE_HEAD] = head;
+    costs.of[PHASE_LAYER_FORWARD] = costs.of[PHASE_LAYER_AGAIN] = (all - head) / layers / 3;
+    costs.of[PHASE_ATTENTION_AGAIN] = costs.of[PHASE_LAYER_FORWARD] / 4;
+    costs.of[PHASE_LAYER_BACKWARD] = 2 * costs.of[PHASE_LAYER_FORWARD];
+    return costs;
+}
+
+/* Returns the bytes that a rank of this stage sends to other stages in an update, if no micro-batch
+ * has padding. */
+static double sent_bytes(const struct plan *p)
+{
+    double bytes = 0;
+    for (int64_t n = 0; n < p->program.count; n++) {
+        const struct phase *f = &p->program.phases[n];
+        const struct use *u = &f->uses[0];
+        if (!phase_is_transfer(f->kind) || u->mode != MAPPED_READ)
+            continue;
+        const int half = u->kind == STORE_PARAMETERS  ? p->store.half_parameters
+                         : u->kind == STORE_GRADIENTS ? 0
+                                                      : p->store.half_activations;
+        const int64_t numbers = u->kind < STORE_BLOCKS ? p->own.tensors.block_size[f->block]
+                                                       : p->store.row[u->kind];
+        bytes += (double)(f->turns * numbers * (half ? 2 : 4));
+    }
+    return bytes;
+}
+
+/* Makes the plan of another stage; only its program must be released. Its sizes are right, its
+ * checks are left out. */
+static struct plan plan_of_stage(const struct plan *p, int stage)
+{
+    struct plan q = *p;
+    q.engine.stage = stage;
+    engine_program(&q.program, &q.engine, &q.own, q.moments);
+    engine_rows(&q.store, &q.engine, &q.own, &q.program);
+    store_plan(&q.stored, &q.own.tensors, &q.store);
+    return q;
+}
+
+static void print_stage(const struct plan *q, struct buf *out)
+{
+    const int stage = q->engine.stage;
+    int layers = 0;
+    for (int b = 1; b <= (int)q->model.config.layers; b++)
+        layers += program_owner((int)q->model.config.layers, q->engine.stages, b) == stage;
+    buf_addf(out, "stage_%d_layers=%d\n", stage, layers);
+    buf_addf(out, "stage_%d_memory_bytes=%" PRIu64 "\n", stage,
+             store_plan_total(&q->stored) + other_bytes(q));
+    buf_addf(out, "stage_%d_sent_bytes_per_step=%.0f\n", stage, sent_bytes(q));
+}
+
+/* Prints the memory and the transfers of each stage, and the share of the time that stages wait for
+ * each other. */
+static void print_pipeline(const struct plan *p, struct buf *out)
+{
+    const int stages = p->engine.stages;
+    const struct timeline_costs costs = costs_of(p);
+    struct timeline t;
+    if (stages < 2)
+        return;
+    struct program *programs = mem_zalloc((size_t)stages, sizeof *programs);
+    put_int(out, "pipeline_parallel", (uint64_t)stages);
+    for (int s = 0; s < stages; s++) {
+        const struct plan q = plan_of_stage(p, s);
+        programs[s] = q.program;
+        print_stage(&q, out);
+    }
+    if (!timeline_run(&t, programs, stages, &costs))
+        buf_addf(out, "pipeline_bubble=%.4f\n", 1 - t.busy / (t.length * stages));
+    for (int s = 0; s < stages; s++)
+        program_release(&programs[s]);
+    free(programs);
+}
+
 /* Prints the estimate for a cluster (cluster.h), split as --on-paper says, or else as this run
  * is. */
 static int print_estimate(const struct plan *p, struct buf *out)
@@ -905,7 +1029,7 @@ static int print_estimate(const struct plan *p, struct buf *out)
     struct cluster_estimate estimate;
     struct cluster_split split = { .tensor1 = larger(s->tensor_parallel, 1),
                                    .tensor2 = 1,
-                                   .pipeline = 1,
+                                   .pipeline = stages_of(p),
                                    .interleave = 1,
                                    .data = ranks_of(p),
                                    .zero = s->zero };
@@ -943,6 +1067,7 @@ int plan_print(const struct plan *p, struct buf *out)
     print_memory(p, out);
     print_communication(p, out);
     print_tensor_parallel(p, out);
+    print_pipeline(p, out);
     if (p->data && p->data->count)
         print_data(p->data, "training_", (double)(p->steps * plan_samples_per_step(p)), out);
     if (p->data && p->data->count && p->steps)

@@ -72,6 +72,8 @@ struct settings {
     int64_t zero;                        /* ZeRO stage */
     int64_t tensor_parallel;             /* number of tensor-parallel ranks, which share each layer;
                                           * 0: 1 */
+    int64_t pipeline_parallel, stage;    /* number of stages of a pipeline, 0: 1; this rank's
+                                          * stage */
     int sequence_parallel;               /* 1: tensor-parallel ranks also share the rows of the
                                           * activations */
     struct split split;  /* communication of the tensor-parallel ranks; without functions, the plan

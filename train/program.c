@@ -20,6 +20,14 @@ static const char *const phase_names[PHASE_KINDS] = {
     [PHASE_SUM] = "sum of gradients",
     [PHASE_UPDATE] = "update",
     [PHASE_GATHER] = "gather of parameters",
+    [PHASE_SEND_X] = "send x",
+    [PHASE_RECEIVE_X] = "receive x",
+    [PHASE_SEND_DX] = "send dx",
+    [PHASE_RECEIVE_DX] = "receive dx",
+    [PHASE_SEND_TIED] = "send tied gradients",
+    [PHASE_RECEIVE_TIED] = "receive tied gradients",
+    [PHASE_SEND_TABLE] = "send table",
+    [PHASE_RECEIVE_TABLE] = "receive table",
     [PHASE_LAYER_EVALUATION] = "layer evaluation",
     [PHASE_HEAD_EVALUATION] = "head evaluation",
 };
@@ -27,6 +35,11 @@ static const char *const phase_names[PHASE_KINDS] = {
 const char *phase_name(enum phase_kind kind)
 {
     return phase_names[kind];
+}
+
+int phase_is_transfer(enum phase_kind kind)
+{
+    return kind >= PHASE_SEND_X && kind <= PHASE_RECEIVE_TABLE;
 }
 
 /* ---- the arrays that phases use ------------------------------------------------------------------- */
@@ -66,6 +79,14 @@ static const struct {
     [PHASE_SUM] = { CHANGE(DW), OWN(SUM) },
     [PHASE_UPDATE] = { OWN(W), OWN(M), OWN(V), OWN(DW) },
     [PHASE_GATHER] = { CHANGE(W) },
+    [PHASE_SEND_X] = { READ(Y) },
+    [PHASE_RECEIVE_X] = { MAKE(Y) },
+    [PHASE_SEND_DX] = { READ(DX) },
+    [PHASE_RECEIVE_DX] = { MAKE(DX) },
+    [PHASE_SEND_TIED] = { READ(DTIED) },
+    [PHASE_RECEIVE_TIED] = { MAKE(DW) },
+    [PHASE_SEND_TABLE] = { READ(W) },
+    [PHASE_RECEIVE_TABLE] = { MAKE(TIED) },
     [PHASE_LAYER_EVALUATION] = { READ(W), READ(X), MAKE(Y) },
     [PHASE_HEAD_EVALUATION] = { READ(W), READ(TIED), READ(X) },
 };
@@ -90,16 +111,30 @@ static const unsigned char kind_of[USE_ROLES] = {
 struct compiler {
     struct program *program;
     struct program_config config;
-    size_t room;     /* capacity of program->phases */
-    int64_t rows;    /* rows of x per micro-batch: one per layer and one more, or two that are used
-                      * alternately */
-    int64_t count;   /* number of micro-batches in the group */
-    int first, last; /* first: first group of the leaf; last: last group */
+    size_t room;  /* capacity of program->phases */
+    int64_t rows; /* rows of x per micro-batch: one per layer and one more, or two that
+                   * are used alternately */
+    int64_t slots, micros, dxs; /* micro-batches that are kept at a time: their x and caches, their
+                                 * inputs, their dx */
+    int64_t micro;              /* number of the run's first micro-batch; they take slots in turn */
+    int64_t count;              /* number of micro-batches in the run */
+    int stages, below, above;   /* stages >= 1; the stage's layers are blocks below+1 to above */
+    int first, last; /* first: the run has the leaf's first micro-batch; last: its last */
     int slot;        /* slot of the stack of gradients */
     int merges;      /* sums to add after the leaf (reduce_merges) */
     int final;       /* 1: it is the last leaf of the step */
     int run;
 };
+
+static int is_first_stage(const struct compiler *c)
+{
+    return !c->config.stage;
+}
+
+static int is_last_stage(const struct compiler *c)
+{
+    return c->config.stage == c->stages - 1;
+}
 
 /* Returns 1 if the part of the cache with the role `role` is kept for each layer and micro-batch
  * until its backward pass; 0 if it is recomputed and so has only one row. `again` is what is
@@ -109,24 +144,27 @@ static int is_kept(enum recompute again, enum use_role role)
     return again == RECOMPUTE_NONE || (again == RECOMPUTE_ATTENTION && role != USE_ATTENTION);
 }
 
-/* Returns the number, within its kind, of the array that has this role in the phase. Layer l is
- * block l+1 (tensor.h). */
-static int64_t number_of(const struct compiler *c, const struct phase *f, enum use_role role)
+/* Returns the number, within its kind, of the array that has this role in the phase of micro-batch
+ * i of the run. Layer l is block l+1 (tensor.h). */
+static int64_t number_of(const struct compiler *c, const struct phase *f, enum use_role role,
+                         int64_t i)
 {
-    const int64_t G = c->config.group, top = (int64_t)c->slot * (c->config.layers + 2);
+    const int64_t blocks = c->config.layers + 2, top = c->slot * blocks;
     const int64_t slot = c->config.zero < 2 ? top : 0; /* only shares are in the stack */
+    const int64_t row = (c->micro + i) % c->slots, layer = f->layer - c->below;
+    const int64_t x = f->block - c->below; /* number of the row that the block makes */
     switch (role) {
     case USE_SUM: return top + f->block;
     case USE_TIED: return 0;
-    case USE_DTIED: return slot;
+    case USE_DTIED: return c->stages > 1 ? 0 : slot;
     case USE_DW: return slot + f->block;
-    case USE_MERGED: return slot + c->config.layers + 2 + f->block;
-    case USE_X: return (f->block - 1) % c->rows * G + f->micro;
-    case USE_Y: return f->block % c->rows * G + f->micro;
-    case USE_DX: return f->micro;
+    case USE_MERGED: return slot + blocks + f->block;
+    case USE_X: return (x - 1) % c->rows * c->slots + row;
+    case USE_Y: return x % c->rows * c->slots + row;
+    case USE_DX: return (c->micro + i) % c->dxs;
     case USE_ATTENTION:
     case USE_REST:
-    case USE_SUMS: return is_kept(c->config.recompute, role) ? f->layer * G + f->micro : 0;
+    case USE_SUMS: return is_kept(c->config.recompute, role) ? layer * c->slots + row : 0;
     default: return f->block;
     }
 }
@@ -148,7 +186,22 @@ static int sets_gradients(const struct compiler *c, const struct phase *f, enum 
            !(f->kind == PHASE_EMBEDDING_BACKWARD && c->config.tied);
 }
 
-static void add_phase(struct compiler *c, enum phase_kind kind, int block, int64_t micro)
+/* Returns the stage that a phase sends to or receives from. */
+static int peer_of(const struct compiler *c, enum phase_kind kind)
+{
+    switch (kind) {
+    case PHASE_SEND_X:
+    case PHASE_RECEIVE_DX: return c->config.stage + 1;
+    case PHASE_RECEIVE_X:
+    case PHASE_SEND_DX: return c->config.stage - 1;
+    case PHASE_RECEIVE_TIED:
+    case PHASE_SEND_TABLE: return c->stages - 1;
+    default: return 0;
+    }
+}
+
+/* Adds a phase of micro-batch i of the run; -1: of none. */
+static void add_phase(struct compiler *c, enum phase_kind kind, int block, int64_t i)
 {
     struct program *p = c->program;
     mem_grow(p->phases, c->room, p->count + 1);
@@ -156,20 +209,21 @@ static void add_phase(struct compiler *c, enum phase_kind kind, int block, int64
     *f = (struct phase){ .kind = kind,
                          .block = block,
                          .layer = block > 0 && block <= c->config.layers ? block - 1 : -1,
-                         .micro = (int)micro,
-                         .add = !c->first || micro != 0,
+                         .micro = i < 0 ? -1 : (int)((c->micro + i) % c->micros),
+                         .peer = peer_of(c, kind),
+                         .add = !c->first || i != 0,
                          .run = c->run,
                          .turns = 1 };
-    for (int i = 0; phase_uses[kind][i].role; i++) {
-        enum use_role role = phase_uses[kind][i].role;
+    for (int k = 0; phase_uses[kind][k].role; k++) {
+        enum use_role role = phase_uses[kind][k].role;
         if (has_role(&c->config, role))
             f->uses[f->count++] = (struct use){ .role = (unsigned char)role,
                                                 .kind = kind_of[role],
                                                 .mode = sets_gradients(c, f, role)
                                                             ? MAPPED_MAKE
-                                                            : phase_uses[kind][i].mode,
-                                                .own = phase_uses[kind][i].own && c->config.zero,
-                                                .number = (int)number_of(c, f, role) };
+                                                            : phase_uses[kind][k].mode,
+                                                .own = phase_uses[kind][k].own && c->config.zero,
+                                                .number = (int)number_of(c, f, role, i) };
     }
 }
 
@@ -191,8 +245,14 @@ static void end_leaf(struct compiler *c, int block)
     c->slot = slot;
 }
 
-/* Adds a phase for each micro-batch of the group, with the phase `before` in front of each.
- * `before` equal to `kind` means none. */
+/* Returns whether a phase computes gradients of its block's parameters. */
+static int has_gradients(enum phase_kind kind)
+{
+    return kind == PHASE_HEAD || kind == PHASE_LAYER_BACKWARD || kind == PHASE_EMBEDDING_BACKWARD;
+}
+
+/* Adds a phase for each micro-batch of the run, with the phase `before` in front of each. `before`
+ * equal to `kind` means none. */
 static void add_run(struct compiler *c, enum phase_kind before, enum phase_kind kind, int block)
 {
     for (int64_t i = 0; i < c->count; i++) {
@@ -200,23 +260,33 @@ static void add_run(struct compiler *c, enum phase_kind before, enum phase_kind 
             add_phase(c, before, block, i);
         add_phase(c, kind, block, i);
     }
-    if (c->last && kind != PHASE_EMBEDDING_FORWARD && kind != PHASE_LAYER_FORWARD)
+    if (c->last && has_gradients(kind))
         end_leaf(c, block);
     c->run++;
 }
 
-static void compile_group(struct compiler *c)
+/* The forward passes of the stage's layers. */
+static void add_forward(struct compiler *c)
+{
+    for (int b = c->below + 1; b <= c->above; b++)
+        add_run(c, PHASE_LAYER_FORWARD, PHASE_LAYER_FORWARD, b);
+}
+
+static void add_backward(struct compiler *c)
 {
     static const enum phase_kind again[] = { [RECOMPUTE_NONE] = PHASE_LAYER_BACKWARD,
                                              [RECOMPUTE_ATTENTION] = PHASE_ATTENTION_AGAIN,
                                              [RECOMPUTE_LAYER] = PHASE_LAYER_AGAIN };
-    const int L = c->config.layers;
-    add_run(c, PHASE_INPUTS, PHASE_EMBEDDING_FORWARD, 0);
-    for (int b = 1; b <= L; b++)
-        add_run(c, PHASE_LAYER_FORWARD, PHASE_LAYER_FORWARD, b);
-    add_run(c, PHASE_HEAD, PHASE_HEAD, L + 1);
-    for (int b = L; b > 0; b--)
+    for (int b = c->above; b > c->below; b--)
         add_run(c, again[c->config.recompute], PHASE_LAYER_BACKWARD, b);
+}
+
+static void compile_group(struct compiler *c)
+{
+    add_run(c, PHASE_INPUTS, PHASE_EMBEDDING_FORWARD, 0);
+    add_forward(c);
+    add_run(c, PHASE_HEAD, PHASE_HEAD, c->config.layers + 1);
+    add_backward(c);
     add_run(c, PHASE_EMBEDDING_BACKWARD, PHASE_EMBEDDING_BACKWARD, 0);
 }
 
@@ -248,6 +318,8 @@ static void count_arrays(struct program *p, struct array *arrays[STORE_KINDS])
             if (p->arrays[u->kind] <= u->number)
                 p->arrays[u->kind] = u->number + 1;
         }
+    for (int kind = 0; kind < STORE_BLOCKS; kind++) /* a stage uses only some blocks */
+        p->arrays[kind] = (p->arrays[kind] + p->layers + 1) / (p->layers + 2) * (p->layers + 2);
     for (int kind = 0; kind < STORE_KINDS; kind++) {
         p->moves[kind] = mem_zalloc((size_t)p->arrays[kind] + 1, sizeof *p->moves[kind]);
         arrays[kind] = mem_zalloc((size_t)p->arrays[kind] + 1, sizeof *arrays[kind]);
@@ -336,7 +408,21 @@ static void finish(struct program *p)
         free(arrays[kind]);
 }
 
-/* ---- programs ------------------------------------------------------------------------------------- */
+/* ---- leaves --------------------------------------------------------------------------------------- */
+
+static int leaves_of(const struct compiler *c)
+{
+    return c->config.leaves ? c->config.leaves : 1;
+}
+
+/* Begins leaf k. The stack holds one sum for each 1 bit in the number of finished leaves, the
+ * larger sums below (reduce.h). */
+static void begin_leaf(struct compiler *c, int k)
+{
+    c->slot = __builtin_popcount((unsigned)k);
+    c->final = k + 1 == leaves_of(c);
+    c->merges = reduce_merges(k, c->final);
+}
 
 static void compile_leaf(struct compiler *c, int64_t micro)
 {
@@ -351,47 +437,197 @@ static void compile_leaf(struct compiler *c, int64_t micro)
     }
 }
 
-/* Compiles all leaves. The stack holds one sum for each 1 bit in the number of finished leaves, the
- * larger sums below (reduce.h). */
 static void compile_leaves(struct compiler *c)
 {
-    const int leaves = c->config.leaves ? c->config.leaves : 1;
-    for (int k = 0; k < leaves; k++) {
-        c->slot = __builtin_popcount((unsigned)k);
-        c->final = k + 1 == leaves;
-        c->merges = reduce_merges(k, c->final);
-        compile_leaf(c, c->config.micro / leaves);
+    c->slots = c->micros = c->dxs = c->config.group;
+    for (int k = 0; k < leaves_of(c); k++) {
+        begin_leaf(c, k);
+        compile_leaf(c, c->config.micro / leaves_of(c));
     }
+}
+
+/* ---- pipelines ------------------------------------------------------------------------------------ */
+
+static int64_t leaf_size(const struct compiler *c)
+{
+    return c->config.micro / leaves_of(c);
+}
+
+/* Begins a run of `count` micro-batches, from number m of the step on, which are all of one leaf.
+ */
+static void begin_run(struct compiler *c, int64_t m, int64_t count)
+{
+    const int64_t leaf = leaf_size(c);
+    c->micro = m;
+    c->count = count;
+    c->first = m % leaf == 0;
+    c->last = (m + count) % leaf == 0;
+    begin_leaf(c, (int)(m / leaf));
+}
+
+/* The forward pass of micro-batch m in this stage. */
+static void pass_forward(struct compiler *c, int64_t m)
+{
+    begin_run(c, m, 1);
+    if (is_first_stage(c))
+        add_run(c, PHASE_INPUTS, PHASE_EMBEDDING_FORWARD, 0);
+    else
+        add_run(c, PHASE_INPUTS, PHASE_RECEIVE_X, c->below);
+    add_forward(c);
+    if (!is_last_stage(c))
+        add_run(c, PHASE_SEND_X, PHASE_SEND_X, c->above);
+}
+
+/* Begins to receive the head's gradients of the leaf that starts with micro-batch m. */
+static void expect_tied(struct compiler *c, int64_t m)
+{
+    if (!c->config.tied || m == c->config.micro)
+        return;
+    begin_run(c, m, 1);
+    add_phase(c, PHASE_RECEIVE_TIED, 0, -1);
+    c->run++;
+}
+
+/* The backward pass of the embedding, after that of micro-batch m in the first stage's layers. A
+ * tied table waits for the end of the leaf, since the gradients of the head are the first in the
+ * sum. */
+static void embedding_backward(struct compiler *c, int64_t m)
+{
+    const int64_t leaf = leaf_size(c);
+    if (c->config.tied && !c->last)
+        return;
+    if (c->config.tied)
+        begin_run(c, m + 1 - leaf, leaf);
+    add_run(c, PHASE_EMBEDDING_BACKWARD, PHASE_EMBEDDING_BACKWARD, 0);
+    if (c->last)
+        expect_tied(c, m + 1);
+}
+
+/* The backward pass of micro-batch m in this stage. */
+static void pass_backward(struct compiler *c, int64_t m)
+{
+    begin_run(c, m, 1);
+    if (is_last_stage(c))
+        add_run(c, PHASE_HEAD, PHASE_HEAD, c->config.layers + 1);
+    else
+        add_run(c, PHASE_RECEIVE_DX, PHASE_RECEIVE_DX, c->above);
+    if (is_last_stage(c) && c->config.tied && c->last)
+        add_phase(c, PHASE_SEND_TIED, 0, -1);
+    c->run++;
+    add_backward(c);
+    if (is_first_stage(c))
+        embedding_backward(c, m);
+    else
+        add_run(c, PHASE_SEND_DX, PHASE_SEND_DX, c->below);
+}
+
+/* Compiles all micro-batches of the step for one stage of a pipeline. */
+static void compile_stage(struct compiler *c)
+{
+    const int64_t A = c->config.micro, behind = c->stages - 1 - c->config.stage;
+    const int64_t ahead = behind < A ? behind : A;
+    const int waits = is_first_stage(c) && c->config.tied;
+    assert(c->config.zero < 2 && c->stages <= c->config.layers);
+    assert(!c->config.tied || c->config.group == leaf_size(c));
+    c->slots = ahead < A ? ahead + 1 : A;
+    c->micros = waits && leaf_size(c) + ahead < A ? leaf_size(c) + ahead : waits ? A : c->slots;
+    c->dxs = waits ? leaf_size(c) : 2; /* one is sent while the next one is computed */
+    if (waits)
+        expect_tied(c, 0);
+    for (int64_t m = 0; m < A + ahead; m++) {
+        if (m < A)
+            pass_forward(c, m);
+        if (m >= ahead)
+            pass_backward(c, m - ahead);
+    }
+    end_part(c->program, 1);
+}
+
+/* The exchange of a tied table after the update, in the first and the last stage. */
+static void exchange_table(struct compiler *c)
+{
+    if (c->stages == 1 || !c->config.tied || !(is_first_stage(c) || is_last_stage(c)))
+        return;
+    add_phase(c, is_first_stage(c) ? PHASE_SEND_TABLE : PHASE_RECEIVE_TABLE, 0, -1);
+    end_part(c->program, 1);
+}
+
+/* ---- whole programs -------------------------------------------------------------------------------- */
+
+/* Returns the number of layers before those of a stage. */
+static int layers_before(int layers, int stages, int stage)
+{
+    return (int)((int64_t)layers * stage / stages);
+}
+
+int program_owner(int layers, int stages, int block)
+{
+    int stage = 0;
+    while (stage + 1 < stages && block > layers_before(layers, stages, stage + 1))
+        stage++;
+    return stage;
+}
+
+static void begin(struct compiler *c, struct program *p, const struct program_config *config)
+{
+    const int stages = config->stages ? config->stages : 1;
+    *c = (struct compiler){ .program = p, .config = *config, .stages = stages };
+    c->below = layers_before(config->layers, stages, config->stage);
+    c->above = layers_before(config->layers, stages, config->stage + 1);
+    c->rows = c->above - c->below + 1;
+    *p = (struct program){
+        .zero = config->zero, .layers = config->layers, .stages = stages, .stage = config->stage
+    };
+}
+
+static void end(struct compiler *c)
+{
+    c->program->micros = (int)c->micros;
+    finish(c->program);
 }
 
 void program_step(struct program *p, const struct program_config *config)
 {
-    struct compiler c = { .program = p, .config = *config, .rows = config->layers + 1 };
-    *p = (struct program){ .zero = config->zero };
-    compile_leaves(&c);
+    struct compiler c;
+    begin(&c, p, config);
+    if (c.stages > 1)
+        compile_stage(&c);
+    else
+        compile_leaves(&c);
     c.slot = 0;
+    p->update = p->part_count;
     for (int b = 0; b < config->layers + 2; b++, c.run++) {
+        if (program_owner(config->layers, c.stages, b) != config->stage)
+            continue;
         add_phase(&c, PHASE_UPDATE, b, -1);
         if (config->zero == 1 || config->zero == 2)
             add_phase(&c, PHASE_GATHER, b, -1);
     }
     end_part(p, 1);
-    finish(p);
+    exchange_table(&c);
+    end(&c);
 }
 
-void program_evaluation(struct program *p, int layers, int tied)
+void program_evaluation(struct program *p, const struct program_config *config)
 {
-    struct compiler c = { .program = p,
-                          .config = { .layers = layers, .group = 1, .tied = tied },
-                          .rows = 2,
-                          .count = 1 };
-    *p = (struct program){ 0 };
-    add_run(&c, PHASE_INPUTS, PHASE_EMBEDDING_FORWARD, 0);
-    for (int b = 1; b <= layers; b++)
+    struct compiler c;
+    begin(&c, p,
+          &(struct program_config){ .layers = config->layers,
+                                    .tied = config->tied,
+                                    .stages = config->stages,
+                                    .stage = config->stage });
+    c.rows = 2;
+    c.count = c.slots = c.micros = c.dxs = 1;
+    add_run(&c, PHASE_INPUTS, is_first_stage(&c) ? PHASE_EMBEDDING_FORWARD : PHASE_RECEIVE_X,
+            c.below);
+    for (int b = c.below + 1; b <= c.above; b++)
         add_run(&c, PHASE_LAYER_EVALUATION, PHASE_LAYER_EVALUATION, b);
-    add_run(&c, PHASE_HEAD_EVALUATION, PHASE_HEAD_EVALUATION, layers + 1);
+    if (is_last_stage(&c))
+        add_run(&c, PHASE_HEAD_EVALUATION, PHASE_HEAD_EVALUATION, config->layers + 1);
+    else
+        add_run(&c, PHASE_SEND_X, PHASE_SEND_X, c.above);
     end_part(p, 1);
-    finish(p);
+    end(&c);
 }
 
 void program_release(struct program *p)
@@ -429,6 +665,18 @@ int program_together(const struct program *p, int64_t n, const struct use *all[P
     return count;
 }
 
+unsigned char *program_used(const struct program *p, enum store_kind kind, int count)
+{
+    unsigned char *used = mem_zalloc((size_t)count + 1, 1);
+    for (int64_t n = 0; n < p->count; n++) {
+        const struct phase *f = &p->phases[n];
+        for (int i = 0; i < f->count; i++)
+            if (f->uses[i].kind == kind)
+                used[f->uses[i].number] = 1;
+    }
+    return used;
+}
+
 int64_t program_micro_batch(int zero, int64_t A, int leaves, int ranks, int rank, int64_t m)
 {
     const int64_t leaf = zero > 1 ? A / (leaves ? leaves : 1) : A; /* micro-batches in a row */
@@ -453,6 +701,8 @@ static void print_phase(const struct phase *f, struct buf *out)
         buf_addf(out, ", block %d", f->block);
     if (f->micro >= 0)
         buf_addf(out, ", micro-batch %d", f->micro);
+    if (phase_is_transfer(f->kind))
+        buf_addf(out, ", stage %d", f->peer);
     for (int i = 0; i < f->count; i++) {
         buf_adds(out, i ? ", " : ": ");
         print_use(&f->uses[i], out);

@@ -29,6 +29,19 @@
  * dealt to the ranks leaf by leaf (program_micro_batch). Parameters that are not shared are
  * gathered after the update.
  *
+ * Ranks may form a pipeline (Huang et al. 2019, "GPipe"). Each of its stages owns a run of
+ * consecutive blocks: the layers are divided evenly, the first stage has the embedding, too, and
+ * the last one the head. A stage receives x from the stage before it and sends its own x to the
+ * next one; in the backward pass dx goes the other way. Micro-batches go through the pipeline one
+ * by one. Stage s first does the forward passes of S-1-s micro-batches, and then a forward and a
+ * backward pass in turn (Narayanan et al. 2019, "PipeDream"; one forward, one backward). So it
+ * keeps the activations of at most S-s micro-batches.
+ *
+ * The first stage owns a tied table. The last stage has a copy of the embedding's parameters, which
+ * it receives after each update. In a leaf, the head's gradients of the table are added first, on
+ * the last stage, and sent to the first one. The embedding's gradients are added to them there.
+ * This is the order of one rank whose group is a whole leaf, and the gradients have the same bits.
+ *
  * An entry of the list is one phase of one micro-batch, with the arrays that it uses. The engine
  * executes the list. All other code that needs the order of a step reads the same list: the store,
  * which fetches arrays ahead and releases them, the memory plan, the file's traffic, and the trace.
@@ -38,7 +51,9 @@
  *
  * Activations: x has (L+1) G arrays ("rows"), dx has G. The values that layers keep between forward
  * and backward are L G caches, each in parts (model.h). Row l G + i is that of layer l and
- * micro-batch i of the group. A part that is recomputed has only one row, which all layers use.
+ * micro-batch i of the group. A part that is recomputed has only one row, which all layers use. In
+ * a stage of a pipeline, L counts only its own layers, and instead of G there is the number K of
+ * micro-batches that the stage keeps: micro-batch m of the step has row m modulo K.
  */
 #ifndef TEXTMILL_TRAIN_PROGRAM_H
 #define TEXTMILL_TRAIN_PROGRAM_H
@@ -74,12 +89,21 @@ enum phase_kind {
     PHASE_MERGE, /* adds two sums of leaves */
     PHASE_SUM,   /* sums the block's complete gradients over the ranks */
     PHASE_UPDATE,
-    PHASE_GATHER,           /* gathers the parameters that the other ranks updated */
+    PHASE_GATHER,    /* gathers the parameters that the other ranks updated */
+    PHASE_SEND_X,    /* to the next stage of the pipeline */
+    PHASE_RECEIVE_X, /* begins to receive; the first phase that uses the array waits for it */
+    PHASE_SEND_DX,   /* to the stage before */
+    PHASE_RECEIVE_DX,
+    PHASE_SEND_TIED, /* the head's gradients of a tied table, to the first stage */
+    PHASE_RECEIVE_TIED,
+    PHASE_SEND_TABLE, /* the updated parameters of the embedding, to the last stage */
+    PHASE_RECEIVE_TABLE,
     PHASE_LAYER_EVALUATION, /* forward pass of a layer that keeps nothing */
     PHASE_HEAD_EVALUATION,  /* forward pass of the head */
     PHASE_KINDS
 };
 const char *phase_name(enum phase_kind kind);
+int phase_is_transfer(enum phase_kind kind); /* between stages */
 
 /* The purpose of an array in a phase. */
 enum use_role {
@@ -118,7 +142,8 @@ struct phase {
     int layer;  /* -1: the block is not a layer */
     int merges; /* PHASE_SUM with shared gradients: number of waiting sums of leaves that are added
                  * to this leaf's sum, one by one */
-    int micro;  /* number in the group; -1: none */
+    int micro;  /* number in the group or, in a pipeline, modulo program.micros; -1: none */
+    int peer;   /* PHASE_SEND_ and PHASE_RECEIVE_: the other stage */
     int add;    /* 1: gradients are added to those in the array; 0: they replace them (first
                  * micro-batch of a leaf) */
     int run;    /* number of a run of phases: phases of one run do the same work on successive
@@ -150,10 +175,12 @@ struct program_config {
     int zero;    /* ZeRO stage, 0 to 3 */
     int tied;    /* 1: the head uses the embedding's parameters and computes gradients of them */
     int moments; /* moments that the optimizer keeps: 0 to 2 */
+    int stages, stage; /* of a pipeline; 0 or 1 stages: none. It needs stages <= layers, zero < 2
+                        * and, if tied, groups that are leaves */
 };
 
 /* A section of the list that is executed `turns` times. The sections are the first group of each
- * leaf, its middle groups, and its last group; and the update. */
+ * leaf, its middle groups, and its last group, or all leaves of a pipeline; and the update. */
 struct program_part {
     int64_t first, end; /* phases */
     int64_t turns;
@@ -162,18 +189,22 @@ struct program_part {
 struct program {
     struct phase *phases; /* [count]; the phases of a part are stored once */
     int64_t count;
-    struct program_part *parts; /* [part_count]; the update is the last */
+    struct program_part *parts; /* [part_count] */
     int part_count;
+    int update; /* number of the part that updates. In the ends of a pipeline with a tied table,
+                 * the part after it brings the updated table from the first stage to the last */
     int zero;
+    int layers, stages, stage;
+    int micros;                       /* number of micro-batches whose inputs are kept at a time */
     int arrays[STORE_KINDS];          /* number of arrays of each kind */
     struct moves *moves[STORE_KINDS]; /* [arrays] */
 };
 
 /* program_step makes the program of a training step; program_evaluation makes the program, of one
- * part, that evaluates one micro-batch. The caller releases it. `tied`: see struct
- * program_config. */
+ * part, that evaluates one micro-batch. It needs only layers, tied and the stage. The caller
+ * releases it. */
 void program_step(struct program *p, const struct program_config *c);
-void program_evaluation(struct program *p, int layers, int tied);
+void program_evaluation(struct program *p, const struct program_config *c);
 void program_release(struct program *p); /* fine on a zeroed struct */
 
 /* Sets `all` to the arrays that should be in memory while phase n runs, each array once: first
@@ -184,6 +215,12 @@ int program_together(const struct program *p, int64_t n, const struct use *all[P
 /* Numbers the micro-batches of a step over all ranks from 0. Returns the number of micro-batch m (0
  * to A-1) of rank `rank`. */
 int64_t program_micro_batch(int zero, int64_t A, int leaves, int ranks, int rank, int64_t m);
+
+/* Returns which arrays of a kind the program uses, [count]. The caller frees it. */
+unsigned char *program_used(const struct program *p, enum store_kind kind, int count);
+
+/* Returns the stage of a pipeline that owns a block: that updates it. */
+int program_owner(int layers, int stages, int block);
 
 /* Appends the list as text, one line per phase. */
 void program_print(const struct program *p, struct buf *out);

@@ -129,14 +129,16 @@ double sharing_squares(const struct sharing *h)
 {
     const struct store *s = h->store;
     const size_t count = s->tensors->count;
-    const int ranks = h->comm->size[COMM_TENSOR];
+    const int stages = h->comm->size[COMM_PIPE], ranks = h->comm->size[COMM_TENSOR];
     double *own = mem_zalloc(count, sizeof *own), sum = 0;
-    double *all = mem_zalloc((size_t)ranks * count, sizeof *all);
+    double *all = mem_zalloc((size_t)(stages * ranks) * count, sizeof *all);
     add_pieces(h, own);
-    comm_collect(h->comm, COMM_TENSOR, all, own, count * sizeof *own, "squares of gradients");
-    for (size_t i = 0; i < count; i++)
+    comm_collect(h->comm, COMM_MODEL, all, own, count * sizeof *own, "squares of gradients");
+    for (size_t i = 0; i < count; i++) {
+        const int owner = program_owner(s->tensors->blocks - 2, stages, s->tensors->rows[i].block);
         for (int q = 0; q < ranks; q++)
-            sum += store_counts(s, i, q) ? all[(size_t)q * count + i] : 0;
+            sum += store_counts(s, i, q) ? all[(size_t)(owner * ranks + q) * count + i] : 0;
+    }
     free(own);
     free(all);
     return sum;
@@ -181,6 +183,8 @@ static void square_shares(struct sharing *h)
 {
     struct store *s = h->store;
     for (int b = 0; b < s->tensors->blocks; b++) {
+        if (!s->layout.owned[b])
+            continue;
         square_block(h, b, store_fetch_own(s, STORE_GRADIENTS, b, MAPPED_READ));
         store_release_own(s, STORE_GRADIENTS, b);
     }
@@ -196,7 +200,8 @@ void sharing_end_sums(struct sharing *h)
         if (!ops_is_none(h->pending[b].array))
             end_sum(h, b);
     for (int b = 0; b < blocks && is_shared(h); b++)
-        gather_squares(h, b);
+        if (h->store->layout.owned[b])
+            gather_squares(h, b);
 }
 
 void sharing_gather(struct sharing *h, int block, struct ops_array parameters)
@@ -226,6 +231,8 @@ void sharing_gather_all(struct sharing *h)
     struct store *s = h->store;
     const int all = is_shared(h) && !layout_is_shared(&s->layout, STORE_PARAMETERS);
     for (int b = 0; b < s->tensors->blocks && all; b++) {
+        if (!s->layout.owned[b])
+            continue;
         sharing_gather(h, b, store_fetch(s, STORE_PARAMETERS, b));
         comm_end(h->comm, h->pending[b].work);
         h->pending[b].work = NULL;

@@ -79,7 +79,8 @@ static void initialise(struct store *s, uint64_t seed)
 {
     struct pool *pool = pool_new(ops_threads(s->ops));
     for (int b = 0; b < s->tensors->blocks; b++)
-        initialise_block(s, pool, b, seed);
+        if (layout_has(&s->layout, STORE_PARAMETERS, b))
+            initialise_block(s, pool, b, seed);
     pool_free(pool);
 }
 
@@ -93,11 +94,13 @@ static int is_mapped(const struct store *s, int kind, int i)
 /* Returns 1 if the store can use the caller's array as it is, else 0. */
 static int is_taken(const struct store *s, int kind, int i)
 {
-    return kind == STORE_PARAMETERS && !is_mapped(s, kind, i) &&
-           !layout_is_gathered(&s->layout, kind) && s->layout.type[kind] == OPS_F32;
+    return kind == STORE_PARAMETERS && layout_has(&s->layout, STORE_PARAMETERS, i) &&
+           !is_mapped(s, kind, i) && !layout_is_gathered(&s->layout, kind) &&
+           s->layout.type[kind] == OPS_F32;
 }
 
-/* Takes the caller's parameters: each array is used as it is, or copied to its place and freed. */
+/* Takes the caller's parameters: each array is used as it is, or copied to its place and freed. A
+ * stage of a pipeline frees those that it does not have. */
 static void take_parameters(struct store *s, struct ops_array *parameters)
 {
     for (int b = 0; b < s->tensors->blocks; b++) {
@@ -105,7 +108,8 @@ static void take_parameters(struct store *s, struct ops_array *parameters)
             s->arrays[STORE_PARAMETERS][b] = parameters[b];
             continue;
         }
-        take_block(s, b, parameters[b]);
+        if (layout_has(&s->layout, STORE_PARAMETERS, b))
+            take_block(s, b, parameters[b]);
         ops_buffer_free(s->ops, parameters[b], s->tensors->block_size[b]);
     }
     free(parameters);

@@ -220,6 +220,8 @@ static const struct opt options[] = {
       "ranks that share the heads and matrices of each layer; 0: 1", 0, 1e6 },
     { 0, "sequence-parallel", OPT_FLAG | OPT_OF_RUN, AT(sequence_parallel), NULL,
       "tensor-parallel ranks share the activations between layers, too", 0, 0 },
+    { 0, "pipeline-parallel", OPT_INT | OPT_OF_RUN, AT(pipeline_parallel), "N",
+      "cut the layers into N stages, each on other ranks; 0: 1", 0, 1e6 },
     { 0, "ranks", OPT_INT | OPT_OF_RUN, AT(ranks), "N",
       "with --dry-run: plan for so many ranks; 0: as the other options say", 0, 1e6 },
     { 0, "machine", OPT_TEXT | OPT_OF_RUN, AT(machine), "FILE",
@@ -333,27 +335,46 @@ static int open_ranks(struct comm *ranks, const struct settings *s)
     return 0;
 }
 
-static int other_ranks(const struct settings *s, int started, const char *how)
+/* The numbers of ranks that the options ask for, as in "data-parallel x tensor-parallel is 4 x 2".
+ */
+static void name_ranks(const struct settings *s, struct buf *out)
 {
-    if (s->tensor_parallel == 1)
-        return err_set("data-parallel is %" PRId64 ", but %d %s", s->data_parallel, started, how);
-    return err_set("data-parallel x tensor-parallel is %" PRId64 " x %" PRId64 ", but %d %s",
-                   s->data_parallel, s->tensor_parallel, started, how);
+    buf_adds(out, "data-parallel");
+    if (s->pipeline_parallel > 1)
+        buf_adds(out, " x pipeline-parallel");
+    if (s->tensor_parallel > 1)
+        buf_adds(out, " x tensor-parallel");
+    buf_addf(out, " is %" PRId64, s->data_parallel);
+    if (s->pipeline_parallel > 1)
+        buf_addf(out, " x %" PRId64, s->pipeline_parallel);
+    if (s->tensor_parallel > 1)
+        buf_addf(out, " x %" PRId64, s->tensor_parallel);
 }
 
-/* Sets the number of data-parallel ranks for --dry-run --ranks N: N / tensor-parallel. */
-static int plan_ranks(struct settings *s)
+static int other_ranks(const struct settings *s, const char *but)
 {
-    if (!s->ranks || s->on_paper)
-        return 0;
-    if (s->ranks % s->tensor_parallel)
-        return err_set("ranks %" PRId64 " is not a multiple of tensor-parallel %" PRId64, s->ranks,
-                       s->tensor_parallel);
-    if (s->data_parallel && s->data_parallel * s->tensor_parallel != s->ranks)
-        return err_set("data-parallel x tensor-parallel is %" PRId64 " x %" PRId64
-                       ", but ranks is %" PRId64,
-                       s->data_parallel, s->tensor_parallel, s->ranks);
-    s->data_parallel = s->ranks / s->tensor_parallel;
+    struct buf text = BUF_INIT;
+    name_ranks(s, &text);
+    err_set("%s, but %s", text.data, but);
+    buf_release(&text);
+    return -1;
+}
+
+/* Sets the number of data-parallel ranks, of `all` ranks in total. `but` says how many these are,
+ * for the error. */
+static int share_ranks(struct settings *s, int64_t all, const char *but)
+{
+    const int64_t model = s->pipeline_parallel * s->tensor_parallel;
+    if (s->data_parallel && s->data_parallel * model != all)
+        return other_ranks(s, but);
+    if (all % model && s->pipeline_parallel > 1)
+        return err_set("pipeline-parallel x tensor-parallel is %" PRId64 " x %" PRId64
+                       ", but %s, which is not a multiple of it",
+                       s->pipeline_parallel, s->tensor_parallel, but);
+    if (all % model)
+        return err_set("tensor-parallel is %" PRId64 ", but %s, which is not a multiple of it",
+                       s->tensor_parallel, but);
+    s->data_parallel = all / model;
     return 0;
 }
 
@@ -362,19 +383,23 @@ static int plan_ranks(struct settings *s)
 static int count_ranks(struct comm *ranks, struct settings *s)
 {
     const int started = ranks->size[COMM_WORLD];
-    const char *how = started == 1 ? "process was started: use mpirun or srun"
-                                   : "ranks were started";
+    char but[80];
     s->tensor_parallel = s->tensor_parallel ? s->tensor_parallel : 1;
-    if (s->dry_run && started == 1)
-        return plan_ranks(s);
-    if (started % s->tensor_parallel)
-        return err_set("tensor-parallel is %" PRId64 ", but %d %s", s->tensor_parallel, started,
-                       started == 1 ? how : "ranks were started, which is not a multiple of it");
-    if (s->data_parallel && s->data_parallel * s->tensor_parallel != started)
-        return other_ranks(s, started, how);
-    comm_regroup(ranks, (int)s->tensor_parallel);
-    s->data_parallel = ranks->size[COMM_DATA];
+    s->pipeline_parallel = s->pipeline_parallel ? s->pipeline_parallel : 1;
+    if (s->pipeline_parallel > 1 && !tool_given("group"))
+        s->group = 0;
+    if (s->dry_run && started == 1) {
+        snprintf(but, sizeof but, "ranks is %" PRId64, s->ranks);
+        return s->ranks && !s->on_paper ? share_ranks(s, s->ranks, but) : 0;
+    }
+    snprintf(but, sizeof but,
+             started == 1 ? "1 process was started: use mpirun or srun" : "%d ranks were started",
+             started);
+    if (share_ranks(s, started, but) < 0)
+        return -1;
+    comm_regroup(ranks, (int)s->pipeline_parallel, (int)s->tensor_parallel);
     s->rank = ranks->rank[COMM_DATA];
+    s->stage = ranks->rank[COMM_PIPE];
     s->split = comm_split(ranks);
     return 0;
 }

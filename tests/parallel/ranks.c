@@ -1,6 +1,7 @@
-/* ranks: trains a few updates on 1, 2 and 4 ranks, which are threads of this process, with and
- * without shared moments, gradients and weights. Losses, norms and weights must have the same bits.
- * Built with MODE=tsan, it also shows races, which MPI's own threads would hide. */
+/* ranks: trains a few updates on 1, 2, 4 and 6 ranks, which are threads of this process, with and
+ * without shared moments, gradients and weights, and as a pipeline. Losses, norms and weights must
+ * have the same bits. Built with MODE=tsan, it also shows races, which MPI's own threads would
+ * hide. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@
 #include "train/optimizer.h"
 
 /* A layer has several pieces (layout.h), so that it can be shared. */
-enum { L = 3, C = 128, T = 16, V = 600, SEQUENCES = 16, LEAVES = 4, UPDATES = 3, MOST = 4 };
+enum { L = 3, C = 128, T = 16, V = 600, SEQUENCES = 16, LEAVES = 4, UPDATES = 3, MOST = 6 };
 
 static const struct model_config shape = { .layers = L,
                                            .width = C,
@@ -29,11 +30,19 @@ static const struct model_config shape = { .layers = L,
                                            .residual_dropout = 0.1,
                                            .init_std = 0.02 };
 
+/* Hashes of what a rank has computed: losses and norms; weights, 0 where it does not own them. */
+struct result {
+    uint64_t said, block[L + 2];
+};
+
 struct run {
     enum optimizer_kind kind;
     int ranks, zero; /* data-parallel ones */
     int tensor, sequence;
-    uint64_t hash[MOST]; /* of each rank */
+    int pipe; /* stages; 0 is 1 */
+    int leaf; /* 1: a group is a whole leaf */
+    int untied;
+    struct result result[MOST]; /* of each rank */
 };
 
 /* The objects of one rank. */
@@ -61,10 +70,15 @@ static void must(int result)
 static void open_rank(struct rank *r, const struct run *run, struct comm *c)
 {
     const int64_t A = SEQUENCES / 2 / run->ranks;
+    struct model_config config = shape;
     struct engine_config e = {
         .B = 2, .T = T, .A = A, .G = 1, .leaves = LEAVES / run->ranks, .most = 2, .seed = 3
     };
     e.zero = run->zero;
+    e.stages = run->pipe;
+    e.stage = c->rank[COMM_PIPE];
+    e.G = run->leaf ? A / e.leaves : 1;
+    config.untied = run->untied;
     struct samples_config made = { .T = T, .seed = 3, .vocabulary = V };
     *r = (struct rank){ .ops = ops_new(1),
                         .optimizer = { .kind = run->kind,
@@ -77,8 +91,8 @@ static void open_rank(struct rank *r, const struct run *run, struct comm *c)
                                        .clip = 1 } };
     r->split = comm_split(c);
     r->split.sequence = run->sequence;
-    must(model_init(&r->unsplit, &shape));
-    must(model_init_split(&r->model, &shape, run->tensor > 1 ? &r->split : NULL));
+    must(model_init(&r->unsplit, &config));
+    must(model_init_split(&r->model, &config, run->tensor > 1 ? &r->split : NULL));
     r->moments = optimizer_moments(run->kind, &r->model.tensors);
     r->whole = optimizer_whole(run->kind, &r->model.tensors);
     struct store_config s = { .moments = r->moments,
@@ -120,25 +134,27 @@ static void close_rank(struct rank *r)
     ops_free(r->ops);
 }
 
-static uint64_t hash_weights(struct rank *r, uint64_t hash)
+static void hash_weights(struct rank *r, uint64_t hashes[L + 2])
 {
     for (int b = 0; b < r->model.tensors.blocks; b++) {
+        if (!r->store.layout.owned[b])
+            continue;
         const int64_t n = r->model.tensors.block_size[b];
         struct ops_array w = store_view(&r->store, STORE_PARAMETERS, b);
         void *floats = ops_map(r->ops, w, n);
-        hash = hash_more(hash, floats, (size_t)n * sizeof(float));
+        hashes[b] = hash_more(HASH_START, floats, (size_t)n * sizeof(float));
         ops_unmap(r->ops, w, n, floats);
         store_release(&r->store, STORE_PARAMETERS, b);
     }
-    return hash;
 }
 
 static void train_rank(void *ctx, struct comm *c)
 {
     struct run *run = ctx;
+    struct result *result = &run->result[c->rank[COMM_WORLD]];
     struct rank r;
-    uint64_t hash = HASH_START;
-    comm_regroup(c, run->tensor);
+    comm_regroup(c, run->pipe ? run->pipe : 1, run->tensor);
+    result->said = HASH_START;
     open_rank(&r, run, c);
     for (int64_t t = 0; t < UPDATES; t++) {
         struct step_batch batch;
@@ -146,30 +162,68 @@ static void train_rank(void *ctx, struct comm *c)
         must(batches_next(r.batches, &batch));
         double said[2] = { engine_step(&r.engine, t, &batch, &score), 0 };
         said[1] = engine_norm(&r.engine);
-        hash = hash_more(hash, said, sizeof said);
+        result->said = hash_more(result->said, said, sizeof said);
         engine_update(&r.engine, &r.optimizer, said[1], 1e-2, t + 1);
     }
-    run->hash[c->rank[COMM_WORLD]] = hash_weights(&r, hash);
+    hash_weights(&r, result->block);
     close_rank(&r);
+}
+
+/* Returns whether a hash is the one that is wanted, which is set if it is 0. */
+static int is_wanted(uint64_t *want, uint64_t hash)
+{
+    *want = *want ? *want : hash;
+    return hash == *want;
 }
 
 /* 1 when each rank has what `want` says of its place in the tensor group, which is set where it is
  * 0. */
-static int run_ranks(struct run run, uint64_t want[MOST])
+static int run_ranks(struct run run, struct result want[MOST])
 {
-    const int all = run.ranks * run.tensor;
+    const int all = run.ranks * run.tensor * (run.pipe ? run.pipe : 1);
     struct threads *w = threads_new(all);
     int equal = 1;
     threads_run(w, train_rank, &run);
     threads_free(w);
     for (int q = 0; q < all; q++) {
-        uint64_t *own = &want[q % run.tensor];
-        *own = *own ? *own : run.hash[q];
-        equal &= run.hash[q] == *own;
+        struct result *own = &want[q % run.tensor];
+        equal &= is_wanted(&own->said, run.result[q].said);
+        for (int b = 0; b < L + 2; b++)
+            equal &= !run.result[q].block[b] || is_wanted(&own->block[b], run.result[q].block[b]);
     }
-    printf("%s: optimizer %d, ranks %d, zero %d, tensor parallel %d%s\n", equal ? "ok" : "FAIL",
-           (int)run.kind, run.ranks, run.zero, run.tensor, run.sequence ? ", shared rows" : "");
+    printf("%s: optimizer %d, ranks %d, zero %d, tensor parallel %d%s, stages %d%s\n",
+           equal ? "ok" : "FAIL", (int)run.kind, run.ranks, run.zero, run.tensor,
+           run.sequence ? ", shared rows" : "", run.pipe ? run.pipe : 1,
+           run.untied ? ", untied" : "");
     return equal;
+}
+
+/* Pipelines beside one stage: {data-parallel ranks, zero, tensor parallel, shared rows, stages}. A
+ * step has 8 micro-batches in 4 leaves. Adds to *passed; returns the number of runs. */
+static int run_pipelines(int *passed)
+{
+    static const int rows[][5] = {
+        { 1, 0, 1, 0, 1 }, { 1, 0, 1, 0, 2 }, { 1, 0, 1, 0, 3 },
+        { 2, 0, 1, 0, 2 }, { 2, 1, 1, 0, 3 }, { 1, 0, 2, 0, 1 },
+        { 1, 0, 2, 0, 3 }, { 1, 0, 2, 1, 1 }, { 1, 0, 2, 1, 2 },
+    };
+    const int count = sizeof rows / sizeof *rows;
+    for (int untied = 0; untied < 2; untied++) {
+        struct result want[4][MOST] = { { { 0 } } };
+        for (int i = 0; i < count; i++) {
+            const int *r = rows[i];
+            *passed += run_ranks((struct run){ .kind = OPTIMIZER_ADAMW,
+                                               .ranks = r[0],
+                                               .zero = r[1],
+                                               .tensor = r[2],
+                                               .sequence = r[3],
+                                               .pipe = r[4],
+                                               .leaf = 1,
+                                               .untied = untied },
+                                 want[r[2] - 1 + 2 * r[3]]);
+        }
+    }
+    return 2 * count;
 }
 
 int main(void)
@@ -178,7 +232,7 @@ int main(void)
     int passed = 0, count = 0;
     setvbuf(stdout, NULL, _IOLBF, 0);
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
-        uint64_t want[MOST] = { 0 };
+        struct result want[MOST] = { { 0 } };
         for (int i = 0; i < 9; i++, count++) /* 1; 2 and 4 ranks, of all stages */
             passed += run_ranks((struct run){ .kind = kinds[k],
                                               .ranks = i ? 2 << (i - 1) / 4 : 1,
@@ -187,7 +241,7 @@ int main(void)
                                 want);
     }
     for (size_t k = 0; k < 2 * sizeof kinds / sizeof *kinds; k++) {
-        uint64_t want[MOST] = { 0 };
+        struct result want[MOST] = { { 0 } };
         for (int i = 0; i < 5; i++, count++) /* 1; 2 of all stages; two ranks each */
             passed += run_ranks((struct run){ .kind = kinds[k / 2],
                                               .ranks = i ? 2 : 1,
@@ -196,6 +250,7 @@ int main(void)
                                               .sequence = k % 2 },
                                 want);
     }
+    count += run_pipelines(&passed);
     printf("ranks: %d passed, %d failed\n", passed, count - passed);
     return passed != count;
 }

@@ -104,6 +104,73 @@ static void share_on_rank(void *ctx, struct comm *c)
     ops_free(o);
 }
 
+/* Two arrays go round the stages of a pipeline in both directions, and a sum is made meanwhile. All
+ * stages send before they receive: a send waits for nobody. */
+static void pass_on_rank(void *ctx, struct comm *c)
+{
+    enum { TAG_UP = 3, TAG_DOWN };
+    struct ops *o = ops_new(1);
+    comm_regroup(c, c->size[COMM_WORLD] / 2, 1);
+    const int S = c->size[COMM_PIPE], s = c->rank[COMM_PIPE];
+    const int up = (s + 1) % S, down = (s + S - 1) % S;
+    struct ops_array own = own_leaves(o, c),
+                     from[2] = { ops_buffer(o, OPS_F32, N), ops_buffer(o, OPS_F32, N) };
+    float tag = (float)s, got[2];
+    ops_upload(o, own, &tag, 1);
+    struct comm_work *sent[] = {
+        comm_send_begin(c, COMM_PIPE, up, TAG_UP, o, own, N, "up"),
+        comm_send_begin(c, COMM_PIPE, down, TAG_DOWN, o, own, N, "down"),
+    };
+    const double sum = comm_sum_real(c, COMM_WORLD, 1);
+    struct comm_work *received[] = {
+        comm_receive_begin(c, COMM_PIPE, up, TAG_DOWN, o, from[0], N, "down"),
+        comm_receive_begin(c, COMM_PIPE, down, TAG_UP, o, from[1], N, "up"),
+    };
+    for (int i = 0; i < 2; i++) {
+        comm_end(c, received[i]);
+        comm_end(c, sent[i]);
+        ops_download(o, &got[i], from[i], 1);
+    }
+    count(ctx, &((struct sums *)ctx)->equal,
+          sum == 2 * S && got[0] == (float)up && got[1] == (float)down);
+    for (int i = 0; i < 2; i++)
+        ops_buffer_free(o, from[i], N);
+    ops_buffer_free(o, own, N);
+    ops_free(o);
+}
+
+Test(comm, stages_send_and_receive_in_both_directions)
+{
+    struct sums s = { .lock = PTHREAD_MUTEX_INITIALIZER };
+    struct threads *w = threads_new(8);
+    threads_run(w, pass_on_rank, &s);
+    cr_assert_eq(s.equal, 8);
+    threads_free(w);
+}
+
+/* With two stages of two tensor-parallel ranks. */
+static void group_on_rank(void *ctx, struct comm *c)
+{
+    comm_regroup(c, 2, 2);
+    const int r = c->rank[COMM_WORLD];
+    count(ctx, &((struct sums *)ctx)->equal,
+          c->size[COMM_DATA] == 2 && c->size[COMM_PIPE] == 2 && c->size[COMM_TENSOR] == 2 &&
+              c->size[COMM_MODEL] == 4 && c->rank[COMM_TENSOR] == r % 2 &&
+              c->rank[COMM_PIPE] == r / 2 % 2 && c->rank[COMM_DATA] == r / 4 &&
+              c->rank[COMM_MODEL] == r % 4 && comm_sum_real(c, COMM_PIPE, r) == 2 * (r & ~2) + 2 &&
+              comm_sum_real(c, COMM_DATA, r) == 2 * (r & ~4) + 4 &&
+              comm_sum_real(c, COMM_MODEL, r) == 4 * (r & ~3) + 6);
+}
+
+Test(comm, ranks_form_groups_of_three_kinds)
+{
+    struct sums s = { .lock = PTHREAD_MUTEX_INITIALIZER };
+    struct threads *w = threads_new(8);
+    threads_run(w, group_on_rank, &s);
+    cr_assert_eq(s.equal, 8);
+    threads_free(w);
+}
+
 Test(comm, sums_have_the_same_bits_on_any_number_of_ranks)
 {
     struct sums s = { .want = mem_alloc(N * sizeof(float)), .lock = PTHREAD_MUTEX_INITIALIZER };

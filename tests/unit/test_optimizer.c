@@ -615,7 +615,7 @@ static void update_part(void *ctx, struct comm *c)
     struct optimizer a = r->optimizer;
     struct ops *o = ops_new(1);
     struct model own, whole;
-    comm_regroup(c, 2);
+    comm_regroup(c, 1, 2);
     const struct split split = comm_split(c);
     cr_assert_eq(model_init(&whole, &small), 0);
     cr_assert_eq(model_init_split(&own, &small, &split), 0);

@@ -5,6 +5,7 @@
 #include "common/err.h"
 #include "common/file.h"
 #include "train/program.h"
+#include "train/timeline.h"
 
 static void compile_leaves(struct program *p, int layers, int64_t micro, int64_t group, int leaves,
                            enum recompute recompute, int tied)
@@ -41,7 +42,7 @@ Test(program, a_step_reads_as_it_should)
     compile(&p, 1, 7, 2, RECOMPUTE_ATTENTION, 1);
     check_text(&p, "tests/data/programs/step");
     program_release(&p);
-    program_evaluation(&p, 3, 1);
+    program_evaluation(&p, &(struct program_config){ .layers = 3, .tied = 1 });
     check_text(&p, "tests/data/programs/evaluation");
     program_release(&p);
 }
@@ -56,6 +57,125 @@ Test(program, a_step_of_ranks_that_share_reads_as_it_should)
             .layers = 1, .micro = 2, .group = 1, .leaves = 2, .zero = 3, .tied = 1, .moments = 2 });
     check_text(&p, "tests/data/programs/shared");
     program_release(&p);
+}
+
+static void compile_stage(struct program *p, int stages, int stage, int64_t micro, int leaves,
+                          int tied)
+{
+    program_step(p, &(struct program_config){ .layers = 5,
+                                              .micro = micro,
+                                              .group = micro / leaves,
+                                              .leaves = leaves,
+                                              .tied = tied,
+                                              .moments = 2,
+                                              .stages = stages,
+                                              .stage = stage });
+}
+
+/* A layer each, and two leaves of two micro-batches. */
+Test(program, the_stages_of_a_pipeline_read_as_they_should)
+{
+    static const char *const paths[] = { "tests/data/programs/stage-first",
+                                         "tests/data/programs/stage-last" };
+    struct program p;
+    for (int stage = 0; stage < 2; stage++) {
+        program_step(&p, &(struct program_config){ .layers = 2,
+                                                   .micro = 4,
+                                                   .group = 2,
+                                                   .leaves = 2,
+                                                   .tied = 1,
+                                                   .moments = 2,
+                                                   .stages = 2,
+                                                   .stage = stage });
+        check_text(&p, paths[stage]);
+        program_release(&p);
+    }
+    program_evaluation(&p,
+                       &(struct program_config){ .layers = 3, .tied = 1, .stages = 3, .stage = 1 });
+    check_text(&p, "tests/data/programs/stage-evaluation");
+    program_release(&p);
+}
+
+/* The number of micro-batches of which some stage has the activations, and of arrays. */
+Test(program, a_stage_keeps_what_is_on_its_way)
+{
+    for (int stage = 0; stage < 4; stage++) {
+        struct program p;
+        int64_t made = 0, most = 0;
+        compile_stage(&p, 4, stage, 12, 2, 0);
+        for (int64_t n = 0; n < p.count; n++) {
+            made += p.phases[n].kind == PHASE_INPUTS;
+            most = made > most ? made : most;
+            made -= p.phases[n].kind == PHASE_LAYER_BACKWARD && p.phases[n].layer == 5 * stage / 4;
+        }
+        cr_assert_eq(most, 4 - stage);
+        cr_assert_eq(p.micros, 4 - stage);
+        program_release(&p);
+    }
+}
+
+/* The blocks that the stages update are all, each once. */
+Test(program, a_block_has_one_owner)
+{
+    for (int stages = 1; stages <= 5; stages++) {
+        int updates[7] = { 0 };
+        for (int stage = 0; stage < stages; stage++) {
+            struct program p;
+            compile_stage(&p, stages, stage, 4, 1, 1);
+            for (int64_t n = 0; n < p.count; n++)
+                if (p.phases[n].kind == PHASE_UPDATE) {
+                    updates[p.phases[n].block]++;
+                    cr_assert_eq(program_owner(5, stages, p.phases[n].block), stage);
+                }
+            program_release(&p);
+        }
+        for (int b = 0; b < 7; b++)
+            cr_assert_eq(updates[b], 1, "%d stages, block %d", stages, b);
+    }
+}
+
+/* A unit of time for each forward pass of a layer, two for each backward pass. Returns the share of
+ * the time that the stages wait. */
+static double bubble(int layers, int stages, int64_t micro, int leaves, int tied)
+{
+    struct program p[8];
+    struct timeline t;
+    const struct timeline_costs costs = {
+        { [PHASE_LAYER_FORWARD] = 1, [PHASE_LAYER_BACKWARD] = 2 }
+    };
+    for (int s = 0; s < stages; s++)
+        program_step(&p[s], &(struct program_config){ .layers = layers,
+                                                      .micro = micro,
+                                                      .group = micro / leaves,
+                                                      .leaves = leaves,
+                                                      .tied = tied,
+                                                      .moments = 2,
+                                                      .stages = stages,
+                                                      .stage = s });
+    cr_assert_eq(timeline_run(&t, p, stages, &costs), 0,
+                 "%d stages, %d micro-batches, %d leaves: they wait for ever", stages, (int)micro,
+                 leaves);
+    for (int s = 0; s < stages; s++)
+        program_release(&p[s]);
+    cr_assert_float_eq(t.busy, 3.0 * layers * (double)micro, 1e-9);
+    return 1 - t.busy / (t.length * stages);
+}
+
+/* The stages never wait for each other for ever, and no longer than the pipeline takes to fill and
+ * to empty, if leaves are at least as long as it. */
+Test(program, stages_wait_only_while_the_pipeline_fills_and_empties)
+{
+    for (int stages = 2; stages <= 8; stages++)
+        for (int leaves = 1; leaves <= 8; leaves *= 2)
+            for (int64_t leaf = 1; leaf <= 9; leaf++)
+                for (int tied = 0; tied < 2; tied++) {
+                    const int64_t A = leaf * leaves;
+                    const double waits = bubble(stages, stages, A, leaves, tied);
+                    const double least = (double)(stages - 1) / (double)(A + stages - 1);
+                    if (!tied || leaves == 1 || leaf >= stages)
+                        cr_assert_float_eq(waits, least, 1e-9, "%d stages, %d of %d: %g, not %g",
+                                           stages, leaves, (int)leaf, waits, least);
+                }
 }
 
 /* The ranks' micro-batches are all of them, each once; neighbouring leaves where they share. */

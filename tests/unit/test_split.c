@@ -102,7 +102,7 @@ static void run_rank(void *ctx, struct comm *c)
 {
     struct run *r = ctx;
     struct net n;
-    comm_regroup(c, c->size[COMM_WORLD]);
+    comm_regroup(c, 1, c->size[COMM_WORLD]);
     const int rank = c->rank[COMM_TENSOR];
     struct split split = comm_split(c);
     split.sequence = r->sequence;
