@@ -30,9 +30,9 @@ using arrow::Result;
 using arrow::Status;
 using std::shared_ptr;
 
-constexpr int64_t MEMORY_MOST = int64_t(8) << 30; /* a damaged file may ask for any size */
-constexpr int64_t BATCH_BYTES = 16 << 20, BATCH_ROWS = 4096;
-constexpr int64_t PUT_BYTES = 1 << 20, GROUP_BYTES = 64 << 20;
+constexpr int64_t MEMORY_MOST = int64_t(4) << 30; /* a damaged file may ask for any size */
+constexpr int64_t BATCH_BYTES = 1 << 20, BATCH_ROWS = 1024;
+constexpr int64_t PUT_BYTES = 1 << 20, GROUP_BYTES = 32 << 20;
 constexpr int ZSTD_LEVEL = 3;
 
 /* ---- errors ---------------------------------------------------------------------------------- */
@@ -54,6 +54,8 @@ template <class F> int guard(const bool &said, F f)
         Status status = f();
         if (status.ok())
             return 0;
+        if (status.IsOutOfMemory())
+            return err_set("memory ran out, or more than 4 GiB are needed at once");
         return said ? -1 : fail(status.message());
     } catch (const std::bad_alloc &) {
         return err_set("out of memory");

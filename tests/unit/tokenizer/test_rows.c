@@ -73,6 +73,25 @@ Test(rows, every_type_of_text_is_read)
     buf_release(&path);
 }
 
+Test(rows, a_document_may_not_unpack_to_any_length)
+{
+    static const char *const names[] = { "long.parquet", "long.feather" };
+    struct buf path = BUF_INIT, out = BUF_INIT;
+    int sentences;
+    need_plugin();
+    for (size_t i = 0; i < 2; i++) {
+        data_path(&path, names[i]);
+        cr_expect_eq(read_file(path.data, NULL, &out), 0, "%s", err_get());
+        cr_expect_eq(out.len, 700001);
+        struct source *s = source_open(&path.data, 1, &(struct source_options){ .most = 600000 });
+        cr_expect_eq(source_read(s, &out, &sentences), -1);
+        cr_expect(strstr(err_get(), "a document is longer than 600000 bytes"), "%s", err_get());
+        source_close(s);
+    }
+    buf_release(&path);
+    buf_release(&out);
+}
+
 /* Reads bytes[0..n) as a file: that must end in text or in an error of one line. */
 static int read_bytes(const char *bytes, size_t n, const char *fields, struct buf *out)
 {
