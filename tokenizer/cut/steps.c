@@ -8,6 +8,7 @@
 #include "common/le.h"
 #include "common/mem.h"
 #include "common/utf8.h"
+#include "tokenizer/cut/ascii.h"
 #include "tokenizer/cut/charsmap.h"
 #include "tokenizer/cut/regex.h"
 #include "unicode/forms.h"
@@ -303,22 +304,75 @@ static void tile_by_characters(struct stepper *s, const struct step *step, const
     add_tile(s, done, n, inside);
 }
 
-/* Cuts the text into runs of word characters, of white space and of other characters. Only white
- * space counts as a match. */
-static void tile_by_words(struct stepper *s, const char *text, size_t n)
+/* A character as the pattern \w+|[^\w\s]+ sees it. */
+enum kind { KIND_OTHER, KIND_WORD, KIND_SPACE };
+
+static enum kind kind_of(uint32_t c)
 {
-    size_t done = 0, len;
-    int before = -1;
-    for (size_t i = 0; i < n; i += len) {
-        uint32_t c = utf8_get((const unsigned char *)text + i, &len);
-        int kind = unicode_is(c, UNICODE_IS_WORD) ? 1 : unicode_is(c, UNICODE_IS_SPACE) ? 2 : 0;
-        if (kind != before) {
-            add_tile(s, done, i, before == 2);
-            done = i;
-        }
-        before = kind;
+    return unicode_is(c, UNICODE_IS_WORD)    ? KIND_WORD
+           : unicode_is(c, UNICODE_IS_SPACE) ? KIND_SPACE
+                                             : KIND_OTHER;
+}
+
+/* The kinds of 64 bytes of text, as bits. A byte after the first of its character has its kind. */
+struct kind_masks {
+    uint64_t words, spaces;
+};
+
+/* Adds the characters that are not ASCII. *last is the kind of the last of them, which may go on in
+ * the next block. */
+static void add_high(struct kind_masks *m, const unsigned char *block, uint64_t high,
+                     enum kind *last)
+{
+    size_t len;
+    for (; high; high &= high - 1) {
+        int i = __builtin_ctzll(high);
+        if ((block[i] & 0xC0) != 0x80)
+            *last = kind_of(utf8_get(block + i, &len));
+        m->words |= (uint64_t)(*last == KIND_WORD) << i;
+        m->spaces |= (uint64_t)(*last == KIND_SPACE) << i;
     }
-    add_tile(s, done, n, before == 2);
+}
+
+static struct kind_masks kinds_of(const unsigned char *block, enum kind *last)
+{
+    struct ascii_masks a;
+    ascii_classify(&a, block);
+    struct kind_masks m = { a.letters | a.digits, a.spaces };
+    for (const unsigned char *p = block; (p = memchr(p, '_', (size_t)(block + ASCII_BLOCK - p)));
+         p++)
+        m.words |= (uint64_t)1 << (p - block);
+    if (a.high)
+        add_high(&m, block, a.high, last);
+    return m;
+}
+
+/* Cuts text[at..at+n) into runs of word characters and runs of other characters; leaves out white
+ * space. */
+static void put_words(const char *text, size_t at, size_t n, struct cut *out)
+{
+    unsigned char end[ASCII_BLOCK + 4];
+    enum kind last = KIND_OTHER;
+    uint64_t word = 0, space = 1; /* kinds of the byte before the block, as bit 0 */
+    size_t begins = out->count, ends = out->count;
+    for (size_t i = 0; i <= n; i += ASCII_BLOCK) {
+        const unsigned char *block = (const unsigned char *)text + at + i;
+        if (n - i < sizeof end) { /* the text ends with a space */
+            memset(end, ' ', sizeof end);
+            memcpy(end, block, n - i);
+            block = end;
+        }
+        struct kind_masks m = kinds_of(block, &last);
+        uint64_t words = m.words << 1 | word, spaces = m.spaces << 1 | space;
+        uint64_t changes = (m.words ^ words) | (m.spaces ^ spaces);
+        mem_grow(out->begins, out->begins_cap, begins + ASCII_BLOCK);
+        mem_grow(out->ends, out->ends_cap, ends + ASCII_BLOCK);
+        begins += ascii_places(out->begins + begins, changes & ~m.spaces, at + i);
+        ends += ascii_places(out->ends + ends, changes & ~spaces, at + i);
+        word = m.words >> 63;
+        space = m.spaces >> 63;
+    }
+    out->count = ends;
 }
 
 /* Turns the tiles into pieces, according to `behavior`. `at` is where their text begins. A match
@@ -346,11 +400,13 @@ static int cut_piece(struct stepper *s, const struct step *step, size_t at, size
                      const char *text, struct cut *out)
 {
     s->tiles.count = 0;
+    if (step->kind == STEP_WHITESPACE) {
+        put_words(text, at, n, out);
+        return 0;
+    }
     if (step->kind == STEP_SPLIT) {
         if (tile_by_pattern(s, step, text + at, n) < 0)
             return -1;
-    } else if (step->kind == STEP_WHITESPACE) {
-        tile_by_words(s, text + at, n);
     } else {
         tile_by_characters(s, step, text + at, n);
     }

@@ -29,13 +29,30 @@ struct pair {
  * reaches the top. */
 struct candidate {
     int64_t count;
+    uint64_t order; /* left << 32 | right: decides between equal counts */
     uint32_t pair;
     struct places places;
+};
+
+/* A heap of candidates, the first one on top, or while `loose` is set a list in any order. */
+struct heap {
+    struct candidate *items;
+    size_t count, cap;
+    int loose;
+};
+
+/* The queue: a heap for each small count, and one for all larger counts. Most pairs are rare and
+ * are never merged. Their heaps stay loose, which saves sorting them. */
+enum { RARE = 1024 };
+struct queue {
+    struct heap heaps[RARE + 1]; /* by count; heaps[0]: below 1; heaps[RARE]: RARE or more */
+    size_t top;                  /* no heap above this one has a candidate */
 };
 
 struct symbols {
     uint32_t *ids; /* the tokens of a word; merges shorten the array in place */
     uint32_t count;
+    uint64_t word_count;
 };
 
 /* The place of a unit in its word, as bits. It decides the spelling: with the prefix if it is not
@@ -71,8 +88,6 @@ struct learner {
     const struct learn_options *options;
     struct symbols *symbols; /* per word */
     uint32_t *symbol_pool;
-    const struct counted_word *words;
-    size_t word_count;
     struct alphabet *alphabet;
 
     struct pair *pairs;
@@ -82,8 +97,7 @@ struct learner {
     uint32_t *touched; /* pairs with fresh places */
     size_t touched_count, touched_cap;
 
-    struct candidate *queue; /* a heap, first candidate on top */
-    size_t queue_count, queue_cap;
+    struct queue queue;
 };
 
 static size_t pair_hash(uint32_t left, uint32_t right)
@@ -125,7 +139,7 @@ static void count_pair(struct learner *l, uint32_t left, uint32_t right, uint32_
 {
     uint32_t k = get_pair(l, left, right);
     struct pair *p = &l->pairs[k];
-    p->count += change * (int64_t)l->words[word].count;
+    p->count += change * (int64_t)l->symbols[word].word_count;
     if (change < 0)
         return;
     if (!p->fresh.count) {
@@ -140,38 +154,81 @@ static void count_pair(struct learner *l, uint32_t left, uint32_t right, uint32_
 
 /* ---- the queue ------------------------------------------------------------------------------ */
 
-static int comes_before(const struct learner *l, const struct candidate *a,
-                        const struct candidate *b)
+static int comes_before(const struct candidate *a, const struct candidate *b)
 {
-    if (a->count != b->count)
-        return a->count > b->count;
-    const struct pair *p = &l->pairs[a->pair], *q = &l->pairs[b->pair];
-    return p->left != q->left ? p->left < q->left : p->right < q->right;
+    return a->count != b->count ? a->count > b->count : a->order < b->order;
 }
 
-static void queue_push(struct learner *l, struct candidate c)
+/* Puts `c` into the place i, which is free, and moves it up until its parent comes before it. */
+static void heap_raise(struct heap *h, size_t i, const struct candidate *c)
 {
-    mem_grow(l->queue, l->queue_cap, l->queue_count + 1);
-    size_t i = l->queue_count++;
-    for (; i && comes_before(l, &c, &l->queue[(i - 1) / 2]); i = (i - 1) / 2)
-        l->queue[i] = l->queue[(i - 1) / 2];
-    l->queue[i] = c;
+    for (; i && comes_before(c, &h->items[(i - 1) / 2]); i = (i - 1) / 2)
+        h->items[i] = h->items[(i - 1) / 2];
+    h->items[i] = *c;
 }
 
-static struct candidate queue_pop(struct learner *l)
+/* Puts `c` into the place i, which is free, and moves it down until it comes before its
+ * children. */
+static void heap_sink(struct heap *h, size_t i, const struct candidate *c)
 {
-    struct candidate first = l->queue[0], last = l->queue[--l->queue_count];
-    size_t i = 0;
-    for (size_t child; (child = 2 * i + 1) < l->queue_count; i = child) {
-        if (child + 1 < l->queue_count && comes_before(l, &l->queue[child + 1], &l->queue[child]))
+    for (size_t child; (child = 2 * i + 1) < h->count; i = child) {
+        if (child + 1 < h->count && comes_before(&h->items[child + 1], &h->items[child]))
             child++;
-        if (!comes_before(l, &l->queue[child], &last))
+        if (!comes_before(&h->items[child], c))
             break;
-        l->queue[i] = l->queue[child];
+        h->items[i] = h->items[child];
     }
-    if (l->queue_count)
-        l->queue[i] = last;
-    return first;
+    h->items[i] = *c;
+}
+
+static void heap_tighten(struct heap *h)
+{
+    for (size_t i = h->count / 2; i-- > 0 && h->loose;) {
+        struct candidate c = h->items[i];
+        heap_sink(h, i, &c);
+    }
+    h->loose = 0;
+}
+
+static void queue_push(struct queue *q, const struct candidate *c)
+{
+    size_t which = c->count < 1 ? 0 : c->count < RARE ? (size_t)c->count : RARE;
+    struct heap *h = &q->heaps[which];
+    mem_grow(h->items, h->cap, h->count + 1);
+    if (!h->count)
+        h->loose = 1;
+    h->count++;
+    if (h->loose)
+        h->items[h->count - 1] = *c;
+    else
+        heap_raise(h, h->count - 1, c);
+    if (which > q->top)
+        q->top = which;
+}
+
+/* Removes the first candidate. Returns 0 if there is none. */
+static int queue_pop(struct queue *q, struct candidate *first)
+{
+    while (q->top && !q->heaps[q->top].count)
+        q->top--;
+    struct heap *h = &q->heaps[q->top];
+    if (!h->count)
+        return 0;
+    heap_tighten(h);
+    *first = h->items[0];
+    struct candidate last = h->items[--h->count];
+    if (h->count)
+        heap_sink(h, 0, &last);
+    return 1;
+}
+
+static void queue_release(struct queue *q)
+{
+    for (size_t i = 0; i <= RARE; i++) {
+        for (size_t k = 0; k < q->heaps[i].count; k++)
+            free(q->heaps[i].items[k].places.words);
+        free(q->heaps[i].items);
+    }
 }
 
 /* Puts the pairs with new places into the queue. */
@@ -179,8 +236,10 @@ static void queue_touched(struct learner *l)
 {
     for (size_t i = 0; i < l->touched_count; i++) {
         struct pair *p = &l->pairs[l->touched[i]];
+        const struct candidate c = { p->count, (uint64_t)p->left << 32 | p->right, l->touched[i],
+                                     p->fresh };
         if (p->count > 0)
-            queue_push(l, (struct candidate){ p->count, l->touched[i], p->fresh });
+            queue_push(&l->queue, &c);
         else
             free(p->fresh.words);
         p->fresh = (struct places){ 0 };
@@ -407,14 +466,12 @@ static int put_known(struct learner *l, struct known *k, const char *word, size_
 /* Turns the words into tokens, and puts all their pairs into the queue. */
 static int begin_words(struct learner *l, const struct counted_words *words, struct known *known)
 {
-    l->words = words->words;
-    l->word_count = words->count;
     l->symbol_pool = mem_alloc(words->bytes.len * sizeof *l->symbol_pool);
     l->symbols = mem_alloc(words->count * sizeof *l->symbols);
     for (uint32_t w = 0; w < words->count; w++) {
         struct symbols *s = &l->symbols[w];
         const char *word = words->bytes.data + words->words[w].at;
-        *s = (struct symbols){ l->symbol_pool + words->words[w].at, 0 };
+        *s = (struct symbols){ l->symbol_pool + words->words[w].at, 0, words->words[w].count };
         if (!known)
             put_units(l, word, words->words[w].len, s);
         else if (put_known(l, known, word, words->words[w].len, s) < 0)
@@ -476,14 +533,29 @@ static int64_t joined_id(struct learner *l, const struct pair *p)
     return id;
 }
 
+/* Merges the pair in the words at `places`. The words come from far apart in memory, so they are
+ * fetched in advance. */
+static void merge_places(struct learner *l, const struct places *places, const struct pair *p,
+                         uint32_t id)
+{
+    enum { AHEAD = 8 };
+    for (uint32_t i = 0; i < places->count; i++) {
+        if (i + 2 * AHEAD < places->count)
+            __builtin_prefetch(&l->symbols[places->words[i + 2 * AHEAD]]);
+        if (i + AHEAD < places->count)
+            __builtin_prefetch(l->symbols[places->words[i + AHEAD]].ids);
+        merge_in_word(l, places->words[i], p->left, p->right, id);
+    }
+}
+
 static int merge_pairs(struct learner *l)
 {
-    while (l->v->count < l->options->vocabulary_size && l->queue_count) {
-        struct candidate top = queue_pop(l);
+    struct candidate top;
+    while (l->v->count < l->options->vocabulary_size && queue_pop(&l->queue, &top)) {
         struct pair p = l->pairs[top.pair];
         if (top.count != p.count) {
             top.count = p.count;
-            queue_push(l, top);
+            queue_push(&l->queue, &top);
             continue;
         }
         int64_t id = -1;
@@ -491,8 +563,7 @@ static int merge_pairs(struct learner *l)
         if (enough && (id = joined_id(l, &p)) >= 0) {
             if (l->v->model == VOCABULARY_BPE)
                 vocabulary_merge(l->v, p.left, p.right, (uint32_t)id);
-            for (uint32_t i = 0; i < top.places.count; i++)
-                merge_in_word(l, top.places.words[i], p.left, p.right, (uint32_t)id);
+            merge_places(l, &top.places, &p, (uint32_t)id);
             queue_touched(l);
         }
         free(top.places.words);
@@ -521,11 +592,9 @@ static void drop_repeated_merges(struct vocabulary *v, struct learner *l)
 
 static void learner_release(struct learner *l)
 {
-    for (size_t i = 0; i < l->queue_count; i++)
-        free(l->queue[i].places.words);
+    queue_release(&l->queue);
     for (size_t i = 0; i < l->touched_count; i++)
         free(l->pairs[l->touched[i]].fresh.words);
-    free(l->queue);
     free(l->touched);
     free(l->pairs);
     free(l->slots);

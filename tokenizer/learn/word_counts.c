@@ -12,6 +12,7 @@
 
 #include "common/err.h"
 #include "common/file.h"
+#include "common/le.h"
 #include "common/mem.h"
 
 #define NONE UINT32_MAX
@@ -21,6 +22,16 @@ enum {
     RUN_BUFFER = 64 << 10,
     FAN_IN = 64,     /* number of runs merged at once */
     NUMBER_MAX = 10, /* bytes of a LEB128 number of 64 bits */
+    RECENT = 8192,
+    RECENT_LENGTH = 16,
+};
+
+/* A short word that was added lately, and how often since it was last counted in the table. Most
+ * words of a text are among these, and so they stay in the fastest cache. The word's first and
+ * last eight bytes, which may overlap, are all its bytes. */
+struct recent {
+    uint64_t first, last, count;
+    size_t len;
 };
 
 struct word_counts {
@@ -31,6 +42,7 @@ struct word_counts {
     const char *folder;
     int *runs; /* file descriptors of the runs */
     size_t run_count, runs_cap;
+    struct recent recent[RECENT];
 };
 
 void counted_words_release(struct counted_words *l)
@@ -240,9 +252,61 @@ static void count_word(struct word_counts *w, const char *word, size_t n, uint64
         set_slots(w, 2 * (w->slot_mask + 1));
 }
 
+/* ---- words that were added lately ------------------------------------------------------------ */
+
+/* Returns the first 8 bytes of a word, or all its bytes and zeroes. */
+static inline uint64_t first_bytes(const unsigned char *word, size_t n)
+{
+    if (n >= 8)
+        return le_u64(word);
+    if (n >= 4)
+        return le_u32(word) | (uint64_t)le_u32(word + n - 4) << 8 * (n - 4);
+    return n ? word[0] | (uint64_t)word[n / 2] << 8 * (n / 2) | (uint64_t)word[n - 1] << 8 * (n - 1)
+             : 0;
+}
+
+/* Counts a recent word in the table and forgets it. */
+static void count_recent(struct word_counts *w, struct recent *r)
+{
+    char word[RECENT_LENGTH];
+    if (!r->count)
+        return;
+    le_put_u64(word, r->first);
+    if (r->len > 8)
+        le_put_u64(word + r->len - 8, r->last);
+    count_word(w, word, r->len, r->count);
+    r->count = 0;
+}
+
+static void count_all_recent(struct word_counts *w)
+{
+    for (size_t i = 0; i < RECENT; i++)
+        count_recent(w, &w->recent[i]);
+}
+
+/* Returns 1 if the word was among the recent ones. Otherwise it takes the place of another, which
+ * is counted in the table. */
+static int add_recent(struct word_counts *w, const char *word, size_t n, uint64_t count)
+{
+    const unsigned char *p = (const unsigned char *)word;
+    uint64_t first = first_bytes(p, n), last = n > 8 ? le_u64(p + n - 8) : 0;
+    uint64_t hash = ((first ^ n) * 0x9E3779B97F4A7C15u ^ last) * 0xC2B2AE3D27D4EB4Fu;
+    struct recent *r = &w->recent[hash >> 32 & (RECENT - 1)];
+    if (r->first == first && r->last == last && r->len == n && r->count) {
+        r->count += count;
+        return 1;
+    }
+    count_recent(w, r);
+    *r = (struct recent){ first, last, count, n };
+    return 0;
+}
+
 int word_counts_add(struct word_counts *w, const char *word, size_t n, uint64_t count)
 {
-    count_word(w, word, n, count);
+    if (!count || n > RECENT_LENGTH)
+        count_word(w, word, n, count);
+    else if (add_recent(w, word, n, count))
+        return 0;
     /* Growing arrays take up to twice the size of their contents. */
     return w->limit_bytes && 2 * table_bytes(w) > w->limit_bytes ? spill(w) : 0;
 }
@@ -495,8 +559,15 @@ static size_t run_count(struct word_counts **tables, size_t count)
     return runs;
 }
 
+static void count_pending(struct word_counts **tables, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        count_all_recent(tables[i]);
+}
+
 int word_counts_each(struct word_counts **tables, size_t count, word_put *put, void *ctx)
 {
+    count_pending(tables, count);
     if (run_count(tables, count))
         return put_runs(tables, count, put, ctx);
     gather_tables(tables, count);
@@ -509,6 +580,7 @@ int word_counts_join(struct counted_words *out, struct word_counts **tables, siz
     struct chosen chosen = { out, least };
     if (!count)
         return 0;
+    count_pending(tables, count);
     if (run_count(tables, count))
         return put_runs(tables, count, put_chosen, &chosen);
     gather_tables(tables, count);

@@ -11,12 +11,10 @@ static int prints(unsigned b)
 
 unsigned alphabet_char(unsigned char byte)
 {
-    unsigned before = 0;
     if (prints(byte))
         return byte;
-    for (unsigned b = 0; b < byte; b++)
-        before += !prints(b);
-    return FIRST_SHIFTED + before;
+    unsigned k = byte <= 32 ? byte : byte <= 160 ? 33 + (byte - 127u) : 67;
+    return FIRST_SHIFTED + k; /* k: its index among bytes that do not print */
 }
 
 /* Returns the byte for which the character with code point c stands, or -1 if it is not in the
