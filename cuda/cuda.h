@@ -142,9 +142,16 @@ void cuda_add_parts(struct ops *o, struct ops_gradient to, struct ops_array part
 /* norm.cu */
 void cuda_norm_fwd(struct ops *o, struct ops_array y, struct ops_moments kept, struct ops_array x,
                    const struct ops_norm *l);
+void cuda_norm_apply(struct ops *o, struct ops_array y, struct ops_moments kept, struct ops_array x,
+                     const struct ops_norm *l);
 void cuda_norm_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient dgain,
                    struct ops_gradient dbias, struct ops_array dy, struct ops_array x,
                    struct ops_moments kept, const struct ops_norm *l);
+void cuda_norm_sums(struct ops *o, struct ops_array sums, struct ops_gradient dgain,
+                    struct ops_gradient dbias, struct ops_array dy, struct ops_array x,
+                    struct ops_moments kept, const struct ops_norm *l);
+void cuda_norm_dx(struct ops *o, struct ops_gradient dx, struct ops_array sums, struct ops_array dy,
+                  struct ops_array x, struct ops_moments kept, const struct ops_norm *l);
 
 /* rows.cu */
 void cuda_embedding_fwd(struct ops *o, struct ops_array x, const struct ops_tokens *t,

@@ -10,6 +10,7 @@ struct map {
     float y_scale, x_scale;
     struct mask mask;
     uint64_t first;
+    int64_t columns, stride; /* for dropout: see struct ops_dropout */
 };
 
 static inline int64_t blocks_of(int64_t n)
@@ -33,8 +34,9 @@ static inline struct map map_of(struct ops_array y, struct ops_array x, int64_t 
     m.n = n;
     m.f = 0;
     m.y_scale = m.x_scale = 1;
-    m.mask = mask_of((struct ops_dropout){ 0, 0, 0 });
+    m.mask = mask_of((struct ops_dropout){ 0, 0, 0, 0, 0 });
     m.first = 0;
+    m.columns = m.stride = 0;
     return m;
 }
 
@@ -266,6 +268,12 @@ EXTERN_C void cuda_tanh_bwd(struct ops *o, struct ops_array d, struct ops_array 
 
 /* ---- dropout ------------------------------------------------------------------------------ */
 
+/* Returns the offset in the mask of element i, which is even. */
+DEVICE int64_t place_of(const struct map *a, int64_t i)
+{
+    return a->columns ? i / a->columns * a->stride + i % a->columns : i;
+}
+
 /* y = dy + mask * x, where dy is the base. */
 KERNEL(residual, map, THREADS)
 {
@@ -275,7 +283,7 @@ KERNEL(residual, map, THREADS)
     struct eight x = get8(a.x, i, n);
     for (int j = 0; j < EACH && a.mask.threshold; j += 2) {
         float low, high;
-        mask_pair(a.mask, a.first + (uint64_t)(i + j), &low, &high);
+        mask_pair(a.mask, a.first + (uint64_t)place_of(&a, i + j), &low, &high);
         x.v[j] *= low;
         x.v[j + 1] *= high;
     }
@@ -302,6 +310,8 @@ EXTERN_C void cuda_dropout(struct ops *o, struct ops_array y, struct ops_array x
     struct map m = map_of(y, x, n);
     m.mask = mask_of(drop);
     m.first = drop.first;
+    m.columns = drop.columns;
+    m.stride = drop.stride;
     RUN(o, residual, m);
 }
 

@@ -8,9 +8,11 @@ struct norm {
     struct view y, x, dy, gain, bias, dx;
     float *mean, *rstd;
     float *parts; /* [count, 2, C] sums for the gradients of gain and bias */
-    int64_t N, C;
+    float *sums;  /* [2, N] sums over the columns of each row; NULL: not kept */
+    int64_t N, C, all;
     double epsilon;
     int rms, add;
+    int known; /* 1: the moments of the rows, or the sums, are known */
 };
 
 static inline struct norm norm_of(struct ops_array x, struct ops_moments kept,
@@ -22,12 +24,13 @@ static inline struct norm norm_of(struct ops_array x, struct ops_moments kept,
     s.gain = view_of(l->gain);
     s.mean = floats(view_of(kept.mean));
     s.rstd = floats(view_of(kept.rstd));
-    s.parts = 0;
+    s.parts = s.sums = 0;
     s.N = l->N;
     s.C = l->C;
+    s.all = l->all ? l->all : l->C;
     s.epsilon = l->epsilon;
     s.rms = l->rms;
-    s.add = 0;
+    s.add = s.known = 0;
     return s;
 }
 
@@ -35,28 +38,40 @@ static inline struct norm norm_of(struct ops_array x, struct ops_moments kept,
 #define ROW   ((int64_t)blockIdx.x * WARPS + threadIdx.x / WARP)
 #define FIRST ((int64_t)(threadIdx.x % WARP) * EACH)
 
+/* Computes the moments of the row at `at`; `begin` is the first column of this lane. */
+DEVICE void moments_of(const struct norm *a, int64_t at, int64_t begin, float *mean, float *rstd)
+{
+    const int64_t C = a->C;
+    float sum = 0;
+    *mean = 0;
+    for (int64_t i = begin; i < C && !a->rms; i += EACH * WARP) {
+        struct eight x = get8(a->x, at + i, C - i);
+        for (int j = 0; j < EACH; j++)
+            sum += x.v[j];
+    }
+    if (!a->rms)
+        *mean = warp_sum(sum) / (float)C;
+    sum = 0;
+    for (int64_t i = begin; i < C; i += EACH * WARP) {
+        struct eight x = get8(a->x, at + i, C - i);
+        for (int j = 0; j < EACH; j++)
+            if (i + j < C)
+                sum += (x.v[j] - *mean) * (x.v[j] - *mean);
+    }
+    *rstd = (float)(1 / sqrt((double)warp_sum(sum) / (double)C + a->epsilon));
+}
+
+/* Computes the moments of the rows, unless they are known, and then the rows, if they are wanted.
+ */
 KERNEL(norm_fwd, norm, THREADS)
 {
     const int64_t C = a.C, row = ROW, at = row * C;
     if (row >= a.N)
         return;
-    float sum = 0, mean = 0;
-    for (int64_t i = FIRST; i < C && !a.rms; i += EACH * WARP) {
-        struct eight x = get8(a.x, at + i, C - i);
-        for (int j = 0; j < EACH; j++)
-            sum += x.v[j];
-    }
-    if (!a.rms)
-        mean = warp_sum(sum) / (float)C;
-    sum = 0;
-    for (int64_t i = FIRST; i < C; i += EACH * WARP) {
-        struct eight x = get8(a.x, at + i, C - i);
-        for (int j = 0; j < EACH; j++)
-            if (i + j < C)
-                sum += (x.v[j] - mean) * (x.v[j] - mean);
-    }
-    const float rstd = (float)(1 / sqrt((double)warp_sum(sum) / (double)C + a.epsilon));
-    for (int64_t i = FIRST; i < C; i += EACH * WARP) {
+    float mean = a.known && !a.rms ? a.mean[row] : 0, rstd = a.known ? a.rstd[row] : 0;
+    if (!a.known)
+        moments_of(&a, at, FIRST, &mean, &rstd);
+    for (int64_t i = FIRST; i < C && a.y.at; i += EACH * WARP) {
         struct eight x = get8(a.x, at + i, C - i), gain = get8(a.gain, i, C - i);
         for (int j = 0; j < EACH; j++)
             x.v[j] = (x.v[j] - mean) * rstd * gain.v[j];
@@ -67,7 +82,7 @@ KERNEL(norm_fwd, norm, THREADS)
         }
         put8(a.y, at + i, C - i, x);
     }
-    if (threadIdx.x % WARP == 0) {
+    if (threadIdx.x % WARP == 0 && !a.known) {
         if (a.mean)
             a.mean[row] = mean;
         if (a.rstd)
@@ -84,6 +99,16 @@ EXTERN_C void cuda_norm_fwd(struct ops *o, struct ops_array y, struct ops_moment
     LAUNCH(o, norm_fwd, div_up(l->N, WARPS), 1, THREADS, 0, s);
 }
 
+EXTERN_C void cuda_norm_apply(struct ops *o, struct ops_array y, struct ops_moments kept,
+                              struct ops_array x, const struct ops_norm *l)
+{
+    struct norm s = norm_of(x, kept, l);
+    s.y = view_rows(y, l->C);
+    s.bias = view_of(l->bias);
+    s.known = 1;
+    LAUNCH(o, norm_fwd, div_up(l->N, WARPS), 1, THREADS, 0, s);
+}
+
 /* With n = (x - mean) rstd and g = dy gain: dx = rstd (g - mean(g) - n mean(g n)). RMSNorm has no
  * mean(g). */
 KERNEL(norm_bwd_rows, norm, THREADS)
@@ -92,8 +117,8 @@ KERNEL(norm_bwd_rows, norm, THREADS)
     if (row >= a.N)
         return;
     const float mean = a.rms ? 0 : a.mean[row], rstd = a.rstd[row];
-    float sum = 0, products = 0;
-    for (int64_t i = FIRST; i < C; i += EACH * WARP) {
+    float sum = a.known ? a.sums[row] : 0, products = a.known ? a.sums[a.N + row] : 0;
+    for (int64_t i = FIRST; i < C && !a.known; i += EACH * WARP) {
         struct eight x = get8(a.x, at + i, C - i), d = get8(a.dy, at + i, C - i);
         struct eight gain = get8(a.gain, i, C - i);
         for (int j = 0; j < EACH; j++) { /* d is 0 for columns that do not exist */
@@ -101,9 +126,17 @@ KERNEL(norm_bwd_rows, norm, THREADS)
             products += d.v[j] * gain.v[j] * ((x.v[j] - mean) * rstd);
         }
     }
-    sum = a.rms ? 0 : warp_sum(sum) / (float)C;
-    products = warp_sum(products) / (float)C;
-    for (int64_t i = FIRST; i < C; i += EACH * WARP) {
+    if (!a.known) {
+        sum = a.rms ? 0 : warp_sum(sum);
+        products = warp_sum(products);
+    }
+    if (!a.known && a.sums && threadIdx.x % WARP == 0) {
+        a.sums[row] = sum;
+        a.sums[a.N + row] = products;
+    }
+    sum /= (float)a.all;
+    products /= (float)a.all;
+    for (int64_t i = FIRST; i < C && a.dx.at; i += EACH * WARP) {
         struct eight x = get8(a.x, at + i, C - i), d = get8(a.dy, at + i, C - i);
         struct eight gain = get8(a.gain, i, C - i);
         for (int j = 0; j < EACH; j++)
@@ -148,21 +181,51 @@ KERNEL(norm_bwd_part, norm, THREADS)
     }
 }
 
-EXTERN_C void cuda_norm_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient dgain,
-                            struct ops_gradient dbias, struct ops_array dy, struct ops_array x,
-                            struct ops_moments kept, const struct ops_norm *l)
+/* Runs the backward of `s`, which has no columns' sums yet. */
+static inline void run_bwd(struct ops *o, struct norm s, struct ops_gradient dgain,
+                           struct ops_gradient dbias)
 {
-    const int64_t C = l->C, count = div_up(l->N, ROWS);
+    const int64_t C = s.C, count = div_up(s.N, ROWS);
     struct ops_array parts = cuda_room(o, ROOM_SUMS, OPS_F32, 2 * count * C);
-    struct norm s = norm_of(x, kept, l);
-    s.dy = view_rows(dy, C);
-    s.dx = view_rows(dx.to, C);
-    s.add = dx.add;
     s.parts = floats(view_of(parts));
     LAUNCH(o, norm_bwd_part, div_up(C, COLUMNS), count, THREADS,
            2 * WARPS * COLUMNS * sizeof(float), s);
     cuda_add_parts(o, dgain, parts, 2 * C, count, C);
     if (!ops_is_none(dbias.to))
         cuda_add_parts(o, dbias, ops_part(parts, C), 2 * C, count, C);
+    LAUNCH(o, norm_bwd_rows, div_up(s.N, WARPS), 1, THREADS, 0, s);
+}
+
+EXTERN_C void cuda_norm_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient dgain,
+                            struct ops_gradient dbias, struct ops_array dy, struct ops_array x,
+                            struct ops_moments kept, const struct ops_norm *l)
+{
+    struct norm s = norm_of(x, kept, l);
+    s.dy = view_rows(dy, l->C);
+    s.dx = view_rows(dx.to, l->C);
+    s.add = dx.add;
+    run_bwd(o, s, dgain, dbias);
+}
+
+EXTERN_C void cuda_norm_sums(struct ops *o, struct ops_array sums, struct ops_gradient dgain,
+                             struct ops_gradient dbias, struct ops_array dy, struct ops_array x,
+                             struct ops_moments kept, const struct ops_norm *l)
+{
+    struct norm s = norm_of(x, kept, l);
+    s.dy = view_rows(dy, l->C);
+    s.sums = floats(view_of(sums));
+    run_bwd(o, s, dgain, dbias);
+}
+
+EXTERN_C void cuda_norm_dx(struct ops *o, struct ops_gradient dx, struct ops_array sums,
+                           struct ops_array dy, struct ops_array x, struct ops_moments kept,
+                           const struct ops_norm *l)
+{
+    struct norm s = norm_of(x, kept, l);
+    s.dy = view_rows(dy, l->C);
+    s.dx = view_rows(dx.to, l->C);
+    s.add = dx.add;
+    s.sums = floats(view_of(sums));
+    s.known = 1;
     LAUNCH(o, norm_bwd_rows, div_up(l->N, WARPS), 1, THREADS, 0, s);
 }

@@ -34,7 +34,7 @@ struct ops_scratch {
 
 /* Version of the interface. Increase it when the table below, OPS_COMMON or a struct of ops.h
  * changes. */
-enum { OPS_LAYOUT = 5 };
+enum { OPS_LAYOUT = 6 };
 
 /* clang-format off */
 struct ops_backend {
@@ -77,8 +77,14 @@ struct ops_backend {
 
     void (*norm_fwd)(struct ops *o, struct ops_array y, struct ops_moments kept, struct ops_array x,
                      const struct ops_norm *l);
+    void (*norm_apply)(struct ops *o, struct ops_array y, struct ops_moments kept, struct ops_array x,
+                       const struct ops_norm *l);
     void (*norm_bwd)(struct ops *o, struct ops_gradient dx, struct ops_gradient dgain, struct ops_gradient dbias,
                      struct ops_array dy, struct ops_array x, struct ops_moments kept, const struct ops_norm *l);
+    void (*norm_sums)(struct ops *o, struct ops_array sums, struct ops_gradient dgain, struct ops_gradient dbias,
+                      struct ops_array dy, struct ops_array x, struct ops_moments kept, const struct ops_norm *l);
+    void (*norm_dx)(struct ops *o, struct ops_gradient dx, struct ops_array sums, struct ops_array dy,
+                    struct ops_array x, struct ops_moments kept, const struct ops_norm *l);
     void (*activation_fwd)(struct ops *o, enum ops_activation f, struct ops_array y, struct ops_array x, int64_t n);
     void (*activation_bwd)(struct ops *o, enum ops_activation f, struct ops_array dx, struct ops_array y,
                            struct ops_array dy, struct ops_array x, int64_t n);

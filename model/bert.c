@@ -71,7 +71,7 @@ static void add_layer(struct model *m, const struct names *names, int64_t layer)
                           i == FC      ? I
                           : i <= VALUE ? A
                                        : C,
-                          m->config.init_std, 1);
+                          m->config.init_std, 1, i == OUT || i == PROJ);
 }
 
 /* Return rows of the tensor table. layer_row returns the row in the first layer; all layers have
@@ -351,7 +351,11 @@ static int check(const struct model *m)
 {
     const struct model_config *c = &m->config;
     const int64_t least = c->architecture == &architecture_bert;
-    if (c->kv_heads != c->heads || c->heads * c->head_width * split_ranks(m) != c->width)
+    if (split_ranks(m, SPLIT_WIDTH) > 1)
+        return err_set("tensor-parallel in two dimensions is for decoders, not for %s",
+                       c->architecture->title);
+    if (c->kv_heads != c->heads ||
+        c->heads * c->head_width * split_ranks(m, SPLIT_HEADS) != c->width)
         return err_set("bad model configuration: BERT has as many heads of keys and values as of "
                        "queries, which divide the width");
     if (c->types < least || c->types > 1 << 24)

@@ -25,13 +25,13 @@ static void add_tensors(struct model *m)
     const int64_t C = m->config.width;
     const double std = m->config.init_std;
     const int head = (int)m->config.layers + 1;
-    block_add_map(m, head, "bert.pooler.dense", 0, C, C, std, 1);
-    block_add_map(m, head, "cls.seq_relationship", 0, C, 2, std, 1);
+    block_add_map(m, head, "bert.pooler.dense", 0, C, C, std, 1, -1);
+    block_add_map(m, head, "cls.seq_relationship", 0, C, 2, std, 1, -1);
     if (!m->config.bare_head) {
         block_add_vector(m, head,
                          m->config.untied ? "cls.predictions.decoder.bias" : "cls.predictions.bias",
                          0, m->config.vocabulary, INIT_ZERO);
-        block_add_map(m, head, "cls.predictions.transform.dense", 0, C, C, std, 1);
+        block_add_map(m, head, "cls.predictions.transform.dense", 0, C, C, std, 1, -1);
         block_add_norm(m, head, "cls.predictions.transform.LayerNorm", 0, 1);
     }
     if (m->config.untied)

@@ -79,5 +79,5 @@ void bert_questions_init(struct model *m)
     m->part[1] = (struct model_part){ "end", 0.5 };
     m->labels = labels;
     block_add_map(m, (int)m->config.layers + 1, "qa_outputs", 0, m->config.width, 2,
-                  m->config.init_std, 1);
+                  m->config.init_std, 1, -1);
 }

@@ -9,8 +9,9 @@
 
 void block_add_table(struct model *m, int block, const char *name, int64_t rows)
 {
-    tensor_add(&m->tensors, block, name, rows, m->config.width, INIT_NORMAL,
-               (float)m->config.init_std, 1);
+    struct tensor_table *t = &m->tensors;
+    tensor_add(t, block, name, rows, m->config.width, INIT_NORMAL, (float)m->config.init_std, 1);
+    t->rows[t->count - 1].across = 1;
 }
 
 static void add(struct model *m, int block, const char *stem, const char *end, int64_t layer,
@@ -23,21 +24,25 @@ static void add(struct model *m, int block, const char *stem, const char *end, i
     snprintf(name, sizeof name, format, (long long)layer);
     tensor_add(t, block, name, like.shape[0], like.shape[1], like.init, like.std, !!like.shape[1]);
     t->rows[t->count - 1].transposed = !!like.shape[1];
+    t->rows[t->count - 1].across = like.across;
 }
 
 void block_add_vector(struct model *m, int block, const char *name, int64_t layer, int64_t n,
                       enum tensor_init init)
 {
-    add(m, block, name, "", layer, (struct tensor){ .shape = { n }, .init = init });
+    add(m, block, name, "", layer, (struct tensor){ .shape = { n }, .init = init, .across = -1 });
 }
 
 void block_add_map(struct model *m, int block, const char *stem, int64_t layer, int64_t in,
-                   int64_t out, double std, int biased)
+                   int64_t out, double std, int biased, int across)
 {
-    const struct tensor map = { .shape = { in, out }, .init = INIT_NORMAL, .std = (float)std };
+    const struct tensor map = {
+        .shape = { in, out }, .init = INIT_NORMAL, .std = (float)std, .across = across
+    };
     add(m, block, stem, ".weight", layer, map);
     if (biased)
-        add(m, block, stem, ".bias", layer, (struct tensor){ .shape = { out } });
+        add(m, block, stem, ".bias", layer,
+            (struct tensor){ .shape = { out }, .across = across == 1 ? 0 : -1 });
 }
 
 void block_add_norm(struct model *m, int block, const char *stem, int64_t layer, int biased)
@@ -81,7 +86,8 @@ struct ops_norm block_norm(const struct model *m, struct ops_array w, size_t row
                               .N = N,
                               .C = m->config.width,
                               .epsilon = m->config.epsilon,
-                              .rms = !gain->biased };
+                              .rms = !gain->biased,
+                              .all = m->config.width * split_ranks(m, SPLIT_WIDTH) };
 }
 
 static struct ops_gradient bias_gradient(const struct model *m, struct ops_gradient dw, size_t row)
@@ -108,13 +114,13 @@ void block_norm_bwd(const struct model *m, struct ops *o, struct ops_gradient dx
 {
     struct ops_gradient dgain = block_gradient(m, dw, row), dbias = bias_gradient(m, dw, row);
     if (!split_sequence(m)) {
-        ops_norm_bwd(o, dx, dgain, dbias, dy, x, kept, l);
+        split_norm_bwd(m, o, dx, dgain, dbias, dy, x, kept, l);
         return;
     }
     const int64_t n = ops_is_none(dbias.to) ? l->C : 2 * l->C;
     struct ops_array parts = ops_scratch(o, OPS_F32, n);
     struct ops_gradient bias = { n > l->C ? ops_part(parts, l->C) : OPS_NONE, 0 };
-    ops_norm_bwd(o, dx, ops_set(parts), bias, dy, x, kept, l);
+    split_norm_bwd(m, o, dx, ops_set(parts), bias, dy, x, kept, l);
     split_sum_of_rows(m, o, parts, n);
     put_gradient(o, dgain, parts, l->C);
     put_gradient(o, dbias, bias.to, l->C);
@@ -181,17 +187,23 @@ void block_attend(struct ops *o, int64_t layer, struct ops_array y, struct ops_a
 
 /* ---- dropout ------------------------------------------------------------------------------ */
 
-/* Restricts the mask to this rank's rows of the residual stream. */
-static struct ops_dropout of_rows(const struct model *m, const struct inputs *in,
+/* Restricts the mask to this rank's rows and columns of the residual stream. */
+static struct ops_dropout of_part(const struct model *m, const struct inputs *in,
                                   struct ops_dropout drop)
 {
-    drop.first = (uint64_t)(split_rows(m, in->N).first * m->config.width);
+    const int64_t width = m->config.width, ranks = split_ranks(m, SPLIT_WIDTH);
+    drop.first = (uint64_t)(split_rows(m, in->N).first * width * ranks);
+    if (ranks > 1) {
+        drop.first += (uint64_t)(m->split->rank[SPLIT_WIDTH] * width);
+        drop.columns = width;
+        drop.stride = width * ranks;
+    }
     return drop;
 }
 
 struct ops_dropout block_embedding_dropout(const struct model *m, const struct inputs *in)
 {
-    return of_rows(m, in, dropout(in, m->config.embedding_dropout, 0, PLACE_EMBEDDING));
+    return of_part(m, in, dropout(in, m->config.embedding_dropout, 0, PLACE_EMBEDDING));
 }
 
 struct ops_dropout block_head_dropout(const struct model *m, const struct inputs *in)
@@ -202,7 +214,7 @@ struct ops_dropout block_head_dropout(const struct model *m, const struct inputs
 struct ops_dropout block_residual_dropout(const struct model *m, int64_t layer,
                                           enum dropout_place place, const struct inputs *in)
 {
-    return of_rows(m, in, dropout(in, m->config.residual_dropout, layer, place));
+    return of_part(m, in, dropout(in, m->config.residual_dropout, layer, place));
 }
 
 struct ops_array branch_gradient(struct ops *o, struct ops_array masked, struct ops_array dx,

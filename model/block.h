@@ -15,13 +15,14 @@
 /* Add tensors to block `block` of the model's table. `name` or `stem` is a printf format for the
  * layer's number `layer`. Weight decay applies to matrices and tables, not to vectors.
  * block_add_map adds the tensor STEM.weight, which is [in,out] in memory and transposed in files,
- * and, if `biased`, STEM.bias. block_add_norm adds STEM.weight and, if `biased` (RMSNorm is not),
+ * and, if `biased`, STEM.bias; `across` is the map's axis of the residual stream's channels, 0 or
+ * 1, or -1 if it has none. block_add_norm adds STEM.weight and, if `biased` (RMSNorm is not),
  * STEM.bias. */
 void block_add_table(struct model *m, int block, const char *name, int64_t rows);
 void block_add_vector(struct model *m, int block, const char *name, int64_t layer, int64_t n,
                       enum tensor_init init);
 void block_add_map(struct model *m, int block, const char *stem, int64_t layer, int64_t in,
-                   int64_t out, double std, int biased);
+                   int64_t out, double std, int biased, int across);
 void block_add_norm(struct model *m, int block, const char *stem, int64_t layer, int biased);
 
 /* Returns the tensor in row `row` of the table. w: the parameters of its block, as one array or as

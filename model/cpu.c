@@ -177,6 +177,7 @@ struct map {
     enum ops_activation f;
     struct kernel_mask mask;
     uint64_t first;
+    int64_t columns, stride; /* for dropout: see struct ops_dropout */
 };
 
 static void zero_part(void *ctx, int64_t begin, int64_t end, int thread)
@@ -312,14 +313,20 @@ static void dropout_part(void *ctx, int64_t begin, int64_t end, int thread)
 {
     (void)thread;
     const struct map *m = ctx;
-    m->k->dropout(ops_part(m->y, begin), OPS_NONE, ops_part(m->x, begin), end - begin, &m->mask,
-                  m->first + (uint64_t)begin);
+    for (int64_t i = begin, n; i < end; i += n) {
+        const int64_t row = i / m->columns, column = i % m->columns;
+        n = m->columns - column < end - i ? m->columns - column : end - i;
+        m->k->dropout(ops_part(m->y, i), OPS_NONE, ops_part(m->x, i), n, &m->mask,
+                      m->first + (uint64_t)(row * m->stride + column));
+    }
 }
 
 static void cpu_dropout(struct ops *o, struct ops_array y, struct ops_array x, int64_t n,
                         struct ops_dropout drop)
 {
     struct map m = { .k = o->k, .y = y, .x = x, .mask = cpu_mask(drop), .first = drop.first };
+    m.columns = drop.columns ? drop.columns : n;
+    m.stride = drop.stride;
     if (m.mask.threshold)
         pool_for(o->pool, n, GRAIN, dropout_part, &m);
     else
@@ -337,20 +344,28 @@ struct norm {
     float *dgain, *dbias;
     float *sums; /* [blocks,2C] column sums of each block of rows */
     int64_t blocks;
+    int known;       /* 1: the moments are known */
+    float *row_sums; /* [2,N] sums over the columns of each row; NULL: not kept */
 };
 
+/* Computes the moments of the rows, unless they are known, and then the rows, if they are wanted.
+ */
 static void norm_fwd_rows(void *ctx, int64_t begin, int64_t end, int thread)
 {
     (void)thread;
     const struct norm *s = ctx;
     const int64_t C = s->l->C;
-    float mean, rstd;
+    float *means = cpu_floats(s->kept.mean), *rstds = cpu_floats(s->kept.rstd);
     for (int64_t n = begin; n < end; n++) {
-        s->k->norm_fwd(ops_part(s->y, n * C), &mean, &rstd, ops_part(s->x, n * C), s->l);
-        if (!ops_is_none(s->kept.mean))
-            cpu_floats(s->kept.mean)[n] = mean;
-        if (!ops_is_none(s->kept.rstd))
-            cpu_floats(s->kept.rstd)[n] = rstd;
+        float mean = s->known && !s->l->rms ? means[n] : 0, rstd = s->known ? rstds[n] : 0;
+        if (!s->known)
+            s->k->norm_moments(&mean, &rstd, ops_part(s->x, n * C), s->l);
+        if (!ops_is_none(s->y))
+            s->k->norm_apply(ops_part(s->y, n * C), mean, rstd, ops_part(s->x, n * C), s->l);
+        if (means)
+            means[n] = mean;
+        if (rstds)
+            rstds[n] = rstd;
     }
 }
 
@@ -359,6 +374,31 @@ static void cpu_norm_fwd(struct ops *o, struct ops_array y, struct ops_moments k
 {
     struct norm s = { .k = o->k, .l = l, .y = y, .x = x, .kept = kept };
     pool_for(o->pool, l->N, cpu_row_grain(l->C), norm_fwd_rows, &s);
+}
+
+static void cpu_norm_apply(struct ops *o, struct ops_array y, struct ops_moments kept,
+                           struct ops_array x, const struct ops_norm *l)
+{
+    struct norm s = { .k = o->k, .l = l, .y = y, .x = x, .kept = kept, .known = 1 };
+    pool_for(o->pool, l->N, cpu_row_grain(l->C), norm_fwd_rows, &s);
+}
+
+static void norm_bwd_row(const struct norm *s, int64_t n, float *dgain, float *dbias)
+{
+    const int64_t C = s->l->C;
+    const struct ops_array dy = ops_part(s->dy, n * C), x = ops_part(s->x, n * C);
+    const float mean = s->l->rms ? 0 : cpu_floats(s->kept.mean)[n];
+    const float rstd = cpu_floats(s->kept.rstd)[n];
+    float sums[2] = { s->row_sums ? s->row_sums[n] : 0,
+                      s->row_sums ? s->row_sums[s->l->N + n] : 0 };
+    if (dgain)
+        s->k->norm_sums(sums, dgain, dbias, dy, x, mean, rstd, s->l);
+    if (!ops_is_none(s->dx.to)) {
+        s->k->norm_dx(ops_gradient_part(s->dx, n * C), sums, dy, x, mean, rstd, s->l);
+    } else {
+        s->row_sums[n] = sums[0];
+        s->row_sums[s->l->N + n] = sums[1];
+    }
 }
 
 /* Sums the gradients of gain and bias over each block of rows into sums[block,2C]. The blocks do
@@ -372,10 +412,15 @@ static void norm_bwd_blocks(void *ctx, int64_t begin, int64_t end, int thread)
     memset(s->sums + 2 * C * begin, 0, (size_t)(2 * C * (end - begin)) * sizeof *s->sums);
     for (int64_t n = begin * NORM_BLOCK; n < end * NORM_BLOCK && n < s->l->N; n++) {
         float *sums = s->sums + n / NORM_BLOCK * 2 * C;
-        s->k->norm_bwd(ops_gradient_part(s->dx, n * C), sums, sums + C, ops_part(s->dy, n * C),
-                       ops_part(s->x, n * C), s->l->rms ? 0 : cpu_floats(s->kept.mean)[n],
-                       cpu_floats(s->kept.rstd)[n], s->l);
+        norm_bwd_row(s, n, sums, sums + C);
     }
+}
+
+static void norm_dx_rows(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    for (int64_t n = begin; n < end; n++)
+        norm_bwd_row(ctx, n, NULL, NULL);
 }
 
 static void norm_sum_columns(void *ctx, int64_t begin, int64_t end, int thread)
@@ -389,22 +434,46 @@ static void norm_sum_columns(void *ctx, int64_t begin, int64_t end, int thread)
                           end - begin);
 }
 
+static void norm_bwd_of(struct ops *o, struct norm *s, struct ops_gradient dgain,
+                        struct ops_gradient dbias)
+{
+    const int64_t C = s->l->C;
+    s->dgain = cpu_floats(dgain.to);
+    s->dbias = cpu_floats(dbias.to);
+    s->blocks = (s->l->N + NORM_BLOCK - 1) / NORM_BLOCK;
+    s->sums = cpu_work(o, s->blocks * 2 * C);
+    if (!dgain.add)
+        memset(s->dgain, 0, (size_t)C * sizeof *s->dgain);
+    if (s->dbias && !dbias.add)
+        memset(s->dbias, 0, (size_t)C * sizeof *s->dbias);
+    pool_for(o->pool, s->blocks, 1, norm_bwd_blocks, s);
+    pool_for(o->pool, C, COLUMN_GRAIN, norm_sum_columns, s);
+}
+
 static void cpu_norm_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient dgain,
                          struct ops_gradient dbias, struct ops_array dy, struct ops_array x,
                          struct ops_moments kept, const struct ops_norm *l)
 {
-    const int64_t C = l->C;
     struct norm s = { .k = o->k, .l = l, .x = x, .dy = dy, .kept = kept, .dx = dx };
-    s.dgain = cpu_floats(dgain.to);
-    s.dbias = cpu_floats(dbias.to);
-    s.blocks = (l->N + NORM_BLOCK - 1) / NORM_BLOCK;
-    s.sums = cpu_work(o, s.blocks * 2 * C);
-    if (!dgain.add)
-        memset(s.dgain, 0, (size_t)C * sizeof *s.dgain);
-    if (s.dbias && !dbias.add)
-        memset(s.dbias, 0, (size_t)C * sizeof *s.dbias);
-    pool_for(o->pool, s.blocks, 1, norm_bwd_blocks, &s);
-    pool_for(o->pool, C, COLUMN_GRAIN, norm_sum_columns, &s);
+    norm_bwd_of(o, &s, dgain, dbias);
+}
+
+static void cpu_norm_sums(struct ops *o, struct ops_array sums, struct ops_gradient dgain,
+                          struct ops_gradient dbias, struct ops_array dy, struct ops_array x,
+                          struct ops_moments kept, const struct ops_norm *l)
+{
+    struct norm s = { .k = o->k, .l = l, .x = x, .dy = dy, .kept = kept };
+    s.row_sums = cpu_floats(sums);
+    norm_bwd_of(o, &s, dgain, dbias);
+}
+
+static void cpu_norm_dx(struct ops *o, struct ops_gradient dx, struct ops_array sums,
+                        struct ops_array dy, struct ops_array x, struct ops_moments kept,
+                        const struct ops_norm *l)
+{
+    struct norm s = { .k = o->k, .l = l, .x = x, .dy = dy, .kept = kept, .dx = dx };
+    s.row_sums = cpu_floats(sums);
+    pool_for(o->pool, l->N, cpu_row_grain(l->C), norm_dx_rows, &s);
 }
 
 /* ---- sums --------------------------------------------------------------------------------- */
@@ -484,7 +553,10 @@ const struct ops_backend ops_cpu = {
     .embedding_fwd = cpu_embedding_fwd,
     .embedding_bwd = cpu_embedding_bwd,
     .norm_fwd = cpu_norm_fwd,
+    .norm_apply = cpu_norm_apply,
     .norm_bwd = cpu_norm_bwd,
+    .norm_sums = cpu_norm_sums,
+    .norm_dx = cpu_norm_dx,
     .activation_fwd = cpu_activation_fwd,
     .activation_bwd = cpu_activation_bwd,
     .gated_fwd = cpu_gated_fwd,

@@ -618,7 +618,8 @@ static void run_sequences(struct ops *o, const struct attention *all, const stru
         *a = *all;
         a->B = 1;
         a->N = ops_rows_of(rows, b);
-        a->mask = cpu_mask((struct ops_dropout){ rng_key(drop.key, (uint64_t)b), drop.rate, 0 });
+        a->mask = cpu_mask(
+            (struct ops_dropout){ .key = rng_key(drop.key, (uint64_t)b), .rate = drop.rate });
         begin_at(a, first);
         int64_t floats = lay_out(&(struct head){ .a = a }, NULL, a);
         longest = floats > longest ? floats : longest;

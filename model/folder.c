@@ -180,7 +180,7 @@ static int read_part(const struct model *whole, const struct model *m, float *ou
     const struct tensor *row = &whole->tensors.rows[i], *own = &m->tensors.rows[i];
     if (!split_is_shared(row, own))
         return read_or_make(whole, out, row, set, a);
-    const struct split_runs runs = split_runs(row, own, m->split->ranks, m->split->rank);
+    const struct split_runs runs = split_runs(row, own, m->split, split_number(m->split));
     float *all = mem_alloc((size_t)tensor_elements(row) * sizeof *all);
     int failed = read_or_make(whole, all, row, set, a);
     if (!failed)

@@ -47,25 +47,27 @@ static void add_layer(struct tensor_table *t, const struct model_config *c, int6
         int64_t rows, columns;
         enum tensor_init init;
         float std;
+        int across; /* the axis of the residual stream's channels; -1: none */
     } rows[LAYER_TENSORS] = {
-        [LN1_GAIN] = { "ln_1.weight", C, 0, INIT_ONE, 0 },
-        [LN1_BIAS] = { "ln_1.bias", C, 0, INIT_ZERO, 0 },
-        [QKV] = { "attn.c_attn.weight", C, 3 * A, INIT_NORMAL, std },
-        [QKV_BIAS] = { "attn.c_attn.bias", 3 * A, 0, INIT_ZERO, 0 },
-        [OUT] = { "attn.c_proj.weight", A, C, INIT_NORMAL, end_std },
-        [OUT_BIAS] = { "attn.c_proj.bias", C, 0, INIT_ZERO, 0 },
-        [LN2_GAIN] = { "ln_2.weight", C, 0, INIT_ONE, 0 },
-        [LN2_BIAS] = { "ln_2.bias", C, 0, INIT_ZERO, 0 },
-        [FC] = { "mlp.c_fc.weight", C, c->inner, INIT_NORMAL, std },
-        [FC_BIAS] = { "mlp.c_fc.bias", c->inner, 0, INIT_ZERO, 0 },
-        [PROJ] = { "mlp.c_proj.weight", c->inner, C, INIT_NORMAL, end_std },
-        [PROJ_BIAS] = { "mlp.c_proj.bias", C, 0, INIT_ZERO, 0 },
+        [LN1_GAIN] = { "ln_1.weight", C, 0, INIT_ONE, 0, 0 },
+        [LN1_BIAS] = { "ln_1.bias", C, 0, INIT_ZERO, 0, 0 },
+        [QKV] = { "attn.c_attn.weight", C, 3 * A, INIT_NORMAL, std, 0 },
+        [QKV_BIAS] = { "attn.c_attn.bias", 3 * A, 0, INIT_ZERO, 0, -1 },
+        [OUT] = { "attn.c_proj.weight", A, C, INIT_NORMAL, end_std, 1 },
+        [OUT_BIAS] = { "attn.c_proj.bias", C, 0, INIT_ZERO, 0, 0 },
+        [LN2_GAIN] = { "ln_2.weight", C, 0, INIT_ONE, 0, 0 },
+        [LN2_BIAS] = { "ln_2.bias", C, 0, INIT_ZERO, 0, 0 },
+        [FC] = { "mlp.c_fc.weight", C, c->inner, INIT_NORMAL, std, 0 },
+        [FC_BIAS] = { "mlp.c_fc.bias", c->inner, 0, INIT_ZERO, 0, -1 },
+        [PROJ] = { "mlp.c_proj.weight", c->inner, C, INIT_NORMAL, end_std, 1 },
+        [PROJ_BIAS] = { "mlp.c_proj.bias", C, 0, INIT_ZERO, 0, 0 },
     };
     for (int i = 0; i < LAYER_TENSORS; i++) {
         char name[TENSOR_NAME];
         snprintf(name, sizeof name, "h.%lld.%s", (long long)layer, rows[i].name);
         tensor_add(t, (int)layer + 1, name, rows[i].rows, rows[i].columns, rows[i].init,
                    rows[i].std, rows[i].columns != 0);
+        t->rows[t->count - 1].across = rows[i].across;
         if (i == QKV || i == QKV_BIAS)
             t->rows[t->count - 1].maps = 3;
     }
@@ -75,16 +77,14 @@ static void add_tensors(struct model *m)
 {
     const struct model_config *c = &m->config;
     struct tensor_table *t = &m->tensors;
-    float std = (float)c->init_std;
-    int head = (int)c->layers + 1;
-    tensor_add(t, 0, "wte.weight", c->vocabulary, c->width, INIT_NORMAL, std, 1);
-    tensor_add(t, 0, "wpe.weight", c->positions, c->width, INIT_NORMAL, std, 1);
+    const int head = (int)c->layers + 1;
+    block_add_table(m, 0, "wte.weight", c->vocabulary);
+    block_add_table(m, 0, "wpe.weight", c->positions);
     for (int64_t layer = 0; layer < c->layers; layer++)
         add_layer(t, c, layer);
-    tensor_add(t, head, "ln_f.weight", c->width, 0, INIT_ONE, 0, 0);
-    tensor_add(t, head, "ln_f.bias", c->width, 0, INIT_ZERO, 0, 0);
+    block_add_norm(m, head, "ln_f", 0, 1);
     if (c->untied)
-        tensor_add(t, head, "lm_head.weight", c->vocabulary, c->width, INIT_NORMAL, std, 1);
+        block_add_table(m, head, "lm_head.weight", c->vocabulary);
 }
 
 /* layer_row returns the row of tensor i in the first layer; all layers have equal rows. head_row
@@ -206,7 +206,7 @@ static void attend(const struct model *m, struct ops *o, int64_t layer, struct o
 {
     const struct ops_attention a = attention_of(m, layer, in);
     split_norm_fwd(m, o, normed, k->norm1, x, &l->norm1, in->N);
-    ops_linear_fwd(o, k->qkv, normed, &l->qkv);
+    split_linear_fwd(m, o, k->qkv, normed, &l->qkv);
     block_attend(o, layer, k->attended, k->lse, ops_side_by_side(k->qkv, attended_of(&m->config)),
                  &a, in);
 }
@@ -239,7 +239,7 @@ static void layer_fwd(const struct model *m, struct ops *o, int64_t layer, struc
                        block_residual_dropout(m, layer, PLACE_ATTENTION, in));
 
     split_norm_fwd(m, o, normed, k.norm2, k.middle, &l.norm2, N);
-    ops_linear_fwd(o, k.inner, normed, &l.fc);
+    split_linear_fwd(m, o, k.inner, normed, &l.fc);
     ops_activation_fwd(o, c->activation, active, k.inner, N * I);
     split_residual_fwd(m, o, y, k.middle, active, &l.proj,
                        block_residual_dropout(m, layer, PLACE_MLP, in));
@@ -249,7 +249,7 @@ static void layer_fwd(const struct model *m, struct ops *o, int64_t layer, struc
 struct gradients {
     struct ops_array wide;   /* [N, max(I,3A)] operands */
     struct ops_array normed; /* [N,C] a norm's output, computed again */
-    struct ops_array narrow; /* [N,C] the gradient of the norm's output */
+    struct ops_array narrow; /* [N, max(C,A)] the gradient of the heads' or of a norm's output */
     struct ops_array masked; /* [N,C] dx after the dropout mask */
 };
 
@@ -261,10 +261,10 @@ static void mlp_bwd(const struct model *m, struct ops *o, int64_t layer, struct 
     struct ops_array dy = split_branch_gradient(m, o, g->masked, dx, in->N, C,
                                                 block_residual_dropout(m, layer, PLACE_MLP, in));
     struct ops_array active = active_array(o, k->inner, n);
-    ops_linear_bwd(o, ops_set(g->wide), no_gradient(), no_gradient(), dy, active, &l->proj);
+    split_linear_bwd(m, o, g->wide, dy, active, &l->proj);
     ops_activation_bwd(o, m->config.activation, g->wide, active, g->wide, k->inner, n);
     block_linear_bwd(m, o, no_gradient(), dw, layer_row(PROJ), dy, active, &l->proj);
-    split_norm_fwd(m, o, g->normed, not_kept, k->middle, &l->norm2, in->N);
+    split_norm_again(m, o, g->normed, k->norm2, k->middle, &l->norm2, in->N);
     block_linear_bwd(m, o, ops_set(g->narrow), dw, layer_row(FC), g->wide, g->normed, &l->fc);
     struct ops_array d = split_gradient_end(m, o, g->narrow, in->N, C);
     block_norm_bwd(m, o, ops_added(dx), dw, layer_row(LN2_GAIN), d, k->middle, k->norm2, &l->norm2);
@@ -278,10 +278,11 @@ static void attention_bwd(const struct model *m, struct ops *o, int64_t layer, s
     const struct ops_attention a = attention_of(m, layer, in);
     struct ops_array dy = split_branch_gradient(
         m, o, g->masked, dx, in->N, C, block_residual_dropout(m, layer, PLACE_ATTENTION, in));
-    block_linear_bwd(m, o, ops_set(g->narrow), dw, layer_row(OUT), dy, k->attended, &l->out);
+    split_linear_bwd(m, o, g->narrow, dy, k->attended, &l->out);
+    block_linear_bwd(m, o, no_gradient(), dw, layer_row(OUT), dy, k->attended, &l->out);
     ops_attention_bwd(o, ops_side_by_side(g->wide, A), g->narrow, ops_side_by_side(k->qkv, A),
                       k->attended, k->lse, &a);
-    split_norm_fwd(m, o, g->normed, not_kept, x, &l->norm1, in->N);
+    split_norm_again(m, o, g->normed, k->norm1, x, &l->norm1, in->N);
     block_linear_bwd(m, o, ops_set(g->narrow), dw, layer_row(QKV), g->wide, g->normed, &l->qkv);
     struct ops_array d = split_gradient_end(m, o, g->narrow, in->N, C);
     block_norm_bwd(m, o, ops_added(dx), dw, layer_row(LN1_GAIN), d, x, k->norm1, &l->norm1);
@@ -292,13 +293,18 @@ static int64_t widest(const struct model_config *c)
     return c->inner > 3 * attended_of(c) ? c->inner : 3 * attended_of(c);
 }
 
+static int64_t narrow(const struct model_config *c)
+{
+    return c->width > attended_of(c) ? c->width : attended_of(c);
+}
+
 static struct gradients begin_backward(const struct model *m, struct ops *o, int64_t N)
 {
     const int64_t C = m->config.width;
     ops_scratch_begin(o);
     return (struct gradients){ .wide = ops_scratch(o, ops_operand(o), N * widest(&m->config)),
                                .normed = ops_scratch(o, ops_operand(o), N * C),
-                               .narrow = ops_scratch(o, OPS_F32, N * C),
+                               .narrow = ops_scratch(o, OPS_F32, N * narrow(&m->config)),
                                .masked = ops_scratch(o, OPS_F32, N * C) };
 }
 
@@ -319,7 +325,8 @@ static void layer_bwd(const struct model *m, struct ops *o, int64_t layer, struc
 static int init(struct model *m)
 {
     const struct model_config *c = &m->config;
-    if (c->kv_heads != c->heads || c->heads * c->head_width * split_ranks(m) != c->width)
+    const int64_t heads = c->heads * split_ranks(m, SPLIT_HEADS);
+    if (c->kv_heads != c->heads || heads * c->head_width != c->width * split_ranks(m, SPLIT_WIDTH))
         return err_set("bad model configuration: GPT-2 has as many heads of keys and values as of "
                        "queries, which divide the width");
     m->layer_cache = layer_cache;
@@ -328,7 +335,7 @@ static int init(struct model *m)
     m->layer_fwd = layer_fwd;
     m->attention_fwd = attention_fwd;
     m->layer_bwd = layer_bwd;
-    m->layer_scratch = widest(c) + 3 * c->width;
+    m->layer_scratch = widest(c) + narrow(c) + 2 * c->width;
     add_tensors(m);
     block_decoder_init(m, head_row(m, FINAL_GAIN), head_row(m, DECODER));
     return 0;

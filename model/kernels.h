@@ -167,13 +167,17 @@ struct kernels {
     void (*dropout)(struct ops_array y, struct ops_array base, struct ops_array x, int64_t n,
                     const struct kernel_mask *mask, uint64_t first);
 
-    /* Normalises one row. Sets *mean and *rstd. */
-    void (*norm_fwd)(struct ops_array y, float *mean, float *rstd, struct ops_array x,
-                     const struct ops_norm *l);
-    /* Computes the gradients of one row. Sets dx, or adds to it. Adds to dgain[C] and dbias[C];
-     * RMSNorm does not use dbias. */
-    void (*norm_bwd)(struct ops_gradient dx, float *dgain, float *dbias, struct ops_array dy,
-                     struct ops_array x, float mean, float rstd, const struct ops_norm *l);
+    /* Compute the moments of one row, and the row normalised by them. */
+    void (*norm_moments)(float *mean, float *rstd, struct ops_array x, const struct ops_norm *l);
+    void (*norm_apply)(struct ops_array y, float mean, float rstd, struct ops_array x,
+                       const struct ops_norm *l);
+    /* Computes the gradients of one row. norm_sums sets sums[0] and sums[1] (ops.h), and adds to
+     * dgain[C] and dbias[C]; RMSNorm does not use dbias and sums[0]. norm_dx sets dx, or adds to
+     * it. */
+    void (*norm_sums)(float sums[2], float *dgain, float *dbias, struct ops_array dy,
+                      struct ops_array x, float mean, float rstd, const struct ops_norm *l);
+    void (*norm_dx)(struct ops_gradient dx, const float sums[2], struct ops_array dy,
+                    struct ops_array x, float mean, float rstd, const struct ops_norm *l);
     /* out[n] += the sums of the n columns of x, whose `rows` rows are ld apart. */
     void (*column_sums)(float *out, struct ops_array x, int64_t ld, int64_t rows, int64_t n);
 

@@ -48,7 +48,7 @@ static void add_layer(struct model *m, int64_t layer)
     for (int i = 0; i < LAYER_WEIGHTS; i++)
         if (weights[i].in)
             block_add_map(m, (int)layer + 1, weights[i].stem, layer, weights[i].in, weights[i].out,
-                          c->init_std, weights[i].biased);
+                          c->init_std, weights[i].biased, i == OUT || i == DOWN);
         else
             block_add_norm(m, (int)layer + 1, weights[i].stem, layer, 0);
 }
@@ -192,9 +192,9 @@ static void attend(const struct model *m, struct ops *o, int64_t layer, struct o
     const struct ops_attention a = block_attention(m, layer, in);
     const struct ops_qkv qkv = qkv_of(m, k->q, k->k, k->v);
     split_norm_fwd(m, o, normed, k->norm1, x, &l->norm1, in->N);
-    ops_linear_fwd(o, k->q, normed, &l->map[QUERY]);
-    ops_linear_fwd(o, k->k, normed, &l->map[KEY]);
-    ops_linear_fwd(o, k->v, normed, &l->map[VALUE]);
+    split_linear_fwd(m, o, k->q, normed, &l->map[QUERY]);
+    split_linear_fwd(m, o, k->k, normed, &l->map[KEY]);
+    split_linear_fwd(m, o, k->v, normed, &l->map[VALUE]);
     rotate(m, o, qkv, in, 0);
     block_attend(o, layer, k->attended, k->lse, qkv, &a, in);
 }
@@ -227,8 +227,8 @@ static void layer_fwd(const struct model *m, struct ops *o, int64_t layer, struc
                        block_residual_dropout(m, layer, PLACE_ATTENTION, in));
 
     split_norm_fwd(m, o, normed, k.norm2, k.middle, &l.norm2, N);
-    ops_linear_fwd(o, k.gate, normed, &l.map[GATE]);
-    ops_linear_fwd(o, k.up, normed, &l.map[UP]);
+    split_linear_fwd(m, o, k.gate, normed, &l.map[GATE]);
+    split_linear_fwd(m, o, k.up, normed, &l.map[UP]);
     ops_gated_fwd(o, c->activation, active, k.gate, k.up, N * I);
     split_residual_fwd(m, o, y, k.middle, active, &l.map[DOWN],
                        block_residual_dropout(m, layer, PLACE_MLP, in));
@@ -272,10 +272,10 @@ static void mlp_bwd(const struct model *m, struct ops *o, int64_t layer, struct 
     struct ops_array dy = split_branch_gradient(m, o, g->masked, dx, in->N, m->config.width,
                                                 block_residual_dropout(m, layer, PLACE_MLP, in));
     struct ops_array active = active_array(o, k->gate, n);
-    ops_linear_bwd(o, ops_set(g->wide), no_gradient(), no_gradient(), dy, active, &l->map[DOWN]);
+    split_linear_bwd(m, o, g->wide, dy, active, &l->map[DOWN]);
     ops_gated_bwd(o, m->config.activation, g->wide, g->wide2, active, g->wide, k->gate, k->up, n);
     block_linear_bwd(m, o, no_gradient(), dw, l->row[DOWN], dy, active, &l->map[DOWN]);
-    split_norm_fwd(m, o, g->normed, not_kept, k->middle, &l->norm2, in->N);
+    split_norm_again(m, o, g->normed, k->norm2, k->middle, &l->norm2, in->N);
     block_linear_bwd(m, o, ops_set(g->narrow), dw, l->row[GATE], g->wide, g->normed, &l->map[GATE]);
     block_linear_bwd(m, o, ops_added(g->narrow), dw, l->row[UP], g->wide2, g->normed, &l->map[UP]);
     struct ops_array d = split_gradient_end(m, o, g->narrow, in->N, m->config.width);
@@ -294,10 +294,11 @@ static void attention_bwd(const struct model *m, struct ops *o, int64_t layer, s
     struct ops_array dy = split_branch_gradient(
         m, o, g->masked, dx, N, m->config.width,
         block_residual_dropout(m, layer, PLACE_ATTENTION, in));
-    block_linear_bwd(m, o, ops_set(g->narrow), dw, l->row[OUT], dy, k->attended, &l->map[OUT]);
+    split_linear_bwd(m, o, g->narrow, dy, k->attended, &l->map[OUT]);
+    block_linear_bwd(m, o, no_gradient(), dw, l->row[OUT], dy, k->attended, &l->map[OUT]);
     ops_attention_bwd(o, dqkv, g->narrow, qkv_of(m, k->q, k->k, k->v), k->attended, k->lse, &a);
     rotate(m, o, dqkv, in, 1);
-    split_norm_fwd(m, o, g->normed, not_kept, x, &l->norm1, N);
+    split_norm_again(m, o, g->normed, k->norm1, x, &l->norm1, N);
     for (int i = 0; i < 3; i++)
         block_linear_bwd(m, o, i ? ops_added(g->narrow) : ops_set(g->narrow), dw, l->row[QUERY + i],
                          d[i], g->normed, &l->map[QUERY + i]);

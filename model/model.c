@@ -59,7 +59,7 @@ static int check_config(const struct model_config *c)
 
 static void set_part(struct model *m, const struct model_config *whole, const struct split *split)
 {
-    const int ranks = split->ranks, rank = split->rank;
+    const int ranks = split->ranks[SPLIT_HEADS], rank = split->rank[SPLIT_HEADS];
     m->split = split;
     m->first_head = rank * m->config.heads;
     m->all_heads = whole->heads;

@@ -318,8 +318,16 @@ void ops_embedding_bwd(struct ops *o, const struct ops_embedding *d, struct ops_
 void ops_norm_fwd(struct ops *o, struct ops_array y, struct ops_moments kept, struct ops_array x,
                   const struct ops_norm *l)
 {
-    TRACE_KERNEL(0, bytes(x, (double)l->N * l->C) + bytes(y, (double)l->N * l->C));
+    TRACE_KERNEL(0, bytes(x, (double)l->N * l->C) +
+                        (ops_is_none(y) ? 0 : bytes(y, (double)l->N * l->C)));
     o->b->norm_fwd(o, y, kept, x, l);
+}
+
+void ops_norm_apply(struct ops *o, struct ops_array y, struct ops_moments kept, struct ops_array x,
+                    const struct ops_norm *l)
+{
+    TRACE_KERNEL(0, bytes(x, (double)l->N * l->C) + bytes(y, (double)l->N * l->C));
+    o->b->norm_apply(o, y, kept, x, l);
 }
 
 void ops_norm_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient dgain,
@@ -328,6 +336,21 @@ void ops_norm_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient dga
 {
     TRACE_KERNEL(0, 16.0 * l->N * l->C);
     o->b->norm_bwd(o, dx, dgain, dbias, dy, x, kept, l);
+}
+
+void ops_norm_sums(struct ops *o, struct ops_array sums, struct ops_gradient dgain,
+                   struct ops_gradient dbias, struct ops_array dy, struct ops_array x,
+                   struct ops_moments kept, const struct ops_norm *l)
+{
+    TRACE_KERNEL(0, 8.0 * l->N * l->C);
+    o->b->norm_sums(o, sums, dgain, dbias, dy, x, kept, l);
+}
+
+void ops_norm_dx(struct ops *o, struct ops_gradient dx, struct ops_array sums, struct ops_array dy,
+                 struct ops_array x, struct ops_moments kept, const struct ops_norm *l)
+{
+    TRACE_KERNEL(0, 12.0 * l->N * l->C);
+    o->b->norm_dx(o, dx, sums, dy, x, kept, l);
 }
 
 void ops_activation_fwd(struct ops *o, enum ops_activation f, struct ops_array y,

@@ -196,8 +196,11 @@ static inline struct ops_gradient ops_gradient_part(struct ops_gradient g, int64
 struct ops_dropout {
     uint64_t key;
     double rate;
-    uint64_t first; /* for ops_dropout: element i of the array uses number first + i of the mask;
-                     * must be even */
+    /* For ops_dropout: element i uses number first + i of the mask. With `columns` set, x is a part
+     * of a matrix, with so many columns in rows that lie `stride` apart in the mask: element i uses
+     * number first + i / columns * stride + i % columns. All three are even. */
+    uint64_t first;
+    int64_t columns, stride;
 };
 
 /* ---- matrix products ---------------------------------------------------------------------- */
@@ -279,17 +282,31 @@ struct ops_norm {
     int64_t N, C;
     double epsilon;
     int rms;
+    int64_t all; /* columns of the whole rows if C is only this rank's part of them; 0: C */
 };
 /* The moments of a norm's rows that backward needs, F32 [N]; OPS_NONE: not kept. RMSNorm has no
  * mean. */
 struct ops_moments {
     struct ops_array mean, rstd;
 };
+/* y may be OPS_NONE: only the moments are computed. */
 void ops_norm_fwd(struct ops *o, struct ops_array y, struct ops_moments kept, struct ops_array x,
                   const struct ops_norm *l);
+/* Computes y from moments that are known. */
+void ops_norm_apply(struct ops *o, struct ops_array y, struct ops_moments kept, struct ops_array x,
+                    const struct ops_norm *l);
 void ops_norm_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient dgain,
                   struct ops_gradient dbias, struct ops_array dy, struct ops_array x,
                   struct ops_moments kept, const struct ops_norm *l);
+/* Do the same in two steps, for ranks that share the columns. With n = (x - mean) * rstd,
+ * ops_norm_sums computes the gradients of the parameters and sets sums[2,N], F32, to the sums of
+ * dy * gain and of dy * gain * n over the C columns. The caller adds the sums of all ranks.
+ * ops_norm_dx then computes dx. */
+void ops_norm_sums(struct ops *o, struct ops_array sums, struct ops_gradient dgain,
+                   struct ops_gradient dbias, struct ops_array dy, struct ops_array x,
+                   struct ops_moments kept, const struct ops_norm *l);
+void ops_norm_dx(struct ops *o, struct ops_gradient dx, struct ops_array sums, struct ops_array dy,
+                 struct ops_array x, struct ops_moments kept, const struct ops_norm *l);
 
 /* Activations: GELU in its tanh form (Hendrycks and Gimpel 2016); exact GELU, x times the normal
  * distribution function of x, to f32's precision; ReLU, max(x, 0); SiLU, x / (1 + exp(-x)). */

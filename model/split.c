@@ -1,10 +1,11 @@
 #include "model/split.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "common/err.h"
 
-enum { CHUNK = 1024 }; /* rows of logits in one chunk per rank of the split */
+enum { CHUNK = 1024 }; /* rows of logits in one chunk per rank that shares the logits */
 
 struct split_part split_part(int64_t n, int ranks, int rank)
 {
@@ -16,19 +17,32 @@ struct split_part split_part(int64_t n, int ranks, int rank)
 
 static int divide(int64_t *own, int64_t n, const struct split *split, const char *what)
 {
-    if (n % split->ranks)
+    const int ranks = split->ranks[SPLIT_HEADS];
+    if (n % ranks)
         return err_set("%lld %s cannot be shared by %d tensor-parallel ranks", (long long)n, what,
-                       split->ranks);
-    *own = n / split->ranks;
+                       ranks);
+    *own = n / ranks;
     return 0;
 }
 
 static int deal(int64_t *own, int64_t n, const struct split *split, const char *what)
 {
-    if (n < split->ranks)
+    const int ranks = split->ranks[SPLIT_HEADS];
+    if (n < ranks)
         return err_set("%lld %s are too few for %d tensor-parallel ranks", (long long)n, what,
-                       split->ranks);
-    *own = split_part(n, split->ranks, split->rank).count;
+                       ranks);
+    *own = split_part(n, ranks, split->rank[SPLIT_HEADS]).count;
+    return 0;
+}
+
+/* Divides the width. Each part is even, because dropout masks are made of pairs. */
+static int divide_width(int64_t *own, int64_t width, const struct split *split)
+{
+    const int ranks = split->ranks[SPLIT_WIDTH];
+    if (ranks > 1 && width % (2 * ranks))
+        return err_set("a width of %lld cannot be shared by %d tensor-parallel ranks in even parts",
+                       (long long)width, ranks);
+    *own = width / ranks;
     return 0;
 }
 
@@ -44,17 +58,19 @@ int split_config(struct model_config *own, const struct model_config *config,
                        0 ||
                    divide(&own->inner, config->inner, split, "channels of the MLP") < 0 ||
                    deal(&own->vocabulary, config->vocabulary, split, "words") < 0 ||
-                   deal(&own->positions, config->positions, split, "positions") < 0
+                   deal(&own->positions, config->positions, split, "positions") < 0 ||
+                   divide_width(&own->width, config->width, split) < 0
                ? -1
                : 0;
 }
 
 /* ---- sums --------------------------------------------------------------------------------- */
 
-static void sum(const struct model *m, struct ops *o, struct ops_array x, int64_t n,
-                const char *what)
+static void sum(const struct model *m, enum split_axis axis, struct ops *o, struct ops_array x,
+                int64_t n, const char *what)
 {
-    m->split->sum(m->split->ctx, o, x, n, what);
+    if (split_ranks(m, axis) > 1)
+        m->split->sum(m->split->ctx, axis, o, x, n, what);
 }
 
 /* Returns the F32 array of n numbers in which a sum for x is computed: x itself if x is F32, else
@@ -64,12 +80,28 @@ static struct ops_array summand(struct ops *o, struct ops_array x, int64_t n)
     return x.type == OPS_F32 ? x : ops_scratch(o, OPS_F32, n);
 }
 
-static void put_sum(const struct model *m, struct ops *o, struct ops_array x, struct ops_array part,
-                    int64_t n, const char *what)
+/* Sums `part` and copies the sum to x, for which it was made. */
+static void put_sum(const struct model *m, enum split_axis axis, struct ops *o, struct ops_array x,
+                    struct ops_array part, int64_t n, const char *what)
 {
-    sum(m, o, part, n, what);
+    sum(m, axis, o, part, n, what);
     if (x.type != OPS_F32)
         ops_copy(o, x, part, n);
+}
+
+/* Returns the F32 array in which sum_rows computes y[n,C], from parts of N rows. put_rows then
+ * copies the sum to y, unless it was computed there. */
+static struct ops_array rows_summand(const struct model *m, struct ops *o, struct ops_array y,
+                                     int64_t N, int64_t C)
+{
+    return split_sequence(m) ? ops_scratch(o, OPS_F32, N * C) : summand(o, y, N * C);
+}
+
+static void put_rows(const struct model *m, struct ops *o, struct ops_array y,
+                     struct ops_array part, int64_t n)
+{
+    if (split_sequence(m) || y.type != OPS_F32)
+        ops_copy(o, y, part, n);
 }
 
 /* ---- rows --------------------------------------------------------------------------------- */
@@ -78,12 +110,13 @@ struct split_part split_rows(const struct model *m, int64_t N)
 {
     if (!split_sequence(m))
         return (struct split_part){ 0, N };
-    return split_part(N, m->split->ranks, m->split->rank);
+    return split_part(N, m->split->ranks[SPLIT_HEADS], m->split->rank[SPLIT_HEADS]);
 }
 
 int64_t split_most_rows(const struct model *m, int64_t N)
 {
-    return split_sequence(m) ? (N + m->split->ranks - 1) / m->split->ranks : N;
+    const int ranks = split_ranks(m, SPLIT_HEADS);
+    return split_sequence(m) ? (N + ranks - 1) / ranks : N;
 }
 
 /* Returns the part of x[N,C] with this rank's rows. */
@@ -92,32 +125,37 @@ static struct ops_array own_rows(const struct model *m, struct ops_array x, int6
     return ops_part(x, split_rows(m, N).first * C);
 }
 
-static void gather(const struct model *m, struct ops *o, struct ops_array x, int64_t N, int64_t C,
-                   const char *what)
+/* Gets the other ranks' rows of x[N,C], if the rows are divided. */
+static void gather_rows(const struct model *m, struct ops *o, struct ops_array x, int64_t N,
+                        int64_t C, const char *what)
 {
-    m->split->gather(m->split->ctx, o, x, N, C, what);
+    if (split_sequence(m))
+        m->split->gather(m->split->ctx, SPLIT_HEADS, o, x, N, C, what);
 }
 
 /* Sums x[N,C], of type F32, over the ranks. Returns the part of x with this rank's rows of the
  * sum. */
-static struct ops_array scatter(const struct model *m, struct ops *o, struct ops_array x, int64_t N,
-                                int64_t C, const char *what)
+static struct ops_array sum_rows(const struct model *m, struct ops *o, struct ops_array x,
+                                 int64_t N, int64_t C, const char *what)
 {
-    m->split->scatter(m->split->ctx, o, x, N, C, what);
+    if (split_sequence(m))
+        m->split->scatter(m->split->ctx, SPLIT_HEADS, o, x, N, C, what);
+    else
+        sum(m, SPLIT_HEADS, o, x, N * C, what);
     return own_rows(m, x, N, C);
 }
 
 void split_sum_of_rows(const struct model *m, struct ops *o, struct ops_array x, int64_t n)
 {
     if (split_sequence(m))
-        sum(m, o, x, n, "sum over rows");
+        sum(m, SPLIT_HEADS, o, x, n, "sum over rows");
 }
 
-/* Returns 1 on the first rank. Only this rank adds the terms that every rank holds whole, so that
- * a sum over the ranks contains them once. */
-static int is_first(const struct model *m)
+/* Returns 1 on the first rank along the axis. Only this rank adds the terms that all of them hold
+ * whole, so that a sum over the ranks contains them once. */
+static int is_first(const struct model *m, enum split_axis axis)
 {
-    return !m->split->rank;
+    return !m->split->rank[axis];
 }
 
 /* ---- embedding ---------------------------------------------------------------------------- */
@@ -147,17 +185,14 @@ void split_embedding_fwd(const struct model *m, struct ops *o, struct ops_array 
         ops_embedding_fwd(o, x, &in->tokens, e);
         return;
     }
-    struct ops_array part = split_sequence(m) ? ops_scratch(o, OPS_F32, n) : summand(o, x, n);
+    struct ops_array part = rows_summand(m, o, x, in->N, e->C);
     ops_zero(o, part, n);
     add_rows(o, part, e->words, e->C, &in->words);
     add_rows(o, part, e->positions, e->C, &in->places_had);
-    if (is_first(m))
+    if (is_first(m, SPLIT_HEADS))
         add_rows(o, part, e->types, e->C, &in->types);
-    if (split_sequence(m))
-        ops_copy(o, x, scatter(m, o, part, in->N, e->C, "sum of embeddings"),
-                 split_rows(m, in->N).count * e->C);
-    else
-        put_sum(m, o, x, part, n, "sum of embeddings");
+    part = sum_rows(m, o, part, in->N, e->C, "sum of embeddings");
+    put_rows(m, o, x, part, split_rows(m, in->N).count * e->C);
 }
 
 static void add_gradients(struct ops *o, struct ops_array table, struct ops_array dx, int64_t C,
@@ -182,7 +217,7 @@ void split_embedding_bwd(const struct model *m, struct ops *o, const struct ops_
     if (split_sequence(m)) {
         struct ops_array all = ops_scratch(o, OPS_F32, in->N * d->C);
         ops_copy(o, own_rows(m, all, in->N, d->C), dx, split_rows(m, in->N).count * d->C);
-        gather(m, o, all, in->N, d->C, "gradients of embeddings");
+        gather_rows(m, o, all, in->N, d->C, "gradients of embeddings");
         dx = all;
     }
     add_gradients(o, d->words, dx, d->C, &in->words);
@@ -190,65 +225,141 @@ void split_embedding_bwd(const struct model *m, struct ops *o, const struct ops_
     add_gradients(o, d->types, dx, d->C, &in->types);
 }
 
-/* ---- layers ------------------------------------------------------------------------------- */
+/* ---- norms -------------------------------------------------------------------------------- */
+
+/* Sets kept[n] to the moments of whole rows, from the moments of the parts that the ranks have of
+ * them: parts[ranks,2,n], rstd before mean (RMSNorm: [ranks,1,n]). The parts have equal numbers of
+ * columns, so the variance of a row is the mean of the parts' variances and of the squared
+ * distances of their means from the row's mean. */
+static void join_moments(struct ops *o, struct ops_moments kept, struct ops_array parts,
+                         const struct ops_norm *l, int ranks)
+{
+    const int64_t n = l->N, each = l->rms ? n : 2 * n;
+    const float *from = ops_map(o, parts, ranks * each);
+    float *rstd = ops_fill(o, kept.rstd, n), *mean = l->rms ? NULL : ops_fill(o, kept.mean, n);
+    for (int64_t i = 0; i < n; i++) {
+        double middle = 0, squares = 0;
+        for (int q = 0; q < ranks && mean; q++)
+            middle += (double)from[q * each + n + i] / ranks;
+        for (int q = 0; q < ranks; q++) {
+            const double r = from[q * each + i], d = mean ? from[q * each + n + i] - middle : 0;
+            squares += (1 / (r * r) + d * d) / ranks;
+        }
+        rstd[i] = (float)(1 / sqrt(squares));
+        if (mean)
+            mean[i] = (float)middle;
+    }
+    if (mean)
+        ops_unmap(o, kept.mean, n, mean);
+    ops_unmap(o, kept.rstd, n, rstd);
+    ops_unmap(o, parts, ranks * each, (void *)(uintptr_t)from);
+}
+
+/* Computes the moments of rows whose columns are divided. Returns them: `kept` or, if they are not
+ * kept, scratch memory. */
+static struct ops_moments moments_of(const struct model *m, struct ops *o, struct ops_moments kept,
+                                     struct ops_array x, const struct ops_norm *l)
+{
+    const int ranks = split_ranks(m, SPLIT_WIDTH);
+    const int64_t n = l->N, each = l->rms ? n : 2 * n;
+    struct ops_array parts = ops_scratch(o, OPS_F32, ranks * each);
+    struct ops_array own = ops_part(parts, m->split->rank[SPLIT_WIDTH] * each);
+    const struct ops_moments of_part = { l->rms ? OPS_NONE : ops_part(own, n), own };
+    if (ops_is_none(kept.rstd))
+        kept = (struct ops_moments){ l->rms ? OPS_NONE : ops_scratch(o, OPS_F32, n),
+                                     ops_scratch(o, OPS_F32, n) };
+    ops_norm_fwd(o, OPS_NONE, of_part, x, l);
+    m->split->gather(m->split->ctx, SPLIT_WIDTH, o, parts, ranks, each, "moments of rows");
+    join_moments(o, kept, parts, l, ranks);
+    return kept;
+}
 
 void split_norm_fwd(const struct model *m, struct ops *o, struct ops_array y,
                     struct ops_moments kept, struct ops_array x, const struct ops_norm *l,
                     int64_t N)
 {
+    if (split_ranks(m, SPLIT_WIDTH) > 1) {
+        split_norm_again(m, o, y, moments_of(m, o, kept, x, l), x, l, N);
+        return;
+    }
     ops_norm_fwd(o, own_rows(m, y, N, l->C), kept, x, l);
-    if (split_sequence(m))
-        gather(m, o, y, N, l->C, "normed rows");
+    gather_rows(m, o, y, N, l->C, "normed rows");
 }
 
-/* Does the work of split_residual_fwd when the ranks share the rows: base and y hold this rank's
- * rows only. */
-static void residual_of_rows(const struct model *m, struct ops *o, struct ops_array y,
-                             struct ops_array base, struct ops_array x, const struct ops_linear *l,
-                             struct ops_dropout drop)
+void split_norm_again(const struct model *m, struct ops *o, struct ops_array y,
+                      struct ops_moments kept, struct ops_array x, const struct ops_norm *l,
+                      int64_t N)
 {
-    const int64_t n = split_rows(m, l->N).count * l->O;
-    struct ops_array part = ops_scratch(o, OPS_F32, l->N * l->O);
+    ops_norm_apply(o, own_rows(m, y, N, l->C), kept, x, l);
+    gather_rows(m, o, y, N, l->C, "normed rows");
+}
+
+void split_norm_bwd(const struct model *m, struct ops *o, struct ops_gradient dx,
+                    struct ops_gradient dgain, struct ops_gradient dbias, struct ops_array dy,
+                    struct ops_array x, struct ops_moments kept, const struct ops_norm *l)
+{
+    if (split_ranks(m, SPLIT_WIDTH) == 1) {
+        ops_norm_bwd(o, dx, dgain, dbias, dy, x, kept, l);
+        return;
+    }
+    struct ops_array sums = ops_scratch(o, OPS_F32, 2 * l->N);
+    ops_norm_sums(o, sums, dgain, dbias, dy, x, kept, l);
+    sum(m, SPLIT_WIDTH, o, sums, 2 * l->N, "sums of a norm's gradients");
+    ops_norm_dx(o, dx, sums, dy, x, kept, l);
+}
+
+/* ---- layers ------------------------------------------------------------------------------- */
+
+void split_linear_fwd(const struct model *m, struct ops *o, struct ops_array y, struct ops_array x,
+                      const struct ops_linear *l)
+{
     struct ops_linear own = *l;
-    if (!is_first(m))
+    if (split_ranks(m, SPLIT_WIDTH) == 1) {
+        ops_linear_fwd(o, y, x, l);
+        return;
+    }
+    struct ops_array part = summand(o, y, l->N * l->O);
+    if (!is_first(m, SPLIT_WIDTH))
         own.bias = OPS_NONE;
     ops_linear_fwd(o, part, x, &own);
-    part = scatter(m, o, part, l->N, l->O, "sum of a layer");
-    ops_dropout(o, part, part, n, drop);
-    ops_add(o, part, base, n);
-    ops_copy(o, y, part, n);
+    put_sum(m, SPLIT_WIDTH, o, y, part, l->N * l->O, "sum of inner channels");
 }
 
-/* Each rank computes a part of the sum; the first rank alone adds the base and the bias. All ranks
- * use the same dropout mask, so that masking the parts equals masking the sum. */
+void split_linear_bwd(const struct model *m, struct ops *o, struct ops_array dx,
+                      struct ops_array dy, struct ops_array x, const struct ops_linear *l)
+{
+    const struct ops_gradient none = { 0 };
+    const int divided = split_ranks(m, SPLIT_WIDTH) > 1;
+    struct ops_array part = divided ? summand(o, dx, l->N * l->I) : dx;
+    ops_linear_bwd(o, ops_set(part), none, none, dy, x, l);
+    if (divided)
+        put_sum(m, SPLIT_WIDTH, o, dx, part, l->N * l->I, "sum of inner gradients");
+}
+
+/* Each rank computes a part of the map's output; the first rank adds the bias. */
 void split_residual_fwd(const struct model *m, struct ops *o, struct ops_array y,
                         struct ops_array base, struct ops_array x, const struct ops_linear *l,
                         struct ops_dropout drop)
 {
-    const int64_t n = l->N * l->O;
+    const int64_t n = split_rows(m, l->N).count * l->O;
+    struct ops_linear own = *l;
     if (!m->split) {
         ops_residual_fwd(o, y, base, x, l, drop);
         return;
     }
-    if (split_sequence(m)) {
-        residual_of_rows(m, o, y, base, x, l, drop);
-        return;
-    }
-    struct ops_array part = summand(o, y, n);
-    if (is_first(m)) {
-        ops_residual_fwd(o, part, base, x, l, drop);
-    } else {
-        struct ops_linear own = *l;
+    if (!is_first(m, SPLIT_HEADS))
         own.bias = OPS_NONE;
-        ops_linear_fwd(o, part, x, &own);
-        ops_dropout(o, part, part, n, drop);
-    }
-    put_sum(m, o, y, part, n, "sum of a layer");
+    struct ops_array part = rows_summand(m, o, y, l->N, l->O);
+    ops_linear_fwd(o, part, x, &own);
+    part = sum_rows(m, o, part, l->N, l->O, "sum of a layer");
+    ops_dropout(o, part, part, n, drop);
+    ops_add(o, part, base, n);
+    put_rows(m, o, y, part, n);
 }
 
 void split_gradient_begin(const struct model *m, struct ops *o, struct ops_array dx, int64_t n)
 {
-    if (m->split && !is_first(m))
+    if (m->split && !is_first(m, SPLIT_HEADS))
         ops_zero(o, dx, n);
 }
 
@@ -257,12 +368,11 @@ struct ops_array split_gradient_end(const struct model *m, struct ops *o, struct
 {
     if (!m->split)
         return dx;
-    if (split_sequence(m))
-        return scatter(m, o, dx, N, C, "sum of gradients");
-    struct ops_array part = summand(o, dx, N * C);
-    if (dx.type != OPS_F32)
-        ops_copy(o, part, dx, N * C);
-    put_sum(m, o, dx, part, N * C, "sum of gradients");
+    if (dx.type == OPS_F32)
+        return sum_rows(m, o, dx, N, C, "sum of gradients");
+    struct ops_array part = ops_scratch(o, OPS_F32, N * C);
+    ops_copy(o, part, dx, N * C);
+    put_sum(m, SPLIT_HEADS, o, dx, part, N * C, "sum of gradients");
     return dx;
 }
 
@@ -273,8 +383,7 @@ struct ops_array split_branch_gradient(const struct model *m, struct ops *o,
     if (drop.rate == 0 && !split_sequence(m))
         return dx;
     ops_dropout(o, own_rows(m, masked, N, C), dx, split_rows(m, N).count * C, drop);
-    if (split_sequence(m))
-        gather(m, o, masked, N, C, "gradients of a branch");
+    gather_rows(m, o, masked, N, C, "gradients of a branch");
     return masked;
 }
 
@@ -335,11 +444,12 @@ static void loss_chunk(struct loss *s, int64_t first)
     struct ops_array x = ops_part(s->x, first * s->d->C);
     c->labels = ops_part(s->l->labels, first);
     ops_logits(s->o, c->logits, x, c->n, s->d);
+    sum(s->m, SPLIT_WIDTH, s->o, c->logits, c->n * c->V, "logits");
     ops_columns_most(s->o, c);
-    split->most(split->ctx, s->o, c->most, c->n, "largest logits");
+    split->most(split->ctx, SPLIT_HEADS, s->o, c->most, c->n, "largest logits");
     ops_columns_sums(s->o, c);
-    sum(s->m, s->o, c->sums, c->n, "sums of exponentials");
-    sum(s->m, s->o, c->wanted, c->n, "logits of labels");
+    sum(s->m, SPLIT_HEADS, s->o, c->sums, c->n, "sums of exponentials");
+    sum(s->m, SPLIT_HEADS, s->o, c->wanted, c->n, "logits of labels");
     ops_columns_loss(
         s->o,
         (struct ops_scores){ ops_part(s->out.losses, first), ops_part(s->out.correct, first) }, c,
@@ -352,7 +462,7 @@ static void loss_chunk(struct loss *s, int64_t first)
  * holds only its share of the columns. */
 static void run_chunks(struct loss *s)
 {
-    const int64_t n = s->l->n, most = (int64_t)CHUNK * s->m->split->ranks;
+    const int64_t n = s->l->n, most = (int64_t)CHUNK * split_ranks(s->m, SPLIT_HEADS);
     const int64_t chunks = (n + most - 1) / most, rows = chunks ? (n + chunks - 1) / chunks : 0;
     s->columns = columns_of(s->m, s->o, rows, s->d->V);
     for (int64_t first = 0; first < n; first += rows) {
@@ -419,7 +529,7 @@ void split_loss_fwd_bwd(const struct model *m, struct ops *o, struct ops_scores 
     s.dbias = dbias;
     s.scale = scale;
     run_chunks(&s);
-    sum(m, o, s.dx, n, "sum of the head's gradients");
+    sum(m, SPLIT_HEADS, o, s.dx, n, "sum of the head's gradients");
     if (!ops_is_none(l->rows))
         ops_scatter_rows(o, dx, s.dx, l->rows, l->n, d->C);
 }
@@ -431,17 +541,54 @@ int split_is_shared(const struct tensor *whole, const struct tensor *own)
     return tensor_elements(whole) != tensor_elements(own);
 }
 
-struct split_runs split_runs(const struct tensor *whole, const struct tensor *own, int ranks,
-                             int rank)
+/* The axis of the grid over which an axis of a tensor is divided, if it is. */
+static enum split_axis axis_of(const struct tensor *whole, int k)
 {
-    const int64_t all = tensor_elements(whole);
+    return k == whole->across ? SPLIT_WIDTH : SPLIT_HEADS;
+}
+
+static int rank_along(const struct split *split, enum split_axis axis, int number)
+{
+    const int columns = split->ranks[SPLIT_WIDTH];
+    return axis == SPLIT_WIDTH ? number % columns : number / columns;
+}
+
+/* Returns a rank's part of axis k of a tensor, of each of `maps` maps that are side by side. */
+static struct split_part part_of(const struct tensor *whole, const struct tensor *own, int k,
+                                 int maps, const struct split *split, int number)
+{
+    const enum split_axis axis = axis_of(whole, k);
+    const int64_t n = whole->shape[k] / maps;
+    if (whole->shape[k] == own->shape[k])
+        return (struct split_part){ 0, n };
+    return split_part(n, split->ranks[axis], rank_along(split, axis, number));
+}
+
+struct split_runs split_runs(const struct tensor *whole, const struct tensor *own,
+                             const struct split *split, int number)
+{
+    const int64_t all = tensor_elements(whole), columns = whole->shape[whole->rank - 1];
     if (!split_is_shared(whole, own))
         return (struct split_runs){ 1, all, all, 0 };
-    const int rows = whole->rank == 2 && whole->shape[0] != own->shape[0];
-    const int64_t unit = rows ? whole->shape[1] : 1;
-    const int64_t runs = rows ? 1 : whole->rank == 2 ? whole->shape[0] * whole->maps : whole->maps;
-    const struct split_part part = split_part(all / runs / unit, ranks, rank);
-    return (struct split_runs){ runs, part.count * unit, all / runs, part.first * unit };
+    const struct split_part c = part_of(whole, own, whole->rank - 1, whole->maps, split, number);
+    const struct split_part r = whole->rank == 2 ? part_of(whole, own, 0, 1, split, number)
+                                                 : (struct split_part){ 0, 1 };
+    if (c.count * whole->maps == columns) /* whole rows */
+        return (struct split_runs){ 1, r.count * columns, all, r.first * columns };
+    return (struct split_runs){ r.count * whole->maps, c.count, columns / whole->maps,
+                                r.first * columns + c.first };
+}
+
+int split_counts(const struct tensor *whole, const struct tensor *own, const struct split *split,
+                 int number)
+{
+    int divided[SPLIT_AXES] = { 0 };
+    for (int k = 0; k < whole->rank; k++)
+        divided[axis_of(whole, k)] |= whole->shape[k] != own->shape[k];
+    for (int axis = 0; axis < SPLIT_AXES; axis++)
+        if (!divided[axis] && rank_along(split, (enum split_axis)axis, number))
+            return 0;
+    return 1;
 }
 
 int64_t split_elements(const struct split_runs *r)

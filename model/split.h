@@ -1,20 +1,31 @@
 /*
- * split.h - a model whose layers are divided among several ranks: one-dimensional tensor
- * parallelism (Shoeybi et al. 2019, "Megatron-LM", section 3).
+ * split.h - a model whose layers are divided among several ranks: tensor parallelism in one
+ * dimension (Shoeybi et al. 2019, "Megatron-LM", section 3) or in two.
  *
- * Each rank has some of the heads and some of the MLP's inner channels: the columns of the matrices
- * before them, and the rows of the matrices after them. It has some rows of the tables of words and
- * positions, and of the decoder's table. Every rank has everything else, and the residual stream,
- * whole. The outputs of the matrices after heads and MLP, and the gradients of the inputs of the
- * matrices before them, are partial sums on each rank and must be summed over the ranks: once in
- * the embedding, four times in a layer with its backward, and four times in the head (the largest
- * logit, the sum of exponentials, the label's logit, the gradient).
+ * The ranks of a model form a grid. Along its first dimension, SPLIT_HEADS, each rank has some of
+ * the heads and some of the MLP's inner channels: the columns of the matrices before them, and the
+ * rows of the matrices after them. It has some rows of the tables of words and positions, and of
+ * the decoder's table. Along the second dimension, SPLIT_WIDTH, each rank has some of the channels
+ * of the residual stream: columns of x and of the tables, rows of the matrices before heads and
+ * MLP, columns of the matrices after them, and the norms' gains for these channels. With one rank
+ * in the second dimension, every rank has the residual stream whole.
  *
- * With `sequence` the residual stream and the norms are divided as well (Korthikanti et al. 2022,
- * "Reducing activation recomputation"): each rank has some of their rows. It gathers all rows
- * before matrices whose columns are divided; after matrices whose rows are divided, it receives the
- * sums of its own rows. Activations then take less memory. The traffic stays the same, except that
- * the norms' outputs are sent once more in the backward. Only for decoders.
+ * Ranks compute partial sums and add them. In a decoder without sequence parallelism these sums are
+ *
+ *     embedding   1: the rows that a rank does not have are 0
+ *     layer       forward: the outputs of the matrices after heads and MLP, over HEADS; those of
+ * the matrices before them, over WIDTH. Backward: the gradients of their inputs, over the other
+ * dimension. That is 4 over HEADS and 4 over WIDTH in GPT head        over HEADS 4: the largest
+ * logit, the sum of exponentials, the label's logit, the gradient; over WIDTH 1: the logits
+ *
+ * so one dimension takes 1, 4 and 4 of them, and two take 1, 8 and 5 with GPT. In addition, norms
+ * exchange two numbers for each row over WIDTH, in the forward and in the backward.
+ *
+ * With `sequence` the rows of the residual stream are divided over HEADS as well (Korthikanti et
+ * al. 2022, "Reducing activation recomputation"): each rank has some of their rows. It gathers all
+ * rows before matrices whose columns are divided; after matrices whose rows are divided, it
+ * receives the sums of its own rows. Activations then take less memory. The traffic stays the same,
+ * except that the norms' outputs are sent once more in the backward. Only for decoders.
  *
  * A model of one rank calls the same functions, which then only call those of ops.h.
  *
@@ -25,27 +36,43 @@
 
 #include "model/model.h"
 
+enum split_axis { SPLIT_HEADS, SPLIT_WIDTH, SPLIT_AXES };
+
 /* The ranks and their communication; struct model refers to it as `split`. */
 struct split {
-    int ranks, rank;
+    int ranks[SPLIT_AXES], rank[SPLIT_AXES];
     int sequence;
-    /* Replace x[n], F32, by its sum or its maximum over the ranks, with the same bits on each.
-     * `what` names the data for reports. */
-    void (*sum)(void *ctx, struct ops *o, struct ops_array x, int64_t n, const char *what);
-    void (*most)(void *ctx, struct ops *o, struct ops_array x, int64_t n, const char *what);
+    /* Replace x[n], F32, by its sum or its maximum over the ranks along an axis of the grid, with
+     * the same bits on each. `what` names the data for reports. */
+    void (*sum)(void *ctx, enum split_axis axis, struct ops *o, struct ops_array x, int64_t n,
+                const char *what);
+    void (*most)(void *ctx, enum split_axis axis, struct ops *o, struct ops_array x, int64_t n,
+                 const char *what);
     /* Exchange rows of x[N,C], which are divided as split_part says. scatter (F32): each rank's own
      * rows become the sums over the ranks. gather (any type): each rank receives the rows of the
      * others. */
-    void (*scatter)(void *ctx, struct ops *o, struct ops_array x, int64_t N, int64_t C,
-                    const char *what);
-    void (*gather)(void *ctx, struct ops *o, struct ops_array x, int64_t N, int64_t C,
-                   const char *what);
+    void (*scatter)(void *ctx, enum split_axis axis, struct ops *o, struct ops_array x, int64_t N,
+                    int64_t C, const char *what);
+    void (*gather)(void *ctx, enum split_axis axis, struct ops *o, struct ops_array x, int64_t N,
+                   int64_t C, const char *what);
     void *ctx;
 };
 
-static inline int split_ranks(const struct model *m)
+static inline int split_ranks(const struct model *m, enum split_axis axis)
 {
-    return m->split ? m->split->ranks : 1;
+    return m->split ? m->split->ranks[axis] : 1;
+}
+
+/* Return the number of all ranks, and this rank's number among them. Ranks that are neighbours
+ * along SPLIT_WIDTH have neighbouring numbers. */
+static inline int split_all(const struct split *s)
+{
+    return s->ranks[SPLIT_HEADS] * s->ranks[SPLIT_WIDTH];
+}
+
+static inline int split_number(const struct split *s)
+{
+    return s->rank[SPLIT_HEADS] * s->ranks[SPLIT_WIDTH] + s->rank[SPLIT_WIDTH];
 }
 
 static inline int split_sequence(const struct model *m)
@@ -59,15 +86,17 @@ struct split_part {
 };
 struct split_part split_part(int64_t n, int ranks, int rank);
 
-/* Sets *own to the rank's part of the config: its heads, its MLP channels, its rows of the tables.
- * Returns -1 with an error if the config cannot be divided among the ranks. */
+/* Sets *own to the rank's part of the config: its heads, its MLP channels, its rows of the tables,
+ * its channels of the residual stream (`width`). Returns -1 with an error if the config cannot be
+ * divided among the ranks. */
 int split_config(struct model_config *own, const struct model_config *config,
                  const struct split *split);
 
 /* ---- the steps of a model where ranks communicate ----------------------------------------- */
 
 /* Below, N is in->N, the number of all rows, and n the number of the rank's rows of the residual
- * stream: with `sequence` some of them, else N. split_rows returns the rank's rows. */
+ * stream: with `sequence` some of them, else N. C is the rank's number of columns of the residual
+ * stream. split_rows returns the rank's rows. */
 struct split_part split_rows(const struct model *m, int64_t N);
 int64_t split_most_rows(const struct model *m, int64_t N); /* the largest n of any rank, for up to N
                                                             * rows */
@@ -85,14 +114,31 @@ void split_embedding_bwd(const struct model *m, struct ops *o, const struct ops_
 void split_norm_fwd(const struct model *m, struct ops *o, struct ops_array y,
                     struct ops_moments kept, struct ops_array x, const struct ops_norm *l,
                     int64_t N);
+/* Computes y again, from the moments that split_norm_fwd has kept. */
+void split_norm_again(const struct model *m, struct ops *o, struct ops_array y,
+                      struct ops_moments kept, struct ops_array x, const struct ops_norm *l,
+                      int64_t N);
+/* Does ops_norm_bwd with rows whose columns are divided among the ranks. */
+void split_norm_bwd(const struct model *m, struct ops *o, struct ops_gradient dx,
+                    struct ops_gradient dgain, struct ops_gradient dbias, struct ops_array dy,
+                    struct ops_array x, struct ops_moments kept, const struct ops_norm *l);
 
-/* Does ops_residual_fwd with a matrix whose rows are divided among the ranks: y[n,C], base[n,C]. */
+/* Does ops_linear_fwd with a matrix before heads or MLP: its rows are divided over SPLIT_WIDTH. */
+void split_linear_fwd(const struct model *m, struct ops *o, struct ops_array y, struct ops_array x,
+                      const struct ops_linear *l);
+/* Sets dx to the gradient of the input of a matrix after heads or MLP, as ops_linear_bwd: its
+ * columns are divided over SPLIT_WIDTH. */
+void split_linear_bwd(const struct model *m, struct ops *o, struct ops_array dx,
+                      struct ops_array dy, struct ops_array x, const struct ops_linear *l);
+
+/* Does ops_residual_fwd with a matrix after heads or MLP, whose rows are divided over SPLIT_HEADS:
+ * y[n,C], base[n,C]. */
 void split_residual_fwd(const struct model *m, struct ops *o, struct ops_array y,
                         struct ops_array base, struct ops_array x, const struct ops_linear *l,
                         struct ops_dropout drop);
 
-/* Call before gradients from matrices whose columns are divided are added to dx, of n numbers: sets
- * dx to 0 on all ranks but the first. */
+/* Call before gradients from matrices before heads or MLP are added to dx, of n numbers: sets dx to
+ * 0 on all ranks but the first along SPLIT_HEADS. */
 void split_gradient_begin(const struct model *m, struct ops *o, struct ops_array dx, int64_t n);
 /* Call after these gradients are in dx[N,C]: sums dx over the ranks. Returns the rank's rows of it,
  * [n,C]. */
@@ -124,10 +170,15 @@ void split_loss_fwd_bwd(const struct model *m, struct ops *o, struct ops_scores 
 struct split_runs {
     int64_t runs, count, stride, first;
 };
-/* Returns the runs of `rank`, which may be another rank than this one. whole and own: the same row
- * in the tensor table of the whole model and in that of this rank. */
-struct split_runs split_runs(const struct tensor *whole, const struct tensor *own, int ranks,
-                             int rank);
+/* Returns the runs of the rank with this number (split_number), which may be another rank than this
+ * one. whole and own: the same row in the tensor table of the whole model and in that of this
+ * rank. */
+struct split_runs split_runs(const struct tensor *whole, const struct tensor *own,
+                             const struct split *split, int number);
+/* Returns whether a sum over the parts of a tensor counts the part of that rank. Of equal parts it
+ * counts one. */
+int split_counts(const struct tensor *whole, const struct tensor *own, const struct split *split,
+                 int number);
 int64_t split_elements(const struct split_runs *r); /* elements of the part */
 int split_is_shared(const struct tensor *whole, const struct tensor *own);
 

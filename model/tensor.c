@@ -43,6 +43,7 @@ void tensor_add(struct tensor_table *t, int block, const char *name, int64_t row
                             .std = std,
                             .decay = decay,
                             .maps = 1,
+                            .across = -1,
                             .block = block,
                             .offset = t->block_size[block] };
     if (t->count > 1 && row[-1].block == block)

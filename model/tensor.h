@@ -26,6 +26,7 @@ struct tensor {
     int decay;      /* 1: weight decay applies */
     int maps;       /* number of matrices side by side in the columns: 3 for queries, keys and
                      * values; else 1 */
+    int across;     /* the axis of the residual stream's channels (split.h); -1: none */
     int biased;     /* 1: the next row is its bias, with the same name except for the end ".bias" */
     int transposed; /* 1: files hold the transpose, [shape[1],shape[0]] */
     int block;

@@ -649,7 +649,7 @@ int checkpoint_find(const char *out, struct buf *path, struct checkpoint *c, str
 static int read_split(const struct safetensors *file, const struct safetensor *from,
                       const struct store *s, size_t row, float *out)
 {
-    const struct split_runs runs = store_runs(s, row, s->split->rank);
+    const struct split_runs runs = store_runs(s, row, split_number(s->split));
     float *all = mem_alloc((size_t)from->elements * sizeof *all);
     int result = safetensors_read(file, from, all);
     if (!result)

@@ -70,30 +70,38 @@ static int take_number(const char **text, int64_t least, int64_t *value)
     return *value >= least && *value <= 1000000 ? 0 : -1;
 }
 
+int cluster_grid_parse(const char **text, int64_t *a, int64_t *b)
+{
+    *b = 1;
+    if (take_number(text, 1, a) < 0)
+        return -1;
+    if (**text != 'x')
+        return 0;
+    ++*text;
+    return take_number(text, 1, b);
+}
+
 static int take_setting(struct cluster_split *s, const char **text)
 {
     struct {
         const char *key;
         int64_t *value, least;
     } rows[] = {
-        { "tensor=", &s->tensor1, 1 }, { "pipeline=", &s->pipeline, 1 },
-        { "data=", &s->data, 1 },      { "interleave=", &s->interleave, 1 },
+        { "pipeline=", &s->pipeline, 1 },
+        { "data=", &s->data, 1 },
+        { "interleave=", &s->interleave, 1 },
         { "zero=", &s->zero, 0 },
     };
+    if (!strncmp(*text, "tensor=", 7)) {
+        *text += 7;
+        return cluster_grid_parse(text, &s->tensor1, &s->tensor2);
+    }
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         size_t n = strlen(rows[i].key);
         if (strncmp(*text, rows[i].key, n) != 0)
             continue;
         *text += n;
-        if (take_number(text, rows[i].least, rows[i].value) < 0)
-            return -1;
-        if (i)
-            return 0;
-        s->tensor2 = 1;
-        if (**text != 'x')
-            return 0;
-        ++*text;
-        return take_number(text, 1, &s->tensor2);
+        return take_number(text, rows[i].least, rows[i].value);
     }
     return -1;
 }

@@ -45,6 +45,10 @@ struct cluster_split {
     int64_t tensor1, tensor2, pipeline, interleave, data, zero;
 };
 
+/* Reads N or AxB at *text, with numbers of at least 1, and moves *text behind it. N is Nx1. Returns
+ * -1 without an error message if it is something else. */
+int cluster_grid_parse(const char **text, int64_t *a, int64_t *b);
+
 /* Reads a text like "tensor=8,pipeline=8,interleave=12,data=4,zero=1" into *s; fields that the text
  * does not name keep their values. tensor=4x4 sets both dimensions, tensor1 and tensor2. `ranks` is
  * the number of all ranks, or 0 if it is not known. If it is known, tensor1 * tensor2 * pipeline *

@@ -307,27 +307,34 @@ static struct comm_work *begin_whole(struct comm *c, enum comm_group group, enum
     return begin_array(c, group, kind, o, x, bounds, bounds, what);
 }
 
-/* Does an operation on the rows of x[N,C], shared as split_part says, and waits for its end. */
-static void wait_rows(struct comm *c, enum work_kind kind, struct ops *o, struct ops_array x,
-                      int64_t N, int64_t C, const char *what)
+static enum comm_group group_of(enum split_axis axis)
 {
-    const int size = c->size[COMM_TENSOR];
+    return axis == SPLIT_WIDTH ? COMM_TENSOR2 : COMM_TENSOR1;
+}
+
+/* Does an operation on the rows of x[N,C], shared as split_part says, and waits for its end. */
+static void wait_rows(struct comm *c, enum comm_group group, enum work_kind kind, struct ops *o,
+                      struct ops_array x, int64_t N, int64_t C, const char *what)
+{
+    const int size = c->size[group];
+    if (size == 1)
+        return;
     int64_t *bounds = mem_zalloc((size_t)size + 1, sizeof *bounds);
     for (int q = 0; q < size; q++)
         bounds[q + 1] = bounds[q] + split_part(N, size, q).count * C;
-    comm_end(c, begin_array(c, COMM_TENSOR, kind, o, x, bounds, bounds, what));
+    comm_end(c, begin_array(c, group, kind, o, x, bounds, bounds, what));
 }
 
-static void split_scatter(void *ctx, struct ops *o, struct ops_array x, int64_t N, int64_t C,
-                          const char *what)
+static void split_scatter(void *ctx, enum split_axis axis, struct ops *o, struct ops_array x,
+                          int64_t N, int64_t C, const char *what)
 {
-    wait_rows(ctx, WORK_SCATTER, o, x, N, C, what);
+    wait_rows(ctx, group_of(axis), WORK_SCATTER, o, x, N, C, what);
 }
 
-static void split_gather(void *ctx, struct ops *o, struct ops_array x, int64_t N, int64_t C,
-                         const char *what)
+static void split_gather(void *ctx, enum split_axis axis, struct ops *o, struct ops_array x,
+                         int64_t N, int64_t C, const char *what)
 {
-    wait_rows(ctx, WORK_GATHER, o, x, N, C, what);
+    wait_rows(ctx, group_of(axis), WORK_GATHER, o, x, N, C, what);
 }
 
 struct comm_work *comm_sum_begin(struct comm *c, enum comm_group group, struct ops *o,
@@ -373,25 +380,29 @@ void comm_end(struct comm *c, struct comm_work *w)
     free(w);
 }
 
-static void split_sum(void *ctx, struct ops *o, struct ops_array x, int64_t n, const char *what)
+static void split_sum(void *ctx, enum split_axis axis, struct ops *o, struct ops_array x, int64_t n,
+                      const char *what)
 {
-    comm_end(ctx, comm_sum_begin(ctx, COMM_TENSOR, o, x, n, what));
+    comm_end(ctx, comm_sum_begin(ctx, group_of(axis), o, x, n, what));
 }
 
-static void split_most(void *ctx, struct ops *o, struct ops_array x, int64_t n, const char *what)
+static void split_most(void *ctx, enum split_axis axis, struct ops *o, struct ops_array x,
+                       int64_t n, const char *what)
 {
-    comm_end(ctx, begin_whole(ctx, COMM_TENSOR, WORK_MAX, o, x, n, what));
+    comm_end(ctx, begin_whole(ctx, group_of(axis), WORK_MAX, o, x, n, what));
 }
 
 struct split comm_split(struct comm *c)
 {
-    return (struct split){ .ranks = c->size[COMM_TENSOR],
-                           .rank = c->rank[COMM_TENSOR],
-                           .sum = split_sum,
-                           .most = split_most,
-                           .scatter = split_scatter,
-                           .gather = split_gather,
-                           .ctx = c };
+    return (struct split){
+        .ranks = { [SPLIT_HEADS] = c->size[COMM_TENSOR1], [SPLIT_WIDTH] = c->size[COMM_TENSOR2] },
+        .rank = { [SPLIT_HEADS] = c->rank[COMM_TENSOR1], [SPLIT_WIDTH] = c->rank[COMM_TENSOR2] },
+        .sum = split_sum,
+        .most = split_most,
+        .scatter = split_scatter,
+        .gather = split_gather,
+        .ctx = c
+    };
 }
 
 /* ---- small values -------------------------------------------------------------------------------- */
@@ -518,15 +529,19 @@ static void fill_group(struct comm *c, enum comm_group g, int first, int size, i
     t->groups[g] = (struct reduce_group){ size, c->rank[g], members };
 }
 
-void comm_regroup(struct comm *c, int pipe, int tensor)
+void comm_regroup(struct comm *c, int pipe, int tensor1, int tensor2)
 {
-    const int size = c->size[COMM_WORLD], rank = c->rank[COMM_WORLD], model = pipe * tensor;
-    const int first = rank / model * model; /* of the ranks with the same copy of the model */
-    assert(pipe > 0 && tensor > 0 && size % model == 0);
+    const int size = c->size[COMM_WORLD], rank = c->rank[COMM_WORLD], tensor = tensor1 * tensor2;
+    const int model = pipe * tensor;
+    const int first = rank / model * model;  /* of the ranks with the same copy of the model */
+    const int grid = rank / tensor * tensor; /* of the tensor-parallel group */
+    assert(pipe > 0 && tensor1 > 0 && tensor2 > 0 && size % model == 0);
     if (!c->thread)
         return;
     fill_group(c, COMM_DATA, rank % model, size / model, model);
-    fill_group(c, COMM_TENSOR, rank / tensor * tensor, tensor, 1);
+    fill_group(c, COMM_TENSOR, grid, tensor, 1);
+    fill_group(c, COMM_TENSOR1, grid + rank % tensor2, tensor1, tensor2);
+    fill_group(c, COMM_TENSOR2, rank / tensor2 * tensor2, tensor2, 1);
     fill_group(c, COMM_PIPE, first + rank % tensor, pipe, tensor);
     fill_group(c, COMM_MODEL, first, model, 1);
 }
@@ -564,7 +579,7 @@ int comm_open(struct comm *c, const struct comm_config *config)
         return -1;
     }
     fill_group(c, COMM_WORLD, 0, t->link.size, 1);
-    comm_regroup(c, 1, 1);
+    comm_regroup(c, 1, 1, 1);
     return 0;
 }
 

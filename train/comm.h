@@ -29,10 +29,21 @@
 
 /* COMM_WORLD is all ranks. With T ranks in each tensor-parallel group and pipelines of S stages,
  * rank r of the world is number r % T of its tensor-parallel group (COMM_TENSOR), number r / T % S
- * of its pipeline (COMM_PIPE), and number r / (T S) of its data-parallel group (COMM_DATA).
+ * of its pipeline (COMM_PIPE), and number r / (T S) of its data-parallel group (COMM_DATA). A
+ * tensor-parallel group is a grid of T1 x T2 ranks (model/split.h): its member q is number q / T2
+ * along the first dimension (COMM_TENSOR1), and number q % T2 along the second (COMM_TENSOR2).
  * COMM_MODEL is all ranks that together hold one copy of the model: its member q is number q % T of
  * its tensor-parallel group and belongs to stage q / T. */
-enum comm_group { COMM_WORLD, COMM_DATA, COMM_TENSOR, COMM_PIPE, COMM_MODEL, COMM_GROUPS };
+enum comm_group {
+    COMM_WORLD,
+    COMM_DATA,
+    COMM_TENSOR,
+    COMM_TENSOR1,
+    COMM_TENSOR2,
+    COMM_PIPE,
+    COMM_MODEL,
+    COMM_GROUPS
+};
 
 struct comm_counts {
     int64_t operations; /* operations on large arrays */
@@ -70,10 +81,10 @@ int comm_launched(void);
 /* Joins the other ranks through the transport. All ranks are then in one data-parallel group, in
  * the order of their numbers. Returns -1 with an error. */
 int comm_open(struct comm *c, const struct comm_config *config);
-/* Forms the groups again, with pipelines of `pipe` stages and with `tensor` ranks in each
- * tensor-parallel group. Their product must divide the number of ranks. No operation may be in
- * progress. */
-void comm_regroup(struct comm *c, int pipe, int tensor);
+/* Forms the groups again, with pipelines of `pipe` stages and with grids of tensor1 x tensor2 ranks
+ * as tensor-parallel groups. The product of the three must divide the number of ranks. No operation
+ * may be in progress. */
+void comm_regroup(struct comm *c, int pipe, int tensor1, int tensor2);
 /* Leaves the run. Returns when all ranks have called it. */
 void comm_close(struct comm *c);
 

@@ -31,7 +31,6 @@ struct foreign {
 #define HALF_MOMENTS  "--state-precision bf16 stores both moments as bf16, with stochastic rounding"
 #define PLACEMENT     "the model is in one memory, not spread over several devices"
 #define CHIP          "it is an option of a compiler for an accelerator"
-#define TWO_WAYS      "matrices are shared in one dimension"
 #define PARALLEL      "ranks are data parallel; mpirun or srun starts them"
 #define AT_ONCE       "there is no device whose results are collected later"
 #define STORE         "use --memmap-dir and --memory"
@@ -258,7 +257,7 @@ static const struct foreign table[] = {
     { "dataloader-workers", NULL, NULL, AHEAD },
     { "async-dataloader", NULL, NULL, AHEAD },
     { "tensor-parallel-1", "tensor-parallel", NULL, NULL },
-    { "tensor-parallel-2", NULL, "1=", TWO_WAYS },
+    { "tensor-parallel-2", NULL, NULL, "give both numbers as --tensor-parallel AxB" },
     { "replication-factor", NULL, NULL, PARALLEL },
     { "replicated-tensor-sharding", "zero", "true=1 false=0", PARALLEL },
     { "rts-activations", NULL, NULL, PARALLEL },
@@ -315,6 +314,8 @@ struct translation {
     struct left_out *out;
     size_t out_count, out_cap;
 };
+
+static const char second_dimension[] = "tensor-parallel-2";
 
 static const struct foreign *find(const char *key)
 {
@@ -460,7 +461,7 @@ static int take(struct translation *t, size_t i)
     }
     if (t->pretraining && !strcmp(key, "epsilon")) /* not that of layer norms */
         snprintf(key, sizeof key, "adam-epsilon");
-    const struct foreign *f = find(key);
+    const struct foreign *f = strcmp(key, second_dimension) ? find(key) : NULL; /* see join_grid */
     if (f)
         return translate(t, i, key, f);
     set_text(&item->key, key); /* our option, or unknown: its reader reports that */
@@ -517,10 +518,28 @@ static void set_default(struct yaml *y, const char *key, const char *value, int 
         add(y, key, value, line);
 }
 
+/* Joins the two dimensions of tensor parallelism into one value, like 2x4. */
+static void join_grid(struct yaml *y)
+{
+    const char *first = yaml_get(y, "tensor-parallel"), *second = yaml_get(y, second_dimension);
+    struct buf grid = BUF_INIT;
+    if (!second)
+        return;
+    buf_addf(&grid, "%sx%s", first ? first : "1", second);
+    set_default(y, "tensor-parallel", "1", 1);
+    for (size_t i = 0; i < y->count; i++)
+        if (!strcmp(y->items[i].key, "tensor-parallel"))
+            set_text(&y->items[i].value, grid.data);
+        else if (!strcmp(y->items[i].key, second_dimension))
+            yaml_remove(y, i--);
+    buf_release(&grid);
+}
+
 /* Fills in settings that a file implies. */
 static void fill_in(const struct translation *t)
 {
     struct yaml *y = t->y;
+    join_grid(y);
     if (t->no_correction)
         set_default(y, "bias-correction", "false", t->no_correction);
     const char *name = yaml_get(y, "architecture");

@@ -761,13 +761,14 @@ static void say_traffic(const struct loop *l, double seconds)
  * them. */
 static void say_communication(const struct loop *l)
 {
-    static const char *const names[] = {
-        [COMM_DATA] = "", [COMM_TENSOR] = ", tensor parallel", [COMM_PIPE] = ", pipeline"
-    };
+    static const char *const names[COMM_GROUPS] = { [COMM_DATA] = "",
+                                                    [COMM_TENSOR1] = ", tensor parallel",
+                                                    [COMM_TENSOR2] = ", second dimension",
+                                                    [COMM_PIPE] = ", pipeline" };
     char sent[32];
-    for (int g = COMM_DATA; g <= COMM_PIPE; g++) {
+    for (int g = 0; g < COMM_GROUPS; g++) {
         const struct comm_counts *c = &l->comm->counts[g];
-        if (c->operations)
+        if (c->operations && names[g])
             log_info(
                 "communication%s: %s sent by each rank in %.1f seconds; %.1f seconds of waiting "
                 "for it",

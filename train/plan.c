@@ -352,11 +352,13 @@ static int settle_architecture(struct plan *p)
 static int make_part(struct plan *p)
 {
     const struct settings *s = p->settings;
-    if (s->tensor_parallel <= 1 && s->sequence_parallel)
-        return err_set("sequence-parallel is given, but tensor-parallel is 1");
+    const int64_t width = larger(s->tensor_width, 1), heads = s->tensor_parallel / width;
+    if (heads <= 1 && s->sequence_parallel)
+        return err_set("sequence-parallel is given, but tensor-parallel is 1%s",
+                       width > 1 ? " along the dimension that it divides" : "");
     if (s->tensor_parallel <= 1)
         return model_init(&p->own, &p->model.config);
-    p->split = s->split.ranks ? s->split : (struct split){ .ranks = (int)s->tensor_parallel };
+    p->split = s->split.sum ? s->split : (struct split){ .ranks = { (int)heads, (int)width } };
     p->split.sequence = s->sequence_parallel;
     return model_init_split(&p->own, &p->model.config, &p->split);
 }
@@ -460,10 +462,11 @@ static int batch_arithmetic(struct plan *p)
                        " is not a multiple of micro-batch-size %" PRId64,
                        s->global_batch_size, s->micro_batch_size);
     p->engine.B = p->engine.most = s->micro_batch_size;
-    if (split_sequence(&p->own) && p->engine.B * p->engine.T < s->tensor_parallel)
-        return err_set("%" PRId64 " tokens of a micro-batch are too few for %" PRId64
-                       " tensor-parallel ranks",
-                       p->engine.B * p->engine.T, s->tensor_parallel);
+    const int sharing = split_ranks(&p->own, SPLIT_HEADS);
+    if (split_sequence(&p->own) && p->engine.B * p->engine.T < sharing)
+        return err_set("%" PRId64
+                       " tokens of a micro-batch are too few for %d tensor-parallel ranks",
+                       p->engine.B * p->engine.T, sharing);
     if (share_micro_batches(p, s->global_batch_size / s->micro_batch_size) < 0)
         return -1;
     const int64_t leaf = p->engine.A / p->engine.leaves;
@@ -584,7 +587,7 @@ static struct working working_of(const struct plan *p, enum phase_kind kind)
 {
     const struct model_config *c = &p->own.config;
     const int64_t N = p->engine.B * p->engine.T, C = c->width;
-    const int64_t rows = smaller(N, 1024 * (int64_t)split_ranks(&p->own));
+    const int64_t rows = smaller(N, 1024 * (int64_t)split_ranks(&p->own, SPLIT_HEADS));
     const int halves = p->store.half_parameters + 2 * p->store.half_moments;
     switch (kind) {
     case PHASE_HEAD:
@@ -667,7 +670,8 @@ static uint64_t communication_bytes(const struct plan *p)
     int64_t block = 0;
     for (int b = 0; b < t->blocks && p->engine.zero && p->settings->save; b++)
         block = larger(block, t->block_size[b]);
-    const int ranks = (int)larger(ranks_of(p), split_ranks(&p->own));
+    const int ranks = (int)larger(
+        ranks_of(p), larger(split_ranks(&p->own, SPLIT_HEADS), split_ranks(&p->own, SPLIT_WIDTH)));
     return (ranks > 1 ? reduce_room_bytes(ranks) : 0) +
            (uint64_t)block * (p->store.half_moments ? 2 : 4);
 }
@@ -866,9 +870,10 @@ static void print_memory(const struct plan *p, struct buf *out)
     put_int(out, "memory_bytes", store_plan_total(t) + other_bytes(p));
 }
 
+/* Returns the parameters that a rank has of a block. */
 static double block_parameters(const struct plan *p, int block)
 {
-    const struct tensor_table *t = &p->model.tensors;
+    const struct tensor_table *t = &p->own.tensors;
     double n = 0;
     for (size_t i = 0; i < t->count; i++)
         n += t->rows[i].block == block ? (double)tensor_elements(&t->rows[i]) : 0;
@@ -911,27 +916,63 @@ static void print_communication(const struct plan *p, struct buf *out)
     buf_addf(out, "data_parallel_operations_per_step=%" PRId64 "\n", operations);
 }
 
-/* Prints the bytes that a rank sends to the ranks that share its layers; it receives as many
- * (split.h). They are gathers and scatters of a micro-batch's rows (a sum is both), and three
- * numbers per label. */
-static void print_tensor_parallel(const struct plan *p, struct buf *out)
+/* Returns the bytes that a rank sends in a micro-batch to the ranks that share its layers along
+ * SPLIT_HEADS; it receives as many (split.h). They are gathers and scatters of rows (a sum is
+ * both), and three numbers per label. */
+static double heads_bytes(const struct plan *p, double labels)
 {
     const struct model_config *c = &p->own.config;
     const int encoder = c->head != HEAD_NEXT, sequence = split_sequence(&p->own);
     const int64_t again = p->engine.recompute == RECOMPUTE_LAYER       ? 4
                           : p->engine.recompute == RECOMPUTE_ATTENTION ? sequence
                                                                        : 0;
-    const double ranks = (double)split_ranks(&p->own), C = (double)c->width;
-    const double N = (double)(p->engine.B * p->engine.T), others = 4 * (ranks - 1) / ranks;
-    const double labels = encoder ? (double)(p->engine.B * p->settings->mask_tokens) : N;
+    const double ranks = (double)split_ranks(&p->own, SPLIT_HEADS), C = (double)c->width;
+    const double N = (double)(p->engine.B * p->engine.T);
     const int64_t rows = 2 + 2 * encoder + sequence + c->layers * (8 + 2 * sequence + again);
+    return 4 * (ranks - 1) / ranks * ((double)rows * N * C + 2 * labels * (C + 3));
+}
+
+/* The same along SPLIT_WIDTH: sums of inner channels and of their gradients, and of logits; the
+ * moments of a norm's rows, and two sums for each of them in the backward. */
+static double width_bytes(const struct plan *p, double labels)
+{
+    const struct model_config *c = &p->own.config;
+    const int layer = p->engine.recompute == RECOMPUTE_LAYER;
+    const int attention = layer || p->engine.recompute == RECOMPUTE_ATTENTION;
+    const double ranks = (double)split_ranks(&p->own, SPLIT_WIDTH);
+    const double rows = (double)split_most_rows(&p->own, p->engine.B * p->engine.T);
+    const double N = (double)(p->engine.B * p->engine.T), L = (double)c->layers;
+    const double heads = (double)(c->heads * c->head_width), I = (double)c->inner;
+    const double qkv = heads + 2 * (double)(c->kv_heads * c->head_width);
+    const double sums = L * N *
+                            (qkv * (1 + attention) +
+                             I * (c->architecture->gated ? 2 : 1) * (1 + layer) + heads + I) +
+                        labels * (double)c->vocabulary + 2 * rows * (2 * L + 1);
+    const double moments = p->own.tensors.rows[p->own.decoder_norm].biased ? 2 : 1;
+    const double gathers = moments * rows * (2 * L + 1 + L * (attention + layer));
+    return 4 * (ranks - 1) * (2 * sums / ranks + gathers);
+}
+
+/* Prints what a rank sends to the ranks that share its layers. */
+static void print_tensor_parallel(const struct plan *p, struct buf *out)
+{
+    const int heads = split_ranks(&p->own, SPLIT_HEADS), width = split_ranks(&p->own, SPLIT_WIDTH);
+    const double A = (double)p->engine.A;
+    const double labels = (double)(p->engine.B * (p->own.config.head == HEAD_NEXT
+                                                      ? p->engine.T
+                                                      : p->settings->mask_tokens));
     if (!p->own.split)
         return;
-    put_int(out, "tensor_parallel", (uint64_t)ranks);
-    if (sequence)
+    const double first = A * heads_bytes(p, labels), second = A * width_bytes(p, labels);
+    put_int(out, "tensor_parallel", (uint64_t)(heads * width));
+    if (split_sequence(&p->own))
         put_int(out, "sequence_parallel", 1);
-    buf_addf(out, "tensor_parallel_bytes_per_step=%.0f\n",
-             (double)p->engine.A * others * ((double)rows * N * C + 2 * labels * (C + 3)));
+    if (width > 1) {
+        buf_addf(out, "tensor_parallel_grid=%dx%d\n", heads, width);
+        buf_addf(out, "tensor1_bytes_per_step=%.0f\n", first);
+        buf_addf(out, "tensor2_bytes_per_step=%.0f\n", second);
+    }
+    buf_addf(out, "tensor_parallel_bytes_per_step=%.0f\n", first + second);
 }
 
 /* ---- pipelines ----------------------------------------------------------------------------------- */
@@ -1027,8 +1068,8 @@ static int print_estimate(const struct plan *p, struct buf *out)
     const struct settings *s = p->settings;
     struct cluster_machine machine;
     struct cluster_estimate estimate;
-    struct cluster_split split = { .tensor1 = larger(s->tensor_parallel, 1),
-                                   .tensor2 = 1,
+    struct cluster_split split = { .tensor1 = split_ranks(&p->own, SPLIT_HEADS),
+                                   .tensor2 = split_ranks(&p->own, SPLIT_WIDTH),
                                    .pipeline = stages_of(p),
                                    .interleave = 1,
                                    .data = ranks_of(p),

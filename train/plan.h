@@ -70,12 +70,11 @@ struct settings {
     int64_t data_parallel, rank, leaves; /* data-parallel ranks; this rank's number; leaves
                                           * per update */
     int64_t zero;                        /* ZeRO stage */
-    int64_t tensor_parallel;             /* number of tensor-parallel ranks, which share each layer;
-                                          * 0: 1 */
-    int64_t pipeline_parallel, stage;    /* number of stages of a pipeline, 0: 1; this rank's
-                                          * stage */
-    int sequence_parallel;               /* 1: tensor-parallel ranks also share the rows of the
-                                          * activations */
+    const char *tensor_grid; /* tensor-parallel ranks, as the option gives them; from it: */
+    int64_t tensor_parallel; /* number of tensor-parallel ranks, which share each layer; 0: 1 */
+    int64_t tensor_width;    /* how many of them divide the residual stream; 0: 1 */
+    int64_t pipeline_parallel, stage; /* number of stages of a pipeline, 0: 1; this rank's stage */
+    int sequence_parallel; /* 1: tensor-parallel ranks also share the rows of the activations */
     struct split split;  /* communication of the tensor-parallel ranks; without functions, the plan
                           * can only be printed */
     double comm_timeout; /* seconds */

@@ -22,7 +22,7 @@ struct first_weights {
 static void initialise_part(const struct first_weights *f, size_t i, float *part)
 {
     const struct tensor *row = &f->store->unsplit->rows[i];
-    const struct split_runs runs = store_runs(f->store, i, f->store->split->rank);
+    const struct split_runs runs = store_runs(f->store, i, split_number(f->store->split));
     float *all = mem_alloc((size_t)tensor_elements(row) * sizeof *all);
     tensor_initialise(row, f->seed, all);
     split_cut(part, all, &runs, sizeof *all);
@@ -362,15 +362,18 @@ int store_is_split(const struct store *s, size_t row)
     return split_is_shared(&s->unsplit->rows[row], &s->tensors->rows[row]);
 }
 
+static const struct split one_rank = { .ranks = { 1, 1 } };
+
 int store_counts(const struct store *s, size_t row, int rank)
 {
-    return !rank || store_is_split(s, row);
+    return split_counts(&s->unsplit->rows[row], &s->tensors->rows[row],
+                        s->split ? s->split : &one_rank, rank);
 }
 
 struct split_runs store_runs(const struct store *s, size_t row, int rank)
 {
     return split_runs(&s->unsplit->rows[row], &s->tensors->rows[row],
-                      s->split ? s->split->ranks : 1, rank);
+                      s->split ? s->split : &one_rank, rank);
 }
 
 void store_join(struct store *s, struct comm *c)

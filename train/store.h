@@ -88,8 +88,8 @@ struct ops_array store_own_tensor(const struct store *s, enum store_kind kind, s
 struct split_runs store_runs(const struct store *s, size_t row, int rank);
 int store_is_split(const struct store *s, size_t row); /* 1: this tensor-parallel rank has only a
                                                         * part of the tensor */
-/* For sums over the tensor-parallel ranks: returns 1 if the part of tensor `row` that rank `rank`
- * has counts, else 0. A tensor that all these ranks have whole counts only once, on rank 0. */
+/* Returns whether a sum over the parts of a tensor counts the part of rank `rank` of the split
+ * (split_counts). */
 int store_counts(const struct store *s, size_t row, int rank);
 
 int store_check(struct store *s); /* -1 with an error when the disk has failed */

@@ -17,6 +17,7 @@
 #include "common/tool.h"
 #include "model/ops.h"
 #include "train/benchmark.h"
+#include "train/cluster.h"
 #include "train/comm.h"
 #include "train/foreign.h"
 #include "train/loop.h"
@@ -216,8 +217,9 @@ static const struct opt options[] = {
       "ranks that train on different samples; 0: all that mpirun or "
       "srun started",
       0, 1e6 },
-    { 0, "tensor-parallel", OPT_INT | OPT_OF_RUN, AT(tensor_parallel), "N",
-      "ranks that share the heads and matrices of each layer; 0: 1", 0, 1e6 },
+    { 0, "tensor-parallel", OPT_TEXT | OPT_OF_RUN, AT(tensor_grid), "N|AxB",
+      "ranks that share the heads and matrices of each layer, in one or two dimensions; 0: 1", 0,
+      0 },
     { 0, "sequence-parallel", OPT_FLAG | OPT_OF_RUN, AT(sequence_parallel), NULL,
       "tensor-parallel ranks share the activations between layers, too", 0, 0 },
     { 0, "pipeline-parallel", OPT_INT | OPT_OF_RUN, AT(pipeline_parallel), "N",
@@ -378,13 +380,28 @@ static int share_ranks(struct settings *s, int64_t all, const char *but)
     return 0;
 }
 
+/* Reads --tensor-parallel. */
+static int read_grid(struct settings *s)
+{
+    const char *text = s->tensor_grid ? s->tensor_grid : "0";
+    int64_t heads = 1;
+    s->tensor_width = 1;
+    if (strcmp(text, "0") != 0 &&
+        (cluster_grid_parse(&text, &heads, &s->tensor_width) < 0 || *text))
+        return err_usage("--tensor-parallel '%s' is neither a number nor two numbers like 2x4",
+                         s->tensor_grid);
+    s->tensor_parallel = heads * s->tensor_width;
+    return 0;
+}
+
 /* Sets the number of data-parallel ranks and forms the groups. With --dry-run, the number is that
  * of the options. */
 static int count_ranks(struct comm *ranks, struct settings *s)
 {
     const int started = ranks->size[COMM_WORLD];
     char but[80];
-    s->tensor_parallel = s->tensor_parallel ? s->tensor_parallel : 1;
+    if (read_grid(s) < 0)
+        return -1;
     s->pipeline_parallel = s->pipeline_parallel ? s->pipeline_parallel : 1;
     if (s->pipeline_parallel > 1 && !tool_given("group"))
         s->group = 0;
@@ -397,7 +414,8 @@ static int count_ranks(struct comm *ranks, struct settings *s)
              started);
     if (share_ranks(s, started, but) < 0)
         return -1;
-    comm_regroup(ranks, (int)s->pipeline_parallel, (int)s->tensor_parallel);
+    comm_regroup(ranks, (int)s->pipeline_parallel, (int)(s->tensor_parallel / s->tensor_width),
+                 (int)s->tensor_width);
     s->rank = ranks->rank[COMM_DATA];
     s->stage = ranks->rank[COMM_PIPE];
     s->split = comm_split(ranks);

@@ -207,8 +207,13 @@ static void dropout(struct run *r)
     const int64_t n = 3001;
     const double rates[] = { 0.1, 0.5, 0 };
     struct ops_array x = numbers(r, r->type, n, 1), y = numbers(r, r->other, n, 1);
-    ops_dropout(r->o, y, x, n, (struct ops_dropout){ 77, rates[r->way], r->way ? 1000 : 0 });
+    struct ops_dropout drop = { .key = 77, .rate = rates[r->way], .first = r->way ? 1000 : 0 };
+    ops_dropout(r->o, y, x, n, drop);
     leave(r, "dropout", y, n, 0);
+    drop.columns = 30;
+    drop.stride = 44;
+    ops_dropout(r->o, y, x, n, drop);
+    leave(r, "dropout of columns", y, n, 0);
 }
 
 /* ---- norms, rows --------------------------------------------------------------------------- */
@@ -239,6 +244,20 @@ static void norms(struct run *r)
     leave(r, "norm_bwd dx", dx, N * C, 1e-5);
     leave(r, "norm_bwd dgain", dgain, C, 1e-5);
     leave(r, "norm_bwd dbias", dbias, C, 1e-5);
+    l.all = 2 * C;
+    struct ops_array sums = numbers(r, OPS_F32, 2 * N, 1);
+    ops_norm_fwd(r->o, OPS_NONE, kept, x, &l);
+    leave(r, "norm_fwd, moments", kept.rstd, N, 1e-6);
+    ops_norm_apply(r->o, y, kept, x, &l);
+    leave(r, "norm_apply", y, N * C, 2e-6);
+    ops_norm_sums(r->o, sums, (struct ops_gradient){ dgain, add },
+                  l.rms ? (struct ops_gradient){ 0 } : (struct ops_gradient){ dbias, !add }, dy, x,
+                  kept, &l);
+    leave(r, "norm_sums", sums, 2 * N, 1e-5);
+    leave(r, "norm_sums dgain", dgain, C, 1e-5);
+    leave(r, "norm_sums dbias", dbias, C, 1e-5);
+    ops_norm_dx(r->o, (struct ops_gradient){ dx, !add }, sums, dy, x, kept, &l);
+    leave(r, "norm_dx", dx, N * C, 1e-5);
 }
 
 /* way: 0 positions by number; 1 places and segments; 2 words alone. Has many tokens and few
@@ -348,7 +367,7 @@ static void linears(struct run *r)
     struct ops_array dx = numbers(r, r->type, N * I, 1), dbias = numbers(r, OPS_F32, O, 1);
     ops_linear_fwd(r->o, y, x, &l);
     leave(r, "linear_fwd", y, N * O, of_products());
-    ops_residual_fwd(r->o, z, base, x, &l, (struct ops_dropout){ 5, 0.25 * r->way, 0 });
+    ops_residual_fwd(r->o, z, base, x, &l, (struct ops_dropout){ .key = 5, .rate = 0.25 * r->way });
     leave(r, "residual_fwd", z, N * O, of_products());
     ops_linear_bwd(r->o, (struct ops_gradient){ dx, r->way }, (struct ops_gradient){ dw, !r->way },
                    (struct ops_gradient){ dbias, r->way }, dy, x, &l);
@@ -381,7 +400,7 @@ static void attentions(struct run *r)
                                 cases[r->way].rows ? lengths : NULL };
     a.KV = cases[r->way].KV;
     a.causal = cases[r->way].causal;
-    a.drop = (struct ops_dropout){ 99, cases[r->way].rate, 0 };
+    a.drop = (struct ops_dropout){ .key = 99, .rate = cases[r->way].rate };
     a.scale = r->way == 1 ? 0.2 : 0;
     a.first_head = r->way % 2 ? 2 : 0;
     a.all_heads = r->way % 2 ? a.NH + 3 : 0;

@@ -16,7 +16,7 @@
 #include "train/optimizer.h"
 
 /* A layer has several pieces (layout.h), so that it can be shared. */
-enum { L = 3, C = 128, T = 16, V = 600, SEQUENCES = 16, LEAVES = 4, UPDATES = 3, MOST = 6 };
+enum { L = 3, C = 128, T = 16, V = 600, SEQUENCES = 16, LEAVES = 4, UPDATES = 3, MOST = 8 };
 
 static const struct model_config shape = { .layers = L,
                                            .width = C,
@@ -37,10 +37,10 @@ struct result {
 
 struct run {
     enum optimizer_kind kind;
-    int ranks, zero; /* data-parallel ones */
-    int tensor, sequence;
-    int pipe; /* stages; 0 is 1 */
-    int leaf; /* 1: a group is a whole leaf */
+    int ranks, zero;            /* data-parallel ones */
+    int heads, width, sequence; /* tensor-parallel ones, along both dimensions */
+    int pipe;                   /* stages; 0 is 1 */
+    int leaf;                   /* 1: a group is a whole leaf */
     int untied;
     struct result result[MOST]; /* of each rank */
 };
@@ -58,6 +58,11 @@ struct rank {
     struct samples *samples;
     struct batches *batches;
 };
+
+static int tensor_of(const struct run *r)
+{
+    return r->heads * r->width;
+}
 
 static void must(int result)
 {
@@ -92,7 +97,7 @@ static void open_rank(struct rank *r, const struct run *run, struct comm *c)
     r->split = comm_split(c);
     r->split.sequence = run->sequence;
     must(model_init(&r->unsplit, &config));
-    must(model_init_split(&r->model, &config, run->tensor > 1 ? &r->split : NULL));
+    must(model_init_split(&r->model, &config, tensor_of(run) > 1 ? &r->split : NULL));
     r->moments = optimizer_moments(run->kind, &r->model.tensors);
     r->whole = optimizer_whole(run->kind, &r->model.tensors);
     struct store_config s = { .moments = r->moments,
@@ -153,7 +158,7 @@ static void train_rank(void *ctx, struct comm *c)
     struct run *run = ctx;
     struct result *result = &run->result[c->rank[COMM_WORLD]];
     struct rank r;
-    comm_regroup(c, run->pipe ? run->pipe : 1, run->tensor);
+    comm_regroup(c, run->pipe ? run->pipe : 1, run->heads, run->width);
     result->said = HASH_START;
     open_rank(&r, run, c);
     for (int64_t t = 0; t < UPDATES; t++) {
@@ -180,32 +185,33 @@ static int is_wanted(uint64_t *want, uint64_t hash)
  * 0. */
 static int run_ranks(struct run run, struct result want[MOST])
 {
-    const int all = run.ranks * run.tensor * (run.pipe ? run.pipe : 1);
+    const int tensor = tensor_of(&run), all = run.ranks * tensor * (run.pipe ? run.pipe : 1);
     struct threads *w = threads_new(all);
     int equal = 1;
     threads_run(w, train_rank, &run);
     threads_free(w);
     for (int q = 0; q < all; q++) {
-        struct result *own = &want[q % run.tensor];
+        struct result *own = &want[q % tensor];
         equal &= is_wanted(&own->said, run.result[q].said);
         for (int b = 0; b < L + 2; b++)
             equal &= !run.result[q].block[b] || is_wanted(&own->block[b], run.result[q].block[b]);
     }
-    printf("%s: optimizer %d, ranks %d, zero %d, tensor parallel %d%s, stages %d%s\n",
-           equal ? "ok" : "FAIL", (int)run.kind, run.ranks, run.zero, run.tensor,
+    printf("%s: optimizer %d, ranks %d, zero %d, tensor parallel %dx%d%s, stages %d%s\n",
+           equal ? "ok" : "FAIL", (int)run.kind, run.ranks, run.zero, run.heads, run.width,
            run.sequence ? ", shared rows" : "", run.pipe ? run.pipe : 1,
            run.untied ? ", untied" : "");
     return equal;
 }
 
-/* Pipelines beside one stage: {data-parallel ranks, zero, tensor parallel, shared rows, stages}. A
- * step has 8 micro-batches in 4 leaves. Adds to *passed; returns the number of runs. */
+/* Pipelines beside one stage: {data-parallel ranks, zero, tensor parallel along both dimensions,
+ * shared rows, stages}. A step has 8 micro-batches in 4 leaves. Adds to *passed; returns the number
+ * of runs. */
 static int run_pipelines(int *passed)
 {
-    static const int rows[][5] = {
-        { 1, 0, 1, 0, 1 }, { 1, 0, 1, 0, 2 }, { 1, 0, 1, 0, 3 },
-        { 2, 0, 1, 0, 2 }, { 2, 1, 1, 0, 3 }, { 1, 0, 2, 0, 1 },
-        { 1, 0, 2, 0, 3 }, { 1, 0, 2, 1, 1 }, { 1, 0, 2, 1, 2 },
+    static const int rows[][6] = {
+        { 1, 0, 1, 1, 0, 1 }, { 1, 0, 1, 1, 0, 2 }, { 1, 0, 1, 1, 0, 3 }, { 2, 0, 1, 1, 0, 2 },
+        { 2, 1, 1, 1, 0, 3 }, { 1, 0, 2, 1, 0, 1 }, { 1, 0, 2, 1, 0, 3 }, { 1, 0, 2, 1, 1, 1 },
+        { 1, 0, 2, 1, 1, 2 }, { 1, 0, 2, 2, 0, 1 }, { 1, 0, 2, 2, 0, 2 },
     };
     const int count = sizeof rows / sizeof *rows;
     for (int untied = 0; untied < 2; untied++) {
@@ -215,12 +221,13 @@ static int run_pipelines(int *passed)
             *passed += run_ranks((struct run){ .kind = OPTIMIZER_ADAMW,
                                                .ranks = r[0],
                                                .zero = r[1],
-                                               .tensor = r[2],
-                                               .sequence = r[3],
-                                               .pipe = r[4],
+                                               .heads = r[2],
+                                               .width = r[3],
+                                               .sequence = r[4],
+                                               .pipe = r[5],
                                                .leaf = 1,
                                                .untied = untied },
-                                 want[r[2] - 1 + 2 * r[3]]);
+                                 want[r[2] - 1 + 2 * r[4] + (r[3] - 1)]);
         }
     }
     return 2 * count;
@@ -237,17 +244,19 @@ int main(void)
             passed += run_ranks((struct run){ .kind = kinds[k],
                                               .ranks = i ? 2 << (i - 1) / 4 : 1,
                                               .zero = i ? (i - 1) % 4 : 0,
-                                              .tensor = 1 },
+                                              .heads = 1,
+                                              .width = 1 },
                                 want);
     }
-    for (size_t k = 0; k < 2 * sizeof kinds / sizeof *kinds; k++) {
+    for (size_t k = 0; k < 4 * sizeof kinds / sizeof *kinds; k++) {
         struct result want[MOST] = { { 0 } };
-        for (int i = 0; i < 5; i++, count++) /* 1; 2 of all stages; two ranks each */
-            passed += run_ranks((struct run){ .kind = kinds[k / 2],
+        for (int i = 0; i < 5; i++, count++) /* 1; 2 of all stages; two or four ranks each */
+            passed += run_ranks((struct run){ .kind = kinds[k / 4],
                                               .ranks = i ? 2 : 1,
                                               .zero = i ? i - 1 : 0,
-                                              .tensor = 2,
-                                              .sequence = k % 2 },
+                                              .heads = k % 4 == 2 ? 1 : 2,
+                                              .width = k % 4 < 2 ? 1 : 2,
+                                              .sequence = k % 4 == 1 },
                                 want);
     }
     count += run_pipelines(&passed);

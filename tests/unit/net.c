@@ -13,6 +13,7 @@
 /* From the rows of the whole model. */
 static void initialise(struct net *n, const struct model_config *c)
 {
+    static const struct split one = { .ranks = { 1, 1 } };
     struct model whole;
     cr_assert_eq(model_init(&whole, c), 0, "%s", err_get());
     for (size_t i = 0; i < n->m.tensors.count; i++) {
@@ -20,8 +21,8 @@ static void initialise(struct net *n, const struct model_config *c)
         struct tensor row = whole.tensors.rows[i];
         float *w = mem_alloc((size_t)tensor_elements(&row) * sizeof *w),
               mean = row.init == INIT_ONE;
-        const struct split_runs runs = split_runs(&row, own, split_ranks(&n->m),
-                                                  n->m.split ? n->m.split->rank : 0);
+        const struct split *split = n->m.split ? n->m.split : &one;
+        const struct split_runs runs = split_runs(&row, own, split, split_number(split));
         row.init = INIT_NORMAL;
         row.std = 0.3f;
         tensor_initialise(&row, 3, w);

@@ -110,7 +110,7 @@ static void pass_on_rank(void *ctx, struct comm *c)
 {
     enum { TAG_UP = 3, TAG_DOWN };
     struct ops *o = ops_new(1);
-    comm_regroup(c, c->size[COMM_WORLD] / 2, 1);
+    comm_regroup(c, c->size[COMM_WORLD] / 2, 1, 1);
     const int S = c->size[COMM_PIPE], s = c->rank[COMM_PIPE];
     const int up = (s + 1) % S, down = (s + S - 1) % S;
     struct ops_array own = own_leaves(o, c),
@@ -151,7 +151,7 @@ Test(comm, stages_send_and_receive_in_both_directions)
 /* With two stages of two tensor-parallel ranks. */
 static void group_on_rank(void *ctx, struct comm *c)
 {
-    comm_regroup(c, 2, 2);
+    comm_regroup(c, 2, 2, 1);
     const int r = c->rank[COMM_WORLD];
     count(ctx, &((struct sums *)ctx)->equal,
           c->size[COMM_DATA] == 2 && c->size[COMM_PIPE] == 2 && c->size[COMM_TENSOR] == 2 &&

@@ -1097,7 +1097,7 @@ static double mask_at(struct ops_dropout d, uint64_t i)
 static void dropout_in(struct ops *o)
 {
     enum { N = 100003 };
-    struct ops_dropout d = { 77, 0.3, 0 };
+    struct ops_dropout d = { .key = 77, .rate = 0.3 };
     struct numbers x = numbers(N, 1, 1), y = numbers(N, 2, 1);
     int64_t kept = 0;
     for (int64_t i = 0; i < N; i++) {
@@ -1107,10 +1107,31 @@ static void dropout_in(struct ops *o)
     cr_assert(llabs(kept - (int64_t)(0.7 * N)) < 1000, "%lld kept", (long long)kept);
     ops_dropout(o, f32(y.f), f32(x.f), N, d);
     check("dropout", y.f, y.d, N, 1e-6);
-    ops_dropout(o, f32(y.f), f32(x.f), N, (struct ops_dropout){ 77, 0, 0 });
+    ops_dropout(o, f32(y.f), f32(x.f), N, (struct ops_dropout){ .key = 77 });
     check("no dropout", y.f, x.d, N, 0);
     drop(&x);
     drop(&y);
+}
+
+/* A rank's columns of a matrix have the mask of these columns of the whole matrix. */
+static void dropout_of_columns_in(struct ops *o)
+{
+    enum { ROWS = 701, ALL = 64, FIRST = 24, OWN = 26 };
+    struct ops_dropout d = {
+        .key = 77, .rate = 0.3, .first = FIRST, .columns = OWN, .stride = ALL
+    };
+    struct numbers x = numbers(ROWS * OWN, 1, 1), y = numbers(ROWS * OWN, 2, 1);
+    for (int64_t i = 0; i < ROWS * OWN; i++)
+        y.d[i] = x.d[i] * mask_at(d, (uint64_t)(i / OWN * ALL + FIRST + i % OWN));
+    ops_dropout(o, f32(y.f), f32(x.f), ROWS * OWN, d);
+    check("dropout of columns", y.f, y.d, ROWS * OWN, 1e-6);
+    drop(&x);
+    drop(&y);
+}
+
+Test(ops, dropout_of_columns)
+{
+    in_all_contexts(dropout_of_columns_in);
 }
 
 Test(ops, dropout)
@@ -1121,7 +1142,7 @@ Test(ops, dropout)
 static void residual_dropout_in(struct ops *o)
 {
     struct linear l = { .N = 33, .I = 12, .O = 41 };
-    struct ops_dropout d = { 5, 0.2, 0 };
+    struct ops_dropout d = { .key = 5, .rate = 0.2 };
     l.x = numbers(l.N * l.I, 4, 1);
     l.w = numbers(l.I * l.O, 5, 1);
     l.bias = numbers(l.O, 6, 1);
@@ -1300,7 +1321,7 @@ static void attention_of(struct ops *o, struct attention_case a, int backward)
 
 static void attention_in(struct ops *o)
 {
-    struct ops_dropout some = { 3, 0.25, 0 };
+    struct ops_dropout some = { .key = 3, .rate = 0.25 };
     attention_of(o, (struct attention_case){ .B = 1, .T = 1, .NH = 1, .HS = 4 }, 1);
     attention_of(o, (struct attention_case){ .B = 2, .T = 9, .NH = 2, .HS = 5 }, 1);
     attention_of(o, (struct attention_case){ .B = 2, .T = 9, .NH = 2, .HS = 5, .drop = some }, 1);
@@ -1416,7 +1437,7 @@ static void rows_query(double *y, const struct rows_case *a, int64_t b, int64_t 
                        int64_t h, int64_t t, double *p)
 {
     int64_t C = a->NH * a->HS, stride = (n + 1) / 2 * 2, at = first * C + h * a->HS;
-    struct ops_dropout drop = { rng_key(a->drop.key, (uint64_t)b), a->drop.rate, 0 };
+    struct ops_dropout drop = { .key = rng_key(a->drop.key, (uint64_t)b), .rate = a->drop.rate };
     double sum = 0;
     for (int64_t k = 0; k < n; k++)
         sum += p[k] = exp(inner_product(a->q.d + at + t * C, a->k.d + at + k * C, a->HS) /
@@ -1491,7 +1512,7 @@ static void attention_rows_of(struct ops *o, struct rows_case a)
 static void attention_rows_in(struct ops *o)
 {
     const int64_t few[] = { 9, 1, 6 }, many[] = { 3, 531 }; /* many: several blocks of keys */
-    struct ops_dropout some = { 3, 0.25, 0 };
+    struct ops_dropout some = { .key = 3, .rate = 0.25 };
     attention_rows_of(o, (struct rows_case){ .rows = { 3, 9, few }, .NH = 2, .HS = 5 });
     attention_rows_of(o,
                       (struct rows_case){ .rows = { 3, 9, few }, .NH = 2, .HS = 5, .drop = some });
@@ -1626,8 +1647,8 @@ static void grouped_of(struct ops *o, struct grouped g)
 static void grouped_in(struct ops *o)
 {
     grouped_of(o, (struct grouped){ 9, 4, 2, 6, 1, 0, { 0 } });
-    grouped_of(o, (struct grouped){ 37, 6, 1, 10, 1, 0, { 3, 0.25, 0 } });
-    grouped_of(o, (struct grouped){ 37, 6, 3, 10, 0, 0, { 3, 0.25, 0 } });
+    grouped_of(o, (struct grouped){ 37, 6, 1, 10, 1, 0, { .key = 3, .rate = 0.25 } });
+    grouped_of(o, (struct grouped){ 37, 6, 3, 10, 0, 0, { .key = 3, .rate = 0.25 } });
     grouped_of(o, (struct grouped){ 300, 3, 1, 16, 1, 0.1, { 0 } });
     grouped_of(o, (struct grouped){ 40, 2, 2, 8, 1, 0.2, { 0 } });
 }

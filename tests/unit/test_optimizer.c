@@ -534,7 +534,7 @@ static void set_own_gradients(struct store *s)
     for (size_t i = 0; i < s->tensors->count; i++) {
         const struct tensor *whole = &s->unsplit->rows[i], *own = &s->tensors->rows[i];
         const int64_t n = tensor_elements(whole);
-        const struct split_runs runs = store_runs(s, i, s->split ? s->split->rank : 0);
+        const struct split_runs runs = store_runs(s, i, s->split ? split_number(s->split) : 0);
         float *all = mem_alloc((size_t)n * sizeof *all);
         for (int64_t k = 0; k < n; k++)
             all[k] = (float)(sin((double)(k * k) + (double)i) * (1 + (double)i / 10));
@@ -567,9 +567,10 @@ static void update_shares(struct optimizer *a, struct store *s, struct comm *c)
 
 struct sharing_run {
     struct optimizer optimizer;
+    int grid[2];               /* ranks that share tensors */
     int data;                  /* ranks that share the optimizer's state */
     const struct store *whole; /* after its updates */
-    double worst[4];           /* of each rank's weights */
+    double worst[8];           /* of each rank's weights */
 };
 
 static struct store open_part(const struct sharing_run *r, struct model *own, struct ops *o,
@@ -597,7 +598,7 @@ static double worst_weight(const struct store *s, const struct store *whole)
     for (size_t i = 0; i < s->tensors->count; i++) {
         const struct tensor *all = &whole->tensors->rows[i], *row = &s->tensors->rows[i];
         const struct layout_part own = layout_own(&s->layout, s->tensors, i);
-        const struct split_runs runs = store_runs(s, i, s->split->rank);
+        const struct split_runs runs = store_runs(s, i, split_number(s->split));
         const float *w = floats(s->arrays[STORE_PARAMETERS][row->block]) + row->offset;
         float *want = mem_alloc((size_t)tensor_elements(row) * sizeof *want);
         split_cut(want, floats(whole->arrays[STORE_PARAMETERS][row->block]) + all->offset, &runs,
@@ -615,7 +616,7 @@ static void update_part(void *ctx, struct comm *c)
     struct optimizer a = r->optimizer;
     struct ops *o = ops_new(1);
     struct model own, whole;
-    comm_regroup(c, 1, 2);
+    comm_regroup(c, 1, r->grid[0], r->grid[1]);
     const struct split split = comm_split(c);
     cr_assert_eq(model_init(&whole, &small), 0);
     cr_assert_eq(model_init_split(&own, &small, &split), 0);
@@ -633,17 +634,19 @@ static void check_shared(struct optimizer a, double tolerance)
     struct ops *o = ops_new(1);
     struct model m;
     cr_assert_eq(model_init(&m, &small), 0);
-    for (int data = 1; data <= 2; data++) {
-        struct sharing_run r = { .optimizer = a, .data = 1 };
+    for (int i = 0; i < 6; i++) {
+        static const int grids[][2] = { { 2, 1 }, { 1, 2 }, { 2, 2 } };
+        const int data = 1 + i % 2, *grid = grids[i / 2], ranks = data * grid[0] * grid[1];
+        struct sharing_run r = { .optimizer = a, .data = 1, .grid = { grid[0], grid[1] } };
         struct store s = open_part(&r, &m, o, &m, 0);
         struct optimizer b = a;
         update_shares(&b, &s, NULL);
         r.whole = &s;
         r.data = data;
-        struct threads *w = threads_new(2 * data);
+        struct threads *w = threads_new(ranks);
         threads_run(w, update_part, &r);
         threads_free(w);
-        for (int q = 0; q < 2 * data; q++)
+        for (int q = 0; q < ranks; q++)
             cr_assert_lt(r.worst[q], tolerance, "kind %d: %g", a.kind, r.worst[q]);
         store_close(&s);
     }

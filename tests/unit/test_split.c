@@ -13,7 +13,7 @@
 #include "tests/unit/net.h"
 #include "tests/unit/threads.h"
 
-enum { WORDS = 31, PLACES = 12, LENGTH = 11, MOST = 4 };
+enum { WORDS = 31, PLACES = 12, LENGTH = 11, MOST = 8 };
 
 static struct model_config gpt(void)
 {
@@ -72,12 +72,18 @@ static void fill(struct net *n)
     }
 }
 
+/* What one rank counts: how often ranks meet, without and with the norms' exchanges along
+ * SPLIT_WIDTH. */
+struct meetings {
+    int64_t sums, norms;
+};
+
 struct run {
     const struct model_config *config;
-    int sequence;
+    int grid[SPLIT_AXES], sequence;
     struct net *whole;              /* after its backward */
     double loss[MOST], worst[MOST]; /* of each rank: its loss, and the worst gradient */
-    int64_t forward[MOST], all[MOST];
+    struct meetings forward[MOST], all[MOST];
 };
 
 /* The greatest difference of a tensor's gradients, relative to the greatest gradient of its block.
@@ -85,7 +91,7 @@ struct run {
 static double difference(const struct net *whole, const struct net *own, size_t i)
 {
     const struct tensor *w = &whole->m.tensors.rows[i], *p = &own->m.tensors.rows[i];
-    const struct split_runs runs = split_runs(w, p, own->m.split->ranks, own->m.split->rank);
+    const struct split_runs runs = split_runs(w, p, own->m.split, split_number(own->m.split));
     const float *g = own->g[p->block] + p->offset, *all = whole->g[w->block];
     float *want = mem_alloc((size_t)tensor_elements(p) * sizeof *want);
     double most = 0, size = 0;
@@ -98,27 +104,107 @@ static double difference(const struct net *whole, const struct net *own, size_t 
     return most / size;
 }
 
+/* The split of a rank, whose operations for norms are counted. */
+struct counted {
+    struct split real;
+    int64_t norms;
+};
+
+static void count_sum(void *ctx, enum split_axis axis, struct ops *o, struct ops_array x, int64_t n,
+                      const char *what)
+{
+    struct counted *k = ctx;
+    k->norms += axis == SPLIT_WIDTH && !strcmp(what, "sums of a norm's gradients");
+    k->real.sum(k->real.ctx, axis, o, x, n, what);
+}
+
+static void count_gather(void *ctx, enum split_axis axis, struct ops *o, struct ops_array x,
+                         int64_t N, int64_t C, const char *what)
+{
+    struct counted *k = ctx;
+    k->norms += axis == SPLIT_WIDTH;
+    k->real.gather(k->real.ctx, axis, o, x, N, C, what);
+}
+
+static void pass_most(void *ctx, enum split_axis axis, struct ops *o, struct ops_array x, int64_t n,
+                      const char *what)
+{
+    struct counted *k = ctx;
+    k->real.most(k->real.ctx, axis, o, x, n, what);
+}
+
+static void pass_scatter(void *ctx, enum split_axis axis, struct ops *o, struct ops_array x,
+                         int64_t N, int64_t C, const char *what)
+{
+    struct counted *k = ctx;
+    k->real.scatter(k->real.ctx, axis, o, x, N, C, what);
+}
+
+/* Returns what has been counted since the last call. */
+static struct meetings take_meetings(struct counted *k, struct comm *c)
+{
+    int64_t all = 0;
+    for (int g = COMM_TENSOR; g <= COMM_TENSOR2; g++) {
+        all += c->counts[g].operations;
+        c->counts[g].operations = 0;
+    }
+    struct meetings taken = { all - k->norms, k->norms };
+    k->norms = 0;
+    return taken;
+}
+
 static void run_rank(void *ctx, struct comm *c)
 {
     struct run *r = ctx;
     struct net n;
-    comm_regroup(c, 1, c->size[COMM_WORLD]);
+    comm_regroup(c, 1, r->grid[0], r->grid[1]);
     const int rank = c->rank[COMM_TENSOR];
-    struct split split = comm_split(c);
+    struct counted counted = { .real = comm_split(c) };
+    struct split split = counted.real;
+    split.sum = count_sum;
+    split.most = pass_most;
+    split.scatter = pass_scatter;
+    split.gather = count_gather;
+    split.ctx = &counted;
     split.sequence = r->sequence;
     net_init_part(&n, r->config, &split, fill, 1);
     n.first = 1;
     net_forward(&n, 1);
-    r->forward[rank] = c->counts[COMM_TENSOR].operations;
-    c->counts[COMM_TENSOR].operations = 0;
+    r->forward[rank] = take_meetings(&counted, c);
     r->loss[rank] = net_backward(&n, 0.3);
-    r->all[rank] = c->counts[COMM_TENSOR].operations;
+    r->all[rank] = take_meetings(&counted, c);
     for (size_t i = 0; i < n.m.tensors.count; i++)
         r->worst[rank] = fmax(r->worst[rank], difference(r->whole, &n, i));
     net_release(&n);
 }
 
-/* How often the ranks meet in the embedding, in a layer's forward and backward, and in the head. */
+/* How often the ranks meet in the embedding, in a layer's forward and backward, and in the head;
+ * and, for their norms, in a layer's forward and backward and in the head. */
+struct wanted {
+    int embedding, forward, backward, head;
+    int norm; /* 1: norms meet */
+};
+
+static void check_grid(const struct model_config *c, struct net *whole, double loss, int heads,
+                       int width, int sequence, struct wanted m)
+{
+    struct run r = { .config = c, .grid = { heads, width }, .sequence = sequence, .whole = whole };
+    struct threads *w = threads_new(heads * width);
+    threads_run(w, run_rank, &r);
+    threads_free(w);
+    for (int q = 0; q < heads * width; q++) {
+        cr_assert_eq(r.loss[q], r.loss[0]);
+        cr_assert_float_eq(r.loss[q], loss, 1e-6 * loss, "%dx%d: %g %g", heads, width, r.loss[q],
+                           loss);
+        cr_assert_lt(r.worst[q], 5e-6, "%dx%d: %g", heads, width, r.worst[q]);
+        cr_assert_eq(r.forward[q].sums, (heads > 1) + m.forward * NET_LAYERS);
+        cr_assert_eq(r.all[q].sums,
+                     (heads > 1) * m.embedding + (m.forward + m.backward) * NET_LAYERS + m.head);
+        cr_assert_eq(r.forward[q].norms, m.norm * 2 * NET_LAYERS);
+        cr_assert_eq(r.all[q].norms, m.norm * (4 * NET_LAYERS + 2));
+    }
+}
+
 static void check_meetings(struct model_config c, int sequence, int embedding, int forward,
                            int backward, int head)
 {
@@ -126,18 +212,23 @@ static void check_meetings(struct model_config c, int sequence, int embedding, i
     net_init(&whole, &c, fill, 1);
     whole.first = 1;
     const double loss = net_backward(&whole, 0.3);
-    for (int ranks = 2; ranks <= MOST; ranks *= 2) {
-        struct run r = { .config = &c, .sequence = sequence, .whole = &whole };
-        struct threads *w = threads_new(ranks);
-        threads_run(w, run_rank, &r);
-        threads_free(w);
-        for (int q = 0; q < ranks; q++) {
-            cr_assert_eq(r.loss[q], r.loss[0]);
-            cr_assert_float_eq(r.loss[q], loss, 1e-6 * loss);
-            cr_assert_lt(r.worst[q], 5e-6, "%g", r.worst[q]);
-            cr_assert_eq(r.forward[q], 1 + forward * NET_LAYERS);
-            cr_assert_eq(r.all[q], embedding + (forward + backward) * NET_LAYERS + head);
-        }
+    for (int ranks = 2; ranks <= 4; ranks *= 2)
+        check_grid(&c, &whole, loss, ranks, 1, sequence,
+                   (struct wanted){ embedding, forward, backward, head, 0 });
+    net_release(&whole);
+}
+
+/* The same along both dimensions. `maps`: matrices of a layer before heads and MLP. */
+static void check_two_dimensions(struct model_config c, int maps)
+{
+    struct net whole;
+    net_init(&whole, &c, fill, 1);
+    whole.first = 1;
+    const double loss = net_backward(&whole, 0.3);
+    check_grid(&c, &whole, loss, 1, 2, 0, (struct wanted){ 1, maps, 2, 1, 1 });
+    for (int heads = 2; heads <= 4; heads *= 2) {
+        check_grid(&c, &whole, loss, heads, 2, 0, (struct wanted){ 1, 2 + maps, 4, 5, 1 });
+        check_grid(&c, &whole, loss, heads, 2, 1, (struct wanted){ 2, 4 + maps, 10, 7, 1 });
     }
     net_release(&whole);
 }
@@ -154,11 +245,13 @@ static void check_rows(struct model_config c)
     check_meetings(c, 1, 2, 4, 8, 6);
 }
 
+/* In one dimension 1, 4 and 4 times; in two, with two matrices of this kind, 1, 8 and 5. */
 Test(split, gpt)
 {
     struct model_config c = gpt();
     check(c, 1, 4);
     check_rows(c);
+    check_two_dimensions(c, 2);
     c.untied = 1;
     c.embedding_dropout = c.attention_dropout = c.residual_dropout = 0;
     check(c, 1, 4);
@@ -170,6 +263,7 @@ Test(split, llama)
     struct model_config c = llama();
     check(c, 1, 4);
     check_rows(c);
+    check_two_dimensions(c, 5);
     c.untied = 1;
     check(c, 1, 4);
     check_rows(c);
@@ -190,7 +284,14 @@ Test(split, sizes_that_ranks_cannot_share)
 {
     struct model m;
     struct model_config c = gpt();
-    const struct split split = { .ranks = 3 };
+    const struct split split = { .ranks = { 3, 1 } }, wide = { .ranks = { 1, 4 } };
+    cr_assert_eq(model_init_split(&m, &c, &wide), -1);
+    cr_assert_str_eq(err_get(),
+                     "a width of 20 cannot be shared by 4 tensor-parallel ranks in even parts");
+    struct model_config encoder = bert();
+    const struct split two = { .ranks = { 2, 2 } };
+    cr_assert_eq(model_init_split(&m, &encoder, &two), -1);
+    cr_assert_str_eq(err_get(), "tensor-parallel in two dimensions is for decoders, not for BERT");
     cr_assert_eq(model_init_split(&m, &c, &split), -1);
     cr_assert_str_eq(err_get(), "4 heads cannot be shared by 3 tensor-parallel ranks");
     c.heads = c.kv_heads = 3;
@@ -205,36 +306,43 @@ Test(split, sizes_that_ranks_cannot_share)
     cr_assert_str_eq(err_get(), "2 positions are too few for 3 tensor-parallel ranks");
 }
 
-/* Each element of the whole is in one part. */
+/* Each element of the whole is in one of the parts that count. */
+static void check_parts(const struct model_config *c, const struct model *whole, int heads,
+                        int width, size_t i)
+{
+    const struct tensor *row = &whole->tensors.rows[i];
+    const int64_t n = tensor_elements(row);
+    float *all = mem_zalloc((size_t)n, sizeof *all), *part = mem_alloc((size_t)n * sizeof *part);
+    for (int q = 0; q < heads * width; q++) {
+        const struct split split = { .ranks = { heads, width }, .rank = { q / width, q % width } };
+        struct model own;
+        cr_assert_eq(split_number(&split), q);
+        cr_assert_eq(model_init_split(&own, c, &split), 0);
+        const struct tensor *of_rank = &own.tensors.rows[i];
+        const struct split_runs r = split_runs(row, of_rank, &split, q);
+        cr_assert_eq(split_elements(&r), tensor_elements(of_rank));
+        split_cut(part, all, &r, sizeof *part);
+        for (int64_t e = 0; e < split_elements(&r); e++)
+            part[e] += (float)split_counts(row, of_rank, &split, q);
+        split_join(all, part, &r, sizeof *part);
+        model_release(&own);
+    }
+    for (int64_t e = 0; e < n; e++)
+        cr_assert_eq(all[e], 1, "%s", row->name);
+    free(all);
+    free(part);
+}
+
 Test(split, parts_make_the_whole)
 {
+    static const int grids[][2] = { { 4, 1 }, { 1, 2 }, { 2, 2 }, { 4, 2 } };
     struct model whole;
-    const struct model_config c = gpt();
-    cr_assert_eq(model_init(&whole, &c), 0);
-    for (size_t i = 0; i < whole.tensors.count; i++) {
-        const struct tensor *row = &whole.tensors.rows[i];
-        const int64_t n = tensor_elements(row);
-        float *all = mem_zalloc((size_t)n, sizeof *all),
-              *part = mem_alloc((size_t)n * sizeof *part);
-        for (int rank = 0; rank < 4; rank++) {
-            const struct split split = { .ranks = 4, .rank = rank };
-            struct model own;
-            cr_assert_eq(model_init_split(&own, &c, &split), 0);
-            const struct split_runs r = split_runs(row, &own.tensors.rows[i], 4, rank);
-            cr_assert_eq(split_elements(&r), tensor_elements(&own.tensors.rows[i]));
-            split_cut(part, all, &r, sizeof *part);
-            for (int64_t e = 0; e < split_elements(&r); e++)
-                part[e]++;
-            split_join(all, part, &r, sizeof *part);
-            model_release(&own);
-        }
-        int shared = strstr(row->name, "ln_") == NULL &&
-                     strcmp(row->name + 4, "attn.c_proj.bias") &&
-                     strcmp(row->name + 4, "mlp.c_proj.bias");
-        for (int64_t e = 0; e < n; e++)
-            cr_assert_eq(all[e], shared ? 1 : 4, "%s", row->name);
-        free(all);
-        free(part);
+    const struct model_config configs[] = { gpt(), llama() };
+    for (int k = 0; k < 2; k++) {
+        cr_assert_eq(model_init(&whole, &configs[k]), 0);
+        for (size_t i = 0; i < whole.tensors.count; i++)
+            for (int g = 0; g < 4; g++)
+                check_parts(&configs[k], &whole, grids[g][0], grids[g][1], i);
+        model_release(&whole);
     }
-    model_release(&whole);
 }
