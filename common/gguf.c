@@ -15,9 +15,10 @@ static const struct kind {
     int numbers, bytes;
     const char *name;
 } kinds[] = {
-    { GGUF_TENSOR_F32, 1, 4, "F32" },     { GGUF_TENSOR_F16, 1, 2, "F16" },
-    { GGUF_TENSOR_BF16, 1, 2, "BF16" },   { GGUF_TENSOR_Q8_0, 32, 34, "Q8_0" },
-    { GGUF_TENSOR_Q4_0, 32, 18, "Q4_0" }, { GGUF_TENSOR_Q4_K, 256, 144, "Q4_K" },
+    { GGUF_TENSOR_F32, 1, 4, "F32" },       { GGUF_TENSOR_F16, 1, 2, "F16" },
+    { GGUF_TENSOR_BF16, 1, 2, "BF16" },     { GGUF_TENSOR_Q8_0, 32, 34, "Q8_0" },
+    { GGUF_TENSOR_Q4_0, 32, 18, "Q4_0" },   { GGUF_TENSOR_Q4_K, 256, 144, "Q4_K" },
+    { GGUF_TENSOR_Q6_K, 256, 210, "Q6_K" }, { GGUF_TENSOR_I8, 1, 1, "I8" },
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -27,16 +28,6 @@ static const struct kind *kind_of(uint32_t type)
         if (kinds[i].type == type)
             return &kinds[i];
     return NULL;
-}
-
-int gguf_block_numbers(uint32_t type)
-{
-    return kind_of(type)->numbers;
-}
-
-int gguf_block_bytes(uint32_t type)
-{
-    return kind_of(type)->bytes;
 }
 
 /* ---- parsing ------------------------------------------------------------------------------ */
@@ -171,8 +162,8 @@ static int take_tensor(struct place *p, struct gguf_tensor *t)
     const struct kind *k = kind_of(t->type);
     if (!k)
         return err_set(
-            "%s: tensor '%s' is of type %u, at byte %llu; only F32, F16, BF16, Q8_0, Q4_0 "
-            "and Q4_K are read",
+            "%s: tensor '%s' is of type %u, at byte %llu; only F32, F16, BF16, Q8_0, Q4_0, "
+            "Q4_K, Q6_K and I8 are read",
             p->g->path, t->name, t->type, (unsigned long long)p->at);
     if (t->shape[t->rank - 1] % k->numbers)
         return err_set("%s: bad shape of tensor '%s': rows of %lld numbers are no whole blocks of "
@@ -462,6 +453,7 @@ static uint64_t aligned(uint64_t n)
 void gguf_add_tensor(struct gguf_writer *w, const char *name, uint32_t type, int rank,
                      const int64_t *shape)
 {
+    const struct kind *k = kind_of(type);
     int64_t rows = 1;
     gguf_put_text(&w->tensors, name, strlen(name));
     gguf_put_u32(&w->tensors, (uint32_t)rank);
@@ -471,8 +463,7 @@ void gguf_add_tensor(struct gguf_writer *w, const char *name, uint32_t type, int
     }
     gguf_put_u32(&w->tensors, type);
     put_u64(&w->tensors, w->data_bytes);
-    w->data_bytes += aligned((uint64_t)(rows * shape[rank - 1] / gguf_block_numbers(type)) *
-                             (uint64_t)gguf_block_bytes(type));
+    w->data_bytes += aligned((uint64_t)(rows * shape[rank - 1] / k->numbers) * (uint64_t)k->bytes);
     w->tensor_count++;
 }
 

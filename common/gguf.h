@@ -23,19 +23,17 @@
 
 enum { GGUF_RANK = 4, GGUF_ALIGNMENT = 32 };
 
-/* The supported tensor types, with their numbers in the file. A tensor consists of blocks. For a
- * type, gguf_block_numbers returns how many numbers a block has, gguf_block_bytes how many
- * bytes. */
+/* The supported types of tensors, with their numbers in the file. */
 enum {
     GGUF_TENSOR_F32 = 0,
     GGUF_TENSOR_F16 = 1,
     GGUF_TENSOR_Q4_0 = 2,
     GGUF_TENSOR_Q8_0 = 8,
     GGUF_TENSOR_Q4_K = 12,
+    GGUF_TENSOR_Q6_K = 14,
+    GGUF_TENSOR_I8 = 24,
     GGUF_TENSOR_BF16 = 30
 };
-int gguf_block_numbers(uint32_t type);
-int gguf_block_bytes(uint32_t type);
 
 /* Types of a key's value, numbered as in the file. */
 enum gguf_form {

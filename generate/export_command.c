@@ -18,6 +18,8 @@ struct exporting {
     struct tokenizer *tokenizer;
 };
 
+enum { GGUF, MAPPED }; /* values of --format */
+
 static const struct exporting defaults = { 0 };
 
 /* ---- the pre-tokenizer --------------------------------------------------------------------- */
@@ -221,9 +223,9 @@ static int run(int argc, char **argv, void *options_given)
     if (tool_may_replace(e->output, NULL, "model") < 0)
         return -1;
     e->tokenizer = tokenizer_load(e->vocab ? e->vocab : e->model_dir);
-    int result = e->tokenizer ? gguf_export(e->model_dir, e->output, stored_type(e->weights),
-                                            (int)tool_threads, add_tokenizer, e)
-                              : -1;
+    const struct gguf_export how = { stored_type(e->weights), e->format == MAPPED,
+                                     (int)tool_threads, add_tokenizer, e };
+    int result = e->tokenizer ? gguf_export(e->model_dir, e->output, &how) : -1;
     tokenizer_free(e->tokenizer);
     return result;
 }
@@ -235,7 +237,8 @@ static const struct opt options[] = {
     { 0, "vocab", OPT_TEXT, AT(vocab), "PATH", "tokenizer, if it is not in the model folder", 0,
       0 },
     { 'o', "output", OPT_TEXT, AT(output), "FILE", "file to write, NAME.gguf", 0, 0 },
-    { 0, "format", OPT_CHOICE, AT(format), "gguf", "form of the file", 0, 0 },
+    { 0, "format", OPT_CHOICE, AT(format), "gguf|mapped",
+      "form of the file: for all programs, or for textmill alone, which uses it as it is", 0, 0 },
     { 0, "weights", OPT_CHOICE, AT(weights), STORED_WORDS, "type of the weights in the file", 0,
       0 },
     { 0 },

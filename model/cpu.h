@@ -65,7 +65,7 @@ static inline struct ops_array cpu_f32(const float *x)
     return (struct ops_array){ (char *)(uintptr_t)x, OPS_F32 };
 }
 
-/* Computes y[N,O] = x[N,I] w^T. l->w is [O,I], F32, BF16, or made by ops_weights. Rows of y are ldy
+/* Computes y[N,O] = x[N,I] w^T. l->w is [O,I], Q8 and Q4 in groups (stored.h). Rows of y are ldy
  * numbers apart. */
 void cpu_multiply_turned(struct ops *o, struct ops_array y, int64_t ldy, struct ops_array x,
                          const struct ops_linear *l);

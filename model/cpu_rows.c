@@ -6,8 +6,12 @@
 #include <string.h>
 
 #include "model/cpu.h"
+#include "model/stored.h"
 
-enum { COLUMN_GRAIN = 64 }; /* minimum columns per thread in a sum over rows: whole cache lines */
+enum {
+    COLUMN_GRAIN = 64, /* minimum columns per thread in a sum over rows: whole cache lines */
+    TABLES = 3,        /* of an embedding */
+};
 
 /* ---- embedding ---------------------------------------------------------------------------- */
 
@@ -16,6 +20,7 @@ struct embedding {
     const struct ops_tokens *t;
     const struct ops_embedding *e; /* the tables (forward) or their gradients (backward) */
     struct ops_array x;            /* the output x (forward) or its gradient dx (backward) */
+    float *room;                   /* forward: [threads, TABLES, C] */
 };
 
 static int64_t u32_at(struct ops_array a, int64_t i)
@@ -28,7 +33,12 @@ static int64_t place_of(const struct ops_tokens *t, int64_t n)
     return ops_is_none(t->places) ? t->first + n % t->T : u32_at(t->places, n);
 }
 
-/* A token's rows of the three embedding tables, starting at some column. */
+static int64_t segment_of(const struct ops_tokens *t, int64_t n)
+{
+    return ops_is_none(t->segments) ? 0 : u32_at(t->segments, n);
+}
+
+/* A token's rows of the three gradients of tables, starting at some column. */
 struct token {
     struct ops_array word, position, type;
 };
@@ -37,34 +47,50 @@ static struct token token_at(const struct embedding *s, int64_t n, int64_t colum
 {
     const struct ops_tokens *t = s->t;
     const int64_t C = s->e->C;
-    int64_t place = place_of(t, n);
-    int64_t segment = ops_is_none(t->segments) ? 0 : u32_at(t->segments, n);
     return (struct token){ ops_part(s->e->words, u32_at(t->ids, n) * C + column),
-                           ops_part(s->e->positions, place * C + column),
-                           ops_part(s->e->types, segment * C + column) };
+                           ops_part(s->e->positions, place_of(t, n) * C + column),
+                           ops_part(s->e->types, segment_of(t, n) * C + column) };
+}
+
+static int is_small(struct ops_array table)
+{
+    return !ops_is_none(table) && table.type != OPS_F32 && table.type != OPS_BF16;
+}
+
+/* Returns row i of a table in f32. `room` is where it is converted if the table has a small
+ * type. */
+static struct ops_array row_of(struct ops_array table, int64_t i, int64_t C, float *room)
+{
+    if (!is_small(table))
+        return ops_part(table, i * C);
+    stored_read(table.type, room, table.address + i * (int64_t)stored_bytes(table.type, C), C);
+    return cpu_f32(room);
 }
 
 static void embed_rows(void *ctx, int64_t begin, int64_t end, int thread)
 {
-    (void)thread;
     const struct embedding *s = ctx;
+    const struct ops_tokens *t = s->t;
     const int64_t C = s->e->C;
+    float *room = s->room + TABLES * C * thread;
     for (int64_t n = begin; n < end; n++) {
-        struct token t = token_at(s, n, 0);
         struct ops_array x = ops_part(s->x, n * C);
-        if (ops_is_none(t.position))
-            s->k->copy(x, t.word, C);
+        struct ops_array word = row_of(s->e->words, u32_at(t->ids, n), C, room);
+        if (ops_is_none(s->e->positions))
+            s->k->copy(x, word, C);
         else
-            s->k->sum(x, t.word, t.position, C);
-        if (!ops_is_none(t.type))
-            s->k->add(x, t.type, C);
+            s->k->sum(x, word, row_of(s->e->positions, place_of(t, n), C, room + C), C);
+        if (!ops_is_none(s->e->types))
+            s->k->add(x, row_of(s->e->types, segment_of(t, n), C, room + 2 * C), C);
     }
 }
 
 void cpu_embedding_fwd(struct ops *o, struct ops_array x, const struct ops_tokens *t,
                        const struct ops_embedding *e)
 {
-    pool_for(o->pool, t->N, cpu_row_grain(e->C), embed_rows, &(struct embedding){ o->k, t, e, x });
+    struct embedding s = { o->k, t, e, x, NULL };
+    s.room = cpu_work(o, TABLES * e->C * o->threads);
+    pool_for(o->pool, t->N, cpu_row_grain(e->C), embed_rows, &s);
 }
 
 /* Adds dx to the gradients of the tables in columns [begin, end). Threads divide the columns, not
@@ -87,7 +113,7 @@ static void embed_columns_bwd(void *ctx, int64_t begin, int64_t end, int thread)
 void cpu_embedding_bwd(struct ops *o, const struct ops_embedding *d, struct ops_array dx,
                        const struct ops_tokens *t)
 {
-    struct embedding s = { o->k, t, d, dx };
+    struct embedding s = { o->k, t, d, dx, NULL };
     pool_for(o->pool, d->C, COLUMN_GRAIN, embed_columns_bwd, &s);
 }
 

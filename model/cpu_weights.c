@@ -1,25 +1,18 @@
 /*
- * cpu_weights.c - CPU back end: weights for inference only, in f16 or in blocks of integers
- * (ops_weights), and products with them.
- *
- * Weights in blocks are stored in groups of KERNEL_OUTPUTS interleaved outputs, the layout that
- * multiply_q8 and multiply_q4 read (kernels.h). Zeros fill the last group.
+ * cpu_weights.c - CPU back end: products with weights that are [out,in], in f32, bf16, f16 or in
+ * groups of blocks of integers (stored.h).
  */
 #include <assert.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "common/mem.h"
 #include "model/cpu.h"
 #include "model/stored.h"
 
 enum {
-    OUTPUTS = KERNEL_OUTPUTS,
-    SCALE_BYTES = 2,
-    FOUR = 4,             /* consecutive bytes of one output in the interleaved layout */
-    CHUNK = 1024,         /* f16 outputs that are converted to f32 at a time */
-    ROWS_BYTES = 1 << 19, /* bytes of quantized rows per pass over a thread's weights */
-    COPY_GRAIN = 1 << 16, /* minimum items per thread: bytes to copy or numbers to widen */
+    OUTPUTS = STORED_GROUP,
+    CHUNK = 1024,          /* f16 outputs that are converted to f32 at a time */
+    ROWS_BYTES = 1 << 19,  /* bytes of quantized rows per pass over a thread's weights */
+    WIDEN_GRAIN = 1 << 16, /* minimum numbers to widen per thread */
 };
 
 static int64_t pieces(int64_t n, int64_t size)
@@ -29,87 +22,7 @@ static int64_t pieces(int64_t n, int64_t size)
 
 int cpu_in_blocks(struct ops_array w)
 {
-    return w.type == OPS_Q8 || w.type == OPS_Q4;
-}
-
-/* ---- weights ------------------------------------------------------------------------------ */
-
-struct placing {
-    char *to;
-    const char *rows;
-    enum ops_type type;
-    int64_t O, blocks;
-};
-
-static int64_t block_bytes(enum ops_type type) /* bytes of the integers in a block */
-{
-    return type == OPS_Q8 ? STORED_BLOCK : STORED_BLOCK / 2;
-}
-
-static int64_t group_bytes(enum ops_type type, int64_t blocks)
-{
-    return blocks * OUTPUTS * (SCALE_BYTES + block_bytes(type));
-}
-
-/* Copies a row of blocks in the format of stored.h to output o of a group. */
-static void place_output(char *group, const char *row, int64_t o, enum ops_type type,
-                         int64_t blocks)
-{
-    const int64_t bytes = block_bytes(type);
-    char *integers = group + blocks * OUTPUTS * SCALE_BYTES;
-    for (int64_t b = 0; b < blocks; b++, row += SCALE_BYTES + bytes) {
-        memcpy(group + (b * OUTPUTS + o) * SCALE_BYTES, row, SCALE_BYTES);
-        for (int64_t j = 0; j < bytes; j += FOUR)
-            memcpy(integers + (b * bytes + j) * OUTPUTS + o * FOUR, row + SCALE_BYTES + j, FOUR);
-    }
-}
-
-static void place_groups(void *ctx, int64_t begin, int64_t end, int thread)
-{
-    (void)thread;
-    const struct placing *p = ctx;
-    const int64_t row_bytes = p->blocks * (SCALE_BYTES + block_bytes(p->type));
-    for (int64_t g = begin; g < end; g++) {
-        char *group = p->to + g * group_bytes(p->type, p->blocks);
-        if (p->O - g * OUTPUTS < OUTPUTS)
-            memset(group, 0, (size_t)group_bytes(p->type, p->blocks));
-        for (int64_t o = 0; o < OUTPUTS && g * OUTPUTS + o < p->O; o++)
-            place_output(group, p->rows + (g * OUTPUTS + o) * row_bytes, o, p->type, p->blocks);
-    }
-}
-
-static void copy_bytes(void *ctx, int64_t begin, int64_t end, int thread)
-{
-    (void)thread;
-    const struct placing *p = ctx;
-    memcpy(p->to + begin, p->rows + begin, (size_t)(end - begin));
-}
-
-struct ops_array ops_weights(struct ops *o, enum ops_type type, const void *rows, int64_t O,
-                             int64_t I, int keep)
-{
-    struct placing p = { .rows = rows, .type = type, .O = O, .blocks = I / STORED_BLOCK };
-    struct ops_array a = { .type = type };
-    int64_t groups = pieces(O, OUTPUTS), bytes = groups * group_bytes(type, p.blocks);
-    assert(o->b == &ops_cpu && stored_fits(type, I));
-    if (cpu_in_blocks(a)) {
-        a.address = p.to = mem_huge((size_t)bytes, 1);
-        pool_for(o->pool, groups, 1, place_groups, &p);
-    } else if (keep) {
-        a.address = (char *)(uintptr_t)rows;
-    } else {
-        bytes = (int64_t)stored_bytes(type, O * I);
-        a.address = p.to = mem_huge((size_t)bytes, 1);
-        pool_for(o->pool, bytes, COPY_GRAIN, copy_bytes, &p);
-    }
-    return a;
-}
-
-void ops_weights_free(struct ops *o, struct ops_array w, const void *rows)
-{
-    (void)o;
-    if (w.address != rows)
-        free(w.address);
+    return stored_grouped(w.type);
 }
 
 /* ---- products with blocks ----------------------------------------------------------------- */
@@ -151,7 +64,7 @@ static void multiply_groups(void *ctx, int64_t begin, int64_t end, int thread)
     (void)thread;
     const struct blocked *s = ctx;
     const int64_t row_bytes = s->rows.blocks * STORED_BLOCK,
-                  bytes = group_bytes(s->type, s->rows.blocks);
+                  bytes = (int64_t)stored_group_bytes(s->type, row_bytes);
     const int64_t most = ROWS_BYTES / row_bytes > KERNEL_BLOCK_ROWS
                              ? ROWS_BYTES / row_bytes / KERNEL_BLOCK_ROWS * KERNEL_BLOCK_ROWS
                              : KERNEL_BLOCK_ROWS;
@@ -211,7 +124,7 @@ static void multiply_f16(struct ops *o, struct ops_array y, int64_t ldy, struct 
         some.O = l->O - first < chunk ? l->O - first : chunk;
         some.w = cpu_f32(s.to);
         s.from = ops_part(l->w, first * l->I);
-        pool_for(o->pool, some.O * l->I, COPY_GRAIN, widen, &s);
+        pool_for(o->pool, some.O * l->I, WIDEN_GRAIN, widen, &s);
         cpu_multiply_turned(o, ops_part(y, first), ldy, x, &some);
     }
 }

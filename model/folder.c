@@ -240,45 +240,41 @@ static int load_weights(const struct model *whole, struct model *m, struct ops *
     return failed;
 }
 
-/* Initialises the model of the folder and opens its files, after checking their tensors. */
-static int open_model(struct model *m, struct weights *set, const char *dir, enum model_head head)
+int folder_open(struct model *m, struct weights *files, const char *dir, enum model_head head)
 {
     struct model_config config;
     struct absent none = { 0 };
     *m = (struct model){ 0 };
+    *files = (struct weights){ 0 };
     if (folder_read_config(&config, head, dir) < 0)
         return -1;
     if (model_init(m, &config) < 0)
         return err_in("%s/config.json", dir);
-    int failed = weights_open(set, dir);
-    if (!failed && check_tensors(m, set, &none) < 0) {
-        weights_close(set);
-        failed = -1;
-    }
-    if (failed)
-        model_release(m);
-    return failed;
+    int failed = weights_open(files, dir);
+    if (!failed)
+        failed = check_tensors(m, files, &none);
+    if (!failed)
+        return 0;
+    weights_close(files);
+    model_release(m);
+    return -1;
 }
 
-int folder_each(struct model *m, const char *dir, enum model_head head,
-                int (*begin)(void *ctx, const struct model *m),
-                int (*take)(void *ctx, const struct model *m, size_t row, const float *numbers),
-                void *ctx)
+int folder_matrix(struct matrix *x, unsigned char **copy, const struct model *m,
+                  const struct weights *files, size_t row)
 {
-    struct weights set;
-    if (open_model(m, &set, dir, head) < 0)
+    const struct tensor *own = &m->tensors.rows[row];
+    const struct safetensors *file;
+    const struct safetensor *t = folder_names_find(m, files, own->name, &file);
+    const int map = model_is_map(m, row);
+    *x = (struct matrix){ .path = file->path, .name = t->name, .offset = t->offset };
+    x->O = own->rank == 1 ? 1 : own->shape[map];
+    x->I = own->shape[own->rank == 2 && !map];
+    x->turned = map && !own->transposed;
+    if (safetensors_type(file, t, &x->type) < 0)
         return -1;
-    int failed = begin(ctx, m);
-    for (size_t i = 0; i < m->tensors.count && !failed; i++) {
-        const struct tensor *row = &m->tensors.rows[i];
-        const struct safetensors *file;
-        const struct safetensor *t = folder_names_find(m, &set, row->name, &file);
-        float *numbers = mem_alloc((size_t)tensor_elements(row) * sizeof *numbers);
-        failed = safetensors_read(file, t, numbers) < 0 ? -1 : take(ctx, m, i, numbers);
-        free(numbers);
-    }
-    weights_close(&set);
-    return failed;
+    x->data = (const char *)safetensors_bytes(file, t, copy);
+    return 0;
 }
 
 int folder_load_part(struct model *m, struct ops *o, struct ops_array **blocks, const char *dir,

@@ -5,7 +5,9 @@
 #ifndef TEXTMILL_MODEL_FOLDER_H
 #define TEXTMILL_MODEL_FOLDER_H
 
+#include "model/matrix.h"
 #include "model/model.h"
+#include "model/weights.h"
 
 /* Reads dir/config.json. Its architecture must support `head`. Returns 0, or -1 with an error. */
 int folder_read_config(struct model_config *config, enum model_head head, const char *dir);
@@ -29,14 +31,13 @@ int folder_load_part(struct model *m, struct ops *o, struct ops_array **blocks, 
                      const unsigned char *wanted);
 void folder_free_blocks(struct model *m, struct ops *o, struct ops_array *blocks);
 
-/* Initialises *m with `head` from the folder `dir`, and reads the tensors one by one. Calls `begin`
- * once with the model, then `take` for each row of the tensor table, with the tensor's numbers in
- * the layout of the file: a `transposed` row is [shape[1],shape[0]]. Stops when either returns -1.
- * Missing tensors are errors. Returns 0, or -1 with an error. */
-int folder_each(struct model *m, const char *dir, enum model_head head,
-                int (*begin)(void *ctx, const struct model *m),
-                int (*take)(void *ctx, const struct model *m, size_t row, const float *numbers),
-                void *ctx);
+/* folder_open initialises *m with `head` from the folder `dir`, and opens and checks its files.
+ * Missing tensors are errors. Close with weights_close. folder_matrix describes the tensor of a row
+ * of the table, with [out,in] as the shape of a linear map; *copy is as for safetensors_bytes. Both
+ * return 0, or -1 with an error. */
+int folder_open(struct model *m, struct weights *files, const char *dir, enum model_head head);
+int folder_matrix(struct matrix *x, unsigned char **copy, const struct model *m,
+                  const struct weights *files, size_t row);
 
 /* Writes config.json and then model.safetensors into `dir`, which is created if needed. The type of
  * the blocks, F32 or BF16, becomes the type in the file. end_of_text: the token's id, or -1 for

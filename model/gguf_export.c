@@ -15,13 +15,14 @@
 enum { ALL_F32 = 0, MOSTLY_F16 = 1, MOSTLY_Q4_0 = 2, MOSTLY_Q8_0 = 7, MOSTLY_BF16 = 32 };
 
 struct exporting {
+    struct model m;
     struct gguf_writer w;
     const char *path;
     enum ops_type weights;
+    int ours; /* 1: for textmill alone */
     struct pool *pool;
     int (*add)(void *ctx, struct gguf_writer *w, int64_t vocabulary);
     void *ctx;
-    int open;
 };
 
 static uint32_t tensor_type(enum ops_type type)
@@ -42,85 +43,113 @@ static uint32_t file_type(enum ops_type type)
                               : ALL_F32;
 }
 
-/* Returns 1 if tensor `row` is a table tied to the decoder that is also written as a separate
- * output.weight, in a smaller type, else 0. The table itself is then written in f32. */
-static int has_copy(const struct exporting *e, const struct model *m, size_t row)
+/* Returns whether tensor `row` is a table tied to the decoder that is also written as a separate
+ * output.weight in a smaller type. The table itself is then written in f32. */
+static int has_copy(const struct exporting *e, size_t row)
 {
+    const struct model *m = &e->m;
     return m->tied && model_is_decoder(m, row) && parameters_type(m, row, e->weights) != OPS_F32;
 }
 
-static enum ops_type type_of(const struct exporting *e, const struct model *m, size_t row)
+static enum ops_type type_of(const struct exporting *e, size_t row)
 {
-    return has_copy(e, m, row) ? OPS_F32 : parameters_type(m, row, e->weights);
+    return has_copy(e, row) ? OPS_F32 : parameters_type(&e->m, row, e->weights);
 }
 
-static int begin(void *ctx, const struct model *m)
+static int in_groups(const struct exporting *e, enum ops_type type)
 {
-    struct exporting *e = ctx;
-    gguf_begin(&e->w);
-    e->open = 1;
+    return e->ours && stored_grouped(type);
+}
+
+static void declare(struct exporting *e, const char *name, size_t row, enum ops_type type)
+{
+    const struct tensor *t = &e->m.tensors.rows[row];
+    const int map = model_is_map(&e->m, row);
+    const int64_t O = t->shape[map], I = t->shape[!map];
+    const int64_t shape[2] = { O, I };
+    const int64_t groups[2] = { (O + STORED_GROUP - 1) / STORED_GROUP,
+                                (int64_t)stored_group_bytes(type, I) };
+    if (in_groups(e, type))
+        gguf_add_tensor(&e->w, name, GGUF_TENSOR_I8, 2, groups);
+    else
+        gguf_add_tensor(&e->w, name, tensor_type(type), t->rank, shape);
+}
+
+static int begin(struct exporting *e)
+{
+    const struct model *m = &e->m;
     if (gguf_model_keys(&e->w, m) < 0)
         return -1;
     gguf_add_u32(&e->w, "general.file_type", file_type(e->weights));
     gguf_add_u32(&e->w, "general.quantization_version", 2);
+    if (e->ours)
+        gguf_add_u32(&e->w, "textmill.layout", GGUF_MODEL_LAYOUT);
     if (e->add(e->ctx, &e->w, m->config.vocabulary) < 0)
         return -1;
     for (size_t i = 0; i < m->tensors.count; i++) {
-        const struct tensor *t = &m->tensors.rows[i];
-        const int turned = model_is_map(m, i);
-        const int64_t shape[2] = { t->shape[turned], t->shape[!turned] };
         char name[TENSOR_NAME];
         gguf_model_name(name, m, i);
-        gguf_add_tensor(&e->w, name, tensor_type(type_of(e, m, i)), t->rank, shape);
-        if (has_copy(e, m, i))
-            gguf_add_tensor(&e->w, "output.weight", tensor_type(e->weights), t->rank, shape);
+        declare(e, name, i, type_of(e, i));
+        if (has_copy(e, i))
+            declare(e, "output.weight", i, e->weights);
     }
     return gguf_create(&e->w, e->path);
 }
 
-/* Writes tensor `row`. Reorders the rows of queries' and keys' weights and biases, because the file
- * has the two numbers of a rotary pair side by side. */
-static int write_rows(struct exporting *e, const struct model *m, size_t row, enum ops_type type,
-                      const float *numbers)
+/* Writes tensor `row`. For other programs, reorders the rows of queries' and keys' weights and
+ * biases: their files have the two numbers of a rotary pair side by side. */
+static int write_rows(struct exporting *e, const struct matrix *x, size_t row, enum ops_type type)
 {
-    const struct tensor *t = &m->tensors.rows[row];
-    const int64_t rows = t->shape[model_is_map(m, row)], n = tensor_elements(t) / rows;
-    const int64_t HS = gguf_model_paired(m, row);
-    char *data = parameters_rows(m, row, type, numbers, e->pool);
-    const uint64_t bytes = stored_bytes(type, n);
+    const int64_t rows = x->O, HS = e->ours ? 0 : gguf_model_paired(&e->m, row);
+    const int grouped = in_groups(e, type);
+    const uint64_t bytes = stored_bytes(type, x->I);
+    const int64_t whole = grouped ? (rows + STORED_GROUP - 1) / STORED_GROUP * STORED_GROUP : rows;
+    char *data = matrix_make(x, type, grouped, e->pool);
+    if (!data)
+        return -1;
     if (HS) {
         char *paired = mem_alloc((size_t)rows * bytes);
-        gguf_model_pair(paired, data, rows, bytes, HS, 0);
+        const int64_t parts = rows > 1 ? 1 : x->I; /* of a vector, each number is a row */
+        gguf_model_pair(paired, data, rows * parts, bytes / (uint64_t)parts, HS);
         free(data);
         data = paired;
     }
-    int failed = gguf_write(&e->w, data, (uint64_t)rows * bytes) < 0 || gguf_end_tensor(&e->w) < 0;
+    int failed = gguf_write(&e->w, data, (uint64_t)whole * bytes) < 0 || gguf_end_tensor(&e->w) < 0;
     free(data);
     return failed ? -1 : 0;
 }
 
-static int take(void *ctx, const struct model *m, size_t row, const float *numbers)
+static int write_tensor(struct exporting *e, const struct weights *files, size_t row)
 {
-    struct exporting *e = ctx;
-    if (write_rows(e, m, row, type_of(e, m, row), numbers) < 0)
+    struct matrix x;
+    unsigned char *copy;
+    if (folder_matrix(&x, &copy, &e->m, files, row) < 0)
         return -1;
-    return has_copy(e, m, row) ? write_rows(e, m, row, e->weights, numbers) : 0;
+    int failed = write_rows(e, &x, row, type_of(e, row));
+    if (!failed && has_copy(e, row))
+        failed = write_rows(e, &x, row, e->weights);
+    free(copy);
+    return failed;
 }
 
-int gguf_export(const char *dir, const char *path, enum ops_type weights, int threads,
-                int (*add)(void *ctx, struct gguf_writer *w, int64_t vocabulary), void *ctx)
+int gguf_export(const char *dir, const char *path, const struct gguf_export *how)
 {
-    struct model m;
-    struct exporting e = { .path = path, .add = add, .ctx = ctx };
-    e.weights = weights == STORED_AUTO ? OPS_F32 : weights;
-    e.pool = pool_new(threads);
-    int failed = folder_each(&m, dir, HEAD_NEXT, begin, take, &e);
-    if (e.open && !failed)
-        failed = gguf_finish(&e.w);
-    else if (e.open)
+    struct weights files;
+    struct exporting e = { .path = path, .ours = how->ours, .add = how->add, .ctx = how->ctx };
+    e.weights = how->weights == STORED_AUTO ? OPS_F32 : how->weights;
+    if (folder_open(&e.m, &files, dir, HEAD_NEXT) < 0)
+        return -1;
+    e.pool = pool_new(how->threads);
+    gguf_begin(&e.w);
+    int failed = begin(&e);
+    for (size_t i = 0; i < e.m.tensors.count && !failed; i++)
+        failed = write_tensor(&e, &files, i);
+    if (failed)
         gguf_abandon(&e.w);
-    if (e.open)
-        model_release(&m);
+    else
+        failed = gguf_finish(&e.w);
     pool_free(e.pool);
+    weights_close(&files);
+    model_release(&e.m);
     return failed;
 }

@@ -11,10 +11,17 @@
 #include "common/gguf.h"
 #include "model/ops.h"
 
-/* Writes the decoder in the folder `dir` to the file `path`. Calls `add` to add the tokenizer's
- * keys; `vocabulary` is the number of ids in the model; `add` returns 0, or -1 with an error.
- * Returns 0, or -1 with an error. */
-int gguf_export(const char *dir, const char *path, enum ops_type weights, int threads,
-                int (*add)(void *ctx, struct gguf_writer *w, int64_t vocabulary), void *ctx);
+struct gguf_export {
+    enum ops_type weights;
+    int ours; /* 1: for textmill alone, in the layout that it uses in the mapped file */
+    int threads;
+    /* Adds the tokenizer's keys. `vocabulary` is the number of ids in the model. Returns 0, or -1
+     * with an error. */
+    int (*add)(void *ctx, struct gguf_writer *w, int64_t vocabulary);
+    void *ctx;
+};
+
+/* Writes the decoder in the folder `dir` to the file `path`. Returns 0, or -1 with an error. */
+int gguf_export(const char *dir, const char *path, const struct gguf_export *how);
 
 #endif

@@ -2,14 +2,10 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "common/err.h"
-#include "common/le.h"
-#include "common/mem.h"
 #include "model/architecture.h"
-#include "model/half.h"
 #include "model/stored.h"
 
 enum { KEY_NAME = 96 };
@@ -116,6 +112,19 @@ static int is_untied(const struct gguf *g)
     return gguf_tensor(g, "output.weight") != NULL;
 }
 
+/* Refuses a layout of textmill's files that this version does not know. */
+static int check_layout(const struct gguf *g)
+{
+    const struct gguf_key *k = gguf_find(g, "textmill.layout");
+    double layout = GGUF_MODEL_LAYOUT;
+    if (k && gguf_real(g, k, &layout) < 0)
+        return -1;
+    return layout == GGUF_MODEL_LAYOUT
+               ? 0
+               : err_set("%s: unsupported textmill.layout %g, only %d: export the model again",
+                         g->path, layout, GGUF_MODEL_LAYOUT);
+}
+
 int gguf_model_read(struct model *m, const struct gguf *g, enum model_head head)
 {
     struct model_config c = { .head = head, .init_std = 0.02 };
@@ -126,7 +135,7 @@ int gguf_model_read(struct model *m, const struct gguf *g, enum model_head head)
         failed = -1;
     buf_release(&name);
     c.untied = is_untied(g);
-    if (failed || read_config(&c, g) < 0)
+    if (failed || check_layout(g) < 0 || read_config(&c, g) < 0)
         return -1;
     return model_init(m, &c) < 0 ? err_in("%s", g->path) : 0;
 }
@@ -200,109 +209,89 @@ int64_t gguf_model_paired(const struct model *m, size_t row)
     return words_of(&m->config)->paired && turned ? m->config.head_width : 0;
 }
 
-void gguf_model_pair(void *to, const void *from, int64_t rows, uint64_t bytes, int64_t HS, int back)
+void gguf_model_pair(void *to, const void *from, int64_t rows, uint64_t bytes, int64_t HS)
 {
     for (int64_t r = 0; r < rows; r++) {
         int64_t head = r / HS * HS, i = r % HS; /* row i of ours is row p of a head there */
         int64_t p = i < HS / 2 ? 2 * i : 2 * (i - HS / 2) + 1;
-        int64_t source = back ? head + p : r, place = back ? r : head + p;
-        memcpy((char *)to + (uint64_t)place * bytes, (const char *)from + (uint64_t)source * bytes,
+        memcpy((char *)to + (uint64_t)(head + p) * bytes, (const char *)from + (uint64_t)r * bytes,
                bytes);
     }
 }
 
-const struct gguf_tensor *gguf_model_tensor(const struct gguf *g, const struct model *m, size_t row)
-{
-    const struct tensor *wanted = &m->tensors.rows[row];
-    char name[TENSOR_NAME];
-    gguf_model_name(name, m, row);
-    const struct gguf_tensor *t = gguf_tensor(g, name);
-    if (!t) {
-        err_set("%s: no tensor '%s'", g->path, name);
-        return NULL;
-    }
-    const int turned = model_is_map(m, row);
-    const int64_t rows = wanted->shape[turned], columns = wanted->shape[!turned];
-    if (wanted->rank == 1 ? t->rank == 1 && t->shape[0] == wanted->shape[0]
-                          : t->rank == 2 && t->shape[0] == rows && t->shape[1] == columns)
-        return t;
-    err_set("%s: bad shape of tensor '%s', whose data is at byte %llu: the keys say [%lld,%lld]",
-            g->path, name, (unsigned long long)t->offset,
-            (long long)(wanted->rank == 1 ? wanted->shape[0] : rows),
-            (long long)(wanted->rank == 1 ? 1 : columns));
-    return NULL;
-}
+/* ---- tensors ------------------------------------------------------------------------------ */
 
-/* ---- numbers ------------------------------------------------------------------------------ */
-
-enum { K_PAIRS = 8, K_RUN = 32 };
-
-int gguf_model_stored(const struct gguf_tensor *t)
+static enum ops_type stored_of(const struct gguf_tensor *t)
 {
     switch (t->type) {
-    case GGUF_TENSOR_F32: return OPS_F32;
     case GGUF_TENSOR_F16: return OPS_F16;
     case GGUF_TENSOR_BF16: return OPS_BF16;
     case GGUF_TENSOR_Q8_0: return OPS_Q8;
     case GGUF_TENSOR_Q4_0: return OPS_Q4;
-    default: return -1;
+    case GGUF_TENSOR_Q4_K: return OPS_Q4_K;
+    case GGUF_TENSOR_Q6_K: return OPS_Q6_K;
+    default: return OPS_F32;
     }
 }
 
-/* Converts a block of Q4_K: f16 d and m; 8 pairs of a 6-bit scale s and a 6-bit minimum o, packed
- * in 12 bytes; 128 bytes of 4-bit numbers q. Each 32 bytes give first 32 low halves, then 32 high
- * halves. x = d s q - m o. */
-static void read_k_block(float *out, const unsigned char *in)
+static int is_ours(const struct gguf *g)
 {
-    const float d = half_read(le_u16(in)), m = half_read(le_u16(in + 2));
-    const unsigned char *packed = in + 4, *q = in + 16;
-    for (int j = 0; j < K_PAIRS; j++) {
-        int s = packed[j % 4] & 63, o = packed[j % 4 + 4] & 63;
-        if (j >= 4) {
-            s = (packed[j + 4] & 15) | packed[j - 4] >> 6 << 4;
-            o = packed[j + 4] >> 4 | packed[j] >> 6 << 4;
+    return gguf_find(g, "textmill.layout") != NULL;
+}
+
+/* Returns whether the tensor is the matrix *x in groups of a type, which is then set. */
+static int in_groups(struct matrix *x, const struct gguf_tensor *t)
+{
+    const enum ops_type types[] = { OPS_Q8, OPS_Q4 };
+    for (int i = 0; i < 2; i++)
+        if (t->rank == 2 && t->shape[0] == (x->O + STORED_GROUP - 1) / STORED_GROUP &&
+            stored_fits(types[i], x->I) &&
+            (uint64_t)t->shape[1] == stored_group_bytes(types[i], x->I)) {
+            x->type = types[i];
+            x->grouped = 1;
         }
-        for (int i = 0; i < K_RUN; i++) {
-            int both = q[j / 2 * K_RUN + i];
-            *out++ = d * (float)s * (float)(j % 2 ? both >> 4 : both & 15) - m * (float)o;
-        }
+    return x->grouped;
+}
+
+static int check_shape(struct matrix *x, const struct gguf *g, const struct gguf_tensor *t,
+                       int rank)
+{
+    int fits = rank == 1 ? t->rank == 1 && t->shape[0] == x->I
+                         : t->rank == 2 && t->shape[0] == x->O && t->shape[1] == x->I;
+    if (t->type == GGUF_TENSOR_I8)
+        fits = rank == 2 && is_ours(g) && in_groups(x, t);
+    return fits ? 0
+                : err_set("%s: bad shape of tensor '%s', whose data is at byte %llu: the keys say "
+                          "[%lld,%lld]",
+                          g->path, t->name, (unsigned long long)t->offset,
+                          (long long)(rank == 1 ? x->I : x->O), (long long)(rank == 1 ? 1 : x->I));
+}
+
+int gguf_model_matrix(struct matrix *x, const struct gguf *g, const struct model *m, size_t row,
+                      const char *name)
+{
+    const struct tensor *wanted = &m->tensors.rows[row];
+    const int map = model_is_map(m, row);
+    char own[TENSOR_NAME];
+    gguf_model_name(own, m, row);
+    const struct gguf_tensor *t = gguf_tensor(g, name ? name : own);
+    *x = (struct matrix){ .path = g->path, .O = 1, .I = wanted->shape[0] };
+    if (!t)
+        return err_set("%s: no tensor '%s'", g->path, name ? name : own);
+    if (wanted->rank == 2) {
+        x->O = wanted->shape[map];
+        x->I = wanted->shape[!map];
     }
-}
-
-static int64_t bad_k_block(const unsigned char *data, int64_t blocks, int bytes)
-{
-    for (int64_t b = 0; b < blocks; b++)
-        if (!isfinite(half_read(le_u16(data + b * bytes))) ||
-            !isfinite(half_read(le_u16(data + b * bytes + 2))))
-            return b;
-    return -1;
-}
-
-int gguf_model_check(const struct gguf *g, const struct gguf_tensor *t)
-{
-    const int numbers = gguf_block_numbers(t->type), bytes = gguf_block_bytes(t->type);
-    const int stored = gguf_model_stored(t);
-    const unsigned char *data = g->map.data + t->offset;
-    int64_t bad = stored < 0 ? bad_k_block(data, t->elements / numbers, bytes)
-                             : stored_bad((enum ops_type)stored, data, t->elements);
-    if (bad < 0)
-        return 0;
-    if (stored >= 0)
-        bad /= numbers;
-    return err_set("%s: tensor '%s' holds what is no finite number, at byte %llu", g->path, t->name,
-                   (unsigned long long)(t->offset + (uint64_t)bad * (uint64_t)bytes));
-}
-
-int gguf_model_numbers(const struct gguf *g, const struct gguf_tensor *t, float *out)
-{
-    const int numbers = gguf_block_numbers(t->type), bytes = gguf_block_bytes(t->type);
-    const int stored = gguf_model_stored(t);
-    const unsigned char *data = g->map.data + t->offset;
-    if (gguf_model_check(g, t) < 0)
+    x->type = stored_of(t);
+    x->name = t->name;
+    x->offset = t->offset;
+    x->data = (const char *)g->map.data + t->offset;
+    x->pairs = is_ours(g) ? 0 : gguf_model_paired(m, row);
+    if (check_shape(x, g, t, wanted->rank) < 0)
         return -1;
-    if (stored >= 0)
-        stored_read((enum ops_type)stored, out, data, t->elements);
-    for (int64_t b = 0; b < t->elements / numbers && stored < 0; b++)
-        read_k_block(out + b * numbers, data + b * bytes);
+    if (x->pairs && wanted->rank == 1) { /* each number is a row */
+        x->O = x->I;
+        x->I = 1;
+    }
     return 0;
 }

@@ -16,14 +16,15 @@
 #include <stdint.h>
 
 #include "model/ops.h"
+#include "model/stored.h"
 
 enum {
-    KERNEL_LANES = 64,     /* partial sums of a sum */
-    KERNEL_ROWS = 4,       /* most rows of stream_columns */
-    KERNEL_GROUP = 4,      /* panels that lie side by side in A of multiply_rows */
-    KERNEL_AHEAD = 3,      /* regions that a product prefetches */
-    KERNEL_OUTPUTS = 16,   /* outputs in a group of Q8 or Q4 weights */
-    KERNEL_BLOCK_ROWS = 4, /* rows multiplied by such a group at once */
+    KERNEL_LANES = 64,             /* partial sums of a sum */
+    KERNEL_ROWS = 4,               /* most rows of stream_columns */
+    KERNEL_GROUP = 4,              /* panels that lie side by side in A of multiply_rows */
+    KERNEL_AHEAD = 3,              /* regions that a product prefetches */
+    KERNEL_OUTPUTS = STORED_GROUP, /* outputs in a group of Q8 or Q4 weights */
+    KERNEL_BLOCK_ROWS = 4,         /* rows multiplied by such a group at once */
 };
 
 /* A dropout mask as the kernels use it. Element i is kept if the i-th 32-bit number of the sequence
@@ -194,10 +195,8 @@ struct kernels {
     void (*from_f16)(float *y, struct ops_array x, int64_t n);
     /* Converts a row of 32 * blocks numbers to blocks of 8-bit integers (struct kernel_blocks). */
     void (*to_blocks)(int8_t *q, float *scales, int32_t *sums, struct ops_array x, int64_t blocks);
-    /* y[r,v] += the dot product of row r of x and output v, for v < n <= KERNEL_OUTPUTS. A group of
-     * outputs begins with f16 scales, [blocks][KERNEL_OUTPUTS]. Then come the weights,
-     * [blocks][j][KERNEL_OUTPUTS][4]: for each block, the j-th four bytes of each output; j < 8 in
-     * Q8 and j < 4 in Q4 (block formats: stored.h). */
+    /* y[r,0..n) += the products of the rows of x with a group of n <= KERNEL_OUTPUTS outputs, in
+     * the layout of stored.h. */
     void (*multiply_q8)(float *y, int64_t ldy, const struct kernel_blocks *x, const char *group,
                         int64_t n);
     void (*multiply_q4)(float *y, int64_t ldy, const struct kernel_blocks *x, const char *group,

@@ -38,10 +38,10 @@ uint64_t ops_free_bytes(const struct ops *o);
 int ops_on_host(const struct ops *o); /* 1 if the context computes on the CPU */
 const char *ops_kernels(void);        /* describes the CPU's kernels without a context */
 
-/* Types of numbers. bf16 is the high half of a float's bits. The last four are only for parameters
- * of models that run forward on the host: F16 is IEEE 754's binary16; Q8 and Q4 are blocks of
- * integers with one scale for each block (stored.h); a LIST is an array of arrays, each with its
- * own type. */
+/* Types of numbers. bf16 is the high half of a float's bits. The last six are only for parameters
+ * of models that run forward on the host: F16 is IEEE 754's binary16; those with Q are blocks of
+ * integers with scales (stored.h), where products take Q8 and Q4 only; a LIST is an array of
+ * arrays, each with its own type. */
 enum ops_type {
     OPS_F32,
     OPS_BF16,
@@ -53,12 +53,14 @@ enum ops_type {
     OPS_F16,
     OPS_Q8,
     OPS_Q4,
+    OPS_Q4_K,
+    OPS_Q6_K,
     OPS_LIST,
 };
 #define OPS_PRECISION_WORDS "f32|bf16" /* the first two, in the order of the enum */
 static inline size_t ops_type_bytes(enum ops_type type) /* of one number; 0 for blocks and lists */
 {
-    static const unsigned char bytes[] = { 4, 2, 8, 4, 4, 8, 1, 2, 0, 0, 0 };
+    static const unsigned char bytes[] = { 4, 2, 8, 4, 4, 8, 1, 2, 0, 0, 0, 0, 0 };
     return bytes[type];
 }
 
@@ -118,14 +120,6 @@ static inline struct ops_array ops_listed(struct ops_array list, int64_t i)
 {
     return ((const struct ops_array *)(const void *)list.address)[i];
 }
-
-/* Returns the matrix [O,I] of a linear map in the layout that products read (struct ops_linear,
- * `turned`). `rows` holds its O rows in the layout of stored.h. The result is a copy. If the type
- * is F32, BF16 or F16 and `keep` is 1, the result is `rows` itself, which must then stay valid.
- * Free with ops_weights_free, with the same `rows`. CPU only. */
-struct ops_array ops_weights(struct ops *o, enum ops_type type, const void *rows, int64_t O,
-                             int64_t I, int keep);
-void ops_weights_free(struct ops *o, struct ops_array w, const void *rows);
 
 /* Scratch memory for the callers of the functions below, which do not use it themselves.
  * ops_scratch_begin frees all pieces. ops_scratch returns the next piece, aligned and not zeroed.
@@ -228,8 +222,8 @@ void ops_matmul(struct ops *o, const struct ops_matmul *p);
 enum { OPS_FEW_ROWS = 32 };
 
 /* A linear map of N rows: y[N,O] = x[N,I] w[I,O] + bias[O]. bias may be OPS_NONE. `turned` 1: w is
- * [O,I], made by ops_weights, and ops_linear_bwd must not be called. Products with Q8 and Q4
- * weights round x to blocks of 8-bit integers. */
+ * [O,I], Q8 and Q4 in groups (stored.h), and ops_linear_bwd must not be called. Products with
+ * Q8 and Q4 weights round x to blocks of 8-bit integers. */
 struct ops_linear {
     struct ops_array w, bias;
     int64_t N, I, O;
@@ -451,7 +445,7 @@ struct ops_scores {
 };
 
 /* A decoder: logits[N,V] = x[N,C] table[V,C]^T + bias[V]. bias may be OPS_NONE. The table may be
- * from ops_weights. */
+ * Q8 or Q4 in groups. */
 struct ops_decoder {
     struct ops_array table, bias;
     int64_t V, C;

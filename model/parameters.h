@@ -4,29 +4,33 @@
  *
  * With weights of type F32 each block is one array, as in training. With another type each block is
  * a LIST of its tensors (ops.h): matrices of linear maps and the decoder's table have that type and
- * the layout that products read; lookup tables, norms and biases are F32. A matrix is also F32 if
- * its rows cannot be divided into whole blocks of Q8 or Q4, or if it has few outputs. A table that
- * is tied to the decoder is stored twice: as F32 for lookups, and, last in the list of its block,
- * for the decoder.
+ * the layout that products read (stored.h); norms and biases are F32 or BF16. Lookup tables have
+ * the type of the file. A matrix is F32 if its rows cannot be divided into whole blocks of Q8 or
+ * Q4, or if it has few outputs. A table that is tied to the decoder is there twice: for lookups
+ * and, last in the list of its block, for the decoder.
+ *
+ * What the file holds in the type and the layout wanted is used in the mapped file. Of this, only
+ * the scales of matrices in groups are checked, by all threads; f32, bf16 and f16 numbers are not,
+ * so that each page of the file is first read where it is used. What is converted is checked.
  */
 #ifndef TEXTMILL_MODEL_PARAMETERS_H
 #define TEXTMILL_MODEL_PARAMETERS_H
 
 #include "common/gguf.h"
-#include "common/pool.h"
 #include "model/model.h"
+#include "model/weights.h"
 
 struct parameters {
     struct ops_array *blocks; /* [model.tensors.blocks] */
     struct ops_array *items;  /* items of the lists; NULL: no lists */
-    const void **kept;        /* [count]: the data of each item that points into the file */
+    void **own;               /* [count]: memory of each item; NULL: it is in a file */
     size_t count;
-    struct gguf file; /* mapped until parameters_release */
+    struct gguf file; /* mapped until parameters_release, as the files of a folder */
+    struct weights files;
 };
 
 /* Loads the model folder `dir` with `head`, as folder_load does, or a GGUF file. `weights`: the
- * type of the weights. A GGUF file's f32, f16 and bf16 weights are used in the mapped file, without
- * a copy, if `weights` is their type or STORED_AUTO. Returns 0, or -1 with an error. */
+ * type of the weights. Returns 0, or -1 with an error. */
 int parameters_load(struct parameters *p, struct model *m, struct ops *o, const char *dir,
                     enum model_head head, enum ops_type weights);
 /* Frees the parameters and the model. Both may be zeroed structs. */
@@ -34,9 +38,5 @@ void parameters_release(struct parameters *p, struct model *m, struct ops *o);
 
 /* Returns the type in which the tensor of a row is kept when `weights` is asked for. */
 enum ops_type parameters_type(const struct model *m, size_t row, enum ops_type weights);
-/* Converts the tensor of a row from the layout of files (folder_each) to the layout of stored.h;
- * matrices become [out,in]. The caller frees the result. */
-char *parameters_rows(const struct model *m, size_t row, enum ops_type type, const float *numbers,
-                      struct pool *pool);
 
 #endif

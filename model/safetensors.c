@@ -7,7 +7,7 @@
 #include "common/err.h"
 #include "common/js.h"
 #include "common/mem.h"
-#include "model/half.h"
+#include "model/stored.h"
 
 static const struct {
     const char *name;
@@ -212,18 +212,8 @@ const struct safetensor *safetensors_find(const struct safetensors *s, const cha
 
 /* ---- values ------------------------------------------------------------------------------- */
 
-static double from_double_bits(uint64_t bits)
-{
-    double x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
-/* Returns the tensor's bytes in row-major order. If the tensor is a strided view, they are a copy
- * and *copy points to it; the caller frees it. Otherwise they are in the mapped file and *copy is
- * NULL. */
-static const unsigned char *bytes_of(const struct safetensors *s, const struct safetensor *t,
-                                     unsigned char **copy)
+const unsigned char *safetensors_bytes(const struct safetensors *s, const struct safetensor *t,
+                                       unsigned char **copy)
 {
     const unsigned char *from = s->map.data + t->offset;
     *copy = NULL;
@@ -252,43 +242,41 @@ int safetensors_same(const struct safetensors *s, const struct safetensor *t,
     if (t->bytes != other->bytes)
         return 0;
     unsigned char *copy, *other_copy;
-    const unsigned char *a = bytes_of(s, t, &copy), *b = bytes_of(other_s, other, &other_copy);
+    const unsigned char *a = safetensors_bytes(s, t, &copy),
+                        *b = safetensors_bytes(other_s, other, &other_copy);
     int same = !memcmp(a, b, t->bytes);
     free(copy);
     free(other_copy);
     return same;
 }
 
-static int to_floats(float *out, const struct safetensor *t, const unsigned char *p,
-                     const char *path)
+int safetensors_type(const struct safetensors *s, const struct safetensor *t, enum ops_type *type)
 {
-    if (!strcmp(t->dtype, "F32")) {
-        for (int64_t i = 0; i < t->elements; i++, p += 4)
-            out[i] = half_float((uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 |
-                                (uint32_t)p[3] << 24);
-    } else if (!strcmp(t->dtype, "BF16")) {
-        for (int64_t i = 0; i < t->elements; i++, p += 2)
-            out[i] = half_float((uint32_t)p[0] << 16 | (uint32_t)p[1] << 24);
-    } else if (!strcmp(t->dtype, "F16")) {
-        for (int64_t i = 0; i < t->elements; i++, p += 2)
-            out[i] = half_read((uint32_t)p[0] | (uint32_t)p[1] << 8);
-    } else if (!strcmp(t->dtype, "F64")) {
-        for (int64_t i = 0; i < t->elements; i++, p += 8)
-            out[i] = (float)from_double_bits(read_u64(p));
-    } else {
-        return err_set("%s: tensor '%s' is %s; only F64, F32, F16 and BF16 are read", path, t->name,
-                       t->dtype);
-    }
-    return 0;
+    static const struct {
+        const char *dtype;
+        enum ops_type type;
+    } types[] = {
+        { "F32", OPS_F32 }, { "BF16", OPS_BF16 }, { "F16", OPS_F16 }, { "F64", OPS_F64 }
+    };
+    *type = OPS_F32;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (!strcmp(t->dtype, types[i].dtype)) {
+            *type = types[i].type;
+            return 0;
+        }
+    return err_set("%s: tensor '%s' is %s; only F64, F32, F16 and BF16 are read", s->path, t->name,
+                   t->dtype);
 }
 
 int safetensors_read(const struct safetensors *s, const struct safetensor *t, float *out)
 {
     unsigned char *copy;
-    const unsigned char *p = bytes_of(s, t, &copy);
-    int failed = to_floats(out, t, p, s->path);
+    enum ops_type type;
+    if (safetensors_type(s, t, &type) < 0)
+        return -1;
+    stored_read(type, out, safetensors_bytes(s, t, &copy), t->elements);
     free(copy);
-    return failed;
+    return 0;
 }
 
 /* ---- writing ------------------------------------------------------------------------------ */

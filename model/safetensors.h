@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "common/file.h"
+#include "model/ops.h"
 
 enum { SAFETENSORS_RANK = 8, SAFETENSORS_HEADER_MAX = 100000000 };
 
@@ -55,9 +56,16 @@ void safetensors_close(struct safetensors *s);
 
 const struct safetensor *safetensors_find(const struct safetensors *s, const char *name);
 
-/* Reads a tensor of type F64, F32, F16 or BF16 into out[elements]. Returns 0, or -1 with an error
- * if it has another type. */
+/* safetensors_type sets *type to the type of a tensor's numbers: F64, F32, F16 or BF16.
+ * safetensors_read reads them into out[elements]. Both return 0, or -1 with an error if the tensor
+ * has another type. */
+int safetensors_type(const struct safetensors *s, const struct safetensor *t, enum ops_type *type);
 int safetensors_read(const struct safetensors *s, const struct safetensor *t, float *out);
+
+/* Returns the tensor's bytes in row-major order. They are in the mapped file, or in *copy if the
+ * tensor is a strided view. *copy is NULL or is freed by the caller. */
+const unsigned char *safetensors_bytes(const struct safetensors *s, const struct safetensor *t,
+                                       unsigned char **copy);
 
 /* Returns 1 if two tensors have the same bytes, else 0. */
 int safetensors_same(const struct safetensors *s, const struct safetensor *t,

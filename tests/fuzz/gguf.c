@@ -6,8 +6,19 @@
 
 #include "common/buf.h"
 #include "common/gguf.h"
-#include "common/mem.h"
 #include "model/gguf_model.h"
+
+static void make_matrices(const struct model *m, const struct gguf *g)
+{
+    const enum ops_type types[] = { OPS_F32, OPS_F16, OPS_Q8, OPS_Q4 };
+    struct pool *pool = pool_new(1);
+    struct matrix x;
+    for (size_t row = 0; row < m->tensors.count; row++)
+        for (int t = 0; t < 4 && gguf_model_matrix(&x, g, m, row, NULL) == 0; t++)
+            if (stored_fits(types[t], x.I))
+                free(matrix_make(&x, types[t], stored_grouped(types[t]), pool));
+    pool_free(pool);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -22,16 +33,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         gguf_text(&g, &g.keys[i], &text);
         buf_release(&text);
     }
-    for (size_t i = 0; i < g.tensor_count; i++) {
-        const struct gguf_tensor *t = &g.tensors[i];
-        if (t->offset + t->bytes > size)
+    for (size_t i = 0; i < g.tensor_count; i++)
+        if (g.tensors[i].offset + g.tensors[i].bytes > size)
             __builtin_trap();
-        float *out = mem_alloc((size_t)t->elements * sizeof *out);
-        gguf_model_numbers(&g, t, out);
-        free(out);
-    }
-    if (gguf_model_read(&m, &g, HEAD_NEXT) == 0)
+    if (gguf_model_read(&m, &g, HEAD_NEXT) == 0) {
+        make_matrices(&m, &g);
         model_release(&m);
+    }
     g.map = (struct file_map){ 0 };
     gguf_close(&g);
     return 0;

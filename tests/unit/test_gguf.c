@@ -19,7 +19,6 @@
 #include "model/forward.h"
 #include "model/gguf_export.h"
 #include "model/gguf_model.h"
-#include "model/half.h"
 #include "model/parameters.h"
 #include "model/stored.h"
 #include "tests/unit/arrays.h"
@@ -118,6 +117,11 @@ static int add_nothing(void *ctx, struct gguf_writer *w, int64_t vocabulary)
     return 0;
 }
 
+static int export(const char *path, enum ops_type weights, int ours)
+{
+    return gguf_export(dir, path, &(struct gguf_export){ weights, ours, 2, add_nothing, NULL });
+}
+
 /* Returns the largest absolute difference of two arrays. */
 static double farthest(const float *a, const float *b, int n)
 {
@@ -139,7 +143,7 @@ static void check_round_trip(const struct model_config *config)
     logits_of(plain, o, dir, OPS_F32);
     for (int t = 0; t < 5; t++) {
         const char *path = in_dir("model.gguf");
-        cr_assert_eq(gguf_export(dir, path, types[t], 2, add_nothing, NULL), 0, "%s", err_get());
+        cr_assert_eq(export(path, types[t], 0), 0, "%s", err_get());
         logits_of(folder, o, dir, types[t]);
         logits_of(file, o, path, STORED_AUTO);
         /* f32 maps are [in,out] in one, [out,in] in the other */
@@ -147,7 +151,16 @@ static void check_round_trip(const struct model_config *config)
         cr_assert(t ? most == 0 : most < 1e-5, "type %d: logits differ by %g", types[t], most);
         most = farthest(plain, file, T * 80);
         cr_assert((t == 0 || most > 0) && most < (t < 3 ? 0.02 : 1), "type %d: %g", types[t], most);
+        cr_assert_eq(export(path, types[t], 1), 0, "%s", err_get());
+        logits_of(file, o, path, STORED_AUTO);
+        most = farthest(folder, file, T * 80);
+        cr_assert(t ? most == 0 : most < 1e-5, "type %d, mapped: logits differ by %g", types[t],
+                  most);
+        logits_of(folder, o, path, OPS_Q8);
+        cr_assert_eq(export(path, types[t], 0), 0, "%s", err_get());
         logits_of(file, o, path, OPS_Q8);
+        cr_assert(!memcmp(file, folder, sizeof file), "type %d: converted from both layouts",
+                  types[t]);
         logits_of(folder, o, dir, OPS_Q8);
         cr_assert(t || !memcmp(file, folder, sizeof file), "f32 made int8");
     }
@@ -185,66 +198,20 @@ Test(gguf, what_the_format_cannot_say)
     struct ops *o = ops_new(1);
     c.activation = OPS_GELU;
     save_folder(o, &c);
-    cr_assert_eq(gguf_export(dir, in_dir("model.gguf"), OPS_F32, 1, add_nothing, NULL), -1);
+    cr_assert_eq(export(in_dir("model.gguf"), OPS_F32, 0), -1);
     cr_assert(strstr(err_get(), "GGUF's 'gpt2' has no other activation"), "%s", err_get());
     cr_assert(access(in_dir("model.gguf"), F_OK) != 0);
     ops_free(o);
 }
 
-/* ---- Q4_K --------------------------------------------------------------------------------- */
-
-/* Scales and minima of 6 bits packed as ggml's make_qkx blocks have them. */
-Test(gguf, q4_k)
-{
-    unsigned char file[24 + 8 + 1 + 4 + 8 + 4 + 8 + 64 + 144] = "GGUF";
-    unsigned char s[8], o[8], *block;
-    float x[256], out[256];
-    struct gguf g;
-    size_t at = 24;
-    file[4] = 3;
-    file[8] = 1;
-    file[at] = 1;
-    file[at + 8] = 'w';
-    file[at + 9] = 1;
-    le_put_u64(file + at + 13, 256);
-    le_put_u32(file + at + 21, GGUF_TENSOR_Q4_K);
-    at = 64;
-    block = file + at;
-    le_put_u16(block, half_make(0.5f));
-    le_put_u16(block + 2, half_make(0.25f));
-    for (int j = 0; j < 8; j++) {
-        s[j] = (unsigned char)(7 * j + 13);
-        o[j] = (unsigned char)(63 - 5 * j);
-    }
-    for (int j = 0; j < 4; j++) {
-        block[4 + j] = (unsigned char)(s[j] | (s[j + 4] >> 4) << 6);
-        block[8 + j] = (unsigned char)(o[j] | (o[j + 4] >> 4) << 6);
-        block[12 + j] = (unsigned char)((s[j + 4] & 15) | (o[j + 4] & 15) << 4);
-    }
-    for (int i = 0; i < 256; i++) {
-        int q = (i * 7 + i / 32) % 16, j = i / 32;
-        block[16 + j / 2 * 32 + i % 32] |= (unsigned char)(j % 2 ? q << 4 : q);
-        x[i] = 0.5f * (float)s[j] * (float)q - 0.25f * (float)o[j];
-    }
-    cr_assert_eq(gguf_parse(&g, file, 64 + 144, "w.gguf"), 0, "%s", err_get());
-    cr_assert_eq(gguf_model_numbers(&g, &g.tensors[0], out), 0);
-    for (int i = 0; i < 256; i++)
-        cr_assert_eq(out[i], x[i]);
-    block[1] = 0x7e; /* d is no number */
-    cr_assert_eq(gguf_model_numbers(&g, &g.tensors[0], out), -1);
-    cr_assert_str_eq(err_get(), "w.gguf: tensor 'w' holds what is no finite number, at byte 64");
-    g.map = (struct file_map){ 0 };
-    gguf_close(&g);
-}
-
 /* ---- what is wrong ------------------------------------------------------------------------ */
 
-static struct buf exported(struct ops *o, enum ops_type type)
+static struct buf exported(struct ops *o, enum ops_type type, int ours)
 {
     struct buf b = BUF_INIT;
     const char *path = in_dir("model.gguf");
     save_folder(o, &gpt);
-    cr_assert_eq(gguf_export(dir, path, type, 1, add_nothing, NULL), 0, "%s", err_get());
+    cr_assert_eq(export(path, type, ours), 0, "%s", err_get());
     cr_assert_eq(file_read(path, &b), 0);
     return b;
 }
@@ -279,7 +246,7 @@ static void refused(struct ops *o, const struct buf *whole, size_t at, const cha
 Test(gguf, refused_by_name_and_byte)
 {
     struct ops *o = ops_new(1);
-    struct buf b = exported(o, OPS_Q8);
+    struct buf b = exported(o, OPS_Q8, 0);
     const char huge[8] = "\xff\xff\xff\xff\xff\xff\xff\x7f", nan[2] = "\xff\x7f";
     size_t qkv = find(&b, "blk.0.attn_qkv.weight"), shape = qkv + 21 + 4, type = shape + 16;
     refused(o, &b, 0, "GGML", 4, "not a GGUF file");
@@ -315,11 +282,36 @@ Test(gguf, refused_by_name_and_byte)
     ops_free(o);
 }
 
+/* A file for textmill alone: the scales of groups, and the layout's number. */
+Test(gguf, mapped_refused_by_name_and_byte)
+{
+    struct ops *o = ops_new(2);
+    struct buf b = exported(o, OPS_Q4, 1);
+    struct gguf g;
+    char words[100];
+    size_t layout = find(&b, "textmill.layout") + 15 + 4,
+           shape = find(&b, "blk.1.ffn_up.weight") + 23;
+    refused(o, &b, layout, "\2", 1, "unsupported textmill.layout 2, only 1");
+    refused(o, &b, find(&b, "textmill.layout"), "T", 1, "bad shape of tensor 'output.weight'");
+    refused(o, &b, shape, "\x20", 1, "bad shape of tensor 'blk.1.ffn_up.weight'");
+    cr_assert_eq(gguf_parse(&g, b.data, b.len, "x"), 0, "%s", err_get());
+    /* the scale of the second block of output 5 in the last group */
+    const struct gguf_tensor *t = gguf_tensor(&g, "blk.1.ffn_up.weight");
+    size_t data = t->offset + 5 * (size_t)t->shape[1] + 2 * (16 + 5);
+    snprintf(words, sizeof words,
+             "tensor 'blk.1.ffn_up.weight' holds what is no finite number, at byte %zu", data);
+    refused(o, &b, data, "\1\xfc", 2, words);
+    g.map = (struct file_map){ 0 };
+    gguf_close(&g);
+    buf_release(&b);
+    ops_free(o);
+}
+
 /* Cut anywhere, it is truncated. */
 Test(gguf, cut)
 {
     struct ops *o = ops_new(1);
-    struct buf b = exported(o, OPS_F32);
+    struct buf b = exported(o, OPS_F32, 0);
     struct gguf g;
     for (size_t n = 0; n + 64 < b.len; n += n < 4000 ? 7 : 5003)
         cr_assert_eq(gguf_parse(&g, b.data, n, "cut"), -1, "%zu bytes", n);

@@ -10,6 +10,7 @@
 #include "common/rng.h"
 #include "model/cpu.h"
 #include "model/half.h"
+#include "model/matrix.h"
 #include "model/stored.h"
 #include "tests/unit/arrays.h"
 
@@ -124,6 +125,149 @@ Test(stored, small_types_hold_what_they_hold)
     free(x);
 }
 
+/* What the compiler makes of the loops for this processor gives the bytes of plain loops. */
+static float plain_error(const float *x, float d)
+{
+    float e[32];
+    for (int i = 0; i < 32; i++) {
+        float q = nearbyintf(x[i] * (1 / d));
+        q = x[i] - d * (q < -8 ? -8 : q > 7 ? 7 : q);
+        e[i] = q * q;
+    }
+    for (int n = 16; n; n /= 2)
+        for (int i = 0; i < n; i++)
+            e[i] += e[i + n];
+    return e[0];
+}
+
+static float plain_scale(const float *x)
+{
+    float most = 0, best, xq[32], qq[32];
+    for (int i = 0; i < 32; i++)
+        most = fabsf(x[i]) > fabsf(most) ? x[i] : most;
+    best = half_read(half_make(most / -8));
+    for (int s = -9; s <= 9; s++) {
+        float d = half_read(
+            half_make(most / (s < 0 ? 6.4f - 0.2f * (float)s : -6.4f - 0.2f * (float)s)));
+        if (plain_error(x, d) < plain_error(x, best))
+            best = d;
+    }
+    for (int i = 0; i < 32; i++) {
+        float q = nearbyintf(x[i] * (1 / best));
+        q = q < -8 ? -8 : q > 7 ? 7 : q;
+        xq[i] = x[i] * q;
+        qq[i] = q * q;
+    }
+    for (int n = 16; n; n /= 2)
+        for (int i = 0; i < n; i++) {
+            xq[i] += xq[i + n];
+            qq[i] += qq[i + n];
+        }
+    float fitted = half_read(half_make(xq[0] / qq[0]));
+    return plain_error(x, fitted) < plain_error(x, best) ? fitted : best;
+}
+
+Test(stored, blocks_of_4_bits_as_plain_loops)
+{
+    float *x = normals(3200, 8);
+    unsigned char block[STORED_Q4_BYTES], wanted[STORED_Q4_BYTES];
+    for (int b = 0; b < 100; b++) {
+        const float d = plain_scale(x + 32 * b), inverse = 1 / d;
+        const uint16_t bits = half_make(d);
+        memcpy(wanted, &bits, 2);
+        for (int i = 0; i < 16; i++) {
+            int q[2];
+            for (int h = 0; h < 2; h++) {
+                float n = nearbyintf(x[32 * b + i + 16 * h] * inverse);
+                q[h] = (int)(n < -8 ? -8 : n > 7 ? 7 : n) + 8;
+            }
+            wanted[2 + i] = (unsigned char)(q[0] | q[1] << 4);
+        }
+        stored_make(OPS_Q4, block, x + 32 * b, 32);
+        HOLDS(!memcmp(block, wanted, sizeof block), "block %d", b);
+    }
+    free(x);
+}
+
+/* Scales and minima of 6 bits, packed as ggml has them. */
+Test(stored, q4_k)
+{
+    unsigned char s[8], o[8], block[144] = { 0 };
+    float x[256], out[256];
+    const uint16_t half = half_make(0.5f), quarter = half_make(0.25f);
+    memcpy(block, &half, 2);
+    memcpy(block + 2, &quarter, 2);
+    for (int j = 0; j < 8; j++) {
+        s[j] = (unsigned char)(7 * j + 13);
+        o[j] = (unsigned char)(63 - 5 * j);
+    }
+    for (int j = 0; j < 4; j++) {
+        block[4 + j] = (unsigned char)(s[j] | (s[j + 4] >> 4) << 6);
+        block[8 + j] = (unsigned char)(o[j] | (o[j + 4] >> 4) << 6);
+        block[12 + j] = (unsigned char)((s[j + 4] & 15) | (o[j + 4] & 15) << 4);
+    }
+    for (int i = 0; i < 256; i++) {
+        int q = (i * 7 + i / 32) % 16, j = i / 32;
+        block[16 + j / 2 * 32 + i % 32] |= (unsigned char)(j % 2 ? q << 4 : q);
+        x[i] = 0.5f * (float)s[j] * (float)q - 0.25f * (float)o[j];
+    }
+    stored_read(OPS_Q4_K, out, block, 256);
+    for (int i = 0; i < 256; i++)
+        cr_assert_eq(out[i], x[i]);
+    cr_assert_eq(stored_bad(OPS_Q4_K, block, 256), -1);
+    block[3] = 0x7e; /* the scale of the minima is no number */
+    cr_assert_eq(stored_bad(OPS_Q4_K, block, 256), 0);
+}
+
+/* Numbers of 6 bits, whose low and high bits lie apart. */
+Test(stored, q6_k)
+{
+    unsigned char block[210] = { 0 };
+    float x[256], out[256];
+    const uint16_t half = half_make(0.5f);
+    memcpy(block + 208, &half, 2);
+    for (int g = 0; g < 16; g++)
+        block[192 + g] = (unsigned char)(int8_t)(5 * g - 40);
+    for (int i = 0; i < 256; i++) {
+        int q = (i * 11 + i / 32) % 64, part = i / 128, quarter = i % 128 / 32, l = i % 32;
+        block[64 * part + 32 * (quarter % 2) + l] |= (unsigned char)((q & 15) << (quarter / 2 * 4));
+        block[128 + 32 * part + l] |= (unsigned char)(q >> 4 << 2 * quarter);
+        x[i] = 0.5f * (float)(5 * (i / 16) - 40) * (float)(q - 32);
+    }
+    stored_read(OPS_Q6_K, out, block, 256);
+    for (int i = 0; i < 256; i++)
+        cr_assert_eq(out[i], x[i]);
+    block[209] = 0xfc; /* the scale is infinite */
+    cr_assert_eq(stored_bad(OPS_Q6_K, block, 256), 0);
+}
+
+/* A group gives back the rows that were put into it. */
+Test(stored, groups)
+{
+    const enum ops_type types[] = { OPS_Q8, OPS_Q4 };
+    for (int t = 0; t < 2; t++) {
+        const uint64_t bytes = stored_bytes(types[t], 96);
+        float *x = normals(96 * STORED_GROUP, 9);
+        char *rows = mem_alloc(STORED_GROUP * bytes), *row = mem_alloc(bytes);
+        char *group = mem_alloc(stored_group_bytes(types[t], 96));
+        for (int o = 0; o < STORED_GROUP; o++) {
+            stored_make(types[t], rows + (uint64_t)o * bytes, x + 96 * o, 96);
+            stored_group_put(types[t], group, o, rows + (uint64_t)o * bytes, 96);
+        }
+        for (int o = 0; o < STORED_GROUP; o++) {
+            stored_group_get(types[t], row, group, o, 96);
+            cr_assert(!memcmp(row, rows + (uint64_t)o * bytes, bytes));
+        }
+        cr_assert_eq(stored_group_bad(group, 96), -1);
+        memcpy(group + 2 * 37, "\0\x7c", 2);
+        cr_assert_eq(stored_group_bad(group, 96), 2 * 37);
+        free(x);
+        free(rows);
+        free(row);
+        free(group);
+    }
+}
+
 /* ---- products ----------------------------------------------------------------------------- */
 
 /* A map whose weights are of a type, and what the products should be: with Q8 and Q4 those of x
@@ -180,12 +324,21 @@ static void drop(struct map *m)
     free(m->y);
 }
 
+/* Returns the weights in the layout that products read. */
+static struct ops_array product_of(struct ops *o, const struct map *m)
+{
+    const struct matrix x = { .data = m->rows, .type = m->type, .O = m->O, .I = m->I };
+    if (!stored_grouped(m->type))
+        return ops_host_array(m->rows, m->type);
+    return ops_host_array(matrix_make(&x, m->type, 1, o->pool), m->type);
+}
+
 /* The products with all rows, and with each alone: the same bits, while weights are streamed. */
 static void check_map(struct ops *o, const struct map *m)
 {
     struct ops_linear l = { f32(NULL), f32(m->bias), m->N, m->I, m->O, 1 };
     float *y = mem_alloc((size_t)(m->N * m->O) * sizeof *y), *one = mem_alloc((size_t)m->O * 4);
-    l.w = ops_weights(o, m->type, m->rows, m->O, m->I, 0);
+    struct ops_array w = l.w = product_of(o, m);
     ops_residual_fwd(o, f32(y), f32(m->base), f32(m->x), &l, (struct ops_dropout){ 0 });
     double largest = 0;
     for (int64_t i = 0; i < m->N * m->O; i++)
@@ -200,7 +353,8 @@ static void check_map(struct ops *o, const struct map *m)
         HOLDS(!memcmp(one, y + n * m->O, (size_t)m->O * sizeof *one), "row %lld differs alone",
               (long long)n);
     }
-    ops_weights_free(o, l.w, NULL);
+    if (w.address != m->rows)
+        free(w.address);
     free(y);
     free(one);
 }
@@ -264,11 +418,11 @@ Test(weights, what_is_no_number)
             struct ops_linear l = { f32(NULL), OPS_NONE, 1, 96, 16, 1 };
             float y[16];
             o->k = kernels_set(i);
-            l.w = ops_weights(o, m.type, m.rows, 16, 96, 0);
+            l.w = product_of(o, &m);
             m.x[40 + b] = bad[b];
             ops_linear_fwd(o, f32(y), f32(m.x), &l);
             HOLDS(!isfinite(y[0]) && !isfinite(y[15]), "%g became %g", bad[b], y[0]);
-            ops_weights_free(o, l.w, NULL);
+            free(l.w.address);
             ops_free(o);
             drop(&m);
         }

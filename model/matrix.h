@@ -1,0 +1,35 @@
+/*
+ * matrix.h - matrices in mapped files, and their conversion with all threads to the types and the
+ * layout of stored.h. Each number of the file is read once.
+ */
+#ifndef TEXTMILL_MODEL_MATRIX_H
+#define TEXTMILL_MODEL_MATRIX_H
+
+#include "common/pool.h"
+#include "model/stored.h"
+
+/* A matrix of O rows, one for each output, of I numbers. A vector is a matrix with O = 1. */
+struct matrix {
+    const char *data; /* rows one after the other, at any address */
+    enum ops_type type;
+    int64_t O, I;
+    int turned;    /* 1: the file holds its transpose [I,O]; the type has no blocks */
+    int grouped;   /* 1: the rows are in groups (stored.h) */
+    int64_t pairs; /* width of a head whose rows are in pair order (gguf_model.h); 0: our order */
+    /* for errors: the file, the tensor, and the position of data in the file */
+    const char *path, *name;
+    uint64_t offset;
+};
+
+/* Returns whether matrix_make would copy the bytes as they are. */
+int matrix_is(const struct matrix *m, enum ops_type type, int grouped);
+
+/* Returns the matrix with rows in our order, in a type and, with `grouped`, in groups. The caller
+ * frees it. Returns NULL with an error that names the file and the byte if a number or a scale is
+ * infinite or NaN. Numbers that are not converted are not checked. */
+char *matrix_make(const struct matrix *m, enum ops_type type, int grouped, struct pool *pool);
+
+/* Checks the scales of a matrix in groups. Returns 0, or -1 with an error as matrix_make. */
+int matrix_check_groups(const struct matrix *m, struct pool *pool);
+
+#endif
