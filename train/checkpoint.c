@@ -248,22 +248,12 @@ static struct ops_array join_room(struct gathered *g, enum ops_type type, int64_
     return g->joined;
 }
 
-/* Returns the stage that owns a block. */
-static int owner_of(const struct gathered *g, int block)
-{
-    return program_owner(g->store->tensors->blocks - 2, g->comm->size[COMM_PIPE], block);
-}
-
-static int owns(const struct gathered *g, int block)
-{
-    return owner_of(g, block) == g->comm->rank[COMM_PIPE];
-}
-
-/* Returns x[n] of stage `owner` on the first rank. On entry the collecting rank of that stage has
- * it. */
-static struct ops_array bring(struct gathered *g, int owner, struct ops_array x, enum ops_type type,
+/* Returns x[n], from the stage that owns the block, on the first rank. On entry the collecting rank
+ * of that stage has it. */
+static struct ops_array bring(struct gathered *g, int block, struct ops_array x, enum ops_type type,
                               int64_t n)
 {
+    const int owner = g->store->layout.owner[block];
     static const char what[] = "state of a stage";
     struct ops *o = g->store->ops;
     const int stage = g->comm->rank[COMM_PIPE];
@@ -342,9 +332,8 @@ static struct ops_array collect_tensor(struct gathered *g, const struct moment_p
 {
     const struct store *s = g->store;
     const int block = s->tensors->rows[p->row].block;
-    struct ops_array x = owns(g, block) ? unsplit_tensor(g, p) : OPS_NONE;
-    return bring(g, owner_of(g, block), x, s->layout.type[p->kind],
-                 tensor_elements(&s->unsplit->rows[p->row]));
+    struct ops_array x = layout_owns(&s->layout, block) ? unsplit_tensor(g, p) : OPS_NONE;
+    return bring(g, block, x, s->layout.type[p->kind], tensor_elements(&s->unsplit->rows[p->row]));
 }
 
 /* Writes optimizer.safetensors. `result` is the result of the previous work: if it is an error,
@@ -435,10 +424,10 @@ static struct ops_array own_parameters(struct gathered *g, int block)
 static struct ops_array parameters_of(const void *ctx, int block)
 {
     struct gathered *g = *(struct gathered *const *)ctx;
-    struct ops_array a = owns(g, block) ? own_parameters(g, block) : OPS_NONE;
+    const struct layout *l = &g->store->layout;
+    struct ops_array a = layout_owns(l, block) ? own_parameters(g, block) : OPS_NONE;
     g->next = block + 1;
-    return bring(g, owner_of(g, block), a, g->store->layout.type[STORE_PARAMETERS],
-                 g->store->unsplit->block_size[block]);
+    return bring(g, block, a, l->type[STORE_PARAMETERS], g->store->unsplit->block_size[block]);
 }
 
 /* `result`: as in write_moments. */

@@ -28,6 +28,7 @@ void engine_program(struct program *p, const struct engine_config *c, const stru
                                      .group = c->G,
                                      .leaves = c->leaves,
                                      .zero = c->zero,
+                                     .head = c->head,
                                      .stages = c->stages,
                                      .stage = c->stage,
                                      .recompute = c->recompute,
@@ -59,6 +60,7 @@ void engine_open(struct engine *e, const struct engine_config *config, const str
                           .loss_scale = 1 };
     program_evaluation(&e->evaluation, &(struct program_config){ .layers = (int)m->config.layers,
                                                                  .tied = m->tied,
+                                                                 .head = config->head,
                                                                  .stages = p->stages,
                                                                  .stage = p->stage });
     sharing_open(&e->sharing, s, c);

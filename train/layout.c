@@ -123,7 +123,7 @@ const int64_t *layout_bounds(const struct layout *l, enum store_kind kind, int b
 
 struct layout_part layout_own(const struct layout *l, const struct tensor_table *t, size_t row)
 {
-    if (!l->owned[t->rows[row].block])
+    if (!layout_owns(l, t->rows[row].block))
         return (struct layout_part){ 0, 0 };
     const int64_t *bounds = layout_bounds(l, STORE_PARAMETERS, t->rows[row].block) + l->rank;
     const int64_t begin = t->rows[row].offset, end = begin + tensor_elements(&t->rows[row]);
@@ -134,15 +134,13 @@ struct layout_part layout_own(const struct layout *l, const struct tensor_table 
 
 /* ---- stages of a pipeline ------------------------------------------------------------------------ */
 
-/* Leaves out the arrays that no phase uses, and notes the blocks that the program updates. */
+/* Leaves out the arrays that no phase uses, and notes the owners of the blocks. */
 static void take_used(struct layout *l, const struct tensor_table *t, const struct program *p)
 {
-    l->owned = mem_zalloc((size_t)t->blocks, 1);
-    for (int b = 0; b < t->blocks; b++)
-        l->owned[b] = !p;
-    for (int64_t n = 0; p && n < p->count; n++)
-        if (p->phases[n].kind == PHASE_UPDATE)
-            l->owned[p->phases[n].block] = 1;
+    l->owner = mem_zalloc((size_t)t->blocks, sizeof *l->owner);
+    l->stage = p ? p->stage : 0;
+    for (int b = 0; b < t->blocks && p; b++)
+        l->owner[b] = p->owners[b];
     for (int kind = 0; kind < STORE_BLOCKS && p; kind++) {
         unsigned char *used = program_used(p, (enum store_kind)kind, l->count[kind]);
         for (int i = 0; i < l->count[kind]; i++)
@@ -150,6 +148,11 @@ static void take_used(struct layout *l, const struct tensor_table *t, const stru
                 l->elements[kind][i] = 0;
         free(used);
     }
+}
+
+int layout_owns(const struct layout *l, int block)
+{
+    return l->owner[block] == l->stage;
 }
 
 int layout_has(const struct layout *l, enum store_kind kind, int block)
@@ -390,7 +393,7 @@ void layout_release(struct layout *l)
         free(l->offset[kind]);
         free(l->bounds[kind]);
     }
-    free(l->owned);
+    free(l->owner);
     *l = (struct layout){ 0 };
 }
 

@@ -69,8 +69,8 @@ struct layout {
     int zero;                      /* ZeRO stage; 0: nothing is shared */
     int64_t *bounds[STORE_BLOCKS]; /* [blocks][ranks+1]: offset of each rank's share in the block's
                                     * whole array */
-    unsigned char *owned;          /* [blocks]: 1: this rank, or a rank with which it shares the
-                                    * block, updates it */
+    int *owner, stage;             /* owner [blocks]: the stage of a pipeline that owns the block
+                                    * (program.h); this rank's stage */
     uint64_t window_bytes;
 };
 
@@ -96,6 +96,8 @@ int layout_is_gathered(const struct layout *l, int kind);
  * bounds[q] to bounds[q+1] - 1. */
 const int64_t *layout_bounds(const struct layout *l, enum store_kind kind, int block);
 
+/* Returns whether this rank's stage of the pipeline owns a block. */
+int layout_owns(const struct layout *l, int block);
 /* Returns whether this rank has an array of that kind for the block, or a share of it. */
 int layout_has(const struct layout *l, enum store_kind kind, int block);
 

@@ -430,7 +430,7 @@ static int64_t own_elements(const struct store *s, int block)
 void optimizer_to_model(const struct optimizer *a, struct store *s)
 {
     for (int b = 0; b < s->tensors->blocks && a->kind == OPTIMIZER_SCHEDULE_FREE; b++) {
-        if (!s->layout.owned[b])
+        if (!layout_owns(&s->layout, b))
             continue;
         struct ops_array w = store_fetch_own(s, STORE_PARAMETERS, b, MAPPED_WRITE);
         ops_copy(s->ops, store_fetch_own(s, STORE_GRADIENTS, b, MAPPED_MAKE), w,
@@ -445,7 +445,7 @@ void optimizer_to_model(const struct optimizer *a, struct store *s)
 void optimizer_from_model(const struct optimizer *a, struct store *s)
 {
     for (int b = 0; b < s->tensors->blocks && a->kind == OPTIMIZER_SCHEDULE_FREE; b++) {
-        if (!s->layout.owned[b])
+        if (!layout_owns(&s->layout, b))
             continue;
         struct ops_array w = store_fetch_own(s, STORE_PARAMETERS, b, MAPPED_WRITE);
         ops_copy(s->ops, w, store_fetch_own(s, STORE_GRADIENTS, b, MAPPED_READ),

@@ -654,6 +654,7 @@ static uint64_t kernel_bytes(const struct plan *p)
     if (p->validation)
         program_evaluation(&evaluation, &(struct program_config){ .layers = (int)c->layers,
                                                                   .tied = p->own.tied,
+                                                                  .head = p->engine.head,
                                                                   .stages = p->engine.stages,
                                                                   .stage = p->engine.stage });
     add_working(&most, p, &p->program);
@@ -717,6 +718,23 @@ int plan_check_device(const struct plan *p, const struct ops *o)
         log_bytes(text[0], needed), log_bytes(text[1], has));
 }
 
+/* Returns the times of phases relative to each other, by their arithmetic: a backward pass takes
+ * twice that of a forward pass. Recomputed attention takes a quarter of a layer's. */
+static struct timeline_costs costs_of(const struct plan *p)
+{
+    const double masked = (double)p->settings->mask_tokens / (double)p->engine.T;
+    struct model_config c = p->model.config;
+    struct timeline_costs costs = { { 0 } };
+    const double all = plan_flops_per_token(p), layers = (double)c.layers;
+    c.layers = 0;
+    const double head = model_flops_per_token(&c, p->engine.T, masked);
+    costs.of[PHASE_HEAD] = head;
+    costs.of[PHASE_LAYER_FORWARD] = costs.of[PHASE_LAYER_AGAIN] = (all - head) / layers / 3;
+    costs.of[PHASE_ATTENTION_AGAIN] = costs.of[PHASE_LAYER_FORWARD] / 4;
+    costs.of[PHASE_LAYER_BACKWARD] = 2 * costs.of[PHASE_LAYER_FORWARD];
+    return costs;
+}
+
 static int plan_store(struct plan *p, int to_run)
 {
     const struct settings *s = p->settings;
@@ -739,6 +757,8 @@ static int plan_store(struct plan *p, int to_run)
                                       .half_parameters = s->parameter_precision == OPS_BF16,
                                       .half_moments = s->state_precision == OPS_BF16,
                                       .half_activations = s->activation_precision == OPS_BF16 };
+    const struct timeline_costs costs = costs_of(p);
+    p->engine.head = (int)lround(costs.of[PHASE_HEAD] / (3 * costs.of[PHASE_LAYER_FORWARD]));
     engine_program(&p->program, &p->engine, &p->own, p->moments);
     engine_rows(&p->store, &p->engine, &p->own, &p->program);
     uint64_t other = on_gpu(p) ? kernel_bytes(p) : other_bytes(p);
@@ -977,23 +997,6 @@ static void print_tensor_parallel(const struct plan *p, struct buf *out)
 
 /* ---- pipelines ----------------------------------------------------------------------------------- */
 
-/* Returns the times of phases relative to each other, by their arithmetic: a backward pass takes
- * twice that of a forward pass. Recomputed attention takes a quarter of a layer's. */
-static struct timeline_costs costs_of(const struct plan *p)
-{
-    const double masked = (double)p->settings->mask_tokens / (double)p->engine.T;
-    struct model_config c = p->model.config;
-    struct timeline_costs costs = { { 0 } };
-    const double all = plan_flops_per_token(p), layers = (double)c.layers;
-    c.layers = 0;
-    const double head = model_flops_per_token(&c, p->engine.T, masked);
-    costs.of[PHASE_HEAD] = head;
-    costs.of[PHASE_LAYER_FORWARD] = costs.of[PHASE_LAYER_AGAIN] = (all - head) / layers / 3;
-    costs.of[PHASE_ATTENTION_AGAIN] = costs.of[PHASE_LAYER_FORWARD] / 4;
-    costs.of[PHASE_LAYER_BACKWARD] = 2 * costs.of[PHASE_LAYER_FORWARD];
-    return costs;
-}
-
 /* Returns the bytes that a rank of this stage sends to other stages in an update, if no micro-batch
  * has padding. */
 static double sent_bytes(const struct plan *p)
@@ -1031,7 +1034,7 @@ static void print_stage(const struct plan *q, struct buf *out)
     const int stage = q->engine.stage;
     int layers = 0;
     for (int b = 1; b <= (int)q->model.config.layers; b++)
-        layers += program_owner((int)q->model.config.layers, q->engine.stages, b) == stage;
+        layers += q->program.owners[b] == stage;
     buf_addf(out, "stage_%d_layers=%d\n", stage, layers);
     buf_addf(out, "stage_%d_memory_bytes=%" PRIu64 "\n", stage,
              store_plan_total(&q->stored) + other_bytes(q));

@@ -554,30 +554,37 @@ static void exchange_table(struct compiler *c)
 
 /* ---- whole programs -------------------------------------------------------------------------------- */
 
-/* Returns the number of layers before those of a stage. */
-static int layers_before(int layers, int stages, int stage)
+/* Returns the number of layers before those of a stage. Each stage has at least one layer. */
+static int layers_before(const struct program_config *c, int stages, int stage)
 {
-    return (int)((int64_t)layers * stage / stages);
+    const int64_t work = (int64_t)c->layers + c->head, most = c->layers - (stages - stage);
+    const int64_t even = (work * stage + stages / 2) / stages;
+    return (int)(even < stage ? stage : even > most ? most : even);
 }
 
-int program_owner(int layers, int stages, int block)
+static int *list_owners(const struct program_config *c, int stages)
 {
-    int stage = 0;
-    while (stage + 1 < stages && block > layers_before(layers, stages, stage + 1))
-        stage++;
-    return stage;
+    int *owners = mem_zalloc((size_t)c->layers + 2, sizeof *owners);
+    for (int b = 1, stage = 0; b < c->layers + 2; b++) {
+        while (stage + 1 < stages && b > layers_before(c, stages, stage + 1))
+            stage++;
+        owners[b] = stage;
+    }
+    return owners;
 }
 
 static void begin(struct compiler *c, struct program *p, const struct program_config *config)
 {
     const int stages = config->stages ? config->stages : 1;
     *c = (struct compiler){ .program = p, .config = *config, .stages = stages };
-    c->below = layers_before(config->layers, stages, config->stage);
-    c->above = layers_before(config->layers, stages, config->stage + 1);
+    c->below = layers_before(config, stages, config->stage);
+    c->above = layers_before(config, stages, config->stage + 1);
     c->rows = c->above - c->below + 1;
-    *p = (struct program){
-        .zero = config->zero, .layers = config->layers, .stages = stages, .stage = config->stage
-    };
+    *p = (struct program){ .zero = config->zero,
+                           .layers = config->layers,
+                           .stages = stages,
+                           .stage = config->stage,
+                           .owners = list_owners(config, stages) };
 }
 
 static void end(struct compiler *c)
@@ -597,7 +604,7 @@ void program_step(struct program *p, const struct program_config *config)
     c.slot = 0;
     p->update = p->part_count;
     for (int b = 0; b < config->layers + 2; b++, c.run++) {
-        if (program_owner(config->layers, c.stages, b) != config->stage)
+        if (p->owners[b] != config->stage)
             continue;
         add_phase(&c, PHASE_UPDATE, b, -1);
         if (config->zero == 1 || config->zero == 2)
@@ -614,6 +621,7 @@ void program_evaluation(struct program *p, const struct program_config *config)
     begin(&c, p,
           &(struct program_config){ .layers = config->layers,
                                     .tied = config->tied,
+                                    .head = config->head,
                                     .stages = config->stages,
                                     .stage = config->stage });
     c.rows = 2;
@@ -634,6 +642,7 @@ void program_release(struct program *p)
 {
     free(p->phases);
     free(p->parts);
+    free(p->owners);
     for (int kind = 0; kind < STORE_KINDS; kind++)
         free(p->moves[kind]);
     *p = (struct program){ 0 };

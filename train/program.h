@@ -30,12 +30,12 @@
  * gathered after the update.
  *
  * Ranks may form a pipeline (Huang et al. 2019, "GPipe"). Each of its stages owns a run of
- * consecutive blocks: the layers are divided evenly, the first stage has the embedding, too, and
- * the last one the head. A stage receives x from the stage before it and sends its own x to the
- * next one; in the backward pass dx goes the other way. Micro-batches go through the pipeline one
- * by one. Stage s first does the forward passes of S-1-s micro-batches, and then a forward and a
- * backward pass in turn (Narayanan et al. 2019, "PipeDream"; one forward, one backward). So it
- * keeps the activations of at most S-s micro-batches.
+ * consecutive blocks: the first one has the embedding, and the last one the head. The layers are
+ * divided such that all stages have about the same work. A stage receives x from the stage before
+ * it and sends its own x to the next one; in the backward pass dx goes the other way. Micro-batches
+ * go through the pipeline one by one. Stage s first does the forward passes of S-1-s micro-batches,
+ * and then a forward and a backward pass in turn (Narayanan et al. 2019, "PipeDream"; one forward,
+ * one backward). So it keeps the activations of at most S-s micro-batches.
  *
  * The first stage owns a tied table. The last stage has a copy of the embedding's parameters, which
  * it receives after each update. In a leaf, the head's gradients of the table are added first, on
@@ -175,6 +175,8 @@ struct program_config {
     int zero;    /* ZeRO stage, 0 to 3 */
     int tied;    /* 1: the head uses the embedding's parameters and computes gradients of them */
     int moments; /* moments that the optimizer keeps: 0 to 2 */
+    int head;    /* work of the head, as a number of layers; the stages of a pipeline get equal
+                  * work */
     int stages, stage; /* of a pipeline; 0 or 1 stages: none. It needs stages <= layers, zero < 2
                         * and, if tied, groups that are leaves */
 };
@@ -195,7 +197,8 @@ struct program {
                  * the part after it brings the updated table from the first stage to the last */
     int zero;
     int layers, stages, stage;
-    int micros;                       /* number of micro-batches whose inputs are kept at a time */
+    int *owners; /* [layers+2]: the stage that owns each block, which means that it updates it */
+    int micros;  /* number of micro-batches whose inputs are kept at a time */
     int arrays[STORE_KINDS];          /* number of arrays of each kind */
     struct moves *moves[STORE_KINDS]; /* [arrays] */
 };
@@ -218,9 +221,6 @@ int64_t program_micro_batch(int zero, int64_t A, int leaves, int ranks, int rank
 
 /* Returns which arrays of a kind the program uses, [count]. The caller frees it. */
 unsigned char *program_used(const struct program *p, enum store_kind kind, int count);
-
-/* Returns the stage of a pipeline that owns a block: that updates it. */
-int program_owner(int layers, int stages, int block);
 
 /* Appends the list as text, one line per phase. */
 void program_print(const struct program *p, struct buf *out);

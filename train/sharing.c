@@ -135,7 +135,7 @@ double sharing_squares(const struct sharing *h)
     add_pieces(h, own);
     comm_collect(h->comm, COMM_MODEL, all, own, count * sizeof *own, "squares of gradients");
     for (size_t i = 0; i < count; i++) {
-        const int owner = program_owner(s->tensors->blocks - 2, stages, s->tensors->rows[i].block);
+        const int owner = s->layout.owner[s->tensors->rows[i].block];
         for (int q = 0; q < ranks; q++)
             sum += store_counts(s, i, q) ? all[(size_t)(owner * ranks + q) * count + i] : 0;
     }
@@ -183,7 +183,7 @@ static void square_shares(struct sharing *h)
 {
     struct store *s = h->store;
     for (int b = 0; b < s->tensors->blocks; b++) {
-        if (!s->layout.owned[b])
+        if (!layout_owns(&s->layout, b))
             continue;
         square_block(h, b, store_fetch_own(s, STORE_GRADIENTS, b, MAPPED_READ));
         store_release_own(s, STORE_GRADIENTS, b);
@@ -200,7 +200,7 @@ void sharing_end_sums(struct sharing *h)
         if (!ops_is_none(h->pending[b].array))
             end_sum(h, b);
     for (int b = 0; b < blocks && is_shared(h); b++)
-        if (h->store->layout.owned[b])
+        if (layout_owns(&h->store->layout, b))
             gather_squares(h, b);
 }
 
@@ -231,7 +231,7 @@ void sharing_gather_all(struct sharing *h)
     struct store *s = h->store;
     const int all = is_shared(h) && !layout_is_shared(&s->layout, STORE_PARAMETERS);
     for (int b = 0; b < s->tensors->blocks && all; b++) {
-        if (!s->layout.owned[b])
+        if (!layout_owns(&s->layout, b))
             continue;
         sharing_gather(h, b, store_fetch(s, STORE_PARAMETERS, b));
         comm_end(h->comm, h->pending[b].work);

@@ -142,7 +142,7 @@ static void close_rank(struct rank *r)
 static void hash_weights(struct rank *r, uint64_t hashes[L + 2])
 {
     for (int b = 0; b < r->model.tensors.blocks; b++) {
-        if (!r->store.layout.owned[b])
+        if (!layout_owns(&r->store.layout, b))
             continue;
         const int64_t n = r->model.tensors.block_size[b];
         struct ops_array w = store_view(&r->store, STORE_PARAMETERS, b);

@@ -102,11 +102,14 @@ Test(program, a_stage_keeps_what_is_on_its_way)
     for (int stage = 0; stage < 4; stage++) {
         struct program p;
         int64_t made = 0, most = 0;
+        int first = 0;
         compile_stage(&p, 4, stage, 12, 2, 0);
+        while (p.owners[first + 1] != stage)
+            first++;
         for (int64_t n = 0; n < p.count; n++) {
             made += p.phases[n].kind == PHASE_INPUTS;
             most = made > most ? made : most;
-            made -= p.phases[n].kind == PHASE_LAYER_BACKWARD && p.phases[n].layer == 5 * stage / 4;
+            made -= p.phases[n].kind == PHASE_LAYER_BACKWARD && p.phases[n].layer == first;
         }
         cr_assert_eq(most, 4 - stage);
         cr_assert_eq(p.micros, 4 - stage);
@@ -125,12 +128,32 @@ Test(program, a_block_has_one_owner)
             for (int64_t n = 0; n < p.count; n++)
                 if (p.phases[n].kind == PHASE_UPDATE) {
                     updates[p.phases[n].block]++;
-                    cr_assert_eq(program_owner(5, stages, p.phases[n].block), stage);
+                    cr_assert_eq(p.owners[p.phases[n].block], stage);
                 }
             program_release(&p);
         }
         for (int b = 0; b < 7; b++)
             cr_assert_eq(updates[b], 1, "%d stages, block %d", stages, b);
+    }
+}
+
+/* Twelve layers and a head that is the work of five, or of none, in four stages. */
+Test(program, stages_have_equal_work)
+{
+    static const int heads[] = { 0, 5, 30 },
+                     layers[][4] = { { 3, 3, 3, 3 }, { 4, 5, 2, 1 }, { 9, 1, 1, 1 } };
+    for (int k = 0; k < 3; k++) {
+        int count[4] = { 0 };
+        struct program p;
+        program_evaluation(&p, &(struct program_config){
+                                   .layers = 12, .head = heads[k], .stages = 4, .stage = 1 });
+        cr_assert_eq(p.owners[0], 0);
+        cr_assert_eq(p.owners[13], 3);
+        for (int b = 1; b <= 12; b++)
+            count[p.owners[b]]++;
+        for (int s = 0; s < 4; s++)
+            cr_assert_eq(count[s], layers[k][s], "head %d, stage %d: %d", heads[k], s, count[s]);
+        program_release(&p);
     }
 }
 
