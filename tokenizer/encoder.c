@@ -1,10 +1,12 @@
 /* The encoder of tokenizer.h: a text through added tokens, cuts and the model to its ids. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/err.h"
 #include "common/mem.h"
 #include "common/utf8.h"
+#include "tokenizer/cut/origins.h"
 #include "tokenizer/cut/pretokenize.h"
 #include "tokenizer/cut/steps.h"
 #include "tokenizer/model/added.h"
@@ -14,6 +16,7 @@
 #include "tokenizer/model/wordpiece.h"
 #include "tokenizer/parts.h"
 #include "tokenizer/tokenizer.h"
+#include "unicode/unicode.h"
 
 enum { WORDS_MAX = 1 << 30 }; /* limit of a text's bytes for WordPiece */
 
@@ -284,15 +287,20 @@ static void put_places(const struct encoder *e, const uint32_t *ids, size_t coun
     }
 }
 
+/* Whether ordinary text may have added tokens: those that are not special. */
+static int finds_added(const struct encoder *e)
+{
+    for (int pass = 0; pass < 2; pass++)
+        if (e->t->added[pass].count && !e->t->added[pass].all_special)
+            return 1;
+    return 0;
+}
+
 static int encode_words(struct encoder *e, const char *text, size_t n, struct ids *out,
                         struct ids *begins, struct ids *ends)
 {
     struct pieces p;
     size_t at = 0, failed;
-    for (int pass = 0; pass < 2; pass++)
-        if (e->t->added[pass].count && !e->t->added[pass].all_special)
-            return err_set("offsets are not known for vocabularies with added tokens that are not "
-                           "special");
     find_sources(e, text, n);
     words_begin(e->words, text, n);
     while (words_next(e->words, &p)) {
@@ -317,6 +325,20 @@ static size_t count_spaces(const char *bytes, size_t n, int from_the_end)
     return i;
 }
 
+/* Leaves out `left` and `right` spaces at a token's sides from its range, as Hugging Face's
+ * ByteLevel does. */
+static void trim_place(const struct encoder *e, uint32_t left, uint32_t right, uint32_t *begin,
+                       uint32_t *end)
+{
+    const struct vocabulary *v = &e->t->v;
+    if (!v->trims_places)
+        return;
+    left = left == 1 && !*begin && v->keeps_first_space ? 0 : left;
+    *begin = *begin + left < *end ? *begin + left : *end;
+    if (right <= *end)
+        *end = *end - right > *begin ? *end - right : *begin;
+}
+
 /* Appends the range of a token that covers n bytes at `text`; `points` characters begin before
  * them. The range is the one that Hugging Face's ByteLevel reports: A token that is part of a
  * character has the range of the whole character. A space that was added before the text belongs
@@ -324,20 +346,13 @@ static size_t count_spaces(const char *bytes, size_t n, int from_the_end)
 static void put_place(const struct encoder *e, uint32_t id, uint32_t points, const char *text,
                       size_t n, struct ids *begins, struct ids *ends)
 {
-    const struct vocabulary *v = &e->t->v;
-    size_t len;
-    const char *bytes = tokenizer_token(e->t, id, &len);
     uint32_t begin = points - (n && (text[0] & 0xC0) == 0x80),
              end = points + (uint32_t)utf8_count(text, n);
-    uint32_t left = (uint32_t)count_spaces(bytes, len, 0),
-             right = (uint32_t)count_spaces(bytes, len, 1);
+    size_t len;
+    const char *bytes = tokenizer_token(e->t, id, &len);
     end += !n;
-    if (v->trims_places) {
-        left = left == 1 && !begin && v->keeps_first_space ? 0 : left;
-        begin = begin + left < end ? begin + left : end;
-        if (right <= end)
-            end = end - right > begin ? end - right : begin;
-    }
+    trim_place(e, (uint32_t)count_spaces(bytes, len, 0), (uint32_t)count_spaces(bytes, len, 1),
+               &begin, &end);
     ids_add(begins, begin);
     ids_add(ends, end);
 }
@@ -364,16 +379,293 @@ static int encode_tiles(struct encoder *e, const char *text, size_t n, struct id
     return 0;
 }
 
+/* ---- places after steps ------------------------------------------------------------------------ */
+
+/* A text whose tokens are being placed. */
+struct placing {
+    uint32_t *points; /* for each byte of the text, the number of its character */
+    struct ids *ids, *begins, *ends;
+    size_t section;        /* where the section that is encoded now begins in the text */
+    struct ids normalized; /* the origin of each byte of the normalized section */
+    struct ids cut;        /* as above, for the text that was cut from it */
+};
+
+/* Counts the characters of white space at an end of text[0..n). */
+static uint32_t count_blanks(const char *text, size_t n, int from_the_end)
+{
+    uint32_t blanks = 0, run = 0;
+    for (size_t i = 0, len; i < n; i += len) {
+        int is = unicode_is(utf8_get((const unsigned char *)text + i, &len), UNICODE_IS_SPACE);
+        if (!is && !from_the_end)
+            return blanks;
+        blanks++;
+        run = is ? run + 1 : 0;
+    }
+    return from_the_end ? run : blanks;
+}
+
+/* Appends a token that covers the bytes [from, to) of a text whose bytes have these origins. Its
+ * spelling, of which spaces may be left out, is that of the vocabulary, or `added`: the text
+ * itself. */
+static void place(const struct encoder *e, struct placing *p, uint32_t id, const uint32_t *origins,
+                  size_t from, size_t to, const char *added)
+{
+    uint32_t first = origins[from], last = origins[to - 1], none = (uint32_t)ORIGINS_NONE;
+    uint32_t begin = p->points[p->section + (first == none ? 0 : first)];
+    uint32_t end = last == none ? p->points[p->section] : p->points[p->section + last] + 1;
+    size_t len = to - from;
+    const char *bytes = added ? added + from : tokenizer_token(e->t, id, &len);
+    uint32_t left = added ? count_blanks(bytes, len, 0) : (uint32_t)count_spaces(bytes, len, 0),
+             right = added ? count_blanks(bytes, len, 1) : (uint32_t)count_spaces(bytes, len, 1);
+    trim_place(e, left, right, &begin, &end);
+    ids_add(p->ids, id);
+    ids_add(p->begins, begin);
+    ids_add(p->ends, end);
+}
+
+/* Returns whether text[at..] begins with the character of a token of the model. */
+static int is_known(const struct encoder *e, const char *text, size_t at, size_t n, size_t *len)
+{
+    const struct vocabulary *v = &e->t->v;
+    struct buf name = BUF_INIT;
+    utf8_get((const unsigned char *)text + at, len);
+    buf_adds(&name, at ? v->prefix : "");
+    buf_add(&name, text + at, *len);
+    buf_adds(&name, at + *len == n ? v->suffix : "");
+    int64_t id = vocabulary_find(v, name.data, name.len);
+    buf_release(&name);
+    return id >= 0 && v->tokens[id].in_model;
+}
+
+static int begins_with(const struct encoder *e, uint32_t id, const char *text, size_t n)
+{
+    size_t len;
+    const char *bytes = tokenizer_token(e->t, id, &len);
+    return bytes && len <= n && !memcmp(bytes, text, len);
+}
+
+/* Returns the length of the unknown token at text[at..n). `next` is the id after it. */
+static size_t unknown_length(const struct encoder *e, const char *text, size_t at, size_t n,
+                             const uint32_t *next)
+{
+    const struct vocabulary *v = &e->t->v;
+    const int unigram = v->model == VOCABULARY_UNIGRAM;
+    size_t len, end = at;
+    if (v->byte_level)
+        return 1;
+    if (v->model == VOCABULARY_WORDPIECE || v->model == VOCABULARY_WORDLEVEL)
+        return n - at;
+    do {
+        utf8_get((const unsigned char *)text + end, &len);
+        end += len;
+    } while (end < n && (unigram || v->fuse_unknown) && !is_known(e, text, end, n, &len) &&
+             !(unigram && next && begins_with(e, *next, text + end, n - end)));
+    return end - at;
+}
+
+static int is_byte_of(const struct encoder *e, uint32_t id, const char *text)
+{
+    char name[8];
+    size_t len;
+    const char *bytes = tokenizer_token(e->t, id, &len);
+    snprintf(name, sizeof name, "<0x%02X>", (unsigned char)*text);
+    return e->t->v.byte_fallback && len == 6 && !memcmp(bytes, name, 6);
+}
+
+/* Returns how many of the ids stand for one byte each of text[0..n). */
+static size_t count_byte_tokens(const struct encoder *e, const uint32_t *ids, size_t count,
+                                const char *text, size_t n)
+{
+    size_t k = 0;
+    while (k < count && k < n && is_byte_of(e, ids[k], text + k))
+        k++;
+    return k;
+}
+
+/* Returns the length of a token that is spelled as in the text. `first`, `last`: of its piece. */
+static size_t spelled_length(const struct encoder *e, uint32_t id, int first, int last)
+{
+    const struct vocabulary *v = &e->t->v;
+    size_t len = 0;
+    tokenizer_token(e->t, id, &len);
+    const char *prefix = v->model == VOCABULARY_WORDPIECE ? wordpiece_prefix : v->prefix;
+    if (v->byte_level)
+        return len;
+    return len - (first ? 0 : strlen(prefix)) - (last ? strlen(v->suffix) : 0);
+}
+
+/* Places the tokens of the piece text[begin..end). */
+static void place_piece(const struct encoder *e, struct placing *p, const uint32_t *ids,
+                        size_t count, const struct pieces *piece, const uint32_t *origins)
+{
+    const char *text = piece->text + *piece->begins;
+    const size_t n = *piece->ends - *piece->begins;
+    const int64_t unknown = tokenizer_role(e->t, TOKENIZER_UNKNOWN);
+    origins += *piece->begins;
+    for (size_t i = 0, at = 0, len; i < count && at < n; at += len) {
+        size_t bytes = count_byte_tokens(e, ids + i, count - i, text + at, n - at);
+        const int together = e->t->v.model == VOCABULARY_UNIGRAM;
+        if (bytes) {
+            for (size_t k = 0; k < bytes; k++)
+                place(e, p, ids[i + k], origins, together ? at : at + k,
+                      together ? at + bytes : at + k + 1, NULL);
+            i += bytes;
+            len = bytes;
+            continue;
+        }
+        len = ids[i] == unknown && !begins_with(e, ids[i], text + at, n - at)
+                  ? unknown_length(e, text, at, n, i + 1 < count ? ids + i + 1 : NULL)
+                  : spelled_length(e, ids[i], !i, i + 1 == count);
+        if (!len || len > n - at)
+            len = n - at;
+        place(e, p, ids[i++], origins, at, at + len, NULL);
+    }
+}
+
+/* Sets p->cut to the origins of the text of which cut_begin makes pieces. `origins` are those of
+ * the n bytes before. */
+static const uint32_t *cut_origins(struct encoder *e, struct placing *p, const uint32_t *origins,
+                                   size_t n)
+{
+    const struct ids *made = e->t->v.steps_cut ? stepper_origins(e->stepper) : NULL;
+    size_t more = !e->t->v.steps_cut && e->tiles.readable > n; /* a space in front */
+    if (!made && !more)
+        return origins;
+    p->cut.count = 0;
+    for (size_t i = 0; i < (made ? made->count : n + more); i++)
+        ids_add(&p->cut, origins[made ? made->data[i] : i - (more && i)]);
+    return p->cut.data;
+}
+
+/* Encodes and places normalized text without added tokens. */
+static int place_plain(struct encoder *e, struct placing *p, const char *text, size_t n, int first,
+                       const uint32_t *origins)
+{
+    struct pieces all;
+    struct ids ids = { 0 };
+    int got = cut_begin(e, text, n, first) < 0 ? -1 : 1;
+    if (got > 0)
+        origins = cut_origins(e, p, origins, n);
+    while (got > 0 && (got = cut_next(e, &all)) > 0)
+        for (size_t i = 0; i < all.count && got > 0; i++) {
+            const struct pieces piece = { all.text, all.readable, all.begins + i, all.ends + i, 1 };
+            ids.count = 0;
+            if (encode_pieces(e, &piece, &ids) < 0)
+                got = -1;
+            else
+                place_piece(e, p, ids.data, ids.count, &piece, origins);
+        }
+    ids_release(&ids);
+    return got;
+}
+
+/* As normalize, and sets p->normalized. */
+static int normalize_placed(struct encoder *e, struct placing *p, const char **text, size_t *n,
+                            int *first)
+{
+    int lost = 0;
+    if (!e->stepper) {
+        p->normalized.count = 0;
+        for (size_t i = 0; i < *n; i++)
+            ids_add(&p->normalized, (uint32_t)i);
+        return 0;
+    }
+    buf_clear(&e->normalized);
+    if (origins_normalize(e->stepper, &e->t->v.normalizer, *text, *n, &e->normalized, &lost,
+                          &p->normalized) < 0)
+        return -1;
+    *text = e->normalized.data;
+    *n = e->normalized.len;
+    *first &= !lost;
+    return 0;
+}
+
+/* Encodes and places a section of BERT's words. */
+static int place_words(struct encoder *e, struct placing *p, const char *text, size_t n)
+{
+    size_t before = p->ids->count;
+    if (encode_words(e, text, n, p->ids, p->begins, p->ends) < 0)
+        return -1;
+    for (size_t i = before; i < p->ids->count; i++) {
+        p->begins->data[i] += p->points[p->section];
+        p->ends->data[i] += p->points[p->section];
+    }
+    return 0;
+}
+
+/* Encodes and places a section of the text, which has no added tokens of the first pass. */
+static int place_section(struct encoder *e, struct placing *p, const char *text, size_t n,
+                         int first)
+{
+    if (e->words)
+        return place_words(e, p, text, n);
+    if (normalize_placed(e, p, &text, &n, &first) < 0)
+        return -1;
+    struct added_walk w = { .text = text, .n = n };
+    while (added_next(&e->t->added[1], &w, 0)) {
+        if (w.done < w.begin && place_plain(e, p, text + w.done, w.begin - w.done, first && !w.done,
+                                            p->normalized.data + w.done) < 0)
+            return -1;
+        place(e, p, w.id, p->normalized.data, w.begin, w.end, text);
+        w.done = w.end;
+    }
+    return w.done < n ? place_plain(e, p, text + w.done, n - w.done, first && !w.done,
+                                    p->normalized.data + w.done)
+                      : 0;
+}
+
+static int place_text(struct encoder *e, struct placing *p, const char *text, size_t n)
+{
+    struct added_walk w = { .text = text, .n = n };
+    struct ids own = { 0 };
+    int result = 0;
+    for (size_t i = 0; i < n; i++)
+        ids_add(&own, (uint32_t)i);
+    while (!result && added_next(&e->t->added[0], &w, 0)) {
+        p->section = w.done;
+        if (w.done < w.begin)
+            result = place_section(e, p, text + w.done, w.begin - w.done, !w.done);
+        p->section = 0;
+        place(e, p, w.id, own.data, w.begin, w.end, text);
+        w.done = w.end;
+    }
+    p->section = w.done;
+    if (!result && w.done < n)
+        result = place_section(e, p, text + w.done, n - w.done, !w.done);
+    ids_release(&own);
+    return result;
+}
+
+/* Encodes a text through the steps of its normalizer and pre-tokenizer, and follows where each byte
+ * came from (origins.h). */
+static int encode_traced(struct encoder *e, const char *text, size_t n, struct ids *out,
+                         struct ids *begins, struct ids *ends)
+{
+    struct placing p = { .ids = out, .begins = begins, .ends = ends };
+    uint32_t point = 0;
+    p.points = mem_alloc((n + 1) * sizeof *p.points);
+    for (size_t i = 0; i < n; i++)
+        p.points[i] = point += i && (text[i] & 0xC0) != 0x80;
+    p.points[n] = point + 1;
+    if (e->stepper)
+        stepper_keep_origins(e->stepper, 1);
+    int result = place_text(e, &p, text, n);
+    if (e->stepper)
+        stepper_keep_origins(e->stepper, 0);
+    free(p.points);
+    ids_release(&p.normalized);
+    ids_release(&p.cut);
+    return result;
+}
+
 int encoder_encode_places(struct encoder *e, const char *text, size_t n, struct ids *out,
                           struct ids *begins, struct ids *ends)
 {
     if (n > WORDS_MAX || utf8_valid(text, n) != n)
         return err_set("a text of %zu bytes is too long or not UTF-8", n);
-    if (e->words)
-        return encode_words(e, text, n, out, begins, ends);
-    return tokenizer_tiles(e->t)
-               ? encode_tiles(e, text, n, out, begins, ends)
-               : err_set("offsets of tokens are only known for BERT's words and for bytes");
+    if (finds_added(e) || (!e->words && !tokenizer_tiles(e->t)))
+        return encode_traced(e, text, n, out, begins, ends);
+    return (e->words ? encode_words : encode_tiles)(e, text, n, out, begins, ends);
 }
 
 void encoder_places_in_bytes(const char *text, size_t n, uint32_t *begins, uint32_t *ends,

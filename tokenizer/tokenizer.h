@@ -88,10 +88,10 @@ int encoder_encode(struct encoder *e, const char *text, size_t n, enum tokenizer
 
 /* Appends the ids of text[0..n), and where each token is in the text: token i covers the code
  * points [begins[i], ends[i]), as Hugging Face's tokenizers report them. The text must be valid
- * UTF-8, and the vocabulary must use BERT's words or byte-level BPE. A token's range leaves out
- * characters at its sides that normalization drops. It also leaves out spaces if the vocabulary's
- * post-processor says so. A character that is split between tokens is in the range of each of
- * them. Returns -1 with an error. */
+ * UTF-8. A token's range leaves out characters at its sides that normalization drops. It also
+ * leaves out spaces if the vocabulary's post-processor says so. A character that is split between
+ * tokens is in the range of each of them. cut/origins.h has the rules for normalized text. Returns
+ * -1 with an error. */
 int encoder_encode_places(struct encoder *e, const char *text, size_t n, struct ids *out,
                           struct ids *begins, struct ids *ends);
 

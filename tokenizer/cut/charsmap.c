@@ -192,3 +192,44 @@ int charsmap_clusters(const struct charsmap *m, const struct regex *cluster,
     }
     return 0;
 }
+
+/* ---- tracing --------------------------------------------------------------------------------- */
+
+static void trace_cluster(const struct charsmap *m, const char *p, size_t n, charsmap_put *put,
+                          void *ctx)
+{
+    const char *found = n <= CLUSTER_MAX ? shortest(m, p, n) : NULL;
+    if (found) {
+        put(ctx, p, n, found);
+        return;
+    }
+    for (size_t i = 0, len; i < n; i += len) {
+        utf8_get((const unsigned char *)p + i, &len);
+        put(ctx, p + i, len, shortest(m, p + i, len));
+    }
+}
+
+static void trace_longest(const struct charsmap *m, const char *text, size_t n, charsmap_put *put,
+                          void *ctx)
+{
+    for (size_t i = 0, len; i < n; i += len) {
+        const char *found = longest(m, text + i, n - i, &len);
+        if (!found)
+            utf8_get((const unsigned char *)text + i, &len);
+        put(ctx, text + i, len, found);
+    }
+}
+
+int charsmap_trace(const struct charsmap *m, const struct regex *cluster,
+                   struct regex_scratch *scratch, const char *text, size_t n, charsmap_put *put,
+                   void *ctx)
+{
+    if (!cluster)
+        trace_longest(m, text, n, put, ctx);
+    for (size_t i = 0, begin, end; i < n && cluster; i = end) {
+        if (regex_find(cluster, scratch, text, n, i, &begin, &end) <= 0)
+            return -1;
+        trace_cluster(m, text + i, end - i, put, ctx);
+    }
+    return 0;
+}

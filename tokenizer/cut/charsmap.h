@@ -33,4 +33,11 @@ struct regex_scratch;
 int charsmap_clusters(const struct charsmap *m, const struct regex *cluster,
                       struct regex_scratch *scratch, struct buf *out, const char *text, size_t n);
 
+/* As the functions above (charsmap_longest if `cluster` is NULL), but calls `put` for each part
+ * old[0..n) of the text that is replaced by `new`, or that stays if `new` is NULL. */
+typedef void charsmap_put(void *ctx, const char *old, size_t n, const char *new);
+int charsmap_trace(const struct charsmap *m, const struct regex *cluster,
+                   struct regex_scratch *scratch, const char *text, size_t n, charsmap_put *put,
+                   void *ctx);
+
 #endif

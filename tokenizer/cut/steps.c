@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "common/ids.h"
 #include "common/le.h"
 #include "common/mem.h"
 #include "common/utf8.h"
@@ -21,6 +22,7 @@ struct cut {
     struct buf text;
     size_t *begins, *ends;
     size_t count, begins_cap, ends_cap;
+    struct ids origins; /* of each byte of `text`, if the stepper keeps them */
 };
 
 struct stepper {
@@ -33,6 +35,7 @@ struct stepper {
     struct cut tiles; /* for one piece: the matches and the text between them; `text` is unused */
     unsigned char *is_match;
     size_t is_match_cap;
+    int keeps_origins;
 };
 
 void steps_release(struct steps *s)
@@ -68,6 +71,7 @@ static void cut_release(struct cut *c)
         buf_release(&c->text);
     free(c->begins);
     free(c->ends);
+    ids_release(&c->origins);
 }
 
 void stepper_free(struct stepper *s)
@@ -144,20 +148,28 @@ static int replace(struct stepper *s, const struct step *step, const char *text,
     return 0;
 }
 
-static void strip(const struct step *step, const char *text, size_t n, struct buf *out)
+void steps_strip(const struct step *step, const char *text, size_t n, size_t *begin, size_t *end)
 {
-    size_t begin = 0, end = n, len;
-    while (step->left && begin < end &&
-           unicode_is(utf8_get((const unsigned char *)text + begin, &len), UNICODE_IS_SPACE))
-        begin += len;
-    while (step->right && end > begin) {
-        size_t last = end - 1;
-        while (last > begin && ((unsigned char)text[last] & 0xC0) == 0x80)
+    size_t len;
+    *begin = 0;
+    *end = n;
+    while (step->left && *begin < *end &&
+           unicode_is(utf8_get((const unsigned char *)text + *begin, &len), UNICODE_IS_SPACE))
+        *begin += len;
+    while (step->right && *end > *begin) {
+        size_t last = *end - 1;
+        while (last > *begin && ((unsigned char)text[last] & 0xC0) == 0x80)
             last--;
         if (!unicode_is(utf8_get((const unsigned char *)text + last, &len), UNICODE_IS_SPACE))
             break;
-        end = last;
+        *end = last;
     }
+}
+
+static void strip(const struct step *step, const char *text, size_t n, struct buf *out)
+{
+    size_t begin, end;
+    steps_strip(step, text, n, &begin, &end);
     buf_add(out, text + begin, end - begin);
 }
 
@@ -252,6 +264,19 @@ int stepper_normalize(struct stepper *s, const char *text, size_t n, struct buf 
         n = s->now.len;
     }
     return 0;
+}
+
+int stepper_normalize_by(struct stepper *s, size_t i, const char *text, size_t n, struct buf *out,
+                         int *lost)
+{
+    const struct step *step = &s->normalizer->items[i];
+    *lost |= loses_first(s, step, text, n);
+    return normalize_step(s, step, text, n, out);
+}
+
+struct regex_scratch *stepper_scratch(struct stepper *s)
+{
+    return s->scratch;
 }
 
 /* ---- cutting --------------------------------------------------------------------------------- */
@@ -459,6 +484,31 @@ static int put_byte_level(struct stepper *s, const struct step *step, const char
     return count;
 }
 
+/* Sets the origins of the bytes that a step has written for the piece [begin, begin + n) of the
+ * text before: what was put in front has that of the piece's first byte, and the character that
+ * STEP_METASPACE puts for a space that of the space. */
+static void put_origins(const struct step *step, const struct cut *from, size_t begin, size_t n,
+                        struct cut *to)
+{
+    const char *text = from->text.data + begin;
+    const int meta = step->kind == STEP_METASPACE;
+    size_t made = 0, at = to->origins.count;
+    for (size_t i = 0; i < n; i++)
+        made += meta && text[i] == ' ' ? step->content_len : 1;
+    for (; to->text.len - at > made; at++)
+        ids_add(&to->origins, from->origins.data[begin]);
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = meta && text[i] == ' ' ? step->content_len : 1; k; k--)
+            ids_add(&to->origins, from->origins.data[begin + i]);
+}
+
+static void copy_origins(const struct cut *from, struct cut *to)
+{
+    to->origins.count = 0;
+    for (size_t i = 0; i < from->origins.count; i++)
+        ids_add(&to->origins, from->origins.data[i]);
+}
+
 static int changes_text(const struct step *step)
 {
     return step->kind == STEP_METASPACE || step->kind == STEP_BYTE_LEVEL;
@@ -471,8 +521,11 @@ static int cut_step(struct stepper *s, const struct step *step, int first)
     struct cut *to = &s->made;
     to->count = 0;
     buf_clear(&to->text);
-    if (!changes_text(step))
+    to->origins.count = 0;
+    if (!changes_text(step)) {
         buf_add(&to->text, from->text.data, from->text.len);
+        copy_origins(from, to);
+    }
     for (size_t i = 0; i < from->count; i++) {
         const char *text = from->text.data + from->begins[i];
         size_t n = from->ends[i] - from->begins[i];
@@ -485,8 +538,20 @@ static int cut_step(struct stepper *s, const struct step *step, int first)
             result = cut_piece(s, step, from->begins[i], n, to->text.data, to);
         if (result < 0)
             return -1;
+        if (s->keeps_origins && changes_text(step))
+            put_origins(step, from, from->begins[i], n, to);
     }
     return 0;
+}
+
+void stepper_keep_origins(struct stepper *s, int keep)
+{
+    s->keeps_origins = keep;
+}
+
+const struct ids *stepper_origins(const struct stepper *s)
+{
+    return s->cuts->count ? &s->pieces.origins : NULL;
 }
 
 int stepper_cut(struct stepper *s, const char *text, size_t n, int first, struct pieces *p)
@@ -499,6 +564,9 @@ int stepper_cut(struct stepper *s, const char *text, size_t n, int first, struct
     }
     buf_clear(&s->pieces.text);
     buf_add(&s->pieces.text, text, n);
+    s->pieces.origins.count = 0;
+    for (size_t i = 0; i < n && s->keeps_origins; i++)
+        ids_add(&s->pieces.origins, (uint32_t)i);
     for (size_t i = 0; i < s->cuts->count; i++) {
         if (cut_step(s, &s->cuts->items[i], first) < 0)
             return -1;

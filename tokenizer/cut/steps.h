@@ -17,9 +17,11 @@
 #include "tokenizer/cut/pieces.h"
 #include "tokenizer/cut/pretokenize.h"
 
+struct ids;
 struct js;
 struct charsmap;
 struct regex;
+struct regex_scratch;
 
 enum step_kind {
     /* normalizers */
@@ -100,6 +102,21 @@ int stepper_leaves(struct stepper *s, const char *text, size_t n);
 /* Appends the normalized text. Sets *lost to 1 if the first character of the text was dropped,
  * else to 0. Returns -1 with an error if a pattern needs too much memory or time. */
 int stepper_normalize(struct stepper *s, const char *text, size_t n, struct buf *out, int *lost);
+
+/* Runs only step i of the normalizer. Sets *lost to 1 if it dropped the first character, else
+ * leaves it. stepper_scratch returns the working memory for the steps' patterns. */
+int stepper_normalize_by(struct stepper *s, size_t i, const char *text, size_t n, struct buf *out,
+                         int *lost);
+struct regex_scratch *stepper_scratch(struct stepper *s);
+
+/* After stepper_cut: the origin of each byte of the pieces' text, a position in the text that was
+ * cut; NULL if they are the same text. Valid until the next stepper_cut. Only after
+ * stepper_keep_origins. */
+void stepper_keep_origins(struct stepper *s, int keep);
+const struct ids *stepper_origins(const struct stepper *s);
+
+/* Sets the range of the text that STEP_STRIP leaves. */
+void steps_strip(const struct step *step, const char *text, size_t n, size_t *begin, size_t *end);
 
 /* Cuts a normalized text into pieces and sets *p to them; they are valid until the next call.
  * `first` 1: the text is the beginning of a document, and normalization dropped nothing there.

@@ -1,0 +1,379 @@
+#define _GNU_SOURCE /* memmem */
+#include "tokenizer/cut/origins.h"
+
+#include <string.h>
+
+#include "common/buf.h"
+#include "common/err.h"
+#include "common/mem.h"
+#include "common/utf8.h"
+#include "tokenizer/cut/charsmap.h"
+#include "tokenizer/cut/regex.h"
+#include "unicode/forms.h"
+
+/* A character that a step writes. change 0: it takes the place of the next character of the text;
+ * 1: it is inserted; -k: it takes the place of the next character, and k more are removed. */
+struct put {
+    uint32_t point;
+    int32_t change;
+};
+
+struct puts {
+    struct put *items;
+    size_t count, cap;
+    size_t removed; /* characters that are removed before the first */
+};
+
+static void add(struct puts *p, uint32_t point, int32_t change)
+{
+    mem_grow(p->items, p->cap, p->count + 1);
+    p->items[p->count++] = (struct put){ point, change };
+}
+
+/* Removes a character: with the character written last, or before the first. */
+static void drop(struct puts *p)
+{
+    if (p->count)
+        p->items[p->count - 1].change--;
+    else
+        p->removed++;
+}
+
+static size_t bytes_of(uint32_t point)
+{
+    return point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4;
+}
+
+static size_t skip(const char *text, size_t n, size_t at)
+{
+    size_t len = 0;
+    if (at < n)
+        utf8_get((const unsigned char *)text + at, &len);
+    return at + len;
+}
+
+/* Computes the origins of what a step writes. */
+static void take_places(const struct puts *p, const char *text, size_t n, struct ids *origins)
+{
+    size_t at = 0;
+    origins->count = 0;
+    for (size_t i = 0; i < p->removed; i++)
+        at = skip(text, n, at);
+    for (size_t i = 0; i < p->count; i++) {
+        const struct put *c = &p->items[i];
+        size_t from = c->change > 0 ? at - 1 : at; /* at 0: ORIGINS_NONE */
+        for (size_t b = 0; b < bytes_of(c->point); b++)
+            ids_add(origins, (uint32_t)from);
+        for (int32_t k = c->change; k <= 0; k++)
+            at = skip(text, n, at);
+    }
+}
+
+/* ---- steps that change each character by itself ------------------------------------------------ */
+
+static void change_character(const struct step *step, const char *text, size_t n, struct buf *out)
+{
+    switch (step->kind) {
+    case STEP_LOWERCASE: forms_lower(out, text, n); break;
+    case STEP_STRIP_ACCENTS: forms_strip_marks(out, text, n); break;
+    case STEP_NMT: forms_nmt(out, text, n); break;
+    default: normalize_text(out, text, n, &step->rules); break;
+    }
+}
+
+/* Computes what a step makes of each character by itself. */
+static void trace_characters(const struct step *step, const char *text, size_t n, struct puts *p)
+{
+    struct buf out = BUF_INIT;
+    for (size_t i = 0, len; i < n; i += len) {
+        size_t more;
+        utf8_get((const unsigned char *)text + i, &len);
+        buf_clear(&out);
+        change_character(step, text + i, len, &out);
+        if (!out.len)
+            drop(p);
+        for (size_t k = 0; k < out.len; k += more)
+            add(p, utf8_get((const unsigned char *)out.data + k, &more), k > 0);
+    }
+    buf_release(&out);
+}
+
+/* ---- normalization forms ------------------------------------------------------------------------ */
+
+static void decompose(const char *text, size_t n, int compatible, struct puts *p)
+{
+    for (size_t i = 0, len; i < n; i += len) {
+        uint32_t parts[FORMS_PARTS_MAX];
+        size_t count = forms_decompose(parts, utf8_get((const unsigned char *)text + i, &len),
+                                       compatible);
+        for (size_t k = 0; k < count; k++)
+            add(p, parts[k], k > 0);
+    }
+}
+
+/* The characters of a text that are not taken yet. */
+struct untaken {
+    const struct puts *puts;
+    unsigned char *taken;
+    size_t first; /* all before it are taken */
+};
+
+/* Takes the first character `point`. Returns its change. */
+static int32_t take(struct untaken *u, uint32_t point)
+{
+    for (size_t i = u->first; i < u->puts->count; i++) {
+        if (u->taken[i] || u->puts->items[i].point != point)
+            continue;
+        u->taken[i] = 1;
+        while (u->first < u->puts->count && u->taken[u->first])
+            u->first++;
+        return u->puts->items[i].change;
+    }
+    return 0;
+}
+
+/* A character of the result consists of the decomposed characters that its own decomposition has;
+ * they were put in order or composed. */
+static void trace_form(enum form form, const char *text, size_t n, struct puts *p)
+{
+    struct puts parts = { 0 };
+    struct buf out = BUF_INIT;
+    const int compatible = form == FORM_NFKD || form == FORM_NFKC;
+    decompose(text, n, compatible, &parts);
+    forms_normalize(&out, text, n, form);
+    struct untaken u = { &parts, mem_zalloc(parts.count + 1, 1), 0 };
+    for (size_t i = 0, len; i < out.len; i += len) {
+        uint32_t of[FORMS_PARTS_MAX], point = utf8_get((const unsigned char *)out.data + i, &len);
+        size_t count = forms_decompose(of, point, 0);
+        int32_t change = 1 - (int32_t)count;
+        for (size_t k = 0; k < count; k++)
+            change += take(&u, of[k]);
+        add(p, point, change);
+    }
+    free(u.taken);
+    free(parts.items);
+    buf_release(&out);
+}
+
+/* Replaces the origins `now` of a step's result, which are positions in the text that the steps
+ * before it made, by positions in the text before all of them. */
+static void follow(struct ids *now, const struct ids *before)
+{
+    for (size_t i = 0; i < now->count; i++)
+        if (now->data[i] != (uint32_t)ORIGINS_NONE)
+            now->data[i] = before->data[now->data[i]];
+}
+
+/* ---- BERT -------------------------------------------------------------------------------------- */
+
+/* BERT's rules are applied one after another, and accents are dropped after they were separated. */
+enum { BERT_CLEAN, BERT_CHINESE, BERT_SEPARATE, BERT_DROP, BERT_LOWER, BERT_RULES };
+
+/* Sets *one to the step that does a part of the BERT step. Returns 0 if it has no such part. */
+static int part_of_bert(const struct step *bert, int part, struct step *one)
+{
+    const struct bert_rules *all = &bert->rules;
+    *one = (struct step){ .kind = part == BERT_SEPARATE ? STEP_NFD : STEP_BERT };
+    one->rules = (struct bert_rules){ .clean_text = part == BERT_CLEAN,
+                                      .chinese_chars = part == BERT_CHINESE,
+                                      .strip_accents = part == BERT_DROP,
+                                      .lowercase = part == BERT_LOWER,
+                                      .google = all->google };
+    const int has[BERT_RULES] = { all->clean_text, all->chinese_chars, all->strip_accents,
+                                  all->strip_accents, all->lowercase };
+    return has[part];
+}
+
+/* ---- replacements ------------------------------------------------------------------------------ */
+
+static void keep(const char *text, size_t n, struct puts *p)
+{
+    for (size_t i = 0, len; i < n; i += len)
+        add(p, utf8_get((const unsigned char *)text + i, &len), 0);
+}
+
+/* Replaces characters by others. Of these, as many take the places of the old ones as there are;
+ * the others are inserted, or remove the rest of the old ones. */
+static void replace(struct puts *p, const char *old, size_t old_bytes, const char *new,
+                    size_t new_bytes)
+{
+    size_t places = utf8_count(old, old_bytes), written = utf8_count(new, new_bytes), k = 0;
+    for (size_t i = 0, len; i < new_bytes; i += len, k++)
+        add(p, utf8_get((const unsigned char *)new + i, &len), k >= places);
+    if (places > written && p->count)
+        p->items[p->count - 1].change -= (int32_t)(places - written);
+}
+
+static int find(const struct step *step, struct regex_scratch *scratch, const char *text, size_t n,
+                size_t from, size_t *begin, size_t *end)
+{
+    if (step->regex)
+        return regex_find(step->regex, scratch, text, n, from, begin, end);
+    const char *hit = memmem(text + from, n - from, step->text, step->len);
+    *begin = hit ? (size_t)(hit - text) : n;
+    *end = hit ? *begin + step->len : n;
+    return hit != NULL;
+}
+
+/* STEP_REPLACE: all of the new text is inserted behind the old one, which is removed. */
+static int trace_replace(const struct step *step, struct regex_scratch *scratch, const char *text,
+                         size_t n, struct ids *origins)
+{
+    size_t done = 0, begin, end;
+    int got = 0;
+    origins->count = 0;
+    while (done < n && (got = find(step, scratch, text, n, done, &begin, &end)) > 0) {
+        for (; done < begin; done++)
+            ids_add(origins, (uint32_t)done);
+        for (size_t i = 0; i < step->content_len; i++)
+            ids_add(origins, (uint32_t)end - 1);
+        done = end;
+    }
+    for (; done < n; done++)
+        ids_add(origins, (uint32_t)done);
+    return got < 0 ? -1 : 0;
+}
+
+static void put_replaced(void *ctx, const char *old, size_t old_bytes, const char *new)
+{
+    struct puts *p = ctx;
+    if (new)
+        replace(p, old, old_bytes, new, strlen(new));
+    else
+        keep(old, old_bytes, p);
+}
+
+/* STEP_STRIP: a part of the text. */
+static void trace_part(size_t begin, size_t bytes, struct ids *origins)
+{
+    origins->count = 0;
+    for (size_t i = 0; i < bytes; i++)
+        ids_add(origins, (uint32_t)(begin + i));
+}
+
+/* STEP_PREPEND: what is inserted has the origin of the first character. */
+static void trace_prepend(const struct step *step, size_t n, struct ids *origins)
+{
+    origins->count = 0;
+    for (size_t i = 0; i < step->content_len && n; i++)
+        ids_add(origins, 0);
+    for (size_t i = 0; i < n; i++)
+        ids_add(origins, (uint32_t)i);
+}
+
+static void trace_strip(const struct step *step, const char *text, size_t n, struct ids *origins)
+{
+    size_t begin = 0, end = n;
+    steps_strip(step, text, n, &begin, &end);
+    trace_part(begin, end - begin, origins);
+}
+
+static void add_points(struct buf *out, const struct puts *p)
+{
+    for (size_t i = 0; i < p->count; i++)
+        utf8_add(out, p->items[i].point);
+}
+
+/* Sets `origins` to those of what a part of a BERT step makes of *text, which is replaced by it. */
+static void trace_part_of_bert(const struct step *one, struct buf *text, struct ids *origins)
+{
+    struct puts p = { 0 };
+    struct buf made = BUF_INIT;
+    if (one->kind == STEP_NFD)
+        trace_form(FORM_NFD, text->data, text->len, &p);
+    else
+        trace_characters(one, text->data, text->len, &p);
+    take_places(&p, text->data, text->len, origins);
+    add_points(&made, &p);
+    buf_release(text);
+    *text = made;
+    free(p.items);
+}
+
+static void trace_bert(const struct step *bert, const char *text, size_t n, struct ids *origins)
+{
+    struct ids now = { 0 };
+    struct buf made = BUF_INIT;
+    trace_part(0, n, origins);
+    buf_add(&made, text, n);
+    for (int part = 0; part < BERT_RULES; part++) {
+        struct step one;
+        if (!part_of_bert(bert, part, &one))
+            continue;
+        trace_part_of_bert(&one, &made, &now);
+        follow(&now, origins);
+        struct ids spare = *origins;
+        *origins = now;
+        now = spare;
+    }
+    ids_release(&now);
+    buf_release(&made);
+}
+
+/* Sets `origins` to the origin in text[0..n) of each byte that a step makes of it. */
+static int trace_step(const struct step *step, struct regex_scratch *scratch, const char *text,
+                      size_t n, struct ids *origins)
+{
+    struct puts p = { 0 };
+    int result = 0;
+    switch (step->kind) {
+    case STEP_REPLACE: return trace_replace(step, scratch, text, n, origins);
+    case STEP_PREPEND: trace_prepend(step, n, origins); return 0;
+    case STEP_STRIP: trace_strip(step, text, n, origins); return 0;
+    case STEP_BERT: trace_bert(step, text, n, origins); return 0;
+    case STEP_NFD:
+    case STEP_NFKD:
+    case STEP_NFC:
+    case STEP_NFKC:
+        trace_form((enum form)(FORM_NFD + (int)(step->kind - STEP_NFD)), text, n, &p);
+        break;
+    case STEP_PRECOMPILED:
+        result = charsmap_trace(step->map, step->regex, scratch, text, n, put_replaced, &p);
+        break;
+    default: trace_characters(step, text, n, &p);
+    }
+    if (!result)
+        take_places(&p, text, n, origins);
+    free(p.items);
+    return result;
+}
+
+/* ---- all steps --------------------------------------------------------------------------------- */
+
+/* Runs step i, and replaces `origins` by those of its result. */
+static int run_step(struct stepper *s, const struct steps *normalizer, size_t i,
+                    const struct buf *text, struct buf *made, int *lost, struct ids *origins)
+{
+    struct ids now = { 0 };
+    buf_clear(made);
+    int result = stepper_normalize_by(s, i, text->data, text->len, made, lost);
+    if (!result)
+        result = trace_step(&normalizer->items[i], stepper_scratch(s), text->data, text->len, &now);
+    if (!result && now.count != made->len)
+        result = err_set("cannot find the offsets of the tokens in the text");
+    if (!result)
+        follow(&now, origins);
+    ids_release(origins);
+    *origins = now;
+    return result;
+}
+
+int origins_normalize(struct stepper *s, const struct steps *normalizer, const char *text, size_t n,
+                      struct buf *out, int *lost, struct ids *origins)
+{
+    struct buf now = BUF_INIT, made = BUF_INIT;
+    int result = 0;
+    *lost = 0;
+    trace_part(0, n, origins);
+    buf_add(&now, text, n);
+    for (size_t i = 0; i < normalizer->count && !result; i++) {
+        result = run_step(s, normalizer, i, &now, &made, lost, origins);
+        struct buf spare = now;
+        now = made;
+        made = spare;
+    }
+    buf_add(out, now.data, now.len);
+    buf_release(&now);
+    buf_release(&made);
+    return result;
+}
