@@ -151,7 +151,7 @@ def cases():
     yield "WordPiece, NFC", wordpiece(N.Sequence([N.NFC(), N.BertNormalizer()]), P.BertPreTokenizer())
     yield "WordPiece, digits", wordpiece(N.BertNormalizer(strip_accents=True, lowercase=False),
                                          P.Sequence([P.Punctuation(), P.WhitespaceSplit(), P.Digits(True)]))
-    yield "WordPiece, plain", wordpiece(None, P.Sequence([P.Whitespace(), P.Punctuation()]))
+    yield "WordPiece, plain", wordpiece(None, P.Whitespace())
     yield "WordLevel", wordlevel(N.Sequence([N.NFKD(), N.Lowercase()]), P.Whitespace())
     yield "added", with_added(bpe())
     yield "added, lower bytes", with_added(byte_level(N.Lowercase()))

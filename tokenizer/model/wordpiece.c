@@ -240,18 +240,31 @@ static int is_too_long(const struct wordpiece *w, const char *word, size_t n)
     return chars > w->max_chars;
 }
 
-/* Cuts a word and appends the ids. Returns 0 if the word cannot be cut. The word "##" is handled
- * first, because after it the automaton is at the root of the suffixes although no suffix was
- * read. */
+/* Cuts a word piece by piece, each as long as possible. Returns 0 if the word cannot be cut. */
+static int match_by_pieces(const struct wordpiece *w, const char *word, size_t n, struct ids *out)
+{
+    for (size_t at = 0, end; at < n; at = end) {
+        uint32_t u = at ? w->suffix : ROOT, id = NONE;
+        end = at;
+        for (size_t i = at; i < n && (u = child(w, u, (unsigned char)word[i])) != NONE; i++)
+            if (w->cells[u].id != NONE) {
+                id = w->cells[u].id;
+                end = i + 1;
+            }
+        if (id == NONE)
+            return 0;
+        ids_add(out, id);
+    }
+    return 1;
+}
+
+/* Cuts a word and appends the ids. Returns 0 if the word cannot be cut. A word that begins with
+ * "##" would bring the automaton to the root of the suffixes although no piece was read. */
 static int match(const struct wordpiece *w, const char *word, size_t n, struct ids *out)
 {
     uint32_t u = ROOT;
-    if (n == PREFIX_BYTES && !memcmp(word, wordpiece_prefix, n)) {
-        if (w->cells[w->suffix].id == NONE)
-            return 0;
-        ids_add(out, w->cells[w->suffix].id);
-        return 1;
-    }
+    if (n >= PREFIX_BYTES && !memcmp(word, wordpiece_prefix, PREFIX_BYTES))
+        return match_by_pieces(w, word, n, out);
     for (size_t i = 0; i < n; i++) {
         uint32_t next;
         while ((next = child(w, u, (unsigned char)word[i])) == NONE)
