@@ -10,7 +10,7 @@
 #include "common/mem.h"
 #include "tests/unit/arrays.h"
 
-/* From the rows of the whole model. */
+/* Sets the rank's parameters to its part of the whole model's random parameters. */
 static void initialise(struct net *n, const struct model_config *c)
 {
     static const struct split one = { .ranks = { 1, 1 } };
@@ -78,7 +78,7 @@ void net_release(struct net *n)
     ops_free(n->o);
 }
 
-/* Of a layer's cache; none: of none. */
+/* Returns the parts of a layer's cache, or no parts if `cache` is NULL. */
 static struct model_cache cache_of(const struct net *n, const float *cache)
 {
     return model_cache_in(&n->m, f32(cache), 1, NET_TOKENS);
@@ -138,7 +138,8 @@ double net_backward(struct net *n, double scale)
     return weighted_sum(n, losses);
 }
 
-/* What adds the same to all scores that a softmax sees: its gradient is 0. */
+/* Returns whether the tensor adds the same number to all scores of a softmax, so that its gradient
+ * is 0. */
 static int adds_to_all(const struct net *n, const struct tensor *row)
 {
     return strstr(row->name, "key.bias") || strstr(row->name, "k_lin.bias") ||
@@ -149,7 +150,8 @@ static int adds_to_all(const struct net *n, const struct tensor *row)
                !strcmp(row->name, "distilbert.transformer.layer.1.output_layer_norm.bias")))));
 }
 
-/* One direction a tensor: the slope along the gradient itself, which f32 shows best. */
+/* Compares the gradient of one tensor with the slope of the loss along the gradient, which is the
+ * direction in which floats show the slope best. */
 static void check_tensor(struct net *n, const struct tensor *row, double scale)
 {
     float *w = n->w[row->block] + row->offset, *g = n->g[row->block] + row->offset;
@@ -229,7 +231,7 @@ void net_check_beginning(const struct model_config *c, net_fill *fill)
     net_release(&dirty);
 }
 
-/* A tensor's error is small beside its norm, and is not zero. */
+/* The error of a tensor's gradient with bf16 must be small relative to its norm, and not 0. */
 void net_check_bf16(const struct model_config *c, net_fill *fill)
 {
     struct net exact, coarse;

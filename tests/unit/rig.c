@@ -35,7 +35,8 @@ void rig_close(struct rig *r)
     program_release(&r->program);
 }
 
-/* By tensors, as the engine sums them. */
+/* Returns the norm of the gradients in the store, summed tensor by tensor, as the engine does
+ * it. */
 static double norm_in_store(struct rig *r)
 {
     double sum = 0;

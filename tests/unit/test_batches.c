@@ -47,7 +47,7 @@ Test(batches, permutation_spreads_evenly)
     }
 }
 
-/* The number of a permutation of five, below 120. */
+/* Returns the number of a permutation of 0 to 4 in lexicographic order: 0 to 119. */
 static int number_of(const uint64_t order[5])
 {
     int number = 0;
@@ -60,7 +60,8 @@ static int number_of(const uint64_t order[5])
     return number;
 }
 
-/* Chi-square over all permutations of five: mean 119, deviation sqrt(2 * 119) = 15.4. */
+/* The chi-square statistic over all 120 permutations has the mean 119 and the standard deviation
+ * sqrt(2 * 119) = 15.4. */
 Test(batches, all_permutations_of_a_small_set_are_as_frequent)
 {
     enum { TRIALS = 120 * 1000 };
@@ -77,7 +78,8 @@ Test(batches, all_permutations_of_a_small_set_are_as_frequent)
     cr_expect(chi > 119 - 5 * 15.4 && chi < 119 + 5 * 15.4, "chi-square is %g", chi);
 }
 
-/* Neighbours that stay neighbours: (n - 1) / n a permutation on average, of variance 1. */
+/* Counts neighbours i - 1, i whose places in a permutation are also neighbours, in this order.
+ * Their number in a random permutation has the mean (n - 1) / n and a variance of about 1. */
 Test(batches, neighbours_do_not_stay_together)
 {
     enum { TRIALS = 2500 };
@@ -132,7 +134,8 @@ Test(batches, labels_are_the_ids_one_place_on)
     samples_close(samples);
 }
 
-/* The ids of a step, micro-batch after micro-batch. */
+/* Takes the next step of A micro-batches from b, and writes its ids to `out`, one micro-batch after
+ * the other. */
 static void take_ids(uint32_t *out, struct batches *b, int64_t A)
 {
     struct step_batch s;
@@ -141,7 +144,7 @@ static void take_ids(uint32_t *out, struct batches *b, int64_t A)
         memcpy(out, s.micro[m].ids, (size_t)(s.micro[m].B * s.micro[m].T) * sizeof *out);
 }
 
-/* The samples do not depend on how they are cut into micro-batches, steps or runs. */
+/* The samples must not depend on how they are divided into micro-batches, steps and runs. */
 Test(batches, samples_are_numbered_for_ever)
 {
     enum { STEPS = 5, TOKENS = 6 * 7 };
@@ -165,7 +168,7 @@ Test(batches, samples_are_numbered_for_ever)
     samples_close(samples);
 }
 
-/* Sample k is of tokens k. */
+/* A source of samples for tests: all tokens of sample k are k. */
 static int read_numbered(const struct samples *s, uint64_t k, struct sequences *out)
 {
     (void)s;
@@ -175,7 +178,8 @@ static int read_numbered(const struct samples *s, uint64_t k, struct sequences *
     return 0;
 }
 
-/* Each epoch has every sample once, in an order of its own, which the seed and its number say. */
+/* Each epoch must have every sample once, in an order of its own, which follows from the seed and
+ * the number of the epoch. */
 Test(batches, each_epoch_has_its_own_order)
 {
     enum { SAMPLES = 20, EPOCHS = 4, TOKENS = SAMPLES * 7 };

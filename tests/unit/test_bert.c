@@ -32,7 +32,8 @@ static const int64_t lengths[B] = { 11, 4, 7 };
 static const int32_t next[B] = { 1, MODEL_IGNORE, 0 };
 static const int32_t starts[B] = { 3, 2, 7 }, ends[B] = { 8, 2, 7 }; /* 7 is past the third */
 
-/* Padding holds what would crash or spoil the numbers if it were read. */
+/* Sets n->b. Padding has values that would crash the model or change its results if they were
+ * used. */
 static void fill(struct net *n)
 {
     n->b = (struct batch){ .B = B,
@@ -95,7 +96,8 @@ Test(bert, gradients_of_variants)
     }
 }
 
-/* Without segments, and without dropout between attention and its norm, but before the head. */
+/* DistilBERT: no segments, no dropout between attention and its norm, but dropout before the
+ * head. */
 Test(bert, gradients_of_distilbert)
 {
     struct model_config c = with_dropout(HEAD_QUESTIONS);
@@ -139,7 +141,7 @@ Test(bert, gradients_begin)
 
 /* ---- padding ------------------------------------------------------------------------------ */
 
-/* Each sequence by itself gives the rows that it has among others; so does more padding. */
+/* A sequence must give the same rows by itself, among others, and with more padding. */
 Test(bert, sequences_do_not_meet)
 {
     struct net n;
@@ -167,7 +169,8 @@ Test(bert, sequences_do_not_meet)
     net_release(&n);
 }
 
-/* Attention looks both ways: the last token changes the first row, a token of another does not. */
+/* Attention looks in both directions: the last token must change the first row; a token of another
+ * sequence must not. */
 Test(bert, attention_looks_both_ways)
 {
     struct net n;
@@ -242,7 +245,7 @@ Test(bert, head_reports_words_and_sentences)
     net_release(&n);
 }
 
-/* What the heads say is right where the logits have their largest. */
+/* A label counts as correct if its logit is the greatest. */
 Test(bert, heads_know_what_is_correct)
 {
     struct net n;

@@ -17,7 +17,8 @@ struct fixture {
     uint32_t ids[POSITIONS];
 };
 
-/* A random model with larger weights than training begins with, so that all of it matters. */
+/* Makes a random model whose weights are larger than those at the beginning of a training, so that
+ * every part of the model changes the result. */
 static void make_of(struct fixture *f, const char *architecture, int threads)
 {
     struct model_config config = { .architecture = architecture_find(architecture, HEAD_NEXT),
@@ -70,7 +71,8 @@ static double nll(const float *logits, uint32_t id)
     return log(sum) - logits[id];
 }
 
-/* The loss of ids[i] after ids[0..i) by the forward that training uses. */
+/* Sets losses[i] to the loss of ids[i] after ids[0..i), computed with the forward that training
+ * uses. */
 static void uncached(struct fixture *f, float *losses)
 {
     int32_t labels[POSITIONS];
@@ -96,7 +98,8 @@ static void uncached(struct fixture *f, float *losses)
     ops_buffer_free(f->ops, y, numbers);
 }
 
-/* A token at a time, all at once, and in pieces of every size: the uncached losses. */
+/* Runs the tokens through a cache one by one, all at once, and in pieces of every size: the losses
+ * must be those without a cache. */
 static void check_pieces(const char *architecture)
 {
     for (int threads = 1; threads <= 3; threads += 2) {
@@ -162,7 +165,7 @@ Test(cache, refuses_what_does_not_fit)
     drop(&f);
 }
 
-/* Copies go on as the original does, and apart from it. */
+/* A copy of a cache must give the same as the original, and must not change it. */
 Test(cache, a_copy_goes_on_alone)
 {
     struct fixture f;
@@ -192,7 +195,8 @@ Test(cache, a_copy_goes_on_alone)
     drop(&f);
 }
 
-/* Keys and values that went through the host's memory are the same, in a cache with other room. */
+/* Keys and values that were copied to the host's memory and to another cache must be the same
+ * there. */
 Test(cache, set_to_what_was_got)
 {
     struct fixture f;
@@ -269,7 +273,7 @@ static void check_together(const char *architecture, enum ops_type cached, enum 
         }
 }
 
-/* A text has the same bits whatever texts are in the step. */
+/* A text must get the same bits whatever other texts are in the step. */
 Test(cache, texts_together_are_texts_alone)
 {
     check_together("gpt2", OPS_F32, OPS_F32);
@@ -278,7 +282,7 @@ Test(cache, texts_together_are_texts_alone)
     check_together("llama", OPS_F32, OPS_BF16);
 }
 
-/* Keys and values in bf16 change the losses a little, and take half the memory. */
+/* Keys and values stored as bf16 must change the losses only a little, and take half the memory. */
 Test(cache, bf16_is_near)
 {
     struct fixture f;

@@ -100,7 +100,7 @@ static void make_validated(const char *name, const char *loss)
     buf_release(&state);
 }
 
-/* The lowest validation loss; of equal ones the latest. */
+/* Pruning must keep the checkpoint of the lowest validation loss, and of equal ones the latest. */
 Test(checkpoint, pruning_keeps_the_best)
 {
     make_validated("step-000001", "3.5");
@@ -132,8 +132,8 @@ Test(checkpoint, one_without_state_is_an_error_that_names_it)
 
 /* ---- what a resumed run goes on with --------------------------------------------------------- */
 
-/* A small GPT's store for AdamW; number i of tensor t's moment of kind k is k + t / 10 + i / 1000.
- */
+/* A small GPT with a store for AdamW. Element i of tensor t's moment of kind k is k + t / 10 + i /
+ * 1000. */
 struct whole {
     struct model model;
     struct ops *ops;

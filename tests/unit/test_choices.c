@@ -11,7 +11,8 @@ static int parse(enum choices_form *form, const char *line)
     return choices_parse(&q, form, line, strlen(line), "f.jsonl:3");
 }
 
-/* The options of a line, each "context|ending", and the right one. */
+/* Parses a line, which must have the form `form`, the right option number `right`, and `count`
+ * options, each written as "context|ending". */
 static void expect(const char *line, enum choices_form form, size_t right, size_t count,
                    const char *const *options)
 {
@@ -36,7 +37,8 @@ Test(choices, plain)
            CHOICES_PLAIN, 2, 3, options);
 }
 
-/* ctx_b: first letter upper case, the others lower case, a sigma final; marks of WikiHow go. */
+/* In ctx_b the first letter becomes upper case and the others lower case, with a final sigma at the
+ * end of a word. Markers of WikiHow such as [title] are removed. */
 Test(choices, hellaswag)
 {
     static const char *const options[] = { "Act: To a b..  [no\nend Σας x y| one. Two",
@@ -71,7 +73,7 @@ Test(choices, winogrande)
            CHOICES_WINOGRANDE, 1, 2, options);
 }
 
-/* Each has one fault, and the error names the line and the key. */
+/* Each line has one fault. The error must name the line and the key. */
 Test(choices, refused)
 {
     static const struct {
@@ -122,7 +124,7 @@ Test(choices, refused)
     choices_release(&q);
 }
 
-/* The form is the first line's; later lines need its keys. */
+/* The first line decides the form of the file. Later lines must have the keys of that form. */
 Test(choices, one_form_a_file)
 {
     enum choices_form form = CHOICES_AUTO;

@@ -1,5 +1,5 @@
-/* Ranks: sums in one order for any number of them, shares, gathers, and the report about one that
- * does not come. */
+/* Communication of ranks: sums whose order does not depend on the number of ranks, scatters,
+ * gathers, and the report about a rank that does not arrive. */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -14,8 +14,8 @@
 
 enum { LEAVES = 8, N = 700001 };
 
-/* Leaf k of the sum: numbers of very different size, so that each order of adding has its own bits.
- */
+/* Sets x[N] to the numbers of leaf `leaf`. Their sizes are so different that each order of
+ * additions gives other bits. */
 static void fill(float *x, int leaf)
 {
     for (int64_t i = 0; i < N; i++) {
@@ -24,7 +24,8 @@ static void fill(float *x, int leaf)
     }
 }
 
-/* (0 + 1) + (2 + 3) ..., written out. */
+/* Adds the leaves from `first` on, as a binary tree: (0 + 1) + (2 + 3) and so on. Writes the sum to
+ * x[N]. */
 static void sum_leaves(float *x, int first, int count)
 {
     if (count == 1) {
@@ -77,7 +78,8 @@ static void sum_on_rank(void *ctx, struct comm *c)
     ops_free(o);
 }
 
-/* Two arrays at once; shares of odd lengths, an empty one among them. */
+/* Scatters the sums of two arrays at the same time, in shares of different sizes, of which one is
+ * empty. */
 static void share_on_rank(void *ctx, struct comm *c)
 {
     struct sums *s = ctx;
@@ -240,7 +242,8 @@ static void keep_report(void *ctx, const char *error)
     pthread_mutex_unlock(&r->lock);
 }
 
-/* Rank 2 computes for too long. */
+/* What each rank does in the test of the time limit: rank 2 waits for 4 seconds between two
+ * exchanges. */
 static void come_late(void *ctx, struct comm *c)
 {
     (void)ctx;

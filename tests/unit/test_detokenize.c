@@ -27,7 +27,7 @@ static void check(void (*rules)(struct buf *), const struct example *e)
     }
 }
 
-/* What CPython makes of them with the original rules. */
+/* The expected texts are what CPython makes of the examples with the original rules. */
 Test(detokenize, wiki)
 {
     check(detokenize_wiki,
@@ -70,7 +70,7 @@ Test(detokenize, ptb)
                                                     { NULL, NULL } });
 }
 
-/* A NUL ends no text. */
+/* A NUL character must not end the text. */
 Test(detokenize, nul)
 {
     struct buf text = BUF_INIT;
@@ -90,7 +90,7 @@ static const char *data_path(const char *name, struct buf *path)
     return path->data;
 }
 
-/* Sizes of the originals' output, which Python made. */
+/* The expected sizes are those of the original Python code's output. */
 Test(detokenize, wikitext_sizes)
 {
     static const struct {
@@ -110,7 +110,8 @@ Test(detokenize, wikitext_sizes)
     buf_release(&text);
 }
 
-/* Hard cases for a careless search: many openers without a closer, and the other way round. */
+/* Texts for which a simple search takes quadratic time: many opening brackets without a closing
+ * one, and long runs of blanks. */
 Test(detokenize, linear, .timeout = 20)
 {
     struct buf text = BUF_INIT;

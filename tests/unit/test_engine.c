@@ -7,7 +7,8 @@
 #include "tests/unit/arrays.h"
 #include "tests/unit/rig.h"
 
-/* A tiny model and eight sequences of random ids; what differs is how a step goes over them. */
+/* These tests use a tiny model and eight sequences of random ids. The runs differ in the way in
+ * which a step goes over the sequences. */
 
 enum { L = 3, C = 32, NH = 4, T = 12, V = 50, SEQUENCES = 8 };
 
@@ -123,7 +124,8 @@ Test(engine, a_step_replaces_the_gradients_before_it)
     close_run(&b);
 }
 
-/* Of the loss's own gradients, whatever it is multiplied by for them; padding is no parameter. */
+/* The norm must be that of the gradients without the loss scale. Padding between tensors must not
+ * count. */
 Test(engine, norm_is_over_all_parameters)
 {
     struct run a;
@@ -152,7 +154,7 @@ Test(engine, dropout_differs_from_step_to_step_and_between_micro_batches)
     close_run(&a);
 }
 
-/* Labels that do not count are neither in the loss nor in the mean. */
+/* The loss must be the mean over the labels that are not MODEL_IGNORE. */
 Test(engine, loss_is_the_mean_over_counted_labels)
 {
     struct run a;
@@ -216,7 +218,7 @@ Test(engine, memory_is_what_is_planned)
 
 /* ---- where and how activations are kept ------------------------------------------------------ */
 
-/* The blocks' gradients of two runs are the same bits. */
+/* Checks that the gradients of all blocks have the same bits in two runs. */
 static void check_same(const struct run *a, struct run *b)
 {
     const struct tensor_table *t = &a->rig.model.tensors;
@@ -228,7 +230,8 @@ static void check_same(const struct run *a, struct run *b)
     }
 }
 
-/* A third more than a store in a file needs, of what it is short of. */
+/* Returns a limit of memory: what the store needs if all else is in the file, and a third of the
+ * rest. */
 static uint64_t some_memory(const struct run *r, struct store_config c)
 {
     struct store_plan p;
@@ -237,7 +240,9 @@ static uint64_t some_memory(const struct run *r, struct store_config c)
     return store_plan_total(&p) + (p.file_bytes - p.window_bytes) / 3;
 }
 
-/* Twice, so that what is left in rows and files is met again. */
+/* Compares two steps with arrays in a file with two steps in memory: the second step finds what the
+ * first one left in rows and files. G: micro-batches per group; half: bf16 activations and
+ * parameters; some: some of the arrays stay in memory. */
 static void check_in_file(int64_t G, enum recompute recompute, int half, int some)
 {
     struct run a, b;
@@ -266,8 +271,8 @@ Test(engine, rows_in_a_file_are_the_same_bits)
         }
 }
 
-/* What steps move between memory and file is at most what is planned, beside the first weights; it
- * is less where an array has not left yet when it is used again. */
+/* The bytes that steps move between memory and file must be at most the planned ones, and the first
+ * weights. They may be fewer: an array that is used again before it has left memory is not read. */
 static void check_traffic(int64_t G, enum recompute recompute)
 {
     enum { STEPS = 4 };

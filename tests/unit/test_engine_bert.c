@@ -129,7 +129,7 @@ Test(engine_bert, recomputation_gives_the_same_bits_with_dropout)
     }
 }
 
-/* Whatever stands where no token is. */
+/* The ids and segments of padding must not change the loss or the gradients. */
 Test(engine_bert, padding_counts_for_nothing)
 {
     struct run a, b;
@@ -145,7 +145,8 @@ Test(engine_bert, padding_counts_for_nothing)
     close_run(&b);
 }
 
-/* As packed rows make them: more sequences than a micro-batch has rows of T tokens. */
+/* A micro-batch may have more sequences than rows of T tokens if its tokens fit. Packed rows have
+ * such micro-batches. */
 Test(engine_bert, more_and_shorter_sequences_fit_where_their_tokens_do)
 {
     struct run a, b;

@@ -103,7 +103,8 @@ Test(folder, round_trip)
 
 /* ---- tensors ----------------------------------------------------------------------------- */
 
-/* Rewrites model.safetensors with one tensor renamed (a name of the same length), or resized. */
+/* Replaces `from` by `to`, a text of the same length, in model.safetensors: to rename a tensor or
+ * to change a shape. */
 static void change_file(const char *from, const char *to)
 {
     struct buf b = BUF_INIT;
@@ -145,7 +146,9 @@ Test(folder, wrong_tensors)
                     "is U32; only F64, F32");
 }
 
-/* A file of one table row more, or with names of the original release. */
+/* Writes model.safetensors, in which all elements of tensor i are i. prefix: is put before each
+ * name; extra: NULL, or the name of one more tensor of the shape [rows,12], whose elements are
+ * extra_value. */
 static void write_variant(const char *prefix, const char *extra, float extra_value, int64_t rows)
 {
     struct model m;
@@ -213,7 +216,7 @@ Test(folder, names_and_extras)
     load_refused("'transformer.wte.weight' is there twice, as 'wte.weight' too");
 }
 
-/* Sizes of a config are not believed before the file has shown them. */
+/* Sizes in config.json must be compared with the file before memory for them is allocated. */
 Test(folder, absurd_sizes)
 {
     struct ops *o = ops_new(1);
@@ -303,7 +306,8 @@ static void save_bert(struct ops *o, enum model_head kind)
     model_release(&m);
 }
 
-/* Every tensor has the values that seed 8 gives it: those loaded, and those made. */
+/* Loads a BERT model with the head `kind`: every tensor must have the values that the seed 8 gives,
+ * whether it was loaded or made. made: NULL, or is set as folder_load does. */
 static void check_bert(struct ops *o, enum model_head kind, int *made)
 {
     struct model m;
@@ -349,7 +353,7 @@ Test(folder, bert_round_trip)
     ops_free(o);
 }
 
-/* As the first models that were converted from TensorFlow have them. */
+/* The norms have other names in the first models that were converted from TensorFlow. */
 Test(folder, bert_norms_by_their_old_names)
 {
     struct ops *o = ops_new(1);

@@ -1,5 +1,5 @@
-/* GGUF files: what is written is read, models compute the same from them, and what is wrong is
- * refused by name and byte. */
+/* GGUF files: a file that is written can be read again, a model computes the same from it, and
+ * errors in a file are reported with their names and byte positions. */
 #include <criterion/criterion.h>
 
 #include <math.h>
@@ -93,7 +93,8 @@ static void save_folder(struct ops *o, const struct model_config *config)
 
 enum { T = 7 };
 
-/* Logits of all places of a text, as the model has them that stands at `path`. */
+/* Computes the logits out[T,V] of a fixed text with the model at `path`, with weights of type
+ * `weights`. */
 static void logits_of(float *out, struct ops *o, const char *path, enum ops_type weights)
 {
     struct parameters p;
@@ -133,7 +134,8 @@ static double farthest(const float *a, const float *b, int n)
     return most;
 }
 
-/* From the file the logits have the bits that they have from the folder. */
+/* For each type of weights, the logits computed from a GGUF file must have the same bits as those
+ * computed from the model folder. */
 static void check_round_trip(const struct model_config *config)
 {
     const enum ops_type types[] = { OPS_F32, OPS_BF16, OPS_F16, OPS_Q8, OPS_Q4 };
@@ -225,7 +227,8 @@ static size_t find(const struct buf *b, const char *word)
     return 0;
 }
 
-/* Loads the file after `bytes` were written at `at`, which must be refused in these words. */
+/* Overwrites the n bytes from byte `at` of the file `whole` with bytes[n]. Loading the file must
+ * then fail with an error that contains `words`. */
 static void refused(struct ops *o, const struct buf *whole, size_t at, const char *bytes, size_t n,
                     const char *words)
 {
@@ -307,7 +310,7 @@ Test(gguf, mapped_refused_by_name_and_byte)
     ops_free(o);
 }
 
-/* Cut anywhere, it is truncated. */
+/* A file that is cut anywhere must be refused. */
 Test(gguf, cut)
 {
     struct ops *o = ops_new(1);

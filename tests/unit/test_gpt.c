@@ -38,7 +38,7 @@ Test(gpt, gradients)
     net_check_gradients(&small, fill);
 }
 
-/* Masks are made again for each forward, so the loss is as smooth as without them. */
+/* Dropout masks are the same in every forward, so the loss is as smooth as without dropout. */
 Test(gpt, gradients_with_dropout)
 {
     struct model_config c = small;
@@ -48,7 +48,8 @@ Test(gpt, gradients_with_dropout)
     net_check_gradients(&c, fill);
 }
 
-/* What folders in the wild have: other activations, scales of attention, a decoder of its own. */
+/* Variants that published models have: other activations, other scales of attention, a decoder with
+ * its own weights. */
 Test(gpt, gradients_of_variants)
 {
     struct model_config c = small;
@@ -93,7 +94,8 @@ Test(gpt, dropout_follows_its_key)
     net_check_dropout_key(&c, fill);
 }
 
-/* Each of the places has masks of its own: layers and places do not repeat each other. */
+/* The masks of dropout must differ between layers, and between the places of a layer that have
+ * dropout. */
 Test(gpt, dropout_differs_by_layer)
 {
     struct model_config c = small;

@@ -37,7 +37,8 @@ static void fill(struct net *n)
     }
 }
 
-/* One, some and all heads of keys and values; tied and untied; with and without biases. */
+/* Gradients with one, some and all heads of keys and values; with tied and untied weights; with and
+ * without biases. */
 Test(llama, gradients)
 {
     struct model_config c = small();
@@ -96,7 +97,7 @@ Test(llama, threads_do_not_matter)
     net_check_threads(&c, fill, OPS_BF16);
 }
 
-/* Llama 3.2 1B and Mistral 7B; Qwen2's biases. */
+/* The numbers of parameters of Llama 3.2 1B and Mistral 7B, and with the biases of Qwen2. */
 Test(llama, parameter_counts)
 {
     struct model m;

@@ -38,14 +38,15 @@ static void in_all_contexts(void (*test)(struct ops *o))
     in_contexts(OPS_F32, test);
 }
 
-/* What is asked of results of more than one product: of f32, or of operands with 8 bits. */
+/* Returns the tolerance for results of more than one product: `f32`, or a greater one if the
+ * products' operands are rounded to bf16. */
 static double tolerance(const struct ops *o, double f32)
 {
     return o->precision == OPS_BF16 ? 0.02 : f32;
 }
 
-/* As cr_assert, for what is asserted of each of many numbers: Criterion sends a message for every
- * assertion, though it holds. */
+/* Like cr_assert, for assertions about many numbers. Criterion sends a message for every assertion,
+ * even if it holds; this macro sends one only if the condition is false. */
 #define HOLDS(condition, ...)                                                                      \
     do {                                                                                           \
         if (!(condition))                                                                          \
@@ -54,7 +55,7 @@ static double tolerance(const struct ops *o, double f32)
 
 /* ---- numbers ----------------------------------------------------------------------------- */
 
-/* The same random numbers in both precisions. */
+/* n numbers as floats and as doubles. numbers() makes random ones with the deviation `scale`. */
 struct numbers {
     float *f;
     double *d;
@@ -91,7 +92,8 @@ static void check(const char *what, const float *ours, const double *reference, 
               what, (long long)i, ours[i], reference[i]);
 }
 
-/* The gradient in x of loss(ctx), by central differences. */
+/* Compares ours[x->n] with the gradient of loss(ctx) with respect to x->d, computed by central
+ * differences. tolerated: the permitted error, relative to the greatest element. */
 static void check_gradient_to(double tolerated, const char *what, const float *ours,
                               struct numbers *x, double (*loss)(void *ctx), void *ctx)
 {
@@ -123,7 +125,7 @@ static double inner_product(const double *a, const double *b, int64_t n)
     return sum;
 }
 
-/* A copy of that type, the caller's to free; and the numbers that it has in place of x. */
+/* Returns a copy of x[n] of that type. The caller frees it with ops_buffer_free. */
 static struct ops_array copy_as(struct ops *o, enum ops_type type, const float *x, int64_t n)
 {
     struct ops_array a = ops_buffer(o, type, n);
@@ -139,7 +141,7 @@ static void take(struct ops *o, float *x, struct ops_array a, int64_t n)
 
 /* ---- products ---------------------------------------------------------------------------- */
 
-/* The nearest of the numbers with 8 bits of significand, ties to even. */
+/* Returns the nearest number with a significand of 8 bits, at a tie the even one. */
 static double as_bf16(double x)
 {
     int exponent;
@@ -147,10 +149,10 @@ static double as_bf16(double x)
     return ldexp(rint(ldexp(fraction, 8)), exponent - 8);
 }
 
-/* What a product begins with. */
+/* What a product is added to: nothing, the old C, or a base and a bias. */
 enum { FROM_NOTHING, FROM_ITSELF, FROM_BASE_AND_BIAS, BEGINNINGS };
 
-/* Which arrays of a product are BF16. */
+/* Which arrays of a product are BF16: A, B, or C and the base. */
 enum { HALF_A = 1, HALF_B = 2, HALF_ENDS = 4 };
 
 static void round_numbers(struct numbers *x)
@@ -159,7 +161,7 @@ static void round_numbers(struct numbers *x)
         x->d[i] = x->f[i] = (float)as_bf16(x->d[i]);
 }
 
-/* A product, and what should become of it, found once for all contexts. */
+/* A product and its expected results, which are computed once for all contexts. */
 struct product {
     int ta, tb, from;
     int64_t M, N, K, lda, ldb, ldc;
@@ -168,7 +170,7 @@ struct product {
     struct numbers c, sums; /* c.d, sums.d: wanted */
 };
 
-/* Random numbers between -1 and 1, rounded if they are to be stored as BF16. */
+/* Returns n random numbers between -1 and 1, rounded to bf16 if `type` is OPS_BF16. */
 static struct numbers entries(int64_t n, uint64_t key, enum ops_type type)
 {
     struct numbers x = { mem_aligned((size_t)n, sizeof(float)),
@@ -180,7 +182,8 @@ static struct numbers entries(int64_t n, uint64_t key, enum ops_type type)
     return x;
 }
 
-/* `lines` of K numbers one after the other, as a product in this precision takes them. */
+/* Copies an operand of a product to a new array l[lines,K], rounded to bf16 if `precision` is
+ * OPS_BF16. ld: the distance of x's rows; across: x is stored as [K,lines]. */
 static double *lines_of(const struct numbers *x, int64_t ld, int across, int64_t lines, int64_t K,
                         enum ops_type precision)
 {
@@ -193,7 +196,7 @@ static double *lines_of(const struct numbers *x, int64_t ld, int across, int64_t
     return l;
 }
 
-/* c and sums become what is wanted. */
+/* Computes the expected results p->c.d and p->sums.d with plain loops. */
 static void multiply_plainly(struct product *p, enum ops_type precision)
 {
     double *a = lines_of(&p->a, p->lda, p->ta, p->M, p->K, precision);
@@ -274,7 +277,8 @@ static void drop_product(struct product *p)
         drop(all[i]);
 }
 
-/* All forms of a product, each in every one of the contexts. */
+/* Checks all four forms of a product (each factor as it is or transposed) in each of the contexts,
+ * a list that ends with NULL. size: M, N and K. */
 static void products_in(struct ops *const *contexts, const int64_t size[3], int from, int halves)
 {
     for (int form = 0; form < 4; form++) {
@@ -299,7 +303,7 @@ static void all_products_in(struct ops *const *contexts)
     }
 }
 
-/* Each set of kernels with one thread and with three. */
+/* Checks all products with each set of kernels, with one thread and with three. */
 static void products_by_kernels(enum ops_type precision)
 {
     struct ops *contexts[2 * CONTEXTS_MAX + 1] = { NULL };
@@ -320,13 +324,14 @@ Test(ops, matmul)
     products_by_kernels(OPS_F32);
 }
 
-/* The tolerance is f32's: products of bf16 are exact in f32, and sums are f32. */
+/* The tolerance is the one for f32, because products of bf16 numbers are exact in f32 and the sums
+ * are f32. */
 Test(ops, matmul_bf16)
 {
     products_by_kernels(OPS_BF16);
 }
 
-/* More threads than chunks: some take a part of another's. */
+/* With more threads than chunks, some threads take a part of another thread's chunk. */
 Test(ops, matmul_many_threads)
 {
     const int64_t sizes[][3] = { { 256, 768, 96 }, { 40, 40, 2000 }, { 300, 70, 33 } };
@@ -340,7 +345,7 @@ Test(ops, matmul_many_threads)
     ops_free(o);
 }
 
-/* More lines of both factors, and a longer sum, than are packed at once. */
+/* Products with more rows and columns, and with longer sums, than are packed at once. */
 Test(ops, matmul_blocks)
 {
     const struct {
@@ -407,7 +412,8 @@ struct linear {
     int64_t N, I, O;
 };
 
-/* Large enough that threads share all of its loops: the same bits from one thread as from four. */
+/* A product large enough that threads share all of its loops: one thread and four threads must give
+ * the same bits. */
 Test(ops, matmul_threads)
 {
     enum { M = 700, N = 130, K = 900 };
@@ -478,7 +484,8 @@ static void check_linear_fwd(struct ops *o, struct linear *l)
     drop(&y);
 }
 
-/* Parameter gradients are added to: they begin at 1. */
+/* Checks the backward of a linear map. Gradients of parameters must be added to the old values,
+ * which are 1 here. */
 static void check_linear_bwd(struct ops *o, struct linear *l)
 {
     struct numbers dx = numbers(l->x.n, 10, 1), dw = numbers(l->w.n, 11, 0);
@@ -527,8 +534,8 @@ Test(ops, linear)
     in_all_contexts(linear_in);
 }
 
-/* Operands that were rounded before are as floats that are rounded on their way, to the bit; but
- * dbias, which is the sum of what was rounded. */
+/* Operands that are stored as bf16 must give the same bits as floats that are rounded on the way.
+ * dbias is different: it is the sum of the numbers as they are stored. */
 static void linear_operands_in(struct ops *o)
 {
     enum { N = 40, I = 41, O = 70 }; /* more than OPS_FEW_ROWS */
@@ -784,7 +791,7 @@ Test(ops, activations)
     in_contexts(OPS_BF16, activations_in);
 }
 
-/* A NaN must not become a number, which would hide that training diverges. */
+/* A NaN must stay a NaN: otherwise it would not be seen that a training diverges. */
 static void nan_stays_in(struct ops *o)
 {
     enum { N = 67 };
@@ -803,7 +810,7 @@ Test(ops, activations_keep_nan)
     in_all_contexts(nan_stays_in);
 }
 
-/* f(gate) up and its gradients, in place and in arrays of their own, of either type. */
+/* Checks f(gate) * up and its gradients, in place and in other arrays, with f32 and bf16. */
 static void gated_in(struct ops *o)
 {
     enum { N = 10007 };
@@ -850,7 +857,8 @@ Test(ops, gated)
     in_contexts(OPS_BF16, gated_in);
 }
 
-/* Long waves are stretched, short ones are not, and between them a share of each is. */
+/* Returns the stretched frequency: long waves are stretched by s->factor, short ones are not, and
+ * waves between the two limits by a share of it. */
 static double stretched(double frequency, const struct ops_stretch *s)
 {
     const double pi = 3.141592653589793, wave = 2 * pi / frequency;
@@ -864,7 +872,8 @@ static double stretched(double frequency, const struct ops_stretch *s)
     return (1 - share) * frequency / s->factor + share * frequency;
 }
 
-/* Heads beside others in wider rows; places in order or given; and back again. */
+/* Checks the rotation of `heads` heads of size HS in rows that have other numbers behind them, and
+ * the rotation back. first: the first place; negative: the places are given one by one. */
 static void rotate_of(struct ops *o, int64_t HS, int64_t heads, int64_t first,
                       struct ops_stretch stretch)
 {
@@ -1041,7 +1050,8 @@ Test(ops, stored_bf16)
     in_all_contexts(stored_bf16_in);
 }
 
-/* AdamW of state of which some is bf16 (bits of `halves`) gives the bits of passes of their own. */
+/* AdamW with some of the state as bf16 must give the same bits as separate passes. Bit i of
+ * `halves` says that the array i of the state is bf16. */
 static void check_state(struct ops *o, int halves)
 {
     enum { N = 20003 };
@@ -1086,7 +1096,8 @@ Test(ops, adamw_of_bf16)
 
 /* ---- dropout ----------------------------------------------------------------------------- */
 
-/* The mask as ops.h and kernels.h define it. */
+/* Returns element i of a dropout mask by its definition in ops.h and kernels.h: 0, or 1 / (1 -
+ * rate). */
 static double mask_at(struct ops_dropout d, uint64_t i)
 {
     uint64_t pair = rng_at(d.key, i / 2);
@@ -1168,7 +1179,8 @@ Test(ops, residual_dropout)
 
 /* ---- embedding --------------------------------------------------------------------------- */
 
-/* Tables of gradients, as arrays of what is added to. */
+/* Returns the tables to which the gradients of an embedding are added. positions and types may be
+ * NULL. */
 static struct ops_embedding tables(const struct numbers *words, const struct numbers *positions,
                                    const struct numbers *types, int64_t C)
 {
@@ -1176,7 +1188,8 @@ static struct ops_embedding tables(const struct numbers *words, const struct num
                                    types ? f32(types->f) : OPS_NONE, C };
 }
 
-/* Places follow each other from `first` on, or are given; positions and types may be absent. */
+/* Checks the embedding. Places count from `first`; negative: they are given one by one. Positions
+ * and types may be absent. */
 static void embedding_of(struct ops *o, int has_positions, int has_types, int64_t first)
 {
     enum { T = 5, C = 70, V = 4, N = 15, TYPES = 2, PLACES = T + 2 };
@@ -1338,7 +1351,8 @@ Test(ops, attention)
     in_contexts(OPS_BF16, attention_in);
 }
 
-/* The backward over several blocks: differences along one random direction. */
+/* Checks the backward of attention over several blocks, by the difference along one random
+ * direction. */
 static void attention_direction_of(struct ops *o, struct attention_case a)
 {
     int64_t n = a.T * 3 * a.HS;
@@ -1385,7 +1399,8 @@ Test(ops, attention_direction)
     in_contexts(OPS_BF16, attention_direction_in);
 }
 
-/* Taken in pieces of any size, with a cache, attention gives what it gives at once. */
+/* Attention over pieces of a sequence, with a cache, must give the same as over the whole sequence
+ * at once. */
 static void attention_cached_in(struct ops *o)
 {
     int64_t T = 150, NH = 3, HS = 10, C = NH * HS;
@@ -1432,7 +1447,8 @@ struct rows_case {
     struct ops_dropout drop;
 };
 
-/* Query t of the sequence that starts at row `first` and has n rows, in head h. */
+/* Computes the output for query t of head h by plain loops: of sequence b, which starts at row
+ * `first` and has n rows. p: room for n numbers. */
 static void rows_query(double *y, const struct rows_case *a, int64_t b, int64_t first, int64_t n,
                        int64_t h, int64_t t, double *p)
 {
@@ -1469,7 +1485,8 @@ static void move(struct numbers *x, const struct numbers *direction, double h)
         x->d[i] += h * direction->d[i];
 }
 
-/* Forward against plain loops; backward by differences along one random direction of each. */
+/* Compares the forward with plain loops, and the backward with differences along a random direction
+ * of each input. */
 static void attention_rows_of(struct ops *o, struct rows_case a)
 {
     const double h = 1e-5;
@@ -1526,7 +1543,7 @@ Test(ops, attention_rows)
     in_all_contexts(attention_rows_in);
 }
 
-/* Products of bf16 against those of f32. */
+/* Compares attention with bf16 products with attention with f32 products. */
 static void attention_rows_bf16_in(struct ops *o)
 {
     enum { NH = 2, HS = 5, C = NH * HS };
@@ -1580,7 +1597,7 @@ struct grouped {
     struct ops_dropout drop;
 };
 
-/* x[N,KV*HS] with each head as often as it is shared. */
+/* Writes x[N,KV*HS] to to[N,NH*HS], each head repeated NH / KV times. */
 static void repeat_heads(float *to, const float *x, int64_t N, const struct grouped *g)
 {
     for (int64_t n = 0; n < N; n++)
@@ -1589,7 +1606,7 @@ static void repeat_heads(float *to, const float *x, int64_t N, const struct grou
                    (size_t)g->HS * sizeof *x);
 }
 
-/* The sums over the heads that share one. */
+/* Sums d[N,NH*HS] over the heads that share a head of keys, into to[N,KV*HS]. */
 static void sum_heads(double *to, const float *d, int64_t N, const struct grouped *g)
 {
     memset(to, 0, (size_t)(N * g->KV * g->HS) * sizeof *to);
@@ -1599,7 +1616,8 @@ static void sum_heads(double *to, const float *d, int64_t N, const struct groupe
                 to[(n * g->KV + h / (g->NH / g->KV)) * g->HS + i] += d[(n * g->NH + h) * g->HS + i];
 }
 
-/* What attention gives of keys and values repeated, and of queries that have the scale in them. */
+/* Grouped attention must give the same as attention with repeated keys and values, and with queries
+ * that are multiplied by the scale before. */
 static void grouped_of(struct ops *o, struct grouped g)
 {
     const int64_t lengths[] = { g.T, g.T - 3 }, N = g.causal ? 2 * g.T : 2 * g.T - 3;
@@ -1659,7 +1677,8 @@ Test(ops, attention_grouped)
     in_contexts(OPS_BF16, grouped_in);
 }
 
-/* With a cache, in pieces, as at once. */
+/* Grouped attention over pieces, with a cache, must give the same as over the whole sequence at
+ * once. */
 static void grouped_cached_in(struct ops *o)
 {
     enum { T = 30, NH = 6, KV = 2, HS = 10, C = NH * HS, K = KV * HS };
@@ -1692,8 +1711,8 @@ Test(ops, attention_grouped_cached)
     in_all_contexts(grouped_cached_in);
 }
 
-/* Several sequences with caches of different lengths give the bits that each gives alone, and
- * leave the same keys and values in their layer. */
+/* Attention of several sequences with caches of different lengths must give the same bits as of
+ * each sequence alone, and must leave the same keys and values in their layer of the caches. */
 static void cached_together_in(struct ops *o, int64_t T, enum ops_type type)
 {
     enum { B = 3, NH = 4, KV = 2, HS = 10, C = NH * HS, K = KV * HS, ROOM = 40, LAYERS = 2 };
@@ -1748,7 +1767,8 @@ Test(ops, attention_cached_together)
 
 /* ---- loss -------------------------------------------------------------------------------- */
 
-/* n labels, of rows by their numbers. */
+/* A loss over n labels. Label i belongs to the row rows[i] of x[N,C]; there are V logits per
+ * row. */
 struct loss_case {
     struct numbers x, table, bias; /* the bias is 0 */
     int64_t *rows;
@@ -1783,7 +1803,8 @@ static double third_of_loss(void *ctx)
     return loss_reference(ctx, NULL, NULL) / 3;
 }
 
-/* Every third row has no label, unless all have. */
+/* Makes a loss_case in which every third row has no label, or with `all`, in which all rows have
+ * labels. */
 static struct loss_case loss_case(int64_t N, int64_t V, int64_t C, int all)
 {
     struct loss_case l = { .x = numbers(N * C, 1, 1),
@@ -1840,7 +1861,8 @@ static void loss_fwd_of(struct ops *o, struct loss_case l, int bias)
     drop_case(&l);
 }
 
-/* Gradients are added to 1, or set. */
+/* Checks the gradients of the loss. add: they are added to the old values, which are 1; otherwise
+ * they replace the old values, which are NaN. bias: whether the decoder has a bias. */
 static void loss_bwd_of(struct ops *o, struct loss_case l, int bias, int add)
 {
     const struct ops_labels labels = labels_of(&l);
@@ -1920,7 +1942,7 @@ Test(ops, loss_without_labels)
     in_all_contexts(loss_without_labels_in);
 }
 
-/* Large logits neither overflow nor lose the label. */
+/* Large logits must neither overflow nor hide the label's logit. */
 Test(ops, loss_of_large_logits)
 {
     struct ops *o = ops_new(1);
@@ -1940,7 +1962,7 @@ Test(ops, loss_of_large_logits)
     ops_free(o);
 }
 
-/* NaN is shown, not hidden. */
+/* A NaN must stay a NaN. */
 Test(ops, nan_stays)
 {
     struct ops *o = ops_new(1);
@@ -1953,7 +1975,7 @@ Test(ops, nan_stays)
 
 /* ---- the choice of kernels ------------------------------------------------------------------ */
 
-/* Kernels are found by their words. */
+/* TEXTMILL_KERNELS chooses kernels by their word; an unknown word is an error. */
 Test(ops, kernels_by_word)
 {
     const struct kernels *k;
@@ -1974,7 +1996,7 @@ Test(ops, kernels_by_word)
 
 /* ---- OpenBLAS's products ------------------------------------------------------------------- */
 
-/* All that is made of products, as above. */
+/* Checks all functions that are made of products, with OpenBLAS. */
 Test(ops, products_by_openblas)
 {
     void (*const tests[])(struct ops * o) = { linear_in, linear_operands_in, logits_in,
@@ -1991,7 +2013,7 @@ Test(ops, products_by_openblas)
     }
 }
 
-/* Kernels that were asked for are asked of OpenBLAS, too. */
+/* If TEXTMILL_KERNELS asks for kernels, OpenBLAS must use kernels for the same instructions. */
 Test(ops, openblas_follows_the_kernels)
 {
     setenv("TEXTMILL_KERNELS", "avx2", 1);
@@ -2003,7 +2025,8 @@ Test(ops, openblas_follows_the_kernels)
     ops_free(o);
 }
 
-/* More tiles than one, and edges of them: the same bits from one thread as from four. */
+/* With more than one tile, and incomplete tiles: one thread and four threads must give the same
+ * bits. */
 Test(ops, openblas_threads)
 {
     enum { M = 500, N = 1700, K = 90 };
@@ -2054,8 +2077,8 @@ Test(ops, buffers)
     ops_free(o);
 }
 
-/* Pieces do not meet and keep their place while others are taken; then they are taken again from
- * one block. */
+/* Pieces of scratch memory must not overlap, and must stay in place while others are taken. In
+ * later rounds they come from one block. */
 Test(ops, scratch)
 {
     struct ops *o = ops_new(1);
@@ -2076,7 +2099,8 @@ Test(ops, scratch)
     ops_free(o);
 }
 
-/* What goes up comes down, in any type; a part begins where it should. */
+/* Downloaded numbers must be those that were uploaded, in any type; a part of an array must begin
+ * at the right place. */
 Test(ops, upload_and_download)
 {
     struct ops *o = ops_new(1);

@@ -9,7 +9,8 @@
 #include "tests/unit/threads.h"
 #include "train/optimizer.h"
 
-/* Two tensors in two blocks: a matrix, which decays, and a bias, which does not. */
+/* A store of two tensors in two blocks: a matrix, which has weight decay, and a bias, which has
+ * none. */
 
 struct rig {
     struct tensor_table table;
@@ -46,7 +47,8 @@ static void close_rig(struct rig *r)
     ops_free(r->ops);
 }
 
-/* All blocks, as the program of a step does. */
+/* Updates all blocks, as the program of a step does. norm: of the gradients; rate: the learning
+ * rate; t: the number of the update, from 1. */
 static void update(struct optimizer *a, struct store *s, double norm, double rate, int64_t t)
 {
     struct optimizer_update u;
@@ -62,7 +64,7 @@ static void update(struct optimizer *a, struct store *s, double norm, double rat
     optimizer_end(&u);
 }
 
-/* And their norm. */
+/* Sets the gradients for the step `step`. Returns their norm. */
 static double set_gradients(struct rig *r, double step)
 {
     for (int i = 0; i < 15; i++)
@@ -144,7 +146,7 @@ static void reference_adam(struct reference *r, const struct optimizer *a, const
     }
 }
 
-/* The three sequences of the paper as they stand there. */
+/* Update number t of schedule-free AdamW with the three sequences x, y and z of the paper. */
 static void reference_schedule_free(struct reference *r, const struct optimizer *a, const double *g,
                                     double decay, double rate, int t)
 {
@@ -180,7 +182,7 @@ static void check_weights(const struct rig *r, const struct reference *x, int mo
         }
 }
 
-/* Five updates of both tensors, against the reference. */
+/* Compares five updates of both tensors with the reference. */
 static void check_updates(struct optimizer a)
 {
     struct rig r;
@@ -322,7 +324,8 @@ Test(optimizer, sgd_and_momentum)
     check_updates(an_optimizer(OPTIMIZER_MOMENTUM));
 }
 
-/* LAMB's ratio is 1 where a norm is 0: a bias of zeros moves, zeros without gradient stay. */
+/* LAMB's trust ratio is 1 if a norm is 0: a bias of zeros moves, but zeros whose gradient is 0
+ * stay. */
 Test(optimizer, lamb_of_zeros_has_the_ratio_1)
 {
     struct rig r;
@@ -436,7 +439,8 @@ Test(optimizer, zero_gradients_move_only_what_decays)
 
 enum { MANY = 300000 }; /* more than a chunk */
 
-/* A matrix's updates by one optimizer; moments and parameters are f32 or bf16. */
+/* Updates a matrix with one optimizer and writes the parameters to `out`. c says which of moments
+ * and parameters are bf16. */
 static void run_many(enum optimizer_kind kind, struct store_config c, int threads, float out[MANY])
 {
     struct tensor_table t = { 0 };
@@ -464,7 +468,8 @@ static void run_many(enum optimizer_kind kind, struct store_config c, int thread
     ops_free(o);
 }
 
-/* Single weights differ by roundings, their mean hardly: those go both ways. */
+/* With bf16 moments, single weights differ by rounding errors, but their mean hardly differs,
+ * because numbers are rounded up as often as down. */
 Test(optimizer, bf16_moments_are_right_in_the_mean_and_equal_for_any_threads)
 {
     static float exact[MANY], half[MANY], other[MANY];
@@ -492,8 +497,9 @@ Test(optimizer, bf16_moments_are_right_in_the_mean_and_equal_for_any_threads)
     }
 }
 
-/* Each weight has one of the two values next to the right one, and their mean is right: of updates
- * far smaller than the step from one number of 8 bits to the next, too. */
+/* With bf16 parameters, each weight has one of the two bf16 numbers next to the exact value, and
+ * the mean of all weights is right, even if updates are far smaller than the difference of two
+ * neighbouring bf16 numbers. */
 Test(optimizer, bf16_parameters_are_right_in_the_mean_and_equal_for_any_threads)
 {
     static float exact[MANY], half[MANY], other[MANY];
@@ -544,7 +550,7 @@ static void set_own_gradients(struct store *s)
     }
 }
 
-/* Three updates of this rank's shares. */
+/* Makes three updates of this rank's shares of the blocks. */
 static void update_shares(struct optimizer *a, struct store *s, struct comm *c)
 {
     for (int t = 1; t <= 3; t++) {

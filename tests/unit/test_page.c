@@ -25,7 +25,8 @@ static void remove_dir(void)
 
 TestSuite(page, .init = make_dir, .fini = remove_dir);
 
-/* A page of `count` points of a falling loss, as text. */
+/* Writes the page of a run with `count` points, whose training loss is `loss` / sqrt(i + 1), to
+ * `out`. */
 static void make_page(struct buf *out, size_t count, double loss, const char *config)
 {
     struct metrics m = { .count = count, .points = mem_zalloc(count + 1, sizeof *m.points) };
@@ -60,8 +61,8 @@ static int count_of(const char *text, const char *word)
     return n;
 }
 
-/* Pages of one point, of a few and of very many have four charts, no resource from elsewhere and
- * no number that is none; and do not grow without bound. */
+/* Pages of one point, of a few and of very many points must have four charts, no reference to
+ * another file and no NaN in their data, and their size must not grow without limit. */
 Test(page, stands_for_one_point_and_for_a_hundred_thousand)
 {
     static const size_t counts[] = { 1, 2, 7, 601, 100000 };

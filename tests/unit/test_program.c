@@ -35,7 +35,8 @@ static void check_text(const struct program *p, const char *path)
     buf_release(&out);
 }
 
-/* A layer, and seven micro-batches in groups of two. */
+/* The text of the program for one layer and seven micro-batches in groups of two, beside the
+ * expected text. */
 Test(program, a_step_reads_as_it_should)
 {
     struct program p;
@@ -47,7 +48,8 @@ Test(program, a_step_reads_as_it_should)
     program_release(&p);
 }
 
-/* All is shared; two leaves of a micro-batch. */
+/* The text of the program if ranks share parameters, gradients and moments, and a micro-batch has
+ * two leaves. */
 Test(program, a_step_of_ranks_that_share_reads_as_it_should)
 {
     struct program p;
@@ -201,7 +203,8 @@ Test(program, stages_wait_only_while_the_pipeline_fills_and_empties)
                 }
 }
 
-/* The ranks' micro-batches are all of them, each once; neighbouring leaves where they share. */
+/* Each micro-batch must belong to exactly one rank. If the ranks share gradients, the micro-batches
+ * are dealt to the ranks leaf by leaf. */
 Test(program, ranks_have_neighbouring_leaves)
 {
     for (int zero = 0; zero <= 3; zero++) {
@@ -215,7 +218,7 @@ Test(program, ranks_have_neighbouring_leaves)
     }
 }
 
-/* Of nine micro-batches in groups of two. */
+/* The repeated parts of the program for nine micro-batches in groups of two. */
 Test(program, parts_are_repeated)
 {
     struct program p;
@@ -233,7 +236,7 @@ Test(program, parts_are_repeated)
     program_release(&p);
 }
 
-/* Whether an array is in memory while phase n runs. */
+/* Returns whether the array of use u is in memory during phase n. */
 static int is_there(const struct program *p, int64_t n, const struct use *u)
 {
     const struct use *all[PROGRAM_TOGETHER];
@@ -244,7 +247,8 @@ static int is_there(const struct program *p, int64_t n, const struct use *u)
     return there;
 }
 
-/* The phase that uses the array after phase n, and how. */
+/* Finds the next use of the array of u after phase *n. Sets *n to its phase, which counts on if the
+ * use is in the next step. */
 static const struct use *next_use(const struct program *p, int64_t *n, const struct use *u)
 {
     for (++*n;; ++*n) {
@@ -255,7 +259,8 @@ static const struct use *next_use(const struct program *p, int64_t *n, const str
     }
 }
 
-/* What is not wanted any more is made before it is read; what stays is counted until it is used. */
+/* Checks each use of the program: an array that is dropped after it must next be made, one that
+ * leaves must not be made next, and one that stays must be counted in memory until its next use. */
 static void check_uses(const struct program *p)
 {
     for (int64_t n = 0; n < p->count; n++)
@@ -289,7 +294,8 @@ Test(program, what_is_used_is_there)
             }
 }
 
-/* What would be moved if all were in the file, of one layer and three micro-batches one by one. */
+/* The counted moves if all arrays are in the file, for one layer and three micro-batches in groups
+ * of one. */
 Test(program, moves_are_counted)
 {
     struct program p;

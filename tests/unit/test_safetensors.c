@@ -12,7 +12,7 @@
 #include "model/weights.h"
 #include "tests/unit/look.h"
 
-/* A file of this header and `data` bytes 0, 1, 2, ... behind it. */
+/* Returns a file with this header and `data` bytes 0, 1, 2, ... after it. */
 static struct buf file_of(const char *header, int data)
 {
     struct buf b = BUF_INIT;
@@ -25,7 +25,8 @@ static struct buf file_of(const char *header, int data)
     return b;
 }
 
-/* The file is refused, and the error holds these words. */
+/* Checks that a file with this header and `data` bytes is refused with an error that contains
+ * `words`. */
 static void refused(const char *header, int data, const char *words)
 {
     struct buf b = file_of(header, data);
@@ -69,7 +70,7 @@ Test(safetensors, reads_three_widths)
     buf_release(&b);
 }
 
-/* Every half-precision number, against its value by definition. */
+/* Compares every half-precision number with its value by definition. */
 Test(safetensors, all_halves)
 {
     struct buf b = file_of(

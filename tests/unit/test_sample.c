@@ -52,7 +52,8 @@ Test(sample, penalty_counts_a_token_once)
     sampler_release(&s);
 }
 
-/* Draws many times and compares shares with probabilities: 5 standard deviations. */
+/* Draws many times and compares the frequency of each id i with p[i]. A difference of 5 standard
+ * deviations is an error. */
 static void expect_shares(struct sampler *s, const float *logits, int n, const double *p)
 {
     enum { DRAWS = 200000 };
@@ -120,8 +121,9 @@ Test(sample, min_p_keeps_what_is_near_the_likeliest)
     expect_shares(&s, logits, 4, (double[]){ 0, 0, 0, 1 });
 }
 
-/* p = .1 .2 .3 .4: the entropy is 1.28, the surprises 2.30 1.61 1.20 .92, their distances 1.02 .33
- * .08 .36: in the order 3rd, 2nd, 4th, 1st. */
+/* The probabilities .1 .2 .3 .4 have the entropy 1.28 and the surprises 2.30 1.61 1.20 .92, whose
+ * distances from the entropy are 1.02 .33 .08 .36. So typical-p keeps first the 3rd id, then the
+ * 2nd, the 4th and the 1st. */
 Test(sample, typical_p_keeps_what_is_near_the_entropy)
 {
     float logits[] = { 0, logf(2), logf(3), logf(4) };
@@ -144,7 +146,8 @@ Test(sample, typical_p_keeps_ties)
     expect_shares(&s, equal, 4, (double[]){ .25, .25, .25, .25 });
 }
 
-/* The definitions of min-p and typical-p, with all of the vocabulary sorted. */
+/* Compares min-p and typical-p with their definitions, computed with the whole vocabulary
+ * sorted. */
 Test(sample, filters_equal_their_definitions)
 {
     static float logits[V];
@@ -211,7 +214,8 @@ Test(sample, bias_and_penalties_in_their_window)
     sampler_release(&s);
 }
 
-/* Against the definition, with all of the vocabulary sorted. */
+/* Compares the ids that top-k and top-p keep with their definition, computed with the whole
+ * vocabulary sorted. */
 Test(sample, candidates_equal_the_definition)
 {
     static float logits[V], sorted[V];
@@ -264,7 +268,8 @@ Test(sample, the_same_key_gives_the_same_tokens)
     }
 }
 
-/* Not finite: some id of the vocabulary comes out, and the caller sees what its logit is. */
+/* With logits that are NaN, the result must still be an id of the vocabulary, and the id of a
+ * finite logit if there is one. */
 Test(sample, survives_what_is_no_number)
 {
     struct rng r = { 0 };
@@ -282,7 +287,8 @@ Test(sample, survives_what_is_no_number)
     }
 }
 
-/* Beside all of the vocabulary sorted; equal ones by id. */
+/* Compares logprobs_top with its definition: id k of the result has exactly k ids before it, those
+ * of greater logits, and those of equal logits and smaller ids. */
 Test(logprobs, top_equals_the_definition)
 {
     static float logits[V];

@@ -7,8 +7,7 @@
 #include "tfrecord/formats/blend.h"
 #include "train/samples.h"
 
-/* Samples of one token: sample i of the source NAME is the id 100 * NAME + i. The name is also the
- * number of samples. */
+/* A source of samples of one token: sample i of the source with n samples is the id 100 * n + i. */
 static int read_one(const struct samples *s, uint64_t i, struct sequences *out)
 {
     cr_assert_lt(i, s->count);
@@ -46,7 +45,7 @@ static struct samples *open_blend(const char *item, const char *more)
         open_one, &c, &(struct opt_list){ .items = items, .count = 1 + !!more }, "the data");
 }
 
-/* The ids of samples 0 to n - 1 of an order. */
+/* Writes to ids[] the samples 0 to n - 1 of the order that `key` gives. */
 static void draw(struct samples *s, uint64_t key, uint32_t *ids, int64_t n)
 {
     struct sequences out;

@@ -94,7 +94,8 @@ Test(schedule, polynomial_is_a_power_of_linear)
     near(schedule_rate(&s, 110), 0.1);
 }
 
-/* 4e-4, 128 updates of warm-up, a fall of exp(-0.051) each 512 */
+/* The rate is 4e-4, with 128 updates of warm-up, and falls by the factor exp(-0.051) every 512
+ * updates. */
 Test(schedule, exponential_falls_in_steps)
 {
     struct schedule s;
@@ -129,8 +130,8 @@ Test(schedule, wsd_is_stable_until_the_cooldown)
     near(schedule_rate(&s, 99), 1.0);
 }
 
-/* The tables that BERT was trained by: .009 at update 21, and a line to .00599729 at 2000 in
- * stairs of 16. */
+/* Tables with which BERT was trained: the rate is .009 from update 21 on; and a line to .00599729
+ * at update 2000 in steps of 16 updates. */
 Test(schedule, custom_takes_the_last_entry_of_its_table)
 {
     struct schedule s;

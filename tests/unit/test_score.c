@@ -21,7 +21,7 @@ static char dir[] = "/tmp/test-score-XXXXXX";
 static struct scorer scorer;
 static uint32_t ids[TOKENS];
 
-/* A random model of small size, through a model folder as evaluate reads it. */
+/* Saves a small random model as a model folder in `dir`, and sets ids[TOKENS]. */
 static void make_model(void)
 {
     struct model_config config = { .layers = 2,
@@ -65,7 +65,7 @@ static void teardown(void)
 
 TestSuite(score, .init = setup, .fini = teardown);
 
-/* The loss of ids[i] after ids[begin..i), alone. */
+/* Returns the loss of ids[i] after ids[begin..i), computed by itself. */
 static double loss_of(int64_t begin, int64_t i)
 {
     struct window w = { .ids = ids + begin, .count = i - begin + 1, .scored = 1 };
@@ -103,7 +103,7 @@ static void see(uint64_t done)
     seen = done;
 }
 
-/* What wiki_score gives for ids[0..TOKENS) as one page. */
+/* Returns what wiki_score computes for ids[0..TOKENS) as one page. */
 static struct wiki_score scored(enum wiki_rule rule, int64_t length, int64_t stride)
 {
     struct wiki_page page = { .end = TOKENS, .bytes = 1 };
@@ -118,7 +118,8 @@ static struct wiki_score scored(enum wiki_rule rule, int64_t length, int64_t str
     return got;
 }
 
-/* Every stride scores each target once, with the context that the header promises. */
+/* With every stride, each target must be scored once, after the context that the header
+ * promises. */
 Test(score, wiki_windows)
 {
     for (int64_t length = 1; length <= POSITIONS; length++)
@@ -139,7 +140,7 @@ Test(score, wiki_windows)
         }
 }
 
-/* The guide's loop, as it stands there. */
+/* Returns the mean loss by the loop in Hugging Face's guide to perplexity. */
 static double strided_loss(int64_t length, int64_t stride)
 {
     double sum = 0, weights = 0;
@@ -169,7 +170,7 @@ Test(score, wiki_windows_strided)
         }
 }
 
-/* Windows of `length` targets; the last reaches back. */
+/* Windows have `length` targets. The last window begins earlier, so that it has as many. */
 Test(score, wiki_windows_of_words)
 {
     for (int64_t length = 1; length <= POSITIONS; length++) {
@@ -194,8 +195,8 @@ Test(score, standard_error)
     cr_expect_eq(score_error(6, 18, 2), 0);
 }
 
-/* Of pages with the bytes 10 and 30 and the losses 8 and 12: 20 / 40 nats a byte; they are off by 3
- * and -3, so that the error of the ratio is sqrt(18 * 2) / 40. */
+/* Two pages of 10 and 30 bytes with the losses 8 and 12: together 20 / 40 nats per byte. Their
+ * differences from this ratio are 3 and -3, so the error of the ratio is sqrt(18 * 2) / 40. */
 Test(score, error_of_a_ratio)
 {
     struct wiki_page pages[] = { { .bytes = 10, .nll = 8 }, { .bytes = 30, .nll = 12 } };
@@ -223,7 +224,7 @@ Test(score, refuses_what_the_model_does_not_know)
     cr_expect(strstr(err_get(), "12 positions"));
 }
 
-/* Letters and the space of the byte alphabet, each a token. */
+/* Returns a tokenizer whose tokens are the letters a to z and the space. */
 static struct tokenizer *letters(void)
 {
     struct vocabulary v;
@@ -244,7 +245,8 @@ static void ignore(uint64_t done)
     (void)done;
 }
 
-/* The last word is scored after as much of its passage as the model has positions for. */
+/* The last word of a passage must be scored after as much of the passage as the model has positions
+ * for. */
 Test(score, lambada_keeps_all_the_context_that_fits)
 {
     static const char passage[] = "{\"text\": \"abcdefghij klmno xyz\"}\n", text[] = " klmno xyz";

@@ -1,4 +1,5 @@
-/* Arrays that ranks share: gathered when they are read, summed to shares, within a window. */
+/* Arrays that ranks share: they are gathered when they are read, and summed to the ranks' shares,
+ * with a window of limited size. */
 #include <criterion/criterion.h>
 #include <pthread.h>
 
@@ -10,7 +11,7 @@
 
 enum { N = 1000, ARRAYS = 5, WINDOW = 2 };
 
-/* What all ranks have found; they are threads. */
+/* The number of errors that all ranks have found. The ranks are threads. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int wrong;
 
@@ -52,7 +53,7 @@ static void rig_close(struct rig *r)
     ops_free(r->ops);
 }
 
-/* x[k] = base + first + k */
+/* Sets x[k] = base + first + k for k from 0 to n - 1. */
 static void count_up(struct rig *r, struct ops_array x, float base, int64_t first, int64_t n)
 {
     float *to = ops_map(r->ops, x, n);
@@ -72,7 +73,7 @@ static int counts_up(struct rig *r, struct ops_array x, float base, float step, 
     return right;
 }
 
-/* Again and again, more arrays than the window has room for, and new numbers in between. */
+/* Reads more arrays than the window has room for, three times, with new numbers each time. */
 static void read_all(void *ctx, struct comm *c)
 {
     struct rig r;
@@ -93,8 +94,8 @@ static void read_all(void *ctx, struct comm *c)
     rig_close(&r);
 }
 
-/* Four leaves: the shares of their sums end in the one of array 0, with those of arrays 1 and 2 as
- * the stack. Array 4 is made for each. */
+/* Sums four leaves. The rank's share of the sums ends in array 0; arrays 1 and 2 hold the shares of
+ * partial sums. Array 4 is made for each leaf. */
 static void sum_leaves(void *ctx, struct comm *c)
 {
     static const struct {
@@ -150,8 +151,9 @@ static void plan(struct store_plan *p, struct model *m, int64_t group, int zero,
     program_release(&program);
 }
 
-/* The table's gradients from the head on, and of the layers the ones that are made, the next ones,
- * and those whose sum is on its way; with smaller groups those of all blocks. */
+/* The window must have room for the arrays that are in use at the same time: the gradients of the
+ * embedding, and of the layers those that are made, the next ones, and those that are being summed.
+ * With smaller groups it must have room for the gradients of all blocks. */
 Test(shared, the_window_is_what_is_used_at_a_time)
 {
     static const struct model_config shape = { .layers = 6,

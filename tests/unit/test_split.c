@@ -1,5 +1,5 @@
-/* Models whose layers are shared by ranks: the losses and gradients of one rank, with the same
- * dropout masks, and how often the ranks meet. */
+/* Models whose layers are divided among ranks: losses and gradients must be those of one rank, with
+ * the same dropout masks. Also checks how often the ranks communicate. */
 #include <criterion/criterion.h>
 
 #include <math.h>
@@ -86,8 +86,8 @@ struct run {
     struct meetings forward[MOST], all[MOST];
 };
 
-/* The greatest difference of a tensor's gradients, relative to the greatest gradient of its block.
- */
+/* Returns the greatest difference between the gradients of tensor i in the rank's part (own) and in
+ * the whole model, relative to the greatest gradient of the block. */
 static double difference(const struct net *whole, const struct net *own, size_t i)
 {
     const struct tensor *w = &whole->m.tensors.rows[i], *p = &own->m.tensors.rows[i];
@@ -205,6 +205,8 @@ static void check_grid(const struct model_config *c, struct net *whole, double l
     }
 }
 
+/* Checks how often the ranks communicate in the embedding, in a layer's forward and backward, and
+ * in the head. */
 static void check_meetings(struct model_config c, int sequence, int embedding, int forward,
                            int backward, int head)
 {
@@ -238,8 +240,9 @@ static void check(struct model_config c, int embedding, int head)
     check_meetings(c, 0, embedding, 2, 2, head);
 }
 
-/* Sums become a scatter and a gather each; in a layer's backward the norms' outputs are gathered
- * again, and the norms' gradients summed. */
+/* Checks how often the ranks communicate if each of them has a part of the rows: each sum becomes a
+ * scatter and a gather. In a layer's backward the norms' outputs are gathered again, and the norms'
+ * gradients are summed. */
 static void check_rows(struct model_config c)
 {
     check_meetings(c, 1, 2, 4, 8, 6);
@@ -269,7 +272,7 @@ Test(split, llama)
     check_rows(c);
 }
 
-/* Its embedding is computed again in the backward. */
+/* BERT's embedding is computed again in the backward. */
 Test(split, bert)
 {
     struct model_config c = bert();

@@ -17,7 +17,8 @@ static void add(struct squad_tokens *t, uint32_t id, uint32_t begin, uint32_t en
     ids_add(&t->ends, end);
 }
 
-/* Words between spaces, their places in code points. */
+/* A tokenizer for tests: a token is a word between spaces, its id is its length, and its place is
+ * given in code points. Returns 0. */
 static int encode(void *none, struct squad_text text, struct squad_tokens *out)
 {
     (void)none;
@@ -42,7 +43,8 @@ static float starts[WINDOWS * LENGTH], ends[WINDOWS * LENGTH];
 static struct squad_answers answers;
 static struct js *predictions, *n_best, *null_odds;
 
-/* One word a question, so that the context begins at position 3 and has room for 6 tokens. */
+/* Makes the windows of two questions of one word about `context`. The context begins at position 3
+ * of a window, which has room for 6 tokens of it. google: use the rules of Google's code. */
 static void prepare(const char *context, int google)
 {
     struct buf b = BUF_INIT;

@@ -7,7 +7,7 @@
 #include "tests/unit/arrays.h"
 #include "train/store.h"
 
-/* Four blocks of one matrix of 64 x 256 floats, 64 KiB. */
+/* The models of these tests have four blocks, each with one matrix of 64 x 256 floats (64 KiB). */
 
 enum { BLOCKS = 4, FLOATS = 64 * 256, BYTES = 4 * FLOATS };
 
@@ -23,7 +23,8 @@ static void remove_folder(void)
     cr_assert_eq(rmdir(folder), 0, "the folder is not empty"); /* the file had no name */
 }
 
-/* A step of two layers, and rows of that many floats. */
+/* Sets p to the program of a step for two layers, and gives it to the configuration c, with rows of
+ * `floats` floats. */
 static void use_program(struct store_config *c, struct program *p, int64_t micro, int64_t group,
                         enum recompute recompute, int64_t floats)
 {
@@ -84,7 +85,9 @@ static void expect(struct store *s, int kind, int number, enum mapped_use mode)
                                    .mode = (unsigned char)mode });
 }
 
-/* What is dropped is lost, or as it was; it is made anew, while it may still be leaving. */
+/* Drops the gradients of block b and makes them again. The dropped values may be lost or not. The
+ * block may be made again while it is still being written to the file. y: the expected values,
+ * which become 0. */
 static void make_again(struct store *s, int b, float *y)
 {
     const float *before = floats(store_view(s, STORE_GRADIENTS, b));
@@ -99,8 +102,8 @@ static void make_again(struct store *s, int b, float *y)
     store_release(s, STORE_GRADIENTS, b);
 }
 
-/* Twenty rounds in which each array is changed while the next is expected: with all places and
- * any share of the arrays in the file the bytes are those of plain memory. */
+/* Changes each array in twenty rounds, and announces the next one before. The bytes must be those
+ * of a store in plain memory. memory: the limit of memory in bytes. */
 static void check_contents(uint64_t memory)
 {
     struct tensor_table t;
@@ -195,8 +198,8 @@ Test(store, a_folder_that_cannot_be_is_an_error)
 
 /* ---- bf16 ------------------------------------------------------------------------------------ */
 
-/* The caller's parameters become the nearest, whether they stay in memory or not; and what is kept
- * takes half the bytes. */
+/* With half_parameters, the caller's parameters must be rounded to the nearest bf16 numbers,
+ * whether they are in memory or in the file; and they take half the bytes. */
 Test(store, halves_hold_the_nearest)
 {
     for (int in_file = 0; in_file < 2; in_file++) {
@@ -233,7 +236,8 @@ Test(store, halves_hold_the_nearest)
     }
 }
 
-/* Activations are as the configuration says; gradients and the caches' sums are floats. */
+/* Activations must have the type that the configuration says. Gradients and the sums in caches must
+ * be floats. */
 Test(store, rows_have_their_types)
 {
     struct tensor_table t;
@@ -255,7 +259,8 @@ Test(store, rows_have_their_types)
     ops_free(o);
 }
 
-/* Of arrays that are moved equally often, with room for one beside a window. */
+/* If arrays are moved equally often and memory has room for one of them beside the window, that one
+ * must be the embedding. */
 Test(store, the_embedding_stays_first)
 {
     struct tensor_table t;
@@ -273,7 +278,8 @@ Test(store, the_embedding_stays_first)
     program_release(&p);
 }
 
-/* Rows are planned with the rest: what is moved more often stays, and one row of a kind always. */
+/* Rows are planned together with the other arrays: those that are moved more often stay in memory,
+ * and so does a row that is the only one of its kind. */
 Test(store, rows_stay_by_how_often_they_are_moved)
 {
     struct tensor_table t;

@@ -58,7 +58,8 @@ Test(tensor, initial_values)
     tensor_release(&t);
 }
 
-/* Mean, deviation, skew and tails of a million are those of a normal distribution. */
+/* The mean, the standard deviation, the skewness and the tails of a million numbers must be those
+ * of a normal distribution. */
 Test(tensor, normal_distribution)
 {
     struct tensor row = {

@@ -4,7 +4,8 @@
 #include "common/rng.h"
 #include "generate/text.h"
 
-/* Adds `pieces` one by one and joins the news, which must be what `all` says at the end. */
+/* Adds `pieces` to a text with the given stop texts, one after the other. After each piece
+ * text_news must return the next string of `news`, and after the end `rest`. */
 static void check(const char *const *stops, size_t stop_count, const char *const *pieces,
                   const char *const *news, const char *rest)
 {
@@ -65,7 +66,8 @@ Test(text, stops)
     check(crossing, 2, LIST("xab", "cd"), LIST("x", "a"), "");
 }
 
-/* However a text is cut into pieces, the same comes out, and never part of a stop text. */
+/* text_news must give the same text however the text is cut into pieces, and never part of a stop
+ * text. */
 Test(text, pieces_do_not_matter)
 {
     static const char all[] = "a\xC3\xA9\xE2\x82\xAC\xF0\x9F\x99\x82\xC3 aab aaabc\xE2\x82 tail";

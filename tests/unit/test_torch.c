@@ -22,7 +22,8 @@
     MAKER STORAGE "K\1K\2K\2\x86K\1K\2\x86" HOOKS /* offset 1, [2,2] by strides 1 and 2            \
                                                    */
 
-/* What one piece in the place of VIEW says; `words`: of the error, or NULL. */
+/* Reads a pickle with `piece` in the place of VIEW. words: NULL if it must be read without an
+ * error, otherwise words of the expected error. */
 static void says(const char *piece, size_t n, const char *words)
 {
     struct buf b = BUF_INIT;
@@ -117,7 +118,7 @@ struct entry {
     size_t n;
 };
 
-/* Stored entries, as PKWARE's note has them. */
+/* Returns a ZIP archive with the given entries, stored without compression. */
 static struct buf archive_of(const struct entry *entries, int count)
 {
     struct buf b = BUF_INIT, directory = BUF_INIT;
@@ -155,7 +156,8 @@ static struct buf archive_of(const struct entry *entries, int count)
 
 static const float numbers[6] = { 0, 1, 2, 3, 4, 5 };
 
-/* The values of "a", a view of the numbers in a byte order. */
+/* Reads the tensor "a" from an archive with the pickle list[n] and the byte order `order`. Writes
+ * its values to `out` and their number to *elements. Returns 0, or -1 with an error. */
 static int read_view_in(const char *order, float *out, int64_t *elements, const char *list,
                         size_t n)
 {
@@ -240,8 +242,8 @@ Test(torch, refuses_another_byte_order)
     cr_assert(strstr(err_get(), "'m/byteorder' is not 'little'"), "%s", err_get());
 }
 
-/* Every byte of the archive that is another one is either of no meaning, or an error; cut anywhere
- * it is an error. */
+/* Changes each byte of an archive: the file must be refused, or the byte has no meaning. A file
+ * that is cut anywhere must be refused. */
 Test(torch, survives_damage)
 {
     static const char list[] = BEGIN MAKER STORAGE "K\0K\2K\3\x86K\3K\1\x86" HOOKS "u.";
@@ -305,7 +307,8 @@ Test(torch, reads_the_file_before_1_6)
     buf_release(&b);
 }
 
-/* Nothing has a checksum there: another byte is another number, or an error. */
+/* Files from before PyTorch 1.6 have no checksums: a changed bit gives other numbers or an error,
+ * but must not crash the reader. */
 Test(torch, survives_damage_before_1_6)
 {
     struct buf b = old_file();

@@ -46,7 +46,7 @@ Test(half, every_number)
     }
 }
 
-/* Half way to the next number: to the even one. */
+/* A float in the middle between two f16 numbers must become the one whose last bit is 0. */
 Test(half, rounds_to_even)
 {
     for (uint32_t h = 0; h < 0x7bff; h++) {
@@ -59,7 +59,8 @@ Test(half, rounds_to_even)
     cr_assert_eq(half_make(65520), 0x7c00);
 }
 
-/* The error of a number is at most half a step; the largest of a block is exact to f16's. */
+/* In a block of 8-bit numbers with the scale d, the error of a number must be at most half of d,
+ * and a little more for the rounding of d to f16. */
 Test(stored, blocks_of_8_bits)
 {
     float *x = normals(320, 1), y[320];
@@ -76,7 +77,8 @@ Test(stored, blocks_of_8_bits)
     free(x);
 }
 
-/* No worse than ggml's own choice of a scale, which is that of the largest number. */
+/* The squared error of 4-bit blocks must not exceed that of ggml's choice of the scale, which is
+ * the number of greatest absolute value divided by -8. */
 Test(stored, blocks_of_4_bits)
 {
     float *x = normals(3200, 2), y[3200];
@@ -270,8 +272,8 @@ Test(stored, groups)
 
 /* ---- products ----------------------------------------------------------------------------- */
 
-/* A map whose weights are of a type, and what the products should be: with Q8 and Q4 those of x
- * rounded to blocks. */
+/* A linear map y[N,O] = base + bias + x W^T whose weights have the type `type`, with the values y
+ * to expect. For Q8 and Q4 these are the products with x rounded to 8 bits in blocks of 32. */
 struct map {
     enum ops_type type;
     int64_t N, I, O;
@@ -333,7 +335,8 @@ static struct ops_array product_of(struct ops *o, const struct map *m)
     return ops_host_array(matrix_make(&x, m->type, 1, o->pool), m->type);
 }
 
-/* The products with all rows, and with each alone: the same bits, while weights are streamed. */
+/* Compares the products for all rows of x with m->y; and the products for each row alone, which
+ * must have the same bits if there are few rows or the weights are stored in blocks. */
 static void check_map(struct ops *o, const struct map *m)
 {
     struct ops_linear l = { f32(NULL), f32(m->bias), m->N, m->I, m->O, 1 };
@@ -407,7 +410,8 @@ Test(weights, int4)
     check_type(OPS_Q4);
 }
 
-/* What is no number stays none: else a damaged model would write nonsense. */
+/* A NaN or an infinity in the input must give results that are not finite: otherwise a damaged
+ * model would write nonsense. */
 Test(weights, what_is_no_number)
 {
     const float bad[] = { NAN, INFINITY, -INFINITY };
@@ -428,7 +432,7 @@ Test(weights, what_is_no_number)
         }
 }
 
-/* No whole vectors, either: numbers of 2 bytes in rows of any length. */
+/* Weights of 2 bytes in rows of any length, also of lengths that do not fill vectors. */
 Test(weights, odd_rows)
 {
     for (int64_t I = 1; I < 140; I += 23) {
@@ -440,7 +444,7 @@ Test(weights, odd_rows)
     }
 }
 
-/* Integers as large as they can be: no sum of products may leave its bits. */
+/* Integers of the greatest absolute value: no sum of products may overflow. */
 Test(weights, largest_integers)
 {
     for (int sign = -1; sign <= 1; sign += 2) {
@@ -465,7 +469,7 @@ Test(weights, largest_integers)
     }
 }
 
-/* A row of f32 weights [in,out], too, has the bits that it has alone. */
+/* With f32 weights [in,out], the result for a row must have the same bits as for that row alone. */
 Test(weights, rows_alone_f32)
 {
     struct map m = map(OPS_F32, 32, 100, 130);

@@ -9,7 +9,7 @@
 #include "common/err.h"
 #include "common/mem.h"
 
-/* A message that was sent and not received; it holds its own copy. */
+/* A message that was sent and not yet received. It holds its own copy of the data. */
 struct message {
     struct message *next;
     int from, to, tag;
@@ -29,7 +29,7 @@ struct threads {
     void *ctx;
 };
 
-/* What one rank has of it. */
+/* The transport of one rank. */
 struct world {
     struct threads *all;
     int rank;
@@ -89,7 +89,9 @@ static int receive_bytes(void *world, void **request, int from, int tag, void *d
     return 0;
 }
 
-/* The place of the first message for this rank; from -1: from anybody. The lock is held. */
+/* Finds the first message with the tag `tag` for this rank from rank `from`, or from any rank if
+ * that is -1. Returns the pointer to it in the list, which points to NULL if there is none. The
+ * caller holds the lock. */
 static struct message **find(struct world *w, int from, int tag)
 {
     struct message **m = &w->all->messages;

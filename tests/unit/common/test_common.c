@@ -1,4 +1,4 @@
-/* The common library: what every program leans on. */
+/* The common library, which every program uses. */
 #include <criterion/criterion.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -31,7 +31,7 @@
 #include "common/yaml.h"
 #include "tests/unit/look.h"
 
-/* A file of the test's own, with this content. */
+/* Makes a file of bytes[n] with a new name in /tmp. Returns its path, which the caller frees. */
 static char *temp_file(const void *bytes, size_t n)
 {
     char *path = mem_strdup("/tmp/textmill-test-XXXXXX");
@@ -114,7 +114,7 @@ Test(buf, utf8_of_every_length)
     buf_release(&b);
 }
 
-/* The values that the algorithm's authors give. */
+/* The expected values are those published by the authors of the algorithm. */
 Test(hash, fnv_1a)
 {
     cr_expect_eq(hash_more(HASH_START, "", 0), 0xCBF29CE484222325u);
@@ -328,7 +328,8 @@ Test(file, lines_of_any_length_and_offsets)
     expect_error("cannot open '/nonexistent/x'");
 }
 
-/* Devices and pipes are written to, and never replaced; so are files behind symbolic links. */
+/* A folder as output must be refused when it is opened. (Devices, pipes and targets of symbolic
+ * links are written to and never replaced.) */
 Test(file, output_to_a_folder_is_refused_before_the_work)
 {
     struct output out;
@@ -468,8 +469,8 @@ Test(file, a_set_is_published_whole_or_not_at_all)
 
 /* ---- temporaries --------------------------------------------------------------------------- */
 
-/* A process that begins `path`, a folder "<path>d" beside it, and ends by the signal `end` or, with
- * 0, by exit; its id. */
+/* Starts a process that begins to write `path` and a folder "<path>d", and then ends itself: by the
+ * signal `end`, or if that is 0, by exit. Returns its process id. */
 static pid_t begin_and_end(const char *path, int end)
 {
     pid_t id = fork();
@@ -590,7 +591,7 @@ Test(usage, memory_of_groups_and_of_those_around_them)
     buf_release(&path);
 }
 
-/* A process that a large one starts has its own peak. */
+/* A process that is started by a process with much memory must report its own peak. */
 Test(usage, peak_is_the_process_own)
 {
     size_t bytes = (size_t)300 << 20;
@@ -650,8 +651,7 @@ Test(pool, every_index_once)
     }
 }
 
-/* What each thread was given: where its piece begins and ends, and how many units it went through.
- */
+/* What each thread did: where its piece begins and ends, and how many items it worked on. */
 struct shares {
     int64_t begin[4], end[4];
     _Atomic int units[4];
@@ -664,7 +664,8 @@ static void note_range(void *ctx, int64_t begin, int64_t end, int thread)
     s->end[thread] = end;
 }
 
-/* Pieces begin at multiples of the grain, follow each other, and differ by at most one grain. */
+/* Pieces must begin at multiples of the grain, follow each other, and differ by at most one
+ * grain. */
 Test(pool, pieces_are_whole_grains)
 {
     enum { THREADS = 4, GRAIN = 16 };
@@ -688,7 +689,8 @@ Test(pool, pieces_are_whole_grains)
     pool_free(p);
 }
 
-/* Thread 0 waits at its first unit, if any is left for it, until all the others are done. */
+/* Counts the item for its thread. Thread 0 waits at its first item until the other thread has done
+ * 99 items. */
 static void wait_for_the_rest(void *ctx, int64_t i, int thread)
 {
     struct shares *s = ctx;
@@ -698,8 +700,8 @@ static void wait_for_the_rest(void *ctx, int64_t i, int thread)
         sched_yield();
 }
 
-/* Who is through takes what is left of the others' parts: thread 1 does all but at most one unit.
- */
+/* A thread that has finished its piece must take over items of other threads: here thread 1 does
+ * all items but at most one. */
 Test(pool, work_that_is_left_is_taken_over, .timeout = 60)
 {
     struct pool *p = pool_new(2);
@@ -765,7 +767,7 @@ Test(pipeline, order_does_not_depend_on_threads)
     buf_release(&first);
 }
 
-/* An item can be read when another thread has helped. */
+/* An item can be read only after another thread has helped. */
 struct helped {
     _Atomic int items, helps;
 };
@@ -839,7 +841,8 @@ Test(rng, sequence_equals_random_access_and_is_even)
         cr_expect(counts[i] > 9500 && counts[i] < 10500);
 }
 
-/* Two documents in a vocabulary of 300; the first has tokens 1, 2 and `third`. */
+/* Returns a token stream of two documents with a vocabulary of 300. The first document has the
+ * tokens 1, 2 and `third`. */
 static struct buf token_stream_with(uint32_t third, int end)
 {
     char *path = temp_file("", 0);
@@ -868,7 +871,7 @@ static struct buf token_stream(int end)
     return token_stream_with(299, end);
 }
 
-/* Reads a token stream to its end: documents read, or -1. */
+/* Reads a token stream to its end. Returns the number of documents, or -1 with an error. */
 static int read_tokens(const struct buf *bytes)
 {
     char *path = temp_file(bytes->data, bytes->len);
@@ -947,7 +950,7 @@ Test(stream, any_flipped_bit_is_an_error)
     buf_release(&bytes);
 }
 
-/* Each frame is sound, but one is not in its place. */
+/* A stream of sound frames, of which one is missing or there twice, must be an error. */
 Test(stream, a_lost_or_doubled_frame_is_an_error)
 {
     enum { HEAD = 16, FIRST = HEAD + 4 + 2 * 4 + 3 * 2, SECOND = HEAD + 4 };
@@ -967,7 +970,7 @@ Test(stream, a_lost_or_doubled_frame_is_an_error)
     buf_release(&other);
 }
 
-/* Frames of version 1 are lengths and payloads. */
+/* Returns a stream of version 1, whose frames are lengths and payloads. */
 static struct buf old_stream(const char *kind)
 {
     struct buf header = BUF_INIT, out = BUF_INIT;

@@ -1,4 +1,4 @@
-/* Files packed as a whole: what is packed comes back, and what is damaged is told. */
+/* Compressed files: unpacking gives the bytes that were packed, and damage is reported. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,8 @@ static void expect_error(const char *part)
     cr_expect(strstr(err_get(), part), "error is '%s', without '%s'", err_get(), part);
 }
 
-/* Records of 0 to 999 bytes, which do not all look alike. */
+/* Returns a file of `count` records of 0 to 999 bytes, some of which compress better than
+ * others. */
 static struct buf records(int count)
 {
     struct buf file = BUF_INIT, data = BUF_INIT;
@@ -36,7 +37,7 @@ static struct buf records(int count)
     return file;
 }
 
-/* In pieces of `piece` bytes. */
+/* Compresses `from` to `to`, given in pieces of `piece` bytes. */
 static void pack(enum compression how, const struct buf *from, size_t piece, struct buf *to)
 {
     struct compress *c = compress_new(how);
@@ -101,7 +102,8 @@ Test(compress, every_truncation_is_told)
     buf_release(&got);
 }
 
-/* All three carry a checksum; what unpacks in spite of a flipped bit is what was packed. */
+/* All three formats have a checksum. With a flipped bit, unpacking must fail or give the bytes that
+ * were packed. */
 Test(compress, flipped_bits_are_told)
 {
     struct buf plain = records(60), packed = BUF_INIT, got = BUF_INIT;

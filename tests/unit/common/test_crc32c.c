@@ -1,4 +1,4 @@
-/* CRC32C: known vectors (RFC 3720, B.4), and the two paths against each other. */
+/* CRC32C: known values (RFC 3720, B.4), and the two implementations compared with each other. */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -28,7 +28,7 @@ Test(crc32c, masked)
     cr_expect_eq(crc32c_mask(crc32c(0, "\0\0\0\0\0\0\0\0", 8)), 0x07980329u);
 }
 
-/* The definition, a bit at a time. */
+/* Returns the CRC32C of p[n] by its definition, bit by bit. */
 static uint32_t plain(const unsigned char *p, size_t n)
 {
     uint32_t crc = ~0u;

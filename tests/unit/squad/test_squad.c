@@ -13,7 +13,7 @@ static int parse(const char *text)
     return squad_parse(&squad, text, strlen(text), "s.json");
 }
 
-/* One paragraph of this context, one question, these answers. */
+/* Parses a data set of one paragraph with this context, and one question with these answers. */
 static void parse_answers(const char *context, const char *answers)
 {
     struct buf b = BUF_INIT;
@@ -186,7 +186,8 @@ static struct js *json(const char *text)
     return j;
 }
 
-/* Four questions, of which a and b have the answer "x". */
+/* Scores predictions for four questions, a to d, of which a and b have the answer "x". no_answer:
+ * the probabilities that there is no answer. */
 static void score_four(struct squad_score *score, const char *predictions, const char *no_answer)
 {
     struct js *texts = json(predictions), *probabilities = json(no_answer);

@@ -13,7 +13,8 @@ static void add(struct squad_tokens *t, uint32_t id, uint32_t begin, uint32_t en
     ids_add(&t->ends, end);
 }
 
-/* Each character but the space is a token: its code. */
+/* A tokenizer for tests: each character but the space is a token, whose id is its code. fails:
+ * NULL, otherwise the call fails. */
 static int encode(void *fails, struct squad_text text, struct squad_tokens *out)
 {
     if (fails)

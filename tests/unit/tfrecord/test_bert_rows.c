@@ -1,4 +1,5 @@
-/* BERT's records read back: what was written, in every layout; and no others. */
+/* Reading BERT's training records: records that were written give the same values in every layout,
+ * and damaged records are refused. */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -10,7 +11,8 @@
 
 enum { S = 32, M = 5, VOCABULARY = 50, CLS = 1, SEP = 2, MASK = 3 };
 
-/* Eight documents of sentences of two to nine tokens. */
+/* Makes the training instances of eight documents of twelve sentences, each of two to nine
+ * tokens. */
 static void make_instances(struct instances *out)
 {
     struct sentences s = { 0 };
@@ -121,7 +123,8 @@ Test(bert_rows, packed_records_are_read_back)
 
 /* ---- records that are not what they should be ------------------------------------------------ */
 
-/* A plain record of 3 tokens of 4, one masked; a TF1 one of the same; and two sequences packed. */
+/* The features of a record. `plain` has 3 tokens in a row of 4, one of them masked; `tf1` has the
+ * same tokens in the layout BERT_TF1; `packed` has two sequences in one row. */
 struct record {
     int64_t ids[4], mask[4], segments[4], places[4];
     int64_t labels[2], positions[2], next[2], masked, end;
@@ -196,7 +199,7 @@ static void encode(struct buf *out, const struct record *x, enum bert_layout lay
     example_encode(out, f, n);
 }
 
-/* Reads x as a record of the shape that the sound one has. */
+/* Reads x as a record of the given layout into `rows`. Returns what bert_rows_read returns. */
 static int read_as(const struct record *x, enum bert_layout layout, struct rows *rows)
 {
     struct buf message = BUF_INIT;
@@ -273,7 +276,8 @@ Test(bert_rows, tf1_records_are_checked)
     REFUSED(tf1, BERT_TF1, "has no token", masked = 0; changed.end = 2);
 }
 
-/* A place that no slot fills was [PAD] in the text. */
+/* In the layout BERT_TF1 a position of the text that no slot of the record fills had the token
+ * [PAD], which must be put back. */
 Test(bert_rows, tf1_padding_in_the_text_is_put_back)
 {
     static struct rows rows;

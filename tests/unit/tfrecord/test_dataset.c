@@ -51,7 +51,8 @@ static void put(const char *name, const struct buf *b)
     cr_assert_eq(file_write(in_dir(name), b->data, b->len), 0);
 }
 
-/* Record i has ids 10i, 10i + 1, … and other features around them. */
+/* Appends record i, with the n ids 10i, 10i + 1, ... and two other features, one before and one
+ * after the ids. */
 static void add_record(struct buf *file, int64_t i, size_t n)
 {
     int64_t ids[64], other[3] = { 7, 8, 9 };
@@ -311,7 +312,8 @@ Test(dataset, threads_read_at_once)
 
 /* ---- Megatron ----------------------------------------------------------------------------- */
 
-/* Three documents: 0..9; 10..12 and 13 as two sequences; 14..20. */
+/* Writes a pair of Megatron files with three documents: ids 0 to 9; ids 10 to 12 and 13 as two
+ * sequences; ids 14 to 20. */
 static void put_pair(uint64_t vocabulary)
 {
     struct megatron_writer w;
@@ -370,7 +372,8 @@ Test(megatron, sequences_of_a_dataset_overlap_by_one)
     }
 }
 
-/* Writes `bytes` at `at` of the pair's index and expects that error. */
+/* Overwrites the n bytes from byte `at` of the pair's index with bytes[n]. Opening the pair must
+ * then fail with the error `error`. */
 static void patched(size_t at, const char *bytes, size_t n, const char *error)
 {
     struct buf b = BUF_INIT;

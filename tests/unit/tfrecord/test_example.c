@@ -1,4 +1,5 @@
-/* tf.Example: what is written is read back, and other writers' ways are understood. */
+/* tf.Example messages: messages that were written are read back, and messages in other writers'
+ * forms are understood. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdint.h>
@@ -163,7 +164,8 @@ Test(example, malformed_messages_are_errors)
     buf_release(&out);
 }
 
-/* All values of a record of TensorFlow's, written by us and read again, are the same. */
+/* Reads a record that TensorFlow wrote, encodes its features again and reads them: all values must
+ * be the same. */
 static void check_round_trip(const struct record *r)
 {
     struct example_reader reader;
@@ -243,7 +245,8 @@ static size_t plain_varint(unsigned char *out, uint64_t v)
     return n;
 }
 
-/* Every pair of numbers around the lengths' bounds, where two may share a store. */
+/* Encodes all pairs of numbers near the limits of the varint lengths: two varints may be written
+ * with one store. */
 Test(example, pairs_are_the_varints_of_each)
 {
     int64_t values[3 * 21 + 2];

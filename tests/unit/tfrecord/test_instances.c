@@ -1,5 +1,6 @@
-/* Google's recipe for pairs: what is a next sentence, how much is masked, how pairs are cut. Ids
- * tell document, sentence and place of a token. */
+/* Google's recipe for training instances: which sentence follows, how many tokens are masked, how
+ * pairs are cut. In the texts of these tests an id tells the document, the sentence and the place
+ * of its token. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdlib.h>
@@ -24,7 +25,7 @@ static uint32_t document_of(uint32_t id)
     return sentence_of(id) / SENTENCES;
 }
 
-/* Documents of sentences of `length` tokens. */
+/* Makes the instances of DOCUMENTS documents of SENTENCES sentences of `length` tokens each. */
 static void make(struct instances *out, uint32_t sequence_length, uint32_t mask_tokens,
                  uint32_t length)
 {
@@ -52,7 +53,7 @@ static void make(struct instances *out, uint32_t sequence_length, uint32_t mask_
     sentences_release(&s);
 }
 
-/* The tokens before masking. */
+/* Writes to tokens[] the tokens of x as they were before masking. */
 static void restore(const struct instances *all, const struct instance *x, uint32_t *tokens)
 {
     for (uint32_t i = 0; i < x->length; i++)
@@ -61,7 +62,8 @@ static void restore(const struct instances *all, const struct instance *x, uint3
         tokens[instance_positions(all, x)[i]] = instance_labels(all, x)[i];
 }
 
-/* B goes on where A ends, or is from another document, and the label says which. */
+/* Part B of a pair must continue part A, or be from another document; the label says which of the
+ * two. */
 Test(instances, the_label_says_whether_b_follows)
 {
     struct instances all = { 0 };
@@ -83,7 +85,8 @@ Test(instances, the_label_says_whether_b_follows)
     instances_release(&all);
 }
 
-/* Sentences of 50 tokens: two are too many by 39. The longer one loses tokens, B at a tie. */
+/* Pairs of sentences of 50 tokens, 39 tokens too many. The longer part must lose tokens, at a tie
+ * part B, at its front or back. */
 Test(instances, the_longer_part_of_a_pair_is_cut_at_both_ends)
 {
     struct instances all = { 0 };
@@ -105,7 +108,8 @@ Test(instances, the_longer_part_of_a_pair_is_cut_at_both_ends)
     instances_release(&all);
 }
 
-/* 0.15 of 23 tokens are 3: eight of ten become [MASK], one stays, one is any. */
+/* The number of masked tokens follows from the length of the sequence (instances.h). Of the masked
+ * tokens, eight in ten become [MASK], one stays, one becomes a random token. */
 Test(instances, masked_tokens_become_what_their_shares_say)
 {
     struct instances all = { 0 };

@@ -4,8 +4,8 @@
 
 #include "tfrecord/formats/pyrandom.h"
 
-/* getrandbits(32) twice, random(), randint(0, 30521), randint(1, 1), randrange(2**32), and what
- * shuffle makes of 0 to 9. */
+/* For each seed the results of CPython's getrandbits(32) twice, random(), randint(0, 30521),
+ * randint(1, 1), randrange(2**32), and of shuffle on 0 to 9. */
 static const struct {
     uint64_t seed;
     uint32_t first, second;
@@ -66,7 +66,8 @@ Test(pyrandom, is_pythons)
     }
 }
 
-/* RandomState(seed): shuffle of 0 to 11, then of 0 to 999, then randint(0, 2**32). */
+/* For each seed the results of NumPy's RandomState(seed): shuffle of 0 to 11; shuffle of 0 to 999
+ * (its first five numbers and its last one); randint(0, 2**32). */
 static const struct {
     uint32_t seed, order[12], head[5], tail, word;
 } numpy[] = {

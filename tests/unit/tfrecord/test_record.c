@@ -1,4 +1,5 @@
-/* TFRecord framing and index files: damage at every place is found, and named. */
+/* TFRecord framing and index files: damage anywhere in a file is found, and the error says
+ * where. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -165,7 +166,8 @@ Test(index, refuses_lines_that_do_not)
         cr_expect_eq(load(&index, bad[i], 1053), -1, "'%s' is accepted", bad[i]);
 }
 
-/* Any sizes, in any order, and few bytes for those that are alike. */
+/* An index of records of any sizes must return the place of each record. If the sizes are similar
+ * it must take few bytes per record. */
 Test(index, holds_places_in_little_memory)
 {
     enum { MANY = 100000 };
@@ -209,7 +211,8 @@ Test(index, names)
     buf_release(&path);
 }
 
-/* Whatever single byte is damaged, and wherever the file is cut, all other records are found. */
+/* If any single byte is damaged, or the file is cut anywhere, all other records must still be
+ * found. */
 Test(record, goes_on_after_damage)
 {
     struct buf b = three_records();

@@ -61,7 +61,8 @@ TestSuite(stage, .init = setup, .fini = teardown);
 
 enum { LENGTH = 9, END = 99, DOCUMENTS = 20, TOKENS = 230 };
 
-/* Document d has d % 20 + 1 tokens, all of them d. */
+/* Writes a token stream to the file `name`, with `documents` documents. Document d has d % 20 + 1
+ * tokens, all of them d. */
 static void put_documents(const char *name, uint32_t vocabulary, uint32_t documents, uint32_t end)
 {
     struct output out;
@@ -90,7 +91,7 @@ static void put_stream(const char *name)
     put_documents(name, 100, DOCUMENTS, END);
 }
 
-/* The stream as the layout has it: documents end to end, end-of-text after each. */
+/* Writes to ids[] the tokens of all documents, each document followed by END. */
 static void join(uint32_t *ids)
 {
     for (uint32_t d = 0; d < DOCUMENTS; d++) {
@@ -100,7 +101,7 @@ static void join(uint32_t *ids)
     }
 }
 
-/* How many windows there are, by trying. */
+/* Returns the number of windows that `tokens` tokens give, by a loop over the windows. */
 static uint64_t count_slowly(const struct windows *w, uint64_t tokens)
 {
     uint64_t n = 0, covered = 0, length = w->sequence_length + 1;
@@ -135,7 +136,7 @@ static struct windows small(void)
                              .threads = 1 };
 }
 
-/* What was written: records in the order that they were dealt out in. */
+/* The records of one part of a data set, in the order in which the reader gives them. */
 struct records {
     uint64_t count;
     uint32_t (*ids)[LENGTH];
@@ -200,8 +201,8 @@ static void release(struct records *r)
     }
 }
 
-/* In order, windows are cut from the documents end to end, however they come: with other strides,
- * across groups, on several threads. */
+/* Without shuffling the windows must be the documents one after the other, with every stride, group
+ * size and number of threads. */
 Test(windows, in_order_they_are_the_documents_end_to_end)
 {
     uint32_t joined[TOKENS + LENGTH];
@@ -232,7 +233,8 @@ static int by_ids(const void *a, const void *b)
     return memcmp(a, b, LENGTH * sizeof(uint32_t));
 }
 
-/* How often each document comes, by its tokens: stride LENGTH, so that each token stands once. */
+/* Counts the tokens of each document in the records of r. With the stride LENGTH, each token is in
+ * one record. */
 static void count_tokens(const struct records *r, int *seen)
 {
     for (uint64_t i = 0; i < r->count; i++)
@@ -283,7 +285,8 @@ Test(windows, a_group_is_shuffled_by_itself)
     release(r);
 }
 
-/* Between the place of a record and the number of the document that its first token is of. */
+/* Returns the correlation between the number of a record and the number of the document to which
+ * its first token belongs, over the records that do not begin with `end`. */
 static double correlation(const struct records *r, uint32_t end)
 {
     double n = 0, x = 0, y = 0, xx = 0, yy = 0, xy = 0;
@@ -296,8 +299,8 @@ static double correlation(const struct records *r, uint32_t end)
     return (xy - x * y / n) / sqrt((xx - x * x / n) * (yy - y * y / n));
 }
 
-/* How many records go on with the document that the one before ended in, or have a document and the
- * next one of the stream. */
+/* Returns how many records begin with the document in which the record before ends, or end in the
+ * document that follows the one with which they begin. */
 static uint64_t in_order(const struct records *r, uint32_t end)
 {
     uint64_t n = 0;
@@ -307,8 +310,8 @@ static uint64_t in_order(const struct records *r, uint32_t end)
     return n;
 }
 
-/* More documents than the spill holds in memory. By groups they are nearly in order, all at once
- * they are not. */
+/* More documents than the spill holds in memory. Shuffled in groups they are nearly in order;
+ * shuffled all at once they are not. */
 Test(windows, all_documents_are_shuffled_at_once)
 {
     enum { MANY = 60000, LAST = 65535 };
@@ -339,7 +342,8 @@ Test(windows, all_documents_are_shuffled_at_once)
     release(again);
 }
 
-/* Whole documents are held out, at least the share of the tokens and a record, by the seed. */
+/* Whole documents must be held out, chosen by the seed, with at least the given share of the tokens
+ * and at least one record. */
 Test(windows, documents_are_held_out)
 {
     for (uint64_t seed = 0; seed < 8; seed++)
@@ -409,7 +413,8 @@ static void expect_part(enum indexmap_rule rule, uint64_t n, const char *shares,
               (int)x.first, (int)x.end, (int)first, (int)end);
 }
 
-/* Of 1,000 documents a third is 333, two thirds are 667, and three times 333 are one too few. */
+/* Three rules to round the bounds of parts. By one of them a third of 1,000 documents is 333 and
+ * two thirds are 667; by another three parts of 333 leave one document out. */
 Test(indexmap, bounds_are_rounded_by_three_rules)
 {
     expect_part(INDEXMAP_CORE, 1000, "1,1,1", 0, 0, 333);
@@ -424,7 +429,8 @@ Test(indexmap, bounds_are_rounded_by_three_rules)
     expect_part(INDEXMAP_CORE, 5, "1,1,0", 0, 0, 2); /* half to even */
 }
 
-/* As many epochs as the samples and one more token want, and no more. */
+/* The number of epochs must be the least that has enough tokens for the samples and one token
+ * more. */
 Test(indexmap, epochs_are_the_least_that_do, .init = setup, .fini = teardown)
 {
     static const struct {

@@ -1,4 +1,4 @@
-/* Merging, and the vocabulary that it goes by, each against a plain version. */
+/* Compares merging, and the vocabulary of merges, with simple implementations. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,14 +12,15 @@
 #include "tokenizer/model/pairs.h"
 #include "tokenizer/model/vocabulary.h"
 
-/* Bytes are their own ids. */
+/* Sets the id of each byte to the byte. */
 static void identity(int64_t byte_ids[256])
 {
     for (int i = 0; i < 256; i++)
         byte_ids[i] = i;
 }
 
-/* By the definition: search the whole piece for the least rank, merge its leftmost place. */
+/* Encodes a piece by the definition: searches the whole piece for the merge of least rank, merges
+ * its leftmost place, and begins again. Writes the ids to `out`. */
 static void encode_plainly(struct ids *out, const struct bpe_merge *merges, size_t count,
                            const char *piece, size_t n)
 {
@@ -111,7 +112,8 @@ Test(bpe, short_and_long_pieces_merge_as_defined)
     ids_release(&want);
 }
 
-/* Characters of one to four bytes and, now and then, a byte that is none. */
+/* Writes up to n random bytes to `text`: characters of one to four bytes and, sometimes, a byte
+ * that is not UTF-8. Returns their number. */
 static size_t random_characters(char *text, struct rng *r, size_t n)
 {
     static const char *const characters[] = { " ",
@@ -133,7 +135,8 @@ static size_t random_characters(char *text, struct rng *r, size_t n)
     }
 }
 
-/* Merges of neighbours in a text, as learning finds them. */
+/* Makes `count` merges, each of a random pair of neighbours in the text after the merges before
+ * it. */
 static void merges_of_text(struct bpe_merge *merges, size_t count, const char *text, size_t n)
 {
     struct rng r = { rng_key(0, 9), n + count };
@@ -180,7 +183,7 @@ Test(bpe, characters_of_several_bytes_merge_as_defined)
     ids_release(&want);
 }
 
-/* Pieces that are merged in turn, short and long ones among one another. */
+/* Many short and long pieces that are merged together must get the same ids as each alone. */
 Test(bpe, pieces_together_are_as_each_alone)
 {
     enum { MERGES = 40, TEXT = 4000, PIECES = 50 };
@@ -218,7 +221,7 @@ Test(bpe, pieces_together_are_as_each_alone)
     ids_release(&got);
 }
 
-/* The bytes of a token, as the merges make it. */
+/* Appends the bytes of the token `id`, which the merges give. */
 static void put_bytes(struct buf *out, const struct bpe_merge *merges, size_t count, uint32_t id)
 {
     if (id < 256) {
@@ -233,7 +236,8 @@ static void put_bytes(struct buf *out, const struct bpe_merge *merges, size_t co
         }
 }
 
-/* In order of rank, as learned, all that are whole are known to be; in any order, no others are. */
+/* A token is whole if its own bytes are merged to it alone. With merges in the order of learning,
+ * all whole tokens must be known to be whole; in any order, no others may be. */
 Test(bpe, tokens_that_are_certain_to_be_whole_are)
 {
     enum { COUNT = 40, IDS = 256 + COUNT };
@@ -325,7 +329,8 @@ Test(bpe, a_million_bytes_of_one_character, .timeout = 20)
     free(piece);
 }
 
-/* Of places of the same rank the leftmost merges first, in pieces that go through the heap too. */
+/* Of several places with the same merge the leftmost must be merged first, also in pieces that are
+ * so long that a heap is used. */
 Test(bpe, equal_ranks_merge_from_the_left)
 {
     enum { LONGEST = 400 };
@@ -357,7 +362,7 @@ Test(bpe, equal_ranks_merge_from_the_left)
     ids_release(&want);
 }
 
-/* What is left of a piece merges, though a byte was dropped in between. */
+/* The rest of a piece is merged even if a byte without a token was dropped between. */
 Test(bpe, bytes_without_token_are_dropped_on_demand)
 {
     static const struct bpe_merge merges[] = { { 'a', 'b', 256 } };

@@ -14,7 +14,8 @@ static int64_t pull(void *from, void *bytes, size_t n)
     return (int64_t)take;
 }
 
-/* Cells as [..], a record's end as a line end; the last result of csv_read. */
+/* Reads a table and writes each cell as [...], and a line feed after each record. Returns what
+ * csv_read returned last. */
 static int read_table(const char *text, struct buf *out)
 {
     struct input in;

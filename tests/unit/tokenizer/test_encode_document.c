@@ -1,4 +1,4 @@
-/* What becomes of a document: ids, frames, ends of sentences, and what is refused. */
+/* How a document is encoded: ids, frames, ends of sentences, and which documents are refused. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +35,7 @@ static struct tokenizer *load(void)
     return t;
 }
 
-/* 0 or -1; what is appended is in b->out. */
+/* Encodes text[n] into the batch b. Returns 0, or -1 with an error. The result is in b->out. */
 static int encode(const struct encode_options *how, struct batch *b, const char *text, size_t n)
 {
     struct encoder *e = encoder_new(how->t);

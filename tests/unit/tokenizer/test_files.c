@@ -1,4 +1,5 @@
-/* Vocabulary files: what is refused, with which words, and that what is written reads back. */
+/* Vocabulary files: which files are refused and with which errors, and that written files can be
+ * read back. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,7 @@
 
 typedef int parser(struct vocabulary *v, const char *text, size_t n, const char *name);
 
-/* The parser refuses the text with an error that begins so. */
+/* Checks that the parser refuses the text with an error that begins with `error`. */
 static void refuses(parser *parse, const char *text, const char *error)
 {
     struct vocabulary v;
@@ -269,7 +270,7 @@ static int put_piece(void *ctx, const char *piece, size_t n)
 #define LIST(steps)        "{\"type\":\"Sequence\",\"pretokenizers\":[" steps "]}"
 #define DIGITS(individual) "{\"type\":\"Digits\",\"individual_digits\":" individual "}"
 
-/* Ways of cutting that go through the splitter, and how Hugging Face's tokenizers cut. */
+/* Combinations of pre-tokenizers must cut as Hugging Face's tokenizers do. */
 Test(files, pre_tokenizers_around_byte_level)
 {
     static const char *const cases[][3] = {
@@ -318,7 +319,7 @@ static void same_text(const char *a, const char *b)
     buf_release(&y);
 }
 
-/* What is written for GPT-2 is what its authors, Hugging Face and tiktoken publish. */
+/* The files written for GPT-2 must be those that its authors, Hugging Face and tiktoken publish. */
 Test(files, gpt2_is_written_as_published)
 {
     const char *root = getenv("TEXTMILL_DATA");
@@ -354,7 +355,8 @@ Test(files, gpt2_is_written_as_published)
     buf_release(&other);
 }
 
-/* Ranks alone cannot say that two merges make one token, so there is no file that says else. */
+/* A vocab.tiktoken has only ranks, which cannot say that two merges give the same token. Such a
+ * vocabulary must not be written as a vocab.tiktoken. */
 Test(files, ranks_are_written_only_where_they_say_all)
 {
     static const char text[] = FILE_OF(

@@ -1,4 +1,4 @@
-/* What is not text: recognised files, and bytes that no text has. */
+/* Files that are not text: kinds of files that are recognised, and bytes that no text contains. */
 #include <criterion/criterion.h>
 #include <string.h>
 

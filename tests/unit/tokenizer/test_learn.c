@@ -1,5 +1,5 @@
 #define _GNU_SOURCE /* qsort_r */
-/* Learning of vocabularies, and the words that it counts. */
+/* Learning vocabularies, and counting the words of the texts. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,7 +21,8 @@ static int put_word(void *ctx, const char *word, size_t n)
     return word_counts_add(ctx, word, n, 1);
 }
 
-/* The words of a text, cut as a vocabulary without tokens cuts it. */
+/* Counts the words of a text. wordpiece: 1 to cut it as BERT's tokenizer does, 0 to cut it as
+ * GPT-2's does. */
 static void count_text(struct counted_words *words, const char *text, int wordpiece)
 {
     struct vocabulary frame;
@@ -43,7 +44,8 @@ static void count_text(struct counted_words *words, const char *text, int wordpi
 
 /* ---- learning -------------------------------------------------------------------------------- */
 
-/* Counts all pairs of all words again for each merge. */
+/* Learns merges by the definition: counts all pairs of all words again for each merge. Returns the
+ * number of merges. */
 static size_t learn_plainly(struct bpe_merge *merges, size_t max, const char *const *words,
                             const uint64_t *counts, size_t n, const int64_t byte_ids[256],
                             uint32_t next)
@@ -226,7 +228,8 @@ Test(learn, wordpiece_has_first_characters_then_others_then_merges)
 
 /* ---- characters ------------------------------------------------------------------------------ */
 
-/* Letters as they stand alone, behind the first, at the end, and both. */
+/* A letter has up to four forms: as it is, with the prefix @ if it is not the first of its word,
+ * with the suffix . if it is the last, and with both. */
 Test(learn, characters_are_spelled_by_their_places)
 {
     static const char *const want[] = { "a",       "b",   "\u00E9",   "@b",      "a.",
@@ -262,7 +265,8 @@ static int compare_words(const void *x, const void *y, void *list)
     return order ? order : a->len < b->len ? -1 : a->len > b->len;
 }
 
-/* Random words in two tables with a limit, all of them. */
+/* Counts random words in two tables with the memory limit `limit`, and merges the tables into
+ * `out`. least: words that occur less often are left out. */
 static void count_random(struct counted_words *out, size_t limit, uint64_t least)
 {
     struct rng r = { rng_key(0, 5), 0 };

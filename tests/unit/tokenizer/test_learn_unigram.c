@@ -101,7 +101,8 @@ static void random_words(struct counted_words *list, size_t n, size_t length, ui
     word_counts_free(w);
 }
 
-/* Each place has exactly the pieces that match there; probabilities follow the frequencies. */
+/* At each place of a segment the list of seed pieces must be exactly those that match there. Their
+ * probabilities must be proportional to frequency times length. */
 Test(learn_unigram, seeds_match_where_they_occur)
 {
     enum { LENGTH = 5 };
@@ -158,7 +159,9 @@ Test(learn_unigram, the_most_frequent_substrings_are_seeds)
 
 /* ---- expectation maximization ----------------------------------------------------------------- */
 
-/* Adds count times the probability of each division to the counts of its pieces, by trying all. */
+/* Adds to expected[] the expected counts of the pieces of segment g, from character `at` on, by
+ * trying all divisions. before: the probability of the pieces before `at`; weight: the segment's
+ * count. Returns the sum of the probabilities of all divisions. */
 static double try_all(const struct segments *s, const struct seeds *p, const struct segment *g,
                       uint32_t at, double before, double *expected, double weight)
 {

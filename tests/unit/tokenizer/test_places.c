@@ -55,8 +55,10 @@ Test(places, in_code_points)
     file_remove_tree(path);
 }
 
-/* One line: {"text", "ids", "offsets"}, `around` of which stand at each side for special tokens;
- * nothing if the text may name such, which is text for us. */
+/* Compares the ids and places of a text with those in a line {"text", "ids", "offsets"}. `around`
+ * ids at each side are special tokens, which are not compared. Returns 1, or 0 if the line is left
+ * out: with `around`, texts that contain '[' are, because the names of special tokens are text
+ * here. */
 static int compare(struct encoder *e, const struct js *v, size_t around)
 {
     size_t n;
@@ -114,7 +116,8 @@ Test(places, as_hugging_face_has_them)
     compare_all("tokenizers/gpt2-vocab.json", "tokenizers/golden_gpt2_offsets.jsonl", 0, 400);
 }
 
-/* Spaces at the sides, and one that is put in front of the text. The numbers are Hugging Face's. */
+/* The places of texts with spaces at the sides, and with a space that is put in front of the text.
+ * The expected values are those of Hugging Face's tokenizers. */
 Test(places, of_bytes_with_spaces_about_them)
 {
     static const struct {

@@ -15,7 +15,8 @@
 #include "tokenizer/cut/regex.h"
 #include "unicode/unicode.h"
 
-/* The pieces, with | between them. */
+/* Writes the pieces of a text to `out`, with | between them. max: how many pieces are asked for at
+ * a time. */
 static void cut(struct buf *out, const struct splitter *s, const char *text, size_t n, int max)
 {
     struct split *walk = split_new(s);
@@ -98,7 +99,8 @@ Test(pretokenize, rules_cut_what_rules_before_have_cut)
     splitter_release(&s);
 }
 
-/* Numbers of Latin-1 are of \w, not of [\w]: so has it Oniguruma. */
+/* As in Oniguruma, \w contains the numbers of Latin-1 (such as a superscript 2), but [\w] does
+ * not. */
 Test(pretokenize, words_in_brackets_have_fewer_characters)
 {
     static const char *const cases[][3] = {
@@ -122,7 +124,8 @@ Test(pretokenize, words_in_brackets_have_fewer_characters)
     }
 }
 
-/* White_Space of PropList.txt, by code points: PCRE2 before 10.40 has no such name. */
+/* The code points with the property White_Space in PropList.txt. PCRE2 before 10.40 has no name for
+ * this property. */
 Test(pretokenize, space_is_spelled_out)
 {
     static const char *const patterns[] = { "\\s", "[\\s]", "[^\\S]", "\\p{White_Space}",
@@ -185,7 +188,8 @@ Test(pretokenize, bad_rules)
 
 /* ---- the scanner against the same pattern through PCRE2 -------------------------------------- */
 
-/* Code points that PCRE2's tables put into the class that ours do. */
+/* Returns an array with 1 for each code point that PCRE2's tables put into the same class as the
+ * project's tables. */
 static char *agreeing_points(void)
 {
     static const char *const names[] = { "[^\\p{L}\\p{N}\\s]", "\\p{L}", "\\p{N}", "\\s" };
@@ -384,7 +388,8 @@ static void expect_valid(const char *text, size_t n, size_t want)
             cr_assert_eq(utf8_valid(text, n), want, "level %d", level);
 }
 
-/* A text of 32 bytes and more is read by another way than the characters of it one by one. */
+/* Texts of 32 bytes and more are checked in blocks: the result must be that of checking character
+ * by character. */
 Test(unicode, long_texts_are_valid_as_far_as_their_characters_are)
 {
     struct rng r = { rng_key(0, 8), 0 };

@@ -19,7 +19,7 @@
 #define LOWER        "[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]"
 #define REST         "\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+"
 
-/* Patterns of tokenizers in use, and others. */
+/* Patterns of well-known tokenizers, and some others. */
 static const char *const patterns[] = {
     /* GPT-2 */
     "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+",
@@ -115,7 +115,8 @@ static void expect_same(const struct automaton *a, const struct regex *re, const
     free(got);
 }
 
-/* Those of one text that are often beside each other, and few of them, so that they repeat. */
+/* Appends n random characters, some of them several times, from a few that patterns treat
+ * differently. */
 static void put_random(struct buf *text, struct rng *r, size_t n)
 {
     static const uint32_t often[] = {
@@ -167,8 +168,8 @@ Test(scan, cuts_random_texts_as_pcre2_does)
     each_pattern(check_random);
 }
 
-/* Each code point behind and in front of a letter, and behind a space; of planes that have few
- * characters, some. */
+/* Compares the automaton with the regular expression for each code point after and before a letter,
+ * and after a space. Of planes with few characters only some code points are tried. */
 static void check_points(const struct automaton *a, const struct regex *re, const char *pattern)
 {
     struct buf text = BUF_INIT;
@@ -189,7 +190,8 @@ Test(scan, cuts_every_code_point_as_pcre2_does)
     each_pattern(check_points);
 }
 
-/* What is not read, and what is too large, is left to PCRE2. */
+/* Patterns that the automaton does not support, or for which it would be too large, must be left to
+ * PCRE2. */
 Test(scan, leaves_other_patterns)
 {
     static const char *const others[] = {
@@ -217,7 +219,8 @@ Test(scan, leaves_other_patterns)
         cr_expect_null(automaton_new(others[i], strlen(others[i]), regex_class), "%s", others[i]);
 }
 
-/* Each rule by its regular expression, piece by piece. */
+/* Cuts a text by the rules with regular expressions, one rule after the other, and writes each
+ * piece with a NUL after it. */
 static void tile(const struct split_rule *rules, int count, const struct buf *text, struct buf *out)
 {
     size_t *ends = mem_alloc((text->len + 1) * sizeof *ends), begin = 0;
@@ -275,7 +278,7 @@ Test(scan, rules_cut_the_pieces_of_those_before)
     splitter_release(&rules);
 }
 
-/* A piece without an end is read once: this would take minutes, were it read chunk by chunk. */
+/* A very long piece must be read once. Reading it again for each chunk would take minutes. */
 Test(scan, long_pieces, .timeout = 60)
 {
     enum { LONG = 30 << 20 };

@@ -40,7 +40,7 @@ static void random_text(struct buf *text, struct rng *r)
         buf_adds(text, parts[rng_below(r, 8)]);
 }
 
-/* The text as the normalizer makes it. */
+/* Writes the normalized text to `out`: each space becomes _, and a _ is put in front. */
 static void normalized(struct buf *out, const struct buf *text)
 {
     buf_clear(out);
@@ -49,7 +49,9 @@ static void normalized(struct buf *out, const struct buf *text)
         buf_addc(out, text->data[i] == ' ' ? '_' : text->data[i]);
 }
 
-/* x and y have no token; a row of them may be one unknown token, which nothing may cut. */
+/* Checks that encoding a text in parts gives the ids of the whole text. x and y have no token:
+ * several of them in a row may be one unknown token, which must not be divided. more: further keys
+ * of the tokenizer's JSON. */
 static void ids_are_those_of_the_whole(const char *more)
 {
     struct tokenizer *t = load(more);
@@ -99,7 +101,8 @@ Test(seams, are_where_no_token_reaches)
     tokenizer_free(t);
 }
 
-/* A piece that is a token is that token: what is cut may be none. */
+/* With ignore_merges there must be no seams, because a whole piece can be a token that its parts do
+ * not give. */
 Test(seams, there_are_none_where_more_than_merges_counts)
 {
     struct tokenizer *t = load("\"ignore_merges\":true,");

@@ -30,7 +30,8 @@ static void write_text(const char *name, const char *text)
     buf_release(&path);
 }
 
-/* All documents of the folder, each followed by '|'; what source_read returned last. */
+/* Reads all documents of the folder and writes them to `out`, each followed by '|'. Returns what
+ * source_read returned last. */
 static int read_all(struct buf *out, enum source_format format)
 {
     char *paths[] = { dir };
@@ -76,7 +77,7 @@ Test(source, sentences_end_with_their_lines_and_documents_with_blank_ones)
     buf_release(&out);
 }
 
-/* `n` bytes as gzip packs them. */
+/* Writes text[n], compressed with gzip, to the file `name`. */
 static void write_packed(const char *name, const char *text, size_t n)
 {
     struct buf path = BUF_INIT, packed = BUF_INIT;
@@ -90,7 +91,8 @@ static void write_packed(const char *name, const char *text, size_t n)
     buf_release(&packed);
 }
 
-/* What the first read of a packed file returns, if a document may have at most `most` bytes. */
+/* Returns what the first read of a compressed file returns if a document may have at most `most`
+ * bytes. */
 static int read_first(const char *text, enum source_format format, size_t most)
 {
     struct buf out = BUF_INIT;

@@ -14,7 +14,8 @@
 static char dir[] = "/tmp/textmill-library-XXXXXX";
 static char path[64];
 
-/* [PAD] 0 [UNK] 1 [CLS] 2 [SEP] 3 [MASK] 4 moon 5 ##s 6 x 7 */
+/* Writes a vocabulary with the ids [PAD] 0, [UNK] 1, [CLS] 2, [SEP] 3, [MASK] 4, moon 5, ##s 6, x
+ * 7. */
 static void make_vocabulary(void)
 {
     static const char words[] = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nmoon\n##s\nx\n";
@@ -131,7 +132,7 @@ static void *call(void *ctx)
     return NULL;
 }
 
-/* Several callers with 1 to 4 threads each get the same. */
+/* Several callers, each with 1 to 4 threads, must get the same results from one tokenizer. */
 Test(textmill_tokenizer, threads_share_it)
 {
     static const char line[] = "moons x moon s moonsx moons moons moons x x x moon ";
@@ -165,7 +166,8 @@ Test(textmill_tokenizer, threads_share_it)
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-/* Where memory runs out a call fails, in each thread of it, and the process lives on. */
+/* Encodes with too little memory. The call must fail, in whichever thread memory runs out, and the
+ * process must go on. Returns 0 if it does, otherwise the number of the step that failed. */
 static int encode_without_memory(int threads)
 {
     enum { BYTES = 64 << 20, TEXTS = 64 };

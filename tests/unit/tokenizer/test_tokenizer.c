@@ -1,4 +1,4 @@
-/* The tokenizer against ids that Hugging Face's tokenizers gave. */
+/* Compares the tokenizer's ids with those of Hugging Face's tokenizers. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static const char *data_path(struct buf *path, const char *name)
     return path->data;
 }
 
-/* Skips the test where the data is absent. */
+/* Loads the tokenizer `name` from the data folder. Skips the test if the file is absent. */
 static struct tokenizer *load(const char *name)
 {
     struct buf path = BUF_INIT;
@@ -50,7 +50,8 @@ static void expect_ids(const struct js *want, const struct ids *got, const char 
     }
 }
 
-/* Encodes the text of each line, which is in `text` or, as hexadecimal, in `hex`. */
+/* Encodes the text of each line of a file and compares the ids. The text is in the key `text` or,
+ * as hexadecimal, in `hex`. at_least: the least number of lines that the file must have. */
 static void check_file(const char *vocabulary, const char *name, enum tokenizer_special special,
                        int at_least)
 {
@@ -230,8 +231,9 @@ static struct tokenizer *added_tokenizer(const char *normalizer)
     return t;
 }
 
-/* The decoder takes a name for bytes where the byte alphabet spells it whole, and it takes names as
- * the normalizer leaves them. The texts are Hugging Face's. */
+/* When the decoder meets an added token, it reads the token's name as characters of the byte
+ * alphabet if all of them belong to it, and it uses the normalized name. The expected texts are
+ * those of Hugging Face's tokenizers. */
 Test(tokenizer, added_tokens_decode_by_their_names)
 {
     static const struct {
@@ -264,7 +266,8 @@ Test(tokenizer, added_tokens_decode_by_their_names)
     tokenizer_free(lower);
 }
 
-/* Bytes without a token are the unknown one, which is no more what its own name becomes. */
+/* Bytes without a token become the unknown token. The name of the unknown token in a text is
+ * ordinary text. */
 Test(tokenizer, the_unknown_tokens_name_is_text)
 {
     static const char json[] =
@@ -309,7 +312,8 @@ static struct tokenizer *tokenizer_of(const char *json)
     return t;
 }
 
-/* Where several added tokens begin, the longest is taken, whatever their order. */
+/* If several added tokens match at the same place, the longest must be taken, whatever their
+ * order. */
 Test(tokenizer, the_longest_added_token_is_taken)
 {
     struct tokenizer *t = tokenizer_of(
@@ -329,7 +333,8 @@ Test(tokenizer, the_longest_added_token_is_taken)
     tokenizer_free(t);
 }
 
-/* What decoders make of the tokens "xxaxxx", "b" and "xxb". The texts are Hugging Face's. */
+/* The texts that decoders of each kind give for the tokens "xxaxxx", "b" and "xxb". The expected
+ * texts are those of Hugging Face's tokenizers. */
 Test(tokenizer, decoders_of_each_kind)
 {
     static const char *const cases[][2] = {

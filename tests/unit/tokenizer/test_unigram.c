@@ -26,7 +26,7 @@ static struct tokenizer *load(const char *text)
     return tokenizer_from_vocabulary(&v);
 }
 
-/* The highest sum of scores, by trying all ways. */
+/* Returns the highest sum of scores of all divisions of the text, by trying all of them. */
 static double best(const char *text)
 {
     double found = *text ? -DBL_MAX : 0;
@@ -84,7 +84,8 @@ static void expect_ids(const char *file, const char *text, const char *want)
     buf_release(&got);
 }
 
-/* As Hugging Face's tokenizers have it: a row of unknown characters is one token, or its bytes. */
+/* As in Hugging Face's tokenizers, several unknown characters in a row are one unknown token, or
+ * the tokens of their bytes. */
 Test(unigram, unknown_characters)
 {
     expect_ids(UNIGRAM(""), "axyb", "1 0 2");

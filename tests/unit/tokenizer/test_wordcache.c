@@ -1,4 +1,4 @@
-/* The word cache: ids are those of the encoder behind it, whatever is remembered. */
+/* The word cache must give the ids of the encoder behind it, whatever it remembers. */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,8 @@ struct oracle {
     size_t calls;
 };
 
-/* A stand-in for merging: an id for each `step` bytes, where step is the first byte's low bits. */
+/* An encoder for tests: it gives one id for each `step` bytes of a piece, where `step` is the low 3
+ * bits of the first byte, plus 1. A piece that begins with ! is an error. */
 static int encode(void *ctx, const struct pieces *p, struct ids *out, size_t *ends)
 {
     for (size_t k = 0; k < p->count; k++) {
@@ -68,7 +69,8 @@ Test(wordcache, pieces_of_all_lengths_come_back_as_encoded)
     wordcache_free(c);
 }
 
-/* Twice the same pieces of n bytes that are as many ids: more than the ring has room for. */
+/* Encodes the same `pieces` pieces of n bytes twice. Their ids are more than the cache has room
+ * for. */
 static void overwrite(uint32_t pieces, size_t n)
 {
     struct oracle o = { 0 };
@@ -88,7 +90,8 @@ static void overwrite(uint32_t pieces, size_t n)
     wordcache_free(c);
 }
 
-/* Records of long pieces have their bytes; those of short ones are known by their place alone. */
+/* Records of long pieces contain the piece's bytes; records of short pieces are recognised only by
+ * their place. */
 Test(wordcache, overwritten_records_are_encoded_again)
 {
     overwrite(40000, 255);

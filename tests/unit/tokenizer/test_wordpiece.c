@@ -1,4 +1,5 @@
-/* BERT's tokenizer against Hugging Face's ids, and against a plain longest match. */
+/* Compares BERT's tokenizer with Hugging Face's ids and with a simple search for the longest
+ * match. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -198,7 +199,7 @@ Test(wordpiece, decoding)
 
 /* ---- every code point ------------------------------------------------------------------------ */
 
-/* The words of a text with a space between them. */
+/* Writes the words of text[n] to `out`, with a space between them. */
 static void join_words(struct words *w, const char *text, size_t n, struct buf *out)
 {
     struct pieces list;
@@ -250,7 +251,8 @@ static void read_classes(struct classes *c)
     buf_release(&path);
 }
 
-/* Appends a normalized code point as the pre-tokenizer cuts it. */
+/* Appends the code point c as the pre-tokenizer cuts it: spaces as ' ', punctuation with a space on
+ * both sides. */
 static void add_cut(const struct classes *classes, struct buf *out, uint32_t c)
 {
     if (is_in(classes->spaces, classes->space_count, c)) {
@@ -341,8 +343,9 @@ Test(normalize, every_code_point_cased)
     sweep("unicode/hf_bert_cased_norm.tsv", &(struct bert_rules){ 1, 1, 0, 0, 0 });
 }
 
-/* Marks that stay stand in the order of their classes, and those of one class as they came: classes
- * of U+1D165 and U+1D166 216, U+302E and U+302F 224, U+1D16D 226. As Hugging Face has them. */
+/* Combining marks that are kept must be sorted by their combining class, and those of one class
+ * must keep their order. U+1D165 and U+1D166 have the class 216, U+302E and U+302F 224, U+1D16D
+ * 226. The expected texts are those of Hugging Face's tokenizers. */
 Test(normalize, marks_of_one_class_keep_their_order)
 {
     static const char *const cases[][2] = {
@@ -362,7 +365,8 @@ Test(normalize, marks_of_one_class_keep_their_order)
     normalizer_free(n);
 }
 
-/* Blocks of 64 bytes and single characters give the same words, wherever a text begins. */
+/* The words must be the same whether a text is read in blocks of 64 bytes or character by
+ * character, wherever it begins. */
 Test(normalize, blocks_and_characters_agree)
 {
     static const char *const parts[] = {
@@ -466,7 +470,8 @@ Test(wordpiece, the_automaton_matches_the_longest)
     buf_release(&word);
 }
 
-/* Up to max_chars characters, of however many bytes, a word is cut; beyond it is unknown. */
+/* A word of up to max_chars characters is divided into tokens; a longer word is unknown. Characters
+ * count, not bytes. */
 Test(wordpiece, words_beyond_max_chars_are_unknown)
 {
     enum { MAX = 5, UNKNOWN = 1000 };

@@ -31,7 +31,7 @@ static int64_t pull(void *ctx, void *bytes, size_t n)
     return (int64_t)n;
 }
 
-/* Everything up to the end (0) or an error (-1). */
+/* Unpacks everything to `out`. Returns 0, or -1 with an error. */
 static int unpack(struct buf *out, const struct buf *packed, size_t step, int threads)
 {
     struct source source = { packed, 0, step };
@@ -137,7 +137,7 @@ Test(bunzip, streams_in_a_row_with_zeros_between)
     buf_release(&packed);
 }
 
-/* What a reader gets that goes on behind each error. */
+/* Unpacks to `out` and goes on after each error. Returns the number of errors. */
 static int unpack_around(struct buf *out, const struct buf *packed, int threads)
 {
     struct source source = { packed, 0, 9999 };
@@ -157,7 +157,7 @@ static int unpack_around(struct buf *out, const struct buf *packed, int threads)
     return errors;
 }
 
-/* Any one damaged byte costs the block that it is in, and no other. */
+/* One damaged byte must cost only the block in which it is. */
 Test(bunzip, goes_on_behind_damage)
 {
     struct buf text = BUF_INIT, packed = BUF_INIT, out = BUF_INIT;
@@ -187,7 +187,7 @@ Test(bunzip, goes_on_behind_damage)
     buf_release(&out);
 }
 
-/* What cannot be checked behind damage is the rest of that stream alone. */
+/* After damage only the rest of the same stream cannot be checked by its checksum. */
 Test(bunzip, checks_streams_behind_damage)
 {
     struct buf text = BUF_INIT, packed = BUF_INIT, out = BUF_INIT;
@@ -239,8 +239,9 @@ static unsigned bits(const struct buf *packed, uint64_t at, int n)
     return v;
 }
 
-/* Copies a stream of one block, and adds to its list of chosen codes `times` magics: bzip2 allows
- * choices that no symbol needs; unary numbers may be any bits without long runs of ones. */
+/* Copies a stream of one block and adds `magic` to its list of code numbers, `times` times: bzip2
+ * allows more numbers than the block needs, and their unary codes can be any bits without long runs
+ * of ones. */
 static void hide_magics(struct buf *out, const struct buf *packed, uint64_t magic, int times)
 {
     uint64_t at = 32 + 48 + 32 + 1 + 24, end = 8 * (uint64_t)packed->len;
@@ -296,7 +297,7 @@ Test(bunzip, magics_inside_a_block_do_not_mislead)
     buf_release(&twice);
 }
 
-/* From byte `from` on, beginning at a block, with a mark at byte `mark`. */
+/* Unpacks from byte `from` on, where a block begins, with a mark at byte `mark`. */
 static size_t unpack_from(struct buf *out, const struct buf *packed, size_t from, size_t mark,
                           uint64_t *marked)
 {
@@ -316,7 +317,8 @@ static size_t unpack_from(struct buf *out, const struct buf *packed, size_t from
     return out->len;
 }
 
-/* Two blocks, of which the first has magics in it, begin at byte 4 of their streams. */
+/* Parts begin at blocks of two streams. The first block contains bits that look like the beginning
+ * of a block. */
 Test(bunzip, a_part_begins_at_a_block)
 {
     enum { BYTES = 60000 };
@@ -382,7 +384,8 @@ Test(bunzip, blocks_that_are_refused)
     buf_release(&packed);
 }
 
-/* A stream whose one block is "aaaa", followed by its count 0 or, against the rules, by nothing. */
+/* Makes a stream whose only block is "aaaa". counted: 1 to add the count byte 0, which must follow
+ * four equal bytes; 0 to leave it out, against the format. */
 static void pack_run(struct buf *out, int counted)
 {
     struct bit_writer w = { BUF_INIT, 0 };
@@ -422,7 +425,8 @@ Test(bunzip, a_run_has_its_count)
     buf_release(&text);
 }
 
-/* Whatever happens to a file: what comes out begins the text, and is all of it or has an error. */
+/* Unpacks a damaged file: the result must be a prefix of the text, and the whole text if there is
+ * no error. */
 static void expect_prefix(const struct buf *packed, const struct buf *text, size_t at)
 {
     struct buf out = BUF_INIT;
@@ -464,7 +468,8 @@ Test(bunzip, cut_and_damaged_everywhere)
 
 /* ---- columns and chains -------------------------------------------------------------------- */
 
-/* A complete code: symbol i has i + 1 bits up to `slope` symbols, the rest equally many. */
+/* Makes a complete prefix code in which the symbols below `slope` have lengths of i + 1 bits, and
+ * all others the same length. */
 static void make_code(struct bzcode *code, int symbols, int slope)
 {
     uint8_t lengths[BZCODE_SYMBOLS];
@@ -520,7 +525,7 @@ Test(bzcolumn, both_paths_read_the_same)
     buf_release(&noise);
 }
 
-/* As bzchain.h defines it, one byte after the other. */
+/* Inverts the Burrows-Wheeler transform as bzchain.h defines it, byte by byte. */
 static void invert_plainly(const uint8_t *column, size_t n, const uint32_t *occurs, uint32_t first,
                            uint8_t *text)
 {

@@ -1,5 +1,4 @@
-/* Pages of a dump: versions, layouts and encodings of the export format, and what is wrong with it.
- */
+/* Pages of a dump: versions, layouts and encodings of the export format, and errors in dumps. */
 #include <criterion/criterion.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -238,7 +237,7 @@ Test(sink, folders_go_on_after_ZZ)
     buf_release(&file);
 }
 
-/* A file is closed before the document that would make it larger than the limit. */
+/* A file must be closed before a document that would make it larger than the limit. */
 Test(sink, files_are_filled_to_the_limit)
 {
     char dir[] = "/tmp/textmill-sink-XXXXXX";
@@ -265,7 +264,8 @@ Test(sink, files_are_filled_to_the_limit)
 
 /* ---- an index of pages ---------------------------------------------------------------------- */
 
-/* Where a page is in a dump of so many bytes, by this index: 0, or -1. */
+/* Finds the byte ranges of the page `name` in a dump of dump_bytes bytes by the given index.
+ * Returns 0, or -1 with an error. */
 static int locate(const char *name, const char *index, size_t dump_bytes,
                   struct unpack_range **ranges, size_t *count)
 {

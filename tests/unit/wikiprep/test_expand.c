@@ -20,7 +20,8 @@ static struct buf out = BUF_INIT;
 
 /* ---- a small wiki ---------------------------------------------------------------------------- */
 
-/* Titles and texts, in turns. */
+/* Makes a library from `pages`, which are a title and a text in turn, up to NULL. save: NULL, or
+ * the path of a file to which the library is saved. */
 static struct library *make_library(const char *lang, const char *const *pages, const char *save)
 {
     char path[] = "/tmp/textmill-test-XXXXXX";
@@ -162,8 +163,8 @@ Test(expand, pages)
     CHECK("{{twice|a}}", "[a|none|]"); /* two redirects are followed */
 }
 
-/* Each language's own words, and English's; those of another language are templates that there are
- * not. */
+/* A wiki knows the words of its own language and the English ones. Words of another language are
+ * names of templates that do not exist. */
 Test(expand, words_of_other_languages)
 {
     static const struct {
@@ -240,8 +241,8 @@ Test(expand, bounds)
 /* ---- what one page may cost ---------------------------------------------------------------------
  */
 
-/* Templates L0 to L11, each of which calls the next `width` times, and some that make much of
- * little. */
+/* Makes a library with the templates L0 to L11, each of which calls the next one `width` times, and
+ * some templates whose output is much longer than their text. */
 static struct library *make_bombs(int width)
 {
     enum { LEVELS = 12 };
@@ -276,7 +277,7 @@ static struct library *make_bombs(int width)
     return l;
 }
 
-/* "{{name|" as often as `depth` says, around `inner`. */
+/* Appends `inner` inside `depth` calls of the template `name`. */
 static void nest(struct buf *to, const char *name, int depth, const char *inner)
 {
     for (int i = 0; i < depth; i++)
@@ -286,7 +287,8 @@ static void nest(struct buf *to, const char *name, int depth, const char *inner)
         buf_adds(to, "}}");
 }
 
-/* The page is kept as far as it went, with what stands behind the call, and it is said. */
+/* A page that needs too much work must be kept up to that point, with the text after the call, and
+ * the page must be reported as cut. */
 Test(expand, the_work_for_a_page_is_bounded)
 {
     static const struct {
@@ -313,7 +315,7 @@ Test(expand, the_work_for_a_page_is_bounded)
     library_free(l);
 }
 
-/* Each page may do as much work, whatever those before it did. */
+/* The limits must be the same for each page, whatever the pages before it did. */
 Test(expand, each_page_has_its_own_bounds)
 {
     const struct expand_page page = { "A", 0, "7", "77", "2010-12-31T23:59:58Z" };
@@ -328,7 +330,7 @@ Test(expand, each_page_has_its_own_bounds)
     library_free(l);
 }
 
-/* A page is cut at the same place whether or not others were expanded before it. */
+/* A page must be cut at the same place whether or not other pages were expanded before. */
 Test(expand, a_cut_page_is_the_same_on_any_day)
 {
     static const char *const pages[] = { "Vorlage:A", "{{B}}{{B}}{{B}}{{B}}{{B}}{{B}}{{B}}{{B}}",
@@ -351,7 +353,8 @@ Test(expand, a_cut_page_is_the_same_on_any_day)
     buf_release(&text);
 }
 
-/* A million arguments, one call of them in a template that is called often. */
+/* A page with a call of 1.5 million arguments, in its own text or in a template, must be cut by the
+ * limit of nodes. */
 Test(expand, nodes_are_bounded)
 {
     struct buf many = BUF_INIT;
@@ -389,7 +392,8 @@ Test(expand, hostile_text_takes_linear_time)
 /* ---- marks --------------------------------------------------------------------------------------
  */
 
-/* A mark is 0x01, six digits, 0x01: none of these may become one, nor end up in another. */
+/* A mark in a text is 0x01, six digits and 0x01. Text that looks like a mark must not become one or
+ * end up inside one. */
 Test(expand, marks_cannot_be_forged)
 {
     CHECK("<nowiki>\001000000\001</nowiki>", "<nowiki>\001000000\001</nowiki>"); /* no loop */
@@ -544,7 +548,7 @@ Test(expand, a_saved_library_is_the_same)
     unlink(path);
 }
 
-/* One without a template knows its wiki and the day of its dump all the same. */
+/* A saved library without templates must still know its wiki and the date of its dump. */
 Test(expand, a_saved_library_without_templates)
 {
     static const char *const article[] = { "Moon", "article", NULL };

@@ -1,4 +1,4 @@
-/* What becomes of a page: its text in each form, or why it is left out. */
+/* How a page is extracted: its text in each form, or the reason to leave it out. */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -34,7 +34,7 @@ static struct dump_page make_page(const char *text)
     return p;
 }
 
-/* The result for a page with this text; `want` is what is written. */
+/* Checks the result for a page with this text. want: the expected output. */
 static void check(struct extract_options how, struct site_choice choice, const char *text,
                   enum extract_result result, const char *want)
 {

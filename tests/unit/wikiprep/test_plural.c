@@ -1,12 +1,13 @@
-/* Which form of a word a number takes, by the rules in wikiprep/languages; and units of measurement
- * from there. */
+/* Which plural form a number needs, by the rules in wikiprep/languages, and the units of
+ * measurement in these files. */
 #include <criterion/criterion.h>
 #include <string.h>
 
 #include "wikiprep/values/plural.h"
 #include "wikiprep/values/unit.h"
 
-/* The forms of these numbers, as digits. */
+/* Checks the plural form of each of the numbers. forms: the expected forms, one digit per
+ * number. */
 static void expect_forms(const char *lang, const char *forms)
 {
     static const double numbers[] = { 0, 1, 2, 3, 5, 6, 10, 11, 12, 20, 21, 22, 100, 111, 1.5 };

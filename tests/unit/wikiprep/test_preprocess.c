@@ -8,7 +8,8 @@
 
 /* ---- trees ----------------------------------------------------------------------------------- */
 
-/* A tree as text: calls are (a|b), parameters <a|b>, tags [..], texts as they are. */
+/* Appends a tree as text: calls as (a|b), parameters as <a|b>, tags as [...], texts as they are.
+ * first: the first node. */
 static void put(struct buf *out, const struct tree *t, uint32_t first)
 {
     for (uint32_t i = first; i; i = t->nodes[i].next) {

@@ -22,8 +22,9 @@ static void speak(const char *lang)
     model_lang = lang;
 }
 
-/* Splits the text of a line, in which '|' stands for the space between two sentences and "/|" for
- * none between; 1 if they are found there, and nowhere else. */
+/* Splits the text of a line into sentences. In the line, '|' stands for the space between two
+ * sentences and "/|" for a boundary without a space. Returns 1 if the boundaries are exactly there,
+ * otherwise 0. */
 static int is_split(const char *lang, const char *line)
 {
     struct buf text = BUF_INIT, want = BUF_INIT;
@@ -64,7 +65,8 @@ Test(sentence, plain)
     check("The text ends.[12]|The next.[citation needed][3]|Another.");
 }
 
-/* The table says which of its lines we get wrong: no fewer, and no more. */
+/* Lines that begin with '-' are known to be split wrongly. No other line may be, and each of these
+ * must be. */
 Test(sentence, rules_of_english)
 {
     struct buf table = BUF_INIT;

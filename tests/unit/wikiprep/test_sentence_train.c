@@ -7,8 +7,8 @@
 #include "wikiprep/sentences/sentence.h"
 #include "wikiprep/sentences/sentence_train.h"
 
-/* A language of made-up words: "zk." is an abbreviation in front of names, "num." stands in front
- * of numbers (but "num" is a word as well), "Deho" begins sentences, "Moru" is a name. */
+/* Trains with texts of made-up words: "zk." is an abbreviation before names, "num." stands before
+ * numbers (but "num" is also a word), "Deho" begins sentences, "Moru" is a name. */
 static void add_language(struct sentence_trainer *t, const char *ordinal)
 {
     static const char *const words[] = { "kelanu", "wobena", "lasuke", "mirota",

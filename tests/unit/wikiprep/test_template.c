@@ -1,4 +1,4 @@
-/* What templates show, as MediaWiki shows them. */
+/* The texts that templates show, which must be those that MediaWiki shows. */
 #include <criterion/criterion.h>
 #include <string.h>
 #include <time.h>
@@ -90,7 +90,7 @@ Test(template, other_wikis)
     CHECK("{{q|Detto|Uno}}", "Detto\n— Uno");
 }
 
-/* Names that a template has on one wiki alone, and that mean something else elsewhere. */
+/* Names of templates that exist on only one wiki and mean something else on others. */
 Test(template, local_names)
 {
     static const struct {
@@ -128,7 +128,7 @@ Test(template, local_names)
     }
 }
 
-/* Templates whose text was once lost, and what must not be in it. */
+/* Templates whose text was lost in an earlier version, and text that must not be shown. */
 Test(template, local_text)
 {
     static const struct {
@@ -194,7 +194,8 @@ Test(template, local_text)
     }
 }
 
-/* A mark of a language is not a line: what it was said of has been dropped. */
+/* A line that has only the mark of a language must be dropped: the citation after the mark was
+ * dropped before. */
 Test(template, asides)
 {
     page = (struct template_page){ .lang = "it", .title = "Luna" };
@@ -323,7 +324,7 @@ Test(template, convert_displays)
 
 /* ---- the rows ------------------------------------------------------------------------------- */
 
-/* Whether brackets and braces of a pattern are closed, in pairs. */
+/* Returns whether the brackets and braces of a pattern are closed in pairs. */
 static int is_closed(const char *p)
 {
     int depth = 0;
@@ -350,7 +351,8 @@ static int count_of(const char *text, const char *word)
     return n;
 }
 
-/* Each row can be found by its name, is written well and shows no argument twice. */
+/* Checks a row of the table: it must be found by its name, be well-formed, and show no argument
+ * twice. */
 static void check_row(const char *lang, const char *name, const struct show_entry *row)
 {
     struct buf text = BUF_INIT;
