@@ -22,9 +22,9 @@ int folder_read_config(struct model_config *config, enum model_head head, const 
  * answering. */
 int folder_load(struct model *m, struct ops *o, struct ops_array **blocks, const char *dir,
                 enum model_head head, uint64_t seed, int *made);
-/* Does the same for one rank: *m and the blocks hold only the rank's part (split.h). Still reads
- * each tensor whole. With split NULL the part is the whole. wanted [blocks]: 0: the block is not
- * read, and its array is OPS_NONE; NULL: all are read. */
+/* Does the same for one rank: *m and the blocks hold only the rank's part (split.h), though each
+ * tensor is read whole. split NULL: the part is the whole model. wanted [blocks]: 0 for a block
+ * that is not read, whose array is then OPS_NONE; wanted NULL: all blocks are read. */
 struct split;
 int folder_load_part(struct model *m, struct ops *o, struct ops_array **blocks, const char *dir,
                      enum model_head head, uint64_t seed, int *made, const struct split *split,

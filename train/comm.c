@@ -233,7 +233,7 @@ static void wait_for(struct comm_thread *t, const struct comm_work *w)
     pthread_mutex_unlock(&t->lock);
 }
 
-/* Does the work, from the caller's memory, and waits for its end. */
+/* Begins the operation *w, which is in the caller's memory, and waits for its end. */
 static void do_now(struct comm *c, struct comm_work *w, enum comm_group group, const char *what)
 {
     begin(c, w, group, what);

@@ -109,10 +109,10 @@ struct comm_work *comm_scatter_begin(struct comm *c, enum comm_group group, stru
  * as in comm_scatter_begin. */
 struct comm_work *comm_gather_begin(struct comm *c, enum comm_group group, struct ops *o,
                                     struct ops_array x, const int64_t *bounds, const char *what);
-/* Begin to send x[n], of any type, to member `peer` of the group, or to receive x[n] from it. They
- * go on beside later operations. Arrays with the same tag (0 to COMM_TAGS - 1) from one rank to
- * another are received in the order in which they are sent. Receives with the same tag from the
- * same peer must be ended in the order in which they began. */
+/* Begin to send x[n], of any type, to member `peer` of the group, or to receive x[n] from it. The
+ * transfer goes on while later operations run. Arrays that one rank sends to another with the same
+ * tag (0 to COMM_TAGS - 1) are received in the order in which they are sent. comm_end must be
+ * called for receives with the same tag from the same peer in the order in which they began. */
 enum { COMM_TAGS = 64 };
 struct comm_work *comm_send_begin(struct comm *c, enum comm_group group, int peer, int tag,
                                   struct ops *o, struct ops_array x, int64_t n, const char *what);
@@ -122,7 +122,7 @@ struct comm_work *comm_receive_begin(struct comm *c, enum comm_group group, int 
 void comm_end(struct comm *c, struct comm_work *work); /* waits for the end; does nothing on NULL */
 
 /* Returns the operations of the tensor-parallel group in the form that the functions of a model use
- * (model/split.h). They borrow c, and each waits until it has ended. */
+ * (model/split.h). They borrow c. Each operation returns when it has ended. */
 struct split comm_split(struct comm *c);
 
 /* ---- small values ------------------------------------------------------------------------- */

@@ -130,7 +130,7 @@ static int64_t micro_batch(const struct engine *e, int rank, int64_t m)
     return program_micro_batch(c->zero, c->A, c->leaves, e->comm->size[COMM_DATA], rank, m);
 }
 
-/* Makes the last stage's score, which the other stages do not know, that of all stages. */
+/* Copies the last stage's score to all stages, which do not know it. */
 static void take_last_score(const struct engine *e, struct engine_score *s)
 {
     const int stages = e->comm->size[COMM_PIPE];
@@ -299,7 +299,8 @@ static void gather_parameters(struct pass *s, const struct phase *f, const struc
     sharing_gather(&s->e->sharing, f->block, at[USE_W]);
 }
 
-/* Begins to send or to receive the array of the phase: the rows of a micro-batch, or a block. */
+/* Begins to send or to receive the array of the phase, which is the rows of a micro-batch or a
+ * block. */
 static void transfer(struct pass *s, const struct phase *f, const struct ops_array *at)
 {
     const struct engine *e = s->e;

@@ -203,9 +203,9 @@ struct program {
     struct moves *moves[STORE_KINDS]; /* [arrays] */
 };
 
-/* program_step makes the program of a training step; program_evaluation makes the program, of one
- * part, that evaluates one micro-batch. It needs only layers, tied and the stage. The caller
- * releases it. */
+/* program_step makes the program of a training step. program_evaluation makes a program of one part
+ * that evaluates one micro-batch; of *c it uses only layers, tied, stages and stage. The caller
+ * releases the program. */
 void program_step(struct program *p, const struct program_config *c);
 void program_evaluation(struct program *p, const struct program_config *c);
 void program_release(struct program *p); /* fine on a zeroed struct */
@@ -219,7 +219,8 @@ int program_together(const struct program *p, int64_t n, const struct use *all[P
  * to A-1) of rank `rank`. */
 int64_t program_micro_batch(int zero, int64_t A, int leaves, int ranks, int rank, int64_t m);
 
-/* Returns which arrays of a kind the program uses, [count]. The caller frees it. */
+/* Returns used[count]: 1 for each array of the kind that the program uses, else 0. count: the
+ * number of arrays of that kind. The caller frees it. */
 unsigned char *program_used(const struct program *p, enum store_kind kind, int count);
 
 /* Appends the list as text, one line per phase. */

@@ -4,8 +4,8 @@
 
 #include "common/mem.h"
 
-/* A transfer in progress: the number of the message among those of its kind that go from its sender
- * to its receiver. */
+/* A transfer in progress. Its number counts the messages of the same kind from the same sender to
+ * the same receiver. */
 struct message {
     int64_t number; /* from 1; 0: none */
     int peer, sends;
@@ -26,7 +26,8 @@ struct stage {
     struct times sent[STORE_KINDS], received[STORE_KINDS];
 };
 
-/* Waits for the transfer that is in the way of a use. Returns 0 if its other end has not begun. */
+/* Moves the stage's time on until the array of use u can be used, and returns 1. Returns 0 if the
+ * other stage has not begun its part of the transfer. */
 static int await(struct stage *all, struct stage *s, const struct use *u)
 {
     struct message *m = &s->pending[u->kind][u->number];

@@ -337,8 +337,8 @@ static int open_ranks(struct comm *ranks, const struct settings *s)
     return 0;
 }
 
-/* The numbers of ranks that the options ask for, as in "data-parallel x tensor-parallel is 4 x 2".
- */
+/* Appends the numbers of ranks that the options ask for, as in "data-parallel x tensor-parallel is
+ * 4 x 2". */
 static void name_ranks(const struct settings *s, struct buf *out)
 {
     buf_adds(out, "data-parallel");

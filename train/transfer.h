@@ -1,8 +1,8 @@
 /*
  * transfer.h - transfers of arrays between the stages of a pipeline (program.h).
  *
- * A transfer begins in its phase and goes on while later phases run. It is waited for when it is in
- * the way: a receive before the array is used, a send before the array is changed.
+ * A transfer begins in its phase and goes on while later phases run. A receive ends before its
+ * array is used, a send before its array is changed.
  */
 #ifndef TEXTMILL_TRAIN_TRANSFER_H
 #define TEXTMILL_TRAIN_TRANSFER_H
@@ -25,10 +25,12 @@ struct transfer {
 void transfer_open(struct transfer *g, struct store *s, struct comm *c);
 void transfer_close(struct transfer *g); /* waits for all transfers; fine on a zeroed struct */
 
-/* Begins the transfer of phase f, of the first n elements of x, the array that the phase uses. */
+/* Begins the transfer of phase f: sends or receives the first n elements of x, which is the array
+ * that the phase uses. */
 void transfer_begin(struct transfer *g, const struct phase *f, struct ops_array x, int64_t n);
 
-/* Waits for the transfer that is in the way of a use, and for all of them. */
+/* transfer_await waits until the array of use u can be used in that way; transfer_await_all waits
+ * for all transfers. */
 void transfer_await(struct transfer *g, const struct use *u);
 void transfer_await_all(struct transfer *g);
 

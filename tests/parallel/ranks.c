@@ -30,7 +30,8 @@ static const struct model_config shape = { .layers = L,
                                            .residual_dropout = 0.1,
                                            .init_std = 0.02 };
 
-/* Hashes of what a rank has computed: losses and norms; weights, 0 where it does not own them. */
+/* Hashes of what a rank has computed: of losses and norms, and of weights. The hash of weights is 0
+ * if the rank does not own them. */
 struct result {
     uint64_t said, block[L + 2];
 };
@@ -174,7 +175,7 @@ static void train_rank(void *ctx, struct comm *c)
     close_rank(&r);
 }
 
-/* Returns whether a hash is the one that is wanted, which is set if it is 0. */
+/* Returns whether a hash equals *want. If *want is 0, sets it to the hash and returns 1. */
 static int is_wanted(uint64_t *want, uint64_t hash)
 {
     *want = *want ? *want : hash;

@@ -106,8 +106,8 @@ static void share_on_rank(void *ctx, struct comm *c)
     ops_free(o);
 }
 
-/* Two arrays go round the stages of a pipeline in both directions, and a sum is made meanwhile. All
- * stages send before they receive: a send waits for nobody. */
+/* Two arrays go round the stages of a pipeline in both directions, while a sum is made. All stages
+ * send before they receive, so a send must not wait for its receive. */
 static void pass_on_rank(void *ctx, struct comm *c)
 {
     enum { TAG_UP = 3, TAG_DOWN };
@@ -150,7 +150,7 @@ Test(comm, stages_send_and_receive_in_both_directions)
     threads_free(w);
 }
 
-/* With two stages of two tensor-parallel ranks. */
+/* Two stages, each of two tensor-parallel ranks. */
 static void group_on_rank(void *ctx, struct comm *c)
 {
     comm_regroup(c, 2, 2, 1);

@@ -74,7 +74,8 @@ static void compile_stage(struct program *p, int stages, int stage, int64_t micr
                                               .stage = stage });
 }
 
-/* A layer each, and two leaves of two micro-batches. */
+/* The texts of the programs of two stages, each with one layer, for two leaves of two
+ * micro-batches, and of an evaluation. */
 Test(program, the_stages_of_a_pipeline_read_as_they_should)
 {
     static const char *const paths[] = { "tests/data/programs/stage-first",
@@ -98,7 +99,8 @@ Test(program, the_stages_of_a_pipeline_read_as_they_should)
     program_release(&p);
 }
 
-/* The number of micro-batches of which some stage has the activations, and of arrays. */
+/* Stage s of 4 keeps the activations of at most 4 - s micro-batches, and the program has as many
+ * arrays for them. */
 Test(program, a_stage_keeps_what_is_on_its_way)
 {
     for (int stage = 0; stage < 4; stage++) {
@@ -119,7 +121,7 @@ Test(program, a_stage_keeps_what_is_on_its_way)
     }
 }
 
-/* The blocks that the stages update are all, each once. */
+/* Each block must be updated by exactly one stage, its owner. */
 Test(program, a_block_has_one_owner)
 {
     for (int stages = 1; stages <= 5; stages++) {
@@ -186,8 +188,8 @@ static double bubble(int layers, int stages, int64_t micro, int leaves, int tied
     return 1 - t.busy / (t.length * stages);
 }
 
-/* The stages never wait for each other for ever, and no longer than the pipeline takes to fill and
- * to empty, if leaves are at least as long as it. */
+/* Stages must not wait for each other for ever. If a leaf has at least as many micro-batches as
+ * there are stages, they must wait only while the pipeline fills and empties. */
 Test(program, stages_wait_only_while_the_pipeline_fills_and_empties)
 {
     for (int stages = 2; stages <= 8; stages++)
