@@ -27,7 +27,7 @@ static inline uint32_t crc32c_mask(uint32_t crc)
     return (crc >> 15 | crc << 17) + 0xA282EAD8u;
 }
 
-/* Computes the same as crc32c with tables only; for tests and benchmarks. */
+/* Returns the same as crc32c, but uses only tables; for tests and benchmarks. */
 uint32_t crc32c_portable(uint32_t crc, const void *bytes, size_t n);
 
 /* Returns the method in use: "sse4.2", "crc32" or "portable". */

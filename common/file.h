@@ -40,7 +40,7 @@ struct file_names {
 };
 int file_list(struct file_names *out, const char *dir, const char *suffix);
 /* Lists the paths that match a shell pattern, sorted. Hidden files match only if the pattern spells
- * out their dot. No match is an error. */
+ * out their dot. No match is an error. Returns -1 with an error. */
 int file_glob(struct file_names *out, const char *pattern);
 void file_names_free(struct file_names *names);
 
@@ -134,27 +134,31 @@ int output_flush(struct output *out);
 int output_close(struct output *out);
 
 /* Closes several files that make one set: publishes all of them or none. Every file is synced to
- * disk before the first one is renamed. */
+ * disk before the first one is renamed. Returns -1 with an error. */
 int output_close_all(struct output *outs, size_t count);
 void output_abandon(struct output *out); /* drops without publishing; fine on a zeroed struct */
 
 /* For work that is resumed later. output_resume continues after the first `bytes` bytes of the file
- * at `path`, which gets a temporary name. output_leave stores the unfinished output at `path` (fine
- * on a zeroed struct). Neither may be used for a `path` that readers look at. */
+ * at `path`, which gets a temporary name; it returns -1 with an error. output_leave stores the
+ * unfinished output at `path` (fine on a zeroed struct). Neither may be used for a `path` that
+ * readers look at. */
 int output_resume(struct output *out, const char *path, uint64_t bytes);
 void output_leave(struct output *out);
 
-/* Writes a small file as one output: it appears at `path` only if it is complete. */
+/* Writes a small file as one output: it appears at `path` only if it is complete. Returns -1 with
+ * an error. */
 int file_write(const char *path, const void *bytes, size_t n);
 
-/* Syncs the folder that holds `path` to disk, so that a rename in it survives a power failure. */
+/* Syncs the folder that holds `path` to disk, so that a rename in it survives a power failure.
+ * Returns -1 with an error. */
 int file_sync_dir(const char *path);
 
 /* Swaps the names of two files or folders atomically. Returns 1; 0 if the file system does not
  * support that; or -1 with an error. */
 int file_swap(const char *a, const char *b);
 
-/* Removes a file, or a folder with its content. A missing file is no error. */
+/* Removes a file, or a folder with its content. A missing file is no error. Returns -1 with an
+ * error. */
 int file_remove_tree(const char *dir);
 
 #endif

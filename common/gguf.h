@@ -88,7 +88,8 @@ int gguf_is(const char *path);
 /* Maps the file and checks names, types, sizes and offsets. Returns -1 with an error that names the
  * file and the byte. */
 int gguf_open(struct gguf *g, const char *path);
-/* Parses bytes in memory (borrowed) as gguf_open does. `name` stands for the path in errors. */
+/* Parses bytes in memory (borrowed) as gguf_open does, with the same results. `name` stands for the
+ * path in errors. */
 int gguf_parse(struct gguf *g, const void *bytes, uint64_t n, const char *name);
 void gguf_close(struct gguf *g);
 

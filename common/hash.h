@@ -23,7 +23,8 @@ static inline uint64_t hash_more(uint64_t h, const void *bytes, size_t n)
     return h;
 }
 
-/* Mixes the high bits into the low bits, for tables that use only the low bits. */
+/* Returns the hash with its high bits mixed into the low bits, for tables that use only the low
+ * bits. */
 static inline uint64_t hash_fold(uint64_t h)
 {
     return h ^ h >> 29;

@@ -24,7 +24,7 @@ static inline uint64_t rng_mix(uint64_t z)
     return z ^ (z >> 31);
 }
 
-/* Combines a key with one more number into a new key. The first call is rng_key(0, seed). */
+/* Returns a new key made of a key and one more number. The first call is rng_key(0, seed). */
 static inline uint64_t rng_key(uint64_t key, uint64_t part)
 {
     return rng_mix(key * 0x9E3779B97F4A7C15u + rng_mix(part + 0x632BE59BD9B4E019u));

@@ -34,7 +34,7 @@ static uint64_t number_in(const char *path, const char *key)
     return n;
 }
 
-/* Prefers VmHWM, because rusage includes the peak of the process before exec. */
+/* Uses VmHWM if it is known, because rusage includes the peak of the process before exec. */
 uint64_t usage_peak_bytes(void)
 {
     struct rusage use;

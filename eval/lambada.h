@@ -38,7 +38,8 @@ struct lambada_score {
 int lambada_score(struct lambada_score *score, struct scorer *s, struct encoder *e,
                   const char *path, void (*progress)(uint64_t done));
 
-/* Appends the "text" of one line to `text`. `name` names the line in errors. */
+/* Appends the "text" of one line to `text`. `name` names the line in errors. Returns -1 with an
+ * error. */
 int lambada_parse(const char *line, size_t n, const char *name, struct buf *text);
 
 #endif

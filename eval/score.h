@@ -39,7 +39,7 @@ struct scorer {
 };
 
 /* Loads the model folder `dir`. `rows` is the most tokens in a batch; it is raised to hold one
- * window of full length. */
+ * window of full length. Returns -1 with an error. */
 int scorer_init(struct scorer *s, const char *dir, const char *device, int threads,
                 enum ops_type weights, int64_t rows);
 void scorer_release(struct scorer *s); /* does nothing for a zeroed struct */

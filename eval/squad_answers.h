@@ -49,7 +49,7 @@ int squad_answers_add(struct squad_answers *a, const struct squad_windows *w, si
 void squad_answers_end(struct squad_answers *a);
 
 /* Writes the files into the folder `dir`, which is created if needed. predictions.json is written
- * last. */
+ * last. Returns -1 with an error. */
 int squad_answers_save(const struct squad_answers *a, const char *dir);
 
 /* The best answer to one question, without the files. squad_answers_best sets *best from the

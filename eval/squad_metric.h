@@ -61,7 +61,7 @@ int squad_score_v1(struct squad_score *score, const struct squad *s, const struc
                    const char *name);
 
 /* Scores predictions by the rules of 2.0. no_answer: {id: probability}, with an entry for each
- * predicted question, or NULL. */
+ * predicted question, or NULL. Returns -1 with an error, as squad_score_v1 does. */
 int squad_score_v2(struct squad_score *score, const struct squad *s, const struct js *predictions,
                    const char *name, const struct js *no_answer, double threshold);
 

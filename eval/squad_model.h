@@ -25,13 +25,13 @@ struct squad_model {
 };
 
 /* Loads the model folder `dir`. `rows` is the most tokens in a batch; it is raised to hold one
- * window. */
+ * window. Returns -1 with an error. */
 int squad_model_open(struct squad_model *m, const char *dir, const char *device, int threads,
                      enum ops_type weights, int64_t rows);
 void squad_model_close(struct squad_model *m); /* does nothing for a zeroed struct */
 
-/* Makes the windows of all questions, for evaluation. The rules' cls, sep and pad are set from
- * t. */
+/* Makes the windows of all questions, for evaluation. The rules' cls, sep and pad are set from t.
+ * Returns -1 with an error. */
 int squad_model_windows(struct squad_windows *w, const struct squad *s,
                         const struct squad_window_rules *rules, const struct tokenizer *t);
 

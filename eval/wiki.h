@@ -84,9 +84,10 @@ struct wiki_score {
     double losses;   /* sum of the targets' losses, unweighted */
 };
 
-/* Scores a text. length: input tokens per window, at most the model's positions, and at least 2
- * for the rule `strided`. stride: 1 to length; the rule `words` does not use it. `progress` is
- * called with the number of targets scored so far. */
+/* Scores a text. length: input tokens per window, at most the model's positions, and at least 2 for
+ * the rule `strided`. stride: 1 to length; the rule `words` does not use it. `progress` is called
+ * with the number of targets scored so far. Returns -1 with an error, also if there is nothing to
+ * score. */
 int wiki_score(struct wiki_score *score, struct scorer *s, struct wiki_text *text,
                enum wiki_rule rule, int64_t length, int64_t stride,
                void (*progress)(uint64_t done));
@@ -95,9 +96,9 @@ int wiki_score(struct wiki_score *score, struct scorer *s, struct wiki_text *tex
  * of a ratio of sums). Returns 0 for fewer than two pages. */
 double wiki_bits_error(const struct wiki_text *text);
 
-/* wiki_words counts the pieces of s[0..n) between single spaces, without white space at both ends:
- * Python's len(text.strip().split(" ")). wiki_pieces counts the pieces between white space:
- * Python's len(re.split(r"\s+", text)). */
+/* wiki_words returns the number of pieces of s[0..n) between single spaces, without white space at
+ * both ends: Python's len(text.strip().split(" ")). wiki_pieces returns the number of pieces
+ * between white space: Python's len(re.split(r"\s+", text)). */
 uint64_t wiki_words(const char *s, size_t n);
 uint64_t wiki_pieces(const char *s, size_t n);
 

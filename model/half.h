@@ -14,7 +14,7 @@ static inline float half_float(uint32_t bits)
     return x;
 }
 
-/* Converts from f16. Subnormal numbers are m * 2^-24. */
+/* Returns the value of an f16 number given as its 16 bits. Subnormal numbers are m * 2^-24. */
 static inline float half_read(uint32_t h)
 {
     uint32_t sign = (h & 0x8000) << 16, exponent = h >> 10 & 31, m = h & 1023;
@@ -25,7 +25,8 @@ static inline float half_read(uint32_t h)
     return half_float(sign | (exponent + 112) << 23 | m << 13);
 }
 
-/* Converts to the nearest f16, ties to even. Values that round above 65504 become infinite. */
+/* Returns the bits of the nearest f16 number, ties to even. Values that round above 65504 become
+ * infinite. */
 static inline uint16_t half_make(float x)
 {
     uint32_t u;

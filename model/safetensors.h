@@ -81,7 +81,7 @@ struct safetensors_writer {
 };
 
 /* Creates the file and writes its header from each tensor's name, rank, shape and dtype (F32 or
- * BF16; NULL: F32). */
+ * BF16; NULL: F32). Returns -1 with an error. */
 int safetensors_create(struct safetensors_writer *w, const char *path,
                        const struct safetensor *tensors, size_t count);
 /* Writes the next n numbers of the data, of `bytes` bytes each: 4 for a tensor of F32, 2 for one of

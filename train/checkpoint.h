@@ -60,7 +60,7 @@ int checkpoint_save(const char *out, const struct checkpoint *c, const struct mo
                     const char *config);
 
 /* Writes only the model folder (folder_save). Its tensors are F32 or BF16, as the store keeps them.
- * All ranks must call it; the first one writes. */
+ * All ranks must call it; the first one writes. Returns -1 with an error. */
 int checkpoint_save_model(const char *dir, const struct model *m, struct store *s,
                           struct comm *comm, int64_t end_of_text);
 

@@ -27,9 +27,9 @@ struct reduce_group {
     const int *members; /* [size]: numbers of the members in the link */
 };
 
-/* Says how to add items as one binary tree with a stack. After item k (from 0) was pushed on the
- * stack, the two topmost entries are replaced by their sum, as often as the result says. `last` 1:
- * no item follows, so only one entry may remain. */
+/* For the sum of items as a binary tree with a stack: returns how often the two topmost entries of
+ * the stack are replaced by their sum after item k (from 0) was pushed. last: 1 if no item follows,
+ * so that only one entry may remain. */
 int reduce_merges(int64_t k, int last);
 
 enum reduce_op { REDUCE_SUM, REDUCE_MAX };

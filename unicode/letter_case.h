@@ -17,7 +17,8 @@
 unsigned letter_case_upper(unsigned c);
 unsigned letter_case_lower(unsigned c);
 
-/* Lower case as in Hugging Face's tokenizers, which know some newer letters. */
+/* Returns the lower case of c as Hugging Face's tokenizers have it, which know some newer
+ * letters. */
 unsigned letter_case_lower_new(unsigned c);
 
 /* Capital I with a dot: its lower case is two characters, so the functions above do not change

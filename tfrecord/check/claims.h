@@ -18,7 +18,7 @@
  * Returns -1 with an error that names the record, or `path`, the path of the manifest. */
 int claims_check_shards(const struct manifest *m, const char *path, const char *dir);
 
-/* Checks the manifest of a Megatron pair. Reads all tokens. */
+/* Checks the manifest of a Megatron pair. Reads all tokens. Returns -1 with an error. */
 int claims_check_pair(const struct manifest *m, const char *path, const struct megatron *pair);
 
 #endif

@@ -16,8 +16,9 @@
 #include "common/buf.h"
 #include "common/file.h"
 
-/* Write the records of a TFRecord file, or the sequences of the Megatron pair PREFIX; at most
- * `limit` of them (0: all). *shown is set to the number written, also after an error. */
+/* Write the records of a TFRecord file, or the sequences of the Megatron pair PREFIX, to `out`; at
+ * most `limit` of them (0: all). *shown is set to the number written, also after an error. Return
+ * -1 with an error. */
 int listing_records(const char *path, uint64_t limit, struct output *out, uint64_t *shown);
 int listing_sequences(const char *prefix, uint64_t limit, struct output *out, uint64_t *shown);
 

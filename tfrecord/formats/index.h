@@ -54,7 +54,7 @@ void index_line(struct buf *out, uint64_t offset, uint64_t bytes);
  * names the first record that is incomplete or damaged. */
 int index_scan(struct record_index *index, const struct file_map *map, const char *path, int data);
 
-/* Writes the index file `to` of a TFRecord file of `bytes` bytes. */
+/* Writes the index file `to` of a TFRecord file of `bytes` bytes. Returns -1 with an error. */
 int index_write(const struct record_index *index, uint64_t bytes, const char *to);
 
 /* Reads an index file. Returns -1 with an error if the file is missing, or if its records do not

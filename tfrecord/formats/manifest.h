@@ -72,7 +72,7 @@ struct shard {
 int shard_open(struct shard *s, const char *dir, const char *name);
 
 /* Continues a file of an interrupted run after its first `records` records and `bytes` bytes, whose
- * CRC32C is `crc`. */
+ * CRC32C is `crc`. Returns -1 with an error. */
 int shard_resume(struct shard *s, const char *dir, const char *name, uint64_t records,
                  uint64_t bytes, uint32_t crc);
 
@@ -85,11 +85,12 @@ void shard_release(struct shard *s);                           /* removes a file
 void manifest_add_shard(struct kv *kv, const struct shard *s);
 
 /* Writes `text`, a tokenizer.json, to DIR/NAME and adds it to the manifest. If the text is empty,
- * does nothing. */
+ * does nothing. Returns -1 with an error. */
 int manifest_add_tokenizer(struct kv *kv, const char *dir, const char *name,
                            const struct buf *text);
 
-/* Writes the manifest. `kv` has all lines except the first and the last, which are added. */
+/* Writes the manifest. `kv` has all lines except the first and the last, which are added. Returns
+ * -1 with an error. */
 int manifest_write(const struct kv *kv, const char *path);
 
 #endif

@@ -44,11 +44,12 @@ struct megatron {
 };
 
 /* Maps the pair and checks the whole index against .bin: the sequences must be consecutive and fill
- * .bin, and the documents must be in ascending order. */
+ * .bin, and the documents must be in ascending order. Returns -1 with an error. */
 int megatron_open(struct megatron *m, const char *prefix);
 void megatron_close(struct megatron *m);
 
-/* Opens only .idx; for callers that need the positions of sequences and not their tokens. */
+/* Opens only .idx; for callers that need the positions of sequences and not their tokens. Returns
+ * -1 with an error. */
 int megatron_open_index(struct megatron *m, const char *prefix);
 
 /* Reads n tokens from token `first` on, counted over all documents joined; they must exist. Returns
@@ -76,7 +77,7 @@ struct megatron_writer {
     struct buf bytes;
 };
 
-/* Writes <name>.bin and <name>.idx in the folder `dir`. */
+/* Writes <name>.bin and <name>.idx in the folder `dir`. Returns -1 with an error. */
 int megatron_create(struct megatron_writer *w, const char *dir, const char *name,
                     uint64_t vocabulary);
 int megatron_add(struct megatron_writer *w, const uint32_t *ids, size_t n); /* adds a sequence */

@@ -30,8 +30,8 @@ uint32_t pyrandom_u32(struct pyrandom *r);             /* one 32-bit number of t
 /* As Random.random(): returns a number in [0, 1) with 53 bits, from two draws. */
 double pyrandom_real(struct pyrandom *r);
 
-/* As Random.randrange(n), n in [1, 2^32]. Random.randint(a, b) is a + pyrandom_below(r, b - a +
- * 1). */
+/* Returns Random.randrange(n) for n in [1, 2^32]. Random.randint(a, b) is a + pyrandom_below(r, b -
+ * a + 1). */
 uint64_t pyrandom_below(struct pyrandom *r, uint64_t n);
 
 /* As Random.shuffle, for fewer than 2^32 elements. */

@@ -48,7 +48,8 @@ struct merge_sets {
 int merge_sets_folders(const struct merge_sets *m, char *const *dirs, int count, uint64_t *records);
 
 /* Merges Megatron pairs of the same id type. Pairs made by other programs have no manifest; then
- * the new manifest does not describe the vocabulary. *records is set to the number of sequences. */
+ * the new manifest does not describe the vocabulary. *records is set to the number of sequences.
+ * Returns -1 with an error. */
 int merge_sets_pairs(const struct merge_sets *m, char *const *paths, int count, uint64_t *records);
 
 #endif

@@ -25,7 +25,7 @@ struct pair_files {
 int pair_files_open(struct pair_files *p, const char *prefix, int (*may_replace)(const char *path));
 
 /* Writes the vocabulary, if there is one, and the manifest, and publishes all four files. The
- * manifest has the lines of `kv`, then those of `pg`. */
+ * manifest has the lines of `kv`, then those of `pg`. Returns -1 with an error. */
 int pair_files_publish(struct pair_files *p, struct kv *kv, const struct buf *tokenizer,
                        const struct kv *pg);
 

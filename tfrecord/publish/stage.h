@@ -50,11 +50,11 @@ int stage_plan(struct stage *s, const char *folder, const struct kv *plan);
 /* Moves the files listed in <work>/<folder>/<manifest> to <dir>/<folder>, with the index files of
  * TFRecords, and then the manifest. If <dir>/<folder> already has a manifest, its files are removed
  * first. `folder` is "" for the output folder itself. After an error none of the new files are
- * there. */
+ * there. Returns -1 with an error. */
 int stage_publish(struct stage *s, const char *folder, const char *manifest);
 
 /* Removes the manifest `dir`/`manifest` and the files that it lists. A missing manifest is no
- * error. */
+ * error. Returns -1 with an error. */
 int stage_forget(const char *dir, const char *manifest);
 
 /* For readers of a folder without a manifest. Returns -1 with an error if a work folder in `dir`

@@ -27,8 +27,8 @@ struct dataset;
  * error that names the file. */
 struct dataset *dataset_open(const char *const *paths, size_t count, uint32_t length);
 
-/* Opens a data set of records of any kind. Megatron pairs are an error, since they have no
- * records. */
+/* Opens a data set of records of any kind. Megatron pairs are an error, since they have no records.
+ * Returns NULL with an error. */
 struct dataset *dataset_open_records(const char *const *paths, size_t count);
 void dataset_close(struct dataset *d);
 

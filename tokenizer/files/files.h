@@ -53,8 +53,8 @@ int sentencepiece_parse(struct vocabulary *v, const char *text, size_t n, const 
  * tokenizer.json into `v`, a vocabulary over characters. Returns -1 with an error. */
 int frame_read(struct vocabulary *v, const char *json, size_t n);
 
-/* Parses BERT's vocab.txt. The normalization rules are Hugging Face's. Text keeps its upper case
- * if a token contains upper case. */
+/* Parses BERT's vocab.txt. The normalization rules are Hugging Face's. Text keeps its upper case if
+ * a token contains upper case. Returns -1 with an error. */
 int vocab_txt_parse(struct vocabulary *v, const char *text, size_t n, const char *name);
 
 /* Makes `v` a WordPiece vocabulary without tokens and with Hugging Face's rules. `cased`: upper
@@ -62,11 +62,12 @@ int vocab_txt_parse(struct vocabulary *v, const char *text, size_t n, const char
 void wordpiece_frame(struct vocabulary *v, int cased);
 
 /* Makes `v` a vocabulary without tokens for BPE over characters, inside the words that Hugging
- * Face's Whitespace pre-tokenizer cuts. */
+ * Face's Whitespace pre-tokenizer cuts. Returns 0, or -1 with an error. */
 int characters_frame(struct vocabulary *v);
 
 /* Makes `v` a Unigram vocabulary without tokens. Text is normalized as SentencePiece does by
- * default: NFKC, white space becomes a space, one space between words. Words begin with U+2581. */
+ * default: NFKC, white space becomes a space, one space between words. Words begin with U+2581.
+ * Returns 0, or -1 with an error. */
 int unigram_frame(struct vocabulary *v);
 
 /* Sets v->roles to the ids of [PAD] [UNK] [CLS] [SEP] [MASK]. Returns -1 if there is no [UNK]. */
@@ -74,16 +75,17 @@ int bert_roles(struct vocabulary *v);
 void bert_templates(struct vocabulary *v); /* sets v->single to [CLS] A [SEP], v->pair to [CLS] A
                                             * [SEP] B [SEP] */
 
-/* post_processor_read reads the post-processor of a tokenizer.json into v->single and v->pair.
- * templates_print appends it to `out` as JSON. */
+/* post_processor_read reads the post-processor of a tokenizer.json into v->single and v->pair, and
+ * returns -1 with an error if it is not supported. templates_print appends the templates v->single
+ * and v->pair to `out` as JSON. */
 int post_processor_read(struct vocabulary *v, const struct js *post);
 void templates_print(const struct vocabulary *v, struct buf *out);
 extern const char *const bert_role_names[TOKENIZER_ROLES];
 void vocab_txt_print(const struct vocabulary *v, struct buf *out);
 
-/* Functions for WordPiece in a tokenizer.json. wordpiece_json_read reads the model.
- * wordpiece_json_print_model and bert_normalizer_print append JSON. bert_json_read reads the
- * options of a BertNormalizer. */
+/* Functions for WordPiece in a tokenizer.json. wordpiece_json_read reads the model, and returns -1
+ * with an error. bert_json_read sets v->rules to the options of a BertNormalizer, which may be
+ * NULL, and returns 0. wordpiece_json_print_model and bert_normalizer_print append JSON. */
 int wordpiece_json_read(struct vocabulary *v, const struct js *root);
 void wordpiece_json_print_model(const struct vocabulary *v, struct buf *out);
 void bert_normalizer_print(const struct vocabulary *v, struct buf *out);

@@ -49,7 +49,7 @@ struct sink {
 int sink_recover(const char *dir);
 
 /* Opens the sink. dir == NULL means stdout; nothing is written there before the first document or
- * the end. */
+ * the end. Returns -1 with an error. */
 int sink_open(struct sink *s, const char *dir, uint64_t limit_bytes, enum sink_format format,
               int sentences);
 
@@ -57,7 +57,7 @@ int sink_open(struct sink *s, const char *dir, uint64_t limit_bytes, enum sink_f
  * sink_abandon even then. */
 int sink_open_rows(struct sink *s, const char *path, const struct page_json_layout *layout);
 
-/* Writes one document. Its bytes may come from any thread. */
+/* Writes one document. Its bytes may come from any thread. Returns -1 with an error. */
 int sink_write(struct sink *s, const struct buf *document);
 
 /* Completes the output and renames the tree to its final name. The lines `more` are added to the

@@ -18,9 +18,10 @@
  * struct template_page. */
 enum expand_choice template_choose(void *ctx, const char *name, size_t n);
 
-/* Appends the text of a call. It is a wikitext_render; ctx is a struct template_page. It writes
- * each byte of the call at most once, plus a constant number of bytes and a few per argument, so
- * time stays linear for nested calls. */
+/* Appends the text of a call and returns 1, or returns 0 if the template is not in the table or not
+ * handled here. It is a wikitext_render; ctx is a struct template_page. It writes each byte of the
+ * call at most once, plus a constant number of bytes and a few per argument, so time stays linear
+ * for nested calls. */
 int template_render(void *ctx, const struct wikitext_call *call, struct buf *out);
 
 #endif
