@@ -38,7 +38,8 @@ static inline struct norm norm_of(struct ops_array x, struct ops_moments kept,
 #define ROW   ((int64_t)blockIdx.x * WARPS + threadIdx.x / WARP)
 #define FIRST ((int64_t)(threadIdx.x % WARP) * EACH)
 
-/* Computes the moments of the row at `at`; `begin` is the first column of this lane. */
+/* Computes the moments of the row at `at` together with the other threads of the warp. `begin` is
+ * this thread's first column. */
 DEVICE void moments_of(const struct norm *a, int64_t at, int64_t begin, float *mean, float *rstd)
 {
     const int64_t C = a->C;
@@ -61,8 +62,8 @@ DEVICE void moments_of(const struct norm *a, int64_t at, int64_t begin, float *m
     *rstd = (float)(1 / sqrt((double)warp_sum(sum) / (double)C + a->epsilon));
 }
 
-/* Computes the moments of the rows, unless they are known, and then the rows, if they are wanted.
- */
+/* Computes the moments of the rows, unless they are known, and the normalised rows, if they are
+ * wanted. */
 KERNEL(norm_fwd, norm, THREADS)
 {
     const int64_t C = a.C, row = ROW, at = row * C;

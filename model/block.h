@@ -15,9 +15,9 @@
 /* Add tensors to block `block` of the model's table. `name` or `stem` is a printf format for the
  * layer's number `layer`. Weight decay applies to matrices and tables, not to vectors.
  * block_add_map adds the tensor STEM.weight, which is [in,out] in memory and transposed in files,
- * and, if `biased`, STEM.bias; `across` is the map's axis of the residual stream's channels, 0 or
- * 1, or -1 if it has none. block_add_norm adds STEM.weight and, if `biased` (RMSNorm is not),
- * STEM.bias. */
+ * and, if `biased`, STEM.bias. across: which axis of the matrix is the channels of the residual
+ * stream, 0 or 1, or -1 for none. block_add_norm adds STEM.weight and, if `biased` (RMSNorm is
+ * not), STEM.bias. */
 void block_add_table(struct model *m, int block, const char *name, int64_t rows);
 void block_add_vector(struct model *m, int block, const char *name, int64_t layer, int64_t n,
                       enum tensor_init init);

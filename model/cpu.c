@@ -348,8 +348,8 @@ struct norm {
     float *row_sums; /* [2,N] sums over the columns of each row; NULL: not kept */
 };
 
-/* Computes the moments of the rows, unless they are known, and then the rows, if they are wanted.
- */
+/* Computes the moments of the rows, unless they are known, and the normalised rows, if they are
+ * wanted. */
 static void norm_fwd_rows(void *ctx, int64_t begin, int64_t end, int thread)
 {
     (void)thread;

@@ -168,13 +168,14 @@ struct kernels {
     void (*dropout)(struct ops_array y, struct ops_array base, struct ops_array x, int64_t n,
                     const struct kernel_mask *mask, uint64_t first);
 
-    /* Compute the moments of one row, and the row normalised by them. */
+    /* norm_moments computes the moments of the row x (*mean is 0 for RMSNorm). norm_apply computes
+     * y from them. */
     void (*norm_moments)(float *mean, float *rstd, struct ops_array x, const struct ops_norm *l);
     void (*norm_apply)(struct ops_array y, float mean, float rstd, struct ops_array x,
                        const struct ops_norm *l);
-    /* Computes the gradients of one row. norm_sums sets sums[0] and sums[1] (ops.h), and adds to
-     * dgain[C] and dbias[C]; RMSNorm does not use dbias and sums[0]. norm_dx sets dx, or adds to
-     * it. */
+    /* norm_sums sets sums[0] and sums[1] for one row (ops_norm_sums) and adds to dgain[C] and
+     * dbias[C]; for RMSNorm it does not use dbias and sets sums[0] to 0. norm_dx sets dx, or adds
+     * to it. */
     void (*norm_sums)(float sums[2], float *dgain, float *dbias, struct ops_array dy,
                       struct ops_array x, float mean, float rstd, const struct ops_norm *l);
     void (*norm_dx)(struct ops_gradient dx, const float sums[2], struct ops_array dy,

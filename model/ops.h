@@ -190,9 +190,9 @@ static inline struct ops_gradient ops_gradient_part(struct ops_gradient g, int64
 struct ops_dropout {
     uint64_t key;
     double rate;
-    /* For ops_dropout: element i uses number first + i of the mask. With `columns` set, x is a part
-     * of a matrix, with so many columns in rows that lie `stride` apart in the mask: element i uses
-     * number first + i / columns * stride + i % columns. All three are even. */
+    /* For ops_dropout: element i uses number first + i of the mask. With `columns` not 0, x is
+     * `columns` columns of a matrix whose rows lie `stride` numbers apart in the mask: element i
+     * uses number first + i / columns * stride + i % columns. All three are even. */
     uint64_t first;
     int64_t columns, stride;
 };
@@ -283,19 +283,20 @@ struct ops_norm {
 struct ops_moments {
     struct ops_array mean, rstd;
 };
-/* y may be OPS_NONE: only the moments are computed. */
+/* Computes y, and kept if its arrays are not OPS_NONE. With y OPS_NONE only the moments are
+ * computed. */
 void ops_norm_fwd(struct ops *o, struct ops_array y, struct ops_moments kept, struct ops_array x,
                   const struct ops_norm *l);
-/* Computes y from moments that are known. */
+/* Computes y from the moments in `kept`, which are known. */
 void ops_norm_apply(struct ops *o, struct ops_array y, struct ops_moments kept, struct ops_array x,
                     const struct ops_norm *l);
 void ops_norm_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient dgain,
                   struct ops_gradient dbias, struct ops_array dy, struct ops_array x,
                   struct ops_moments kept, const struct ops_norm *l);
-/* Do the same in two steps, for ranks that share the columns. With n = (x - mean) * rstd,
- * ops_norm_sums computes the gradients of the parameters and sets sums[2,N], F32, to the sums of
- * dy * gain and of dy * gain * n over the C columns. The caller adds the sums of all ranks.
- * ops_norm_dx then computes dx. */
+/* ops_norm_sums and ops_norm_dx do what ops_norm_bwd does in two steps, for ranks that share the
+ * columns. With n = (x - mean) * rstd, ops_norm_sums computes the gradients of the parameters and
+ * sets sums[2,N], F32, to the sums of dy * gain and of dy * gain * n over the C columns. The caller
+ * adds the sums of all ranks. Then ops_norm_dx computes dx. */
 void ops_norm_sums(struct ops *o, struct ops_array sums, struct ops_gradient dgain,
                    struct ops_gradient dbias, struct ops_array dy, struct ops_array x,
                    struct ops_moments kept, const struct ops_norm *l);

@@ -35,7 +35,8 @@ static int deal(int64_t *own, int64_t n, const struct split *split, const char *
     return 0;
 }
 
-/* Divides the width. Each part is even, because dropout masks are made of pairs. */
+/* Sets *own to this rank's share of the width. Each share is even, because dropout masks are made
+ * of pairs. Returns -1 with an error if that is not possible. */
 static int divide_width(int64_t *own, int64_t width, const struct split *split)
 {
     const int ranks = split->ranks[SPLIT_WIDTH];
@@ -541,7 +542,7 @@ int split_is_shared(const struct tensor *whole, const struct tensor *own)
     return tensor_elements(whole) != tensor_elements(own);
 }
 
-/* The axis of the grid over which an axis of a tensor is divided, if it is. */
+/* Returns the axis of the grid over which axis k of a tensor is divided, if it is divided. */
 static enum split_axis axis_of(const struct tensor *whole, int k)
 {
     return k == whole->across ? SPLIT_WIDTH : SPLIT_HEADS;

@@ -12,14 +12,18 @@
  *
  * Ranks compute partial sums and add them. In a decoder without sequence parallelism these sums are
  *
- *     embedding   1: the rows that a rank does not have are 0
- *     layer       forward: the outputs of the matrices after heads and MLP, over HEADS; those of
- * the matrices before them, over WIDTH. Backward: the gradients of their inputs, over the other
- * dimension. That is 4 over HEADS and 4 over WIDTH in GPT head        over HEADS 4: the largest
- * logit, the sum of exponentials, the label's logit, the gradient; over WIDTH 1: the logits
+ *     embedding   over HEADS: x; rows of a table that a rank does not have count as 0 there
+ *     layer       forward, over HEADS: the outputs of the matrices after heads and MLP
+ *                 forward, over WIDTH: the outputs of the matrices before heads and MLP
+ *                 backward, over HEADS: the gradients of the inputs of the matrices before them
+ *                 backward, over WIDTH: the gradients of the inputs of the matrices after them
+ *     head        over HEADS: each row's largest logit, its sum of exponentials, its label's
+ *                 logit, and its gradient
+ *                 over WIDTH: the logits
  *
- * so one dimension takes 1, 4 and 4 of them, and two take 1, 8 and 5 with GPT. In addition, norms
- * exchange two numbers for each row over WIDTH, in the forward and in the backward.
+ * In one dimension these are 1, 4 and 4 sums. In two dimensions they are 1, 8 and 5 for GPT, which
+ * has one matrix before the heads and one before the MLP. In addition, norms exchange two numbers
+ * for each row over WIDTH, in the forward and in the backward.
  *
  * With `sequence` the rows of the residual stream are divided over HEADS as well (Korthikanti et
  * al. 2022, "Reducing activation recomputation"): each rank has some of their rows. It gathers all
@@ -63,8 +67,8 @@ static inline int split_ranks(const struct model *m, enum split_axis axis)
     return m->split ? m->split->ranks[axis] : 1;
 }
 
-/* Return the number of all ranks, and this rank's number among them. Ranks that are neighbours
- * along SPLIT_WIDTH have neighbouring numbers. */
+/* split_all returns the number of all ranks, split_number this rank's number among them. Ranks that
+ * are neighbours along SPLIT_WIDTH have neighbouring numbers. */
 static inline int split_all(const struct split *s)
 {
     return s->ranks[SPLIT_HEADS] * s->ranks[SPLIT_WIDTH];
@@ -94,9 +98,9 @@ int split_config(struct model_config *own, const struct model_config *config,
 
 /* ---- the steps of a model where ranks communicate ----------------------------------------- */
 
-/* Below, N is in->N, the number of all rows, and n the number of the rank's rows of the residual
- * stream: with `sequence` some of them, else N. C is the rank's number of columns of the residual
- * stream. split_rows returns the rank's rows. */
+/* Below, N is in->N, the number of all rows; n is the number of the rank's rows of the residual
+ * stream, which is N without `sequence`; C is the number of the rank's columns of the residual
+ * stream. split_rows returns which of N rows the rank has. */
 struct split_part split_rows(const struct model *m, int64_t N);
 int64_t split_most_rows(const struct model *m, int64_t N); /* the largest n of any rank, for up to N
                                                             * rows */
@@ -109,16 +113,17 @@ void split_embedding_fwd(const struct model *m, struct ops *o, struct ops_array 
 void split_embedding_bwd(const struct model *m, struct ops *o, const struct ops_embedding *d,
                          struct ops_array dx, const struct inputs *in);
 
-/* Sets all rows of y[N,C] to the norm of x[n,C] over all ranks, and kept[n] to the moments of the
- * rank's rows. l->N is n. */
+/* Sets y[N,C] to the norm of x, of which this rank has n rows and C columns: y gets all rows,
+ * gathered from the ranks. Moments are computed over the columns of all ranks; kept[n] are those of
+ * the rank's rows. l->N is n. */
 void split_norm_fwd(const struct model *m, struct ops *o, struct ops_array y,
                     struct ops_moments kept, struct ops_array x, const struct ops_norm *l,
                     int64_t N);
-/* Computes y again, from the moments that split_norm_fwd has kept. */
+/* Sets y as split_norm_fwd did, but from the moments that it has kept. */
 void split_norm_again(const struct model *m, struct ops *o, struct ops_array y,
                       struct ops_moments kept, struct ops_array x, const struct ops_norm *l,
                       int64_t N);
-/* Does ops_norm_bwd with rows whose columns are divided among the ranks. */
+/* Does ops_norm_bwd for rows whose columns are divided among the ranks. */
 void split_norm_bwd(const struct model *m, struct ops *o, struct ops_gradient dx,
                     struct ops_gradient dgain, struct ops_gradient dbias, struct ops_array dy,
                     struct ops_array x, struct ops_moments kept, const struct ops_norm *l);
@@ -126,8 +131,8 @@ void split_norm_bwd(const struct model *m, struct ops *o, struct ops_gradient dx
 /* Does ops_linear_fwd with a matrix before heads or MLP: its rows are divided over SPLIT_WIDTH. */
 void split_linear_fwd(const struct model *m, struct ops *o, struct ops_array y, struct ops_array x,
                       const struct ops_linear *l);
-/* Sets dx to the gradient of the input of a matrix after heads or MLP, as ops_linear_bwd: its
- * columns are divided over SPLIT_WIDTH. */
+/* Sets dx to the gradient of the input of a matrix after heads or MLP, whose columns are divided
+ * over SPLIT_WIDTH. As ops_linear_bwd, but without gradients of the matrix. */
 void split_linear_bwd(const struct model *m, struct ops *o, struct ops_array dx,
                       struct ops_array dy, struct ops_array x, const struct ops_linear *l);
 
@@ -170,13 +175,13 @@ void split_loss_fwd_bwd(const struct model *m, struct ops *o, struct ops_scores 
 struct split_runs {
     int64_t runs, count, stride, first;
 };
-/* Returns the runs of the rank with this number (split_number), which may be another rank than this
+/* Returns where the part of rank `number` (split_number) lies, which may be another rank than this
  * one. whole and own: the same row in the tensor table of the whole model and in that of this
  * rank. */
 struct split_runs split_runs(const struct tensor *whole, const struct tensor *own,
                              const struct split *split, int number);
-/* Returns whether a sum over the parts of a tensor counts the part of that rank. Of equal parts it
- * counts one. */
+/* Returns whether a sum over the parts of a tensor includes the part of rank `number`. Of several
+ * ranks with the same part, it includes only one. */
 int split_counts(const struct tensor *whole, const struct tensor *own, const struct split *split,
                  int number);
 int64_t split_elements(const struct split_runs *r); /* elements of the part */

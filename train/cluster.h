@@ -45,8 +45,8 @@ struct cluster_split {
     int64_t tensor1, tensor2, pipeline, interleave, data, zero;
 };
 
-/* Reads N or AxB at *text, with numbers of at least 1, and moves *text behind it. N is Nx1. Returns
- * -1 without an error message if it is something else. */
+/* Reads N or AxB at *text, sets *a and *b, and moves *text behind it. N means Nx1; numbers must be
+ * at least 1. Returns 0, or -1 without an error message if the text is something else. */
 int cluster_grid_parse(const char **text, int64_t *a, int64_t *b);
 
 /* Reads a text like "tensor=8,pipeline=8,interleave=12,data=4,zero=1" into *s; fields that the text

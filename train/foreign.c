@@ -518,7 +518,7 @@ static void set_default(struct yaml *y, const char *key, const char *value, int 
         add(y, key, value, line);
 }
 
-/* Joins the two dimensions of tensor parallelism into one value, like 2x4. */
+/* Joins the two dimensions of tensor parallelism into one value such as 2x4. */
 static void join_grid(struct yaml *y)
 {
     const char *first = yaml_get(y, "tensor-parallel"), *second = yaml_get(y, second_dimension);

@@ -952,8 +952,9 @@ static double heads_bytes(const struct plan *p, double labels)
     return 4 * (ranks - 1) / ranks * ((double)rows * N * C + 2 * labels * (C + 3));
 }
 
-/* The same along SPLIT_WIDTH: sums of inner channels and of their gradients, and of logits; the
- * moments of a norm's rows, and two sums for each of them in the backward. */
+/* Returns the bytes that a rank sends in a micro-batch along SPLIT_WIDTH: sums of inner channels
+ * and of their gradients, and of logits; the moments of each norm's rows, and in the backward two
+ * sums for each of these rows. */
 static double width_bytes(const struct plan *p, double labels)
 {
     const struct model_config *c = &p->own.config;

@@ -88,7 +88,7 @@ struct ops_array store_own_tensor(const struct store *s, enum store_kind kind, s
 struct split_runs store_runs(const struct store *s, size_t row, int rank);
 int store_is_split(const struct store *s, size_t row); /* 1: this tensor-parallel rank has only a
                                                         * part of the tensor */
-/* Returns whether a sum over the parts of a tensor counts the part of rank `rank` of the split
+/* Returns whether a sum over the parts of a tensor includes the part of rank `rank` of the split
  * (split_counts). */
 int store_counts(const struct store *s, size_t row, int rank);
 

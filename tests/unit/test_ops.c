@@ -1124,7 +1124,8 @@ static void dropout_in(struct ops *o)
     drop(&y);
 }
 
-/* A rank's columns of a matrix have the mask of these columns of the whole matrix. */
+/* A part of a matrix with some of its columns must have the mask of these columns of the whole
+ * matrix. */
 static void dropout_of_columns_in(struct ops *o)
 {
     enum { ROWS = 701, ALL = 64, FIRST = 24, OWN = 26 };

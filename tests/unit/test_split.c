@@ -72,8 +72,8 @@ static void fill(struct net *n)
     }
 }
 
-/* What one rank counts: how often ranks meet, without and with the norms' exchanges along
- * SPLIT_WIDTH. */
+/* How often a rank communicates: without the norms' exchanges along SPLIT_WIDTH, and in these
+ * exchanges. */
 struct meetings {
     int64_t sums, norms;
 };
@@ -104,7 +104,7 @@ static double difference(const struct net *whole, const struct net *own, size_t 
     return most / size;
 }
 
-/* The split of a rank, whose operations for norms are counted. */
+/* The split of a rank, with operations that count the exchanges for norms. */
 struct counted {
     struct split real;
     int64_t norms;
@@ -140,7 +140,7 @@ static void pass_scatter(void *ctx, enum split_axis axis, struct ops *o, struct 
     k->real.scatter(k->real.ctx, axis, o, x, N, C, what);
 }
 
-/* Returns what has been counted since the last call. */
+/* Returns the counts since the last call. */
 static struct meetings take_meetings(struct counted *k, struct comm *c)
 {
     int64_t all = 0;
@@ -178,8 +178,8 @@ static void run_rank(void *ctx, struct comm *c)
     net_release(&n);
 }
 
-/* How often the ranks meet in the embedding, in a layer's forward and backward, and in the head;
- * and, for their norms, in a layer's forward and backward and in the head. */
+/* How often ranks are expected to communicate in the embedding, in a layer's forward and backward,
+ * and in the head; and whether norms do. */
 struct wanted {
     int embedding, forward, backward, head;
     int norm; /* 1: norms meet */
@@ -220,7 +220,8 @@ static void check_meetings(struct model_config c, int sequence, int embedding, i
     net_release(&whole);
 }
 
-/* The same along both dimensions. `maps`: matrices of a layer before heads and MLP. */
+/* Does the same with ranks along both dimensions. maps: the number of a layer's matrices before
+ * heads and MLP. */
 static void check_two_dimensions(struct model_config c, int maps)
 {
     struct net whole;
@@ -248,7 +249,8 @@ static void check_rows(struct model_config c)
     check_meetings(c, 1, 2, 4, 8, 6);
 }
 
-/* In one dimension 1, 4 and 4 times; in two, with two matrices of this kind, 1, 8 and 5. */
+/* In one dimension ranks communicate 1, 4 and 4 times; in two dimensions, with two such matrices,
+ * 1, 8 and 5 times. */
 Test(split, gpt)
 {
     struct model_config c = gpt();
@@ -309,7 +311,7 @@ Test(split, sizes_that_ranks_cannot_share)
     cr_assert_str_eq(err_get(), "2 positions are too few for 3 tensor-parallel ranks");
 }
 
-/* Each element of the whole is in one of the parts that count. */
+/* Checks that each element of a tensor is in exactly one of the parts that a sum includes. */
 static void check_parts(const struct model_config *c, const struct model *whole, int heads,
                         int width, size_t i)
 {
