@@ -151,7 +151,8 @@ static int same_lengths(const struct ops *o, const struct ops_rows *rows)
     return 1;
 }
 
-/* Uploads the sequences only if they differ from the last ones. */
+/* Returns [B,2]: the first row and the length of each sequence. Uploads them only if they differ
+ * from the last ones. */
 struct ops_array cuda_sequences(struct ops *o, const struct ops_rows *rows)
 {
     struct ops_array out = cuda_room(o, ROOM_ROWS, OPS_I64, 2 * rows->B);

@@ -104,7 +104,7 @@ static int score_predictions(struct answering *given, struct squad_score *score,
     return result;
 }
 
-/* Begins a report with the data's counts, and the windows' if w is not NULL. */
+/* Returns a new report with the counts of the data and, if w is not NULL, of the windows. */
 static struct report begin_report(struct answering *given, const struct squad *s,
                                   const struct squad_windows *w)
 {

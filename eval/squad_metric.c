@@ -265,8 +265,8 @@ static int by_probability(const void *a, const void *b)
     return (p->position > q->position) - (p->position < q->position);
 }
 
-/* Finds the threshold with the best score. It starts with no question answered and then answers
- * the questions in order of rising no-answer probability. */
+/* Returns the threshold with the best score, and this score in percent. It starts with no question
+ * answered and then answers the questions in order of rising no-answer probability. */
 static struct squad_threshold best_threshold(const struct ranked *ranked, size_t n,
                                              size_t unanswerable, int f1)
 {

@@ -167,8 +167,9 @@ static double weigh(struct sampler *s, int64_t n)
     return sum;
 }
 
-/* Keeps the tokens of top_p. Tokens less probable than (1-p)/n sum to less than 1-p, so the other
- * tokens reach p without them, and only these are sorted. */
+/* Moves the tokens that top_p keeps to the front of s->candidates[n] and returns their number.
+ * Tokens less probable than (1-p)/n sum to less than 1-p, so the other tokens reach p without them,
+ * and only these are sorted. */
 static int64_t keep_nucleus(struct sampler *s, int64_t n)
 {
     double sum = weigh(s, n), least = sum * (1 - s->top_p) / (double)n, reached = 0;
@@ -186,7 +187,8 @@ static int64_t keep_nucleus(struct sampler *s, int64_t n)
 
 /* ---- min p ---------------------------------------------------------------------------------- */
 
-/* Keeps the tokens of min_p. The largest weight is 1. */
+/* Moves the tokens that min_p keeps to the front of s->candidates[n] and returns their number. The
+ * largest weight is 1. */
 static int64_t keep_probable(struct sampler *s, int64_t n)
 {
     int64_t kept = 0;

@@ -59,7 +59,8 @@ struct transform {
     struct ops_moments kept;
 };
 
-/* Transforms n rows of x: row rows[i], or row i if `rows` is OPS_NONE. */
+/* Returns the results of the transform for n rows of x: for row rows[i], or for row i if `rows` is
+ * OPS_NONE. */
 static struct transform transform_fwd(const struct model *m, struct ops *o, struct ops_array x,
                                       struct ops_array w, struct ops_array rows, int64_t n)
 {

@@ -187,7 +187,7 @@ void block_attend(struct ops *o, int64_t layer, struct ops_array y, struct ops_a
 
 /* ---- dropout ------------------------------------------------------------------------------ */
 
-/* Restricts the mask to this rank's rows and columns of the residual stream. */
+/* Returns the part of the mask for this rank's rows and columns of the residual stream. */
 static struct ops_dropout of_part(const struct model *m, const struct inputs *in,
                                   struct ops_dropout drop)
 {

@@ -23,7 +23,8 @@ static struct ops_array close_array(struct ops *o, struct inputs_array *a, int64
     return a->at;
 }
 
-/* Copies from[B,T] to an array of the compute context, without padding. */
+/* Copies from[B,T] without its padding to the array *a, and returns this array of the compute
+ * context. */
 static struct ops_array set_tokens(struct inputs *in, struct ops *o, struct inputs_array *a,
                                    const uint32_t *from)
 {

@@ -842,7 +842,7 @@ static const char *detail(void)
     return text;
 }
 
-/* Options of other programs. */
+/* Returns what to do instead of an option of another program, or NULL for an unknown option. */
 static const char *foreign(const char *option)
 {
     static const struct opt_foreign table[] = {

@@ -24,7 +24,7 @@ enum {
 
 /* ---- the tokenizer --------------------------------------------------------------------------- */
 
-/* Hashes all tokens: the length of each (4 bytes, little-endian), then its bytes. */
+/* Returns a hash of all tokens: of the length of each (4 bytes, little-endian) and its bytes. */
 static uint64_t checksum(const struct vocabulary *v)
 {
     uint64_t h = HASH_START;

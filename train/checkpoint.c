@@ -237,7 +237,8 @@ static int collects(const struct gathered *g)
     return !g->comm->rank[COMM_DATA] && !g->comm->rank[COMM_TENSOR];
 }
 
-/* Makes room for n elements in g->joined on a collecting rank. Other ranks get no array. */
+/* Makes room for n elements in g->joined on a collecting rank and returns this array. Returns
+ * OPS_NONE on other ranks. */
 static struct ops_array join_room(struct gathered *g, enum ops_type type, int64_t n)
 {
     if (!collects(g))
@@ -314,8 +315,8 @@ static struct ops_array whole_tensor(struct gathered *g, const struct moment_pla
     return ops_part(g->array, s->layout.offset[p->kind][p->row]);
 }
 
-/* Like whole_tensor, but joins the parts of all ranks that share the tensor, which the stage of
- * this rank owns. The result is valid on the collecting rank only. */
+/* Returns a tensor that this rank's stage owns, joined from the parts of all ranks that share it.
+ * Valid on the collecting rank only. */
 static struct ops_array unsplit_tensor(struct gathered *g, const struct moment_place *p)
 {
     struct ops_array part = whole_tensor(g, p);

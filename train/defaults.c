@@ -9,7 +9,7 @@ static int64_t between(int64_t least, int64_t x, int64_t most)
     return x < least ? least : x > most ? most : x;
 }
 
-/* Rounds to two digits, as a person would write the rate. */
+/* Returns the rate rounded to two digits, as a person would write it. */
 static double round_rate(double rate)
 {
     double unit = pow(10, floor(log10(rate)) - 1);

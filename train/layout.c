@@ -243,8 +243,8 @@ static int by_moves(const void *a, const void *b)
     return x->number - y->number;
 }
 
-/* Lists all arrays in the order of preference for memory. The caller frees the list. *count is
- * set. */
+/* Returns a list of all arrays in the order of preference for memory, and sets *count. The caller
+ * frees the list. */
 static struct choice *list_choices(const struct layout *l, const struct program *p, size_t *count)
 {
     *count = 0;

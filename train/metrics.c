@@ -185,7 +185,8 @@ int metrics_open(struct metrics *m, const char *dir, int64_t step, const struct 
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* Writes a number as JSON, which has no infinity and no NaN: these become null. */
+/* Writes a number as JSON to `text` and returns it. JSON has no infinity and no NaN: these become
+ * null. */
 static const char *put_real(char text[32], double value)
 {
     snprintf(text, 32, isfinite(value) ? "%.10g" : "null", value);

@@ -1018,8 +1018,8 @@ static double sent_bytes(const struct plan *p)
     return bytes;
 }
 
-/* Makes the plan of another stage; only its program must be released. Its sizes are right, its
- * checks are left out. */
+/* Returns the plan of another stage, of which only the program must be released. Its sizes are
+ * right; its checks are left out. */
 static struct plan plan_of_stage(const struct plan *p, int stage)
 {
     struct plan q = *p;

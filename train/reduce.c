@@ -27,7 +27,7 @@ static int64_t smaller(int64_t a, int64_t b)
 /* ---- the tree -------------------------------------------------------------------------------- */
 
 /* After item k the stack has one sum for each 1 bit of k + 1, the larger sums below. After the last
- * item all sums become one. */
+ * item it has one sum. */
 int reduce_merges(int64_t k, int last)
 {
     if (last)

@@ -56,8 +56,8 @@ static void close_gpt(struct samples *s)
     free(g);
 }
 
-/* Opens the data set as sequences of T tokens and one label more. T 0: T is set to the length of
- * the data's sequences, at most c->longest. */
+/* Opens the data set as sequences of *T tokens and one label more. If *T is 0, it is set to the
+ * length of the data's sequences, at most c->longest. Returns NULL with an error. */
 static struct dataset *open_sequences(const struct samples_config *c, const struct opt_list *paths,
                                       int64_t *T)
 {

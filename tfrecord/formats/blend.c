@@ -13,7 +13,8 @@ enum { BLOCK = 1 << 16 }; /* samples */
 
 /* ---- weights ------------------------------------------------------------------------------ */
 
-/* Adds in the order of NumPy: up to 128 numbers in eight partial sums, more in two halves. */
+/* Returns the sum of x[n], added in NumPy's order: up to 128 numbers in eight partial sums, more in
+ * two halves. */
 static double sum(const double *x, size_t n)
 {
     double part[8], all = 0;

@@ -137,7 +137,7 @@ static int make_group(void *ctx, void *item)
     return 0;
 }
 
-/* Counts the documents of one sentence. */
+/* Returns the number of documents that have one sentence. */
 static uint64_t count_single(const struct sentences *s)
 {
     uint64_t n = 0;

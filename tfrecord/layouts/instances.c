@@ -77,8 +77,8 @@ static struct span tokens_of(const struct sentences *s, uint32_t first, uint32_t
 
 /* ---- masking ------------------------------------------------------------------------------ */
 
-/* Finds the candidates for masking: every token except [CLS] and [SEP], or every whole word of such
- * tokens. */
+/* Sets m->words to the candidates for masking: every token except [CLS] and [SEP], or every whole
+ * word of such tokens. Returns their number. */
 static size_t find_words(struct maker *m, const uint32_t *tokens, const struct instance *x)
 {
     const unsigned char *continues = m->recipe->continues;
@@ -113,7 +113,8 @@ static uint32_t replacement(struct maker *m, uint32_t token)
     return (uint32_t)pyrandom_below(&m->random, m->recipe->vocabulary);
 }
 
-/* Chooses the masked positions and their new ids. */
+/* Chooses the masked positions of x (m->chosen) and their new ids (m->becomes). Returns the number
+ * of masked tokens. */
 static uint32_t choose(struct maker *m, const uint32_t *tokens, const struct instance *x)
 {
     size_t words = find_words(m, tokens, x);

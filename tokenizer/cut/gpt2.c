@@ -19,7 +19,8 @@ void gpt2_begin(struct gpt2 *g, const char *text, size_t n)
     };
 }
 
-/* Gives the bytes after a character's first byte the class of the first byte. */
+/* Returns `bits` with the bits of all bytes of a character set if the bit of its first byte is.
+ * tails: the bytes of characters that are not the first one. */
 static inline uint64_t with_tails(uint64_t bits, uint64_t tails)
 {
     enum { TAILS_MAX = 3 };
@@ -64,8 +65,8 @@ static inline size_t contraction(const struct gpt2 *g, size_t i)
     return (a == 'r' && b == 'e') || (a == 'v' && b == 'e') || (a == 'l' && b == 'l') ? 3 : 0;
 }
 
-/* Corrects the beginnings for contractions. If a piece that begins with a quote is a contraction,
- * no piece begins at its letters, but one begins after it. */
+/* Returns `begins`, the first bytes of pieces, corrected for contractions: if a piece that begins
+ * with a quote is a contraction, no piece begins at its letters, but one begins after it. */
 static uint64_t cut_contractions(struct gpt2 *g, uint64_t begins, uint64_t quotes)
 {
     begins = (begins & ~g->drop) | g->add;
@@ -83,7 +84,8 @@ static uint64_t cut_contractions(struct gpt2 *g, uint64_t begins, uint64_t quote
     return begins;
 }
 
-/* Moves each set bit from the last byte of a character to its first byte. */
+/* Returns `bits` with each set bit moved from a byte of a character to the first byte of the
+ * character. */
 static uint64_t leads_of(uint64_t bits, uint64_t tails)
 {
     while (bits & tails)

@@ -77,7 +77,7 @@ static int read_sequence(struct steps *s, const struct js *list,
     return 0;
 }
 
-/* Reads the options of a BertNormalizer. strip_accents defaults to the value of lowercase. */
+/* Returns the options of a BertNormalizer. strip_accents defaults to the value of lowercase. */
 static struct bert_rules read_bert(const struct js *value)
 {
     struct bert_rules r = { .clean_text = js_flag(value, "clean_text", 1),

@@ -36,7 +36,8 @@ size_t packed_name(const char *path)
 
 /* ---- unpacking ------------------------------------------------------------------------------ */
 
-/* Provides all buffered bytes of the file; they stay valid until the next call. */
+/* Sets *bytes to all buffered bytes of the file, which stay valid until the next call. Returns
+ * their number, 0 at the end, or -1. */
 static int64_t give(void *ctx, const void **bytes)
 {
     struct input *in = ctx;

@@ -161,8 +161,8 @@ static void expect(const struct em *e, struct worker *w, const struct segment *s
 
 /* ---- maximization --------------------------------------------------------------------------- */
 
-/* The derivative of log gamma, for x > 0: the recurrence up to 7, then the asymptotic series
- * (Abramowitz and Stegun 6.3.5, 6.3.18). */
+/* Returns the derivative of log gamma, for x > 0. Uses the recurrence up to 7, then the asymptotic
+ * series (Abramowitz and Stegun 6.3.5, 6.3.18). */
 static double digamma(double x)
 {
     double result = 0;

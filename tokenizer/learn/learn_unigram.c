@@ -66,8 +66,8 @@ static int put_piece(struct vocabulary *v, const struct seeds *p, const struct s
     return result;
 }
 
-/* Lists all pieces, the most probable ones first. Characters that hardly occur as pieces get
- * values near `least`, the smallest score of the others. */
+/* Returns a new list of all p->count pieces, the most probable ones first. Scores below `least`, of
+ * characters that hardly occur as pieces, become values a little above `least`, each different. */
 static struct final *ranked(const struct seeds *p, double least)
 {
     struct final *all = mem_alloc((p->count + 1) * sizeof *all);

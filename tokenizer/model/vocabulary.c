@@ -86,7 +86,7 @@ static void grow_slots(struct vocabulary *v)
     free(old);
 }
 
-/* Like find_slot, but first makes room for another token. */
+/* Returns what find_slot returns, but first makes room for another token. */
 static struct vocabulary_slot *take_slot(struct vocabulary *v, const char *bytes, size_t n,
                                          uint32_t hash)
 {

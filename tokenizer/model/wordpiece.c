@@ -67,8 +67,8 @@ static int is_free(const struct wordpiece *w, size_t cell)
     return cell != ROOT && w->cells[cell].parent == NONE;
 }
 
-/* Finds a base with free cells for all children. Takes the first one; but after a long search,
- * later searches begin behind that crowded region. */
+/* Returns the first base whose cells base + bytes[0..count) are all free. After a long search,
+ * later searches begin after that crowded region. */
 static uint32_t find_base(struct wordpiece *w, const unsigned char *bytes, int count)
 {
     enum { LONG_SEARCH = 64 };
