@@ -38,7 +38,7 @@ static int64_t segment_of(const struct ops_tokens *t, int64_t n)
     return ops_is_none(t->segments) ? 0 : u32_at(t->segments, n);
 }
 
-/* A token's rows of the three gradients of tables, starting at some column. */
+/* A token's rows in the gradients of the three tables, from some column on. */
 struct token {
     struct ops_array word, position, type;
 };
@@ -57,7 +57,7 @@ static int is_small(struct ops_array table)
     return !ops_is_none(table) && table.type != OPS_F32 && table.type != OPS_BF16;
 }
 
-/* Returns row i of a table in f32. `room` is where it is converted if the table has a small
+/* Returns row i of a table in f32. room: memory for the converted row if the table has another
  * type. */
 static struct ops_array row_of(struct ops_array table, int64_t i, int64_t C, float *room)
 {

@@ -32,9 +32,9 @@ int folder_load_part(struct model *m, struct ops *o, struct ops_array **blocks, 
 void folder_free_blocks(struct model *m, struct ops *o, struct ops_array *blocks);
 
 /* folder_open initialises *m with `head` from the folder `dir`, and opens and checks its files.
- * Missing tensors are errors. Close with weights_close. folder_matrix describes the tensor of a row
- * of the table, with [out,in] as the shape of a linear map; *copy is as for safetensors_bytes. Both
- * return 0, or -1 with an error. */
+ * Missing tensors are errors. Close with weights_close. folder_matrix sets *x to the tensor in row
+ * `row` of the table; a linear map has the shape [out,in] there. *copy is as for safetensors_bytes.
+ * Both return 0, or -1 with an error. */
 int folder_open(struct model *m, struct weights *files, const char *dir, enum model_head head);
 int folder_matrix(struct matrix *x, unsigned char **copy, const struct model *m,
                   const struct weights *files, size_t row);

@@ -112,7 +112,8 @@ static int is_untied(const struct gguf *g)
     return gguf_tensor(g, "output.weight") != NULL;
 }
 
-/* Refuses a layout of textmill's files that this version does not know. */
+/* Returns -1 with an error if the file has a layout of textmill's that this version does not
+ * know. */
 static int check_layout(const struct gguf *g)
 {
     const struct gguf_key *k = gguf_find(g, "textmill.layout");
@@ -239,7 +240,7 @@ static int is_ours(const struct gguf *g)
     return gguf_find(g, "textmill.layout") != NULL;
 }
 
-/* Returns whether the tensor is the matrix *x in groups of a type, which is then set. */
+/* Returns whether the tensor is the matrix *x in groups; x->type is then set to their type. */
 static int in_groups(struct matrix *x, const struct gguf_tensor *t)
 {
     const enum ops_type types[] = { OPS_Q8, OPS_Q4 };

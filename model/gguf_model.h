@@ -23,15 +23,15 @@ enum { GGUF_MODEL_LAYOUT = 1 };
  * tensor that is missing, malformed or not supported. */
 int gguf_model_read(struct model *m, const struct gguf *g, enum model_head head);
 
-/* Describes the tensor that the file has for row `row` of the table, after checking its shape.
- * name: the tensor's name, NULL for that of gguf_model_name. Returns 0, or -1 with an error. */
+/* Sets *x to the matrix that the file has for row `row` of the table, after checking its shape.
+ * name: the tensor's name, or NULL for that of gguf_model_name. Returns 0, or -1 with an error. */
 int gguf_model_matrix(struct matrix *x, const struct gguf *g, const struct model *m, size_t row,
                       const char *name);
-/* Returns the width of a head (HS) if the tensor's rows are in pair order in files for all
- * programs, else 0. */
+/* Returns the width of a head (HS) if the rows of this tensor are in pair order in GGUF files that
+ * are for all programs, else 0. */
 int64_t gguf_model_paired(const struct model *m, size_t row);
 
-/* Copies rows of `bytes` bytes from our order to pair order, in heads of HS rows. */
+/* Copies `rows` rows of `bytes` bytes from the model's order to pair order, in heads of HS rows. */
 void gguf_model_pair(void *to, const void *from, int64_t rows, uint64_t bytes, int64_t HS);
 
 /* Adds the keys of the model's configuration to *w. Returns -1 with an error if GGUF cannot express

@@ -196,8 +196,8 @@ struct kernels {
     void (*from_f16)(float *y, struct ops_array x, int64_t n);
     /* Converts a row of 32 * blocks numbers to blocks of 8-bit integers (struct kernel_blocks). */
     void (*to_blocks)(int8_t *q, float *scales, int32_t *sums, struct ops_array x, int64_t blocks);
-    /* y[r,0..n) += the products of the rows of x with a group of n <= KERNEL_OUTPUTS outputs, in
-     * the layout of stored.h. */
+    /* y[r,0..n) += the products of row r of x with the n <= KERNEL_OUTPUTS outputs of a group of
+     * weights, in the layout of stored.h. */
     void (*multiply_q8)(float *y, int64_t ldy, const struct kernel_blocks *x, const char *group,
                         int64_t n);
     void (*multiply_q4)(float *y, int64_t ldy, const struct kernel_blocks *x, const char *group,

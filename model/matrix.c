@@ -36,7 +36,8 @@ static const char *group_at(const struct matrix *m, int64_t g)
     return m->data + (uint64_t)g * stored_group_bytes(m->type, m->I);
 }
 
-/* Returns the position in bytes of the first number, block or scale that is infinite or NaN. */
+/* Returns the position in bytes of the first number, block or scale that is infinite or NaN, or
+ * -1. */
 static int64_t bad_byte(const struct matrix *m)
 {
     int64_t bad = -1;
@@ -56,7 +57,8 @@ static int refuse(const struct matrix *m)
 
 /* ---- making ------------------------------------------------------------------------------- */
 
-/* Returns the place in the file of row o. Row i of a head is row p there. */
+/* Returns which row of the file is row o of the matrix. In pair order, row i of a head is row p of
+ * this head in the file. */
 static int64_t place_of(const struct matrix *m, int64_t o)
 {
     const int64_t HS = m->pairs, i = HS ? o % HS : 0;
@@ -64,7 +66,8 @@ static int64_t place_of(const struct matrix *m, int64_t o)
     return HS ? o - i + p : o;
 }
 
-/* Reads the rows [first, first + n) of a transpose; they are I + PAD floats apart. */
+/* Reads the rows [first, first + n) of the matrix from its transpose to lines[], I + PAD floats
+ * apart. */
 static void read_turned(const struct matrix *m, float *lines, int64_t first, int64_t n)
 {
     const int64_t ld = m->I + PAD;
@@ -76,14 +79,14 @@ static void read_turned(const struct matrix *m, float *lines, int64_t first, int
     }
 }
 
-/* A thread's memory: a row as the file has it, a row as it will be, and floats. */
+/* A thread's memory: a row as it is in the file, a row as it is made, and rows of floats. */
 struct lines {
     char *row, *made;
     float *floats;
 };
 
-/* Sets `to` to row o. `line` is its floats if the file has the transpose, else room for them.
- * Returns -1 if a number is infinite or NaN. */
+/* Sets `to` to row o, without grouping. line: the row's floats if the file has the transpose, else
+ * room for them. Returns -1 if a number is infinite or NaN, else 0. */
 static int make_row(const struct making *s, const struct lines *mine, char *to, int64_t o,
                     float *line)
 {
@@ -106,7 +109,8 @@ static int make_row(const struct making *s, const struct lines *mine, char *to, 
     return 0;
 }
 
-/* Makes the rows [first, first + n), whole groups but for the last. */
+/* Makes the rows [first, first + n). first is a multiple of STORED_GROUP, and so is n except at the
+ * end of the matrix. */
 static void make_lines(struct making *s, const struct lines *mine, int64_t first, int64_t n)
 {
     const struct matrix *m = s->m;

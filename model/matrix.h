@@ -8,25 +8,28 @@
 #include "common/pool.h"
 #include "model/stored.h"
 
-/* A matrix of O rows, one for each output, of I numbers. A vector is a matrix with O = 1. */
+/* A matrix in a file: O rows, one for each output, of I numbers. A vector is a matrix with O =
+ * 1. */
 struct matrix {
     const char *data; /* rows one after the other, at any address */
     enum ops_type type;
     int64_t O, I;
     int turned;    /* 1: the file holds its transpose [I,O]; the type has no blocks */
     int grouped;   /* 1: the rows are in groups (stored.h) */
-    int64_t pairs; /* width of a head whose rows are in pair order (gguf_model.h); 0: our order */
+    int64_t pairs; /* width of a head whose rows are in pair order (gguf_model.h); 0: the
+                    * model's order */
     /* for errors: the file, the tensor, and the position of data in the file */
     const char *path, *name;
     uint64_t offset;
 };
 
-/* Returns whether matrix_make would copy the bytes as they are. */
+/* Returns whether the file's bytes are already what matrix_make would make, so that it would only
+ * copy them. */
 int matrix_is(const struct matrix *m, enum ops_type type, int grouped);
 
-/* Returns the matrix with rows in our order, in a type and, with `grouped`, in groups. The caller
- * frees it. Returns NULL with an error that names the file and the byte if a number or a scale is
- * infinite or NaN. Numbers that are not converted are not checked. */
+/* Returns the matrix with its rows in the model's order, in type `type` and, with `grouped`, in
+ * groups. The caller frees it. Returns NULL with an error that names the file and the byte if a
+ * number or a scale is infinite or NaN. Numbers that are not converted are not checked. */
 char *matrix_make(const struct matrix *m, enum ops_type type, int grouped, struct pool *pool);
 
 /* Checks the scales of a matrix in groups. Returns 0, or -1 with an error as matrix_make. */

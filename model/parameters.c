@@ -11,7 +11,7 @@
 
 enum { FEW_OUTPUTS = 16 };
 
-/* ---- choice of the type ------------------------------------------------------------------- */
+/* ---- the type of each tensor ------------------------------------------------------------- */
 
 /* inputs_of and outputs_of return the number of inputs and of outputs of a weight matrix or of the
  * decoder. */
@@ -49,13 +49,13 @@ static void make_lists(struct parameters *p, const struct model *m)
     }
 }
 
-/* Returns the item of a row of the table. */
+/* Returns the index in p->items of the tensor in row `row` of the table. */
 static size_t item_of(const struct model *m, size_t row)
 {
     return row + (m->tensors.rows[row].block > 0);
 }
 
-/* Returns the item of a tied decoder: the last of block 0. */
+/* Returns the index in p->items of a tied decoder, which is the last item of block 0. */
 static size_t tied_item(const struct model *m)
 {
     size_t row = 0;
@@ -89,8 +89,9 @@ static int is_aligned(const struct matrix *x)
     return !bytes || (uintptr_t)x->data % bytes == 0;
 }
 
-/* Sets an item to the matrix in a type: to the file's bytes if they have the layout. Takes the
- * copy. */
+/* Sets p->items[item] to the matrix in type `type`, with `grouped` in groups: to the file's bytes
+ * if they have this layout, else to a converted copy. Takes over `copy`. Returns 0, or -1 with an
+ * error. */
 static int put(const struct loading *k, size_t item, const struct matrix *x, unsigned char *copy,
                enum ops_type type, int grouped)
 {
@@ -105,8 +106,8 @@ static int put(const struct loading *k, size_t item, const struct matrix *x, uns
     return in_place || made ? 0 : -1;
 }
 
-/* Returns the type in which a matrix of the file is used: its own if products can read it and
- * nothing else is asked for. */
+/* Returns the type in which a matrix of the file is used. With --weights auto this is the file's
+ * type, or F16 if products cannot read that. */
 static enum ops_type used_type(const struct loading *k, size_t row, enum ops_type stored)
 {
     if (k->weights != STORED_AUTO)
@@ -124,8 +125,8 @@ static int use_matrix(const struct loading *k, size_t row, size_t item, const ch
     return put(k, item, &x, copy, type, stored_grouped(type));
 }
 
-/* Uses a lookup table, a norm or a bias. Tables may have any type, since rows are converted when
- * they are looked up. */
+/* Sets p->items[item] to a lookup table, a norm or a bias. Tables may have any type, since rows are
+ * converted when they are looked up. */
 static int use_vector(const struct loading *k, size_t row, size_t item)
 {
     struct matrix x;

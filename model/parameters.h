@@ -36,7 +36,8 @@ int parameters_load(struct parameters *p, struct model *m, struct ops *o, const 
 /* Frees the parameters and the model. Both may be zeroed structs. */
 void parameters_release(struct parameters *p, struct model *m, struct ops *o);
 
-/* Returns the type in which the tensor of a row is kept when `weights` is asked for. */
+/* Returns the type in which the tensor of row `row` of the table is kept if `weights` is the wanted
+ * type: F32 for tensors that cannot have that type. */
 enum ops_type parameters_type(const struct model *m, size_t row, enum ops_type weights);
 
 #endif

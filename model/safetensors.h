@@ -63,7 +63,7 @@ int safetensors_type(const struct safetensors *s, const struct safetensor *t, en
 int safetensors_read(const struct safetensors *s, const struct safetensor *t, float *out);
 
 /* Returns the tensor's bytes in row-major order. They are in the mapped file, or in *copy if the
- * tensor is a strided view. *copy is NULL or is freed by the caller. */
+ * tensor is a strided view. *copy is NULL in the first case; the caller frees it in the second. */
 const unsigned char *safetensors_bytes(const struct safetensors *s, const struct safetensor *t,
                                        unsigned char **copy);
 

@@ -22,7 +22,7 @@ int stored_grouped(enum ops_type type)
     return type == OPS_Q8 || type == OPS_Q4;
 }
 
-/* The numbers of a block, and its bytes. */
+/* The number of numbers in a block, and the number of its bytes. */
 struct block {
     int64_t numbers, bytes;
 };
@@ -87,7 +87,7 @@ INLINE float sum_of(float *x)
     return (x[0] + x[2]) + (x[1] + x[3]);
 }
 
-/* Returns the largest |x|. */
+/* Returns the largest absolute value. */
 INLINE float largest(const float *x)
 {
     float size[STORED_BLOCK];
@@ -384,8 +384,9 @@ uint64_t stored_group_bytes(enum ops_type type, int64_t I)
     return STORED_GROUP * stored_bytes(type, I);
 }
 
-/* Returns the position of the scale of block b of output o, or, in the next function, of four bytes
- * of its integers that begin at byte j. `blocks` and `bytes` are those of a row and of a block. */
+/* Positions in a group: scale_at returns that of the scale of block b of output o, integers_at that
+ * of the four bytes of its integers that begin at byte j. blocks: the number of blocks of a row;
+ * bytes: the number of bytes of a block's integers. */
 static int64_t scale_at(int64_t b, int64_t o)
 {
     return (b * STORED_GROUP + o) * SCALE_BYTES;

@@ -31,9 +31,9 @@ enum ops_type stored_type(int word);
 
 /* Returns the bytes of a row of n numbers, which are whole blocks. */
 uint64_t stored_bytes(enum ops_type type, int64_t n);
-/* Returns whether rows of n numbers can have that type. */
+/* Returns 1 if rows of n numbers are whole blocks of that type, or if it has no blocks, else 0. */
 int stored_fits(enum ops_type type, int64_t n);
-/* Returns whether the type is Q8 or Q4, whose matrices products read in groups. */
+/* Returns 1 if the type is Q8 or Q4, whose matrices are read by products in groups, else 0. */
 int stored_grouped(enum ops_type type);
 
 /* stored_make converts n numbers, which are finite, to the type, rounded to nearest, ties to even.
@@ -43,13 +43,15 @@ int stored_grouped(enum ops_type type);
 void stored_make(enum ops_type type, void *out, const float *x, int64_t n);
 void stored_read(enum ops_type type, float *out, const void *in, int64_t n);
 
-/* Returns the index of the first of n numbers that is infinite or NaN (in types of blocks: whose
- * block has such a scale), or -1 if there is none. */
+/* Returns the index of the first of n numbers that is infinite or NaN, or -1 if there is none. In
+ * types with blocks it is the index of the first number of a block whose scale is infinite or
+ * NaN. */
 int64_t stored_bad(enum ops_type type, const void *in, int64_t n);
 
 /* Returns the bytes of a group of a matrix with I inputs. */
 uint64_t stored_group_bytes(enum ops_type type, int64_t I);
-/* Copy a row of blocks to output o < STORED_GROUP of a group, or from it. */
+/* stored_group_put copies a row of I numbers in blocks to the place of output o < STORED_GROUP in a
+ * group; stored_group_get copies it back. */
 void stored_group_put(enum ops_type type, void *group, int64_t o, const void *row, int64_t I);
 void stored_group_get(enum ops_type type, void *row, const void *group, int64_t o, int64_t I);
 /* Returns the position in bytes of the first scale in a group that is infinite or NaN, or -1. */

@@ -249,8 +249,8 @@ static struct ops_array join_room(struct gathered *g, enum ops_type type, int64_
     return g->joined;
 }
 
-/* Returns x[n], from the stage that owns the block, on the first rank. On entry the collecting rank
- * of that stage has it. */
+/* Returns x[n], from the stage that owns the block, on the first rank. Before the call it is on the
+ * collecting rank of that stage. */
 static struct ops_array bring(struct gathered *g, int block, struct ops_array x, enum ops_type type,
                               int64_t n)
 {

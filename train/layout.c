@@ -134,7 +134,8 @@ struct layout_part layout_own(const struct layout *l, const struct tensor_table 
 
 /* ---- stages of a pipeline ------------------------------------------------------------------------ */
 
-/* Leaves out the arrays that no phase uses, and notes the owners of the blocks. */
+/* Leaves out the arrays that no phase of the program uses, and sets the owners of the blocks. p
+ * NULL: leaves out nothing, and stage 0 owns all blocks. */
 static void take_used(struct layout *l, const struct tensor_table *t, const struct program *p)
 {
     l->owner = mem_zalloc((size_t)t->blocks, sizeof *l->owner);

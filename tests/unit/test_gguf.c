@@ -285,7 +285,8 @@ Test(gguf, refused_by_name_and_byte)
     ops_free(o);
 }
 
-/* A file for textmill alone: the scales of groups, and the layout's number. */
+/* Errors in a file for textmill alone: an infinite scale in a group, and an unknown number of the
+ * layout. */
 Test(gguf, mapped_refused_by_name_and_byte)
 {
     struct ops *o = ops_new(2);

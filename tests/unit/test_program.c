@@ -141,7 +141,7 @@ Test(program, a_block_has_one_owner)
     }
 }
 
-/* Twelve layers and a head that is the work of five, or of none, in four stages. */
+/* Twelve layers in four stages, with a head that is as much work as no, 5 or 30 layers. */
 Test(program, stages_have_equal_work)
 {
     static const int heads[] = { 0, 5, 30 },
@@ -161,8 +161,8 @@ Test(program, stages_have_equal_work)
     }
 }
 
-/* A unit of time for each forward pass of a layer, two for each backward pass. Returns the share of
- * the time that the stages wait. */
+/* Runs a pipeline in which the forward of a layer takes the time 1, and its backward 2. Returns the
+ * share of the time in which stages wait. */
 static double bubble(int layers, int stages, int64_t micro, int leaves, int tied)
 {
     struct program p[8];

@@ -127,7 +127,8 @@ Test(stored, small_types_hold_what_they_hold)
     free(x);
 }
 
-/* What the compiler makes of the loops for this processor gives the bytes of plain loops. */
+/* Blocks of 4-bit numbers must have the same bytes as these plain loops give, whatever instructions
+ * the compiler uses for this processor. */
 static float plain_error(const float *x, float d)
 {
     float e[32];
@@ -191,7 +192,7 @@ Test(stored, blocks_of_4_bits_as_plain_loops)
     free(x);
 }
 
-/* Scales and minima of 6 bits, packed as ggml has them. */
+/* Reads a Q4_K block, whose scales and minima of 6 bits are packed as ggml packs them. */
 Test(stored, q4_k)
 {
     unsigned char s[8], o[8], block[144] = { 0 };
@@ -221,7 +222,7 @@ Test(stored, q4_k)
     cr_assert_eq(stored_bad(OPS_Q4_K, block, 256), 0);
 }
 
-/* Numbers of 6 bits, whose low and high bits lie apart. */
+/* Reads a Q6_K block, whose numbers of 6 bits have their low and high bits in different places. */
 Test(stored, q6_k)
 {
     unsigned char block[210] = { 0 };
@@ -243,7 +244,7 @@ Test(stored, q6_k)
     cr_assert_eq(stored_bad(OPS_Q6_K, block, 256), 0);
 }
 
-/* A group gives back the rows that were put into it. */
+/* Rows that were put into a group must be read back unchanged. */
 Test(stored, groups)
 {
     const enum ops_type types[] = { OPS_Q8, OPS_Q4 };
