@@ -173,7 +173,7 @@ $(B)/lib/textmill/libtextmill-mpi.so: mpi/mpi.c $(B)/flags
 # Parquet and Arrow files: needs Arrow's C++ library from version 21 on. It is found by pkg-config, or else in Python's
 # package pyarrow, which PARQUET=1 allows. TEXTMILL_PYTHON names the Python.
 PYARROW = $(shell $(or $(TEXTMILL_PYTHON),python3) -c 'import pyarrow; print(pyarrow.__path__[0])' 2>/dev/null)
-ARROW_CFLAGS = $(if $(ARROW_PACKAGE),$(shell pkg-config --cflags parquet),-isystem $(PYARROW)/include)
+ARROW_CFLAGS = $(if $(ARROW_PACKAGE),$(patsubst -I%,-isystem %,$(shell pkg-config --cflags parquet)),-isystem $(PYARROW)/include)
 ARROW_LIBS = $(if $(ARROW_PACKAGE),$(shell pkg-config --libs parquet),$(wildcard $(PYARROW)/libparquet.so.* $(PYARROW)/libarrow.so.*) \
              -Wl,-rpath,$(PYARROW))
 $(B)/lib/textmill/libtextmill-parquet.so: parquet/parquet.cc $(B)/flags
