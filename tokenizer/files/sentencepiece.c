@@ -283,7 +283,7 @@ int sentencepiece_parse(struct vocabulary *v, const char *text, size_t n, const 
     v->byte_level = 0;
     int result = read_fields(&m, (struct message){ p, p + n });
     v->model = m.model_type == BPE ? VOCABULARY_BPE : VOCABULARY_UNIGRAM;
-    v->fuse_unknown = 1;
+    v->fuse_unknown = v->hides = 1;
     if (!result)
         result = vocabulary_check_full(v);
     if (!result && v->roles[TOKENIZER_UNKNOWN] < 0)

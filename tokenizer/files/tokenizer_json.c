@@ -305,6 +305,7 @@ static int read_unigram(struct vocabulary *v, const struct js *model)
     const struct js *unknown = js_get(model, "unk_id");
     int64_t id = -1;
     v->byte_fallback = js_flag(model, "byte_fallback", 0);
+    v->hides = js_flag(model, "hides_special", 0);
     if (!js_is_array(js_get(model, "vocab")) || !js_count(js_get(model, "vocab")))
         return err_set("model.vocab is not a list of tokens and scores");
     if (model_pieces_read(v, js_get(model, "vocab")) < 0 || vocabulary_check(v) < 0)
@@ -498,6 +499,8 @@ static void print_unigram(const struct vocabulary *v, struct buf *out)
     else
         buf_adds(out, "null");
     print_bool(out, "byte_fallback", v->byte_fallback);
+    if (v->hides) /* only for SentencePiece; other programs do not know the key */
+        print_bool(out, "hides_special", 1);
     buf_adds(out, ",\n    \"vocab\": [");
     for (uint32_t id = 0; id < v->count && v->tokens[id].in_model; id++) {
         buf_adds(out, id ? ",\n      [" : "\n      [");

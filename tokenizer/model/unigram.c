@@ -62,6 +62,20 @@ static void put_token(struct unigram *u, uint32_t id, const unsigned char *bytes
     u->ids[node] = id;
 }
 
+/* Returns whether the model does not find this token in a text. */
+static int is_hidden(const struct unigram *u, uint32_t id)
+{
+    const struct vocabulary *v = u->v;
+    int is = 0;
+    if (!v->hides)
+        return 0;
+    for (size_t i = 0; i < v->added_count && v->tokens[id].is_added; i++)
+        is |= v->added[i].id == id && v->added[i].special;
+    for (int b = 0; b < 256 && !is; b++)
+        is = u->fallback[b] == id;
+    return is;
+}
+
 static void make_trie(struct unigram *u)
 {
     const struct vocabulary *v = u->v;
@@ -77,7 +91,7 @@ static void make_trie(struct unigram *u)
     for (uint32_t id = 0; id < v->count; id++) {
         size_t n;
         const char *bytes = vocabulary_bytes(v, id, &n);
-        if (v->tokens[id].in_model && n && utf8_valid(bytes, n) == n)
+        if (v->tokens[id].in_model && n && utf8_valid(bytes, n) == n && !is_hidden(u, id))
             put_token(u, id, (const unsigned char *)bytes, n);
     }
 }

@@ -114,7 +114,9 @@ struct vocabulary {
     /* prefix of each token of a piece but the first; suffix of the last */
     char prefix[AFFIX_MAX], suffix[AFFIX_MAX];
     int fuse_unknown, byte_fallback; /* see subword.h */
-    int64_t end_of_text;             /* -1: none */
+    int hides; /* VOCABULARY_UNIGRAM: the model does not find the spellings of special tokens and of
+                * byte tokens in a text, as in SentencePiece */
+    int64_t end_of_text; /* -1: none */
 
     /* general 1: the steps `normalizer` and `pre_tokenizer` are used. steps_cut 1: the steps also
      * cut the text, because neither the splitter nor BERT's rules can. */
