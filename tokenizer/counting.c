@@ -15,7 +15,7 @@
 #include "tokenizer/learn/word_file.h"
 #include "tokenizer/model/vocabulary.h"
 
-/* ---- how text is cut -------------------------------------------------------------------------- */
+/* ---- how text is cut ------------------------------------------------------------------------- */
 
 int counting_check(const struct counting_options *o)
 {
@@ -185,7 +185,7 @@ static int count_texts(const struct counting_options *o, struct counting_tables 
     return result;
 }
 
-/* ---- files of counts -------------------------------------------------------------------------- */
+/* ---- files of counts ------------------------------------------------------------------------- */
 
 static int add_files(const struct counting_options *o, struct counting_tables *out,
                      const struct tokenizer *t, int argc, char **argv)

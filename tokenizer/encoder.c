@@ -379,7 +379,7 @@ static int encode_tiles(struct encoder *e, const char *text, size_t n, struct id
     return 0;
 }
 
-/* ---- places after steps ------------------------------------------------------------------------ */
+/* ---- places after steps ---------------------------------------------------------------------- */
 
 /* A text whose tokens are being placed. */
 struct placing {

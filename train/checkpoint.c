@@ -22,7 +22,7 @@ static const char unfinished[] = ".tmp";       /* suffix of an unfinished checkp
 static const char damaged_name[] = ".damaged"; /* suffix of a damaged checkpoint's folder */
 static const char moments_name[] = "training/optimizer.safetensors";
 
-/* ---- names ------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 /* Returns the step in a name like "step-000100", or -1 for any other name. */
 static int64_t step_of_name(const char *name)
@@ -148,7 +148,7 @@ int checkpoint_prune(const char *out, int64_t keep)
     return result;
 }
 
-/* ---- writing ------------------------------------------------------------------------------------ */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 /* The tensors of optimizer.safetensors: the first moments of all tensors that have one, then the
  * second moments, then the points. The caller frees the names. */
@@ -520,7 +520,7 @@ int checkpoint_save(const char *out, const struct checkpoint *c, const struct mo
     return result < 0 ? err_in("cannot save the checkpoint of step %" PRId64 "", c->step) : 0;
 }
 
-/* ---- reading ------------------------------------------------------------------------------------ */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /* Reads a number above 0; 0 if the key is absent. */
 static int get_real(const struct kv *state, const char *key, double *out)

@@ -208,7 +208,7 @@ static void *thread_main(void *arg)
     return NULL;
 }
 
-/* ---- work -------------------------------------------------------------------------------------- */
+/* ---- work ------------------------------------------------------------------------------------ */
 
 static void begin(struct comm *c, struct comm_work *w, enum comm_group group, const char *what)
 {
@@ -405,7 +405,7 @@ struct split comm_split(struct comm *c)
     };
 }
 
-/* ---- small values -------------------------------------------------------------------------------- */
+/* ---- small values ---------------------------------------------------------------------------- */
 
 void comm_collect(struct comm *c, enum comm_group group, void *all, const void *mine, size_t bytes,
                   const char *what)
@@ -491,7 +491,7 @@ int comm_differs(struct comm *c, uint64_t value)
     return first;
 }
 
-/* ---- life cycle ---------------------------------------------------------------------------------- */
+/* ---- life cycle ------------------------------------------------------------------------------ */
 
 void comm_init(struct comm *c)
 {

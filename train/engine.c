@@ -184,7 +184,7 @@ double engine_loss(const struct model *m, const struct engine_score *s)
     return labels ? loss : NAN;
 }
 
-/* ---- phases ----------------------------------------------------------------------------------- */
+/* ---- phases ---------------------------------------------------------------------------------- */
 
 /* The state of one execution of the program, or of a part of it. */
 struct pass {
@@ -346,7 +346,7 @@ static phase_function *const functions[PHASE_KINDS] = {
     [PHASE_HEAD_EVALUATION] = score,
 };
 
-/* ---- the interpreter ---------------------------------------------------------------------------- */
+/* ---- the interpreter ------------------------------------------------------------------------- */
 
 static void run_phase(struct pass *s, const struct program *p, int64_t n)
 {
@@ -374,7 +374,7 @@ static void run_part(struct pass *s, const struct program *p, int part)
             run_phase(s, p, n);
 }
 
-/* ---- a step ----------------------------------------------------------------------------------- */
+/* ---- a step ---------------------------------------------------------------------------------- */
 
 /* Returns the number of labels of a part of the loss in the micro-batches of all ranks. */
 static double count_labels(const struct engine *e, const struct step_batch *s, int part)

@@ -8,7 +8,7 @@
 #include "common/log.h"
 #include "common/mem.h"
 
-/* ---- arrays ------------------------------------------------------------------------------------- */
+/* ---- arrays ---------------------------------------------------------------------------------- */
 
 static int is_moment(int kind)
 {
@@ -36,7 +36,7 @@ static void lay_out_blocks(struct layout *l, const struct tensor_table *t,
     l->offset[kind] = offset;
 }
 
-/* ---- shares -------------------------------------------------------------------------------------- */
+/* ---- shares ---------------------------------------------------------------------------------- */
 
 /* Sets the lower bound of a share in the arrays of all kinds: the bound that lies, in the
  * parameters, before element `first` of tensor `row`. */
@@ -132,7 +132,7 @@ struct layout_part layout_own(const struct layout *l, const struct tensor_table 
     return (struct layout_part){ first - begin, last > first ? last - first : 0 };
 }
 
-/* ---- stages of a pipeline ------------------------------------------------------------------------ */
+/* ---- stages of a pipeline -------------------------------------------------------------------- */
 
 /* Leaves out the arrays that no phase of the program uses, and sets the owners of the blocks. p
  * NULL: leaves out nothing, and stage 0 owns all blocks. */
@@ -161,7 +161,7 @@ int layout_has(const struct layout *l, enum store_kind kind, int block)
     return l->elements[kind][block] > 0;
 }
 
-/* ---- all arrays ----------------------------------------------------------------------------------- */
+/* ---- all arrays ------------------------------------------------------------------------------ */
 
 static enum ops_type type_of(const struct store_config *c, int kind)
 {
@@ -204,7 +204,7 @@ uint64_t layout_bytes(const struct layout *l, enum store_kind kind, int i)
     return (uint64_t)l->elements[kind][i] * ops_type_bytes(l->type[kind]);
 }
 
-/* ---- arrays in the file -------------------------------------------------------------------------- */
+/* ---- arrays in the file ---------------------------------------------------------------------- */
 
 /* Returns the size of the window: the largest number of bytes, over all phases, of arrays of the
  * file that must be in memory at the same time. */
@@ -316,7 +316,7 @@ static int choose(struct layout *l, const struct store_config *c)
                    log_bytes(need, kept + l->window_bytes), log_bytes(have, room));
 }
 
-/* ---- gathered arrays ------------------------------------------------------------------------------ */
+/* ---- gathered arrays ------------------------------------------------------------------------- */
 
 /* The arrays that are in the window at one time; each counts once. */
 struct window {

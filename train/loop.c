@@ -96,7 +96,7 @@ static int agree(struct loop *l, int result)
     return comm_agree(l->comm, result);
 }
 
-/* ---- starting and resuming ------------------------------------------------------------------------ */
+/* ---- starting and resuming ------------------------------------------------------------------- */
 
 /* Compares one line "key: value" of the checkpoint's configuration with the present
  * configuration. */
@@ -414,7 +414,7 @@ static int close_loop(struct loop *l)
     return result;
 }
 
-/* ---- validation, reports and checkpoints ------------------------------------------------------------ */
+/* ---- validation, reports and checkpoints ----------------------------------------------------- */
 
 /* Reads validation samples i to i + B - 1, but none from n on. */
 static int read_validation(struct loop *l, uint64_t i, uint64_t n)
@@ -596,7 +596,7 @@ static int write_model(struct loop *l)
                                  t ? tokenizer_end_of_text(t) : -1);
 }
 
-/* ---- the loop ----------------------------------------------------------------------------------------- */
+/* ---- the loop -------------------------------------------------------------------------------- */
 
 static int due(int64_t step, int64_t every, int64_t last)
 {

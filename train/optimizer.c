@@ -395,7 +395,7 @@ void optimizer_end(struct optimizer_update *u)
     ops_buffer_free(u->store->ops, u->squares, squares_of(u->store));
 }
 
-/* ---- schedule-free's two points ----------------------------------------------------------------- */
+/* ---- schedule-free's two points -------------------------------------------------------------- */
 
 /* Replaces this rank's share of a block's parameters y by x = (y - (1-beta1) z) / beta1. */
 static void model_of_block(const struct optimizer *a, struct store *s, int block,

@@ -63,7 +63,7 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* ---- tokenizer ---------------------------------------------------------------------------------- */
+/* ---- tokenizer ------------------------------------------------------------------------------- */
 
 /* Returns 1 if a folder holds a tokenizer's files, 0 if not, or -1 with an error. */
 static int has_tokenizer(const char *dir)
@@ -107,7 +107,7 @@ static int take_tokenizer_of_data(struct plan *p)
     return load_tokenizer(p, p->data->tokenizer);
 }
 
-/* ---- data --------------------------------------------------------------------------------------- */
+/* ---- data ------------------------------------------------------------------------------------ */
 
 static int is_generated(const struct settings *s)
 {
@@ -221,7 +221,7 @@ static int make_data(struct plan *p)
     return 0;
 }
 
-/* ---- the model ---------------------------------------------------------------------------------- */
+/* ---- the model ------------------------------------------------------------------------------- */
 
 static int vocabulary(struct plan *p)
 {
@@ -391,7 +391,7 @@ static int make_model(struct plan *p)
     return model_init(&p->model, &c) < 0 ? -1 : make_part(p);
 }
 
-/* ---- arithmetic --------------------------------------------------------------------------------- */
+/* ---- arithmetic ------------------------------------------------------------------------------ */
 
 static int64_t ranks_of(const struct plan *p)
 {
@@ -559,7 +559,7 @@ static int make_schedule(struct plan *p)
     return s->rates.count ? err_set("rates are given, but the schedule is not custom") : 0;
 }
 
-/* ---- memory -------------------------------------------------------------------------------------- */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static uint64_t batch_bytes(const struct plan *p)
 {
@@ -816,7 +816,7 @@ double plan_flops_per_token(const struct plan *p)
     return model_flops_per_token(&p->model.config, p->engine.T, predicted);
 }
 
-/* ---- the dry run -------------------------------------------------------------------------------- */
+/* ---- the dry run ----------------------------------------------------------------------------- */
 
 static void put_int(struct buf *out, const char *key, uint64_t value)
 {
@@ -996,7 +996,7 @@ static void print_tensor_parallel(const struct plan *p, struct buf *out)
     buf_addf(out, "tensor_parallel_bytes_per_step=%.0f\n", first + second);
 }
 
-/* ---- pipelines ----------------------------------------------------------------------------------- */
+/* ---- pipelines ------------------------------------------------------------------------------- */
 
 /* Returns the bytes that a rank of this stage sends to other stages in an update, if no micro-batch
  * has padding. */

@@ -42,7 +42,7 @@ int phase_is_transfer(enum phase_kind kind)
     return kind >= PHASE_SEND_X && kind <= PHASE_RECEIVE_TABLE;
 }
 
-/* ---- the arrays that phases use ------------------------------------------------------------------- */
+/* ---- the arrays that phases use -------------------------------------------------------------- */
 
 #define READ(role)                                                                                 \
     {                                                                                              \
@@ -227,7 +227,7 @@ static void add_phase(struct compiler *c, enum phase_kind kind, int block, int64
     }
 }
 
-/* ---- the order ------------------------------------------------------------------------------------ */
+/* ---- the order ------------------------------------------------------------------------------- */
 
 /* Ends a leaf for a block, whose gradients are complete: adds the last two sums of the stack, as
  * often as the tree requires, and begins the sum over ranks if it is due. */
@@ -300,7 +300,7 @@ static void end_part(struct program *p, int64_t turns)
         p->phases[n].turns = turns;
 }
 
-/* ---- read-ahead and traffic ----------------------------------------------------------------------- */
+/* ---- read-ahead and traffic ------------------------------------------------------------------ */
 
 /* The state of an array while the list is traversed. */
 struct array {
@@ -408,7 +408,7 @@ static void finish(struct program *p)
         free(arrays[kind]);
 }
 
-/* ---- leaves --------------------------------------------------------------------------------------- */
+/* ---- leaves ---------------------------------------------------------------------------------- */
 
 static int leaves_of(const struct compiler *c)
 {
@@ -446,7 +446,7 @@ static void compile_leaves(struct compiler *c)
     }
 }
 
-/* ---- pipelines ------------------------------------------------------------------------------------ */
+/* ---- pipelines ------------------------------------------------------------------------------- */
 
 static int64_t leaf_size(const struct compiler *c)
 {
@@ -552,7 +552,7 @@ static void exchange_table(struct compiler *c)
     end_part(c->program, 1);
 }
 
-/* ---- whole programs -------------------------------------------------------------------------------- */
+/* ---- whole programs -------------------------------------------------------------------------- */
 
 /* Returns the number of layers before those of a stage. Each stage has at least one layer. */
 static int layers_before(const struct program_config *c, int stages, int stage)
@@ -648,7 +648,7 @@ void program_release(struct program *p)
     *p = (struct program){ 0 };
 }
 
-/* ---- reading -------------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 static int add_once(const struct use *all[PROGRAM_TOGETHER], int count, const struct use *u)
 {

@@ -73,7 +73,7 @@ void sharing_close(struct sharing *h)
     *h = (struct sharing){ 0 };
 }
 
-/* ---- squares ----------------------------------------------------------------------------------- */
+/* ---- squares --------------------------------------------------------------------------------- */
 
 /* Sets the sums of squared gradients of this rank's share of a tensor. If nothing is shared, the
  * whole tensor is summed in one call, with the same result as the sum of its pieces. */
@@ -144,7 +144,7 @@ double sharing_squares(const struct sharing *h)
     return sum;
 }
 
-/* ---- work on blocks ------------------------------------------------------------------------------ */
+/* ---- work on blocks -------------------------------------------------------------------------- */
 
 static void end_sum(struct sharing *h, int block)
 {
@@ -240,7 +240,7 @@ void sharing_gather_all(struct sharing *h)
     }
 }
 
-/* ---- tensors that ranks share --------------------------------------------------------------------- */
+/* ---- tensors that ranks share ---------------------------------------------------------------- */
 
 static void put_parts(const struct store *s, struct ops_array to, size_t row, const char *parts,
                       size_t each)

@@ -9,7 +9,7 @@
 #include "train/offload.h"
 #include "train/shared.h"
 
-/* ---- initial weights ----------------------------------------------------------------------------- */
+/* ---- initial weights ------------------------------------------------------------------------- */
 
 struct first_weights {
     struct store *store;
@@ -84,7 +84,7 @@ static void initialise(struct store *s, uint64_t seed)
     pool_free(pool);
 }
 
-/* ---- life cycle ---------------------------------------------------------------------------------- */
+/* ---- life cycle ------------------------------------------------------------------------------ */
 
 static int is_mapped(const struct store *s, int kind, int i)
 {
@@ -240,7 +240,7 @@ void store_close(struct store *s)
     *s = (struct store){ 0 };
 }
 
-/* ---- use ----------------------------------------------------------------------------------------- */
+/* ---- use ------------------------------------------------------------------------------------- */
 
 static struct ops_array fetch(struct store *s, enum store_kind kind, int i, enum mapped_use use)
 {

@@ -341,7 +341,7 @@ Test(optimizer, lamb_of_zeros_has_the_ratio_1)
     close_rig(&r);
 }
 
-/* ---- Muon -------------------------------------------------------------------------------------- */
+/* ---- Muon ------------------------------------------------------------------------------------ */
 
 /* out[R,C] = a[R,K] b[K,C] */
 static void multiply(double *out, const double *a, const double *b, int R, int K, int C)
@@ -435,7 +435,7 @@ Test(optimizer, zero_gradients_move_only_what_decays)
     close_rig(&r);
 }
 
-/* ---- moments and parameters of bf16 --------------------------------------------------------------- */
+/* ---- moments and parameters of bf16 ---------------------------------------------------------- */
 
 enum { MANY = 300000 }; /* more than a chunk */
 

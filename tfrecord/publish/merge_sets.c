@@ -17,7 +17,7 @@
 #include "tfrecord/publish/pair_files.h"
 #include "tfrecord/publish/stage.h"
 
-/* ---- what manifests say ----------------------------------------------------------------------- */
+/* ---- what manifests say ---------------------------------------------------------------------- */
 
 /* Manifest lines whose numbers are summed. */
 static const char *const summed[] = { "documents", "sequences", "tokens", "records" };
@@ -165,7 +165,7 @@ static void describe(const struct common *c, struct kv *out)
     kv_addf(out, "packing_factor", "%.4f", known ? (double)c->sums[SEQUENCES] / rows : 0);
 }
 
-/* ---- folders ---------------------------------------------------------------------------------- */
+/* ---- folders --------------------------------------------------------------------------------- */
 
 /* Reads the records of a set in the order of its shards. */
 struct reader {
@@ -459,7 +459,7 @@ int merge_sets_folders(const struct merge_sets *m, char *const *dirs, int count,
     return result;
 }
 
-/* ---- pairs ------------------------------------------------------------------------------------ */
+/* ---- pairs ----------------------------------------------------------------------------------- */
 
 /* Reads the manifest of a pair, if it has one. For pairs of other programs the numbers are
  * counted. */

@@ -69,7 +69,7 @@ static void take_places(const struct puts *p, const char *text, size_t n, struct
     }
 }
 
-/* ---- steps that change each character by itself ------------------------------------------------ */
+/* ---- steps that change each character by itself ---------------------------------------------- */
 
 static void change_character(const struct step *step, const char *text, size_t n, struct buf *out)
 {
@@ -98,7 +98,7 @@ static void trace_characters(const struct step *step, const char *text, size_t n
     buf_release(&out);
 }
 
-/* ---- normalization forms ------------------------------------------------------------------------ */
+/* ---- normalization forms --------------------------------------------------------------------- */
 
 static void decompose(const char *text, size_t n, int compatible, struct puts *p)
 {
@@ -164,7 +164,7 @@ static void follow(struct ids *now, const struct ids *before)
             now->data[i] = before->data[now->data[i]];
 }
 
-/* ---- BERT -------------------------------------------------------------------------------------- */
+/* ---- BERT ------------------------------------------------------------------------------------ */
 
 /* BERT's rules are applied one after another, and accents are dropped after they were separated. */
 enum { BERT_CLEAN, BERT_CHINESE, BERT_SEPARATE, BERT_DROP, BERT_LOWER, BERT_RULES };
@@ -184,7 +184,7 @@ static int part_of_bert(const struct step *bert, int part, struct step *one)
     return has[part];
 }
 
-/* ---- replacements ------------------------------------------------------------------------------ */
+/* ---- replacements ---------------------------------------------------------------------------- */
 
 static void keep(const char *text, size_t n, struct puts *p)
 {
@@ -338,7 +338,7 @@ static int trace_step(const struct step *step, struct regex_scratch *scratch, co
     return result;
 }
 
-/* ---- all steps --------------------------------------------------------------------------------- */
+/* ---- all steps ------------------------------------------------------------------------------- */
 
 /* Runs step i, and replaces `origins` by those of its result. */
 static int run_step(struct stepper *s, const struct steps *normalizer, size_t i,

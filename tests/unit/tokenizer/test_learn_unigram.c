@@ -43,7 +43,7 @@ static void print_text(const struct segments *s, size_t at, size_t n, struct buf
         utf8_add(out, s->text[at + i]);
 }
 
-/* ---- segments --------------------------------------------------------------------------------- */
+/* ---- segments -------------------------------------------------------------------------------- */
 
 Test(learn_unigram, segments_end_where_the_script_changes)
 {
@@ -73,7 +73,7 @@ Test(learn_unigram, rare_characters_are_not_in_the_alphabet)
     segments_release(&s);
 }
 
-/* ---- seeds ------------------------------------------------------------------------------------ */
+/* ---- seeds ----------------------------------------------------------------------------------- */
 
 static uint64_t occurrences(const struct segments *s, const uint32_t *piece, size_t n)
 {
@@ -157,7 +157,7 @@ Test(learn_unigram, the_most_frequent_substrings_are_seeds)
     pool_free(pool);
 }
 
-/* ---- expectation maximization ----------------------------------------------------------------- */
+/* ---- expectation maximization ---------------------------------------------------------------- */
 
 /* Adds to expected[] the expected counts of the pieces of segment g, from character `at` on, by
  * trying all divisions. before: the probability of the pieces before `at`; weight: the segment's
@@ -216,7 +216,7 @@ Test(learn_unigram, expected_counts_are_those_of_all_divisions)
     pool_free(pool);
 }
 
-/* ---- whole vocabularies ----------------------------------------------------------------------- */
+/* ---- whole vocabularies ---------------------------------------------------------------------- */
 
 static const char *const unknown[] = { "<unk>" };
 
