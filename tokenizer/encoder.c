@@ -325,8 +325,8 @@ static size_t count_spaces(const char *bytes, size_t n, int from_the_end)
     return i;
 }
 
-/* Leaves out `left` and `right` spaces at a token's sides from its range, as Hugging Face's
- * ByteLevel does. */
+/* Moves *begin past the `left` spaces at a token's start and *end before the `right` spaces at its
+ * end, as Hugging Face's ByteLevel does. */
 static void trim_place(const struct encoder *e, uint32_t left, uint32_t right, uint32_t *begin,
                        uint32_t *end)
 {
@@ -381,16 +381,17 @@ static int encode_tiles(struct encoder *e, const char *text, size_t n, struct id
 
 /* ---- places after steps ---------------------------------------------------------------------- */
 
-/* A text whose tokens are being placed. */
+/* A text whose tokens are being found, with their places. */
 struct placing {
     uint32_t *points; /* for each byte of the text, the number of its character */
     struct ids *ids, *begins, *ends;
     size_t section;        /* where the section that is encoded now begins in the text */
     struct ids normalized; /* the origin of each byte of the normalized section */
-    struct ids cut;        /* as above, for the text that was cut from it */
+    struct ids cut;        /* the origin of each byte of the text that was made of the normalized
+                            * section and cut into pieces */
 };
 
-/* Counts the characters of white space at an end of text[0..n). */
+/* Returns the number of white space characters at the beginning of text[0..n), or at its end. */
 static uint32_t count_blanks(const char *text, size_t n, int from_the_end)
 {
     uint32_t blanks = 0, run = 0;
@@ -404,9 +405,9 @@ static uint32_t count_blanks(const char *text, size_t n, int from_the_end)
     return from_the_end ? run : blanks;
 }
 
-/* Appends a token that covers the bytes [from, to) of a text whose bytes have these origins. Its
- * spelling, of which spaces may be left out, is that of the vocabulary, or `added`: the text
- * itself. */
+/* Appends the token `id`, which covers the bytes [from, to) of a text whose bytes have these
+ * origins, with its range. added: NULL, or this text if the token is an added one; then white space
+ * at its ends is searched for in the text, otherwise spaces are in the token's spelling. */
 static void place(const struct encoder *e, struct placing *p, uint32_t id, const uint32_t *origins,
                   size_t from, size_t to, const char *added)
 {
@@ -423,7 +424,8 @@ static void place(const struct encoder *e, struct placing *p, uint32_t id, const
     ids_add(p->ends, end);
 }
 
-/* Returns whether text[at..] begins with the character of a token of the model. */
+/* Returns whether the character at text[at], with prefix or suffix if it needs them, is a token of
+ * the model. Sets *len to its length in bytes. */
 static int is_known(const struct encoder *e, const char *text, size_t at, size_t n, size_t *len)
 {
     const struct vocabulary *v = &e->t->v;
@@ -444,7 +446,8 @@ static int begins_with(const struct encoder *e, uint32_t id, const char *text, s
     return bytes && len <= n && !memcmp(bytes, text, len);
 }
 
-/* Returns the length of the unknown token at text[at..n). `next` is the id after it. */
+/* Returns the number of bytes of text[at..n) that the unknown token at `at` stands for. next: the
+ * id after it, or NULL. */
 static size_t unknown_length(const struct encoder *e, const char *text, size_t at, size_t n,
                              const uint32_t *next)
 {
@@ -472,7 +475,8 @@ static int is_byte_of(const struct encoder *e, uint32_t id, const char *text)
     return e->t->v.byte_fallback && len == 6 && !memcmp(bytes, name, 6);
 }
 
-/* Returns how many of the ids stand for one byte each of text[0..n). */
+/* Returns how many of the ids are byte tokens such as <0x0A>, which stand for one byte each of
+ * text[0..n). */
 static size_t count_byte_tokens(const struct encoder *e, const uint32_t *ids, size_t count,
                                 const char *text, size_t n)
 {
@@ -482,7 +486,8 @@ static size_t count_byte_tokens(const struct encoder *e, const uint32_t *ids, si
     return k;
 }
 
-/* Returns the length of a token that is spelled as in the text. `first`, `last`: of its piece. */
+/* Returns the number of bytes of text for which the token `id` stands, without prefix and suffix.
+ * first, last: 1 if it is the first or the last token of its piece. */
 static size_t spelled_length(const struct encoder *e, uint32_t id, int first, int last)
 {
     const struct vocabulary *v = &e->t->v;
@@ -494,7 +499,8 @@ static size_t spelled_length(const struct encoder *e, uint32_t id, int first, in
     return len - (first ? 0 : strlen(prefix)) - (last ? strlen(v->suffix) : 0);
 }
 
-/* Places the tokens of the piece text[begin..end). */
+/* Appends the tokens ids[count] of a piece and their ranges. `origins` are those of the text that
+ * holds the piece. */
 static void place_piece(const struct encoder *e, struct placing *p, const uint32_t *ids,
                         size_t count, const struct pieces *piece, const uint32_t *origins)
 {
@@ -522,8 +528,8 @@ static void place_piece(const struct encoder *e, struct placing *p, const uint32
     }
 }
 
-/* Sets p->cut to the origins of the text of which cut_begin makes pieces. `origins` are those of
- * the n bytes before. */
+/* Returns the origins of the text that cut_begin makes of the n normalized bytes, whose origins are
+ * `origins`. They are in p->cut if the two texts differ. */
 static const uint32_t *cut_origins(struct encoder *e, struct placing *p, const uint32_t *origins,
                                    size_t n)
 {
@@ -537,7 +543,8 @@ static const uint32_t *cut_origins(struct encoder *e, struct placing *p, const u
     return p->cut.data;
 }
 
-/* Encodes and places normalized text without added tokens. */
+/* Encodes normalized text without added tokens, with the places of the tokens. Returns -1 with an
+ * error, else 0. */
 static int place_plain(struct encoder *e, struct placing *p, const char *text, size_t n, int first,
                        const uint32_t *origins)
 {
@@ -559,7 +566,8 @@ static int place_plain(struct encoder *e, struct placing *p, const char *text, s
     return got;
 }
 
-/* As normalize, and sets p->normalized. */
+/* Normalizes a section of the text, as normalize does, and sets p->normalized. Returns 0, or -1
+ * with an error. */
 static int normalize_placed(struct encoder *e, struct placing *p, const char **text, size_t *n,
                             int *first)
 {
@@ -580,7 +588,8 @@ static int normalize_placed(struct encoder *e, struct placing *p, const char **t
     return 0;
 }
 
-/* Encodes and places a section of BERT's words. */
+/* Encodes a section of the text as BERT's words, with the places of the tokens. Returns 0, or -1
+ * with an error. */
 static int place_words(struct encoder *e, struct placing *p, const char *text, size_t n)
 {
     size_t before = p->ids->count;
@@ -593,7 +602,8 @@ static int place_words(struct encoder *e, struct placing *p, const char *text, s
     return 0;
 }
 
-/* Encodes and places a section of the text, which has no added tokens of the first pass. */
+/* Encodes a section of the text between added tokens of the first pass, with the places of the
+ * tokens. Returns -1 with an error, else 0. */
 static int place_section(struct encoder *e, struct placing *p, const char *text, size_t n,
                          int first)
 {
@@ -636,8 +646,8 @@ static int place_text(struct encoder *e, struct placing *p, const char *text, si
     return result;
 }
 
-/* Encodes a text through the steps of its normalizer and pre-tokenizer, and follows where each byte
- * came from (origins.h). */
+/* Encodes a text with the steps of its normalizer and pre-tokenizer, and the places of the tokens,
+ * which follow from where each byte came from (origins.h). Returns 0, or -1 with an error. */
 static int encode_traced(struct encoder *e, const char *text, size_t n, struct ids *out,
                          struct ids *begins, struct ids *ends)
 {

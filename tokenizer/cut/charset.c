@@ -106,8 +106,9 @@ static size_t character(const char *p, size_t n, uint32_t *c)
     return letter_or_digit || *c >= 0x80 ? 0 : 2;
 }
 
-/* Reads \p{...} or \P{...}, where ^ means the complement. Returns the number of bytes read, 0 if
- * it is none. */
+/* Reads \p{...} or \P{...}, where ^ after the brace means the complement, into s. `theirs` is asked
+ * for properties that are not known here. Returns the number of bytes read, 0 if p is no known
+ * property. */
 static size_t property(struct classes_set *s, const char *p, size_t n, charset_property_fn *theirs)
 {
     const char *end = n > 3 && p[2] == '{' ? memchr(p, '}', n) : NULL;

@@ -33,8 +33,9 @@ struct regex_scratch;
 int charsmap_clusters(const struct charsmap *m, const struct regex *cluster,
                       struct regex_scratch *scratch, struct buf *out, const char *text, size_t n);
 
-/* As the functions above (charsmap_longest if `cluster` is NULL), but calls `put` for each part
- * old[0..n) of the text that is replaced by `new`, or that stays if `new` is NULL. */
+/* Does what charsmap_clusters does or, if `cluster` is NULL, charsmap_longest, but instead of
+ * writing the result calls `put` for each part old[0..n) of the text that is replaced by `new`, or
+ * that stays if `new` is NULL. Returns -1 with an error. */
 typedef void charsmap_put(void *ctx, const char *old, size_t n, const char *new);
 int charsmap_trace(const struct charsmap *m, const struct regex *cluster,
                    struct regex_scratch *scratch, const char *text, size_t n, charsmap_put *put,

@@ -11,8 +11,9 @@
 #include "tokenizer/cut/regex.h"
 #include "unicode/forms.h"
 
-/* A character that a step writes. change 0: it takes the place of the next character of the text;
- * 1: it is inserted; -k: it takes the place of the next character, and k more are removed. */
+/* A character that a step writes. change: 0 if it takes the place of the next character of the
+ * text; 1 if it is inserted; -k if it takes the place of the next character, and the k characters
+ * after that are removed. */
 struct put {
     uint32_t point;
     int32_t change;
@@ -30,7 +31,8 @@ static void add(struct puts *p, uint32_t point, int32_t change)
     p->items[p->count++] = (struct put){ point, change };
 }
 
-/* Removes a character: with the character written last, or before the first. */
+/* Notes that the next character of the text is removed: with the character that was written last,
+ * or before the first one. */
 static void drop(struct puts *p)
 {
     if (p->count)
@@ -52,7 +54,8 @@ static size_t skip(const char *text, size_t n, size_t at)
     return at + len;
 }
 
-/* Computes the origins of what a step writes. */
+/* Sets `origins` to the origins of the bytes of the characters p, which a step wrote for
+ * text[0..n). */
 static void take_places(const struct puts *p, const char *text, size_t n, struct ids *origins)
 {
     size_t at = 0;
@@ -81,7 +84,7 @@ static void change_character(const struct step *step, const char *text, size_t n
     }
 }
 
-/* Computes what a step makes of each character by itself. */
+/* Adds to p what a step that changes each character by itself writes for text[0..n). */
 static void trace_characters(const struct step *step, const char *text, size_t n, struct puts *p)
 {
     struct buf out = BUF_INIT;
@@ -111,14 +114,15 @@ static void decompose(const char *text, size_t n, int compatible, struct puts *p
     }
 }
 
-/* The characters of a text that are not taken yet. */
+/* The characters of a text that have not been taken yet. */
 struct untaken {
     const struct puts *puts;
     unsigned char *taken;
     size_t first; /* all before it are taken */
 };
 
-/* Takes the first character `point`. Returns its change. */
+/* Takes the first character with the code point `point` that was not taken yet. Returns its
+ * change. */
 static int32_t take(struct untaken *u, uint32_t point)
 {
     for (size_t i = u->first; i < u->puts->count; i++) {
@@ -132,8 +136,9 @@ static int32_t take(struct untaken *u, uint32_t point)
     return 0;
 }
 
-/* A character of the result consists of the decomposed characters that its own decomposition has;
- * they were put in order or composed. */
+/* Adds to p the characters of the normalized text. Each of them consists of those decomposed
+ * characters of the text that its own decomposition has; they may have been reordered and
+ * composed. */
 static void trace_form(enum form form, const char *text, size_t n, struct puts *p)
 {
     struct puts parts = { 0 };
@@ -155,8 +160,8 @@ static void trace_form(enum form form, const char *text, size_t n, struct puts *
     buf_release(&out);
 }
 
-/* Replaces the origins `now` of a step's result, which are positions in the text that the steps
- * before it made, by positions in the text before all of them. */
+/* Replaces the origins `now`, which are positions in the input of the last step, by positions in
+ * the text before all steps. before: the origins of the last step's input. */
 static void follow(struct ids *now, const struct ids *before)
 {
     for (size_t i = 0; i < now->count; i++)
@@ -166,10 +171,12 @@ static void follow(struct ids *now, const struct ids *before)
 
 /* ---- BERT ------------------------------------------------------------------------------------ */
 
-/* BERT's rules are applied one after another, and accents are dropped after they were separated. */
+/* The parts of the BERT step, in the order in which they are applied. Accents are dropped after
+ * they were separated from their letters. */
 enum { BERT_CLEAN, BERT_CHINESE, BERT_SEPARATE, BERT_DROP, BERT_LOWER, BERT_RULES };
 
-/* Sets *one to the step that does a part of the BERT step. Returns 0 if it has no such part. */
+/* Sets *one to a step that does only the part `part` of the BERT step, and returns 1. Returns 0 if
+ * the BERT step does not have this part. */
 static int part_of_bert(const struct step *bert, int part, struct step *one)
 {
     const struct bert_rules *all = &bert->rules;
@@ -192,8 +199,9 @@ static void keep(const char *text, size_t n, struct puts *p)
         add(p, utf8_get((const unsigned char *)text + i, &len), 0);
 }
 
-/* Replaces characters by others. Of these, as many take the places of the old ones as there are;
- * the others are inserted, or remove the rest of the old ones. */
+/* Notes that the characters `old` are replaced by `new`. The first new characters take the places
+ * of old ones. If there are more new than old ones, the rest is inserted; if there are fewer, the
+ * last one removes the rest of the old ones. */
 static void replace(struct puts *p, const char *old, size_t old_bytes, const char *new,
                     size_t new_bytes)
 {
@@ -215,7 +223,8 @@ static int find(const struct step *step, struct regex_scratch *scratch, const ch
     return hit != NULL;
 }
 
-/* STEP_REPLACE: all of the new text is inserted behind the old one, which is removed. */
+/* Origins of STEP_REPLACE: all of the new text is inserted after the old text, which is removed.
+ * Returns 0, or -1 with an error. */
 static int trace_replace(const struct step *step, struct regex_scratch *scratch, const char *text,
                          size_t n, struct ids *origins)
 {
@@ -243,7 +252,7 @@ static void put_replaced(void *ctx, const char *old, size_t old_bytes, const cha
         keep(old, old_bytes, p);
 }
 
-/* STEP_STRIP: a part of the text. */
+/* Origins of a part of the text, for STEP_STRIP. */
 static void trace_part(size_t begin, size_t bytes, struct ids *origins)
 {
     origins->count = 0;
@@ -251,7 +260,7 @@ static void trace_part(size_t begin, size_t bytes, struct ids *origins)
         ids_add(origins, (uint32_t)(begin + i));
 }
 
-/* STEP_PREPEND: what is inserted has the origin of the first character. */
+/* Origins of STEP_PREPEND: the inserted text has the origin of the text's first character. */
 static void trace_prepend(const struct step *step, size_t n, struct ids *origins)
 {
     origins->count = 0;
@@ -274,7 +283,8 @@ static void add_points(struct buf *out, const struct puts *p)
         utf8_add(out, p->items[i].point);
 }
 
-/* Sets `origins` to those of what a part of a BERT step makes of *text, which is replaced by it. */
+/* Sets `origins` to the origins of what a part of the BERT step makes of *text, and replaces *text
+ * by this. */
 static void trace_part_of_bert(const struct step *one, struct buf *text, struct ids *origins)
 {
     struct puts p = { 0 };
@@ -310,7 +320,8 @@ static void trace_bert(const struct step *bert, const char *text, size_t n, stru
     buf_release(&made);
 }
 
-/* Sets `origins` to the origin in text[0..n) of each byte that a step makes of it. */
+/* Sets `origins` to the position in text[0..n) from which each byte that the step makes of it
+ * comes. Returns 0, or -1 with an error. */
 static int trace_step(const struct step *step, struct regex_scratch *scratch, const char *text,
                       size_t n, struct ids *origins)
 {
@@ -340,7 +351,9 @@ static int trace_step(const struct step *step, struct regex_scratch *scratch, co
 
 /* ---- all steps ------------------------------------------------------------------------------- */
 
-/* Runs step i, and replaces `origins` by those of its result. */
+/* Runs step i of the normalizer on `text` and writes the result to `made`. Replaces `origins` by
+ * the origins of the result. *lost is as for stepper_normalize_by. Returns 0, or -1 with an
+ * error. */
 static int run_step(struct stepper *s, const struct steps *normalizer, size_t i,
                     const struct buf *text, struct buf *made, int *lost, struct ids *origins)
 {

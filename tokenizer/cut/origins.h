@@ -1,12 +1,12 @@
 /*
  * origins.h - where each byte of a normalized text came from.
  *
- * The origin of a byte is the position of the byte of the text before the step that it came from,
- * as Hugging Face's tokenizers keep it. Their rules are: A step writes characters one after
- * another. Each of them takes the place of the next character of the text, may remove some
- * characters after that one, or is inserted. An inserted character has the origin of the last byte
- * of the character before it. So a character that composes several has the origin of the first of
- * them, and a replacement that of the last character that it replaces.
+ * A normalizer is a list of steps. The origin of a byte of the normalized text is the position of a
+ * byte in the text before normalization, by the rules of Hugging Face's tokenizers: A step writes
+ * characters one after another. Each of them takes the place of the next character of the step's
+ * input, may remove some characters after that one, or is inserted. An inserted character has the
+ * origin of the last byte of the character before it. So a character that composes several has the
+ * origin of the first of them, and a replacement that of the last character that it replaces.
  */
 #ifndef TEXTMILL_TOKENIZER_CUT_ORIGINS_H
 #define TEXTMILL_TOKENIZER_CUT_ORIGINS_H
@@ -16,11 +16,12 @@
 #include "common/ids.h"
 #include "tokenizer/cut/steps.h"
 
-enum { ORIGINS_NONE = -1 }; /* as uint32_t: inserted before the first character of the text */
+/* The origin, as uint32_t, of bytes that were inserted before the first character. */
+enum { ORIGINS_NONE = -1 };
 
-/* Normalizes a text as stepper_normalize does, with `normalizer`, the steps of s, and sets
- * `origins` to the origin in text[0..n) of each byte that is appended to `out`. Returns -1 with an
- * error. */
+/* Normalizes text[0..n) as stepper_normalize does, and sets `origins` to the origin of each byte
+ * that is appended to `out`. normalizer: the normalizer's steps from which s was made. Returns -1
+ * with an error. */
 int origins_normalize(struct stepper *s, const struct steps *normalizer, const char *text, size_t n,
                       struct buf *out, int *lost, struct ids *origins);
 

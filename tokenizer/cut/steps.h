@@ -103,19 +103,20 @@ int stepper_leaves(struct stepper *s, const char *text, size_t n);
  * else to 0. Returns -1 with an error if a pattern needs too much memory or time. */
 int stepper_normalize(struct stepper *s, const char *text, size_t n, struct buf *out, int *lost);
 
-/* Runs only step i of the normalizer. Sets *lost to 1 if it dropped the first character, else
- * leaves it. stepper_scratch returns the working memory for the steps' patterns. */
+/* Runs only step i of the normalizer. Sets *lost to 1 if the step dropped the first character, else
+ * does not change it. Returns as stepper_normalize does. stepper_scratch returns the working memory
+ * for the steps' patterns. */
 int stepper_normalize_by(struct stepper *s, size_t i, const char *text, size_t n, struct buf *out,
                          int *lost);
 struct regex_scratch *stepper_scratch(struct stepper *s);
 
-/* After stepper_cut: the origin of each byte of the pieces' text, a position in the text that was
- * cut; NULL if they are the same text. Valid until the next stepper_cut. Only after
- * stepper_keep_origins. */
+/* stepper_keep_origins says whether stepper_cut keeps the origin of each byte of the pieces' text,
+ * which is its position in the text that was cut. After stepper_cut, stepper_origins returns these
+ * origins, or NULL if both texts are the same. They are valid until the next stepper_cut. */
 void stepper_keep_origins(struct stepper *s, int keep);
 const struct ids *stepper_origins(const struct stepper *s);
 
-/* Sets the range of the text that STEP_STRIP leaves. */
+/* Sets [*begin, *end) to the range of the text that STEP_STRIP keeps. */
 void steps_strip(const struct step *step, const char *text, size_t n, size_t *begin, size_t *end);
 
 /* Cuts a normalized text into pieces and sets *p to them; they are valid until the next call.
