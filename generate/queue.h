@@ -28,7 +28,7 @@ struct queued {
     int64_t sample;  /* number of the text, from 0, among those with this prompt */
     struct generation one;
     double prompt_seconds, began, ended; /* times of log_seconds; ended 0: not yet */
-    int told;                            /* for the caller */
+    int told;                            /* not used here; free for the caller */
 };
 
 struct queue {

@@ -277,7 +277,8 @@ static void *work_units(void *ctx)
     return NULL;
 }
 
-/* Processes all units. Uses fewer threads if the system cannot start more. */
+/* Processes all units of work of the job. Uses fewer threads if the system cannot start more.
+ * Returns 0, or -1 with the error of the first unit that failed. */
 static int run_units(struct job *j)
 {
     pthread_t ids[THREADS_MOST];
@@ -311,7 +312,7 @@ struct scratch {
     struct ids types;
 };
 
-/* Appends the tokens of a text to those of the unit, with special tokens around them. */
+/* Appends the tokens of a text, with special tokens around them, to those of the unit of work u. */
 static void wrap(const struct job *j, struct unit *u, struct scratch *s)
 {
     s->types.count = 0;
@@ -370,7 +371,8 @@ static int encode_unit(struct job *j, struct unit *u)
     return result;
 }
 
-/* Concatenates the units' ids. The ids of a single unit are taken over without a copy. */
+/* Concatenates the ids of all units of work. The ids of a single unit are taken over without a
+ * copy. */
 static void join_ids(struct job *j)
 {
     struct textmill_tokens *out = j->tokens;

@@ -263,7 +263,7 @@ static void multiply_block(struct ops *o, struct block *b, int threaded)
 /* Returns into how many parts the shared operand is divided. With few chunks for each thread, some
  * threads would have no chunk, or one more than others. More parts balance the work but pack a
  * chunk several times, so they are used only if they are a tenth faster: a thread does up to
- * pieces(chunks * parts, threads) units, each of 1 / parts. */
+ * pieces(chunks * parts, threads) pieces of work, each of 1 / parts of a chunk. */
 static int64_t parts_for(int64_t chunks, int64_t panels, int threads)
 {
     int64_t best = 1;

@@ -70,7 +70,7 @@ struct settings {
     int64_t data_parallel, rank, leaves; /* data-parallel ranks; this rank's number; leaves
                                           * per update */
     int64_t zero;                        /* ZeRO stage */
-    const char *tensor_grid; /* tensor-parallel ranks, as the option gives them; from it: */
+    const char *tensor_grid; /* value of --tensor-parallel, N or AxB; it sets the next two */
     int64_t tensor_parallel; /* number of tensor-parallel ranks, which share each layer; 0: 1 */
     int64_t tensor_width;    /* how many of them divide the residual stream; 0: 1 */
     int64_t pipeline_parallel, stage; /* number of stages of a pipeline, 0: 1; this rank's stage */

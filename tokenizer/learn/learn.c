@@ -55,8 +55,9 @@ struct symbols {
     uint64_t word_count;
 };
 
-/* The place of a unit in its word, as bits. It decides the spelling: with the prefix if it is not
- * the first unit, with the suffix if it is the last, if the vocabulary has these. */
+/* The place of a byte or character in its word, as bits. It decides the spelling: with the prefix
+ * if it is not the first of its word, with the suffix if it is the last, if the vocabulary has
+ * these. */
 enum { BEHIND = 1, LAST = 2, SPELLINGS = 4 };
 
 static int spelling(const struct vocabulary *v, int place)
@@ -64,8 +65,8 @@ static int spelling(const struct vocabulary *v, int place)
     return (*v->prefix ? place & BEHIND : 0) | (*v->suffix ? place & LAST : 0);
 }
 
-/* The units, indexed by code point. A byte has the code point of its character in the byte
- * alphabet. */
+/* The bytes or characters of which words consist ("units"), indexed by code point. A byte has the
+ * code point of its character in the byte alphabet. */
 struct alphabet {
     uint64_t *counts;         /* number of occurrences; INITIAL: always in the alphabet */
     uint32_t *ids[SPELLINGS]; /* ids by spelling; NONE: no id. NULL: spelling not in use */
@@ -293,7 +294,7 @@ struct ranked_unit {
     uint32_t unit;
 };
 
-/* Compares units: the more frequent first, then the smaller code point. */
+/* Compares two units for qsort: the more frequent first, then the smaller code point. */
 static int compare_units(const void *x, const void *y)
 {
     const struct ranked_unit *a = x, *b = y;
@@ -302,7 +303,7 @@ static int compare_units(const void *x, const void *y)
     return a->unit < b->unit ? -1 : a->unit > b->unit;
 }
 
-/* Removes the least frequent units beyond the limit. */
+/* Removes the least frequent bytes or characters, so that at most `limit` stay in the alphabet. */
 static void limit_alphabet(struct alphabet *a, size_t limit)
 {
     struct ranked_unit *units = NULL;
@@ -339,7 +340,8 @@ static void unit_name(const struct vocabulary *v, uint32_t unit, int spelled, st
     }
 }
 
-/* Sets *id to the id of the unit, adding a token if it has none. */
+/* Sets *id to the id of a byte or character in the spelling `spelled`, adding a token if it has
+ * none. Returns 0, or -1 with an error. */
 static int put_unit(struct vocabulary *v, uint32_t unit, int spelled, uint32_t *id)
 {
     struct buf name = BUF_INIT;
@@ -353,7 +355,7 @@ static int put_unit(struct vocabulary *v, uint32_t unit, int spelled, uint32_t *
     return result;
 }
 
-/* Adds tokens for the other spellings of the alphabet's units that occur in words. */
+/* Adds tokens for the alphabet's bytes or characters in the other spellings that occur in words. */
 static int put_spellings(struct learner *l, const struct counted_words *words)
 {
     struct alphabet *a = l->alphabet;
@@ -432,7 +434,8 @@ static int begin_vocabulary(struct learner *l, const struct counted_words *words
 
 /* ---- learning ------------------------------------------------------------------------------- */
 
-/* Writes the units of a word, without those that are not in the alphabet. */
+/* Appends to s->ids the ids of a word's bytes or characters, without those that are not in the
+ * alphabet. */
 static void put_units(struct learner *l, const char *word, size_t n, struct symbols *s)
 {
     size_t len;
@@ -444,7 +447,8 @@ static void put_units(struct learner *l, const char *word, size_t n, struct symb
     }
 }
 
-/* Encodes a word with the tokens that existed before learning, which may be longer than units. */
+/* Sets s->ids to the ids of a word, cut into the tokens that existed before learning, which may
+ * have several bytes or characters. Returns 0, or -1 with an error. */
 static int put_known(struct learner *l, struct known *k, const char *word, size_t n,
                      struct symbols *s)
 {
