@@ -257,7 +257,7 @@ KERNEL(lamb_sums, lamb, THREADS)
             a.sums[blockIdx.x * 2 + k] = sums[k];
 }
 
-/* Each thread computes one part. */
+/* Each thread computes the step size of one part of the tensor, a.width of its columns. */
 KERNEL(lamb_ratio, lamb, THREADS)
 {
     if ((int64_t)threadIdx.x >= a.C / a.width)

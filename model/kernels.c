@@ -30,7 +30,7 @@ static int any(void)
     return 1;
 }
 
-/* The fastest first. */
+/* The sets of kernels, the fastest first. */
 static const struct {
     const struct kernels *k;
     int (*runs)(void);

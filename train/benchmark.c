@@ -191,7 +191,7 @@ static void substitute(const struct benchmark *b, struct buf *out)
     }
 }
 
-/* Goes on to the next combination of values. Returns 0 after the last. */
+/* Sets the parameters to their next combination of values. Returns 1, or 0 after the last one. */
 static int next_variant(struct benchmark *b)
 {
     for (int i = b->parameter_count; i-- > 0;) {

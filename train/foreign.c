@@ -535,7 +535,7 @@ static void join_grid(struct yaml *y)
     buf_release(&grid);
 }
 
-/* Fills in settings that a file implies. */
+/* Adds settings that a file of another program implies without naming them. */
 static void fill_in(const struct translation *t)
 {
     struct yaml *y = t->y;

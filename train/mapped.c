@@ -72,8 +72,8 @@ static void push(struct mapped *m, struct queue *q, int i)
     pthread_cond_broadcast(&m->changed);
 }
 
-/* Waits for the next item of a queue and removes it. Returns -1 when the queue is empty at the end.
- * The lock is held on entry and on return. */
+/* Waits for the next item of a queue, removes it and returns it. Returns -1 when the queue is empty
+ * and m->quit is set. The caller holds the lock. */
 static int take(struct mapped *m, struct queue *q)
 {
     while (!q->count && !m->quit)

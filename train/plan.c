@@ -149,7 +149,8 @@ static int open_data(struct plan *p, struct samples **out, const struct opt_list
     return *out ? 0 : -1;
 }
 
-/* Checks that the given lengths fit together. */
+/* Checks that the sequence length and other lengths that were given fit together. Returns -1 with
+ * an error. */
 static int check_length(const struct plan *p)
 {
     const struct settings *s = p->settings;

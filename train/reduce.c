@@ -189,7 +189,7 @@ int reduce_scatter(struct link *l, const struct reduce_group *g, enum reduce_op 
 
 /* ---- gather ---------------------------------------------------------------------------------- */
 
-/* A list of requests, which grows. */
+/* A list of requests that are in progress; it grows as needed. */
 struct batch_of_requests {
     struct link_request *all;
     size_t count, cap;

@@ -68,7 +68,8 @@ static size_t hexadecimal(const char *p, size_t n, size_t most, uint32_t *c)
     return i;
 }
 
-/* Reads \xHH, \x{H...} or \uHHHH at p[0..n). Returns the number of bytes read, 0 if it is none. */
+/* Reads \xHH, \x{H...} or \uHHHH at p[0..n) and sets *c to the code point. Returns the number of
+ * bytes read, or 0 if p does not begin with such an escape. */
 static size_t code_escape(const char *p, size_t n, uint32_t *c)
 {
     size_t digits;

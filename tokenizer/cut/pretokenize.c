@@ -147,7 +147,7 @@ void split_free(struct split *s)
     free(s);
 }
 
-/* Makes rule i cut [begin, end). */
+/* Prepares rule i to cut the bytes [begin, end) of the text. */
 static void level_begin(struct split *s, int i, size_t begin, size_t end)
 {
     struct level *l = &s->levels[i];
