@@ -4,10 +4,11 @@
 
 #include "common/mem.h"
 #include "common/utf8.h"
+#include "tokenizer/cut/ascii.h"
 #include "tokenizer/model/vocabulary.h"
 #include "unicode/unicode.h"
 
-enum { BITS_LOG_MIN = 16, BITS_PER_PAIR = 8 };
+enum { BITS_LOG_MIN = 16, BITS_PER_PAIR = 8, ASCII = 0x80, SPACE = 0x2581, MANY = 40 };
 
 /* `bits` is a hash set of the pairs of characters that are neighbours inside a token; `known` has
  * a bit for each character that is a token. */
@@ -16,6 +17,8 @@ struct seams {
     int shift;
     int needed; /* a cut needs so many known characters at its sides: 1 or 2 */
     uint64_t known[UNICODE_LIMIT / 64];
+    /* is_cut of pairs of ASCII characters, and of these and SPACE, which stands for a space */
+    uint8_t ascii[ASCII][ASCII], before_space[ASCII], after_space[ASCII];
 };
 
 static inline int is_known(const struct seams *s, uint32_t c)
@@ -32,6 +35,11 @@ static inline int is_inside(const struct seams *s, uint32_t left, uint32_t right
 {
     uint64_t place = place_of(s, left, right);
     return s->bits[place >> 6] >> (place & 63) & 1;
+}
+
+static inline int is_cut(const struct seams *s, uint32_t left, uint32_t right)
+{
+    return !is_inside(s, left, right) && is_known(s, left) + is_known(s, right) >= s->needed;
 }
 
 static int is_byte_name(const char *bytes, size_t n)
@@ -92,6 +100,13 @@ struct seams *seams_new(const struct vocabulary *v)
         if (bytes && v->tokens[id].in_model && utf8_valid(bytes, n) == n)
             put_token(s, bytes, n);
     }
+    for (uint32_t left = 0; left < ASCII; left++)
+        for (uint32_t right = 0; right < ASCII; right++)
+            s->ascii[left][right] = (uint8_t)is_cut(s, left, right);
+    for (uint32_t c = 0; c < ASCII; c++) {
+        s->before_space[c] = (uint8_t)is_cut(s, c, SPACE);
+        s->after_space[c] = (uint8_t)is_cut(s, SPACE, c);
+    }
     return s;
 }
 
@@ -103,16 +118,93 @@ void seams_free(struct seams *s)
     free(s);
 }
 
+/* Returns the character that ends before p. */
+static inline uint32_t char_before(const unsigned char *p)
+{
+    size_t len;
+    do
+        p--;
+    while ((*p & 0xC0) == 0x80);
+    return utf8_get(p, &len);
+}
+
+/* Returns bit i for each cut before text[i], i < 64, between characters of which one is not
+ * ASCII. */
+static uint64_t cuts_at_others(const struct seams *s, const unsigned char *text,
+                               const struct ascii_masks *m)
+{
+    uint64_t cuts = 0, leads = m->high & ~m->tails;
+    uint64_t behind = ~m->high & (m->high << 1 | text[-1] >> 7);
+    size_t len;
+    for (; leads; leads &= leads - 1) {
+        int i = __builtin_ctzll(leads);
+        uint32_t c = utf8_get(text + i, &len), before = char_before(text + i);
+        int cut = c == SPACE && before < ASCII ? s->before_space[before] : is_cut(s, before, c);
+        cuts |= (uint64_t)cut << i;
+    }
+    for (; behind; behind &= behind - 1) {
+        int i = __builtin_ctzll(behind);
+        uint32_t before = char_before(text + i);
+        int cut = before == SPACE ? s->after_space[text[i]] : is_cut(s, before, text[i]);
+        cuts |= (uint64_t)cut << i;
+    }
+    return cuts;
+}
+
+/* Does the same for all characters of the text, one after the other. */
+static uint64_t cuts_in_order(const struct seams *s, const unsigned char *text, uint64_t leads)
+{
+    uint64_t cuts = 0;
+    size_t len;
+    uint32_t before = leads ? char_before(text + __builtin_ctzll(leads)) : 0;
+    for (; leads; leads &= leads - 1) {
+        int i = __builtin_ctzll(leads);
+        uint32_t c = utf8_get(text + i, &len);
+        cuts |= (uint64_t)is_cut(s, before, c) << i;
+        before = c;
+    }
+    return cuts;
+}
+
+/* Returns bit i for each cut before text[i], i < 8, if all characters are ASCII. */
+static inline unsigned cuts_of_eight(const struct seams *s, const unsigned char *text)
+{
+    unsigned cuts = 0;
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; i++)
+        cuts |= (unsigned)s->ascii[text[i - 1] & (ASCII - 1)][text[i] & (ASCII - 1)] << i;
+    return cuts;
+}
+
+/* Returns bit i for each cut before text[i], i < 64. text[-1] may be read, and what follows while
+ * a character is not complete. */
+static uint64_t cuts_of_block(const struct seams *s, const unsigned char *text)
+{
+    struct ascii_masks m;
+    uint64_t cuts = 0;
+    ascii_classify(&m, text);
+    if (__builtin_popcountll(m.high) > MANY)
+        return cuts_in_order(s, text, ~m.tails);
+    for (int i = 0; i < ASCII_BLOCK; i += 8)
+        cuts |= (uint64_t)cuts_of_eight(s, text + i) << i;
+    cuts &= ~(m.high | m.high << 1 | text[-1] >> 7);
+    return m.high | text[-1] >> 7 ? cuts | cuts_at_others(s, text, &m) : cuts;
+}
+
 size_t seams_cut(const struct seams *s, const char *text, size_t n, size_t at, size_t *ends,
                  size_t max)
 {
     const unsigned char *p = (const unsigned char *)text;
-    size_t count = 0, len;
-    uint32_t before = utf8_get(p + at, &len);
-    for (size_t i = at + len; i < n && count < max; i += len) {
+    size_t count = 0, len, i = at + 1;
+    for (; n - at > ASCII_BLOCK && i <= n - ASCII_BLOCK && max - count >= ASCII_BLOCK;
+         i += ASCII_BLOCK)
+        count += ascii_places(ends + count, cuts_of_block(s, p + i), i);
+    while (i < n && (p[i] & 0xC0) == 0x80)
+        i++;
+    for (uint32_t before = i < n ? char_before(p + i) : 0; i < n && count < max; i += len) {
         uint32_t c = utf8_get(p + i, &len);
         ends[count] = i;
-        count += !is_inside(s, before, c) && is_known(s, before) + is_known(s, c) >= s->needed;
+        count += (size_t)is_cut(s, before, c);
         before = c;
     }
     if (count < max)
