@@ -2,8 +2,9 @@
 # [VOCABULARIES=DIR] tokenize.sh [ROUNDS]: encoding and decoding on one thread, ids in memory, processor time: ours and, in turn,
 # tiktoken (GPT-2's byte pairs), Hugging Face's tokenizers and TensorFlow Text's FastWordPiece (BERT's, from raw
 # text; from the Python that TEXTMILL_TF_PYTHON names); medians over the rounds. "Cold" is an encoder's first text,
-# "warm" the same text again. So it is with each tokenizer.json and .model in VOCABULARIES (tests/peers/patterns.py DIR makes some), beside gigatoken, Hugging
-# Face's tokenizers and SentencePiece, on prose and on C. Then the programs, wall clock, loading of the vocabulary included, on lines of text:
+# "warm" the same text again. The same with GPT-2's vocabulary and each tokenizer.json and .model in VOCABULARIES
+# (tests/peers/patterns.py DIR makes some), beside gigatoken, Hugging Face's tokenizers and SentencePiece, on prose and
+# on C. Then the programs, wall clock, loading of the vocabulary included, on lines of text:
 # tokenize with one thread and with two, beside tiktoken on the same lines, and two processes with half of them each;
 # from a file and from a pipe, with tfwrite behind it, and decode.
 rounds=${1:-3}
@@ -11,7 +12,7 @@ rounds=${1:-3}
 cd "$(mktemp -d)" || exit 1
 trap 'rm -rf "$PWD"' EXIT
 . "$ROOT/tests/bench/lib"
-build encode || exit 1
+build encode && build library || exit 1
 cat "$DATA"/wikitext/wikitext-2.train.tokens >english
 cat "$DATA"/text/{alice,moby_dick,tinyshakespeare,war_and_peace}.txt >books
 cat "$DATA"/text/multilingual.txt >multilingual
@@ -55,7 +56,7 @@ each_vocabulary() { # its file, text, the peer that knows only its kind
 }
 encode_with() { "$TEXTMILL_PYTHON" "$ROOT/tests/bench/encode.py" "$@" 2>/dev/null; }
 for text in english books multilingual code; do
-    for vocabulary in "$VOCABULARIES"/*.json; do
+    for vocabulary in "$DATA/tokenizers/gpt2-tokenizer.json" "$VOCABULARIES"/*.json; do
         [ ! -f "$vocabulary" ] || each_vocabulary "$vocabulary" $text tokenizers
     done
     for vocabulary in "$VOCABULARIES"/*.model; do
@@ -63,12 +64,14 @@ for text in english books multilingual code; do
     done
 done
 
-# The library from Python.
+# The library from Python and from C.
 if "$TEXTMILL_PYTHON" -m pip install -q --no-deps --no-build-isolation --target package "$ROOT/python" 2>/dev/null; then
     for threads in 1 4; do
         "$TEXTMILL_PYTHON" "$ROOT/tests/bench/library.py" "$DATA/tokenizers" english package $threads >python
+        ./library "$DATA/tokenizers/gpt2-tokenizer.json" english $threads >c || exit 1
         for peer in tiktoken tokenizers; do
             record "GPT-2 encoding from Python, english, threads: $threads" MB/s "$(field python textmill)" $peer "$(field python $peer)"
+            record "GPT-2 encoding from C, english, threads: $threads" MB/s "$(field c textmill)" $peer "$(field python $peer)"
         done
     done
 fi
