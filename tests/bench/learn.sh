@@ -15,7 +15,7 @@ cat "$DATA"/wikitext/wikitext-2.train.tokens "$DATA"/text/{alice,moby_dick,tinys
 head -c 12900000 base >small
 ./corpus "$megabytes" 1 base >large || exit 1
 TIMEFORMAT=%R status=0
-ours() { tokenize train -q --vocab-size 30000 --units "$1" "${@:2}"; }
+ours() { tokenize train -q --force --vocab-size 30000 --units "$1" "${@:2}"; }
 theirs() { "$TEXTMILL_PYTHON" "$ROOT/tests/bench/learn.py" "$1" small theirs 2>/dev/null; }
 merges() { "$TEXTMILL_PYTHON" -c 'import json, sys; [print(*m) for m in json.load(open(sys.argv[1]))["model"]["merges"]]' "$1"; }
 for units in bytes characters; do

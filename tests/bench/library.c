@@ -1,5 +1,5 @@
-/* library VOCABULARY TEXT THREADS: MB/s of libtextmill-tokenizer from C, wall clock: the lines of TEXT in one batch. The
- * best of five rounds, as library.py measures the binding. */
+/* library VOCABULARY TEXT THREADS: MB/s of libtextmill-tokenizer from C, wall clock: the lines of
+ * TEXT in one batch. The best of five rounds, as library.py measures the binding. */
 #include "library/textmill-tokenizer.h"
 
 #include <stdio.h>
