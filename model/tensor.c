@@ -145,23 +145,33 @@ static inline void normal_pair(float *first, float *second, uint64_t bits, float
     *second = quarter & 2 ? -radius * b : radius * b;
 }
 
-static void fill_normal(float *out, int64_t n, uint64_t key, float std)
+/* Numbers 2i and 2i + 1 of the tensor come from number i of the random sequence. */
+static void fill_normal(float *out, int64_t first, int64_t n, uint64_t key, float std)
 {
     float unused;
+    if (first % 2 && n) {
+        normal_pair(&unused, out++, rng_at(key, (uint64_t)(first++ / 2)), std);
+        n--;
+    }
     for (int64_t i = 0; i < n / 2; i++)
-        normal_pair(&out[2 * i], &out[2 * i + 1], rng_at(key, (uint64_t)i), std);
+        normal_pair(&out[2 * i], &out[2 * i + 1], rng_at(key, (uint64_t)(first / 2 + i)), std);
     if (n % 2)
-        normal_pair(&out[n - 1], &unused, rng_at(key, (uint64_t)(n / 2)), std);
+        normal_pair(&out[n - 1], &unused, rng_at(key, (uint64_t)((first + n) / 2)), std);
 }
 
-void tensor_initialise(const struct tensor *row, uint64_t seed, float *out)
+void tensor_initialise_part(const struct tensor *row, uint64_t seed, int64_t first, int64_t n,
+                            float *out)
 {
-    int64_t n = tensor_elements(row);
     if (row->init == INIT_NORMAL) {
-        fill_normal(out, n, name_key(seed, row->name), row->std);
+        fill_normal(out, first, n, name_key(seed, row->name), row->std);
         return;
     }
     float value = row->init == INIT_ONE ? 1 : 0;
     for (int64_t i = 0; i < n; i++)
         out[i] = value;
+}
+
+void tensor_initialise(const struct tensor *row, uint64_t seed, float *out)
+{
+    tensor_initialise_part(row, seed, 0, tensor_elements(row), out);
 }

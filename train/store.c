@@ -18,15 +18,14 @@ struct first_weights {
     float *floats;
 };
 
-/* Initialises this rank's part of a tensor, by initialising the whole tensor. */
+/* Initialises this rank's part of a tensor. */
 static void initialise_part(const struct first_weights *f, size_t i, float *part)
 {
     const struct tensor *row = &f->store->unsplit->rows[i];
     const struct split_runs runs = store_runs(f->store, i, split_number(f->store->split));
-    float *all = mem_alloc((size_t)tensor_elements(row) * sizeof *all);
-    tensor_initialise(row, f->seed, all);
-    split_cut(part, all, &runs, sizeof *all);
-    free(all);
+    for (int64_t r = 0; r < runs.runs; r++)
+        tensor_initialise_part(row, f->seed, r * runs.stride + runs.first, runs.count,
+                               part + r * runs.count);
 }
 
 static void initialise_one(void *ctx, int64_t i, int thread)

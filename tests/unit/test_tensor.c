@@ -58,6 +58,23 @@ Test(tensor, initial_values)
     tensor_release(&t);
 }
 
+/* Any part of a tensor has the values that it has in the whole. */
+Test(tensor, initial_values_of_parts)
+{
+    struct tensor row = {
+        .name = "w", .rank = 1, .shape = { 17 }, .init = INIT_NORMAL, .std = 0.02f
+    };
+    float all[17], part[17];
+    tensor_initialise(&row, 5, all);
+    for (int64_t first = 0; first <= 17; first++)
+        for (int64_t n = 0; first + n <= 17; n++) {
+            memset(part, 0, sizeof part);
+            tensor_initialise_part(&row, 5, first, n, part);
+            cr_assert_eq(0, memcmp(part, all + first, (size_t)n * sizeof *part));
+            cr_assert(n == 17 || part[n] == 0);
+        }
+}
+
 /* The mean, the standard deviation, the skewness and the tails of a million numbers must be those
  * of a normal distribution. */
 Test(tensor, normal_distribution)
