@@ -50,10 +50,11 @@
  * Only dq = dS K sums over keys. It takes the rows of dS of a group of panels together, so that its
  * sums are written to memory once for each group. */
 enum {
-    KEYS = 480,     /* keys of a block: a multiple of every tile_rows, and even for the masks */
-    QUERIES = 240,  /* queries of a block in the backward: as for KEYS */
-    SOME = 48,      /* queries whose scores stay in the first-level cache: as for KEYS */
-    LANES_MAX = 32, /* most lanes of a panel */
+    KEYS = 480,      /* keys of a block: a multiple of every tile_rows, and even for the masks */
+    QUERIES = 240,   /* queries of a block in the backward: as for KEYS */
+    SOME = 48,       /* queries whose scores stay in the first-level cache: as for KEYS */
+    LANES_MAX = 32,  /* most lanes of a panel */
+    FEW_QUERIES = 4, /* most new positions that are computed one by one, with a cache */
 };
 
 /* Heads lie side by side in the rows of all arrays. Queries are positions past .. past+N-1 of
@@ -758,7 +759,7 @@ void cpu_attention_cached(struct ops *o, struct ops_array y, const struct ops_pa
         remember(o, &c, x, b);
         longest = longest < past[b].used ? past[b].used : longest;
     }
-    if (a->rows.T > KERNEL_ROWS || x.q.type != OPS_F32) {
+    if (a->rows.T > FEW_QUERIES || x.q.type != OPS_F32) {
         for (int64_t b = 0; b < a->rows.B; b++) {
             struct attention one = sequence_of(&c, b);
             run_heads(o, &one, one.NH, attend_head);

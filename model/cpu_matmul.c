@@ -355,19 +355,12 @@ struct streamed {
     int64_t N, I, O;
 };
 
-/* Computes some columns of the result for all rows before the next columns, so that these columns
- * of w stay in the second-level cache. */
 static void stream_columns_part(void *ctx, int64_t begin, int64_t end, int thread)
 {
     (void)thread;
     const struct streamed *s = ctx;
-    for (int64_t at = begin; at < end;) {
-        int64_t n = s->N > KERNEL_ROWS ? smaller(COLUMN_GRAIN, end - at) : end - at;
-        for (int64_t r = 0; r < s->N; r += KERNEL_ROWS)
-            s->k->stream_columns(s->y + r * s->O + at, s->O, s->x + r * s->I, s->I,
-                                 smaller(s->N - r, KERNEL_ROWS), ops_part(s->w, at), s->O, s->I, n);
-        at += n;
-    }
+    s->k->stream_columns(s->y + begin, s->O, s->x, s->I, s->N, ops_part(s->w, begin), s->O, s->I,
+                         end - begin);
 }
 
 /* ---- linear maps ------------------------------------------------------------------------- */

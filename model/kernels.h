@@ -20,7 +20,6 @@
 
 enum {
     KERNEL_LANES = 64,             /* partial sums of a sum */
-    KERNEL_ROWS = 4,               /* most rows of stream_columns */
     KERNEL_GROUP = 4,              /* panels that lie side by side in A of multiply_rows */
     KERNEL_AHEAD = 3,              /* regions that a product prefetches */
     KERNEL_OUTPUTS = STORED_GROUP, /* outputs in a group of Q8 or Q4 weights */
@@ -183,8 +182,8 @@ struct kernels {
     /* out[n] += the sums of the n columns of x, whose `rows` rows are ld apart. */
     void (*column_sums)(float *out, struct ops_array x, int64_t ld, int64_t rows, int64_t n);
 
-    /* y[r,v] += the sum over i < I of x[r,i] w[i,v], for r < rows <= KERNEL_ROWS and v < n; w is
-     * F32 or BF16. */
+    /* y[r,v] += the sum over i < I of x[r,i] w[i,v], for r < rows and v < n; w is F32 or BF16. A
+     * row has the same bits whatever the number of rows is. */
     void (*stream_columns)(float *y, int64_t ldy, const float *x, int64_t ldx, int64_t rows,
                            struct ops_array w, int64_t ldw, int64_t I, int64_t n);
     /* y[r,v] = the dot product of row r of x and row v of w, for r < rows, v < n, with C numbers in

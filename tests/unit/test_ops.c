@@ -534,6 +534,39 @@ Test(ops, linear)
     in_all_contexts(linear_in);
 }
 
+/* Few rows give the bits that each of them gives alone, also with many columns, of which a kernel
+ * takes a part at a time. */
+static void few_rows_in(struct ops *o)
+{
+    const int64_t I = 53, O = 901;
+    for (int64_t N = 2; N <= OPS_FEW_ROWS; N += 3) {
+        struct numbers x = numbers(N * I, 1, 1), w = numbers(I * O, 2, 1), y = numbers(N * O, 3, 1);
+        struct numbers bias = numbers(O, 4, 1), one = numbers(O, 5, 1);
+        struct ops_linear l = { f32(w.f), f32(bias.f), N, I, O, 0 };
+        for (int type = OPS_F32; type <= OPS_BF16; type++) {
+            l.w = copy_as(o, (enum ops_type)type, w.f, w.n);
+            l.N = N;
+            ops_linear_fwd(o, f32(y.f), f32(x.f), &l);
+            l.N = 1;
+            for (int64_t n = 0; n < N; n++) {
+                ops_linear_fwd(o, f32(one.f), f32(x.f + n * I), &l);
+                HOLDS(!memcmp(one.f, y.f + n * O, (size_t)O * sizeof(float)),
+                      "row %lld of %lld, type %d", (long long)n, (long long)N, type);
+            }
+            ops_buffer_free(o, l.w, w.n);
+        }
+        struct numbers *all[] = { &x, &w, &y, &bias, &one };
+        for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+            drop(all[i]);
+    }
+}
+
+Test(ops, linear_of_few_rows)
+{
+    in_all_contexts(few_rows_in);
+    in_contexts(OPS_BF16, few_rows_in);
+}
+
 /* Operands that are stored as bf16 must give the same bits as floats that are rounded on the way.
  * dbias is different: it is the sum of the numbers as they are stored. */
 static void linear_operands_in(struct ops *o)
