@@ -98,41 +98,42 @@ void sampler_adjust(struct sampler *s, float *logits, int64_t V, const struct sa
 static uint32_t largest(const float *logits, int64_t V)
 {
     uint32_t best = 0;
+    float most = logits[0];
     for (int64_t i = 1; i < V; i++)
-        if (logits[i] > logits[best])
+        if (logits[i] > most) {
             best = (uint32_t)i;
+            most = logits[i];
+        }
     return best;
 }
 
 /* ---- top k -------------------------------------------------------------------------------- */
 
-/* Returns the k-th largest logit of the candidates (Hoare's quickselect). Changes the order of the
- * candidates. */
-static float kth_logit(struct candidate *c, int64_t n, int64_t k)
+/* Replaces the smallest number of a heap, in which heap[i] <= heap[2i+1] and heap[i] <= heap[2i+2],
+ * by x. */
+static void replace_smallest(double *heap, int64_t k, double x)
 {
-    int64_t left = 0, right = n - 1;
-    while (left < right) {
-        float pivot = c[left + (right - left) / 2].logit;
-        int64_t i = left, j = right;
-        while (i <= j) {
-            while (c[i].logit > pivot)
-                i++;
-            while (c[j].logit < pivot)
-                j--;
-            if (i <= j) {
-                struct candidate swap = c[i];
-                c[i++] = c[j];
-                c[j--] = swap;
-            }
-        }
-        if (k - 1 <= j)
-            right = j;
-        else if (k - 1 >= i)
-            left = i;
-        else
+    int64_t i = 0;
+    for (int64_t child; (child = 2 * i + 1) < k; i = child) {
+        child += child + 1 < k && heap[child + 1] < heap[child];
+        if (!(heap[child] < x))
             break;
+        heap[i] = heap[child];
     }
-    return c[k - 1].logit;
+    heap[i] = x;
+}
+
+/* Returns the k-th largest logit, or -INFINITY if there are fewer than k numbers. heap: scratch
+ * memory for k numbers. Few logits are above the smallest of the k largest so far, so this takes
+ * little more than one comparison for each logit. */
+static float kth_logit(double *heap, const float *logits, int64_t V, int64_t k)
+{
+    for (int64_t i = 0; i < k; i++)
+        heap[i] = -INFINITY;
+    for (int64_t i = 0; i < V; i++)
+        if (logits[i] > heap[0])
+            replace_smallest(heap, k, logits[i]);
+    return (float)heap[0];
 }
 
 /* Fills the candidates with the tokens whose logit is at least `least`, in the order of their ids.
@@ -236,9 +237,9 @@ int64_t sampler_candidates(struct sampler *s, float *logits, int64_t V,
                            const struct sampler_text *text)
 {
     sampler_adjust(s, logits, V, text);
-    int64_t count = keep_above(s->candidates, logits, V, -INFINITY);
-    if (s->top_k && s->top_k < count)
-        count = keep_above(s->candidates, logits, V, kth_logit(s->candidates, count, s->top_k));
+    const int some = s->top_k && s->top_k < V;
+    int64_t count = keep_above(s->candidates, logits, V,
+                               some ? kth_logit(s->weights, logits, V, s->top_k) : -INFINITY);
     if (s->top_p < 1)
         count = keep_nucleus(s, count);
     if (s->min_p > 0)
