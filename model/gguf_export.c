@@ -93,6 +93,9 @@ static int begin(struct exporting *e)
         if (has_copy(e, i))
             declare(e, "output.weight", i, e->weights);
     }
+    const int64_t divisors = gguf_model_divisors(NULL, &m->config);
+    if (divisors)
+        gguf_add_tensor(&e->w, "rope_freqs.weight", GGUF_TENSOR_F32, 1, &divisors);
     return gguf_create(&e->w, e->path);
 }
 
@@ -132,6 +135,20 @@ static int write_tensor(struct exporting *e, const struct weights *files, size_t
     return failed;
 }
 
+static int write_divisors(struct exporting *e)
+{
+    const int64_t n = gguf_model_divisors(NULL, &e->m.config);
+    float *divisors = mem_alloc((size_t)n * sizeof *divisors);
+    unsigned char *bytes = mem_alloc((size_t)n * sizeof *divisors);
+    gguf_model_divisors(divisors, &e->m.config);
+    stored_make(OPS_F32, bytes, divisors, n);
+    int failed = n && (gguf_write(&e->w, bytes, (uint64_t)n * sizeof *divisors) < 0 ||
+                       gguf_end_tensor(&e->w) < 0);
+    free(divisors);
+    free(bytes);
+    return failed ? -1 : 0;
+}
+
 int gguf_export(const char *dir, const char *path, const struct gguf_export *how)
 {
     struct weights files;
@@ -144,6 +161,8 @@ int gguf_export(const char *dir, const char *path, const struct gguf_export *how
     int failed = begin(&e);
     for (size_t i = 0; i < e.m.tensors.count && !failed; i++)
         failed = write_tensor(&e, &files, i);
+    if (!failed)
+        failed = write_divisors(&e);
     if (failed)
         gguf_abandon(&e.w);
     else

@@ -79,11 +79,89 @@ static int check_unknown(const struct gguf *g, const struct model_config *c)
         if (!failed && !fine)
             failed = err_set("%s: unsupported %s", g->path, name);
     }
-    if (!failed && gguf_tensor(g, "rope_freqs.weight"))
-        failed = err_set("%s: unsupported tensor 'rope_freqs.weight'", g->path);
     buf_release(&text);
     return failed;
 }
+
+/* ---- rotary frequencies ------------------------------------------------------------------- */
+
+/* The settings of Llama 3's scaling that files do not tell, unless we wrote them. */
+static const struct {
+    const char *key;
+    size_t member;
+    double usual;
+} llama3[] = { { "textmill.rope.low_freq_factor", CONFIG_AT(rope_stretch.low), 1 },
+               { "textmill.rope.high_freq_factor", CONFIG_AT(rope_stretch.high), 4 },
+               { "textmill.rope.original_context_length", CONFIG_AT(rope_stretch.original),
+                 8192 } };
+enum { LLAMA3 = sizeof llama3 / sizeof *llama3 };
+
+static int64_t pairs_of(const struct model_config *c)
+{
+    return (c->head_width ? c->head_width : c->width / (c->heads ? c->heads : 1)) / 2;
+}
+
+/* Returns the divisor of the frequency of pair i. */
+static double divisor(const struct model_config *c, int64_t i)
+{
+    struct ops_rotary plain = { .HS = 2 * pairs_of(c), .base = c->rope_theta }, scaled = plain;
+    scaled.stretch = c->rope_stretch;
+    return ops_rotary_frequency(&plain, i) / ops_rotary_frequency(&scaled, i);
+}
+
+int64_t gguf_model_divisors(float *out, const struct model_config *c)
+{
+    const int64_t n = c->rope_stretch.original ? pairs_of(c) : 0;
+    for (int64_t i = 0; i < n && out; i++)
+        out[i] = (float)divisor(c, i);
+    return n;
+}
+
+static int read_settings(struct model_config *c, const struct gguf *g)
+{
+    for (int i = 0; i < LLAMA3; i++) {
+        const struct gguf_key *k = gguf_find(g, llama3[i].key);
+        double x = llama3[i].usual;
+        if (k && gguf_real(g, k, &x) < 0)
+            return -1;
+        if (!(x > 0 && x < 1e9))
+            return err_set("%s: bad %s: %g", g->path, llama3[i].key, x);
+        memcpy((char *)c + llama3[i].member, &x, sizeof x);
+    }
+    return 0;
+}
+
+/* Reads the divisors of frequencies, which must be those of Llama 3's scaling by some factor. */
+static int read_divisors(struct model_config *c, const struct gguf *g)
+{
+    const struct gguf_tensor *t = gguf_tensor(g, "rope_freqs.weight");
+    if (!t)
+        return 0;
+    if (t->type != GGUF_TENSOR_F32 || t->rank != 1 || t->shape[0] != pairs_of(c))
+        return err_set("%s: bad shape or type of tensor 'rope_freqs.weight', whose data is at byte "
+                       "%llu",
+                       g->path, (unsigned long long)t->offset);
+    const unsigned char *data = g->map.data + t->offset;
+    float x, most = 1;
+    for (int64_t i = 0; i < t->elements; i++) {
+        stored_read(OPS_F32, &x, data + 4 * i, 1);
+        most = x > most ? x : most;
+    }
+    c->rope_stretch.factor = most;
+    if (read_settings(c, g) < 0)
+        return -1;
+    for (int64_t i = 0; i < t->elements; i++) {
+        stored_read(OPS_F32, &x, data + 4 * i, 1);
+        if (!(fabs(x - divisor(c, i)) <= 1e-4 * x))
+            return err_set("%s: unsupported tensor 'rope_freqs.weight': number %lld, at byte %llu, "
+                           "is %g, and Llama 3's scaling has %g",
+                           g->path, (long long)i, (unsigned long long)t->offset + 4 * (uint64_t)i,
+                           x, divisor(c, i));
+    }
+    return 0;
+}
+
+/* ---- configuration ------------------------------------------------------------------------ */
 
 static int read_config(struct model_config *c, const struct gguf *g)
 {
@@ -98,7 +176,7 @@ static int read_config(struct model_config *c, const struct gguf *g)
     c->qkv_bias = gguf_tensor(g, "blk.0.attn_q.bias") != NULL;
     c->out_bias = c->qkv_bias && gguf_tensor(g, "blk.0.attn_output.bias");
     c->mlp_bias = gguf_tensor(g, "blk.0.ffn_gate.bias") != NULL;
-    return check_unknown(g, c);
+    return check_unknown(g, c) < 0 ? -1 : read_divisors(c, g);
 }
 
 /* Returns 1 if the decoder has its own table, else 0. The table of a tied decoder may be in the
@@ -152,8 +230,6 @@ static int check_config(const struct model_config *c)
         what = "activation";
     else if (c->unscaled || c->scale_by_layer)
         what = "scale of attention";
-    else if (c->rope_stretch.original)
-        what = "rope_type 'llama3'";
     return what ? err_set("GGUF's '%s' has no other %s", words_of(c)->name, what) : 0;
 }
 
@@ -170,14 +246,21 @@ int gguf_model_keys(struct gguf_writer *w, const struct model *m)
         key_name(name, c, k->key);
         memcpy(&count, (const char *)c + k->member, sizeof count);
         memcpy(&real, (const char *)c + k->member, sizeof real);
+        if (k->member == CONFIG_AT(rope_stretch.factor) && c->rope_stretch.original)
+            continue; /* it is in rope_freqs.weight */
         if (k->form == CONFIG_COUNT)
             gguf_add_u32(w, name, (uint32_t)count);
         else if (real != k->absent || !k->text)
             gguf_add_f32(w, name, (float)real);
     }
-    if (c->rope_stretch.factor) {
+    if (c->rope_stretch.factor && !c->rope_stretch.original) {
         key_name(name, c, "rope.scaling.type");
         gguf_add_text(w, name, "linear", strlen("linear"));
+    }
+    for (int i = 0; i < LLAMA3 && c->rope_stretch.original; i++) {
+        double x;
+        memcpy(&x, (const char *)c + llama3[i].member, sizeof x);
+        gguf_add_f32(w, llama3[i].key, (float)x);
     }
     gguf_add_bool(w, "textmill.tied", m->tied);
     return 0;

@@ -1,7 +1,9 @@
 """GGUF files that generate export writes: gguf from PyPI reads every key and tensor, with the values of the
 folder's own tensors; and where llama-cpp-python is installed, it writes the same text, of a vocabulary learnt here."""
 import importlib.util
+import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -78,9 +80,18 @@ def main():
         run("tfwrite", "-q", "--sequence-length", "32", "-o", "shards", stdin=stream.stdout)
         stream.wait()
         shape = "--layers 2 --width 64 --heads 2 --positions 64 --sequence-length 32 --micro-batch-size 8 --global-batch-size 8"
-        for architecture in ("gpt2", "llama"):
-            run("train", "-q", "--architecture", architecture, "--data", "shards", "--vocab", "vocab", *shape.split(),
-                "--steps", "250", "--learning-rate", "3e-3", "--warmup", "5", "--dropout", "0", "-o", architecture)
+        for architecture in ("gpt2", "llama", "llama3"):
+            if architecture == "llama3":  # the same model with Llama 3's rotary frequencies
+                shutil.copytree("llama", "llama3")
+                with open("llama3/config.json") as file:
+                    config = json.load(file)
+                config["rope_scaling"] = {"rope_type": "llama3", "factor": 4.0, "low_freq_factor": 1.0,
+                                          "high_freq_factor": 4.0, "original_max_position_embeddings": 32}
+                with open("llama3/config.json", "w") as file:
+                    json.dump(config, file)
+            else:
+                run("train", "-q", "--architecture", architecture, "--data", "shards", "--vocab", "vocab", *shape.split(),
+                    "--steps", "250", "--learning-rate", "3e-3", "--warmup", "5", "--dropout", "0", "-o", architecture)
             for weights in STEPS:
                 path = f"{architecture}-{weights}.gguf"
                 run("generate", "export", "-q", "--model", architecture, "--weights", weights, "-o", path)

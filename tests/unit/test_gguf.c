@@ -194,6 +194,15 @@ Test(gguf, qwen2_and_stretched)
     check_round_trip(&c);
 }
 
+static const struct ops_stretch scaling = { .factor = 8, .low = 1.5, .high = 4, .original = 32 };
+
+Test(gguf, llama3)
+{
+    struct model_config c = llama;
+    c.rope_stretch = scaling;
+    check_round_trip(&c);
+}
+
 Test(gguf, what_the_format_cannot_say)
 {
     struct model_config c = gpt;
@@ -208,11 +217,12 @@ Test(gguf, what_the_format_cannot_say)
 
 /* ---- what is wrong ------------------------------------------------------------------------ */
 
-static struct buf exported(struct ops *o, enum ops_type type, int ours)
+static struct buf exported(struct ops *o, const struct model_config *config, enum ops_type type,
+                           int ours)
 {
     struct buf b = BUF_INIT;
     const char *path = in_dir("model.gguf");
-    save_folder(o, &gpt);
+    save_folder(o, config);
     cr_assert_eq(export(path, type, ours), 0, "%s", err_get());
     cr_assert_eq(file_read(path, &b), 0);
     return b;
@@ -249,7 +259,7 @@ static void refused(struct ops *o, const struct buf *whole, size_t at, const cha
 Test(gguf, refused_by_name_and_byte)
 {
     struct ops *o = ops_new(1);
-    struct buf b = exported(o, OPS_Q8, 0);
+    struct buf b = exported(o, &gpt, OPS_Q8, 0);
     const char huge[8] = "\xff\xff\xff\xff\xff\xff\xff\x7f", nan[2] = "\xff\x7f";
     size_t qkv = find(&b, "blk.0.attn_qkv.weight"), shape = qkv + 21 + 4, type = shape + 16;
     refused(o, &b, 0, "GGML", 4, "not a GGUF file");
@@ -290,7 +300,7 @@ Test(gguf, refused_by_name_and_byte)
 Test(gguf, mapped_refused_by_name_and_byte)
 {
     struct ops *o = ops_new(2);
-    struct buf b = exported(o, OPS_Q4, 1);
+    struct buf b = exported(o, &gpt, OPS_Q4, 1);
     struct gguf g;
     char words[100];
     size_t layout = find(&b, "textmill.layout") + 15 + 4,
@@ -311,11 +321,38 @@ Test(gguf, mapped_refused_by_name_and_byte)
     ops_free(o);
 }
 
+/* Divisors of frequencies that Llama 3's scaling does not have, and settings without sense. */
+Test(gguf, rope_freqs_refused)
+{
+    struct ops *o = ops_new(1);
+    struct model_config c = llama;
+    struct gguf g;
+    char words[100];
+    c.rope_stretch = scaling;
+    struct buf b = exported(o, &c, OPS_F32, 0);
+    cr_assert_eq(gguf_parse(&g, b.data, b.len, "x"), 0, "%s", err_get());
+    const struct gguf_tensor *t = gguf_tensor(&g, "rope_freqs.weight");
+    cr_assert_eq(t->elements, 8);
+    snprintf(words, sizeof words, "'rope_freqs.weight': number 3, at byte %zu, is",
+             (size_t)t->offset + 12);
+    refused(o, &b, t->offset + 12, "\0\0\0\x40", 4, words);
+    refused(o, &b, t->offset + 12, "\0\0\xc0\x7f", 4, words);
+    refused(o, &b, find(&b, "textmill.rope.low_freq_factor") + 29 + 4, "\0\0\0\x80", 4,
+            "bad textmill.rope.low_freq_factor: -0");
+    refused(o, &b, find(&b, "textmill.rope.original_context_length"), "T", 1,
+            "Llama 3's scaling has");
+    refused(o, &b, find(&b, "rope_freqs.weight") + 17 + 4, "\7", 1, "bad shape or type of tensor");
+    g.map = (struct file_map){ 0 };
+    gguf_close(&g);
+    buf_release(&b);
+    ops_free(o);
+}
+
 /* A file that is cut anywhere must be refused. */
 Test(gguf, cut)
 {
     struct ops *o = ops_new(1);
-    struct buf b = exported(o, OPS_F32, 0);
+    struct buf b = exported(o, &gpt, OPS_F32, 0);
     struct gguf g;
     for (size_t n = 0; n + 64 < b.len; n += n < 4000 ? 7 : 5003)
         cr_assert_eq(gguf_parse(&g, b.data, n, "cut"), -1, "%zu bytes", n);
