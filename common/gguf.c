@@ -366,6 +366,19 @@ int gguf_text(const struct gguf *g, const struct gguf_key *k, struct buf *out)
     return 0;
 }
 
+const char *gguf_item_text(const unsigned char **at, size_t *n)
+{
+    const char *s = (const char *)*at + 8;
+    *n = (size_t)le_u64(*at);
+    *at += 8 + *n;
+    return s;
+}
+
+int32_t gguf_item_i32(const struct gguf_key *k, uint64_t i)
+{
+    return (int32_t)le_u32(k->value + 4 * i);
+}
+
 const struct gguf_tensor *gguf_tensor(const struct gguf *g, const char *name)
 {
     for (size_t i = 0; i < g->tensor_count; i++)

@@ -100,6 +100,11 @@ const struct gguf_key *gguf_find(const struct gguf *g, const char *name); /* NUL
 int gguf_real(const struct gguf *g, const struct gguf_key *k, double *out);
 int gguf_text(const struct gguf *g, const struct gguf_key *k, struct buf *out);
 
+/* Items of a list of texts or of I32. For texts *at begins as the key's value, and moves to the
+ * next item; *n is set to the text's bytes. */
+const char *gguf_item_text(const unsigned char **at, size_t *n);
+int32_t gguf_item_i32(const struct gguf_key *k, uint64_t i);
+
 const struct gguf_tensor *gguf_tensor(const struct gguf *g, const char *name);
 /* ---- writing ------------------------------------------------------------------------------ */
 

@@ -13,6 +13,7 @@
 #include "common/js.h"
 #include "common/lines.h"
 #include "common/mem.h"
+#include "tokenizer/files/gguf_vocabulary.h"
 #include "tokenizer/model/alphabet.h"
 
 const char end_of_text_name[] = "<|endoftext|>";
@@ -274,19 +275,15 @@ static int is_vocab_txt(const struct buf *text)
     return at == end;
 }
 
-/* Loads the tokenizer.json inside a GGUF file. */
 static int load_gguf(struct vocabulary *v, const char *path)
 {
-    struct gguf g;
     struct buf text = BUF_INIT;
-    if (gguf_open(&g, path) < 0)
-        return -1;
-    const struct gguf_key *k = gguf_find(&g, "tokenizer.huggingface.json");
-    int failed = k ? gguf_text(&g, k, &text)
-                   : err_set("%s: no key 'tokenizer.huggingface.json': give --vocab", path);
+    int64_t end;
+    int failed = gguf_vocabulary_json(&text, &end, path);
     if (!failed)
         failed = tokenizer_json_parse(v, text.data, text.len, path);
-    gguf_close(&g);
+    if (!failed && end >= 0 && end < v->count)
+        v->end_of_text = end;
     buf_release(&text);
     return failed;
 }

@@ -23,6 +23,9 @@
  * "<|endoftext|>" gets the least id that the file leaves out (50256 for GPT-2). GPT-2's pattern is
  * used unless the options name another pattern, which has its own special tokens.
  *
+ * .gguf: the tokenizer.json that our own files hold, or llama.cpp's keys tokenizer.ggml.* of a
+ * byte-level BPE whose pre-tokenizer is gpt-2, llama-bpe, qwen2 or smollm.
+ *
  * In a folder, the eos_token in tokenizer_config.json, if present, is the end-of-text token.
  */
 #ifndef TEXTMILL_TOKENIZER_FILES_FILES_H
