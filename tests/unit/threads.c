@@ -9,19 +9,26 @@
 #include "common/err.h"
 #include "common/mem.h"
 
-/* A message that was sent and not yet received. It holds its own copy of the data. */
-struct message {
-    struct message *next;
-    int from, to, tag;
+enum { EAGER = 128 };
+
+/* A send or a receive that has begun. A send has no copy of its data, and ends when its receive has
+ * begun, as that of a long message by MPI. So a sender that changes the data too early is found
+ * out, and so are ranks that wait for each other for ever. A send of at most EAGER bytes ends at
+ * once; a copy of the request waits in its place. */
+struct request {
+    struct request *next; /* in the order begun */
+    int sends, from, to, tag, done;
     size_t bytes;
-    char *data;
+    const void *data; /* of a send */
+    void *room;       /* of a receive */
+    char copy[EAGER];
 };
 
 struct threads {
     int ranks;
     pthread_mutex_t lock;
-    struct message *messages; /* in the order sent */
-    int ended;                /* end_all was called */
+    struct request *open; /* sends and receives that have no partner yet */
+    int ended;            /* end_all was called */
     double timeout;
     void (*failed)(void *ctx, const char *error);
     void *failed_ctx;
@@ -33,12 +40,6 @@ struct threads {
 struct world {
     struct threads *all;
     int rank;
-};
-
-struct request {
-    int receives, from, tag;
-    void *data;
-    size_t bytes;
 };
 
 /* ---- the transport ------------------------------------------------------------------------- */
@@ -65,64 +66,79 @@ static void end_all(void *world)
     pthread_mutex_unlock(&all->lock);
 }
 
+/* The first open request that fits; from -1: from anybody. The lock is held. */
+static struct request **find(struct threads *all, int sends, int from, int to, int tag)
+{
+    struct request **r = &all->open;
+    while (*r && !((*r)->sends == sends && (*r)->to == to && (*r)->tag == tag &&
+                   (from < 0 || (*r)->from == from)))
+        r = &(*r)->next;
+    return r;
+}
+
+/* Ends a short send and returns the copy that waits for the receive. */
+static struct request *copy_of(struct request *r)
+{
+    struct request *copy = mem_zalloc(1, sizeof *copy);
+    *copy = *r;
+    memcpy(copy->copy, r->data, r->bytes);
+    copy->data = copy->copy;
+    r->done = 1;
+    return copy;
+}
+
+/* Copies the data of a new request and its partner, or keeps the request open. */
+static void *begin(struct threads *all, const struct request *made)
+{
+    struct request *r = mem_zalloc(1, sizeof *r), **last;
+    *r = *made;
+    pthread_mutex_lock(&all->lock);
+    struct request **place = find(all, !r->sends, r->from, r->to, r->tag), *partner = *place;
+    if (partner) {
+        assert(partner->bytes == r->bytes);
+        memcpy(r->sends ? partner->room : r->room, r->sends ? r->data : partner->data, r->bytes);
+        *place = partner->next;
+        if (partner->data == partner->copy)
+            free(partner);
+        else
+            partner->done = 1;
+        r->done = 1;
+    } else {
+        for (last = &all->open; *last; last = &(*last)->next)
+            continue;
+        *last = r->sends && r->bytes <= EAGER ? copy_of(r) : r;
+    }
+    pthread_mutex_unlock(&all->lock);
+    return r;
+}
+
 static int send_bytes(void *world, void **request, int to, int tag, const void *data, size_t bytes)
 {
-    struct world *w = world;
-    struct message *m = mem_zalloc(1, sizeof *m), **last;
-    *m = (struct message){ NULL, w->rank, to, tag, bytes, mem_alloc(bytes) };
-    memcpy(m->data, data, bytes);
-    pthread_mutex_lock(&w->all->lock);
-    for (last = &w->all->messages; *last; last = &(*last)->next)
-        continue;
-    *last = m;
-    pthread_mutex_unlock(&w->all->lock);
-    *request = mem_zalloc(1, sizeof(struct request));
+    const struct world *w = world;
+    *request = begin(
+        w->all,
+        &(struct request){
+            .sends = 1, .from = w->rank, .to = to, .tag = tag, .bytes = bytes, .data = data });
     return 0;
 }
 
 static int receive_bytes(void *world, void **request, int from, int tag, void *data, size_t bytes)
 {
-    struct request *r = mem_zalloc(1, sizeof *r);
-    (void)world;
-    *r = (struct request){ 1, from, tag, data, bytes };
-    *request = r;
+    const struct world *w = world;
+    *request = begin(
+        w->all,
+        &(struct request){ .from = from, .to = w->rank, .tag = tag, .bytes = bytes, .room = data });
     return 0;
-}
-
-/* Finds the first message with the tag `tag` for this rank from rank `from`, or from any rank if
- * that is -1. Returns the pointer to it in the list, which points to NULL if there is none. The
- * caller holds the lock. */
-static struct message **find(struct world *w, int from, int tag)
-{
-    struct message **m = &w->all->messages;
-    while (*m && !((*m)->to == w->rank && (*m)->tag == tag && (from < 0 || (*m)->from == from)))
-        m = &(*m)->next;
-    return m;
 }
 
 static int test(void *world, void *request)
 {
     struct world *w = world;
     struct request *r = request;
-    struct message *found = NULL;
     pthread_mutex_lock(&w->all->lock);
-    int ended = w->all->ended;
-    if (r->receives && !ended) {
-        struct message **place = find(w, r->from, r->tag);
-        if ((found = *place))
-            *place = found->next;
-    }
+    int done = w->all->ended ? -1 : r->done;
     pthread_mutex_unlock(&w->all->lock);
-    if (ended)
-        return -1;
-    if (found) {
-        assert(found->bytes == r->bytes);
-        memcpy(r->data, found->data, r->bytes);
-        free(found->data);
-        free(found);
-    }
-    int done = found || !r->receives;
-    if (done)
+    if (done > 0)
         free(r);
     return done;
 }
@@ -131,12 +147,12 @@ static int probe(void *world, int tag, int *from)
 {
     struct world *w = world;
     pthread_mutex_lock(&w->all->lock);
-    struct message *m = *find(w, -1, tag);
+    const struct request *r = *find(w->all, 1, -1, w->rank, tag);
     int ended = w->all->ended;
+    if (r)
+        *from = r->from;
     pthread_mutex_unlock(&w->all->lock);
-    if (m)
-        *from = m->from;
-    return ended ? -1 : m != NULL;
+    return ended ? -1 : r != NULL;
 }
 
 static const char *error(void *world)
@@ -169,10 +185,9 @@ struct threads *threads_new(int ranks)
 
 void threads_free(struct threads *w)
 {
-    for (struct message *m = w->messages, *next; m; m = next) {
-        next = m->next;
-        free(m->data);
-        free(m);
+    for (struct request *r = w->open, *next; r; r = next) {
+        next = r->next;
+        free(r);
     }
     pthread_mutex_destroy(&w->lock);
     free(w);
