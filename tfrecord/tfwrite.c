@@ -420,8 +420,9 @@ struct joined {
 
 static const struct joined merge_defaults = { .shards = 4 };
 
-/* Appends this program's pg= line up to the command, " merge" or " blend", without the paths of the
- * sets, because the manifest describes sets by content, not by path. */
+/* Appends this program's pg= line to `out`, up to and including `command`, which begins with a
+ * space (" merge"). The arguments after it are left out, because they are paths, and the manifest
+ * describes sets by content, not by path. */
 static void merge_provenance(struct buf *out, const char *command)
 {
     const char *all = tool_provenance(), *found = strstr(all, command);

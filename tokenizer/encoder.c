@@ -173,8 +173,9 @@ static int encode_plain(struct encoder *e, const char *text, size_t n, int first
     return got;
 }
 
-/* Normalizes the text for the second pass, into e->normalized, unless it needs no change. Clears
- * *first if the first character was dropped. */
+/* Normalizes the text for the second pass. If the text changes, the result goes to e->normalized,
+ * and *text and *n are set to it; else they stay. *first is 1 if a whole text begins with *text; it
+ * is set to 0 if the normalizer dropped the first character. Returns 0, or -1 with an error. */
 static int normalize(struct encoder *e, const char **text, size_t *n, int *first)
 {
     int lost;

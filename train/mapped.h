@@ -14,8 +14,9 @@
 
 #include <stdint.h>
 
-/* How an array is used: read only; changed; or written anew, so that its old contents may be lost
- * (the array may be zero). */
+/* How an array is used: MAPPED_READ, it is only read; MAPPED_WRITE, it is changed; MAPPED_MAKE, all
+ * of it is overwritten. An array fetched with MAPPED_MAKE may hold zeros in place of its old
+ * contents. */
 enum mapped_use { MAPPED_READ, MAPPED_WRITE, MAPPED_MAKE };
 
 /* What happens at the last release: the array leaves memory; it stays, because a fetch follows

@@ -122,8 +122,11 @@ static int read_tokens(struct vocabulary *v, struct js_scan *s, put_token *put)
     return more;
 }
 
-/* Reads an added token that the model has, too. Its name may spell other bytes in the model:
- * "\u00E9" is two bytes in a text, but the byte 0xE9 in the byte alphabet. */
+/* Reads the model's entry for a token that is also an added token. `id` is the token's number in
+ * the model, `added` its number as an added token; they must be equal. `bytes` are the bytes that
+ * the name spells in the model. They may differ from the added token's text: "\u00E9" is two bytes
+ * in a text, but the byte 0xE9 in the byte alphabet. Then the token is decoded to the model's
+ * bytes, and is still found by the added token's text. */
 static int read_added_again(struct vocabulary *v, int64_t id, uint32_t added,
                             const struct buf *bytes)
 {

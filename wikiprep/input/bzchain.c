@@ -96,8 +96,10 @@ static void cut_cycle(struct bzchain *c, size_t n, uint32_t first)
     c->begun = 0;
 }
 
-/* Starts the next segment in a lane, whose output begins at byte `from` of the lane's buffer.
- * Returns the segment's first entry of c->next, or that of row n if no segment is left. */
+/* Gives the lane the next segment that no lane has begun; the segment's output begins at byte
+ * `from` of the lane's buffer. Returns the entry of c->next with which the segment begins: the next
+ * row in the upper 24 bits, the byte to write in the lower 8, without CUT. If no segment is left,
+ * returns an entry that leads to row n, where a lane stays. */
 static uint32_t begin_segment(struct bzchain *c, int lane, size_t from, size_t n)
 {
     if (c->begun == c->count) {
@@ -110,8 +112,9 @@ static uint32_t begin_segment(struct bzchain *c, int lane, size_t from, size_t n
     return c->next[id < c->regular ? id * c->rows_a_cut : c->first] & ~CUT;
 }
 
-/* Ends the segment of a lane that reached a row where another segment begins, and starts the next
- * one. */
+/* Ends the segment of a lane that reached `row`, where another segment begins. The segment's output
+ * ends before byte `to` of the lane's buffer. Gives the lane another segment, and returns the entry
+ * with which that begins, as begin_segment does. */
 static uint32_t end_segment(struct bzchain *c, int lane, uint32_t row, size_t to, size_t n)
 {
     struct segment *s = c->lane[lane].at;
