@@ -32,15 +32,17 @@ int file_mkdirs(const char *path);                                  /* as mkdir 
 void file_join(struct buf *out, const char *dir, const char *name); /* replaces out */
 int file_ends_with(const char *name, const char *suffix);
 
-/* Lists the names in `dir` that end in `suffix` ("" for all), sorted by byte, without hidden files.
- * The caller frees them with file_names_free; after an error the list is empty. */
+/* Sets *out to the names in `dir` that end in `suffix` ("" for all), sorted by byte, without hidden
+ * files. The caller frees them with file_names_free. Returns 0, or -1 with an error; then the list
+ * is empty. */
 struct file_names {
     char **names;
     size_t count, cap;
 };
 int file_list(struct file_names *out, const char *dir, const char *suffix);
-/* Lists the paths that match a shell pattern, sorted. Hidden files match only if the pattern spells
- * out their dot. No match is an error. Returns -1 with an error. */
+/* Sets *out to the paths that match a shell pattern, sorted. Hidden files match only if the pattern
+ * spells out their dot. The caller frees them with file_names_free. Returns 0, or -1 with an error,
+ * also if nothing matches. */
 int file_glob(struct file_names *out, const char *pattern);
 void file_names_free(struct file_names *names);
 

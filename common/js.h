@@ -55,7 +55,8 @@ int js_int(const struct js *v, int64_t *out);         /* 0, or -1 if no integer 
 int js_bool(const struct js *v, int *out);            /* 0, or -1 if neither true nor false */
 
 int js_text_is(const struct js *v, const char *word); /* 1 if v is the string `word` */
-/* Returns a member that is true or false as 1 or 0; `otherwise` if it is missing or no boolean. */
+/* Returns 1 if the member `key` is true, 0 if it is false, and `otherwise` if it is missing or not
+ * a boolean. */
 int js_flag(const struct js *object, const char *key, int otherwise);
 
 /* Appends the value as JSON text, in one line. */

@@ -25,7 +25,7 @@
 #include "common/js.h"
 #include "squad/squad.h"
 
-/* Appends the normalised text of s[0..n), valid UTF-8. */
+/* Appends the normalised form of the text s[0..n), valid UTF-8, to `out`. */
 void squad_normalise(struct buf *out, const char *s, size_t n);
 
 /* Returns the F1 of two normalised texts. */
@@ -60,8 +60,9 @@ int squad_check_answered(const struct squad *s);
 int squad_score_v1(struct squad_score *score, const struct squad *s, const struct js *predictions,
                    const char *name);
 
-/* Scores predictions by the rules of 2.0. no_answer: {id: probability}, with an entry for each
- * predicted question, or NULL. Returns -1 with an error, as squad_score_v1 does. */
+/* Scores predictions, an object {id: text}, by the rules of 2.0. no_answer: {id: probability}, with
+ * an entry for each predicted question, or NULL. A probability above `threshold` means "no answer".
+ * `name` names the predictions in errors. Returns 0, or -1 with an error. */
 int squad_score_v2(struct squad_score *score, const struct squad *s, const struct js *predictions,
                    const char *name, const struct js *no_answer, double threshold);
 

@@ -53,9 +53,10 @@ void cache_release(struct cache *c);                 /* does nothing for a zeroe
  * are not in the vocabulary. */
 float *cache_forward(struct cache *c, const uint32_t *ids, int64_t n);
 
-/* Runs the model on one further token, ids[i], of each of n different texts, texts[i], of the
- * decoder, and returns the logits [n,V], as cache_forward does. With an error no text is
- * changed. */
+/* Runs the model on one further token of each of n different texts of the decoder: ids[i] follows
+ * texts[i]. Returns the logits [n,V] for the tokens after these; they are valid until the decoder's
+ * next run, and the caller may change them. Returns NULL with an error in the cases of
+ * cache_forward; then no text is changed. */
 float *decoder_step(struct decoder *d, struct cache *const *texts, const uint32_t *ids, int64_t n);
 
 /* Removes all positions from `used` on from the cache. */

@@ -114,7 +114,7 @@ int generation_begin(struct generator *g, struct generation *one, struct start *
                      int last);
 void generation_release(struct generation *one);
 
-/* Generates the next token of each of these unfinished texts. Returns -1 with an error. With
+/* Generates the next token of each of n unfinished texts. Returns 0, or -1 with an error. With
  * `slide`, a text that has used up the model's positions continues as if it began with its last
  * tokens, half as many as the model has positions. */
 int generator_step(struct generator *g, struct generation *const *texts, int64_t n);

@@ -52,7 +52,7 @@ static inline struct ops_gradient block_gradient(const struct model *m, struct o
     return ops_gradient_part(dw, m->tensors.rows[row].offset);
 }
 
-/* Returns a target for a gradient that is not wanted. */
+/* Returns a target that makes a function skip the computation of this gradient. */
 static inline struct ops_gradient no_gradient(void)
 {
     return (struct ops_gradient){ 0 };

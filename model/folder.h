@@ -22,9 +22,10 @@ int folder_read_config(struct model_config *config, enum model_head head, const 
  * answering. */
 int folder_load(struct model *m, struct ops *o, struct ops_array **blocks, const char *dir,
                 enum model_head head, uint64_t seed, int *made);
-/* Does the same for one rank: *m and the blocks hold only the rank's part (split.h), though each
- * tensor is read whole. split NULL: the part is the whole model. wanted [blocks]: 0 for a block
- * that is not read, whose array is then OPS_NONE; wanted NULL: all blocks are read. */
+/* Loads the folder as folder_load does, but *m and the blocks hold only one rank's part of the
+ * model (split.h), though each tensor is read whole. split NULL: the part is the whole model.
+ * wanted [blocks]: 0 for a block that is not read, whose array is then OPS_NONE; wanted NULL: all
+ * blocks are read. */
 struct split;
 int folder_load_part(struct model *m, struct ops *o, struct ops_array **blocks, const char *dir,
                      enum model_head head, uint64_t seed, int *made, const struct split *split,
@@ -33,8 +34,9 @@ void folder_free_blocks(struct model *m, struct ops *o, struct ops_array *blocks
 
 /* folder_open initialises *m with `head` from the folder `dir`, and opens and checks its files.
  * Missing tensors are errors. Close with weights_close. folder_matrix sets *x to the tensor in row
- * `row` of the table; a linear map has the shape [out,in] there. *copy is as for safetensors_bytes.
- * Both return 0, or -1 with an error. */
+ * `row` of the table; a linear map has the shape [out,in] there. *copy is set to memory that *x
+ * uses and the caller frees, or to NULL if *x is in the mapped file. Both return 0, or -1 with an
+ * error. */
 int folder_open(struct model *m, struct weights *files, const char *dir, enum model_head head);
 int folder_matrix(struct matrix *x, unsigned char **copy, const struct model *m,
                   const struct weights *files, size_t row);
@@ -45,8 +47,9 @@ int folder_matrix(struct matrix *x, unsigned char **copy, const struct model *m,
 int folder_save(const struct model *m, struct ops *o, const struct ops_array *blocks,
                 const char *dir, int64_t end_of_text);
 
-/* Does the same with blocks that a function returns. It is called for each block in order. A block
- * need not stay valid after the call for the next one. */
+/* folder_save_from writes the folder as folder_save does, with blocks that the function `block`
+ * returns. It is called for each block in order. A block need not stay valid after the call for the
+ * next one. */
 struct folder_blocks {
     struct ops_array (*block)(const void *ctx, int block);
     const void *ctx;

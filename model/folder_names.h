@@ -14,7 +14,8 @@
 /* Bytes for any spelling of a tensor's name. A longer name matches no row. */
 enum { FOLDER_NAME = 2 * TENSOR_NAME + 16 };
 
-/* Sets `out` to the name that we write into files, which is the one transformers writes. */
+/* Sets `out` to the name that textmill writes into files for the tensor that the table calls
+ * `name`. The transformers library writes the same name. */
 void folder_names_saved(char out[FOLDER_NAME], const struct model *m, const char *name);
 
 /* Finds in the files the tensor that the tensor table calls `name`, under any of its spellings.

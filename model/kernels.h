@@ -209,9 +209,10 @@ struct kernels {
      * the new maximum. s->panel may be `scores` if steps is 1. */
     void (*softmax_panel)(float *scores, float *max, float *sum, float *y, int64_t HS,
                           const struct kernel_scores *s);
-    /* Computes, from the scores and dP, the gradient with respect to dropout(P): P =
-     * dropout(2^(score - lse)), 0 for keys that the query does not see, and dS = P * (mask * dP -
-     * dots) with the P before dropout, the gradient with respect to the scaled scores. */
+    /* Computes two panels from the scores and from dP, the gradient with respect to dropout(P),
+     * where P = 2^(score - lse), or 0 for keys that the query does not see. Sets s->P to
+     * dropout(P). Sets s->dS to P * (mask * dP - dots), the gradient with respect to the scaled
+     * scores. */
     void (*softmax_rows_bwd)(const float *scores, const float *dP,
                              const struct kernel_scores_bwd *s);
     /* Transposes a panel: y[l,i] = panel[i,l] * factors[l] for `rows` queries l and i < HS. factors

@@ -23,8 +23,8 @@ struct matrix {
     uint64_t offset;
 };
 
-/* Returns whether the file's bytes are already what matrix_make would make, so that it would only
- * copy them. */
+/* Returns 1 if matrix_make would only copy the file's bytes, because they have this type and layout
+ * already, else 0. */
 int matrix_is(const struct matrix *m, enum ops_type type, int grouped);
 
 /* Returns the matrix with its rows in the model's order, in type `type` and, with `grouped`, in

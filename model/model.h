@@ -135,9 +135,9 @@ struct model {
     void (*head_fwd)(const struct model *m, struct ops *o, struct ops_scores out,
                      struct ops_array x, struct ops_array w, struct ops_array tied,
                      const struct inputs *in);
-    /* Does the same, and sets dx and the gradients of the parameters for scale * (sum of losses).
-     * In that sum, each of BERT's next-sentence losses is multiplied by in->next_weight, and each
-     * loss of a start or end of an answer by 0.5. */
+    /* Sets `out` as head_fwd does. Sets dx[B*T,C] and the gradients of the parameters to those of
+     * scale * (sum of losses). In that sum, each of BERT's next-sentence losses is multiplied by
+     * in->next_weight, and each loss of a start or end of an answer by 0.5. */
     void (*head_fwd_bwd)(const struct model *m, struct ops *o, struct ops_scores out,
                          struct ops_array dx, struct ops_gradient dw, struct ops_gradient dtied,
                          struct ops_array x, struct ops_array w, struct ops_array tied,
@@ -160,7 +160,8 @@ struct model {
 /* Initialises *m: checks the config, fills in its defaults, and calls the architecture's init.
  * Returns 0, or -1 with an error. */
 int model_init(struct model *m, const struct model_config *config);
-/* Does the same for one rank's part. split NULL: the whole model. The split is borrowed. */
+/* Initialises *m as model_init does, but with only this rank's part of the model (split.h). split
+ * NULL: the whole model. The split is borrowed. */
 int model_init_split(struct model *m, const struct model_config *config, const struct split *split);
 void model_release(struct model *m);
 

@@ -135,8 +135,8 @@ void ops_download(struct ops *o, void *to, struct ops_array from, int64_t n);
 /* Returns the array's n elements in host memory, until ops_unmap, which writes changes back.
  * Nothing is copied if the array is already in host memory. */
 void *ops_map(struct ops *o, struct ops_array a, int64_t n);
-/* Does the same for an array that the caller will overwrite completely: its old elements are not
- * copied. */
+/* Returns host memory for the array's n elements, as ops_map does, but without copying the old
+ * elements. The caller must overwrite all of them before ops_unmap. */
 void *ops_fill(struct ops *o, struct ops_array a, int64_t n);
 void ops_unmap(struct ops *o, struct ops_array a, int64_t n, void *mapped);
 
@@ -217,13 +217,13 @@ struct ops_matmul {
 };
 void ops_matmul(struct ops *o, const struct ops_matmul *p);
 
-/* The CPU's products with at most so many rows read the weights without packing them first, and
- * each row has the same bits as if it were computed alone. */
+/* The CPU's products with at most OPS_FEW_ROWS rows read the weights without packing them first,
+ * and each row has the same bits as if it were computed alone. */
 enum { OPS_FEW_ROWS = 32 };
 
 /* A linear map of N rows: y[N,O] = x[N,I] w[I,O] + bias[O]. bias may be OPS_NONE. `turned` 1: w is
- * [O,I], Q8 and Q4 in groups (stored.h), and ops_linear_bwd must not be called. Products with
- * Q8 and Q4 weights round x to blocks of 8-bit integers. */
+ * [O,I], in groups if its type is Q8 or Q4 (stored.h), and ops_linear_bwd must not be called.
+ * Products with Q8 and Q4 weights round x to blocks of 8-bit integers. */
 struct ops_linear {
     struct ops_array w, bias;
     int64_t N, I, O;
@@ -283,11 +283,11 @@ struct ops_norm {
 struct ops_moments {
     struct ops_array mean, rstd;
 };
-/* Computes y, and kept if its arrays are not OPS_NONE. With y OPS_NONE only the moments are
- * computed. */
+/* Computes the norm y of x. Sets the arrays of `kept` that are not OPS_NONE to the moments of the
+ * rows. With y OPS_NONE only the moments are computed. */
 void ops_norm_fwd(struct ops *o, struct ops_array y, struct ops_moments kept, struct ops_array x,
                   const struct ops_norm *l);
-/* Computes y from the moments in `kept`, which are known. */
+/* Computes the norm y of x from the moments of its rows, which ops_norm_fwd has put into `kept`. */
 void ops_norm_apply(struct ops *o, struct ops_array y, struct ops_moments kept, struct ops_array x,
                     const struct ops_norm *l);
 void ops_norm_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient dgain,
@@ -458,8 +458,9 @@ void ops_logits(struct ops *o, struct ops_array logits, struct ops_array x, int6
  * memory. */
 void ops_loss_fwd(struct ops *o, struct ops_scores out, struct ops_array x,
                   const struct ops_labels *l, const struct ops_decoder *d);
-/* Does the same and computes the gradients of scale * (sum of losses). Sets all N rows of dx[N,C];
- * rows without a label get 0. */
+/* Sets `out` as ops_loss_fwd does, and computes the gradients of scale * (sum of losses) with
+ * respect to x, the decoder's table and its bias. Sets all N rows of dx[N,C]; rows without a label
+ * get 0. */
 void ops_loss_fwd_bwd(struct ops *o, struct ops_scores out, struct ops_array dx,
                       struct ops_gradient dtable, struct ops_gradient dbias, struct ops_array x,
                       int64_t N, double scale, const struct ops_labels *l,
@@ -500,7 +501,7 @@ void ops_span_loss(struct ops *o, struct ops_scores out, struct ops_array logits
 /* ---- sums that stay where the arrays are -------------------------------------------------- */
 
 /* ops_sum_squares sets *sum (an F64 array of one number) to the sum of x^2. ops_add_sum adds the
- * sum of x (F32 or U8) to it. Both add in f64, in a fixed order. */
+ * sum of x (F32 or U8) to *sum. Both add in f64, in a fixed order. */
 void ops_sum_squares(struct ops *o, struct ops_array sum, struct ops_array x, int64_t n);
 void ops_add_sum(struct ops *o, struct ops_array sum, struct ops_array x, int64_t n);
 

@@ -9,9 +9,10 @@
  * Q4, or if it has few outputs. A table that is tied to the decoder is there twice: for lookups
  * and, last in the list of its block, for the decoder.
  *
- * What the file holds in the type and the layout wanted is used in the mapped file. Of this, only
- * the scales of matrices in groups are checked, by all threads; f32, bf16 and f16 numbers are not,
- * so that each page of the file is first read where it is used. What is converted is checked.
+ * A tensor that the file holds in the wanted type and layout is used in place, in the mapped file.
+ * Other tensors are converted, and their numbers are checked. In place, only the scales of matrices
+ * in groups are checked, by all threads. f32, bf16 and f16 numbers are not checked in place, so
+ * that each page of the file is first read where it is used.
  */
 #ifndef TEXTMILL_MODEL_PARAMETERS_H
 #define TEXTMILL_MODEL_PARAMETERS_H

@@ -51,8 +51,8 @@ struct pickle {
 /* Reads a dictionary of tensors from bytes[n], which must hold one pickle. Error messages begin
  * with `name`. Returns 0, or -1 with an error; then there is nothing to free. */
 int pickle_read(struct pickle *p, const void *bytes, uint64_t n, const char *name);
-/* Reads a pickle of the given content, which other bytes may follow, and sets p->bytes to its
- * length. Returns 0, or -1 with an error. */
+/* Reads a pickle of the given content from the start of bytes[n] and sets p->bytes to its length.
+ * Other bytes may follow it. Returns 0, or -1 with an error. */
 int pickle_read_first(struct pickle *p, enum pickle_content content, const void *bytes, uint64_t n,
                       const char *name);
 void pickle_free(struct pickle *p);

@@ -44,10 +44,11 @@ struct safetensors {
 /* Maps the file and checks its whole header. Returns 0, or -1 with an error that names the file and
  * the tensor. */
 int safetensors_open(struct safetensors *s, const char *path);
-/* Does the same for bytes in memory, which are borrowed. Error messages begin with `name`. */
+/* Opens a file whose n bytes are in memory, and are borrowed, as safetensors_open does. Error
+ * messages begin with `name`. */
 int safetensors_parse(struct safetensors *s, const void *bytes, uint64_t n, const char *name);
-/* Do the same for a file of another format: `read` sets s->tensors from s->path and s->map, and
- * returns 0, or -1 with an error. */
+/* Open a file of another format, as safetensors_open and safetensors_parse do for this one. `read`
+ * sets s->tensors from s->path and s->map, and returns 0, or -1 with an error. */
 int safetensors_open_by(struct safetensors *s, const char *path,
                         int (*read)(struct safetensors *s));
 int safetensors_parse_by(struct safetensors *s, const void *bytes, uint64_t n, const char *name,

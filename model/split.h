@@ -180,8 +180,8 @@ struct split_runs {
  * rank. */
 struct split_runs split_runs(const struct tensor *whole, const struct tensor *own,
                              const struct split *split, int number);
-/* Returns whether a sum over the parts of a tensor includes the part of rank `number`. Of several
- * ranks with the same part, it includes only one. */
+/* Returns 1 if a sum over the parts of a tensor must include the part of rank `number`, else 0. If
+ * several ranks have the same part, the sum includes it once, from one of them. */
 int split_counts(const struct tensor *whole, const struct tensor *own, const struct split *split,
                  int number);
 int64_t split_elements(const struct split_runs *r); /* elements of the part */

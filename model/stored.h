@@ -54,7 +54,8 @@ uint64_t stored_group_bytes(enum ops_type type, int64_t I);
  * group; stored_group_get copies it back. */
 void stored_group_put(enum ops_type type, void *group, int64_t o, const void *row, int64_t I);
 void stored_group_get(enum ops_type type, void *row, const void *group, int64_t o, int64_t I);
-/* Returns the position in bytes of the first scale in a group that is infinite or NaN, or -1. */
+/* Returns the position in bytes of the first scale in a group that is infinite or NaN, or -1 if
+ * there is none. */
 int64_t stored_group_bad(const void *group, int64_t I);
 
 #endif

@@ -58,7 +58,8 @@ const struct tensor *tensor_find(const struct tensor_table *t,
 /* Fills out[tensor_elements] with a tensor's initial values. They depend only on the seed and the
  * tensor's name, not on the order of calls or the number of threads. */
 void tensor_initialise(const struct tensor *row, uint64_t seed, float *out);
-/* Fills out[n] with those of elements first to first + n - 1. */
+/* Fills out[n] with the initial values of the tensor's elements `first` to first + n - 1, as
+ * tensor_initialise does for all. */
 void tensor_initialise_part(const struct tensor *row, uint64_t seed, int64_t first, int64_t n,
                             float *out);
 

@@ -75,8 +75,8 @@ struct squad {
     struct js *json;
 };
 
-/* squad_read reads a file ("-": stdin), squad_parse a text; `name` is its name in errors. They
- * return -1 with an error and *s released. */
+/* squad_read reads a file ("-": stdin), squad_parse a text; `name` is its name in errors. Both
+ * return 0, or -1 with an error; *s is then already released. */
 int squad_read(struct squad *s, const char *path);
 int squad_parse(struct squad *s, const char *text, size_t n, const char *name);
 /* Makes *s one question about one context. Both texts are borrowed. */

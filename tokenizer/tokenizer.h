@@ -69,9 +69,9 @@ const char *tokenizer_token(const struct tokenizer *t, uint32_t id, size_t *len)
 /* Returns the id of the token with exactly these bytes, -1 if there is none. */
 int64_t tokenizer_find(const struct tokenizer *t, const char *bytes, size_t n);
 
-/* Appends the text of n tokens, which need not be valid UTF-8. With WordPiece, a space is put
- * before each token that begins a word, as Hugging Face's decoder does. Returns -1 with an error
- * if an id is out of range. */
+/* Appends the text of the tokens ids[0..n) to `out`; it need not be valid UTF-8. With WordPiece, a
+ * space is put before each token that begins a word, as Hugging Face's decoder does. Returns -1
+ * with an error if an id is out of range. */
 int tokenizer_decode(const struct tokenizer *t, const uint32_t *ids, size_t n, struct buf *out);
 /* Decodes like tokenizer_decode, but leaves out special tokens. */
 int tokenizer_decode_text(const struct tokenizer *t, const uint32_t *ids, size_t n,
@@ -80,18 +80,19 @@ int tokenizer_decode_text(const struct tokenizer *t, const uint32_t *ids, size_t
 struct encoder *encoder_new(const struct tokenizer *t); /* t borrowed */
 void encoder_free(struct encoder *e);
 
-/* Appends the ids of text[0..n). U+FFFD replaces each maximal subpart of invalid UTF-8, as with
- * Python's errors="replace". Returns -1 with an error only if the text cannot be encoded, for
+/* Appends the ids of text[0..n) to `out`. U+FFFD replaces each maximal subpart of invalid UTF-8, as
+ * with Python's errors="replace". Returns -1 with an error only if the text cannot be encoded, for
  * example because the vocabulary lacks a byte. */
 int encoder_encode(struct encoder *e, const char *text, size_t n, enum tokenizer_special special,
                    struct ids *out);
 
-/* Appends the ids of text[0..n), and where each token is in the text: token i covers the code
- * points [begins[i], ends[i]), as Hugging Face's tokenizers report them. The text must be valid
- * UTF-8. A token's range leaves out characters at its sides that normalization drops. It also
- * leaves out spaces if the vocabulary's post-processor says so. A character that is split between
- * tokens is in the range of each of them. cut/origins.h has the rules for normalized text. Returns
- * -1 with an error. */
+/* Appends the ids of text[0..n) to `out`, and the range of each token in the text to `begins` and
+ * `ends`: token i covers the code points [begins[i], ends[i]), as Hugging Face's tokenizers report
+ * them. The text must be valid UTF-8. A token's range leaves out characters at its sides that
+ * normalization drops. It also leaves out spaces if the vocabulary's post-processor says so. A
+ * character that is split between tokens is in the range of each of them. cut/origins.h has the
+ * rules for normalized text. Returns
+ * -1 with an error.  */
 int encoder_encode_places(struct encoder *e, const char *text, size_t n, struct ids *out,
                           struct ids *begins, struct ids *ends);
 
@@ -99,14 +100,15 @@ int encoder_encode_places(struct encoder *e, const char *text, size_t n, struct 
 void encoder_places_in_bytes(const char *text, size_t n, uint32_t *begins, uint32_t *ends,
                              size_t count);
 
-/* Appends the ids of one text (b is NULL) or of a pair of texts, with the special tokens that the
- * vocabulary puts around them, and appends the type of each id to `types`. `a` and `b` are ids
- * from encoder_encode. */
+/* Appends to `out` the ids of one text (b is NULL) or of a pair of texts, with the special tokens
+ * that the vocabulary puts around them. Appends the token type of each of these ids to `types`. `a`
+ * and `b` are ids from encoder_encode. */
 void tokenizer_assemble(const struct tokenizer *t, const struct ids *a, const struct ids *b,
                         struct ids *out, struct ids *types);
 
-/* Appends the special tokens that the vocabulary puts before a text (Llama's <s>; GPT-2 has none).
- */
+/* Appends to `out` the special tokens that the vocabulary puts before a text (Llama's <s>; GPT-2
+ * has none).
+ *  */
 void tokenizer_begin_text(const struct tokenizer *t, struct ids *out);
 
 /* The ids of tokens and their ranges in the text. */
@@ -130,8 +132,8 @@ int encoder_pieces(struct encoder *e, const char *text, size_t n,
 /* Returns the number of bytes of invalid UTF-8 that the encoder has replaced since it was made. */
 uint64_t encoder_replaced(const struct encoder *e);
 
-/* Appends text[0..n) with U+FFFD in place of invalid UTF-8, in the way in which encoder_encode
- * reads it. Returns the number of bytes replaced. */
+/* Appends text[0..n) to `out` with U+FFFD in place of invalid UTF-8, as encoder_encode reads it.
+ * Returns the number of bytes replaced. */
 size_t encoder_repair(struct buf *out, const char *text, size_t n);
 
 #endif

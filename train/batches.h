@@ -37,7 +37,7 @@ struct batches_config {
 
 /* The micro-batches of one step. */
 struct step_batch {
-    struct batch *micro; /* [A]; the fields key, training, first and next_weight are not set */
+    struct batch *micro; /* [A]; the fields key, training and next_weight are not set */
     int64_t tokens;      /* tokens in all micro-batches, without padding */
 };
 
@@ -51,8 +51,8 @@ void batches_free(struct batches *b);
  * with an error that names the file, the record and its offset. */
 int batches_next(struct batches *b, struct step_batch *out);
 
-/* Adds the sequences of training sample k, in the order that `key` selects, to *out. Returns -1
- * with an error. */
+/* Adds the sequences of training sample k to *out. `key` selects the order of the training samples.
+ * Returns 0, or -1 with an error. */
 int batches_draw(const struct samples *s, uint64_t key, uint64_t k, struct sequences *out);
 
 /* Returns the place of i (below n) in the pseudo-random permutation of [0, n) that `key`

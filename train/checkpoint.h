@@ -72,11 +72,11 @@ int checkpoint_latest(const char *out, struct buf *path);
  * of its config.yaml. Returns -1 with an error. */
 int checkpoint_read(const char *path, struct checkpoint *c, struct buf *config);
 
-/* Finds the newest undamaged checkpoint. Returns 1 and sets *path, *c and *config; 0 when there is
- * no checkpoint; -1 with the error of the newest one when all are damaged. Renames damaged
- * checkpoints that are newer than the one found to "step-000100.damaged", so that the run can save
- * those steps again. Appends one line to `damaged` for each damaged checkpoint, which says what is
- * wrong. */
+/* Finds the newest undamaged checkpoint of the output folder `out`. Returns 1 and sets *path, *c
+ * and *config (checkpoint_read); 0 when there is no checkpoint; -1 with the error of the newest one
+ * when all are damaged. Renames damaged checkpoints that are newer than the one found to
+ * "step-000100.damaged", so that the run can save those steps again. Appends one line to `damaged`
+ * for each damaged checkpoint, which says what is wrong. */
 int checkpoint_find(const char *out, struct buf *path, struct checkpoint *c, struct buf *config,
                     struct buf *damaged);
 

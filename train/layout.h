@@ -96,9 +96,9 @@ int layout_is_gathered(const struct layout *l, int kind);
  * bounds[q] to bounds[q+1] - 1. */
 const int64_t *layout_bounds(const struct layout *l, enum store_kind kind, int block);
 
-/* Returns whether this rank's stage of the pipeline owns a block. */
+/* Returns 1 if this rank's stage of the pipeline owns the block, else 0. */
 int layout_owns(const struct layout *l, int block);
-/* Returns whether this rank has an array of that kind for the block, or a share of it. */
+/* Returns 1 if this rank has the block's array of that kind, or a share of it, else 0. */
 int layout_has(const struct layout *l, enum store_kind kind, int block);
 
 /* Returns the size in bytes of array i of a kind; for a shared array, of this rank's share. */

@@ -19,14 +19,16 @@
  * contents. */
 enum mapped_use { MAPPED_READ, MAPPED_WRITE, MAPPED_MAKE };
 
-/* What happens at the last release: the array leaves memory; it stays, because a fetch follows
- * soon; or its contents are not needed any more, so it leaves without being written, and the next
- * fetch must be MAPPED_MAKE. */
+/* What happens to an array at its last release. MAPPED_LEAVES: it is written to the file if it was
+ * changed, and leaves memory. MAPPED_STAYS: it stays in memory, because a fetch follows soon.
+ * MAPPED_DROPPED: it leaves memory without being written, because its contents are not needed any
+ * more; the next fetch must be MAPPED_MAKE. */
 enum mapped_then { MAPPED_LEAVES, MAPPED_STAYS, MAPPED_DROPPED };
 
 struct mapped;
 
-/* Returns the bytes of an array of `bytes` bytes in the file and in memory: whole pages. */
+/* Returns the space in bytes that an array of `bytes` bytes takes in the file and in memory: it is
+ * rounded up to whole pages. */
 uint64_t mapped_bytes(uint64_t bytes);
 
 /* Makes `count` arrays in a file in folder `dir`; array i has bytes[i] bytes, all zero. Returns
@@ -34,8 +36,9 @@ uint64_t mapped_bytes(uint64_t bytes);
 struct mapped *mapped_new(const char *dir, const uint64_t *bytes, int count, uint64_t budget_bytes);
 void mapped_free(struct mapped *m);
 
-/* Returns array i in memory. It stays there until it was released as often as it was fetched. The
- * caller must not change an array that was fetched with MAPPED_READ. */
+/* Returns array i in memory, after waiting for the disk if needed. It stays there until it was
+ * released as often as it was fetched. The caller must not change an array that was fetched with
+ * MAPPED_READ. */
 void *mapped_fetch(struct mapped *m, int i, enum mapped_use use);
 void mapped_release(struct mapped *m, int i, enum mapped_then then);
 
@@ -48,7 +51,7 @@ void mapped_expect(struct mapped *m, int i, enum mapped_use use);
  * array. */
 void *mapped_data(const struct mapped *m, int i);
 
-/* Returns -1 with an error if any write has failed so far. */
+/* Returns -1 with an error if any write to the file has failed so far, else 0. */
 int mapped_check(struct mapped *m);
 
 struct mapped_traffic {

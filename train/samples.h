@@ -56,12 +56,13 @@ struct samples {
     /* Adds the sequences of sample i to *out. Returns -1 with an error that names the file, the
      * record and its offset. */
     int (*read)(const struct samples *s, uint64_t i, struct sequences *out);
-    /* Adds the sequences of training sample k, in the endless order that `key` selects. NULL: the
-     * order is that of batches_draw. */
+    /* Adds the sequences of training sample k to *out. `key` selects the order of the training
+     * samples, which has no end. Returns -1 with an error. NULL: the order is that of
+     * batches_draw. */
     int (*draw)(const struct samples *s, uint64_t key, uint64_t k, struct sequences *out);
-    /* Appends lines key=value that describe the data, and how much of it a run uses that draws
-     * `drawn` samples (0: not known). Each key begins with the text `begins`. NULL: there is
-     * nothing to describe. */
+    /* Appends lines key=value to `out`. They describe the data, and how much of it a run of `drawn`
+     * samples uses (0: the number is not known). Each key begins with the text `begins`. NULL:
+     * there is nothing to describe. */
     void (*describe)(const struct samples *s, const char *begins, double drawn, struct buf *out);
     void (*close)(struct samples *s);
 };

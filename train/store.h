@@ -88,16 +88,16 @@ struct ops_array store_own_tensor(const struct store *s, enum store_kind kind, s
 struct split_runs store_runs(const struct store *s, size_t row, int rank);
 int store_is_split(const struct store *s, size_t row); /* 1: this tensor-parallel rank has only a
                                                         * part of the tensor */
-/* Returns whether a sum over the parts of a tensor includes the part of rank `rank` of the split
- * (split_counts). */
+/* Returns 1 if a sum over the parts of tensor `row` must include the part of tensor-parallel rank
+ * `rank`, else 0 (split_counts). */
 int store_counts(const struct store *s, size_t row, int rank);
 
 int store_check(struct store *s); /* -1 with an error when the disk has failed */
 struct mapped_traffic store_traffic(const struct store *s); /* what the file or the GPU's window
                                                              * moved; all 0 without one */
 
-/* Returns all arrays of a kind at once, for saving: an array of `count` arrays. Of shared arrays,
- * these are this rank's shares. The result is valid until the next fetch. */
+/* Returns all arrays of a kind at once, for saving: an array of `count` arrays. If arrays of this
+ * kind are shared, they are this rank's shares. The result is valid until the next fetch. */
 const struct ops_array *store_all(const struct store *s, enum store_kind kind);
 
 #endif

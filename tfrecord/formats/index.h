@@ -46,7 +46,8 @@ uint64_t index_at(const struct record_index *index, uint64_t i);
 /* Sets `out` to the name of the index file of the TFRecord file `path`. */
 void index_path(struct buf *out, const char *path);
 
-/* Appends the index line of the record that begins at byte `offset` and has `bytes` bytes. */
+/* Appends the index file's line for a record to `out`: the record begins at byte `offset` and has
+ * `bytes` bytes, including its framing. */
 void index_line(struct buf *out, uint64_t offset, uint64_t bytes);
 
 /* Builds the index of a TFRecord file from the mapped file itself. With `data` 1, the CRCs of the

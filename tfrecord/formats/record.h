@@ -46,7 +46,7 @@ int record_skim(const struct file_map *map, uint64_t offset, struct record *r);
  * the file. */
 uint64_t record_after(const struct file_map *map, uint64_t offset);
 
-/* Appends data[0..n) as one framed record. */
+/* Appends data[0..n) to `out` as one framed record. */
 void record_frame(struct buf *out, const void *data, size_t n);
 
 /* Puts "<path>: record <number> at byte <offset>" in front of the error. Returns -1. */

@@ -46,8 +46,8 @@ static inline double bert_shards_efficiency(const struct bert_shards *b)
 
 /* Writes data-00000-of-0000N.tfrecord and so on into `dir`, each with its index if it is not
  * compressed, and adds the shards to the manifest. For each thread, and once more, it holds a group
- * and its instances: about 4 + 8 * passes bytes per token. Returns -1 also if there are fewer
- * records than shards. */
+ * and its instances: about 4 + 8 * passes bytes per token. Returns 0, or -1 with an error, also if
+ * there are fewer records than shards. */
 int bert_shards_write(struct bert_shards *b, struct intake *s, const char *dir,
                       struct kv *manifest);
 

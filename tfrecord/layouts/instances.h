@@ -45,8 +45,9 @@ struct sentences {
     size_t ids_cap, starts_cap, documents_cap;
 };
 
-/* Adds a document: its ids[0..n), and for each of its `count` sentences the end in ids[]. Empty
- * sentences are left out, and so is a document in which all sentences are empty. */
+/* Adds a document with the tokens ids[0..n), in `count` sentences: ends[i] is the index in ids[]
+ * after the last token of sentence i. Empty sentences are left out, and so is a document in which
+ * all sentences are empty. */
 void sentences_add(struct sentences *s, const uint32_t *ids, size_t n, const uint32_t *ends,
                    size_t count);
 void sentences_clear(struct sentences *s);

@@ -69,7 +69,8 @@ uint64_t windows_count(const struct windows *w, uint64_t tokens);
 /* Writes data-00000-of-0000N.tfrecord and so on into the folders of the parts, each with its index
  * if it is not compressed. For each thread, and twice more, it holds about 12 bytes per token of a
  * group. With WINDOWS_ALL it holds 24 bytes per document and 8 per record, and the spill has 4
- * bytes per token. Returns -1 also if a part has no records, unless that is allowed. */
+ * bytes per token. Returns 0, or -1 with an error, also if a part has no records and allow_empty is
+ * not set. */
 int windows_write(const struct windows *w, struct intake *s, struct windows_part *parts);
 
 #endif

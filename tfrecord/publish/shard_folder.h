@@ -43,7 +43,8 @@ int shard_folder_bert(const struct shard_folder *f, struct intake *s, struct ber
 
 /* ---- for others who write such folders (merge_sets.h) ---------------------------------------- */
 
-/* Returns -1 if `dir` holds files that no manifest lists, or a finished set and `force` is 0. */
+/* Returns -1 with an error if `dir` holds files that no manifest lists, or a finished set and
+ * `force` is 0. Else returns 0. */
 int shard_folder_check(const char *dir, int force);
 
 /* Removes the old set from the stage's folder and publishes the new one: first its validation part,

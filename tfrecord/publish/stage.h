@@ -36,10 +36,10 @@ struct stage {
  * name. */
 int stage_open(struct stage *s, const char *dir, const char *name);
 
-/* Does the same for TFRecord shards, but if a run that has ended had begun a shard, continues in
- * its work folder. All shards of that run are moved back into the work folder under their own
- * names, also those that were published or had temporary names. After an error the work folder
- * stays if it has shards. */
+/* Opens a stage for TFRecord shards as stage_open does. But if the work folder of a run that has
+ * ended holds a shard, continues in that folder instead of removing it. All shards of that run are
+ * moved back into the work folder under their own names, also those that were published or had
+ * temporary names. After an error the work folder stays if it has shards. */
 int stage_resume(struct stage *s, const char *dir, const char *name);
 
 /* Stores the plan of the folder <work>/<folder>. The folder exists; the caller stores the plan

@@ -45,8 +45,8 @@ struct bert_rows {
 void bert_rows_init(struct bert_rows *r, const struct bert_shape *shape);
 void bert_rows_release(struct bert_rows *r); /* fine on a zeroed struct */
 
-/* Reads a record into rows[0..shape.sequences). Returns the number of sequences, or -1. Ids are
- * below 2^31. */
+/* Reads a record into rows[0..shape.sequences). Returns the number of sequences, or -1 with an
+ * error. Ids are below 2^31. */
 int bert_rows_read(struct bert_rows *r, const void *data, size_t n, struct bert_row *rows);
 
 #endif

@@ -24,9 +24,9 @@ typedef int charset_property_fn(struct classes_set *s, const char *base);
 size_t charset_parse(struct classes_set *s, const char *p, size_t n, charset_property_fn *theirs,
                      int *nested);
 
-/* Adds the other case of each letter. The letters s and k also add the characters that fold to
- * them, U+017F and U+212A. Returns -1, without an error set, if the set has characters that are
- * not ASCII. */
+/* Adds the other case of each letter of the set to the set. The letters s and k also add the
+ * characters that fold to them, U+017F and U+212A. Returns -1, without an error set, if the set has
+ * characters that are not ASCII. */
 int charset_fold(struct classes_set *s);
 
 void charset_invert(struct classes_set *s);

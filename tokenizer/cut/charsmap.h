@@ -20,11 +20,11 @@ struct charsmap;
 struct charsmap *charsmap_new(const char *bytes, size_t n);
 void charsmap_free(struct charsmap *m);
 
-/* Appends text[0..n), valid UTF-8, with all replacements made. At each place the longest string
- * that is in the map is replaced, as SentencePiece does. */
+/* Appends text[0..n), valid UTF-8, to `out`, with all replacements made. At each place the longest
+ * string that is in the map is replaced, as SentencePiece does. */
 void charsmap_longest(const struct charsmap *m, struct buf *out, const char *text, size_t n);
 
-/* Appends text[0..n) with replacements as Hugging Face's tokenizers make them, by grapheme
+/* Appends text[0..n) to `out` with replacements as Hugging Face's tokenizers make them, by grapheme
  * clusters. `cluster` is a pattern that matches one cluster. A cluster of less than 6 bytes is
  * replaced by the value of its shortest prefix in the map, if there is one. Otherwise this is done
  * with each character of the cluster. Returns -1 with an error if the pattern cannot be matched. */

@@ -15,9 +15,9 @@ struct class_masks {
     uint64_t letters, numbers, spaces;
 };
 
-/* Sets the bits of the characters in block[0..64) whose first bytes are given by the mask `leads`.
- * The text is valid UTF-8; the last character may end after the block. `classes` is the table of
- * unicode.h. */
+/* Sets the bits in *m of those characters in block[0..64) whose first bytes are given by the mask
+ * `leads`. Other bits do not change. The text is valid UTF-8; the last character may end after the
+ * block. `classes` is the table of unicode.h. */
 void classmasks_add(struct class_masks *m, const uint8_t *classes, const unsigned char *block,
                     uint64_t leads);
 

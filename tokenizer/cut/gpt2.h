@@ -28,8 +28,8 @@ struct gpt2 {
 
 void gpt2_begin(struct gpt2 *g, const char *text, size_t n); /* valid UTF-8, borrowed */
 
-/* Writes the ends of the next pieces. Returns their number, at most max; 0 at the end of the
- * text. */
+/* Writes the ends of the next pieces, as offsets in the text, to ends[]. Returns their number, at
+ * most max; 0 at the end of the text. */
 int gpt2_next(struct gpt2 *g, size_t *ends, int max);
 
 #endif

@@ -18,8 +18,8 @@ struct scan *scan_new(const struct automaton *const *automata, int count); /* bo
 void scan_free(struct scan *s);
 void scan_begin(struct scan *s, const char *text, size_t n); /* valid UTF-8, borrowed */
 
-/* Writes the ends of the next pieces. Returns their number, at most max; 0 at the end of the
- * text. */
+/* Writes the ends of the next pieces, as offsets in the text, to ends[]. Returns their number, at
+ * most max; 0 at the end of the text. */
 int scan_next(struct scan *s, size_t *ends, int max);
 
 #endif

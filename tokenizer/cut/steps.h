@@ -83,9 +83,9 @@ struct steps {
 
 void steps_release(struct steps *s);
 
-/* Append the steps of a JSON value of tokenizer.json; null has no steps. Return -1 with an error
- * if a step is not supported. A ByteLevel pre-tokenizer sets *byte_level, and no step may follow
- * it. */
+/* Append the steps that a JSON value of tokenizer.json describes to `s`; null has no steps. Return
+ * -1 with an error if a step is not supported. *byte_level is set to 1 if there is a ByteLevel
+ * pre-tokenizer; no step may follow it. */
 int steps_read_normalizer(struct steps *s, const struct js *value);
 int steps_read_pre_tokenizer(struct steps *s, const struct js *value, int *byte_level);
 
@@ -99,13 +99,13 @@ void stepper_free(struct stepper *s);
  * may not change. */
 int stepper_leaves(struct stepper *s, const char *text, size_t n);
 
-/* Appends the normalized text. Sets *lost to 1 if the first character of the text was dropped,
- * else to 0. Returns -1 with an error if a pattern needs too much memory or time. */
+/* Appends the normalized text to `out`. Sets *lost to 1 if the first character of the text was
+ * dropped, else to 0. Returns -1 with an error if a pattern needs too much memory or time. */
 int stepper_normalize(struct stepper *s, const char *text, size_t n, struct buf *out, int *lost);
 
-/* Runs only step i of the normalizer. Sets *lost to 1 if the step dropped the first character, else
- * does not change it. Returns as stepper_normalize does. stepper_scratch returns the working memory
- * for the steps' patterns. */
+/* Runs only step i of the normalizer on text[0..n) and appends the result to `out`. Sets *lost to 1
+ * if the step dropped the first character, else does not change it. Returns 0, or -1 with an error.
+ * stepper_scratch returns the working memory for the steps' patterns. */
 int stepper_normalize_by(struct stepper *s, size_t i, const char *text, size_t n, struct buf *out,
                          int *lost);
 struct regex_scratch *stepper_scratch(struct stepper *s);

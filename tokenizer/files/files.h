@@ -49,7 +49,8 @@ int vocab_json_parse(struct vocabulary *v, const char *text, size_t n, const cha
 int merges_parse(struct vocabulary *v, const char *text, size_t n, const char *name);
 int tiktoken_parse(struct vocabulary *v, const char *text, size_t n, const char *name);
 
-/* Parses a SentencePiece .model file, in the same way. */
+/* Parses text[0..n), a SentencePiece .model file, into an initialised vocabulary; error messages
+ * use `name`. Returns -1 with an error. */
 int sentencepiece_parse(struct vocabulary *v, const char *text, size_t n, const char *name);
 
 /* Reads the normalizer, pre-tokenizer, post-processor and decoder from the text json[0..n) of a

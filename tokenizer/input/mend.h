@@ -23,8 +23,8 @@ enum mend_rule {
  * with an error. "Few" means up to 100 bytes, or up to one percent. */
 int mend_check(enum mend_rule rule, uint64_t replaced, size_t n);
 
-/* Appends a JSON text. U+FFFD replaces invalid UTF-8 and the escapes of lone surrogates. Returns
- * the number of bytes replaced. */
+/* Appends the JSON text[0..n) to `out`, with U+FFFD in place of invalid UTF-8 and of escapes of
+ * lone surrogates. Returns the number of bytes replaced. */
 uint64_t mend_json(struct buf *out, const char *text, size_t n);
 
 #endif

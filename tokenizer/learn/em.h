@@ -21,8 +21,8 @@ void em_free(struct em *e);
  * count over all divisions of the segments, weighted by their probabilities, and removes pieces
  * with an expected count below 0.5, except characters. As in SentencePiece, the logarithm of the
  * probability is digamma(count) - digamma(sum of counts), which favours a few frequent pieces.
- * Returns the smallest score of the pieces with an expected count of at least 0.5. Characters below
- * that get this score minus 10. */
+ * Returns the smallest score of the pieces with an expected count of at least 0.5. Characters with
+ * a smaller count get this score minus 10. */
 double em_step(struct em *e);
 
 /* Divides each segment in the most probable way, and removes pieces that do not occur, pieces that

@@ -9,8 +9,8 @@
 
 #include "common/buf.h"
 
-/* GPT-2's files write byte b as the character of code point b where that prints (33-126, 161-172,
- * 174-255) and the other 68 bytes, in order, as U+0100, U+0101, ... */
+/* GPT-2's files write byte b as the character of code point b if that is printable (33-126,
+ * 161-172, 174-255). They write the other 68 bytes, in order, as U+0100, U+0101, ... */
 enum { ALPHABET_LIMIT = 0x100 + 68 }; /* all code points of the alphabet are below this */
 unsigned alphabet_char(unsigned char byte);
 void alphabet_encode(struct buf *out, const char *bytes, size_t n); /* appends UTF-8 */

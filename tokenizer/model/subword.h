@@ -45,7 +45,8 @@ void subword_scratch_release(struct subword_scratch *s);
 int subword_encode(const struct subword *s, struct subword_scratch *scratch, const char *piece,
                    size_t n, struct ids *out);
 
-/* Appends the ids of several pieces, in order. The ids of piece i end at out->data[ends[i]]. */
+/* Appends the ids of several pieces to `out`, in order. The ids of piece i end before
+ * out->data[ends[i]]. Errors are as for subword_encode. */
 int subword_encode_all(const struct subword *s, struct subword_scratch *scratch,
                        const struct pieces *p, struct ids *out, size_t *ends);
 

@@ -144,23 +144,24 @@ int vocabulary_put(struct vocabulary *v, int64_t id, const char *bytes, size_t n
                    enum token_kind kind);
 int64_t vocabulary_find(const struct vocabulary *v, const char *bytes, size_t n); /* -1: none */
 const char *vocabulary_bytes(const struct vocabulary *v, uint32_t id, size_t *n);
-/* Appends the spelling of a token in files: in the byte alphabet if tokens are byte strings, but
- * added tokens as they are. */
+/* Appends the spelling of a token in files to `out`. If tokens are byte strings, it is in the byte
+ * alphabet (alphabet.h), except for added tokens, which are spelled as they are. */
 void vocabulary_name(const struct vocabulary *v, uint32_t id, struct buf *out);
 void vocabulary_score(struct vocabulary *v, uint32_t id, double score);
 void vocabulary_merge(struct vocabulary *v, uint32_t left, uint32_t right, uint32_t id);
 void vocabulary_add(struct vocabulary *v,
                     const struct added_token *a); /* adds a, with the spelling of token a->id */
 
-/* Replaces the bytes of a model token whose id is also that of an added token with another
- * spelling. */
+/* Sets the bytes of token `id` to bytes[0..n) and makes it a model token. Call it for an added
+ * token that the model spells with other bytes: decoding then gives the model's bytes, while the
+ * added token keeps the spelling that is searched for in texts. */
 void vocabulary_respell(struct vocabulary *v, uint32_t id, const char *bytes, size_t n);
 
-/* Returns -1 with an error if there are no tokens, or far fewer than ids. */
+/* Returns -1 with an error if there are no tokens, or far fewer tokens than ids; else 0. */
 int vocabulary_check(const struct vocabulary *v);
-/* Returns -1 with an error if there are no tokens, or if an id below count has none. */
+/* Returns -1 with an error if there are no tokens, or if an id below v->count has none; else 0. */
 int vocabulary_check_full(const struct vocabulary *v);
-/* Returns the first id below count that has no token, or count. */
+/* Returns the first id below v->count that has no token, or v->count if each of them has one. */
 uint32_t vocabulary_hole(const struct vocabulary *v);
 
 /* Derives the merges from the order of ids, as a .tiktoken file of ranks requires. Each token of

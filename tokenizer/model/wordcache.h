@@ -33,7 +33,8 @@ void wordcache_free(struct wordcache *c);
 void wordcache_put(struct wordcache *c, const char *piece, size_t n, const uint32_t *ids,
                    size_t count);
 
-/* Appends the ids of the pieces, in order. Returns -1 if piece *failed cannot be encoded. */
+/* Appends the ids of the pieces to `out`, in order. Returns 0, or -1 with an error if a piece
+ * cannot be encoded; *failed is then set to the number of that piece in p, from 0. */
 int wordcache_encode(struct wordcache *c, const struct pieces *p, struct ids *out, size_t *failed);
 
 #endif

@@ -31,10 +31,10 @@ void classic_free(struct classic *c);
 void classic_clean(struct classic *c, const char *title, const char *text, size_t n,
                    struct buf *out);
 
-/* Appends a document whose title and text already contain entities. */
+/* Appends the document d to `out`. In its title and text, & < > are already entities. */
 void classic_put(struct buf *out, const struct document *d);
 
-/* Appends a title with & < > " as entities, as in dumps. */
+/* Appends a title to `out` with & < > " as entities, as in dumps. */
 void classic_put_title(struct buf *out, const char *title, size_t n);
 
 #endif

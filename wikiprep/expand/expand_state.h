@@ -136,7 +136,7 @@ void *expand_memory(struct expander *x, size_t bytes);
  * up. */
 struct span expand_copy(struct expander *x, struct span s);
 
-/* Append s, unless the work limit is used up. */
+/* Append s to x->out, unless the work limit is used up. */
 void expand_put(struct expander *x, struct span s);
 void expand_puts(struct expander *x, const char *s);
 
@@ -160,7 +160,7 @@ void expand_mend_marks(struct expander *x, size_t from);
  * would exceed `room` bytes; the rest of s is then dropped. */
 int expand_put_back(const struct expander *x, struct span s, size_t room, struct buf *out);
 
-/* Appends s, escaped as HTML text. */
+/* Appends s to x->out, escaped as HTML text. */
 void expand_put_html(struct expander *x, struct span s);
 
 /* Appends an error message as MediaWiki formats it: "<strong class="error">…</strong>". */

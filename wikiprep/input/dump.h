@@ -48,8 +48,9 @@ struct dump *dump_open_part(const char *path, uint64_t number, uint64_t count,
  * page before the fault. */
 int dump_read(struct dump *d, struct dump_page *page);
 
-/* After -1: returns 1 if reading can continue with the next page after the damage, which may be bad
- * XML (in UTF-8) or a damaged bzip2 block; else 0. The error stays set. */
+/* Call it after dump_read returned -1. Returns 1 if reading can continue with the next page after
+ * the damage, which may be bad XML (in UTF-8) or a damaged bzip2 block; else 0. The error message
+ * stays set. */
 int dump_resume(struct dump *d);
 
 /* Returns the number of pages so far that damage cut at one end. */

@@ -14,14 +14,14 @@
 #include "wikiprep/text/call.h"
 #include "wikiprep/text/choice.h"
 
-/* Chooses how a call of the template s[0..n) is handled. It is an expand_options.choose; ctx is a
- * struct template_page. */
+/* Returns how a call of the template name[0..n) is handled: by expansion, by rendering, or by both.
+ * This is a function for expand_options.choose; ctx is a struct template_page. */
 enum expand_choice template_choose(void *ctx, const char *name, size_t n);
 
 /* Appends the text of a call and returns 1, or returns 0 if the template is not in the table or not
- * handled here. It is a wikitext_render; ctx is a struct template_page. It writes each byte of the
- * call at most once, plus a constant number of bytes and a few per argument, so time stays linear
- * for nested calls. */
+ * handled here. This is a function for wikitext_options.render; ctx is a struct template_page. It
+ * writes each byte of the call at most once, plus a constant number of bytes and a few per
+ * argument, so time stays linear for nested calls. */
 int template_render(void *ctx, const struct wikitext_call *call, struct buf *out);
 
 #endif
