@@ -6,6 +6,7 @@
 #include "common/err.h"
 #include "common/mem.h"
 #include "common/utf8.h"
+#include "eval/score.h"
 #include "unicode/lower.h"
 #include "unicode/unicode.h"
 #include "unicode/whitespace.h"
@@ -159,6 +160,35 @@ static void compare_all(struct raw *r, const struct squad *s, const struct squad
     buf_release(&gold);
 }
 
+/* What the figures of some questions are computed from. */
+struct sums {
+    double exact, f1, f1_squares;
+    size_t total;
+};
+
+static void add_question(struct sums *s, double exact, double f1)
+{
+    s->exact += exact;
+    s->f1 += f1;
+    s->f1_squares += f1 * f1;
+    s->total++;
+}
+
+/* Returns the means in per cent, with their standard errors; zeros if there are no questions. */
+static struct squad_figures figures_of(const struct sums *s)
+{
+    const double n = (double)s->total;
+    if (!s->total)
+        return (struct squad_figures){ 0 };
+    return (struct squad_figures){
+        .exact = 100 * s->exact / n,
+        .f1 = 100 * s->f1 / n,
+        .exact_error = 100 * score_error(s->exact, s->exact, s->total), /* 0 and 1 are squares */
+        .f1_error = 100 * score_error(s->f1, s->f1_squares, s->total),
+        .total = s->total,
+    };
+}
+
 /* Scores the prediction for a question into *r. Without a prediction exact and f1 are 0. Returns
  * -1 if the prediction is not a string. */
 static int score_question(struct raw *r, const struct squad *s, const struct squad_question *q,
@@ -207,7 +237,7 @@ int squad_check_answered(const struct squad *s)
 int squad_score_v1(struct squad_score *score, const struct squad *s, const struct js *predictions,
                    const char *name)
 {
-    double exact = 0, f1 = 0;
+    struct sums sums = { 0 };
     if (check_predictions(s, predictions, name) < 0 || squad_check_answered(s) < 0)
         return -1;
     *score = (struct squad_score){ .unknown = count_unknown(s, predictions) };
@@ -217,11 +247,9 @@ int squad_score_v1(struct squad_score *score, const struct squad *s, const struc
         if (score_question(&r, s, q, predictions, name, 0) < 0)
             return -1;
         score->missing += !r.predicted;
-        exact += r.exact;
-        f1 += r.f1;
+        add_question(&sums, r.exact, r.f1);
     }
-    double n = (double)s->question_count;
-    score->all = (struct squad_figures){ 100 * exact / n, 100 * f1 / n, s->question_count };
+    score->all = figures_of(&sums);
     return 0;
 }
 
@@ -234,21 +262,18 @@ enum which { ALL, HAS_ANSWER, NO_ANSWER };
 static struct squad_figures figures(const struct raw *raw, size_t n, double threshold,
                                     enum which which)
 {
-    struct squad_figures sum = { 0 };
+    struct sums sums = { 0 };
     for (size_t i = 0; i < n; i++) {
         const struct raw *r = &raw[i];
         if (!r->predicted || (which != ALL && r->answerable != (which == HAS_ANSWER)))
             continue;
         int silent = r->no_answer > threshold;
-        sum.exact += silent ? !r->answerable : r->exact;
-        sum.f1 += silent ? !r->answerable : r->f1;
-        sum.total++;
+        if (silent)
+            add_question(&sums, !r->answerable, !r->answerable);
+        else
+            add_question(&sums, r->exact, r->f1);
     }
-    if (sum.total) {
-        sum.exact = 100 * sum.exact / (double)sum.total;
-        sum.f1 = 100 * sum.f1 / (double)sum.total;
-    }
-    return sum;
+    return figures_of(&sums);
 }
 
 struct ranked {

@@ -32,7 +32,8 @@ void squad_normalise(struct buf *out, const char *s, size_t n);
 double squad_f1(const char *gold, size_t gold_n, const char *text, size_t n);
 
 struct squad_figures {
-    double exact, f1; /* per cent */
+    double exact, f1;             /* per cent */
+    double exact_error, f1_error; /* their standard errors (score.h), per cent */
     size_t total;
 };
 

@@ -2,13 +2,22 @@
 
 #include <stdio.h>
 
+/* Appends a mean called PREFIXNAME, and its standard error. */
+static void report_mean(struct report *r, const char *prefix, const char *name, double mean,
+                        double error)
+{
+    char key[32];
+    snprintf(key, sizeof key, "%s%s", prefix, name);
+    report_exact(r, key, mean);
+    snprintf(key, sizeof key, "%s%s_stderr", prefix, name);
+    report_real(r, key, error);
+}
+
 static void report_figures(struct report *r, const char *prefix, const struct squad_figures *f)
 {
     char key[32];
-    snprintf(key, sizeof key, "%sexact", prefix);
-    report_exact(r, key, f->exact);
-    snprintf(key, sizeof key, "%sf1", prefix);
-    report_exact(r, key, f->f1);
+    report_mean(r, prefix, "exact", f->exact, f->exact_error);
+    report_mean(r, prefix, "f1", f->f1, f->f1_error);
     snprintf(key, sizeof key, "%stotal", prefix);
     report_count(r, key, f->total);
 }
@@ -33,8 +42,8 @@ void squad_report_score(struct report *r, const struct squad_score *score, int v
     report_count(r, "missing", score->missing);
     report_count(r, "unknown", score->unknown);
     if (!v2) {
-        report_exact(r, "exact_match", score->all.exact);
-        report_exact(r, "f1", score->all.f1);
+        report_mean(r, "", "exact_match", score->all.exact, score->all.exact_error);
+        report_mean(r, "", "f1", score->all.f1, score->all.f1_error);
         return;
     }
     report_figures(r, "", &score->all);

@@ -1,4 +1,5 @@
 #include <criterion/criterion.h>
+#include <math.h>
 #include <string.h>
 
 #include "common/err.h"
@@ -219,7 +220,8 @@ Test(squad, the_best_threshold_is_the_lowest_of_equals)
                "{\"a\":0.1,\"b\":0.2,\"c\":0.3,\"d\":0.4}");
     cr_expect(s.all.total == 4 && s.has_answer.total == 2 && s.no_answer.total == 2);
     cr_expect_float_eq(s.all.exact, 50, 1e-12); /* a and c */
-    expect_best(s.best_exact, 75, 0.1);         /* a, c and d */
+    cr_expect_float_eq(s.all.exact_error, 100 * sqrt(1.0 / 3) / 2, 1e-12);
+    expect_best(s.best_exact, 75, 0.1); /* a, c and d */
     /* None of them gains anything over silence. */
     score_four(&s, "{\"a\":\"y\",\"b\":\"y\",\"c\":\"\",\"d\":\"y\"}",
                "{\"a\":0.1,\"b\":0.2,\"c\":0.3,\"d\":0.4}");
