@@ -379,6 +379,11 @@ int32_t gguf_item_i32(const struct gguf_key *k, uint64_t i)
     return (int32_t)le_u32(k->value + 4 * i);
 }
 
+float gguf_item_f32(const struct gguf_key *k, uint64_t i)
+{
+    return float_of(le_u32(k->value + 4 * i));
+}
+
 const struct gguf_tensor *gguf_tensor(const struct gguf *g, const char *name)
 {
     for (size_t i = 0; i < g->tensor_count; i++)
@@ -394,6 +399,13 @@ void gguf_put_u32(struct buf *out, uint32_t x)
     char bytes[4];
     le_put_u32(bytes, x);
     buf_add(out, bytes, sizeof bytes);
+}
+
+void gguf_put_f32(struct buf *out, float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    gguf_put_u32(out, bits);
 }
 
 static void put_u64(struct buf *out, uint64_t x)
@@ -431,10 +443,8 @@ void gguf_add_u32(struct gguf_writer *w, const char *key, uint32_t x)
 
 void gguf_add_f32(struct gguf_writer *w, const char *key, float x)
 {
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
     add_key(w, key, GGUF_F32);
-    gguf_put_u32(&w->keys, bits);
+    gguf_put_f32(&w->keys, x);
 }
 
 void gguf_add_bool(struct gguf_writer *w, const char *key, int x)

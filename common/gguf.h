@@ -100,10 +100,11 @@ const struct gguf_key *gguf_find(const struct gguf *g, const char *name); /* NUL
 int gguf_real(const struct gguf *g, const struct gguf_key *k, double *out);
 int gguf_text(const struct gguf *g, const struct gguf_key *k, struct buf *out);
 
-/* Items of a list of texts or of I32. For texts *at begins as the key's value, and moves to the
- * next item; *n is set to the text's bytes. */
+/* Items of a list of texts, of I32 or of F32. For texts *at begins as the key's value, and moves to
+ * the next item; *n is set to the text's bytes. */
 const char *gguf_item_text(const unsigned char **at, size_t *n);
 int32_t gguf_item_i32(const struct gguf_key *k, uint64_t i);
+float gguf_item_f32(const struct gguf_key *k, uint64_t i);
 
 const struct gguf_tensor *gguf_tensor(const struct gguf *g, const char *name);
 /* ---- writing ------------------------------------------------------------------------------ */
@@ -127,6 +128,7 @@ void gguf_add_list(struct gguf_writer *w, const char *key, enum gguf_form form, 
                    const struct buf *items);
 void gguf_put_text(struct buf *out, const char *s, size_t n);
 void gguf_put_u32(struct buf *out, uint32_t x);
+void gguf_put_f32(struct buf *out, float x);
 
 /* Declares a tensor. Each row of shape[rank - 1] numbers must consist of whole blocks. */
 void gguf_add_tensor(struct gguf_writer *w, const char *name, uint32_t type, int rank,

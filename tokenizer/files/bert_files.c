@@ -47,6 +47,17 @@ static int has_capitals(const char *token, size_t n)
     return 0;
 }
 
+int bert_is_cased(const struct vocabulary *v)
+{
+    for (uint32_t id = 0; id < v->count; id++) {
+        size_t n = 0;
+        const char *token = vocabulary_bytes(v, id, &n);
+        if (has_capitals(token, n))
+            return 1;
+    }
+    return 0;
+}
+
 void wordpiece_frame(struct vocabulary *v, int cased)
 {
     v->model = VOCABULARY_WORDPIECE;
@@ -59,7 +70,6 @@ void wordpiece_frame(struct vocabulary *v, int cased)
 
 int vocab_txt_parse(struct vocabulary *v, const char *text, size_t n, const char *name)
 {
-    int cased = 0;
     struct lines l = LINES_OF(text, n);
     while (lines_next_text(&l)) {
         int64_t id = (int64_t)l.number - 1;
@@ -70,9 +80,8 @@ int vocab_txt_parse(struct vocabulary *v, const char *text, size_t n, const char
             return err_in("%s: line %" PRIu64, name, l.number);
         if (special)
             vocabulary_add(v, &(struct added_token){ .id = (uint32_t)id, .special = 1 });
-        cased |= has_capitals(l.line, l.len);
     }
-    wordpiece_frame(v, cased);
+    wordpiece_frame(v, bert_is_cased(v));
     if (bert_roles(v) < 0)
         return err_in("%s", name);
     bert_templates(v);

@@ -13,7 +13,6 @@
 #include "common/js.h"
 #include "common/lines.h"
 #include "common/mem.h"
-#include "tokenizer/files/gguf_vocabulary.h"
 #include "tokenizer/model/alphabet.h"
 
 const char end_of_text_name[] = "<|endoftext|>";
@@ -277,14 +276,11 @@ static int is_vocab_txt(const struct buf *text)
 
 static int load_gguf(struct vocabulary *v, const char *path)
 {
-    struct buf text = BUF_INIT;
-    int64_t end;
-    int failed = gguf_vocabulary_json(&text, &end, path);
-    if (!failed)
-        failed = tokenizer_json_parse(v, text.data, text.len, path);
-    if (!failed && end >= 0 && end < v->count)
-        v->end_of_text = end;
-    buf_release(&text);
+    struct gguf g;
+    if (gguf_open(&g, path) < 0)
+        return -1;
+    int failed = gguf_vocabulary_read(v, &g);
+    gguf_close(&g);
     return failed;
 }
 

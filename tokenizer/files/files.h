@@ -23,8 +23,16 @@
  * "<|endoftext|>" gets the least id that the file leaves out (50256 for GPT-2). GPT-2's pattern is
  * used unless the options name another pattern, which has its own special tokens.
  *
- * .gguf: the tokenizer.json that our own files hold, or llama.cpp's keys tokenizer.ggml.* of a
- * byte-level BPE whose pre-tokenizer is gpt-2, llama-bpe, qwen2 or smollm.
+ * .gguf: the tokenizer.json inside the file or, in files of other programs, llama.cpp's keys
+ * tokenizer.ggml.* (https://github.com/ggml-org/ggml/blob/master/docs/gguf.md, "Tokenizer").
+ * tokenizer.ggml.model says which keys there are besides tokens and token_type:
+ *
+ *     gpt2   byte-level BPE: merges, and the name of the pre-tokenizer, one of gpt-2, llama-bpe,
+ *            qwen2 and smollm
+ *     llama  BPE of SentencePiece: scores, add_space_prefix. Tokens of type BYTE, such as <0x0A>,
+ *            stand for the bytes of characters that have no token.
+ *     bert   WordPiece: tokens that begin a word begin with U+2581; the others have no "##". Text
+ *            keeps its upper case if a token has a capital letter.
  *
  * In a folder, the eos_token in tokenizer_config.json, if present, is the end-of-text token.
  */
@@ -53,16 +61,25 @@ int tiktoken_parse(struct vocabulary *v, const char *text, size_t n, const char 
  * use `name`. Returns -1 with an error. */
 int sentencepiece_parse(struct vocabulary *v, const char *text, size_t n, const char *name);
 
+/* Reads the vocabulary of a GGUF file, in the same way. Errors name the file, and the byte of a
+ * value that is wrong. */
+struct gguf;
+int gguf_vocabulary_read(struct vocabulary *v, const struct gguf *g);
+
 /* Reads the normalizer, pre-tokenizer, post-processor and decoder from the text json[0..n) of a
- * tokenizer.json into `v`, a vocabulary over characters. Returns -1 with an error. */
+ * tokenizer.json into `v`. The post-processor's ids must be in the vocabulary. Returns -1 with an
+ * error. */
 int frame_read(struct vocabulary *v, const char *json, size_t n);
 
 /* Parses BERT's vocab.txt. The normalization rules are Hugging Face's. Text keeps its upper case if
  * a token contains upper case. Returns -1 with an error. */
 int vocab_txt_parse(struct vocabulary *v, const char *text, size_t n, const char *name);
 
-/* Makes `v` a WordPiece vocabulary without tokens and with Hugging Face's rules. `cased`: upper
- * case is kept. */
+/* Returns 1 if a token has an ASCII capital letter. Names such as [CLS] do not count. */
+int bert_is_cased(const struct vocabulary *v);
+
+/* Makes `v` a WordPiece vocabulary with Hugging Face's rules; its tokens stay. `cased`: upper case
+ * is kept. */
 void wordpiece_frame(struct vocabulary *v, int cased);
 
 /* Makes `v` a vocabulary without tokens for BPE over characters, inside the words that Hugging

@@ -1,12 +1,15 @@
-#include "tokenizer/files/gguf_vocabulary.h"
-
+/* Reads vocabularies of GGUF files (files.h). Checked by
+ * tests/unit/tokenizer/test_gguf_vocabulary.c, tests/fuzz/gguf.c and tests/peers/gguf_files.py. */
 #include <string.h>
 
 #include "common/err.h"
 #include "common/gguf.h"
 #include "common/js.h"
-
-enum { NORMAL = 1, CONTROL = 3, USER_DEFINED = 4, UNUSED = 5 }; /* llama.cpp's types of tokens */
+#include "common/utf8.h"
+#include "tokenizer/files/files.h"
+#include "tokenizer/files/sentencepiece.h"
+#include "tokenizer/model/alphabet.h"
+#include "tokenizer/model/wordpiece.h"
 
 #define BYTES(regex)                                                                                \
     "{\"type\":\"ByteLevel\",\"add_prefix_space\":false,\"trim_offsets\":true,\"use_regex\":" regex \
@@ -35,16 +38,24 @@ enum { PRES = sizeof pres / sizeof *pres };
 
 /* ---- keys --------------------------------------------------------------------------------- */
 
+static unsigned long long byte_of(const struct gguf *g, const void *p)
+{
+    return (unsigned long long)((const unsigned char *)p - g->map.data);
+}
+
 static const struct gguf_key *list_of(const struct gguf *g, const char *name, enum gguf_form items)
 {
     const struct gguf_key *k = gguf_find(g, name);
     if (k && k->form == GGUF_LIST && k->items == items)
         return k;
-    err_set(k ? "%s: '%s' is no list of its type" : "%s: no key '%s': give --vocab", g->path, name);
+    if (k)
+        err_set("%s: '%s' is no list of its type, at byte %llu", g->path, name,
+                byte_of(g, k->value));
+    else
+        err_set("%s: no key '%s': give --vocab", g->path, name);
     return NULL;
 }
 
-/* Returns the key's text if it is one of two or more known ones; `text` holds it. */
 static int read_text(const struct gguf *g, const char *name, struct buf *text)
 {
     const struct gguf_key *k = gguf_find(g, name);
@@ -52,16 +63,156 @@ static int read_text(const struct gguf *g, const char *name, struct buf *text)
     return k ? gguf_text(g, k, text) : err_set("%s: no key '%s': give --vocab", g->path, name);
 }
 
+/* Sets *flag to the value of a key, or to `absent` if there is no such key. */
+static int read_flag(const struct gguf *g, const char *name, int absent, int *flag)
+{
+    const struct gguf_key *k = gguf_find(g, name);
+    double x = absent;
+    if (k && gguf_real(g, k, &x) < 0)
+        return -1;
+    *flag = x != 0;
+    return 0;
+}
+
+/* ---- tokens ------------------------------------------------------------------------------- */
+
+/* The lists of a vocabulary, which have an item for each id. */
+struct listed {
+    const struct gguf *g;
+    const struct gguf_key *tokens, *types, *scores; /* scores NULL: not in this model */
+    int64_t begin, end, unknown;                    /* ids; -1: none */
+};
+
+/* Finds the list `name` of items of type `form`, which must be as long as the list of tokens. */
+static const struct gguf_key *find_parallel(const struct listed *l, const char *name,
+                                            enum gguf_form form, const char *what)
+{
+    const struct gguf_key *k = list_of(l->g, name, form);
+    if (!k || k->count == l->tokens->count)
+        return k;
+    err_set("%s: bad %s: %llu %s of %llu tokens, at byte %llu", l->g->path, name,
+            (unsigned long long)k->count, what, (unsigned long long)l->tokens->count,
+            byte_of(l->g, k->value));
+    return NULL;
+}
+
+/* Sets *id to the token that a key names, or to `absent` if there is no such key. */
+static int read_id(const struct listed *l, const char *name, int64_t absent, int64_t *id)
+{
+    const struct gguf_key *k = gguf_find(l->g, name);
+    const uint64_t tokens = l->tokens->count;
+    double x = absent < (int64_t)tokens ? (double)absent : -1;
+    if (k && gguf_real(l->g, k, &x) < 0)
+        return -1;
+    if (k && !(x >= 0 && x < (double)tokens))
+        return err_set("%s: bad %s: %g is none of %llu tokens, at byte %llu", l->g->path, name, x,
+                       (unsigned long long)tokens, byte_of(l->g, k->value));
+    *id = (int64_t)x;
+    return 0;
+}
+
+/* Finds the lists and the ids of special tokens. begin, end and unknown: the ids where the file
+ * has no keys of them. */
+static int find_lists(struct listed *l, const struct gguf *g, int64_t begin, int64_t end,
+                      int64_t unknown)
+{
+    *l = (struct listed){ .g = g };
+    if (!(l->tokens = list_of(g, "tokenizer.ggml.tokens", GGUF_TEXT)) ||
+        !(l->types = find_parallel(l, "tokenizer.ggml.token_type", GGUF_I32, "types")))
+        return -1;
+    if (read_id(l, "tokenizer.ggml.bos_token_id", begin, &l->begin) < 0 ||
+        read_id(l, "tokenizer.ggml.eos_token_id", end, &l->end) < 0)
+        return -1;
+    return read_id(l, "tokenizer.ggml.unknown_token_id", unknown, &l->unknown);
+}
+
+struct item {
+    int64_t id;
+    const char *s; /* s[0..n) in the mapped file */
+    size_t n;
+    enum sentencepiece_type type;
+    double score; /* 0 without scores */
+};
+
+/* Calls `put` for each token that is in use. Returns 0, or -1 with an error that names the
+ * token. */
+static int each_token(struct vocabulary *v, const struct listed *l, void *ctx,
+                      int (*put)(struct vocabulary *v, const struct item *t, void *ctx))
+{
+    const unsigned char *at = l->tokens->value;
+    for (uint64_t id = 0; id < l->tokens->count; id++) {
+        struct item t = { .id = (int64_t)id };
+        const int32_t type = gguf_item_i32(l->types, id);
+        t.s = gguf_item_text(&at, &t.n);
+        t.type = (enum sentencepiece_type)type;
+        if (type < SENTENCEPIECE_NORMAL || type > SENTENCEPIECE_BYTE)
+            return err_set("%s: bad type %d of token %llu, at byte %llu", l->g->path, type,
+                           (unsigned long long)id, byte_of(l->g, l->types->value + 4 * id));
+        if (l->scores)
+            t.score = gguf_item_f32(l->scores, id);
+        if (!(t.score > -1e30 && t.score < 1e30))
+            return err_set("%s: bad score %g of token %llu, at byte %llu", l->g->path, t.score,
+                           (unsigned long long)id, byte_of(l->g, l->scores->value + 4 * id));
+        if (type == SENTENCEPIECE_UNUSED)
+            continue;
+        if (utf8_valid(t.s, t.n) != t.n ? err_set("it is not UTF-8") : put(v, &t, ctx))
+            return err_in("%s: token %llu, at byte %llu", l->g->path, (unsigned long long)id,
+                          byte_of(l->g, t.s));
+    }
+    return vocabulary_check(v) < 0 ? err_in("%s", l->g->path) : 0;
+}
+
+/* Returns the id if a token has it, else -1. */
+static int64_t used(const struct vocabulary *v, int64_t id)
+{
+    return id >= 0 && id < v->count && v->tokens[id].kind != TOKEN_HOLE ? id : -1;
+}
+
+static int is_special(const struct item *t)
+{
+    return t->type == SENTENCEPIECE_CONTROL || t->type == SENTENCEPIECE_UNKNOWN;
+}
+
+/* Adds a token that is searched for in the text before anything else. */
+static int put_added(struct vocabulary *v, const struct item *t)
+{
+    if (!t->n || vocabulary_find(v, t->s, t->n) >= 0)
+        return err_set(t->n ? "it occurs twice" : "it is empty");
+    if (vocabulary_put(v, t->id, t->s, t->n, TOKEN_ADDED) < 0)
+        return -1;
+    v->tokens[t->id].in_model = 0;
+    vocabulary_add(v, &(struct added_token){ .id = (uint32_t)t->id,
+                                             .special = is_special(t),
+                                             .normalized = !is_special(t) });
+    return 0;
+}
+
+/* Appends, as JSON, the post-processor that puts the token `id` before each text; null for -1. */
+static void put_begin(struct buf *out, const struct vocabulary *v, int64_t id)
+{
+    struct buf quoted = BUF_INIT;
+    if (used(v, id) >= 0)
+        token_print(v, (uint32_t)id, &quoted);
+    if (quoted.len)
+        buf_addf(
+            out,
+            "{\"type\":\"TemplateProcessing\",\"single\":[{\"SpecialToken\":{\"id\":%s,"
+            "\"type_id\":0}},{\"Sequence\":{\"id\":\"A\",\"type_id\":0}}],"
+            "\"pair\":[{\"Sequence\":{\"id\":\"A\",\"type_id\":0}},{\"Sequence\":{\"id\":\"B\","
+            "\"type_id\":1}}],\"special_tokens\":{%s:{\"id\":%s,\"ids\":[%lld],\"tokens\":[%s]}}}",
+            quoted.data, quoted.data, quoted.data, (long long)id, quoted.data);
+    else
+        buf_adds(out, "null");
+    buf_release(&quoted);
+}
+
+/* ---- gpt2 --------------------------------------------------------------------------------- */
+
 static const struct pre *find_pre(const struct gguf *g)
 {
     const struct pre *found = NULL;
     struct buf text = BUF_INIT;
-    int failed = read_text(g, "tokenizer.ggml.model", &text);
-    if (!failed && strcmp(text.data, "gpt2") != 0)
-        failed = err_set("%s: unsupported tokenizer.ggml.model '%s', only gpt2: give --vocab",
-                         g->path, text.data);
-    if (!failed)
-        failed = read_text(g, "tokenizer.ggml.pre", &text);
+    int failed = read_text(g, "tokenizer.ggml.pre", &text);
     for (int i = 0; i < PRES && !failed && !found; i++)
         if (!strcmp(text.data, pres[i].name))
             found = &pres[i];
@@ -73,149 +224,239 @@ static const struct pre *find_pre(const struct gguf *g)
     return found;
 }
 
-/* Sets *id to the token that a key names; -1: there is no such key. */
-static int read_id(const struct gguf *g, const char *name, uint64_t tokens, int64_t *id)
+/* `bytes` is working memory. */
+static int put_byte_level(struct vocabulary *v, const struct item *t, void *bytes)
 {
-    const struct gguf_key *k = gguf_find(g, name);
-    double x = -1;
-    if (k && gguf_real(g, k, &x) < 0)
-        return -1;
-    if (k && !(x >= 0 && x < (double)tokens))
-        return err_set("%s: bad %s: %g is none of %llu tokens", g->path, name, x,
-                       (unsigned long long)tokens);
-    *id = (int64_t)x;
-    return 0;
+    struct buf *b = bytes;
+    if (is_special(t) || t->type == SENTENCEPIECE_USER_DEFINED)
+        return put_added(v, t);
+    if (t->type != SENTENCEPIECE_NORMAL)
+        return err_set("unsupported type %d: give --vocab", (int)t->type);
+    buf_clear(b);
+    if (alphabet_decode(b, t->s, t->n) < 0)
+        return err_set("it has a character that is not in the byte alphabet");
+    return vocabulary_put(v, t->id, b->data, b->len, TOKEN_MODEL);
 }
 
-/* ---- tokenizer.json ----------------------------------------------------------------------- */
-
-static void put_added(struct buf *out, int64_t id, const char *s, size_t n, int special)
+static int put_merge(struct vocabulary *v, struct named_merge *m, const char *s, size_t n)
 {
-    buf_addf(out, "%s{\"id\":%lld,\"content\":", out->len ? "," : "", (long long)id);
-    js_quote(out, s, n);
-    buf_addf(out,
-             ",\"single_word\":false,\"lstrip\":false,\"rstrip\":false,\"normalized\":%s,"
-             "\"special\":%s}",
-             special ? "false" : "true", special ? "true" : "false");
+    const char *space = n ? memchr(s, ' ', n) : NULL;
+    const size_t left = space ? (size_t)(space - s) : 0;
+    if (!left || left + 1 == n)
+        return err_set("not a pair of tokens");
+    return merge_left(v, m, s, left) < 0 ? -1 : merge_right(v, m, space + 1, n - left - 1);
 }
 
-/* Appends the model's vocabulary and the added tokens. The name of token `begin`, if it is not -1,
- * is copied to `begins`. */
-static int put_tokens(struct buf *vocab, struct buf *added, struct buf *begins,
-                      const struct gguf *g, int64_t begin)
-{
-    const struct gguf_key *tokens = list_of(g, "tokenizer.ggml.tokens", GGUF_TEXT);
-    const struct gguf_key *types = tokens ? list_of(g, "tokenizer.ggml.token_type", GGUF_I32)
-                                          : NULL;
-    if (!types)
-        return -1;
-    if (types->count != tokens->count)
-        return err_set("%s: %llu types of %llu tokens", g->path, (unsigned long long)types->count,
-                       (unsigned long long)tokens->count);
-    const unsigned char *at = tokens->value;
-    for (uint64_t id = 0; id < tokens->count; id++) {
-        size_t n;
-        const char *s = gguf_item_text(&at, &n);
-        const int32_t type = gguf_item_i32(types, id);
-        if ((int64_t)id == begin)
-            buf_add(begins, s, n);
-        if (type == CONTROL || type == USER_DEFINED) {
-            put_added(added, (int64_t)id, s, n, type == CONTROL);
-        } else if (type == NORMAL) {
-            buf_adds(vocab, vocab->len ? "," : "");
-            js_quote(vocab, s, n);
-            buf_addf(vocab, ":%llu", (unsigned long long)id);
-        } else if (type != UNUSED) {
-            return err_set("%s: unsupported type %d of token %llu: give --vocab", g->path, type,
-                           (unsigned long long)id);
-        }
-    }
-    return 0;
-}
-
-static int put_merges(struct buf *out, const struct gguf *g)
+static int read_merges(struct vocabulary *v, const struct gguf *g)
 {
     const struct gguf_key *merges = list_of(g, "tokenizer.ggml.merges", GGUF_TEXT);
     const unsigned char *at = merges ? merges->value : NULL;
-    for (uint64_t i = 0; merges && i < merges->count; i++) {
+    struct named_merge m = { .bytes = BUF_INIT };
+    int failed = merges ? 0 : -1;
+    for (uint64_t i = 0; !failed && i < merges->count; i++) {
         size_t n;
         const char *s = gguf_item_text(&at, &n);
-        buf_adds(out, i ? "," : "");
-        js_quote(out, s, n);
+        if (put_merge(v, &m, s, n) < 0)
+            failed = err_in("%s: merge %llu, at byte %llu", g->path, (unsigned long long)i,
+                            byte_of(g, s));
     }
-    return merges ? 0 : -1;
+    buf_release(&m.bytes);
+    return failed;
 }
 
-/* Appends the post-processor, which puts the token `name` before each text. */
-static void put_begin(struct buf *out, int64_t id, const struct buf *name)
+static int frame_byte_level(struct vocabulary *v, const struct listed *l, const struct pre *pre)
 {
-    struct buf quoted = BUF_INIT;
-    js_quote(&quoted, name->data, name->len);
-    buf_addf(out,
-             "{\"type\":\"TemplateProcessing\",\"single\":[{\"SpecialToken\":{\"id\":%s,"
-             "\"type_id\":0}},{\"Sequence\":{\"id\":\"A\",\"type_id\":0}}],"
-             "\"pair\":[{\"Sequence\":{\"id\":\"A\",\"type_id\":0}},{\"Sequence\":{\"id\":\"B\","
-             "\"type_id\":1}}],\"special_tokens\":{%s:{\"id\":%s,\"ids\":[%lld],\"tokens\":[%s]}}}",
-             quoted.data, quoted.data, quoted.data, (long long)id, quoted.data);
-    buf_release(&quoted);
+    int begins;
+    if (read_flag(l->g, "tokenizer.ggml.add_bos_token", pre->begin, &begins) < 0)
+        return -1;
+    struct buf frame = BUF_INIT;
+    buf_addf(&frame, "{\"pre_tokenizer\":%s,\"post_processor\":", pre->json);
+    put_begin(&frame, v, begins ? l->begin : -1);
+    buf_adds(&frame, ",\"decoder\":" BYTES("true") "}");
+    int failed = frame_read(v, frame.data, frame.len);
+    buf_release(&frame);
+    v->ignore_merges = pre->whole;
+    return failed ? err_in("%s", l->g->path) : 0;
 }
 
-static int put_json(struct buf *out, const struct gguf *g, int64_t begin)
+static int read_byte_level(struct vocabulary *v, const struct gguf *g)
 {
+    struct listed l;
+    struct buf bytes = BUF_INIT;
     const struct pre *pre = find_pre(g);
-    struct buf vocab = BUF_INIT, added = BUF_INIT, merges = BUF_INIT, begins = BUF_INIT;
-    int failed = !pre || put_tokens(&vocab, &added, &begins, g, begin) < 0 ||
-                 put_merges(&merges, g) < 0;
-    const struct gguf_key *k = gguf_find(g, "tokenizer.ggml.add_bos_token");
-    double first = pre && pre->begin;
-    if (!failed && k)
-        failed = gguf_real(g, k, &first) < 0;
-    if (!failed) {
-        buf_addf(out, "{\"version\":\"1.0\",\"added_tokens\":[%s],\"normalizer\":null,",
-                 added.len ? added.data : "");
-        buf_addf(out, "\"pre_tokenizer\":%s,\"post_processor\":", pre->json);
-        if (first && begin >= 0)
-            put_begin(out, begin, &begins);
-        else
-            buf_adds(out, "null");
-        buf_addf(
-            out,
-            ",\"decoder\":" BYTES(
-                "true") ",\"model\":{\"type\":\"BPE\",\"dropout\":null,"
-                        "\"unk_token\":null,\"continuing_subword_prefix\":null,\"end_of_word_suffix\":null,"
-                        "\"fuse_unk\":false,\"byte_fallback\":false,\"ignore_merges\":%s,\"vocab\":{",
-            pre->whole ? "true" : "false");
-        buf_add(out, vocab.data, vocab.len);
-        buf_adds(out, "},\"merges\":[");
-        buf_add(out, merges.data, merges.len);
-        buf_adds(out, "]}}");
-    }
-    buf_release(&vocab);
-    buf_release(&added);
-    buf_release(&merges);
-    buf_release(&begins);
+    int failed = !pre || find_lists(&l, g, -1, -1, -1) < 0 ||
+                 each_token(v, &l, &bytes, put_byte_level) < 0 || read_merges(v, g) < 0 ||
+                 frame_byte_level(v, &l, pre) < 0;
+    buf_release(&bytes);
+    if (!failed)
+        v->end_of_text = used(v, l.end);
     return failed ? -1 : 0;
 }
 
-/* Appends what llama.cpp's keys say. */
-static int put_keys(struct buf *text, int64_t *end, const struct gguf *g)
+/* ---- llama -------------------------------------------------------------------------------- */
+
+static int put_piece(struct vocabulary *v, const struct item *t, void *pieces)
 {
-    const struct gguf_key *tokens = list_of(g, "tokenizer.ggml.tokens", GGUF_TEXT);
-    int64_t begin;
-    if (!tokens || read_id(g, "tokenizer.ggml.bos_token_id", tokens->count, &begin) < 0 ||
-        read_id(g, "tokenizer.ggml.eos_token_id", tokens->count, end) < 0)
-        return -1;
-    return put_json(text, g, begin);
+    v->byte_fallback |= t->type == SENTENCEPIECE_BYTE;
+    return sentencepiece_put(pieces, t->id, t->s, t->n, t->score, t->type);
 }
 
-int gguf_vocabulary_json(struct buf *text, int64_t *end, const char *path)
+static int finish_pieces(struct vocabulary *v, const struct listed *l, struct sentencepiece *m)
 {
-    struct gguf g;
-    *end = -1;
-    if (gguf_open(&g, path) < 0)
+    struct buf post = BUF_INIT;
+    int begins;
+    if (v->roles[TOKENIZER_UNKNOWN] < 0)
+        v->roles[TOKENIZER_UNKNOWN] = used(v, l->unknown);
+    if (v->roles[TOKENIZER_UNKNOWN] < 0 && !v->byte_fallback)
+        return err_set("%s: no token for unknown characters, of type 2 or 6: give --vocab",
+                       l->g->path);
+    if (read_flag(l->g, "tokenizer.ggml.add_bos_token", 1, &begins) < 0 ||
+        read_flag(l->g, "tokenizer.ggml.add_space_prefix", 1, &m->dummy_prefix) < 0)
         return -1;
-    const struct gguf_key *k = gguf_find(&g, "tokenizer.huggingface.json");
-    int failed = k ? gguf_text(&g, k, text) : put_keys(text, end, &g);
-    gguf_close(&g);
+    put_begin(&post, v, begins ? l->begin : -1);
+    m->post = post.data;
+    int failed = sentencepiece_finish(m);
+    buf_release(&post);
+    v->end_of_text = used(v, l->end);
+    return failed ? err_in("%s", l->g->path) : 0;
+}
+
+static int read_pieces(struct vocabulary *v, const struct gguf *g)
+{
+    struct listed l;
+    struct sentencepiece m = { .v = v, .model = SENTENCEPIECE_BPE };
+    if (find_lists(&l, g, 1, 2, 0) < 0 ||
+        !(l.scores = find_parallel(&l, "tokenizer.ggml.scores", GGUF_F32, "scores")))
+        return -1;
+    v->byte_level = 0;
+    int failed = each_token(v, &l, &m, put_piece) < 0 || finish_pieces(v, &l, &m) < 0;
+    sentencepiece_release(&m);
+    return failed ? -1 : 0;
+}
+
+/* ---- bert --------------------------------------------------------------------------------- */
+
+static const char mark[] = "\u2581"; /* begins a token that begins a word */
+
+/* Returns 1 for names such as [CLS], which have no mark. */
+static int is_bracketed(const struct item *t)
+{
+    return t->n > 2 && t->s[0] == '[' && t->s[t->n - 1] == ']';
+}
+
+static int is_role(const struct item *t)
+{
+    for (int i = 0; i < TOKENIZER_ROLES; i++)
+        if (t->n == strlen(bert_role_names[i]) && !memcmp(t->s, bert_role_names[i], t->n))
+            return 1;
+    return 0;
+}
+
+/* `name` is working memory. */
+static int put_word(struct vocabulary *v, const struct item *t, void *name)
+{
+    struct buf *b = name;
+    const size_t skip = t->n >= strlen(mark) && !memcmp(t->s, mark, strlen(mark)) ? strlen(mark)
+                                                                                  : 0;
+    if (is_role(t)) { /* a normal token in some files */
+        struct item special = *t;
+        special.type = SENTENCEPIECE_CONTROL;
+        return put_added(v, &special);
+    }
+    if (is_special(t) || t->type == SENTENCEPIECE_USER_DEFINED)
+        return put_added(v, t);
+    if (t->type != SENTENCEPIECE_NORMAL)
+        return err_set("unsupported type %d: give --vocab", (int)t->type);
+    buf_clear(b);
+    if (!skip && !is_bracketed(t))
+        buf_adds(b, wordpiece_prefix);
+    buf_add(b, t->s + skip, t->n - skip);
+    return vocabulary_put(v, t->id, b->data, b->len, TOKEN_MODEL);
+}
+
+static int read_role(struct vocabulary *v, const struct listed *l, const char *key,
+                     enum tokenizer_role role)
+{
+    int64_t id;
+    if (read_id(l, key, -1, &id) < 0)
+        return -1;
+    v->roles[role] = used(v, id);
+    return 0;
+}
+
+static int finish_words(struct vocabulary *v, const struct listed *l)
+{
+    wordpiece_frame(v, bert_is_cased(v));
+    if (read_role(v, l, "tokenizer.ggml.padding_token_id", TOKENIZER_PAD) < 0 ||
+        read_role(v, l, "tokenizer.ggml.unknown_token_id", TOKENIZER_UNKNOWN) < 0 ||
+        read_role(v, l, "tokenizer.ggml.bos_token_id", TOKENIZER_CLS) < 0 ||
+        read_role(v, l, "tokenizer.ggml.seperator_token_id", TOKENIZER_SEP) < 0 ||
+        read_role(v, l, "tokenizer.ggml.mask_token_id", TOKENIZER_MASK) < 0)
+        return -1;
+    if (bert_roles(v) < 0)
+        return err_in("%s", l->g->path);
+    bert_templates(v);
+    return 0;
+}
+
+static int read_words(struct vocabulary *v, const struct gguf *g)
+{
+    struct listed l;
+    struct buf name = BUF_INIT;
+    v->byte_level = 0;
+    int failed = find_lists(&l, g, -1, -1, -1) < 0 || each_token(v, &l, &name, put_word) < 0 ||
+                 finish_words(v, &l) < 0;
+    buf_release(&name);
+    return failed ? -1 : 0;
+}
+
+/* ---- all ---------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *model;
+    int (*read)(struct vocabulary *v, const struct gguf *g);
+} models[] = { { "gpt2", read_byte_level }, { "llama", read_pieces }, { "bert", read_words } };
+enum { MODELS = sizeof models / sizeof *models };
+
+static int read_keys(struct vocabulary *v, const struct gguf *g)
+{
+    struct buf model = BUF_INIT;
+    int i = 0, failed = read_text(g, "tokenizer.ggml.model", &model);
+    while (!failed && i < MODELS && strcmp(model.data, models[i].model) != 0)
+        i++;
+    if (!failed && i == MODELS)
+        failed = err_set("%s: unsupported tokenizer.ggml.model '%s', only gpt2, llama and bert: "
+                         "give --vocab",
+                         g->path, model.data);
+    if (!failed)
+        failed = models[i].read(v, g);
+    buf_release(&model);
+    return failed;
+}
+
+/* Sets the token that ends a text, which a tokenizer.json does not always tell. */
+static int read_end(struct vocabulary *v, const struct gguf *g)
+{
+    const struct gguf_key *k = gguf_find(g, "tokenizer.ggml.eos_token_id");
+    double id = -1;
+    if (k && gguf_real(g, k, &id) < 0)
+        return -1;
+    if (k && v->model != VOCABULARY_WORDPIECE && id >= 0 && id < v->count)
+        v->end_of_text = used(v, (int64_t)id);
+    return 0;
+}
+
+int gguf_vocabulary_read(struct vocabulary *v, const struct gguf *g)
+{
+    const struct gguf_key *k = gguf_find(g, "tokenizer.huggingface.json");
+    struct buf text = BUF_INIT;
+    if (!k)
+        return read_keys(v, g);
+    int failed = gguf_text(g, k, &text);
+    if (!failed)
+        failed = tokenizer_json_parse(v, text.data, text.len, g->path);
+    if (!failed)
+        failed = read_end(v, g);
+    buf_release(&text);
     return failed;
 }

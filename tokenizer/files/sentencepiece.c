@@ -1,5 +1,7 @@
-/* Reads SentencePiece's .model files: a protocol buffers message with pieces, trainer and
- * normalizer specs. */
+/* SentencePiece's vocabularies, and its .model files: a protocol buffers message with pieces,
+ * trainer and normalizer specs. */
+#include "tokenizer/files/sentencepiece.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +12,140 @@
 #include "common/mem.h"
 #include "common/utf8.h"
 #include "tokenizer/files/files.h"
+
+/* ---- pieces ---------------------------------------------------------------------------------- */
+
+int sentencepiece_put(struct sentencepiece *m, int64_t id, const char *bytes, size_t n,
+                      double score, enum sentencepiece_type type)
+{
+    struct vocabulary *v = m->v;
+    const int user = type == SENTENCEPIECE_USER_DEFINED;
+    const int added = type == SENTENCEPIECE_UNKNOWN || type == SENTENCEPIECE_CONTROL || user;
+    if (type < SENTENCEPIECE_NORMAL || type > SENTENCEPIECE_BYTE || type == SENTENCEPIECE_UNUSED ||
+        !(score > -1e30 && score < 1e30))
+        return err_set("its type or score is not supported");
+    if (!n || utf8_valid(bytes, n) != n)
+        return err_set("it is no text");
+    if (vocabulary_find(v, bytes, n) >= 0)
+        return err_set("it occurs twice");
+    if (vocabulary_put(v, id, bytes, n, added ? TOKEN_ADDED : TOKEN_MODEL) < 0)
+        return -1;
+    vocabulary_score(v, (uint32_t)id, score);
+    if (added)
+        vocabulary_add(
+            v, &(struct added_token){
+                   .id = (uint32_t)id, .special = !user, .normalized = user, .literal = user });
+    if (type == SENTENCEPIECE_UNKNOWN)
+        v->roles[TOKENIZER_UNKNOWN] = id;
+    if (m->types_cap <= (size_t)id) { /* ids without a piece have type 0 */
+        const size_t cap = m->types_cap;
+        mem_grow(m->types, m->types_cap, (size_t)id + 1);
+        memset(m->types + cap, 0, m->types_cap - cap);
+    }
+    m->types[id] = (uint8_t)type;
+    return 0;
+}
+
+/* ---- normalizer and decoder, as JSON of tokenizer.json --------------------------------------- */
+
+static void put_normalizer(const struct sentencepiece *m, struct buf *out)
+{
+    buf_adds(out, "{\"type\":\"Sequence\",\"normalizers\":[");
+    if (m->charsmap_bytes) {
+        buf_adds(out,
+                 "{\"type\":\"Precompiled\",\"match\":\"longest\",\"precompiled_charsmap\":\"");
+        base64_print(out, (const char *)m->charsmap, m->charsmap_bytes);
+        buf_adds(out, "\"},");
+    }
+    if (m->remove_extra)
+        buf_adds(out, "{\"type\":\"Replace\",\"pattern\":{\"Regex\":\"\\\\A +|[ \u2581]+\\\\z\"},"
+                      "\"content\":\"\"},{\"type\":\"Replace\",\"pattern\":{\"Regex\":\" {2,}\"},"
+                      "\"content\":\" \"},");
+    if (m->dummy_prefix)
+        buf_adds(out, "{\"type\":\"Prepend\",\"prepend\":\"\u2581\"},");
+    buf_adds(out, "{\"type\":\"Replace\",\"pattern\":{\"String\":\" \"},\"content\":\"\u2581\"}]}");
+}
+
+static int put_frame(const struct sentencepiece *m)
+{
+    struct buf text = BUF_INIT;
+    buf_addf(&text, "{\"pre_tokenizer\":null,\"post_processor\":%s,\"normalizer\":",
+             m->post ? m->post : "null");
+    put_normalizer(m, &text);
+    buf_adds(&text, ",\"decoder\":{\"type\":\"Sequence\",\"decoders\":["
+                    "{\"type\":\"Replace\",\"pattern\":{\"String\":\"\u2581\"},\"content\":\" \"},"
+                    "{\"type\":\"ByteFallback\"},{\"type\":\"Fuse\"}");
+    if (m->dummy_prefix)
+        buf_adds(&text, ",{\"type\":\"Strip\",\"content\":\" \",\"start\":1,\"stop\":0}");
+    buf_adds(&text, "]}}");
+    int result = frame_read(m->v, text.data, text.len);
+    buf_release(&text);
+    return result;
+}
+
+/* ---- merges ---------------------------------------------------------------------------------- */
+
+struct ranked {
+    struct bpe_merge merge;
+    double score;
+    size_t left, right; /* bytes */
+};
+
+/* Orders merges by score, highest first; merges of the same piece by the longer left part. */
+static int compare(const void *a, const void *b)
+{
+    const struct ranked *x = a, *y = b;
+    if (x->score != y->score)
+        return x->score > y->score ? -1 : 1;
+    if (x->merge.id != y->merge.id)
+        return x->merge.id < y->merge.id ? -1 : 1;
+    return x->left > y->left ? -1 : x->left < y->left;
+}
+
+/* Adds a merge for each division of each piece into two pieces. */
+static void put_merges(const struct sentencepiece *m)
+{
+    struct vocabulary *v = m->v;
+    struct ranked *all = NULL;
+    size_t count = 0, cap = 0, n = 0, len;
+    for (uint32_t id = 0; id < v->count; id++) {
+        const char *bytes = vocabulary_bytes(v, id, &n);
+        for (size_t i = 0; i < n && m->types[id] == SENTENCEPIECE_NORMAL; i += len) {
+            utf8_get((const unsigned char *)bytes + i, &len);
+            int64_t left = i ? vocabulary_find(v, bytes, i) : -1;
+            int64_t right = left >= 0 ? vocabulary_find(v, bytes + i, n - i) : -1;
+            if (right < 0 || m->types[left] != SENTENCEPIECE_NORMAL ||
+                m->types[right] != SENTENCEPIECE_NORMAL)
+                continue;
+            mem_grow(all, cap, count + 1);
+            all[count++] = (struct ranked){
+                { (uint32_t)left, (uint32_t)right, id }, v->scores[id], i, n - i
+            };
+        }
+    }
+    if (count)
+        qsort(all, count, sizeof *all, compare);
+    for (size_t i = 0; i < count; i++)
+        vocabulary_merge(v, all[i].merge.left, all[i].merge.right, all[i].merge.id);
+    free(all);
+}
+
+int sentencepiece_finish(struct sentencepiece *m)
+{
+    struct vocabulary *v = m->v;
+    v->model = m->model == SENTENCEPIECE_BPE ? VOCABULARY_BPE : VOCABULARY_UNIGRAM;
+    v->fuse_unknown = v->hides = 1;
+    if (put_frame(m) < 0)
+        return -1;
+    if (m->model == SENTENCEPIECE_BPE)
+        put_merges(m);
+    return 0;
+}
+
+void sentencepiece_release(struct sentencepiece *m)
+{
+    free(m->types);
+}
 
 /* ---- protocol buffers ------------------------------------------------------------------------ */
 
@@ -73,22 +209,17 @@ static struct message message_of(const struct field *f)
     return (struct message){ f->bytes, f->bytes + f->n };
 }
 
-/* ---- the model ------------------------------------------------------------------------------- */
+/* ---- the file -------------------------------------------------------------------------------- */
 
-enum piece_type { NORMAL = 1, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE };
-enum model_type { UNIGRAM = 1, BPE };
 enum { PIECES = 1, TRAINER = 2, NORMALIZER_SPEC = 3 }; /* fields of the model */
 enum { PIECE = 1, SCORE = 2, TYPE = 3 };               /* of a piece */
 enum { MODEL_TYPE = 3, WHITESPACE_AS_SUFFIX = 24, BYTE_FALLBACK = 35 };
 enum { CHARSMAP = 2, DUMMY_PREFIX = 3, REMOVE_EXTRA = 4, ESCAPE = 5 };
 
+/* A file being read. */
 struct model {
-    struct vocabulary *v;
-    uint8_t *types;
-    size_t types_cap;
-    uint64_t model_type;
-    int suffix, dummy_prefix, remove_extra, escape;
-    struct field charsmap;
+    struct sentencepiece s;
+    int suffix, escape;
 };
 
 static float float_of(uint64_t bits)
@@ -99,38 +230,11 @@ static float float_of(uint64_t bits)
     return value;
 }
 
-/* Adds a piece. Unknown and control pieces become special tokens, user-defined ones added tokens
- * of the normalized text. */
-static int put_piece(struct model *m, const char *bytes, size_t n, double score,
-                     enum piece_type type)
-{
-    struct vocabulary *v = m->v;
-    uint32_t id = v->count;
-    int added = type == UNKNOWN || type == CONTROL || type == USER_DEFINED;
-    if (!n || utf8_valid(bytes, n) != n)
-        return err_set("it is no text");
-    if (vocabulary_find(v, bytes, n) >= 0)
-        return err_set("it occurs twice");
-    if (vocabulary_put(v, id, bytes, n, added ? TOKEN_ADDED : TOKEN_MODEL) < 0)
-        return -1;
-    vocabulary_score(v, id, score);
-    if (added)
-        vocabulary_add(v, &(struct added_token){ .id = id,
-                                                 .special = type != USER_DEFINED,
-                                                 .normalized = type == USER_DEFINED,
-                                                 .literal = type == USER_DEFINED });
-    if (type == UNKNOWN)
-        v->roles[TOKENIZER_UNKNOWN] = id;
-    mem_grow(m->types, m->types_cap, (size_t)id + 1);
-    m->types[id] = (uint8_t)type;
-    return 0;
-}
-
 static int read_piece(struct model *m, struct message piece)
 {
     struct field f, text = { 0 };
     double score = 0;
-    enum piece_type type = NORMAL;
+    enum sentencepiece_type type = SENTENCEPIECE_NORMAL;
     int got;
     while ((got = next_field(&piece, &f)) > 0) {
         if (f.number == PIECE && f.wire == WIRE_BYTES)
@@ -138,13 +242,11 @@ static int read_piece(struct model *m, struct message piece)
         else if (f.number == SCORE && f.wire == WIRE_4_BYTES)
             score = float_of(f.value);
         else if (f.number == TYPE && f.wire == WIRE_NUMBER)
-            type = (enum piece_type)f.value;
+            type = (enum sentencepiece_type)f.value;
     }
     if (got < 0)
         return err_set("damaged");
-    if (type < NORMAL || type > BYTE || type == UNUSED || !(score > -1e30 && score < 1e30))
-        return err_set("its type or score is not supported");
-    return put_piece(m, (const char *)text.bytes, text.n, score, type);
+    return sentencepiece_put(&m->s, m->s.v->count, (const char *)text.bytes, text.n, score, type);
 }
 
 static int read_spec(struct model *m, struct message spec, int normalizer)
@@ -152,22 +254,24 @@ static int read_spec(struct model *m, struct message spec, int normalizer)
     struct field f;
     int got;
     while ((got = next_field(&spec, &f)) > 0) {
-        if (normalizer && f.number == CHARSMAP && f.wire == WIRE_BYTES)
-            m->charsmap = f;
-        else if (f.wire != WIRE_NUMBER)
+        if (normalizer && f.number == CHARSMAP && f.wire == WIRE_BYTES) {
+            m->s.charsmap = f.bytes;
+            m->s.charsmap_bytes = f.n;
+        } else if (f.wire != WIRE_NUMBER) {
             continue;
-        else if (normalizer && f.number == DUMMY_PREFIX)
-            m->dummy_prefix = f.value != 0;
-        else if (normalizer && f.number == REMOVE_EXTRA)
-            m->remove_extra = f.value != 0;
-        else if (normalizer && f.number == ESCAPE)
+        } else if (normalizer && f.number == DUMMY_PREFIX) {
+            m->s.dummy_prefix = f.value != 0;
+        } else if (normalizer && f.number == REMOVE_EXTRA) {
+            m->s.remove_extra = f.value != 0;
+        } else if (normalizer && f.number == ESCAPE) {
             m->escape = f.value != 0;
-        else if (!normalizer && f.number == MODEL_TYPE)
-            m->model_type = f.value;
-        else if (!normalizer && f.number == WHITESPACE_AS_SUFFIX)
+        } else if (!normalizer && f.number == MODEL_TYPE) {
+            m->s.model = (enum sentencepiece_model)f.value;
+        } else if (!normalizer && f.number == WHITESPACE_AS_SUFFIX) {
             m->suffix = f.value != 0;
-        else if (!normalizer && f.number == BYTE_FALLBACK)
-            m->v->byte_fallback = f.value != 0;
+        } else if (!normalizer && f.number == BYTE_FALLBACK) {
+            m->s.v->byte_fallback = f.value != 0;
+        }
     }
     return got < 0 ? err_set("damaged") : 0;
 }
@@ -180,120 +284,34 @@ static int read_fields(struct model *m, struct message all)
         if (f.wire != WIRE_BYTES)
             continue;
         if (f.number == PIECES && read_piece(m, message_of(&f)) < 0)
-            return err_in("piece %u", m->v->count);
+            return err_in("piece %u", m->s.v->count);
         if ((f.number == TRAINER || f.number == NORMALIZER_SPEC) &&
             read_spec(m, message_of(&f), f.number == NORMALIZER_SPEC) < 0)
             return -1;
     }
     if (got < 0)
         return err_set("the file is damaged or cut off, or no model of SentencePiece");
-    if (m->model_type != UNIGRAM && m->model_type != BPE)
+    if (m->s.model != SENTENCEPIECE_UNIGRAM && m->s.model != SENTENCEPIECE_BPE)
         return err_set("its model is neither Unigram nor BPE");
     return m->suffix || !m->escape ? err_set("white space as suffix is not supported") : 0;
-}
-
-/* ---- normalizer and decoder, as JSON of tokenizer.json --------------------------------------- */
-
-static void put_normalizer(const struct model *m, struct buf *out)
-{
-    buf_adds(out, "{\"type\":\"Sequence\",\"normalizers\":[");
-    if (m->charsmap.n) {
-        buf_adds(out,
-                 "{\"type\":\"Precompiled\",\"match\":\"longest\",\"precompiled_charsmap\":\"");
-        base64_print(out, (const char *)m->charsmap.bytes, m->charsmap.n);
-        buf_adds(out, "\"},");
-    }
-    if (m->remove_extra)
-        buf_adds(out, "{\"type\":\"Replace\",\"pattern\":{\"Regex\":\"\\\\A +|[ \u2581]+\\\\z\"},"
-                      "\"content\":\"\"},{\"type\":\"Replace\",\"pattern\":{\"Regex\":\" {2,}\"},"
-                      "\"content\":\" \"},");
-    if (m->dummy_prefix)
-        buf_adds(out, "{\"type\":\"Prepend\",\"prepend\":\"\u2581\"},");
-    buf_adds(out, "{\"type\":\"Replace\",\"pattern\":{\"String\":\" \"},\"content\":\"\u2581\"}]}");
-}
-
-static int put_frame(const struct model *m)
-{
-    struct buf text = BUF_INIT;
-    buf_adds(&text, "{\"pre_tokenizer\":null,\"post_processor\":null,\"normalizer\":");
-    put_normalizer(m, &text);
-    buf_adds(&text, ",\"decoder\":{\"type\":\"Sequence\",\"decoders\":["
-                    "{\"type\":\"Replace\",\"pattern\":{\"String\":\"\u2581\"},\"content\":\" \"},"
-                    "{\"type\":\"ByteFallback\"},{\"type\":\"Fuse\"}");
-    if (m->dummy_prefix)
-        buf_adds(&text, ",{\"type\":\"Strip\",\"content\":\" \",\"start\":1,\"stop\":0}");
-    buf_adds(&text, "]}}");
-    int result = frame_read(m->v, text.data, text.len);
-    buf_release(&text);
-    return result;
-}
-
-/* ---- merges ---------------------------------------------------------------------------------- */
-
-struct ranked {
-    struct bpe_merge merge;
-    double score;
-    size_t left, right; /* bytes */
-};
-
-/* Orders merges by score, highest first; merges of the same piece by the longer left part. */
-static int compare(const void *a, const void *b)
-{
-    const struct ranked *x = a, *y = b;
-    if (x->score != y->score)
-        return x->score > y->score ? -1 : 1;
-    if (x->merge.id != y->merge.id)
-        return x->merge.id < y->merge.id ? -1 : 1;
-    return x->left > y->left ? -1 : x->left < y->left;
-}
-
-/* Adds a merge for each division of each piece into two pieces. */
-static void put_merges(const struct model *m)
-{
-    struct vocabulary *v = m->v;
-    struct ranked *all = NULL;
-    size_t count = 0, cap = 0, n, len;
-    for (uint32_t id = 0; id < v->count; id++) {
-        const char *bytes = vocabulary_bytes(v, id, &n);
-        for (size_t i = 0; i < n && m->types[id] == NORMAL; i += len) {
-            utf8_get((const unsigned char *)bytes + i, &len);
-            int64_t left = i ? vocabulary_find(v, bytes, i) : -1;
-            int64_t right = left >= 0 ? vocabulary_find(v, bytes + i, n - i) : -1;
-            if (right < 0 || m->types[left] != NORMAL || m->types[right] != NORMAL)
-                continue;
-            mem_grow(all, cap, count + 1);
-            all[count++] = (struct ranked){
-                { (uint32_t)left, (uint32_t)right, id }, v->scores[id], i, n - i
-            };
-        }
-    }
-    if (count)
-        qsort(all, count, sizeof *all, compare);
-    for (size_t i = 0; i < count; i++)
-        vocabulary_merge(v, all[i].merge.left, all[i].merge.right, all[i].merge.id);
-    free(all);
 }
 
 int sentencepiece_parse(struct vocabulary *v, const char *text, size_t n, const char *name)
 {
     struct model m = {
-        .v = v, .model_type = UNIGRAM, .dummy_prefix = 1, .remove_extra = 1, .escape = 1
+        .s = { .v = v, .model = SENTENCEPIECE_UNIGRAM, .dummy_prefix = 1, .remove_extra = 1 },
+        .escape = 1
     };
     const unsigned char *p = (const unsigned char *)text;
-    v->byte_level = 0;
     int result = read_fields(&m, (struct message){ p, p + n });
-    v->model = m.model_type == BPE ? VOCABULARY_BPE : VOCABULARY_UNIGRAM;
-    v->fuse_unknown = v->hides = 1;
     if (!result)
         result = vocabulary_check_full(v);
     if (!result && v->roles[TOKENIZER_UNKNOWN] < 0)
         result = err_set("it has no unknown token");
     if (!result)
-        result = put_frame(&m);
-    if (!result && m.model_type == BPE)
-        put_merges(&m);
+        result = sentencepiece_finish(&m.s);
     if (!result)
         v->end_of_text = vocabulary_find(v, "</s>", 4);
-    free(m.types);
+    sentencepiece_release(&m.s);
     return result < 0 ? err_in("%s", name) : 0;
 }

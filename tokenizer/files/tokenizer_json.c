@@ -247,16 +247,16 @@ static int read_decoder(struct vocabulary *v, const struct js *value)
 
 int frame_read(struct vocabulary *v, const char *json, size_t n)
 {
-    int byte_level = 0;
     struct js *root = js_parse(json, n, "frame");
-    int result = !root || read_steps(v, js_get(root, "normalizer"), js_get(root, "pre_tokenizer"),
-                                     &byte_level) < 0
-                     ? -1
-                     : 0;
+    int result = root
+                     ? read_way_to_bpe(v, js_get(root, "normalizer"), js_get(root, "pre_tokenizer"))
+                     : -1;
     if (!result)
+        result = post_processor_read(v, js_get(root, "post_processor"));
+    if (!result) {
         keep(v, POST_PROCESSOR, js_get(root, "post_processor"));
-    if (!result)
         result = read_decoder(v, js_get(root, "decoder"));
+    }
     js_free(root);
     return result;
 }

@@ -1,0 +1,293 @@
+/* Vocabularies from llama.cpp's keys in GGUF files: what they encode, and errors by name and byte.
+ */
+#include <criterion/criterion.h>
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/err.h"
+#include "common/file.h"
+#include "common/gguf.h"
+#include "generate/export_vocabulary.h"
+#include "tokenizer/files/files.h"
+#include "tokenizer/tokenizer.h"
+
+/* A token of a test's vocabulary. */
+struct token {
+    const char *text;
+    float score;
+    uint32_t type;
+};
+
+static char path[] = "/tmp/gguf-vocabulary-XXXXXX";
+
+static void make_file(void)
+{
+    cr_assert(close(mkstemp(path)) == 0);
+}
+
+static void remove_file(void)
+{
+    unlink(path);
+}
+
+TestSuite(gguf_vocabulary, .init = make_file, .fini = remove_file);
+
+/* ---- files -------------------------------------------------------------------------------- */
+
+static void begin(struct gguf_writer *w, const char *model, const struct token *tokens, int n)
+{
+    struct buf texts = BUF_INIT, types = BUF_INIT, scores = BUF_INIT;
+    for (int i = 0; i < n; i++) {
+        gguf_put_text(&texts, tokens[i].text, strlen(tokens[i].text));
+        gguf_put_u32(&types, tokens[i].type);
+        gguf_put_f32(&scores, tokens[i].score);
+    }
+    gguf_begin(w);
+    gguf_add_text(w, "tokenizer.ggml.model", model, strlen(model));
+    gguf_add_list(w, "tokenizer.ggml.tokens", GGUF_TEXT, (uint64_t)n, &texts);
+    gguf_add_list(w, "tokenizer.ggml.token_type", GGUF_I32, (uint64_t)n, &types);
+    if (!strcmp(model, "llama"))
+        gguf_add_list(w, "tokenizer.ggml.scores", GGUF_F32, (uint64_t)n, &scores);
+    buf_release(&texts);
+    buf_release(&types);
+    buf_release(&scores);
+}
+
+/* Writes the file and appends its bytes to `b`. */
+static void end(struct gguf_writer *w, struct buf *b)
+{
+    cr_assert_eq(gguf_create(w, path), 0, "%s", err_get());
+    cr_assert_eq(gguf_finish(w), 0, "%s", err_get());
+    cr_assert_eq(file_read(path, b), 0, "%s", err_get());
+}
+
+/* Reads the vocabulary of a file in memory. Returns 0, or -1 with an error. */
+static int read_bytes(struct vocabulary *v, const struct buf *b)
+{
+    struct gguf g;
+    cr_assert_eq(gguf_parse(&g, b->data, b->len, "x.gguf"), 0, "%s", err_get());
+    vocabulary_init(v);
+    int failed = gguf_vocabulary_read(v, &g);
+    if (failed)
+        vocabulary_release(v);
+    g.map = (struct file_map){ 0 };
+    gguf_close(&g);
+    return failed;
+}
+
+static size_t find(const struct buf *b, const char *word)
+{
+    for (size_t i = 0; i + strlen(word) < b->len; i++)
+        if (!memcmp(b->data + i, word, strlen(word)))
+            return i;
+    cr_assert_fail("no %s", word);
+    return 0;
+}
+
+/* Replaces *b by a file that export_vocabulary makes of the vocabulary, without the tokenizer.json
+ * inside. llama.cpp must read it in no other way than we do. */
+static void export(struct buf *b, int64_t size)
+{
+    struct vocabulary v;
+    struct gguf_writer w;
+    const char *doubt;
+    cr_assert_eq(read_bytes(&v, b), 0, "%s", err_get());
+    struct tokenizer *t = tokenizer_from_vocabulary(&v);
+    gguf_begin(&w);
+    cr_assert_eq(export_vocabulary(&w, t, size, &doubt), 0, "%s", err_get());
+    cr_expect_null(doubt, "%s", doubt);
+    tokenizer_free(t);
+    buf_clear(b);
+    end(&w, b);
+    memcpy(b->data + find(b, "tokenizer.huggingface.json"), "unused", 6);
+}
+
+/* The file's tokenizer must encode `text`, with its special tokens, as `want`, a list of ids. */
+static void expect(const struct buf *b, const char *text, const char *want)
+{
+    struct vocabulary v;
+    struct ids ids = { 0 }, all = { 0 }, types = { 0 };
+    struct buf found = BUF_INIT;
+    cr_assert_eq(read_bytes(&v, b), 0, "%s", err_get());
+    struct tokenizer *t = tokenizer_from_vocabulary(&v);
+    struct encoder *e = encoder_new(t);
+    cr_assert_eq(encoder_encode(e, text, strlen(text), TOKENIZER_ORDINARY, &ids), 0);
+    tokenizer_assemble(t, &ids, NULL, &all, &types);
+    for (size_t i = 0; i < all.count; i++)
+        buf_addf(&found, "%s%u", i ? " " : "", all.data[i]);
+    cr_expect_str_eq(found.data ? found.data : "", want, "'%s': %s, not %s", text, found.data,
+                     want);
+    encoder_free(e);
+    tokenizer_free(t);
+    ids_release(&ids);
+    ids_release(&all);
+    ids_release(&types);
+    buf_release(&found);
+}
+
+/* Overwrites n bytes from byte `at`. The file must then be refused with `words`, in which "%zu" is
+ * the byte `named`. */
+static void refused(const struct buf *whole, size_t at, const char *bytes, size_t n,
+                    const char *words, size_t named)
+{
+    struct vocabulary v;
+    struct buf b = BUF_INIT, want = BUF_INIT;
+    buf_add(&b, whole->data, whole->len);
+    memcpy(b.data + at, bytes, n);
+    buf_addf(&want, "x.gguf: %s", words);
+    if (named)
+        buf_addf(&want, ", at byte %zu", named);
+    cr_assert_eq(read_bytes(&v, &b), -1, "no error: %s", words);
+    cr_expect(strstr(err_get(), want.data), "'%s' lacks '%s'", err_get(), want.data);
+    buf_release(&b);
+    buf_release(&want);
+}
+
+/* ---- llama -------------------------------------------------------------------------------- */
+
+enum { NORMAL = 1, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE };
+
+static const struct token pieces[] = {
+    { "<unk>", 0, UNKNOWN },  { "<s>", 0, CONTROL },      { "</s>", 0, CONTROL },
+    { "<0x0A>", 0, BYTE },    { "<0xC3>", 0, BYTE },      { "<0xA9>", 0, BYTE },
+    { "ab", -1, NORMAL },     { "bc", 0, NORMAL },        { "\u2581ab", -2, NORMAL },
+    { "\u2581", -9, NORMAL }, { "a", -9, NORMAL },        { "b", -9, NORMAL },
+    { "c", -9, NORMAL },      { "[x]", 0, USER_DEFINED }, { "[PAD14]", 0, UNUSED },
+};
+enum { PIECES = sizeof pieces / sizeof *pieces };
+
+Test(gguf_vocabulary, llama)
+{
+    struct gguf_writer w;
+    struct buf b = BUF_INIT;
+    begin(&w, "llama", pieces, PIECES);
+    end(&w, &b);
+    /* <s>, then: the pair with the highest score first; a character without token is its bytes */
+    for (int again = 0; again < 2; again++) {
+        expect(&b, "ab abc", "1 8 9 10 7");
+        expect(&b, "c\nc\u00e9", "1 9 12 3 12 4 5");
+        expect(&b, "a[x]b", "1 9 10 13 11");
+        export(&b, PIECES + 1);
+    }
+    buf_release(&b);
+}
+
+Test(gguf_vocabulary, llama_without_begin_and_space)
+{
+    struct gguf_writer w;
+    struct buf b = BUF_INIT;
+    begin(&w, "llama", pieces, PIECES);
+    gguf_add_bool(&w, "tokenizer.ggml.add_bos_token", 0);
+    gguf_add_bool(&w, "tokenizer.ggml.add_space_prefix", 0);
+    end(&w, &b);
+    expect(&b, "ab abc", "6 9 10 7");
+    export(&b, PIECES);
+    expect(&b, "ab abc", "6 9 10 7");
+    buf_release(&b);
+}
+
+Test(gguf_vocabulary, llama_refused)
+{
+    struct gguf_writer w;
+    struct buf b = BUF_INIT;
+    begin(&w, "llama", pieces, PIECES);
+    gguf_add_u32(&w, "tokenizer.ggml.eos_token_id", 2);
+    end(&w, &b);
+    const size_t list = 4 + 4 + 8, /* from a key's end to its first item: types, and a count */
+        types = find(&b, "tokenizer.ggml.token_type") + strlen("tokenizer.ggml.token_type") + list,
+                 scores = find(&b, "tokenizer.ggml.scores") + strlen("tokenizer.ggml.scores") +
+                          list,
+                 eos = find(&b, "tokenizer.ggml.eos_token_id") +
+                       strlen("tokenizer.ggml.eos_token_id") + 4;
+    refused(&b, types + 4 * 6, "\7", 1, "bad type 7 of token 6", types + 4 * 6);
+    refused(&b, types + 4 * 6, "\0", 1, "bad type 0 of token 6", types + 4 * 6);
+    refused(&b, scores + 4 * 7 + 2, "\xc0\x7f", 2, "bad score nan of token 7", scores + 4 * 7);
+    refused(&b, eos, "\x63", 1, "bad tokenizer.ggml.eos_token_id: 99 is none of 15 tokens", eos);
+    refused(&b, find(&b, "bc"), "ab", 2, "token 7, at byte", 0);
+    refused(&b, find(&b, "bc"), "b\xff", 2, "token 7, at byte", 0);
+    refused(&b, find(&b, "tokenizer.ggml.scores"), "T", 1, "no key 'tokenizer.ggml.scores'", 0);
+    refused(&b, find(&b, "tokenizer.ggml.tokens"), "T", 1, "no key 'tokenizer.ggml.tokens'", 0);
+    buf_release(&b);
+}
+
+/* Lists that are shorter than the list of tokens. */
+Test(gguf_vocabulary, counts_that_differ)
+{
+    struct gguf_writer w;
+    struct buf b = BUF_INIT, few = BUF_INIT;
+    begin(&w, "llama", pieces, PIECES);
+    for (int i = 0; i < 3; i++)
+        gguf_put_f32(&few, 0);
+    memcpy(w.keys.data + find(&w.keys, "tokenizer.ggml.scores"), "unused", 6);
+    gguf_add_list(&w, "tokenizer.ggml.scores", GGUF_F32, 3, &few);
+    end(&w, &b);
+    const size_t at = find(&b, "tokenizer.ggml.scores") + 21 + 4 + 4 + 8;
+    refused(&b, 0, "GGUF", 4, "bad tokenizer.ggml.scores: 3 scores of 15 tokens", at);
+    buf_release(&few);
+    buf_release(&b);
+}
+
+/* ---- bert --------------------------------------------------------------------------------- */
+
+static const struct token words[] = {
+    { "[PAD]", 0, CONTROL },    { "[UNK]", 0, CONTROL },  { "[CLS]", 0, NORMAL },
+    { "[SEP]", 0, CONTROL },    { "[MASK]", 0, CONTROL }, { "\u2581moon", 0, NORMAL },
+    { "\u2581m", 0, NORMAL },   { "o", 0, NORMAL },       { "on", 0, NORMAL },
+    { "\u2581caf", 0, NORMAL }, { "e", 0, NORMAL },       { "[unused11]", 0, NORMAL },
+};
+
+Test(gguf_vocabulary, bert)
+{
+    struct gguf_writer w;
+    struct buf b = BUF_INIT;
+    begin(&w, "bert", words, sizeof words / sizeof *words);
+    end(&w, &b);
+    expect(&b, "Moon mon \u20ac caf\u00e9", "2 5 6 8 1 9 10 3");
+    refused(&b, find(&b, "[UNK]"), "[UNX]", 5, "no token '[UNK]'", 0);
+    refused(&b, find(&b, "bert"), "berd", 4, "unsupported tokenizer.ggml.model 'berd'", 0);
+    export(&b, sizeof words / sizeof *words);
+    expect(&b, "Moon mon \u20ac caf\u00e9", "2 5 6 8 1 9 10 3");
+    buf_release(&b);
+}
+
+/* A token with a capital letter: the text keeps its case. */
+Test(gguf_vocabulary, cased_bert)
+{
+    struct gguf_writer w;
+    struct buf b = BUF_INIT;
+    struct token cased[sizeof words / sizeof *words];
+    memcpy(cased, words, sizeof words);
+    cased[6].text = "\u2581M";
+    begin(&w, "bert", cased, sizeof words / sizeof *words);
+    end(&w, &b);
+    expect(&b, "Moon moon", "2 6 7 8 5 3");
+    buf_release(&b);
+}
+
+/* ---- gpt2 --------------------------------------------------------------------------------- */
+
+Test(gguf_vocabulary, merges_refused)
+{
+    static const struct token letters[] = {
+        { "a", 0, NORMAL }, { "b", 0, NORMAL }, { "ab", 0, NORMAL }, { "<|endoftext|>", 0, CONTROL }
+    };
+    struct gguf_writer w;
+    struct buf b = BUF_INIT, merges = BUF_INIT;
+    begin(&w, "gpt2", letters, 4);
+    gguf_add_text(&w, "tokenizer.ggml.pre", "gpt-2", 5);
+    gguf_put_text(&merges, "a b", 3);
+    gguf_add_list(&w, "tokenizer.ggml.merges", GGUF_TEXT, 1, &merges);
+    end(&w, &b);
+    expect(&b, "abba", "2 1 0");
+    export(&b, 4);
+    expect(&b, "abba", "2 1 0");
+    const size_t merge = find(&b, "a b");
+    refused(&b, merge, "b a", 3, "merge 0", merge);
+    refused(&b, merge, "a c", 3, "merge 0", merge);
+    refused(&b, merge, "abb", 3, "merge 0", merge);
+    refused(&b, find(&b, "tokenizer.ggml.merges"), "T", 1, "no key 'tokenizer.ggml.merges'", 0);
+    buf_release(&merges);
+    buf_release(&b);
+}
