@@ -17,7 +17,7 @@ enum {
 };
 
 struct part {
-    struct unpack *in; /* the file from the start of the range on */
+    struct unpack *in; /* the file; after part_open from the start of the range on */
     enum { HEAD, SKIPPING, READING, DONE } state;
     int is_cut;
     struct buf head, text; /* unread bytes are [used, len) */
@@ -49,18 +49,16 @@ static size_t head_end(const char *s, size_t n)
     return page < n ? page : 0;
 }
 
-static int read_head(struct part *p, const char *path)
+static int read_head(struct part *p)
 {
-    struct unpack *in = unpack_open(path, 1);
-    int64_t got = in ? 1 : -1;
+    int64_t got = 1;
     size_t end = 0;
     while (got > 0 && !end && p->head.len < HEAD_MAX) {
         buf_reserve(&p->head, CHUNK);
-        got = unpack_read(in, p->head.data + p->head.len, CHUNK);
+        got = unpack_read(p->in, p->head.data + p->head.len, CHUNK);
         p->head.len += got > 0 ? (size_t)got : 0;
         end = head_end(p->head.data, p->head.len);
     }
-    unpack_close(in);
     buf_truncate(&p->head, end ? end : p->head.len);
     return got < 0 ? -1 : 0;
 }
@@ -76,11 +74,14 @@ struct part *part_open(const char *path, uint64_t number, uint64_t count, int th
     int result = file_size(path, &size);
     uint64_t begin = (uint64_t)((unsigned __int128)size * (number - 1) / count);
     uint64_t end = (uint64_t)((unsigned __int128)size * number / count);
-    if (!result && begin)
-        result = read_head(p, path);
-    p->state = begin ? HEAD : READING;
-    if (!result && !(p->in = unpack_open_part(path, begin, end, threads)))
+    if (!result && !(p->in = unpack_open(path, 1)))
         result = -1;
+    if (!result &&
+        begin) /* the first block is decoded once: to recognise the format, for the head */
+        result = read_head(p);
+    p->state = begin ? HEAD : READING;
+    if (!result)
+        result = unpack_start_part(p->in, begin, end, threads);
     if (!result)
         return p;
     part_close(p);

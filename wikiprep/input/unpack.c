@@ -32,10 +32,11 @@ struct unpack {
     struct archived *archive;     /* if it is neither, or holds a tar archive */
     struct ahead packed, plain;
     uint64_t got;                      /* bytes read from the file */
+    int is_xml;                        /* the file begins with '<' */
     const struct unpack_range *ranges; /* NULL: the whole file */
     size_t range, range_count;         /* the current range */
     uint64_t at;                       /* offset in the current range */
-    struct unpack_range part;          /* the part, for unpack_open_part */
+    struct unpack_range part;          /* set by unpack_start_part */
 };
 
 static size_t take_ahead(struct ahead *a, void *bytes, size_t n)
@@ -193,6 +194,8 @@ static int recognise(struct unpack *u, int threads)
     for (int64_t got = 1; got && a->end < MAGIC_BYTES; a->end += (size_t)got)
         if ((got = read_file(u, a->bytes + a->end, BLOCK - a->end)) < 0)
             return -1;
+    size_t bom = a->end > 3 && !memcmp(a->bytes, "\xEF\xBB\xBF", 3) ? 3 : 0;
+    u->is_xml = a->end > bom && a->bytes[bom] == '<';
     if (bunzip_recognises(a->bytes, a->end))
         u->bunzip = bunzip_new(u->name, pull_packed, u, threads);
     else if (compress_recognise(a->bytes, a->end) != COMPRESS_GZIP)
@@ -273,17 +276,15 @@ static uint64_t place_in_part(void *ctx, uint64_t offset)
     return u->part.begin + offset;
 }
 
-/* Moves to the part of a file whose format is known already. */
-static int start_part(struct unpack *u, int threads)
+int unpack_start_part(struct unpack *u, uint64_t begin, uint64_t end, int threads)
 {
     int packed = u->bunzip != NULL, is_tar = packed && u->archive;
-    const unsigned char *s = u->packed.bytes;
-    size_t bom = u->packed.end > 3 && !memcmp(s, "\xEF\xBB\xBF", 3) ? 3 : 0;
-    if (is_tar || (!packed && (u->packed.end <= bom || s[bom] != '<')))
+    if (is_tar || (!packed && !u->is_xml))
         return err_set("cannot read a part of '%s': it is neither bzip2 nor plain XML", u->name);
-    if (lseek(u->fd, (off_t)u->part.begin, SEEK_SET) < 0)
-        return err_set("cannot seek in '%s' to byte %" PRIu64 ": %s", u->name, u->part.begin,
+    if (lseek(u->fd, (off_t)begin, SEEK_SET) < 0)
+        return err_set("cannot seek in '%s' to byte %" PRIu64 ": %s", u->name, begin,
                        strerror(errno));
+    u->part = (struct unpack_range){ begin, end };
     u->packed.begin = u->packed.end = u->plain.begin = u->plain.end = 0;
     archived_close(u->archive);
     u->archive = NULL;
@@ -294,22 +295,10 @@ static int start_part(struct unpack *u, int threads)
         return 0;
     u->bunzip = bunzip_new(u->name, pull_packed, u, threads);
     bunzip_set_places(u->bunzip, place_in_part);
-    bunzip_set_mark(u->bunzip, u->part.end - u->part.begin);
-    if (u->part.begin)
+    bunzip_set_mark(u->bunzip, end - begin);
+    if (begin)
         bunzip_start_at_block(u->bunzip);
     return 0;
-}
-
-struct unpack *unpack_open_part(const char *path, uint64_t begin, uint64_t end, int threads)
-{
-    struct unpack *u = unpack_open(path, threads);
-    if (!u)
-        return NULL;
-    u->part = (struct unpack_range){ begin, end };
-    if (start_part(u, threads) == 0)
-        return u;
-    unpack_close(u);
-    return NULL;
 }
 
 uint64_t unpack_part_end(const struct unpack *u)

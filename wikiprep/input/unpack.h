@@ -33,10 +33,11 @@ struct unpack_range {
 struct unpack *unpack_open_ranges(const char *path, const struct unpack_range *ranges, size_t count,
                                   int threads);
 
-/* unpack_open_part opens a plain or bzip2 file from byte `begin` on; in bzip2, from the first block
- * that begins there or later. unpack_part_end returns the decompressed size of the data that begins
- * before byte `end`, or UINT64_MAX until reading has reached it. */
-struct unpack *unpack_open_part(const char *path, uint64_t begin, uint64_t end, int threads);
+/* unpack_start_part continues at byte `begin` of an open plain or bzip2 file; in bzip2, at the
+ * first block that begins there or later. Returns 0, or -1 with the error set. unpack_part_end
+ * returns the decompressed size of the data that begins between bytes `begin` and `end`, or
+ * UINT64_MAX until reading has reached its end. */
+int unpack_start_part(struct unpack *u, uint64_t begin, uint64_t end, int threads);
 uint64_t unpack_part_end(const struct unpack *u);
 
 /* Reads up to n bytes. Returns their number, 0 at the end, or -1 with the error set. Bytes returned
