@@ -223,7 +223,9 @@ static int open_flat(struct dataset *d, const char *path, enum flat_kind kind)
 static int open_megatron(struct dataset *d, const char *prefix)
 {
     if (!d->length)
-        return err_set("%s: is a Megatron pair, but TFRecord files are needed", prefix);
+        return err_set("%s: is a Megatron pair, but TFRecord files are needed; for a BERT, write "
+                       "the pair with its map of sentences: %s@MAP.npy",
+                       prefix, prefix);
     struct source *s = add_source(d, prefix);
     struct buf path = BUF_INIT;
     struct manifest m;
@@ -466,6 +468,11 @@ uint64_t dataset_vocabulary(const struct dataset *d)
 const char *dataset_tokenizer(const struct dataset *d)
 {
     return d->tokenizer;
+}
+
+const struct megatron *dataset_megatron(const struct dataset *d)
+{
+    return d->count == 1 && d->sources->megatron.prefix ? &d->sources->megatron : NULL;
 }
 
 /* ---- reading ------------------------------------------------------------------------------ */
