@@ -213,6 +213,38 @@ int architecture_read(struct model_config *c, enum model_head head, const char *
     return failed < 0 ? -1 : 0;
 }
 
+/* Sets an error that lists all architectures. */
+static int unknown_type(const struct js *root)
+{
+    const char *type = js_text(js_get(root, "model_type"), NULL);
+    struct buf decoders = BUF_INIT, encoders = BUF_INIT;
+    list_names(&decoders, HEAD_NEXT);
+    list_names(&encoders, HEAD_NONE);
+    err_set("unsupported model_type '%s', only %s, and the encoders %s", type ? type : "",
+            decoders.data, encoders.data);
+    buf_release(&decoders);
+    buf_release(&encoders);
+    return -1;
+}
+
+int architecture_head(enum model_head *head, const char *text, size_t n, const char *name)
+{
+    struct js *root = js_parse(text, n, name);
+    const struct js *class = js_at(js_get(root, "architectures"), 0);
+    const struct architecture *a = root ? row_of(root, HEAD_NEXT) : NULL;
+    int failed = root ? 0 : -1;
+    *head = HEAD_NEXT;
+    if (root && !a && (a = row_of(root, HEAD_NONE)))
+        *head = HEAD_NONE;
+    for (int h = 0; a && h < MODEL_HEADS; h++)
+        if (a->classes[h] && js_text_is(class, a->classes[h]))
+            *head = (enum model_head)h;
+    if (root && !a && unknown_type(root) < 0)
+        failed = err_in("%s", name);
+    js_free(root);
+    return failed;
+}
+
 /* ---- writing ------------------------------------------------------------------------------ */
 
 static void print_key(struct buf *out, const struct model_config *c, const struct config_key *k)

@@ -42,12 +42,14 @@ struct config_key {
  * "NAME."; a key with a negative `absent` is required, and a real number with a `text` is not
  * written when it equals `absent`. `names`: pairs {our name, GGUF name} of tensor names up to their
  * last dot, with "%d" or "%lld" for the layer; {NULL} ends the list. `paired`: whether the rows of
- * query and key matrices are in pair order (gguf_model.h). */
+ * query and key matrices are in pair order (gguf_model.h). `sign`: a tensor that tells the files of
+ * this architecture from those of a later one in the table with the same name; NULL: none. */
 struct architecture_gguf {
     const char *name;
     const struct config_key *keys;
     const char *const (*names)[2];
     int paired;
+    const char *sign;
 };
 
 struct architecture {
@@ -108,6 +110,10 @@ const struct architecture *architecture_default(enum model_head head);
  * messages begin with `name`. Returns 0, or -1 with an error. */
 int architecture_read(struct model_config *c, enum model_head head, const char *text, size_t n,
                       const char *name);
+/* Sets *head to the head of the model in a folder, whose config.json is text[n]: the head whose
+ * class "architectures" names or, for any other class, the next token or the encoder alone,
+ * whichever the architecture supports. Returns 0, or -1 with an error that begins with `name`. */
+int architecture_head(enum model_head *head, const char *text, size_t n, const char *name);
 /* Appends the text of config.json to `out`. end_of_text: the token's id, or -1 for none. type: the
  * type of the weights, as torch names it. */
 void architecture_print(struct buf *out, const struct model_config *c, int64_t end_of_text,

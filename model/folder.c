@@ -27,6 +27,18 @@ int folder_read_config(struct model_config *config, enum model_head head, const 
     return failed;
 }
 
+int folder_head(enum model_head *head, const char *dir)
+{
+    struct buf path = BUF_INIT, text = BUF_INIT;
+    file_join(&path, dir, "config.json");
+    int failed = file_read(path.data, &text);
+    if (failed == 0)
+        failed = architecture_head(head, text.data, text.len, path.data);
+    buf_release(&text);
+    buf_release(&path);
+    return failed;
+}
+
 /* ---- loading ------------------------------------------------------------------------------ */
 
 static int is_wanted(const unsigned char *wanted, int block)

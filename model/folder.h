@@ -12,6 +12,10 @@
 /* Reads dir/config.json. Its architecture must support `head`. Returns 0, or -1 with an error. */
 int folder_read_config(struct model_config *config, enum model_head head, const char *dir);
 
+/* Sets *head to the head of the model in the folder (architecture_head). Returns 0, or -1 with an
+ * error. */
+int folder_head(enum model_head *head, const char *dir);
+
 /* Loads the folder `dir`: reads the config, initialises *m with `head`, and reads all tensors into
  * one F32 array for each block. Allocates *blocks with m->tensors.blocks arrays (free with
  * folder_free_blocks). Files may hold f64, f32, f16 or bf16. Tensors may have any of the names of

@@ -149,12 +149,27 @@ static int write_divisors(struct exporting *e)
     return failed ? -1 : 0;
 }
 
+/* Sets *head to the head that is written. */
+static int choose_head(enum model_head *head, const char *dir, int ours)
+{
+    if (folder_head(head, dir) < 0)
+        return -1;
+    if (ours && *head != HEAD_NEXT && *head != HEAD_QUESTIONS)
+        return err_set("'%s': textmill runs encoders only with a head for questions: choose "
+                       "--format gguf",
+                       dir);
+    if (!ours && *head != HEAD_NEXT)
+        *head = HEAD_NONE;
+    return 0;
+}
+
 int gguf_export(const char *dir, const char *path, const struct gguf_export *how)
 {
     struct weights files;
     struct exporting e = { .path = path, .ours = how->ours, .add = how->add, .ctx = how->ctx };
     e.weights = how->weights == STORED_AUTO ? OPS_F32 : how->weights;
-    if (folder_open(&e.m, &files, dir, HEAD_NEXT) < 0)
+    enum model_head head;
+    if (choose_head(&head, dir, how->ours) < 0 || folder_open(&e.m, &files, dir, head) < 0)
         return -1;
     e.pool = pool_new(how->threads);
     gguf_begin(&e.w);

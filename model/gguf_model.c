@@ -36,6 +36,8 @@ static int read_key(struct model_config *c, const struct gguf *g, const struct c
         return -1;
     if (!(fabs(x) <= 1e15))
         return err_set("%s: bad %s: %g", g->path, name, x);
+    if (k->form == CONFIG_ONLY)
+        return x == k->absent ? 0 : err_set("%s: unsupported %s: %g", g->path, name, x);
     int64_t count = (int64_t)x;
     if (k->form == CONFIG_COUNT)
         memcpy((char *)c + k->member, &count, sizeof count);
@@ -49,7 +51,8 @@ static const struct architecture *row_of(const struct gguf *g, const struct buf 
 {
     for (size_t i = 0; architecture_at(i); i++) {
         const struct architecture *a = architecture_at(i);
-        if (a->gguf && a->classes[head] && !strcmp(a->gguf->name, name->data))
+        if (a->gguf && a->classes[head] && !strcmp(a->gguf->name, name->data) &&
+            (!a->gguf->sign || gguf_tensor(g, a->gguf->sign)))
             return a;
     }
     err_set("%s: unsupported general.architecture '%s'", g->path, name->data);
@@ -171,7 +174,9 @@ static int read_config(struct model_config *c, const struct gguf *g)
     const struct gguf_tensor *words = gguf_tensor(g, "token_embd.weight");
     if (!words)
         return err_set("%s: no tensor 'token_embd.weight'", g->path);
+    const struct gguf_tensor *types = gguf_tensor(g, "token_types.weight");
     c->vocabulary = words->shape[0];
+    c->types = types ? types->shape[0] : 0;
     c->activation = c->architecture->activation;
     c->qkv_bias = gguf_tensor(g, "blk.0.attn_q.bias") != NULL;
     c->out_bias = c->qkv_bias && gguf_tensor(g, "blk.0.attn_output.bias");
@@ -250,6 +255,8 @@ int gguf_model_keys(struct gguf_writer *w, const struct model *m)
             continue; /* it is in rope_freqs.weight */
         if (k->form == CONFIG_COUNT)
             gguf_add_u32(w, name, (uint32_t)count);
+        else if (k->form == CONFIG_ONLY)
+            gguf_add_bool(w, name, k->absent != 0);
         else if (real != k->absent || !k->text)
             gguf_add_f32(w, name, (float)real);
     }
@@ -262,6 +269,8 @@ int gguf_model_keys(struct gguf_writer *w, const struct model *m)
         memcpy(&x, (const char *)c + llama3[i].member, sizeof x);
         gguf_add_f32(w, llama3[i].key, (float)x);
     }
+    if (c->types) /* llama.cpp has it among the tokenizer's keys */
+        gguf_add_u32(w, "tokenizer.ggml.token_type_count", (uint32_t)c->types);
     gguf_add_bool(w, "textmill.tied", m->tied);
     return 0;
 }

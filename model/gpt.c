@@ -407,7 +407,7 @@ static const char *const gguf_names[][2] = {
     { "lm_head", "output" },
     { NULL, NULL },
 };
-static const struct architecture_gguf gguf = { "gpt2", gguf_keys, gguf_names, 0 };
+static const struct architecture_gguf gguf = { "gpt2", gguf_keys, gguf_names, 0, NULL };
 
 const struct architecture architecture_gpt2 = {
     .name = "gpt2",

@@ -509,8 +509,8 @@ static const char *const gguf_names[][2] = {
     { NULL, NULL },
 };
 /* GGUF files store Mistral models under the architecture name "llama". */
-static const struct architecture_gguf llama_gguf = { "llama", gguf_keys, gguf_names, 1 };
-static const struct architecture_gguf qwen2_gguf = { "qwen2", gguf_keys, gguf_names, 0 };
+static const struct architecture_gguf llama_gguf = { "llama", gguf_keys, gguf_names, 1, NULL };
+static const struct architecture_gguf qwen2_gguf = { "qwen2", gguf_keys, gguf_names, 0, NULL };
 
 #define ROW                                                                                        \
     .print = print_rest, .prefix = "model.", .ties = ties, .passed_over = passed_over,             \

@@ -203,6 +203,86 @@ Test(gguf, llama3)
     check_round_trip(&c);
 }
 
+/* ---- encoders ----------------------------------------------------------------------------- */
+
+static const struct model_config bert = { .architecture = &architecture_bert,
+                                          .layers = 2,
+                                          .width = 64,
+                                          .heads = 4,
+                                          .inner = 96,
+                                          .positions = 16,
+                                          .vocabulary = 77,
+                                          .types = 2,
+                                          .epsilon = 1e-6,
+                                          .init_std = 0.1,
+                                          .activation = OPS_GELU };
+
+/* Computes what the model at `path` gives for a fixed text: the last layer's output [T,C] or, with
+ * the head for questions, its logits [T,2]. */
+static void encoded(float *out, struct ops *o, const char *path, enum model_head head,
+                    enum ops_type weights)
+{
+    struct parameters p;
+    struct model m;
+    struct inputs in = { 0 };
+    const uint32_t ids[T] = { 3, 1, 4, 1, 5, 9, 2 }, segments[T] = { 0, 0, 0, 0, 1, 1, 1 };
+    cr_assert_eq(parameters_load(&p, &m, o, path, head, weights), 0, "%s", err_get());
+    struct forward f = { .model = &m, .ops = o, .blocks = p.blocks };
+    const struct batch b = { .B = 1, .T = T, .ids = ids, .segments = segments };
+    inputs_set(&in, o, &m, &b);
+    struct ops_array x = forward_layers(&f, &in);
+    if (head == HEAD_NONE)
+        memcpy(out, floats(x), T * (size_t)m.config.width * sizeof *out);
+    else
+        forward_logits(&f, f32(out), x, T);
+    inputs_release(&in, o);
+    forward_release(&f);
+    parameters_release(&p, &m, o);
+}
+
+/* The encoder of a model, and with ours 1 its head, too, must give the same from a file as from its
+ * folder, in each type. */
+static void check_encoder(const struct model_config *config, int ours)
+{
+    const enum ops_type types[] = { OPS_F32, OPS_BF16, OPS_F16, OPS_Q8, OPS_Q4 };
+    const enum model_head head = ours ? config->head : HEAD_NONE;
+    struct ops *o = ops_new(2);
+    const char *path = in_dir("model.gguf");
+    save_folder(o, config);
+    for (int t = 0; t < 5; t++) {
+        float folder[T * 80] = { 0 }, file[T * 80] = { 0 };
+        cr_assert_eq(export(path, types[t], ours), 0, "%s", err_get());
+        encoded(folder, o, dir, head, types[t]);
+        encoded(file, o, path, head, STORED_AUTO);
+        const double most = farthest(folder, file, T * 80);
+        cr_assert(t ? most == 0 : most < 1e-5, "type %d: features differ by %g", types[t], most);
+        cr_assert(farthest(file, (float[T * 80]){ 0 }, T * 80) > 0.1);
+    }
+    ops_free(o);
+}
+
+Test(gguf, bert)
+{
+    struct model_config c = bert;
+    for (int head = HEAD_NONE; head < MODEL_HEADS; head++) {
+        c.head = (enum model_head)head;
+        check_encoder(&c, 0);
+    }
+    c.head = HEAD_QUESTIONS;
+    check_encoder(&c, 1);
+}
+
+Test(gguf, distilbert)
+{
+    struct model_config c = bert;
+    c.architecture = &architecture_distilbert;
+    c.types = 0;
+    c.head = HEAD_NONE;
+    check_encoder(&c, 0);
+    c.head = HEAD_QUESTIONS;
+    check_encoder(&c, 1);
+}
+
 Test(gguf, what_the_format_cannot_say)
 {
     struct model_config c = gpt;
@@ -317,6 +397,30 @@ Test(gguf, mapped_refused_by_name_and_byte)
     refused(o, &b, data, "\1\xfc", 2, words);
     g.map = (struct file_map){ 0 };
     gguf_close(&g);
+    buf_release(&b);
+    ops_free(o);
+}
+
+/* An encoder whose file says that it is a decoder, and one that has no head. */
+Test(gguf, bert_refused)
+{
+    struct ops *o = ops_new(1);
+    struct model_config c = bert;
+    struct parameters p;
+    struct model m;
+    c.head = HEAD_PRETRAINING;
+    save_folder(o, &c);
+    cr_assert_eq(export(in_dir("model.gguf"), OPS_F32, 1), -1);
+    cr_expect(strstr(err_get(), "encoders only with a head for questions"), "%s", err_get());
+    c.head = HEAD_QUESTIONS;
+    struct buf b = exported(o, &c, OPS_F32, 0);
+    cr_assert_eq(parameters_load(&p, &m, o, in_dir("model.gguf"), HEAD_QUESTIONS, STORED_AUTO), -1);
+    cr_expect(strstr(err_get(), "no tensor 'qa_outputs.weight'"), "%s", err_get());
+    memcpy(b.data + find(&b, "bert.attention.causal") + 21 + 4, "\1", 1);
+    cr_assert_eq(file_write(in_dir("bad.gguf"), b.data, b.len), 0);
+    cr_assert_eq(parameters_load(&p, &m, o, in_dir("bad.gguf"), HEAD_NONE, STORED_AUTO), -1);
+    cr_expect(strstr(err_get(), "unsupported bert.attention.causal: 1"), "%s", err_get());
+    refused(o, &b, 0, "GGUF", 4, "unsupported general.architecture 'bert'");
     buf_release(&b);
     ops_free(o);
 }
