@@ -198,7 +198,7 @@ static void take(struct compress_reader *r, size_t n)
     r->at += n;
 }
 
-/* Gets the next input bytes when all earlier ones are consumed. */
+/* Gets the next packed bytes if all earlier ones are used up. Returns 0, or -1 with an error. */
 static int refill(struct compress_reader *r)
 {
     if (r->left || r->ended)
@@ -213,7 +213,8 @@ static int refill(struct compress_reader *r)
     return 0;
 }
 
-/* Makes one call of inflate. Returns zlib's result. */
+/* Makes one call of inflate, which writes up to n unpacked bytes to `bytes`; *got is set to their
+ * number. Returns zlib's result. */
 static int inflate_some(struct compress_reader *r, void *bytes, size_t n, size_t *got)
 {
     if (r->whole) /* another stream follows */

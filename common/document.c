@@ -159,7 +159,8 @@ static int read_end_mark(struct document_reader *r, const char *line, size_t len
     return 0;
 }
 
-/* Finds the next <doc line. Returns 1, 0 at the end, or -1. */
+/* Finds the next line that begins with <doc, and sets *line and *len to it. Returns 1, 0 at the end
+ * of the stream, or -1 with an error. */
 static int find_doc(struct document_reader *r, char **line, size_t *len)
 {
     for (int got; (got = input_line(r->in, line, len)) != 0;) {

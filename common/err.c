@@ -51,8 +51,8 @@ void err_tame(char *out, size_t size, const char *text)
     out[at] = '\0';
 }
 
-/* Sets the thread's error. It formats into a new buffer first, because the arguments may point into
- * `last`. err_tame shortens long messages. */
+/* Sets the thread's error; `usage` 1 makes it a usage error (err_usage). It formats into a new
+ * buffer first, because the arguments may point into `last`. err_tame shortens long messages. */
 static void set(int usage, const char *format, va_list args)
 {
     struct err now = { .usage = usage };

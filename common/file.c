@@ -162,7 +162,7 @@ int file_list(struct file_names *out, const char *dir, const char *suffix)
 }
 
 /* Appends the paths that match the pattern `rest` in the folder `base`, a path that ends in '/' or
- * "". */
+ * "". Returns 0, or -1 with an error. */
 static int match(struct file_names *out, const char *base, const char *rest)
 {
     struct file_names names = { 0 };
@@ -430,7 +430,7 @@ static char *resolve(const char *path)
 }
 
 /* Opens a device, a pipe or a socket for writing, without a temporary file, since no file may
- * replace it. */
+ * replace it. Returns 0, or -1 with an error. */
 static int open_special(struct output *out, const char *path)
 {
     *out = (struct output){ .fd = open(path, O_WRONLY | O_CLOEXEC) };
@@ -536,7 +536,7 @@ static void output_free(struct output *out)
     *out = (struct output){ 0 };
 }
 
-/* Flushes the buffer and syncs the file to disk. */
+/* Flushes the buffer and syncs the file to disk. Returns 0, or -1 with an error. */
 static int finish(struct output *out)
 {
     if (output_flush(out) < 0)

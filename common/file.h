@@ -104,9 +104,9 @@ void input_skip(struct input *in, size_t n); /* skips n bytes; n <= bytes availa
 int input_size(const struct input *in, uint64_t *bytes);
 int input_read_at(const struct input *in, uint64_t offset, void *bytes, size_t n);
 
-/* Reads the next line, without its LF but with a CR if it has one. Returns 1, 0 at the end, or -1
- * with an error. *line is valid until the next call. The last line may lack its LF. A line longer
- * than `most` is an error. */
+/* Reads the next line, without its LF but with a CR if it has one, and sets *line and *len to it.
+ * Returns 1, 0 at the end, or -1 with an error. *line is valid until the next call. The last line
+ * may lack its LF. A line longer than `most` is an error. */
 int input_line(struct input *in, char **line, size_t *len);
 
 /* ---- output under a temporary name --------------------------------------------------------- */

@@ -97,7 +97,8 @@ static int hex4(const char *digits, size_t n)
 }
 
 /* Returns the code point of the escape whose text after "\u" is p: "XXXX", or "XXXX\uXXXX" for two
- * surrogates. Returns -1 if it is not valid. */
+ * surrogates. Sets *len to the length of this text. Returns -1, without an error set, if the text
+ * is not valid. */
 static int read_unicode(const char *p, size_t n, size_t *len)
 {
     int high = hex4(p, n);
@@ -111,7 +112,7 @@ static int read_unicode(const char *p, size_t n, size_t *len)
                : 0x10000 + ((high & 0x3FF) << 10) + (low & 0x3FF);
 }
 
-/* Writes text[begin..end) to s->plain with its escapes decoded. */
+/* Writes text[begin..end) to s->plain with its escapes decoded. Returns 0, or -1 with an error. */
 static int unescape(struct js_scan *s, size_t begin, size_t end)
 {
     static const char names[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";

@@ -39,14 +39,16 @@ int js_scan_mark(struct js_scan *s, char mark);
  * consumed the closing bracket `close`; -1 with an error. */
 int js_scan_next(struct js_scan *s, char close, size_t items);
 
-/* Reads a string, which is not NUL-terminated. *out points into the text or into s->plain, and is
- * valid until the next string is read. Returns -1 with an error. */
+/* Reads a string and sets *out and *len to its bytes after unescaping, which are not
+ * NUL-terminated. *out points into the text or into s->plain, and is valid until the next string is
+ * read. Returns -1 with an error. */
 int js_scan_text(struct js_scan *s, const char **out, size_t *len);
 
-/* Reads a member's name and the colon after it. Returns -1 with an error. */
+/* Reads a member's name, as js_scan_text does, and the colon after it. Returns -1 with an error. */
 int js_scan_key(struct js_scan *s, const char **out, size_t *len);
 
-/* Reads a 64-bit integer: a number without fraction and exponent. Returns -1 with an error. */
+/* Reads a 64-bit integer, a number without fraction and exponent, into *out. Returns -1 with an
+ * error. */
 int js_scan_int(struct js_scan *s, int64_t *out);
 
 /* Skips a value. It only finds the value's end; it does not check that the value is valid. Returns

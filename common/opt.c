@@ -53,8 +53,9 @@ static int out_of_bounds(const struct opt_bound *p, const char *value)
                      p->row->max);
 }
 
-/* Parses a number with an optional K, M or G. Integers are parsed as integers, so that 2^53+1 stays
- * exact. */
+/* Parses a number that may end in K, M or G, powers of `kilo`, into *real and *integer. Integers
+ * are parsed as integers, so that 2^53+1 stays exact. Returns 0, 1 if the number is not an integer
+ * of 64 bits (then only *real has its value), or -1, without an error set, if s is not a number. */
 static int parse_number(const char *s, double kilo, double *real, int64_t *integer)
 {
     char *end;
@@ -127,7 +128,7 @@ static int number_wanted(const struct opt_bound *p, const char *value)
                      word ? word : "", value);
 }
 
-/* Sets an option. `value` must live longer than the table. */
+/* Sets an option. `value` must live longer than the table. Returns 0, or -1 with an error. */
 static int set(const struct opt_bound *p, const char *value)
 {
     double real;
@@ -291,7 +292,9 @@ static int parse_long(struct opts *o, const char *arg, const char *next)
     return eq ? 1 : 2;
 }
 
-/* Parses a group of option letters: -qv, -ofile, -o file. */
+/* Parses a group of option letters, `arg`: -qv, -ofile, or -o with the value in the next argument,
+ * `next` (NULL: there is none). Returns the number of arguments used, 1 or 2, or -1 with an
+ * error. */
 static int parse_short(struct opts *o, const char *arg, const char *next)
 {
     for (; *arg; arg++) {

@@ -24,8 +24,8 @@ struct prompt *prompt_open(const char *program, const char *ask, int keep);
 int prompt_close(struct prompt *p);             /* -1: the history could not be written */
 int prompt_interactive(const struct prompt *p); /* 1: input is a terminal */
 
-/* Reads the next line, without its line end. *line is valid until the next call. Returns 1, 0 at
- * the end, or -1. */
+/* Reads the next line, and sets *line and *n to it without its line end. *line is valid until the
+ * next call. Returns 1, 0 at the end, or -1 with an error. */
 int prompt_read(struct prompt *p, const char **line, size_t *n);
 /* Returns 1 if prompt_read would not have to wait for its first byte, 0 if it would. At a terminal
  * returns 0. */

@@ -77,7 +77,7 @@ int stream_begin(struct stream_writer *w, struct output *out, const struct kv *h
     return output_write(out, w->frame.data, w->frame.len);
 }
 
-/* Writes ids with simple loops that the compiler can vectorise. */
+/* Writes n ids of `width` bytes each to p, with simple loops that the compiler can vectorise. */
 static void put_ids(char *p, int width, const uint32_t *ids, size_t n)
 {
     if (width == 4)
@@ -163,8 +163,8 @@ static int read_digits(struct stream_reader *r, uint32_t *numbers, int count)
     return 0;
 }
 
-/* Reads the head of frame `number`. Returns 0, or -1. The payload is then at in->data +
- * in->begin. */
+/* Reads the head of frame `number` and sets *bytes to the length of its payload, which is then in
+ * memory at in->data + in->begin. Returns 0, or -1 with an error. */
 static int next_frame(struct stream_reader *r, uint64_t number, size_t *bytes)
 {
     struct input *in = r->in;
@@ -190,7 +190,8 @@ static int next_frame(struct stream_reader *r, uint64_t number, size_t *bytes)
     return 0;
 }
 
-/* Reads the second frame, the tokenizer, if the header announces it. */
+/* Reads the second frame, the tokenizer, if the header announces it. Returns 0, or -1 with an
+ * error. */
 static int read_tokenizer(struct stream_reader *r)
 {
     size_t n;

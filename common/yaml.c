@@ -44,7 +44,9 @@ static int too_deep(const struct walk *w, const yaml_node_t *n)
     return err_set("%s:%d: nested too deeply", w->name, line_of(n));
 }
 
-/* Adds an item. A merged value never replaces an existing one (YAML merge key type, 2005). */
+/* Adds the item key: value of line `line`. `merged` 1: it comes from a merge key ("<<"), and is
+ * left out if the key exists already (YAML merge key type, 2005). `merged` 0: it is an error if the
+ * key exists. Returns 0, or -1 with an error. */
 static int put(struct walk *w, const char *key, const char *value, int line, int merged)
 {
     if (find(w->out, key))
@@ -54,7 +56,7 @@ static int put(struct walk *w, const char *key, const char *value, int line, int
     return 0;
 }
 
-/* Joins the values of a list, and of the lists in it. */
+/* Joins the values of a list, and of the lists in it. Returns 0, or -1 with an error. */
 static int join(struct walk *w, const yaml_node_t *sequence, struct buf *out)
 {
     if (++w->depth > DEEPEST)
@@ -102,7 +104,8 @@ static int pair(struct walk *w, const char *key, const yaml_node_t *value, int l
     return result;
 }
 
-/* Uses two passes, so that an explicit key takes precedence over a merged one wherever '<<' is. */
+/* Uses two passes, so that an explicit key takes precedence over a merged one wherever '<<' is.
+ * Returns 0, or -1 with an error. */
 static int map(struct walk *w, const yaml_node_t *node, const char *prefix, int merged)
 {
     if (node->type != YAML_MAPPING_NODE)

@@ -73,7 +73,7 @@ static int take_endings(struct choices_question *q, const struct js *texts, cons
 }
 
 /* Sets q->right from a member that is a number or its digits. `first` is the number of the first
- * choice. */
+ * choice. Returns 0, or -1 with an error. */
 static int take_label(struct choices_question *q, const struct js *object, const char *key,
                       int64_t first, const char *name)
 {
@@ -346,7 +346,8 @@ static void release_group(struct group *g)
     free(g);
 }
 
-/* Appends the ids of context and ending. *from is set to the index of the ending's first id. */
+/* Appends the ids of context and ending. *from is set to the index of the ending's first id.
+ * Returns 0, or -1 with an error. */
 static int encode_option(struct group *g, const struct choices_option *o, size_t *from)
 {
     struct ids context = { 0 };
@@ -462,7 +463,8 @@ static int score_group(struct choices_score *score, struct scorer *s, struct gro
 
 /* ---- a file --------------------------------------------------------------------------------- */
 
-/* Adds the question of one line to the group. Blank lines are skipped. */
+/* Adds the question of one line to the group. Blank lines are skipped. Returns 0, or -1 with an
+ * error. */
 static int read_question(struct choices_score *score, struct group *g, struct choices_question *q,
                          int64_t positions, const char *line, size_t n, const char *name)
 {

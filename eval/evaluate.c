@@ -22,7 +22,8 @@ struct evaluation {
 
 static const struct evaluation defaults = { .subject = SUBJECT_DEFAULTS };
 
-/* Loads the model. Sets the sequence length to the model's positions unless it was given. */
+/* Loads the model. Sets the sequence length to the model's positions unless it was given. Returns
+ * 0, or -1 with an error. */
 static int load_model(struct evaluation *given)
 {
     if (!given->subject.model_dir)
@@ -61,7 +62,7 @@ static double share_error(uint64_t part, uint64_t all)
 /* ---- wiki --------------------------------------------------------------------------------- */
 
 /* Checks the stride. If none was given, sets the stride of the rule's authors, or the sequence
- * length if that is shorter. */
+ * length if that is shorter. Returns 0, or -1 with an error. */
 static int check_stride(struct evaluation *given)
 {
     int64_t usual = given->rule == WIKI_STRIDED ? 512 : 32;

@@ -38,7 +38,7 @@ int lambada_parse(const char *line, size_t n, const char *name, struct buf *text
 }
 
 /* Adds ids[begin..end) of the group as a window. A window longer than the model's positions is cut
- * at its beginning. */
+ * at its beginning. Returns 0, or -1 with an error. */
 static int add_window(struct group *g, size_t begin, size_t end, int64_t scored, int64_t positions,
                       enum rule rule)
 {
@@ -55,7 +55,8 @@ static int add_window(struct group *g, size_t begin, size_t end, int64_t scored,
 }
 
 /* Appends the tokens of `context`, then those of " word", then those of the whole passage. *split
- * and *whole are set to the indices where the second and the third part begin. */
+ * and *whole are set to the indices where the second and the third part begin. Returns 0, or -1
+ * with an error. */
 static int encode_passage(struct group *g, struct encoder *e, struct span text, struct span context,
                           struct span word, size_t *split, size_t *whole)
 {
@@ -132,7 +133,8 @@ static int score_group(struct lambada_score *score, struct scorer *s, struct gro
     return 0;
 }
 
-/* Adds the passage of one line to the group. Blank lines are skipped. */
+/* Adds the passage of one line to the group. Blank lines are skipped. Returns 0, or -1 with an
+ * error. */
 static int read_passage(struct lambada_score *score, struct group *g, struct encoder *e,
                         int64_t positions, const char *line, size_t n, const char *name)
 {

@@ -190,7 +190,7 @@ static void keep_best(struct candidates *c, const struct squad_answer_rules *rul
     softmax(c);
 }
 
-/* Finds the candidates of a question. The caller frees c->items. */
+/* Finds the candidates of a question. The caller frees c->items. Returns 0, or -1 with an error. */
 static int find(struct candidates *c, const struct squad_answer_rules *rules,
                 const struct squad_windows *w, size_t question, const float *starts,
                 const float *ends)

@@ -127,7 +127,8 @@ struct raw {
     double no_answer;
 };
 
-/* Compares two normalised texts and raises r->exact and r->f1 if this pair is better. */
+/* Compares two normalised texts, and raises r->exact and r->f1 to the scores of this pair if they
+ * are higher. v2 1: the rules of SQuAD 2.0. */
 static void compare(struct raw *r, const struct buf *gold, const struct buf *prediction, int v2)
 {
     double exact = gold->len == prediction->len && !memcmp(gold->data, prediction->data, gold->len);
@@ -290,8 +291,9 @@ static int by_probability(const void *a, const void *b)
     return (p->position > q->position) - (p->position < q->position);
 }
 
-/* Returns the threshold with the best score, and this score in percent. It starts with no question
- * answered and then answers the questions in order of rising no-answer probability. */
+/* Returns the threshold with the best score, and this score in percent: F1 if f1 is 1, else exact
+ * match. It starts with no question answered and then answers the questions in order of rising
+ * no-answer probability. */
 static struct squad_threshold best_threshold(const struct ranked *ranked, size_t n,
                                              size_t unanswerable, int f1)
 {
@@ -357,7 +359,7 @@ static void best_thresholds(struct squad_score *score, const struct squad *s, co
 }
 
 /* Scores all questions. Questions with the same id share the entry raw[] of the first one, and the
- * last one sets it. */
+ * last one sets it. Returns 0, or -1 with an error. */
 static int score_all(struct raw *raw, const struct squad *s, const struct js *predictions,
                      const char *name, const struct js *no_answer)
 {

@@ -115,7 +115,7 @@ static int is_title(const char *s, size_t n)
 }
 
 /* Adds the pages of s[0..n), as lm-evaluation-harness's data set has them: without the line end
- * before the next page. */
+ * before the next page. Returns 0, or -1 with an error. */
 static int add_pages(struct wiki_text *text, struct reading *r, const char *s, size_t n)
 {
     size_t begin = 0, at = 0;

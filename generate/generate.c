@@ -153,7 +153,8 @@ static void say_latency(struct generate *given, const struct generation *one, do
 
 /* ---- where prompts come from ---------------------------------------------------------------- */
 
-/* Sets the text to that of an operand. "-" means all of stdin, without its last line end. */
+/* Sets *text and *n to the text of an operand. "-" means all of stdin, without its last line end.
+ * Returns 1, or -1 with an error. */
 static int feed_operand(struct feed *f, const char *operand, const char **text, size_t *n)
 {
     *text = operand;
@@ -172,8 +173,8 @@ static int feed_operand(struct feed *f, const char *operand, const char **text, 
 
 enum { LATER = 2 };
 
-/* Returns the next line of stdin that is not empty: 1, 0 at the end, -1, or LATER if there is no
- * line now and `wait` is 0. */
+/* Sets *text and *n to the next line of stdin that is not empty. Returns 1, 0 at the end, -1 with
+ * an error, or LATER if no line has arrived yet and `wait` is 0; with `wait` 1 it waits. */
 static int feed_line(struct feed *f, int wait, const char **text, size_t *n)
 {
     int more;
@@ -185,7 +186,8 @@ static int feed_line(struct feed *f, int wait, const char **text, size_t *n)
     return more;
 }
 
-/* Sets the next prompt. Returns as feed_line does. */
+/* Sets *text and *n to the next prompt, from the operands or from stdin. Returns 1, 0 at the end,
+ * -1 with an error, or LATER as feed_line does. */
 static int feed_next(struct feed *f, int wait, const char **text, size_t *n)
 {
     if (f->lines)
@@ -291,7 +293,7 @@ static void print_queue(struct generate *given)
 }
 
 /* Generates and prints the texts of all prompts. After an error, the texts of the earlier prompts
- * are still completed. */
+ * are still completed. Returns 0, or -1 with an error. */
 static int run_texts(struct generate *given)
 {
     struct queue *q = &given->queue;
@@ -313,7 +315,7 @@ static int run_texts(struct generate *given)
 
 /* ---- beam search ---------------------------------------------------------------------------- */
 
-/* Prints the best texts of a beam search. */
+/* Prints the best texts of a beam search. Returns 0, or -1 with an error. */
 static int print_beams(struct generate *given, const struct start *start, const char *prompt,
                        size_t n)
 {
@@ -372,7 +374,7 @@ static int run_beams(struct generate *given)
 
 /* ---- the run -------------------------------------------------------------------------------- */
 
-/* Refuses options that have no effect in a beam search. */
+/* Refuses options that have no effect in a beam search. Returns 0, or -1 with a usage error. */
 static int check_beams(const struct generate *given)
 {
     static const char *const useless[] = { "temperature", "top-k",     "top-p",
@@ -424,7 +426,7 @@ static int parse_biases(struct generate *given)
 }
 
 /* Checks that the tokens of --logit-bias are in the vocabulary, and that it has as many tokens as
- * --logprobs asks for. */
+ * --logprobs asks for. Returns 0, or -1 with an error. */
 static int check_tokens(const struct generate *given)
 {
     uint32_t known = tokenizer_size(given->g.tokenizer);

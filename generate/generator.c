@@ -162,8 +162,8 @@ static void keep_logprobs(struct generator *g, struct generation *one, uint32_t 
     one->logprob_count += width;
 }
 
-/* Adds a token to the text, unless it is the end-of-text token, and returns whether this ends the
- * generation. */
+/* Adds a token to the text, unless it is the end-of-text token, and returns 1 if this ends the
+ * generation, else 0. */
 static enum finish add_token(struct generator *g, struct generation *one, uint32_t id)
 {
     size_t n;
@@ -189,7 +189,7 @@ static void finish(struct generation *one, enum finish reason)
 }
 
 /* Chooses the next token by its logits, which it changes, and ends the generation if the token
- * does. */
+ * does. Returns 0, or -1 with an error. */
 static int choose(struct generator *g, struct generation *one, float *logits)
 {
     int64_t V = generator_choices(g);
@@ -251,7 +251,7 @@ void generation_stop(struct generation *one)
 }
 
 /* Generates the next token of a text that has used up the positions: runs its last tokens again in
- * an empty cache. */
+ * an empty cache. Returns 0, or -1 with an error. */
 static int slide(struct generator *g, struct generation *one)
 {
     const int64_t n = kept_positions(g);

@@ -59,7 +59,7 @@ static int choice(const char *words, const char *word, size_t n)
     }
 }
 
-/* Sets one option, given as name=value. */
+/* Sets one option, given as name=value. Returns 0, or -1 with an error. */
 static int set_option(struct tokenizer_options *o, const char *text, size_t n)
 {
     static const char *const names[] = { "pattern", "missing", "rules", "case" };

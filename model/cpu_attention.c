@@ -182,7 +182,8 @@ static int64_t lay_out_bwd(struct head *h, float *p, const struct attention *a)
     return lay_parts(p, parts, sizeof parts / sizeof *parts);
 }
 
-/* Places the scratch arrays at p. Returns the floats they need. */
+/* Places the scratch arrays of h in the memory at p. Returns the number of floats that they
+ * need. */
 static int64_t lay_out(struct head *h, float *p, const struct attention *a)
 {
     return ops_is_none(a->dq) ? lay_out_fwd(h, p, a) : lay_out_bwd(h, p, a);
@@ -210,7 +211,8 @@ static struct head head_at(const struct attention *a, int64_t index, int thread)
     return h;
 }
 
-/* Runs fn in parallel for `count` items of each sequence. */
+/* Calls fn(a, index, thread) in parallel for `count` items of each of the B sequences: index = 0 to
+ * B * count - 1. Each thread has scratch memory for one head. */
 static void run_heads(struct ops *o, struct attention *a, int64_t count,
                       void (*fn)(void *ctx, int64_t index, int thread))
 {
@@ -245,7 +247,8 @@ static uint64_t mask_index(const struct head *h, int64_t query, int64_t key)
     return (uint64_t)(head * a->N + query) * mask_stride(a) + (uint64_t)key;
 }
 
-/* Packs the columns of x[rows,HS] for a block of rows from `first` on. */
+/* Packs the columns of x for a block of its rows, from row `first` on, into `panels`. x has HS
+ * columns; its rows begin ld numbers apart. */
 static void pack_turned(const struct attention *a, float *panels, struct ops_array x, int64_t ld,
                         int64_t first, int64_t rows)
 {
@@ -289,7 +292,7 @@ static void score(const struct head *h, const struct block *b)
         .ahead = { b->k0 ? (struct kernel_ahead){ 0 } : queries_ahead(h, b) } });
 }
 
-/* found[HS,lanes] += V^T[HS,keys] P^T[keys,lanes]. */
+/* Adds a block's part to a panel of results: found[HS,lanes] += V^T[HS,keys] P^T[keys,lanes]. */
 static void gather(const struct head *h, const struct block *b)
 {
     const struct attention *a = h->a;
@@ -380,7 +383,8 @@ static int64_t first_to_see(const struct attention *a, int64_t q0, int64_t k)
     return a->both_ways || k <= q0 ? 0 : (k - q0) / a->p->tile_rows * a->p->tile_rows;
 }
 
-/* out[queries,lanes] = rows[queries,HS] lanes^T, for panels of Q or dy and of K^T or V^T. */
+/* Computes out[queries,lanes] = rows[queries,HS] lanes^T, where `rows` has packed rows of Q or of
+ * dy, from query q on, and `lanes` a packed panel of keys or of values. */
 static void score_rows(const struct head *h, float *out, const float *rows, const float *lanes,
                        int64_t q, int64_t queries)
 {
@@ -396,7 +400,8 @@ static void score_rows(const struct head *h, float *out, const float *rows, cons
                                              .depth = depth });
 }
 
-/* sums[HS,lanes] += turned[HS,queries] panel[queries,lanes]: dv^T += dy^T P, dk^T += Q^T dS. */
+/* Computes sums[HS,lanes] += turned[HS,queries] panel[queries,lanes], where `turned` and `panel`
+ * are packed: dv^T += dy^T P, or dk^T += Q^T dS. `first` 1: sums are overwritten instead. */
 static void gather_queries(const struct head *h, float *sums, const float *turned,
                            const float *panel, const struct queries *b, int first)
 {
@@ -592,7 +597,7 @@ static void attend_one(void *ctx, int64_t index, int thread)
     s->fn(&s->each[index / s->count], index % s->count, thread);
 }
 
-/* Moves the beginning of all arrays of an attention to row `row`. */
+/* Moves the beginning of all arrays of an attention forward by `row` rows. */
 static void begin_at(struct attention *a, int64_t row)
 {
     struct ops_array *const queries[] = { &a->q, &a->dq }, *const outputs[] = { &a->y, &a->y_in,

@@ -185,7 +185,7 @@ static float *logits_of(const struct columns *s, int64_t r)
     return cpu_floats(s->c->logits) + r * s->c->V;
 }
 
-/* Returns the label's column in this rank's columns, or -1. */
+/* Returns the column of row r's label among this rank's columns, or -1 if another rank has it. */
 static int64_t column_of(const struct ops_columns *c, int64_t r)
 {
     int64_t column = ((const int32_t *)(void *)c->labels.address)[r] - c->first;
@@ -253,7 +253,8 @@ void cpu_columns_loss(struct ops *o, struct ops_scores out, const struct ops_col
 
 /* ---- small heads: not worth a thread ------------------------------------------------------ */
 
-/* Sets the scores of row i from its n logits and its label; a label outside 0 to n-1 has loss 0. */
+/* Sets the scores of row i from its n logits and its label; a label outside 0 to n-1 has loss 0.
+ * `gradient` 1: replaces the logits by the gradients of scale * loss. */
 static void score_row(struct ops *o, struct ops_scores out, int64_t i, float *logits, int64_t n,
                       int64_t label, int gradient, double scale)
 {

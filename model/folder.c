@@ -87,7 +87,7 @@ static int check_shape(const struct safetensors *file, const struct safetensor *
 }
 
 /* Checks a tensor that is in a file and not in the table: it must be an equal copy of a tied
- * tensor, or a tensor that the model ignores. */
+ * tensor, or a tensor that the model ignores. Returns 0, or -1 with an error. */
 static int check_extra(const struct model *m, const struct weights *set,
                        const struct safetensors *file, const struct safetensor *t)
 {
@@ -133,7 +133,8 @@ struct absent {
     const unsigned char *wanted; /* the blocks that are read; NULL: all */
 };
 
-/* Checks that the files hold the table's tensors, in their shapes, and no others. */
+/* Checks that the files hold the table's tensors, in their shapes, and no others. Returns 0, or -1
+ * with an error. */
 static int check_tensors(const struct model *m, const struct weights *set, struct absent *a)
 {
     const struct safetensors *file;
@@ -173,7 +174,8 @@ static int read_tensor(const struct safetensors *file, const struct safetensor *
     return failed;
 }
 
-/* Sets `out` to the tensor in the files or, if it is missing, to initial values. */
+/* Sets `out` to the tensor in the files or, if it is missing, to initial values. Returns 0, or -1
+ * with an error. */
 static int read_or_make(const struct model *m, float *out, const struct tensor *row,
                         const struct weights *set, struct absent *a)
 {
@@ -185,7 +187,7 @@ static int read_or_make(const struct model *m, float *out, const struct tensor *
     return 0;
 }
 
-/* Sets `out` to this rank's part of tensor i of the whole model. */
+/* Sets `out` to this rank's part of tensor i of the whole model. Returns 0, or -1 with an error. */
 static int read_part(const struct model *whole, const struct model *m, float *out, size_t i,
                      const struct weights *set, struct absent *a)
 {
@@ -218,7 +220,8 @@ static int read_blocks(const struct model *whole, const struct model *m, struct 
     return failed;
 }
 
-/* Checks that the machine has enough memory. Without the check, a signal would end the process. */
+/* Checks that the machine has enough memory. Without the check, a signal would end the process.
+ * Returns 0, or -1 with an error. */
 static int check_machine(const struct model *m, const char *dir, const unsigned char *wanted)
 {
     uint64_t floats = 0, machine = usage_machine_bytes();
@@ -232,7 +235,8 @@ static int check_machine(const struct model *m, const char *dir, const unsigned 
                    log_bytes(need, floats * sizeof(float)), log_bytes(has, machine));
 }
 
-/* Checks that the files' tensors have the config's sizes before it allocates memory for them. */
+/* Checks that the files' tensors have the config's sizes before it allocates memory for them.
+ * Returns 0, or -1 with an error. */
 static int load_weights(const struct model *whole, struct model *m, struct ops *o,
                         struct ops_array **blocks, const char *dir, struct absent *a)
 {

@@ -43,8 +43,8 @@ static uint32_t file_type(enum ops_type type)
                               : ALL_F32;
 }
 
-/* Returns whether tensor `row` is a table tied to the decoder that is also written as a separate
- * output.weight in a smaller type. The table itself is then written in f32. */
+/* Returns 1 if tensor `row` is a table tied to the decoder that is also written as a separate
+ * output.weight in a smaller type, else 0. The table itself is then written in f32. */
 static int has_copy(const struct exporting *e, size_t row)
 {
     const struct model *m = &e->m;
@@ -100,7 +100,8 @@ static int begin(struct exporting *e)
 }
 
 /* Writes tensor `row`. For other programs, reorders the rows of queries' and keys' weights and
- * biases: their files have the two numbers of a rotary pair side by side. */
+ * biases: their files have the two numbers of a rotary pair side by side. Returns 0, or -1 with an
+ * error. */
 static int write_rows(struct exporting *e, const struct matrix *x, size_t row, enum ops_type type)
 {
     const int64_t rows = x->O, HS = e->ours ? 0 : gguf_model_paired(&e->m, row);

@@ -59,7 +59,8 @@ static const struct architecture *row_of(const struct gguf *g, const struct buf 
     return NULL;
 }
 
-/* Refuses keys and tensors that change the computation in a way that we do not support. */
+/* Refuses keys and tensors that change the computation in a way that we do not support. Returns 0,
+ * or -1 with an error. */
 static int check_unknown(const struct gguf *g, const struct model_config *c)
 {
     static const char *const refused[] = { "rope.scaling.type", "expert_count", "attention.scale",
@@ -134,7 +135,8 @@ static int read_settings(struct model_config *c, const struct gguf *g)
     return 0;
 }
 
-/* Reads the divisors of frequencies, which must be those of Llama 3's scaling by some factor. */
+/* Reads the divisors of frequencies, which must be those of Llama 3's scaling by some factor.
+ * Returns 0, or -1 with an error. */
 static int read_divisors(struct model_config *c, const struct gguf *g)
 {
     const struct gguf_tensor *t = gguf_tensor(g, "rope_freqs.weight");
@@ -224,7 +226,7 @@ int gguf_model_read(struct model *m, const struct gguf *g, enum model_head head)
     return model_init(m, &c) < 0 ? err_in("%s", g->path) : 0;
 }
 
-/* Refuses a configuration that GGUF cannot express. */
+/* Refuses a configuration that GGUF cannot express. Returns 0, or -1 with an error. */
 static int check_config(const struct model_config *c)
 {
     const char *what = NULL;
@@ -332,7 +334,8 @@ static int is_ours(const struct gguf *g)
     return gguf_find(g, "textmill.layout") != NULL;
 }
 
-/* Returns whether the tensor is the matrix *x in groups; x->type is then set to their type. */
+/* Returns 1 if the tensor t is the matrix *x in groups, and sets x->type to the type of the groups.
+ * Else returns 0. */
 static int in_groups(struct matrix *x, const struct gguf_tensor *t)
 {
     const enum ops_type types[] = { OPS_Q8, OPS_Q4 };

@@ -418,9 +418,9 @@ static int read_rope(struct model_config *c, const struct js *root, const char *
     return !strcmp(type, "llama3") ? read_llama3(&c->rope_stretch, rope, path) : 0;
 }
 
-/* Limits the number of positions to the sliding window, because sliding-window attention equals
- * full attention for texts no longer than the window. `absent` is the window if the key is missing.
- */
+/* Limits c->positions to the sliding window that config.json gives, because sliding-window
+ * attention equals full attention for texts no longer than the window. `absent` is the window if
+ * the key is missing. Returns 0, or -1 with an error. */
 static int read_window(struct model_config *c, const struct js *root, int64_t absent,
                        const char *path)
 {

@@ -126,7 +126,7 @@ static int use_matrix(const struct loading *k, size_t row, size_t item, const ch
 }
 
 /* Sets p->items[item] to a lookup table, a norm or a bias. Tables may have any type, since rows are
- * converted when they are looked up. */
+ * converted when they are looked up. Returns 0, or -1 with an error. */
 static int use_vector(const struct loading *k, size_t row, size_t item)
 {
     struct matrix x;

@@ -149,7 +149,8 @@ static int push_signed(struct machine *m, uint64_t x)
     return push(m, (struct value){ .kind = INTEGER, .integer = (int32_t)(uint32_t)x });
 }
 
-/* Pushes an integer that is stored in the next x bytes, little-endian, in two's complement. */
+/* Pushes an integer that is stored in the next x bytes, little-endian, in two's complement. Returns
+ * 0, or -1 with an error. */
 static int push_long(struct machine *m, uint64_t x)
 {
     if (x > 8)
@@ -184,7 +185,8 @@ static int push_mark(struct machine *m, uint64_t x)
     return push_number(m, MARK);
 }
 
-/* Replaces the top `count` values of the stack by a tuple of them. */
+/* Replaces the top `count` values of the stack by a tuple of them. Returns 0, or -1 with an
+ * error. */
 static int make_tuple(struct machine *m, size_t count)
 {
     if (count && !peek(m, count - 1))
@@ -239,8 +241,8 @@ static int get_memo(struct machine *m, uint64_t x)
 
 /* ---- dictionaries ---------------------------------------------------------------------------- */
 
-/* Moves the top `count` key-value pairs of the stack into the dictionary below them. `marks` is
- * the number of marks between the dictionary and the pairs: 0 or 1. */
+/* Moves the top `count` key-value pairs of the stack into the dictionary below them. `marks` is the
+ * number of marks between the dictionary and the pairs: 0 or 1. Returns 0, or -1 with an error. */
 static int set_pairs(struct machine *m, size_t count, size_t marks)
 {
     if (m->depth < 2 * count + marks + 1)
@@ -282,8 +284,8 @@ static int push_empty_list(struct machine *m, uint64_t x)
     return push(m, (struct value){ .kind = LIST });
 }
 
-/* Moves the top `count` items of the stack into the list below them. `marks` is the number of
- * marks between the list and the items: 0 or 1. */
+/* Moves the top `count` items of the stack into the list below them. `marks` is the number of marks
+ * between the list and the items: 0 or 1. Returns 0, or -1 with an error. */
 static int append_items(struct machine *m, size_t count, size_t marks)
 {
     if (m->depth < count + marks + 1)
@@ -318,7 +320,7 @@ static int append_to_mark(struct machine *m, uint64_t x)
 /* ---- attributes ------------------------------------------------------------------------------ */
 
 /* Drops the attributes that the pickle sets on a dictionary. They hold module versions, which are
- * not needed. */
+ * not needed. Returns 0, or -1 with an error. */
 static int build(struct machine *m, uint64_t x)
 {
     (void)x;
@@ -536,7 +538,8 @@ static void add_tensor(struct pickle *p, const struct machine *m, const struct v
     }
 }
 
-/* Copies the items of the list that is left on the stack into p->texts. */
+/* Copies the items of the list that is left on the stack into p->texts. Returns 0, or -1 with an
+ * error. */
 static int collect_texts(struct pickle *p, struct machine *m)
 {
     for (size_t i = 0; i < m->pair_count; i++) {
@@ -564,7 +567,8 @@ static int collect_system(struct pickle *p, struct machine *m)
     return 0;
 }
 
-/* Adds the members of the dictionary that is left on the stack to p->tensors. */
+/* Adds the members of the dictionary that is left on the stack to p->tensors. Returns 0, or -1 with
+ * an error. */
 static int collect_tensors(struct pickle *p, struct machine *m)
 {
     for (size_t i = 0; i < m->pair_count; i++) {

@@ -337,7 +337,7 @@ static int bad_half(const unsigned char *p)
     return (le_u16(p) & 0x7C00) == 0x7C00;
 }
 
-/* Returns whether one of n floats is infinite or NaN. */
+/* Returns 1 if one of n floats is infinite or NaN, else 0. */
 static int some_bad(const float *x, int64_t n)
 {
     uint32_t bad = 0;

@@ -131,8 +131,8 @@ static inline float quarter_cosine(float x)
     return 1 + s * (-0.5f + s * (4.1666667e-2f + s * (-1.3888889e-3f + s * 2.4801587e-5f)));
 }
 
-/* Computes two normally distributed numbers with standard deviation std from 64 random bits, by
- * the method of Box and Muller (1958). */
+/* Sets *first and *second to normally distributed numbers with mean 0 and standard deviation std,
+ * made from 64 random bits by the method of Box and Muller (1958). */
 static inline void normal_pair(float *first, float *second, uint64_t bits, float std)
 {
     float radius = std * sqrtf(2 * minus_log((uint32_t)bits));
@@ -145,7 +145,8 @@ static inline void normal_pair(float *first, float *second, uint64_t bits, float
     *second = quarter & 2 ? -radius * b : radius * b;
 }
 
-/* Numbers 2i and 2i + 1 of the tensor come from number i of the random sequence. */
+/* Sets out[n] to numbers `first` to first + n - 1 of a tensor. Numbers 2i and 2i + 1 of the tensor
+ * come from number i of the random sequence `key`. */
 static void fill_normal(float *out, int64_t first, int64_t n, uint64_t key, float std)
 {
     float unused;

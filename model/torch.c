@@ -226,7 +226,8 @@ static int number_bytes(const struct pickle *list, const char *key, const char *
 }
 
 /* Finds the storages, which begin at offset `at` in the order of keys. Each storage is an 8-byte
- * count of its numbers, then the numbers. Adds an entry to `storages` for each. */
+ * count of its numbers, then the numbers. Adds an entry to `storages` for each. Returns 0, or -1
+ * with an error. */
 static int list_storages(struct zip *storages, const struct safetensors *s,
                          const struct pickle *list, const struct pickle *keys, uint64_t at)
 {

@@ -72,7 +72,7 @@ static int open_index(struct weights *w, opener *open, const char *dir, const ch
 }
 
 /* Sets the error for a folder without weights in a supported format. If the folder has weights in
- * an unsupported format, the message names the file and says how to convert it. */
+ * an unsupported format, the message names the file and says how to convert it. Returns -1. */
 static int no_weights(const char *dir)
 {
     enum file_kind kind;

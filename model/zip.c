@@ -45,8 +45,8 @@ struct directory {
     uint64_t offset, bytes, entries;
 };
 
-/* Finds the end-of-central-directory record, which is followed only by its comment. Sets *at to
- * the record's offset. */
+/* Finds the end-of-central-directory record, which is followed only by its comment. Sets *at to the
+ * record's offset. Returns 0, or -1 with an error. */
 static int find_end(const struct archive *a, uint64_t *at)
 {
     uint64_t least = a->bytes > END_BYTES + COMMENT_MAX ? a->bytes - END_BYTES - COMMENT_MAX : 0;
@@ -118,7 +118,8 @@ static void read_large(const unsigned char *extra, size_t n, uint64_t *bytes, ui
     }
 }
 
-/* Sets e->offset to the first byte of the entry's data, after the local header at offset local. */
+/* Sets e->offset to the first byte of the entry's data, after the local header at offset local.
+ * Returns 0, or -1 with an error. */
 static int find_bytes(const struct archive *a, struct zip_entry *e, uint64_t local)
 {
     if (local > a->bytes || a->bytes - local < LOCAL_BYTES || number(a->data + local, 4) != LOCAL)
@@ -134,7 +135,8 @@ static int find_bytes(const struct archive *a, struct zip_entry *e, uint64_t loc
     return 0;
 }
 
-/* Reads the entry of the central directory at offset *at, and moves *at past it. */
+/* Reads the entry of the central directory at offset *at, and moves *at past it. Returns 0, or -1
+ * with an error. */
 static int read_entry(const struct archive *a, struct zip_entry *e, uint64_t *at, uint64_t end)
 {
     const unsigned char *p = a->data + *at;

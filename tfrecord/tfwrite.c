@@ -334,7 +334,8 @@ static void print_maps(const char *name, uint64_t samples, uint64_t epochs, uint
     tool_count("samples", samples);
 }
 
-/* Writes the map of the samples of a BERT data set, for the range of documents in x. */
+/* Writes the map of the samples of a BERT data set, for the range of documents in x. Returns 0, or
+ * -1 with an error. */
 static int write_sentences(const struct index_map *given, const struct indexmap *x,
                            const struct megatron *m, const char *name)
 {
@@ -383,7 +384,7 @@ static int write_maps(const struct index_map *given, const char *prefix)
 }
 
 /* Refuses options that are not for the chosen kind of map, and values that the map of a BERT cannot
- * have. */
+ * have. Returns 0, or -1 with a usage error. */
 static int check_maps(const struct index_map *given)
 {
     const char *other = tool_misplaced(OPT_ONLY << given->kind);
@@ -492,7 +493,7 @@ static int64_t count_records(const struct blend *b, uint64_t *of)
     return all;
 }
 
-/* Writes the blend of folders as one folder. */
+/* Writes the blend of folders as one folder. Returns 0, or -1 with an error. */
 static int blend_folders(const struct mixed *given, struct blend *b, uint64_t *taken, uint64_t *of)
 {
     struct buf self = BUF_INIT;
@@ -517,7 +518,7 @@ static int blend_folders(const struct mixed *given, struct blend *b, uint64_t *t
     return result;
 }
 
-/* Writes the index files of the blend of Megatron pairs. */
+/* Writes the index files of the blend of Megatron pairs. Returns 0, or -1 with an error. */
 static int blend_pairs(const struct mixed *given, struct blend *b, uint64_t *taken)
 {
     struct buf path = BUF_INIT;

@@ -37,7 +37,7 @@ static int find_sentences(const struct tokenizer *t, struct batch *b, const char
 
 /* Encodes each line, which is a sentence, by itself. The ids are the same as those of the whole
  * text, because with WordPiece no token crosses a line end. A line without tokens is not counted as
- * a sentence, as in BERT's create_pretraining_data.py. */
+ * a sentence, as in BERT's create_pretraining_data.py. Returns 0, or -1 with an error. */
 static int encode_lines(const struct encode_options *how, struct encoder *e, struct batch *b,
                         const char *text, size_t n)
 {
@@ -75,7 +75,8 @@ static void print_places(struct buf *out, const struct placed *p)
     buf_adds(out, "]}\n");
 }
 
-/* Writes one line of JSON with the tokens and their ranges in the text. */
+/* Writes one line of JSON with the tokens and their ranges in the text. Returns 0, or -1 with an
+ * error. */
 static int encode_places(const struct encode_options *how, struct encoder *e, struct batch *b,
                          const char *text, size_t n)
 {
@@ -125,7 +126,7 @@ static int encode(const struct encode_options *how, struct encoder *e, struct ba
                         b->sentence_ends.data, b->sentence_ends.count);
 }
 
-/* For --invalid error: reports the first byte that is not UTF-8. */
+/* For --invalid error: reports the first byte that is not UTF-8. Returns 0, or -1 with an error. */
 static int check_text(enum mend_rule mend, const char *text, size_t n, uint64_t number)
 {
     size_t good = mend == MEND_NONE ? utf8_valid(text, n) : n;

@@ -94,8 +94,9 @@ static const char *with_prefix_space(struct encoder *e, const char *text, size_t
     return e->prefixed.data;
 }
 
-/* Begins an iteration over the pieces of a normalized text without added tokens. `first` is as for
- * stepper_cut. */
+/* Begins an iteration over the pieces of a normalized text without added tokens. `first` 1: a
+ * document begins with this text, and normalization dropped nothing there. Returns 0, or -1 with an
+ * error. */
 static int cut_begin(struct encoder *e, const char *text, size_t n, int first)
 {
     if (e->t->v.steps_cut)
@@ -139,7 +140,8 @@ static int encode_pieces(struct encoder *e, const struct pieces *p, struct ids *
                : 0;
 }
 
-/* Encodes pieces, after cutting them into smaller parts (seams.h). */
+/* Appends the ids of pieces to `out`, after cutting the pieces into smaller parts (seams.h).
+ * Returns 0, or -1 with an error. */
 static int encode_parts(struct encoder *e, const struct pieces *p, struct ids *out)
 {
     enum { MAX = sizeof e->bounds / sizeof *e->bounds };
@@ -163,7 +165,8 @@ static int encode_parts(struct encoder *e, const struct pieces *p, struct ids *o
     return encode_pieces(e, &parts, out);
 }
 
-/* Encodes normalized text without added tokens. */
+/* Appends the ids of a normalized text without added tokens to `out`. `first` is as for cut_begin.
+ * Returns 0, or -1 with an error. */
 static int encode_plain(struct encoder *e, const char *text, size_t n, int first, struct ids *out)
 {
     struct pieces p;
@@ -190,8 +193,9 @@ static int normalize(struct encoder *e, const char **text, size_t *n, int *first
     return 0;
 }
 
-/* Finds the added tokens of one pass in the text, and passes the text between them to the next
- * pass. Pass 2 encodes. */
+/* Appends the ids of the text to `out`. Passes 0 and 1 find the added tokens of t->added[pass], and
+ * give the text between them to the next pass; pass 1 normalizes its text first. Pass 2 encodes.
+ * `first` is as for cut_begin. Returns 0, or -1 with an error. */
 static int encode_pass(struct encoder *e, const char *text, size_t n,
                        enum tokenizer_special special, int pass, int first, struct ids *out)
 {
@@ -212,7 +216,8 @@ static int encode_pass(struct encoder *e, const char *text, size_t n,
                : 0;
 }
 
-/* Replaces invalid UTF-8 in the text. Returns -1 with an error if the text is too long. */
+/* If the text has invalid UTF-8, sets *text and *n to a copy in which it is replaced. Returns 0, or
+ * -1 with an error if the text is too long. */
 static int check_text(struct encoder *e, const char **text, size_t *n)
 {
     if (utf8_valid(*text, *n) != *n) {
@@ -288,7 +293,8 @@ static void put_places(const struct encoder *e, const uint32_t *ids, size_t coun
     }
 }
 
-/* Whether ordinary text may have added tokens: those that are not special. */
+/* Returns 1 if there are added tokens that are not special, which are found in ordinary text, too.
+ * Else returns 0. */
 static int finds_added(const struct encoder *e)
 {
     for (int pass = 0; pass < 2; pass++)
@@ -358,7 +364,8 @@ static void put_place(const struct encoder *e, uint32_t id, uint32_t points, con
     ids_add(ends, end);
 }
 
-/* Encodes a text whose tokens, joined, have exactly its bytes, and appends their ranges. */
+/* Appends the ids of a text whose tokens, joined, have exactly its bytes, and the ranges of these
+ * tokens. Returns 0, or -1 with an error. */
 static int encode_tiles(struct encoder *e, const char *text, size_t n, struct ids *out,
                         struct ids *begins, struct ids *ends)
 {
@@ -392,7 +399,8 @@ struct placing {
                             * section and cut into pieces */
 };
 
-/* Returns the number of white space characters at the beginning of text[0..n), or at its end. */
+/* Returns the number of white space characters at the beginning of text[0..n) or, with from_the_end
+ * 1, at its end. */
 static uint32_t count_blanks(const char *text, size_t n, int from_the_end)
 {
     uint32_t blanks = 0, run = 0;
@@ -425,8 +433,8 @@ static void place(const struct encoder *e, struct placing *p, uint32_t id, const
     ids_add(p->ends, end);
 }
 
-/* Returns whether the character at text[at], with prefix or suffix if it needs them, is a token of
- * the model. Sets *len to its length in bytes. */
+/* Returns 1 if the character at text[at], with prefix or suffix if it needs them, is a token of the
+ * model, else 0. Sets *len to its length in bytes. */
 static int is_known(const struct encoder *e, const char *text, size_t at, size_t n, size_t *len)
 {
     const struct vocabulary *v = &e->t->v;
@@ -544,8 +552,8 @@ static const uint32_t *cut_origins(struct encoder *e, struct placing *p, const u
     return p->cut.data;
 }
 
-/* Encodes normalized text without added tokens, with the places of the tokens. Returns -1 with an
- * error, else 0. */
+/* Encodes normalized text without added tokens, with the places of the tokens. `first` is as for
+ * cut_begin. Returns 0, or -1 with an error. */
 static int place_plain(struct encoder *e, struct placing *p, const char *text, size_t n, int first,
                        const uint32_t *origins)
 {
@@ -567,8 +575,8 @@ static int place_plain(struct encoder *e, struct placing *p, const char *text, s
     return got;
 }
 
-/* Normalizes a section of the text, as normalize does, and sets p->normalized. Returns 0, or -1
- * with an error. */
+/* Normalizes a section of the text, and sets *text, *n and *first as normalize does. Sets
+ * p->normalized. Returns 0, or -1 with an error. */
 static int normalize_placed(struct encoder *e, struct placing *p, const char **text, size_t *n,
                             int *first)
 {
@@ -604,7 +612,7 @@ static int place_words(struct encoder *e, struct placing *p, const char *text, s
 }
 
 /* Encodes a section of the text between added tokens of the first pass, with the places of the
- * tokens. Returns -1 with an error, else 0. */
+ * tokens. `first` 1: the section begins the text. Returns 0, or -1 with an error. */
 static int place_section(struct encoder *e, struct placing *p, const char *text, size_t n,
                          int first)
 {

@@ -146,7 +146,7 @@ static int64_t find_special(const struct vocabulary *v, const char *name)
     return id >= 0 && v->tokens[id].kind == TOKEN_ADDED ? id : -1;
 }
 
-/* Sets the ids of the tokens with a special role. */
+/* Sets the ids of the tokens with a special role. Returns 0, or -1 with a usage error. */
 static int name_roles(const struct learning *given, struct vocabulary *v)
 {
     if (v->model == VOCABULARY_UNIGRAM) {
@@ -234,7 +234,7 @@ static int check_special(const struct learning *given)
     return 0;
 }
 
-/* Rejects options that have no effect on the model. */
+/* Rejects options that have no effect on the model. Returns 0, or -1 with a usage error. */
 static int check_model(const struct learning *given)
 {
     static const char *const of_pairs[] = { "min-frequency", "alphabet", "alphabet-limit",

@@ -66,7 +66,7 @@ static int stats_read(void *ctx, void *item)
 }
 
 /* Encodes the documents of a batch into b->ids. Stores the end of each document's ids in
- * b->sentence_ends. */
+ * b->sentence_ends. Returns 0, or -1 with an error. */
 static int stats_work(void *ctx, void *item)
 {
     struct stats *s = ctx;

@@ -39,7 +39,7 @@ static uint64_t checksum(const struct vocabulary *v)
 }
 
 /* Fills t->added. Pass 0 looks for the tokens that are not "normalized". Pass 1 looks for the
- * others, in the spelling that they have after normalization. */
+ * others, in the spelling that they have after normalization. Returns 0, or -1 with an error. */
 static int collect_added(struct tokenizer *t)
 {
     struct stepper *s = stepper_new(&t->v.normalizer, &t->v.pre_tokenizer);
@@ -73,9 +73,9 @@ static const struct added_item *find_item(const struct tokenizer *t, uint32_t id
     return NULL;
 }
 
-/* Returns whether the token's bytes equal the result of Hugging Face's decoder. That decoder uses
- * the normalized spelling, and translates it from the byte alphabet if all its characters are in
- * it. */
+/* Returns 1 if the token's bytes equal the result of Hugging Face's decoder, else 0. That decoder
+ * uses the normalized spelling, and translates it from the byte alphabet if all its characters are
+ * in it. */
 static int decodes_to_its_bytes(const struct vocabulary *v, const struct added_item *item)
 {
     struct buf want = BUF_INIT;
@@ -88,7 +88,8 @@ static int decodes_to_its_bytes(const struct vocabulary *v, const struct added_i
     return same;
 }
 
-/* Adds a decoder of steps if some added token decodes to other bytes than its own. */
+/* Adds a decoder of steps if some added token decodes to other bytes than its own. Returns 0, or -1
+ * with an error. */
 static int settle_decoder(struct tokenizer *t)
 {
     static const char *const ways[] = {
@@ -333,15 +334,15 @@ static int bad_id(const struct tokenizer *t, uint32_t id, size_t place)
                    t->v.count);
 }
 
-/* Returns whether decoding leaves out an id: a hole, which has no text, or with `skip` a special
- * token. */
+/* Returns 1 if decoding leaves out the id, else 0. It leaves out ids without a token (holes) and,
+ * with `skip` 1, special tokens. */
 static int leaves_out(const struct vocabulary *v, uint32_t id, int skip)
 {
     return v->tokens[id].kind == TOKEN_HOLE || (skip && is_special(v, id));
 }
 
 /* Checks the ids and reserves room for the tokens' text, one space per token, and STEP more bytes
- * for put_token. */
+ * for put_token. Returns 0, or -1 with an error. */
 static int reserve_text(const struct tokenizer *t, const uint32_t *ids, size_t n, struct buf *out)
 {
     const struct vocabulary *v = &t->v;
@@ -355,8 +356,8 @@ static int reserve_text(const struct tokenizer *t, const uint32_t *ids, size_t n
     return 0;
 }
 
-/* Stores a token's bytes from offset `from` on, and returns the end. A short token is copied with
- * one fixed-size copy. */
+/* Writes a token's bytes from offset `from` on to `to`, and returns their end. A short token is
+ * copied with one fixed-size copy. */
 static inline char *put_token(char *to, const struct vocabulary *v,
                               const struct vocabulary_token *token, size_t from)
 {
@@ -369,7 +370,7 @@ static inline char *put_token(char *to, const struct vocabulary *v,
     return to + n;
 }
 
-/* Appends the bytes of the tokens. */
+/* Appends the bytes of the n tokens ids[] to `out`. Returns 0, or -1 with an error. */
 static int decode_bytes(const struct tokenizer *t, const uint32_t *ids, size_t n, struct buf *out)
 {
     if (reserve_text(t, ids, n, out) < 0)
@@ -383,7 +384,7 @@ static int decode_bytes(const struct tokenizer *t, const uint32_t *ids, size_t n
 }
 
 /* Appends words with a space between them, as Hugging Face's WordPiece decoder does. `skip`: leave
- * out special tokens. */
+ * out special tokens. Returns 0, or -1 with an error. */
 static int decode_words(const struct tokenizer *t, const uint32_t *ids, size_t n, int skip,
                         struct buf *out)
 {
@@ -454,7 +455,7 @@ static const struct decoder_table *decoder_table(const struct tokenizer *t)
     return lazy->table;
 }
 
-/* Decodes by running the steps of the vocabulary's decoder. */
+/* Decodes by running the steps of the vocabulary's decoder. Returns 0, or -1 with an error. */
 static int decode_steps(const struct tokenizer *t, const uint32_t *ids, size_t n, struct buf *out)
 {
     struct strings names = STRINGS_INIT;

@@ -102,7 +102,7 @@ static int is_reduction(const char *word)
     return 0;
 }
 
-/* Sets one key of a metric, such as "throughput.pattern". */
+/* Sets one key of a metric, such as "throughput.pattern". Returns 0, or -1 with an error. */
 static int set_metric(struct benchmark *b, const char *rest, const char *value)
 {
     const char *dot = strchr(rest, '.'), *key = dot ? dot + 1 : "";

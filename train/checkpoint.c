@@ -42,7 +42,7 @@ static int by_step(const void *a, const void *b)
 }
 
 /* Lists the names of the checkpoints, ordered by step. Removes unfinished checkpoints of killed
- * runs. */
+ * runs. Returns 0, or -1 with an error. */
 static int list(const char *folder, struct file_names *out)
 {
     *out = (struct file_names){ 0 };
@@ -89,7 +89,8 @@ int checkpoint_latest(const char *out, struct buf *path)
     return result;
 }
 
-/* Reads the validation loss from a checkpoint's state; INFINITY if there is none. */
+/* Reads the validation loss from a checkpoint's state; INFINITY if there is none. Returns 0, or -1
+ * with an error. */
 static int validation_of(const char *folder, const char *name, double *loss)
 {
     struct buf path = BUF_INIT, text = BUF_INIT;
@@ -111,7 +112,7 @@ static int validation_of(const char *folder, const char *name, double *loss)
 }
 
 /* Sets *best to the checkpoint with the lowest validation loss, the latest of equal ones, or to
- * names->count if none has a loss. */
+ * names->count if none has a loss. Returns 0, or -1 with an error. */
 static int best_of(const char *folder, const struct file_names *names, size_t *best)
 {
     double lowest = INFINITY, loss;
@@ -338,7 +339,8 @@ static struct ops_array collect_tensor(struct gathered *g, const struct moment_p
 }
 
 /* Writes optimizer.safetensors. `result` is the result of the previous work: if it is an error,
- * nothing is written, but this rank still takes part in the gathers. Only the first rank writes. */
+ * nothing is written, but this rank still takes part in the gathers. Only the first rank writes.
+ * Returns 0, or -1 with an error. */
 static int write_moments(const char *path, const struct checkpoint *c, struct store *s,
                          struct comm *comm, int result)
 {
@@ -431,7 +433,7 @@ static struct ops_array parameters_of(const void *ctx, int block)
     return bring(g, block, a, l->type[STORE_PARAMETERS], g->store->unsplit->block_size[block]);
 }
 
-/* `result`: as in write_moments. */
+/* `result`: as in write_moments. Returns 0, or -1 with an error. */
 static int write_model(const char *dir, const struct model *m, struct store *s, struct comm *comm,
                        int64_t end_of_text, int result)
 {
@@ -451,7 +453,7 @@ int checkpoint_save_model(const char *dir, const struct model *m, struct store *
     return write_model(dir, m, s, comm, end_of_text, 0);
 }
 
-/* `result`: as in write_moments. */
+/* `result`: as in write_moments. Returns 0, or -1 with an error. */
 static int write_folder(const char *dir, const struct checkpoint *c, const struct model *m,
                         struct store *s, struct comm *comm, const struct tokenizer *tokenizer,
                         const char *config, int result)
@@ -522,7 +524,8 @@ int checkpoint_save(const char *out, const struct checkpoint *c, const struct mo
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* Reads a number above 0; 0 if the key is absent. */
+/* Sets *out to the number of the key, which must be above 0, or to 0 if the key is absent. Returns
+ * 0, or -1 with an error. */
 static int get_real(const struct kv *state, const char *key, double *out)
 {
     const char *text = kv_get(state, key);
@@ -596,7 +599,7 @@ static int set_aside(const char *path)
     return result;
 }
 
-/* Renames the checkpoints names[sound + 1] and later as damaged. */
+/* Renames the checkpoints names[sound + 1] and later as damaged. Returns 0, or -1 with an error. */
 static int set_aside_newer(const char *folder, const struct file_names *names, size_t sound)
 {
     struct buf path = BUF_INIT;
@@ -635,7 +638,8 @@ int checkpoint_find(const char *out, struct buf *path, struct checkpoint *c, str
     return result < 0 ? -1 : found;
 }
 
-/* Reads a whole tensor from the file and copies this rank's part of it to `out`. */
+/* Reads a whole tensor from the file and copies this rank's part of it to `out`. Returns 0, or -1
+ * with an error. */
 static int read_split(const struct safetensors *file, const struct safetensor *from,
                       const struct store *s, size_t row, float *out)
 {
@@ -649,7 +653,7 @@ static int read_split(const struct safetensors *file, const struct safetensor *f
 }
 
 /* Reads a tensor into `to`. If `to` is BF16, BF16 numbers of the file keep their bits, and F32
- * numbers are rounded. */
+ * numbers are rounded. Returns 0, or -1 with an error. */
 static int load_moment(const struct safetensors *file, const struct safetensor *from,
                        const struct store *s, size_t row, struct ops_array to,
                        struct layout_part own)
@@ -672,7 +676,7 @@ static int load_moment(const struct safetensors *file, const struct safetensor *
 }
 
 /* Reads a tensor into its place in the store, or this rank's share of it. Does nothing if this
- * stage of a pipeline does not have it. */
+ * stage of a pipeline does not have it. Returns 0, or -1 with an error. */
 static int load_place(const struct safetensors *file, const struct safetensor *from,
                       const struct moment_place *p, const struct store *s)
 {

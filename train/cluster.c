@@ -59,8 +59,8 @@ int cluster_machine_load(struct cluster_machine *m, const char *path)
 
 /* ---- splits ---------------------------------------------------------------------------------- */
 
-/* Reads a number of `least` to 1,000,000 at *text and moves *text behind it. Returns 0, or -1 if
- * there is no such number. */
+/* Reads a number from `least` to 1,000,000 at *text into *value, and moves *text behind it. Returns
+ * 0, or -1 if there is no such number. */
 static int take_number(const char **text, int64_t least, int64_t *value)
 {
     char *end;

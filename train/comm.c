@@ -78,7 +78,8 @@ static int is_transfer(const struct comm_work *w)
     return w->kind == WORK_SEND || w->kind == WORK_RECEIVE;
 }
 
-/* Begins to send or to receive, in messages of at most MESSAGE bytes. */
+/* Begins to send or to receive, in messages of at most MESSAGE bytes. Returns 0, or -1 with an
+ * error. */
 static int begin_transfer(struct comm_thread *t, struct comm_work *w)
 {
     const int peer = t->groups[w->group].members[w->peer], tag = FIRST_TAG + w->tag;

@@ -496,7 +496,8 @@ static void gather_rates(struct yaml *y)
     buf_release(&rates);
 }
 
-/* Sets the global batch to the product of the micro-batch size and the factors. */
+/* Sets the global batch to the product of the micro-batch size and the factors. Returns 0, or -1
+ * with an error. */
 static int multiply(const struct translation *t)
 {
     const char *micro = yaml_get(t->y, "micro-batch-size");

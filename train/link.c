@@ -101,7 +101,7 @@ int link_serve(struct link *l)
 }
 
 /* Asks all other ranks for their status. answered[r] is set to 1 for each rank that answers in
- * time. */
+ * time. Returns 0, or -1 with an error. */
 static int ask(struct link *l, struct link_status *status, unsigned char *answered)
 {
     static const char question = '?';
@@ -153,7 +153,7 @@ static void name_peers(struct buf *out, const struct link *l, const struct link_
 }
 
 /* Sets the error of a wait that took too long. It names the ranks that this rank waits for, and the
- * status of the ranks that are in another operation or do not answer. */
+ * status of the ranks that are in another operation or do not answer. Returns -1. */
 static int report(struct link *l, const struct link_request *requests, int n, double waited)
 {
     struct link_status *status = mem_zalloc((size_t)l->size, sizeof *status);
@@ -176,8 +176,10 @@ static int report(struct link *l, const struct link_request *requests, int n, do
     return -1;
 }
 
-/* Prints, once, which ranks this rank waits for after a signal. A launcher ends all ranks when one
- * has died, and this message tells which one it was. */
+/* Once this process was told to stop, and has waited STOP_SECONDS since, prints which ranks it
+ * waits for; only the first time. *since is the time when this function first found that it was
+ * told to stop; 0: not yet. A launcher ends all ranks when one has died, and this message tells
+ * which one it was. */
 static void say_stopped(struct link *l, const struct link_request *requests, int n, double *since)
 {
     struct buf text = BUF_INIT;

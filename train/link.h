@@ -42,7 +42,7 @@ struct link {
 };
 
 /* Opens the transport (`context` is passed to transport->open) and exchanges the names of the
- * hosts. `timeout` is in seconds; 0: none. */
+ * hosts. `timeout` is in seconds; 0: none. Returns 0, or -1 with an error. */
 int link_open(struct link *l, const struct transport *t, void *context, double timeout);
 void link_close(struct link *l);
 
@@ -54,15 +54,17 @@ struct link_request {
     void *handle; /* NULL: done */
     int peer;
 };
-/* Begin to send or receive `bytes` bytes. `data` must stay valid until link_wait returns. */
+/* Begin to send `bytes` bytes to rank `to`, or to receive them from rank `from`, and set *r to the
+ * request. `data` must stay valid until link_wait returns. Messages from one rank to another with
+ * the same tag are received in order. Return 0, or -1 with an error. */
 int link_send(struct link *l, struct link_request *r, int to, int tag, const void *data,
               size_t bytes);
 int link_receive(struct link *l, struct link_request *r, int from, int tag, void *data,
                  size_t bytes);
-/* Waits until all n requests are done. */
+/* Waits until all n requests are done. Returns 0, or -1 with an error. */
 int link_wait(struct link *l, struct link_request *requests, int n);
 
-/* Answers all questions of other ranks that have arrived. */
+/* Answers all questions of other ranks that have arrived. Returns 0, or -1 with an error. */
 int link_serve(struct link *l);
 
 #endif

@@ -98,8 +98,8 @@ static int agree(struct loop *l, int result)
 
 /* ---- starting and resuming ------------------------------------------------------------------- */
 
-/* Compares one line "key: value" of the checkpoint's configuration with the present
- * configuration. */
+/* Compares one line "key: value" of the checkpoint's configuration with the present configuration.
+ * Returns 0, or -1 with an error. */
 static int compare_setting(const struct loop *l, const char *line, size_t n)
 {
     const char *now = l->config;
@@ -144,7 +144,7 @@ static int compare_settings(const struct loop *l, const char *then)
 }
 
 /* Locks the output folder, since two runs in one folder would destroy each other's files. Goes on
- * without a lock if the file system has none. */
+ * without a lock if the file system has none. Returns 0, or -1 with an error. */
 static int lock_folder(struct loop *l)
 {
     const char *out = l->settings->output;
@@ -159,7 +159,8 @@ static int lock_folder(struct loop *l)
 static const char *const run_marks[] = { "metrics.jsonl", "checkpoints",
                                          "model.safetensors.index.json", "model.safetensors" };
 
-/* Refuses a folder that holds a run or a model, unless --force is given. */
+/* Refuses a folder that holds a run or a model, unless --force is given. Returns 0, or -1 with an
+ * error. */
 static int refuse_old_run(const struct loop *l)
 {
     const char *out = l->settings->output;
@@ -177,8 +178,8 @@ static int refuse_old_run(const struct loop *l)
                    out);
 }
 
-/* Removes the old run's files, so that its checkpoints and model cannot be taken for the new
- * run's. */
+/* Removes the old run's files, so that its checkpoints and model cannot be taken for the new run's.
+ * Returns 0, or -1 with an error. */
 static int remove_old_run(const char *out)
 {
     struct buf path = BUF_INIT;
@@ -191,8 +192,8 @@ static int remove_old_run(const char *out)
     return result;
 }
 
-/* Loads the weights of a model folder, which must have the plan's shapes. `made`: see
- * folder_load. */
+/* Loads the weights of a model folder, which must have the plan's shapes. `made`: see folder_load.
+ * Returns 0, or -1 with an error. */
 static int load_weights(struct loop *l, const char *dir, struct ops_array **blocks, int *made)
 {
     const struct plan *p = l->plan;
@@ -219,7 +220,8 @@ static int open_store(struct loop *l, struct ops_array *blocks)
                       l->plan->engine.seed);
 }
 
-/* Resumes from the checkpoint at `path`, whose state is in l->at. `config` is its configuration. */
+/* Resumes from the checkpoint at `path`, whose state is in l->at. `config` is its configuration.
+ * Returns 0, or -1 with an error. */
 static int resume(struct loop *l, const char *path, const char *config)
 {
     struct plan *p = l->plan;
@@ -281,7 +283,8 @@ static void say_damaged(char *damaged, const char *sound)
     }
 }
 
-/* Like checkpoint_find, on all ranks. The first rank searches first, as it may rename folders. */
+/* Does what checkpoint_find does, on all ranks, and returns the same. It is an error if ranks find
+ * different checkpoints. The first rank searches first, as it may rename folders. */
 static int find_checkpoint(struct loop *l, struct buf *path, struct buf *config,
                            struct buf *damaged)
 {
@@ -299,7 +302,8 @@ static int find_checkpoint(struct loop *l, struct buf *path, struct buf *config,
     return found;
 }
 
-/* Starts at step 0 or resumes from a checkpoint: sets the weights and moments. */
+/* Starts at step 0 or resumes from a checkpoint: sets the weights and moments. Returns 0, or -1
+ * with an error. */
 static int start_or_resume(struct loop *l)
 {
     const char *out = l->settings->output;
@@ -322,7 +326,7 @@ static int start_or_resume(struct loop *l)
 }
 
 /* Makes the output folder. It is made late, when only the disk can still fail, so that a run that
- * cannot start leaves no folder behind. */
+ * cannot start leaves no folder behind. Returns 0, or -1 with an error. */
 static int make_folder(struct loop *l)
 {
     const char *out = l->settings->output;
@@ -359,7 +363,8 @@ static int open_batches(struct loop *l)
     return l->batches ? 0 : -1;
 }
 
-/* Opens the files in the output folder. `there`: the folder existed before the run. */
+/* Opens the files in the output folder. `there`: the folder existed before the run. Returns 0, or
+ * -1 with an error. */
 static int open_files(struct loop *l, int there)
 {
     const struct plan *p = l->plan;
@@ -416,7 +421,7 @@ static int close_loop(struct loop *l)
 
 /* ---- validation, reports and checkpoints ----------------------------------------------------- */
 
-/* Reads validation samples i to i + B - 1, but none from n on. */
+/* Reads validation samples i to i + B - 1, but none from n on. Returns 0, or -1 with an error. */
 static int read_validation(struct loop *l, uint64_t i, uint64_t n)
 {
     const struct samples *d = l->plan->validation;
@@ -446,7 +451,8 @@ static int score_batch(struct loop *l, uint64_t i, uint64_t n, struct engine_sco
 }
 
 /* Computes the score of the first samples of the validation data. Micro-batch k is evaluated by
- * rank k mod ranks. Scores are added in the order of the micro-batches. */
+ * rank k mod ranks. Scores are added in the order of the micro-batches. Returns 0, or -1 with an
+ * error. */
 static int score_validation(struct loop *l, struct engine_score *score)
 {
     const int ranks = l->comm->size[COMM_DATA], rank = l->comm->rank[COMM_DATA];
@@ -511,7 +517,8 @@ static void take_score(struct metrics_point *p, const struct model *m,
     }
 }
 
-/* Prints and stores a line of metrics. `validation` has no labels if it was not measured. */
+/* Prints and stores a line of metrics. `validation` has no labels if it was not measured. Returns
+ * 0, or -1 with an error. */
 static int report_step(struct loop *l, const struct engine_score *score,
                        const struct engine_score *validation, double rate, double norm)
 {
@@ -621,7 +628,7 @@ static int diverged(struct loop *l, double loss, double norm)
     return 0;
 }
 
-/* Updates the weights if loss and norm are finite. */
+/* Updates the weights if loss and norm are finite. Returns 0, or -1 with an error. */
 static int update(struct loop *l, double loss, double norm, double rate)
 {
     struct plan *p = l->plan;
@@ -655,14 +662,15 @@ static void say_progress(const struct loop *l, double loss)
         log_time(left, (double)(l->plan->steps - l->at.step) * l->run_busy / (double)done));
 }
 
-/* Writes the report after the first step, and later when it is older than a minute. */
+/* Writes the report after the first step, and later when it is older than a minute. Returns 0, or
+ * -1 with an error. */
 static int keep_report(struct loop *l)
 {
     return l->reported > 0 && log_seconds() - l->reported < REPORT_SECONDS ? 0 : write_report(l);
 }
 
-/* Computes the gradients of a batch and updates the weights. Sets the score, the rate and the
- * norm. */
+/* Computes the gradients of a batch and updates the weights. Sets the score, the rate and the norm.
+ * Returns 0, or -1 with an error. */
 static int learn(struct loop *l, const struct step_batch *batch, struct engine_score *score,
                  double *rate, double *norm)
 {
@@ -679,7 +687,8 @@ static int learn(struct loop *l, const struct step_batch *batch, struct engine_s
     return 0;
 }
 
-/* Writes the log line, the checkpoint and the report that are due after this step. */
+/* Writes the log line, the checkpoint and the report that are due after this step. Returns 0, or -1
+ * with an error. */
 static int write_due(struct loop *l, const struct engine_score *score,
                      const struct engine_score *validation, double rate, double norm)
 {
@@ -694,7 +703,8 @@ static int write_due(struct loop *l, const struct engine_score *score,
     return !saves ? keep_report(l) : save(l) < 0 ? -1 : write_report(l);
 }
 
-/* Does one update, and the validation and output that are due after it. */
+/* Does one update, and the validation and output that are due after it. Returns 0, or -1 with an
+ * error. */
 static int step(struct loop *l)
 {
     struct step_batch batch;
@@ -714,7 +724,7 @@ static int step(struct loop *l)
     return agree(l, write_due(l, &score, &validation, rate, norm));
 }
 
-/* Ends the run after a signal. */
+/* Ends the run after a signal. Returns 0, or -1 with an error. */
 static int stop(struct loop *l)
 {
     if (l->settings->save && save(l) < 0)
@@ -724,7 +734,8 @@ static int stop(struct loop *l)
     return write_report(l);
 }
 
-/* Ends a complete run. The model is written last: if it exists, all other files are complete. */
+/* Ends a complete run. The model is written last: if it exists, all other files are complete.
+ * Returns 0, or -1 with an error. */
 static int finish(struct loop *l)
 {
     if (agree(l, write_report(l) < 0 ? -1 : metrics_close(&l->metrics)) < 0)

@@ -191,7 +191,8 @@ static void *write_behind(void *arg)
 
 /* ---- life cycle ------------------------------------------------------------------------------ */
 
-/* Opens a file without a name in `dir`, reserves its space, and maps it. */
+/* Opens a file without a name in `dir`, reserves its space, and maps it. Returns 0, or -1 with an
+ * error. */
 static int open_file(struct mapped *m, const char *dir)
 {
     if (file_mkdirs(dir) < 0)

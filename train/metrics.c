@@ -82,7 +82,8 @@ static int parse_point(const struct metrics *m, const char *line, size_t n, stru
     return result;
 }
 
-/* Reads the points up to `step` and leaves only their lines in the file. */
+/* Reads the points up to `step` and leaves only their lines in the file. Returns 0, or -1 with an
+ * error. */
 static int rewind_to(struct metrics *m, int64_t step)
 {
     struct buf text = BUF_INIT, kept = BUF_INIT;
@@ -140,7 +141,8 @@ static void put_csv_line(const struct metrics *m, const struct metrics_point *p,
     buf_addc(out, '\n');
 }
 
-/* Writes the table's header and the points read back from metrics.jsonl. */
+/* Writes the table's header and the points read back from metrics.jsonl. Returns 0, or -1 with an
+ * error. */
 static int begin_csv(struct metrics *m)
 {
     struct buf text = BUF_INIT;

@@ -87,7 +87,7 @@ static int load_tokenizer(struct plan *p, const char *path)
 }
 
 /* Loads the tokenizer of --vocab or, if that is not given, the one in the model folder to start
- * from. */
+ * from. Returns 0, or -1 with an error. */
 static int find_tokenizer(struct plan *p)
 {
     const struct settings *s = p->settings;
@@ -98,7 +98,7 @@ static int find_tokenizer(struct plan *p)
 }
 
 /* If no tokenizer was loaded (find_tokenizer), loads the one that is kept with the data, if there
- * is one. */
+ * is one. Returns 0, or -1 with an error. */
 static int take_tokenizer_of_data(struct plan *p)
 {
     if (p->tokenizer || !p->data || !p->data->tokenizer)
@@ -164,7 +164,7 @@ static int check_length(const struct plan *p)
 }
 
 /* Sets a sequence length that is not given: that of the data, or else the positions, or else the
- * task's default. */
+ * task's default. Returns 0, or -1 with an error. */
 static int settle_length(struct plan *p)
 {
     struct settings *s = p->settings;
@@ -201,7 +201,7 @@ static int open_all_data(struct plan *p, int want_data)
 }
 
 /* Makes the samples of generated data, and sets the size of the vocabulary against which all ids
- * are checked. That size must be known. */
+ * are checked. That size must be known. Returns 0, or -1 with an error. */
 static int make_data(struct plan *p)
 {
     struct settings *s = p->settings;
@@ -292,7 +292,7 @@ static int uses(const struct plan *p, const char *setting)
     return 0;
 }
 
-/* Refuses settings that are given but not used. */
+/* Refuses settings that are given but not used. Returns 0, or -1 with an error. */
 static int refuse_settings(const struct plan *p)
 {
     const struct settings *s = p->settings, *d = &settings_default;
@@ -327,7 +327,7 @@ static int refuse_settings(const struct plan *p)
 }
 
 /* Sets the architecture and the configuration to begin with: that of the model folder, or the
- * defaults of the architecture. */
+ * defaults of the architecture. Returns 0, or -1 with an error. */
 static int settle_architecture(struct plan *p)
 {
     struct settings *s = p->settings;
@@ -349,7 +349,7 @@ static int settle_architecture(struct plan *p)
     return s->start_from ? take_from_folder(p) : 0;
 }
 
-/* Makes this rank's part of the model. */
+/* Makes this rank's part of the model. Returns 0, or -1 with an error. */
 static int make_part(struct plan *p)
 {
     const struct settings *s = p->settings;
@@ -405,7 +405,7 @@ static int64_t stages_of(const struct plan *p)
 }
 
 /* Checks that the model can be cut into the stages of a pipeline, and that the other options go
- * with one. */
+ * with one. Returns 0, or -1 with an error. */
 static int check_pipeline(const struct plan *p)
 {
     const struct settings *s = p->settings;
@@ -423,7 +423,8 @@ static int check_pipeline(const struct plan *p)
     return 0;
 }
 
-/* Divides the `all` micro-batches of an update among ranks and leaves. */
+/* Divides the `all` micro-batches of an update among ranks and leaves. Returns 0, or -1 with an
+ * error. */
 static int share_micro_batches(struct plan *p, int64_t all)
 {
     const struct settings *s = p->settings;
@@ -694,7 +695,7 @@ static int too_small(const struct plan *p, uint64_t needed)
 }
 
 /* Checks that the machine has enough memory, since the kernel would kill the run otherwise. With
- * --memory the user has decided. */
+ * --memory the user has decided. Returns 0, or -1 with an error. */
 static int check_machine(const struct plan *p, uint64_t needed)
 {
     uint64_t machine = usage_machine_bytes();
@@ -901,7 +902,8 @@ static double block_parameters(const struct plan *p, int block)
     return n;
 }
 
-/* Counts how often block `b` is summed in an update, and how often its parameters are gathered. */
+/* Sets *sums to how often the gradients of block `b` are summed over the ranks in an update, and
+ * *gathers to how often its parameters are gathered. */
 static void count_transfers(const struct plan *p, int b, int64_t *sums, int64_t *gathers)
 {
     const int64_t fetched = p->program.moves[STORE_PARAMETERS][b].reads;
@@ -1066,8 +1068,8 @@ static void print_pipeline(const struct plan *p, struct buf *out)
     free(programs);
 }
 
-/* Prints the estimate for a cluster (cluster.h), split as --on-paper says, or else as this run
- * is. */
+/* Prints the estimate for a cluster (cluster.h), split as --on-paper says, or else as this run is.
+ * Returns 0, or -1 with an error. */
 static int print_estimate(const struct plan *p, struct buf *out)
 {
     const struct settings *s = p->settings;

@@ -245,7 +245,7 @@ static void end_leaf(struct compiler *c, int block)
     c->slot = slot;
 }
 
-/* Returns whether a phase computes gradients of its block's parameters. */
+/* Returns 1 if a phase computes gradients of its block's parameters, else 0. */
 static int has_gradients(enum phase_kind kind)
 {
     return kind == PHASE_HEAD || kind == PHASE_LAYER_BACKWARD || kind == PHASE_EMBEDDING_BACKWARD;
@@ -554,7 +554,8 @@ static void exchange_table(struct compiler *c)
 
 /* ---- whole programs -------------------------------------------------------------------------- */
 
-/* Returns the number of layers before those of a stage. Each stage has at least one layer. */
+/* Returns the number of layers before those of stage `stage` of `stages`. Each stage has at least
+ * one layer. */
 static int layers_before(const struct program_config *c, int stages, int stage)
 {
     const int64_t work = (int64_t)c->layers + c->head, most = c->layers - (stages - stage);

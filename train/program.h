@@ -215,8 +215,8 @@ void program_release(struct program *p); /* fine on a zeroed struct */
  * phase is followed by the first phase of the next step. Returns the number of arrays. */
 int program_together(const struct program *p, int64_t n, const struct use *all[PROGRAM_TOGETHER]);
 
-/* Numbers the micro-batches of a step over all ranks from 0. Returns the number of micro-batch m (0
- * to A-1) of rank `rank`. */
+/* The micro-batches of a step are numbered from 0 over all ranks. Returns the number of micro-batch
+ * m (0 to A-1) of rank `rank`, for ZeRO stage `zero` and `leaves` leaves per rank. */
 int64_t program_micro_batch(int zero, int64_t A, int leaves, int ranks, int rank, int64_t m);
 
 /* Returns used[count]: 1 for each array of the kind that the program uses, else 0. count: the

@@ -105,7 +105,7 @@ static float *room_at(const struct scatter *s, int q, int64_t p)
 }
 
 /* Begins to receive piece p of this member's share from all others, and to send them piece p of
- * theirs. */
+ * theirs. Returns 0, or -1 with an error. */
 static int begin_piece(struct scatter *s, int64_t p)
 {
     const struct reduce_group *g = s->g;
@@ -195,7 +195,9 @@ struct batch_of_requests {
     size_t count, cap;
 };
 
-/* Begins to send or receive `bytes` bytes, in messages of at most GATHER_PIECE bytes. */
+/* Begins to send `bytes` bytes at `data` to member `peer` or, with `receives` 1, to receive them,
+ * in messages of at most GATHER_PIECE bytes. Adds the requests to *b. Returns 0, or -1 with an
+ * error. */
 static int exchange(struct link *l, struct batch_of_requests *b, int peer, int tag, char *data,
                     int64_t bytes, int receives)
 {
@@ -212,7 +214,7 @@ static int exchange(struct link *l, struct batch_of_requests *b, int peer, int t
 }
 
 /* Sends this member's part to all others and receives theirs. at[q] and bytes[q] are the address
- * and size of the part of member q. */
+ * and size of the part of member q. Returns 0, or -1 with an error. */
 static int gather(struct link *l, const struct reduce_group *g, int tag, char *const *at,
                   const int64_t *bytes)
 {

@@ -37,17 +37,18 @@ enum reduce_op { REDUCE_SUM, REDUCE_MAX };
 /* Returns the bytes of memory that a scatter in a group of `size` members allocates. */
 uint64_t reduce_room_bytes(int size);
 
-/* Replaces share `rank` (this process's) of x by its sum or maximum over the members. The other
- * shares of x are unchanged. */
+/* Replaces this process's share of x, share `rank`, by its sum or maximum over the members. The
+ * other shares of x are unchanged. Returns 0, or -1 with an error. */
 int reduce_scatter(struct link *l, const struct reduce_group *g, enum reduce_op op, float *x,
                    const int64_t *bounds);
 
-/* Fills the other members' shares of x from those members. An element of x has `unit` bytes. */
+/* Fills the other members' shares of x from those members. An element of x has `unit` bytes.
+ * Returns 0, or -1 with an error. */
 int reduce_gather(struct link *l, const struct reduce_group *g, void *x, const int64_t *bounds,
                   size_t unit);
 
 /* Fills all[size][bytes] with the `mine` of each member, `bytes` bytes each, in the order of the
- * members' numbers. */
+ * members' numbers. Returns 0, or -1 with an error. */
 int reduce_collect(struct link *l, const struct reduce_group *g, void *all, const void *mine,
                    size_t bytes);
 

@@ -48,8 +48,8 @@ static int check_ids(const struct samples *s, const struct bert_row *row)
                                    (long long)most, (long long)s->ids);
 }
 
-/* Reads the rows of a record into the next sequences, and removes sequences that it does not
- * need. */
+/* Reads the rows of a record into the next sequences, and removes sequences that it does not need.
+ * Returns 0, or -1 with an error. */
 static int read_rows(const struct bert_samples *b, const void *data, size_t n,
                      struct sequences *out)
 {
@@ -104,7 +104,7 @@ static int check_same(const struct bert_shape *is, const struct bert_shape *firs
 }
 
 /* Sets *shape from the first record. Also checks the first record of every other file, so that data
- * of different kinds is found before training begins. */
+ * of different kinds is found before training begins. Returns 0, or -1 with an error. */
 static int open_shape(struct bert_shape *shape, const struct dataset *d,
                       const struct samples_config *c)
 {
@@ -160,7 +160,7 @@ struct samples *samples_open_bert(const struct samples_config *c, const struct o
 /* ---- generated samples ----------------------------------------------------------------------- */
 
 /* Generates a full sequence with two segments. It is cut into mask_tokens parts of equal length,
- * and each part has one token to predict. */
+ * and each part has one token to predict. Returns 0. */
 static int make(const struct samples *s, uint64_t i, struct sequences *out)
 {
     const struct bert_samples *b = (const struct bert_samples *)s;

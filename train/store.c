@@ -115,7 +115,7 @@ static void take_parameters(struct store *s, struct ops_array *parameters)
 }
 
 /* Opens the file, the host's memory or the shared window, with the arrays that the layout puts
- * there. */
+ * there. Returns 0, or -1 with an error. */
 static int open_file(struct store *s, const char *dir)
 {
     const struct layout *l = &s->layout;

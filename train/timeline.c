@@ -53,7 +53,8 @@ static void begin_transfer(struct stage *s, const struct phase *f)
     s->pending[u->kind][u->number] = (struct message){ (int64_t)own->count, f->peer, sends };
 }
 
-/* Executes the stage's phases until one has to wait. Returns how many it has executed. */
+/* Executes the phases of stage s until one has to wait. Adds their durations to *busy. Returns how
+ * many it has executed. */
 static int64_t advance(struct stage *all, struct stage *s, const struct timeline_costs *costs,
                        double *busy)
 {

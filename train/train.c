@@ -266,7 +266,7 @@ static const struct opt options[] = {
 };
 
 /* Loads the configuration in the output folder, so that `train --resume -o DIR` needs no other
- * option. */
+ * option. Returns 0, or -1 with an error. */
 static int load_own_config(const struct settings *s)
 {
     if (!s->resume || !s->output || tool_configured())
@@ -284,7 +284,7 @@ static int load_own_config(const struct settings *s)
 }
 
 /* Checks that the trace may be written. An existing file is replaced only with --force, which
- * cannot be combined with --resume. */
+ * cannot be combined with --resume. Returns 0, or -1 with an error. */
 static int profile_may_be_written(const struct settings *s)
 {
     enum file_kind kind = FILE_NONE;
@@ -312,7 +312,8 @@ static void say_data(const struct samples *data, double drawn)
 
 /* ---- several ranks --------------------------------------------------------------------------- */
 
-/* Joins the other ranks, if a launcher has started this process as one of several. */
+/* Joins the other ranks, if a launcher has started this process as one of several. Returns 0, or -1
+ * with an error. */
 static int open_ranks(struct comm *ranks, const struct settings *s)
 {
     const int launched = comm_launched();
@@ -363,7 +364,7 @@ static int other_ranks(const struct settings *s, const char *but)
 }
 
 /* Sets the number of data-parallel ranks, of `all` ranks in total. `but` says how many these are,
- * for the error. */
+ * for the error. Returns 0, or -1 with an error. */
 static int share_ranks(struct settings *s, int64_t all, const char *but)
 {
     const int64_t model = s->pipeline_parallel * s->tensor_parallel;
@@ -380,7 +381,7 @@ static int share_ranks(struct settings *s, int64_t all, const char *but)
     return 0;
 }
 
-/* Reads --tensor-parallel. */
+/* Reads --tensor-parallel. Returns 0, or -1 with an error. */
 static int read_grid(struct settings *s)
 {
     const char *text = s->tensor_grid ? s->tensor_grid : "0";
@@ -395,7 +396,7 @@ static int read_grid(struct settings *s)
 }
 
 /* Sets the number of data-parallel ranks and forms the groups. With --dry-run, the number is that
- * of the options. */
+ * of the options. Returns 0, or -1 with an error. */
 static int count_ranks(struct comm *ranks, struct settings *s)
 {
     const int started = ranks->size[COMM_WORLD];
@@ -439,7 +440,7 @@ static uint64_t hash_data(const struct samples *d)
 }
 
 /* Checks that all ranks have the same program, configuration and data. Otherwise they would wait
- * for each other, or train wrongly. */
+ * for each other, or train wrongly. Returns 0, or -1 with an error. */
 static int compare_ranks(struct comm *ranks, const struct plan *p)
 {
     const struct {
@@ -504,7 +505,8 @@ static int print_plan(const struct plan *p)
     return result;
 }
 
-/* Adds the operands, and --train-file and --input-files, to --data. */
+/* Adds the operands, and --train-file and --input-files, to --data. Returns 0, or -1 with an
+ * error. */
 static int take_data(struct settings *s, char **operands, int count)
 {
     if (s->more_data.count && tool_given("data"))
@@ -530,7 +532,7 @@ static int print_presets(void)
     return result;
 }
 
-/* Completes and checks the settings that the options gave. */
+/* Completes and checks the settings that the options gave. Returns 0, or -1 with an error. */
 static int settle(struct settings *s, struct comm *ranks, int argc, char **argv)
 {
     if (s->vocab && !*s->vocab) /* an empty value on the command line removes the file's value */

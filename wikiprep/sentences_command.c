@@ -24,7 +24,7 @@ static const struct opt options[] = {
 };
 
 /* Reads a file line by line. Adds each line to the trainer, or, without one, writes the line's
- * sentences and a blank line to `out`. */
+ * sentences and a blank line to `out`. Returns 0, or -1 with an error. */
 static int read_paragraphs(const char *path, const struct sentence_model *m,
                            struct sentence_trainer *t, struct output *out)
 {

@@ -247,7 +247,8 @@ static int is_wanted(struct run *r, const struct dump_page *p)
     return !p->redirect || r->given->redirects ? 1 : leave_out(&r->redirects);
 }
 
-/* Creates the site of the current dump. To be called when the first page of the dump was read. */
+/* Creates the site of the current dump. To be called when the first page of the dump was read.
+ * Returns 0, or -1 with an error. */
 static int add_site(struct run *r)
 {
     struct site *site = site_new(dump_site(r->dump), &r->given->choice);
@@ -299,7 +300,8 @@ static int read_page(void *ctx, void *slot)
     }
 }
 
-/* Decompresses ahead, on a thread that does not read. */
+/* Decompresses ahead, on a thread that does not read. Returns 1, or 0 if there is nothing to do
+ * now. */
 static int unpack_ahead(void *ctx)
 {
     struct run *r = ctx;
@@ -435,14 +437,14 @@ static int read_library(struct run *r)
     return r->library ? 0 : -1;
 }
 
-/* Rejects options that --wikiextractor does not allow. */
+/* Rejects options that --wikiextractor does not allow. Returns 0, or -1 with a usage error. */
 static int check_wikiextractor(const struct wikiprep *given)
 {
     const char *choice = given->how.classic ? tool_misplaced(0) : NULL;
     return choice ? err_usage("--wikiextractor cannot be used with --%s", choice) : 0;
 }
 
-/* Checks that existing output may be replaced. */
+/* Checks that existing output may be replaced. Returns 0, or -1 with an error. */
 static int check_output(const struct wikiprep *given)
 {
     int recovered = given->output_path && !given->rows ? sink_recover(given->output_path) : 0;
@@ -476,7 +478,8 @@ static int check_part(const struct run *r, struct wikiprep *given)
     return 0;
 }
 
-/* Parses --fields, whose default depends on the form of the output. */
+/* Parses --fields, whose default depends on the form of the output. Returns 0, or -1 with an
+ * error. */
 static int check_fields(struct wikiprep *given)
 {
     if (given->rows && !tool_given("fields"))

@@ -16,7 +16,8 @@ static int differs(const char *path, const char *key, const char *said, const ch
     return err_set("%s: %s=%s, but its files have %s", path, key, said ? said : "(missing)", found);
 }
 
-/* Checks that `key` is present and has this value. */
+/* Checks that the manifest has the key `key` with the value `found`. Returns 0, or -1 with an
+ * error. */
 static int check_number(const struct manifest *m, const char *path, const char *key, uint64_t found)
 {
     char text[24];
@@ -27,7 +28,7 @@ static int check_number(const struct manifest *m, const char *path, const char *
     return said == found ? 0 : differs(path, key, kv_get(&m->kv, key), text);
 }
 
-/* As check_number, for a share that is written with four digits. */
+/* As check_number, for a share that is written with four digits. Returns 0, or -1 with an error. */
 static int check_share(const struct manifest *m, const char *path, const char *key, double found)
 {
     char text[32];
@@ -64,7 +65,8 @@ static int check_vocabulary(const struct manifest *m, const char *path)
 
 /* ---- sets that were merged ------------------------------------------------------------------- */
 
-/* Reads the number after "<key>=" in a set's line. Returns 0, or -1 if there is none. */
+/* Sets *n to the number after "<key>=" in a set's line. Returns 0, or -1, without an error set, if
+ * there is none. */
 static int number_in(const char *line, const char *key, uint64_t *n)
 {
     size_t len = strlen(key);

@@ -30,7 +30,8 @@ static void bad(struct verify *v)
     v->bad(err_get());
 }
 
-/* Checks the file against its line in the manifest; does nothing if there is none. */
+/* Checks the file against its line in the manifest; does nothing if there is none. Returns 0, or -1
+ * with an error. */
 static int check_listing(const struct manifest *m, const char *path, uint64_t records,
                          const struct file_map *map)
 {
@@ -62,7 +63,8 @@ static int check_compression(const struct manifest *m, const char *path,
                    said ? said : "nothing about it");
 }
 
-/* Loads the manifest in the folder of `path`, called `name` or, with name NULL, <path>.manifest. */
+/* Loads the manifest in the folder of `path`, called `name` or, with name NULL, <path>.manifest.
+ * Returns 1, 0 if there is no such file, or -1 with an error. */
 static int load_manifest(struct manifest *m, const char *path, const char *name)
 {
     struct buf file = BUF_INIT;
@@ -223,7 +225,8 @@ static void verify_megatron(struct verify *v, const char *prefix)
 
 /* ---- folders ------------------------------------------------------------------------------ */
 
-/* Checks that each listed file exists, each file is listed, and the numbers of records add up. */
+/* Checks that each listed file exists, each file is listed, and the numbers of records add up.
+ * Returns 0, or -1 with an error. */
 static int check_manifest(const struct manifest *m, const char *path, const char *dir,
                           const struct file_names *files)
 {

@@ -69,7 +69,8 @@ static void add_source(struct blend *b, const char *path, size_t n, double weigh
     b->weights[b->count++] = weight;
 }
 
-/* Adds the sources of an item. Sets *without to its first part that has no weight. */
+/* Adds the sources of an item. Sets *without to its first part that has no weight. Returns 0, or -1
+ * with an error. */
 static int add_item(struct blend *b, const char *item, const char **without)
 {
     for (const char *part = item; part; part = strchr(part, ',')) {

@@ -41,7 +41,8 @@ static inline size_t varint_bytes(uint64_t v)
     return (size_t)((63 - __builtin_clzll(v | 1)) * 9 + 73) / 64;
 }
 
-/* Reads one varint. Returns the position after it, or NULL if it is cut off or too long. */
+/* Reads the varint at p into *v. Returns the position after it, or NULL if it is cut off at `end`
+ * or too long. */
 static const unsigned char *get_varint(const unsigned char *p, const unsigned char *end,
                                        uint64_t *v)
 {
@@ -54,9 +55,9 @@ static const unsigned char *get_varint(const unsigned char *p, const unsigned ch
     return NULL;
 }
 
-/* Reads up to `max` varints of a run and adds their number to *n. Returns the position after them,
- * or NULL if one is malformed. A load of eight bytes usually holds two token ids, so reading two at
- * once saves a branch on their number. */
+/* Reads up to `max` varints of the run [p, end) into values[], and adds their number to *n. Returns
+ * the position after them, or NULL if one is malformed. A load of eight bytes usually holds two
+ * token ids, so reading two at once saves a branch on their number. */
 static const unsigned char *get_varints(const unsigned char *p, const unsigned char *end,
                                         int64_t *values, size_t max, size_t *n)
 {
@@ -314,7 +315,7 @@ void example_open(struct example_reader *r, const void *data, size_t n)
     *r = (struct example_reader){ p, p, p + n, p, p };
 }
 
-/* Finds the kind of list that the Feature holds. */
+/* Finds the kind of list that the Feature holds. Returns 0, or -1 with an error. */
 static int find_kind(struct feature_view *v)
 {
     struct field f;
@@ -331,7 +332,7 @@ static int find_kind(struct feature_view *v)
     return result;
 }
 
-/* Reads a map entry. A missing name or value is empty. */
+/* Reads a map entry. A missing name or value is empty. Returns 0, or -1 with an error. */
 static int read_entry(const struct field *entry, struct feature_view *v)
 {
     struct field f;

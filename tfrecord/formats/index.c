@@ -128,8 +128,8 @@ int index_scan(struct record_index *index, const struct file_map *map, const cha
     return result;
 }
 
-/* Parses a decimal number and the character `stop` after it. Returns the position after both, or
- * NULL if they are not there. */
+/* Parses a decimal number at p into *v, and the character `stop` after it. Returns the position
+ * after both, or NULL if they are not there. */
 static const char *number(const char *p, const char *end, char stop, uint64_t *v)
 {
     const char *begin = p;

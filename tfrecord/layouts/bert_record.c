@@ -40,7 +40,7 @@ static void fill(int64_t *values, size_t n, int64_t v)
         values[i] = v;
 }
 
-/* Copies values[0..n) and fills with zeros up to `most`. */
+/* Sets out[0..n) to values[0..n), and out[n..most) to zeros. */
 static void widen(int64_t *out, const uint32_t *values, size_t n, size_t most)
 {
     for (size_t i = 0; i < n; i++)
@@ -48,7 +48,7 @@ static void widen(int64_t *out, const uint32_t *values, size_t n, size_t most)
     fill(out + n, most - n, 0);
 }
 
-/* Writes n ones and fills with zeros up to `most`. */
+/* Sets out[0..n) to ones, and out[n..most) to zeros. */
 static void weigh(float *out, size_t n, size_t most)
 {
     for (size_t i = 0; i < most; i++)
@@ -86,8 +86,9 @@ static void encode_plain(struct bert_record *r, const struct instances *all,
 
 /* ---- bert-tf1 ----------------------------------------------------------------------------- */
 
-/* Puts the masked tokens at places from 0 and the others at places from M. Returns the end of the
- * others. */
+/* Writes the tokens of instance x in the order of bert-tf1: masked tokens from slot 0 on, the
+ * others from slot M on. Sets ids, places (positions in the sequence) and segments of each slot.
+ * Returns the slot after the last one used. */
 static size_t part_tokens(struct bert_record *r, const struct instances *all,
                           const struct instance *x, int64_t *ids, int64_t *places,
                           int64_t *segments)

@@ -39,7 +39,7 @@ void intake_close(struct intake *s)
 }
 
 /* Checks that nothing follows the end mark. Otherwise the second of two concatenated streams would
- * be lost. */
+ * be lost. Returns 0, or -1 with an error. */
 static int check_end(struct intake *s)
 {
     int64_t more = input_peek(&s->in, 1);

@@ -284,7 +284,7 @@ static int read_all(struct job *j)
 
 /* Sets an item of the pipeline to the next windows of all tokens: about as many as a group of
  * tokens has, and at least one for each shard. For WINDOWS_ALL; the first call reads the whole
- * stream. */
+ * stream. Returns 1, 0 if no window is left, or -1 with an error. */
 static int read_windows(void *ctx, void *item)
 {
     struct job *j = ctx;
@@ -321,7 +321,7 @@ static uint64_t find_document(const struct documents *d, uint64_t at)
     return low;
 }
 
-/* Copies n tokens from a position in the ordered documents. */
+/* Copies n tokens to ids[], from position `at` in the ordered documents on. */
 static void take_ids(const struct documents *d, uint64_t at, int64_t *ids, size_t n)
 {
     for (uint64_t i = find_document(d, at); n; i++) {

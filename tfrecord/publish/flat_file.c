@@ -34,7 +34,8 @@ static int put_document(struct flat_file *f, const struct intake *s, int width, 
     return output_write(out, bytes->data, bytes->len);
 }
 
-/* Writes the header at the end, since it contains the number of ids. */
+/* Writes the header at the end, since it contains the number of ids. Returns 0, or -1 with an
+ * error. */
 static int put_head(const struct flat_file *f, int width, struct output *out)
 {
     unsigned char head[FLAT_HEAD_BYTES];

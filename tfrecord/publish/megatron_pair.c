@@ -10,7 +10,7 @@
 
 /* Adds one sequence per sentence, or one per document. End-of-text belongs to the last sequence. A
  * document without tokens has no sequence, but keeps its number: pairs of several fields of the
- * same records have the same documents. */
+ * same records have the same documents. Returns 0, or -1 with an error. */
 static int add_document(const struct megatron_pair *p, struct megatron_writer *w, struct intake *s)
 {
     size_t begin = 0, n = s->count;

@@ -94,8 +94,8 @@ static int check_recipe(const struct common *c, const struct manifest *m, const 
     return 0;
 }
 
-/* Adds the numbers of a set's manifest to the sums, and its line to the lines of the new
- * manifest. */
+/* Adds the numbers of a set's manifest to the sums, and its line to the lines of the new manifest.
+ * Returns 0, or -1 with an error. */
 static int take_numbers(struct common *c, const struct manifest *m, const char *path)
 {
     struct buf line = BUF_INIT;
@@ -202,7 +202,8 @@ static int close_shard(struct joining *j)
     return result;
 }
 
-/* Opens the next shard at its first record. Shard k has records [kR/N, (k+1)R/N). */
+/* Opens the next shard at its first record. Shard k has records [kR/N, (k+1)R/N). Returns 0, or -1
+ * with an error. */
 static int turn(struct joining *j)
 {
     if (j->next == j->set.count || j->written < j->records * j->next / j->set.count)
@@ -272,7 +273,7 @@ static int copy_record(struct joining *j, struct reader *r)
     return 1;
 }
 
-/* Copies the records of all sets, one set after the other. */
+/* Copies the records of all sets, one set after the other. Returns 0, or -1 with an error. */
 static int copy_sets(struct joining *j, int count)
 {
     int got = 0;
@@ -282,7 +283,8 @@ static int copy_sets(struct joining *j, int count)
     return got;
 }
 
-/* Copies records in the order of the blend. A set that ends begins again. */
+/* Copies records in the order of the blend. A set that ends begins again. Returns 0, or -1 with an
+ * error. */
 static int copy_blend(struct joining *j)
 {
     for (uint64_t k = 0; k < j->records; k++) {
@@ -307,7 +309,8 @@ static int load_set(struct manifest *m, const char *dir, struct buf *path)
     return there ? there : err_set("%s: has no manifest, so it is not a finished data set", dir);
 }
 
-/* Opens the reader of the set `dir`, or of its part `folder` ("" or "validation"). */
+/* Opens the reader of the set `dir`, or of its part `folder` ("" or "validation"). Returns 0, or -1
+ * with an error. */
 static int open_reader(struct reader *r, const char *dir, const char *folder)
 {
     file_join(&r->dir, dir, folder);
@@ -327,7 +330,8 @@ static void close_readers(struct reader *readers, int count)
     free(readers);
 }
 
-/* Opens the readers of a part of all sets, and takes what their manifests say. */
+/* Opens the readers of a part of all sets, and takes what their manifests say. Returns 0, or -1
+ * with an error. */
 static int open_readers(struct reader **readers, struct common *c, char *const *dirs, int count,
                         const char *folder)
 {
@@ -388,7 +392,7 @@ static void take_blend(struct common *c, const struct merge_sets *m)
     c->sets = sources;
 }
 
-/* Writes a part into the work folder. */
+/* Writes a part into the work folder. Returns 0, or -1 with an error. */
 static int join_part(const struct merge_sets *m, struct reader *readers, const struct common *c,
                      const char *work, const char *folder, int count)
 {
@@ -418,7 +422,7 @@ static int join_part(const struct merge_sets *m, struct reader *readers, const s
 }
 
 /* Joins a part of all sets. Sets *records to the number of records of the new part, and *two to 1
- * if the sets have a validation part. */
+ * if the sets have a validation part. Returns 0, or -1 with an error. */
 static int join(const struct merge_sets *m, const char *work, const char *folder, char *const *dirs,
                 int count, uint64_t *records, int *two)
 {
@@ -461,8 +465,9 @@ int merge_sets_folders(const struct merge_sets *m, char *const *dirs, int count,
 
 /* ---- pairs ----------------------------------------------------------------------------------- */
 
-/* Reads the manifest of a pair, if it has one. For pairs of other programs the numbers are
- * counted. */
+/* Adds the numbers in the manifest of a pair to the sums. A pair of another program has no
+ * manifest; its numbers come from its index. `first` 1: this is the first pair. Returns 0, or -1
+ * with an error. */
 static int take_pair(struct common *c, const struct megatron *p, int first)
 {
     struct buf path = BUF_INIT;

@@ -42,7 +42,7 @@ int pair_files_open(struct pair_files *p, const char *prefix, int (*may_replace)
 }
 
 /* Publishes the files so that a new index is never beside an old pair's tokens, not even for a
- * moment. */
+ * moment. Returns 0, or -1 with an error. */
 static int publish(struct pair_files *p, const char *manifest)
 {
     struct buf path = BUF_INIT;

@@ -25,7 +25,7 @@ struct work {
 };
 
 /* Stores the plan of a folder: the manifest's lines that are known at the start, and the number of
- * shards. */
+ * shards. Returns 0, or -1 with an error. */
 static int plan(struct work *k, const char *folder, const struct kv *recipe, uint32_t shards)
 {
     struct kv m = KV_INIT;
@@ -37,7 +37,8 @@ static int plan(struct work *k, const char *folder, const struct kv *recipe, uin
     return result;
 }
 
-/* Completes a manifest that has the recipe and the numbers of the data, and writes it. */
+/* Completes a manifest that has the recipe and the numbers of the data, and writes it. Returns 0,
+ * or -1 with an error. */
 static int write_manifest(struct work *k, const char *folder, struct kv *m, const struct kv *files)
 {
     struct buf dir = BUF_INIT, path = BUF_INIT;
@@ -160,7 +161,8 @@ static int write_bert(struct work *k, struct bert_shards *b)
 
 /* ---- the folder --------------------------------------------------------------------------- */
 
-/* Returns -1 if `dir` has a finished set and `force` is 0, or has files that no manifest lists. */
+/* Returns -1 with an error if `dir` has a finished set and `force` is 0, or has files that no
+ * manifest lists. Else returns 0. */
 static int check_folder(const char *dir, int force)
 {
     struct file_names files;
@@ -197,7 +199,8 @@ int shard_folder_check(const char *dir, int force)
     return result;
 }
 
-/* Removes and publishes the validation part first, and the manifest of the folder itself last. */
+/* Removes the old set, and publishes the new one: first the validation part, `held`, if `two` is 1,
+ * then the set itself, its manifest last. Returns 0, or -1 with an error. */
 static int publish(struct stage *stage, const char *held, int two)
 {
     if (stage_forget(stage->dir, "manifest") < 0 || stage_forget(held, "manifest") < 0)
@@ -222,7 +225,8 @@ int shard_folder_publish(struct stage *stage, int two)
     return result;
 }
 
-/* Writes the folder in one of the layouts: that of `b`, or gpt if `b` is NULL. */
+/* Writes the folder in one of the layouts: that of `b`, or gpt as `w` says if `b` is NULL. Sets
+ * *records to the number of records. Returns 0, or -1 with an error. */
 static int write_folder(const struct shard_folder *f, struct intake *s, const struct windows *w,
                         uint64_t *records, struct bert_shards *b)
 {

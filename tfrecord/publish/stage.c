@@ -33,7 +33,8 @@ static int move_file(const char *from, const char *to)
     return 0;
 }
 
-/* Calls `act` for each listed file and for the index beside it, if it has one. */
+/* Calls `act` for each listed file and for the index beside it, if it has one. Returns 0, or -1
+ * with an error. */
 static int each_file(const struct manifest *m, const char *from, const char *to,
                      int (*act)(const char *from, const char *to))
 {
@@ -91,7 +92,7 @@ int stage_forget(const char *dir, const char *manifest)
 /* Removes from `dir` the files of an ended run that were moved there without their manifest, which
  * is still in the work folder. If there is a manifest in `dir`, it belongs to an older set, and
  * nothing was moved yet. The validation part of the ended run was moved first, with its own
- * manifest. */
+ * manifest. Returns 0, or -1 with an error. */
 static int forget_moved(const char *dir, const char *work, const char *manifest)
 {
     struct buf path = BUF_INIT;
@@ -192,7 +193,7 @@ static int is_begun(const char *work)
 }
 
 /* Moves the files that the manifest lists from folder `from` back to folder `to`, unless they are
- * there. Removes their index files, which are made again. */
+ * there. Removes their index files, which are made again. Returns 0, or -1 with an error. */
 static int bring_back_files(const struct manifest *m, const char *from, const char *to)
 {
     struct buf a = BUF_INIT, b = BUF_INIT;
@@ -218,7 +219,7 @@ static int bring_back_files(const struct manifest *m, const char *from, const ch
 
 /* Moves the published files of the validation part back to the work folder, and then removes the
  * part's manifest, which is made again. That manifest is in the work folder until all files of the
- * part were moved to `dir`. */
+ * part were moved to `dir`. Returns 0, or -1 with an error. */
 static int bring_back_validation(const char *dir, const char *work)
 {
     struct buf from = BUF_INIT, to = BUF_INIT, path = BUF_INIT;
@@ -246,7 +247,7 @@ static int bring_back_validation(const char *dir, const char *work)
 
 /* Moves the published files of the whole set back to the work folder, with those of its validation
  * part. Does nothing if `dir` has a manifest (nothing was moved yet) or the work folder has none
- * (the set was not complete). */
+ * (the set was not complete). Returns 0, or -1 with an error. */
 static int bring_back(const char *dir, const char *work)
 {
     struct buf path = BUF_INIT;
@@ -271,7 +272,8 @@ static int bring_back(const char *dir, const char *work)
     return result;
 }
 
-/* Renames shards with temporary names to their own names, and removes other temporary files. */
+/* Renames shards with temporary names to their own names, and removes other temporary files.
+ * Returns 0, or -1 with an error. */
 static int settle(const char *work)
 {
     struct file_names all;

@@ -61,8 +61,8 @@ int stage_forget(const char *dir, const char *manifest);
  * shows that the files beside it are incomplete. */
 int stage_check_finished(const char *dir);
 
-/* Removes the work folder, unless it is kept for resuming. After an error also removes `dir`, if
- * stage_open created it and it is empty. */
+/* Removes the work folder, unless it is kept for resuming. With `failed` 1 (the run had an error)
+ * also removes `dir`, if stage_open created it and it is empty. */
 void stage_close(struct stage *s, int failed);
 
 #endif

@@ -152,7 +152,8 @@ static int no_layout(const void *data, size_t n)
                    names[0][mark[0]], names[1][mark[1]], names[2][mark[2]]);
 }
 
-/* Reads the length of the list of integers `name`, which is part of the shape. */
+/* Sets *out to the length of the list of integers `name`, which is part of the shape; it must be
+ * from 1 to `most`. Returns 0, or -1 with an error. */
 static int shape_length(uint32_t *out, const void *data, size_t n, const char *name, int64_t most)
 {
     struct feature_view f;
@@ -205,7 +206,7 @@ void bert_rows_release(struct bert_rows *r)
 
 /* ---- the values ------------------------------------------------------------------------------ */
 
-/* Reads a field's values; their number must match the shape. */
+/* Reads a field's values; their number must match the shape. Returns 0, or -1 with an error. */
 static int take_values(struct bert_rows *r, int field, const struct feature_view *f)
 {
     const char *name = names[r->shape.layout][field];
@@ -284,7 +285,7 @@ static void clear(struct bert_row *row, uint32_t length)
         row->ids[i] = no_token;
 }
 
-/* Puts the token of slot j at its place in the row. */
+/* Puts the token of slot j at its place in the row. Returns 0, or -1 with an error. */
 static int put_token(const struct bert_rows *r, struct bert_row *row, size_t j, int64_t place)
 {
     int64_t id = ints(r, IDS)[j], segment = ints(r, SEGMENTS)[j];
@@ -301,7 +302,7 @@ static int put_token(const struct bert_rows *r, struct bert_row *row, size_t j, 
     return 0;
 }
 
-/* Sets label i, which must belong to a token of the row. */
+/* Sets label i, which must belong to a token of the row. Returns 0, or -1 with an error. */
 static int put_label(const struct bert_rows *r, struct bert_row *row, size_t i, int64_t place)
 {
     int64_t label = ints(r, LABELS)[i];
@@ -341,7 +342,8 @@ static int read_plain(const struct bert_rows *r, struct bert_row *row)
 }
 
 /* Reads a record of bert-tf1. The slots before m and from M to the end are used. If places in the
- * row remain, each remaining slot is padding. */
+ * row remain, each remaining slot is padding. Returns 1, the number of sequences, or -1 with an
+ * error. */
 static int read_tf1(const struct bert_rows *r, struct bert_row *row)
 {
     int64_t S = r->shape.sequence_length, M = r->shape.mask_tokens;
@@ -371,7 +373,7 @@ static int read_tf1(const struct bert_rows *r, struct bert_row *row)
 }
 
 /* Puts each token of a packed row into its sequence. The mask holds the sequence's number from 1,
- * or 0 for none. */
+ * or 0 for none. Returns the number of sequences, or -1 with an error. */
 static int put_packed_tokens(const struct bert_rows *r, struct bert_row *rows)
 {
     int64_t K = r->shape.sequences, count = 0;

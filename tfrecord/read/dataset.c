@@ -105,7 +105,8 @@ static int64_t read_record(const struct source *s, uint64_t i, uint32_t length, 
     return decode(&r, length, ids);
 }
 
-/* Rejects BERT records: they have input_ids, too, but some of these are masked. */
+/* Rejects BERT records: they have input_ids, too, but some of these are masked. Returns 0, or -1
+ * with an error. */
 static int check_kind(const struct source *s)
 {
     enum bert_layout layout;
@@ -120,7 +121,7 @@ static int check_kind(const struct source *s)
 }
 
 /* Checks that all records of a data set have as many ids as the first; others were cut in another
- * way. */
+ * way. Returns 0, or -1 with an error. */
 static int check_length(const struct dataset *d, int64_t n)
 {
     if (n >= 0 && n != d->record_length)
@@ -152,7 +153,8 @@ static struct source *add_source(struct dataset *d, const char *path)
     return s;
 }
 
-/* Checks that all data comes from one vocabulary, as far as the manifests tell. */
+/* Checks that all data comes from one vocabulary, as far as the manifests tell. Returns 0, or -1
+ * with an error. */
 static int take_vocabulary(struct dataset *d, const struct manifest *m, const char *path)
 {
     if (m->checksum && d->checksum && m->checksum != d->checksum)
@@ -178,7 +180,7 @@ static int take_vocabulary(struct dataset *d, const struct manifest *m, const ch
 }
 
 /* Opens a TFRecord file. Finds its records with the index file if that fits the file, else by
- * reading the lengths in the file. */
+ * reading the lengths in the file. Returns 0, or -1 with an error. */
 static int open_tfrecord(struct dataset *d, const char *path)
 {
     struct source *s = add_source(d, path);
@@ -244,7 +246,8 @@ static int open_megatron(struct dataset *d, const char *prefix)
     return 0;
 }
 
-/* Opens a single file. The manifest beside it is used if it lists the file. */
+/* Opens a single file. The manifest beside it is used if it lists the file. Returns 0, or -1 with
+ * an error. */
 static int open_file(struct dataset *d, const char *path)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -262,7 +265,8 @@ static int open_file(struct dataset *d, const char *path)
     return result < 0 || there < 0 ? -1 : open_tfrecord(d, path);
 }
 
-/* Checks that the files are those listed in the manifest, with the same sizes. */
+/* Checks that the files are those listed in the manifest, with the same sizes. Returns 0, or -1
+ * with an error. */
 static int check_listed(const struct manifest *m, const char *dir, const struct file_names *files)
 {
     struct buf path = BUF_INIT;
@@ -336,7 +340,7 @@ static int open_path(struct dataset *d, const char *path)
     return result;
 }
 
-/* Opens all paths that match a pattern, sorted by name. */
+/* Opens all paths that match a pattern, sorted by name. Returns 0, or -1 with an error. */
 static int open_pattern(struct dataset *d, const char *pattern)
 {
     struct file_names found;
@@ -348,7 +352,7 @@ static int open_pattern(struct dataset *d, const char *pattern)
 }
 
 /* Opens the paths that a file names, one per line. Lists inside lists are an error, because they
- * could be endless. */
+ * could be endless. Returns 0, or -1 with an error. */
 static int open_list(struct dataset *d, const char *path)
 {
     struct input in;

@@ -53,8 +53,8 @@ static int find_class(struct building *b, uint64_t signature)
     return b->class_count++;
 }
 
-/* Copies one 64-bit word of each set: its bits for the 64 code points of a block. Returns 1 if
- * every word is all zeroes or all ones. */
+/* Copies one 64-bit word of each set of the pattern to words[]: its bits for the 64 code points of
+ * a block. Returns 1 if every word is all zeroes or all ones, else 0. */
 static int load_block(const struct pattern *e, uint32_t block, uint64_t *words)
 {
     int uniform = 1;
@@ -112,8 +112,8 @@ static int in_set(const struct building *b, const struct pattern_step *s, int cl
     return class == END ? s->at_end : (int)(b->signatures[class] >> s->set & 1);
 }
 
-/* Returns whether a step leads to a match when the next character has this class. `behind` has the
- * steps that lead to a match after the character. */
+/* Returns 1 if a step leads to a match when the next character has this class, else 0. `behind` has
+ * the steps that lead to a match after the character. */
 static int leads(const struct building *b, int step, int class, const struct alive *behind)
 {
     const struct pattern_step *s = &b->e->steps[step];
@@ -318,7 +318,7 @@ struct small {
     struct merging step, back, class;
 };
 
-/* Lists the steps that occur. Returns their number. */
+/* Writes the steps that occur in the forward automaton to used[]. Returns their number. */
 static int used_steps(const struct building *b, int16_t *used)
 {
     int count = 0;
@@ -351,7 +351,8 @@ static void merge_steps(const struct building *b, struct small *s)
         s->step_number[used[i]] = number[i];
 }
 
-/* Fills the columns of a class and a backward state with the forward steps. */
+/* Sets row[] for a class and a backward state: row[i] is the forward step after step i, with the
+ * flag BEGIN if a piece begins there. */
 static void put_targets(const struct building *b, const struct small *s, int class, int behind,
                         int16_t *row)
 {
@@ -417,7 +418,8 @@ static int put_class(struct automaton *a, const struct small *s, int class)
     return 0;
 }
 
-/* Adds the class of the bytes after a character's first byte. They leave all states unchanged. */
+/* Adds the class of the bytes after a character's first byte. They leave all states unchanged.
+ * Returns 0, or -1, without an error set, if there are too many symbols. */
 static int put_tail(struct automaton *a)
 {
     uint8_t same[AUTOMATON_STATES];

@@ -83,8 +83,8 @@ static size_t code_escape(const char *p, size_t n, uint32_t *c)
     return hexadecimal(p + 2, n - 2, 2, c) == 2 && *c < 0x80 ? 4 : 0;
 }
 
-/* Reads one character at p[0..n), which may be escaped. Returns the number of bytes read, 0 if it
- * is something else. */
+/* Reads one character at p[0..n), which may be escaped, into *c. Returns the number of bytes read,
+ * 0 if it is something else. */
 static size_t character(const char *p, size_t n, uint32_t *c)
 {
     static const char names[] = "nrtfvae", codes[] = "\n\r\t\f\v\a\033";
@@ -133,8 +133,9 @@ static size_t property(struct classes_set *s, const char *p, size_t n, charset_p
     return known ? (size_t)(end - p) + 1 : 0;
 }
 
-/* Reads \s, \d, \w, \h, their complements, or a property. Returns the number of bytes read, 0 if
- * it is none. */
+/* Reads \s, \d, \w, \h, their complements, or a property at p[0..n) into *s. `in_brackets`: whether
+ * it stands in a bracketed class, where \w has fewer characters. Returns the number of bytes read,
+ * 0 if it is none of these. */
 static size_t named(struct classes_set *s, const char *p, size_t n, int in_brackets,
                     charset_property_fn *theirs)
 {

@@ -167,7 +167,8 @@ static void put_cluster(const struct charsmap *m, struct buf *out, const char *p
     }
 }
 
-/* Returns whether p[0] is a cluster by itself: two ASCII bytes form one cluster only as CR LF. */
+/* Returns 1 if the byte p[0] is certain to be a cluster by itself, else 0. Two ASCII bytes form one
+ * cluster only as CR LF. */
 static int is_alone(const char *p, size_t n)
 {
     return (unsigned char)p[0] < 0x80 &&

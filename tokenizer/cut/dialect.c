@@ -132,8 +132,8 @@ static void put_boundary(struct buf *out, int complement, charset_property_fn *t
     buf_release(&word);
 }
 
-/* Translates \p{...} or \P{...} at p[0..n), where ^ means the complement. Returns the number of
- * bytes read; 0 if the closing brace is missing. */
+/* Translates \p{...} or \P{...} at p[0..n), where ^ means the complement. `inside` 1: it stands in
+ * a bracketed class. Returns the number of bytes read; 0 if the closing brace is missing. */
 static size_t put_property(struct buf *out, const char *p, size_t n, int inside,
                            charset_property_fn *theirs)
 {
@@ -161,7 +161,8 @@ static size_t put_code_point(struct buf *out, const char *p, size_t n)
     return 6;
 }
 
-/* Translates the escape at p[0..n), n > 1. Returns the number of bytes read. */
+/* Translates the escape at p[0..n), n > 1. `inside` 1: it stands in a bracketed class. Returns the
+ * number of bytes read. */
 static size_t put_escape(struct buf *out, const char *p, size_t n, int inside,
                          charset_property_fn *theirs)
 {
@@ -190,8 +191,8 @@ static size_t put_escape(struct buf *out, const char *p, size_t n, int inside,
     return 2;
 }
 
-/* Returns whether the pattern has an interval followed by +, such as {1,3}+: PCRE2 reads it as
- * possessive, Ruby as a repetition of it. */
+/* Returns 1 if the pattern has an interval followed by +, such as {1,3}+, else 0. PCRE2 reads the +
+ * as "possessive"; Ruby reads it as a repetition of the interval. */
 static int has_repeated_interval(const char *pattern, size_t n)
 {
     for (size_t i = 2; i + 1 < n; i++) {

@@ -37,7 +37,8 @@ void lanes_release(struct lanes *l)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* Stores eight groups of 8 bytes, which belong to rows j, j + 1, j + 16, j + 17 ... */
+/* Stores eight groups of 8 bytes in rows j, j + 1, j + 16, j + 17 ..., in each row from byte `lane`
+ * on. */
 ALWAYS void put_groups(uint8_t (*rows)[ROW], int j, int lane, __m512i groups)
 {
     for (int i = 0; i < 4; i++) {
@@ -50,7 +51,8 @@ ALWAYS void put_groups(uint8_t (*rows)[ROW], int j, int lane, __m512i groups)
     }
 }
 
-/* For each j, stores byte j of eight parts side by side in row j. */
+/* Transposes eight parts: for each j, stores byte j of each part in row j, side by side from byte
+ * `lane` on. */
 ALWAYS void transpose_8(uint8_t (*rows)[ROW], const uint8_t *parts, int lane)
 {
     __m512i a[8], b[8];
@@ -73,7 +75,7 @@ ALWAYS void transpose_8(uint8_t (*rows)[ROW], const uint8_t *parts, int lane)
     }
 }
 
-/* Transposes a matrix of 64 x 64 bits. */
+/* Transposes the matrix m[64] of 64 x 64 bits, in place. */
 static void transpose_bits(uint64_t *m)
 {
     uint64_t mask = 0x00000000FFFFFFFFu;
@@ -100,8 +102,8 @@ ALWAYS struct table load_table(const uint8_t (*rows)[AUTOMATON_STATES], int wide
     return t;
 }
 
-/* Looks up 64 entries of a table. `low` has the positions in its first 16 rows; lanes in `second`
- * use the second 16 rows. */
+/* Looks up 64 entries of a table. `low` has their positions in 16 of its rows. `wide` 1: the table
+ * has 32 rows, and lanes in `second` use its second 16 rows. */
 ALWAYS __m512i look_up(const struct table *t, int wide, __m512i low, __mmask64 second)
 {
     __mmask64 upper = _mm512_movepi8_mask(low);
@@ -122,7 +124,7 @@ ALWAYS __m512i places(__m512i rows, __m512i states)
     return _mm512_or_si512(shifted, states);
 }
 
-/* Returns whether lane k + 1 of `first` equals lane k of `last`, for all k. */
+/* Returns 1 if lane k + 1 of `first` equals lane k of `last`, for all k, else 0. */
 ALWAYS int meet(__m512i first, __m512i last)
 {
     uint8_t lanes[LANES + 1];
@@ -160,9 +162,9 @@ ALWAYS int go_back(struct lanes_block *l, const struct automaton *a, uint8_t *be
     return meet(state, last) ? 0 : -1;
 }
 
-/* Runs the forward automaton over a block. *before is the state before the block; the function
- * replaces it by the state after the block. Returns -1 if the states at the borders of the parts
- * differ. */
+/* Runs the forward automaton over a block and sets marks[64] to the places where pieces begin.
+ * *before is the state before the block; the function replaces it by the state after the block.
+ * Returns -1 if the states at the borders of the parts differ. */
 ALWAYS int go_forth(struct lanes_block *l, const struct automaton *a, uint8_t *before,
                     uint64_t *marks, int wide)
 {

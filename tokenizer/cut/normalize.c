@@ -61,7 +61,7 @@ static void put_set(struct normalizer *n, unsigned sets, uint32_t entry)
     unicode_each(sets, put_one, &p);
 }
 
-/* Returns whether Hugging Face's rules make this character a word by itself. */
+/* Returns 1 if Hugging Face's rules make this character a word by itself, else 0. */
 static int is_chinese_here(uint32_t c)
 {
     static const struct {
@@ -292,9 +292,9 @@ static void put_mark(struct words *w, const unsigned char *bytes, size_t n, uint
     w->marks_end = w->out.len;
 }
 
-/* Returns whether the sigma at text[at..at+2) ends its word: a cased letter precedes it and none
- * follows it, not counting case-ignorable characters (Unicode standard, table 3-17; Python's
- * str.lower). */
+/* Returns 1 if the sigma at text[at..at+2) ends its word, else 0. It ends the word if a cased
+ * letter precedes it and none follows it, not counting case-ignorable characters (Unicode standard,
+ * table 3-17; Python's str.lower). */
 static int is_final_sigma(const struct words *w, size_t at)
 {
     size_t len, i = at;

@@ -111,7 +111,8 @@ static int read_set(struct reader *r)
     return set_add(r->e, s);
 }
 
-/* Reads $ (line = 1) or \z as a lookahead: the set of characters that may follow. */
+/* Reads $ (line = 1) or \z as a lookahead: the set of characters that may follow. Returns the
+ * number of the new node, or -1, without an error set, on failure. */
 static int read_end(struct reader *r, int line)
 {
     struct classes_set *s = mem_zalloc(1, sizeof *s);
@@ -121,7 +122,8 @@ static int read_end(struct reader *r, int line)
     return set < 0 ? -1 : node_add(r, (struct node){ .kind = LOOK, .set = set, .at_end = 1 });
 }
 
-/* Reads the rest of a lookahead after (?= or (?!: one set and the bracket. */
+/* Reads the rest of a lookahead after (?= or (?!: one set and the bracket. Returns the number of
+ * the new node, or -1, without an error set, on failure. */
 static int read_look(struct reader *r, int negated)
 {
     int set = r->p < r->end && !strchr("()|*+?{^$", *r->p) ? read_set(r) : -1;
@@ -189,7 +191,8 @@ static int read_interval(struct reader *r, struct node *n)
 }
 
 /* Reads the repetition operators after `node`. Intervals followed by + or ? are not supported: in
- * Ruby {n}+ repeats the interval, and {n}? makes it optional. */
+ * Ruby {n}+ repeats the interval, and {n}? makes it optional. Returns the number of the node that
+ * holds the result, or -1, without an error set, on failure. */
 static int read_repeats(struct reader *r, int node)
 {
     while (node >= 0 && r->p < r->end && strchr("*+?{", *r->p)) {
@@ -249,7 +252,8 @@ static int step_add(struct pattern *e, struct pattern_step s)
 
 static int compile(struct reader *r, int node, int next);
 
-/* Adds a fork that tries `one` first, or `two` first if `lazy` is set. */
+/* Adds a fork that tries `one` first, or `two` first if `lazy` is set. Returns the number of the
+ * new step, or -1 on failure. */
 static int fork_to(struct reader *r, int one, int two, int lazy)
 {
     if (one < 0 || two < 0)
@@ -282,7 +286,8 @@ static int compile_loop(struct reader *r, const struct node *n, int next)
     return fork;
 }
 
-/* Compiles from the last repetition to the first, because each step needs the step after it. */
+/* Compiles from the last repetition to the first, because each step needs the step after it.
+ * Returns the number of the first step, or -1 on failure. */
 static int compile_repeat(struct reader *r, const struct node *n, int next)
 {
     int at = next;

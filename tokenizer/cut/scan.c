@@ -100,7 +100,7 @@ static inline void classify_character(const struct automaton *a, const unsigned 
     *class = automaton_class(a, utf8_get(p, &len));
 }
 
-/* Writes the classes of text[0..n). Returns whether some byte is not ASCII. */
+/* Writes the classes of text[0..n). Returns 1 if some byte is not ASCII, else 0. */
 static int classify_plain(const struct automaton *a, const unsigned char *text, size_t n,
                           uint8_t *classes)
 {

@@ -92,8 +92,8 @@ void stepper_free(struct stepper *s)
 
 /* ---- patterns -------------------------------------------------------------------------------- */
 
-/* Finds the first match of the step's pattern at or after `from`. Returns 1, 0 if there is none,
- * -1 with an error. */
+/* Finds the first match of the step's pattern at or after `from`, and sets *begin and *end to its
+ * range. Returns 1, 0 if there is none, or -1 with an error. */
 static int find_match(struct stepper *s, const struct step *step, const char *text, size_t n,
                       size_t from, size_t *begin, size_t *end)
 {
@@ -447,7 +447,8 @@ static int begins_with(const char *text, size_t n, const char *with, size_t len)
 }
 
 /* Appends a piece with spaces replaced by the step's character; cuts before each such character if
- * step->split is set. */
+ * step->split is set. `first` 1: the piece begins a document, so STEP_FIRST puts the character in
+ * front of it. */
 static void put_metaspace(const struct step *step, const char *text, size_t n, int first,
                           struct cut *out)
 {
@@ -514,7 +515,8 @@ static int changes_text(const struct step *step)
     return step->kind == STEP_METASPACE || step->kind == STEP_BYTE_LEVEL;
 }
 
-/* Applies one step to s->pieces; the result is in s->made. */
+/* Applies one step to s->pieces; the result is in s->made. `first` is as for stepper_cut. Returns
+ * 0, or -1 with an error. */
 static int cut_step(struct stepper *s, const struct step *step, int first)
 {
     const struct cut *from = &s->pieces;

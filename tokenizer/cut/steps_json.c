@@ -40,7 +40,7 @@ static int find_word(const char *const *words, const char *word)
     return -1;
 }
 
-/* Reads a pattern: {"Regex": ...} or {"String": ...}. */
+/* Reads a pattern: {"Regex": ...} or {"String": ...}. Returns 0, or -1 with an error. */
 static int read_pattern(struct step *step, const struct js *pattern)
 {
     size_t n;
@@ -151,7 +151,7 @@ static int read_behavior(struct step *step, const struct js *value)
 }
 
 /* Reads a Metaspace. Older files have add_prefix_space instead of prepend_scheme, and str_rep
- * beside replacement. */
+ * beside replacement. Returns 0, or -1 with an error. */
 static int read_metaspace(struct step *step, const struct js *value)
 {
     static const char *const names[] = { "never", "first", "always", NULL };

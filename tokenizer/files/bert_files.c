@@ -35,7 +35,7 @@ static int is_role(const char *token, size_t n)
     return 0;
 }
 
-/* Returns whether a token has an ASCII capital letter, which shows that a vocabulary is cased.
+/* Returns 1 if a token has an ASCII capital letter, which shows that a vocabulary is cased, else 0.
  * Names such as [CLS] do not count. */
 static int has_capitals(const char *token, size_t n)
 {

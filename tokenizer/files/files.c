@@ -102,7 +102,7 @@ static int put_rank(struct vocabulary *v, const char *line, size_t len, struct b
 }
 
 /* Rejects well-known files of ranks that were made with another pattern, because the files do not
- * name it. */
+ * name it. Returns 0, or -1 with an error. */
 static int check_foreign(const struct vocabulary *v)
 {
     static const struct {
@@ -157,7 +157,7 @@ static int put_special(struct vocabulary *v, uint32_t id, const char *name)
 }
 
 /* Adds the special tokens of an encoding. Unused ids before them get placeholder names, because
- * every id must have a token. */
+ * every id must have a token. Returns 0, or -1 with an error. */
 static int put_specials(struct vocabulary *v, const struct encoding *e)
 {
     char name[32];
@@ -216,7 +216,8 @@ int tiktoken_parse(struct vocabulary *v, const char *text, size_t n, const char 
     return 0;
 }
 
-/* Parses a file of ranks with the given pattern and its special tokens. */
+/* Parses a file of ranks with the given pattern and its special tokens. Returns 0, or -1 with an
+ * error. */
 static int parse_ranks_as(struct vocabulary *v, const char *text, size_t n, const char *name,
                           enum tokenizer_pattern pattern)
 {
@@ -243,7 +244,8 @@ static int read_text(reader *read, const char *path, struct buf *text)
     return read(path, text) < 0 ? -1 : file_check_pointer(path, text->data, text->len);
 }
 
-/* Loads vocab.json from `path`, and the merges.txt that belongs to it. */
+/* Loads vocab.json from `path`, and the merges.txt that belongs to it. Returns 0, or -1 with an
+ * error. */
 static int load_pair(struct vocabulary *v, const char *path, struct buf *text)
 {
     struct buf merges = BUF_INIT;
@@ -261,7 +263,7 @@ static int load_pair(struct vocabulary *v, const char *path, struct buf *text)
     return result < 0 ? -1 : splitter_add(&v->splitter, SPLIT_GPT2, NULL, 0);
 }
 
-/* Returns whether some line is "[UNK]", as in every vocabulary of BERT. */
+/* Returns 1 if some line is "[UNK]", as in every vocabulary of BERT, else 0. */
 static int is_vocab_txt(const struct buf *text)
 {
     static const char line[] = "\n[UNK]";
@@ -284,8 +286,8 @@ static int load_gguf(struct vocabulary *v, const char *path)
     return failed;
 }
 
-/* Loads a file with the function `read`, which depends on whether the user named the file or it
- * was found in a folder. */
+/* Loads a file with the function `read`, which depends on whether the user named the file or it was
+ * found in a folder. Returns 0, or -1 with an error. */
 static int load_file(struct vocabulary *v, const char *path, const struct tokenizer_options *o,
                      reader *read, struct buf *text)
 {
@@ -353,8 +355,9 @@ static int find_in_folder(struct buf *path, const char *dir)
                    dir);
 }
 
-/* Reads tokenizer_config.json, which may name another end-of-text token, and says for a vocab.txt
- * whether text becomes lower case. */
+/* Reads tokenizer_config.json in the folder `dir`, if it exists: it may name another end-of-text
+ * token. If the vocabulary comes from a vocab.txt (from_txt 1), it also says whether text becomes
+ * lower case. Returns 0, or -1 with an error. */
 static int load_config(struct vocabulary *v, const char *dir, int from_txt)
 {
     struct buf path = BUF_INIT;

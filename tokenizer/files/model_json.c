@@ -21,7 +21,8 @@ static int check_utf8(const struct js_scan *s)
 
 /* ---- where the parts are -------------------------------------------------------------------- */
 
-/* Skips a value. If it begins with `open`, sets *part to the text between its brackets. */
+/* Skips a value. If it begins with `open`, sets *part to the text between its brackets. Returns 0,
+ * or -1 with an error. */
 static int find_part(struct js_scan *s, char open, struct js_cut *part)
 {
     int opens = js_scan_peek(s) == open;
@@ -99,7 +100,8 @@ static void begin_part(struct js_scan *s, const char *text, const struct js_cut 
 typedef int put_token(struct vocabulary *v, const char *name, size_t n, int64_t id,
                       struct buf *bytes);
 
-/* Reads the members of an object up to its end, and calls `put` for each. */
+/* Reads the members of an object up to its end, and calls `put` for each. Returns 0, or -1 with an
+ * error. */
 static int read_tokens(struct vocabulary *v, struct js_scan *s, put_token *put)
 {
     struct buf bytes = BUF_INIT;
@@ -126,7 +128,7 @@ static int read_tokens(struct vocabulary *v, struct js_scan *s, put_token *put)
  * the model, `added` its number as an added token; they must be equal. `bytes` are the bytes that
  * the name spells in the model. They may differ from the added token's text: "\u00E9" is two bytes
  * in a text, but the byte 0xE9 in the byte alphabet. Then the token is decoded to the model's
- * bytes, and is still found by the added token's text. */
+ * bytes, and is still found by the added token's text. Returns 0, or -1 with an error. */
 static int read_added_again(struct vocabulary *v, int64_t id, uint32_t added,
                             const struct buf *bytes)
 {
@@ -190,7 +192,8 @@ int model_pieces_read(struct vocabulary *v, const struct js *list)
 
 /* ---- vocab.json ----------------------------------------------------------------------------- */
 
-/* Adds a token with a name in the byte alphabet, or the end-of-text token. */
+/* Adds a token with a name in the byte alphabet, or the end-of-text token. Returns 0, or -1 with an
+ * error. */
 static int put_plain_token(struct vocabulary *v, const char *name, size_t n, int64_t id,
                            struct buf *bytes)
 {
@@ -232,7 +235,7 @@ int vocab_json_parse(struct vocabulary *v, const char *text, size_t n, const cha
 
 /* ---- merges --------------------------------------------------------------------------------- */
 
-/* Reads a merge of the form "left right". */
+/* Reads a merge of the form "left right". Returns 0, or -1 with an error. */
 static int read_joined(struct vocabulary *v, struct js_scan *s, struct named_merge *m)
 {
     const char *names;
@@ -246,7 +249,7 @@ static int read_joined(struct vocabulary *v, struct js_scan *s, struct named_mer
     return merge_left(v, m, names, left) < 0 ? -1 : merge_right(v, m, space + 1, n - left - 1);
 }
 
-/* Reads a merge of the form ["left", "right"]. */
+/* Reads a merge of the form ["left", "right"]. Returns 0, or -1 with an error. */
 static int read_pair(struct vocabulary *v, struct js_scan *s, struct named_merge *m)
 {
     const char *name;

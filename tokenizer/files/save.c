@@ -104,8 +104,8 @@ static void tiktoken_print(const struct vocabulary *v, struct buf *out)
     }
 }
 
-/* Returns whether ranks alone describe the vocabulary: parsing `text` must give the same tokens,
- * merges and end-of-text. */
+/* Returns 1 if a file of ranks describes the whole vocabulary, else 0. Parsing the file's `text`
+ * must give the same tokens, merges and end-of-text. */
 static int tiktoken_says_all(const struct vocabulary *v, const struct buf *text)
 {
     struct vocabulary again;
@@ -132,7 +132,8 @@ static int cuts_as_usual(const struct vocabulary *v, const struct buf *text)
     return !v->general;
 }
 
-/* Returns whether the lines of vocab.txt can be the ids: each must have a token. */
+/* Returns 1 if vocab.txt can describe the vocabulary, else 0. The line numbers are the ids, so each
+ * id must have a token. */
 static int fits_lines(const struct vocabulary *v, const struct buf *text)
 {
     return cuts_as_usual(v, text) && vocabulary_hole(v) == v->count;

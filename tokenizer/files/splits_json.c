@@ -28,7 +28,8 @@ static int add(struct reading *r, enum split_kind kind, const char *text, size_t
     return splitter_of_bytes(r->splitter, alphabet) == 0;
 }
 
-/* Adds a rule that cuts at characters with some of the bits of forms.h, or at runs of them. */
+/* Adds a rule that cuts at characters with some of the bits of forms.h, or at runs of them. Returns
+ * 1, 0 if the rule cannot be added here, or -1 with an error. */
 static int add_characters(struct reading *r, unsigned bits, int rows)
 {
     struct buf pattern = BUF_INIT;
@@ -48,7 +49,8 @@ static int add_characters(struct reading *r, unsigned bits, int rows)
 }
 
 /* Reads a Split. With `invert` and "Removed", text between matches is removed; that is only
- * supported if the matches cover every text. */
+ * supported if the matches cover every text. Returns 1, 0 if it is not supported here, or -1 with
+ * an error. */
 static int read_split(struct reading *r, const struct js *step)
 {
     const struct js *pattern = js_get(step, "pattern"), *behavior = js_get(step, "behavior");
@@ -86,8 +88,8 @@ static int read_punctuation(struct reading *r, const struct js *step)
     return add_characters(r, UNICODE_IS_PUNCTUATION, rows);
 }
 
-/* Reads a ByteLevel. It puts a space before each piece; that is only supported if the whole text
- * is one piece. */
+/* Reads a ByteLevel. It puts a space before each piece; that is only supported if the whole text is
+ * one piece. Returns 1, 0 if it is not supported here, or -1 with an error. */
 static int read_byte_level(struct reading *r, const struct js *step)
 {
     int prefix = js_flag(step, "add_prefix_space", 1);

@@ -37,7 +37,8 @@ void bert_templates(struct vocabulary *v)
         fill_templates(v, v->roles[TOKENIZER_CLS], v->roles[TOKENIZER_SEP], 1, 1);
 }
 
-/* Adds a part to the template for each id of the special token `name`. */
+/* Adds a part to the template for each id of the special token `name`. Returns 0, or -1 with an
+ * error. */
 static int read_special(struct template *t, const struct js *token, const char *name, uint32_t type)
 {
     const struct js *ids = js_get(token, "ids");
@@ -53,8 +54,8 @@ static int read_special(struct template *t, const struct js *token, const char *
     return 0;
 }
 
-/* Reads a list of {"SpecialToken": {"id", "type_id"}} and {"Sequence": {"id": "A"|"B",
- * "type_id"}}. */
+/* Reads a list of {"SpecialToken": {"id", "type_id"}} and {"Sequence": {"id": "A"|"B", "type_id"}}.
+ * Returns 0, or -1 with an error. */
 static int read_template(struct template *t, const struct js *list, const struct js *tokens)
 {
     t->count = 0;
@@ -82,7 +83,9 @@ static int check_template(const struct vocabulary *v, const struct template *t)
     return 0;
 }
 
-/* Reads BertProcessing or RobertaProcessing: ["[SEP]", 102] and ["[CLS]", 101]. */
+/* Reads the members "sep": ["[SEP]", 102] and "cls": ["[CLS]", 101] of BertProcessing or
+ * RobertaProcessing. `between`: the number of separators between two texts; second_type: the token
+ * type of the second text. Returns 0, or -1 with an error. */
 static int read_fixed(struct vocabulary *v, const struct js *post, int between,
                       uint32_t second_type)
 {
@@ -102,7 +105,7 @@ static void read_places(struct vocabulary *v, const struct js *post)
 }
 
 /* Reads a post-processor. *done counts the steps that add special tokens; more than one is an
- * error. */
+ * error. Returns 0, or -1 with an error. */
 static int read_processor(struct vocabulary *v, const struct js *post, int *done)
 {
     const struct js *type = js_get(post, "type"), *list = js_get(post, "processors");

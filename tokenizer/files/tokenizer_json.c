@@ -63,7 +63,8 @@ static int lacks_bytes(const struct vocabulary *v)
     return 0;
 }
 
-/* Reads the unknown token. If every byte has a token, it is never needed and may be missing. */
+/* Reads the unknown token. If every byte has a token, it is never needed and may be missing.
+ * Returns 0, or -1 with an error. */
 static int read_unknown(struct vocabulary *v, const struct js *model)
 {
     size_t n;
@@ -133,7 +134,8 @@ static int read_added(struct vocabulary *v, const struct js *list)
 
 /* Checks the ids of added tokens in a vocabulary with holes. Hugging Face does not use the ids of
  * the file: a token that the model does not have gets the number of the model's tokens, or the id
- * after the greatest one of the added tokens before it if that is greater. */
+ * after the greatest one of the added tokens before it if that is greater. Returns 0, or -1 with an
+ * error. */
 static int check_added(const struct vocabulary *v)
 {
     int64_t tokens = 0, most = -1;
@@ -173,7 +175,7 @@ static void keep(struct vocabulary *v, enum component c, const struct js *value)
 }
 
 /* For text that is normalized or that the splitter cannot cut: keeps the normalizer and the
- * pre-tokenizer as JSON, and reads the normalizer's steps. */
+ * pre-tokenizer as JSON, and reads the normalizer's steps. Returns 0, or -1 with an error. */
 static int read_general(struct vocabulary *v, const struct js *normalizer, const struct js *pre)
 {
     v->general = 1;
@@ -191,7 +193,8 @@ static int read_steps(struct vocabulary *v, const struct js *normalizer, const s
                : steps_read_pre_tokenizer(&v->pre_tokenizer, pre, byte_level);
 }
 
-/* Reads how text is cut for BPE. With ByteLevel, tokens are byte strings. */
+/* Reads how text is cut for BPE. With ByteLevel, tokens are byte strings. Returns 0, or -1 with an
+ * error. */
 static int read_way_to_bpe(struct vocabulary *v, const struct js *normalizer, const struct js *pre)
 {
     int byte_level = 0, plain = 0, splits = is_set(pre) ? splits_read(v, pre, &plain) : 0;
@@ -230,7 +233,8 @@ static int read_way_to_wordpiece(struct vocabulary *v, const struct js *normaliz
     return byte_level ? err_set("pre_tokenizer 'ByteLevel' is not supported with WordPiece") : 0;
 }
 
-/* Reads the decoder. Joining bytes and joining BERT's words need no steps. */
+/* Reads the decoder. Joining bytes and joining BERT's words need no steps. Returns 0, or -1 with an
+ * error. */
 static int read_decoder(struct vocabulary *v, const struct js *value)
 {
     const struct js *prefix = js_get(value, "prefix");

@@ -55,7 +55,8 @@ static int add_quoted(struct csv *c, const char *line, size_t n, size_t *at)
     }
 }
 
-/* Appends an unquoted cell, up to a comma or the end of the line. Returns -1 with an error. */
+/* Appends an unquoted cell, which begins at line[*at] and ends at a comma or at the end of the
+ * line. Moves *at to that end. Returns 0, or -1 with an error. */
 static int add_plain(struct csv *c, const char *line, size_t n, size_t *at)
 {
     const char *comma = *at < n ? memchr(line + *at, ',', n - *at) : NULL;

@@ -87,20 +87,23 @@ static int begins(const char *text, size_t n, size_t at, const char *with, size_
     return n >= at + len && !memcmp(text + at, with, len);
 }
 
-/* A safetensors file begins with a length of 8 bytes, followed by that many bytes of JSON. */
+/* Returns 1 if the text begins as a safetensors file does, else 0: with a length in 8 bytes, and
+ * then JSON of that length. */
 static int is_safetensors(const char *text, size_t n)
 {
     static const uint64_t most = 1 << 30;
     return n > 8 && text[8] == '{' && le_u64((const unsigned char *)text) < most && !text[7];
 }
 
-/* A GGUF file of llama.cpp: a version number, which is small, follows the magic. */
+/* Returns 1 if the text begins as a GGUF file of llama.cpp does, else 0: with the magic, and then a
+ * version, which is a small number. */
 static int is_gguf(const char *text, size_t n)
 {
     return begins(text, n, 0, "GGUF", 4) && n >= 8 && !text[6] && !text[7];
 }
 
-/* A TFRecord file begins with the length of the first record and the checksum of the length. */
+/* Returns 1 if the text begins as a TFRecord file does, else 0: with the length of the first
+ * record, and then the checksum of that length. */
 static int is_tfrecord(const char *text, size_t n)
 {
     return n >= 12 && crc32c_mask(crc32c(0, text, 8)) == le_u32((const unsigned char *)text + 8);
@@ -146,7 +149,8 @@ static int is_json_array(const char *text, size_t n)
     return at < n && text[at] == '"';
 }
 
-/* Returns whether a brace, a line end and a key begin the text. */
+/* Returns 1 if the text begins with a brace, a line end and a key, as a JSON object over several
+ * lines does; else 0. */
 static int is_json_lines_apart(const char *text, size_t n)
 {
     size_t at = skip_blank(text, n, 0);

@@ -15,8 +15,8 @@ static int begins(const unsigned char *s, size_t n, size_t at, const char *with,
     return n >= at + len && !memcmp(s + at, with, len);
 }
 
-/* Returns whether libarchive must unpack the file. For bzip2, checks also the first block, or the
- * end of an empty stream. */
+/* Returns 1 if libarchive must unpack the file, else 0. For bzip2, checks also the first block, or
+ * the end of an empty stream. */
 static int is_archived(const unsigned char *s, size_t n)
 {
     int bzip2 = begins(s, n, 0, "BZh", 3) &&
@@ -58,7 +58,8 @@ static int64_t pull(void *from, void *bytes, size_t n)
     return got < 0 ? err_in("cannot unpack '%s'", p->file.path) : got;
 }
 
-/* Starts a decompressor if the first bytes show that the file is compressed. */
+/* Starts a decompressor if the first bytes show that the file is compressed. Returns 0, or -1 with
+ * an error. */
 static int begin(struct packed *p)
 {
     int64_t n = input_peek(&p->file, LOOK);

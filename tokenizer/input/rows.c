@@ -25,7 +25,8 @@ static int read_at(void *ctx, uint64_t offset, void *bytes, size_t n)
     return input_read_at(ctx, offset, bytes, n);
 }
 
-/* Opens the columns whose names are the parts of `names`, which is changed. */
+/* Opens the columns whose names are the parts of `names`, which is changed. Returns 0, or -1 with
+ * an error. */
 static int open_columns(struct rows *r, enum columns_kind kind, const struct columns_bytes *bytes,
                         char *names)
 {

@@ -62,7 +62,8 @@ static int add_any(struct source *s, const char *path)
     return 0;
 }
 
-/* Adds the files that match a shell pattern, which the shell did not expand. */
+/* Adds the files that match a shell pattern, which the shell did not expand. Returns 0, or -1 with
+ * an error. */
 static int add_matches(struct source *s, const char *pattern)
 {
     struct file_names names;
@@ -156,7 +157,7 @@ static enum source_format guess(const char *name, const char *text, size_t n)
     return SOURCE_TEXT;
 }
 
-/* Finds the format of the open file. */
+/* Finds the format of the open file. Returns 0, or -1 with an error. */
 static int recognise(struct source *s, const char *path)
 {
     int64_t n = input_peek(&s->in, KINDS_LOOK);
@@ -216,7 +217,8 @@ static int find_column(struct source *s, const char *name, size_t n)
     return 0;
 }
 
-/* Reads the column names of a table. An empty file is an error, because it has no columns. */
+/* Reads the column names of a table. An empty file is an error, because it has no columns. Returns
+ * 0, or -1 with an error. */
 static int open_table(struct source *s)
 {
     csv_open(&s->csv, &s->in);
@@ -233,7 +235,8 @@ static int open_table(struct source *s)
     }
 }
 
-/* Opens a Parquet or Arrow file. Its pages are compressed, so a document's length is limited. */
+/* Opens a Parquet or Arrow file. Its pages are compressed, so a document's length is limited.
+ * Returns 0, or -1 with an error. */
 static int open_rows(struct source *s)
 {
     const struct input *in = &s->in;
@@ -428,7 +431,8 @@ static int check_length(const struct source *s, const struct buf *text, size_t b
                : 0;
 }
 
-/* Appends the cells of a row. A null is a cell without text. */
+/* Appends the cells of a row. A null is a cell without text. Returns 1, 0 at the end of the file,
+ * or -1 with an error. */
 static int read_row(struct source *s, struct buf *text)
 {
     const struct rows *r = &s->rows;
@@ -447,7 +451,8 @@ static int read_row(struct source *s, struct buf *text)
     return 1;
 }
 
-/* Appends the lines up to a blank one, with LF between them. */
+/* Appends the lines up to a blank one, with LF between them. Returns 1, 0 at the end of the file,
+ * or -1 with an error. */
 static int read_sentences(struct source *s, struct buf *text)
 {
     char *line;
@@ -467,7 +472,8 @@ static int read_sentences(struct source *s, struct buf *text)
     return got < 0 ? -1 : text->len > before;
 }
 
-/* Appends the whole file. An empty file is not a document. */
+/* Appends the whole file. An empty file is not a document. Returns 1, 0 if the file is empty, or -1
+ * with an error. */
 static int read_file(struct source *s, struct buf *text)
 {
     size_t before = text->len;

@@ -84,7 +84,8 @@ static struct final *ranked(const struct seeds *p, double least)
     return all;
 }
 
-/* Adds the characters and the most probable of the other pieces, `wanted` in all. */
+/* Adds the characters and the most probable of the other pieces, `wanted` in all. Returns 0, or -1
+ * with an error. */
 static int put_pieces(struct vocabulary *v, const struct seeds *p, const struct segments *s,
                       size_t wanted, double least)
 {
@@ -102,7 +103,7 @@ static int put_pieces(struct vocabulary *v, const struct seeds *p, const struct 
     return result;
 }
 
-/* Adds the special tokens and the byte tokens, with score 0. */
+/* Adds the special tokens and the byte tokens, with score 0. Returns 0, or -1 with an error. */
 static int put_fixed(struct vocabulary *v, const struct learn_unigram_options *o)
 {
     char name[8];

@@ -34,8 +34,9 @@ static uint32_t middle_of(uint32_t a, uint32_t b, uint32_t c)
     return c <= a ? a : c >= b ? b : c;
 }
 
-/* Sorts suffixes whose first `depth` characters are equal: Bentley and Sedgewick, "Fast algorithms
- * for sorting and searching strings" (1997), multikey quicksort. */
+/* Sorts the suffixes at[0..n), given by their places in the text, whose first `depth` characters
+ * are equal: Bentley and Sedgewick, "Fast algorithms for sorting and searching strings" (1997),
+ * multikey quicksort. */
 static void sort_from(const struct suffixes *s, uint32_t *at, size_t n, uint32_t depth)
 {
     while (n > 1 && depth < s->length_max) {

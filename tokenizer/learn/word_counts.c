@@ -198,7 +198,8 @@ static void empty(struct word_counts *w)
     set_slots(w, FIRST_SLOTS);
 }
 
-/* Calls `put` for the words of the table in order, and empties the table. */
+/* Calls `put` for the words of the table in order, and empties the table. Returns 0, or -1 with an
+ * error. */
 static int put_sorted(struct word_counts *w, word_put *put, void *ctx)
 {
     struct sort_key *keys = sorted(&w->list);
@@ -212,7 +213,7 @@ static int put_sorted(struct word_counts *w, word_put *put, void *ctx)
     return result;
 }
 
-/* Writes the table as a run, and empties it. */
+/* Writes the table as a run, and empties it. Returns 0, or -1 with an error. */
 static int spill(struct word_counts *w)
 {
     struct run_writer run = { file_nameless(w->folder), BUF_INIT };
@@ -356,8 +357,8 @@ static int64_t reader_fill(struct run_reader *r, size_t want)
     return (int64_t)(r->data.len - r->begin);
 }
 
-/* Reads a LEB128 number at p[0..n). Returns the number of bytes it takes; 0 if it is malformed or
- * longer than necessary. */
+/* Reads the LEB128 number at p[0..n) into *value. Returns the number of bytes that it takes; 0 if
+ * it is malformed or longer than necessary. */
 static size_t get_number(const char *p, size_t n, uint64_t *value)
 {
     *value = 0;
@@ -418,7 +419,8 @@ int word_run_read(int fd, const char *name, word_put *put, void *ctx)
 
 /* ---- merging -------------------------------------------------------------------------------- */
 
-/* Orders the heap of readers: the reader with the least word is on top. */
+/* Orders the heap of readers, whose top has the least word. Returns 1 if the word of a comes before
+ * that of b, else 0. */
 static int reader_before(const struct run_reader *a, const struct run_reader *b)
 {
     return compare_bytes(a->word, a->len, b->word, b->len) < 0;
@@ -443,7 +445,8 @@ struct merge {
     struct buf word;
 };
 
-/* Puts the least word into m->word and the sum of its counts in all runs into *count. */
+/* Puts the least word into m->word and the sum of its counts in all runs into *count. Returns 0, or
+ * -1 with an error. */
 static int take_least(struct merge *m, uint64_t *count)
 {
     *count = 0;
@@ -463,7 +466,8 @@ static int take_least(struct merge *m, uint64_t *count)
     return 0;
 }
 
-/* Merges up to FAN_IN runs and calls `put` for each row of the result. */
+/* Merges up to FAN_IN runs and calls `put` for each row of the result. Returns 0, or -1 with an
+ * error. */
 static int merge_runs(const int *fds, size_t count, word_put *put, void *ctx)
 {
     struct merge m = { .word = BUF_INIT };
@@ -488,7 +492,8 @@ static int merge_runs(const int *fds, size_t count, word_put *put, void *ctx)
     return result;
 }
 
-/* Merges the first FAN_IN runs into one, which is put after the last. */
+/* Merges the first FAN_IN runs into one, which is put after the last. Returns 0, or -1 with an
+ * error. */
 static int merge_first(struct word_counts *w)
 {
     struct run_writer run = { file_nameless(w->folder), BUF_INIT };
@@ -519,7 +524,8 @@ static int put_chosen(void *ctx, const char *word, size_t n, uint64_t count)
     return 0;
 }
 
-/* Writes all tables as runs, merges all runs, and calls `put` for each word. */
+/* Writes all tables as runs, merges all runs, and calls `put` for each word. Returns 0, or -1 with
+ * an error. */
 static int put_runs(struct word_counts **tables, size_t count, word_put *put, void *ctx)
 {
     struct word_counts *all = tables[0];

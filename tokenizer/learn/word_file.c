@@ -85,7 +85,7 @@ static void take(struct word_reader *r, size_t n)
 }
 
 /* Reads a line, which must begin with `head`, and stores its rest in `rest`. `what` is the error
- * otherwise. */
+ * otherwise. Returns 0, or -1 with an error. */
 static int read_line(struct word_reader *r, const char *head, struct buf *rest, const char *what)
 {
     char *line;
@@ -150,7 +150,8 @@ static int read_word(struct word_reader *r, size_t head, size_t n)
     return 0;
 }
 
-/* Reads a row. Returns 1 with the word in r->last, 0 at the end mark, -1 with an error. */
+/* Reads a row: puts its word into r->last and sets *count to its count. Returns 1, 0 at the end
+ * mark, or -1 with an error. */
 static int read_row(struct word_reader *r, uint64_t *count)
 {
     uint64_t n;

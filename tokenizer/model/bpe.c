@@ -152,8 +152,8 @@ AVX512 static inline __m512i with_rank(__m512i ranks, int base, int place, uint3
     return _mm512_mask_set1_epi32(ranks, lane, (int)rank);
 }
 
-/* Does one merge, with one place per lane in `rows` registers. Returns whether a pair was merged.
- * Does not branch on that. */
+/* Does one merge, with one place per lane in `rows` registers. Returns 1 if a pair was merged, else
+ * 0. Does not branch on that. */
 AVX512 __attribute__((always_inline)) static inline int merge_least(const struct pairs *pairs,
                                                                     struct bpe_short *s, int rows)
 {
@@ -400,8 +400,8 @@ static size_t known_prefix(const struct bpe *b, const unsigned char *piece, size
     return i;
 }
 
-/* Checks a piece. Returns the piece itself, or a copy in s->known without the bytes that have no
- * token. Returns NULL with an error. */
+/* Checks a piece of *n bytes. Returns the piece itself or, if bytes without a token are dropped, a
+ * copy in s->known without them, and sets *n to its length. Returns NULL with an error. */
 static const unsigned char *check_piece(const struct bpe *b, struct bpe_scratch *s,
                                         const unsigned char *piece, size_t *n)
 {

@@ -290,7 +290,7 @@ static void strip(const struct decoding *d, const char *text, size_t n, struct b
     buf_add(out, text + begin, end - begin);
 }
 
-/* Appends the result of a step for string i of `count`. */
+/* Appends the result of a step for string i of `count`. Returns 0, or -1 with an error. */
 static int decode_one(const struct decoding *d, const char *text, size_t n, size_t i, size_t count,
                       struct buf *out)
 {
@@ -466,8 +466,8 @@ struct decoder_table {
     size_t strips; /* steps from here on are DECODE_STRIP, of the joined text */
 };
 
-/* Returns whether the step's result for a string depends only on the string and on whether it is
- * the first. */
+/* Returns 1 if the step's result for a string depends only on the string and on whether it is the
+ * first, else 0. */
 static int is_alone(const struct decoding *d)
 {
     return d->kind == DECODE_JOIN || d->kind == DECODE_WORDPIECE || d->kind == DECODE_METASPACE ||
@@ -480,7 +480,8 @@ static int is_at(const struct decoder *d, size_t i, enum decoder_kind kind)
 }
 
 /* Applies the decoder's first `steps` steps to a name, as if it were the string with index `place`
- * of several. The name is in `now`, and so is the result; `next` is working memory. */
+ * of several. The name is in `now`, and so is the result; `next` is working memory. Returns 0, or
+ * -1 with an error. */
 static int become(const struct decoder *d, size_t steps, size_t place, struct buf *now,
                   struct buf *next)
 {
@@ -495,7 +496,9 @@ static int become(const struct decoder *d, size_t steps, size_t place, struct bu
     return 0;
 }
 
-/* Stores the decoded text of a token. Returns -1 if it is too long for the table. */
+/* Stores the decoded text of token `id`. falls_back 1: names such as <0x0A> stand for bytes.
+ * is_alphabet 1: the text is in the byte alphabet, and its bytes are stored. Returns 0, or -1 if
+ * the text is too long for the table. */
 static int put_part(struct becomes *b, size_t id, const struct buf *text, int falls_back,
                     int is_alphabet)
 {
@@ -574,8 +577,8 @@ static void reserve_parts(const struct decoder_table *t, const uint32_t *ids, si
     buf_reserve(out, all);
 }
 
-/* Stores the text of a token and returns its end. A short text is copied with one fixed-size
- * copy. */
+/* Writes the text of a token to `to` and returns the end of the text. A short text is copied with
+ * one fixed-size copy, so bytes after its end may be overwritten. */
 static inline char *store_part(char *to, const struct becomes *b, const struct part *p)
 {
     memcpy(to, b->text.data + p->at, STEP);

@@ -47,8 +47,8 @@ static int is_byte_name(const char *bytes, size_t n)
     return n == 6 && bytes[0] == '<' && bytes[1] == '0' && bytes[2] == 'x' && bytes[5] == '>';
 }
 
-/* Returns whether some merge joins byte tokens or the unknown token, which stand for other
- * characters than those of their names. */
+/* Returns 1 if some merge joins byte tokens or the unknown token, which stand for other characters
+ * than those of their names, else 0. */
 static int merges_others(const struct vocabulary *v)
 {
     for (size_t i = 0; i < v->merge_count; i++) {
@@ -128,8 +128,8 @@ static inline uint32_t char_before(const unsigned char *p)
     return utf8_get(p, &len);
 }
 
-/* Returns bit i for each cut before text[i], i < 64, between characters of which one is not
- * ASCII. */
+/* Returns a mask: bit i, i < 64, is set if the text can be cut before text[i] and one of the two
+ * characters at this border is not ASCII. *m describes text[0..64). */
 static uint64_t cuts_at_others(const struct seams *s, const unsigned char *text,
                                const struct ascii_masks *m)
 {
@@ -151,7 +151,8 @@ static uint64_t cuts_at_others(const struct seams *s, const unsigned char *text,
     return cuts;
 }
 
-/* Does the same for all characters of the text, one after the other. */
+/* Returns a mask: bit i is set if the text can be cut before the character that begins at text[i],
+ * for the i < 64 whose bits are set in `leads`. Looks at the characters one after the other. */
 static uint64_t cuts_in_order(const struct seams *s, const unsigned char *text, uint64_t leads)
 {
     uint64_t cuts = 0;
@@ -166,7 +167,8 @@ static uint64_t cuts_in_order(const struct seams *s, const unsigned char *text, 
     return cuts;
 }
 
-/* Returns bit i for each cut before text[i], i < 8, if all characters are ASCII. */
+/* Returns a mask: bit i, i < 8, is set if the text can be cut before text[i]. text[-1..8) must be
+ * ASCII. */
 static inline unsigned cuts_of_eight(const struct seams *s, const unsigned char *text)
 {
     unsigned cuts = 0;
@@ -176,8 +178,9 @@ static inline unsigned cuts_of_eight(const struct seams *s, const unsigned char 
     return cuts;
 }
 
-/* Returns bit i for each cut before text[i], i < 64. text[-1] may be read, and what follows while
- * a character is not complete. */
+/* Returns a mask: bit i, i < 64, is set if the text can be cut before text[i]. Also reads the
+ * character before text[0], and the rest of a character that begins in the block and ends after
+ * it. */
 static uint64_t cuts_of_block(const struct seams *s, const unsigned char *text)
 {
     struct ascii_masks m;

@@ -160,7 +160,7 @@ static struct start make_start(struct starts *s, const struct bounds *b, const s
     return start;
 }
 
-/* Returns whether all bytes have tokens, each a different one. */
+/* Returns 1 if all bytes have tokens, each a different one, else 0. */
 static int bytes_differ(const int64_t byte_ids[256])
 {
     for (int i = 0; i < 256; i++)

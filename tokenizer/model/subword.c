@@ -100,7 +100,7 @@ void subword_scratch_release(struct subword_scratch *s)
     buf_release(&s->name);
 }
 
-/* Returns whether encoding only merges the bytes of a piece. */
+/* Returns 1 if encoding only merges the bytes of a piece, else 0. */
 static int merges_bytes(const struct subword *s)
 {
     return s->bpe && s->v->byte_level && !s->v->ignore_merges;

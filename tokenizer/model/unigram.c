@@ -62,7 +62,7 @@ static void put_token(struct unigram *u, uint32_t id, const unsigned char *bytes
     u->ids[node] = id;
 }
 
-/* Returns whether the model does not find this token in a text. */
+/* Returns 1 if the model does not find this token in a text, else 0. */
 static int is_hidden(const struct unigram *u, uint32_t id)
 {
     const struct vocabulary *v = u->v;
@@ -159,7 +159,8 @@ static void extend(const struct unigram *u, struct unigram_best *best, const uns
               (uint32_t)u->v->roles[TOKENIZER_UNKNOWN], at);
 }
 
-/* Appends the ids of a run of unknown characters. The run as a whole may be a token. */
+/* Appends the ids of a run of unknown characters. The run as a whole may be a token. Returns 0, or
+ * -1 with an error. */
 static int put_unknown(const struct unigram *u, const char *text, size_t n, struct ids *out)
 {
     int64_t id = vocabulary_find(u->v, text, n);

@@ -13,7 +13,7 @@ struct making {
 
 enum { BYTE_TURN = 1, FIRST_TURN };
 
-/* Returns whether no merge crosses the border between x and y before both are complete. */
+/* Returns 1 if no merge crosses the border between x and y before both are complete, else 0. */
 static int border_holds(const struct making *made, const struct pairs *pairs, uint32_t x,
                         uint32_t y)
 {

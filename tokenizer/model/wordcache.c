@@ -171,7 +171,7 @@ void wordcache_put(struct wordcache *c, const char *piece, size_t n, const uint3
     put_word(c, bucket_of(c, k), k, piece, n, ids, count);
 }
 
-/* Returns whether a[0..n) and b[0..n) are equal; n >= KEY_BYTES. */
+/* Returns 1 if a[0..n) and b[0..n) are equal, else 0. n must be at least KEY_BYTES. */
 static inline int same_bytes(const char *a, const char *b, size_t n)
 {
     typedef uint64_t two __attribute__((vector_size(KEY_BYTES)));
@@ -187,7 +187,7 @@ static inline int same_bytes(const char *a, const char *b, size_t n)
     return !(differ[0] | differ[1]);
 }
 
-/* Stores the ids of an entry and returns their number; always writes INLINE_IDS ids, of which the
+/* Writes the ids of an entry to to[] and returns their number. Always writes INLINE_IDS ids; the
  * caller overwrites those beyond that number. Returns ELSEWHERE if the ids are in the ring. */
 static inline size_t emit(uint32_t *to, const struct word *w)
 {
@@ -280,7 +280,8 @@ static void bring_to_front(struct word *bucket, int i)
     bucket[0] = w;
 }
 
-/* Appends the ids of piece i of the group, which are not in the first entries of its bucket. */
+/* Appends the ids of piece i of the group, which are not in the first entries of its bucket.
+ * Returns 0, or -1 with an error. */
 static int encode_slowly(struct group *g, size_t i, struct ids *out)
 {
     struct wordcache *c = g->c;

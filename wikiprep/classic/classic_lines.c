@@ -62,8 +62,8 @@ static const unsigned marks[][2] = {
     { 0xFF5B, 0xFF65 }, { 0xFFE0, 0xFFFD }, { 0x1F000, 0x1F0FF }, { 0x1F10D, 0x1FBEF },
 };
 
-/* Returns whether the character at s is a letter, a digit or '_'. Sets *n to its length in bytes.
- */
+/* Returns 1 if the character at s is a letter, a digit or '_', else 0. Sets *n to its length in
+ * bytes. */
 static int is_word(const char *s, const char *end, size_t *n)
 {
     unsigned c;
@@ -258,8 +258,8 @@ static void put_headings(struct lines *l)
     l->waiting = 0;
 }
 
-/* Returns whether the line is a remnant of a table, is entirely in parentheses, or has only dots
- * and dashes. */
+/* Returns 1 if the line is a remnant of a table, is entirely in parentheses, or has only dots and
+ * dashes, else 0. */
 static int is_remains(const char *s, const char *end)
 {
     const char *p = s;

@@ -140,7 +140,7 @@ static size_t scheme(const char *s)
     return 0;
 }
 
-/* Returns whether a label is the URL of a picture. Such labels are dropped. */
+/* Returns 1 if a label is the URL of a picture, else 0. Such labels are dropped. */
 static int is_picture(const char *s, size_t n)
 {
     static const char *const ends[] = { ".gif", ".png", ".jpg", ".jpeg" };
@@ -186,7 +186,8 @@ void classic_replace_addresses(struct classic *c)
     classic_passed(c);
 }
 
-/* Returns whether a link is dropped because its target has a prefix other than these. */
+/* Returns 1 if a link with the target s[0..n) is dropped, because the target has a prefix other
+ * than those above. Else returns 0. */
 static int is_dropped(const char *s, size_t n)
 {
     static const char *const taken[] = { "w", "wiktionary", "wikt" };

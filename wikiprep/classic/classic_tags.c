@@ -23,7 +23,8 @@ static size_t closing_gt(const struct buf *text, size_t at)
     return text->data[at] == '>' ? at : 0;
 }
 
-/* Returns the end of the tag at text[at] if it is one of `names` (ending with NULL), else 0. */
+/* Returns the end of the tag at text[at] if it is one of `names` (ending with NULL), else 0.
+ * `quotes` 1: spaces may come before the name, and attribute values in quotes may contain '>'. */
 static size_t tag_of(const struct buf *text, size_t at, const char *const *names, int quotes)
 {
     for (; *names; names++) {

@@ -152,8 +152,8 @@ static void expand_tag(struct expander *x, const struct frame *f, const struct t
     }
 }
 
-/* Returns whether another node may be visited. Nodes of the page itself cost no work, because all
- * of them are shown. */
+/* Returns 1 if another node may be visited, else 0. Nodes of the page itself cost no work, because
+ * all of them are shown. */
 static int may_visit(struct expander *x)
 {
     if (x->failed || !x->depth)
@@ -247,7 +247,7 @@ int expand_text(struct expander *x, const struct expand_page *page, const char *
     return x->is_cut;
 }
 
-/* Returns whether the language has several scripts, between which MediaWiki converts. */
+/* Returns 1 if the language has several scripts, between which MediaWiki converts, else 0. */
 static int has_variants(const struct dump_site *site)
 {
     struct span code = { site->lang.data, site->lang.len };

@@ -42,7 +42,7 @@ int function_ifeq(struct expander *x, const struct function_call *c, int which)
     return 1;
 }
 
-/* Returns whether s has an element of the class "error". */
+/* Returns 1 if s has an element of the class "error", else 0. */
 static int is_error(struct span s)
 {
     static const char *const elements[] = { "strong", "span", "p", "div" };

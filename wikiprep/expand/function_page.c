@@ -66,7 +66,7 @@ static void add_part(struct buf *out, const struct dump_site *site, const struct
     }
 }
 
-/* Returns whether a scheme that needs no "//" stands before the colon at s.s[i]. */
+/* Returns 1 if a scheme that needs no "//" stands before the colon at s.s[i], else 0. */
 static int is_scheme(struct span s, size_t i)
 {
     static const char schemes[] = "bitcoin|geo|magnet|mailto|news|sip|sips|sms|tel|urn|xmpp";

@@ -83,7 +83,7 @@ int function_formatnum(struct expander *x, const struct function_call *c, int wh
     return 1;
 }
 
-/* Returns whether s is a form such as "12=a dozen", with a digit before '='. */
+/* Returns 1 if s is a form such as "12=a dozen", with a digit before '=', else 0. */
 static int is_exact_form(struct span s)
 {
     for (size_t i = 1; i < s.n; i++)

@@ -60,8 +60,8 @@ static struct title own_title(const struct library *l, const struct dump_page *p
     return t;
 }
 
-/* Returns whether the page is meant to be called: a template, a module, or a page with include
- * tags. */
+/* Returns 1 if the page is a template, a module, or a page with include tags, which other pages may
+ * call. Else returns 0. */
 static int is_callable(const struct dump_page *p)
 {
     static const char *const marks[] = { "<onlyinclude>", "<includeonly>", "<noinclude>" };
@@ -162,7 +162,8 @@ static int save_begin(struct output *out, const struct dump_site *site)
     return bad ? -1 : write_element(out, "</namespaces>\n</siteinfo>\n", "", "");
 }
 
-/* Writes the end of the export, with the date, which is known only after the last page. */
+/* Writes the end of the export, with the date, which is known only after the last page. Returns 0,
+ * or -1 with an error. */
 static int save_end(struct output *out, const char *date)
 {
     return write_element(out, "<siteinfo>\n<date>", date, "</date>\n</siteinfo>\n</mediawiki>\n");
@@ -223,7 +224,8 @@ static int finish(struct library *l)
 }
 
 /* Copies the site data of the dump into the library. Call it after the first page was read. If
- * `out` is not NULL, also writes the first lines of the file of --save-templates to it. */
+ * `out` is not NULL, also writes the first lines of the file of --save-templates to it. Returns 0,
+ * or -1 with an error. */
 static int take_site(struct library *l, const struct dump *d, const char *language,
                      struct output *out)
 {
@@ -235,7 +237,7 @@ static int take_site(struct library *l, const struct dump *d, const char *langua
     return out ? save_begin(out, &l->site) : 0;
 }
 
-/* Stores one page of the export. */
+/* Stores one page of the export. Returns 0, or -1 with an error. */
 static int take_page(struct library *l, const struct dump *d, const struct dump_page *page,
                      struct output *out)
 {

@@ -288,7 +288,8 @@ static void add_tag(struct preprocessor *p, int tag, size_t begin, size_t inner,
     add_node(p, node);
 }
 
-/* Handles a known tag at p->i. */
+/* Handles a known tag at p->i: <name ...> or, with `closing` 1, </name>. Moves p->i past the text
+ * that it has handled. */
 static void on_known_tag(struct preprocessor *p, int tag, int closing)
 {
     int included = p->mode == PREPROCESS_INCLUDED;

@@ -62,8 +62,9 @@ struct bunzip {
     uint64_t given;
 };
 
-/* Returns whether a thread can cut and decode a piece now. Called with the lock held. Pieces that
- * begin after the mark are not decoded ahead, only when the reader waits for them (`wanted`). */
+/* Returns 1 if a thread can cut and decode a piece now, else 0. Called with the lock held. Pieces
+ * that begin after the mark are not decoded ahead, only when the reader waits for them
+ * (`wanted`). */
 static int has_job(const struct bunzip *b, int wanted)
 {
     return !b->ended && !b->cutting && b->cut - b->taken < b->ring_count &&
@@ -207,7 +208,7 @@ static int join_piece(struct bunzip *b)
     return next != NULL;
 }
 
-/* Returns whether n more bits are available. Joins further pieces if needed. */
+/* Returns 1 if n more bits are available, else 0. Joins further pieces if needed. */
 static int has_bits(struct bunzip *b, uint64_t n)
 {
     while (b->piece.end - b->at < n)
@@ -223,8 +224,8 @@ static uint32_t get(struct bunzip *b, int n)
     return v;
 }
 
-/* Returns whether the block whose marker is at bit `at` of the current piece is undamaged, if it
- * ends at the next marker. */
+/* Returns 1 if the block whose marker is at bit `at` of the current piece is undamaged, on the
+ * assumption that it ends at the next marker. Else returns 0. */
 static int is_whole(struct bunzip *b, uint64_t at)
 {
     struct bzpiece *p = &b->piece;
@@ -316,7 +317,7 @@ static int end_stream(struct bunzip *b)
 
 /* Decodes the block that begins at b->at, unless a helper did. If it continues after the current
  * piece because a marker was data, joins more pieces. The joined size at least doubles each time,
- * so a file full of false markers cannot take forever. */
+ * so a file full of false markers cannot take forever. Returns 0, or -1 with an error. */
 static int decode_here(struct bunzip *b)
 {
     struct bzpiece *p = &b->piece;
@@ -340,7 +341,7 @@ static int decode_here(struct bunzip *b)
     }
 }
 
-/* Prepares the block that begins at b->at for reading. */
+/* Prepares the block that begins at b->at for reading. Returns 0, or -1 with an error. */
 static int take_block(struct bunzip *b)
 {
     struct bzblock *block = &b->piece.block;
@@ -380,7 +381,8 @@ static int start_in_piece(struct bunzip *b)
 }
 
 /* Moves to the first good block in the input. Skips a damaged block: if this is a part of a file,
- * the part before it reads that block as well. */
+ * the part before it reads that block as well. Returns 1, 0 if there is no good block, or -1 with
+ * the error set. */
 static int start(struct bunzip *b)
 {
     int found = 0;

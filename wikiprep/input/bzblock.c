@@ -80,7 +80,7 @@ static int bad(struct bzblock *b, const char *why)
     return -1;
 }
 
-/* Reads which byte values occur, in ascending order. */
+/* Reads which byte values occur, in ascending order. Returns 0, or -1 with b->why set. */
 static int read_alphabet(struct bzblock *b, struct bzbits *in, struct bzcolumn *c)
 {
     c->used = 0;
@@ -96,7 +96,7 @@ static int read_alphabet(struct bzblock *b, struct bzbits *in, struct bzcolumn *
 }
 
 /* Reads the code of each group: positions in a move-to-front list, in unary. Reads and ignores
- * groups beyond those that a block can use, as bzip2 does. */
+ * groups beyond those that a block can use, as bzip2 does. Returns 0, or -1 with b->why set. */
 static int read_choices(struct bzblock *b, struct bzbits *in, struct bzcolumn *c, unsigned codes)
 {
     uint8_t list[BZCOLUMN_CODES] = { 0, 1, 2, 3, 4, 5 };
@@ -116,7 +116,8 @@ static int read_choices(struct bzblock *b, struct bzbits *in, struct bzcolumn *c
     return 0;
 }
 
-/* Reads the lengths of a code's words, each coded as the difference to the one before. */
+/* Reads the lengths of a code's words, each coded as the difference to the one before. Returns 0,
+ * or -1 with b->why set. */
 static int read_code(struct bzblock *b, struct bzbits *in, struct bzcode *c, int symbols)
 {
     uint8_t lengths[BZCODE_SYMBOLS];

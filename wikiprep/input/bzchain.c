@@ -54,8 +54,9 @@ void bzchain_free(struct bzchain *c)
     free(c);
 }
 
-/* Sorts the column. Two parts of it are sorted at the same time, because each write for a byte
- * value must wait for the write before it with the same value. */
+/* Sorts the column: sets next[] (bzchain.h), each entry with the row in its upper 24 bits and the
+ * column's byte in its lower 8. Two parts of the column are sorted at the same time, because each
+ * write for a byte value must wait for the write before it with the same value. */
 static void sort_column(uint32_t *next, const struct bzchain_column *column)
 {
     const uint8_t *bytes = column->bytes;

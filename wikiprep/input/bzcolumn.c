@@ -145,8 +145,11 @@ static void set_middle(struct bzcolumn *c, const uint8_t *out)
     memcpy(c->before, c->occurs, sizeof c->before);
 }
 
-/* Reads the whole column. A run before the first position becomes a run of an initial token for
- * position 0. That token leaves the list unchanged and writes one extra byte before the column. */
+/* Reads the whole column. The first near_count bytes of the move-to-front list are kept in near[],
+ * the others in list.far; `put` is the function for that size of near[]. Returns NULL, or a
+ * sentence that says what is wrong. A run before the first position becomes a run of an initial
+ * token for position 0. That token leaves the list unchanged and writes one extra byte before the
+ * column. */
 INLINE const char *read_column(struct bzcolumn *c, struct bzbits *in, int near_count,
                                put_tokens *put)
 {

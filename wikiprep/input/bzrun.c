@@ -19,7 +19,7 @@ static row load(const uint8_t *p)
     return r;
 }
 
-/* Returns whether any of the 16 bytes at p equals the three bytes after it. */
+/* Returns 1 if any of the 16 bytes at p equals the three bytes after it, else 0. */
 static int has_run(const uint8_t *p)
 {
     row a = load(p), b = load(p + 1), c = load(p + 2), d = load(p + 3);

@@ -350,7 +350,8 @@ uint64_t dump_pages_cut(const struct dump *d)
 
 /* ---- reading ----------------------------------------------------------------------------- */
 
-/* Reports common inputs that are not dumps, before the parser would report bad XML. */
+/* Reports common inputs that are not dumps, before the parser would report bad XML. Returns 0, or
+ * -1 with an error. */
 static int check_first(const struct dump *d, const char *s, size_t n)
 {
     if (!n)
@@ -404,7 +405,7 @@ static int check_parser(struct dump *d)
     return result;
 }
 
-/* Checks that the XML is complete at the end of the input. */
+/* Checks that the XML is complete at the end of the input. Returns 0, or -1 with an error. */
 static int check_end(struct dump *d)
 {
     static const char close[] = "</mediawiki>"; /* in a multistream dump, it has its own stream */
@@ -426,7 +427,8 @@ static int check_end(struct dump *d)
     return result;
 }
 
-/* Ends the parse because the file could not be read or is not a dump. */
+/* Ends the parse with the current error. is_damaged 1: reading may continue after the damage
+ * (dump_resume), unless the file is not a dump. */
 static void fail(struct dump *d, int is_damaged)
 {
     struct buf why = BUF_INIT;

@@ -64,7 +64,7 @@ void pages_free(struct pages *p)
     free(p);
 }
 
-/* Marks the page in `found` by id and by title. Returns whether it was asked for. */
+/* Marks the page in `found` by id and by title. Returns 1 if it was asked for, else 0. */
 static int mark(const struct pages *p, char *found, struct buf *key, const char *id, size_t id_len,
                 const char *title, size_t title_len)
 {

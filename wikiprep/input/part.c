@@ -166,8 +166,9 @@ static int skip_to_page(struct part *p)
     return 0;
 }
 
-/* Returns how many of the unread bytes belong to the part. After the part's range these are the
- * rest of its last page. A tag that may be incomplete is left unread. */
+/* Returns how many of the unread bytes belong to the part. `ended` 1: no more bytes follow them in
+ * the file. After the part's range these are the rest of its last page. A tag that may be
+ * incomplete is left unread. */
 static size_t own(struct part *p, int ended)
 {
     uint64_t stop = unpack_part_end(p->in);

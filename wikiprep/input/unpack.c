@@ -145,8 +145,8 @@ static int64_t pull_plain(struct unpack *u, void *bytes, size_t n)
     return there ? (int64_t)there : read_inside(u, bytes, n);
 }
 
-/* Returns whether the decompressed bytes begin with a tar header. A read error is ignored, because
- * the next read reports it again. */
+/* Returns 1 if the decompressed bytes begin with a tar header, else 0. A read error is ignored,
+ * because the next read reports it again. */
 static int holds_tar(struct unpack *u)
 {
     struct ahead *a = &u->plain;
@@ -187,7 +187,8 @@ static int open_archive(struct unpack *u)
 
 /* ---- both ------------------------------------------------------------------------------------ */
 
-/* Recognises the format from the first bytes of the file, and from the first decompressed bytes. */
+/* Recognises the format from the first bytes of the file, and from the first decompressed bytes.
+ * Returns 0, or -1 with an error. */
 static int recognise(struct unpack *u, int threads)
 {
     struct ahead *a = &u->packed;
@@ -237,7 +238,7 @@ struct unpack *unpack_open(const char *path, int threads)
     return u;
 }
 
-/* Checks that a bzip2 stream begins at the start of each range. */
+/* Checks that a bzip2 stream begins at the start of each range. Returns 0, or -1 with an error. */
 static int check_ranges(struct unpack *u)
 {
     for (size_t i = 0; i < u->range_count; i++) {

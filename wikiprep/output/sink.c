@@ -35,9 +35,9 @@ static void folder_name(char name[16], uint64_t n)
         name[i] = (char)('A' + n % 26);
 }
 
-/* Returns whether files get begin and end marks. Marks distinguish a stream of documents from other
- * text. WikiExtractor's files have none; but its lines are not sentences, so sentences need the
- * marks. */
+/* Returns 1 if files get begin and end marks, else 0. Marks distinguish a stream of documents from
+ * other text. WikiExtractor's files have none; but its lines are not sentences, so sentences need
+ * the marks. */
 static int has_marks(const struct sink *s)
 {
     return s->format == SINK_DOCUMENTS && (!s->dir || s->sentences);
@@ -105,7 +105,8 @@ int sink_write(struct sink *s, const struct buf *document)
 
 /* ---- the tree ---------------------------------------------------------------------------- */
 
-/* Checks that `dir` does not exist, is an empty folder, or is a tree that wikiprep wrote. */
+/* Checks that `dir` does not exist, is an empty folder, or is a tree that wikiprep wrote. Returns
+ * 0, or -1 with an error. */
 static int check_target(const char *dir)
 {
     enum file_kind kind;
@@ -237,7 +238,8 @@ static int sync_tree(const struct sink *s)
 }
 
 /* Replaces the old tree on a file system that cannot swap two names. If the process is killed
- * between the two steps, sink_recover finds the old tree under its temporary name. */
+ * between the two steps, sink_recover finds the old tree under its temporary name. Returns 0, or -1
+ * with an error. */
 static int replace_in_two_steps(const struct sink *s)
 {
     struct buf aside = BUF_INIT;
@@ -254,7 +256,8 @@ static int replace_in_two_steps(const struct sink *s)
     return result;
 }
 
-/* Renames the tree to its final name and removes the old tree, if any. */
+/* Renames the tree to its final name and removes the old tree, if any. Returns 0, or -1 with an
+ * error. */
 static int publish(struct sink *s)
 {
     enum file_kind there;

@@ -358,8 +358,9 @@ static void take_number(struct sentence_mark *p)
     p->next = next;
 }
 
-/* Returns 1 if the mark ends a sentence. At s is an upper-case letter, a digit, a letter without
- * case or a symbol. */
+/* Returns 1 if the mark ends a sentence, else 0. The next word begins at s, with a character of the
+ * kind `next`: an upper-case letter, a digit, a letter without case or a symbol. `dashed` 1: a dash
+ * stands before it. */
 static int ends_before(const struct sentence_mark *p, const char *s, enum letter_kind next,
                        int dashed)
 {

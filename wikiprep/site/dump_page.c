@@ -97,7 +97,7 @@ void dump_site_release(struct dump_site *site)
     *site = DUMP_SITE_INIT;
 }
 
-/* For exports before version 0.6, which have no <ns> element. */
+/* Needed for exports before version 0.6, which have no <ns> element. */
 int dump_namespace_of(const struct dump_site *site, const struct buf *title)
 {
     const char *colon = memchr(title->data, ':', title->len);
@@ -124,7 +124,8 @@ static int is_redirect_text(const struct buf *text)
     return word > 1 && s[-1] == '#' && after[0] == '[' && after[1] == '[';
 }
 
-/* Sets the target of a redirect without a <redirect> element to the first link of the text. */
+/* Sets the target of a redirect without a <redirect> element to the first link of the text.
+ * `capital` 1: its first letter becomes upper case. */
 static void find_target(struct dump_page *p, int capital)
 {
     const char *open = strstr(p->text.data, "[[");

@@ -14,7 +14,7 @@ enum { VALUES_MAX = 4, OUTPUTS_MAX = 4, NAME_MAX_BYTES = 96 };
 /* ---- rounding -------------------------------------------------------------------------------- */
 
 /* Returns the number of digits after the point (negative: before it) for a result without a
- * requested precision. */
+ * requested precision. `compound` 1: the input has two units, such as 6 ft 1 in. */
 static int default_precision(const struct figure *in, const struct measure *from, double result,
                              const struct measure *to, int compound)
 {
@@ -104,7 +104,7 @@ static int ends_with(const char *s, size_t n, const char *end)
 }
 
 /* Appends the plural of a unit's name: "miles per hour", "square feet", "inches of mercury",
- * "degrees Celsius". */
+ * "degrees Celsius". `american` 1: in American spelling. */
 static void add_plural(struct buf *out, const char *name, int american)
 {
     const char *rest = strstr(name, " per ");
@@ -132,7 +132,8 @@ static void add_plural(struct buf *out, const char *name, int american)
         add_us(out, rest, strlen(rest), american);
 }
 
-/* Appends the unit of a value, with the separator before it. */
+/* Appends the unit of a value, with the separator before it: the unit's symbol if `symbol` is 1,
+ * else its name, joined with '-' and in the singular if `adjective` is 1. */
 static void add_unit(struct buf *out, const struct conversion *c, const struct measure *m,
                      int symbol, double value, int adjective)
 {
@@ -182,7 +183,8 @@ static int precision_of(const struct conversion *c, const double *results, int v
     return precision;
 }
 
-/* Appends a value in a pair of units: "6 ft 1 in". `small` is the value in the smaller unit. */
+/* Appends a value in a pair of units: "6 ft 1 in". `small` is the value in the smaller unit.
+ * `symbol` 1: with symbols of the units, else with names. */
 static void add_pair(struct buf *out, const struct conversion *c, const struct measure *to,
                      double small, int precision, int symbol)
 {
@@ -198,7 +200,8 @@ static void add_pair(struct buf *out, const struct conversion *c, const struct m
     add_unit(out, c, to, symbol, v - whole * to->pair->parts, 0);
 }
 
-/* Appends one output: all values, converted to one unit. */
+/* Appends one output: all values, converted to one unit. `symbol` and `adjective` are as for
+ * add_unit. */
 static void add_output(struct buf *out, const struct conversion *c, const struct measure *to,
                        int symbol, int adjective)
 {

@@ -203,7 +203,8 @@ static const char *skip_content(struct markup *m, const char *s, const struct ta
     return after;
 }
 
-/* Handles a complete tag; s is the position after its '>'. */
+/* Handles a complete tag: </name> if `closing` is 1, <name ... /> if `empty` is 1, else <name ...>.
+ * s is the position after its '>'. Returns the position at which the walk continues. */
 static const char *on_whole_tag(struct markup *m, const char *s, const struct tag *tag, int closing,
                                 int empty, const char *attributes)
 {

@@ -148,8 +148,9 @@ int show_music(const struct call *c, const char *text, int n, struct buf *out)
 
 /* ---- places, ships ------------------------------------------------------------------------- */
 
-/* Appends a latitude or longitude: 46|12|N is 46°12′N, 46.2|N is 46.2°N. Returns the position of
- * the next argument, or 0. */
+/* Appends a latitude or longitude, which begins at argument `from`: 46|12|N is 46°12′N, 46.2|N is
+ * 46.2°N. `letters` are the letters that may end it, such as "NSns". Returns the position of the
+ * next argument, or 0 if there is no such value. */
 static int put_angle(const struct call *c, int from, const char *letters, struct buf *out)
 {
     static const char *const signs[] = { "°", "′", "″" };

@@ -153,7 +153,8 @@ static const char *skip_attributes(const char *s, const char *end)
     return pipe ? pipe + 1 : s;
 }
 
-/* Writes the cells of one line; s is after its first '|' or '!'. */
+/* Writes the cells of one line; s is after its first '|' or '!'. `header` 1: the line begins with
+ * '!', so "!!" separates cells, too. */
 static void put_cells(struct flat *f, const char *s, const char *end, int header)
 {
     if (f->in_caption)

@@ -412,7 +412,7 @@ static int is_left_out(const struct wikitext *w)
     return w->unwanted_level || (w->wanted && !w->wanted_level);
 }
 
-/* Begins a section with the heading s[0..n). */
+/* Begins a section with the heading s[0..n) of level `level` (the number of '='). */
 static void begin_section(struct wikitext *w, int level, const char *s, size_t n)
 {
     if (level <= w->unwanted_level || !w->unwanted_level)
@@ -533,7 +533,8 @@ static void on_table(struct wikitext *w, const struct table_extent *table)
         add_line(w, s, lf);
 }
 
-/* Handles a line up to its end or to an HTML table in it. Returns the position where the walk
+/* Handles a line, or the rest of one, up to its end or to an HTML table in it. *at_start is 1 if s
+ * is at the start of a line, and is set to this for the position returned, where the walk
  * continues. */
 static const char *on_piece(struct wikitext *w, const char *s, const char *end, int *at_start)
 {
