@@ -23,7 +23,7 @@ const struct architecture *architecture_default(enum model_head head)
     return rows[i];
 }
 
-/* Appends the names of the rows that support the head, as "a, b and c". */
+/* Appends the names of the architectures that support the head to `out`, as "a, b and c". */
 static void list_names(struct buf *out, enum model_head head)
 {
     size_t left = 0;
@@ -187,8 +187,9 @@ static int read_keys(struct model_config *c, const struct js *root, const char *
     return a->read ? a->read(c, root, path) : 0;
 }
 
-/* Finds the row by model_type. A configuration without model_type is recognised by a row's `sign`.
- */
+/* Returns the row of the architecture that the config.json `root` names by its key model_type. If
+ * it has no model_type, returns the first row whose `sign` is one of its keys. The row must support
+ * `head`. Returns NULL with an error if there is no such row. */
 static const struct architecture *row_of(const struct js *root, enum model_head head)
 {
     const char *name = js_text(js_get(root, "model_type"), NULL);

@@ -74,8 +74,8 @@ static void add_layer(struct model *m, const struct names *names, int64_t layer)
                           m->config.init_std, 1, i == OUT || i == PROJ);
 }
 
-/* Return rows of the tensor table. layer_row returns the row in the first layer; all layers have
- * equal rows. */
+/* embedding_row returns the row of embedding tensor i in the tensor table, layer_row that of tensor
+ * i in the first layer; all layers have equal rows. */
 static size_t embedding_row(const struct model *m, int i)
 {
     return (size_t)(i - (i > TYPES && !m->config.types));
@@ -173,8 +173,8 @@ struct cache {
     struct ops_moments norm1, norm2;
 };
 
-/* Places the cache's arrays in `at`. Returns the total of numbers. Sets numbers[], unless it is
- * NULL, to the total of each part. */
+/* Sets the arrays of *k to their places in the cache `at`, for N rows. Returns how many numbers the
+ * cache has in all. Sets numbers[], unless it is NULL, to how many each part has. */
 static int64_t lay_out(struct cache *k, int64_t numbers[CACHE_PARTS], struct model_cache at,
                        const struct model *m, int64_t N)
 {

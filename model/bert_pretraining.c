@@ -121,7 +121,7 @@ void bert_word_logits(const struct model *m, struct ops *o, struct ops_array log
     ops_logits(o, logits, t.normed, n, &d);
 }
 
-/* Returns the labels l for an array in which row i is the row of label i. */
+/* Returns the labels *l without their row numbers, for an array whose row i belongs to label i. */
 static struct ops_labels picked(const struct ops_labels *l)
 {
     return (struct ops_labels){ .n = l->n, .labels = l->labels };

@@ -27,8 +27,8 @@ static struct ops_array head_input(const struct model *m, struct ops *o, struct 
     return read;
 }
 
-/* Computes the logits [N,2] and sets the losses of starts and ends. Returns the logits or, with
- * `gradient`, their gradients in the same array. */
+/* Computes the logits [N,2] and sets `out` to the losses of starts and ends. Returns the array of
+ * the logits; with `gradient` 1 it holds the gradients of scale * (sum of losses) instead. */
 static struct ops_array span_loss(const struct model *m, struct ops *o, struct ops_scores out,
                                   struct ops_array x, struct ops_array w, int gradient,
                                   double scale, const struct inputs *in)

@@ -473,8 +473,9 @@ static void scatter(const struct head *h, const struct group *g, int64_t keys,
     }
 }
 
-/* Multiplies a group of keys with a block of queries. dq of a query is complete when it does not
- * see the next panel. */
+/* Adds the gradients that a group of keys and a block of queries give each other: to dk and dv of
+ * the keys, and to dq of the queries. Goes through the panels of the group, and adds to dq of a
+ * query after the last panel that the query sees. */
 static void block_bwd(const struct head *h, const struct group *g, int64_t q0, int64_t queries)
 {
     const struct attention *a = h->a;

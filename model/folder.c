@@ -235,8 +235,9 @@ static int check_machine(const struct model *m, const char *dir, const unsigned 
                    log_bytes(need, floats * sizeof(float)), log_bytes(has, machine));
 }
 
-/* Checks that the files' tensors have the config's sizes before it allocates memory for them.
- * Returns 0, or -1 with an error. */
+/* Reads the tensors of the folder's files into *blocks, which it allocates. First checks that the
+ * tensors have the config's sizes, so that a wrong config cannot make it allocate too much. Returns
+ * 0, or -1 with an error. */
 static int load_weights(const struct model *whole, struct model *m, struct ops *o,
                         struct ops_array **blocks, const char *dir, struct absent *a)
 {

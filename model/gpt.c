@@ -161,8 +161,8 @@ struct cache {
     struct ops_moments norm1, norm2;
 };
 
-/* Places the cache's arrays in `at`. Returns the total of numbers. Sets numbers[], unless it is
- * NULL, to the total of each part. */
+/* Sets the arrays of *k to their places in the cache `at`, for N rows. Returns how many numbers the
+ * cache has in all. Sets numbers[], unless it is NULL, to how many each part has. */
 static int64_t lay_out(struct cache *k, int64_t numbers[CACHE_PARTS], struct model_cache at,
                        const struct model *m, int64_t N)
 {

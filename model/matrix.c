@@ -7,8 +7,9 @@
 #include "common/err.h"
 #include "common/mem.h"
 
-/* LINES: rows that a thread makes at a time, whole groups. A transpose is read in runs of so many
- * numbers. PAD keeps these rows from falling into the same few sets of the cache. */
+/* LINES: the number of rows that a thread makes at a time, which are whole groups; and how many
+ * consecutive numbers of a transpose it reads at a time. PAD: floats between these rows, which keep
+ * the rows from falling into the same few sets of the cache. */
 enum { LINES = 2 * STORED_GROUP, PAD = 16 };
 
 struct making {

@@ -81,7 +81,8 @@ static struct ops_array summand(struct ops *o, struct ops_array x, int64_t n)
     return x.type == OPS_F32 ? x : ops_scratch(o, OPS_F32, n);
 }
 
-/* Sums `part` and copies the sum to x, for which it was made. */
+/* Sums part[n], which is F32, over the ranks along `axis`, and copies the sum to x[n] unless `part`
+ * is x (summand). */
 static void put_sum(const struct model *m, enum split_axis axis, struct ops *o, struct ops_array x,
                     struct ops_array part, int64_t n, const char *what)
 {
@@ -555,7 +556,8 @@ static int rank_along(const struct split *split, enum split_axis axis, int numbe
     return axis == SPLIT_WIDTH ? number % columns : number / columns;
 }
 
-/* Returns a rank's part of axis k of a tensor, of each of `maps` maps that are side by side. */
+/* Returns which part of axis k of a tensor rank `number` has. If the tensor is `maps` matrices side
+ * by side, it is the part of each of them. */
 static struct split_part part_of(const struct tensor *whole, const struct tensor *own, int k,
                                  int maps, const struct split *split, int number)
 {

@@ -415,8 +415,9 @@ static uint32_t count_blanks(const char *text, size_t n, int from_the_end)
 }
 
 /* Appends the token `id`, which covers the bytes [from, to) of a text whose bytes have these
- * origins, with its range. added: NULL, or this text if the token is an added one; then white space
- * at its ends is searched for in the text, otherwise spaces are in the token's spelling. */
+ * origins, with its range. `added` is this text if the token is an added token, else NULL. Spaces
+ * at the token's sides are counted in this text for an added token, in the token's spelling for
+ * other tokens. */
 static void place(const struct encoder *e, struct placing *p, uint32_t id, const uint32_t *origins,
                   size_t from, size_t to, const char *added)
 {

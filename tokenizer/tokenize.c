@@ -309,7 +309,7 @@ static const struct tool_command *const commands[] = {
     &tokenize, &learn_command, &count_command, &stats_command, &decode, NULL,
 };
 
-/* Returns a hint for an option that other programs have. */
+/* Returns a hint for an option that other programs have, NULL if it is not known. */
 static const char *foreign(const char *option)
 {
     static const struct opt_foreign table[] = {

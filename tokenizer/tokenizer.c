@@ -110,8 +110,8 @@ static int settle_decoder(struct tokenizer *t)
     return t->v.decoder ? 0 : -1;
 }
 
-/* Sets whole[id] for each token of `ids` that encodes to itself. The pieces are the tokens'
- * bytes. */
+/* Sets whole[id] to 1 for each of the tokens ids[] that encodes to itself. Piece i of p is the
+ * bytes of token ids[i]. */
 static void mark_whole(const struct tokenizer *t, struct subword_scratch *scratch, struct pieces p,
                        const uint32_t *ids, uint8_t *whole)
 {

@@ -285,8 +285,8 @@ static void put_parameters(const struct benchmark *b, struct buf *plain, struct 
     }
 }
 
-/* Reads the metrics of the variant that has run, and writes its line of results. Returns -1 if a
- * metric was not found. */
+/* Reads the metrics of the variant that has run, and writes its line of results. Returns 0, or -1
+ * with an error if a metric was not found. */
 static int report(struct benchmark *b, struct results *r, double seconds)
 {
     struct buf plain = BUF_INIT, parameters = BUF_INIT, metrics = BUF_INIT, line = BUF_INIT;
@@ -321,7 +321,8 @@ static int report(struct benchmark *b, struct results *r, double seconds)
     return result;
 }
 
-/* Runs all variants. Returns -1 if one failed; its error is printed. */
+/* Runs all variants of a benchmark. Returns 0, or -1 if one failed; the error of each is
+ * printed. */
 static int run_benchmark(struct benchmark *b, struct results *r)
 {
     int failed = 0;

@@ -41,8 +41,8 @@ static int by_step(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Lists the names of the checkpoints, ordered by step. Removes unfinished checkpoints of killed
- * runs. Returns 0, or -1 with an error. */
+/* Sets *out to the names of the checkpoints in `folder`, ordered by step. Removes unfinished
+ * checkpoints of killed runs. Returns 0, or -1 with an error. */
 static int list(const char *folder, struct file_names *out)
 {
     *out = (struct file_names){ 0 };
@@ -89,8 +89,8 @@ int checkpoint_latest(const char *out, struct buf *path)
     return result;
 }
 
-/* Reads the validation loss from a checkpoint's state; INFINITY if there is none. Returns 0, or -1
- * with an error. */
+/* Sets *loss to the validation loss in the state of the checkpoint `name`, or to INFINITY if it has
+ * none. Returns 0, or -1 with an error. */
 static int validation_of(const char *folder, const char *name, double *loss)
 {
     struct buf path = BUF_INIT, text = BUF_INIT;
@@ -211,10 +211,10 @@ static void moments_release(struct moments *m)
 
 /* State for gathering tensors from all ranks. `array` is the whole array of the block `block` of
  * kind `kind`, with the shares of all data-parallel ranks; with tensor-parallel ranks it is this
- * rank's part of the block. Each stage of a pipeline has one collecting rank, that of the first
- * stage is the first rank. `joined`, on the collecting ranks only, is the block or tensor that
- * join_block or join_tensor assembled from the parts of all tensor-parallel ranks or, on the first
- * rank, the one that another stage sent. */
+ * rank's part of the block. Each stage of a pipeline has one collecting rank; that of the first
+ * stage is the first rank of the run. `joined`, on the collecting ranks only, is the block or
+ * tensor that join_block or join_tensor assembled from the parts of all tensor-parallel ranks or,
+ * on the first rank, the one that another stage sent. */
 struct gathered {
     struct store *store;
     struct comm *comm;
@@ -250,8 +250,9 @@ static struct ops_array join_room(struct gathered *g, enum ops_type type, int64_
     return g->joined;
 }
 
-/* Returns x[n], from the stage that owns the block, on the first rank. Before the call it is on the
- * collecting rank of that stage. */
+/* Sends x[n], of the block `block`, from the collecting rank of the stage that owns the block to
+ * the first rank, and returns it there. Nothing is sent if these ranks are the same. The result of
+ * other ranks has no meaning. */
 static struct ops_array bring(struct gathered *g, int block, struct ops_array x, enum ops_type type,
                               int64_t n)
 {
@@ -329,7 +330,8 @@ static struct ops_array unsplit_tensor(struct gathered *g, const struct moment_p
     return to;
 }
 
-/* Returns the whole tensor, on the first rank only. All ranks must call it for the same tensors. */
+/* Returns the whole tensor on the first rank; the result of other ranks has no meaning. All ranks
+ * must call it for the same tensors. */
 static struct ops_array collect_tensor(struct gathered *g, const struct moment_place *p)
 {
     const struct store *s = g->store;
@@ -415,7 +417,8 @@ static struct ops_array join_block(struct gathered *g, int block, struct ops_arr
     return to;
 }
 
-/* Returns a block of parameters that this rank's stage owns, on the collecting rank. */
+/* Returns the whole of a block of parameters that this rank's stage owns. Valid on the collecting
+ * rank only. */
 static struct ops_array own_parameters(struct gathered *g, int block)
 {
     struct ops_array a = store_view(g->store, STORE_PARAMETERS, block);
@@ -423,7 +426,8 @@ static struct ops_array own_parameters(struct gathered *g, int block)
     return g->store->split ? join_block(g, block, a) : a;
 }
 
-/* Returns a block of parameters, on the first rank. All ranks must call it for the same blocks. */
+/* Returns the whole of a block of parameters. Valid on the first rank only. All ranks must call it
+ * for the same blocks. */
 static struct ops_array parameters_of(const void *ctx, int block)
 {
     struct gathered *g = *(struct gathered *const *)ctx;

@@ -114,7 +114,8 @@ static void add_sums(const struct engine *e, struct engine_score *s, const doubl
         }
 }
 
-/* Returns the sums of n micro-batches and resets them to 0. The caller frees the result. */
+/* Returns the sums of losses and correct predictions of n micro-batches, and resets them to 0. The
+ * caller frees the result. */
 static double *take_sums(const struct engine *e, int64_t n)
 {
     double *sums = mem_zalloc((size_t)(n * SUMS), sizeof *sums);
@@ -123,7 +124,7 @@ static double *take_sums(const struct engine *e, int64_t n)
     return sums;
 }
 
-/* Returns the number, among those of all ranks, of micro-batch m of `rank`. */
+/* Returns the number that micro-batch m of rank `rank` has among the micro-batches of all ranks. */
 static int64_t micro_batch(const struct engine *e, int rank, int64_t m)
 {
     const struct engine_config *c = &e->config;
@@ -389,9 +390,9 @@ static double count_labels(const struct engine *e, const struct step_batch *s, i
     return comm_sum_real(e->comm, COMM_DATA, (double)count);
 }
 
-/* Returns the factor on the sum of losses that makes it the loss: 1 / (number of labels of the
- * first part). Sets *next_weight to the weight of a loss of the second part, relative to the first,
- * with which the second part, too, counts with its mean. */
+/* Returns the factor that turns the sum of losses into the loss: 1 / (number of labels of the first
+ * part). Sets *next_weight to the factor on each loss of the second part in that sum, so that the
+ * second part, too, counts with the mean of its losses. */
 static double weigh(const struct engine *e, const struct step_batch *s, double *next_weight)
 {
     double first = count_labels(e, s, 0);
@@ -440,7 +441,8 @@ void engine_update(struct engine *e, struct optimizer *a, double norm, double ra
     exchange_table(e);
 }
 
-/* Changes the parameters of all ranks from schedule-free's one point to the other. */
+/* With a schedule-free optimizer, changes the parameters on all ranks by `change`,
+ * optimizer_to_model or optimizer_from_model. Does nothing with other optimizers. */
 static void change_point(struct engine *e, const struct optimizer *a,
                          void (*change)(const struct optimizer *a, struct store *s))
 {

@@ -55,8 +55,8 @@ static void put_float(struct buf *out, unsigned field, float v)
     buf_add(out, bytes, sizeof bytes);
 }
 
-/* Reads a varint from *p into *v and moves *p behind it. Returns -1 if it is not complete before
- * `end`. */
+/* Reads a varint from *p into *v and moves *p behind it. Returns 0, or -1 if the varint does not
+ * end before `end`. */
 static int get_varint(const unsigned char **p, const unsigned char *end, uint64_t *v)
 {
     *v = 0;

@@ -38,8 +38,8 @@ static void lay_out_blocks(struct layout *l, const struct tensor_table *t,
 
 /* ---- shares ---------------------------------------------------------------------------------- */
 
-/* Sets the lower bound of a share in the arrays of all kinds: the bound that lies, in the
- * parameters, before element `first` of tensor `row`. */
+/* Sets where share number `share` of a block begins in the block's arrays of all kinds: at element
+ * `first` of tensor `row` or, in an array without this tensor, at the next tensor that it has. */
 static void cut(struct layout *l, const struct tensor_table *t, int share, size_t row,
                 int64_t first)
 {
@@ -263,8 +263,8 @@ static struct choice *list_choices(const struct layout *l, const struct program 
 }
 
 /* Moves an array from the file to memory if there is room for it and for the remaining window.
- * Returns 1 if it was moved. l->window_bytes is an upper bound; it is computed exactly only when it
- * matters. */
+ * Returns 1 if it was moved, else 0. l->window_bytes is an upper bound; it is computed exactly only
+ * when it matters. */
 static int keep(struct layout *l, const struct program *p, const struct choice *c, uint64_t kept,
                 uint64_t room)
 {
@@ -281,8 +281,8 @@ static int keep(struct layout *l, const struct program *p, const struct choice *
     return 0;
 }
 
-/* Moves as many arrays to memory as fit in `room`. Returns their bytes. All rows of a kind have the
- * same size: if one does not fit, the others are not tried. */
+/* Moves as many arrays from the file to memory as fit in `room` bytes. Returns their bytes. All
+ * rows of a kind have the same size: if one does not fit, the others are not tried. */
 static uint64_t keep_most(struct layout *l, const struct program *p, uint64_t room)
 {
     size_t count;

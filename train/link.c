@@ -45,8 +45,8 @@ int link_receive(struct link *l, struct link_request *r, int from, int tag, void
                : 0;
 }
 
-/* Returns the number of requests that are not done, or -1. *moved is set to 1 if a request was
- * completed by this call. */
+/* Returns how many of the n requests are not done, or -1 with an error. Sets *moved to 1 if this
+ * call completed a request, else to 0. */
 static int count_open(struct link *l, struct link_request *requests, int n, int *moved)
 {
     int open = 0;
@@ -72,7 +72,8 @@ static void pause_after(double waited)
         nanosleep(&nap, NULL);
 }
 
-/* Waits for a request for a short time only. The caller can do without it. */
+/* Waits until a request is done, but at most ANSWER_SECONDS. The caller can do without its
+ * result. */
 static void try_wait(struct link *l, struct link_request *request)
 {
     double began = log_seconds();
@@ -100,8 +101,8 @@ int link_serve(struct link *l)
     return there < 0 ? failed(l, "looking for messages") : 0;
 }
 
-/* Asks all other ranks for their status. answered[r] is set to 1 for each rank that answers in
- * time. Returns 0, or -1 with an error. */
+/* Asks all other ranks for their status. For each rank r that answers in time, sets status[r] to
+ * the answer and answered[r] to 1. Returns 0, or -1 with an error. */
 static int ask(struct link *l, struct link_status *status, unsigned char *answered)
 {
     static const char question = '?';

@@ -89,8 +89,8 @@ static const char *signal_name(int number)
     return number == SIGINT ? "SIGINT" : number == SIGHUP ? "SIGHUP" : "SIGTERM";
 }
 
-/* Returns -1 on all ranks if `result` is below 0 on any. All ranks must call it at the same
- * places. */
+/* Returns -1 with an error on all ranks if `result` is below 0 on any rank, else 0. All ranks must
+ * call it at the same places. */
 static int agree(struct loop *l, int result)
 {
     return comm_agree(l->comm, result);
@@ -99,7 +99,8 @@ static int agree(struct loop *l, int result)
 /* ---- starting and resuming ------------------------------------------------------------------- */
 
 /* Compares one line "key: value" of the checkpoint's configuration with the present configuration.
- * Returns 0, or -1 with an error. */
+ * A difference is an error if a resumed run must have the same value (OPT_FIXED), else a warning,
+ * or nothing if the value is free. Returns 0, or -1 with an error. */
 static int compare_setting(const struct loop *l, const char *line, size_t n)
 {
     const char *now = l->config;
@@ -421,7 +422,8 @@ static int close_loop(struct loop *l)
 
 /* ---- validation, reports and checkpoints ----------------------------------------------------- */
 
-/* Reads validation samples i to i + B - 1, but none from n on. Returns 0, or -1 with an error. */
+/* Reads the validation samples from i to i + B - 1 that are below n into l->validation. Returns 0,
+ * or -1 with an error. */
 static int read_validation(struct loop *l, uint64_t i, uint64_t n)
 {
     const struct samples *d = l->plan->validation;
@@ -433,9 +435,9 @@ static int read_validation(struct loop *l, uint64_t i, uint64_t n)
     return 0;
 }
 
-/* Computes the score of validation samples i to i + B - 1. From sample n on there is no score. If
- * ranks share the weights, all must take part, so a rank without samples evaluates the first
- * samples and discards the score. All ranks return the same value. */
+/* Sets *score to the score of validation samples i to i + B - 1; samples from number n on do not
+ * count. If ranks share the weights, all must take part, so a rank without samples evaluates the
+ * first samples and discards the score. Returns 0, or -1 with an error, the same on all ranks. */
 static int score_batch(struct loop *l, uint64_t i, uint64_t n, struct engine_score *score)
 {
     const int behind = i >= n, shared = layout_is_shared(&l->store.layout, STORE_PARAMETERS);
@@ -450,8 +452,8 @@ static int score_batch(struct loop *l, uint64_t i, uint64_t n, struct engine_sco
     return 0;
 }
 
-/* Computes the score of the first samples of the validation data. Micro-batch k is evaluated by
- * rank k mod ranks. Scores are added in the order of the micro-batches. Returns 0, or -1 with an
+/* Sets *score to the score of the first samples of the validation data. Micro-batch k is evaluated
+ * by rank k mod ranks. Scores are added in the order of the micro-batches. Returns 0, or -1 with an
  * error. */
 static int score_validation(struct loop *l, struct engine_score *score)
 {

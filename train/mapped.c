@@ -72,8 +72,8 @@ static void push(struct mapped *m, struct queue *q, int i)
     pthread_cond_broadcast(&m->changed);
 }
 
-/* Waits for the next item of a queue, removes it and returns it. Returns -1 when the queue is empty
- * and m->quit is set. The caller holds the lock. */
+/* Waits for the next item of a queue, the number of an array, removes it and returns it. Returns -1
+ * when the queue is empty and m->quit is set. The caller holds the lock. */
 static int take(struct mapped *m, struct queue *q)
 {
     while (!q->count && !m->quit)

@@ -19,7 +19,8 @@ static int is_accuracy(enum metrics_value v)
     return v % METRICS_VALIDATION == METRICS_ACCURACY;
 }
 
-/* Writes the name of a value of part i in metrics.jsonl, such as "mlm_loss". */
+/* Sets `out` to the name that value v of part i of the loss has in metrics.jsonl, such as
+ * "mlm_loss". */
 static void put_name(char out[64], const struct metrics *m, int i, enum metrics_value v)
 {
     snprintf(out, 64, "%s%s_%s", prefixes[v], m->parts[i].name,
@@ -59,7 +60,8 @@ static void parse_parts(const struct metrics *m, const struct js *o, struct metr
         }
 }
 
-/* Parses one line. Returns -1 if it is not a point, as the last line of a killed run may be. */
+/* Parses one line of metrics.jsonl into *p. Returns 0, or -1 if it is not a complete point, as the
+ * last line of a killed run may be. */
 static int parse_point(const struct metrics *m, const char *line, size_t n, struct metrics_point *p)
 {
     struct js *o = js_parse(line, n, "metrics");

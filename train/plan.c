@@ -149,8 +149,8 @@ static int open_data(struct plan *p, struct samples **out, const struct opt_list
     return *out ? 0 : -1;
 }
 
-/* Checks that the sequence length and other lengths that were given fit together. Returns -1 with
- * an error. */
+/* Checks that the sequence length and other lengths that were given fit together. Returns 0, or -1
+ * with an error. */
 static int check_length(const struct plan *p)
 {
     const struct settings *s = p->settings;
@@ -569,9 +569,9 @@ static uint64_t batch_bytes(const struct plan *p)
     return 2 * (uint64_t)p->engine.A * sequences_bytes(p->engine.most, p->engine.T, encoder);
 }
 
-/* Floats that a phase needs beside its arrays. scratch: of the model's functions and the optimizer,
- * such as the gradients inside a layer. kernels: of the kernels, such as the logits of a chunk of
- * rows. */
+/* The memory, in floats, that a phase needs in addition to its arrays. scratch: for the model's
+ * functions and the optimizer, for example the gradients inside a layer. kernels: for the kernels,
+ * for example the logits of a chunk of rows. */
 struct working {
     int64_t scratch, kernels;
 };
@@ -892,7 +892,7 @@ static void print_memory(const struct plan *p, struct buf *out)
     put_int(out, "memory_bytes", store_plan_total(t) + other_bytes(p));
 }
 
-/* Returns the parameters that a rank has of a block. */
+/* Returns how many parameters of a block a rank has. */
 static double block_parameters(const struct plan *p, int block)
 {
     const struct tensor_table *t = &p->own.tensors;

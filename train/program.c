@@ -229,8 +229,9 @@ static void add_phase(struct compiler *c, enum phase_kind kind, int block, int64
 
 /* ---- the order ------------------------------------------------------------------------------- */
 
-/* Ends a leaf for a block, whose gradients are complete: adds the last two sums of the stack, as
- * often as the tree requires, and begins the sum over ranks if it is due. */
+/* Adds the phases that follow when the gradients of a block are complete in a leaf: phases that add
+ * the last two sums of the stack, as many as the tree requires, and the phase that sums over the
+ * ranks if it is due. */
 static void end_leaf(struct compiler *c, int block)
 {
     const int slot = c->slot, shared = c->config.zero > 1;
@@ -265,7 +266,7 @@ static void add_run(struct compiler *c, enum phase_kind before, enum phase_kind 
     c->run++;
 }
 
-/* The forward passes of the stage's layers. */
+/* Adds the phases of the forward passes of the stage's layers. */
 static void add_forward(struct compiler *c)
 {
     for (int b = c->below + 1; b <= c->above; b++)
@@ -290,7 +291,8 @@ static void compile_group(struct compiler *c)
     add_run(c, PHASE_EMBEDDING_BACKWARD, PHASE_EMBEDDING_BACKWARD, 0);
 }
 
-/* Makes a part of the phases added since the last part. It is executed `turns` times. */
+/* Makes the phases that were added since the last part a part of the program, which is executed
+ * `turns` times. */
 static void end_part(struct program *p, int64_t turns)
 {
     int64_t first = p->part_count ? p->parts[p->part_count - 1].end : 0;
@@ -334,8 +336,8 @@ static int is_between(enum phase_kind kind)
            kind == PHASE_MERGE || kind == PHASE_SUM || kind == PHASE_GATHER;
 }
 
-/* Returns 1 if the use is of this rank's share of an array whose whole is in the window of shared
- * arrays at other times (ZeRO). */
+/* Returns 1 if the use u is of this rank's share of an array that, in other uses, is whole in the
+ * window of shared arrays (ZeRO). Else returns 0. */
 static int is_apart(const struct program *p, const struct use *u)
 {
     return u->own && ((u->kind == STORE_GRADIENTS && p->zero > 1) ||
@@ -465,7 +467,7 @@ static void begin_run(struct compiler *c, int64_t m, int64_t count)
     begin_leaf(c, (int)(m / leaf));
 }
 
-/* The forward pass of micro-batch m in this stage. */
+/* Adds the phases of the forward pass of micro-batch m in this stage. */
 static void pass_forward(struct compiler *c, int64_t m)
 {
     begin_run(c, m, 1);
@@ -478,7 +480,8 @@ static void pass_forward(struct compiler *c, int64_t m)
         add_run(c, PHASE_SEND_X, PHASE_SEND_X, c->above);
 }
 
-/* Begins to receive the head's gradients of the leaf that starts with micro-batch m. */
+/* Adds the phase that begins to receive the head's gradients of the leaf that starts with
+ * micro-batch m, if the table is tied. */
 static void expect_tied(struct compiler *c, int64_t m)
 {
     if (!c->config.tied || m == c->config.micro)
@@ -488,9 +491,9 @@ static void expect_tied(struct compiler *c, int64_t m)
     c->run++;
 }
 
-/* The backward pass of the embedding, after that of micro-batch m in the first stage's layers. A
- * tied table waits for the end of the leaf, since the gradients of the head are the first in the
- * sum. */
+/* Adds the phases of the embedding's backward pass, after the backward pass of micro-batch m in the
+ * first stage's layers. If the table is tied, adds those of all micro-batches of a leaf at the end
+ * of the leaf, because the gradients of the head must be the first in the sum. */
 static void embedding_backward(struct compiler *c, int64_t m)
 {
     const int64_t leaf = leaf_size(c);
@@ -503,7 +506,7 @@ static void embedding_backward(struct compiler *c, int64_t m)
         expect_tied(c, m + 1);
 }
 
-/* The backward pass of micro-batch m in this stage. */
+/* Adds the phases of the backward pass of micro-batch m in this stage. */
 static void pass_backward(struct compiler *c, int64_t m)
 {
     begin_run(c, m, 1);
@@ -543,7 +546,7 @@ static void compile_stage(struct compiler *c)
     end_part(c->program, 1);
 }
 
-/* The exchange of a tied table after the update, in the first and the last stage. */
+/* Adds the phases that send a tied table from the first stage to the last one after the update. */
 static void exchange_table(struct compiler *c)
 {
     if (c->stages == 1 || !c->config.tied || !(is_first_stage(c) || is_last_stage(c)))

@@ -47,7 +47,8 @@ static void take_larger(float *restrict to, const float *restrict from, int64_t 
         to[i] = to[i] >= from[i] ? to[i] : from[i];
 }
 
-/* Sets `to` to the sum or maximum of in[0..count-1]. n is at most TILE. */
+/* Sets to[n] to the sums or maxima, element by element, of the `count` arrays in[]. n is at most
+ * TILE. */
 static void add_tile(enum reduce_op op, float *to, const float *const *in, int count, int64_t n)
 {
     float stack[DEPTH][TILE];
@@ -60,7 +61,8 @@ static void add_tile(enum reduce_op op, float *to, const float *const *in, int c
     memcpy(to, stack[0], (size_t)n * sizeof *to);
 }
 
-/* Like add_tile, for any n. `to` may be one of `in`. `at` is working memory. */
+/* Does what add_tile does, for any n. `to` may be one of the arrays in[]. at[count] is working
+ * memory. */
 static void add_piece(enum reduce_op op, float *to, const float *const *in, const float **at,
                       int count, int64_t n)
 {

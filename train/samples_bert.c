@@ -48,8 +48,7 @@ static int check_ids(const struct samples *s, const struct bert_row *row)
                                    (long long)most, (long long)s->ids);
 }
 
-/* Reads the rows of a record into the next sequences, and removes sequences that it does not need.
- * Returns 0, or -1 with an error. */
+/* Adds the sequences in a record, data[0..n), to *out. Returns 0, or -1 with an error. */
 static int read_rows(const struct bert_samples *b, const void *data, size_t n,
                      struct sequences *out)
 {

@@ -55,7 +55,7 @@ int schedule_set_cooldown(struct schedule *s, double cooldown)
     return 0;
 }
 
-/* Parses "STEP:RATE". Returns -1 with an error. */
+/* Parses a text "STEP:RATE" into *p. Returns 0, or -1 with an error. */
 static int parse_point(struct schedule_point *p, const char *text)
 {
     char *colon, *end;

@@ -363,8 +363,8 @@ static int other_ranks(const struct settings *s, const char *but)
     return -1;
 }
 
-/* Sets the number of data-parallel ranks, of `all` ranks in total. `but` says how many these are,
- * for the error. Returns 0, or -1 with an error. */
+/* Sets the number of data-parallel ranks for `all` ranks in total. `but` is a text for the error,
+ * which says where the number of all ranks comes from. Returns 0, or -1 with an error. */
 static int share_ranks(struct settings *s, int64_t all, const char *but)
 {
     const int64_t model = s->pipeline_parallel * s->tensor_parallel;
@@ -381,7 +381,7 @@ static int share_ranks(struct settings *s, int64_t all, const char *but)
     return 0;
 }
 
-/* Reads --tensor-parallel. Returns 0, or -1 with an error. */
+/* Reads --tensor-parallel into its two dimensions. Returns 0, or -1 with an error. */
 static int read_grid(struct settings *s)
 {
     const char *text = s->tensor_grid ? s->tensor_grid : "0";

@@ -389,7 +389,8 @@ static void merge_classes(const struct building *b, struct small *s)
 
 /* ---- the tables ------------------------------------------------------------------------------ */
 
-/* Returns the symbol with this row, adding it if it is new. Returns -1 if there are too many. */
+/* Returns the symbol whose row in a->forward is `row`, and adds it if it is new. Returns -1 if
+ * there are too many symbols. */
 static int find_symbol(struct automaton *a, const uint8_t *row)
 {
     for (int i = 0; i < a->symbol_count; i++)
@@ -434,8 +435,8 @@ static int put_tail(struct automaton *a)
 }
 
 /* Adds the entries for places where a piece must begin. Before such a place the backward automaton
- * is at the end of a text. At it the forward automaton is at the beginning of one, whatever its
- * state was. */
+ * is in its state at the end of a text. At such a place the forward automaton goes on as at the
+ * beginning of a text, whatever its state was. */
 static void put_cuts(struct automaton *a)
 {
     for (int c = 0; c < AUTOMATON_CLASSES; c++)

@@ -38,7 +38,7 @@ static struct walk walk_begin(const struct charsmap *m)
     return (struct walk){ .m = m, .node = offset_of(m->units[0]) };
 }
 
-/* Moves to the child by `byte`. Returns 1, or 0 if there is none. */
+/* Moves w to the child of its node by `byte`. Returns 1, or 0 if there is no such child. */
 static int walk_next(struct walk *w, unsigned char byte)
 {
     w->node ^= byte;
@@ -112,7 +112,7 @@ static const char *longest(const struct charsmap *m, const char *p, size_t n, si
     return found;
 }
 
-/* Returns the number of bytes at the start that begin no string of the map. */
+/* Returns how many bytes at the start of text[0..n) begin no string of the map. */
 static size_t unchanged(const struct charsmap *m, const char *text, size_t n)
 {
     size_t i = 0;

@@ -100,7 +100,8 @@ static void put_space(struct buf *out, int complement, int inside)
     buf_addf(out, inside ? "%s" : "[%s]", ranges);
 }
 
-/* Appends the class, or its complement, for a place inside or outside of brackets. */
+/* Appends PCRE2's spelling of the class `base` or, with `complement` 1, of its complement. `inside`
+ * 1: for a place inside of brackets, else outside. */
 static void put_class(struct buf *out, const char *base, int complement, int inside,
                       charset_property_fn *theirs)
 {
@@ -121,7 +122,8 @@ static void put_class(struct buf *out, const char *base, int complement, int ins
 
 /* ---- the dialect ----------------------------------------------------------------------------- */
 
-/* Appends \b, the border between a word character and another one, or its complement \B. */
+/* Appends PCRE2's spelling of \b, the border between a word character and another one, or with
+ * `complement` 1 of \B. */
 static void put_boundary(struct buf *out, int complement, charset_property_fn *theirs)
 {
     struct buf word = BUF_INIT;
@@ -151,7 +153,8 @@ static size_t put_property(struct buf *out, const char *p, size_t n, int inside,
     return (size_t)(end - p) + 1;
 }
 
-/* Translates \uHHHH. Returns the number of bytes read, 0 if it is none. */
+/* Appends the translation of \uHHHH at p[0..n). Returns the number of bytes read, 0 if it is no
+ * such escape. */
 static size_t put_code_point(struct buf *out, const char *p, size_t n)
 {
     size_t digits = n > 2 ? strspn(p + 2, "0123456789abcdefABCDEF") : 0;

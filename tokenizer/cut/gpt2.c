@@ -29,8 +29,8 @@ static inline uint64_t with_tails(uint64_t bits, uint64_t tails)
     return bits;
 }
 
-/* Adds the characters that are not ASCII. All bytes of a character get its class, also if it began
- * in the block before. */
+/* Adds the characters of the block that are not ASCII to the masks *c: sets the bits of all bytes
+ * of a character, also if it began in the block before. */
 static inline void add_characters(const struct gpt2 *g, struct class_masks *c,
                                   const unsigned char *block, const struct ascii_masks *m)
 {
@@ -65,8 +65,9 @@ static inline size_t contraction(const struct gpt2 *g, size_t i)
     return (a == 'r' && b == 'e') || (a == 'v' && b == 'e') || (a == 'l' && b == 'l') ? 3 : 0;
 }
 
-/* Returns `begins`, the first bytes of pieces, corrected for contractions: if a piece that begins
- * with a quote is a contraction, no piece begins at its letters, but one begins after it. */
+/* Returns `begins`, the mask of the first bytes of pieces, corrected for contractions: if a piece
+ * that begins with a quote is a contraction, no piece begins at its letters, but one begins after
+ * it. */
 static uint64_t cut_contractions(struct gpt2 *g, uint64_t begins, uint64_t quotes)
 {
     begins = (begins & ~g->drop) | g->add;

@@ -135,8 +135,8 @@ ALWAYS int meet(__m512i first, __m512i last)
 }
 
 /* Runs the backward automaton over a block. *behind is the state after the block; the function
- * replaces it by the state before the block. Returns -1 if the states at the borders of the parts
- * differ. */
+ * replaces it by the state before the block. `wide` is as for look_up. Returns 0, or -1 if the
+ * states at the borders of the parts differ. */
 ALWAYS int go_back(struct lanes_block *l, const struct automaton *a, uint8_t *behind, int wide)
 {
     const struct table back = load_table(a->back, wide), symbols = load_table(a->symbols, wide);
@@ -164,7 +164,7 @@ ALWAYS int go_back(struct lanes_block *l, const struct automaton *a, uint8_t *be
 
 /* Runs the forward automaton over a block and sets marks[64] to the places where pieces begin.
  * *before is the state before the block; the function replaces it by the state after the block.
- * Returns -1 if the states at the borders of the parts differ. */
+ * `wide` is as for look_up. Returns 0, or -1 if the states at the borders of the parts differ. */
 ALWAYS int go_forth(struct lanes_block *l, const struct automaton *a, uint8_t *before,
                     uint64_t *marks, int wide)
 {

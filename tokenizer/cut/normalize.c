@@ -43,7 +43,7 @@ enum {
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-/* Puts an entry for each code point of a set. */
+/* The argument of the callback that sets the table entry of each code point of a set to `entry`. */
 struct putter {
     struct normalizer *n;
     uint32_t entry;
@@ -91,8 +91,8 @@ static uint32_t lower_of(const struct normalizer *n, uint32_t c)
     return n->rules.google ? letter_case_lower(c) : letter_case_lower_new(c);
 }
 
-/* Writes the canonical decomposition of c, or c itself if it has none. Returns the number of
- * parts. */
+/* Sets parts[] to the canonical decomposition of c, or to c itself if it has none. Returns the
+ * number of parts. */
 static size_t decompose(const struct normalizer *n, uint32_t c, uint32_t parts[FORMS_PARTS_MAX])
 {
     parts[0] = c;
@@ -318,7 +318,7 @@ static int is_final_sigma(const struct words *w, size_t at)
     return 1;
 }
 
-/* Processes one code point. Returns its number of bytes. */
+/* Processes the code point at w->text + w->at. Returns the number of its bytes. */
 static inline size_t put_char(struct words *w)
 {
     const unsigned char *p = w->text + w->at;

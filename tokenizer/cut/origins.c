@@ -223,8 +223,8 @@ static int find(const struct step *step, struct regex_scratch *scratch, const ch
     return hit != NULL;
 }
 
-/* Origins of STEP_REPLACE: all of the new text is inserted after the old text, which is removed.
- * Returns 0, or -1 with an error. */
+/* Sets `origins` to those of what STEP_REPLACE makes of text[0..n). All of the new text counts as
+ * inserted after the old text, which is removed. Returns 0, or -1 with an error. */
 static int trace_replace(const struct step *step, struct regex_scratch *scratch, const char *text,
                          size_t n, struct ids *origins)
 {
@@ -252,7 +252,8 @@ static void put_replaced(void *ctx, const char *old, size_t old_bytes, const cha
         keep(old, old_bytes, p);
 }
 
-/* Origins of a part of the text, for STEP_STRIP. */
+/* Sets `origins` to those of the part of a text that STEP_STRIP keeps: `bytes` bytes from `begin`
+ * on. */
 static void trace_part(size_t begin, size_t bytes, struct ids *origins)
 {
     origins->count = 0;
@@ -260,7 +261,8 @@ static void trace_part(size_t begin, size_t bytes, struct ids *origins)
         ids_add(origins, (uint32_t)(begin + i));
 }
 
-/* Origins of STEP_PREPEND: the inserted text has the origin of the text's first character. */
+/* Sets `origins` to those of what STEP_PREPEND makes of a text of n bytes. The inserted text has
+ * the origin of the text's first character. */
 static void trace_prepend(const struct step *step, size_t n, struct ids *origins)
 {
     origins->count = 0;

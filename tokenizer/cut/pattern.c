@@ -53,7 +53,7 @@ static int set_add(struct pattern *e, struct classes_set *s)
     return e->set_count++;
 }
 
-/* Adds the complement of a set. Returns its number, or -1. */
+/* Adds the complement of a set. Returns its number, or -1 if there are too many sets. */
 static int set_invert(struct pattern *e, int set)
 {
     struct classes_set *s = mem_alloc(sizeof *s);
@@ -91,7 +91,7 @@ static int skip(struct reader *r, const char *text)
     return found;
 }
 
-/* Reads a set. Returns its number, or -1. */
+/* Reads a set of characters at r->p and adds it. Returns its number, or -1 if it cannot be read. */
 static int read_set(struct reader *r)
 {
     struct classes_set *s = mem_zalloc(1, sizeof *s);
@@ -111,8 +111,8 @@ static int read_set(struct reader *r)
     return set_add(r->e, s);
 }
 
-/* Reads $ (line = 1) or \z as a lookahead: the set of characters that may follow. Returns the
- * number of the new node, or -1, without an error set, on failure. */
+/* Reads $ (`line` 1) or \z (`line` 0) as a lookahead: the set of characters that may follow.
+ * Returns the number of the new node, or -1, without an error set, on failure. */
 static int read_end(struct reader *r, int line)
 {
     struct classes_set *s = mem_zalloc(1, sizeof *s);
@@ -122,8 +122,8 @@ static int read_end(struct reader *r, int line)
     return set < 0 ? -1 : node_add(r, (struct node){ .kind = LOOK, .set = set, .at_end = 1 });
 }
 
-/* Reads the rest of a lookahead after (?= or (?!: one set and the bracket. Returns the number of
- * the new node, or -1, without an error set, on failure. */
+/* Reads the rest of a lookahead after (?= or, with `negated` 1, after (?!: one set and the bracket.
+ * Returns the number of the new node, or -1, without an error set, on failure. */
 static int read_look(struct reader *r, int negated)
 {
     int set = r->p < r->end && !strchr("()|*+?{^$", *r->p) ? read_set(r) : -1;
@@ -176,7 +176,8 @@ static int read_number(struct reader *r, int *number)
     return r->p > from && *number <= REPEAT_MAX;
 }
 
-/* Reads {n}, {n,} or {n,m}. Returns 0, or -1. */
+/* Reads {n}, {n,} or {n,m} into n->min and n->max. Returns 0, or -1, without an error set, if it is
+ * malformed. */
 static int read_interval(struct reader *r, struct node *n)
 {
     if (!read_number(r, &n->min))
@@ -263,8 +264,9 @@ static int fork_to(struct reader *r, int one, int two, int lazy)
                                                  .other = lazy ? one : two });
 }
 
-/* Returns the step that ends a repetition early. For a possessive one, it requires that no further
- * repetition is possible. */
+/* Returns the step that a repetition goes to when it ends before its maximum: `next` or, for a
+ * possessive repetition, a new lookahead before `next`, which requires that no further repetition
+ * is possible. Returns -1 on failure. */
 static int leave(struct reader *r, const struct node *n, int next)
 {
     if (n->greed != POSSESSIVE)

@@ -169,8 +169,8 @@ void split_begin(struct split *s, const char *text, size_t n)
     level_begin(s, 0, 0, n);
 }
 
-/* Finds the first match at or after l->at; if there is none, sets both bounds to the end. Returns
- * -1 with an error. */
+/* Sets l->match_begin and l->match_end to the first match at or after l->at, or both to l->end if
+ * there is none. Returns 0, or -1 with an error. */
 static int find_match(struct split *s, const struct split_rule *r, struct level *l)
 {
     const char *text = s->text + l->begin;
@@ -191,7 +191,8 @@ static int find_match(struct split *s, const struct split_rule *r, struct level 
     return 0;
 }
 
-/* Moves l->at to the end of the rule's next piece; l->at < l->end. Returns -1 with an error. */
+/* Moves l->at to the end of the rule's next piece. Requires l->at < l->end. Returns 0, or -1 with
+ * an error. */
 static int advance(struct split *s, const struct split_rule *r, struct level *l)
 {
     if (r->kind == SPLIT_GPT2) {
@@ -205,7 +206,8 @@ static int advance(struct split *s, const struct split_rule *r, struct level *l)
     return 0;
 }
 
-/* Finds the next piece of rule i. Returns 1, 0 at the end of the text, -1 with an error. */
+/* Moves rule i to the end of its next piece (s->levels[i].at). Returns 1, 0 at the end of the text,
+ * or -1 with an error. */
 static int next_piece(struct split *s, int i)
 {
     struct level *l = &s->levels[i];

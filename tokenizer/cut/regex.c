@@ -28,7 +28,8 @@ struct regex_scratch {
 };
 
 /* Compiles a pattern in PCRE2's syntax. Forbids \C, a single byte of a character, which Ruby does
- * not have. */
+ * not have. If PCRE2 refuses the pattern, returns NULL and sets *code and *offset to PCRE2's error
+ * and its place in the pattern. */
 static pcre2_code *compile(const struct buf *text, int *code, PCRE2_SIZE *offset)
 {
     pcre2_compile_context *context = pcre2_compile_context_create(NULL);

@@ -100,7 +100,8 @@ static inline void classify_character(const struct automaton *a, const unsigned 
     *class = automaton_class(a, utf8_get(p, &len));
 }
 
-/* Writes the classes of text[0..n). Returns 1 if some byte is not ASCII, else 0. */
+/* Sets classes[0..n) to the classes of the bytes text[0..n). Returns 1 if some byte is not ASCII,
+ * else 0. */
 static int classify_plain(const struct automaton *a, const unsigned char *text, size_t n,
                           uint8_t *classes)
 {
@@ -116,7 +117,8 @@ static int classify_plain(const struct automaton *a, const unsigned char *text, 
 
 /* ---- the two automata ------------------------------------------------------------------------ */
 
-/* Runs the backward automaton: writes the symbols of a chunk, given the state after it. */
+/* Runs the backward automaton over a chunk of n classes: sets symbols[0..n). `state` is the state
+ * after the chunk. */
 static void go_back_plain(const struct automaton *a, const uint8_t *classes, size_t n,
                           uint8_t state, uint8_t *symbols)
 {
@@ -126,8 +128,8 @@ static void go_back_plain(const struct automaton *a, const uint8_t *classes, siz
     }
 }
 
-/* Runs the forward automaton: writes the state after each symbol. A piece must begin at the first
- * character, so the initial state has no influence. */
+/* Runs the forward automaton over a chunk of n symbols: sets states[i] to the state after symbol i.
+ * A piece must begin at the first character, so the initial state has no influence. */
 static void go_forth_plain(const struct automaton *a, const uint8_t *symbols, size_t n,
                            uint8_t *states)
 {
@@ -152,7 +154,7 @@ static int settle_plain(const struct automaton *a, const uint8_t *classes, size_
     return same ? all[0] : -1;
 }
 
-/* Returns the AUTOMATON_BEGIN flags of 64 states as bits. */
+/* Returns a mask of 64 states: bit i is set if states[i] has AUTOMATON_BEGIN. */
 static uint64_t marks_plain(const uint8_t *states)
 {
     const uint64_t gather = 0x0102040810204080u, ones = 0x0101010101010101u;
@@ -337,8 +339,8 @@ static void cut_again(struct scan *s, const struct automaton *a)
     go(a, s, n, a->back_end);
 }
 
-/* Shortens the chunk to where its last piece begins, unless it ends with the text. Returns -1 if
- * it has only one piece. */
+/* Shortens the chunk so that it ends where its last piece begins, unless it ends with the text.
+ * Returns 0, or -1 if it has only one piece. */
 static int end_at_piece(struct scan *s)
 {
     size_t n = s->end - s->begin, word = (n + ASCII_BLOCK - 1) / ASCII_BLOCK;

@@ -344,8 +344,9 @@ struct kind_masks {
     uint64_t words, spaces;
 };
 
-/* Adds the characters that are not ASCII. *last is the kind of the last of them, which may go on in
- * the next block. */
+/* Adds the characters of a block that are not ASCII to *m. `high` has the bits of their bytes.
+ * *last is the kind of the character before the block, which may go on in the block, and is set to
+ * the kind of the last of these characters, which may go on in the next block. */
 static void add_high(struct kind_masks *m, const unsigned char *block, uint64_t high,
                      enum kind *last)
 {
@@ -400,8 +401,9 @@ static void put_words(const char *text, size_t at, size_t n, struct cut *out)
     out->count = ends;
 }
 
-/* Turns the tiles into pieces, according to `behavior`. `at` is where their text begins. A match
- * is merged with a neighbour only if that neighbour is not a match. */
+/* Appends the tiles s->tiles (matches and the text between them) to `out` as pieces, according to
+ * `behavior`. Their text begins at byte `at` of out->text. A match is merged with a neighbour only
+ * if that neighbour is not a match. */
 static void put_tiles(struct stepper *s, enum step_behavior behavior, size_t at, struct cut *out)
 {
     const struct cut *t = &s->tiles;
@@ -485,9 +487,9 @@ static int put_byte_level(struct stepper *s, const struct step *step, const char
     return count;
 }
 
-/* Sets the origins of the bytes that a step has written for the piece [begin, begin + n) of the
- * text before: what was put in front has that of the piece's first byte, and the character that
- * STEP_METASPACE puts for a space that of the space. */
+/* Appends to to->origins the origins of the bytes that a step has written for the piece [begin,
+ * begin + n) of from->text. Text that was put in front has the origin of the piece's first byte. A
+ * character that STEP_METASPACE writes in place of a space has the origin of the space. */
 static void put_origins(const struct step *step, const struct cut *from, size_t begin, size_t n,
                         struct cut *to)
 {

@@ -19,8 +19,8 @@ const char end_of_text_name[] = "<|endoftext|>";
 
 /* ---- merges.txt ---------------------------------------------------------------------------- */
 
-/* Returns the id of a token by its name in files, and appends its bytes. Returns -1 with an
- * error. */
+/* Returns the id of the token that files call name[0..n), and appends the token's bytes to `bytes`.
+ * Returns -1 with an error if there is no such token. */
 static int64_t find_named(const struct vocabulary *v, const char *name, size_t n, struct buf *bytes)
 {
     size_t before = bytes->len;
@@ -315,8 +315,8 @@ static int load_file(struct vocabulary *v, const char *path, const struct tokeni
         path);
 }
 
-/* Finds the only file in `dir` whose name ends in `suffix`. Returns 1, 0 if there is none, -1 if
- * there are several. */
+/* Sets `path` to the only file in `dir` whose name ends in `suffix`. Returns 1, 0 if there is none,
+ * or -1 with an error, also if there are several. */
 static int find_one(struct buf *path, const char *dir, const char *suffix)
 {
     struct file_names names = { 0 };

@@ -74,8 +74,8 @@ static size_t without_return(const char *line, size_t n)
     return n && line[n - 1] == '\r' ? n - 1 : n;
 }
 
-/* Adds the cells of one line. *open: on entry, the line begins inside quotes; on return, it ends
- * inside them. */
+/* Adds the cells of one line. *open 1: on entry, the line begins inside a quoted cell; on return,
+ * it ends inside one. Returns 0, or -1 with an error. */
 static int add_line(struct csv *c, const char *line, size_t n, int *open)
 {
     size_t end = without_return(line, n);

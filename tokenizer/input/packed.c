@@ -37,7 +37,7 @@ size_t packed_name(const char *path)
 /* ---- unpacking ------------------------------------------------------------------------------ */
 
 /* Sets *bytes to all buffered bytes of the file, which stay valid until the next call. Returns
- * their number, 0 at the end, or -1. */
+ * their number, 0 at the end, or -1 with an error. */
 static int64_t give(void *ctx, const void **bytes)
 {
     struct input *in = ctx;

@@ -196,8 +196,8 @@ static int no_column(const struct source *s, const char *name, size_t n)
     return -1;
 }
 
-/* Appends the index of the column called name[0..n) to s->columns. Returns -1 with an error if
- * there is not exactly one. */
+/* Appends the index of the column called name[0..n) to s->columns. Returns 0, or -1 with an error
+ * if there is not exactly one such column. */
 static int find_column(struct source *s, const char *name, size_t n)
 {
     size_t found = 0;
@@ -275,8 +275,8 @@ static int open_next(struct source *s)
     return s->current == SOURCE_PARQUET || s->current == SOURCE_ARROW ? open_rows(s) : 0;
 }
 
-/* Parses a line again, with invalid text replaced. Returns NULL with the original error if that
- * does not help. */
+/* Parses a line again, with invalid text replaced. Returns the JSON, or NULL with the first error
+ * if the line is still not valid. */
 static struct js *parse_mended(struct source *s, const char *line, size_t n, const char *name)
 {
     struct err why = err_keep();
@@ -295,8 +295,9 @@ static struct js *parse_mended(struct source *s, const char *line, size_t n, con
     return root;
 }
 
-/* Returns the value of key[0..n). If there is none, splits the key at a point: searches the part
- * after it in the object named by the part before it. */
+/* Returns the value of key[0..n) in the object. If the object has no such key, splits the key at a
+ * point: searches the part after the point in the object named by the part before it. Returns NULL
+ * if nothing is found. */
 static const struct js *find_field(const struct js *object, const char *key, size_t n)
 {
     struct buf name = BUF_INIT;
@@ -315,7 +316,8 @@ static const struct js *find_field(const struct js *object, const char *key, siz
     return value;
 }
 
-/* Appends the strings of all fields. Returns -1 with an error if one is not a string. */
+/* Appends the strings of all fields to `text`. Returns 0, or -1 with an error if one is not a
+ * string. */
 static int add_fields(const struct js *root, const char *fields, const char *where,
                       struct buf *text)
 {
@@ -423,7 +425,8 @@ static int is_blank(const char *line, size_t n)
     return !n;
 }
 
-/* Checks the length of the document that begins at text[before]. Returns -1 with an error. */
+/* Checks the length of the document that begins at text[before]. Returns 0, or -1 with an error if
+ * it is too long. */
 static int check_length(const struct source *s, const struct buf *text, size_t before)
 {
     return s->in.most && text->len - before > s->in.most

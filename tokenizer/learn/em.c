@@ -98,7 +98,7 @@ static void count_chunk(void *ctx, int64_t i, int thread)
         c->count(c->e, &c->e->workers[thread], &s->items[k]);
 }
 
-/* Counts the pieces of all segments. Returns the counts. */
+/* Runs `count` on all segments, in parallel. Returns the sum of the counts of each piece. */
 static const int64_t *count_all(struct em *e, count_segment *count)
 {
     struct counting c = { e, count };

@@ -135,7 +135,8 @@ static uint32_t get_pair(struct learner *l, uint32_t left, uint32_t right)
     return (uint32_t)l->pair_count++;
 }
 
-/* Counts the pair once more in the word (change > 0), or once less. */
+/* Counts the pair (left, right) once more (change 1) or once less (change -1), because of a change
+ * in word number `word`. */
 static void count_pair(struct learner *l, uint32_t left, uint32_t right, uint32_t word, int change)
 {
     uint32_t k = get_pair(l, left, right);
@@ -207,7 +208,8 @@ static void queue_push(struct queue *q, const struct candidate *c)
         q->top = which;
 }
 
-/* Removes the first candidate. Returns 0 if there is none. */
+/* Removes the first candidate from the queue and sets *first to it. Returns 1, or 0 if the queue is
+ * empty. */
 static int queue_pop(struct queue *q, struct candidate *first)
 {
     while (q->top && !q->heaps[q->top].count)
@@ -415,7 +417,7 @@ int learn_special(struct vocabulary *v, const char *const *special, size_t count
     return 0;
 }
 
-/* Gives ids to the special tokens and the alphabet. */
+/* Gives ids to the special tokens and the alphabet. Returns 0, or -1 with an error. */
 static int begin_vocabulary(struct learner *l, const struct counted_words *words)
 {
     uint32_t before = l->v->count;
@@ -515,8 +517,8 @@ static void merge_in_word(struct learner *l, uint32_t w, uint32_t left, uint32_t
     s->count = kept;
 }
 
-/* Returns the id of the merged token: a new one, unless a token with its bytes exists. Returns -1
- * with an error. */
+/* Returns the id of the token to which the pair merges: a new id, unless a token with these bytes
+ * exists. Returns -1 with an error. */
 static int64_t joined_id(struct learner *l, const struct pair *p)
 {
     struct buf bytes = BUF_INIT;

@@ -285,8 +285,8 @@ static void count_all_recent(struct word_counts *w)
         count_recent(w, &w->recent[i]);
 }
 
-/* Returns 1 if the word was among the recent ones. Otherwise it takes the place of another, which
- * is counted in the table. */
+/* Adds `count` to a recent word. If the word was not among the recent ones, it takes the place of
+ * another, which is counted in the table. Returns 1 if it was among them, else 0. */
 static int add_recent(struct word_counts *w, const char *word, size_t n, uint64_t count)
 {
     const unsigned char *p = (const unsigned char *)word;
@@ -382,7 +382,7 @@ static int bad_row(const struct run_reader *r, const char *what)
     return err_set("%s: at byte %" PRIu64 ": %s", r->name, r->offset, what);
 }
 
-/* Reads the next row. Returns 1, 0 at the end, -1 with an error. */
+/* Reads the next row of the run. Returns 1, 0 at the end, or -1 with an error. */
 static int reader_next(struct run_reader *r)
 {
     uint64_t n;

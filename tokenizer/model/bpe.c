@@ -329,7 +329,7 @@ static void merge_long(const struct bpe *b, struct bpe_scratch *s)
     }
 }
 
-/* Merges the tokens s->ids[0..n) and appends the result. */
+/* Merges the tokens s->ids[0..n) and appends the resulting ids to `out`. */
 static void encode_long(const struct bpe *b, struct bpe_scratch *s, size_t n, struct ids *out)
 {
     mem_grow(s->heap, s->heap_cap, n);
@@ -359,7 +359,8 @@ static struct bpe_short *shorts_of(struct bpe_scratch *s)
     return s->shorts;
 }
 
-/* Merges the waiting short pieces and appends their ids. The ids of piece i end at ends[i]. */
+/* Merges the waiting short pieces and appends their ids to `out`. Sets ends[i] to out->count after
+ * piece i. */
 static void merge_waiting(const struct bpe *b, struct bpe_scratch *s, size_t count, struct ids *out,
                           size_t *ends)
 {

@@ -74,8 +74,8 @@ void decoder_free(struct decoder *d)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* Reads a string into `out`, or `otherwise` if it is missing. Returns -1 with an error if it is
- * missing and `otherwise` is NULL. */
+/* Sets `out` to the string object[key], or to `otherwise` if it is missing. Returns 0, or -1 with
+ * an error if it is missing and `otherwise` is NULL. */
 static int read_text(struct buf *out, const struct js *object, const char *key,
                      const char *otherwise)
 {

@@ -62,7 +62,8 @@ static void put_token(struct unigram *u, uint32_t id, const unsigned char *bytes
     u->ids[node] = id;
 }
 
-/* Returns 1 if the model does not find this token in a text, else 0. */
+/* Returns 1 if the token is hidden, which means that the model never finds it in a text
+ * (vocabulary.h, `hides`). Else returns 0. */
 static int is_hidden(const struct unigram *u, uint32_t id)
 {
     const struct vocabulary *v = u->v;

@@ -200,8 +200,8 @@ static inline size_t emit(uint32_t *to, const struct word *w)
     return w->ids[0] >> COUNT_SHIFT;
 }
 
-/* Stores the ids of an entry whose ids are in the ring. Returns their number, or 0 if they have
- * been overwritten or belong to another piece. */
+/* Writes the ids of an entry whose ids are in the ring to to[]. Returns their number, or 0 if they
+ * have been overwritten or belong to another piece. */
 static inline size_t emit_record(uint32_t *to, const struct wordcache *c, const struct word *w,
                                  const char *piece, size_t n)
 {
@@ -280,8 +280,8 @@ static void bring_to_front(struct word *bucket, int i)
     bucket[0] = w;
 }
 
-/* Appends the ids of piece i of the group, which are not in the first entries of its bucket.
- * Returns 0, or -1 with an error. */
+/* Appends the ids of piece i of the group, if the first entry of its bucket is not the piece's.
+ * Looks at the other entries, and then encodes the piece. Returns 0, or -1 with an error. */
 static int encode_slowly(struct group *g, size_t i, struct ids *out)
 {
     struct wordcache *c = g->c;
