@@ -190,8 +190,9 @@ static struct squad_figures figures_of(const struct sums *s)
     };
 }
 
-/* Scores the prediction for a question into *r. Without a prediction exact and f1 are 0. Returns
- * -1 if the prediction is not a string. */
+/* Sets *r to the scores of the prediction for question q, by the rules of SQuAD 2.0 if v2 is 1.
+ * Without a prediction exact and f1 are 0. Returns 0, or -1 with an error if the prediction is not
+ * a string. */
 static int score_question(struct raw *r, const struct squad *s, const struct squad_question *q,
                           const struct js *predictions, const char *name, int v2)
 {
