@@ -28,7 +28,7 @@ const char *err_get(void);
 /* Sets a usage error: as err_set, but the main program exits with status 2. */
 int err_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Returns 1 if the thread's last error was set by err_usage. */
+/* Returns 1 if the thread's last error was set by err_usage, else 0. */
 int err_is_usage(void);
 
 /* Copies the message `text` to `out` in a form that is safe for a terminal. Control characters,

@@ -118,7 +118,7 @@ int opts_set(struct opts *o, const char *key, const char *value, const char *whe
  * key, the error names the most similar option. */
 int opts_load(struct opts *o, const struct yaml *y, const char *path);
 
-/* Returns 1 if the option was given on the command line. */
+/* Returns 1 if the option was given on the command line, else 0. */
 int opts_given(const struct opts *o, const char *name);
 
 /* Returns the flags of an option, or 0 if there is no such option. */

@@ -229,7 +229,7 @@ static int advance(struct beams *b, int64_t count)
 }
 
 /* Returns 1 if the best continuation that does not end could still become a result, judged by its
- * score at its present length. */
+ * score at its present length, else 0. */
 static int improvable(const struct beams *b, int64_t count)
 {
     double tokens = (double)b->running[0].ids.count + 1;

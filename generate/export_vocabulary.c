@@ -183,7 +183,7 @@ static const char *add_byte_level(struct gguf_writer *w, struct tokens *t, const
 
 static const char space[] = "\u2581";
 
-/* Returns 1 for names such as <0x0A>. */
+/* Returns 1 for names such as <0x0A>, else 0. */
 static int is_byte(const struct token *t)
 {
     static const char digits[] = "0123456789ABCDEF";
@@ -191,7 +191,7 @@ static int is_byte(const struct token *t)
            strchr(digits, t->text[3]) && strchr(digits, t->text[4]);
 }
 
-/* Returns 1 if the step does nothing but write spaces as U+2581. */
+/* Returns 1 if the step does nothing but write spaces as U+2581, else 0. */
 static int writes_spaces(const struct js *step)
 {
     return type_is(step, "Replace") && js_text_is(js_get(js_get(step, "pattern"), "String"), " ") &&

@@ -178,8 +178,9 @@ static int has_role(const struct program_config *c, enum use_role role)
                                                  : 1;
 }
 
-/* Returns 1 if the phase sets the gradients of this role instead of adding to them. The embedding's
- * backward pass adds to the gradients of a tied table, because the head has set them before. */
+/* Returns 1 if the phase sets the gradients of this role instead of adding to them, else 0. The
+ * embedding's backward pass adds to the gradients of a tied table, because the head has set them
+ * before. */
 static int sets_gradients(const struct compiler *c, const struct phase *f, enum use_role role)
 {
     return kind_of[role] == STORE_GRADIENTS && !f->add &&
@@ -329,7 +330,8 @@ static void count_arrays(struct program *p, struct array *arrays[STORE_KINDS])
 }
 
 /* Returns 1 for phases that do little work themselves, before or after the main phases of a
- * micro-batch. The arrays of the phase after such a phase are read ahead as well. */
+ * micro-batch. Else returns 0. The arrays of the phase after such a phase are read ahead as well.
+ * */
 static int is_between(enum phase_kind kind)
 {
     return kind == PHASE_INPUTS || kind == PHASE_ATTENTION_AGAIN || kind == PHASE_LAYER_AGAIN ||

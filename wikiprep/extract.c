@@ -68,7 +68,8 @@ static const struct buf *expand(struct extract *x, const struct dump_page *p)
     return &x->expanded;
 }
 
-/* Runs the cleaner. Fills *text, which may be the document's text, and x->categories. */
+/* Runs the cleaner on `source`, if there is one: writes the text to *text, which may be the
+ * document's text, and fills x->categories. */
 static void clean(struct extract *x, const struct site *site, const struct buf *source,
                   struct buf *text)
 {
@@ -79,7 +80,8 @@ static void clean(struct extract *x, const struct site *site, const struct buf *
     wikitext_clean(x->cleaner, source->data, source->len, text);
 }
 
-/* Extracts the page's text into x->document. */
+/* Extracts the page's text into x->document. Returns EXTRACT_WRITTEN, or the reason why the page is
+ * left out. */
 static enum extract_result extract_text(struct extract *x, const struct site *site,
                                         const struct dump_page *p)
 {

@@ -226,7 +226,7 @@ static int leave_out(uint64_t *count)
     return 0;
 }
 
-/* Returns 1 if the page is to be extracted, 0 if not, or -1 if the run must stop. */
+/* Returns 1 if the page is to be extracted, 0 if not, or -1 with an error if the run must stop. */
 static int is_wanted(struct run *r, const struct dump_page *p)
 {
     if (r->wanted_pages && !pages_take(r->wanted_pages, p->id.data, p->title.data))

@@ -36,7 +36,7 @@ static size_t name_length(const char *line)
 }
 
 /* Returns 1 if the name is that of a file in the manifest's own folder, not a path to another
- * folder. */
+ * folder, else 0. */
 static int is_plain(const char *name, size_t n)
 {
     return n && !memchr(name, '/', n) && strncmp(name, "..", n) != 0;

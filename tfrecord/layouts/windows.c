@@ -206,7 +206,7 @@ static void deal(struct job *j, struct group *g)
 }
 
 /* Returns 1 if the first group has records for all shards, with some to spare for the part that is
- * held out. */
+ * held out, else 0. */
 static int enough(const struct job *j)
 {
     const struct documents *d = &j->documents;

@@ -54,7 +54,8 @@ static int is_one_of(const char *key, const char *const *keys, size_t n)
     return 0;
 }
 
-/* Returns 1 if the key describes how the data was made; all sets must agree on such lines. */
+/* Returns 1 if the key describes how the data was made; all sets must agree on such lines, else 0.
+ * */
 static int is_recipe(const char *key)
 {
     static const char *const others[] = { "shard", "tokenizer",  "set",           "source",

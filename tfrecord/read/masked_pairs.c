@@ -353,7 +353,7 @@ static int read_text(struct masked_pairs *p, uint64_t first, uint64_t end, uint3
 }
 
 /* Cuts the sentences [first, end) with `tokens` tokens into two parts. Returns 1 if the parts have
- * changed places. */
+ * changed places, else 0. */
 static int cut_pair(struct maker *x, uint64_t first, uint64_t end, uint64_t tokens, struct part *a,
                     struct part *b)
 {

@@ -75,7 +75,7 @@ int frame_read(struct vocabulary *v, const char *json, size_t n);
  * a token contains upper case. Returns -1 with an error. */
 int vocab_txt_parse(struct vocabulary *v, const char *text, size_t n, const char *name);
 
-/* Returns 1 if a token has an ASCII capital letter. Names such as [CLS] do not count. */
+/* Returns 1 if a token has an ASCII capital letter, else 0. Names such as [CLS] do not count. */
 int bert_is_cased(const struct vocabulary *v);
 
 /* Makes `v` a WordPiece vocabulary with Hugging Face's rules; its tokens stay. `cased`: upper case

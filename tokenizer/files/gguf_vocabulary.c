@@ -338,7 +338,7 @@ static int read_pieces(struct vocabulary *v, const struct gguf *g)
 
 static const char mark[] = "\u2581"; /* begins a token that begins a word */
 
-/* Returns 1 for names such as [CLS], which have no mark. */
+/* Returns 1 for names such as [CLS], which have no mark, else 0. */
 static int is_bracketed(const struct item *t)
 {
     return t->n > 2 && t->s[0] == '[' && t->s[t->n - 1] == ']';

@@ -101,7 +101,8 @@ void classic_put_escaped(struct buf *out, const char *s, size_t n, int quotes)
 
 /* ---- tidying ------------------------------------------------------------------------------- */
 
-/* Copies the text. Runs of spaces and tabs become one space, more than three dots become three. */
+/* Appends the text to `out`. Runs of spaces and tabs become one space, more than three dots become
+ * three. */
 static void put_squeezed(struct buf *out, const struct buf *text)
 {
     const char *s = text->data, *end = s + text->len, *done = s;
@@ -132,7 +133,8 @@ static int opens_before(const char *begin, const char *s)
     return s > begin && (strchr("[(", s[-1]) || (s - begin >= 2 && !memcmp(s - 2, "«", 2)));
 }
 
-/* Copies the text without spaces before closing punctuation or after opening punctuation. */
+/* Appends the text to `out` without spaces before closing punctuation or after opening
+ * punctuation. */
 static void put_closed_up(struct buf *out, const struct buf *text)
 {
     const char *s = text->data, *end = s + text->len, *done = s;
@@ -144,7 +146,8 @@ static void put_closed_up(struct buf *out, const struct buf *text)
     buf_add(out, done, (size_t)(end - done));
 }
 
-/* Copies the text without lines that have no letters, and without the line end before them. */
+/* Appends the text to `out` without the lines that have no letters, and without the line end before
+ * each of these lines. */
 static void put_lines_with_words(struct buf *out, const struct buf *text)
 {
     const char *s = text->data, *end = s + text->len, *done = s;
@@ -162,7 +165,7 @@ static void put_lines_with_words(struct buf *out, const struct buf *text)
     buf_add(out, done, (size_t)(end - done));
 }
 
-/* Copies the text with each pair of commas replaced by one. */
+/* Appends the text to `out` with each pair of commas replaced by one. */
 static void put_fewer_commas(struct buf *out, const struct buf *text)
 {
     const char *s = text->data, *end = s + text->len, *done = s;
@@ -226,7 +229,7 @@ static void put_title(struct lines *l, const char *s, size_t n)
         buf_addc(l->out, '.');
 }
 
-/* Parses a line that begins with "== Title ==". Returns 1 if it is a heading, else 0. */
+/* Handles the line if it begins with "== Title ==". Returns 1 if it is such a heading, else 0. */
 static int add_heading(struct lines *l, const char *s, const char *end)
 {
     size_t most = strspn(s, "=");

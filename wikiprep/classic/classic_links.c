@@ -71,7 +71,8 @@ static size_t run_of(const struct classic *c, size_t at)
     return n;
 }
 
-/* Closes n braces. Returns 1 if this ends the outermost call, which is then text[*begin, *end). */
+/* Closes n braces, which end at *end. Returns 1 if this ends the outermost call, which is then
+ * text[*begin, *end), else 0. */
 static int close_braces(struct classic *c, size_t n, size_t *begin, size_t *end)
 {
     *begin = c->braces[0].begin;

@@ -107,8 +107,8 @@ void spans_drop(const struct ranges *s, const struct buf *text, struct buf *out)
     buf_add(out, text->data + at, text->len - at);
 }
 
-/* Finds the closing matches of the `nest` spans that are still open. Sets *end to the last one
- * found. */
+/* Finds the closing matches after *end of the `nest` spans that are still open. Moves *end to the
+ * last one found; if there is none, *end is unchanged. */
 static void close_all(const struct buf *text, span_finder close, const char *closing, size_t nest,
                       struct range *end)
 {

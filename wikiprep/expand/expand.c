@@ -37,7 +37,8 @@ static struct argument *find_argument(const struct frame *f, struct span name)
     return a;
 }
 
-/* Sets an argument. A later argument replaces an earlier one with the same name. */
+/* Sets the argument `name` of the call f to `part`, replacing an earlier argument with the same
+ * name. */
 static void set_argument(struct expander *x, struct frame *f, struct span name,
                          const struct node *part)
 {
@@ -152,8 +153,8 @@ static void expand_tag(struct expander *x, const struct frame *f, const struct t
     }
 }
 
-/* Returns 1 if another node may be visited, else 0. Nodes of the page itself cost no work, because
- * all of them are shown. */
+/* Counts the visit of a node. Returns 1 if the node may be visited, else 0. Nodes of the page
+ * itself cost no work, because all of them are shown. */
 static int may_visit(struct expander *x)
 {
     if (x->failed || !x->depth)

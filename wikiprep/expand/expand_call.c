@@ -12,8 +12,8 @@ enum { GROWTH_MAX = 6 }; /* most output bytes per input byte: '"' becomes "&quot
 /* ---- calls left unexpanded --------------------------------------------------------------------
  */
 
-/* Replaces pipes outside links by {{!}} in x->out from `begin` on, so that they do not separate
- * arguments. */
+/* Replaces pipes outside links by {{!}} in x->out, from byte `begin` on, so that they do not
+ * separate arguments. */
 static void put_argument_text(struct expander *x, size_t begin)
 {
     struct span s = { x->out.data + begin, x->out.len - begin };
@@ -213,8 +213,8 @@ static void call_page(struct expander *x, const struct frame *f, const struct tr
     count_included(x, mark);
 }
 
-/* Resolves the relative names "{{/Sub}}" and "{{../Beside}}" against the title of the page. Returns
- * other names unchanged. */
+/* Returns the full name for the relative names "{{/Sub}}" and "{{../Beside}}", which are relative
+ * to the title of the page. Returns other names unchanged. */
 static struct span absolute(struct expander *x, struct span name)
 {
     size_t up = 0;
@@ -302,8 +302,8 @@ static void call_template(struct expander *x, const struct frame *f, const struc
 /* ---- calls of functions -----------------------------------------------------------------------
  */
 
-/* Runs a parser function and appends its result, without fragments of marks. Returns 0 if `name` is
- * not a function call. */
+/* Runs a parser function and appends its result, without fragments of marks. Returns 1, or 0 if
+ * `name` is not a function call. */
 static int call_function(struct expander *x, const struct frame *f, const struct tree *t,
                          const struct node *call, struct span name)
 {

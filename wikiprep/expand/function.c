@@ -241,7 +241,7 @@ static const void *find_english_word(const char *key)
     return bsearch(key, words, sizeof words / sizeof *words, sizeof *words, compare_word);
 }
 
-/* Copies the name, if it is not too long. */
+/* Copies the name to `key`, with a NUL. Returns 1, or 0 if it is empty or too long. */
 static int copy_name(char key[NAME_MAX_BYTES], struct span name)
 {
     if (!name.n || name.n >= NAME_MAX_BYTES)
@@ -258,8 +258,9 @@ static char *lower(char *key)
     return key;
 }
 
-/* Looks up a name with `find`, which knows English names. Tries the name itself, then in lower
- * case, then its translation from the wiki's language. */
+/* Looks up a name with `find`, which knows English names and returns NULL for others. Tries the
+ * name itself, then the name in lower case, then its translation from the wiki's language. Returns
+ * what `find` returned. */
 static const void *find_name(const struct expander *x, struct span name,
                              const void *find(const char *key))
 {

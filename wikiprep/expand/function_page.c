@@ -120,8 +120,8 @@ void function_put_title(struct expander *x, const struct title *t, int part)
     buf_release(&b);
 }
 
-/* {{PAGENAME:title}} and similar functions. The full names of special pages and media are not
- * returned. */
+/* {{PAGENAME:title}} and similar functions: appends the part `which` (TITLE_*) of the title.
+ * Appends nothing for the full names of special pages and media. Returns 1. */
 int function_title(struct expander *x, const struct function_call *c, int which)
 {
     struct title *t = &x->scratch;
@@ -170,7 +170,8 @@ static size_t host_length(struct span base)
     return slash ? (size_t)(slash - base.s) : base.n;
 }
 
-/* Reads a title, which may be percent-encoded. */
+/* Reads the title s, which may be percent-encoded, into *t. Returns 1, or 0 if it is not a
+ * title. */
 static int read_url_title(struct expander *x, struct title *t, struct span s)
 {
     if (title_read(t, x->site, s.s, s.n, 0) && (t->text.len || t->is_section))
@@ -196,7 +197,8 @@ static void put_section(struct expander *x, struct span s)
         buf_addc(&x->out, s.s[i] == ' ' ? '_' : s.s[i]);
 }
 
-/* Appends the URL of a page, with a query unless that is empty. */
+/* Appends the URL of the page t, with `query` unless that is empty. `which`: URL_LOCAL without
+ * scheme and host, URL_FULL without scheme, else complete. Changes t if it is a media title. */
 static void put_url(struct expander *x, struct title *t, struct span query, int which)
 {
     struct span pages = page_base(x);
@@ -359,7 +361,8 @@ int function_language(struct expander *x, const struct function_call *c, int whi
     return 1;
 }
 
-/* {{int:message|first}}: the wiki's own message, if it has one; else "⧼message⧽". */
+/* {{int:message|first}}: appends the wiki's own message, if it has one; else "⧼message⧽". Returns
+ * 1, or 0 if the call names no message. */
 int function_int(struct expander *x, const struct function_call *c, int which)
 {
     (void)which;
@@ -386,7 +389,8 @@ int function_int(struct expander *x, const struct function_call *c, int which)
     return 1;
 }
 
-/* {{#special:search}}. `which`: encode the title for a URL. */
+/* {{#special:search}}: appends the full name of the special page. `which` 1: encoded for a URL.
+ * Returns 1. */
 int function_special(struct expander *x, const struct function_call *c, int which)
 {
     struct title *t = &x->scratch;

@@ -125,7 +125,8 @@ int function_plural(struct expander *x, const struct function_call *c, int which
     return 1;
 }
 
-/* No user's gender is known. Uses the form for that case: the third, or else the first. */
+/* {{gender:user|he|she|they}}: no user's gender is known, so it appends the form for that case: the
+ * third, or else the first. */
 int function_gender(struct expander *x, const struct function_call *c, int which)
 {
     (void)which;
@@ -201,7 +202,7 @@ static void too_long_error(struct expander *x)
     expand_error(x, "Error: String exceeds 1,000 character limit.");
 }
 
-/* Returns 1 and appends an error if one of the texts is too long. */
+/* Returns 1 and appends an error if one of the texts is too long, else returns 0. */
 static int too_long(struct expander *x, struct span a, struct span b)
 {
     if (utf8_count(a.s, a.n) < STRING_MAX && utf8_count(b.s, b.n) < STRING_MAX)
@@ -253,7 +254,7 @@ int function_rpos(struct expander *x, const struct function_call *c, int which)
     return 1;
 }
 
-/* {{#sub:text|start|length}}; negative values count from the end. */
+/* {{#sub:text|start|length}}: appends a part of the text. Negative values count from its end. */
 int function_sub(struct expander *x, const struct function_call *c, int which)
 {
     (void)which;
@@ -314,7 +315,8 @@ int function_replace(struct expander *x, const struct function_call *c, int whic
     return 1;
 }
 
-/* {{#explode:text|delimiter|position|limit}} */
+/* {{#explode:text|delimiter|position|limit}}: appends one of the parts into which the delimiter
+ * divides the text. */
 int function_explode(struct expander *x, const struct function_call *c, int which)
 {
     (void)which;

@@ -45,7 +45,8 @@ static size_t take_digits(struct span *s, size_t least, size_t most, struct span
     return n;
 }
 
-/* Takes the longest name of a month at the start of s. */
+/* Sets *month (1 to 12) by the longest name of a month at the start of *s, and moves *s past it.
+ * Returns the name's length in bytes; 0: there is none. */
 static size_t take_month(struct expander *x, struct span *s, int *month)
 {
     size_t best = 0;
@@ -61,7 +62,8 @@ static size_t take_month(struct expander *x, struct span *s, int *month)
     return best;
 }
 
-/* Takes one space or '_'. With `comma`: takes a comma with spaces around it, or spaces. */
+/* Moves *s past one space or '_'; with `comma` 1, past a comma with spaces around it, or past
+ * spaces. Returns the number of bytes, 0 if there is nothing to pass. */
 static size_t take_gap(struct span *s, int comma)
 {
     size_t n = 0;
@@ -76,7 +78,8 @@ static size_t take_gap(struct span *s, int comma)
     return n;
 }
 
-/* Takes "25 December" or "December 25". */
+/* Reads "25 December" or "December 25" at the start of *s into *d, and moves *s past it. Returns DM
+ * or MD for the order of the two, or NO_ORDER if they are not there. */
 static enum date_order take_day_and_month(struct expander *x, struct span *s, struct date *d)
 {
     if (take_digits(s, 1, 2, &d->day))

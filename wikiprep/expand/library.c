@@ -237,7 +237,8 @@ static int take_site(struct library *l, const struct dump *d, const char *langua
     return out ? save_begin(out, &l->site) : 0;
 }
 
-/* Stores one page of the export. Returns 0, or -1 with an error. */
+/* Stores the page in the library if it is one to keep (is_kept). If other pages may call it, also
+ * writes it to `out`, unless that is NULL. Returns 0, or -1 with an error. */
 static int take_page(struct library *l, const struct dump *d, const struct dump_page *page,
                      struct output *out)
 {
@@ -355,8 +356,8 @@ static struct library_page *find(const struct library *l, const struct title *t)
     return NULL;
 }
 
-/* Sets *to to the target of "#REDIRECT [[Target]]", in any language. Returns 0 if the page is not a
- * redirect. */
+/* Sets *to to the target of "#REDIRECT [[Target]]", in any language. Returns 1, or 0 if the page is
+ * not a redirect. */
 static int redirect_target(const struct library *l, const struct library_page *page,
                            struct title *to)
 {

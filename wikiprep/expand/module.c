@@ -45,8 +45,8 @@ static struct span argument(struct module_call *m, const char *name, int *place)
     return expand_without_marks(m->x, value);
 }
 
-/* Gets the n-th argument of the #invoke call or, if the call has no arguments, of the calling
- * template. */
+/* Sets *value to the n-th argument of the #invoke call or, if the call has no arguments, of the
+ * calling template. Returns 1, or 0 if there is no such argument. */
 static int nth(struct module_call *m, int n, struct span *value)
 {
     char number[16];
@@ -339,7 +339,7 @@ static int unbulleted(struct module_call *m)
 }
 
 /* Modules String2 and Ustring: change the case of the first argument, trim it, or count its
- * characters. */
+ * characters. Returns 1, or 0 for an unknown function. */
 static int letters(struct module_call *m)
 {
     struct buf *out = &m->x->out;
@@ -367,7 +367,7 @@ static int letters(struct module_call *m)
     return 1;
 }
 
-/* For modules that only maintain their template: shows nothing. */
+/* For modules that only maintain their template: shows nothing and returns 1. */
 static int nothing(struct module_call *m)
 {
     (void)m;

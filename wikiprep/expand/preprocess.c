@@ -175,7 +175,8 @@ static size_t spaces_before(const struct preprocessor *p, size_t at)
     return n;
 }
 
-/* Handles the start of a line at p->i, after its '\n' unless it is the first line of the text. */
+/* Handles the signs of a heading at the start of a line. p->i is after the '\n' before the line, or
+ * at the start of the text. */
 static void on_line_start(struct preprocessor *p)
 {
     size_t count = 0;
@@ -444,7 +445,7 @@ static void on_close(struct preprocessor *p)
 }
 
 /* Handles "-{" and "}-". Text such as "-{zh-hans:one;zh-hant:two}-" stays text, but braces and
- * pipes in it belong to it. Returns 0 if neither sign is at p->i. */
+ * pipes in it belong to it. Returns 1, or 0 if neither sign is at p->i. */
 static int on_variant(struct preprocessor *p)
 {
     const char *s = p->s + p->i;
@@ -531,7 +532,7 @@ static void on_sign(struct preprocessor *p)
     }
 }
 
-/* Moves p->i after the next <onlyinclude>. Returns 0 if there is none. */
+/* Moves p->i after the next <onlyinclude>. Returns 1, or 0 if there is none. */
 static int find_only(struct preprocessor *p)
 {
     static const char mark[] = "<onlyinclude>";

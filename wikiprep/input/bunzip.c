@@ -63,8 +63,8 @@ struct bunzip {
 };
 
 /* Returns 1 if a thread can cut and decode a piece now, else 0. Called with the lock held. Pieces
- * that begin after the mark are not decoded ahead, only when the reader waits for them
- * (`wanted`). */
+ * that begin after b->mark are not decoded ahead, only if `wanted` is 1: the reader waits for the
+ * piece. */
 static int has_job(const struct bunzip *b, int wanted)
 {
     return !b->ended && !b->cutting && b->cut - b->taken < b->ring_count &&
@@ -259,8 +259,8 @@ static uint64_t find_block(struct bunzip *b)
     return at;
 }
 
-/* Handles other data after a stream. Returns -1 with the error set if a block follows, or 0 for the
- * end of the input if not. */
+/* Handles data at bit `begin`, after a stream, that is no stream. Returns 0 if no block follows,
+ * which counts as the end of the input; -1 with the error set if one does. */
 static int end_or_fail(struct bunzip *b, uint64_t begin)
 {
     fail_at(b, begin, "neither a bzip2 stream nor the end of the file");
@@ -341,7 +341,8 @@ static int decode_here(struct bunzip *b)
     }
 }
 
-/* Prepares the block that begins at b->at for reading. Returns 0, or -1 with an error. */
+/* Decodes the block that begins at b->at and prepares it for give(). Returns 0, or -1 with an
+ * error. */
 static int take_block(struct bunzip *b)
 {
     struct bzblock *block = &b->piece.block;
@@ -418,7 +419,8 @@ static int next_block(struct bunzip *b)
     }
 }
 
-/* Copies bytes of the current block to `out`, with runs expanded. Returns their number. */
+/* Copies at most `room` bytes of the current block to `out`, with runs expanded. Returns their
+ * number. */
 static size_t give(struct bunzip *b, uint8_t *out, size_t room)
 {
     const struct bzblock *block = &b->piece.block;

@@ -80,7 +80,8 @@ static int bad(struct bzblock *b, const char *why)
     return -1;
 }
 
-/* Reads which byte values occur, in ascending order. Returns 0, or -1 with b->why set. */
+/* Reads which byte values occur into c->alphabet, in ascending order. Returns 0, or -1 with b->why
+ * set. */
 static int read_alphabet(struct bzblock *b, struct bzbits *in, struct bzcolumn *c)
 {
     c->used = 0;
@@ -116,8 +117,8 @@ static int read_choices(struct bzblock *b, struct bzbits *in, struct bzcolumn *c
     return 0;
 }
 
-/* Reads the lengths of a code's words, each coded as the difference to the one before. Returns 0,
- * or -1 with b->why set. */
+/* Reads the lengths of the words of a code for `symbols` symbols, each coded as the difference to
+ * the one before, and builds *c from them. Returns 0, or -1 with b->why set. */
 static int read_code(struct bzblock *b, struct bzbits *in, struct bzcode *c, int symbols)
 {
     uint8_t lengths[BZCODE_SYMBOLS];
@@ -153,7 +154,8 @@ static int read_codes(struct bzblock *b, struct bzbits *in, struct bzcolumn *c)
 
 /* ---- a block ------------------------------------------------------------------------------ */
 
-/* Reads a block up to its last column. Returns the row of the original text, or -1. */
+/* Reads a block up to its last column, into *c. Returns the row that holds the original text, or -1
+ * with b->why set. */
 static int64_t read_block(struct bzblock *b, struct bzbits *in, struct bzcolumn *c)
 {
     bzbits_get(in, 24); /* skip the marker */

@@ -26,7 +26,9 @@ struct tokens {
 
 enum found { ALL, END, NO_WORD, TOO_LONG };
 
-/* Reads the symbols of a group and appends tokens after the current one. */
+/* Reads the symbols of a group, and appends their tokens to *t after the current one, token[0].
+ * Returns ALL, or why it stopped before the end of the group: the end mark, bits that are no word
+ * of the code, or a run that is too long. */
 INLINE enum found read_group(struct bzbits *input, const struct bzcode *code, unsigned end_mark,
                              struct tokens *t)
 {
@@ -97,8 +99,9 @@ INLINE uint8_t from_far(struct list *l, unsigned n, uint8_t in)
     return byte;
 }
 
-/* Writes the bytes of the tokens to `out`. Returns the new end of the column, or NULL if it would
- * pass `end`. */
+/* Writes the bytes of `count` tokens to `out`, and adds the number of times that each byte occurs
+ * to occurs[byte]. `near` and `l` are the move-to-front list. Returns the new end of the column, or
+ * NULL if it would pass `end`. */
 typedef uint8_t *put_tokens(uint8_t near[16], struct list *l, const uint64_t *token, int count,
                             uint8_t *out, const uint8_t *end, uint32_t *occurs);
 

@@ -60,8 +60,8 @@ void bzpiece_release(struct bzpiece *p)
 
 /* ---- cutting ------------------------------------------------------------------------------ */
 
-/* Reads more input. Returns 0 at the end. A failed read also ends the input; its error is kept in
- * c->error. */
+/* Reads more input after the bytes in c->data. Returns 1, or 0 at the end. A failed read also ends
+ * the input; its error is kept in c->error. */
 static int pull_more(struct bzcutter *c)
 {
     size_t used = (size_t)(c->begin / 8 - c->offset);
@@ -83,8 +83,8 @@ static int pull_more(struct bzcutter *c)
     return 1;
 }
 
-/* Finds the next marker at or after bit `from` of the file, as far as a piece may extend. Returns
- * UINT64_MAX if there is none. */
+/* Returns the bit of the file at which the next marker at or after `from` begins, and sets *kind to
+ * its kind. Searches as far as a piece may extend; returns UINT64_MAX if there is none. */
 static uint64_t find_magic(struct bzcutter *c, uint64_t from, enum bzpiece_kind *kind)
 {
     for (;;) {

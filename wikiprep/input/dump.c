@@ -64,7 +64,7 @@ static uint64_t given(const struct dump *d)
     return d->fed - (d->rest.len - d->used);
 }
 
-/* Keeps the bytes that the parser was given last and did not parse. */
+/* Keeps in d->rest the bytes that the parser was given last and did not parse. */
 static void keep_rest(struct dump *d)
 {
     const xmlParserInput *in = d->xml->input;
@@ -373,7 +373,8 @@ static int check_first(const struct dump *d, const char *s, size_t n)
     return 0;
 }
 
-/* Checks the parser's state after the last bytes. Returns -1 with the error set if it failed. */
+/* Checks the parser's state after the bytes given to it last. Returns 0, or -1 with the error set
+ * if it failed. */
 static int check_parser(struct dump *d)
 {
     if (d->error)
@@ -493,8 +494,9 @@ int dump_read(struct dump *d, struct dump_page *page)
 
 /* ---- resuming after damage ---------------------------------------------------------------- */
 
-/* Drops bytes before the next page. Returns 1, 0 if there is no page, or -1 if reading failed. Sets
- * *has_end if the dropped bytes contain the end of a page. */
+/* Drops bytes before the next page. Returns 1, 0 if there is no page, or -1 with an error if
+ * reading failed. Sets *has_end to 1 if the dropped bytes contain the end of a page; else *has_end
+ * is unchanged. */
 static int skip_to_page(struct dump *d, int *has_end)
 {
     static const char end[] = "</page>";

@@ -64,7 +64,8 @@ void pages_free(struct pages *p)
     free(p);
 }
 
-/* Marks the page in `found` by id and by title. Returns 1 if it was asked for, else 0. */
+/* Sets found[] to 1 for the page's id and for its title, if they were asked for. `key` is working
+ * memory. Returns 1 if one of the two was, else 0. */
 static int mark(const struct pages *p, char *found, struct buf *key, const char *id, size_t id_len,
                 const char *title, size_t title_len)
 {
@@ -139,7 +140,7 @@ static int bad_line(const struct index *x, const char *why)
                    why);
 }
 
-/* Copies a title with its XML entities replaced. */
+/* Sets `out` to the title s with its XML entities replaced. */
 static void unescape(struct buf *out, const char *s)
 {
     buf_clear(out);

@@ -126,7 +126,8 @@ static void skip(struct part *p, size_t n)
     p->at += n;
 }
 
-/* Reads more text after the unread bytes. Returns its size, 0 at the end, or -1. */
+/* Reads more text after the unread bytes. Returns its size in bytes, 0 at the end, or -1 with an
+ * error. */
 static int64_t more(struct part *p)
 {
     size_t left = waiting(p);
@@ -147,7 +148,7 @@ static void end(struct part *p)
     p->is_cut = 1;
 }
 
-/* Moves to the first page of the part. Returns 1, 0 if there is none, or -1. */
+/* Moves to the first page of the part. Returns 1, 0 if there is none, or -1 with an error. */
 static int skip_to_page(struct part *p)
 {
     int64_t got = 1;

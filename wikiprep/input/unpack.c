@@ -48,8 +48,8 @@ static size_t take_ahead(struct ahead *a, void *bytes, size_t n)
     return n;
 }
 
-/* Returns all unused bytes of `a`. If there were none, `got` bytes (-1: an error) were just read
- * into it. */
+/* Sets *bytes to all unused bytes of `a` and marks them as used. If there were none, `got` bytes
+ * were just read into it; -1: reading them failed. Returns the number of bytes, or -1. */
 static int64_t hand_out(struct ahead *a, int64_t got, const void **bytes)
 {
     if (got < 0)
@@ -97,7 +97,7 @@ static int64_t read_ranges(void *ctx, void *bytes, size_t n)
     return got;
 }
 
-/* Converts `offset` in the concatenated ranges to an offset in the file. */
+/* Returns the offset in the file of byte `offset` of the concatenated ranges. */
 static uint64_t place_in_ranges(void *ctx, uint64_t offset)
 {
     const struct unpack *u = ctx;
@@ -164,8 +164,8 @@ static int64_t give_plain(void *ctx, const void **bytes)
 
 /* ---- libarchive ----------------------------------------------------------------------------- */
 
-/* Moves the read position, as fseek does: reading a 7z archive needs it, because the list of its
- * files is at its end. */
+/* Moves the read position, as lseek does. Reading a 7z archive needs it, because the list of its
+ * files is at its end. Returns the new position, or -1 with errno set. */
 static int64_t seek_packed(void *ctx, int64_t offset, int whence)
 {
     struct unpack *u = ctx;

@@ -69,7 +69,7 @@ static unsigned kinds_of(const struct sentence_model *m, const char *s, size_t n
     return sentence_model_word(m, lower, letter_lower(lower, s, n));
 }
 
-/* Returns 1 if the model says that the capitalized word at s begins sentences. */
+/* Returns 1 if the model says that the capitalized word at s begins sentences, else 0. */
 static int is_opener(const struct sentence_model *m, const char *s, const char *end)
 {
     size_t n = word_at(s, end);
@@ -83,7 +83,7 @@ static int is_opener(const struct sentence_model *m, const char *s, const char *
     return 0;
 }
 
-/* Returns 1 if the model has w and the word at s as a pair. */
+/* Returns 1 if the model has w and the word at s as a pair, else 0. */
 static int is_pair(const struct sentence_model *m, const struct word *w, const char *s,
                    const char *end)
 {
@@ -128,8 +128,8 @@ static int is_capitalized(const struct sentence_mark *p, const struct word *w)
     return letter_at(w->s, p->end).kind == LETTER_UPPER;
 }
 
-/* Returns 1 if the word ends in a vowel. Abbreviations seldom do, because words are shortened
- * before a vowel. */
+/* Returns 1 if the word ends in a vowel, else 0. Abbreviations seldom do, because words are
+ * shortened before a vowel. */
 static int ends_in_vowel(const struct word *w)
 {
     static const char vowels[] = "aeiouyàáâãäåæèéêëìíîïòóôõöøùúûüýÿāăąēėęěīıōőœūůűąę"
@@ -143,8 +143,8 @@ static int ends_in_vowel(const struct word *w)
     return strstr(vowels, lower + n - last.len) != NULL;
 }
 
-/* Returns 1 if the word w before a period is not an abbreviation. The word at s, in lower case,
- * follows the period. */
+/* Returns 1 if the word w before a period is not an abbreviation, else 0. The word at s, in lower
+ * case, follows the period. */
 static int is_whole(const struct sentence_mark *p, const struct word *w, const char *s)
 {
     if (!w->n) /* no word: "(…).", or a period after a space in tokenized text, which ends no
@@ -166,8 +166,8 @@ static int is_whole(const struct sentence_mark *p, const struct word *w, const c
 
 enum verdict { GOES_ON, ENDS, ASK_NEXT };
 
-/* Decides for a single letter before a period. Its case matters: "v." is an abbreviation, "V." an
- * initial. */
+/* Decides for a single letter w before a period whether the sentence ends; ASK_NEXT leaves this to
+ * the word after it. The letter's case matters: "v." is an abbreviation, "V." an initial. */
 static enum verdict judge_letter(const struct sentence_mark *p, const struct word *w,
                                  const char *next)
 {
@@ -180,7 +180,8 @@ static enum verdict judge_letter(const struct sentence_mark *p, const struct wor
     return small && !(kinds & SENTENCE_ABBREVIATION) ? ENDS : ASK_NEXT;
 }
 
-/* Decides from the word w before a period whether the sentence ends. */
+/* Decides from the word w before a period whether the sentence ends; ASK_NEXT leaves this to the
+ * word at `next`, after the period. */
 static enum verdict judge_word(const struct sentence_mark *p, const struct word *w,
                                const char *next)
 {
@@ -245,7 +246,7 @@ static int asks_without_space(const struct sentence_mark *p)
 }
 
 /* Returns 1 if a mark other than a period ends a sentence before the capitalized word or number at
- * s. dashed: a dash is between them. */
+ * s, else 0. `dashed` 1: a dash is between them. */
 static int question_ends(const struct sentence_mark *p, const char *s, int dashed)
 {
     struct word w = word_before(p->begin, p->mark);
@@ -255,9 +256,9 @@ static int question_ends(const struct sentence_mark *p, const char *s, int dashe
     return !(name || title) || is_opener(p->model, s, p->end);
 }
 
-/* Returns 1 if an ellipsis ends a sentence before the word or number at s. It does directly after a
- * word in lower case. In titles, and where the ellipsis replaces words, it does only before an
- * opener. */
+/* Returns 1 if an ellipsis ends a sentence before the word or number at s, else 0. It does directly
+ * after a word in lower case. In titles, and where the ellipsis replaces words, it does only before
+ * an opener. */
 static int ellipsis_ends(const struct sentence_mark *p, const char *s, enum letter_kind next)
 {
     struct word w = word_before(p->begin, p->mark);
@@ -269,7 +270,7 @@ static int ellipsis_ends(const struct sentence_mark *p, const char *s, enum lett
     return next != LETTER_DIGIT && !(is_i && p->spaced) && is_opener(p->model, s, p->end);
 }
 
-/* Returns 1 if a period ends a sentence before the capitalized word or number at s. */
+/* Returns 1 if a period ends a sentence before the capitalized word or number at s, else 0. */
 static int period_ends(const struct sentence_mark *p, const char *s, enum letter_kind next)
 {
     struct word w = word_before(p->begin, p->mark);
@@ -301,8 +302,8 @@ static int is_imprint(const char *s, const char *end)
     return initial || (after < end && *after == ':');
 }
 
-/* Returns 1 if a sentence begins at p->next with a lower-case letter. It does not after a single
- * "!", which ends many names and titles. */
+/* Returns 1 if a sentence begins at p->next with a lower-case letter, else 0. It does not after a
+ * single "!", which ends many names and titles. */
 static int begins_small(const struct sentence_mark *p)
 {
     struct word w = word_before(p->begin, p->mark);
@@ -316,8 +317,8 @@ static int begins_small(const struct sentence_mark *p)
     return p->after - p->mark > 1 || (*p->mark != '!' && is_opener(p->model, p->next, p->end));
 }
 
-/* Returns the end of the number at s, which has at most DIGITS_MAX digits, or NULL. With `many`,
- * reads several numbers: "2,3" or "4–6". */
+/* Returns the end of the number at s, which has at most DIGITS_MAX digits, or NULL if there is
+ * none. `many` 1: several numbers may be joined, "2,3" or "4–6". */
 static const char *number_end(const char *s, const char *end, int many)
 {
     enum { DIGITS_MAX = 3 };
@@ -332,16 +333,16 @@ static const char *number_end(const char *s, const char *end, int many)
     return more ? more : s;
 }
 
-/* Returns 1 if the word is too long for an abbreviation, or is a known opener. */
+/* Returns 1 if the word is too long for an abbreviation, or is a known opener. Else returns 0. */
 static int is_plain_word(const struct sentence_mark *p, const struct word *w)
 {
     return w->letters > 1 && !w->digits && !w->periods &&
            (w->letters >= WHOLE_WORD_MIN || kinds_of(p->model, w->s, w->n) & SENTENCE_OPENER);
 }
 
-/* Adds to the mark a note that is printed as a bare number between a sentence and a capitalized
- * opener: "… of their rights. 4 Even though …", or in papers "… of their rights.2,3 Even though
- * …". */
+/* Adds to the mark, by moving p->after and p->next, a note that is printed as a bare number between
+ * a sentence and a capitalized opener: "… of their rights. 4 Even though …", or in papers "… of
+ * their rights.2,3 Even though …". */
 static void take_number(struct sentence_mark *p)
 {
     int joined = p->after == p->next;
@@ -377,7 +378,7 @@ static int ends_before(const struct sentence_mark *p, const char *s, enum letter
 }
 
 /* Returns 1 if the words after a quotation report speech, in a script without case, as in
- * “好。”他说。 The sentence must begin with the quotation. */
+ * “好。”他说。 The sentence must begin with the quotation, else 0. */
 static int reports_speech(const struct sentence_mark *p)
 {
     const char *s = sentence_mark_skip_spaces(p->begin, p->end);
@@ -423,7 +424,7 @@ static void add_sentence(struct buf *out, const char *s, const char *end)
     buf_addc(out, '\n');
 }
 
-/* Returns 1 if the character at s may end a sentence in this language. */
+/* Returns 1 if the character at s may end a sentence in this language, else 0. */
 static int is_mark(const struct sentence_model *m, const char *s, struct letter c, const char *end)
 {
     if (sentence_model_pauses(m, c.code))

@@ -11,7 +11,8 @@
  * item at s. */
 const char *sentence_list_next(const char *s, const char *end);
 
-/* Returns 1 if [s, end), the text before a period, is the number or letter of a list item. */
+/* Returns 1 if [s, end), the text before a period, is the number or letter of a list item. Else
+ * returns 0. */
 int sentence_list_is_number(const char *s, const char *end);
 
 #endif

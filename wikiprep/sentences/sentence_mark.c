@@ -16,7 +16,7 @@ const char *sentence_mark_skip_spaces(const char *s, const char *end)
 
 /* ---- quotes and brackets -------------------------------------------------------------------- */
 
-/* Returns 1 for quotes that open in one language and close in another. */
+/* Returns 1 for quotes that open in one language and close in another, else 0. */
 static int is_two_faced(unsigned c)
 {
     return c == 0xAB || c == 0xBB || c == 0x2018 || c == 0x2019 || c == 0x201C || c == 0x201D ||
@@ -35,7 +35,8 @@ static int is_alone(const char *s, const char *end)
     return !c.len || c.kind == LETTER_SPACE;
 }
 
-/* Returns 1 if c, directly after a mark, closes a quotation. `after` is the position after c. */
+/* Returns 1 if c, directly after a mark, closes a quotation, else 0. `after` is the position after
+ * c. */
 static int closes(struct letter c, const char *after, const char *end)
 {
     if (c.kind == LETTER_CLOSE || c.kind == LETTER_QUOTE)
@@ -44,7 +45,7 @@ static int closes(struct letter c, const char *after, const char *end)
            !begins_word(after, end);
 }
 
-/* Returns 1 if the `"` at s is a closing quote. */
+/* Returns 1 if the `"` at s is a closing quote, which an odd number of `"` precedes, else 0. */
 static int closes_pair(struct sentence_mark *p, const char *s)
 {
     while ((p->counted = memchr(p->counted, '"', (size_t)(s - p->counted)))) {
@@ -72,7 +73,8 @@ const char *sentence_mark_skip_open(const char *s, const char *end)
 
 /* ---- reference marks ------------------------------------------------------------------------ */
 
-/* Returns the length of the note at s, "[12]" or "[citation needed]", or 0. */
+/* Returns the length in bytes of the note at s, "[12]" or "[citation needed]"; 0 if there is
+ * none. */
 static size_t note_bytes(const char *s, const char *end)
 {
     size_t max = end - s < NOTE_MAX_BYTES ? (size_t)(end - s) : NOTE_MAX_BYTES;
@@ -130,8 +132,8 @@ static size_t take_spaced(struct sentence_mark *p, const char *space)
     return (size_t)(s - space) + (note ? note : c.len);
 }
 
-/* Adds the character or note at s to the mark. Returns its length, or 0 if it does not belong to
- * the mark. */
+/* Adds the character or note at s to the mark. Returns its length in bytes, or 0 if it does not
+ * belong to the mark. */
 static size_t take(struct sentence_mark *p, const char *s)
 {
     struct letter c = letter_at(s, p->end);

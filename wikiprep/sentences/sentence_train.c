@@ -141,8 +141,8 @@ struct token {
     const char *after;
 };
 
-/* Reads the next token: a word or number, with the period and the mark after it. Returns 0 at the
- * end. */
+/* Reads the next token into *k: a word or number, with the period and the mark after it. Returns 1,
+ * or 0 if [s, end) has no token. */
 static int read_token(const char *s, const char *end, struct token *k)
 {
     struct letter c;
@@ -272,8 +272,8 @@ static int is_numbered(const struct type *type)
     return type->numbered >= SEEN_MIN && type->numbered >= NUMBERED_MIN * type->periods;
 }
 
-/* Returns 1 if the word opens sentences. Compares its share after ends of sentences with its share
- * of all words by Dunning's log-likelihood ratio. */
+/* Returns 1 if the word opens sentences, else 0. Compares its share after ends of sentences with
+ * its share of all words by Dunning's log-likelihood ratio. */
 static int is_opener(const struct sentence_trainer *t, const struct type *type)
 {
     double begins = type->begins, ends = (double)t->ends, n = type->count, all = (double)t->count;

@@ -6,7 +6,7 @@
 
 enum { CODE_MAX = 12 };
 
-/* Copies the code to key, with a NUL. Returns 0 if it is too long. */
+/* Copies the code to `key`, with a NUL. Returns 1, or 0 if it is too long. */
 static int copy_code(char key[CODE_MAX + 1], const char *code, size_t n)
 {
     if (n > CODE_MAX)

@@ -24,7 +24,7 @@ struct magic {
     size_t cap;
 };
 
-/* Writes s in lower case to out, with a NUL. Returns 0 if it is empty or too long. */
+/* Writes s in lower case to `out`, with a NUL. Returns 1, or 0 if it is empty or too long. */
 static int fold(char out[WORD_MAX_BYTES], const char *s, size_t n)
 {
     size_t len = 0;

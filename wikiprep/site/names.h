@@ -42,7 +42,7 @@ int names_capital(const struct names *names);
 enum names_kind names_find(const struct names *names, const char *prefix, size_t n);
 
 /* Returns 1 if the names are equal, ignoring case and surrounding spaces, with '_' equal to a
- * space. */
+ * space, else 0. */
 int names_equal(const char *a, size_t an, const char *b, size_t bn);
 
 /* Appends the title s[0..n) in the form that MediaWiki stores: '_' becomes a space, runs of spaces

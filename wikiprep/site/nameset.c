@@ -34,7 +34,7 @@ void nameset_free(struct nameset *set)
     free(set);
 }
 
-/* Returns the slot of the name, or the free slot for it. */
+/* Returns the name's slot in set->places, or the free slot (0) for it. */
 static size_t *find(const struct nameset *set, const char *name, size_t n)
 {
     size_t mask = set->cap - 1, i = hash_bytes(name, n) & mask;

@@ -18,7 +18,7 @@ struct section_list;
 struct section_list *section_list_new(const char *names, const char *lang);
 void section_list_free(struct section_list *list);
 
-/* Returns 1 if the heading is in the list, ignoring case. Thread-safe. */
+/* Returns 1 if the heading is in the list, ignoring case, else 0. Thread-safe. */
 int section_listed(const struct section_list *list, const char *heading, size_t n);
 
 #endif

@@ -9,7 +9,7 @@
 
 enum { TITLE_MAX_BYTES = 255 };
 
-/* Returns 1 for code points that MediaWiki treats as a space in titles. */
+/* Returns 1 for code points that MediaWiki treats as a space in titles, else 0. */
 static int is_blank(unsigned c)
 {
     return c == ' ' || c == '_' || c == 0xA0 || c == 0x1680 || c == 0x180E ||
@@ -23,7 +23,7 @@ static int is_hidden(unsigned c)
 }
 
 /* Appends the title's characters: decodes character references, drops direction marks and makes
- * runs of spaces one space. Returns 0 if a character is not allowed in titles. */
+ * runs of spaces one space. Returns 1, or 0 if a character is not allowed in titles. */
 static int clean(struct buf *out, const char *s, size_t n)
 {
     size_t begin = out->len;

@@ -25,7 +25,7 @@ struct title {
  * a leading colon means namespace 0. */
 int title_read(struct title *t, const struct dump_site *site, const char *s, size_t n, int ns);
 
-/* Returns 1 if pages of the namespace have subpages, by MediaWiki's defaults. */
+/* Returns 1 if pages of the namespace have subpages, by MediaWiki's defaults, else 0. */
 int title_has_subpages(int ns);
 
 /* Append the name of a namespace in this wiki ("" for articles), and a whole title. */

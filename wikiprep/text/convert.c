@@ -278,8 +278,8 @@ static int read_compound(struct conversion *c, const struct arguments *a, int pl
     return place + 3;
 }
 
-/* Reads the output units: "ft m" is two outputs, a pair such as "ft in" is one. Returns 0 on an
- * unknown unit. */
+/* Reads the output units from s into c->to: "ft m" is two outputs, a pair such as "ft in" is one.
+ * Returns 1, or 0 if there is none, too many or an unknown one. */
 static int read_outputs(struct conversion *c, struct span s)
 {
     struct measure m;
@@ -304,7 +304,8 @@ static int read_outputs(struct conversion *c, struct span s)
     return c->outputs > 0;
 }
 
-/* Reads the values and the words between them. Returns the position of the unit, or 0. */
+/* Reads the values and the words between them into *c. Returns the position of the unit, the
+ * argument after the last value; 0 if there is no value. */
 static int read_values(struct conversion *c, const struct arguments *a)
 {
     int place = 1;
@@ -319,8 +320,8 @@ static int read_values(struct conversion *c, const struct arguments *a)
     return 0;
 }
 
-/* Splits a range in the first argument, {{convert|10-20|km}}, into three arguments. Returns 0 if it
- * is not a range. */
+/* Splits a range in the first argument, {{convert|10-20|km}}, into three arguments. Returns 1, or 0
+ * if it is not a range. */
 static int split_range(struct arguments *a)
 {
     struct span s = arguments_at(a, 1);
@@ -367,7 +368,8 @@ static void read_precision(struct conversion *c, struct span s)
     c->precision = (int)n.value;
 }
 
-/* Shows the value and the next argument, for an unknown unit. Returns 0 if there is no value. */
+/* Appends the value and the next argument, for an unknown unit. Returns 1, or 0 if there is no
+ * value. */
 static int render_unknown(const struct arguments *a, struct buf *out)
 {
     struct conversion c = { 0 };

@@ -159,8 +159,9 @@ static int is_address(const char *s, const char *end)
     return 0;
 }
 
-/* Opens an external link and writes its address. The address is removed from the output when the
- * bracket is closed. */
+/* Opens an external link with its address at s, after `brackets` opening brackets, and writes the
+ * address. It is removed from the output when the bracket is closed. Returns the position after the
+ * address. */
 static const char *open_url(struct markup *m, const char *s, size_t brackets)
 {
     markup_push(m, URL)->count = brackets;

@@ -74,7 +74,8 @@ static int compare_tag(const void *key, const void *item)
     return strcmp(key, ((const struct tag *)item)->name);
 }
 
-/* Returns the tag whose name begins at s, or NULL. *after is set to the byte after the name. */
+/* Returns the tag whose name begins at s, or NULL if it is not in the table. Sets *after to the
+ * byte after the name. */
 static const struct tag *find_tag(const struct markup *m, const char *s, const char **after)
 {
     char name[TAG_NAME_MAX + 1];
@@ -115,7 +116,8 @@ const char *markup_skip_comments(struct markup *m, const char *s)
     return s;
 }
 
-/* Handles a comment. If it fills its lines alone, the lines are removed with it. */
+/* Handles the comment at s. If it fills its lines alone, the lines are removed with it. Returns the
+ * position at which the walk continues. */
 static const char *on_comment(struct markup *m, const char *s)
 {
     const char *after = skip_comment(m, s);
@@ -227,8 +229,8 @@ static const char *on_whole_tag(struct markup *m, const char *s, const struct ta
     }
 }
 
-/* Returns 0 if a one-letter tag name is rather text, as in "a <b and c> d": words without '='
- * follow it. */
+/* Returns 1, or 0 if a one-letter tag name is rather text, as in "a <b and c> d": words without '='
+ * follow it, in [attributes, gt). */
 static int is_tag(const struct tag *tag, const char *attributes, const char *gt)
 {
     if (tag->name[1])

@@ -87,7 +87,7 @@ const char *markup_on_close_bracket(struct markup *m, const char *s);
  * is removed from the output. Otherwise the target stays in the output until the link is closed. */
 void markup_link_pipe(struct markup *m, const char *s);
 
-/* Returns 1 if the label of a link whose prefix has this kind is part of the text. */
+/* Returns 1 if the label of a link whose prefix has this kind is part of the text, else 0. */
 int markup_is_shown(enum names_kind kind);
 
 /* ---- markup_brace.c: {{…}}, {{{…}}} and -{…}- ---------------------------------------------- */

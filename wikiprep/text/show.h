@@ -63,11 +63,11 @@ renderer show_nth, show_last, show_line, show_list, show_numbers, show_equals, s
     show_bandiera, show_unichar, show_music, show_coord, show_ship, show_ship_of_type, show_quote,
     show_hatnote, show_convert, show_cvt;
 
-/* Appends s unchanged. Returns 1 if s is not empty. */
+/* Appends s unchanged. Returns 1 if s is not empty, else 0. */
 int show_span(struct span s, struct buf *out);
 
 /* Appends all non-empty arguments from position `from` on, with `between` between them. Returns 1
- * if there is at least one. */
+ * if there is at least one, else 0. */
 int show_join_from(const struct call *c, int from, const char *between, struct buf *out);
 
 /* show_language.c: foreign words and pronunciations */

@@ -25,7 +25,7 @@ static int month_of(struct span s)
 }
 
 /* Appends a date, "4 July 1776", "July 4, 1776", "July 1776" or "1776". Arguments from `from` on
- * are the year, month and day. Returns 0 if there is no year. */
+ * are the year, month and day. Returns 1, or 0 if there is no year. */
 static int put_date(const struct call *c, int from, struct buf *out)
 {
     int year, day = 0, month = month_of(call_at(c, from + 1));
@@ -53,7 +53,7 @@ int show_date(const struct call *c, const char *text, int n, struct buf *out)
 }
 
 /* Sets *years to the whole years between two dates. `birth` and `end` are the positions of their
- * years; month and day follow. Returns 0 if a year is missing or the dates are in the wrong
+ * years; month and day follow. Returns 1, or 0 if a year is missing or the dates are in the wrong
  * order. */
 static int years_between(const struct call *c, int birth, int end, int *years)
 {

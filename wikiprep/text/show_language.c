@@ -15,8 +15,9 @@ static int put_language(const struct call *c, const char *code, size_t n, struct
     return language != NULL;
 }
 
-/* Appends "Russian: водка, romanized: vodka, lit. 'little water'". `from` is the position of the
- * text; the transliteration and the translation follow. */
+/* Appends "Russian: водка, romanized: vodka, lit. 'little water'". `code` is the language; `from`
+ * is the position of the text, which the transliteration and the translation follow. Returns 1, or
+ * 0 if there is no text. */
 static int put_named(const struct call *c, const char *code, size_t code_len, int from,
                      struct buf *out)
 {
@@ -140,8 +141,8 @@ int show_chinese(const struct call *c, const char *text, int n, struct buf *out)
 
 /* ---- pronunciation ------------------------------------------------------------------------- */
 
-/* Appends "German pronunciation: [ˈbɛʁliːn]". `place` is the position of the sound; the next
- * argument selects the introduction. */
+/* Appends "German pronunciation: [ˈbɛʁliːn]". `code` is the language; `place` is the position of
+ * the sound; the next argument selects the introduction. Returns 1, or 0 if there is no sound. */
 static int put_pronounced(const struct call *c, struct span code, int place, struct buf *out)
 {
     struct span sound = call_at(c, place), how = call_at(c, place + 1);

@@ -40,7 +40,7 @@ static int put_language(struct run *r, struct span s)
     return name != NULL;
 }
 
-/* Appends the decade of a year: "1980" for "1987". */
+/* Appends the decade of a year: "1980" for "1987". Returns 1, or 0 if s is not a year. */
 static int put_decade(struct run *r, struct span s)
 {
     int year;
@@ -58,8 +58,8 @@ static int is_capitals(struct span s)
     return s.n > 0;
 }
 
-/* Appends the text of a country's code, "USA = United States", or s itself if there is no such
- * row. */
+/* Appends the text of the country's code s, "USA = United States", or s itself if there is no such
+ * row. Returns 1 if this is not empty, else 0. */
 static int put_country(struct run *r, struct span s)
 {
     char code[8] = "";
@@ -71,7 +71,8 @@ static int put_country(struct run *r, struct span s)
     return show_span(span_of(e->text), r->out);
 }
 
-/* Appends s, changed as `how` says: the word after "!" in "${...!how}". */
+/* Appends s, changed as `how` says: the word after "!" in "${...!how}". Returns 1 if something was
+ * appended, else 0. */
 static int put_changed(struct run *r, struct span s, struct span how)
 {
     if (span_is(how, "number"))
@@ -95,8 +96,8 @@ static int put_changed(struct run *r, struct span s, struct span how)
     return s.n > 0;
 }
 
-/* Appends the value of s in the map "a=x,b=y,*=z"; "*" matches any s. Returns 0 if s is not in the
- * map. */
+/* Appends the value of s in the map "a=x,b=y,*=z"; "*" matches any s. Returns 1, or 0 if s is not
+ * in the map. */
 static int put_mapped(struct run *r, struct span s, struct span map)
 {
     for (const char *p = map.s, *end = map.s + map.n; p < end;) {
@@ -130,7 +131,8 @@ static struct span value_of(const struct call *c, struct span keys)
 }
 
 /* Appends all arguments from position `from` on. `between` is the separator; a "!how" at its end
- * names the change to make to each argument (put_changed). */
+ * names the change to make to each argument (put_changed). Returns 1 if something was appended,
+ * else 0. */
 static int put_all(struct run *r, int from, struct span between)
 {
     const size_t begin = r->out->len;
@@ -151,7 +153,7 @@ static int put_all(struct run *r, int from, struct span between)
 }
 
 /* Appends the value of `keys`. sign is '!' (change it), ':' (map it), '+' (all arguments from it
- * on) or 0; `rest` is the text after the sign. Returns 0 if nothing was written. */
+ * on) or 0; `rest` is the text after the sign. Returns 1 if something was written, else 0. */
 static int put_value(struct run *r, struct span keys, char sign, struct span rest)
 {
     int from;
@@ -166,8 +168,8 @@ static int put_value(struct run *r, struct span keys, char sign, struct span res
     return sign == '!' ? put_changed(r, s, rest) : show_span(s, r->out);
 }
 
-/* Appends the argument whose name begins at p, after '$'. Returns the end of the name. *given is
- * set to 1 if something was written. */
+/* Appends the argument whose name begins at p, after '$'. Returns the end of the name. Sets *given
+ * to 1 if something was written, else to 0. */
 static const char *put_argument(struct run *r, const char *p, int *given)
 {
     if (!strncmp(p, "title", 5)) {

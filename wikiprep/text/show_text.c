@@ -201,8 +201,8 @@ int show_coord(const struct call *c, const char *text, int n, struct buf *out)
 }
 
 /* Shows a ship. The argument after the name and the id selects the parts: 1 the id, 2 no id, 3 no
- * prefix, 6 the name alone. The prefix is the first argument if has_prefix is set
- * ({{ship|USS|Hornet|CV-12}}), else the template's name. */
+ * prefix, 6 the name alone. The prefix is the first argument if has_prefix is 1
+ * ({{ship|USS|Hornet|CV-12}}), else the template's name. Returns 1, or 0 if there is no name. */
 static int put_ship(const struct call *c, int has_prefix, struct buf *out)
 {
     int from = has_prefix ? 2 : 1, format = 0;

@@ -18,7 +18,7 @@ static unsigned codepoint_same(unsigned c)
 }
 
 /* Normalizes a template name: applies `change` to each character, makes runs of spaces one space
- * and drops "Template:". Returns the length, or 0 if the name is too long. */
+ * and drops "Template:". Writes it to `out` and returns its length, or 0 if it is too long. */
 static size_t fold(char out[NAME_MAX_BYTES], const char *s, size_t n, unsigned (*change)(unsigned))
 {
     struct span name = span_trim(s, n);
@@ -57,8 +57,8 @@ static const struct show_entry *find_starred(const char *lang, const char *name,
     return NULL;
 }
 
-/* Returns the row with exactly this name, first from the wiki's own language, then from the rows
- * for all wikis. */
+/* Returns the row with exactly this name, from the rows for the wiki's own language or else from
+ * those for all wikis; NULL if there is none. */
 static const struct show_entry *find_exact(const char *lang, const char *name)
 {
     const struct show_entry *e = *lang ? show_find(lang, name) : NULL;

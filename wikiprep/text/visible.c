@@ -20,7 +20,7 @@ struct tag {
     int closing, empty;
 };
 
-/* Reads the tag at s == '<'. Returns 0 if there is no tag. */
+/* Reads the tag at s, which is at a '<', into *t. Returns 1, or 0 if there is no tag. */
 static int read_tag(const char *s, const char *end, struct tag *t)
 {
     const char *p = s + 1;

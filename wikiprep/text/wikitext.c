@@ -192,8 +192,8 @@ static void drop_commas(struct writer *w)
         buf_truncate(w->out, w->out->len - (size_t)n);
 }
 
-/* Repairs spaces and punctuation around a hole, before the character at s is written. Returns the
- * number of bytes at s to leave out. */
+/* Repairs spaces and punctuation around a hole, before the character at s is written: changes the
+ * end of the output if necessary, and returns the number of bytes at s to leave out. */
 static int repair(struct writer *w, const char *s, const char *end)
 {
     int n;
@@ -230,7 +230,7 @@ static int repair(struct writer *w, const char *s, const char *end)
     return 0;
 }
 
-/* Returns 1 if the text contains a letter or digit. Other lines are not written. */
+/* Returns 1 if the text contains a letter or digit, else 0. Other lines are not written. */
 static int says_something(const char *s, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
@@ -271,7 +271,8 @@ static int is_plain(char c)
 
 typedef unsigned char row __attribute__((vector_size(16)));
 
-/* Returns 1 if each of 16 bytes is plain, or is a space before a plain byte. Reads a 17th byte. */
+/* Returns 1 if each of 16 bytes is plain, or is a space before a plain byte. Else returns 0. Reads
+ * a 17th byte. */
 static int are_plain(const char *s)
 {
     row a, b;
@@ -366,7 +367,7 @@ static void end_paragraph(struct wikitext *w)
     buf_add(w->out, w->written.data, w->written.len);
 }
 
-/* Returns 1 for a character of Chinese or Japanese. A line end between two of them is not a
+/* Returns 1 for a character of Chinese or Japanese, else 0. A line end between two of them is not a
  * space. */
 static int is_wide(const char *s)
 {
@@ -472,8 +473,8 @@ static void add_list_item(struct wikitext *w, const char *s, const char *end)
 
 /* ---- lines of the source ------------------------------------------------------------------- */
 
-/* Returns 1 if the line belongs to the unclosed table. A heading ends the table, and so does a line
- * after a blank line that does not begin with '|' or '!'. */
+/* Returns 1 if the line belongs to the unclosed table, else 0. A heading ends the table, and so
+ * does a line after a blank line that does not begin with '|' or '!'. */
 static int in_broken_table(struct wikitext *w, const char *s, const char *end)
 {
     if (s == end) {
@@ -485,7 +486,7 @@ static int in_broken_table(struct wikitext *w, const char *s, const char *end)
     return w->in_broken_table;
 }
 
-/* Handles a line, or the part of it outside a table. at_start: s is the start of the line. */
+/* Handles a line, or the part of it outside a table. `at_start` 1: s is the start of the line. */
 static void on_line(struct wikitext *w, const char *s, const char *end, int at_start)
 {
     const char *p = s;

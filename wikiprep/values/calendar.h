@@ -18,7 +18,7 @@ enum calendar_kind {
 /* Returns the name of month or day `index` (from 0), in English if the language is not known. */
 struct span calendar_name(const char *lang, enum calendar_kind kind, int index);
 
-/* Returns 1 if the names in this language are known. */
+/* Returns 1 if the names in this language are known, else 0. */
 int calendar_has(const char *lang);
 
 #endif

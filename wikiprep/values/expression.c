@@ -87,7 +87,8 @@ static int fail(struct machine *m, const char *what, const char *name)
     return -1;
 }
 
-/* Reports an error in a value. Its message has no "Expression error: ". */
+/* Appends the error message what, name, why and "." to m->out, without "Expression error: " before
+ * it. Returns -1. */
 static int fail_value(struct machine *m, const char *what, const char *name, const char *why)
 {
     buf_addf(m->out, "%s%s%s.", what, name, why);
@@ -178,7 +179,7 @@ static int apply_one(struct machine *m, enum operator op, struct number *a)
     return 0;
 }
 
-/* Returns 1 if v, the result of an operation on two integers, is an integer in PHP. */
+/* Returns 1 if v, the result of an operation on two integers, is an integer in PHP, else 0. */
 static int fits_integer(double v)
 {
     return fabs(v) < 9e15 && v == trunc(v);
@@ -336,8 +337,8 @@ static int on_close(struct machine *m)
     return 0;
 }
 
-/* Handles an operator or bracket of one or two characters. Returns its length, or -1 on an
- * error. */
+/* Handles an operator or bracket of one or two characters. Returns its length in bytes, or -1 with
+ * the error appended to m->out. */
 static int on_sign(struct machine *m, struct span s)
 {
     static const struct {

@@ -29,8 +29,8 @@ void figure_put_superscript(struct buf *out, int n)
         buf_adds(out, *s == '-' ? "⁻" : digits[*s - '0']);
 }
 
-/* Copies s without its sign and commas to plain, and sets *negative. Returns 0 if it cannot be a
- * number. */
+/* Copies s without its sign and commas to `plain`, and sets *negative to 1 for a minus sign, else
+ * to 0. Returns 1, or 0 if s cannot be a number. */
 static int read_digits(struct span s, char plain[FIGURE_MAX], int *negative)
 {
     size_t n = 0;

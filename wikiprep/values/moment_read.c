@@ -100,7 +100,8 @@ static int64_t whole_year(int64_t year, size_t digits_given)
     return digits_given > 2 ? year : year < 70 ? 2000 + year : 1900 + year;
 }
 
-/* Reads the rest of a time, "14:30", "14:30:05.5" or "2:30 pm"; the hour has been read. */
+/* Reads the rest of a time, "14:30", "14:30:05.5" or "2:30 pm"; `hour` has been read. Returns 1, or
+ * 0 if it is not a time. */
 static int read_time(struct reader *r, int64_t hour)
 {
     int64_t minute = 0, second = 0, fraction;
@@ -162,8 +163,8 @@ static void skip_ordinal(struct reader *r)
         }
 }
 
-/* Reads the rest of "April 9, 2011", "April 2011", "April 9" or "April"; the month has been
- * read. */
+/* Reads the rest of "April 9, 2011", "April 2011", "April 9" or "April"; the month has been read.
+ * Returns 1, or 0 if it is not a date. */
 static int read_month_first(struct reader *r, int month)
 {
     int64_t day, year;
@@ -187,7 +188,8 @@ static int read_month_first(struct reader *r, int month)
     return set_date(r, UNSET, month, 0);
 }
 
-/* Reads the rest of a date after a year of four digits; r->s is at '-' or '/'. */
+/* Reads the rest of a date after a year of four digits; r->s is at '-' or '/'. Returns 1, or 0 if
+ * it is not a date. */
 static int read_year_first(struct reader *r, int64_t year)
 {
     int64_t month = 0, day = 1;
@@ -208,7 +210,8 @@ static int read_year_first(struct reader *r, int64_t year)
     return set_date(r, year, month, day);
 }
 
-/* Reads "09.04.11" as a time. Returns 0 if it cannot be a time. */
+/* Reads the rest of "09.04.11" as a time, after the hour 09. Returns 1, or 0 if it cannot be a
+ * time. */
 static int read_time_with_points(struct reader *r, int64_t hour)
 {
     int64_t minute, second;
@@ -225,8 +228,8 @@ static int read_time_with_points(struct reader *r, int64_t hour)
     return 0;
 }
 
-/* Reads the rest of a date that begins with one or two digits; r->s is at a separator, and a digit
- * follows it. */
+/* Reads the rest of a date that begins with one or two digits, whose value is `first`; r->s is at a
+ * separator, and a digit follows it. Returns 1, or 0 if it is not a date. */
 static int read_short_date(struct reader *r, int64_t first)
 {
     if (*r->s == '.' && read_time_with_points(r, first))
@@ -269,7 +272,7 @@ static int read_digits_only(struct reader *r, size_t n)
 }
 
 /* Handles a number of four digits: a year if a month follows ("2011 April"), else a time ("2011" is
- * 20:11) if none was read before, else a year. */
+ * 20:11) if none was read before, else a year. Returns 1, or 0 if the year was read before. */
 static int read_four_digits(struct reader *r, int64_t v)
 {
     const char *before = r->s;
@@ -324,8 +327,8 @@ static int read_digits(struct reader *r)
     return word == 2 && (r->s[word - 1] | 0x20) == 'm' ? read_time(r, v) : 0;
 }
 
-/* Reads the unit at r->s and adds `count` of it. The unit may be a weekday. Returns 0 if there is
- * no unit. */
+/* Reads the unit at r->s and adds `count` of it. The unit may be a weekday. Returns 1, or 0 if
+ * there is no unit. */
 static int add_unit(struct reader *r, int64_t count)
 {
     static const struct {
@@ -411,7 +414,7 @@ static int read_relative_word(struct reader *r, const char *s, size_t n)
     return (step || word_is(s, n, "this") || edge) && add_unit(r, edge == 1 ? 1 : step);
 }
 
-/* Sets the time zone from its name. Returns 0 if the name is not known. */
+/* Sets the time zone from its name s[0..n). Returns 1, or 0 if the name is not known. */
 static int read_zone(struct reader *r, const char *s, size_t n)
 {
     static const struct {

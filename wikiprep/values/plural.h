@@ -25,7 +25,7 @@ struct plural_rule {
 extern const struct plural_rule plural_rules[];
 extern const size_t plural_rules_count;
 
-/* Returns 1 if n is an integer from low to high. */
+/* Returns 1 if n is an integer from low to high, else 0. */
 static inline int plural_in(double n, double low, double high)
 {
     return n >= low && n <= high && n == floor(n);
