@@ -51,7 +51,7 @@ static void allow_formats(struct archive *a, enum archived_kind kind)
     archive_read_support_format_raw(a); /* lowest priority: chosen if the data is no archive */
 }
 
-/* Moves to the next file in the archive. Returns 1, 0 if there is none, or -1. */
+/* Moves to the next file in the archive. Returns 1, 0 if there is none, or -1 with an error. */
 static int next_file(struct archived *a)
 {
     struct archive_entry *entry;

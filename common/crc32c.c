@@ -70,7 +70,8 @@ HARDWARE static uint64_t past(crc_word crc, size_t words)
     return times(crc, past_words[words]);
 }
 
-/* Processes three stripes of `words` words each. */
+/* Returns the CRC register a after the 3 * `words` words at p. They are processed as three stripes
+ * at the same time. */
 HARDWARE static crc_word three(crc_word a, const unsigned char *p, size_t words)
 {
     crc_word b = 0, c = 0;

@@ -31,7 +31,8 @@ static int cannot_look(const char *path)
     return err_set("cannot access '%s': %s", path, strerror(errno));
 }
 
-/* Opens a regular file for reading. Returns its descriptor, or -1. */
+/* Opens a regular file for reading and sets *st to its data. Returns its descriptor, or -1 with an
+ * error. */
 static int open_plain(const char *path, struct stat *st)
 {
     /* O_NONBLOCK: otherwise opening a FIFO would wait for a writer */
@@ -324,7 +325,7 @@ static int64_t read_some(struct input *in, void *bytes, size_t n)
                : got;
 }
 
-/* Reads more bytes into the buffer. Returns 1, 0 at the end, or -1. */
+/* Reads more bytes into the buffer. Returns 1, 0 at the end, or -1 with an error. */
 static int fill(struct input *in)
 {
     if (in->begin && in->begin == in->end)
@@ -413,8 +414,8 @@ int input_line(struct input *in, char **line, size_t *len)
 
 /* ---- output under a temporary name ------------------------------------------------------- */
 
-/* Returns the path that symbolic links lead to, since that file is replaced and not the link. NULL
- * on errors. */
+/* Returns the path that symbolic links lead to, since that file is replaced and not the link.
+ * Returns NULL with an error. The caller frees the path. */
 static char *resolve(const char *path)
 {
     struct stat st = { 0 };

@@ -38,7 +38,7 @@ struct place {
     uint64_t at;
 };
 
-/* Returns the next n bytes, or NULL with an error. */
+/* Returns the next n bytes and moves p past them; NULL with an error if the file is shorter. */
 static const unsigned char *take(struct place *p, uint64_t n)
 {
     if (n > p->g->map.bytes - p->at) {

@@ -266,8 +266,8 @@ static const char *keep(struct opts *o, const char *s)
     return o->kept[o->kept_count++] = mem_strdup(s);
 }
 
-/* Parses one --name[=value]. `next` is the following argument or NULL. Returns the number of
- * arguments used (1 or 2), or -1. */
+/* Parses one --name[=value]; `arg` is without the "--". `next` is the following argument or NULL.
+ * Returns the number of arguments used (1 or 2), or -1 with a usage error. */
 static int parse_long(struct opts *o, const char *arg, const char *next)
 {
     const char *eq = strchr(arg, '=');

@@ -140,7 +140,8 @@ static int64_t digit_value(char c)
     return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* Reads the `count` numbers of DIGITS hex digits that begin the next frame. Returns 0, or -1. */
+/* Reads the `count` numbers of DIGITS hex digits that begin the next frame into numbers[]. Returns
+ * 0, or -1 with an error. */
 static int read_digits(struct stream_reader *r, uint32_t *numbers, int count)
 {
     struct input *in = r->in;
@@ -208,8 +209,8 @@ static int read_tokenizer(struct stream_reader *r)
     return 0;
 }
 
-/* Returns 1 for a stream of version 1, which has no checksums: its header follows its length
- * directly. */
+/* Returns 1 if a stream is of version 1, else 0. Such streams have no checksums: the header follows
+ * its length directly. */
 static int is_old(const char *data, size_t n)
 {
     static const char begins[] = "textmill=";

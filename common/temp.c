@@ -32,7 +32,8 @@ struct entry { /* a folder entry as getdents64 returns it */
 
 static int remove_at(int at, const char *name);
 
-/* Removes the entries of an open folder in one pass. Returns the number removed, or -1. */
+/* Removes the entries of an open folder in one pass. Returns the number removed, or -1 if one could
+ * not be removed or the folder not be read. */
 static int remove_entries(int fd)
 {
     _Alignas(struct entry) char list[4096];

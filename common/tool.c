@@ -221,7 +221,8 @@ static const struct tool_command *find_command(const struct tool *t, const char 
     return t->commands[0];
 }
 
-/* Applies one KEY=VALUE like a line of a configuration file. */
+/* Applies one KEY=VALUE like a line of a configuration file; `eq` is the '=' in it. Returns 0, or
+ * -1 with an error. */
 static int set_one(const char *setting, const char *eq)
 {
     struct yaml_item item = { mem_strndup(setting, (size_t)(eq - setting)), mem_strdup(eq + 1), 1 };
@@ -264,7 +265,7 @@ static int unknown_command(const struct tool *t, const char *word)
     return -1;
 }
 
-/* Applies the operand if it is a configuration. Returns 1 if so, 0 if not, or -1. */
+/* Applies the operand if it is a configuration. Returns 1 if so, 0 if not, or -1 with an error. */
 static int take_config(const char *operand)
 {
     struct buf path = BUF_INIT;

@@ -43,7 +43,8 @@ uint64_t usage_peak_bytes(void)
     return 1024 * (peak ? peak : (uint64_t)use.ru_maxrss);
 }
 
-/* Returns the smallest limit of a group and its parent groups. "max" or a missing file means no
+/* Returns the smallest limit in bytes of a group and its parent groups, from the files `file` in
+ * their folders below `root`; UINT64_MAX if there is none. "max" or a missing file means no
  * limit. */
 static uint64_t least_limit(const char *root, const char *group, const char *file)
 {
@@ -63,7 +64,8 @@ static uint64_t least_limit(const char *root, const char *group, const char *fil
     return least;
 }
 
-/* Returns the limit of one line: "0::/path" in version 2, "4:cpu,memory:/path" in version 1. */
+/* Returns the limit in bytes of the group that a line of /proc/self/cgroup names, "0::/path" in
+ * version 2 or "4:cpu,memory:/path" in version 1; UINT64_MAX if there is none. */
 static uint64_t line_limit(const char *line, const char *root)
 {
     const char *kinds = strchr(line, ':'), *path = kinds ? strchr(kinds + 1, ':') : NULL;

@@ -56,7 +56,8 @@ static int put(struct walk *w, const char *key, const char *value, int line, int
     return 0;
 }
 
-/* Joins the values of a list, and of the lists in it. Returns 0, or -1 with an error. */
+/* Appends the values of a list, and of the lists in it, to `out` with commas between them. Returns
+ * 0, or -1 with an error. */
 static int join(struct walk *w, const yaml_node_t *sequence, struct buf *out)
 {
     if (++w->depth > DEEPEST)
@@ -104,7 +105,8 @@ static int pair(struct walk *w, const char *key, const yaml_node_t *value, int l
     return result;
 }
 
-/* Uses two passes, so that an explicit key takes precedence over a merged one wherever '<<' is.
+/* Adds the items of a mapping, with `prefix` and '.' before their keys; `merged` is as for put.
+ * Uses two passes, so that an explicit key takes precedence over a merged one wherever '<<' is.
  * Returns 0, or -1 with an error. */
 static int map(struct walk *w, const yaml_node_t *node, const char *prefix, int merged)
 {

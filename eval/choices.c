@@ -47,7 +47,8 @@ void choices_release(struct choices_question *q)
     *q = (struct choices_question){ 0 };
 }
 
-/* Appends the string member `key` to `out`. Returns -1 with an error if there is no such string. */
+/* Appends the string member `key` of the object to `out`. Returns 0, or -1 with an error if there
+ * is no such string. `name` is the file, for errors. */
 static int take_text(struct buf *out, const struct js *object, const char *key, const char *name)
 {
     size_t n;
@@ -154,7 +155,8 @@ static void drop_brackets(struct buf *text)
     buf_truncate(text, kept);
 }
 
-/* Removes white space at both ends and the marks that HellaSwag's source, WikiHow, left. */
+/* Removes from the text the white space at both ends and the marks that HellaSwag's source,
+ * WikiHow, left. */
 static void clean(struct buf *text)
 {
     struct span inner = whitespace_strip(text->data, text->len);
@@ -346,8 +348,8 @@ static void release_group(struct group *g)
     free(g);
 }
 
-/* Appends the ids of context and ending. *from is set to the index of the ending's first id.
- * Returns 0, or -1 with an error. */
+/* Appends the ids of context and ending to g->ids. Sets *from to the index in g->ids of the
+ * ending's first id. Returns 0, or -1 with an error. */
 static int encode_option(struct group *g, const struct choices_option *o, size_t *from)
 {
     struct ids context = { 0 };
@@ -463,8 +465,8 @@ static int score_group(struct choices_score *score, struct scorer *s, struct gro
 
 /* ---- a file --------------------------------------------------------------------------------- */
 
-/* Adds the question of one line to the group. Blank lines are skipped. Returns 0, or -1 with an
- * error. */
+/* Adds the question of one line to the group; *q is working memory. Blank lines are skipped.
+ * Returns 0, or -1 with an error. */
 static int read_question(struct choices_score *score, struct group *g, struct choices_question *q,
                          int64_t positions, const char *line, size_t n, const char *name)
 {

@@ -33,7 +33,8 @@ static void replace_all(struct buf *text, struct buf *spare, const struct rule *
         replace(text, spare, rules);
 }
 
-/* Removes the white space after each opener and before the next closer. */
+/* Removes the white space after each `open` character and before the next `close` character.
+ * `spare` is scratch. */
 static void tighten(struct buf *text, struct buf *spare, char open, char close)
 {
     const char *at = text->data, *end = text->data + text->len, *left, *right;

@@ -75,7 +75,7 @@ static int encode_passage(struct group *g, struct encoder *e, struct span text, 
 }
 
 /* Adds the windows of one passage: one window if both rules see the same tokens (the usual case),
- * or else two. Returns 1, 0 if the passage has no context, or -1. */
+ * or else two. Returns 1, 0 if the passage has no context, or -1 with an error. */
 static int add_passage(struct group *g, struct encoder *e, struct span passage, int64_t positions)
 {
     struct span text = whitespace_strip(passage.s, passage.n);

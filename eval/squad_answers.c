@@ -43,8 +43,8 @@ static int by_score(const void *a, const void *b)
 
 /* ---- candidates of a window ----------------------------------------------------------------- */
 
-/* Writes the positions of the `wanted` largest of x[0..n), largest first. Returns the number of
- * positions written. */
+/* Writes to best[] the positions of the `wanted` largest of x[0..n), largest first. Returns the
+ * number of positions written, less than `wanted` only if n is. */
 static uint32_t best_positions(uint32_t *best, uint32_t wanted, const float *x, uint32_t n)
 {
     uint32_t count = 0;

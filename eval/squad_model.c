@@ -51,8 +51,8 @@ int squad_model_windows(struct squad_windows *w, const struct squad *s,
     return result;
 }
 
-/* Fills the batch with windows from `first` on while they fit. Returns the index of the first
- * window that is not in the batch. */
+/* Fills the batch in m (ids, segments, lengths) with the windows from `first` on, up to `end`,
+ * while they fit. Returns the index of the first window that is not in the batch. */
 static size_t fill(struct squad_model *m, const struct squad_windows *w, size_t first, size_t end)
 {
     const size_t T = w->rules.length;

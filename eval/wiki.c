@@ -106,7 +106,8 @@ static int add_page(struct wiki_text *text, struct reading *r, const char *s, si
     return 0;
 }
 
-/* Returns 1 if a line is a page's title: " = Title = ", but not " = = Section = = ". */
+/* Returns 1 if the line s[0..n) is a page's title, " = Title = ", but not " = = Section = = "; else
+ * 0. */
 static int is_title(const char *s, size_t n)
 {
     struct span line = whitespace_strip(s, n);
@@ -200,8 +201,9 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* Returns the window at p, which has tokens [begin, end) of the page's n. *fresh is set to the
- * number of tokens by which p->done moves on. */
+/* Returns the next window at p, with its weight, by the rule. `length` is the most tokens in a row
+ * of the model, `stride` the tokens between windows. Sets *fresh to the number of tokens by which
+ * p->done moves on. */
 static struct piece window_at(const struct wiki_text *text, const struct place *p,
                               enum wiki_rule rule, int64_t length, int64_t stride, int64_t *fresh)
 {

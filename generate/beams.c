@@ -126,7 +126,7 @@ static int by_sum(const void *a, const void *b)
 
 /* Appends the 2 * width most probable continuations of a running beam to the `count` in
  * b->continuations. No beam can have more among the best 2 * width of all. Returns the new count,
- * or -1. */
+ * or -1 with an error. */
 static int64_t extend(struct beams *b, int64_t parent, int64_t count)
 {
     struct generator *g = b->g;
@@ -156,7 +156,7 @@ static int64_t extend(struct beams *b, int64_t parent, int64_t count)
 }
 
 /* Sorts the continuations of all beams and sets how the best 2 * width of them end. Returns the
- * number of these, or -1. */
+ * number of these, or -1 with an error. */
 static int64_t rank(struct beams *b)
 {
     int64_t count = 0;

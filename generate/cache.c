@@ -101,7 +101,7 @@ static void copy_past(struct cache *c, const struct ops_past *from, int64_t posi
     }
 }
 
-/* Makes room for n positions in all. Used positions are kept. */
+/* Makes room for n positions in all; their keys and values so far are kept. */
 static void reserve(struct cache *c, int64_t n)
 {
     struct ops *o = c->d->forward.ops;
@@ -130,7 +130,7 @@ void cache_copy(struct cache *to, const struct cache *from, int64_t positions)
 
 /* ---- in host memory ----------------------------------------------------------------------- */
 
-/* Copies n numbers of an array of any type to floats in host memory, or back. */
+/* Copies n numbers of an array of any type to floats in host memory. */
 static void get_floats(struct ops *o, float *to, struct ops_array from, int64_t n)
 {
     struct ops_array whole = ops_buffer(o, OPS_F32, n);
@@ -170,7 +170,8 @@ void cache_set(struct cache *c, int64_t n, const float *keys, const float *value
 
 /* ---- forward ------------------------------------------------------------------------------ */
 
-/* Makes room for n more tokens of a text. Returns -1 with an error if the tokens do not fit. */
+/* Makes room for n more tokens of a text. Returns 0, or -1 with an error if they do not fit into
+ * the model's positions or are not in its vocabulary. */
 static int check(struct cache *c, const uint32_t *ids, int64_t n)
 {
     const struct model_config *k = config_of(c->d);

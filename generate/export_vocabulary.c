@@ -132,8 +132,8 @@ static const char *name_of(const struct js *root)
     return type_is(pre, "Sequence") ? name_of_steps(js_get(pre, "pretokenizers")) : NULL;
 }
 
-/* Appends merge `i` to `text` as "a b". A tokenizer.json has it in this form or as ["a", "b"]. Sets
- * *left to the length of a. */
+/* Sets `text` to a merge as "a b". A tokenizer.json has it in this form or as ["a", "b"]. Sets
+ * *left to the length of a in bytes. */
 static void put_merge(struct buf *text, size_t *left, const struct js *merge)
 {
     size_t n = 0;
@@ -198,8 +198,9 @@ static int writes_spaces(const struct js *step)
            js_text_is(js_get(step, "content"), space);
 }
 
-/* Returns whether text becomes pieces as llama.cpp makes it: spaces become U+2581, and one is
- * perhaps put before the text (*prefix 1), and nothing else. */
+/* Returns 1 if text becomes pieces as llama.cpp makes it, else 0: spaces become U+2581, and one is
+ * perhaps put before the text, and nothing else. Sets *prefix to 1 if one is put before it, else to
+ * 0. */
 static int is_plain(const struct js *root, int *prefix)
 {
     const struct js *pre = js_get(root, "pre_tokenizer"), *normalizer = js_get(root, "normalizer");
@@ -237,8 +238,8 @@ static size_t cuts_of(const struct tokens *t, const struct token *token)
 }
 
 /* Sets the scores: 0 for the token of the first merge, -1 for the next one, and so on; least for
- * tokens that no merge makes. Returns whether merging by scores is merging by the list: all merges
- * of a token follow each other, and they are all the ways to cut it. */
+ * tokens that no merge makes. Returns 1 if merging by scores is merging by the list, else 0: all
+ * merges of a token must follow each other, and be all the ways to cut it. */
 static int set_scores(struct tokens *t, const struct js *merges)
 {
     struct buf text = BUF_INIT;
@@ -303,7 +304,7 @@ static const char *add_pieces(struct gguf_writer *w, struct tokens *t, const str
 /* ---- WordPiece ----------------------------------------------------------------------------- */
 
 /* Puts U+2581 before the tokens that begin a word, and removes "##" from the others. `texts` gets
- * the new texts. */
+ * the new texts, into which t->items then point. */
 static void respell(struct tokens *t, struct buf *texts)
 {
     size_t at = 0;

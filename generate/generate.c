@@ -107,7 +107,8 @@ static void add_logprobs(struct buf *line, const struct generate *given,
     buf_addc(line, ']');
 }
 
-/* Prints a generation as a JSON line. score: of a text found by beam search, else NULL. */
+/* Prints a generation as a JSON line. `score` points to the score of a text found by beam search;
+ * NULL for other texts. */
 static void print_json(struct generate *given, const struct generation *one, const char *prompt,
                        size_t n, const double *score)
 {

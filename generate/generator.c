@@ -57,7 +57,7 @@ void generator_release(struct generator *g)
 
 /* ---- the prompt --------------------------------------------------------------------------- */
 
-/* Returns the index of the first token that a model with so many positions still sees after n
+/* Returns the index of the first token that a model with `positions` positions still sees after n
  * tokens came one by one. Each time the positions are used up, only the last `kept` tokens stay. */
 static size_t slid_away(size_t n, size_t positions, size_t kept)
 {
@@ -162,8 +162,8 @@ static void keep_logprobs(struct generator *g, struct generation *one, uint32_t 
     one->logprob_count += width;
 }
 
-/* Adds a token to the text, unless it is the end-of-text token, and returns 1 if this ends the
- * generation, else 0. */
+/* Adds a token to the text, unless it is the end-of-text token. Returns why this ends the
+ * generation, or FINISH_NOT if it does not. */
 static enum finish add_token(struct generator *g, struct generation *one, uint32_t id)
 {
     size_t n;

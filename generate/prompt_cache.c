@@ -57,8 +57,8 @@ static int sign(struct generator *g, float logits[PROMPT_CACHE_LOGITS], const ui
     return all ? 0 : -1;
 }
 
-/* Returns 1 if the logits agree within a tolerance: rounding differs a little between
- * processors. */
+/* Returns 1 if the logits a and b agree within a tolerance, else 0. Rounding differs a little
+ * between processors. */
 static int alike(const float *a, const float *b)
 {
     for (int i = 0; i < PROMPT_CACHE_LOGITS; i++)
@@ -148,8 +148,8 @@ static int other_model(const struct prompt_cache *c, const char *model, const ch
                    path, (int)(c->model_bytes < 1000 ? c->model_bytes : 1000), c->model, model);
 }
 
-/* Checks that g's model and vocabulary made the cache, and adds its tokens to g->saved_ids.
- * Returns -1 with an error otherwise. */
+/* Checks that g's model and vocabulary made the cache, and adds its tokens to g->saved_ids. Returns
+ * 0, or -1 with an error if they did not. */
 static int check(struct generator *g, const struct prompt_cache *c, const char *model,
                  const char *path)
 {

@@ -83,7 +83,7 @@ static int begin_text(struct queue *q)
 
 /* ---- steps -------------------------------------------------------------------------------- */
 
-/* Sets the times at which texts ended, and counts the others. */
+/* Sets the times at which texts ended, and q->active to the number of the others. */
 static void count_active(struct queue *q)
 {
     q->active = 0;

@@ -25,7 +25,8 @@ struct textmill_tokenizer {
 
 /* ---- errors -------------------------------------------------------------------------------- */
 
-/* Runs `work`. If memory runs out, returns -1 with an error instead of ending the program. */
+/* Runs work(ctx) and returns its result. If memory runs out, returns -1 with an error instead of
+ * ending the program. */
 static int guarded(int (*work)(void *ctx), void *ctx)
 {
     jmp_buf here;

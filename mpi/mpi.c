@@ -38,8 +38,9 @@ static int check(struct world *w, int code)
  * the other direction. The two directions then take turns, at half the speed. */
 static const char tcp_flags[] = "OMPI_MCA_btl_tcp_flags";
 
-/* Creates a separate communicator that returns errors. All MPI calls come from the calling
- * thread. */
+/* Starts MPI, creates a separate communicator that returns errors, and sets *rank and *size to its
+ * rank and number of ranks. All MPI calls come from the calling thread. Returns 0, or -1 with
+ * w->error set. */
 static int join(struct world *w, int *rank, int *size)
 {
     int level, begun;

@@ -94,8 +94,8 @@ static size_t nearest(struct squad_text context, struct squad_text text, size_t 
     return best;
 }
 
-/* Sets the position and the fit of an answer. `start` is answer_start, or negative if it is
- * missing. */
+/* Sets the position of an answer in its context, in characters (code points), and its fit. `start`
+ * is answer_start of the file, or negative if it is missing. */
 static void locate(struct squad_answer *a, struct squad_text context, int64_t start)
 {
     struct squad_text text = a->text;
@@ -124,7 +124,7 @@ static void locate(struct squad_answer *a, struct squad_text context, int64_t st
 
 /* ---- the JSON tree -------------------------------------------------------------------------- */
 
-/* Sets *out to the text object[key]. Returns -1 with an error if there is none. */
+/* Sets *out to the text object[key]. Returns 0, or -1 with an error if there is none. */
 static int get_text(struct squad_text *out, const struct js *object, const char *key,
                     const struct place *p, enum depth depth)
 {

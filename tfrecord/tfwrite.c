@@ -537,7 +537,7 @@ static int blend_pairs(const struct mixed *given, struct blend *b, uint64_t *tak
     return result;
 }
 
-/* Returns 1 if all sources are Megatron pairs, 0 if none is, or -1. */
+/* Returns 1 if all sources are Megatron pairs, 0 if none is, or -1 with an error. */
 static int are_pairs(const struct blend *b)
 {
     struct buf prefix = BUF_INIT;

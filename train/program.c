@@ -330,8 +330,8 @@ static void count_arrays(struct program *p, struct array *arrays[STORE_KINDS])
 }
 
 /* Returns 1 for phases that do little work themselves, before or after the main phases of a
- * micro-batch. Else returns 0. The arrays of the phase after such a phase are read ahead as well.
- * */
+ * micro-batch; for others returns 0. The arrays of the phase after such a phase are read ahead, as
+ * well. */
 static int is_between(enum phase_kind kind)
 {
     return kind == PHASE_INPUTS || kind == PHASE_ATTENTION_AGAIN || kind == PHASE_LAYER_AGAIN ||

@@ -28,7 +28,8 @@ static int check_number(const struct manifest *m, const char *path, const char *
     return said == found ? 0 : differs(path, key, kv_get(&m->kv, key), text);
 }
 
-/* As check_number, for a share that is written with four digits. Returns 0, or -1 with an error. */
+/* As check_number, for a share that is written with four digits after the point. Returns 0, or -1
+ * with an error. */
 static int check_share(const struct manifest *m, const char *path, const char *key, double found)
 {
     char text[32];
@@ -77,7 +78,7 @@ static int number_in(const char *line, const char *key, uint64_t *n)
 }
 
 /* Checks that the numbers of documents, sequences, tokens and records in the manifest's set= lines
- * (merge_sets.h) add up to the manifest's totals. Returns -1 with an error. */
+ * (merge_sets.h) add up to the manifest's totals. Returns 0, or -1 with an error. */
 static int check_sets(const struct manifest *m, const char *path)
 {
     static const char *const keys[] = { "documents", "sequences", "tokens", "records" };
@@ -99,7 +100,8 @@ static int check_sets(const struct manifest *m, const char *path)
     return 0;
 }
 
-/* Returns 1 for a blend: its tokens and sequences do not follow from those of its sources. */
+/* Returns 1 if the data set is a blend, else 0. Its tokens and sequences do not follow from those
+ * of its sources. */
 static int is_blend(const struct manifest *m)
 {
     return kv_get(&m->kv, "source") != NULL;

@@ -6,8 +6,8 @@
 #include "tfrecord/formats/record.h"
 #include "tfrecord/formats/record_file.h"
 
-/* Finds the next valid record from *offset on. Returns 1, or 0 at the end. Bad records are reported
- * and left out. */
+/* Sets *record to the next valid record from *offset on, and moves *offset to its end. Bad records
+ * are reported and left out. Returns 1, or 0 at the end of the file. */
 static int next_good(struct repair *r, const struct file_map *map, const char *path,
                      uint64_t *offset, struct record *record)
 {

@@ -151,7 +151,8 @@ static void verify_tfrecord(struct verify *v, const char *path, const struct man
 
 /* ---- the vocabulary ----------------------------------------------------------------------- */
 
-/* Verifies the vocabulary file that a manifest lists; it is beside `path`. */
+/* Checks the size and the checksum of the vocabulary file that manifest m lists, beside the
+ * manifest at `path`, and reports it as good or bad. Does nothing if none is listed. */
 static void verify_tokenizer(struct verify *v, const char *path, const struct manifest *m)
 {
     struct buf file = BUF_INIT, line = BUF_INIT;

@@ -45,8 +45,8 @@ static void normalize(double *weights, size_t count)
 
 /* ---- sources ------------------------------------------------------------------------------ */
 
-/* Looks for the weight behind the last ':' of text[0..n). Returns the length of the path before it,
- * or 0 if there is no weight. In "nanogpt:FILE" the ':' is part of the path. */
+/* Sets *weight to the number behind the last ':' of text[0..n). Returns the length of the path
+ * before that ':', or 0 if there is no weight. In "nanogpt:FILE" the ':' is part of the path. */
 static size_t find_weight(const char *text, size_t n, double *weight)
 {
     static const char nanogpt[] = "nanogpt";
@@ -69,8 +69,8 @@ static void add_source(struct blend *b, const char *path, size_t n, double weigh
     b->weights[b->count++] = weight;
 }
 
-/* Adds the sources of an item. Sets *without to its first part that has no weight. Returns 0, or -1
- * with an error. */
+/* Adds the sources of an item, PATH:WEIGHT,PATH:WEIGHT. If *without is NULL, sets it to the first
+ * part that has no weight, if there is one. Returns 0, or -1 with an error. */
 static int add_item(struct blend *b, const char *item, const char **without)
 {
     for (const char *part = item; part; part = strchr(part, ',')) {
@@ -138,8 +138,8 @@ static size_t choose(const struct blend *b, const uint64_t *taken, uint64_t k)
     return chosen;
 }
 
-/* Fills `source` and `sample` for a block, of which starts[] is known, and sets starts[] of the
- * next. */
+/* Fills b->source and b->sample for the samples of a block, and sets the entries of b->starts for
+ * the next block. The block's own entries must be known. */
 static void fill(struct blend *b, uint64_t block)
 {
     mem_grow(b->starts, b->cap, (block + 2) * b->count);

@@ -278,7 +278,8 @@ static int malformed(void)
     return err_set("not a tf.Example: malformed protocol buffer");
 }
 
-/* Reads the next field from [*p, end) and advances *p. Returns 1, 0 at the end, or -1. */
+/* Reads the next field from [*p, end) into *f and moves *p past it. Returns 1, 0 at the end, or -1
+ * with an error. */
 static int next_field(const unsigned char **p, const unsigned char *end, struct field *f)
 {
     uint64_t tag, n = 0;
@@ -393,7 +394,8 @@ void feature_open(struct feature_reader *r, const struct feature_view *f)
     *r = (struct feature_reader){ .p = f->data, .end = f->end, .kind = f->kind };
 }
 
-/* Moves to the next run of values, which may be empty. Returns 1, 0 at the end, or -1. */
+/* Moves to the next run of values, which may be empty. Returns 1, 0 at the end, or -1 with an
+ * error. */
 static int next_run(struct feature_reader *r)
 {
     struct field f;

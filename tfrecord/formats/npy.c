@@ -82,8 +82,8 @@ static int parse_type(struct npy *a, const char *header)
     return 0;
 }
 
-/* Reads the next number of the text *at, and the comma and the spaces behind it. Returns 0 if there
- * is no number. */
+/* Reads the number at *at into *length, and moves *at past it and past the comma and the spaces
+ * behind it. Returns 1, or 0 if there is no number. */
 static int next_length(const char **at, uint64_t *length)
 {
     if (**at < '0' || **at > '9')

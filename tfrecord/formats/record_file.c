@@ -35,7 +35,8 @@ static void name_record(const struct file_map *records, const char *path)
     record_where(path, number, offset);
 }
 
-/* Unpacks the file. Returns 1, 0 with an error if the stream is damaged, or -1. */
+/* Unpacks the file into f->unpacked. Returns 1; 0 with an error if the stream is damaged, and then
+ * f->records is what precedes the damage; or -1 with an error. */
 static int unpack(struct record_file *f, const char *path)
 {
     struct spill *s = f->unpacked = mem_alloc(sizeof *s);

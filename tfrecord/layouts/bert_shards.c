@@ -41,8 +41,8 @@ static int take_vocabulary(struct bert_shards *b, struct intake *s, uint32_t *pa
     return 0;
 }
 
-/* Marks the pieces that continue a word: those that begin with "##" in a vocabulary with one piece
- * per line. */
+/* Reads a vocabulary with one piece per line. Returns an array, owned by the caller, with one byte
+ * per id: 1 if the piece begins with "##", which continues a word, else 0. NULL with an error. */
 static unsigned char *load_words(const char *path, uint64_t vocabulary)
 {
     struct input in;

@@ -188,8 +188,9 @@ static void put_pair(struct maker *m, struct span a, struct span b, int random)
     mask(m, x);
 }
 
-/* Returns sentences of another document, starting at a random one, with `want` tokens or more if
- * the document has them. */
+/* Returns the tokens of sentences of another document than `document` (an index into m->documents),
+ * starting at a random one: the fewest sentences with `want` tokens, or all to the end of the
+ * document. */
 static struct span random_sentences(struct maker *m, size_t document, int64_t want)
 {
     enum { TRIES = 10 };
@@ -205,7 +206,8 @@ static struct span random_sentences(struct maker *m, size_t document, int64_t wa
     return tokens_of(s, first, last);
 }
 
-/* Makes a pair from sentences [first, end). Returns the first sentence that is still unused. */
+/* Makes a pair of about `target` tokens from sentences [first, end); its second part may come from
+ * another document. Returns the first sentence that is still unused. */
 static uint32_t make_pair(struct maker *m, size_t document, uint32_t first, uint32_t end,
                           uint32_t target)
 {

@@ -26,7 +26,7 @@ static int put_line(struct record_shard *s, uint64_t offset, uint64_t bytes)
 }
 
 /* Opens the existing file. Returns 1; 0 if it cannot be continued, because a compressed file is
- * usable only if it is complete; or -1. */
+ * usable only if it is complete; or -1 with an error. */
 static int open_old(struct record_shard *s, enum compression how, const char *path)
 {
     if (how != COMPRESS_NONE) {

@@ -120,7 +120,8 @@ static const uint32_t *ids_of(const struct documents *d, uint64_t i)
     return (const uint32_t *)d->ids.data + begin_of(d, i);
 }
 
-/* Starts a piece with the rest of the group before: tokens that later windows need. */
+/* Starts piece p, which follows the piece `before` of the preceding group: it begins with the
+ * tokens of that piece that later windows need. */
 static void begin_piece(struct piece *p, const struct piece *before, uint64_t stride)
 {
     uint64_t end = before->at + before->count;
@@ -158,7 +159,8 @@ static void shuffle(const struct windows *w, uint64_t what, uint64_t group, uint
     rng_shuffle(&r, order, n);
 }
 
-/* Sets the order in which a part's windows are written, for n windows from `first` on. */
+/* Sets order[0..n) to the numbers of the n windows of a part from `first` on, in the order in which
+ * they are written. */
 static void order_windows(const struct windows *w, int part, uint64_t group, uint64_t first,
                           uint64_t *order, uint64_t n)
 {
@@ -168,8 +170,8 @@ static void order_windows(const struct windows *w, int part, uint64_t group, uin
         order[i] = first + (w->keep_order ? i : order[i]);
 }
 
-/* Returns the number of shuffled documents to hold out, so that enough tokens are held out so
- * far. */
+/* Returns how many of the ordered documents of the group to hold out, from the first on, so that
+ * the share of all tokens so far is held out. Adds their tokens to j->held. */
 static uint64_t hold_out(struct job *j)
 {
     const struct documents *d = &j->documents;

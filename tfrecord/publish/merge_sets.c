@@ -54,8 +54,8 @@ static int is_one_of(const char *key, const char *const *keys, size_t n)
     return 0;
 }
 
-/* Returns 1 if the key describes how the data was made; all sets must agree on such lines, else 0.
- * */
+/* Returns 1 if the key describes how the data was made, else 0. All sets must agree on such
+ * lines. */
 static int is_recipe(const char *key)
 {
     static const char *const others[] = { "shard", "tokenizer",  "set",           "source",
@@ -148,7 +148,7 @@ static int take_manifest(struct common *c, const struct manifest *m, const char 
     return take_numbers(c, m, path) < 0 ? -1 : take_tokenizer(c, m, path);
 }
 
-/* Adds the lines of the new manifest, except those of files, sets and programs. */
+/* Appends to `out` the lines of the new manifest, except those of files, sets and programs. */
 static void describe(const struct common *c, struct kv *out)
 {
     uint64_t length = 0;
@@ -222,7 +222,7 @@ static void close_file(struct reader *r)
     r->open = 0;
 }
 
-/* Opens the next file of the set. Returns 1, 0 if there is none, or -1. */
+/* Opens the next file of the set. Returns 1, 0 if there is none, or -1 with an error. */
 static int open_file(struct reader *r)
 {
     if (r->next < r->set.count && r->set.shards[r->next].name == r->set.tokenizer)
@@ -237,7 +237,8 @@ static int open_file(struct reader *r)
     return r->open = 1;
 }
 
-/* Finds the next record of the set. Returns 1, 0 at the end of the set, or -1. */
+/* Sets *record to the next record of the set. Returns 1, 0 at the end of the set, or -1 with an
+ * error. */
 static int next_record(struct reader *r, struct record *record)
 {
     int got = 0;
@@ -259,7 +260,7 @@ static int next_record(struct reader *r, struct record *record)
     return got;
 }
 
-/* Copies the next record of a set. Returns 1, 0 at the end of the set, or -1. */
+/* Copies the next record of a set. Returns 1, 0 at the end of the set, or -1 with an error. */
 static int copy_record(struct joining *j, struct reader *r)
 {
     struct record record;
@@ -378,8 +379,8 @@ static int write_set_manifest(const struct joining *j, const struct common *c, c
     return result;
 }
 
-/* Sets the numbers of a blend, which do not follow from those of its sources, and adds the weights
- * to the lines of these. */
+/* Replaces the sums in *c by the numbers of the blend, which do not follow from those of its
+ * sources, and the sets' lines by source= lines with their weights. */
 static void take_blend(struct common *c, const struct merge_sets *m)
 {
     struct kv sources = KV_INIT;

@@ -305,8 +305,8 @@ static int settle(const char *work)
     return result;
 }
 
-/* Takes over the folder `old` of a dead run. Returns 1, 0 if the run is alive or had not begun, or
- * -1. */
+/* Takes over the folder `old` of a dead run as this run's work folder. Returns 1, 0 if the run is
+ * alive or had not begun, or -1 with an error. */
 static int take_up(struct stage *s, const char *old)
 {
     struct buf validation = BUF_INIT;

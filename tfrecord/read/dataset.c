@@ -58,7 +58,7 @@ static int not_an_id(const int64_t *values, uint64_t at)
 }
 
 /* Reads the first `length` ids of the feature into `ids`. Returns the number of ids that the
- * feature has, or -1. */
+ * feature has, or -1 with an error. */
 static int64_t take_ids(const struct feature_view *f, uint32_t length, uint32_t *ids)
 {
     enum { PIECE = 512 };
@@ -96,7 +96,7 @@ static int64_t decode(const struct record *r, uint32_t length, uint32_t *ids)
 }
 
 /* Reads the first `length` ids of record i of a file. Returns the number of ids in the record, or
- * -1. */
+ * -1 with an error. */
 static int64_t read_record(const struct source *s, uint64_t i, uint32_t length, uint32_t *ids)
 {
     struct record r;

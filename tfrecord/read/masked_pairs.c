@@ -69,8 +69,9 @@ static int check_row(const struct masked_pairs *p, uint64_t row, const uint64_t 
     return 0;
 }
 
-/* Checks the rows, with bit i of `documents` set if sentence i is the first of a document. Sets bit
- * i of `seen` if a row has sentence i. */
+/* Checks the rows of the map, and sets p->target and p->epoch from them. Bit i of `documents` is 1
+ * if sentence i is the first of a document. Sets bit i of `seen` to 1 if a row has sentence i.
+ * Returns 0, or -1 with an error. */
 static int check_rows(struct masked_pairs *p, const uint64_t *documents, uint64_t *seen)
 {
     uint64_t all = 0, different = 0;
@@ -229,7 +230,8 @@ static uint32_t find_words(const struct maker *x)
     return words;
 }
 
-/* Draws the number of words to mask together, as numpy.random.RandomState.choice does. */
+/* Draws the number of words to mask together, from 1 to LONGEST_RUN, as
+ * numpy.random.RandomState.choice does. */
 static uint32_t draw_run(struct pyrandom *random)
 {
     double share[LONGEST_RUN], sum = 0, upto = 0;
@@ -247,7 +249,8 @@ static uint32_t draw_run(struct pyrandom *random)
     return run;
 }
 
-/* Returns the most tokens to predict; a fraction of a token may remain. */
+/* Returns the most tokens to predict in a sample of `length` tokens, if the longest has `target`.
+ * The number need not be whole. */
 static double most_masked(double target, double length)
 {
     double most = rint(MASKED * length);
@@ -272,8 +275,9 @@ static void mask_token(struct maker *x, uint32_t place)
         *id = (uint32_t)pyrandom_below_numpy(&x->random, r->vocabulary);
 }
 
-/* Masks a run of words that begins at `word`, if at most `room` tokens of it fit. Returns the
- * number of masked tokens. */
+/* Masks a run of random length that begins at word `word` of `words`, shortened until it has at
+ * most `room` tokens. Returns the number of masked tokens; 0 if not even one word fits, or if a
+ * part of the run is masked already. */
 static uint32_t mask_run(struct maker *x, uint32_t word, uint32_t words, double room)
 {
     const struct masked_pairs *p = x->p;
@@ -332,7 +336,8 @@ static void put_part(struct maker *x, struct part a, uint32_t segment)
         row->segments[i] = segment;
 }
 
-/* Reads the tokens of sentences [first, end) and checks that the vocabulary has them. */
+/* Reads the tokens of sentences [first, end) into p->text, sets *tokens to their number, and checks
+ * that the vocabulary has them. Returns 0, or -1 with an error. */
 static int read_text(struct masked_pairs *p, uint64_t first, uint64_t end, uint32_t vocabulary,
                      uint64_t *tokens)
 {
@@ -352,8 +357,8 @@ static int read_text(struct masked_pairs *p, uint64_t first, uint64_t end, uint3
     return 0;
 }
 
-/* Cuts the sentences [first, end) with `tokens` tokens into two parts. Returns 1 if the parts have
- * changed places, else 0. */
+/* Cuts the sentences [first, end), which have `tokens` tokens, into two parts at a random sentence,
+ * and sets *a and *b to these in random order. Returns 1 if the second part is a, else 0. */
 static int cut_pair(struct maker *x, uint64_t first, uint64_t end, uint64_t tokens, struct part *a,
                     struct part *b)
 {
