@@ -6,8 +6,8 @@
 
 #include "common/buf.h"
 
-/* Decodes s[0..n) and appends the bytes to `out`. Returns -1, without setting an error, if the text
- * is empty or is not valid base64. */
+/* Decodes s[0..n) and appends the bytes to `out`. Returns 0, or -1, without setting an error, if
+ * the text is empty or is not valid base64. */
 int base64_decode(struct buf *out, const char *s, size_t n);
 void base64_print(struct buf *out, const char *bytes, size_t n);
 

@@ -19,8 +19,8 @@ enum columns_kind {
     COLUMNS_ARROW_STREAM, /* Arrow's IPC stream format, which the library `datasets` writes */
 };
 
-/* The bytes of a file, for a reader. `ctx` is the first argument of the functions, which return -1
- * with an error. */
+/* The bytes of a file, for a reader. `ctx` is the first argument of the functions, which return 0,
+ * or -1 with an error. */
 struct columns_bytes {
     /* For COLUMNS_ARROW_STREAM: stores up to n of the next bytes. Returns their number, 0 at the
      * end. */
@@ -32,7 +32,7 @@ struct columns_bytes {
     uint64_t size; /* size of the file in bytes; not for streams */
 };
 
-/* A function that takes the next n bytes of a written file. Returns -1 with an error. */
+/* A function that takes the next n bytes of a written file. Returns 0, or -1 with an error. */
 typedef int columns_put(void *ctx, const void *bytes, size_t n);
 
 /* A value of a column. */
@@ -59,9 +59,9 @@ struct columns {
     /* Begins a Parquet file whose columns hold strings. Returns NULL with an error. */
     struct columns_writer *(*create)(const char *const *names, size_t count, columns_put *put,
                                      void *ctx);
-    /* Adds a row. The texts are UTF-8 and are copied. Returns -1 with an error. */
+    /* Adds a row. The texts are UTF-8 and are copied. Returns 0, or -1 with an error. */
     int (*add)(struct columns_writer *w, const struct columns_cell *cells);
-    /* Writes what is left, and the end of the file. Returns -1 with an error. */
+    /* Writes what is left, and the end of the file. Returns 0, or -1 with an error. */
     int (*finish)(struct columns_writer *w);
     void (*free)(struct columns_writer *w); /* NULL is allowed; writes nothing */
 };

@@ -38,7 +38,7 @@ void compress_end(struct compress *c,
 /* ---- unpacking ---------------------------------------------------------------------------- */
 
 /* Unpacks data[0..n) and passes the bytes to `put` in pieces of at most 256 KiB, so memory does not
- * depend on the size that a stream declares. Returns -1 if `put` failed, or if the stream is
+ * depend on the size that a stream declares. Returns 0, or -1 if `put` failed, or if the stream is
  * damaged or cut short. In the second case the error names the byte offset in data, and the bytes
  * passed before are correct as far as can be checked. */
 int compress_unpack(enum compression how, const unsigned char *data, uint64_t n,

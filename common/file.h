@@ -15,15 +15,15 @@
 
 /* ---- whole files ------------------------------------------------------------------------ */
 
-/* Append the bytes of the file to `out`; return -1 with an error. file_read_any is for a path that
- * the user gave: it may be a pipe, and "-" is stdin. file_read is for other files and accepts
+/* Append the bytes of the file to `out`; return 0, or -1 with an error. file_read_any is for a path
+ * that the user gave: it may be a pipe, and "-" is stdin. file_read is for other files and accepts
  * regular files only, because opening a pipe that has no writer would wait forever. */
 int file_read(const char *path, struct buf *out);
 int file_read_any(const char *path, struct buf *out);
 
 /* Sets *kind to the kind of file at `path`, following symbolic links; FILE_NONE if nothing is
- * there. Returns -1 if the file system reports an error: an I/O error does not mean that nothing is
- * there. The compiler warns if a caller ignores the result. */
+ * there. Returns 0, or -1 with an error if the file system reports one: an I/O error does not mean
+ * that nothing is there. The compiler warns if a caller ignores the result. */
 enum file_kind { FILE_NONE, FILE_PLAIN, FILE_FOLDER, FILE_SPECIAL };
 int file_look(const char *path, enum file_kind *kind) __attribute__((warn_unused_result));
 
@@ -98,9 +98,9 @@ int64_t input_peek(struct input *in, size_t want);
 void input_skip(struct input *in, size_t n); /* skips n bytes; n <= bytes available */
 
 /* For formats that are not read in order. input_size sets *bytes to the size of a regular file that
- * is read directly; it returns -1 with an error for other inputs, such as pipes. input_read_at
- * stores the n bytes from `offset` on, all of which must be there; it does not change the position
- * of the input. It returns -1 with an error. */
+ * is read directly; it returns 0, or -1 with an error for other inputs, such as pipes.
+ * input_read_at stores the n bytes from `offset` on, all of which must be there; it does not change
+ * the position of the input. It returns 0, or -1 with an error. */
 int input_size(const struct input *in, uint64_t *bytes);
 int input_read_at(const struct input *in, uint64_t offset, void *bytes, size_t n);
 
@@ -131,36 +131,36 @@ struct output {
 int output_open(struct output *out, const char *path);
 int output_write(struct output *out, const void *bytes, size_t n);
 int output_flush(struct output *out);
-/* Flushes, syncs, closes and renames the file, and frees the struct. Returns -1 if nothing was
- * published. */
+/* Flushes, syncs, closes and renames the file, and frees the struct. Returns 0, or -1 if nothing
+ * was published. */
 int output_close(struct output *out);
 
 /* Closes several files that make one set: publishes all of them or none. Every file is synced to
- * disk before the first one is renamed. Returns -1 with an error. */
+ * disk before the first one is renamed. Returns 0, or -1 with an error. */
 int output_close_all(struct output *outs, size_t count);
 void output_abandon(struct output *out); /* drops without publishing; fine on a zeroed struct */
 
 /* For work that is resumed later. output_resume continues after the first `bytes` bytes of the file
- * at `path`, which gets a temporary name; it returns -1 with an error. output_leave stores the
- * unfinished output at `path` (fine on a zeroed struct). Neither may be used for a `path` that
+ * at `path`, which gets a temporary name; it returns 0, or -1 with an error. output_leave stores
+ * the unfinished output at `path` (fine on a zeroed struct). Neither may be used for a `path` that
  * readers look at. */
 int output_resume(struct output *out, const char *path, uint64_t bytes);
 void output_leave(struct output *out);
 
-/* Writes a small file as one output: it appears at `path` only if it is complete. Returns -1 with
- * an error. */
+/* Writes a small file as one output: it appears at `path` only if it is complete. Returns 0, or -1
+ * with an error. */
 int file_write(const char *path, const void *bytes, size_t n);
 
 /* Syncs the folder that holds `path` to disk, so that a rename in it survives a power failure.
- * Returns -1 with an error. */
+ * Returns 0, or -1 with an error. */
 int file_sync_dir(const char *path);
 
 /* Swaps the names of two files or folders atomically. Returns 1; 0 if the file system does not
  * support that; or -1 with an error. */
 int file_swap(const char *a, const char *b);
 
-/* Removes a file, or a folder with its content. A missing file is no error. Returns -1 with an
- * error. */
+/* Removes a file, or a folder with its content. A missing file is no error. Returns 0, or -1 with
+ * an error. */
 int file_remove_tree(const char *dir);
 
 #endif

@@ -85,8 +85,8 @@ struct gguf {
 /* Returns 1 if the path ends in ".gguf". */
 int gguf_is(const char *path);
 
-/* Maps the file and checks names, types, sizes and offsets. Returns -1 with an error that names the
- * file and the byte. */
+/* Maps the file and checks names, types, sizes and offsets. Returns 0, or -1 with an error that
+ * names the file and the byte. */
 int gguf_open(struct gguf *g, const char *path);
 /* Parses bytes in memory (borrowed) as gguf_open does, with the same results. `name` stands for the
  * path in errors. */
@@ -95,8 +95,8 @@ void gguf_close(struct gguf *g);
 
 const struct gguf_key *gguf_find(const struct gguf *g, const char *name); /* NULL if absent */
 /* gguf_real sets *out to a key's value, which is a number or boolean of any type. gguf_text
- * replaces *out by a key's value, which is a text. Both return -1 with an error if the value has
- * another type. */
+ * replaces *out by a key's value, which is a text. Both return 0, or -1 with an error if the value
+ * has another type. */
 int gguf_real(const struct gguf *g, const struct gguf_key *k, double *out);
 int gguf_text(const struct gguf *g, const struct gguf_key *k, struct buf *out);
 

@@ -30,8 +30,8 @@ void js_scan_release(struct js_scan *s);
 /* Skips white space and returns the next byte without consuming it, or -1 at the text's end. */
 int js_scan_peek(struct js_scan *s);
 
-/* Skips white space and consumes the character `mark`, such as '{'. Returns -1 with an error if
- * another byte is there. */
+/* Skips white space and consumes the character `mark`, such as '{'. Returns 0, or -1 with an error
+ * if another byte is there. */
 int js_scan_mark(struct js_scan *s, char mark);
 
 /* Call it after an opening bracket and after each item; `items` is the number of items read so far.
@@ -41,18 +41,19 @@ int js_scan_next(struct js_scan *s, char close, size_t items);
 
 /* Reads a string and sets *out and *len to its bytes after unescaping, which are not
  * NUL-terminated. *out points into the text or into s->plain, and is valid until the next string is
- * read. Returns -1 with an error. */
+ * read. Returns 0, or -1 with an error. */
 int js_scan_text(struct js_scan *s, const char **out, size_t *len);
 
-/* Reads a member's name, as js_scan_text does, and the colon after it. Returns -1 with an error. */
+/* Reads a member's name, as js_scan_text does, and the colon after it. Returns 0, or -1 with an
+ * error. */
 int js_scan_key(struct js_scan *s, const char **out, size_t *len);
 
-/* Reads a 64-bit integer, a number without fraction and exponent, into *out. Returns -1 with an
- * error. */
+/* Reads a 64-bit integer, a number without fraction and exponent, into *out. Returns 0, or -1 with
+ * an error. */
 int js_scan_int(struct js_scan *s, int64_t *out);
 
 /* Skips a value. It only finds the value's end; it does not check that the value is valid. Returns
- * -1 with an error. */
+ * 0, or -1 with an error. */
 int js_scan_skip(struct js_scan *s);
 
 /* Sets the error for bad JSON at byte `at` of the text. Returns -1. */

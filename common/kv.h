@@ -35,7 +35,7 @@ void kv_add_all(struct kv *kv, const struct kv *more);
 const char *kv_get(const struct kv *kv, const char *key); /* the first value of the key, or NULL */
 int kv_get_u64(const struct kv *kv, const char *key, uint64_t *value); /* -1: absent or no number */
 
-/* Parses text[0..n). Returns -1 with an error that names the line. */
+/* Parses text[0..n). Returns 0, or -1 with an error that names the line. */
 int kv_parse(struct kv *kv, const char *text, size_t n);
 void kv_print(const struct kv *kv, struct buf *out);
 

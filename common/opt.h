@@ -111,11 +111,11 @@ void opts_release(struct opts *o);
 int opts_parse(struct opts *o, int argc, char **argv);
 
 /* Sets one option as a configuration file would. `where` is put in front of errors. An option that
- * was given on the command line keeps its value. Returns -1 with an error. */
+ * was given on the command line keeps its value. Returns 0, or -1 with an error. */
 int opts_set(struct opts *o, const char *key, const char *value, const char *where);
 
-/* Sets the options from all keys of a configuration file. Returns -1 with an error; for an unknown
- * key, the error names the most similar option. */
+/* Sets the options from all keys of a configuration file. Returns 0, or -1 with an error; for an
+ * unknown key, the error names the most similar option. */
 int opts_load(struct opts *o, const struct yaml *y, const char *path);
 
 /* Returns 1 if the option was given on the command line, else 0. */

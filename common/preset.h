@@ -13,7 +13,8 @@
  * the name has a slash or a dot; -1 with an error. */
 int preset_find(struct buf *path, const char *name);
 
-/* Appends a line "NAME description" for each preset, sorted by name. Returns -1 with an error. */
+/* Appends a line "NAME description" for each preset, sorted by name. Returns 0, or -1 with an
+ * error. */
 int preset_list(struct buf *out);
 
 #endif

@@ -21,7 +21,7 @@ static inline enum simd_level simd_level(void)
     return level < 0 ? simd_find() : (enum simd_level)level;
 }
 
-/* For tests: uses this level from now on. Returns -1 if the processor does not support it. */
+/* For tests: uses this level from now on. Returns 0, or -1 if the processor does not support it. */
 int simd_use(enum simd_level level);
 
 #endif

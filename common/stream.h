@@ -47,19 +47,19 @@ struct stream_writer {
 
 /* Writes the header of a stream. `header` has the header lines above, except the first line and
  * tokenizer=; its dtype decides the width of ids. `tokenizer` is the text of tokenizer.json; NULL:
- * none. Returns -1 with an error. */
+ * none. Returns 0, or -1 with an error. */
 int stream_begin(struct stream_writer *w, struct output *out, const struct kv *header,
                  const struct buf *tokenizer);
 int stream_write(struct stream_writer *w, const uint32_t *ids, size_t n,
                  const uint32_t *sentence_ends, size_t sentences);
-/* Writes the end mark after `documents` documents. Does not close `out`. Returns -1 with an
+/* Writes the end mark after `documents` documents. Does not close `out`. Returns 0, or -1 with an
  * error. */
 int stream_end(struct stream_writer *w, uint64_t documents);
 void stream_writer_release(struct stream_writer *w);
 
 /* Appends document `number` (from 1) to `frame` as a frame. This is for callers that make frames on
- * several threads; they write the frames in order with output_write. Returns -1 with an error if
- * the document is too long. */
+ * several threads; they write the frames in order with output_write. Returns 0, or -1 with an error
+ * if the document is too long. */
 int stream_frame(struct buf *frame, uint64_t number, int width, const uint32_t *ids, size_t n,
                  const uint32_t *sentence_ends, size_t sentences);
 

@@ -75,7 +75,7 @@ int tool_may_replace(const char *path, const char *mark, const char *what);
 /* Applies a configuration file to the options not given on the command line. Its key "base" names
  * one or several files to apply before it; the file's own values take precedence. Sections whose
  * name begins with a dot are ignored; they hold values that others share with YAML anchors. Returns
- * -1 with an error. */
+ * 0, or -1 with an error. */
 int tool_load_config(const char *path);
 
 /* Appends the current options as YAML, except those that have one of the flags `without`
@@ -93,7 +93,8 @@ void tool_count(const char *name, uint64_t n);
  * result: output, threads, messages, --force and --resume. */
 const char *tool_provenance(void);
 
-/* Return -1 with a usage error if stdin or stdout, which carries binary data, is a terminal. */
+/* Return 0, or -1 with a usage error if stdin or stdout, which carries binary data, is a
+ * terminal. */
 int tool_binary_stdin(void);
 int tool_binary_stdout(void);
 

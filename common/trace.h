@@ -52,7 +52,7 @@ struct trace_sum {
 const struct trace_sum *trace_sums(size_t *count);
 
 /* Writes the trace to a file. `notes` are members of a JSON object ("\"a\": 1") that are added to
- * it. Returns -1 with an error. */
+ * it. Returns 0, or -1 with an error. */
 int trace_write(const char *path, const char *notes);
 
 #endif

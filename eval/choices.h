@@ -57,8 +57,8 @@ struct choices_score {
 };
 
 /* Reads `path` ("-": stdin) to its end, scores its questions and sets *score. Calls `progress` with
- * the number of questions scored so far. Returns -1, with file and line in the error, if a line is
- * not a question of the given form. */
+ * the number of questions scored so far. Returns 0, or -1, with file and line in the error, if a
+ * line is not a question of the given form. */
 int choices_score(struct choices_score *score, struct scorer *s, const struct tokenizer *t,
                   struct encoder *e, const char *path, enum choices_form form,
                   void (*progress)(uint64_t done));
@@ -78,7 +78,7 @@ struct choices_question {
 };
 
 /* Parses a line into *q, which is zeroed or was used before. If *form is AUTO, sets it to the
- * line's form. `name` names the line in errors. Returns -1 with an error if the line is not a
+ * line's form. `name` names the line in errors. Returns 0, or -1 with an error if the line is not a
  * question of this form. */
 int choices_parse(struct choices_question *q, enum choices_form *form, const char *line, size_t n,
                   const char *name);

@@ -7,8 +7,8 @@
 
 #include "tokenizer/tokenizer.h"
 
-/* Appends the ids of text[0..n) and of the special tokens around it to `out`. Returns -1 with an
- * error if the text cannot be encoded. */
+/* Appends the ids of text[0..n) and of the special tokens around it to `out`. Returns 0, or -1 with
+ * an error if the text cannot be encoded. */
 int framed_encode(const struct tokenizer *t, struct encoder *e, const char *text, size_t n,
                   struct ids *out);
 

@@ -33,13 +33,13 @@ struct lambada_score {
 };
 
 /* Reads `path` ("-": stdin) to its end, scores its passages and sets *score. Calls `progress` with
- * the number of passages scored so far. Returns -1, with file and line in the error, for bad JSON
- * or a missing "text". */
+ * the number of passages scored so far. Returns 0, or -1, with file and line in the error, for bad
+ * JSON or a missing "text". */
 int lambada_score(struct lambada_score *score, struct scorer *s, struct encoder *e,
                   const char *path, void (*progress)(uint64_t done));
 
-/* Appends the "text" of one line to `text`. `name` names the line in errors. Returns -1 with an
- * error. */
+/* Appends the "text" of one line to `text`. `name` names the line in errors. Returns 0, or -1 with
+ * an error. */
 int lambada_parse(const char *line, size_t n, const char *name, struct buf *text);
 
 #endif

@@ -25,7 +25,7 @@ struct network {
 
 /* Loads the model folder `dir` with the head `head` onto a device (ops_open). `weights` is the type
  * of the stored weights (parameters.h). `rows` is the most tokens in a batch; it is raised to hold
- * at least one sequence of full length. Returns -1 with an error. */
+ * at least one sequence of full length. Returns 0, or -1 with an error. */
 int network_open(struct network *n, const char *dir, enum model_head head, const char *device,
                  int threads, enum ops_type weights, int64_t rows);
 void network_close(struct network *n); /* does nothing for a zeroed struct */

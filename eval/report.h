@@ -34,7 +34,7 @@ void report_digits(struct buf *out, double value);
 const char *report_end(struct report *r);
 
 /* Ends the report, prints it to stdout and releases it. An empty line is printed before each report
- * of key=value lines but the first. Returns -1 with an error if printing fails. */
+ * of key=value lines but the first. Returns 0, or -1 with an error if printing fails. */
 int report_print(struct report *r);
 void report_release(struct report *r);
 

@@ -18,7 +18,7 @@ struct shards_score {
 };
 
 /* Scores the first `sequences` sequences of d, which have length + 1 tokens each, and sets *score.
- * Calls `progress` with the number of targets scored so far. Returns -1 with an error. */
+ * Calls `progress` with the number of targets scored so far. Returns 0, or -1 with an error. */
 int shards_score(struct shards_score *score, struct scorer *s, struct dataset *d, int64_t length,
                  uint64_t sequences, void (*progress)(uint64_t done));
 

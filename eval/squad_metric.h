@@ -51,13 +51,13 @@ struct squad_score {
     struct squad_threshold best_exact, best_f1; /* set only if no-answer probabilities are given */
 };
 
-/* Checks that each question has an answer, as the rules of 1.1 need. Returns -1 with an error that
- * names a question without one. */
+/* Checks that each question has an answer, as the rules of 1.1 need. Returns 0, or -1 with an error
+ * that names a question without one. */
 int squad_check_answered(const struct squad *s);
 
 /* Scores predictions, an object {id: text}, by the rules of 1.1. `name` names the predictions in
- * errors. Returns -1 with an error if a prediction is not a string, a question has no answer, or
- * there is nothing to score. */
+ * errors. Returns 0, or -1 with an error if a prediction is not a string, a question has no answer,
+ * or there is nothing to score. */
 int squad_score_v1(struct squad_score *score, const struct squad *s, const struct js *predictions,
                    const char *name);
 

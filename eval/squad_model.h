@@ -25,22 +25,22 @@ struct squad_model {
 };
 
 /* Loads the model folder `dir`. `rows` is the most tokens in a batch; it is raised to hold one
- * window. Returns -1 with an error. */
+ * window. Returns 0, or -1 with an error. */
 int squad_model_open(struct squad_model *m, const char *dir, const char *device, int threads,
                      enum ops_type weights, int64_t rows);
 void squad_model_close(struct squad_model *m); /* does nothing for a zeroed struct */
 
 /* Makes the windows of all questions, for evaluation. The rules' cls, sep and pad are set from t.
- * Returns -1 with an error. */
+ * Returns 0, or -1 with an error. */
 int squad_model_windows(struct squad_windows *w, const struct squad *s,
                         const struct squad_window_rules *rules, const struct tokenizer *t);
 
 /* Answers all questions of w and adds the answers to *a. Calls `progress` with the number of
- * windows done so far. Returns -1 with an error. */
+ * windows done so far. Returns 0, or -1 with an error. */
 int squad_model_answer(struct squad_answers *a, struct squad_model *m,
                        const struct squad_windows *w, void (*progress)(uint64_t done));
 
-/* Answers question 0 of w only, and sets *best. Returns -1 with an error. */
+/* Answers question 0 of w only, and sets *best. Returns 0, or -1 with an error. */
 int squad_model_best(struct squad_best *best, struct squad_model *m,
                      const struct squad_answer_rules *rules, const struct squad_windows *w);
 

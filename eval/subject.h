@@ -73,8 +73,8 @@ struct subject {
 
 int subject_load_tokenizer(struct subject *s);
 
-/* Sets the precision and the choice of matrix product code of a loaded model. Returns -1 with an
- * error if that fails, or if the tokenizer has more tokens than the model's vocabulary. */
+/* Sets the precision and the choice of matrix product code of a loaded model. Returns 0, or -1 with
+ * an error if that fails, or if the tokenizer has more tokens than the model's vocabulary. */
 int subject_check(const struct subject *s, struct network *n);
 
 void subject_release(struct subject *s);

@@ -67,8 +67,8 @@ struct wiki_text {
 };
 
 /* Reads a file and sets *text. For the rule `words` with the detokenizer WIKI, each line " = Title
- * = " begins a page; otherwise the file is one page. Returns -1 with an error, also if there is
- * nothing to score. */
+ * = " begins a page; otherwise the file is one page. Returns 0, or -1 with an error, also if there
+ * is nothing to score. */
 int wiki_read(struct wiki_text *text, const char *path, enum wiki_rule rule,
               enum wiki_detokenizer detokenizer, const struct tokenizer *t, struct encoder *e);
 void wiki_release(struct wiki_text *text);
@@ -86,8 +86,8 @@ struct wiki_score {
 
 /* Scores a text. length: input tokens per window, at most the model's positions, and at least 2 for
  * the rule `strided`. stride: 1 to length; the rule `words` does not use it. `progress` is called
- * with the number of targets scored so far. Returns -1 with an error, also if there is nothing to
- * score. */
+ * with the number of targets scored so far. Returns 0, or -1 with an error, also if there is
+ * nothing to score. */
 int wiki_score(struct wiki_score *score, struct scorer *s, struct wiki_text *text,
                enum wiki_rule rule, int64_t length, int64_t stride,
                void (*progress)(uint64_t done));

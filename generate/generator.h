@@ -56,8 +56,8 @@ struct generator {
 
 /* Loads the model folder `dir`, and the tokenizer from `vocab` or, if that is NULL, from `dir`.
  * `device` is as for ops_open; `weights` is the type of the stored weights (parameters.h). Members
- * that the caller sets are not changed. *g must not move in memory afterwards. Returns -1 with an
- * error. */
+ * that the caller sets are not changed. *g must not move in memory afterwards. Returns 0, or -1
+ * with an error. */
 int generator_load(struct generator *g, const char *dir, const char *vocab, const char *device,
                    int threads, enum ops_type weights);
 void generator_release(struct generator *g);
@@ -72,7 +72,7 @@ struct start {
 };
 
 /* Runs the prompt text[0..n) through the model and sets *start, which is zeroed or was used before.
- * An empty prompt is replaced by the end-of-text token. Returns -1 with an error, also if the
+ * An empty prompt is replaced by the end-of-text token. Returns 0, or -1 with an error, also if the
  * prompt has more tokens than the model has positions and `slide` is not set. With `slide` the
  * model then sees the last tokens only: those that it would see if it had generated the prompt
  * (generator_step). */
@@ -108,7 +108,7 @@ struct generation {
 
 /* Begins a text after the prompt `start` and chooses its first token. *one is zeroed or was used
  * before. `key` selects the sequence of random numbers. last 1: no other text will begin with this
- * prompt, so *one takes over its keys and values instead of copying them. Returns -1 with an
+ * prompt, so *one takes over its keys and values instead of copying them. Returns 0, or -1 with an
  * error. */
 int generation_begin(struct generator *g, struct generation *one, struct start *start, uint64_t key,
                      int last);

@@ -23,17 +23,17 @@
 enum { PROMPT_CACHE_LOGITS = 16 };
 
 /* Writes the tokens, keys and values of `start`, a prompt that g has run, to the file `path`.
- * `model` is the name of the model folder. Returns -1 with an error. */
+ * `model` is the name of the model folder. Returns 0, or -1 with an error. */
 int prompt_cache_save(struct generator *g, const struct start *start, const char *model,
                       const char *path);
 
 /* Reads the file `path` into g->saved. Prompts that begin with the same tokens then take their keys
- * and values from there. `model` is the name of g's model folder. Returns -1 with an error if the
- * file is not a prompt cache, is damaged, or was made with another model. */
+ * and values from there. `model` is the name of g's model folder. Returns 0, or -1 with an error if
+ * the file is not a prompt cache, is damaged, or was made with another model. */
 int prompt_cache_load(struct generator *g, const char *model, const char *path);
 
-/* The parts of a file; the pointers point into its bytes. prompt_cache_parse returns -1 with an
- * error if the bytes are not a prompt cache or are damaged; `name` names the file in errors. */
+/* The parts of a file; the pointers point into its bytes. prompt_cache_parse returns 0, or -1 with
+ * an error if the bytes are not a prompt cache or are damaged; `name` names the file in errors. */
 struct prompt_cache {
     const char *model; /* not NUL-terminated */
     size_t model_bytes;

@@ -52,7 +52,7 @@ void queue_release(struct queue *q);
 int queue_wants(const struct queue *q);
 /* Adds a prompt: runs prompt[0..n) through the model and sets q->start. Later steps begin `samples`
  * texts with it. `number` is kept in each of them; text i gets the random numbers that rng_key(key,
- * i) selects. Returns -1 with an error; the texts added before are still in the queue. */
+ * i) selects. Returns 0, or -1 with an error; the texts added before are still in the queue. */
 int queue_add(struct queue *q, const char *prompt, size_t n, uint64_t number, uint64_t key,
               int64_t samples);
 

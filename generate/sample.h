@@ -39,7 +39,7 @@ struct sampler_bias {
     uint32_t id;
     float bias;
 };
-/* Parses "ID=X" with X from -1e6 to 1e6. Returns -1 with an error. */
+/* Parses "ID=X" with X from -1e6 to 1e6. Returns 0, or -1 with an error. */
 int sampler_bias_parse(struct sampler_bias *out, const char *text);
 
 struct sampler {

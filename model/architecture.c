@@ -214,7 +214,8 @@ int architecture_read(struct model_config *c, enum model_head head, const char *
     return failed < 0 ? -1 : 0;
 }
 
-/* Sets an error that lists all architectures. */
+/* Sets the error for a config.json, `root`, whose model_type is not supported: it lists all
+ * architectures. Returns -1. */
 static int unknown_type(const struct js *root)
 {
     const char *type = js_text(js_get(root, "model_type"), NULL);

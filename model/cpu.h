@@ -71,7 +71,7 @@ void cpu_multiply_turned(struct ops *o, struct ops_array y, int64_t ldy, struct 
                          const struct ops_linear *l);
 int cpu_in_blocks(struct ops_array w);
 
-/* OpenBLAS: cpu_openblas_open loads the library and returns -1 with an error if it cannot.
+/* OpenBLAS: cpu_openblas_open loads the library and returns 0, or -1 with an error if it cannot.
  * cpu_openblas_core returns the name of the kernels in use. cpu_openblas_matmul computes a product
  * in f32. */
 int cpu_openblas_open(void);

@@ -20,10 +20,10 @@ int folder_head(enum model_head *head, const char *dir);
  * one F32 array for each block. Allocates *blocks with m->tensors.blocks arrays (free with
  * folder_free_blocks). Files may hold f64, f32, f16 or bf16. Tensors may have any of the names of
  * folder_names.h. Ignores known buffers, heads for other tasks, and copies of tied tensors. Returns
- * -1 with an error that names the tensor if a tensor is missing, unknown, or has a wrong shape. If
- * made is not NULL, missing tensors of the head are no error: they get initial values from the
- * seed, and *made is set to their number. A pre-trained encoder can so get a new head for question
- * answering. */
+ * 0, or -1 with an error that names the tensor if a tensor is missing, unknown, or has a wrong
+ * shape. If made is not NULL, missing tensors of the head are no error: they get initial values
+ * from the seed, and *made is set to their number. A pre-trained encoder can so get a new head for
+ * question answering. */
 int folder_load(struct model *m, struct ops *o, struct ops_array **blocks, const char *dir,
                 enum model_head head, uint64_t seed, int *made);
 /* Loads the folder as folder_load does, but *m and the blocks hold only one rank's part of the

@@ -150,7 +150,8 @@ static int write_divisors(struct exporting *e)
     return failed ? -1 : 0;
 }
 
-/* Sets *head to the head that is written. */
+/* Sets *head to the head that is written; `ours` 1: for textmill alone. Returns 0, or -1 with an
+ * error. */
 static int choose_head(enum model_head *head, const char *dir, int ours)
 {
     if (folder_head(head, dir) < 0)

@@ -105,7 +105,7 @@ static int64_t pairs_of(const struct model_config *c)
     return (c->head_width ? c->head_width : c->width / (c->heads ? c->heads : 1)) / 2;
 }
 
-/* Returns the divisor of the frequency of pair i. */
+/* Returns the number by which Llama 3's scaling divides the frequency of rotary pair i. */
 static double divisor(const struct model_config *c, int64_t i)
 {
     struct ops_rotary plain = { .HS = 2 * pairs_of(c), .base = c->rope_theta }, scaled = plain;
@@ -197,7 +197,7 @@ static int is_untied(const struct gguf *g)
     return gguf_tensor(g, "output.weight") != NULL;
 }
 
-/* Returns -1 with an error if the file has a layout of textmill's that this version does not
+/* Returns 0, or -1 with an error if the file has a layout of textmill's that this version does not
  * know. */
 static int check_layout(const struct gguf *g)
 {

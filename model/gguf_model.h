@@ -19,8 +19,8 @@
 
 enum { GGUF_MODEL_LAYOUT = 1 };
 
-/* Initialises *m, with `head`, from the file's keys. Returns -1 with an error that names the key or
- * tensor that is missing, malformed or not supported. */
+/* Initialises *m, with `head`, from the file's keys. Returns 0, or -1 with an error that names the
+ * key or tensor that is missing, malformed or not supported. */
 int gguf_model_read(struct model *m, const struct gguf *g, enum model_head head);
 
 /* Sets *x to the matrix that the file has for row `row` of the table, after checking its shape.
@@ -34,8 +34,8 @@ int64_t gguf_model_paired(const struct model *m, size_t row);
 /* Copies `rows` rows of `bytes` bytes from the model's order to pair order, in heads of HS rows. */
 void gguf_model_pair(void *to, const void *from, int64_t rows, uint64_t bytes, int64_t HS);
 
-/* Adds the keys of the model's configuration to *w. Returns -1 with an error if GGUF cannot express
- * the configuration. */
+/* Adds the keys of the model's configuration to *w. Returns 0, or -1 with an error if GGUF cannot
+ * express the configuration. */
 int gguf_model_keys(struct gguf_writer *w, const struct model *m);
 /* Sets out[], unless it is NULL, to the divisors of the rotary frequencies, the tensor
  * rope_freqs.weight. Returns their number; 0: the model has no Llama 3 scaling, and no such

@@ -19,8 +19,8 @@ enum { SCRATCH_ALIGN = 64 }; /* bytes */
 
 /* ---- the context -------------------------------------------------------------------------- */
 
-/* Splits a device name, NAME or NAME:N, into `name` and *number (0 if there is none). Returns -1
- * with a usage error if it is not valid. */
+/* Splits a device name, NAME or NAME:N, into `name` and *number (0 if there is none). Returns 0, or
+ * -1 with a usage error if it is not valid. */
 static int parse_device(const char *device, char name[16], int *number)
 {
     int end = 0;

@@ -82,11 +82,11 @@ struct safetensors_writer {
 };
 
 /* Creates the file and writes its header from each tensor's name, rank, shape and dtype (F32 or
- * BF16; NULL: F32). Returns -1 with an error. */
+ * BF16; NULL: F32). Returns 0, or -1 with an error. */
 int safetensors_create(struct safetensors_writer *w, const char *path,
                        const struct safetensor *tensors, size_t count);
 /* Writes the next n numbers of the data, of `bytes` bytes each: 4 for a tensor of F32, 2 for one of
- * BF16. Returns -1 with an error. */
+ * BF16. Returns 0, or -1 with an error. */
 int safetensors_write(struct safetensors_writer *w, const void *data, int64_t n, size_t bytes);
 int safetensors_finish(struct safetensors_writer *w); /* gives the file its final name */
 void safetensors_abandon(struct safetensors_writer *w);

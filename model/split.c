@@ -36,7 +36,7 @@ static int deal(int64_t *own, int64_t n, const struct split *split, const char *
 }
 
 /* Sets *own to this rank's share of the width. Each share is even, because dropout masks are made
- * of pairs. Returns -1 with an error if that is not possible. */
+ * of pairs. Returns 0, or -1 with an error if that is not possible. */
 static int divide_width(int64_t *own, int64_t width, const struct split *split)
 {
     const int ranks = split->ranks[SPLIT_WIDTH];

@@ -91,8 +91,8 @@ struct split_part {
 struct split_part split_part(int64_t n, int ranks, int rank);
 
 /* Sets *own to the rank's part of the config: its heads, its MLP channels, its rows of the tables,
- * its channels of the residual stream (`width`). Returns -1 with an error if the config cannot be
- * divided among the ranks. */
+ * its channels of the residual stream (`width`). Returns 0, or -1 with an error if the config
+ * cannot be divided among the ranks. */
 int split_config(struct model_config *own, const struct model_config *config,
                  const struct split *split);
 

@@ -39,7 +39,7 @@ static int set_dtype(struct safetensor *t, const struct pickle_tensor *from, con
 }
 
 /* Computes t->elements, sets t->strided if the view is not contiguous in row-major order, and sets
- * *end to the end of the view in its storage, in elements. Returns -1 on overflow. */
+ * *end to the end of the view in its storage, in elements. Returns 0, or -1 on overflow. */
 static int measure(struct safetensor *t, const struct pickle_tensor *from, int64_t *end)
 {
     int64_t dense = 1;
@@ -60,7 +60,7 @@ static int measure(struct safetensor *t, const struct pickle_tensor *from, int64
 }
 
 /* Sets the type and the file offset of a tensor, which is a view of a storage. The storage is an
- * entry of the zip archive. Returns -1 with an error if the view does not fit into it. */
+ * entry of the zip archive. Returns 0, or -1 with an error if the view does not fit into it. */
 static int place(struct safetensor *t, const struct pickle_tensor *from,
                  const struct zip_entry *storage, const char *path)
 {

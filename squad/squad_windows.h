@@ -38,7 +38,8 @@ struct squad_tokens {
     struct ids ids, begins, ends;
 };
 
-/* Appends the tokens of a text, in order, without special tokens. Returns -1 with an error. */
+/* Appends the tokens of a text, in order, without special tokens. Returns 0, or -1 with an
+ * error. */
 typedef int squad_encode(void *encoder, struct squad_text text, struct squad_tokens *out);
 
 struct squad_window_rules {
@@ -68,8 +69,8 @@ struct squad_windows {
 uint32_t squad_usual_stride(uint32_t length);
 
 /* Makes the windows of all questions. For training, questions whose first answer is not in its
- * context are dropped. Returns -1 with an error and *w released, if a special token is missing, a
- * question leaves no room for its context, or `encode` fails. */
+ * context are dropped. Returns 0, or -1 with an error and *w released, if a special token is
+ * missing, a question leaves no room for its context, or `encode` fails. */
 int squad_windows_make(struct squad_windows *w, const struct squad *s,
                        const struct squad_window_rules *rules, int training, squad_encode *encode,
                        void *encoder);

@@ -30,7 +30,7 @@ struct counting_options {
  * COUNTING_TEXT those that need text (not counted words) as input. */
 enum { COUNTING_NEW = OPT_ONLY, COUNTING_TEXT = OPT_ONLY << 1 };
 
-/* Checks that the options can be used together. Returns -1 with a usage error if not. */
+/* Checks that the options can be used together. Returns 0, or -1 with a usage error if not. */
 int counting_check(const struct counting_options *o);
 
 /* Returns the tokenizer that cuts text into words: the vocabulary of --from, or a new one without
@@ -43,8 +43,8 @@ struct counting_tables {
     size_t count;
 };
 
-/* Counts the words of the files in argv, or adds up the files' counts if o->counted is set.
- * Returns -1 with an error. The caller must call counting_release, also after an error. */
+/* Counts the words of the files in argv, or adds up the files' counts if o->counted is set. Returns
+ * 0, or -1 with an error. The caller must call counting_release, also after an error. */
 int counting_run(const struct counting_options *o, struct counting_tables *out,
                  const struct tokenizer *t, int argc, char **argv);
 void counting_release(struct counting_tables *tables);

@@ -29,8 +29,8 @@ struct encode_options {
 };
 
 /* Encodes document `number`, text[0..n), and appends the result to b->out. Adds to the counts
- * b->tokens and b->replaced. If b->sentences is set, each line is a sentence, and the frame
- * records where sentences end. Returns -1 with an error that names the document if its text is not
+ * b->tokens and b->replaced. If b->sentences is set, each line is a sentence, and the frame records
+ * where sentences end. Returns 0, or -1 with an error that names the document if its text is not
  * acceptable UTF-8, if it cannot be encoded, or if the ends of its sentences cannot be found. */
 int encode_document(const struct encode_options *how, struct encoder *e, struct batch *b,
                     uint64_t number, const char *text, size_t n);

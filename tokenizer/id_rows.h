@@ -28,8 +28,8 @@ struct id_rows {
 };
 
 /* Opens the file `path`; "-" is stdin. `lines` 1: it has lines of decimal ids; 0: it is a token
- * stream. Returns -1 with an error, and nothing to close, if the file cannot be opened, is not a
- * token stream, or was made with another vocabulary than `t`. */
+ * stream. Returns 0, or -1 with an error, and nothing to close, if the file cannot be opened, is
+ * not a token stream, or was made with another vocabulary than `t`. */
 int id_rows_open(struct id_rows *r, const char *path, int lines, const struct tokenizer *t);
 /* Reads the next document. Returns 1, 0 at the end, -1 with an error. */
 int id_rows_next(struct id_rows *r);

@@ -49,7 +49,7 @@ void tokenizer_into_vocabulary(struct tokenizer *t, struct vocabulary *v);
 
 /* Writes the vocabulary files into the folder `dir`: tokenizer.json and tokenizer_config.json, and
  * vocab.json, merges.txt and vocab.tiktoken, or vocab.txt for WordPiece. Hugging Face's
- * AutoTokenizer and tiktoken can load them. Returns -1 with an error. */
+ * AutoTokenizer and tiktoken can load them. Returns 0, or -1 with an error. */
 int tokenizer_save(const struct tokenizer *t, const char *dir);
 
 /* Appends the text of a tokenizer.json. It describes the whole vocabulary. */
@@ -70,8 +70,8 @@ const char *tokenizer_token(const struct tokenizer *t, uint32_t id, size_t *len)
 int64_t tokenizer_find(const struct tokenizer *t, const char *bytes, size_t n);
 
 /* Appends the text of the tokens ids[0..n) to `out`; it need not be valid UTF-8. With WordPiece, a
- * space is put before each token that begins a word, as Hugging Face's decoder does. Returns -1
- * with an error if an id is out of range. */
+ * space is put before each token that begins a word, as Hugging Face's decoder does. Returns 0, or
+ * -1 with an error if an id is out of range. */
 int tokenizer_decode(const struct tokenizer *t, const uint32_t *ids, size_t n, struct buf *out);
 /* Decodes like tokenizer_decode, but leaves out special tokens. */
 int tokenizer_decode_text(const struct tokenizer *t, const uint32_t *ids, size_t n,
@@ -81,8 +81,8 @@ struct encoder *encoder_new(const struct tokenizer *t); /* t borrowed */
 void encoder_free(struct encoder *e);
 
 /* Appends the ids of text[0..n) to `out`. U+FFFD replaces each maximal subpart of invalid UTF-8, as
- * with Python's errors="replace". Returns -1 with an error only if the text cannot be encoded, for
- * example because the vocabulary lacks a byte. */
+ * with Python's errors="replace". Returns 0, or -1 with an error only if the text cannot be
+ * encoded, for example because the vocabulary lacks a byte. */
 int encoder_encode(struct encoder *e, const char *text, size_t n, enum tokenizer_special special,
                    struct ids *out);
 
@@ -91,8 +91,7 @@ int encoder_encode(struct encoder *e, const char *text, size_t n, enum tokenizer
  * them. The text must be valid UTF-8. A token's range leaves out characters at its sides that
  * normalization drops. It also leaves out spaces if the vocabulary's post-processor says so. A
  * character that is split between tokens is in the range of each of them. cut/origins.h has the
- * rules for normalized text. Returns
- * -1 with an error.  */
+ * rules for normalized text. Returns 0, or -1 with an error. */
 int encoder_encode_places(struct encoder *e, const char *text, size_t n, struct ids *out,
                           struct ids *begins, struct ids *ends);
 

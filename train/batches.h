@@ -47,8 +47,8 @@ struct batches;
 struct batches *batches_new(const struct batches_config *config, uint64_t position);
 void batches_free(struct batches *b);
 
-/* Sets *out to the micro-batches of the next step. They are valid until the next call. Returns -1
- * with an error that names the file, the record and its offset. */
+/* Sets *out to the micro-batches of the next step. They are valid until the next call. Returns 0,
+ * or -1 with an error that names the file, the record and its offset. */
 int batches_next(struct batches *b, struct step_batch *out);
 
 /* Adds the sequences of training sample k to *out. `key` selects the order of the training samples.

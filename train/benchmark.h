@@ -26,12 +26,12 @@
 
 /* Runs the `count` benchmarks in `names`, or all of the specification if count is 0. Prints one
  * line for each variant, and writes the results to the files `json` and `csv` (NULL: not written).
- * Returns -1 with an error when a variant failed. */
+ * Returns 0, or -1 with an error when a variant failed. */
 int benchmark_run(const char *spec_path, char **names, int count, const char *json,
                   const char *csv);
 
 /* Prints the name and the description of each benchmark in the specification, one per line. Returns
- * -1 with an error. */
+ * 0, or -1 with an error. */
 int benchmark_list(const char *spec_path);
 
 #endif

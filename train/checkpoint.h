@@ -60,7 +60,7 @@ int checkpoint_save(const char *out, const struct checkpoint *c, const struct mo
                     const char *config);
 
 /* Writes only the model folder (folder_save). Its tensors are F32 or BF16, as the store keeps them.
- * All ranks must call it; the first one writes. Returns -1 with an error. */
+ * All ranks must call it; the first one writes. Returns 0, or -1 with an error. */
 int checkpoint_save_model(const char *dir, const struct model *m, struct store *s,
                           struct comm *comm, int64_t end_of_text);
 
@@ -69,7 +69,7 @@ int checkpoint_save_model(const char *dir, const struct model *m, struct store *
 int checkpoint_latest(const char *out, struct buf *path);
 
 /* Checks all files of the checkpoint at `path`, and sets *c and *config to its state and the text
- * of its config.yaml. Returns -1 with an error. */
+ * of its config.yaml. Returns 0, or -1 with an error. */
 int checkpoint_read(const char *path, struct checkpoint *c, struct buf *config);
 
 /* Finds the newest undamaged checkpoint of the output folder `out`. Returns 1 and sets *path, *c
@@ -82,11 +82,11 @@ int checkpoint_find(const char *out, struct buf *path, struct checkpoint *c, str
 
 /* Reads this rank's share of the moments from the checkpoint at `path` into the store. With a
  * schedule-free optimizer, also reads the point at which gradients are taken into the store's
- * parameters. Returns -1 with an error. */
+ * parameters. Returns 0, or -1 with an error. */
 int checkpoint_load_moments(const char *path, const struct checkpoint *c, struct store *s);
 
 /* Removes all checkpoints of the folder `out` except the last `keep` and the one with the lowest
- * validation loss. keep 0 removes none. Returns -1 with an error. */
+ * validation loss. keep 0 removes none. Returns 0, or -1 with an error. */
 int checkpoint_prune(const char *out, int64_t keep);
 
 #endif

@@ -38,7 +38,7 @@ struct cluster_machine {
     double latency;                           /* seconds per operation between ranks */
 };
 
-/* Reads a machine file. Returns -1 with an error that names the file and the key. */
+/* Reads a machine file. Returns 0, or -1 with an error that names the file and the key. */
 int cluster_machine_load(struct cluster_machine *m, const char *path);
 
 struct cluster_split {
@@ -52,8 +52,8 @@ int cluster_grid_parse(const char **text, int64_t *a, int64_t *b);
 /* Reads a text like "tensor=8,pipeline=8,interleave=12,data=4,zero=1" into *s; fields that the text
  * does not name keep their values. tensor=4x4 sets both dimensions, tensor1 and tensor2. `ranks` is
  * the number of all ranks, or 0 if it is not known. If it is known, tensor1 * tensor2 * pipeline *
- * data must equal it, and a text without `data` leaves `data` to be computed from it. Returns -1
- * with an error. */
+ * data must equal it, and a text without `data` leaves `data` to be computed from it. Returns 0, or
+ * -1 with an error. */
 int cluster_split_parse(struct cluster_split *s, const char *text, int64_t ranks);
 
 struct cluster_job {
@@ -73,8 +73,8 @@ struct cluster_estimate {
                                     * fraction of what all ranks could do in the time */
 };
 
-/* Computes the estimate. Returns -1 with an error if the batch or the layers cannot be divided
- * evenly. */
+/* Computes the estimate. Returns 0, or -1 with an error if the batch or the layers cannot be
+ * divided evenly. */
 int cluster_estimate(struct cluster_estimate *out, const struct cluster_machine *m,
                      const struct cluster_job *job, const struct cluster_split *split);
 

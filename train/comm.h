@@ -79,7 +79,7 @@ void comm_init(struct comm *c); /* sets *c up for a run of one process */
 int comm_launched(void);
 
 /* Joins the other ranks through the transport. All ranks are then in one data-parallel group, in
- * the order of their numbers. Returns -1 with an error. */
+ * the order of their numbers. Returns 0, or -1 with an error. */
 int comm_open(struct comm *c, const struct comm_config *config);
 /* Forms the groups again, with pipelines of `pipe` stages and with grids of tensor1 x tensor2 ranks
  * as tensor-parallel groups. The product of the three must divide the number of ranks. No operation

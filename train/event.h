@@ -25,7 +25,7 @@ struct event_scalar {
 };
 
 /* Opens `path` to append records. First cuts the file off before the first record that is damaged
- * or belongs to a step after `step`; step 0 empties it. Returns -1 with an error. */
+ * or belongs to a step after `step`; step 0 empties it. Returns 0, or -1 with an error. */
 int event_open(struct event_writer *e, const char *path, int64_t step);
 
 int event_write(struct event_writer *e, int64_t step, const struct event_scalar *scalars, size_t n);

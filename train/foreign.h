@@ -20,8 +20,8 @@
  * is valid until the next call. */
 const char *foreign_option(const char *name);
 
-/* Replaces the keys and values of y by options of this program. `path` is for messages. Returns -1
- * with an error. */
+/* Replaces the keys and values of y by options of this program. `path` is for messages. Returns 0,
+ * or -1 with an error. */
 int foreign_translate(struct yaml *y, const char *path);
 
 #endif

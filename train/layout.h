@@ -74,8 +74,8 @@ struct layout {
     uint64_t window_bytes;
 };
 
-/* Decides the layout. Returns -1 with an error when memory_bytes is too small. The caller releases
- * the layout in any case. */
+/* Decides the layout. Returns 0, or -1 with an error when memory_bytes is too small. The caller
+ * releases the layout in any case. */
 int layout_init(struct layout *l, const struct tensor_table *t, const struct store_config *c);
 void layout_release(struct layout *l); /* fine on a zeroed struct */
 
@@ -112,8 +112,8 @@ struct store_plan {
                                          * at the same time */
     uint64_t read_bytes, written_bytes; /* from and to the file, per step */
 };
-/* Sets *p to the memory and traffic of a store. Returns -1 with an error when memory_bytes is too
- * small. */
+/* Sets *p to the memory and traffic of a store. Returns 0, or -1 with an error when memory_bytes is
+ * too small. */
 int store_plan(struct store_plan *p, const struct tensor_table *t, const struct store_config *c);
 uint64_t store_plan_total(const struct store_plan *p); /* bytes of memory */
 

@@ -22,7 +22,7 @@ struct loss_scale {
 };
 
 /* Sets *s from `text`, which is "auto" or a number above 0. `window` is for an automatic scale.
- * Returns -1 with an error if the text is neither. */
+ * Returns 0, or -1 with an error if the text is neither. */
 int loss_scale_parse(struct loss_scale *s, const char *text, int64_t window);
 
 /* Call it after an update that was done. Counts it, and doubles an automatic scale after `window`

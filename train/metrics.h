@@ -64,7 +64,7 @@ struct metrics {
 /* Opens the files in folder `dir` to continue after step `step`. Points of later steps are removed
  * from the files; the others are read into m->points. Step 0 starts new files. The loss has the
  * `count` parts in `parts`, which is borrowed; if count is above 1, the values of each part are
- * written, too. Returns -1 with an error. */
+ * written, too. Returns 0, or -1 with an error. */
 int metrics_open(struct metrics *m, const char *dir, int64_t step, const struct model_part *parts,
                  int count);
 

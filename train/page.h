@@ -22,7 +22,7 @@ struct page {
     uint64_t peak_bytes; /* greatest use of memory; 0: not known */
 };
 
-/* Writes the page to the file `path`. Writes nothing if m has no points. Returns -1 with an
+/* Writes the page to the file `path`. Writes nothing if m has no points. Returns 0, or -1 with an
  * error. */
 int page_write(const char *path, const struct page *p, const struct metrics *m);
 

@@ -242,7 +242,7 @@ static int vocabulary(struct plan *p)
     return 0;
 }
 
-/* Sets *setting to the value from the model folder. Returns -1 with an error if the user gave
+/* Sets *setting to the value from the model folder. Returns 0, or -1 with an error if the user gave
  * another value; `unset` is its value if the user gave none. */
 static int take(int64_t *setting, int64_t unset, int64_t from_folder, const char *name)
 {

@@ -114,18 +114,18 @@ struct plan {
 };
 
 /* Makes the plan, and fills in the settings that are not set. `seed` is the seed of all random
- * numbers. With want_data 1, missing data is an error. Returns -1 with an error. The caller
+ * numbers. With want_data 1, missing data is an error. Returns 0, or -1 with an error. The caller
  * releases the plan, also after an error. */
 int plan_make(struct plan *p, struct settings *s, uint64_t seed, int want_data);
 /* Checks that the training fits in the free memory of the GPU of `o`, before any of this memory is
- * allocated. Returns -1 with an error if it does not fit. */
+ * allocated. Returns 0, or -1 with an error if it does not fit. */
 int plan_check_device(const struct plan *p, const struct ops *o);
 
 void plan_release(struct plan *p);
 
 /* Appends key=value lines to `out`: sizes, floating-point operations, memory and, with --machine,
- * the estimated time of a step. Returns -1 with an error if the machine file cannot be used, or if
- * the model cannot be divided among the ranks as the settings say. */
+ * the estimated time of a step. Returns 0, or -1 with an error if the machine file cannot be used,
+ * or if the model cannot be divided among the ranks as the settings say. */
 int plan_print(const struct plan *p, struct buf *out);
 
 /* Returns the number of samples in a global batch. */

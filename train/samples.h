@@ -53,11 +53,11 @@ struct samples {
     int64_t ids; /* size of the model's vocabulary: a greater or equal id is an error. Set before
                   * reading */
 
-    /* Adds the sequences of sample i to *out. Returns -1 with an error that names the file, the
-     * record and its offset. */
+    /* Adds the sequences of sample i to *out. Returns 0, or -1 with an error that names the file,
+     * the record and its offset. */
     int (*read)(const struct samples *s, uint64_t i, struct sequences *out);
     /* Adds the sequences of training sample k to *out. `key` selects the order of the training
-     * samples, which has no end. Returns -1 with an error. NULL: the order is that of
+     * samples, which has no end. Returns 0, or -1 with an error. NULL: the order is that of
      * batches_draw. */
     int (*draw)(const struct samples *s, uint64_t key, uint64_t k, struct sequences *out);
     /* Appends lines key=value to `out`. They describe the data, and how much of it a run of `drawn`

@@ -86,8 +86,8 @@ static struct samples *open_source(const struct blend_samples *b, size_t i, samp
 }
 
 /* Adds the counts of source i to those of the blend, whose checksum and tokenizer are those of the
- * first source that has them. Returns -1 with an error if the vocabulary of source i is another
- * one. */
+ * first source that has them. Returns 0, or -1 with an error if the vocabulary of source i is
+ * another one. */
 static int add_source(struct blend_samples *b, size_t i)
 {
     struct samples *all = &b->samples;

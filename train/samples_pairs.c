@@ -55,7 +55,8 @@ static void close_pairs(struct samples *s)
 
 /* ---- opening ------------------------------------------------------------------------------ */
 
-/* Sets the ids of the recipe, and which pieces continue a word, to those of a vocabulary. */
+/* Sets the ids of p->recipe, and which pieces continue a word, from the vocabulary t. Returns 0, or
+ * -1 with an error. */
 static int take_vocabulary(struct pair_samples *p, const struct tokenizer *t)
 {
     struct masked_pairs_recipe *r = &p->recipe;
@@ -78,7 +79,8 @@ static int take_vocabulary(struct pair_samples *p, const struct tokenizer *t)
     return 0;
 }
 
-/* Takes the vocabulary of --vocab or, if that is not given, the one kept with the pair. */
+/* Sets the recipe from the vocabulary of --vocab or, if that is not given, from the one kept with
+ * the pair. Returns 0, or -1 with an error. */
 static int find_vocabulary(struct pair_samples *p, const struct samples_config *c)
 {
     if (c->tokenizer)

@@ -51,18 +51,19 @@ struct schedule {
 };
 
 /* Sets up a schedule of `steps` updates. `warmup` below 1 is a fraction of the steps, else a whole
- * number of steps. Returns -1 with an error when `warmup` is neither or is longer than the
+ * number of steps. Returns 0, or -1 with an error when `warmup` is neither or is longer than the
  * training, or when the floor is above the peak. */
 int schedule_init(struct schedule *s, enum schedule_kind kind, double peak, double floor,
                   int64_t steps, double warmup);
 void schedule_release(struct schedule *s); /* fine on a zeroed struct */
 
 /* Sets the cooldown of a wsd schedule: below 1 a fraction of the steps, else a number of steps.
- * Returns -1 with an error when warm-up and cooldown together are longer than the training. */
+ * Returns 0, or -1 with an error when warm-up and cooldown together are longer than the
+ * training. */
 int schedule_set_cooldown(struct schedule *s, double cooldown);
 
-/* Sets the table of a custom schedule from texts "STEP:RATE". Steps must rise, from 0. Returns -1
- * with an error. */
+/* Sets the table of a custom schedule from texts "STEP:RATE". Steps must rise, from 0. Returns 0,
+ * or -1 with an error. */
 int schedule_set_points(struct schedule *s, const char *const *texts, size_t count);
 
 /* Returns the learning rate of update t (from 0). */

@@ -38,7 +38,7 @@ struct store {
 /* Opens a store. All arrays but the parameters are zero at first. The store takes ownership of
  * `parameters` [blocks], f32 arrays from ops_buffer such as those of folder_load. If `parameters`
  * is NULL, the parameters are initialised with random numbers from `seed`. If `config` is NULL, the
- * store has only the blocks' arrays, as f32, in memory. Returns -1 with an error. */
+ * store has only the blocks' arrays, as f32, in memory. Returns 0, or -1 with an error. */
 int store_open(struct store *s, struct ops *o, const struct tensor_table *tensors,
                const struct store_config *config, struct ops_array *parameters, uint64_t seed);
 void store_close(struct store *s); /* fine on a zeroed struct */

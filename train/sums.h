@@ -14,10 +14,10 @@
 #include "common/kv.h"
 
 /* Adds to `state` the lines of all files in the folder `dir`/`sub`, without its subfolders. `sub`
- * is "" or ends in '/'. Returns -1 with an error. */
+ * is "" or ends in '/'. Returns 0, or -1 with an error. */
 int sums_add(struct kv *state, const char *dir, const char *sub);
 
-/* Checks the files in `dir` that `state` lists. Returns -1 with an error that names the first
+/* Checks the files in `dir` that `state` lists. Returns 0, or -1 with an error that names the first
  * damaged file and, for a safetensors file, the damaged tensor and its offset. A state that lists
  * no file is an error. */
 int sums_check(const struct kv *state, const char *dir);

@@ -29,7 +29,7 @@ struct transport {
     void (*end_all)(void *world);
 
     /* Begin to send `bytes` bytes to rank `to`, or to receive them from rank `from`, and set
-     * *request. `data` must stay valid until `test` returns 1 for the request. Return -1 on
+     * *request. `data` must stay valid until `test` returns 1 for the request. Return 0, or -1 on
      * failure. */
     int (*send)(void *world, void **request, int to, int tag, const void *data, size_t bytes);
     int (*receive)(void *world, void **request, int from, int tag, void *data, size_t bytes);

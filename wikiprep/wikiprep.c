@@ -261,8 +261,8 @@ static int add_site(struct run *r)
 }
 
 /* Handles damage in the dump. If the output is a stream, skips the damage and returns 0. Returns -1
- * if reading cannot resume, or for --strict, a tree of files or training: these outputs must be
- * complete. */
+ * with the error set if reading cannot resume, or for --strict, a tree of files or training: these
+ * outputs must be complete. */
 static int pass_damage(struct run *r)
 {
     if (r->given->strict || r->given->output_path || r->trainer || !dump_resume(r->dump))

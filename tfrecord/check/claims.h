@@ -15,10 +15,10 @@
 #include "tfrecord/formats/megatron.h"
 
 /* Checks the manifest of a folder of shards. Reads all records, whose framing must be valid.
- * Returns -1 with an error that names the record, or `path`, the path of the manifest. */
+ * Returns 0, or -1 with an error that names the record, or `path`, the path of the manifest. */
 int claims_check_shards(const struct manifest *m, const char *path, const char *dir);
 
-/* Checks the manifest of a Megatron pair. Reads all tokens. Returns -1 with an error. */
+/* Checks the manifest of a Megatron pair. Reads all tokens. Returns 0, or -1 with an error. */
 int claims_check_pair(const struct manifest *m, const char *path, const struct megatron *pair);
 
 #endif

@@ -18,12 +18,12 @@
 
 /* Write the records of a TFRecord file, or the sequences of the Megatron pair PREFIX, to `out`; at
  * most `limit` of them (0: all). *shown is set to the number written, also after an error. Return
- * -1 with an error. */
+ * 0, or -1 with an error. */
 int listing_records(const char *path, uint64_t limit, struct output *out, uint64_t *shown);
 int listing_sequences(const char *prefix, uint64_t limit, struct output *out, uint64_t *shown);
 
-/* Appends the tf.Example data[0..n) to `out` as a JSON line. Returns -1 with an error if the data
- * is not a tf.Example; then `out` is unchanged. */
+/* Appends the tf.Example data[0..n) to `out` as a JSON line. Returns 0, or -1 with an error if the
+ * data is not a tf.Example; then `out` is unchanged. */
 int listing_example(struct buf *out, const void *data, size_t n);
 
 #endif

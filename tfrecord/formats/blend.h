@@ -45,7 +45,7 @@ void blend_find(struct blend *b, uint64_t k, size_t *source, uint64_t *sample);
 void blend_count(struct blend *b, uint64_t samples, uint64_t *counts);
 
 /* Writes NAME_dataset_index.npy (i16) and NAME_dataset_sample_index.npy (i64): *source and *sample
- * of blend_find for the first `samples` samples. Returns -1 with an error. */
+ * of blend_find for the first `samples` samples. Returns 0, or -1 with an error. */
 int blend_write(struct blend *b, uint64_t samples, const char *name);
 
 #endif

@@ -32,8 +32,8 @@ struct flat_tokens {
  * error if it cannot be read. */
 int flat_tokens_is_llmc(const char *path);
 
-/* Maps a file. Returns -1 with an error that names the file if its size is not a whole number of
- * ids, its version is not supported, or its number of ids does not match its size. */
+/* Maps a file. Returns 0, or -1 with an error that names the file if its size is not a whole number
+ * of ids, its version is not supported, or its number of ids does not match its size. */
 int flat_tokens_open(struct flat_tokens *f, const char *path, enum flat_kind kind);
 void flat_tokens_close(struct flat_tokens *f);
 

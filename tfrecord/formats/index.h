@@ -51,15 +51,16 @@ void index_path(struct buf *out, const char *path);
 void index_line(struct buf *out, uint64_t offset, uint64_t bytes);
 
 /* Builds the index of a TFRecord file from the mapped file itself. With `data` 1, the CRCs of the
- * records' data are checked, too; with 0, only the lengths are read. Returns -1 with an error that
- * names the first record that is incomplete or damaged. */
+ * records' data are checked, too; with 0, only the lengths are read. Returns 0, or -1 with an error
+ * that names the first record that is incomplete or damaged. */
 int index_scan(struct record_index *index, const struct file_map *map, const char *path, int data);
 
-/* Writes the index file `to` of a TFRecord file of `bytes` bytes. Returns -1 with an error. */
+/* Writes the index file `to` of a TFRecord file of `bytes` bytes. Returns 0, or -1 with an
+ * error. */
 int index_write(const struct record_index *index, uint64_t bytes, const char *to);
 
-/* Reads an index file. Returns -1 with an error if the file is missing, or if its records do not
- * cover a file of `bytes` bytes without gaps; in the second case the error names the line. */
+/* Reads an index file. Returns 0, or -1 with an error if the file is missing, or if its records do
+ * not cover a file of `bytes` bytes without gaps; in the second case the error names the line. */
 int index_load(struct record_index *index, const char *path, uint64_t bytes);
 
 #endif

@@ -54,8 +54,8 @@ void manifest_file(struct buf *out, const char *path, const char *name);
 const struct manifest_shard *manifest_find(const struct manifest *m, const char *name);
 
 /* Checks that the folder `dir` has every file that the manifest lists, and that the manifest lists
- * every one of `files`, which are names of files in `dir`. Returns -1 with an error that names a
- * file for which this is not so. */
+ * every one of `files`, which are names of files in `dir`. Returns 0, or -1 with an error that
+ * names a file for which this is not so. */
 int manifest_check_names(const struct manifest *m, const char *dir, const struct file_names *files);
 
 /* ---- writing ------------------------------------------------------------------------------ */
@@ -72,7 +72,7 @@ struct shard {
 int shard_open(struct shard *s, const char *dir, const char *name);
 
 /* Continues a file of an interrupted run after its first `records` records and `bytes` bytes, whose
- * CRC32C is `crc`. Returns -1 with an error. */
+ * CRC32C is `crc`. Returns 0, or -1 with an error. */
 int shard_resume(struct shard *s, const char *dir, const char *name, uint64_t records,
                  uint64_t bytes, uint32_t crc);
 
@@ -85,12 +85,12 @@ void shard_release(struct shard *s);                           /* removes a file
 void manifest_add_shard(struct kv *kv, const struct shard *s);
 
 /* Writes `text`, a tokenizer.json, to DIR/NAME and adds it to the manifest. If the text is empty,
- * does nothing. Returns -1 with an error. */
+ * does nothing. Returns 0, or -1 with an error. */
 int manifest_add_tokenizer(struct kv *kv, const char *dir, const char *name,
                            const struct buf *text);
 
 /* Writes the manifest. `kv` has all lines except the first and the last, which are added. Returns
- * -1 with an error. */
+ * 0, or -1 with an error. */
 int manifest_write(const struct kv *kv, const char *path);
 
 #endif

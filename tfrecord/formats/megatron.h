@@ -44,17 +44,17 @@ struct megatron {
 };
 
 /* Maps the pair and checks the whole index against .bin: the sequences must be consecutive and fill
- * .bin, and the documents must be in ascending order. Returns -1 with an error. */
+ * .bin, and the documents must be in ascending order. Returns 0, or -1 with an error. */
 int megatron_open(struct megatron *m, const char *prefix);
 void megatron_close(struct megatron *m);
 
 /* Opens only .idx; for callers that need the positions of sequences and not their tokens. Returns
- * -1 with an error. */
+ * 0, or -1 with an error. */
 int megatron_open_index(struct megatron *m, const char *prefix);
 
 /* Reads n tokens from token `first` on, counted over all documents joined; they must exist. Returns
- * -1 with an error if an id is negative or needs more than 32 bits. Several threads may call it at
- * once. */
+ * 0, or -1 with an error if an id is negative or needs more than 32 bits. Several threads may call
+ * it at once. */
 int megatron_read(const struct megatron *m, uint64_t first, size_t n, uint32_t *ids);
 
 /* Returns the number of tokens of sequence i and sets *first to the position of its first token. */
@@ -77,14 +77,14 @@ struct megatron_writer {
     struct buf bytes;
 };
 
-/* Writes <name>.bin and <name>.idx in the folder `dir`. Returns -1 with an error. */
+/* Writes <name>.bin and <name>.idx in the folder `dir`. Returns 0, or -1 with an error. */
 int megatron_create(struct megatron_writer *w, const char *dir, const char *name,
                     uint64_t vocabulary);
 int megatron_add(struct megatron_writer *w, const uint32_t *ids, size_t n); /* adds a sequence */
 
 /* megatron_create_as creates a pair with the id type of the pair `like`. Sequences may be added to
- * it only with megatron_add_raw, which takes the bytes of n ids. megatron_check_type returns -1
- * with an error if the pair m has another id type. */
+ * it only with megatron_add_raw, which takes the bytes of n ids. megatron_check_type returns 0, or
+ * -1 with an error if the pair m has another id type. */
 int megatron_create_as(struct megatron_writer *w, const char *dir, const char *name,
                        const struct megatron *like);
 int megatron_check_type(const struct megatron_writer *w, const struct megatron *m);

@@ -15,7 +15,7 @@ enum npy_type { NPY_I16, NPY_I32, NPY_I64, NPY_U32 };
 
 /* Opens the file NAME_MAP.npy, with the texts `name` and `map`, for `rows` x `columns` numbers (1
  * column: an array of one dimension), and writes its header. The caller puts the numbers with
- * npy_put, row after row, and closes the file. Both return -1 with an error. */
+ * npy_put, row after row, and closes the file. Both return 0, or -1 with an error. */
 int npy_open(struct output *f, const char *name, const char *map, enum npy_type type, uint64_t rows,
              int columns);
 int npy_put(struct output *f, uint64_t v, enum npy_type type);
@@ -31,12 +31,12 @@ struct npy {
 };
 
 /* Maps the file `path`. It must hold an array of one or two dimensions, of u32 or u64 numbers.
- * Returns -1 with an error. */
+ * Returns 0, or -1 with an error. */
 int npy_map(struct npy *a, const char *path);
 void npy_close(struct npy *a);
 
 /* Does the work of npy_map for a file that is in memory: finds the array in data[0..n), which a
- * borrows. Returns -1 with an error that does not name the file. */
+ * borrows. Returns 0, or -1 with an error that does not name the file. */
 int npy_parse(struct npy *a, const unsigned char *data, uint64_t n);
 
 uint64_t npy_at(const struct npy *a, uint64_t row, uint64_t column);

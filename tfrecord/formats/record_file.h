@@ -20,9 +20,9 @@ struct record_file {
     struct file_map records; /* bytes to read records from: `packed` or the unpacked data */
 };
 
-/* Opens a file. Returns -1 if it cannot be read, is a git-lfs pointer, or is a compressed stream
- * that is damaged or cut short. In the last case the error names the record that contains the
- * damage. */
+/* Opens a file. Returns 0, or -1 if it cannot be read, is a git-lfs pointer, or is a compressed
+ * stream that is damaged or cut short. In the last case the error names the record that contains
+ * the damage. */
 int record_file_open(struct record_file *f, const char *path);
 void record_file_close(struct record_file *f);
 

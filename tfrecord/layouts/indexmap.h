@@ -45,7 +45,7 @@ struct indexmap {
 enum indexmap_rule { INDEXMAP_CORE, INDEXMAP_OLDER, INDEXMAP_CUT };
 
 /* Sets x->first and x->end to part `part` (0, 1 or 2) of a split of `documents` documents. `shares`
- * is a text like "969,30,1"; the numbers may have any sum. Returns -1 with an error. */
+ * is a text like "969,30,1"; the numbers may have any sum. Returns 0, or -1 with an error. */
 int indexmap_split(struct indexmap *x, uint64_t documents, const char *shares, int part,
                    enum indexmap_rule rule);
 
@@ -55,7 +55,7 @@ int indexmap_split(struct indexmap *x, uint64_t documents, const char *shares, i
 void indexmap_name(struct buf *out, const struct indexmap *x, const char *prefix, int part);
 
 /* Writes NAME_doc_idx.npy, NAME_sample_idx.npy and NAME_shuffle_idx.npy. Its memory is 4 bytes per
- * document and epoch, and 4 per sample. Returns -1 with an error. */
+ * document and epoch, and 4 per sample. Returns 0, or -1 with an error. */
 int indexmap_write(struct indexmap *x, const struct megatron *m, const char *name);
 
 #endif

@@ -32,8 +32,8 @@ void intake_close(struct intake *s);
 /* Reads the next document. Returns 1, 0 at the regular end of the stream, or -1 with an error. */
 int intake_next(struct intake *s);
 
-/* Returns -1 with an error if the vocabulary has no end-of-text. `who` names the layout that needs
- * it. */
+/* Returns 0, or -1 with an error if the vocabulary has no end-of-text. `who` names the layout that
+ * needs it. */
 int intake_want_end_of_text(const struct intake *s, const char *who);
 
 /* intake_describe adds the lines of the stream's header about the vocabulary to a manifest.

@@ -35,12 +35,12 @@ struct record_shard {
 
 /* Opens data-<number>-of-<count>.tfrecord in the set's folder. With `resume`, an existing file may
  * be cut short anywhere: its records up to the first bad one are kept. A compressed file is kept
- * only if it is complete; else it is written again. Returns -1 with an error. */
+ * only if it is complete; else it is written again. Returns 0, or -1 with an error. */
 int record_shard_open(struct record_shard *s, const struct shard_set *set, uint32_t number);
 
 /* Write the next record: record_shard_put from its data, record_shard_put_frame from its frame
- * (record.h). If the file has a kept record at this position, nothing is written; they return -1
- * with an error if the kept record differs. */
+ * (record.h). If the file has a kept record at this position, nothing is written; they return 0, or
+ * -1 with an error if the kept record differs. */
 int record_shard_put(struct record_shard *s, const void *message, size_t n);
 int record_shard_put_frame(struct record_shard *s, const void *frame, size_t n);
 

@@ -36,7 +36,7 @@ struct sentencemap {
 };
 
 /* Writes NAME_sample_index.npy and sets x->made and x->epochs. Its memory is 12 bytes per sample.
- * Returns -1 with an error. */
+ * Returns 0, or -1 with an error. */
 int sentencemap_write(struct sentencemap *x, const struct megatron *m, const char *name);
 
 #endif

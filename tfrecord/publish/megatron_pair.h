@@ -17,8 +17,8 @@ struct megatron_pair {
     const char *prefix;     /* folder and start of the file names; must not name a folder */
     int append_eod;         /* 1: end each document with end-of-text */
     const char *provenance; /* this program's pg= line for the manifest */
-    /* Called for each output file, after other runs have been excluded. Returns -1 with an error
-     * if the file may not be replaced; then nothing changes. */
+    /* Called for each output file, after other runs have been excluded. Returns 0, or -1 with an
+     * error if the file may not be replaced; then nothing changes. */
     int (*may_replace)(const char *path);
     void (*written)(uint64_t documents); /* called now and then */
 
@@ -26,8 +26,8 @@ struct megatron_pair {
 };
 
 /* Writes the pair and replaces an existing one. A sentence is a sequence; without sentences a
- * document is one. Returns -1 also if there is no document, or if end-of-text is wanted and the
- * vocabulary has none; then no files appear. */
+ * document is one. Returns 0, or -1 also if there is no document, or if end-of-text is wanted and
+ * the vocabulary has none; then no files appear. */
 int megatron_pair_write(struct megatron_pair *p, struct intake *s);
 
 #endif

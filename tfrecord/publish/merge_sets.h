@@ -43,13 +43,13 @@ struct merge_sets {
 };
 
 /* Merges folders of the same layout and recipe, all with or all without a validation part. Returns
- * -1 with an error that names the set, and the line in which it differs from the first set.
+ * 0, or -1 with an error that names the set, and the line in which it differs from the first set.
  * *records is set to the number of records, without validation. */
 int merge_sets_folders(const struct merge_sets *m, char *const *dirs, int count, uint64_t *records);
 
 /* Merges Megatron pairs of the same id type. Pairs made by other programs have no manifest; then
  * the new manifest does not describe the vocabulary. *records is set to the number of sequences.
- * Returns -1 with an error. */
+ * Returns 0, or -1 with an error. */
 int merge_sets_pairs(const struct merge_sets *m, char *const *paths, int count, uint64_t *records);
 
 #endif

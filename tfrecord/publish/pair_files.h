@@ -18,14 +18,14 @@ struct pair_files {
     struct stage stage; /* stage.work is the folder to write .bin and .idx in */
 };
 
-/* Opens the work folder of the pair PREFIX. Returns -1 with an error if the prefix names a folder,
- * or if its folder is not writable. `may_replace` is called for each output file, after other runs
- * have been excluded; it returns -1 with an error if the file may not be replaced, and then nothing
- * changes. */
+/* Opens the work folder of the pair PREFIX. Returns 0, or -1 with an error if the prefix names a
+ * folder, or if its folder is not writable. `may_replace` is called for each output file, after
+ * other runs have been excluded; it returns 0, or -1 with an error if the file may not be replaced,
+ * and then nothing changes. */
 int pair_files_open(struct pair_files *p, const char *prefix, int (*may_replace)(const char *path));
 
 /* Writes the vocabulary, if there is one, and the manifest, and publishes all four files. The
- * manifest has the lines of `kv`, then those of `pg`. Returns -1 with an error. */
+ * manifest has the lines of `kv`, then those of `pg`. Returns 0, or -1 with an error. */
 int pair_files_publish(struct pair_files *p, struct kv *kv, const struct buf *tokenizer,
                        const struct kv *pg);
 

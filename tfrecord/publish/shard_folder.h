@@ -34,11 +34,11 @@ struct shard_folder {
     struct shard_watch watch;
 };
 
-/* Writes the layout gpt. Sets *records to the number of records. Returns -1 with an error. */
+/* Writes the layout gpt. Sets *records to the number of records. Returns 0, or -1 with an error. */
 int shard_folder_gpt(const struct shard_folder *f, struct intake *s, const struct windows *w,
                      uint64_t *records);
 
-/* Writes one of the BERT layouts. The results are in `b`. Returns -1 with an error. */
+/* Writes one of the BERT layouts. The results are in `b`. Returns 0, or -1 with an error. */
 int shard_folder_bert(const struct shard_folder *f, struct intake *s, struct bert_shards *b);
 
 /* ---- for others who write such folders (merge_sets.h) ---------------------------------------- */
@@ -48,7 +48,7 @@ int shard_folder_bert(const struct shard_folder *f, struct intake *s, struct ber
 int shard_folder_check(const char *dir, int force);
 
 /* Removes the old set from the stage's folder and publishes the new one: first its validation part,
- * if `two` is 1, then the set itself. Returns -1 with an error. */
+ * if `two` is 1, then the set itself. Returns 0, or -1 with an error. */
 int shard_folder_publish(struct stage *stage, int two);
 
 #endif

@@ -32,7 +32,7 @@ struct stage {
 };
 
 /* Creates `dir` and the work folder "<name>.tmp-<pid>" in it, and removes the work folders of runs
- * that have ended. Returns -1 with an error if a running process works there under the same
+ * that have ended. Returns 0, or -1 with an error if a running process works there under the same
  * name. */
 int stage_open(struct stage *s, const char *dir, const char *name);
 
@@ -43,22 +43,22 @@ int stage_open(struct stage *s, const char *dir, const char *name);
 int stage_resume(struct stage *s, const char *dir, const char *name);
 
 /* Stores the plan of the folder <work>/<folder>. The folder exists; the caller stores the plan
- * before it writes the first file. Returns -1 if an earlier run's plan differs; the error names the
- * difference. */
+ * before it writes the first file. Returns 0, or -1 if an earlier run's plan differs; the error
+ * names the difference. */
 int stage_plan(struct stage *s, const char *folder, const struct kv *plan);
 
 /* Moves the files listed in <work>/<folder>/<manifest> to <dir>/<folder>, with the index files of
  * TFRecords, and then the manifest. If <dir>/<folder> already has a manifest, its files are removed
  * first. `folder` is "" for the output folder itself. After an error none of the new files are
- * there. Returns -1 with an error. */
+ * there. Returns 0, or -1 with an error. */
 int stage_publish(struct stage *s, const char *folder, const char *manifest);
 
 /* Removes the manifest `dir`/`manifest` and the files that it lists. A missing manifest is no
- * error. Returns -1 with an error. */
+ * error. Returns 0, or -1 with an error. */
 int stage_forget(const char *dir, const char *manifest);
 
-/* For readers of a folder without a manifest. Returns -1 with an error if a work folder in `dir`
- * shows that the files beside it are incomplete. */
+/* For readers of a folder without a manifest. Returns 0, or -1 with an error if a work folder in
+ * `dir` shows that the files beside it are incomplete. */
 int stage_check_finished(const char *dir);
 
 /* Removes the work folder, unless it is kept for resuming. With `failed` 1 (the run had an error)

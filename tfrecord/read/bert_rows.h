@@ -25,7 +25,7 @@ struct bert_shape {
 int bert_layout_of(enum bert_layout *layout, const void *data, size_t n);
 
 /* Sets *shape to the layout of the tf.Example data[0..n) and to the lengths of its lists. Returns
- * -1 with an error if it does not have a BERT layout. */
+ * 0, or -1 with an error if it does not have a BERT layout. */
 int bert_shape_of(struct bert_shape *shape, const void *data, size_t n);
 
 /* One sequence. The caller owns the arrays, each [sequence_length]. */

@@ -62,12 +62,12 @@ const char *dataset_tokenizer(const struct dataset *d);
 struct megatron;
 const struct megatron *dataset_megatron(const struct dataset *d);
 
-/* Reads sequence i into ids[0..length). Returns -1 with an error that names file, record and
+/* Reads sequence i into ids[0..length). Returns 0, or -1 with an error that names file, record and
  * offset. */
 int dataset_read(struct dataset *d, uint64_t i, uint32_t *ids);
 
-/* Checks ids[], which was read from sequence i. Returns -1 with an error that names file, record
- * and offset if an id is not below `vocabulary`. dataset_read already checks ids against the
+/* Checks ids[], which was read from sequence i. Returns 0, or -1 with an error that names file,
+ * record and offset if an id is not below `vocabulary`. dataset_read already checks ids against the
  * vocabulary of the manifest. */
 int dataset_check(const struct dataset *d, uint64_t i, const uint32_t *ids, uint64_t vocabulary);
 
@@ -75,8 +75,8 @@ int dataset_check(const struct dataset *d, uint64_t i, const uint32_t *ids, uint
  * file. */
 uint64_t dataset_next_file(const struct dataset *d, uint64_t i);
 
-/* Sets *data to record i in mapped memory, and *n to its bytes. Returns -1 with an error that names
- * file, record and offset. */
+/* Sets *data to record i in mapped memory, and *n to its bytes. Returns 0, or -1 with an error that
+ * names file, record and offset. */
 int dataset_record(const struct dataset *d, uint64_t i, const void **data, size_t *n);
 
 /* Puts file, record and offset in front of the error about sequence or record i. Returns -1. */

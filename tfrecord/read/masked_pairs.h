@@ -38,8 +38,9 @@ struct masked_pairs_recipe {
 /* Returns 1 if `path` has the form PREFIX@MAP.npy, which masked_pairs_open takes, else 0. */
 int masked_pairs_named(const char *path);
 
-/* Opens the pair PREFIX and its map. Checks that every row of the map has two sentences or more of
- * one document of the pair. Returns NULL with an error that names the file and the row. */
+/* Opens the pair PREFIX and its map, where `path` is PREFIX@MAP.npy. Checks that every row of the
+ * map has two sentences or more of one document of the pair. Returns NULL with an error that names
+ * the file and the row. */
 struct masked_pairs *masked_pairs_open(const char *path);
 void masked_pairs_close(struct masked_pairs *p);
 
@@ -55,12 +56,13 @@ uint64_t masked_pairs_checksum(const struct masked_pairs *p);
 uint64_t masked_pairs_vocabulary(const struct masked_pairs *p);
 const char *masked_pairs_tokenizer(const struct masked_pairs *p);
 
-/* Returns n above for a target of `target` tokens and the longest sequence that it allows. */
+/* Returns the most tokens to predict (n in the text above) for a target of `target` tokens and the
+ * longest sequence that it allows. */
 uint32_t masked_pairs_most(uint32_t target);
 
 /* Makes sample k. The arrays of *row must have room for the greatest target length and 3 tokens.
- * Returns -1 with an error that names the file, the token and its offset. Only one thread may call
- * it at a time. */
+ * Returns 0, or -1 with an error that names the file, the token and its offset. Only one thread may
+ * call it at a time. */
 int masked_pairs_read(struct masked_pairs *p, const struct masked_pairs_recipe *recipe, uint64_t k,
                       struct bert_row *row);
 

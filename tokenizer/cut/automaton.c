@@ -74,7 +74,7 @@ static uint64_t signature_of(const struct pattern *e, const uint64_t *words, int
 }
 
 /* Fills the map from code points to classes. Blocks whose code points all have one class share a
- * row. Returns -1 if there are too many classes. */
+ * row. Returns 0, or -1 if there are too many classes. */
 static int make_classes(struct building *b, struct automaton *a)
 {
     enum { BLOCKS = 0x110000 / AUTOMATON_BLOCK };
@@ -126,7 +126,7 @@ static int leads(const struct building *b, int step, int class, const struct ali
 }
 
 /* Returns the number of the backward state before a character of this class; `behind` is the state
- * after it. Returns -1 if there are too many states. */
+ * after it. Returns -1, without an error set, if there are too many states. */
 static int step_back(struct building *b, int class, const struct alive *behind)
 {
     struct alive now = { { 0 } };
@@ -389,8 +389,8 @@ static void merge_classes(const struct building *b, struct small *s)
 
 /* ---- the tables ------------------------------------------------------------------------------ */
 
-/* Returns the symbol whose row in a->forward is `row`, and adds it if it is new. Returns -1 if
- * there are too many symbols. */
+/* Returns the symbol whose row in a->forward is `row`, and adds it if it is new. Returns -1,
+ * without an error set, if there are too many symbols. */
 static int find_symbol(struct automaton *a, const uint8_t *row)
 {
     for (int i = 0; i < a->symbol_count; i++)

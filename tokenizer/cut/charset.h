@@ -14,7 +14,7 @@
 #include "unicode/classes.h"
 
 /* A function that fills `s` with the code points that PCRE2 has in the class `base`, written as
- * inside brackets. Returns -1, without an error set, if PCRE2 does not know the class. */
+ * inside brackets. Returns 0, or -1, without an error set, if PCRE2 does not know the class. */
 typedef int charset_property_fn(struct classes_set *s, const char *base);
 
 /* Reads the set at the beginning of p[0..n) into *s; n > 0, valid UTF-8. Returns the number of
@@ -25,8 +25,8 @@ size_t charset_parse(struct classes_set *s, const char *p, size_t n, charset_pro
                      int *nested);
 
 /* Adds the other case of each letter of the set to the set. The letters s and k also add the
- * characters that fold to them, U+017F and U+212A. Returns -1, without an error set, if the set has
- * characters that are not ASCII. */
+ * characters that fold to them, U+017F and U+212A. Returns 0, or -1, without an error set, if the
+ * set has characters that are not ASCII. */
 int charset_fold(struct classes_set *s);
 
 void charset_invert(struct classes_set *s);

@@ -19,8 +19,8 @@
 #include "tokenizer/cut/charset.h"
 
 /* Appends the pattern in PCRE2's syntax. `theirs` returns PCRE2's classes. Its results are cached
- * for the life of the process, so all calls must pass the same function. Returns -1 with an error
- * if the pattern uses something that is not supported. */
+ * for the life of the process, so all calls must pass the same function. Returns 0, or -1 with an
+ * error if the pattern uses something that is not supported. */
 int dialect_translate(struct buf *out, const char *pattern, size_t n, charset_property_fn *theirs);
 
 #endif

@@ -21,7 +21,7 @@ enum { ORIGINS_NONE = -1 };
 
 /* Normalizes text[0..n) as stepper_normalize does, and sets `origins` to the origin of each byte
  * that is appended to `out`. normalizer: the normalizer's steps from which s was made. *lost is set
- * as by stepper_normalize: 1 if the first character was dropped, else 0. Returns -1 with an
+ * as by stepper_normalize: 1 if the first character was dropped, else 0. Returns 0, or -1 with an
  * error. */
 int origins_normalize(struct stepper *s, const struct steps *normalizer, const char *text, size_t n,
                       struct buf *out, int *lost, struct ids *origins);

@@ -41,12 +41,13 @@ struct splitter {
     int count;
 };
 
-/* Adds a rule. A pattern equal to GPT-2's becomes SPLIT_GPT2. Returns -1 with an error for a bad
- * pattern or too many rules. */
+/* Adds a rule. A pattern equal to GPT-2's becomes SPLIT_GPT2. Returns 0, or -1 with an error for a
+ * bad pattern or too many rules. */
 int splitter_add(struct splitter *s, enum split_kind kind, const char *text, size_t n);
 
 /* Changes the rule that was added last so that it cuts bytes instead of characters; byte b counts
- * as the character points[b]. Returns -1, without an error set, if a rule has no automaton. */
+ * as the character points[b]. Returns 0, or -1, without an error set, if a rule has no
+ * automaton. */
 int splitter_of_bytes(struct splitter *s, const uint32_t points[256]);
 
 /* Returns 1 if the matches of the rule that was added last are certain to cover every text, else

@@ -84,8 +84,8 @@ struct steps {
 void steps_release(struct steps *s);
 
 /* Append the steps that a JSON value of tokenizer.json describes to `s`; null has no steps. Return
- * -1 with an error if a step is not supported. *byte_level is set to 1 if there is a ByteLevel
- * pre-tokenizer; no step may follow it. */
+ * 0, or -1 with an error if a step is not supported. *byte_level is set to 1 if there is a
+ * ByteLevel pre-tokenizer; no step may follow it. */
 int steps_read_normalizer(struct steps *s, const struct js *value);
 int steps_read_pre_tokenizer(struct steps *s, const struct js *value, int *byte_level);
 
@@ -100,7 +100,7 @@ void stepper_free(struct stepper *s);
 int stepper_leaves(struct stepper *s, const char *text, size_t n);
 
 /* Appends the normalized text to `out`. Sets *lost to 1 if the first character of the text was
- * dropped, else to 0. Returns -1 with an error if a pattern needs too much memory or time. */
+ * dropped, else to 0. Returns 0, or -1 with an error if a pattern needs too much memory or time. */
 int stepper_normalize(struct stepper *s, const char *text, size_t n, struct buf *out, int *lost);
 
 /* Runs only step i of the normalizer on text[0..n) and appends the result to `out`. Sets *lost to 1
@@ -121,7 +121,7 @@ void steps_strip(const struct step *step, const char *text, size_t n, size_t *be
 
 /* Cuts a normalized text into pieces and sets *p to them; they are valid until the next call.
  * `first` 1: the text is the beginning of a document, and normalization dropped nothing there.
- * Returns -1 with an error. */
+ * Returns 0, or -1 with an error. */
 int stepper_cut(struct stepper *s, const char *text, size_t n, int first, struct pieces *p);
 
 #endif

@@ -46,19 +46,19 @@ struct js;
 extern const char end_of_text_name[]; /* "<|endoftext|>" */
 
 /* Loads a vocabulary in any of these formats, or from a folder with one: see tokenizer_load.
- * Initialises `v`, and releases it again on failure. Returns -1 with an error. */
+ * Initialises `v`, and releases it again on failure. Returns 0, or -1 with an error. */
 int vocabulary_load(struct vocabulary *v, const char *path, const struct tokenizer_options *o);
 
 /* Each function parses text[0..n) into an initialised vocabulary; error messages use `name`.
  * vocab_json_parse reads the tokens of a vocab.json, and merges_parse adds the merges to them.
- * Returns -1 with an error. */
+ * Returns 0, or -1 with an error. */
 int tokenizer_json_parse(struct vocabulary *v, const char *text, size_t n, const char *name);
 int vocab_json_parse(struct vocabulary *v, const char *text, size_t n, const char *name);
 int merges_parse(struct vocabulary *v, const char *text, size_t n, const char *name);
 int tiktoken_parse(struct vocabulary *v, const char *text, size_t n, const char *name);
 
 /* Parses text[0..n), a SentencePiece .model file, into an initialised vocabulary; error messages
- * use `name`. Returns -1 with an error. */
+ * use `name`. Returns 0, or -1 with an error. */
 int sentencepiece_parse(struct vocabulary *v, const char *text, size_t n, const char *name);
 
 /* Reads the vocabulary of a GGUF file, in the same way. Errors name the file, and the byte of a
@@ -67,12 +67,12 @@ struct gguf;
 int gguf_vocabulary_read(struct vocabulary *v, const struct gguf *g);
 
 /* Reads the normalizer, pre-tokenizer, post-processor and decoder from the text json[0..n) of a
- * tokenizer.json into `v`. The post-processor's ids must be in the vocabulary. Returns -1 with an
- * error. */
+ * tokenizer.json into `v`. The post-processor's ids must be in the vocabulary. Returns 0, or -1
+ * with an error. */
 int frame_read(struct vocabulary *v, const char *json, size_t n);
 
 /* Parses BERT's vocab.txt. The normalization rules are Hugging Face's. Text keeps its upper case if
- * a token contains upper case. Returns -1 with an error. */
+ * a token contains upper case. Returns 0, or -1 with an error. */
 int vocab_txt_parse(struct vocabulary *v, const char *text, size_t n, const char *name);
 
 /* Returns 1 if a token has an ASCII capital letter, else 0. Names such as [CLS] do not count. */
@@ -91,7 +91,8 @@ int characters_frame(struct vocabulary *v);
  * Returns 0, or -1 with an error. */
 int unigram_frame(struct vocabulary *v);
 
-/* Sets v->roles to the ids of [PAD] [UNK] [CLS] [SEP] [MASK]. Returns -1 if there is no [UNK]. */
+/* Sets v->roles to the ids of [PAD] [UNK] [CLS] [SEP] [MASK]. Returns 0, or -1 if there is no
+ * [UNK]. */
 int bert_roles(struct vocabulary *v);
 void bert_templates(struct vocabulary *v); /* sets v->single to [CLS] A [SEP], v->pair to [CLS] A
                                             * [SEP] B [SEP] */
@@ -104,17 +105,17 @@ void templates_print(const struct vocabulary *v, struct buf *out);
 extern const char *const bert_role_names[TOKENIZER_ROLES];
 void vocab_txt_print(const struct vocabulary *v, struct buf *out);
 
-/* Functions for WordPiece in a tokenizer.json. wordpiece_json_read reads the model, and returns -1
- * with an error. bert_json_read sets v->rules to the options of a BertNormalizer, which may be
- * NULL, and returns 0. wordpiece_json_print_model and bert_normalizer_print append JSON. */
+/* Functions for WordPiece in a tokenizer.json. wordpiece_json_read reads the model, and returns 0,
+ * or -1 with an error. bert_json_read sets v->rules to the options of a BertNormalizer, which may
+ * be NULL, and returns 0. wordpiece_json_print_model and bert_normalizer_print append JSON. */
 int wordpiece_json_read(struct vocabulary *v, const struct js *root);
 void wordpiece_json_print_model(const struct vocabulary *v, struct buf *out);
 void bert_normalizer_print(const struct vocabulary *v, struct buf *out);
 int bert_json_read(struct vocabulary *v, const struct js *normalizer);
 
 /* A merge that files spell as two names. Call merge_left with the left name, then merge_right with
- * the right name, which adds the merge. Both return -1 with an error if a name is not a token;
- * merge_right also if the joined name is not a token. */
+ * the right name, which adds the merge. Both return 0, or -1 with an error if a name is not a
+ * token; merge_right also if the joined name is not a token. */
 struct named_merge {
     struct buf bytes; /* the caller sets it to BUF_INIT and releases it at the end */
     int64_t left;
@@ -125,9 +126,9 @@ int merge_right(struct vocabulary *v, struct named_merge *m, const char *name, s
 /* Appends the name of token `id` as a JSON string, spelled as in tokenizer.json. */
 void token_print(const struct vocabulary *v, uint32_t id, struct buf *out);
 
-/* Writes tokenizer.json, tokenizer_config.json, vocab.json, merges.txt and, if ranks alone
- * describe the merges, vocab.tiktoken into the folder `dir`. Creates the folder if it is missing.
- * Returns -1 with an error. */
+/* Writes tokenizer.json, tokenizer_config.json, vocab.json, merges.txt and, if ranks alone describe
+ * the merges, vocab.tiktoken into the folder `dir`. Creates the folder if it is missing. Returns 0,
+ * or -1 with an error. */
 int vocabulary_save(const struct vocabulary *v, const char *dir);
 
 /* Appends the text of a tokenizer.json for `v` to `out`. */

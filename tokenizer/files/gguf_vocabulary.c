@@ -63,7 +63,8 @@ static int read_text(const struct gguf *g, const char *name, struct buf *text)
     return k ? gguf_text(g, k, text) : err_set("%s: no key '%s': give --vocab", g->path, name);
 }
 
-/* Sets *flag to the value of a key, or to `absent` if there is no such key. */
+/* Sets *flag to the value of a key, 0 or 1, or to `absent` if there is no such key. Returns 0, or
+ * -1 with an error. */
 static int read_flag(const struct gguf *g, const char *name, int absent, int *flag)
 {
     const struct gguf_key *k = gguf_find(g, name);
@@ -83,7 +84,8 @@ struct listed {
     int64_t begin, end, unknown;                    /* ids; -1: none */
 };
 
-/* Finds the list `name` of items of type `form`, which must be as long as the list of tokens. */
+/* Returns the list `name` of items of type `form`, which must be as long as the list of tokens;
+ * NULL with an error. `what` names its items in errors. */
 static const struct gguf_key *find_parallel(const struct listed *l, const char *name,
                                             enum gguf_form form, const char *what)
 {
@@ -96,7 +98,8 @@ static const struct gguf_key *find_parallel(const struct listed *l, const char *
     return NULL;
 }
 
-/* Sets *id to the token that a key names, or to `absent` if there is no such key. */
+/* Sets *id to the token that a key names, or to `absent` if there is no such key, but to -1 if that
+ * is not an id of the file. Returns 0, or -1 with an error. */
 static int read_id(const struct listed *l, const char *name, int64_t absent, int64_t *id)
 {
     const struct gguf_key *k = gguf_find(l->g, name);
@@ -111,8 +114,8 @@ static int read_id(const struct listed *l, const char *name, int64_t absent, int
     return 0;
 }
 
-/* Finds the lists and the ids of special tokens. begin, end and unknown: the ids where the file
- * has no keys of them. */
+/* Sets *l to the lists and the ids of special tokens. `begin`, `end` and `unknown` are the ids to
+ * use where the file has no keys of them. Returns 0, or -1 with an error. */
 static int find_lists(struct listed *l, const struct gguf *g, int64_t begin, int64_t end,
                       int64_t unknown)
 {
@@ -134,8 +137,8 @@ struct item {
     double score; /* 0 without scores */
 };
 
-/* Calls `put` for each token that is in use. Returns 0, or -1 with an error that names the
- * token. */
+/* Calls put(v, token, ctx) for each token that is in use. Returns 0, or -1 with an error that names
+ * the token for which `put` failed. */
 static int each_token(struct vocabulary *v, const struct listed *l, void *ctx,
                       int (*put)(struct vocabulary *v, const struct item *t, void *ctx))
 {
@@ -173,7 +176,8 @@ static int is_special(const struct item *t)
     return t->type == SENTENCEPIECE_CONTROL || t->type == SENTENCEPIECE_UNKNOWN;
 }
 
-/* Adds a token that is searched for in the text before anything else. */
+/* Adds an added token: one that is searched for in the text before anything else. Returns 0, or -1
+ * with an error. */
 static int put_added(struct vocabulary *v, const struct item *t)
 {
     if (!t->n || vocabulary_find(v, t->s, t->n) >= 0)
@@ -338,7 +342,7 @@ static int read_pieces(struct vocabulary *v, const struct gguf *g)
 
 static const char mark[] = "\u2581"; /* begins a token that begins a word */
 
-/* Returns 1 for names such as [CLS], which have no mark, else 0. */
+/* Returns 1 if the token's name is like [CLS], else 0. Such names have no mark. */
 static int is_bracketed(const struct item *t)
 {
     return t->n > 2 && t->s[0] == '[' && t->s[t->n - 1] == ']';
@@ -434,7 +438,8 @@ static int read_keys(struct vocabulary *v, const struct gguf *g)
     return failed;
 }
 
-/* Sets the token that ends a text, which a tokenizer.json does not always tell. */
+/* Sets v->end_of_text from the file's key, because a tokenizer.json does not always tell it.
+ * Returns 0, or -1 with an error. */
 static int read_end(struct vocabulary *v, const struct gguf *g)
 {
     const struct gguf_key *k = gguf_find(g, "tokenizer.ggml.eos_token_id");

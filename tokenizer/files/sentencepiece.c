@@ -91,7 +91,8 @@ struct ranked {
     size_t left, right; /* bytes */
 };
 
-/* Orders merges by score, highest first; merges of the same piece by the longer left part. */
+/* Orders merges for qsort: by score, highest first; merges of the same piece with the longer left
+ * part first. */
 static int compare(const void *a, const void *b)
 {
     const struct ranked *x = a, *y = b;
@@ -175,8 +176,8 @@ static int read_varint(struct message *m, uint64_t *value)
     return -1;
 }
 
-/* Reads the next field. Returns 1, 0 at the end, -1 without an error set if the message is
- * damaged. */
+/* Reads the next field of the message into *f. Returns 1, 0 at the end, or -1, without an error
+ * set, if the message is damaged. */
 static int next_field(struct message *m, struct field *f)
 {
     uint64_t tag, n = 0;

@@ -20,7 +20,7 @@ struct packed {
 };
 
 /* Opens the file `path` ("-" is stdin), so that `in` reads its unpacked bytes; in->path is `path`.
- * Returns -1 with an error; then there is nothing to close. */
+ * Returns 0, or -1 with an error; then there is nothing to close. */
 int packed_open(struct packed *p, struct input *in, const char *path);
 void packed_close(struct packed *p, struct input *in);
 

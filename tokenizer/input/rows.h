@@ -20,7 +20,7 @@ struct rows {
 };
 
 /* Opens the columns `names`, separated by commas, of the file `in`, of which no byte was read yet.
- * Returns -1 with an error that names the file; the caller calls rows_close even then. */
+ * Returns 0, or -1 with an error that names the file; the caller calls rows_close even then. */
 int rows_open(struct rows *r, struct input *in, enum columns_kind kind, const char *names);
 void rows_close(struct rows *r); /* allowed on a zeroed struct */
 

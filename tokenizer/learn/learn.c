@@ -518,7 +518,7 @@ static void merge_in_word(struct learner *l, uint32_t w, uint32_t left, uint32_t
 }
 
 /* Returns the id of the token to which the pair merges: a new id, unless a token with these bytes
- * exists. Returns -1 with an error. */
+ * exists; -1 with an error. */
 static int64_t joined_id(struct learner *l, const struct pair *p)
 {
     struct buf bytes = BUF_INIT;

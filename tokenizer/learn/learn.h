@@ -35,16 +35,16 @@ struct learn_options {
                             * no limit */
 };
 
-/* Adds special tokens to `v`, which get the next ids. Returns -1 with an error if one of them is
- * given twice. */
+/* Adds special tokens to `v`, which get the next ids. Returns 0, or -1 with an error if one of them
+ * is given twice. */
 int learn_special(struct vocabulary *v, const char *const *special, size_t count);
 
 /* Learns tokens and merges from `words` and adds them to `v`. v->model and v->byte_level determine
  * the units. If `v` already has tokens and merges, they keep their ids; the words are cut by them
  * first, and new tokens get later ids, as if all had been learned in one run. The result has less
- * than vocabulary_size tokens if too few pairs occur min_frequency times. Returns -1 with an error
- * if vocabulary_size is too small for the required tokens, or if the text of a special token is
- * also learned. */
+ * than vocabulary_size tokens if too few pairs occur min_frequency times. Returns 0, or -1 with an
+ * error if vocabulary_size is too small for the required tokens, or if the text of a special token
+ * is also learned. */
 int learn(struct vocabulary *v, const struct counted_words *words, const struct learn_options *o);
 
 #endif

@@ -32,11 +32,11 @@ struct learn_unigram_options {
     int threads;
 };
 
-/* Adds tokens with scores to `v`, an empty Unigram vocabulary; with byte tokens if
- * v->byte_fallback is set. The words begin with U+2581 if a space is before them. The result has
- * less than vocabulary_size tokens if the text has too few substrings that occur twice. Returns -1
- * with an error if vocabulary_size is too small for the special tokens, bytes and characters, or
- * if a special token is also learned. */
+/* Adds tokens with scores to `v`, an empty Unigram vocabulary; with byte tokens if v->byte_fallback
+ * is set. The words begin with U+2581 if a space is before them. The result has less than
+ * vocabulary_size tokens if the text has too few substrings that occur twice. Returns 0, or -1 with
+ * an error if vocabulary_size is too small for the special tokens, bytes and characters, or if a
+ * special token is also learned. */
 int learn_unigram(struct vocabulary *v, const struct counted_words *words,
                   const struct learn_unigram_options *o);
 

@@ -30,8 +30,8 @@ struct segments {
 
 /* Cuts the words, which are valid UTF-8, into segments. The alphabet has the most frequent
  * characters of the words that together make up at least the share `coverage` of the text, but
- * never U+0000. Among equally frequent characters, smaller code points come first. Returns -1 with
- * an error if the segments have 2^32 characters or more. */
+ * never U+0000. Among equally frequent characters, smaller code points come first. Returns 0, or -1
+ * with an error if the segments have 2^32 characters or more. */
 int segments_cut(struct segments *s, const struct counted_words *words, double coverage);
 void segments_release(struct segments *s);
 

@@ -49,20 +49,20 @@ struct word_counts;
 struct word_counts *word_counts_new(size_t limit_bytes, const char *folder);
 void word_counts_free(struct word_counts *w); /* does nothing if w is NULL */
 
-/* Adds `count` to the count of a word, which may be any bytes. Returns -1 with an error if a run
- * cannot be written. */
+/* Adds `count` to the count of a word, which may be any bytes. Returns 0, or -1 with an error if a
+ * run cannot be written. */
 int word_counts_add(struct word_counts *w, const char *word, size_t n, uint64_t count);
 
 /* Adds up the counts of each word over `count` tables, and puts the words that occur at least
  * `least` times into `out`, which must be empty. Empties the tables. If no table has runs, the
- * words are in no particular order; otherwise they are sorted by their bytes. Returns -1 with an
- * error. */
+ * words are in no particular order; otherwise they are sorted by their bytes. Returns 0, or -1 with
+ * an error. */
 int word_counts_join(struct counted_words *out, struct word_counts **tables, size_t count,
                      uint64_t least);
 
 /* Adds up the counts of each word over `count` tables, and calls `put` for each word, in order of
- * the words' bytes. Empties the tables. Returns -1 if `put` fails, or with an error if a run cannot
- * be read or written. */
+ * the words' bytes. Empties the tables. Returns 0, or -1 if `put` fails, or with an error if a run
+ * cannot be read or written. */
 typedef int word_put(void *ctx, const char *word, size_t n, uint64_t count);
 int word_counts_each(struct word_counts **tables, size_t count, word_put *put, void *ctx);
 

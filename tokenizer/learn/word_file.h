@@ -23,14 +23,14 @@
 #include "tokenizer/learn/word_counts.h"
 
 /* Writes the words of several tables to `out`, and empties the tables. `rules` says how text was
- * cut (RULES above). Sets *words to the number of different words. Returns -1 with an error if a
- * file cannot be written or read. The caller must then abandon `out`. */
+ * cut (RULES above). Sets *words to the number of different words. Returns 0, or -1 with an error
+ * if a file cannot be written or read. The caller must then abandon `out`. */
 int word_file_write(struct output *out, const char *rules, struct word_counts **tables,
                     size_t count, uint64_t *words);
 
 /* Adds the words of the file `path` ("-" is stdin) to the table `to`, and adds the number of the
- * file's rows to *words. Returns -1 with an error that names the file if it cannot be read, is
- * damaged or incomplete, or has other rules than `rules`. */
+ * file's rows to *words. Returns 0, or -1 with an error that names the file if it cannot be read,
+ * is damaged or incomplete, or has other rules than `rules`. */
 int word_file_read(const char *path, const char *rules, struct word_counts *to, uint64_t *words);
 
 #endif

@@ -49,19 +49,19 @@ struct bpe_scratch {
 };
 void bpe_scratch_release(struct bpe_scratch *s);
 
-/* Merges the tokens ids[0..n), which may be any tokens, and appends the result. Returns -1 with an
- * error if there are 2^32 ids or more. */
+/* Merges the tokens ids[0..n), which may be any tokens, and appends the result. Returns 0, or -1
+ * with an error if there are 2^32 ids or more. */
 int bpe_encode_ids(const struct bpe *b, struct bpe_scratch *s, const uint32_t *ids, size_t n,
                    struct ids *out);
 
 /* Appends the ids of the pieces to `out`, in order. The ids of piece i end before
- * out->data[ends[i]]. Returns -1 with an error if a byte has no token or a piece has 4 GiB or
+ * out->data[ends[i]]. Returns 0, or -1 with an error if a byte has no token or a piece has 4 GiB or
  * more. */
 int bpe_encode_all(const struct bpe *b, struct bpe_scratch *s, const struct pieces *p,
                    struct ids *out, size_t *ends);
 
-/* Appends the ids of one piece to `out`. Returns -1 with an error if a byte has no token or the
- * piece has 4 GiB or more. */
+/* Appends the ids of one piece to `out`. Returns 0, or -1 with an error if a byte has no token or
+ * the piece has 4 GiB or more. */
 int bpe_encode(const struct bpe *b, struct bpe_scratch *s, const char *piece, size_t n,
                struct ids *out);
 

@@ -33,8 +33,8 @@ struct strings {
 void strings_release(struct strings *s);
 void strings_add(struct strings *s, const char *text, size_t n);
 
-/* Decodes the tokens `names` and appends the text. The function overwrites `names`. Returns -1
- * with an error if a pattern needs too much memory or time. */
+/* Decodes the tokens `names` and appends the text. The function overwrites `names`. Returns 0, or
+ * -1 with an error if a pattern needs too much memory or time. */
 int decoder_run(const struct decoder *d, struct strings *names, struct buf *out);
 
 /* A table of the decoded text of each token. It is possible only if each step before the strings

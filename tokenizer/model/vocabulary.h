@@ -136,9 +136,9 @@ struct vocabulary {
 void vocabulary_init(struct vocabulary *v);
 void vocabulary_release(struct vocabulary *v);
 
-/* Adds a token with the id `id` and the bytes bytes[0..n). Returns -1 with an error if the id is
- * out of bounds or taken, or if it is a model token with the bytes of another model token. An added
- * token may have the id and the bytes of a model token, or its bytes with another id;
+/* Adds a token with the id `id` and the bytes bytes[0..n). Returns 0, or -1 with an error if the id
+ * is out of bounds or taken, or if it is a model token with the bytes of another model token. An
+ * added token may have the id and the bytes of a model token, or its bytes with another id;
  * vocabulary_find then returns the id of the model token. */
 int vocabulary_put(struct vocabulary *v, int64_t id, const char *bytes, size_t n,
                    enum token_kind kind);
@@ -157,16 +157,17 @@ void vocabulary_add(struct vocabulary *v,
  * added token keeps the spelling that is searched for in texts. */
 void vocabulary_respell(struct vocabulary *v, uint32_t id, const char *bytes, size_t n);
 
-/* Returns -1 with an error if there are no tokens, or far fewer tokens than ids; else 0. */
+/* Returns 0, or -1 with an error if there are no tokens, or far fewer tokens than ids; else 0. */
 int vocabulary_check(const struct vocabulary *v);
-/* Returns -1 with an error if there are no tokens, or if an id below v->count has none; else 0. */
+/* Returns 0, or -1 with an error if there are no tokens, or if an id below v->count has none; else
+ * 0. */
 int vocabulary_check_full(const struct vocabulary *v);
 /* Returns the first id below v->count that has no token, or v->count if each of them has one. */
 uint32_t vocabulary_hole(const struct vocabulary *v);
 
 /* Derives the merges from the order of ids, as a .tiktoken file of ranks requires. Each token of
  * two bytes or more is the merge of the two parts that remain when its bytes are merged with lower
- * ids only. Returns -1 with an error if a token does not reduce to two parts. */
+ * ids only. Returns 0, or -1 with an error if a token does not reduce to two parts. */
 int vocabulary_derive_merges(struct vocabulary *v);
 
 /* Sets byte_ids[b] to the id of the model's token that is byte b, or to -1 if there is none. */

@@ -21,9 +21,8 @@
 
 struct wordcache;
 
-/* A function that encodes pieces: it appends their ids; those of piece i end at
- * out->data[ends[i]]. The ids must depend on the piece alone. Returns -1 if a piece cannot be
- * encoded. */
+/* A function that encodes pieces: it appends their ids; those of piece i end at out->data[ends[i]].
+ * The ids must depend on the piece alone. Returns 0, or -1 if a piece cannot be encoded. */
 typedef int wordcache_encode_fn(void *ctx, const struct pieces *p, struct ids *out, size_t *ends);
 
 struct wordcache *wordcache_new(wordcache_encode_fn *encode, void *ctx);

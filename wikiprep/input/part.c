@@ -37,8 +37,8 @@ size_t part_find_page(const char *s, size_t n)
 
 /* ---- the head ----------------------------------------------------------------------------- */
 
-/* Returns the end of the head in s[0..n): after </siteinfo>, or at the first page; 0 if it is not
- * in s. */
+/* Returns the offset in s[0..n) at which the dump's head ends: after </siteinfo>, or at the first
+ * page; 0 if it does not end in s. */
 static size_t head_end(const char *s, size_t n)
 {
     static const char close[] = "</siteinfo>";

@@ -16,8 +16,8 @@
 
 #define PAGE_ROWS_FIELDS "id,url,title,text"
 
-/* Checks the fields for a Parquet file. Returns -1 with a usage error if one is not a string that
- * every page has. */
+/* Checks the fields for a Parquet file. Returns 0, or -1 with a usage error if one is not a string
+ * that every page has. */
 int page_rows_check(const struct page_json_layout *layout);
 
 /* Appends the values of the layout's fields for a page to `out`, each with its length in front, for
@@ -31,8 +31,8 @@ struct page_rows {
     int count;
 };
 
-/* Begins a file whose bytes are passed to put(ctx, ...). Returns -1 with an error; the caller calls
- * page_rows_close even then. */
+/* Begins a file whose bytes are passed to put(ctx, ...). Returns 0, or -1 with an error; the caller
+ * calls page_rows_close even then. */
 int page_rows_open(struct page_rows *r, const struct page_json_layout *layout, columns_put *put,
                    void *ctx);
 int page_rows_add(struct page_rows *r, const struct buf *row);

@@ -49,19 +49,19 @@ struct sink {
 int sink_recover(const char *dir);
 
 /* Opens the sink. dir == NULL means stdout; nothing is written there before the first document or
- * the end. Returns -1 with an error. */
+ * the end. Returns 0, or -1 with an error. */
 int sink_open(struct sink *s, const char *dir, uint64_t limit_bytes, enum sink_format format,
               int sentences);
 
-/* Opens a Parquet file with the columns of `layout`. Returns -1 with an error; the caller calls
- * sink_abandon even then. */
+/* Opens a Parquet file with the columns of `layout`. Returns 0, or -1 with an error; the caller
+ * calls sink_abandon even then. */
 int sink_open_rows(struct sink *s, const char *path, const struct page_json_layout *layout);
 
-/* Writes one document. Its bytes may come from any thread. Returns -1 with an error. */
+/* Writes one document. Its bytes may come from any thread. Returns 0, or -1 with an error. */
 int sink_write(struct sink *s, const struct buf *document);
 
 /* Completes the output and renames the tree to its final name. The lines `more` are added to the
- * manifest. Returns -1 if nothing was published. */
+ * manifest. Returns 0, or -1 if nothing was published. */
 int sink_close(struct sink *s, const struct kv *more);
 void sink_abandon(struct sink *s); /* allowed on a zeroed struct, and after sink_close */
 

@@ -40,11 +40,12 @@ struct sentence_model;
 struct sentence_model *sentence_model_new(const char *lang);
 void sentence_model_free(struct sentence_model *m);
 
-/* Adds the lines of a model file to m; `path` "-" is stdin. Returns -1 with an error that names the
- * line. */
+/* Adds the lines of a model file to m; `path` "-" is stdin. Returns 0, or -1 with an error that
+ * names the line. */
 int sentence_model_read(struct sentence_model *m, const char *path);
 
-/* Adds the lines of the model s[0..n); `name` is its name in errors. Returns -1 with an error. */
+/* Adds the lines of the model s[0..n); `name` is its name in errors. Returns 0, or -1 with an
+ * error. */
 int sentence_model_parse(struct sentence_model *m, const char *s, size_t n, const char *name);
 
 /* Returns the kinds (enum sentence_word, or'ed) of a word in lower case, or 0 if it is not

@@ -31,11 +31,11 @@ void sentence_trainer_free(struct sentence_trainer *t);
 void sentence_trainer_add(struct sentence_trainer *t, const char *s, size_t n);
 
 /* Appends the text of the learned model to `out`. The model depends only on the text, not on how
- * the text was divided into calls of sentence_trainer_add. Returns -1 with an error if there was
- * too little text. */
+ * the text was divided into calls of sentence_trainer_add. Returns 0, or -1 with an error if there
+ * was too little text. */
 int sentence_trainer_finish(const struct sentence_trainer *t, struct buf *out);
 
-/* Writes the learned model to a file. Returns -1 with an error. */
+/* Writes the learned model to a file. Returns 0, or -1 with an error. */
 int sentence_trainer_write(const struct sentence_trainer *t, const char *path);
 
 #endif
