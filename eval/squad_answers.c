@@ -190,7 +190,9 @@ static void keep_best(struct candidates *c, const struct squad_answer_rules *rul
     softmax(c);
 }
 
-/* Finds the candidates of a question. The caller frees c->items. Returns 0, or -1 with an error. */
+/* Sets *c to the candidates of a question, best first, from the logits of its windows
+ * (squad_answers_add). The caller frees c->items. Returns 0, or -1 with an error; then there is
+ * nothing to free. */
 static int find(struct candidates *c, const struct squad_answer_rules *rules,
                 const struct squad_windows *w, size_t question, const float *starts,
                 const float *ends)

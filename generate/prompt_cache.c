@@ -105,8 +105,9 @@ int prompt_cache_save(struct generator *g, const struct start *start, const char
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-/* Sets the parts after the model's name, which begin at p. Returns their length in bytes by the
- * sizes found, or UINT64_MAX if these are impossible. */
+/* Sets the members of *out to the parts after the model's name, which begin at p. Returns the
+ * length of these parts in bytes, as the sizes in them give it, or UINT64_MAX if the sizes are
+ * impossible. */
 static uint64_t set_parts(struct prompt_cache *out, const unsigned char *p)
 {
     out->vocabulary = le_u64(p);

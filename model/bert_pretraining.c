@@ -204,8 +204,8 @@ static void next_fwd(const struct model *m, struct ops *o, struct ops_scores out
         ops_cross_entropy(o, out, pool_fwd(m, o, x, w, l->rows, l->n).logits, 2, &own, 0, 0);
 }
 
-/* Computes the next-sentence losses and their gradients. Adds the gradient with respect to x to
- * dx. */
+/* Sets `out` to the next-sentence losses. Computes the gradients of scale * (sum of the losses):
+ * those of the head's parameters into dw; that of x is added to dx. */
 static void next_fwd_bwd(const struct model *m, struct ops *o, struct ops_scores out,
                          struct ops_array dx, struct ops_gradient dw, struct ops_array x,
                          struct ops_array w, double scale, const struct ops_labels *l)

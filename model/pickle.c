@@ -200,7 +200,8 @@ static int make_tuple(struct machine *m, size_t count)
     return push(m, v);
 }
 
-/* Makes a tuple of zero to three values. The instruction's opcode gives the number. */
+/* Replaces the top zero to three values of the stack by a tuple of them. The instruction's opcode
+ * gives the number. Returns 0, or -1 with an error. */
 static int tuple_of_few(struct machine *m, uint64_t x)
 {
     (void)x;
@@ -555,7 +556,8 @@ static int collect_texts(struct pickle *p, struct machine *m)
     return 0;
 }
 
-/* Sets p->little_endian from the dictionary that is left on the stack. */
+/* Sets p->little_endian to 1 or 0 by the dictionary that is left on the stack; leaves it unchanged
+ * if that does not tell. Returns 0. */
 static int collect_system(struct pickle *p, struct machine *m)
 {
     for (size_t i = 0; i < m->pair_count; i++) {

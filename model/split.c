@@ -153,8 +153,8 @@ void split_sum_of_rows(const struct model *m, struct ops *o, struct ops_array x,
         sum(m, SPLIT_HEADS, o, x, n, "sum over rows");
 }
 
-/* Returns 1 on the first rank along the axis. Only this rank adds the terms that all of them hold
- * whole, so that a sum over the ranks contains them once. */
+/* Returns 1 on the first rank along the axis, else 0. Only this rank adds the terms that all of
+ * them hold whole, so that a sum over the ranks contains them once. */
 static int is_first(const struct model *m, enum split_axis axis)
 {
     return !m->split->rank[axis];

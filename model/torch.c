@@ -200,8 +200,8 @@ static const unsigned char before_1_6[] =
     "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.\x80\x02M\xe9\x03.";
 enum { BEFORE_1_6 = sizeof before_1_6 - 1, MARK_BYTES = 15 };
 
-/* Reads the pickle at offset *at and moves *at past it. Returns nonzero with an error on
- * failure. */
+/* Reads the pickle at offset *at and moves *at past it. Returns 0, or another value with an error
+ * on failure. */
 static int next_pickle(struct pickle *p, const struct safetensors *s, uint64_t *at,
                        enum pickle_content content)
 {

@@ -493,7 +493,8 @@ static int64_t count_records(const struct blend *b, uint64_t *of)
     return all;
 }
 
-/* Writes the blend of folders as one folder. Returns 0, or -1 with an error. */
+/* Writes the blend of folders as one folder. Sets of[i] to the number of records of source i, and
+ * taken[i] to the number that the blend takes of it. Returns 0, or -1 with an error. */
 static int blend_folders(const struct mixed *given, struct blend *b, uint64_t *taken, uint64_t *of)
 {
     struct buf self = BUF_INIT;
@@ -518,7 +519,8 @@ static int blend_folders(const struct mixed *given, struct blend *b, uint64_t *t
     return result;
 }
 
-/* Writes the index files of the blend of Megatron pairs. Returns 0, or -1 with an error. */
+/* Writes the index files of the blend of Megatron pairs, and sets taken[i] to the number of samples
+ * that it takes of source i. Returns 0, or -1 with an error. */
 static int blend_pairs(const struct mixed *given, struct blend *b, uint64_t *taken)
 {
     struct buf path = BUF_INIT;

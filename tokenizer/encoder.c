@@ -456,8 +456,8 @@ static int begins_with(const struct encoder *e, uint32_t id, const char *text, s
     return bytes && len <= n && !memcmp(bytes, text, len);
 }
 
-/* Returns the number of bytes of text[at..n) that the unknown token at `at` stands for. next: the
- * id after it, or NULL. */
+/* Returns the number of bytes of text[at..n) that the unknown token at `at` stands for. `next`
+ * points to the id after that token, or is NULL if there is none. */
 static size_t unknown_length(const struct encoder *e, const char *text, size_t at, size_t n,
                              const uint32_t *next)
 {

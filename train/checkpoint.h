@@ -50,11 +50,11 @@ struct checkpoint {
 };
 
 /* Saves the checkpoint `out`/checkpoints/step-N. All ranks must call it. The first rank collects
- * the state of all ranks and writes it, so the bytes do not depend on the number of ranks; the
- * other ranks return 0. `tokenizer` may be NULL. `config` is the text of config.yaml. With a
- * schedule-free optimizer, the store must hold the averaged model as its parameters and the point
- * in its gradients (optimizer_to_model). If a checkpoint of that step exists, it is kept unchanged.
- * Returns -1 with an error. */
+ * the state of all ranks and writes it, so the bytes do not depend on the number of ranks.
+ * `tokenizer` may be NULL. `config` is the text of config.yaml. With a schedule-free optimizer, the
+ * store must hold the averaged model as its parameters and the point in its gradients
+ * (optimizer_to_model). If a checkpoint of that step exists, it is kept unchanged. Returns 0, or -1
+ * with an error; the ranks that do not write return 0. */
 int checkpoint_save(const char *out, const struct checkpoint *c, const struct model *m,
                     struct store *s, struct comm *comm, const struct tokenizer *tokenizer,
                     const char *config);

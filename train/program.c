@@ -312,7 +312,8 @@ struct array {
     int in, changed;    /* in: in memory; changed: differs from the file */
 };
 
-/* Counts the arrays of each kind and allocates their states. */
+/* Sets p->arrays to the number of arrays of each kind, and allocates p->moves and arrays[], zeroed,
+ * with an element for each array. */
 static void count_arrays(struct program *p, struct array *arrays[STORE_KINDS])
 {
     for (int64_t n = 0; n < p->count; n++)

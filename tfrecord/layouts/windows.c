@@ -309,7 +309,7 @@ static int read_windows(void *ctx, void *item)
     return some;
 }
 
-/* Returns the first of the ordered documents that ends after a position. */
+/* Returns the index of the first of the ordered documents that ends after position `at`. */
 static uint64_t find_document(const struct documents *d, uint64_t at)
 {
     uint64_t low = 0, high = d->count;

@@ -58,8 +58,9 @@ static void bert_config_print(const struct vocabulary *v, struct buf *out)
     buf_adds(out, ",\n  \"model_max_length\": 512\n}\n");
 }
 
-/* Writes tokenizer_config.json. Hugging Face's GPT2Tokenizer fits only GPT-2's pattern and special
- * tokens; all other vocabularies use the class that reads only tokenizer.json. */
+/* Appends the text of tokenizer_config.json to `out`. Hugging Face's GPT2Tokenizer fits only
+ * GPT-2's pattern and special tokens; all other vocabularies use the class that reads only
+ * tokenizer.json. */
 static void config_print(const struct vocabulary *v, struct buf *out)
 {
     if (v->model == VOCABULARY_WORDPIECE && !v->general) {

@@ -15,8 +15,9 @@ static int add_part(struct template *t, int64_t id, uint32_t type)
     return 0;
 }
 
-/* Sets the templates: cls A sep, and for a pair cls A sep B sep, with `between` times sep between
- * A and B. */
+/* Sets v->single and v->pair, the templates: cls A sep, and for a pair cls A sep B sep, with
+ * `between` times sep between A and B. B and the sep after it have the type id `second_type`, all
+ * others 0. */
 static void fill_templates(struct vocabulary *v, int64_t cls, int64_t sep, int between,
                            uint32_t second_type)
 {

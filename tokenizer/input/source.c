@@ -368,7 +368,8 @@ static int end_table(const struct source *s)
                : 0;
 }
 
-/* Counts a record whose cells were appended after text[before], with separators between them. */
+/* Counts a record, and whether it is empty. Its cells were appended to `text` from byte `before`
+ * on, with separators of two bytes between them. */
 static void count_record(struct source *s, size_t cells, const struct buf *text, size_t before)
 {
     s->records++;

@@ -218,7 +218,7 @@ static void choose(void *ctx, const struct node *n)
     c->best[c->count++] = *n;
 }
 
-/* Joins the chosen substrings and the characters, in alphabetical order. */
+/* Adds the characters to the chosen substrings, c->best, and sorts all in alphabetical order. */
 static void join(struct choice *c)
 {
     drop_worst(c);

@@ -118,7 +118,8 @@ void subword_mark_whole(const struct subword *s, uint8_t *whole)
 
 /* ---- BPE over characters --------------------------------------------------------------------- */
 
-/* Appends the byte tokens of `name`. Returns 0 and appends nothing if one of them is missing. */
+/* Appends the tokens of the bytes of `name`. Returns 1, or 0 if one of them is missing; then
+ * appends nothing. */
 static int fall_back(const struct subword *s, const struct buf *name, struct ids *ids)
 {
     for (size_t i = 0; i < name->len; i++)

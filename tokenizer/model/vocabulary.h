@@ -157,10 +157,9 @@ void vocabulary_add(struct vocabulary *v,
  * added token keeps the spelling that is searched for in texts. */
 void vocabulary_respell(struct vocabulary *v, uint32_t id, const char *bytes, size_t n);
 
-/* Returns 0, or -1 with an error if there are no tokens, or far fewer tokens than ids; else 0. */
+/* Returns 0, or -1 with an error if there are no tokens, or far fewer tokens than ids. */
 int vocabulary_check(const struct vocabulary *v);
-/* Returns 0, or -1 with an error if there are no tokens, or if an id below v->count has none; else
- * 0. */
+/* Returns 0, or -1 with an error if there are no tokens, or if an id below v->count has none. */
 int vocabulary_check_full(const struct vocabulary *v);
 /* Returns the first id below v->count that has no token, or v->count if each of them has one. */
 uint32_t vocabulary_hole(const struct vocabulary *v);

@@ -42,7 +42,7 @@ void classic_replace(struct classic *c, const char *what, const char *with)
 
 /* ---- quotes -------------------------------------------------------------------------------- */
 
-/* Replaces each pair of `quote` on one line by a pair of `mark`. */
+/* Replaces in c->text each pair of `quote` on one line by a pair of `mark`. */
 static void replace_quotes(struct classic *c, const char *quote, const char *mark)
 {
     size_t n = strlen(quote), done = 0;

@@ -217,8 +217,8 @@ static int find_tag(const struct preprocessor *p, size_t at)
     return -1;
 }
 
-/* Finds the end tag of `tag` after `at`. Returns its start and sets *after to its end; 0 if there
- * is none. */
+/* Returns the position of the first end tag of `tag` at or after `at`, and sets *after to the
+ * position behind it; returns 0 if there is none. */
 static size_t find_close(struct preprocessor *p, int tag, size_t at, size_t *after)
 {
     const char *name = name_of(tag);

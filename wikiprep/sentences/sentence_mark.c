@@ -113,7 +113,7 @@ static int has_closed(const struct sentence_mark *p)
 }
 
 /* Adds to the mark a closing quote, bracket or note after a space: "Oui. » Puis", "text. [12]
- * Then". Returns the number of bytes, with the space, or 0. */
+ * Then". Returns the number of bytes, with the space; 0 if nothing was added. */
 static size_t take_spaced(struct sentence_mark *p, const char *space)
 {
     const char *s = sentence_mark_skip_spaces(space, p->end);

@@ -39,8 +39,8 @@ static size_t fold(char out[NAME_MAX_BYTES], const char *s, size_t n, unsigned (
     return len;
 }
 
-/* Returns the row with a '*' that matches the name, or NULL. *star is set to the text that the '*'
- * matches. */
+/* Returns the row with a '*' that matches the name, and sets *star to the text that the '*'
+ * matches; NULL if there is none. */
 static const struct show_entry *find_starred(const char *lang, const char *name, size_t len,
                                              struct span *star)
 {

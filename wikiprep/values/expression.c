@@ -264,8 +264,8 @@ static int starts(struct span s, const char *word)
     return s.n >= strlen(word) && !memcmp(s.s, word, strlen(word));
 }
 
-/* Returns the length of an operator at s in another spelling, HTML or typographic, or 0. *as is set
- * to the usual spelling. */
+/* Returns the length in bytes of the operator at s in another spelling, HTML or typographic, and
+ * sets *as to its usual spelling; returns 0 if there is none. */
 static size_t respelled(struct span s, const char **as)
 {
     static const char *const signs[][2] = {
