@@ -82,7 +82,7 @@ struct gguf {
 
 /* ---- reading ------------------------------------------------------------------------------ */
 
-/* Returns 1 if the path ends in ".gguf". */
+/* Returns 1 if the path ends in ".gguf", else 0. */
 int gguf_is(const char *path);
 
 /* Maps the file and checks names, types, sizes and offsets. Returns 0, or -1 with an error that

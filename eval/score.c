@@ -65,7 +65,7 @@ static void fill(struct scorer *s, const struct window *w, size_t B, int64_t T)
     }
 }
 
-/* Sets the results of one window, whose scores begin at index `first`. */
+/* Sets the results of window *w, whose scores begin at index `first`. */
 static void collect(const struct scorer *s, struct window *w, int64_t first)
 {
     w->loss = w->squares = 0;

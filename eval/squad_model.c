@@ -71,9 +71,9 @@ static size_t fill(struct squad_model *m, const struct squad_windows *w, size_t 
     return i;
 }
 
-/* Computes the logits of windows [first, first + count): rules.length floats per window, one
- * window after another. The entries of padding are not written. Ids must be in the model's
- * vocabulary, and windows no longer than its positions. */
+/* Sets starts[] and ends[] to the logits of windows [first, first + count): rules.length floats per
+ * window, one window after another. The entries of padding are not written. Ids must be in the
+ * model's vocabulary, and windows no longer than its positions. */
 static void run_windows(struct squad_model *m, const struct squad_windows *w, size_t first,
                         size_t count, float *starts, float *ends)
 {

@@ -188,7 +188,7 @@ static int feed_line(struct feed *f, int wait, const char **text, size_t *n)
 }
 
 /* Sets *text and *n to the next prompt, from the operands or from stdin. Returns 1, 0 at the end,
- * -1 with an error, or LATER as feed_line does. */
+ * -1 with an error, or, if `wait` is 0, LATER if no prompt has arrived yet. */
 static int feed_next(struct feed *f, int wait, const char **text, size_t *n)
 {
     if (f->lines)

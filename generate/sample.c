@@ -58,7 +58,7 @@ int sampler_bias_parse(struct sampler_bias *out, const char *text)
 
 /* ---- penalties ---------------------------------------------------------------------------- */
 
-/* Applies the penalty once to each distinct token of ids[0..n). */
+/* Applies the repetition penalty to logits[], once for each distinct token of ids[0..n). */
 static void penalize_repetition(struct sampler *s, float *logits, const uint32_t *ids, size_t n)
 {
     float penalty = (float)s->repetition_penalty;

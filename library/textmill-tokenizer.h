@@ -50,9 +50,9 @@ struct textmill_error {
 struct textmill_tokenizer;
 
 /* Loads a vocabulary: a tokenizer.json, vocab.json with merges.txt, vocab.txt, .tiktoken or
- * SentencePiece .model file, or a folder that holds one. `options` is NULL or a list of
- * name=value, separated by commas. The names and values are those of tokenize(1): pattern=cl100k,
- * missing=drop, rules=google, case=cased. */
+ * SentencePiece .model file, or a folder that holds one. `options` is NULL or a list of name=value,
+ * separated by commas. The names and values are those of tokenize(1): pattern=cl100k, missing=drop,
+ * rules=google, case=cased. Returns NULL and sets *why if this fails. */
 TEXTMILL_API struct textmill_tokenizer *textmill_open(const char *path, const char *options,
                                                       struct textmill_error *why);
 TEXTMILL_API void textmill_close(struct textmill_tokenizer *t); /* does nothing if t is NULL */
@@ -88,8 +88,10 @@ struct textmill_tokens {
     uint64_t replaced;      /* bytes that were not UTF-8 */
 };
 
-/* Encodes a batch of texts. The offsets in `ends` must not decrease. `how` is a combination of the
- * flags above. The caller frees the result with textmill_tokens_free. */
+/* Encodes a batch of `texts` texts into *out. Text i is the bytes ends[i - 1] to ends[i] - 1 of
+ * `text`; text 0 begins at 0. The offsets in `ends` must not decrease. `how` is a combination of
+ * the flags above. Returns 0, or -1 with *why set. The caller frees the result with
+ * textmill_tokens_free. */
 TEXTMILL_API int textmill_encode(struct textmill_tokenizer *t, const char *text,
                                  const uint64_t *ends, uint64_t texts, unsigned how, int threads,
                                  struct textmill_tokens *out, struct textmill_error *why);
@@ -105,8 +107,9 @@ struct textmill_texts {
     uint64_t texts;
 };
 
-/* Decodes a batch of ids. An id without a token is an error. `how` is 0 or TEXTMILL_SKIP_SPECIAL.
- * The caller frees the result with textmill_texts_free. */
+/* Decodes a batch of ids into *out. Text i has the ids ends[i - 1] to ends[i] - 1; text 0 begins at
+ * 0. An id without a token is an error. `how` is 0 or TEXTMILL_SKIP_SPECIAL. Returns 0, or -1 with
+ * *why set. The caller frees the result with textmill_texts_free. */
 TEXTMILL_API int textmill_decode(struct textmill_tokenizer *t, const uint32_t *ids,
                                  const uint64_t *ends, uint64_t texts, unsigned how, int threads,
                                  struct textmill_texts *out, struct textmill_error *why);

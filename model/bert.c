@@ -393,7 +393,8 @@ static int init(struct model *m)
     return 0;
 }
 
-/* Sets the embedding's dropout, for which config.json has no key, to the dropout of the layers. */
+/* Sets the embedding's dropout, for which config.json has no key, to the dropout of the layers.
+ * Returns 0. */
 static int read_rest(struct model_config *c, const struct js *root, const char *path)
 {
     (void)root;

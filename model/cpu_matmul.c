@@ -133,8 +133,8 @@ static struct kernel_ahead ahead(const struct block *b, const struct operand *f,
                                   .ld = f->ld * bytes };
 }
 
-/* Packs a piece of operand f in the slice that begins at k. once 1: no other thread packs these
- * lines, so the sums of the columns are added here. */
+/* Packs the piece p of operand f, in the slice that begins at k, into `panels`. `once` 1: no other
+ * thread packs these lines, so the sums of the columns are added here. */
 static void pack(const struct block *b, const struct operand *f, float *panels, struct piece p,
                  int64_t k, int once)
 {

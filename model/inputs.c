@@ -6,7 +6,8 @@
 #include "common/mem.h"
 #include "model/model.h"
 
-/* Returns host memory for the n elements of an array, to be filled. Grows the array if needed. */
+/* Returns host memory for the n elements of array *a, to be filled and passed to close_array. Grows
+ * the array if needed. */
 static void *open_array(struct ops *o, struct inputs_array *a, enum ops_type type, int64_t n)
 {
     if (n > a->room) {

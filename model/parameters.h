@@ -30,8 +30,8 @@ struct parameters {
     struct weights files;
 };
 
-/* Loads the model folder `dir` with `head`, as folder_load does, or a GGUF file. `weights`: the
- * type of the weights. Returns 0, or -1 with an error. */
+/* Loads the model folder `dir` with `head`, as folder_load does, or a GGUF file, into *p and *m.
+ * `weights`: the type of the weights. Returns 0, or -1 with an error. */
 int parameters_load(struct parameters *p, struct model *m, struct ops *o, const char *dir,
                     enum model_head head, enum ops_type weights);
 /* Frees the parameters and the model. Both may be zeroed structs. */

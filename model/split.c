@@ -127,7 +127,8 @@ static struct ops_array own_rows(const struct model *m, struct ops_array x, int6
     return ops_part(x, split_rows(m, N).first * C);
 }
 
-/* Gets the other ranks' rows of x[N,C], if the rows are divided. */
+/* Fills x[N,C] with the rows that the other ranks have, if the rows are divided among them; else
+ * does nothing. `what` names the exchange in messages. */
 static void gather_rows(const struct model *m, struct ops *o, struct ops_array x, int64_t N,
                         int64_t C, const char *what)
 {

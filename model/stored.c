@@ -221,9 +221,9 @@ static void read_q4(float *out, const unsigned char *in)
     }
 }
 
-/* Reads a block of Q4_K: f16 d and m; 8 pairs of a 6-bit scale s and a 6-bit minimum o, packed in
- * 12 bytes; 128 bytes of 4-bit numbers q. Each 32 bytes give first 32 low halves, then 32 high
- * halves. x = d s q - m o. */
+/* Sets out[] to the numbers x of a block of Q4_K: f16 d and m; 8 pairs of a 6-bit scale s and a
+ * 6-bit minimum o, packed in 12 bytes; 128 bytes of 4-bit numbers q. Each 32 bytes give first 32
+ * low halves, then 32 high halves. x = d s q - m o. */
 static void read_q4_k(float *out, const unsigned char *in)
 {
     const float d = half_read(le_u16(in)), m = half_read(le_u16(in + 2));
@@ -241,9 +241,10 @@ static void read_q4_k(float *out, const unsigned char *in)
     }
 }
 
-/* Reads a block of Q6_K: 128 bytes of the numbers' low 4 bits, 64 of their high 2 bits, 16 signed
- * scales s, f16 d. Each 64 bytes of low bits give first 64 low halves, then 64 high halves; a byte
- * of high bits belongs to four numbers that are 32 apart. x = d s (q - 32). */
+/* Sets out[] to the numbers x of a block of Q6_K: 128 bytes of the numbers' low 4 bits, 64 of their
+ * high 2 bits, 16 signed scales s, f16 d. Each 64 bytes of low bits give first 64 low halves, then
+ * 64 high halves; a byte of high bits belongs to four numbers that are 32 apart. x = d s (q -
+ * 32). */
 static void read_q6_k(float *out, const unsigned char *in)
 {
     enum { LOW = 128, HIGH = 64, RUN = 32 };

@@ -44,7 +44,8 @@ struct tensor_table {
 /* Begins the next block, which may stay empty. Does nothing if the block has begun. */
 void tensor_block(struct tensor_table *t, int block);
 
-/* Adds a row to the last block or the next one. columns is 0 for a tensor of rank 1. */
+/* Adds a row to the last block or the next one. `columns` is 0 for a tensor of rank 1. `decay` 1:
+ * weight decay applies to the tensor. */
 void tensor_add(struct tensor_table *t, int block, const char *name, int64_t rows, int64_t columns,
                 enum tensor_init init, float std, int decay);
 void tensor_release(struct tensor_table *t);

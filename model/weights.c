@@ -44,8 +44,9 @@ static int file_of(struct weights *w, opener *open, const char *dir, const char 
     return found;
 }
 
-/* Opens all files that the index names. It is an error if a tensor is missing from the file that
- * the index gives for it, or if the files hold tensors that the index does not list. */
+/* Opens all files that the index names. Returns 0, or -1 with an error. It is an error if a tensor
+ * is missing from the file that the index gives for it, or if the files hold tensors that the index
+ * does not list. */
 static int open_index(struct weights *w, opener *open, const char *dir, const char *index_path,
                       const struct js *map)
 {

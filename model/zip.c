@@ -135,8 +135,8 @@ static int find_bytes(const struct archive *a, struct zip_entry *e, uint64_t loc
     return 0;
 }
 
-/* Reads the entry of the central directory at offset *at, and moves *at past it. Returns 0, or -1
- * with an error. */
+/* Reads the entry of the central directory at offset *at into *e, and moves *at past it. Returns 0,
+ * or -1 with an error. */
 static int read_entry(const struct archive *a, struct zip_entry *e, uint64_t *at, uint64_t end)
 {
     const unsigned char *p = a->data + *at;

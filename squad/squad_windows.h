@@ -38,7 +38,7 @@ struct squad_tokens {
     struct ids ids, begins, ends;
 };
 
-/* Appends the tokens of a text, in order, without special tokens. Returns 0, or -1 with an
+/* Appends the tokens of a text to `out`, in order, without special tokens. Returns 0, or -1 with an
  * error. */
 typedef int squad_encode(void *encoder, struct squad_text text, struct squad_tokens *out);
 

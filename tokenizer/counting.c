@@ -36,8 +36,8 @@ int counting_check(const struct counting_options *o)
     return 0;
 }
 
-/* Makes a vocabulary without tokens that defines how text is cut. Returns 0, or -1 with an
- * error. */
+/* Makes *v a vocabulary without tokens, which only defines how text is cut. Returns 0, or -1 with
+ * an error. */
 static int frame(const struct counting_options *o, struct vocabulary *v)
 {
     vocabulary_init(v);

@@ -43,8 +43,9 @@ struct counting_tables {
     size_t count;
 };
 
-/* Counts the words of the files in argv, or adds up the files' counts if o->counted is set. Returns
- * 0, or -1 with an error. The caller must call counting_release, also after an error. */
+/* Counts the words of the files in argv into *out, or adds up the files' counts if o->counted is
+ * set. Returns 0, or -1 with an error. The caller must call counting_release, also after an
+ * error. */
 int counting_run(const struct counting_options *o, struct counting_tables *out,
                  const struct tokenizer *t, int argc, char **argv);
 void counting_release(struct counting_tables *tables);

@@ -275,8 +275,8 @@ static void find_sources(struct encoder *e, const char *text, size_t n)
     }
 }
 
-/* Appends the ranges of a word's tokens. The word's n bytes came from the code points
- * sources[0..n). */
+/* Appends the ranges of a word's tokens ids[0..count) to `begins` and `ends`. The word's n bytes
+ * came from the code points sources[0..n). */
 static void put_places(const struct encoder *e, const uint32_t *ids, size_t count, size_t n,
                        const uint32_t *sources, struct ids *begins, struct ids *ends)
 {
@@ -346,10 +346,10 @@ static void trim_place(const struct encoder *e, uint32_t left, uint32_t right, u
         *end = *end - right > *begin ? *end - right : *begin;
 }
 
-/* Appends the range of a token that covers n bytes at `text`; `points` characters begin before
- * them. The range is the one that Hugging Face's ByteLevel reports: A token that is part of a
- * character has the range of the whole character. A space that was added before the text belongs
- * to the first character. Spaces at a token's sides may be left out. */
+/* Appends to `begins` and `ends` the range of a token that covers n bytes at `text`; `points`
+ * characters begin before them. The range is the one that Hugging Face's ByteLevel reports: A token
+ * that is part of a character has the range of the whole character. A space that was added before
+ * the text belongs to the first character. Spaces at a token's sides may be left out. */
 static void put_place(const struct encoder *e, uint32_t id, uint32_t points, const char *text,
                       size_t n, struct ids *begins, struct ids *ends)
 {
@@ -364,8 +364,8 @@ static void put_place(const struct encoder *e, uint32_t id, uint32_t points, con
     ids_add(ends, end);
 }
 
-/* Appends the ids of a text whose tokens, joined, have exactly its bytes, and the ranges of these
- * tokens. Returns 0, or -1 with an error. */
+/* For a text whose tokens, joined, have exactly its bytes: appends the ids to `out`, and the ranges
+ * of these tokens to `begins` and `ends`. Returns 0, or -1 with an error. */
 static int encode_tiles(struct encoder *e, const char *text, size_t n, struct ids *out,
                         struct ids *begins, struct ids *ends)
 {
@@ -553,8 +553,8 @@ static const uint32_t *cut_origins(struct encoder *e, struct placing *p, const u
     return p->cut.data;
 }
 
-/* Encodes normalized text without added tokens, with the places of the tokens. `first` is as for
- * cut_begin. Returns 0, or -1 with an error. */
+/* Encodes normalized text without added tokens into *p, with the places of the tokens. `first` is
+ * as for cut_begin. Returns 0, or -1 with an error. */
 static int place_plain(struct encoder *e, struct placing *p, const char *text, size_t n, int first,
                        const uint32_t *origins)
 {
@@ -598,8 +598,8 @@ static int normalize_placed(struct encoder *e, struct placing *p, const char **t
     return 0;
 }
 
-/* Encodes a section of the text as BERT's words, with the places of the tokens. Returns 0, or -1
- * with an error. */
+/* Encodes a section of the text as BERT's words into *p, with the places of the tokens. Returns 0,
+ * or -1 with an error. */
 static int place_words(struct encoder *e, struct placing *p, const char *text, size_t n)
 {
     size_t before = p->ids->count;
@@ -612,8 +612,8 @@ static int place_words(struct encoder *e, struct placing *p, const char *text, s
     return 0;
 }
 
-/* Encodes a section of the text between added tokens of the first pass, with the places of the
- * tokens. `first` 1: the section begins the text. Returns 0, or -1 with an error. */
+/* Encodes a section of the text between added tokens of the first pass into *p, with the places of
+ * the tokens. `first` 1: the section begins the text. Returns 0, or -1 with an error. */
 static int place_section(struct encoder *e, struct placing *p, const char *text, size_t n,
                          int first)
 {
@@ -656,8 +656,9 @@ static int place_text(struct encoder *e, struct placing *p, const char *text, si
     return result;
 }
 
-/* Encodes a text with the steps of its normalizer and pre-tokenizer, and the places of the tokens,
- * which follow from where each byte came from (origins.h). Returns 0, or -1 with an error. */
+/* Encodes a text with the steps of its normalizer and pre-tokenizer: appends the ids to `out`, and
+ * the ranges of the tokens to `begins` and `ends`. The ranges follow from where each byte came from
+ * (origins.h). Returns 0, or -1 with an error. */
 static int encode_traced(struct encoder *e, const char *text, size_t n, struct ids *out,
                          struct ids *begins, struct ids *ends)
 {

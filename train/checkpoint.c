@@ -437,7 +437,8 @@ static struct ops_array parameters_of(const void *ctx, int block)
     return bring(g, block, a, l->type[STORE_PARAMETERS], g->store->unsplit->block_size[block]);
 }
 
-/* `result`: as in write_moments. Returns 0, or -1 with an error. */
+/* Writes the model folder `dir`. `result` is the result of the previous work, as for write_moments.
+ * Returns 0, or -1 with an error. */
 static int write_model(const char *dir, const struct model *m, struct store *s, struct comm *comm,
                        int64_t end_of_text, int result)
 {
@@ -457,7 +458,8 @@ int checkpoint_save_model(const char *dir, const struct model *m, struct store *
     return write_model(dir, m, s, comm, end_of_text, 0);
 }
 
-/* `result`: as in write_moments. Returns 0, or -1 with an error. */
+/* Writes all files of the checkpoint into the folder `dir`. `result` is the result of the previous
+ * work, as for write_moments. Returns 0, or -1 with an error. */
 static int write_folder(const char *dir, const struct checkpoint *c, const struct model *m,
                         struct store *s, struct comm *comm, const struct tokenizer *tokenizer,
                         const char *config, int result)

@@ -167,8 +167,8 @@ static void wait_for_work(struct comm_thread *t)
     }
 }
 
-/* Waits for the next job of the queue and does it. Returns 0 if the thread must end. The lock is
- * held on entry and on return. */
+/* Waits for the next job of the queue and does it. Returns 1, or 0 if the thread must end. The lock
+ * is held on entry and on return. */
 static int next_work(struct comm_thread *t)
 {
     wait_for_work(t);

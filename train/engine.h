@@ -91,8 +91,8 @@ double engine_step(struct engine *e, int64_t step, const struct step_batch *batc
 /* Returns the norm of the last step's gradients, divided by loss_scale (sharing.h). */
 double engine_norm(const struct engine *e);
 
-/* Updates all parameters with the learning rate `rate`; `t` is the number of the update (from 1),
- * `norm` the norm of the gradients. The update overwrites the gradients. */
+/* Updates all parameters with the optimizer `a` and the learning rate `rate`; `t` is the number of
+ * the update (from 1), `norm` the norm of the gradients. The update overwrites the gradients. */
 void engine_update(struct engine *e, struct optimizer *a, double norm, double rate, int64_t t);
 
 /* With a schedule-free optimizer, turns the parameters into the averaged model on all ranks

@@ -193,8 +193,8 @@ static int remove_old_run(const char *out)
     return result;
 }
 
-/* Loads the weights of a model folder, which must have the plan's shapes. `made`: see folder_load.
- * Returns 0, or -1 with an error. */
+/* Loads the weights of a model folder, which must have the plan's shapes, into *blocks. *blocks and
+ * *made are as for folder_load. Returns 0, or -1 with an error. */
 static int load_weights(struct loop *l, const char *dir, struct ops_array **blocks, int *made)
 {
     const struct plan *p = l->plan;

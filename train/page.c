@@ -251,8 +251,8 @@ static void put_series(struct buf *out, const struct frame *f, const struct seri
                  s->points[i].y);
 }
 
-/* Appends a panel with n curves and frees their points. from_zero 1: the vertical axis begins at
- * 0. */
+/* Appends a panel with the n curves s[] to `out`, and frees their points. from_zero 1: the vertical
+ * axis begins at 0. */
 static void put_chart(struct buf *out, const char *title, struct series *s, size_t n, int from_zero)
 {
     struct frame f = frame_of(s, n, from_zero);

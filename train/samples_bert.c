@@ -158,8 +158,8 @@ struct samples *samples_open_bert(const struct samples_config *c, const struct o
 
 /* ---- generated samples ----------------------------------------------------------------------- */
 
-/* Generates a full sequence with two segments. It is cut into mask_tokens parts of equal length,
- * and each part has one token to predict. Returns 0. */
+/* Adds to *out a sequence of random tokens, full and with two segments. It is cut into mask_tokens
+ * parts of equal length, and each part has one token to predict. Returns 0. */
 static int make(const struct samples *s, uint64_t i, struct sequences *out)
 {
     const struct bert_samples *b = (const struct bert_samples *)s;

@@ -31,8 +31,8 @@ static int read_pair(const struct samples *s, uint64_t k, struct sequences *out)
     return 0;
 }
 
-/* Training sample k is that of row k of the map: the map has been shuffled when it was made, and
- * Megatron uses it from its first row on. */
+/* Adds training sample k, which is that of row k of the map: the map has been shuffled when it was
+ * made, and Megatron uses it from its first row on. Returns 0, or -1 with an error. */
 static int draw_pair(const struct samples *s, uint64_t key, uint64_t k, struct sequences *out)
 {
     (void)key;

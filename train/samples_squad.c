@@ -27,8 +27,8 @@ static int read_window(const struct samples *s, uint64_t i, struct sequences *ou
     return 0;
 }
 
-/* Generates a short question, a context that fills the row, and an answer in the context. Returns
- * 0. */
+/* Adds to *out a sequence of random tokens: a short question, a context that fills the row, and an
+ * answer in the context. Returns 0. */
 static int make(const struct samples *s, uint64_t i, struct sequences *out)
 {
     const struct squad_samples *q = (const struct squad_samples *)s;

@@ -333,7 +333,8 @@ static int find_kind(struct feature_view *v)
     return result;
 }
 
-/* Reads a map entry. A missing name or value is empty. Returns 0, or -1 with an error. */
+/* Reads a map entry, a name and its Feature, into *v. A missing name or value is empty. Returns 0,
+ * or -1 with an error. */
 static int read_entry(const struct field *entry, struct feature_view *v)
 {
     struct field f;

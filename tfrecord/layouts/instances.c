@@ -153,7 +153,8 @@ static void mask(struct maker *m, struct instance *x)
 
 /* ---- pairs -------------------------------------------------------------------------------- */
 
-/* Shortens the longer of the two parts, or B if they are equal, at a random end. */
+/* Shortens the longer of the two parts, or b if they are equal, at a random end, until both fit
+ * into a sequence. */
 static void truncate_pair(struct maker *m, struct span *a, struct span *b)
 {
     uint64_t most = m->recipe->sequence_length - 3;

@@ -16,8 +16,9 @@ struct flat_file {
     uint64_t tokens; /* result; includes end-of-text */
 };
 
-/* Writes the file. Returns 0, or -1 also if the vocabulary does not fit the id type, has no
- * end-of-text, or if there are more ids than the header can count; then no file appears. */
+/* Writes the file. Returns 0, or -1 with an error; then no file appears. It is also an error if the
+ * vocabulary does not fit the id type or has no end-of-text, or if there are more ids than the
+ * header can count. */
 int flat_file_write(struct flat_file *f, struct intake *s);
 
 #endif

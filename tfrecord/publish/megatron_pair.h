@@ -26,8 +26,8 @@ struct megatron_pair {
 };
 
 /* Writes the pair and replaces an existing one. A sentence is a sequence; without sentences a
- * document is one. Returns 0, or -1 also if there is no document, or if end-of-text is wanted and
- * the vocabulary has none; then no files appear. */
+ * document is one. Returns 0, or -1 with an error; then no files appear. It is also an error if
+ * there is no document, or if end-of-text is wanted and the vocabulary has none. */
 int megatron_pair_write(struct megatron_pair *p, struct intake *s);
 
 #endif

@@ -87,8 +87,8 @@ AVX512 static void lower_avx512(struct ascii_masks *m, unsigned char *lower,
     _mm512_storeu_si512(lower, _mm512_mask_add_epi8(c, capitals, c, _mm512_set1_epi8(0x20)));
 }
 
-/* Does what ascii_places does, with AVX-512. Writes eight positions at a time, and always at least
- * 24, because there are seldom more. Returns the number of set bits. */
+/* Does what ascii_places does, with AVX-512. Writes eight positions at a time to to[], and always
+ * at least 24, because there are seldom more. Returns the number of set bits. */
 AVX512 static size_t places_avx512(size_t *to, uint64_t bits, size_t base)
 {
     enum { STEP = 8, USUAL = 24 };

@@ -187,8 +187,8 @@ static size_t range(struct classes_set *s, const char *p, size_t n)
     return len;
 }
 
-/* Reads one part of a class and adds it to the set. Returns the number of bytes read, 0 if it is
- * not supported. */
+/* Reads one part of a class at p[0..n) and adds it to the set s; `c` is the state of reading the
+ * class. Returns the number of bytes read, 0 if it is not supported. */
 static size_t part(struct classes_set *s, const char *p, size_t n, struct class *c)
 {
     struct classes_set *inner;
@@ -224,8 +224,8 @@ static size_t operand(struct classes_set *s, const char *p, size_t n, struct cla
     return i < n ? i : 0;
 }
 
-/* Reads a class at p[0..n), which begins with '['. Returns the number of bytes read, 0 if it is
- * not supported. */
+/* Reads a class at p[0..n), which begins with '[', into the set s. Returns the number of bytes
+ * read, 0 if it is not supported. */
 static size_t brackets(struct classes_set *s, const char *p, size_t n, struct class *c)
 {
     size_t i = 1, len;

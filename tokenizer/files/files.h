@@ -91,8 +91,8 @@ int characters_frame(struct vocabulary *v);
  * Returns 0, or -1 with an error. */
 int unigram_frame(struct vocabulary *v);
 
-/* Sets v->roles to the ids of [PAD] [UNK] [CLS] [SEP] [MASK]. Returns 0, or -1 if there is no
- * [UNK]. */
+/* Sets v->roles to the ids of [PAD] [UNK] [CLS] [SEP] [MASK]. Returns 0, or -1 with an error if
+ * there is no [UNK]. */
 int bert_roles(struct vocabulary *v);
 void bert_templates(struct vocabulary *v); /* sets v->single to [CLS] A [SEP], v->pair to [CLS] A
                                             * [SEP] B [SEP] */

@@ -100,8 +100,8 @@ static void begin_part(struct js_scan *s, const char *text, const struct js_cut 
 typedef int put_token(struct vocabulary *v, const char *name, size_t n, int64_t id,
                       struct buf *bytes);
 
-/* Reads the members of an object up to its end, and calls `put` for each. Returns 0, or -1 with an
- * error. */
+/* Reads the members of the object at s up to its end, and calls `put` for each. Returns 0, or -1
+ * with an error. */
 static int read_tokens(struct vocabulary *v, struct js_scan *s, put_token *put)
 {
     struct buf bytes = BUF_INIT;
@@ -235,7 +235,8 @@ int vocab_json_parse(struct vocabulary *v, const char *text, size_t n, const cha
 
 /* ---- merges --------------------------------------------------------------------------------- */
 
-/* Reads a merge of the form "left right". Returns 0, or -1 with an error. */
+/* Reads a merge of the form "left right" and adds it to v; *m is working memory. Returns 0, or -1
+ * with an error. */
 static int read_joined(struct vocabulary *v, struct js_scan *s, struct named_merge *m)
 {
     const char *names;
@@ -249,7 +250,8 @@ static int read_joined(struct vocabulary *v, struct js_scan *s, struct named_mer
     return merge_left(v, m, names, left) < 0 ? -1 : merge_right(v, m, space + 1, n - left - 1);
 }
 
-/* Reads a merge of the form ["left", "right"]. Returns 0, or -1 with an error. */
+/* Reads a merge of the form ["left", "right"] and adds it to v; *m is working memory. Returns 0, or
+ * -1 with an error. */
 static int read_pair(struct vocabulary *v, struct js_scan *s, struct named_merge *m)
 {
     const char *name;

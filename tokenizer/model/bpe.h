@@ -49,8 +49,8 @@ struct bpe_scratch {
 };
 void bpe_scratch_release(struct bpe_scratch *s);
 
-/* Merges the tokens ids[0..n), which may be any tokens, and appends the result. Returns 0, or -1
- * with an error if there are 2^32 ids or more. */
+/* Merges the tokens ids[0..n), which may be any tokens, and appends the resulting ids to `out`.
+ * Returns 0, or -1 with an error if there are 2^32 ids or more. */
 int bpe_encode_ids(const struct bpe *b, struct bpe_scratch *s, const uint32_t *ids, size_t n,
                    struct ids *out);
 

@@ -40,8 +40,9 @@ struct subword_scratch {
 };
 void subword_scratch_release(struct subword_scratch *s);
 
-/* Appends the ids of piece[0..n), n > 0. The piece is valid UTF-8 unless the model is byte-level.
- * Returns 0, or -1 with an error if a byte has no token or the piece has 4 GiB or more. */
+/* Appends the ids of piece[0..n), n > 0, to `out`. The piece is valid UTF-8 unless the model is
+ * byte-level. Returns 0, or -1 with an error if a byte has no token or the piece has 4 GiB or
+ * more. */
 int subword_encode(const struct subword *s, struct subword_scratch *scratch, const char *piece,
                    size_t n, struct ids *out);
 

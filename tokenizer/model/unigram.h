@@ -26,8 +26,8 @@ struct unigram_scratch {
 };
 void unigram_scratch_release(struct unigram_scratch *s);
 
-/* Appends the ids of piece[0..n), n > 0, valid UTF-8. Returns 0, or -1 with an error if a character
- * is unknown and there is no unknown token, or if the piece has 4 GiB or more. */
+/* Appends the ids of piece[0..n), n > 0, valid UTF-8, to `out`. Returns 0, or -1 with an error if a
+ * character is unknown and there is no unknown token, or if the piece has 4 GiB or more. */
 int unigram_encode(const struct unigram *u, struct unigram_scratch *s, const char *piece, size_t n,
                    struct ids *out);
 

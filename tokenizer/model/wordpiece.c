@@ -241,8 +241,8 @@ static int is_too_long(const struct wordpiece *w, const char *word, size_t n)
     return chars > w->max_chars;
 }
 
-/* Cuts a word piece by piece, each as long as possible, and appends the ids. Returns 1, or 0 if the
- * word cannot be cut. */
+/* Cuts a word piece by piece, each as long as possible, and appends the ids to `out`. Returns 1, or
+ * 0 if the word cannot be cut. */
 static int match_by_pieces(const struct wordpiece *w, const char *word, size_t n, struct ids *out)
 {
     for (size_t at = 0, end; at < n; at = end) {
@@ -260,9 +260,9 @@ static int match_by_pieces(const struct wordpiece *w, const char *word, size_t n
     return 1;
 }
 
-/* Cuts a word and appends the ids. Returns 1, or 0 if the word cannot be cut. A word that begins
- * with "##" is cut by match_by_pieces, because it would bring the automaton to the root of the
- * suffixes although no piece was read. */
+/* Cuts a word and appends the ids to `out`. Returns 1, or 0 if the word cannot be cut. A word that
+ * begins with "##" is cut by match_by_pieces, because it would bring the automaton to the root of
+ * the suffixes although no piece was read. */
 static int match(const struct wordpiece *w, const char *word, size_t n, struct ids *out)
 {
     uint32_t u = ROOT;

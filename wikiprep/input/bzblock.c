@@ -96,8 +96,9 @@ static int read_alphabet(struct bzblock *b, struct bzbits *in, struct bzcolumn *
     return c->used ? 0 : bad(b, "damaged bzip2 block: it has no bytes");
 }
 
-/* Reads the code of each group: positions in a move-to-front list, in unary. Reads and ignores
- * groups beyond those that a block can use, as bzip2 does. Returns 0, or -1 with b->why set. */
+/* Reads the code of each group into c: positions in a move-to-front list, in unary. Reads and
+ * ignores groups beyond those that a block can use, as bzip2 does. Returns 0, or -1 with b->why
+ * set. */
 static int read_choices(struct bzblock *b, struct bzbits *in, struct bzcolumn *c, unsigned codes)
 {
     uint8_t list[BZCOLUMN_CODES] = { 0, 1, 2, 3, 4, 5 };

@@ -55,7 +55,7 @@ struct bzcutter {
     char *error; /* error of a failed pull, which ends the input; or NULL */
 };
 
-/* Cuts the next piece, of at most 4 MiB. Returns 1, or 0 if there are no more. */
+/* Cuts the next piece, of at most 4 MiB, into *p. Returns 1, or 0 if there are no more. */
 int bzpiece_cut(struct bzcutter *c, struct bzpiece *p);
 void bzcutter_release(struct bzcutter *c);
 

@@ -48,8 +48,9 @@ struct sink {
  * there was nothing to do, or -1 with an error. */
 int sink_recover(const char *dir);
 
-/* Opens the sink. dir == NULL means stdout; nothing is written there before the first document or
- * the end. Returns 0, or -1 with an error. */
+/* Opens the sink. dir NULL: stdout, to which nothing is written before the first document or the
+ * end. limit_bytes: the size limit of a file of the folder; 0: one document per file. `sentences`
+ * 1: the documents' lines are sentences. Returns 0, or -1 with an error. */
 int sink_open(struct sink *s, const char *dir, uint64_t limit_bytes, enum sink_format format,
               int sentences);
 

@@ -114,7 +114,8 @@ static int is_roman(const char *s, size_t n)
     return n > 0;
 }
 
-/* Returns 1 if a number is at s: digits or a Roman number. "I" with a space after it is a word. */
+/* Returns 1 if a number (digits or a Roman number) is at s, else 0. "I" with a space after it is a
+ * word. */
 static int is_number(const char *s, const char *end)
 {
     size_t n = word_at(s, end);
@@ -202,7 +203,8 @@ static enum verdict judge_word(const struct sentence_mark *p, const struct word 
     return kinds & SENTENCE_ABBREVIATION ? ASK_NEXT : ENDS;
 }
 
-/* Returns 1 for "end.Next", a missing space between a plain lower-case word and an opener. */
+/* Returns 1 for text such as "end.Next", which lacks a space between a plain lower-case word and an
+ * opener; else 0. */
 static int lacks_space(const struct sentence_mark *p)
 {
     if (p->dots != 1 || p->asks || p->after != p->mark + 1)
@@ -218,8 +220,8 @@ static int lacks_space(const struct sentence_mark *p)
            is_opener(p->model, p->after, p->end);
 }
 
-/* Returns 1 if a Japanese particle follows the mark: it continues the sentence after a quotation,
- * 「はい。」と言った。, or a name. */
+/* Returns 1 if a Japanese particle follows the mark, else 0. A particle continues the sentence
+ * after a quotation, 「はい。」と言った。, or a name. */
 static int is_particle(const struct sentence_mark *p)
 {
     static const unsigned particles[] = { 0x306E, 0x3092, 0x3068, 0x304C,
@@ -238,7 +240,8 @@ static int is_chinese_or_kana(unsigned c)
     return c >= 0x3040 && c <= 0x9FFF;
 }
 
-/* Returns 1 for "!" or "?" in Chinese or Japanese text, which needs no space after it. */
+/* Returns 1 if the mark is "!" or "?" in Chinese or Japanese text, which needs no space after it;
+ * else 0. */
 static int asks_without_space(const struct sentence_mark *p)
 {
     return p->asks && is_chinese_or_kana(letter_before(p->begin, p->mark).code) &&
@@ -292,8 +295,8 @@ static const char *skip_dash(const char *s, const char *end)
     return sentence_mark_skip_spaces(s, end);
 }
 
-/* Returns 1 if the word at s, after a dash, is a place or an initial, as in bibliographies: "Titel.
- * – Wien: Gerold", "Название. — М. : Наука". */
+/* Returns 1 if the word at s, after a dash, is a place or an initial, else 0. Bibliographies have
+ * such words: "Titel. – Wien: Gerold", "Название. — М. : Наука". */
 static int is_imprint(const char *s, const char *end)
 {
     size_t n = word_at(s, end);

@@ -109,8 +109,8 @@ int dump_namespace_of(const struct dump_site *site, const struct buf *title)
 
 /* ---- redirects --------------------------------------------------------------------------- */
 
-/* Returns 1 if the text is "#REDIRECT [[Target]]" with the keyword in any language: '#', one word,
- * an optional colon, a link. */
+/* Returns 1 if the text is "#REDIRECT [[Target]]" with the keyword in any language, else 0: it must
+ * have '#', one word, an optional colon, and a link. */
 static int is_redirect_text(const struct buf *text)
 {
     const char *s = text->data + strspn(text->data, " \t\r\n");

@@ -42,16 +42,16 @@ struct dump_page {
 void dump_page_release(struct dump_page *p);
 void dump_page_clear(struct dump_page *p);
 
-/* Returns 1 if the text is a redirect, "#REDIRECT [[Target]]", with the keyword in any language.
- * Sets `target` from the text if it is empty. For pages without a <redirect> element. */
+/* Returns 1 if the text is a redirect, "#REDIRECT [[Target]]", with the keyword in any language,
+ * else 0. Sets `target` from the text if it is empty. For pages without a <redirect> element. */
 int dump_page_redirects(struct dump_page *p, const struct dump_site *site);
 
 /* Finds the namespace with this name, in the wiki's language or in English. Returns 1 and sets
  * *key, or returns 0. Ignores case, and '_' equals a space. */
 int dump_namespace(const struct dump_site *site, const char *name, size_t n, int *key);
 
-/* Returns the name of a namespace in this wiki, or its English name. Returns "" for articles and
- * for unknown namespaces. */
+/* Returns the name in this wiki of the namespace with the number `key`, or its English name.
+ * Returns "" for articles and for unknown namespaces. */
 const char *dump_namespace_name(const struct dump_site *site, int key);
 
 /* dump_site_copy makes *to a deep copy. dump_site_release frees the contents of a site. */

@@ -46,8 +46,8 @@ static int clean(struct buf *out, const char *s, size_t n)
     return 1;
 }
 
-/* Returns 1 if the title contains a percent code such as "%41", which would be decoded in an
- * address. */
+/* Returns 1 if the title contains a percent code such as "%41", else 0. Such a code would be
+ * decoded in an address. */
 static int has_code(const struct buf *text)
 {
     for (const char *s = text->data; (s = strchr(s, '%')); s++)
@@ -56,7 +56,7 @@ static int has_code(const struct buf *text)
     return 0;
 }
 
-/* Returns 1 for "./x" and "a/../b", which browsers rewrite in an address. */
+/* Returns 1 for titles such as "./x" and "a/../b", which browsers rewrite in an address, else 0. */
 static int has_dots(const struct buf *text)
 {
     const char *s = text->data;

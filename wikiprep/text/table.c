@@ -98,7 +98,7 @@ struct flat {
     int in_caption;
 };
 
-/* Returns 1 if the current cell has text: more than spaces, quotes and marker bytes. */
+/* Returns 1 if the current cell has text (more than spaces, quotes and marker bytes), else 0. */
 static int has_text(const struct flat *f)
 {
     const unsigned char *s = (const unsigned char *)f->out->data + f->cell;
