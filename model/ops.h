@@ -192,7 +192,8 @@ struct ops_dropout {
     double rate;
     /* For ops_dropout: element i uses number first + i of the mask. With `columns` not 0, x is
      * `columns` columns of a matrix whose rows lie `stride` numbers apart in the mask: element i
-     * uses number first + i / columns * stride + i % columns. All three are even. */
+     * uses number first + (i / columns) * stride + (i % columns), with the quotient rounded down.
+     * `first`, `columns` and `stride` are even. */
     uint64_t first;
     int64_t columns, stride;
 };

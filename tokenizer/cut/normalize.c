@@ -18,7 +18,7 @@ enum kind {
     DROP,      /* nothing; number 1: it stops the reordering of the marks beside it */
     SPACE,     /* ends a word */
     ALONE,     /* a word by itself */
-    MAP,       /* part of a word, as other bytes: position in blob << 8 | length */
+    MAP,       /* part of a word, as other bytes: (position in blob << 8) | length */
     MAP_ALONE, /* a word by itself, as other bytes: number as for MAP */
     MARK,      /* part of a word, sorted among other marks: combining class */
     SIGMA,     /* a capital sigma whose lower case depends on its neighbours */

@@ -29,7 +29,7 @@ struct pair {
  * reaches the top. */
 struct candidate {
     int64_t count;
-    uint64_t order; /* left << 32 | right: decides between equal counts */
+    uint64_t order; /* (left << 32) | right: decides between equal counts */
     uint32_t pair;
     struct places places;
 };

@@ -238,7 +238,7 @@ static void append(const struct bpe_short *s, struct ids *out)
 
 /* ---- long pieces --------------------------------------------------------------------------- */
 
-/* Restores the order of a binary heap after entry i has become larger. An entry is rank << 32 |
+/* Restores the order of a binary heap after entry i has become larger. An entry is (rank << 32) |
  * place: the least rank is on top, and of equal ranks the leftmost place. */
 static void sift_down(uint64_t *heap, size_t count, size_t i)
 {

@@ -17,7 +17,7 @@ static const double unknown_penalty = 10;
 
 /* An edge of the trie of tokens. A hash table stores the edges by node and byte. */
 struct edge {
-    uint64_t from; /* node << 8 | byte; UINT64_MAX: free */
+    uint64_t from; /* (node << 8) | byte; UINT64_MAX: free */
     uint32_t to;
 };
 

@@ -20,8 +20,8 @@ struct segment {
 };
 
 struct bzchain {
-    /* For each row: the next row << 8 | its byte in the last column. CUT is set if a segment begins
-     * at the row. Row n is its own successor. */
+    /* For each row: (the next row << 8) | its byte in the last column. CUT is set if a segment
+     * begins at the row. Row n is its own successor. */
     uint32_t *next;
     uint8_t *lanes; /* output buffers of LANE_BYTES per lane */
     struct segment segments[CUTS + 1];
