@@ -72,7 +72,7 @@ DEVICE void load_tile(float *tile, struct view x, int64_t at, int64_t ld, int HS
     }
 }
 
-/* Loads one row for the warp, or zeros if it does not exist. */
+/* Loads one row of HS numbers for the warp into `row`, in shared memory; `exists` 0: zeros. */
 DEVICE void load_row(float *row, struct view x, int64_t at, int HS, int exists)
 {
     for (int i = threadIdx.x % WARP; i < HS; i += WARP)
@@ -87,7 +87,8 @@ DEVICE float dot(const float *x, const float *y, int n)
     return sum;
 }
 
-/* y += weights[lane 0..31] x. Each lane has the columns lane, lane + 32, ... of y. */
+/* Adds to y the sum over r of: the `weight` of lane r times row r of the tile. Each lane has the
+ * columns lane, lane + 32, ... of y. */
 DEVICE void add_weighted(float *y, float weight, const float *tile, int HS)
 {
     const int lane = threadIdx.x % WARP;

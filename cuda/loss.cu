@@ -45,7 +45,8 @@ DEVICE void soft_add(struct soft *s, float x)
     }
 }
 
-/* Combines the values of all threads of the block. */
+/* Returns, to all threads of the block, the values s of all of them combined. `parts`: 33 floats of
+ * shared memory. */
 DEVICE struct soft soft_block(struct soft s, float *parts)
 {
     struct soft all;

@@ -294,7 +294,8 @@ KERNEL(join_runs, runs, THREADS)
     a.table[key * a.C + i] += sum;
 }
 
-/* Computes the gradient of one table. bits: size of a row number in bits. */
+/* Adds each row of dx to its row of `table`, the gradient of the embedding's table `kind`. bits:
+ * size of a row number in bits. */
 static void table_bwd(struct ops *o, struct ops_array table, int kind, struct ops_array dx,
                       int64_t C, const struct ops_tokens *t, int bits)
 {
@@ -424,7 +425,7 @@ KERNEL(rotate, rotation, THREADS)
     put(a.x, high, y * c + x * s);
 }
 
-/* Rotates x. All positions must be below first + T. */
+/* Rotates x in place (ops_rotary). All positions must be below first + T. */
 EXTERN_C void cuda_rotate(struct ops *o, struct ops_array x, const struct ops_tokens *t,
                           const struct ops_rotary *r)
 {
