@@ -86,8 +86,9 @@ struct lines {
     float *floats;
 };
 
-/* Sets `to` to row o, without grouping. line: the row's floats if the file has the transpose, else
- * room for them. Returns -1 if a number is infinite or NaN, else 0. */
+/* Sets `to` to row o, without grouping. `line` holds the row's floats if the file has the
+ * transpose, else it is room for them. Returns 0, or -1, without an error set, if a number is
+ * infinite or NaN. */
 static int make_row(const struct making *s, const struct lines *mine, char *to, int64_t o,
                     float *line)
 {

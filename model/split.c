@@ -339,8 +339,9 @@ void split_linear_bwd(const struct model *m, struct ops *o, struct ops_array dx,
         put_sum(m, SPLIT_WIDTH, o, dx, part, l->N * l->I, "sum of inner gradients");
 }
 
-/* Each rank computes one summand of the map's output, over its part of the inner channels. The sum
- * over the ranks includes the bias once, because only the first rank adds it. */
+/* Sets y to base + dropout(map of x). Each rank computes one summand of the map's output, over its
+ * part of the inner channels. The sum over the ranks includes the bias once, because only the first
+ * rank adds it. */
 void split_residual_fwd(const struct model *m, struct ops *o, struct ops_array y,
                         struct ops_array base, struct ops_array x, const struct ops_linear *l,
                         struct ops_dropout drop)

@@ -42,8 +42,8 @@ uint64_t reduce_room_bytes(int size);
 int reduce_scatter(struct link *l, const struct reduce_group *g, enum reduce_op op, float *x,
                    const int64_t *bounds);
 
-/* Fills the other members' shares of x from those members. An element of x has `unit` bytes.
- * Returns 0, or -1 with an error. */
+/* Fills the other members' shares of x from those members; share r is the elements bounds[r] to
+ * bounds[r + 1] - 1. An element of x has `unit` bytes. Returns 0, or -1 with an error. */
 int reduce_gather(struct link *l, const struct reduce_group *g, void *x, const int64_t *bounds,
                   size_t unit);
 

@@ -52,7 +52,8 @@ static void take_block(struct store *s, int block, struct ops_array parameters)
         store_release(s, STORE_PARAMETERS, block);
 }
 
-/* Initialises a block's parameters: in place, or in an f32 buffer that is then copied. */
+/* Sets a block's parameters to their initial values, which depend on `seed`: in place, or in an f32
+ * buffer that is then copied. */
 static void initialise_block(struct store *s, struct pool *pool, int block, uint64_t seed)
 {
     const int64_t n = s->tensors->block_size[block];

@@ -44,7 +44,7 @@ struct merge_sets {
 
 /* Merges folders of the same layout and recipe, all with or all without a validation part. Returns
  * 0, or -1 with an error that names the set, and the line in which it differs from the first set.
- * *records is set to the number of records, without validation. */
+ * Sets *records to the number of records, without those of the validation part. */
 int merge_sets_folders(const struct merge_sets *m, char *const *dirs, int count, uint64_t *records);
 
 /* Merges Megatron pairs of the same id type. Pairs made by other programs have no manifest; then

@@ -35,7 +35,7 @@ void dataset_close(struct dataset *d);
 /* dataset_sequence_length returns the sequence length that the data was made for: that of the first
  * manifest, or else the length of the records minus 1 for the last label; 0 if the data does not
  * have one, as with Megatron pairs. dataset_set_length changes `length` and must be called before
- * the first read; it returns -1 with an error if the records are shorter. */
+ * the first read; it returns 0, or -1 with an error if the records are shorter. */
 uint64_t dataset_sequence_length(const struct dataset *d);
 int dataset_set_length(struct dataset *d, uint32_t length);
 

@@ -212,7 +212,8 @@ AVX2 static int settle_avx2(const struct automaton *a, const uint8_t *classes, s
 
 #define AVX512 __attribute__((target("avx512f,avx512bw,avx512vbmi,avx512vbmi2")))
 
-/* Writes the classes of the characters that are not ASCII among 64 bytes. */
+/* Writes to `classes` the classes of the characters that are not ASCII among the 64 bytes at
+ * `text`, which are also in c. */
 AVX512 static void classify_high(const struct automaton *a, const unsigned char *text, __m512i c,
                                  uint8_t *classes)
 {

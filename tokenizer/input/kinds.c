@@ -102,8 +102,8 @@ static int is_gguf(const char *text, size_t n)
     return begins(text, n, 0, "GGUF", 4) && n >= 8 && !text[6] && !text[7];
 }
 
-/* Returns 1 if the text begins as a TFRecord file does, else 0: with the length of the first
- * record, and then the checksum of that length. */
+/* Returns 1 if the text begins as a TFRecord file does, with the length of the first record and
+ * then the checksum of that length; else 0. */
 static int is_tfrecord(const char *text, size_t n)
 {
     return n >= 12 && crc32c_mask(crc32c(0, text, 8)) == le_u32((const unsigned char *)text + 8);
