@@ -1,7 +1,8 @@
 #!/bin/bash
 # before.sh [ROUNDS [PART...]]: runs an earlier version's programs and these in turn, on one thread, and records medians of
-# processor time. Parts: `evaluation` (GPT-2 small), `steps` (GPT-2 small and BERT base), `shares` (GPT-2 small's steps in
-# bf16, in % of the peak of dot products), `memory` (what --dry-run plans). Without a part it runs all.
+# processor time. Parts: `texts` (extraction, tokens, shards), `evaluation` (GPT-2 small), `steps` (GPT-2 small and BERT
+# base), `shares` (GPT-2 small's steps in bf16, in % of the peak of dot products), `memory` (what --dry-run plans).
+# Without a part it runs all.
 # BEFORE names the built tree of the earlier version; without it nothing is measured.
 rounds=${1:-3}
 parts=${*:2}
@@ -11,6 +12,37 @@ trap 'rm -rf "$PWD"' EXIT
 . "$ROOT/tests/bench/lib"
 earlier="textmill $(git -C "$BEFORE" rev-parse --short HEAD)"
 text=$DATA/wikitext/wikitext-2.valid.tokens
+
+# From a dump to shards, tool by tool: the processor time of each.
+declare -A work=(
+    [extraction]='wikiprep -q -t 1 dump.xml'
+    [expanded templates]='wikiprep -q -t 1 --templates templates.xml wiki.xml'
+    [GPT-2 tokens]='tokenize -q -t 1 --vocab "$DATA/tokenizers/gpt2-tokenizer.json" text'
+    [BERT tokens]='tokenize -q -t 1 --vocab "$DATA/tokenizers/bert-base-uncased-vocab.txt" text'
+    [TFRecord shards]='tfwrite -q -o shards tokens'
+    [Megatron shards]='mkdir shards && tfwrite -q --layout megatron -o shards/a tokens'
+)
+texts() {
+    local dump=$DATA/wiki/enwiki-p10p30302-shortened.xml.bz2 name
+    [ -f "$dump" ] || { echo "before: no $dump"; return; }
+    bzip2 -dc "$dump" >once.xml
+    times once.xml dump.xml
+    times "$DATA/wiki/smallwiki.xml" wiki.xml
+    wikiprep -q --templates "$DATA/wiki/smallwiki.xml" --save-templates templates.xml wiki.xml >/dev/null || exit 1
+    wikiprep -q dump.xml >some
+    for ((r = 0; r < 25; r++)); do cat some; done >text
+    tokenize -q --vocab "$DATA/tokenizers/gpt2-tokenizer.json" text >tokens
+    for name in "${!work[@]}"; do
+        : >a && : >b
+        for ((r = 0; r < rounds; r++)); do
+            PATH=$ROOT/bin:$PATH cpu_seconds eval "${work[$name]}" >>a
+            rm -rf shards
+            PATH=$BEFORE/bin:$PATH cpu_seconds eval "${work[$name]}" >>b
+            rm -rf shards
+        done
+        record "$name, one thread" s "$(median <a)" "$earlier" "$(median <b)"
+    done
+}
 
 # What 6 windows of text more take than 2, so that loading the model is not counted: tokens a second.
 evaluation() { # TREE PRECISION
@@ -63,7 +95,7 @@ shares() {
 
 steps() {
     local options B T preset precision
-    for shape in 'gpt2-small 4 64' 'gpt2-small 1 1024' 'bert-base-128 8 128'; do
+    for shape in 'gpt2-small 4 64' 'gpt2-small 4 256' 'gpt2-small 1 1024' 'gpt2-small 4 1024' 'bert-base-128 8 128'; do
         read -r preset B T <<<"$shape"
         for precision in f32 bf16; do
             options=("$preset" --precision "$precision" --micro-batch-size "$B" --global-batch-size "$B" --sequence-length "$T")
@@ -88,8 +120,9 @@ memory() {
     done
 }
 
-for part in ${parts:-evaluation steps shares memory}; do
+for part in ${parts:-texts evaluation steps shares memory}; do
     case $part in
+    texts) texts ;;
     evaluation) evaluations ;;
     steps) steps ;;
     shares) shares ;;

@@ -12,16 +12,6 @@ trap 'rm -rf "$PWD"' EXIT
 TIMEFORMAT='%R %U %S'
 wikiextractor=$(dirname "$(command -v "$TEXTMILL_PYTHON")")/wikiextractor
 
-# times FROM TO: FROM's pages ten times over: blocks of bzip2 are independent, and so are pages.
-times() {
-    local first
-    first=$(grep -n -m1 '<page>' "$1" | cut -d: -f1)
-    {
-        head -n $((first - 1)) "$1"
-        for _ in 1 2 3 4 5 6 7 8 9 10; do tail -n +"$first" "$1" | sed '$d'; done
-        echo '</mediawiki>'
-    } >"$2"
-}
 bzip2 -dc "$dump" >once.xml
 times once.xml dump.xml
 bzip2 -c dump.xml >dump.xml.bz2
