@@ -412,8 +412,8 @@ static void gather_queries(const struct head *h, float *sums, const float *turne
                                              .base = first ? OPS_NONE : cpu_f32(sums),
                                              .ldc = lanes,
                                              .ld_base = lanes,
-                                             .A = turned + kernel_depth(a->p, b->q0) * tall +
-                                                  skipped * a->p->tile_rows,
+                                             .A = turned + kernel_depth(a->p, b->q0) * tall,
+                                             .a_from = skipped,
                                              .B = panel + skipped * lanes,
                                              .a_depth = kernel_depth(a->p, b->queries),
                                              .M = a->HS,

@@ -3,6 +3,11 @@
 
 #include <stdlib.h>
 #include <string.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
 
 #include "common/err.h"
 
@@ -17,6 +22,16 @@ static int has_avx512_bf16(void)
 {
     return has_avx512() && __builtin_cpu_supports("avx512vnni") &&
            __builtin_cpu_supports("avx512bf16");
+}
+
+/* AMX's registers are large, so Linux enables them only for programs that ask for them. */
+static int has_amx(void)
+{
+    enum { FEATURES = 7, BF16_BIT = 1 << 22, TILE_BIT = 1 << 24 };
+    enum { ARCH_REQ_XCOMP_PERM = 0x1023, XFEATURE_XTILEDATA = 18 };
+    unsigned a, b, c, d = 0;
+    return has_avx512_bf16() && __get_cpuid_count(FEATURES, 0, &a, &b, &c, &d) && d & BF16_BIT &&
+           d & TILE_BIT && !syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA);
 }
 
 static int has_avx2(void)
@@ -36,9 +51,8 @@ static const struct {
     int (*runs)(void);
 } sets[] = {
 #if defined(__x86_64__)
-    { &kernels_avx512_bf16, has_avx512_bf16 },
-    { &kernels_avx512, has_avx512 },
-    { &kernels_avx2, has_avx2 },
+    { &kernels_amx, has_amx },       { &kernels_avx512_bf16, has_avx512_bf16 },
+    { &kernels_avx512, has_avx512 }, { &kernels_avx2, has_avx2 },
 #elif defined(__aarch64__)
     { &kernels_neon, any },
 #endif

@@ -73,14 +73,15 @@ struct kernel_ahead {
 };
 
 /* A product C[M,N] = base + bias + A[M,K] B[K,N] of packed panels. Panels of B have `depth` layers,
- * panels of A a_depth >= depth. The product also prefetches the memory in `ahead`. */
+ * panels of A a_depth >= a_from + depth; layer d of B's panels is multiplied with layer a_from + d
+ * of A's. The product also prefetches the memory in `ahead`. */
 struct kernel_product {
     struct ops_array C;
     struct ops_array base; /* rows are ld_base apart; may be C; OPS_NONE: 0 */
     struct ops_array bias; /* [N], added to each row; OPS_NONE: 0 */
     int64_t ldc, ld_base;
     const float *A, *B;
-    int64_t a_depth, M, N, depth;
+    int64_t a_depth, a_from, M, N, depth;
     struct kernel_ahead ahead[KERNEL_AHEAD];
 };
 
@@ -88,7 +89,8 @@ struct kernel_product {
  * panels of tile_rows rows, B in panels of tile_columns columns. A panel is a sequence of layers. A
  * layer has one float for each row or column of the panel. It holds `steps` consecutive values of
  * k, the index of the sum: one in f32; in bf16 two, in the low and the high half of the float's
- * bits. Missing rows, columns and values of k are zero. */
+ * bits. Missing rows, columns and values of k are zero. Kernels may order a panel of A otherwise,
+ * with as many floats for each layer. */
 struct kernel_products {
     int tile_rows, tile_columns, steps;
     /* Packs A[M,K], or A stored transposed as [K,M], times alpha. alpha is 1 for BF16. */
@@ -126,7 +128,7 @@ struct kernels {
     const char *word; /* "avx2" */
 
     /* Products in f32, and products whose operands are rounded to bf16 (to nearest, ties to even)
-     * when they are packed, with sums in f32. Panels have the same size in both. */
+     * when they are packed, with sums in f32. Panels of B have the same width in both. */
     struct kernel_products f32, bf16;
 
     /* ---- rows and elements */
@@ -237,8 +239,8 @@ struct kernels {
     float (*exponentials)(float *x, float most, int64_t n);
 };
 
-extern const struct kernels kernels_avx512_bf16, kernels_avx512, kernels_avx2, kernels_neon,
-    kernels_plain;
+extern const struct kernels kernels_amx, kernels_avx512_bf16, kernels_avx512, kernels_avx2,
+    kernels_neon, kernels_plain;
 
 /* Returns the i-th set of kernels that this processor can run, the fastest first; NULL after the
  * last. */

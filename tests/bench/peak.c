@@ -1,7 +1,8 @@
 /* peak f32|bf16 [THREADS]: prints the peak arithmetic speed of this machine in GFLOP/s on all
- * cores, or on THREADS cores: fused multiply-adds or, where the processor has them, dot products of
- * bf16, on registers only. The result is the best of a few tries; 0 if the processor has neither.
- * With THREADS, seconds are seconds of processor time, as if nothing else ran. */
+ * cores, or on THREADS cores: fused multiply-adds or, where the processor has them, products of
+ * bf16 by AMX's tiles or by AVX-512's dot products, on registers only. The result is the best of a
+ * few tries; 0 if the processor has neither. With THREADS, seconds are seconds of processor time,
+ * as if nothing else ran. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 
 #include "common/log.h"
 #include "common/pool.h"
+#include "model/kernels.h"
 
 /* So many sums hide the latency and fit in 16 registers. A try takes about 0.2 s, as long as a
  * small training step, because a step cannot use a clock rate that is higher for only some
@@ -42,25 +44,58 @@ LOOP(dots_bf16, "avx512f,avx512bf16", __m512, _mm512_setzero_ps(),
 LOOP(adds_avx512, "avx512f", __m512, _mm512_setzero_ps(), sums[i] = _mm512_fmadd_ps(x, x, sums[i]))
 LOOP(adds_avx2, "avx2,fma", __m256, _mm256_setzero_ps(), sums[i] = _mm256_fmadd_ps(x, x, sums[i]))
 
-/* Returns the loop for this processor, and sets *step to the operations of one of its steps. */
-static void (*loop_of(int bf16, double *step))(void *, int)
+/* A loop of products of tiles: 16 rows and columns, 32 products each. */
+enum { TILE_SUMS = 6, TILE_ROUNDS = ROUNDS / 32, TILE_OPERATIONS = 2 * 16 * 16 * 32 };
+
+__attribute__((target("amx-tile,amx-bf16"))) static void tiles_bf16(void *ctx, int thread)
 {
+    (void)ctx;
+    (void)thread;
+    struct {
+        unsigned char palette, more[15];
+        unsigned short row_bytes[16];
+        unsigned char rows[16];
+    } shapes = { .palette = 1 };
+    for (int i = 0; i < 8; i++) {
+        shapes.row_bytes[i] = 64;
+        shapes.rows[i] = 16;
+    }
+    __asm__ volatile("" : : "r"(&shapes) : "memory");
+    _tile_loadconfig(&shapes);
+    for (int r = 0; r < TILE_ROUNDS; r++) {
+        _tile_dpbf16ps(0, 6, 7);
+        _tile_dpbf16ps(1, 6, 7);
+        _tile_dpbf16ps(2, 6, 7);
+        _tile_dpbf16ps(3, 6, 7);
+        _tile_dpbf16ps(4, 6, 7);
+        _tile_dpbf16ps(5, 6, 7);
+    }
+    _tile_release();
+}
+
+/* Returns the loop for this processor, and sets *operations to those that it does. */
+static void (*loop_of(int bf16, double *operations))(void *, int)
+{
+    if (bf16 && !strcmp(kernels_set(0)->word, "amx")) {
+        *operations = (double)TILE_OPERATIONS * TILE_SUMS * TILE_ROUNDS;
+        return tiles_bf16;
+    }
     if (bf16 && __builtin_cpu_supports("avx512bf16")) {
-        *step = 64;
+        *operations = 64.0 * SUMS * ROUNDS;
         return dots_bf16;
     }
     if (__builtin_cpu_supports("avx512f")) {
-        *step = 32;
+        *operations = 32.0 * SUMS * ROUNDS;
         return adds_avx512;
     }
-    *step = 16;
+    *operations = 16.0 * SUMS * ROUNDS;
     return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? adds_avx2 : NULL;
 }
 #else
-static void (*loop_of(int bf16, double *step))(void *, int)
+static void (*loop_of(int bf16, double *operations))(void *, int)
 {
     (void)bf16;
-    *step = 0;
+    *operations = 0;
     return NULL;
 }
 #endif
@@ -79,15 +114,15 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: %s f32|bf16 [THREADS]\n", argv[0]);
         return 2;
     }
-    double step, best = 0;
-    void (*loop)(void *, int) = loop_of(!strcmp(argv[1], "bf16"), &step);
+    double operations, best = 0;
+    void (*loop)(void *, int) = loop_of(!strcmp(argv[1], "bf16"), &operations);
     int threads = chosen ? chosen : pool_cpus();
     struct pool *pool = pool_new(threads);
     for (int i = 0; i < TRIES && loop; i++) {
         double began = chosen ? cpu_seconds() / threads : log_seconds();
         pool_run(pool, loop, NULL);
         double ended = chosen ? cpu_seconds() / threads : log_seconds();
-        double rate = step * SUMS * ROUNDS * threads / (ended - began);
+        double rate = operations * threads / (ended - began);
         best = rate > best ? rate : best;
     }
     pool_free(pool);
