@@ -1,12 +1,15 @@
-/* Parses the header of a GGUF file, and reads the values of its keys and the numbers of the
- * accepted tensors. */
+/* Parses the header of a GGUF file, and reads the values of its keys, its vocabulary, with which it
+ * encodes a text, and the numbers of the accepted tensors. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/buf.h"
 #include "common/gguf.h"
 #include "model/gguf_model.h"
+#include "tokenizer/files/files.h"
+#include "tokenizer/tokenizer.h"
 
 static void make_matrices(const struct model *m, const struct gguf *g)
 {
@@ -18,6 +21,23 @@ static void make_matrices(const struct model *m, const struct gguf *g)
             if (stored_fits(types[t], x.I))
                 free(matrix_make(&x, types[t], stored_grouped(types[t]), pool));
     pool_free(pool);
+}
+
+static void read_vocabulary(const struct gguf *g)
+{
+    static const char text[] = "The Moon, ab\n caf\xC3\xA9 <s>[CLS]";
+    struct vocabulary v;
+    struct tokenizer *t = NULL;
+    struct ids ids = { 0 };
+    vocabulary_init(&v);
+    if (gguf_vocabulary_read(&v, g) == 0 && (t = tokenizer_from_vocabulary(&v)) != NULL) {
+        struct encoder *e = encoder_new(t);
+        encoder_encode(e, text, strlen(text), TOKENIZER_SPECIAL, &ids); /* -1: no such character */
+        encoder_free(e);
+    }
+    ids_release(&ids);
+    tokenizer_free(t);
+    vocabulary_release(&v);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -36,10 +56,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (size_t i = 0; i < g.tensor_count; i++)
         if (g.tensors[i].offset + g.tensors[i].bytes > size)
             __builtin_trap();
-    if (gguf_model_read(&m, &g, HEAD_NEXT) == 0) {
-        make_matrices(&m, &g);
-        model_release(&m);
-    }
+    read_vocabulary(&g);
+    for (int head = 0; head < MODEL_HEADS; head++)
+        if (gguf_model_read(&m, &g, (enum model_head)head) == 0) {
+            make_matrices(&m, &g);
+            model_release(&m);
+        }
     g.map = (struct file_map){ 0 };
     gguf_close(&g);
     return 0;

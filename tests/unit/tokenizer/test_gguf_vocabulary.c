@@ -263,6 +263,17 @@ Test(gguf_vocabulary, cased_bert)
     begin(&w, "bert", cased, sizeof words / sizeof *words);
     end(&w, &b);
     expect(&b, "Moon moon", "2 6 7 8 5 3");
+    struct vocabulary v;
+    struct gguf_writer w2;
+    const char *doubt;
+    cr_assert_eq(read_bytes(&v, &b), 0, "%s", err_get());
+    struct tokenizer *t = tokenizer_from_vocabulary(&v);
+    gguf_begin(&w2);
+    cr_assert_eq(export_vocabulary(&w2, t, 12, &doubt), 0, "%s", err_get());
+    cr_expect(doubt && strstr(doubt, "lower case"), "%s", doubt);
+    cr_assert_eq(gguf_create(&w2, path), 0, "%s", err_get());
+    gguf_abandon(&w2);
+    tokenizer_free(t);
     buf_release(&b);
 }
 
@@ -290,4 +301,46 @@ Test(gguf_vocabulary, merges_refused)
     refused(&b, find(&b, "tokenizer.ggml.merges"), "T", 1, "no key 'tokenizer.ggml.merges'", 0);
     buf_release(&merges);
     buf_release(&b);
+}
+
+/* ---- what llama.cpp does in another way ------------------------------------------------------ */
+
+/* A warning with these words in it must come for a tokenizer.json that has this normalizer and
+ * model; none for words NULL. */
+static void doubted(const char *normalizer, const char *model, const char *warning)
+{
+    struct vocabulary v;
+    struct gguf_writer w;
+    struct buf text = BUF_INIT;
+    const char *doubt;
+    vocabulary_init(&v);
+    buf_addf(&text,
+             "{\"added_tokens\":[{\"id\":0,\"content\":\"<unk>\",\"special\":true}],"
+             "\"normalizer\":%s,\"model\":%s}",
+             normalizer, model);
+    cr_assert_eq(tokenizer_json_parse(&v, text.data, text.len, "x"), 0, "%s", err_get());
+    struct tokenizer *t = tokenizer_from_vocabulary(&v);
+    gguf_begin(&w);
+    cr_assert_eq(export_vocabulary(&w, t, 9, &doubt), 0, "%s", err_get());
+    cr_expect(warning ? doubt && strstr(doubt, warning) : !doubt, "'%s' lacks '%s'",
+              doubt ? doubt : "", warning ? warning : "");
+    gguf_create(&w, path);
+    gguf_abandon(&w);
+    tokenizer_free(t);
+    buf_release(&text);
+}
+
+#define PLAIN "{\"type\":\"Replace\",\"pattern\":{\"String\":\" \"},\"content\":\"\u2581\"}"
+#define PAIRS(merges)                                                                              \
+    "{\"type\":\"BPE\",\"byte_fallback\":true,\"unk_token\":\"<unk>\",\"vocab\":{\"<unk>\":0,"     \
+    "\"<0x0A>\":1,\"a\":2,\"b\":3,\"ab\":4,\"ba\":5,\"aba\":6},\"merges\":[" merges "]}"
+
+Test(gguf_vocabulary, doubts)
+{
+    doubted(PLAIN, PAIRS("\"a b\",\"b a\",\"ab a\",\"a ba\""), NULL);
+    doubted(PLAIN, PAIRS("\"a b\",\"b a\",\"ab a\""), "merges any two tokens");
+    doubted(PLAIN, PAIRS("\"a b\",\"ab a\",\"b a\",\"a ba\""), "merges any two tokens");
+    doubted("{\"type\":\"NFC\"}", PAIRS("\"a b\",\"b a\",\"ab a\",\"a ba\""), "normalizes");
+    doubted(PLAIN, "{\"type\":\"Unigram\",\"unk_id\":0,\"vocab\":[[\"<unk>\",0],[\"a\",-1]]}",
+            "no keys for such a vocabulary");
 }
