@@ -25,7 +25,8 @@ static int width_of(const struct kv *header)
     return err_set("token stream: dtype=%s is neither u16 nor u32", dtype ? dtype : "");
 }
 
-/* Writes the head that is summed, with the payload, into a frame's checksum. */
+/* Writes to `head` a frame's number and length in binary. A frame's checksum is the CRC of these
+ * and of the payload after them. */
 static void put_summed(void *head, uint64_t number, size_t length)
 {
     le_put_u64(head, number);

@@ -236,7 +236,8 @@ AVX2 static inline __m256i errors_of(__m256i bytes, __m256i before)
     return _mm256_xor_si256(wrong, tails);
 }
 
-/* Returns the start of the last character of p[0..n), or n if it is ASCII. */
+/* Returns the offset at which the last character of p[0..n) begins, or n if that character is
+ * ASCII. */
 static size_t last_begin(const unsigned char *p, size_t n)
 {
     size_t i = n;

@@ -131,7 +131,8 @@ static int64_t micro_batch(const struct engine *e, int rank, int64_t m)
     return program_micro_batch(c->zero, c->A, c->leaves, e->comm->size[COMM_DATA], rank, m);
 }
 
-/* Copies the last stage's score to all stages, which do not know it. */
+/* Replaces *s, which only the last stage of the pipeline knows, by that stage's score, on all
+ * stages. */
 static void take_last_score(const struct engine *e, struct engine_score *s)
 {
     const int stages = e->comm->size[COMM_PIPE];

@@ -916,9 +916,9 @@ static void count_transfers(const struct plan *p, int b, int64_t *sums, int64_t 
     *gathers += p->engine.zero > 2 ? fetched : 0;
 }
 
-/* Prints the bytes that a rank sends in an update; it receives as many. Gradients are summed to
- * shares. Then shares are gathered: of the sums or, if ranks share the optimizer's state, of the
- * parameters. */
+/* Appends to `out` the bytes that a rank sends in an update; it receives as many. Gradients are
+ * summed to shares. Then shares are gathered: of the sums or, if ranks share the optimizer's state,
+ * of the parameters. */
 static void print_communication(const struct plan *p, struct buf *out)
 {
     const double ranks = (double)ranks_of(p), others = (ranks - 1) / ranks;
@@ -977,7 +977,7 @@ static double width_bytes(const struct plan *p, double labels)
     return 4 * (ranks - 1) * (2 * sums / ranks + gathers);
 }
 
-/* Prints what a rank sends to the ranks that share its layers. */
+/* Appends to `out` what a rank sends to the ranks that share its layers. */
 static void print_tensor_parallel(const struct plan *p, struct buf *out)
 {
     const int heads = split_ranks(&p->own, SPLIT_HEADS), width = split_ranks(&p->own, SPLIT_WIDTH);
@@ -1045,8 +1045,8 @@ static void print_stage(const struct plan *q, struct buf *out)
     buf_addf(out, "stage_%d_sent_bytes_per_step=%.0f\n", stage, sent_bytes(q));
 }
 
-/* Prints the memory and the transfers of each stage, and the share of the time that stages wait for
- * each other. */
+/* Appends to `out` the memory and the transfers of each stage, and the share of the time that
+ * stages wait for each other. */
 static void print_pipeline(const struct plan *p, struct buf *out)
 {
     const int stages = p->engine.stages;

@@ -386,7 +386,8 @@ static struct moves move(struct array *a, const struct use *u)
     return m;
 }
 
-/* Counts the moves of all arrays. The first traversal sets the states; the second one counts. */
+/* Counts the moves of all arrays in p->moves. The first traversal of the phases sets the states in
+ * arrays[]; the second one counts. */
 static void count_moves(struct program *p, struct array *const arrays[STORE_KINDS])
 {
     for (int64_t n = 0; n < 2 * p->count; n++) {

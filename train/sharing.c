@@ -75,8 +75,9 @@ void sharing_close(struct sharing *h)
 
 /* ---- squares --------------------------------------------------------------------------------- */
 
-/* Sets the sums of squared gradients of this rank's share of a tensor. If nothing is shared, the
- * whole tensor is summed in one call, with the same result as the sum of its pieces. */
+/* Sets the elements of h->squares for this rank's share of a tensor: the sums of squared gradients
+ * of its pieces. If nothing is shared, the whole tensor is summed in one call, with the same result
+ * as the sum of its pieces. */
 static void square_tensor(struct sharing *h, size_t row, struct ops_array gradients)
 {
     struct store *s = h->store;

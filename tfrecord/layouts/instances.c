@@ -135,7 +135,7 @@ static uint32_t choose(struct maker *m, const uint32_t *tokens, const struct ins
     return got;
 }
 
-/* Masks the instance at the end of `store`, whose tokens are already there. */
+/* Masks the instance x, whose tokens are already at the end of m->out->store. */
 static void mask(struct maker *m, struct instance *x)
 {
     uint32_t *tokens = m->out->store + x->at;

@@ -387,8 +387,8 @@ static int load_config(struct vocabulary *v, const char *dir, int from_txt)
     return result;
 }
 
-/* Applies the options. In Google's reference, strip_accents equals lowercase, and words may be
- * longer. */
+/* Changes the rules of v as the options ask. In Google's reference, strip_accents equals lowercase,
+ * and words may be longer. */
 static void apply_options(struct vocabulary *v, const struct tokenizer_options *o)
 {
     enum { GOOGLE_MAX_CHARS = 200 };

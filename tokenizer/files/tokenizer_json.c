@@ -494,7 +494,8 @@ static void print_wordlevel(const struct vocabulary *v, struct buf *out)
         buf_adds(out, "\"\"");
 }
 
-/* Writes the tokens with their scores. The tokens of the model come first. */
+/* Appends the members of a Unigram model, as JSON: the tokens with their scores. The tokens of the
+ * model come first. */
 static void print_unigram(const struct vocabulary *v, struct buf *out)
 {
     buf_adds(out, "    \"type\": \"Unigram\", \"unk_id\": ");

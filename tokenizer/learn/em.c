@@ -208,7 +208,7 @@ double em_step(struct em *e)
 /* ---- pruning -------------------------------------------------------------------------------- */
 
 /* Finds the most probable division of text[at..at+n) without the piece `without`. Returns its
- * score. best[i].piece is the piece that ends at i. */
+ * score, and sets best[]: best[i].piece is the piece that ends at i. */
 static double divide(const struct seeds *p, struct best *best, uint32_t at, uint32_t n,
                      uint32_t without)
 {

@@ -229,7 +229,7 @@ static void join(struct choice *c)
         qsort(c->best, c->count, sizeof *c->best, first_in_order);
 }
 
-/* Makes the pieces of the chosen nodes, which are in order of `left` and length, and finds the
+/* Adds to *p the pieces of the chosen nodes, which are in order of `left` and length, and finds the
  * longest piece at each place. */
 static void make_pieces(struct seeds *p, const struct suffixes *s, const struct choice *c)
 {

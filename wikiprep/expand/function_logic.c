@@ -124,8 +124,9 @@ static int is_default(const struct expander *x, struct span s)
     return span_is(s, "#default") || (english && !strcmp(english, "#default"));
 }
 
-/* {{#switch: value | case | case = text | #default = text }}. A case without a text uses the text
- * of the next case that has one. A last argument without '=' is the default. */
+/* {{#switch: value | case | case = text | #default = text }}. Appends the text of the first case
+ * that equals the value, else the default. A case without a text uses the text of the next case
+ * that has one. A last argument without '=' is the default. */
 int function_switch(struct expander *x, const struct function_call *c, int which)
 {
     (void)which;
