@@ -27,8 +27,8 @@ void text_release(struct text *t);
 void text_add(struct text *t, const char *bytes, size_t n); /* does nothing after a stop text */
 void text_end(struct text *t); /* ends the text: the bytes held back become part of it */
 
-/* Returns the new part of the text that can no longer change: n bytes (perhaps 0), valid until the
- * next text_add. */
+/* Returns the new part of the text that can no longer change, and sets *n to its length in bytes,
+ * perhaps 0. It is valid until the next text_add. */
 const char *text_news(struct text *t, size_t *n);
 
 #endif

@@ -42,7 +42,8 @@ static int respell(char out[FOLDER_NAME], const struct model *m, const char *nam
     return 0;
 }
 
-/* Finds a tensor by its name without the prefix, then by its name with the prefix. */
+/* Finds a tensor by its name `bare` without the prefix, then by its name with the prefix. Returns
+ * it and sets *file to its file, or returns NULL. */
 static const struct safetensor *find_either(const struct model *m, const struct weights *set,
                                             const char *bare, const struct safetensors **file)
 {

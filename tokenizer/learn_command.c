@@ -146,7 +146,8 @@ static int64_t find_special(const struct vocabulary *v, const char *name)
     return id >= 0 && v->tokens[id].kind == TOKEN_ADDED ? id : -1;
 }
 
-/* Sets the ids of the tokens with a special role. Returns 0, or -1 with a usage error. */
+/* Sets v->roles and v->end_of_text, the ids of the tokens with a special role. Returns 0, or -1
+ * with a usage error. */
 static int name_roles(const struct learning *given, struct vocabulary *v)
 {
     if (v->model == VOCABULARY_UNIGRAM) {

@@ -26,8 +26,8 @@ static int64_t smaller(int64_t a, int64_t b)
 
 /* ---- the tree -------------------------------------------------------------------------------- */
 
-/* After item k and its merges, the stack has one sum for each 1 bit of k + 1, the sums of more
- * items below. After the last item it has one sum. */
+/* Returns the number of merges after item k (reduce.h). After them, the stack has one sum for each
+ * 1 bit of k + 1, the sums of more items below. After the last item it has one sum. */
 int reduce_merges(int64_t k, int last)
 {
     if (last)

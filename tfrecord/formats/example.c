@@ -133,8 +133,8 @@ static unsigned char *put_few(unsigned char *p, const int64_t *values, size_t n)
     return n ? put_varint(p, (uint64_t)values[0]) : p;
 }
 
-/* Writes BLOCK numbers below 2^21 at once, if the processor can. Returns NULL if a number is
- * greater. */
+/* Writes the BLOCK numbers values[], which must be below 2^21, at once before p, if the processor
+ * can. Returns the position at which they begin; NULL if a number is greater. */
 enum { BLOCK = 16 };
 static unsigned char *(*put_block)(unsigned char *p, const int64_t *values);
 

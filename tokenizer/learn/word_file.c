@@ -132,7 +132,8 @@ static int is_after_last(const struct word_reader *r, const char *word, size_t n
     return order ? order > 0 : n > r->last.len;
 }
 
-/* Reads the word of a row into r->last. Returns 0, or -1 with an error. */
+/* Reads the word of a row, n bytes after the `head` bytes before it, into r->last. Returns 0, or -1
+ * with an error. */
 static int read_word(struct word_reader *r, size_t head, size_t n)
 {
     int64_t have = input_peek(&r->in, head + n);

@@ -34,7 +34,7 @@ void classic_replace_links(struct classic *c);
 
 /* classic_tags.c */
 /* Replaces each separating tag with the character `with`, so that the text on its two sides stays
- * apart. `names` ends with NULL. `quotes`: attribute values in quotes may contain '>'. */
+ * apart. `names` ends with NULL. `quotes` 1: attribute values in quotes may contain '>'. */
 void classic_replace_breaks(struct classic *c, const char *const *names, int quotes, char with);
 
 /* Drops comments, empty tags, and the tags of elements whose content is kept. */

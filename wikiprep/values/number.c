@@ -97,7 +97,7 @@ static int64_t exact(struct span s)
     return strtoll(text, NULL, 10);
 }
 
-/* Returns 1 if a number is written as an integer: "12", not "12.0". */
+/* Returns 1 if a number is written as an integer ("12", not "12.0"), else 0. */
 static int is_whole(struct span s)
 {
     return !memchr(s.s, '.', s.n) && !memchr(s.s, 'e', s.n) && !memchr(s.s, 'E', s.n);
