@@ -100,13 +100,13 @@ struct comm_work;
  * has only this rank, so that nothing needs to be done. */
 struct comm_work *comm_sum_begin(struct comm *c, enum comm_group group, struct ops *o,
                                  struct ops_array x, int64_t n, const char *what);
-/* Begins a sum like comm_sum_begin, but each rank gets only its own share of the sum: elements
+/* Begins a sum as comm_sum_begin does, but each rank gets only its own share of the sum: elements
  * bounds[rank] to bounds[rank+1] - 1 (reduce.h). The other elements of x are undefined afterwards.
  * bounds [size+1] is borrowed until comm_end. */
 struct comm_work *comm_scatter_begin(struct comm *c, enum comm_group group, struct ops *o,
                                      struct ops_array x, const int64_t *bounds, const char *what);
-/* Begins to copy each share of x, of any type, from the rank that has it to all others. `bounds` is
- * as in comm_scatter_begin. */
+/* Begins to copy each share of x, of any type, from the rank that has it to all others. Returns
+ * NULL as comm_sum_begin. `bounds` is as in comm_scatter_begin. */
 struct comm_work *comm_gather_begin(struct comm *c, enum comm_group group, struct ops *o,
                                     struct ops_array x, const int64_t *bounds, const char *what);
 /* Begin to send x[n], of any type, to member `peer` of the group, or to receive x[n] from it. The

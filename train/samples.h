@@ -88,10 +88,10 @@ struct samples *samples_open_gpt(const struct samples_config *c, const struct op
 struct samples *samples_make_gpt(const struct samples_config *c);
 
 /* BERT pre-training. samples_open_bert opens the records of tfrecord/read/bert_rows.h. All records
- * must have the shape of the first one, which must match T and mask_tokens if these are set.
- * A path of the form PREFIX@MAP.npy is opened by samples_open_pairs instead: the samples of
- * tfrecord/read/masked_pairs.h, which are used in the order of the map.
- * samples_make_bert makes pairs of sentences of random ids. */
+ * must have the shape of the first one, which must match T and mask_tokens if these are set. A path
+ * of the form PREFIX@MAP.npy is opened by samples_open_pairs instead: the samples of
+ * tfrecord/read/masked_pairs.h, which are used in the order of the map. samples_make_bert makes
+ * pairs of sentences of random ids. Return NULL with an error. */
 struct samples *samples_open_bert(const struct samples_config *c, const struct opt_list *paths,
                                   const char *what);
 struct samples *samples_open_pairs(const struct samples_config *c, const struct opt_list *paths,
@@ -99,13 +99,15 @@ struct samples *samples_open_pairs(const struct samples_config *c, const struct 
 struct samples *samples_make_bert(const struct samples_config *c);
 
 /* SQuAD. samples_open_squad opens the windows into which a file's questions are cut
- * (squad_windows.h). samples_make_squad makes random sequences with answers. */
+ * (squad_windows.h). samples_make_squad makes random sequences with answers. Return NULL with an
+ * error. */
 struct samples *samples_open_squad(const struct samples_config *c, const struct opt_list *paths,
                                    const char *what);
 struct samples *samples_make_squad(const struct samples_config *c);
 
 /* Opens a blend (tfrecord/formats/blend.h) if the paths have weights, as "A:0.7,B:0.3". Each source
  * is opened by `open`, one of the functions above. Without weights, returns open(c, paths, what).
+ * Returns NULL with an error.
  *
  * The order of a blend has no epochs of its own: each source has its own epochs, each in an order
  * of its own. So a source is used up before any of its samples comes twice. The samples of all
