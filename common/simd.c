@@ -6,7 +6,8 @@ static int has_level(enum simd_level level)
 {
 #if defined(__x86_64__)
     if (level == SIMD_AVX512)
-        return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vbmi") &&
+        return __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+               __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vbmi") &&
                __builtin_cpu_supports("avx512vbmi2");
     if (level == SIMD_AVX2)
         return __builtin_cpu_supports("avx2");

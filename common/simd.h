@@ -7,7 +7,7 @@
 enum simd_level {
     SIMD_PLAIN, /* instructions that every processor of this architecture has */
     SIMD_AVX2,
-    SIMD_AVX512, /* F, BW, VBMI and VBMI2 */
+    SIMD_AVX512, /* F, BW, DQ, VL, VBMI and VBMI2 */
     SIMD_LEVELS,
 };
 

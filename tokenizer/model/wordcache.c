@@ -2,8 +2,12 @@
 
 #include <stdlib.h>
 #include <string.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 #include "common/mem.h"
+#include "common/simd.h"
 
 enum {
     KEY_BYTES = 16,
@@ -17,8 +21,9 @@ enum {
     ID_MASK = (1 << COUNT_SHIFT) - 1,
     ELSEWHERE = 255, /* value of the count if the ids are in the ring */
     FEW_IDS = 8,     /* so many ids are always copied, even if there are fewer */
-    PROBES = 32,
-    MANY_MISSED = 3, /* misses in a group: the next group encodes its misses at once */
+    GROUP = 256,     /* pieces that are looked up together */
+    ROOM = (GROUP + 1) * (PIECE_IDS_MAX + 1), /* for the ids of a group that the cache knows */
+    FRESH_KEPT = 1 << 20,
 };
 
 struct word {
@@ -26,8 +31,9 @@ struct word {
     union {
         uint32_t ids[INLINE_IDS]; /* the count is in the bits above the first id */
         struct {
-            uint32_t elsewhere; /* ELSEWHERE as count, and the real count below it */
-            uint32_t spare;
+            uint32_t elsewhere; /* ELSEWHERE as count, and the real count below it; 0: the ids are
+                                   not known yet */
+            uint32_t missing;   /* then: index of the piece among those that are missing */
             uint64_t place; /* position in the ring (units written before) of the ids and then the
                                bytes */
         };
@@ -105,9 +111,11 @@ static struct key long_key(const char *piece, size_t n)
     return (struct key){ (h ^ word) * odd, (uint64_t)n << 8 | long_mark };
 }
 
+static const uint64_t low_factor = 0x9E3779B97F4A7C15u, high_factor = 0xC2B2AE3D27D4EB4Fu;
+
 static inline struct word *bucket_of(const struct wordcache *c, struct key k)
 {
-    uint64_t h = k.low * 0x9E3779B97F4A7C15u + k.high * 0xC2B2AE3D27D4EB4Fu;
+    uint64_t h = k.low * low_factor + k.high * high_factor;
     return c->buckets[h >> (64 - BUCKETS_LOG)];
 }
 
@@ -131,6 +139,15 @@ static inline void push_down(struct word *bucket, int n)
 {
     for (int i = n; i > 0; i--)
         bucket[i] = bucket[i - 1];
+}
+
+/* Puts an entry at the front of its bucket, in place of the entry with its key or of the oldest
+ * one. */
+static void put_front(struct word *bucket, struct word w)
+{
+    int way = find_way(bucket, (struct key){ w.key[0], w.key[1] });
+    push_down(bucket, way < WAYS ? way : WAYS - 1);
+    bucket[0] = w;
 }
 
 /* Reserves contiguous space for a record in the ring. Returns its position. */
@@ -160,8 +177,7 @@ static void put_word(struct wordcache *c, struct word *bucket, struct key k, con
         memcpy(record, ids, count * sizeof *ids);
         memcpy(record + count, piece, bytes);
     }
-    push_down(bucket, WAYS - 1);
-    bucket[0] = w;
+    put_front(bucket, w);
 }
 
 void wordcache_put(struct wordcache *c, const char *piece, size_t n, const uint32_t *ids,
@@ -216,63 +232,182 @@ static inline size_t emit_record(uint32_t *to, const struct wordcache *c, const 
     return count;
 }
 
-/* ---- pieces ---------------------------------------------------------------------------------- */
+/* ---- a group of pieces ----------------------------------------------------------------------- */
 
-struct probe {
-    struct key key;
-    struct word *bucket;
+/* A piece whose ids are not in the first two entries of its bucket. Its ids are inserted later. */
+struct late {
+    size_t piece;      /* index in the group */
+    size_t place;      /* number of ids before it, without those of other late pieces */
+    size_t begin, end; /* the ids are c->fresh.data[begin..end) */
+    int is_missing;    /* it is not in the cache; until it is encoded, `begin` is its index among
+                          the missing pieces */
 };
 
-/* A group of pieces being looked up. All their buckets are prefetched before the first is read. */
+/* Pieces that are looked up together. All their buckets are prefetched before the first is read.
+ * What then needs other memory is prefetched, too, and read after the other pieces. */
 struct group {
     struct wordcache *c;
-    const struct pieces *p;
-    size_t first, count; /* pieces of p */
-    size_t missed;       /* number of pieces not found */
-    int together;        /* at the first miss, encode all missing pieces of the group together */
-    struct probe probes[PROBES];
+    struct pieces p;
+    struct key keys[GROUP];
+    struct word *buckets[GROUP];
+    struct late late[GROUP];
+    size_t late_count;
 };
 
-/* Computes the key of a piece and prefetches its bucket. `p` is passed by value so that the
- * compiler knows that the stores do not change it. */
-static inline void probe_begin(struct group *g, struct pieces p, size_t i)
+static inline size_t size_of(const struct pieces *p, size_t i)
 {
-    size_t begin = p.begins[g->first + i], n = p.ends[g->first + i] - begin;
-    struct key key = n < KEY_BYTES ? short_key(p.text + begin, n, p.readable - begin)
-                                   : long_key(p.text + begin, n);
-    struct word *bucket = bucket_of(g->c, key);
-    __builtin_prefetch(bucket);
-    g->probes[i] = (struct probe){ key, bucket };
+    return p->ends[i] - p->begins[i];
 }
 
-/* Encodes all missing pieces of the group from index `from` on, and adds them to the cache. If one
- * cannot be encoded, the error is reported later, when that piece is encoded by itself. */
-static void fill(struct group *g, size_t from)
+static inline const char *text_of(const struct pieces *p, size_t i)
 {
-    struct wordcache *c = g->c;
-    const struct probe *probes[PROBES];
-    size_t begins[PROBES], ends[PROBES], ids_ends[PROBES];
-    struct pieces missing = { g->p->text, g->p->readable, begins, ends, 0 };
-    g->together = 0;
-    for (size_t i = from; i < g->count; i++) { /* without an unpredictable branch */
-        size_t at = missing.count;
-        probes[at] = &g->probes[i];
-        begins[at] = g->p->begins[g->first + i];
-        ends[at] = g->p->ends[g->first + i];
-        missing.count += (ends[at] - begins[at] <= PIECE_BYTES_MAX) &
-                         (find_way(probes[at]->bucket, probes[at]->key) == WAYS);
+    return p->text + p->begins[i];
+}
+
+/* Computes the key of a piece and prefetches its bucket. */
+static inline void begin_piece(struct group *g, size_t i)
+{
+    const struct pieces *p = &g->p;
+    size_t n = size_of(p, i);
+    struct key k = n < KEY_BYTES ? short_key(text_of(p, i), n, p->readable - p->begins[i])
+                                 : long_key(text_of(p, i), n);
+    g->keys[i] = k;
+    g->buckets[i] = bucket_of(g->c, k);
+    __builtin_prefetch(g->buckets[i]);
+}
+
+/* Writes the ids of piece i to to[], and returns the end of these ids. If `known` is 1, w is the
+ * entry among the first two of the piece's bucket that has its key. from: the group's first id. A
+ * piece that is not known is added to the late pieces and gets no ids yet. */
+static inline uint32_t *put_ids(struct group *g, size_t i, const struct word *w, int known,
+                                const uint32_t *from, uint32_t *to)
+{
+    if (known && w->ids[0] >> COUNT_SHIFT <= INLINE_IDS)
+        return to + emit(to, w);
+    if (known) {
+        size_t count = emit_record(to, g->c, w, text_of(&g->p, i), size_of(&g->p, i));
+        if (count)
+            return to + count;
     }
-    g->missed += missing.count;
-    c->fresh.count = 0;
-    if (c->encode(c->ctx, &missing, &c->fresh, ids_ends) < 0)
-        return;
-    for (size_t i = 0, at = 0; i < missing.count; at = ids_ends[i++])
-        if (ids_ends[i] > at && find_way(probes[i]->bucket, probes[i]->key) == WAYS)
-            put_word(c, probes[i]->bucket, probes[i]->key, g->p->text + begins[i],
-                     ends[i] - begins[i], c->fresh.data + at, ids_ends[i] - at);
+    __builtin_prefetch(g->buckets[i] + 2);
+    g->late[g->late_count++] = (struct late){ .piece = i, .place = (size_t)(to - from) };
+    return to;
 }
 
-/* Moves entry i of a bucket to the front, as the one used last. */
+static uint32_t *look_up_plain(struct group *g, uint32_t *from)
+{
+    uint32_t *to = from;
+    for (size_t i = 0; i < g->p.count; i++)
+        begin_piece(g, i);
+    for (size_t i = 0; i < g->p.count; i++) {
+        const struct word *w = g->buckets[i];
+        w += !has_key(w, g->keys[i]);
+        to = put_ids(g, i, w, has_key(w, g->keys[i]), from, to);
+    }
+    return to;
+}
+
+#if defined(__x86_64__)
+#define AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi")))
+#define ALWAYS AVX512 __attribute__((always_inline)) static inline
+enum { EIGHT = 8 };
+
+/* Returns the keys of four short pieces, which begin at text + begins[0..4). Their lengths are byte
+ * 0 of each of the lanes first ... first + 3 of `sizes`. */
+ALWAYS __m512i four_keys(const char *text, const size_t *begins, __m512i sizes, int first)
+{
+    const __m512i bytes = _mm512_broadcast_i32x4(
+        _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
+    const __m512i lanes = _mm512_setr_epi64(0, 0, 0x0808080808080808, 0x0808080808080808,
+                                            0x1010101010101010, 0x1010101010101010,
+                                            0x1818181818181818, 0x1818181818181818);
+    __m512i n = _mm512_permutexvar_epi8(_mm512_add_epi8(lanes, _mm512_set1_epi8((char)(8 * first))),
+                                        sizes);
+    __m512i key = _mm512_castsi128_si512(_mm_loadu_si128((const void *)(text + begins[0])));
+    key = _mm512_inserti32x4(key, _mm_loadu_si128((const void *)(text + begins[1])), 1);
+    key = _mm512_inserti32x4(key, _mm_loadu_si128((const void *)(text + begins[2])), 2);
+    key = _mm512_inserti32x4(key, _mm_loadu_si128((const void *)(text + begins[3])), 3);
+    key = _mm512_maskz_mov_epi8(_mm512_cmplt_epu8_mask(bytes, n), key);
+    return _mm512_mask_mov_epi8(key, 0x8000800080008000u, n);
+}
+
+/* Returns the addresses of the buckets of eight keys: the four in `keys` and the four in `more`. */
+ALWAYS __m512i eight_buckets(const struct wordcache *c, __m512i keys, __m512i more)
+{
+    const __m512i order = _mm512_setr_epi64(0, 2, 4, 6, 1, 3, 5, 7);
+    __m512i low = _mm512_mullo_epi64(_mm512_unpacklo_epi64(keys, more),
+                                     _mm512_set1_epi64((long long)low_factor));
+    __m512i high = _mm512_mullo_epi64(_mm512_unpackhi_epi64(keys, more),
+                                      _mm512_set1_epi64((long long)high_factor));
+    __m512i hash = _mm512_srli_epi64(_mm512_add_epi64(low, high), 64 - BUCKETS_LOG);
+    __m512i at = _mm512_slli_epi64(hash, __builtin_ctz(sizeof *c->buckets));
+    return _mm512_permutexvar_epi64(
+        order, _mm512_add_epi64(at, _mm512_set1_epi64((long long)(uintptr_t)c->buckets)));
+}
+
+/* Does for the pieces i ... i + 7 of the group what begin_piece does for one. The pieces are
+ * text[begins[k]..ends[k]), k < 8. */
+ALWAYS void begin_eight(struct group *g, const char *text, const size_t *begins, const size_t *ends,
+                        size_t readable, size_t i)
+{
+    __m512i from = _mm512_loadu_si512(begins),
+            sizes = _mm512_sub_epi64(_mm512_loadu_si512(ends), from);
+    unsigned others = _mm512_cmpge_epu64_mask(sizes, _mm512_set1_epi64(KEY_BYTES));
+    if (_mm512_cmpgt_epu64_mask(from, _mm512_set1_epi64((long long)(readable - KEY_BYTES)))) {
+        others = UINT8_MAX;
+    } else {
+        __m512i keys = four_keys(text, begins, sizes, 0),
+                more = four_keys(text, begins + 4, sizes, 4);
+        _mm512_storeu_si512(&g->keys[i], keys);
+        _mm512_storeu_si512(&g->keys[i + 4], more);
+        _mm512_storeu_si512(&g->buckets[i], eight_buckets(g->c, keys, more));
+#pragma GCC unroll 8
+        for (int k = 0; k < EIGHT; k++)
+            __builtin_prefetch(g->buckets[i + (size_t)k]);
+    }
+    for (; others; others &= others - 1)
+        begin_piece(g, i + (size_t)__builtin_ctz(others));
+}
+
+AVX512 static uint32_t *look_up_avx512(struct group *g, uint32_t *from)
+{
+    const struct pieces p = g->p;
+    uint32_t *to = from;
+    size_t i = 0;
+    for (; i + EIGHT <= p.count && p.readable >= KEY_BYTES; i += EIGHT)
+        begin_eight(g, p.text, p.begins + i, p.ends + i, p.readable, i);
+    for (; i < p.count; i++)
+        begin_piece(g, i);
+    for (i = 0; i < p.count; i++) {
+        const struct word *w = g->buckets[i];
+        __m512i key = _mm512_broadcast_i64x2(_mm_loadu_si128((const void *)&g->keys[i]));
+        unsigned same = _mm512_cmpeq_epi64_mask(_mm512_loadu_si512(w), key);
+        same &= same >> 1 & 0x11; /* bit 0: the first entry has the key; bit 4: the second */
+        w += !(same & 1);
+        to = put_ids(g, i, w, same != 0, from, to);
+    }
+    return to;
+}
+#endif
+
+static uint32_t *look_up(struct group *g, uint32_t *to)
+{
+#if defined(__x86_64__)
+    if (simd_level() == SIMD_AVX512)
+        return look_up_avx512(g, to);
+#endif
+    return look_up_plain(g, to);
+}
+
+/* ---- late pieces ----------------------------------------------------------------------------- */
+
+/* The pieces of a group that are not in the cache, each once. The ids of piece i end at
+ * c->fresh.data[ids_ends[i]]; those of the first piece begin at c->fresh.data[known]. */
+struct missing {
+    size_t begins[GROUP], ends[GROUP], ids_ends[GROUP], count, known;
+};
+
+/* Brings entry i of a bucket to the front, as the one used last. */
 static void bring_to_front(struct word *bucket, int i)
 {
     struct word w = bucket[i];
@@ -280,82 +415,147 @@ static void bring_to_front(struct word *bucket, int i)
     bucket[0] = w;
 }
 
-/* Appends the ids of piece i of the group, if the first entry of its bucket is not the piece's.
- * Looks at the other entries, and then encodes the piece. Returns 0, or -1 with an error. */
-static int encode_slowly(struct group *g, size_t i, struct ids *out)
+/* Looks up piece i in all entries of its bucket and writes its ids to to[]. Returns their number,
+ * or 0 if they are not in the cache. */
+static size_t emit_any(uint32_t *to, const struct group *g, size_t i)
 {
-    struct wordcache *c = g->c;
-    const struct probe *probe = &g->probes[i];
-    size_t begin = g->p->begins[g->first + i], n = g->p->ends[g->first + i] - begin;
-    const char *piece = g->p->text + begin;
-    int way = find_way(probe->bucket, probe->key);
-    if (way == WAYS && g->together) {
-        fill(g, i);
-        way = find_way(probe->bucket, probe->key);
-    }
-    if (way < WAYS) {
-        bring_to_front(probe->bucket, way);
-        uint32_t *to = out->data + out->count;
-        size_t count = emit(to, probe->bucket);
-        count = count == ELSEWHERE ? emit_record(to, c, probe->bucket, piece, n) : count;
-        out->count += count;
-        if (count)
-            return 0;
-    }
-    g->missed++;
-    size_t before = out->count, zero = 0, end;
-    if (c->encode(c->ctx, &(struct pieces){ piece, n, &zero, &n, 1 }, out, &end) < 0)
-        return -1;
-    put_word(c, probe->bucket, probe->key, piece, n, out->data + before, out->count - before);
-    return 0;
+    int way = find_way(g->buckets[i], g->keys[i]);
+    if (way == WAYS)
+        return 0;
+    bring_to_front(g->buckets[i], way);
+    size_t count = emit(to, g->buckets[i]);
+    return count == ELSEWHERE
+               ? emit_record(to, g->c, g->buckets[i], text_of(&g->p, i), size_of(&g->p, i))
+               : count;
 }
 
-static int encode_group(struct group *g, struct pieces p, struct ids *out, size_t *failed)
+/* Returns 1 if the bucket of piece i begins with the entry of a missing piece with the same bytes,
+ * else 0. */
+static int is_missing(const struct group *g, const struct missing *m, size_t i)
 {
-    enum { ROOM = (PROBES + 1) * (PIECE_IDS_MAX + 1) };
-    mem_grow(out->data, out->cap, out->count + ROOM);
-    uint32_t *to = out->data + out->count;
-    size_t first = g->first, count = g->count;
-    for (size_t i = 0; i < count; i++) {
-        const struct probe *probe = &g->probes[i];
-        const struct word *w = probe->bucket;
-        w += !has_key(w, probe->key);
-        int known = has_key(w, probe->key);
-        if (known && w->ids[0] >> COUNT_SHIFT <= INLINE_IDS) {
-            to += emit(to, w);
-            continue;
-        }
-        size_t begin = p.begins[first + i], n = p.ends[first + i] - begin;
-        size_t emitted = known ? emit_record(to, g->c, w, p.text + begin, n) : 0;
-        to += emitted;
-        if (emitted)
-            continue;
-        out->count = (size_t)(to - out->data);
-        if (encode_slowly(g, i, out) < 0) {
-            *failed = g->first + i;
-            return -1;
-        }
-        mem_grow(out->data, out->cap, out->count + ROOM);
-        to = out->data + out->count;
+    const struct word *w = g->buckets[i];
+    size_t n = size_of(&g->p, i);
+    return has_key(w, g->keys[i]) && w->elsewhere == (uint32_t)ELSEWHERE << COUNT_SHIFT &&
+           w->missing < m->count && m->ends[w->missing] - m->begins[w->missing] == n &&
+           !memcmp(g->p.text + m->begins[w->missing], text_of(&g->p, i), n);
+}
+
+/* Adds piece i to the missing pieces, unless it is there. Returns its index among them. An entry
+ * in its bucket shows that it is there. */
+static size_t add_missing(const struct group *g, struct missing *m, size_t i)
+{
+    if (is_missing(g, m, i))
+        return g->buckets[i]->missing;
+    struct word w = { .key = { g->keys[i].low, g->keys[i].high } };
+    w.elsewhere = (uint32_t)ELSEWHERE << COUNT_SHIFT;
+    w.missing = (uint32_t)m->count;
+    if (size_of(&g->p, i) <= PIECE_BYTES_MAX)
+        put_front(g->buckets[i], w);
+    m->begins[m->count] = g->p.begins[i];
+    m->ends[m->count] = g->p.ends[i];
+    return m->count++;
+}
+
+/* Looks up the late pieces, and lists those that are not in the cache. */
+static void find_late(struct group *g, struct missing *m)
+{
+    struct ids *fresh = &g->c->fresh;
+    mem_grow(fresh->data, fresh->cap, ROOM);
+    fresh->count = 0;
+    for (struct late *l = g->late; l < g->late + g->late_count; l++) {
+        size_t count = emit_any(fresh->data + fresh->count, g, l->piece);
+        l->is_missing = !count;
+        l->begin = count ? fresh->count : add_missing(g, m, l->piece);
+        l->end = fresh->count += count;
     }
-    out->count = (size_t)(to - out->data);
-    return 0;
+}
+
+/* Encodes the missing pieces. Returns the number of those before the first one that cannot be
+ * encoded. */
+static size_t encode_missing(const struct group *g, struct missing *m)
+{
+    struct wordcache *c = g->c;
+    struct pieces all = { g->p.text, g->p.readable, m->begins, m->ends, m->count };
+    size_t i = 0;
+    m->known = c->fresh.count;
+    if (!m->count || c->encode(c->ctx, &all, &c->fresh, m->ids_ends) == 0)
+        return m->count;
+    for (c->fresh.count = m->known; i < m->count; i++) {
+        struct pieces one = { g->p.text, g->p.readable, m->begins + i, m->ends + i, 1 };
+        if (c->encode(c->ctx, &one, &c->fresh, m->ids_ends + i) < 0)
+            break;
+    }
+    return i;
+}
+
+/* Sets the ids of a late piece that was missing, and puts it into the cache. */
+static void end_missing(const struct group *g, const struct missing *m, struct late *l)
+{
+    size_t i = l->piece, number = l->begin;
+    l->begin = number ? m->ids_ends[number - 1] : m->known;
+    l->end = m->ids_ends[number];
+    if (is_missing(g, m, i))
+        put_word(g->c, g->buckets[i], g->keys[i], text_of(&g->p, i), size_of(&g->p, i),
+                 g->c->fresh.data + l->begin, l->end - l->begin);
+}
+
+/* Inserts the ids of the late pieces among those of the others, which begin at out->data[start]. */
+static void insert_late(const struct group *g, struct ids *out, size_t start)
+{
+    size_t end = out->count, more = 0;
+    for (size_t k = 0; k < g->late_count; k++)
+        more += g->late[k].end - g->late[k].begin;
+    mem_grow(out->data, out->cap, out->count + more);
+    out->count += more;
+    for (size_t k = g->late_count; k-- > 0;) {
+        const struct late *l = &g->late[k];
+        uint32_t *at = out->data + start + l->place;
+        memmove(at + more, at, (end - start - l->place) * sizeof *at);
+        more -= l->end - l->begin;
+        memcpy(at + more, g->c->fresh.data + l->begin, (l->end - l->begin) * sizeof *at);
+        end = start + l->place;
+    }
+}
+
+/* Inserts the ids of the late pieces, and puts those that were missing into the cache. Returns -1
+ * if piece *failed cannot be encoded. out->data then ends with the ids of the pieces before it. */
+static int add_late(struct group *g, struct ids *out, size_t start, size_t *failed)
+{
+    struct missing m;
+    m.count = 0;
+    find_late(g, &m);
+    size_t done = encode_missing(g, &m);
+    for (size_t k = 0; k < g->late_count; k++) {
+        struct late *l = &g->late[k];
+        if (l->is_missing && l->begin == done) {
+            *failed = l->piece;
+            out->count = start + l->place;
+            g->late_count = k;
+        } else if (l->is_missing) {
+            end_missing(g, &m, l);
+        }
+    }
+    insert_late(g, out, start);
+    return done < m.count ? -1 : 0;
 }
 
 int wordcache_encode(struct wordcache *c, const struct pieces *p, struct ids *out, size_t *failed)
 {
     struct group g;
     g.c = c;
-    g.p = p;
-    g.missed = 0;
-    for (g.first = 0; g.first < p->count; g.first += g.count) {
-        g.count = p->count - g.first < PROBES ? p->count - g.first : PROBES;
-        g.together = g.missed >= MANY_MISSED;
-        g.missed = 0;
-        for (size_t i = 0; i < g.count; i++)
-            probe_begin(&g, *p, i);
-        if (encode_group(&g, *p, out, failed) < 0)
+    for (size_t done = 0; done < p->count; done += g.p.count) {
+        size_t left = p->count - done, start = out->count;
+        g.p = (struct pieces){ p->text, p->readable, p->begins + done, p->ends + done,
+                               left < GROUP ? left : GROUP };
+        g.late_count = 0;
+        mem_grow(out->data, out->cap, start + ROOM);
+        out->count = (size_t)(look_up(&g, out->data + start) - out->data);
+        if (g.late_count && add_late(&g, out, start, failed) < 0) {
+            *failed += done;
             return -1;
+        }
     }
+    if (c->fresh.cap > FRESH_KEPT)
+        ids_release(&c->fresh);
     return 0;
 }

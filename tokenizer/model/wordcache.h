@@ -9,7 +9,9 @@
  * and ring have a fixed size. A piece that is not found is encoded again, so the ids do not depend
  * on the state of the cache.
  *
- * Pieces are looked up in groups, and those of a group that are not found are encoded together.
+ * Pieces are looked up in groups. Pieces that are not in the first half of their bucket wait until
+ * the others are done; meanwhile the second half is fetched from memory. Those that are not there
+ * either are encoded together. Uses AVX-512 or plain C, depending on the processor.
  */
 #ifndef TEXTMILL_TOKENIZER_MODEL_WORDCACHE_H
 #define TEXTMILL_TOKENIZER_MODEL_WORDCACHE_H

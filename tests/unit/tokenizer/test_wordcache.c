@@ -5,6 +5,7 @@
 
 #include "common/err.h"
 #include "common/rng.h"
+#include "common/simd.h"
 #include "tokenizer/model/wordcache.h"
 
 struct oracle {
@@ -43,7 +44,7 @@ static void expect(struct wordcache *c, const char *text, const size_t *bounds, 
     ids_release(&got);
 }
 
-Test(wordcache, pieces_of_all_lengths_come_back_as_encoded)
+static void pieces_of_all_lengths(void)
 {
     enum { BYTES = 1 << 14 };
     struct oracle o = { 0 };
@@ -67,6 +68,31 @@ Test(wordcache, pieces_of_all_lengths_come_back_as_encoded)
     }
     free(text);
     wordcache_free(c);
+}
+
+Test(wordcache, pieces_of_all_lengths_come_back_as_encoded)
+{
+    for (int level = 0; level < SIMD_LEVELS; level++)
+        if (simd_use((enum simd_level)level) == 0)
+            pieces_of_all_lengths();
+}
+
+Test(wordcache, a_new_piece_that_occurs_often_is_encoded_once)
+{
+    enum { COUNT = 150, LONGEST = 40 };
+    char text[COUNT * LONGEST];
+    for (size_t n = 1; n <= LONGEST; n += 13) {
+        struct oracle o = { 0 };
+        struct wordcache *c = wordcache_new(encode, &o);
+        size_t bounds[COUNT + 1] = { 0 };
+        for (size_t i = 0; i < COUNT * n; i++)
+            text[i] = "ab"[i / n % 3 == 1 && i % n == n - 1];
+        for (size_t i = 0; i < COUNT; i++)
+            bounds[i + 1] = bounds[i] + n;
+        expect(c, text, bounds, COUNT, bounds[COUNT]);
+        cr_assert_eq(o.calls, 2, "%zu calls for pieces of %zu bytes", o.calls, n);
+        wordcache_free(c);
+    }
 }
 
 /* Encodes the same `pieces` pieces of n bytes twice. Their ids are more than the cache has room
@@ -115,6 +141,12 @@ Test(wordcache, what_was_put_is_known_and_what_fails_is_named)
     cr_assert_eq(wordcache_encode(c, &p, &got, &failed), -1);
     cr_assert_eq(failed, 2);
     cr_assert_eq(got.count, 8, "the ids before it are there");
+    const size_t more[] = { 0, 5, 6, 7, 8 };
+    p = (struct pieces){ "abcdeb!ca", 9, more, more + 1, 4 };
+    cr_assert_eq(wordcache_encode(c, &p, &got, &failed), -1);
+    cr_assert_eq(failed, 2);
+    cr_assert_eq(got.count, 11, "so are those of a new piece");
+    cr_assert_eq(got.data[10], 'b');
     ids_release(&got);
     wordcache_free(c);
 }
