@@ -17,6 +17,8 @@ struct charsmap {
     char *texts;
     size_t text_bytes;
     unsigned char changes[256]; /* whether some text of the map begins with the byte */
+    unsigned char alone[256]; /* the one byte that an ASCII character before another becomes; 0: the
+                                 trie says what it becomes */
 };
 
 /* ---- the trie -------------------------------------------------------------------------------- */
@@ -56,6 +58,20 @@ static int walk_next(struct walk *w, unsigned char byte)
     return 1;
 }
 
+/* Returns what an ASCII character becomes before another one, if that is one byte; otherwise 0. */
+static unsigned char alone(const struct charsmap *m, unsigned char byte)
+{
+    struct walk w = walk_begin(m);
+    if (!walk_next(&w, byte))
+        return byte;
+    for (unsigned char next = 1; next < 0x80; next++) {
+        struct walk more = w;
+        if (walk_next(&more, next))
+            return 0;
+    }
+    return !w.value ? byte : w.value[0] && !w.value[1] ? (unsigned char)w.value[0] : 0;
+}
+
 struct charsmap *charsmap_new(const char *bytes, size_t n)
 {
     size_t trie = n >= 4 ? le_u32((const unsigned char *)bytes) : 0;
@@ -74,6 +90,7 @@ struct charsmap *charsmap_new(const char *bytes, size_t n)
     for (unsigned b = 1; b < 256; b++) {
         struct walk w = walk_begin(m);
         m->changes[b] = (unsigned char)walk_next(&w, (unsigned char)b);
+        m->alone[b] = b < 0x80 ? alone(m, (unsigned char)b) : 0;
     }
     for (size_t i = 0; i < m->text_bytes;) {
         size_t len = strlen(m->texts + i);
@@ -121,9 +138,23 @@ static size_t unchanged(const struct charsmap *m, const char *text, size_t n)
     return i;
 }
 
+/* Appends what ASCII characters at the beginning become, while another one follows and each becomes
+ * one byte. Returns their number. */
+static size_t put_ascii(const struct charsmap *m, struct buf *out, const char *text, size_t n)
+{
+    const unsigned char *p = (const unsigned char *)text;
+    size_t i = 0;
+    buf_reserve(out, n);
+    for (unsigned char byte; i + 1 < n && p[i + 1] < 0x80 && (byte = m->alone[p[i]]) != 0; i++)
+        out->data[out->len + i] = (char)byte;
+    buf_truncate(out, out->len + i);
+    return i;
+}
+
 void charsmap_longest(const struct charsmap *m, struct buf *out, const char *text, size_t n)
 {
     for (size_t i = 0, len; i < n; i += len) {
+        i += put_ascii(m, out, text + i, n - i);
         len = unchanged(m, text + i, n - i);
         buf_add(out, text + i, len);
         i += len;

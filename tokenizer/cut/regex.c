@@ -12,6 +12,7 @@
 #include "common/mem.h"
 #include "common/utf8.h"
 #include "tokenizer/cut/dialect.h"
+#include "tokenizer/cut/runs.h"
 #include "unicode/classes.h"
 #include "unicode/unicode.h"
 
@@ -19,6 +20,8 @@ enum { JIT_STACK_START = 32 << 10, JIT_STACK_MAX = 16 << 20 };
 
 struct regex {
     pcre2_code *code;
+    int is_runs; /* the pattern is `runs`; PCRE2 is not needed */
+    struct runs runs;
 };
 
 struct regex_scratch {
@@ -74,6 +77,7 @@ struct regex *regex_new(const char *pattern, size_t n)
     pcre2_jit_compile(re, PCRE2_JIT_COMPLETE);
     struct regex *r = mem_alloc(sizeof *r);
     r->code = re;
+    r->is_runs = runs_read(&r->runs, pattern, n);
     return r;
 }
 
@@ -109,6 +113,8 @@ void regex_scratch_free(struct regex_scratch *s)
 int regex_find(const struct regex *re, struct regex_scratch *s, const char *text, size_t n,
                size_t from, size_t *begin, size_t *end)
 {
+    if (re->is_runs)
+        return runs_find(&re->runs, text, n, from, begin, end);
     int got = pcre2_match(re->code, (PCRE2_SPTR)text, n, from, PCRE2_NO_UTF_CHECK, s->match,
                           s->context);
     if (got == PCRE2_ERROR_NOMATCH)
@@ -131,7 +137,7 @@ int regex_class(struct classes_set *s, const char *base)
     int code;
     PCRE2_SIZE offset;
     buf_addf(&text, "[%s]+", base);
-    struct regex re = { compile(&text, &code, &offset) };
+    struct regex re = { .code = compile(&text, &code, &offset) };
     buf_release(&text);
     if (!re.code)
         return -1;

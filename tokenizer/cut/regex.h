@@ -1,6 +1,6 @@
 /*
  * regex.h - the regular expressions of tokenizer.json, matched by PCRE2 (with just-in-time
- * compilation if available).
+ * compilation if available), the simplest ones by runs.h.
  *
  * The patterns are written in Oniguruma's Ruby syntax. dialect.h translates them without changing
  * their meaning.
