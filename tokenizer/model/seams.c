@@ -8,16 +8,18 @@
 #include "tokenizer/model/vocabulary.h"
 #include "unicode/unicode.h"
 
-enum { BITS_LOG_MIN = 16, BITS_PER_PAIR = 8, ASCII = 0x80, SPACE = 0x2581, MANY = 40 };
+enum { BITS_LOG_MIN = 16, BITS_PER_TOKEN = 32, ASCII = 0x80, SPACE = 0x2581, MANY = 40 };
 
-/* `bits` is a hash set of the pairs of characters that are neighbours inside a token; `known` has
- * a bit for each character that is a token. */
+/* `bits` is a hash set of the pairs of characters that are neighbours inside a token. It may have
+ * some other pairs, too; `ascii` and the other tables of frequent pairs have none. `known` has a
+ * bit for each character that is a token. */
 struct seams {
     uint64_t *bits;
     int shift;
     int needed; /* a cut needs so many known characters at its sides: 1 or 2 */
     uint64_t known[UNICODE_LIMIT / 64];
-    /* is_cut of pairs of ASCII characters, and of these and SPACE, which stands for a space */
+    /* whether to cut between pairs of ASCII characters, or of one and SPACE, which stands for a
+     * space; while the tokens are read: whether the pair is inside a token */
     uint8_t ascii[ASCII][ASCII], before_space[ASCII], after_space[ASCII];
 };
 
@@ -37,9 +39,15 @@ static inline int is_inside(const struct seams *s, uint32_t left, uint32_t right
     return s->bits[place >> 6] >> (place & 63) & 1;
 }
 
+/* Returns whether enough of two neighbours are known for a cut between them. */
+static inline int are_known(const struct seams *s, uint32_t left, uint32_t right)
+{
+    return is_known(s, left) + is_known(s, right) >= s->needed;
+}
+
 static inline int is_cut(const struct seams *s, uint32_t left, uint32_t right)
 {
-    return !is_inside(s, left, right) && is_known(s, left) + is_known(s, right) >= s->needed;
+    return !is_inside(s, left, right) && are_known(s, left, right);
 }
 
 static int is_byte_name(const char *bytes, size_t n)
@@ -64,6 +72,18 @@ static int merges_others(const struct vocabulary *v)
     return 0;
 }
 
+static void put_pair(struct seams *s, uint32_t left, uint32_t right)
+{
+    uint64_t place = place_of(s, left, right);
+    s->bits[place >> 6] |= (uint64_t)1 << (place & 63);
+    if (left < ASCII && right < ASCII)
+        s->ascii[left][right] = 1;
+    else if (left < ASCII && right == SPACE)
+        s->before_space[left] = 1;
+    else if (left == SPACE && right < ASCII)
+        s->after_space[right] = 1;
+}
+
 static void put_token(struct seams *s, const char *bytes, size_t n)
 {
     size_t len = 0;
@@ -72,9 +92,8 @@ static void put_token(struct seams *s, const char *bytes, size_t n)
         uint32_t c = utf8_get((const unsigned char *)bytes + i, &len);
         if (len == n)
             s->known[c >> 6] |= (uint64_t)1 << (c & 63);
-        uint64_t place = place_of(s, before, c);
         if (i)
-            s->bits[place >> 6] |= (uint64_t)1 << (place & 63);
+            put_pair(s, before, c);
         before = c;
     }
 }
@@ -88,7 +107,7 @@ struct seams *seams_new(const struct vocabulary *v)
     if ((v->model != VOCABULARY_BPE && v->model != VOCABULARY_UNIGRAM) || v->byte_level ||
         v->ignore_merges || *v->prefix || *v->suffix || merges_others(v))
         return NULL;
-    while (((size_t)1 << log) < (size_t)v->count * BITS_PER_PAIR)
+    while (((size_t)1 << log) < (size_t)v->count * BITS_PER_TOKEN)
         log++;
     struct seams *s = mem_zalloc(1, sizeof *s);
     s->bits = mem_zalloc(((size_t)1 << log) / 64, sizeof *s->bits);
@@ -100,12 +119,11 @@ struct seams *seams_new(const struct vocabulary *v)
         if (bytes && v->tokens[id].in_model && utf8_valid(bytes, n) == n)
             put_token(s, bytes, n);
     }
-    for (uint32_t left = 0; left < ASCII; left++)
-        for (uint32_t right = 0; right < ASCII; right++)
-            s->ascii[left][right] = (uint8_t)is_cut(s, left, right);
     for (uint32_t c = 0; c < ASCII; c++) {
-        s->before_space[c] = (uint8_t)is_cut(s, c, SPACE);
-        s->after_space[c] = (uint8_t)is_cut(s, SPACE, c);
+        for (uint32_t right = 0; right < ASCII; right++)
+            s->ascii[c][right] = !s->ascii[c][right] && are_known(s, c, right);
+        s->before_space[c] = !s->before_space[c] && are_known(s, c, SPACE);
+        s->after_space[c] = !s->after_space[c] && are_known(s, SPACE, c);
     }
     return s;
 }

@@ -1,10 +1,13 @@
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "common/err.h"
 #include "common/rng.h"
+#include "common/utf8.h"
 #include "tokenizer/files/files.h"
 #include "tokenizer/model/seams.h"
+#include "tokenizer/model/vocabulary.h"
 #include "tokenizer/parts.h"
 #include "tokenizer/tokenizer.h"
 
@@ -108,4 +111,44 @@ Test(seams, there_are_none_where_more_than_merges_counts)
     struct tokenizer *t = load("\"ignore_merges\":true,");
     cr_expect_null(t->seams);
     tokenizer_free(t);
+}
+
+/* Adds the two characters of a pair as one token, or the first alone if the second is 0. */
+static void put(struct vocabulary *v, uint32_t first, uint32_t second)
+{
+    struct buf token = BUF_INIT;
+    utf8_add(&token, first);
+    if (second)
+        utf8_add(&token, second);
+    cr_assert_eq(vocabulary_put(v, v->count, token.data, token.len, TOKEN_MODEL), 0, "%s",
+                 err_get());
+    buf_release(&token);
+}
+
+/* A hash set with other pairs than those of the tokens would lose some of these cuts, which every
+ * English text needs. */
+Test(seams, none_between_ascii_characters_is_missed)
+{
+    enum { CHINESE = 0x4E00, COUNT = 100 };
+    const uint32_t space = 0x2581;
+    struct vocabulary v;
+    char text[8];
+    size_t ends[8];
+    vocabulary_init(&v);
+    v.model = VOCABULARY_BPE;
+    v.byte_level = 0;
+    put(&v, space, 0);
+    for (uint32_t c = ' '; c < 0x7F; c++)
+        put(&v, c, 0);
+    for (uint32_t i = 0; i < COUNT * COUNT; i++)
+        put(&v, CHINESE + i / COUNT, CHINESE + i % COUNT);
+    struct seams *s = seams_new(&v);
+    cr_assert(s);
+    for (uint32_t c = ' '; c < 0x7F; c++)
+        for (uint32_t right = ' '; right < 0x7F; right++) {
+            int n = snprintf(text, sizeof text, "%c%c", (char)c, (char)right);
+            cr_assert_eq(seams_cut(s, text, (size_t)n, 0, ends, 8), 2, "'%s'", text);
+        }
+    seams_free(s);
+    vocabulary_release(&v);
 }
