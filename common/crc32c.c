@@ -119,7 +119,7 @@ static int has_hardware(void)
 
 static uint32_t (*engine)(uint32_t crc, const unsigned char *p, size_t n) = slice;
 
-/* Before main, so that threads find the tables complete. */
+/* Fills the tables. Runs before main, so that threads find them complete. */
 __attribute__((constructor)) static void prepare(void)
 {
     for (uint32_t b = 0; b < 256; b++) {

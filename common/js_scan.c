@@ -81,7 +81,7 @@ static size_t find_quote(const struct js_scan *s, size_t begin)
     return s->n;
 }
 
-/* Returns the value of four hexadecimal digits, or -1. */
+/* Returns the value of four hexadecimal digits; -1 if they are not all there. */
 static int hex4(const char *digits, size_t n)
 {
     int value = 0;

@@ -124,7 +124,7 @@ static void capitalize(struct buf *out, const char *s, size_t n)
     buf_release(&first);
 }
 
-/* Replaces each `from` by `to`, from left to right, without overlap. */
+/* Replaces each `from` in the text by `to`, from left to right, without overlap. */
 static void replace(struct buf *text, const char *from, const char *to)
 {
     struct buf out = BUF_INIT;

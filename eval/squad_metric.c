@@ -82,7 +82,8 @@ static int by_text(const void *a, const void *b)
     return order ? order : (p->n > q->n) - (p->n < q->n);
 }
 
-/* Returns the words of a normalised text, sorted, and sets *count. The caller frees them. */
+/* Returns the words of a normalised text, sorted, and sets *count to their number. The caller frees
+ * the array. */
 static struct span *sorted_words(const char *s, size_t n, size_t *count)
 {
     struct span *words = NULL;

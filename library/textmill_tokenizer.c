@@ -47,7 +47,7 @@ static int say_why(struct textmill_error *why)
 
 /* ---- a vocabulary -------------------------------------------------------------------------- */
 
-/* Returns the index of a word in "one|two|three", or -1. */
+/* Returns the index of a word in a list such as "one|two|three"; -1 if it is not there. */
 static int choice(const char *words, const char *word, size_t n)
 {
     for (int i = 0;; i++) {

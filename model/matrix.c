@@ -37,8 +37,8 @@ static const char *group_at(const struct matrix *m, int64_t g)
     return m->data + (uint64_t)g * stored_group_bytes(m->type, m->I);
 }
 
-/* Returns the position in bytes of the first number, block or scale that is infinite or NaN, or
- * -1. */
+/* Returns the position in bytes of the first number, block or scale that is infinite or NaN; -1 if
+ * there is none. */
 static int64_t bad_byte(const struct matrix *m)
 {
     int64_t bad = -1;

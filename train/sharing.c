@@ -179,7 +179,7 @@ void sharing_sum_leaf(struct sharing *h, int block, int to, int merges)
     store_sum(h->store, block, to, merges);
 }
 
-/* Computes the squares of the shares of gradients that this rank keeps. */
+/* Sets the elements of h->squares for the shares of gradients that this rank keeps. */
 static void square_shares(struct sharing *h)
 {
     struct store *s = h->store;

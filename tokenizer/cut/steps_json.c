@@ -31,7 +31,7 @@ static struct step *add(struct steps *s, struct step step)
     return &s->items[s->count - 1];
 }
 
-/* Returns the index of a word in a NULL-terminated list, or -1. */
+/* Returns the index of a word in a NULL-terminated list; -1 if it is not there. */
 static int find_word(const char *const *words, const char *word)
 {
     for (int i = 0; words[i]; i++)

@@ -98,7 +98,8 @@ static void count_chunk(void *ctx, int64_t i, int thread)
         c->count(c->e, &c->e->workers[thread], &s->items[k]);
 }
 
-/* Runs `count` on all segments, in parallel. Returns the sum of the counts of each piece. */
+/* Runs `count` on all segments, in parallel. Returns an array with the sum of the counts of each
+ * piece. */
 static const int64_t *count_all(struct em *e, count_segment *count)
 {
     struct counting c = { e, count };

@@ -341,7 +341,7 @@ static void fuse(const struct decoding *d, const struct strings *from, struct st
     buf_release(&bytes);
 }
 
-/* Returns the byte that the name <0xXX> stands for, or -1. */
+/* Returns the byte that the name <0xXX> stands for; -1 if `text` is no such name. */
 static int named_byte(const char *text, size_t n)
 {
     if (n != 6 || memcmp(text, "<0x", 3) != 0 || text[5] != '>')

@@ -32,8 +32,9 @@ static int own(struct module_call *m, const char *name, struct span *value)
     return expand_parameter(m->x, &m->own, span_of(name), value);
 }
 
-/* Returns an argument by name or, if there is none, by position *place, and then increments *place.
- * Marks are removed, because the value may be cut or counted. */
+/* Returns the argument with this name or, if there is none, the one at position *place, and then
+ * increments *place. It is empty if there is neither. Marks are removed, because the value may be
+ * cut or counted. */
 static struct span argument(struct module_call *m, const char *name, int *place)
 {
     char number[16];

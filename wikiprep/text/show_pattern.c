@@ -115,7 +115,7 @@ static int put_mapped(struct run *r, struct span s, struct span map)
     return 0;
 }
 
-/* Returns the value of the first key in `keys` that is given. */
+/* Returns the value of the first key in `keys` that is given; an empty span if none is. */
 static struct span value_of(const struct call *c, struct span keys)
 {
     char text[64];

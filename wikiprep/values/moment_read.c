@@ -23,7 +23,7 @@ static const char *const day_names[] = { "sunday",   "monday", "tuesday", "wedne
                                          "thursday", "friday", "saturday" };
 
 /* Returns the index of the name that s[0..n) is or abbreviates to three letters (also "sept",
- * "tues", "thurs"), or -1. */
+ * "tues", "thurs"); -1 if there is none. */
 static int find_name(const char *const *names, int count, const char *s, size_t n)
 {
     for (int i = 0; i < count; i++)

@@ -348,7 +348,7 @@ void number_format(struct span s, const struct number_style *style, struct buf *
     buf_release(&plain);
 }
 
-/* Returns the value of the style's digit at s, or -1. */
+/* Returns the value (0 to 9) of the style's digit at s; -1 if there is no such digit. */
 static int digit_at(struct span s, const struct number_style *style)
 {
     size_t n = style->digits ? strlen(style->digits) / 10 : 0;
