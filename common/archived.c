@@ -17,6 +17,7 @@ struct archived {
     char *name;
     struct archived_source from;
     struct archive *archive;
+    uint64_t taken; /* offset of the end of the packed bytes that libarchive has got */
     uint64_t given; /* bytes unpacked */
     int ended;
 };
@@ -27,6 +28,8 @@ static int fail(struct archived *a)
     int64_t at = archive_filter_bytes(a->archive, -1);
     if (!why)
         why = "unknown reason";
+    if (strstr(why, "No progress is possible")) /* liblzma needs more input, and there is none */
+        why = "cut short";
     if (at < 0) /* nothing unpacked yet */
         return err_set("cannot unpack '%s': %s", a->name, why);
     return err_set("cannot unpack '%s' at byte %" PRId64 " (%" PRIu64 " unpacked): %s", a->name, at,
@@ -70,7 +73,25 @@ static la_ssize_t give(struct archive *archive, void *ctx, const void **bytes)
     int64_t n = a->from.give(a->from.ctx, bytes);
     if (n < 0)
         archive_set_error(archive, EIO, "%s", err_get());
+    a->taken += n > 0 ? (uint64_t)n : 0;
     return (la_ssize_t)n;
+}
+
+/* Checks that nothing follows a stream: libarchive takes anything behind a stream that does not
+ * begin as another one for the end of the file. */
+static int check_end(struct archived *a)
+{
+    const int format = archive_format(a->archive);
+    if (format != ARCHIVE_FORMAT_RAW && format != ARCHIVE_FORMAT_EMPTY)
+        return 0;
+    const int64_t used = archive_filter_bytes(a->archive, -1);
+    const void *bytes;
+    int64_t more = used >= 0 && (uint64_t)used < a->taken ? 1 : a->from.give(a->from.ctx, &bytes);
+    if (more > 0)
+        return err_set("cannot unpack '%s': a stream ends at byte %" PRId64
+                       ", and what follows is no other stream",
+                       a->name, used);
+    return more < 0 ? -1 : 0;
 }
 
 static la_int64_t seek(struct archive *archive, void *ctx, la_int64_t offset, int whence)
@@ -81,6 +102,7 @@ static la_int64_t seek(struct archive *archive, void *ctx, la_int64_t offset, in
         archive_set_error(archive, errno, "cannot seek: %s", strerror(errno));
         return ARCHIVE_FATAL;
     }
+    a->taken = (uint64_t)at;
     return at;
 }
 
@@ -97,7 +119,7 @@ static int begin(struct archived *a, enum archived_kind kind)
         return fail(a);
     int more = next_file(a);
     a->ended = !more;
-    return more < 0 ? -1 : 0;
+    return more < 0 || (!more && check_end(a) < 0) ? -1 : 0;
 }
 
 struct archived *archived_open(const char *name, const struct archived_source *from,
@@ -138,5 +160,5 @@ int64_t archived_read(struct archived *a, void *bytes, size_t n)
     int more = next_file(a);
     if (more > 0)
         return err_set("'%s' is an archive of several files: unpack it first", a->name);
-    return more;
+    return more < 0 ? -1 : check_end(a);
 }

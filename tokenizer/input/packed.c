@@ -58,13 +58,14 @@ static int64_t pull(void *from, void *bytes, size_t n)
     return got < 0 ? err_in("cannot unpack '%s'", p->file.path) : got;
 }
 
-/* Starts a decompressor if the first bytes show that the file is compressed. Returns 0, or -1 with
- * an error. */
+/* Starts a decompressor if the first bytes show that the file is compressed. A file that is not,
+ * but has the name of one that is, was cut short near its beginning, or is another file. Returns 0,
+ * or -1 with an error. */
 static int begin(struct packed *p)
 {
     int64_t n = input_peek(&p->file, LOOK);
-    if (n <= 0)
-        return (int)n;
+    if (n < 0)
+        return -1;
     const unsigned char *s = (const unsigned char *)p->file.data + p->file.begin;
     enum compression how = compress_recognise(s, (uint64_t)n);
     if (how == COMPRESS_GZIP || how == COMPRESS_ZSTD) {
@@ -75,6 +76,8 @@ static int begin(struct packed *p)
         p->archived = archived_open(p->file.path, &from, ARCHIVED_STREAM);
         p->is_packed = 1;
     }
+    if (!p->is_packed && packed_name(p->file.path) < strlen(p->file.path))
+        return err_set("cannot unpack '%s': it does not begin as a packed file", p->file.path);
     return p->is_packed && !p->reader && !p->archived ? -1 : 0;
 }
 
