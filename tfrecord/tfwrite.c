@@ -519,6 +519,22 @@ static int blend_folders(const struct mixed *given, struct blend *b, uint64_t *t
     return result;
 }
 
+/* Checks that the pairs of a blend are whole and not empty. */
+static int check_pairs(const struct blend *b)
+{
+    int result = 0;
+    for (size_t i = 0; i < b->count && !result; i++) {
+        struct buf prefix = BUF_INIT;
+        struct megatron m = { 0 };
+        result = megatron_prefix(&prefix, b->paths[i]) < 0 ? -1 : megatron_open(&m, prefix.data);
+        if (!result && !m.tokens)
+            result = err_set("%s.idx: the pair has no tokens", prefix.data);
+        megatron_close(&m);
+        buf_release(&prefix);
+    }
+    return result;
+}
+
 /* Writes the index files of the blend of Megatron pairs, and sets taken[i] to the number of samples
  * that it takes of source i. Returns 0, or -1 with an error. */
 static int blend_pairs(const struct mixed *given, struct blend *b, uint64_t *taken)
@@ -531,6 +547,8 @@ static int blend_pairs(const struct mixed *given, struct blend *b, uint64_t *tak
         return err_usage("--shards cannot be used with Megatron pairs");
     buf_addf(&path, "%s_dataset_index.npy", given->output);
     int result = tool_may_replace(path.data, NULL, NULL);
+    if (!result)
+        result = check_pairs(b);
     blend_count(b, samples, taken);
     if (!result)
         result = blend_write(b, samples, given->output);

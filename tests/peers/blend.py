@@ -1,6 +1,7 @@
 """Blends against those that Megatron Core itself makes: 200 random cases."""
 import logging
 import random
+import struct
 import subprocess
 import sys
 import tempfile
@@ -46,8 +47,10 @@ def main():
     several = 0
     with tempfile.TemporaryDirectory() as folder:
         pairs = [f"{folder}/{i}" for i in range(300)]
-        for pair in pairs:
-            open(pair + ".idx", "wb").close()
+        for pair in pairs:  # of one document of one token
+            with open(pair + ".idx", "wb") as idx, open(pair + ".bin", "wb") as ids:
+                idx.write(b"MMIDIDX\0\0" + struct.pack("<QBQQiqqq", 1, 8, 1, 2, 1, 0, 0, 1))
+                ids.write(bytes(2))
         for case in range(CASES):
             weights, samples = weights_of(rng), rng.choice([1, 7, 1000, 65536, 65537, 200000])
             # the builder of blends divides the weights by their sum, and the blend does it again

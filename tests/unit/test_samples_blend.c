@@ -145,6 +145,8 @@ Test(samples_blend, errors)
         { "7:1,8:-2", NULL, "must be above 0" },
         { "7:1,generated:1", NULL, "generated data cannot" },
         { "7:1,missing:1", NULL, "missing is missing" },
+        { "7:1e308,8:1e308", NULL, "'7': its weight is too small" },
+        { "7:1e300,8:1e-300", NULL, "'8': its weight is too small" },
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         cr_assert_null(open_blend(bad[i].item, bad[i].more));

@@ -105,6 +105,10 @@ int blend_parse(struct blend *b, const char *const *items, size_t count)
                        b->count);
     for (int pass = 0; pass < 2; pass++) /* as Megatron Core: the second can change the last bit */
         normalize(b->weights, b->count);
+    for (size_t i = 0; i < b->count; i++)
+        if (!(b->weights[i] > 0)) /* also if the sum is infinite */
+            return err_set("'%s': its weight is too small beside the sum of the weights",
+                           b->paths[i]);
     return 1;
 }
 
