@@ -58,7 +58,8 @@ static int walk_next(struct walk *w, unsigned char byte)
     return 1;
 }
 
-/* Returns what an ASCII character becomes before another one, if that is one byte; otherwise 0. */
+/* Returns the byte that the ASCII character `byte` becomes if another ASCII character follows; 0 if
+ * it may become something else than one byte. */
 static unsigned char alone(const struct charsmap *m, unsigned char byte)
 {
     struct walk w = walk_begin(m);
@@ -115,8 +116,8 @@ void charsmap_free(struct charsmap *m)
 
 /* ---- SentencePiece's way --------------------------------------------------------------------- */
 
-/* Returns the replacement of the longest string of the map at p[0..n), or NULL, and sets *len to
- * that string's length. */
+/* Returns the replacement of the longest string of the map at p[0..n), and sets *len to that
+ * string's length in bytes; NULL if there is none. */
 static const char *longest(const struct charsmap *m, const char *p, size_t n, size_t *len)
 {
     struct walk w = walk_begin(m);
@@ -138,8 +139,8 @@ static size_t unchanged(const struct charsmap *m, const char *text, size_t n)
     return i;
 }
 
-/* Appends what ASCII characters at the beginning become, while another one follows and each becomes
- * one byte. Returns their number. */
+/* Appends to `out` what the ASCII characters at the beginning of text[0..n) become, up to one that
+ * no ASCII character follows or that does not become one byte (m->alone). Returns their number. */
 static size_t put_ascii(const struct charsmap *m, struct buf *out, const char *text, size_t n)
 {
     const unsigned char *p = (const unsigned char *)text;

@@ -23,8 +23,8 @@ static int takes(struct rest *p, const char *token)
     return 1;
 }
 
-/* Adds the next character of the pattern to the run. Returns 0 if there is none, if it has a
- * special meaning, or if the run has too many. */
+/* Moves the next character of the pattern from *p to the run's characters. Returns 1, or 0 if there
+ * is none, if it has a special meaning, or if the run has too many. */
 static int take_char(struct run *r, struct rest *p)
 {
     size_t len;
@@ -47,7 +47,8 @@ static int take_chars(struct run *r, struct rest *p)
     return r->count && takes(p, "]");
 }
 
-/* Reads + or {m,}, where m is one digit. */
+/* Reads + or {m,}, where m is one digit, into r->least_count. Returns 1, or 0 if the pattern does
+ * not go on with one of these. */
 static int take_least(struct run *r, struct rest *p)
 {
     r->least_count = 1;
@@ -95,7 +96,8 @@ int runs_read(struct runs *r, const char *pattern, size_t n)
 
 /* ---- matches --------------------------------------------------------------------------------- */
 
-/* Returns the length of the run's character at text[0..n), or 0 if none is there. */
+/* Returns the length in bytes of that of the run's characters with which text[0..n) begins, 0 if
+ * with none. */
 static size_t char_at(const struct run *r, const char *text, size_t n)
 {
     for (int i = 0; i < r->count; i++)
@@ -104,7 +106,7 @@ static size_t char_at(const struct run *r, const char *text, size_t n)
     return 0;
 }
 
-/* The same for the character that ends at text[n]. */
+/* The same for the character with which text[0..n) ends. */
 static size_t char_before(const struct run *r, const char *text, size_t n)
 {
     for (int i = 0; i < r->count; i++)
@@ -113,7 +115,8 @@ static size_t char_before(const struct run *r, const char *text, size_t n)
     return 0;
 }
 
-/* Returns the end of the run that begins at `at`, and sets *count to its characters. */
+/* Returns the position after the run that begins at text[at], and sets *count to its number of
+ * characters. */
 static size_t end_of(const struct run *r, const char *text, size_t n, size_t at, size_t *count)
 {
     *count = 0;

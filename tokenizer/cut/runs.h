@@ -27,10 +27,11 @@ struct runs {
     int count;
 };
 
-/* Reads a pattern. Returns 1, or 0 if it is not of this kind. */
+/* Reads pattern[0..n) into *r. Returns 1, or 0 if it is not of this kind. */
 int runs_read(struct runs *r, const char *pattern, size_t n);
 
-/* Finds the first match in text[from..n), as regex_find does. Returns 1, or 0 if there is none. */
+/* Finds the first match in text[from..n), as regex_find does, and sets *begin and *end to its
+ * range. Returns 1, or 0 if there is none. */
 int runs_find(const struct runs *r, const char *text, size_t n, size_t from, size_t *begin,
               size_t *end);
 

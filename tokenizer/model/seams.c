@@ -18,8 +18,8 @@ struct seams {
     int shift;
     int needed; /* a cut needs so many known characters at its sides: 1 or 2 */
     uint64_t known[UNICODE_LIMIT / 64];
-    /* whether to cut between pairs of ASCII characters, or of one and SPACE, which stands for a
-     * space; while the tokens are read: whether the pair is inside a token */
+    /* 1: a text may be cut between these two ASCII characters, or between this one and SPACE, which
+     * stands for a space; while the tokens are read: 1 if the pair is inside a token */
     uint8_t ascii[ASCII][ASCII], before_space[ASCII], after_space[ASCII];
 };
 
@@ -39,7 +39,7 @@ static inline int is_inside(const struct seams *s, uint32_t left, uint32_t right
     return s->bits[place >> 6] >> (place & 63) & 1;
 }
 
-/* Returns whether enough of two neighbours are known for a cut between them. */
+/* Returns 1 if enough of two neighbours are known (s->needed) for a cut between them, else 0. */
 static inline int are_known(const struct seams *s, uint32_t left, uint32_t right)
 {
     return is_known(s, left) + is_known(s, right) >= s->needed;
@@ -98,8 +98,9 @@ static void put_token(struct seams *s, const char *bytes, size_t n)
     }
 }
 
-/* Takes pairs of neighbours only from tokens of the model, because others are neither made by
- * merges nor the token of a character. */
+/* Returns NULL if texts of this vocabulary cannot be cut in this way. Takes pairs of neighbours
+ * only from tokens of the model, because others are neither made by merges nor the token of a
+ * character. */
 struct seams *seams_new(const struct vocabulary *v)
 {
     int log = BITS_LOG_MIN;

@@ -150,7 +150,9 @@ static void put_front(struct word *bucket, struct word w)
     bucket[0] = w;
 }
 
-/* Reserves contiguous space for a record in the ring. Returns its position. */
+/* Reserves contiguous space for a record of `units` numbers in the ring. Returns its position,
+ * which goes on counting when the ring begins again: modulo RING_UNITS it is the index in
+ * c->ring. */
 static uint64_t ring_take(struct wordcache *c, size_t units)
 {
     if (c->written % RING_UNITS + units > RING_UNITS)
@@ -276,9 +278,10 @@ static inline void begin_piece(struct group *g, size_t i)
     __builtin_prefetch(g->buckets[i]);
 }
 
-/* Writes the ids of piece i to to[], and returns the end of these ids. If `known` is 1, w is the
- * entry among the first two of the piece's bucket that has its key. from: the group's first id. A
- * piece that is not known is added to the late pieces and gets no ids yet. */
+/* Writes the ids of piece i to to[], and returns the end of these ids. `known` 1: w is the entry
+ * among the first two of the piece's bucket that has its key; 0: there is none. `from` is where the
+ * group's first id is. A piece whose ids are not found is added to the late pieces and gets no ids
+ * yet. */
 static inline uint32_t *put_ids(struct group *g, size_t i, const struct word *w, int known,
                                 const uint32_t *from, uint32_t *to)
 {
@@ -456,7 +459,8 @@ static size_t add_missing(const struct group *g, struct missing *m, size_t i)
     return m->count++;
 }
 
-/* Looks up the late pieces, and lists those that are not in the cache. */
+/* Looks up the late pieces: puts the ids of those in the cache into c->fresh, and lists the others
+ * in *m. */
 static void find_late(struct group *g, struct missing *m)
 {
     struct ids *fresh = &g->c->fresh;
@@ -470,8 +474,8 @@ static void find_late(struct group *g, struct missing *m)
     }
 }
 
-/* Encodes the missing pieces. Returns the number of those before the first one that cannot be
- * encoded. */
+/* Encodes the missing pieces *m, and appends their ids to c->fresh. Returns the number of those
+ * before the first one that cannot be encoded; m->count if all can. */
 static size_t encode_missing(const struct group *g, struct missing *m)
 {
     struct wordcache *c = g->c;
@@ -488,7 +492,7 @@ static size_t encode_missing(const struct group *g, struct missing *m)
     return i;
 }
 
-/* Sets the ids of a late piece that was missing, and puts it into the cache. */
+/* Sets the range of the ids of a late piece that was missing, *l, and puts it into the cache. */
 static void end_missing(const struct group *g, const struct missing *m, struct late *l)
 {
     size_t i = l->piece, number = l->begin;
@@ -517,8 +521,9 @@ static void insert_late(const struct group *g, struct ids *out, size_t start)
     }
 }
 
-/* Inserts the ids of the late pieces, and puts those that were missing into the cache. Returns -1
- * if piece *failed cannot be encoded. out->data then ends with the ids of the pieces before it. */
+/* Inserts the ids of the late pieces, and puts those that were missing into the cache. Returns 0,
+ * or -1 with an error if a piece cannot be encoded: then sets *failed to its index, and out->data
+ * ends with the ids of the pieces before it. */
 static int add_late(struct group *g, struct ids *out, size_t start, size_t *failed)
 {
     struct missing m;
