@@ -198,10 +198,14 @@ static int writes_spaces(const struct js *step)
            js_text_is(js_get(step, "content"), space);
 }
 
-/* Returns 1 if text becomes pieces as llama.cpp makes it, else 0: spaces become U+2581, and one is
- * perhaps put before the text, and nothing else. Sets *prefix to 1 if one is put before it, else to
- * 0. */
-static int is_plain(const struct js *root, int *prefix)
+static const char normalizes[] =
+    "llama.cpp has no key for how this vocabulary normalizes a text: it "
+    "will only replace spaces, which may give other tokens";
+
+/* Compares how text becomes pieces. llama.cpp writes spaces as U+2581 and, with add_space_prefix,
+ * puts one before each text. Sets *prefix to 1 if the vocabulary puts one before texts, else to 0.
+ * Returns NULL if llama.cpp makes the same pieces, else the warning. */
+static const char *doubt_of_text(const struct js *root, int *prefix)
 {
     const struct js *pre = js_get(root, "pre_tokenizer"), *normalizer = js_get(root, "normalizer");
     const struct js *steps = js_get(normalizer, "normalizers");
@@ -210,14 +214,20 @@ static int is_plain(const struct js *root, int *prefix)
     *prefix = 0;
     if (!normalizer || js_is_null(normalizer)) {
         *prefix = scheme ? !js_text_is(scheme, "never") : js_flag(pre, "add_prefix_space", 1);
-        return type_is(pre, "Metaspace") && !js_flag(pre, "split", 1) &&
-               js_text_is(js_get(pre, "replacement"), space);
+        if (!type_is(pre, "Metaspace") || js_flag(pre, "split", 1) ||
+            !js_text_is(js_get(pre, "replacement"), space))
+            return normalizes;
+        return *prefix ? "llama.cpp puts a space before each text, and this vocabulary only before "
+                         "texts that do not begin with one: the others may get other tokens there"
+                       : NULL;
     }
     if (pre && !js_is_null(pre))
-        return 0;
+        return normalizes;
     *prefix = n == 2 && type_is(js_at(steps, 0), "Prepend") &&
               js_text_is(js_get(js_at(steps, 0), "prepend"), space);
-    return n == (size_t)*prefix + 1 && writes_spaces(steps ? js_at(steps, n - 1) : normalizer);
+    return n == (size_t)*prefix + 1 && writes_spaces(steps ? js_at(steps, n - 1) : normalizer)
+               ? NULL
+               : normalizes;
 }
 
 /* Returns the number of ways to cut the token into two tokens that can be merged. */
@@ -288,17 +298,16 @@ static const char *add_pieces(struct gguf_writer *w, struct tokens *t, const str
             t->items[id].type = BYTE;
     if (unknown >= 0)
         t->items[unknown].type = UNKNOWN;
-    const int plain = is_plain(root, &prefix), same = set_scores(t, js_get(t->model, "merges"));
+    const char *doubt = doubt_of_text(root, &prefix);
+    if (!set_scores(t, js_get(t->model, "merges")) && !doubt)
+        doubt = "llama.cpp merges any two tokens whose joined text is a token, and this vocabulary "
+                "only those in its list: texts may get other tokens there";
     add_text(w, "tokenizer.ggml.model", "llama");
     add_text(w, "tokenizer.ggml.pre", "default");
     add_tokens(w, t);
     add_scores(w, t);
     gguf_add_bool(w, "tokenizer.ggml.add_space_prefix", prefix);
-    return !plain  ? "llama.cpp has no key for how this vocabulary normalizes a text: it will only "
-                     "replace spaces, which may give other tokens"
-           : !same ? "llama.cpp merges any two tokens whose joined text is a token, and this "
-                     "vocabulary only those in its list: texts may get other tokens there"
-                   : NULL;
+    return doubt;
 }
 
 /* ---- WordPiece ----------------------------------------------------------------------------- */

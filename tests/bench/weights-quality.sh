@@ -1,8 +1,9 @@
 #!/bin/bash
 # weights-quality.sh [STEPS [MODEL VOCAB]]: what weights of small types cost. Perplexity on the first 1000 lines of
-# WikiText-2's validation text and the first 1000 passages of LAMBADA, of a GPT that the preset wikitext2 trains on WikiText-2 for STEPS steps (240), or of MODEL;
-# and of GPT-2 small with random weights how far the probabilities of the next token are from those of f32 (divergence.py).
-steps=${1:-240}
+# WikiText-2's validation text and the first 1000 passages of LAMBADA, of a GPT that the preset wikitext2 trains on
+# WikiText-2 for STEPS steps (1000, the preset's own number: five minutes on a quiet machine), or of MODEL; and of
+# GPT-2 small with random weights how far the probabilities of the next token are from those of f32 (divergence.py).
+steps=${1:-1000}
 train=$DATA/wikitext/wikitext-2.train.tokens valid=$DATA/wikitext/wikitext-2.valid.tokens
 lambada=$DATA/lambada/lambada_test.jsonl gpt2=$DATA/tokenizers/gpt2-tokenizer.json
 [ -f "$train" ] && [ -f "$lambada" ] && [ -f "$gpt2" ] || { echo "weights-quality: skipped, no $train, $lambada or $gpt2"; exit 0; }

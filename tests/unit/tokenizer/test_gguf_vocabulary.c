@@ -305,8 +305,8 @@ Test(gguf_vocabulary, merges_refused)
 
 /* ---- what llama.cpp does in another way ------------------------------------------------------ */
 
-/* A warning with these words in it must come for a tokenizer.json that has this normalizer and
- * model; none for words NULL. */
+/* Exporting a tokenizer.json with this normalizer and model must give a warning that contains
+ * `warning`, or none if that is NULL. */
 static void doubted(const char *normalizer, const char *model, const char *warning)
 {
     struct vocabulary v;
@@ -340,6 +340,12 @@ Test(gguf_vocabulary, doubts)
     doubted(PLAIN, PAIRS("\"a b\",\"b a\",\"ab a\",\"a ba\""), NULL);
     doubted(PLAIN, PAIRS("\"a b\",\"b a\",\"ab a\""), "merges any two tokens");
     doubted(PLAIN, PAIRS("\"a b\",\"ab a\",\"b a\",\"a ba\""), "merges any two tokens");
+    doubted("null,\"pre_tokenizer\":{\"type\":\"Metaspace\",\"replacement\":\"\u2581\","
+            "\"prepend_scheme\":\"never\",\"split\":false}",
+            PAIRS("\"a b\",\"b a\",\"ab a\",\"a ba\""), NULL);
+    doubted("null,\"pre_tokenizer\":{\"type\":\"Metaspace\",\"replacement\":\"\u2581\","
+            "\"prepend_scheme\":\"first\",\"split\":false}",
+            PAIRS("\"a b\",\"b a\",\"ab a\",\"a ba\""), "puts a space before each text");
     doubted("{\"type\":\"NFC\"}", PAIRS("\"a b\",\"b a\",\"ab a\",\"a ba\""), "normalizes");
     doubted(PLAIN, "{\"type\":\"Unigram\",\"unk_id\":0,\"vocab\":[[\"<unk>\",0],[\"a\",-1]]}",
             "no keys for such a vocabulary");
