@@ -30,12 +30,13 @@ static int expand_file(const struct expand *given, struct library *library, cons
 {
     struct buf text = BUF_INIT, expanded = BUF_INIT;
     struct output out;
-    struct template_page native = { .lang = library_site(library)->lang.data,
-                                    .title = given->page_title,
-                                    .hatnotes = 1 };
-    struct expander *x = expander_new(library,
-                                      &(struct expand_options){ template_choose, &native });
-    struct expand_page page = { given->page_title, 0, "", "", library_date(library) };
+    struct template_page page = { .lang = library_site(library)->lang.data,
+                                  .title = given->page_title,
+                                  .id = "",
+                                  .revid = "",
+                                  .timestamp = library_date(library),
+                                  .hatnotes = 1 };
+    struct expander *x = expander_new(library, &(struct expand_options){ template_choose, &page });
     int result = file_read_any(path, &text);
     if (!result) {
         if (expand_text(x, &page, text.data, text.len, &expanded))

@@ -21,10 +21,9 @@ struct extract *extract_new(const struct extract_options *how)
                                               .formulas = how->formulas,
                                               .tables = how->tables,
                                               .render = template_render,
-                                              .render_ctx = &x->templates,
+                                              .render_ctx = &x->page,
                                               .categories = &x->categories };
     x->how = how;
-    x->templates.hatnotes = how->hatnotes;
     x->document = (struct document)DOCUMENT_INIT;
     buf_init(&x->bytes);
     buf_init(&x->expanded);
@@ -37,7 +36,7 @@ struct extract *extract_new(const struct extract_options *how)
         x->classic = classic_new();
     if (how->library)
         x->expander = expander_new(how->library,
-                                   &(struct expand_options){ template_choose, &x->templates });
+                                   &(struct expand_options){ template_choose, &x->page });
     return x;
 }
 
@@ -59,11 +58,9 @@ void extract_free(struct extract *x)
 /* Returns the page's wikitext, with its templates expanded if there is an expander. */
 static const struct buf *expand(struct extract *x, const struct dump_page *p)
 {
-    const struct expand_page page = { p->title.data, p->ns, p->id.data, p->revid.data,
-                                      p->timestamp.data };
     if (!x->expander)
         return &p->text;
-    x->is_cut = expand_text(x->expander, &page, p->text.data, p->text.len, &x->expanded);
+    x->is_cut = expand_text(x->expander, &x->page, p->text.data, p->text.len, &x->expanded);
     visible_filter(&x->expanded);
     return &x->expanded;
 }
@@ -89,9 +86,13 @@ static enum extract_result extract_text(struct extract *x, const struct site *si
     struct buf *text = how->sentences || x->classic ? &x->text : &x->document.text;
     if (how->filter_disambiguation && disambiguation_page(p->text.data, p->text.len))
         return EXTRACT_DISAMBIGUATION;
-    x->templates.lang = site->lang;
-    x->templates.title = p->title.data;
-    x->templates.date = p->timestamp.data;
+    x->page = (struct template_page){ .lang = site->lang,
+                                      .title = p->title.data,
+                                      .id = p->id.data,
+                                      .revid = p->revid.data,
+                                      .timestamp = p->timestamp.data,
+                                      .ns = p->ns,
+                                      .hatnotes = how->hatnotes };
     const struct buf *source = expand(x, p);
     clean(x, site, source, text);
     if (!site_takes_categories(site, x->categories.data))

@@ -58,10 +58,10 @@ struct extract {
     int is_cut;       /* template expansion reached a limit (expand.h) */
 
     const struct extract_options *how;
-    struct wikitext *cleaner;       /* NULL: not needed for the text or the categories */
-    struct classic *classic;        /* NULL: the text comes from `cleaner` */
-    struct expander *expander;      /* NULL: templates are not expanded */
-    struct template_page templates; /* page data for template rendering */
+    struct wikitext *cleaner;  /* NULL: not needed for the text or the categories */
+    struct classic *classic;   /* NULL: the text comes from `cleaner` */
+    struct expander *expander; /* NULL: templates are not expanded */
+    struct template_page page; /* the current page, for its templates */
     struct document document;
     struct buf expanded, text, categories; /* categories: one per line */
 };

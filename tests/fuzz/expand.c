@@ -25,10 +25,10 @@ static const char wiki[] =
     "<page><title>Template:G</title><text>{{#invoke:String|{{{1}}}|{{{2}}}|{{{3}}}|{{{4}}}}}</text>"
     "</page><page><title>Template:E</title><text>#REDIRECT [[Template:D]]</text></page></mediawiki>";
 
-static enum expand_choice choose(void *ctx, const char *name, size_t n)
+static enum template_choice choose(void *ctx, struct span name)
 {
     (void)ctx;
-    return n == 4 && !memcmp(name, "Lang", 4) ? EXPAND_FIRST : EXPAND_ALONE;
+    return span_is(name, "Lang") ? TEMPLATE_EXPANDED_FIRST : TEMPLATE_EXPANDED;
 }
 
 static struct library *new_library(void)
@@ -64,7 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static struct preprocessor *p;
     static struct tree tree;
     static struct buf out = BUF_INIT;
-    const struct expand_page page = { "Talk:A/b", 1, "1", "2", "2011-04-09T00:00:00Z" };
+    const struct template_page page = { "en", "Talk:A/b", "1", "2", "2011-04-09T00:00:00Z", 1, 0 };
     if (!library) {
         library = new_library();
         x = expander_new(library, &(struct expand_options){ .choose = choose });

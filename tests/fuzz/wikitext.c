@@ -25,7 +25,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static struct sentence_model *model;
     static struct wikitext *cleaners[2];
     static const char *const langs[] = { "en", "de", "fr", "es", "it", "ja", "pl", "pt", "ru" };
-    static struct template_page page = { .title = "Moon", .date = "2020-01-31", .hatnotes = 1 };
+    static struct template_page page = { .title = "Moon",
+                                         .timestamp = "2020-01-31",
+                                         .hatnotes = 1 };
     static struct buf text = BUF_INIT, sentences = BUF_INIT, categories = BUF_INIT;
     if (!names) {
         names = names_new();

@@ -86,7 +86,7 @@ void expand_set_arguments(struct expander *x, struct frame *f, uint32_t first)
         const struct node *part = &t->nodes[i];
         struct span name;
         if (part->flags & NODE_NAMED) {
-            name = span_space_trim(expand_nodes_value(x, f->caller, t, part->begin));
+            name = span_trim_space(expand_nodes_value(x, f->caller, t, part->begin));
         } else {
             char number[24];
             int n = snprintf(number, sizeof number, "%zu", ++place);
@@ -104,7 +104,7 @@ int expand_parameter(struct expander *x, const struct frame *f, struct span name
         return 0;
     if (!a->is_known) {
         struct span s = expand_nodes_value(x, f->caller, f->caller_tree, a->part->child);
-        a->value = a->part->flags & NODE_NAMED ? span_space_trim(s) : s;
+        a->value = a->part->flags & NODE_NAMED ? span_trim_space(s) : s;
         a->is_known = !x->failed;
     }
     *value = a->value;
@@ -117,7 +117,7 @@ static void expand_parameter_node(struct expander *x, const struct frame *f, con
 {
     const struct node *part = &t->nodes[node->child];
     struct span name = expand_nodes_value(x, f, t, part->child), value;
-    if (expand_parameter(x, f, span_space_trim(name), &value)) {
+    if (expand_parameter(x, f, span_trim_space(name), &value)) {
         expand_put(x, value);
     } else if (part->next) {
         expand_part(x, f, t, &t->nodes[part->next]);
@@ -213,7 +213,7 @@ void expand_part(struct expander *x, const struct frame *f, const struct tree *t
 /* ---- pages ------------------------------------------------------------------------------------
  */
 
-int expand_text(struct expander *x, const struct expand_page *page, const char *text, size_t n,
+int expand_text(struct expander *x, const struct template_page *page, const char *text, size_t n,
                 struct buf *out)
 {
     struct frame f = { 0 };

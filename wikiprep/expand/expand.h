@@ -22,21 +22,15 @@
 
 #include "common/buf.h"
 #include "wikiprep/expand/library.h"
-#include "wikiprep/text/choice.h"
-
-struct expand_page {
-    const char *title; /* including the namespace */
-    int ns;
-    const char *id, *revid, *timestamp; /* "" if unknown */
-};
+#include "wikiprep/text/call.h"
 
 /* Warning for the user when expand_text returns 1. */
 #define EXPAND_CUT                                                                                 \
     "its templates exceed the limits on size and work; the text expanded before is kept"
 
 struct expand_options {
-    /* Returns how to treat a call of the named template. NULL: EXPAND_ALONE for all. */
-    enum expand_choice (*choose)(void *ctx, const char *name, size_t n);
+    /* Returns what is done with calls of the named template. NULL: TEMPLATE_EXPANDED for all. */
+    enum template_choice (*choose)(void *ctx, struct span name);
     void *ctx;
 };
 
@@ -47,7 +41,7 @@ void expander_free(struct expander *x);
 
 /* Replaces `out` with the expanded text of the page. Returns 1 if the page exceeded a limit and
  * something was dropped or left as a call, else 0. Never fails. */
-int expand_text(struct expander *x, const struct expand_page *page, const char *text, size_t n,
+int expand_text(struct expander *x, const struct template_page *page, const char *text, size_t n,
                 struct buf *out);
 
 #endif

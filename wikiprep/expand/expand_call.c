@@ -62,9 +62,9 @@ static void leave_call(struct expander *x, const struct frame *f, const struct t
     expand_keep_expanded(x, mark);
 }
 
-static enum expand_choice choose(const struct expander *x, struct span name)
+static enum template_choice choose(const struct expander *x, struct span name)
 {
-    return x->options.choose ? x->options.choose(x->options.ctx, name.s, name.n) : EXPAND_ALONE;
+    return x->options.choose ? x->options.choose(x->options.ctx, name) : TEMPLATE_EXPANDED;
 }
 
 static struct span page_name(const struct library_page *page)
@@ -75,7 +75,7 @@ static struct span page_name(const struct library_page *page)
 int expand_give_up(struct expander *x, const struct frame *f)
 {
     for (const struct frame *outer = f; outer; outer = outer->caller)
-        if (outer->page && choose(x, page_name(outer->page)) != EXPAND_ALONE) {
+        if (outer->page && choose(x, page_name(outer->page)) != TEMPLATE_EXPANDED) {
             x->failed = outer;
             return 1;
         }
@@ -239,7 +239,7 @@ static struct span absolute(struct expander *x, struct span name)
             break;
         buf_truncate(&x->out, (size_t)(slash - x->out.data));
     }
-    rest = span_space_trim(rest);
+    rest = span_trim_space(rest);
     if (rest.n) {
         expand_puts(x, "/");
         expand_put(x, rest);
@@ -280,16 +280,18 @@ static void call_template(struct expander *x, const struct frame *f, const struc
     uint32_t first = t->nodes[call->child].next;
     name = absolute(x, name);
     int readable = title_read(title, x->site, name.s, name.n, LIBRARY_TEMPLATES) && title->text.len;
-    enum expand_choice choice = readable && title->ns == LIBRARY_TEMPLATES
-                                    ? choose(x, (struct span){ title->text.data, title->text.len })
-                                    : EXPAND_ALONE;
-    struct library_page *page = readable && choice != EXPAND_NOT ? library_find(x->library, title)
-                                                                 : NULL;
-    if (page && choice == EXPAND_ALONE && choose(x, page_name(page)) == EXPAND_NOT) {
+    enum template_choice choice = readable && title->ns == LIBRARY_TEMPLATES
+                                      ? choose(x,
+                                               (struct span){ title->text.data, title->text.len })
+                                      : TEMPLATE_EXPANDED;
+    struct library_page *page = readable && choice != TEMPLATE_RENDERED
+                                    ? library_find(x->library, title)
+                                    : NULL;
+    if (page && choice == TEMPLATE_EXPANDED && choose(x, page_name(page)) == TEMPLATE_RENDERED) {
         leave_call(x, f, t, page_name(page), first);
     } else if (page) {
         call_page(x, f, t, call, page);
-    } else if (choice != EXPAND_ALONE) {
+    } else if (choice != TEMPLATE_EXPANDED) {
         struct span known = { title->text.data, title->text.len };
         leave_call(x, f, t, expand_copy(x, known), first);
     } else if (readable) {
@@ -313,7 +315,7 @@ static int call_function(struct expander *x, const struct frame *f, const struct
         return 0;
     struct span function = { name.s, (size_t)(colon - name.s) };
     struct function_call c = { .frame = f, .tree = t, .count = 1 };
-    c.first = span_space_trim((struct span){ colon + 1, name.n - function.n - 1 });
+    c.first = span_trim_space((struct span){ colon + 1, name.n - function.n - 1 });
     uint32_t first = t->nodes[call->child].next;
     for (uint32_t i = first; i; i = t->nodes[i].next)
         c.count++;
@@ -373,7 +375,7 @@ static int drop_prefix(struct span *s, const char *prefix)
     if (!has_prefix(*s, prefix))
         return 0;
     size_t n = strlen(prefix);
-    *s = span_space_trim((struct span){ s->s + n, s->n - n });
+    *s = span_trim_space((struct span){ s->s + n, s->n - n });
     return 1;
 }
 
@@ -381,7 +383,7 @@ void expand_call(struct expander *x, const struct frame *f, const struct tree *t
                  const struct node *call)
 {
     const struct node *part = &t->nodes[call->child];
-    struct span spaced = expand_nodes_value(x, f, t, part->child), name = span_space_trim(spaced);
+    struct span spaced = expand_nodes_value(x, f, t, part->child), name = span_trim_space(spaced);
     size_t mark = x->out.len;
     if (x->failed)
         return;

@@ -62,7 +62,7 @@ struct expander {
     struct arena arena; /* memory that lasts as long as the page */
     struct buf out;
     struct tree tree; /* syntax tree of the page */
-    const struct expand_page *page;
+    const struct template_page *page;
     struct title title;   /* title of the page */
     struct title scratch; /* scratch title for functions */
 
@@ -90,6 +90,7 @@ struct function_call {
     struct span first;         /* text after the colon, expanded and trimmed */
     const struct node **parts; /* further arguments: parts[1] is the second */
     int count;                 /* number of arguments, including the first */
+    int which;                 /* from the table row of the function */
 };
 
 /* ---- expansion: results are appended to x->out ---------------------------------------------- */
@@ -189,8 +190,6 @@ int function_variable(struct expander *x, struct span name);
 
 /* Runs the parser function {{name:…}}. Returns 1, or 0 if there is no such function or it does not
  * handle this call. */
-int function_run(struct expander *x, struct span name, const struct function_call *c);
-
-struct span span_space_trim(struct span s); /* trims the characters that PHP's trim() removes */
+int function_run(struct expander *x, struct span name, struct function_call *c);
 
 #endif

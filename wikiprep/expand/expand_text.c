@@ -9,20 +9,6 @@ enum { MARKS_MAX = 999999 };
 
 /* ---- text ---------------------------------------------------------------------------------- */
 
-static int is_space(char c)
-{
-    return c == ' ' || (c >= '\t' && c <= '\r' && c != '\f') || c == '\0';
-}
-
-struct span span_space_trim(struct span s)
-{
-    while (s.n && is_space(*s.s))
-        s.s++, s.n--;
-    while (s.n && is_space(s.s[s.n - 1]))
-        s.n--;
-    return s;
-}
-
 void expand_stop(struct expander *x)
 {
     x->special++; /* a truncated result must not become a memo */
@@ -64,7 +50,7 @@ void expand_puts(struct expander *x, const char *s)
 
 size_t expand_trim(struct expander *x, size_t mark)
 {
-    struct span s = span_space_trim((struct span){ x->out.data + mark, x->out.len - mark });
+    struct span s = span_trim_space((struct span){ x->out.data + mark, x->out.len - mark });
     char *begin = x->out.data + mark;
     if (s.s != begin)
         memmove(begin, s.s, s.n);

@@ -6,9 +6,8 @@
 #include "wikiprep/site/entity.h"
 #include "wikiprep/values/expression.h"
 
-int function_if(struct expander *x, const struct function_call *c, int which)
+int function_if(struct expander *x, const struct function_call *c)
 {
-    (void)which;
     expand_argument(x, c, c->first.n ? 1 : 2);
     return 1;
 }
@@ -30,12 +29,11 @@ static struct span decoded(struct expander *x, struct span s)
     }
     struct span d = expand_copy(x, (struct span){ b.data, b.len });
     buf_release(&b);
-    return span_space_trim(d);
+    return span_trim_space(d);
 }
 
-int function_ifeq(struct expander *x, const struct function_call *c, int which)
+int function_ifeq(struct expander *x, const struct function_call *c)
 {
-    (void)which;
     struct span left = decoded(x, c->first), right = decoded(x, expand_value(x, c, 1));
     if (!x->failed)
         expand_argument(x, c, number_equal(left, right) ? 2 : 3);
@@ -68,9 +66,8 @@ static int is_error(struct span s)
     return 0;
 }
 
-int function_iferror(struct expander *x, const struct function_call *c, int which)
+int function_iferror(struct expander *x, const struct function_call *c)
 {
-    (void)which;
     if (is_error(c->first))
         expand_argument(x, c, 1);
     else
@@ -78,9 +75,8 @@ int function_iferror(struct expander *x, const struct function_call *c, int whic
     return 1;
 }
 
-int function_ifexist(struct expander *x, const struct function_call *c, int which)
+int function_ifexist(struct expander *x, const struct function_call *c)
 {
-    (void)which;
     struct title *t = &x->scratch;
     int there = title_read(t, x->site, c->first.s, c->first.n, 0) && t->text.len &&
                 (library_exists(x->library, t) || t->ns == -1);
@@ -100,18 +96,16 @@ static int evaluate(struct expander *x, struct span s, int *truth)
     return result;
 }
 
-int function_ifexpr(struct expander *x, const struct function_call *c, int which)
+int function_ifexpr(struct expander *x, const struct function_call *c)
 {
-    (void)which;
     int truth;
     if (!evaluate(x, c->first, &truth))
         expand_argument(x, c, truth ? 1 : 2);
     return 1;
 }
 
-int function_expr(struct expander *x, const struct function_call *c, int which)
+int function_expr(struct expander *x, const struct function_call *c)
 {
-    (void)which;
     evaluate(x, c->first, NULL);
     return 1;
 }
@@ -127,9 +121,8 @@ static int is_default(const struct expander *x, struct span s)
 /* {{#switch: value | case | case = text | #default = text }}. Appends the text of the first case
  * that equals the value, else the default. A case without a text uses the text of the next case
  * that has one. A last argument without '=' is the default. */
-int function_switch(struct expander *x, const struct function_call *c, int which)
+int function_switch(struct expander *x, const struct function_call *c)
 {
-    (void)which;
     struct span value = decoded(x, c->first), last = { "", 0 };
     uint32_t otherwise = 0;
     int found = 0, found_default = 0, last_is_bare = 0, has_default = 0;

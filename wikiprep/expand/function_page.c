@@ -120,20 +120,20 @@ void function_put_title(struct expander *x, const struct title *t, int part)
     buf_release(&b);
 }
 
-/* {{PAGENAME:title}} and similar functions: appends the part `which` (TITLE_*) of the title.
+/* {{PAGENAME:title}} and similar functions: appends the part `c->which` (TITLE_*) of the title.
  * Appends nothing for the full names of special pages and media. Returns 1. */
-int function_title(struct expander *x, const struct function_call *c, int which)
+int function_title(struct expander *x, const struct function_call *c)
 {
     struct title *t = &x->scratch;
-    int part = which & ~TITLE_ENCODED;
+    int part = c->which & ~TITLE_ENCODED;
     if (title_read(t, x->site, c->first.s, c->first.n, 0) && (t->ns >= 0 || part != TITLE_FULL))
-        function_put_title(x, t, which);
+        function_put_title(x, t, c->which);
     return 1;
 }
 
 /* ---- namespaces, addresses ------------------------------------------------------------------- */
 
-int function_ns(struct expander *x, const struct function_call *c, int which)
+int function_ns(struct expander *x, const struct function_call *c)
 {
     struct number n;
     struct buf name = BUF_INIT;
@@ -145,7 +145,7 @@ int function_ns(struct expander *x, const struct function_call *c, int which)
              !dump_namespace(x->site, c->first.s, c->first.n, &key))
         return 0;
     title_put_namespace(x->site, key, &name);
-    if (which)
+    if (c->which)
         function_put_encoded(x, (struct span){ name.data, name.len }, URL_WIKI);
     else
         expand_put(x, (struct span){ name.data, name.len });
@@ -234,11 +234,11 @@ static void put_html_but_apostrophes(struct expander *x, struct span s)
     }
 }
 
-int function_url(struct expander *x, const struct function_call *c, int which)
+int function_url(struct expander *x, const struct function_call *c)
 {
     struct title *t = &x->scratch;
     struct span query = expand_value(x, c, 1);
-    int form = which & ~URL_HTML;
+    int form = c->which & ~URL_HTML;
     if (x->failed)
         return 1;
     if (!read_url_title(x, t, c->first))
@@ -247,8 +247,9 @@ int function_url(struct expander *x, const struct function_call *c, int which)
     put_url(x, t, query, form);
     const char *section = form == URL_LOCAL ? NULL : memchr(c->first.s, '#', c->first.n);
     if (section)
-        put_section(x, span_trim(section, (size_t)(c->first.s + c->first.n - section)));
-    if (which & URL_HTML)
+        put_section(
+            x, span_trim((struct span){ section, (size_t)(c->first.s + c->first.n - section) }));
+    if (c->which & URL_HTML)
         put_html_but_apostrophes(x, expand_take(x, mark));
     return 1;
 }
@@ -256,9 +257,8 @@ int function_url(struct expander *x, const struct function_call *c, int which)
 /* ---- paths ----------------------------------------------------------------------------------- */
 
 /* {{#titleparts:title|count|first}} */
-int function_titleparts(struct expander *x, const struct function_call *c, int which)
+int function_titleparts(struct expander *x, const struct function_call *c)
 {
-    (void)which;
     enum { PARTS_MAX = 25 };
     struct span count_text = expand_value(x, c, 1), first_text = expand_value(x, c, 2);
     struct span parts[PARTS_MAX];
@@ -300,9 +300,8 @@ static void put_depth_error(struct expander *x, const struct buf *path)
 }
 
 /* {{#rel2abs:../other|base}} */
-int function_rel2abs(struct expander *x, const struct function_call *c, int which)
+int function_rel2abs(struct expander *x, const struct function_call *c)
 {
-    (void)which;
     struct span to = c->first, from = expand_value(x, c, 1);
     struct buf path = BUF_INIT;
     size_t begin = x->out.len;
@@ -341,9 +340,8 @@ int function_rel2abs(struct expander *x, const struct function_call *c, int whic
     return 1;
 }
 
-int function_language(struct expander *x, const struct function_call *c, int which)
+int function_language(struct expander *x, const struct function_call *c)
 {
-    (void)which;
     struct span in = expand_value(x, c, 1);
     struct buf wiki = BUF_INIT;
     span_put(in, &wiki);
@@ -363,9 +361,8 @@ int function_language(struct expander *x, const struct function_call *c, int whi
 
 /* {{int:message|first}}: appends the wiki's own message, if it has one; else "⧼message⧽". Returns
  * 1, or 0 if the call names no message. */
-int function_int(struct expander *x, const struct function_call *c, int which)
+int function_int(struct expander *x, const struct function_call *c)
 {
-    (void)which;
     struct title *t = &x->scratch;
     struct library_page *page = NULL;
     if (!c->first.n)
@@ -389,33 +386,32 @@ int function_int(struct expander *x, const struct function_call *c, int which)
     return 1;
 }
 
-/* {{#special:search}}: appends the full name of the special page. `which` 1: encoded for a URL.
+/* {{#special:search}}: appends the full name of the special page. `c->which` 1: encoded for a URL.
  * Returns 1. */
-int function_special(struct expander *x, const struct function_call *c, int which)
+int function_special(struct expander *x, const struct function_call *c)
 {
     struct title *t = &x->scratch;
     if (title_read(t, x->site, c->first.s, c->first.n, NS_SPECIAL) && t->ns == NS_SPECIAL &&
         t->text.len)
-        function_put_title(x, t, TITLE_FULL | (which ? TITLE_ENCODED : 0));
+        function_put_title(x, t, TITLE_FULL | (c->which ? TITLE_ENCODED : 0));
     return 1;
 }
 
-int function_first(struct expander *x, const struct function_call *c, int which)
+int function_first(struct expander *x, const struct function_call *c)
 {
-    (void)which;
     expand_put(x, c->first);
     return 1;
 }
 
-int function_nothing(struct expander *x, const struct function_call *c, int which)
+int function_nothing(struct expander *x, const struct function_call *c)
 {
-    (void)x, (void)c, (void)which;
+    (void)x, (void)c;
     return 1;
 }
 
-int function_zero(struct expander *x, const struct function_call *c, int which)
+int function_zero(struct expander *x, const struct function_call *c)
 {
-    (void)c, (void)which;
+    (void)c;
     expand_puts(x, "0");
     return 1;
 }

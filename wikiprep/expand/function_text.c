@@ -20,15 +20,15 @@ static struct span value(struct expander *x, const struct function_call *c, int 
 
 /* ---- case ----------------------------------------------------------------------------------- */
 
-int function_case(struct expander *x, const struct function_call *c, int which)
+int function_case(struct expander *x, const struct function_call *c)
 {
-    unsigned (*change)(unsigned) = which == TEXT_LOWER || which == TEXT_LOWER_FIRST
+    unsigned (*change)(unsigned) = c->which == TEXT_LOWER || c->which == TEXT_LOWER_FIRST
                                        ? letter_case_lower
                                        : letter_case_upper;
     struct span s = c->first;
     size_t n = s.n;
     unsigned first;
-    if (which >= TEXT_LOWER_FIRST && n)
+    if (c->which >= TEXT_LOWER_FIRST && n)
         n = utf8_read(s.s, s.n, &first);
     letter_case_put(&x->out, s.s, n, change);
     expand_put(x, (struct span){ s.s + n, s.n - n });
@@ -37,7 +37,7 @@ int function_case(struct expander *x, const struct function_call *c, int which)
 
 /* ---- padding -------------------------------------------------------------------------------- */
 
-int function_pad(struct expander *x, const struct function_call *c, int which)
+int function_pad(struct expander *x, const struct function_call *c)
 {
     enum { LENGTH_MAX = 500 };
     struct span s = c->first, length = expand_value(x, c, 1);
@@ -45,23 +45,22 @@ int function_pad(struct expander *x, const struct function_call *c, int which)
     int64_t want = number_integer(length);
     want = want > LENGTH_MAX ? LENGTH_MAX : want;
     int64_t missing = want - (int64_t)utf8_count(s.s, s.n);
-    if (which == PAD_RIGHT)
+    if (c->which == PAD_RIGHT)
         expand_put(x, s);
     for (size_t fill_count = utf8_count(fill.s, fill.n); missing > 0 && fill_count;) {
         size_t n = fill_count < (size_t)missing ? fill_count : (size_t)missing;
         expand_put(x, (struct span){ fill.s, utf8_offset(fill.s, fill.n, n) });
         missing -= (int64_t)n;
     }
-    if (which == PAD_LEFT)
+    if (c->which == PAD_LEFT)
         expand_put(x, s);
     return 1;
 }
 
 /* ---- numbers -------------------------------------------------------------------------------- */
 
-int function_formatnum(struct expander *x, const struct function_call *c, int which)
+int function_formatnum(struct expander *x, const struct function_call *c)
 {
-    (void)which;
     struct number_style style = number_style(x->site->lang.data);
     struct span how = expand_value(x, c, 1);
     int raw = how.n == 1 && *how.s == 'R';
@@ -93,9 +92,8 @@ static int is_exact_form(struct span s)
 }
 
 /* {{plural:n|one|more|12=a dozen}} */
-int function_plural(struct expander *x, const struct function_call *c, int which)
+int function_plural(struct expander *x, const struct function_call *c)
 {
-    (void)which;
     struct number n = { 0, 1 };
     struct number_style style = number_style(x->site->lang.data);
     struct buf plain = BUF_INIT;
@@ -127,16 +125,14 @@ int function_plural(struct expander *x, const struct function_call *c, int which
 
 /* {{gender:user|he|she|they}}: no user's gender is known, so it appends the form for that case: the
  * third, or else the first. */
-int function_gender(struct expander *x, const struct function_call *c, int which)
+int function_gender(struct expander *x, const struct function_call *c)
 {
-    (void)which;
     expand_argument(x, c, c->count > 3 ? 3 : 1);
     return 1;
 }
 
-int function_grammar(struct expander *x, const struct function_call *c, int which)
+int function_grammar(struct expander *x, const struct function_call *c)
 {
-    (void)which;
     expand_argument(x, c, 1);
     return 1;
 }
@@ -148,8 +144,8 @@ int function_grammar(struct expander *x, const struct function_call *c, int whic
 static void put_attribute(struct buf *out, struct span s)
 {
     const char *equals = memchr(s.s, '=', s.n);
-    struct span name = span_space_trim((struct span){ s.s, (size_t)(equals - s.s) });
-    struct span v = span_space_trim((struct span){ equals + 1, s.n - (size_t)(equals + 1 - s.s) });
+    struct span name = span_trim_space((struct span){ s.s, (size_t)(equals - s.s) });
+    struct span v = span_trim_space((struct span){ equals + 1, s.n - (size_t)(equals + 1 - s.s) });
     if (v.n > 1 && strchr("\"'", *v.s) && v.s[v.n - 1] == *v.s)
         v.s++, v.n -= 2;
     buf_addc(out, ' ');
@@ -161,9 +157,8 @@ static void put_attribute(struct buf *out, struct span s)
 
 /* {{#tag:name|content|attribute=value}}: stores the tag and appends a mark. References are dropped.
  */
-int function_tag(struct expander *x, const struct function_call *c, int which)
+int function_tag(struct expander *x, const struct function_call *c)
 {
-    (void)which;
     struct buf b = BUF_INIT;
     if (span_is(c->first, "ref")) {
         expand_hole(x);
@@ -216,17 +211,15 @@ static struct span space_if_empty(struct span s)
     return s.n ? s : (struct span){ " ", 1 };
 }
 
-int function_len(struct expander *x, const struct function_call *c, int which)
+int function_len(struct expander *x, const struct function_call *c)
 {
-    (void)which;
     struct span s = value(x, c, 0);
     buf_addf(&x->out, "%zu", utf8_count(s.s, s.n));
     return 1;
 }
 
-int function_pos(struct expander *x, const struct function_call *c, int which)
+int function_pos(struct expander *x, const struct function_call *c)
 {
-    (void)which;
     struct span s = value(x, c, 0), needle = space_if_empty(value(x, c, 1));
     if (too_long(x, s, needle))
         return 1;
@@ -240,9 +233,8 @@ int function_pos(struct expander *x, const struct function_call *c, int which)
     return 1;
 }
 
-int function_rpos(struct expander *x, const struct function_call *c, int which)
+int function_rpos(struct expander *x, const struct function_call *c)
 {
-    (void)which;
     struct span s = value(x, c, 0), needle = space_if_empty(value(x, c, 1));
     if (too_long(x, s, needle))
         return 1;
@@ -255,9 +247,8 @@ int function_rpos(struct expander *x, const struct function_call *c, int which)
 }
 
 /* {{#sub:text|start|length}}: appends a part of the text. Negative values count from its end. */
-int function_sub(struct expander *x, const struct function_call *c, int which)
+int function_sub(struct expander *x, const struct function_call *c)
 {
-    (void)which;
     struct span s = value(x, c, 0);
     if (too_long(x, s, s))
         return 1;
@@ -276,9 +267,8 @@ int function_sub(struct expander *x, const struct function_call *c, int which)
     return 1;
 }
 
-int function_count(struct expander *x, const struct function_call *c, int which)
+int function_count(struct expander *x, const struct function_call *c)
 {
-    (void)which;
     struct span s = value(x, c, 0), needle = space_if_empty(value(x, c, 1));
     if (too_long(x, s, needle))
         return 1;
@@ -292,9 +282,8 @@ int function_count(struct expander *x, const struct function_call *c, int which)
     return 1;
 }
 
-int function_replace(struct expander *x, const struct function_call *c, int which)
+int function_replace(struct expander *x, const struct function_call *c)
 {
-    (void)which;
     struct span s = value(x, c, 0), what = space_if_empty(value(x, c, 1)), with = value(x, c, 2);
     if (too_long(x, s, what) || too_long(x, with, with))
         return 1;
@@ -317,9 +306,8 @@ int function_replace(struct expander *x, const struct function_call *c, int whic
 
 /* {{#explode:text|delimiter|position|limit}}: appends one of the parts into which the delimiter
  * divides the text. */
-int function_explode(struct expander *x, const struct function_call *c, int which)
+int function_explode(struct expander *x, const struct function_call *c)
 {
-    (void)which;
     struct span s = value(x, c, 0), by = space_if_empty(value(x, c, 1));
     if (too_long(x, s, by))
         return 1;
@@ -359,9 +347,8 @@ void function_put_decoded(struct expander *x, struct span s)
     }
 }
 
-int function_urldecode(struct expander *x, const struct function_call *c, int which)
+int function_urldecode(struct expander *x, const struct function_call *c)
 {
-    (void)which;
     struct span s = value(x, c, 0);
     if (!too_long(x, s, s))
         function_put_decoded(x, s);
@@ -383,9 +370,8 @@ void function_put_encoded(struct expander *x, struct span s, enum url_style styl
     }
 }
 
-int function_urlencode(struct expander *x, const struct function_call *c, int which)
+int function_urlencode(struct expander *x, const struct function_call *c)
 {
-    (void)which;
     struct span how = expand_value(x, c, 1), s = value(x, c, 0);
     function_put_encoded(x, s,
                          span_is(how, "WIKI")   ? URL_WIKI
@@ -446,12 +432,11 @@ static size_t put_reference(struct span s, struct buf *out)
     return n;
 }
 
-int function_anchorencode(struct expander *x, const struct function_call *c, int which)
+int function_anchorencode(struct expander *x, const struct function_call *c)
 {
-    (void)which;
     struct span s = value(x, c, 0), label;
     struct buf anchor = BUF_INIT;
-    s = span_space_trim(s);
+    s = span_trim_space(s);
     for (size_t n; s.n; s.s += n, s.n -= n) {
         const char *tag_end = *s.s == '<' ? memchr(s.s, '>', s.n) : NULL;
         n = 1;

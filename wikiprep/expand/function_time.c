@@ -141,11 +141,10 @@ static enum date_order target(struct span wish, enum date_order source)
 }
 
 /* {{#formatdate:date|order}} */
-int function_formatdate(struct expander *x, const struct function_call *c, int which)
+int function_formatdate(struct expander *x, const struct function_call *c)
 {
     static const char *const formats[] = { "",      "F j, Y", "j F Y", "Y F j",
                                            "y-m-d", "Y, j F", "j F",   "F j" };
-    (void)which;
     struct span wish = expand_value(x, c, 1);
     struct date d = { 0 };
     if (!read_date(x, c->first, &d)) {
@@ -176,9 +175,8 @@ int function_formatdate(struct expander *x, const struct function_call *c, int w
 /* ---- formatting a date --------------------------------------------------------------------- */
 
 /* {{#time:format|date|language}} */
-int function_time(struct expander *x, const struct function_call *c, int which)
+int function_time(struct expander *x, const struct function_call *c)
 {
-    (void)which;
     struct span date = expand_value(x, c, 1), lang = expand_value(x, c, 2);
     struct moment today = now(x), m = today;
     char clock[] = "00:00 ....";

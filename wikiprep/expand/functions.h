@@ -2,44 +2,26 @@
  * functions.h - the parser functions that the table in function.c lists; not for others.
  *
  * Each function appends the call's result and returns 1, or returns 0 if it does not handle this
- * call. `which` selects a variant of the function.
+ * call. The call's `which` selects a variant of the function.
  */
 #ifndef TEXTMILL_WIKIPREP_EXPAND_FUNCTIONS_H
 #define TEXTMILL_WIKIPREP_EXPAND_FUNCTIONS_H
 
 #include "wikiprep/expand/expand_state.h"
 
-typedef int (*parser_function)(struct expander *x, const struct function_call *c, int which);
+typedef int parser_function(struct expander *x, const struct function_call *c);
 
 /* function_logic.c: conditions and expressions */
-int function_if(struct expander *x, const struct function_call *c, int which);
-int function_ifeq(struct expander *x, const struct function_call *c, int which);
-int function_iferror(struct expander *x, const struct function_call *c, int which);
-int function_ifexist(struct expander *x, const struct function_call *c, int which);
-int function_ifexpr(struct expander *x, const struct function_call *c, int which);
-int function_expr(struct expander *x, const struct function_call *c, int which);
-int function_switch(struct expander *x, const struct function_call *c, int which);
+parser_function function_if, function_ifeq, function_iferror, function_ifexist, function_ifexpr,
+    function_expr, function_switch;
 
 /* function_text.c: functions that change texts */
 enum { TEXT_LOWER, TEXT_UPPER, TEXT_LOWER_FIRST, TEXT_UPPER_FIRST };
 enum { PAD_LEFT, PAD_RIGHT };
-int function_case(struct expander *x, const struct function_call *c, int which);
-int function_pad(struct expander *x, const struct function_call *c, int which);
-int function_formatnum(struct expander *x, const struct function_call *c, int which);
-int function_plural(struct expander *x, const struct function_call *c, int which);
-int function_gender(struct expander *x, const struct function_call *c, int which);
-int function_grammar(struct expander *x, const struct function_call *c, int which);
-int function_tag(struct expander *x, const struct function_call *c, int which);
-int function_len(struct expander *x, const struct function_call *c, int which);
-int function_pos(struct expander *x, const struct function_call *c, int which);
-int function_rpos(struct expander *x, const struct function_call *c, int which);
-int function_sub(struct expander *x, const struct function_call *c, int which);
-int function_count(struct expander *x, const struct function_call *c, int which);
-int function_replace(struct expander *x, const struct function_call *c, int which);
-int function_explode(struct expander *x, const struct function_call *c, int which);
-int function_urldecode(struct expander *x, const struct function_call *c, int which);
-int function_urlencode(struct expander *x, const struct function_call *c, int which);
-int function_anchorencode(struct expander *x, const struct function_call *c, int which);
+parser_function function_case, function_pad, function_formatnum, function_plural, function_gender,
+    function_grammar, function_tag, function_len, function_pos, function_rpos, function_sub,
+    function_count, function_replace, function_explode, function_urldecode, function_urlencode,
+    function_anchorencode;
 
 /* function_page.c: functions about pages, titles and the wiki */
 enum {
@@ -48,24 +30,15 @@ enum {
     URL_CANONICAL,
     URL_HTML = 4 /* flag: escape for HTML, as fullurle does */
 };
-int function_title(struct expander *x, const struct function_call *c, int which);
-int function_ns(struct expander *x, const struct function_call *c, int which);
-int function_url(struct expander *x, const struct function_call *c, int which);
-int function_titleparts(struct expander *x, const struct function_call *c, int which);
-int function_rel2abs(struct expander *x, const struct function_call *c, int which);
-int function_language(struct expander *x, const struct function_call *c, int which);
-int function_first(struct expander *x, const struct function_call *c, int which);
-int function_int(struct expander *x, const struct function_call *c, int which);
-int function_special(struct expander *x, const struct function_call *c, int which);
-int function_nothing(struct expander *x, const struct function_call *c, int which);
-int function_zero(struct expander *x, const struct function_call *c, int which);
+parser_function function_title, function_ns, function_url, function_titleparts, function_rel2abs,
+    function_language, function_first, function_int, function_special, function_nothing,
+    function_zero;
 
 /* function_time.c */
-int function_formatdate(struct expander *x, const struct function_call *c, int which);
-int function_time(struct expander *x, const struct function_call *c, int which);
+parser_function function_formatdate, function_time;
 
 /* module.c */
-int function_invoke(struct expander *x, const struct function_call *c, int which);
+parser_function function_invoke;
 
 /* The part of a title that {{PAGENAME}} and similar magic words give. */
 enum title_part {

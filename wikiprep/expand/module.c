@@ -290,7 +290,7 @@ static void join(struct module_call *m, const char *before, const char *after,
         struct span s;
         if (!nth(m, i, &s))
             continue;
-        s = span_space_trim(s);
+        s = span_trim_space(s);
         if (!s.n)
             continue;
         if (count++)
@@ -347,7 +347,7 @@ static int letters(struct module_call *m)
     struct span s = { "", 0 };
     unsigned c;
     nth(m, 1, &s);
-    s = span_space_trim(s);
+    s = span_trim_space(s);
     size_t first = s.n ? utf8_read(s.s, s.n, &c) : 0;
     if (span_in(m->function, "lower|upper")) {
         letter_case_put(out, s.s, s.n,
@@ -418,9 +418,8 @@ static void put_no_module(struct expander *x, struct span name)
     buf_release(&why);
 }
 
-int function_invoke(struct expander *x, const struct function_call *c, int which)
+int function_invoke(struct expander *x, const struct function_call *c)
 {
-    (void)which;
     struct span name = c->first;
     struct module_call m = { .x = x, .caller = c->frame };
     m.own = (struct frame){ .caller = c->frame, .caller_tree = c->tree };

@@ -16,12 +16,14 @@ void arguments_read(struct arguments *a, const struct wikitext_call *call)
     int next = 1;
     a->count = a->named_count = 0;
     for (size_t i = 0; i < call->count; i++) {
-        const char *s = call->arguments[i].text;
-        size_t n = call->arguments[i].len;
-        const char *equals = n ? memchr(s, '=', n) : NULL;
-        struct span key = span_trim(s, equals ? (size_t)(equals - s) : 0);
-        struct span value = equals ? span_trim(equals + 1, (size_t)(s + n - equals - 1))
-                                   : span_trim(s, n);
+        struct span key = call->arguments[i], value = key;
+        const char *equals = key.n ? memchr(key.s, '=', key.n) : NULL;
+        if (equals) {
+            key.n = (size_t)(equals - key.s);
+            value = (struct span){ equals + 1, value.n - key.n - 1 };
+        }
+        key = span_trim(key);
+        value = span_trim(value);
         int at = next;
         if (!equals) {
             next += next <= ARGUMENTS_PLACES;

@@ -1,25 +1,20 @@
 /*
- * call.h - a template call in a page, and the options for reading a page. Shared by wikitext.h,
- * markup.h and template.h.
+ * call.h - template calls, the page that they stand in, and what is done with them. Shared by the
+ * two machines for templates, expand/expand.h and template.h, and by wikitext.h and markup.h.
  */
 #ifndef TEXTMILL_WIKIPREP_TEXT_CALL_H
 #define TEXTMILL_WIKIPREP_TEXT_CALL_H
 
 #include <stddef.h>
 
-#include "common/buf.h"
+#include "wikiprep/values/span.h"
 
 /* A template call, {{name|first|key=second}}. Inner calls are rendered before outer ones, so the
  * arguments hold the output of the calls and links inside them. The strings do not end with NUL,
  * and may contain the marker bytes of values/marks.h. */
 struct wikitext_call {
-    const char *name;
-    size_t name_len;
-    const struct wikitext_argument {
-        const char *text; /* the whole argument, "key=second"; the template decides whether "key" is
-                           * a name */
-        size_t len;
-    } * arguments;
+    struct span name;
+    const struct span *arguments; /* "key=second": the template decides whether "key" is a name */
     size_t count;
 };
 
@@ -36,13 +31,23 @@ struct wikitext_options {
     struct buf *categories; /* output: categories, one per line; NULL: not wanted; borrowed */
 };
 
-/* The page whose calls are rendered. It is the ctx argument of template_choose and
- * template_render. */
+/* The page whose calls are expanded and rendered. It is the ctx argument of template_choose and
+ * template_render. All strings are borrowed; those after `title` may be "", for unknown. */
 struct template_page {
-    const char *lang;  /* language code of the wiki, "en"; borrowed */
-    const char *title; /* title of the page; borrowed */
-    const char *date;  /* date of the revision, "2020-01-31…"; NULL: unknown; borrowed */
-    int hatnotes;      /* keep notes such as "Main article: …" */
+    const char *lang;  /* language code of the wiki, "en" */
+    const char *title; /* including the namespace */
+    const char *id, *revid;
+    const char *timestamp; /* of the revision, "2020-01-31T…" */
+    int ns;
+    int hatnotes; /* keep notes such as "Main article: …" */
+};
+
+/* What is done with a template call. Expansion (expand/expand.h) runs the template's own wikitext.
+ * Rendering (template.h) uses the built-in rules. */
+enum template_choice {
+    TEMPLATE_EXPANDED,       /* expanded only: there is no rule */
+    TEMPLATE_EXPANDED_FIRST, /* rendered if it cannot be expanded */
+    TEMPLATE_RENDERED,       /* rendered only */
 };
 
 #endif

@@ -333,9 +333,9 @@ static int split_range(struct arguments *a)
             continue;
         memmove(a->at + 4, a->at + 2, (size_t)(a->count - 1) * sizeof *a->at);
         a->count += 2;
-        a->at[1] = span_trim(s.s, (size_t)(at - s.s));
+        a->at[1] = span_trim((struct span){ s.s, (size_t)(at - s.s) });
         a->at[2] = span_of("-");
-        a->at[3] = span_trim(at + n, (size_t)(s.s + s.n - at) - n);
+        a->at[3] = span_trim((struct span){ at + n, (size_t)(s.s + s.n - at) - n });
         return 1;
     }
     return 0;

@@ -61,11 +61,11 @@ void markup_cut(struct buf *out, size_t from, size_t to)
 
 /* ---- the stack --------------------------------------------------------------------------- */
 
-struct frame *markup_push(struct markup *m, enum frame_kind kind)
+struct element *markup_push(struct markup *m, enum element_kind kind)
 {
     mem_grow(m->stack, m->stack_cap, m->depth + 1);
-    struct frame *f = &m->stack[m->depth++];
-    *f = (struct frame){ .kind = kind, .out = m->out->len, .pipes = m->pipe_count };
+    struct element *f = &m->stack[m->depth++];
+    *f = (struct element){ .kind = kind, .out = m->out->len, .pipes = m->pipe_count };
     m->braces += kind == BRACES;
     m->links += kind != BRACES;
     return f;
@@ -73,7 +73,7 @@ struct frame *markup_push(struct markup *m, enum frame_kind kind)
 
 void markup_pop(struct markup *m)
 {
-    struct frame *f = markup_top(m);
+    struct element *f = markup_top(m);
     m->braces -= f->kind == BRACES;
     m->links -= f->kind != BRACES;
     m->depth--;
@@ -111,7 +111,7 @@ static void end_line(struct markup *m, const char *next)
     int heading = next < m->end && *next == '=';
     int paragraph = heading || next == m->end || *next == '\n';
     while (m->depth && !markup_top_is(m, BRACES)) {
-        struct frame *f = markup_top(m);
+        struct element *f = markup_top(m);
         int is_file = f->kind == LINK && f->piped && !markup_is_shown(f->names);
         if (is_file && !heading)
             break;
@@ -190,7 +190,7 @@ static void finish(struct markup *m)
     struct buf *out = m->out;
     size_t kept = 0, next = 0; /* out[0..kept) is final; out[next..) follows it */
     for (size_t i = 0; i < m->depth; i++) {
-        const struct frame *f = &m->stack[i];
+        const struct element *f = &m->stack[i];
         int is_file = f->kind == LINK && f->piped && !markup_is_shown(f->names);
         if ((f->kind != BRACES && !is_file) || f->out < next)
             continue;

@@ -27,7 +27,7 @@ static int is_variant_code(const char *s, size_t n)
  * text without its language code. The flags H, T and - before a pipe mean that nothing is shown. */
 static void close_variant(struct markup *m)
 {
-    struct frame f = *markup_top(m);
+    struct element f = *markup_top(m);
     markup_pop(m);
     char *s = m->out->data + f.out + 2; /* after "-{" */
     size_t n = m->out->len - f.out - 2;
@@ -64,10 +64,10 @@ static void render(struct markup *m, size_t from, size_t first_pipe)
     for (size_t i = 0; i < count; i++) {
         size_t begin = m->pipes[first_pipe + i] + 1;
         size_t end = i + 1 < count ? m->pipes[first_pipe + i + 1] : m->out->len;
-        m->arguments[i] = (struct wikitext_argument){ base + begin, end - begin };
+        m->arguments[i] = (struct span){ base + begin, end - begin };
     }
     size_t name_end = count ? m->pipes[first_pipe] : m->out->len;
-    struct wikitext_call call = { base + from, name_end - from, m->arguments, count };
+    struct wikitext_call call = { { base + from, name_end - from }, m->arguments, count };
     buf_clear(&m->rendered);
     if (m->options->render(m->options->render_ctx, &call, &m->rendered)) {
         buf_truncate(m->out, from);
@@ -93,11 +93,11 @@ static int is_pipe(const struct markup *m, size_t from)
     return m->out->len == from + 1 && m->out->data[from] == '!';
 }
 
-/* Closes two braces (a call) or three (a parameter) of the frame on top. Returns the number of
+/* Closes two braces (a call) or three (a parameter) of the element on top. Returns the number of
  * closed braces. */
 static size_t close_braces(struct markup *m, size_t closing)
 {
-    struct frame *f = markup_top(m);
+    struct element *f = markup_top(m);
     size_t both = f->count < closing ? f->count : closing;
     size_t matched = both >= 3 ? 3 : 2;
     f->count -= matched;

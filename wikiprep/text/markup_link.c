@@ -75,7 +75,7 @@ static void show_target(struct markup *m, size_t from)
 
 /* Writes the label of a link with an empty label, [[a:b (c)|]]: "b", without the prefix and the
  * disambiguating parentheses. Also for labels that were a template and have been removed. */
-static void show_trick(struct markup *m, const struct frame *f)
+static void show_trick(struct markup *m, const struct element *f)
 {
     const char *s = m->text + f->source;
     size_t n = f->pipe - f->source;
@@ -97,7 +97,7 @@ static void show_trick(struct markup *m, const struct frame *f)
 
 void markup_link_pipe(struct markup *m, const char *s)
 {
-    struct frame *f = markup_top(m);
+    struct element *f = markup_top(m);
     f->piped = 1;
     f->pipe = (size_t)(s - m->text);
     f->names = classify(m, m->out->data + f->out, m->out->len - f->out);
@@ -124,7 +124,7 @@ static void add_category(struct markup *m, size_t from)
 
 static void close_link(struct markup *m)
 {
-    struct frame f = *markup_top(m);
+    struct element f = *markup_top(m);
     markup_pop(m);
     if (!f.piped)
         f.names = classify(m, m->out->data + f.out, m->out->len - f.out);
@@ -173,7 +173,7 @@ static const char *open_url(struct markup *m, const char *s, size_t brackets)
 
 static const char *close_url(struct markup *m, const char *s)
 {
-    struct frame f = *markup_top(m);
+    struct element f = *markup_top(m);
     markup_pop(m);
     char *content = m->out->data + f.out;
     size_t n = m->out->len - f.out, i = 0;

@@ -15,17 +15,17 @@
  * The limit keeps the time linear. */
 enum { MARKUP_LINKS_MAX = 64 };
 
-enum frame_kind { BRACES, LINK, URL, VARIANT };
+enum element_kind { BRACES, LINK, URL, VARIANT };
 
-struct frame {
-    enum frame_kind kind;
+struct element {
+    enum element_kind kind;
     int piped;             /* LINK: its first pipe has been read */
     enum names_kind names; /* LINK after its first pipe: the kind of its prefix */
     size_t count; /* BRACES: number of open braces; URL: number of brackets, 2 for [[http://…]] */
     size_t out;   /* offset of its start in the output */
     size_t source; /* LINK: offset of its target in the source */
     size_t pipe;   /* LINK: offset of its first pipe in the source */
-    size_t pipes;  /* value of markup.pipe_count when the frame was pushed */
+    size_t pipes;  /* value of markup.pipe_count when the element was pushed */
 };
 
 struct markup {
@@ -33,12 +33,12 @@ struct markup {
     const struct wikitext_options *options;
     const char *text, *end; /* the source */
     struct buf *out;
-    struct frame *stack;
+    struct element *stack;
     size_t depth, stack_cap;
-    size_t braces, links; /* number of frames of kind BRACES, and of other kinds */
+    size_t braces, links; /* number of elements of kind BRACES, and of other kinds */
     size_t *pipes;        /* output offsets of the pipes of open calls */
     size_t pipe_count, pipes_cap;
-    struct wikitext_argument *arguments;
+    struct span *arguments;
     size_t arguments_cap;
     struct buf rendered;
     unsigned char *no_close; /* per tag: 1 if the rest of the text has no closing tag */
@@ -65,17 +65,17 @@ void markup_cut(struct buf *out, size_t from, size_t to);
 
 /* ---- the stack ----------------------------------------------------------------------------- */
 
-static inline struct frame *markup_top(struct markup *m)
+static inline struct element *markup_top(struct markup *m)
 {
     return m->depth ? &m->stack[m->depth - 1] : NULL;
 }
 
-static inline int markup_top_is(const struct markup *m, enum frame_kind kind)
+static inline int markup_top_is(const struct markup *m, enum element_kind kind)
 {
     return m->depth && m->stack[m->depth - 1].kind == kind;
 }
 
-struct frame *markup_push(struct markup *m, enum frame_kind kind);
+struct element *markup_push(struct markup *m, enum element_kind kind);
 void markup_pop(struct markup *m);
 
 /* ---- markup_link.c: [[…]] and [http://…] --------------------------------------------------- */

@@ -15,6 +15,8 @@ struct call {
     const struct wikitext_call *source;
     const char *name; /* as in its table row: lower case, except codes such as "USA" */
     struct span star; /* part of `name` that matches the row's '*' */
+    const char *text; /* from the table row */
+    int n;
     struct arguments a;
 };
 
@@ -29,8 +31,8 @@ static inline struct span call_any(const struct call *c, const char *keys)
 }
 
 /* A renderer appends the text of the call to out and returns 1, or returns 0 if there is no text.
- * `text` and `n` come from the table row. */
-typedef int renderer(const struct call *c, const char *text, int n, struct buf *out);
+ */
+typedef int renderer(const struct call *c, struct buf *out);
 
 struct show_entry {
     const char *name; /* "LANG:NAME"; LANG is empty in rows for all wikis */
@@ -74,10 +76,14 @@ int show_join_from(const struct call *c, int from, const char *between, struct b
 renderer show_langx, show_lang_family, show_nihongo, show_nihongo3, show_chinese, show_ipa,
     show_ipa_family, show_ipa_ja, show_ipac, show_respell;
 
+/* Appends the name of the language with this code, in the page's language. Returns 0 if it is not
+ * known. */
+int show_language_name(const struct call *c, struct span code, struct buf *out);
+
 /* show_date.c */
 renderer show_date, show_date_and_age, show_age, show_as_of, show_marriage, show_day;
 
-/* Returns the month (0 to 11) that s names in the page's language or gives as a number, or -1 if s
+/* Returns the month (1 to 12) that s names in the page's language or gives as a number, or 0 if s
  * is not a month. */
 int show_month_of(const struct call *c, struct span s);
 

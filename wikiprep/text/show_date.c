@@ -9,46 +9,67 @@
 
 enum { YEAR_MAX = 9999 };
 
-static const char *const months[] = { "January",   "February", "March",    "April",
-                                      "May",       "June",     "July",     "August",
-                                      "September", "October",  "November", "December" };
+/* Returns the month (1 to 12) with this name, or 0. */
+static int month_named(const char *lang, enum calendar_kind kind, struct span s)
+{
+    for (int m = 0; m < 12; m++) {
+        struct span name = calendar_name(lang, kind, m);
+        if (name.n == s.n && !strncasecmp(name.s, s.s, s.n))
+            return m + 1;
+    }
+    return 0;
+}
 
-static int month_of(struct span s)
+/* Returns the month (1 to 12) that s names or gives as a number, or 0. The name has its basic form
+ * or the form `other`. */
+static int month_in(const char *lang, enum calendar_kind other, struct span s)
 {
     int m;
     if (span_number(s, &m))
         return m >= 1 && m <= 12 ? m : 0;
-    for (m = 1; m <= 12; m++)
-        if (span_is(s, months[m - 1]) || (s.n == 3 && !strncasecmp(s.s, months[m - 1], 3)))
-            return m;
-    return 0;
+    m = month_named(lang, CALENDAR_MONTH, s);
+    return m ? m : month_named(lang, other, s);
+}
+
+int show_month_of(const struct call *c, struct span s)
+{
+    return month_in(c->page->lang, CALENDAR_MONTH_GENITIVE, s);
+}
+
+static int english_month(struct span s)
+{
+    return month_in("en", CALENDAR_MONTH_SHORT, s);
+}
+
+/* Appends "4 July 1776", "July 4, 1776", "July 1776" or "1776". Day and month are 0 if unknown. */
+static void put_parts(int day, int month, int year, int day_first, struct buf *out)
+{
+    if (day && day_first)
+        buf_addf(out, "%d ", day);
+    if (month)
+        span_put(calendar_name("en", CALENDAR_MONTH, month - 1), out);
+    if (day && !day_first)
+        buf_addf(out, " %d,", day);
+    buf_addf(out, month ? " %d" : "%d", year);
 }
 
 /* Appends a date, "4 July 1776", "July 4, 1776", "July 1776" or "1776". Arguments from `from` on
  * are the year, month and day. Returns 1, or 0 if there is no year. */
 static int put_date(const struct call *c, int from, struct buf *out)
 {
-    int year, day = 0, month = month_of(call_at(c, from + 1));
+    int year, day = 0, month = english_month(call_at(c, from + 1));
     if (!span_number(call_at(c, from), &year) || year > YEAR_MAX)
         return 0;
     if (month)
         span_number(call_at(c, from + 2), &day);
     struct span order = call_any(c, "df|mf");
     int day_first = arguments_yes(&c->a, "df") || span_is(order, "dmy");
-    if (day && day_first)
-        buf_addf(out, "%d %s %d", day, months[month - 1], year);
-    else if (day)
-        buf_addf(out, "%s %d, %d", months[month - 1], day, year);
-    else if (month)
-        buf_addf(out, "%s %d", months[month - 1], year);
-    else
-        buf_addf(out, "%d", year);
+    put_parts(day, month, year, day_first, out);
     return 1;
 }
 
-int show_date(const struct call *c, const char *text, int n, struct buf *out)
+int show_date(const struct call *c, struct buf *out)
 {
-    (void)text, (void)n;
     return put_date(c, 1, out) || show_span(call_at(c, 1), out);
 }
 
@@ -60,7 +81,7 @@ static int years_between(const struct call *c, int birth, int end, int *years)
     int y0, y1, d0, d1;
     if (!span_number(call_at(c, end), &y1) || !span_number(call_at(c, birth), &y0) || y1 < y0)
         return 0;
-    int m0 = month_of(call_at(c, birth + 1)), m1 = month_of(call_at(c, end + 1));
+    int m0 = english_month(call_at(c, birth + 1)), m1 = english_month(call_at(c, end + 1));
     int has_days = span_number(call_at(c, end + 2), &d1) & span_number(call_at(c, birth + 2), &d0);
     *years = y1 - y0 - (m1 < m0 || (m1 == m0 && has_days && d1 < d0));
     return *years >= 0;
@@ -68,43 +89,41 @@ static int years_between(const struct call *c, int birth, int end, int *years)
 
 /* Shows a date of death (arguments 1 to 3), and the age if a date of birth follows (arguments 4 to
  * 6). */
-int show_date_and_age(const struct call *c, const char *text, int n, struct buf *out)
+int show_date_and_age(const struct call *c, struct buf *out)
 {
     int age;
     if (!put_date(c, 1, out))
-        return show_date(c, text, n, out);
+        return show_date(c, out);
     if (years_between(c, 4, 1, &age))
         buf_addf(out, " (aged %d)", age);
     return 1;
 }
 
 /* Shows {{age|1969|7|20|2009|7|19}} as "39". Without a second date it is the age on the date of the
- * page's revision. `text` is appended to the number: " ans". */
-int show_age(const struct call *c, const char *text, int n, struct buf *out)
+ * page's revision. The row's text is appended to the number: " ans". */
+int show_age(const struct call *c, struct buf *out)
 {
     int y, m, d, age;
-    (void)n;
     if (call_at(c, 4).n) {
         if (!years_between(c, 1, 4, &age))
             return 0;
     } else {
         int y0, m0, d0;
-        if (!c->page->date || sscanf(c->page->date, "%4d-%2d-%2d", &y, &m, &d) != 3 ||
+        if (sscanf(c->page->timestamp, "%4d-%2d-%2d", &y, &m, &d) != 3 ||
             !span_number(call_at(c, 1), &y0) || !span_number(call_at(c, 3), &d0) ||
-            !(m0 = month_of(call_at(c, 2))) || y0 <= 31)
+            !(m0 = english_month(call_at(c, 2))) || y0 <= 31)
             return 0;
         age = y - y0 - (m < m0 || (m == m0 && d < d0));
     }
     if (age < 0)
         return 0;
-    buf_addf(out, "%d%s", age, text);
+    buf_addf(out, "%d%s", age, c->text);
     return 1;
 }
 
 /* Shows {{as of|2011|4|1|lc=y}} as "as of 1 April 2011". */
-int show_as_of(const struct call *c, const char *text, int n, struct buf *out)
+int show_as_of(const struct call *c, struct buf *out)
 {
-    (void)text, (void)n;
     if (call_any(c, "alt").n)
         return show_span(call_any(c, "alt"), out);
     int lower = arguments_yes(&c->a, "lc"), since = arguments_yes(&c->a, "since");
@@ -112,15 +131,10 @@ int show_as_of(const struct call *c, const char *text, int n, struct buf *out)
     int american = span_in(call_any(c, "df"), "US|mdy|m");
     if (!arguments_yes(&c->a, "bare"))
         buf_adds(out, since ? (lower ? "since " : "Since ") : (lower ? "as of " : "As of "));
-    int year, day = 0, month = month_of(call_at(c, 2));
+    int year, day = 0, month = english_month(call_at(c, 2));
     if (month && span_number(call_at(c, 1), &year)) {
         span_number(call_at(c, 3), &day);
-        if (day && !american)
-            buf_addf(out, "%d ", day);
-        buf_adds(out, months[month - 1]);
-        if (day && american)
-            buf_addf(out, " %d,", day);
-        buf_addf(out, " %d", year);
+        put_parts(day, month, year, !american, out);
     } else if (!show_span(call_at(c, 1), out)) {
         buf_truncate(out, begin);
         return 0;
@@ -129,9 +143,8 @@ int show_as_of(const struct call *c, const char *text, int n, struct buf *out)
     return 1;
 }
 
-int show_marriage(const struct call *c, const char *text, int n, struct buf *out)
+int show_marriage(const struct call *c, struct buf *out)
 {
-    (void)text, (void)n;
     struct span end = call_any(c, "end|reason"),
                 to = call_at(c, 3).n ? call_at(c, 3) : call_any(c, "()");
     if (!show_span(call_at(c, 1), out))
@@ -157,21 +170,6 @@ int show_marriage(const struct call *c, const char *text, int n, struct buf *out
     return 1;
 }
 
-int show_month_of(const struct call *c, struct span s)
-{
-    static const enum calendar_kind kinds[] = { CALENDAR_MONTH, CALENDAR_MONTH_GENITIVE };
-    int m;
-    if (span_number(s, &m))
-        return m >= 1 && m <= 12 ? m - 1 : -1;
-    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
-        for (m = 0; m < 12; m++) {
-            struct span name = calendar_name(c->page->lang, kinds[k], m);
-            if (name.n == s.n && !strncasecmp(name.s, s.s, s.n))
-                return m;
-        }
-    return -1;
-}
-
 /* Reads a date into part[]: day, month, year. The date is "2000-01-31", or three arguments with the
  * year first or the day first. */
 static void read_day(const struct call *c, struct span part[3])
@@ -194,17 +192,16 @@ static void read_day(const struct call *c, struct span part[3])
     }
 }
 
-/* Shows {{date|1|janvier|2000}} or {{date|2000-01-01}}. `text` is the separator between the parts,
- * " de " in Spanish. If it contains '|', the part before it follows the day and the part after it
- * follows the month: ". | ". */
-int show_day(const struct call *c, const char *text, int n, struct buf *out)
+/* Shows {{date|1|janvier|2000}} or {{date|2000-01-01}}. The row's text is the separator between the
+ * parts, " de " in Spanish. If it contains '|', the part before it follows the day and the part
+ * after it follows the month: ". | ". */
+int show_day(const struct call *c, struct buf *out)
 {
-    (void)n;
     struct span part[3];
-    const char *bar = strchr(text, '|');
+    const char *text = c->text, *bar = strchr(text, '|');
     read_day(c, part);
     int month = show_month_of(c, part[1]);
-    if (month < 0) /* the arguments have no separate month */
+    if (!month) /* the arguments have no separate month */
         return show_join_from(c, 1, " ", out);
     while (part[0].n && *part[0].s == '0')
         part[0] = (struct span){ part[0].s + 1, part[0].n - 1 };
@@ -214,7 +211,7 @@ int show_day(const struct call *c, const char *text, int n, struct buf *out)
             buf_adds(out, "er");
         buf_add(out, text, bar ? (size_t)(bar - text) : strlen(text));
     }
-    span_put(calendar_name(c->page->lang, CALENDAR_MONTH_GENITIVE, month), out);
+    span_put(calendar_name(c->page->lang, CALENDAR_MONTH_GENITIVE, month - 1), out);
     if (part[2].n) {
         buf_adds(out, bar ? bar + 1 : text);
         span_put(part[2], out);

@@ -8,9 +8,9 @@
 
 /* ---- languages ----------------------------------------------------------------------------- */
 
-static int put_language(const struct call *c, const char *code, size_t n, struct buf *out)
+int show_language_name(const struct call *c, struct span code, struct buf *out)
 {
-    const char *language = language_name(code, n, c->page->lang);
+    const char *language = language_name(code.s, code.n, c->page->lang);
     buf_adds(out, language ? language : "");
     return language != NULL;
 }
@@ -18,8 +18,7 @@ static int put_language(const struct call *c, const char *code, size_t n, struct
 /* Appends "Russian: водка, romanized: vodka, lit. 'little water'". `code` is the language; `from`
  * is the position of the text, which the transliteration and the translation follow. Returns 1, or
  * 0 if there is no text. */
-static int put_named(const struct call *c, const char *code, size_t code_len, int from,
-                     struct buf *out)
+static int put_named(const struct call *c, struct span code, int from, struct buf *out)
 {
     struct span text = call_at(c, from).n ? call_at(c, from) : call_any(c, "text");
     struct span translit = call_at(c, from + 1).n ? call_at(c, from + 1)
@@ -29,7 +28,7 @@ static int put_named(const struct call *c, const char *code, size_t code_len, in
     if (!text.n)
         return 0;
     struct span label = call_any(c, "label|links");
-    if (!span_in(label, "none|no") && put_language(c, code, code_len, out))
+    if (!span_in(label, "none|no") && show_language_name(c, code, out))
         buf_adds(out, out->data[out->len - 1] == '.' ? " " : ": "); /* "англ. Moon" */
     span_put(text, out);
     if (translit.n) {
@@ -44,24 +43,20 @@ static int put_named(const struct call *c, const char *code, size_t code_len, in
     return 1;
 }
 
-int show_langx(const struct call *c, const char *text, int n, struct buf *out)
+int show_langx(const struct call *c, struct buf *out)
 {
-    (void)text, (void)n;
-    struct span code = call_any(c, "1|code");
-    return put_named(c, code.s, code.n, 2, out);
+    return put_named(c, call_any(c, "1|code"), 2, out);
 }
 
 /* Shows {{lang-ru|водка}} as "Russian: водка". */
-int show_lang_family(const struct call *c, const char *text, int n, struct buf *out)
+int show_lang_family(const struct call *c, struct buf *out)
 {
-    (void)text, (void)n;
-    return put_named(c, c->star.s, c->star.n, 1, out);
+    return put_named(c, c->star, 1, out);
 }
 
 /* Shows {{nihongo}} as "English (漢字, rōmaji, note) end". */
-int show_nihongo(const struct call *c, const char *text, int n, struct buf *out)
+int show_nihongo(const struct call *c, struct buf *out)
 {
-    (void)text, (void)n;
     struct span first = call_at(c, 1),
                 extra = call_at(c, 4).n ? call_at(c, 4) : call_any(c, "extra");
     struct span extra2 = call_at(c, 5).n ? call_at(c, 5) : call_any(c, "extra2");
@@ -95,11 +90,10 @@ int show_nihongo(const struct call *c, const char *text, int n, struct buf *out)
 }
 
 /* Shows {{nihongo3}} as "rōmaji (漢字, English)". */
-int show_nihongo3(const struct call *c, const char *text, int n, struct buf *out)
+int show_nihongo3(const struct call *c, struct buf *out)
 {
-    (void)text, (void)n;
     if (!call_at(c, 3).n)
-        return show_nihongo(c, NULL, 0, out);
+        return show_nihongo(c, out);
     span_put(call_at(c, 3), out);
     buf_adds(out, " (");
     span_put(call_at(c, 2), out);
@@ -113,7 +107,7 @@ int show_nihongo3(const struct call *c, const char *text, int n, struct buf *out
 
 /* Shows {{zh|s=北京|t=北京|p=Běijīng}} as "simplified Chinese: 北京; traditional Chinese: 北京;
  * ...". */
-int show_chinese(const struct call *c, const char *text, int n, struct buf *out)
+int show_chinese(const struct call *c, struct buf *out)
 {
     static const char *const parts[][2] = {
         { "c", "Chinese: " },
@@ -125,7 +119,6 @@ int show_chinese(const struct call *c, const char *text, int n, struct buf *out)
         { "poj", "Pe̍h-ōe-jī: " },
         { "l", "lit. " },
     };
-    (void)text, (void)n;
     size_t begin = out->len;
     int labels = !span_in(call_any(c, "labels"), "no|none");
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
@@ -154,7 +147,7 @@ static int put_pronounced(const struct call *c, struct span code, int place, str
     else if (span_is(how, "local"))
         buf_adds(out, "locally ");
     else if (!has_how || span_in(how, "lang|lang2"))
-        if (put_language(c, code.s, code.n, out))
+        if (show_language_name(c, code, out))
             buf_adds(out, has_how ? ": " : " pronunciation: ");
     int bare = !strchr("[/", *sound.s);
     buf_adds(out, bare ? "[" : "");
@@ -163,27 +156,24 @@ static int put_pronounced(const struct call *c, struct span code, int place, str
     return 1;
 }
 
-int show_ipa(const struct call *c, const char *text, int n, struct buf *out)
+int show_ipa(const struct call *c, struct buf *out)
 {
-    (void)text, (void)n;
     if (!call_at(c, 2).n || !language_name(call_at(c, 1).s, call_at(c, 1).n, ""))
         return show_span(call_at(c, 1), out);
     return put_pronounced(c, call_at(c, 1), 2, out);
 }
 
 /* Shows {{IPA-de|bɛʁ}}: the language is in the template's name. */
-int show_ipa_family(const struct call *c, const char *text, int n, struct buf *out)
+int show_ipa_family(const struct call *c, struct buf *out)
 {
-    (void)text, (void)n;
     return put_pronounced(c, c->star, 1, out);
 }
 
 /* Shows the sound in brackets for {{IPA}} and in slashes for {{ipa}}, as Japanese Wikipedia
  * does. */
-int show_ipa_ja(const struct call *c, const char *text, int n, struct buf *out)
+int show_ipa_ja(const struct call *c, struct buf *out)
 {
-    (void)text, (void)n;
-    const char *name = memmem(c->source->name, c->source->name_len, "IPA", 3);
+    const char *name = memmem(c->source->name.s, c->source->name.n, "IPA", 3);
     if (!call_at(c, 1).n)
         return 0;
     int bare = !strchr("[/", *call_at(c, 1).s);
@@ -205,7 +195,7 @@ static const char *shown_for(struct span word, const char *const pairs[][2], siz
 
 /* Shows {{IPAc-en|lang|ˈ|æ|l|_|US}}: labels, then sounds, some of them in the notation of
  * X-SAMPA. */
-int show_ipac(const struct call *c, const char *text, int n, struct buf *out)
+int show_ipac(const struct call *c, struct buf *out)
 {
     static const char *const labels[][2] = {
         { "lang", "English: " }, { "pron", "pronounced " }, { "also", "also " },
@@ -221,7 +211,6 @@ int show_ipac(const struct call *c, const char *text, int n, struct buf *out)
         { "@", "ə" },   { "dZ", "dʒ" }, { "tS", "tʃ" }, { "ch", "tʃ" }, { "A:", "ɑː" },
         { "i:", "iː" }, { "u:", "uː" }, { "ɔ:", "ɔː" }, { "ɑ:", "ɑː" }, { "\x0C", "-" },
     };
-    (void)text, (void)n;
     const size_t begin = out->len;
     int sounding = 0;
     for (int i = 1; i <= c->a.count; i++) {
@@ -248,9 +237,8 @@ int show_ipac(const struct call *c, const char *text, int n, struct buf *out)
 }
 
 /* Shows {{respell|AL|ə|bam|ə}} as "AL-ə-bam-ə". */
-int show_respell(const struct call *c, const char *text, int n, struct buf *out)
+int show_respell(const struct call *c, struct buf *out)
 {
-    (void)text, (void)n;
     int joined = 0;
     for (int i = 1; i <= c->a.count; i++) {
         struct span s = call_at(c, i);

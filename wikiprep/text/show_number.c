@@ -21,10 +21,9 @@ void show_superscript(struct span s, struct buf *out)
     }
 }
 
-/* Shows a fraction: "1⁄2", "3+1⁄2". `text` is the fraction sign. */
-int show_fraction(const struct call *c, const char *text, int n, struct buf *out)
+/* Shows a fraction: "1⁄2", "3+1⁄2". The row's text is the fraction sign. */
+int show_fraction(const struct call *c, struct buf *out)
 {
-    (void)n;
     int count = c->a.count > 3 ? 3 : c->a.count;
     while (count && !call_at(c, count).n)
         count--;
@@ -38,7 +37,7 @@ int show_fraction(const struct call *c, const char *text, int n, struct buf *out
         buf_addc(out, '1');
     else
         span_put(call_at(c, count - 1), out);
-    buf_adds(out, text);
+    buf_adds(out, c->text);
     return show_span(call_at(c, count), out);
 }
 
@@ -49,9 +48,8 @@ void show_grouped_span(const struct call *c, struct span s, struct buf *out)
 }
 
 /* Shows {{val|6.241|(7)|e=18|u=C}}. Numbers of five or more characters get separators. */
-int show_val(const struct call *c, const char *text, int n, struct buf *out)
+int show_val(const struct call *c, struct buf *out)
 {
-    (void)text, (void)n;
     struct span unit = call_any(c, "u|ul|upl"), per = call_any(c, "up"), e = call_any(c, "e");
     if (!call_at(c, 1).n && !e.n)
         return 0;
@@ -83,11 +81,10 @@ int show_val(const struct call *c, const char *text, int n, struct buf *out)
     return 1;
 }
 
-int show_currency(const struct call *c, const char *text, int n, struct buf *out)
+int show_currency(const struct call *c, struct buf *out)
 {
     static const char *const signs[][2] = { { "USD", "$" }, { "GBP", "£" }, { "EUR", "€" },
                                             { "JPY", "¥" }, { "INR", "₹" }, { "KRW", "₩" } };
-    (void)text, (void)n;
     struct span code = call_any(c, "2|type");
     if (!call_any(c, "1|amount").n)
         return 0;
@@ -105,9 +102,8 @@ int show_currency(const struct call *c, const char *text, int n, struct buf *out
     return 1;
 }
 
-int show_ordinal(const struct call *c, const char *text, int n, struct buf *out)
+int show_ordinal(const struct call *c, struct buf *out)
 {
-    (void)text, (void)n;
     int v;
     if (!span_number(call_at(c, 1), &v))
         return show_span(call_at(c, 1), out);
@@ -127,9 +123,8 @@ static int is_exponent(struct span s)
     return span_number((struct span){ s.s + sign, s.n - sign }, &v);
 }
 
-int show_unit(const struct call *c, const char *text, int n, struct buf *out)
+int show_unit(const struct call *c, struct buf *out)
 {
-    (void)text, (void)n;
     if (!call_at(c, 1).n)
         return 0;
     show_grouped_span(c, call_at(c, 1), out);

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "unicode/letter_case.h"
-#include "wikiprep/site/language.h"
 #include "wikiprep/text/markup.h"
 #include "wikiprep/text/show.h"
 #include "wikiprep/values/calendar.h"
@@ -17,9 +16,9 @@ struct run {
 
 static size_t call_bytes(const struct wikitext_call *source)
 {
-    size_t sum = source->name_len;
+    size_t sum = source->name.n;
     for (size_t i = 0; i < source->count; i++)
-        sum += source->arguments[i].len;
+        sum += source->arguments[i].n;
     return sum;
 }
 
@@ -28,16 +27,9 @@ static size_t call_bytes(const struct wikitext_call *source)
 static int put_month(struct run *r, struct span s)
 {
     int month = show_month_of(r->c, s);
-    if (month < 0)
+    if (!month)
         return show_span(s, r->out);
-    return show_span(calendar_name(r->c->page->lang, CALENDAR_MONTH_GENITIVE, month), r->out);
-}
-
-static int put_language(struct run *r, struct span s)
-{
-    const char *name = language_name(s.s, s.n, r->c->page->lang);
-    buf_adds(r->out, name ? name : "");
-    return name != NULL;
+    return show_span(calendar_name(r->c->page->lang, CALENDAR_MONTH_GENITIVE, month - 1), r->out);
 }
 
 /* Appends the decade of a year: "1980" for "1987". Returns 1, or 0 if s is not a year. */
@@ -82,7 +74,7 @@ static int put_changed(struct run *r, struct span s, struct span how)
     else if (span_is(how, "month"))
         return put_month(r, s);
     else if (span_is(how, "language"))
-        return put_language(r, s);
+        return show_language_name(r->c, s, r->out);
     else if (span_is(how, "decade"))
         return put_decade(r, s);
     else if (span_is(how, "country"))
@@ -126,7 +118,7 @@ static struct span value_of(const struct call *c, struct span keys)
     if (!strcmp(text, "*"))
         return c->star;
     if (!strcmp(text, "0"))
-        return span_trim(c->source->name, c->source->name_len);
+        return span_trim(c->source->name);
     return call_any(c, text);
 }
 
@@ -241,13 +233,12 @@ static const char *put_choice(struct run *r, const char *p)
     }
 }
 
-int show_pattern(const struct call *c, const char *text, int n, struct buf *out)
+int show_pattern(const struct call *c, struct buf *out)
 {
-    (void)n;
     struct run r = { c, out, call_bytes(c->source) };
     const size_t mark = out->len;
     int all;
-    put_sequence(&r, text, "", &all);
+    put_sequence(&r, c->text, "", &all);
     if (!all)
         buf_truncate(out, mark);
     return out->len > mark;

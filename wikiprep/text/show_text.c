@@ -19,30 +19,33 @@ int show_span(struct span s, struct buf *out)
     return s.n > 0;
 }
 
-/* Shows the first argument that `text` names, else the n-th argument. */
-int show_nth(const struct call *c, const char *text, int n, struct buf *out)
+/* Shows the first argument that `keys` names, else the n-th argument. */
+static int put_any(const struct call *c, const char *keys, struct buf *out)
 {
-    struct span s = call_any(c, text);
-    return show_span(s.n ? s : call_at(c, n), out);
+    struct span s = call_any(c, keys);
+    return show_span(s.n ? s : call_at(c, c->n), out);
 }
 
-int show_last(const struct call *c, const char *text, int n, struct buf *out)
+int show_nth(const struct call *c, struct buf *out)
 {
-    (void)text;
+    return put_any(c, c->text, out);
+}
+
+int show_last(const struct call *c, struct buf *out)
+{
     int count = c->a.count;
     while (count > 1 && !call_at(c, count).n)
         count--;
-    return count && show_span(call_at(c, count < n ? count : count > 3 ? 3 : count), out);
+    return count && show_span(call_at(c, count < c->n ? count : count > 3 ? 3 : count), out);
 }
 
 /* Shows the n-th argument on a separate line, if it is given. */
-int show_line(const struct call *c, const char *text, int n, struct buf *out)
+int show_line(const struct call *c, struct buf *out)
 {
-    (void)text;
-    if (!call_at(c, n).n)
+    if (!call_at(c, c->n).n)
         return 0;
     buf_addc(out, MARKUP_BREAK);
-    show_nth(c, "lt|label|text", n, out);
+    put_any(c, "lt|label|text", out);
     buf_addc(out, MARKUP_BREAK);
     return 1;
 }
@@ -60,10 +63,9 @@ int show_join_from(const struct call *c, int from, const char *between, struct b
     return out->len > begin;
 }
 
-int show_list(const struct call *c, const char *text, int n, struct buf *out)
+int show_list(const struct call *c, struct buf *out)
 {
     static const char line[] = { MARKUP_BREAK, '\0' };
-    (void)text, (void)n;
     buf_adds(out, line);
     if (!show_join_from(c, 1, line, out))
         return 0;
@@ -71,25 +73,23 @@ int show_list(const struct call *c, const char *text, int n, struct buf *out)
     return 1;
 }
 
-int show_numbers(const struct call *c, const char *text, int n, struct buf *out)
+int show_numbers(const struct call *c, struct buf *out)
 {
-    (void)n;
     if (!call_any(c, "1|id").n)
         return 0;
-    buf_adds(out, text);
+    buf_adds(out, c->text);
     return call_at(c, 1).n ? show_join_from(c, 1, ", ", out) : show_span(call_any(c, "id"), out);
 }
 
-int show_equals(const struct call *c, const char *text, int n, struct buf *out)
+int show_equals(const struct call *c, struct buf *out)
 {
-    (void)c, (void)text, (void)n;
+    (void)c;
     buf_addc(out, 2); /* markup.h's stand-in for '=' */
     return 1;
 }
 
-int show_sic(const struct call *c, const char *text, int n, struct buf *out)
+int show_sic(const struct call *c, struct buf *out)
 {
-    (void)text, (void)n;
     int shown = show_join_from(c, 1, "", out);
     if (arguments_yes(&c->a, "hide"))
         return shown;
@@ -97,16 +97,14 @@ int show_sic(const struct call *c, const char *text, int n, struct buf *out)
     return 1;
 }
 
-int show_bandiera(const struct call *c, const char *text, int n, struct buf *out)
+int show_bandiera(const struct call *c, struct buf *out)
 {
-    (void)text, (void)n;
     return (span_is(call_at(c, 2), "nome") || call_any(c, "nome").n) && call_at(c, 1).n > 3 &&
            show_span(call_at(c, 1), out);
 }
 
-int show_unichar(const struct call *c, const char *text, int n, struct buf *out)
+int show_unichar(const struct call *c, struct buf *out)
 {
-    (void)text, (void)n;
     char hex[9] = "", *end;
     struct span s = call_at(c, 1);
     if (!s.n || s.n >= sizeof hex)
@@ -128,7 +126,7 @@ int show_unichar(const struct call *c, const char *text, int n, struct buf *out)
     return 1;
 }
 
-int show_music(const struct call *c, const char *text, int n, struct buf *out)
+int show_music(const struct call *c, struct buf *out)
 {
     static const char *const signs[][2] = {
         { "flat|b|♭", "♭" },
@@ -139,7 +137,6 @@ int show_music(const struct call *c, const char *text, int n, struct buf *out)
         { "common-time|c", "𝄴" },
         { "cut-time|alla-breve", "𝄵" },
     };
-    (void)text, (void)n;
     for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
         if (span_in(call_at(c, 1), signs[i][0]))
             return show_span(span_of(signs[i][1]), out);
@@ -175,9 +172,8 @@ static void put_signed(struct span s, char plus, char minus, struct buf *out)
     buf_addf(out, "°%c", negative ? minus : plus);
 }
 
-int show_coord(const struct call *c, const char *text, int n, struct buf *out)
+int show_coord(const struct call *c, struct buf *out)
 {
-    (void)text, (void)n;
     struct span display = call_any(c, "display");
     size_t begin = out->len;
     if (display.n && !memmem(display.s, display.n, "inline", 6) && !span_is(display, "it"))
@@ -229,25 +225,22 @@ static int put_ship(const struct call *c, int has_prefix, struct buf *out)
 }
 
 /* Shows {{USS|Hornet|CV-12|6}}: the prefix is the template's name. */
-int show_ship(const struct call *c, const char *text, int n, struct buf *out)
+int show_ship(const struct call *c, struct buf *out)
 {
-    (void)text, (void)n;
     return put_ship(c, 0, out);
 }
 
 /* Shows {{ship|USS|Hornet|CV-12|6}}: the prefix is the first argument. */
-int show_ship_of_type(const struct call *c, const char *text, int n, struct buf *out)
+int show_ship_of_type(const struct call *c, struct buf *out)
 {
-    (void)text, (void)n;
     return put_ship(c, 1, out);
 }
 
 /* ---- quotations, notes --------------------------------------------------------------------- */
 
 /* Shows a quotation as a separate paragraph, with its source: "— Author, Source". */
-int show_quote(const struct call *c, const char *text, int n, struct buf *out)
+int show_quote(const struct call *c, struct buf *out)
 {
-    (void)text, (void)n;
     struct span said = call_any(c, "text|quote|content|testo|1");
     struct span by[] = { call_any(c, "author|sign|cite|by|autore"), call_any(c, "title|opera"),
                          call_any(c, "source|publication|fonte") };
@@ -273,13 +266,12 @@ int show_quote(const struct call *c, const char *text, int n, struct buf *out)
 }
 
 /* Shows a note such as "Main article: Moon" as a separate paragraph, if hatnotes are wanted. */
-int show_hatnote(const struct call *c, const char *text, int n, struct buf *out)
+int show_hatnote(const struct call *c, struct buf *out)
 {
-    (void)n;
     if (!c->page->hatnotes || !call_at(c, 1).n)
         return 0;
     buf_adds(out, "\n\n");
-    buf_adds(out, text);
+    buf_adds(out, c->text);
     for (int i = 1; i <= c->a.count; i++) {
         if (!call_at(c, i).n)
             continue;
@@ -294,16 +286,14 @@ int show_hatnote(const struct call *c, const char *text, int n, struct buf *out)
     return 1;
 }
 
-int show_convert(const struct call *c, const char *text, int n, struct buf *out)
+int show_convert(const struct call *c, struct buf *out)
 {
-    (void)text, (void)n;
     int english = !strcmp(c->page->lang, "en") || !strcmp(c->page->lang, "simple");
     return convert_render(&c->a, !english, out); /* unit names exist only in English */
 }
 
 /* Shows {{cvt}}: as {{convert}}, with symbols of units, "5 km". */
-int show_cvt(const struct call *c, const char *text, int n, struct buf *out)
+int show_cvt(const struct call *c, struct buf *out)
 {
-    (void)text, (void)n;
     return convert_render(&c->a, 1, out);
 }

@@ -19,12 +19,12 @@ static unsigned codepoint_same(unsigned c)
 
 /* Normalizes a template name: applies `change` to each character, makes runs of spaces one space
  * and drops "Template:". Writes it to `out` and returns its length, or 0 if it is too long. */
-static size_t fold(char out[NAME_MAX_BYTES], const char *s, size_t n, unsigned (*change)(unsigned))
+static size_t fold(char out[NAME_MAX_BYTES], struct span name, unsigned (*change)(unsigned))
 {
-    struct span name = span_trim(s, n);
+    name = span_trim(name);
     size_t len = 0;
     if (name.n > 9 && !strncasecmp(name.s, "template:", 9))
-        name = span_trim(name.s + 9, name.n - 9);
+        name = span_trim((struct span){ name.s + 9, name.n - 9 });
     for (size_t i = 0, used; i < name.n; i += used) {
         unsigned c;
         used = utf8_read(name.s + i, name.n - i, &c);
@@ -50,7 +50,7 @@ static const struct show_entry *find_starred(const char *lang, const char *name,
         size_t before = (size_t)s->star, after_len = strlen(after);
         if (len > before + after_len && !memcmp(name, s->row.name, before) &&
             !memcmp(name + len - after_len, after, after_len) && !strcmp(lang, s->lang)) {
-            *star = span_trim(name + before, len - before - after_len);
+            *star = span_trim((struct span){ name + before, len - before - after_len });
             return &s->row;
         }
     }
@@ -65,20 +65,20 @@ static const struct show_entry *find_exact(const char *lang, const char *name)
     return e ? e : show_find("", name);
 }
 
-/* Returns the row for a call of template s, or NULL. Sets `name` to the name in the form of the
- * row, and *star to the part of `name` that matches the row's '*'. A name in capitals, "USA", is
- * looked up first as it is and then in lower case. */
-static const struct show_entry *find_row(const struct template_page *page, const char *s, size_t n,
+/* Returns the row for a call of the template `given`, or NULL. Sets `name` to the name in the form
+ * of the row, and *star to the part of `name` that matches the row's '*'. A name in capitals,
+ * "USA", is looked up first as it is and then in lower case. */
+static const struct show_entry *find_row(const struct template_page *page, struct span given,
                                          char name[NAME_MAX_BYTES], struct span *star)
 {
     const char *lang = strcmp(page->lang, "simple") ? page->lang : "en";
     const struct show_entry *e = NULL;
-    struct span bare = span_trim(s, n);
+    struct span bare = span_trim(given);
     *star = (struct span){ "", 0 };
-    if (bare.n > 1 && isupper((unsigned char)bare.s[1]) && fold(name, s, n, codepoint_same) &&
+    if (bare.n > 1 && isupper((unsigned char)bare.s[1]) && fold(name, given, codepoint_same) &&
         (e = find_exact(lang, name)))
         return e;
-    size_t len = fold(name, s, n, letter_case_lower);
+    size_t len = fold(name, given, letter_case_lower);
     if (!len)
         return NULL;
     if ((e = find_exact(lang, name)) || (e = find_starred(lang, name, len, star)))
@@ -86,15 +86,16 @@ static const struct show_entry *find_row(const struct template_page *page, const
     return find_starred("", name, len, star);
 }
 
-enum expand_choice template_choose(void *ctx, const char *s, size_t n)
+enum template_choice template_choose(void *ctx, struct span given)
 {
     const struct template_page *page = ctx;
     char name[NAME_MAX_BYTES];
     struct span star;
-    const struct show_entry *e = find_row(page, s, n, name, &star);
+    const struct show_entry *e = find_row(page, given, name, &star);
     if (!e)
-        return EXPAND_ALONE;
-    return e->render == show_hatnote && !page->hatnotes ? EXPAND_NOT : EXPAND_FIRST;
+        return TEMPLATE_EXPANDED;
+    return e->render == show_hatnote && !page->hatnotes ? TEMPLATE_RENDERED
+                                                        : TEMPLATE_EXPANDED_FIRST;
 }
 
 int template_render(void *ctx, const struct wikitext_call *source, struct buf *out)
@@ -102,12 +103,14 @@ int template_render(void *ctx, const struct wikitext_call *source, struct buf *o
     const struct template_page *page = ctx;
     char name[NAME_MAX_BYTES];
     struct call c;
-    const struct show_entry *e = find_row(page, source->name, source->name_len, name, &c.star);
+    const struct show_entry *e = find_row(page, source->name, name, &c.star);
     if (!e)
         return 0;
     c.page = page;
     c.source = source;
     c.name = name;
+    c.text = e->text;
+    c.n = e->n;
     arguments_read(&c.a, source);
-    return e->render(&c, e->text, e->n, out);
+    return e->render(&c, out);
 }

@@ -12,11 +12,10 @@
 #define TEXTMILL_WIKIPREP_TEXT_TEMPLATE_H
 
 #include "wikiprep/text/call.h"
-#include "wikiprep/text/choice.h"
 
-/* Returns how a call of the template name[0..n) is handled: by expansion, by rendering, or by both.
- * This is a function for expand_options.choose; ctx is a struct template_page. */
-enum expand_choice template_choose(void *ctx, const char *name, size_t n);
+/* Returns what is done with calls of the template `name`. This is a function for
+ * expand_options.choose; ctx is a struct template_page. */
+enum template_choice template_choose(void *ctx, struct span name);
 
 /* Appends the text of a call and returns 1, or returns 0 if the template is not in the table or not
  * handled here. This is a function for wikitext_options.render; ctx is a struct template_page. It

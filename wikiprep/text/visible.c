@@ -51,10 +51,10 @@ static struct span attribute(struct span all, const char *name)
         if (strncasecmp(all.s + i, name, len) || !isspace((unsigned char)all.s[i - 1]))
             continue;
         struct span s = { all.s + i + len, all.n - i - len };
-        s = span_trim(s.s, s.n);
+        s = span_trim(s);
         if (!s.n || *s.s != '=')
             continue;
-        s = span_trim(s.s + 1, s.n - 1);
+        s = span_trim((struct span){ s.s + 1, s.n - 1 });
         char quote = s.n && strchr("\"'", *s.s) ? *s.s : '\0';
         const char *close = quote ? memchr(s.s + 1, quote, s.n - 1) : NULL;
         if (close)

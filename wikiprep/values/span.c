@@ -5,10 +5,24 @@
 
 #include "wikiprep/values/marks.h"
 
-static int is_space(char c)
+static int is_space_or_mark(char c)
 {
     return c == ' ' || c == '\t' || c == '\n' || c == MARKUP_HOLE || c == MARKUP_EMPTY ||
            c == MARKUP_BREAK;
+}
+
+static int is_space(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r' && c != '\f') || c == '\0';
+}
+
+static struct span trim(struct span s, int (*drops)(char c))
+{
+    while (s.n && drops(*s.s))
+        s.s++, s.n--;
+    while (s.n && drops(s.s[s.n - 1]))
+        s.n--;
+    return s;
 }
 
 struct span span_of(const char *s)
@@ -16,13 +30,14 @@ struct span span_of(const char *s)
     return (struct span){ s, strlen(s) };
 }
 
-struct span span_trim(const char *s, size_t n)
+struct span span_trim(struct span s)
 {
-    while (n && is_space(*s))
-        s++, n--;
-    while (n && is_space(s[n - 1]))
-        n--;
-    return (struct span){ s, n };
+    return trim(s, is_space_or_mark);
+}
+
+struct span span_trim_space(struct span s)
+{
+    return trim(s, is_space);
 }
 
 int span_is(struct span s, const char *text)

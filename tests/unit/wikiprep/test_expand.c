@@ -102,19 +102,19 @@ static const char *const wiki[] = { "Vorlage:Show",
                                     "article",
                                     NULL };
 
-static enum expand_choice choose(void *ctx, const char *name, size_t n)
+static enum template_choice choose(void *ctx, struct span name)
 {
     (void)ctx;
-    if ((n == 6 || n == 7) && !memcmp(name, "Native2", n))
-        return EXPAND_FIRST;
-    return n == 4 && !memcmp(name, "Note", 4) ? EXPAND_NOT : EXPAND_ALONE;
+    if (span_in(name, "Native|Native2"))
+        return TEMPLATE_EXPANDED_FIRST;
+    return span_is(name, "Note") ? TEMPLATE_RENDERED : TEMPLATE_EXPANDED;
 }
 
 static int is_cut; /* what expand_text returned */
 
 static const char *expand_in(struct library *l, const char *title, const char *text)
 {
-    const struct expand_page page = { title, 0, "7", "77", "2010-12-31T23:59:58Z" };
+    const struct template_page page = { "en", title, "7", "77", "2010-12-31T23:59:58Z", 0, 0 };
     struct expander *x = expander_new(l, &(struct expand_options){ .choose = choose });
     is_cut = expand_text(x, &page, text, strlen(text), &out);
     expander_free(x);
@@ -318,7 +318,7 @@ Test(expand, the_work_for_a_page_is_bounded)
 /* The limits must be the same for each page, whatever the pages before it did. */
 Test(expand, each_page_has_its_own_bounds)
 {
-    const struct expand_page page = { "A", 0, "7", "77", "2010-12-31T23:59:58Z" };
+    const struct template_page page = { "en", "A", "7", "77", "2010-12-31T23:59:58Z", 0, 0 };
     struct library *l = make_bombs(4);
     struct expander *x = expander_new(l, &(struct expand_options){ .choose = choose });
     for (int i = 0; i < 2; i++) {

@@ -82,10 +82,10 @@ Test(preprocess, parts_of_a_template)
 
 static void check_convert(int abbreviated, const char *list, const char *want)
 {
-    struct wikitext_argument arguments[8];
-    struct wikitext_call call = { "convert", 7, arguments, 0 };
+    struct span arguments[8];
+    struct wikitext_call call = { span_of("convert"), arguments, 0 };
     for (const char *s = list; *s; s += strcspn(s, "|") + (s[strcspn(s, "|")] == '|'))
-        arguments[call.count++] = (struct wikitext_argument){ s, strcspn(s, "|") };
+        arguments[call.count++] = (struct span){ s, strcspn(s, "|") };
     struct arguments a;
     struct buf out = BUF_INIT;
     arguments_read(&a, &call);

@@ -18,7 +18,7 @@ static const char *clean(const char *text)
     struct names *names = names_new();
     struct wikitext *w = wikitext_new(names, &how);
     if (!page.lang)
-        page = (struct template_page){ .lang = "en", .title = "Moon" };
+        page = (struct template_page){ .lang = "en", .title = "Moon", .timestamp = "" };
     wikitext_clean(w, text, strlen(text), &out);
     wikitext_free(w);
     names_free(names);
@@ -72,7 +72,7 @@ Test(template, languages)
 
 Test(template, other_wikis)
 {
-    page = (struct template_page){ .lang = "ja", .title = "月" };
+    page = (struct template_page){ .lang = "ja", .title = "月", .timestamp = "" };
     CHECK("{{仮リンク|アダム・ビード|en|Adam Bede}}、{{仮リンク|a|label=b|en|c}}",
           "アダム・ビード、b");
     CHECK("{{lang-en|Moon}}（{{lang-fr-short|Lune}}）{{en|x}}", "英語: Moon（Lune）x");
@@ -80,7 +80,7 @@ Test(template, other_wikis)
     CHECK("{{読み仮名|'''音楽家'''|おんがくか}} {{ISBN2|4-89562}}",
           "音楽家（おんがくか） ISBN 4-89562");
     CHECK("{{要出典範囲|a|date=2021年}}{{いつ範囲|b|date=2020年}}", "ab");
-    page = (struct template_page){ .lang = "it", .title = "Luna" };
+    page = (struct template_page){ .lang = "it", .title = "Luna", .timestamp = "" };
     CHECK("25 {{m s.l.m.}}, {{M|61.000||km/h}}, {{exp|3,12|6}}",
           "25 m s.l.m., 61.000 km/h, 3,12×10⁶");
     CHECK("{{lang-en|Moon}} {{bandiera|Italia|nome}}{{bandiera|FRA}} {{formatnum:4000.5}}",
@@ -123,7 +123,7 @@ Test(template, local_names)
         { "en", "{{s|XIX|e}}{{le|a|b}}{{e|5}}", "×10⁵" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        page = (struct template_page){ .lang = cases[i].lang, .title = "Moon" };
+        page = (struct template_page){ .lang = cases[i].lang, .title = "Moon", .timestamp = "" };
         CHECK(cases[i].text, cases[i].shown);
     }
 }
@@ -189,7 +189,7 @@ Test(template, local_text)
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         page = (struct template_page){ .lang = cases[i].lang,
                                        .title = "Moon",
-                                       .date = "2020-01-31T" };
+                                       .timestamp = "2020-01-31T" };
         CHECK(cases[i].text, cases[i].shown);
     }
 }
@@ -198,7 +198,7 @@ Test(template, local_text)
  * dropped before. */
 Test(template, asides)
 {
-    page = (struct template_page){ .lang = "it", .title = "Luna" };
+    page = (struct template_page){ .lang = "it", .title = "Luna", .timestamp = "" };
     CHECK("* {{en}} {{cita web|a}}\n* {{cita web|b}}{{en}}\n* {{en}} [http://a.b Sito]\n* (EN)",
           "(EN) Sito\n(EN)");
     CHECK("== A ==\n{{en}}\n== B ==\nb {{de}}", "B\nb (DE)");
@@ -359,10 +359,10 @@ static void check_row(const char *lang, const char *name, const struct show_entr
     cr_expect(row->render != show_pattern || is_closed(row->text), "%s:%s = %s", lang, name,
               row->text);
     buf_addf(&text, "a {{%s|qone|qtwo|qthree|qfour|qfive}} z", name);
-    page = (struct template_page){ .lang = lang, .title = "Moon" };
-    struct wikitext_argument none = { "", 0 };
-    struct wikitext_call call = { name, strlen(name), &none, 1 };
-    cr_expect(template_choose(&page, name, strlen(name)) != EXPAND_ALONE, "%s:%s", lang, name);
+    page = (struct template_page){ .lang = lang, .title = "Moon", .timestamp = "" };
+    struct span none = { "", 0 };
+    struct wikitext_call call = { span_of(name), &none, 1 };
+    cr_expect(template_choose(&page, call.name) != TEMPLATE_EXPANDED, "%s:%s", lang, name);
     template_render(&page, &call, &out);
     clean(text.data);
     cr_expect(count_of(out.data, "qone") <= 1 && count_of(out.data, "qtwo") <= 1, "%s:%s: %s", lang,

@@ -332,10 +332,10 @@ Test(wikitext, disambiguation)
 static int shout(void *ctx, const struct wikitext_call *call, struct buf *text)
 {
     ++*(int *)ctx;
-    if (call->name_len != 5 || memcmp(call->name, "shout", 5))
+    if (!span_is(call->name, "shout"))
         return 0;
     for (size_t i = 0; i < call->count; i++) {
-        buf_add(text, call->arguments[i].text, call->arguments[i].len);
+        span_put(call->arguments[i], text);
         buf_addc(text, '!');
     }
     return 1;
