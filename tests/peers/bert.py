@@ -15,9 +15,8 @@ try:
 except ImportError:
     sys.exit(77)
 
-from lib.program import ROOT, build, close
-
-DATA = os.environ.get("DATA") or os.path.join(ROOT, "../shared/data")
+from lib.paths import DATA
+from lib.program import build, close
 
 ENCODER, PRETRAINING, QUESTIONS = 1, 2, 3
 IGNORE = -100

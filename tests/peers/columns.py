@@ -18,7 +18,8 @@ try:
 except ImportError:
     sys.exit(77)
 
-ROOT = os.environ.get("ROOT") or os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from lib.paths import ROOT
+
 SAMPLE = os.environ.get("TEXTMILL_SAMPLE") or os.path.join(ROOT, "build/encyclopedia.xml.bz2")
 checks = 0
 

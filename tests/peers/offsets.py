@@ -3,7 +3,6 @@ tokens around the text."""
 import json
 import os
 import random
-import subprocess
 import sys
 
 try:
@@ -11,22 +10,13 @@ try:
 except ImportError:
     sys.exit(77)
 
-ROOT = os.environ.get("ROOT") or os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-DATA = os.environ.get("DATA") or os.path.join(ROOT, "../shared/data")
-if not os.path.isdir(DATA):
-    sys.exit(77)
-
-
-def read(name):
-    with open(os.path.join(DATA, name), encoding="utf-8", newline="") as f:
-        return f.read()
-
+from lib.texts import DATA, json_lines, read, tokenize
 
 rng = random.Random(11)
 texts = read("text/multilingual.txt").split("\n")[:3000] + read("text/alice.txt").split("\n\n")
 texts += ["".join(chr(rng.choice([rng.randrange(32, 127), rng.randrange(0xA0, 0x3000), rng.randrange(0xE000, 0x110000)]))
                   for _ in range(rng.randrange(30))) for _ in range(3000)]
-lines = "".join(json.dumps({"text": t}) + "\n" for t in texts).encode()
+lines = json_lines(texts)
 checks = 0
 for name, wraps in [("gpt2", [False]), ("bert-base-uncased", [False, True]), ("bert-base-cased", [True])]:
     path = os.path.join(DATA, f"tokenizers/{name}-tokenizer.json")
@@ -35,8 +25,7 @@ for name, wraps in [("gpt2", [False]), ("bert-base-uncased", [False, True]), ("b
     for wrap in wraps:
         expected = theirs.encode_batch(texts, add_special_tokens=wrap)
         for unit in ["chars", "bytes"]:
-            out = subprocess.run(["tokenize", "-q", "--vocab", path, "--ids", "--offsets", unit, "--format", "jsonl",
-                                  *["--wrap"] * wrap], input=lines, stdout=subprocess.PIPE, check=True).stdout
+            out = tokenize("--vocab", path, "--ids", "--offsets", unit, "--format", "jsonl", *["--wrap"] * wrap, data=lines)
             ours = [json.loads(line) for line in out.decode().split("\n")[:-1]]
             assert len(ours) == len(texts)
             for text, a, b in zip(texts, ours, expected):

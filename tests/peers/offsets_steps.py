@@ -2,9 +2,7 @@
 unknown and byte tokens, added tokens. Real and random texts, and a sweep over code points for each normalizer."""
 import io
 import json
-import os
 import random
-import subprocess
 import sys
 import tempfile
 
@@ -17,34 +15,14 @@ try:
 except ImportError:
     sys.exit(77)
 
-ROOT = os.environ.get("ROOT") or os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-DATA = os.environ.get("DATA") or os.path.join(ROOT, "../shared/data")
-if not os.path.isdir(DATA):
-    sys.exit(77)
+from lib.texts import json_lines, random_texts, read_lines, tokenize
 
-
-def read(name):
-    with open(os.path.join(DATA, "text", name), encoding="utf-8", newline="") as f:
-        return [line for line in f.read().split("\n") if line]
-
-
-def random_texts(count, seed):
-    r = random.Random(seed)
-    parts = [" ", "  ", "\n", "\t", "\u00a0", "\u3000", "▁", "'s", "don't", "the", "The", "1", "4567", "!", ", ", "é", "e\u0301",
-             "\u0323\u0301", "\u0301\u0323", "ﬁ", "Å", "Ⅷ", "²", "½", "日本", "한국", "각", "\u1100\u1161\u11a8", "🙂", "İ", "ß", "Σ", "\x00",
-             "\x07", "\ufeff", "\u200b", "<mask>", "<s>", "abc", "``", "''"]
-
-    def one():
-        if r.random() < 0.7:
-            return r.choice(parts)
-        c = r.randrange(0x20, r.choice([0x80, 0x800, 0x10000, 0x110000]))
-        return "" if 0xD800 <= c < 0xE000 else chr(c)
-    return ["".join(one() for _ in range(r.randrange(0, 25))) for _ in range(count)]
-
-
-REAL = read("multilingual.txt")[:1500:3] + read("alice.txt")[:300]
-LEARNED_FROM = random.Random(3).sample(REAL, 400) + random_texts(200, 5)
-TEXTS = REAL + random_texts(1500, 7)
+PARTS = [" ", "  ", "\n", "\t", "\u00a0", "\u3000", "▁", "'s", "don't", "the", "The", "1", "4567", "!", ", ", "é", "e\u0301",
+         "\u0323\u0301", "\u0301\u0323", "ﬁ", "Å", "Ⅷ", "²", "½", "日本", "한국", "각", "\u1100\u1161\u11a8", "🙂", "İ", "ß", "Σ", "\x00",
+         "\x07", "\ufeff", "\u200b", "<mask>", "<s>", "abc", "``", "''"]
+REAL = read_lines("text/multilingual.txt")[:1500:3] + read_lines("text/alice.txt")[:300]
+LEARNED_FROM = random.Random(3).sample(REAL, 400) + random_texts(200, 5, PARTS, 0.7, 25)
+TEXTS = REAL + random_texts(1500, 7, PARTS, 0.7, 25)
 
 
 def code_points():
@@ -168,9 +146,7 @@ def in_bytes(text, offsets):
 
 
 def compare(name, path, theirs, texts, unit):
-    lines = "".join(json.dumps({"text": t}) + "\n" for t in texts).encode()
-    out = subprocess.run(["tokenize", "-q", "--vocab", path, "--ids", "--offsets", unit, "--format", "jsonl"], input=lines,
-                         stdout=subprocess.PIPE, check=True).stdout
+    out = tokenize("--vocab", path, "--ids", "--offsets", unit, "--format", "jsonl", data=json_lines(texts))
     ours = [json.loads(line) for line in out.decode().split("\n")[:-1]]
     assert len(ours) == len(texts)
     for i in range(0, len(texts), 500):

@@ -4,7 +4,6 @@ vocabularies, of 32,000 tokens, are written there instead, for benchmarks."""
 import json
 import os
 import random
-import subprocess
 import sys
 import tempfile
 
@@ -13,10 +12,7 @@ try:
 except ImportError:
     sys.exit(77)
 
-ROOT = os.environ.get("ROOT") or os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-DATA = os.environ.get("DATA") or os.path.join(ROOT, "../shared/data")
-if not os.path.isdir(DATA):
-    sys.exit(77)
+from lib.texts import our_ids, read
 
 p = pre_tokenizers
 LEVEL = p.ByteLevel(add_prefix_space=False, use_regex=False)
@@ -46,12 +42,7 @@ MODELS = {
 }
 
 
-def read(name):
-    with open(os.path.join(DATA, name), encoding="utf-8", newline="") as f:
-        return f.read().split("\n")
-
-
-REAL = read("text/multilingual.txt") + read("text/alice.txt")
+REAL = read("text/multilingual.txt").split("\n") + read("text/alice.txt").split("\n")
 
 
 def learn(name, size):
@@ -66,7 +57,7 @@ def learn(name, size):
         options = {"initial_alphabet": p.ByteLevel.alphabet()}
         t.decoder = decoders.ByteLevel()
     t.pre_tokenizer = MODELS[name]
-    texts = REAL if size < 10000 else REAL + read("wikitext/wikitext-2.train.tokens")
+    texts = REAL if size < 10000 else REAL + read("wikitext/wikitext-2.train.tokens").split("\n")
     t.train_from_iterator(texts, trainers.BpeTrainer(vocab_size=size, show_progress=False, **options))
     state = json.loads(t.to_str())
     state["added_tokens"] = [a for a in state["added_tokens"] if not a["content"].startswith("<0x")]
@@ -101,11 +92,8 @@ for seed, name in enumerate(MODELS):
     t = learn(name, 3000)
     t.save(path)
     texts = strings(count, seed)
-    lines = "".join(json.dumps({"text": x}) + "\n" for x in texts).encode()
-    out = subprocess.run(["tokenize", "-q", "--vocab", path, "--ids", "--format", "jsonl"], input=lines, stdout=subprocess.PIPE,
-                         check=True).stdout.decode().split("\n")[:-1]
-    assert len(out) == len(texts), name
-    ids = [list(map(int, line.split())) for line in out]
+    ids = our_ids(path, texts)
+    assert len(ids) == len(texts), name
     for i in range(0, count, 1000):
         for text, a, b in zip(texts[i:], ids[i:], t.encode_batch(texts[i:i + 1000], add_special_tokens=False)):
             assert a == b.ids, f"{name}: {text!r}: {a[:40]} here, {b.ids[:40]} there"

@@ -15,11 +15,9 @@ try:
 except ImportError:
     sys.exit(77)
 
-ROOT = os.environ.get("ROOT") or os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-DATA = os.path.join(os.environ.get("DATA") or os.path.join(ROOT, "../shared/data"))
-if not os.path.isdir(DATA):
-    sys.exit(77)
+from lib.paths import DATA, ROOT, need_data
 
+need_data()
 target = tempfile.mkdtemp()
 subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-build-isolation", "--target", target,
                 os.path.join(ROOT, "python")], check=True)

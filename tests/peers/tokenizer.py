@@ -3,8 +3,6 @@ random text; vocabularies learned here and there, merge by merge; what we write 
 same ids; what they write loads here, with other patterns, added tokens and prefix spaces."""
 import json
 import os
-import random
-import subprocess
 import sys
 import tempfile
 
@@ -16,27 +14,15 @@ try:
 except ImportError:
     sys.exit(77)
 
-ROOT = os.environ.get("ROOT") or os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-DATA = os.environ.get("DATA") or os.path.join(ROOT, "../shared/data")
+from lib.texts import DATA, our_ids, random_texts, read, tokenize
+
 transformers.utils.logging.set_verbosity_error()
-if not os.path.isdir(DATA):
-    sys.exit(77)
 
 GPT2 = os.path.join(DATA, "tokenizers/gpt2-tokenizer.json")
 TIKTOKEN_PATTERN = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\s+(?!\S)|\s"
 LLAMA3_PATTERN = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
                   r"|\s*[\r\n]+|\s+(?!\S)|\s+")
 checks = 0
-
-
-def run(*args, data=None):
-    return subprocess.run(["tokenize", *args, "-q"], input=data, check=True, stdout=subprocess.PIPE).stdout
-
-
-def our_ids(vocabulary, texts, *options):
-    lines = "".join(json.dumps({"text": t}) + "\n" for t in texts).encode()
-    out = run(*options, "--vocab", vocabulary, "--ids", "--format", "jsonl", data=lines).decode()
-    return [[int(i) for i in line.split()] for line in out.split("\n")[:-1]]
 
 
 def same(what, texts, ours, theirs):
@@ -52,22 +38,9 @@ def hugging_face(tokenizer, texts, special=False):
     return [e.ids for e in tokenizer.encode_batch(texts, add_special_tokens=False)]
 
 
-def read(name):
-    with open(os.path.join(DATA, name), encoding="utf-8", newline="") as f:
-        return f.read()
-
-
-def random_texts(count, seed):
-    """Characters of all planes, white space, digits and contractions, close together."""
-    r = random.Random(seed)
-    parts = [" ", "  ", "\n", "\t", "\u00a0", "\u3000", "\u180e", "'s", "'ll", "'S", "’s", "don't", "the", "The", "1", "23",
-             "!", "...", "<|endoftext|>", "<|endof", "ß", "é", "e\u0301", "日本", "한국", "🙂", "👩‍👩‍👧", "ⅷ", "²", "\r\n"]
-    def one():
-        if r.random() < 0.6:
-            return r.choice(parts)
-        c = r.randrange(0x20, r.choice([0x80, 0x800, 0x10000, 0x110000]))
-        return "" if 0xD800 <= c < 0xE000 else chr(c)
-    return ["".join(one() for _ in range(r.randrange(0, 40))) for _ in range(count)]
+# Characters of all planes, white space, digits and contractions, close together.
+PARTS = [" ", "  ", "\n", "\t", "\u00a0", "\u3000", "\u180e", "'s", "'ll", "'S", "’s", "don't", "the", "The", "1", "23",
+         "!", "...", "<|endoftext|>", "<|endof", "ß", "é", "e\u0301", "日本", "한국", "🙂", "👩‍👩‍👧", "ⅷ", "²", "\r\n"]
 
 
 def texts_of(name, count):
@@ -109,7 +82,7 @@ def check_training(texts, folder):
              ("text/multilingual.txt", 6000, 5, "bytes"), ("text/war_and_peace.txt", 30000, 1, "seen")]
     for name, size, least, alphabet in cases:
         file = os.path.join(DATA, name)
-        run("train", "--force", "-o", folder, "--vocab-size", str(size), "--min-frequency", str(least), "--alphabet", alphabet, file)
+        tokenize("train", "--force", "-o", folder, "--vocab-size", str(size), "--min-frequency", str(least), "--alphabet", alphabet, file)
         with open(os.path.join(folder, "tokenizer.json"), encoding="utf-8") as f:
             ours = json.load(f)["model"]
         theirs = train_there(file, size, least, alphabet)
@@ -120,7 +93,7 @@ def check_training(texts, folder):
 
 def check_written(texts, folder):
     """A vocabulary made by `tokenize train`, in each form that it writes."""
-    run("train", "--force", "-o", folder, "--vocab-size", "3000", os.path.join(DATA, "text/alice.txt"))
+    tokenize("train", "--force", "-o", folder, "--vocab-size", "3000", os.path.join(DATA, "text/alice.txt"))
     ours = our_ids(folder, texts)
     auto = transformers.AutoTokenizer.from_pretrained(folder)
     assert auto.eos_token == "<|endoftext|>" and len(auto) == 3000, (auto.eos_token, len(auto))
@@ -168,7 +141,7 @@ def check_variants(texts, folder):
 
 
 def main():
-    texts = random_texts(4000, 11)
+    texts = random_texts(4000, 11, PARTS, 0.6, 40)
     for name in os.listdir(os.path.join(DATA, "text")):
         texts += texts_of("text/" + name, 500)
     with tempfile.TemporaryDirectory() as folder:

@@ -4,7 +4,6 @@ import collections
 import json
 import os
 import random
-import subprocess
 import sys
 import tempfile
 
@@ -14,10 +13,8 @@ try:
 except ImportError:
     sys.exit(77)
 
-ROOT = os.environ.get("ROOT") or os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-DATA = os.environ.get("DATA") or os.path.join(ROOT, "../shared/data")
-if not os.path.isdir(DATA):
-    sys.exit(77)
+from lib.texts import DATA, our_ids, random_texts, read, tokenize
+
 checks = 0
 
 LLAMA3 = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
@@ -31,22 +28,10 @@ DEEPSEEK = "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\r\n\\p{L}\\
            "| ?[\\p{P}\\p{S}]+[\r\n]*|\\s*[\r\n]+|\\s+(?!\\S)|\\s+"
 
 
-def run(*args, data=None):
-    done = subprocess.run(["tokenize", *args, "-q"], input=data, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    assert done.returncode == 0, done.stderr.decode()[-400:]
-    return done.stdout
-
-
-def our_ids(path, texts, *options):
-    lines = "".join(json.dumps({"text": t}) + "\n" for t in texts).encode()
-    out = run(*options, "--vocab", path, "--ids", "--format", "jsonl", data=lines).decode()
-    return [[int(i) for i in line.split()] for line in out.split("\n")[:-1]]
-
-
 def our_texts(path, ids, *options):
     """One text after another: line ends are in them too."""
-    return run("decode", *options, "--vocab", path, "--ids",
-               data="".join(" ".join(map(str, i)) + "\n" for i in ids).encode())
+    return tokenize("decode", *options, "--vocab", path, "--ids",
+                    data="".join(" ".join(map(str, i)) + "\n" for i in ids).encode())
 
 
 def same(what, texts, ours, theirs):
@@ -92,37 +77,28 @@ def compare(what, t, folder, change=lambda text: text):
     compare_texts(what, t, ids, folder)
 
 
-def random_texts(count, seed):
-    """Characters of all planes, white space, marks in any order, and what added tokens are made of."""
-    r = random.Random(seed)
-    parts = [" ", "  ", "\n", "\t", "\r\n", "\u00a0", "\u3000", "\u180e", "\u2028", "▁", "'s", "'S", "don't", "the", "The",
-             "THE", "1", "23", "4567", "!", "...", ", ", "_", "-", "é", "e\u0301", "\u0323\u0301", "\u0301\u0323", "ﬁ", "Å",
-             "Ⅷ", "²", "½", "日本", "한국", "각", "각", "🙂", "İ", "ǅ", "ß", "Σ", "ς", "\x00", "\x07", "\ufeff",
-             "\u200b", "\u0378", "\ufffd", "<mask>", "<s>", "</s>", "ten", "often", "abc", "[X]", "<unk>", "ſ", "K", "</w>"]
-    def one():
-        if r.random() < 0.7:
-            return r.choice(parts)
-        c = r.randrange(0x20, r.choice([0x80, 0x800, 0x10000, 0x110000]))
-        return "" if 0xD800 <= c < 0xE000 else chr(c)
-    return ["".join(one() for _ in range(r.randrange(0, 30))) for _ in range(count)]
+# Characters of all planes, white space, marks in any order, and what added tokens are made of.
+PARTS = [" ", "  ", "\n", "\t", "\r\n", "\u00a0", "\u3000", "\u180e", "\u2028", "▁", "'s", "'S", "don't", "the", "The",
+         "THE", "1", "23", "4567", "!", "...", ", ", "_", "-", "é", "e\u0301", "\u0323\u0301", "\u0301\u0323", "ﬁ", "Å",
+         "Ⅷ", "²", "½", "日本", "한국", "각", "각", "🙂", "İ", "ǅ", "ß", "Σ", "ς", "\x00", "\x07", "\ufeff",
+         "\u200b", "\u0378", "\ufffd", "<mask>", "<s>", "</s>", "ten", "often", "abc", "[X]", "<unk>", "ſ", "K", "</w>"]
 
 
 def real_texts(count):
     texts = []
     for name in ["alice.txt", "multilingual.txt"]:
-        with open(os.path.join(DATA, "text", name), encoding="utf-8", newline="") as f:
-            lines = f.read().split("\n")
+        lines = read("text/" + name).split("\n")
         texts += ["\n".join(lines[i:i + 3]) for i in range(0, len(lines), max(3, len(lines) // count))]
     return texts
 
 
 REAL = real_texts(60)
-LEARNED_FROM = random.Random(3).sample(REAL + random_texts(400, 5), 300)
+LEARNED_FROM = random.Random(3).sample(REAL + random_texts(400, 5, PARTS, 0.7, 30), 300)
 
 
 def some_texts(what, count=120):
     r = random.Random(what)
-    return r.sample(REAL, count // 4) + random_texts(count - count // 4, what)
+    return r.sample(REAL, count // 4) + random_texts(count - count // 4, what, PARTS, 0.7, 30)
 
 
 def code_points(what, around=lambda c: f"a{c}b {c}{c} {c}1 A{c}"):
@@ -291,7 +267,7 @@ def check_written(folder):
     t.add_special_tokens(["<mask>"])
     before, after = os.path.join(folder, "before.json"), os.path.join(folder, "after")
     t.save(before)
-    run("train", "--force", "--from", before, "-o", after, "--vocab-size", "1900", os.path.join(DATA, "text/alice.txt"))
+    tokenize("train", "--force", "--from", before, "-o", after, "--vocab-size", "1900", os.path.join(DATA, "text/alice.txt"))
     again = Tokenizer.from_file(os.path.join(after, "tokenizer.json"))
     assert again.get_vocab_size() == 1900, again.get_vocab_size()
     assert {k: again.get_vocab()[k] for k in t.get_vocab()} == t.get_vocab()
@@ -304,7 +280,7 @@ def check_wordpiece_training(folder):
     shift, size = 0x80000, 3000
     for name, least in [("text/alice.txt", 1), ("text/multilingual.txt", 3)]:
         file, out = os.path.join(DATA, name), os.path.join(folder, "learned")
-        run("train", "--force", "--model", "wordpiece", "--special", "[UNK]", "-o", out, "--vocab-size", str(size), "--min-frequency",
+        tokenize("train", "--force", "--model", "wordpiece", "--special", "[UNK]", "-o", out, "--vocab-size", str(size), "--min-frequency",
             str(least), file)
         with open(os.path.join(out, "vocab.txt"), encoding="utf-8") as f:
             ours = f.read().split("\n")[:-1]
@@ -339,7 +315,7 @@ def check_character_training(folder):
         flags += [x for name in special or [""] for x in ["--special", name]] if "special" in options else []
         flags += ["--alphabet-limit", str(limit)] if limit else []
         flags += ["--unknown", unknown] if unknown else []
-        run("train", "--force", "--units", "characters", "-o", out, "--vocab-size", "4000", "--min-frequency", str(least), *flags, file)
+        tokenize("train", "--force", "--units", "characters", "-o", out, "--vocab-size", "4000", "--min-frequency", str(least), *flags, file)
         theirs = Tokenizer(models.BPE(unk_token=unknown or ("[UNK]" if "[UNK]" in special else None)))
         theirs.pre_tokenizer = pre_tokenizers.Whitespace()
         theirs.train([file], tokenizers.trainers.BpeTrainer(

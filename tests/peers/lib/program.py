@@ -4,7 +4,8 @@ import subprocess
 
 import numpy as np
 
-ROOT = os.environ.get("ROOT") or os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+from lib.paths import ROOT
+
 LIBRARY = os.environ.get("TEXTMILL_LIBRARY") or os.path.join(ROOT, "build/release/libtextmill.a")
 
 
