@@ -242,7 +242,7 @@ test: all ## everything that needs neither the network nor ../shared
 	tests/run-all
 
 # CRITERION: a source file in place of the library, for processors that it does not run on.
-UNIT = $(wildcard tests/unit/*.c tests/unit/*/*.c) $(CRITERION)
+UNIT = $(wildcard tests/unit/*.c tests/unit/*/*.c tests/unit/*/*/*.c) $(CRITERION)
 UNIT_OBJECTS = $(patsubst %.c,$(B)/obj/%.o,$(UNIT))
 $(B)/bin/check-unit: $(UNIT_OBJECTS) $(LIB) | $(B)/bin
 	$(CC) $(ALL_LDFLAGS) $^ $(LIBS) $(if $(CRITERION),,-lcriterion) -lbz2 -o $@

@@ -28,7 +28,7 @@
  *             dq                                                     attend_head_bwd
  *
  * Checked against plain loops in f64 and central differences: attention_of, attention_rows_of and
- * grouped_of in tests/unit/test_ops.c.
+ * grouped_of in tests/unit/model/test_ops.c.
  */
 #include <assert.h>
 #include <math.h>

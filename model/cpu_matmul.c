@@ -22,7 +22,7 @@
  *
  * Products of few rows read the matrix without packing it (stream_columns_part; cpu_weights.c for
  * matrices that are stored transposed). Checked against plain loops in f64: multiply_plainly in
- * tests/unit/test_ops.c.
+ * tests/unit/model/test_ops.c.
  */
 #include <assert.h>
 #include <sched.h>

@@ -9,7 +9,7 @@
  *         tile = base + bias              begin_tile
  *         tile += A[rows,K] B[K,columns]  cblas_sgemm
  *
- * Checked against plain loops by tests/unit/test_ops.c, as our own products are.
+ * Checked against plain loops by tests/unit/model/test_ops.c, as our own products are.
  */
 #include <assert.h>
 #include <dlfcn.h>

@@ -14,7 +14,7 @@
  *                         by None before torch 1.6
  *
  * Instructions: https://docs.python.org/3/library/pickletools.html; protocol 2, which torch uses.
- * Checked by tests/unit/test_torch.c, tests/fuzz/pickle.c and tests/peers/folders.py.
+ * Checked by tests/unit/model/test_torch.c, tests/fuzz/pickle.c and tests/peers/folders.py.
  */
 #ifndef TEXTMILL_MODEL_PICKLE_H
 #define TEXTMILL_MODEL_PICKLE_H

@@ -8,7 +8,7 @@
  *
  * Offsets count from the end of the header. The tensors must cover the data exactly: without holes,
  * overlaps, or bytes after the last. Format: https://github.com/huggingface/safetensors. Checked by
- * tests/unit/test_safetensors.c, tests/fuzz/safetensors.c and tests/peers/model.py.
+ * tests/unit/model/test_safetensors.c, tests/fuzz/safetensors.c and tests/peers/model.py.
  */
 #ifndef TEXTMILL_MODEL_SAFETENSORS_H
 #define TEXTMILL_MODEL_SAFETENSORS_H

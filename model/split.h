@@ -33,7 +33,8 @@
  *
  * A model of one rank calls the same functions, which then only call those of ops.h.
  *
- * All ranks must call the same functions in the same order. Checked by tests/unit/test_split.c.
+ * All ranks must call the same functions in the same order. Checked by
+ * tests/unit/model/test_split.c.
  */
 #ifndef TEXTMILL_MODEL_SPLIT_H
 #define TEXTMILL_MODEL_SPLIT_H

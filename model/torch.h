@@ -15,7 +15,7 @@
  * mapped and used like a safetensors file. Nothing in it is executed.
  *
  * Errors: an archive that holds no dictionary of tensors, a view that reaches beyond its storage or
- * has more elements than it, and big-endian numbers. Checked by tests/unit/test_torch.c,
+ * has more elements than it, and big-endian numbers. Checked by tests/unit/model/test_torch.c,
  * tests/fuzz/torch.c and tests/peers/folders.py.
  */
 #ifndef TEXTMILL_MODEL_TORCH_H

@@ -3,8 +3,8 @@
  *
  * Names, sizes and checksums come from the directory at the archive's end; the header before an
  * entry's bytes is used only to find where the bytes begin. Archives and entries beyond 4 GiB
- * (zip64) are supported. Format: PKWARE's APPNOTE.TXT 6.3.9. Checked by tests/unit/test_torch.c and
- * tests/fuzz/torch.c.
+ * (zip64) are supported. Format: PKWARE's APPNOTE.TXT 6.3.9. Checked by
+ * tests/unit/model/test_torch.c and tests/fuzz/torch.c.
  */
 #ifndef TEXTMILL_MODEL_ZIP_H
 #define TEXTMILL_MODEL_ZIP_H

@@ -34,7 +34,7 @@
  * updates that use them. Parameters and moments that the store keeps as bf16 are converted to f32
  * for the update and then rounded stochastically, with random numbers that depend on (seed, t,
  * tensor, array, place). There is no f32 copy of the weights. Checked in
- * tests/unit/test_optimizer.c and, against PyTorch, in tests/peers/train.py.
+ * tests/unit/train/test_optimizer.c and, against PyTorch, in tests/peers/train.py.
  */
 #ifndef TEXTMILL_TRAIN_OPTIMIZER_H
 #define TEXTMILL_TRAIN_OPTIMIZER_H

@@ -12,8 +12,8 @@
  * "Optimization of collective communication operations in MPICH", section 4). Arrays are sent in
  * pieces, so that one piece is added while the next one is on its way.
  *
- * Functions return -1 with an error, as those of link.h do. Tested by tests/unit/test_comm.c and
- * tests/parallel/run.
+ * Functions return -1 with an error, as those of link.h do. Tested by tests/unit/train/test_comm.c
+ * and tests/parallel/run.
  */
 #ifndef TEXTMILL_TRAIN_REDUCE_H
 #define TEXTMILL_TRAIN_REDUCE_H

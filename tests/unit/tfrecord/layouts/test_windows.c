@@ -1,4 +1,4 @@
-/* From documents to files: windows, manifest, stage. */
+/* From documents to files: windows, and with them manifest, stage, index maps and pairs. */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <stdio.h>
