@@ -629,16 +629,29 @@ void output_abandon(struct output *out)
     output_free(out);
 }
 
+int output_end(struct output *out, int result)
+{
+    if (!result)
+        return output_close(out);
+    output_abandon(out);
+    return result;
+}
+
+int output_end_all(struct output *outs, size_t count, int result)
+{
+    if (!result)
+        result = output_close_all(outs, count);
+    for (size_t i = 0; i < count; i++)
+        output_abandon(&outs[i]); /* those that output_close_all has not ended */
+    return result;
+}
+
 int file_write(const char *path, const void *bytes, size_t n)
 {
     struct output out;
     if (output_open(&out, path) < 0)
         return -1;
-    if (output_write(&out, bytes, n) < 0) {
-        output_abandon(&out);
-        return -1;
-    }
-    return output_close(&out);
+    return output_end(&out, output_write(&out, bytes, n));
 }
 
 int file_sync_dir(const char *path)

@@ -140,6 +140,11 @@ int output_close(struct output *out);
 int output_close_all(struct output *outs, size_t count);
 void output_abandon(struct output *out); /* drops without publishing; fine on a zeroed struct */
 
+/* Ends an output: output_close if `result` is 0, else output_abandon. Returns `result`, or the
+ * result of output_close. The second function does so for a set of files. */
+int output_end(struct output *out, int result);
+int output_end_all(struct output *outs, size_t count, int result);
+
 /* For work that is resumed later. output_resume continues after the first `bytes` bytes of the file
  * at `path`, which gets a temporary name; it returns 0, or -1 with an error. output_leave stores
  * the unfinished output at `path` (fine on a zeroed struct). Neither may be used for a `path` that

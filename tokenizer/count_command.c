@@ -47,12 +47,11 @@ static int write_counts(const struct count *given, const struct tokenizer *t,
     uint64_t words;
     counting_rules(&given->counting, t, &rules);
     int result = output_open(&out, given->output_path);
-    if (!result && word_file_write(&out, rules.data, counted->tables, counted->count, &words) < 0) {
-        output_abandon(&out);
-        result = -1;
-    } else if (!result) {
-        tool_count("words", words);
-        result = output_close(&out);
+    if (!result) {
+        result = word_file_write(&out, rules.data, counted->tables, counted->count, &words);
+        if (!result)
+            tool_count("words", words);
+        result = output_end(&out, result);
     }
     buf_release(&rules);
     return result;

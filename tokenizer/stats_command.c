@@ -243,7 +243,6 @@ static int run(int argc, char **argv, void *options_given)
     struct stats s = { .given = given };
     struct tokenizer_options how = { .google_rules = given->rules,
                                      .letters = (unsigned)given->letters };
-    struct output out;
     struct buf text = BUF_INIT;
     if (!given->vocabulary_path)
         return err_usage("--vocab is missing: name a vocabulary file, or a folder with one");
@@ -262,15 +261,9 @@ static int run(int argc, char **argv, void *options_given)
     int result = (given->from_tokens || given->from_ids ? count_files : count_texts)(&s, argc,
                                                                                      argv);
     progress_end();
-    if (!result)
-        result = output_open(&out, given->output_path);
     if (!result) {
         print(&s, &text);
-        result = output_write(&out, text.data, text.len);
-        if (result < 0)
-            output_abandon(&out);
-        else
-            result = output_close(&out);
+        result = file_write(given->output_path, text.data, text.len);
     }
     buf_release(&text);
     free(s.uses);

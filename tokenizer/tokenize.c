@@ -165,13 +165,8 @@ static int run_tokenize(int argc, char **argv, void *options)
     idle_init(&c.encoders);
     c.source = source_open(argv, argc, &source);
     int result = c.source ? output_open(&c.out, given->output_path) : -1;
-    if (!result) {
-        result = encode_all(&c);
-        if (result < 0)
-            output_abandon(&c.out);
-        else
-            result = output_close(&c.out);
-    }
+    if (!result)
+        result = output_end(&c.out, encode_all(&c));
     idle_release(&c.encoders, free_encoder);
     stream_writer_release(&c.writer);
     source_close(c.source);
@@ -225,13 +220,8 @@ static int run_decode(int argc, char **argv, void *options)
         return -1;
     }
     int result = output_open(&out, given->output_path);
-    if (!result) {
-        result = decode_rows(given, &rows, &out, t);
-        if (result < 0)
-            output_abandon(&out);
-        else
-            result = output_close(&out);
-    }
+    if (!result)
+        result = output_end(&out, decode_rows(given, &rows, &out, t));
     id_rows_close(&rows);
     tokenizer_free(t);
     return result;

@@ -29,7 +29,6 @@ static const struct opt options[] = {
 static int expand_file(const struct expand *given, struct library *library, const char *path)
 {
     struct buf text = BUF_INIT, expanded = BUF_INIT;
-    struct output out;
     struct template_page page = { .lang = library_site(library)->lang.data,
                                   .title = given->page_title,
                                   .id = "",
@@ -38,13 +37,10 @@ static int expand_file(const struct expand *given, struct library *library, cons
                                   .hatnotes = 1 };
     struct expander *x = expander_new(library, &(struct expand_options){ template_choose, &page });
     int result = file_read_any(path, &text);
-    if (!result) {
-        if (expand_text(x, &page, text.data, text.len, &expanded))
-            log_warn("%s: " EXPAND_CUT, path);
-        result = output_open(&out, "-");
-    }
+    if (!result && expand_text(x, &page, text.data, text.len, &expanded))
+        log_warn("%s: " EXPAND_CUT, path);
     if (!result)
-        result = output_write(&out, expanded.data, expanded.len) < 0 ? -1 : output_close(&out);
+        result = file_write("-", expanded.data, expanded.len);
     expander_free(x);
     buf_release(&text);
     buf_release(&expanded);

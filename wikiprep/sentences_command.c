@@ -70,10 +70,8 @@ static int run(int argc, char **argv, void *options_given)
         result = read_paragraphs(argc ? argv[i] : "-", m, t, &out);
     if (t)
         result = result ? result : sentence_trainer_write(t, given->train_path);
-    else if (!result)
-        result = output_close(&out);
     else
-        output_abandon(&out);
+        result = output_end(&out, result);
     sentence_model_free(m);
     sentence_trainer_free(t);
     return result;

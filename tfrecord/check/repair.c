@@ -74,10 +74,7 @@ int repair_file(struct repair *r, const char *path, const char *to)
         result = copy_good(r, &f.records, path, &outs[0], &outs[1]);
     if (!whole && !r->bad)
         r->bad = 1; /* a damaged stream has lost at least one */
-    if (!result)
-        result = output_close_all(outs, 2);
-    output_abandon(&outs[0]);
-    output_abandon(&outs[1]);
+    result = output_end_all(outs, 2, result);
     buf_release(&name);
     record_file_close(&f);
     return result;

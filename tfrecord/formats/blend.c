@@ -209,9 +209,5 @@ int blend_write(struct blend *b, uint64_t samples, const char *name)
         if (!result)
             result = npy_put(&files[1], sample, NPY_I64);
     }
-    if (!result)
-        result = output_close_all(files, 2);
-    for (int i = 0; i < 2; i++)
-        output_abandon(&files[i]);
-    return result;
+    return output_end_all(files, 2, result);
 }

@@ -104,11 +104,8 @@ int index_write(const struct record_index *index, uint64_t bytes, const char *to
         index_line(&line, at, end - at);
         result = output_write(&out, line.data, line.len);
     }
-    if (!result)
-        result = output_close(&out);
-    output_abandon(&out);
     buf_release(&line);
-    return result;
+    return output_end(&out, result);
 }
 
 int index_scan(struct record_index *index, const struct file_map *map, const char *path, int data)

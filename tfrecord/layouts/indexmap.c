@@ -200,10 +200,7 @@ int indexmap_write(struct indexmap *x, const struct megatron *m, const char *nam
         result = put_samples(&maps[1], x, m, name, documents);
     if (!result)
         result = put_order(&maps[2], x, &r, name, before);
-    if (!result)
-        result = output_close_all(maps, 3);
-    for (int i = 0; i < 3; i++)
-        output_abandon(&maps[i]);
+    result = output_end_all(maps, 3, result);
     free(documents);
     return result;
 }

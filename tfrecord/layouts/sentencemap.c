@@ -145,10 +145,7 @@ static int put_samples(const struct samples *s, const char *name)
         if (npy_put(&f, s->list[i].first, NPY_U32) < 0 ||
             npy_put(&f, s->list[i].end, NPY_U32) < 0 || npy_put(&f, s->list[i].target, NPY_U32) < 0)
             result = -1;
-    if (!result)
-        return output_close(&f);
-    output_abandon(&f);
-    return -1;
+    return output_end(&f, result);
 }
 
 int sentencemap_write(struct sentencemap *x, const struct megatron *m, const char *name)

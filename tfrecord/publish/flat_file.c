@@ -85,9 +85,5 @@ int flat_file_write(struct flat_file *f, struct intake *s)
                        (uint64_t)s->stream.vocabulary);
     if (output_open(&out, f->path) < 0)
         return -1;
-    if (write_all(f, s, width, &out) < 0) {
-        output_abandon(&out);
-        return -1;
-    }
-    return output_close(&out);
+    return output_end(&out, write_all(f, s, width, &out));
 }

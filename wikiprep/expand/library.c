@@ -278,10 +278,8 @@ struct library *library_read(const char *path, const char *language, int threads
         dump_start_helpers(d);
     if (!result)
         result = read_pages(l, d, language, save ? &out : NULL);
-    if (save && !result)
-        result = output_close(&out);
-    else if (save)
-        output_abandon(&out);
+    if (save)
+        result = output_end(&out, result);
     l->trailing = d ? dump_trailing(d) : 0;
     dump_close(d);
     l->magic = magic_new(l->site.lang.data);

@@ -47,11 +47,6 @@ static void drop(char *path)
     free(path);
 }
 
-static void expect_error(const char *part)
-{
-    cr_expect(strstr(err_get(), part), "error is '%s', without '%s'", err_get(), part);
-}
-
 Test(err, context_goes_in_front)
 {
     cr_expect_eq(err_set("no space"), -1);

@@ -8,16 +8,12 @@
 #include "common/compress.h"
 #include "common/err.h"
 #include "common/file.h"
+#include "tests/unit/look.h"
 #include "tfrecord/formats/record.h"
 #include "tfrecord/formats/record_file.h"
 
 static const enum compression ways[] = { COMPRESS_GZIP, COMPRESS_ZLIB, COMPRESS_ZSTD };
 enum { WAYS = 3, RECORDS = 3000 };
-
-static void expect_error(const char *part)
-{
-    cr_expect(strstr(err_get(), part), "error is '%s', without '%s'", err_get(), part);
-}
 
 /* Returns a file of `count` records of 0 to 999 bytes, some of which compress better than
  * others. */

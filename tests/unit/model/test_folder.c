@@ -14,32 +14,9 @@
 #include "model/folder.h"
 #include "model/safetensors.h"
 #include "tests/unit/arrays.h"
-
-static char dir[] = "/tmp/folder-XXXXXX";
-
-static void make_dir(void)
-{
-    cr_assert_not_null(mkdtemp(dir));
-}
-
-static void remove_dir(void)
-{
-    file_remove_tree(dir);
-}
+#include "tests/unit/dir.h"
 
 TestSuite(folder, .init = make_dir, .fini = remove_dir);
-
-static const char *in_dir(const char *name)
-{
-    static char path[200];
-    snprintf(path, sizeof path, "%s/%s", dir, name);
-    return path;
-}
-
-static void write_text(const char *name, const char *text)
-{
-    cr_assert_eq(file_write(in_dir(name), text, strlen(text)), 0);
-}
 
 static const struct model_config small = { .architecture = &architecture_gpt2,
                                            .kv_heads = 3,
@@ -222,12 +199,12 @@ Test(folder, absurd_sizes)
     struct ops *o = ops_new(1);
     save_small(o);
     ops_free(o);
-    write_text("config.json", "{\"model_type\":\"gpt2\",\"n_layer\":9999,\"n_embd\":1048576,"
-                              "\"n_head\":1,\"vocab_size\":16777216}");
+    put_text("config.json", "{\"model_type\":\"gpt2\",\"n_layer\":9999,\"n_embd\":1048576,"
+                            "\"n_head\":1,\"vocab_size\":16777216}");
     load_refused("has shape [17,12], but config.json needs [16777216,1048576]");
-    write_text("config.json", "{\"model_type\":\"gpt2\",\"n_layer\":1000000000}");
+    put_text("config.json", "{\"model_type\":\"gpt2\",\"n_layer\":1000000000}");
     load_refused("layers is 1000000000");
-    write_text("config.json", "{\"model_type\":\"gpt2\",\"n_embd\":9223372036854775807}");
+    put_text("config.json", "{\"model_type\":\"gpt2\",\"n_embd\":9223372036854775807}");
     load_refused("bad n_embd");
 }
 
@@ -236,7 +213,7 @@ Test(folder, absurd_sizes)
 Test(folder, config_defaults)
 {
     struct model_config c;
-    write_text("config.json", "{\"model_type\":\"gpt2\",\"n_inner\":null}");
+    put_text("config.json", "{\"model_type\":\"gpt2\",\"n_inner\":null}");
     cr_assert_eq(folder_read_config(&c, HEAD_NEXT, dir), 0, "%s", err_get());
     cr_assert(c.layers == 12 && c.width == 768 && c.heads == 12 && c.inner == 3072 &&
               c.positions == 1024 && c.vocabulary == 50257 && c.epsilon == 1e-5 &&
@@ -246,7 +223,7 @@ Test(folder, config_defaults)
 static void config_refused(const char *text, const char *words)
 {
     struct model_config c;
-    write_text("config.json", text);
+    put_text("config.json", text);
     cr_assert_eq(folder_read_config(&c, HEAD_NEXT, dir), -1, "accepted: %s", text);
     cr_assert(strstr(err_get(), words) && strstr(err_get(), "config.json"), "%s", err_get());
 }
@@ -368,7 +345,7 @@ Test(folder, bert_norms_by_their_old_names)
 static void bert_refused(const char *text, const char *words)
 {
     struct model_config c;
-    write_text("config.json", text);
+    put_text("config.json", text);
     cr_assert_eq(folder_read_config(&c, HEAD_NONE, dir), -1, "accepted: %s", text);
     cr_assert(strstr(err_get(), words) && strstr(err_get(), "config.json"), "%s", err_get());
 }
@@ -376,7 +353,7 @@ static void bert_refused(const char *text, const char *words)
 Test(folder, bert_config)
 {
     struct model_config c;
-    write_text("config.json", "{\"model_type\":\"bert\"}");
+    put_text("config.json", "{\"model_type\":\"bert\"}");
     cr_assert_eq(folder_read_config(&c, HEAD_NONE, dir), 0, "%s", err_get());
     cr_assert(c.layers == 12 && c.width == 768 && c.inner == 3072 && c.positions == 512 &&
               c.vocabulary == 30522 && c.types == 2 && c.epsilon == 1e-12 &&
@@ -399,6 +376,6 @@ Test(folder, bert_config)
 Test(folder, nothing_there)
 {
     load_refused("config.json");
-    write_text("config.json", "{\"model_type\":\"gpt2\"}");
+    put_text("config.json", "{\"model_type\":\"gpt2\"}");
     load_refused("no model.safetensors");
 }

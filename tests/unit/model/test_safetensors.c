@@ -10,6 +10,7 @@
 #include "common/err.h"
 #include "common/file.h"
 #include "model/weights.h"
+#include "tests/unit/dir.h"
 #include "tests/unit/look.h"
 
 /* Returns a file with this header and `data` bytes 0, 1, 2, ... after it. */
@@ -159,25 +160,6 @@ Test(safetensors, refuses_bad_lengths)
 }
 
 /* ---- files -------------------------------------------------------------------------------- */
-
-static char dir[] = "/tmp/safetensors-XXXXXX";
-
-static void make_dir(void)
-{
-    cr_assert_not_null(mkdtemp(dir));
-}
-
-static void remove_dir(void)
-{
-    file_remove_tree(dir);
-}
-
-static const char *in_dir(const char *name)
-{
-    static char path[200];
-    snprintf(path, sizeof path, "%s/%s", dir, name);
-    return path;
-}
 
 static void write_file(const char *name, const char *header, int data)
 {

@@ -6,21 +6,10 @@
 #include "common/file.h"
 #include "model/model.h"
 #include "tests/unit/arrays.h"
+#include "tests/unit/dir.h"
 #include "tests/unit/look.h"
 #include "train/checkpoint.h"
 #include "train/optimizer.h"
-
-static char dir[] = "/tmp/textmill-checkpoint-XXXXXX";
-
-static void make_dir(void)
-{
-    cr_assert(mkdtemp(dir));
-}
-
-static void remove_dir(void)
-{
-    file_remove_tree(dir);
-}
 
 TestSuite(checkpoint, .init = make_dir, .fini = remove_dir);
 

@@ -6,26 +6,21 @@
 
 #include "common/err.h"
 #include "common/file.h"
+#include "tests/unit/dir.h"
 #include "tfrecord/formats/record.h"
 #include "train/event.h"
 #include "train/metrics.h"
 
-static char dir[] = "/tmp/textmill-event-XXXXXX";
 static char path[64];
 
-static void make_dir(void)
+static void make_dir_and_path(void)
 {
-    cr_assert(mkdtemp(dir));
+    make_dir();
     snprintf(path, sizeof path, "%s/events", dir);
 }
 
-static void remove_dir(void)
-{
-    file_remove_tree(dir);
-}
-
-TestSuite(event, .init = make_dir, .fini = remove_dir);
-TestSuite(metrics, .init = make_dir, .fini = remove_dir);
+TestSuite(event, .init = make_dir_and_path, .fini = remove_dir);
+TestSuite(metrics, .init = make_dir_and_path, .fini = remove_dir);
 
 static int count_records(const char *file)
 {

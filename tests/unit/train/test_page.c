@@ -6,24 +6,19 @@
 #include "common/err.h"
 #include "common/file.h"
 #include "common/mem.h"
+#include "tests/unit/dir.h"
 #include "tests/unit/look.h"
 #include "train/page.h"
 
-static char dir[] = "/tmp/textmill-page-XXXXXX";
 static char path[64];
 
-static void make_dir(void)
+static void make_dir_and_path(void)
 {
-    cr_assert(mkdtemp(dir));
+    make_dir();
     snprintf(path, sizeof path, "%s/report.html", dir);
 }
 
-static void remove_dir(void)
-{
-    file_remove_tree(dir);
-}
-
-TestSuite(page, .init = make_dir, .fini = remove_dir);
+TestSuite(page, .init = make_dir_and_path, .fini = remove_dir);
 
 /* Writes the page of a run with `count` points, whose training loss is `loss` / sqrt(i + 1), to
  * `out`. */

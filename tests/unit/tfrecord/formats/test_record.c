@@ -11,14 +11,10 @@
 #include "common/err.h"
 #include "common/file.h"
 #include "common/le.h"
+#include "tests/unit/look.h"
 #include "tfrecord/check/repair.h"
 #include "tfrecord/formats/index.h"
 #include "tfrecord/formats/record.h"
-
-static void expect_error(const char *part)
-{
-    cr_expect(strstr(err_get(), part), "error is '%s', without '%s'", err_get(), part);
-}
 
 static struct file_map as_map(const struct buf *b)
 {

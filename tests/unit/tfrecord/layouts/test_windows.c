@@ -11,6 +11,7 @@
 #include "common/err.h"
 #include "common/file.h"
 #include "common/stream.h"
+#include "tests/unit/dir.h"
 #include "tests/unit/look.h"
 #include "tfrecord/formats/manifest.h"
 #include "tfrecord/formats/megatron.h"
@@ -21,43 +22,14 @@
 #include "tfrecord/publish/stage.h"
 #include "tfrecord/read/dataset.h"
 
-static void expect_error(const char *part)
-{
-    cr_expect(strstr(err_get(), part), "error is '%s', without '%s'", err_get(), part);
-}
-
-static char dir[] = "/tmp/textmill-shards-XXXXXX";
-
-static void setup(void)
-{
-    cr_assert(mkdtemp(dir));
-}
-
-static void teardown(void)
-{
-    file_remove_tree(dir);
-}
-
-static const char *in_dir(const char *name)
-{
-    static struct buf path = BUF_INIT;
-    file_join(&path, dir, name);
-    return path.data;
-}
-
-static void put_file(const char *name, const char *text)
-{
-    cr_assert_eq(file_write(in_dir(name), text, strlen(text)), 0);
-}
-
 static int there(const char *name)
 {
     return look(in_dir(name));
 }
 
-TestSuite(windows, .init = setup, .fini = teardown);
-TestSuite(manifest, .init = setup, .fini = teardown);
-TestSuite(stage, .init = setup, .fini = teardown);
+TestSuite(windows, .init = make_dir, .fini = remove_dir);
+TestSuite(manifest, .init = make_dir, .fini = remove_dir);
+TestSuite(stage, .init = make_dir, .fini = remove_dir);
 
 enum { LENGTH = 9, END = 99, DOCUMENTS = 20, TOKENS = 230 };
 
@@ -431,7 +403,7 @@ Test(indexmap, bounds_are_rounded_by_three_rules)
 
 /* The number of epochs must be the least that has enough tokens for the samples and one token
  * more. */
-Test(indexmap, epochs_are_the_least_that_do, .init = setup, .fini = teardown)
+Test(indexmap, epochs_are_the_least_that_do, .init = make_dir, .fini = remove_dir)
 {
     static const struct {
         uint64_t samples, epochs;
@@ -528,7 +500,7 @@ Test(manifest, refuses_other_files)
     };
     struct manifest m;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        put_file("manifest", bad[i]);
+        put_text("manifest", bad[i]);
         cr_expect_eq(manifest_load(&m, in_dir("manifest")), -1, "'%s' is accepted", bad[i]);
         expect_error("manifest: not a manifest of shards: ");
     }
@@ -611,8 +583,8 @@ Test(stage, a_living_run_is_respected_and_a_dead_one_cleared)
     stage_close(&b, 0);
     close(a.lock); /* as when the process dies, having moved one file */
     a.lock = -1;
-    put_file("x.tfrecord", "moved");
-    put_file("mine", "not of that run");
+    put_text("x.tfrecord", "moved");
+    put_text("mine", "not of that run");
     char *work = strdup(a.work);
     cr_assert_eq(rename(work, in_dir("tfwrite.tmp-1")), 0);
     cr_assert_eq(stage_open(&b, dir, "tfwrite"), 0, "%s", err_get());
@@ -624,7 +596,7 @@ Test(stage, a_living_run_is_respected_and_a_dead_one_cleared)
 
 /* ---- a Megatron pair ------------------------------------------------------------------------- */
 
-TestSuite(megatron_pair, .init = setup, .fini = teardown);
+TestSuite(megatron_pair, .init = make_dir, .fini = remove_dir);
 
 static int refused;
 

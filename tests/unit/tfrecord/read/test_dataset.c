@@ -10,6 +10,7 @@
 #include "common/err.h"
 #include "common/file.h"
 #include "common/le.h"
+#include "tests/unit/dir.h"
 #include "tests/unit/look.h"
 #include "tfrecord/formats/example.h"
 #include "tfrecord/formats/index.h"
@@ -17,34 +18,8 @@
 #include "tfrecord/formats/record.h"
 #include "tfrecord/read/dataset.h"
 
-static char dir[] = "/tmp/textmill-dataset-XXXXXX";
-
-static void setup(void)
-{
-    cr_assert(mkdtemp(dir));
-}
-
-static void teardown(void)
-{
-    file_remove_tree(dir);
-}
-
-TestSuite(dataset, .init = setup, .fini = teardown);
-TestSuite(megatron, .init = setup, .fini = teardown);
-
-static void expect_error(const char *part)
-{
-    cr_expect(strstr(err_get(), part), "error is '%s', without '%s'", err_get(), part);
-}
-
-static const char *in_dir(const char *name)
-{
-    static struct buf paths[4] = { BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT };
-    static int next;
-    struct buf *path = &paths[next++ % 4];
-    file_join(path, dir, name);
-    return path->data;
-}
+TestSuite(dataset, .init = make_dir, .fini = remove_dir);
+TestSuite(megatron, .init = make_dir, .fini = remove_dir);
 
 static void put(const char *name, const struct buf *b)
 {

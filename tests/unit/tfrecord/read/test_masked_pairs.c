@@ -12,6 +12,7 @@
 #include "common/err.h"
 #include "common/file.h"
 #include "common/le.h"
+#include "tests/unit/dir.h"
 #include "tests/unit/look.h"
 #include "tfrecord/formats/npy.h"
 #include "tfrecord/read/masked_pairs.h"
@@ -20,7 +21,6 @@ enum { LENGTH = 40, VOCABULARY = 30, FIRST_PIECE = 20, SAMPLES = 16, NONE = -100
 
 static const char PAIR[] = "tests/data/masked-pairs/sentences@tests/data/masked-pairs/map.npy";
 
-static char dir[] = "/tmp/textmill-masked-pairs-XXXXXX";
 static unsigned char continues[VOCABULARY];
 static const struct masked_pairs_recipe recipe = {
     .seed = 77, .vocabulary = VOCABULARY, .cls = 2, .sep = 3, .mask = 4, .continues = continues
@@ -32,17 +32,12 @@ static struct bert_row row = { .ids = ids, .segments = segments, .labels = label
 
 static void setup(void)
 {
-    cr_assert(mkdtemp(dir));
+    make_dir();
     memset(continues + FIRST_PIECE, 1, VOCABULARY - FIRST_PIECE);
 }
 
-static void teardown(void)
-{
-    file_remove_tree(dir);
-}
-
-TestSuite(masked_pairs, .init = setup, .fini = teardown);
-TestSuite(npy, .init = setup, .fini = teardown);
+TestSuite(masked_pairs, .init = setup, .fini = remove_dir);
+TestSuite(npy, .init = setup, .fini = remove_dir);
 
 static void read_sample(struct masked_pairs *p, const struct masked_pairs_recipe *r, uint64_t k)
 {
@@ -135,11 +130,6 @@ Test(masked_pairs, no_more_masked_tokens_than_the_recipe_allows)
 }
 
 /* ---- errors ------------------------------------------------------------------------------- */
-
-static void expect_error(const char *part)
-{
-    cr_expect(strstr(err_get(), part), "error is '%s', without '%s'", err_get(), part);
-}
 
 /* Writes a map of one row. Returns the pair with this map. */
 static const char *put_map(const char *name, uint32_t first, uint32_t end, uint32_t target)

@@ -8,19 +8,8 @@
 #include "common/err.h"
 #include "common/file.h"
 #include "common/rng.h"
+#include "tests/unit/dir.h"
 #include "tokenizer/input/source.h"
-
-static char dir[] = "/tmp/textmill-rows-XXXXXX";
-
-static void make_dir(void)
-{
-    cr_assert(mkdtemp(dir));
-}
-
-static void remove_dir(void)
-{
-    file_remove_tree(dir);
-}
 
 TestSuite(rows, .init = make_dir, .fini = remove_dir, .timeout = 600);
 

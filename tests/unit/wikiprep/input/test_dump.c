@@ -51,7 +51,7 @@ static void expect_end(struct dump *d)
     dump_close(d);
 }
 
-static void expect_error(struct dump *d, const char *part)
+static void expect_dump_error(struct dump *d, const char *part)
 {
     cr_expect_eq(dump_read(d, &page), -1);
     cr_expect(strstr(err_get(), part), "'%s' lacks '%s'", err_get(), part);
@@ -178,7 +178,7 @@ Test(dump, cut_short)
     const char *xml = "<mediawiki>" PAGE("A", "", "x") "<page><title>B</title><revision><text>y";
     struct dump *d = open_text(xml);
     expect_page(d, "A", 0, "2", "x");
-    expect_error(d, "is cut short");
+    expect_dump_error(d, "is cut short");
     cr_expect(strstr(err_get(), "in page 'B'"));
 }
 
@@ -186,21 +186,21 @@ Test(dump, bad_xml)
 {
     struct dump *d = open_text("<mediawiki>" PAGE("A", "", "x") "<page><title>B</titl></page>");
     expect_page(d, "A", 0, "2", "x");
-    expect_error(d, "bad XML at byte");
-    expect_error(open_text("<mediawiki></mediawiki><more/>"), "bad XML");
+    expect_dump_error(d, "bad XML at byte");
+    expect_dump_error(open_text("<mediawiki></mediawiki><more/>"), "bad XML");
 }
 
 Test(dump, no_dump)
 {
-    expect_error(open_text(""), "is empty");
-    expect_error(open_text("version https://git-lfs.github.com/spec/v1\noid x\n"),
-                 "git-lfs pointer");
-    expect_error(open_text("<!DOCTYPE html><html></html>"), "an HTML page");
-    expect_error(open_text("<html><body/></html>"), "an HTML page");
-    expect_error(open_text("<feed/>"), "root element is <feed>");
-    expect_error(open_text("plain text"), "does not begin with '<'");
-    expect_error(open_text("<!DOCTYPE m [<!ENTITY a '&b;'>]><mediawiki>&a;</mediawiki>"),
-                 "'a' not defined");
+    expect_dump_error(open_text(""), "is empty");
+    expect_dump_error(open_text("version https://git-lfs.github.com/spec/v1\noid x\n"),
+                      "git-lfs pointer");
+    expect_dump_error(open_text("<!DOCTYPE html><html></html>"), "an HTML page");
+    expect_dump_error(open_text("<html><body/></html>"), "an HTML page");
+    expect_dump_error(open_text("<feed/>"), "root element is <feed>");
+    expect_dump_error(open_text("plain text"), "does not begin with '<'");
+    expect_dump_error(open_text("<!DOCTYPE m [<!ENTITY a '&b;'>]><mediawiki>&a;</mediawiki>"),
+                      "'a' not defined");
     cr_expect_null(dump_open("/nonexistent.xml", 1, 1));
     cr_expect(strstr(err_get(), "/nonexistent.xml"));
     cr_expect_null(dump_open("/tmp", 1, 1));
