@@ -16,7 +16,7 @@ except ImportError:
     sys.exit(77)
 
 from lib.paths import DATA
-from lib.program import build, close
+from lib.program import build, close, stir
 
 ENCODER, PRETRAINING, QUESTIONS = 1, 2, 3
 IGNORE = -100
@@ -30,10 +30,7 @@ def random_model(kind, **changes):
                   max_position_embeddings=150, vocab_size=331, initializer_range=0.1,
                   hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
     model = kind(BertConfig(**{**config, **changes})).eval()
-    with torch.no_grad():  # biases and gains away from 0 and 1
-        for p in model.parameters():
-            p.add_(torch.randn_like(p) * 0.05)
-    return model
+    return stir(model)
 
 
 class Batch:

@@ -17,7 +17,7 @@ try:
 except ImportError:
     sys.exit(77)
 
-from lib.program import build, close
+from lib.program import build, close, stir
 
 transformers.utils.logging.set_verbosity_error()
 transformers.utils.logging.disable_progress_bar()
@@ -31,21 +31,14 @@ ENCODER, PRETRAINING, QUESTIONS = 1, 2, 3
 V, C, T = 97, 48, 20
 
 
-def shaken(model):
-    with torch.no_grad():  # biases and gains away from 0 and 1
-        for p in model.parameters():
-            p.add_(torch.randn_like(p) * 0.05)
-    return model.eval()
-
-
 def random_bert(architecture):
-    return shaken(getattr(transformers, architecture)(BertConfig(
+    return stir(getattr(transformers, architecture)(BertConfig(
         vocab_size=V, hidden_size=C, num_hidden_layers=2, num_attention_heads=4, intermediate_size=80,
         max_position_embeddings=32, initializer_range=0.1)))
 
 
 def random_gpt(architecture, **changes):
-    return shaken(getattr(transformers, architecture)(GPT2Config(
+    return stir(getattr(transformers, architecture)(GPT2Config(
         vocab_size=V, n_embd=C, n_layer=2, n_head=4, n_positions=32, initializer_range=0.1, bos_token_id=0,
         eos_token_id=0, pad_token_id=0, **changes)))
 
@@ -245,7 +238,7 @@ def distilbert(program, work):
                                            max_position_embeddings=32, initializer_range=0.1, qa_dropout=0.3)
     ids = torch.tensor(IDS.astype(np.int64))[None]
     for name in "DistilBertModel", "DistilBertForMaskedLM", "DistilBertForQuestionAnswering":
-        model, folder = shaken(getattr(transformers, name)(config)), os.path.join(work, name)
+        model, folder = stir(getattr(transformers, name)(config)), os.path.join(work, name)
         model.save_pretrained(folder)
         close(name, bert_states(program, folder), theirs(model, transformers.DistilBertModel))
     with torch.no_grad():

@@ -20,7 +20,7 @@ try:
 except ImportError:
     sys.exit(77)
 
-from lib.program import build, close
+from lib.program import build, close, our_logits, stir, their_logits
 
 transformers.utils.logging.set_verbosity_error()
 transformers.utils.logging.disable_progress_bar()
@@ -49,21 +49,7 @@ SMALL = dict(hidden_size=64, num_hidden_layers=3, num_attention_heads=4, num_key
 def random_model(kind, vocabulary, changes):
     config, model = KINDS[kind]
     model = model(config(vocab_size=vocabulary, **{**SMALL, **changes})).eval()
-    with torch.no_grad():  # gains away from 1, biases from 0
-        for p in model.parameters():
-            p.add_(torch.randn_like(p) * 0.05)
-    return model
-
-
-def their_logits(model, ids):
-    with torch.no_grad():
-        return model(torch.tensor(ids.astype(np.int64))[None]).logits[0].float().numpy()
-
-
-def our_logits(program, folder, ids):
-    ids.astype(np.uint32).tofile(folder + ".ids")
-    subprocess.check_call([program, "logits", folder, folder + ".ids", folder + ".logits"])
-    return np.fromfile(folder + ".logits", np.float32).reshape(len(ids), -1)
+    return stir(model)
 
 
 def gradients_agree(what, program, folder, model, vocabulary, B=3, T=37):

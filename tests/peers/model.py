@@ -14,7 +14,7 @@ try:
 except ImportError:
     sys.exit(77)
 
-from lib.program import build, close
+from lib.program import build, close, our_logits, stir, their_logits
 
 transformers.utils.logging.disable_progress_bar()
 torch.manual_seed(7)
@@ -24,21 +24,7 @@ def random_gpt2(**changes):
     config = dict(n_layer=3, n_embd=96, n_head=4, n_positions=150, vocab_size=331, initializer_range=0.2,
                   activation_function="gelu_new", bos_token_id=330, eos_token_id=330)
     model = GPT2LMHeadModel(GPT2Config(**{**config, **changes})).eval()
-    with torch.no_grad():  # biases and gains away from 0 and 1
-        for p in model.parameters():
-            p.add_(torch.randn_like(p) * 0.05)
-    return model
-
-
-def their_logits(model, ids):
-    with torch.no_grad():
-        return model(torch.tensor(ids.astype(np.int64))[None]).logits[0].float().numpy()
-
-
-def our_logits(program, folder, ids):
-    ids.astype(np.uint32).tofile(folder + ".ids")
-    subprocess.check_call([program, "logits", folder, folder + ".ids", folder + ".logits"])
-    return np.fromfile(folder + ".logits", np.float32).reshape(len(ids), -1)
+    return stir(model)
 
 
 def theirs_loads_here(program, work):

@@ -3,6 +3,7 @@ import os
 import subprocess
 
 import numpy as np
+import torch
 
 from lib.paths import ROOT
 
@@ -26,3 +27,22 @@ def close(what, ours, theirs, tolerance=1e-4):
     worst = float(np.abs(ours - theirs).max() / max(1e-30, float(np.abs(theirs).max())))
     print(f"{what}: {worst:.1e} (at most {tolerance:.0e})")
     assert worst <= tolerance, what
+
+
+def stir(model):
+    """Moves all parameters a little, so that no bias is 0 and no gain 1."""
+    with torch.no_grad():
+        for p in model.parameters():
+            p.add_(torch.randn_like(p) * 0.05)
+    return model.eval()
+
+
+def their_logits(model, ids):
+    with torch.no_grad():
+        return model(torch.tensor(ids.astype(np.int64))[None]).logits[0].float().numpy()
+
+
+def our_logits(program, folder, ids):
+    ids.astype(np.uint32).tofile(folder + ".ids")
+    subprocess.check_call([program, "logits", folder, folder + ".ids", folder + ".logits"])
+    return np.fromfile(folder + ".logits", np.float32).reshape(len(ids), -1)
