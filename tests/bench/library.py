@@ -1,6 +1,7 @@
 """library.py FOLDER TEXT PACKAGE [THREADS]: MB/s of the Python binding in PACKAGE beside tiktoken and Hugging Face's
-tokenizers, wall clock, with GPT-2's vocabulary in FOLDER: the lines of TEXT in one batch (ids as each hands them out), on
-so many threads. The best of five rounds in turn; ids are compared."""
+tokenizers, wall clock, with GPT-2's vocabulary in FOLDER, on so many threads: "batch", the lines of TEXT in one call (ids as each
+hands them out); "decode", the ids of all lines in one call; with one thread also "lines", a call for each line. A line for each
+of the three. The best of five rounds in turn; ids and texts are compared."""
 import os
 import sys
 import time
@@ -22,18 +23,34 @@ pattern = r"'(?:[sdmt]|ll|ve|re)| ?\p{L}++| ?\p{N}++| ?[^\s\p{L}\p{N}]++|\s++$|\
 encoding = tiktoken.Encoding("gpt2", pat_str=pattern, mergeable_ranks=load_tiktoken_bpe(f"{folder}/gpt2.tiktoken"),
                              special_tokens={})
 ours, theirs = Tokenizer(f"{folder}/gpt2-tokenizer.json"), tokenizers.Tokenizer.from_file(f"{folder}/gpt2-tokenizer.json")
-encoders = {
-    "textmill": lambda: ours.encode_batch(lines, threads=threads),
-    "tiktoken": lambda: encoding.encode_ordinary_batch(lines, num_threads=threads),
-    "tokenizers": lambda: [e.ids for e in theirs.encode_batch(lines, add_special_tokens=False)],
+ids = {name: encoding.encode_ordinary_batch(lines, num_threads=4) for name in ("tiktoken", "tokenizers")}
+ids["textmill"] = ours.encode_batch(lines)
+work = {
+    "batch": {
+        "textmill": lambda: ours.encode_batch(lines, threads=threads),
+        "tiktoken": lambda: encoding.encode_ordinary_batch(lines, num_threads=threads),
+        "tokenizers": lambda: [e.ids for e in theirs.encode_batch(lines, add_special_tokens=False)],
+    },
+    "decode": {
+        "textmill": lambda: ours.decode_batch(ids["textmill"], threads=threads),
+        "tiktoken": lambda: encoding.decode_batch(ids["tiktoken"], num_threads=threads),
+        "tokenizers": lambda: theirs.decode_batch(ids["tokenizers"]),
+    },
+    "lines": {
+        "textmill": lambda: [ours.encode(line) for line in lines],
+        "tiktoken": lambda: [encoding.encode_ordinary(line) for line in lines],
+        "tokenizers": lambda: [theirs.encode(line, add_special_tokens=False).ids for line in lines],
+    },
 }
-best, results = dict.fromkeys(encoders, 0), {}
-for _ in range(5):
-    for name, encode in encoders.items():
-        begin = time.perf_counter()
-        ids = encode()
-        best[name] = max(best[name], megabytes / (time.perf_counter() - begin))
-        results[name] = ids
-for name in ("tiktoken", "tokenizers"):
-    assert all(a.tolist() == b for a, b in zip(results["textmill"], results[name])), name
-print(*(f"{name}={rate:.1f}" for name, rate in best.items()))
+for what, ways in work.items():
+    if what == "lines" and threads > 1:
+        continue
+    best, results = dict.fromkeys(ways, 0), {}
+    for _ in range(5):
+        for name, do in ways.items():
+            begin = time.perf_counter()
+            results[name] = do()
+            best[name] = max(best[name], megabytes / (time.perf_counter() - begin))
+    for name, made in results.items():
+        assert made == lines if what == "decode" else all(list(a) == list(b) for a, b in zip(ids["textmill"], made)), (what, name)
+    print(what, *(f"{name}={rate:.1f}" for name, rate in best.items()))

@@ -12,7 +12,7 @@ rounds=${1:-3}
 cd "$(mktemp -d)" || exit 1
 trap 'rm -rf "$PWD"' EXIT
 . "$ROOT/tests/bench/lib"
-build encode && build library || exit 1
+build encode || exit 1
 cat "$DATA"/wikitext/wikitext-2.train.tokens >english
 cat "$DATA"/text/{alice,moby_dick,tinyshakespeare,war_and_peace}.txt >books
 cat "$DATA"/text/multilingual.txt >multilingual
@@ -63,18 +63,6 @@ for text in english books multilingual code; do
         [ ! -f "$vocabulary" ] || each_vocabulary "$vocabulary" $text sentencepiece
     done
 done
-
-# The library from Python and from C.
-if "$TEXTMILL_PYTHON" -m pip install -q --no-deps --no-build-isolation --target package "$ROOT/python" 2>/dev/null; then
-    for threads in 1 4; do
-        "$TEXTMILL_PYTHON" "$ROOT/tests/bench/library.py" "$DATA/tokenizers" english package $threads >python
-        ./library "$DATA/tokenizers/gpt2-tokenizer.json" english $threads >c || exit 1
-        for peer in tiktoken tokenizers; do
-            record "GPT-2 encoding from Python, english, threads: $threads" MB/s "$(field python textmill)" $peer "$(field python $peer)"
-            record "GPT-2 encoding from C, english, threads: $threads" MB/s "$(field c textmill)" $peer "$(field python $peer)"
-        done
-    done
-fi
 
 for ((i = 0; i < 20; i++)); do cat english; done >long
 TIMEFORMAT=%R

@@ -1,0 +1,33 @@
+#!/bin/bash
+# library.sh: libtextmill-tokenizer from C and from Python with GPT-2's vocabulary, wall clock, on one thread and on all: lines of
+# English in one call, a call for each line, and the ids of all lines decoded; the best of five rounds. Python's rows stand beside
+# tiktoken and Hugging Face's tokenizers in the same run; so do C's, since both peers are called from Python.
+[ -d "$DATA/tokenizers" ] || { echo "the tokenizer's library: no $DATA"; exit 0; }
+cd "$(mktemp -d)" || exit 1
+trap 'rm -rf "$PWD"' EXIT
+. "$ROOT/tests/bench/lib"
+build library || exit 1
+cat "$DATA"/wikitext/wikitext-2.train.tokens >english
+"$TEXTMILL_PYTHON" -m pip install -q --no-deps --no-build-isolation --target package "$ROOT/python" 2>/dev/null
+field() { sed -n "s/$2.* *\<$3=\([0-9.]*\).*/\1/p" "$1"; } # FILE LINE NAME
+rows() { # WHAT OF-C LINE-OF-PYTHON THREADS
+    local peer
+    for peer in tiktoken tokenizers; do
+        record "$1 from C, english, threads: $4" MB/s "$(field c '' "$2")" $peer "$(field python "$3" $peer)"
+        [ ! -s python ] || [ -z "$(field python "$3" textmill)" ] ||
+            record "$1 from Python, english, threads: $4" MB/s "$(field python "$3" textmill)" $peer "$(field python "$3" $peer)"
+    done
+}
+all=$(nproc) counts=1
+[ "$all" = 1 ] || counts="1 $all"
+for threads in $counts; do
+    ./library "$DATA/tokenizers/gpt2-tokenizer.json" english "$threads" >c || exit 1
+    "$TEXTMILL_PYTHON" "$ROOT/tests/bench/library.py" "$DATA/tokenizers" english package "$threads" >python 2>errors ||
+        grep -q ModuleNotFoundError errors || { cat errors && exit 1; }
+    rows 'GPT-2 encoding' batch batch "$threads"
+    rows 'GPT-2 decoding' decode decode "$threads"
+    # tiktoken and tokenizers have no threads of their own for single texts
+    if [ "$threads" = 1 ]; then rows 'GPT-2 encoding line by line' lines lines 1; else
+        record "GPT-2 encoding line by line from C, english, threads: $threads" MB/s "$(field c '' lines)"
+    fi
+done
