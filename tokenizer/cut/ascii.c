@@ -47,6 +47,14 @@ static size_t places_plain(size_t *to, uint64_t bits, size_t base)
     return count;
 }
 
+static uint64_t find_plain(const unsigned char *text, unsigned char byte)
+{
+    uint64_t bits = 0;
+    for (int i = 0; i < ASCII_BLOCK; i++)
+        bits |= (uint64_t)(text[i] == byte) << i;
+    return bits;
+}
+
 #if defined(__x86_64__)
 /* ---- AVX-512 -------------------------------------------------------------------------------- */
 
@@ -85,6 +93,11 @@ AVX512 static void lower_avx512(struct ascii_masks *m, unsigned char *lower,
     masks512(m, c);
     uint64_t capitals = within512(c, 'A', 26);
     _mm512_storeu_si512(lower, _mm512_mask_add_epi8(c, capitals, c, _mm512_set1_epi8(0x20)));
+}
+
+AVX512 static uint64_t find_avx512(const unsigned char *text, unsigned char byte)
+{
+    return _mm512_cmpeq_epi8_mask(_mm512_loadu_si512(text), _mm512_set1_epi8((char)byte));
 }
 
 /* Does what ascii_places does, with AVX-512. Writes eight positions at a time to to[], and always
@@ -159,14 +172,22 @@ AVX2 static void lower_avx2(struct ascii_masks *m, unsigned char *lower, const u
         _mm256_storeu_si256((__m256i *)(lower + i), _mm256_add_epi8(c, add));
     }
 }
+
+AVX2 static uint64_t find_avx2(const unsigned char *text, unsigned char byte)
+{
+    __m256i all = _mm256_set1_epi8((char)byte);
+    __m256i low = _mm256_loadu_si256((const __m256i *)text),
+            high = _mm256_loadu_si256((const __m256i *)(text + 32));
+    return bits256(_mm256_cmpeq_epi8(low, all)) | bits256(_mm256_cmpeq_epi8(high, all)) << 32;
+}
 #endif
 
 /* ---- table of implementations ---------------------------------------------------------------- */
 
 const struct ascii_functions ascii_functions[SIMD_LEVELS] = {
-    [SIMD_PLAIN] = { classify_plain, lower_plain, places_plain },
+    [SIMD_PLAIN] = { classify_plain, lower_plain, places_plain, find_plain },
 #if defined(__x86_64__)
-    [SIMD_AVX2] = { classify_avx2, lower_avx2, places_plain },
-    [SIMD_AVX512] = { classify_avx512, lower_avx512, places_avx512 },
+    [SIMD_AVX2] = { classify_avx2, lower_avx2, places_plain, find_avx2 },
+    [SIMD_AVX512] = { classify_avx512, lower_avx512, places_avx512, find_avx512 },
 #endif
 };

@@ -29,6 +29,7 @@ extern const struct ascii_functions {
     void (*classify)(struct ascii_masks *m, const unsigned char *text);
     void (*classify_lower)(struct ascii_masks *m, unsigned char *lower, const unsigned char *text);
     size_t (*places)(size_t *to, uint64_t bits, size_t base);
+    uint64_t (*find)(const unsigned char *text, unsigned char byte);
 } ascii_functions[SIMD_LEVELS];
 
 /* Computes the masks of text[0..64). */
@@ -43,6 +44,12 @@ static inline void ascii_classify_lower(struct ascii_masks *m, unsigned char *lo
                                         const unsigned char *text)
 {
     ascii_functions[simd_level()].classify_lower(m, lower, text);
+}
+
+/* Returns a mask of the bytes of text[0..64) that equal `byte`. */
+static inline uint64_t ascii_find(const unsigned char *text, unsigned char byte)
+{
+    return ascii_functions[simd_level()].find(text, byte);
 }
 
 /* Writes base + i for each set bit i, in ascending order, and returns their number. to[] needs

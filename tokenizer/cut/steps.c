@@ -15,7 +15,10 @@
 #include "unicode/forms.h"
 #include "unicode/unicode.h"
 
-enum { REPLACED = 1 << 16 }; /* room for the result is reserved for so many bytes at a time */
+enum {
+    REPLACED = 1 << 16, /* room for the result is reserved for so many bytes at a time */
+    PART = 32,
+};
 
 /* A text, and the pieces into which it is cut. */
 struct cut {
@@ -107,24 +110,44 @@ static int find_match(struct stepper *s, const struct step *step, const char *te
 
 /* ---- normalizers ----------------------------------------------------------------------------- */
 
-/* Appends the text with each `byte` replaced by `content`, `len` <= 4 bytes, without branches. */
+/* Copies text[0..n). Most parts between spaces are short; then it copies PART bytes, as many as can
+ * be read, and the caller overwrites what is too much. Returns the end of the n bytes. */
+static inline char *put_part(char *to, const char *text, size_t n, size_t readable)
+{
+    if (n <= PART && readable >= PART)
+        memcpy(to, text, PART);
+    else
+        memcpy(to, text, n);
+    return to + n;
+}
+
+/* Appends the text with each `byte` replaced by `content`, `len` <= 4 bytes. */
 static void replace_byte(struct buf *out, const char *text, size_t n, char byte,
                          const char *content, size_t len)
 {
-    unsigned char four[4] = { 0 };
-    memcpy(four, content, len);
-    const uint32_t with = le_u32(four);
-    for (size_t i = 0, step; i < n; i += step) {
-        step = n - i < REPLACED ? n - i : REPLACED;
-        buf_reserve(out, step * sizeof with);
+    unsigned char block[ASCII_BLOCK];
+    char with[4] = { 0 };
+    size_t done = 0;
+    memcpy(with, content, len);
+    for (size_t i = 0; i < n; i += ASCII_BLOCK) {
+        const unsigned char *p = (const unsigned char *)text + i;
+        if (n - i < ASCII_BLOCK) {
+            memset(block, byte + 1, sizeof block);
+            p = memcpy(block, p, n - i);
+        }
+        if (i % REPLACED == 0)
+            buf_reserve(out, i - done + REPLACED * sizeof with + PART);
         char *to = out->data + out->len;
-        for (size_t k = i; k < i + step; k++) {
-            uint32_t other = (unsigned char)text[k], is = -(uint32_t)(text[k] == byte);
-            le_put_u32(to, (with & is) | (other & ~is));
-            to += (len & is) | (1 & ~is);
+        for (uint64_t bits = ascii_find(p, (unsigned char)byte); bits; bits &= bits - 1) {
+            size_t at = i + (size_t)__builtin_ctzll(bits);
+            to = put_part(to, text + done, at - done, n - done);
+            memcpy(to, with, sizeof with);
+            to += len;
+            done = at + 1;
         }
         out->len = (size_t)(to - out->data);
     }
+    buf_add(out, text + done, n - done);
     buf_truncate(out, out->len);
 }
 

@@ -1,14 +1,18 @@
 #include "tokenizer/model/seams.h"
 
 #include <stdlib.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 #include "common/mem.h"
+#include "common/simd.h"
 #include "common/utf8.h"
 #include "tokenizer/cut/ascii.h"
 #include "tokenizer/model/vocabulary.h"
 #include "unicode/unicode.h"
 
-enum { BITS_LOG_MIN = 16, BITS_PER_TOKEN = 32, ASCII = 0x80, SPACE = 0x2581, MANY = 40 };
+enum { BITS_LOG_MIN = 16, BITS_PER_TOKEN = 32, ASCII = 0x80, SPACE = 0x2581, MANY = 40, FEW = 16 };
 
 /* `bits` is a hash set of the pairs of characters that are neighbours inside a token. It may have
  * some other pairs, too; `ascii` and the other tables of frequent pairs have none. `known` has a
@@ -147,13 +151,52 @@ static inline uint32_t char_before(const unsigned char *p)
     return utf8_get(p, &len);
 }
 
+/* Two masks of the borders in 64 bytes of text between a SPACE and an ASCII character. Bit i of
+ * `known` is set if there is one before byte i; bit i of `cuts` if the text can also be cut there.
+ */
+struct spaces {
+    uint64_t known, cuts;
+};
+
+#if defined(__x86_64__)
+#define AVX512 __attribute__((target("avx512f,avx512bw,avx512vbmi")))
+
+/* Returns a mask: bit i is set if byte i of c is ASCII and its entry in table[] is not 0. */
+AVX512 static inline uint64_t look_up(const uint8_t table[ASCII], __m512i c)
+{
+    __m512i found = _mm512_permutex2var_epi8(_mm512_loadu_si512(table), c,
+                                             _mm512_loadu_si512(table + ASCII / 2));
+    return _mm512_test_epi8_mask(found, found) & ~_mm512_movepi8_mask(c);
+}
+
+/* Returns the borders in text[0..64) at each SPACE whose three bytes are there. Also reads
+ * text[-1]. */
+AVX512 static struct spaces find_spaces(const struct seams *s, const unsigned char *text)
+{
+    __m512i c = _mm512_loadu_si512(text);
+    uint64_t high = _mm512_movepi8_mask(c);
+    uint64_t begins = _mm512_cmpeq_epi8_mask(c, _mm512_set1_epi8((char)0xE2)) &
+                      _mm512_cmpeq_epi8_mask(c, _mm512_set1_epi8((char)0x96)) >> 1 &
+                      _mm512_cmpeq_epi8_mask(c, _mm512_set1_epi8((char)0x81)) >> 2;
+    uint64_t before = text[-1] < ASCII ? s->before_space[text[-1]] : 0;
+    uint64_t left = begins & (~high << 1 | (text[-1] < ASCII)), right = begins << 3 & ~high;
+    return (struct spaces){ left | right, (left & (look_up(s->before_space, c) << 1 | before)) |
+                                              (right & look_up(s->after_space, c)) };
+}
+#endif
+
 /* Returns a mask: bit i, i < 64, is set if the text can be cut before text[i] and one of the two
  * characters at this border is not ASCII. *m describes text[0..64). */
 static uint64_t cuts_at_others(const struct seams *s, const unsigned char *text,
                                const struct ascii_masks *m)
 {
-    uint64_t cuts = 0, leads = m->high & ~m->tails;
-    uint64_t behind = ~m->high & (m->high << 1 | text[-1] >> 7);
+    struct spaces spaces = { 0, 0 };
+#if defined(__x86_64__)
+    if (simd_level() == SIMD_AVX512)
+        spaces = find_spaces(s, text);
+#endif
+    uint64_t cuts = spaces.cuts, leads = m->high & ~m->tails & ~spaces.known;
+    uint64_t behind = ~m->high & (m->high << 1 | text[-1] >> 7) & ~spaces.known;
     size_t len;
     for (; leads; leads &= leads - 1) {
         int i = __builtin_ctzll(leads);
@@ -197,19 +240,36 @@ static inline unsigned cuts_of_eight(const struct seams *s, const unsigned char 
     return cuts;
 }
 
+/* Returns a mask: bit i, i < 64, is set if the text can be cut before text[i] and both characters
+ * at this border are ASCII. Where letters are most of the text, leaves out cuts between two
+ * letters, because there are few. *m describes text[0..64); also reads text[-1]. */
+static uint64_t cuts_in_ascii(const struct seams *s, const unsigned char *text,
+                              const struct ascii_masks *m)
+{
+    uint64_t cuts = 0, borders = ~(m->high | m->high << 1 | text[-1] >> 7);
+    uint64_t others = borders & ~(m->letters & m->letters << 1);
+    if (__builtin_popcountll(others) > FEW) {
+        for (int i = 0; i < ASCII_BLOCK; i += 8)
+            cuts |= (uint64_t)cuts_of_eight(s, text + i) << i;
+        return cuts & borders;
+    }
+    for (; others; others &= others - 1) {
+        int i = __builtin_ctzll(others);
+        cuts |= (uint64_t)s->ascii[text[i - 1]][text[i]] << i;
+    }
+    return cuts;
+}
+
 /* Returns a mask: bit i, i < 64, is set if the text can be cut before text[i]. Also reads the
  * character before text[0], and the rest of a character that begins in the block and ends after
  * it. */
 static uint64_t cuts_of_block(const struct seams *s, const unsigned char *text)
 {
     struct ascii_masks m;
-    uint64_t cuts = 0;
     ascii_classify(&m, text);
     if (__builtin_popcountll(m.high) > MANY)
         return cuts_in_order(s, text, ~m.tails);
-    for (int i = 0; i < ASCII_BLOCK; i += 8)
-        cuts |= (uint64_t)cuts_of_eight(s, text + i) << i;
-    cuts &= ~(m.high | m.high << 1 | text[-1] >> 7);
+    uint64_t cuts = cuts_in_ascii(s, text, &m);
     return m.high | text[-1] >> 7 ? cuts | cuts_at_others(s, text, &m) : cuts;
 }
 

@@ -281,6 +281,7 @@ Test(ascii, all_instruction_sets_say_the_same)
         ascii_classify_lower(&m[0], lower[0], text);
         ascii_classify(&m[1], text);
         cr_assert(!memcmp(&m[0], &m[1], sizeof *m));
+        cr_assert_eq(ascii_find(text, ' '), m[0].blanks);
         size_t count = ascii_places(places[0], m[0].letters, 1000);
         cr_assert_eq(count, (size_t)__builtin_popcountll(m[0].letters));
         for (int level = SIMD_AVX2; level <= SIMD_AVX512; level++) {
@@ -291,6 +292,7 @@ Test(ascii, all_instruction_sets_say_the_same)
             ascii_classify_lower(&m[1], lower[1], text);
             cr_assert(!memcmp(&m[0], &m[1], sizeof *m) &&
                       !memcmp(lower[0], lower[1], sizeof *lower));
+            cr_assert_eq(ascii_find(text, ' '), m[0].blanks);
             cr_assert_eq(ascii_places(places[1], m[0].letters, 1000), count);
             cr_assert(!memcmp(places[0], places[1], count * sizeof **places));
         }

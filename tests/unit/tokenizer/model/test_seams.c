@@ -4,6 +4,7 @@
 
 #include "common/err.h"
 #include "common/rng.h"
+#include "common/simd.h"
 #include "common/utf8.h"
 #include "tokenizer/files/files.h"
 #include "tokenizer/model/seams.h"
@@ -37,10 +38,12 @@ static struct tokenizer *load(const char *more)
 
 static void random_text(struct buf *text, struct rng *r)
 {
-    static const char *const parts[] = { "a", "b", "c", "d", " ", "\xC3\xA9", "x", "y" };
+    static const char *const parts[] = { "a", "b", "c",
+                                         "d", " ", "\xC3\xA9",
+                                         "x", "y", "abababababababababababababababababababab" };
     buf_clear(text);
     for (uint64_t n = rng_below(r, 60); n; n--)
-        buf_adds(text, parts[rng_below(r, 8)]);
+        buf_adds(text, parts[rng_below(r, rng_below(r, 4) ? 8 : 9)]);
 }
 
 /* Writes the normalized text to `out`: each space becomes _, and a _ is put in front. */
@@ -151,4 +154,50 @@ Test(seams, none_between_ascii_characters_is_missed)
         }
     seams_free(s);
     vocabulary_release(&v);
+}
+
+/* Compares the cuts of a random text by all instruction sets. */
+static void compare_cuts(const struct seams *s, struct rng *r)
+{
+    static const char *const parts[] = { "\xE2\x96\x81", "a",           "B", "\xC3\xA9", "7", ".",
+                                         "\xE2\x96\x82", "\xE4\xB8\x80" };
+    struct buf text = BUF_INIT;
+    size_t want[600], got[600], count = 0, kinds = 2 + rng_below(r, 7);
+    for (int i = 0; i < 150; i++)
+        buf_adds(&text, parts[rng_below(r, kinds)]);
+    for (int level = 0; level < SIMD_LEVELS; level++) {
+        if (simd_use((enum simd_level)level) < 0)
+            continue;
+        size_t n = seams_cut(s, text.data, text.len, 0, level ? got : want, 600);
+        count = level ? count : n;
+        cr_assert_eq(n, count, "'%s'", text.data);
+        cr_assert(!level || !memcmp(got, want, n * sizeof *got), "'%s'", text.data);
+    }
+    buf_release(&text);
+}
+
+Test(seams, all_instruction_sets_cut_at_the_same_places)
+{
+    static const uint32_t chars[] = { 0x2581, 'a', 'B', 0xE9, '7', '.', 0x2582, 0x4E00 };
+    enum { COUNT = sizeof chars / sizeof *chars };
+    struct rng r = { rng_key(0, 41), 0 };
+    for (int round = 0; round < 200; round++) {
+        struct vocabulary v;
+        vocabulary_init(&v);
+        v.model = VOCABULARY_BPE;
+        v.byte_level = 0;
+        for (int i = 0; i < COUNT; i++) {
+            if (rng_below(&r, 8))
+                put(&v, chars[i], 0);
+            for (int k = 0; k < COUNT; k++)
+                if (rng_below(&r, 3) == 0)
+                    put(&v, chars[i], chars[k]);
+        }
+        struct seams *s = seams_new(&v);
+        cr_assert(s);
+        for (int i = 0; i < 10; i++)
+            compare_cuts(s, &r);
+        seams_free(s);
+        vocabulary_release(&v);
+    }
 }
