@@ -360,6 +360,7 @@ static void run_phase(struct pass *s, const struct program *p, int64_t n)
     TRACE_PHASE(phase_name(f->kind), f->layer);
     for (int i = 0; i < f->count; i++) {
         transfer_await(&s->e->transfers, &f->uses[i]);
+        sharing_await(&s->e->sharing, &f->uses[i]);
         at[f->uses[i].role] = store_begin(store, &f->uses[i]);
     }
     for (int i = f->count; i < count; i++)
@@ -391,14 +392,23 @@ static double count_labels(const struct engine *e, const struct step_batch *s, i
     return comm_sum_real(e->comm, COMM_DATA, (double)count);
 }
 
+void engine_count(struct engine *e, const struct step_batch *batch)
+{
+    for (int part = 0; part < e->model->parts; part++)
+        e->labels[part] = count_labels(e, batch, part);
+    e->counted = 1;
+}
+
 /* Returns the factor that turns the sum of losses into the loss: 1 / (number of labels of the first
  * part). Sets *next_weight to the factor on each loss of the second part in that sum, so that the
  * second part, too, counts with the mean of its losses. */
-static double weigh(const struct engine *e, const struct step_batch *s, double *next_weight)
+static double weigh(struct engine *e, const struct step_batch *s, double *next_weight)
 {
-    double first = count_labels(e, s, 0);
-    double second = e->model->parts > 1 ? count_labels(e, s, 1) : 0;
-    first = first > 0 ? first : 1;
+    if (!e->counted)
+        engine_count(e, s);
+    e->counted = 0;
+    const double first = e->labels[0] > 0 ? e->labels[0] : 1;
+    const double second = e->model->parts > 1 ? e->labels[1] : 0;
     *next_weight = second > 0 ? first / second : 0;
     return 1 / first;
 }
@@ -437,9 +447,13 @@ void engine_update(struct engine *e, struct optimizer *a, double norm, double ra
     struct pass s = { .e = e, .update = &u };
     optimizer_begin(&u, a, e->store, e->comm, norm, rate, t);
     run_part(&s, e->program, e->program->update);
-    sharing_end_gathers(&e->sharing);
     optimizer_end(&u);
     exchange_table(e);
+}
+
+void engine_settle(struct engine *e)
+{
+    sharing_end_gathers(&e->sharing);
 }
 
 /* With a schedule-free optimizer, changes the parameters on all ranks by `change`,
@@ -447,6 +461,7 @@ void engine_update(struct engine *e, struct optimizer *a, double norm, double ra
 static void change_point(struct engine *e, const struct optimizer *a,
                          void (*change)(const struct optimizer *a, struct store *s))
 {
+    engine_settle(e);
     if (a->kind != OPTIMIZER_SCHEDULE_FREE)
         return;
     transfer_await_all(&e->transfers);

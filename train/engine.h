@@ -46,6 +46,8 @@ struct engine {
     struct store *store;
     struct comm *comm;
     struct program evaluation;
+    double labels[MODEL_PARTS]; /* of all ranks, in each part of the loss (engine_count) */
+    int counted;                /* 1: labels are those of the next step */
     double loss_scale;         /* the gradients are this factor times the true ones; 1 at first */
     struct inputs *inputs;     /* [program->micros]: the micro-batches in work */
     struct ops_scores scores;  /* buffer [most,T+1] for the scores of all labels */
@@ -83,6 +85,11 @@ void engine_open(struct engine *e, const struct engine_config *config, const str
                  const struct model *m, struct ops *o, struct store *s, struct comm *c);
 void engine_close(struct engine *e); /* fine on a zeroed struct */
 
+/* Counts the labels of the next step's batch, over all ranks, which engine_step must know. Without
+ * this call engine_step does it. Called before engine_update, it spares engine_step an exchange
+ * that would wait for all parameters which engine_update is still gathering. */
+void engine_count(struct engine *e, const struct step_batch *batch);
+
 /* Computes the gradients of step `step` (from 0) and puts them into the store in place of the old
  * ones. Sets *score to the score of the batch and returns its loss. */
 double engine_step(struct engine *e, int64_t step, const struct step_batch *batch,
@@ -92,11 +99,16 @@ double engine_step(struct engine *e, int64_t step, const struct step_batch *batc
 double engine_norm(const struct engine *e);
 
 /* Updates all parameters with the optimizer `a` and the learning rate `rate`; `t` is the number of
- * the update (from 1), `norm` the norm of the gradients. The update overwrites the gradients. */
+ * the update (from 1), `norm` the norm of the gradients. The update overwrites the gradients. Where
+ * ranks share the optimizer's state, each rank gathers the parameters that the others have updated.
+ * These gathers go on in the background: engine_step and engine_evaluate wait for each block when
+ * they first use it, engine_settle waits for all. Call it before other code reads parameters. */
 void engine_update(struct engine *e, struct optimizer *a, double norm, double rate, int64_t t);
+void engine_settle(struct engine *e);
 
-/* With a schedule-free optimizer, turns the parameters into the averaged model on all ranks
- * (optimizer.h). Does nothing with other optimizers. */
+/* Makes the parameters those of the model to evaluate or save, on all ranks. All parameters are
+ * gathered (engine_settle), and with a schedule-free optimizer they become the averaged model
+ * (optimizer.h). */
 void engine_to_model(struct engine *e, const struct optimizer *a);
 void engine_from_model(struct engine *e, const struct optimizer *a); /* sets the parameters back to
                                                                       * those before

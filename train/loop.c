@@ -52,7 +52,12 @@ struct loop {
     double run_busy;             /* seconds of updates of this run */
     int skipped;                 /* successive updates that were skipped */
     struct sequences validation; /* a micro-batch */
-    int stop;                    /* signal, to any rank, that ends the run */
+    struct step_batch batch;     /* of the next step */
+    double batch_tokens;         /* tokens in it, on all ranks */
+    int failed;                  /* 1: no next step; `why` says why (prepare) */
+    int late;                    /* 1: this rank has failed with `why`; the others do not know */
+    struct err why;
+    int stop; /* signal, to any rank, that ends the run */
     int lock;                    /* file descriptor that locks the output folder; -1: none */
     int made;                    /* 1: this run made the output folder */
 };
@@ -94,6 +99,16 @@ static const char *signal_name(int number)
 static int agree(struct loop *l, int result)
 {
     return comm_agree(l->comm, result);
+}
+
+/* Like agree, but the ranks agree later, in `prepare`. */
+static int agree_later(struct loop *l, int result)
+{
+    if (l->comm->size[COMM_WORLD] == 1 || !result)
+        return result;
+    l->late = 1;
+    l->why = err_keep();
+    return 0;
 }
 
 /* ---- starting and resuming ------------------------------------------------------------------- */
@@ -671,21 +686,43 @@ static int keep_report(struct loop *l)
     return l->reported > 0 && log_seconds() - l->reported < REPORT_SECONDS ? 0 : write_report(l);
 }
 
-/* Computes the gradients of a batch and updates the weights. Sets the score, the rate and the norm.
- * Returns 0, or -1 with an error. */
-static int learn(struct loop *l, const struct step_batch *batch, struct engine_score *score,
-                 double *rate, double *norm)
+/* Reads the batch of step t, if there is such a step. Exchanges with the other ranks what all must
+ * know before it: whether any rank has failed or was told to stop, and the numbers of labels and
+ * tokens. Must be called before the update of the step before: the gathers that begin there go on
+ * during the forward pass of step t, and an exchange between the two would wait for them. If a rank
+ * has failed, sets l->failed, so that the run ends after the step before. */
+static void prepare(struct loop *l, int64_t t)
+{
+    int result = l->late ? err_restore(&l->why) : 0;
+    if (!result && t < l->plan->steps)
+        result = batches_next(l->batches, &l->batch);
+    l->late = 0;
+    l->failed = agree(l, result) < 0;
+    if (l->failed)
+        l->why = err_keep();
+    l->stop = comm_most(l->comm, stop_signal);
+    if (l->failed || t == l->plan->steps)
+        return;
+    engine_count(&l->engine, &l->batch);
+    l->batch_tokens = comm_sum_real(l->comm, COMM_DATA, (double)l->batch.tokens);
+}
+
+/* Computes the gradients of the batch and updates the weights. Sets the score, the rate and the
+ * norm. Returns 0, or -1 with an error. */
+static int learn(struct loop *l, struct engine_score *score, double *rate, double *norm)
 {
     int64_t t = l->at.step;
     *rate = schedule_rate(&l->plan->schedule, t);
     l->engine.loss_scale = l->plan->loss_scale.scale;
-    double loss = engine_step(&l->engine, t, batch, score);
+    const double tokens = l->batch_tokens;
+    double loss = engine_step(&l->engine, t, &l->batch, score);
     *norm = engine_norm(&l->engine);
+    prepare(l, t + 1);
     if (update(l, loss, *norm, *rate) < 0)
         return -1;
     l->at.step = t + 1;
     l->at.position += (uint64_t)plan_samples_per_step(l->plan);
-    l->at.tokens += (uint64_t)comm_sum_real(l->comm, COMM_DATA, (double)batch->tokens);
+    l->at.tokens += (uint64_t)tokens;
     return 0;
 }
 
@@ -699,21 +736,20 @@ static int write_due(struct loop *l, const struct engine_score *score,
     int validated = l->plan->validation && due(t, s->validate_every, last);
     int reported = validated || t == 1 || due(t, s->log_every, last);
     int result = reported ? report_step(l, score, validation, rate, norm) : 0;
-    int saves = s->save && s->save_every && due(t, s->save_every, last);
+    if (!(s->save && s->save_every && due(t, s->save_every, last)))
+        return agree_later(l, result < 0 ? result : keep_report(l));
     if (agree(l, result) < 0)
         return -1;
-    return !saves ? keep_report(l) : save(l) < 0 ? -1 : write_report(l);
+    return agree(l, save(l) < 0 ? -1 : write_report(l));
 }
 
 /* Does one update, and the validation and output that are due after it. Returns 0, or -1 with an
  * error. */
 static int step(struct loop *l)
 {
-    struct step_batch batch;
     struct engine_score score, validation = { 0 };
     double began = log_seconds(), rate, norm;
-    if (agree(l, batches_next(l->batches, &batch)) < 0 ||
-        learn(l, &batch, &score, &rate, &norm) < 0)
+    if (learn(l, &score, &rate, &norm) < 0)
         return -1;
     began = log_seconds() - began;
     l->busy += began;
@@ -723,7 +759,7 @@ static int step(struct loop *l)
         validate(l, &validation) < 0)
         return -1;
     l->at.validation = engine_loss(&l->plan->model, &validation);
-    return agree(l, write_due(l, &score, &validation, rate, norm));
+    return write_due(l, &score, &validation, rate, norm);
 }
 
 /* Ends the run after a signal. Returns 0, or -1 with an error. */
@@ -745,16 +781,28 @@ static int finish(struct loop *l)
     return l->settings->save ? write_model(l) : 0;
 }
 
+/* Returns whether the run ends before its last step. A rank alone sees a signal at once. */
+static int is_over(struct loop *l)
+{
+    if (l->comm->size[COMM_WORLD] == 1)
+        l->stop = stop_signal;
+    return l->failed || l->stop;
+}
+
 static int run(struct loop *l)
 {
     int64_t last = l->plan->steps;
     l->run_step = l->at.step;
     l->run_tokens = l->at.tokens;
     progress_begin("steps", 0);
-    while (l->at.step < last && !(l->stop = comm_most(l->comm, stop_signal))) {
+    prepare(l, l->at.step);
+    while (l->at.step < last && !is_over(l))
         if (step(l) < 0)
             return -1;
-    }
+    if (l->failed)
+        return err_restore(&l->why);
+    if (agree(l, l->late ? err_restore(&l->why) : 0) < 0)
+        return -1;
     progress_end();
     return agree(l, l->at.step < last ? stop(l) : finish(l));
 }

@@ -6,10 +6,11 @@
 
 #include "common/mem.h"
 
-/* An operation in progress on a block. */
+/* The operations in progress on a block. */
 struct sharing_work {
-    struct comm_work *work; /* NULL if there is one rank */
-    struct ops_array array; /* no array: no sum is in progress */
+    struct comm_work *sum;      /* NULL if there is one rank */
+    struct ops_array gradients; /* no array: no sum is in progress */
+    struct comm_work *gather;   /* of parameters; NULL: none */
 };
 
 static int is_shared(const struct sharing *h)
@@ -66,6 +67,7 @@ void sharing_close(struct sharing *h)
 {
     if (!h->store)
         return;
+    sharing_end_gathers(h);
     ops_buffer_free(h->store->ops, h->squares, h->pieces[h->store->tensors->count]);
     free(h->pieces);
     free(h->piece_bounds);
@@ -147,15 +149,29 @@ double sharing_squares(const struct sharing *h)
 
 /* ---- work on blocks -------------------------------------------------------------------------- */
 
+/* Returns 1 if an array may be moved, to a file or to the host's memory, as soon as its phase ends.
+ * Then an operation on it must end in its phase. */
+static int moves(const struct store *s)
+{
+    return s->mapped || s->offload;
+}
+
+static void end_gather(struct sharing *h, int block)
+{
+    comm_end(h->comm, h->pending[block].gather);
+    h->pending[block].gather = NULL;
+}
+
 static void end_sum(struct sharing *h, int block)
 {
     struct store *s = h->store;
     struct sharing_work *w = &h->pending[block];
-    comm_end(h->comm, w->work);
-    square_block(
-        h, block,
-        ops_part(w->array, layout_bounds(&s->layout, STORE_GRADIENTS, block)[s->layout.rank]));
-    *w = (struct sharing_work){ 0 };
+    comm_end(h->comm, w->sum);
+    square_block(h, block,
+                 ops_part(w->gradients,
+                          layout_bounds(&s->layout, STORE_GRADIENTS, block)[s->layout.rank]));
+    w->sum = NULL;
+    w->gradients = OPS_NONE;
 }
 
 void sharing_sum(struct sharing *h, int block, struct ops_array gradients)
@@ -164,13 +180,13 @@ void sharing_sum(struct sharing *h, int block, struct ops_array gradients)
     struct sharing_work *w = &h->pending[block];
     char what[40];
     snprintf(what, sizeof what, "gradients of block %d", block);
-    w->array = gradients;
-    w->work = is_shared(h)
-                  ? comm_scatter_begin(h->comm, COMM_DATA, s->ops, gradients,
-                                       layout_bounds(&s->layout, STORE_GRADIENTS, block), what)
-                  : comm_sum_begin(h->comm, COMM_DATA, s->ops, gradients,
-                                   s->tensors->block_size[block], what);
-    if (!w->work || s->mapped) /* the array may be moved to the file */
+    w->gradients = gradients;
+    w->sum = is_shared(h)
+                 ? comm_scatter_begin(h->comm, COMM_DATA, s->ops, gradients,
+                                      layout_bounds(&s->layout, STORE_GRADIENTS, block), what)
+                 : comm_sum_begin(h->comm, COMM_DATA, s->ops, gradients,
+                                  s->tensors->block_size[block], what);
+    if (!w->sum || moves(s))
         end_sum(h, block);
 }
 
@@ -198,7 +214,7 @@ void sharing_end_sums(struct sharing *h)
     if (layout_is_shared(&h->store->layout, STORE_GRADIENTS))
         square_shares(h);
     for (int b = blocks; b-- > 0;) /* in the order in which they began */
-        if (!ops_is_none(h->pending[b].array))
+        if (!ops_is_none(h->pending[b].gradients))
             end_sum(h, b);
     for (int b = 0; b < blocks && is_shared(h); b++)
         if (layout_owns(&h->store->layout, b))
@@ -211,20 +227,22 @@ void sharing_gather(struct sharing *h, int block, struct ops_array parameters)
     struct sharing_work *w = &h->pending[block];
     char what[40];
     snprintf(what, sizeof what, "parameters of block %d", block);
-    w->work = comm_gather_begin(h->comm, COMM_DATA, s->ops, parameters,
-                                layout_bounds(&s->layout, STORE_PARAMETERS, block), what);
-    if (s->mapped) {
-        comm_end(h->comm, w->work);
-        w->work = NULL;
-    }
+    w->gather = comm_gather_begin(h->comm, COMM_DATA, s->ops, parameters,
+                                  layout_bounds(&s->layout, STORE_PARAMETERS, block), what);
+    if (moves(s))
+        end_gather(h, block);
+}
+
+void sharing_await(struct sharing *h, const struct use *u)
+{
+    if (u->kind == STORE_PARAMETERS)
+        end_gather(h, u->number);
 }
 
 void sharing_end_gathers(struct sharing *h)
 {
-    for (int b = 0; b < h->store->tensors->blocks; b++) {
-        comm_end(h->comm, h->pending[b].work);
-        h->pending[b].work = NULL;
-    }
+    for (int b = 0; b < h->store->tensors->blocks; b++)
+        end_gather(h, b);
 }
 
 void sharing_gather_all(struct sharing *h)
@@ -235,8 +253,7 @@ void sharing_gather_all(struct sharing *h)
         if (!layout_owns(&s->layout, b))
             continue;
         sharing_gather(h, b, store_fetch(s, STORE_PARAMETERS, b));
-        comm_end(h->comm, h->pending[b].work);
-        h->pending[b].work = NULL;
+        end_gather(h, b);
         store_release(s, STORE_PARAMETERS, b);
     }
 }

@@ -41,8 +41,10 @@ void sharing_end_sums(struct sharing *h);
 double sharing_squares(const struct sharing *h);
 
 /* Begins to get the other ranks' shares of `parameters`, the block's parameters, after this rank
- * has updated its own share. sharing_end_gathers waits for all of them. */
+ * has updated its own share. sharing_await waits until the array of use u can be used;
+ * sharing_end_gathers waits for all blocks. */
 void sharing_gather(struct sharing *h, int block, struct ops_array parameters);
+void sharing_await(struct sharing *h, const struct use *u);
 void sharing_end_gathers(struct sharing *h);
 
 /* Gets the other ranks' shares of all parameters, and waits for them. */

@@ -171,6 +171,7 @@ static void train_rank(void *ctx, struct comm *c)
         result->said = hash_more(result->said, said, sizeof said);
         engine_update(&r.engine, &r.optimizer, said[1], 1e-2, t + 1);
     }
+    engine_settle(&r.engine);
     hash_weights(&r, result->block);
     close_rank(&r);
 }
