@@ -214,6 +214,13 @@ static const struct inputs *inputs_of(const struct pass *s, const struct phase *
     return &s->e->inputs[f->micro];
 }
 
+/* Returns the number of micro-batches in the last group of a step. */
+static int64_t last_group(const struct engine_config *c)
+{
+    const int64_t leaf = c->A / (c->leaves ? c->leaves : 1);
+    return (leaf - 1) % c->G + 1;
+}
+
 /* Takes the next micro-batch. In training it gets a dropout key of its own. */
 static void inputs(struct pass *s, const struct phase *f, const struct ops_array *at)
 {
@@ -227,6 +234,8 @@ static void inputs(struct pass *s, const struct phase *f, const struct ops_array
         b.key = rng_key(key, (uint64_t)number);
         b.training = 1;
         b.next_weight = s->next_weight;
+        if (s->taken > e->config.A - last_group(&e->config))
+            table_sum_mark(&s->e->sharing.table, &b);
     }
     inputs_set(&e->inputs[f->micro], e->ops, e->model, &b);
 }
@@ -271,6 +280,7 @@ static void layer_backward(struct pass *s, const struct phase *f, const struct o
 static void embedding_backward(struct pass *s, const struct phase *f, const struct ops_array *at)
 {
     const struct model *m = s->e->model;
+    table_sum_restore(&s->e->sharing.table, at[USE_DW]);
     m->embedding_bwd(m, s->e->ops, (struct ops_gradient){ at[USE_DW], f->add }, at[USE_DX],
                      at[USE_W], inputs_of(s, f));
 }
@@ -279,6 +289,12 @@ static void merge_gradients(struct pass *s, const struct phase *f, const struct 
 {
     const struct engine *e = s->e;
     ops_add(e->ops, at[USE_DW], at[USE_MERGED], e->store->tensors->block_size[f->block]);
+}
+
+static void sum_table(struct pass *s, const struct phase *f, const struct ops_array *at)
+{
+    (void)f;
+    table_sum_begin(&s->e->sharing.table, at[USE_DTIED]);
 }
 
 static void sum_gradients(struct pass *s, const struct phase *f, const struct ops_array *at)
@@ -333,6 +349,7 @@ static phase_function *const functions[PHASE_KINDS] = {
     [PHASE_LAYER_BACKWARD] = layer_backward,
     [PHASE_EMBEDDING_BACKWARD] = embedding_backward,
     [PHASE_MERGE] = merge_gradients,
+    [PHASE_SUM_TABLE] = sum_table,
     [PHASE_SUM] = sum_gradients,
     [PHASE_UPDATE] = update,
     [PHASE_GATHER] = gather_parameters,

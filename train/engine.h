@@ -48,13 +48,13 @@ struct engine {
     struct program evaluation;
     double labels[MODEL_PARTS]; /* of all ranks, in each part of the loss (engine_count) */
     int counted;                /* 1: labels are those of the next step */
-    double loss_scale;         /* the gradients are this factor times the true ones; 1 at first */
-    struct inputs *inputs;     /* [program->micros]: the micro-batches in work */
-    struct ops_scores scores;  /* buffer [most,T+1] for the scores of all labels */
-    struct ops_array sums;     /* F64 [A,MODEL_PARTS,2]: for each micro-batch and part of the loss,
-                                * the sum of the losses and the number of correct predictions */
-    struct sharing sharing;    /* operations with the other data-parallel ranks */
-    struct transfer transfers; /* operations with the other stages of the pipeline */
+    double loss_scale;          /* the gradients are this factor times the true ones; 1 at first */
+    struct inputs *inputs;      /* [program->micros]: the micro-batches in work */
+    struct ops_scores scores;   /* buffer [most,T+1] for the scores of all labels */
+    struct ops_array sums;      /* F64 [A,MODEL_PARTS,2]: for each micro-batch and part of the loss,
+                                 * the sum of the losses and the number of correct predictions */
+    struct sharing sharing;     /* operations with the other data-parallel ranks */
+    struct transfer transfers;  /* operations with the other stages of the pipeline */
 };
 
 /* Loss and accuracy over some labels, for each part of the loss. */

@@ -58,8 +58,8 @@ struct loop {
     int late;                    /* 1: this rank has failed with `why`; the others do not know */
     struct err why;
     int stop; /* signal, to any rank, that ends the run */
-    int lock;                    /* file descriptor that locks the output folder; -1: none */
-    int made;                    /* 1: this run made the output folder */
+    int lock; /* file descriptor that locks the output folder; -1: none */
+    int made; /* 1: this run made the output folder */
 };
 
 static volatile int stop_signal;

@@ -14,6 +14,7 @@
 #include "train/cluster.h"
 #include "train/defaults.h"
 #include "train/reduce.h"
+#include "train/table_sum.h"
 #include "train/timeline.h"
 
 const struct settings settings_default = {
@@ -605,6 +606,7 @@ static struct working working_of(const struct plan *p, enum phase_kind kind)
                                  muon_kernels(p) };
     case PHASE_INPUTS:
     case PHASE_GATHER:
+    case PHASE_SUM_TABLE:
     case PHASE_SUM: return (struct working){ 0, 0 };
     default:
         if (phase_is_transfer(kind))
@@ -665,6 +667,18 @@ static uint64_t kernel_bytes(const struct plan *p)
     return (uint64_t)(most.scratch + most.kernels + panels) * sizeof(float);
 }
 
+/* Returns the bytes for the sum of a tied table, if the step sums it in two parts. */
+static uint64_t table_bytes(const struct plan *p)
+{
+    const struct engine_config *e = &p->engine;
+    int sums = 0;
+    for (int64_t n = 0; n < p->program.count; n++)
+        sums |= p->program.phases[n].kind == PHASE_SUM_TABLE;
+    if (!sums || ranks_of(p) == 1 || p->own.split || p->store.dir || p->store.offload)
+        return 0;
+    return table_sum_bytes(&p->own.tensors, ranks_of(p) * e->G * e->most * e->T);
+}
+
 /* Returns the bytes of the gradients that are being sent between ranks, and of the block of shared
  * moments that a checkpoint gathers. */
 static uint64_t communication_bytes(const struct plan *p)
@@ -675,7 +689,7 @@ static uint64_t communication_bytes(const struct plan *p)
         block = larger(block, t->block_size[b]);
     const int ranks = (int)larger(
         ranks_of(p), larger(split_ranks(&p->own, SPLIT_HEADS), split_ranks(&p->own, SPLIT_WIDTH)));
-    return (ranks > 1 ? reduce_room_bytes(ranks) : 0) +
+    return (ranks > 1 ? reduce_room_bytes(ranks) : 0) + table_bytes(p) +
            (uint64_t)block * (p->store.half_moments ? 2 : 4);
 }
 

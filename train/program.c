@@ -17,6 +17,7 @@ static const char *const phase_names[PHASE_KINDS] = {
     [PHASE_LAYER_BACKWARD] = "layer backward",
     [PHASE_EMBEDDING_BACKWARD] = "embedding backward",
     [PHASE_MERGE] = "merge of gradients",
+    [PHASE_SUM_TABLE] = "sum of the table",
     [PHASE_SUM] = "sum of gradients",
     [PHASE_UPDATE] = "update",
     [PHASE_GATHER] = "gather of parameters",
@@ -76,6 +77,7 @@ static const struct {
                                CHANGE(REST), CHANGE(SUMS) },
     [PHASE_EMBEDDING_BACKWARD] = { READ(W), CHANGE(DW), CHANGE(DX) },
     [PHASE_MERGE] = { CHANGE(DW), READ(MERGED) },
+    [PHASE_SUM_TABLE] = { CHANGE(DTIED) },
     [PHASE_SUM] = { CHANGE(DW), OWN(SUM) },
     [PHASE_UPDATE] = { OWN(W), OWN(M), OWN(V), OWN(DW) },
     [PHASE_GATHER] = { CHANGE(W) },
@@ -288,6 +290,8 @@ static void compile_group(struct compiler *c)
     add_run(c, PHASE_INPUTS, PHASE_EMBEDDING_FORWARD, 0);
     add_forward(c);
     add_run(c, PHASE_HEAD, PHASE_HEAD, c->config.layers + 1);
+    if (c->last && c->final && !c->merges && c->config.tied && c->config.zero < 2)
+        add_phase(c, PHASE_SUM_TABLE, 0, -1);
     add_backward(c);
     add_run(c, PHASE_EMBEDDING_BACKWARD, PHASE_EMBEDDING_BACKWARD, 0);
 }
@@ -336,7 +340,8 @@ static void count_arrays(struct program *p, struct array *arrays[STORE_KINDS])
 static int is_between(enum phase_kind kind)
 {
     return kind == PHASE_INPUTS || kind == PHASE_ATTENTION_AGAIN || kind == PHASE_LAYER_AGAIN ||
-           kind == PHASE_MERGE || kind == PHASE_SUM || kind == PHASE_GATHER;
+           kind == PHASE_MERGE || kind == PHASE_SUM_TABLE || kind == PHASE_SUM ||
+           kind == PHASE_GATHER;
 }
 
 /* Returns 1 if the use u is of this rank's share of an array that, in other uses, is whole in the

@@ -19,7 +19,8 @@
  * leaves.
  *
  * In the last group of the step, the gradients of a block are summed over the ranks as soon as they
- * are complete. Then the blocks are updated, one after the other.
+ * are complete; those of a tied table after the head, except for the rows to which the embedding
+ * will add (table_sum.h). Then the blocks are updated, one after the other.
  *
  * Ranks may share the state of a training (Rajbhandari et al. 2020, "ZeRO"): from stage 1 on the
  * optimizer's moments, from stage 2 on also the gradients, at stage 3 also the parameters. Each
@@ -86,8 +87,9 @@ enum phase_kind {
     PHASE_LAYER_AGAIN,     /* recomputes the layer's whole forward pass */
     PHASE_LAYER_BACKWARD,
     PHASE_EMBEDDING_BACKWARD,
-    PHASE_MERGE, /* adds two sums of leaves */
-    PHASE_SUM,   /* sums the block's complete gradients over the ranks */
+    PHASE_MERGE,     /* adds two sums of leaves */
+    PHASE_SUM_TABLE, /* begins to sum the gradients of a tied table over the ranks (table_sum.h) */
+    PHASE_SUM,       /* sums the block's complete gradients over the ranks */
     PHASE_UPDATE,
     PHASE_GATHER,    /* gathers the parameters that the other ranks updated */
     PHASE_SEND_X,    /* to the next stage of the pipeline */

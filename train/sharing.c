@@ -61,6 +61,7 @@ void sharing_open(struct sharing *h, struct store *s, struct comm *c)
             bounds_of(h, b)[q] = pieces_before(h, b,
                                                layout_bounds(&s->layout, STORE_PARAMETERS, b)[q]);
     h->squares = ops_buffer(s->ops, OPS_F64, h->pieces[t->count]);
+    table_sum_open(&h->table, s, c);
 }
 
 void sharing_close(struct sharing *h)
@@ -68,6 +69,7 @@ void sharing_close(struct sharing *h)
     if (!h->store)
         return;
     sharing_end_gathers(h);
+    table_sum_close(&h->table);
     ops_buffer_free(h->store->ops, h->squares, h->pieces[h->store->tensors->count]);
     free(h->pieces);
     free(h->piece_bounds);
@@ -167,9 +169,11 @@ static void end_sum(struct sharing *h, int block)
     struct store *s = h->store;
     struct sharing_work *w = &h->pending[block];
     comm_end(h->comm, w->sum);
-    square_block(h, block,
-                 ops_part(w->gradients,
-                          layout_bounds(&s->layout, STORE_GRADIENTS, block)[s->layout.rank]));
+    if (!block)
+        table_sum_end(&h->table, w->gradients);
+    square_block(
+        h, block,
+        ops_part(w->gradients, layout_bounds(&s->layout, STORE_GRADIENTS, block)[s->layout.rank]));
     w->sum = NULL;
     w->gradients = OPS_NONE;
 }
@@ -181,6 +185,8 @@ void sharing_sum(struct sharing *h, int block, struct ops_array gradients)
     char what[40];
     snprintf(what, sizeof what, "gradients of block %d", block);
     w->gradients = gradients;
+    if (!block && table_sum_rest(&h->table, gradients))
+        return;
     w->sum = is_shared(h)
                  ? comm_scatter_begin(h->comm, COMM_DATA, s->ops, gradients,
                                       layout_bounds(&s->layout, STORE_GRADIENTS, block), what)

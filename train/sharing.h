@@ -16,6 +16,7 @@
 
 #include "train/comm.h"
 #include "train/store.h"
+#include "train/table_sum.h"
 
 struct sharing {
     struct comm *comm; /* borrowed, like `store` */
@@ -24,6 +25,7 @@ struct sharing {
     int64_t *pieces;          /* [rows of the table + 1]: number of pieces before each tensor */
     int64_t *piece_bounds; /* [blocks][ranks+1]: number of pieces of the block before each share */
     struct sharing_work *pending; /* [blocks] */
+    struct table_sum table;       /* of a tied table, block 0 */
 };
 
 void sharing_open(struct sharing *h, struct store *s, struct comm *c);
