@@ -41,21 +41,6 @@ int folder_head(enum model_head *head, const char *dir)
 
 /* ---- loading ------------------------------------------------------------------------------ */
 
-static int is_wanted(const unsigned char *wanted, int block)
-{
-    return !wanted || wanted[block];
-}
-
-static struct ops_array *allocate_blocks(struct ops *o, const struct tensor_table *t,
-                                         const unsigned char *wanted)
-{
-    struct ops_array *blocks = mem_zalloc((size_t)t->blocks, sizeof *blocks);
-    for (int b = 0; b < t->blocks; b++)
-        if (is_wanted(wanted, b))
-            blocks[b] = ops_buffer(o, OPS_F32, t->block_size[b]);
-    return blocks;
-}
-
 void folder_free_blocks(struct model *m, struct ops *o, struct ops_array *blocks)
 {
     for (int b = 0; blocks && b < m->tensors.blocks; b++)
@@ -125,28 +110,24 @@ static int check_extras(const struct model *m, const struct weights *set)
     return 0;
 }
 
-/* How loading treats missing tensors of the head: as an error, or with initial values. */
-struct absent {
-    int allowed;
-    uint64_t seed;
-    int made;                    /* missing tensors, which get initial values */
-    const unsigned char *wanted; /* the blocks that are read; NULL: all */
-};
-
-/* Checks that the files hold the table's tensors, in their shapes, and no others. Returns 0, or -1
- * with an error. */
-static int check_tensors(const struct model *m, const struct weights *set, struct absent *a)
+/* Checks that the files hold the table's tensors, in their shapes, and no others. If made is not
+ * NULL, tensors of the head may be missing, and *made is set to their number. Returns 0, or -1 with
+ * an error. */
+static int check_tensors(const struct model *m, const struct weights *set, int *made)
 {
+    int missing = 0;
     const struct safetensors *file;
     for (size_t i = 0; i < m->tensors.count; i++) {
         const struct tensor *row = &m->tensors.rows[i];
         const struct safetensor *t = folder_names_find(m, set, row->name, &file);
-        if (!t && (!a->allowed || row->block <= m->config.layers))
+        if (!t && (!made || row->block <= m->config.layers))
             return err_set("%s: no tensor '%s'", set->files[0].path, row->name);
         if (t && check_shape(file, t, row) < 0)
             return -1;
-        a->made += !t;
+        missing += !t;
     }
+    if (made)
+        *made = missing;
     return check_extras(m, set);
 }
 
@@ -176,58 +157,91 @@ static int read_tensor(const struct safetensors *file, const struct safetensor *
 
 /* Sets `out` to the tensor in the files or, if it is missing, to initial values. Returns 0, or -1
  * with an error. */
-static int read_or_make(const struct model *m, float *out, const struct tensor *row,
-                        const struct weights *set, struct absent *a)
+static int read_or_make(const struct folder_reader *r, float *out, const struct tensor *row)
 {
     const struct safetensors *file;
-    const struct safetensor *t = folder_names_find(m, set, row->name, &file);
+    const struct safetensor *t = folder_names_find(&r->whole, &r->files, row->name, &file);
     if (t)
         return read_tensor(file, t, row, out);
-    tensor_initialise(row, a->seed, out);
+    tensor_initialise(row, r->seed, out);
     return 0;
 }
 
 /* Sets `out` to this rank's part of tensor i of the whole model. Returns 0, or -1 with an error. */
-static int read_part(const struct model *whole, const struct model *m, float *out, size_t i,
-                     const struct weights *set, struct absent *a)
+static int read_part(const struct folder_reader *r, const struct model *m, float *out, size_t i)
 {
-    const struct tensor *row = &whole->tensors.rows[i], *own = &m->tensors.rows[i];
+    const struct tensor *row = &r->whole.tensors.rows[i], *own = &m->tensors.rows[i];
     if (!split_is_shared(row, own))
-        return read_or_make(whole, out, row, set, a);
+        return read_or_make(r, out, row);
     const struct split_runs runs = split_runs(row, own, m->split, split_number(m->split));
     float *all = mem_alloc((size_t)tensor_elements(row) * sizeof *all);
-    int failed = read_or_make(whole, all, row, set, a);
+    int failed = read_or_make(r, all, row);
     if (!failed)
         split_cut(out, all, &runs, sizeof *all);
     free(all);
     return failed;
 }
 
-static int read_blocks(const struct model *whole, const struct model *m, struct ops *o,
-                       const struct ops_array *blocks, const struct weights *set, struct absent *a)
+int folder_reader_open(struct folder_reader *r, struct model *m, const char *dir,
+                       enum model_head head, const struct split *split, uint64_t seed, int *made)
 {
+    struct model_config config;
+    *r = (struct folder_reader){ .seed = seed };
+    *m = (struct model){ 0 };
+    if (folder_read_config(&config, head, dir) < 0)
+        return -1;
+    if (model_init(&r->whole, &config) < 0)
+        return err_in("%s/config.json", dir);
+    int failed = model_init_split(m, &config, split);
+    if (!failed)
+        failed = weights_open(&r->files, dir);
+    if (!failed)
+        failed = check_tensors(&r->whole, &r->files, made);
+    if (failed < 0) {
+        folder_reader_close(r);
+        model_release(m);
+        return -1;
+    }
+    return 0;
+}
+
+void folder_reader_close(struct folder_reader *r)
+{
+    weights_close(&r->files);
+    model_release(&r->whole);
+    *r = (struct folder_reader){ 0 };
+}
+
+int folder_reader_block(const struct folder_reader *r, const struct model *m, struct ops *o,
+                        int block, struct ops_array *parameters)
+{
+    const int64_t size = m->tensors.block_size[block];
     int failed = 0;
+    *parameters = ops_buffer(o, OPS_F32, size);
     for (size_t i = 0; i < m->tensors.count && !failed; i++) {
         const struct tensor *row = &m->tensors.rows[i];
         const int64_t n = tensor_elements(row);
-        if (!is_wanted(a->wanted, row->block))
+        if (row->block != block)
             continue;
-        struct ops_array to = ops_part(blocks[row->block], row->offset);
+        struct ops_array to = ops_part(*parameters, row->offset);
         float *out = ops_map(o, to, n);
-        failed = read_part(whole, m, out, i, set, a);
+        failed = read_part(r, m, out, i);
         ops_unmap(o, to, n, out);
+    }
+    if (failed < 0) {
+        ops_buffer_free(o, *parameters, size);
+        *parameters = OPS_NONE;
     }
     return failed;
 }
 
 /* Checks that the machine has enough memory. Without the check, a signal would end the process.
  * Returns 0, or -1 with an error. */
-static int check_machine(const struct model *m, const char *dir, const unsigned char *wanted)
+static int check_machine(const struct model *m, const char *dir)
 {
     uint64_t floats = 0, machine = usage_machine_bytes();
     for (int b = 0; b < m->tensors.blocks; b++)
-        if (is_wanted(wanted, b))
-            floats += (uint64_t)m->tensors.block_size[b];
+        floats += (uint64_t)m->tensors.block_size[b];
     if (floats <= machine / sizeof(float))
         return 0;
     char need[32], has[32];
@@ -235,32 +249,30 @@ static int check_machine(const struct model *m, const char *dir, const unsigned 
                    log_bytes(need, floats * sizeof(float)), log_bytes(has, machine));
 }
 
-/* Reads the tensors of the folder's files into *blocks, which it allocates. First checks that the
- * tensors have the config's sizes, so that a wrong config cannot make it allocate too much. Returns
- * 0, or -1 with an error. */
-static int load_weights(const struct model *whole, struct model *m, struct ops *o,
-                        struct ops_array **blocks, const char *dir, struct absent *a)
+int folder_load(struct model *m, struct ops *o, struct ops_array **blocks, const char *dir,
+                enum model_head head, uint64_t seed, int *made)
 {
-    struct weights set;
-    if (weights_open(&set, dir) < 0)
+    struct folder_reader r;
+    *blocks = NULL;
+    if (folder_reader_open(&r, m, dir, head, NULL, seed, made) < 0)
         return -1;
-    int failed = check_tensors(whole, &set, a) < 0 ? -1 : check_machine(m, dir, a->wanted);
-    if (failed == 0) {
-        *blocks = allocate_blocks(o, &m->tensors, a->wanted);
-        failed = read_blocks(whole, m, o, *blocks, &set, a);
-        if (failed < 0) {
-            folder_free_blocks(m, o, *blocks);
-            *blocks = NULL;
-        }
+    int failed = check_machine(m, dir);
+    if (!failed)
+        *blocks = mem_zalloc((size_t)m->tensors.blocks, sizeof **blocks);
+    for (int b = 0; b < m->tensors.blocks && !failed; b++)
+        failed = folder_reader_block(&r, m, o, b, &(*blocks)[b]);
+    folder_reader_close(&r);
+    if (failed < 0) {
+        folder_free_blocks(m, o, *blocks);
+        *blocks = NULL;
+        model_release(m);
     }
-    weights_close(&set);
     return failed;
 }
 
 int folder_open(struct model *m, struct weights *files, const char *dir, enum model_head head)
 {
     struct model_config config;
-    struct absent none = { 0 };
     *m = (struct model){ 0 };
     *files = (struct weights){ 0 };
     if (folder_read_config(&config, head, dir) < 0)
@@ -269,7 +281,7 @@ int folder_open(struct model *m, struct weights *files, const char *dir, enum mo
         return err_in("%s/config.json", dir);
     int failed = weights_open(files, dir);
     if (!failed)
-        failed = check_tensors(m, files, &none);
+        failed = check_tensors(m, files, NULL);
     if (!failed)
         return 0;
     weights_close(files);
@@ -292,38 +304,6 @@ int folder_matrix(struct matrix *x, unsigned char **copy, const struct model *m,
         return -1;
     x->data = (const char *)safetensors_bytes(file, t, copy);
     return 0;
-}
-
-int folder_load_part(struct model *m, struct ops *o, struct ops_array **blocks, const char *dir,
-                     enum model_head head, uint64_t seed, int *made, const struct split *split,
-                     const unsigned char *wanted)
-{
-    struct model_config config;
-    struct model whole;
-    struct absent absent = { made != NULL, seed, 0, wanted };
-    *blocks = NULL;
-    *m = (struct model){ 0 };
-    if (folder_read_config(&config, head, dir) < 0)
-        return -1;
-    if (model_init(&whole, &config) < 0)
-        return err_in("%s/config.json", dir);
-    int failed = model_init_split(m, &config, split);
-    if (!failed)
-        failed = load_weights(&whole, m, o, blocks, dir, &absent);
-    model_release(&whole);
-    if (failed < 0) {
-        model_release(m);
-        return -1;
-    }
-    if (made)
-        *made = absent.made;
-    return 0;
-}
-
-int folder_load(struct model *m, struct ops *o, struct ops_array **blocks, const char *dir,
-                enum model_head head, uint64_t seed, int *made)
-{
-    return folder_load_part(m, o, blocks, dir, head, seed, made, NULL, NULL);
 }
 
 /* ---- saving ------------------------------------------------------------------------------- */

@@ -26,15 +26,24 @@ int folder_head(enum model_head *head, const char *dir);
  * question answering. */
 int folder_load(struct model *m, struct ops *o, struct ops_array **blocks, const char *dir,
                 enum model_head head, uint64_t seed, int *made);
-/* Loads the folder as folder_load does, but *m and the blocks hold only one rank's part of the
- * model (split.h), though each tensor is read whole. split NULL: the part is the whole model.
- * wanted [blocks]: 0 for a block that is not read, whose array is then OPS_NONE; wanted NULL: all
- * blocks are read. */
-struct split;
-int folder_load_part(struct model *m, struct ops *o, struct ops_array **blocks, const char *dir,
-                     enum model_head head, uint64_t seed, int *made, const struct split *split,
-                     const unsigned char *wanted);
 void folder_free_blocks(struct model *m, struct ops *o, struct ops_array *blocks);
+
+/* Reads a folder block by block, for one rank. folder_reader_open opens and checks the
+ * folder as folder_load does, but reads no tensor yet. *m becomes the rank's part of the model
+ * (split.h); split NULL: the whole model. folder_reader_block sets *parameters to a new array with
+ * the rank's part of a block, which the caller frees with ops_buffer_free. Both return 0, or -1
+ * with an error. */
+struct folder_reader {
+    struct model whole;
+    struct weights files;
+    uint64_t seed;
+};
+struct split;
+int folder_reader_open(struct folder_reader *r, struct model *m, const char *dir,
+                       enum model_head head, const struct split *split, uint64_t seed, int *made);
+int folder_reader_block(const struct folder_reader *r, const struct model *m, struct ops *o,
+                        int block, struct ops_array *parameters);
+void folder_reader_close(struct folder_reader *r); /* fine on a zeroed struct */
 
 /* folder_open initialises *m with `head` from the folder `dir`, and opens and checks its files.
  * Missing tensors are errors. Close with weights_close. folder_matrix sets *x to the tensor in row

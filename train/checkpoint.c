@@ -542,7 +542,7 @@ static int get_real(const struct kv *state, const char *key, double *out)
     return 0;
 }
 
-static int parse_state(const char *dir, const struct kv *state, struct checkpoint *c)
+static int parse_state(const struct kv *state, struct checkpoint *c)
 {
     const char *kind = kv_get(state, "textmill");
     uint64_t step, milliseconds;
@@ -570,10 +570,11 @@ static int parse_state(const char *dir, const struct kv *state, struct checkpoin
             return -1;
         c->scale_good = (int64_t)step;
     }
-    return sums_check(state, dir);
+    return 0;
 }
 
-int checkpoint_read(const char *path, struct checkpoint *c, struct buf *config)
+/* Reads the state and the configuration. With `check`, also checks all files. */
+static int read_state(const char *path, struct checkpoint *c, struct buf *config, int check)
 {
     struct buf name = BUF_INIT, text = BUF_INIT;
     struct kv state = KV_INIT;
@@ -582,7 +583,9 @@ int checkpoint_read(const char *path, struct checkpoint *c, struct buf *config)
     if (!result)
         result = kv_parse(&state, text.data, text.len);
     if (!result)
-        result = parse_state(path, &state, c);
+        result = parse_state(&state, c);
+    if (!result && check)
+        result = sums_check(&state, path);
     if (result < 0)
         err_in("checkpoint '%s'", path);
     file_join(&name, path, "training/config.yaml");
@@ -592,6 +595,16 @@ int checkpoint_read(const char *path, struct checkpoint *c, struct buf *config)
     buf_release(&name);
     buf_release(&text);
     return result;
+}
+
+int checkpoint_read(const char *path, struct checkpoint *c, struct buf *config)
+{
+    return read_state(path, c, config, 1);
+}
+
+int checkpoint_read_state(const char *path, struct checkpoint *c, struct buf *config)
+{
+    return read_state(path, c, config, 0);
 }
 
 static int set_aside(const char *path)

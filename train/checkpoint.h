@@ -71,6 +71,9 @@ int checkpoint_latest(const char *out, struct buf *path);
 /* Checks all files of the checkpoint at `path`, and sets *c and *config to its state and the text
  * of its config.yaml. Returns 0, or -1 with an error. */
 int checkpoint_read(const char *path, struct checkpoint *c, struct buf *config);
+/* Reads the state and the configuration as checkpoint_read does, but does not check the files. For
+ * ranks that read only a part of the files, after the first rank has checked all of them. */
+int checkpoint_read_state(const char *path, struct checkpoint *c, struct buf *config);
 
 /* Finds the newest undamaged checkpoint of the output folder `out`. Returns 1 and sets *path, *c
  * and *config (checkpoint_read); 0 when there is no checkpoint; -1 with the error of the newest one

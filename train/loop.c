@@ -101,7 +101,8 @@ static int agree(struct loop *l, int result)
     return comm_agree(l->comm, result);
 }
 
-/* Like agree, but the ranks agree later, in `prepare`. */
+/* Keeps a failure of this rank, of which the others learn later, in `prepare`. A rank alone fails
+ * at once. Returns 0, or -1 with an error. */
 static int agree_later(struct loop *l, int result)
 {
     if (l->comm->size[COMM_WORLD] == 1 || !result)
@@ -208,32 +209,42 @@ static int remove_old_run(const char *out)
     return result;
 }
 
-/* Loads the weights of a model folder, which must have the plan's shapes, into *blocks. *blocks and
- * *made are as for folder_load. Returns 0, or -1 with an error. */
-static int load_weights(struct loop *l, const char *dir, struct ops_array **blocks, int *made)
+static int open_store(struct loop *l, const struct store_source *from)
 {
-    const struct plan *p = l->plan;
-    unsigned char *wanted = program_used(&p->program, STORE_PARAMETERS, p->own.tensors.blocks);
-    struct model loaded;
-    int failed = folder_load_part(&loaded, l->ops, blocks, dir, p->task->head, p->engine.seed, made,
-                                  p->own.split, wanted);
-    free(wanted);
-    if (failed < 0)
-        return -1;
-    int same = model_alike(&loaded, &p->own);
-    if (!same) {
-        folder_free_blocks(&loaded, l->ops, *blocks);
-        *blocks = NULL;
-        err_set("the sizes of the model in '%s' differ from those of this run", dir);
-    }
-    model_release(&loaded);
-    return same ? 0 : -1;
+    return store_open(&l->store, l->ops, &l->plan->own.tensors, &l->plan->store, from,
+                      l->plan->engine.seed);
 }
 
-static int open_store(struct loop *l, struct ops_array *blocks)
+/* A model folder from which the store is filled. */
+struct source {
+    struct loop *loop;
+    struct folder_reader reader;
+    struct model model;
+};
+
+static int read_block(void *ctx, int block, struct ops_array *parameters)
 {
-    return store_open(&l->store, l->ops, &l->plan->own.tensors, &l->plan->store, blocks,
-                      l->plan->engine.seed);
+    struct source *s = ctx;
+    return folder_reader_block(&s->reader, &s->model, s->loop->ops, block, parameters);
+}
+
+/* Opens the store with the weights of a model folder, which must have the plan's shapes. *made is
+ * as for folder_load. Returns 0, or -1 with an error. */
+static int load_store(struct loop *l, const char *dir, int *made)
+{
+    const struct plan *p = l->plan;
+    struct source s = { .loop = l };
+    if (folder_reader_open(&s.reader, &s.model, dir, p->task->head, p->own.split, p->engine.seed,
+                           made) < 0)
+        return -1;
+    int result;
+    if (model_alike(&s.model, &p->own))
+        result = open_store(l, &(struct store_source){ read_block, &s });
+    else
+        result = err_set("the sizes of the model in '%s' differ from those of this run", dir);
+    folder_reader_close(&s.reader);
+    model_release(&s.model);
+    return result;
 }
 
 /* Resumes from the checkpoint at `path`, whose state is in l->at. `config` is its configuration.
@@ -251,10 +262,7 @@ static int resume(struct loop *l, const char *path, const char *config)
     if (l->at.blend != p->data->blend)
         return err_set("cannot resume with another blend: the sources of the data, their order and "
                        "their weights must stay as they were");
-    struct ops_array *blocks;
-    if (load_weights(l, path, &blocks, NULL) < 0)
-        return -1;
-    if (open_store(l, blocks) < 0 || checkpoint_load_moments(path, &l->at, &l->store) < 0)
+    if (load_store(l, path, NULL) < 0 || checkpoint_load_moments(path, &l->at, &l->store) < 0)
         return -1;
     p->optimizer.rate_squares = l->at.rate_squares;
     if (p->loss_scale.automatic && l->at.loss_scale > 0) {
@@ -272,15 +280,12 @@ static int resume(struct loop *l, const char *path, const char *config)
 static int start(struct loop *l)
 {
     const char *from = l->settings->start_from;
-    struct ops_array *blocks = NULL;
     int made = 0;
-    if (from && load_weights(l, from, &blocks, &made) < 0)
+    if ((from ? load_store(l, from, &made) : open_store(l, NULL)) < 0)
         return -1;
     if (made)
         log_info("the model to start from lacks %d tensors of the head: they get initial values",
                  made);
-    if (open_store(l, blocks) < 0)
-        return -1;
     l->at.sequences = l->plan->data->count;
     l->at.blend = l->plan->data->blend;
     return 0;
@@ -300,7 +305,8 @@ static void say_damaged(char *damaged, const char *sound)
 }
 
 /* Does what checkpoint_find does, on all ranks, and returns the same. It is an error if ranks find
- * different checkpoints. The first rank searches first, as it may rename folders. */
+ * different checkpoints. The first rank searches first: it checks all files and renames damaged
+ * folders, so the last checkpoint is sound when the others look for it. */
 static int find_checkpoint(struct loop *l, struct buf *path, struct buf *config,
                            struct buf *damaged)
 {
@@ -309,7 +315,9 @@ static int find_checkpoint(struct loop *l, struct buf *path, struct buf *config,
     if (agree(l, found) < 0)
         return -1;
     if (!l->first)
-        found = checkpoint_find(out, path, &l->at, config, damaged);
+        found = checkpoint_latest(out, path);
+    if (!l->first && found > 0 && checkpoint_read_state(path->data, &l->at, config) < 0)
+        found = -1;
     int differs = comm_differs(l->comm, found > 0 ? (uint64_t)l->at.step + 1 : 0);
     if (differs && found >= 0)
         return err_set("rank %d on %s finds another checkpoint than rank 0 on %s: is '%s' a folder "

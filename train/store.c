@@ -99,20 +99,23 @@ static int is_taken(const struct store *s, int kind, int i)
            s->layout.type[kind] == OPS_F32;
 }
 
-/* Takes the caller's parameters: each array is used as it is, or copied to its place and freed. A
- * stage of a pipeline frees those that it does not have. */
-static void take_parameters(struct store *s, struct ops_array *parameters)
+/* Reads the parameters: each array is used as it is, or copied to its place and freed. */
+static int read_parameters(struct store *s, const struct store_source *from)
 {
     for (int b = 0; b < s->tensors->blocks; b++) {
+        struct ops_array x;
+        if (!layout_has(&s->layout, STORE_PARAMETERS, b))
+            continue;
+        if (from->read(from->ctx, b, &x) < 0)
+            return -1;
         if (is_taken(s, STORE_PARAMETERS, b)) {
-            s->arrays[STORE_PARAMETERS][b] = parameters[b];
+            s->arrays[STORE_PARAMETERS][b] = x;
             continue;
         }
-        if (layout_has(&s->layout, STORE_PARAMETERS, b))
-            take_block(s, b, parameters[b]);
-        ops_buffer_free(s->ops, parameters[b], s->tensors->block_size[b]);
+        take_block(s, b, x);
+        ops_buffer_free(s->ops, x, s->tensors->block_size[b]);
     }
-    free(parameters);
+    return 0;
 }
 
 /* Opens the file, the host's memory or the shared window, with the arrays that the layout puts
@@ -195,15 +198,8 @@ static void add_shared(struct store *s)
     }
 }
 
-static void free_parameters(struct store *s, struct ops_array *parameters)
-{
-    for (int b = 0; parameters && b < s->tensors->blocks; b++)
-        ops_buffer_free(s->ops, parameters[b], s->tensors->block_size[b]);
-    free(parameters);
-}
-
 int store_open(struct store *s, struct ops *o, const struct tensor_table *tensors,
-               const struct store_config *config, struct ops_array *parameters, uint64_t seed)
+               const struct store_config *config, const struct store_source *from, uint64_t seed)
 {
     static const struct store_config in_memory;
     const struct store_config *c = config ? config : &in_memory;
@@ -211,16 +207,17 @@ int store_open(struct store *s, struct ops *o, const struct tensor_table *tensor
         .ops = o, .tensors = tensors, .unsplit = c->split ? c->unsplit : tensors, .split = c->split
     };
     if (layout_init(&s->layout, tensors, c) < 0 || open_file(s, c->dir) < 0) {
-        free_parameters(s, parameters);
         store_close(s);
         return -1;
     }
-    make_arrays(s, !parameters);
+    make_arrays(s, !from);
     add_shared(s);
-    if (parameters)
-        take_parameters(s, parameters);
-    else
+    if (!from) {
         initialise(s, seed);
+    } else if (read_parameters(s, from) < 0) {
+        store_close(s);
+        return -1;
+    }
     return 0;
 }
 

@@ -35,12 +35,20 @@ struct store {
     int fetched;                           /* arrays in use; 0 between steps */
 };
 
-/* Opens a store. All arrays but the parameters are zero at first. The store takes ownership of
- * `parameters` [blocks], f32 arrays from ops_buffer such as those of folder_load. If `parameters`
- * is NULL, the parameters are initialised with random numbers from `seed`. If `config` is NULL, the
- * store has only the blocks' arrays, as f32, in memory. Returns 0, or -1 with an error. */
+/* Where a store gets its parameters from. `read` sets *parameters to a new f32 array of ops_buffer
+ * with all of a block, which the store takes. It is called once for each block of which this rank
+ * has something, in order. Returns 0, or -1 with an error. */
+struct store_source {
+    int (*read)(void *ctx, int block, struct ops_array *parameters);
+    void *ctx;
+};
+
+/* Opens a store. All arrays but the parameters are zero at first. The parameters come from `from`,
+ * one block at a time, so a rank that keeps shares never has the whole model in memory. If `from`
+ * is NULL, they are initialised with random numbers from `seed`. If `config` is NULL, the store has
+ * only the blocks' arrays, as f32, in memory. Returns 0, or -1 with an error. */
 int store_open(struct store *s, struct ops *o, const struct tensor_table *tensors,
-               const struct store_config *config, struct ops_array *parameters, uint64_t seed);
+               const struct store_config *config, const struct store_source *from, uint64_t seed);
 void store_close(struct store *s); /* fine on a zeroed struct */
 
 /* Return array i of a kind, which the caller must release. Fetch it with store_view to only read

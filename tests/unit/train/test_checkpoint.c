@@ -217,6 +217,25 @@ Test(checkpoint, both_moments_come_back)
     close_whole(&again);
 }
 
+/* A rank that reads only a part of the files needs the state of a checkpoint without the check. */
+Test(checkpoint, a_state_is_read_without_a_look_at_the_files)
+{
+    struct whole w;
+    struct checkpoint c;
+    struct buf config = BUF_INIT, path = BUF_INIT, name = BUF_INIT;
+    open_whole(&w, 1);
+    save_whole(&w, &path);
+    file_join(&name, path.data, "model.safetensors");
+    cr_assert_eq(file_write(name.data, "cut", 3), 0);
+    cr_expect_eq(checkpoint_read_state(path.data, &c, &config), 0, "%s", err_get());
+    cr_expect(c.step == 12 && !strcmp(config.data, "seed: 1\n"));
+    cr_expect_eq(checkpoint_read(path.data, &c, &config), -1);
+    buf_release(&config);
+    buf_release(&path);
+    buf_release(&name);
+    close_whole(&w);
+}
+
 Test(checkpoint, a_damaged_one_is_passed_over_and_set_aside)
 {
     struct whole w;

@@ -23,6 +23,12 @@ static void remove_folder(void)
     cr_assert_eq(rmdir(folder), 0, "the folder is not empty"); /* the file had no name */
 }
 
+static int give_block(void *ctx, int block, struct ops_array *parameters)
+{
+    *parameters = ((const struct ops_array *)ctx)[block];
+    return 0;
+}
+
 /* Sets p to the program of a step for two layers, and gives it to the configuration c, with rows of
  * `floats` floats. */
 static void use_program(struct store_config *c, struct program *p, int64_t micro, int64_t group,
@@ -163,12 +169,13 @@ Test(store, parameters_of_the_caller_go_into_the_file)
     struct program program;
     make_table(&t);
     use_program(&c, &program, 1, 1, RECOMPUTE_NONE, 0);
-    struct ops_array *blocks = calloc(BLOCKS, sizeof *blocks);
+    struct ops_array blocks[BLOCKS];
+    const struct store_source from = { give_block, blocks };
     for (int b = 0; b < BLOCKS; b++) {
         blocks[b] = ops_buffer(o, OPS_F32, FLOATS);
         floats(blocks[b])[5] = (float)b + 1;
     }
-    cr_assert_eq(store_open(&s, o, &t, &c, blocks, 0), 0);
+    cr_assert_eq(store_open(&s, o, &t, &c, &from, 0), 0);
     for (int b = 0; b < BLOCKS; b++) {
         cr_assert_eq(floats(store_view(&s, STORE_PARAMETERS, b))[5], (float)b + 1);
         store_release(&s, STORE_PARAMETERS, b);
@@ -210,13 +217,14 @@ Test(store, halves_hold_the_nearest)
         struct program program;
         make_table(&t);
         use_program(&c, &program, 1, 1, RECOMPUTE_NONE, 0);
-        struct ops_array *blocks = calloc(BLOCKS, sizeof *blocks);
+        struct ops_array blocks[BLOCKS];
+        const struct store_source from = { give_block, blocks };
         for (int b = 0; b < BLOCKS; b++) {
             blocks[b] = ops_buffer(o, OPS_F32, FLOATS);
             for (int i = 0; i < FLOATS; i++)
                 floats(blocks[b])[i] = (float)(b + 1) / (float)(i + 3);
         }
-        cr_assert_eq(store_open(&s, o, &t, &c, blocks, 7), 0);
+        cr_assert_eq(store_open(&s, o, &t, &c, &from, 7), 0);
         for (int b = BLOCKS; b-- > 0;) {
             struct ops_array x = store_view(&s, STORE_PARAMETERS, b);
             cr_assert_eq(x.type, OPS_BF16);
