@@ -329,29 +329,21 @@ static const struct opt wiki_options[] = {
     LENGTH,
     { 0, "stride", OPT_INT, AT(stride), "N",
       "tokens from the start of one window to the next; 0: as the rule has it", 0, 1e9 },
-    SUBJECT_BATCH,
-    SUBJECT_PRECISION,
-    SUBJECT_WEIGHTS,
-    SUBJECT_DEVICE,
-    SUBJECT_PRODUCTS,
+    SUBJECT_COMPUTE,
     { 0, "dry-run", OPT_FLAG, AT(dry_run), NULL, "only count tokens and words; needs no model", 0,
       0 },
     SUBJECT_JSON,
     { 0 },
 };
-static const struct opt lmbd_options[] = { SUBJECT_MODEL,     SUBJECT_VOCAB,   SUBJECT_BATCH,
-                                           SUBJECT_PRECISION, SUBJECT_WEIGHTS, SUBJECT_DEVICE,
-                                           SUBJECT_PRODUCTS,  SUBJECT_JSON,    { 0 } };
+static const struct opt lmbd_options[] = {
+    SUBJECT_MODEL, SUBJECT_VOCAB, SUBJECT_COMPUTE, SUBJECT_JSON, { 0 }
+};
 static const struct opt choice_options[] = {
     SUBJECT_MODEL,
     SUBJECT_VOCAB,
     { 0, "form", OPT_CHOICE, AT(form), CHOICES_FORM_WORDS,
       "keys that a question has; auto: as its first line has them", 0, 0 },
-    SUBJECT_BATCH,
-    SUBJECT_PRECISION,
-    SUBJECT_WEIGHTS,
-    SUBJECT_DEVICE,
-    SUBJECT_PRODUCTS,
+    SUBJECT_COMPUTE,
     SUBJECT_JSON,
     { 0 },
 };
@@ -360,11 +352,7 @@ static const struct opt shards_options[] = {
     LENGTH,
     { 0, "limit", OPT_INT, AT(limit), "N", "maximum number of sequences to score; 0: all", 0,
       9e15 },
-    SUBJECT_BATCH,
-    SUBJECT_PRECISION,
-    SUBJECT_WEIGHTS,
-    SUBJECT_DEVICE,
-    SUBJECT_PRODUCTS,
+    SUBJECT_COMPUTE,
     SUBJECT_JSON,
     { 0 },
 };

@@ -81,11 +81,7 @@ static const struct opt options[] = {
       "SQuAD 2.0: answer \"none\" if its score exceeds the best "
       "answer's by more than this",
       -1e9, 1e9 },
-    SUBJECT_BATCH,
-    SUBJECT_PRECISION,
-    SUBJECT_WEIGHTS,
-    SUBJECT_DEVICE,
-    SUBJECT_PRODUCTS,
+    SUBJECT_COMPUTE,
     { 0 },
 };
 

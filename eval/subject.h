@@ -30,46 +30,30 @@ struct subject {
         .batch_tokens = 4096, .device = "cpu"                                                      \
     }
 
+/* clang-format off */
+#define SUBJECT_ROW(name, type, member, arg, help, least, most)                                    \
+    { 0, name, type, offsetof(struct subject, member), arg, help, least, most }
 #define SUBJECT_MODEL                                                                              \
-    {                                                                                              \
-        'm', "model", OPT_TEXT, offsetof(struct subject, model_dir), "DIR",                        \
-            "model folder or GGUF file", 0, 0                                                      \
-    }
+    { 'm', "model", OPT_TEXT, offsetof(struct subject, model_dir), "DIR",                          \
+      "model folder or GGUF file", 0, 0 }
 #define SUBJECT_VOCAB                                                                              \
-    {                                                                                              \
-        0, "vocab", OPT_TEXT, offsetof(struct subject, vocab), "PATH",                             \
-            "tokenizer, if it is not in the model folder", 0, 0                                    \
-    }
-#define SUBJECT_BATCH                                                                              \
-    {                                                                                              \
-        0, "batch-tokens", OPT_INT, offsetof(struct subject, batch_tokens), "N",                   \
-            "tokens to run through the model at a time", 1, 1e9                                    \
-    }
-#define SUBJECT_PRECISION                                                                          \
-    {                                                                                              \
-        0, "precision", OPT_CHOICE, offsetof(struct subject, precision), OPS_PRECISION_WORDS,      \
-            "precision of matrix products", 0, 0                                                   \
-    }
-#define SUBJECT_WEIGHTS                                                                            \
-    {                                                                                              \
-        0, "weights", OPT_CHOICE, offsetof(struct subject, weights), STORED_WORDS,                 \
-            "type in which the weights are kept in memory", 0, 0                                   \
-    }
-#define SUBJECT_DEVICE                                                                             \
-    {                                                                                              \
-        0, "device", OPT_TEXT, offsetof(struct subject, device), "cpu|cuda[:N]",                   \
-            "where to compute: the CPU, or GPU number N", 0, 0                                     \
-    }
-#define SUBJECT_PRODUCTS                                                                           \
-    {                                                                                              \
-        0, "products", OPT_CHOICE, offsetof(struct subject, products), OPS_PRODUCTS_WORDS,         \
-            "f32 matrix products: our own code or OpenBLAS", 0, 0                                  \
-    }
+    SUBJECT_ROW("vocab", OPT_TEXT, vocab, "PATH",                                                  \
+                "tokenizer, if it is not in the model folder", 0, 0)
 #define SUBJECT_JSON                                                                               \
-    {                                                                                              \
-        0, "json", OPT_FLAG, offsetof(struct subject, json), NULL,                                 \
-            "print scores as JSON, one object per line", 0, 0                                      \
-    }
+    SUBJECT_ROW("json", OPT_FLAG, json, NULL, "print scores as JSON, one object per line", 0, 0)
+/* Five rows: how the model computes. */
+#define SUBJECT_COMPUTE                                                                            \
+    SUBJECT_ROW("batch-tokens", OPT_INT, batch_tokens, "N",                                        \
+                "tokens to run through the model at a time", 1, 1e9),                              \
+    SUBJECT_ROW("precision", OPT_CHOICE, precision, OPS_PRECISION_WORDS,                           \
+                "precision of matrix products", 0, 0),                                             \
+    SUBJECT_ROW("weights", OPT_CHOICE, weights, STORED_WORDS,                                      \
+                "type in which the weights are kept in memory", 0, 0),                             \
+    SUBJECT_ROW("device", OPT_TEXT, device, "cpu|cuda[:N]",                                        \
+                "where to compute: the CPU, or GPU number N", 0, 0),                               \
+    SUBJECT_ROW("products", OPT_CHOICE, products, OPS_PRODUCTS_WORDS,                              \
+                "f32 matrix products: our own code or OpenBLAS", 0, 0)
+/* clang-format on */
 
 int subject_load_tokenizer(struct subject *s);
 
