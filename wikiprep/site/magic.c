@@ -3,29 +3,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/buf.h"
-#include "common/hash.h"
 #include "common/mem.h"
 #include "common/utf8.h"
 #include "unicode/letter_case.h"
+#include "wikiprep/site/nameset.h"
 #include "wikiprep/values/knowledge.h"
 
 enum { WORD_MAX_BYTES = 96 };
 
 struct word {
-    char *folded; /* in lower case; NULL: free slot */
-    const char *word;
+    const char *word; /* as the knowledge of the language spells it */
     size_t n;
-    char *english;
+    const char *english;
 };
 
 struct magic {
-    struct word *words; /* hash table with open addressing; cap is a power of two, or 0 */
+    struct nameset *folded; /* the words in lower case; word i of them is words[i] */
+    struct word *words;
     size_t cap;
 };
 
-/* Writes s in lower case to `out`, with a NUL. Returns 1, or 0 if it is empty or too long. */
-static int fold(char out[WORD_MAX_BYTES], const char *s, size_t n)
+/* Writes s in lower case to `out`. Returns the length, or 0 if it is empty or too long. */
+static size_t fold(char out[WORD_MAX_BYTES], const char *s, size_t n)
 {
     size_t len = 0;
     for (size_t i = 0, used; i < n; i += used) {
@@ -35,33 +34,25 @@ static int fold(char out[WORD_MAX_BYTES], const char *s, size_t n)
             return 0;
         len += utf8_encode(out + len, letter_case_lower(c));
     }
-    out[len] = '\0';
-    return len > 0;
+    return len;
 }
 
-static struct word *find(const struct magic *m, const char *folded)
-{
-    size_t i = hash_bytes(folded, strlen(folded)) & (m->cap - 1);
-    while (m->words[i].folded && strcmp(m->words[i].folded, folded))
-        i = (i + 1) & (m->cap - 1);
-    return &m->words[i];
-}
-
-static void add(struct magic *m, const char *s, size_t n, const char *english, size_t english_len)
+/* Adds a word, unless the language has it already. */
+static void add(struct magic *m, const char *s, size_t n, const char *english)
 {
     char folded[WORD_MAX_BYTES];
-    if (!fold(folded, s, n))
+    size_t len = fold(folded, s, n), count = nameset_count(m->folded);
+    if (!len || nameset_add(m->folded, folded, len) < count)
         return;
-    struct word *w = find(m, folded);
-    if (!w->folded)
-        *w = (struct word){ mem_strdup(folded), s, n, mem_strndup(english, english_len) };
+    mem_grow(m->words, m->cap, count + 1);
+    m->words[count] = (struct word){ s, n, english };
 }
 
 static void add_list(struct magic *m, const struct knowledge_row *row)
 {
     for (const char *s = row->value; *s;) {
         size_t n = strcspn(s, "|");
-        add(m, s, n, row->key, strlen(row->key));
+        add(m, s, n, row->key);
         s += n + (s[n] == '|');
     }
 }
@@ -71,10 +62,7 @@ struct magic *magic_new(const char *lang)
     struct magic *m = mem_zalloc(1, sizeof *m);
     const struct knowledge_row *rows;
     size_t count = *lang ? knowledge_section("words", lang, &rows) : 0;
-    if (!count)
-        return m;
-    m->cap = 256;
-    m->words = mem_zalloc(m->cap, sizeof *m->words);
+    m->folded = nameset_new();
     for (size_t i = 0; i < count; i++)
         add_list(m, &rows[i]);
     return m;
@@ -84,10 +72,7 @@ void magic_free(struct magic *m)
 {
     if (!m)
         return;
-    for (size_t i = 0; i < m->cap; i++) {
-        free(m->words[i].folded);
-        free(m->words[i].english);
-    }
+    nameset_free(m->folded);
     free(m->words);
     free(m);
 }
@@ -95,11 +80,11 @@ void magic_free(struct magic *m)
 const char *magic_find(const struct magic *m, const char *s, size_t n)
 {
     char folded[WORD_MAX_BYTES];
-    if (!m->cap || !fold(folded, s, n))
+    size_t len = fold(folded, s, n);
+    long i = len ? nameset_find(m->folded, folded, len) : -1;
+    if (i < 0)
         return NULL;
-    const struct word *w = find(m, folded);
-    if (!w->folded)
-        return NULL;
+    const struct word *w = &m->words[i];
     int is_exact = w->n == n && !memcmp(w->word, s, n);
     return is_exact || *w->english < 'A' || *w->english > 'Z' ? w->english : NULL;
 }

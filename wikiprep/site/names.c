@@ -3,28 +3,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/hash.h"
 #include "common/mem.h"
 #include "common/utf8.h"
 #include "unicode/letter_case.h"
+#include "wikiprep/site/nameset.h"
 #include "wikiprep/values/knowledge.h"
 
 enum { NAME_MAX_BYTES = 96 }; /* no namespace name is longer */
 
-struct entry {
-    char *key; /* normalized name; NULL: free slot */
-    enum names_kind kind;
-};
-
 struct names {
-    struct entry *entries; /* hash table with open addressing; cap is a power of two */
-    size_t count, cap;
+    struct nameset *keys;   /* normalized names */
+    enum names_kind *kinds; /* of each key */
+    size_t cap;
     int capital;
 };
 
 /* ---- folding ----------------------------------------------------------------------------- */
 
-/* Writes the normalized name to out, with a NUL: lower case, single spaces, '_' as a space. Returns
+/* Writes the normalized name to out: lower case, single spaces, '_' as a space. Returns
  * its length, or 0 if the name is empty or too long. */
 static size_t fold(char out[NAME_MAX_BYTES], const char *s, size_t n)
 {
@@ -45,7 +41,6 @@ static size_t fold(char out[NAME_MAX_BYTES], const char *s, size_t n)
     }
     if (len && out[len - 1] == ' ')
         len--;
-    out[len] = '\0';
     return len;
 }
 
@@ -79,48 +74,23 @@ void names_add_title(struct buf *out, const char *s, size_t n, int capital)
 
 /* ---- table ------------------------------------------------------------------------------- */
 
-static struct entry *find(const struct names *names, const char *key)
-{
-    size_t mask = names->cap - 1, i = hash_bytes(key, strlen(key)) & mask;
-    while (names->entries[i].key && strcmp(names->entries[i].key, key))
-        i = (i + 1) & mask;
-    return &names->entries[i];
-}
-
-static void grow(struct names *names)
-{
-    struct names bigger = { .cap = names->cap * 2 };
-    bigger.entries = mem_zalloc(bigger.cap, sizeof *bigger.entries);
-    for (size_t i = 0; i < names->cap; i++)
-        if (names->entries[i].key)
-            *find(&bigger, names->entries[i].key) = names->entries[i];
-    free(names->entries);
-    names->entries = bigger.entries;
-    names->cap = bigger.cap;
-}
-
 void names_add(struct names *names, const char *name, enum names_kind kind)
 {
     char key[NAME_MAX_BYTES];
-    if (!fold(key, name, strlen(name)))
+    size_t n = fold(key, name, strlen(name));
+    if (!n)
         return;
-    if (names->count * 2 >= names->cap)
-        grow(names);
-    struct entry *e = find(names, key);
-    if (!e->key) {
-        e->key = mem_strdup(key);
-        names->count++;
-    }
-    e->kind = kind;
+    size_t i = nameset_add(names->keys, key, n);
+    mem_grow(names->kinds, names->cap, i + 1);
+    names->kinds[i] = kind;
 }
 
 enum names_kind names_find(const struct names *names, const char *prefix, size_t n)
 {
     char key[NAME_MAX_BYTES];
-    if (!fold(key, prefix, n))
-        return NAMES_NONE;
-    const struct entry *e = find(names, key);
-    return e->key ? e->kind : NAMES_NONE;
+    size_t len = fold(key, prefix, n);
+    long i = len ? nameset_find(names->keys, key, len) : -1;
+    return i < 0 ? NAMES_NONE : names->kinds[i];
 }
 
 /* ---- built-in names ---------------------------------------------------------------------- */
@@ -159,8 +129,7 @@ struct names *names_new(void)
 {
     struct names *names = mem_zalloc(1, sizeof *names);
     names->capital = 1;
-    names->cap = 2048;
-    names->entries = mem_zalloc(names->cap, sizeof *names->entries);
+    names->keys = nameset_new();
     add_built_in(names);
     return names;
 }
@@ -179,8 +148,7 @@ void names_free(struct names *names)
 {
     if (!names)
         return;
-    for (size_t i = 0; i < names->cap; i++)
-        free(names->entries[i].key);
-    free(names->entries);
+    nameset_free(names->keys);
+    free(names->kinds);
     free(names);
 }

@@ -55,16 +55,17 @@ static void grow(struct nameset *set)
         *find(set, set->names[i], strlen(set->names[i])) = i + 1;
 }
 
-void nameset_add(struct nameset *set, const char *name, size_t n)
+size_t nameset_add(struct nameset *set, const char *name, size_t n)
 {
     if (2 * (set->count + 1) > set->cap)
         grow(set);
     size_t *place = find(set, name, n);
     if (*place)
-        return;
+        return *place - 1;
     mem_grow(set->names, set->names_cap, set->count + 1);
     set->names[set->count++] = mem_strndup(name, n);
     *place = set->count;
+    return set->count - 1;
 }
 
 int nameset_each(const char *value, int (*add)(void *ctx, const char *name, size_t n), void *ctx)

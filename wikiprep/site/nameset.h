@@ -1,8 +1,9 @@
 /*
- * nameset.h - a set of names that an option lists: categories or pages.
+ * nameset.h - a set of names that numbers them from 0, and the names that an option lists:
+ * categories or pages.
  *
- * The value of the option is one name, or "@FILE" for a file with one name per line. Blank lines
- * and lines that begin with '#' are skipped; no title begins with '#'.
+ * The value of such an option is one name, or "@FILE" for a file with one name per line. Blank
+ * lines and lines that begin with '#' are skipped; no title begins with '#'.
  */
 #ifndef TEXTMILL_WIKIPREP_SITE_NAMESET_H
 #define TEXTMILL_WIKIPREP_SITE_NAMESET_H
@@ -14,8 +15,8 @@ struct nameset;
 struct nameset *nameset_new(void);
 void nameset_free(struct nameset *set);
 
-/* Adds a name if it is not in the set. */
-void nameset_add(struct nameset *set, const char *name, size_t n);
+/* Adds a name if it is not in the set. Returns its index. */
+size_t nameset_add(struct nameset *set, const char *name, size_t n);
 
 /* Calls add(ctx, name, n) for each name in an option's value. Returns 0, or -1 if the file cannot
  * be read or add returned -1. */
