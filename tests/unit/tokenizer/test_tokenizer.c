@@ -7,31 +7,10 @@
 #include "common/err.h"
 #include "common/file.h"
 #include "common/js.h"
+#include "tests/unit/golden.h"
 #include "tests/unit/look.h"
 #include "tokenizer/files/files.h"
 #include "tokenizer/tokenizer.h"
-
-static const char *data_path(struct buf *path, const char *name)
-{
-    const char *root = getenv("TEXTMILL_DATA");
-    file_join(path, root ? root : "../shared/data", name);
-    return path->data;
-}
-
-/* Loads the tokenizer `name` from the data folder. Skips the test if the file is absent. */
-static struct tokenizer *load(const char *name)
-{
-    struct buf path = BUF_INIT;
-    data_path(&path, name);
-    if (!look(path.data)) {
-        buf_release(&path);
-        cr_skip_test("%s is absent", name);
-    }
-    struct tokenizer *t = tokenizer_load(path.data);
-    cr_assert_not_null(t, "%s", err_get());
-    buf_release(&path);
-    return t;
-}
 
 static void add_hex(struct buf *out, const char *hex)
 {
@@ -39,139 +18,101 @@ static void add_hex(struct buf *out, const char *hex)
         buf_addc(out, (int)byte);
 }
 
-static void expect_ids(const struct js *want, const struct ids *got, const char *name, int line)
-{
-    cr_assert_eq(js_count(want), got->count, "%s line %d: %zu ids, not %zu", name, line, got->count,
-                 js_count(want));
-    for (size_t i = 0; i < got->count; i++) {
-        int64_t id = -1;
-        js_int(js_at(want, i), &id);
-        cr_assert_eq(id, got->data[i], "%s line %d: id %zu is %u", name, line, i, got->data[i]);
-    }
-}
-
 /* Encodes the text of each line of a file and compares the ids. The text is in the key `text` or,
  * as hexadecimal, in `hex`. at_least: the least number of lines that the file must have. */
 static void check_file(const char *vocabulary, const char *name, enum tokenizer_special special,
                        int at_least)
 {
-    struct tokenizer *t = load(vocabulary);
+    struct tokenizer *t = golden_tokenizer(vocabulary, 0);
     struct encoder *e = encoder_new(t);
-    struct buf path = BUF_INIT, text = BUF_INIT;
+    struct buf text = BUF_INIT;
     struct ids ids = { 0 };
-    struct input in;
-    char *line;
-    size_t n;
-    int number = 0;
-    cr_assert_eq(input_open(&in, data_path(&path, name)), 0, "%s", err_get());
-    while (input_line(&in, &line, &n) > 0) {
-        struct js *root = js_parse(line, n, name);
+    struct golden g;
+    golden_open(&g, name);
+    for (const struct js *line; (line = golden_next(&g));) {
         size_t len = 0;
-        const char *s = js_text(js_get(root, "text"), &len);
+        const char *s = js_text(js_get(line, "text"), &len);
         buf_clear(&text);
         if (s)
             buf_add(&text, s, len);
         else
-            add_hex(&text, js_text(js_get(root, "bytes_hex"), NULL));
+            add_hex(&text, js_text(js_get(line, "bytes_hex"), NULL));
         ids.count = 0;
         cr_assert_eq(encoder_encode(e, text.data, text.len, special, &ids), 0, "%s", err_get());
-        expect_ids(js_get(root, "ids"), &ids, name, ++number);
-        js_free(root);
+        golden_expect(&g, js_get(line, "ids"), &ids);
     }
-    cr_assert_geq(number, at_least);
-    input_close(&in);
+    golden_close(&g, at_least);
     ids_release(&ids);
     buf_release(&text);
-    buf_release(&path);
     encoder_free(e);
     tokenizer_free(t);
 }
 
 Test(tokenizer, ordinary_ids_are_hugging_faces)
 {
-    check_file("tokenizers/gpt2-tokenizer.json", "tokenizers/golden_gpt2.jsonl", TOKENIZER_ORDINARY,
-               1400);
+    check_file("gpt2-tokenizer.json", "golden_gpt2.jsonl", TOKENIZER_ORDINARY, 1400);
 }
 
 Test(tokenizer, vocab_json_and_merges_give_the_same_ids)
 {
-    check_file("tokenizers/gpt2-vocab.json", "tokenizers/golden_gpt2.jsonl", TOKENIZER_ORDINARY,
-               1400);
+    check_file("gpt2-vocab.json", "golden_gpt2.jsonl", TOKENIZER_ORDINARY, 1400);
 }
 
 Test(tokenizer, ranks_give_the_same_ids)
 {
-    check_file("tokenizers/gpt2.tiktoken", "tokenizers/golden_gpt2.jsonl", TOKENIZER_ORDINARY,
-               1400);
+    check_file("gpt2.tiktoken", "golden_gpt2.jsonl", TOKENIZER_ORDINARY, 1400);
 }
 
 Test(tokenizer, ids_of_the_offsets_file)
 {
-    check_file("tokenizers/gpt2-tokenizer.json", "tokenizers/golden_gpt2_offsets.jsonl",
-               TOKENIZER_ORDINARY, 400);
+    check_file("gpt2-tokenizer.json", "golden_gpt2_offsets.jsonl", TOKENIZER_ORDINARY, 400);
 }
 
 Test(tokenizer, special_tokens_are_recognised_on_demand)
 {
-    check_file("tokenizers/gpt2-tokenizer.json", "tokenizers/golden_gpt2_special.jsonl",
-               TOKENIZER_SPECIAL, 100);
-    check_file("tokenizers/gpt2-vocab.json", "tokenizers/golden_gpt2_special.jsonl",
-               TOKENIZER_SPECIAL, 100);
-    check_file("tokenizers/gpt2.tiktoken", "tokenizers/golden_gpt2_special.jsonl",
-               TOKENIZER_SPECIAL, 100);
+    check_file("gpt2-tokenizer.json", "golden_gpt2_special.jsonl", TOKENIZER_SPECIAL, 100);
+    check_file("gpt2-vocab.json", "golden_gpt2_special.jsonl", TOKENIZER_SPECIAL, 100);
+    check_file("gpt2.tiktoken", "golden_gpt2_special.jsonl", TOKENIZER_SPECIAL, 100);
 }
 
 Test(tokenizer, invalid_utf8_is_replaced_as_python_does)
 {
-    check_file("tokenizers/gpt2-tokenizer.json",
-               "tokenizers/golden_gpt2_invalid_utf8_replace.jsonl", TOKENIZER_ORDINARY, 100);
+    check_file("gpt2-tokenizer.json", "golden_gpt2_invalid_utf8_replace.jsonl", TOKENIZER_ORDINARY,
+               100);
 }
 
 Test(tokenizer, decoding_gives_the_bytes)
 {
-    struct tokenizer *t = load("tokenizers/gpt2-tokenizer.json");
-    struct buf path = BUF_INIT, want = BUF_INIT, got = BUF_INIT;
+    struct tokenizer *t = golden_tokenizer("gpt2-tokenizer.json", 0);
+    struct buf want = BUF_INIT, got = BUF_INIT;
     struct ids ids = { 0 };
-    struct input in;
-    char *line;
-    size_t n;
-    int number = 0;
-    data_path(&path, "tokenizers/golden_gpt2_decode.jsonl");
-    cr_assert_eq(input_open(&in, path.data), 0, "%s", err_get());
-    for (; input_line(&in, &line, &n) > 0; number++) {
-        struct js *root = js_parse(line, n, "decode");
-        const struct js *list = js_get(root, "ids");
-        ids.count = 0;
-        for (size_t i = 0; i < js_count(list); i++) {
-            int64_t id = -1;
-            js_int(js_at(list, i), &id);
-            ids_add(&ids, (uint32_t)id);
-        }
+    struct golden g;
+    golden_open(&g, "golden_gpt2_decode.jsonl");
+    for (const struct js *line; (line = golden_next(&g));) {
+        golden_ids(js_get(line, "ids"), &ids);
         buf_clear(&want);
         buf_clear(&got);
-        add_hex(&want, js_text(js_get(root, "bytes_hex"), NULL));
+        add_hex(&want, js_text(js_get(line, "bytes_hex"), NULL));
         cr_assert_eq(tokenizer_decode(t, ids.data, ids.count, &got), 0, "%s", err_get());
-        cr_assert(got.len == want.len && !memcmp(got.data, want.data, got.len), "line %d", number);
-        js_free(root);
+        cr_assert(got.len == want.len && !memcmp(got.data, want.data, got.len), "line %d",
+                  g.number);
     }
-    cr_assert_geq(number, 400);
+    golden_close(&g, 400);
     cr_assert_eq(tokenizer_decode(t, (uint32_t[]){ 50257 }, 1, &got), -1);
     cr_assert(strstr(err_get(), "id 50257"), "%s", err_get());
-    input_close(&in);
     ids_release(&ids);
     buf_release(&want);
     buf_release(&got);
-    buf_release(&path);
     tokenizer_free(t);
 }
 
 Test(tokenizer, all_forms_are_one_vocabulary)
 {
-    static const char *const forms[] = { "tokenizers/gpt2-tokenizer.json",
-                                         "tokenizers/gpt2-vocab.json", "tokenizers/gpt2.tiktoken" };
+    static const char *const forms[] = { "gpt2-tokenizer.json", "gpt2-vocab.json",
+                                         "gpt2.tiktoken" };
     uint64_t first = 0;
     for (int i = 0; i < 3; i++) {
-        struct tokenizer *t = load(forms[i]);
+        struct tokenizer *t = golden_tokenizer(forms[i], 0);
         cr_assert_eq(tokenizer_size(t), 50257);
         cr_assert_eq(tokenizer_end_of_text(t), 50256);
         cr_assert_eq(tokenizer_find(t, " the", 4), 262);
@@ -187,11 +128,11 @@ Test(tokenizer, all_forms_are_one_vocabulary)
 
 Test(tokenizer, wikitext_103_has_the_published_number_of_tokens)
 {
-    struct tokenizer *t = load("tokenizers/gpt2-vocab.json");
+    struct tokenizer *t = golden_tokenizer("gpt2-vocab.json", 0);
     struct encoder *e = encoder_new(t);
     struct buf path = BUF_INIT, text = BUF_INIT, back = BUF_INIT;
     struct ids ids = { 0 };
-    data_path(&path, "wikitext/wikitext-103.valid.tokens");
+    golden_path(&path, "wikitext/wikitext-103.valid.tokens");
     cr_assert_eq(file_read(path.data, &text), 0, "%s", err_get());
     cr_assert_eq(encoder_encode(e, text.data, text.len, TOKENIZER_ORDINARY, &ids), 0);
     cr_assert_eq(ids.count, 249735);

@@ -10,73 +10,13 @@
 #include "common/js.h"
 #include "common/rng.h"
 #include "common/utf8.h"
+#include "tests/unit/golden.h"
 #include "tests/unit/look.h"
 #include "tokenizer/cut/normalize.h"
 #include "tokenizer/files/files.h"
 #include "tokenizer/model/wordpiece.h"
 #include "tokenizer/tokenizer.h"
 #include "unicode/unicode.h"
-
-static const char *data_path(struct buf *path, const char *name)
-{
-    const char *root = getenv("TEXTMILL_DATA");
-    struct buf file = BUF_INIT;
-    buf_addf(&file, "tokenizers/%s", name);
-    file_join(path, root ? root : "../shared/data", file.data);
-    buf_release(&file);
-    return path->data;
-}
-
-static struct tokenizer *load(const char *name, int google)
-{
-    struct buf path = BUF_INIT;
-    struct tokenizer_options o = { .google_rules = google };
-    if (!look(data_path(&path, name))) {
-        buf_release(&path);
-        cr_skip_test("%s is absent", name);
-    }
-    struct tokenizer *t = tokenizer_load_with(path.data, &o);
-    cr_assert_not_null(t, "%s", err_get());
-    buf_release(&path);
-    return t;
-}
-
-static void expect_ids(const struct js *want, const struct ids *got, const char *name, int line)
-{
-    cr_assert_eq(js_count(want), got->count, "%s line %d: %zu ids, not %zu", name, line, got->count,
-                 js_count(want));
-    for (size_t i = 0; i < got->count; i++) {
-        int64_t id = -1;
-        js_int(js_at(want, i), &id);
-        cr_assert_eq(id, got->data[i], "%s line %d: id %zu is %u", name, line, i, got->data[i]);
-    }
-}
-
-struct lines {
-    struct input in;
-    int number;
-    struct js *root;
-};
-
-static void lines_open(struct lines *l, const char *name)
-{
-    struct buf path = BUF_INIT;
-    *l = (struct lines){ .number = 0 };
-    cr_assert_eq(input_open(&l->in, data_path(&path, name)), 0, "%s", err_get());
-    buf_release(&path);
-}
-
-static const struct js *lines_next(struct lines *l)
-{
-    char *line;
-    size_t n;
-    js_free(l->root);
-    l->root = NULL;
-    if (input_line(&l->in, &line, &n) <= 0)
-        return NULL;
-    l->number++;
-    return l->root = js_parse(line, n, "golden");
-}
 
 static void encode(struct encoder *e, const struct js *text, enum tokenizer_special special,
                    struct ids *ids)
@@ -90,17 +30,16 @@ static void encode(struct encoder *e, const struct js *text, enum tokenizer_spec
 static void check_ids(const char *vocabulary, const char *name, const char *key, int google,
                       int at_least)
 {
-    struct tokenizer *t = load(vocabulary, google);
+    struct tokenizer *t = golden_tokenizer(vocabulary, google);
     struct encoder *e = encoder_new(t);
     struct ids ids = { 0 };
-    struct lines l;
-    lines_open(&l, name);
-    for (const struct js *o; (o = lines_next(&l));) {
+    struct golden l;
+    golden_open(&l, name);
+    for (const struct js *o; (o = golden_next(&l));) {
         encode(e, js_get(o, "text"), TOKENIZER_ORDINARY, &ids);
-        expect_ids(js_get(o, key), &ids, name, l.number);
+        golden_expect(&l, js_get(o, key), &ids);
     }
-    cr_assert_geq(l.number, at_least);
-    input_close(&l.in);
+    golden_close(&l, at_least);
     ids_release(&ids);
     encoder_free(e);
     tokenizer_free(t);
@@ -128,28 +67,27 @@ Test(wordpiece, where_google_differs)
 
 static void check_pipeline(const char *name, const char *first, const char *second, int at_least)
 {
-    struct tokenizer *t = load("bert-base-uncased-tokenizer.json", 0);
+    struct tokenizer *t = golden_tokenizer("bert-base-uncased-tokenizer.json", 0);
     struct encoder *e = encoder_new(t);
     struct ids a = { 0 }, b = { 0 }, ids = { 0 }, types = { 0 };
     struct buf text = BUF_INIT;
-    struct lines l;
-    lines_open(&l, name);
-    for (const struct js *o; (o = lines_next(&l));) {
+    struct golden l;
+    golden_open(&l, name);
+    for (const struct js *o; (o = golden_next(&l));) {
         ids.count = types.count = 0;
         encode(e, js_get(o, first), TOKENIZER_SPECIAL, &a);
         if (second)
             encode(e, js_get(o, second), TOKENIZER_SPECIAL, &b);
         tokenizer_assemble(t, &a, second ? &b : NULL, &ids, &types);
-        expect_ids(js_get(o, "ids"), &ids, name, l.number);
-        expect_ids(js_get(o, "type_ids"), &types, name, l.number);
+        golden_expect(&l, js_get(o, "ids"), &ids);
+        golden_expect(&l, js_get(o, "type_ids"), &types);
         const char *decoded = js_text(js_get(o, "decoded"), NULL);
         buf_clear(&text);
         cr_assert_eq(tokenizer_decode_text(t, ids.data, ids.count, &text), 0);
         cr_assert(!decoded || !strcmp(decoded, text.data), "%s line %d: '%s', not '%s'", name,
                   l.number, text.data, decoded);
     }
-    cr_assert_geq(l.number, at_least);
-    input_close(&l.in);
+    golden_close(&l, at_least);
     ids_release(&a);
     ids_release(&b);
     ids_release(&ids);
@@ -171,18 +109,13 @@ Test(wordpiece, pairs)
 
 Test(wordpiece, decoding)
 {
-    struct tokenizer *t = load("bert-base-uncased-vocab.txt", 0);
+    struct tokenizer *t = golden_tokenizer("bert-base-uncased-vocab.txt", 0);
     struct ids ids = { 0 };
     struct buf text = BUF_INIT;
-    struct lines l;
-    lines_open(&l, "golden_bert_uncased_decode.jsonl");
-    for (const struct js *o; (o = lines_next(&l));) {
-        ids.count = 0;
-        for (size_t i = 0; i < js_count(js_get(o, "ids")); i++) {
-            int64_t id = -1;
-            js_int(js_at(js_get(o, "ids"), i), &id);
-            ids_add(&ids, (uint32_t)id);
-        }
+    struct golden l;
+    golden_open(&l, "golden_bert_uncased_decode.jsonl");
+    for (const struct js *o; (o = golden_next(&l));) {
+        golden_ids(js_get(o, "ids"), &ids);
         buf_clear(&text);
         cr_assert_eq(tokenizer_decode(t, ids.data, ids.count, &text), 0, "%s", err_get());
         cr_assert_str_eq(text.data, js_text(js_get(o, "decoded_cleanup"), NULL));
@@ -190,8 +123,7 @@ Test(wordpiece, decoding)
         cr_assert_eq(tokenizer_decode_text(t, ids.data, ids.count, &text), 0);
         cr_assert_str_eq(text.data, js_text(js_get(o, "decoded_skip_special"), NULL));
     }
-    cr_assert_geq(l.number, 480);
-    input_close(&l.in);
+    golden_close(&l, 480);
     ids_release(&ids);
     buf_release(&text);
     tokenizer_free(t);
@@ -236,7 +168,8 @@ static void read_classes(struct classes *c)
     char *line;
     size_t n;
     c->punctuation_count = c->space_count = 0;
-    cr_assert_eq(input_open(&in, data_path(&path, "unicode/hf_bert_pretok_classes.tsv")), 0);
+    cr_assert_eq(
+        input_open(&in, golden_path(&path, "tokenizers/unicode/hf_bert_pretok_classes.tsv")), 0);
     while (input_line(&in, &line, &n) > 0) {
         struct range r;
         char kind;
@@ -281,7 +214,7 @@ static void sweep(const char *name, const struct bert_rules *rules)
     struct buf path = BUF_INIT, want = BUF_INIT, got = BUF_INIT, text = BUF_INIT;
     struct buf change = BUF_INIT;
     static struct classes classes;
-    if (!look(data_path(&path, name))) {
+    if (!look(golden_path(&path, name))) {
         buf_release(&path);
         cr_skip_test("%s is absent", name);
     }
@@ -335,12 +268,12 @@ static void sweep(const char *name, const struct bert_rules *rules)
 
 Test(normalize, every_code_point_uncased)
 {
-    sweep("unicode/hf_bert_uncased_norm.tsv", &(struct bert_rules){ 1, 1, 1, 1, 0 });
+    sweep("tokenizers/unicode/hf_bert_uncased_norm.tsv", &(struct bert_rules){ 1, 1, 1, 1, 0 });
 }
 
 Test(normalize, every_code_point_cased)
 {
-    sweep("unicode/hf_bert_cased_norm.tsv", &(struct bert_rules){ 1, 1, 0, 0, 0 });
+    sweep("tokenizers/unicode/hf_bert_cased_norm.tsv", &(struct bert_rules){ 1, 1, 0, 0, 0 });
 }
 
 /* Combining marks that are kept must be sorted by their combining class, and those of one class

@@ -6,6 +6,7 @@
 #include "common/err.h"
 #include "common/file.h"
 #include "common/js.h"
+#include "tests/unit/golden.h"
 #include "tests/unit/look.h"
 #include "tokenizer/files/files.h"
 #include "tokenizer/tokenizer.h"
@@ -80,40 +81,24 @@ static int compare(struct encoder *e, const struct js *v, size_t around)
 
 static void compare_all(const char *vocabulary, const char *name, size_t around, int at_least)
 {
-    const char *root = getenv("TEXTMILL_DATA");
-    struct buf path = BUF_INIT, vocab = BUF_INIT;
-    file_join(&vocab, root ? root : "../shared/data", vocabulary);
-    file_join(&path, root ? root : "../shared/data", name);
-    if (!look(path.data))
-        cr_skip_test("no %s", path.data);
-    struct tokenizer *t = tokenizer_load(vocab.data);
-    cr_assert(t, "%s", err_get());
+    struct tokenizer *t = golden_tokenizer(vocabulary, 0);
     struct encoder *e = encoder_new(t);
-    struct input in;
-    char *line;
-    size_t n;
+    struct golden g;
     int compared = 0;
-    cr_assert_eq(input_open(&in, path.data), 0);
-    while (input_line(&in, &line, &n) > 0) {
-        struct js *v = js_parse(line, n, path.data);
-        cr_assert(v, "%s", err_get());
-        compared += compare(e, v, around);
-        js_free(v);
-    }
+    golden_open(&g, name);
+    for (const struct js *line; (line = golden_next(&g));)
+        compared += compare(e, line, around);
     cr_expect_gt(compared, at_least);
-    input_close(&in);
+    golden_close(&g, at_least);
     encoder_free(e);
     tokenizer_free(t);
-    buf_release(&path);
-    buf_release(&vocab);
 }
 
 Test(places, as_hugging_face_has_them)
 {
-    compare_all("tokenizers/bert-base-uncased-vocab.txt",
-                "tokenizers/golden_bert_uncased_special.jsonl", 1, 200);
-    compare_all("tokenizers/gpt2-tokenizer.json", "tokenizers/golden_gpt2_offsets.jsonl", 0, 400);
-    compare_all("tokenizers/gpt2-vocab.json", "tokenizers/golden_gpt2_offsets.jsonl", 0, 400);
+    compare_all("bert-base-uncased-vocab.txt", "golden_bert_uncased_special.jsonl", 1, 200);
+    compare_all("gpt2-tokenizer.json", "golden_gpt2_offsets.jsonl", 0, 400);
+    compare_all("gpt2-vocab.json", "golden_gpt2_offsets.jsonl", 0, 400);
 }
 
 /* The places of texts with spaces at the sides, and with a space that is put in front of the text.
