@@ -248,11 +248,12 @@ static size_t last_begin(const unsigned char *p, size_t n)
 
 AVX2 static size_t blocks_avx2(const unsigned char *p, size_t n)
 {
-    enum { STEP = 32 };
+    enum { STEP = 32, AHEAD = 1024 }; /* the text so many bytes ahead is fetched from memory */
     __m256i before = _mm256_setzero_si256();
     size_t i = 0;
     for (; n - i >= STEP; i += STEP) {
         __m256i bytes = _mm256_loadu_si256((const __m256i *)(p + i));
+        __builtin_prefetch(p + i + AHEAD);
         if (_mm256_movemask_epi8(_mm256_or_si256(bytes, before))) {
             __m256i errors = errors_of(bytes, before);
             if (!_mm256_testz_si256(errors, errors))

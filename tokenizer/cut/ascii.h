@@ -12,7 +12,10 @@
 
 #include "common/simd.h"
 
-enum { ASCII_BLOCK = 64 };
+enum {
+    ASCII_BLOCK = 64,
+    ASCII_AHEAD = 1024, /* the text so many bytes ahead is fetched from memory */
+};
 
 struct ascii_masks {
     uint64_t letters, digits;
@@ -35,6 +38,7 @@ extern const struct ascii_functions {
 /* Computes the masks of text[0..64). */
 static inline void ascii_classify(struct ascii_masks *m, const unsigned char *text)
 {
+    __builtin_prefetch(text + ASCII_AHEAD);
     ascii_functions[simd_level()].classify(m, text);
 }
 
@@ -43,6 +47,7 @@ static inline void ascii_classify(struct ascii_masks *m, const unsigned char *te
 static inline void ascii_classify_lower(struct ascii_masks *m, unsigned char *lower,
                                         const unsigned char *text)
 {
+    __builtin_prefetch(text + ASCII_AHEAD);
     ascii_functions[simd_level()].classify_lower(m, lower, text);
 }
 
