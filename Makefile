@@ -107,7 +107,7 @@ $(B)/obj/tfrecord/formats/blend.o: EXTRA = -ffp-contract=off
 $(B)/obj/model/%.o: EXTRA = $(if $(filter release,$(MODE)),-O3 -fno-math-errno -fno-trapping-math)
 $(B)/obj/train/reduce.o: EXTRA = $(if $(filter release,$(MODE)),-O3)
 # So does what packs tokens.
-$(B)/obj/common/stream.o: EXTRA = $(if $(filter release,$(MODE)),-O3)
+$(B)/obj/common/stream.o $(B)/obj/tfrecord/formats/megatron.o: EXTRA = $(if $(filter release,$(MODE)),-O3)
 # No fuzz target runs the kernels, and clang takes minutes to instrument them.
 $(B)/obj/model/kernels_%.o: EXTRA += $(if $(filter fuzz,$(MODE)),-fno-sanitize=all) $(FUSED)
 # Several rows must give the bits that each gives alone. GCC 14 rounds the product in a sum separately in some loops and not in

@@ -241,6 +241,21 @@ int stream_open(struct stream_reader *r, struct input *in)
     return read_tokenizer(r);
 }
 
+/* Reads n ids of `width` bytes. Returns the greatest of them, or 0. */
+static uint32_t get_ids(uint32_t *ids, int width, const unsigned char *p, size_t n)
+{
+    uint32_t most = 0;
+    if (width == 2)
+        for (size_t i = 0; i < n; i++)
+            ids[i] = le_u16(p + 2 * i);
+    else
+        for (size_t i = 0; i < n; i++)
+            ids[i] = le_u32(p + 4 * i);
+    for (size_t i = 0; i < n; i++)
+        most = ids[i] > most ? ids[i] : most;
+    return most;
+}
+
 static int decode(struct stream_reader *r, const unsigned char *p, size_t bytes)
 {
     struct stream_document *d = &r->document;
@@ -259,13 +274,13 @@ static int decode(struct stream_reader *r, const unsigned char *p, size_t bytes)
                            d->count);
         before = d->sentence_ends[i];
     }
-    for (size_t i = 0; i < d->count; i++, p += r->width) {
-        d->ids[i] = r->width == 4 ? le_u32(p) : le_u16(p);
-        if (d->ids[i] >= r->vocabulary)
-            return err_set("token %zu has id %u, vocabulary has %llu", i, d->ids[i],
-                           (unsigned long long)r->vocabulary);
-    }
-    return 0;
+    if (get_ids(d->ids, r->width, p, d->count) < r->vocabulary || !d->count)
+        return 0;
+    size_t i = 0;
+    while (d->ids[i] < r->vocabulary)
+        i++;
+    return err_set("token %zu has id %u, vocabulary has %llu", i, d->ids[i],
+                   (unsigned long long)r->vocabulary);
 }
 
 int stream_read(struct stream_reader *r)

@@ -246,13 +246,14 @@ int megatron_add(struct megatron_writer *w, const uint32_t *ids, size_t n)
 {
     buf_clear(&w->bytes);
     buf_reserve(&w->bytes, n * (size_t)w->width);
-    for (size_t i = 0; i < n; i++) {
-        if (w->width == 2)
-            le_put_u16(w->bytes.data + 2 * i, (uint16_t)ids[i]);
-        else
-            le_put_u32(w->bytes.data + 4 * i, ids[i]);
-    }
-    return megatron_add_raw(w, w->bytes.data, n);
+    char *bytes = w->bytes.data;
+    if (w->width == 2)
+        for (size_t i = 0; i < n; i++)
+            le_put_u16(bytes + 2 * i, (uint16_t)ids[i]);
+    else
+        for (size_t i = 0; i < n; i++)
+            le_put_u32(bytes + 4 * i, ids[i]);
+    return megatron_add_raw(w, bytes, n);
 }
 
 void megatron_end_document(struct megatron_writer *w)
