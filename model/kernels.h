@@ -3,9 +3,9 @@
  *
  * kernels.inc is written once, in vectors of WIDTH floats, and compiled for each instruction set by
  * kernels_avx512_bf16.c, kernels_avx512.c, kernels_avx2.c, kernels_neon.c and kernels_plain.c;
- * kernels_choose selects one at run time. Every sum uses KERNEL_LANES partial sums, whatever WIDTH
- * is, and adds them as a tree. Results of instruction sets therefore differ only by the rounding of
- * fused multiply-adds.
+ * kernels_choose selects one at run time. Every sum uses KERNEL_LANES partial sums (16 in
+ * stream_rows), whatever WIDTH is, and adds them as a tree. Results of instruction sets therefore
+ * differ only by the rounding of fused multiply-adds.
  *
  * These functions allocate nothing and start no threads. Arrays need no alignment and may have any
  * length. Arrays are F32 or BF16; a pointer to float or uint16_t has that type only.
@@ -189,7 +189,7 @@ struct kernels {
     void (*stream_columns)(float *y, int64_t ldy, const float *x, int64_t ldx, int64_t rows,
                            struct ops_array w, int64_t ldw, int64_t I, int64_t n);
     /* y[r,v] = the dot product of row r of x and row v of w, for r < rows, v < n, with C numbers in
-     * a row; w is F32, BF16 or F16. Each result has the same bits as that of dot. */
+     * a row; w is F32, BF16 or F16. A row has the same bits whatever the number of rows is. */
     void (*stream_rows)(float *y, int64_t ldy, const float *x, int64_t ldx, int64_t rows,
                         struct ops_array w, int64_t ldw, int64_t C, int64_t n);
 

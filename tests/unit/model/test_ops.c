@@ -602,27 +602,63 @@ Test(ops, linear_operands)
     in_contexts(OPS_BF16, linear_operands_in);
 }
 
+static void logits_of(struct ops *o, int64_t N, int64_t V, int64_t C)
+{
+    struct numbers x = numbers(N * C, 1, 1), table = numbers(V * C, 2, 1);
+    struct numbers y = numbers(N * V, 3, 1);
+    for (int64_t n = 0; n < N; n++)
+        for (int64_t v = 0; v < V; v++)
+            y.d[n * V + v] = inner_product(x.d + n * C, table.d + v * C, C);
+    ops_logits(o, f32(y.f), f32(x.f), N,
+               &(struct ops_decoder){ .table = f32(table.f), .V = V, .C = C });
+    check("logits", y.f, y.d, y.n, 1e-6);
+    drop(&x);
+    drop(&table);
+    drop(&y);
+}
+
 static void logits_in(struct ops *o)
 {
-    for (int64_t N = 1; N <= 6; N++) {
-        int64_t V = 301, C = 67;
-        struct numbers x = numbers(N * C, 1, 1), table = numbers(V * C, 2, 1);
-        struct numbers y = numbers(N * V, 3, 1);
-        for (int64_t n = 0; n < N; n++)
-            for (int64_t v = 0; v < V; v++)
-                y.d[n * V + v] = inner_product(x.d + n * C, table.d + v * C, C);
-        ops_logits(o, f32(y.f), f32(x.f), N,
-                   &(struct ops_decoder){ .table = f32(table.f), .V = V, .C = C });
-        check("logits", y.f, y.d, y.n, 1e-6);
-        drop(&x);
-        drop(&table);
-        drop(&y);
-    }
+    for (int64_t N = 1; N <= 6; N++)
+        logits_of(o, N, 301, 67);
+    logits_of(o, 1, 37, 1301); /* more numbers than a kernel multiplies at once */
+    logits_of(o, 9, 37, 1301);
 }
 
 Test(ops, logits)
 {
     in_all_contexts(logits_in);
+}
+
+/* Rows give the bits that each of them gives alone, also in lines that a kernel multiplies part by
+ * part, and for a last line of few outputs. */
+static void logits_of_few_rows_in(struct ops *o)
+{
+    enum { V = 39, C = 1037 };
+    struct numbers x = numbers(OPS_FEW_ROWS * C, 1, 1), w = numbers(V * C, 2, 1);
+    struct numbers y = numbers(OPS_FEW_ROWS * V, 3, 1), one = numbers(V, 4, 1);
+    for (int type = OPS_F32; type <= OPS_BF16; type++) {
+        struct ops_decoder d = { .table = copy_as(o, (enum ops_type)type, w.f, w.n),
+                                 .V = V,
+                                 .C = C };
+        for (int64_t N = 2; N <= OPS_FEW_ROWS; N += 3) {
+            ops_logits(o, f32(y.f), f32(x.f), N, &d);
+            for (int64_t n = 0; n < N; n++) {
+                ops_logits(o, f32(one.f), f32(x.f + n * C), 1, &d);
+                HOLDS(!memcmp(one.f, y.f + n * V, V * sizeof(float)), "row %lld of %lld, type %d",
+                      (long long)n, (long long)N, type);
+            }
+        }
+        ops_buffer_free(o, d.table, w.n);
+    }
+    struct numbers *all[] = { &x, &w, &y, &one };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        drop(all[i]);
+}
+
+Test(ops, logits_of_few_rows)
+{
+    in_all_contexts(logits_of_few_rows_in);
 }
 
 /* ---- layer norm, GELU, sums -------------------------------------------------------------- */
