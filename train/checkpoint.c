@@ -705,7 +705,7 @@ static int load_place(const struct safetensors *file, const struct safetensor *f
         return 0;
     struct layout_part own = { 0, tensor_elements(&s->tensors->rows[p->row]) };
     if (layout_is_shared(&s->layout, p->kind)) {
-        own = layout_own(&s->layout, s->tensors, p->row);
+        own = layout_share(&s->layout, s->tensors, p->row);
         to = store_own_tensor(s, p->kind, array, p->row);
     } else {
         to = store_tensor(s, p->kind, array, p->row);

@@ -324,7 +324,11 @@ static void transfer(struct pass *s, const struct phase *f, const struct ops_arr
     const struct engine *e = s->e;
     const struct use *u = &f->uses[0];
     int64_t n;
-    if (u->kind < STORE_BLOCKS)
+    if (u->own) {
+        const int64_t *own = layout_bounds(&e->store->layout, u->kind, f->block) +
+                             e->store->layout.rank;
+        n = own[1] - own[0];
+    } else if (u->kind < STORE_BLOCKS)
         n = e->store->tensors->block_size[f->block];
     else
         n = split_rows(e->model, inputs_of(s, f)->N).count * e->model->config.width;
@@ -450,12 +454,16 @@ double engine_norm(const struct engine *e)
     return sqrt(sharing_squares(&e->sharing)) / e->loss_scale;
 }
 
-/* Brings the updated parameters of a tied table from the first stage of a pipeline to the last. */
+/* Brings the updated parameters of a tied table from the first stage of a pipeline to the last. If
+ * ranks share the parameters, each brings its share. A share may be gathered at any time after
+ * this, so it waits for the share. */
 static void exchange_table(struct engine *e)
 {
     struct pass s = { .e = e };
     for (int part = e->program->update + 1; part < e->program->part_count; part++)
         run_part(&s, e->program, part);
+    if (layout_is_shared(&e->store->layout, STORE_PARAMETERS))
+        transfer_await_all(&e->transfers);
 }
 
 void engine_update(struct engine *e, struct optimizer *a, double norm, double rate, int64_t t)

@@ -121,15 +121,19 @@ const int64_t *layout_bounds(const struct layout *l, enum store_kind kind, int b
     return l->bounds[kind] + (int64_t)block * (l->ranks + 1);
 }
 
-struct layout_part layout_own(const struct layout *l, const struct tensor_table *t, size_t row)
+struct layout_part layout_share(const struct layout *l, const struct tensor_table *t, size_t row)
 {
-    if (!layout_owns(l, t->rows[row].block))
-        return (struct layout_part){ 0, 0 };
     const int64_t *bounds = layout_bounds(l, STORE_PARAMETERS, t->rows[row].block) + l->rank;
     const int64_t begin = t->rows[row].offset, end = begin + tensor_elements(&t->rows[row]);
     const int64_t first = bounds[0] > begin ? bounds[0] : begin;
     const int64_t last = bounds[1] < end ? bounds[1] : end;
     return (struct layout_part){ first - begin, last > first ? last - first : 0 };
+}
+
+struct layout_part layout_own(const struct layout *l, const struct tensor_table *t, size_t row)
+{
+    return layout_owns(l, t->rows[row].block) ? layout_share(l, t, row)
+                                              : (struct layout_part){ 0, 0 };
 }
 
 /* ---- stages of a pipeline -------------------------------------------------------------------- */
@@ -354,15 +358,18 @@ static uint64_t phase_window(struct window *w, int64_t n)
     return sum;
 }
 
+/* Returns the most bytes of gathered arrays in the window. Traverses the program twice: the last
+ * stage of a pipeline sends its gradients of a tied table, and never drops them. */
 static uint64_t gathered_window(const struct layout *l, const struct program *p, int blocks)
 {
     struct window w = { .layout = l, .program = p, .blocks = blocks, .summed = -1 };
     uint64_t most = 0;
     w.made = mem_zalloc((size_t)blocks, 1);
     w.in = mem_zalloc(2 * (size_t)blocks, 1);
-    for (int64_t n = 0; n < p->count; n++) {
-        const struct phase *f = &p->phases[n];
-        uint64_t bytes = phase_window(&w, n);
+    for (int64_t n = 0; n < 2 * p->count; n++) {
+        const struct phase *f = &p->phases[n % p->count];
+        w.summed = n == p->count ? -1 : w.summed; /* all sums end in a step */
+        uint64_t bytes = phase_window(&w, n % p->count);
         w.summed = f->kind == PHASE_SUM && layout_is_gathered(l, STORE_GRADIENTS) ? f->block
                                                                                   : w.summed;
         most = bytes > most ? bytes : most;

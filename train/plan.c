@@ -415,9 +415,6 @@ static int check_pipeline(const struct plan *p)
     if (stages_of(p) > p->model.config.layers)
         return err_set("%" PRId64 " layers cannot be cut into %" PRId64 " pipeline stages",
                        p->model.config.layers, stages_of(p));
-    if (s->zero > 1)
-        return err_usage("--pipeline-parallel goes with --zero 0 and 1, not with %" PRId64,
-                         s->zero);
     if (s->memmap_dir || s->device_memory)
         return err_usage("--pipeline-parallel keeps all arrays in memory: it goes without %s",
                          s->memmap_dir ? "--memmap-dir" : "--device-memory");
@@ -1030,7 +1027,7 @@ static double sent_bytes(const struct plan *p)
                                                       : p->store.half_activations;
         const int64_t numbers = u->kind < STORE_BLOCKS ? p->own.tensors.block_size[f->block]
                                                        : p->store.row[u->kind];
-        bytes += (double)(f->turns * numbers * (half ? 2 : 4));
+        bytes += (double)(f->turns * numbers * (half ? 2 : 4)) / (u->own ? p->store.ranks : 1);
     }
     return bytes;
 }

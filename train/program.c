@@ -61,12 +61,21 @@ int phase_is_transfer(enum phase_kind kind)
     {                                                                                              \
         USE_##role, MAPPED_MAKE                                                                    \
     }
+/* The whole array or, if ranks share the parameters, the rank's share. */
+#define READ_KEPT(role)                                                                            \
+    {                                                                                              \
+        USE_##role, MAPPED_READ, 3                                                                 \
+    }
+#define MAKE_KEPT(role)                                                                            \
+    {                                                                                              \
+        USE_##role, MAPPED_MAKE, 3                                                                 \
+    }
 
 /* The uses of each kind of phase. If gradients are set instead of added to, the mode is MAPPED_MAKE
  * instead (sets_gradients). */
 static const struct {
     unsigned char role, mode;
-    unsigned char own; /* 1: only the rank's share, if ranks share arrays */
+    unsigned char own; /* only the rank's share, from this ZeRO stage on; 0: always all */
 } phase_uses[PHASE_KINDS][PHASE_USES + 1] = {
     [PHASE_EMBEDDING_FORWARD] = { READ(W), MAKE(Y) },
     [PHASE_LAYER_FORWARD] = { READ(W), READ(X), MAKE(Y), MAKE(ATTENTION), MAKE(REST), MAKE(SUMS) },
@@ -87,8 +96,8 @@ static const struct {
     [PHASE_RECEIVE_DX] = { MAKE(DX) },
     [PHASE_SEND_TIED] = { READ(DTIED) },
     [PHASE_RECEIVE_TIED] = { MAKE(DW) },
-    [PHASE_SEND_TABLE] = { READ(W) },
-    [PHASE_RECEIVE_TABLE] = { MAKE(TIED) },
+    [PHASE_SEND_TABLE] = { READ_KEPT(W) },
+    [PHASE_RECEIVE_TABLE] = { MAKE_KEPT(TIED) },
     [PHASE_LAYER_EVALUATION] = { READ(W), READ(X), MAKE(Y) },
     [PHASE_HEAD_EVALUATION] = { READ(W), READ(TIED), READ(X) },
 };
@@ -220,13 +229,13 @@ static void add_phase(struct compiler *c, enum phase_kind kind, int block, int64
     for (int k = 0; phase_uses[kind][k].role; k++) {
         enum use_role role = phase_uses[kind][k].role;
         if (has_role(&c->config, role))
-            f->uses[f->count++] = (struct use){ .role = (unsigned char)role,
-                                                .kind = kind_of[role],
-                                                .mode = sets_gradients(c, f, role)
-                                                            ? MAPPED_MAKE
-                                                            : phase_uses[kind][k].mode,
-                                                .own = phase_uses[kind][k].own && c->config.zero,
-                                                .number = (int)number_of(c, f, role, i) };
+            f->uses[f->count++] = (struct use){
+                .role = (unsigned char)role,
+                .kind = kind_of[role],
+                .mode = sets_gradients(c, f, role) ? MAPPED_MAKE : phase_uses[kind][k].mode,
+                .own = phase_uses[kind][k].own && c->config.zero >= phase_uses[kind][k].own,
+                .number = (int)number_of(c, f, role, i)
+            };
     }
 }
 
@@ -539,7 +548,7 @@ static void compile_stage(struct compiler *c)
     const int64_t A = c->config.micro, behind = c->stages - 1 - c->config.stage;
     const int64_t ahead = behind < A ? behind : A;
     const int waits = is_first_stage(c) && c->config.tied;
-    assert(c->config.zero < 2 && c->stages <= c->config.layers);
+    assert(c->stages <= c->config.layers);
     assert(!c->config.tied || c->config.group == leaf_size(c));
     c->slots = ahead < A ? ahead + 1 : A;
     c->micros = waits && leaf_size(c) + ahead < A ? leaf_size(c) + ahead : waits ? A : c->slots;

@@ -42,6 +42,7 @@
  * it receives after each update. In a leaf, the head's gradients of the table are added first, on
  * the last stage, and sent to the first one. The embedding's gradients are added to them there.
  * This is the order of one rank whose group is a whole leaf, and the gradients have the same bits.
+ * Ranks that share parameters send and receive only their shares of the table.
  *
  * An entry of the list is one phase of one micro-batch, with the arrays that it uses. The engine
  * executes the list. All other code that needs the order of a step reads the same list: the store,
@@ -179,7 +180,7 @@ struct program_config {
     int moments; /* moments that the optimizer keeps: 0 to 2 */
     int head;    /* work of the head, as a number of layers; the stages of a pipeline get equal
                   * work */
-    int stages, stage; /* of a pipeline; 0 or 1 stages: none. It needs stages <= layers, zero < 2
+    int stages, stage; /* of a pipeline; 0 or 1 stages: none. It needs stages <= layers
                         * and, if tied, groups that are leaves */
 };
 

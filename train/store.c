@@ -351,7 +351,7 @@ struct ops_array store_own_tensor(const struct store *s, enum store_kind kind, s
     const int64_t before = layout_bounds(l, kind, s->tensors->rows[row].block)[l->rank];
     const int64_t offset = l->offset[kind][row];
     return offset < 0 ? OPS_NONE
-                      : ops_part(own, offset + layout_own(l, s->tensors, row).first - before);
+                      : ops_part(own, offset + layout_share(l, s->tensors, row).first - before);
 }
 
 int store_is_split(const struct store *s, size_t row)
