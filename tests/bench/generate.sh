@@ -1,86 +1,110 @@
 #!/bin/bash
-# generate.sh [ROUNDS [FOLDER...]]: tokens a second that a model generates, by the type of its weights and the number of
-# texts at a time, on one thread, by processor time, since others may load the machine; and as a share of the bound. The
-# bound is the lower of two rates: memory gives the weights once a step and the keys and values of each text, at the rate
-# at which stream.c reads as many bytes just before; and products take as long as for a token of a prompt. PyTorch is
-# the peer where it has the type. Medians of the rounds. A FOLDER is one of a GPT-2; without any it is GPT-2 small with
-# random weights.
+# generate.sh [ROUNDS [MODEL...]]: what GPT-2 small, GPT-2 XL and a Llama of 1.1 billion parameters (gpt2-small gpt2-xl
+# llama-1b; random weights) generate with each type of weights, 1, 8 and 32 texts at a time, on all cores of a quiet
+# machine: tokens a second, as a share of the bound; seconds to the first token with the file in memory; memory. The bound
+# is the lower of two rates. Memory gives the weights once a step, and each text's keys and values, at the rate at which
+# stream.c reads as many bytes (at most 2 GB) just before. Products are as fast as those of a long prompt, which computes
+# the output once. PyTorch is the peer where it has the type. Medians of the rounds. With f32 and int4, also the tokens a
+# second of one text by threads. It writes to memory (/dev/shm): GPT-2 XL needs 10 GB there and 8 GB besides.
 rounds=${1:-3}
-ROOM=$(mktemp -d)
+ROOM=$(mktemp -d -p /dev/shm)
 cd "$ROOM" || exit 1
 trap 'rm -rf "$ROOM"' EXIT
 . "$ROOT/tests/bench/lib"
 vocab=$DATA/tokenizers/gpt2-tokenizer.json
 [ -f "$vocab" ] || { echo "generate: skipped, no $vocab"; exit 0; }
 build stream || exit 1
-if [ $# -lt 2 ]; then
-    train "$ROOT/configs/gpt2-small.yaml" -q --data generated --vocabulary 50257 --sequence-length 64 --positions 1024 \
-        --micro-batch-size 1 --global-batch-size 1 --steps 1 --threads 2 -o small >/dev/null || exit 1
-    set -- "$rounds" small
-fi
-few=8 many=40 # tokens of a text; the difference counts
-# value KEY: of the folder's config.json.
-value() { sed -nE "s/.*\"$1\": *([0-9]+).*/\1/p" "$folder/config.json"; }
-# weights FORM: the bytes that a step reads: the file's but for tables that are looked up.
-weights() {
-    local tables=$(($(value n_positions) * $(value n_embd) * 4))
-    [ "$1" = f32 ] || tables=$((tables + $(value vocab_size) * $(value n_embd) * 4))
-    generate export -q --force --model "$folder" --vocab "$vocab" --weights "$1" -o "$1.gguf" || exit 1
-    echo $(($(stat -c %s "$1.gguf") - tables))
-}
-# kept: the bytes of keys and values of a text that a step reads, on average.
-kept() { echo $((2 * $(value n_layer) * $(value n_embd) * 4 * (few + many) / 2)); }
-# texts FORM N LENGTH [OPTION...]: N texts at a time. No text ends early.
+cores=$(nproc) python=${TEXTMILL_PYTHON:-python3}
+length=13 few=4 prompt=512 # tokens of a text, PyTorch's first ones, which do not count, and those of a long prompt
+declare -A bits=([f32]=32 [bf16]=16 [f16]=16 [int8]=8.5 [int4]=4.5)
+# texts FORM N LENGTH THREADS PROMPT: what a run of N texts says of itself. No text ends early.
 texts() {
-    generate --model "$1.gguf" --threads 1 --temperature 0 --logit-bias 50256=-100 --samples "$2" --batch-texts "$2" \
-        --length "$3" "${@:4}"
+    generate --model "$1.gguf" --threads "$4" --temperature 0 --logit-bias 50256=-100 --samples "$2" --batch-texts "$2" \
+        --length "$3" -v "$5" 2>said >/dev/null && cat said
 }
-# the NUMBER: a prompt of about so many tokens.
-the() { printf 'the %.0s' $(seq "$1"); }
-# beyond NUMBER MORE LESS: the processor time that MORE takes beyond LESS, both words of a command, by NUMBER.
-beyond() {
-    local more less
-    # shellcheck disable=SC2086  # words are wanted
-    more=$(cpu_seconds $2) less=$(cpu_seconds $3)
-    awk -v n="$1" -v a="$more" -v b="$less" 'BEGIN { print (a - b) / n }'
+# rate N: tokens a second of N texts, from what a run says: all take the same steps.
+rate() {
+    sed -nE 's/.*generated: [0-9]+ tokens, ([0-9.e+-]+) ms each.*/\1/p' | head -1 |
+        awk -v n="$1" '{ print 1000 * n / $1 }'
 }
-continue_texts() { texts "$1" "$2" "$3" -q 'The Moon is'; }
-read_prompt() { texts "$1" 1 1 -q "$(the "$2")"; }
-# torch FORM N: PyTorch's tokens a second; nothing where it is absent, or the form or the model is another one.
-torch() {
-    [[ $1 = f32 || $1 = bf16 ]] && [ "$(basename "$folder")" = small ] &&
-        "${TEXTMILL_PYTHON:-python3}" "$ROOT/tests/bench/torch_generate.py" "$1" "$2" $few $many 2>/dev/null
+# prompt_rate FORM: tokens a second of a long prompt.
+prompt_rate() {
+    texts "$1" 1 1 "$cores" "$(printf 'the %.0s' $(seq $prompt))" |
+        sed -nE 's/.*prompt: ([0-9]+) tokens in ([0-9.e+-]+) ms.*/\1 \2/p' | awk '{ print 1000 * $1 / $2 }'
 }
-# measure FORM N: a round, to the files a (tokens a second), b (PyTorch's) and shares.
+# step_bytes FORM N: the bytes that a step of N texts reads.
+step_bytes() {
+    awk -v bits="${bits[$1]}" -v maps="$maps" -v output="$output" -v texts="$2" \
+        -v kept=$((layers * kept * 4 * (length / 2 + 3))) 'BEGIN { printf "%.0f", (maps + output) * bits / 8 + texts * kept }'
+}
+# bounds BYTES GB_PER_S PROMPT_RATE N: the tokens a second that memory and products allow, the lower first, and its name.
+bounds() {
+    awk -v bytes="$1" -v speed="$2" -v prompt="$3" -v n="$4" -v maps="$maps" -v output="$output" 'BEGIN {
+        memory = n * 1e9 * speed / bytes
+        products = prompt * maps / (maps + output)
+        print (memory < products ? memory " memory" : products " products") }'
+}
+# measure FORM N: a round, to the files a (tokens a second) and shares.
 measure() {
-    local bytes=$((weights + $2 * $(kept))) rate each prompt
-    rate=$(./stream "$bytes" 1)
-    prompt=$(beyond 600 "read_prompt $1 700" "read_prompt $1 100")
-    each=$(beyond $((many - few)) "continue_texts $1 $2 $many" "continue_texts $1 $2 $few")
-    torch "$1" "$2" >>b
-    awk -v n="$2" -v each="$each" -v prompt="$prompt" -v bytes="$bytes" -v rate="$rate" 'BEGIN {
-        memory = bytes / (1e9 * rate)
-        products = n * prompt
-        least = memory > products ? memory : products
-        print n / each >>"a"
-        print 100 * least / each, n / least, (memory > products ? "memory" : "products") >>"shares" }'
+    local bytes speed ours bound by
+    bytes=$(step_bytes "$1" "$2")
+    speed=$(./stream "$((bytes < 2000000000 ? bytes : 2000000000))" "$cores")
+    read -r bound by <<<"$(bounds "$bytes" "$speed" "$(median <prompts)" "$2")"
+    ours=$(texts "$1" "$2" $length "$cores" 'The Moon is' | rate "$2")
+    echo "$ours" >>a
+    awk -v ours="$ours" -v bound="$bound" -v more="$by $speed" 'BEGIN { print 100 * ours / bound, bound, more }' >>shares
 }
-# said FORM N: what a run of N texts says of itself.
-said() {
-    texts "$1" "$2" 1 -v 'The Moon is' 2>&1 >/dev/null |
-        sed -nE 's/.*wall ([0-9.]+) s.*peak memory ([0-9.]+ [A-Za-z]+).*/first token \1 s after the start, \2 of memory/p'
+# torch FORM: PyTorch's tokens a second of 1, 8 and 32 texts, to the files torch-N; none where it is absent or has not
+# the type.
+torch() {
+    local n
+    rm -f torch-*
+    [[ $1 = f32 || $1 = bf16 ]] || return
+    "$python" "$ROOT/tests/bench/torch_generate.py" "$model" "$1" $few $length 1 8 32 2>/dev/null >torch-all
+    for n in 1 8 32; do sed -n "$((n == 1 ? 1 : n == 8 ? 2 : 3))p" torch-all >torch-$n; done
 }
-for folder in "${@:2}"; do
+# start_of FORM: seconds of a run of one token, and its memory in MiB.
+start_of() {
+    texts "$1" 1 1 "$cores" 'The Moon is' | sed -nE 's/.*wall ([0-9.]+) s.*peak memory ([0-9.]+) ([A-Za-z]+).*/\1 \2 \3/p' |
+        awk '{ print $1, $3 == "GiB" ? 1024 * $2 : $2 }'
+}
+form_rows() {
+    local form=$1 n share bound by speed r
+    : >prompts && : >starts
+    for ((r = 0; r < rounds; r++)); do
+        prompt_rate "$form" >>prompts
+        start_of "$form" >>starts
+    done
+    torch "$form"
+    for n in 1 8 32; do
+        : >a && : >shares
+        for ((r = 0; r < rounds; r++)); do measure "$form" $n; done
+        read -r share bound by speed <<<"$(sort -n shares | awk '{ v[NR] = $0 } END { print v[int((NR + 1) / 2)] }')"
+        record "$model generates, $form, $n at a time" tok/s "$(median <a)" "$([ -e torch-all ] && echo PyTorch)" \
+            "$(cat torch-$n 2>/dev/null)" \
+            ", $(printf %.0f "$share") % of the bound of $(printf %.4g "$bound") by $by ($speed GB/s)"
+    done
+    record "$model, $form: prompt" tok/s "$(median <prompts)"
+    record "$model, $form: first token" s "$(median <starts | cut -d' ' -f1)"
+    record "$model, $form: memory" MiB "$(median <starts | cut -d' ' -f2)"
+}
+# thread_rows FORM: tokens a second of one text by threads, up to twice the cores.
+thread_rows() {
+    local t r
+    for ((t = 1; t <= 2 * cores; t = t < cores && 2 * t > cores ? cores : 2 * t)); do
+        for ((r = 0; r < rounds; r++)); do texts "$1" 1 $((3 * length)) $t 'The Moon is' | rate 1; done >a
+        record "$model generates, $1, $t threads" tok/s "$(median <a)"
+    done
+}
+[ $# -gt 1 ] || set -- "$rounds" gpt2-small gpt2-xl llama-1b
+for model in "${@:2}"; do
+    read -r maps output layers kept <<<"$("$python" "$ROOT/tests/bench/random_model.py" "$model" "$model")"
+    [ "$maps" ] || exit 1
     for form in f32 bf16 f16 int8 int4; do
-        weights=$(weights $form)
-        for n in 1 8 32; do
-            : >a && : >b && : >shares
-            for ((r = 0; r < rounds; r++)); do measure $form $n; done
-            read -r share bound by <<<"$(sort -n shares | awk '{ v[NR] = $0 } END { print v[int((NR + 1) / 2)] }')"
-            [[ $form = f32 || $form = bf16 ]] && peer=PyTorch || peer=
-            record "$(basename "$folder") generates, $form, $n at a time" tok/s "$(median <a)" "$peer" "$(median <b)" \
-                ", $(printf %.0f "$share") % of the bound of $(printf %.0f "$bound") by $by; $(said $form $n)"
-        done
+        generate export -q --model "$model" --vocab "$vocab" --weights $form --format mapped -o $form.gguf || exit 1
+        form_rows $form
+        [[ $form = f32 || $form = int4 ]] && thread_rows $form
         rm -f $form.gguf
     done
+    rm -rf "$model"
 done

@@ -1,20 +1,19 @@
-"""torch_generate.py f32|bf16 TEXTS FEW MANY: tokens a second that GPT-2 small generates with PyTorch, so many texts at a
-time, on one thread, in seconds of processor time: what MANY tokens of each text take beyond FEW."""
+"""torch_generate.py FOLDER f32|bf16 FEW MANY TEXTS...: for each number of texts at a time, the tokens a second that the
+model in FOLDER generates with PyTorch on all cores: tokens FEW to MANY of each text."""
 import sys
 import time
 
 import torch
-from transformers import GPT2Config, GPT2LMHeadModel
+from transformers import AutoModelForCausalLM
 
-form, texts, few, many = sys.argv[1], *map(int, sys.argv[2:5])
-torch.set_num_threads(1)
-model = GPT2LMHeadModel(GPT2Config()).eval().to({"f32": torch.float32, "bf16": torch.bfloat16}[form])
+folder, form, few, many = sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+model = AutoModelForCausalLM.from_pretrained(folder, dtype={"f32": torch.float32, "bf16": torch.bfloat16}[form]).eval()
 with torch.inference_mode():
-    ids = torch.randint(50257, (1, 3)).repeat(texts, 1)
-    kept = None
-    for step in range(many):
-        if step == few:
-            began = time.process_time()
-        out = model(ids, past_key_values=kept, use_cache=True)
-        kept, ids = out.past_key_values, out.logits[:, -1:].argmax(-1)
-print(f"{texts * (many - few) / (time.process_time() - began):.2f}")
+    for texts in map(int, sys.argv[5:]):
+        ids, kept = torch.randint(50257, (1, 3)).repeat(texts, 1), None
+        for step in range(many):
+            if step == few:
+                began = time.perf_counter()
+            out = model(ids, past_key_values=kept, use_cache=True)
+            kept, ids = out.past_key_values, out.logits[:, -1:].argmax(-1)
+        print(f"{texts * (many - few) / (time.perf_counter() - began):.2f}")
