@@ -22,7 +22,7 @@ void document_release(struct document *d)
 
 typedef char row __attribute__((vector_size(16)));
 
-/* Returns 1 if any of the 16 bytes at s must be escaped, else 0. */
+/* Returns 1 if any of the 16 bytes at s must be escaped in XML, else 0. */
 static int has_special(const char *s)
 {
     row r;

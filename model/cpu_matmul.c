@@ -114,9 +114,9 @@ static int64_t steps_at(const struct block *b, int64_t k)
     return smaller(b->slice, b->k1 - k);
 }
 
-/* Returns share `part` of `parts` shares of the source memory of piece i of operand f, for the
- * values of the summation index in the slice that begins at k. A product prefetches this memory
- * before the piece is packed. */
+/* Returns the memory that packing piece i of operand f will read, in the slice of the sum that
+ * begins at k, so that a product can prefetch it. The memory is divided into `parts` equal shares;
+ * returns the share with number `part`. */
 static struct kernel_ahead ahead(const struct block *b, const struct operand *f, int64_t i,
                                  int64_t k, int64_t part, int64_t parts)
 {
@@ -260,10 +260,11 @@ static void multiply_block(struct ops *o, struct block *b, int threaded)
             multiply_chunk(b, unit, 0);
 }
 
-/* Returns into how many parts the shared operand is divided. With few chunks for each thread, some
- * threads would have no chunk, or one more than others. More parts balance the work but pack a
- * chunk several times, so they are used only if they are a tenth faster: a thread does up to
- * pieces(chunks * parts, threads) pieces of work, each of 1 / parts of a chunk. */
+/* Returns into how many parts, at most `panels`, the panels of the shared operand are divided. A
+ * task of a thread multiplies one chunk of the other operand with one part. With few chunks for
+ * each thread, some threads would have no task, or one more than others. More parts balance the
+ * work, but a chunk is packed again for each part, so more parts are used only if that saves a
+ * tenth of the time. */
 static int64_t parts_for(int64_t chunks, int64_t panels, int threads)
 {
     int64_t best = 1;

@@ -334,8 +334,8 @@ static int is_ours(const struct gguf *g)
     return gguf_find(g, "textmill.layout") != NULL;
 }
 
-/* Returns 1 if the tensor t is the matrix *x in groups, and sets x->type to the type of the groups.
- * Else returns 0. */
+/* Returns 1 if the shape of the tensor t is that of the matrix *x quantized as Q8 or Q4, in the
+ * layout of stored.h, and sets x->type to that type. Else returns 0. */
 static int in_groups(struct matrix *x, const struct gguf_tensor *t)
 {
     const enum ops_type types[] = { OPS_Q8, OPS_Q4 };

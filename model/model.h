@@ -145,7 +145,7 @@ struct model {
 
     /* Computes the head's logits for n rows x[n,C]. HEAD_NEXT: logits[n,V] of the next token.
      * HEAD_QUESTIONS: logits[n,2] that an answer starts or ends at the row. NULL for other heads.
-     */
+     * w and tied: as for head_fwd. */
     void (*head_logits)(const struct model *m, struct ops *o, struct ops_array logits,
                         struct ops_array x, struct ops_array w, struct ops_array tied, int64_t n);
 

@@ -558,8 +558,9 @@ static int rank_along(const struct split *split, enum split_axis axis, int numbe
     return axis == SPLIT_WIDTH ? number % columns : number / columns;
 }
 
-/* Returns which part of axis k of a tensor rank `number` has. If the tensor is `maps` matrices side
- * by side, it is the part of each of them. */
+/* Returns the range of axis k of a tensor that the rank with this number holds. If the tensor
+ * consists of `maps` matrices side by side, the range is within each matrix. whole is the tensor of
+ * the model, own the part of this rank. */
 static struct split_part part_of(const struct tensor *whole, const struct tensor *own, int k,
                                  int maps, const struct split *split, int number)
 {

@@ -146,8 +146,8 @@ void split_residual_fwd(const struct model *m, struct ops *o, struct ops_array y
 /* Call before gradients from matrices before heads or MLP are added to dx, of n numbers: sets dx to
  * 0 on all ranks but the first along SPLIT_HEADS. */
 void split_gradient_begin(const struct model *m, struct ops *o, struct ops_array dx, int64_t n);
-/* Call after these gradients are in dx[N,C]: sums dx over the ranks. Returns the rank's rows of it,
- * [n,C]. */
+/* Call after those gradients have been added to dx[N,C]: sums dx over the ranks along SPLIT_HEADS.
+ * Returns the rank's n rows of it, [n,C]; without sequence parallelism n is N. */
 struct ops_array split_gradient_end(const struct model *m, struct ops *o, struct ops_array dx,
                                     int64_t N, int64_t C);
 
@@ -158,7 +158,8 @@ struct ops_array split_branch_gradient(const struct model *m, struct ops *o,
                                        struct ops_array masked, struct ops_array dx, int64_t N,
                                        int64_t C, struct ops_dropout drop);
 
-/* With `sequence`, replaces x[n], F32, a sum over the rank's rows, by the sum over all rows. */
+/* x[n], F32, is a sum over the rank's rows. Replaces it by the sum over the rows of all ranks. Does
+ * nothing without sequence parallelism, because each rank then has all rows. */
 void split_sum_of_rows(const struct model *m, struct ops *o, struct ops_array x, int64_t n);
 
 /* Do ops_loss_fwd and ops_loss_fwd_bwd with a decoder whose rows are divided among the ranks. */

@@ -152,7 +152,8 @@ int checkpoint_prune(const char *out, int64_t keep)
 /* ---- writing --------------------------------------------------------------------------------- */
 
 /* The tensors of optimizer.safetensors: the first moments of all tensors that have one, then the
- * second moments, then the points. The caller frees the names. */
+ * second moments, then the points of a schedule-free optimizer, where gradients are computed (y in
+ * optimizer.h). The caller frees the names in `rows`. */
 struct moments {
     struct safetensor *rows;
     struct moment_place {

@@ -96,8 +96,8 @@ const char *comm_host(const struct comm *c, int rank);
 /* An operation in progress. Its array must not be used until comm_end. */
 struct comm_work;
 
-/* Begins to replace x[n], F32, by its sum over the ranks of the group. Returns NULL if the group
- * has only this rank, so that nothing needs to be done. */
+/* Begins to replace x[n], F32, by its sum over the ranks of the group. `what` names x in error
+ * messages. Returns NULL if the group has only this rank, so that nothing needs to be done. */
 struct comm_work *comm_sum_begin(struct comm *c, enum comm_group group, struct ops *o,
                                  struct ops_array x, int64_t n, const char *what);
 /* Begins a sum as comm_sum_begin does, but each rank gets only its own share of the sum: elements

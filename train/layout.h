@@ -114,8 +114,8 @@ struct store_plan {
                                          * at the same time */
     uint64_t read_bytes, written_bytes; /* from and to the file, per step */
 };
-/* Sets *p to the memory and traffic of a store. Returns 0, or -1 with an error when memory_bytes is
- * too small. */
+/* Sets *p to the memory and the file traffic of a store (train/store.h) for the tensors t. Returns
+ * 0, or -1 with an error when c->memory_bytes is too small. */
 int store_plan(struct store_plan *p, const struct tensor_table *t, const struct store_config *c);
 uint64_t store_plan_total(const struct store_plan *p); /* bytes of memory */
 

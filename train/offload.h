@@ -21,8 +21,9 @@ struct offload;
 struct offload *offload_new(struct ops *o, const uint64_t *bytes, int count, uint64_t window_bytes);
 void offload_free(struct offload *m); /* fine on NULL */
 
-/* Returns array i in the GPU's memory, as bytes (U8). It stays there until it was released as often
- * as it was fetched. */
+/* The three functions do what mapped_fetch, mapped_release and mapped_expect do (train/mapped.h),
+ * in the GPU's memory: offload_fetch returns array i there, as bytes (U8). It stays there until it
+ * was released as often as it was fetched. */
 struct ops_array offload_fetch(struct offload *m, int i, enum mapped_use use);
 void offload_release(struct offload *m, int i, enum mapped_then then);
 void offload_expect(struct offload *m, int i, enum mapped_use use);

@@ -77,7 +77,8 @@ struct megatron_writer {
     struct buf bytes;
 };
 
-/* Writes <name>.bin and <name>.idx in the folder `dir`. Returns 0, or -1 with an error. */
+/* Begins to write <name>.bin and <name>.idx in the folder `dir`. vocabulary: the number of
+ * different ids, which decides between ids of 16 and of 32 bits. Returns 0, or -1 with an error. */
 int megatron_create(struct megatron_writer *w, const char *dir, const char *name,
                     uint64_t vocabulary);
 int megatron_add(struct megatron_writer *w, const uint32_t *ids, size_t n); /* adds a sequence */

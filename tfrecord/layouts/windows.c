@@ -284,9 +284,10 @@ static int read_all(struct job *j)
     return 0;
 }
 
-/* Sets an item of the pipeline to the next windows of all tokens: about as many as a group of
- * tokens has, and at least one for each shard. For WINDOWS_ALL; the first call reads the whole
- * stream. Returns 1, 0 if no window is left, or -1 with an error. */
+/* For WINDOWS_ALL, which orders all windows of the stream at once: sets an item of the pipeline to
+ * the next windows in that order. An item has about WINDOWS_GROUP tokens, and at least one window
+ * for each shard. The first call reads the whole stream. Returns 1, 0 if no window is left, or -1
+ * with an error. */
 static int read_windows(void *ctx, void *item)
 {
     struct job *j = ctx;

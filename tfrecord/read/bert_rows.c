@@ -87,7 +87,8 @@ static size_t lengths(const struct bert_shape *s, int from, int to)
     return sum;
 }
 
-/* Returns the offset of a field's values in the working memory of its type. */
+/* Returns the index of a field's first value in the working memory. There is one array for all
+ * fields of type int, and one for all fields of type float. */
 static size_t field_offset(const struct bert_shape *s, int f)
 {
     return lengths(s, f < INTS ? 0 : INTS, f);

@@ -6,7 +6,7 @@
  * characters one after another. Each of them takes the place of the next character of the step's
  * input, may remove some characters after that one, or is inserted. An inserted character has the
  * origin of the last byte of the character before it. So a character that composes several has the
- * origin of the first of them, and a replacement that of the last character that it replaces.
+ * origin of the first of them.
  */
 #ifndef TEXTMILL_TOKENIZER_CUT_ORIGINS_H
 #define TEXTMILL_TOKENIZER_CUT_ORIGINS_H

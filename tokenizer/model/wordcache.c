@@ -459,8 +459,8 @@ static size_t add_missing(const struct group *g, struct missing *m, size_t i)
     return m->count++;
 }
 
-/* Looks up the late pieces: puts the ids of those in the cache into c->fresh, and lists the others
- * in *m. */
+/* Looks up the pieces of the group that were not found at the first attempt: appends the ids of
+ * those that are in the cache by now to c->fresh, and lists the others in *m, to be encoded. */
 static void find_late(struct group *g, struct missing *m)
 {
     struct ids *fresh = &g->c->fresh;

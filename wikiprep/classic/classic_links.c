@@ -36,8 +36,9 @@ static void put_number(struct buf *out, const char *s, size_t n)
     buf_add(out, s + point, end - point);
 }
 
-/* Appends the value of the call text[begin, end) if it needs no template: a pipe, the page's name
- * or a number. Other calls give nothing. */
+/* Appends the value of the call text[begin, end), which includes its braces, if it needs no
+ * template: {{!}}, {{PAGENAME}}, {{FULLPAGENAME}} or {{formatnum:...}}. Appends nothing for other
+ * calls. */
 static void put_call(struct classic *c, size_t begin, size_t end)
 {
     static const char *const names[] = { "!", "pagename", "fullpagename" };

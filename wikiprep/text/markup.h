@@ -28,8 +28,8 @@ struct markup *markup_new(const struct names *names, const struct wikitext_optio
 void markup_set_names(struct markup *m, const struct names *names); /* names is borrowed */
 void markup_free(struct markup *m);
 
-/* Replaces the content of out with text[0..n) after the first pass. Time is linear in n for any
- * text. */
+/* Does the first pass, described at the top of this file, on text[0..n). Replaces the content of
+ * out with the result. Time is linear in n for any text. */
 void markup_strip(struct markup *m, const char *text, size_t n, struct buf *out);
 
 #endif

@@ -144,8 +144,10 @@ static int put_all(struct run *r, int from, struct span between)
     return r->out->len > begin;
 }
 
-/* Appends the value of `keys`. sign is '!' (change it), ':' (map it), '+' (all arguments from it
- * on) or 0; `rest` is the text after the sign. Returns 1 if something was written, else 0. */
+/* Appends the value of the argument that `keys` names (value_of). sign says how: 0 as it is; '!'
+ * changed as `rest` says (put_changed); ':' replaced by its entry in the map `rest` (put_mapped);
+ * '+' with all arguments after it, separated by `rest` (put_all). Returns 1 if something was
+ * written, else 0. */
 static int put_value(struct run *r, struct span keys, char sign, struct span rest)
 {
     int from;
