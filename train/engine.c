@@ -131,9 +131,7 @@ static int64_t micro_batch(const struct engine *e, int rank, int64_t m)
     return program_micro_batch(c->zero, c->A, c->leaves, e->comm->size[COMM_DATA], rank, m);
 }
 
-/* Replaces *s, which only the last stage of the pipeline knows, by that stage's score, on all
- * stages. */
-static void take_last_score(const struct engine *e, struct engine_score *s)
+void engine_take_last_score(const struct engine *e, struct engine_score *s)
 {
     const int stages = e->comm->size[COMM_PIPE];
     struct engine_score *all = mem_zalloc((size_t)stages, sizeof *all);
@@ -162,7 +160,7 @@ static void sum_scores(const struct engine *e, struct engine_score *s)
         s->part[p].labels = (int64_t)comm_sum_real(e->comm, COMM_DATA, (double)s->part[p].labels);
     free(all);
     free(mine);
-    take_last_score(e, s);
+    engine_take_last_score(e, s);
 }
 
 void engine_add_score(struct engine_score *sum, const struct engine_score *s)
@@ -514,6 +512,5 @@ void engine_evaluate(struct engine *e, const struct batch *b, struct engine_scor
     double *sums = take_sums(e, 1);
     add_sums(e, &own, sums, 1);
     free(sums);
-    take_last_score(e, &own);
     engine_add_score(score, &own);
 }

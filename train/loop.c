@@ -49,13 +49,13 @@ struct loop {
     double reported;  /* time at which the report was written */
     int64_t run_step; /* step at which this run began */
     uint64_t run_tokens;
-    double run_busy;             /* seconds of updates of this run */
-    int skipped;                 /* successive updates that were skipped */
-    struct sequences validation; /* a micro-batch */
-    struct step_batch batch;     /* of the next step */
-    double batch_tokens;         /* tokens in it, on all ranks */
-    int failed;                  /* 1: no next step; `why` says why (prepare) */
-    int late;                    /* 1: this rank has failed with `why`; the others do not know */
+    double run_busy;              /* seconds of updates of this run */
+    int skipped;                  /* successive updates that were skipped */
+    struct sequences *validation; /* [round_size]: micro-batches */
+    struct step_batch batch;      /* of the next step */
+    double batch_tokens;          /* tokens in it, on all ranks */
+    int failed;                   /* 1: no next step; `why` says why (prepare) */
+    int late;                     /* 1: this rank has failed with `why`; the others do not know */
     struct err why;
     int stop; /* signal, to any rank, that ends the run */
     int lock; /* file descriptor that locks the output folder; -1: none */
@@ -368,6 +368,24 @@ static int open_ops(struct loop *l, int threads)
     return ops_set_products(l->ops, (enum ops_products)l->settings->products);
 }
 
+/* Returns the number of micro-batches in a round of the validation (score_validation). A round
+ * fills and empties the pipeline once: of its time, a stage waits for about a ninth. */
+static int round_size(const struct loop *l)
+{
+    const int stages = l->comm->size[COMM_PIPE];
+    return stages > 1 ? 8 * stages : 1;
+}
+
+static void init_validation(struct loop *l)
+{
+    const struct plan *p = l->plan;
+    const int count = round_size(l);
+    l->validation = mem_zalloc((size_t)count, sizeof *l->validation);
+    for (int k = 0; k < count; k++)
+        sequences_init(&l->validation[k], p->engine.B * p->validation->most, p->engine.T,
+                       p->validation->encoder);
+}
+
 static int open_batches(struct loop *l)
 {
     const struct plan *p = l->plan;
@@ -381,8 +399,7 @@ static int open_batches(struct loop *l)
                                  .zero = p->engine.zero,
                                  .leaves = p->engine.leaves };
     if (p->validation)
-        sequences_init(&l->validation, p->engine.B * p->validation->most, p->engine.T,
-                       p->validation->encoder);
+        init_validation(l);
     l->batches = batches_new(&bc, l->at.position);
     return l->batches ? 0 : -1;
 }
@@ -437,7 +454,9 @@ static int close_loop(struct loop *l)
     store_close(&l->store);
     if (l->ops)
         ops_free(l->ops);
-    sequences_release(&l->validation);
+    for (int k = 0; l->validation && k < round_size(l); k++)
+        sequences_release(&l->validation[k]);
+    free(l->validation);
     if (l->lock >= 0)
         close(l->lock);
     return result;
@@ -445,55 +464,84 @@ static int close_loop(struct loop *l)
 
 /* ---- validation, reports and checkpoints ----------------------------------------------------- */
 
-/* Reads the validation samples from i to i + B - 1 that are below n into l->validation. Returns 0,
- * or -1 with an error. */
-static int read_validation(struct loop *l, uint64_t i, uint64_t n)
+/* Reads the validation samples from i to i + B - 1 that are below n into *to. Returns 0, or -1 with
+ * an error. */
+static int read_validation(const struct loop *l, struct sequences *to, uint64_t i, uint64_t n)
 {
     const struct samples *d = l->plan->validation;
     const uint64_t B = (uint64_t)l->plan->engine.B;
-    l->validation.count = 0;
+    to->count = 0;
     for (uint64_t k = i; k < n && k < i + B; k++)
-        if (d->read(d, k, &l->validation) < 0)
+        if (d->read(d, k, to) < 0)
             return -1;
     return 0;
 }
 
-/* Sets *score to the score of validation samples i to i + B - 1; samples from number n on do not
- * count. If ranks share the weights, all must take part, so a rank without samples evaluates the
- * first samples and discards the score. Returns 0, or -1 with an error, the same on all ranks. */
-static int score_batch(struct loop *l, uint64_t i, uint64_t n, struct engine_score *score)
+/* A round of the validation: each data-parallel rank evaluates `count` micro-batches. Number m of
+ * rank r has the validation samples from first + (m ranks + r) B on; samples from number n on do
+ * not count. */
+struct round {
+    int count;
+    uint64_t first, n;
+};
+
+static uint64_t first_sample(const struct loop *l, const struct round *r, int m)
 {
-    const int behind = i >= n, shared = layout_is_shared(&l->store.layout, STORE_PARAMETERS);
-    if (agree(l, read_validation(l, behind && shared ? 0 : i, n)) < 0)
+    const uint64_t ranks = (uint64_t)l->comm->size[COMM_DATA];
+    return r->first +
+           ((uint64_t)m * ranks + (uint64_t)l->comm->rank[COMM_DATA]) * (uint64_t)l->plan->engine.B;
+}
+
+/* Sets scores[count] to the scores of this rank's micro-batches; in a pipeline, on the last stage
+ * only. If ranks share the weights, all must take part, so a rank without samples evaluates the
+ * first samples and discards the score. Returns 0, or -1 with an error, the same on all ranks. */
+static int score_round(struct loop *l, const struct round *r, struct engine_score *scores)
+{
+    const int shared = layout_is_shared(&l->store.layout, STORE_PARAMETERS);
+    int result = 0;
+    for (int m = 0; m < r->count && !result; m++) {
+        const uint64_t i = first_sample(l, r, m);
+        result = read_validation(l, &l->validation[m], i >= r->n && shared ? 0 : i, r->n);
+    }
+    if (agree(l, result) < 0)
         return -1;
-    if (behind && !shared)
-        return 0;
-    struct batch b = sequences_batch(&l->validation);
-    engine_evaluate(&l->engine, &b, score);
-    if (behind)
-        *score = (struct engine_score){ 0 };
+    for (int m = 0; m < r->count; m++) {
+        const int behind = first_sample(l, r, m) >= r->n;
+        struct batch b = sequences_batch(&l->validation[m]);
+        scores[m] = (struct engine_score){ 0 };
+        if (!behind || shared)
+            engine_evaluate(&l->engine, &b, &scores[m]);
+        if (behind)
+            scores[m] = (struct engine_score){ 0 };
+    }
     return 0;
 }
 
 /* Sets *score to the score of the first samples of the validation data. Micro-batch k is evaluated
- * by rank k mod ranks. Scores are added in the order of the micro-batches. Returns 0, or -1 with an
- * error. */
+ * by rank k mod ranks. Scores are added in the order of the micro-batches. The stages of a pipeline
+ * wait for each other only at the end of a round. Returns 0, or -1 with an error. */
 static int score_validation(struct loop *l, struct engine_score *score)
 {
-    const int ranks = l->comm->size[COMM_DATA], rank = l->comm->rank[COMM_DATA];
-    uint64_t B = (uint64_t)l->plan->engine.B, n = l->plan->validation->count;
-    uint64_t most = (uint64_t)l->settings->validation_batches * B;
-    struct engine_score *all = mem_zalloc((size_t)ranks, sizeof *all);
+    const int ranks = l->comm->size[COMM_DATA], most = round_size(l);
+    const uint64_t each = (uint64_t)l->plan->engine.B * (uint64_t)ranks;
+    const uint64_t samples = l->plan->validation->count;
+    const uint64_t limit = (uint64_t)l->settings->validation_batches * (uint64_t)l->plan->engine.B;
+    struct engine_score *own = mem_zalloc((size_t)most, sizeof *own);
+    struct engine_score *all = mem_zalloc((size_t)(most * ranks), sizeof *all);
+    struct round r = { .n = limit && limit < samples ? limit : samples };
     int result = 0;
-    n = most && most < n ? most : n;
-    for (uint64_t i = 0; i < n && !result; i += B * (uint64_t)ranks) {
-        struct engine_score own = { 0 };
-        result = score_batch(l, i + B * (uint64_t)rank, n, &own);
-        comm_collect(l->comm, COMM_DATA, all, &own, sizeof own, "validation");
-        for (int r = 0; r < ranks; r++)
-            engine_add_score(score, &all[r]);
+    for (; r.first < r.n && !result; r.first += each * (uint64_t)r.count) {
+        const uint64_t left = (r.n - r.first + each - 1) / each;
+        r.count = left < (uint64_t)most ? (int)left : most;
+        result = score_round(l, &r, own);
+        comm_collect(l->comm, COMM_DATA, all, own, (size_t)r.count * sizeof *own, "validation");
+        for (int m = 0; m < r.count; m++)
+            for (int q = 0; q < ranks; q++)
+                engine_add_score(score, &all[q * r.count + m]);
     }
+    engine_take_last_score(&l->engine, score);
     free(all);
+    free(own);
     return result;
 }
 
