@@ -253,7 +253,7 @@ AVX2 static size_t blocks_avx2(const unsigned char *p, size_t n)
     size_t i = 0;
     for (; n - i >= STEP; i += STEP) {
         __m256i bytes = _mm256_loadu_si256((const __m256i *)(p + i));
-        __builtin_prefetch(p + i + AHEAD);
+        __builtin_prefetch((const void *)((uintptr_t)(p + i) + AHEAD)); /* maybe beyond the end */
         if (_mm256_movemask_epi8(_mm256_or_si256(bytes, before))) {
             __m256i errors = errors_of(bytes, before);
             if (!_mm256_testz_si256(errors, errors))

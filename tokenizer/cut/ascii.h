@@ -35,10 +35,17 @@ extern const struct ascii_functions {
     uint64_t (*find)(const unsigned char *text, unsigned char byte);
 } ascii_functions[SIMD_LEVELS];
 
+/* Begins to fetch the text ASCII_AHEAD bytes behind `text` from memory. It may lie beyond the
+ * text's end, so its address is computed as a number. */
+static inline void ascii_fetch_ahead(const unsigned char *text)
+{
+    __builtin_prefetch((const void *)((uintptr_t)text + ASCII_AHEAD));
+}
+
 /* Computes the masks of text[0..64). */
 static inline void ascii_classify(struct ascii_masks *m, const unsigned char *text)
 {
-    __builtin_prefetch(text + ASCII_AHEAD);
+    ascii_fetch_ahead(text);
     ascii_functions[simd_level()].classify(m, text);
 }
 
@@ -47,7 +54,7 @@ static inline void ascii_classify(struct ascii_masks *m, const unsigned char *te
 static inline void ascii_classify_lower(struct ascii_masks *m, unsigned char *lower,
                                         const unsigned char *text)
 {
-    __builtin_prefetch(text + ASCII_AHEAD);
+    ascii_fetch_ahead(text);
     ascii_functions[simd_level()].classify_lower(m, lower, text);
 }
 

@@ -233,7 +233,7 @@ AVX512 static int classify_avx512(const struct automaton *a, const unsigned char
     uint64_t any = 0;
     for (; n - i >= ASCII_BLOCK; i += ASCII_BLOCK) {
         __m512i c = _mm512_loadu_si512(text + i);
-        __builtin_prefetch(text + i + ASCII_AHEAD);
+        ascii_fetch_ahead(text + i);
         uint64_t beyond = _mm512_movepi8_mask(c);
         __m512i class = _mm512_permutex2var_epi8(low, c, high);
         _mm512_storeu_si512(classes + i, _mm512_mask_blend_epi8(beyond, class, tails));
