@@ -3,11 +3,12 @@
  *
  *     gpu.c         the table of functions; operations that launch several kernels
  *     products.c    matrix products, by cuBLASLt
- *     device.c      memory, copies and the stream, by CUDA's runtime
+ *     device.c      memory, copies and streams, by CUDA's runtime
  *     *.cu          kernels (kernel.h); a function declared here launches each
  *
- * All work goes into one stream, in the order of the calls. The addresses of arrays are device
- * addresses: the host may do arithmetic with them, but must not read or write there.
+ * Operations go into one stream, in the order of the calls; copies by ops_move go into two others,
+ * one for each direction (queues in model/ops.h). The addresses of arrays are device addresses: the
+ * host may do arithmetic with them, but must not read or write there.
  *
  * The kernels also compile as C: tests/emulate has a device.c and a products.c for the host and
  * runs the kernels there, thread by thread, for tests without a GPU.

@@ -8,6 +8,7 @@
 #include "common/js.h"
 #include "common/log.h"
 #include "common/mem.h"
+#include "common/pool.h"
 #include "common/prompt.h"
 #include "common/tool.h"
 #include "common/utf8.h"
@@ -441,6 +442,14 @@ static int check_tokens(const struct generate *given)
     return 0;
 }
 
+/* Returns the number of threads to use: at most one for each processor. The threads wait for each
+ * other several times in each layer, so with more than that all would wait for those that do not
+ * run. */
+static int threads_wanted(void)
+{
+    return tool_threads < pool_cpus() ? (int)tool_threads : pool_cpus();
+}
+
 static int run(int argc, char **argv, void *options_given)
 {
     struct generate *given = options_given;
@@ -450,7 +459,7 @@ static int run(int argc, char **argv, void *options_given)
     given->g.stop_count = given->stops.count;
     given->g.cached = (enum ops_type)given->cache_precision;
     int result = generator_load(&given->g, given->model_dir, given->vocab, given->device,
-                                (int)tool_threads, stored_type(given->weights));
+                                threads_wanted(), stored_type(given->weights));
     if (!result)
         result = check_tokens(given);
     if (!result) {

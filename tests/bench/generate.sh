@@ -80,9 +80,9 @@ form_rows() {
         : >a && : >shares
         for ((r = 0; r < rounds; r++)); do measure "$form" $n; done
         read -r share bound by speed <<<"$(sort -n shares | awk '{ v[NR] = $0 } END { print v[int((NR + 1) / 2)] }')"
-        record "$model generates, $form, $n at a time" tok/s "$(median <a)" "$([ -e torch-all ] && echo PyTorch)" \
-            "$(cat torch-$n 2>/dev/null)" \
-            ", $(printf %.0f "$share") % of the bound of $(printf %.4g "$bound") by $by ($speed GB/s)"
+        record "$model generates, $form, $n at a time" tok/s "$(median <a)" "the bound by $by" "$bound" \
+            ", $(printf %.0f "$share") %, $speed GB/s"
+        [ ! -s torch-$n ] || record "$model generates, $form, $n at a time" tok/s "$(median <a)" PyTorch "$(cat torch-$n)"
     done
     record "$model, $form: prompt" tok/s "$(median <prompts)"
     record "$model, $form: first token" s "$(median <starts | cut -d' ' -f1)"

@@ -10,7 +10,11 @@
 #include "common/mem.h"
 #include "common/pool.h"
 
-enum { TRIES = 7, GRAIN = 1 << 16 };
+enum {
+    TRIES = 7,
+    GRAIN = 1 << 16,
+    AHEAD = 4096, /* bytes from a read to the prefetch of a later one; faster on some processors */
+};
 
 typedef uint64_t vec __attribute__((vector_size(64)));
 
@@ -22,6 +26,8 @@ static void read_part(void *ctx, int64_t begin, int64_t end, int thread)
     (void)ctx, (void)thread;
     vec a = { 0 }, b = a, c = a, d = a, v[4];
     for (int64_t i = begin; i + 256 <= end; i += 256) {
+        for (int line = 0; line < 256; line += 64)
+            __builtin_prefetch(bytes + i + AHEAD + line);
         memcpy(v, bytes + i, sizeof v);
         a ^= v[0];
         b ^= v[1];
@@ -56,7 +62,7 @@ int main(int argc, char **argv)
     clockid_t clock = threads == 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC;
     struct pool *pool = pool_new(threads);
     double best = 0;
-    bytes = mem_huge((size_t)n, 1);
+    bytes = mem_huge((size_t)n + 2 * AHEAD, 1);
     pool_for(pool, n, GRAIN, touch_part, NULL);
     for (int i = 0; i < TRIES; i++) {
         double began = seconds(clock);
