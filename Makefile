@@ -105,18 +105,18 @@ $(B)/gen/%.o: $(B)/gen/%.c $(B)/flags
 $(B)/obj/tfrecord/formats/blend.o: EXTRA = -ffp-contract=off
 # The kernels are loops that the compiler vectorises.
 $(B)/obj/model/%.o: EXTRA = $(if $(filter release,$(MODE)),-O3 -fno-math-errno -fno-trapping-math)
-$(B)/obj/train/reduce.o: EXTRA = $(if $(filter release,$(MODE)),-O3)
+$(B)/obj/train/ranks/reduce.o: EXTRA = $(if $(filter release,$(MODE)),-O3)
 # So does what packs tokens.
 $(B)/obj/common/stream.o $(B)/obj/tfrecord/formats/megatron.o: EXTRA = $(if $(filter release,$(MODE)),-O3)
 # No fuzz target runs the kernels, and clang takes minutes to instrument them.
-$(B)/obj/model/kernels_%.o: EXTRA += $(if $(filter fuzz,$(MODE)),-fno-sanitize=all) $(FUSED)
+$(B)/obj/model/compute/kernels_%.o: EXTRA += $(if $(filter fuzz,$(MODE)),-fno-sanitize=all) $(FUSED)
 # Several rows must give the bits that each gives alone. GCC 14 rounds the product in a sum separately in some loops and not in
 # others; with this option it uses fused multiply-adds in all of them. Clang does not have it.
 FUSED := $(shell $(CC) --param avoid-fma-max-bits=0 -Werror -x c -c /dev/null -o /dev/null 2>/dev/null && echo --param avoid-fma-max-bits=0)
 # Quantised files have the same bytes on all processors.
-$(B)/obj/model/stored.o: EXTRA += -ffp-contract=off
+$(B)/obj/model/compute/stored.o: EXTRA += -ffp-contract=off
 # GCC would spill a tile's sums while it moves loads up.
-$(B)/obj/model/kernels_neon.o: EXTRA += $(if $(filter release,$(MODE)),-fno-schedule-insns)
+$(B)/obj/model/compute/kernels_neon.o: EXTRA += $(if $(filter release,$(MODE)),-fno-schedule-insns)
 $(B)/obj/common/tool.o: EXTRA = -DTEXTMILL_VERSION='"$(VERSION)"' -DTEXTMILL_FLAGS='"$(ALL_CFLAGS)"'
 
 $(LIB): $(LIB_OBJECTS)

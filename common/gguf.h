@@ -10,7 +10,7 @@
  *
  * A name is its u64 length and its bytes; all numbers are little-endian. Format:
  * https://github.com/ggml-org/ggml/blob/master/docs/gguf.md. Checked by
- * tests/unit/model/test_gguf_model.c, tests/fuzz/gguf.c and tests/peers/gguf_files.py.
+ * tests/unit/model/folder/test_gguf_model.c, tests/fuzz/gguf.c and tests/peers/gguf_files.py.
  */
 #ifndef TEXTMILL_COMMON_GGUF_H
 #define TEXTMILL_COMMON_GGUF_H

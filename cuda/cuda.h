@@ -7,8 +7,8 @@
  *     *.cu          kernels (kernel.h); a function declared here launches each
  *
  * Operations go into one stream, in the order of the calls; copies by ops_move go into two others,
- * one for each direction (queues in model/ops.h). The addresses of arrays are device addresses: the
- * host may do arithmetic with them, but must not read or write there.
+ * one for each direction (queues in model/compute/ops.h). The addresses of arrays are device
+ * addresses: the host may do arithmetic with them, but must not read or write there.
  *
  * The kernels also compile as C: tests/emulate has a device.c and a products.c for the host and
  * runs the kernels there, thread by thread, for tests without a GPU.
@@ -16,7 +16,7 @@
 #ifndef TEXTMILL_CUDA_CUDA_H
 #define TEXTMILL_CUDA_CUDA_H
 
-#include "model/backend.h"
+#include "model/compute/backend.h"
 
 /* A device buffer that grows when needed and is reused. */
 struct cuda_room {

@@ -11,8 +11,8 @@
 
 #include <stdint.h>
 
-#include "model/forward.h"
-#include "model/parameters.h"
+#include "model/folder/parameters.h"
+#include "model/network/forward.h"
 
 struct network {
     struct ops *ops;

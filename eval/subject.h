@@ -10,7 +10,7 @@
 
 #include "common/opt.h"
 #include "eval/network.h"
-#include "model/stored.h"
+#include "model/compute/stored.h"
 #include "tokenizer/tokenizer.h"
 
 struct subject {

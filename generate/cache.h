@@ -19,7 +19,7 @@
 
 #include <stdint.h>
 
-#include "model/forward.h"
+#include "model/network/forward.h"
 
 /* What all texts of a model share. */
 struct decoder {

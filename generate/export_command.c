@@ -4,8 +4,8 @@
 #include "common/gguf.h"
 #include "common/log.h"
 #include "generate/export_vocabulary.h"
-#include "model/gguf_export.h"
-#include "model/stored.h"
+#include "model/compute/stored.h"
+#include "model/folder/gguf_export.h"
 #include "tokenizer/tokenizer.h"
 
 struct exporting {

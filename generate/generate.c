@@ -17,8 +17,8 @@
 #include "generate/generator.h"
 #include "generate/prompt_cache.h"
 #include "generate/queue.h"
-#include "model/ops.h"
-#include "model/stored.h"
+#include "model/compute/ops.h"
+#include "model/compute/stored.h"
 #include "unicode/unicode.h"
 
 /* Where prompts come from: the option --prompt, then the operands or, without any of these, the

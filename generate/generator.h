@@ -21,7 +21,7 @@
 #include "generate/logprobs.h"
 #include "generate/sample.h"
 #include "generate/text.h"
-#include "model/parameters.h"
+#include "model/folder/parameters.h"
 #include "tokenizer/tokenizer.h"
 
 struct generator {

@@ -1,10 +1,10 @@
 /*
- * mpi.c - plug-in for messages by MPI: a transport (train/transport.h) that uses point-to-point
- * calls.
+ * mpi.c - plug-in for messages by MPI: a transport (train/ranks/transport.h) that uses
+ * point-to-point calls.
  *
  * MPI's own sums are not used, because their order may differ between its algorithms
- * (train/reduce.h). The plug-in is built with mpicc if that is installed. It is opened only by a
- * process that a launcher has started as one of several.
+ * (train/ranks/reduce.h). The plug-in is built with mpicc if that is installed. It is opened only
+ * by a process that a launcher has started as one of several.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "common/plugin.h"
-#include "train/transport.h"
+#include "train/ranks/transport.h"
 
 struct world {
     MPI_Comm ranks;

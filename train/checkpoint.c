@@ -12,10 +12,10 @@
 #include "common/kv.h"
 #include "common/mem.h"
 #include "common/temp.h"
-#include "model/folder.h"
-#include "model/safetensors.h"
-#include "train/batches.h"
-#include "train/sharing.h"
+#include "model/folder/folder.h"
+#include "model/formats/safetensors.h"
+#include "train/samples/batches.h"
+#include "train/store/sharing.h"
 #include "train/sums.h"
 
 static const char unfinished[] = ".tmp";       /* suffix of an unfinished checkpoint's folder */

@@ -1,8 +1,8 @@
 /*
  * checkpoint.h - checkpoints: the files from which a training run can be resumed.
  *
- * OUT/checkpoints/step-000100/ is a model folder (model/folder.h, with the tokenizer's files).
- * It also holds
+ * OUT/checkpoints/step-000100/ is a model folder (model/folder/folder.h, with the tokenizer's
+ * files). It also holds
  *
  *     training/optimizer.safetensors  the optimizer's moments of each tensor, NAME.moment1 and
  *                                     NAME.moment2 (only those that the optimizer has), F32 or
@@ -30,10 +30,10 @@
 #include <stdint.h>
 
 #include "common/buf.h"
-#include "model/model.h"
+#include "model/network/model.h"
 #include "tokenizer/tokenizer.h"
-#include "train/comm.h"
-#include "train/store.h"
+#include "train/ranks/comm.h"
+#include "train/store/store.h"
 
 struct checkpoint {
     int64_t step;        /* updates done */

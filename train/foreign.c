@@ -10,7 +10,7 @@
 #include "common/file.h"
 #include "common/log.h"
 #include "common/mem.h"
-#include "train/task.h"
+#include "train/samples/task.h"
 
 /* A key of another program, in small letters and with '-'. With `option`, it is that option here,
  * and `words` translates values: "theirs=ours ...". Without `option` there is no such option here:

@@ -17,12 +17,12 @@
 #include "common/mem.h"
 #include "common/trace.h"
 #include "common/usage.h"
-#include "model/folder.h"
-#include "train/batches.h"
+#include "model/folder/folder.h"
 #include "train/checkpoint.h"
-#include "train/metrics.h"
-#include "train/page.h"
-#include "train/profile.h"
+#include "train/report/metrics.h"
+#include "train/report/page.h"
+#include "train/report/profile.h"
+#include "train/samples/batches.h"
 
 enum {
     SKIPS = 10,         /* successive skipped updates after which the run ends */

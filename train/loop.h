@@ -18,8 +18,8 @@
 
 #include <stdint.h>
 
-#include "train/comm.h"
 #include "train/plan.h"
+#include "train/ranks/comm.h"
 
 struct loop_result {
     int64_t steps; /* done by this run, without the runs that it resumes */

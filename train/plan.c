@@ -10,12 +10,12 @@
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/usage.h"
-#include "model/folder.h"
+#include "model/folder/folder.h"
 #include "train/cluster.h"
 #include "train/defaults.h"
-#include "train/reduce.h"
-#include "train/table_sum.h"
-#include "train/timeline.h"
+#include "train/program/timeline.h"
+#include "train/ranks/reduce.h"
+#include "train/store/table_sum.h"
 
 const struct settings settings_default = {
     .device = "cpu",
@@ -1020,7 +1020,7 @@ static double sent_bytes(const struct plan *p)
     for (int64_t n = 0; n < p->program.count; n++) {
         const struct phase *f = &p->program.phases[n];
         const struct use *u = &f->uses[0];
-        if (!phase_is_transfer(f->kind) || u->mode != MAPPED_READ)
+        if (!phase_is_transfer(f->kind) || u->mode != MODE_READ)
             continue;
         const int half = u->kind == STORE_PARAMETERS  ? p->store.half_parameters
                          : u->kind == STORE_GRADIENTS ? 0

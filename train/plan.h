@@ -13,15 +13,15 @@
 
 #include "common/buf.h"
 #include "common/opt.h"
-#include "model/model.h"
-#include "model/split.h"
+#include "model/network/model.h"
+#include "model/network/split.h"
 #include "tokenizer/tokenizer.h"
-#include "train/engine.h"
-#include "train/loss_scale.h"
-#include "train/optimizer.h"
-#include "train/program.h"
-#include "train/schedule.h"
-#include "train/task.h"
+#include "train/program/program.h"
+#include "train/samples/task.h"
+#include "train/step/engine.h"
+#include "train/step/loss_scale.h"
+#include "train/step/optimizer.h"
+#include "train/step/schedule.h"
 
 enum divergence { DIVERGENCE_STOP, DIVERGENCE_SKIP };
 #define DIVERGENCE_WORDS "stop|skip" /* in the order of the enum */

@@ -7,7 +7,7 @@
 #include "common/crc32c.h"
 #include "common/err.h"
 #include "common/file.h"
-#include "model/safetensors.h"
+#include "model/formats/safetensors.h"
 
 enum { PIECE = 1 << 24 }; /* bytes of a file in memory at a time */
 

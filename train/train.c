@@ -15,13 +15,13 @@
 #include "common/plugin.h"
 #include "common/preset.h"
 #include "common/tool.h"
-#include "model/ops.h"
+#include "model/compute/ops.h"
 #include "train/benchmark.h"
 #include "train/cluster.h"
-#include "train/comm.h"
 #include "train/foreign.h"
 #include "train/loop.h"
 #include "train/plan.h"
+#include "train/ranks/comm.h"
 
 #define AT(member) offsetof(struct settings, member)
 #define UP         1e15 /* no upper bound */

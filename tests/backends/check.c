@@ -12,7 +12,7 @@
 #include "common/err.h"
 #include "common/mem.h"
 #include "common/rng.h"
-#include "model/ops.h"
+#include "model/compute/ops.h"
 
 enum { ARRAYS_MOST = 40, RESULTS_MOST = 16 };
 

@@ -10,7 +10,7 @@
 
 #include "common/log.h"
 #include "common/pool.h"
-#include "model/kernels.h"
+#include "model/compute/kernels.h"
 
 /* So many sums hide the latency and fit in 16 registers. A try takes about 0.2 s, as long as a
  * small training step, because a step cannot use a clock rate that is higher for only some

@@ -11,7 +11,7 @@
 #include "common/mem.h"
 #include "common/pool.h"
 #include "common/rng.h"
-#include "model/model.h"
+#include "model/network/model.h"
 
 struct run {
     struct model m;

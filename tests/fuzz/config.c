@@ -2,7 +2,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "model/architecture.h"
+#include "model/network/architecture.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -7,7 +7,7 @@
 
 #include "common/buf.h"
 #include "common/gguf.h"
-#include "model/gguf_model.h"
+#include "model/folder/gguf_model.h"
 #include "tokenizer/files/files.h"
 #include "tokenizer/tokenizer.h"
 

@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "model/pickle.h"
+#include "model/formats/pickle.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

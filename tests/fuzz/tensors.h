@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "common/mem.h"
-#include "model/safetensors.h"
+#include "model/formats/safetensors.h"
 
 /* Reads the values of all tensors, and closes the file, whose bytes are borrowed. */
 static inline void read_tensors(struct safetensors *s)

@@ -2,7 +2,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "model/torch.h"
+#include "model/formats/torch.h"
 #include "tests/fuzz/tensors.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

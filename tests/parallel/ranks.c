@@ -11,9 +11,9 @@
 #include "common/hash.h"
 #include "common/mem.h"
 #include "tests/unit/threads.h"
-#include "train/batches.h"
-#include "train/engine.h"
-#include "train/optimizer.h"
+#include "train/samples/batches.h"
+#include "train/step/engine.h"
+#include "train/step/optimizer.h"
 
 /* A layer has several pieces (layout.h), so that it can be shared. */
 enum { L = 3, C = 128, T = 16, V = 600, SEQUENCES = 16, LEAVES = 4, UPDATES = 3, MOST = 8 };

@@ -12,7 +12,7 @@
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/rng.h"
-#include "train/reduce.h"
+#include "train/ranks/reduce.h"
 
 extern const struct transport mpi_transport;
 

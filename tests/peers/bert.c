@@ -19,8 +19,8 @@
 #include "common/err.h"
 #include "common/file.h"
 #include "common/mem.h"
-#include "model/bert.h"
-#include "model/folder.h"
+#include "model/folder/folder.h"
+#include "model/network/bert.h"
 
 struct net {
     struct ops *o;

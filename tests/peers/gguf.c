@@ -8,9 +8,9 @@
 #include "common/buf.h"
 #include "common/err.h"
 #include "common/file.h"
-#include "model/forward.h"
-#include "model/parameters.h"
-#include "model/stored.h"
+#include "model/compute/stored.h"
+#include "model/folder/parameters.h"
+#include "model/network/forward.h"
 
 static int run(struct ops *o, const struct model *m, const struct parameters *p, char **paths)
 {

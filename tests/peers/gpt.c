@@ -13,8 +13,8 @@
 #include "common/err.h"
 #include "common/file.h"
 #include "common/mem.h"
-#include "model/folder.h"
-#include "model/forward.h"
+#include "model/folder/folder.h"
+#include "model/network/forward.h"
 
 struct net {
     struct ops *o;

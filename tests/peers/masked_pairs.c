@@ -6,8 +6,8 @@
 
 #include "common/err.h"
 #include "tokenizer/tokenizer.h"
-#include "train/batches.h"
-#include "train/samples.h"
+#include "train/samples/batches.h"
+#include "train/samples/samples.h"
 
 static void put(FILE *f, const void *values, size_t n)
 {

@@ -5,7 +5,7 @@
 #ifndef TEXTMILL_ARRAYS_H
 #define TEXTMILL_ARRAYS_H
 
-#include "model/ops.h"
+#include "model/compute/ops.h"
 
 static inline struct ops_array f32(const float *x)
 {

@@ -6,8 +6,8 @@
 #ifndef TEXTMILL_NET_H
 #define TEXTMILL_NET_H
 
-#include "model/model.h"
-#include "model/split.h"
+#include "model/network/model.h"
+#include "model/network/split.h"
 
 enum { NET_LAYERS = 2, NET_BLOCKS = NET_LAYERS + 2, NET_TOKENS = 33, NET_WIDTH = 20 };
 

@@ -5,7 +5,7 @@
 #ifndef TEXTMILL_RIG_H
 #define TEXTMILL_RIG_H
 
-#include "train/engine.h"
+#include "train/step/engine.h"
 
 struct rig {
     struct model model;

@@ -9,7 +9,7 @@
 #ifndef TEXTMILL_THREADS_H
 #define TEXTMILL_THREADS_H
 
-#include "train/comm.h"
+#include "train/ranks/comm.h"
 
 struct threads;
 

@@ -1,4 +1,4 @@
-"""The order in which training takes samples: common/rng.h and train/batches.h, written down once more."""
+"""The order in which training takes samples: common/rng.h and train/samples/batches.h, written down once more."""
 
 M64 = (1 << 64) - 1
 

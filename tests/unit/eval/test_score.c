@@ -10,7 +10,7 @@
 #include "eval/report.h"
 #include "eval/score.h"
 #include "eval/wiki.h"
-#include "model/folder.h"
+#include "model/folder/folder.h"
 #include "tests/unit/arrays.h"
 #include "tokenizer/files/files.h"
 #include "tokenizer/tokenizer.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "generate/cache.h"
-#include "model/architecture.h"
+#include "model/network/architecture.h"
 #include "tests/unit/arrays.h"
 
 enum { POSITIONS = 40, VOCABULARY = 61 };

@@ -4,12 +4,12 @@
 
 #include "common/err.h"
 #include "common/file.h"
-#include "model/model.h"
+#include "model/network/model.h"
 #include "tests/unit/arrays.h"
 #include "tests/unit/dir.h"
 #include "tests/unit/look.h"
 #include "train/checkpoint.h"
-#include "train/optimizer.h"
+#include "train/step/optimizer.h"
 
 TestSuite(checkpoint, .init = make_dir, .fini = remove_dir);
 

@@ -1,0 +1,153 @@
+/*
+ * backend.h - the interface of a back end, which does the arithmetic of ops.h: a table of
+ * functions, one for each function of ops.h that has a back-end part.
+ *
+ * ops.c passes its arguments on to these functions. Each does what ops.h says of the function with
+ * the same name. cpu.c has the table of the CPU, cuda/gpu.c that of a GPU, which is a plug-in.
+ */
+#ifndef TEXTMILL_MODEL_COMPUTE_BACKEND_H
+#define TEXTMILL_MODEL_COMPUTE_BACKEND_H
+
+#include "model/compute/ops.h"
+
+enum { OPS_SCRATCH_BLOCKS = 64 };
+
+/* The caller's scratch memory. Pieces are taken from the last block, in order. A piece that does
+ * not fit gets a new block. ops_scratch_begin frees all pieces and replaces several blocks by one
+ * of their total size. */
+struct ops_scratch {
+    struct {
+        struct ops_array data; /* U8 */
+        int64_t bytes;
+    } blocks[OPS_SCRATCH_BLOCKS];
+    int count;
+    int64_t used; /* bytes taken from the last block */
+};
+
+/* The first members of struct ops. Each back end defines the struct and adds its own members after
+ * these. */
+#define OPS_COMMON                                                                                 \
+    const struct ops_backend *b;                                                                   \
+    int threads;                                                                                   \
+    enum ops_type precision;                                                                       \
+    struct ops_scratch scratch; /* scratch for callers of ops.h */
+
+/* Version of the interface. Increase it when the table below, OPS_COMMON or a struct of ops.h
+ * changes. */
+enum { OPS_LAYOUT = 6 };
+
+/* clang-format off */
+struct ops_backend {
+    size_t context;               /* bytes of the back end's struct ops, which is zeroed before
+                                   * `open` */
+    /* Opens device `number`. Returns 0, or -1 with an error; then close is not called. */
+    int (*open)(struct ops *o, int number);
+    void (*close)(struct ops *o);
+    const char *(*describe)(const struct ops *o);
+    uint64_t (*free_bytes)(const struct ops *o);
+    int (*set_products)(struct ops *o, enum ops_products products);
+
+    struct ops_array (*buffer)(struct ops *o, enum ops_type type, int64_t n);
+    void (*buffer_free)(struct ops *o, struct ops_array a, int64_t n);
+    void (*upload)(struct ops *o, struct ops_array to, const void *from, int64_t n);
+    void (*download)(struct ops *o, void *to, struct ops_array from, int64_t n);
+    void *(*map)(struct ops *o, struct ops_array a, int64_t n);
+    void *(*fill)(struct ops *o, struct ops_array a, int64_t n);
+    void (*unmap)(struct ops *o, struct ops_array a, int64_t n, void *mapped);
+
+    struct ops_array (*host_buffer)(struct ops *o, int64_t bytes);
+    void (*host_buffer_free)(struct ops *o, struct ops_array a, int64_t bytes);
+    void (*mark)(struct ops *o, enum ops_queue q, struct ops_mark *m);
+    void (*mark_free)(struct ops *o, struct ops_mark *m);
+    void (*after)(struct ops *o, enum ops_queue q, const struct ops_mark *m);
+    void (*move)(struct ops *o, enum ops_queue q, struct ops_array to, struct ops_array from, int64_t n);
+    void (*finish)(struct ops *o);
+
+    void (*matmul)(struct ops *o, const struct ops_matmul *p);
+    void (*linear_fwd)(struct ops *o, struct ops_array y, struct ops_array x, const struct ops_linear *l);
+    void (*linear_bwd)(struct ops *o, struct ops_gradient dx, struct ops_gradient dw, struct ops_gradient dbias,
+                       struct ops_array dy, struct ops_array x, const struct ops_linear *l);
+    void (*residual_fwd)(struct ops *o, struct ops_array y, struct ops_array base, struct ops_array x,
+                         const struct ops_linear *l, struct ops_dropout drop);
+
+    void (*embedding_fwd)(struct ops *o, struct ops_array x, const struct ops_tokens *t,
+                          const struct ops_embedding *e);
+    void (*embedding_bwd)(struct ops *o, const struct ops_embedding *d, struct ops_array dx,
+                          const struct ops_tokens *t);
+
+    void (*norm_fwd)(struct ops *o, struct ops_array y, struct ops_moments kept, struct ops_array x,
+                     const struct ops_norm *l);
+    void (*norm_apply)(struct ops *o, struct ops_array y, struct ops_moments kept, struct ops_array x,
+                       const struct ops_norm *l);
+    void (*norm_bwd)(struct ops *o, struct ops_gradient dx, struct ops_gradient dgain, struct ops_gradient dbias,
+                     struct ops_array dy, struct ops_array x, struct ops_moments kept, const struct ops_norm *l);
+    void (*norm_sums)(struct ops *o, struct ops_array sums, struct ops_gradient dgain, struct ops_gradient dbias,
+                      struct ops_array dy, struct ops_array x, struct ops_moments kept, const struct ops_norm *l);
+    void (*norm_dx)(struct ops *o, struct ops_gradient dx, struct ops_array sums, struct ops_array dy,
+                    struct ops_array x, struct ops_moments kept, const struct ops_norm *l);
+    void (*activation_fwd)(struct ops *o, enum ops_activation f, struct ops_array y, struct ops_array x, int64_t n);
+    void (*activation_bwd)(struct ops *o, enum ops_activation f, struct ops_array dx, struct ops_array y,
+                           struct ops_array dy, struct ops_array x, int64_t n);
+    void (*gated_fwd)(struct ops *o, enum ops_activation f, struct ops_array y, struct ops_array gate,
+                      struct ops_array up, int64_t n);
+    void (*gated_bwd)(struct ops *o, enum ops_activation f, struct ops_array dgate, struct ops_array dup,
+                      struct ops_array y, struct ops_array dy, struct ops_array gate, struct ops_array up, int64_t n);
+    void (*rotate)(struct ops *o, struct ops_array x, const struct ops_tokens *t, const struct ops_rotary *r);
+    void (*dropout)(struct ops *o, struct ops_array y, struct ops_array x, int64_t n, struct ops_dropout drop);
+    void (*tanh_fwd)(struct ops *o, struct ops_array x, int64_t n);
+    void (*tanh_bwd)(struct ops *o, struct ops_array d, struct ops_array y, int64_t n);
+    void (*zero)(struct ops *o, struct ops_array x, int64_t n);
+    void (*add)(struct ops *o, struct ops_array y, struct ops_array x, int64_t n);
+    void (*copy)(struct ops *o, struct ops_array y, struct ops_array x, int64_t n);
+    void (*blend)(struct ops *o, struct ops_array y, double y_scale, struct ops_array x, double x_scale, int64_t n);
+    void (*gather_rows)(struct ops *o, struct ops_array y, struct ops_array x, struct ops_array rows,
+                        int64_t n, int64_t C);
+    void (*scatter_rows)(struct ops *o, struct ops_array y, struct ops_array x, struct ops_array rows,
+                         int64_t n, int64_t C);
+
+    void (*attention_fwd)(struct ops *o, struct ops_array y, struct ops_array lse, struct ops_qkv x,
+                          const struct ops_attention *a);
+    void (*attention_bwd)(struct ops *o, struct ops_qkv dx, struct ops_array dy, struct ops_qkv x,
+                          struct ops_array y, struct ops_array lse, const struct ops_attention *a);
+    void (*attention_cached)(struct ops *o, struct ops_array y, const struct ops_past *past, int64_t layer,
+                             struct ops_qkv x, const struct ops_attention *a);
+
+    void (*logits)(struct ops *o, struct ops_array logits, struct ops_array x, int64_t N,
+                   const struct ops_decoder *d);
+    void (*loss_fwd)(struct ops *o, struct ops_scores out, struct ops_array x, const struct ops_labels *l,
+                     const struct ops_decoder *d);
+    void (*loss_fwd_bwd)(struct ops *o, struct ops_scores out, struct ops_array dx, struct ops_gradient dtable,
+                         struct ops_gradient dbias, struct ops_array x, int64_t N, double scale,
+                         const struct ops_labels *l, const struct ops_decoder *d);
+    void (*cross_entropy)(struct ops *o, struct ops_scores out, struct ops_array logits, int64_t V,
+                          const struct ops_labels *l, int gradient, double scale);
+    void (*columns_most)(struct ops *o, const struct ops_columns *c);
+    void (*columns_sums)(struct ops *o, const struct ops_columns *c);
+    void (*columns_loss)(struct ops *o, struct ops_scores out, const struct ops_columns *c, int gradient,
+                         double scale);
+    void (*span_loss)(struct ops *o, struct ops_scores out, struct ops_array logits, int side,
+                      const struct ops_labels *l, const struct ops_rows *rows, int gradient, double scale);
+
+    void (*sum_squares)(struct ops *o, struct ops_array sum, struct ops_array x, int64_t n);
+    void (*add_sum)(struct ops *o, struct ops_array sum, struct ops_array x, int64_t n);
+
+    void (*round)(struct ops *o, struct ops_state y, struct ops_array x, int64_t n, uint64_t first);
+    void (*adamw)(struct ops *o, const struct ops_state state[OPS_STATES], struct ops_array gradient, int64_t n,
+                  const struct ops_adamw *h);
+    void (*adam)(struct ops *o, struct ops_array w, struct ops_array m, struct ops_array v,
+                 struct ops_array gradient, int64_t n, const struct ops_adamw *h);
+    void (*lamb_begin)(struct ops *o, struct ops_array squares, struct ops_array w, struct ops_array m,
+                       struct ops_array v, struct ops_array gradient, const struct ops_lamb *h);
+    void (*lamb_end)(struct ops *o, struct ops_array w, struct ops_array x, struct ops_array squares,
+                     const struct ops_lamb *h);
+    void (*schedule_free)(struct ops *o, struct ops_array w, struct ops_array z, struct ops_array v,
+                          struct ops_array gradient, int64_t n, const struct ops_adamw *h, double share);
+    void (*sgd)(struct ops *o, struct ops_array w, struct ops_array a, struct ops_array gradient, int64_t n,
+                const struct ops_sgd *h);
+    void (*orthogonalise)(struct ops *o, struct ops_array x, int64_t R, int64_t C);
+};
+/* clang-format on */
+
+extern const struct ops_backend ops_cpu;
+
+#endif

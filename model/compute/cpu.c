@@ -1,0 +1,595 @@
+/*
+ * cpu.c - the CPU back end (backend.h): the context, its arrays, and operations on rows and
+ * elements. Products, attention, losses and optimizers are in the files cpu_*.c.
+ */
+#include "model/compute/cpu.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/mem.h"
+
+enum {
+    GRAIN = 8192,        /* numbers that are enough work for one thread */
+    COLUMN_GRAIN = 64,   /* columns of a sum over rows: a multiple of a cache line */
+    NORM_BLOCK = 32,     /* rows of a norm whose gain gradients are summed at once */
+    SUM_BLOCK = 1 << 16, /* floats of sum_squares that are summed at once */
+};
+
+/* ---- the context -------------------------------------------------------------------------- */
+
+static int cpu_open(struct ops *o, int number)
+{
+    (void)number;
+    o->k = kernels_choose();
+    if (!o->k)
+        return -1;
+    o->pool = pool_new(o->threads);
+    return 0;
+}
+
+static void cpu_close(struct ops *o)
+{
+    ops_buffer_free(o, o->work.data, o->work.floats);
+    ops_buffer_free(o, o->panels.data, o->panels.floats);
+    ops_buffer_free(o, o->operands.data, o->operands.floats);
+    ops_buffer_free(o, o->angles.table.data, o->angles.table.floats);
+    pool_free(o->pool);
+}
+
+static const char *cpu_describe(const struct ops *o)
+{
+    return o->name;
+}
+
+static uint64_t cpu_free_bytes(const struct ops *o)
+{
+    (void)o;
+    return UINT64_MAX;
+}
+
+/* AUTO selects the faster one: our own kernels, if there are some for this processor. */
+static int cpu_set_products(struct ops *o, enum ops_products products)
+{
+    int wanted = products == OPS_PRODUCTS_OPENBLAS ||
+                 (products == OPS_PRODUCTS_AUTO && o->k == &kernels_plain);
+    int missing = wanted && cpu_openblas_open() < 0;
+    if (missing && products == OPS_PRODUCTS_OPENBLAS)
+        return -1;
+    o->openblas = wanted && !missing;
+    snprintf(o->name, sizeof o->name, o->openblas ? "%s, products by OpenBLAS (%s)" : "%s",
+             o->k->name, o->openblas ? cpu_openblas_core() : "");
+    return 0;
+}
+
+/* ---- arrays ------------------------------------------------------------------------------- */
+
+/* Zeroes the array with all threads, because the first write to a page is expensive. */
+static struct ops_array cpu_buffer(struct ops *o, enum ops_type type, int64_t n)
+{
+    /* huge pages, because large matrices are read in long strides */
+    struct ops_array a = { mem_huge((size_t)n, ops_type_bytes(type)), type };
+    cpu_zero(o, a, n);
+    return a;
+}
+
+static void cpu_buffer_free(struct ops *o, struct ops_array a, int64_t n)
+{
+    (void)o;
+    (void)n;
+    free(a.address);
+}
+
+static void cpu_upload(struct ops *o, struct ops_array to, const void *from, int64_t n)
+{
+    (void)o;
+    memcpy(to.address, from, (size_t)n * ops_type_bytes(to.type));
+}
+
+static void cpu_download(struct ops *o, void *to, struct ops_array from, int64_t n)
+{
+    (void)o;
+    memcpy(to, from.address, (size_t)n * ops_type_bytes(from.type));
+}
+
+static void *cpu_map(struct ops *o, struct ops_array a, int64_t n)
+{
+    (void)o;
+    (void)n;
+    return a.address;
+}
+
+static void cpu_unmap(struct ops *o, struct ops_array a, int64_t n, void *mapped)
+{
+    (void)o;
+    (void)n;
+    assert(a.address == mapped);
+    (void)a, (void)mapped;
+}
+
+/* The CPU has one memory and works in the order of the calls, so marks and queues do nothing. */
+static struct ops_array cpu_host_buffer(struct ops *o, int64_t bytes)
+{
+    return cpu_buffer(o, OPS_U8, bytes);
+}
+
+static void cpu_mark(struct ops *o, enum ops_queue q, struct ops_mark *m)
+{
+    (void)o, (void)q, (void)m;
+}
+
+static void cpu_mark_free(struct ops *o, struct ops_mark *m)
+{
+    (void)o, (void)m;
+}
+
+static void cpu_after(struct ops *o, enum ops_queue q, const struct ops_mark *m)
+{
+    (void)o, (void)q, (void)m;
+}
+
+static void cpu_move(struct ops *o, enum ops_queue q, struct ops_array to, struct ops_array from,
+                     int64_t n)
+{
+    (void)o, (void)q;
+    memcpy(to.address, from.address, (size_t)n);
+}
+
+static void cpu_finish(struct ops *o)
+{
+    (void)o;
+}
+
+float *cpu_at_least(struct ops *o, struct arena *a, int64_t floats)
+{
+    if (a->floats < floats) {
+        ops_buffer_free(o, a->data, a->floats);
+        a->data = ops_buffer(o, OPS_F32, floats);
+        a->floats = floats;
+    }
+    return cpu_floats(a->data);
+}
+
+float *cpu_work(struct ops *o, int64_t floats)
+{
+    return cpu_at_least(o, &o->work, floats);
+}
+
+float *cpu_panels(struct ops *o, int64_t floats)
+{
+    return cpu_at_least(o, &o->panels, floats);
+}
+
+int64_t cpu_row_grain(int64_t C)
+{
+    return C >= GRAIN ? 1 : GRAIN / C;
+}
+
+/* ---- element by element ------------------------------------------------------------------- */
+
+/* The arguments of a loop over elements. */
+struct map {
+    const struct kernels *k;
+    struct ops_array y, x, dx, dy;
+    enum ops_activation f;
+    struct kernel_mask mask;
+    uint64_t first;
+    int64_t columns, stride; /* for dropout: see struct ops_dropout */
+};
+
+static void zero_part(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct map *m = ctx;
+    memset(ops_part(m->y, begin).address, 0, (size_t)(end - begin) * ops_type_bytes(m->y.type));
+}
+
+void cpu_zero(struct ops *o, struct ops_array x, int64_t n)
+{
+    int64_t grain = GRAIN * (int64_t)(sizeof(float)) / (int64_t)ops_type_bytes(x.type);
+    pool_for(o->pool, n, grain, zero_part, &(struct map){ .y = x });
+}
+
+static void add_part(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct map *m = ctx;
+    m->k->add(ops_part(m->y, begin), ops_part(m->x, begin), end - begin);
+}
+
+static void cpu_add(struct ops *o, struct ops_array y, struct ops_array x, int64_t n)
+{
+    pool_for(o->pool, n, GRAIN, add_part, &(struct map){ .k = o->k, .y = y, .x = x });
+}
+
+static void copy_part(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct map *m = ctx;
+    m->k->copy(ops_part(m->y, begin), ops_part(m->x, begin), end - begin);
+}
+
+static void cpu_copy(struct ops *o, struct ops_array y, struct ops_array x, int64_t n)
+{
+    pool_for(o->pool, n, GRAIN, copy_part, &(struct map){ .k = o->k, .y = y, .x = x });
+}
+
+static void activation_fwd_part(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct map *m = ctx;
+    m->k->activation_fwd[m->f](ops_part(m->y, begin), ops_part(m->x, begin), end - begin);
+}
+
+static void cpu_activation_fwd(struct ops *o, enum ops_activation f, struct ops_array y,
+                               struct ops_array x, int64_t n)
+{
+    struct map m = { .k = o->k, .y = y, .x = x, .f = f };
+    pool_for(o->pool, n, GRAIN, activation_fwd_part, &m);
+}
+
+static void activation_bwd_part(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct map *m = ctx;
+    m->k->activation_bwd[m->f](ops_part(m->dx, begin), ops_part(m->y, begin),
+                               ops_part(m->dy, begin), ops_part(m->x, begin), end - begin);
+}
+
+static void cpu_activation_bwd(struct ops *o, enum ops_activation f, struct ops_array dx,
+                               struct ops_array y, struct ops_array dy, struct ops_array x,
+                               int64_t n)
+{
+    struct map m = { .k = o->k, .y = y, .x = x, .dx = dx, .dy = dy, .f = f };
+    pool_for(o->pool, n, GRAIN, activation_bwd_part, &m);
+}
+
+struct gated {
+    const struct kernels *k;
+    enum ops_activation f;
+    struct ops_array y, gate, up, dy, dgate, dup;
+};
+
+static void gated_fwd_part(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct gated *g = ctx;
+    g->k->gated_fwd[g->f](ops_part(g->y, begin), ops_part(g->gate, begin), ops_part(g->up, begin),
+                          end - begin);
+}
+
+static void cpu_gated_fwd(struct ops *o, enum ops_activation f, struct ops_array y,
+                          struct ops_array gate, struct ops_array up, int64_t n)
+{
+    struct gated g = { .k = o->k, .f = f, .y = y, .gate = gate, .up = up };
+    pool_for(o->pool, n, GRAIN, gated_fwd_part, &g);
+}
+
+static void gated_bwd_part(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct gated *g = ctx;
+    g->k->gated_bwd[g->f](ops_part(g->dgate, begin), ops_part(g->dup, begin), ops_part(g->y, begin),
+                          ops_part(g->dy, begin), ops_part(g->gate, begin), ops_part(g->up, begin),
+                          end - begin);
+}
+
+static void cpu_gated_bwd(struct ops *o, enum ops_activation f, struct ops_array dgate,
+                          struct ops_array dup, struct ops_array y, struct ops_array dy,
+                          struct ops_array gate, struct ops_array up, int64_t n)
+{
+    struct gated g = { o->k, f, y, gate, up, dy, dgate, dup };
+    pool_for(o->pool, n, GRAIN, gated_bwd_part, &g);
+}
+
+/* Runs in the calling thread: the arrays are too small for the pool. */
+static void cpu_tanh_fwd(struct ops *o, struct ops_array x, int64_t n)
+{
+    (void)o;
+    for (int64_t i = 0; i < n; i++)
+        cpu_floats(x)[i] = tanhf(cpu_floats(x)[i]);
+}
+
+static void cpu_tanh_bwd(struct ops *o, struct ops_array d, struct ops_array y, int64_t n)
+{
+    (void)o;
+    for (int64_t i = 0; i < n; i++)
+        cpu_floats(d)[i] *= 1 - cpu_floats(y)[i] * cpu_floats(y)[i];
+}
+
+/* ---- dropout ------------------------------------------------------------------------------ */
+
+struct kernel_mask cpu_mask(struct ops_dropout drop)
+{
+    uint32_t threshold = (uint32_t)(drop.rate * 0x1p32);
+    float scale = threshold ? (float)(1 / (1 - drop.rate)) : 1;
+    return (struct kernel_mask){ drop.key, threshold, scale };
+}
+
+static void dropout_part(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct map *m = ctx;
+    for (int64_t i = begin, n; i < end; i += n) {
+        const int64_t row = i / m->columns, column = i % m->columns;
+        n = m->columns - column < end - i ? m->columns - column : end - i;
+        m->k->dropout(ops_part(m->y, i), OPS_NONE, ops_part(m->x, i), n, &m->mask,
+                      m->first + (uint64_t)(row * m->stride + column));
+    }
+}
+
+static void cpu_dropout(struct ops *o, struct ops_array y, struct ops_array x, int64_t n,
+                        struct ops_dropout drop)
+{
+    struct map m = { .k = o->k, .y = y, .x = x, .mask = cpu_mask(drop), .first = drop.first };
+    m.columns = drop.columns ? drop.columns : n;
+    m.stride = drop.stride;
+    if (m.mask.threshold)
+        pool_for(o->pool, n, GRAIN, dropout_part, &m);
+    else
+        ops_copy(o, y, x, n);
+}
+
+/* ---- norms -------------------------------------------------------------------------------- */
+
+struct norm {
+    const struct kernels *k;
+    const struct ops_norm *l;
+    struct ops_array y, x, dy;
+    struct ops_moments kept;
+    struct ops_gradient dx;
+    float *dgain, *dbias;
+    float *sums; /* [blocks,2C] column sums of each block of rows */
+    int64_t blocks;
+    int known;       /* 1: the moments are known */
+    float *row_sums; /* [2,N] sums over the columns of each row; NULL: not kept */
+};
+
+/* Computes the moments of the rows, unless they are known, and the normalised rows, if they are
+ * wanted. */
+static void norm_fwd_rows(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct norm *s = ctx;
+    const int64_t C = s->l->C;
+    float *means = cpu_floats(s->kept.mean), *rstds = cpu_floats(s->kept.rstd);
+    for (int64_t n = begin; n < end; n++) {
+        float mean = s->known && !s->l->rms ? means[n] : 0, rstd = s->known ? rstds[n] : 0;
+        if (!s->known)
+            s->k->norm_moments(&mean, &rstd, ops_part(s->x, n * C), s->l);
+        if (!ops_is_none(s->y))
+            s->k->norm_apply(ops_part(s->y, n * C), mean, rstd, ops_part(s->x, n * C), s->l);
+        if (means)
+            means[n] = mean;
+        if (rstds)
+            rstds[n] = rstd;
+    }
+}
+
+static void cpu_norm_fwd(struct ops *o, struct ops_array y, struct ops_moments kept,
+                         struct ops_array x, const struct ops_norm *l)
+{
+    struct norm s = { .k = o->k, .l = l, .y = y, .x = x, .kept = kept };
+    pool_for(o->pool, l->N, cpu_row_grain(l->C), norm_fwd_rows, &s);
+}
+
+static void cpu_norm_apply(struct ops *o, struct ops_array y, struct ops_moments kept,
+                           struct ops_array x, const struct ops_norm *l)
+{
+    struct norm s = { .k = o->k, .l = l, .y = y, .x = x, .kept = kept, .known = 1 };
+    pool_for(o->pool, l->N, cpu_row_grain(l->C), norm_fwd_rows, &s);
+}
+
+static void norm_bwd_row(const struct norm *s, int64_t n, float *dgain, float *dbias)
+{
+    const int64_t C = s->l->C;
+    const struct ops_array dy = ops_part(s->dy, n * C), x = ops_part(s->x, n * C);
+    const float mean = s->l->rms ? 0 : cpu_floats(s->kept.mean)[n];
+    const float rstd = cpu_floats(s->kept.rstd)[n];
+    float sums[2] = { s->row_sums ? s->row_sums[n] : 0,
+                      s->row_sums ? s->row_sums[s->l->N + n] : 0 };
+    if (dgain)
+        s->k->norm_sums(sums, dgain, dbias, dy, x, mean, rstd, s->l);
+    if (!ops_is_none(s->dx.to)) {
+        s->k->norm_dx(ops_gradient_part(s->dx, n * C), sums, dy, x, mean, rstd, s->l);
+    } else {
+        s->row_sums[n] = sums[0];
+        s->row_sums[s->l->N + n] = sums[1];
+    }
+}
+
+/* Sums the gradients of gain and bias over each block of rows into sums[block,2C]. The blocks do
+ * not depend on the number of threads, and their sums are added in order, so the bits do not
+ * either. */
+static void norm_bwd_blocks(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct norm *s = ctx;
+    const int64_t C = s->l->C;
+    memset(s->sums + 2 * C * begin, 0, (size_t)(2 * C * (end - begin)) * sizeof *s->sums);
+    for (int64_t n = begin * NORM_BLOCK; n < end * NORM_BLOCK && n < s->l->N; n++) {
+        float *sums = s->sums + n / NORM_BLOCK * 2 * C;
+        norm_bwd_row(s, n, sums, sums + C);
+    }
+}
+
+static void norm_dx_rows(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    for (int64_t n = begin; n < end; n++)
+        norm_bwd_row(ctx, n, NULL, NULL);
+}
+
+static void norm_sum_columns(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct norm *s = ctx;
+    const int64_t C = s->l->C;
+    s->k->column_sums(s->dgain + begin, cpu_f32(s->sums + begin), 2 * C, s->blocks, end - begin);
+    if (s->dbias)
+        s->k->column_sums(s->dbias + begin, cpu_f32(s->sums + C + begin), 2 * C, s->blocks,
+                          end - begin);
+}
+
+static void norm_bwd_of(struct ops *o, struct norm *s, struct ops_gradient dgain,
+                        struct ops_gradient dbias)
+{
+    const int64_t C = s->l->C;
+    s->dgain = cpu_floats(dgain.to);
+    s->dbias = cpu_floats(dbias.to);
+    s->blocks = (s->l->N + NORM_BLOCK - 1) / NORM_BLOCK;
+    s->sums = cpu_work(o, s->blocks * 2 * C);
+    if (!dgain.add)
+        memset(s->dgain, 0, (size_t)C * sizeof *s->dgain);
+    if (s->dbias && !dbias.add)
+        memset(s->dbias, 0, (size_t)C * sizeof *s->dbias);
+    pool_for(o->pool, s->blocks, 1, norm_bwd_blocks, s);
+    pool_for(o->pool, C, COLUMN_GRAIN, norm_sum_columns, s);
+}
+
+static void cpu_norm_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient dgain,
+                         struct ops_gradient dbias, struct ops_array dy, struct ops_array x,
+                         struct ops_moments kept, const struct ops_norm *l)
+{
+    struct norm s = { .k = o->k, .l = l, .x = x, .dy = dy, .kept = kept, .dx = dx };
+    norm_bwd_of(o, &s, dgain, dbias);
+}
+
+static void cpu_norm_sums(struct ops *o, struct ops_array sums, struct ops_gradient dgain,
+                          struct ops_gradient dbias, struct ops_array dy, struct ops_array x,
+                          struct ops_moments kept, const struct ops_norm *l)
+{
+    struct norm s = { .k = o->k, .l = l, .x = x, .dy = dy, .kept = kept };
+    s.row_sums = cpu_floats(sums);
+    norm_bwd_of(o, &s, dgain, dbias);
+}
+
+static void cpu_norm_dx(struct ops *o, struct ops_gradient dx, struct ops_array sums,
+                        struct ops_array dy, struct ops_array x, struct ops_moments kept,
+                        const struct ops_norm *l)
+{
+    struct norm s = { .k = o->k, .l = l, .x = x, .dy = dy, .kept = kept, .dx = dx };
+    s.row_sums = cpu_floats(sums);
+    pool_for(o->pool, l->N, cpu_row_grain(l->C), norm_dx_rows, &s);
+}
+
+/* ---- sums --------------------------------------------------------------------------------- */
+
+struct squares {
+    const struct kernels *k;
+    const float *x;
+    double *blocks;
+    int64_t n;
+};
+
+static void squares_part(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    struct squares *s = ctx;
+    for (int64_t b = begin; b < end; b++) {
+        int64_t first = b * SUM_BLOCK, rest = s->n - first;
+        s->blocks[b] = s->k->sum_squares(s->x + first, rest < SUM_BLOCK ? rest : SUM_BLOCK);
+    }
+}
+
+/* Returns the sum of squares of x[n]. The block size is fixed, so the order of additions does not
+ * depend on the number of threads. */
+double cpu_squares(struct ops *o, const float *x, int64_t n)
+{
+    int64_t blocks = (n + SUM_BLOCK - 1) / SUM_BLOCK;
+    struct squares s = { .k = o->k, .x = x, .n = n };
+    s.blocks = (double *)(void *)cpu_work(o, 2 * blocks);
+    pool_for(o->pool, blocks, 1, squares_part, &s);
+    double total = 0;
+    for (int64_t b = 0; b < blocks; b++)
+        total += s.blocks[b];
+    return total;
+}
+
+static void cpu_sum_squares(struct ops *o, struct ops_array sum, struct ops_array x, int64_t n)
+{
+    *(double *)(void *)sum.address = cpu_squares(o, cpu_floats(x), n);
+}
+
+static void cpu_add_sum(struct ops *o, struct ops_array sum, struct ops_array x, int64_t n)
+{
+    (void)o;
+    double total = *(double *)(void *)sum.address;
+    for (int64_t i = 0; i < n; i++)
+        total += x.type == OPS_F32 ? cpu_floats(x)[i] : ((unsigned char *)x.address)[i];
+    *(double *)(void *)sum.address = total;
+}
+
+/* ---- the table ---------------------------------------------------------------------------- */
+
+const struct ops_backend ops_cpu = {
+    .context = sizeof(struct ops),
+    .open = cpu_open,
+    .close = cpu_close,
+    .describe = cpu_describe,
+    .free_bytes = cpu_free_bytes,
+    .set_products = cpu_set_products,
+    .buffer = cpu_buffer,
+    .buffer_free = cpu_buffer_free,
+    .upload = cpu_upload,
+    .download = cpu_download,
+    .map = cpu_map,
+    .fill = cpu_map,
+    .unmap = cpu_unmap,
+    .host_buffer = cpu_host_buffer,
+    .host_buffer_free = cpu_buffer_free,
+    .mark = cpu_mark,
+    .mark_free = cpu_mark_free,
+    .after = cpu_after,
+    .move = cpu_move,
+    .finish = cpu_finish,
+    .matmul = cpu_matmul,
+    .linear_fwd = cpu_linear_fwd,
+    .linear_bwd = cpu_linear_bwd,
+    .residual_fwd = cpu_residual_fwd,
+    .embedding_fwd = cpu_embedding_fwd,
+    .embedding_bwd = cpu_embedding_bwd,
+    .norm_fwd = cpu_norm_fwd,
+    .norm_apply = cpu_norm_apply,
+    .norm_bwd = cpu_norm_bwd,
+    .norm_sums = cpu_norm_sums,
+    .norm_dx = cpu_norm_dx,
+    .activation_fwd = cpu_activation_fwd,
+    .activation_bwd = cpu_activation_bwd,
+    .gated_fwd = cpu_gated_fwd,
+    .gated_bwd = cpu_gated_bwd,
+    .rotate = cpu_rotate,
+    .dropout = cpu_dropout,
+    .tanh_fwd = cpu_tanh_fwd,
+    .tanh_bwd = cpu_tanh_bwd,
+    .zero = cpu_zero,
+    .add = cpu_add,
+    .copy = cpu_copy,
+    .blend = cpu_blend,
+    .gather_rows = cpu_gather_rows,
+    .scatter_rows = cpu_scatter_rows,
+    .attention_fwd = cpu_attention_fwd,
+    .attention_bwd = cpu_attention_bwd,
+    .attention_cached = cpu_attention_cached,
+    .logits = cpu_logits,
+    .loss_fwd = cpu_loss_fwd,
+    .loss_fwd_bwd = cpu_loss_fwd_bwd,
+    .cross_entropy = cpu_cross_entropy,
+    .columns_most = cpu_columns_most,
+    .columns_sums = cpu_columns_sums,
+    .columns_loss = cpu_columns_loss,
+    .span_loss = cpu_span_loss,
+    .sum_squares = cpu_sum_squares,
+    .add_sum = cpu_add_sum,
+    .round = cpu_round,
+    .adamw = cpu_adamw,
+    .adam = cpu_adam,
+    .lamb_begin = cpu_lamb_begin,
+    .lamb_end = cpu_lamb_end,
+    .schedule_free = cpu_schedule_free,
+    .sgd = cpu_sgd,
+    .orthogonalise = cpu_orthogonalise,
+};

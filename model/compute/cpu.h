@@ -1,0 +1,149 @@
+/*
+ * cpu.h - struct ops of the CPU back end, and the functions that its files (cpu*.c) share.
+ */
+#ifndef TEXTMILL_MODEL_COMPUTE_CPU_H
+#define TEXTMILL_MODEL_COMPUTE_CPU_H
+
+#include "common/pool.h"
+#include "model/compute/backend.h"
+#include "model/compute/kernels.h"
+#include "model/compute/ops.h"
+
+/* Memory that grows as needed and never shrinks. */
+struct arena {
+    struct ops_array data; /* F32 */
+    int64_t floats;
+};
+
+/* Table of cosines and sines of rotary positions, [places, 2, HS/2], for the places used so far. */
+struct angles {
+    struct ops_stretch stretch;
+    struct arena table;
+    double base;
+    int64_t HS, places;
+};
+
+struct ops {
+    OPS_COMMON
+    struct pool *pool;
+    const struct kernels *k;
+    int openblas;          /* 1: OpenBLAS computes large f32 products */
+    char name[128];        /* description for reports */
+    struct arena work;     /* scratch of the operations */
+    struct arena panels;   /* packed panels of matrix products */
+    struct arena operands; /* converted operands of products with f16, Q8 or Q4 weights */
+    struct angles angles;
+};
+
+static inline float *cpu_floats(struct ops_array a)
+{
+    return (float *)(void *)a.address;
+}
+
+/* Returns the product kernels of the context's precision. */
+static inline const struct kernel_products *cpu_products(const struct ops *o)
+{
+    return o->precision == OPS_BF16 ? &o->k->bf16 : &o->k->f32;
+}
+
+float *cpu_at_least(struct ops *o, struct arena *a,
+                    int64_t floats); /* grows the arena to at least
+                                      * `floats`; returns its memory */
+
+/* Returns the scratch memory of the operations, at least `floats` floats. It grows and is never
+ * freed before the context. */
+float *cpu_work(struct ops *o, int64_t floats);
+float *cpu_panels(struct ops *o, int64_t floats); /* the same for the panels of matrix products */
+
+/* Returns the number of rows of C numbers that give a thread enough work to be worth starting. */
+int64_t cpu_row_grain(int64_t C);
+
+struct kernel_mask cpu_mask(struct ops_dropout drop);
+
+static inline struct ops_array cpu_f32(const float *x)
+{
+    return (struct ops_array){ (char *)(uintptr_t)x, OPS_F32 };
+}
+
+/* Computes y[N,O] = x[N,I] w^T. l->w is [O,I], Q8 and Q4 in groups (stored.h). Rows of y are ldy
+ * numbers apart. */
+void cpu_multiply_turned(struct ops *o, struct ops_array y, int64_t ldy, struct ops_array x,
+                         const struct ops_linear *l);
+int cpu_in_blocks(struct ops_array w);
+
+/* OpenBLAS: cpu_openblas_open loads the library and returns 0, or -1 with an error if it cannot.
+ * cpu_openblas_core returns the name of the kernels in use. cpu_openblas_matmul computes a product
+ * in f32. */
+int cpu_openblas_open(void);
+const char *cpu_openblas_core(void);
+void cpu_openblas_matmul(struct ops *o, const struct ops_matmul *p);
+
+/* The functions of the back end's table (backend.h). */
+void cpu_matmul(struct ops *o, const struct ops_matmul *p);
+void cpu_linear_fwd(struct ops *o, struct ops_array y, struct ops_array x,
+                    const struct ops_linear *l);
+void cpu_linear_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient dw,
+                    struct ops_gradient dbias, struct ops_array dy, struct ops_array x,
+                    const struct ops_linear *l);
+void cpu_residual_fwd(struct ops *o, struct ops_array y, struct ops_array base, struct ops_array x,
+                      const struct ops_linear *l, struct ops_dropout drop);
+void cpu_logits(struct ops *o, struct ops_array logits, struct ops_array x, int64_t N,
+                const struct ops_decoder *d);
+
+void cpu_zero(struct ops *o, struct ops_array x, int64_t n);
+
+void cpu_embedding_fwd(struct ops *o, struct ops_array x, const struct ops_tokens *t,
+                       const struct ops_embedding *e);
+void cpu_embedding_bwd(struct ops *o, const struct ops_embedding *d, struct ops_array dx,
+                       const struct ops_tokens *t);
+void cpu_rotate(struct ops *o, struct ops_array x, const struct ops_tokens *t,
+                const struct ops_rotary *r);
+void cpu_gather_rows(struct ops *o, struct ops_array y, struct ops_array x, struct ops_array rows,
+                     int64_t n, int64_t C);
+void cpu_scatter_rows(struct ops *o, struct ops_array y, struct ops_array x, struct ops_array rows,
+                      int64_t n, int64_t C);
+
+void cpu_attention_fwd(struct ops *o, struct ops_array y, struct ops_array lse, struct ops_qkv x,
+                       const struct ops_attention *a);
+void cpu_attention_bwd(struct ops *o, struct ops_qkv dx, struct ops_array dy, struct ops_qkv x,
+                       struct ops_array y, struct ops_array lse, const struct ops_attention *a);
+void cpu_attention_cached(struct ops *o, struct ops_array y, const struct ops_past *past,
+                          int64_t layer, struct ops_qkv x, const struct ops_attention *a);
+
+void cpu_loss_fwd(struct ops *o, struct ops_scores out, struct ops_array x,
+                  const struct ops_labels *l, const struct ops_decoder *d);
+void cpu_loss_fwd_bwd(struct ops *o, struct ops_scores out, struct ops_array dx,
+                      struct ops_gradient dtable, struct ops_gradient dbias, struct ops_array x,
+                      int64_t N, double scale, const struct ops_labels *l,
+                      const struct ops_decoder *d);
+void cpu_cross_entropy(struct ops *o, struct ops_scores out, struct ops_array logits, int64_t V,
+                       const struct ops_labels *l, int gradient, double scale);
+void cpu_columns_most(struct ops *o, const struct ops_columns *c);
+void cpu_columns_sums(struct ops *o, const struct ops_columns *c);
+void cpu_columns_loss(struct ops *o, struct ops_scores out, const struct ops_columns *c,
+                      int gradient, double scale);
+void cpu_span_loss(struct ops *o, struct ops_scores out, struct ops_array logits, int side,
+                   const struct ops_labels *l, const struct ops_rows *rows, int gradient,
+                   double scale);
+
+double cpu_squares(struct ops *o, const float *x, int64_t n); /* sum of squares, added in f64 in a
+                                                               * fixed order */
+void cpu_blend(struct ops *o, struct ops_array y, double y_scale, struct ops_array x,
+               double x_scale, int64_t n);
+void cpu_adam(struct ops *o, struct ops_array w, struct ops_array m, struct ops_array v,
+              struct ops_array gradient, int64_t n, const struct ops_adamw *h);
+void cpu_lamb_begin(struct ops *o, struct ops_array squares, struct ops_array w, struct ops_array m,
+                    struct ops_array v, struct ops_array gradient, const struct ops_lamb *h);
+void cpu_lamb_end(struct ops *o, struct ops_array w, struct ops_array x, struct ops_array squares,
+                  const struct ops_lamb *h);
+void cpu_schedule_free(struct ops *o, struct ops_array w, struct ops_array z, struct ops_array v,
+                       struct ops_array gradient, int64_t n, const struct ops_adamw *h,
+                       double share);
+void cpu_sgd(struct ops *o, struct ops_array w, struct ops_array a, struct ops_array gradient,
+             int64_t n, const struct ops_sgd *h);
+void cpu_orthogonalise(struct ops *o, struct ops_array x, int64_t R, int64_t C);
+void cpu_round(struct ops *o, struct ops_state y, struct ops_array x, int64_t n, uint64_t first);
+void cpu_adamw(struct ops *o, const struct ops_state state[OPS_STATES], struct ops_array gradient,
+               int64_t n, const struct ops_adamw *h);
+
+#endif

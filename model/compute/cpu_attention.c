@@ -1,0 +1,778 @@
+/*
+ * cpu_attention.c - attention of the host's back end: in tiles, with an online softmax (Dao et al.
+ * 2022).
+ *
+ *     for each head of each sequence, the threads sharing them       run_heads, run_sequences
+ *         pack K, and V^T block by block of keys                     attend_head
+ *         for each panel of queries, one per lane                    attend_queries
+ *             for each block of keys that one of them sees           block_fwd
+ *                 S^T = K Q^T                                        score
+ *                 P^T = dropout(2^(S^T - max)); max, sum go on       softmax_panel
+ *                 y^T += V^T P^T                                     gather
+ *             y = y^T / sum, lse = max + log(sum)                    attend_queries
+ *
+ * (softmax_panel and softmax_rows_bwd are in kernels_scores.inc)
+ * and backward, where P is made again from lse:
+ *
+ *     for each head of keys, the threads sharing them                attend_heads_bwd
+ *         for each head of queries that uses it                      attend_head_bwd
+ *             pack Q, Q^T, dy, dy^T; dots = dy . y                   pack_queries
+ *             for each group of keys, some panels                    attend_group_bwd
+ *                 for each block of queries that sees one of them    block_bwd
+ *                     for each panel of the group                    block_bwd
+ *                         S = Q K^T, dP = dy V^T                     score_rows
+ *                         P = 2^(S - lse), dS = P (dP - dots)        softmax_rows_bwd
+ *                         dv^T += dy^T P, dk^T += Q^T dS             gather_queries
+ *                         dq += dS K                                 scatter
+ *                 dk, dv                                             leave_keys
+ *             dq                                                     attend_head_bwd
+ *
+ * Checked against plain loops in f64 and central differences: attention_of, attention_rows_of and
+ * grouped_of in tests/unit/model/compute/test_ops.c.
+ */
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/mem.h"
+#include "common/rng.h"
+#include "model/compute/cpu.h"
+
+/* Attention multiplies panels of queries, as wide as a tile of the matrix product, with blocks of
+ * keys. Scores are stored as S^T, one row for each key and one lane for each query. The
+ * product S^T = K Q^T writes this layout and y^T = V^T P^T reads it: f32 needs no copy between
+ * them, bf16 is rounded. The softmax of a query stays in its lane. K and V are packed once for each
+ * head.
+ *
+ * The backward sums over queries and computes no new softmax, so queries and keys change places:
+ * panels of keys are multiplied with blocks of queries, S = Q K^T, dv^T = dy^T P and dk^T = Q^T dS.
+ * Only dq = dS K sums over keys. It takes the rows of dS of a group of panels together, so that its
+ * sums are written to memory once for each group. */
+enum {
+    KEYS = 480,      /* keys of a block: a multiple of every tile_rows, and even for the masks */
+    QUERIES = 240,   /* queries of a block in the backward: as for KEYS */
+    SOME = 48,       /* queries whose scores stay in the first-level cache: as for KEYS */
+    LANES_MAX = 32,  /* most lanes of a panel */
+    FEW_QUERIES = 4, /* most new positions that are computed one by one, with a cache */
+};
+
+/* Heads lie side by side in the rows of all arrays. Queries are positions past .. past+N-1 of
+ * `positions` = past + N keys. */
+struct attention {
+    const struct kernels *k;
+    const struct kernel_products *p;
+    struct ops_array y, q, keys, values;
+    float *lse;
+    int64_t ldy, ldq, ldk; /* row strides */
+    int64_t B, N, past, NH, KV, HS;
+    int64_t first_head, all_heads; /* the heads' numbers for dropout masks (struct ops_attention) */
+    float scale;                   /* factor of the scores */
+    int both_ways; /* 1: all queries see all keys; 0: a query sees keys up to itself */
+    struct kernel_mask mask;
+    float *work;
+    int64_t work_floats; /* scratch floats of each thread */
+    /* backward */
+    struct ops_array dq, dkeys, dvalues; /* strides as q, keys and values */
+    struct ops_array dy, y_in;
+    const float *lse_in;
+};
+
+/* One head of one sequence: its arrays, from its first row and column on, and the thread's scratch.
+ */
+struct head {
+    const struct attention *a;
+    int64_t index; /* b*NH + h */
+    struct ops_array y, q, keys, values, dq, dkeys, dvalues, dy, y_in;
+    float *lse;
+    const float *lse_in;
+
+    union {
+        struct {
+            float *k_rows;   /* panels of K, all keys */
+            float *v_turned; /* panels of V^T, block by block of keys */
+            float *q_lanes;  /* panel of Q^T */
+            float *scores;   /* [KEYS, lanes] */
+            float *panel;    /* P^T in the layout of the product's B; in f32 the same memory as
+                              * scores */
+            float *found;    /* [HS, lanes] y^T */
+        } fwd;
+        struct {
+            float *q_rows, *dy_rows;     /* panels of Q and dy, all queries */
+            float *q_turned, *dy_turned; /* panels of Q^T and dy^T, block by block of queries */
+            float *lse, *dots;           /* of all queries, see struct kernel_scores_bwd */
+            float *k_lanes, *v_lanes;    /* panels of K^T and V^T, of a group of keys */
+            float *k_columns;            /* panels of K, of a group of keys */
+            float *scores, *dP;          /* [SOME, lanes] */
+            float *P, *dS;               /* [QUERIES, lanes] panels */
+            float *rows;                 /* [QUERIES, group] dS */
+            float *dk, *dv;              /* [group / lanes, HS, lanes] dk^T and dv^T */
+            float *dq;                   /* [queries, HS] */
+            float *dk_sum, *dv_sum;      /* [keys, HS] over the heads that share the keys */
+            float *turned;               /* [lanes, HS] a panel of dk or dv, transposed back */
+        } bwd;
+    };
+};
+
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static int64_t round_up(int64_t n, int64_t to)
+{
+    return (n + to - 1) / to * to;
+}
+
+/* One array in the scratch memory. */
+struct part {
+    float **at;
+    int64_t floats;
+};
+
+static int64_t lay_parts(float *p, const struct part *parts, size_t count)
+{
+    int64_t floats = 0;
+    for (size_t i = 0; i < count; i++) {
+        *parts[i].at = p + floats;
+        floats += round_up(parts[i].floats, 16);
+    }
+    return floats;
+}
+
+static int64_t lay_out_fwd(struct head *h, float *p, const struct attention *a)
+{
+    int64_t keys = round_up(a->past + a->N, KEYS), lanes = a->p->tile_columns, HS = a->HS;
+    int64_t tall = round_up(HS, a->p->tile_rows);
+    const struct part parts[] = {
+        { &h->fwd.k_rows, keys * HS },   { &h->fwd.v_turned, keys * tall },
+        { &h->fwd.q_lanes, HS * lanes }, { &h->fwd.scores, KEYS * lanes },
+        { &h->fwd.panel, KEYS * lanes }, { &h->fwd.found, HS * lanes },
+    };
+    return lay_parts(p, parts, sizeof parts / sizeof *parts);
+}
+
+static int64_t lay_out_bwd(struct head *h, float *p, const struct attention *a)
+{
+    int64_t queries = round_up(a->N, QUERIES), lanes = a->p->tile_columns, HS = a->HS;
+    int64_t tall = round_up(HS, a->p->tile_rows), group = KERNEL_GROUP * lanes;
+    int64_t shared = a->KV < a->NH;
+    const struct part parts[] = {
+        { &h->bwd.q_rows, queries * HS },
+        { &h->bwd.dy_rows, queries * HS },
+        { &h->bwd.q_turned, queries * tall },
+        { &h->bwd.dy_turned, queries * tall },
+        { &h->bwd.lse, queries },
+        { &h->bwd.dots, queries },
+        { &h->bwd.k_lanes, group * HS },
+        { &h->bwd.v_lanes, group * HS },
+        { &h->bwd.k_columns, group * round_up(HS, lanes) },
+        { &h->bwd.scores, SOME * lanes },
+        { &h->bwd.dP, SOME * lanes },
+        { &h->bwd.P, QUERIES * lanes },
+        { &h->bwd.dS, QUERIES * lanes },
+        { &h->bwd.rows, QUERIES * group },
+        { &h->bwd.dk, group * HS },
+        { &h->bwd.dv, group * HS },
+        { &h->bwd.dq, queries * HS },
+        { &h->bwd.dk_sum, shared * a->N * HS },
+        { &h->bwd.dv_sum, shared * a->N * HS },
+        { &h->bwd.turned, shared * lanes * HS },
+    };
+    return lay_parts(p, parts, sizeof parts / sizeof *parts);
+}
+
+/* Places the scratch arrays of h in the memory at p. Returns the number of floats that they
+ * need. */
+static int64_t lay_out(struct head *h, float *p, const struct attention *a)
+{
+    return ops_is_none(a->dq) ? lay_out_fwd(h, p, a) : lay_out_bwd(h, p, a);
+}
+
+static struct head head_at(const struct attention *a, int64_t index, int thread)
+{
+    int64_t b = index / a->NH, head = index % a->NH, column = head * a->HS;
+    int64_t k = b * a->N * a->ldk + head / (a->NH / a->KV) * a->HS;
+    int64_t q = b * a->N * a->ldq + column, y = b * a->N * a->ldy + column;
+    struct head h = { .a = a,
+                      .index = index,
+                      .y = ops_part(a->y, y),
+                      .q = ops_part(a->q, q),
+                      .keys = ops_part(a->keys, k),
+                      .values = ops_part(a->values, k),
+                      .dq = ops_part(a->dq, q),
+                      .dkeys = ops_part(a->dkeys, k),
+                      .dvalues = ops_part(a->dvalues, k),
+                      .dy = ops_part(a->dy, y),
+                      .y_in = ops_part(a->y_in, y),
+                      .lse = a->lse ? a->lse + index * a->N : NULL,
+                      .lse_in = a->lse_in ? a->lse_in + index * a->N : NULL };
+    lay_out(&h, a->work + thread * a->work_floats, a);
+    return h;
+}
+
+/* Calls fn(a, index, thread) in parallel for `count` items of each of the B sequences: index = 0 to
+ * B * count - 1. Each thread has scratch memory for one head. */
+static void run_heads(struct ops *o, struct attention *a, int64_t count,
+                      void (*fn)(void *ctx, int64_t index, int thread))
+{
+    a->work_floats = lay_out(&(struct head){ .a = a }, NULL, a);
+    a->work = cpu_work(o, o->threads * a->work_floats);
+    pool_each(o->pool, a->B * count, fn, a);
+}
+
+/* Returns the factor of the scores, including the conversion to base-2 logarithms. */
+static float score_scale(const struct attention *a)
+{
+    return a->scale > 0 ? (float)M_LOG2E * a->scale : (float)M_LOG2E / sqrtf((float)a->HS);
+}
+
+/* Returns the factor of the scores alone. */
+static float plain_scale(const struct attention *a)
+{
+    return a->scale > 0 ? a->scale : 1 / sqrtf((float)a->HS);
+}
+
+/* Returns the distance in the dropout mask from one query to the next; it is even, because elements
+ * come in pairs. */
+static uint64_t mask_stride(const struct attention *a)
+{
+    return (uint64_t)round_up(a->past + a->N, 2);
+}
+
+static uint64_t mask_index(const struct head *h, int64_t query, int64_t key)
+{
+    const struct attention *a = h->a;
+    int64_t head = h->index / a->NH * a->all_heads + a->first_head + h->index % a->NH;
+    return (uint64_t)(head * a->N + query) * mask_stride(a) + (uint64_t)key;
+}
+
+/* Packs the columns of x for a block of its rows, from row `first` on, into `panels`. x has HS
+ * columns; its rows begin ld numbers apart. */
+static void pack_turned(const struct attention *a, float *panels, struct ops_array x, int64_t ld,
+                        int64_t first, int64_t rows)
+{
+    int64_t tall = round_up(a->HS, a->p->tile_rows);
+    a->p->pack_rows(panels + kernel_depth(a->p, first) * tall, ops_part(x, first * ld), ld, 1,
+                    a->HS, rows, 1);
+}
+
+/* ---- forward ------------------------------------------------------------------------------ */
+
+/* A block of scores: queries q0 to q0 + queries - 1 and keys k0 to k0 + keys - 1. */
+struct block {
+    int64_t q0, queries, k0, keys;
+};
+
+/* Returns the queries of the next panel, for prefetching. */
+static struct kernel_ahead queries_ahead(const struct head *h, const struct block *b)
+{
+    const struct attention *a = h->a;
+    int64_t next = b->q0 + b->queries, bytes = (int64_t)ops_type_bytes(h->q.type);
+    return (struct kernel_ahead){ .at = ops_part(h->q, next * a->ldq).address,
+                                  .bytes = a->HS * bytes,
+                                  .ld = a->ldq * bytes,
+                                  .rows = smaller(b->queries, a->N - next) };
+}
+
+/* scores[keys,lanes] = K Q^T. */
+static void score(const struct head *h, const struct block *b)
+{
+    const struct attention *a = h->a;
+    int64_t lanes = a->p->tile_columns, depth = kernel_depth(a->p, a->HS);
+    a->p->multiply(&(struct kernel_product){
+        .C = cpu_f32(h->fwd.scores),
+        .ldc = lanes,
+        .A = h->fwd.k_rows + b->k0 * depth,
+        .B = h->fwd.q_lanes,
+        .a_depth = depth,
+        .M = b->keys,
+        .N = lanes,
+        .depth = depth,
+        .ahead = { b->k0 ? (struct kernel_ahead){ 0 } : queries_ahead(h, b) } });
+}
+
+/* Adds a block's part to a panel of results: found[HS,lanes] += V^T[HS,keys] P^T[keys,lanes]. */
+static void gather(const struct head *h, const struct block *b)
+{
+    const struct attention *a = h->a;
+    int64_t lanes = a->p->tile_columns, tall = round_up(a->HS, a->p->tile_rows);
+    int64_t packed = smaller(KEYS, a->past + a->N - b->k0); /* keys packed by pack_turned */
+    a->p->multiply(
+        &(struct kernel_product){ .C = cpu_f32(h->fwd.found),
+                                  .base = b->k0 ? cpu_f32(h->fwd.found) : OPS_NONE,
+                                  .ldc = lanes,
+                                  .ld_base = lanes,
+                                  .A = h->fwd.v_turned + kernel_depth(a->p, b->k0) * tall,
+                                  .B = h->fwd.panel,
+                                  .a_depth = kernel_depth(a->p, packed),
+                                  .M = a->HS,
+                                  .N = lanes,
+                                  .depth = kernel_depth(a->p, b->keys) });
+}
+
+static void block_fwd(const struct head *h, float *max, float *sum, const struct block *b)
+{
+    const struct attention *a = h->a;
+    score(h, b);
+    a->k->softmax_panel(
+        h->fwd.scores, max, sum, h->fwd.found, b->k0 ? a->HS : 0,
+        &(struct kernel_scores){ .keys = b->keys,
+                                 .mask = a->mask,
+                                 .stride = mask_stride(a),
+                                 .visible = a->both_ways ? b->keys : a->past + b->q0 - b->k0 + 1,
+                                 .first = mask_index(h, b->q0, b->k0),
+                                 .scale = score_scale(a),
+                                 .steps = a->p->steps,
+                                 .panel = h->fwd.panel });
+    gather(h, b);
+}
+
+static void attend_queries(const struct head *h, int64_t q0, int64_t queries)
+{
+    const struct attention *a = h->a;
+    int64_t lanes = a->p->tile_columns, end = a->both_ways ? a->N : a->past + q0 + queries;
+    float max[LANES_MAX], sum[LANES_MAX];
+    for (int64_t l = 0; l < lanes; l++) {
+        max[l] = -INFINITY;
+        sum[l] = 0;
+    }
+    a->p->pack_columns(h->fwd.q_lanes, NULL, ops_part(h->q, q0 * a->ldq), a->ldq, 1, queries,
+                       a->HS);
+    for (int64_t k0 = 0; k0 < end; k0 += KEYS)
+        block_fwd(h, max, sum, &(struct block){ q0, queries, k0, smaller(KEYS, end - k0) });
+    for (int64_t l = 0; l < queries; l++) {
+        if (h->lse)
+            h->lse[q0 + l] = max[l] * (float)M_LN2 + logf(sum[l]);
+        sum[l] = 1 / sum[l];
+    }
+    a->k->unpack(ops_part(h->y, q0 * a->ldy), a->ldy, h->fwd.found, sum, queries, a->HS);
+}
+
+static void attend_head(void *ctx, int64_t index, int thread)
+{
+    const struct attention *a = ctx;
+    struct head h = head_at(a, index, thread);
+    int64_t lanes = a->p->tile_columns;
+    if (a->p->steps == 1)
+        h.fwd.panel = h.fwd.scores;
+    a->p->pack_rows(h.fwd.k_rows, h.keys, a->ldk, 0, a->past + a->N, a->HS, 1);
+    for (int64_t k0 = 0; k0 < a->past + a->N; k0 += KEYS)
+        pack_turned(a, h.fwd.v_turned, h.values, a->ldk, k0, smaller(KEYS, a->past + a->N - k0));
+    for (int64_t q0 = 0; q0 < a->N; q0 += lanes)
+        attend_queries(&h, q0, smaller(lanes, a->N - q0));
+}
+
+/* ---- backward ----------------------------------------------------------------------------- */
+
+/* A group of keys, k0 to k0 + keys - 1: some panels that are processed together. */
+struct group {
+    int64_t k0, keys;
+};
+
+/* A block of queries, q0 to q0 + queries - 1; only those from number `from` of the block on take
+ * part. */
+struct queries {
+    int64_t q0, queries, from;
+};
+
+/* Returns the first query of a block, counted in the block, that sees key k, rounded down to the
+ * start of a panel of rows. */
+static int64_t first_to_see(const struct attention *a, int64_t q0, int64_t k)
+{
+    return a->both_ways || k <= q0 ? 0 : (k - q0) / a->p->tile_rows * a->p->tile_rows;
+}
+
+/* Computes out[queries,lanes] = rows[queries,HS] lanes^T, where `rows` has packed rows of Q or of
+ * dy, from query q on, and `lanes` a packed panel of keys or of values. */
+static void score_rows(const struct head *h, float *out, const float *rows, const float *lanes,
+                       int64_t q, int64_t queries)
+{
+    const struct attention *a = h->a;
+    int64_t width = a->p->tile_columns, depth = kernel_depth(a->p, a->HS);
+    a->p->multiply(&(struct kernel_product){ .C = cpu_f32(out),
+                                             .ldc = width,
+                                             .A = rows + q * depth,
+                                             .B = lanes,
+                                             .a_depth = depth,
+                                             .M = queries,
+                                             .N = width,
+                                             .depth = depth });
+}
+
+/* Computes sums[HS,lanes] += turned[HS,queries] panel[queries,lanes], where `turned` and `panel`
+ * are packed: dv^T += dy^T P, or dk^T += Q^T dS. `first` 1: sums are overwritten instead. */
+static void gather_queries(const struct head *h, float *sums, const float *turned,
+                           const float *panel, const struct queries *b, int first)
+{
+    const struct attention *a = h->a;
+    int64_t lanes = a->p->tile_columns, tall = round_up(a->HS, a->p->tile_rows);
+    int64_t skipped = kernel_depth(a->p, b->from);
+    a->p->multiply(&(struct kernel_product){ .C = cpu_f32(sums),
+                                             .base = first ? OPS_NONE : cpu_f32(sums),
+                                             .ldc = lanes,
+                                             .ld_base = lanes,
+                                             .A = turned + kernel_depth(a->p, b->q0) * tall,
+                                             .a_from = skipped,
+                                             .B = panel + skipped * lanes,
+                                             .a_depth = kernel_depth(a->p, b->queries),
+                                             .M = a->HS,
+                                             .N = lanes,
+                                             .depth = kernel_depth(a->p, b->queries) - skipped });
+}
+
+/* Computes P and dS of a block of queries and panel number `panel` of the group's keys. */
+static void block_scores_bwd(const struct head *h, const struct group *g, int64_t panel,
+                             const struct queries *b)
+{
+    const struct attention *a = h->a;
+    int64_t lanes = a->p->tile_columns, at = panel * lanes, k = g->k0 + at;
+    int64_t lane_floats = lanes * kernel_depth(a->p, a->HS), row = KERNEL_GROUP * lanes;
+    for (int64_t r = b->from; r < b->queries; r += SOME) {
+        int64_t q = b->q0 + r, some = smaller(SOME, b->queries - r);
+        score_rows(h, h->bwd.scores, h->bwd.q_rows, h->bwd.k_lanes + panel * lane_floats, q, some);
+        score_rows(h, h->bwd.dP, h->bwd.dy_rows, h->bwd.v_lanes + panel * lane_floats, q, some);
+        a->k->softmax_rows_bwd(
+            h->bwd.scores, h->bwd.dP,
+            &(struct kernel_scores_bwd){ .queries = some,
+                                         .keys = smaller(lanes, g->keys - at),
+                                         .visible = a->both_ways ? lanes : q - k + 1,
+                                         .scale = score_scale(a),
+                                         .mask = a->mask,
+                                         .first = mask_index(h, q, k),
+                                         .stride = mask_stride(a),
+                                         .lse = h->bwd.lse + q,
+                                         .dots = h->bwd.dots + q,
+                                         .steps = a->p->steps,
+                                         .P = h->bwd.P + kernel_depth(a->p, r) * lanes,
+                                         .dS = h->bwd.dS + kernel_depth(a->p, r) * lanes,
+                                         .rows = h->bwd.rows + (r * row + at) / a->p->steps });
+    }
+}
+
+/* Does dq += dS K for the queries b->from to end - 1 of a block and the first `keys` keys of the
+ * group. */
+static void scatter(const struct head *h, const struct group *g, int64_t keys,
+                    const struct queries *b, int64_t end)
+{
+    const struct attention *a = h->a;
+    int64_t lanes = a->p->tile_columns, row = KERNEL_GROUP * lanes / a->p->steps;
+    for (int64_t i = 0; i < a->HS && b->from < end; i += lanes) {
+        float *dq = h->bwd.dq + (b->q0 + b->from) * a->HS + i;
+        a->p->multiply_rows(
+            &(struct kernel_product){ .C = cpu_f32(dq),
+                                      .base = g->k0 ? cpu_f32(dq) : OPS_NONE,
+                                      .ldc = a->HS,
+                                      .ld_base = a->HS,
+                                      .A = h->bwd.rows + b->from * row,
+                                      .B = h->bwd.k_columns + i * kernel_depth(a->p, g->keys),
+                                      .a_depth = row,
+                                      .M = end - b->from,
+                                      .N = smaller(lanes, a->HS - i),
+                                      .depth = kernel_depth(a->p, keys) });
+    }
+}
+
+/* Adds the gradients that a group of keys and a block of queries give each other: to dk and dv of
+ * the keys, and to dq of the queries. Goes through the panels of the group, and adds to dq of a
+ * query after the last panel that the query sees. */
+static void block_bwd(const struct head *h, const struct group *g, int64_t q0, int64_t queries)
+{
+    const struct attention *a = h->a;
+    int64_t lanes = a->p->tile_columns;
+    for (int64_t i = 0; i * lanes < g->keys; i++) {
+        int64_t k = g->k0 + i * lanes, done = smaller((i + 1) * lanes, g->keys);
+        struct queries b = { q0, queries, first_to_see(a, q0, k) };
+        if (b.from >= queries)
+            return;
+        block_scores_bwd(h, g, i, &b);
+        int first = a->both_ways ? q0 == 0 : q0 <= k;
+        struct queries seeing = { q0, queries, a->both_ways || k < q0 ? 0 : k - q0 };
+        gather_queries(h, h->bwd.dv + i * lanes * a->HS, h->bwd.dy_turned, h->bwd.P, &seeing,
+                       first);
+        gather_queries(h, h->bwd.dk + i * lanes * a->HS, h->bwd.q_turned, h->bwd.dS, &seeing,
+                       first);
+        int64_t more = done < g->keys ? first_to_see(a, q0, g->k0 + done) : queries;
+        scatter(h, g, done, &b, smaller(more, queries));
+    }
+}
+
+/* Stores the gradients of some keys or values: in `to` if each query head has its own keys, else in
+ * `sum`, added up over the query heads that share the keys. */
+static void leave_keys(const struct head *h, struct ops_array to, float *sum, const float *panel,
+                       int64_t key, int64_t keys)
+{
+    const struct attention *a = h->a;
+    if (a->KV == a->NH) {
+        a->k->unpack(ops_part(to, key * a->ldk), a->ldk, panel, NULL, keys, a->HS);
+        return;
+    }
+    struct ops_array at = cpu_f32(sum + key * a->HS), turned = cpu_f32(h->bwd.turned);
+    int first = h->index % (a->NH / a->KV) == 0;
+    a->k->unpack(first ? at : turned, a->HS, panel, NULL, keys, a->HS);
+    if (!first)
+        a->k->add(at, turned, keys * a->HS);
+}
+
+static void attend_group_bwd(const struct head *h, const struct group *g)
+{
+    const struct attention *a = h->a;
+    int64_t lanes = a->p->tile_columns;
+    struct ops_array k = ops_part(h->keys, g->k0 * a->ldk);
+    struct ops_array v = ops_part(h->values, g->k0 * a->ldk);
+    a->p->pack_columns(h->bwd.k_lanes, NULL, k, a->ldk, 1, g->keys, a->HS);
+    a->p->pack_columns(h->bwd.v_lanes, NULL, v, a->ldk, 1, g->keys, a->HS);
+    a->p->pack_columns(h->bwd.k_columns, NULL, k, a->ldk, 0, a->HS, g->keys);
+    for (int64_t q0 = a->both_ways ? 0 : g->k0 / QUERIES * QUERIES; q0 < a->N; q0 += QUERIES)
+        block_bwd(h, g, q0, smaller(QUERIES, a->N - q0));
+    for (int64_t i = 0; i < g->keys; i += lanes) {
+        int64_t key = g->k0 + i, keys = smaller(lanes, g->keys - i);
+        leave_keys(h, h->dkeys, h->bwd.dk_sum, h->bwd.dk + i * a->HS, key, keys);
+        leave_keys(h, h->dvalues, h->bwd.dv_sum, h->bwd.dv + i * a->HS, key, keys);
+    }
+}
+
+/* Packs a block of queries for all groups. dP is computed from scale * dy, so that dS is the
+ * gradient of the scores before scaling. */
+static void pack_queries(const struct head *h, int64_t q0, int64_t queries)
+{
+    const struct attention *a = h->a;
+    struct ops_array q = ops_part(h->q, q0 * a->ldq), dy = ops_part(h->dy, q0 * a->ldy);
+    struct ops_array y = ops_part(h->y_in, q0 * a->ldy);
+    int64_t row = kernel_depth(a->p, a->HS);
+    float factor = plain_scale(a);
+    a->p->pack_rows(h->bwd.q_rows + q0 * row, q, a->ldq, 0, queries, a->HS, 1);
+    pack_turned(a, h->bwd.q_turned, h->q, a->ldq, q0, queries);
+    a->p->pack_rows(h->bwd.dy_rows + q0 * row, dy, a->ldy, 0, queries, a->HS, factor);
+    pack_turned(a, h->bwd.dy_turned, h->dy, a->ldy, q0, queries);
+    a->k->row_dots(h->bwd.dots + q0, dy, y, a->ldy, factor, queries, a->HS);
+    for (int64_t i = q0; i < q0 + queries; i++)
+        h->bwd.lse[i] = h->lse_in[i] * (float)M_LOG2E;
+}
+
+/* Computes the gradients of one query head. Adds up dq in memory of the thread and copies it to the
+ * result at the end: neighbouring heads lie in the same rows of the result, so threads that added
+ * there directly would slow each other down (false sharing). */
+static void attend_head_bwd(const struct attention *a, int64_t index, int thread)
+{
+    struct head h = head_at(a, index, thread);
+    int64_t group = KERNEL_GROUP * a->p->tile_columns;
+    for (int64_t q0 = 0; q0 < a->N; q0 += QUERIES)
+        pack_queries(&h, q0, smaller(QUERIES, a->N - q0));
+    for (int64_t k0 = 0; k0 < a->N; k0 += group)
+        attend_group_bwd(&h, &(struct group){ k0, smaller(group, a->N - k0) });
+    for (int64_t q = 0; q < a->N; q++)
+        a->k->copy(ops_part(h.dq, q * a->ldq), cpu_f32(h.bwd.dq + q * a->HS), a->HS);
+}
+
+/* ---- both ways, without padding ----------------------------------------------------------- */
+
+/* Computes the gradients of the query heads that share key head `index`, one head after the
+ * other. */
+static void attend_heads_bwd(void *ctx, int64_t index, int thread)
+{
+    const struct attention *a = ctx;
+    const int64_t heads = a->NH / a->KV, last = index * heads + heads - 1;
+    for (int64_t i = index * heads; i <= last; i++)
+        attend_head_bwd(a, i, thread);
+    if (heads == 1)
+        return;
+    struct head h = head_at(a, last, thread);
+    for (int64_t key = 0; key < a->N; key++) {
+        int64_t from = key * a->HS, to = key * a->ldk;
+        a->k->copy(ops_part(h.dkeys, to), cpu_f32(h.bwd.dk_sum + from), a->HS);
+        a->k->copy(ops_part(h.dvalues, to), cpu_f32(h.bwd.dv_sum + from), a->HS);
+    }
+}
+
+/* The attentions of several sequences: each has its own rows, length and dropout masks. */
+struct sequences {
+    struct attention *each;
+    int64_t count; /* number of items in each of them */
+    void (*fn)(void *ctx, int64_t index, int thread);
+};
+
+static void attend_one(void *ctx, int64_t index, int thread)
+{
+    const struct sequences *s = ctx;
+    s->fn(&s->each[index / s->count], index % s->count, thread);
+}
+
+/* Moves the beginning of all arrays of an attention forward by `row` rows. */
+static void begin_at(struct attention *a, int64_t row)
+{
+    struct ops_array *const queries[] = { &a->q, &a->dq }, *const outputs[] = { &a->y, &a->y_in,
+                                                                                &a->dy };
+    struct ops_array *const keys[] = { &a->keys, &a->values, &a->dkeys, &a->dvalues };
+    for (int i = 0; i < 2; i++)
+        *queries[i] = ops_part(*queries[i], row * a->ldq);
+    for (int i = 0; i < 4; i++)
+        *keys[i] = ops_part(*keys[i], row * a->ldk);
+    for (int i = 0; i < 3; i++)
+        *outputs[i] = ops_part(*outputs[i], row * a->ldy);
+    a->lse = a->lse ? a->lse + row * a->NH : NULL;
+    a->lse_in = a->lse_in ? a->lse_in + row * a->NH : NULL;
+}
+
+static void run_sequences(struct ops *o, const struct attention *all, const struct ops_rows *rows,
+                          struct ops_dropout drop, int64_t count,
+                          void (*fn)(void *ctx, int64_t index, int thread))
+{
+    struct attention *each = mem_alloc((size_t)rows->B * sizeof *each);
+    int64_t first = 0, longest = 0;
+    for (int64_t b = 0; b < rows->B; b++) {
+        struct attention *a = &each[b];
+        *a = *all;
+        a->B = 1;
+        a->N = ops_rows_of(rows, b);
+        a->mask = cpu_mask(
+            (struct ops_dropout){ .key = rng_key(drop.key, (uint64_t)b), .rate = drop.rate });
+        begin_at(a, first);
+        int64_t floats = lay_out(&(struct head){ .a = a }, NULL, a);
+        longest = floats > longest ? floats : longest;
+        first += a->N;
+    }
+    float *work = cpu_work(o, o->threads * longest);
+    for (int64_t b = 0; b < rows->B; b++) {
+        each[b].work = work;
+        each[b].work_floats = longest;
+    }
+    pool_each(o->pool, rows->B * count, attend_one, &(struct sequences){ each, count, fn });
+    free(each);
+}
+
+/* ---- the doors ---------------------------------------------------------------------------- */
+
+static struct attention attention_of(const struct ops *o, struct ops_qkv x,
+                                     const struct ops_attention *a)
+{
+    return (struct attention){ .k = o->k,
+                               .p = cpu_products(o),
+                               .q = x.q,
+                               .keys = x.k,
+                               .values = x.v,
+                               .ldy = a->NH * a->HS,
+                               .ldq = x.ldq,
+                               .ldk = x.ldk,
+                               .B = a->rows.B,
+                               .N = a->rows.T,
+                               .NH = a->NH,
+                               .KV = a->KV ? a->KV : a->NH,
+                               .HS = a->HS,
+                               .first_head = a->first_head,
+                               .all_heads = a->all_heads ? a->all_heads : a->NH,
+                               .scale = (float)a->scale,
+                               .both_ways = !a->causal,
+                               .mask = cpu_mask(a->drop) };
+}
+
+static void run(struct ops *o, struct attention *s, const struct ops_attention *a, int64_t count,
+                void (*fn)(void *ctx, int64_t index, int thread))
+{
+    if (a->causal)
+        run_heads(o, s, count, fn);
+    else
+        run_sequences(o, s, &a->rows, a->drop, count, fn);
+}
+
+void cpu_attention_fwd(struct ops *o, struct ops_array y, struct ops_array lse, struct ops_qkv x,
+                       const struct ops_attention *a)
+{
+    struct attention s = attention_of(o, x, a);
+    s.y = y;
+    s.lse = cpu_floats(lse);
+    run(o, &s, a, s.NH, attend_head);
+}
+
+void cpu_attention_bwd(struct ops *o, struct ops_qkv dx, struct ops_array dy, struct ops_qkv x,
+                       struct ops_array y, struct ops_array lse, const struct ops_attention *a)
+{
+    struct attention s = attention_of(o, x, a);
+    s.dq = dx.q;
+    s.dkeys = dx.k;
+    s.dvalues = dx.v;
+    s.dy = dy;
+    s.y_in = y;
+    s.lse_in = cpu_floats(lse);
+    assert(dx.ldq == x.ldq && dx.ldk == x.ldk);
+    run(o, &s, a, s.KV, attend_heads_bwd);
+}
+
+/* ---- with a cache ------------------------------------------------------------------------- */
+
+/* The attention of sequences over their caches in one layer. */
+struct cached {
+    struct attention all; /* q and y of all sequences */
+    const struct ops_past *past;
+    int64_t layer;
+};
+
+/* Returns the attention of sequence b. */
+static struct attention sequence_of(const struct cached *c, int64_t b)
+{
+    struct attention a = c->all;
+    const struct ops_past *p = &c->past[b];
+    const int64_t width = a.KV * a.HS, first = c->layer * p->room * width;
+    a.B = 1;
+    a.y = ops_part(a.y, b * a.N * a.ldy);
+    a.q = ops_part(a.q, b * a.N * a.ldq);
+    a.keys = ops_part(p->keys, first);
+    a.values = ops_part(p->values, first);
+    a.ldk = width;
+    a.past = p->used;
+    return a;
+}
+
+/* Computes one head of one sequence with few queries, query by query. The scores of a query are dot
+ * products with the keys, which are read from the cache without packing. */
+static void attend_head_streamed(void *ctx, int64_t index, int thread)
+{
+    const struct cached *c = ctx;
+    const struct attention a = sequence_of(c, index / c->all.NH);
+    const int64_t head = index % a.NH, column = head * a.HS, from = head / (a.NH / a.KV) * a.HS;
+    float *scores = a.work + thread * a.work_floats, factor = plain_scale(&a);
+    const struct ops_array keys = ops_part(a.keys, from), values = ops_part(a.values, from);
+    for (int64_t i = 0; i < a.N; i++) {
+        int64_t n = a.past + i + 1;
+        float *y = cpu_floats(a.y) + i * a.ldy + column;
+        const float *q = cpu_floats(a.q) + i * a.ldq + column;
+        a.k->stream_rows(scores, n, q, a.ldq, 1, keys, a.ldk, a.HS, n);
+        a.k->scale(scores, factor, n);
+        a.k->softmax(scores, n);
+        memset(y, 0, (size_t)a.HS * sizeof *y);
+        a.k->stream_columns(y, a.ldy, scores, n, 1, values, a.ldk, n, a.HS);
+    }
+}
+
+/* Copies the new keys and values of a sequence to its cache. */
+static void remember(struct ops *o, const struct cached *c, struct ops_qkv x, int64_t b)
+{
+    const struct attention a = sequence_of(c, b);
+    for (int64_t i = 0; i < a.N; i++) {
+        const int64_t to = (a.past + i) * a.ldk, from = (b * a.N + i) * x.ldk;
+        o->k->copy(ops_part(a.keys, to), ops_part(x.k, from), a.ldk);
+        o->k->copy(ops_part(a.values, to), ops_part(x.v, from), a.ldk);
+    }
+}
+
+void cpu_attention_cached(struct ops *o, struct ops_array y, const struct ops_past *past,
+                          int64_t layer, struct ops_qkv x, const struct ops_attention *a)
+{
+    struct cached c = { attention_of(o, x, a), past, layer };
+    int64_t longest = 0;
+    c.all.y = y;
+    for (int64_t b = 0; b < a->rows.B; b++) {
+        remember(o, &c, x, b);
+        longest = longest < past[b].used ? past[b].used : longest;
+    }
+    if (a->rows.T > FEW_QUERIES || x.q.type != OPS_F32) {
+        for (int64_t b = 0; b < a->rows.B; b++) {
+            struct attention one = sequence_of(&c, b);
+            run_heads(o, &one, one.NH, attend_head);
+        }
+        return;
+    }
+    c.all.work_floats = round_up(longest + a->rows.T, 16);
+    c.all.work = cpu_work(o, o->threads * c.all.work_floats);
+    pool_each(o->pool, a->rows.B * a->NH, attend_head_streamed, &c);
+}

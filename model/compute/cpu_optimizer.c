@@ -1,0 +1,348 @@
+/*
+ * cpu_optimizer.c - the optimizers of the CPU back end. All but the iteration of Muon read and
+ * write each number once or twice, so memory bandwidth limits their speed.
+ */
+#include <assert.h>
+#include <math.h>
+
+#include "model/compute/cpu.h"
+
+enum {
+    GRAIN = 8192,      /* minimum number of floats per thread */
+    NEWTON_SCHULZ = 5, /* number of iterations */
+    STATE_PIECE = 512, /* elements of bf16 state that are converted to f32 at a time */
+};
+
+/* ---- Adam ----------------------------------------------------------------------------------- */
+
+struct adam {
+    float *w, *m, *v;
+    const float *gradient;
+    float *direction; /* LAMB only: the gradient on entry, then the update direction x */
+    const struct ops_adamw *h;
+};
+
+/* Updates the moments *m and *v with the gradient g. Returns Adam's step for a learning rate of 1.
+ */
+static inline float adam_step(float *m, float *v, float g, const struct ops_adamw *h)
+{
+    *m = (float)h->beta1 * *m + (float)(1 - h->beta1) * g;
+    *v = (float)h->beta2 * *v + (float)(1 - h->beta2) * g * g;
+    return *m * (float)h->m_correction / (sqrtf(*v * (float)h->v_correction) + (float)h->epsilon);
+}
+
+static void adam_part(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct adam *a = ctx;
+    const struct ops_adamw h = *a->h;
+    for (int64_t i = begin; i < end; i++) {
+        float g = (float)h.gradient_scale * a->gradient[i] + (float)h.decay * a->w[i];
+        a->w[i] -= (float)h.rate * adam_step(&a->m[i], &a->v[i], g, &h);
+    }
+}
+
+static struct adam adam_of(struct ops_array w, struct ops_array m, struct ops_array v,
+                           struct ops_array gradient, const struct ops_adamw *h)
+{
+    return (struct adam){ .w = cpu_floats(w),
+                          .m = cpu_floats(m),
+                          .v = cpu_floats(v),
+                          .gradient = cpu_floats(gradient),
+                          .h = h };
+}
+
+void cpu_adam(struct ops *o, struct ops_array w, struct ops_array m, struct ops_array v,
+              struct ops_array gradient, int64_t n, const struct ops_adamw *h)
+{
+    struct adam a = adam_of(w, m, v, gradient, h);
+    pool_for(o->pool, n, GRAIN, adam_part, &a);
+}
+
+/* ---- y = y_scale y + x_scale x --------------------------------------------------------------- */
+
+struct blend {
+    float *y;
+    const float *x;
+    float y_scale, x_scale;
+};
+
+static void blend_part(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct blend b = *(struct blend *)ctx;
+    for (int64_t i = begin; i < end; i++)
+        b.y[i] = b.y_scale * b.y[i] + b.x_scale * b.x[i];
+}
+
+static void blend(struct ops *o, float *y, double y_scale, const float *x, double x_scale,
+                  int64_t n)
+{
+    pool_for(o->pool, n, GRAIN, blend_part,
+             &(struct blend){ y, x, (float)y_scale, (float)x_scale });
+}
+
+void cpu_blend(struct ops *o, struct ops_array y, double y_scale, struct ops_array x,
+               double x_scale, int64_t n)
+{
+    blend(o, cpu_floats(y), y_scale, cpu_floats(x), x_scale, n);
+}
+
+/* ---- LAMB ------------------------------------------------------------------------------------ */
+
+static void direction_part(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct adam *a = ctx;
+    const struct ops_adamw h = *a->h;
+    for (int64_t i = begin; i < end; i++) {
+        float g = (float)h.gradient_scale * a->direction[i];
+        a->direction[i] = adam_step(&a->m[i], &a->v[i], g, &h) + (float)h.decay * a->w[i];
+    }
+}
+
+/* A LAMB update of w[R,C] by the directions x[R,C]. The columns are divided into `parts` equal
+ * parts, each with its own trust ratio. squares[R,parts,2] holds, for each row and part, the sums
+ * of squares of w and of x. */
+struct lamb {
+    const struct kernels *k;
+    float *w;
+    const float *x;
+    double *squares;
+    float steps[OPS_LAMB_PARTS]; /* learning rate * trust ratio of each part */
+    int64_t C;
+    int parts;
+};
+
+static void lamb_squares_rows(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct lamb *l = ctx;
+    int64_t width = l->C / l->parts;
+    for (int64_t i = begin * l->parts; i < end * l->parts; i++) {
+        l->squares[2 * i] = l->k->sum_squares(l->w + i * width, width);
+        l->squares[2 * i + 1] = l->k->sum_squares(l->x + i * width, width);
+    }
+}
+
+static void lamb_rows(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct lamb *l = ctx;
+    int64_t width = l->C / l->parts;
+    for (int64_t i = begin * l->parts; i < end * l->parts; i++)
+        for (int64_t k = i * width; k < (i + 1) * width; k++)
+            l->w[k] -= l->steps[i % l->parts] * l->x[k];
+}
+
+static struct lamb lamb_of(struct ops *o, struct ops_array w, struct ops_array x,
+                           const struct ops_lamb *h)
+{
+    return (struct lamb){
+        .k = o->k, .w = cpu_floats(w), .x = cpu_floats(x), .C = h->C, .parts = h->parts
+    };
+}
+
+static double *doubles(struct ops_array x)
+{
+    return (double *)(void *)x.address;
+}
+
+void cpu_lamb_begin(struct ops *o, struct ops_array squares, struct ops_array w, struct ops_array m,
+                    struct ops_array v, struct ops_array gradient, const struct ops_lamb *h)
+{
+    const int each = 2 * h->parts;
+    struct adam a = adam_of(w, m, v, gradient, &h->adam);
+    a.direction = cpu_floats(gradient);
+    struct lamb l = lamb_of(o, w, gradient, h);
+    pool_for(o->pool, h->R * h->C, GRAIN, direction_part, &a);
+    l.squares = (double *)(void *)cpu_work(o, 2 * h->R * each);
+    pool_for(o->pool, h->R, cpu_row_grain(h->C), lamb_squares_rows, &l);
+    for (int i = 0; i < each; i++)
+        doubles(squares)[i] = 0;
+    for (int64_t i = 0; i < h->R * each; i++)
+        doubles(squares)[i % each] += l.squares[i];
+}
+
+void cpu_lamb_end(struct ops *o, struct ops_array w, struct ops_array x, struct ops_array squares,
+                  const struct ops_lamb *h)
+{
+    struct lamb l = lamb_of(o, w, x, h);
+    for (int p = 0; p < h->parts; p++) {
+        const double weight = doubles(squares)[2 * p], step = doubles(squares)[2 * p + 1];
+        double ratio = weight > 0 && step > 0 ? fmin(sqrt(weight), h->cap) / sqrt(step) : 1;
+        l.steps[p] = (float)(h->adam.rate * ratio);
+    }
+    pool_for(o->pool, h->R, cpu_row_grain(h->C), lamb_rows, &l);
+}
+
+/* ---- schedule-free AdamW --------------------------------------------------------------------- */
+
+struct schedule_free {
+    struct adam a; /* a.m is the sequence z */
+    float share;
+};
+
+static void schedule_free_part(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct schedule_free *s = ctx;
+    const struct adam a = s->a;
+    const struct ops_adamw h = *a.h;
+    const float beta2 = (float)h.beta2, rest2 = (float)(1 - h.beta2), share = s->share;
+    const float rate = (float)h.rate, decay = (float)h.decay;
+    const float inner = (float)(h.rate * (1 - h.beta1 * (1 - (double)share)));
+    for (int64_t i = begin; i < end; i++) {
+        float g = (float)h.gradient_scale * a.gradient[i];
+        a.v[i] = beta2 * a.v[i] + rest2 * g * g;
+        float d = g / (sqrtf(a.v[i] * (float)h.v_correction) + (float)h.epsilon) + decay * a.w[i];
+        a.w[i] = (1 - share) * a.w[i] + share * a.m[i] - inner * d;
+        a.m[i] -= rate * d;
+    }
+}
+
+void cpu_schedule_free(struct ops *o, struct ops_array w, struct ops_array z, struct ops_array v,
+                       struct ops_array gradient, int64_t n, const struct ops_adamw *h,
+                       double share)
+{
+    struct schedule_free s = { adam_of(w, z, v, gradient, h), (float)share };
+    pool_for(o->pool, n, GRAIN, schedule_free_part, &s);
+}
+
+/* ---- SGD ------------------------------------------------------------------------------------- */
+
+struct sgd {
+    float *w, *a;
+    const float *gradient;
+    const struct ops_sgd *h;
+};
+
+static void sgd_part(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct sgd *s = ctx;
+    const float rate = (float)s->h->rate, decay = (float)s->h->decay;
+    const float momentum = (float)s->h->momentum, scale = (float)s->h->gradient_scale;
+    for (int64_t i = begin; i < end; i++) {
+        float g = scale * s->gradient[i] + decay * s->w[i];
+        if (s->a)
+            g = s->a[i] = momentum * s->a[i] + g;
+        s->w[i] -= rate * g;
+    }
+}
+
+void cpu_sgd(struct ops *o, struct ops_array w, struct ops_array a, struct ops_array gradient,
+             int64_t n, const struct ops_sgd *h)
+{
+    struct sgd s = { cpu_floats(w), cpu_floats(a), cpu_floats(gradient), h };
+    pool_for(o->pool, n, GRAIN, sgd_part, &s);
+}
+
+/* ---- Muon ------------------------------------------------------------------------------------ */
+
+/* Repeats X[R,C] <- aX + (bA + cA^2) X with A = X X^T, or X <- aX + X (bA + cA^2) with A = X^T X,
+ * whichever A is smaller. Each singular value s becomes a s + b s^3 + c s^5, which drives values in
+ * (0, 1] towards 1. The constants are Jordan's. They make small values grow fast, but 1 is not a
+ * fixed point. */
+static void newton_schulz(struct ops *o, float *X, int64_t R, int64_t C)
+{
+    const double a = 3.4445, b = -4.7750, c = 2.0315;
+    int tall = R > C;
+    int64_t n = tall ? C : R;
+    float *A = cpu_work(o, 2 * n * n + R * C), *P = A + n * n, *Y = P + n * n;
+    struct ops_array x = cpu_f32(X);
+    struct ops_matrix square = { cpu_f32(A), n, 0 }, p = { cpu_f32(P), n, 0 };
+    struct ops_matmul gram = {
+        .C = square, .A = { x, C, tall }, .B = { x, C, !tall }, .M = n, .N = n, .K = tall ? R : C
+    };
+    struct ops_matmul squared = { .C = p, .A = square, .B = square, .M = n, .N = n, .K = n };
+    struct ops_matmul apply = { .C = { cpu_f32(Y), C },
+                                .A = tall ? (struct ops_matrix){ x, C, 0 } : p,
+                                .B = tall ? p : (struct ops_matrix){ x, C, 0 },
+                                .M = R,
+                                .N = C,
+                                .K = n };
+    for (int i = 0; i < NEWTON_SCHULZ; i++) {
+        ops_matmul(o, &gram);
+        ops_matmul(o, &squared);
+        blend(o, P, c, A, b, n * n);
+        ops_matmul(o, &apply);
+        blend(o, X, a, Y, 1, R * C);
+    }
+}
+
+void cpu_orthogonalise(struct ops *o, struct ops_array x, int64_t R, int64_t C)
+{
+    float *X = cpu_floats(x);
+    double norm = sqrt(cpu_squares(o, X, R * C));
+    blend(o, X, 1 / (norm > 1e-30 ? norm : 1e-30), X, 0, R * C);
+    newton_schulz(o, X, R, C);
+}
+
+/* ---- AdamW and state in bf16 ----------------------------------------------------------------- */
+
+struct rounding {
+    const struct kernels *k;
+    struct ops_state y;
+    const float *x;
+    uint64_t first;
+};
+
+/* Rounds x[n] to bf16 and writes it to elements [at, at + n) of y. `first` is the index of the
+ * first element for the random numbers. */
+static void round_state(const struct kernels *k, struct ops_state y, int64_t at, const float *x,
+                        int64_t n, uint64_t first)
+{
+    uint16_t *to = (uint16_t *)(void *)ops_part(y.at, at).address;
+    k->round_bf16(to, x, n, y.key, first);
+}
+
+static void round_part(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct rounding *r = ctx;
+    round_state(r->k, r->y, begin, r->x + begin, end - begin, r->first + (uint64_t)begin);
+}
+
+void cpu_round(struct ops *o, struct ops_state y, struct ops_array x, int64_t n, uint64_t first)
+{
+    pool_for(o->pool, n, GRAIN, round_part, &(struct rounding){ o->k, y, cpu_floats(x), first });
+}
+
+struct adamw {
+    const struct kernels *k;
+    const struct ops_state *state;
+    const float *gradient;
+    const struct ops_adamw *h;
+};
+
+/* Updates elements [first, first + n); n <= STATE_PIECE. */
+static void adamw_piece(const struct adamw *a, int64_t first, int64_t n)
+{
+    float floats[OPS_STATES][STATE_PIECE], *at[OPS_STATES];
+    for (int i = 0; i < OPS_STATES; i++) {
+        struct ops_array kept = ops_part(a->state[i].at, first);
+        int half = kept.type == OPS_BF16;
+        at[i] = half ? floats[i] : cpu_floats(kept);
+        if (half)
+            a->k->copy(cpu_f32(at[i]), kept, n);
+    }
+    a->k->adamw(at[OPS_W], at[OPS_M], at[OPS_V], a->gradient + first, n, a->h);
+    for (int i = 0; i < OPS_STATES; i++)
+        if (a->state[i].at.type == OPS_BF16)
+            round_state(a->k, a->state[i], first, at[i], n, (uint64_t)first);
+}
+
+static void adamw_part(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    for (int64_t i = begin; i < end; i += STATE_PIECE)
+        adamw_piece(ctx, i, end - i < STATE_PIECE ? end - i : STATE_PIECE);
+}
+
+void cpu_adamw(struct ops *o, const struct ops_state state[OPS_STATES], struct ops_array gradient,
+               int64_t n, const struct ops_adamw *h)
+{
+    struct adamw a = { o->k, state, cpu_floats(gradient), h };
+    pool_for(o->pool, n, GRAIN, adamw_part, &a);
+}

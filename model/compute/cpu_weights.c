@@ -1,0 +1,168 @@
+/*
+ * cpu_weights.c - CPU back end: products with weights that are [out,in], in f32, bf16, f16 or in
+ * groups of blocks of integers (stored.h).
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "model/compute/cpu.h"
+#include "model/compute/stored.h"
+
+enum {
+    OUTPUTS = STORED_GROUP,
+    CHUNK = 1024,          /* f16 outputs that are converted to f32 at a time */
+    ROWS_BYTES = 1 << 19,  /* bytes of quantized rows per pass over a thread's weights */
+    WIDEN_GRAIN = 1 << 16, /* minimum numbers to widen per thread */
+};
+
+static int64_t pieces(int64_t n, int64_t size)
+{
+    return (n + size - 1) / size;
+}
+
+int cpu_in_blocks(struct ops_array w)
+{
+    return stored_grouped(w.type);
+}
+
+/* ---- products with blocks ----------------------------------------------------------------- */
+
+struct blocked {
+    const struct kernels *k;
+    struct ops_array x, y;
+    const char *w;
+    enum ops_type type;
+    struct kernel_blocks rows;
+    int8_t *q;
+    float *scales;
+    int32_t *sums;
+    int64_t ldy, O;
+};
+
+static void rows_to_blocks(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct blocked *s = ctx;
+    const int64_t blocks = s->rows.blocks;
+    for (int64_t n = begin; n < end; n++)
+        s->k->to_blocks(s->q + n * blocks * STORED_BLOCK, s->scales + n * blocks,
+                        s->sums + n * blocks, ops_part(s->x, n * blocks * STORED_BLOCK), blocks);
+}
+
+/* Returns a view of `rows` rows, starting at row `first`. */
+static struct kernel_blocks rows_from(const struct kernel_blocks *x, int64_t first, int64_t rows)
+{
+    return (struct kernel_blocks){ x->q + first * x->blocks * STORED_BLOCK,
+                                   x->scales + first * x->blocks, x->sums + first * x->blocks, rows,
+                                   x->blocks };
+}
+
+/* Multiplies all rows by the output groups [begin, end). Each pass takes only as many rows as fit
+ * in the L2 cache beside the weights that stream through it. */
+static void multiply_groups(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct blocked *s = ctx;
+    const int64_t row_bytes = s->rows.blocks * STORED_BLOCK,
+                  bytes = (int64_t)stored_group_bytes(s->type, row_bytes);
+    const int64_t most = ROWS_BYTES / row_bytes > KERNEL_BLOCK_ROWS
+                             ? ROWS_BYTES / row_bytes / KERNEL_BLOCK_ROWS * KERNEL_BLOCK_ROWS
+                             : KERNEL_BLOCK_ROWS;
+    for (int64_t first = 0; first < s->rows.rows; first += most) {
+        int64_t left = s->rows.rows - first;
+        struct kernel_blocks x = rows_from(&s->rows, first, left < most ? left : most);
+        for (int64_t g = begin; g < end; g++) {
+            int64_t n = s->O - g * OUTPUTS < OUTPUTS ? s->O - g * OUTPUTS : OUTPUTS;
+            float *y = cpu_floats(s->y) + first * s->ldy + g * OUTPUTS;
+            (s->type == OPS_Q8 ? s->k->multiply_q8 : s->k->multiply_q4)(y, s->ldy, &x,
+                                                                        s->w + g * bytes, n);
+        }
+    }
+}
+
+/* y[N,O] += x[N,I] w^T. Quantizes x to blocks of 8-bit integers first. */
+static void multiply_blocks(struct ops *o, struct ops_array y, int64_t ldy, struct ops_array x,
+                            const struct ops_linear *l)
+{
+    const int64_t blocks = l->I / STORED_BLOCK, all = l->N * blocks;
+    struct blocked s = { .k = o->k, .x = x, .y = y, .w = l->w.address, .type = l->w.type };
+    s.ldy = ldy;
+    s.O = l->O;
+    s.scales = cpu_at_least(o, &o->operands, all * (2 + STORED_BLOCK / (int64_t)sizeof(float)));
+    s.sums = (int32_t *)(void *)(s.scales + all);
+    s.q = (int8_t *)(void *)(s.scales + 2 * all);
+    s.rows = (struct kernel_blocks){ s.q, s.scales, s.sums, l->N, blocks };
+    assert(y.type == OPS_F32);
+    pool_for(o->pool, l->N, cpu_row_grain(l->I), rows_to_blocks, &s);
+    pool_for(o->pool, pieces(l->O, OUTPUTS), 1, multiply_groups, &s);
+}
+
+/* ---- products with any type of weights ---------------------------------------------------- */
+
+struct widening {
+    const struct kernels *k;
+    struct ops_array from;
+    float *to;
+};
+
+static void widen(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct widening *s = ctx;
+    s->k->from_f16(s->to + begin, ops_part(s->from, begin), end - begin);
+}
+
+/* y[N,O] = x[N,I] w^T for many rows: converts f16 weights to f32, CHUNK outputs at a time. */
+static void multiply_f16(struct ops *o, struct ops_array y, int64_t ldy, struct ops_array x,
+                         const struct ops_linear *l)
+{
+    struct ops_linear some = *l;
+    struct widening s = { .k = o->k };
+    const int64_t chunk = l->O < CHUNK ? l->O : CHUNK;
+    s.to = cpu_at_least(o, &o->operands, chunk * l->I);
+    for (int64_t first = 0; first < l->O; first += chunk) {
+        some.O = l->O - first < chunk ? l->O - first : chunk;
+        some.w = cpu_f32(s.to);
+        s.from = ops_part(l->w, first * l->I);
+        pool_for(o->pool, some.O * l->I, WIDEN_GRAIN, widen, &s);
+        cpu_multiply_turned(o, ops_part(y, first), ldy, x, &some);
+    }
+}
+
+struct streamed {
+    const struct kernels *k;
+    float *y;
+    const float *x;
+    struct ops_array w;
+    int64_t N, I, ldy;
+};
+
+static void stream_outputs(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct streamed *s = ctx;
+    s->k->stream_rows(s->y + begin, s->ldy, s->x, s->I, s->N, ops_part(s->w, begin * s->I), s->I,
+                      s->I, end - begin);
+}
+
+void cpu_multiply_turned(struct ops *o, struct ops_array y, int64_t ldy, struct ops_array x,
+                         const struct ops_linear *l)
+{
+    struct streamed s = { o->k, cpu_floats(y), cpu_floats(x), l->w, l->N, l->I, ldy };
+    if (cpu_in_blocks(l->w)) {
+        for (int64_t n = 0; n < l->N; n++)
+            memset(cpu_floats(y) + n * ldy, 0, (size_t)l->O * sizeof(float));
+        multiply_blocks(o, y, ldy, x, l);
+    } else if (l->N <= OPS_FEW_ROWS && x.type == OPS_F32 && y.type == OPS_F32) {
+        pool_for(o->pool, l->O, OUTPUTS, stream_outputs, &s);
+    } else if (l->w.type == OPS_F16) {
+        multiply_f16(o, y, ldy, x, l);
+    } else {
+        ops_matmul(o, &(struct ops_matmul){ .C = { y, ldy },
+                                            .A = { x, l->I },
+                                            .B = { l->w, l->I, 1 },
+                                            .M = l->N,
+                                            .N = l->O,
+                                            .K = l->I });
+    }
+}

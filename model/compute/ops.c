@@ -1,0 +1,655 @@
+/*
+ * ops.c - the context, its scratch, and the way from each function of ops.h to its back end.
+ */
+#include "model/compute/ops.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/mem.h"
+#include "common/plugin.h"
+#include "common/trace.h"
+#include "model/compute/cpu.h"
+
+enum { SCRATCH_ALIGN = 64 }; /* bytes */
+
+/* ---- the context -------------------------------------------------------------------------- */
+
+/* Splits a device name, NAME or NAME:N, into `name` and *number (0 if there is none). Returns 0, or
+ * -1 with a usage error if it is not valid. */
+static int parse_device(const char *device, char name[16], int *number)
+{
+    int end = 0;
+    *number = 0;
+    int words = sscanf(device, "%15[a-z]%n:%3d%n", name, &end, number, &end);
+    int known = words > 0 && (!strcmp(name, "cuda") || !strcmp(name, "emulated") ||
+                              (!strcmp(name, "cpu") && words == 1));
+    return known && !device[end] && *number >= 0
+               ? 0
+               : err_usage("'%s' is no device: give cpu, cuda or cuda:N", device);
+}
+
+int ops_check_device(const char *device)
+{
+    char name[16];
+    int number;
+    return parse_device(device, name, &number);
+}
+
+struct ops *ops_open(const char *device, int threads)
+{
+    char name[16];
+    int number;
+    if (parse_device(device, name, &number) < 0)
+        return NULL;
+    const struct ops_backend *b = &ops_cpu;
+    if (strcmp(name, "cpu") != 0 && !(b = plugin_open(name, OPS_LAYOUT)))
+        return NULL;
+    struct ops *o = mem_zalloc(1, b->context);
+    o->b = b;
+    o->threads = threads < 1 ? 1 : threads;
+    if (b->open(o, number) < 0) {
+        free(o);
+        return NULL;
+    }
+    ops_set_products(o, OPS_PRODUCTS_AUTO);
+    return o;
+}
+
+struct ops *ops_new(int threads)
+{
+    return ops_open("cpu", threads);
+}
+
+static void scratch_release(struct ops *o)
+{
+    for (int i = 0; i < o->scratch.count; i++)
+        ops_buffer_free(o, o->scratch.blocks[i].data, o->scratch.blocks[i].bytes);
+    o->scratch = (struct ops_scratch){ 0 };
+}
+
+void ops_free(struct ops *o)
+{
+    if (!o)
+        return;
+    scratch_release(o);
+    o->b->close(o);
+    free(o);
+}
+
+int ops_threads(const struct ops *o)
+{
+    return o->threads;
+}
+
+const char *ops_describe(const struct ops *o)
+{
+    return o->b->describe(o);
+}
+
+uint64_t ops_free_bytes(const struct ops *o)
+{
+    return o->b->free_bytes(o);
+}
+
+const char *ops_kernels(void)
+{
+    const struct kernels *k = kernels_choose();
+    return k ? k->name : err_get();
+}
+
+void ops_set_precision(struct ops *o, enum ops_type precision)
+{
+    assert(precision == OPS_F32 || precision == OPS_BF16);
+    o->precision = precision;
+}
+
+int ops_set_products(struct ops *o, enum ops_products products)
+{
+    return o->b->set_products(o, products);
+}
+
+enum ops_type ops_operand(const struct ops *o)
+{
+    return o->precision;
+}
+
+/* ---- arrays ------------------------------------------------------------------------------- */
+
+struct ops_array ops_buffer(struct ops *o, enum ops_type type, int64_t n)
+{
+    assert(n >= 0);
+    return o->b->buffer(o, type, n);
+}
+
+void ops_buffer_free(struct ops *o, struct ops_array a, int64_t n)
+{
+    if (!ops_is_none(a))
+        o->b->buffer_free(o, a, n);
+}
+
+int ops_on_host(const struct ops *o)
+{
+    return o->b == &ops_cpu;
+}
+
+struct ops_array ops_host_array(void *memory, enum ops_type type)
+{
+    return (struct ops_array){ memory, type };
+}
+
+static void scratch_grow(struct ops *o, int64_t bytes)
+{
+    struct ops_scratch *s = &o->scratch;
+    assert(s->count < OPS_SCRATCH_BLOCKS);
+    s->blocks[s->count].data = ops_buffer(o, OPS_U8, bytes);
+    s->blocks[s->count++].bytes = bytes;
+    s->used = 0;
+}
+
+void ops_scratch_begin(struct ops *o)
+{
+    struct ops_scratch *s = &o->scratch;
+    int64_t bytes = 0;
+    for (int i = 0; i < s->count; i++)
+        bytes += s->blocks[i].bytes;
+    if (s->count > 1) {
+        scratch_release(o);
+        scratch_grow(o, bytes);
+    }
+    s->used = 0;
+}
+
+struct ops_array ops_scratch(struct ops *o, enum ops_type type, int64_t n)
+{
+    struct ops_scratch *s = &o->scratch;
+    int64_t bytes = n * (int64_t)ops_type_bytes(type);
+    bytes = (bytes + SCRATCH_ALIGN - 1) / SCRATCH_ALIGN * SCRATCH_ALIGN;
+    if (!s->count || s->used + bytes > s->blocks[s->count - 1].bytes)
+        scratch_grow(o, bytes);
+    struct ops_array a = ops_part(s->blocks[s->count - 1].data, s->used);
+    s->used += bytes;
+    a.type = type;
+    return a;
+}
+
+void ops_upload(struct ops *o, struct ops_array to, const void *from, int64_t n)
+{
+    o->b->upload(o, to, from, n);
+}
+
+void ops_download(struct ops *o, void *to, struct ops_array from, int64_t n)
+{
+    o->b->download(o, to, from, n);
+}
+
+void *ops_map(struct ops *o, struct ops_array a, int64_t n)
+{
+    return o->b->map(o, a, n);
+}
+
+void *ops_fill(struct ops *o, struct ops_array a, int64_t n)
+{
+    return o->b->fill(o, a, n);
+}
+
+void ops_unmap(struct ops *o, struct ops_array a, int64_t n, void *mapped)
+{
+    o->b->unmap(o, a, n, mapped);
+}
+
+struct ops_array ops_host_buffer(struct ops *o, int64_t bytes)
+{
+    return o->b->host_buffer(o, bytes);
+}
+
+void ops_host_buffer_free(struct ops *o, struct ops_array a, int64_t bytes)
+{
+    if (!ops_is_none(a))
+        o->b->host_buffer_free(o, a, bytes);
+}
+
+void ops_mark(struct ops *o, enum ops_queue q, struct ops_mark *m)
+{
+    o->b->mark(o, q, m);
+}
+
+void ops_mark_free(struct ops *o, struct ops_mark *m)
+{
+    if (m->event)
+        o->b->mark_free(o, m);
+    m->event = NULL;
+}
+
+void ops_after(struct ops *o, enum ops_queue q, const struct ops_mark *m)
+{
+    if (m->event)
+        o->b->after(o, q, m);
+}
+
+void ops_move(struct ops *o, enum ops_queue q, struct ops_array to, struct ops_array from,
+              int64_t n)
+{
+    assert(q != OPS_COMPUTE);
+    o->b->move(o, q, to, from, n);
+}
+
+void ops_finish(struct ops *o)
+{
+    o->b->finish(o);
+}
+
+int64_t ops_rows_of(const struct ops_rows *rows, int64_t b)
+{
+    return rows->lengths ? rows->lengths[b] : rows->T;
+}
+
+int64_t ops_rows_count(const struct ops_rows *rows)
+{
+    int64_t count = 0;
+    for (int64_t b = 0; b < rows->B; b++)
+        count += ops_rows_of(rows, b);
+    return count;
+}
+
+/* ---- matrix products ---------------------------------------------------------------------- */
+
+/* Returns the bytes of n numbers of the array's type, for the trace. */
+static double bytes(struct ops_array a, double n)
+{
+    return ops_is_none(a) ? 0 : n * (double)ops_type_bytes(a.type);
+}
+
+void ops_matmul(struct ops *o, const struct ops_matmul *p)
+{
+    TRACE_KERNEL(2.0 * p->M * p->N * p->K, bytes(p->A.x, (double)p->M * p->K) +
+                                               bytes(p->B.x, (double)p->K * p->N) +
+                                               bytes(p->C.x, (double)p->M * p->N));
+    assert(p->M > 0 && p->N > 0 && p->K > 0);
+    assert(!p->C.transposed && (ops_is_none(p->sums) || !p->B.transposed));
+    o->b->matmul(o, p);
+}
+
+void ops_linear_fwd(struct ops *o, struct ops_array y, struct ops_array x,
+                    const struct ops_linear *l)
+{
+    TRACE_KERNEL(0, 0);
+    o->b->linear_fwd(o, y, x, l);
+}
+
+void ops_linear_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient dw,
+                    struct ops_gradient dbias, struct ops_array dy, struct ops_array x,
+                    const struct ops_linear *l)
+{
+    TRACE_KERNEL(0, 0);
+    o->b->linear_bwd(o, dx, dw, dbias, dy, x, l);
+}
+
+void ops_residual_fwd(struct ops *o, struct ops_array y, struct ops_array base, struct ops_array x,
+                      const struct ops_linear *l, struct ops_dropout drop)
+{
+    TRACE_KERNEL(0, 0);
+    assert(y.address != base.address);
+    o->b->residual_fwd(o, y, base, x, l, drop);
+}
+
+/* ---- embedding ---------------------------------------------------------------------------- */
+
+void ops_embedding_fwd(struct ops *o, struct ops_array x, const struct ops_tokens *t,
+                       const struct ops_embedding *e)
+{
+    TRACE_KERNEL(0, 12.0 * t->N * e->C);
+    o->b->embedding_fwd(o, x, t, e);
+}
+
+void ops_embedding_bwd(struct ops *o, const struct ops_embedding *d, struct ops_array dx,
+                       const struct ops_tokens *t)
+{
+    TRACE_KERNEL(0, 12.0 * t->N * d->C);
+    o->b->embedding_bwd(o, d, dx, t);
+}
+
+/* ---- rows and elements -------------------------------------------------------------------- */
+
+void ops_norm_fwd(struct ops *o, struct ops_array y, struct ops_moments kept, struct ops_array x,
+                  const struct ops_norm *l)
+{
+    TRACE_KERNEL(0, bytes(x, (double)l->N * l->C) +
+                        (ops_is_none(y) ? 0 : bytes(y, (double)l->N * l->C)));
+    o->b->norm_fwd(o, y, kept, x, l);
+}
+
+void ops_norm_apply(struct ops *o, struct ops_array y, struct ops_moments kept, struct ops_array x,
+                    const struct ops_norm *l)
+{
+    TRACE_KERNEL(0, bytes(x, (double)l->N * l->C) + bytes(y, (double)l->N * l->C));
+    o->b->norm_apply(o, y, kept, x, l);
+}
+
+void ops_norm_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient dgain,
+                  struct ops_gradient dbias, struct ops_array dy, struct ops_array x,
+                  struct ops_moments kept, const struct ops_norm *l)
+{
+    TRACE_KERNEL(0, 16.0 * l->N * l->C);
+    o->b->norm_bwd(o, dx, dgain, dbias, dy, x, kept, l);
+}
+
+void ops_norm_sums(struct ops *o, struct ops_array sums, struct ops_gradient dgain,
+                   struct ops_gradient dbias, struct ops_array dy, struct ops_array x,
+                   struct ops_moments kept, const struct ops_norm *l)
+{
+    TRACE_KERNEL(0, 8.0 * l->N * l->C);
+    o->b->norm_sums(o, sums, dgain, dbias, dy, x, kept, l);
+}
+
+void ops_norm_dx(struct ops *o, struct ops_gradient dx, struct ops_array sums, struct ops_array dy,
+                 struct ops_array x, struct ops_moments kept, const struct ops_norm *l)
+{
+    TRACE_KERNEL(0, 12.0 * l->N * l->C);
+    o->b->norm_dx(o, dx, sums, dy, x, kept, l);
+}
+
+void ops_activation_fwd(struct ops *o, enum ops_activation f, struct ops_array y,
+                        struct ops_array x, int64_t n)
+{
+    TRACE_KERNEL(0, bytes(x, (double)n) + bytes(y, (double)n));
+    o->b->activation_fwd(o, f, y, x, n);
+}
+
+void ops_activation_bwd(struct ops *o, enum ops_activation f, struct ops_array dx,
+                        struct ops_array y, struct ops_array dy, struct ops_array x, int64_t n)
+{
+    TRACE_KERNEL(0, bytes(dx, (double)n) + bytes(y, (double)n) + bytes(dy, (double)n) +
+                        bytes(x, (double)n));
+    o->b->activation_bwd(o, f, dx, y, dy, x, n);
+}
+
+void ops_gated_fwd(struct ops *o, enum ops_activation f, struct ops_array y, struct ops_array gate,
+                   struct ops_array up, int64_t n)
+{
+    TRACE_KERNEL(0, bytes(y, (double)n) + 2 * bytes(gate, (double)n));
+    o->b->gated_fwd(o, f, y, gate, up, n);
+}
+
+void ops_gated_bwd(struct ops *o, enum ops_activation f, struct ops_array dgate,
+                   struct ops_array dup, struct ops_array y, struct ops_array dy,
+                   struct ops_array gate, struct ops_array up, int64_t n)
+{
+    TRACE_KERNEL(0, 3 * bytes(dgate, (double)n) + 3 * bytes(gate, (double)n));
+    o->b->gated_bwd(o, f, dgate, dup, y, dy, gate, up, n);
+}
+
+double ops_rotary_frequency(const struct ops_rotary *r, int64_t i)
+{
+    const struct ops_stretch *s = &r->stretch;
+    const double frequency = pow(r->base, -2.0 * (double)i / (double)r->HS);
+    if (!s->factor)
+        return frequency;
+    if (!s->original)
+        return frequency / s->factor;
+    double share = (s->original * frequency / 6.283185307179586 - s->low) / (s->high - s->low);
+    share = share < 0 ? 0 : share > 1 ? 1 : share;
+    return share * frequency + (1 - share) * frequency / s->factor;
+}
+
+void ops_rotate(struct ops *o, struct ops_array x, const struct ops_tokens *t,
+                const struct ops_rotary *r)
+{
+    TRACE_KERNEL(0, 2 * bytes(x, (double)(t->N * r->heads * r->HS)));
+    assert(r->HS % 2 == 0 && r->base > 0);
+    o->b->rotate(o, x, t, r);
+}
+
+void ops_dropout(struct ops *o, struct ops_array y, struct ops_array x, int64_t n,
+                 struct ops_dropout drop)
+{
+    TRACE_KERNEL(0, drop.rate > 0 ? 8.0 * n : 0);
+    assert(drop.rate >= 0 && drop.rate < 1);
+    if (drop.rate > 0 || y.address != x.address)
+        o->b->dropout(o, y, x, n, drop);
+}
+
+void ops_tanh_fwd(struct ops *o, struct ops_array x, int64_t n)
+{
+    o->b->tanh_fwd(o, x, n);
+}
+
+void ops_tanh_bwd(struct ops *o, struct ops_array d, struct ops_array y, int64_t n)
+{
+    o->b->tanh_bwd(o, d, y, n);
+}
+
+void ops_zero(struct ops *o, struct ops_array x, int64_t n)
+{
+    TRACE_KERNEL(0, bytes(x, (double)n));
+    o->b->zero(o, x, n);
+}
+
+void ops_add(struct ops *o, struct ops_array y, struct ops_array x, int64_t n)
+{
+    TRACE_KERNEL(n, 12.0 * n);
+    o->b->add(o, y, x, n);
+}
+
+void ops_copy(struct ops *o, struct ops_array y, struct ops_array x, int64_t n)
+{
+    TRACE_KERNEL(0, bytes(x, (double)n) + bytes(y, (double)n));
+    if (y.address != x.address)
+        o->b->copy(o, y, x, n);
+}
+
+void ops_blend(struct ops *o, struct ops_array y, double y_scale, struct ops_array x,
+               double x_scale, int64_t n)
+{
+    TRACE_KERNEL(0, 12.0 * n);
+    o->b->blend(o, y, y_scale, x, x_scale, n);
+}
+
+void ops_gather_rows(struct ops *o, struct ops_array y, struct ops_array x, struct ops_array rows,
+                     int64_t n, int64_t C)
+{
+    TRACE_KERNEL(0, 8.0 * n * C);
+    o->b->gather_rows(o, y, x, rows, n, C);
+}
+
+void ops_scatter_rows(struct ops *o, struct ops_array y, struct ops_array x, struct ops_array rows,
+                      int64_t n, int64_t C)
+{
+    TRACE_KERNEL(0, 12.0 * n * C);
+    o->b->scatter_rows(o, y, x, rows, n, C);
+}
+
+/* ---- attention ---------------------------------------------------------------------------- */
+
+/* Returns the number of pairs of a query and a key that it sees. */
+static double pairs(const struct ops_attention *a)
+{
+    double sum = 0;
+    for (int64_t b = 0; b < a->rows.B; b++) {
+        double n = (double)ops_rows_of(&a->rows, b);
+        sum += a->causal ? n * (n + 1) / 2 : n * n;
+    }
+    return sum * (double)a->NH;
+}
+
+static double row_numbers(const struct ops_attention *a)
+{
+    return (double)(ops_rows_count(&a->rows) * a->NH * a->HS);
+}
+
+void ops_attention_fwd(struct ops *o, struct ops_array y, struct ops_array lse, struct ops_qkv x,
+                       const struct ops_attention *a)
+{
+    TRACE_KERNEL(4.0 * pairs(a) * a->HS, 4 * bytes(x.q, row_numbers(a)));
+    assert(!a->causal || !a->rows.lengths);
+    assert(!a->KV || a->NH % a->KV == 0);
+    o->b->attention_fwd(o, y, lse, x, a);
+}
+
+void ops_attention_bwd(struct ops *o, struct ops_qkv dx, struct ops_array dy, struct ops_qkv x,
+                       struct ops_array y, struct ops_array lse, const struct ops_attention *a)
+{
+    TRACE_KERNEL(10.0 * pairs(a) * a->HS, 9 * bytes(x.q, row_numbers(a)));
+    assert(!a->causal || !a->rows.lengths);
+    assert(!a->KV || a->NH % a->KV == 0);
+    o->b->attention_bwd(o, dx, dy, x, y, lse, a);
+}
+
+/* Returns the number of positions that the sequences see, cached and new ones. */
+static double seen(const struct ops_past *past, const struct ops_rows *rows)
+{
+    double sum = 0;
+    for (int64_t b = 0; b < rows->B; b++)
+        sum += (double)(past[b].used + rows->T);
+    return sum;
+}
+
+void ops_attention_cached(struct ops *o, struct ops_array y, const struct ops_past *past,
+                          int64_t layer, struct ops_qkv x, const struct ops_attention *a)
+{
+    TRACE_KERNEL(4.0 * a->rows.T * seen(past, &a->rows) * a->NH * a->HS,
+                 2 * bytes(past->keys, seen(past, &a->rows) * a->NH * a->HS));
+    assert(!a->rows.lengths && a->drop.rate == 0);
+    o->b->attention_cached(o, y, past, layer, x, a);
+}
+
+/* ---- losses ------------------------------------------------------------------------------- */
+
+void ops_logits(struct ops *o, struct ops_array logits, struct ops_array x, int64_t N,
+                const struct ops_decoder *d)
+{
+    TRACE_KERNEL(0, 0);
+    o->b->logits(o, logits, x, N, d);
+}
+
+void ops_loss_fwd(struct ops *o, struct ops_scores out, struct ops_array x,
+                  const struct ops_labels *l, const struct ops_decoder *d)
+{
+    TRACE_KERNEL(0, 0);
+    o->b->loss_fwd(o, out, x, l, d);
+}
+
+void ops_loss_fwd_bwd(struct ops *o, struct ops_scores out, struct ops_array dx,
+                      struct ops_gradient dtable, struct ops_gradient dbias, struct ops_array x,
+                      int64_t N, double scale, const struct ops_labels *l,
+                      const struct ops_decoder *d)
+{
+    TRACE_KERNEL(0, 0);
+    assert(l->n == N || !ops_is_none(l->rows) || !l->n);
+    o->b->loss_fwd_bwd(o, out, dx, dtable, dbias, x, N, scale, l, d);
+}
+
+void ops_cross_entropy(struct ops *o, struct ops_scores out, struct ops_array logits, int64_t V,
+                       const struct ops_labels *l, int gradient, double scale)
+{
+    assert(ops_is_none(l->rows));
+    o->b->cross_entropy(o, out, logits, V, l, gradient, scale);
+}
+
+void ops_columns_most(struct ops *o, const struct ops_columns *c)
+{
+    TRACE_KERNEL(0, 4.0 * c->n * c->V);
+    o->b->columns_most(o, c);
+}
+
+void ops_columns_sums(struct ops *o, const struct ops_columns *c)
+{
+    TRACE_KERNEL(0, 8.0 * c->n * c->V);
+    o->b->columns_sums(o, c);
+}
+
+void ops_columns_loss(struct ops *o, struct ops_scores out, const struct ops_columns *c,
+                      int gradient, double scale)
+{
+    TRACE_KERNEL(0, gradient ? 8.0 * c->n * c->V : 0);
+    o->b->columns_loss(o, out, c, gradient, scale);
+}
+
+void ops_span_loss(struct ops *o, struct ops_scores out, struct ops_array logits, int side,
+                   const struct ops_labels *l, const struct ops_rows *rows, int gradient,
+                   double scale)
+{
+    assert(l->n == rows->B);
+    o->b->span_loss(o, out, logits, side, l, rows, gradient, scale);
+}
+
+/* ---- sums --------------------------------------------------------------------------------- */
+
+void ops_sum_squares(struct ops *o, struct ops_array sum, struct ops_array x, int64_t n)
+{
+    TRACE_KERNEL(2.0 * n, 4.0 * n);
+    assert(sum.type == OPS_F64 && x.type == OPS_F32);
+    o->b->sum_squares(o, sum, x, n);
+}
+
+void ops_add_sum(struct ops *o, struct ops_array sum, struct ops_array x, int64_t n)
+{
+    assert(sum.type == OPS_F64 && (x.type == OPS_F32 || x.type == OPS_U8));
+    o->b->add_sum(o, sum, x, n);
+}
+
+/* ---- the optimizer's part ----------------------------------------------------------------- */
+
+void ops_round(struct ops *o, struct ops_state y, struct ops_array x, int64_t n, uint64_t first)
+{
+    TRACE_KERNEL(0, 6.0 * n);
+    assert(y.at.type == OPS_BF16 && x.type == OPS_F32 && first % 4 == 0);
+    o->b->round(o, y, x, n, first);
+}
+
+void ops_adamw(struct ops *o, const struct ops_state state[OPS_STATES], struct ops_array gradient,
+               int64_t n, const struct ops_adamw *h)
+{
+    double each = 4;
+    for (int i = 0; i < OPS_STATES; i++)
+        each += 2 * (double)ops_type_bytes(state[i].at.type);
+    TRACE_KERNEL(0, each * n);
+    o->b->adamw(o, state, gradient, n, h);
+}
+
+void ops_adam(struct ops *o, struct ops_array w, struct ops_array m, struct ops_array v,
+              struct ops_array gradient, int64_t n, const struct ops_adamw *h)
+{
+    TRACE_KERNEL(0, 28.0 * n);
+    o->b->adam(o, w, m, v, gradient, n, h);
+}
+
+void ops_lamb_begin(struct ops *o, struct ops_array squares, struct ops_array w, struct ops_array m,
+                    struct ops_array v, struct ops_array gradient, const struct ops_lamb *h)
+{
+    TRACE_KERNEL(0, 36.0 * h->R * h->C);
+    assert(h->parts >= 1 && h->parts <= OPS_LAMB_PARTS && h->C % h->parts == 0);
+    o->b->lamb_begin(o, squares, w, m, v, gradient, h);
+}
+
+void ops_lamb_end(struct ops *o, struct ops_array w, struct ops_array x, struct ops_array squares,
+                  const struct ops_lamb *h)
+{
+    TRACE_KERNEL(0, 12.0 * h->R * h->C);
+    o->b->lamb_end(o, w, x, squares, h);
+}
+
+void ops_schedule_free(struct ops *o, struct ops_array w, struct ops_array z, struct ops_array v,
+                       struct ops_array gradient, int64_t n, const struct ops_adamw *h,
+                       double share)
+{
+    TRACE_KERNEL(0, 28.0 * n);
+    o->b->schedule_free(o, w, z, v, gradient, n, h, share);
+}
+
+void ops_sgd(struct ops *o, struct ops_array w, struct ops_array a, struct ops_array gradient,
+             int64_t n, const struct ops_sgd *h)
+{
+    TRACE_KERNEL(0, ops_is_none(a) ? 12.0 * n : 20.0 * n);
+    o->b->sgd(o, w, a, gradient, n, h);
+}
+
+void ops_orthogonalise(struct ops *o, struct ops_array x, int64_t R, int64_t C)
+{
+    TRACE_KERNEL(0, 0);
+    o->b->orthogonalise(o, x, R, C);
+}

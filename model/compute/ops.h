@@ -1,0 +1,582 @@
+/*
+ * ops.h - all arithmetic of the models: a compute context, its arrays, and the operations on them.
+ *
+ * A back end (backend.h) does the work. It keeps arrays in memory where it can compute with them,
+ * which may not be the host's. Only back ends may dereference an array. Other code uses ops_part
+ * for parts of it, and ops_upload, ops_download and ops_map to move numbers in and out. `make lint`
+ * checks that.
+ *
+ * Dimensions: B sequences, T positions, N rows (of tokens), C channels, NH heads of HS channels, V
+ * vocabulary, I and O inputs and outputs of a linear map. All matrices are row-major.
+ *
+ * The order of arguments is: outputs, inputs, parameters, dimensions. d<x> is the gradient with
+ * respect to x. The same inputs give the same bits on processors of one kind, with any number of
+ * threads. Functions may return before the work is done; functions that give numbers to the host
+ * wait for it.
+ */
+#ifndef TEXTMILL_MODEL_COMPUTE_OPS_H
+#define TEXTMILL_MODEL_COMPUTE_OPS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* ---- the context -------------------------------------------------------------------------- */
+
+struct ops; /* threads, scratch memory, and the kernels chosen for this processor */
+
+/* Opens a context on a device: "cpu"; "cuda" or "cuda:N", GPU number N, which needs the plug-in
+ * (plugin.h); or "emulated:N", for tests: the GPU's kernels run on the host, with their threads in
+ * order N (0, 1, 2). Returns NULL with an error. Free with ops_free. */
+struct ops *ops_open(const char *device, int threads);
+struct ops *ops_new(int threads);         /* the same as ops_open("cpu", threads) */
+int ops_check_device(const char *device); /* -1 with a usage error if the name is not valid */
+void ops_free(struct ops *o);
+int ops_threads(const struct ops *o);
+const char *ops_describe(const struct ops *o); /* "AVX-512 kernels", ... */
+/* Returns the free bytes of the device's own memory; UINT64_MAX if arrays are in the host's. */
+uint64_t ops_free_bytes(const struct ops *o);
+int ops_on_host(const struct ops *o); /* 1 if the context computes on the CPU */
+const char *ops_kernels(void);        /* describes the CPU's kernels without a context */
+
+/* Types of numbers. bf16 is the high half of a float's bits. The last six are only for parameters
+ * of models that run forward on the host: F16 is IEEE 754's binary16; those with Q are blocks of
+ * integers with scales (stored.h), where products take Q8 and Q4 only; a LIST is an array of
+ * arrays, each with its own type. */
+enum ops_type {
+    OPS_F32,
+    OPS_BF16,
+    OPS_F64,
+    OPS_U32,
+    OPS_I32,
+    OPS_I64,
+    OPS_U8,
+    OPS_F16,
+    OPS_Q8,
+    OPS_Q4,
+    OPS_Q4_K,
+    OPS_Q6_K,
+    OPS_LIST,
+};
+#define OPS_PRECISION_WORDS "f32|bf16" /* the first two, in the order of the enum */
+static inline size_t ops_type_bytes(enum ops_type type) /* of one number; 0 for blocks and lists */
+{
+    static const unsigned char bytes[] = { 4, 2, 8, 4, 4, 8, 1, 2, 0, 0, 0, 0, 0 };
+    return bytes[type];
+}
+
+/* Sets the precision of matrix products, including those of attention. Operands of either type work
+ * in either precision. With OPS_BF16, operands are rounded to bf16 (8 bits of significand, to
+ * nearest, ties to even) and sums are f32: about three times as fast on processors with AMX, twice
+ * as fast with AVX-512 BF16, slower on others. Products with at most OPS_FEW_ROWS rows stay f32,
+ * because reading the weights from memory limits their speed. */
+void ops_set_precision(struct ops *o, enum ops_type precision); /* f32 at first */
+/* Returns the type for arrays that only matrix products read: the type to which products would
+ * round them. */
+enum ops_type ops_operand(const struct ops *o);
+
+/* Selects what computes f32 products of large matrices: the kernels of this program, or OpenBLAS if
+ * it is installed. AUTO, the default, uses OpenBLAS only if there are no kernels for this
+ * processor. Returns 0, or -1 with an error if OpenBLAS is selected and not installed. */
+enum ops_products { OPS_PRODUCTS_AUTO, OPS_PRODUCTS_OWN, OPS_PRODUCTS_OPENBLAS };
+#define OPS_PRODUCTS_WORDS "auto|own|openblas" /* in the order of the enum */
+int ops_set_products(struct ops *o, enum ops_products products);
+
+/* ---- arrays ------------------------------------------------------------------------------- */
+
+/* An array of numbers of one type. It is passed by value and owns nothing; a part of an array is an
+ * array. Unless a comment gives the type, activations and parameters are F32 or BF16, and sums and
+ * gradients of parameters are F32. */
+struct ops_array {
+    char *address; /* only the back end may use it */
+    enum ops_type type;
+};
+
+/* No array, for optional arguments. */
+#define OPS_NONE ((struct ops_array){ 0 })
+
+static inline int ops_is_none(struct ops_array a)
+{
+    return !a.address;
+}
+
+/* Returns the part of the array from element `first` on; OPS_NONE for OPS_NONE. */
+static inline struct ops_array ops_part(struct ops_array a, int64_t first)
+{
+    if (a.address)
+        a.address += first * (int64_t)ops_type_bytes(a.type);
+    return a;
+}
+
+/* Allocates an array of n zeros, aligned to 64 bytes. The context's threads zero host memory in
+ * parallel. Free with ops_buffer_free, with the same n. */
+struct ops_array ops_buffer(struct ops *o, enum ops_type type, int64_t n);
+void ops_buffer_free(struct ops *o, struct ops_array a, int64_t n); /* does nothing on OPS_NONE */
+
+/* Wraps the caller's memory as an array. Only for back ends that compute in the host's memory. */
+struct ops_array ops_host_array(void *memory, enum ops_type type);
+
+/* Returns the i-th array of a LIST. The list's items belong to the caller. */
+static inline struct ops_array ops_listed(struct ops_array list, int64_t i)
+{
+    return ((const struct ops_array *)(const void *)list.address)[i];
+}
+
+/* Scratch memory for the callers of the functions below, which do not use it themselves.
+ * ops_scratch_begin frees all pieces. ops_scratch returns the next piece, aligned and not zeroed.
+ * The memory grows to the largest amount in use at once and is reused. */
+void ops_scratch_begin(struct ops *o);
+struct ops_array ops_scratch(struct ops *o, enum ops_type type, int64_t n);
+
+/* Copy n elements between the host's memory and an array. Both are free for use when the function
+ * returns. */
+void ops_upload(struct ops *o, struct ops_array to, const void *from, int64_t n);
+void ops_download(struct ops *o, void *to, struct ops_array from, int64_t n);
+
+/* Returns the array's n elements in host memory, until ops_unmap, which writes changes back.
+ * Nothing is copied if the array is already in host memory. */
+void *ops_map(struct ops *o, struct ops_array a, int64_t n);
+/* Returns host memory for the array's n elements, as ops_map does, but without copying the old
+ * elements. The caller must overwrite all of them before ops_unmap. */
+void *ops_fill(struct ops *o, struct ops_array a, int64_t n);
+void ops_unmap(struct ops *o, struct ops_array a, int64_t n, void *mapped);
+
+/* Allocates host memory (U8, zeroed) that the device can copy from and to while it computes. The
+ * functions above accept such an array. */
+struct ops_array ops_host_buffer(struct ops *o, int64_t bytes);
+void ops_host_buffer_free(struct ops *o, struct ops_array a,
+                          int64_t bytes); /* does nothing on OPS_NONE */
+
+/* Work runs in the order of the calls, except copies by ops_move, which have their own queues.
+ * ops_mark records the current end of queue q in *m, which keeps only the last record. After
+ * ops_after, later calls for queue q wait until the work before the mark is done. A zeroed mark
+ * makes nothing wait. */
+enum ops_queue { OPS_COMPUTE, OPS_IN, OPS_OUT };
+struct ops_mark {
+    void *event; /* only the back end may use it */
+};
+void ops_mark(struct ops *o, enum ops_queue q, struct ops_mark *m);
+void ops_mark_free(struct ops *o, struct ops_mark *m);
+void ops_after(struct ops *o, enum ops_queue q, const struct ops_mark *m);
+/* Copies n bytes from array `from` to array `to`, in queue q, which is not OPS_COMPUTE. One of them
+ * is from ops_host_buffer, the other one is on the device. */
+void ops_move(struct ops *o, enum ops_queue q, struct ops_array to, struct ops_array from,
+              int64_t n);
+void ops_finish(struct ops *o); /* waits for all queues */
+
+/* Where a gradient is written: `add` 1 adds it to the array, 0 overwrites the array. */
+struct ops_gradient {
+    struct ops_array to; /* OPS_NONE: the gradient is not computed */
+    int add;
+};
+
+static inline struct ops_gradient ops_set(struct ops_array to)
+{
+    return (struct ops_gradient){ to, 0 };
+}
+
+static inline struct ops_gradient ops_added(struct ops_array to)
+{
+    return (struct ops_gradient){ to, 1 };
+}
+
+static inline struct ops_gradient ops_gradient_part(struct ops_gradient g, int64_t first)
+{
+    return (struct ops_gradient){ ops_part(g.to, first), g.add };
+}
+
+/* A dropout mask. Element i is kept with probability 1 - rate and divided by that; the
+ * counter-based sequence `key` decides (rng.h). The mask is the same for any number of threads and
+ * each time it is computed. rate 0: no dropout. */
+struct ops_dropout {
+    uint64_t key;
+    double rate;
+    /* For ops_dropout: element i uses number first + i of the mask. With `columns` not 0, x is
+     * `columns` columns of a matrix whose rows lie `stride` numbers apart in the mask: element i
+     * uses number first + (i / columns) * stride + (i % columns), with the quotient rounded down.
+     * `first`, `columns` and `stride` are even. */
+    uint64_t first;
+    int64_t columns, stride;
+};
+
+/* ---- matrix products ---------------------------------------------------------------------- */
+
+/* A matrix in memory, used as it is or transposed. Its rows are ld elements apart. */
+struct ops_matrix {
+    struct ops_array x;
+    int64_t ld;
+    int transposed;
+};
+
+/* Computes C[M,N] = base[M,N] + bias[N] + A[M,K] B[K,N] with all threads. */
+struct ops_matmul {
+    struct ops_matrix C, A, B; /* C is not transposed */
+    int64_t M, N, K;
+    struct ops_array base; /* rows are as far apart as C's; may be C, to add to it; OPS_NONE: 0 */
+    struct ops_array bias; /* OPS_NONE: 0 */
+    struct ops_array
+        sums; /* [N] += the sums of B's columns; B must not be transposed; or OPS_NONE */
+};
+void ops_matmul(struct ops *o, const struct ops_matmul *p);
+
+/* The CPU's products with at most OPS_FEW_ROWS rows read the weights without packing them first,
+ * and each row has the same bits as if it were computed alone. */
+enum { OPS_FEW_ROWS = 32 };
+
+/* A linear map of N rows: y[N,O] = x[N,I] w[I,O] + bias[O]. bias may be OPS_NONE. `turned` 1: w is
+ * [O,I], in groups if its type is Q8 or Q4 (stored.h), and ops_linear_bwd must not be called.
+ * Products with Q8 and Q4 weights round x to blocks of 8-bit integers. */
+struct ops_linear {
+    struct ops_array w, bias;
+    int64_t N, I, O;
+    int turned;
+};
+void ops_linear_fwd(struct ops *o, struct ops_array y, struct ops_array x,
+                    const struct ops_linear *l);
+/* Computes those gradients whose target is not OPS_NONE: dx = dy w^T, dw = x^T dy, dbias = the sums
+ * of dy's columns. */
+void ops_linear_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient dw,
+                    struct ops_gradient dbias, struct ops_array dy, struct ops_array x,
+                    const struct ops_linear *l);
+
+/* Computes y[N,O] = base[N,O] + dropout(x w + bias), the end of a residual branch. y must not be
+ * base. Its backward is ops_dropout, then ops_linear_bwd. */
+void ops_residual_fwd(struct ops *o, struct ops_array y, struct ops_array base, struct ops_array x,
+                      const struct ops_linear *l, struct ops_dropout drop);
+
+/* ---- embedding ---------------------------------------------------------------------------- */
+
+/* N tokens. The position of token n in its sequence is places[n] or, if `places` is OPS_NONE, first
+ * + (n mod T). */
+struct ops_tokens {
+    int64_t N, T, first;
+    struct ops_array ids;      /* U32 */
+    struct ops_array places;   /* U32, or OPS_NONE */
+    struct ops_array segments; /* U32, or OPS_NONE: all 0 */
+};
+
+/* Embedding tables with rows of C numbers. positions and types may be OPS_NONE. */
+struct ops_embedding {
+    struct ops_array words, positions, types;
+    int64_t C;
+};
+/* Computes x[n] = words[id] + positions[place] + types[segment] for each token n. The ids, places
+ * and segments must be rows of their tables. */
+void ops_embedding_fwd(struct ops *o, struct ops_array x, const struct ops_tokens *t,
+                       const struct ops_embedding *e);
+/* Adds to each row of the tables d, which are F32, the gradients dx[N,C] of the tokens that use
+ * this row. */
+void ops_embedding_bwd(struct ops *o, const struct ops_embedding *d, struct ops_array dx,
+                       const struct ops_tokens *t);
+
+/* ---- rows and elements -------------------------------------------------------------------- */
+
+/* Layer norm of N rows, y = (x - mean) * rstd * gain + bias (Ba, Kiros, Hinton 2016); with rms,
+ * RMSNorm, the mean is taken to be 0 (Zhang and Sennrich 2019). */
+struct ops_norm {
+    struct ops_array gain, bias; /* bias may be none */
+    int64_t N, C;
+    double epsilon;
+    int rms;
+    int64_t all; /* columns of the whole rows if C is only this rank's part of them; 0: C */
+};
+/* The moments of a norm's rows that backward needs, F32 [N]; OPS_NONE: not kept. RMSNorm has no
+ * mean. */
+struct ops_moments {
+    struct ops_array mean, rstd;
+};
+/* Computes the norm y of x. Sets the arrays of `kept` that are not OPS_NONE to the moments of the
+ * rows. With y OPS_NONE only the moments are computed. */
+void ops_norm_fwd(struct ops *o, struct ops_array y, struct ops_moments kept, struct ops_array x,
+                  const struct ops_norm *l);
+/* Computes the norm y of x from the moments of its rows, which ops_norm_fwd has put into `kept`. */
+void ops_norm_apply(struct ops *o, struct ops_array y, struct ops_moments kept, struct ops_array x,
+                    const struct ops_norm *l);
+void ops_norm_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient dgain,
+                  struct ops_gradient dbias, struct ops_array dy, struct ops_array x,
+                  struct ops_moments kept, const struct ops_norm *l);
+/* ops_norm_sums and ops_norm_dx do what ops_norm_bwd does in two steps, for ranks that share the
+ * columns. With n = (x - mean) * rstd, ops_norm_sums computes the gradients of the parameters and
+ * sets sums[2,N], F32, to the sums of dy * gain and of dy * gain * n over the C columns. The caller
+ * adds the sums of all ranks. Then ops_norm_dx computes dx. */
+void ops_norm_sums(struct ops *o, struct ops_array sums, struct ops_gradient dgain,
+                   struct ops_gradient dbias, struct ops_array dy, struct ops_array x,
+                   struct ops_moments kept, const struct ops_norm *l);
+void ops_norm_dx(struct ops *o, struct ops_gradient dx, struct ops_array sums, struct ops_array dy,
+                 struct ops_array x, struct ops_moments kept, const struct ops_norm *l);
+
+/* Activations: GELU in its tanh form (Hendrycks and Gimpel 2016); exact GELU, x times the normal
+ * distribution function of x, to f32's precision; ReLU, max(x, 0); SiLU, x / (1 + exp(-x)). */
+enum ops_activation { OPS_GELU_TANH, OPS_GELU, OPS_RELU, OPS_SILU, OPS_ACTIVATIONS };
+/* Computes y = f(x). y may be x. */
+void ops_activation_fwd(struct ops *o, enum ops_activation f, struct ops_array y,
+                        struct ops_array x, int64_t n);
+/* Computes dx = dy * f'(x), and y = f(x) again for the backward of the next operation. dx may be
+ * dy, y may be x. */
+void ops_activation_bwd(struct ops *o, enum ops_activation f, struct ops_array dx,
+                        struct ops_array y, struct ops_array dy, struct ops_array x, int64_t n);
+
+/* Computes a gated unit, y = f(gate) * up. With OPS_SILU it is SwiGLU (Shazeer 2020). */
+void ops_gated_fwd(struct ops *o, enum ops_activation f, struct ops_array y, struct ops_array gate,
+                   struct ops_array up, int64_t n);
+/* Computes dgate = dy * up * f'(gate), dup = dy * f(gate), and y again. Each output may be an input
+ * of the same type. */
+void ops_gated_bwd(struct ops *o, enum ops_activation f, struct ops_array dgate,
+                   struct ops_array dup, struct ops_array y, struct ops_array dy,
+                   struct ops_array gate, struct ops_array up, int64_t n);
+
+/* y = mask * x; y may be x. The backward is the same. */
+void ops_dropout(struct ops *o, struct ops_array y, struct ops_array x, int64_t n,
+                 struct ops_dropout drop);
+
+void ops_tanh_fwd(struct ops *o, struct ops_array x, int64_t n); /* in place, F32 */
+void ops_tanh_bwd(struct ops *o, struct ops_array d, struct ops_array y,
+                  int64_t n); /* F32: d *= 1-y^2 */
+
+void ops_zero(struct ops *o, struct ops_array x, int64_t n);
+void ops_add(struct ops *o, struct ops_array y, struct ops_array x, int64_t n); /* y += x */
+/* y = x. x may be y. From F32 to BF16, rounds to nearest, ties to even. */
+void ops_copy(struct ops *o, struct ops_array y, struct ops_array x, int64_t n);
+/* y = y_scale*y + x_scale*x, F32 */
+void ops_blend(struct ops *o, struct ops_array y, double y_scale, struct ops_array x,
+               double x_scale, int64_t n);
+
+/* Gather: y[i] = x[rows[i]]. Scatter: y[rows[i]] += x[i], where no row may occur twice. Rows of x
+ * and y have C numbers. rows: I64 [n]. */
+void ops_gather_rows(struct ops *o, struct ops_array y, struct ops_array x, struct ops_array rows,
+                     int64_t n, int64_t C);
+void ops_scatter_rows(struct ops *o, struct ops_array y, struct ops_array x, struct ops_array rows,
+                      int64_t n, int64_t C);
+
+/* ---- attention ---------------------------------------------------------------------------- */
+
+/* B sequences of up to T tokens. Padding is left out: the tokens of sequence b are `lengths[b]`
+ * rows of an array, which follow the rows of sequence b-1. ops_rows_of returns the number of rows
+ * of sequence b, ops_rows_count that of all sequences. */
+struct ops_rows {
+    int64_t B, T;
+    const int64_t *lengths; /* [B] in host memory, each from 1 to T; NULL: all are T */
+};
+int64_t ops_rows_of(const struct ops_rows *rows, int64_t b);
+int64_t ops_rows_count(const struct ops_rows *rows);
+
+/* Changes rotary frequencies for texts longer than the model was trained on. `factor`: divides the
+ * frequencies; 0: 1. `original`: the length of the training texts; if it is set, only long waves
+ * change: a wave that fits more than `high` times into `original` stays, one that fits less than
+ * `low` times is divided by the factor, and between these the change is interpolated linearly
+ * (Llama 3.1; Hugging Face's "llama3"). */
+struct ops_stretch {
+    double factor, low, high, original;
+};
+/* Rotary positions (Su et al. 2021), in place. A row of x has `heads` heads of HS numbers; rows are
+ * ld apart. In each head, the pair of numbers i and i + HS/2 (Hugging Face's order) is turned by
+ * the angle place / base^(2i/HS), or by its negative if `back` is 1. One direction is the backward
+ * of the other. */
+struct ops_rotary {
+    int64_t heads, HS, ld; /* HS is even */
+    double base;
+    struct ops_stretch stretch;
+    int back;
+};
+/* Returns the frequency of pair i, the angle by which it is turned per place. For back ends. */
+double ops_rotary_frequency(const struct ops_rotary *r, int64_t i);
+void ops_rotate(struct ops *o, struct ops_array x, const struct ops_tokens *t,
+                const struct ops_rotary *r);
+
+/* Attention. Computes for each head y = dropout(softmax(scale q k^T)) v, where a position attends
+ * to itself and earlier positions (causal) or to its whole sequence (Vaswani et al. 2017). Works in
+ * blocks with an online softmax, so memory grows with T and not with T^2. The backward needs q, k,
+ * v, y and lse[N*NH], F32, the log of each softmax's sum (Dao et al. 2022). The dropout mask of a
+ * sequence does not depend on the lengths of other sequences. If there are fewer heads of keys and
+ * values than of queries, neighbouring query heads share one of them (Ainslie et al. 2023). */
+struct ops_attention {
+    struct ops_rows rows; /* without lengths if causal */
+    int64_t NH, HS;
+    int64_t KV; /* heads of keys and values; divides NH; 0: NH */
+    /* The dropout masks are those of heads first_head, first_head + 1, ... out of all_heads;
+     * all_heads 0: NH. */
+    int64_t first_head, all_heads;
+    double scale; /* 0: 1/sqrt(HS) */
+    int causal;
+    struct ops_dropout drop;
+};
+
+/* Queries, keys and values, or their gradients: rows of NH*HS and of KV*HS numbers, ldq and ldk
+ * apart. */
+struct ops_qkv {
+    struct ops_array q, k, v;
+    int64_t ldq, ldk;
+};
+
+/* Returns queries, keys and values that lie side by side in the rows of qkv[N,3C]. */
+static inline struct ops_qkv ops_side_by_side(struct ops_array qkv, int64_t C)
+{
+    return (struct ops_qkv){ qkv, ops_part(qkv, C), ops_part(qkv, 2 * C), 3 * C, 3 * C };
+}
+
+/* Computes y[N,NH*HS]. lse may be OPS_NONE. */
+void ops_attention_fwd(struct ops *o, struct ops_array y, struct ops_array lse, struct ops_qkv x,
+                       const struct ops_attention *a);
+void ops_attention_bwd(struct ops *o, struct ops_qkv dx, struct ops_array dy, struct ops_qkv x,
+                       struct ops_array y, struct ops_array lse, const struct ops_attention *a);
+
+/* Keys and values of the earlier positions of one sequence in all layers, [layers,room,KV*HS], for
+ * generation. `used` of the `room` positions are filled. */
+struct ops_past {
+    struct ops_array keys, values; /* F32 or BF16 */
+    int64_t room, used;
+};
+/* Computes causal attention of B sequences with T new positions each, over these and the cached
+ * positions of the same sequence in layer `layer`. Writes the new keys and values to the cache,
+ * from position `used` on; the caller then adds to `used`. past: [B]. */
+void ops_attention_cached(struct ops *o, struct ops_array y, const struct ops_past *past,
+                          int64_t layer, struct ops_qkv x, const struct ops_attention *a);
+
+/* ---- losses ------------------------------------------------------------------------------- */
+
+/* n labels (I32). Label i belongs to row rows[i] (I64) of the activations or logits, or to row i if
+ * `rows` is OPS_NONE. */
+struct ops_labels {
+    int64_t n;
+    struct ops_array rows, labels;
+};
+
+/* The results for n labels. losses[n], F32: -log softmax(logits)[label] in nats. correct[n], U8 or
+ * OPS_NONE: 1 if no logit of the row is above the label's, else 0. */
+struct ops_scores {
+    struct ops_array losses, correct;
+};
+
+/* A decoder: logits[N,V] = x[N,C] table[V,C]^T + bias[V]. bias may be OPS_NONE. The table may be
+ * Q8 or Q4 in groups. */
+struct ops_decoder {
+    struct ops_array table, bias;
+    int64_t V, C;
+};
+void ops_logits(struct ops *o, struct ops_array logits, struct ops_array x, int64_t N,
+                const struct ops_decoder *d);
+/* Computes the logits of the decoder d for the labelled rows of x, and sets `out` to the losses of
+ * the labels, which must all be at least 0. Computes the logits of a few rows at a time, to save
+ * memory. */
+void ops_loss_fwd(struct ops *o, struct ops_scores out, struct ops_array x,
+                  const struct ops_labels *l, const struct ops_decoder *d);
+/* Sets `out` as ops_loss_fwd does, and computes the gradients of scale * (sum of losses) with
+ * respect to x, the decoder's table and its bias. Sets all N rows of dx[N,C]; rows without a label
+ * get 0. */
+void ops_loss_fwd_bwd(struct ops *o, struct ops_scores out, struct ops_array dx,
+                      struct ops_gradient dtable, struct ops_gradient dbias, struct ops_array x,
+                      int64_t N, double scale, const struct ops_labels *l,
+                      const struct ops_decoder *d);
+
+/* Sets `out` to the losses of the labels for given logits[n,V], F32. A label below 0 has loss 0.
+ * With `gradient` 1 the logits are replaced by the gradients of scale * (sum of losses); with 0
+ * they are overwritten with intermediate values. l->rows must be OPS_NONE. */
+void ops_cross_entropy(struct ops *o, struct ops_scores out, struct ops_array logits, int64_t V,
+                       const struct ops_labels *l, int gradient, double scale);
+
+/* Cross entropy when ranks share the columns of the logits: this rank has columns `first` to first
+ * + V - 1 of logits[n,.], F32. First, ops_columns_most sets most[n] to the largest logit of each
+ * row. The caller replaces it by the largest over all ranks. Then ops_columns_sums sets sums[n] to
+ * the sum of exp(logit - most) and wanted[n] to the label's logit, or 0 if another rank has it; the
+ * logits become exp(logit - most). The caller sums both over all ranks. Last, ops_columns_loss sets
+ * the scores and, with `gradient`, replaces the logits by the gradients of scale * (sum of losses).
+ */
+struct ops_columns {
+    struct ops_array logits;
+    int64_t n, V, first;
+    struct ops_array labels;             /* I32 [n], columns of the whole logits; at least 0 */
+    struct ops_array most, sums, wanted; /* F32 [n] */
+};
+void ops_columns_most(struct ops *o, const struct ops_columns *c);
+void ops_columns_sums(struct ops *o, const struct ops_columns *c);
+void ops_columns_loss(struct ops *o, struct ops_scores out, const struct ops_columns *c,
+                      int gradient, double scale);
+
+/* Cross entropy over the tokens of each sequence. The softmax of sequence b is over the sequence's
+ * rows of column `side` of logits[N,2], F32; label b is the number of a token in it, from 0. A
+ * label outside the sequence has loss 0. With `gradient` 1 the column is replaced by the gradients
+ * of scale * (sum of losses). */
+void ops_span_loss(struct ops *o, struct ops_scores out, struct ops_array logits, int side,
+                   const struct ops_labels *l, const struct ops_rows *rows, int gradient,
+                   double scale);
+
+/* ---- sums that stay where the arrays are -------------------------------------------------- */
+
+/* ops_sum_squares sets *sum (an F64 array of one number) to the sum of x^2. ops_add_sum adds the
+ * sum of x (F32 or U8) to *sum. Both add in f64, in a fixed order. */
+void ops_sum_squares(struct ops *o, struct ops_array sum, struct ops_array x, int64_t n);
+void ops_add_sum(struct ops *o, struct ops_array sum, struct ops_array x, int64_t n);
+
+/* ---- the optimizer's part ----------------------------------------------------------------- */
+
+/* One array of the optimizer's state. New values for BF16 arrays are rounded stochastically, up or
+ * down, so that the mean is the exact value. Element i uses 16 bits of rng_at(key, i/4), from bit
+ * 16 (i mod 4) on, so the result does not depend on the number of threads. A value that bf16 can
+ * represent does not change. */
+struct ops_state {
+    struct ops_array at; /* OPS_NONE: the optimizer does not have this array */
+    uint64_t key;
+};
+enum { OPS_W, OPS_M, OPS_V, OPS_STATES };
+
+/* Sets y (BF16) to x, rounded stochastically. Element i of the arrays counts as element first + i
+ * (struct ops_state); `first` must be a multiple of 4. */
+void ops_round(struct ops *o, struct ops_state y, struct ops_array x, int64_t n, uint64_t first);
+
+/* AdamW in one pass over memory (Loshchilov and Hutter 2019). With g = gradient_scale * gradient: m
+ * = beta1*m + (1-beta1)*g, v = beta2*v + (1-beta2)*g^2, w -= rate * (m*m_correction /
+ * (sqrt(v*v_correction) + epsilon) + decay*w). BF16 state is converted to f32 for the update. */
+struct ops_adamw {
+    double rate, beta1, beta2, epsilon, decay, gradient_scale;
+    double m_correction, v_correction; /* 1/(1-beta^t), or 1 without bias correction */
+};
+void ops_adamw(struct ops *o, const struct ops_state state[OPS_STATES], struct ops_array gradient,
+               int64_t n, const struct ops_adamw *h);
+
+/* The functions below take F32 state only. */
+
+/* Adam with weight decay as part of the gradient: g = gradient_scale * gradient + decay*w (Kingma
+ * and Ba 2015). Otherwise as ops_adamw. */
+void ops_adam(struct ops *o, struct ops_array w, struct ops_array m, struct ops_array v,
+              struct ops_array gradient, int64_t n, const struct ops_adamw *h);
+
+/* LAMB (You et al. 2020) for a matrix w[R,C]. Moments as in ops_adamw; x = m*m_correction /
+ * (sqrt(v*v_correction) + epsilon) + decay*w; w -= rate * min(|w|, cap)/|x| * x. The columns are
+ * divided into `parts` equal shares, and each share has its own norms |w| and |x|. If a norm is 0,
+ * the ratio is 1.
+ *
+ * ops_lamb_begin updates the moments, overwrites the gradient with x, and sets squares[parts,2],
+ * F64, to |w|^2 and |x|^2 of each share. If ranks share the matrix, the caller sums the squares of
+ * their parts. ops_lamb_end updates w. */
+enum { OPS_LAMB_PARTS = 3 };
+struct ops_lamb {
+    struct ops_adamw adam;
+    int64_t R, C;
+    int parts;
+    double cap; /* INFINITY: no limit */
+};
+void ops_lamb_begin(struct ops *o, struct ops_array squares, struct ops_array w, struct ops_array m,
+                    struct ops_array v, struct ops_array gradient, const struct ops_lamb *h);
+void ops_lamb_end(struct ops *o, struct ops_array w, struct ops_array x, struct ops_array squares,
+                  const struct ops_lamb *h);
+
+/* Schedule-free AdamW (Defazio et al. 2024), with w the point y where gradients are taken: with
+ * g = gradient_scale * gradient, v = beta2*v + (1-beta2)*g^2 and
+ * d = g / (sqrt(v*v_correction) + epsilon) + decay*w,
+ * w = (1-share)*w + share*z - rate*(1 - beta1*(1-share))*d, z -= rate*d. */
+void ops_schedule_free(struct ops *o, struct ops_array w, struct ops_array z, struct ops_array v,
+                       struct ops_array gradient, int64_t n, const struct ops_adamw *h,
+                       double share);
+
+/* SGD. With g = gradient_scale * gradient + decay*w: a = momentum*a + g, w -= rate * a. If a is
+ * OPS_NONE: w -= rate * g. */
+struct ops_sgd {
+    double rate, momentum, decay, gradient_scale;
+};
+void ops_sgd(struct ops *o, struct ops_array w, struct ops_array a, struct ops_array gradient,
+             int64_t n, const struct ops_sgd *h);
+
+/* Replaces x[R,C] by a nearly orthogonal matrix: divides it by its norm and does five steps of
+ * Muon's Newton-Schulz iteration (Jordan 2024). */
+void ops_orthogonalise(struct ops *o, struct ops_array x, int64_t R, int64_t C);
+
+#endif

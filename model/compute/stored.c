@@ -1,0 +1,436 @@
+#include "model/compute/stored.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#include "common/le.h"
+#include "model/compute/half.h"
+
+enum { HALF_BLOCK = STORED_BLOCK / 2, SCALES = 9 };
+
+enum ops_type stored_type(int word)
+{
+    static const enum ops_type types[] = {
+        STORED_AUTO, OPS_F32, OPS_BF16, OPS_F16, OPS_Q8, OPS_Q4
+    };
+    return types[word];
+}
+
+int stored_grouped(enum ops_type type)
+{
+    return type == OPS_Q8 || type == OPS_Q4;
+}
+
+/* The number of numbers in a block, and the number of its bytes. */
+struct block {
+    int64_t numbers, bytes;
+};
+
+static struct block block_of(enum ops_type type)
+{
+    switch (type) {
+    case OPS_Q8: return (struct block){ STORED_BLOCK, STORED_Q8_BYTES };
+    case OPS_Q4: return (struct block){ STORED_BLOCK, STORED_Q4_BYTES };
+    case OPS_Q4_K: return (struct block){ 256, 144 };
+    case OPS_Q6_K: return (struct block){ 256, 210 };
+    default: return (struct block){ 1, (int64_t)ops_type_bytes(type) };
+    }
+}
+
+uint64_t stored_bytes(enum ops_type type, int64_t n)
+{
+    const struct block b = block_of(type);
+    return (uint64_t)(n / b.numbers * b.bytes);
+}
+
+int stored_fits(enum ops_type type, int64_t n)
+{
+    return n % block_of(type).numbers == 0;
+}
+
+static uint32_t bits_of(float x)
+{
+    uint32_t u;
+    memcpy(&u, &x, sizeof u);
+    return u;
+}
+
+/* ---- making blocks ------------------------------------------------------------------------ */
+
+/* The compiler makes vectors of the loops below. A sum has one order, and the file is compiled
+ * without fused multiply-adds, so that all processors give the same bytes. */
+#define INLINE static inline __attribute__((always_inline))
+
+/* Returns the f16 number nearest to wanted, limited to the range of finite f16 numbers. */
+INLINE float scale_of(float wanted)
+{
+    return half_read(half_make(wanted < -65504 ? -65504 : wanted > 65504 ? 65504 : wanted));
+}
+
+INLINE float nearest_within(float x, float low, float high)
+{
+    const float whole = 12582912.0f; /* 1.5 * 2^23: adding it rounds x to an integer */
+    x = (x + whole) - whole;
+    return x < low ? low : x > high ? high : x;
+}
+
+/* Returns the sum of x[32], which it destroys. */
+INLINE float sum_of(float *x)
+{
+    for (int i = 0; i < 16; i++)
+        x[i] += x[16 + i];
+    for (int i = 0; i < 8; i++)
+        x[i] += x[8 + i];
+    for (int i = 0; i < 4; i++)
+        x[i] += x[4 + i];
+    return (x[0] + x[2]) + (x[1] + x[3]);
+}
+
+/* Returns the largest absolute value. */
+INLINE float largest(const float *x)
+{
+    float size[STORED_BLOCK];
+    for (int i = 0; i < STORED_BLOCK; i++)
+        size[i] = fabsf(x[i]);
+    for (int n = HALF_BLOCK; n; n /= 2)
+        for (int i = 0; i < n; i++)
+            size[i] = size[i] > size[n + i] ? size[i] : size[n + i];
+    return size[0];
+}
+
+INLINE void make_q8(unsigned char *out, const float *x)
+{
+    const float d = scale_of(largest(x) / 127), inverse = d ? 1 / d : 0;
+    le_put_u16(out, half_make(d));
+    for (int i = 0; i < STORED_BLOCK; i++)
+        out[2 + i] = (unsigned char)(int8_t)nearest_within(x[i] * inverse, -127, 127);
+}
+
+/* Returns the sum of squared errors of a block that is quantised to 4 bits with scale d. */
+INLINE float error_q4(const float *x, float d)
+{
+    const float inverse = 1 / d;
+    float e[STORED_BLOCK];
+    for (int i = 0; i < STORED_BLOCK; i++) {
+        e[i] = x[i] - d * nearest_within(x[i] * inverse, -8, 7);
+        e[i] *= e[i];
+    }
+    return sum_of(e);
+}
+
+/* Computes the scale with the least squared error for the integers that scale d gives. Returns it
+ * if its error is smaller than `error`, else returns d. */
+INLINE float fitted_q4(const float *x, float d, float error)
+{
+    const float inverse = 1 / d;
+    float xq[STORED_BLOCK], qq[STORED_BLOCK];
+    for (int i = 0; i < STORED_BLOCK; i++) {
+        float q = nearest_within(x[i] * inverse, -8, 7);
+        xq[i] = x[i] * q;
+        qq[i] = q * q;
+    }
+    const float all = sum_of(qq), fitted = all > 0 ? scale_of(sum_of(xq) / all) : 0;
+    return fitted && error_q4(x, fitted) < error ? fitted : d;
+}
+
+/* Returns the scale for a block of 4-bit numbers. The first candidate maps the number with the
+ * largest magnitude to -8. The other candidates map it to values from -8.2 to -6.4 and from 6.6 to
+ * 8.2. fitted_q4 then refines the candidate with the least squared error. */
+INLINE float best_q4(const float *x)
+{
+    const float size = largest(x);
+    int first = 0;
+    while (fabsf(x[first]) < size)
+        first++;
+    const float most = x[first];
+    float best = scale_of(most / -8), error = best ? error_q4(x, best) : 0;
+    for (int s = -SCALES; s <= SCALES && error > 0; s++) {
+        const float d = scale_of(most / (s < 0 ? 6.4f - 0.2f * (float)s : -6.4f - 0.2f * (float)s));
+        const float e = d ? error_q4(x, d) : error;
+        if (e < error) {
+            error = e;
+            best = d;
+        }
+    }
+    return error > 0 ? fitted_q4(x, best, error) : best;
+}
+
+INLINE void make_q4(unsigned char *out, const float *x)
+{
+    const float d = best_q4(x), inverse = d ? 1 / d : 0;
+    unsigned char q[STORED_BLOCK];
+    le_put_u16(out, half_make(d));
+    for (int i = 0; i < STORED_BLOCK; i++)
+        q[i] = (unsigned char)(nearest_within(x[i] * inverse, -8, 7) + 8);
+    for (int i = 0; i < HALF_BLOCK; i++)
+        out[2 + i] = (unsigned char)(q[i] | q[HALF_BLOCK + i] << 4);
+}
+
+INLINE void make_blocks(enum ops_type type, unsigned char *out, const float *x, int64_t n)
+{
+    for (const float *end = x + n; x < end; x += STORED_BLOCK)
+        if (type == OPS_Q8) {
+            make_q8(out, x);
+            out += STORED_Q8_BYTES;
+        } else {
+            make_q4(out, x);
+            out += STORED_Q4_BYTES;
+        }
+}
+
+static void make_plain(enum ops_type type, unsigned char *out, const float *x, int64_t n)
+{
+    make_blocks(type, out, x, n);
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) static void make_avx2(enum ops_type type, unsigned char *out,
+                                                      const float *x, int64_t n)
+{
+    make_blocks(type, out, x, n);
+}
+#endif
+
+static void make_fast(enum ops_type type, unsigned char *out, const float *x, int64_t n)
+{
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx2")) {
+        make_avx2(type, out, x, n);
+        return;
+    }
+#endif
+    make_plain(type, out, x, n);
+}
+
+/* ---- reading blocks ----------------------------------------------------------------------- */
+
+static void read_q8(float *out, const unsigned char *in)
+{
+    const float d = half_read(le_u16(in));
+    for (int i = 0; i < STORED_BLOCK; i++)
+        out[i] = d * (float)(int8_t)in[2 + i];
+}
+
+static void read_q4(float *out, const unsigned char *in)
+{
+    const float d = half_read(le_u16(in));
+    for (int i = 0; i < HALF_BLOCK; i++) {
+        out[i] = d * (float)((in[2 + i] & 15) - 8);
+        out[HALF_BLOCK + i] = d * (float)((in[2 + i] >> 4) - 8);
+    }
+}
+
+/* Sets out[] to the numbers x of a block of Q4_K: f16 d and m; 8 pairs of a 6-bit scale s and a
+ * 6-bit minimum o, packed in 12 bytes; 128 bytes of 4-bit numbers q. Each 32 bytes give first 32
+ * low halves, then 32 high halves. x = d s q - m o. */
+static void read_q4_k(float *out, const unsigned char *in)
+{
+    const float d = half_read(le_u16(in)), m = half_read(le_u16(in + 2));
+    const unsigned char *packed = in + 4, *q = in + 16;
+    for (int j = 0; j < 8; j++) {
+        int s = packed[j % 4] & 63, o = packed[j % 4 + 4] & 63;
+        if (j >= 4) {
+            s = (packed[j + 4] & 15) | packed[j - 4] >> 6 << 4;
+            o = packed[j + 4] >> 4 | packed[j] >> 6 << 4;
+        }
+        for (int i = 0; i < 32; i++) {
+            int both = q[j / 2 * 32 + i];
+            *out++ = d * (float)s * (float)(j % 2 ? both >> 4 : both & 15) - m * (float)o;
+        }
+    }
+}
+
+/* Sets out[] to the numbers x of a block of Q6_K: 128 bytes of the numbers' low 4 bits, 64 of their
+ * high 2 bits, 16 signed scales s, f16 d. Each 64 bytes of low bits give first 64 low halves, then
+ * 64 high halves; a byte of high bits belongs to four numbers that are 32 apart. x = d s (q -
+ * 32). */
+static void read_q6_k(float *out, const unsigned char *in)
+{
+    enum { LOW = 128, HIGH = 64, RUN = 32 };
+    const float d = half_read(le_u16(in + LOW + HIGH + 16));
+    for (int i = 0; i < 256; i++) {
+        const int part = i / 128, run = i % 128 / RUN, l = i % RUN;
+        const int low = in[64 * part + run % 2 * RUN + l] >> (run / 2 * 4) & 15;
+        const int high = in[LOW + RUN * part + l] >> 2 * run & 3;
+        out[i] = d * (float)(int8_t)in[LOW + HIGH + i / 16] * (float)((low | high << 4) - 32);
+    }
+}
+
+/* Returns the position of the f16 scales of a block; *count is set to their number. */
+static int64_t scales_of(enum ops_type type, int *count)
+{
+    *count = type == OPS_Q4_K ? 2 : 1;
+    return type == OPS_Q6_K ? block_of(type).bytes - 2 : 0;
+}
+
+/* ---- numbers ------------------------------------------------------------------------------ */
+
+static uint32_t nearest_bf16(float x)
+{
+    const uint32_t u = bits_of(x), nan = (u | 0x400000) >> 16; /* a NaN stays one */
+    return (u & 0x7FFFFFFF) > 0x7F800000 ? nan : (u + 0x7FFF + (u >> 16 & 1)) >> 16;
+}
+
+static void make_numbers(enum ops_type type, unsigned char *out, const float *x, int64_t n)
+{
+    if (type == OPS_F32)
+        for (int64_t i = 0; i < n; i++)
+            le_put_u32(out + 4 * i, bits_of(x[i]));
+    else if (type == OPS_BF16)
+        for (int64_t i = 0; i < n; i++)
+            le_put_u16(out + 2 * i, (uint16_t)nearest_bf16(x[i]));
+    else
+        for (int64_t i = 0; i < n; i++)
+            le_put_u16(out + 2 * i, half_make(x[i]));
+}
+
+static float from_double(uint64_t bits)
+{
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return (float)x;
+}
+
+static void read_numbers(enum ops_type type, float *out, const unsigned char *in, int64_t n)
+{
+    if (type == OPS_F32)
+        for (int64_t i = 0; i < n; i++)
+            out[i] = half_float(le_u32(in + 4 * i));
+    else if (type == OPS_BF16)
+        for (int64_t i = 0; i < n; i++)
+            out[i] = half_float((uint32_t)le_u16(in + 2 * i) << 16);
+    else if (type == OPS_F16)
+        for (int64_t i = 0; i < n; i++)
+            out[i] = half_read(le_u16(in + 2 * i));
+    else
+        for (int64_t i = 0; i < n; i++)
+            out[i] = from_double(le_u64(in + 8 * i));
+}
+
+/* ---- rows --------------------------------------------------------------------------------- */
+
+void stored_make(enum ops_type type, void *out, const float *x, int64_t n)
+{
+    assert(stored_fits(type, n) && type != OPS_F64 && type != OPS_Q4_K && type != OPS_Q6_K);
+    (stored_grouped(type) ? make_fast : make_numbers)(type, out, x, n);
+}
+
+void stored_read(enum ops_type type, float *out, const void *in, int64_t n)
+{
+    const struct block b = block_of(type);
+    const unsigned char *from = in;
+    assert(stored_fits(type, n));
+    if (b.numbers == 1) {
+        read_numbers(type, out, from, n);
+        return;
+    }
+    void (*read)(float *, const unsigned char *) = type == OPS_Q8     ? read_q8
+                                                   : type == OPS_Q4   ? read_q4
+                                                   : type == OPS_Q4_K ? read_q4_k
+                                                                      : read_q6_k;
+    for (; n > 0; n -= b.numbers, out += b.numbers, from += b.bytes)
+        read(out, from);
+}
+
+static int bad_half(const unsigned char *p)
+{
+    return (le_u16(p) & 0x7C00) == 0x7C00;
+}
+
+/* Returns 1 if one of n floats is infinite or NaN, else 0. */
+static int some_bad(const float *x, int64_t n)
+{
+    uint32_t bad = 0;
+    for (int64_t i = 0; i < n; i++)
+        bad |= (bits_of(x[i]) & 0x7F800000) == 0x7F800000;
+    return bad != 0;
+}
+
+static int64_t bad_number(enum ops_type type, const unsigned char *in, int64_t n)
+{
+    enum { RUN = 256 };
+    float x[RUN];
+    for (int64_t first = 0; first < n; first += RUN) {
+        const int64_t some = n - first < RUN ? n - first : RUN;
+        read_numbers(type, x, in + stored_bytes(type, first), some);
+        for (int64_t i = 0; i < some && some_bad(x, some); i++)
+            if (!isfinite(x[i]))
+                return first + i;
+    }
+    return -1;
+}
+
+int64_t stored_bad(enum ops_type type, const void *in, int64_t n)
+{
+    const struct block b = block_of(type);
+    const unsigned char *from = in;
+    int count;
+    const int64_t at = scales_of(type, &count);
+    if (b.numbers == 1)
+        return bad_number(type, from, n);
+    for (int64_t i = 0; i < n; i += b.numbers, from += b.bytes)
+        for (int s = 0; s < count; s++)
+            if (bad_half(from + at + 2 * s))
+                return i;
+    return -1;
+}
+
+/* ---- groups ------------------------------------------------------------------------------- */
+
+enum { SCALE_BYTES = 2, FOUR = 4 /* bytes of an output that lie side by side */ };
+
+uint64_t stored_group_bytes(enum ops_type type, int64_t I)
+{
+    return STORED_GROUP * stored_bytes(type, I);
+}
+
+/* Positions in a group: scale_at returns that of the scale of block b of output o, integers_at that
+ * of the four bytes of its integers that begin at byte j. blocks: the number of blocks of a row;
+ * bytes: the number of bytes of a block's integers. */
+static int64_t scale_at(int64_t b, int64_t o)
+{
+    return (b * STORED_GROUP + o) * SCALE_BYTES;
+}
+
+static int64_t integers_at(int64_t blocks, int64_t bytes, int64_t b, int64_t j, int64_t o)
+{
+    return scale_at(blocks, 0) + (b * bytes + j) * STORED_GROUP + o * FOUR;
+}
+
+void stored_group_put(enum ops_type type, void *group, int64_t o, const void *row, int64_t I)
+{
+    const int64_t blocks = I / STORED_BLOCK, bytes = block_of(type).bytes - SCALE_BYTES;
+    char *to = group;
+    const char *from = row;
+    for (int64_t b = 0; b < blocks; b++, from += SCALE_BYTES + bytes) {
+        memcpy(to + scale_at(b, o), from, SCALE_BYTES);
+        for (int64_t j = 0; j < bytes; j += FOUR)
+            memcpy(to + integers_at(blocks, bytes, b, j, o), from + SCALE_BYTES + j, FOUR);
+    }
+}
+
+void stored_group_get(enum ops_type type, void *row, const void *group, int64_t o, int64_t I)
+{
+    const int64_t blocks = I / STORED_BLOCK, bytes = block_of(type).bytes - SCALE_BYTES;
+    const char *from = group;
+    char *to = row;
+    for (int64_t b = 0; b < blocks; b++, to += SCALE_BYTES + bytes) {
+        memcpy(to, from + scale_at(b, o), SCALE_BYTES);
+        for (int64_t j = 0; j < bytes; j += FOUR)
+            memcpy(to + SCALE_BYTES + j, from + integers_at(blocks, bytes, b, j, o), FOUR);
+    }
+}
+
+int64_t stored_group_bad(const void *group, int64_t I)
+{
+    const unsigned char *scales = group;
+    const int64_t count = I / STORED_BLOCK * STORED_GROUP;
+    uint32_t bad = 0;
+    for (int64_t i = 0; i < count; i++)
+        bad |= (le_u16(scales + 2 * i) & 0x7C00) == 0x7C00;
+    for (int64_t i = 0; i < count && bad; i++)
+        if (bad_half(scales + 2 * i))
+            return 2 * i;
+    return -1;
+}

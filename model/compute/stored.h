@@ -1,0 +1,61 @@
+/*
+ * stored.h - converts rows of numbers to and from the types of stored weights, in GGUF's layout.
+ *
+ *     F32, BF16, F16    numbers one after the other, little-endian
+ *     Q8 ("int8")       blocks of 32: an f16 scale d, then 32 bytes q;             x = d * q
+ *     Q4 ("int4")       blocks of 32: an f16 scale d, then 16 bytes, whose low halves are
+ *                       the first 16 numbers and high halves the last 16;      x = d * (q - 8)
+ *
+ * Q8 and Q4 are ggml's Q8_0 and Q4_0: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md.
+ * F64, ggml's Q4_K and its Q6_K (256 numbers in a block) are only read.
+ *
+ * Products read matrices [O,I] of Q8 and Q4 in groups of STORED_GROUP outputs. A group has the f16
+ * scales [blocks][STORED_GROUP], then the integers [blocks][j][STORED_GROUP][4]: for each block,
+ * the j-th four bytes of each output; j < 8 in Q8 and j < 4 in Q4. Zeros fill the last group.
+ */
+#ifndef TEXTMILL_MODEL_COMPUTE_STORED_H
+#define TEXTMILL_MODEL_COMPUTE_STORED_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "model/compute/ops.h"
+
+enum { STORED_BLOCK = 32, STORED_Q8_BYTES = 34, STORED_Q4_BYTES = 18, STORED_GROUP = 16 };
+
+/* The values of the option --weights. stored_type returns the type of value number `word`. "auto"
+ * is STORED_AUTO: the types of a GGUF file, and F32 for other files. */
+#define STORED_WORDS "auto|f32|bf16|f16|int8|int4"
+#define STORED_AUTO  OPS_LIST
+enum ops_type stored_type(int word);
+
+/* Returns the bytes of a row of n numbers, which are whole blocks. */
+uint64_t stored_bytes(enum ops_type type, int64_t n);
+/* Returns 1 if rows of n numbers are whole blocks of that type, or if it has no blocks, else 0. */
+int stored_fits(enum ops_type type, int64_t n);
+/* Returns 1 if the type is Q8 or Q4, whose matrices are read by products in groups, else 0. */
+int stored_grouped(enum ops_type type);
+
+/* stored_make converts n numbers, which are finite, to the type, rounded to nearest, ties to even.
+ * The scale of a Q8 block is its largest |x| / 127. The scale of a Q4 block is the one with the
+ * smallest squared error out of several candidates. The bytes are the same on all processors.
+ * stored_read converts back. */
+void stored_make(enum ops_type type, void *out, const float *x, int64_t n);
+void stored_read(enum ops_type type, float *out, const void *in, int64_t n);
+
+/* Returns the index of the first of n numbers that is infinite or NaN, or -1 if there is none. In
+ * types with blocks it is the index of the first number of a block whose scale is infinite or
+ * NaN. */
+int64_t stored_bad(enum ops_type type, const void *in, int64_t n);
+
+/* Returns the bytes of a group of a matrix with I inputs. */
+uint64_t stored_group_bytes(enum ops_type type, int64_t I);
+/* stored_group_put copies a row of I numbers in blocks to the place of output o < STORED_GROUP in a
+ * group; stored_group_get copies it back. */
+void stored_group_put(enum ops_type type, void *group, int64_t o, const void *row, int64_t I);
+void stored_group_get(enum ops_type type, void *row, const void *group, int64_t o, int64_t I);
+/* Returns the position in bytes of the first scale in a group that is infinite or NaN, or -1 if
+ * there is none. */
+int64_t stored_group_bad(const void *group, int64_t I);
+
+#endif

@@ -1,0 +1,407 @@
+#include "model/folder/folder.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/buf.h"
+#include "common/err.h"
+#include "common/file.h"
+#include "common/log.h"
+#include "common/mem.h"
+#include "common/usage.h"
+#include "model/folder/folder_names.h"
+#include "model/network/split.h"
+
+/* ---- config.json -------------------------------------------------------------------------- */
+
+int folder_read_config(struct model_config *config, enum model_head head, const char *dir)
+{
+    struct buf path = BUF_INIT, text = BUF_INIT;
+    file_join(&path, dir, "config.json");
+    int failed = file_read(path.data, &text);
+    if (failed == 0)
+        failed = architecture_read(config, head, text.data, text.len, path.data);
+    buf_release(&text);
+    buf_release(&path);
+    return failed;
+}
+
+int folder_head(enum model_head *head, const char *dir)
+{
+    struct buf path = BUF_INIT, text = BUF_INIT;
+    file_join(&path, dir, "config.json");
+    int failed = file_read(path.data, &text);
+    if (failed == 0)
+        failed = architecture_head(head, text.data, text.len, path.data);
+    buf_release(&text);
+    buf_release(&path);
+    return failed;
+}
+
+/* ---- loading ------------------------------------------------------------------------------ */
+
+void folder_free_blocks(struct model *m, struct ops *o, struct ops_array *blocks)
+{
+    for (int b = 0; blocks && b < m->tensors.blocks; b++)
+        ops_buffer_free(o, blocks[b], m->tensors.block_size[b]);
+    free(blocks);
+}
+
+/* Returns dimension d of the row's tensor in a file. */
+static int64_t file_shape(const struct tensor *row, int d)
+{
+    return row->shape[row->transposed ? 1 - d : d];
+}
+
+static int check_shape(const struct safetensors *file, const struct safetensor *t,
+                       const struct tensor *row)
+{
+    if (t->rank == row->rank && t->shape[0] == file_shape(row, 0) &&
+        (t->rank == 1 || t->shape[1] == file_shape(row, 1)))
+        return 0;
+    struct buf shape = BUF_INIT;
+    for (int i = 0; i < t->rank; i++)
+        buf_addf(&shape, "%s%lld", i ? "," : "", (long long)t->shape[i]);
+    err_set(row->rank == 1 ? "%s: tensor '%s' has shape [%s], but config.json needs [%lld]"
+                           : "%s: tensor '%s' has shape [%s], but config.json needs [%lld,%lld]",
+            file->path, t->name, shape.data, (long long)file_shape(row, 0),
+            (long long)(row->rank == 1 ? 0 : file_shape(row, 1)));
+    buf_release(&shape);
+    return -1;
+}
+
+/* Checks a tensor that is in a file and not in the table: it must be an equal copy of a tied
+ * tensor, or a tensor that the model ignores. Returns 0, or -1 with an error. */
+static int check_extra(const struct model *m, const struct weights *set,
+                       const struct safetensors *file, const struct safetensor *t)
+{
+    const char *tied = folder_names_tied_to(m, t->name);
+    if (!tied) {
+        if (folder_names_passed_over(m, t->name))
+            return 0;
+        return err_set("%s: tensor '%s' is not part of the model", file->path, t->name);
+    }
+    const struct safetensors *other;
+    const struct safetensor *first = folder_names_find(m, set, tied, &other);
+    if (first && safetensors_same(other, first, file, t))
+        return 0;
+    return err_set("%s: tensor '%s' differs from %s, but config.json ties them", file->path,
+                   t->name, tied);
+}
+
+static int check_extras(const struct model *m, const struct weights *set)
+{
+    for (size_t f = 0; f < set->count; f++) {
+        const struct safetensors *file = &set->files[f];
+        for (size_t i = 0; i < file->count; i++) {
+            const struct safetensor *t = &file->tensors[i];
+            const struct tensor *row = folder_names_row(m, t->name);
+            const struct safetensors *first;
+            const struct safetensor *read = row ? folder_names_find(m, set, row->name, &first)
+                                                : NULL;
+            if (row && read != t)
+                return err_set("%s: tensor '%s' is there twice, as '%s' too", file->path, t->name,
+                               read->name);
+            if (!row && check_extra(m, set, file, t) < 0)
+                return -1;
+        }
+    }
+    return 0;
+}
+
+/* Checks that the files hold the table's tensors, in their shapes, and no others. If made is not
+ * NULL, tensors of the head may be missing, and *made is set to their number. Returns 0, or -1 with
+ * an error. */
+static int check_tensors(const struct model *m, const struct weights *set, int *made)
+{
+    int missing = 0;
+    const struct safetensors *file;
+    for (size_t i = 0; i < m->tensors.count; i++) {
+        const struct tensor *row = &m->tensors.rows[i];
+        const struct safetensor *t = folder_names_find(m, set, row->name, &file);
+        if (!t && (!made || row->block <= m->config.layers))
+            return err_set("%s: no tensor '%s'", set->files[0].path, row->name);
+        if (t && check_shape(file, t, row) < 0)
+            return -1;
+        missing += !t;
+    }
+    if (made)
+        *made = missing;
+    return check_extras(m, set);
+}
+
+/* Transposes from[rows,columns] into to[columns,rows]. Numbers have `bytes` bytes. */
+static inline void transpose(void *to, const void *from, int64_t rows, int64_t columns,
+                             size_t bytes)
+{
+    char *y = to;
+    const char *x = from;
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t c = 0; c < columns; c++, x += bytes)
+            memcpy(y + (size_t)(c * rows + r) * bytes, x, bytes);
+}
+
+static int read_tensor(const struct safetensors *file, const struct safetensor *t,
+                       const struct tensor *row, float *out)
+{
+    if (!row->transposed)
+        return safetensors_read(file, t, out);
+    float *turned = mem_alloc((size_t)tensor_elements(row) * sizeof *turned);
+    int failed = safetensors_read(file, t, turned);
+    if (failed == 0)
+        transpose(out, turned, row->shape[1], row->shape[0], sizeof *turned);
+    free(turned);
+    return failed;
+}
+
+/* Sets `out` to the tensor in the files or, if it is missing, to initial values. Returns 0, or -1
+ * with an error. */
+static int read_or_make(const struct folder_reader *r, float *out, const struct tensor *row)
+{
+    const struct safetensors *file;
+    const struct safetensor *t = folder_names_find(&r->whole, &r->files, row->name, &file);
+    if (t)
+        return read_tensor(file, t, row, out);
+    tensor_initialise(row, r->seed, out);
+    return 0;
+}
+
+/* Sets `out` to this rank's part of tensor i of the whole model. Returns 0, or -1 with an error. */
+static int read_part(const struct folder_reader *r, const struct model *m, float *out, size_t i)
+{
+    const struct tensor *row = &r->whole.tensors.rows[i], *own = &m->tensors.rows[i];
+    if (!split_is_shared(row, own))
+        return read_or_make(r, out, row);
+    const struct split_runs runs = split_runs(row, own, m->split, split_number(m->split));
+    float *all = mem_alloc((size_t)tensor_elements(row) * sizeof *all);
+    int failed = read_or_make(r, all, row);
+    if (!failed)
+        split_cut(out, all, &runs, sizeof *all);
+    free(all);
+    return failed;
+}
+
+int folder_reader_open(struct folder_reader *r, struct model *m, const char *dir,
+                       enum model_head head, const struct split *split, uint64_t seed, int *made)
+{
+    struct model_config config;
+    *r = (struct folder_reader){ .seed = seed };
+    *m = (struct model){ 0 };
+    if (folder_read_config(&config, head, dir) < 0)
+        return -1;
+    if (model_init(&r->whole, &config) < 0)
+        return err_in("%s/config.json", dir);
+    int failed = model_init_split(m, &config, split);
+    if (!failed)
+        failed = weights_open(&r->files, dir);
+    if (!failed)
+        failed = check_tensors(&r->whole, &r->files, made);
+    if (failed < 0) {
+        folder_reader_close(r);
+        model_release(m);
+        return -1;
+    }
+    return 0;
+}
+
+void folder_reader_close(struct folder_reader *r)
+{
+    weights_close(&r->files);
+    model_release(&r->whole);
+    *r = (struct folder_reader){ 0 };
+}
+
+int folder_reader_block(const struct folder_reader *r, const struct model *m, struct ops *o,
+                        int block, struct ops_array *parameters)
+{
+    const int64_t size = m->tensors.block_size[block];
+    int failed = 0;
+    *parameters = ops_buffer(o, OPS_F32, size);
+    for (size_t i = 0; i < m->tensors.count && !failed; i++) {
+        const struct tensor *row = &m->tensors.rows[i];
+        const int64_t n = tensor_elements(row);
+        if (row->block != block)
+            continue;
+        struct ops_array to = ops_part(*parameters, row->offset);
+        float *out = ops_map(o, to, n);
+        failed = read_part(r, m, out, i);
+        ops_unmap(o, to, n, out);
+    }
+    if (failed < 0) {
+        ops_buffer_free(o, *parameters, size);
+        *parameters = OPS_NONE;
+    }
+    return failed;
+}
+
+/* Checks that the machine has enough memory. Without the check, a signal would end the process.
+ * Returns 0, or -1 with an error. */
+static int check_machine(const struct model *m, const char *dir)
+{
+    uint64_t floats = 0, machine = usage_machine_bytes();
+    for (int b = 0; b < m->tensors.blocks; b++)
+        floats += (uint64_t)m->tensors.block_size[b];
+    if (floats <= machine / sizeof(float))
+        return 0;
+    char need[32], has[32];
+    return err_set("the model in '%s' takes %s as f32, but this machine has only %s of memory", dir,
+                   log_bytes(need, floats * sizeof(float)), log_bytes(has, machine));
+}
+
+int folder_load(struct model *m, struct ops *o, struct ops_array **blocks, const char *dir,
+                enum model_head head, uint64_t seed, int *made)
+{
+    struct folder_reader r;
+    *blocks = NULL;
+    if (folder_reader_open(&r, m, dir, head, NULL, seed, made) < 0)
+        return -1;
+    int failed = check_machine(m, dir);
+    if (!failed)
+        *blocks = mem_zalloc((size_t)m->tensors.blocks, sizeof **blocks);
+    for (int b = 0; b < m->tensors.blocks && !failed; b++)
+        failed = folder_reader_block(&r, m, o, b, &(*blocks)[b]);
+    folder_reader_close(&r);
+    if (failed < 0) {
+        folder_free_blocks(m, o, *blocks);
+        *blocks = NULL;
+        model_release(m);
+    }
+    return failed;
+}
+
+int folder_open(struct model *m, struct weights *files, const char *dir, enum model_head head)
+{
+    struct model_config config;
+    *m = (struct model){ 0 };
+    *files = (struct weights){ 0 };
+    if (folder_read_config(&config, head, dir) < 0)
+        return -1;
+    if (model_init(m, &config) < 0)
+        return err_in("%s/config.json", dir);
+    int failed = weights_open(files, dir);
+    if (!failed)
+        failed = check_tensors(m, files, NULL);
+    if (!failed)
+        return 0;
+    weights_close(files);
+    model_release(m);
+    return -1;
+}
+
+int folder_matrix(struct matrix *x, unsigned char **copy, const struct model *m,
+                  const struct weights *files, size_t row)
+{
+    const struct tensor *own = &m->tensors.rows[row];
+    const struct safetensors *file;
+    const struct safetensor *t = folder_names_find(m, files, own->name, &file);
+    const int map = model_is_map(m, row);
+    *x = (struct matrix){ .path = file->path, .name = t->name, .offset = t->offset };
+    x->O = own->rank == 1 ? 1 : own->shape[map];
+    x->I = own->shape[own->rank == 2 && !map];
+    x->turned = map && !own->transposed;
+    if (safetensors_type(file, t, &x->type) < 0)
+        return -1;
+    x->data = (const char *)safetensors_bytes(file, t, copy);
+    return 0;
+}
+
+/* ---- saving ------------------------------------------------------------------------------- */
+
+/* A model's blocks, and the one that was asked for last. */
+struct saved {
+    struct ops *o;
+    const struct folder_blocks *from;
+    struct ops_array array;
+    int block; /* -1: none yet */
+};
+
+static int write_turned(struct safetensors_writer *w, const struct tensor *row, const void *data,
+                        size_t bytes)
+{
+    int64_t n = tensor_elements(row);
+    void *turned = mem_alloc((size_t)n * bytes);
+    if (bytes == 2) /* so that the compiler makes a loop for each size */
+        transpose(turned, data, row->shape[0], row->shape[1], 2);
+    else
+        transpose(turned, data, row->shape[0], row->shape[1], 4);
+    int failed = safetensors_write(w, turned, n, bytes);
+    free(turned);
+    return failed;
+}
+
+static int write_tensor(struct safetensors_writer *w, const struct tensor *row, struct saved *from)
+{
+    const int64_t n = tensor_elements(row);
+    const size_t bytes = ops_type_bytes(from->from->type);
+    if (row->block != from->block)
+        from->array = from->from->block(from->from->ctx, from->block = row->block);
+    struct ops_array tensor = ops_part(from->array, row->offset);
+    void *data = ops_map(from->o, tensor, n);
+    int failed = row->transposed ? write_turned(w, row, data, bytes)
+                                 : safetensors_write(w, data, n, bytes);
+    ops_unmap(from->o, tensor, n, data);
+    return failed;
+}
+
+static int save_weights(const struct model *m, struct saved *from, const char *path)
+{
+    const struct tensor_table *table = &m->tensors;
+    struct safetensor *tensors = mem_zalloc(table->count, sizeof *tensors);
+    for (size_t i = 0; i < table->count; i++) {
+        const struct tensor *row = &table->rows[i];
+        char name[FOLDER_NAME];
+        folder_names_saved(name, m, row->name);
+        tensors[i].name = mem_strdup(name);
+        tensors[i].dtype = from->from->type == OPS_BF16 ? "BF16" : "F32";
+        tensors[i].rank = row->rank;
+        for (int d = 0; d < row->rank; d++)
+            tensors[i].shape[d] = file_shape(row, d);
+    }
+    struct safetensors_writer w;
+    int failed = safetensors_create(&w, path, tensors, table->count);
+    for (size_t i = 0; i < table->count && failed == 0; i++) {
+        failed = write_tensor(&w, &table->rows[i], from);
+        if (failed < 0)
+            safetensors_abandon(&w);
+    }
+    if (failed == 0)
+        failed = safetensors_finish(&w);
+    for (size_t i = 0; i < table->count; i++)
+        free(tensors[i].name);
+    free(tensors);
+    return failed;
+}
+
+int folder_save_from(const struct model *m, struct ops *o, const struct folder_blocks *from,
+                     const char *dir, int64_t end_of_text)
+{
+    struct saved saved = { o, from, OPS_NONE, -1 };
+    const char *type = from->type == OPS_BF16 ? "bfloat16" : "float32";
+    struct buf path = BUF_INIT, config = BUF_INIT;
+    int failed = file_mkdirs(dir);
+    if (failed == 0) {
+        architecture_print(&config, &m->config, end_of_text, type);
+        file_join(&path, dir, "config.json");
+        failed = file_write(path.data, config.data, config.len);
+    }
+    if (failed == 0) {
+        file_join(&path, dir, "model.safetensors");
+        failed = save_weights(m, &saved, path.data);
+    }
+    buf_release(&config);
+    buf_release(&path);
+    return failed;
+}
+
+static struct ops_array block_at(const void *ctx, int block)
+{
+    return ((const struct ops_array *)ctx)[block];
+}
+
+int folder_save(const struct model *m, struct ops *o, const struct ops_array *blocks,
+                const char *dir, int64_t end_of_text)
+{
+    struct folder_blocks from = { block_at, blocks, blocks[0].type };
+    return folder_save_from(m, o, &from, dir, end_of_text);
+}

@@ -1,0 +1,74 @@
+/*
+ * folder.h - reads and writes model folders in Hugging Face's layout: config.json,
+ * model.safetensors (or the other weight files that weights.h accepts) and the tokenizer's files.
+ */
+#ifndef TEXTMILL_MODEL_FOLDER_FOLDER_H
+#define TEXTMILL_MODEL_FOLDER_FOLDER_H
+
+#include "model/formats/matrix.h"
+#include "model/formats/weights.h"
+#include "model/network/model.h"
+
+/* Reads dir/config.json. Its architecture must support `head`. Returns 0, or -1 with an error. */
+int folder_read_config(struct model_config *config, enum model_head head, const char *dir);
+
+/* Sets *head to the head of the model in the folder (architecture_head). Returns 0, or -1 with an
+ * error. */
+int folder_head(enum model_head *head, const char *dir);
+
+/* Loads the folder `dir`: reads the config, initialises *m with `head`, and reads all tensors into
+ * one F32 array for each block. Allocates *blocks with m->tensors.blocks arrays (free with
+ * folder_free_blocks). Files may hold f64, f32, f16 or bf16. Tensors may have any of the names of
+ * folder_names.h. Ignores known buffers, heads for other tasks, and copies of tied tensors. Returns
+ * 0, or -1 with an error that names the tensor if a tensor is missing, unknown, or has a wrong
+ * shape. If made is not NULL, missing tensors of the head are no error: they get initial values
+ * from the seed, and *made is set to their number. A pre-trained encoder can so get a new head for
+ * question answering. */
+int folder_load(struct model *m, struct ops *o, struct ops_array **blocks, const char *dir,
+                enum model_head head, uint64_t seed, int *made);
+void folder_free_blocks(struct model *m, struct ops *o, struct ops_array *blocks);
+
+/* Reads a folder block by block, for one rank. folder_reader_open opens and checks the
+ * folder as folder_load does, but reads no tensor yet. *m becomes the rank's part of the model
+ * (split.h); split NULL: the whole model. folder_reader_block sets *parameters to a new array with
+ * the rank's part of a block, which the caller frees with ops_buffer_free. Both return 0, or -1
+ * with an error. */
+struct folder_reader {
+    struct model whole;
+    struct weights files;
+    uint64_t seed;
+};
+struct split;
+int folder_reader_open(struct folder_reader *r, struct model *m, const char *dir,
+                       enum model_head head, const struct split *split, uint64_t seed, int *made);
+int folder_reader_block(const struct folder_reader *r, const struct model *m, struct ops *o,
+                        int block, struct ops_array *parameters);
+void folder_reader_close(struct folder_reader *r); /* fine on a zeroed struct */
+
+/* folder_open initialises *m with `head` from the folder `dir`, and opens and checks its files.
+ * Missing tensors are errors. Close with weights_close. folder_matrix sets *x to the tensor in row
+ * `row` of the table; a linear map has the shape [out,in] there. *copy is set to memory that *x
+ * uses and the caller frees, or to NULL if *x is in the mapped file. Both return 0, or -1 with an
+ * error. */
+int folder_open(struct model *m, struct weights *files, const char *dir, enum model_head head);
+int folder_matrix(struct matrix *x, unsigned char **copy, const struct model *m,
+                  const struct weights *files, size_t row);
+
+/* Writes config.json and then model.safetensors into `dir`, which is created if needed. The type of
+ * the blocks, F32 or BF16, becomes the type in the file. end_of_text: the token's id, or -1 for
+ * none (encoders). Returns 0, or -1 with an error. */
+int folder_save(const struct model *m, struct ops *o, const struct ops_array *blocks,
+                const char *dir, int64_t end_of_text);
+
+/* folder_save_from writes the folder as folder_save does, with blocks that the function `block`
+ * returns. It is called for each block in order. A block need not stay valid after the call for the
+ * next one. */
+struct folder_blocks {
+    struct ops_array (*block)(const void *ctx, int block);
+    const void *ctx;
+    enum ops_type type; /* the type of all blocks */
+};
+int folder_save_from(const struct model *m, struct ops *o, const struct folder_blocks *from,
+                     const char *dir, int64_t end_of_text);
+
+#endif

@@ -1,0 +1,191 @@
+#include "model/folder/gguf_export.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/mem.h"
+#include "common/pool.h"
+#include "model/compute/stored.h"
+#include "model/folder/folder.h"
+#include "model/folder/gguf_model.h"
+#include "model/folder/parameters.h"
+
+/* Values of general.file_type in llama.cpp: the type of most tensors of the file. */
+enum { ALL_F32 = 0, MOSTLY_F16 = 1, MOSTLY_Q4_0 = 2, MOSTLY_Q8_0 = 7, MOSTLY_BF16 = 32 };
+
+struct exporting {
+    struct model m;
+    struct gguf_writer w;
+    const char *path;
+    enum ops_type weights;
+    int ours; /* 1: for textmill alone */
+    struct pool *pool;
+    int (*add)(void *ctx, struct gguf_writer *w, int64_t vocabulary);
+    void *ctx;
+};
+
+static uint32_t tensor_type(enum ops_type type)
+{
+    return type == OPS_Q8     ? GGUF_TENSOR_Q8_0
+           : type == OPS_Q4   ? GGUF_TENSOR_Q4_0
+           : type == OPS_F16  ? GGUF_TENSOR_F16
+           : type == OPS_BF16 ? GGUF_TENSOR_BF16
+                              : GGUF_TENSOR_F32;
+}
+
+static uint32_t file_type(enum ops_type type)
+{
+    return type == OPS_Q8     ? MOSTLY_Q8_0
+           : type == OPS_Q4   ? MOSTLY_Q4_0
+           : type == OPS_F16  ? MOSTLY_F16
+           : type == OPS_BF16 ? MOSTLY_BF16
+                              : ALL_F32;
+}
+
+/* Returns 1 if tensor `row` is a table tied to the decoder that is also written as a separate
+ * output.weight in a smaller type, else 0. The table itself is then written in f32. */
+static int has_copy(const struct exporting *e, size_t row)
+{
+    const struct model *m = &e->m;
+    return m->tied && model_is_decoder(m, row) && parameters_type(m, row, e->weights) != OPS_F32;
+}
+
+static enum ops_type type_of(const struct exporting *e, size_t row)
+{
+    return has_copy(e, row) ? OPS_F32 : parameters_type(&e->m, row, e->weights);
+}
+
+static int in_groups(const struct exporting *e, enum ops_type type)
+{
+    return e->ours && stored_grouped(type);
+}
+
+static void declare(struct exporting *e, const char *name, size_t row, enum ops_type type)
+{
+    const struct tensor *t = &e->m.tensors.rows[row];
+    const int map = model_is_map(&e->m, row);
+    const int64_t O = t->shape[map], I = t->shape[!map];
+    const int64_t shape[2] = { O, I };
+    const int64_t groups[2] = { (O + STORED_GROUP - 1) / STORED_GROUP,
+                                (int64_t)stored_group_bytes(type, I) };
+    if (in_groups(e, type))
+        gguf_add_tensor(&e->w, name, GGUF_TENSOR_I8, 2, groups);
+    else
+        gguf_add_tensor(&e->w, name, tensor_type(type), t->rank, shape);
+}
+
+static int begin(struct exporting *e)
+{
+    const struct model *m = &e->m;
+    if (gguf_model_keys(&e->w, m) < 0)
+        return -1;
+    gguf_add_u32(&e->w, "general.file_type", file_type(e->weights));
+    gguf_add_u32(&e->w, "general.quantization_version", 2);
+    if (e->ours)
+        gguf_add_u32(&e->w, "textmill.layout", GGUF_MODEL_LAYOUT);
+    if (e->add(e->ctx, &e->w, m->config.vocabulary) < 0)
+        return -1;
+    for (size_t i = 0; i < m->tensors.count; i++) {
+        char name[TENSOR_NAME];
+        gguf_model_name(name, m, i);
+        declare(e, name, i, type_of(e, i));
+        if (has_copy(e, i))
+            declare(e, "output.weight", i, e->weights);
+    }
+    const int64_t divisors = gguf_model_divisors(NULL, &m->config);
+    if (divisors)
+        gguf_add_tensor(&e->w, "rope_freqs.weight", GGUF_TENSOR_F32, 1, &divisors);
+    return gguf_create(&e->w, e->path);
+}
+
+/* Writes tensor `row`. For other programs, reorders the rows of queries' and keys' weights and
+ * biases: their files have the two numbers of a rotary pair side by side. Returns 0, or -1 with an
+ * error. */
+static int write_rows(struct exporting *e, const struct matrix *x, size_t row, enum ops_type type)
+{
+    const int64_t rows = x->O, HS = e->ours ? 0 : gguf_model_paired(&e->m, row);
+    const int grouped = in_groups(e, type);
+    const uint64_t bytes = stored_bytes(type, x->I);
+    const int64_t whole = grouped ? (rows + STORED_GROUP - 1) / STORED_GROUP * STORED_GROUP : rows;
+    char *data = matrix_make(x, type, grouped, e->pool);
+    if (!data)
+        return -1;
+    if (HS) {
+        char *paired = mem_alloc((size_t)rows * bytes);
+        const int64_t parts = rows > 1 ? 1 : x->I; /* of a vector, each number is a row */
+        gguf_model_pair(paired, data, rows * parts, bytes / (uint64_t)parts, HS);
+        free(data);
+        data = paired;
+    }
+    int failed = gguf_write(&e->w, data, (uint64_t)whole * bytes) < 0 || gguf_end_tensor(&e->w) < 0;
+    free(data);
+    return failed ? -1 : 0;
+}
+
+static int write_tensor(struct exporting *e, const struct weights *files, size_t row)
+{
+    struct matrix x;
+    unsigned char *copy;
+    if (folder_matrix(&x, &copy, &e->m, files, row) < 0)
+        return -1;
+    int failed = write_rows(e, &x, row, type_of(e, row));
+    if (!failed && has_copy(e, row))
+        failed = write_rows(e, &x, row, e->weights);
+    free(copy);
+    return failed;
+}
+
+static int write_divisors(struct exporting *e)
+{
+    const int64_t n = gguf_model_divisors(NULL, &e->m.config);
+    float *divisors = mem_alloc((size_t)n * sizeof *divisors);
+    unsigned char *bytes = mem_alloc((size_t)n * sizeof *divisors);
+    gguf_model_divisors(divisors, &e->m.config);
+    stored_make(OPS_F32, bytes, divisors, n);
+    int failed = n && (gguf_write(&e->w, bytes, (uint64_t)n * sizeof *divisors) < 0 ||
+                       gguf_end_tensor(&e->w) < 0);
+    free(divisors);
+    free(bytes);
+    return failed ? -1 : 0;
+}
+
+/* Sets *head to the head that is written; `ours` 1: for textmill alone. Returns 0, or -1 with an
+ * error. */
+static int choose_head(enum model_head *head, const char *dir, int ours)
+{
+    if (folder_head(head, dir) < 0)
+        return -1;
+    if (ours && *head != HEAD_NEXT && *head != HEAD_QUESTIONS)
+        return err_set("'%s': textmill runs encoders only with a head for questions: choose "
+                       "--format gguf",
+                       dir);
+    if (!ours && *head != HEAD_NEXT)
+        *head = HEAD_NONE;
+    return 0;
+}
+
+int gguf_export(const char *dir, const char *path, const struct gguf_export *how)
+{
+    struct weights files;
+    struct exporting e = { .path = path, .ours = how->ours, .add = how->add, .ctx = how->ctx };
+    e.weights = how->weights == STORED_AUTO ? OPS_F32 : how->weights;
+    enum model_head head;
+    if (choose_head(&head, dir, how->ours) < 0 || folder_open(&e.m, &files, dir, head) < 0)
+        return -1;
+    e.pool = pool_new(how->threads);
+    gguf_begin(&e.w);
+    int failed = begin(&e);
+    for (size_t i = 0; i < e.m.tensors.count && !failed; i++)
+        failed = write_tensor(&e, &files, i);
+    if (!failed)
+        failed = write_divisors(&e);
+    if (failed)
+        gguf_abandon(&e.w);
+    else
+        failed = gguf_finish(&e.w);
+    pool_free(e.pool);
+    weights_close(&files);
+    model_release(&e.m);
+    return failed;
+}

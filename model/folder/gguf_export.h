@@ -1,0 +1,29 @@
+/*
+ * gguf_export.h - writes a model folder as one GGUF file (gguf.h), with weights of a chosen type.
+ *
+ * Matrices are stored in the type and with the values that parameters.h would use in memory. Lookup
+ * tables, norms and biases are F32. If the decoder's table is tied to the embedding's and the type
+ * is not F32, the file has both: token_embd.weight and output.weight.
+ */
+#ifndef TEXTMILL_MODEL_FOLDER_GGUF_EXPORT_H
+#define TEXTMILL_MODEL_FOLDER_GGUF_EXPORT_H
+
+#include "common/gguf.h"
+#include "model/compute/ops.h"
+
+struct gguf_export {
+    enum ops_type weights;
+    int ours; /* 1: for textmill alone, in the layout that it uses in the mapped file */
+    int threads;
+    /* Adds the tokenizer's keys. `vocabulary` is the number of ids in the model. Returns 0, or -1
+     * with an error. */
+    int (*add)(void *ctx, struct gguf_writer *w, int64_t vocabulary);
+    void *ctx;
+};
+
+/* Writes the model in the folder `dir` to the file `path`. Of encoders, a file for all programs has
+ * no head, since GGUF knows none, and a file for textmill needs the head for questions, which is
+ * the only one that textmill runs. Returns 0, or -1 with an error. */
+int gguf_export(const char *dir, const char *path, const struct gguf_export *how);
+
+#endif

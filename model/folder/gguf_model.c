@@ -1,0 +1,393 @@
+#include "model/folder/gguf_model.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "model/compute/stored.h"
+#include "model/network/architecture.h"
+
+enum { KEY_NAME = 96 };
+
+static const struct architecture_gguf *words_of(const struct model_config *c)
+{
+    return c->architecture->gguf;
+}
+
+/* ---- keys --------------------------------------------------------------------------------- */
+
+static void key_name(char out[KEY_NAME], const struct model_config *c, const char *name)
+{
+    snprintf(out, KEY_NAME, "%s.%s", words_of(c)->name, name);
+}
+
+static int read_key(struct model_config *c, const struct gguf *g, const struct config_key *k)
+{
+    char name[KEY_NAME];
+    double x = k->absent;
+    key_name(name, c, k->key);
+    const struct gguf_key *found = gguf_find(g, name);
+    if (!found && k->absent < 0)
+        return err_set("%s: no key '%s'", g->path, name);
+    if (!found && k > words_of(c)->keys && k[-1].member == k->member)
+        return 0; /* the key before has set the same member */
+    if (found && gguf_real(g, found, &x) < 0)
+        return -1;
+    if (!(fabs(x) <= 1e15))
+        return err_set("%s: bad %s: %g", g->path, name, x);
+    if (k->form == CONFIG_ONLY)
+        return x == k->absent ? 0 : err_set("%s: unsupported %s: %g", g->path, name, x);
+    int64_t count = (int64_t)x;
+    if (k->form == CONFIG_COUNT)
+        memcpy((char *)c + k->member, &count, sizeof count);
+    else
+        memcpy((char *)c + k->member, &x, sizeof x);
+    return 0;
+}
+
+static const struct architecture *row_of(const struct gguf *g, const struct buf *name,
+                                         enum model_head head)
+{
+    for (size_t i = 0; architecture_at(i); i++) {
+        const struct architecture *a = architecture_at(i);
+        if (a->gguf && a->classes[head] && !strcmp(a->gguf->name, name->data) &&
+            (!a->gguf->sign || gguf_tensor(g, a->gguf->sign)))
+            return a;
+    }
+    err_set("%s: unsupported general.architecture '%s'", g->path, name->data);
+    return NULL;
+}
+
+/* Refuses keys and tensors that change the computation in a way that we do not support. Returns 0,
+ * or -1 with an error. */
+static int check_unknown(const struct gguf *g, const struct model_config *c)
+{
+    static const char *const refused[] = { "rope.scaling.type", "expert_count", "attention.scale",
+                                           "logit_scale", NULL };
+    char name[KEY_NAME];
+    struct buf text = BUF_INIT;
+    int failed = 0;
+    for (int i = 0; refused[i] && !failed; i++) {
+        key_name(name, c, refused[i]);
+        const struct gguf_key *k = gguf_find(g, name);
+        double x = 1;
+        if (!k)
+            continue;
+        if (k->form == GGUF_TEXT)
+            failed = gguf_text(g, k, &text);
+        else
+            failed = gguf_real(g, k, &x);
+        int fine = k->form == GGUF_TEXT ? !strcmp(text.data, "linear") || !strcmp(text.data, "none")
+                                        : x == 0;
+        if (!failed && !fine)
+            failed = err_set("%s: unsupported %s", g->path, name);
+    }
+    buf_release(&text);
+    return failed;
+}
+
+/* ---- rotary frequencies ------------------------------------------------------------------- */
+
+/* The settings of Llama 3's scaling that files do not tell, unless we wrote them. */
+static const struct {
+    const char *key;
+    size_t member;
+    double usual;
+} llama3[] = { { "textmill.rope.low_freq_factor", CONFIG_AT(rope_stretch.low), 1 },
+               { "textmill.rope.high_freq_factor", CONFIG_AT(rope_stretch.high), 4 },
+               { "textmill.rope.original_context_length", CONFIG_AT(rope_stretch.original),
+                 8192 } };
+enum { LLAMA3 = sizeof llama3 / sizeof *llama3 };
+
+static int64_t pairs_of(const struct model_config *c)
+{
+    return (c->head_width ? c->head_width : c->width / (c->heads ? c->heads : 1)) / 2;
+}
+
+/* Returns the number by which Llama 3's scaling divides the frequency of rotary pair i. */
+static double divisor(const struct model_config *c, int64_t i)
+{
+    struct ops_rotary plain = { .HS = 2 * pairs_of(c), .base = c->rope_theta }, scaled = plain;
+    scaled.stretch = c->rope_stretch;
+    return ops_rotary_frequency(&plain, i) / ops_rotary_frequency(&scaled, i);
+}
+
+int64_t gguf_model_divisors(float *out, const struct model_config *c)
+{
+    const int64_t n = c->rope_stretch.original ? pairs_of(c) : 0;
+    for (int64_t i = 0; i < n && out; i++)
+        out[i] = (float)divisor(c, i);
+    return n;
+}
+
+static int read_settings(struct model_config *c, const struct gguf *g)
+{
+    for (int i = 0; i < LLAMA3; i++) {
+        const struct gguf_key *k = gguf_find(g, llama3[i].key);
+        double x = llama3[i].usual;
+        if (k && gguf_real(g, k, &x) < 0)
+            return -1;
+        if (!(x > 0 && x < 1e9))
+            return err_set("%s: bad %s: %g", g->path, llama3[i].key, x);
+        memcpy((char *)c + llama3[i].member, &x, sizeof x);
+    }
+    return 0;
+}
+
+/* Reads the divisors of frequencies, which must be those of Llama 3's scaling by some factor.
+ * Returns 0, or -1 with an error. */
+static int read_divisors(struct model_config *c, const struct gguf *g)
+{
+    const struct gguf_tensor *t = gguf_tensor(g, "rope_freqs.weight");
+    if (!t)
+        return 0;
+    if (t->type != GGUF_TENSOR_F32 || t->rank != 1 || t->shape[0] != pairs_of(c))
+        return err_set("%s: bad shape or type of tensor 'rope_freqs.weight', whose data is at byte "
+                       "%llu",
+                       g->path, (unsigned long long)t->offset);
+    const unsigned char *data = g->map.data + t->offset;
+    float x, most = 1;
+    for (int64_t i = 0; i < t->elements; i++) {
+        stored_read(OPS_F32, &x, data + 4 * i, 1);
+        most = x > most ? x : most;
+    }
+    c->rope_stretch.factor = most;
+    if (read_settings(c, g) < 0)
+        return -1;
+    for (int64_t i = 0; i < t->elements; i++) {
+        stored_read(OPS_F32, &x, data + 4 * i, 1);
+        if (!(fabs(x - divisor(c, i)) <= 1e-4 * x))
+            return err_set("%s: unsupported tensor 'rope_freqs.weight': number %lld, at byte %llu, "
+                           "is %g, and Llama 3's scaling has %g",
+                           g->path, (long long)i, (unsigned long long)t->offset + 4 * (uint64_t)i,
+                           x, divisor(c, i));
+    }
+    return 0;
+}
+
+/* ---- configuration ------------------------------------------------------------------------ */
+
+static int read_config(struct model_config *c, const struct gguf *g)
+{
+    for (const struct config_key *k = words_of(c)->keys; k->key; k++)
+        if (read_key(c, g, k) < 0)
+            return -1;
+    const struct gguf_tensor *words = gguf_tensor(g, "token_embd.weight");
+    if (!words)
+        return err_set("%s: no tensor 'token_embd.weight'", g->path);
+    const struct gguf_tensor *types = gguf_tensor(g, "token_types.weight");
+    c->vocabulary = words->shape[0];
+    c->types = types ? types->shape[0] : 0;
+    c->activation = c->architecture->activation;
+    c->qkv_bias = gguf_tensor(g, "blk.0.attn_q.bias") != NULL;
+    c->out_bias = c->qkv_bias && gguf_tensor(g, "blk.0.attn_output.bias");
+    c->mlp_bias = gguf_tensor(g, "blk.0.ffn_gate.bias") != NULL;
+    return check_unknown(g, c) < 0 ? -1 : read_divisors(c, g);
+}
+
+/* Returns 1 if the decoder has its own table, else 0. The table of a tied decoder may be in the
+ * file, too, as a copy of another type; then the key textmill.tied is set. */
+static int is_untied(const struct gguf *g)
+{
+    const struct gguf_key *k = gguf_find(g, "textmill.tied");
+    double tied = 0;
+    if (k && gguf_real(g, k, &tied) == 0 && tied)
+        return 0;
+    return gguf_tensor(g, "output.weight") != NULL;
+}
+
+/* Returns 0, or -1 with an error if the file has a layout of textmill's that this version does not
+ * know. */
+static int check_layout(const struct gguf *g)
+{
+    const struct gguf_key *k = gguf_find(g, "textmill.layout");
+    double layout = GGUF_MODEL_LAYOUT;
+    if (k && gguf_real(g, k, &layout) < 0)
+        return -1;
+    return layout == GGUF_MODEL_LAYOUT
+               ? 0
+               : err_set("%s: unsupported textmill.layout %g, only %d: export the model again",
+                         g->path, layout, GGUF_MODEL_LAYOUT);
+}
+
+int gguf_model_read(struct model *m, const struct gguf *g, enum model_head head)
+{
+    struct model_config c = { .head = head, .init_std = 0.02 };
+    struct buf name = BUF_INIT;
+    const struct gguf_key *k = gguf_find(g, "general.architecture");
+    int failed = k ? gguf_text(g, k, &name) : err_set("%s: no key 'general.architecture'", g->path);
+    if (!failed && !(c.architecture = row_of(g, &name, head)))
+        failed = -1;
+    buf_release(&name);
+    c.untied = is_untied(g);
+    if (failed || check_layout(g) < 0 || read_config(&c, g) < 0)
+        return -1;
+    return model_init(m, &c) < 0 ? err_in("%s", g->path) : 0;
+}
+
+/* Refuses a configuration that GGUF cannot express. Returns 0, or -1 with an error. */
+static int check_config(const struct model_config *c)
+{
+    const char *what = NULL;
+    if (!words_of(c))
+        return err_set("GGUF has no models of architecture '%s' with this head",
+                       c->architecture->name);
+    if (c->activation != c->architecture->activation)
+        what = "activation";
+    else if (c->unscaled || c->scale_by_layer)
+        what = "scale of attention";
+    return what ? err_set("GGUF's '%s' has no other %s", words_of(c)->name, what) : 0;
+}
+
+int gguf_model_keys(struct gguf_writer *w, const struct model *m)
+{
+    const struct model_config *c = &m->config;
+    char name[KEY_NAME];
+    if (check_config(c) < 0)
+        return -1;
+    gguf_add_text(w, "general.architecture", words_of(c)->name, strlen(words_of(c)->name));
+    for (const struct config_key *k = words_of(c)->keys; k->key; k++) {
+        int64_t count;
+        double real;
+        key_name(name, c, k->key);
+        memcpy(&count, (const char *)c + k->member, sizeof count);
+        memcpy(&real, (const char *)c + k->member, sizeof real);
+        if (k->member == CONFIG_AT(rope_stretch.factor) && c->rope_stretch.original)
+            continue; /* it is in rope_freqs.weight */
+        if (k->form == CONFIG_COUNT)
+            gguf_add_u32(w, name, (uint32_t)count);
+        else if (k->form == CONFIG_ONLY)
+            gguf_add_bool(w, name, k->absent != 0);
+        else if (real != k->absent || !k->text)
+            gguf_add_f32(w, name, (float)real);
+    }
+    if (c->rope_stretch.factor && !c->rope_stretch.original) {
+        key_name(name, c, "rope.scaling.type");
+        gguf_add_text(w, name, "linear", strlen("linear"));
+    }
+    for (int i = 0; i < LLAMA3 && c->rope_stretch.original; i++) {
+        double x;
+        memcpy(&x, (const char *)c + llama3[i].member, sizeof x);
+        gguf_add_f32(w, llama3[i].key, (float)x);
+    }
+    if (c->types) /* llama.cpp has it among the tokenizer's keys */
+        gguf_add_u32(w, "tokenizer.ggml.token_type_count", (uint32_t)c->types);
+    gguf_add_bool(w, "textmill.tied", m->tied);
+    return 0;
+}
+
+/* ---- names -------------------------------------------------------------------------------- */
+
+/* If our name has "%lld" or "%d", both names contain the layer's number there. */
+void gguf_model_name(char out[TENSOR_NAME], const struct model *m, size_t row)
+{
+    const struct tensor *t = &m->tensors.rows[row];
+    const char *const(*names)[2] = words_of(&m->config)->names;
+    char stem[TENSOR_NAME], ours[TENSOR_NAME], theirs[TENSOR_NAME];
+    const char *end = strrchr(t->name, '.');
+    snprintf(stem, sizeof stem, "%.*s", (int)(end - t->name), t->name);
+    out[0] = 0;
+    for (; (*names)[0]; names++) {
+#pragma GCC diagnostic ignored "-Wformat-nonliteral" /* they are the architectures' own */
+        snprintf(ours, sizeof ours, (*names)[0], t->block - 1);
+        snprintf(theirs, sizeof theirs, (*names)[1], t->block - 1);
+        if (!strcmp(stem, ours))
+            snprintf(out, TENSOR_NAME, "%.40s%.12s", theirs, end);
+    }
+}
+
+int64_t gguf_model_paired(const struct model *m, size_t row)
+{
+    const struct tensor *t = &m->tensors.rows[row];
+    int turned = strstr(t->name, ".q_proj.") || strstr(t->name, ".k_proj.");
+    return words_of(&m->config)->paired && turned ? m->config.head_width : 0;
+}
+
+void gguf_model_pair(void *to, const void *from, int64_t rows, uint64_t bytes, int64_t HS)
+{
+    for (int64_t r = 0; r < rows; r++) {
+        int64_t head = r / HS * HS, i = r % HS; /* row i of ours is row p of a head there */
+        int64_t p = i < HS / 2 ? 2 * i : 2 * (i - HS / 2) + 1;
+        memcpy((char *)to + (uint64_t)(head + p) * bytes, (const char *)from + (uint64_t)r * bytes,
+               bytes);
+    }
+}
+
+/* ---- tensors ------------------------------------------------------------------------------ */
+
+static enum ops_type stored_of(const struct gguf_tensor *t)
+{
+    switch (t->type) {
+    case GGUF_TENSOR_F16: return OPS_F16;
+    case GGUF_TENSOR_BF16: return OPS_BF16;
+    case GGUF_TENSOR_Q8_0: return OPS_Q8;
+    case GGUF_TENSOR_Q4_0: return OPS_Q4;
+    case GGUF_TENSOR_Q4_K: return OPS_Q4_K;
+    case GGUF_TENSOR_Q6_K: return OPS_Q6_K;
+    default: return OPS_F32;
+    }
+}
+
+static int is_ours(const struct gguf *g)
+{
+    return gguf_find(g, "textmill.layout") != NULL;
+}
+
+/* Returns 1 if the shape of the tensor t is that of the matrix *x quantized as Q8 or Q4, in the
+ * layout of stored.h, and sets x->type to that type. Else returns 0. */
+static int in_groups(struct matrix *x, const struct gguf_tensor *t)
+{
+    const enum ops_type types[] = { OPS_Q8, OPS_Q4 };
+    for (int i = 0; i < 2; i++)
+        if (t->rank == 2 && t->shape[0] == (x->O + STORED_GROUP - 1) / STORED_GROUP &&
+            stored_fits(types[i], x->I) &&
+            (uint64_t)t->shape[1] == stored_group_bytes(types[i], x->I)) {
+            x->type = types[i];
+            x->grouped = 1;
+        }
+    return x->grouped;
+}
+
+static int check_shape(struct matrix *x, const struct gguf *g, const struct gguf_tensor *t,
+                       int rank)
+{
+    int fits = rank == 1 ? t->rank == 1 && t->shape[0] == x->I
+                         : t->rank == 2 && t->shape[0] == x->O && t->shape[1] == x->I;
+    if (t->type == GGUF_TENSOR_I8)
+        fits = rank == 2 && is_ours(g) && in_groups(x, t);
+    return fits ? 0
+                : err_set("%s: bad shape of tensor '%s', whose data is at byte %llu: the keys say "
+                          "[%lld,%lld]",
+                          g->path, t->name, (unsigned long long)t->offset,
+                          (long long)(rank == 1 ? x->I : x->O), (long long)(rank == 1 ? 1 : x->I));
+}
+
+int gguf_model_matrix(struct matrix *x, const struct gguf *g, const struct model *m, size_t row,
+                      const char *name)
+{
+    const struct tensor *wanted = &m->tensors.rows[row];
+    const int map = model_is_map(m, row);
+    char own[TENSOR_NAME];
+    gguf_model_name(own, m, row);
+    const struct gguf_tensor *t = gguf_tensor(g, name ? name : own);
+    *x = (struct matrix){ .path = g->path, .O = 1, .I = wanted->shape[0] };
+    if (!t)
+        return err_set("%s: no tensor '%s'", g->path, name ? name : own);
+    if (wanted->rank == 2) {
+        x->O = wanted->shape[map];
+        x->I = wanted->shape[!map];
+    }
+    x->type = stored_of(t);
+    x->name = t->name;
+    x->offset = t->offset;
+    x->data = (const char *)g->map.data + t->offset;
+    x->pairs = is_ours(g) ? 0 : gguf_model_paired(m, row);
+    if (check_shape(x, g, t, wanted->rank) < 0)
+        return -1;
+    if (x->pairs && wanted->rank == 1) { /* each number is a row */
+        x->O = x->I;
+        x->I = 1;
+    }
+    return 0;
+}

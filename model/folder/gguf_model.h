@@ -1,0 +1,47 @@
+/*
+ * gguf_model.h - reads and writes a model in a GGUF file (gguf.h): its configuration as keys, its
+ * tensors with llama.cpp's names and order of rows.
+ *
+ * GGUF stores matrices of linear maps as [out,in]. If the architecture's row says `paired`, the
+ * rows of query and key matrices are in pair order: rotary positions turn two rows at a time, and
+ * these two are neighbours. The rows of a head of HS are then 0, HS/2, 1, HS/2 + 1, ...
+ *
+ * A file whose key textmill.layout is GGUF_MODEL_LAYOUT is for textmill alone, which uses its
+ * matrices as they are: no rows are in pair order, and matrices of Q8 and Q4 are in groups
+ * (stored.h). These are tensors of type I8, [groups, bytes of a group].
+ */
+#ifndef TEXTMILL_MODEL_FOLDER_GGUF_MODEL_H
+#define TEXTMILL_MODEL_FOLDER_GGUF_MODEL_H
+
+#include "common/gguf.h"
+#include "model/formats/matrix.h"
+#include "model/network/model.h"
+
+enum { GGUF_MODEL_LAYOUT = 1 };
+
+/* Initialises *m, with `head`, from the file's keys. Returns 0, or -1 with an error that names the
+ * key or tensor that is missing, malformed or not supported. */
+int gguf_model_read(struct model *m, const struct gguf *g, enum model_head head);
+
+/* Sets *x to the matrix that the file has for row `row` of the table, after checking its shape.
+ * name: the tensor's name, or NULL for that of gguf_model_name. Returns 0, or -1 with an error. */
+int gguf_model_matrix(struct matrix *x, const struct gguf *g, const struct model *m, size_t row,
+                      const char *name);
+/* Returns the width of a head (HS) if the rows of this tensor are in pair order in GGUF files that
+ * are for all programs, else 0. */
+int64_t gguf_model_paired(const struct model *m, size_t row);
+
+/* Copies `rows` rows of `bytes` bytes from the model's order to pair order, in heads of HS rows. */
+void gguf_model_pair(void *to, const void *from, int64_t rows, uint64_t bytes, int64_t HS);
+
+/* Adds the keys of the model's configuration to *w. Returns 0, or -1 with an error if GGUF cannot
+ * express the configuration. */
+int gguf_model_keys(struct gguf_writer *w, const struct model *m);
+/* Sets out[], unless it is NULL, to the divisors of the rotary frequencies, the tensor
+ * rope_freqs.weight. Returns their number; 0: the model has no Llama 3 scaling, and no such
+ * tensor. */
+int64_t gguf_model_divisors(float *out, const struct model_config *c);
+/* Sets `out` to the name of row `row` in GGUF files. */
+void gguf_model_name(char out[TENSOR_NAME], const struct model *m, size_t row);
+
+#endif

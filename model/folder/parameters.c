@@ -1,0 +1,207 @@
+#include "model/folder/parameters.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/mem.h"
+#include "model/compute/stored.h"
+#include "model/folder/folder.h"
+#include "model/folder/gguf_model.h"
+
+enum { FEW_OUTPUTS = 16 };
+
+/* ---- the type of each tensor ------------------------------------------------------------- */
+
+/* inputs_of and outputs_of return the number of inputs and of outputs of a weight matrix or of the
+ * decoder. */
+static int64_t inputs_of(const struct model *m, size_t row)
+{
+    return m->tensors.rows[row].shape[model_is_map(m, row) ? 0 : 1];
+}
+
+static int64_t outputs_of(const struct model *m, size_t row)
+{
+    return m->tensors.rows[row].shape[model_is_map(m, row) ? 1 : 0];
+}
+
+enum ops_type parameters_type(const struct model *m, size_t row, enum ops_type weights)
+{
+    int small = (model_is_map(m, row) && outputs_of(m, row) >= FEW_OUTPUTS) ||
+                model_is_decoder(m, row);
+    return small && stored_fits(weights, inputs_of(m, row)) ? weights : OPS_F32;
+}
+
+/* ---- the lists ---------------------------------------------------------------------------- */
+
+static void make_lists(struct parameters *p, const struct model *m)
+{
+    size_t first = 0;
+    p->count = m->tensors.count + 1;
+    p->items = mem_zalloc(p->count, sizeof *p->items);
+    p->own = mem_zalloc(p->count, sizeof *p->own);
+    p->blocks = mem_zalloc((size_t)m->tensors.blocks, sizeof *p->blocks);
+    for (int b = 0; b < m->tensors.blocks; b++) {
+        p->blocks[b] = ops_host_array(p->items + first, OPS_LIST);
+        while (first - (b > 0) < m->tensors.count && m->tensors.rows[first - (b > 0)].block == b)
+            first++;
+        first += b == 0; /* the table of a tied decoder */
+    }
+}
+
+/* Returns the index in p->items of the tensor in row `row` of the table. */
+static size_t item_of(const struct model *m, size_t row)
+{
+    return row + (m->tensors.rows[row].block > 0);
+}
+
+/* Returns the index in p->items of a tied decoder, which is the last item of block 0. */
+static size_t tied_item(const struct model *m)
+{
+    size_t row = 0;
+    while (m->tensors.rows[row].block == 0)
+        row++;
+    return row;
+}
+
+/* ---- tensors ------------------------------------------------------------------------------ */
+
+/* A loading from the files of a folder, or from a GGUF file if `gguf` is 1. */
+struct loading {
+    struct parameters *p;
+    const struct model *m;
+    struct pool *pool;
+    enum ops_type weights;
+    int gguf;
+};
+
+static int describe(const struct loading *k, struct matrix *x, unsigned char **copy, size_t row,
+                    const char *name)
+{
+    *copy = NULL;
+    return k->gguf ? gguf_model_matrix(x, &k->p->file, k->m, row, name)
+                   : folder_matrix(x, copy, k->m, &k->p->files, row);
+}
+
+static int is_aligned(const struct matrix *x)
+{
+    const size_t bytes = ops_type_bytes(x->type);
+    return !bytes || (uintptr_t)x->data % bytes == 0;
+}
+
+/* Sets p->items[item] to the matrix in type `type`, with `grouped` in groups: to the file's bytes
+ * if they have this layout, else to a converted copy. Takes over `copy`. Returns 0, or -1 with an
+ * error. */
+static int put(const struct loading *k, size_t item, const struct matrix *x, unsigned char *copy,
+               enum ops_type type, int grouped)
+{
+    const int in_place = matrix_is(x, type, grouped) && is_aligned(x);
+    char *made = in_place ? NULL : matrix_make(x, type, grouped, k->pool);
+    k->p->items[item] = ops_host_array(made ? made : (char *)(uintptr_t)x->data, type);
+    k->p->own[item] = made ? (void *)made : copy;
+    if (made)
+        free(copy);
+    if (in_place && grouped)
+        return matrix_check_groups(x, k->pool);
+    return in_place || made ? 0 : -1;
+}
+
+/* Returns the type in which a matrix of the file is used. With --weights auto this is the file's
+ * type, or F16 if products cannot read that. */
+static enum ops_type used_type(const struct loading *k, size_t row, enum ops_type stored)
+{
+    if (k->weights != STORED_AUTO)
+        return parameters_type(k->m, row, k->weights);
+    return stored == OPS_Q4_K || stored == OPS_Q6_K ? OPS_F16 : stored;
+}
+
+static int use_matrix(const struct loading *k, size_t row, size_t item, const char *name)
+{
+    struct matrix x;
+    unsigned char *copy;
+    if (describe(k, &x, &copy, row, name) < 0)
+        return -1;
+    const enum ops_type type = used_type(k, row, x.type);
+    return put(k, item, &x, copy, type, stored_grouped(type));
+}
+
+/* Sets p->items[item] to a lookup table, a norm or a bias. Tables may have any type, since rows are
+ * converted when they are looked up. Returns 0, or -1 with an error. */
+static int use_vector(const struct loading *k, size_t row, size_t item)
+{
+    struct matrix x;
+    unsigned char *copy;
+    if (describe(k, &x, &copy, row, NULL) < 0)
+        return -1;
+    const int table = k->m->tensors.rows[row].rank == 2 && k->m->tensors.rows[row].block == 0;
+    const int kept = x.type == OPS_BF16 || (table && x.type != OPS_F64);
+    return put(k, item, &x, copy, kept ? x.type : OPS_F32, 0);
+}
+
+static int use_tensor(const struct loading *k, size_t row)
+{
+    const struct model *m = k->m;
+    const int decoder = model_is_decoder(m, row);
+    if (model_is_map(m, row) || (decoder && !m->tied))
+        return use_matrix(k, row, item_of(m, row), NULL);
+    if (use_vector(k, row, item_of(m, row)) < 0)
+        return -1;
+    const char *copy = k->gguf && gguf_tensor(&k->p->file, "output.weight") ? "output.weight"
+                                                                            : NULL;
+    return decoder ? use_matrix(k, row, tied_item(m), copy) : 0;
+}
+
+/* ---- all ---------------------------------------------------------------------------------- */
+
+static int open_files(struct parameters *p, struct model *m, const char *dir, enum model_head head)
+{
+    *m = (struct model){ 0 };
+    if (!gguf_is(dir))
+        return folder_open(m, &p->files, dir, head);
+    return gguf_open(&p->file, dir) < 0 ? -1 : gguf_model_read(m, &p->file, head);
+}
+
+static int load_small(struct parameters *p, struct model *m, struct ops *o, const char *dir,
+                      enum model_head head, enum ops_type weights)
+{
+    if (!ops_on_host(o))
+        return err_usage("only the CPU computes with small weights and GGUF files");
+    if (open_files(p, m, dir, head) < 0)
+        return -1;
+    struct loading k = { p, m, pool_new(ops_threads(o)), weights, gguf_is(dir) };
+    int failed = 0;
+    make_lists(p, m);
+    for (size_t i = 0; i < m->tensors.count && !failed; i++)
+        failed = use_tensor(&k, i);
+    pool_free(k.pool);
+    return failed;
+}
+
+int parameters_load(struct parameters *p, struct model *m, struct ops *o, const char *dir,
+                    enum model_head head, enum ops_type weights)
+{
+    *p = (struct parameters){ 0 };
+    if (!gguf_is(dir) && (weights == OPS_F32 || weights == STORED_AUTO))
+        return folder_load(m, o, &p->blocks, dir, head, 0, NULL);
+    int failed = load_small(p, m, o, dir, head, weights);
+    if (failed)
+        parameters_release(p, m, o);
+    return failed;
+}
+
+void parameters_release(struct parameters *p, struct model *m, struct ops *o)
+{
+    for (size_t i = 0; i < p->count; i++)
+        free(p->own[i]);
+    if (p->items)
+        free(p->blocks);
+    else
+        folder_free_blocks(m, o, p->blocks);
+    free(p->items);
+    free(p->own);
+    if (p->blocks)
+        model_release(m);
+    gguf_close(&p->file);
+    weights_close(&p->files);
+    *p = (struct parameters){ 0 };
+}

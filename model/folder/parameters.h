@@ -1,0 +1,44 @@
+/*
+ * parameters.h - a model with its parameters loaded for forward passes only (evaluation,
+ * generation).
+ *
+ * With weights of type F32 each block is one array, as in training. With another type each block is
+ * a LIST of its tensors (ops.h): matrices of linear maps and the decoder's table have that type and
+ * the layout that products read (stored.h); norms and biases are F32 or BF16. Lookup tables have
+ * the type of the file. A matrix is F32 if its rows cannot be divided into whole blocks of Q8 or
+ * Q4, or if it has few outputs. A table that is tied to the decoder is there twice: for lookups
+ * and, last in the list of its block, for the decoder.
+ *
+ * A tensor that the file holds in the wanted type and layout is used in place, in the mapped file.
+ * Other tensors are converted, and their numbers are checked. In place, only the scales of matrices
+ * in groups are checked, by all threads. f32, bf16 and f16 numbers are not checked in place, so
+ * that each page of the file is first read where it is used.
+ */
+#ifndef TEXTMILL_MODEL_FOLDER_PARAMETERS_H
+#define TEXTMILL_MODEL_FOLDER_PARAMETERS_H
+
+#include "common/gguf.h"
+#include "model/formats/weights.h"
+#include "model/network/model.h"
+
+struct parameters {
+    struct ops_array *blocks; /* [model.tensors.blocks] */
+    struct ops_array *items;  /* items of the lists; NULL: no lists */
+    void **own;               /* [count]: memory of each item; NULL: it is in a file */
+    size_t count;
+    struct gguf file; /* mapped until parameters_release, as the files of a folder */
+    struct weights files;
+};
+
+/* Loads the model folder `dir` with `head`, as folder_load does, or a GGUF file, into *p and *m.
+ * `weights`: the type of the weights. Returns 0, or -1 with an error. */
+int parameters_load(struct parameters *p, struct model *m, struct ops *o, const char *dir,
+                    enum model_head head, enum ops_type weights);
+/* Frees the parameters and the model. Both may be zeroed structs. */
+void parameters_release(struct parameters *p, struct model *m, struct ops *o);
+
+/* Returns the type in which the tensor of row `row` of the table is kept if `weights` is the wanted
+ * type: F32 for tensors that cannot have that type. */
+enum ops_type parameters_type(const struct model *m, size_t row, enum ops_type weights);
+
+#endif

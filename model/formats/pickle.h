@@ -1,0 +1,60 @@
+/*
+ * pickle.h - reads the list of tensors in a file of torch.save, without executing anything.
+ *
+ * Python's pickle is a program for a stack machine, which can call any function by its name. A
+ * dictionary of tensors needs few instructions and five names: collections.OrderedDict, torch's
+ * _rebuild_tensor_v2 and _rebuild_parameter, and the class of a storage, such as
+ * torch.FloatStorage. This reader interprets these and calls nothing. Any other instruction or
+ * name, and any other use of these names, is an error that gives the position of the byte.
+ *
+ *     OrderedDict:        ()                                                  {}
+ *     _rebuild_tensor_v2: (storage, offset, shape, strides, gradient, hooks)  a view of a storage
+ *     _rebuild_parameter: (tensor, gradient, hooks)                           the tensor
+ *     persistent id:      ("storage", class, key, location, elements)         the storage; followed
+ *                         by None before torch 1.6
+ *
+ * Instructions: https://docs.python.org/3/library/pickletools.html; protocol 2, which torch uses.
+ * Checked by tests/unit/model/formats/test_torch.c, tests/fuzz/pickle.c and tests/peers/folders.py.
+ */
+#ifndef TEXTMILL_MODEL_FORMATS_PICKLE_H
+#define TEXTMILL_MODEL_FORMATS_PICKLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { PICKLE_RANK = 8 };
+
+struct pickle_tensor {
+    char *name;
+    char *type; /* the storage's class, for example "FloatStorage" */
+    char *key;  /* the storage's name */
+    int64_t storage_elements;
+    int64_t offset; /* offset and strides are in elements and at least 0 */
+    int rank;
+    int64_t shape[PICKLE_RANK], stride[PICKLE_RANK];
+    uint64_t at; /* position of the byte in the pickle that made the tensor */
+};
+
+/* The value that a pickle makes: a dictionary of tensors; a list of texts; or a dictionary that
+ * describes the machine's number format. */
+enum pickle_content { PICKLE_TENSORS, PICKLE_TEXTS, PICKLE_SYSTEM };
+
+struct pickle {
+    struct pickle_tensor *tensors; /* in the dictionary's order */
+    size_t count, cap;
+    char **texts; /* in the list's order */
+    size_t text_count, text_cap;
+    int little_endian; /* 1 if PICKLE_SYSTEM says that numbers are little-endian */
+    uint64_t bytes;    /* length of the pickle */
+};
+
+/* Reads a dictionary of tensors from bytes[n], which must hold one pickle. Error messages begin
+ * with `name`. Returns 0, or -1 with an error; then there is nothing to free. */
+int pickle_read(struct pickle *p, const void *bytes, uint64_t n, const char *name);
+/* Reads a pickle of the given content from the start of bytes[n] and sets p->bytes to its length.
+ * Other bytes may follow it. Returns 0, or -1 with an error. */
+int pickle_read_first(struct pickle *p, enum pickle_content content, const void *bytes, uint64_t n,
+                      const char *name);
+void pickle_free(struct pickle *p);
+
+#endif

@@ -1,0 +1,356 @@
+#include "model/formats/safetensors.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/js.h"
+#include "common/mem.h"
+#include "model/compute/stored.h"
+
+static const struct {
+    const char *name;
+    int bytes;
+} dtypes[] = {
+    { "F32", 4 }, { "F16", 2 }, { "BF16", 2 }, { "F64", 8 },     { "I64", 8 },
+    { "I32", 4 }, { "I16", 2 }, { "I8", 1 },   { "U64", 8 },     { "U32", 4 },
+    { "U16", 2 }, { "U8", 1 },  { "BOOL", 1 }, { "F8_E4M3", 1 }, { "F8_E5M2", 1 },
+};
+
+/* ---- the header --------------------------------------------------------------------------- */
+
+/* Returns the bytes of an element of type text, or 0 for an unknown type. Sets *name to a static
+ * copy of the type name. */
+static int dtype_bytes(const char *text, const char **name)
+{
+    for (size_t i = 0; text && i < sizeof dtypes / sizeof *dtypes; i++) {
+        if (!strcmp(text, dtypes[i].name)) {
+            *name = dtypes[i].name;
+            return dtypes[i].bytes;
+        }
+    }
+    return 0;
+}
+
+static int read_shape(struct safetensor *t, const struct js *shape, const char *path)
+{
+    if (!js_is_array(shape) || js_count(shape) > SAFETENSORS_RANK)
+        return err_set("%s: bad shape of tensor '%s': not a list of at most %d numbers", path,
+                       t->name, SAFETENSORS_RANK);
+    t->rank = (int)js_count(shape);
+    t->elements = 1;
+    for (int i = 0; i < t->rank; i++) {
+        if (js_int(js_at(shape, (size_t)i), &t->shape[i]) < 0 || t->shape[i] < 0 ||
+            __builtin_mul_overflow(t->elements, t->shape[i], &t->elements))
+            return err_set("%s: bad shape of tensor '%s'", path, t->name);
+    }
+    return 0;
+}
+
+static int read_entry(struct safetensor *t, const struct js *entry, const char *path,
+                      uint64_t data_bytes)
+{
+    const char *dtype = js_text(js_get(entry, "dtype"), NULL);
+    int width = dtype_bytes(dtype, &t->dtype);
+    if (!width)
+        return err_set("%s: unknown dtype '%s' of tensor '%s'", path, dtype ? dtype : "", t->name);
+    if (read_shape(t, js_get(entry, "shape"), path) < 0)
+        return -1;
+    const struct js *offsets = js_get(entry, "data_offsets");
+    int64_t begin, end;
+    if (js_count(offsets) != 2 || js_int(js_at(offsets, 0), &begin) < 0 ||
+        js_int(js_at(offsets, 1), &end) < 0 || begin < 0 || end < begin)
+        return err_set("%s: bad data_offsets of tensor '%s'", path, t->name);
+    if ((uint64_t)end > data_bytes)
+        return err_set("%s: truncated: tensor '%s' ends at byte %lld of %llu bytes of data", path,
+                       t->name, (long long)end, (unsigned long long)data_bytes);
+    int64_t bytes;
+    if (__builtin_mul_overflow(t->elements, width, &bytes) || bytes != end - begin)
+        return err_set("%s: shape of tensor '%s' does not fit its %lld bytes", path, t->name,
+                       (long long)(end - begin));
+    t->offset = (uint64_t)begin;
+    t->bytes = (uint64_t)bytes;
+    return 0;
+}
+
+static int by_offset(const void *a, const void *b)
+{
+    const struct safetensor *s = a, *t = b;
+    if (s->offset != t->offset)
+        return s->offset < t->offset ? -1 : 1;
+    return s->bytes < t->bytes ? -1 : s->bytes > t->bytes;
+}
+
+/* Sorts the tensors by offset and checks that they cover the data without holes, overlaps or bytes
+ * after the last tensor. Changes their offsets from data offsets to file offsets. Returns 0, or -1
+ * with an error. */
+static int check_cover(struct safetensors *s, uint64_t data_begin, uint64_t data_bytes)
+{
+    if (s->count)
+        qsort(s->tensors, s->count, sizeof *s->tensors, by_offset);
+    uint64_t at = 0;
+    for (size_t i = 0; i < s->count; i++) {
+        struct safetensor *t = &s->tensors[i];
+        if (t->offset != at)
+            return err_set("%s: %s before tensor '%s', at byte %llu of the data", s->path,
+                           t->offset > at ? "hole" : "overlap", t->name,
+                           (unsigned long long)t->offset);
+        at += t->bytes;
+        t->offset += data_begin;
+    }
+    if (at != data_bytes)
+        return err_set("%s: %llu bytes after the last tensor", s->path,
+                       (unsigned long long)(data_bytes - at));
+    return 0;
+}
+
+static int read_header(struct safetensors *s, const struct js *root, uint64_t data_begin)
+{
+    uint64_t data_bytes = s->map.bytes - data_begin;
+    if (!js_is_object(root))
+        return err_set("%s: bad header: not a JSON object", s->path);
+    for (void *it = js_first(root); it; it = js_next(root, it)) {
+        size_t len;
+        const char *name = js_key(it, &len);
+        if (!strcmp(name, "__metadata__"))
+            continue;
+        mem_grow(s->tensors, s->cap, s->count + 1);
+        struct safetensor *t = &s->tensors[s->count++];
+        *t = (struct safetensor){ .name = mem_strndup(name, len) };
+        if (read_entry(t, js_value(it), s->path, data_bytes) < 0)
+            return -1;
+    }
+    return check_cover(s, data_begin, data_bytes);
+}
+
+/* ---- one file ----------------------------------------------------------------------------- */
+
+static uint64_t read_u64(const unsigned char *p)
+{
+    uint64_t x = 0;
+    for (int i = 8; i--;)
+        x = x << 8 | p[i];
+    return x;
+}
+
+static int read_map(struct safetensors *s)
+{
+    if (s->map.bytes < 8)
+        return err_set("%s: truncated: its %llu bytes are too few for the length of the header",
+                       s->path, (unsigned long long)s->map.bytes);
+    uint64_t n = read_u64(s->map.data);
+    if (n > SAFETENSORS_HEADER_MAX)
+        return err_set("%s: bad header length %llu, the limit is %d: is this a safetensors file?",
+                       s->path, (unsigned long long)n, SAFETENSORS_HEADER_MAX);
+    if (n > s->map.bytes - 8)
+        return err_set("%s: truncated: header of %llu bytes in a file of %llu", s->path,
+                       (unsigned long long)n, (unsigned long long)s->map.bytes);
+    struct js *root = js_parse((const char *)s->map.data + 8, n, s->path);
+    if (!root)
+        return -1;
+    int failed = read_header(s, root, 8 + n);
+    js_free(root);
+    return failed;
+}
+
+static void free_tensors(struct safetensors *s)
+{
+    for (size_t i = 0; i < s->count; i++)
+        free(s->tensors[i].name);
+    free(s->tensors);
+    free(s->path);
+    *s = (struct safetensors){ 0 };
+}
+
+int safetensors_parse_by(struct safetensors *s, const void *bytes, uint64_t n, const char *name,
+                         int (*read)(struct safetensors *s))
+{
+    *s = (struct safetensors){ .path = mem_strdup(name), .map = { bytes, n } };
+    if (read(s) == 0)
+        return 0;
+    free_tensors(s);
+    return -1;
+}
+
+int safetensors_open_by(struct safetensors *s, const char *path, int (*read)(struct safetensors *s))
+{
+    struct file_map map;
+    *s = (struct safetensors){ 0 };
+    if (file_map(&map, path) < 0)
+        return -1;
+    if (file_check_pointer(path, map.data, map.bytes) == 0 &&
+        safetensors_parse_by(s, map.data, map.bytes, path, read) == 0)
+        return 0;
+    file_unmap(&map);
+    return -1;
+}
+
+int safetensors_parse(struct safetensors *s, const void *bytes, uint64_t n, const char *name)
+{
+    return safetensors_parse_by(s, bytes, n, name, read_map);
+}
+
+int safetensors_open(struct safetensors *s, const char *path)
+{
+    return safetensors_open_by(s, path, read_map);
+}
+
+void safetensors_close(struct safetensors *s)
+{
+    if (s->map.data)
+        file_unmap(&s->map);
+    free_tensors(s);
+}
+
+const struct safetensor *safetensors_find(const struct safetensors *s, const char *name)
+{
+    for (size_t i = 0; i < s->count; i++)
+        if (!strcmp(s->tensors[i].name, name))
+            return &s->tensors[i];
+    return NULL;
+}
+
+/* ---- values ------------------------------------------------------------------------------- */
+
+const unsigned char *safetensors_bytes(const struct safetensors *s, const struct safetensor *t,
+                                       unsigned char **copy)
+{
+    const unsigned char *from = s->map.data + t->offset;
+    *copy = NULL;
+    if (!t->strided)
+        return from;
+    size_t width = t->bytes / (uint64_t)t->elements;
+    unsigned char *to = *copy = mem_alloc(t->bytes);
+    int64_t at[SAFETENSORS_RANK] = { 0 }, element = 0;
+    for (int64_t i = 0; i < t->elements; i++, to += width) {
+        memcpy(to, from + (size_t)element * width, width);
+        for (int d = t->rank;
+             d-- > 0;) { /* advance the index; at the end of a dimension, reset it */
+            element += t->stride[d];
+            if (++at[d] < t->shape[d])
+                break;
+            element -= at[d] * t->stride[d];
+            at[d] = 0;
+        }
+    }
+    return *copy;
+}
+
+int safetensors_same(const struct safetensors *s, const struct safetensor *t,
+                     const struct safetensors *other_s, const struct safetensor *other)
+{
+    if (t->bytes != other->bytes)
+        return 0;
+    unsigned char *copy, *other_copy;
+    const unsigned char *a = safetensors_bytes(s, t, &copy),
+                        *b = safetensors_bytes(other_s, other, &other_copy);
+    int same = !memcmp(a, b, t->bytes);
+    free(copy);
+    free(other_copy);
+    return same;
+}
+
+int safetensors_type(const struct safetensors *s, const struct safetensor *t, enum ops_type *type)
+{
+    static const struct {
+        const char *dtype;
+        enum ops_type type;
+    } types[] = {
+        { "F32", OPS_F32 }, { "BF16", OPS_BF16 }, { "F16", OPS_F16 }, { "F64", OPS_F64 }
+    };
+    *type = OPS_F32;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (!strcmp(t->dtype, types[i].dtype)) {
+            *type = types[i].type;
+            return 0;
+        }
+    return err_set("%s: tensor '%s' is %s; only F64, F32, F16 and BF16 are read", s->path, t->name,
+                   t->dtype);
+}
+
+int safetensors_read(const struct safetensors *s, const struct safetensor *t, float *out)
+{
+    unsigned char *copy;
+    enum ops_type type;
+    if (safetensors_type(s, t, &type) < 0)
+        return -1;
+    stored_read(type, out, safetensors_bytes(s, t, &copy), t->elements);
+    free(copy);
+    return 0;
+}
+
+/* ---- writing ------------------------------------------------------------------------------ */
+
+static size_t bytes_written(const char *dtype)
+{
+    return dtype && !strcmp(dtype, "BF16") ? 2 : 4;
+}
+
+static uint64_t add_entry(struct buf *header, const struct safetensor *t, uint64_t begin)
+{
+    uint64_t bytes = bytes_written(t->dtype);
+    buf_adds(header, ",");
+    js_quote(header, t->name, strlen(t->name));
+    buf_addf(header, ":{\"dtype\":\"%s\",\"shape\":[", bytes == 2 ? "BF16" : "F32");
+    for (int i = 0; i < t->rank; i++) {
+        bytes *= (uint64_t)t->shape[i];
+        buf_addf(header, "%s%lld", i ? "," : "", (long long)t->shape[i]);
+    }
+    buf_addf(header, "],\"data_offsets\":[%llu,%llu]}", (unsigned long long)begin,
+             (unsigned long long)(begin + bytes));
+    return begin + bytes;
+}
+
+int safetensors_create(struct safetensors_writer *w, const char *path,
+                       const struct safetensor *tensors, size_t count)
+{
+    struct buf header = BUF_INIT;
+    uint64_t data_bytes = 0;
+    *w = (struct safetensors_writer){ 0 };
+    buf_adds(&header, "{\"__metadata__\":{\"format\":\"pt\"}");
+    for (size_t i = 0; i < count; i++)
+        data_bytes = add_entry(&header, &tensors[i], data_bytes);
+    buf_addc(&header, '}');
+    while (header.len % 8) /* the data begins at a multiple of 8 bytes */
+        buf_addc(&header, ' ');
+    unsigned char length[8];
+    for (int i = 0; i < 8; i++)
+        length[i] = (unsigned char)(header.len >> 8 * i);
+    w->expected = 8 + header.len + data_bytes;
+    int failed = output_open(&w->out, path) < 0 || output_write(&w->out, length, 8) < 0 ||
+                 output_write(&w->out, header.data, header.len) < 0;
+    buf_release(&header);
+    if (failed)
+        safetensors_abandon(w);
+    return failed ? -1 : 0;
+}
+
+/* The file holds little-endian numbers, so a big-endian machine swaps their bytes. */
+int safetensors_write(struct safetensors_writer *w, const void *data, int64_t n, size_t bytes)
+{
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    return output_write(&w->out, data, (size_t)n * bytes);
+#else
+    const unsigned char *p = data;
+    for (int64_t i = 0; i < n; i++, p += bytes) {
+        unsigned char swapped[4];
+        for (size_t k = 0; k < bytes; k++)
+            swapped[k] = p[bytes - 1 - k];
+        if (output_write(&w->out, swapped, bytes) < 0)
+            return -1;
+    }
+    return 0;
+#endif
+}
+
+int safetensors_finish(struct safetensors_writer *w)
+{
+    assert(w->out.failed || w->out.offset == w->expected);
+    return output_close(&w->out);
+}
+
+void safetensors_abandon(struct safetensors_writer *w)
+{
+    output_abandon(&w->out);
+}

@@ -1,0 +1,297 @@
+#include "model/network/architecture.h"
+
+#include <string.h>
+
+#include "common/err.h"
+
+static const struct architecture *const rows[] = {
+    &architecture_gpt2,  &architecture_llama, &architecture_mistral,
+    &architecture_qwen2, &architecture_bert,  &architecture_distilbert,
+};
+enum { ROWS = sizeof rows / sizeof *rows };
+
+const struct architecture *architecture_at(size_t i)
+{
+    return i < ROWS ? rows[i] : NULL;
+}
+
+const struct architecture *architecture_default(enum model_head head)
+{
+    size_t i = 0;
+    while (!rows[i]->classes[head])
+        i++;
+    return rows[i];
+}
+
+/* Appends the names of the architectures that support the head to `out`, as "a, b and c". */
+static void list_names(struct buf *out, enum model_head head)
+{
+    size_t left = 0;
+    for (size_t i = 0; i < ROWS; i++)
+        left += rows[i]->classes[head] != NULL;
+    for (size_t i = 0; i < ROWS; i++)
+        if (rows[i]->classes[head]) {
+            left--;
+            buf_addf(out, "%s%s", rows[i]->name, left > 1 ? ", " : left ? " and " : "");
+        }
+}
+
+static const struct architecture *unknown(const char *what, const char *name, enum model_head head)
+{
+    struct buf names = BUF_INIT;
+    list_names(&names, head);
+    err_set("%s '%s', only %s", what, name, names.data);
+    buf_release(&names);
+    return NULL;
+}
+
+static const struct architecture *find(const char *name, enum model_head head)
+{
+    for (size_t i = 0; i < ROWS; i++)
+        if (rows[i]->classes[head] && !strcmp(rows[i]->name, name))
+            return rows[i];
+    return NULL;
+}
+
+const struct architecture *architecture_find(const char *name, enum model_head head)
+{
+    const struct architecture *a = find(name, head);
+    return a ? a : unknown("unsupported architecture", name, head);
+}
+
+/* ---- values ------------------------------------------------------------------------------- */
+
+/* Returns the value of a key; NULL if it is missing or null. */
+static const struct js *value_of(const struct js *root, const char *key)
+{
+    const struct js *v = js_get(root, key);
+    return v && !js_is_null(v) ? v : NULL;
+}
+
+int config_count(int64_t *out, const struct js *root, const char *key, int64_t absent,
+                 const char *path)
+{
+    const struct js *v = value_of(root, key);
+    *out = absent;
+    return v && js_int(v, out) < 0 ? err_set("%s: bad %s: not an integer", path, key) : 0;
+}
+
+int config_real(double *out, const struct js *root, const char *key, double absent,
+                const char *path)
+{
+    const struct js *v = value_of(root, key);
+    *out = absent;
+    return v && js_real(v, out) < 0 ? err_set("%s: bad %s: not a number", path, key) : 0;
+}
+
+static int read_flag(int *out, const struct js *root, const struct config_key *k, const char *path)
+{
+    const struct js *v = value_of(root, k->key);
+    *out = k->absent != 0;
+    return v && js_bool(v, out) < 0 ? err_set("%s: bad %s: not true or false", path, k->key) : 0;
+}
+
+/* The names of activations in config.json. The first name of an activation is the one that is
+ * written. */
+static const struct {
+    const char *word;
+    enum ops_activation activation;
+} activations[] = {
+    { "gelu_new", OPS_GELU_TANH },  { "gelu_pytorch_tanh", OPS_GELU_TANH },
+    { "gelu_fast", OPS_GELU_TANH }, { "gelu", OPS_GELU },
+    { "relu", OPS_RELU },           { "silu", OPS_SILU },
+    { "swish", OPS_SILU },
+};
+enum { ACTIVATIONS = sizeof activations / sizeof *activations };
+
+static int read_activation(enum ops_activation *out, const struct js *root,
+                           const struct config_key *k, const char *path)
+{
+    const struct js *v = value_of(root, k->key);
+    const char *word = v ? js_text(v, NULL) : NULL;
+    *out = (enum ops_activation)k->absent;
+    if (v && !word)
+        return err_set("%s: bad %s: not a string", path, k->key);
+    for (int i = 0; i < ACTIVATIONS && word; i++)
+        if (!strcmp(word, activations[i].word)) {
+            *out = activations[i].activation;
+            word = NULL;
+        }
+    return word ? err_set("%s: unsupported %s '%s', only gelu, gelu_new, gelu_pytorch_tanh, "
+                          "gelu_fast, relu, silu and swish",
+                          path, k->key, word)
+                : 0;
+}
+
+static const char *activation_word(enum ops_activation activation)
+{
+    int i = 0;
+    while (activations[i].activation != activation)
+        i++;
+    return activations[i].word;
+}
+
+static int check_only(const struct js *root, const struct config_key *k, const char *path)
+{
+    int value;
+    if (read_flag(&value, root, k, path) < 0)
+        return -1;
+    return value == (k->absent != 0)
+               ? 0
+               : err_set("%s: unsupported %s: %s", path, k->key, value ? "true" : "false");
+}
+
+static int check_text(const struct js *root, const struct config_key *k, const char *path)
+{
+    const struct js *v = value_of(root, k->key);
+    const char *word = v ? js_text(v, NULL) : k->text;
+    if (word && !strcmp(word, k->text))
+        return 0;
+    return err_set("%s: unsupported %s '%s', only %s", path, k->key, word ? word : "", k->text);
+}
+
+/* ---- reading ------------------------------------------------------------------------------ */
+
+static int read_key(struct model_config *c, const struct js *root, const struct config_key *k,
+                    const char *path)
+{
+    void *member = (char *)c + k->member;
+    int *flag = member;
+    switch (k->form) {
+    case CONFIG_COUNT:
+        return config_count(member, root, value_of(root, k->key) || !k->text ? k->key : k->text,
+                            (int64_t)k->absent, path);
+    case CONFIG_REAL: return config_real(member, root, k->key, k->absent, path);
+    case CONFIG_ACTIVATION: return read_activation(member, root, k, path);
+    case CONFIG_ONLY: return check_only(root, k, path);
+    case CONFIG_TEXT: return check_text(root, k, path);
+    case CONFIG_FLAG:
+    case CONFIG_MARK:
+    case CONFIG_NOT: break;
+    }
+    if (read_flag(flag, root, k, path) < 0)
+        return -1;
+    *flag ^= k->form == CONFIG_NOT;
+    return 0;
+}
+
+static int read_keys(struct model_config *c, const struct js *root, const char *path)
+{
+    const struct architecture *a = c->architecture;
+    for (const struct config_key *k = a->keys; k->key; k++)
+        if (read_key(c, root, k, path) < 0)
+            return -1;
+    if (value_of(root, "quantization_config"))
+        return err_set("%s: unsupported quantization_config: weights must be F64, F32, F16 or BF16",
+                       path);
+    return a->read ? a->read(c, root, path) : 0;
+}
+
+/* Returns the row of the architecture that the config.json `root` names by its key model_type. If
+ * it has no model_type, returns the first row whose `sign` is one of its keys. The row must support
+ * `head`. Returns NULL with an error if there is no such row. */
+static const struct architecture *row_of(const struct js *root, enum model_head head)
+{
+    const char *name = js_text(js_get(root, "model_type"), NULL);
+    const struct architecture *a = name ? find(name, head) : NULL;
+    for (size_t i = 0; i < ROWS && !name && !a; i++)
+        if (rows[i]->sign && rows[i]->classes[head] && js_get(root, rows[i]->sign))
+            a = rows[i];
+    return a ? a : unknown("unsupported model_type", name ? name : "", head);
+}
+
+int architecture_read(struct model_config *c, enum model_head head, const char *text, size_t n,
+                      const char *name)
+{
+    *c = (struct model_config){ .head = head };
+    struct js *root = js_parse(text, n, name);
+    int failed = root ? 0 : -1;
+    if (root && !(c->architecture = row_of(root, head)))
+        failed = err_in("%s", name);
+    if (!failed)
+        failed = read_keys(c, root, name);
+    js_free(root);
+    return failed < 0 ? -1 : 0;
+}
+
+/* Sets the error for a config.json, `root`, whose model_type is not supported: it lists all
+ * architectures. Returns -1. */
+static int unknown_type(const struct js *root)
+{
+    const char *type = js_text(js_get(root, "model_type"), NULL);
+    struct buf decoders = BUF_INIT, encoders = BUF_INIT;
+    list_names(&decoders, HEAD_NEXT);
+    list_names(&encoders, HEAD_NONE);
+    err_set("unsupported model_type '%s', only %s, and the encoders %s", type ? type : "",
+            decoders.data, encoders.data);
+    buf_release(&decoders);
+    buf_release(&encoders);
+    return -1;
+}
+
+int architecture_head(enum model_head *head, const char *text, size_t n, const char *name)
+{
+    struct js *root = js_parse(text, n, name);
+    const struct js *class = js_at(js_get(root, "architectures"), 0);
+    const struct architecture *a = root ? row_of(root, HEAD_NEXT) : NULL;
+    int failed = root ? 0 : -1;
+    *head = HEAD_NEXT;
+    if (root && !a && (a = row_of(root, HEAD_NONE)))
+        *head = HEAD_NONE;
+    for (int h = 0; a && h < MODEL_HEADS; h++)
+        if (a->classes[h] && js_text_is(class, a->classes[h]))
+            *head = (enum model_head)h;
+    if (root && !a && unknown_type(root) < 0)
+        failed = err_in("%s", name);
+    js_free(root);
+    return failed;
+}
+
+/* ---- writing ------------------------------------------------------------------------------ */
+
+static void print_key(struct buf *out, const struct model_config *c, const struct config_key *k)
+{
+    const char *member = (const char *)c + k->member;
+    int64_t count;
+    double real;
+    enum ops_activation activation;
+    int flag;
+    memcpy(&flag, member, sizeof flag);
+    if (k->form == CONFIG_MARK && !flag)
+        return;
+    buf_addf(out, "  \"%s\": ", k->key);
+    if (k->form == CONFIG_COUNT) {
+        memcpy(&count, member, sizeof count);
+        buf_addf(out, "%lld", (long long)count);
+    } else if (k->form == CONFIG_REAL) {
+        memcpy(&real, member, sizeof real);
+        buf_addf(out, "%.17g", real);
+    } else if (k->form == CONFIG_ACTIVATION) {
+        memcpy(&activation, member, sizeof activation);
+        buf_addf(out, "\"%s\"", activation_word(activation));
+    } else if (k->form == CONFIG_TEXT) {
+        buf_addf(out, "\"%s\"", k->text);
+    } else {
+        flag = k->form == CONFIG_ONLY ? k->absent != 0 : flag ^ (k->form == CONFIG_NOT);
+        buf_adds(out, flag ? "true" : "false");
+    }
+    buf_adds(out, ",\n");
+}
+
+void architecture_print(struct buf *out, const struct model_config *c, int64_t end_of_text,
+                        const char *type)
+{
+    const struct architecture *a = c->architecture;
+    buf_addf(out, "{\n  \"architectures\": [\"%s\"],\n  \"model_type\": \"%s\",\n",
+             a->classes[c->head], a->name);
+    for (const struct config_key *k = a->keys; k->key; k++)
+        print_key(out, c, k);
+    if (a->print)
+        a->print(out, c);
+    if (c->head == HEAD_NEXT && end_of_text >= 0)
+        buf_addf(out, "  \"bos_token_id\": %lld,\n  \"eos_token_id\": %lld,\n",
+                 (long long)end_of_text, (long long)end_of_text);
+    else if (c->head == HEAD_NEXT)
+        buf_adds(out, "  \"bos_token_id\": null,\n  \"eos_token_id\": null,\n");
+    buf_addf(out, "  \"torch_dtype\": \"%s\"\n}\n", type);
+}

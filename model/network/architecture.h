@@ -1,0 +1,130 @@
+/*
+ * architecture.h - the table of supported architectures, one row each: its name, the keys of its
+ * config.json, the names of its tensors in files, and the functions that build a model of it.
+ *
+ * Code outside an architecture's own file reads this row; it never tests which architecture it has.
+ * To add an architecture, write its file and add its row to the list in architecture.c.
+ */
+#ifndef TEXTMILL_MODEL_NETWORK_ARCHITECTURE_H
+#define TEXTMILL_MODEL_NETWORK_ARCHITECTURE_H
+
+#include <stddef.h>
+
+#include "common/buf.h"
+#include "common/js.h"
+#include "model/network/model.h"
+
+/* How the value of a key in config.json is read and stored. */
+enum config_form {
+    CONFIG_COUNT,      /* int64_t */
+    CONFIG_REAL,       /* double */
+    CONFIG_FLAG,       /* int */
+    CONFIG_MARK,       /* int; the key is written only if the value is 1 */
+    CONFIG_NOT,        /* int: the negation of the value in the file */
+    CONFIG_ACTIVATION, /* enum ops_activation */
+    CONFIG_ONLY,       /* must equal `absent` (0 false, 1 true); another value is an error */
+    CONFIG_TEXT,       /* must be the string `text`; another value is an error */
+};
+
+/* Maps a key of config.json to the member of struct model_config that holds its value. A key that
+ * is missing or null gets the value `absent`. A CONFIG_COUNT may name an older key in `text`, which
+ * is read when `key` is missing. */
+struct config_key {
+    const char *key;
+    enum config_form form;
+    size_t member;
+    double absent;
+    const char *text;
+};
+#define CONFIG_AT(name) offsetof(struct model_config, name)
+
+/* How the architecture is stored in GGUF files. `keys`: the configuration keys, without the prefix
+ * "NAME."; a key with a negative `absent` is required, and a real number with a `text` is not
+ * written when it equals `absent`. `names`: pairs {our name, GGUF name} of tensor names up to their
+ * last dot, with "%d" or "%lld" for the layer; {NULL} ends the list. `paired`: whether the rows of
+ * query and key matrices are in pair order (gguf_model.h). `sign`: a tensor that tells the files of
+ * this architecture from those of a later one in the table with the same name; NULL: none. */
+struct architecture_gguf {
+    const char *name;
+    const struct config_key *keys;
+    const char *const (*names)[2];
+    int paired;
+    const char *sign;
+};
+
+struct architecture {
+    const char *name;  /* the value of model_type in config.json */
+    const char *title; /* the name in reports */
+    const char *sign;  /* a key that identifies configurations written before model_type existed;
+                        * NULL: none */
+    /* The class of the transformers library for each head; NULL: the head is not supported. */
+    const char *classes[MODEL_HEADS];
+    const struct config_key *keys; /* ends with an entry whose key is NULL */
+    /* Read and write the rest of the configuration, after the keys; may be NULL. `read` returns 0,
+     * or -1 with an error. */
+    int (*read)(struct model_config *c, const struct js *root, const char *path);
+    void (*print)(struct buf *out, const struct model_config *c);
+
+    /* Tensor names in files may have the submodule `prefix` or lack it. The tensor table's names
+     * have it, unless `bare` is 1. */
+    const char *prefix;
+    int bare;
+    const char *const (*respelled)[2]; /* alternative ends of names, {our end, other end}; {NULL}
+                                        * ends the list; may be NULL */
+    /* A tensor `name` in files that is a copy of the table's tensor `row`, in models with `head`.
+     * An entry whose name is NULL ends the list. */
+    const struct architecture_tie {
+        const char *name, *row;
+        enum model_head head;
+    } * ties;
+    /* Tensors in files that the model ignores: a string is the start of a name or, if it begins
+     * with '.', the end of a name. NULL ends the list. */
+    const char *const *passed_over;
+
+    const struct architecture_gguf *gguf; /* NULL: GGUF does not support it */
+
+    /* The training options that this architecture accepts although not all do; NULL ends the
+     * list. */
+    const char *const *settings;
+    int gated; /* 1: the MLP has two input matrices, and the output of one gates the other's */
+    enum ops_activation activation; /* the activation of new models */
+
+    /* Adds the tensors to the table and sets the functions of *m, whose config is complete and
+     * checked. Returns 0, or -1 with an error if this architecture does not support the config. */
+    int (*init)(struct model *m);
+};
+
+extern const struct architecture architecture_gpt2, architecture_bert, architecture_distilbert,
+    architecture_llama, architecture_qwen2, architecture_mistral;
+
+/* Returns row i, from 0; NULL after the last row. */
+const struct architecture *architecture_at(size_t i);
+/* Returns the row called `name` if it supports the head. Otherwise returns NULL and sets an error
+ * that lists the architectures that support it. */
+const struct architecture *architecture_find(const char *name, enum model_head head);
+/* Returns the first row that supports the head: the architecture of a model for which none is
+ * given. */
+const struct architecture *architecture_default(enum model_head head);
+
+/* Reads config.json from text[n]. Its model_type selects the row, which must support `head`. Error
+ * messages begin with `name`. Returns 0, or -1 with an error. */
+int architecture_read(struct model_config *c, enum model_head head, const char *text, size_t n,
+                      const char *name);
+/* Sets *head to the head of the model in a folder, whose config.json is text[n]: the head whose
+ * class "architectures" names or, for any other class, the next token or the encoder alone,
+ * whichever the architecture supports. Returns 0, or -1 with an error that begins with `name`. */
+int architecture_head(enum model_head *head, const char *text, size_t n, const char *name);
+/* Appends the text of config.json to `out`. end_of_text: the token's id, or -1 for none. type: the
+ * type of the weights, as torch names it. */
+void architecture_print(struct buf *out, const struct model_config *c, int64_t end_of_text,
+                        const char *type);
+
+/* Helpers for `read`. Set *out to the integer or real number that the key has in the object `root`,
+ * or to `absent` if the key is missing or null. Return 0, or -1 with an error that begins with
+ * `path`. */
+int config_count(int64_t *out, const struct js *root, const char *key, int64_t absent,
+                 const char *path);
+int config_real(double *out, const struct js *root, const char *key, double absent,
+                const char *path);
+
+#endif

@@ -1,0 +1,283 @@
+/* BERT's head for pre-training (Devlin et al. 2019, section 3.1). A decoder, usually tied to the
+ * embedding of words, predicts masked words. A pooler on [CLS] predicts whether the second sentence
+ * follows the first. Each computes only the rows that have a label. */
+#include "model/network/bert.h"
+#include "model/network/bert_head.h"
+#include "model/network/split.h"
+
+/* Tensors of the head, in the table's order. A bare head lacks WORD_BIAS to TRANSFORM_SHIFT. An
+ * untied decoder comes last. */
+enum {
+    POOLER,
+    POOLER_BIAS,
+    NEXT,
+    NEXT_BIAS,
+    WORD_BIAS,
+    TRANSFORM,
+    TRANSFORM_BIAS,
+    TRANSFORM_GAIN,
+    TRANSFORM_SHIFT,
+    DECODER
+};
+
+static void add_tensors(struct model *m)
+{
+    const int64_t C = m->config.width;
+    const double std = m->config.init_std;
+    const int head = (int)m->config.layers + 1;
+    block_add_map(m, head, "bert.pooler.dense", 0, C, C, std, 1, -1);
+    block_add_map(m, head, "cls.seq_relationship", 0, C, 2, std, 1, -1);
+    if (!m->config.bare_head) {
+        block_add_vector(m, head,
+                         m->config.untied ? "cls.predictions.decoder.bias" : "cls.predictions.bias",
+                         0, m->config.vocabulary, INIT_ZERO);
+        block_add_map(m, head, "cls.predictions.transform.dense", 0, C, C, std, 1, -1);
+        block_add_norm(m, head, "cls.predictions.transform.LayerNorm", 0, 1);
+    }
+    if (m->config.untied)
+        block_add_table(m, head, "cls.predictions.decoder.weight", m->config.vocabulary);
+}
+
+/* Returns the number of the head's first tensors that are for masked words: those of the transform
+ * and, if the decoder is untied, its table. */
+static int words_end(const struct model *m)
+{
+    return (m->config.bare_head ? WORD_BIAS : DECODER) + m->config.untied;
+}
+
+static struct ops_linear map_of(const struct model *m, struct ops_array w, int i, int64_t n)
+{
+    return block_linear(m, w, bert_head_row(m, i), n);
+}
+
+/* ---- masked words ------------------------------------------------------------------------- */
+
+/* The intermediate results of n rows from the last layer's output to the decoder. In a bare head
+ * all of them are the rows themselves. */
+struct transform {
+    struct ops_array x, dense, active, normed; /* [n,C] */
+    struct ops_moments kept;
+};
+
+/* Returns the results of the transform for n rows of x: for row rows[i], or for row i if `rows` is
+ * OPS_NONE. */
+static struct transform transform_fwd(const struct model *m, struct ops *o, struct ops_array x,
+                                      struct ops_array w, struct ops_array rows, int64_t n)
+{
+    const int64_t C = m->config.width;
+    struct transform t = { .x = ops_is_none(rows) ? x : ops_scratch(o, OPS_F32, n * C) };
+    if (!ops_is_none(rows))
+        ops_gather_rows(o, t.x, x, rows, n, C);
+    t.normed = t.x;
+    if (m->config.bare_head)
+        return t;
+    const struct ops_linear map = map_of(m, w, TRANSFORM, n);
+    const struct ops_norm norm = block_norm(m, w, bert_head_row(m, TRANSFORM_GAIN), n);
+    t.dense = ops_scratch(o, OPS_F32, n * C);
+    t.active = ops_scratch(o, OPS_F32, n * C);
+    t.normed = ops_scratch(o, OPS_F32, n * C);
+    t.kept = (struct ops_moments){ ops_scratch(o, OPS_F32, n), ops_scratch(o, OPS_F32, n) };
+    ops_linear_fwd(o, t.dense, t.x, &map);
+    ops_activation_fwd(o, m->config.activation, t.active, t.dense, n * C);
+    ops_norm_fwd(o, t.normed, t.kept, t.active, &norm);
+    return t;
+}
+
+/* Replaces d, the gradient of t->normed, by the gradient of t->x. */
+static void transform_bwd(const struct model *m, struct ops *o, struct ops_array d,
+                          struct ops_gradient dw, struct ops_array w, const struct transform *t,
+                          int64_t n)
+{
+    const int64_t C = m->config.width;
+    if (m->config.bare_head)
+        return;
+    const struct ops_linear map = map_of(m, w, TRANSFORM, n);
+    const struct ops_norm norm = block_norm(m, w, bert_head_row(m, TRANSFORM_GAIN), n);
+    block_norm_bwd(m, o, ops_set(t->normed), dw, bert_head_row(m, TRANSFORM_GAIN), d, t->active,
+                   t->kept, &norm);
+    ops_activation_bwd(o, m->config.activation, t->normed, t->dense, t->normed, t->dense, n * C);
+    block_linear_bwd(m, o, ops_set(d), dw, bert_head_row(m, TRANSFORM), t->normed, t->x, &map);
+}
+
+static struct ops_decoder decoder_of(const struct model *m, struct ops_array w,
+                                     struct ops_array tied)
+{
+    return (struct ops_decoder){
+        .table = m->tied ? block_tied(m, tied)
+                         : block_tensor(m, w, bert_head_row(m, words_end(m) - 1)),
+        .bias = m->config.bare_head ? OPS_NONE : block_tensor(m, w, bert_head_row(m, WORD_BIAS)),
+        .V = m->config.vocabulary,
+        .C = m->config.width
+    };
+}
+
+void bert_word_logits(const struct model *m, struct ops *o, struct ops_array logits,
+                      struct ops_array x, struct ops_array w, struct ops_array tied,
+                      struct ops_array rows, int64_t n)
+{
+    const struct ops_decoder d = decoder_of(m, w, tied);
+    ops_scratch_begin(o);
+    struct transform t = transform_fwd(m, o, x, w, rows, n);
+    ops_logits(o, logits, t.normed, n, &d);
+}
+
+/* Returns the labels *l without their row numbers, for an array whose row i belongs to label i. */
+static struct ops_labels picked(const struct ops_labels *l)
+{
+    return (struct ops_labels){ .n = l->n, .labels = l->labels };
+}
+
+static void words_fwd(const struct model *m, struct ops *o, struct ops_scores out,
+                      struct ops_array x, struct ops_array w, struct ops_array tied,
+                      const struct ops_labels *l)
+{
+    const struct ops_decoder d = decoder_of(m, w, tied);
+    const struct ops_labels own = picked(l);
+    if (!l->n)
+        return;
+    ops_scratch_begin(o);
+    split_loss_fwd(m, o, out, transform_fwd(m, o, x, w, l->rows, l->n).normed, &own, &d);
+}
+
+/* Computes the losses of masked words and their gradients. Adds the gradient with respect to x to
+ * dx. */
+static void words_fwd_bwd(const struct model *m, struct ops *o, struct ops_scores out,
+                          struct ops_array dx, struct ops_gradient dw, struct ops_gradient dtied,
+                          struct ops_array x, struct ops_array w, struct ops_array tied,
+                          double scale, const struct ops_labels *l)
+{
+    const int64_t C = m->config.width;
+    const struct ops_decoder decoder = decoder_of(m, w, tied);
+    const struct ops_labels own = picked(l);
+    struct ops_gradient dbias = m->config.bare_head
+                                    ? no_gradient()
+                                    : block_gradient(m, dw, bert_head_row(m, WORD_BIAS));
+    if (!m->tied)
+        dtied = block_gradient(m, dw, bert_head_row(m, words_end(m) - 1));
+    ops_scratch_begin(o);
+    struct transform t = transform_fwd(m, o, x, w, l->rows, l->n);
+    struct ops_array d = ops_scratch(o, OPS_F32, l->n * C);
+    split_loss_fwd_bwd(m, o, out, d, dtied, dbias, t.normed, l->n, scale, &own, &decoder);
+    transform_bwd(m, o, d, dw, w, &t, l->n);
+    if (ops_is_none(l->rows))
+        ops_add(o, dx, d, l->n * C);
+    else
+        ops_scatter_rows(o, dx, d, l->rows, l->n, C);
+}
+
+/* ---- the next sentence -------------------------------------------------------------------- */
+
+/* The pooler's intermediate results for the first token, [CLS], of each sequence. */
+struct pooled {
+    struct ops_linear pooler, next;
+    struct ops_array x, pooled; /* [B,C] */
+    struct ops_array logits;    /* [B,2] */
+};
+
+static struct pooled pool_fwd(const struct model *m, struct ops *o, struct ops_array x,
+                              struct ops_array w, struct ops_array rows, int64_t B)
+{
+    const int64_t C = m->config.width;
+    ops_scratch_begin(o);
+    struct pooled f = { map_of(m, w, POOLER, B), map_of(m, w, NEXT, B),
+                        ops_is_none(rows) ? x : ops_scratch(o, OPS_F32, B * C),
+                        ops_scratch(o, OPS_F32, B * C), ops_scratch(o, OPS_F32, B * 2) };
+    if (!ops_is_none(rows))
+        ops_gather_rows(o, f.x, x, rows, B, C);
+    ops_linear_fwd(o, f.pooled, f.x, &f.pooler);
+    ops_tanh_fwd(o, f.pooled, B * C);
+    ops_linear_fwd(o, f.logits, f.pooled, &f.next);
+    return f;
+}
+
+void bert_next_logits(const struct model *m, struct ops *o, struct ops_array logits,
+                      struct ops_array x, struct ops_array w, struct ops_array rows, int64_t n)
+{
+    ops_copy(o, logits, pool_fwd(m, o, x, w, rows, n).logits, 2 * n);
+}
+
+static void next_fwd(const struct model *m, struct ops *o, struct ops_scores out,
+                     struct ops_array x, struct ops_array w, const struct ops_labels *l)
+{
+    const struct ops_labels own = picked(l);
+    if (l->n)
+        ops_cross_entropy(o, out, pool_fwd(m, o, x, w, l->rows, l->n).logits, 2, &own, 0, 0);
+}
+
+/* Sets `out` to the next-sentence losses. Computes the gradients of scale * (sum of the losses):
+ * those of the head's parameters into dw; that of x is added to dx. */
+static void next_fwd_bwd(const struct model *m, struct ops *o, struct ops_scores out,
+                         struct ops_array dx, struct ops_gradient dw, struct ops_array x,
+                         struct ops_array w, double scale, const struct ops_labels *l)
+{
+    const int64_t B = l->n, C = m->config.width;
+    const struct ops_labels own = picked(l);
+    struct pooled f = pool_fwd(m, o, x, w, l->rows, B);
+    struct ops_array d = ops_scratch(o, OPS_F32, B * C);
+    ops_cross_entropy(o, out, f.logits, 2, &own, 1, scale);
+    block_linear_bwd(m, o, ops_set(d), dw, bert_head_row(m, NEXT), f.logits, f.pooled, &f.next);
+    ops_tanh_bwd(o, d, f.pooled, B * C);
+    block_linear_bwd(m, o, ops_set(f.pooled), dw, bert_head_row(m, POOLER), d, f.x, &f.pooler);
+    if (ops_is_none(l->rows))
+        ops_add(o, dx, f.pooled, B * C);
+    else
+        ops_scatter_rows(o, dx, f.pooled, l->rows, B, C);
+}
+
+/* ---- the head ----------------------------------------------------------------------------- */
+
+static void pretraining_fwd(const struct model *m, struct ops *o, struct ops_scores out,
+                            struct ops_array x, struct ops_array w, struct ops_array tied,
+                            const struct inputs *in)
+{
+    words_fwd(m, o, out, x, w, tied, &in->targets[0]);
+    next_fwd(m, o, inputs_scores(in, out, 1), x, w, &in->targets[1]);
+}
+
+/* Sets the gradients of the head's tensors first to end - 1 to 0. For batches without labels for
+ * them. */
+static void begin_tensors(const struct model *m, struct ops *o, struct ops_array dw, int first,
+                          int end)
+{
+    for (int i = first; i < end; i++)
+        ops_zero(o, ops_part(dw, bert_head_offset(m, i)),
+                 tensor_elements(&m->tensors.rows[bert_head_row(m, i)]));
+}
+
+static void pretraining_fwd_bwd(const struct model *m, struct ops *o, struct ops_scores out,
+                                struct ops_array dx, struct ops_gradient dw,
+                                struct ops_gradient dtied, struct ops_array x, struct ops_array w,
+                                struct ops_array tied, double scale, const struct inputs *in)
+{
+    const int64_t C = m->config.width;
+    const struct ops_labels *words = &in->targets[0], *next = &in->targets[1];
+    ops_zero(o, dx, in->N * C);
+    if (words->n)
+        words_fwd_bwd(m, o, out, dx, dw, dtied, x, w, tied, scale, words);
+    else if (!dw.add)
+        begin_tensors(m, o, dw.to, WORD_BIAS, words_end(m));
+    if (!words->n && m->tied && !dtied.add)
+        ops_zero(o, dtied.to, m->config.vocabulary * C);
+    if (next->n)
+        next_fwd_bwd(m, o, inputs_scores(in, out, 1), dx, dw, x, w, scale * in->next_weight, next);
+    else if (!dw.add)
+        begin_tensors(m, o, dw.to, POOLER, WORD_BIAS);
+}
+
+static int64_t labels(const int32_t **out, const struct batch *b, int part)
+{
+    *out = part ? b->next : b->labels;
+    return part ? b->B : b->B * b->T;
+}
+
+void bert_pretraining_init(struct model *m)
+{
+    m->tied = !m->config.untied;
+    m->head_fwd = pretraining_fwd;
+    m->head_fwd_bwd = pretraining_fwd_bwd;
+    m->parts = 2;
+    m->part[0] = (struct model_part){ "mlm", 1 };
+    m->part[1] = (struct model_part){ "nsp", 1 };
+    m->labels = labels;
+    add_tensors(m);
+}

@@ -1,0 +1,83 @@
+/* BERT's head for questions: for each token, logits that an answer starts there and that one ends
+ * there (Devlin et al. 2019, section 4.2). */
+#include "model/network/bert_head.h"
+
+/* Tensors of the head. */
+enum { SPAN };
+
+static void span_logits(const struct model *m, struct ops *o, struct ops_array logits,
+                        struct ops_array x, struct ops_array w, struct ops_array tied, int64_t n)
+{
+    (void)tied;
+    const struct ops_linear span = block_linear(m, w, bert_head_row(m, SPAN), n);
+    ops_linear_fwd(o, logits, x, &span);
+}
+
+/* Returns the head's input: x[N,C] itself, or x with dropout. */
+static struct ops_array head_input(const struct model *m, struct ops *o, struct ops_array x,
+                                   const struct inputs *in)
+{
+    const struct ops_dropout drop = block_head_dropout(m, in);
+    const int64_t n = in->N * m->config.width;
+    ops_scratch_begin(o);
+    if (drop.rate == 0)
+        return x;
+    struct ops_array read = ops_scratch(o, x.type, n);
+    ops_dropout(o, read, x, n, drop);
+    return read;
+}
+
+/* Computes the logits [N,2] and sets `out` to the losses of starts and ends. Returns the array of
+ * the logits; with `gradient` 1 it holds the gradients of scale * (sum of losses) instead. */
+static struct ops_array span_loss(const struct model *m, struct ops *o, struct ops_scores out,
+                                  struct ops_array x, struct ops_array w, int gradient,
+                                  double scale, const struct inputs *in)
+{
+    struct ops_array logits = ops_scratch(o, OPS_F32, 2 * in->N);
+    span_logits(m, o, logits, x, w, OPS_NONE, in->N);
+    for (int side = 0; side < 2; side++)
+        ops_span_loss(o, inputs_scores(in, out, side), logits, side, &in->targets[side], &in->rows,
+                      gradient, 0.5 * scale);
+    return logits;
+}
+
+static void questions_fwd(const struct model *m, struct ops *o, struct ops_scores out,
+                          struct ops_array x, struct ops_array w, struct ops_array tied,
+                          const struct inputs *in)
+{
+    (void)tied;
+    span_loss(m, o, out, head_input(m, o, x, in), w, 0, 0, in);
+}
+
+static void questions_fwd_bwd(const struct model *m, struct ops *o, struct ops_scores out,
+                              struct ops_array dx, struct ops_gradient dw,
+                              struct ops_gradient dtied, struct ops_array x, struct ops_array w,
+                              struct ops_array tied, double scale, const struct inputs *in)
+{
+    (void)dtied;
+    (void)tied;
+    const struct ops_linear span = block_linear(m, w, bert_head_row(m, SPAN), in->N);
+    struct ops_array read = head_input(m, o, x, in);
+    struct ops_array dlogits = span_loss(m, o, out, read, w, 1, scale, in);
+    block_linear_bwd(m, o, ops_set(dx), dw, bert_head_row(m, SPAN), dlogits, read, &span);
+    ops_dropout(o, dx, dx, in->N * m->config.width, block_head_dropout(m, in));
+}
+
+static int64_t labels(const int32_t **out, const struct batch *b, int part)
+{
+    *out = part ? b->ends : b->starts;
+    return b->B;
+}
+
+void bert_questions_init(struct model *m)
+{
+    m->head_fwd = questions_fwd;
+    m->head_fwd_bwd = questions_fwd_bwd;
+    m->head_logits = span_logits;
+    m->parts = 2;
+    m->part[0] = (struct model_part){ "start", 0.5 };
+    m->part[1] = (struct model_part){ "end", 0.5 };
+    m->labels = labels;
+    block_add_map(m, (int)m->config.layers + 1, "qa_outputs", 0, m->config.width, 2,
+                  m->config.init_std, 1, -1);
+}

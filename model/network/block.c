@@ -1,0 +1,303 @@
+#include "model/network/block.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "model/network/split.h"
+
+/* ---- tensors ------------------------------------------------------------------------------ */
+
+void block_add_table(struct model *m, int block, const char *name, int64_t rows)
+{
+    struct tensor_table *t = &m->tensors;
+    tensor_add(t, block, name, rows, m->config.width, INIT_NORMAL, (float)m->config.init_std, 1);
+    t->rows[t->count - 1].across = 1;
+}
+
+static void add(struct model *m, int block, const char *stem, const char *end, int64_t layer,
+                struct tensor like)
+{
+    char format[TENSOR_NAME], name[TENSOR_NAME];
+    struct tensor_table *t = &m->tensors;
+    snprintf(format, sizeof format, "%s%s", stem, end);
+#pragma GCC diagnostic ignored "-Wformat-nonliteral" /* they are the architectures' own */
+    snprintf(name, sizeof name, format, (long long)layer);
+    tensor_add(t, block, name, like.shape[0], like.shape[1], like.init, like.std, !!like.shape[1]);
+    t->rows[t->count - 1].transposed = !!like.shape[1];
+    t->rows[t->count - 1].across = like.across;
+}
+
+void block_add_vector(struct model *m, int block, const char *name, int64_t layer, int64_t n,
+                      enum tensor_init init)
+{
+    add(m, block, name, "", layer, (struct tensor){ .shape = { n }, .init = init, .across = -1 });
+}
+
+void block_add_map(struct model *m, int block, const char *stem, int64_t layer, int64_t in,
+                   int64_t out, double std, int biased, int across)
+{
+    const struct tensor map = {
+        .shape = { in, out }, .init = INIT_NORMAL, .std = (float)std, .across = across
+    };
+    add(m, block, stem, ".weight", layer, map);
+    if (biased)
+        add(m, block, stem, ".bias", layer,
+            (struct tensor){ .shape = { out }, .across = across == 1 ? 0 : -1 });
+}
+
+void block_add_norm(struct model *m, int block, const char *stem, int64_t layer, int biased)
+{
+    const int64_t C = m->config.width;
+    add(m, block, stem, ".weight", layer, (struct tensor){ .shape = { C }, .init = INIT_ONE });
+    if (biased)
+        add(m, block, stem, ".bias", layer, (struct tensor){ .shape = { C } });
+}
+
+struct ops_array block_tensor(const struct model *m, struct ops_array w, size_t row)
+{
+    const struct tensor *t = &m->tensors.rows[row];
+    return w.type == OPS_LIST ? ops_listed(w, t->place) : ops_part(w, t->offset);
+}
+
+struct ops_array block_tied(const struct model *m, struct ops_array w)
+{
+    int64_t tensors = 0;
+    while (m->tensors.rows[tensors].block == 0)
+        tensors++;
+    return w.type == OPS_LIST ? ops_listed(w, tensors) : w;
+}
+
+struct ops_linear block_linear(const struct model *m, struct ops_array w, size_t row, int64_t N)
+{
+    const struct tensor *map = &m->tensors.rows[row];
+    return (struct ops_linear){ .w = block_tensor(m, w, row),
+                                .bias = map->biased ? block_tensor(m, w, row + 1) : OPS_NONE,
+                                .N = N,
+                                .I = map->shape[0],
+                                .O = map->shape[1],
+                                .turned = w.type == OPS_LIST };
+}
+
+struct ops_norm block_norm(const struct model *m, struct ops_array w, size_t row, int64_t N)
+{
+    const struct tensor *gain = &m->tensors.rows[row];
+    return (struct ops_norm){ .gain = block_tensor(m, w, row),
+                              .bias = gain->biased ? block_tensor(m, w, row + 1) : OPS_NONE,
+                              .N = N,
+                              .C = m->config.width,
+                              .epsilon = m->config.epsilon,
+                              .rms = !gain->biased,
+                              .all = m->config.width * split_ranks(m, SPLIT_WIDTH) };
+}
+
+static struct ops_gradient bias_gradient(const struct model *m, struct ops_gradient dw, size_t row)
+{
+    return m->tensors.rows[row].biased ? block_gradient(m, dw, row + 1) : no_gradient();
+}
+
+void block_linear_bwd(const struct model *m, struct ops *o, struct ops_gradient dx,
+                      struct ops_gradient dw, size_t row, struct ops_array dy, struct ops_array x,
+                      const struct ops_linear *l)
+{
+    ops_linear_bwd(o, dx, block_gradient(m, dw, row), bias_gradient(m, dw, row), dy, x, l);
+}
+
+static void put_gradient(struct ops *o, struct ops_gradient d, struct ops_array from, int64_t n)
+{
+    if (!ops_is_none(d.to))
+        (d.add ? ops_add : ops_copy)(o, d.to, from, n);
+}
+
+void block_norm_bwd(const struct model *m, struct ops *o, struct ops_gradient dx,
+                    struct ops_gradient dw, size_t row, struct ops_array dy, struct ops_array x,
+                    struct ops_moments kept, const struct ops_norm *l)
+{
+    struct ops_gradient dgain = block_gradient(m, dw, row), dbias = bias_gradient(m, dw, row);
+    if (!split_sequence(m)) {
+        split_norm_bwd(m, o, dx, dgain, dbias, dy, x, kept, l);
+        return;
+    }
+    const int64_t n = ops_is_none(dbias.to) ? l->C : 2 * l->C;
+    struct ops_array parts = ops_scratch(o, OPS_F32, n);
+    struct ops_gradient bias = { n > l->C ? ops_part(parts, l->C) : OPS_NONE, 0 };
+    split_norm_bwd(m, o, dx, ops_set(parts), bias, dy, x, kept, l);
+    split_sum_of_rows(m, o, parts, n);
+    put_gradient(o, dgain, parts, l->C);
+    put_gradient(o, dbias, bias.to, l->C);
+}
+
+/* ---- a layer's cache ---------------------------------------------------------------------- */
+
+int64_t cache_lay_out(const struct model *m, const struct cache_array *arrays, int count,
+                      struct model_cache cache, int64_t numbers[CACHE_PARTS], int64_t N)
+{
+    int64_t sum[CACHE_PARTS] = { 0 }, total = 0;
+    for (int i = 0; i < count; i++) {
+        const int64_t rows = arrays[i].own ? split_most_rows(m, N) : N;
+        int64_t size = (rows * arrays[i].width + TENSOR_ALIGN - 1) / TENSOR_ALIGN * TENSOR_ALIGN;
+        *arrays[i].at = ops_part(cache.part[arrays[i].part], sum[arrays[i].part]);
+        sum[arrays[i].part] += size;
+        total += size;
+    }
+    if (numbers)
+        memcpy(numbers, sum, sizeof sum);
+    return total;
+}
+
+struct model_cache block_cache(const struct model *m, struct ops *o, struct model_cache cache,
+                               int64_t N)
+{
+    if (!ops_is_none(cache.part[CACHE_REST]))
+        return cache;
+    return model_cache_in(m, ops_scratch(o, OPS_F32, m->layer_cache(m, 1, N, NULL)), 1, N);
+}
+
+/* Returns the dropout of one place in a layer, with random numbers that no other place uses. */
+static struct ops_dropout dropout(const struct inputs *in, double rate, int64_t layer,
+                                  enum dropout_place place)
+{
+    uint64_t key = rng_key(rng_key(in->key, (uint64_t)layer), (uint64_t)place);
+    return (struct ops_dropout){ .key = key, .rate = in->training ? rate : 0 };
+}
+
+/* ---- attention ---------------------------------------------------------------------------- */
+
+struct ops_attention block_attention(const struct model *m, int64_t layer, const struct inputs *in)
+{
+    const struct model_config *c = &m->config;
+    return (struct ops_attention){ .rows = in->rows,
+                                   .NH = c->heads,
+                                   .KV = c->kv_heads,
+                                   .HS = c->head_width,
+                                   .first_head = m->first_head,
+                                   .all_heads = m->all_heads,
+                                   .causal = c->head == HEAD_NEXT,
+                                   .drop = dropout(in, c->attention_dropout, layer,
+                                                   PLACE_PROBABILITIES) };
+}
+
+void block_attend(struct ops *o, int64_t layer, struct ops_array y, struct ops_array lse,
+                  struct ops_qkv x, const struct ops_attention *a, const struct inputs *in)
+{
+    if (in->past)
+        ops_attention_cached(o, y, in->past, layer, x, a);
+    else
+        ops_attention_fwd(o, y, lse, x, a);
+}
+
+/* ---- dropout ------------------------------------------------------------------------------ */
+
+/* Returns the part of the mask for this rank's rows and columns of the residual stream. */
+static struct ops_dropout of_part(const struct model *m, const struct inputs *in,
+                                  struct ops_dropout drop)
+{
+    const int64_t width = m->config.width, ranks = split_ranks(m, SPLIT_WIDTH);
+    drop.first = (uint64_t)(split_rows(m, in->N).first * width * ranks);
+    if (ranks > 1) {
+        drop.first += (uint64_t)(m->split->rank[SPLIT_WIDTH] * width);
+        drop.columns = width;
+        drop.stride = width * ranks;
+    }
+    return drop;
+}
+
+struct ops_dropout block_embedding_dropout(const struct model *m, const struct inputs *in)
+{
+    return of_part(m, in, dropout(in, m->config.embedding_dropout, 0, PLACE_EMBEDDING));
+}
+
+struct ops_dropout block_head_dropout(const struct model *m, const struct inputs *in)
+{
+    return dropout(in, m->config.head_dropout, m->config.layers, PLACE_HEAD);
+}
+
+struct ops_dropout block_residual_dropout(const struct model *m, int64_t layer,
+                                          enum dropout_place place, const struct inputs *in)
+{
+    return of_part(m, in, dropout(in, m->config.residual_dropout, layer, place));
+}
+
+struct ops_array branch_gradient(struct ops *o, struct ops_array masked, struct ops_array dx,
+                                 int64_t n, struct ops_dropout drop)
+{
+    if (drop.rate == 0)
+        return dx;
+    ops_dropout(o, masked, dx, n, drop);
+    return masked;
+}
+
+/* ---- a decoder's head ---------------------------------------------------------------------- */
+
+static struct ops_decoder decoder_of(const struct model *m, struct ops_array w,
+                                     struct ops_array tied)
+{
+    const struct model_config *c = &m->config;
+    return (struct ops_decoder){ .table = m->tied ? block_tied(m, tied)
+                                                  : block_tensor(m, w, m->decoder_table),
+                                 .V = c->vocabulary,
+                                 .C = c->width };
+}
+
+static void head_fwd(const struct model *m, struct ops *o, struct ops_scores out,
+                     struct ops_array x, struct ops_array w, struct ops_array tied,
+                     const struct inputs *in)
+{
+    const struct ops_decoder d = decoder_of(m, w, tied);
+    const struct ops_norm norm = block_norm(m, w, m->decoder_norm, split_rows(m, in->N).count);
+    ops_scratch_begin(o);
+    struct ops_array normed = ops_scratch(o, ops_operand(o), in->N * norm.C);
+    split_norm_fwd(m, o, normed, not_kept, x, &norm, in->N);
+    split_loss_fwd(m, o, out, normed, &in->targets[0], &d);
+}
+
+static void head_fwd_bwd(const struct model *m, struct ops *o, struct ops_scores out,
+                         struct ops_array dx, struct ops_gradient dw, struct ops_gradient dtied,
+                         struct ops_array x, struct ops_array w, struct ops_array tied,
+                         double scale, const struct inputs *in)
+{
+    const int64_t N = in->N, C = m->config.width;
+    const struct ops_decoder d = decoder_of(m, w, tied);
+    const struct split_part rows = split_rows(m, N);
+    const struct ops_norm norm = block_norm(m, w, m->decoder_norm, rows.count);
+    const struct ops_gradient dtable = m->tied ? dtied : block_gradient(m, dw, m->decoder_table);
+    ops_scratch_begin(o);
+    struct ops_array normed = ops_scratch(o, ops_operand(o), N * C);
+    struct ops_array dnormed = ops_scratch(o, OPS_F32, N * C);
+    struct ops_moments kept = { ops_scratch(o, OPS_F32, N), ops_scratch(o, OPS_F32, N) };
+    split_norm_fwd(m, o, normed, kept, x, &norm, N);
+    split_loss_fwd_bwd(m, o, out, dnormed, dtable, no_gradient(), normed, N, scale, &in->targets[0],
+                       &d);
+    block_norm_bwd(m, o, ops_set(dx), dw, m->decoder_norm, ops_part(dnormed, rows.first * C), x,
+                   kept, &norm);
+}
+
+static void head_logits(const struct model *m, struct ops *o, struct ops_array logits,
+                        struct ops_array x, struct ops_array w, struct ops_array tied, int64_t n)
+{
+    const struct ops_decoder d = decoder_of(m, w, tied);
+    const struct ops_norm norm = block_norm(m, w, m->decoder_norm, n);
+    ops_scratch_begin(o);
+    struct ops_array normed = ops_scratch(o, OPS_F32, n * norm.C);
+    ops_norm_fwd(o, normed, not_kept, x, &norm);
+    ops_logits(o, logits, normed, n, &d);
+}
+
+static int64_t labels(const int32_t **out, const struct batch *b, int part)
+{
+    (void)part;
+    *out = b->labels;
+    return b->B * b->T;
+}
+
+void block_decoder_init(struct model *m, size_t norm, size_t table)
+{
+    m->decoder_norm = norm;
+    m->decoder_table = table;
+    m->tied = !m->config.untied;
+    m->head_fwd = head_fwd;
+    m->head_fwd_bwd = head_fwd_bwd;
+    m->head_logits = head_logits;
+    m->parts = 1;
+    m->part[0] = (struct model_part){ NULL, 1 };
+    m->labels = labels;
+}

@@ -1,0 +1,133 @@
+/*
+ * block.h - functions that the architectures share: adding tensors to the table, linear maps and
+ * norms with their gradients, the layout of a layer's cache, attention with or without cached keys
+ * and values, dropout, and the head of a decoder.
+ */
+#ifndef TEXTMILL_MODEL_NETWORK_BLOCK_H
+#define TEXTMILL_MODEL_NETWORK_BLOCK_H
+
+#include "common/rng.h"
+#include "model/network/architecture.h"
+#include "model/network/model.h"
+
+/* ---- tensors ------------------------------------------------------------------------------ */
+
+/* Add tensors to block `block` of the model's table. `name` or `stem` is a printf format for the
+ * layer's number `layer`. Weight decay applies to matrices and tables, not to vectors.
+ * block_add_map adds the tensor STEM.weight, which is [in,out] in memory and transposed in files,
+ * and, if `biased`, STEM.bias. across: which axis of the matrix is the channels of the residual
+ * stream, 0 or 1, or -1 for none. block_add_norm adds STEM.weight and, if `biased` (RMSNorm is
+ * not), STEM.bias. */
+void block_add_table(struct model *m, int block, const char *name, int64_t rows);
+void block_add_vector(struct model *m, int block, const char *name, int64_t layer, int64_t n,
+                      enum tensor_init init);
+void block_add_map(struct model *m, int block, const char *stem, int64_t layer, int64_t in,
+                   int64_t out, double std, int biased, int across);
+void block_add_norm(struct model *m, int block, const char *stem, int64_t layer, int biased);
+
+/* Returns the tensor in row `row` of the table. w: the parameters of its block, as one array or as
+ * an OPS_LIST with one array for each tensor. */
+struct ops_array block_tensor(const struct model *m, struct ops_array w, size_t row);
+/* Returns the decoder's table when it is tied to the embedding. w: the parameters of the embedding
+ * block. */
+struct ops_array block_tied(const struct model *m, struct ops_array w);
+
+/* Return the linear map whose weights are in row `row` of the table, or the norm whose gain is
+ * there, with the bias if it has one, for N rows of activations. w: the parameters of the block. */
+struct ops_linear block_linear(const struct model *m, struct ops_array w, size_t row, int64_t N);
+struct ops_norm block_norm(const struct model *m, struct ops_array w, size_t row, int64_t N);
+
+/* Compute the gradients with respect to x and to the parameters in row `row` and, for a bias, the
+ * row after it. dw: the gradients of the whole block. */
+void block_linear_bwd(const struct model *m, struct ops *o, struct ops_gradient dx,
+                      struct ops_gradient dw, size_t row, struct ops_array dy, struct ops_array x,
+                      const struct ops_linear *l);
+void block_norm_bwd(const struct model *m, struct ops *o, struct ops_gradient dx,
+                    struct ops_gradient dw, size_t row, struct ops_array dy, struct ops_array x,
+                    struct ops_moments kept, const struct ops_norm *l);
+
+static inline struct ops_gradient block_gradient(const struct model *m, struct ops_gradient dw,
+                                                 size_t row)
+{
+    return ops_gradient_part(dw, m->tensors.rows[row].offset);
+}
+
+/* Returns a target that makes a function skip the computation of this gradient. */
+static inline struct ops_gradient no_gradient(void)
+{
+    return (struct ops_gradient){ 0 };
+}
+
+static const struct ops_moments not_kept = { 0 };
+
+/* ---- a layer's cache ---------------------------------------------------------------------- */
+
+/* One array of a layer's cache: N rows of `width` numbers. */
+struct cache_array {
+    struct ops_array *at;
+    enum model_cache_part part;
+    int64_t width;
+    int own; /* 1: only this rank's rows of the residual stream (split.h) */
+};
+
+/* Places `count` arrays in the cache, each in its part, at multiples of TENSOR_ALIGN numbers, and
+ * sets the pointers arrays[i].at. If the cache is empty (all parts OPS_NONE), only counts. Returns
+ * the number of numbers of all parts. Sets numbers[], unless it is NULL, to that of each part. */
+int64_t cache_lay_out(const struct model *m, const struct cache_array *arrays, int count,
+                      struct model_cache cache, int64_t numbers[CACHE_PARTS], int64_t N);
+
+/* Returns the cache for a layer's forward: the caller's, or one in scratch memory if the caller's
+ * is empty. */
+struct model_cache block_cache(const struct model *m, struct ops *o, struct model_cache cache,
+                               int64_t N);
+
+/* ---- attention and activations ------------------------------------------------------------ */
+
+/* Returns the attention of a layer, with the config's heads, the default scale 1/sqrt(HS), and the
+ * dropout of the layer's attention probabilities. */
+struct ops_attention block_attention(const struct model *m, int64_t layer, const struct inputs *in);
+/* Sets y[N,NH*HS] to the attention of the N rows: over these rows alone or, if in->past is set,
+ * over its cached rows as well. lse may be OPS_NONE. */
+void block_attend(struct ops *o, int64_t layer, struct ops_array y, struct ops_array lse,
+                  struct ops_qkv x, const struct ops_attention *a, const struct inputs *in);
+
+/* Returns the type for activations that only matrix products read. In generation it is F32, because
+ * products with few rows read the weights directly and do not round the activations. */
+static inline enum ops_type block_operand(const struct ops *o, const struct inputs *in)
+{
+    return in->past ? OPS_F32 : ops_operand(o);
+}
+
+/* Returns the array for an activation's output in the backward pass: x, the activation's input, if
+ * it has the type of operands; else scratch memory for n numbers. */
+static inline struct ops_array active_array(struct ops *o, struct ops_array x, int64_t n)
+{
+    return x.type == ops_operand(o) ? x : ops_scratch(o, ops_operand(o), n);
+}
+
+/* ---- dropout ------------------------------------------------------------------------------ */
+
+/* The place in the model where a dropout mask is used. Place and layer are part of the mask's
+ * key. */
+enum dropout_place { PLACE_EMBEDDING, PLACE_PROBABILITIES, PLACE_ATTENTION, PLACE_MLP, PLACE_HEAD };
+
+/* Return the config's dropout for the embedding, for the input of the head, and for the end of a
+ * residual branch. The rate is 0 unless in->training is set. */
+struct ops_dropout block_embedding_dropout(const struct model *m, const struct inputs *in);
+struct ops_dropout block_head_dropout(const struct model *m, const struct inputs *in);
+struct ops_dropout block_residual_dropout(const struct model *m, int64_t layer,
+                                          enum dropout_place place, const struct inputs *in);
+
+/* Returns the gradient at the end of a residual branch of n numbers: dx if nothing was dropped;
+ * else `masked`, which is set to the masked dx. */
+struct ops_array branch_gradient(struct ops *o, struct ops_array masked, struct ops_array dx,
+                                 int64_t n, struct ops_dropout drop);
+
+/* ---- a decoder's head ---------------------------------------------------------------------- */
+
+/* Sets the functions of a next-token head: a norm with the gain in row `norm`, then a decoder. The
+ * decoder's table is the embedding's table of words, which must be the first tensor or, if
+ * config.untied is set, the tensor in row `table`. */
+void block_decoder_init(struct model *m, size_t norm, size_t table);
+
+#endif

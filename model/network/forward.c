@@ -1,0 +1,60 @@
+#include "model/network/forward.h"
+
+void forward_release(struct forward *f)
+{
+    if (!f->ops)
+        return;
+    ops_buffer_free(f->ops, f->x, f->room * f->model->config.width);
+    ops_buffer_free(f->ops, f->y, f->room * f->model->config.width);
+    f->x = f->y = OPS_NONE;
+    f->room = 0;
+}
+
+/* Grows the memory to the largest run. It is not sized for all positions, because a text may have
+ * far fewer tokens. */
+static void reserve(struct forward *f, int64_t rows)
+{
+    if (rows <= f->room)
+        return;
+    forward_release(f);
+    f->room = rows;
+    f->x = ops_buffer(f->ops, OPS_F32, rows * f->model->config.width);
+    f->y = ops_buffer(f->ops, OPS_F32, rows * f->model->config.width);
+}
+
+struct ops_array forward_layers(struct forward *f, const struct inputs *in)
+{
+    const struct model *m = f->model;
+    reserve(f, in->N);
+    struct ops_array x = f->x, y = f->y;
+    m->embedding_fwd(m, f->ops, x, f->blocks[0], in);
+    for (int l = 0; l < m->config.layers; l++) {
+        m->layer_fwd(m, f->ops, l, y, x, f->blocks[l + 1], (struct model_cache){ 0 }, in);
+        struct ops_array swap = x;
+        x = y;
+        y = swap;
+    }
+    return x;
+}
+
+static struct ops_array head_of(const struct forward *f)
+{
+    return f->blocks[f->model->config.layers + 1];
+}
+
+/* Returns the embedding block if the decoder is tied to its table, else OPS_NONE. */
+static struct ops_array table_of(const struct forward *f)
+{
+    return f->model->tied ? f->blocks[0] : OPS_NONE;
+}
+
+void forward_losses(const struct forward *f, struct ops_scores out, struct ops_array x,
+                    const struct inputs *in)
+{
+    f->model->head_fwd(f->model, f->ops, out, x, head_of(f), table_of(f), in);
+}
+
+void forward_logits(const struct forward *f, struct ops_array logits, struct ops_array x, int64_t n)
+{
+    f->model->head_logits(f->model, f->ops, logits, x, head_of(f), table_of(f), n);
+}

@@ -1,0 +1,37 @@
+/*
+ * forward.h - runs a model forward: the embedding, the layers in order, the head.
+ *
+ *     struct forward f = { .model = &model, .ops = ops, .blocks = blocks };
+ *     x = forward_layers(&f, &in);           then the losses of the labels, or logits
+ *     forward_losses(&f, scores, x, &in);
+ *     forward_release(&f);
+ *
+ * Used for evaluation and generation, where all parameters are in memory.
+ */
+#ifndef TEXTMILL_MODEL_NETWORK_FORWARD_H
+#define TEXTMILL_MODEL_NETWORK_FORWARD_H
+
+#include "model/network/model.h"
+
+struct forward {
+    const struct model *model; /* borrowed, like ops and blocks */
+    struct ops *ops;
+    const struct ops_array *blocks; /* parameters: [model->tensors.blocks] */
+    struct ops_array x, y;          /* [room,C] a layer's input and output */
+    int64_t room;                   /* rows allocated for x and y */
+};
+
+void forward_release(struct forward *f); /* may be called on a zeroed struct */
+
+/* Runs the embedding and the layers. Returns the last layer's output [N,C], which is valid until
+ * the next run. */
+struct ops_array forward_layers(struct forward *f, const struct inputs *in);
+
+/* Compute the head's losses (head_fwd in model.h), or its logits for n rows, from x, the last
+ * layer's output. */
+void forward_losses(const struct forward *f, struct ops_scores out, struct ops_array x,
+                    const struct inputs *in);
+void forward_logits(const struct forward *f, struct ops_array logits, struct ops_array x,
+                    int64_t n);
+
+#endif

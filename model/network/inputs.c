@@ -1,0 +1,190 @@
+#include "model/network/inputs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/mem.h"
+#include "model/network/model.h"
+
+/* Returns host memory for the n elements of array *a, to be filled and passed to close_array. Grows
+ * the array if needed. */
+static void *open_array(struct ops *o, struct inputs_array *a, enum ops_type type, int64_t n)
+{
+    if (n > a->room) {
+        ops_buffer_free(o, a->at, a->room);
+        a->at = ops_buffer(o, type, n);
+        a->room = n;
+    }
+    return ops_fill(o, a->at, n);
+}
+
+static struct ops_array close_array(struct ops *o, struct inputs_array *a, int64_t n, void *filled)
+{
+    ops_unmap(o, a->at, n, filled);
+    return a->at;
+}
+
+/* Copies from[B,T] without its padding to the array *a, and returns this array of the compute
+ * context. */
+static struct ops_array set_tokens(struct inputs *in, struct ops *o, struct inputs_array *a,
+                                   const uint32_t *from)
+{
+    uint32_t *to = open_array(o, a, OPS_U32, in->N);
+    for (int64_t b = 0, row = 0; b < in->rows.B; row += ops_rows_of(&in->rows, b++))
+        memcpy(to + row, from + b * in->rows.T, (size_t)ops_rows_of(&in->rows, b) * sizeof *to);
+    return close_array(o, a, in->N, to);
+}
+
+static struct ops_array set_places(struct inputs *in, struct ops *o)
+{
+    uint32_t *to = open_array(o, &in->places, OPS_U32, in->N);
+    for (int64_t b = 0, row = 0; b < in->rows.B; b++)
+        for (int64_t t = 0; t < ops_rows_of(&in->rows, b); t++)
+            to[row++] = (uint32_t)(t + (in->past ? in->past[b].used : 0));
+    return close_array(o, &in->places, in->N, to);
+}
+
+/* For each token that has a label in from[B,T] and is not padding, sets rows[] to its row of the
+ * activations and labels[] to its label. Returns the number of these tokens. */
+static int64_t pick(const struct inputs *in, int64_t *rows, int32_t *labels, const int32_t *from)
+{
+    int64_t n = 0;
+    for (int64_t b = 0, row = 0; b < in->rows.B; b++)
+        for (int64_t t = 0; t < ops_rows_of(&in->rows, b); t++, row++) {
+            int32_t label = from[b * in->rows.T + t];
+            if (label < 0)
+                continue;
+            rows[n] = row;
+            labels[n++] = label;
+        }
+    return n;
+}
+
+/* Sets rows[b] to the row of the first token of sequence b, and labels[b] to from[b]. Returns the
+ * number of sequences. */
+static int64_t take(const struct inputs *in, int64_t *rows, int32_t *labels, const int32_t *from)
+{
+    for (int64_t b = 0, row = 0; b < in->rows.B; row += ops_rows_of(&in->rows, b++)) {
+        rows[b] = row;
+        labels[b] = from[b];
+    }
+    return in->rows.B;
+}
+
+static void set_targets(struct inputs *in, struct ops *o, int part, const int32_t *from,
+                        int over_tokens)
+{
+    const int64_t most = over_tokens ? in->N : in->rows.B;
+    struct ops_labels *l = &in->targets[part];
+    int64_t *rows = open_array(o, &in->target_rows[part], OPS_I64, most);
+    int32_t *labels = open_array(o, &in->labels[part], OPS_I32, most);
+    l->n = (over_tokens ? pick : take)(in, rows, labels, from);
+    for (int64_t i = 0; i < l->n; i++)
+        in->labelled[part] += labels[i] >= 0;
+    l->rows = close_array(o, &in->target_rows[part], most, rows);
+    l->labels = close_array(o, &in->labels[part], most, labels);
+    if (l->n == in->N) /* label i belongs to row i */
+        l->rows = OPS_NONE;
+}
+
+/* Sets *p to the tokens whose number is in [first, first + count): their rows, and the numbers
+ * minus `first`. */
+static void pick_tokens(struct inputs *in, struct ops *o, struct inputs_picked *p,
+                        const uint32_t *numbers, int64_t first, int64_t count)
+{
+    int64_t *rows = open_array(o, &p->row_room, OPS_I64, in->N);
+    uint32_t *ids = open_array(o, &p->id_room, OPS_U32, in->N);
+    p->n = 0;
+    for (int64_t row = 0; row < in->N; row++) {
+        int64_t id = numbers[row] - first;
+        if (id < 0 || id >= count)
+            continue;
+        rows[p->n] = row;
+        ids[p->n++] = (uint32_t)id;
+    }
+    p->rows = close_array(o, &p->row_room, in->N, rows);
+    p->ids = close_array(o, &p->id_room, in->N, ids);
+}
+
+/* Selects the tokens for each table that ranks share. */
+static void pick_parts(struct inputs *in, struct ops *o, const struct model *m,
+                       const struct batch *b)
+{
+    const struct model_config *c = &m->config;
+    uint32_t *words = mem_zalloc((size_t)(3 * in->N), sizeof *words);
+    uint32_t *places = words + in->N, *types = places + in->N;
+    for (int64_t s = 0, row = 0; s < b->B; s++)
+        for (int64_t t = 0; t < ops_rows_of(&in->rows, s); t++, row++) {
+            words[row] = b->ids[s * b->T + t];
+            places[row] = (uint32_t)t;
+            types[row] = b->segments ? b->segments[s * b->T + t] : 0;
+        }
+    pick_tokens(in, o, &in->words, words, m->first_word, c->vocabulary);
+    pick_tokens(in, o, &in->places_had, places, m->first_place, c->positions);
+    if (c->types)
+        pick_tokens(in, o, &in->types, types, 0, c->types);
+    free(words);
+}
+
+void inputs_set(struct inputs *in, struct ops *o, const struct model *m, const struct batch *b)
+{
+    in->rows = (struct ops_rows){ b->B, b->T, b->lengths };
+    in->N = ops_rows_count(&in->rows);
+    in->past = NULL;
+    in->tokens = (struct ops_tokens){ .N = in->N, .T = b->T };
+    in->tokens.ids = set_tokens(in, o, &in->ids, b->ids);
+    if (b->segments)
+        in->tokens.segments = set_tokens(in, o, &in->segments, b->segments);
+    if (b->lengths)
+        in->tokens.places = set_places(in, o);
+    if (m->split)
+        pick_parts(in, o, m, b);
+    in->key = b->key;
+    in->training = b->training;
+    in->next_weight = b->next_weight;
+    for (int p = 0; p < m->parts; p++) {
+        const int32_t *labels;
+        int64_t n = m->labels(&labels, b, p);
+        in->targets[p] = (struct ops_labels){ 0 };
+        in->labelled[p] = 0;
+        if (labels)
+            set_targets(in, o, p, labels, n == b->B * b->T);
+    }
+}
+
+void inputs_follow(struct inputs *in, struct ops *o, const struct ops_past *past, int64_t B,
+                   const uint32_t *ids, int64_t n)
+{
+    in->rows = (struct ops_rows){ B, n, NULL };
+    in->N = B * n;
+    in->past = past;
+    in->tokens = (struct ops_tokens){ .N = in->N, .T = n, .first = past->used };
+    in->tokens.ids = set_tokens(in, o, &in->ids, ids);
+    if (B > 1)
+        in->tokens.places = set_places(in, o);
+}
+
+void inputs_release(struct inputs *in, struct ops *o)
+{
+    struct inputs_array *const arrays[] = { &in->ids, &in->segments, &in->places };
+    for (int i = 0; i < 3; i++)
+        ops_buffer_free(o, arrays[i]->at, arrays[i]->room);
+    for (int p = 0; p < MODEL_PARTS; p++) {
+        ops_buffer_free(o, in->target_rows[p].at, in->target_rows[p].room);
+        ops_buffer_free(o, in->labels[p].at, in->labels[p].room);
+    }
+    struct inputs_picked *const picked[] = { &in->words, &in->places_had, &in->types };
+    for (int i = 0; i < 3; i++) {
+        ops_buffer_free(o, picked[i]->row_room.at, picked[i]->row_room.room);
+        ops_buffer_free(o, picked[i]->id_room.at, picked[i]->id_room.room);
+    }
+    *in = (struct inputs){ 0 };
+}
+
+struct ops_scores inputs_scores(const struct inputs *in, struct ops_scores all, int part)
+{
+    int64_t first = 0;
+    for (int p = 0; p < part; p++)
+        first += in->targets[p].n;
+    return (struct ops_scores){ ops_part(all.losses, first), ops_part(all.correct, first) };
+}

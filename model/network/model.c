@@ -1,0 +1,153 @@
+#include "model/network/model.h"
+
+#include <math.h>
+
+#include <string.h>
+
+#include "common/err.h"
+#include "model/network/architecture.h"
+#include "model/network/split.h"
+
+static int check_count(const char *name, int64_t value, int64_t most)
+{
+    if (value < 1 || value > most)
+        return err_set("bad model configuration: %s is %lld, must be from 1 to %lld", name,
+                       (long long)value, (long long)most);
+    return 0;
+}
+
+static int check_rate(const char *name, double value)
+{
+    if (!(value >= 0 && value < 1))
+        return err_set("bad model configuration: %s is %g, must be at least 0 and below 1", name,
+                       value);
+    return 0;
+}
+
+static int check_config(const struct model_config *c)
+{
+    if (check_count("layers", c->layers, 10000) < 0 ||
+        check_count("width", c->width, 1 << 20) < 0 ||
+        check_count("heads", c->heads, 1 << 20) < 0 ||
+        check_count("inner width", c->inner, 1 << 24) < 0 ||
+        check_count("positions", c->positions, 1 << 24) < 0 ||
+        check_count("vocabulary", c->vocabulary, 1 << 24) < 0 ||
+        check_rate("embedding dropout", c->embedding_dropout) < 0 ||
+        check_rate("attention dropout", c->attention_dropout) < 0 ||
+        check_rate("residual dropout", c->residual_dropout) < 0 ||
+        check_rate("dropout of the head", c->head_dropout) < 0)
+        return -1;
+    if (!c->head_width && c->width % c->heads)
+        return err_set("bad model configuration: %lld heads do not divide a width of %lld",
+                       (long long)c->heads, (long long)c->width);
+    if (c->kv_heads < 0 || (c->kv_heads && c->heads % c->kv_heads))
+        return err_set("bad model configuration: %lld heads of keys and values do not divide %lld "
+                       "heads",
+                       (long long)c->kv_heads, (long long)c->heads);
+    if (c->head_width && check_count("width of a head", c->head_width, 1 << 16) < 0)
+        return -1;
+    if (!(c->epsilon > 0 && c->epsilon < 1))
+        return err_set("bad model configuration: epsilon of the norms is %g, must be above 0 and "
+                       "below 1",
+                       c->epsilon);
+    if (!(c->init_std >= 0 && c->init_std < INFINITY))
+        return err_set("bad model configuration: standard deviation of the weights is %g, must be "
+                       "at least 0",
+                       c->init_std);
+    return 0;
+}
+
+static void set_part(struct model *m, const struct model_config *whole, const struct split *split)
+{
+    const int ranks = split->ranks[SPLIT_HEADS], rank = split->rank[SPLIT_HEADS];
+    m->split = split;
+    m->first_head = rank * m->config.heads;
+    m->all_heads = whole->heads;
+    m->first_word = split_part(whole->vocabulary, ranks, rank).first;
+    m->first_place = split_part(whole->positions, ranks, rank).first;
+}
+
+int model_init_split(struct model *m, const struct model_config *config, const struct split *split)
+{
+    *m = (struct model){ 0 };
+    if (check_config(config) < 0)
+        return -1;
+    struct model_config c = *config;
+    if (!c.architecture)
+        c.architecture = architecture_default(c.head);
+    if (!c.kv_heads)
+        c.kv_heads = c.heads;
+    if (!c.head_width)
+        c.head_width = c.width / c.heads;
+    m->config = c;
+    if (split && split_config(&m->config, &c, split) < 0)
+        return -1;
+    if (split)
+        set_part(m, &c, split);
+    if (c.architecture->init(m) == 0)
+        return 0;
+    model_release(m);
+    return -1;
+}
+
+int model_init(struct model *m, const struct model_config *config)
+{
+    return model_init_split(m, config, NULL);
+}
+
+struct model_cache model_cache_in(const struct model *m, struct ops_array array, int64_t B,
+                                  int64_t T)
+{
+    int64_t numbers[CACHE_PARTS];
+    struct model_cache cache = { 0 };
+    m->layer_cache(m, B, T, numbers);
+    for (int i = 0; i < CACHE_PARTS; array = ops_part(array, numbers[i++]))
+        cache.part[i] = array;
+    return cache;
+}
+
+void model_release(struct model *m)
+{
+    tensor_release(&m->tensors);
+    *m = (struct model){ 0 };
+}
+
+int model_alike(const struct model *a, const struct model *b)
+{
+    const struct model_config *c = &a->config, *d = &b->config;
+    if (c->architecture != d->architecture || c->head != d->head || c->heads != d->heads ||
+        c->kv_heads != d->kv_heads || c->positions != d->positions ||
+        a->tensors.count != b->tensors.count)
+        return 0;
+    for (size_t i = 0; i < a->tensors.count; i++) {
+        const struct tensor *t = &a->tensors.rows[i], *u = &b->tensors.rows[i];
+        if (strcmp(t->name, u->name) || t->shape[0] != u->shape[0] || t->shape[1] != u->shape[1])
+            return 0;
+    }
+    return 1;
+}
+
+double model_flops_per_token(const struct model_config *c, int64_t T, double p)
+{
+    const double L = (double)c->layers, C = (double)c->width, V = (double)c->vocabulary;
+    const double queries = (double)(c->heads * c->head_width);
+    const double keys = (double)(c->kv_heads * c->head_width), inner = (double)c->inner;
+    double maps = L * (2 * C * (queries + keys) + (c->architecture->gated ? 3 : 2) * C * inner);
+    double attention = 12 * L * (double)T * queries;
+    if (c->head == HEAD_NEXT)
+        return 6 * (maps + V * C) + attention / 2;
+    if (c->head == HEAD_PRETRAINING)
+        maps += p * (V * C + (c->bare_head ? 0 : C * C));
+    return 6 * maps + attention;
+}
+
+int model_is_decoder(const struct model *m, size_t row)
+{
+    return m->config.head == HEAD_NEXT && row == (m->tied ? 0 : m->decoder_table);
+}
+
+int model_is_map(const struct model *m, size_t row)
+{
+    const struct tensor *t = &m->tensors.rows[row];
+    return t->rank == 2 && t->block > 0 && !model_is_decoder(m, row);
+}

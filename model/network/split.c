@@ -1,0 +1,622 @@
+#include "model/network/split.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "common/err.h"
+
+enum { CHUNK = 1024 }; /* rows of logits in one chunk per rank that shares the logits */
+
+struct split_part split_part(int64_t n, int ranks, int rank)
+{
+    const int64_t first = n * rank / ranks;
+    return (struct split_part){ first, n * (rank + 1) / ranks - first };
+}
+
+/* ---- sizes -------------------------------------------------------------------------------- */
+
+static int divide(int64_t *own, int64_t n, const struct split *split, const char *what)
+{
+    const int ranks = split->ranks[SPLIT_HEADS];
+    if (n % ranks)
+        return err_set("%lld %s cannot be shared by %d tensor-parallel ranks", (long long)n, what,
+                       ranks);
+    *own = n / ranks;
+    return 0;
+}
+
+static int deal(int64_t *own, int64_t n, const struct split *split, const char *what)
+{
+    const int ranks = split->ranks[SPLIT_HEADS];
+    if (n < ranks)
+        return err_set("%lld %s are too few for %d tensor-parallel ranks", (long long)n, what,
+                       ranks);
+    *own = split_part(n, ranks, split->rank[SPLIT_HEADS]).count;
+    return 0;
+}
+
+/* Sets *own to this rank's share of the width. Each share is even, because dropout masks are made
+ * of pairs. Returns 0, or -1 with an error if that is not possible. */
+static int divide_width(int64_t *own, int64_t width, const struct split *split)
+{
+    const int ranks = split->ranks[SPLIT_WIDTH];
+    if (ranks > 1 && width % (2 * ranks))
+        return err_set("a width of %lld cannot be shared by %d tensor-parallel ranks in even parts",
+                       (long long)width, ranks);
+    *own = width / ranks;
+    return 0;
+}
+
+int split_config(struct model_config *own, const struct model_config *config,
+                 const struct split *split)
+{
+    *own = *config;
+    if (split->sequence && (config->head != HEAD_NEXT || config->width % 2))
+        return err_set("rows of activations can be shared by the ranks of a decoder of even width "
+                       "alone");
+    return divide(&own->heads, config->heads, split, "heads") < 0 ||
+                   divide(&own->kv_heads, config->kv_heads, split, "heads of keys and values") <
+                       0 ||
+                   divide(&own->inner, config->inner, split, "channels of the MLP") < 0 ||
+                   deal(&own->vocabulary, config->vocabulary, split, "words") < 0 ||
+                   deal(&own->positions, config->positions, split, "positions") < 0 ||
+                   divide_width(&own->width, config->width, split) < 0
+               ? -1
+               : 0;
+}
+
+/* ---- sums --------------------------------------------------------------------------------- */
+
+static void sum(const struct model *m, enum split_axis axis, struct ops *o, struct ops_array x,
+                int64_t n, const char *what)
+{
+    if (split_ranks(m, axis) > 1)
+        m->split->sum(m->split->ctx, axis, o, x, n, what);
+}
+
+/* Returns the F32 array of n numbers in which a sum for x is computed: x itself if x is F32, else
+ * scratch memory. */
+static struct ops_array summand(struct ops *o, struct ops_array x, int64_t n)
+{
+    return x.type == OPS_F32 ? x : ops_scratch(o, OPS_F32, n);
+}
+
+/* Sums part[n], which is F32, over the ranks along `axis`, and copies the sum to x[n] unless `part`
+ * is x (summand). */
+static void put_sum(const struct model *m, enum split_axis axis, struct ops *o, struct ops_array x,
+                    struct ops_array part, int64_t n, const char *what)
+{
+    sum(m, axis, o, part, n, what);
+    if (x.type != OPS_F32)
+        ops_copy(o, x, part, n);
+}
+
+/* Returns the F32 array in which sum_rows computes y[n,C], from parts of N rows. put_rows then
+ * copies the sum to y, unless it was computed there. */
+static struct ops_array rows_summand(const struct model *m, struct ops *o, struct ops_array y,
+                                     int64_t N, int64_t C)
+{
+    return split_sequence(m) ? ops_scratch(o, OPS_F32, N * C) : summand(o, y, N * C);
+}
+
+static void put_rows(const struct model *m, struct ops *o, struct ops_array y,
+                     struct ops_array part, int64_t n)
+{
+    if (split_sequence(m) || y.type != OPS_F32)
+        ops_copy(o, y, part, n);
+}
+
+/* ---- rows --------------------------------------------------------------------------------- */
+
+struct split_part split_rows(const struct model *m, int64_t N)
+{
+    if (!split_sequence(m))
+        return (struct split_part){ 0, N };
+    return split_part(N, m->split->ranks[SPLIT_HEADS], m->split->rank[SPLIT_HEADS]);
+}
+
+int64_t split_most_rows(const struct model *m, int64_t N)
+{
+    const int ranks = split_ranks(m, SPLIT_HEADS);
+    return split_sequence(m) ? (N + ranks - 1) / ranks : N;
+}
+
+/* Returns the part of x[N,C] with this rank's rows. */
+static struct ops_array own_rows(const struct model *m, struct ops_array x, int64_t N, int64_t C)
+{
+    return ops_part(x, split_rows(m, N).first * C);
+}
+
+/* Fills x[N,C] with the rows that the other ranks have, if the rows are divided among them; else
+ * does nothing. `what` names the exchange in messages. */
+static void gather_rows(const struct model *m, struct ops *o, struct ops_array x, int64_t N,
+                        int64_t C, const char *what)
+{
+    if (split_sequence(m))
+        m->split->gather(m->split->ctx, SPLIT_HEADS, o, x, N, C, what);
+}
+
+/* Sums x[N,C], of type F32, over the ranks. Returns the part of x with this rank's rows of the
+ * sum. */
+static struct ops_array sum_rows(const struct model *m, struct ops *o, struct ops_array x,
+                                 int64_t N, int64_t C, const char *what)
+{
+    if (split_sequence(m))
+        m->split->scatter(m->split->ctx, SPLIT_HEADS, o, x, N, C, what);
+    else
+        sum(m, SPLIT_HEADS, o, x, N * C, what);
+    return own_rows(m, x, N, C);
+}
+
+void split_sum_of_rows(const struct model *m, struct ops *o, struct ops_array x, int64_t n)
+{
+    if (split_sequence(m))
+        sum(m, SPLIT_HEADS, o, x, n, "sum over rows");
+}
+
+/* Returns 1 on the first rank along the axis, else 0. Only this rank adds the terms that all of
+ * them hold whole, so that a sum over the ranks contains them once. */
+static int is_first(const struct model *m, enum split_axis axis)
+{
+    return !m->split->rank[axis];
+}
+
+/* ---- embedding ---------------------------------------------------------------------------- */
+
+static struct ops_tokens tokens_of(const struct inputs_picked *p)
+{
+    return (struct ops_tokens){ .N = p->n, .T = p->n, .ids = p->ids };
+}
+
+static void add_rows(struct ops *o, struct ops_array x, struct ops_array table, int64_t C,
+                     const struct inputs_picked *p)
+{
+    const struct ops_embedding e = { .words = table, .C = C };
+    const struct ops_tokens t = tokens_of(p);
+    if (!p->n || ops_is_none(table))
+        return;
+    struct ops_array rows = ops_scratch(o, OPS_F32, p->n * C);
+    ops_embedding_fwd(o, rows, &t, &e);
+    ops_scatter_rows(o, x, rows, p->rows, p->n, C);
+}
+
+void split_embedding_fwd(const struct model *m, struct ops *o, struct ops_array x,
+                         const struct ops_embedding *e, const struct inputs *in)
+{
+    const int64_t n = in->N * e->C;
+    if (!m->split) {
+        ops_embedding_fwd(o, x, &in->tokens, e);
+        return;
+    }
+    struct ops_array part = rows_summand(m, o, x, in->N, e->C);
+    ops_zero(o, part, n);
+    add_rows(o, part, e->words, e->C, &in->words);
+    add_rows(o, part, e->positions, e->C, &in->places_had);
+    if (is_first(m, SPLIT_HEADS))
+        add_rows(o, part, e->types, e->C, &in->types);
+    part = sum_rows(m, o, part, in->N, e->C, "sum of embeddings");
+    put_rows(m, o, x, part, split_rows(m, in->N).count * e->C);
+}
+
+static void add_gradients(struct ops *o, struct ops_array table, struct ops_array dx, int64_t C,
+                          const struct inputs_picked *p)
+{
+    const struct ops_embedding d = { .words = table, .C = C };
+    const struct ops_tokens t = tokens_of(p);
+    if (!p->n || ops_is_none(table))
+        return;
+    struct ops_array rows = ops_scratch(o, OPS_F32, p->n * C);
+    ops_gather_rows(o, rows, dx, p->rows, p->n, C);
+    ops_embedding_bwd(o, &d, rows, &t);
+}
+
+void split_embedding_bwd(const struct model *m, struct ops *o, const struct ops_embedding *d,
+                         struct ops_array dx, const struct inputs *in)
+{
+    if (!m->split) {
+        ops_embedding_bwd(o, d, dx, &in->tokens);
+        return;
+    }
+    if (split_sequence(m)) {
+        struct ops_array all = ops_scratch(o, OPS_F32, in->N * d->C);
+        ops_copy(o, own_rows(m, all, in->N, d->C), dx, split_rows(m, in->N).count * d->C);
+        gather_rows(m, o, all, in->N, d->C, "gradients of embeddings");
+        dx = all;
+    }
+    add_gradients(o, d->words, dx, d->C, &in->words);
+    add_gradients(o, d->positions, dx, d->C, &in->places_had);
+    add_gradients(o, d->types, dx, d->C, &in->types);
+}
+
+/* ---- norms -------------------------------------------------------------------------------- */
+
+/* Sets kept[n] to the moments of whole rows, from the moments of the parts that the ranks have of
+ * them: parts[ranks,2,n], rstd before mean (RMSNorm: [ranks,1,n]). The parts have equal numbers of
+ * columns, so the variance of a row is the mean of the parts' variances and of the squared
+ * distances of their means from the row's mean. */
+static void join_moments(struct ops *o, struct ops_moments kept, struct ops_array parts,
+                         const struct ops_norm *l, int ranks)
+{
+    const int64_t n = l->N, each = l->rms ? n : 2 * n;
+    const float *from = ops_map(o, parts, ranks * each);
+    float *rstd = ops_fill(o, kept.rstd, n), *mean = l->rms ? NULL : ops_fill(o, kept.mean, n);
+    for (int64_t i = 0; i < n; i++) {
+        double middle = 0, squares = 0;
+        for (int q = 0; q < ranks && mean; q++)
+            middle += (double)from[q * each + n + i] / ranks;
+        for (int q = 0; q < ranks; q++) {
+            const double r = from[q * each + i], d = mean ? from[q * each + n + i] - middle : 0;
+            squares += (1 / (r * r) + d * d) / ranks;
+        }
+        rstd[i] = (float)(1 / sqrt(squares));
+        if (mean)
+            mean[i] = (float)middle;
+    }
+    if (mean)
+        ops_unmap(o, kept.mean, n, mean);
+    ops_unmap(o, kept.rstd, n, rstd);
+    ops_unmap(o, parts, ranks * each, (void *)(uintptr_t)from);
+}
+
+/* Computes the moments of rows whose columns are divided. Returns them: `kept` or, if they are not
+ * kept, scratch memory. */
+static struct ops_moments moments_of(const struct model *m, struct ops *o, struct ops_moments kept,
+                                     struct ops_array x, const struct ops_norm *l)
+{
+    const int ranks = split_ranks(m, SPLIT_WIDTH);
+    const int64_t n = l->N, each = l->rms ? n : 2 * n;
+    struct ops_array parts = ops_scratch(o, OPS_F32, ranks * each);
+    struct ops_array own = ops_part(parts, m->split->rank[SPLIT_WIDTH] * each);
+    const struct ops_moments of_part = { l->rms ? OPS_NONE : ops_part(own, n), own };
+    if (ops_is_none(kept.rstd))
+        kept = (struct ops_moments){ l->rms ? OPS_NONE : ops_scratch(o, OPS_F32, n),
+                                     ops_scratch(o, OPS_F32, n) };
+    ops_norm_fwd(o, OPS_NONE, of_part, x, l);
+    m->split->gather(m->split->ctx, SPLIT_WIDTH, o, parts, ranks, each, "moments of rows");
+    join_moments(o, kept, parts, l, ranks);
+    return kept;
+}
+
+void split_norm_fwd(const struct model *m, struct ops *o, struct ops_array y,
+                    struct ops_moments kept, struct ops_array x, const struct ops_norm *l,
+                    int64_t N)
+{
+    if (split_ranks(m, SPLIT_WIDTH) > 1) {
+        split_norm_again(m, o, y, moments_of(m, o, kept, x, l), x, l, N);
+        return;
+    }
+    ops_norm_fwd(o, own_rows(m, y, N, l->C), kept, x, l);
+    gather_rows(m, o, y, N, l->C, "normed rows");
+}
+
+void split_norm_again(const struct model *m, struct ops *o, struct ops_array y,
+                      struct ops_moments kept, struct ops_array x, const struct ops_norm *l,
+                      int64_t N)
+{
+    ops_norm_apply(o, own_rows(m, y, N, l->C), kept, x, l);
+    gather_rows(m, o, y, N, l->C, "normed rows");
+}
+
+void split_norm_bwd(const struct model *m, struct ops *o, struct ops_gradient dx,
+                    struct ops_gradient dgain, struct ops_gradient dbias, struct ops_array dy,
+                    struct ops_array x, struct ops_moments kept, const struct ops_norm *l)
+{
+    if (split_ranks(m, SPLIT_WIDTH) == 1) {
+        ops_norm_bwd(o, dx, dgain, dbias, dy, x, kept, l);
+        return;
+    }
+    struct ops_array sums = ops_scratch(o, OPS_F32, 2 * l->N);
+    ops_norm_sums(o, sums, dgain, dbias, dy, x, kept, l);
+    sum(m, SPLIT_WIDTH, o, sums, 2 * l->N, "sums of a norm's gradients");
+    ops_norm_dx(o, dx, sums, dy, x, kept, l);
+}
+
+/* ---- layers ------------------------------------------------------------------------------- */
+
+void split_linear_fwd(const struct model *m, struct ops *o, struct ops_array y, struct ops_array x,
+                      const struct ops_linear *l)
+{
+    struct ops_linear own = *l;
+    if (split_ranks(m, SPLIT_WIDTH) == 1) {
+        ops_linear_fwd(o, y, x, l);
+        return;
+    }
+    struct ops_array part = summand(o, y, l->N * l->O);
+    if (!is_first(m, SPLIT_WIDTH))
+        own.bias = OPS_NONE;
+    ops_linear_fwd(o, part, x, &own);
+    put_sum(m, SPLIT_WIDTH, o, y, part, l->N * l->O, "sum of inner channels");
+}
+
+void split_linear_bwd(const struct model *m, struct ops *o, struct ops_array dx,
+                      struct ops_array dy, struct ops_array x, const struct ops_linear *l)
+{
+    const struct ops_gradient none = { 0 };
+    const int divided = split_ranks(m, SPLIT_WIDTH) > 1;
+    struct ops_array part = divided ? summand(o, dx, l->N * l->I) : dx;
+    ops_linear_bwd(o, ops_set(part), none, none, dy, x, l);
+    if (divided)
+        put_sum(m, SPLIT_WIDTH, o, dx, part, l->N * l->I, "sum of inner gradients");
+}
+
+/* Sets y to base + dropout(map of x). Each rank computes one summand of the map's output, over its
+ * part of the inner channels. The sum over the ranks includes the bias once, because only the first
+ * rank adds it. */
+void split_residual_fwd(const struct model *m, struct ops *o, struct ops_array y,
+                        struct ops_array base, struct ops_array x, const struct ops_linear *l,
+                        struct ops_dropout drop)
+{
+    const int64_t n = split_rows(m, l->N).count * l->O;
+    struct ops_linear own = *l;
+    if (!m->split) {
+        ops_residual_fwd(o, y, base, x, l, drop);
+        return;
+    }
+    if (!is_first(m, SPLIT_HEADS))
+        own.bias = OPS_NONE;
+    struct ops_array part = rows_summand(m, o, y, l->N, l->O);
+    ops_linear_fwd(o, part, x, &own);
+    part = sum_rows(m, o, part, l->N, l->O, "sum of a layer");
+    ops_dropout(o, part, part, n, drop);
+    ops_add(o, part, base, n);
+    put_rows(m, o, y, part, n);
+}
+
+void split_gradient_begin(const struct model *m, struct ops *o, struct ops_array dx, int64_t n)
+{
+    if (m->split && !is_first(m, SPLIT_HEADS))
+        ops_zero(o, dx, n);
+}
+
+struct ops_array split_gradient_end(const struct model *m, struct ops *o, struct ops_array dx,
+                                    int64_t N, int64_t C)
+{
+    if (!m->split)
+        return dx;
+    if (dx.type == OPS_F32)
+        return sum_rows(m, o, dx, N, C, "sum of gradients");
+    struct ops_array part = ops_scratch(o, OPS_F32, N * C);
+    ops_copy(o, part, dx, N * C);
+    put_sum(m, SPLIT_HEADS, o, dx, part, N * C, "sum of gradients");
+    return dx;
+}
+
+struct ops_array split_branch_gradient(const struct model *m, struct ops *o,
+                                       struct ops_array masked, struct ops_array dx, int64_t N,
+                                       int64_t C, struct ops_dropout drop)
+{
+    if (drop.rate == 0 && !split_sequence(m))
+        return dx;
+    ops_dropout(o, own_rows(m, masked, N, C), dx, split_rows(m, N).count * C, drop);
+    gather_rows(m, o, masked, N, C, "gradients of a branch");
+    return masked;
+}
+
+/* ---- loss --------------------------------------------------------------------------------- */
+
+/* The computation of the loss. It handles the rows that have a label, in chunks. */
+struct loss {
+    const struct model *m;
+    struct ops *o;
+    struct ops_scores out;
+    struct ops_array x, dx; /* [n,C], one row per label; dx may be OPS_NONE */
+    struct ops_gradient dtable, dbias;
+    const struct ops_labels *l;
+    const struct ops_decoder *d;
+    double scale;
+    struct ops_columns columns;
+};
+
+static struct ops_columns columns_of(const struct model *m, struct ops *o, int64_t rows, int64_t V)
+{
+    return (struct ops_columns){ .logits = ops_scratch(o, OPS_F32, rows * V),
+                                 .V = V,
+                                 .first = m->first_word,
+                                 .most = ops_scratch(o, OPS_F32, rows),
+                                 .sums = ops_scratch(o, OPS_F32, rows),
+                                 .wanted = ops_scratch(o, OPS_F32, rows) };
+}
+
+/* Computes the gradients of a chunk (x, table and bias) from the gradients of its logits. */
+static void loss_bwd(struct loss *s, struct ops_array x, struct ops_array dx)
+{
+    const struct ops_columns *c = &s->columns;
+    const int64_t C = s->d->C;
+    const struct ops_matrix d = { c->logits, c->V, 0 }, turned = { c->logits, c->V, 1 };
+    const struct ops_linear bias = { .N = c->n, .I = 1, .O = c->V };
+    ops_matmul(s->o,
+               &(struct ops_matmul){
+                   .C = { dx, C }, .A = d, .B = { s->d->table, C }, .M = c->n, .N = C, .K = c->V });
+    ops_matmul(s->o, &(struct ops_matmul){ .C = { s->dtable.to, C },
+                                           .A = turned,
+                                           .B = { x, C },
+                                           .M = c->V,
+                                           .N = C,
+                                           .K = c->n,
+                                           .base = s->dtable.add ? s->dtable.to : OPS_NONE });
+    if (!ops_is_none(s->dbias.to))
+        ops_linear_bwd(s->o, (struct ops_gradient){ 0 }, (struct ops_gradient){ 0 }, s->dbias,
+                       c->logits, x, &bias);
+    s->dtable.add = s->dbias.add = 1;
+}
+
+/* Computes the loss of the labels first to first + columns.n - 1, and their gradients if dx is
+ * wanted. The softmax of a row is over the columns of all ranks. */
+static void loss_chunk(struct loss *s, int64_t first)
+{
+    const struct split *split = s->m->split;
+    struct ops_columns *c = &s->columns;
+    struct ops_array x = ops_part(s->x, first * s->d->C);
+    c->labels = ops_part(s->l->labels, first);
+    ops_logits(s->o, c->logits, x, c->n, s->d);
+    sum(s->m, SPLIT_WIDTH, s->o, c->logits, c->n * c->V, "logits");
+    ops_columns_most(s->o, c);
+    split->most(split->ctx, SPLIT_HEADS, s->o, c->most, c->n, "largest logits");
+    ops_columns_sums(s->o, c);
+    sum(s->m, SPLIT_HEADS, s->o, c->sums, c->n, "sums of exponentials");
+    sum(s->m, SPLIT_HEADS, s->o, c->wanted, c->n, "logits of labels");
+    ops_columns_loss(
+        s->o,
+        (struct ops_scores){ ops_part(s->out.losses, first), ops_part(s->out.correct, first) }, c,
+        !ops_is_none(s->dx), s->scale);
+    if (!ops_is_none(s->dx))
+        loss_bwd(s, x, ops_part(s->dx, first * s->d->C));
+}
+
+/* Computes the loss in chunks of rows. A chunk has at most CHUNK rows per rank, because each rank
+ * holds only its share of the columns. */
+static void run_chunks(struct loss *s)
+{
+    const int64_t n = s->l->n, most = (int64_t)CHUNK * split_ranks(s->m, SPLIT_HEADS);
+    const int64_t chunks = (n + most - 1) / most, rows = chunks ? (n + chunks - 1) / chunks : 0;
+    s->columns = columns_of(s->m, s->o, rows, s->d->V);
+    for (int64_t first = 0; first < n; first += rows) {
+        s->columns.n = n - first < rows ? n - first : rows;
+        loss_chunk(s, first);
+    }
+}
+
+/* Returns the rows of x that have a label: x itself if all have one, else a copy in scratch
+ * memory. */
+static struct ops_array labelled(struct ops *o, struct ops_array x, const struct ops_labels *l,
+                                 int64_t C)
+{
+    if (ops_is_none(l->rows))
+        return x;
+    struct ops_array picked = ops_scratch(o, x.type, l->n * C);
+    ops_gather_rows(o, picked, x, l->rows, l->n, C);
+    return picked;
+}
+
+void split_loss_fwd(const struct model *m, struct ops *o, struct ops_scores out, struct ops_array x,
+                    const struct ops_labels *l, const struct ops_decoder *d)
+{
+    if (!m->split) {
+        ops_loss_fwd(o, out, x, l, d);
+        return;
+    }
+    if (!l->n)
+        return;
+    struct loss s = { .m = m, .o = o, .out = out, .x = labelled(o, x, l, d->C), .l = l, .d = d };
+    run_chunks(&s);
+}
+
+/* Sets the gradients of the table and the bias to zero, because there are no labels. Gradients
+ * that are accumulated stay as they are. */
+static void no_labels(struct ops *o, struct ops_gradient dtable, struct ops_gradient dbias,
+                      const struct ops_decoder *d)
+{
+    if (!dtable.add)
+        ops_zero(o, dtable.to, d->V * d->C);
+    if (!ops_is_none(dbias.to) && !dbias.add)
+        ops_zero(o, dbias.to, d->V);
+}
+
+void split_loss_fwd_bwd(const struct model *m, struct ops *o, struct ops_scores out,
+                        struct ops_array dx, struct ops_gradient dtable, struct ops_gradient dbias,
+                        struct ops_array x, int64_t N, double scale, const struct ops_labels *l,
+                        const struct ops_decoder *d)
+{
+    const int64_t n = l->n * d->C;
+    if (!m->split) {
+        ops_loss_fwd_bwd(o, out, dx, dtable, dbias, x, N, scale, l, d);
+        return;
+    }
+    if (!ops_is_none(l->rows) || !l->n)
+        ops_zero(o, dx, N * d->C);
+    if (!l->n) {
+        no_labels(o, dtable, dbias, d);
+        return;
+    }
+    struct loss s = { .m = m, .o = o, .out = out, .x = labelled(o, x, l, d->C), .l = l, .d = d };
+    s.dx = ops_is_none(l->rows) ? dx : ops_scratch(o, OPS_F32, n);
+    s.dtable = dtable;
+    s.dbias = dbias;
+    s.scale = scale;
+    run_chunks(&s);
+    sum(m, SPLIT_HEADS, o, s.dx, n, "sum of the head's gradients");
+    if (!ops_is_none(l->rows))
+        ops_scatter_rows(o, dx, s.dx, l->rows, l->n, d->C);
+}
+
+/* ---- tensors ------------------------------------------------------------------------------ */
+
+int split_is_shared(const struct tensor *whole, const struct tensor *own)
+{
+    return tensor_elements(whole) != tensor_elements(own);
+}
+
+/* Returns the axis of the grid over which axis k of a tensor is divided, if it is divided. */
+static enum split_axis axis_of(const struct tensor *whole, int k)
+{
+    return k == whole->across ? SPLIT_WIDTH : SPLIT_HEADS;
+}
+
+static int rank_along(const struct split *split, enum split_axis axis, int number)
+{
+    const int columns = split->ranks[SPLIT_WIDTH];
+    return axis == SPLIT_WIDTH ? number % columns : number / columns;
+}
+
+/* Returns the range of axis k of a tensor that the rank with this number holds. If the tensor
+ * consists of `maps` matrices side by side, the range is within each matrix. whole is the tensor of
+ * the model, own the part of this rank. */
+static struct split_part part_of(const struct tensor *whole, const struct tensor *own, int k,
+                                 int maps, const struct split *split, int number)
+{
+    const enum split_axis axis = axis_of(whole, k);
+    const int64_t n = whole->shape[k] / maps;
+    if (whole->shape[k] == own->shape[k])
+        return (struct split_part){ 0, n };
+    return split_part(n, split->ranks[axis], rank_along(split, axis, number));
+}
+
+struct split_runs split_runs(const struct tensor *whole, const struct tensor *own,
+                             const struct split *split, int number)
+{
+    const int64_t all = tensor_elements(whole), columns = whole->shape[whole->rank - 1];
+    if (!split_is_shared(whole, own))
+        return (struct split_runs){ 1, all, all, 0 };
+    const struct split_part c = part_of(whole, own, whole->rank - 1, whole->maps, split, number);
+    const struct split_part r = whole->rank == 2 ? part_of(whole, own, 0, 1, split, number)
+                                                 : (struct split_part){ 0, 1 };
+    if (c.count * whole->maps == columns) /* whole rows */
+        return (struct split_runs){ 1, r.count * columns, all, r.first * columns };
+    return (struct split_runs){ r.count * whole->maps, c.count, columns / whole->maps,
+                                r.first * columns + c.first };
+}
+
+int split_counts(const struct tensor *whole, const struct tensor *own, const struct split *split,
+                 int number)
+{
+    int divided[SPLIT_AXES] = { 0 };
+    for (int k = 0; k < whole->rank; k++)
+        divided[axis_of(whole, k)] |= whole->shape[k] != own->shape[k];
+    for (int axis = 0; axis < SPLIT_AXES; axis++)
+        if (!divided[axis] && rank_along(split, (enum split_axis)axis, number))
+            return 0;
+    return 1;
+}
+
+int64_t split_elements(const struct split_runs *r)
+{
+    return r->runs * r->count;
+}
+
+void split_cut(void *part, const void *whole, const struct split_runs *r, size_t bytes)
+{
+    char *to = part;
+    const char *from = whole;
+    for (int64_t i = 0; i < r->runs; i++)
+        memcpy(to + (size_t)(i * r->count) * bytes,
+               from + (size_t)(i * r->stride + r->first) * bytes, (size_t)r->count * bytes);
+}
+
+void split_join(void *whole, const void *part, const struct split_runs *r, size_t bytes)
+{
+    char *to = whole;
+    const char *from = part;
+    for (int64_t i = 0; i < r->runs; i++)
+        memcpy(to + (size_t)(i * r->stride + r->first) * bytes,
+               from + (size_t)(i * r->count) * bytes, (size_t)r->count * bytes);
+}

@@ -1,0 +1,196 @@
+/*
+ * split.h - a model whose layers are divided among several ranks: tensor parallelism in one
+ * dimension (Shoeybi et al. 2019, "Megatron-LM", section 3) or in two.
+ *
+ * The ranks of a model form a grid. Along its first dimension, SPLIT_HEADS, each rank has some of
+ * the heads and some of the MLP's inner channels: the columns of the matrices before them, and the
+ * rows of the matrices after them. It has some rows of the tables of words and positions, and of
+ * the decoder's table. Along the second dimension, SPLIT_WIDTH, each rank has some of the channels
+ * of the residual stream: columns of x and of the tables, rows of the matrices before heads and
+ * MLP, columns of the matrices after them, and the norms' gains for these channels. With one rank
+ * in the second dimension, every rank has the residual stream whole.
+ *
+ * Ranks compute partial sums and add them. In a decoder without sequence parallelism these sums are
+ *
+ *     embedding   over HEADS: x; rows of a table that a rank does not have count as 0 there
+ *     layer       forward, over HEADS: the outputs of the matrices after heads and MLP
+ *                 forward, over WIDTH: the outputs of the matrices before heads and MLP
+ *                 backward, over HEADS: the gradients of the inputs of the matrices before them
+ *                 backward, over WIDTH: the gradients of the inputs of the matrices after them
+ *     head        over HEADS: each row's largest logit, its sum of exponentials, its label's
+ *                 logit, and its gradient
+ *                 over WIDTH: the logits
+ *
+ * In one dimension these are 1, 4 and 4 sums. In two dimensions they are 1, 8 and 5 for GPT, which
+ * has one matrix before the heads and one before the MLP. In addition, norms exchange two numbers
+ * for each row over WIDTH, in the forward and in the backward.
+ *
+ * With `sequence` the rows of the residual stream are divided over HEADS as well (Korthikanti et
+ * al. 2022, "Reducing activation recomputation"): each rank has some of their rows. It gathers all
+ * rows before matrices whose columns are divided; after matrices whose rows are divided, it
+ * receives the sums of its own rows. Activations then take less memory. The traffic stays the same,
+ * except that the norms' outputs are sent once more in the backward. Only for decoders.
+ *
+ * A model of one rank calls the same functions, which then only call those of ops.h.
+ *
+ * All ranks must call the same functions in the same order. Checked by
+ * tests/unit/model/network/test_split.c.
+ */
+#ifndef TEXTMILL_MODEL_NETWORK_SPLIT_H
+#define TEXTMILL_MODEL_NETWORK_SPLIT_H
+
+#include "model/network/model.h"
+
+enum split_axis { SPLIT_HEADS, SPLIT_WIDTH, SPLIT_AXES };
+
+/* The ranks and their communication; struct model refers to it as `split`. */
+struct split {
+    int ranks[SPLIT_AXES], rank[SPLIT_AXES];
+    int sequence;
+    /* Replace x[n], F32, by its sum or its maximum over the ranks along an axis of the grid, with
+     * the same bits on each. `what` names the data for reports. */
+    void (*sum)(void *ctx, enum split_axis axis, struct ops *o, struct ops_array x, int64_t n,
+                const char *what);
+    void (*most)(void *ctx, enum split_axis axis, struct ops *o, struct ops_array x, int64_t n,
+                 const char *what);
+    /* Exchange rows of x[N,C], which are divided as split_part says. scatter (F32): each rank's own
+     * rows become the sums over the ranks. gather (any type): each rank receives the rows of the
+     * others. */
+    void (*scatter)(void *ctx, enum split_axis axis, struct ops *o, struct ops_array x, int64_t N,
+                    int64_t C, const char *what);
+    void (*gather)(void *ctx, enum split_axis axis, struct ops *o, struct ops_array x, int64_t N,
+                   int64_t C, const char *what);
+    void *ctx;
+};
+
+static inline int split_ranks(const struct model *m, enum split_axis axis)
+{
+    return m->split ? m->split->ranks[axis] : 1;
+}
+
+/* split_all returns the number of all ranks, split_number this rank's number among them. Ranks that
+ * are neighbours along SPLIT_WIDTH have neighbouring numbers. */
+static inline int split_all(const struct split *s)
+{
+    return s->ranks[SPLIT_HEADS] * s->ranks[SPLIT_WIDTH];
+}
+
+static inline int split_number(const struct split *s)
+{
+    return s->rank[SPLIT_HEADS] * s->ranks[SPLIT_WIDTH] + s->rank[SPLIT_WIDTH];
+}
+
+static inline int split_sequence(const struct model *m)
+{
+    return m->split && m->split->sequence;
+}
+
+/* A rank's share of n consecutive items: `count` items from `first` on. */
+struct split_part {
+    int64_t first, count;
+};
+struct split_part split_part(int64_t n, int ranks, int rank);
+
+/* Sets *own to the rank's part of the config: its heads, its MLP channels, its rows of the tables,
+ * its channels of the residual stream (`width`). Returns 0, or -1 with an error if the config
+ * cannot be divided among the ranks. */
+int split_config(struct model_config *own, const struct model_config *config,
+                 const struct split *split);
+
+/* ---- the steps of a model where ranks communicate ----------------------------------------- */
+
+/* Below, N is in->N, the number of all rows; n is the number of the rank's rows of the residual
+ * stream, which is N without `sequence`; C is the number of the rank's columns of the residual
+ * stream. split_rows returns which of N rows the rank has. */
+struct split_part split_rows(const struct model *m, int64_t N);
+int64_t split_most_rows(const struct model *m, int64_t N); /* the largest n of any rank, for up to N
+                                                            * rows */
+
+/* Sets x[n,C] to the embeddings (ops_embedding_fwd). e: the rank's rows of the tables of words and
+ * positions, and the whole table of types. Call ops_scratch_begin first. */
+void split_embedding_fwd(const struct model *m, struct ops *o, struct ops_array x,
+                         const struct ops_embedding *e, const struct inputs *in);
+/* Adds the gradients from dx[n,C] to the rank's tables d. */
+void split_embedding_bwd(const struct model *m, struct ops *o, const struct ops_embedding *d,
+                         struct ops_array dx, const struct inputs *in);
+
+/* Sets y[N,C] to the norm of x, of which this rank has n rows and C columns: y gets all rows,
+ * gathered from the ranks. Moments are computed over the columns of all ranks; kept[n] are those of
+ * the rank's rows. l->N is n. */
+void split_norm_fwd(const struct model *m, struct ops *o, struct ops_array y,
+                    struct ops_moments kept, struct ops_array x, const struct ops_norm *l,
+                    int64_t N);
+/* Sets y as split_norm_fwd did, but from the moments that it has kept. */
+void split_norm_again(const struct model *m, struct ops *o, struct ops_array y,
+                      struct ops_moments kept, struct ops_array x, const struct ops_norm *l,
+                      int64_t N);
+/* Does ops_norm_bwd for rows whose columns are divided among the ranks. */
+void split_norm_bwd(const struct model *m, struct ops *o, struct ops_gradient dx,
+                    struct ops_gradient dgain, struct ops_gradient dbias, struct ops_array dy,
+                    struct ops_array x, struct ops_moments kept, const struct ops_norm *l);
+
+/* Does ops_linear_fwd with a matrix before heads or MLP: its rows are divided over SPLIT_WIDTH. */
+void split_linear_fwd(const struct model *m, struct ops *o, struct ops_array y, struct ops_array x,
+                      const struct ops_linear *l);
+/* Sets dx to the gradient of the input of a matrix after heads or MLP, whose columns are divided
+ * over SPLIT_WIDTH. As ops_linear_bwd, but without gradients of the matrix. */
+void split_linear_bwd(const struct model *m, struct ops *o, struct ops_array dx,
+                      struct ops_array dy, struct ops_array x, const struct ops_linear *l);
+
+/* Does ops_residual_fwd with a matrix after heads or MLP, whose rows are divided over SPLIT_HEADS:
+ * y[n,C], base[n,C]. */
+void split_residual_fwd(const struct model *m, struct ops *o, struct ops_array y,
+                        struct ops_array base, struct ops_array x, const struct ops_linear *l,
+                        struct ops_dropout drop);
+
+/* Call before gradients from matrices before heads or MLP are added to dx, of n numbers: sets dx to
+ * 0 on all ranks but the first along SPLIT_HEADS. */
+void split_gradient_begin(const struct model *m, struct ops *o, struct ops_array dx, int64_t n);
+/* Call after those gradients have been added to dx[N,C]: sums dx over the ranks along SPLIT_HEADS.
+ * Returns the rank's n rows of it, [n,C]; without sequence parallelism n is N. */
+struct ops_array split_gradient_end(const struct model *m, struct ops *o, struct ops_array dx,
+                                    int64_t N, int64_t C);
+
+/* Returns the gradient [N,C] at the end of a residual branch, from dx[n,C], the gradient of its
+ * output. Returns dx itself if nothing was dropped and the rows are not divided, else masked[N,C],
+ * F32. */
+struct ops_array split_branch_gradient(const struct model *m, struct ops *o,
+                                       struct ops_array masked, struct ops_array dx, int64_t N,
+                                       int64_t C, struct ops_dropout drop);
+
+/* x[n], F32, is a sum over the rank's rows. Replaces it by the sum over the rows of all ranks. Does
+ * nothing without sequence parallelism, because each rank then has all rows. */
+void split_sum_of_rows(const struct model *m, struct ops *o, struct ops_array x, int64_t n);
+
+/* Do ops_loss_fwd and ops_loss_fwd_bwd with a decoder whose rows are divided among the ranks. */
+void split_loss_fwd(const struct model *m, struct ops *o, struct ops_scores out, struct ops_array x,
+                    const struct ops_labels *l, const struct ops_decoder *d);
+void split_loss_fwd_bwd(const struct model *m, struct ops *o, struct ops_scores out,
+                        struct ops_array dx, struct ops_gradient dtable, struct ops_gradient dbias,
+                        struct ops_array x, int64_t N, double scale, const struct ops_labels *l,
+                        const struct ops_decoder *d);
+
+/* ---- tensors ------------------------------------------------------------------------------ */
+
+/* Where a rank's part of a tensor lies in the whole tensor: `runs` runs of `count` elements. Run i
+ * begins at element i * count of the part and at element i * stride + first of the whole. */
+struct split_runs {
+    int64_t runs, count, stride, first;
+};
+/* Returns where the part of rank `number` (split_number) lies, which may be another rank than this
+ * one. whole and own: the same row in the tensor table of the whole model and in that of this
+ * rank. */
+struct split_runs split_runs(const struct tensor *whole, const struct tensor *own,
+                             const struct split *split, int number);
+/* Returns 1 if a sum over the parts of a tensor must include the part of rank `number`, else 0. If
+ * several ranks have the same part, the sum includes it once, from one of them. */
+int split_counts(const struct tensor *whole, const struct tensor *own, const struct split *split,
+                 int number);
+int64_t split_elements(const struct split_runs *r); /* elements of the part */
+int split_is_shared(const struct tensor *whole, const struct tensor *own);
+
+/* Copy a part out of the whole tensor, or into it. Elements have `bytes` bytes. */
+void split_cut(void *part, const void *whole, const struct split_runs *r, size_t bytes);
+void split_join(void *whole, const void *part, const struct split_runs *r, size_t bytes);
+
+#endif

@@ -1,0 +1,465 @@
+/* GGUF files: a file that is written can be read again, a model computes the same from it, and
+ * errors in a file are reported with their names and byte positions. */
+#include <criterion/criterion.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/err.h"
+#include "common/file.h"
+#include "common/gguf.h"
+#include "common/le.h"
+#include "common/mem.h"
+#include "common/rng.h"
+#include "model/compute/stored.h"
+#include "model/folder/folder.h"
+#include "model/folder/gguf_export.h"
+#include "model/folder/gguf_model.h"
+#include "model/folder/parameters.h"
+#include "model/network/architecture.h"
+#include "model/network/forward.h"
+#include "tests/unit/arrays.h"
+
+static char dir[] = "/tmp/gguf-XXXXXX";
+
+static void make_dir(void)
+{
+    cr_assert_not_null(mkdtemp(dir));
+}
+
+static void remove_dir(void)
+{
+    file_remove_tree(dir);
+}
+
+TestSuite(gguf, .init = make_dir, .fini = remove_dir);
+
+static const char *in_dir(const char *name)
+{
+    static char path[2][200];
+    static int which;
+    which = !which;
+    snprintf(path[which], sizeof path[which], "%s/%s", dir, name);
+    return path[which];
+}
+
+/* ---- models ------------------------------------------------------------------------------- */
+
+static const struct model_config gpt = { .architecture = &architecture_gpt2,
+                                         .layers = 2,
+                                         .width = 64,
+                                         .heads = 2,
+                                         .inner = 96,
+                                         .positions = 16,
+                                         .vocabulary = 77,
+                                         .epsilon = 1e-5,
+                                         .init_std = 0.1 };
+static const struct model_config llama = { .architecture = &architecture_llama,
+                                           .layers = 2,
+                                           .width = 64,
+                                           .heads = 4,
+                                           .kv_heads = 2,
+                                           .head_width = 16,
+                                           .inner = 96,
+                                           .positions = 16,
+                                           .vocabulary = 70,
+                                           .epsilon = 1e-5,
+                                           .init_std = 0.1,
+                                           .rope_theta = 5000,
+                                           .activation = OPS_SILU };
+
+static void save_folder(struct ops *o, const struct model_config *config)
+{
+    struct model m;
+    struct ops_array blocks[4];
+    struct rng r = { 5, 0 };
+    cr_assert_eq(model_init(&m, config), 0, "%s", err_get());
+    for (int b = 0; b < 4; b++)
+        blocks[b] = ops_buffer(o, OPS_F32, m.tensors.block_size[b]);
+    for (size_t i = 0; i < m.tensors.count; i++) {
+        const struct tensor *row = &m.tensors.rows[i];
+        float *x = floats(blocks[row->block]) + row->offset;
+        for (int64_t n = tensor_elements(row); n-- > 0;)
+            *x++ = (float)(0.1 * rng_normal(&r)) + (row->init == INIT_ONE);
+    }
+    cr_assert_eq(folder_save(&m, o, blocks, dir, 1), 0, "%s", err_get());
+    for (int b = 0; b < 4; b++)
+        ops_buffer_free(o, blocks[b], m.tensors.block_size[b]);
+    model_release(&m);
+}
+
+enum { T = 7 };
+
+/* Computes the logits out[T,V] of a fixed text with the model at `path`, with weights of type
+ * `weights`. */
+static void logits_of(float *out, struct ops *o, const char *path, enum ops_type weights)
+{
+    struct parameters p;
+    struct model m;
+    struct inputs in = { 0 };
+    const uint32_t ids[T] = { 3, 1, 4, 1, 5, 9, 2 };
+    cr_assert_eq(parameters_load(&p, &m, o, path, HEAD_NEXT, weights), 0, "%s", err_get());
+    struct forward f = { .model = &m, .ops = o, .blocks = p.blocks };
+    struct batch b = { .B = 1, .T = T, .ids = ids };
+    inputs_set(&in, o, &m, &b);
+    forward_logits(&f, f32(out), forward_layers(&f, &in), T);
+    cr_assert_leq(m.config.vocabulary, 80);
+    inputs_release(&in, o);
+    forward_release(&f);
+    parameters_release(&p, &m, o);
+}
+
+static int add_nothing(void *ctx, struct gguf_writer *w, int64_t vocabulary)
+{
+    (void)ctx, (void)w, (void)vocabulary;
+    return 0;
+}
+
+static int export(const char *path, enum ops_type weights, int ours)
+{
+    return gguf_export(dir, path, &(struct gguf_export){ weights, ours, 2, add_nothing, NULL });
+}
+
+/* Returns the largest absolute difference of two arrays. */
+static double farthest(const float *a, const float *b, int n)
+{
+    double most = 0;
+    for (int i = 0; i < n; i++) {
+        double apart = fabs((double)a[i] - b[i]);
+        most = apart > most ? apart : most;
+    }
+    return most;
+}
+
+/* For each type of weights, the logits computed from a GGUF file must have the same bits as those
+ * computed from the model folder. */
+static void check_round_trip(const struct model_config *config)
+{
+    const enum ops_type types[] = { OPS_F32, OPS_BF16, OPS_F16, OPS_Q8, OPS_Q4 };
+    struct ops *o = ops_new(2);
+    float folder[T * 80] = { 0 }, file[T * 80] = { 0 }, plain[T * 80] = { 0 };
+    save_folder(o, config);
+    logits_of(plain, o, dir, OPS_F32);
+    for (int t = 0; t < 5; t++) {
+        const char *path = in_dir("model.gguf");
+        cr_assert_eq(export(path, types[t], 0), 0, "%s", err_get());
+        logits_of(folder, o, dir, types[t]);
+        logits_of(file, o, path, STORED_AUTO);
+        /* f32 maps are [in,out] in one, [out,in] in the other */
+        double most = farthest(folder, file, T * 80);
+        cr_assert(t ? most == 0 : most < 1e-5, "type %d: logits differ by %g", types[t], most);
+        most = farthest(plain, file, T * 80);
+        cr_assert((t == 0 || most > 0) && most < (t < 3 ? 0.02 : 1), "type %d: %g", types[t], most);
+        cr_assert_eq(export(path, types[t], 1), 0, "%s", err_get());
+        logits_of(file, o, path, STORED_AUTO);
+        most = farthest(folder, file, T * 80);
+        cr_assert(t ? most == 0 : most < 1e-5, "type %d, mapped: logits differ by %g", types[t],
+                  most);
+        logits_of(folder, o, path, OPS_Q8);
+        cr_assert_eq(export(path, types[t], 0), 0, "%s", err_get());
+        logits_of(file, o, path, OPS_Q8);
+        cr_assert(!memcmp(file, folder, sizeof file), "type %d: converted from both layouts",
+                  types[t]);
+        logits_of(folder, o, dir, OPS_Q8);
+        cr_assert(t || !memcmp(file, folder, sizeof file), "f32 made int8");
+    }
+    ops_free(o);
+}
+
+Test(gguf, gpt)
+{
+    check_round_trip(&gpt);
+}
+
+Test(gguf, llama)
+{
+    check_round_trip(&llama);
+}
+
+Test(gguf, untied_and_biased)
+{
+    struct model_config c = llama;
+    c.untied = c.qkv_bias = c.out_bias = c.mlp_bias = 1;
+    check_round_trip(&c);
+}
+
+Test(gguf, qwen2_and_stretched)
+{
+    struct model_config c = llama;
+    c.architecture = &architecture_qwen2;
+    c.rope_stretch.factor = 4;
+    check_round_trip(&c);
+}
+
+static const struct ops_stretch scaling = { .factor = 8, .low = 1.5, .high = 4, .original = 32 };
+
+Test(gguf, llama3)
+{
+    struct model_config c = llama;
+    c.rope_stretch = scaling;
+    check_round_trip(&c);
+}
+
+/* ---- encoders ----------------------------------------------------------------------------- */
+
+static const struct model_config bert = { .architecture = &architecture_bert,
+                                          .layers = 2,
+                                          .width = 64,
+                                          .heads = 4,
+                                          .inner = 96,
+                                          .positions = 16,
+                                          .vocabulary = 77,
+                                          .types = 2,
+                                          .epsilon = 1e-6,
+                                          .init_std = 0.1,
+                                          .activation = OPS_GELU };
+
+/* Computes what the model at `path` gives for a fixed text: the last layer's output [T,C] or, with
+ * the head for questions, its logits [T,2]. */
+static void encoded(float *out, struct ops *o, const char *path, enum model_head head,
+                    enum ops_type weights)
+{
+    struct parameters p;
+    struct model m;
+    struct inputs in = { 0 };
+    const uint32_t ids[T] = { 3, 1, 4, 1, 5, 9, 2 }, segments[T] = { 0, 0, 0, 0, 1, 1, 1 };
+    cr_assert_eq(parameters_load(&p, &m, o, path, head, weights), 0, "%s", err_get());
+    struct forward f = { .model = &m, .ops = o, .blocks = p.blocks };
+    const struct batch b = { .B = 1, .T = T, .ids = ids, .segments = segments };
+    inputs_set(&in, o, &m, &b);
+    struct ops_array x = forward_layers(&f, &in);
+    if (head == HEAD_NONE)
+        memcpy(out, floats(x), T * (size_t)m.config.width * sizeof *out);
+    else
+        forward_logits(&f, f32(out), x, T);
+    inputs_release(&in, o);
+    forward_release(&f);
+    parameters_release(&p, &m, o);
+}
+
+/* The encoder of a model, and with ours 1 its head, too, must give the same from a file as from its
+ * folder, in each type. */
+static void check_encoder(const struct model_config *config, int ours)
+{
+    const enum ops_type types[] = { OPS_F32, OPS_BF16, OPS_F16, OPS_Q8, OPS_Q4 };
+    const enum model_head head = ours ? config->head : HEAD_NONE;
+    struct ops *o = ops_new(2);
+    const char *path = in_dir("model.gguf");
+    save_folder(o, config);
+    for (int t = 0; t < 5; t++) {
+        float folder[T * 80] = { 0 }, file[T * 80] = { 0 };
+        cr_assert_eq(export(path, types[t], ours), 0, "%s", err_get());
+        encoded(folder, o, dir, head, types[t]);
+        encoded(file, o, path, head, STORED_AUTO);
+        const double most = farthest(folder, file, T * 80);
+        cr_assert(t ? most == 0 : most < 1e-5, "type %d: features differ by %g", types[t], most);
+        cr_assert(farthest(file, (float[T * 80]){ 0 }, T * 80) > 0.1);
+    }
+    ops_free(o);
+}
+
+Test(gguf, bert)
+{
+    struct model_config c = bert;
+    for (int head = HEAD_NONE; head < MODEL_HEADS; head++) {
+        c.head = (enum model_head)head;
+        check_encoder(&c, 0);
+    }
+    c.head = HEAD_QUESTIONS;
+    check_encoder(&c, 1);
+}
+
+Test(gguf, distilbert)
+{
+    struct model_config c = bert;
+    c.architecture = &architecture_distilbert;
+    c.types = 0;
+    c.head = HEAD_NONE;
+    check_encoder(&c, 0);
+    c.head = HEAD_QUESTIONS;
+    check_encoder(&c, 1);
+}
+
+Test(gguf, what_the_format_cannot_say)
+{
+    struct model_config c = gpt;
+    struct ops *o = ops_new(1);
+    c.activation = OPS_GELU;
+    save_folder(o, &c);
+    cr_assert_eq(export(in_dir("model.gguf"), OPS_F32, 0), -1);
+    cr_assert(strstr(err_get(), "GGUF's 'gpt2' has no other activation"), "%s", err_get());
+    cr_assert(access(in_dir("model.gguf"), F_OK) != 0);
+    ops_free(o);
+}
+
+/* ---- what is wrong ------------------------------------------------------------------------ */
+
+static struct buf exported(struct ops *o, const struct model_config *config, enum ops_type type,
+                           int ours)
+{
+    struct buf b = BUF_INIT;
+    const char *path = in_dir("model.gguf");
+    save_folder(o, config);
+    cr_assert_eq(export(path, type, ours), 0, "%s", err_get());
+    cr_assert_eq(file_read(path, &b), 0);
+    return b;
+}
+
+static size_t find(const struct buf *b, const char *word)
+{
+    for (size_t i = 0; i + strlen(word) < b->len; i++)
+        if (!memcmp(b->data + i, word, strlen(word)))
+            return i;
+    cr_assert_fail("no %s", word);
+    return 0;
+}
+
+/* Overwrites the n bytes from byte `at` of the file `whole` with bytes[n]. Loading the file must
+ * then fail with an error that contains `words`. */
+static void refused(struct ops *o, const struct buf *whole, size_t at, const char *bytes, size_t n,
+                    const char *words)
+{
+    struct parameters p;
+    struct model m;
+    struct buf b = BUF_INIT;
+    const char *path = in_dir("bad.gguf");
+    buf_add(&b, whole->data, whole->len);
+    memcpy(b.data + at, bytes, n);
+    cr_assert_eq(file_write(path, b.data, b.len), 0);
+    cr_assert_eq(parameters_load(&p, &m, o, path, HEAD_NEXT, STORED_AUTO), -1, "no error: %s",
+                 words);
+    cr_assert(strstr(err_get(), "bad.gguf") && strstr(err_get(), words), "'%s' lacks '%s'",
+              err_get(), words);
+    buf_release(&b);
+}
+
+Test(gguf, refused_by_name_and_byte)
+{
+    struct ops *o = ops_new(1);
+    struct buf b = exported(o, &gpt, OPS_Q8, 0);
+    const char huge[8] = "\xff\xff\xff\xff\xff\xff\xff\x7f", nan[2] = "\xff\x7f";
+    size_t qkv = find(&b, "blk.0.attn_qkv.weight"), shape = qkv + 21 + 4, type = shape + 16;
+    refused(o, &b, 0, "GGML", 4, "not a GGUF file");
+    refused(o, &b, 4, "\1", 1, "unsupported version 1 of GGUF, at byte 4");
+    refused(o, &b, 8, huge, 8, "at byte");
+    refused(o, &b, 16, huge, 8, "at byte");
+    refused(o, &b, 24, huge, 8, "truncated");
+    refused(o, &b, find(&b, "gpt2.block_count") + 16, "\x0d", 1, "bad type 13 of a value, at byte");
+    refused(o, &b, find(&b, "gpt2.block_count"), "gpt3", 4, "no key 'gpt2.block_count'");
+    refused(o, &b, find(&b, "gpt2.block_count") + 20, "\7", 1,
+            "no tensor 'blk.2.attn_norm.weight'");
+    refused(o, &b, find(&b, "general.architecture") + 32, "gpt9", 4,
+            "unsupported general.architecture 'gpt9'");
+    refused(o, &b, shape + 8, "\x80", 1, "bad shape of tensor 'blk.0.attn_qkv.weight'");
+    refused(o, &b, shape, "\x41", 1, "rows of 65 numbers are no whole blocks of Q8_0");
+    refused(o, &b, shape, huge, 8, "bad shape of tensor 'blk.0.attn_qkv.weight', at byte");
+    refused(o, &b, type, "\x0a", 1, "tensor 'blk.0.attn_qkv.weight' is of type 10, at byte");
+    refused(o, &b, type + 4, "\1", 1, "of tensor 'blk.0.attn_qkv.weight': not a multiple of 32");
+    refused(o, &b, type + 4, huge, 8, "of tensor 'blk.0.attn_qkv.weight': not a multiple of 32");
+    refused(o, &b, type + 4, "\xe0\xff\xff\xff\xff\xff\xff\x7f", 8, "truncated: tensor 'blk.0");
+    refused(o, &b, type + 4, "\0\0\0\0\0\0\0\0", 8, "overlaps '");
+    refused(o, &b, qkv, "blk.7", 5, "no tensor 'blk.0.attn_qkv.weight'");
+    struct gguf g;
+    cr_assert_eq(gguf_parse(&g, b.data, b.len, "x"), 0);
+    size_t data = gguf_tensor(&g, "blk.1.ffn_up.weight")->offset + 34 * 5;
+    char words[100];
+    snprintf(words, sizeof words,
+             "tensor 'blk.1.ffn_up.weight' holds what is no finite number, at byte %zu", data);
+    refused(o, &b, data, nan, 2, words);
+    g.map = (struct file_map){ 0 };
+    gguf_close(&g);
+    buf_release(&b);
+    ops_free(o);
+}
+
+/* Errors in a file for textmill alone: an infinite scale in a group, and an unknown number of the
+ * layout. */
+Test(gguf, mapped_refused_by_name_and_byte)
+{
+    struct ops *o = ops_new(2);
+    struct buf b = exported(o, &gpt, OPS_Q4, 1);
+    struct gguf g;
+    char words[100];
+    size_t layout = find(&b, "textmill.layout") + 15 + 4,
+           shape = find(&b, "blk.1.ffn_up.weight") + 23;
+    refused(o, &b, layout, "\2", 1, "unsupported textmill.layout 2, only 1");
+    refused(o, &b, find(&b, "textmill.layout"), "T", 1, "bad shape of tensor 'output.weight'");
+    refused(o, &b, shape, "\x20", 1, "bad shape of tensor 'blk.1.ffn_up.weight'");
+    cr_assert_eq(gguf_parse(&g, b.data, b.len, "x"), 0, "%s", err_get());
+    /* the scale of the second block of output 5 in the last group */
+    const struct gguf_tensor *t = gguf_tensor(&g, "blk.1.ffn_up.weight");
+    size_t data = t->offset + 5 * (size_t)t->shape[1] + 2 * (16 + 5);
+    snprintf(words, sizeof words,
+             "tensor 'blk.1.ffn_up.weight' holds what is no finite number, at byte %zu", data);
+    refused(o, &b, data, "\1\xfc", 2, words);
+    g.map = (struct file_map){ 0 };
+    gguf_close(&g);
+    buf_release(&b);
+    ops_free(o);
+}
+
+/* An encoder whose file says that it is a decoder, and one that has no head. */
+Test(gguf, bert_refused)
+{
+    struct ops *o = ops_new(1);
+    struct model_config c = bert;
+    struct parameters p;
+    struct model m;
+    c.head = HEAD_PRETRAINING;
+    save_folder(o, &c);
+    cr_assert_eq(export(in_dir("model.gguf"), OPS_F32, 1), -1);
+    cr_expect(strstr(err_get(), "encoders only with a head for questions"), "%s", err_get());
+    c.head = HEAD_QUESTIONS;
+    struct buf b = exported(o, &c, OPS_F32, 0);
+    cr_assert_eq(parameters_load(&p, &m, o, in_dir("model.gguf"), HEAD_QUESTIONS, STORED_AUTO), -1);
+    cr_expect(strstr(err_get(), "no tensor 'qa_outputs.weight'"), "%s", err_get());
+    memcpy(b.data + find(&b, "bert.attention.causal") + 21 + 4, "\1", 1);
+    cr_assert_eq(file_write(in_dir("bad.gguf"), b.data, b.len), 0);
+    cr_assert_eq(parameters_load(&p, &m, o, in_dir("bad.gguf"), HEAD_NONE, STORED_AUTO), -1);
+    cr_expect(strstr(err_get(), "unsupported bert.attention.causal: 1"), "%s", err_get());
+    refused(o, &b, 0, "GGUF", 4, "unsupported general.architecture 'bert'");
+    buf_release(&b);
+    ops_free(o);
+}
+
+/* Divisors of frequencies that Llama 3's scaling does not have, and settings without sense. */
+Test(gguf, rope_freqs_refused)
+{
+    struct ops *o = ops_new(1);
+    struct model_config c = llama;
+    struct gguf g;
+    char words[100];
+    c.rope_stretch = scaling;
+    struct buf b = exported(o, &c, OPS_F32, 0);
+    cr_assert_eq(gguf_parse(&g, b.data, b.len, "x"), 0, "%s", err_get());
+    const struct gguf_tensor *t = gguf_tensor(&g, "rope_freqs.weight");
+    cr_assert_eq(t->elements, 8);
+    snprintf(words, sizeof words, "'rope_freqs.weight': number 3, at byte %zu, is",
+             (size_t)t->offset + 12);
+    refused(o, &b, t->offset + 12, "\0\0\0\x40", 4, words);
+    refused(o, &b, t->offset + 12, "\0\0\xc0\x7f", 4, words);
+    refused(o, &b, find(&b, "textmill.rope.low_freq_factor") + 29 + 4, "\0\0\0\x80", 4,
+            "bad textmill.rope.low_freq_factor: -0");
+    refused(o, &b, find(&b, "textmill.rope.original_context_length"), "T", 1,
+            "Llama 3's scaling has");
+    refused(o, &b, find(&b, "rope_freqs.weight") + 17 + 4, "\7", 1, "bad shape or type of tensor");
+    g.map = (struct file_map){ 0 };
+    gguf_close(&g);
+    buf_release(&b);
+    ops_free(o);
+}
+
+/* A file that is cut anywhere must be refused. */
+Test(gguf, cut)
+{
+    struct ops *o = ops_new(1);
+    struct buf b = exported(o, &gpt, OPS_F32, 0);
+    struct gguf g;
+    for (size_t n = 0; n + 64 < b.len; n += n < 4000 ? 7 : 5003)
+        cr_assert_eq(gguf_parse(&g, b.data, n, "cut"), -1, "%zu bytes", n);
+    buf_release(&b);
+    ops_free(o);
+}

@@ -1,0 +1,491 @@
+/* Weights in small types: the numbers that they hold, and products with them against plain loops in
+ * double precision, by every set of kernels that this processor runs. */
+#include <criterion/criterion.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/mem.h"
+#include "common/rng.h"
+#include "model/compute/cpu.h"
+#include "model/compute/half.h"
+#include "model/compute/stored.h"
+#include "model/formats/matrix.h"
+#include "tests/unit/arrays.h"
+
+#define HOLDS(condition, ...)                                                                      \
+    do {                                                                                           \
+        if (!(condition))                                                                          \
+            cr_assert_fail(__VA_ARGS__);                                                           \
+    } while (0)
+
+static float *normals(int64_t n, uint64_t key)
+{
+    float *x = mem_alloc((size_t)n * sizeof *x);
+    struct rng r = { key, 0 };
+    for (int64_t i = 0; i < n; i++)
+        x[i] = (float)rng_normal(&r);
+    return x;
+}
+
+/* ---- numbers ------------------------------------------------------------------------------ */
+
+Test(half, every_number)
+{
+    for (uint32_t h = 0; h < 1 << 16; h++) {
+        float x = half_read(h), exact = ldexpf((float)(h & 1023), -24);
+        int exponent = h >> 10 & 31;
+        if (exponent)
+            exact = ldexpf((float)(1024 + (h & 1023)), exponent - 25);
+        if (exponent < 31)
+            HOLDS(x == (h & 0x8000 ? -exact : exact), "%#x is %.9g", h, x);
+        else
+            HOLDS(h & 1023 ? isnan(x) : isinf(x), "%#x is %.9g", h, x);
+        HOLDS((isnan(x) && isnan(half_read(half_make(x)))) || half_make(x) == h, "%#x", h);
+    }
+}
+
+/* A float in the middle between two f16 numbers must become the one whose last bit is 0. */
+Test(half, rounds_to_even)
+{
+    for (uint32_t h = 0; h < 0x7bff; h++) {
+        double low = half_read(h), high = half_read(h + 1), middle = (low + high) / 2;
+        float below = nextafterf((float)middle, 0), above = nextafterf((float)middle, INFINITY);
+        HOLDS(half_make((float)middle) == h + (h & 1), "%#x: middle", h);
+        HOLDS(half_make(below) == h && half_make(above) == h + 1, "%#x: beside the middle", h);
+    }
+    cr_assert_eq(half_make(65519.99f), 0x7bff);
+    cr_assert_eq(half_make(65520), 0x7c00);
+}
+
+/* In a block of 8-bit numbers with the scale d, the error of a number must be at most half of d,
+ * and a little more for the rounding of d to f16. */
+Test(stored, blocks_of_8_bits)
+{
+    float *x = normals(320, 1), y[320];
+    unsigned char blocks[10 * STORED_Q8_BYTES];
+    memset(x + 64, 0, 32 * sizeof *x);
+    stored_make(OPS_Q8, blocks, x, 320);
+    stored_read(OPS_Q8, y, blocks, 320);
+    for (int b = 0; b < 10; b++) {
+        const unsigned char *block = blocks + b * STORED_Q8_BYTES;
+        float d = half_read((uint32_t)block[0] | (uint32_t)block[1] << 8);
+        for (int i = 32 * b; i < 32 * b + 32; i++)
+            HOLDS(fabsf(x[i] - y[i]) <= d * 0.57f, "x[%d] = %g became %g", i, x[i], y[i]);
+    }
+    free(x);
+}
+
+/* The squared error of 4-bit blocks must not exceed that of ggml's choice of the scale, which is
+ * the number of greatest absolute value divided by -8. */
+Test(stored, blocks_of_4_bits)
+{
+    float *x = normals(3200, 2), y[3200];
+    unsigned char blocks[100 * STORED_Q4_BYTES];
+    double ours = 0, theirs = 0;
+    stored_make(OPS_Q4, blocks, x, 3200);
+    stored_read(OPS_Q4, y, blocks, 3200);
+    for (int b = 0; b < 100; b++) {
+        float most = 0;
+        for (int i = 32 * b; i < 32 * b + 32; i++)
+            most = fabsf(x[i]) > fabsf(most) ? x[i] : most;
+        float d = most / -8;
+        for (int i = 32 * b; i < 32 * b + 32; i++) {
+            float q = rintf(x[i] / d) > 7 ? 7 : rintf(x[i] / d);
+            theirs += pow(x[i] - d * q, 2);
+            ours += pow(x[i] - y[i], 2);
+        }
+    }
+    cr_assert_lt(ours, 0.93 * theirs, "%g, %g", ours, theirs);
+    free(x);
+}
+
+Test(stored, small_types_hold_what_they_hold)
+{
+    const enum ops_type types[] = { OPS_F32, OPS_BF16, OPS_F16, OPS_Q8, OPS_Q4 };
+    float *x = normals(256, 3), y[256];
+    unsigned char once[1024], twice[1024];
+    for (int t = 0; t < 5; t++) {
+        const uint64_t bytes = stored_bytes(types[t], 256);
+        stored_make(types[t], once, x, 256);
+        cr_assert_eq(stored_bad(types[t], once, 256), -1);
+        stored_read(types[t], y, once, 256);
+        if (types[t] != OPS_Q4) { /* whose scales are chosen by what the numbers were */
+            stored_make(types[t], twice, y, 256);
+            cr_assert(!memcmp(once, twice, bytes), "type %d", t);
+        }
+        unsigned char *last = once + bytes -
+                              (t == 3   ? STORED_Q8_BYTES
+                               : t == 4 ? STORED_Q4_BYTES
+                                        : bytes / 256);
+        last[0] = last[1] = last[types[t] == OPS_F32 ? 3 : 1] = 0x7f;
+        last[types[t] == OPS_F32 ? 2 : 0] = 0xff;
+        cr_assert_eq(stored_bad(types[t], once, 256),
+                     types[t] == OPS_Q8 || types[t] == OPS_Q4 ? 224 : 255);
+    }
+    free(x);
+}
+
+/* Blocks of 4-bit numbers must have the same bytes as these plain loops give, whatever instructions
+ * the compiler uses for this processor. */
+static float plain_error(const float *x, float d)
+{
+    float e[32];
+    for (int i = 0; i < 32; i++) {
+        float q = nearbyintf(x[i] * (1 / d));
+        q = x[i] - d * (q < -8 ? -8 : q > 7 ? 7 : q);
+        e[i] = q * q;
+    }
+    for (int n = 16; n; n /= 2)
+        for (int i = 0; i < n; i++)
+            e[i] += e[i + n];
+    return e[0];
+}
+
+static float plain_scale(const float *x)
+{
+    float most = 0, best, xq[32], qq[32];
+    for (int i = 0; i < 32; i++)
+        most = fabsf(x[i]) > fabsf(most) ? x[i] : most;
+    best = half_read(half_make(most / -8));
+    for (int s = -9; s <= 9; s++) {
+        float d = half_read(
+            half_make(most / (s < 0 ? 6.4f - 0.2f * (float)s : -6.4f - 0.2f * (float)s)));
+        if (plain_error(x, d) < plain_error(x, best))
+            best = d;
+    }
+    for (int i = 0; i < 32; i++) {
+        float q = nearbyintf(x[i] * (1 / best));
+        q = q < -8 ? -8 : q > 7 ? 7 : q;
+        xq[i] = x[i] * q;
+        qq[i] = q * q;
+    }
+    for (int n = 16; n; n /= 2)
+        for (int i = 0; i < n; i++) {
+            xq[i] += xq[i + n];
+            qq[i] += qq[i + n];
+        }
+    float fitted = half_read(half_make(xq[0] / qq[0]));
+    return plain_error(x, fitted) < plain_error(x, best) ? fitted : best;
+}
+
+Test(stored, blocks_of_4_bits_as_plain_loops)
+{
+    float *x = normals(3200, 8);
+    unsigned char block[STORED_Q4_BYTES], wanted[STORED_Q4_BYTES];
+    for (int b = 0; b < 100; b++) {
+        const float d = plain_scale(x + 32 * b), inverse = 1 / d;
+        const uint16_t bits = half_make(d);
+        memcpy(wanted, &bits, 2);
+        for (int i = 0; i < 16; i++) {
+            int q[2];
+            for (int h = 0; h < 2; h++) {
+                float n = nearbyintf(x[32 * b + i + 16 * h] * inverse);
+                q[h] = (int)(n < -8 ? -8 : n > 7 ? 7 : n) + 8;
+            }
+            wanted[2 + i] = (unsigned char)(q[0] | q[1] << 4);
+        }
+        stored_make(OPS_Q4, block, x + 32 * b, 32);
+        HOLDS(!memcmp(block, wanted, sizeof block), "block %d", b);
+    }
+    free(x);
+}
+
+/* Reads a Q4_K block, whose scales and minima of 6 bits are packed as ggml packs them. */
+Test(stored, q4_k)
+{
+    unsigned char s[8], o[8], block[144] = { 0 };
+    float x[256], out[256];
+    const uint16_t half = half_make(0.5f), quarter = half_make(0.25f);
+    memcpy(block, &half, 2);
+    memcpy(block + 2, &quarter, 2);
+    for (int j = 0; j < 8; j++) {
+        s[j] = (unsigned char)(7 * j + 13);
+        o[j] = (unsigned char)(63 - 5 * j);
+    }
+    for (int j = 0; j < 4; j++) {
+        block[4 + j] = (unsigned char)(s[j] | (s[j + 4] >> 4) << 6);
+        block[8 + j] = (unsigned char)(o[j] | (o[j + 4] >> 4) << 6);
+        block[12 + j] = (unsigned char)((s[j + 4] & 15) | (o[j + 4] & 15) << 4);
+    }
+    for (int i = 0; i < 256; i++) {
+        int q = (i * 7 + i / 32) % 16, j = i / 32;
+        block[16 + j / 2 * 32 + i % 32] |= (unsigned char)(j % 2 ? q << 4 : q);
+        x[i] = 0.5f * (float)s[j] * (float)q - 0.25f * (float)o[j];
+    }
+    stored_read(OPS_Q4_K, out, block, 256);
+    for (int i = 0; i < 256; i++)
+        cr_assert_eq(out[i], x[i]);
+    cr_assert_eq(stored_bad(OPS_Q4_K, block, 256), -1);
+    block[3] = 0x7e; /* the scale of the minima is no number */
+    cr_assert_eq(stored_bad(OPS_Q4_K, block, 256), 0);
+}
+
+/* Reads a Q6_K block, whose numbers of 6 bits have their low and high bits in different places. */
+Test(stored, q6_k)
+{
+    unsigned char block[210] = { 0 };
+    float x[256], out[256];
+    const uint16_t half = half_make(0.5f);
+    memcpy(block + 208, &half, 2);
+    for (int g = 0; g < 16; g++)
+        block[192 + g] = (unsigned char)(int8_t)(5 * g - 40);
+    for (int i = 0; i < 256; i++) {
+        int q = (i * 11 + i / 32) % 64, part = i / 128, quarter = i % 128 / 32, l = i % 32;
+        block[64 * part + 32 * (quarter % 2) + l] |= (unsigned char)((q & 15) << (quarter / 2 * 4));
+        block[128 + 32 * part + l] |= (unsigned char)(q >> 4 << 2 * quarter);
+        x[i] = 0.5f * (float)(5 * (i / 16) - 40) * (float)(q - 32);
+    }
+    stored_read(OPS_Q6_K, out, block, 256);
+    for (int i = 0; i < 256; i++)
+        cr_assert_eq(out[i], x[i]);
+    block[209] = 0xfc; /* the scale is infinite */
+    cr_assert_eq(stored_bad(OPS_Q6_K, block, 256), 0);
+}
+
+/* Rows that were put into a group must be read back unchanged. */
+Test(stored, groups)
+{
+    const enum ops_type types[] = { OPS_Q8, OPS_Q4 };
+    for (int t = 0; t < 2; t++) {
+        const uint64_t bytes = stored_bytes(types[t], 96);
+        float *x = normals(96 * STORED_GROUP, 9);
+        char *rows = mem_alloc(STORED_GROUP * bytes), *row = mem_alloc(bytes);
+        char *group = mem_alloc(stored_group_bytes(types[t], 96));
+        for (int o = 0; o < STORED_GROUP; o++) {
+            stored_make(types[t], rows + (uint64_t)o * bytes, x + 96 * o, 96);
+            stored_group_put(types[t], group, o, rows + (uint64_t)o * bytes, 96);
+        }
+        for (int o = 0; o < STORED_GROUP; o++) {
+            stored_group_get(types[t], row, group, o, 96);
+            cr_assert(!memcmp(row, rows + (uint64_t)o * bytes, bytes));
+        }
+        cr_assert_eq(stored_group_bad(group, 96), -1);
+        memcpy(group + 2 * 37, "\0\x7c", 2);
+        cr_assert_eq(stored_group_bad(group, 96), 2 * 37);
+        free(x);
+        free(rows);
+        free(row);
+        free(group);
+    }
+}
+
+/* ---- products ----------------------------------------------------------------------------- */
+
+/* A linear map y[N,O] = base + bias + x W^T whose weights have the type `type`, with the values y
+ * to expect. For Q8 and Q4 these are the products with x rounded to 8 bits in blocks of 32. */
+struct map {
+    enum ops_type type;
+    int64_t N, I, O;
+    float *x, *bias, *base;
+    char *rows;
+    double *y;
+};
+
+static double rounded(const float *x, int64_t i, enum ops_type type)
+{
+    float most = 0;
+    if (type != OPS_Q8 && type != OPS_Q4)
+        return x[i];
+    for (int64_t k = i / 32 * 32; k < i / 32 * 32 + 32; k++)
+        most = fmaxf(most, fabsf(x[k]));
+    return most ? rintf(x[i] * (127 / most)) * (double)(most / 127) : 0;
+}
+
+static struct map map(enum ops_type type, int64_t N, int64_t I, int64_t O)
+{
+    struct map m = { .type = type, .N = N, .I = I, .O = O };
+    float *w = normals(O * I, 4);
+    m.x = normals(N * I, 5);
+    m.bias = normals(O, 6);
+    m.base = normals(N * O, 7);
+    m.rows = mem_alloc((size_t)O * stored_bytes(type, I));
+    m.y = mem_alloc((size_t)(N * O) * sizeof *m.y);
+    for (int64_t o = 0; o < O; o++) {
+        char *row = m.rows + (uint64_t)o * stored_bytes(type, I);
+        stored_make(type, row, w + o * I, I);
+        stored_read(type, w + o * I, row, I);
+    }
+    for (int64_t n = 0; n < N; n++)
+        for (int64_t o = 0; o < O; o++) {
+            double sum = m.base[n * O + o] + m.bias[o];
+            for (int64_t i = 0; i < I; i++)
+                sum += rounded(m.x + n * I, i, type) * w[o * I + i];
+            m.y[n * O + o] = sum;
+        }
+    free(w);
+    return m;
+}
+
+static void drop(struct map *m)
+{
+    free(m->x);
+    free(m->bias);
+    free(m->base);
+    free(m->rows);
+    free(m->y);
+}
+
+/* Returns the weights in the layout that products read. */
+static struct ops_array product_of(struct ops *o, const struct map *m)
+{
+    const struct matrix x = { .data = m->rows, .type = m->type, .O = m->O, .I = m->I };
+    if (!stored_grouped(m->type))
+        return ops_host_array(m->rows, m->type);
+    return ops_host_array(matrix_make(&x, m->type, 1, o->pool), m->type);
+}
+
+/* Compares the products for all rows of x with m->y; and the products for each row alone, which
+ * must have the same bits if there are few rows or the weights are stored in blocks. */
+static void check_map(struct ops *o, const struct map *m)
+{
+    struct ops_linear l = { f32(NULL), f32(m->bias), m->N, m->I, m->O, 1 };
+    float *y = mem_alloc((size_t)(m->N * m->O) * sizeof *y), *one = mem_alloc((size_t)m->O * 4);
+    struct ops_array w = l.w = product_of(o, m);
+    ops_residual_fwd(o, f32(y), f32(m->base), f32(m->x), &l, (struct ops_dropout){ 0 });
+    double largest = 0;
+    for (int64_t i = 0; i < m->N * m->O; i++)
+        largest = fmax(largest, fabs(m->y[i]));
+    for (int64_t i = 0; i < m->N * m->O; i++)
+        HOLDS(fabs(y[i] - m->y[i]) < 3e-6 * largest, "type %d, %s, y[%lld] is %.9g, not %.9g",
+              m->type, o->k->name, (long long)i, y[i], m->y[i]);
+    l.N = 1;
+    for (int64_t n = 0; n < m->N && (m->N <= OPS_FEW_ROWS || cpu_in_blocks(l.w)); n++) {
+        ops_residual_fwd(o, f32(one), f32(m->base + n * m->O), f32(m->x + n * m->I), &l,
+                         (struct ops_dropout){ 0 });
+        HOLDS(!memcmp(one, y + n * m->O, (size_t)m->O * sizeof *one), "row %lld differs alone",
+              (long long)n);
+    }
+    if (w.address != m->rows)
+        free(w.address);
+    free(y);
+    free(one);
+}
+
+static void check_in_contexts(const struct map *m)
+{
+    for (int threads = 1; threads <= 3; threads += 2) {
+        struct ops *o = ops_new(threads);
+        for (int i = 0; kernels_set(i); i++) {
+            o->k = kernels_set(i);
+            check_map(o, m);
+        }
+        ops_free(o);
+    }
+}
+
+static void check_type(enum ops_type type)
+{
+    const int64_t sizes[][3] = { { 1, 32, 16 },   { 1, 320, 37 }, { 2, 64, 100 },  { 3, 96, 1 },
+                                 { 7, 1600, 50 }, { 32, 64, 65 }, { 19, 224, 48 }, { 70, 96, 33 } };
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct map m = map(type, sizes[i][0], sizes[i][1], sizes[i][2]);
+        check_in_contexts(&m);
+        drop(&m);
+    }
+}
+
+Test(weights, f32)
+{
+    check_type(OPS_F32);
+}
+
+Test(weights, bf16)
+{
+    check_type(OPS_BF16);
+}
+
+Test(weights, f16)
+{
+    check_type(OPS_F16);
+}
+
+Test(weights, int8)
+{
+    check_type(OPS_Q8);
+}
+
+Test(weights, int4)
+{
+    check_type(OPS_Q4);
+}
+
+/* A NaN or an infinity in the input must give results that are not finite: otherwise a damaged
+ * model would write nonsense. */
+Test(weights, what_is_no_number)
+{
+    const float bad[] = { NAN, INFINITY, -INFINITY };
+    for (int i = 0; kernels_set(i); i++)
+        for (int b = 0; b < 3; b++) {
+            struct ops *o = ops_new(1);
+            struct map m = map(OPS_Q8, 1, 96, 16);
+            struct ops_linear l = { f32(NULL), OPS_NONE, 1, 96, 16, 1 };
+            float y[16];
+            o->k = kernels_set(i);
+            l.w = product_of(o, &m);
+            m.x[40 + b] = bad[b];
+            ops_linear_fwd(o, f32(y), f32(m.x), &l);
+            HOLDS(!isfinite(y[0]) && !isfinite(y[15]), "%g became %g", bad[b], y[0]);
+            free(l.w.address);
+            ops_free(o);
+            drop(&m);
+        }
+}
+
+/* Weights of 2 bytes in rows of any length, also of lengths that do not fill vectors. */
+Test(weights, odd_rows)
+{
+    for (int64_t I = 1; I < 140; I += 23) {
+        struct map m = map(OPS_F16, 3, I, 5), n = map(OPS_BF16, 40, I, 9);
+        check_in_contexts(&m);
+        check_in_contexts(&n);
+        drop(&m);
+        drop(&n);
+    }
+}
+
+/* Integers of the greatest absolute value: no sum of products may overflow. */
+Test(weights, largest_integers)
+{
+    for (int sign = -1; sign <= 1; sign += 2) {
+        struct map m = map(OPS_Q8, 2, 64, 16);
+        for (int64_t b = 0; b < m.O * 2; b++)
+            for (int i = 0; i < STORED_BLOCK; i++)
+                m.rows[b * STORED_Q8_BYTES + 2 + i] = sign < 0 ? -128 : 127;
+        for (int64_t i = 0; i < m.N * m.I; i++)
+            m.x[i] = i < m.I ? 3 : -3;
+        for (int64_t n = 0; n < m.N; n++)
+            for (int64_t o = 0; o < m.O; o++) {
+                double sum = m.base[n * m.O + o] + m.bias[o];
+                for (int64_t i = 0; i < m.I; i++) {
+                    float w[STORED_BLOCK];
+                    stored_read(OPS_Q8, w, m.rows + (o * 2 + i / 32) * STORED_Q8_BYTES, 32);
+                    sum += m.x[n * m.I + i] * (double)w[i % 32];
+                }
+                m.y[n * m.O + o] = sum;
+            }
+        check_in_contexts(&m);
+        drop(&m);
+    }
+}
+
+/* With f32 weights [in,out], the result for a row must have the same bits as for that row alone. */
+Test(weights, rows_alone_f32)
+{
+    struct map m = map(OPS_F32, 32, 100, 130);
+    float y[32 * 130], one[130];
+    for (int i = 0; kernels_set(i); i++) {
+        struct ops *o = ops_new(2);
+        struct ops_linear l = { f32((float *)(void *)m.rows), f32(m.bias), 32, 100, 130, 0 };
+        o->k = kernels_set(i);
+        ops_linear_fwd(o, f32(y), f32(m.x), &l);
+        l.N = 1;
+        for (int n = 0; n < 32; n++) {
+            ops_linear_fwd(o, f32(one), f32(m.x + n * 100), &l);
+            HOLDS(!memcmp(one, y + n * 130, sizeof one), "row %d differs alone", n);
+        }
+        ops_free(o);
+    }
+    drop(&m);
+}

@@ -1,0 +1,214 @@
+/* Llama's blocks through model.h: gradients by differences, dropout, recomputation, threads. That
+ * they compute what transformers' Llama, Qwen2 and Mistral do is shown by tests/peers/llama.py. */
+#include <criterion/criterion.h>
+
+#include <string.h>
+
+#include "common/err.h"
+#include "common/rng.h"
+#include "model/network/architecture.h"
+#include "tests/unit/arrays.h"
+#include "tests/unit/net.h"
+
+static struct model_config small(void)
+{
+    return (struct model_config){ .architecture = &architecture_llama,
+                                  .layers = 2,
+                                  .width = 20,
+                                  .heads = 4,
+                                  .kv_heads = 2,
+                                  .head_width = 6,
+                                  .inner = 33,
+                                  .positions = 12,
+                                  .vocabulary = 31,
+                                  .epsilon = 1e-5,
+                                  .activation = OPS_SILU,
+                                  .init_std = 0.3 };
+}
+
+static void fill(struct net *n)
+{
+    n->b = (struct batch){
+        .B = 2, .T = 11, .ids = n->ids, .labels = n->labels, .key = 5, .training = 1
+    };
+    for (int64_t i = 0; i < 22; i++) {
+        n->ids[i] = (uint32_t)(rng_at(1, (uint64_t)i) % 31);
+        n->labels[i] = i % 5 == 2 ? MODEL_IGNORE : (int32_t)(rng_at(2, (uint64_t)i) % 31);
+    }
+}
+
+/* Gradients with one, some and all heads of keys and values; with tied and untied weights; with and
+ * without biases. */
+Test(llama, gradients)
+{
+    struct model_config c = small();
+    for (int64_t kv = 1; kv <= 4; kv *= 2) {
+        c.kv_heads = kv;
+        c.untied = kv == 2;
+        c.qkv_bias = kv == 1;
+        c.out_bias = c.mlp_bias = kv == 4;
+        net_check_gradients(&c, fill);
+    }
+    c.architecture = &architecture_qwen2;
+    c.rope_stretch = (struct ops_stretch){ 4, 1, 3, 16 };
+    net_check_gradients(&c, fill);
+}
+
+static struct model_config with_dropout(void)
+{
+    struct model_config c = small();
+    c.embedding_dropout = c.attention_dropout = c.residual_dropout = 0.2;
+    c.untied = 1;
+    return c;
+}
+
+Test(llama, gradients_with_dropout)
+{
+    struct model_config c = with_dropout();
+    net_check_gradients(&c, fill);
+    net_check_dropout_key(&c, fill);
+}
+
+Test(llama, gradients_accumulate_and_begin)
+{
+    struct model_config c = small();
+    for (c.untied = 0; c.untied < 2; c.untied++) {
+        net_check_accumulation(&c, fill);
+        net_check_beginning(&c, fill);
+    }
+}
+
+Test(llama, gradients_in_bf16)
+{
+    struct model_config c = small();
+    net_check_bf16(&c, fill);
+}
+
+Test(llama, evaluation_equals_training_forward)
+{
+    struct model_config c = small();
+    net_check_evaluation(&c, fill);
+}
+
+Test(llama, threads_do_not_matter)
+{
+    struct model_config c = with_dropout();
+    net_check_threads(&c, fill, OPS_F32);
+    net_check_threads(&c, fill, OPS_BF16);
+}
+
+/* The numbers of parameters of Llama 3.2 1B and Mistral 7B, and with the biases of Qwen2. */
+Test(llama, parameter_counts)
+{
+    struct model m;
+    struct model_config c = small();
+    c = (struct model_config){ .architecture = &architecture_llama,
+                               .layers = 16,
+                               .width = 2048,
+                               .heads = 32,
+                               .kv_heads = 8,
+                               .inner = 8192,
+                               .positions = 131072,
+                               .vocabulary = 128256,
+                               .epsilon = 1e-5 };
+    cr_assert_eq(model_init(&m, &c), 0, "%s", err_get());
+    cr_assert_eq(tensor_parameters(&m.tensors), 1235814400);
+    model_release(&m);
+    c.architecture = &architecture_mistral;
+    c.layers = 32;
+    c.width = 4096;
+    c.inner = 14336;
+    c.vocabulary = 32000;
+    c.untied = 1;
+    cr_assert_eq(model_init(&m, &c), 0, "%s", err_get());
+    cr_assert_eq(tensor_parameters(&m.tensors), 7241732096);
+    cr_assert_eq(m.config.head_width, 128);
+    model_release(&m);
+    c.architecture = &architecture_qwen2;
+    cr_assert_eq(model_init(&m, &c), 0, "%s", err_get());
+    cr_assert_eq(tensor_parameters(&m.tensors), 7241732096 + 32 * (4096 + 2 * 1024));
+    cr_assert(tensor_find(&m.tensors, "model.layers.31.self_attn.k_proj.bias"));
+    model_release(&m);
+}
+
+static void refused(struct model_config c, const char *words)
+{
+    struct model m;
+    cr_assert_eq(model_init(&m, &c), -1);
+    cr_assert(strstr(err_get(), words), "%s", err_get());
+}
+
+Test(llama, bad_configurations)
+{
+    struct model_config c = small();
+    c.head_width = 5;
+    refused(c, "the width of a head is 5, but rotary positions");
+    c = small();
+    c.kv_heads = 3;
+    refused(c, "3 heads of keys and values do not divide 4 heads");
+    c = small();
+    c.rope_theta = -1;
+    refused(c, "rope_theta is -1");
+}
+
+Test(llama, flops)
+{
+    struct model m;
+    struct model_config c = small();
+    cr_assert_eq(model_init(&m, &c), 0);
+    double layer = 2 * 20 * 6 * (4 + 2) + 3 * 20 * 33;
+    cr_assert_float_eq(model_flops_per_token(&m.config, 11, 1),
+                       6 * (2 * layer + 31 * 20) + 6 * 2 * 11 * 24, 1e-6);
+    model_release(&m);
+}
+
+/* ---- config.json -------------------------------------------------------------------------- */
+
+static struct model_config read_config(const char *text)
+{
+    struct model_config c;
+    cr_assert_eq(architecture_read(&c, HEAD_NEXT, text, strlen(text), "config.json"), 0, "%s",
+                 err_get());
+    return c;
+}
+
+static void config_refused(const char *text, const char *words)
+{
+    struct model_config c;
+    cr_assert_eq(architecture_read(&c, HEAD_NEXT, text, strlen(text), "config.json"), -1, "%s",
+                 text);
+    cr_assert(strstr(err_get(), words) && strstr(err_get(), "config.json"), "%s", err_get());
+}
+
+Test(llama, config)
+{
+    struct model_config c = read_config("{\"model_type\":\"llama\"}");
+    cr_assert(c.layers == 32 && c.width == 4096 && c.inner == 11008 && c.kv_heads == 0 &&
+              c.untied == 1 && c.rope_theta == 10000 && c.epsilon == 1e-6 && !c.qkv_bias);
+    c = read_config("{\"model_type\":\"mistral\"}");
+    cr_assert(c.kv_heads == 8 && c.inner == 14336 && c.positions == 4096); /* its window */
+    c = read_config("{\"model_type\":\"mistral\",\"sliding_window\":null}");
+    cr_assert_eq(c.positions, 131072);
+    c = read_config("{\"model_type\":\"qwen2\",\"sliding_window\":64}");
+    cr_assert_eq(c.positions, 32768);
+    c = read_config("{\"model_type\":\"qwen2\",\"sliding_window\":64,"
+                    "\"use_sliding_window\":true}");
+    cr_assert_eq(c.positions, 64);
+    c = read_config("{\"model_type\":\"llama\",\"attention_bias\":true,\"rope_theta\":5e5,"
+                    "\"rope_scaling\":{\"type\":\"linear\",\"factor\":2}}");
+    cr_assert(c.qkv_bias && c.out_bias && c.rope_theta == 5e5 && c.rope_stretch.factor == 2 &&
+              c.rope_stretch.original == 0);
+    c = read_config("{\"model_type\":\"llama\",\"rope_parameters\":{\"rope_type\":\"llama3\","
+                    "\"rope_theta\":7,\"factor\":8,\"low_freq_factor\":1,\"high_freq_factor\":4,"
+                    "\"original_max_position_embeddings\":8192}}");
+    cr_assert(c.rope_theta == 7 && c.rope_stretch.factor == 8 && c.rope_stretch.low == 1 &&
+              c.rope_stretch.high == 4 && c.rope_stretch.original == 8192);
+    config_refused("{\"model_type\":\"llama\",\"rope_scaling\":{\"rope_type\":\"yarn\"}}",
+                   "unsupported rope_type 'yarn', only default, linear and llama3");
+    config_refused("{\"model_type\":\"llama\",\"rope_scaling\":{\"rope_type\":\"linear\"}}",
+                   "bad factor of rope_scaling: 0");
+    config_refused("{\"model_type\":\"llama\",\"rope_scaling\":{\"type\":\"llama3\",\"factor\":8}}",
+                   "bad rope_scaling: low_freq_factor is 0");
+    config_refused("{\"model_type\":\"llama\",\"hidden_act\":\"mish\"}",
+                   "unsupported hidden_act 'mish'");
+}

@@ -1,0 +1,136 @@
+#include <criterion/criterion.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/err.h"
+#include "common/file.h"
+#include "tests/unit/dir.h"
+#include "tfrecord/formats/record.h"
+#include "train/report/event.h"
+#include "train/report/metrics.h"
+
+static char path[64];
+
+static void make_dir_and_path(void)
+{
+    make_dir();
+    snprintf(path, sizeof path, "%s/events", dir);
+}
+
+TestSuite(event, .init = make_dir_and_path, .fini = remove_dir);
+TestSuite(metrics, .init = make_dir_and_path, .fini = remove_dir);
+
+static int count_records(const char *file)
+{
+    struct file_map map;
+    struct record r;
+    int n = 0, result;
+    cr_assert_eq(file_map(&map, file), 0);
+    for (uint64_t at = 0; (result = record_read(&map, at, &r)) > 0; at = record_end(&r))
+        n++;
+    cr_assert_eq(result, 0, "%s", err_get());
+    file_unmap(&map);
+    return n;
+}
+
+static void write_steps(int from, int to, int64_t open_at)
+{
+    struct event_writer e;
+    struct event_scalar scalar = { "loss/train", 1.5 };
+    cr_assert_eq(event_open(&e, path, open_at), 0, "%s", err_get());
+    for (int step = from; step <= to; step++)
+        cr_assert_eq(event_write(&e, step, &scalar, 1), 0);
+    cr_assert_eq(event_sync(&e), 0);
+    cr_assert_eq(event_close(&e), 0);
+}
+
+Test(event, first_record_is_the_version_and_bytes_are_as_tensorflow_has_them)
+{
+    write_steps(300, 300, 0);
+    struct buf b = BUF_INIT;
+    cr_assert_eq(file_read(path, &b), 0);
+    cr_assert_eq(count_records(path), 2);
+    /* after the wall time (tag 9 and 8 bytes): field 3, 13 bytes */
+    cr_assert_eq((unsigned char)b.data[12], 0x09);
+    cr_assert_arr_eq(b.data + 12 + 9,
+                     "\x1a\x0d"
+                     "brain.Event:2",
+                     15);
+    /* step 300 = varint ac 02; summary { value { tag "loss/train"; simple_value 1.5 } } */
+    static const char want[] = "\x10\xac\x02\x2a\x13\x0a\x11\x0a\x0aloss/train\x15\x00\x00\xc0\x3f";
+    size_t second = 16 + 9 + 15;
+    cr_assert_arr_eq(b.data + second + 12 + 9, want, sizeof want - 1);
+    buf_release(&b);
+}
+
+Test(event, resuming_cuts_what_lies_beyond)
+{
+    write_steps(1, 10, 0);
+    write_steps(5, 6, 4);
+    cr_assert_eq(count_records(path), 1 + 4 + 2);
+}
+
+Test(event, resuming_cuts_a_torn_record)
+{
+    write_steps(1, 10, 0);
+    uint64_t bytes;
+    cr_assert_eq(file_size(path, &bytes), 0);
+    cr_assert_eq(truncate(path, (off_t)bytes - 3), 0);
+    write_steps(11, 11, 100);
+    cr_assert_eq(count_records(path), 1 + 9 + 1);
+}
+
+Test(event, step_zero_starts_afresh)
+{
+    write_steps(1, 10, 0);
+    write_steps(1, 2, 0);
+    cr_assert_eq(count_records(path), 3);
+}
+
+static struct metrics_point point(int64_t step)
+{
+    return (struct metrics_point){ .step = step,
+                                   .loss = 2.5 / (double)step,
+                                   .validation = NAN,
+                                   .rate = 1e-3,
+                                   .norm = 0.5,
+                                   .tokens = (uint64_t)step * 100,
+                                   .seconds = 1,
+                                   .elapsed = 2,
+                                   .tokens_per_second = 100 };
+}
+
+static void add_points(struct metrics *m, int from, int to)
+{
+    for (int step = from; step <= to; step++) {
+        struct metrics_point p = point(step);
+        p.validation = step % 2 ? NAN : 3;
+        cr_assert_eq(metrics_add(m, &p), 0);
+    }
+}
+
+Test(metrics, resumed_file_equals_an_uninterrupted_one)
+{
+    char file[80];
+    snprintf(file, sizeof file, "%s/metrics.jsonl", dir);
+    struct metrics m;
+    struct buf whole = BUF_INIT, resumed = BUF_INIT;
+    cr_assert_eq(metrics_open(&m, dir, 0, NULL, 1), 0, "%s", err_get());
+    add_points(&m, 1, 9);
+    metrics_close(&m);
+    cr_assert_eq(file_read(file, &whole), 0);
+
+    cr_assert_eq(truncate(file, (off_t)whole.len - 5), 0); /* killed while writing */
+    cr_assert_eq(metrics_open(&m, dir, 4, NULL, 1), 0);
+    cr_assert_eq(m.count, 4);
+    cr_assert_float_eq(m.points[3].validation, 3, 0);
+    cr_assert(isnan(m.points[2].validation));
+    add_points(&m, 5, 9);
+    metrics_close(&m);
+    cr_assert_eq(file_read(file, &resumed), 0);
+    cr_assert_str_eq(resumed.data, whole.data);
+    buf_release(&whole);
+    buf_release(&resumed);
+}

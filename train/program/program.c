@@ -1,0 +1,752 @@
+#include "train/program/program.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "common/mem.h"
+#include "train/ranks/reduce.h"
+
+static const char *const phase_names[PHASE_KINDS] = {
+    [PHASE_INPUTS] = "inputs",
+    [PHASE_EMBEDDING_FORWARD] = "embedding forward",
+    [PHASE_LAYER_FORWARD] = "layer forward",
+    [PHASE_HEAD] = "head",
+    [PHASE_ATTENTION_AGAIN] = "attention again",
+    [PHASE_LAYER_AGAIN] = "layer again",
+    [PHASE_LAYER_BACKWARD] = "layer backward",
+    [PHASE_EMBEDDING_BACKWARD] = "embedding backward",
+    [PHASE_MERGE] = "merge of gradients",
+    [PHASE_SUM_TABLE] = "sum of the table",
+    [PHASE_SUM] = "sum of gradients",
+    [PHASE_UPDATE] = "update",
+    [PHASE_GATHER] = "gather of parameters",
+    [PHASE_SEND_X] = "send x",
+    [PHASE_RECEIVE_X] = "receive x",
+    [PHASE_SEND_DX] = "send dx",
+    [PHASE_RECEIVE_DX] = "receive dx",
+    [PHASE_SEND_TIED] = "send tied gradients",
+    [PHASE_RECEIVE_TIED] = "receive tied gradients",
+    [PHASE_SEND_TABLE] = "send table",
+    [PHASE_RECEIVE_TABLE] = "receive table",
+    [PHASE_LAYER_EVALUATION] = "layer evaluation",
+    [PHASE_HEAD_EVALUATION] = "head evaluation",
+};
+
+const char *phase_name(enum phase_kind kind)
+{
+    return phase_names[kind];
+}
+
+int phase_is_transfer(enum phase_kind kind)
+{
+    return kind >= PHASE_SEND_X && kind <= PHASE_RECEIVE_TABLE;
+}
+
+/* ---- the arrays that phases use -------------------------------------------------------------- */
+
+#define READ(role)                                                                                 \
+    {                                                                                              \
+        USE_##role, MODE_READ                                                                      \
+    }
+#define CHANGE(role)                                                                               \
+    {                                                                                              \
+        USE_##role, MODE_WRITE                                                                     \
+    }
+#define OWN(role)                                                                                  \
+    {                                                                                              \
+        USE_##role, MODE_WRITE, 1                                                                  \
+    }
+#define MAKE(role)                                                                                 \
+    {                                                                                              \
+        USE_##role, MODE_MAKE                                                                      \
+    }
+/* The whole array or, if ranks share the parameters, the rank's share. */
+#define READ_KEPT(role)                                                                            \
+    {                                                                                              \
+        USE_##role, MODE_READ, 3                                                                   \
+    }
+#define MAKE_KEPT(role)                                                                            \
+    {                                                                                              \
+        USE_##role, MODE_MAKE, 3                                                                   \
+    }
+
+/* The uses of each kind of phase. If gradients are set instead of added to, the mode is MODE_MAKE
+ * instead (sets_gradients). */
+static const struct {
+    unsigned char role, mode;
+    unsigned char own; /* only the rank's share, from this ZeRO stage on; 0: always all */
+} phase_uses[PHASE_KINDS][PHASE_USES + 1] = {
+    [PHASE_EMBEDDING_FORWARD] = { READ(W), MAKE(Y) },
+    [PHASE_LAYER_FORWARD] = { READ(W), READ(X), MAKE(Y), MAKE(ATTENTION), MAKE(REST), MAKE(SUMS) },
+    [PHASE_HEAD] = { READ(W), CHANGE(DW), READ(TIED), CHANGE(DTIED), READ(X), MAKE(DX) },
+    [PHASE_ATTENTION_AGAIN] = { READ(W), READ(X), MAKE(ATTENTION), CHANGE(SUMS) },
+    [PHASE_LAYER_AGAIN] = { READ(W), READ(X), MAKE(Y), MAKE(ATTENTION), MAKE(REST), MAKE(SUMS) },
+    [PHASE_LAYER_BACKWARD] = { READ(W), CHANGE(DW), READ(X), CHANGE(DX), CHANGE(ATTENTION),
+                               CHANGE(REST), CHANGE(SUMS) },
+    [PHASE_EMBEDDING_BACKWARD] = { READ(W), CHANGE(DW), CHANGE(DX) },
+    [PHASE_MERGE] = { CHANGE(DW), READ(MERGED) },
+    [PHASE_SUM_TABLE] = { CHANGE(DTIED) },
+    [PHASE_SUM] = { CHANGE(DW), OWN(SUM) },
+    [PHASE_UPDATE] = { OWN(W), OWN(M), OWN(V), OWN(DW) },
+    [PHASE_GATHER] = { CHANGE(W) },
+    [PHASE_SEND_X] = { READ(Y) },
+    [PHASE_RECEIVE_X] = { MAKE(Y) },
+    [PHASE_SEND_DX] = { READ(DX) },
+    [PHASE_RECEIVE_DX] = { MAKE(DX) },
+    [PHASE_SEND_TIED] = { READ(DTIED) },
+    [PHASE_RECEIVE_TIED] = { MAKE(DW) },
+    [PHASE_SEND_TABLE] = { READ_KEPT(W) },
+    [PHASE_RECEIVE_TABLE] = { MAKE_KEPT(TIED) },
+    [PHASE_LAYER_EVALUATION] = { READ(W), READ(X), MAKE(Y) },
+    [PHASE_HEAD_EVALUATION] = { READ(W), READ(TIED), READ(X) },
+};
+
+static const unsigned char kind_of[USE_ROLES] = {
+    [USE_W] = STORE_PARAMETERS,
+    [USE_TIED] = STORE_PARAMETERS,
+    [USE_DW] = STORE_GRADIENTS,
+    [USE_DTIED] = STORE_GRADIENTS,
+    [USE_MERGED] = STORE_GRADIENTS,
+    [USE_SUM] = STORE_GRADIENTS,
+    [USE_M] = STORE_MOMENT1,
+    [USE_V] = STORE_MOMENT2,
+    [USE_X] = STORE_X,
+    [USE_Y] = STORE_X,
+    [USE_DX] = STORE_DX,
+    [USE_ATTENTION] = STORE_CACHE + CACHE_ATTENTION,
+    [USE_REST] = STORE_CACHE + CACHE_REST,
+    [USE_SUMS] = STORE_CACHE + CACHE_SUMS,
+};
+
+struct compiler {
+    struct program *program;
+    struct program_config config;
+    size_t room;  /* capacity of program->phases */
+    int64_t rows; /* rows of x per micro-batch: one per layer and one more, or two that
+                   * are used alternately */
+    int64_t slots, micros, dxs; /* micro-batches that are kept at a time: their x and caches, their
+                                 * inputs, their dx */
+    int64_t micro;              /* number of the run's first micro-batch; they take slots in turn */
+    int64_t count;              /* number of micro-batches in the run */
+    int stages, below, above;   /* stages >= 1; the stage's layers are blocks below+1 to above */
+    int first, last; /* first: the run has the leaf's first micro-batch; last: its last */
+    int slot;        /* slot of the stack of gradients */
+    int merges;      /* sums to add after the leaf (reduce_merges) */
+    int final;       /* 1: it is the last leaf of the step */
+    int run;
+};
+
+static int is_first_stage(const struct compiler *c)
+{
+    return !c->config.stage;
+}
+
+static int is_last_stage(const struct compiler *c)
+{
+    return c->config.stage == c->stages - 1;
+}
+
+/* Returns 1 if the part of the cache with the role `role` is kept for each layer and micro-batch
+ * until its backward pass; 0 if it is recomputed and so has only one row. `again` is what is
+ * recomputed. */
+static int is_kept(enum recompute again, enum use_role role)
+{
+    return again == RECOMPUTE_NONE || (again == RECOMPUTE_ATTENTION && role != USE_ATTENTION);
+}
+
+/* Returns the number, within its kind, of the array that has this role in the phase of micro-batch
+ * i of the run. Layer l is block l+1 (tensor.h). */
+static int64_t number_of(const struct compiler *c, const struct phase *f, enum use_role role,
+                         int64_t i)
+{
+    const int64_t blocks = c->config.layers + 2, top = c->slot * blocks;
+    const int64_t slot = c->config.zero < 2 ? top : 0; /* only shares are in the stack */
+    const int64_t row = (c->micro + i) % c->slots, layer = f->layer - c->below;
+    const int64_t x = f->block - c->below; /* number of the row that the block makes */
+    switch (role) {
+    case USE_SUM: return top + f->block;
+    case USE_TIED: return 0;
+    case USE_DTIED: return c->stages > 1 ? 0 : slot;
+    case USE_DW: return slot + f->block;
+    case USE_MERGED: return slot + blocks + f->block;
+    case USE_X: return (x - 1) % c->rows * c->slots + row;
+    case USE_Y: return x % c->rows * c->slots + row;
+    case USE_DX: return (c->micro + i) % c->dxs;
+    case USE_ATTENTION:
+    case USE_REST:
+    case USE_SUMS: return is_kept(c->config.recompute, role) ? layer * c->slots + row : 0;
+    default: return f->block;
+    }
+}
+
+static int has_role(const struct program_config *c, enum use_role role)
+{
+    return role == USE_TIED || role == USE_DTIED ? c->tied
+           : role == USE_M                       ? c->moments > 0
+           : role == USE_V                       ? c->moments > 1
+           : role == USE_SUM                     ? c->zero > 1
+                                                 : 1;
+}
+
+/* Returns 1 if the phase sets the gradients of this role instead of adding to them, else 0. The
+ * embedding's backward pass adds to the gradients of a tied table, because the head has set them
+ * before. */
+static int sets_gradients(const struct compiler *c, const struct phase *f, enum use_role role)
+{
+    return kind_of[role] == STORE_GRADIENTS && !f->add &&
+           !(f->kind == PHASE_EMBEDDING_BACKWARD && c->config.tied);
+}
+
+/* Returns the stage that a phase sends to or receives from. */
+static int peer_of(const struct compiler *c, enum phase_kind kind)
+{
+    switch (kind) {
+    case PHASE_SEND_X:
+    case PHASE_RECEIVE_DX: return c->config.stage + 1;
+    case PHASE_RECEIVE_X:
+    case PHASE_SEND_DX: return c->config.stage - 1;
+    case PHASE_RECEIVE_TIED:
+    case PHASE_SEND_TABLE: return c->stages - 1;
+    default: return 0;
+    }
+}
+
+/* Adds a phase of micro-batch i of the run; -1: of none. */
+static void add_phase(struct compiler *c, enum phase_kind kind, int block, int64_t i)
+{
+    struct program *p = c->program;
+    mem_grow(p->phases, c->room, p->count + 1);
+    struct phase *f = &p->phases[p->count++];
+    *f = (struct phase){ .kind = kind,
+                         .block = block,
+                         .layer = block > 0 && block <= c->config.layers ? block - 1 : -1,
+                         .micro = i < 0 ? -1 : (int)((c->micro + i) % c->micros),
+                         .peer = peer_of(c, kind),
+                         .add = !c->first || i != 0,
+                         .run = c->run,
+                         .turns = 1 };
+    for (int k = 0; phase_uses[kind][k].role; k++) {
+        enum use_role role = phase_uses[kind][k].role;
+        if (has_role(&c->config, role))
+            f->uses[f->count++] = (struct use){
+                .role = (unsigned char)role,
+                .kind = kind_of[role],
+                .mode = sets_gradients(c, f, role) ? MODE_MAKE : phase_uses[kind][k].mode,
+                .own = phase_uses[kind][k].own && c->config.zero >= phase_uses[kind][k].own,
+                .number = (int)number_of(c, f, role, i)
+            };
+    }
+}
+
+/* ---- the order ------------------------------------------------------------------------------- */
+
+/* Adds the phases that follow when the gradients of a block are complete in a leaf: phases that add
+ * the last two sums of the stack, as many as the tree requires, and the phase that sums over the
+ * ranks if it is due. */
+static void end_leaf(struct compiler *c, int block)
+{
+    const int slot = c->slot, shared = c->config.zero > 1;
+    for (int i = 0; i < c->merges && !shared; i++) {
+        c->slot--;
+        add_phase(c, PHASE_MERGE, block, -1);
+    }
+    if (c->final || shared)
+        add_phase(c, PHASE_SUM, block, -1);
+    if (shared)
+        c->program->phases[c->program->count - 1].merges = c->merges;
+    c->slot = slot;
+}
+
+/* Returns 1 if a phase computes gradients of its block's parameters, else 0. */
+static int has_gradients(enum phase_kind kind)
+{
+    return kind == PHASE_HEAD || kind == PHASE_LAYER_BACKWARD || kind == PHASE_EMBEDDING_BACKWARD;
+}
+
+/* Adds a phase for each micro-batch of the run, with the phase `before` in front of each. `before`
+ * equal to `kind` means none. */
+static void add_run(struct compiler *c, enum phase_kind before, enum phase_kind kind, int block)
+{
+    for (int64_t i = 0; i < c->count; i++) {
+        if (before != kind)
+            add_phase(c, before, block, i);
+        add_phase(c, kind, block, i);
+    }
+    if (c->last && has_gradients(kind))
+        end_leaf(c, block);
+    c->run++;
+}
+
+/* Adds the phases of the forward passes of the stage's layers. */
+static void add_forward(struct compiler *c)
+{
+    for (int b = c->below + 1; b <= c->above; b++)
+        add_run(c, PHASE_LAYER_FORWARD, PHASE_LAYER_FORWARD, b);
+}
+
+static void add_backward(struct compiler *c)
+{
+    static const enum phase_kind again[] = { [RECOMPUTE_NONE] = PHASE_LAYER_BACKWARD,
+                                             [RECOMPUTE_ATTENTION] = PHASE_ATTENTION_AGAIN,
+                                             [RECOMPUTE_LAYER] = PHASE_LAYER_AGAIN };
+    for (int b = c->above; b > c->below; b--)
+        add_run(c, again[c->config.recompute], PHASE_LAYER_BACKWARD, b);
+}
+
+static void compile_group(struct compiler *c)
+{
+    add_run(c, PHASE_INPUTS, PHASE_EMBEDDING_FORWARD, 0);
+    add_forward(c);
+    add_run(c, PHASE_HEAD, PHASE_HEAD, c->config.layers + 1);
+    if (c->last && c->final && !c->merges && c->config.tied && c->config.zero < 2)
+        add_phase(c, PHASE_SUM_TABLE, 0, -1);
+    add_backward(c);
+    add_run(c, PHASE_EMBEDDING_BACKWARD, PHASE_EMBEDDING_BACKWARD, 0);
+}
+
+/* Makes the phases that were added since the last part a part of the program, which is executed
+ * `turns` times. */
+static void end_part(struct program *p, int64_t turns)
+{
+    int64_t first = p->part_count ? p->parts[p->part_count - 1].end : 0;
+    p->parts = mem_resize(p->parts, (size_t)p->part_count + 1, sizeof *p->parts);
+    p->parts[p->part_count++] = (struct program_part){ first, p->count, turns };
+    for (int64_t n = first; n < p->count; n++)
+        p->phases[n].turns = turns;
+}
+
+/* ---- read-ahead and traffic ------------------------------------------------------------------ */
+
+/* The state of an array while the list is traversed. */
+struct array {
+    int64_t next;       /* the next entry that uses it */
+    unsigned char mode; /* and the mode of that use */
+    int in, changed;    /* in: in memory; changed: differs from the file */
+};
+
+/* Sets p->arrays to the number of arrays of each kind, and allocates p->moves and arrays[], zeroed,
+ * with an element for each array. */
+static void count_arrays(struct program *p, struct array *arrays[STORE_KINDS])
+{
+    for (int64_t n = 0; n < p->count; n++)
+        for (int i = 0; i < p->phases[n].count; i++) {
+            const struct use *u = &p->phases[n].uses[i];
+            if (p->arrays[u->kind] <= u->number)
+                p->arrays[u->kind] = u->number + 1;
+        }
+    for (int kind = 0; kind < STORE_BLOCKS; kind++) /* a stage uses only some blocks */
+        p->arrays[kind] = (p->arrays[kind] + p->layers + 1) / (p->layers + 2) * (p->layers + 2);
+    for (int kind = 0; kind < STORE_KINDS; kind++) {
+        p->moves[kind] = mem_zalloc((size_t)p->arrays[kind] + 1, sizeof *p->moves[kind]);
+        arrays[kind] = mem_zalloc((size_t)p->arrays[kind] + 1, sizeof *arrays[kind]);
+    }
+}
+
+/* Returns 1 for phases that do little work themselves, before or after the main phases of a
+ * micro-batch; for others returns 0. The arrays of the phase after such a phase are read ahead, as
+ * well. */
+static int is_between(enum phase_kind kind)
+{
+    return kind == PHASE_INPUTS || kind == PHASE_ATTENTION_AGAIN || kind == PHASE_LAYER_AGAIN ||
+           kind == PHASE_MERGE || kind == PHASE_SUM_TABLE || kind == PHASE_SUM ||
+           kind == PHASE_GATHER;
+}
+
+/* Returns 1 if the use u is of this rank's share of an array that, in other uses, is whole in the
+ * window of shared arrays (ZeRO). Else returns 0. */
+static int is_apart(const struct program *p, const struct use *u)
+{
+    return u->own && ((u->kind == STORE_GRADIENTS && p->zero > 1) ||
+                      (u->kind == STORE_PARAMETERS && p->zero > 2));
+}
+
+/* Sets how far each phase reads ahead, and what happens to its arrays afterwards. Traverses the
+ * list backwards, twice, because the end of the list is followed by its beginning. Treats each part
+ * of the program as executed once: the arrays used after it are the same whether it is repeated or
+ * the next part begins. */
+static void look_ahead(struct program *p, struct array *const arrays[STORE_KINDS])
+{
+    int64_t work = 2 * p->count, other = work; /* next entry that works; next one of another run */
+    for (int64_t n = 2 * p->count; n-- > 0;) {
+        struct phase *f = &p->phases[n % p->count];
+        if (p->phases[work % p->count].run != f->run)
+            other = work;
+        f->ahead = (int)(work - n);
+        f->next = (int)(other - n);
+        for (int i = 0; i < f->count; i++) {
+            struct use *u = &f->uses[i];
+            struct array *a = &arrays[u->kind][u->number];
+            if (is_apart(p, u))
+                continue;
+            int soon = a->next <= work || (u->kind < STORE_BLOCKS && a->next == other);
+            u->then = soon ? THEN_STAYS : a->mode == MODE_MAKE ? THEN_DROPPED : THEN_LEAVES;
+            a->next = n;
+            a->mode = u->mode;
+        }
+        if (!is_between(f->kind))
+            work = n;
+    }
+}
+
+/* Returns the moves that a use causes if its array is in the file. */
+static struct moves move(struct array *a, const struct use *u)
+{
+    struct moves m = { .reads = !a->in && u->mode != MODE_MAKE };
+    a->changed |= u->mode != MODE_READ;
+    m.writes = a->changed && u->then == THEN_LEAVES;
+    a->in = u->then == THEN_STAYS;
+    a->changed &= a->in;
+    return m;
+}
+
+/* Counts the moves of all arrays in p->moves. The first traversal of the phases sets the states in
+ * arrays[]; the second one counts. */
+static void count_moves(struct program *p, struct array *const arrays[STORE_KINDS])
+{
+    for (int64_t n = 0; n < 2 * p->count; n++) {
+        const struct phase *f = &p->phases[n % p->count];
+        const int64_t turns = n < p->count ? 0 : f->turns;
+        for (int i = 0; i < f->count; i++) {
+            const struct use *u = &f->uses[i];
+            if (is_apart(p, u))
+                continue;
+            struct moves m = move(&arrays[u->kind][u->number], u);
+            p->moves[u->kind][u->number].reads += turns * m.reads;
+            p->moves[u->kind][u->number].writes += turns * m.writes;
+        }
+    }
+}
+
+static void finish(struct program *p)
+{
+    struct array *arrays[STORE_KINDS];
+    count_arrays(p, arrays);
+    look_ahead(p, arrays);
+    count_moves(p, arrays);
+    for (int kind = 0; kind < STORE_KINDS; kind++)
+        free(arrays[kind]);
+}
+
+/* ---- leaves ---------------------------------------------------------------------------------- */
+
+static int leaves_of(const struct compiler *c)
+{
+    return c->config.leaves ? c->config.leaves : 1;
+}
+
+/* Begins leaf k. The stack holds one sum for each 1 bit in the number of finished leaves, the
+ * larger sums below (reduce.h). */
+static void begin_leaf(struct compiler *c, int k)
+{
+    c->slot = __builtin_popcount((unsigned)k);
+    c->final = k + 1 == leaves_of(c);
+    c->merges = reduce_merges(k, c->final);
+}
+
+static void compile_leaf(struct compiler *c, int64_t micro)
+{
+    const int64_t G = c->config.group, groups = (micro + G - 1) / G;
+    for (int64_t g = 0, turns; g < groups; g += turns) {
+        c->first = !g;
+        c->last = g + 1 == groups;
+        c->count = c->last ? micro - g * G : G;
+        turns = c->first || c->last ? 1 : groups - 2;
+        compile_group(c);
+        end_part(c->program, turns);
+    }
+}
+
+static void compile_leaves(struct compiler *c)
+{
+    c->slots = c->micros = c->dxs = c->config.group;
+    for (int k = 0; k < leaves_of(c); k++) {
+        begin_leaf(c, k);
+        compile_leaf(c, c->config.micro / leaves_of(c));
+    }
+}
+
+/* ---- pipelines ------------------------------------------------------------------------------- */
+
+static int64_t leaf_size(const struct compiler *c)
+{
+    return c->config.micro / leaves_of(c);
+}
+
+/* Begins a run of `count` micro-batches, from number m of the step on, which are all of one leaf.
+ */
+static void begin_run(struct compiler *c, int64_t m, int64_t count)
+{
+    const int64_t leaf = leaf_size(c);
+    c->micro = m;
+    c->count = count;
+    c->first = m % leaf == 0;
+    c->last = (m + count) % leaf == 0;
+    begin_leaf(c, (int)(m / leaf));
+}
+
+/* Adds the phases of the forward pass of micro-batch m in this stage. */
+static void pass_forward(struct compiler *c, int64_t m)
+{
+    begin_run(c, m, 1);
+    if (is_first_stage(c))
+        add_run(c, PHASE_INPUTS, PHASE_EMBEDDING_FORWARD, 0);
+    else
+        add_run(c, PHASE_INPUTS, PHASE_RECEIVE_X, c->below);
+    add_forward(c);
+    if (!is_last_stage(c))
+        add_run(c, PHASE_SEND_X, PHASE_SEND_X, c->above);
+}
+
+/* Adds the phase that begins to receive the head's gradients of the leaf that starts with
+ * micro-batch m, if the table is tied. */
+static void expect_tied(struct compiler *c, int64_t m)
+{
+    if (!c->config.tied || m == c->config.micro)
+        return;
+    begin_run(c, m, 1);
+    add_phase(c, PHASE_RECEIVE_TIED, 0, -1);
+    c->run++;
+}
+
+/* Adds the phases of the embedding's backward pass, after the backward pass of micro-batch m in the
+ * first stage's layers. If the table is tied, adds those of all micro-batches of a leaf at the end
+ * of the leaf, because the gradients of the head must be the first in the sum. */
+static void embedding_backward(struct compiler *c, int64_t m)
+{
+    const int64_t leaf = leaf_size(c);
+    if (c->config.tied && !c->last)
+        return;
+    if (c->config.tied)
+        begin_run(c, m + 1 - leaf, leaf);
+    add_run(c, PHASE_EMBEDDING_BACKWARD, PHASE_EMBEDDING_BACKWARD, 0);
+    if (c->last)
+        expect_tied(c, m + 1);
+}
+
+/* Adds the phases of the backward pass of micro-batch m in this stage. */
+static void pass_backward(struct compiler *c, int64_t m)
+{
+    begin_run(c, m, 1);
+    if (is_last_stage(c))
+        add_run(c, PHASE_HEAD, PHASE_HEAD, c->config.layers + 1);
+    else
+        add_run(c, PHASE_RECEIVE_DX, PHASE_RECEIVE_DX, c->above);
+    if (is_last_stage(c) && c->config.tied && c->last)
+        add_phase(c, PHASE_SEND_TIED, 0, -1);
+    c->run++;
+    add_backward(c);
+    if (is_first_stage(c))
+        embedding_backward(c, m);
+    else
+        add_run(c, PHASE_SEND_DX, PHASE_SEND_DX, c->below);
+}
+
+/* Compiles all micro-batches of the step for one stage of a pipeline. */
+static void compile_stage(struct compiler *c)
+{
+    const int64_t A = c->config.micro, behind = c->stages - 1 - c->config.stage;
+    const int64_t ahead = behind < A ? behind : A;
+    const int waits = is_first_stage(c) && c->config.tied;
+    assert(c->stages <= c->config.layers);
+    assert(!c->config.tied || c->config.group == leaf_size(c));
+    c->slots = ahead < A ? ahead + 1 : A;
+    c->micros = waits && leaf_size(c) + ahead < A ? leaf_size(c) + ahead : waits ? A : c->slots;
+    c->dxs = waits ? leaf_size(c) : 2; /* one is sent while the next one is computed */
+    if (waits)
+        expect_tied(c, 0);
+    for (int64_t m = 0; m < A + ahead; m++) {
+        if (m < A)
+            pass_forward(c, m);
+        if (m >= ahead)
+            pass_backward(c, m - ahead);
+    }
+    end_part(c->program, 1);
+}
+
+/* Adds the phases that send a tied table from the first stage to the last one after the update. */
+static void exchange_table(struct compiler *c)
+{
+    if (c->stages == 1 || !c->config.tied || !(is_first_stage(c) || is_last_stage(c)))
+        return;
+    add_phase(c, is_first_stage(c) ? PHASE_SEND_TABLE : PHASE_RECEIVE_TABLE, 0, -1);
+    end_part(c->program, 1);
+}
+
+/* ---- whole programs -------------------------------------------------------------------------- */
+
+/* Returns the number of layers before those of stage `stage` of `stages`. Each stage has at least
+ * one layer. */
+static int layers_before(const struct program_config *c, int stages, int stage)
+{
+    const int64_t work = (int64_t)c->layers + c->head, most = c->layers - (stages - stage);
+    const int64_t even = (work * stage + stages / 2) / stages;
+    return (int)(even < stage ? stage : even > most ? most : even);
+}
+
+static int *list_owners(const struct program_config *c, int stages)
+{
+    int *owners = mem_zalloc((size_t)c->layers + 2, sizeof *owners);
+    for (int b = 1, stage = 0; b < c->layers + 2; b++) {
+        while (stage + 1 < stages && b > layers_before(c, stages, stage + 1))
+            stage++;
+        owners[b] = stage;
+    }
+    return owners;
+}
+
+static void begin(struct compiler *c, struct program *p, const struct program_config *config)
+{
+    const int stages = config->stages ? config->stages : 1;
+    *c = (struct compiler){ .program = p, .config = *config, .stages = stages };
+    c->below = layers_before(config, stages, config->stage);
+    c->above = layers_before(config, stages, config->stage + 1);
+    c->rows = c->above - c->below + 1;
+    *p = (struct program){ .zero = config->zero,
+                           .layers = config->layers,
+                           .stages = stages,
+                           .stage = config->stage,
+                           .owners = list_owners(config, stages) };
+}
+
+static void end(struct compiler *c)
+{
+    c->program->micros = (int)c->micros;
+    finish(c->program);
+}
+
+void program_step(struct program *p, const struct program_config *config)
+{
+    struct compiler c;
+    begin(&c, p, config);
+    if (c.stages > 1)
+        compile_stage(&c);
+    else
+        compile_leaves(&c);
+    c.slot = 0;
+    p->update = p->part_count;
+    for (int b = 0; b < config->layers + 2; b++, c.run++) {
+        if (p->owners[b] != config->stage)
+            continue;
+        add_phase(&c, PHASE_UPDATE, b, -1);
+        if (config->zero == 1 || config->zero == 2)
+            add_phase(&c, PHASE_GATHER, b, -1);
+    }
+    end_part(p, 1);
+    exchange_table(&c);
+    end(&c);
+}
+
+void program_evaluation(struct program *p, const struct program_config *config)
+{
+    struct compiler c;
+    begin(&c, p,
+          &(struct program_config){ .layers = config->layers,
+                                    .tied = config->tied,
+                                    .head = config->head,
+                                    .stages = config->stages,
+                                    .stage = config->stage });
+    c.rows = 2;
+    c.count = c.slots = c.micros = c.dxs = 1;
+    add_run(&c, PHASE_INPUTS, is_first_stage(&c) ? PHASE_EMBEDDING_FORWARD : PHASE_RECEIVE_X,
+            c.below);
+    for (int b = c.below + 1; b <= c.above; b++)
+        add_run(&c, PHASE_LAYER_EVALUATION, PHASE_LAYER_EVALUATION, b);
+    if (is_last_stage(&c))
+        add_run(&c, PHASE_HEAD_EVALUATION, PHASE_HEAD_EVALUATION, config->layers + 1);
+    else
+        add_run(&c, PHASE_SEND_X, PHASE_SEND_X, c.above);
+    end_part(p, 1);
+    end(&c);
+}
+
+void program_release(struct program *p)
+{
+    free(p->phases);
+    free(p->parts);
+    free(p->owners);
+    for (int kind = 0; kind < STORE_KINDS; kind++)
+        free(p->moves[kind]);
+    *p = (struct program){ 0 };
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+static int add_once(const struct use *all[PROGRAM_TOGETHER], int count, const struct use *u)
+{
+    for (int i = 0; i < count; i++)
+        if (all[i]->kind == u->kind && all[i]->number == u->number && all[i]->own == u->own)
+            return count;
+    assert(count < PROGRAM_TOGETHER);
+    all[count] = u;
+    return count + 1;
+}
+
+int program_together(const struct program *p, int64_t n, const struct use *all[PROGRAM_TOGETHER])
+{
+    const struct phase *now = &p->phases[n];
+    int count = 0;
+    for (int k = 0; k <= now->ahead + 1; k++) {
+        int beyond = k > now->ahead;
+        const struct phase *f = &p->phases[(n + (beyond ? now->next : k)) % p->count];
+        for (int i = 0; i < f->count; i++)
+            if (!beyond || f->uses[i].kind < STORE_BLOCKS)
+                count = add_once(all, count, &f->uses[i]);
+    }
+    return count;
+}
+
+unsigned char *program_used(const struct program *p, enum store_kind kind, int count)
+{
+    unsigned char *used = mem_zalloc((size_t)count + 1, 1);
+    for (int64_t n = 0; n < p->count; n++) {
+        const struct phase *f = &p->phases[n];
+        for (int i = 0; i < f->count; i++)
+            if (f->uses[i].kind == kind)
+                used[f->uses[i].number] = 1;
+    }
+    return used;
+}
+
+int64_t program_micro_batch(int zero, int64_t A, int leaves, int ranks, int rank, int64_t m)
+{
+    const int64_t leaf = zero > 1 ? A / (leaves ? leaves : 1) : A; /* micro-batches in a row */
+    return (m / leaf * ranks + rank) * leaf + m % leaf;
+}
+
+static void print_use(const struct use *u, struct buf *out)
+{
+    static const char *const modes[] = { "read", "change", "make" };
+    static const char *const thens[] = { "", " keep", " drop" };
+    static const char *const kinds[STORE_KINDS] = { "parameters",      "gradients", "moment1",
+                                                    "moment2",         "x",         "dx",
+                                                    "attention-cache", "cache",     "sums" };
+    buf_addf(out, "%s %s%s %d%s", modes[u->mode], u->own ? "share of " : "", kinds[u->kind],
+             u->number, thens[u->then]);
+}
+
+static void print_phase(const struct phase *f, struct buf *out)
+{
+    buf_addf(out, "  %s", phase_names[f->kind]);
+    if (f->count)
+        buf_addf(out, ", block %d", f->block);
+    if (f->micro >= 0)
+        buf_addf(out, ", micro-batch %d", f->micro);
+    if (phase_is_transfer(f->kind))
+        buf_addf(out, ", stage %d", f->peer);
+    for (int i = 0; i < f->count; i++) {
+        buf_adds(out, i ? ", " : ": ");
+        print_use(&f->uses[i], out);
+    }
+    buf_adds(out, "\n");
+}
+
+void program_print(const struct program *p, struct buf *out)
+{
+    for (const struct program_part *part = p->parts; part < p->parts + p->part_count; part++) {
+        if (part->turns > 1)
+            buf_addf(out, "%" PRId64 " times:\n", part->turns);
+        for (int64_t n = part->first; n < part->end; n++)
+            print_phase(&p->phases[n], out);
+    }
+}

@@ -1,0 +1,605 @@
+#include "train/ranks/comm.h"
+
+#include <assert.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "common/err.h"
+#include "common/log.h"
+#include "common/mem.h"
+#include "common/pool.h"
+#include "common/trace.h"
+#include "train/ranks/link.h"
+#include "train/ranks/reduce.h"
+
+enum work_kind {
+    WORK_SUM,
+    WORK_MAX,
+    WORK_SCATTER,
+    WORK_GATHER,
+    WORK_COLLECT,
+    WORK_SEND, /* only begins to send or to receive; a WORK_WAIT waits for its end */
+    WORK_RECEIVE,
+    WORK_WAIT,
+    WORK_QUIT
+};
+
+enum {
+    FIRST_TAG = 16,      /* tags below are those of reduce.c */
+    MESSAGE = 1 << 26,   /* most bytes of one message */
+    IDLE_MS = 50,        /* time between two looks for questions of other ranks */
+    TRANSFERRING_MS = 1, /* the same while something is being sent or received: MPI moves data
+                          * only during calls */
+};
+
+struct comm_work {
+    struct comm_work *next;
+    enum work_kind kind;
+    enum comm_group group;
+    char what[LINK_NAME];
+    struct ops *ops;
+    struct ops_array x;
+    int64_t n;
+    void *data;            /* x in the host's memory; WORK_COLLECT: the array `all` */
+    const int64_t *bounds; /* borrowed, or equal to `own` */
+    int64_t *own;
+    const void *mine; /* for WORK_COLLECT */
+    size_t bytes;     /* for WORK_COLLECT, WORK_SEND and WORK_RECEIVE */
+    int peer, tag;
+    struct link_request *requests; /* of WORK_SEND and WORK_RECEIVE, one for each message */
+    int messages;
+    struct comm_work *of; /* WORK_WAIT: the work that it waits for */
+    double seconds;
+    int done;
+};
+
+struct comm_thread {
+    struct comm_config config;
+    struct link link;
+    struct reduce_group groups[COMM_GROUPS];
+    int *members[COMM_GROUPS];
+    pthread_t id;
+    pthread_mutex_t lock;
+    pthread_cond_t begun, ended;
+    struct comm_work *first, *last; /* unfinished work; the first is in progress */
+    int transfers;                  /* sends and receives that have begun and were not waited for */
+    int opened;                     /* 1: link_open succeeded; -1: it failed */
+    char error[1024];
+    int broken; /* 1: the link failed after that */
+};
+
+/* ---- the thread ----------------------------------------------------------------------------- */
+
+static int is_transfer(const struct comm_work *w)
+{
+    return w->kind == WORK_SEND || w->kind == WORK_RECEIVE;
+}
+
+/* Begins to send or to receive, in messages of at most MESSAGE bytes. Returns 0, or -1 with an
+ * error. */
+static int begin_transfer(struct comm_thread *t, struct comm_work *w)
+{
+    const int peer = t->groups[w->group].members[w->peer], tag = FIRST_TAG + w->tag;
+    int result = 0;
+    w->messages = (int)((w->bytes + MESSAGE - 1) / MESSAGE);
+    w->requests = mem_zalloc((size_t)w->messages, sizeof *w->requests);
+    for (int i = 0; i < w->messages && !result; i++) {
+        const size_t first = (size_t)i * MESSAGE, left = w->bytes - first;
+        const size_t bytes = left < MESSAGE ? left : MESSAGE;
+        char *data = (char *)w->data + first;
+        result = w->kind == WORK_SEND
+                     ? link_send(&t->link, &w->requests[i], peer, tag, data, bytes)
+                     : link_receive(&t->link, &w->requests[i], peer, tag, data, bytes);
+    }
+    t->transfers++;
+    return result;
+}
+
+static int end_transfer(struct comm_thread *t, struct comm_work *w)
+{
+    t->transfers--;
+    return link_wait(&t->link, w->requests, w->messages);
+}
+
+static int do_work(struct comm_thread *t, struct comm_work *w)
+{
+    const struct reduce_group *g = &t->groups[w->group];
+    int result = 0;
+    if (is_transfer(w))
+        return begin_transfer(t, w);
+    if (w->kind == WORK_WAIT)
+        return end_transfer(t, w->of);
+    if (w->kind == WORK_SUM || w->kind == WORK_MAX || w->kind == WORK_SCATTER)
+        result = reduce_scatter(&t->link, g, w->kind == WORK_MAX ? REDUCE_MAX : REDUCE_SUM, w->data,
+                                w->bounds);
+    if (!result && (w->kind == WORK_SUM || w->kind == WORK_MAX || w->kind == WORK_GATHER))
+        result = reduce_gather(&t->link, g, w->data, w->bounds, ops_type_bytes(w->x.type));
+    if (w->kind == WORK_COLLECT)
+        result = reduce_collect(&t->link, g, w->data, w->mine, w->bytes);
+    return result;
+}
+
+/* Reports the error and ends all ranks. */
+static void fail(struct comm_thread *t)
+{
+    t->broken = 1;
+    if (t->config.failed) {
+        t->config.failed(t->config.failed_ctx, err_get());
+    } else {
+        log_error("%s", err_get());
+    }
+    t->link.transport->end_all(t->link.world);
+}
+
+static void run_work(struct comm_thread *t, struct comm_work *w)
+{
+    double began = log_seconds();
+    TRACE("communication", w->kind == WORK_COLLECT ? "exchange" : "transfer", -1, 0, 0);
+    if (t->broken)
+        return;
+    link_begin(&t->link, w->what);
+    if (do_work(t, w) < 0)
+        fail(t);
+    link_finish(&t->link);
+    w->seconds = log_seconds() - began;
+}
+
+/* Sleeps until there is work; answers questions of other ranks now and then. The lock is held on
+ * entry and on return. */
+static void wait_for_work(struct comm_thread *t)
+{
+    while (!t->first) {
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += 1000000L * (t->transfers ? TRANSFERRING_MS : IDLE_MS);
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        pthread_cond_timedwait(&t->begun, &t->lock, &until);
+        if (t->first || t->broken)
+            continue;
+        pthread_mutex_unlock(&t->lock);
+        if (link_serve(&t->link) < 0)
+            fail(t);
+        pthread_mutex_lock(&t->lock);
+    }
+}
+
+/* Waits for the next job of the queue and does it. Returns 1, or 0 if the thread must end. The lock
+ * is held on entry and on return. */
+static int next_work(struct comm_thread *t)
+{
+    wait_for_work(t);
+    struct comm_work *w = t->first;
+    pthread_mutex_unlock(&t->lock);
+    int quits = w->kind == WORK_QUIT;
+    if (!quits)
+        run_work(t, w);
+    pthread_mutex_lock(&t->lock);
+    t->first = w->next;
+    w->done = 1;
+    pthread_cond_broadcast(&t->ended);
+    return !quits;
+}
+
+static void open_link(struct comm_thread *t)
+{
+    int result = link_open(&t->link, t->config.transport, t->config.context,
+                           t->config.timeout_seconds);
+    t->link.stop = t->config.stop;
+    pthread_mutex_lock(&t->lock);
+    t->opened = result < 0 ? -1 : 1;
+    snprintf(t->error, sizeof t->error, "%s", result < 0 ? err_get() : "");
+    pthread_cond_broadcast(&t->ended);
+    pthread_mutex_unlock(&t->lock);
+}
+
+static void *thread_main(void *arg)
+{
+    struct comm_thread *t = arg;
+    open_link(t);
+    pthread_mutex_lock(&t->lock);
+    while (t->opened > 0 && next_work(t))
+        continue;
+    pthread_mutex_unlock(&t->lock);
+    if (t->opened > 0)
+        link_close(&t->link);
+    return NULL;
+}
+
+/* ---- work ------------------------------------------------------------------------------------ */
+
+static void begin(struct comm *c, struct comm_work *w, enum comm_group group, const char *what)
+{
+    struct comm_thread *t = c->thread;
+    w->group = group;
+    snprintf(w->what, sizeof w->what, "%s", what);
+    pthread_mutex_lock(&t->lock);
+    if (t->first)
+        t->last->next = w;
+    else
+        t->first = w;
+    t->last = w;
+    pthread_cond_broadcast(&t->begun);
+    pthread_mutex_unlock(&t->lock);
+}
+
+static void wait_for(struct comm_thread *t, const struct comm_work *w)
+{
+    pthread_mutex_lock(&t->lock);
+    while (!w->done)
+        pthread_cond_wait(&t->ended, &t->lock);
+    pthread_mutex_unlock(&t->lock);
+}
+
+/* Begins the operation *w, which is in the caller's memory, and waits for its end. */
+static void do_now(struct comm *c, struct comm_work *w, enum comm_group group, const char *what)
+{
+    begin(c, w, group, what);
+    wait_for(c->thread, w);
+}
+
+static struct comm_work *begin_to_peer(struct comm *c, enum comm_group group, enum work_kind kind,
+                                       int peer, int tag, struct ops *o, struct ops_array x,
+                                       int64_t n, const char *what)
+{
+    struct comm_work *w = mem_zalloc(1, sizeof *w);
+    assert(tag >= 0 && tag < COMM_TAGS && peer != c->rank[group]);
+    w->kind = kind;
+    w->ops = o;
+    w->x = x;
+    w->n = n;
+    w->peer = peer;
+    w->tag = tag;
+    w->bytes = (size_t)n * ops_type_bytes(x.type);
+    w->data = kind == WORK_SEND ? ops_map(o, x, n) : ops_fill(o, x, n);
+    c->counts[group].operations++;
+    c->counts[group].bytes += kind == WORK_SEND ? w->bytes : 0;
+    begin(c, w, group, what);
+    return w;
+}
+
+struct comm_work *comm_send_begin(struct comm *c, enum comm_group group, int peer, int tag,
+                                  struct ops *o, struct ops_array x, int64_t n, const char *what)
+{
+    return begin_to_peer(c, group, WORK_SEND, peer, tag, o, x, n, what);
+}
+
+struct comm_work *comm_receive_begin(struct comm *c, enum comm_group group, int peer, int tag,
+                                     struct ops *o, struct ops_array x, int64_t n, const char *what)
+{
+    return begin_to_peer(c, group, WORK_RECEIVE, peer, tag, o, x, n, what);
+}
+
+static struct comm_work *begin_array(struct comm *c, enum comm_group group, enum work_kind kind,
+                                     struct ops *o, struct ops_array x, const int64_t *bounds,
+                                     int64_t *own, const char *what)
+{
+    struct comm_work *w = mem_zalloc(1, sizeof *w);
+    const int size = c->size[group], rank = c->rank[group];
+    w->kind = kind;
+    w->ops = o;
+    w->x = x;
+    w->n = bounds[size];
+    w->bounds = bounds;
+    w->own = own;
+    w->data = ops_map(o, x, w->n);
+    int64_t share = bounds[rank + 1] - bounds[rank];
+    int64_t sent = kind == WORK_GATHER ? 0 : w->n - share;
+    sent += kind == WORK_SCATTER ? 0 : share * (size - 1);
+    c->counts[group].operations++;
+    c->counts[group].bytes += (uint64_t)sent * ops_type_bytes(x.type);
+    begin(c, w, group, what);
+    return w;
+}
+
+static struct comm_work *begin_whole(struct comm *c, enum comm_group group, enum work_kind kind,
+                                     struct ops *o, struct ops_array x, int64_t n, const char *what)
+{
+    const int size = c->size[group];
+    if (size == 1 || !n)
+        return NULL;
+    int64_t *bounds = mem_zalloc((size_t)size + 1, sizeof *bounds);
+    for (int q = 1; q < size; q++) /* cut at cache lines */
+        bounds[q] = n / 16 * q / size * 16;
+    bounds[size] = n;
+    return begin_array(c, group, kind, o, x, bounds, bounds, what);
+}
+
+static enum comm_group group_of(enum split_axis axis)
+{
+    return axis == SPLIT_WIDTH ? COMM_TENSOR2 : COMM_TENSOR1;
+}
+
+/* Does an operation on the rows of x[N,C], shared as split_part says, and waits for its end. */
+static void wait_rows(struct comm *c, enum comm_group group, enum work_kind kind, struct ops *o,
+                      struct ops_array x, int64_t N, int64_t C, const char *what)
+{
+    const int size = c->size[group];
+    if (size == 1)
+        return;
+    int64_t *bounds = mem_zalloc((size_t)size + 1, sizeof *bounds);
+    for (int q = 0; q < size; q++)
+        bounds[q + 1] = bounds[q] + split_part(N, size, q).count * C;
+    comm_end(c, begin_array(c, group, kind, o, x, bounds, bounds, what));
+}
+
+static void split_scatter(void *ctx, enum split_axis axis, struct ops *o, struct ops_array x,
+                          int64_t N, int64_t C, const char *what)
+{
+    wait_rows(ctx, group_of(axis), WORK_SCATTER, o, x, N, C, what);
+}
+
+static void split_gather(void *ctx, enum split_axis axis, struct ops *o, struct ops_array x,
+                         int64_t N, int64_t C, const char *what)
+{
+    wait_rows(ctx, group_of(axis), WORK_GATHER, o, x, N, C, what);
+}
+
+struct comm_work *comm_sum_begin(struct comm *c, enum comm_group group, struct ops *o,
+                                 struct ops_array x, int64_t n, const char *what)
+{
+    return begin_whole(c, group, WORK_SUM, o, x, n, what);
+}
+
+struct comm_work *comm_scatter_begin(struct comm *c, enum comm_group group, struct ops *o,
+                                     struct ops_array x, const int64_t *bounds, const char *what)
+{
+    if (c->size[group] == 1 || !bounds[c->size[group]])
+        return NULL;
+    return begin_array(c, group, WORK_SCATTER, o, x, bounds, NULL, what);
+}
+
+struct comm_work *comm_gather_begin(struct comm *c, enum comm_group group, struct ops *o,
+                                    struct ops_array x, const int64_t *bounds, const char *what)
+{
+    if (c->size[group] == 1 || !bounds[c->size[group]])
+        return NULL;
+    return begin_array(c, group, WORK_GATHER, o, x, bounds, NULL, what);
+}
+
+void comm_end(struct comm *c, struct comm_work *w)
+{
+    if (!w)
+        return;
+    TRACE_PHASE("waiting for other ranks", -1);
+    double began = log_seconds();
+    if (is_transfer(w)) {
+        struct comm_work end = { .kind = WORK_WAIT, .of = w };
+        do_now(c, &end, w->group, w->what);
+        w->seconds = end.seconds;
+    } else {
+        wait_for(c->thread, w);
+    }
+    c->counts[w->group].waited += log_seconds() - began;
+    c->counts[w->group].seconds += w->seconds;
+    ops_unmap(w->ops, w->x, w->n, w->data);
+    free(w->own);
+    free(w->requests);
+    free(w);
+}
+
+static void split_sum(void *ctx, enum split_axis axis, struct ops *o, struct ops_array x, int64_t n,
+                      const char *what)
+{
+    comm_end(ctx, comm_sum_begin(ctx, group_of(axis), o, x, n, what));
+}
+
+static void split_most(void *ctx, enum split_axis axis, struct ops *o, struct ops_array x,
+                       int64_t n, const char *what)
+{
+    comm_end(ctx, begin_whole(ctx, group_of(axis), WORK_MAX, o, x, n, what));
+}
+
+struct split comm_split(struct comm *c)
+{
+    return (struct split){
+        .ranks = { [SPLIT_HEADS] = c->size[COMM_TENSOR1], [SPLIT_WIDTH] = c->size[COMM_TENSOR2] },
+        .rank = { [SPLIT_HEADS] = c->rank[COMM_TENSOR1], [SPLIT_WIDTH] = c->rank[COMM_TENSOR2] },
+        .sum = split_sum,
+        .most = split_most,
+        .scatter = split_scatter,
+        .gather = split_gather,
+        .ctx = c
+    };
+}
+
+/* ---- small values ---------------------------------------------------------------------------- */
+
+void comm_collect(struct comm *c, enum comm_group group, void *all, const void *mine, size_t bytes,
+                  const char *what)
+{
+    if (c->size[group] == 1) {
+        memcpy(all, mine, bytes);
+        return;
+    }
+    struct comm_work w = { .kind = WORK_COLLECT, .data = all, .mine = mine, .bytes = bytes };
+    do_now(c, &w, group, what);
+}
+
+double comm_sum_real(struct comm *c, enum comm_group group, double x)
+{
+    const int size = c->size[group];
+    double *all = mem_zalloc((size_t)size, sizeof *all), sum = 0;
+    comm_collect(c, group, all, &x, sizeof x, "sum");
+    for (int q = 0; q < size; q++)
+        sum += all[q];
+    free(all);
+    return sum;
+}
+
+struct verdict {
+    int failed, usage;
+    char text[504];
+};
+
+/* Sets this rank's error to that of rank r, with that rank's name in front unless `all` is 1 (all
+ * ranks have failed). Returns -1. */
+static int take_error(const struct comm *c, const struct verdict *v, int r, int all)
+{
+    struct err e = { .usage = v->usage };
+    if (all)
+        snprintf(e.text, sizeof e.text, "%s", v->text);
+    else
+        snprintf(e.text, sizeof e.text, "rank %d on %s: %s", r, comm_host(c, r), v->text);
+    return err_restore(&e);
+}
+
+int comm_agree(struct comm *c, int result)
+{
+    const int size = c->size[COMM_WORLD];
+    if (size == 1)
+        return result < 0 ? -1 : 0;
+    struct verdict *all = mem_zalloc((size_t)size, sizeof *all), own = { 0 };
+    int first = size, failed = 0;
+    if (result < 0) {
+        own = (struct verdict){ .failed = 1, .usage = err_is_usage() };
+        snprintf(own.text, sizeof own.text, "%s", err_get());
+    }
+    comm_collect(c, COMM_WORLD, all, &own, sizeof own, "agreement");
+    for (int r = size - 1; r >= 0; r--) {
+        failed += all[r].failed;
+        first = all[r].failed ? r : first;
+    }
+    if (failed)
+        take_error(c, &all[first], first, failed == size);
+    free(all);
+    return failed ? -1 : 0;
+}
+
+int comm_most(struct comm *c, int x)
+{
+    const int size = c->size[COMM_WORLD];
+    int *all = mem_zalloc((size_t)size, sizeof *all), most = x;
+    comm_collect(c, COMM_WORLD, all, &x, sizeof x, "signals");
+    for (int r = 0; r < size; r++)
+        most = all[r] > most ? all[r] : most;
+    free(all);
+    return most;
+}
+
+int comm_differs(struct comm *c, uint64_t value)
+{
+    const int size = c->size[COMM_WORLD];
+    uint64_t *all = mem_zalloc((size_t)size, sizeof *all);
+    int first = 0;
+    comm_collect(c, COMM_WORLD, all, &value, sizeof value, "comparison");
+    for (int q = size - 1; q > 0; q--)
+        first = all[q] != all[0] ? q : first;
+    free(all);
+    return first;
+}
+
+/* ---- life cycle ------------------------------------------------------------------------------ */
+
+void comm_init(struct comm *c)
+{
+    *c = (struct comm){ 0 };
+    for (int g = 0; g < COMM_GROUPS; g++)
+        c->size[g] = 1;
+}
+
+/* Returns the number of processes that a launcher has started, 1 without a launcher. Launchers set
+ * these variables for each process: Open MPI's mpirun; MPICH, Intel MPI, and srun with PMI;
+ * srun. */
+int comm_launched(void)
+{
+    static const char *const names[] = { "OMPI_COMM_WORLD_SIZE", "PMI_SIZE",
+                                         "SLURM_STEP_NUM_TASKS" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        const char *value = getenv(names[i]);
+        long n = value ? strtol(value, NULL, 10) : 0;
+        if (n > 1)
+            return (int)n;
+    }
+    return 1;
+}
+
+/* Sets up a group of `size` ranks with the numbers first, first + step, ... */
+static void fill_group(struct comm *c, enum comm_group g, int first, int size, int step)
+{
+    struct comm_thread *t = c->thread;
+    int *members = mem_zalloc((size_t)size, sizeof *members);
+    for (int q = 0; q < size; q++)
+        members[q] = first + q * step;
+    free(t->members[g]);
+    t->members[g] = members;
+    c->size[g] = size;
+    c->rank[g] = (t->link.rank - first) / step;
+    t->groups[g] = (struct reduce_group){ size, c->rank[g], members };
+}
+
+void comm_regroup(struct comm *c, int pipe, int tensor1, int tensor2)
+{
+    const int size = c->size[COMM_WORLD], rank = c->rank[COMM_WORLD], tensor = tensor1 * tensor2;
+    const int model = pipe * tensor;
+    const int first = rank / model * model;  /* of the ranks with the same copy of the model */
+    const int grid = rank / tensor * tensor; /* of the tensor-parallel group */
+    assert(pipe > 0 && tensor1 > 0 && tensor2 > 0 && size % model == 0);
+    if (!c->thread)
+        return;
+    fill_group(c, COMM_DATA, rank % model, size / model, model);
+    fill_group(c, COMM_TENSOR, grid, tensor, 1);
+    fill_group(c, COMM_TENSOR1, grid + rank % tensor2, tensor1, tensor2);
+    fill_group(c, COMM_TENSOR2, rank / tensor2 * tensor2, tensor2, 1);
+    fill_group(c, COMM_PIPE, first + rank % tensor, pipe, tensor);
+    fill_group(c, COMM_MODEL, first, model, 1);
+}
+
+static void free_thread(struct comm *c)
+{
+    struct comm_thread *t = c->thread;
+    pthread_join(t->id, NULL);
+    pthread_mutex_destroy(&t->lock);
+    pthread_cond_destroy(&t->begun);
+    pthread_cond_destroy(&t->ended);
+    for (int g = 0; g < COMM_GROUPS; g++)
+        free(t->members[g]);
+    free(t);
+    comm_init(c);
+}
+
+int comm_open(struct comm *c, const struct comm_config *config)
+{
+    struct comm_thread *t = mem_zalloc(1, sizeof *t);
+    comm_init(c);
+    c->thread = t;
+    t->config = *config;
+    pthread_mutex_init(&t->lock, NULL);
+    pthread_cond_init(&t->begun, NULL);
+    pthread_cond_init(&t->ended, NULL);
+    pool_start_thread(&t->id, thread_main, t);
+    pthread_mutex_lock(&t->lock);
+    while (!t->opened)
+        pthread_cond_wait(&t->ended, &t->lock);
+    pthread_mutex_unlock(&t->lock);
+    if (t->opened < 0) {
+        err_set("%s", t->error);
+        free_thread(c);
+        return -1;
+    }
+    fill_group(c, COMM_WORLD, 0, t->link.size, 1);
+    comm_regroup(c, 1, 1, 1);
+    return 0;
+}
+
+void comm_close(struct comm *c)
+{
+    if (!c->thread)
+        return;
+    struct comm_work quit = { .kind = WORK_QUIT };
+    begin(c, &quit, COMM_WORLD, "end");
+    free_thread(c);
+}
+
+int comm_is_first(const struct comm *c)
+{
+    return !c->rank[COMM_WORLD];
+}
+
+const char *comm_host(const struct comm *c, int rank)
+{
+    return c->thread->link.hosts[rank];
+}

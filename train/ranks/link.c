@@ -1,0 +1,268 @@
+#include "train/ranks/link.h"
+
+#include <assert.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/buf.h"
+#include "common/err.h"
+#include "common/log.h"
+#include "common/mem.h"
+
+enum { TAG_QUESTION = LINK_TAGS, TAG_ANSWER, TAG_HOST };
+
+static const double ANSWER_SECONDS = 2;    /* time to wait for answers to questions */
+static const double SERVE_SECONDS = 0.01;  /* time between two link_serve during a wait */
+static const double SPIN_SECONDS = 0.0005; /* time to wait without sleeping */
+static const double STOP_SECONDS = 0.3;    /* time to wait after a signal before it is reported */
+
+static int failed(const struct link *l, const char *doing)
+{
+    return err_set("%s failed while %s in '%s': %s", l->transport->name, doing, l->status.what,
+                   l->transport->error(l->world));
+}
+
+/* ---- requests -------------------------------------------------------------------------------- */
+
+int link_send(struct link *l, struct link_request *r, int to, int tag, const void *data,
+              size_t bytes)
+{
+    r->peer = to;
+    return l->transport->send(l->world, &r->handle, to, tag, data, bytes) < 0 ? failed(l, "sending")
+                                                                              : 0;
+}
+
+int link_receive(struct link *l, struct link_request *r, int from, int tag, void *data,
+                 size_t bytes)
+{
+    r->peer = from;
+    return l->transport->receive(l->world, &r->handle, from, tag, data, bytes) < 0
+               ? failed(l, "receiving")
+               : 0;
+}
+
+/* Returns how many of the n requests are not done, or -1 with an error. Sets *moved to 1 if this
+ * call completed a request, else to 0. */
+static int count_open(struct link *l, struct link_request *requests, int n, int *moved)
+{
+    int open = 0;
+    *moved = 0;
+    for (int i = 0; i < n; i++) {
+        int done = requests[i].handle ? l->transport->test(l->world, requests[i].handle) : 0;
+        if (done < 0)
+            return failed(l, "waiting");
+        if (done > 0)
+            requests[i].handle = NULL;
+        *moved |= done;
+        open += !!requests[i].handle;
+    }
+    return open;
+}
+
+static void pause_after(double waited)
+{
+    static const struct timespec nap = { .tv_nsec = 50000 };
+    if (waited < SPIN_SECONDS)
+        sched_yield();
+    else
+        nanosleep(&nap, NULL);
+}
+
+/* Waits until a request is done, but at most ANSWER_SECONDS. The caller can do without its
+ * result. */
+static void try_wait(struct link *l, struct link_request *request)
+{
+    double began = log_seconds();
+    int moved;
+    while (count_open(l, request, 1, &moved) > 0 && log_seconds() - began < ANSWER_SECONDS)
+        pause_after(log_seconds() - began);
+}
+
+/* ---- questions and answers ------------------------------------------------------------------- */
+
+int link_serve(struct link *l)
+{
+    int from, there;
+    l->served = log_seconds();
+    while ((there = l->transport->probe(l->world, TAG_QUESTION, &from)) > 0) {
+        struct link_request r;
+        char question;
+        if (link_receive(l, &r, from, TAG_QUESTION, &question, 1) < 0)
+            return -1;
+        try_wait(l, &r);
+        if (link_send(l, &r, from, TAG_ANSWER, &l->status, sizeof l->status) < 0)
+            return -1;
+        try_wait(l, &r);
+    }
+    return there < 0 ? failed(l, "looking for messages") : 0;
+}
+
+/* Asks all other ranks for their status. For each rank r that answers in time, sets status[r] to
+ * the answer and answered[r] to 1. Returns 0, or -1 with an error. */
+static int ask(struct link *l, struct link_status *status, unsigned char *answered)
+{
+    static const char question = '?';
+    struct link_request *sent = mem_zalloc((size_t)l->size, sizeof *sent);
+    double began = log_seconds();
+    int count = 1, from, result = 0;
+    for (int r = 0; r < l->size && !result; r++)
+        if (r != l->rank)
+            result = link_send(l, &sent[r], r, TAG_QUESTION, &question, 1);
+    while (!result && count < l->size && log_seconds() - began < ANSWER_SECONDS) {
+        result = link_serve(l);
+        if (!result && l->transport->probe(l->world, TAG_ANSWER, &from) > 0) {
+            struct link_request r;
+            result = link_receive(l, &r, from, TAG_ANSWER, &status[from], sizeof *status);
+            if (!result)
+                try_wait(l, &r);
+            count += !answered[from];
+            answered[from] = 1;
+        }
+        pause_after(1);
+    }
+    free(sent); /* the transport may still use `question`, which is static; the run ends now */
+    return result;
+}
+
+static void describe(struct buf *out, const struct link *l, int r, const struct link_status *s,
+                     int answered)
+{
+    buf_addf(out, "; rank %d on %s ", r, l->hosts[r]);
+    if (!answered)
+        buf_adds(out, "does not answer");
+    else if (s->idle)
+        buf_addf(out, "computes after operation %lld, '%s'", (long long)s->number, s->what);
+    else
+        buf_addf(out, "is in operation %lld, '%s'", (long long)s->number, s->what);
+}
+
+/* Appends the names of the ranks that this rank waits for. */
+static void name_peers(struct buf *out, const struct link *l, const struct link_request *requests,
+                       int n)
+{
+    for (int r = 0, named = 0; r < l->size; r++) {
+        int waited = 0;
+        for (int i = 0; i < n; i++)
+            waited |= requests[i].handle && requests[i].peer == r;
+        if (waited)
+            buf_addf(out, "%s rank %d on %s", named++ ? "," : "", r, l->hosts[r]);
+    }
+}
+
+/* Sets the error of a wait that took too long. It names the ranks that this rank waits for, and the
+ * status of the ranks that are in another operation or do not answer. Returns -1. */
+static int report(struct link *l, const struct link_request *requests, int n, double waited)
+{
+    struct link_status *status = mem_zalloc((size_t)l->size, sizeof *status);
+    unsigned char *answered = mem_zalloc((size_t)l->size, 1);
+    struct buf text = BUF_INIT;
+    buf_addf(&text, "rank %d on %s waited %.1f seconds in operation %lld, '%s', for", l->rank,
+             l->hosts[l->rank], waited, (long long)l->status.number, l->status.what);
+    name_peers(&text, l, requests, n);
+    if (ask(l, status, answered) < 0)
+        memset(answered, 0, (size_t)l->size);
+    for (int r = 0; r < l->size; r++) {
+        status[r].what[LINK_NAME - 1] = '\0';
+        if (r != l->rank && (!answered[r] || status[r].number != l->status.number))
+            describe(&text, l, r, &status[r], answered[r]);
+    }
+    err_set("%s", text.data);
+    buf_release(&text);
+    free(answered);
+    free(status);
+    return -1;
+}
+
+/* Once this process was told to stop, and has waited STOP_SECONDS since, prints which ranks it
+ * waits for; only the first time. *since is the time when this function first found that it was
+ * told to stop; 0: not yet. A launcher ends all ranks when one has died, and this message tells
+ * which one it was. */
+static void say_stopped(struct link *l, const struct link_request *requests, int n, double *since)
+{
+    struct buf text = BUF_INIT;
+    double now = log_seconds();
+    if (!l->stop || !*l->stop || l->stop_said)
+        return;
+    *since = *since > 0 ? *since : now;
+    if (now - *since < STOP_SECONDS)
+        return;
+    l->stop_said = 1;
+    name_peers(&text, l, requests, n);
+    log_warn("told to stop while rank %d on %s waits in '%s' for%s", l->rank, l->hosts[l->rank],
+             l->status.what, text.data);
+    buf_release(&text);
+}
+
+int link_wait(struct link *l, struct link_request *requests, int n)
+{
+    double began = log_seconds(), moved_at = began, stopped = 0;
+    int open, moved;
+    while ((open = count_open(l, requests, n, &moved)) > 0) {
+        double now = log_seconds();
+        moved_at = moved ? now : moved_at;
+        if (now - l->served > SERVE_SECONDS && link_serve(l) < 0)
+            return -1;
+        if (l->timeout > 0 && now - moved_at > l->timeout)
+            return report(l, requests, n, now - moved_at);
+        say_stopped(l, requests, n, &stopped);
+        pause_after(now - moved_at);
+    }
+    return open;
+}
+
+/* ---- life cycle ------------------------------------------------------------------------------ */
+
+static int exchange_hosts(struct link *l)
+{
+    struct link_request *r = mem_zalloc(2 * (size_t)l->size, sizeof *r);
+    int result = 0;
+    gethostname(l->hosts[l->rank], LINK_NAME - 1);
+    for (int i = 0; i < l->size && !result; i++)
+        if (i != l->rank)
+            result = link_receive(l, &r[2 * i], i, TAG_HOST, l->hosts[i], LINK_NAME);
+    for (int i = 0; i < l->size && !result; i++)
+        if (i != l->rank)
+            result = link_send(l, &r[2 * i + 1], i, TAG_HOST, l->hosts[l->rank], LINK_NAME);
+    if (!result)
+        result = link_wait(l, r, 2 * l->size);
+    free(r);
+    return result;
+}
+
+int link_open(struct link *l, const struct transport *t, void *context, double timeout)
+{
+    char error[512];
+    *l = (struct link){ .transport = t, .timeout = timeout, .served = log_seconds() };
+    l->world = t->open(context, &l->rank, &l->size, error, sizeof error);
+    if (!l->world)
+        return err_set("cannot start %s: %s", t->name, error);
+    l->hosts = mem_zalloc((size_t)l->size, sizeof *l->hosts);
+    link_begin(l, "start");
+    int result = exchange_hosts(l);
+    link_finish(l);
+    return result;
+}
+
+void link_close(struct link *l)
+{
+    if (l->world)
+        l->transport->close(l->world);
+    free(l->hosts);
+    *l = (struct link){ 0 };
+}
+
+void link_begin(struct link *l, const char *what)
+{
+    snprintf(l->status.what, sizeof l->status.what, "%s", what);
+    l->status.number++;
+    l->status.idle = 0;
+}
+
+void link_finish(struct link *l)
+{
+    l->status.idle = 1;
+}

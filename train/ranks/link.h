@@ -1,0 +1,70 @@
+/*
+ * link.h - messages between ranks, with a time limit for waiting.
+ *
+ * Each rank keeps a name for its current operation. A rank that has waited too long asks all other
+ * ranks for their operations. It then fails with a report that names the ranks that it waits for,
+ * their hosts, and their operations. So each rank must answer questions while it waits (link_wait
+ * does this) and while it has no operation (link_serve).
+ *
+ * A link is used by one thread. Functions return -1 with an error when the transport fails or the
+ * time limit is reached.
+ */
+#ifndef TEXTMILL_TRAIN_RANKS_LINK_H
+#define TEXTMILL_TRAIN_RANKS_LINK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "train/ranks/transport.h"
+
+enum {
+    LINK_NAME = 64,
+    LINK_TAGS = TRANSPORT_TAGS - 16
+}; /* the caller may use tags below LINK_TAGS */
+
+/* The current operation of a rank. The struct is sent as it is to ranks that ask. */
+struct link_status {
+    char what[LINK_NAME]; /* name of the current operation or, if `idle`, of the last one */
+    int64_t number;       /* number of that operation, from 1 */
+    int64_t idle;         /* 1: the rank is between operations and computes */
+};
+
+struct link {
+    const struct transport *transport; /* borrowed */
+    void *world;
+    int rank, size;
+    double timeout; /* seconds; 0: none */
+    struct link_status status;
+    char (*hosts)[LINK_NAME]; /* [size] */
+    const volatile int *stop; /* borrowed; not 0 when this process was told to end. NULL: never */
+    int stop_said;            /* 1: the message that this process was told to end was printed */
+    double served;            /* time of the last link_serve */
+};
+
+/* Opens the transport (`context` is passed to transport->open) and exchanges the names of the
+ * hosts. `timeout` is in seconds; 0: none. Returns 0, or -1 with an error. */
+int link_open(struct link *l, const struct transport *t, void *context, double timeout);
+void link_close(struct link *l);
+
+/* Start and end the next operation of this rank, with the name `what`. */
+void link_begin(struct link *l, const char *what);
+void link_finish(struct link *l);
+
+struct link_request {
+    void *handle; /* NULL: done */
+    int peer;
+};
+/* Begin to send `bytes` bytes to rank `to`, or to receive them from rank `from`, and set *r to the
+ * request. `data` must stay valid until link_wait returns. Messages from one rank to another with
+ * the same tag are received in order. Return 0, or -1 with an error. */
+int link_send(struct link *l, struct link_request *r, int to, int tag, const void *data,
+              size_t bytes);
+int link_receive(struct link *l, struct link_request *r, int from, int tag, void *data,
+                 size_t bytes);
+/* Waits until all n requests are done. Returns 0, or -1 with an error. */
+int link_wait(struct link *l, struct link_request *requests, int n);
+
+/* Answers all questions of other ranks that have arrived. Returns 0, or -1 with an error. */
+int link_serve(struct link *l);
+
+#endif

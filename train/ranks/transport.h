@@ -1,0 +1,46 @@
+/*
+ * transport.h - a table of functions that send bytes between the ranks of a run.
+ *
+ * Only link.c calls them. The table for MPI is in a plug-in (mpi/mpi.c); tests have a table whose
+ * ranks are threads (tests/unit/threads.c). Messages from one rank to another with the same tag
+ * arrive in the order in which they were sent. All calls come from the thread that called `open`.
+ */
+#ifndef TEXTMILL_TRAIN_RANKS_TRANSPORT_H
+#define TEXTMILL_TRAIN_RANKS_TRANSPORT_H
+
+#include <stddef.h>
+
+enum {
+    TRANSPORT_LAYOUT = 1,  /* version of this table, raised at each change (common/plugin.h) */
+    TRANSPORT_TAGS = 32767 /* tags are below this */
+};
+
+struct transport {
+    const char *name; /* "MPI" */
+
+    /* Joins the run, sets *rank and *size, and returns the `world` that the other functions take.
+     * `context` comes from the caller. On failure returns NULL and writes a message to `error`,
+     * which has `room` bytes. */
+    void *(*open)(void *context, int *rank, int *size, char *error, size_t room);
+    /* Leaves the run. Returns when all ranks have called it. */
+    void (*close)(void *world);
+    /* Ends the processes of all ranks, including this one, with status 1. If ranks are threads, it
+     * returns, and all later calls fail. */
+    void (*end_all)(void *world);
+
+    /* Begin to send `bytes` bytes to rank `to`, or to receive them from rank `from`, and set
+     * *request. `data` must stay valid until `test` returns 1 for the request. Return 0, or -1 on
+     * failure. */
+    int (*send)(void *world, void **request, int to, int tag, const void *data, size_t bytes);
+    int (*receive)(void *world, void **request, int from, int tag, void *data, size_t bytes);
+    int (*test)(void *world,
+                void *request); /* 1: done, and the request is freed; 0: not yet done; -1: failed */
+
+    /* Looks for a message with the tag `tag` that has arrived. Returns 1 and sets *from to its
+     * sender, 0 if there is none, -1 on failure. */
+    int (*probe)(void *world, int tag, int *from);
+
+    const char *(*error)(void *world); /* why the last call failed */
+};
+
+#endif

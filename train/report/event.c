@@ -1,0 +1,199 @@
+#include "train/report/event.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "common/err.h"
+#include "common/file.h"
+#include "common/le.h"
+#include "common/mem.h"
+#include "tfrecord/formats/record.h"
+
+/* ---- protocol buffers, as needed for these messages ------------------------------------------ */
+
+enum { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5 };
+
+static void put_varint(struct buf *out, uint64_t v)
+{
+    for (; v >= 0x80; v >>= 7)
+        buf_addc(out, (int)(v & 0x7F) | 0x80);
+    buf_addc(out, (int)v);
+}
+
+static void put_tag(struct buf *out, unsigned field, unsigned wire)
+{
+    put_varint(out, field << 3 | wire);
+}
+
+static void put_bytes(struct buf *out, unsigned field, const void *bytes, size_t n)
+{
+    put_tag(out, field, WIRE_BYTES);
+    put_varint(out, n);
+    buf_add(out, bytes, n);
+}
+
+static void put_double(struct buf *out, unsigned field, double v)
+{
+    unsigned char bytes[8];
+    uint64_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    le_put_u64(bytes, bits);
+    put_tag(out, field, WIRE_64);
+    buf_add(out, bytes, sizeof bytes);
+}
+
+static void put_float(struct buf *out, unsigned field, float v)
+{
+    unsigned char bytes[4];
+    uint32_t bits;
+    memcpy(&bits, &v, sizeof bits);
+    le_put_u32(bytes, bits);
+    put_tag(out, field, WIRE_32);
+    buf_add(out, bytes, sizeof bytes);
+}
+
+/* Reads a varint from *p into *v and moves *p behind it. Returns 0, or -1 if the varint does not
+ * end before `end`. */
+static int get_varint(const unsigned char **p, const unsigned char *end, uint64_t *v)
+{
+    *v = 0;
+    for (int shift = 0; *p < end && shift < 64; shift += 7) {
+        unsigned char byte = *(*p)++;
+        *v |= (uint64_t)(byte & 0x7F) << shift;
+        if (!(byte & 0x80))
+            return 0;
+    }
+    return -1;
+}
+
+/* Returns the step of an Event, 0 if the field is absent as in the first record, or -1 if the bytes
+ * are not an Event. */
+static int64_t step_of(const unsigned char *p, uint64_t n)
+{
+    const unsigned char *end = p + n;
+    uint64_t tag, v, step = 0;
+    while (p < end) {
+        if (get_varint(&p, end, &tag) < 0)
+            return -1;
+        uint64_t skip = 0;
+        switch (tag & 7) {
+        case WIRE_VARINT:
+            if (get_varint(&p, end, &v) < 0)
+                return -1;
+            if (tag >> 3 == 2)
+                step = v;
+            break;
+        case WIRE_64: skip = 8; break;
+        case WIRE_BYTES:
+            if (get_varint(&p, end, &skip) < 0)
+                return -1;
+            break;
+        case WIRE_32: skip = 4; break;
+        default: return -1;
+        }
+        if (skip > (uint64_t)(end - p))
+            return -1;
+        p += skip;
+    }
+    return (int64_t)step;
+}
+
+/* ---- the file -------------------------------------------------------------------------------- */
+
+/* Sets *bytes to the length of the undamaged records at the beginning of the file, up to `step`.
+ * Returns 0, or -1 with an error. */
+static int sound_bytes(const char *path, int64_t step, uint64_t *bytes)
+{
+    struct file_map map;
+    struct record r;
+    *bytes = 0;
+    if (file_map(&map, path) < 0)
+        return -1;
+    while (record_read(&map, *bytes, &r) > 0) {
+        int64_t at = step_of(r.data, r.bytes);
+        if (at < 0 || at > step)
+            break;
+        *bytes = record_end(&r);
+    }
+    file_unmap(&map);
+    return 0;
+}
+
+static int write_message(struct event_writer *e)
+{
+    buf_clear(&e->record);
+    record_frame(&e->record, e->message.data, e->message.len);
+    if (fwrite(e->record.data, 1, e->record.len, e->file) != e->record.len || fflush(e->file))
+        return err_set("cannot write '%s': %s", e->path, strerror(errno));
+    return 0;
+}
+
+static void begin_message(struct event_writer *e)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    buf_clear(&e->message);
+    put_double(&e->message, 1, (double)now.tv_sec + 1e-9 * (double)now.tv_nsec);
+}
+
+int event_open(struct event_writer *e, const char *path, int64_t step)
+{
+    *e = (struct event_writer){ .message = BUF_INIT, .summary = BUF_INIT, .record = BUF_INIT };
+    e->path = mem_strdup(path);
+    uint64_t bytes = 0;
+    enum file_kind kind;
+    if (file_look(path, &kind) < 0 || (step > 0 && kind && sound_bytes(path, step, &bytes) < 0))
+        return -1;
+    e->file = fopen(path, "ae");
+    if (!e->file || ftruncate(fileno(e->file), (off_t)bytes) < 0)
+        return err_set("cannot open '%s': %s", path, strerror(errno));
+    if (bytes)
+        return 0;
+    static const char version[] = "brain.Event:2";
+    begin_message(e);
+    put_bytes(&e->message, 3, version, sizeof version - 1);
+    return write_message(e);
+}
+
+int event_write(struct event_writer *e, int64_t step, const struct event_scalar *scalars, size_t n)
+{
+    struct buf value = BUF_INIT;
+    buf_clear(&e->summary);
+    for (size_t i = 0; i < n; i++) {
+        buf_clear(&value);
+        put_bytes(&value, 1, scalars[i].tag, strlen(scalars[i].tag));
+        put_float(&value, 2, (float)scalars[i].value);
+        put_bytes(&e->summary, 1, value.data, value.len);
+    }
+    buf_release(&value);
+    begin_message(e);
+    put_tag(&e->message, 2, WIRE_VARINT);
+    put_varint(&e->message, (uint64_t)step);
+    put_bytes(&e->message, 5, e->summary.data, e->summary.len);
+    return write_message(e);
+}
+
+int event_sync(struct event_writer *e)
+{
+    if (fflush(e->file) || fsync(fileno(e->file)) < 0)
+        return err_set("cannot write '%s': %s", e->path, strerror(errno));
+    return 0;
+}
+
+int event_close(struct event_writer *e)
+{
+    int result = 0;
+    if (e->file && fclose(e->file))
+        result = err_set("cannot close '%s': %s", e->path, strerror(errno));
+    if (e->path) {
+        buf_release(&e->message);
+        buf_release(&e->summary);
+        buf_release(&e->record);
+    }
+    free(e->path);
+    *e = (struct event_writer){ 0 };
+    return result;
+}

@@ -1,0 +1,36 @@
+/*
+ * event.h - TensorBoard event files.
+ *
+ * An event file is a TFRecord file whose records are tensorflow.Event messages (tensorflow's
+ * core/util/event.proto): wall_time (1, double), step (2, int64), and either file_version
+ * (3, "brain.Event:2": the first record) or summary (5) with values {tag (1), simple_value (2)}.
+ */
+#ifndef TEXTMILL_TRAIN_REPORT_EVENT_H
+#define TEXTMILL_TRAIN_REPORT_EVENT_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "common/buf.h"
+
+struct event_writer {
+    char *path;
+    FILE *file;
+    struct buf message, summary, record;
+};
+
+struct event_scalar {
+    const char *tag;
+    double value;
+};
+
+/* Opens `path` to append records. First cuts the file off before the first record that is damaged
+ * or belongs to a step after `step`; step 0 empties it. Returns 0, or -1 with an error. */
+int event_open(struct event_writer *e, const char *path, int64_t step);
+
+int event_write(struct event_writer *e, int64_t step, const struct event_scalar *scalars, size_t n);
+int event_sync(struct event_writer *e);  /* waits until all data is on the disk; -1 with an error,
+                                          * as the other functions */
+int event_close(struct event_writer *e); /* fine on a zeroed struct */
+
+#endif

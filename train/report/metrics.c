@@ -1,0 +1,301 @@
+#include "train/report/metrics.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/buf.h"
+#include "common/err.h"
+#include "common/file.h"
+#include "common/js.h"
+#include "common/mem.h"
+
+static const char *const prefixes[METRICS_VALUES] = { "", "", "validation_", "validation_" };
+
+static int is_accuracy(enum metrics_value v)
+{
+    return v % METRICS_VALIDATION == METRICS_ACCURACY;
+}
+
+/* Sets `out` to the name that value v of part i of the loss has in metrics.jsonl, such as
+ * "mlm_loss". */
+static void put_name(char out[64], const struct metrics *m, int i, enum metrics_value v)
+{
+    snprintf(out, 64, "%s%s_%s", prefixes[v], m->parts[i].name,
+             is_accuracy(v) ? "accuracy" : "loss");
+}
+
+static void put_tag(char out[64], const struct metrics *m, int i, enum metrics_value v)
+{
+    snprintf(out, 64, "%s/%s%s", is_accuracy(v) ? "accuracy" : "loss", prefixes[v],
+             m->parts[i].name);
+}
+
+static void keep(struct metrics *m, const struct metrics_point *p)
+{
+    mem_grow(m->points, m->cap, m->count + 1);
+    m->points[m->count++] = *p;
+}
+
+/* ---- reading back ---------------------------------------------------------------------------- */
+
+static double real(const struct js *o, const char *key)
+{
+    double v;
+    return js_real(js_get(o, key), &v) < 0 ? NAN : v;
+}
+
+static void parse_parts(const struct metrics *m, const struct js *o, struct metrics_point *p)
+{
+    char name[64];
+    for (int i = 0; i < METRICS_PARTS; i++)
+        for (int v = 0; v < METRICS_VALUES; v++) {
+            p->part[i][v] = NAN;
+            if (i >= m->part_count)
+                continue;
+            put_name(name, m, i, (enum metrics_value)v);
+            p->part[i][v] = real(o, name);
+        }
+}
+
+/* Parses one line of metrics.jsonl into *p. Returns 0, or -1 if it is not a complete point, as the
+ * last line of a killed run may be. */
+static int parse_point(const struct metrics *m, const char *line, size_t n, struct metrics_point *p)
+{
+    struct js *o = js_parse(line, n, "metrics");
+    int64_t tokens = 0;
+    if (!o)
+        return -1;
+    int result = js_int(js_get(o, "step"), &p->step);
+    js_int(js_get(o, "tokens"), &tokens);
+    p->loss = real(o, "loss");
+    p->validation = real(o, "validation_loss");
+    p->rate = real(o, "learning_rate");
+    p->norm = real(o, "gradient_norm");
+    p->tokens = (uint64_t)tokens;
+    p->seconds = real(o, "seconds");
+    p->elapsed = real(o, "elapsed_seconds");
+    p->tokens_per_second = real(o, "tokens_per_second");
+    p->loss_scale = real(o, "loss_scale");
+    parse_parts(m, o, p);
+    js_free(o);
+    return result;
+}
+
+/* Reads the points up to `step` and leaves only their lines in the file. Returns 0, or -1 with an
+ * error. */
+static int rewind_to(struct metrics *m, int64_t step)
+{
+    struct buf text = BUF_INIT, kept = BUF_INIT;
+    enum file_kind kind;
+    if (file_look(m->path, &kind) < 0 || (step > 0 && kind && file_read(m->path, &text) < 0))
+        return -1;
+    for (char *line = text.data, *lf; (lf = strchr(line, '\n')); line = lf + 1) {
+        struct metrics_point p;
+        if (parse_point(m, line, (size_t)(lf - line), &p) < 0 || p.step > step)
+            break;
+        keep(m, &p);
+        buf_add(&kept, line, (size_t)(lf - line) + 1);
+    }
+    int result = file_write(m->path, kept.data, kept.len);
+    buf_release(&text);
+    buf_release(&kept);
+    return result;
+}
+
+/* ---- training.csv ---------------------------------------------------------------------------- */
+
+static void put_csv_header(const struct metrics *m, struct buf *out)
+{
+    char name[64];
+    buf_adds(out, "step,loss,learning_rate,gradient_norm,tokens,seconds,elapsed_seconds,"
+                  "tokens_per_second,validation_loss,loss_scale");
+    for (int i = 0; i < m->part_count; i++)
+        for (int v = 0; v < METRICS_VALUES; v++) {
+            put_name(name, m, i, (enum metrics_value)v);
+            buf_addf(out, ",%s", name);
+        }
+    buf_addc(out, '\n');
+}
+
+static void put_field(struct buf *out, double value)
+{
+    buf_addc(out, ',');
+    if (isfinite(value))
+        buf_addf(out, "%.10g", value);
+}
+
+static void put_csv_line(const struct metrics *m, const struct metrics_point *p, struct buf *out)
+{
+    buf_addf(out, "%lld", (long long)p->step);
+    put_field(out, p->loss);
+    put_field(out, p->rate);
+    put_field(out, p->norm);
+    buf_addf(out, ",%llu,%.6f,%.3f,%.1f", (unsigned long long)p->tokens, p->seconds, p->elapsed,
+             p->tokens_per_second);
+    put_field(out, p->validation);
+    put_field(out, p->loss_scale > 0 ? p->loss_scale : NAN);
+    for (int i = 0; i < m->part_count; i++)
+        for (int v = 0; v < METRICS_VALUES; v++)
+            put_field(out, p->part[i][v]);
+    buf_addc(out, '\n');
+}
+
+/* Writes the table's header and the points read back from metrics.jsonl. Returns 0, or -1 with an
+ * error. */
+static int begin_csv(struct metrics *m)
+{
+    struct buf text = BUF_INIT;
+    put_csv_header(m, &text);
+    for (size_t i = 0; i < m->count; i++)
+        put_csv_line(m, &m->points[i], &text);
+    int result = file_write(m->csv_path, text.data, text.len);
+    buf_release(&text);
+    return result;
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static int open_to_append(FILE **file, const char *path)
+{
+    *file = fopen(path, "ae");
+    return *file ? 0 : err_set("cannot open '%s': %s", path, strerror(errno));
+}
+
+int metrics_open(struct metrics *m, const char *dir, int64_t step, const struct model_part *parts,
+                 int count)
+{
+    *m = (struct metrics){ .parts = parts, .part_count = count > 1 ? count : 0 };
+    struct buf path = BUF_INIT;
+    file_join(&path, dir, "metrics.jsonl");
+    m->path = mem_strdup(path.data);
+    file_join(&path, dir, "training.csv");
+    m->csv_path = mem_strdup(path.data);
+    int result = rewind_to(m, step);
+    if (!result)
+        result = open_to_append(&m->file, m->path);
+    if (!result)
+        result = begin_csv(m);
+    if (!result)
+        result = open_to_append(&m->csv, m->csv_path);
+    file_join(&path, dir, "events.out.tfevents.textmill");
+    if (!result)
+        result = event_open(&m->events, path.data, step);
+    buf_release(&path);
+    return result;
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+/* Writes a number as JSON to `text` and returns it. JSON has no infinity and no NaN: these become
+ * null. */
+static const char *put_real(char text[32], double value)
+{
+    snprintf(text, 32, isfinite(value) ? "%.10g" : "null", value);
+    return text;
+}
+
+static int flush(FILE *file, const char *path)
+{
+    if (fflush(file) || ferror(file))
+        return err_set("cannot write '%s': %s", path, strerror(errno));
+    return 0;
+}
+
+static int add_line(struct metrics *m, const struct metrics_point *p)
+{
+    char name[64], loss[32], norm[32];
+    fprintf(m->file,
+            "{\"step\":%lld,\"loss\":%s,\"learning_rate\":%.10g,\"gradient_norm\":%s,"
+            "\"tokens\":%llu,\"seconds\":%.6f,\"elapsed_seconds\":%.3f,\"tokens_per_second\":%.1f",
+            (long long)p->step, put_real(loss, p->loss), p->rate, put_real(norm, p->norm),
+            (unsigned long long)p->tokens, p->seconds, p->elapsed, p->tokens_per_second);
+    if (!isnan(p->validation))
+        fprintf(m->file, ",\"validation_loss\":%.10g", p->validation);
+    if (p->loss_scale > 0)
+        fprintf(m->file, ",\"loss_scale\":%.10g", p->loss_scale);
+    for (int i = 0; i < m->part_count; i++)
+        for (int v = 0; v < METRICS_VALUES; v++) {
+            put_name(name, m, i, (enum metrics_value)v);
+            if (!isnan(p->part[i][v]))
+                fprintf(m->file, ",\"%s\":%.10g", name, p->part[i][v]);
+        }
+    fputs("}\n", m->file);
+    return flush(m->file, m->path);
+}
+
+static int add_csv_line(struct metrics *m, const struct metrics_point *p)
+{
+    struct buf line = BUF_INIT;
+    put_csv_line(m, p, &line);
+    fputs(line.data, m->csv);
+    buf_release(&line);
+    return flush(m->csv, m->csv_path);
+}
+
+static int add_event(struct metrics *m, const struct metrics_point *p)
+{
+    enum { MOST = 6 + METRICS_PARTS * METRICS_VALUES };
+    char tags[MOST][64];
+    size_t n = 4;
+    struct event_scalar scalars[MOST] = {
+        { "loss/train", p->loss },
+        { "learning_rate", p->rate },
+        { "gradient_norm", p->norm },
+        { "tokens_per_second", p->tokens_per_second },
+    };
+    if (!isnan(p->validation))
+        scalars[n++] = (struct event_scalar){ "loss/validation", p->validation };
+    if (p->loss_scale > 0)
+        scalars[n++] = (struct event_scalar){ "loss_scale", p->loss_scale };
+    for (int i = 0; i < m->part_count; i++)
+        for (int v = 0; v < METRICS_VALUES; v++) {
+            if (isnan(p->part[i][v]))
+                continue;
+            put_tag(tags[n], m, i, (enum metrics_value)v);
+            scalars[n] = (struct event_scalar){ tags[n], p->part[i][v] };
+            n++;
+        }
+    return event_write(&m->events, p->step, scalars, n);
+}
+
+int metrics_add(struct metrics *m, const struct metrics_point *p)
+{
+    keep(m, p);
+    return add_line(m, p) < 0 || add_csv_line(m, p) < 0 ? -1 : add_event(m, p);
+}
+
+static int sync_file(FILE *file, const char *path)
+{
+    if (fflush(file) || fsync(fileno(file)) < 0)
+        return err_set("cannot write '%s': %s", path, strerror(errno));
+    return 0;
+}
+
+int metrics_sync(struct metrics *m)
+{
+    if (sync_file(m->file, m->path) < 0 || sync_file(m->csv, m->csv_path) < 0)
+        return -1;
+    return event_sync(&m->events);
+}
+
+static int close_file(FILE *file, const char *path)
+{
+    return file && fclose(file) ? err_set("cannot close '%s': %s", path, strerror(errno)) : 0;
+}
+
+int metrics_close(struct metrics *m)
+{
+    int result = close_file(m->file, m->path);
+    if (close_file(m->csv, m->csv_path) < 0)
+        result = -1;
+    if (event_close(&m->events) < 0)
+        result = -1;
+    free(m->points);
+    free(m->path);
+    free(m->csv_path);
+    *m = (struct metrics){ 0 };
+    return result;
+}

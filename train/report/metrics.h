@@ -1,0 +1,76 @@
+/*
+ * metrics.h - the measurements of a run: in memory, in metrics.jsonl, in training.csv, and in a
+ * TensorBoard file.
+ *
+ * metrics.jsonl has one object a line:
+ *
+ *     {"step":100,"loss":4.123,"learning_rate":6e-04,"gradient_norm":0.9,"tokens":409600,
+ *      "seconds":0.611,"elapsed_seconds":61.5,"tokens_per_second":6703.8,"validation_loss":4.2}
+ *
+ * step is the number of updates done. loss is the loss of the update's global batch before the
+ * update, in nats per label. gradient_norm is the norm before clipping. null means infinity or NaN.
+ * tokens and elapsed_seconds count from step 0, over all resumed runs. seconds is the mean time per
+ * update since the line before, without validation and saving; tokens_per_second is computed from
+ * the same time. validation_loss is present if it was measured (after the update). loss_scale, that
+ * of this update, is present if it is automatic. If the loss has several parts, each part has its
+ * loss and its accuracy (the fraction of labels that were predicted as the most likely):
+ * "mlm_loss":7.4,"mlm_accuracy":0.12,"nsp_loss":0.69, ..., and "validation_mlm_loss":7.2, .... In
+ * the TensorBoard file these are loss/mlm, accuracy/mlm, loss/validation_mlm and
+ * accuracy/validation_mlm.
+ *
+ * training.csv has the same numbers in columns of the same names. A field without a number is
+ * empty.
+ */
+#ifndef TEXTMILL_TRAIN_REPORT_METRICS_H
+#define TEXTMILL_TRAIN_REPORT_METRICS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "model/network/model.h"
+#include "train/report/event.h"
+
+enum { METRICS_PARTS = MODEL_PARTS };
+
+/* The values of a part of the loss. */
+enum metrics_value {
+    METRICS_LOSS,
+    METRICS_ACCURACY,
+    METRICS_VALIDATION, /* validation loss; the next value is the validation accuracy */
+    METRICS_VALUES = METRICS_VALIDATION + 2
+};
+
+struct metrics_point {
+    int64_t step;
+    double loss, validation; /* validation: NAN if not measured */
+    double rate, norm;
+    uint64_t tokens;
+    double seconds, elapsed, tokens_per_second;
+    double loss_scale;                          /* 0 if the scale is static */
+    double part[METRICS_PARTS][METRICS_VALUES]; /* NAN if not measured */
+};
+
+struct metrics {
+    struct metrics_point *points;
+    size_t count, cap;
+    char *path, *csv_path;
+    FILE *file, *csv;
+    struct event_writer events;
+    const struct model_part *parts; /* borrowed */
+    int part_count;                 /* 0 if the loss has one part only */
+};
+
+/* Opens the files in folder `dir` to continue after step `step`. Points of later steps are removed
+ * from the files; the others are read into m->points. Step 0 starts new files. The loss has the
+ * `count` parts in `parts`, which is borrowed; if count is above 1, the values of each part are
+ * written, too. Returns 0, or -1 with an error. */
+int metrics_open(struct metrics *m, const char *dir, int64_t step, const struct model_part *parts,
+                 int count);
+
+int metrics_add(struct metrics *m, const struct metrics_point *p);
+int metrics_sync(struct metrics *m);  /* waits until all data is on the disk; -1 with an error, as
+                                       * the other functions */
+int metrics_close(struct metrics *m); /* fine on a zeroed struct */
+
+#endif

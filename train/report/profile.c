@@ -1,0 +1,99 @@
+#include "train/report/profile.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/log.h"
+#include "common/trace.h"
+
+enum { SIDE = 1024, ROUNDS = 20, FAR = 1 << 26 }; /* FAR: floats, more than any cache holds */
+
+/* Seconds after which a measurement is not repeated. On a busy machine, or one without bf16
+ * products, the repetitions took longer than the training. */
+static const double ENOUGH = 0.2;
+
+struct limits {
+    double products; /* FLOP/s in the precision of the run */
+    double bytes;    /* bytes per second */
+};
+
+static double best_product(struct ops *o, enum ops_type precision, struct ops_array a)
+{
+    const int64_t n = SIDE;
+    double best = 0, start = log_seconds();
+    ops_set_precision(o, precision);
+    for (int i = 0; i < ROUNDS && (!i || log_seconds() - start < ENOUGH); i++) {
+        double began = log_seconds();
+        ops_matmul(o, &(struct ops_matmul){ .C = { a, n },
+                                            .A = { ops_part(a, n * n), n },
+                                            .B = { ops_part(a, 2 * n * n), n },
+                                            .M = n,
+                                            .N = n,
+                                            .K = n });
+        double rate = 2.0 * (double)(n * n * n) / (log_seconds() - began);
+        best = rate > best ? rate : best;
+    }
+    return best;
+}
+
+static struct limits measure(struct ops *o, enum ops_type precision)
+{
+    struct limits l = { .bytes = 0 };
+    struct ops_array a = ops_buffer(o, OPS_F32, FAR);
+    l.products = best_product(o, precision, a);
+    double start = log_seconds();
+    for (int i = 0; i < ROUNDS && (!i || log_seconds() - start < ENOUGH); i++) {
+        double began = log_seconds();
+        ops_add(o, a, ops_part(a, FAR / 2), FAR / 2);
+        double rate = 12.0 * (FAR / 2) / (log_seconds() - began);
+        l.bytes = rate > l.bytes ? rate : l.bytes;
+    }
+    ops_buffer_free(o, a, FAR);
+    return l;
+}
+
+/* Prints one line. The time of a kernel does not include the kernels that it calls, so these times
+ * add up. The time of a phase includes everything in it. */
+static void say(const struct trace_sum *s, double seconds, double all, const struct limits *l,
+                double peak)
+{
+    char flops[64] = "", bytes[64] = "";
+    if (s->flops > 0 && seconds > 0)
+        snprintf(flops, sizeof flops, "%8.1f GFLOP/s %3.0f %%", s->flops / seconds * 1e-9,
+                 100 * s->flops / seconds / peak);
+    if (s->bytes > 0 && seconds > 0)
+        snprintf(bytes, sizeof bytes, "%7.2f GB/s %3.0f %%", s->bytes / seconds * 1e-9,
+                 100 * s->bytes / seconds / l->bytes);
+    log_info("%-24s %8" PRId64 " calls %9.3f s %5.1f %%  %22s  %17s", s->name, s->count, seconds,
+             all > 0 ? 100 * seconds / all : 0, flops, bytes);
+}
+
+static void say_kind(const char *kind, const struct trace_sum *sums, size_t count, double all,
+                     const struct limits *l, double peak)
+{
+    for (size_t i = 0; i < count; i++)
+        if (!strcmp(sums[i].kind, kind))
+            say(&sums[i], strcmp(kind, "kernel") ? sums[i].seconds : sums[i].own, all, l, peak);
+}
+
+int profile_finish(const char *path, struct ops *o, enum ops_type precision, double seconds)
+{
+    char notes[256];
+    size_t count;
+    trace_on = 0; /* what follows is not part of the training */
+    struct limits l = measure(o, precision);
+    const struct trace_sum *sums = trace_sums(&count);
+    const char *name = precision == OPS_BF16 ? "bf16" : "f32";
+    log_info(
+        "profile: this machine: %.1f GFLOP/s %s, %.2f GB/s; the time of a kernel does not include the kernels that it calls",
+        l.products * 1e-9, name, l.bytes * 1e-9);
+    say_kind("kernel", sums, count, seconds, &l, l.products);
+    say_kind("phase", sums, count, seconds, &l, l.products);
+    say_kind("disk", sums, count, seconds, &l, l.products);
+    snprintf(notes, sizeof notes, "\"GFLOP/s %s\": %.1f, \"GB/s\": %.2f, \"kernels\": \"%s\"", name,
+             l.products * 1e-9, l.bytes * 1e-9, ops_describe(o));
+    int result = trace_write(path, notes);
+    trace_stop();
+    return result;
+}

@@ -1,0 +1,20 @@
+/*
+ * profile.h - reports where the time of a training goes (common/trace.h), compared with the limits
+ * of the machine.
+ *
+ * The limits are measured in the same process with the same threads: the speed of a matrix product
+ * of 1024 x 1024 x 1024 in the precision of the run, and the speed of y += x on arrays that are
+ * larger than any cache.
+ */
+#ifndef TEXTMILL_TRAIN_REPORT_PROFILE_H
+#define TEXTMILL_TRAIN_REPORT_PROFILE_H
+
+#include "model/compute/ops.h"
+
+/* Prints the time of each kernel and phase on stderr and writes the trace to `path`. `precision` is
+ * the precision of the run, `seconds` its duration. Sets the precision of `o` to `precision` and
+ * measures the limits of the machine with it. Returns 0, or -1 with an error if the trace cannot be
+ * written. */
+int profile_finish(const char *path, struct ops *o, enum ops_type precision, double seconds);
+
+#endif

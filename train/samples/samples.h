@@ -1,0 +1,126 @@
+/*
+ * samples.h - the samples that a model learns from, read by number.
+ *
+ * A sample is one sequence, or one row in which several sequences are packed. Each kind of model
+ * and data has a reader that returns the sequences of the sample with a given number (from 0).
+ */
+#ifndef TEXTMILL_TRAIN_SAMPLES_SAMPLES_H
+#define TEXTMILL_TRAIN_SAMPLES_SAMPLES_H
+
+#include <stdint.h>
+
+#include "common/opt.h"
+#include "model/network/model.h"
+#include "tokenizer/tokenizer.h"
+
+/* A buffer for up to `room` sequences of T tokens. `count` of them are filled. */
+struct sequences {
+    int64_t T, room, count;
+    uint32_t *ids;   /* [room,T], and one element more */
+    int32_t *labels; /* [room,T] */
+    /* for encoders only, else NULL */
+    uint32_t *segments;            /* [room,T] */
+    int64_t *lengths;              /* [room] */
+    int32_t *next, *starts, *ends; /* [room] */
+};
+
+/* Allocates room for `room` sequences of T tokens. `encoder` not 0: also allocates the arrays that
+ * only encoders use. */
+void sequences_init(struct sequences *s, int64_t room, int64_t T, int encoder);
+void sequences_release(struct sequences *s);
+uint64_t sequences_bytes(int64_t room, int64_t T, int encoder);
+
+/* Adds a sequence of T tokens to the buffer and returns its index. For an encoder, sets its
+ * segments to 0 and its labels to MODEL_IGNORE. The buffer must have room. */
+int64_t sequences_add(struct sequences *s);
+
+/* Returns all filled sequences as a batch, which borrows their arrays. */
+struct batch sequences_batch(const struct sequences *s);
+int64_t sequences_tokens(const struct sequences *s); /* without padding */
+
+struct samples {
+    uint64_t count;        /* number of samples; 0: samples are generated, without end */
+    int64_t most;          /* most sequences in a sample */
+    double epoch;          /* samples after which each document has occurred once; 0: all samples */
+    int encoder;           /* 1: the sequences have an encoder's arrays */
+    int64_t T;             /* most tokens in a sequence */
+    int64_t mask_tokens;   /* most masked tokens in a sequence; 0: no masking */
+    uint64_t tokens;       /* tokens in all samples, with padding; 0: samples are generated */
+    uint64_t checksum;     /* of the vocabulary that the data was made with; 0: unknown */
+    uint64_t vocabulary;   /* size of the vocabulary; 0: unknown */
+    uint64_t blend;        /* hash of a blend's sources and weights; 0: no blend */
+    const char *tokenizer; /* path of the tokenizer.json kept with the data; NULL: none */
+    int64_t ids; /* size of the model's vocabulary: a greater or equal id is an error. Set before
+                  * reading */
+
+    /* Adds the sequences of sample i to *out. Returns 0, or -1 with an error that names the file,
+     * the record and its offset. */
+    int (*read)(const struct samples *s, uint64_t i, struct sequences *out);
+    /* Adds the sequences of training sample k to *out. `key` selects the order of the training
+     * samples, which has no end. Returns 0, or -1 with an error. NULL: the order is that of
+     * batches_draw. */
+    int (*draw)(const struct samples *s, uint64_t key, uint64_t k, struct sequences *out);
+    /* Appends lines key=value to `out`. They describe the data, and how much of it a run of `drawn`
+     * samples uses (0: the number is not known). Each key begins with the text `begins`. NULL:
+     * there is nothing to describe. */
+    void (*describe)(const struct samples *s, const char *begins, double drawn, struct buf *out);
+    void (*close)(struct samples *s);
+};
+
+/* The settings of a reader. */
+struct samples_config {
+    int64_t T;           /* most tokens in a sequence; 0: as many as the data has, */
+    int64_t longest;     /* but at most this; also used if the data has no length */
+    int64_t mask_tokens; /* most masked tokens in a sequence (BERT); 0: as the data has */
+    uint64_t seed;       /* seed of generated samples */
+    int64_t vocabulary;  /* size of the vocabulary of generated samples */
+    const struct tokenizer *tokenizer; /* for texts; NULL: none. Borrowed for the call */
+    int google;                        /* for SQuAD: see squad_windows.h */
+    int64_t stride, question_tokens;   /* stride -1: squad_usual_stride */
+};
+
+/* GPT. samples_open_gpt opens the token ids of tfrecord/read/dataset.h; the label of each token is
+ * the id of the next token. samples_make_gpt makes samples of uniform random ids, which depend on
+ * the seed and on the sample's number. `what` is the name of the data in messages. Return NULL with
+ * an error. */
+struct samples *samples_open_gpt(const struct samples_config *c, const struct opt_list *paths,
+                                 const char *what);
+struct samples *samples_make_gpt(const struct samples_config *c);
+
+/* BERT pre-training. samples_open_bert opens the records of tfrecord/read/bert_rows.h. All records
+ * must have the shape of the first one, which must match T and mask_tokens if these are set. A path
+ * of the form PREFIX@MAP.npy is opened by samples_open_pairs instead: the samples of
+ * tfrecord/read/masked_pairs.h, which are used in the order of the map. samples_make_bert makes
+ * pairs of sentences of random ids. Return NULL with an error. */
+struct samples *samples_open_bert(const struct samples_config *c, const struct opt_list *paths,
+                                  const char *what);
+struct samples *samples_open_pairs(const struct samples_config *c, const struct opt_list *paths,
+                                   const char *what);
+struct samples *samples_make_bert(const struct samples_config *c);
+
+/* SQuAD. samples_open_squad opens the windows into which a file's questions are cut
+ * (squad_windows.h). samples_make_squad makes random sequences with answers. Return NULL with an
+ * error. */
+struct samples *samples_open_squad(const struct samples_config *c, const struct opt_list *paths,
+                                   const char *what);
+struct samples *samples_make_squad(const struct samples_config *c);
+
+/* Opens a blend (tfrecord/formats/blend.h) if the paths have weights, as "A:0.7,B:0.3". Each source
+ * is opened by `open`, one of the functions above. Without weights, returns open(c, paths, what).
+ * Returns NULL with an error.
+ *
+ * The order of a blend has no epochs of its own: each source has its own epochs, each in an order
+ * of its own. So a source is used up before any of its samples comes twice. The samples of all
+ * sources together count as one epoch of the blend. */
+typedef struct samples *samples_open(const struct samples_config *c, const struct opt_list *paths,
+                                     const char *what);
+struct samples *samples_open_blend(samples_open *open, const struct samples_config *c,
+                                   const struct opt_list *paths, const char *what);
+
+/* Returns the number of samples after which each document has occurred once. */
+double samples_epoch(const struct samples *s);
+
+/* Does nothing on NULL. */
+void samples_close(struct samples *s);
+
+#endif

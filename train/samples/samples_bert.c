@@ -1,0 +1,193 @@
+/* Samples for BERT: pairs of sentences with masked tokens, from TFRecords or generated at
+ * random. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/mem.h"
+#include "common/rng.h"
+#include "tfrecord/read/bert_rows.h"
+#include "tfrecord/read/dataset.h"
+#include "tfrecord/read/masked_pairs.h"
+#include "train/samples/samples.h"
+
+enum { KEY_GENERATED = 0x70616972 }; /* differs from the keys of other uses of the seed */
+
+struct bert_samples {
+    struct samples samples; /* first, so that pointers to it and to this struct are equal */
+    struct dataset *data;   /* NULL: samples are generated from `seed` */
+    uint64_t seed;
+    struct bert_rows *rows; /* working memory for reading records */
+    struct bert_row *row;   /* [most] */
+};
+
+/* ---- records --------------------------------------------------------------------------------- */
+
+static int check_shape(const struct bert_shape *is, int64_t T, int64_t mask_tokens)
+{
+    if (!mask_tokens)
+        mask_tokens = is->mask_tokens;
+    if (!T)
+        T = is->sequence_length;
+    if (is->sequence_length == T && is->mask_tokens == mask_tokens)
+        return 0;
+    return err_set("has sequences of %u tokens with %u masked, but sequence-length is %lld and "
+                   "mask-tokens %lld",
+                   is->sequence_length, is->mask_tokens, (long long)T, (long long)mask_tokens);
+}
+
+static int check_ids(const struct samples *s, const struct bert_row *row)
+{
+    int64_t most = 0;
+    for (uint32_t i = 0; i < row->length; i++) {
+        most = row->ids[i] > most ? row->ids[i] : most;
+        most = row->labels[i] > most ? row->labels[i] : most;
+    }
+    return most < s->ids ? 0
+                         : err_set("has id %lld, but the vocabulary has only %lld tokens",
+                                   (long long)most, (long long)s->ids);
+}
+
+/* Adds the sequences in a record, data[0..n), to *out. Returns 0, or -1 with an error. */
+static int read_rows(const struct bert_samples *b, const void *data, size_t n,
+                     struct sequences *out)
+{
+    int64_t first = out->count;
+    for (int64_t k = 0; k < b->samples.most; k++) {
+        int64_t at = sequences_add(out) * out->T;
+        b->row[k] = (struct bert_row){ .ids = out->ids + at,
+                                       .segments = out->segments + at,
+                                       .labels = out->labels + at };
+    }
+    int count = bert_rows_read(b->rows, data, n, b->row);
+    out->count = first;
+    for (int k = 0; k < count; k++) {
+        if (check_ids(&b->samples, &b->row[k]) < 0)
+            return -1;
+        out->lengths[out->count] = b->row[k].length;
+        out->next[out->count++] = b->row[k].next;
+    }
+    return count < 0 ? -1 : 0;
+}
+
+static int read_shards(const struct samples *s, uint64_t i, struct sequences *out)
+{
+    const struct bert_samples *b = (const struct bert_samples *)s;
+    const void *data;
+    size_t n;
+    if (dataset_record(b->data, i, &data, &n) < 0)
+        return -1;
+    return read_rows(b, data, n, out) < 0 ? dataset_where(b->data, i) : 0;
+}
+
+static void close_bert(struct samples *s)
+{
+    struct bert_samples *b = (struct bert_samples *)s;
+    dataset_close(b->data);
+    if (b->rows)
+        bert_rows_release(b->rows);
+    free(b->rows);
+    free(b->row);
+    free(b);
+}
+
+static int check_same(const struct bert_shape *is, const struct bert_shape *first)
+{
+    if (is->layout != first->layout)
+        return err_set("has the layout %s, but the records before it have %s",
+                       bert_layout_name(is->layout), bert_layout_name(first->layout));
+    if (is->sequences != first->sequences)
+        return err_set("has room for %u sequences, but the records before it for %u", is->sequences,
+                       first->sequences);
+    return 0;
+}
+
+/* Sets *shape from the first record. Also checks the first record of every other file, so that data
+ * of different kinds is found before training begins. Returns 0, or -1 with an error. */
+static int open_shape(struct bert_shape *shape, const struct dataset *d,
+                      const struct samples_config *c)
+{
+    for (uint64_t i = 0; i < dataset_count(d); i = dataset_next_file(d, i)) {
+        struct bert_shape is;
+        const void *data;
+        size_t n;
+        if (dataset_record(d, i, &data, &n) < 0)
+            return -1;
+        if (bert_shape_of(&is, data, n) < 0 ||
+            check_shape(&is, c->T || !i ? c->T : shape->sequence_length, c->mask_tokens) < 0 ||
+            (i && check_same(&is, shape) < 0))
+            return dataset_where(d, i);
+        *shape = i ? *shape : is;
+    }
+    return 0;
+}
+
+struct samples *samples_open_bert(const struct samples_config *c, const struct opt_list *paths,
+                                  const char *what)
+{
+    for (size_t i = 0; i < paths->count; i++)
+        if (masked_pairs_named(paths->items[i]))
+            return samples_open_pairs(c, paths, what);
+    struct bert_shape shape;
+    struct dataset *d = dataset_open_records(paths->items, paths->count);
+    int failed = !d;
+    if (d && !dataset_count(d))
+        failed = err_set("%s in '%s' has no record", what, paths->items[0]) < 0;
+    if (failed || open_shape(&shape, d, c) < 0) {
+        dataset_close(d);
+        return NULL;
+    }
+    struct bert_samples *b = mem_zalloc(1, sizeof *b);
+    *b = (struct bert_samples){ .data = d, .rows = mem_alloc(sizeof *b->rows) };
+    bert_rows_init(b->rows, &shape);
+    b->row = mem_zalloc(shape.sequences, sizeof *b->row);
+    b->samples = (struct samples){ .count = dataset_count(d),
+                                   .epoch = dataset_epoch(d),
+                                   .most = shape.sequences,
+                                   .encoder = 1,
+                                   .T = shape.sequence_length,
+                                   .mask_tokens = shape.mask_tokens,
+                                   .tokenizer = dataset_tokenizer(d),
+                                   .tokens = dataset_count(d) * shape.sequence_length,
+                                   .checksum = dataset_checksum(d),
+                                   .vocabulary = dataset_vocabulary(d),
+                                   .read = read_shards,
+                                   .close = close_bert };
+    return &b->samples;
+}
+
+/* ---- generated samples ----------------------------------------------------------------------- */
+
+/* Adds to *out a sequence of random tokens, full and with two segments. It is cut into mask_tokens
+ * parts of equal length, and each part has one token to predict. Returns 0. */
+static int make(const struct samples *s, uint64_t i, struct sequences *out)
+{
+    const struct bert_samples *b = (const struct bert_samples *)s;
+    struct rng r = { .key = rng_key(rng_key(rng_key(0, b->seed), KEY_GENERATED), i) };
+    int64_t row = sequences_add(out), at = row * out->T, T = out->T, M = s->mask_tokens;
+    for (int64_t t = 0; t < T; t++) {
+        out->ids[at + t] = (uint32_t)rng_below(&r, (uint64_t)s->ids);
+        out->segments[at + t] = t >= T / 2;
+    }
+    for (int64_t m = 0; m < M; m++) {
+        int64_t begin = m * T / M, end = (m + 1) * T / M;
+        int64_t place = begin + (int64_t)rng_below(&r, (uint64_t)(end - begin));
+        out->labels[at + place] = (int32_t)rng_below(&r, (uint64_t)s->ids);
+    }
+    out->next[row] = (int32_t)rng_below(&r, 2);
+    return 0;
+}
+
+struct samples *samples_make_bert(const struct samples_config *c)
+{
+    struct bert_samples *b = mem_zalloc(1, sizeof *b);
+    *b = (struct bert_samples){ .seed = c->seed };
+    b->samples = (struct samples){ .most = 1,
+                                   .encoder = 1,
+                                   .T = c->T,
+                                   .ids = c->vocabulary,
+                                   .mask_tokens = c->mask_tokens,
+                                   .read = make,
+                                   .close = close_bert };
+    return &b->samples;
+}

@@ -1,0 +1,117 @@
+/* Samples for GPT: sequences of tokens, each labelled with the next token; from shards or
+ * random. */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "common/err.h"
+#include "common/mem.h"
+#include "common/rng.h"
+#include "tfrecord/read/dataset.h"
+#include "tfrecord/read/masked_pairs.h"
+#include "train/samples/samples.h"
+
+enum { KEY_GENERATED = 0x67656e }; /* differs from the keys of other uses of the seed */
+
+struct gpt_samples {
+    struct samples samples; /* first, so that pointers to it and to this struct are equal */
+    struct dataset *data;   /* NULL: samples are generated from `seed` */
+    uint64_t seed;
+};
+
+/* Sets the labels of a row: the label of a position is the id at the next position. The row was
+ * read with T + 1 ids, so the id after its end, which the next row will overwrite, is the last
+ * label. */
+static void label(struct sequences *out, int64_t row)
+{
+    const uint32_t *ids = out->ids + row * out->T;
+    for (int64_t t = 0; t < out->T; t++)
+        out->labels[row * out->T + t] = (int32_t)ids[t + 1];
+}
+
+static int read_shards(const struct samples *s, uint64_t i, struct sequences *out)
+{
+    const struct gpt_samples *g = (const struct gpt_samples *)s;
+    int64_t row = sequences_add(out);
+    uint32_t *ids = out->ids + row * out->T;
+    if (dataset_read(g->data, i, ids) < 0 || dataset_check(g->data, i, ids, (uint64_t)s->ids) < 0)
+        return -1;
+    label(out, row);
+    return 0;
+}
+
+static int make(const struct samples *s, uint64_t i, struct sequences *out)
+{
+    const struct gpt_samples *g = (const struct gpt_samples *)s;
+    struct rng r = { .key = rng_key(rng_key(rng_key(0, g->seed), KEY_GENERATED), i) };
+    int64_t row = sequences_add(out);
+    for (int64_t t = 0; t <= out->T; t++)
+        out->ids[row * out->T + t] = (uint32_t)rng_below(&r, (uint64_t)s->ids);
+    label(out, row);
+    return 0;
+}
+
+static void close_gpt(struct samples *s)
+{
+    struct gpt_samples *g = (struct gpt_samples *)s;
+    dataset_close(g->data);
+    free(g);
+}
+
+/* Opens the data set as sequences of *T tokens and one label more. If *T is 0, it is set to the
+ * length of the data's sequences, at most c->longest. Returns NULL with an error. */
+static struct dataset *open_sequences(const struct samples_config *c, const struct opt_list *paths,
+                                      int64_t *T)
+{
+    struct dataset *d = dataset_open(paths->items, paths->count, *T ? (uint32_t)*T + 1 : 2);
+    if (!d || *T)
+        return d;
+    *T = (int64_t)dataset_sequence_length(d);
+    if (!*T || *T > c->longest)
+        *T = c->longest;
+    if (dataset_set_length(d, (uint32_t)*T + 1) == 0)
+        return d;
+    dataset_close(d);
+    return NULL;
+}
+
+struct samples *samples_open_gpt(const struct samples_config *c, const struct opt_list *paths,
+                                 const char *what)
+{
+    int64_t T = c->T;
+    for (size_t i = 0; i < paths->count; i++)
+        if (masked_pairs_named(paths->items[i])) {
+            err_set("'%s' is a pair with a map of sentences, which only the task bert reads",
+                    paths->items[i]);
+            return NULL;
+        }
+    struct dataset *d = open_sequences(c, paths, &T);
+    if (d && !dataset_count(d)) {
+        err_set("%s in '%s' has no sequence of %u tokens", what, paths->items[0], (uint32_t)T + 1);
+        dataset_close(d);
+        d = NULL;
+    }
+    if (!d)
+        return NULL;
+    struct gpt_samples *g = mem_zalloc(1, sizeof *g);
+    *g = (struct gpt_samples){ .data = d };
+    g->samples = (struct samples){ .count = dataset_count(d),
+                                   .most = 1,
+                                   .T = T,
+                                   .tokenizer = dataset_tokenizer(d),
+                                   .tokens = dataset_tokens(d),
+                                   .checksum = dataset_checksum(d),
+                                   .vocabulary = dataset_vocabulary(d),
+                                   .read = read_shards,
+                                   .close = close_gpt };
+    return &g->samples;
+}
+
+struct samples *samples_make_gpt(const struct samples_config *c)
+{
+    struct gpt_samples *g = mem_zalloc(1, sizeof *g);
+    *g = (struct gpt_samples){ .seed = c->seed };
+    g->samples = (struct samples){
+        .most = 1, .T = c->T, .ids = c->vocabulary, .read = make, .close = close_gpt
+    };
+    return &g->samples;
+}

@@ -1,0 +1,153 @@
+/* Samples for SQuAD: windows of contexts with the positions of the answers, or random rows. */
+#include <stdlib.h>
+
+#include "common/err.h"
+#include "common/mem.h"
+#include "common/rng.h"
+#include "squad/squad_windows.h"
+#include "tokenizer/tokenizer.h"
+#include "train/samples/samples.h"
+
+enum { KEY_GENERATED = 0x73717561 }; /* differs from the keys of other uses of the seed */
+
+struct squad_samples {
+    struct samples samples; /* first, so that pointers to it and to this struct are equal */
+    struct squad squad;
+    struct squad_windows windows;
+    uint64_t seed; /* of generated samples */
+};
+
+static int read_window(const struct samples *s, uint64_t i, struct sequences *out)
+{
+    const struct squad_windows *w = &((const struct squad_samples *)s)->windows;
+    int64_t row = sequences_add(out), at = row * out->T;
+    out->lengths[row] = squad_window_row(w, i, out->ids + at, out->segments + at);
+    out->starts[row] = (int32_t)w->items[i].start;
+    out->ends[row] = (int32_t)w->items[i].end;
+    return 0;
+}
+
+/* Adds to *out a sequence of random tokens: a short question, a context that fills the row, and an
+ * answer in the context. Returns 0. */
+static int make(const struct samples *s, uint64_t i, struct sequences *out)
+{
+    const struct squad_samples *q = (const struct squad_samples *)s;
+    struct rng r = { .key = rng_key(rng_key(rng_key(0, q->seed), KEY_GENERATED), i) };
+    int64_t row = sequences_add(out), at = row * out->T, context = out->T / 8;
+    for (int64_t t = 0; t < out->T; t++) {
+        out->ids[at + t] = (uint32_t)rng_below(&r, (uint64_t)s->ids);
+        out->segments[at + t] = t >= context;
+    }
+    out->starts[row] = (int32_t)(context + (int64_t)rng_below(&r, (uint64_t)(out->T - context)));
+    out->ends[row] = out->starts[row] +
+                     (int32_t)rng_below(&r, (uint64_t)(out->T - out->starts[row]));
+    return 0;
+}
+
+static void close_squad(struct samples *s)
+{
+    struct squad_samples *q = (struct squad_samples *)s;
+    squad_windows_release(&q->windows);
+    squad_release(&q->squad);
+    free(q);
+}
+
+static uint64_t count_tokens(const struct squad_windows *w)
+{
+    uint64_t tokens = 0;
+    for (size_t i = 0; i < w->count; i++)
+        tokens += squad_window_offset(w, i) + w->items[i].count + 1;
+    return tokens;
+}
+
+/* Prints the size of the data and the number of its irregularities. */
+static void describe(const struct samples *s, const char *begins, double drawn, struct buf *out)
+{
+    (void)drawn;
+    const struct squad_samples *q = (const struct squad_samples *)s;
+    const struct squad *d = &q->squad;
+    const struct squad_windows *w = &q->windows;
+    const struct {
+        const char *name;
+        size_t n;
+        int always;
+    } counts[] = {
+        { "questions", d->question_count, 1 },
+        { "windows", w->count, 1 },
+        { "unanswerable", d->unanswerable, 0 },
+        { "repeated_ids", d->repeated_ids, 0 },
+        { "empty_paragraphs", d->empty_paragraphs, 0 },
+        { "answers_by_utf16", d->fits[SQUAD_UTF16], 0 },
+        { "answers_by_bytes", d->fits[SQUAD_BYTES], 0 },
+        { "answers_moved", d->fits[SQUAD_MOVED], 0 },
+        { "answers_nowhere", d->fits[SQUAD_NOWHERE], 0 },
+        { "dropped_questions", w->dropped_questions, 0 },
+        { "cut_questions", w->cut_questions, 0 },
+    };
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        if (counts[i].always || counts[i].n)
+            buf_addf(out, "%s%s=%zu\n", begins, counts[i].name, counts[i].n);
+}
+
+static int encode(void *e, struct squad_text text, struct squad_tokens *out)
+{
+    return encoder_encode_places(e, text.s, text.n, &out->ids, &out->begins, &out->ends);
+}
+
+static int open_file(struct squad_samples *q, const struct samples_config *c, const char *path)
+{
+    const struct tokenizer *t = c->tokenizer;
+    uint32_t length = (uint32_t)(c->T ? c->T : c->longest);
+    struct squad_window_rules rules = {
+        .google = c->google,
+        .length = length,
+        .stride = c->stride < 0 ? squad_usual_stride(length) : (uint32_t)c->stride,
+        .question_tokens = (uint32_t)c->question_tokens,
+        .cls = tokenizer_role(t, TOKENIZER_CLS),
+        .sep = tokenizer_role(t, TOKENIZER_SEP),
+        .pad = tokenizer_role(t, TOKENIZER_PAD),
+    };
+    if (squad_read(&q->squad, path) < 0)
+        return -1;
+    struct encoder *e = encoder_new(t);
+    int result = squad_windows_make(&q->windows, &q->squad, &rules, 1, encode, e);
+    encoder_free(e);
+    if (result < 0)
+        return err_in("%s", path);
+    return q->windows.count ? 0 : err_set("%s: no question to learn from", path);
+}
+
+struct samples *samples_open_squad(const struct samples_config *c, const struct opt_list *paths,
+                                   const char *what)
+{
+    if (paths->count > 1 || !c->tokenizer) {
+        if (c->tokenizer)
+            err_set("%s must be one SQuAD file, not %zu", what, paths->count);
+        else
+            err_set("no tokenizer for %s: give --vocab", what);
+        return NULL;
+    }
+    struct squad_samples *q = mem_zalloc(1, sizeof *q);
+    q->samples = (struct samples){
+        .most = 1, .encoder = 1, .read = read_window, .describe = describe, .close = close_squad
+    };
+    if (open_file(q, c, paths->items[0]) < 0) {
+        close_squad(&q->samples);
+        return NULL;
+    }
+    q->samples.T = c->T ? c->T : c->longest;
+    q->samples.count = q->windows.count;
+    q->samples.tokens = count_tokens(&q->windows);
+    q->samples.vocabulary = tokenizer_size(c->tokenizer);
+    return &q->samples;
+}
+
+struct samples *samples_make_squad(const struct samples_config *c)
+{
+    struct squad_samples *q = mem_zalloc(1, sizeof *q);
+    q->seed = c->seed;
+    q->samples = (struct samples){
+        .most = 1, .encoder = 1, .ids = c->vocabulary, .read = make, .close = close_squad
+    };
+    return &q->samples;
+}

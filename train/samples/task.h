@@ -1,0 +1,31 @@
+/*
+ * task.h - the kinds of training. A task has a kind of head, a kind of samples, and the functions
+ * that open both. All other code in train/ is the same for every task.
+ */
+#ifndef TEXTMILL_TRAIN_SAMPLES_TASK_H
+#define TEXTMILL_TRAIN_SAMPLES_TASK_H
+
+#include "model/network/architecture.h"
+#include "train/samples/samples.h"
+
+enum task_kind { TASK_GPT, TASK_BERT, TASK_SQUAD };
+#define TASK_WORDS "gpt|bert|squad" /* in the order of the enum */
+
+struct task {
+    const char *name;    /* the word of TASK_WORDS */
+    const char *purpose; /* text after the architecture's name in the report; NULL: none */
+    enum model_head head;
+    int64_t length; /* default tokens per sequence */
+    double masked;  /* fraction of the tokens of generated sequences that are masked */
+
+    /* Open samples from files, or make them from the seed (samples.h). Return NULL with an
+     * error. */
+    samples_open *open;
+    struct samples *(*make)(const struct samples_config *c);
+};
+
+const struct task *task_of(enum task_kind kind);
+/* Returns the first task whose head the architecture a can have, or NULL if there is none. */
+const struct task *task_for(const struct architecture *a);
+
+#endif

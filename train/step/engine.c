@@ -1,0 +1,516 @@
+#include "train/step/engine.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/mem.h"
+#include "common/rng.h"
+#include "common/trace.h"
+
+enum { KEY_DROPOUT = 0x64726f70, SUMS = 2 * MODEL_PARTS };
+
+/* ---- memory --------------------------------------------------------------------------------- */
+
+/* Returns the most labels that a head can have: one per token and one per sequence, or two per
+ * sequence. */
+static int64_t most_labels(const struct engine_config *c)
+{
+    return c->most * (c->T + 1);
+}
+
+void engine_program(struct program *p, const struct engine_config *c, const struct model *m,
+                    const unsigned char *moments)
+{
+    struct program_config config = { .layers = (int)m->config.layers,
+                                     .micro = c->A,
+                                     .group = c->G,
+                                     .leaves = c->leaves,
+                                     .zero = c->zero,
+                                     .head = c->head,
+                                     .stages = c->stages,
+                                     .stage = c->stage,
+                                     .recompute = c->recompute,
+                                     .tied = m->tied,
+                                     .moments = moments ? 0 : 2 };
+    for (size_t i = 0; i < m->tensors.count && moments; i++)
+        config.moments = moments[i] > config.moments ? moments[i] : config.moments;
+    program_step(p, &config);
+}
+
+void engine_rows(struct store_config *out, const struct engine_config *c, const struct model *m,
+                 const struct program *p)
+{
+    out->program = p;
+    out->row[STORE_X] = out->row[STORE_DX] = split_most_rows(m, c->B * c->T) * m->config.width;
+    m->layer_cache(m, c->B, c->T, &out->row[STORE_CACHE]);
+}
+
+void engine_open(struct engine *e, const struct engine_config *config, const struct program *p,
+                 const struct model *m, struct ops *o, struct store *s, struct comm *c)
+{
+    assert(config->G >= 1 && config->G <= config->A && config->most >= config->B);
+    *e = (struct engine){ .config = *config,
+                          .program = p,
+                          .model = m,
+                          .ops = o,
+                          .store = s,
+                          .comm = c,
+                          .loss_scale = 1 };
+    program_evaluation(&e->evaluation, &(struct program_config){ .layers = (int)m->config.layers,
+                                                                 .tied = m->tied,
+                                                                 .head = config->head,
+                                                                 .stages = p->stages,
+                                                                 .stage = p->stage });
+    sharing_open(&e->sharing, s, c);
+    transfer_open(&e->transfers, s, c);
+    e->inputs = mem_zalloc((size_t)p->micros, sizeof *e->inputs);
+    e->scores.losses = ops_buffer(o, OPS_F32, most_labels(config));
+    if (m->parts > 1) /* with one part only, finding correct predictions would cost too much time */
+        e->scores.correct = ops_buffer(o, OPS_U8, most_labels(config));
+    e->sums = ops_buffer(o, OPS_F64, config->A * SUMS);
+}
+
+void engine_close(struct engine *e)
+{
+    if (!e->model)
+        return;
+    ops_buffer_free(e->ops, e->scores.losses, most_labels(&e->config));
+    ops_buffer_free(e->ops, e->scores.correct, most_labels(&e->config));
+    ops_buffer_free(e->ops, e->sums, e->config.A * SUMS);
+    transfer_close(&e->transfers);
+    for (int i = 0; i < e->program->micros; i++)
+        inputs_release(&e->inputs[i], e->ops);
+    free(e->inputs);
+    sharing_close(&e->sharing);
+    program_release(&e->evaluation);
+    *e = (struct engine){ 0 };
+}
+
+/* ---- scores ---------------------------------------------------------------------------------- */
+
+/* Adds the head's losses and correct predictions for the micro-batch `in` to the sums of
+ * micro-batch m of the step, which stay on the device, and its numbers of labels to s. */
+static void add_scores(const struct engine *e, struct engine_score *s, const struct inputs *in,
+                       int64_t m)
+{
+    struct ops_array sums = ops_part(e->sums, m * SUMS);
+    for (int p = 0; p < e->model->parts; p++) {
+        struct ops_scores part = inputs_scores(in, e->scores, p);
+        s->part[p].labels += in->labelled[p];
+        ops_add_sum(e->ops, ops_part(sums, 2 * p), part.losses, in->targets[p].n);
+        if (!ops_is_none(part.correct))
+            ops_add_sum(e->ops, ops_part(sums, 2 * p + 1), part.correct, in->targets[p].n);
+    }
+}
+
+static void add_sums(const struct engine *e, struct engine_score *s, const double *sums, int64_t n)
+{
+    for (int64_t m = 0; m < n; m++, sums += SUMS)
+        for (int p = 0; p < e->model->parts; p++) {
+            s->part[p].loss += sums[2 * p];
+            s->part[p].correct += (int64_t)sums[2 * p + 1];
+        }
+}
+
+/* Returns the sums of losses and correct predictions of n micro-batches, and resets them to 0. The
+ * caller frees the result. */
+static double *take_sums(const struct engine *e, int64_t n)
+{
+    double *sums = mem_zalloc((size_t)(n * SUMS), sizeof *sums);
+    ops_download(e->ops, sums, e->sums, n * SUMS);
+    ops_zero(e->ops, e->sums, n * SUMS);
+    return sums;
+}
+
+/* Returns the number that micro-batch m of rank `rank` has among the micro-batches of all ranks. */
+static int64_t micro_batch(const struct engine *e, int rank, int64_t m)
+{
+    const struct engine_config *c = &e->config;
+    return program_micro_batch(c->zero, c->A, c->leaves, e->comm->size[COMM_DATA], rank, m);
+}
+
+void engine_take_last_score(const struct engine *e, struct engine_score *s)
+{
+    const int stages = e->comm->size[COMM_PIPE];
+    struct engine_score *all = mem_zalloc((size_t)stages, sizeof *all);
+    comm_collect(e->comm, COMM_PIPE, all, s, sizeof *s, "scores");
+    *s = all[stages - 1];
+    free(all);
+}
+
+/* Adds the sums of all ranks to s, in the order of the micro-batches. On entry s has this rank's
+ * labels. */
+static void sum_scores(const struct engine *e, struct engine_score *s)
+{
+    const int ranks = e->comm->size[COMM_DATA];
+    const int64_t A = e->config.A, own = A * SUMS;
+    double *mine = take_sums(e, A);
+    double *all = mem_zalloc((size_t)(ranks * own), sizeof *all);
+    double *ordered = mem_zalloc((size_t)(ranks * own), sizeof *ordered);
+    comm_collect(e->comm, COMM_DATA, all, mine, (size_t)own * sizeof *all, "losses");
+    for (int q = 0; q < ranks; q++)
+        for (int64_t m = 0; m < A; m++)
+            memcpy(ordered + micro_batch(e, q, m) * SUMS, all + (q * A + m) * SUMS,
+                   SUMS * sizeof *all);
+    add_sums(e, s, ordered, ranks * A);
+    free(ordered);
+    for (int p = 0; p < e->model->parts; p++)
+        s->part[p].labels = (int64_t)comm_sum_real(e->comm, COMM_DATA, (double)s->part[p].labels);
+    free(all);
+    free(mine);
+    engine_take_last_score(e, s);
+}
+
+void engine_add_score(struct engine_score *sum, const struct engine_score *s)
+{
+    for (int p = 0; p < MODEL_PARTS; p++) {
+        sum->part[p].loss += s->part[p].loss;
+        sum->part[p].labels += s->part[p].labels;
+        sum->part[p].correct += s->part[p].correct;
+    }
+}
+
+double engine_loss(const struct model *m, const struct engine_score *s)
+{
+    double loss = 0;
+    int64_t labels = 0;
+    for (int p = 0; p < m->parts; p++) {
+        labels += s->part[p].labels;
+        if (s->part[p].labels)
+            loss += m->part[p].weight * s->part[p].loss / (double)s->part[p].labels;
+    }
+    return labels ? loss : NAN;
+}
+
+/* ---- phases ---------------------------------------------------------------------------------- */
+
+/* The state of one execution of the program, or of a part of it. */
+struct pass {
+    struct engine *e;
+    int training;
+    const struct batch *batches; /* the next batch */
+    int64_t taken, scored;       /* number of batches so far */
+    int64_t step;
+    double scale;       /* factor on the sum of losses */
+    double next_weight; /* weight of the second part of the loss relative to the first */
+    struct engine_score *score;
+    struct optimizer_update *update;
+};
+
+/* Executes one phase. `at` holds the phase's arrays by role; unused roles have no array. */
+typedef void phase_function(struct pass *s, const struct phase *f, const struct ops_array *at);
+
+static struct model_cache cache_of(const struct ops_array *at)
+{
+    return (struct model_cache){ { at[USE_ATTENTION], at[USE_REST], at[USE_SUMS] } };
+}
+
+static const struct inputs *inputs_of(const struct pass *s, const struct phase *f)
+{
+    return &s->e->inputs[f->micro];
+}
+
+/* Returns the number of micro-batches in the last group of a step. */
+static int64_t last_group(const struct engine_config *c)
+{
+    const int64_t leaf = c->A / (c->leaves ? c->leaves : 1);
+    return (leaf - 1) % c->G + 1;
+}
+
+/* Takes the next micro-batch. In training it gets a dropout key of its own. */
+static void inputs(struct pass *s, const struct phase *f, const struct ops_array *at)
+{
+    const struct engine *e = s->e;
+    struct batch b = *s->batches++;
+    int64_t number = micro_batch(e, e->comm->rank[COMM_DATA], s->taken++);
+    uint64_t key = rng_key(rng_key(rng_key(0, e->config.seed), KEY_DROPOUT), (uint64_t)s->step);
+    (void)at;
+    assert(b.B <= e->config.most && b.T == e->config.T);
+    if (s->training) {
+        b.key = rng_key(key, (uint64_t)number);
+        b.training = 1;
+        b.next_weight = s->next_weight;
+        if (s->taken > e->config.A - last_group(&e->config))
+            table_sum_mark(&s->e->sharing.table, &b);
+    }
+    inputs_set(&e->inputs[f->micro], e->ops, e->model, &b);
+}
+
+static void embedding_forward(struct pass *s, const struct phase *f, const struct ops_array *at)
+{
+    const struct model *m = s->e->model;
+    m->embedding_fwd(m, s->e->ops, at[USE_Y], at[USE_W], inputs_of(s, f));
+}
+
+/* Runs a layer forward, also to recompute it in the backward pass. In an evaluation the cache is
+ * empty. */
+static void layer_forward(struct pass *s, const struct phase *f, const struct ops_array *at)
+{
+    const struct model *m = s->e->model;
+    m->layer_fwd(m, s->e->ops, f->layer, at[USE_Y], at[USE_X], at[USE_W], cache_of(at),
+                 inputs_of(s, f));
+}
+
+static void head(struct pass *s, const struct phase *f, const struct ops_array *at)
+{
+    const struct engine *e = s->e;
+    const struct ops_gradient dw = { at[USE_DW], f->add }, dtied = { at[USE_DTIED], f->add };
+    e->model->head_fwd_bwd(e->model, e->ops, e->scores, at[USE_DX], dw, dtied, at[USE_X], at[USE_W],
+                           at[USE_TIED], s->scale, inputs_of(s, f));
+    add_scores(e, s->score, inputs_of(s, f), s->scored++);
+}
+
+static void attention_again(struct pass *s, const struct phase *f, const struct ops_array *at)
+{
+    const struct model *m = s->e->model;
+    m->attention_fwd(m, s->e->ops, f->layer, at[USE_X], at[USE_W], cache_of(at), inputs_of(s, f));
+}
+
+static void layer_backward(struct pass *s, const struct phase *f, const struct ops_array *at)
+{
+    const struct model *m = s->e->model;
+    m->layer_bwd(m, s->e->ops, f->layer, at[USE_DX], (struct ops_gradient){ at[USE_DW], f->add },
+                 at[USE_X], at[USE_W], cache_of(at), inputs_of(s, f));
+}
+
+static void embedding_backward(struct pass *s, const struct phase *f, const struct ops_array *at)
+{
+    const struct model *m = s->e->model;
+    table_sum_restore(&s->e->sharing.table, at[USE_DW]);
+    m->embedding_bwd(m, s->e->ops, (struct ops_gradient){ at[USE_DW], f->add }, at[USE_DX],
+                     at[USE_W], inputs_of(s, f));
+}
+
+static void merge_gradients(struct pass *s, const struct phase *f, const struct ops_array *at)
+{
+    const struct engine *e = s->e;
+    ops_add(e->ops, at[USE_DW], at[USE_MERGED], e->store->tensors->block_size[f->block]);
+}
+
+static void sum_table(struct pass *s, const struct phase *f, const struct ops_array *at)
+{
+    (void)f;
+    table_sum_begin(&s->e->sharing.table, at[USE_DTIED]);
+}
+
+static void sum_gradients(struct pass *s, const struct phase *f, const struct ops_array *at)
+{
+    const struct engine *e = s->e;
+    if (e->config.zero > 1)
+        sharing_sum_leaf(&s->e->sharing, f->block, f->uses[1].number, f->merges);
+    else
+        sharing_sum(&s->e->sharing, f->block, at[USE_DW]);
+}
+
+static void update(struct pass *s, const struct phase *f, const struct ops_array *at)
+{
+    const struct ops_array state[OPS_STATES] = { at[USE_W], at[USE_M], at[USE_V] };
+    optimizer_update_block(s->update, f->block, state, at[USE_DW]);
+}
+
+static void gather_parameters(struct pass *s, const struct phase *f, const struct ops_array *at)
+{
+    sharing_gather(&s->e->sharing, f->block, at[USE_W]);
+}
+
+/* Begins to send or to receive the array of the phase, which is the rows of a micro-batch or a
+ * block. */
+static void transfer(struct pass *s, const struct phase *f, const struct ops_array *at)
+{
+    const struct engine *e = s->e;
+    const struct use *u = &f->uses[0];
+    int64_t n;
+    if (u->own) {
+        const int64_t *own = layout_bounds(&e->store->layout, u->kind, f->block) +
+                             e->store->layout.rank;
+        n = own[1] - own[0];
+    } else if (u->kind < STORE_BLOCKS)
+        n = e->store->tensors->block_size[f->block];
+    else
+        n = split_rows(e->model, inputs_of(s, f)->N).count * e->model->config.width;
+    transfer_begin(&s->e->transfers, f, at[u->role], n);
+}
+
+static void score(struct pass *s, const struct phase *f, const struct ops_array *at)
+{
+    const struct engine *e = s->e;
+    e->model->head_fwd(e->model, e->ops, e->scores, at[USE_X], at[USE_W], at[USE_TIED],
+                       inputs_of(s, f));
+    add_scores(e, s->score, inputs_of(s, f), s->scored++);
+}
+
+static phase_function *const functions[PHASE_KINDS] = {
+    [PHASE_INPUTS] = inputs,
+    [PHASE_EMBEDDING_FORWARD] = embedding_forward,
+    [PHASE_LAYER_FORWARD] = layer_forward,
+    [PHASE_HEAD] = head,
+    [PHASE_ATTENTION_AGAIN] = attention_again,
+    [PHASE_LAYER_AGAIN] = layer_forward,
+    [PHASE_LAYER_BACKWARD] = layer_backward,
+    [PHASE_EMBEDDING_BACKWARD] = embedding_backward,
+    [PHASE_MERGE] = merge_gradients,
+    [PHASE_SUM_TABLE] = sum_table,
+    [PHASE_SUM] = sum_gradients,
+    [PHASE_UPDATE] = update,
+    [PHASE_GATHER] = gather_parameters,
+    [PHASE_SEND_X] = transfer,
+    [PHASE_RECEIVE_X] = transfer,
+    [PHASE_SEND_DX] = transfer,
+    [PHASE_RECEIVE_DX] = transfer,
+    [PHASE_SEND_TIED] = transfer,
+    [PHASE_RECEIVE_TIED] = transfer,
+    [PHASE_SEND_TABLE] = transfer,
+    [PHASE_RECEIVE_TABLE] = transfer,
+    [PHASE_LAYER_EVALUATION] = layer_forward,
+    [PHASE_HEAD_EVALUATION] = score,
+};
+
+/* ---- the interpreter ------------------------------------------------------------------------- */
+
+static void run_phase(struct pass *s, const struct program *p, int64_t n)
+{
+    struct store *store = s->e->store;
+    const struct phase *f = &p->phases[n];
+    const struct use *all[PROGRAM_TOGETHER];
+    const int count = program_together(p, n, all);
+    struct ops_array at[USE_ROLES] = { 0 };
+    TRACE_PHASE(phase_name(f->kind), f->layer);
+    for (int i = 0; i < f->count; i++) {
+        transfer_await(&s->e->transfers, &f->uses[i]);
+        sharing_await(&s->e->sharing, &f->uses[i]);
+        at[f->uses[i].role] = store_begin(store, &f->uses[i]);
+    }
+    for (int i = f->count; i < count; i++)
+        store_expect(store, all[i]);
+    functions[f->kind](s, f, at);
+    for (int i = 0; i < f->count; i++)
+        store_end(store, &f->uses[i]);
+}
+
+static void run_part(struct pass *s, const struct program *p, int part)
+{
+    for (int64_t turn = 0; turn < p->parts[part].turns; turn++)
+        for (int64_t n = p->parts[part].first; n < p->parts[part].end; n++)
+            run_phase(s, p, n);
+}
+
+/* ---- a step ---------------------------------------------------------------------------------- */
+
+/* Returns the number of labels of a part of the loss in the micro-batches of all ranks. */
+static double count_labels(const struct engine *e, const struct step_batch *s, int part)
+{
+    int64_t count = 0;
+    for (int64_t m = 0; m < e->config.A; m++) {
+        const int32_t *labels;
+        int64_t n = e->model->labels(&labels, &s->micro[m], part);
+        for (int64_t i = 0; i < n && labels; i++)
+            count += labels[i] >= 0;
+    }
+    return comm_sum_real(e->comm, COMM_DATA, (double)count);
+}
+
+void engine_count(struct engine *e, const struct step_batch *batch)
+{
+    for (int part = 0; part < e->model->parts; part++)
+        e->labels[part] = count_labels(e, batch, part);
+    e->counted = 1;
+}
+
+/* Returns the factor that turns the sum of losses into the loss: 1 / (number of labels of the first
+ * part). Sets *next_weight to the factor on each loss of the second part in that sum, so that the
+ * second part, too, counts with the mean of its losses. */
+static double weigh(struct engine *e, const struct step_batch *s, double *next_weight)
+{
+    if (!e->counted)
+        engine_count(e, s);
+    e->counted = 0;
+    const double first = e->labels[0] > 0 ? e->labels[0] : 1;
+    const double second = e->model->parts > 1 ? e->labels[1] : 0;
+    *next_weight = second > 0 ? first / second : 0;
+    return 1 / first;
+}
+
+double engine_step(struct engine *e, int64_t step, const struct step_batch *batch,
+                   struct engine_score *score)
+{
+    struct pass s = {
+        .e = e, .training = 1, .batches = batch->micro, .step = step, .score = score
+    };
+    *score = (struct engine_score){ 0 };
+    s.scale = weigh(e, batch, &s.next_weight) * e->loss_scale;
+    for (int part = 0; part < e->program->update; part++)
+        run_part(&s, e->program, part);
+    sharing_end_sums(&e->sharing);
+    sum_scores(e, score);
+    return engine_loss(e->model, score);
+}
+
+double engine_norm(const struct engine *e)
+{
+    return sqrt(sharing_squares(&e->sharing)) / e->loss_scale;
+}
+
+/* Brings the updated parameters of a tied table from the first stage of a pipeline to the last. If
+ * ranks share the parameters, each brings its share. A share may be gathered at any time after
+ * this, so it waits for the share. */
+static void exchange_table(struct engine *e)
+{
+    struct pass s = { .e = e };
+    for (int part = e->program->update + 1; part < e->program->part_count; part++)
+        run_part(&s, e->program, part);
+    if (layout_is_shared(&e->store->layout, STORE_PARAMETERS))
+        transfer_await_all(&e->transfers);
+}
+
+void engine_update(struct engine *e, struct optimizer *a, double norm, double rate, int64_t t)
+{
+    struct optimizer_update u;
+    struct pass s = { .e = e, .update = &u };
+    optimizer_begin(&u, a, e->store, e->comm, norm, rate, t);
+    run_part(&s, e->program, e->program->update);
+    optimizer_end(&u);
+    exchange_table(e);
+}
+
+void engine_settle(struct engine *e)
+{
+    sharing_end_gathers(&e->sharing);
+}
+
+/* With a schedule-free optimizer, changes the parameters on all ranks by `change`,
+ * optimizer_to_model or optimizer_from_model. Does nothing with other optimizers. */
+static void change_point(struct engine *e, const struct optimizer *a,
+                         void (*change)(const struct optimizer *a, struct store *s))
+{
+    engine_settle(e);
+    if (a->kind != OPTIMIZER_SCHEDULE_FREE)
+        return;
+    transfer_await_all(&e->transfers);
+    change(a, e->store);
+    sharing_gather_all(&e->sharing);
+    exchange_table(e);
+}
+
+void engine_to_model(struct engine *e, const struct optimizer *a)
+{
+    change_point(e, a, optimizer_to_model);
+}
+
+void engine_from_model(struct engine *e, const struct optimizer *a)
+{
+    change_point(e, a, optimizer_from_model);
+}
+
+void engine_evaluate(struct engine *e, const struct batch *b, struct engine_score *score)
+{
+    struct engine_score own = { 0 };
+    struct pass s = { .e = e, .batches = b, .score = &own };
+    assert(!b->training);
+    run_part(&s, &e->evaluation, 0);
+    double *sums = take_sums(e, 1);
+    add_sums(e, &own, sums, 1);
+    free(sums);
+    engine_add_score(score, &own);
+}

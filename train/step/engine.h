@@ -1,0 +1,126 @@
+/*
+ * engine.h - runs the program of a training step (program.h) and the program of an evaluation.
+ *
+ * engine_step computes the gradients of the loss over the labels of the whole global batch: the
+ * mean over the labels, or the sum of the means of the loss's parts (model.h). engine_update then
+ * runs the optimizer.
+ *
+ * The gradients of layers and head have the same bits for any group size G. The gradients of a
+ * table that embedding and head share are the same sum, but added in another order. A pipeline
+ * gives the bits of one rank; if embedding and head share a table, those of one rank whose group is
+ * a whole leaf. A recomputed forward pass gives the same bits as the first one, because dropout
+ * uses counters and activations are rounded to the same type; so the gradients are the same, too.
+ */
+#ifndef TEXTMILL_TRAIN_STEP_ENGINE_H
+#define TEXTMILL_TRAIN_STEP_ENGINE_H
+
+#include <stdint.h>
+
+#include "model/network/model.h"
+#include "train/program/program.h"
+#include "train/ranks/comm.h"
+#include "train/samples/batches.h"
+#include "train/step/optimizer.h"
+#include "train/store/sharing.h"
+#include "train/store/store.h"
+#include "train/store/transfer.h"
+
+struct engine_config {
+    int64_t B, T, A, G; /* sequences per micro-batch, tokens per sequence, micro-batches of this
+                         * rank per step, micro-batches per group (program.h) */
+    int leaves;         /* leaves of this rank (program.h); 0: 1 */
+    int zero;           /* ZeRO stage (program.h) */
+    int stages, stage;  /* of a pipeline (program.h); 0 or 1 stages: none */
+    int head;           /* work of the head, as a number of layers */
+    int64_t most;       /* most sequences in a micro-batch: B, or more where several are
+                         * packed in one row */
+    enum recompute recompute;
+    uint64_t seed; /* for dropout */
+};
+
+struct engine {
+    struct engine_config config;
+    const struct model *model; /* borrowed, like the next four */
+    const struct program *program;
+    struct ops *ops;
+    struct store *store;
+    struct comm *comm;
+    struct program evaluation;
+    double labels[MODEL_PARTS]; /* of all ranks, in each part of the loss (engine_count) */
+    int counted;                /* 1: labels are those of the next step */
+    double loss_scale;          /* the gradients are this factor times the true ones; 1 at first */
+    struct inputs *inputs;      /* [program->micros]: the micro-batches in work */
+    struct ops_scores scores;   /* buffer [most,T+1] for the scores of all labels */
+    struct ops_array sums;      /* F64 [A,MODEL_PARTS,2]: for each micro-batch and part of the loss,
+                                 * the sum of the losses and the number of correct predictions */
+    struct sharing sharing;     /* operations with the other data-parallel ranks */
+    struct transfer transfers;  /* operations with the other stages of the pipeline */
+};
+
+/* Loss and accuracy over some labels, for each part of the loss. */
+struct engine_score {
+    struct {
+        double loss;             /* sum of the labels' losses, in nats */
+        int64_t labels, correct; /* correct: counted only if the loss has several parts */
+    } part[MODEL_PARTS];
+};
+double engine_loss(const struct model *m, const struct engine_score *s); /* mean loss, or the sum of
+                                                                          * the parts' means; NAN
+                                                                          * without labels */
+void engine_add_score(struct engine_score *sum, const struct engine_score *s);
+
+/* Makes the program of a training step. The caller releases it. `moments`: the number of moments of
+ * each tensor (layout.h). */
+void engine_program(struct program *p, const struct engine_config *config, const struct model *m,
+                    const unsigned char *moments);
+
+/* Sets those fields of *out that depend on the engine: the program `p` and the sizes of rows of
+ * activations. */
+void engine_rows(struct store_config *out, const struct engine_config *config,
+                 const struct model *m, const struct program *p);
+
+/* Opens the engine. The store must have been opened with the values that engine_rows set for the
+ * same arguments. */
+void engine_open(struct engine *e, const struct engine_config *config, const struct program *p,
+                 const struct model *m, struct ops *o, struct store *s, struct comm *c);
+void engine_close(struct engine *e); /* fine on a zeroed struct */
+
+/* Counts the labels of the next step's batch, over all ranks, which engine_step must know. Without
+ * this call engine_step does it. Called before engine_update, it spares engine_step an exchange
+ * that would wait for all parameters which engine_update is still gathering. */
+void engine_count(struct engine *e, const struct step_batch *batch);
+
+/* Computes the gradients of step `step` (from 0) and puts them into the store in place of the old
+ * ones. Sets *score to the score of the batch and returns its loss. */
+double engine_step(struct engine *e, int64_t step, const struct step_batch *batch,
+                   struct engine_score *score);
+
+/* Returns the norm of the last step's gradients, divided by loss_scale (sharing.h). */
+double engine_norm(const struct engine *e);
+
+/* Updates all parameters with the optimizer `a` and the learning rate `rate`; `t` is the number of
+ * the update (from 1), `norm` the norm of the gradients. The update overwrites the gradients. Where
+ * ranks share the optimizer's state, each rank gathers the parameters that the others have updated.
+ * These gathers go on in the background: engine_step and engine_evaluate wait for each block when
+ * they first use it, engine_settle waits for all. Call it before other code reads parameters. */
+void engine_update(struct engine *e, struct optimizer *a, double norm, double rate, int64_t t);
+void engine_settle(struct engine *e);
+
+/* Makes the parameters those of the model to evaluate or save, on all ranks. All parameters are
+ * gathered (engine_settle), and with a schedule-free optimizer they become the averaged model
+ * (optimizer.h). */
+void engine_to_model(struct engine *e, const struct optimizer *a);
+void engine_from_model(struct engine *e, const struct optimizer *a); /* sets the parameters back to
+                                                                      * those before
+                                                                      * engine_to_model */
+
+/* Computes the score of micro-batch `b` without dropout and adds it to *score. b->B must be at most
+ * config.most. All stages of a pipeline must call it, with the same batch; only the last one adds
+ * to *score. A stage does not wait for the next one to finish, so all stages work at the same time
+ * if the calls follow each other. */
+void engine_evaluate(struct engine *e, const struct batch *b, struct engine_score *score);
+/* Replaces *s on all stages of a pipeline by that of the last stage, which alone knows the score.
+ * All stages must call it. */
+void engine_take_last_score(const struct engine *e, struct engine_score *s);
+
+#endif

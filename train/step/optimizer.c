@@ -1,0 +1,454 @@
+#include "train/step/optimizer.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "common/mem.h"
+#include "common/rng.h"
+#include "train/store/sharing.h"
+
+enum { KEY_ROUNDING = 0x726f756e64 }; /* differs from the keys of other uses of the seed */
+
+enum { LAMB_SQUARES = 2 * OPS_LAMB_PARTS }; /* sums of squares of a tensor */
+
+enum {
+    CHUNK = 1 << 17
+}; /* elements of bf16 arrays converted to f32 at a time; they fit in a cache */
+
+/* Returns the update for one tensor. Muon is for the matrices inside layers. It is not for
+ * embedding tables, whose rows are independent of each other. */
+static enum optimizer_kind kind_for(enum optimizer_kind kind, const struct tensor_table *t,
+                                    const struct tensor *row)
+{
+    if (kind != OPTIMIZER_MUON)
+        return kind;
+    int in_a_layer = row->block > 0 && row->block < t->blocks - 1;
+    return row->rank == 2 && in_a_layer ? OPTIMIZER_MUON : OPTIMIZER_ADAMW;
+}
+
+unsigned char *optimizer_moments(enum optimizer_kind kind, const struct tensor_table *t)
+{
+    static const unsigned char count[] = {
+        [OPTIMIZER_ADAMW] = 2,  [OPTIMIZER_ADAM] = 2,          [OPTIMIZER_LAMB] = 2,
+        [OPTIMIZER_NVLAMB] = 2, [OPTIMIZER_SGD] = 0,           [OPTIMIZER_MOMENTUM] = 1,
+        [OPTIMIZER_MUON] = 1,   [OPTIMIZER_SCHEDULE_FREE] = 2,
+    };
+    unsigned char *moments = mem_zalloc(t->count, 1);
+    for (size_t i = 0; i < t->count; i++)
+        moments[i] = count[kind_for(kind, t, &t->rows[i])];
+    return moments;
+}
+
+static int is_lamb(enum optimizer_kind kind)
+{
+    return kind == OPTIMIZER_LAMB || kind == OPTIMIZER_NVLAMB;
+}
+
+static int is_whole(enum optimizer_kind kind)
+{
+    return is_lamb(kind) || kind == OPTIMIZER_MUON;
+}
+
+unsigned char *optimizer_whole(enum optimizer_kind kind, const struct tensor_table *t)
+{
+    unsigned char *whole = mem_zalloc(t->count, 1);
+    for (size_t i = 0; i < t->count; i++)
+        whole[i] = (unsigned char)is_whole(kind_for(kind, t, &t->rows[i]));
+    return whole;
+}
+
+/* Returns x itself if it is F32, else a copy of it as F32 in scratch memory. */
+static struct ops_array as_floats(struct ops *o, struct ops_array x, int64_t n)
+{
+    if (x.type == OPS_F32 || ops_is_none(x))
+        return x;
+    struct ops_array floats = ops_scratch(o, OPS_F32, n);
+    ops_copy(o, floats, x, n);
+    return floats;
+}
+
+static int is_finite(struct ops *o, struct ops_array x, int64_t n)
+{
+    double squares = 0;
+    for (int64_t i = 0; i < n && isfinite(squares); i += CHUNK) {
+        const int64_t piece = n - i < CHUNK ? n - i : CHUNK;
+        ops_scratch_begin(o);
+        struct ops_array sum = ops_scratch(o, OPS_F64, 1);
+        ops_sum_squares(o, sum, as_floats(o, ops_part(x, i), piece), piece);
+        ops_download(o, &squares, sum, 1);
+    }
+    return isfinite(squares);
+}
+
+const struct tensor *optimizer_not_finite(struct store *s, enum store_kind kind)
+{
+    const struct tensor *found = NULL;
+    for (size_t i = 0; i < s->tensors->count && !found; i++) {
+        const struct tensor *row = &s->tensors->rows[i];
+        const struct layout_part own = layout_own(&s->layout, s->tensors, i);
+        if (!own.count)
+            continue;
+        struct ops_array x = store_fetch_own(s, kind, row->block, MODE_READ);
+        if (!is_finite(s->ops, store_own_tensor(s, kind, x, i), own.count))
+            found = row;
+        store_release_own(s, kind, row->block);
+    }
+    return found;
+}
+
+double optimizer_clip_factor(const struct optimizer *a, double norm)
+{
+    double longest = a->clip > 0 ? a->clip : INFINITY;
+    if (a->kind == OPTIMIZER_NVLAMB && longest > 1)
+        longest = 1;
+    return norm > longest ? longest / norm : 1;
+}
+
+/* The F32 arrays of one tensor, or of a piece of it. m and v may be no array. */
+struct tensor_state {
+    struct ops_array w, g, m, v;
+    int64_t n;
+};
+
+/* Returns the settings of the update, with the decay of this tensor. */
+static struct ops_adamw adam_of(const struct optimizer_update *u, const struct tensor *row)
+{
+    struct ops_adamw h = u->h;
+    h.decay = row->decay || u->optimizer->decay_all ? u->optimizer->weight_decay : 0;
+    return h;
+}
+
+/* The two passes over the tensors of a block. LAMB needs both: ranks that share a tensor sum its
+ * squares in between. */
+enum pass { PASS_FIRST, PASS_SECOND };
+
+static void lamb(const struct optimizer_update *u, size_t i, const struct tensor_state *x,
+                 enum pass pass)
+{
+    const struct tensor *row = &u->store->tensors->rows[i];
+    struct ops_array squares = ops_part(u->squares, (int64_t)i * LAMB_SQUARES);
+    struct ops_lamb l = {
+        .adam = adam_of(u, row),
+        .R = row->rank == 2 ? row->shape[0] : 1,
+        .C = row->rank == 2 ? row->shape[1] : row->shape[0],
+        .parts = u->optimizer->lamb_thirds ? row->maps : 1,
+        .cap = u->optimizer->lamb_cap > 0 ? u->optimizer->lamb_cap : INFINITY,
+    };
+    if (pass == PASS_FIRST)
+        ops_lamb_begin(u->store->ops, squares, x->w, x->m, x->v, x->g, &l);
+    else
+        ops_lamb_end(u->store->ops, x->w, x->g, squares, &l);
+}
+
+/* Replaces g, this rank's part of matrix i, by its part of the orthogonalised whole. */
+static void orthogonalise(const struct optimizer_update *u, size_t i, struct ops_array g)
+{
+    struct store *s = u->store;
+    const struct tensor *whole = &s->unsplit->rows[i];
+    const int64_t n = tensor_elements(whole);
+    struct ops_array x = g;
+    if (store_is_split(s, i)) {
+        x = ops_scratch(s->ops, OPS_F32, n);
+        sharing_join(u->comm, s, x, i, g);
+    }
+    ops_orthogonalise(s->ops, x, whole->shape[0], whole->shape[1]);
+    if (store_is_split(s, i))
+        sharing_cut(s, g, i, x);
+}
+
+static void muon(const struct optimizer_update *u, size_t i, const struct tensor_state *x,
+                 const struct ops_sgd *h)
+{
+    struct ops *o = u->store->ops;
+    const struct tensor *whole = &u->store->unsplit->rows[i];
+    const double longer = (double)(whole->shape[0] > whole->shape[1] ? whole->shape[0]
+                                                                     : whole->shape[1]);
+    ops_blend(o, x->m, h->momentum, x->g, h->gradient_scale, x->n);
+    ops_blend(o, x->g, h->gradient_scale, x->m, h->momentum, x->n);
+    orthogonalise(u, i, x->g);
+    ops_blend(o, x->w, 1 - h->rate * h->decay, x->g, -h->rate * 0.2 * sqrt(longer), x->n);
+}
+
+/* Updates tensor i by any optimizer except AdamW. Only LAMB has a second pass. */
+static void update_tensor(const struct optimizer_update *u, size_t i, const struct tensor_state *x,
+                          enum pass pass)
+{
+    const struct optimizer *a = u->optimizer;
+    const struct tensor *row = &u->store->tensors->rows[i];
+    struct ops *o = u->store->ops;
+    const struct ops_adamw h = adam_of(u, row);
+    struct ops_sgd sgd = { h.rate, a->momentum, h.decay, h.gradient_scale };
+    switch (kind_for(a->kind, u->store->tensors, row)) {
+    case OPTIMIZER_ADAMW:
+        assert(0); /* handled by update_kept */
+        break;
+    case OPTIMIZER_ADAM: ops_adam(o, x->w, x->m, x->v, x->g, x->n, &h); break;
+    case OPTIMIZER_LAMB:
+    case OPTIMIZER_NVLAMB: lamb(u, i, x, pass); break;
+    case OPTIMIZER_SGD:
+    case OPTIMIZER_MOMENTUM: ops_sgd(o, x->w, x->m, x->g, x->n, &sgd); break;
+    case OPTIMIZER_MUON: muon(u, i, x, &sgd); break;
+    case OPTIMIZER_SCHEDULE_FREE:
+        ops_schedule_free(o, x->w, x->m, x->v, x->g, x->n, &h, u->share);
+        break;
+    }
+}
+
+/* Returns the number of elements of a tensor that are converted to f32 at a time if some array is
+ * bf16: a chunk, or the whole tensor if the update needs it; 0 for AdamW, which computes with bf16
+ * arrays directly. */
+static int64_t piece_of(const struct optimizer *a, const struct tensor_table *t,
+                        const struct tensor *row)
+{
+    enum optimizer_kind kind = kind_for(a->kind, t, row);
+    int64_t n = tensor_elements(row);
+    if (kind == OPTIMIZER_ADAMW)
+        return 0;
+    return is_whole(kind) || n < CHUNK ? n : CHUNK;
+}
+
+int64_t optimizer_scratch(const struct optimizer *a, const struct tensor_table *t,
+                          const struct tensor_table *whole, int halves)
+{
+    int64_t most = 0;
+    for (size_t i = 0; i < t->count; i++) {
+        const int64_t all = tensor_elements(&whole->rows[i]);
+        int64_t need = halves * piece_of(a, t, &t->rows[i]);
+        if (kind_for(a->kind, t, &t->rows[i]) == OPTIMIZER_MUON &&
+            tensor_elements(&t->rows[i]) < all)
+            need += 2 * all; /* the matrix, and the parts of all ranks */
+        most = need > most ? need : most;
+    }
+    return most;
+}
+
+/* The kinds of OPS_W, OPS_M, OPS_V. */
+static const enum store_kind kept_kinds[OPS_STATES] = { STORE_PARAMETERS, STORE_MOMENT1,
+                                                        STORE_MOMENT2 };
+
+/* Like update_tensor, piece by piece if an array is bf16: each piece is converted to f32 in scratch
+ * memory, updated, and rounded back. */
+static void update_pieces(const struct optimizer_update *u, size_t row,
+                          const struct ops_state kept[OPS_STATES], struct ops_array g, int64_t size,
+                          enum pass pass)
+{
+    struct ops *o = u->store->ops;
+    const struct tensor_table *t = u->store->tensors;
+    int halves = 0;
+    for (int k = 0; k < OPS_STATES; k++)
+        halves += kept[k].at.type == OPS_BF16;
+    int64_t piece = halves ? piece_of(u->optimizer, t, &t->rows[row]) : size;
+    for (int64_t i = 0; i < size; i += piece) {
+        const int64_t n = size - i < piece ? size - i : piece;
+        struct ops_array at[OPS_STATES];
+        ops_scratch_begin(o);
+        for (int k = 0; k < OPS_STATES; k++)
+            at[k] = as_floats(o, ops_part(kept[k].at, i), n);
+        update_tensor(u, row,
+                      &(struct tensor_state){ at[OPS_W], ops_part(g, i), at[OPS_M], at[OPS_V], n },
+                      pass);
+        for (int k = 0; k < OPS_STATES; k++)
+            if (kept[k].at.type == OPS_BF16)
+                ops_round(o, (struct ops_state){ ops_part(kept[k].at, i), kept[k].key }, at[k], n,
+                          (uint64_t)i);
+    }
+}
+
+static void update_kept(const struct optimizer_update *u, size_t i,
+                        const struct ops_state kept[OPS_STATES], struct ops_array g, int64_t n)
+{
+    const struct tensor *row = &u->store->tensors->rows[i];
+    const struct ops_adamw h = adam_of(u, row);
+    if (kind_for(u->optimizer->kind, u->store->tensors, row) == OPTIMIZER_ADAMW)
+        ops_adamw(u->store->ops, kept, g, n, &h);
+    else
+        update_pieces(u, i, kept, g, n, PASS_FIRST);
+}
+
+/* Sets schedule-free's z to the weights, before the first update. */
+static void begin_average(const struct optimizer_update *u, size_t row, struct layout_part own,
+                          struct ops_array w, struct ops_array z)
+{
+    struct ops *o = u->store->ops;
+    uint64_t key = rng_from(rng_key(u->key, row), (uint64_t)own.first / 4);
+    if (z.type == OPS_BF16 && w.type == OPS_F32)
+        ops_round(o, (struct ops_state){ z, key }, w, own.count, 0);
+    else
+        ops_copy(o, z, w, own.count);
+}
+
+/* Returns this rank's part of a tensor, and the key of the random numbers for stochastic rounding.
+ * One random number serves four elements, so the part starts at number first / 4. */
+static struct ops_state kept_part(const struct optimizer_update *u, int k, struct ops_array own,
+                                  size_t row, int64_t first)
+{
+    uint64_t key = rng_key(rng_key(u->key, row), (uint64_t)k);
+    return (struct ops_state){ store_own_tensor(u->store, kept_kinds[k], own, row),
+                               rng_from(key, (uint64_t)first / 4) };
+}
+
+/* Replaces the squares of the tensors first to end - 1 by their sums over the ranks that share
+ * these tensors. With ZeRO only one data-parallel rank has computed them; those of others are 0. */
+static void sum_squares(const struct optimizer_update *u, size_t first, size_t end)
+{
+    struct store *s = u->store;
+    const size_t n = (end - first) * LAMB_SQUARES;
+    const int data = u->comm->size[COMM_DATA], tensor = u->comm->size[COMM_TENSOR];
+    struct ops_array squares = ops_part(u->squares, (int64_t)first * LAMB_SQUARES);
+    double *own = mem_zalloc(n, sizeof *own), *sums = mem_zalloc(n, sizeof *sums);
+    double *all = mem_zalloc(n * (size_t)(data > tensor ? data : tensor), sizeof *all);
+    ops_download(s->ops, own, squares, (int64_t)n);
+    if (s->layout.ranks > 1) {
+        comm_collect(u->comm, COMM_DATA, all, own, n * sizeof *all, "squares of weights");
+        for (size_t i = 0; i < n; i++)
+            for (int q = 0; q < data; q++)
+                own[i] = (q ? own[i] : 0) + all[(size_t)q * n + i];
+    }
+    comm_collect(u->comm, COMM_TENSOR, all, own, n * sizeof *all, "squares of weights");
+    for (size_t i = 0; i < n; i++)
+        for (int q = 0; q < tensor; q++)
+            sums[i] += store_counts(s, first + i / LAMB_SQUARES, q) ? all[(size_t)q * n + i] : 0;
+    ops_upload(s->ops, squares, sums, (int64_t)n);
+    free(own);
+    free(sums);
+    free(all);
+}
+
+/* Does LAMB's second pass over the tensors first to end - 1. */
+static void lamb_again(const struct optimizer_update *u, size_t first, size_t end,
+                       struct ops_array w, struct ops_array g)
+{
+    const struct store *s = u->store;
+    if (s->split)
+        sum_squares(u, first, end);
+    for (size_t i = first; i < end; i++) {
+        const struct layout_part own = layout_own(&s->layout, s->tensors, i);
+        const struct ops_state kept[OPS_STATES] = { kept_part(u, OPS_W, w, i, own.first) };
+        if (own.count)
+            update_pieces(u, i, kept, store_own_tensor(s, STORE_GRADIENTS, g, i), own.count,
+                          PASS_SECOND);
+    }
+}
+
+void optimizer_update_block(const struct optimizer_update *u, int block,
+                            const struct ops_array state[OPS_STATES], struct ops_array g)
+{
+    const struct store *s = u->store;
+    const struct tensor_table *t = s->tensors;
+    size_t first = 0, end;
+    while (first < t->count && t->rows[first].block < block)
+        first++;
+    for (end = first; end < t->count && t->rows[end].block == block; end++) {
+        const struct layout_part own = layout_own(&s->layout, t, end);
+        struct ops_state kept[OPS_STATES];
+        if (!own.count)
+            continue;
+        for (int k = 0; k < OPS_STATES; k++)
+            kept[k] = kept_part(u, k, state[k], end, own.first);
+        if (u->first)
+            begin_average(u, end, own, kept[OPS_W].at, kept[OPS_M].at);
+        update_kept(u, end, kept, store_own_tensor(s, STORE_GRADIENTS, g, end), own.count);
+    }
+    if (!ops_is_none(u->squares) && first < end)
+        lamb_again(u, first, end, state[OPS_W], g);
+}
+
+/* Returns the elements of an update's array `squares`. */
+static int64_t squares_of(const struct store *s)
+{
+    return (int64_t)s->tensors->count * LAMB_SQUARES;
+}
+
+void optimizer_begin(struct optimizer_update *u, struct optimizer *a, struct store *s,
+                     struct comm *c, double norm, double rate, int64_t t)
+{
+    int correct = a->bias_correction;
+    double loss_scale = a->loss_scale > 0 ? a->loss_scale : 1;
+    *u = (struct optimizer_update){ .optimizer = a,
+                                    .store = s,
+                                    .comm = c,
+                                    .h = {
+                                        .rate = rate,
+                                        .beta1 = a->beta1,
+                                        .beta2 = a->beta2,
+                                        .epsilon = a->epsilon,
+                                        .gradient_scale = optimizer_clip_factor(a, norm) /
+                                                          loss_scale,
+                                        .m_correction = correct ? 1 / (1 - pow(a->beta1, (double)t))
+                                                                : 1,
+                                        .v_correction = correct ? 1 / (1 - pow(a->beta2, (double)t))
+                                                                : 1,
+                                    } };
+    u->key = rng_key(rng_key(rng_key(0, a->seed), KEY_ROUNDING), (uint64_t)t);
+    if (a->kind == OPTIMIZER_SCHEDULE_FREE) {
+        u->first = a->rate_squares == 0;
+        a->rate_squares += rate * rate;
+        u->share = a->rate_squares > 0 ? rate * rate / a->rate_squares : 0;
+    }
+    if (is_lamb(a->kind))
+        u->squares = ops_buffer(s->ops, OPS_F64, squares_of(s));
+}
+
+void optimizer_end(struct optimizer_update *u)
+{
+    ops_buffer_free(u->store->ops, u->squares, squares_of(u->store));
+}
+
+/* ---- schedule-free's two points -------------------------------------------------------------- */
+
+/* Replaces this rank's share of a block's parameters y by x = (y - (1-beta1) z) / beta1. */
+static void model_of_block(const struct optimizer *a, struct store *s, int block,
+                           struct ops_array w)
+{
+    struct ops_array array = store_fetch_own(s, STORE_MOMENT1, block, MODE_READ);
+    for (size_t i = 0; i < s->tensors->count; i++) {
+        const struct tensor *row = &s->tensors->rows[i];
+        const struct layout_part own = layout_own(&s->layout, s->tensors, i);
+        int64_t size = row->block == block ? own.count : 0;
+        struct ops_array z = store_own_tensor(s, STORE_MOMENT1, array, i);
+        for (int64_t k = 0; k < size; k += CHUNK) {
+            int64_t n = size - k < CHUNK ? size - k : CHUNK;
+            struct ops_array x = ops_part(store_own_tensor(s, STORE_PARAMETERS, w, i), k);
+            ops_scratch_begin(s->ops);
+            struct ops_array y = as_floats(s->ops, x, n);
+            ops_blend(s->ops, y, 1 / a->beta1, as_floats(s->ops, ops_part(z, k), n),
+                      -(1 - a->beta1) / a->beta1, n);
+            ops_copy(s->ops, x, y, n);
+        }
+    }
+    store_release_own(s, STORE_MOMENT1, block);
+}
+
+/* Returns the number of elements of a block in this rank's share. */
+static int64_t own_elements(const struct store *s, int block)
+{
+    const int64_t *bounds = layout_bounds(&s->layout, STORE_PARAMETERS, block) + s->layout.rank;
+    return bounds[1] - bounds[0];
+}
+
+void optimizer_to_model(const struct optimizer *a, struct store *s)
+{
+    for (int b = 0; b < s->tensors->blocks && a->kind == OPTIMIZER_SCHEDULE_FREE; b++) {
+        if (!layout_owns(&s->layout, b))
+            continue;
+        struct ops_array w = store_fetch_own(s, STORE_PARAMETERS, b, MODE_WRITE);
+        ops_copy(s->ops, store_fetch_own(s, STORE_GRADIENTS, b, MODE_MAKE), w, own_elements(s, b));
+        if (a->rate_squares > 0) /* before the first update, x and y are equal */
+            model_of_block(a, s, b, w);
+        store_release_own(s, STORE_GRADIENTS, b);
+        store_release_own(s, STORE_PARAMETERS, b);
+    }
+}
+
+void optimizer_from_model(const struct optimizer *a, struct store *s)
+{
+    for (int b = 0; b < s->tensors->blocks && a->kind == OPTIMIZER_SCHEDULE_FREE; b++) {
+        if (!layout_owns(&s->layout, b))
+            continue;
+        struct ops_array w = store_fetch_own(s, STORE_PARAMETERS, b, MODE_WRITE);
+        ops_copy(s->ops, w, store_fetch_own(s, STORE_GRADIENTS, b, MODE_READ), own_elements(s, b));
+        store_release_own(s, STORE_GRADIENTS, b);
+        store_release_own(s, STORE_PARAMETERS, b);
+    }
+}

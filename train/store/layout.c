@@ -1,0 +1,439 @@
+#include "train/store/layout.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/err.h"
+#include "common/log.h"
+#include "common/mem.h"
+#include "train/store/mapped.h"
+
+/* ---- arrays ---------------------------------------------------------------------------------- */
+
+static int is_moment(int kind)
+{
+    return kind == STORE_MOMENT1 || kind == STORE_MOMENT2;
+}
+
+static int has(const unsigned char *moments, size_t row, int kind)
+{
+    return !is_moment(kind) || !moments || moments[row] > kind - STORE_MOMENT1;
+}
+
+/* Sets the offsets of the tensors in arrays of a kind: in the order of the table, without tensors
+ * that have no numbers of that kind. */
+static void lay_out_blocks(struct layout *l, const struct tensor_table *t,
+                           const struct store_config *c, int kind)
+{
+    int64_t *size = l->elements[kind], *offset = mem_zalloc(t->count, sizeof *offset);
+    for (size_t i = 0; i < t->count; i++) {
+        const struct tensor *row = &t->rows[i];
+        int64_t elements = tensor_elements(row);
+        offset[i] = has(c->moments, i, kind) ? size[row->block] : -1;
+        if (offset[i] >= 0)
+            size[row->block] += (elements + TENSOR_ALIGN - 1) / TENSOR_ALIGN * TENSOR_ALIGN;
+    }
+    l->offset[kind] = offset;
+}
+
+/* ---- shares ---------------------------------------------------------------------------------- */
+
+/* Sets where share number `share` of a block begins in the block's arrays of all kinds: at element
+ * `first` of tensor `row` or, in an array without this tensor, at the next tensor that it has. */
+static void cut(struct layout *l, const struct tensor_table *t, int share, size_t row,
+                int64_t first)
+{
+    const int block = t->rows[row].block;
+    for (int kind = 0; kind < STORE_BLOCKS; kind++) {
+        size_t i = row;
+        while (i < t->count && t->rows[i].block == block && l->offset[kind][i] < 0)
+            i++;
+        int there = i < t->count && t->rows[i].block == block;
+        l->bounds[kind][(int64_t)block * (l->ranks + 1) + share] = there
+                                                                       ? l->offset[kind][i] +
+                                                                             (i == row ? first : 0)
+                                                                       : l->elements[kind][block];
+    }
+}
+
+/* Assigns each piece of a block to the rank whose equal share of the block contains the piece's
+ * middle. */
+static void cut_block(struct layout *l, const struct tensor_table *t, const unsigned char *whole,
+                      int block)
+{
+    const int64_t total = l->elements[STORE_PARAMETERS][block];
+    int share = 0;
+    for (size_t i = 0; i < t->count; i++) {
+        if (t->rows[i].block != block)
+            continue;
+        const int64_t n = tensor_elements(&t->rows[i]);
+        const int64_t piece = whole && whole[i] ? n : LAYOUT_PIECE;
+        for (int64_t first = 0; first < n; first += piece) {
+            int64_t length = n - first < piece ? n - first : piece;
+            double middle = (double)(l->offset[STORE_PARAMETERS][i] + first) + (double)length / 2;
+            for (; share < l->ranks && middle * l->ranks >= (double)total * share; share++)
+                cut(l, t, share, i, first);
+        }
+    }
+    for (int kind = 0; kind < STORE_BLOCKS; kind++)
+        for (int q = share; q <= l->ranks; q++)
+            l->bounds[kind][(int64_t)block * (l->ranks + 1) + q] = l->elements[kind][block];
+    for (int kind = 0; kind < STORE_BLOCKS; kind++)
+        l->bounds[kind][(int64_t)block * (l->ranks + 1)] = 0;
+}
+
+static void cut_blocks(struct layout *l, const struct tensor_table *t, const struct store_config *c)
+{
+    l->ranks = c->ranks > 1 ? c->ranks : 1;
+    l->rank = c->ranks > 1 ? c->rank : 0;
+    l->zero = c->ranks > 1 ? c->zero : 0;
+    for (int kind = 0; kind < STORE_BLOCKS; kind++)
+        l->bounds[kind] = mem_zalloc((size_t)t->blocks * ((size_t)l->ranks + 1), sizeof(int64_t));
+    for (int b = 0; b < t->blocks; b++)
+        cut_block(l, t, c->whole, b);
+}
+
+int layout_is_shared(const struct layout *l, int kind)
+{
+    return is_moment(kind)            ? l->zero > 0
+           : kind == STORE_GRADIENTS  ? l->zero > 1
+           : kind == STORE_PARAMETERS ? l->zero > 2
+                                      : 0;
+}
+
+int layout_is_gathered(const struct layout *l, int kind)
+{
+    return layout_is_shared(l, kind) && !is_moment(kind);
+}
+
+/* Reduces the sizes of shared arrays to this rank's share. */
+static void share_arrays(struct layout *l, const struct tensor_table *t)
+{
+    for (int kind = 0; kind < STORE_BLOCKS; kind++)
+        for (int i = 0; i < l->count[kind] && layout_is_shared(l, kind); i++) {
+            const int64_t *bounds = layout_bounds(l, (enum store_kind)kind, i % t->blocks);
+            l->elements[kind][i] = bounds[l->rank + 1] - bounds[l->rank];
+        }
+}
+
+const int64_t *layout_bounds(const struct layout *l, enum store_kind kind, int block)
+{
+    return l->bounds[kind] + (int64_t)block * (l->ranks + 1);
+}
+
+struct layout_part layout_share(const struct layout *l, const struct tensor_table *t, size_t row)
+{
+    const int64_t *bounds = layout_bounds(l, STORE_PARAMETERS, t->rows[row].block) + l->rank;
+    const int64_t begin = t->rows[row].offset, end = begin + tensor_elements(&t->rows[row]);
+    const int64_t first = bounds[0] > begin ? bounds[0] : begin;
+    const int64_t last = bounds[1] < end ? bounds[1] : end;
+    return (struct layout_part){ first - begin, last > first ? last - first : 0 };
+}
+
+struct layout_part layout_own(const struct layout *l, const struct tensor_table *t, size_t row)
+{
+    return layout_owns(l, t->rows[row].block) ? layout_share(l, t, row)
+                                              : (struct layout_part){ 0, 0 };
+}
+
+/* ---- stages of a pipeline -------------------------------------------------------------------- */
+
+/* Leaves out the arrays that no phase of the program uses, and sets the owners of the blocks. p
+ * NULL: leaves out nothing, and stage 0 owns all blocks. */
+static void take_used(struct layout *l, const struct tensor_table *t, const struct program *p)
+{
+    l->owner = mem_zalloc((size_t)t->blocks, sizeof *l->owner);
+    l->stage = p ? p->stage : 0;
+    for (int b = 0; b < t->blocks && p; b++)
+        l->owner[b] = p->owners[b];
+    for (int kind = 0; kind < STORE_BLOCKS && p; kind++) {
+        unsigned char *used = program_used(p, (enum store_kind)kind, l->count[kind]);
+        for (int i = 0; i < l->count[kind]; i++)
+            if (!used[i])
+                l->elements[kind][i] = 0;
+        free(used);
+    }
+}
+
+int layout_owns(const struct layout *l, int block)
+{
+    return l->owner[block] == l->stage;
+}
+
+int layout_has(const struct layout *l, enum store_kind kind, int block)
+{
+    return l->elements[kind][block] > 0;
+}
+
+/* ---- all arrays ------------------------------------------------------------------------------ */
+
+static enum ops_type type_of(const struct store_config *c, int kind)
+{
+    int half = kind == STORE_PARAMETERS ? c->half_parameters
+               : is_moment(kind)        ? c->half_moments
+                                        : c->half_activations;
+    return half && kind != STORE_GRADIENTS && kind != STORE_CACHE + CACHE_SUMS ? OPS_BF16 : OPS_F32;
+}
+
+static size_t count_of(const struct tensor_table *t, const struct store_config *c, int kind)
+{
+    if (kind < STORE_BLOCKS && (kind != STORE_GRADIENTS || !c->program))
+        return (size_t)t->blocks;
+    return c->program ? (size_t)c->program->arrays[kind] : 0;
+}
+
+static void lay_out(struct layout *l, const struct tensor_table *t, const struct store_config *c)
+{
+    *l = (struct layout){ 0 };
+    for (int kind = 0; kind < STORE_KINDS; kind++) {
+        size_t count = count_of(t, c, kind);
+        l->count[kind] = (int)count;
+        l->type[kind] = type_of(c, kind);
+        l->elements[kind] = mem_zalloc(count + 1, sizeof *l->elements[kind]);
+        l->in_file[kind] = mem_zalloc(count + 1, 1);
+        if (kind < STORE_BLOCKS)
+            lay_out_blocks(l, t, c, kind);
+        for (size_t i = 0; i < count && kind >= STORE_BLOCKS; i++)
+            l->elements[kind][i] = c->row[kind];
+        for (size_t i = (size_t)t->blocks; i < count && kind < STORE_BLOCKS; i++)
+            l->elements[kind][i] = l->elements[kind][i - (size_t)t->blocks];
+    }
+    cut_blocks(l, t, c);
+    share_arrays(l, t);
+    take_used(l, t, c->program);
+}
+
+uint64_t layout_bytes(const struct layout *l, enum store_kind kind, int i)
+{
+    return (uint64_t)l->elements[kind][i] * ops_type_bytes(l->type[kind]);
+}
+
+/* ---- arrays in the file ---------------------------------------------------------------------- */
+
+/* Returns the size of the window: the largest number of bytes, over all phases, of arrays of the
+ * file that must be in memory at the same time. */
+static uint64_t window_bytes(const struct layout *l, const struct program *p)
+{
+    uint64_t most = 0;
+    for (int64_t n = 0; n < p->count; n++) {
+        const struct use *all[PROGRAM_TOGETHER];
+        const int count = program_together(p, n, all);
+        uint64_t sum = 0;
+        for (int i = 0; i < count; i++)
+            if (l->in_file[all[i]->kind][all[i]->number])
+                sum += mapped_bytes(layout_bytes(l, all[i]->kind, all[i]->number));
+        most = sum > most ? sum : most;
+    }
+    return most;
+}
+
+/* An array that may stay in memory. */
+struct choice {
+    int kind, number;
+    int always; /* 1: the only row of its kind, which always stays */
+    int64_t moves;
+};
+
+/* Orders arrays by preference for memory: first those with `always`, then by the number of moves
+ * per step, most first. Of equals the embedding is first: the head uses it, too, so the window
+ * becomes smaller. */
+static int by_moves(const void *a, const void *b)
+{
+    const struct choice *x = a, *y = b;
+    const int64_t of_x[] = { x->always, x->moves, !x->number && x->kind < STORE_BLOCKS, -x->kind };
+    const int64_t of_y[] = { y->always, y->moves, !y->number && y->kind < STORE_BLOCKS, -y->kind };
+    for (size_t i = 0; i < sizeof of_x / sizeof *of_x; i++)
+        if (of_x[i] != of_y[i])
+            return of_x[i] > of_y[i] ? -1 : 1;
+    return x->number - y->number;
+}
+
+/* Returns a list of all arrays in the order of preference for memory, and sets *count. The caller
+ * frees the list. */
+static struct choice *list_choices(const struct layout *l, const struct program *p, size_t *count)
+{
+    *count = 0;
+    for (int kind = 0; kind < STORE_KINDS; kind++)
+        *count += (size_t)l->count[kind];
+    struct choice *choices = mem_zalloc(*count, sizeof *choices), *c = choices;
+    for (int kind = 0; kind < STORE_KINDS; kind++)
+        for (int i = 0; i < l->count[kind]; i++) {
+            struct moves m = i < p->arrays[kind] ? p->moves[kind][i] : (struct moves){ 0 };
+            int always = kind >= STORE_BLOCKS && l->count[kind] == 1;
+            *c++ = (struct choice){ kind, i, always, m.reads + m.writes };
+        }
+    qsort(choices, *count, sizeof *choices, by_moves);
+    return choices;
+}
+
+/* Moves an array from the file to memory if there is room for it and for the remaining window.
+ * Returns 1 if it was moved, else 0. l->window_bytes is an upper bound; it is computed exactly only
+ * when it matters. */
+static int keep(struct layout *l, const struct program *p, const struct choice *c, uint64_t kept,
+                uint64_t room)
+{
+    uint64_t bytes = layout_bytes(l, (enum store_kind)c->kind, c->number);
+    l->in_file[c->kind][c->number] = 0;
+    if (c->always || kept + bytes + l->window_bytes <= room)
+        return 1;
+    uint64_t window = window_bytes(l, p);
+    if (kept + bytes + window <= room) {
+        l->window_bytes = window;
+        return 1;
+    }
+    l->in_file[c->kind][c->number] = 1;
+    return 0;
+}
+
+/* Moves as many arrays from the file to memory as fit in `room` bytes. Returns their bytes. All
+ * rows of a kind have the same size: if one does not fit, the others are not tried. */
+static uint64_t keep_most(struct layout *l, const struct program *p, uint64_t room)
+{
+    size_t count;
+    uint64_t kept = 0;
+    int full[STORE_KINDS] = { 0 };
+    struct choice *choices = list_choices(l, p, &count);
+    for (size_t i = 0; i < count; i++) {
+        const struct choice *c = &choices[i];
+        int stays = !full[c->kind] && (room || c->always) && keep(l, p, c, kept, room);
+        if (stays)
+            kept += layout_bytes(l, (enum store_kind)c->kind, c->number);
+        full[c->kind] |= !stays && c->kind >= STORE_BLOCKS;
+    }
+    free(choices);
+    return kept;
+}
+
+static int choose(struct layout *l, const struct store_config *c)
+{
+    const uint64_t room = c->memory_bytes;
+    assert(c->program);
+    for (int kind = 0; kind < STORE_KINDS; kind++)
+        memset(l->in_file[kind], 1, (size_t)l->count[kind]);
+    l->window_bytes = window_bytes(l, c->program);
+    uint64_t kept = keep_most(l, c->program, room);
+    l->window_bytes = window_bytes(l, c->program);
+    if (!room || kept + l->window_bytes <= room)
+        return 0;
+    char need[32], have[32];
+    return err_set("memory is too small: one phase of a step needs %s, but only %s are left for it",
+                   log_bytes(need, kept + l->window_bytes), log_bytes(have, room));
+}
+
+/* ---- gathered arrays ------------------------------------------------------------------------- */
+
+/* The arrays that are in the window at one time; each counts once. */
+struct window {
+    const struct layout *layout;
+    const struct program *program;
+    int blocks;
+    unsigned char *made; /* [blocks]: 1: gradients that wait for their sum */
+    int summed;          /* block whose sum began last; -1: none */
+    unsigned char *in; /* [2][blocks]: parameters and gradients that were counted for this phase */
+};
+
+/* Returns the bytes of an array and marks it as counted, or 0 if it was counted before. */
+static uint64_t count_in(struct window *w, int kind, int block)
+{
+    unsigned char *in = &w->in[(kind == STORE_GRADIENTS) * w->blocks + block];
+    if (*in)
+        return 0;
+    *in = 1;
+    return (uint64_t)layout_bounds(w->layout, (enum store_kind)kind, block)[w->layout->ranks] *
+           ops_type_bytes(w->layout->type[kind]);
+}
+
+/* Returns the bytes of the arrays that are in the window during phase n. */
+static uint64_t phase_window(struct window *w, int64_t n)
+{
+    const struct use *all[PROGRAM_TOGETHER];
+    const int count = program_together(w->program, n, all);
+    uint64_t sum = 0;
+    memset(w->in, 0, 2 * (size_t)w->blocks);
+    for (int i = 0; i < count; i++)
+        if (layout_is_gathered(w->layout, all[i]->kind) && !all[i]->own)
+            sum += count_in(w, all[i]->kind, all[i]->number);
+    for (int b = 0; b < w->blocks; b++)
+        sum += w->made[b] || b == w->summed ? count_in(w, STORE_GRADIENTS, b) : 0;
+    return sum;
+}
+
+/* Returns the most bytes of gathered arrays in the window. Traverses the program twice: the last
+ * stage of a pipeline sends its gradients of a tied table, and never drops them. */
+static uint64_t gathered_window(const struct layout *l, const struct program *p, int blocks)
+{
+    struct window w = { .layout = l, .program = p, .blocks = blocks, .summed = -1 };
+    uint64_t most = 0;
+    w.made = mem_zalloc((size_t)blocks, 1);
+    w.in = mem_zalloc(2 * (size_t)blocks, 1);
+    for (int64_t n = 0; n < 2 * p->count; n++) {
+        const struct phase *f = &p->phases[n % p->count];
+        w.summed = n == p->count ? -1 : w.summed; /* all sums end in a step */
+        uint64_t bytes = phase_window(&w, n % p->count);
+        w.summed = f->kind == PHASE_SUM && layout_is_gathered(l, STORE_GRADIENTS) ? f->block
+                                                                                  : w.summed;
+        most = bytes > most ? bytes : most;
+        for (int i = 0; i < f->count; i++)
+            if (f->uses[i].kind == STORE_GRADIENTS && !f->uses[i].own)
+                w.made[f->uses[i].number] = f->kind != PHASE_SUM;
+    }
+    free(w.made);
+    free(w.in);
+    return most;
+}
+
+int layout_init(struct layout *l, const struct tensor_table *t, const struct store_config *c)
+{
+    lay_out(l, t, c);
+    if (l->zero > 1)
+        l->window_bytes = gathered_window(l, c->program, t->blocks);
+    assert(l->zero < 2 || !(c->dir || c->offload));
+    return c->dir || c->offload ? choose(l, c) : 0;
+}
+
+void layout_release(struct layout *l)
+{
+    for (int kind = 0; kind < STORE_KINDS; kind++) {
+        free(l->elements[kind]);
+        free(l->in_file[kind]);
+    }
+    for (int kind = 0; kind < STORE_BLOCKS; kind++) {
+        free(l->offset[kind]);
+        free(l->bounds[kind]);
+    }
+    free(l->owner);
+    *l = (struct layout){ 0 };
+}
+
+static void add_file(struct store_plan *p, const struct program *program, int kind, int i,
+                     uint64_t bytes)
+{
+    struct moves m = i < program->arrays[kind] ? program->moves[kind][i] : (struct moves){ 0 };
+    p->file_bytes += bytes;
+    p->read_bytes += bytes * (uint64_t)m.reads;
+    p->written_bytes += bytes * (uint64_t)m.writes;
+}
+
+int store_plan(struct store_plan *p, const struct tensor_table *t, const struct store_config *c)
+{
+    struct layout l;
+    int result = layout_init(&l, t, c);
+    *p = (struct store_plan){ .window_bytes = l.window_bytes };
+    for (int kind = 0; kind < STORE_KINDS; kind++)
+        for (int i = 0; i < l.count[kind]; i++) {
+            uint64_t bytes = layout_bytes(&l, kind, i);
+            p->kind_bytes[kind] += bytes;
+            if (l.in_file[kind][i])
+                add_file(p, c->program, kind, i, mapped_bytes(bytes));
+            else
+                p->memory_bytes += bytes;
+        }
+    layout_release(&l);
+    return result;
+}
+
+uint64_t store_plan_total(const struct store_plan *p)
+{
+    return p->memory_bytes + p->window_bytes;
+}

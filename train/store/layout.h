@@ -1,0 +1,122 @@
+/*
+ * layout.h - the arrays of a training: their number, their types, and where they are kept.
+ *
+ * Each block of the tensor table has an array of parameters, one of gradients, and up to two of the
+ * optimizer's moments. Tensors lie in them in the order of the table; an array of moments leaves
+ * out the tensors for which the optimizer keeps none. There are also arrays of activations (x), of
+ * their gradients (dx) and of the layers' caches: one array per micro-batch of a group, and for x
+ * and the caches also per layer (program.h). Such an array is called a row. So an array is
+ * identified by its kind and by a number: the number of a block or of a row.
+ *
+ * Parameters, moments and activations may be kept as bf16, for half the memory, traffic and disk.
+ * Gradients and the sums in the caches are always f32.
+ *
+ * A stage of a pipeline (program.h) has only the arrays that its program uses; the others have no
+ * elements. It owns the blocks that its program updates.
+ *
+ * Ranks may share the moments, the gradients and the parameters (program.h). A rank keeps only its
+ * share of a shared array. The whole array is in a window of memory while it is used (shared.h).
+ *
+ * All arrays are in memory, or some are in a file (mapped.h). The memory limit decides which: the
+ * arrays that a step would move most often stay in memory (program.h). If a kind has only one row,
+ * this row always stays in memory. The arrays in the file are used in a window of memory. The
+ * window is as large as the phase that needs most requires: it holds the arrays that the phase
+ * uses, and those that are read ahead meanwhile. The window for shared arrays is computed in the
+ * same way; gradients stay in it until they are summed.
+ */
+#ifndef TEXTMILL_TRAIN_STORE_LAYOUT_H
+#define TEXTMILL_TRAIN_STORE_LAYOUT_H
+
+#include <stdint.h>
+
+#include "model/network/model.h"
+#include "model/network/tensor.h"
+#include "train/program/program.h"
+
+struct store_config {
+    const unsigned char *moments;  /* [tensors of the table]: number of moments of each tensor, 0 to
+                                    * 2; NULL: 2 for all */
+    const struct program *program; /* borrowed: says how a step uses the arrays; NULL: the store has
+                                    * only the blocks' arrays, all in memory */
+    int64_t row[STORE_KINDS];      /* elements of a row, for the kinds from STORE_X on */
+    int half_parameters, half_moments, half_activations;
+    int ranks, rank;           /* ranks that share arrays; 0 or 1: nothing is shared */
+    int zero;                  /* ZeRO stage, 1 to 3 */
+    const struct split *split; /* borrowed: the ranks that share each layer; NULL: none. If set,
+                                * `unsplit` is the table of the whole model, borrowed: */
+    const struct tensor_table *unsplit;
+    const unsigned char *whole; /* [tensors of the table]: 1: the tensor must not be cut; NULL: all
+                                 * may be cut */
+    const char *dir;            /* folder of the file; NULL: no file */
+    int offload;                /* without dir: the host's memory takes the place of the file */
+    uint64_t memory_bytes;      /* with `dir` or `offload`: limit for the store's memory; 0: as
+                                 * little as possible */
+};
+
+/* Elements `first` to first + count - 1 of a tensor. */
+struct layout_part {
+    int64_t first, count;
+};
+
+struct layout {
+    int count[STORE_KINDS];              /* number of arrays */
+    enum ops_type type[STORE_KINDS];     /* F32 or BF16 */
+    int64_t *elements[STORE_KINDS];      /* [count] */
+    unsigned char *in_file[STORE_KINDS]; /* [count] */
+    int64_t *offset[STORE_BLOCKS]; /* [tensors of the table]: offset of a tensor in its block's
+                                    * whole array; -1: the array does not have it */
+    int ranks, rank;               /* ranks 1: nothing is shared */
+    int zero;                      /* ZeRO stage; 0: nothing is shared */
+    int64_t *bounds[STORE_BLOCKS]; /* [blocks][ranks+1]: offset of each rank's share in the block's
+                                    * whole array */
+    int *owner, stage;             /* owner [blocks]: the stage of a pipeline that owns the block
+                                    * (program.h); this rank's stage */
+    uint64_t window_bytes;
+};
+
+/* Decides the layout. Returns 0, or -1 with an error when memory_bytes is too small. The caller
+ * releases the layout in any case. */
+int layout_init(struct layout *l, const struct tensor_table *t, const struct store_config *c);
+void layout_release(struct layout *l); /* fine on a zeroed struct */
+
+/* A block is cut into one share of about equal size for each rank. Cuts lie between tensors or, in
+ * tensors that may be cut, at multiples of LAYOUT_PIECE elements. */
+enum { LAYOUT_PIECE = 1 << 16 };
+
+/* Returns the part of a tensor that is in this rank's share of the tensor's block. */
+struct layout_part layout_share(const struct layout *l, const struct tensor_table *t, size_t row);
+/* Returns the part of a tensor that this rank updates: its share; no elements if the rank does not
+ * own the tensor's block. */
+struct layout_part layout_own(const struct layout *l, const struct tensor_table *t, size_t row);
+/* Returns 1 if a rank keeps only its share of the arrays of this kind, else 0. */
+int layout_is_shared(const struct layout *l, int kind);
+/* Returns 1 if arrays of this kind are shared and the whole array is gathered when it is used, else
+ * 0. */
+int layout_is_gathered(const struct layout *l, int kind);
+
+/* Returns the bounds [ranks+1] of the shares in the whole array of a block: share q is elements
+ * bounds[q] to bounds[q+1] - 1. */
+const int64_t *layout_bounds(const struct layout *l, enum store_kind kind, int block);
+
+/* Returns 1 if this rank's stage of the pipeline owns the block, else 0. */
+int layout_owns(const struct layout *l, int block);
+/* Returns 1 if this rank has the block's array of that kind, or a share of it, else 0. */
+int layout_has(const struct layout *l, enum store_kind kind, int block);
+
+/* Returns the size in bytes of array i of a kind; for a shared array, of this rank's share. */
+uint64_t layout_bytes(const struct layout *l, enum store_kind kind, int i);
+
+struct store_plan {
+    uint64_t kind_bytes[STORE_KINDS];   /* including padding */
+    uint64_t memory_bytes;              /* of arrays that stay in memory */
+    uint64_t file_bytes;                /* of arrays in the file */
+    uint64_t window_bytes;              /* most bytes of the arrays in the file that are in memory
+                                         * at the same time */
+    uint64_t read_bytes, written_bytes; /* from and to the file, per step */
+};
+/* Sets *p to the memory and the file traffic of a store (train/store/store.h) for the tensors t.
+ * Returns 0, or -1 with an error when c->memory_bytes is too small. */
+int store_plan(struct store_plan *p, const struct tensor_table *t, const struct store_config *c);
+uint64_t store_plan_total(const struct store_plan *p); /* bytes of memory */
+
+#endif

@@ -1,0 +1,54 @@
+/*
+ * mapped.h - arrays in a memory-mapped file, which are in memory only while they are used.
+ *
+ * The file is in a folder that the user chooses. It has no name there, so it disappears when the
+ * process ends, also after a crash. All of its space is reserved at the start. A reader thread
+ * reads arrays ahead (mapped_expect). A writer thread writes released arrays to the file and then
+ * removes them from memory and from the page cache, unless they are to stay. Dropped arrays are
+ * removed without being written. The arrays in memory stay within a budget of bytes, provided that
+ * the arrays in use at any one time do: nothing is read ahead beyond the budget, and a fetch waits
+ * until released arrays have made room.
+ */
+#ifndef TEXTMILL_TRAIN_STORE_MAPPED_H
+#define TEXTMILL_TRAIN_STORE_MAPPED_H
+
+#include <stdint.h>
+
+#include "train/program/program.h"
+
+struct mapped;
+
+/* Returns the space in bytes that an array of `bytes` bytes takes in the file and in memory: it is
+ * rounded up to whole pages. */
+uint64_t mapped_bytes(uint64_t bytes);
+
+/* Makes `count` arrays in a file in folder `dir`; array i has bytes[i] bytes, all zero. Returns
+ * NULL with an error. */
+struct mapped *mapped_new(const char *dir, const uint64_t *bytes, int count, uint64_t budget_bytes);
+void mapped_free(struct mapped *m);
+
+/* Returns array i in memory, after waiting for the disk if needed. It stays there until it was
+ * released as often as it was fetched. The caller must not change an array that was fetched with
+ * MODE_READ. */
+void *mapped_fetch(struct mapped *m, int i, enum use_mode use);
+void mapped_release(struct mapped *m, int i, enum use_then then);
+
+/* Says that a fetch of array i for `use` will follow. Begins to read the array if the budget has
+ * room. If the array is about to leave memory, it stays. */
+void mapped_expect(struct mapped *m, int i, enum use_mode use);
+
+/* Returns the address of array i, for access without a fetch. The array's pages are then loaded
+ * when they are touched, in addition to the budget, and stay until the next release of the
+ * array. */
+void *mapped_data(const struct mapped *m, int i);
+
+/* Returns -1 with an error if any write to the file has failed so far, else 0. */
+int mapped_check(struct mapped *m);
+
+struct mapped_traffic {
+    uint64_t read_bytes, written_bytes;
+    double waited_seconds; /* time that fetches waited for the disk */
+};
+struct mapped_traffic mapped_traffic(struct mapped *m);
+
+#endif

@@ -1,0 +1,53 @@
+/*
+ * shared.h - arrays that ranks share: each rank keeps only its share, and the whole array is in a
+ * window of memory while it is used.
+ *
+ * The functions are those of mapped.h; the other ranks take the place of the disk. An array that is
+ * read is gathered from the shares of all ranks. The gather of an expected array goes on in the
+ * background. A gathered array stays in the window until its room is needed. An array that is made
+ * anew stays until shared_sum begins its sum over the ranks; when that ends, it leaves the window.
+ *
+ * All ranks must call the same functions for the same arrays in the same order. The state of the
+ * window depends only on these calls, so all ranks begin the same operations in the same order.
+ */
+#ifndef TEXTMILL_TRAIN_STORE_SHARED_H
+#define TEXTMILL_TRAIN_STORE_SHARED_H
+
+#include <stdint.h>
+
+#include "model/compute/ops.h"
+#include "train/ranks/comm.h"
+#include "train/store/mapped.h"
+
+struct shared;
+
+/* Makes an empty window of at most window_bytes. */
+struct shared *shared_new(struct ops *o, uint64_t window_bytes);
+void shared_free(struct shared *m); /* fine on NULL */
+
+/* Adds an array and returns its number, from 0 on. `own` is this rank's share of it. `bounds`
+ * [ranks+1] says where the shares begin in the whole array (reduce.h). Both are borrowed. `name`
+ * and `block` name the array in messages, such as "gradients" of block 5. */
+int shared_add(struct shared *m, struct ops_array own, const int64_t *bounds, const char *name,
+               int block);
+
+/* Sets the ranks, which are borrowed. Call it before the first fetch. */
+void shared_join(struct shared *m, struct comm *c);
+
+/* Returns the whole array. It stays in the window until it was released as often as it was fetched.
+ * MODE_WRITE is allowed only for an array that was made and not summed since. */
+struct ops_array shared_fetch(struct shared *m, int i, enum use_mode use);
+void shared_release(struct shared *m, int i);
+void shared_expect(struct shared *m, int i, enum use_mode use);
+
+/* Removes an array from the window, because this rank's share of it will change. */
+void shared_forget(struct shared *m, int i);
+
+/* Begins to sum array i, which was made anew, over the ranks. This rank's share of the sum is
+ * stored in its share of array `to`. Then the share of array `to` is added to that of array `to` -
+ * `stride`, and the share of that array to that of `to` - 2 `stride`: `merges` additions in all. */
+void shared_sum(struct shared *m, int i, int to, int stride, int merges);
+/* Waits until all sums have ended. */
+void shared_end_sums(struct shared *m);
+
+#endif

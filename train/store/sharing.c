@@ -1,0 +1,323 @@
+#include "train/store/sharing.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/mem.h"
+
+/* The operations in progress on a block. */
+struct sharing_work {
+    struct comm_work *sum;      /* NULL if there is one rank */
+    struct ops_array gradients; /* no array: no sum is in progress */
+    struct comm_work *gather;   /* of parameters; NULL: none */
+};
+
+static int is_shared(const struct sharing *h)
+{
+    return h->store->layout.ranks > 1;
+}
+
+/* ---- pieces --------------------------------------------------------------------------------- */
+
+static int64_t pieces_in(int64_t elements)
+{
+    return (elements + LAYOUT_PIECE - 1) / LAYOUT_PIECE;
+}
+
+/* Returns the number of pieces of the block before element `bound` of its array. A tensor or a
+ * piece begins at `bound`. */
+static int64_t pieces_before(const struct sharing *h, int block, int64_t bound)
+{
+    const struct tensor_table *t = h->store->tensors;
+    int64_t pieces = 0;
+    for (size_t i = 0; i < t->count; i++) {
+        const struct tensor *row = &t->rows[i];
+        int64_t n = bound - row->offset, size = tensor_elements(row);
+        if (row->block == block && n > 0)
+            pieces += pieces_in(n < size ? n : size);
+    }
+    return pieces;
+}
+
+static int64_t *bounds_of(const struct sharing *h, int block)
+{
+    return h->piece_bounds + (int64_t)block * (h->store->layout.ranks + 1);
+}
+
+void sharing_open(struct sharing *h, struct store *s, struct comm *c)
+{
+    const struct tensor_table *t = s->tensors;
+    const int ranks = s->layout.ranks;
+    *h = (struct sharing){ .comm = c, .store = s };
+    store_join(s, c);
+    h->pieces = mem_zalloc(t->count + 1, sizeof *h->pieces);
+    h->piece_bounds = mem_zalloc((size_t)t->blocks * ((size_t)ranks + 1), sizeof *h->piece_bounds);
+    h->pending = mem_zalloc((size_t)t->blocks, sizeof *h->pending);
+    for (size_t i = 0; i < t->count; i++)
+        h->pieces[i + 1] = h->pieces[i] + pieces_in(tensor_elements(&t->rows[i]));
+    for (int b = 0; b < t->blocks; b++)
+        for (int q = 0; q <= ranks; q++)
+            bounds_of(h, b)[q] = pieces_before(h, b,
+                                               layout_bounds(&s->layout, STORE_PARAMETERS, b)[q]);
+    h->squares = ops_buffer(s->ops, OPS_F64, h->pieces[t->count]);
+    table_sum_open(&h->table, s, c);
+}
+
+void sharing_close(struct sharing *h)
+{
+    if (!h->store)
+        return;
+    sharing_end_gathers(h);
+    table_sum_close(&h->table);
+    ops_buffer_free(h->store->ops, h->squares, h->pieces[h->store->tensors->count]);
+    free(h->pieces);
+    free(h->piece_bounds);
+    free(h->pending);
+    *h = (struct sharing){ 0 };
+}
+
+/* ---- squares --------------------------------------------------------------------------------- */
+
+/* Sets the elements of h->squares for this rank's share of a tensor: the sums of squared gradients
+ * of its pieces. If nothing is shared, the whole tensor is summed in one call, with the same result
+ * as the sum of its pieces. */
+static void square_tensor(struct sharing *h, size_t row, struct ops_array gradients)
+{
+    struct store *s = h->store;
+    const struct layout_part own = layout_own(&s->layout, s->tensors, row);
+    struct ops_array g = store_own_tensor(s, STORE_GRADIENTS, gradients, row);
+    struct ops_array to = ops_part(h->squares, h->pieces[row] + own.first / LAYOUT_PIECE);
+    if (!is_shared(h)) {
+        ops_sum_squares(s->ops, to, g, own.count);
+        return;
+    }
+    for (int64_t i = 0; i < own.count; i += LAYOUT_PIECE)
+        ops_sum_squares(s->ops, ops_part(to, i / LAYOUT_PIECE), ops_part(g, i),
+                        own.count - i < LAYOUT_PIECE ? own.count - i : LAYOUT_PIECE);
+}
+
+/* Sets the sums of squared gradients of this rank's share of the block's tensors. */
+static void square_block(struct sharing *h, int block, struct ops_array gradients)
+{
+    const struct tensor_table *t = h->store->tensors;
+    for (size_t i = 0; i < t->count; i++)
+        if (t->rows[i].block == block)
+            square_tensor(h, i, gradients);
+}
+
+static void gather_squares(struct sharing *h, int block)
+{
+    const struct tensor_table *t = h->store->tensors;
+    size_t first = 0;
+    while (first < t->count && t->rows[first].block != block)
+        first++;
+    if (first < t->count)
+        comm_end(h->comm, comm_gather_begin(h->comm, COMM_DATA, h->store->ops,
+                                            ops_part(h->squares, h->pieces[first]),
+                                            bounds_of(h, block), "squares of gradients"));
+}
+
+/* Adds the sums of squares of each tensor's pieces to the tensor's number in tensors[]. */
+static void add_pieces(const struct sharing *h, double *tensors)
+{
+    const struct store *s = h->store;
+    const int64_t n = h->pieces[s->tensors->count];
+    double *squares = ops_map(s->ops, h->squares, n);
+    for (size_t i = 0; i < s->tensors->count; i++)
+        for (int64_t p = h->pieces[i]; p < h->pieces[i + 1]; p++)
+            tensors[i] += squares[p];
+    ops_unmap(s->ops, h->squares, n, squares);
+}
+
+double sharing_squares(const struct sharing *h)
+{
+    const struct store *s = h->store;
+    const size_t count = s->tensors->count;
+    const int stages = h->comm->size[COMM_PIPE], ranks = h->comm->size[COMM_TENSOR];
+    double *own = mem_zalloc(count, sizeof *own), sum = 0;
+    double *all = mem_zalloc((size_t)(stages * ranks) * count, sizeof *all);
+    add_pieces(h, own);
+    comm_collect(h->comm, COMM_MODEL, all, own, count * sizeof *own, "squares of gradients");
+    for (size_t i = 0; i < count; i++) {
+        const int owner = s->layout.owner[s->tensors->rows[i].block];
+        for (int q = 0; q < ranks; q++)
+            sum += store_counts(s, i, q) ? all[(size_t)(owner * ranks + q) * count + i] : 0;
+    }
+    free(own);
+    free(all);
+    return sum;
+}
+
+/* ---- work on blocks -------------------------------------------------------------------------- */
+
+/* Returns 1 if an array may be moved, to a file or to the host's memory, as soon as its phase ends.
+ * Then an operation on it must end in its phase. */
+static int moves(const struct store *s)
+{
+    return s->mapped || s->offload;
+}
+
+static void end_gather(struct sharing *h, int block)
+{
+    comm_end(h->comm, h->pending[block].gather);
+    h->pending[block].gather = NULL;
+}
+
+static void end_sum(struct sharing *h, int block)
+{
+    struct store *s = h->store;
+    struct sharing_work *w = &h->pending[block];
+    comm_end(h->comm, w->sum);
+    if (!block)
+        table_sum_end(&h->table, w->gradients);
+    square_block(
+        h, block,
+        ops_part(w->gradients, layout_bounds(&s->layout, STORE_GRADIENTS, block)[s->layout.rank]));
+    w->sum = NULL;
+    w->gradients = OPS_NONE;
+}
+
+void sharing_sum(struct sharing *h, int block, struct ops_array gradients)
+{
+    struct store *s = h->store;
+    struct sharing_work *w = &h->pending[block];
+    char what[40];
+    snprintf(what, sizeof what, "gradients of block %d", block);
+    w->gradients = gradients;
+    if (!block && table_sum_rest(&h->table, gradients))
+        return;
+    w->sum = is_shared(h)
+                 ? comm_scatter_begin(h->comm, COMM_DATA, s->ops, gradients,
+                                      layout_bounds(&s->layout, STORE_GRADIENTS, block), what)
+                 : comm_sum_begin(h->comm, COMM_DATA, s->ops, gradients,
+                                  s->tensors->block_size[block], what);
+    if (!w->sum || moves(s))
+        end_sum(h, block);
+}
+
+void sharing_sum_leaf(struct sharing *h, int block, int to, int merges)
+{
+    store_sum(h->store, block, to, merges);
+}
+
+/* Sets the elements of h->squares for the shares of gradients that this rank keeps. */
+static void square_shares(struct sharing *h)
+{
+    struct store *s = h->store;
+    for (int b = 0; b < s->tensors->blocks; b++) {
+        if (!layout_owns(&s->layout, b))
+            continue;
+        square_block(h, b, store_fetch_own(s, STORE_GRADIENTS, b, MODE_READ));
+        store_release_own(s, STORE_GRADIENTS, b);
+    }
+}
+
+void sharing_end_sums(struct sharing *h)
+{
+    const int blocks = h->store->tensors->blocks;
+    store_end_sums(h->store);
+    if (layout_is_shared(&h->store->layout, STORE_GRADIENTS))
+        square_shares(h);
+    for (int b = blocks; b-- > 0;) /* in the order in which they began */
+        if (!ops_is_none(h->pending[b].gradients))
+            end_sum(h, b);
+    for (int b = 0; b < blocks && is_shared(h); b++)
+        if (layout_owns(&h->store->layout, b))
+            gather_squares(h, b);
+}
+
+void sharing_gather(struct sharing *h, int block, struct ops_array parameters)
+{
+    struct store *s = h->store;
+    struct sharing_work *w = &h->pending[block];
+    char what[40];
+    snprintf(what, sizeof what, "parameters of block %d", block);
+    w->gather = comm_gather_begin(h->comm, COMM_DATA, s->ops, parameters,
+                                  layout_bounds(&s->layout, STORE_PARAMETERS, block), what);
+    if (moves(s))
+        end_gather(h, block);
+}
+
+void sharing_await(struct sharing *h, const struct use *u)
+{
+    if (u->kind == STORE_PARAMETERS)
+        end_gather(h, u->number);
+}
+
+void sharing_end_gathers(struct sharing *h)
+{
+    for (int b = 0; b < h->store->tensors->blocks; b++)
+        end_gather(h, b);
+}
+
+void sharing_gather_all(struct sharing *h)
+{
+    struct store *s = h->store;
+    const int all = is_shared(h) && !layout_is_shared(&s->layout, STORE_PARAMETERS);
+    for (int b = 0; b < s->tensors->blocks && all; b++) {
+        if (!layout_owns(&s->layout, b))
+            continue;
+        sharing_gather(h, b, store_fetch(s, STORE_PARAMETERS, b));
+        end_gather(h, b);
+        store_release(s, STORE_PARAMETERS, b);
+    }
+}
+
+/* ---- tensors that ranks share ---------------------------------------------------------------- */
+
+static void put_parts(const struct store *s, struct ops_array to, size_t row, const char *parts,
+                      size_t each)
+{
+    const size_t bytes = ops_type_bytes(to.type);
+    const int64_t n = tensor_elements(&s->unsplit->rows[row]);
+    void *whole = ops_fill(s->ops, to, n);
+    for (int q = 0; q < split_all(s->split); q++) {
+        const struct split_runs runs = store_runs(s, row, q);
+        split_join(whole, parts + (size_t)q * each, &runs, bytes);
+    }
+    ops_unmap(s->ops, to, n, whole);
+}
+
+/* Returns the bytes of the largest part that a rank has of a tensor. */
+static size_t largest_part(const struct store *s, size_t row, size_t bytes)
+{
+    int64_t most = 0;
+    for (int q = 0; q < split_all(s->split); q++) {
+        const struct split_runs runs = store_runs(s, row, q);
+        most = split_elements(&runs) > most ? split_elements(&runs) : most;
+    }
+    return (size_t)most * bytes;
+}
+
+void sharing_join(struct comm *c, const struct store *s, struct ops_array to, size_t row,
+                  struct ops_array part)
+{
+    const size_t each = largest_part(s, row, ops_type_bytes(part.type));
+    char *mine = mem_zalloc(each, 1), *all = mem_alloc(each * (size_t)split_all(s->split));
+    ops_download(s->ops, mine, part, tensor_elements(&s->tensors->rows[row]));
+    comm_collect(c, COMM_TENSOR, all, mine, each, "gather of a tensor");
+    if (!ops_is_none(to))
+        put_parts(s, to, row, all, each);
+    free(mine);
+    free(all);
+}
+
+void sharing_cut(const struct store *s, struct ops_array part, size_t row, struct ops_array whole)
+{
+    const int64_t own = tensor_elements(&s->tensors->rows[row]);
+    const int64_t n = tensor_elements(&s->unsplit->rows[row]);
+    const struct split_runs runs = store_runs(s, row, split_number(s->split));
+    void *from = ops_map(s->ops, whole, n), *to = ops_fill(s->ops, part, own);
+    split_cut(to, from, &runs, ops_type_bytes(part.type));
+    ops_unmap(s->ops, part, own, to);
+    ops_unmap(s->ops, whole, n, from);
+}
+
+const struct tensor *sharing_first(const struct sharing *h, const struct tensor *own)
+{
+    const struct tensor_table *t = h->store->tensors;
+    const int behind = own ? (int)(t->count - (size_t)(own - t->rows)) : 0;
+    const int most = comm_most(h->comm, behind);
+    return most ? &t->rows[t->count - (size_t)most] : NULL;
+}

@@ -1,0 +1,66 @@
+/*
+ * sharing.h - the ranks' common work on the blocks of a store: they sum gradients, compute the norm
+ * of the gradients, and exchange updated parameters.
+ *
+ * An operation on a block begins when the block is ready, and continues while other blocks are
+ * computed. Where ranks share arrays (layout.h), each rank gets only its share of the sum, and
+ * updates only its share of the parameters. Then it gets the other shares of the parameters from
+ * the other ranks, unless the parameters are shared, too. The norm has the same bits however
+ * tensors are shared: squares are summed in pieces of LAYOUT_PIECE elements, the sums of pieces are
+ * added per tensor, and these sums give the total.
+ *
+ * All ranks must call the same functions for the same blocks in the same order.
+ */
+#ifndef TEXTMILL_TRAIN_STORE_SHARING_H
+#define TEXTMILL_TRAIN_STORE_SHARING_H
+
+#include "train/ranks/comm.h"
+#include "train/store/store.h"
+#include "train/store/table_sum.h"
+
+struct sharing {
+    struct comm *comm; /* borrowed, like `store` */
+    struct store *store;
+    struct ops_array squares; /* F64 [pieces]: sum of the squared gradients of each piece */
+    int64_t *pieces;          /* [rows of the table + 1]: number of pieces before each tensor */
+    int64_t *piece_bounds; /* [blocks][ranks+1]: number of pieces of the block before each share */
+    struct sharing_work *pending; /* [blocks] */
+    struct table_sum table;       /* of a tied table, block 0 */
+};
+
+void sharing_open(struct sharing *h, struct store *s, struct comm *c);
+void sharing_close(struct sharing *h); /* fine on a zeroed struct */
+
+/* sharing_sum begins to sum the gradients of a block over the ranks; `gradients` must not be
+ * touched until sharing_end_sums. sharing_sum_leaf does the same for the sum of one leaf, where
+ * ranks share gradients; `to` and `merges` are those of store_sum. */
+void sharing_sum(struct sharing *h, int block, struct ops_array gradients);
+void sharing_sum_leaf(struct sharing *h, int block, int to, int merges);
+/* Waits until the gradients, or this rank's share of them, are summed, and computes their
+ * squares. */
+void sharing_end_sums(struct sharing *h);
+/* Returns the sum of the squares of all gradients. */
+double sharing_squares(const struct sharing *h);
+
+/* Begins to get the other ranks' shares of `parameters`, the block's parameters, after this rank
+ * has updated its own share. sharing_await waits until the array of use u can be used;
+ * sharing_end_gathers waits for all blocks. */
+void sharing_gather(struct sharing *h, int block, struct ops_array parameters);
+void sharing_await(struct sharing *h, const struct use *u);
+void sharing_end_gathers(struct sharing *h);
+
+/* Gets the other ranks' shares of all parameters, and waits for them. */
+void sharing_gather_all(struct sharing *h);
+
+/* For tensor-parallel ranks. sharing_join assembles the whole tensor `row` in `to` from the parts
+ * of all these ranks; `part` is this rank's. `to` is OPS_NONE on ranks that do not need the tensor,
+ * which must call it, too. sharing_cut copies this rank's part of `whole` to `part`. */
+void sharing_join(struct comm *c, const struct store *s, struct ops_array to, size_t row,
+                  struct ops_array part);
+void sharing_cut(const struct store *s, struct ops_array part, size_t row, struct ops_array whole);
+
+/* Every rank calls it with a tensor of the table, or NULL. Returns, on all ranks, that one of these
+ * tensors which comes first in the table; NULL if every rank gave NULL. */
+const struct tensor *sharing_first(const struct sharing *h, const struct tensor *own);
+
+#endif

@@ -1,0 +1,111 @@
+/*
+ * store.h - the arrays of a training (layout.h), fetched and released by block or row.
+ *
+ * Code that uses an array fetches it and releases it afterwards. Between a release and the next
+ * fetch the array may be anywhere, in memory or in a file. Arrays are F32 or BF16 as the layout
+ * says.
+ */
+#ifndef TEXTMILL_TRAIN_STORE_STORE_H
+#define TEXTMILL_TRAIN_STORE_STORE_H
+
+#include <stdint.h>
+
+#include "model/compute/ops.h"
+#include "model/network/split.h"
+#include "model/network/tensor.h"
+#include "train/program/program.h"
+#include "train/ranks/comm.h"
+#include "train/store/layout.h"
+#include "train/store/mapped.h"
+
+struct store {
+    struct ops *ops;                    /* borrowed */
+    const struct tensor_table *tensors; /* borrowed: table of this rank's part of the model */
+    const struct tensor_table *unsplit; /* table of the whole model */
+    const struct split *split;          /* the tensor-parallel ranks that share the model; NULL:
+                                         * this process has all of it */
+    struct layout layout;
+    struct ops_array *arrays[STORE_KINDS]; /* [count] */
+    int *mapped_as[STORE_KINDS];           /* [count]: number in `mapped`, -1: in memory */
+    struct mapped *mapped;                 /* the file; NULL: none */
+    struct offload *offload;               /* used instead of the file on a GPU: the host's
+                                            * memory */
+    struct shared *shared;                 /* used instead of the file with ZeRO: the other ranks */
+    int in_shared[STORE_BLOCKS];           /* number in `shared` of block 0's array of each kind */
+    int fetched;                           /* arrays in use; 0 between steps */
+};
+
+/* Where a store gets its parameters from. `read` sets *parameters to a new f32 array of ops_buffer
+ * with all of a block, which the store takes. It is called once for each block of which this rank
+ * has something, in order. Returns 0, or -1 with an error. */
+struct store_source {
+    int (*read)(void *ctx, int block, struct ops_array *parameters);
+    void *ctx;
+};
+
+/* Opens a store. All arrays but the parameters are zero at first. The parameters come from `from`,
+ * one block at a time, so a rank that keeps shares never has the whole model in memory. If `from`
+ * is NULL, they are initialised with random numbers from `seed`. If `config` is NULL, the store has
+ * only the blocks' arrays, as f32, in memory. Returns 0, or -1 with an error. */
+int store_open(struct store *s, struct ops *o, const struct tensor_table *tensors,
+               const struct store_config *config, const struct store_source *from, uint64_t seed);
+void store_close(struct store *s); /* fine on a zeroed struct */
+
+/* Return array i of a kind, which the caller must release. Fetch it with store_view to only read
+ * it, with store_fetch to change it, and with store_make to write all of it anew (its old contents
+ * may be lost). */
+struct ops_array store_view(struct store *s, enum store_kind kind, int i);
+struct ops_array store_fetch(struct store *s, enum store_kind kind, int i);
+struct ops_array store_make(struct store *s, enum store_kind kind, int i);
+void store_release(struct store *s, enum store_kind kind, int i);
+
+/* Releases an array whose contents are not needed any more, so they need not be written to the
+ * file. The next fetch must be store_make. */
+void store_drop(struct store *s, enum store_kind kind, int i);
+
+/* Returns this rank's share of array i (layout.h), which the caller must release with
+ * store_release_own. In a run of one process, the share is the whole array. */
+struct ops_array store_fetch_own(struct store *s, enum store_kind kind, int i, enum use_mode use);
+void store_release_own(struct store *s, enum store_kind kind, int i);
+
+/* Connects the store with the other ranks; `c` is borrowed. If ranks share gradients or parameters,
+ * call it before the first use of these arrays. */
+void store_join(struct store *s, struct comm *c);
+
+/* Only if ranks share gradients. store_sum begins to sum the gradients of block `block` over the
+ * ranks; this rank's share of the sum goes to its share of gradient array `to`. Then that share is
+ * added to the sum that waits below it on the stack of sums, and so on, `merges` times (program.h).
+ * store_end_sums waits until all sums have ended. */
+void store_sum(struct store *s, int block, int to, int merges);
+void store_end_sums(struct store *s);
+
+/* store_begin fetches an array as the use `u` of a phase says, and store_end releases it.
+ * store_expect says that the phase will come soon, so the array may be read ahead. */
+struct ops_array store_begin(struct store *s, const struct use *u);
+void store_end(struct store *s, const struct use *u);
+void store_expect(struct store *s, const struct use *u);
+
+/* store_tensor returns tensor `row` within `array`, its block's array of that kind.
+ * store_own_tensor returns the part of the tensor that is in this rank's share (layout_own), within
+ * `own`, the share of that array. Both return OPS_NONE if the kind has no such tensor. */
+struct ops_array store_tensor(const struct store *s, enum store_kind kind, struct ops_array array,
+                              size_t row);
+struct ops_array store_own_tensor(const struct store *s, enum store_kind kind, struct ops_array own,
+                                  size_t row);
+/* Returns which elements of the whole tensor `row` the tensor-parallel rank `rank` has. */
+struct split_runs store_runs(const struct store *s, size_t row, int rank);
+int store_is_split(const struct store *s, size_t row); /* 1: this tensor-parallel rank has only a
+                                                        * part of the tensor */
+/* Returns 1 if a sum over the parts of tensor `row` must include the part of tensor-parallel rank
+ * `rank`, else 0 (split_counts). */
+int store_counts(const struct store *s, size_t row, int rank);
+
+int store_check(struct store *s); /* -1 with an error when the disk has failed */
+struct mapped_traffic store_traffic(const struct store *s); /* what the file or the GPU's window
+                                                             * moved; all 0 without one */
+
+/* Returns all arrays of a kind at once, for saving: an array of `count` arrays. If arrays of this
+ * kind are shared, they are this rank's shares. The result is valid until the next fetch. */
+const struct ops_array *store_all(const struct store *s, enum store_kind kind);
+
+#endif
