@@ -1,6 +1,6 @@
 # textmill: one Makefile, no configure. `make help` lists the targets.
 
-# The version: that of the release, and between releases the commit behind it.
+# The version: that of the release; between releases, with the commit.
 RELEASE = 0.2.0
 COMMIT := $(if $(wildcard .git),$(shell git describe --always --exclude '*' --dirty 2>/dev/null))
 TAGGED := $(if $(wildcard .git),$(shell git tag --points-at HEAD 2>/dev/null))
@@ -30,7 +30,7 @@ $(if $(MODE_FLAGS),,$(error MODE=$(MODE) is none of release debug asan tsan cov 
 CFLAGS ?=
 ALL_CFLAGS = -std=gnu11 $(WARN) $(MODE_FLAGS) -pthread $(CFLAGS)
 ALL_CPPFLAGS = -I. -D_FILE_OFFSET_BITS=64 $(CPPFLAGS) $(PKG_CFLAGS)
-# What plug-ins call of the program that opens them.
+# The functions of a program that its plug-ins call.
 PLUGIN_CALLS = err_set err_usage err_get log_fatal log_warn log_bytes mem_alloc mem_zalloc mem_resize ops_rows_of ops_rows_count
 ALL_LDFLAGS = $(MODE_FLAGS) -pthread -Wl,--as-needed $(PLUGIN_CALLS:%=-Wl,--export-dynamic-symbol=%) $(LDFLAGS)
 LIBS = $(PKG_LIBS) -lm -ldl
@@ -52,7 +52,7 @@ GENERATED = $(B)/gen/language_data.c
 LIB_OBJECTS = $(patsubst %.c,$(B)/obj/%.o,$(filter-out $(MAINS),$(SOURCES))) $(GENERATED:%.c=%.o)
 BINARIES = $(PROGRAMS:%=$(B)/bin/%)
 
-# Plug-ins (common/plugin.h) are built where their library's compiler is.
+# A plug-in (common/plugin.h) is built if the compiler of its library is installed.
 MPICC ?= $(shell command -v mpicc)
 ARROW_PACKAGE := $(shell pkg-config --exists 'parquet >= 21' 2>/dev/null && command -v $(CXX) >/dev/null && echo parquet)
 PLUGINS = $(if $(filter-out fuzz,$(MODE)),$(if $(MPICC),$(B)/lib/textmill/libtextmill-mpi.so) \
@@ -66,8 +66,8 @@ PLUGINS = $(if $(filter-out fuzz,$(MODE)),$(if $(MPICC),$(B)/lib/textmill/libtex
 
 all: $(BINARIES) $(PLUGINS) links ## build the programs into bin/ (O=DIR: into DIR/bin, outside the source)
 
-# bin/ is the release build's: what README, man pages and the demo call. The programs find the
-# presets in ../share/textmill, as they do when they are installed.
+# bin/ holds the release build. README, man pages and the demo call it. The programs find the presets in ../share/textmill,
+# as they do when they are installed.
 IN_TREE = $(filter build,$(O))
 links: | $(B)/bin
 	@mkdir -p $(B)/share && ln -sfn $(CURDIR) $(B)/share/textmill
@@ -76,12 +76,12 @@ links: | $(B)/bin
 $(B)/bin:
 	@mkdir -p $@
 
-# Objects depend on the flags that made them.
+# All objects depend on the flags that they were compiled with.
 $(B)/flags: FORCE
 	@mkdir -p $(B)
 	@echo '$(CC) $(ALL_CFLAGS) $(ALL_CPPFLAGS) $(ALL_LDFLAGS)' | cmp -s - $@ || \
 	 echo '$(CC) $(ALL_CFLAGS) $(ALL_CPPFLAGS) $(ALL_LDFLAGS)' > $@
-# Only tool.o holds the version, so that a commit does not build everything anew.
+# Only tool.o contains the version, so a commit does not rebuild everything.
 $(B)/version: FORCE
 	@mkdir -p $(B)
 	@echo '$(VERSION)' | cmp -s - $@ || echo '$(VERSION)' > $@
@@ -93,7 +93,7 @@ $(B)/obj/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $(EXTRA) -MMD -MP -c $< -o $@
 
-# What is known of languages is text; the tables that are searched are made of it.
+# Knowledge about languages is in text files. A script turns them into C tables.
 $(B)/gen/%_data.c: scripts/make-%-data $(wildcard wikiprep/languages/*)
 	@mkdir -p $(@D)
 	$^ > $@
@@ -101,21 +101,21 @@ $(B)/gen/%_data.c: scripts/make-%-data $(wildcard wikiprep/languages/*)
 $(B)/gen/%.o: $(B)/gen/%.c $(B)/flags
 	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
 
-# The last bit decides between equal sources of a blend, so products and sums are rounded separately.
+# The last bit of a sum decides between equal sources of a blend. So products and sums must be rounded separately.
 $(B)/obj/tfrecord/formats/blend.o: EXTRA = -ffp-contract=off
-# The kernels are loops that the compiler vectorises.
+# The compiler vectorises the loops of the kernels.
 $(B)/obj/model/%.o: EXTRA = $(if $(filter release,$(MODE)),-O3 -fno-math-errno -fno-trapping-math)
 $(B)/obj/train/ranks/reduce.o: EXTRA = $(if $(filter release,$(MODE)),-O3)
-# So does what packs tokens.
+# It also vectorises the code that packs tokens.
 $(B)/obj/common/stream.o $(B)/obj/tfrecord/formats/megatron.o: EXTRA = $(if $(filter release,$(MODE)),-O3)
 # No fuzz target runs the kernels, and clang takes minutes to instrument them.
 $(B)/obj/model/compute/kernels_%.o: EXTRA += $(if $(filter fuzz,$(MODE)),-fno-sanitize=all) $(FUSED)
-# Several rows must give the bits that each gives alone. GCC 14 rounds the product in a sum separately in some loops and not in
-# others; with this option it uses fused multiply-adds in all of them. Clang does not have it.
+# The result for one row must not depend on the other rows of the call. GCC 14 uses fused multiply-adds in some loops and not in
+# others; with this option it uses them in all. Clang does not have the option.
 FUSED := $(shell $(CC) --param avoid-fma-max-bits=0 -Werror -x c -c /dev/null -o /dev/null 2>/dev/null && echo --param avoid-fma-max-bits=0)
 # Quantised files have the same bytes on all processors.
 $(B)/obj/model/compute/stored.o: EXTRA += -ffp-contract=off
-# GCC would spill a tile's sums while it moves loads up.
+# Without this option GCC moves loads up in the tile loops and then spills the sums.
 $(B)/obj/model/compute/kernels_neon.o: EXTRA += $(if $(filter release,$(MODE)),-fno-schedule-insns)
 $(B)/obj/common/tool.o: EXTRA = -DTEXTMILL_VERSION='"$(VERSION)"' -DTEXTMILL_FLAGS='"$(ALL_CFLAGS)"'
 
@@ -131,7 +131,7 @@ $(foreach p,$(PROGRAMS),$(eval $(call program_rule,$(p))))
 
 # ---- the tokenizer as a library -----------------------------------------------------------------
 
-# Objects of their own, since code in a shared library is placed anywhere. Only textmill_ names are seen from outside.
+# The library has its own objects, compiled as position-independent code. It exports only names that begin with textmill_.
 TOKENIZER_ABI = 0
 TOKENIZER_SO = $(B)/lib/libtextmill-tokenizer.so
 TOKENIZER_A = $(B)/lib/libtextmill-tokenizer.a
@@ -141,7 +141,7 @@ $(B)/pic/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -DTEXTMILL_VERSION='"$(RELEASE)"' -DTEXTMILL_FLAGS='""' -fPIC -fvisibility=hidden \
 	    -MMD -MP -c $< -o $@
-# The archive lets the linker take what is needed and no more.
+# From an archive the linker takes only the objects that are needed.
 $(B)/pic/parts.a: $(TOKENIZER_OBJECTS)
 	@rm -f $@
 	$(AR) rcs $@ $^
@@ -163,7 +163,7 @@ $(TOKENIZER_PC): library/textmill-tokenizer.pc.in FORCE
 -include $(TOKENIZER_OBJECTS:.o=.d) $(B)/pic/library/textmill_tokenizer.d
 OBJCOPY ?= objcopy
 
-tokenizer-library: $(TOKENIZER_SO) $(TOKENIZER_A) $(TOKENIZER_PC) ## libtextmill-tokenizer, shared and static
+tokenizer-library: $(TOKENIZER_SO) $(TOKENIZER_A) $(TOKENIZER_PC) ## build libtextmill-tokenizer, shared and static
 
 # ---- plug-ins ------------------------------------------------------------------------------------
 
@@ -173,8 +173,8 @@ $(B)/lib/textmill/libtextmill-mpi.so: mpi/mpi.c $(B)/flags
 	    -fvisibility=hidden -MMD -MP $< -o $@
 -include $(PLUGINS:.so=.d)
 
-# Parquet and Arrow files: needs Arrow's C++ library from version 21 on. It is found by pkg-config, or else in Python's
-# package pyarrow, which PARQUET=1 allows. TEXTMILL_PYTHON names the Python.
+# Parquet and Arrow files: needs Arrow's C++ library, version 21 or later. pkg-config finds it. With PARQUET=1 it may also be that of
+# the Python package pyarrow; TEXTMILL_PYTHON names the Python.
 PYARROW = $(shell $(or $(TEXTMILL_PYTHON),python3) -c 'import pyarrow; print(pyarrow.__path__[0])' 2>/dev/null)
 ARROW_CFLAGS = $(if $(ARROW_PACKAGE),$(patsubst -I%,-isystem %,$(shell pkg-config --cflags parquet)),-isystem $(PYARROW)/include)
 ARROW_LIBS = $(if $(ARROW_PACKAGE),$(shell pkg-config --libs parquet),$(wildcard $(PYARROW)/libparquet.so.* $(PYARROW)/libarrow.so.*) \
@@ -187,7 +187,7 @@ $(B)/lib/textmill/libtextmill-parquet.so: parquet/parquet.cc $(B)/flags
 
 KERNELS = $(wildcard cuda/*.cu)
 
-# The GPU's kernels on the host, for tests: the C compiler reads them through tests/emulate/emulate.h.
+# The GPU's kernels, compiled for the CPU, for tests: the C compiler reads them through tests/emulate/emulate.h.
 EMULATED = $(B)/lib/textmill/libtextmill-emulated.so
 EMULATED_OBJECTS = $(patsubst %,$(B)/emulated/%.o,$(KERNELS) cuda/gpu.c $(wildcard tests/emulate/*.c))
 $(B)/emulated/%.o: % $(B)/flags
@@ -199,7 +199,7 @@ $(EMULATED): $(EMULATED_OBJECTS)
 	$(CC) $(MODE_FLAGS) -shared $^ -lm -o $@
 -include $(EMULATED_OBJECTS:.o=.d)
 
-# The GPU's back end: needs CUDA 13's compiler, headers and cuBLASLt. make CUDA=1 makes it with the programs.
+# The GPU back end: needs the compiler, headers and cuBLASLt of CUDA 13. `make CUDA=1` builds it with the programs.
 CUDA_HOME ?= /usr/local/cuda
 NVCC ?= $(CUDA_HOME)/bin/nvcc
 CUDA_OBJECTS = $(patsubst %,$(B)/cuda/%.o,$(KERNELS) $(wildcard cuda/*.c))
@@ -226,46 +226,46 @@ $(SAMPLE): scripts/make-dump $(wildcard tests/data/encyclopedia/*.wiki)
 	@mkdir -p $(@D)
 	scripts/make-dump tests/data/encyclopedia | bzip2 -c > $@
 
-sample: $(SAMPLE) ## the bundled dump, build/encyclopedia.xml.bz2
+sample: $(SAMPLE) ## make the sample dump, build/encyclopedia.xml.bz2
 
-demo: all $(SAMPLE) ## the whole pipeline, from a dump to generated text (DUMP=file.xml.bz2)
+demo: all $(SAMPLE) ## run the whole pipeline, from a dump to generated text (DUMP=file.xml.bz2)
 	scripts/run-demo $(or $(DUMP),$(SAMPLE)) $(O)/demo
 
 # ---- tests --------------------------------------------------------------------------------------
 
-# The tests run this mode's programs; a finding of the sanitizers ends a program with a signal.
+# Tests run the programs of the same mode. If a sanitizer finds an error, it ends the program with a signal.
 export TEXTMILL_BIN ?= $(abspath $(B)/bin)
 export TEXTMILL_SAMPLE ?= $(abspath $(SAMPLE))
 export ASAN_OPTIONS ?= abort_on_error=1
 
-test: all ## everything that needs neither the network nor ../shared
+test: all ## run all tests that need neither the network nor ../shared
 	tests/run-all
 
-# CRITERION: a source file in place of the library, for processors that it does not run on.
+# CRITERION: a source file that replaces the library Criterion on processors that it does not support.
 UNIT = $(wildcard tests/unit/*.c tests/unit/*/*.c tests/unit/*/*/*.c) $(CRITERION)
 UNIT_OBJECTS = $(patsubst %.c,$(B)/obj/%.o,$(UNIT))
 $(B)/bin/check-unit: $(UNIT_OBJECTS) $(LIB) | $(B)/bin
 	$(CC) $(ALL_LDFLAGS) $^ $(LIBS) $(if $(CRITERION),,-lcriterion) -lbz2 -o $@
 -include $(UNIT_OBJECTS:.o=.d)
 
-check-unit: $(B)/bin/check-unit $(SAMPLE) ## unit tests (Criterion)
+check-unit: $(B)/bin/check-unit $(SAMPLE) ## run the unit tests (Criterion)
 	$< -j2
 
 $(B)/bin/check-backends: $(B)/obj/tests/backends/check.o $(LIB) | $(B)/bin
 	$(CC) $(ALL_LDFLAGS) $^ $(LIBS) -o $@
 -include $(B)/obj/tests/backends/check.d
 
-check-backends: all $(B)/bin/check-backends $(EMULATED) ## the GPU's operations, emulated on the CPU, beside the CPU's
+check-backends: all $(B)/bin/check-backends $(EMULATED) ## compare the GPU's operations, emulated on the CPU, with the CPU's
 	$(B)/bin/check-backends emulated:0 emulated:1 emulated:2
 	tests/backends/train
 
-check-golden: all $(SAMPLE) ## programs against expected output, with one thread and with four
+check-golden: all $(SAMPLE) ## compare the programs' output with the expected output, with 1 and 4 threads
 	tests/golden/run
 
-check-docs: all $(SAMPLE) ## help equals the man pages; examples in README and man pages run
+check-docs: all $(SAMPLE) ## compare --help with the man pages; run the examples of README and man pages
 	tests/docs/run
 
-# Every fuzz target replays its corpus in the tests; `make fuzz` lets libFuzzer look for more.
+# In tests every fuzz target replays its corpus; `make fuzz` searches for new inputs with libFuzzer.
 FUZZ = $(patsubst tests/fuzz/%.c,%,$(filter-out tests/fuzz/replay.c,$(wildcard tests/fuzz/*.c)))
 -include $(FUZZ:%=$(B)/obj/tests/fuzz/%.d)
 $(B)/obj/tests/%.o: EXTRA = -Wno-missing-prototypes
@@ -276,47 +276,47 @@ check-fuzz: $(FUZZ:%=$(B)/bin/replay-%) ## replay the fuzzing corpora
 $(B)/bin/fuzz-%: $(B)/obj/tests/fuzz/%.o $(LIB) | $(B)/bin
 	$(CC) $(ALL_LDFLAGS) -fsanitize=fuzzer $^ $(LIBS) -lbz2 -o $@
 FUZZ_SECONDS ?= 60
-fuzz: ## fuzz every parser with libFuzzer (needs clang), FUZZ_SECONDS each
+fuzz: ## fuzz every parser with libFuzzer for FUZZ_SECONDS (needs clang)
 	tests/fuzz/fuzz $(FUZZ_SECONDS) $(FUZZ)
 
-# Our sum over ranks beside MPI's.
+# Compares our sum over ranks with MPI's.
 $(B)/bin/reduce: tests/parallel/reduce.c mpi/mpi.c $(LIB) | $(B)/bin
 	OMPI_CC='$(CC)' MPICH_CC='$(CC)' $(MPICC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $^ $(LIBS) -o $@
 
-check-faults: all $(SAMPLE) $(B)/faults.so $(B)/synced.so ## the n-th read, write or close fails
+check-faults: all $(SAMPLE) $(B)/faults.so $(B)/synced.so ## let the n-th read, write or close fail
 	tests/faults/run $(B)/faults.so
 $(B)/%.so: tests/faults/%.c
 	@mkdir -p $(@D)
 	$(CC) $(WARN) -O2 -shared -fPIC $< -o $@ -ldl
 
-check-learning: all ## a tiny model learns; a resumed run equals an uninterrupted one
+check-learning: all ## train tiny models; compare resumed runs with uninterrupted ones
 	tests/learning/run
 
-# Ranks that are threads of one process: `make MODE=tsan check-ranks` shows races.
+# Runs ranks as threads of one process, so that `make MODE=tsan check-ranks` finds data races.
 $(B)/bin/ranks: $(B)/obj/tests/parallel/ranks.o $(B)/obj/tests/unit/threads.o $(LIB) | $(B)/bin
 	$(CC) $(ALL_LDFLAGS) $^ $(LIBS) -o $@
 -include $(B)/obj/tests/parallel/ranks.d
-check-ranks: $(B)/bin/ranks ## ranks that are threads give the bits of one (MODE=tsan: without races)
+check-ranks: $(B)/bin/ranks ## compare the bits of ranks (as threads) with those of one rank; MODE=tsan finds races
 	$<
 
-check-parallel: all $(B)/bin/ranks ## several ranks under mpirun, where that is
+check-parallel: all $(B)/bin/ranks ## run several ranks with mpirun, if it is installed
 	tests/parallel/run
 
-check-peers: all ## compare with Hugging Face, PyTorch, TensorFlow readers, where installed
+check-peers: all ## compare with Hugging Face, PyTorch, TensorFlow, if installed
 	tests/peers/run
 
-check-arm64: all $(SAMPLE) ## the same bytes from an ARM64 build under qemu-user (scripts/install-deps arm64)
+check-arm64: all $(SAMPLE) ## compare an ARM64 build under qemu-user with this one (scripts/install-deps arm64)
 	tests/arm64/run
 
-bench: all ## measure against peers, where installed
+bench: all ## measure the speed beside peers, if installed
 	tests/bench/run
 
 # ---- house --------------------------------------------------------------------------------------
 
-lint: ## include rules, banned functions, shell scripts
+lint: ## check the rules of CONTRIBUTING.md
 	scripts/lint
 
-format: ## lay out the C sources with clang-format 14
+format: ## format the C sources with clang-format 14
 	scripts/format
 
 MAN = $(foreach p,$(PROGRAMS),$(MAIN_$(p)).1) docs/textmill.7
@@ -326,7 +326,7 @@ INSTALLED_PLUGINS = $(DESTDIR)$(PREFIX)/lib/textmill
 INSTALLED_SHARE = $(DESTDIR)$(PREFIX)/share/textmill
 COMPLETIONS = share/bash-completion/completions share/zsh/vendor-completions share/fish/vendor_completions.d
 INSTALLED_LIB = $(DESTDIR)$(PREFIX)/lib
-install: all $(SAMPLE) tokenizer-library ## into $(DESTDIR)$(PREFIX); PROGRAM_PREFIX=tm- avoids clashes of names; STRIP= keeps symbols
+install: all $(SAMPLE) tokenizer-library ## install into $(DESTDIR)$(PREFIX); PROGRAM_PREFIX=tm- avoids name clashes; STRIP= keeps symbols
 	install -d $(INSTALLED_BIN) $(INSTALLED_MAN)/man1 $(INSTALLED_MAN)/man7 $(INSTALLED_SHARE)/configs
 	for p in $(PROGRAMS); do to=$(INSTALLED_BIN)/$(PROGRAM_PREFIX)$$p; \
 	    install -m 755 $(B)/bin/$$p $$to && $(if $(STRIP),$(STRIP) $$to,:) || exit 1; done
@@ -349,7 +349,7 @@ install: all $(SAMPLE) tokenizer-library ## into $(DESTDIR)$(PREFIX); PROGRAM_PR
 	    install -m 644 $(B)/completions/zsh/_$$p $(DESTDIR)$(PREFIX)/$(word 2,$(COMPLETIONS)) && \
 	    install -m 644 $(B)/completions/fish/$$p.fish $(DESTDIR)$(PREFIX)/$(word 3,$(COMPLETIONS)) || exit 1; done
 
-uninstall: ## what install put there
+uninstall: ## remove what install installed
 	for p in $(PROGRAMS); do rm -f $(INSTALLED_BIN)/$(PROGRAM_PREFIX)$$p; done
 	for m in $(MAN); do rm -f $(INSTALLED_MAN)/man$${m##*.}/$(PROGRAM_PREFIX)$$(basename $$m); done
 	for p in $(PROGRAMS:%=$(PROGRAM_PREFIX)%); do rm -f $(DESTDIR)$(PREFIX)/$(word 1,$(COMPLETIONS))/$$p \
@@ -361,20 +361,20 @@ uninstall: ## what install put there
 # ---- packages -------------------------------------------------------------------------------------
 
 DIST = textmill-$(RELEASE)
-dist: ## the source of the last commit, build/textmill-VERSION.tar.gz
+dist: ## pack the source of the last commit: build/textmill-VERSION.tar.gz
 	@mkdir -p $(O)
 	git archive --prefix=$(DIST)/ -o $(O)/$(DIST).tar.gz HEAD
 
-deb: dist ## a Debian package of the last commit, in build/deb (needs debhelper)
+deb: dist ## build a Debian package of the last commit in build/deb (needs debhelper)
 	rm -rf $(O)/deb && mkdir -p $(O)/deb
 	cp $(O)/$(DIST).tar.gz $(O)/deb/textmill_$(RELEASE).orig.tar.gz
 	tar -xzf $(O)/$(DIST).tar.gz -C $(O)/deb
 	cd $(O)/deb/$(DIST) && dpkg-buildpackage -us -uc
 
-clean: ## all that was built
+clean: ## remove everything that was built
 	rm -rf $(foreach m,release debug asan tsan cov fuzz deb demo,$(O)/$m) $(SAMPLE) $(O)/$(DIST).tar.gz
 	rm -f $(if $(IN_TREE),,$(O)/)bin
 	@rmdir $(O) 2>/dev/null || :
 
-help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' Makefile
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-17s %s\n", $$1, $$2 }' Makefile
