@@ -1,9 +1,9 @@
 #!/bin/bash
-# before.sh [ROUNDS [PART...]]: runs an earlier version's programs and these in turn, on one thread, and records medians of
-# processor time. Parts: `texts` (extraction, tokens, shards), `evaluation` (GPT-2 small), `steps` (GPT-2 small and BERT
-# base), `shares` (GPT-2 small's steps in bf16, in % of the peak of dot products), `memory` (what --dry-run plans).
-# Without a part it runs all.
-# BEFORE names the built tree of the earlier version; without it nothing is measured.
+# before.sh [ROUNDS [PART...]]: compares the speed of these programs with that of an earlier version. The two run in turn, on one
+# thread; records medians of processor time. Parts: `texts` (extraction, tokens, shards), `evaluation` (GPT-2 small), `steps`
+# (training steps of GPT-2 small and BERT base), `shares` (steps of GPT-2 small in bf16, in % of the processor's peak for dot products),
+# `memory` (what --dry-run plans). The default is all parts. BEFORE names the folder in which the earlier version was built;
+# without it nothing is measured.
 rounds=${1:-3}
 parts=${*:2}
 [ -x "${BEFORE:-/}/bin/train" ] || { echo 'before: skipped, BEFORE names no built tree'; exit 0; }
@@ -13,7 +13,7 @@ trap 'rm -rf "$PWD"' EXIT
 earlier="textmill $(git -C "$BEFORE" rev-parse --short HEAD)"
 text=$DATA/wikitext/wikitext-2.valid.tokens
 
-# From a dump to shards, tool by tool: the processor time of each.
+# The processor time of each program, from a dump to shards.
 declare -A work=(
     [extraction]='wikiprep -q -t 1 dump.xml'
     [expanded templates]='wikiprep -q -t 1 --templates templates.xml wiki.xml'
@@ -44,7 +44,7 @@ texts() {
     done
 }
 
-# What 6 windows of text more take than 2, so that loading the model is not counted: tokens a second.
+# Prints tokens per second. The time is the difference between 6 windows and 2 windows, so that loading the model is not counted.
 evaluation() { # TREE PRECISION
     local few many tokens
     few=$(cpu_seconds evaluate_file "$1" "$2" few) && tokens=$(cat tokens) && many=$(cpu_seconds evaluate_file "$1" "$2" many)
@@ -72,7 +72,8 @@ evaluations() {
 
 halves=(--precision bf16 --parameter-precision bf16 --state-precision bf16 --activation-precision bf16)
 
-# Operations of a step over its processor time, in % of the dot products' peak, measured just before and after.
+# Prints the operations per second of a step, in processor time, in % of the peak for dot products. The peak is measured just
+# before and just after the step.
 step_share() { # TREE B T
     local options=(gpt2-small "${halves[@]}" --micro-batch-size "$2" --global-batch-size "$2" --sequence-length "$3") peak ms flops
     flops=$(steps_of "${options[@]}" --dry-run | sed -n 's/^flops_per_step=//p')

@@ -1,8 +1,8 @@
 #!/bin/bash
-# bert-packed.sh [ROUNDS]: the same sequences in rows of one and in packed rows, half of them made short: how many
-# rows packing saves, and how much time of training (configs/bert-small.yaml) with micro-batches of 16 rows and of
-# one. In turn, medians. Padding costs neither of them arithmetic: packing saves updates of the weights, and makes
-# matrix products of a single row large enough to run at their full rate.
+# bert-packed.sh [ROUNDS]: compares rows that hold one sequence with packed rows that hold several; half of the sequences are short.
+# Prints how many rows packing saves, and how much training time (configs/bert-small.yaml) with micro-batches of 16 rows and of one
+# row. The two run in turn; medians. Padding costs no arithmetic in either layout. Packing saves updates of the weights, and it makes
+# the matrix products of a single row large enough to run at full rate.
 rounds=${1:-3}
 text=$DATA/wikitext/wikitext-2.valid.tokens
 [ -f "$text" ] || { echo "bert-packed: skipped, no $text"; exit 0; }

@@ -1,16 +1,16 @@
 #!/bin/bash
-# bert-small.sh [STEPS]: configs/bert-small.yaml on the text of WikiText-2, in rows of one sequence and in
-# packed rows that hold the same sequences: losses and accuracies on the validation text, and the time that
-# each took. A quarter of an hour each on two cores; fewer STEPS take less. Padding costs neither of them
-# arithmetic, so that packing saves no more than it makes micro-batches fuller.
+# bert-small.sh [STEPS]: trains configs/bert-small.yaml on the text of WikiText-2, first in rows of one sequence, then in packed
+# rows with the same sequences. Prints losses and accuracies on the validation text and the time of each. Each takes 15 minutes
+# on two cores; fewer STEPS take less. Padding costs no arithmetic in either layout, so packing saves time only because it fills
+# micro-batches better.
 steps=${1:-8500}
 text=$DATA/wikitext
 [ -f "$text/wikitext-2.train.tokens" ] || { echo "bert-small: skipped, no $text"; exit 0; }
 cd "$(mktemp -d)" || exit 1
 trap 'rm -rf "$PWD"' EXIT
 . "$ROOT/tests/bench/lib"
-# A document an article, a line a sentence; other headings are left out. Were paragraphs the documents, many
-# would be of one sentence, whose next is always another's, and guessing that would seem to be knowledge.
+# Each article becomes a document and each sentence a line; section headings are left out. If each paragraph were a document, many
+# documents would have one sentence. The next sentence would then always be a false one, and the model would learn that.
 sentences() { sed -E '/^ = [^=]/ { s/.*//; b }; /^ *$|^ =/ d; s/ +$//; s/ ([.!?]) /\1\n/g; s/ ([.!?])$/\1/' "$1"; }
 sentences "$text/wikitext-2.train.tokens" >train.txt
 sentences "$text/wikitext-2.valid.tokens" >valid.txt

@@ -1,8 +1,8 @@
 #!/bin/bash
-# bert-step.sh [ROUNDS [PRECISION...]]: one step of pre-training BERT base (forward, backward, clipping,
-# AdamW) on eight full rows of 128 tokens, 20 of them predicted, all cores, in f32 and with products in
-# bf16: ours and PyTorch's (autocast) in turn, medians over all steps, and our share of the peak and of OpenBLAS's rate
-# around a round's steps, median over the rounds.
+# bert-step.sh [ROUNDS [PRECISION...]]: measures one pre-training step of BERT base (forward, backward, clipping, AdamW) on eight full
+# rows of 128 tokens, 20 of them predicted, on all cores, in f32 and with bf16 products. Ours and PyTorch's (autocast) run in turn;
+# medians over all steps. Also prints our share of the processor's peak and of OpenBLAS's rate, which are measured before and after
+# each round; median over the rounds.
 rounds=${1:-3}
 precisions=${*:2}
 cd "$(mktemp -d)" || exit 1

@@ -1,7 +1,7 @@
 #!/bin/bash
-# columns.sh [ROUNDS]: Parquet files, processor time on one thread, medians over the rounds: GPT-2's tokens of a column
-# beside pyarrow with tiktoken, and beside our own reading of the same texts as JSON lines; a dump to Parquet beside
-# `wikiprep --json` and pyarrow, which packs with zstd, too. Needs the plug-in that `make PARQUET=1` builds.
+# columns.sh [ROUNDS]: measures Parquet files, in processor time on one thread, medians over the rounds. GPT-2's tokens of a column:
+# beside pyarrow with tiktoken, and beside our reading of the same texts as JSON lines. A dump written as Parquet: beside
+# `wikiprep --json` with pyarrow, which also compresses with zstd. Needs the plug-in that `make PARQUET=1` builds.
 rounds=${1:-5}
 [ -d "$DATA/tokenizers" ] || { echo "Parquet: no $DATA"; exit 0; }
 [ -e "$ROOT/build/release/lib/textmill/libtextmill-parquet.so" ] || { echo 'Parquet: no plug-in parquet'; exit 0; }
@@ -44,7 +44,7 @@ for ((r = 0; r < rounds; r++)); do
     [ ! "$peers" ] || cpu_seconds "$TEXTMILL_PYTHON" tokens.py "$DATA/tokenizers/gpt2.tiktoken" >>peer
     [ ! "$peers" ] || cpu_seconds theirs_pack >>peer-packed
 done
-rate() { # MB/s of the texts, from the file of seconds
+rate() { # FILE-OF-SECONDS: prints MB/s of the texts
     [ -f "$1" ] && awk -v bytes="$(wc -c <wiki.jsonl)" -v seconds="$(median <"$1")" 'BEGIN { print bytes / 1e6 / seconds }'
 }
 record 'Parquet to GPT-2 tokens, one thread' MB/s "$(rate parquet)" 'pyarrow and tiktoken' "$(rate peer)"

@@ -1,11 +1,11 @@
 #!/bin/bash
-# generate.sh [ROUNDS [MODEL...]]: what GPT-2 small, GPT-2 XL and a Llama of 1.1 billion parameters (gpt2-small gpt2-xl
-# llama-1b; random weights) generate with each type of weights, 1, 8 and 32 texts at a time, on all cores of a quiet
-# machine: tokens a second, as a share of the bound; seconds to the first token with the file in memory; memory. The bound
-# is the lower of two rates. Memory gives the weights once a step, and each text's keys and values, at the rate at which
-# stream.c reads as many bytes (at most 2 GB) just before. Products are as fast as those of a long prompt, which computes
-# the output once. PyTorch is the peer where it has the type. Medians of the rounds. With f32 and int4, also the tokens a
-# second of one text by threads. It writes to memory (/dev/shm): GPT-2 XL needs 10 GB there and 8 GB besides.
+# generate.sh [ROUNDS [MODEL...]]: measures generation on all cores of a quiet machine, with each type of weights, for 1, 8 and 32
+# texts at a time. Models, with random weights: gpt2-small, gpt2-xl, llama-1b (1.1 billion parameters). Prints tokens per second and
+# their share of a bound, the seconds to the first token when the file is in memory, and the memory used. The bound is the lower of
+# two rates. The first is that of memory: each step reads the weights once, and the keys and values of each text; stream.c measures
+# just before how fast that many bytes (at most 2 GB) are read. The second is that of matrix products: the rate of a long prompt, which
+# computes the output layer only once. PyTorch is the peer for the types that it has. Medians of the rounds. With f32 and int4 it also
+# prints tokens per second of one text by number of threads. Files are in memory (/dev/shm): GPT-2 XL needs 10 GB there and 8 GB besides.
 rounds=${1:-3}
 ROOM=$(mktemp -d -p /dev/shm)
 cd "$ROOM" || exit 1
@@ -15,19 +15,19 @@ vocab=$DATA/tokenizers/gpt2-tokenizer.json
 [ -f "$vocab" ] || { echo "generate: skipped, no $vocab"; exit 0; }
 build stream || exit 1
 cores=$(nproc) python=${TEXTMILL_PYTHON:-python3}
-length=13 few=4 prompt=512 # tokens of a text, PyTorch's first ones, which do not count, and those of a long prompt
+length=13 few=4 prompt=512 # tokens: of a text; PyTorch's first ones, which are not counted; of a long prompt
 declare -A bits=([f32]=32 [bf16]=16 [f16]=16 [int8]=8.5 [int4]=4.5)
-# texts FORM N LENGTH THREADS PROMPT: what a run of N texts says of itself. No text ends early.
+# texts FORM N LENGTH THREADS PROMPT: runs generate for N texts and prints its report. No text ends early.
 texts() {
     generate --model "$1.gguf" --threads "$4" --temperature 0 --logit-bias 50256=-100 --samples "$2" --batch-texts "$2" \
         --length "$3" -v "$5" 2>said >/dev/null && cat said
 }
-# rate N: tokens a second of N texts, from what a run says: all take the same steps.
+# rate N: tokens per second of N texts, from the report of a run. All texts take the same number of steps.
 rate() {
     sed -nE 's/.*generated: [0-9]+ tokens, ([0-9.e+-]+) ms each.*/\1/p' | head -1 |
         awk -v n="$1" '{ print 1000 * n / $1 }'
 }
-# prompt_rate FORM: tokens a second of a long prompt.
+# prompt_rate FORM: tokens per second of a long prompt.
 prompt_rate() {
     texts "$1" 1 1 "$cores" "$(printf 'the %.0s' $(seq $prompt))" |
         sed -nE 's/.*prompt: ([0-9]+) tokens in ([0-9.e+-]+) ms.*/\1 \2/p' | awk '{ print 1000 * $1 / $2 }'
@@ -37,14 +37,14 @@ step_bytes() {
     awk -v bits="${bits[$1]}" -v maps="$maps" -v output="$output" -v texts="$2" \
         -v kept=$((layers * kept * 4 * (length / 2 + 3))) 'BEGIN { printf "%.0f", (maps + output) * bits / 8 + texts * kept }'
 }
-# bounds BYTES GB_PER_S PROMPT_RATE N: the tokens a second that memory and products allow, the lower first, and its name.
+# bounds BYTES GB_PER_S PROMPT_RATE N: the tokens per second that memory and products allow: the lower one first, and its name.
 bounds() {
     awk -v bytes="$1" -v speed="$2" -v prompt="$3" -v n="$4" -v maps="$maps" -v output="$output" 'BEGIN {
         memory = n * 1e9 * speed / bytes
         products = prompt * maps / (maps + output)
         print (memory < products ? memory " memory" : products " products") }'
 }
-# measure FORM N: a round, to the files a (tokens a second) and shares.
+# measure FORM N: one round; appends to the files `a` (tokens per second) and `shares`.
 measure() {
     local bytes speed ours bound by
     bytes=$(step_bytes "$1" "$2")
@@ -54,8 +54,8 @@ measure() {
     echo "$ours" >>a
     awk -v ours="$ours" -v bound="$bound" -v more="$by $speed" 'BEGIN { print 100 * ours / bound, bound, more }' >>shares
 }
-# torch FORM: PyTorch's tokens a second of 1, 8 and 32 texts, to the files torch-N; none where it is absent or has not
-# the type.
+# torch FORM: writes PyTorch's tokens per second of 1, 8 and 32 texts to the files torch-N. Writes none if PyTorch is not installed or
+# lacks the type.
 torch() {
     local n
     rm -f torch-*
@@ -63,7 +63,7 @@ torch() {
     "$python" "$ROOT/tests/bench/torch_generate.py" "$model" "$1" $few $length 1 8 32 2>/dev/null >torch-all
     for n in 1 8 32; do sed -n "$((n == 1 ? 1 : n == 8 ? 2 : 3))p" torch-all >torch-$n; done
 }
-# start_of FORM: seconds of a run of one token, and its memory in MiB.
+# start_of FORM: prints the seconds of a run of one token, and its memory in MiB.
 start_of() {
     texts "$1" 1 1 "$cores" 'The Moon is' | sed -nE 's/.*wall ([0-9.]+) s.*peak memory ([0-9.]+) ([A-Za-z]+).*/\1 \2 \3/p' |
         awk '{ print $1, $3 == "GiB" ? 1024 * $2 : $2 }'
@@ -88,7 +88,7 @@ form_rows() {
     record "$model, $form: first token" s "$(median <starts | cut -d' ' -f1)"
     record "$model, $form: memory" MiB "$(median <starts | cut -d' ' -f2)"
 }
-# thread_rows FORM: tokens a second of one text by threads, up to twice the cores.
+# thread_rows FORM: tokens per second of one text by number of threads, up to twice the number of cores.
 thread_rows() {
     local t r
     for ((t = 1; t <= 2 * cores; t = t < cores && 2 * t > cores ? cores : 2 * t)); do

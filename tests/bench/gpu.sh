@@ -1,16 +1,16 @@
 #!/bin/bash
-# gpu.sh [ITEM...]: all that needs a GPU, in one run of at most ten minutes: is the back end right, and how fast is it
-# beside PyTorch. A line for each result; what "must" be is said beside it.
-#     on this machine:        make CUDA=1 all build/release/bin/check-backends && tests/bench/gpu.sh
-#     on a bare one:          tests/bench/gpu-pack, copy the tree with build/gpu, and there tests/bench/gpu.sh
-# Items: ceilings check sanitizer losses speed generate large. Results also go to $OUT/gpu.txt, if OUT is set.
+# gpu.sh [ITEM...]: runs everything that needs a GPU, in at most ten minutes: checks the back end's results, and measures its speed
+# beside PyTorch's. Prints one line per result, with the limit that it must reach, if there is one.
+#     on this machine:             make CUDA=1 all build/release/bin/check-backends && tests/bench/gpu.sh
+#     on a machine without a compiler: run tests/bench/gpu-pack here, copy the tree with build/gpu, run tests/bench/gpu.sh there
+# Items: ceilings check sanitizer losses speed generate large. If OUT is set, results also go to $OUT/gpu.txt.
 cd "$(dirname "$0")/../.." || exit 1
 ROOT=$PWD
 home=$ROOT/build/release
 [ -x "$ROOT/build/gpu/bin/train" ] && home=$ROOT/build/gpu
 PATH=$home/bin:$PATH
 python=${TEXTMILL_PYTHON:-python3}
-# cuBLASLt comes with the toolkit, or with PyTorch's packages.
+# cuBLASLt comes with the toolkit or with PyTorch's packages.
 packaged=$("$python" -c 'import nvidia.cu13 as n; print(list(n.__path__)[0] + "/lib")' 2>/dev/null)
 export LD_LIBRARY_PATH=$home/lib:/usr/local/cuda/lib64${packaged:+:$packaged}${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 command -v nvidia-smi >/dev/null && nvidia-smi -L 2>/dev/null | grep -q GPU || { echo 'gpu.sh: SKIP: no GPU'; exit 0; }
@@ -25,12 +25,12 @@ value() { sed -n "s/^$1=//p" "$2"; }
 ratio() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.3f", b ? a / b : 0 }'; }
 
 losses() { sed -nE 's/.*"step":([0-9]+),"loss":([0-9.]+).*/\1 \2/p' "$1/metrics.jsonl"; }
-# difference A B: the largest and the mean absolute difference of losses.
+# difference A B: prints the largest and the mean absolute difference of the losses.
 difference() {
     paste <(losses "$1") <(losses "$2") | awk '{ d = $2 - $4; if (d < 0) d = -d; if (d > m) m = d; s += d; n++
         if ($1 != $3) m = 99 } END { printf "%.2e %.2e", n ? m : 99, n ? s / n : 99 }'
 }
-# median_rate DIR: tokens a second of the run's steps after the first ten.
+# median_rate DIR: tokens per second, median of the run's steps after the first ten.
 median_rate() {
     sed -nE 's/.*"tokens_per_second":([0-9.]+).*/\1/p' "$1/metrics.jsonl" | tail -n +11 | sort -n |
         awk '{ x[NR] = $1 } END { print x[int((NR + 1) / 2)] }'
@@ -57,7 +57,7 @@ item_sanitizer() {
     done
 }
 
-# run NAME OPTION...: a training whose losses are wanted, each step's.
+# run NAME OPTION...: trains and keeps the loss of each step.
 run() {
     local name=$1
     shift
@@ -107,7 +107,7 @@ item_generate() {
     verdict $? "evaluate wiki equal to 4 decimals: $(grep perplexity score.cuda | head -1)"
 }
 
-# beside NAME MUST KIND LAYERS WIDTH HEADS B T PRESET OPTION...: ours and PyTorch's in turn, twice; medians.
+# beside NAME MUST KIND LAYERS WIDTH HEADS B T PRESET OPTION...: runs ours and PyTorch's in turn, twice; medians.
 beside() {
     local name=$1 must=$2 kind=$3 layers=$4 width=$5 heads=$6 B=$7 T=$8 best=0 peer=0 rate
     shift 8

@@ -1,8 +1,8 @@
 #!/bin/bash
-# MEGABYTES=10000 learn-large.sh [TOKENS]: learning a vocabulary of 100,000 tokens from 10 GB of text on all processors: wall clock
-# and memory. Stands apart, because the text takes 10 GB of disk in $TMPDIR and the run some ten minutes: without MEGABYTES
-# nothing is measured. The text is that of learn.sh: WikiText-2 and books, over and over, with new words among them
-# (corpus.c). Exits 1 if the vocabulary is smaller than it should be, or takes more memory than 8 GiB.
+# MEGABYTES=10000 learn-large.sh [TOKENS]: learns a vocabulary of 100,000 tokens from 10 GB of text on all processors; prints wall
+# clock time and memory. It needs 10 GB of disk in $TMPDIR and about ten minutes, so without MEGABYTES it does nothing. The text is the
+# same as in learn.sh: WikiText-2 and books, repeated, with new words among them (corpus.c). Exits with 1 if the vocabulary is
+# smaller than ordered or the program takes more than 8 GiB.
 #     MEGABYTES=10000 tests/bench/run learn-large
 megabytes=${MEGABYTES:-} tokens=${1:-100000}
 [ "$megabytes" ] || { echo 'learn-large: skipped, MEGABYTES does not give the size of the text'; exit 0; }

@@ -1,10 +1,10 @@
 #!/bin/bash
-# learn.sh [MEGABYTES [ROUNDS]]: learning 30,000 tokens, wall clock, files included: on 12.9 MB of English with one
-# thread, ours and, in turn, Hugging Face's tokenizers, byte pairs and pairs of characters, medians; then Unigram
-# beside SentencePiece, with the nats per byte and the tokens per byte of each one's division of the text; then ours on a
-# gigabyte, unless told, with two threads, and once more with words counted in 8 MiB, which must change nothing. The
-# text is WikiText-2 and books, over and over, with new words among them (corpus.c). Exits 1 where the merges differ
-# from the peer's, or with the memory.
+# learn.sh [MEGABYTES [ROUNDS]]: learns vocabularies of 30,000 tokens; wall clock time, with reading and writing files. First on 12.9 MB
+# of English with one thread: byte pairs and pairs of characters, ours and Hugging Face's tokenizers in turn, medians. Then Unigram,
+# beside SentencePiece, with the nats per byte and the tokens per byte of each result. Then ours on MEGABYTES (default: a
+# gigabyte) with two threads, and again with only 8 MiB for counting words, which must give the same vocabulary. The text is WikiText-2
+# and books, repeated, with new words among them (corpus.c). Exits with 1 if the merges differ from the peer's or with the
+# memory.
 megabytes=${1:-1000} rounds=${2:-3}
 [ -d "$DATA/text" ] || { echo "learning: no $DATA"; exit 0; }
 cd "$(mktemp -d)" || exit 1
@@ -30,7 +30,7 @@ for units in bytes characters; do
         cmp <(merges learned/tokenizer.json) <(merges theirs) || { echo "the merges differ" && status=1; }
     fi
 done
-sed 's/<unk>/one/g' small >plain # SentencePiece would take it for the unknown token
+sed 's/<unk>/one/g' small >plain # SentencePiece would read <unk> as its unknown token
 : >time-ours && : >time-theirs
 for ((r = 0; r < rounds; r++)); do
     { time tokenize train -q --force --model unigram --vocab-size 30000 -t 1 -o unigram plain || exit 1; } 2>>time-ours

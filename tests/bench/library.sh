@@ -1,7 +1,7 @@
 #!/bin/bash
-# library.sh: libtextmill-tokenizer from C and from Python with GPT-2's vocabulary, wall clock, on one thread and on all: lines of
-# English in one call, a call for each line, and the ids of all lines decoded; the best of five rounds. Python's rows stand beside
-# tiktoken and Hugging Face's tokenizers in the same run; so do C's, since both peers are called from Python.
+# library.sh: measures libtextmill-tokenizer from C and from Python with GPT-2's vocabulary, wall clock time, on one thread and on all.
+# Encodes lines of English in one call, encodes them with one call per line, and decodes the ids of all lines; the best of five
+# rounds. tiktoken and Hugging Face's tokenizers, called from Python, are the peers of both languages, in the same run.
 [ -d "$DATA/tokenizers" ] || { echo "the tokenizer's library: no $DATA"; exit 0; }
 cd "$(mktemp -d)" || exit 1
 trap 'rm -rf "$PWD"' EXIT
@@ -26,7 +26,7 @@ for threads in $counts; do
         grep -q ModuleNotFoundError errors || { cat errors && exit 1; }
     rows 'GPT-2 encoding' batch batch "$threads"
     rows 'GPT-2 decoding' decode decode "$threads"
-    # tiktoken and tokenizers have no threads of their own for single texts
+    # tiktoken and tokenizers use one thread for a single text
     if [ "$threads" = 1 ]; then rows 'GPT-2 encoding line by line' lines lines 1; else
         record "GPT-2 encoding line by line from C, english, threads: $threads" MB/s "$(field c '' lines)"
     fi

@@ -1,7 +1,7 @@
 #!/bin/bash
-# parts.sh [ROUNDS]: what it costs to cut a dump into parts, and what several tasks at a time bring. The 16 parts of a dump of 400 MB
-# beside the whole, in processor time; four tasks on a core each beside one on a core, in quarters of the dump a second; and the
-# memory of a task, which is that of its largest program. Sides alternate; medians.
+# parts.sh [ROUNDS]: measures what it costs to divide a dump into parts, and what several tasks at a time gain. The 16 parts of a
+# dump of 400 MB beside the whole, in processor time. Four tasks, each on its own core, beside one task on one core, in quarters of the
+# dump per second. The memory of a task: that of its largest program. The sides alternate; medians.
 rounds=${1:-3}
 source=$DATA/wiki/smallwiki.xml
 [ -f "$source" ] || { echo "parts: skipped, no $source"; exit 0; }
@@ -19,7 +19,7 @@ wikiprep -q -t 1 "$source" | tokenize train -q --vocab-size 2000 -o vocab
 
 whole() { wikiprep -q -t "$1" dump.xml.bz2 >/dev/null; }
 parts() { for ((k = 1; k <= 16; k++)); do wikiprep -q -t "$1" --part $k/16 dump.xml.bz2 >/dev/null; done; }
-task() { # NUMBER CORE: a quarter of the dump, to the end of the pipe
+task() { # NUMBER CORE: takes a quarter of the dump through the whole pipe
     # shellcheck disable=SC2016  # words of the inner shell
     taskset -c "$2" bash -c 'wikiprep -t 1 --part $0/4 dump.xml.bz2 2>>peak.$0 | tokenize -t 1 --vocab vocab 2>>peak.$0 |
         tfwrite -t 1 --force -o set.$0 2>>peak.$0' "$1"

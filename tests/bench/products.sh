@@ -1,7 +1,7 @@
 #!/bin/bash
-# products.sh [ROUNDS [KERNELS...]]: one step of GPT-2 small in f32 with our own matrix products and with OpenBLAS's in
-# turn, for each of the kernels named (avx512-bf16 avx2), which OpenBLAS follows; medians over all steps. With ONE_THREAD=1
-# the processor time of one thread, for a machine that others load; medians over the rounds.
+# products.sh [ROUNDS [KERNELS...]]: measures one step of GPT-2 small in f32, with our own matrix products and with OpenBLAS's in turn;
+# medians over all steps. Runs once for each name in KERNELS (avx512-bf16 avx2); OpenBLAS is told to use the same instructions. With
+# ONE_THREAD=1 it measures the processor time of one thread, for a machine with other load; medians over the rounds.
 rounds=${1:-3}
 kernels=${*:2}
 cd "$(mktemp -d)" || exit 1

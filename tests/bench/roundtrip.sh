@@ -1,6 +1,6 @@
 #!/bin/bash
-# roundtrip.sh [MEGABYTES]: generated text, a gigabyte unless told, becomes tokens and the same bytes again, with a
-# byte-level vocabulary learned from a part of it and, where it is there, with GPT-2's. Exits 1 if it does not.
+# roundtrip.sh [MEGABYTES]: encodes generated text (default: a gigabyte) and decodes the tokens again, with a byte-level vocabulary
+# learned from a part of the text and, if it is there, with GPT-2's. Exits with 1 if the bytes differ.
 megabytes=${1:-1000}
 cd "$(mktemp -d)" || exit 1
 trap 'rm -rf "$PWD"' EXIT

@@ -1,7 +1,7 @@
 #!/bin/bash
-# squad.sh [ROUNDS [QUESTIONS]]: questions of SQuAD answered by a model of BERT-base's shape (random weights),
-# windows of at most 384 tokens, f32, all cores. Ours: the whole run of `evaluate squad`, loading and writing
-# included. PyTorch's: the logits alone, padded as the published script has it, and padded least. In turn, medians.
+# squad.sh [ROUNDS [QUESTIONS]]: measures answering questions of SQuAD with a model of BERT base's size (random weights), windows of at
+# most 384 tokens, f32, all cores. Ours is the whole run of `evaluate squad`, with loading and writing. PyTorch's is the logits
+# alone, with the padding of the published script, and with the least padding. They run in turn; medians.
 rounds=${1:-3} questions=${2:-48}
 [ -d "$DATA/squad" ] || { echo "SQuAD answers: no $DATA"; exit 0; }
 cd "$(mktemp -d)" || exit 1

@@ -1,13 +1,13 @@
 #!/bin/bash
-# templates.sh: each different call of a template in a small wiki's pages, expanded by wikiprep and by MediaWiki with
-# ParserFunctions and Scribunto. MEDIAWIKI is the folder of one (Debian's package is of 1.39) that has the wiki:
+# templates.sh: expands each distinct template call of a small wiki's pages with wikiprep and with MediaWiki, ParserFunctions and
+# Scribunto, and compares. MEDIAWIKI is the folder of a MediaWiki installation (Debian's package has 1.39) that contains the wiki:
 #     php maintenance/install.php --dbtype sqlite --dbpath FOLDER --lang ltg --pass PASSWORD \
 #         --with-extensions=Cite,ParserFunctions,Scribunto Vikipedeja admin
 #     php maintenance/importDump.php smallwiki.xml
-#     php maintenance/initSiteStats.php --update    (else there are 0 articles, and one call more differs)
-# and in LocalSettings.php $wgScribuntoDefaultEngine is luastandalone, $wgPFEnableStringFunctions true, and the addresses
-# are Wikipedia's: $wgServer //ltg.wikipedia.org, $wgCanonicalServer https://ltg.wikipedia.org, $wgScriptPath /w,
-# $wgArticlePath /wiki/$1. Calls that differ are told on standard error, MediaWiki's text first.
+#     php maintenance/initSiteStats.php --update    (else the number of articles is 0, and one more call differs)
+# LocalSettings.php sets $wgScribuntoDefaultEngine to luastandalone, $wgPFEnableStringFunctions to true, and Wikipedia's addresses:
+# $wgServer //ltg.wikipedia.org, $wgCanonicalServer https://ltg.wikipedia.org, $wgScriptPath /w, $wgArticlePath /wiki/$1.
+# Prints each call that differs on standard error: MediaWiki's text first, then ours.
 dump=$DATA/wiki/smallwiki.xml
 [ -f "$dump" ] || { echo "SKIP templates: no $dump"; exit 0; }
 [ -f "$MEDIAWIKI/LocalSettings.php" ] || { echo "SKIP templates: MEDIAWIKI names no MediaWiki"; exit 0; }

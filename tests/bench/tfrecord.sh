@@ -1,13 +1,13 @@
 #!/bin/bash
-# tfrecord.sh: records of 1,025 ids, encoded, framed and summed, and read back with all sums checked; one thread,
-# processor time, medians; on the same records TensorFlow (Python protobufs to write, tf.data to read, from the
-# Python that TEXTMILL_TF_PYTHON names, else TEXTMILL_PYTHON) and PyPI's tfrecord, which checks no sums.
+# tfrecord.sh: measures records of 1,025 ids on one thread, processor time, medians: encoding, framing and checksums, and reading
+# back with all checksums verified. Peers, on the same records: TensorFlow (Python protobufs write, tf.data reads; from the Python that
+# TEXTMILL_TF_PYTHON or else TEXTMILL_PYTHON names), and PyPI's tfrecord, which verifies no checksums.
 cd "$(mktemp -d)" || exit 1
 trap 'rm -rf "$PWD"' EXIT
 . "$ROOT/tests/bench/lib"
 build tfrecord || exit 1
 ./tfrecord records || exit 1
-compare() { # peer, Python, name
+compare() { # PEER PYTHON NAME
     ./tfrecord >ours || exit 1
     "$2" "$ROOT/tests/bench/tfrecord_peer.py" "$1" records >theirs 2>/dev/null
     for side in writing:1 reading:2; do

@@ -1,6 +1,6 @@
 #!/bin/bash
-# tinyshakespeare.sh: nanoGPT's character-level recipe for CPUs, ours and PyTorch's: validation loss and
-# the wall time of 2000 steps.
+# tinyshakespeare.sh: trains nanoGPT's character-level recipe for CPUs with ours and with PyTorch; prints the validation loss and the
+# wall clock time of 2000 steps.
 text=$DATA/text/tinyshakespeare.txt
 [ -f "$text" ] || { echo "tinyshakespeare: skipped, no $text"; exit 0; }
 cd "$(mktemp -d)" || exit 1

@@ -1,12 +1,11 @@
 #!/bin/bash
-# [VOCABULARIES=DIR] tokenize.sh [ROUNDS]: encoding and decoding on one thread, ids in memory, processor time: ours and, in turn,
-# tiktoken (GPT-2's byte pairs), Hugging Face's tokenizers and TensorFlow Text's FastWordPiece (BERT's, from raw
-# text; from the Python that TEXTMILL_TF_PYTHON names); medians over the rounds. "Cold" is an encoder's first text,
-# "warm" the same text again. The same with GPT-2's vocabulary and each tokenizer.json and .model in VOCABULARIES
-# (tests/peers/patterns.py DIR makes some), beside gigatoken, Hugging Face's tokenizers and SentencePiece, on prose and
-# on C. Then the programs, wall clock, loading of the vocabulary included, on lines of text:
-# tokenize with one thread and with two, beside tiktoken on the same lines, and two processes with half of them each;
-# from a file and from a pipe, with tfwrite behind it, and decode.
+# [VOCABULARIES=DIR] tokenize.sh [ROUNDS]: measures encoding and decoding on one thread, ids in memory, processor time; medians over the
+# rounds. Ours runs in turn with tiktoken (GPT-2's byte pairs), and with Hugging Face's tokenizers and TensorFlow Text's FastWordPiece
+# (BERT's vocabulary, from raw text; TEXTMILL_TF_PYTHON names the Python that has it). "Cold" is the first text of an encoder, "warm" is
+# the same text again. Then GPT-2's vocabulary and each tokenizer.json and .model in VOCABULARIES (tests/peers/patterns.py DIR makes
+# some), on prose and on C code, beside gigatoken, Hugging Face's tokenizers and SentencePiece. Then the programs on lines of text, wall
+# clock time, with loading the vocabulary: tokenize with one thread and with two, beside tiktoken on the same lines; two processes that
+# share the lines; from a file and from a pipe; with tfwrite behind it; and decoding.
 rounds=${1:-3}
 [ -d "$DATA/tokenizers" ] || { echo "GPT-2 and BERT encoding: no $DATA"; exit 0; }
 cd "$(mktemp -d)" || exit 1
@@ -16,13 +15,13 @@ build encode || exit 1
 cat "$DATA"/wikitext/wikitext-2.train.tokens >english
 cat "$DATA"/text/{alice,moby_dick,tinyshakespeare,war_and_peace}.txt >books
 cat "$DATA"/text/multilingual.txt >multilingual
-field() { sed -n "s/.*$2=\([0-9.]*\).*/\1/p" "$1" | median; } # of the lines of a file
-encode_peer() { # peer, text, threads
+field() { sed -n "s/.*$2=\([0-9.]*\).*/\1/p" "$1" | median; } # FILE FIELD: the field's median over the lines of a file
+encode_peer() { # PEER TEXT THREADS
     local python=$TEXTMILL_PYTHON
     [ "$1" != tensorflow-text ] || python=${TEXTMILL_TF_PYTHON:-$TEXTMILL_PYTHON}
     "$python" "$ROOT/tests/bench/encode.py" "$1" "$DATA/tokenizers" "$2" ${3:+"$3"} 2>/dev/null
 }
-compare() { # what, our vocabulary, text, peers
+compare() { # WHAT VOCABULARY TEXT PEER...
     rm -f ours theirs-*
     for ((r = 0; r < rounds; r++)); do
         ./encode "$DATA/tokenizers/$2" "$3" >>ours || exit 1
@@ -40,7 +39,7 @@ for text in english books multilingual; do
 done
 
 cat "$ROOT"/*/*.c "$ROOT"/*/*/*.c >code
-each_vocabulary() { # its file, text, the peer that knows only its kind
+each_vocabulary() { # FILE TEXT PEER: PEER is the program that reads only this kind of file
     rm -f ours theirs theirs-gigatoken
     for ((r = 0; r < rounds; r++)); do
         ./encode "$1" "$2" >>ours || return
@@ -82,7 +81,7 @@ for ((r = 0; r < rounds; r++)); do
     done
     for threads in '' 1 2; do encode_peer tiktoken english $threads >>"tiktoken-$threads"; done
 done
-row() { # what, how it was done, the peer, its MB/s
+row() { # WHAT HOW PEER PEERS-MB/S
     record "$1" MB/s "$(rate "$2")" "$3" "$4"
 }
 rate() { echo "$megabytes $(median <"time-$1")" | awk '{ print $1 / $2 }'; }

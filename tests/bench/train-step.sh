@@ -1,7 +1,7 @@
 #!/bin/bash
-# train-step.sh [ROUNDS [PRECISION...]]: one step of GPT-2 small (forward, backward, clipping, AdamW), all
-# cores, in f32 and with products in bf16: ours and PyTorch's (autocast) in turn, medians over all steps, and our
-# share of the peak and of OpenBLAS's rate around a round's steps, median over the rounds.
+# train-step.sh [ROUNDS [PRECISION...]]: measures one training step of GPT-2 small (forward, backward, clipping, AdamW) on all cores, in
+# f32 and with bf16 products. Ours and PyTorch's (autocast) run in turn; medians over all steps. Also prints our share of the processor's
+# peak and of OpenBLAS's rate, which are measured before and after each round; median over the rounds.
 rounds=${1:-3}
 precisions=${*:2}
 cd "$(mktemp -d)" || exit 1

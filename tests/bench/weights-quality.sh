@@ -1,8 +1,8 @@
 #!/bin/bash
-# weights-quality.sh [STEPS [MODEL VOCAB]]: what weights of small types cost. Perplexity on the first 1000 lines of
-# WikiText-2's validation text and the first 1000 passages of LAMBADA, of a GPT that the preset wikitext2 trains on
-# WikiText-2 for STEPS steps (1000, the preset's own number: five minutes on a quiet machine), or of MODEL; and of
-# GPT-2 small with random weights how far the probabilities of the next token are from those of f32 (divergence.py).
+# weights-quality.sh [STEPS [MODEL VOCAB]]: measures what small types of weights cost in quality. Prints perplexities on the first 1000
+# lines of WikiText-2's validation text and the first 1000 passages of LAMBADA. The model is MODEL, or a GPT trained on WikiText-2 with
+# the preset wikitext2 for STEPS steps (default: 1000, as in the preset; five minutes on a quiet machine). Also prints, for GPT-2
+# small with random weights, how far the probabilities of the next token are from those of f32 (divergence.py).
 steps=${1:-1000}
 train=$DATA/wikitext/wikitext-2.train.tokens valid=$DATA/wikitext/wikitext-2.valid.tokens
 lambada=$DATA/lambada/lambada_test.jsonl gpt2=$DATA/tokenizers/gpt2-tokenizer.json
@@ -20,10 +20,10 @@ if [ -z "$model" ]; then
     model=model vocab=vocab
 fi
 head -n 1000 "$valid" >text && head -n 1000 "$lambada" >passages.jsonl
-# The last loss that was trained to, and the step.
+# Prints the loss of the last training step, and its number.
 reached=$(sed -nE 's/.*"step": *([0-9]+).*"loss": *([0-9.]+).*/step \1, training loss \2/p' "$model/metrics.jsonl" | tail -1)
 score() { evaluate "$1" -q --threads 2 --model "$model" --vocab "$vocab" --weights "$3" --json "${@:4}" "$2"; }
-# perplexity WHAT DATA WEIGHTS...: exp of the mean loss.
+# perplexity WHAT DATA WEIGHTS...: prints exp of the mean loss.
 perplexity() { score "$@" | sed -nE 's/.*"loss": *([0-9.e+-]+).*/\1/p' | awk '{ printf "%.17g\n", exp($1) }'; }
 table() {
     local plain small

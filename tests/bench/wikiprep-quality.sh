@@ -1,7 +1,7 @@
 #!/bin/bash
-# wikiprep-quality: leftover markup, holes, recovered template text and the share of templates whose text is kept
-# on the shared dumps, and the text that other programs agree on, by our own meters (wikiprep-quality.py,
-# wikiprep-kept.py and wikiprep-recall.py say how each is counted).
+# wikiprep-quality.sh: measures the extracted text of the shared dumps: leftover markup, holes, recovered template text, the share of
+# templates whose text is kept, and the share of the text on which other programs agree. wikiprep-quality.py, wikiprep-kept.py and
+# wikiprep-recall.py describe how each is counted.
 W=$DATA/wiki
 [ -d "$W" ] || { echo "SKIP wikiprep-quality: no $W"; exit 0; }
 wikiextractor=$(dirname "$(command -v "$TEXTMILL_PYTHON")")/wikiextractor
@@ -10,7 +10,7 @@ trap 'rm -rf "$work"' EXIT
 measure() {
     echo "wikiprep-quality $1"
     "${@:2}" >"$work/dump.xml"
-    wikiprep -q "$work/dump.xml" >"$work/text" 2>"$work/err" # the Japanese dump is cut short
+    wikiprep -q "$work/dump.xml" >"$work/text" 2>"$work/err" # the Japanese dump ends early, which is an error
     "$TEXTMILL_PYTHON" wikiprep-quality.py "$work/dump.xml" "$work/text" | sed 's/^/  /'
     "$TEXTMILL_PYTHON" wikiprep-kept.py "$work/dump.xml" "$ROOT/tests/data/templates/silent" | sed 's/^/  /'
     if [ -x "$wikiextractor" ]; then

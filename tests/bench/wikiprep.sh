@@ -1,8 +1,8 @@
 #!/bin/bash
-# wikiprep.sh [ROUNDS]: text from a dump. From .bz2 with 1, 2 and 4 threads against decompression alone with as
-# many (lbzip2); from XML against parsing alone (xmllint); as WikiExtractor would write it against our default and
-# against WikiExtractor without templates; and with templates expanded, on one core, a whole small wiki against our
-# default and WikiExtractor with templates. Sides alternate; medians of wall time and of processor time, each alone.
+# wikiprep.sh [ROUNDS]: measures text extraction from a dump. From .bz2 with 1, 2 and 4 threads, beside decompression alone with the same
+# number (lbzip2). From XML, beside parsing alone (xmllint). In WikiExtractor's format, beside our default format and beside
+# WikiExtractor without templates. With templates expanded, on one core, for a whole small wiki, beside our default and WikiExtractor
+# with templates. The sides alternate; medians of wall clock time and of processor time, each on its own.
 rounds=${1:-5}
 dump=$DATA/wiki/enwiki-p10p30302-shortened.xml.bz2
 [ -f "$dump" ] || { echo "wikiprep: skipped, no $dump"; exit 0; }
@@ -31,7 +31,7 @@ for t in 1 2 4; do
     work[lbzip2-$t]="lbzip2 -n $t -dc dump.xml.bz2 >/dev/null"
 done
 
-measure() { # ROUNDS SIDE...: each side once a round
+measure() { # ROUNDS SIDE...: runs each side once per round
     local rounds=$1 side
     shift
     for ((r = 0; r < rounds; r++)); do
@@ -43,7 +43,7 @@ measure() { # ROUNDS SIDE...: each side once a round
 wall() { awk '{ print $1 }' "$1.times" | median; }
 processor() { awk '{ print $2 + $3 }' "$1.times" | median; }
 
-# compare ROW FILE OURS NAME PEER: MB of FILE a second by the wall clock, and the seconds of processor time of both.
+# compare ROW FILE OURS NAME PEER: prints MB of FILE per second by the wall clock, and the seconds of processor time of both.
 compare() {
     [ -s "$5.times" ] || { record "$1" MB/s "$(rate "$2" "$3")" "$4"; return; }
     record "$1" MB/s "$(rate "$2" "$3")" "$4" "$(rate "$2" "$5")" \
@@ -63,7 +63,7 @@ compare 'wikiprep from XML, 2 threads' dump.xml wikiprep-xml-2 'xmllint --stream
 compare 'wikiprep --wikiextractor, 1 thread' dump.xml wikiprep-as-wikiextractor 'wikiprep by default' wikiprep-xml
 compare 'wikiprep --wikiextractor, 1 thread' dump.xml wikiprep-as-wikiextractor WikiExtractor WikiExtractor
 
-# Templates: those of a whole wiki, saved before.
+# Expands templates, with a file of all templates of the wiki that was saved before.
 whole=$DATA/wiki/smallwiki.xml
 [ -f "$whole" ] || exit 0
 times "$whole" wiki.xml

@@ -1,6 +1,6 @@
 #!/bin/bash
-# wikitext2.sh: a small GPT on WikiText-2 from nothing (configs/wikitext2.yaml): perplexity of a word of the
-# validation text, and the wall time of training. The whole training text is seen one and a half times.
+# wikitext2.sh: trains a small GPT on WikiText-2 from scratch (configs/wikitext2.yaml); prints the perplexity per word of the validation
+# text and the wall clock time of training. The training text is seen one and a half times.
 train=$DATA/wikitext/wikitext-2.train.tokens valid=$DATA/wikitext/wikitext-2.valid.tokens
 [ -f "$train" ] || { echo "wikitext2: skipped, no $train"; exit 0; }
 cd "$(mktemp -d)" || exit 1
