@@ -50,12 +50,20 @@ static const struct decomposition *find_in(const struct table *t, uint32_t c)
     return bsearch(&c, t->rows, t->count, sizeof *t->rows, compare_decompositions);
 }
 
+/* Returns where the parts begin in points[]. */
+static uint32_t add_points(const uint32_t *parts, size_t n)
+{
+    size_t at = points_count;
+    assert(at + n <= POINTS_MAX);
+    memcpy(points + at, parts, n * sizeof *parts);
+    points_count += n;
+    return (uint32_t)at;
+}
+
 static void add_row(struct table *t, uint32_t from, const uint32_t *parts, size_t n)
 {
-    assert(t->count < DECOMPOSITIONS_MAX && points_count + n <= POINTS_MAX);
-    t->rows[t->count++] = (struct decomposition){ from, (uint32_t)points_count, (uint32_t)n };
-    memcpy(points + points_count, parts, n * sizeof *parts);
-    points_count += n;
+    assert(t->count < DECOMPOSITIONS_MAX);
+    t->rows[t->count++] = (struct decomposition){ from, add_points(parts, n), (uint32_t)n };
 }
 
 static uint32_t next_point(const char **s)
@@ -66,30 +74,34 @@ static uint32_t next_point(const char **s)
     return c;
 }
 
-/* Unpacks the entry at *s for the code point `from` on. Returns the number of code points that the
- * entry covers. */
-static uint32_t unpack_entry(struct table *t, const char **s, uint32_t from)
+/* Unpacks "*COUNT:" and a character. Returns the count. */
+static uint32_t unpack_consecutive(struct table *t, const char **s, uint32_t from)
 {
-    uint32_t parts[FORMS_PARTS_MAX];
+    uint32_t count = (uint32_t)strtoul(*s + 1, (char **)s, 10);
+    *s += 1;
+    uint32_t part = next_point(s);
+    for (uint32_t i = 0; i < count; i++, part++)
+        add_row(t, from + i, &part, 1);
+    return count;
+}
+
+/* Unpacks the entries of one letter. Returns their number. */
+static uint32_t unpack_letter(struct table *t, const char **s, uint32_t from)
+{
+    uint32_t parts[FORMS_PARTS_MAX], number = (uint32_t)strtoul(*s, (char **)s, 10);
+    uint32_t count = number ? number : 1;
     char letter = *(*s)++;
-    if (letter == '*') {
-        uint32_t count = (uint32_t)strtoul(*s, (char **)s, 10);
-        *s += 1;
-        parts[0] = next_point(s);
-        for (uint32_t i = 0; i < count; i++, parts[0]++)
-            add_row(t, from + i, parts, 1);
-        return count;
+    size_t n = letter == 'b' ? 2 : (size_t)(letter - 'A') + 1;
+    for (uint32_t i = 0; i < count; i++) {
+        for (size_t k = 0; k < n; k++)
+            parts[k] = next_point(s);
+        add_row(t, from + i, parts, n);
+        if (letter == 'b') {
+            assert(composites_count < COMPOSITES_MAX);
+            composites[composites_count++] = (struct composite){ parts[0], parts[1], from + i };
+        }
     }
-    size_t n = (size_t)((letter | 0x20) - 'a') + 1;
-    for (size_t i = 0; i < n; i++)
-        parts[i] = next_point(s);
-    if (letter >= 'a') {
-        assert(composites_count < COMPOSITES_MAX);
-        uint32_t first = n > 2 ? next_point(s) : parts[0];
-        composites[composites_count++] = (struct composite){ first, parts[n - 1], from };
-    }
-    add_row(t, from, parts, n);
-    return 1;
+    return count;
 }
 
 static void unpack(struct table *t, const char *s)
@@ -100,7 +112,33 @@ static void unpack(struct table *t, const char *s)
             from = (uint32_t)strtoul(s + 1, (char **)&s, 16);
             s++;
         }
-        from += unpack_entry(t, &s, from);
+        from += *s == '*' ? unpack_consecutive(t, &s, from) : unpack_letter(t, &s, from);
+    }
+}
+
+/* Writes the canonical decomposition of a row whose first part may have one, too. Returns its
+ * length. */
+static size_t expand(uint32_t *parts, const struct decomposition *row)
+{
+    const struct decomposition *first = find_in(&canonical_rows, points[row->at]);
+    size_t n = 1;
+    parts[0] = points[row->at];
+    if (first)
+        n = expand(parts, first);
+    memcpy(parts + n, points + row->at + 1, (row->len - 1) * sizeof *parts);
+    return n + row->len - 1;
+}
+
+static void expand_canonical_rows(void)
+{
+    uint32_t parts[FORMS_PARTS_MAX];
+    struct table *t = &canonical_rows;
+    for (struct decomposition *row = t->rows; row < t->rows + t->count; row++) {
+        size_t n = expand(parts, row);
+        if (n > row->len) {
+            row->at = add_points(parts, n);
+            row->len = (uint32_t)n;
+        }
     }
 }
 
@@ -116,6 +154,7 @@ static void make_tables(void)
 {
     unpack(&canonical_rows, forms_canonical);
     unpack(&compatible_rows, forms_compatible);
+    expand_canonical_rows();
     qsort(composites, composites_count, sizeof *composites, compare_composites);
 }
 

@@ -44,11 +44,11 @@ uint32_t forms_canonical_point(size_t i);
 
 /* ---- tables --------------------------------------------------------------------------------- */
 
-/* Decompositions. "#HEX:" begins a run of consecutive code points, which have one entry each. An
- * entry is a letter for the number of parts ("A" is 1), then the parts. If the letter is lower
- * case, NFC composes the parts again: the last part with the first, or, if there are more than two
- * parts, with the character that the others make, which follows the parts. An entry "*COUNT:" and a
- * character stands for COUNT code points, which become this character and those that follow it. */
+/* Decompositions. "#HEX:" begins a run of consecutive code points. A letter says how many parts the
+ * next one has ("A" is 1), and the parts follow. With a number before the letter, the parts of so
+ * many code points follow. The lower-case letter "b" stands for two parts that NFC composes again;
+ * the first of them may decompose further. "*COUNT:" and a character stands for COUNT code points,
+ * which become this character and those that follow it. */
 extern const char forms_canonical[], forms_compatible[];
 
 #endif

@@ -7,13 +7,16 @@ static uint32_t find(const struct letter_case_run *runs, size_t count, uint32_t 
     size_t low = 0, high = count;
     while (low < high) {
         size_t middle = (low + high) / 2;
-        if (runs[middle].last < c)
+        if (runs[middle].first <= c)
             low = middle + 1;
         else
             high = middle;
     }
-    const struct letter_case_run *r = runs + low;
-    if (low == count || c < r->first || (c - r->first) % r->step)
+    if (!low)
+        return c;
+    const struct letter_case_run *r = runs + low - 1; /* the last that begins by then */
+    uint32_t distance = c - r->first;
+    if (distance % r->step || distance / r->step >= r->count)
         return c;
     return (uint32_t)((int32_t)c + r->delta);
 }

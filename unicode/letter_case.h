@@ -35,10 +35,10 @@ void letter_case_put(struct buf *out, const char *s, size_t n, unsigned (*change
 
 /* ---- tables --------------------------------------------------------------------------------- */
 
-/* A run of letters: every `step`-th code point of [first, last] has its other case at a distance of
- * `delta`. The tables are in rising order. */
+/* A run of letters: `count` code points from `first` on, `step` apart, have their other case at a
+ * distance of `delta`. The tables are in rising order. */
 struct letter_case_run {
-    uint32_t first, last, step;
+    uint32_t first, count, step;
     int32_t delta;
 };
 extern const struct letter_case_run letter_case_lowers[], letter_case_laters[],

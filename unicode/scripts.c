@@ -5,12 +5,11 @@ uint32_t scripts_of(uint32_t code_point)
     size_t low = 0, high = scripts_run_count;
     while (low < high) {
         size_t middle = (low + high) / 2;
-        if (code_point > scripts_runs[middle].last)
+        if (scripts_runs[middle].first <= code_point)
             low = middle + 1;
         else
             high = middle;
     }
-    return low < scripts_run_count && code_point >= scripts_runs[low].first
-               ? scripts_runs[low].script
-               : SCRIPT_COMMON;
+    const struct scripts_run *run = scripts_runs + low - 1; /* the last that begins by then */
+    return low && code_point - run->first < run->count ? run->script : SCRIPT_COMMON;
 }

@@ -15,9 +15,9 @@ enum {
     SCRIPT_FIRST,     /* the others have numbers from here on, in order of their names */
 };
 
-/* A run of code points of one script. */
+/* A run of `count` code points of one script. */
 struct scripts_run {
-    uint32_t first, last, script;
+    uint32_t first, count, script;
 };
 extern const struct scripts_run scripts_runs[]; /* in order of code points */
 extern const size_t scripts_run_count;

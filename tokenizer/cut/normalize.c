@@ -144,8 +144,8 @@ static void put_decomposed(struct normalizer *n)
 static void put_lowered(struct normalizer *n, const struct letter_case_run *runs, size_t count)
 {
     for (size_t i = 0; i < count; i++)
-        for (uint32_t c = runs[i].first; c <= runs[i].last; c += runs[i].step)
-            put_mapped(n, c);
+        for (uint32_t k = 0; k < runs[i].count; k++)
+            put_mapped(n, runs[i].first + k * runs[i].step);
 }
 
 static void put_maps(struct normalizer *n)
