@@ -101,7 +101,7 @@ static int agree(struct loop *l, int result)
     return comm_agree(l->comm, result);
 }
 
-/* Keeps a failure of this rank, of which the others learn later, in `prepare`. A rank alone fails
+/* Keeps a failure of this rank; the others learn of it later, in `prepare`. A rank alone fails
  * at once. Returns 0, or -1 with an error. */
 static int agree_later(struct loop *l, int result)
 {

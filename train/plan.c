@@ -1032,7 +1032,7 @@ static double sent_bytes(const struct plan *p)
     return bytes;
 }
 
-/* Returns the plan of another stage, of which only the program must be released. Its sizes are
+/* Returns the plan of another stage; only its program must be released. Its sizes are
  * right; its checks are left out. */
 static struct plan plan_of_stage(const struct plan *p, int stage)
 {

@@ -27,8 +27,8 @@ const struct safetensor *folder_names_find(const struct model *m, const struct w
  * none. */
 const struct tensor *folder_names_row(const struct model *m, const char *name);
 
-/* Returns the table's name of the tensor of which the file's tensor `name` is a copy (tied
- * weights); NULL if it is no copy. */
+/* If the file's tensor `name` is a copy of another tensor (tied weights), returns the table's name
+ * of that tensor; else NULL. */
 const char *folder_names_tied_to(const struct model *m, const char *name);
 
 /* Returns 1 if the model ignores the file's tensor `name`, which is not in the table: a buffer that

@@ -114,7 +114,7 @@ void split_embedding_fwd(const struct model *m, struct ops *o, struct ops_array 
 void split_embedding_bwd(const struct model *m, struct ops *o, const struct ops_embedding *d,
                          struct ops_array dx, const struct inputs *in);
 
-/* Sets y[N,C] to the norm of x, of which this rank has n rows and C columns: y gets all rows,
+/* Sets y[N,C] to the norm of x. x has this rank's n rows and C columns; y gets all rows,
  * gathered from the ranks. Moments are computed over the columns of all ranks; kept[n] are those of
  * the rank's rows. l->N is n. */
 void split_norm_fwd(const struct model *m, struct ops *o, struct ops_array y,

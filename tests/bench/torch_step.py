@@ -1,6 +1,6 @@
 """torch_step.py gpt2|bert f32|bf16 B T STEPS [MASKED]: milliseconds of one training step (forward, backward,
 clipping, AdamW) with PyTorch, bf16 by autocast. Prints one line per step, without two warm-up steps. gpt2: GPT-2 small on
-random tokens. bert: pre-training of BERT base on full rows of random tokens, of which MASKED are predicted."""
+random tokens. bert: pre-training of BERT base on full rows of random tokens; MASKED of them are predicted."""
 import os
 import sys
 import time

@@ -4,7 +4,7 @@
 Three figures that need nothing but the dump and a WikiExtractor-like document stream:
 
     leftover   what looks like markup, per million characters
-    holes      "( ," and "()", per million characters, but for those that the page has itself, with the
+    holes      "( ," and "()", per million characters, except those that the page has itself, with the
                same characters around them; and " ,"
     recovered  share of the inline templates with visible text whose text is there: two words of
                context before, then the first words of the argument that shows, in that order;

@@ -206,7 +206,7 @@ def sampled(model, folder):
         count += len(drawn)
     expect("tokens that the filters drop", outside, 0)
     expect("enough tokens", count > 500, True)
-    # 1000 draws: the mean surprise is the mean entropy but for some hundredths
+    # 1000 draws: the mean surprise is the mean entropy up to some hundredths
     expect(f"mean surprise {surprise / count:.3f} near entropy {entropy / count:.3f}",
            abs(surprise - entropy) / count < 0.15, True)
     expect("samples differ", len({tuple(r["ids"]) for r in results}) > 1, True)

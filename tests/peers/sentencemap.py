@@ -1,4 +1,4 @@
-"""Index maps of sentences against those that Megatron Core itself makes of the same pair: 150 random cases, of which some go
+"""Index maps of sentences against those that Megatron Core itself makes of the same pair: 150 random cases; some go
 through its whole data set."""
 import logging
 import os

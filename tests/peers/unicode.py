@@ -55,7 +55,7 @@ with tempfile.TemporaryDirectory() as folder:
     if unicodedata.unidata_version == "14.0.0":
         compare(ours, "str.lower", map(str.lower, CHARACTERS))
         compare(ours, "lower-one", map(str.lower, CHARACTERS), except_for="\u0130")
-        several = {c for c in CHARACTERS if len(c.upper()) > 1}  # of which a title begins with one alone
+        several = {c for c in CHARACTERS if len(c.upper()) > 1}  # a title begins with only one of them
         compare(ours, "upper", map(str.upper, CHARACTERS), except_for=several)
 print(f"unicode: {compared} characters compared, {failures} differ")
 sys.exit(failures > 0)

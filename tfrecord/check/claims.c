@@ -169,7 +169,7 @@ static int check_gpt(const struct manifest *m, const char *path, const char *dir
 /* ---- layouts bert, bert-tf1, bert-packed ----------------------------------------------------- */
 
 struct rows {
-    struct bert_shape shape; /* as the manifest says it, but for `sequences` */
+    struct bert_shape shape; /* from the manifest, except `sequences` */
     struct bert_rows reader;
     struct bert_row *rows;
     uint32_t *ids;

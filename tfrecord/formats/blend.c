@@ -126,7 +126,7 @@ void blend_release(struct blend *b)
 
 /* ---- samples ------------------------------------------------------------------------------ */
 
-/* Returns the source of sample k, of which taken[i] samples before k came from source i. */
+/* Returns the source of sample k. taken[i] of the samples before k came from source i. */
 static size_t choose(const struct blend *b, const uint64_t *taken, uint64_t k)
 {
     const double all = k ? (double)k : 1;

@@ -19,7 +19,7 @@ struct rows {
     uint64_t row; /* number of the current row, from 1 */
 };
 
-/* Opens the columns `names`, separated by commas, of the file `in`, of which no byte was read yet.
+/* Opens the columns `names`, separated by commas, of the file `in`; no byte of it was read yet.
  * Returns 0, or -1 with an error that names the file; the caller calls rows_close even then. */
 int rows_open(struct rows *r, struct input *in, enum columns_kind kind, const char *names);
 void rows_close(struct rows *r); /* allowed on a zeroed struct */

@@ -65,7 +65,7 @@ static int spelling(const struct vocabulary *v, int place)
     return (*v->prefix ? place & BEHIND : 0) | (*v->suffix ? place & LAST : 0);
 }
 
-/* The bytes or characters of which words consist ("units"), indexed by code point. A byte has the
+/* The bytes or characters that form words ("units"), indexed by code point. A byte has the
  * code point of its character in the byte alphabet. */
 struct alphabet {
     uint64_t *counts;         /* number of occurrences; INITIAL: always in the alphabet */

@@ -103,7 +103,7 @@ static int settle_lengths(struct pair_samples *p, const struct samples_config *c
     p->samples.T = c->T ? c->T : target + SPECIAL;
     p->samples.mask_tokens = c->mask_tokens ? c->mask_tokens : masked_pairs_most(target);
     if (!masked_pairs_most(target))
-        return err_set("has samples of up to %u tokens, of which none can be masked", target);
+        return err_set("has samples of up to %u tokens; none of them can be masked", target);
     if (p->samples.T >= target + SPECIAL)
         return 0;
     return err_set("has samples of up to %u tokens, for which sequence-length must be %u or more, "

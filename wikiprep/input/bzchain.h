@@ -24,7 +24,7 @@ enum {
     BZCHAIN_LANES = 24
 };
 
-/* Allocates the memory of one thread: 3.6 MB, and 0.9 MB of address space per lane, of which a lane
+/* Allocates the memory of one thread: 3.6 MB, and 0.9 MB of address space per lane; a lane
  * touches only as much as the segments that it follows. */
 struct bzchain *bzchain_new(void);
 void bzchain_free(struct bzchain *c);

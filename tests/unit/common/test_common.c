@@ -945,7 +945,7 @@ Test(stream, any_flipped_bit_is_an_error)
     buf_release(&bytes);
 }
 
-/* A stream of sound frames, of which one is missing or there twice, must be an error. */
+/* A stream of valid frames in which one is missing or repeated must be an error. */
 Test(stream, a_lost_or_doubled_frame_is_an_error)
 {
     enum { HEAD = 16, FIRST = HEAD + 4 + 2 * 4 + 3 * 2, SECOND = HEAD + 4 };

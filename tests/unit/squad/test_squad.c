@@ -187,7 +187,7 @@ static struct js *json(const char *text)
     return j;
 }
 
-/* Scores predictions for four questions, a to d, of which a and b have the answer "x". no_answer:
+/* Scores predictions for four questions, a to d; a and b have the answer "x". no_answer:
  * the probabilities that there is no answer. */
 static void score_four(struct squad_score *score, const char *predictions, const char *no_answer)
 {

@@ -534,7 +534,7 @@ Test(ops, linear)
     in_all_contexts(linear_in);
 }
 
-/* Few rows give the bits that each of them gives alone, also with many columns, of which a kernel
+/* Few rows give the bits that each of them gives alone. So do many columns: a kernel
  * takes a part at a time. */
 static void few_rows_in(struct ops *o)
 {

@@ -25,7 +25,7 @@ static const char *const patterns[] = {
     "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+",
     /* cl100k, Llama 3 */
     CONTRACTIONS "|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|" REST,
-    /* the same as tiktoken spells it, but for a + behind the interval */
+    /* the same in tiktoken's notation, without a + behind the interval */
     "'(?i:[sdmt]|ll|ve|re)|[^\\r\\n\\p{L}\\p{N}]?+\\p{L}++|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]++[\\r\\n]*+"
     "|\\s++$|\\s*[\\r\\n]|\\s+(?!\\S)|\\s",
     /* Qwen 2, and with marks Qwen 3.5 */

@@ -78,7 +78,7 @@ static void sum_on_rank(void *ctx, struct comm *c)
     ops_free(o);
 }
 
-/* Scatters the sums of two arrays at the same time, in shares of different sizes, of which one is
+/* Scatters the sums of two arrays at the same time, in shares of different sizes; one share is
  * empty. */
 static void share_on_rank(void *ctx, struct comm *c)
 {

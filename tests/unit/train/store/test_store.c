@@ -297,7 +297,7 @@ Test(store, rows_stay_by_how_often_they_are_moved)
     make_table(&t);
     use_program(&c, &program, 12, 4, RECOMPUTE_LAYER, FLOATS);
     cr_assert_eq(store_plan(&p, &t, &c), 0);
-    cr_assert_eq(p.memory_bytes, CACHE_PARTS * BYTES); /* of which there is one */
+    cr_assert_eq(p.memory_bytes, CACHE_PARTS * BYTES); /* there is one of each part */
     cr_assert_eq(p.file_bytes, (16 + 12 + 4) * BYTES);
     /* as the head ends, its own and the embedding's parameters and gradients, x and dx, and of the
      * last layer parameters, gradients, x before and behind it, and dx */

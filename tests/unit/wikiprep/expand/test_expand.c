@@ -226,7 +226,7 @@ Test(expand, bounds)
         buf_adds(&deep, "}}");
     expand_in(library, "A", deep.data);
     cr_expect(out.len < 10);
-    buf_clear(&deep); /* 8 MiB of templates on a page, of which 2 are shown */
+    buf_clear(&deep); /* 8 MiB of templates on a page; 2 MiB are shown */
     for (int i = 0; i < 80000; i++)
         buf_adds(&deep, "{{kilo}}");
     expand_in(library, "A", deep.data);
