@@ -24,7 +24,7 @@ _lib = ctypes.CDLL(_own if os.path.exists(_own) else _LIBRARY)
 
 
 class TokenizerError(ValueError):
-    """What the library says of a vocabulary, a text or ids."""
+    """An error of the library about a vocabulary, a text or ids."""
 
 
 class _Error(ctypes.Structure):
@@ -67,7 +67,7 @@ def _fail(why):
 
 
 def _copy(address, count, dtype):
-    """A NumPy array with a copy of what the library has made."""
+    """Returns a NumPy array with a copy of memory of the library."""
     made = numpy.empty(count, dtype)
     if count:
         ctypes.memmove(made.ctypes.data, address, made.nbytes)
@@ -75,7 +75,7 @@ def _copy(address, count, dtype):
 
 
 def _address(data):
-    """Where the bytes of an object with a buffer are, and the array that keeps them there."""
+    """Returns the address of the bytes of an object with a buffer, and an array that keeps the object alive."""
     view = numpy.frombuffer(data, numpy.uint8) if len(data) else numpy.empty(1, numpy.uint8)
     return view.ctypes.data, view
 
@@ -85,8 +85,9 @@ def _bytes(text):
 
 
 class Tokenizer:
-    """A vocabulary: tokenizer.json, vocab.json with merges.txt, vocab.txt, .tiktoken, a SentencePiece .model, or a folder
-    with one. `options` are those of tokenize(1): pattern="cl100k", missing="drop", rules="google", case="cased"."""
+    """A vocabulary: tokenizer.json, vocab.json with merges.txt, vocab.txt, .tiktoken, a SentencePiece .model, or a
+    folder with one of them. `options` are those of tokenize(1): pattern="cl100k", missing="drop", rules="google",
+    case="cased"."""
 
     def __init__(self, path, **options):
         why = _Error()
@@ -105,26 +106,26 @@ class Tokenizer:
 
     @property
     def end_of_text(self):
-        """The id of the token that ends a text, or None."""
+        """Returns the id of the token that ends a text, or None."""
         id = _end_of_text(self._handle)
         return None if id < 0 else id
 
     def token(self, id):
-        """The bytes of a token, or None."""
+        """Returns the bytes of a token, or None."""
         n = ctypes.c_size_t()
         address = _token(self._handle, id, ctypes.byref(n))
         return ctypes.string_at(address, n.value) if address else None
 
     def find(self, token):
-        """The id of the token with exactly these bytes, or None."""
+        """Returns the id of the token with exactly these bytes, or None."""
         data = bytes(_bytes(token))
         id = _find(self._handle, data, len(data))
         return None if id < 0 else id
 
     def encode_buffer(self, data, ends, *, special=False, wrap=False, strict=False, offsets=None, threads=0):
-        """Encodes texts that stand behind one another in `data`, an object with a buffer; `ends` says where each ends, as in
-        an Arrow column without its first 0. Returns ids, their ends, and with offsets="characters" or "bytes" an array of
-        begins and ends, else None."""
+        """Encodes several texts, which are stored one after the other in `data`, an object with a buffer. `ends` has the
+        end of each text, as an Arrow column without its first 0. Returns ids, the end of each text's ids, and with
+        offsets="characters" or "bytes" an array of begins and ends, else None."""
         how = _SPECIAL * special | _WRAP * wrap | _STRICT * strict
         how |= {None: 0, "characters": _CHARACTERS, "bytes": _BYTES}[offsets]
         ends = numpy.ascontiguousarray(ends, numpy.uint64)
@@ -144,13 +145,13 @@ class Tokenizer:
             _tokens_free(ctypes.byref(tokens))
 
     def encode(self, text, *, offsets=None, **how):
-        """The ids of a text, a str or bytes; with `offsets` ids and offsets."""
+        """Returns the ids of a text (str or bytes); with `offsets`, returns ids and offsets."""
         data = _bytes(text)
         ids, _, places = self.encode_buffer(data, [len(data)], offsets=offsets, threads=1, **how)
         return (ids, places) if offsets else ids
 
     def encode_batch(self, texts, *, offsets=None, **how):
-        """The ids of each text, on all processors; with `offsets` a pair of lists."""
+        """Returns the ids of each text, encoded on all processors; with `offsets`, returns a pair of lists."""
         parts = [_bytes(text) for text in texts]
         ends = numpy.cumsum(numpy.fromiter(map(len, parts), numpy.uint64, len(parts)), dtype=numpy.uint64)
         ids, ends, places = self.encode_buffer(b"".join(parts), ends, offsets=offsets, **how)
@@ -159,7 +160,7 @@ class Tokenizer:
         return (each, [places[a:b] for a, b in zip(bounds, bounds[1:])]) if offsets else each
 
     def decode_buffer(self, ids, ends, *, skip_special=False, threads=0):
-        """The texts' bytes behind one another, and where each ends."""
+        """Returns the bytes of the texts, one after the other, and the end of each text."""
         ids = numpy.ascontiguousarray(ids, numpy.uint32)
         ends = numpy.ascontiguousarray(ends, numpy.uint64)
         if len(ends) and int(ends[-1]) > len(ids):
@@ -179,7 +180,7 @@ class Tokenizer:
         return self.decode_buffer(ids, [len(ids)], threads=1, **how)[0]
 
     def decode(self, ids, **how):
-        """The text of ids; bytes that are not UTF-8 become U+FFFD."""
+        """Returns the text of ids. Bytes that are not UTF-8 become U+FFFD."""
         return self.decode_bytes(ids, **how).decode("utf-8", "replace")
 
     def decode_batch(self, batch, **how):

@@ -1,5 +1,6 @@
-"""divergence.py A B: the mean Kullback-Leibler divergence, in nats, of the next token's probabilities in file B from those
-in file A. Both are what `generate --length 1 --logprobs N --json` prints, with N the whole vocabulary."""
+"""divergence.py A B: prints the mean Kullback-Leibler divergence, in nats, of the next token's probabilities in file B
+from those in file A. Each file is the output of `generate --length 1 --logprobs N --json`, where N is the size of the
+vocabulary."""
 import json
 import math
 import sys

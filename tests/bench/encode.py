@@ -1,6 +1,7 @@
-"""encode.py PEER VOCABULARY TEXT [THREADS]: MB/s at which the peer encodes the text, and decodes it again where it
-can: in processor time of one thread, or in wall-clock time of so many. VOCABULARY is a folder with GPT-2's and BERT's
-files, or a tokenizer.json or .model. gigatoken's "warm" is the same text again."""
+"""encode.py PEER VOCABULARY TEXT [THREADS]: prints the MB/s at which the peer encodes the text, and at which it decodes
+the ids if it can. Without THREADS the time is the processor time of one thread, else the wall clock time with THREADS
+threads. VOCABULARY is a folder with GPT-2's and BERT's files, or a tokenizer.json or a .model. gigatoken's "warm"
+rate is that of the same text again."""
 import os
 import sys
 import time

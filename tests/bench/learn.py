@@ -1,5 +1,6 @@
-"""learn.py UNITS TEXT OUT: seconds in which Hugging Face's tokenizers learn 30,000 tokens of a file, on one thread; if
-UNITS is "unigram", SentencePiece, from lines of any length, into OUT, whose name ends in ".model"."""
+"""learn.py UNITS TEXT OUT: prints the seconds in which Hugging Face's tokenizers learn 30,000 tokens from a file, on one
+thread. If UNITS is "unigram", SentencePiece learns instead, from lines of any length. OUT is the file to write; for
+SentencePiece its name ends in ".model"."""
 import os
 import sys
 import time

@@ -1,7 +1,10 @@
-"""library.py FOLDER TEXT PACKAGE [THREADS]: MB/s of the Python binding in PACKAGE beside tiktoken and Hugging Face's
-tokenizers, wall clock, with GPT-2's vocabulary in FOLDER, on so many threads: "batch", the lines of TEXT in one call (ids as each
-hands them out); "decode", the ids of all lines in one call; with one thread also "lines", a call for each line. A line for each
-of the three. The best of five rounds in turn; ids and texts are compared."""
+"""library.py FOLDER TEXT PACKAGE [THREADS]: prints MB/s of the Python binding in PACKAGE, of tiktoken and of Hugging
+Face's tokenizers, wall clock time, with GPT-2's vocabulary in FOLDER, on THREADS threads (1). Each prints one line
+per test:
+"batch": the lines of TEXT in one call, with the ids in the form that the package returns
+"decode": the ids of all lines in one call
+"lines", only with one thread: one call per line
+The three packages run in turn; the best of five rounds counts. Ids and texts are compared."""
 import os
 import sys
 import time

@@ -1,6 +1,7 @@
-"""random_model.py gpt2-small|gpt2-xl|llama-1b FOLDER: writes a model's folder with random bf16 weights, for benchmarks of
-speed. Prints four numbers: the weights of its layers, the weights of its output, its layers, and the numbers that a
-position's keys and values have in a layer. All tensors repeat the same random numbers, because these are quick to make."""
+"""random_model.py gpt2-small|gpt2-xl|llama-1b FOLDER: writes a model folder with random bf16 weights, for benchmarks of
+speed. Prints four numbers: the weights of the layers, the weights of the output layer, the number of layers, and the
+numbers that the keys and values of one position have in one layer. All tensors repeat the same random numbers,
+because that is quick."""
 import array
 import json
 import math
@@ -14,7 +15,7 @@ VOCABULARY = 50257
 
 
 def gpt2(width, layers, heads):
-    """A GPT-2's configuration, its tensors' shapes, and the width of keys and values together."""
+    """Returns a GPT-2's configuration, its tensors' shapes, and the width of keys and values together."""
     config = {"architectures": ["GPT2LMHeadModel"], "model_type": "gpt2", "activation_function": "gelu_new",
               "n_embd": width, "n_layer": layers, "n_head": heads, "n_positions": 1024, "n_ctx": 1024,
               "vocab_size": VOCABULARY, "layer_norm_epsilon": 1e-5}
@@ -30,7 +31,7 @@ def gpt2(width, layers, heads):
 
 
 def llama(width, layers, heads, kv_heads, inner):
-    """The same of a Llama, with GPT-2's vocabulary."""
+    """As gpt2(), for a Llama with GPT-2's vocabulary."""
     config = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_act": "silu", "hidden_size": width,
               "num_hidden_layers": layers, "num_attention_heads": heads, "num_key_value_heads": kv_heads,
               "intermediate_size": inner, "max_position_embeddings": 2048, "vocab_size": VOCABULARY,
@@ -49,7 +50,7 @@ def llama(width, layers, heads, kv_heads, inner):
 
 
 def random_bytes():
-    """BLOCK random bf16 numbers: the upper halves of floats."""
+    """Returns BLOCK random bf16 numbers: the upper halves of floats."""
     numbers = random.Random(1)
     floats = array.array("f", (0.02 * numbers.gauss(0, 1) for _ in range(BLOCK)))
     return array.array("H", (bits >> 16 for bits in array.array("I", floats.tobytes()))).tobytes()

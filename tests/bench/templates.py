@@ -1,5 +1,6 @@
-"""templates.py calls DUMP: each different call of a template in the dump's pages, as lines of JSON [title, call].
-templates.py compare DUMP: such lines with MediaWiki's expansion behind them, beside wikiprep's."""
+"""templates.py calls DUMP: prints each distinct template call of the dump's pages, as lines of JSON [title, call].
+templates.py compare DUMP: reads such lines with MediaWiki's expansion as a third item, and compares it with
+wikiprep's."""
 import json
 import re
 import subprocess
@@ -30,7 +31,8 @@ def outer_calls(text):
 
 
 def plain(text):
-    """References are counted, not expanded, by both; white space is folded."""
+    """Removes what is not compared: both programs number references instead of expanding them, and white space may
+    differ."""
     return " ".join(re.sub(r"\x7f[^\x7f]*\x7f", "", HIDDEN.sub("", text)).split())
 
 

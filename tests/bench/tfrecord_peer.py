@@ -1,5 +1,5 @@
-"""tfrecord_peer.py tfrecord|tensorflow FILE: MB a second of file, by processor time, that the peer writes and
-reads, on one thread; three times. TensorFlow reads in batches, as fast as it can."""
+"""tfrecord_peer.py tfrecord|tensorflow FILE: prints the MB per second of FILE, in processor time on one thread, at which
+the peer writes and reads; three times. TensorFlow reads in batches, which is its fastest way."""
 import itertools
 import os
 import sys

@@ -1,5 +1,5 @@
-"""torch_evaluate.py f32|bf16: tokens a second of forward passes with the loss, GPT-2 small with PyTorch,
-bf16 by autocast, 4 x 1,024 random tokens at a time, one pass to warm up and two that count."""
+"""torch_evaluate.py f32|bf16: prints tokens per second of forward passes with the loss, for GPT-2 small with PyTorch.
+bf16 uses autocast. Each pass has 4 x 1,024 random tokens; one pass warms up and two are measured."""
 import sys
 import time
 

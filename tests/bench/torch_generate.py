@@ -1,5 +1,5 @@
-"""torch_generate.py FOLDER f32|bf16 FEW MANY TEXTS...: for each number of texts at a time, the tokens a second that the
-model in FOLDER generates with PyTorch on all cores: tokens FEW to MANY of each text."""
+"""torch_generate.py FOLDER f32|bf16 FEW MANY TEXTS...: prints, for each number of texts at a time, the tokens per second
+that the model in FOLDER generates with PyTorch on all cores. Measures the tokens FEW to MANY of each text."""
 import sys
 import time
 

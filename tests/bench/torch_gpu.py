@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""torch_gpu.py ceilings | gpt|bert LAYERS WIDTH HEADS B T STEPS [forward]: what PyTorch reaches on this GPU, as key=value.
+"""torch_gpu.py ceilings | gpt|bert LAYERS WIDTH HEADS B T STEPS [forward]: measures PyTorch on this GPU, and prints
+key=value.
 
-ceilings: a large copy and an 8192^3 product in bf16. gpt, bert: a training step (or a forward pass) of a model of that
-shape, as PyTorch's users write it: compiled, bf16 autocast, scaled-dot-product attention, fused AdamW, clipping; the
-median step. bert predicts 20 masked tokens of each sequence of 128, 76 of 512."""
+ceilings: a large copy, and an 8192^3 product in bf16. gpt, bert: the median training step (or forward pass) of a
+model with these sizes, written as PyTorch's users write it: compiled, bf16 autocast, scaled-dot-product attention,
+fused AdamW, clipping. bert predicts 20 masked tokens of each sequence of 128, and 76 of 512."""
 import sys
 import time
 
@@ -15,7 +16,7 @@ DEVICE, VOCABULARY = "cuda", 50304
 
 
 def seconds(run, count):
-    """The median over `count` runs."""
+    """Returns the median over `count` runs."""
     times = []
     for _ in range(count):
         a, b = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)

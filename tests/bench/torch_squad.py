@@ -1,7 +1,7 @@
-"""torch_squad.py SETUP FOLDER DATA QUESTIONS BATCH | TIME ...: BERT-base for questions, random weights, by
-transformers. `setup` saves the model and the first questions of DATA to FOLDER; `time` prints the seconds that
-PyTorch takes, f32, all cores, for the logits of their windows: padded to 384 as the published script has it, or
-to the longest of its batch, with the windows in order of length."""
+"""torch_squad.py SETUP FOLDER DATA QUESTIONS BATCH | TIME ...: BERT base for question answering with random weights, by
+transformers. `setup` saves the model and the first questions of DATA to FOLDER. `time` prints the seconds that
+PyTorch takes for the logits of their windows, f32, all cores: first padded to 384 as in the published script, then
+padded to the longest window of the batch, with the windows sorted by length."""
 import json
 import os
 import sys

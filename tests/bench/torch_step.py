@@ -16,7 +16,7 @@ cross_entropy = torch.nn.functional.cross_entropy
 
 
 def gpt2():
-    """The model, what makes a batch, and the loss of one."""
+    """Returns the model, a function that makes a batch, and a function that computes the loss of a batch."""
     config = GPT2Config(resid_pdrop=0, embd_pdrop=0, attn_pdrop=0)
     model = GPT2LMHeadModel(config)
     return model, lambda: torch.randint(config.vocab_size, (B, T)), lambda ids: model(ids, labels=ids).loss

@@ -1,6 +1,7 @@
-"""unigram.py TEXT TOKENIZER.JSON THEIRS.MODEL: how well two Unigram vocabularies fit a text: tokens per byte, and nats per
-byte, which is the sum of the negated scores of the tokens of the text's best division. Ours is read by Hugging Face's
-tokenizers, theirs by SentencePiece. Unknown tokens count as 10 below the smallest score, as both encode."""
+"""unigram.py TEXT TOKENIZER.JSON THEIRS.MODEL: measures how well two Unigram vocabularies fit a text. Prints tokens per
+byte and nats per byte: the negated sum of the token scores of the text's best division, per byte. Hugging Face's
+tokenizers reads ours, SentencePiece reads theirs. An unknown token counts as 10 below the smallest score, as in both
+programs."""
 import json
 import sys
 from collections import Counter

@@ -1,17 +1,15 @@
 #!/usr/bin/env python3
-"""Share of the inline templates with visible text whose text wikiprep keeps:
+"""Measures the share of the inline templates with visible text whose text wikiprep keeps:
 
     wikiprep-kept.py DUMP.xml SILENT [--lost | --shown]
 
-Counted are the calls in paragraphs and list items of articles, outside references, comments, tables,
-files and other templates. Each different call is put between two marks into a dump of its own, with
-the site's header, and wikiprep (without --templates) cleans it. A call is kept when a letter, a digit
-or a sign stands between the marks. A call that shows nothing is silent when its name is in the file
-SILENT (lines of "LANG PATTERN", LANG * for all wikis, PATTERN as in a shell), else it is lost: so a
-template that nobody has judged counts as lost.
+It counts calls in paragraphs and list items of articles, outside references, comments, tables, files and other
+templates. It writes a dump in which each distinct call stands between two marks, with the site's header, and cleans
+it with wikiprep (without --templates). A call is kept if a letter, a digit or a sign is between the marks. A call
+that shows nothing is silent if its name is in the file SILENT, else it is lost; so a template that nobody has judged
+counts as lost. SILENT has lines of "LANG PATTERN": LANG * means all wikis, PATTERN is a shell pattern.
 
---lost prints the lost names with their counts and an example, --shown what kept calls show.
-"""
+--lost prints the lost names with their counts and an example. --shown prints what kept calls show."""
 import collections
 import fnmatch
 import html
@@ -45,7 +43,7 @@ def articles(path):
 
 
 def lines(wikitext):
-    """Lines of prose and of lists; the second as if they were prose."""
+    """Yields lines of paragraphs and of lists, the latter without their marks."""
     return quality.paragraphs(re.sub(r'^[*#:;]+ *', '', wikitext, flags=re.M))
 
 
@@ -79,7 +77,7 @@ def inline_calls(path):
 
 
 def shown(path, calls):
-    """What wikiprep shows for each call."""
+    """Returns what wikiprep shows for each call."""
     text = open(path, encoding='utf-8', errors='replace').read()
     header = text[:text.index('<page>')]
     pages = []

@@ -1,18 +1,16 @@
 #!/usr/bin/env python3
-"""Quality of text made from a MediaWiki dump: wikiprep-quality.py DUMP.xml DOCUMENTS
+"""Measures the quality of text made from a MediaWiki dump: wikiprep-quality.py DUMP.xml DOCUMENTS
 
-Three figures that need nothing but the dump and a WikiExtractor-like document stream:
+It computes three figures from the dump and a document stream in WikiExtractor's format:
 
-    leftover   what looks like markup, per million characters
-    holes      "( ," and "()", per million characters, except those that the page has itself, with the
-               same characters around them; and " ,"
-    recovered  share of the inline templates with visible text whose text is there: two words of
-               context before, then the first words of the argument that shows, in that order;
+    leftover   characters that look like markup, per million characters
+    holes      "( ," and "()" and " ,", per million characters, except holes that the page itself has,
+               with the same characters around them
+    recovered  share of the inline templates with visible text whose text is in the output: two words of
+               context before it, then the first words of the argument that shows, in that order;
                a label ("Russian:") may stand between
 
-Inline templates are those in paragraphs: outside references, comments, tables, lists, files and
-other templates.
-"""
+Inline templates are those in paragraphs: outside references, comments, tables, lists, files and other templates."""
 import collections
 import html
 import re
@@ -53,7 +51,7 @@ def pages(path):
 
 
 def paragraphs(wikitext):
-    """The lines of prose, without what may not count."""
+    """Returns the lines of paragraphs, without the parts that are not counted."""
     t = re.sub(r'<!--.*?-->', '', wikitext, flags=re.S)
     t = re.sub(r'<ref\b[^>]*/>', '', t)
     t = re.sub(r'<ref\b.*?</ref\s*>', '', t, flags=re.S)
@@ -110,7 +108,7 @@ def visible(name, arguments):
 
 
 def holes(text, wikitext):
-    """Empty parentheses that the page's author did not write."""
+    """Counts empty parentheses that the page's author did not write."""
     found = [text[max(0, m.start() - HOLE_CONTEXT):m.end() + HOLE_CONTEXT] for m in EMPTY.finditer(text)]
     return sum(all(line not in wikitext for line in around.split('\n') if EMPTY.search(line))
                for around in found)
@@ -121,7 +119,7 @@ def compact(words):
 
 
 def shows(text, context, argument):
-    """Whether the argument follows the context, with at most a label between them."""
+    """Returns whether the argument follows the context, with at most a label between them."""
     at = text.find(context)
     while at >= 0:
         after = at + len(context)

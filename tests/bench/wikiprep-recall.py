@@ -1,17 +1,20 @@
 #!/usr/bin/env python3
-"""How much of the text that other programs find wikiprep finds: wikiprep-recall.py DUMP.xml DOCUMENTS
+"""Measures how much of the text that other programs find wikiprep finds: wikiprep-recall.py DUMP.xml DOCUMENTS
 
-Of each article the 5-grams of words, within lines, as WikiExtractor, mwparserfromhell, wikitextparser and gensim
-and we have them, of whichever are installed. A program's "recall" is the share that it has of those on
-which the others agree, all of them or all but one: what most programs find is text. "alone" is the share of a program's 5-grams that
-no other has: joined words, garbage, or text that no other renders (so much of ours, from templates).
-"lost" is the share of a program's words, as often as they occur, that we have not: of captions and
-the like, which we drop, and of what we should not.
+It compares the 5-grams of words, within lines, of each article. The programs are WikiExtractor, mwparserfromhell,
+wikitextparser and gensim, if installed, and ours. Three figures per program:
+
+"recall": of the 5-grams on which the other programs agree (all of them, or all but one), the share that the program
+has. What most programs find is text.
+"alone": the share of its 5-grams that no other program has: joined words, garbage, or text that no other program
+renders (ours renders templates).
+"lost": the share of its words, with repetitions, that we do not have: captions and the like, which we drop, and text
+that we should not drop.
+
 Characters of scripts without spaces count as words.
 
-The others get the pages without tables, and with a word of no language in the place of each template, at
-which their lines are cut: nobody's 5-gram shall reach across what was dropped there.
-"""
+The other programs get the pages without tables, and with a word of no language in the place of each template. Their
+lines are divided at that word, because a 5-gram must not reach across it."""
 import collections
 import html
 import os
@@ -37,7 +40,7 @@ def words(text):
 
 
 def plain(wikitext):
-    """Without tables, and with holes for templates."""
+    """Returns the page without tables, and with holes for templates."""
     t = COMMENT.sub('', wikitext)
     for pattern, instead in (TEMPLATE, HOLE), (TABLE, '\n'):
         fewer = None
@@ -87,7 +90,7 @@ def parsers():
 
 
 def agreed(sides, i):
-    """What all but one of the sides have of page i."""
+    """Returns what all but one of the programs have of page i."""
     found = [side[i] for side in sides]
     counts = {}
     for f in found:

@@ -1,6 +1,6 @@
-"""BERT in model/ against transformers and PyTorch, both directions: hidden states, logits and losses of
-random BertModel, BertForPreTraining and BertForQuestionAnswering, exact and tanh GELU, with padding;
-the gradients of a whole step; what is saved here loads there. tests/peers/bert.c does our side."""
+"""BERT in model/ beside transformers and PyTorch, in both directions: hidden states, logits and losses of random
+BertModel, BertForPreTraining and BertForQuestionAnswering, exact and tanh GELU, with padding; the gradients of a
+whole step; a model saved here loads there. tests/peers/bert.c runs our side."""
 import os
 import subprocess
 import sys
@@ -75,7 +75,7 @@ def our_outputs(program, folder, number, batch, width):
 
 
 def outputs_agree(what, program, folder, model, kind, batch):
-    """Rows are the real tokens; what transformers computes at padding is nobody's."""
+    """Compares the rows of real tokens. The values that transformers computes at padding have no meaning."""
     rows, V = int(batch.lengths.sum()), model.config.vocab_size
     hidden, heads = our_outputs(program, folder, NUMBER[kind], batch, model.config.hidden_size)
     with torch.no_grad():
@@ -127,7 +127,7 @@ def save_here(program, folder, number, out):
 
 
 def ours_loads_there(what, program, folder, model, kind, batch):
-    """Saved here, loaded there: no tensor is missing or too much, and the numbers are the same."""
+    """A model saved here loads there: no tensor is missing or superfluous, and the numbers are equal."""
     assert save_here(program, folder, NUMBER[kind], folder + ".ours") == 0
     again, report = kind.from_pretrained(folder + ".ours", output_loading_info=True)
     assert not report["missing_keys"] and not report["unexpected_keys"], report
@@ -153,7 +153,7 @@ def kinds_agree(program, work):
 
 
 def heads_change(program, work):
-    """Pre-training leads to questions: the encoder stays, the new head is made."""
+    """A pre-trained model is loaded for question answering: the encoder stays, and a new head is made."""
     model, folder = random_model(BertForPreTraining), os.path.join(work, "pretrained")
     model.save_pretrained(folder)
     assert save_here(program, folder, QUESTIONS, folder + ".questions") == 2

@@ -1,4 +1,4 @@
-"""Blends against those that Megatron Core itself makes: 200 random cases."""
+"""Blends beside those that Megatron Core makes: 200 random cases."""
 import logging
 import random
 import struct
@@ -17,7 +17,7 @@ CASES = 200
 
 
 class Source:
-    """A data set that has samples enough, and nothing else that a blend asks for."""
+    """A data set with enough samples, and the few attributes that a blend reads."""
 
     index_split, unique_identifiers = Split.train, {}
 

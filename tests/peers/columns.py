@@ -1,5 +1,6 @@
-"""Parquet and Arrow files against pyarrow and datasets: what they write is read here with the same text, whatever the type,
-the codec and the sizes; what wikiprep writes is read there as its JSON lines. Needs the plug-in that `make PARQUET=1` builds."""
+"""Parquet and Arrow files beside pyarrow and datasets. The files that these write are read here with the same text, for
+all types, codecs and sizes. The files that wikiprep writes are read there with the text of its JSON lines. Needs the
+plug-in that `make PARQUET=1` builds."""
 import json
 import os
 import random
@@ -39,14 +40,14 @@ def same(what, a, b):
 
 
 def random_texts(rng, count):
-    """Texts of very different lengths, some empty and some null."""
+    """Returns texts of very different lengths, some empty and some null."""
     letters = "abc dé\n月🌙\t\"\\"
     lengths = [0, 1, 20, 300, 5000]
     return [None if rng.random() < 0.1 else "".join(rng.choices(letters, k=rng.choice(lengths))) for _ in range(count)]
 
 
 def forms(texts):
-    """The same texts in each type of column."""
+    """Yields the same texts in each type of column."""
     plain = pa.array(texts, pa.string())
     yield "string", plain
     for name, kind in [("large", pa.large_string()), ("binary", pa.binary()), ("large binary", pa.large_binary()),
@@ -101,7 +102,7 @@ def check_datasets(texts, titles, text_ids, both_ids):
 
 
 def check_writing():
-    """wikiprep's Parquet beside its JSON lines."""
+    """Compares wikiprep's Parquet file with its JSON lines."""
     dump = [SAMPLE] * 3
     for options in [], ["--fields", "id,revid,url,title,text,timestamp"], ["--sentences", "--fields", "title,text"]:
         fields = options[-1] if options else "id,url,title,text"
@@ -115,7 +116,7 @@ def check_writing():
 
 
 def check_row_groups():
-    """A file of several row groups."""
+    """Reads a file with several row groups."""
     dump = [SAMPLE] * 120
     run("wikiprep", "-q", "-o", "large.parquet", *dump)
     lines = run("wikiprep", "-q", "--json", "--fields", "id,url,title,text", *dump)

@@ -1,5 +1,5 @@
-"""evaluate against PyTorch on a random GPT-2: Megatron's figures and the strided one of Hugging Face's guide for
-WikiText, the same counts on LAMBADA by both rules, the same loss over Megatron data; and the detokenizer against
+"""evaluate beside PyTorch on a random GPT-2: for WikiText, Megatron's figures and the strided perplexity of Hugging
+Face's guide; for LAMBADA, the same counts by both rules; the same loss on Megatron data; and the detokenizer beside
 its rules as regular expressions."""
 import json
 import math
@@ -26,7 +26,7 @@ checks = failures = 0
 
 
 def equal_digits(what, got, want):
-    """The same first six digits."""
+    """Checks that the first six digits are equal."""
     expect(what, got, want, 1e-6 * abs(want))
 
 
@@ -54,7 +54,8 @@ def ours(*command):
 
 
 def score(model, ids, scored):
-    """Sum of the losses of the last `scored` of ids, how many are the argmax, and whether the last is."""
+    """Returns the sum of the losses of the last `scored` of ids, the number of them that are the argmax, and whether the
+    last one is."""
     with torch.no_grad():
         logits = model(torch.tensor([ids[:-1]])).logits[0, -scored:].double()
     labels = torch.tensor(ids[-scored:])
@@ -104,12 +105,12 @@ def wiki(model, folder, path):
 
 
 def rows_of(path):
-    """What Hugging Face's data set has for each line of WikiText."""
+    """Returns the row of Hugging Face's data set for each line of WikiText."""
     return [line if line.strip() else "" for line in open(path, encoding="utf-8")]
 
 
 def strided_perplexity(model, ids, length, stride):
-    """The guide's rule: the mean loss of each window counts for one token less than it moves on."""
+    """The guide's rule: the mean loss of each window counts for one token less than the window moves on."""
     total = tokens = last = 0
     for begin in range(0, len(ids), stride):
         end = min(begin + length, len(ids))
@@ -160,7 +161,7 @@ def lambada(model, folder, path):
 
 
 def best_piece(model, text, pattern, rank):
-    """The first of the tokens from the rank-th on, most probable first, whose text matches."""
+    """Returns the first token, in order of probability from rank `rank` on, whose text matches."""
     with torch.no_grad():
         logits = model(torch.tensor([TOKENIZER.encode(text).ids[-POSITIONS:]])).logits[0, -1]
     pieces = (TOKENIZER.decode([t]) for t in logits.topk(3000).indices.tolist()[rank:])
@@ -168,8 +169,8 @@ def best_piece(model, text, pattern, rank):
 
 
 def easy_lambada(model, source, path, count):
-    """Real passages, two of three with an end to the model's liking: a first choice or a later one, a word
-    of one token or a strange beginning whose end the model expects."""
+    """Returns real passages. In two of three the last word is replaced by one that the model predicts: its first choice
+    or a later one, a word of one token, or an unusual beginning whose end the model predicts."""
     with open(path, "w", encoding="utf-8") as out, open(source, encoding="utf-8") as lines:
         for i, line in zip(range(count), lines):
             text = json.loads(line)["text"]

@@ -1,6 +1,7 @@
-"""Model folders in all the forms that Hugging Face's have had: each architecture over BERT and GPT-2, old
-names of norms, with and without prefix and buffers, split, f16 and bf16, tied copies written out, as safetensors
-and as torch.save writes them. What loads gives the hidden states that transformers computes; what does not says why, by name."""
+"""Model folders in all forms that Hugging Face's folders have had: each architecture of BERT and GPT-2, old names of
+norms, with and without prefix and buffers, split, f16 and bf16, tied tensors stored twice, as safetensors and as
+torch.save writes them. A folder that loads gives the hidden states that transformers computes. A folder that does not
+load gives an error that names the reason."""
 import json
 import os
 import struct
@@ -44,7 +45,7 @@ def random_gpt(architecture, **changes):
 
 
 def rewrite(folder, change):
-    """model.safetensors with its tensors as `change` makes them of a dictionary."""
+    """Writes model.safetensors with the tensors that `change` returns for a dictionary of tensors."""
     path = os.path.join(folder, "model.safetensors")
     tensors = change(dict(load_file(path)))
     save_file({name: t.contiguous().clone() for name, t in tensors.items()}, path, {"format": "pt"})
@@ -60,7 +61,7 @@ IDS = np.random.default_rng(4).integers(0, V, T).astype(np.uint32)
 
 
 def bert_states(program, folder, number=ENCODER, more=0):
-    """The hidden states, or so many numbers behind them."""
+    """Returns the hidden states, or as many numbers after them."""
     with open(folder + ".batch", "wb") as f:
         none = np.full(T, -100, np.int32)
         for a in (np.array([1, T, T], np.int64), IDS, np.zeros(T, np.uint32), none, *3 * [none[:1]]):
@@ -79,7 +80,7 @@ def gpt_logits(program, folder):
 
 
 def theirs(model, kind):
-    """What the base model computes; of GPT-2 the logits of its tied decoder."""
+    """Returns what the base model computes; for GPT-2, the logits of its tied decoder."""
     base = model if isinstance(model, kind) else getattr(model, model.base_model_prefix)
     with torch.no_grad():
         hidden = base(torch.tensor(IDS.astype(np.int64))[None]).last_hidden_state[0].float()
@@ -205,7 +206,7 @@ def forms_of_gpt(program, work):
 
 
 def pickled(folder, tensors, shards=1):
-    """The folder with its weights as torch.save writes them, in one file or several with an index."""
+    """Writes the folder with its weights as torch.save writes them, in one file or in several with an index."""
     for name in os.listdir(folder):
         if name.startswith(("model.safetensors", "pytorch_model")):
             os.remove(os.path.join(folder, name))
@@ -219,12 +220,12 @@ def pickled(folder, tensors, shards=1):
 
 
 def transposed(tensors):
-    """The same values in columns, as models that were converted from TensorFlow have them."""
+    """Returns the same values in column-major order, as in models that were converted from TensorFlow."""
     return {name: t.t().contiguous().t() if t.dim() == 2 else t for name, t in tensors.items()}
 
 
 def one_storage(tensors):
-    """All of them views of one storage, behind one another."""
+    """Returns the tensors as views of one storage, one after the other."""
     flat, at, out = torch.cat([t.flatten() for t in tensors.values()]), 0, {}
     for name, t in tensors.items():
         out[name] = flat[at:at + t.numel()].view(t.shape)
@@ -233,7 +234,7 @@ def one_storage(tensors):
 
 
 def distilbert(program, work):
-    """As a base model and with heads; those for questions give the same starts and ends."""
+    """DistilBERT as a base model and with heads. The model for question answering gives the same starts and ends."""
     config = transformers.DistilBertConfig(vocab_size=V, dim=C, n_layers=2, n_heads=4, hidden_dim=80,
                                            max_position_embeddings=32, initializer_range=0.1, qa_dropout=0.3)
     ids = torch.tensor(IDS.astype(np.int64))[None]
@@ -254,8 +255,8 @@ def distilbert(program, work):
 
 
 def pickles(program, work, name, make, kind, ours):
-    """Weights as torch.save writes them: states of modules, with their versions and what is tied sharing a storage,
-    dictionaries, parameters; f32, f16 and bf16; split; in columns; in one storage."""
+    """Weights as torch.save writes them: states of modules with their versions, tied tensors that share a storage,
+    dictionaries, parameters; f32, f16 and bf16; split; column-major; in one storage."""
     folder = os.path.join(work, "pickled")
     for dtype in torch.float32, torch.float16, torch.bfloat16:
         model = make(name).to(dtype)

@@ -1,5 +1,5 @@
-"""generate against transformers' generate(): equal greedy continuations of a random GPT-2, with and without
-penalties and biases; and sampled tokens that all lie in what its filters keep, and are all of it."""
+"""generate beside transformers' generate(): equal greedy continuations of a random GPT-2, with and without penalties and
+biases. Sampled tokens all lie in the set that the filters keep, and the whole set is sampled."""
 import json
 import os
 import shutil
@@ -65,7 +65,7 @@ def greedy(model, folder):
 
 
 class Penalties(LogitsProcessor):
-    """Presence and frequency as OpenAI's API has them, and a window for these and for repetition."""
+    """Presence and frequency penalties as in OpenAI's API, and a window for these and for repetition."""
 
     def __init__(self, prompt, presence, frequency, repetition, window):
         self.prompt, self.presence, self.frequency = prompt, presence, frequency
@@ -117,7 +117,8 @@ def biased(model, folder):
 
 
 def filtered(model, folder):
-    """Of many draws of the first token: none is outside of what the filters keep, and none of these is missing."""
+    """Draws the first token many times: all draws are in the set that the filters keep, and each member of the set is
+    drawn."""
     ids = torch.tensor([encode(PROMPTS[1])])
     with torch.no_grad():
         logits = model(ids).logits[:, -1].double()
@@ -138,7 +139,7 @@ def filtered(model, folder):
 
 
 def beams(folder):
-    """Beam search, in a vocabulary where the end of the text is probable: the same texts in the same order."""
+    """Beam search, with a vocabulary in which the end of the text is probable: the same texts in the same order."""
     torch.manual_seed(5)
     end = 50256
     config = GPT2Config(n_layer=2, n_embd=48, n_head=4, n_positions=256, initializer_range=0.3)
@@ -173,7 +174,7 @@ def beams(folder):
 
 
 def logprobs(model, folder):
-    """Log probabilities of sampled tokens, and the ten most probable ones in the place of each."""
+    """Log probabilities of sampled tokens, and the ten most probable tokens at each place."""
     result = ours(folder, "--logprobs", "10", "--temperature", "1.5", "--repetition-penalty", "1.2", "--prompt", PROMPTS[2])[0]
     prompt = encode(PROMPTS[2])
     with torch.no_grad():
@@ -189,7 +190,7 @@ def logprobs(model, folder):
 
 
 def sampled(model, folder):
-    """Every sampled token is one that the filters leave, and as probable on average as it should be."""
+    """Every sampled token is one that the filters keep, and the mean probability of the samples is as expected."""
     filters = LogitsProcessorList([TemperatureLogitsWarper(0.7), TopKLogitsWarper(20), TopPLogitsWarper(0.8)])
     results = ours(folder, "--temperature", "0.7", "--top-k", "20", "--top-p", "0.8", "--samples", "20", PROMPTS[0])
     outside, surprise, entropy, count = 0, 0.0, 0.0, 0

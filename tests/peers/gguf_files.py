@@ -1,5 +1,5 @@
-"""GGUF files that generate export writes: gguf from PyPI reads every key and tensor, with the values of the
-folder's own tensors; and where llama-cpp-python is installed, it writes the same text, of a vocabulary learnt here."""
+"""GGUF files that `generate export` writes. gguf from PyPI reads every key and tensor, with the values of the folder's
+tensors. If llama-cpp-python is installed, it generates the same text with a vocabulary learnt here."""
 import json
 import os
 import shutil

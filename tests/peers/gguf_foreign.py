@@ -1,7 +1,7 @@
-"""GGUF files of another writer: gguf from PyPI writes random models of transformers, with its own quantisers and with
-vocabularies of SentencePiece and tokenizers. Logits, features, ids and greedy texts are those of these libraries. And our
-own files with these vocabularies: gguf reads every key, and the keys alone give the same ids. tests/peers/gguf.c does our
-side of the logits."""
+"""GGUF files that another program writes: gguf from PyPI writes random models of transformers, with its own quantisers
+and with vocabularies of SentencePiece and tokenizers. Our logits, features, ids and greedy texts equal those of these
+libraries. For our own files with these vocabularies, gguf reads every key, and the keys alone give the same ids.
+tests/peers/gguf.c computes our logits."""
 import os
 import subprocess
 import sys
@@ -66,7 +66,7 @@ def randomise(model):
 
 
 def add_tensors(writer, model, names, kind, heads):
-    """Writes the tensors, and sets the model's parameters to what the file then holds."""
+    """Writes the tensors, and sets the model's parameters to the values that the file then holds."""
     for name, p in model.named_parameters():
         if "pooler" in name:
             continue
@@ -231,7 +231,7 @@ def write_bert(path, kind, vocabulary):
 
 
 def greedy(path, model, vocabulary):
-    """Texts of the file, and of transformers and SentencePiece."""
+    """Compares the greedy texts of the file with those of transformers and SentencePiece."""
     for prompt in "The Moon", "a":
         ids = [1] + vocabulary.encode(prompt)
         out = model.generate(torch.tensor([ids]), max_new_tokens=20, do_sample=False, pad_token_id=0)[0, len(ids):].tolist()
@@ -244,7 +244,7 @@ def greedy(path, model, vocabulary):
 
 
 def without_json(path):
-    """The file as another program's: only llama.cpp's keys say what the vocabulary is."""
+    """Removes our own keys, so that only llama.cpp's keys describe the vocabulary, as in another program's file."""
     with open(path, "rb") as file:
         data = file.read()
     assert data.count(b"tokenizer.huggingface.json") == 1

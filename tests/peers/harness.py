@@ -1,6 +1,5 @@
-"""evaluate against lm-evaluation-harness on a random GPT-2, on this machine alone: the word perplexity of its
-task wikitext, and acc and acc_norm of its tasks hellaswag, piqa, arc_easy and winogrande, on questions made of
-WikiText's sentences."""
+"""evaluate beside lm-evaluation-harness on a random GPT-2, without network: the word perplexity of its task wikitext,
+and acc and acc_norm of its tasks hellaswag, piqa, arc_easy and winogrande, on questions made of WikiText's sentences."""
 import contextlib
 import io
 import json
@@ -53,7 +52,7 @@ def ours(command, *options):
 
 
 def theirs(model, name, path, config):
-    """The harness's own figures of one task, whose data are the JSON lines of a file."""
+    """Returns the harness's figures of one task; its data are the JSON lines of a file."""
     task = ConfigurableTask(config={
         "task": name, "dataset_path": "json", "dataset_kwargs": {"data_files": {"test": path}}, "test_split": "test",
         "num_fewshot": 0, **config})
@@ -65,7 +64,7 @@ def theirs(model, name, path, config):
 # ---- WikiText ------------------------------------------------------------------------------------
 
 def pages_of(text):
-    """The documents of the data set wikitext_document_level: each begins at a title."""
+    """Returns the documents of the data set wikitext_document_level: each begins at a title."""
     page, pages = [], []
     for line in text.split("\n"):
         title = line.replace("= = =", "===").replace("= =", "==").strip()
@@ -112,7 +111,8 @@ def halves(sentence):
 
 
 def questions(draw, lines, count):
-    """Rows as the data sets have them, with the marks of WikiHow, two blanks, and letters that are not ASCII."""
+    """Returns rows in the form of the data sets, with the marks of WikiHow, double blanks, and letters that are not
+    ASCII."""
     for i in range(count):
         first, right = halves(draw.choice(lines))
         others = [halves(draw.choice(lines))[1] for _ in range(3)]

@@ -1,4 +1,4 @@
-"""Vocabularies whose ids have holes, against Hugging Face's tokenizers: ids, text and what both save and load again."""
+"""Vocabularies whose ids have gaps, beside Hugging Face's tokenizers: ids, text, and saving and loading by both."""
 import json
 import os
 import random
@@ -35,7 +35,7 @@ def learned(kind, texts):
 
 
 def spread(tokenizer, rng):
-    """The same tokens with other ids, some of which are left out. The last ids are those of tokens that are added."""
+    """Returns the same tokens with other ids, some of them unused. The last ids are those of added tokens."""
     root = json.loads(tokenizer.to_str())
     vocab, added = root["model"]["vocab"], root["added_tokens"]
     ids = sorted(rng.sample(range(2 * len(vocab)), len(vocab)))

@@ -1,4 +1,4 @@
-"""Index maps against the same written down with numpy, for both ways to ask and all parts."""
+"""Index maps beside the same algorithm in numpy, for both kinds of requests and all parts."""
 import os
 import random
 import struct

@@ -1,4 +1,4 @@
-"""Index maps against those that Megatron Core itself makes of the same pair: 200 random cases."""
+"""Index maps beside those that Megatron Core makes of the same pair: 200 random cases."""
 import logging
 import os
 import random
@@ -19,7 +19,7 @@ CASES = 200
 
 
 class Tokenizer:
-    """What the data set's configuration asks of a tokenizer."""
+    """The attributes that the data set's configuration reads from a tokenizer."""
 
     vocab_size, eod, pad, unique_identifiers = 50257, 50256, 0, {}
 
@@ -36,7 +36,8 @@ def write_pair(prefix, sizes):
 
 
 def core_maps(prefix, length, seed, split, part, samples, documents):
-    """The three maps of a part, or None where the part is empty: Core would look for ever for its epochs."""
+    """Returns the three maps of a part. Returns None if the part is empty, because Megatron Core would then never
+    finish."""
     config = GPTDatasetConfig(random_seed=seed, sequence_length=length, blend=([prefix], None), split=split,
                               tokenizer=Tokenizer(), reset_position_ids=False, reset_attention_mask=False,
                               eod_mask_loss=False, mmap_bin_files=False, path_to_cache=prefix + ".cache")

@@ -1,4 +1,4 @@
-"""BERT instances against the recipe written down in plain Python, with Python's own random."""
+"""BERT instances beside the same algorithm in plain Python, with Python's own random."""
 import json
 import os
 import random
@@ -17,7 +17,7 @@ def documents(rng, count):
 
 
 def token_stream(docs):
-    """The format of common/stream.h."""
+    """Reads the format of common/stream.h."""
     frames = [(f"textmill=tokens 1\ndtype=u16\nvocabulary={VOCABULARY}\nsentences=1\n"
                f"pad={PAD}\nunk=100\ncls={CLS}\nsep={SEP}\nmask={MASK}\n").encode()]
     for doc in docs:
@@ -125,7 +125,7 @@ def tf1(x, o):
 
 
 def unpack(row, o):
-    """The instances of a packed row, as plain features."""
+    """Returns the instances of a packed row as plain features."""
     n, m = o["length"], o["mask"]
     places = range(n)
     for k in range(1, 4):

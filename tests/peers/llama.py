@@ -1,6 +1,6 @@
-"""Llama, Qwen2 and Mistral against transformers and PyTorch: random models of many shapes saved by transformers give the
-same logits, the same gradients and the same greedy text here; fifty updates by AdamW agree with PyTorch's; what is trained
-here loads there. tests/peers/gpt.c does our side."""
+"""Llama, Qwen2 and Mistral beside transformers and PyTorch. Random models of many sizes, saved by transformers, give the
+same logits, the same gradients and the same greedy text here. Fifty updates with AdamW agree with PyTorch's. A model
+trained here loads there. tests/peers/gpt.c runs our side."""
 import json
 import os
 import struct
@@ -85,7 +85,7 @@ def gradients_agree(what, program, folder, model, vocabulary, B=3, T=37):
 
 
 def add_tokenizer(folder, vocabulary):
-    """Bytes, and as many more tokens as there are ids; 1 ends a text."""
+    """Writes a tokenizer of bytes, with as many added tokens as are needed for all ids; id 1 ends a text."""
     characters = [chr(c) for c in [*range(33, 127), *range(161, 173), *range(174, 256)]]
     characters += [chr(256 + i) for i in range(68)]
     vocab = {t: i for i, t in enumerate((["<a>", "<|endoftext|>"] + characters)[:vocabulary])}
@@ -112,7 +112,8 @@ def greedy_text_agrees(what, folder, model, vocabulary):
 
 
 def begin_of_text_agrees(work):
-    """A tokenizer that puts <a> before a text: generate reads what transformers' generate() does, with it and without."""
+    """The tokenizer puts <a> before each text: generate reads the same ids as transformers' generate(), with that token
+    and without."""
     model, folder = random_model("llama", 331, {}), os.path.join(work, "begins")
     model.save_pretrained(folder)
     add_tokenizer(folder, 331)

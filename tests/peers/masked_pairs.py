@@ -1,6 +1,6 @@
-"""The samples that train makes of a Megatron pair of sentences and its map, beside those of Megatron Core's BERT data set with
-the settings of pretrain_bert.py: 40 random pairs, the map made by Megatron Core or by tfwrite. tests/peers/masked_pairs.c does
-our side."""
+"""The samples that train makes of a Megatron pair of sentences and its map, beside those of Megatron Core's BERT data
+set with the settings of pretrain_bert.py. 40 random pairs; Megatron Core or tfwrite makes the map.
+tests/peers/masked_pairs.c runs our side."""
 import glob
 import logging
 import os
@@ -26,7 +26,7 @@ SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 
 
 class Tokenizer:
-    """What the data set asks of a tokenizer."""
+    """The attributes that the data set reads from a tokenizer."""
 
     unique_identifiers, pad, cls, sep, mask = {}, 0, 2, 3, 4
 

@@ -1,5 +1,5 @@
-"""Pairs of several keys of JSON lines against Megatron's writer: as its preprocess_data makes them with --json-keys and
---append-eod, also where a string is empty."""
+"""Pairs of several keys of JSON lines beside Megatron's writer: as its preprocess_data makes them with --json-keys and
+--append-eod, also for empty strings."""
 import json
 import os
 import random

@@ -1,5 +1,5 @@
-"""Megatron's own reader (megatron-core) on our pairs: every sequence and document, in both widths, with
-sentences and without; and its writer's files, byte for byte, also those that it merges."""
+"""Megatron's own reader (megatron-core) on our pairs: every sequence and document, for both widths of ids, with
+sentences and without. Our files equal those of its writer byte for byte, also those that it merges."""
 import os
 import struct
 import subprocess
@@ -18,7 +18,7 @@ except ImportError:
 
 
 def token_stream(documents, vocabulary, end):
-    """The format of common/stream.h; a document is a list of sentences."""
+    """Writes the format of common/stream.h; a document is a list of sentences."""
     width, dtype = (2, "<u2") if vocabulary <= 1 << 16 else (4, "<u4")
     several = any(len(d) > 1 for d in documents)
     header = f"textmill=tokens 1\ndtype=u{8 * width}\nvocabulary={vocabulary}\nend_of_text={end}\nsentences={int(several)}\n"
@@ -36,7 +36,7 @@ def make_documents(seed, vocabulary, most):
 
 
 def write_as_megatron(path, documents, vocabulary, end):
-    """As its preprocess_data does with --append-eod."""
+    """Writes what Megatron's preprocess_data writes with --append-eod."""
     builder = IndexedDatasetBuilder(path + ".bin", dtype=DType.optimal_dtype(vocabulary))
     for d in documents:
         sentences = [list(map(int, s)) for s in d]
@@ -63,7 +63,8 @@ def check(dir, vocabulary, most):
 
 
 def check_merge(dir, vocabulary):
-    """tfwrite merge gives what add_index gives: several sequences a document, and pairs of one document and of many."""
+    """tfwrite merge gives the result of add_index: with several sequences per document, and for pairs of one document
+    and of many."""
     parts = [make_documents(1, vocabulary, 4), make_documents(2, vocabulary, 1)[:1], make_documents(3, vocabulary, 4)]
     builder = IndexedDatasetBuilder(dir + "/joined.bin", dtype=DType.optimal_dtype(vocabulary))
     for k, documents in enumerate(parts):

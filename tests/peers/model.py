@@ -1,6 +1,6 @@
-"""model/ against transformers and PyTorch, both directions: a random GPT-2 saved by transformers
-(one file, split, f16, bf16) gives the same logits here; one saved here gives the same logits there;
-the gradients of a whole step agree. tests/peers/gpt.c does our side."""
+"""model/ beside transformers and PyTorch, in both directions: a random GPT-2 saved by transformers (one file, split,
+f16, bf16) gives the same logits here; one saved here gives the same logits there; the gradients of a whole step
+agree. tests/peers/gpt.c runs our side."""
 import os
 import subprocess
 import sys

@@ -1,5 +1,5 @@
-"""tokenize --offsets against Hugging Face's tokenizers: where each token is, in characters and in bytes, with and without
-tokens around the text."""
+"""tokenize --offsets beside Hugging Face's tokenizers: the place of each token, in characters and in bytes, with and
+without special tokens around the text."""
 import json
 import os
 import random

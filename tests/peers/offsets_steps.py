@@ -1,5 +1,6 @@
-"""tokenize --offsets against Hugging Face's tokenizers for every kind of vocabulary and step: normalizers, pre-tokenizers,
-unknown and byte tokens, added tokens. Real and random texts, and a sweep over code points for each normalizer."""
+"""tokenize --offsets beside Hugging Face's tokenizers for every kind of vocabulary and every step: normalizers,
+pre-tokenizers, unknown and byte tokens, added tokens. Real and random texts, and a sweep over code points for each
+normalizer."""
 import io
 import json
 import random
@@ -26,7 +27,7 @@ TEXTS = REAL + random_texts(1500, 7, PARTS, 0.7, 25)
 
 
 def code_points():
-    """Forty in a text: those below U+3400, and some of the others."""
+    """Yields texts of forty code points: all below U+3400, and some of the others."""
     rest = [c for c in range(0x3400, 0x110000) if not 0xD800 <= c < 0xE000]
     chosen = [chr(c) for c in [*range(0x3400), *sorted(random.Random(2).sample(rest, 8000))]]
     return [" ".join(f"a{c}b {c}{c} A{c}" for c in chosen[i:i + 40]) for i in range(0, len(chosen), 40)]
@@ -72,7 +73,7 @@ def wordlevel(normalizer, pre):
 
 
 def with_bytes(t):
-    """The same with byte tokens in place of unknown ones."""
+    """Returns the same vocabulary with byte tokens instead of the unknown token."""
     root = json.loads(t.to_str())
     vocab = root["model"]["vocab"]
     for b in range(256):
@@ -95,7 +96,7 @@ def with_bert(*added):
 
 
 def precompiled():
-    """The map of characters that SentencePiece makes for its usual rule."""
+    """Returns the map of characters that SentencePiece makes for its default rule."""
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(sentence_iterator=iter([x for x in REAL if x.isascii()]), model_writer=model, vocab_size=300,
                                              minloglevel=2)

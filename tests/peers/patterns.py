@@ -1,6 +1,6 @@
-"""Pre-tokenizers of published models against tokenizers: 20,000 strings each of all planes, controls, marks and long words,
-with a small vocabulary behind them. Their patterns are those of the models' tokenizer.json. With a folder as argument the
-vocabularies, of 32,000 tokens, are written there instead, for benchmarks."""
+"""Pre-tokenizers of published models beside tokenizers: 20,000 strings for each, from all planes, with controls, marks
+and long words, and with a small vocabulary. The patterns are those of the models' tokenizer.json. With a folder as
+argument it writes the vocabularies, of 32,000 tokens, to that folder instead, for benchmarks."""
 import json
 import os
 import random

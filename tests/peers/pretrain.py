@@ -1,6 +1,6 @@
-"""Fifty updates of BERT's pre-training, here and in PyTorch: the same weights, shards, order of the
-data, learning rates, weight decay and clipping, by AdamW and by LAMB. Losses of both parts, gradient
-norms and the final weights must agree."""
+"""Fifty updates of BERT's pre-training, here and in PyTorch: the same weights, shards, order of the data, learning
+rates, weight decay and clipping, with AdamW and with LAMB. The losses of both heads, gradient norms and final weights
+agree."""
 import json
 import math
 import os
@@ -90,7 +90,7 @@ def rate(t):
 
 
 class Lamb:
-    """You et al. 2020, with bias correction, by the formula."""
+    """You et al. 2020, with bias correction, written from the formula."""
 
     def __init__(self, parameters):
         self.state = [(p, torch.zeros_like(p), torch.zeros_like(p), DECAY if p.dim() > 1 else 0.0)

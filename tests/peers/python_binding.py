@@ -1,5 +1,5 @@
-"""python/ against tiktoken and Hugging Face's tokenizers: `pip install` of the source tree, equal ids, offsets and texts,
-one by one, in batches, from several threads at a time and from Arrow's buffers."""
+"""python/ beside tiktoken and Hugging Face's tokenizers: `pip install` of the source tree; equal ids, offsets and texts
+for single texts, for batches, from several threads at a time and from Arrow's buffers."""
 import os
 import random
 import subprocess

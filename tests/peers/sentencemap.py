@@ -1,5 +1,5 @@
-"""Index maps of sentences against those that Megatron Core itself makes of the same pair: 150 random cases; some go
-through its whole data set."""
+"""Index maps of sentences beside those that Megatron Core makes of the same pair: 150 random cases; some go through its
+whole data set."""
 import logging
 import os
 import random
@@ -22,7 +22,7 @@ CASES = 150
 
 
 class Tokenizer:
-    """What the data set's configuration asks of a tokenizer."""
+    """The attributes that the data set's configuration reads from a tokenizer."""
 
     vocab_size, cls, sep, mask, pad, unique_identifiers, inv_vocab = 100, 1, 2, 3, 0, {}, {0: "a"}
 
@@ -45,7 +45,7 @@ def documents_of(rng):
 
 
 def whole_data_set(prefix, length, seed, probability, samples, first, end, least, folder):
-    """The map that the data set of a BERT keeps."""
+    """Returns the map that the data set of a BERT keeps."""
     config = BERTMaskedWordPieceDatasetConfig(
         random_seed=seed, sequence_length=length, blend=([prefix], None), split="1,0,0", tokenizer=Tokenizer(),
         path_to_cache=folder, masking_probability=0.15, short_sequence_probability=probability, masking_max_ngram=3,

@@ -1,5 +1,5 @@
-"""SentencePiece's .model files against SentencePiece itself: ids and text of BPE and Unigram models with its options, on real and
-random text that also spells special tokens; and the tokenizer.json that we keep of them."""
+"""SentencePiece's .model files beside SentencePiece: ids and text of BPE and Unigram models with its options, on real
+and random text that also contains the text of special tokens; and the tokenizer.json that we write for them."""
 import subprocess
 import sys
 import tempfile

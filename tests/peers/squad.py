@@ -1,6 +1,6 @@
-"""evaluate squad against the published metric, written down anew on Python's own strings and regular
-expressions: made-up questions and predictions full of articles, punctuation, odd white space and letters of
-all scripts; both versions, with repeated ids, missing predictions and probabilities of no answer."""
+"""evaluate squad beside the published metric, rewritten with Python's own strings and regular expressions. Artificial
+questions and predictions with many articles, punctuation marks, unusual white space and letters of all scripts; both
+versions of SQuAD, with repeated ids, missing predictions and probabilities of no answer."""
 import json
 import os
 import random
@@ -50,7 +50,7 @@ def add(values):
 
 
 def error(values):
-    """The standard error of the mean, in per cent."""
+    """Returns the standard error of the mean, in per cent."""
     return 100 * statistics.stdev(values) / len(values) ** .5 if len(values) > 1 else 0.0
 
 

@@ -1,6 +1,6 @@
-"""evaluate squad --model against transformers: features from the Rust tokenizer, logits of a random
-BertForQuestionAnswering, and the two published ways from logits to answers written down anew in plain Python.
-Contexts of SQuAD and made-up ones of all scripts; questions too long for their window; 1.1 and 2.0."""
+"""evaluate squad --model beside transformers: features from the Rust tokenizer, logits of a random
+BertForQuestionAnswering, and the two published ways from logits to answers, rewritten in plain Python. Contexts of
+SQuAD and artificial ones of all scripts; questions too long for their window; SQuAD 1.1 and 2.0."""
 import json
 import math
 import os
@@ -84,7 +84,7 @@ def encode(tokenizer, text):
 
 
 def features(tokenizer, question, context, style, length, stride, most):
-    """Windows as (ids, segments, first row of the context, the context's tokens first..)."""
+    """Returns windows as (ids, segments, first row of the context, the context's first tokens)."""
     q, (ids, offsets) = encode(tokenizer, question)[0], encode(tokenizer, context)
     least = 1 if style == "google" else stride + 1
     if len(q) > most and (style == "google" or len(q) + 3 + least > length):
@@ -103,7 +103,7 @@ def features(tokenizer, question, context, style, length, stride, most):
 
 
 def check_features(tokenizer, question, context, length, stride):
-    """transformers itself makes the same windows, where it makes any."""
+    """Compares with the windows that transformers makes, if it makes any."""
     ours = [f["ids"] for f in features(tokenizer, question, context, "hf", length, stride, 64)]
     if len(encode(tokenizer, question)[0]) + 4 + stride <= length and encode(tokenizer, context)[0]:
         theirs = tokenizer(question, context, truncation="only_second", max_length=length, stride=stride,
@@ -165,7 +165,7 @@ def answer(fs, context, style, v2, n_best=20, most=30, threshold=0.0):
 
 
 def same_n_best(what, ours, theirs):
-    """Neighbours of nearly the same score may stand the other way round."""
+    """Compares lists of answers; neighbours with nearly the same score may be swapped."""
     assert len(ours) == len(theirs), (what, len(ours), len(theirs))
     for i, (o, (text, p, s, e)) in enumerate(zip(ours, theirs)):
         assert abs(o["start_logit"] + o["end_logit"] - s - e) < 2e-4, (what, i, o, (text, s, e))
@@ -199,7 +199,7 @@ def compare(work, what, data, model, tokenizer, style, length, stride, v2):
 
 
 def one_segment(work):
-    """A model that cannot tell the question from the context is refused."""
+    """A model that cannot distinguish question and context must be refused."""
     folder = os.path.join(work, "one")
     config = BertConfig(num_hidden_layers=1, hidden_size=16, num_attention_heads=2, intermediate_size=16, type_vocab_size=1)
     BertForQuestionAnswering(config).save_pretrained(folder)

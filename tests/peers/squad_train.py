@@ -1,5 +1,5 @@
-"""Fine-tuning for SQuAD, here and in PyTorch: from one BertForPreTraining with a new head, windows that
-transformers' tokenizer makes, AdamW with warm-up and linear decay. Losses and final weights must agree."""
+"""Fine-tuning for SQuAD, here and in PyTorch: from one BertForPreTraining with a new head, with windows made by
+transformers' tokenizer, AdamW with warm-up and linear decay. Losses and final weights agree."""
 import json
 import os
 import subprocess
@@ -27,7 +27,7 @@ torch.set_num_threads(1)
 
 
 def few_questions(path):
-    """One question of each of some paragraphs; one of them impossible, as 2.0 has it."""
+    """Returns one question for each of some paragraphs; one of them has no answer, as in SQuAD 2.0."""
     paragraphs = [p for a in json.load(open(TRAIN, encoding="utf-8"))["data"] for p in a["paragraphs"]][::90][:8]
     few = [{"context": p["context"], "qas": p["qas"][:1]} for p in paragraphs]
     few[3]["qas"][0].update(answers=[], is_impossible=True)
@@ -36,7 +36,7 @@ def few_questions(path):
 
 
 def batch(tokenizer, paragraphs):
-    """The published way: [CLS] where the window lacks some of the answer."""
+    """The published rule: the target is [CLS] if the window does not contain the whole answer."""
     e = tokenizer([p["qas"][0]["question"] for p in paragraphs], [p["context"] for p in paragraphs], truncation="only_second",
                   max_length=LENGTH, stride=STRIDE, return_overflowing_tokens=True, return_offsets_mapping=True, padding=True)
     starts, ends = [], []

@@ -1,5 +1,5 @@
-"""tokenizer/input against Python's csv module, pandas and its compressors: tables and JSON lines with random cells, packed
-in each way, are read as the texts that were written."""
+"""tokenizer/input beside Python's csv module, pandas and its compressors: tables and JSON lines with random cells,
+compressed in each way, are read as the texts that were written."""
 import bz2
 import csv
 import gzip
@@ -29,7 +29,7 @@ def run(*args):
 
 
 def texts_of(path, fields):
-    """What tokenize read, as texts: ids of a vocabulary of bytes are the bytes."""
+    """Returns what tokenize read, as texts: the ids of a byte vocabulary are the bytes."""
     lines = run("--vocab", "bytes", "--ids", "--field", fields, path).decode().split("\n")[:-1]
     return ["".join(names[int(i)] for i in line.split()) for line in lines]
 

@@ -1,5 +1,5 @@
-"""TensorFlow's own readers and writers: shards in each of its compressions, parsed as it parses them, and its
-files shown and trained on here."""
+"""TensorFlow's readers and writers: it reads and parses our shards in each of its compressions, and its files are shown
+and used for training here."""
 import json
 import os
 import subprocess
@@ -76,7 +76,7 @@ def files_of_tensorflow_are_read(dir):
 
 
 def damage_is_refused_by_both(dir):
-    """A stream that is cut short: TensorFlow stops with an error where verify does."""
+    """A truncated stream: TensorFlow stops with an error at the same place as verify."""
     (path, _) = shards(dir + "/gzip")
     whole = open(path, "rb").read()
     with open(dir + "/cut", "wb") as out:

@@ -1,4 +1,4 @@
-"""Shards and Megatron pairs as other programs read and write them: PyPI's tfrecord (with protobuf's own
+"""Shards and Megatron pairs beside the readers and writers of other programs: PyPI's tfrecord (with protobuf's own
 parser) and numpy."""
 import json
 import os
@@ -24,7 +24,7 @@ def run(*command, **options):
 
 
 def token_stream(documents, vocabulary=VOCABULARY, end=END):
-    """The format of common/stream.h."""
+    """Writes the format of common/stream.h."""
     dtype = "u16" if vocabulary <= 1 << 16 else "u32"
     header = f"textmill=tokens 1\ndtype={dtype}\nvocabulary={vocabulary}\nend_of_text={end}\nsentences=0\n"
     frames = [header.encode()]
@@ -39,7 +39,7 @@ def make_documents(seed, vocabulary=VOCABULARY):
 
 
 def shards_are_read_by_others(dir):
-    """All windows, dealt out in order, through PyPI's reader with our index and without."""
+    """PyPI's reader reads all windows in order, with our index and without."""
     documents = make_documents(1)
     run("tfwrite", "-q", "--no-shuffle", "--sequence-length", "64", "--shards", "3", "-o", dir + "/out",
         input=token_stream(documents))
@@ -61,7 +61,7 @@ def shards_are_read_by_others(dir):
 
 
 def messages_are_protobufs(dir):
-    """The bytes of our Example are those of protobuf's deterministic serializer."""
+    """The bytes of our Example equal those of protobuf's deterministic serializer."""
     run("tfwrite", "-q", "--sequence-length", "300", "--shards", "1", "-o", dir + "/bytes",
         input=token_stream(make_documents(2)))
     data = open(dir + "/bytes/data-00000-of-00001.tfrecord", "rb").read()
@@ -75,7 +75,7 @@ def messages_are_protobufs(dir):
 
 
 def records_of_others_are_shown(dir):
-    """All kinds of features, with the values at the edges, written by protobuf."""
+    """protobuf writes all kinds of features, with extreme values; tfwrite shows them."""
     rng = np.random.default_rng(3)
     out = writer.TFRecordWriter(dir + "/others.tfrecord")
     want = []
@@ -97,7 +97,7 @@ def records_of_others_are_shown(dir):
 
 
 def tensorflows_samples_are_shown():
-    """The shipped records of TensorFlow, through both readers."""
+    """TensorFlow's sample records are read by both readers."""
     for name, count in ("sample_text", 45), ("sample_text_packed", 44):
         path = f"{DATA}/bert/{name}.tfrecord"
         if not os.path.exists(path):
@@ -113,7 +113,7 @@ def tensorflows_samples_are_shown():
 
 
 def pairs_are_megatrons(dir):
-    """Both files as numpy lays them out by Megatron's rules, for narrow and wide vocabularies."""
+    """numpy reads both files by Megatron's layout, for narrow and wide ids."""
     for vocabulary in VOCABULARY, 65499, 65500, 100000:
         documents = make_documents(4, vocabulary)
         run("tfwrite", "-q", "--layout", "megatron", "--force", "-o", dir + "/m",

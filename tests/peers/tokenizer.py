@@ -1,6 +1,6 @@
-"""tokenizer/ against tokenizers, transformers and tiktoken: ids of GPT-2's vocabulary on real and on
-random text; vocabularies learned here and there, merge by merge; what we write loads there with the
-same ids; what they write loads here, with other patterns, added tokens and prefix spaces."""
+"""tokenizer/ beside tokenizers, transformers and tiktoken: ids of GPT-2's vocabulary on real and on random text;
+vocabularies learned here and there, merge by merge; what we write loads there with the same ids; what they write
+loads here, with other patterns, added tokens and prefix spaces."""
 import json
 import os
 import sys
@@ -111,7 +111,7 @@ def check_written(texts, folder):
 
 
 def check_variants(texts, folder):
-    """tokenizer.json files that tokenizers writes, with what GPT-2's does not use."""
+    """tokenizer.json files that tokenizers writes, with features that GPT-2's file does not use."""
     pre = tokenizers.pre_tokenizers
     split = lambda pattern: pre.Split(tokenizers.Regex(pattern), "isolated")
     level = pre.ByteLevel(add_prefix_space=False, use_regex=False)

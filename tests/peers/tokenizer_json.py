@@ -1,5 +1,5 @@
-"""tokenizer.json against tokenizers: each normalizer, pre-tokenizer, post-processor, decoder, option of BPE
-and kind of added token, as the package writes it, on real and on random text; and what we write of it."""
+"""tokenizer.json beside tokenizers: each normalizer, pre-tokenizer, post-processor, decoder, option of BPE and kind of
+added token, as the package writes it, on real and on random text; and the files that we write from it."""
 import collections
 import json
 import os
@@ -29,7 +29,7 @@ DEEPSEEK = "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\r\n\\p{L}\\
 
 
 def our_texts(path, ids, *options):
-    """One text after another: line ends are in them too."""
+    """Encodes texts one after another; texts may contain line ends."""
     return tokenize("decode", *options, "--vocab", path, "--ids",
                     data="".join(" ".join(map(str, i)) + "\n" for i in ids).encode())
 
@@ -43,7 +43,7 @@ def same(what, texts, ours, theirs):
 
 
 def their_ids(t, texts, **options):
-    """Some at a time: an encoding takes a hundred times its text."""
+    """Encodes some texts at a time, because an encoding takes a hundred times the memory of its text."""
     return [e.ids for i in range(0, len(texts), 500) for e in t.encode_batch(texts[i:i + 500], **options)]
 
 
@@ -68,7 +68,7 @@ def compare_texts(what, t, ids, folder):
 
 
 def compare(what, t, folder, change=lambda text: text):
-    """There and back, over texts that are this configuration's own."""
+    """Compares encoding and decoding over texts for this configuration."""
     texts = [change(x) for x in some_texts(what)]
     ids = compare_ids(what, t, texts, folder)
     compare_ids(what, t, texts, folder, special=True)
@@ -102,8 +102,8 @@ def some_texts(what, count=120):
 
 
 def code_points(what, around=lambda c: f"a{c}b {c}{c} {c}1 A{c}"):
-    """Forty in a text, as texts cost more than what is in them: those below U+3000, and some of the others, which
-    are other ones for each configuration; with all of them the whole takes an hour."""
+    """Yields texts of forty code points, because a call costs more than its text: all code points below U+3000, and some
+    of the others. Each configuration gets other ones; with all of them the test would take an hour."""
     r = random.Random(what)
     rest = [c for c in range(0x3000, 0x110000) if not 0xD800 <= c < 0xE000]
     chosen = [*range(0x3000), *sorted(r.sample(rest, 8000))]
@@ -261,7 +261,7 @@ def check_processors(folder):
 
 
 def check_written(folder):
-    """What `tokenize train --from` writes of such a file loads there, and gives the same ids."""
+    """The file that `tokenize train --from` writes loads there and gives the same ids."""
     t = chars_bpe(pre_tokenizers.Metaspace(), normalizers.NFKC(), unk_token="<unk>")
     t.decoder = decoders.Metaspace()
     t.add_special_tokens(["<mask>"])
@@ -275,7 +275,7 @@ def check_written(folder):
 
 
 def check_wordpiece_training(folder):
-    """Learned here, and there as BPE over words whose characters behind the first are others."""
+    """Learns here, and there as BPE over words whose characters after the first have another form."""
     global checks
     shift, size = 0x80000, 3000
     for name, least in [("text/alice.txt", 1), ("text/multilingual.txt", 3)]:
@@ -302,8 +302,9 @@ def check_wordpiece_training(folder):
 
 
 def check_character_training(folder):
-    """Learned here and there: all tokens in their order, merges, and the ids of a text. No two characters that a limit
-    of the alphabet divides are equally frequent: there it is the order of a hash table that decides."""
+    """Learns here and there, and compares all tokens in order, the merges, and the ids of a text. Two characters of
+    which only one is in a limited alphabet must differ in frequency: at equal frequencies the order of a hash table
+    decides there."""
     global checks
     for name, options in [("alice.txt", {}), ("alice.txt", {"special": ["<pad>", "[UNK]", "<s>"], "initial": "aéß日"}),
                           ("alice.txt", {"limit": 40, "initial": "é", "special": ["<unk>"], "unknown": "<unk>"}),
@@ -330,7 +331,7 @@ def check_character_training(folder):
 
 
 def whole_limit(file, limit, initial):
-    """The limit, or a smaller one that divides characters of different frequency."""
+    """Returns the limit, or a smaller one at which the characters on both sides differ in frequency."""
     with open(file, encoding="utf-8", newline="") as f:
         found = collections.Counter(c for c in f.read() if not c.isspace())
     counts = sorted(({**found, **{c: float("inf") for c in initial}}).values(), reverse=True)

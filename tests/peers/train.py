@@ -1,6 +1,6 @@
-"""Ten updates of a small GPT-2, and a hundred with AdamW, here and in PyTorch: the same weights, data, order of the data,
-learning rates, weight decay and clipping, for each optimizer that PyTorch has. Losses, gradient norms and the final weights must agree;
-and TensorBoard must read our event file."""
+"""Ten updates of a small GPT-2, and a hundred with AdamW, here and in PyTorch: the same weights, data, order of the
+data, learning rates, weight decay and clipping, for each optimizer that PyTorch has. Losses, gradient norms and final
+weights agree, and TensorBoard reads our event file."""
 import json
 import math
 import os
@@ -31,7 +31,7 @@ def rate(t, steps):
 
 
 def write_megatron(prefix, tokens):
-    """One document of all tokens; sequence i is tokens i*T .. i*T+T."""
+    """Writes all tokens as one document; sequence i is tokens i*T .. i*T+T."""
     tokens.astype("<u2").tofile(prefix + ".bin")
     with open(prefix + ".idx", "wb") as f:
         f.write(b"MMIDIDX\0\0" + struct.pack("<QBQQ", 1, 8, 1, 2))
@@ -85,9 +85,9 @@ def check(what, ours, theirs, tolerance):
 
 
 def check_weights(path, model, start, tolerance):
-    """Differences are measured against how far training has moved the tensor; a weight's last bit is no
-    difference. The keys' bias is left out: a softmax does not see it, its gradient is rounding, and AdamW
-    makes steps of that."""
+    """Measures differences relative to the change of the tensor during training; the last bit of a weight does not
+    count. The bias of the keys is left out: softmax does not depend on it, so its gradient is rounding noise, which
+    AdamW turns into steps."""
     ours = load_file(path)
     worst = 0.0
     for name, theirs in model.state_dict().items():
@@ -121,7 +121,7 @@ def check_tensorboard(folder, losses):
 
 
 def compare(kind, model, tokens, steps):
-    """PyTorch's Muon orthogonalizes in bf16, hence its tolerances; roundings grow from step to step."""
+    """PyTorch's Muon orthogonalizes in bf16, which explains its tolerances; rounding errors grow from step to step."""
     start = {k: v.clone() for k, v in model.state_dict().items()}
     exact, out = kind != "muon", f"out-{kind}-{steps}"
     print(f"-- {kind}, {steps} steps")

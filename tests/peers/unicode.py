@@ -1,5 +1,5 @@
-"""Every character by itself against Hugging Face's tokenizers and Python: normalization forms, lower case, marks, the
-classes of regular expressions, and the case of letters. tests/peers/unicode.c does our side."""
+"""Each character beside Hugging Face's tokenizers and Python: normalization forms, lower case, marks, the classes of
+regular expressions, and the case of letters. tests/peers/unicode.c runs our side."""
 import os
 import subprocess
 import sys
@@ -18,7 +18,7 @@ failures = compared = 0
 
 
 def compare(program, rule, theirs, except_for=""):
-    """Each character of ours beside theirs."""
+    """Compares each character's values."""
     global failures, compared
     ours = subprocess.run([program, rule], check=True, capture_output=True).stdout
     at, differ = 0, []
@@ -35,7 +35,8 @@ def compare(program, rule, theirs, except_for=""):
 
 
 def members(pattern):
-    """The characters that a regular expression of Hugging Face's tokenizers matches, and nothing for others."""
+    """Returns the characters that a regular expression of Hugging Face's tokenizers matches, and an empty string for the
+    others."""
     kept = set(ALL) - set(normalizers.Replace(Regex(pattern), "").normalize_str(ALL))
     return [c if c in kept else "" for c in CHARACTERS]
 

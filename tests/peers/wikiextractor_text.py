@@ -1,4 +1,4 @@
-"""The text and the files of --wikiextractor are WikiExtractor's, on the sample and on whole dumps."""
+"""The text and the files of --wikiextractor equal WikiExtractor's, on the sample and on whole dumps."""
 import bz2
 import gzip
 import importlib.util
@@ -16,7 +16,7 @@ DUMPS += [f"{DATA}/wiki/{name}" for name in ("smallwiki.xml", "itwiki-small.xml.
 
 
 def documents(folder):
-    """id -> bytes, of a tree."""
+    """Returns id -> bytes for a folder."""
     found = {}
     for path, _, names in sorted(os.walk(folder)):
         for name in sorted(n for n in names if n.startswith("wiki_")):
@@ -27,7 +27,7 @@ def documents(folder):
 
 
 def today(dump):
-    """Pages whose text has the day of the run in it."""
+    """Finds pages whose text contains the date of the run."""
     opener = bz2.open if dump.endswith(".bz2") else gzip.open if dump.endswith(".gz") else open
     with opener(dump, "rb") as file:
         pages = re.findall(rb"<page>.*?</page>", file.read(), re.S)

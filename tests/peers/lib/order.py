@@ -1,4 +1,4 @@
-"""The order in which training takes samples: common/rng.h and train/samples/batches.h, written down once more."""
+"""The order in which training takes samples: common/rng.h and train/samples/batches.h, rewritten in Python."""
 
 M64 = (1 << 64) - 1
 
@@ -18,7 +18,7 @@ def at(k, i):
 
 
 def permute(k, i, n):
-    """Swap or not, 64 rounds."""
+    """Swap or not, 64 rounds (Hoang, Morris, Rogaway 2012)."""
     for turn in range(64):
         pivot = at(k, turn) * n >> 64
         other = (pivot - i) % n
@@ -28,5 +28,5 @@ def permute(k, i, n):
 
 
 def sample(k, count, seed):
-    """The sample that stands at place k of a run over `count` samples, epoch after epoch."""
+    """Returns the sample at place k of a run over `count` samples, over several epochs."""
     return permute(key(key(key(0, seed), 0x6F72646572), k // count), k % count, count)

@@ -1,4 +1,4 @@
-"""Where the tree and the real data are; tests/peers/run may name others."""
+"""The paths of the tree and of the real data; tests/peers/run may set others."""
 import os
 import sys
 
@@ -7,6 +7,6 @@ DATA = os.environ.get("DATA") or os.path.join(ROOT, "../shared/data")
 
 
 def need_data():
-    """Ends the comparison as skipped where there is no real data."""
+    """Skips the comparison if the real data is missing."""
     if not os.path.isdir(DATA):
         sys.exit(77)

@@ -1,4 +1,4 @@
-"""Our side of a comparison of models: a C program beside the comparison, built against the library."""
+"""Runs our side of a comparison of models: a C program beside the comparison, built with the library."""
 import os
 import subprocess
 
@@ -21,7 +21,7 @@ def build(name, folder):
 
 
 def close(what, ours, theirs, tolerance=1e-4):
-    """Largest difference, relative to the largest value."""
+    """Checks the largest difference, relative to the largest value."""
     ours, theirs = np.asarray(ours, np.float64), np.asarray(theirs, np.float64)
     assert ours.shape == theirs.shape, (what, ours.shape, theirs.shape)
     worst = float(np.abs(ours - theirs).max() / max(1e-30, float(np.abs(theirs).max())))
@@ -30,7 +30,7 @@ def close(what, ours, theirs, tolerance=1e-4):
 
 
 def stir(model):
-    """Moves all parameters a little, so that no bias is 0 and no gain 1."""
+    """Changes all parameters a little, so that no bias is 0 and no gain is 1."""
     with torch.no_grad():
         for p in model.parameters():
             p.add_(torch.randn_like(p) * 0.05)

@@ -1,4 +1,4 @@
-"""Texts that tokenizers are compared on, and our side of such a comparison. Without real data the comparison is skipped."""
+"""Texts for comparing tokenizers, and a function that runs our side. Without real data the comparison is skipped."""
 import json
 import os
 import random
@@ -15,12 +15,13 @@ def read(name):
 
 
 def read_lines(name):
-    """The lines that are not empty."""
+    """Returns the lines that are not empty."""
     return [line for line in read(name).split("\n") if line]
 
 
 def random_texts(count, seed, parts, share, limit):
-    """Texts of less than `limit` pieces: with the probability `share` one of `parts`, else a character of any plane."""
+    """Yields texts of less than `limit` pieces. A piece is one of `parts` with probability `share`, else a character of
+    any plane."""
     r = random.Random(seed)
 
     def one():
