@@ -254,7 +254,7 @@ static int unknown(const struct opts *o, const char *what, const char *dashes, c
 static int unknown_option(const struct opts *o, const char *arg, size_t n)
 {
     char *name = mem_strndup(arg, n);
-    const char *say = o->foreign ? o->foreign(name) : NULL;
+    const char *say = o->hint ? o->hint(name) : NULL;
     int result = say ? err_usage("unknown option '--%s': %s", name, say)
                      : unknown(o, "option", "--", name, "");
     free(name);

@@ -89,8 +89,8 @@ struct opt_bound {
 struct opts {
     struct opt_bound *table; /* in the order of help */
     size_t count;
-    const char *(*foreign)(const char *name); /* see struct tool; may be NULL */
-    char **kept;                              /* strings read from configuration files; owned */
+    const char *(*hint)(const char *name); /* for unknown options, see struct tool; may be NULL */
+    char **kept;                           /* strings read from configuration files; owned */
     size_t kept_count, kept_cap;
 };
 

@@ -28,9 +28,9 @@ static struct {
     uint64_t n;
 } counts[12];
 
-static const char *program; /* name it was called by, if that is its name with a prefix */
-static int configured;      /* 1: an operand was a configuration */
-static int (*translate)(struct yaml *y, const char *path);
+static const char *program;     /* name it was called by, if that is its name with a prefix */
+static int configured;          /* 1: an operand was a configuration */
+static const struct tool *tool; /* the running program */
 
 /* Values of the common options. */
 static struct common {
@@ -207,6 +207,13 @@ static void print_last_line(double began)
 
 /* ---- main --------------------------------------------------------------------------------- */
 
+/* Returns what to do instead of an option of another program, or NULL. */
+static const char *hint(const char *option)
+{
+    const char *say = tool->foreign ? opt_foreign(tool->foreign, option) : NULL;
+    return say || !tool->hint ? say : tool->hint(option);
+}
+
 static void on_usr1(int signal)
 {
     (void)signal;
@@ -228,7 +235,7 @@ static int set_one(const char *setting, const char *eq)
     struct yaml_item item = { mem_strndup(setting, (size_t)(eq - setting)), mem_strdup(eq + 1), 1 };
     struct yaml y = { .items = mem_alloc(sizeof item), .count = 1, .cap = 1 };
     y.items[0] = item;
-    int result = translate ? translate(&y, "--set") : 0;
+    int result = tool->translate ? tool->translate(&y, "--set") : 0;
     for (size_t i = 0; !result && i < y.count; i++)
         result = opts_set(&opts, y.items[i].key, y.items[i].value, "--set: ");
     yaml_release(&y);
@@ -308,10 +315,8 @@ static int run_command(const struct tool_command *c, int argc, char **argv, void
  * the result: output path, number of threads, messages. Output files must not contain them. */
 static int words_without_effect(const char *word)
 {
-    static const char *const flags[] = { "-q",         "--quiet",
-                                         "-v",         "--common.verbose",
-                                         "--progress", "--no-progress",
-                                         "--force",    "--resume" };
+    static const char *const flags[] = { "-q",         "--quiet",       "-v",      "--verbose",
+                                         "--progress", "--no-progress", "--force", "--resume" };
     static const char *const values[] = { "-t", "--threads", "-o", "--output" };
     for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
         if (!strcmp(word, flags[i]))
@@ -365,7 +370,7 @@ int tool_main(const struct tool *t, int argc, char **argv)
     signal(SIGUSR1, on_usr1);
     temp_catch_signals();
     tool_threads = pool_cpus();
-    translate = t->translate;
+    tool = t;
     set_provenance(t, argc, argv);
 
     const struct tool_command *c = find_command(t, argc > 1 ? argv[1] : NULL);
@@ -374,7 +379,7 @@ int tool_main(const struct tool *t, int argc, char **argv)
     if (c->size)
         memcpy(given, c->defaults, c->size);
     add_options(c, given);
-    opts.foreign = t->foreign;
+    opts.hint = hint;
     int n = c == t->commands[0] && !c->options && argc > 1 && argv[1][0] != '-'
                 ? unknown_command(t, argv[1])
                 : opts_parse(&opts, argc - skip, argv + skip);
@@ -448,8 +453,8 @@ static int load_config(const char *path, int depth)
         else
             i++;
     }
-    if (!result && translate)
-        result = translate(&y, path);
+    if (!result && tool->translate)
+        result = tool->translate(&y, path);
     if (!result)
         result = opts_load(&opts, &y, path);
     yaml_release(&y);

@@ -48,9 +48,10 @@ struct tool {
     const char *examples; /* shown at the end of --help; may be NULL */
     /* ends with NULL; a command without name comes first */
     const struct tool_command *const *commands;
-    /* Returns a hint for an option of another program, which is added to the error message; NULL if
-     * there is none. */
-    const char *(*foreign)(const char *option);
+    /* Hints for options of other programs, which are added to the error message: a table, or a
+     * function that returns NULL if it has none. One or both may be NULL. */
+    const struct opt_foreign *foreign;
+    const char *(*hint)(const char *option);
     const char *(*version_detail)(void); /* text of one more line for -V -v; may be NULL */
 
     /* Turns another program's configuration keys into options of this one; may be NULL. --set goes

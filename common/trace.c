@@ -148,8 +148,7 @@ int trace_write(const char *path, const char *notes)
         buf_clear(&line);
     }
     buf_addf(&line,
-             "\n], \"displayTimeUnit\": \"ms\", \"otherData\": {%s%s\"spans left out\": "
-             "%zu}}\n",
+             "\n], \"displayTimeUnit\": \"ms\", \"otherData\": {%s%s\"spans left out\": %zu}}\n",
              notes, *notes ? ", " : "", trace.dropped);
     output_write(&out, line.data, line.len);
     buf_release(&line);

@@ -417,41 +417,37 @@ static const struct tool_command *const commands[] = {
     &shards_command, &squad_command, NULL,
 };
 
-/* Returns the advice for an option of a similar program, or NULL. */
-static const char *foreign(const char *option)
-{
-    static const struct opt_foreign table[] = {
-        { "task", "give a command: wiki, lmbd, choice, shards or squad" },
-        { "valid-data", "the files are operands" },
-        { "predict-file", "the file of questions is an operand" },
-        { "model-name-or-path", "give --model" },
-        { "pretrained-checkpoint", "give --model" },
-        { "checkpoint-input-dir", "give --model" },
-        { "init-checkpoint", "give --model" },
-        { "tokenizer-type", "the model folder holds its tokenizer, or give --vocab" },
-        { "vocab-file", "give --vocab" },
-        { "seq-length", "give --sequence-length" },
-        { "max-seq-length", "give --sequence-length" },
-        { "overlapping-eval", "give --stride" },
-        { "doc-stride", "give --stride" },
-        { "max-query-length", "give --question-tokens" },
-        { "max-answer-length", "give --answer-tokens" },
-        { "n-best-size", "give --n-best" },
-        { "null-score-diff-threshold", "give --null-threshold" },
-        { "version-2-with-negative", "give --rules 2.0" },
-        { "na-prob-file", "give --na-prob" },
-        { "na-prob-thresh", "give --na-threshold" },
-        { "out-file", "the scores go to stdout; --json prints them as JSON" },
-        { "output-dir", "give --output" },
-        { "strict-lambada", "evaluate lmbd always scores the whole last word" },
-        { "eod-mask-loss", "every token of the text counts" },
-        { "batch-size", "give --batch-tokens" },
-        { "log-interval", "give --progress" },
-        { "fp16", "give --precision bf16" },
-        { 0 },
-    };
-    return opt_foreign(table, option);
-}
+/* What to do instead of options of similar programs. */
+static const struct opt_foreign foreign[] = {
+    { "task", "give a command: wiki, lmbd, choice, shards or squad" },
+    { "valid-data", "the files are operands" },
+    { "predict-file", "the file of questions is an operand" },
+    { "model-name-or-path", "give --model" },
+    { "pretrained-checkpoint", "give --model" },
+    { "checkpoint-input-dir", "give --model" },
+    { "init-checkpoint", "give --model" },
+    { "tokenizer-type", "the model folder holds its tokenizer, or give --vocab" },
+    { "vocab-file", "give --vocab" },
+    { "seq-length", "give --sequence-length" },
+    { "max-seq-length", "give --sequence-length" },
+    { "overlapping-eval", "give --stride" },
+    { "doc-stride", "give --stride" },
+    { "max-query-length", "give --question-tokens" },
+    { "max-answer-length", "give --answer-tokens" },
+    { "n-best-size", "give --n-best" },
+    { "null-score-diff-threshold", "give --null-threshold" },
+    { "version-2-with-negative", "give --rules 2.0" },
+    { "na-prob-file", "give --na-prob" },
+    { "na-prob-thresh", "give --na-threshold" },
+    { "out-file", "the scores go to stdout; --json prints them as JSON" },
+    { "output-dir", "give --output" },
+    { "strict-lambada", "evaluate lmbd always scores the whole last word" },
+    { "eod-mask-loss", "every token of the text counts" },
+    { "batch-size", "give --batch-tokens" },
+    { "log-interval", "give --progress" },
+    { "fp16", "give --precision bf16" },
+    { 0 },
+};
 
 static const struct tool tool = {
     .foreign = foreign,

@@ -47,9 +47,7 @@ static const struct opt options[] = {
     { 0, "rules", OPT_CHOICE, AT(rules), "auto|1.1|2.0",
       "SQuAD version whose rules apply; auto: as the data say", 0, 0 },
     { 0, "na-prob", OPT_TEXT, AT(na_prob_path), "FILE",
-      "JSON object with the probability of \"no answer\" by question "
-      "id",
-      0, 0 },
+      "JSON object with the probability of \"no answer\" by question id", 0, 0 },
     { 0, "na-threshold", OPT_REAL, AT(na_threshold), "P",
       "treat a question as unanswerable above this probability", -1e9, 1e9 },
     SUBJECT_JSON,
@@ -61,9 +59,7 @@ static const struct opt options[] = {
     { 0, "ask", OPT_TEXT, AT(ask_path), "FILE",
       "answer questions from standard input about the text in FILE", 0, 0 },
     { 0, "style", OPT_CHOICE, AT(google), "hf|google",
-      "cut long contexts into windows as Hugging Face or as Google "
-      "does",
-      0, 0 },
+      "cut long contexts into windows as Hugging Face or as Google does", 0, 0 },
     { 0, "sequence-length", OPT_INT, AT(length), "N", "tokens per window, question included", 1,
       1e9 },
     { 0, "stride", OPT_INT, AT(stride), "N",
@@ -73,14 +69,11 @@ static const struct opt options[] = {
     { 0, "question-tokens", OPT_INT, AT(question_tokens), "N", "cut longer questions to N tokens",
       0, 1e9 },
     { 0, "n-best", OPT_INT, AT(n_best), "N",
-      "number of start and end candidates, and of answers, to "
-      "consider",
-      1, 1e6 },
+      "number of start and end candidates, and of answers, to consider", 1, 1e6 },
     { 0, "answer-tokens", OPT_INT, AT(answer_tokens), "N", "maximum length of an answer", 1, 1e9 },
     { 0, "null-threshold", OPT_REAL, AT(null_threshold), "X",
-      "SQuAD 2.0: answer \"none\" if its score exceeds the best "
-      "answer's by more than this",
-      -1e9, 1e9 },
+      "SQuAD 2.0: answer \"none\" if its score exceeds the best answer's by more than this", -1e9,
+      1e9 },
     SUBJECT_COMPUTE,
     { 0 },
 };

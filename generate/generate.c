@@ -571,24 +571,20 @@ static const struct tool_command generate = {
 
 static const struct tool_command *const commands[] = { &generate, &export_command, NULL };
 
-/* Returns the advice for an option of a similar program, or NULL. */
-static const char *foreign(const char *option)
-{
-    static const struct opt_foreign table[] = {
-        { "model-name-or-path", "give --model" },
-        { "tokenizer-type", "the model folder holds its tokenizer, or give --vocab" },
-        { "topk", "give --top-k" },
-        { "input-len", "a prompt of any length is taken" },
-        { "output-len", "give --length" },
-        { "max-new-tokens", "give --length" },
-        { "batch-size", "give --batch-texts" },
-        { "stop-token", "give --stop" },
-        { "save-samples-path", "the text goes to stdout" },
-        { "fp16", "give --precision bf16" },
-        { 0 },
-    };
-    return opt_foreign(table, option);
-}
+/* What to do instead of options of similar programs. */
+static const struct opt_foreign foreign[] = {
+    { "model-name-or-path", "give --model" },
+    { "tokenizer-type", "the model folder holds its tokenizer, or give --vocab" },
+    { "topk", "give --top-k" },
+    { "input-len", "a prompt of any length is taken" },
+    { "output-len", "give --length" },
+    { "max-new-tokens", "give --length" },
+    { "batch-size", "give --batch-texts" },
+    { "stop-token", "give --stop" },
+    { "save-samples-path", "the text goes to stdout" },
+    { "fp16", "give --precision bf16" },
+    { 0 },
+};
 
 static const struct tool tool = {
     .foreign = foreign,

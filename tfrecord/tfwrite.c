@@ -194,8 +194,7 @@ static int check_options(const struct tfwrite *given)
         return 0;
     if (given->sequence_length < 5 || given->mask_tokens > given->sequence_length - 3)
         return err_usage("--sequence-length %" PRId64
-                         " is too short: it must be at least 5, and at least "
-                         "--mask-tokens + 3",
+                         " is too short: it must be at least 5, and at least --mask-tokens + 3",
                          given->sequence_length);
     if (given->layout == LAYOUT_BERT_TF1 && given->whole_words)
         return err_usage("--whole-word-masking cannot be used with --layout bert-tf1, which needs "
@@ -395,9 +394,9 @@ static int check_maps(const struct index_map *given)
     if (other)
         return err_usage("--%s cannot be used with --kind %s", other, map_kinds[given->kind]);
     if (given->kind == MAP_BERT && (given->sequence_length < 5 || given->seed >= INT32_MAX))
-        return err_usage("--kind bert needs a --sequence-length of at least 5 and a --seed below "
-                         "%" PRId32,
-                         INT32_MAX);
+        return err_usage(
+            "--kind bert needs a --sequence-length of at least 5 and a --seed below %" PRId32,
+            INT32_MAX);
     return 0;
 }
 
@@ -645,9 +644,7 @@ static const struct opt write_options[] = {
       "kind of records to write", 0, 0 },
     { .help = "Layouts gpt, bert, bert-tf1, bert-packed:" },
     { 0, "resume", OPT_FLAG | FOR_SHARDS, AT(resume), NULL,
-      "continue an interrupted run; the result is the same, byte for "
-      "byte",
-      0, 0 },
+      "continue an interrupted run; the result is the same, byte for byte", 0, 0 },
     { 0, "allow-empty", OPT_FLAG | FOR_SHARDS, AT(allow_empty), NULL,
       "if no record can be made, write a finished set without records", 0, 0 },
     { 0, "sequence-length", OPT_INT | FOR_SHARDS, AT(sequence_length), "N",
@@ -657,26 +654,17 @@ static const struct opt write_options[] = {
     { 0, "compression", OPT_CHOICE | FOR_SHARDS, AT(compression), "none|gzip|zlib|zstd",
       "compress each shard file", 0, 0 },
     { 0, "seed", OPT_INT | FOR_SHARDS, AT(seed), "N",
-      "seed of all random choices; -1: 1234 for gpt, 1984 for bert "
-      "layouts",
-      -1, 9e15 },
+      "seed of all random choices; -1: 1234 for gpt, 1984 for bert layouts", -1, 9e15 },
     { 0, "group", OPT_INT | FOR_SHARDS, AT(group), "N|all",
-      "documents to shuffle at a time; 0: a million tokens' worth "
-      "for gpt, all for bert layouts",
-      0, 4e9 },
+      "documents to shuffle at a time; 0: a million tokens' worth for gpt, all for bert layouts", 0,
+      4e9 },
     { .help = "Layout gpt:" },
     { 0, "stride", OPT_INT | FOR_GPT, AT(stride), "N",
-      "gpt: tokens from the start of one record to the next; 0: the "
-      "sequence length",
-      0, 1e15 },
+      "gpt: tokens from the start of one record to the next; 0: the sequence length", 0, 1e15 },
     { 0, "remainder", OPT_CHOICE | FOR_GPT, AT(remainder), "drop|pad",
-      "gpt: drop a last record that is too short, or pad it with "
-      "end-of-text",
-      0, 0 },
+      "gpt: drop a last record that is too short, or pad it with end-of-text", 0, 0 },
     { 0, "shuffle", OPT_FLAG | FOR_GPT, AT(shuffle), NULL,
-      "gpt: shuffle documents and records; --no-shuffle keeps their "
-      "order",
-      0, 0 },
+      "gpt: shuffle documents and records; --no-shuffle keeps their order", 0, 0 },
     { 0, "validation", OPT_REAL | FOR_GPT, AT(validation), "SHARE",
       "gpt: share of the tokens to hold out in DIR/validation", 0, 0.9 },
     { .help = "Layouts bert, bert-tf1, bert-packed:" },
@@ -712,21 +700,16 @@ static const struct opt index_map_options[] = {
     { 0, "sequence-length", OPT_INT, offsetof(struct index_map, sequence_length), "N",
       "tokens per sequence; gpt records hold one more, the last label", 1, 1 << 24 },
     { 0, "seed", OPT_INT, offsetof(struct index_map, seed), "N",
-      "seed of all random choices; -1: 1234 for gpt, 1984 for bert "
-      "layouts",
-      0, UINT32_MAX },
+      "seed of all random choices; -1: 1234 for gpt, 1984 for bert layouts", 0, UINT32_MAX },
     { 0, "split", OPT_TEXT, offsetof(struct index_map, split), "A,B,C",
       "shares of training, validation and test parts", 0, 0 },
     { 0, "split-rule", OPT_CHOICE, offsetof(struct index_map, split_rule), "core|older",
-      "how the bounds of the parts are rounded: as Megatron Core "
-      "does, or as older versions did",
-      0, 0 },
+      "how the bounds of the parts are rounded: as Megatron Core does, or as older versions did", 0,
+      0 },
     { 0, "part", OPT_CHOICE, offsetof(struct index_map, part), "train|valid|test",
       "part of the data to write index maps for", 0, 0 },
     { 0, "wide", OPT_FLAG | OPT_ONLY << MAP_GPT, offsetof(struct index_map, wide), NULL,
-      "gpt: write sample_idx with 64-bit numbers, as some Megatron "
-      "versions do",
-      0, 0 },
+      "gpt: write sample_idx with 64-bit numbers, as some Megatron versions do", 0, 0 },
     { 0, "short-sequence-probability", OPT_REAL | OPT_ONLY << MAP_BERT,
       offsetof(struct index_map, short_probability), "P", "bert: share of samples to make shorter",
       0, 1 },
@@ -864,24 +847,20 @@ static const char *detail(void)
     return text;
 }
 
-/* Returns what to do instead of an option of another program, or NULL for an unknown option. */
-static const char *foreign(const char *option)
-{
-    static const struct opt_foreign table[] = {
-        { "input-file", "the token stream is an operand" },
-        { "output-file", "give --output" },
-        { "vocab-file", "the token stream carries its vocabulary: tokenize --vocab" },
-        { "do-lower-case", "words are made before: tokenize --case uncased" },
-        { "mlm-prob", "give --mlm-probability" },
-        { "short-seq-prob", "give --short-sequence-probability" },
-        { "max-seq-length", "give --sequence-length" },
-        { "max-predictions-per-seq", "give --mask-tokens" },
-        { "dupe-factor", "give --duplication-factor" },
-        { "do-whole-word-mask", "give --whole-word-masking" },
-        { 0 },
-    };
-    return opt_foreign(table, option);
-}
+/* What to do instead of options of similar programs. */
+static const struct opt_foreign foreign[] = {
+    { "input-file", "the token stream is an operand" },
+    { "output-file", "give --output" },
+    { "vocab-file", "the token stream carries its vocabulary: tokenize --vocab" },
+    { "do-lower-case", "words are made before: tokenize --case uncased" },
+    { "mlm-prob", "give --mlm-probability" },
+    { "short-seq-prob", "give --short-sequence-probability" },
+    { "max-seq-length", "give --sequence-length" },
+    { "max-predictions-per-seq", "give --mask-tokens" },
+    { "dupe-factor", "give --duplication-factor" },
+    { "do-whole-word-mask", "give --whole-word-masking" },
+    { 0 },
+};
 
 static const struct tool tool = {
     .foreign = foreign,

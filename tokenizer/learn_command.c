@@ -68,9 +68,7 @@ static const struct opt options[] = {
     { 0, "initial-alphabet", OPT_TEXT, AT(initial_alphabet), "TEXT",
       "characters to include even if the text lacks them", 0, 0 },
     { 0, "case", OPT_CHOICE | COUNTING_NEW, AT(counting.letters), "auto|uncased|cased",
-      "WordPiece: keep upper case (cased) or lower it (uncased); "
-      "auto: uncased",
-      0, 0 },
+      "WordPiece: keep upper case (cased) or lower it (uncased); auto: uncased", 0, 0 },
     { 0, "counts", OPT_FLAG, AT(counting.counted), NULL,
       "the input is files that tokenize count wrote, not text", 0, 0 },
     { 0, "format", OPT_CHOICE | COUNTING_TEXT, AT(counting.format), SOURCE_FORMATS,

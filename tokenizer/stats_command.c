@@ -35,13 +35,9 @@ static const struct opt options[] = {
     { 0, "special", OPT_FLAG, AT(special), NULL,
       "recognize special tokens, such as <|endoftext|>, in the text", 0, 0 },
     { 0, "rules", OPT_CHOICE, AT(rules), "hf|google",
-      "WordPiece: follow Hugging Face's or Google's rules for "
-      "splitting words",
-      0, 0 },
+      "WordPiece: follow Hugging Face's or Google's rules for splitting words", 0, 0 },
     { 0, "case", OPT_CHOICE, AT(letters), "auto|uncased|cased",
-      "WordPiece: whether the vocabulary is lower case; auto: as its "
-      "files say",
-      0, 0 },
+      "WordPiece: whether the vocabulary is lower case; auto: as its files say", 0, 0 },
     { 0 },
 };
 

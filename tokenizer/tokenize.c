@@ -245,13 +245,9 @@ static const struct opt tokenize_options[] = {
     { 0, "missing", OPT_CHOICE, AT(missing), "error|drop",
       "bytes that the vocabulary lacks: fail, or drop them as Hugging Face does", 0, 0 },
     { 0, "rules", OPT_CHOICE, AT(rules), "hf|google",
-      "WordPiece: follow Hugging Face's or Google's rules for "
-      "splitting words",
-      0, 0 },
+      "WordPiece: follow Hugging Face's or Google's rules for splitting words", 0, 0 },
     { 0, "case", OPT_CHOICE, AT(letters), "auto|uncased|cased",
-      "WordPiece: whether the vocabulary is lower case; auto: as its "
-      "files say",
-      0, 0 },
+      "WordPiece: whether the vocabulary is lower case; auto: as its files say", 0, 0 },
     { 0, "wrap", OPT_FLAG, AT(wrap), NULL, "with --ids: put [CLS] and [SEP] around each document",
       0, 0 },
     { 0, "ids", OPT_FLAG, AT(as_ids), NULL, "write decimal ids, one line per document", 0, 0 },
@@ -299,20 +295,16 @@ static const struct tool_command *const commands[] = {
     &tokenize, &learn_command, &count_command, &stats_command, &decode, NULL,
 };
 
-/* Returns a hint for an option that other programs have, NULL if it is not known. */
-static const char *foreign(const char *option)
-{
-    static const struct opt_foreign table[] = {
-        { "vocab-file", "give --vocab" },
-        { "model", "give --vocab" },
-        { "do-lower-case", "give --case uncased" },
-        { "input-file", "the files are operands" },
-        { "input-files", "the files are operands" },
-        { "output-file", "give --output" },
-        { 0 },
-    };
-    return opt_foreign(table, option);
-}
+/* What to do instead of options of similar programs. */
+static const struct opt_foreign foreign[] = {
+    { "vocab-file", "give --vocab" },
+    { "model", "give --vocab" },
+    { "do-lower-case", "give --case uncased" },
+    { "input-file", "the files are operands" },
+    { "input-files", "the files are operands" },
+    { "output-file", "give --output" },
+    { 0 },
+};
 
 static const struct tool tool = {
     .foreign = foreign,

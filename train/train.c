@@ -671,7 +671,7 @@ static const struct tool tool = {
                 "  train benchmark gpt2-small\n",
     .commands = commands,
     .translate = foreign_translate,
-    .foreign = foreign_option,
+    .hint = foreign_option,
     .version_detail = ops_kernels,
 };
 

@@ -20,9 +20,7 @@ static const struct opt options[] = {
     { 0, "language", OPT_TEXT, AT(language), "CODE",
       "language code of the wiki; overrides what the dump says", 0, 0 },
     { 0, "title", OPT_TEXT, AT(page_title), "TITLE",
-      "title of the page that is expanded, for {{PAGENAME}} and "
-      "similar words",
-      0, 0 },
+      "title of the page that is expanded, for {{PAGENAME}} and similar words", 0, 0 },
     { 0 },
 };
 

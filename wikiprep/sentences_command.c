@@ -17,9 +17,7 @@ static const struct opt options[] = {
     { 0, "sentence-model", OPT_TEXT, AT(model_path), "FILE",
       "more abbreviations and sentence openers for this language", 0, 0 },
     { 0, "train-sentences", OPT_TEXT, AT(train_path), "FILE",
-      "write no text; learn a --sentence-model from the input into "
-      "FILE",
-      0, 0 },
+      "write no text; learn a --sentence-model from the input into FILE", 0, 0 },
     { 0 },
 };
 

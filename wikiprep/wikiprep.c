@@ -62,9 +62,7 @@ static const struct opt options[] = {
     { 'b', "bytes", OPT_SIZE, AT(file_bytes), "SIZE",
       "largest size of a file in the tree; 0: one article per file", 0, 0 },
     { 0, "json", OPT_FLAG, AT(json), NULL,
-      "write JSON lines, one object per page; --fields chooses the "
-      "keys",
-      0, 0 },
+      "write JSON lines, one object per page; --fields chooses the keys", 0, 0 },
     { 0, "fields", OPT_TEXT, AT(field_list), "LIST",
       "keys of each JSON object, or columns of the Parquet file: id, revid, url, title, text, "
       "redirect, timestamp, namespace, categories",
@@ -72,39 +70,28 @@ static const struct opt options[] = {
     { 0, "redirects", OPT_FLAG, AT(redirects), NULL,
       "with --json: write redirect pages too, with their target", 0, 0 },
     { 0, "sentences", OPT_FLAG | NOT_CLASSIC, AT(choice.sentences), NULL,
-      "write one sentence per line, and a blank line after each "
-      "paragraph",
-      0, 0 },
+      "write one sentence per line, and a blank line after each paragraph", 0, 0 },
     { 0, "sentence-model", OPT_TEXT, AT(choice.sentence_model), "FILE",
       "more abbreviations and sentence openers, for --sentences", 0, 0 },
     { 0, "train-sentences", OPT_TEXT | NOT_CLASSIC, AT(train_path), "FILE",
-      "write no text; learn a --sentence-model from the dump into "
-      "FILE",
-      0, 0 },
+      "write no text; learn a --sentence-model from the dump into FILE", 0, 0 },
     { 0, "language", OPT_TEXT, AT(choice.language), "CODE",
       "language code of the wiki; overrides what the dump says", 0, 0 },
     { 0, "namespaces", OPT_TEXT, AT(choice.namespaces), "LIST",
       "namespaces to extract: numbers or names, separated by commas", 0, 0 },
     { 0, "pages", OPT_LIST, AT(page_names), "TITLE|ID|@FILE",
-      "extract only this page, or the pages that FILE lists, one per "
-      "line",
-      0, 0 },
+      "extract only this page, or the pages that FILE lists, one per line", 0, 0 },
     { 0, "index", OPT_TEXT, AT(index_path), "FILE",
-      "index file of a multistream dump: read only the parts that "
-      "hold --pages",
-      0, 0 },
+      "index file of a multistream dump: read only the parts that hold --pages", 0, 0 },
     { 0, "part", OPT_TEXT, AT(part_text), "K/N",
-      "extract only the K-th of N parts of the dump; the parts in order "
-      "are the whole",
-      0, 0 },
+      "extract only the K-th of N parts of the dump; the parts in order are the whole", 0, 0 },
     { 0, "lists", OPT_FLAG | NOT_CLASSIC, AT(how.lists), NULL,
       "keep list items; --no-lists drops them", 0, 0 },
     { 0, "headings", OPT_FLAG | NOT_CLASSIC, AT(how.headings), NULL,
       "keep section headings; --no-headings drops them", 0, 0 },
     { 0, "sections", OPT_TEXT | NOT_CLASSIC, AT(choice.sections), "LIST",
-      "keep only sections with these headings; \"lead\" is the text "
-      "before the first heading",
-      0, 0 },
+      "keep only sections with these headings; \"lead\" is the text before the first heading", 0,
+      0 },
     { 0, "discard-sections", OPT_TEXT | NOT_CLASSIC, AT(choice.unwanted_sections), "LIST",
       "drop sections with these headings; \"default\" means "
       "references, external links and similar ones",
@@ -116,25 +103,19 @@ static const struct opt options[] = {
     { 0, "filter-disambig", OPT_FLAG, AT(how.filter_disambiguation), NULL,
       "skip disambiguation pages", 0, 0 },
     { 0, "filter-category", OPT_LIST, AT(choice.categories), "NAME|@FILE",
-      "keep only pages in this category, or in one that FILE lists; "
-      "^NAME skips pages in it",
-      0, 0 },
+      "keep only pages in this category, or in one that FILE lists; ^NAME skips pages in it", 0,
+      0 },
     { 0, "math", OPT_CHOICE | NOT_CLASSIC, AT(how.formulas), "drop|tex",
       "formulas: drop them, or write their TeX", 0, 0 },
     { 0, "tables", OPT_CHOICE | NOT_CLASSIC, AT(how.tables), "drop|text",
       "tables: drop them, or write each row as a line of text", 0, 0 },
     { 0, "hatnotes", OPT_FLAG | NOT_CLASSIC, AT(how.hatnotes), NULL,
-      "keep notes such as \"Main article: Moon\" and \"See also: "
-      "Sun\"",
-      0, 0 },
+      "keep notes such as \"Main article: Moon\" and \"See also: Sun\"", 0, 0 },
     { 0, "templates", OPT_TEXT, AT(templates_path), "FILE",
-      "expand templates, with the template pages of this dump or of "
-      "a --save-templates file",
-      0, 0 },
+      "expand templates, with the template pages of this dump or of a --save-templates file", 0,
+      0 },
     { 0, "save-templates", OPT_TEXT, AT(save_path), "FILE",
-      "write the template pages that --templates found, for later "
-      "runs",
-      0, 0 },
+      "write the template pages that --templates found, for later runs", 0, 0 },
     { 0, "max-page", OPT_SIZE, AT(max_page_bytes), "SIZE",
       "skip pages with more wikitext than this, and exit with 1", 1, 1e9 },
     { 0, "strict", OPT_FLAG, AT(strict), NULL, "stop at the first damage or oversized page", 0, 0 },
@@ -606,20 +587,16 @@ static const struct tool_command wikiprep = {
 static const struct tool_command *const commands[] = { &wikiprep, &expand_command,
                                                        &sentences_command, NULL };
 
-/* Returns a hint for an option of a similar program, or NULL. */
-static const char *foreign(const char *option)
-{
-    static const struct opt_foreign table[] = {
-        { "input-file-path", "the files are operands" },
-        { "input-file", "the files are operands" },
-        { "output-file-path", "give --output" },
-        { "output-file", "give --output" },
-        { "max-len", "all lines are read; for a small sample name a few pages: --pages" },
-        { "small-files", "all lines are read; for a small sample name a few pages: --pages" },
-        { 0 },
-    };
-    return opt_foreign(table, option);
-}
+/* What to do instead of options of similar programs. */
+static const struct opt_foreign foreign[] = {
+    { "input-file-path", "the files are operands" },
+    { "input-file", "the files are operands" },
+    { "output-file-path", "give --output" },
+    { "output-file", "give --output" },
+    { "max-len", "all lines are read; for a small sample name a few pages: --pages" },
+    { "small-files", "all lines are read; for a small sample name a few pages: --pages" },
+    { 0 },
+};
 
 static const struct tool tool = {
     .foreign = foreign,
