@@ -62,13 +62,12 @@ void bpe_mark_whole(const struct bpe *b, uint8_t *whole, size_t ids, const int64
 /* A short piece being merged. Tokens are at places 1 to n; bit p of `alive` is set if place p
  * still holds a token. A token's place is that of its first byte. Places 0 and n + 1 hold tokens
  * that merge with nothing, so every place has neighbours. */
-enum { PLACES = SHORT_PIECE + 2, LANES = 16, TOGETHER = 8 };
+enum { PLACES = SHORT_PIECE + 2, LANES = 16, TOGETHER = 32 };
 
 struct bpe_short {
     uint32_t ranks[PLACES]; /* rank of the pair of this token and the next; filled up to a whole row
                                of lanes */
     uint32_t ids[PLACES];
-    uint32_t merged[PLACES]; /* id that the pair merges to, if it does */
     uint64_t alive;
     size_t n;
 };
@@ -86,13 +85,13 @@ static inline int place_before(uint64_t alive, int place)
 /* Initialises a short piece whose tokens are in s->ids[1..n]. */
 static void short_begin(const struct pairs *pairs, struct bpe_short *s, size_t n)
 {
-    size_t row = n < LANES ? LANES : PLACES;
+    size_t row = n <= LANES ? LANES : PLACES;
     s->alive = UINT64_MAX;
     s->n = n;
     s->ids[0] = s->ids[n + 1] = NONE;
     memset(s->ranks, 0xFF, row * sizeof *s->ranks);
     for (size_t i = 1; i < n; i++)
-        s->ranks[i] = pairs_find(pairs, s->ids[i], s->ids[i + 1], &s->merged[i]);
+        s->ranks[i] = pairs_find(pairs, s->ids[i], s->ids[i + 1]);
 }
 
 static uint64_t short_tokens(const struct bpe_short *s)
@@ -106,19 +105,18 @@ struct merged {
     uint32_t rank, rank_before;
 };
 
-/* With `merges` 1, replaces the two symbols at `place` and after it by their merge; with 0, changes
- * nothing (without a branch). Returns the places whose pairs have changed, and their new ranks. */
-__attribute__((always_inline)) static inline struct merged merge_at(const struct pairs *pairs,
-                                                                    struct bpe_short *s, int place,
-                                                                    int merges)
+/* Replaces the two tokens at `place` and after it by their merge, the one of this rank. Returns the
+ * places whose pairs have changed, and their new ranks. */
+__attribute__((always_inline)) static inline struct merged
+merge_at(const struct pairs *pairs, struct bpe_short *s, int place, uint32_t rank)
 {
     struct merged m = { .place = place, .gone = place_after(s->alive, place) };
-    uint32_t id = merges ? s->merged[place] : s->ids[place];
+    uint32_t id = pairs->ids[rank];
     s->ids[place] = id;
-    s->alive &= ~((uint64_t)merges << m.gone);
+    s->alive &= ~((uint64_t)1 << m.gone);
     m.before = place_before(s->alive, place);
-    m.rank = pairs_find(pairs, id, s->ids[place_after(s->alive, place)], &s->merged[place]);
-    m.rank_before = pairs_find(pairs, s->ids[m.before], id, &s->merged[m.before]);
+    m.rank = pairs_find(pairs, id, s->ids[place_after(s->alive, place)]);
+    m.rank_before = pairs_find(pairs, s->ids[m.before], id);
     return m;
 }
 
@@ -136,7 +134,7 @@ static void merge_plain(const struct pairs *pairs, struct bpe_short *s)
             least = s->ranks[i] < s->ranks[least] ? (int)i : least;
         if (s->ranks[least] == NONE)
             return;
-        struct merged m = merge_at(pairs, s, least, 1);
+        struct merged m = merge_at(pairs, s, least, s->ranks[least]);
         s->ranks[m.gone] = NONE;
         s->ranks[m.place] = m.rank;
         s->ranks[m.before] = m.rank_before;
@@ -152,8 +150,8 @@ AVX512 static inline __m512i with_rank(__m512i ranks, int base, int place, uint3
     return _mm512_mask_set1_epi32(ranks, lane, (int)rank);
 }
 
-/* Does one merge, with one place per lane in `rows` registers. Returns 1 if a pair was merged, else
- * 0. Does not branch on that. */
+/* Does one merge, with one place per lane in `rows` registers. There must be a pair to merge.
+ * Returns 1 if there is a further one, else 0. */
 AVX512 __attribute__((always_inline)) static inline int merge_least(const struct pairs *pairs,
                                                                     struct bpe_short *s, int rows)
 {
@@ -164,40 +162,60 @@ AVX512 __attribute__((always_inline)) static inline int merge_least(const struct
     for (int i = 1; i < rows; i++)
         low = _mm512_min_epu32(low, ranks[i]);
     uint32_t least = _mm512_reduce_min_epu32(low);
-    int merges = least != NONE;
     uint64_t where = 0;
     for (int i = 0; i < rows; i++)
         where |= (uint64_t)_mm512_cmpeq_epi32_mask(ranks[i], _mm512_set1_epi32((int)least))
                  << LANES * i;
-    struct merged m = merge_at(pairs, s, merges ? __builtin_ctzll(where) : 1, merges);
+    struct merged m = merge_at(pairs, s, __builtin_ctzll(where), least);
+    __mmask16 more = 0;
     for (int i = 0; i < rows; i++) {
         ranks[i] = with_rank(ranks[i], LANES * i, m.gone, NONE);
         ranks[i] = with_rank(ranks[i], LANES * i, m.place, m.rank);
         ranks[i] = with_rank(ranks[i], LANES * i, m.before, m.rank_before);
         _mm512_storeu_si512(s->ranks + LANES * i, ranks[i]);
+        more |= _mm512_cmpneq_epi32_mask(ranks[i], _mm512_set1_epi32((int)NONE));
     }
-    return merges;
+    return more != 0;
 }
 
-/* Merges pieces. Pieces that fit into one register are merged alternately, one merge each, because
- * a merge must wait for the look-up of the merge before it in the same piece, but not for those of
- * other pieces. */
+/* Merges the pieces list[0..count), whose ranks fit into `rows` registers. Does one merge of each
+ * in turn, because a merge must wait for the look-up of the merge before it in the same piece, but
+ * not for those of other pieces. */
+AVX512 __attribute__((always_inline)) static inline void
+merge_alternately(const struct pairs *pairs, struct bpe_short **list, size_t count, int rows)
+{
+    while (count) {
+        size_t kept = 0;
+        for (size_t i = 0; i < count; i++) {
+            struct bpe_short *s = list[i];
+            list[kept] = s;
+            kept += (size_t)merge_least(pairs, s, rows);
+        }
+        count = kept;
+    }
+}
+
+AVX512 static inline int merges_any(const struct bpe_short *s, int rows)
+{
+    __m512i low = _mm512_loadu_si512(s->ranks);
+    for (int i = 1; i < rows; i++)
+        low = _mm512_min_epu32(low, _mm512_loadu_si512(s->ranks + LANES * i));
+    return _mm512_cmpneq_epi32_mask(low, _mm512_set1_epi32((int)NONE)) != 0;
+}
+
+/* Merges pieces, those that fit into one register apart from the others. */
 AVX512 static void merge_avx512(const struct pairs *pairs, struct bpe_short *s, size_t count)
 {
-    struct bpe_short *small[TOGETHER];
-    size_t smalls = 0;
+    struct bpe_short *small[TOGETHER], *large[TOGETHER];
+    size_t smalls = 0, larges = 0;
     for (size_t i = 0; i < count; i++) {
-        if (s[i].n < LANES)
-            small[smalls++] = &s[i];
-        else
-            while (merge_least(pairs, &s[i], PLACES / LANES))
-                ;
+        int is_small = s[i].n <= LANES;
+        small[smalls] = large[larges] = &s[i];
+        smalls += (size_t)(is_small && merges_any(&s[i], 1));
+        larges += (size_t)(!is_small && merges_any(&s[i], PLACES / LANES));
     }
-    for (int merges = 1; merges;) {
-        merges = 0;
-        for (size_t i = 0; i < smalls; i++)
-            merges |= merge_least(pairs, small[i], 1);
-    }
+    merge_alternately(pairs, small, smalls, 1);
+    merge_alternately(pairs, large, larges, PLACES / LANES);
 }
 
 AVX512 static void end_avx512(const struct bpe_short *s, struct ids *out)
@@ -297,8 +315,7 @@ void bpe_scratch_release(struct bpe_scratch *s)
 
 static uint32_t rank_of(const struct bpe *b, uint32_t left, uint32_t right)
 {
-    uint32_t id;
-    return pairs_find(&b->pairs, left, right, &id);
+    return pairs_find(&b->pairs, left, right);
 }
 
 static void set_rank(const struct bpe *b, struct bpe_scratch *s, uint32_t at)
@@ -318,7 +335,7 @@ static void merge_long(const struct bpe *b, struct bpe_scratch *s)
         if (s->ranks[at] != top >> 32)
             continue;
         uint32_t gone = s->next[at];
-        pairs_find(&b->pairs, s->ids[at], s->ids[gone], &s->ids[at]);
+        s->ids[at] = b->pairs.ids[top >> 32];
         s->ranks[gone] = NONE;
         s->next[at] = s->next[gone];
         if (s->next[at] != NONE)

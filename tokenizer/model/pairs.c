@@ -7,23 +7,17 @@
 
 enum { SHIFTS = 1 << 16 };
 
+struct entry {
+    uint64_t hash;
+    uint32_t rank;
+};
+
 /* The merges, ordered by group. Group g is list[first[g]..first[g + 1]). */
 struct groups {
-    struct pair *list;
+    struct entry *list;
     uint32_t *first, *by_size; /* group numbers, the largest groups first */
     size_t count;
 };
-
-static uint64_t hash_of(const struct pairs *p, const struct pair *pair)
-{
-    return ((uint64_t)pair->left << 32 | pair->right) * p->seed;
-}
-
-static uint64_t slot_of(const struct pairs *p, const struct pair *pair, uint64_t shift)
-{
-    uint64_t hash = hash_of(p, pair);
-    return ((hash ^ hash >> 32) + shift) & p->slot_mask;
-}
 
 /* Stable counting sort of the merges by group. */
 static void fill_groups(struct groups *g, const struct pairs *p, const struct bpe_merge *merges,
@@ -32,10 +26,10 @@ static void fill_groups(struct groups *g, const struct pairs *p, const struct bp
     memset(g->first, 0, (g->count + 2) * sizeof *g->first);
     for (int put = 0; put < 2; put++) {
         for (size_t i = 0; i < count; i++) {
-            struct pair pair = { merges[i].left, merges[i].right, (uint32_t)i, merges[i].id };
-            uint64_t group = hash_of(p, &pair) >> p->group_shift;
+            uint64_t hash = pairs_hash(p, merges[i].left, merges[i].right);
+            uint64_t group = hash >> p->group_shift;
             if (put)
-                g->list[g->first[group + 1]++] = pair;
+                g->list[g->first[group + 1]++] = (struct entry){ hash, (uint32_t)i };
             else
                 g->first[group + 2]++;
         }
@@ -45,12 +39,12 @@ static void fill_groups(struct groups *g, const struct pairs *p, const struct bp
 }
 
 /* Keeps only the last of equal pairs in a group. Returns the number of pairs left. */
-static size_t drop_doubles(struct pair *list, size_t n)
+static size_t drop_doubles(struct entry *list, size_t n)
 {
     size_t kept = 0;
     for (size_t i = 0; i < n; i++) {
         size_t k = 0;
-        while (k < kept && (list[k].left != list[i].left || list[k].right != list[i].right))
+        while (k < kept && list[k].hash != list[i].hash)
             k++;
         list[k] = list[i];
         kept += k == kept;
@@ -77,22 +71,22 @@ static void order_groups(struct groups *g)
 
 /* Finds a shift with which all pairs of a group get free slots, and stores the pairs. Returns 1,
  * or 0 if there is no such shift. */
-static int place_group(struct pairs *p, const struct pair *list, size_t n, uint16_t *shift)
+static int place_group(struct pairs *p, const struct entry *list, size_t n, uint16_t *shift)
 {
     for (uint32_t s = 0; s < SHIFTS; s++) {
         size_t i = 0;
         for (; i < n; i++) {
-            struct pair *slot = &p->slots[slot_of(p, &list[i], s)];
-            if (slot->rank != PAIR_NONE)
+            uint64_t *slot = &p->slots[pairs_slot(p, list[i].hash, s)];
+            if (*slot != PAIR_UNUSED)
                 break;
-            *slot = list[i];
+            *slot = (list[i].hash & ~p->slot_mask) | list[i].rank;
         }
         if (i == n) {
             *shift = (uint16_t)s;
             return 1;
         }
         while (i--)
-            p->slots[slot_of(p, &list[i], s)].rank = PAIR_NONE;
+            p->slots[pairs_slot(p, list[i].hash, s)] = PAIR_UNUSED;
     }
     return 0;
 }
@@ -101,12 +95,12 @@ static int place_all(struct pairs *p, struct groups *g, const struct bpe_merge *
                      size_t count)
 {
     for (uint64_t i = 0; i <= p->slot_mask; i++)
-        p->slots[i] = (struct pair){ PAIR_NONE, PAIR_NONE, PAIR_NONE, PAIR_NONE };
+        p->slots[i] = PAIR_UNUSED;
     fill_groups(g, p, merges, count);
     order_groups(g);
     for (size_t i = 0; i < g->count; i++) {
         uint32_t group = g->by_size[i];
-        struct pair *list = g->list + g->first[group];
+        struct entry *list = g->list + g->first[group];
         if (!place_group(p, list, drop_doubles(list, group_size(g, group)), &p->shifts[group]))
             return 0;
     }
@@ -123,8 +117,11 @@ static int log_at_least(size_t n)
 
 void pairs_init(struct pairs *p, const struct bpe_merge *merges, size_t count)
 {
-    int slots_log = log_at_least(count + count / 4);
+    int slots_log = log_at_least(count + count / 4 + 2);
     *p = (struct pairs){ .seed = 0x9E3779B97F4A7C15u };
+    p->ids = mem_alloc((count + 1) * sizeof *p->ids);
+    for (size_t i = 0; i < count; i++)
+        p->ids[i] = merges[i].id;
     for (;; slots_log++) {
         int groups_log = slots_log > 3 ? slots_log - 2 : 1;
         struct groups g = { .count = (size_t)1 << groups_log };
@@ -146,7 +143,8 @@ void pairs_init(struct pairs *p, const struct bpe_merge *merges, size_t count)
         free(g.by_size);
         if (placed)
             return;
-        pairs_release(p);
+        free(p->slots);
+        free(p->shifts);
     }
 }
 
@@ -154,4 +152,5 @@ void pairs_release(struct pairs *p)
 {
     free(p->slots);
     free(p->shifts);
+    free(p->ids);
 }

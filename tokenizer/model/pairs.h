@@ -1,10 +1,13 @@
 /*
  * pairs.h - a hash table without collisions that maps pairs of tokens to their merges.
  *
- * Two hashes, s and g, give the place of a pair: slot s + shift[g]. The shifts are chosen group by
- * group so that no two pairs get the same slot (Fox, Heath, Chen, Daoud, "Practical minimal
- * perfect hash functions for large databases", 1992). A look-up reads one shift and one slot and
- * has no branches.
+ * A pair's hash differs from that of every other pair. Its high bits select a group, and its low bits
+ * plus the group's shift give the slot. The shifts are chosen group by group so that no two pairs get
+ * the same slot (Fox, Heath, Chen, Daoud, "Practical minimal perfect hash functions for large
+ * databases", 1992). A slot holds the rank and the high bits of the hash. These bits are enough to
+ * recognise a pair: two pairs that agree in them are in the same group and have the same shift, so in
+ * one slot their low bits agree, too. A look-up reads one shift and one slot of 8 bytes and has no
+ * branches.
  */
 #ifndef TEXTMILL_TOKENIZER_MODEL_PAIRS_H
 #define TEXTMILL_TOKENIZER_MODEL_PAIRS_H
@@ -16,35 +19,41 @@
 
 #define PAIR_NONE UINT32_MAX /* rank of a pair that does not merge; and no token's id */
 
-struct pair {
-    uint32_t left, right;
-    uint32_t rank; /* lower ones merge first */
-    uint32_t id;   /* id of the merged token */
+struct pairs {
+    uint64_t *slots; /* bits of slot_mask: the rank; the bits above: those of the hash. PAIR_UNUSED:
+                        no pair */
+    uint16_t *shifts;
+    uint32_t *ids; /* by rank: the id of the merged token */
+    uint64_t seed;
+    uint64_t slot_mask; /* greater than every rank */
+    int group_shift;    /* the group is the hash shifted right by this */
 };
 
-struct pairs {
-    struct pair *slots; /* an unused slot has rank PAIR_NONE */
-    uint16_t *shifts;
-    uint64_t seed;
-    uint64_t slot_mask;
-    int group_shift; /* the group g is the hash shifted right by this */
-};
+#define PAIR_UNUSED UINT64_MAX
 
 /* Builds the table. The rank of a merge is its index in the list. If a pair occurs twice, the last
  * rank counts. */
 void pairs_init(struct pairs *p, const struct bpe_merge *merges, size_t count);
 void pairs_release(struct pairs *p);
 
-/* Returns the rank of a pair, PAIR_NONE if it does not merge. Sets *id to the merged token; if the
- * rank is PAIR_NONE, *id has no meaning. */
-static inline uint32_t pairs_find(const struct pairs *p, uint32_t left, uint32_t right,
-                                  uint32_t *id)
+static inline uint64_t pairs_hash(const struct pairs *p, uint32_t left, uint32_t right)
 {
-    uint64_t hash = ((uint64_t)left << 32 | right) * p->seed;
-    uint64_t slot = (hash ^ hash >> 32) + p->shifts[hash >> p->group_shift];
-    const struct pair *found = &p->slots[slot & p->slot_mask];
-    *id = found->id;
-    return found->rank | -(uint32_t)((found->left != left) | (found->right != right));
+    uint64_t hash = ((uint64_t)left << 32 | right) * p->seed; /* an odd seed */
+    return hash ^ hash >> 32;
+}
+
+static inline uint64_t pairs_slot(const struct pairs *p, uint64_t hash, uint64_t shift)
+{
+    return (hash + shift) & p->slot_mask;
+}
+
+/* Returns the rank of a pair, PAIR_NONE if it does not merge. */
+static inline uint32_t pairs_find(const struct pairs *p, uint32_t left, uint32_t right)
+{
+    uint64_t hash = pairs_hash(p, left, right);
+    uint64_t found = p->slots[pairs_slot(p, hash, p->shifts[hash >> p->group_shift])];
+    uint64_t rank = found ^ (hash & ~p->slot_mask);
+    return rank < p->slot_mask ? (uint32_t)rank : PAIR_NONE;
 }
 
 #endif

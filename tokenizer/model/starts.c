@@ -127,10 +127,11 @@ static void bounds_release(struct bounds *b)
 static uint32_t merge_of(const struct bounds *b, const struct pairs *pairs, enum front front,
                          uint32_t x, uint32_t y, int tail_follows)
 {
-    uint32_t id, rank = pairs_find(pairs, x, y, &id);
+    uint32_t rank = pairs_find(pairs, x, y);
     if (rank == NONE || rank >= b->front[front][x] ||
         rank >= (tail_follows ? b->tail : b->no_tail)[y])
         return NONE;
+    uint32_t id = pairs->ids[rank];
     int first = rank < b->front[AFTER_ANYTHING][id] && rank < b->tail[id] && rank < b->no_tail[id];
     return first ? id : NONE;
 }

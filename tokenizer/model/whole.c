@@ -20,12 +20,12 @@ static int border_holds(const struct making *made, const struct pairs *pairs, ui
     while (made[x].turn > BYTE_TURN || made[y].turn > BYTE_TURN) {
         int undo_left = made[x].turn >
                         made[y].turn; /* of the same pair twice, the left one came first */
-        uint32_t ended = made[undo_left ? x : y].turn - FIRST_TURN, id;
+        uint32_t ended = made[undo_left ? x : y].turn - FIRST_TURN;
         if (undo_left)
             x = made[x].right;
         else
             y = made[y].left;
-        uint32_t rank = pairs_find(pairs, x, y, &id);
+        uint32_t rank = pairs_find(pairs, x, y);
         if (rank < ended || (rank == ended && !undo_left))
             return 0;
     }
@@ -41,9 +41,8 @@ void whole_mark(uint8_t *whole, size_t ids, const int64_t own_ids[256], const st
             made[own_ids[i]].turn = BYTE_TURN;
     for (size_t i = 0; i < count && i < PAIR_NONE - FIRST_TURN; i++) {
         const struct bpe_merge *m = &merges[i];
-        uint32_t id;
         if (!made[m->id].turn && made[m->left].turn && made[m->right].turn &&
-            pairs_find(pairs, m->left, m->right, &id) == i &&
+            pairs_find(pairs, m->left, m->right) == i &&
             border_holds(made, pairs, m->left, m->right))
             made[m->id] = (struct making){ m->left, m->right, (uint32_t)i + FIRST_TURN };
     }
