@@ -107,8 +107,9 @@ struct merged {
 
 /* Replaces the two tokens at `place` and after it by their merge, the one of this rank. Returns the
  * places whose pairs have changed, and their new ranks. */
-__attribute__((always_inline)) static inline struct merged
-merge_at(const struct pairs *pairs, struct bpe_short *s, int place, uint32_t rank)
+__attribute__((always_inline)) static inline struct merged merge_at(const struct pairs *pairs,
+                                                                    struct bpe_short *s, int place,
+                                                                    uint32_t rank)
 {
     struct merged m = { .place = place, .gone = place_after(s->alive, place) };
     uint32_t id = pairs->ids[rank];
@@ -181,8 +182,8 @@ AVX512 __attribute__((always_inline)) static inline int merge_least(const struct
 /* Merges the pieces list[0..count), whose ranks fit into `rows` registers. Does one merge of each
  * in turn, because a merge must wait for the look-up of the merge before it in the same piece, but
  * not for those of other pieces. */
-AVX512 __attribute__((always_inline)) static inline void
-merge_alternately(const struct pairs *pairs, struct bpe_short **list, size_t count, int rows)
+AVX512 __attribute__((always_inline)) static inline void merge_alternately(
+    const struct pairs *pairs, struct bpe_short **list, size_t count, int rows)
 {
     while (count) {
         size_t kept = 0;

@@ -1,13 +1,13 @@
 /*
  * pairs.h - a hash table without collisions that maps pairs of tokens to their merges.
  *
- * A pair's hash differs from that of every other pair. Its high bits select a group, and its low bits
- * plus the group's shift give the slot. The shifts are chosen group by group so that no two pairs get
- * the same slot (Fox, Heath, Chen, Daoud, "Practical minimal perfect hash functions for large
- * databases", 1992). A slot holds the rank and the high bits of the hash. These bits are enough to
- * recognise a pair: two pairs that agree in them are in the same group and have the same shift, so in
- * one slot their low bits agree, too. A look-up reads one shift and one slot of 8 bytes and has no
- * branches.
+ * A pair's hash differs from that of every other pair. Its high bits select a group, and its low
+ * bits plus the group's shift give the slot. The shifts are chosen group by group so that no two
+ * pairs get the same slot (Fox, Heath, Chen, Daoud, "Practical minimal perfect hash functions for
+ * large databases", 1992). A slot holds the rank and the high bits of the hash. These bits are
+ * enough to recognise a pair: two pairs that agree in them are in the same group and have the same
+ * shift, so in one slot their low bits agree, too. A look-up reads one shift and one slot of 8
+ * bytes and has no branches.
  */
 #ifndef TEXTMILL_TOKENIZER_MODEL_PAIRS_H
 #define TEXTMILL_TOKENIZER_MODEL_PAIRS_H

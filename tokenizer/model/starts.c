@@ -181,10 +181,10 @@ struct starts *starts_new(const int64_t byte_ids[256], const struct pairs *pairs
     memset(s->starts, 0xFF, sizeof s->starts);
     for (int i = 0; i < 256; i++)
         s->byte_ids[i] = (uint32_t)byte_ids[i];
+    add_thirds(s); /* row 0 is the empty row */
     if (!bytes_differ(byte_ids))
         return s;
     bounds_init(&b, s, merges, count);
-    add_thirds(s); /* row 0 is the empty row */
     for (int front = 0; front < FRONTS; front++)
         for (unsigned lead = 0; lead < LEADS; lead++)
             for (unsigned tail = 0; tail < TAILS; tail++)
@@ -214,29 +214,39 @@ static inline int is_character_end(unsigned char byte)
     return byte != ' ' && byte < LEAD;
 }
 
+/* Returns 1 if a character begins at piece[i] whose first bytes, `len` 2 or 3 of them, may be a
+ * start: all bytes of the character, or the first three of four. */
+static inline int begins_start(const unsigned char *piece, size_t i, size_t n, size_t len)
+{
+    return is_tail(piece, i + 1, n) && (len == 2 || is_tail(piece, i + 2, n)) &&
+           is_tail(piece, i + len, n) == (piece[i] >= LEAD_OF_4);
+}
+
 size_t starts_put(const struct starts *s, uint32_t *ids, const unsigned char *piece, size_t n)
 {
-    size_t count = 0;
-    for (size_t i = 0; i < n;) {
-        unsigned char lead = piece[i];
-        size_t len = lead < LEAD ? 1 : lead < LEAD_OF_3 ? 2 : 3;
-        if (len == 1 || !is_tail(piece, i + 1, n) ||
-            is_tail(piece, i + len, n) != (lead >= LEAD_OF_4) ||
-            (len == 3 && !is_tail(piece, i + 2, n))) {
-            ids[count++] = s->byte_ids[piece[i++]];
+    size_t count = 0, len;
+    unsigned char before = 0;
+    for (size_t i = 0; i < n; i += len) {
+        const unsigned char *p = piece + i;
+        enum front front = is_character_end(before) ? AFTER_CHARACTER : AFTER_ANYTHING;
+        len = *p < LEAD_OF_3 ? 2 : 3;
+        if (*p < LEAD || !begins_start(piece, i, n, len)) {
+            ids[count++] = s->byte_ids[*p];
+            before = *p;
+            len = 1;
             continue;
         }
-        enum front front = i && !is_character_end(piece[i - 1]) ? AFTER_ANYTHING : AFTER_CHARACTER;
-        const struct start *start = &s->starts[front][lead - LEAD][piece[i + 1] - TAIL];
-        uint32_t third = len == 3 && start->id != NONE
-                             ? s->thirds[start->thirds][piece[i + 2] - TAIL]
-                             : NONE;
-        if (start->id == NONE) {
-            ids[count++] = s->byte_ids[lead];
-            i++;
-        } else {
-            ids[count++] = third == NONE ? start->id : third;
-            i += third == NONE ? 2 : 3;
+        /* no branch on the tables: the number of tokens varies from character to character */
+        before = p[len - 1];
+        struct start start = s->starts[front][*p - LEAD][p[1] - TAIL];
+        size_t single = start.id == NONE;
+        ids[count] = single ? s->byte_ids[*p] : start.id;
+        ids[count + 1] = s->byte_ids[p[1]];
+        count += 1 + single;
+        if (len == 3) {
+            uint32_t third = s->thirds[start.thirds & -(uint32_t)!single][p[2] - TAIL];
+            ids[count - (third != NONE)] = third == NONE ? s->byte_ids[p[2]] : third;
+            count += third == NONE;
         }
     }
     return count;

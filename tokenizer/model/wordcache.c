@@ -20,7 +20,7 @@ enum {
     COUNT_SHIFT = 24,
     ID_MASK = (1 << COUNT_SHIFT) - 1,
     ELSEWHERE = 255, /* value of the count if the ids are in the ring */
-    FEW_IDS = 8,     /* so many ids are always copied, even if there are fewer */
+    FEW_IDS = 8,     /* ids are copied in blocks of so many, the last one beyond their number */
     GROUP = 256,     /* pieces that are looked up together */
     ROOM = (GROUP + 1) * (PIECE_IDS_MAX + 1), /* for the ids of a group that the cache knows */
     FRESH_KEPT = 1 << 20,
@@ -141,13 +141,21 @@ static inline void push_down(struct word *bucket, int n)
         bucket[i] = bucket[i - 1];
 }
 
-/* Puts an entry at the front of its bucket, in place of the entry with its key or of the oldest
- * one. */
-static void put_front(struct word *bucket, struct word w)
+/* Copies n ids, forwards and in whole blocks: at least one, and the last one beyond n. */
+static inline void copy_blocks(uint32_t *to, const uint32_t *from, size_t n)
 {
-    int way = find_way(bucket, (struct key){ w.key[0], w.key[1] });
-    push_down(bucket, way < WAYS ? way : WAYS - 1);
-    bucket[0] = w;
+    size_t i = 0;
+    do
+        memcpy(to + i, from + i, FEW_IDS * sizeof *to);
+    while ((i += FEW_IDS) < n);
+}
+
+/* Copies a[0..n) to to[]. n must be at least KEY_BYTES. */
+static inline void copy_bytes(char *to, const char *a, size_t n)
+{
+    for (size_t i = 0; i + KEY_BYTES < n; i += KEY_BYTES)
+        memcpy(to + i, a + i, KEY_BYTES);
+    memcpy(to + n - KEY_BYTES, a + n - KEY_BYTES, KEY_BYTES);
 }
 
 /* Reserves contiguous space for a record of `units` numbers in the ring. Returns its position,
@@ -162,31 +170,44 @@ static uint64_t ring_take(struct wordcache *c, size_t units)
     return place;
 }
 
-static void put_word(struct wordcache *c, struct word *bucket, struct key k, const char *piece,
-                     size_t n, const uint32_t *ids, size_t count)
+/* Sets the ids of an entry that has the key of this piece. FEW_IDS elements must be readable after
+ * the ids. */
+static void set_ids(struct wordcache *c, struct word *w, const char *piece, size_t n,
+                    const uint32_t *ids, size_t count)
 {
-    struct word w = { .key = { k.low, k.high } };
-    if (n > PIECE_BYTES_MAX || count > PIECE_IDS_MAX || !count)
-        return;
     if (n < KEY_BYTES && count <= INLINE_IDS) {
-        memcpy(w.ids, ids, count * sizeof *ids);
-        w.ids[0] |= (uint32_t)count << COUNT_SHIFT;
-    } else {
-        size_t bytes = n < KEY_BYTES ? 0 : n; /* a short piece stands in its key */
-        w.elsewhere = (uint32_t)ELSEWHERE << COUNT_SHIFT | (uint32_t)count;
-        w.place = ring_take(c, count + (bytes + 3) / 4);
-        uint32_t *record = c->ring + w.place % RING_UNITS;
-        memcpy(record, ids, count * sizeof *ids);
-        memcpy(record + count, piece, bytes);
+        memcpy(w->ids, ids, sizeof w->ids);
+        w->ids[0] |= (uint32_t)count << COUNT_SHIFT;
+        return;
     }
-    put_front(bucket, w);
+    w->elsewhere = (uint32_t)ELSEWHERE << COUNT_SHIFT | (uint32_t)count;
+    w->place = ring_take(c, count + (n < KEY_BYTES ? 0 : (n + 3) / 4));
+    uint32_t *record = c->ring + w->place % RING_UNITS;
+    copy_blocks(record, ids, count);
+    if (n >= KEY_BYTES) /* a short piece stands in its key */
+        copy_bytes((char *)(record + count), piece, n);
+}
+
+/* Returns 1 if the cache takes pieces of n bytes and this number of ids, else 0. */
+static inline int has_room(size_t n, size_t count)
+{
+    return n <= PIECE_BYTES_MAX && count <= PIECE_IDS_MAX && count;
 }
 
 void wordcache_put(struct wordcache *c, const char *piece, size_t n, const uint32_t *ids,
                    size_t count)
 {
+    uint32_t padded[PIECE_IDS_MAX + FEW_IDS];
+    if (!has_room(n, count))
+        return;
     struct key k = n < KEY_BYTES ? short_key(piece, n, n) : long_key(piece, n);
-    put_word(c, bucket_of(c, k), k, piece, n, ids, count);
+    struct word *bucket = bucket_of(c, k);
+    int way = find_way(bucket, k);
+    push_down(bucket, way < WAYS ? way : WAYS - 1);
+    bucket[0].key[0] = k.low;
+    bucket[0].key[1] = k.high;
+    memcpy(padded, ids, count * sizeof *ids);
+    set_ids(c, bucket, piece, n, padded, count);
 }
 
 /* Returns 1 if a[0..n) and b[0..n) are equal, else 0. n must be at least KEY_BYTES. */
@@ -225,12 +246,10 @@ static inline size_t emit_record(uint32_t *to, const struct wordcache *c, const 
 {
     const uint32_t *record = c->ring + w->place % RING_UNITS;
     size_t count = w->elsewhere & ID_MASK;
-    if (c->written - w->place > RING_UNITS ||
+    if (c->written - w->place > RING_UNITS - FEW_IDS ||
         (n >= KEY_BYTES && !same_bytes((const char *)(record + count), piece, n)))
         return 0;
-    memcpy(to, record, FEW_IDS * sizeof *to);
-    if (count > FEW_IDS)
-        memcpy(to + FEW_IDS, record + FEW_IDS, (count - FEW_IDS) * sizeof *to);
+    copy_blocks(to, record, count);
     return count;
 }
 
@@ -418,42 +437,47 @@ static void bring_to_front(struct word *bucket, int i)
     bucket[0] = w;
 }
 
-/* Looks up piece i in all entries of its bucket and writes its ids to to[]. Returns their number,
- * or 0 if they are not in the cache. */
-static size_t emit_any(uint32_t *to, const struct group *g, size_t i)
-{
-    int way = find_way(g->buckets[i], g->keys[i]);
-    if (way == WAYS)
-        return 0;
-    bring_to_front(g->buckets[i], way);
-    size_t count = emit(to, g->buckets[i]);
-    return count == ELSEWHERE
-               ? emit_record(to, g->c, g->buckets[i], text_of(&g->p, i), size_of(&g->p, i))
-               : count;
-}
-
-/* Returns 1 if the bucket of piece i begins with the entry of a missing piece with the same bytes,
- * else 0. */
-static int is_missing(const struct group *g, const struct missing *m, size_t i)
+/* Returns the ids of the entry that begins the bucket of piece i: writes them to to[] and returns
+ * their number, or 0 if they are not known. */
+static size_t emit_first(uint32_t *to, const struct group *g, size_t i)
 {
     const struct word *w = g->buckets[i];
+    size_t count = emit(to, w);
+    return count == ELSEWHERE ? emit_record(to, g->c, w, text_of(&g->p, i), size_of(&g->p, i))
+                              : count;
+}
+
+/* Returns 1 if the entry was made for a missing piece and has no ids yet, else 0. */
+static inline int is_waiting(const struct word *w)
+{
+    return w->elsewhere == (uint32_t)ELSEWHERE << COUNT_SHIFT;
+}
+
+/* Returns 1 if a waiting entry with the key of piece i was made for a piece in *m with the same
+ * bytes, else 0. */
+static int is_missing(const struct group *g, const struct missing *m, const struct word *w,
+                      size_t i)
+{
     size_t n = size_of(&g->p, i);
-    return has_key(w, g->keys[i]) && w->elsewhere == (uint32_t)ELSEWHERE << COUNT_SHIFT &&
-           w->missing < m->count && m->ends[w->missing] - m->begins[w->missing] == n &&
+    return w->missing < m->count && m->ends[w->missing] - m->begins[w->missing] == n &&
            !memcmp(g->p.text + m->begins[w->missing], text_of(&g->p, i), n);
 }
 
-/* Adds piece i to the missing pieces, unless it is there. Returns its index among them. An entry
- * in its bucket shows that it is there. */
-static size_t add_missing(const struct group *g, struct missing *m, size_t i)
+/* Adds piece i to the missing pieces, unless it is there. Returns its index among them. Its bucket
+ * begins with the entry of its key, if `known`; after this, with a waiting entry. */
+static size_t add_missing(const struct group *g, struct missing *m, size_t i, int known)
 {
-    if (is_missing(g, m, i))
-        return g->buckets[i]->missing;
-    struct word w = { .key = { g->keys[i].low, g->keys[i].high } };
-    w.elsewhere = (uint32_t)ELSEWHERE << COUNT_SHIFT;
-    w.missing = (uint32_t)m->count;
-    if (size_of(&g->p, i) <= PIECE_BYTES_MAX)
-        put_front(g->buckets[i], w);
+    struct word *w = g->buckets[i];
+    if (known && is_waiting(w) && is_missing(g, m, w, i))
+        return w->missing;
+    if (size_of(&g->p, i) <= PIECE_BYTES_MAX) {
+        if (!known)
+            push_down(w, WAYS - 1);
+        w->key[0] = g->keys[i].low;
+        w->key[1] = g->keys[i].high;
+        w->elsewhere = (uint32_t)ELSEWHERE << COUNT_SHIFT;
+        w->missing = (uint32_t)m->count;
+    }
     m->begins[m->count] = g->p.begins[i];
     m->ends[m->count] = g->p.ends[i];
     return m->count++;
@@ -467,58 +491,75 @@ static void find_late(struct group *g, struct missing *m)
     mem_grow(fresh->data, fresh->cap, ROOM);
     fresh->count = 0;
     for (struct late *l = g->late; l < g->late + g->late_count; l++) {
-        size_t count = emit_any(fresh->data + fresh->count, g, l->piece);
+        size_t i = l->piece, count = 0;
+        int way = find_way(g->buckets[i], g->keys[i]);
+        if (way < WAYS) {
+            if (way)
+                bring_to_front(g->buckets[i], way);
+            count = emit_first(fresh->data + fresh->count, g, i);
+        }
         l->is_missing = !count;
-        l->begin = count ? fresh->count : add_missing(g, m, l->piece);
+        l->begin = count ? fresh->count : add_missing(g, m, i, way < WAYS);
         l->end = fresh->count += count;
     }
 }
 
-/* Encodes the missing pieces *m, and appends their ids to c->fresh. Returns the number of those
+/* Encodes the missing pieces *m, and appends their ids to c->fresh, which then has room for FEW_IDS
+ * more. Returns the number of those
  * before the first one that cannot be encoded; m->count if all can. */
 static size_t encode_missing(const struct group *g, struct missing *m)
 {
     struct wordcache *c = g->c;
     struct pieces all = { g->p.text, g->p.readable, m->begins, m->ends, m->count };
-    size_t i = 0;
+    size_t done = m->count;
     m->known = c->fresh.count;
-    if (!m->count || c->encode(c->ctx, &all, &c->fresh, m->ids_ends) == 0)
-        return m->count;
-    for (c->fresh.count = m->known; i < m->count; i++) {
-        struct pieces one = { g->p.text, g->p.readable, m->begins + i, m->ends + i, 1 };
-        if (c->encode(c->ctx, &one, &c->fresh, m->ids_ends + i) < 0)
-            break;
+    if (m->count && c->encode(c->ctx, &all, &c->fresh, m->ids_ends) < 0) {
+        c->fresh.count = m->known;
+        for (done = 0; done < m->count; done++) {
+            struct pieces one = { g->p.text, g->p.readable, m->begins + done, m->ends + done, 1 };
+            if (c->encode(c->ctx, &one, &c->fresh, m->ids_ends + done) < 0)
+                break;
+        }
     }
-    return i;
+    mem_grow(c->fresh.data, c->fresh.cap, c->fresh.count + FEW_IDS);
+    return done;
 }
 
-/* Sets the range of the ids of a late piece that was missing, *l, and puts it into the cache. */
+/* Sets the range of the ids of a late piece that was missing, *l, and puts them into the cache if
+ * its bucket still begins with the entry that waits for them. */
 static void end_missing(const struct group *g, const struct missing *m, struct late *l)
 {
-    size_t i = l->piece, number = l->begin;
+    size_t i = l->piece, number = l->begin, n = size_of(&g->p, i);
+    struct word *w = g->buckets[i];
     l->begin = number ? m->ids_ends[number - 1] : m->known;
     l->end = m->ids_ends[number];
-    if (is_missing(g, m, i))
-        put_word(g->c, g->buckets[i], g->keys[i], text_of(&g->p, i), size_of(&g->p, i),
-                 g->c->fresh.data + l->begin, l->end - l->begin);
+    if (has_key(w, g->keys[i]) && is_waiting(w) && w->missing == number &&
+        has_room(n, l->end - l->begin))
+        set_ids(g->c, w, text_of(&g->p, i), n, g->c->fresh.data + l->begin, l->end - l->begin);
 }
 
-/* Inserts the ids of the late pieces among those of the others, which begin at out->data[start]. */
+/* Inserts the ids of the late pieces among those of the others, which begin at out->data[start].
+ * First moves the others up, and then copies blocks in order. FEW_IDS elements more than needed lie
+ * between what is written and what has not been read yet. */
 static void insert_late(const struct group *g, struct ids *out, size_t start)
 {
-    size_t end = out->count, more = 0;
+    const uint32_t *fresh = g->c->fresh.data;
+    size_t others = out->count - start, more = FEW_IDS, done = 0;
     for (size_t k = 0; k < g->late_count; k++)
         more += g->late[k].end - g->late[k].begin;
-    mem_grow(out->data, out->cap, out->count + more);
-    out->count += more;
-    for (size_t k = g->late_count; k-- > 0;) {
+    mem_grow(out->data, out->cap, out->count + more + FEW_IDS);
+    uint32_t *to = out->data + start, *from = to + more;
+    memmove(from, to, others * sizeof *to);
+    for (size_t k = 0; k < g->late_count; k++) {
         const struct late *l = &g->late[k];
-        uint32_t *at = out->data + start + l->place;
-        memmove(at + more, at, (end - start - l->place) * sizeof *at);
-        more -= l->end - l->begin;
-        memcpy(at + more, g->c->fresh.data + l->begin, (l->end - l->begin) * sizeof *at);
-        end = start + l->place;
+        copy_blocks(to, from + done, l->place - done);
+        to += l->place - done;
+        done = l->place;
+        copy_blocks(to, fresh + l->begin, l->end - l->begin);
+        to += l->end - l->begin;
     }
+    memmove(to, from + done, (others - done) * sizeof *to);
+    out->count += more - FEW_IDS;
 }
 
 /* Inserts the ids of the late pieces, and puts those that were missing into the cache. Returns 0,
