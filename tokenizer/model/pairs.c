@@ -128,7 +128,7 @@ void pairs_init(struct pairs *p, const struct bpe_merge *merges, size_t count)
         g.list = mem_alloc((count + 1) * sizeof *g.list);
         g.first = mem_alloc((g.count + 2) * sizeof *g.first);
         g.by_size = mem_alloc(g.count * sizeof *g.by_size);
-        p->slots = mem_aligned((size_t)1 << slots_log, sizeof *p->slots);
+        p->slots = mem_huge((size_t)1 << slots_log, sizeof *p->slots);
         p->shifts = mem_zalloc(g.count, sizeof *p->shifts);
         p->slot_mask = ((uint64_t)1 << slots_log) - 1;
         p->group_shift = 64 - groups_log;

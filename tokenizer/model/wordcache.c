@@ -20,7 +20,7 @@ enum {
     COUNT_SHIFT = 24,
     ID_MASK = (1 << COUNT_SHIFT) - 1,
     ELSEWHERE = 255, /* value of the count if the ids are in the ring */
-    FEW_IDS = 8,     /* ids are copied in blocks of so many, the last one beyond their number */
+    FEW_IDS = 16,    /* ids are copied in blocks of so many, the last one beyond their number */
     GROUP = 256,     /* pieces that are looked up together */
     ROOM = (GROUP + 1) * (PIECE_IDS_MAX + 1), /* for the ids of a group that the cache knows */
     FRESH_KEPT = 1 << 20,
