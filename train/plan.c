@@ -15,7 +15,7 @@
 #include "train/defaults.h"
 #include "train/program/timeline.h"
 #include "train/ranks/reduce.h"
-#include "train/store/table_sum.h"
+#include "train/store/word_table.h"
 
 const struct settings settings_default = {
     .device = "cpu",
@@ -603,6 +603,7 @@ static struct working working_of(const struct plan *p, enum phase_kind kind)
                                  muon_kernels(p) };
     case PHASE_INPUTS:
     case PHASE_GATHER:
+    case PHASE_GATHER_TABLE:
     case PHASE_SUM_TABLE:
     case PHASE_SUM: return (struct working){ 0, 0 };
     default:
@@ -664,16 +665,19 @@ static uint64_t kernel_bytes(const struct plan *p)
     return (uint64_t)(most.scratch + most.kernels + panels) * sizeof(float);
 }
 
-/* Returns the bytes for the sum of a tied table, if the step sums it in two parts. */
+/* Returns the bytes for operations on the embedding that are done in two parts. */
 static uint64_t table_bytes(const struct plan *p)
 {
     const struct engine_config *e = &p->engine;
-    int sums = 0;
-    for (int64_t n = 0; n < p->program.count; n++)
+    int sums = 0, gathers = 0;
+    for (int64_t n = 0; n < p->program.count; n++) {
         sums |= p->program.phases[n].kind == PHASE_SUM_TABLE;
-    if (!sums || ranks_of(p) == 1 || p->own.split || p->store.dir || p->store.offload)
+        gathers |= p->program.phases[n].kind == PHASE_GATHER_TABLE;
+    }
+    if (!(sums || gathers) || ranks_of(p) == 1 || p->own.split || p->store.dir || p->store.offload)
         return 0;
-    return table_sum_bytes(&p->own.tensors, ranks_of(p) * e->G * e->most * e->T);
+    const int64_t groups = sums && e->zero > 1 ? e->leaves : 1;
+    return word_table_bytes(&p->own.tensors, ranks_of(p) * groups * e->G * e->most * e->T);
 }
 
 /* Returns the bytes of the gradients that are being sent between ranks, and of the block of shared

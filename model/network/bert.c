@@ -379,6 +379,7 @@ static int init(struct model *m)
     m->layer_scratch = widest(c) + 3 * c->width;
     m->embedding_fwd = embedding_fwd;
     m->embedding_bwd = embedding_bwd;
+    m->embedding_again = 1;
     m->layer_fwd = layer_fwd;
     m->attention_fwd = attention_fwd;
     m->layer_bwd = layer_bwd;

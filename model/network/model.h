@@ -101,7 +101,9 @@ struct model {
      * parts[], unless it is NULL, to the numbers of each part. */
     int64_t (*layer_cache)(const struct model *m, int64_t B, int64_t T, int64_t parts[CACHE_PARTS]);
 
-    int tied; /* 1: the decoder uses the embedding's table and adds to its gradients */
+    int tied;            /* 1: the decoder uses the embedding's table and adds to its gradients */
+    int embedding_again; /* 1: embedding_bwd reads the embedding's parameters; 0: its w may be
+                          * OPS_NONE */
 
     /* Sets x[B*T,C]. w: the embedding block's parameters. */
     void (*embedding_fwd)(const struct model *m, struct ops *o, struct ops_array x,

@@ -162,13 +162,16 @@ static void train_rank(void *ctx, struct comm *c)
     comm_regroup(c, run->pipe ? run->pipe : 1, run->heads, run->width);
     result->said = HASH_START;
     open_rank(&r, run, c);
+    struct step_batch batch;
+    must(batches_next(r.batches, &batch));
     for (int64_t t = 0; t < UPDATES; t++) {
-        struct step_batch batch;
         struct engine_score score;
-        must(batches_next(r.batches, &batch));
         double said[2] = { engine_step(&r.engine, t, &batch, &score), 0 };
         said[1] = engine_norm(&r.engine);
         result->said = hash_more(result->said, said, sizeof said);
+        must(batches_next(r.batches, &batch));
+        if (t) /* the first time, engine_step counts */
+            engine_count(&r.engine, &batch);
         engine_update(&r.engine, &r.optimizer, said[1], 1e-2, t + 1);
     }
     engine_settle(&r.engine);

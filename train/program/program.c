@@ -21,6 +21,7 @@ static const char *const phase_names[PHASE_KINDS] = {
     [PHASE_SUM] = "sum of gradients",
     [PHASE_UPDATE] = "update",
     [PHASE_GATHER] = "gather of parameters",
+    [PHASE_GATHER_TABLE] = "gather of the table",
     [PHASE_SEND_X] = "send x",
     [PHASE_RECEIVE_X] = "receive x",
     [PHASE_SEND_DX] = "send dx",
@@ -180,8 +181,10 @@ static int64_t number_of(const struct compiler *c, const struct phase *f, enum u
     }
 }
 
-static int has_role(const struct program_config *c, enum use_role role)
+static int has_role(const struct program_config *c, enum phase_kind kind, enum use_role role)
 {
+    if (kind == PHASE_EMBEDDING_BACKWARD && role == USE_W)
+        return c->embedding_again;
     return role == USE_TIED || role == USE_DTIED ? c->tied
            : role == USE_M                       ? c->moments > 0
            : role == USE_V                       ? c->moments > 1
@@ -228,7 +231,7 @@ static void add_phase(struct compiler *c, enum phase_kind kind, int block, int64
                          .turns = 1 };
     for (int k = 0; phase_uses[kind][k].role; k++) {
         enum use_role role = phase_uses[kind][k].role;
-        if (has_role(&c->config, role))
+        if (has_role(&c->config, kind, role))
             f->uses[f->count++] = (struct use){
                 .role = (unsigned char)role,
                 .kind = kind_of[role],
@@ -294,12 +297,26 @@ static void add_backward(struct compiler *c)
         add_run(c, again[c->config.recompute], PHASE_LAYER_BACKWARD, b);
 }
 
+/* Returns 1 if parameters are gathered after the update, else 0. */
+static int gathers(const struct compiler *c)
+{
+    return c->config.zero == 1 || c->config.zero == 2;
+}
+
+/* Returns 1 if gradients are summed over the ranks after this group, else 0. */
+static int sums_next(const struct compiler *c)
+{
+    return c->last && (c->final || c->config.zero > 1);
+}
+
 static void compile_group(struct compiler *c)
 {
     add_run(c, PHASE_INPUTS, PHASE_EMBEDDING_FORWARD, 0);
+    if (gathers(c) && !c->program->part_count)
+        add_phase(c, PHASE_GATHER_TABLE, 0, -1);
     add_forward(c);
     add_run(c, PHASE_HEAD, PHASE_HEAD, c->config.layers + 1);
-    if (c->last && c->final && !c->merges && c->config.tied && c->config.zero < 2)
+    if (sums_next(c) && c->config.tied && (!c->merges || c->config.zero > 1))
         add_phase(c, PHASE_SUM_TABLE, 0, -1);
     add_backward(c);
     add_run(c, PHASE_EMBEDDING_BACKWARD, PHASE_EMBEDDING_BACKWARD, 0);
@@ -350,7 +367,7 @@ static int is_between(enum phase_kind kind)
 {
     return kind == PHASE_INPUTS || kind == PHASE_ATTENTION_AGAIN || kind == PHASE_LAYER_AGAIN ||
            kind == PHASE_MERGE || kind == PHASE_SUM_TABLE || kind == PHASE_SUM ||
-           kind == PHASE_GATHER;
+           kind == PHASE_GATHER || kind == PHASE_GATHER_TABLE;
 }
 
 /* Returns 1 if the use u is of this rank's share of an array that, in other uses, is whole in the
@@ -629,7 +646,7 @@ void program_step(struct program *p, const struct program_config *config)
         if (p->owners[b] != config->stage)
             continue;
         add_phase(&c, PHASE_UPDATE, b, -1);
-        if (config->zero == 1 || config->zero == 2)
+        if (gathers(&c))
             add_phase(&c, PHASE_GATHER, b, -1);
     }
     end_part(p, 1);

@@ -20,7 +20,7 @@
  *
  * In the last group of the step, the gradients of a block are summed over the ranks as soon as they
  * are complete; those of a tied table after the head, except for the rows to which the embedding
- * will add (table_sum.h). Then the blocks are updated, one after the other.
+ * will add (word_table.h). Then the blocks are updated, one after the other.
  *
  * Ranks may share the state of a training (Rajbhandari et al. 2020, "ZeRO"): from stage 1 on the
  * optimizer's moments, from stage 2 on also the gradients, at stage 3 also the parameters. Each
@@ -88,13 +88,14 @@ enum phase_kind {
     PHASE_LAYER_BACKWARD,
     PHASE_EMBEDDING_BACKWARD,
     PHASE_MERGE,     /* adds two sums of leaves */
-    PHASE_SUM_TABLE, /* begins to sum the gradients of a tied table over the ranks (table_sum.h) */
+    PHASE_SUM_TABLE, /* begins to sum the gradients of a tied table over the ranks (word_table.h) */
     PHASE_SUM,       /* sums the block's complete gradients over the ranks */
     PHASE_UPDATE,
-    PHASE_GATHER,    /* gathers the parameters that the other ranks updated */
-    PHASE_SEND_X,    /* to the next stage of the pipeline */
-    PHASE_RECEIVE_X, /* begins to receive; the first phase that uses the array waits for it */
-    PHASE_SEND_DX,   /* to the stage before */
+    PHASE_GATHER,       /* gathers the parameters that the other ranks updated */
+    PHASE_GATHER_TABLE, /* gathers those of the embedding that PHASE_GATHER has left out */
+    PHASE_SEND_X,       /* to the next stage of the pipeline */
+    PHASE_RECEIVE_X,    /* begins to receive; the first phase that uses the array waits for it */
+    PHASE_SEND_DX,      /* to the stage before */
     PHASE_RECEIVE_DX,
     PHASE_SEND_TIED, /* the head's gradients of a tied table, to the first stage */
     PHASE_RECEIVE_TIED,
@@ -185,11 +186,12 @@ struct program_config {
     int64_t micro, group; /* micro-batches of a step, and of a group: A and G */
     int leaves;           /* leaves per step; divides A; 0: 1 */
     enum recompute recompute;
-    int zero;    /* ZeRO stage, 0 to 3 */
-    int tied;    /* 1: the head uses the embedding's parameters and computes gradients of them */
-    int moments; /* moments that the optimizer keeps: 0 to 2 */
-    int head;    /* work of the head, as a number of layers; the stages of a pipeline get equal
-                  * work */
+    int zero; /* ZeRO stage, 0 to 3 */
+    int tied; /* 1: the head uses the embedding's parameters and computes gradients of them */
+    int embedding_again; /* 1: the embedding's backward pass reads the embedding's parameters */
+    int moments;         /* moments that the optimizer keeps: 0 to 2 */
+    int head; /* work of the head, as a number of layers; the stages of a pipeline get equal
+               * work */
     int stages, stage; /* of a pipeline; 0 or 1 stages: none. It needs stages <= layers
                         * and, if tied, groups that are leaves */
 };

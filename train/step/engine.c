@@ -33,6 +33,7 @@ void engine_program(struct program *p, const struct engine_config *c, const stru
                                      .stage = c->stage,
                                      .recompute = c->recompute,
                                      .tied = m->tied,
+                                     .embedding_again = m->embedding_again,
                                      .moments = moments ? 0 : 2 };
     for (size_t i = 0; i < m->tensors.count && moments; i++)
         config.moments = moments[i] > config.moments ? moments[i] : config.moments;
@@ -212,13 +213,6 @@ static const struct inputs *inputs_of(const struct pass *s, const struct phase *
     return &s->e->inputs[f->micro];
 }
 
-/* Returns the number of micro-batches in the last group of a step. */
-static int64_t last_group(const struct engine_config *c)
-{
-    const int64_t leaf = c->A / (c->leaves ? c->leaves : 1);
-    return (leaf - 1) % c->G + 1;
-}
-
 /* Takes the next micro-batch. In training it gets a dropout key of its own. */
 static void inputs(struct pass *s, const struct phase *f, const struct ops_array *at)
 {
@@ -232,8 +226,6 @@ static void inputs(struct pass *s, const struct phase *f, const struct ops_array
         b.key = rng_key(key, (uint64_t)number);
         b.training = 1;
         b.next_weight = s->next_weight;
-        if (s->taken > e->config.A - last_group(&e->config))
-            table_sum_mark(&s->e->sharing.table, &b);
     }
     inputs_set(&e->inputs[f->micro], e->ops, e->model, &b);
 }
@@ -278,7 +270,7 @@ static void layer_backward(struct pass *s, const struct phase *f, const struct o
 static void embedding_backward(struct pass *s, const struct phase *f, const struct ops_array *at)
 {
     const struct model *m = s->e->model;
-    table_sum_restore(&s->e->sharing.table, at[USE_DW]);
+    word_table_restore(&s->e->sharing.table, at[USE_DW]);
     m->embedding_bwd(m, s->e->ops, (struct ops_gradient){ at[USE_DW], f->add }, at[USE_DX],
                      at[USE_W], inputs_of(s, f));
 }
@@ -292,14 +284,14 @@ static void merge_gradients(struct pass *s, const struct phase *f, const struct 
 static void sum_table(struct pass *s, const struct phase *f, const struct ops_array *at)
 {
     (void)f;
-    table_sum_begin(&s->e->sharing.table, at[USE_DTIED]);
+    word_table_begin_sum(&s->e->sharing.table, at[USE_DTIED]);
 }
 
 static void sum_gradients(struct pass *s, const struct phase *f, const struct ops_array *at)
 {
     const struct engine *e = s->e;
     if (e->config.zero > 1)
-        sharing_sum_leaf(&s->e->sharing, f->block, f->uses[1].number, f->merges);
+        sharing_sum_leaf(&s->e->sharing, f->block, at[USE_DW], f->uses[1].number, f->merges);
     else
         sharing_sum(&s->e->sharing, f->block, at[USE_DW]);
 }
@@ -313,6 +305,12 @@ static void update(struct pass *s, const struct phase *f, const struct ops_array
 static void gather_parameters(struct pass *s, const struct phase *f, const struct ops_array *at)
 {
     sharing_gather(&s->e->sharing, f->block, at[USE_W]);
+}
+
+static void gather_table(struct pass *s, const struct phase *f, const struct ops_array *at)
+{
+    (void)f, (void)at;
+    sharing_gather_table(&s->e->sharing);
 }
 
 /* Begins to send or to receive the array of the phase, which is the rows of a micro-batch or a
@@ -355,6 +353,7 @@ static phase_function *const functions[PHASE_KINDS] = {
     [PHASE_SUM] = sum_gradients,
     [PHASE_UPDATE] = update,
     [PHASE_GATHER] = gather_parameters,
+    [PHASE_GATHER_TABLE] = gather_table,
     [PHASE_SEND_X] = transfer,
     [PHASE_RECEIVE_X] = transfer,
     [PHASE_SEND_DX] = transfer,
@@ -411,8 +410,31 @@ static double count_labels(const struct engine *e, const struct step_batch *s, i
     return comm_sum_real(e->comm, COMM_DATA, (double)count);
 }
 
+/* Returns 1 if micro-batch m of a step is in the last group before a sum of gradients over the
+ * ranks: the last one of the step or, if ranks share gradients, of a leaf. Else returns 0. */
+static int is_summed_next(const struct engine_config *c, int64_t m)
+{
+    const int64_t leaf = c->A / (c->leaves ? c->leaves : 1), last = (leaf - 1) % c->G + 1;
+    return m % leaf >= leaf - last && (c->zero > 1 || m >= c->A - leaf);
+}
+
+/* Finds the words of all ranks that operations on the table need to know before the step. */
+static void list_words(struct engine *e, const struct step_batch *batch)
+{
+    struct word_table *t = &e->sharing.table;
+    word_table_clear(t);
+    for (int64_t m = 0; m < e->config.A; m++) {
+        if (m < e->config.G)
+            word_table_mark(t, TABLE_GATHER, &batch->micro[m]);
+        if (is_summed_next(&e->config, m))
+            word_table_mark(t, TABLE_SUM, &batch->micro[m]);
+    }
+    word_table_collect(t);
+}
+
 void engine_count(struct engine *e, const struct step_batch *batch)
 {
+    list_words(e, batch);
     for (int part = 0; part < e->model->parts; part++)
         e->labels[part] = count_labels(e, batch, part);
     e->counted = 1;
@@ -468,6 +490,8 @@ void engine_update(struct engine *e, struct optimizer *a, double norm, double ra
 {
     struct optimizer_update u;
     struct pass s = { .e = e, .update = &u };
+    if (!e->counted)
+        word_table_forget(&e->sharing.table, TABLE_GATHER);
     optimizer_begin(&u, a, e->store, e->comm, norm, rate, t);
     run_part(&s, e->program, e->program->update);
     optimizer_end(&u);
@@ -508,6 +532,7 @@ void engine_evaluate(struct engine *e, const struct batch *b, struct engine_scor
     struct engine_score own = { 0 };
     struct pass s = { .e = e, .batches = b, .score = &own };
     assert(!b->training);
+    engine_settle(e);
     run_part(&s, &e->evaluation, 0);
     double *sums = take_sums(e, 1);
     add_sums(e, &own, sums, 1);

@@ -85,9 +85,10 @@ void engine_open(struct engine *e, const struct engine_config *config, const str
                  const struct model *m, struct ops *o, struct store *s, struct comm *c);
 void engine_close(struct engine *e); /* fine on a zeroed struct */
 
-/* Counts the labels of the next step's batch, over all ranks, which engine_step must know. Without
- * this call engine_step does it. Called before engine_update, it spares engine_step an exchange
- * that would wait for all parameters which engine_update is still gathering. */
+/* Counts the labels of the next step's batch, and lists its words, over all ranks, which
+ * engine_step must know. Without this call engine_step does it. Called before engine_update, it
+ * spares engine_step an exchange that would wait for all parameters which engine_update is still
+ * gathering, and engine_update gathers the rows of these words first (word_table.h). */
 void engine_count(struct engine *e, const struct step_batch *batch);
 
 /* Computes the gradients of step `step` (from 0) and puts them into the store in place of the old

@@ -26,6 +26,7 @@ struct array {
     int users, made;
     struct comm_work *work; /* the operation, if COMING or SUMMED */
     int to, stride, merges; /* for SUMMED: see shared_sum */
+    struct shared_end end;  /* the same; end.end NULL: `work` is the sum */
     uint64_t used;          /* time of the last use: the array used longest ago leaves first */
 };
 
@@ -134,6 +135,8 @@ static void finish_sum(struct shared *m, struct array *a)
     int to = a->to;
     assert(!a->users);
     end_work(m, a);
+    if (a->end.end)
+        a->end.end(a->end.ctx, whole(a));
     ops_copy(m->ops, m->arrays[to].own, own_part(m, a), n);
     for (int k = 0; k < a->merges; k++, to -= a->stride)
         ops_add(m->ops, m->arrays[to - a->stride].own, m->arrays[to].own, n);
@@ -295,13 +298,16 @@ void shared_forget(struct shared *m, int i)
     forget(m, &m->arrays[i]);
 }
 
-void shared_sum(struct shared *m, int i, int to, int stride, int merges)
+void shared_sum(struct shared *m, int i, int to, int stride, int merges,
+                const struct shared_end *end)
 {
     struct array *a = &m->arrays[i];
     char what[64];
     assert(a->place == IN && a->made);
     snprintf(what, sizeof what, "%s of block %d", a->name, a->block);
-    a->work = comm_scatter_begin(m->comm, COMM_DATA, m->ops, whole(a), a->bounds, what);
+    a->end = end ? *end : (struct shared_end){ 0 };
+    if (!end)
+        a->work = comm_scatter_begin(m->comm, COMM_DATA, m->ops, whole(a), a->bounds, what);
     a->place = SUMMED;
     a->to = to;
     a->stride = stride;

@@ -45,8 +45,16 @@ void shared_forget(struct shared *m, int i);
 
 /* Begins to sum array i, which was made anew, over the ranks. This rank's share of the sum is
  * stored in its share of array `to`. Then the share of array `to` is added to that of array `to` -
- * `stride`, and the share of that array to that of `to` - 2 `stride`: `merges` additions in all. */
-void shared_sum(struct shared *m, int i, int to, int stride, int merges);
+ * `stride`, and the share of that array to that of `to` - 2 `stride`: `merges` additions in all.
+ *
+ * end NULL: shared_sum itself begins the sum. Otherwise the caller has begun to sum the array, and
+ * end->end must wait for this; after it, this rank's share of the array x is the sum. */
+struct shared_end {
+    void (*end)(void *ctx, struct ops_array x);
+    void *ctx;
+};
+void shared_sum(struct shared *m, int i, int to, int stride, int merges,
+                const struct shared_end *end);
 /* Waits until all sums have ended. */
 void shared_end_sums(struct shared *m);
 

@@ -8,9 +8,10 @@
 
 /* The operations in progress on a block. */
 struct sharing_work {
-    struct comm_work *sum;      /* NULL if there is one rank */
-    struct ops_array gradients; /* no array: no sum is in progress */
-    struct comm_work *gather;   /* of parameters; NULL: none */
+    struct comm_work *sum;       /* NULL if there is one rank */
+    struct ops_array gradients;  /* no array: no sum is in progress */
+    struct comm_work *gather;    /* of parameters; NULL: none */
+    struct ops_array parameters; /* of the last gather */
 };
 
 static int is_shared(const struct sharing *h)
@@ -61,15 +62,22 @@ void sharing_open(struct sharing *h, struct store *s, struct comm *c)
             bounds_of(h, b)[q] = pieces_before(h, b,
                                                layout_bounds(&s->layout, STORE_PARAMETERS, b)[q]);
     h->squares = ops_buffer(s->ops, OPS_F64, h->pieces[t->count]);
-    table_sum_open(&h->table, s, c);
+    word_table_open(&h->table, s, c);
+}
+
+static void end_gather(struct sharing *h, int block)
+{
+    comm_end(h->comm, h->pending[block].gather);
+    h->pending[block].gather = NULL;
 }
 
 void sharing_close(struct sharing *h)
 {
     if (!h->store)
         return;
-    sharing_end_gathers(h);
-    table_sum_close(&h->table);
+    for (int b = 0; b < h->store->tensors->blocks; b++)
+        end_gather(h, b);
+    word_table_close(&h->table);
     ops_buffer_free(h->store->ops, h->squares, h->pieces[h->store->tensors->count]);
     free(h->pieces);
     free(h->piece_bounds);
@@ -158,19 +166,13 @@ static int moves(const struct store *s)
     return s->mapped || s->offload;
 }
 
-static void end_gather(struct sharing *h, int block)
-{
-    comm_end(h->comm, h->pending[block].gather);
-    h->pending[block].gather = NULL;
-}
-
 static void end_sum(struct sharing *h, int block)
 {
     struct store *s = h->store;
     struct sharing_work *w = &h->pending[block];
     comm_end(h->comm, w->sum);
     if (!block)
-        table_sum_end(&h->table, w->gradients);
+        word_table_end_sum(&h->table, w->gradients);
     square_block(
         h, block,
         ops_part(w->gradients, layout_bounds(&s->layout, STORE_GRADIENTS, block)[s->layout.rank]));
@@ -185,7 +187,7 @@ void sharing_sum(struct sharing *h, int block, struct ops_array gradients)
     char what[40];
     snprintf(what, sizeof what, "gradients of block %d", block);
     w->gradients = gradients;
-    if (!block && table_sum_rest(&h->table, gradients))
+    if (!block && word_table_sum_rest(&h->table, gradients))
         return;
     w->sum = is_shared(h)
                  ? comm_scatter_begin(h->comm, COMM_DATA, s->ops, gradients,
@@ -196,9 +198,16 @@ void sharing_sum(struct sharing *h, int block, struct ops_array gradients)
         end_sum(h, block);
 }
 
-void sharing_sum_leaf(struct sharing *h, int block, int to, int merges)
+static void end_table(void *ctx, struct ops_array gradients)
 {
-    store_sum(h->store, block, to, merges);
+    word_table_end_sum(ctx, gradients);
+}
+
+void sharing_sum_leaf(struct sharing *h, int block, struct ops_array gradients, int to, int merges)
+{
+    const struct shared_end end = { end_table, &h->table };
+    const int begun = !block && word_table_sum_rest(&h->table, gradients);
+    store_sum(h->store, block, to, merges, begun ? &end : NULL);
 }
 
 /* Sets the elements of h->squares for the shares of gradients that this rank keeps. */
@@ -227,26 +236,45 @@ void sharing_end_sums(struct sharing *h)
             gather_squares(h, b);
 }
 
-void sharing_gather(struct sharing *h, int block, struct ops_array parameters)
+/* Begins to gather all parameters of a block. */
+static void gather_block(struct sharing *h, int block)
 {
     struct store *s = h->store;
     struct sharing_work *w = &h->pending[block];
     char what[40];
     snprintf(what, sizeof what, "parameters of block %d", block);
-    w->gather = comm_gather_begin(h->comm, COMM_DATA, s->ops, parameters,
+    w->gather = comm_gather_begin(h->comm, COMM_DATA, s->ops, w->parameters,
                                   layout_bounds(&s->layout, STORE_PARAMETERS, block), what);
-    if (moves(s))
+}
+
+void sharing_gather(struct sharing *h, int block, struct ops_array parameters)
+{
+    h->pending[block].parameters = parameters;
+    if (!block && word_table_gather_rows(&h->table, parameters))
+        return;
+    gather_block(h, block);
+    if (moves(h->store))
         end_gather(h, block);
+}
+
+void sharing_gather_table(struct sharing *h)
+{
+    if (word_table_take_rest(&h->table, h->pending[0].parameters))
+        gather_block(h, 0);
 }
 
 void sharing_await(struct sharing *h, const struct use *u)
 {
-    if (u->kind == STORE_PARAMETERS)
-        end_gather(h, u->number);
+    if (u->kind != STORE_PARAMETERS)
+        return;
+    if (!u->number)
+        word_table_await_rows(&h->table, h->pending[0].parameters);
+    end_gather(h, u->number);
 }
 
 void sharing_end_gathers(struct sharing *h)
 {
+    sharing_gather_table(h);
     for (int b = 0; b < h->store->tensors->blocks; b++)
         end_gather(h, b);
 }
@@ -258,7 +286,8 @@ void sharing_gather_all(struct sharing *h)
     for (int b = 0; b < s->tensors->blocks && all; b++) {
         if (!layout_owns(&s->layout, b))
             continue;
-        sharing_gather(h, b, store_fetch(s, STORE_PARAMETERS, b));
+        h->pending[b].parameters = store_fetch(s, STORE_PARAMETERS, b);
+        gather_block(h, b);
         end_gather(h, b);
         store_release(s, STORE_PARAMETERS, b);
     }

@@ -16,7 +16,7 @@
 
 #include "train/ranks/comm.h"
 #include "train/store/store.h"
-#include "train/store/table_sum.h"
+#include "train/store/word_table.h"
 
 struct sharing {
     struct comm *comm; /* borrowed, like `store` */
@@ -25,7 +25,7 @@ struct sharing {
     int64_t *pieces;          /* [rows of the table + 1]: number of pieces before each tensor */
     int64_t *piece_bounds; /* [blocks][ranks+1]: number of pieces of the block before each share */
     struct sharing_work *pending; /* [blocks] */
-    struct table_sum table;       /* of a tied table, block 0 */
+    struct word_table table;      /* operations on block 0 that are done in two parts */
 };
 
 void sharing_open(struct sharing *h, struct store *s, struct comm *c);
@@ -33,9 +33,10 @@ void sharing_close(struct sharing *h); /* fine on a zeroed struct */
 
 /* sharing_sum begins to sum the gradients of a block over the ranks; `gradients` must not be
  * touched until sharing_end_sums. sharing_sum_leaf does the same for the sum of one leaf, where
- * ranks share gradients; `to` and `merges` are those of store_sum. */
+ * ranks share gradients, whose whole array `gradients` is; `to` and `merges` are those of
+ * store_sum. */
 void sharing_sum(struct sharing *h, int block, struct ops_array gradients);
-void sharing_sum_leaf(struct sharing *h, int block, int to, int merges);
+void sharing_sum_leaf(struct sharing *h, int block, struct ops_array gradients, int to, int merges);
 /* Waits until the gradients, or this rank's share of them, are summed, and computes their
  * squares. */
 void sharing_end_sums(struct sharing *h);
@@ -43,9 +44,12 @@ void sharing_end_sums(struct sharing *h);
 double sharing_squares(const struct sharing *h);
 
 /* Begins to get the other ranks' shares of `parameters`, the block's parameters, after this rank
- * has updated its own share. sharing_await waits until the array of use u can be used;
- * sharing_end_gathers waits for all blocks. */
+ * has updated its own share. Of block 0 perhaps only the rows are gathered that the next step's
+ * first group uses (word_table.h); sharing_gather_table then begins to gather all of it.
+ * sharing_await waits until the array of use u can be used; sharing_end_gathers waits for all
+ * blocks, and then they can be used in any way. */
 void sharing_gather(struct sharing *h, int block, struct ops_array parameters);
+void sharing_gather_table(struct sharing *h);
 void sharing_await(struct sharing *h, const struct use *u);
 void sharing_end_gathers(struct sharing *h);
 

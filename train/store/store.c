@@ -7,7 +7,6 @@
 #include "common/mem.h"
 #include "common/pool.h"
 #include "train/store/offload.h"
-#include "train/store/shared.h"
 
 /* ---- initial weights ------------------------------------------------------------------------- */
 
@@ -379,10 +378,10 @@ void store_join(struct store *s, struct comm *c)
         shared_join(s->shared, c);
 }
 
-void store_sum(struct store *s, int block, int to, int merges)
+void store_sum(struct store *s, int block, int to, int merges, const struct shared_end *end)
 {
     const int first = s->in_shared[STORE_GRADIENTS];
-    shared_sum(s->shared, first + block, first + to, s->tensors->blocks, merges);
+    shared_sum(s->shared, first + block, first + to, s->tensors->blocks, merges, end);
 }
 
 void store_end_sums(struct store *s)

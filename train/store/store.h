@@ -17,6 +17,7 @@
 #include "train/ranks/comm.h"
 #include "train/store/layout.h"
 #include "train/store/mapped.h"
+#include "train/store/shared.h"
 
 struct store {
     struct ops *ops;                    /* borrowed */
@@ -75,8 +76,8 @@ void store_join(struct store *s, struct comm *c);
 /* Only if ranks share gradients. store_sum begins to sum the gradients of block `block` over the
  * ranks; this rank's share of the sum goes to its share of gradient array `to`. Then that share is
  * added to the sum that waits below it on the stack of sums, and so on, `merges` times (program.h).
- * store_end_sums waits until all sums have ended. */
-void store_sum(struct store *s, int block, int to, int merges);
+ * `end`: see shared_sum. store_end_sums waits until all sums have ended. */
+void store_sum(struct store *s, int block, int to, int merges, const struct shared_end *end);
 void store_end_sums(struct store *s);
 
 /* store_begin fetches an array as the use `u` of a phase says, and store_end releases it.

@@ -1,0 +1,271 @@
+#include "train/store/word_table.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/mem.h"
+
+struct table_run {
+    int64_t first, count; /* elements of the block's array */
+};
+
+/* ---- life cycle ------------------------------------------------------------------------------ */
+
+static size_t bitmap_bytes(const struct word_table *t)
+{
+    return (size_t)t->rows / 8 + 1;
+}
+
+static unsigned char *bitmap(const struct word_table *t, enum table_part part)
+{
+    return t->used + (size_t)part * bitmap_bytes(t);
+}
+
+void word_table_open(struct word_table *t, struct store *s, struct comm *c)
+{
+    const struct tensor *table = &s->tensors->rows[0];
+    const int ranks = c->size[COMM_DATA];
+    *t = (struct word_table){ .comm = c, .store = s };
+    assert(table->block == 0 && table->offset == 0);
+    if (ranks == 1 || c->size[COMM_PIPE] > 1 || s->split || s->mapped || s->offload)
+        return;
+    t->rows = table->shape[0];
+    t->width = table->shape[1];
+    t->used = mem_zalloc(TABLE_PARTS * bitmap_bytes(t), 1);
+    t->bounds = mem_zalloc((size_t)ranks + 1, sizeof *t->bounds);
+}
+
+static void end_work(struct word_table *t)
+{
+    comm_end(t->comm, t->work);
+    t->work = NULL;
+}
+
+void word_table_close(struct word_table *t)
+{
+    if (t->store) {
+        end_work(t);
+        ops_buffer_free(t->store->ops, t->kept, t->room);
+    }
+    free(t->used);
+    free(t->runs);
+    free(t->bounds);
+    *t = (struct word_table){ 0 };
+}
+
+uint64_t word_table_bytes(const struct tensor_table *t, int64_t words)
+{
+    const int64_t most = t->rows[0].shape[0] / 2;
+    const int64_t rest = t->block_size[0] - tensor_elements(&t->rows[0]);
+    return (uint64_t)((words < most ? words : most) * t->rows[0].shape[1] + rest) * sizeof(float);
+}
+
+/* ---- words ----------------------------------------------------------------------------------- */
+
+void word_table_clear(struct word_table *t)
+{
+    if (t->rows)
+        memset(t->used, 0, TABLE_PARTS * bitmap_bytes(t));
+}
+
+void word_table_mark(struct word_table *t, enum table_part part, const struct batch *b)
+{
+    for (int64_t r = 0; r < b->B && t->rows; r++) {
+        const uint32_t *ids = b->ids + r * b->T;
+        const int64_t n = b->lengths ? b->lengths[r] : b->T;
+        for (int64_t i = 0; i < n; i++)
+            bitmap(t, part)[ids[i] / 8] |= (unsigned char)(1 << ids[i] % 8);
+    }
+}
+
+void word_table_collect(struct word_table *t)
+{
+    const int ranks = t->comm->size[COMM_DATA];
+    const size_t each = bitmap_bytes(t), bytes = TABLE_PARTS * each;
+    if (!t->rows)
+        return;
+    unsigned char *all = mem_alloc((size_t)ranks * bytes);
+    comm_collect(t->comm, COMM_DATA, all, t->used, bytes, "words of the next step");
+    memset(t->words, 0, sizeof t->words);
+    for (size_t i = 0; i < bytes; i++) {
+        for (int q = 0; q < ranks; q++)
+            t->used[i] |= all[(size_t)q * bytes + i];
+        t->words[i / each] += __builtin_popcount(t->used[i]);
+    }
+    free(all);
+}
+
+void word_table_forget(struct word_table *t, enum table_part part)
+{
+    t->words[part] = t->rows;
+}
+
+/* Returns 1 if the operation is worth two parts, else 0. */
+static int is_cut(const struct word_table *t, enum table_part part)
+{
+    return t->rows && t->words[part] <= t->rows / 2;
+}
+
+static void add_run(struct word_table *t, int64_t first, int64_t count)
+{
+    struct table_run *last = t->count ? &t->runs[t->count - 1] : NULL;
+    if (last && last->first + last->count == first) {
+        last->count += count;
+        return;
+    }
+    mem_grow(t->runs, t->cap, t->count + 1);
+    t->runs[t->count++] = (struct table_run){ first, count };
+}
+
+/* Sets the runs: the rows of the words of `part` and, if `all`, also what follows the table in the
+ * block. Makes room for their elements, and returns the number of these. */
+static int64_t list_runs(struct word_table *t, enum table_part part, int all)
+{
+    const int64_t end = t->rows * t->width;
+    int64_t n = 0;
+    t->count = 0;
+    for (int64_t r = 0; r < t->rows; r++)
+        if (bitmap(t, part)[r / 8] >> r % 8 & 1)
+            add_run(t, r * t->width, t->width);
+    if (all)
+        add_run(t, end, t->store->tensors->block_size[0] - end);
+    for (size_t i = 0; i < t->count; i++)
+        n += t->runs[i].count;
+    if (n > t->room) {
+        ops_buffer_free(t->store->ops, t->kept, t->room);
+        t->kept = ops_buffer(t->store->ops, OPS_F32, n);
+        t->room = n;
+    }
+    return n;
+}
+
+/* Returns the kept elements, of the type of x, which needs no more memory than F32. */
+static struct ops_array kept_as(const struct word_table *t, struct ops_array x)
+{
+    struct ops_array kept = t->kept;
+    kept.type = x.type;
+    return kept;
+}
+
+/* Copies the elements of the runs from x to t->kept or, if `back`, from there to x. */
+static void copy_runs(struct word_table *t, struct ops_array x, int back)
+{
+    int64_t at = 0;
+    for (size_t i = 0; i < t->count; at += t->runs[i++].count) {
+        struct ops_array in = ops_part(x, t->runs[i].first), out = ops_part(kept_as(t, x), at);
+        ops_copy(t->store->ops, back ? in : out, back ? out : in, t->runs[i].count);
+    }
+}
+
+/* Returns how many elements of the runs come before element `bound` of the block. */
+static int64_t elements_before(const struct word_table *t, int64_t bound)
+{
+    int64_t n = 0;
+    for (size_t i = 0; i < t->count && t->runs[i].first < bound; i++) {
+        const int64_t left = bound - t->runs[i].first;
+        n += left < t->runs[i].count ? left : t->runs[i].count;
+    }
+    return n;
+}
+
+/* Sets t->bounds to those of the shares in the kept elements. */
+static void cut_kept(struct word_table *t, enum store_kind kind)
+{
+    const struct layout *l = &t->store->layout;
+    for (int q = 0; q <= l->ranks; q++)
+        t->bounds[q] = elements_before(t, layout_bounds(l, kind, 0)[q]);
+}
+
+/* ---- the sum --------------------------------------------------------------------------------- */
+
+/* Begins to sum x[n]; if ranks share the optimizer's state, each gets its share of the sum only,
+ * with t->bounds. */
+static void begin_sum(struct word_table *t, struct ops_array x, int64_t n, const char *what)
+{
+    struct ops *o = t->store->ops;
+    t->work = t->store->layout.ranks > 1
+                  ? comm_scatter_begin(t->comm, COMM_DATA, o, x, t->bounds, what)
+                  : comm_sum_begin(t->comm, COMM_DATA, o, x, n, what);
+}
+
+void word_table_begin_sum(struct word_table *t, struct ops_array gradients)
+{
+    const int64_t n = t->rows * t->width;
+    const struct layout *l = &t->store->layout;
+    assert(t->state == TABLE_IDLE);
+    if (!is_cut(t, TABLE_SUM))
+        return;
+    list_runs(t, TABLE_SUM, 0);
+    copy_runs(t, gradients, 0);
+    for (int q = 0; q <= l->ranks; q++) {
+        const int64_t bound = layout_bounds(l, STORE_GRADIENTS, 0)[q];
+        t->bounds[q] = bound < n ? bound : n;
+    }
+    begin_sum(t, gradients, n, "gradients of the table");
+    t->state = TABLE_FIRST_SUM;
+}
+
+void word_table_restore(struct word_table *t, struct ops_array gradients)
+{
+    if (t->state != TABLE_FIRST_SUM)
+        return;
+    end_work(t);
+    copy_runs(t, gradients, 1);
+    t->state = TABLE_EMBEDDING;
+}
+
+int word_table_sum_rest(struct word_table *t, struct ops_array gradients)
+{
+    if (t->state != TABLE_EMBEDDING)
+        return 0;
+    const int64_t n = list_runs(t, TABLE_SUM, 1);
+    copy_runs(t, gradients, 0);
+    cut_kept(t, STORE_GRADIENTS);
+    begin_sum(t, t->kept, n, "gradients of block 0");
+    t->state = TABLE_SECOND_SUM;
+    return 1;
+}
+
+void word_table_end_sum(struct word_table *t, struct ops_array gradients)
+{
+    if (t->state != TABLE_SECOND_SUM)
+        return;
+    end_work(t);
+    copy_runs(t, gradients, 1);
+    t->state = TABLE_IDLE;
+}
+
+/* ---- the gather ------------------------------------------------------------------------------ */
+
+int word_table_gather_rows(struct word_table *t, struct ops_array parameters)
+{
+    assert(t->state == TABLE_IDLE);
+    if (!is_cut(t, TABLE_GATHER))
+        return 0;
+    list_runs(t, TABLE_GATHER, 1);
+    copy_runs(t, parameters, 0);
+    cut_kept(t, STORE_PARAMETERS);
+    t->work = comm_gather_begin(t->comm, COMM_DATA, t->store->ops, kept_as(t, parameters),
+                                t->bounds, "parameters of words");
+    t->state = TABLE_ROWS;
+    return 1;
+}
+
+void word_table_await_rows(struct word_table *t, struct ops_array parameters)
+{
+    if (t->state != TABLE_ROWS)
+        return;
+    end_work(t);
+    copy_runs(t, parameters, 1);
+    t->state = TABLE_REST;
+}
+
+int word_table_take_rest(struct word_table *t, struct ops_array parameters)
+{
+    word_table_await_rows(t, parameters);
+    if (t->state != TABLE_REST)
+        return 0;
+    t->state = TABLE_IDLE;
+    return 1;
+}
