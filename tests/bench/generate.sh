@@ -4,8 +4,9 @@
 # their share of a bound, the seconds to the first token when the file is in memory, and the memory used. The bound is the lower of
 # two rates. The first is that of memory: each step reads the weights once, and the keys and values of each text; stream.c measures
 # just before how fast that many bytes (at most 2 GB) are read. The second is that of matrix products: the rate of a long prompt, which
-# computes the output layer only once. PyTorch is the peer for the types that it has. Medians of the rounds. With f32 and int4 it also
-# prints tokens per second of one text by number of threads. Files are in memory (/dev/shm): GPT-2 XL needs 10 GB there and 8 GB besides.
+# computes the output layer only once. Peers, if installed: PyTorch for the types that it has, and llama.cpp (llama-cpp-python in the
+# Python that TEXTMILL_LLAMA_PYTHON names) with the same weights as GGUF. Medians of the rounds. With f32 and int4 it also prints
+# tokens per second of one text by number of threads. Files are in memory (/dev/shm): GPT-2 XL needs 10 GB there and 8 GB besides.
 rounds=${1:-3}
 ROOM=$(mktemp -d -p /dev/shm)
 cd "$ROOM" || exit 1
@@ -63,6 +64,17 @@ torch() {
     "$python" "$ROOT/tests/bench/torch_generate.py" "$model" "$1" $few $length 1 8 32 2>/dev/null >torch-all
     for n in 1 8 32; do sed -n "$((n == 1 ? 1 : n == 8 ? 2 : 3))p" torch-all >torch-$n; done
 }
+# llama FORM: writes llama.cpp's tokens per second of 1, 8 and 32 texts to the files llama-N. Writes none if it is not installed.
+llama() {
+    local n
+    rm -f llama-*
+    "${TEXTMILL_LLAMA_PYTHON:-$python}" -c 'import llama_cpp' 2>/dev/null || return
+    generate export -q --model "$model" --vocab "$vocab" --weights "$1" --format gguf -o peer.gguf || exit 1
+    for n in 1 8 32; do
+        "${TEXTMILL_LLAMA_PYTHON:-$python}" "$ROOT/tests/bench/llama_generate.py" peer.gguf "$cores" $few $length $n 2>/dev/null >llama-$n
+    done
+    rm -f peer.gguf
+}
 # start_of FORM: prints the seconds of a run of one token, and its memory in MiB.
 start_of() {
     texts "$1" 1 1 "$cores" 'The Moon is' | sed -nE 's/.*wall ([0-9.]+) s.*peak memory ([0-9.]+) ([A-Za-z]+).*/\1 \2 \3/p' |
@@ -83,6 +95,7 @@ form_rows() {
         record "$model generates, $form, $n at a time" tok/s "$(median <a)" "the bound by $by" "$bound" \
             ", $(printf %.0f "$share") %, $speed GB/s"
         [ ! -s torch-$n ] || record "$model generates, $form, $n at a time" tok/s "$(median <a)" PyTorch "$(cat torch-$n)"
+        [ ! -s llama-$n ] || record "$model generates, $form, $n at a time" tok/s "$(median <a)" llama.cpp "$(cat llama-$n)"
     done
     record "$model, $form: prompt" tok/s "$(median <prompts)"
     record "$model, $form: first token" s "$(median <starts | cut -d' ' -f1)"
@@ -101,6 +114,7 @@ for model in "${@:2}"; do
     read -r maps output layers kept <<<"$("$python" "$ROOT/tests/bench/random_model.py" "$model" "$model")"
     [ "$maps" ] || exit 1
     for form in f32 bf16 f16 int8 int4; do
+        llama $form
         generate export -q --model "$model" --vocab "$vocab" --weights $form --format mapped -o $form.gguf || exit 1
         form_rows $form
         [[ $form = f32 || $form = int4 ]] && thread_rows $form
