@@ -966,12 +966,38 @@ static double heads_bytes(const struct plan *p, double labels)
                                                                        : 0;
     const double ranks = (double)split_ranks(&p->own, SPLIT_HEADS), C = (double)c->width;
     const double N = (double)(p->engine.B * p->engine.T);
-    const int64_t rows = 2 + 2 * encoder + sequence + c->layers * (8 + 2 * sequence + again);
+    const int64_t ends = encoder ? 4 : 2 + sequence;
+    const int64_t rows = ends + c->layers * (8 + 2 * sequence + again);
     return 4 * (ranks - 1) / ranks * ((double)rows * N * C + 2 * labels * (C + 3));
 }
 
+/* Returns how many numbers ranks along SPLIT_WIDTH sum for the head: logits; in BERT's pre-training
+ * also the outputs of the pooler and of the transform, and half a sum for a gather of the
+ * decoder's gradient. */
+static double head_sums(const struct plan *p, double labels)
+{
+    const struct model_config *c = &p->own.config;
+    const double W = (double)split_width(&p->own), B = (double)p->engine.B;
+    if (c->head == HEAD_QUESTIONS)
+        return 2 * B * (double)p->engine.T;
+    return labels * (double)c->vocabulary +
+           (c->head == HEAD_PRETRAINING ? B * W + (c->bare_head ? 0 : 1.5 * labels * W) : 0);
+}
+
+/* Returns how often the moments of norms are gathered in a micro-batch: for each norm in the
+ * forward, and for those that are computed again. Decoders have a norm before attention, encoders
+ * have one after it, and one in the embedding that is always computed again. */
+static double norm_gathers(const struct plan *p)
+{
+    const int encoder = p->own.config.head != HEAD_NEXT;
+    const int again = p->engine.recompute == RECOMPUTE_LAYER       ? 2
+                      : p->engine.recompute == RECOMPUTE_ATTENTION ? !encoder
+                                                                   : 0;
+    return (double)(1 + encoder + p->own.config.layers * (2 + again));
+}
+
 /* Returns the bytes that a rank sends in a micro-batch along SPLIT_WIDTH: sums of inner channels
- * and of their gradients, and of logits; the moments of each norm's rows, and in the backward two
+ * and of their gradients, and of the head; the moments of each norm's rows, and in the backward two
  * sums for each of these rows. */
 static double width_bytes(const struct plan *p, double labels)
 {
@@ -986,10 +1012,10 @@ static double width_bytes(const struct plan *p, double labels)
     const double sums = L * N *
                             (qkv * (1 + attention) +
                              I * (c->architecture->gated ? 2 : 1) * (1 + layer) + heads + I) +
-                        labels * (double)c->vocabulary + 2 * rows * (2 * L + 1);
-    const double moments = p->own.tensors.rows[p->own.decoder_norm].biased ? 2 : 1;
-    const double gathers = moments * rows * (2 * L + 1 + L * (attention + layer));
-    return 4 * (ranks - 1) * (2 * sums / ranks + gathers);
+                        head_sums(p, labels) + 2 * rows * (2 * L + 1);
+    const int means = c->head != HEAD_NEXT || p->own.tensors.rows[p->own.decoder_norm].biased;
+    const double moments = (means ? 2 : 1) * rows * norm_gathers(p);
+    return 4 * (ranks - 1) * (2 * sums / ranks + moments);
 }
 
 /* Appends to `out` what a rank sends to the ranks that share its layers. */
@@ -997,9 +1023,11 @@ static void print_tensor_parallel(const struct plan *p, struct buf *out)
 {
     const int heads = split_ranks(&p->own, SPLIT_HEADS), width = split_ranks(&p->own, SPLIT_WIDTH);
     const double A = (double)p->engine.A;
-    const double labels = (double)(p->engine.B * (p->own.config.head == HEAD_NEXT
-                                                      ? p->engine.T
-                                                      : p->settings->mask_tokens));
+    const enum model_head head = p->own.config.head; /* words that the decoder predicts: */
+    const double labels = (double)(p->engine.B * (head == HEAD_NEXT ? p->engine.T
+                                                  : head == HEAD_PRETRAINING
+                                                      ? p->settings->mask_tokens
+                                                      : 0));
     if (!p->own.split)
         return;
     const double first = A * heads_bytes(p, labels), second = A * width_bytes(p, labels);

@@ -48,7 +48,7 @@ static void add_embedding(struct model *m, const struct names *names)
     for (int i = WORDS; i <= TYPES; i++)
         if (rows[i])
             block_add_table(m, 0, names->embedding[i], rows[i]);
-    block_add_norm(m, 0, names->embedding[EMBEDDING_GAIN], 0, 1);
+    block_add_norm(m, 0, names->embedding[EMBEDDING_GAIN], 0, c->width, 1);
 }
 
 /* Returns the channels of this rank's heads. */
@@ -62,7 +62,7 @@ static void add_layer(struct model *m, const struct names *names, int64_t layer)
     const int64_t C = m->config.width, A = attended_of(&m->config), I = m->config.inner;
     for (int i = 0; i < LAYER_PAIRS; i++)
         if (i == LN1 || i == LN2)
-            block_add_norm(m, (int)layer + 1, names->layer[i], layer, 1);
+            block_add_norm(m, (int)layer + 1, names->layer[i], layer, C, 1);
         else
             block_add_map(m, (int)layer + 1, names->layer[i], layer,
                           i == PROJ  ? I
@@ -113,7 +113,7 @@ static struct ops_array embedding_sum(const struct model *m, struct ops *o, stru
                                       const struct inputs *in)
 {
     const struct ops_embedding e = tables(m, w);
-    const int64_t n = in->N * e.C;
+    const int64_t n = split_rows(m, in->N).count * e.C;
     ops_scratch_begin(o);
     struct ops_array sum = ops_scratch(o, OPS_F32, n);
     split_embedding_fwd(m, o, sum, &e, in);
@@ -125,10 +125,11 @@ static struct ops_array embedding_sum(const struct model *m, struct ops *o, stru
 static void embedding_fwd(const struct model *m, struct ops *o, struct ops_array x,
                           struct ops_array w, const struct inputs *in)
 {
-    const struct ops_norm norm = block_norm(m, w, embedding_row(m, EMBEDDING_GAIN), in->N);
-    ops_norm_fwd(o, x, not_kept, embedding_sum(m, o, w, in), &norm);
+    const int64_t N = split_rows(m, in->N).count;
+    const struct ops_norm norm = block_norm(m, w, embedding_row(m, EMBEDDING_GAIN), N);
+    split_norm_of_rows(m, o, x, not_kept, embedding_sum(m, o, w, in), &norm);
     if (!m->config.dropout_first)
-        ops_dropout(o, x, x, in->N * norm.C, block_embedding_dropout(m, in));
+        ops_dropout(o, x, x, N * norm.C, block_embedding_dropout(m, in));
 }
 
 /* Sets the gradients of the tables to 0 before they are added to. Leaves out the table of words if
@@ -143,14 +144,14 @@ static void begin_tables(const struct model *m, struct ops *o, struct ops_array 
 static void embedding_bwd(const struct model *m, struct ops *o, struct ops_gradient dw,
                           struct ops_array dx, struct ops_array w, const struct inputs *in)
 {
-    const int64_t N = in->N, n = N * m->config.width;
+    const int64_t N = split_rows(m, in->N).count, n = N * m->config.width;
     const struct ops_norm norm = block_norm(m, w, embedding_row(m, EMBEDDING_GAIN), N);
     const struct ops_embedding d = tables(m, dw.to);
     struct ops_array sum = embedding_sum(m, o, w, in), dsum = ops_scratch(o, OPS_F32, n);
     struct ops_moments kept = { ops_scratch(o, OPS_F32, N), ops_scratch(o, OPS_F32, N) };
     if (!dw.add)
         begin_tables(m, o, dw.to);
-    ops_norm_fwd(o, dsum, kept, sum, &norm); /* recomputes only `kept` */
+    split_norm_of_rows(m, o, dsum, kept, sum, &norm); /* recomputes only `kept` */
     if (!m->config.dropout_first)
         ops_dropout(o, dx, dx, n, block_embedding_dropout(m, in));
     block_norm_bwd(m, o, ops_set(dsum), dw, embedding_row(m, EMBEDDING_GAIN), dx, sum, kept, &norm);
@@ -164,12 +165,12 @@ static void embedding_bwd(const struct model *m, struct ops *o, struct ops_gradi
 /* What a layer's forward saves for its backward. Outputs of the norms and of GELU are not saved,
  * because computing them again is cheaper. */
 struct cache {
-    struct ops_array qkv[3];   /* [N,A] each, A = channels of the heads */
+    struct ops_array qkv[3];   /* [N,A] each, one after the other; A = channels of the heads */
     struct ops_array attended; /* [N,A] the heads' output */
     struct ops_array lse;      /* [N*NH] */
-    struct ops_array sum1;     /* [N,C] before the norm after attention */
+    struct ops_array sum1;     /* [n,C] before the norm after attention; n = rows of this rank */
     struct ops_array inner;    /* [N,I] before GELU */
-    struct ops_array sum2;     /* [N,C] before the norm after the MLP */
+    struct ops_array sum2;     /* [n,C] before the norm after the MLP */
     struct ops_moments norm1, norm2;
 };
 
@@ -181,14 +182,16 @@ static int64_t lay_out(struct cache *k, int64_t numbers[CACHE_PARTS], struct mod
     const struct model_config *c = &m->config;
     const int64_t A = attended_of(c);
     const struct cache_array arrays[] = {
-        { &k->qkv[0], CACHE_ATTENTION, A, 0 }, { &k->qkv[1], CACHE_ATTENTION, A, 0 },
-        { &k->qkv[2], CACHE_ATTENTION, A, 0 }, { &k->attended, CACHE_ATTENTION, A, 0 },
-        { &k->sum1, CACHE_REST, c->width, 0 }, { &k->inner, CACHE_REST, c->inner, 0 },
-        { &k->sum2, CACHE_REST, c->width, 0 }, { &k->lse, CACHE_SUMS, c->heads, 0 },
-        { &k->norm1.mean, CACHE_SUMS, 1, 0 },  { &k->norm1.rstd, CACHE_SUMS, 1, 0 },
-        { &k->norm2.mean, CACHE_SUMS, 1, 0 },  { &k->norm2.rstd, CACHE_SUMS, 1, 0 },
+        { &k->qkv[0], CACHE_ATTENTION, 3 * A, 0 }, { &k->attended, CACHE_ATTENTION, A, 0 },
+        { &k->sum1, CACHE_REST, c->width, 1 },     { &k->inner, CACHE_REST, c->inner, 0 },
+        { &k->sum2, CACHE_REST, c->width, 1 },     { &k->lse, CACHE_SUMS, c->heads, 0 },
+        { &k->norm1.mean, CACHE_SUMS, 1, 1 },      { &k->norm1.rstd, CACHE_SUMS, 1, 1 },
+        { &k->norm2.mean, CACHE_SUMS, 1, 1 },      { &k->norm2.rstd, CACHE_SUMS, 1, 1 },
     };
-    return cache_lay_out(m, arrays, sizeof arrays / sizeof *arrays, at, numbers, N);
+    const int64_t n = cache_lay_out(m, arrays, sizeof arrays / sizeof *arrays, at, numbers, N);
+    k->qkv[1] = ops_part(k->qkv[0], N * A);
+    k->qkv[2] = ops_part(k->qkv[1], N * A);
+    return n;
 }
 
 static int64_t layer_cache(const struct model *m, int64_t B, int64_t T,
@@ -205,7 +208,7 @@ static struct ops_linear map_of(const struct model *m, struct ops_array w, int i
 
 static struct ops_norm norm_of(const struct model *m, struct ops_array w, int i, int64_t N)
 {
-    return block_norm(m, w, layer_row(m, i), N);
+    return block_norm(m, w, layer_row(m, i), split_rows(m, N).count);
 }
 
 static struct ops_qkv qkv_of(const struct ops_array qkv[3], int64_t A)
@@ -220,15 +223,21 @@ static struct ops_dropout residual_dropout(const struct model *m, int64_t layer,
     return none ? (struct ops_dropout){ 0 } : block_residual_dropout(m, layer, place, in);
 }
 
+/* Returns all rows of a layer's input. */
+static struct ops_array all_rows(const struct model *m, struct ops *o, struct ops_array x,
+                                 const struct inputs *in)
+{
+    return split_all_rows(m, o, ops_operand(o), x, in->N, m->config.width, "rows of a layer");
+}
+
 /* Computes the layer up to the heads' output. */
 static void attend(const struct model *m, struct ops *o, int64_t layer, struct ops_array x,
                    struct ops_array w, const struct cache *k, const struct inputs *in)
 {
     const struct ops_attention a = block_attention(m, layer, in);
-    for (int i = 0; i < 3; i++) {
-        struct ops_linear map = map_of(m, w, QUERY + i, in->N);
-        ops_linear_fwd(o, k->qkv[i], x, &map);
-    }
+    const struct ops_linear maps[] = { map_of(m, w, QUERY, in->N), map_of(m, w, KEY, in->N),
+                                       map_of(m, w, VALUE, in->N) };
+    split_linear_fwd(m, o, k->qkv[0], all_rows(m, o, x, in), maps, 3);
     ops_attention_fwd(o, k->attended, k->lse, qkv_of(k->qkv, attended_of(&m->config)), &a);
 }
 
@@ -237,6 +246,7 @@ static void attention_fwd(const struct model *m, struct ops *o, int64_t layer, s
 {
     struct cache k;
     lay_out(&k, NULL, cache, m, in->N);
+    ops_scratch_begin(o);
     attend(m, o, layer, x, w, &k, in);
 }
 
@@ -258,21 +268,21 @@ static void layer_fwd(const struct model *m, struct ops *o, int64_t layer, struc
     attend(m, o, layer, x, w, &k, in);
     split_residual_fwd(m, o, k.sum1, x, k.attended, &out,
                        residual_dropout(m, layer, PLACE_ATTENTION, in));
-    ops_norm_fwd(o, middle, k.norm1, k.sum1, &norm1);
+    split_norm_fwd(m, o, middle, k.norm1, k.sum1, &norm1, N);
 
-    ops_linear_fwd(o, k.inner, middle, &fc);
+    split_linear_fwd(m, o, k.inner, middle, &fc, 1);
     ops_activation_fwd(o, m->config.activation, active, k.inner, N * I);
-    split_residual_fwd(m, o, k.sum2, middle, active, &proj,
+    split_residual_fwd(m, o, k.sum2, ops_part(middle, split_rows(m, N).first * C), active, &proj,
                        residual_dropout(m, layer, PLACE_MLP, in));
-    ops_norm_fwd(o, y, k.norm2, k.sum2, &norm2);
+    split_norm_of_rows(m, o, y, k.norm2, k.sum2, &norm2);
 }
 
 /* Scratch of a layer's backward. */
 struct gradients {
     struct ops_array wide;   /* [N, max(I,3A)] operands */
-    struct ops_array middle; /* [N,C] the first norm's output, computed again; then the gradient of
-                              * the heads' output */
-    struct ops_array dsum;   /* [N,C] the gradient before a norm */
+    struct ops_array middle; /* [N, max(C,A)] the first norm's output, computed again; then the
+                              * gradient of the heads' output */
+    struct ops_array dsum;   /* [n,C] the gradient before a norm */
     struct ops_array masked; /* [N,C] dsum after the dropout mask */
 };
 
@@ -285,16 +295,17 @@ static void mlp_bwd(const struct model *m, struct ops *o, int64_t layer, struct 
     const struct ops_linear fc = map_of(m, w, FC, N), proj = map_of(m, w, PROJ, N);
     const struct ops_norm norm1 = norm_of(m, w, LN1, N), norm2 = norm_of(m, w, LN2, N);
     block_norm_bwd(m, o, ops_set(g->dsum), dw, layer_row(m, LN2), dx, k->sum2, k->norm2, &norm2);
-    struct ops_array dy = branch_gradient(o, g->masked, g->dsum, N * C,
-                                          residual_dropout(m, layer, PLACE_MLP, in));
+    struct ops_array dy = split_branch_gradient(m, o, g->masked, g->dsum, N, C,
+                                                residual_dropout(m, layer, PLACE_MLP, in));
     struct ops_array active = active_array(o, k->inner, n);
-    ops_linear_bwd(o, ops_set(g->wide), no_gradient(), no_gradient(), dy, active, &proj);
+    split_linear_bwd(m, o, g->wide, dy, active, &proj);
     ops_activation_bwd(o, m->config.activation, g->wide, active, g->wide, k->inner, n);
     block_linear_bwd(m, o, no_gradient(), dw, layer_row(m, PROJ), dy, active, &proj);
-    ops_norm_fwd(o, g->middle, not_kept, k->sum1, &norm1);
-    split_gradient_begin(m, o, g->dsum, N * C);
-    block_linear_bwd(m, o, ops_added(g->dsum), dw, layer_row(m, FC), g->wide, g->middle, &fc);
-    split_gradient_end(m, o, g->dsum, N, C);
+    split_norm_again(m, o, g->middle, k->norm1, k->sum1, &norm1, N);
+    struct ops_array d = split_gradient_begin(m, o, g->dsum, N, C);
+    block_linear_bwd(m, o, ops_added(d), dw, layer_row(m, FC), g->wide, g->middle, &fc);
+    split_gradient_end(m, o, d, N, C);
+    split_own_rows(m, o, g->dsum, d, N, C);
 }
 
 /* Sets dx, the gradient of the layer's input, from g->dsum, the gradient of the first norm's
@@ -310,21 +321,28 @@ static void attention_bwd(const struct model *m, struct ops *o, int64_t layer, s
     const struct ops_array d[3] = { g->wide, ops_part(g->wide, N * A),
                                     ops_part(g->wide, 2 * N * A) };
     block_norm_bwd(m, o, ops_set(dx), dw, layer_row(m, LN1), g->dsum, k->sum1, k->norm1, &norm);
-    struct ops_array dy = branch_gradient(o, g->masked, dx, N * C,
-                                          residual_dropout(m, layer, PLACE_ATTENTION, in));
-    block_linear_bwd(m, o, ops_set(g->middle), dw, layer_row(m, OUT), dy, k->attended, &out);
+    struct ops_array dy = split_branch_gradient(m, o, g->masked, dx, N, C,
+                                                residual_dropout(m, layer, PLACE_ATTENTION, in));
+    split_linear_bwd(m, o, g->middle, dy, k->attended, &out);
+    block_linear_bwd(m, o, no_gradient(), dw, layer_row(m, OUT), dy, k->attended, &out);
     ops_attention_bwd(o, qkv_of(d, A), g->middle, qkv_of(k->qkv, A), k->attended, k->lse, &a);
-    split_gradient_begin(m, o, dx, N * C);
+    struct ops_array all = all_rows(m, o, x, in), sum = split_gradient_begin(m, o, dx, N, C);
     for (int i = 0; i < 3; i++) {
         const struct ops_linear map = map_of(m, w, QUERY + i, N);
-        block_linear_bwd(m, o, ops_added(dx), dw, layer_row(m, QUERY + i), d[i], x, &map);
+        block_linear_bwd(m, o, ops_added(sum), dw, layer_row(m, QUERY + i), d[i], all, &map);
     }
-    split_gradient_end(m, o, dx, N, C);
+    split_gradient_end(m, o, sum, N, C);
+    split_own_rows(m, o, dx, sum, N, C);
 }
 
 static int64_t widest(const struct model_config *c)
 {
     return c->inner > 3 * attended_of(c) ? c->inner : 3 * attended_of(c);
+}
+
+static int64_t narrow(const struct model_config *c)
+{
+    return c->width > attended_of(c) ? c->width : attended_of(c);
 }
 
 static void layer_bwd(const struct model *m, struct ops *o, int64_t layer, struct ops_array dx,
@@ -336,7 +354,7 @@ static void layer_bwd(const struct model *m, struct ops *o, int64_t layer, struc
     const int64_t N = in->N, C = m->config.width;
     ops_scratch_begin(o);
     const struct gradients g = { .wide = ops_scratch(o, ops_operand(o), N * widest(&m->config)),
-                                 .middle = ops_scratch(o, OPS_F32, N * C),
+                                 .middle = ops_scratch(o, OPS_F32, N * narrow(&m->config)),
                                  .dsum = ops_scratch(o, OPS_F32, N * C),
                                  .masked = ops_scratch(o, OPS_F32, N * C) };
     mlp_bwd(m, o, layer, dx, dw, w, &k, &g, in);
@@ -351,11 +369,8 @@ static int check(const struct model *m)
 {
     const struct model_config *c = &m->config;
     const int64_t least = c->architecture == &architecture_bert;
-    if (split_ranks(m, SPLIT_WIDTH) > 1)
-        return err_set("tensor-parallel in two dimensions is for decoders, not for %s",
-                       c->architecture->title);
     if (c->kv_heads != c->heads ||
-        c->heads * c->head_width * split_ranks(m, SPLIT_HEADS) != c->width)
+        c->heads * c->head_width * split_ranks(m, SPLIT_HEADS) != split_width(m))
         return err_set("bad model configuration: BERT has as many heads of keys and values as of "
                        "queries, which divide the width");
     if (c->types < least || c->types > 1 << 24)
@@ -376,7 +391,7 @@ static int init(struct model *m)
     else
         c->head_dropout = 0;
     m->layer_cache = layer_cache;
-    m->layer_scratch = widest(c) + 3 * c->width;
+    m->layer_scratch = widest(c) + narrow(c) + (split_sequence(m) ? 5 : 2) * c->width;
     m->embedding_fwd = embedding_fwd;
     m->embedding_bwd = embedding_bwd;
     m->embedding_again = 1;

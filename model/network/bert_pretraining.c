@@ -22,17 +22,17 @@ enum {
 
 static void add_tensors(struct model *m)
 {
-    const int64_t C = m->config.width;
+    const int64_t C = m->config.width, W = split_width(m);
     const double std = m->config.init_std;
     const int head = (int)m->config.layers + 1;
-    block_add_map(m, head, "bert.pooler.dense", 0, C, C, std, 1, -1);
-    block_add_map(m, head, "cls.seq_relationship", 0, C, 2, std, 1, -1);
+    block_add_map(m, head, "bert.pooler.dense", 0, C, W, std, 1, 0);
+    block_add_map(m, head, "cls.seq_relationship", 0, W, 2, std, 1, -1);
     if (!m->config.bare_head) {
         block_add_vector(m, head,
                          m->config.untied ? "cls.predictions.decoder.bias" : "cls.predictions.bias",
                          0, m->config.vocabulary, INIT_ZERO);
-        block_add_map(m, head, "cls.predictions.transform.dense", 0, C, C, std, 1, -1);
-        block_add_norm(m, head, "cls.predictions.transform.LayerNorm", 0, 1);
+        block_add_map(m, head, "cls.predictions.transform.dense", 0, C, W, std, 1, 0);
+        block_add_norm(m, head, "cls.predictions.transform.LayerNorm", 0, W, 1);
     }
     if (m->config.untied)
         block_add_table(m, head, "cls.predictions.decoder.weight", m->config.vocabulary);
@@ -53,9 +53,11 @@ static struct ops_linear map_of(const struct model *m, struct ops_array w, int i
 /* ---- masked words ------------------------------------------------------------------------- */
 
 /* The intermediate results of n rows from the last layer's output to the decoder. In a bare head
- * all of them are the rows themselves. */
+ * all of them are the rows themselves. W: all columns, C: this rank's. */
 struct transform {
-    struct ops_array x, dense, active, normed; /* [n,C] */
+    struct ops_array x;                     /* [n,C] */
+    struct ops_array dense, active, normed; /* [n,W] */
+    struct ops_array y;                     /* [n,C] this rank's columns of `normed` */
     struct ops_moments kept;
 };
 
@@ -64,38 +66,41 @@ struct transform {
 static struct transform transform_fwd(const struct model *m, struct ops *o, struct ops_array x,
                                       struct ops_array w, struct ops_array rows, int64_t n)
 {
-    const int64_t C = m->config.width;
+    const int64_t C = m->config.width, W = split_width(m);
     struct transform t = { .x = ops_is_none(rows) ? x : ops_scratch(o, OPS_F32, n * C) };
     if (!ops_is_none(rows))
         ops_gather_rows(o, t.x, x, rows, n, C);
-    t.normed = t.x;
+    t.y = t.x;
     if (m->config.bare_head)
         return t;
     const struct ops_linear map = map_of(m, w, TRANSFORM, n);
     const struct ops_norm norm = block_norm(m, w, bert_head_row(m, TRANSFORM_GAIN), n);
-    t.dense = ops_scratch(o, OPS_F32, n * C);
-    t.active = ops_scratch(o, OPS_F32, n * C);
-    t.normed = ops_scratch(o, OPS_F32, n * C);
+    t.dense = ops_scratch(o, OPS_F32, n * W);
+    t.active = ops_scratch(o, OPS_F32, n * W);
+    t.normed = ops_scratch(o, OPS_F32, n * W);
     t.kept = (struct ops_moments){ ops_scratch(o, OPS_F32, n), ops_scratch(o, OPS_F32, n) };
-    ops_linear_fwd(o, t.dense, t.x, &map);
-    ops_activation_fwd(o, m->config.activation, t.active, t.dense, n * C);
+    split_linear_fwd(m, o, t.dense, t.x, &map, 1);
+    ops_activation_fwd(o, m->config.activation, t.active, t.dense, n * W);
     ops_norm_fwd(o, t.normed, t.kept, t.active, &norm);
+    t.y = split_own_columns(m, o, t.normed, n);
     return t;
 }
 
-/* Replaces d, the gradient of t->normed, by the gradient of t->x. */
+/* Replaces d, the gradient of t->y, by the gradient of t->x. */
 static void transform_bwd(const struct model *m, struct ops *o, struct ops_array d,
                           struct ops_gradient dw, struct ops_array w, const struct transform *t,
                           int64_t n)
 {
-    const int64_t C = m->config.width;
     if (m->config.bare_head)
         return;
     const struct ops_linear map = map_of(m, w, TRANSFORM, n);
     const struct ops_norm norm = block_norm(m, w, bert_head_row(m, TRANSFORM_GAIN), n);
-    block_norm_bwd(m, o, ops_set(t->normed), dw, bert_head_row(m, TRANSFORM_GAIN), d, t->active,
-                   t->kept, &norm);
-    ops_activation_bwd(o, m->config.activation, t->normed, t->dense, t->normed, t->dense, n * C);
+    ops_norm_bwd(o, ops_set(t->normed), block_gradient(m, dw, bert_head_row(m, TRANSFORM_GAIN)),
+                 block_gradient(m, dw, bert_head_row(m, TRANSFORM_SHIFT)),
+                 split_all_columns(m, o, d, n, "gradients of the decoder"), t->active, t->kept,
+                 &norm);
+    ops_activation_bwd(o, m->config.activation, t->normed, t->dense, t->normed, t->dense,
+                       n * norm.C);
     block_linear_bwd(m, o, ops_set(d), dw, bert_head_row(m, TRANSFORM), t->normed, t->x, &map);
 }
 
@@ -118,7 +123,7 @@ void bert_word_logits(const struct model *m, struct ops *o, struct ops_array log
     const struct ops_decoder d = decoder_of(m, w, tied);
     ops_scratch_begin(o);
     struct transform t = transform_fwd(m, o, x, w, rows, n);
-    ops_logits(o, logits, t.normed, n, &d);
+    ops_logits(o, logits, t.y, n, &d);
 }
 
 /* Returns the labels *l without their row numbers, for an array whose row i belongs to label i. */
@@ -133,10 +138,8 @@ static void words_fwd(const struct model *m, struct ops *o, struct ops_scores ou
 {
     const struct ops_decoder d = decoder_of(m, w, tied);
     const struct ops_labels own = picked(l);
-    if (!l->n)
-        return;
-    ops_scratch_begin(o);
-    split_loss_fwd(m, o, out, transform_fwd(m, o, x, w, l->rows, l->n).normed, &own, &d);
+    if (l->n)
+        split_loss_fwd(m, o, out, transform_fwd(m, o, x, w, l->rows, l->n).y, &own, &d);
 }
 
 /* Computes the losses of masked words and their gradients. Adds the gradient with respect to x to
@@ -154,10 +157,9 @@ static void words_fwd_bwd(const struct model *m, struct ops *o, struct ops_score
                                     : block_gradient(m, dw, bert_head_row(m, WORD_BIAS));
     if (!m->tied)
         dtied = block_gradient(m, dw, bert_head_row(m, words_end(m) - 1));
-    ops_scratch_begin(o);
     struct transform t = transform_fwd(m, o, x, w, l->rows, l->n);
     struct ops_array d = ops_scratch(o, OPS_F32, l->n * C);
-    split_loss_fwd_bwd(m, o, out, d, dtied, dbias, t.normed, l->n, scale, &own, &decoder);
+    split_loss_fwd_bwd(m, o, out, d, dtied, dbias, t.y, l->n, scale, &own, &decoder);
     transform_bwd(m, o, d, dw, w, &t, l->n);
     if (ops_is_none(l->rows))
         ops_add(o, dx, d, l->n * C);
@@ -170,22 +172,22 @@ static void words_fwd_bwd(const struct model *m, struct ops *o, struct ops_score
 /* The pooler's intermediate results for the first token, [CLS], of each sequence. */
 struct pooled {
     struct ops_linear pooler, next;
-    struct ops_array x, pooled; /* [B,C] */
-    struct ops_array logits;    /* [B,2] */
+    struct ops_array x;      /* [B,C] */
+    struct ops_array pooled; /* [B,W], all columns */
+    struct ops_array logits; /* [B,2] */
 };
 
 static struct pooled pool_fwd(const struct model *m, struct ops *o, struct ops_array x,
                               struct ops_array w, struct ops_array rows, int64_t B)
 {
-    const int64_t C = m->config.width;
-    ops_scratch_begin(o);
+    const int64_t C = m->config.width, W = split_width(m);
     struct pooled f = { map_of(m, w, POOLER, B), map_of(m, w, NEXT, B),
                         ops_is_none(rows) ? x : ops_scratch(o, OPS_F32, B * C),
-                        ops_scratch(o, OPS_F32, B * C), ops_scratch(o, OPS_F32, B * 2) };
+                        ops_scratch(o, OPS_F32, B * W), ops_scratch(o, OPS_F32, B * 2) };
     if (!ops_is_none(rows))
         ops_gather_rows(o, f.x, x, rows, B, C);
-    ops_linear_fwd(o, f.pooled, f.x, &f.pooler);
-    ops_tanh_fwd(o, f.pooled, B * C);
+    split_linear_fwd(m, o, f.pooled, f.x, &f.pooler, 1);
+    ops_tanh_fwd(o, f.pooled, B * W);
     ops_linear_fwd(o, f.logits, f.pooled, &f.next);
     return f;
 }
@@ -193,6 +195,7 @@ static struct pooled pool_fwd(const struct model *m, struct ops *o, struct ops_a
 void bert_next_logits(const struct model *m, struct ops *o, struct ops_array logits,
                       struct ops_array x, struct ops_array w, struct ops_array rows, int64_t n)
 {
+    ops_scratch_begin(o);
     ops_copy(o, logits, pool_fwd(m, o, x, w, rows, n).logits, 2 * n);
 }
 
@@ -210,13 +213,13 @@ static void next_fwd_bwd(const struct model *m, struct ops *o, struct ops_scores
                          struct ops_array dx, struct ops_gradient dw, struct ops_array x,
                          struct ops_array w, double scale, const struct ops_labels *l)
 {
-    const int64_t B = l->n, C = m->config.width;
+    const int64_t B = l->n, C = m->config.width, W = split_width(m);
     const struct ops_labels own = picked(l);
     struct pooled f = pool_fwd(m, o, x, w, l->rows, B);
-    struct ops_array d = ops_scratch(o, OPS_F32, B * C);
+    struct ops_array d = ops_scratch(o, OPS_F32, B * W);
     ops_cross_entropy(o, out, f.logits, 2, &own, 1, scale);
     block_linear_bwd(m, o, ops_set(d), dw, bert_head_row(m, NEXT), f.logits, f.pooled, &f.next);
-    ops_tanh_bwd(o, d, f.pooled, B * C);
+    ops_tanh_bwd(o, d, f.pooled, B * W);
     block_linear_bwd(m, o, ops_set(f.pooled), dw, bert_head_row(m, POOLER), d, f.x, &f.pooler);
     if (ops_is_none(l->rows))
         ops_add(o, dx, f.pooled, B * C);
@@ -226,12 +229,21 @@ static void next_fwd_bwd(const struct model *m, struct ops *o, struct ops_scores
 
 /* ---- the head ----------------------------------------------------------------------------- */
 
+/* Returns all rows of the head's input. */
+static struct ops_array all_rows(const struct model *m, struct ops *o, struct ops_array x,
+                                 const struct inputs *in)
+{
+    ops_scratch_begin(o);
+    return split_all_rows(m, o, x.type, x, in->N, m->config.width, "rows of the head");
+}
+
 static void pretraining_fwd(const struct model *m, struct ops *o, struct ops_scores out,
                             struct ops_array x, struct ops_array w, struct ops_array tied,
                             const struct inputs *in)
 {
-    words_fwd(m, o, out, x, w, tied, &in->targets[0]);
-    next_fwd(m, o, inputs_scores(in, out, 1), x, w, &in->targets[1]);
+    struct ops_array all = all_rows(m, o, x, in);
+    words_fwd(m, o, out, all, w, tied, &in->targets[0]);
+    next_fwd(m, o, inputs_scores(in, out, 1), all, w, &in->targets[1]);
 }
 
 /* Sets the gradients of the head's tensors first to end - 1 to 0. For batches without labels for
@@ -251,17 +263,19 @@ static void pretraining_fwd_bwd(const struct model *m, struct ops *o, struct ops
 {
     const int64_t C = m->config.width;
     const struct ops_labels *words = &in->targets[0], *next = &in->targets[1];
-    ops_zero(o, dx, in->N * C);
+    struct ops_array all = all_rows(m, o, x, in), d = split_room_for_rows(m, o, dx, in->N, C);
+    ops_zero(o, d, in->N * C);
     if (words->n)
-        words_fwd_bwd(m, o, out, dx, dw, dtied, x, w, tied, scale, words);
+        words_fwd_bwd(m, o, out, d, dw, dtied, all, w, tied, scale, words);
     else if (!dw.add)
         begin_tensors(m, o, dw.to, WORD_BIAS, words_end(m));
     if (!words->n && m->tied && !dtied.add)
         ops_zero(o, dtied.to, m->config.vocabulary * C);
     if (next->n)
-        next_fwd_bwd(m, o, inputs_scores(in, out, 1), dx, dw, x, w, scale * in->next_weight, next);
+        next_fwd_bwd(m, o, inputs_scores(in, out, 1), d, dw, all, w, scale * in->next_weight, next);
     else if (!dw.add)
         begin_tensors(m, o, dw.to, POOLER, WORD_BIAS);
+    split_own_rows(m, o, dx, d, in->N, C);
 }
 
 static int64_t labels(const int32_t **out, const struct batch *b, int part)

@@ -1,6 +1,7 @@
 /* BERT's head for questions: for each token, logits that an answer starts there and that one ends
  * there (Devlin et al. 2019, section 4.2). */
 #include "model/network/bert_head.h"
+#include "model/network/split.h"
 
 /* Tensors of the head. */
 enum { SPAN };
@@ -10,21 +11,22 @@ static void span_logits(const struct model *m, struct ops *o, struct ops_array l
 {
     (void)tied;
     const struct ops_linear span = block_linear(m, w, bert_head_row(m, SPAN), n);
-    ops_linear_fwd(o, logits, x, &span);
+    split_linear_fwd(m, o, logits, x, &span, 1);
 }
 
-/* Returns the head's input: x[N,C] itself, or x with dropout. */
+/* Returns the head's input, all rows [N,C] of x[n,C] with dropout; it may be x itself. */
 static struct ops_array head_input(const struct model *m, struct ops *o, struct ops_array x,
                                    const struct inputs *in)
 {
     const struct ops_dropout drop = block_head_dropout(m, in);
-    const int64_t n = in->N * m->config.width;
+    const int64_t C = m->config.width, n = split_rows(m, in->N).count * C;
+    struct ops_array read = x;
     ops_scratch_begin(o);
-    if (drop.rate == 0)
-        return x;
-    struct ops_array read = ops_scratch(o, x.type, n);
-    ops_dropout(o, read, x, n, drop);
-    return read;
+    if (drop.rate) {
+        read = ops_scratch(o, x.type, n);
+        ops_dropout(o, read, x, n, drop);
+    }
+    return split_all_rows(m, o, x.type, read, in->N, C, "rows of the head");
 }
 
 /* Computes the logits [N,2] and sets `out` to the losses of starts and ends. Returns the array of
@@ -57,10 +59,13 @@ static void questions_fwd_bwd(const struct model *m, struct ops *o, struct ops_s
     (void)dtied;
     (void)tied;
     const struct ops_linear span = block_linear(m, w, bert_head_row(m, SPAN), in->N);
+    const int64_t N = in->N, C = m->config.width;
     struct ops_array read = head_input(m, o, x, in);
     struct ops_array dlogits = span_loss(m, o, out, read, w, 1, scale, in);
-    block_linear_bwd(m, o, ops_set(dx), dw, bert_head_row(m, SPAN), dlogits, read, &span);
-    ops_dropout(o, dx, dx, in->N * m->config.width, block_head_dropout(m, in));
+    struct ops_array all = split_room_for_rows(m, o, dx, N, C);
+    block_linear_bwd(m, o, ops_set(all), dw, bert_head_row(m, SPAN), dlogits, read, &span);
+    split_own_rows(m, o, dx, all, N, C);
+    ops_dropout(o, dx, dx, split_rows(m, N).count * C, block_head_dropout(m, in));
 }
 
 static int64_t labels(const int32_t **out, const struct batch *b, int part)
@@ -79,5 +84,5 @@ void bert_questions_init(struct model *m)
     m->part[1] = (struct model_part){ "end", 0.5 };
     m->labels = labels;
     block_add_map(m, (int)m->config.layers + 1, "qa_outputs", 0, m->config.width, 2,
-                  m->config.init_std, 1, -1);
+                  m->config.init_std, 1, 0);
 }

@@ -45,9 +45,9 @@ void block_add_map(struct model *m, int block, const char *stem, int64_t layer, 
             (struct tensor){ .shape = { out }, .across = across == 1 ? 0 : -1 });
 }
 
-void block_add_norm(struct model *m, int block, const char *stem, int64_t layer, int biased)
+void block_add_norm(struct model *m, int block, const char *stem, int64_t layer, int64_t C,
+                    int biased)
 {
-    const int64_t C = m->config.width;
     add(m, block, stem, ".weight", layer, (struct tensor){ .shape = { C }, .init = INIT_ONE });
     if (biased)
         add(m, block, stem, ".bias", layer, (struct tensor){ .shape = { C } });
@@ -84,10 +84,10 @@ struct ops_norm block_norm(const struct model *m, struct ops_array w, size_t row
     return (struct ops_norm){ .gain = block_tensor(m, w, row),
                               .bias = gain->biased ? block_tensor(m, w, row + 1) : OPS_NONE,
                               .N = N,
-                              .C = m->config.width,
+                              .C = gain->shape[0],
                               .epsilon = m->config.epsilon,
                               .rms = !gain->biased,
-                              .all = m->config.width * split_ranks(m, SPLIT_WIDTH) };
+                              .all = split_width(m) };
 }
 
 static struct ops_gradient bias_gradient(const struct model *m, struct ops_gradient dw, size_t row)
@@ -208,22 +208,13 @@ struct ops_dropout block_embedding_dropout(const struct model *m, const struct i
 
 struct ops_dropout block_head_dropout(const struct model *m, const struct inputs *in)
 {
-    return dropout(in, m->config.head_dropout, m->config.layers, PLACE_HEAD);
+    return of_part(m, in, dropout(in, m->config.head_dropout, m->config.layers, PLACE_HEAD));
 }
 
 struct ops_dropout block_residual_dropout(const struct model *m, int64_t layer,
                                           enum dropout_place place, const struct inputs *in)
 {
     return of_part(m, in, dropout(in, m->config.residual_dropout, layer, place));
-}
-
-struct ops_array branch_gradient(struct ops *o, struct ops_array masked, struct ops_array dx,
-                                 int64_t n, struct ops_dropout drop)
-{
-    if (drop.rate == 0)
-        return dx;
-    ops_dropout(o, masked, dx, n, drop);
-    return masked;
 }
 
 /* ---- a decoder's head ---------------------------------------------------------------------- */

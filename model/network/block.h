@@ -17,13 +17,14 @@
  * block_add_map adds the tensor STEM.weight, which is [in,out] in memory and transposed in files,
  * and, if `biased`, STEM.bias. across: which axis of the matrix is the channels of the residual
  * stream, 0 or 1, or -1 for none. block_add_norm adds STEM.weight and, if `biased` (RMSNorm is
- * not), STEM.bias. */
+ * not), STEM.bias, for C channels. */
 void block_add_table(struct model *m, int block, const char *name, int64_t rows);
 void block_add_vector(struct model *m, int block, const char *name, int64_t layer, int64_t n,
                       enum tensor_init init);
 void block_add_map(struct model *m, int block, const char *stem, int64_t layer, int64_t in,
                    int64_t out, double std, int biased, int across);
-void block_add_norm(struct model *m, int block, const char *stem, int64_t layer, int biased);
+void block_add_norm(struct model *m, int block, const char *stem, int64_t layer, int64_t C,
+                    int biased);
 
 /* Returns the tensor in row `row` of the table. w: the parameters of its block, as one array or as
  * an OPS_LIST with one array for each tensor. */
@@ -117,11 +118,6 @@ struct ops_dropout block_embedding_dropout(const struct model *m, const struct i
 struct ops_dropout block_head_dropout(const struct model *m, const struct inputs *in);
 struct ops_dropout block_residual_dropout(const struct model *m, int64_t layer,
                                           enum dropout_place place, const struct inputs *in);
-
-/* Returns the gradient at the end of a residual branch of n numbers: dx if nothing was dropped;
- * else `masked`, which is set to the masked dx. */
-struct ops_array branch_gradient(struct ops *o, struct ops_array masked, struct ops_array dx,
-                                 int64_t n, struct ops_dropout drop);
 
 /* ---- a decoder's head ---------------------------------------------------------------------- */
 

@@ -82,7 +82,7 @@ static void add_tensors(struct model *m)
     block_add_table(m, 0, "wpe.weight", c->positions);
     for (int64_t layer = 0; layer < c->layers; layer++)
         add_layer(t, c, layer);
-    block_add_norm(m, head, "ln_f", 0, 1);
+    block_add_norm(m, head, "ln_f", 0, c->width, 1);
     if (c->untied)
         block_add_table(m, head, "lm_head.weight", c->vocabulary);
 }
@@ -206,7 +206,7 @@ static void attend(const struct model *m, struct ops *o, int64_t layer, struct o
 {
     const struct ops_attention a = attention_of(m, layer, in);
     split_norm_fwd(m, o, normed, k->norm1, x, &l->norm1, in->N);
-    split_linear_fwd(m, o, k->qkv, normed, &l->qkv);
+    split_linear_fwd(m, o, k->qkv, normed, &l->qkv, 1);
     block_attend(o, layer, k->attended, k->lse, ops_side_by_side(k->qkv, attended_of(&m->config)),
                  &a, in);
 }
@@ -239,7 +239,7 @@ static void layer_fwd(const struct model *m, struct ops *o, int64_t layer, struc
                        block_residual_dropout(m, layer, PLACE_ATTENTION, in));
 
     split_norm_fwd(m, o, normed, k.norm2, k.middle, &l.norm2, N);
-    split_linear_fwd(m, o, k.inner, normed, &l.fc);
+    split_linear_fwd(m, o, k.inner, normed, &l.fc, 1);
     ops_activation_fwd(o, c->activation, active, k.inner, N * I);
     split_residual_fwd(m, o, y, k.middle, active, &l.proj,
                        block_residual_dropout(m, layer, PLACE_MLP, in));

@@ -50,7 +50,7 @@ static void add_layer(struct model *m, int64_t layer)
             block_add_map(m, (int)layer + 1, weights[i].stem, layer, weights[i].in, weights[i].out,
                           c->init_std, weights[i].biased, i == OUT || i == DOWN);
         else
-            block_add_norm(m, (int)layer + 1, weights[i].stem, layer, 0);
+            block_add_norm(m, (int)layer + 1, weights[i].stem, layer, C, 0);
 }
 
 static void add_tensors(struct model *m)
@@ -60,7 +60,7 @@ static void add_tensors(struct model *m)
     block_add_table(m, 0, "model.embed_tokens.weight", c->vocabulary);
     for (int64_t layer = 0; layer < c->layers; layer++)
         add_layer(m, layer);
-    block_add_norm(m, head, "model.norm", 0, 0);
+    block_add_norm(m, head, "model.norm", 0, c->width, 0);
     if (c->untied)
         block_add_table(m, head, "lm_head.weight", c->vocabulary);
 }
@@ -125,12 +125,12 @@ static void embedding_bwd(const struct model *m, struct ops *o, struct ops_gradi
 
 /* Activations that forward keeps for backward. Queries and keys are kept after rotation. */
 struct cache {
-    struct ops_array q;        /* [N,NH*HS] */
+    struct ops_array q;        /* [N,NH*HS]; k and v follow it without a gap */
     struct ops_array k, v;     /* [N,KV*HS] */
     struct ops_array attended; /* [N,NH*HS] output of the attention heads */
     struct ops_array lse;      /* [N*NH] */
     struct ops_array middle;   /* [N,C] the residual stream between attention and MLP */
-    struct ops_array gate, up; /* [N,I] */
+    struct ops_array gate, up; /* [N,I], one after the other */
     struct ops_moments norm1, norm2;
 };
 
@@ -139,19 +139,20 @@ static int64_t lay_out(struct cache *k, int64_t numbers[CACHE_PARTS], struct mod
 {
     const struct model_config *c = &m->config;
     const struct cache_array arrays[] = {
-        { &k->q, CACHE_ATTENTION, queries_of(c), 0 },
-        { &k->k, CACHE_ATTENTION, keys_of(c), 0 },
-        { &k->v, CACHE_ATTENTION, keys_of(c), 0 },
+        { &k->q, CACHE_ATTENTION, queries_of(c) + 2 * keys_of(c), 0 },
         { &k->attended, CACHE_ATTENTION, queries_of(c), 0 },
         { &k->middle, CACHE_REST, c->width, 1 },
-        { &k->gate, CACHE_REST, c->inner, 0 },
-        { &k->up, CACHE_REST, c->inner, 0 },
+        { &k->gate, CACHE_REST, 2 * c->inner, 0 },
         { &k->lse, CACHE_SUMS, c->heads, 0 },
         { &k->norm1.rstd, CACHE_SUMS, 1, 1 },
         { &k->norm2.rstd, CACHE_SUMS, 1, 1 },
     };
     *k = (struct cache){ 0 };
-    return cache_lay_out(m, arrays, sizeof arrays / sizeof *arrays, at, numbers, N);
+    const int64_t n = cache_lay_out(m, arrays, sizeof arrays / sizeof *arrays, at, numbers, N);
+    k->k = ops_part(k->q, N * queries_of(c));
+    k->v = ops_part(k->k, N * keys_of(c));
+    k->up = ops_part(k->gate, N * c->inner);
+    return n;
 }
 
 static int64_t layer_cache(const struct model *m, int64_t B, int64_t T,
@@ -192,9 +193,7 @@ static void attend(const struct model *m, struct ops *o, int64_t layer, struct o
     const struct ops_attention a = block_attention(m, layer, in);
     const struct ops_qkv qkv = qkv_of(m, k->q, k->k, k->v);
     split_norm_fwd(m, o, normed, k->norm1, x, &l->norm1, in->N);
-    split_linear_fwd(m, o, k->q, normed, &l->map[QUERY]);
-    split_linear_fwd(m, o, k->k, normed, &l->map[KEY]);
-    split_linear_fwd(m, o, k->v, normed, &l->map[VALUE]);
+    split_linear_fwd(m, o, k->q, normed, &l->map[QUERY], 3);
     rotate(m, o, qkv, in, 0);
     block_attend(o, layer, k->attended, k->lse, qkv, &a, in);
 }
@@ -227,8 +226,7 @@ static void layer_fwd(const struct model *m, struct ops *o, int64_t layer, struc
                        block_residual_dropout(m, layer, PLACE_ATTENTION, in));
 
     split_norm_fwd(m, o, normed, k.norm2, k.middle, &l.norm2, N);
-    split_linear_fwd(m, o, k.gate, normed, &l.map[GATE]);
-    split_linear_fwd(m, o, k.up, normed, &l.map[UP]);
+    split_linear_fwd(m, o, k.gate, normed, &l.map[GATE], 2);
     ops_gated_fwd(o, c->activation, active, k.gate, k.up, N * I);
     split_residual_fwd(m, o, y, k.middle, active, &l.map[DOWN],
                        block_residual_dropout(m, layer, PLACE_MLP, in));

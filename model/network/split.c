@@ -51,9 +51,8 @@ int split_config(struct model_config *own, const struct model_config *config,
                  const struct split *split)
 {
     *own = *config;
-    if (split->sequence && (config->head != HEAD_NEXT || config->width % 2))
-        return err_set("rows of activations can be shared by the ranks of a decoder of even width "
-                       "alone");
+    if (split->sequence && config->width % 2)
+        return err_set("ranks can share rows of activations only if the width is even");
     return divide(&own->heads, config->heads, split, "heads") < 0 ||
                    divide(&own->kv_heads, config->kv_heads, split, "heads of keys and values") <
                        0 ||
@@ -154,6 +153,67 @@ void split_sum_of_rows(const struct model *m, struct ops *o, struct ops_array x,
         sum(m, SPLIT_HEADS, o, x, n, "sum over rows");
 }
 
+struct ops_array split_all_rows(const struct model *m, struct ops *o, enum ops_type type,
+                                struct ops_array x, int64_t N, int64_t C, const char *what)
+{
+    if (!split_sequence(m))
+        return x;
+    struct ops_array all = ops_scratch(o, type, N * C);
+    ops_copy(o, own_rows(m, all, N, C), x, split_rows(m, N).count * C);
+    gather_rows(m, o, all, N, C, what);
+    return all;
+}
+
+struct ops_array split_room_for_rows(const struct model *m, struct ops *o, struct ops_array dx,
+                                     int64_t N, int64_t C)
+{
+    return split_sequence(m) ? ops_scratch(o, OPS_F32, N * C) : dx;
+}
+
+void split_own_rows(const struct model *m, struct ops *o, struct ops_array dx, struct ops_array all,
+                    int64_t N, int64_t C)
+{
+    if (split_sequence(m))
+        ops_copy(o, dx, own_rows(m, all, N, C), split_rows(m, N).count * C);
+}
+
+/* ---- columns ------------------------------------------------------------------------------ */
+
+/* Returns x[rows,columns,C] as an array [columns,rows,C] in scratch memory. */
+static struct ops_array turned(struct ops *o, struct ops_array x, int64_t rows, int64_t columns,
+                               int64_t C)
+{
+    const int64_t n = rows * columns;
+    struct ops_array y = ops_scratch(o, OPS_F32, n * C), index = ops_scratch(o, OPS_I64, n);
+    int64_t *from = ops_fill(o, index, n);
+    for (int64_t i = 0; i < n; i++)
+        from[i] = i % rows * columns + i / rows;
+    ops_unmap(o, index, n, from);
+    ops_gather_rows(o, y, x, index, n, C);
+    return y;
+}
+
+struct ops_array split_own_columns(const struct model *m, struct ops *o, struct ops_array x,
+                                   int64_t n)
+{
+    const int64_t ranks = split_ranks(m, SPLIT_WIDTH), C = m->config.width;
+    if (ranks == 1)
+        return x;
+    return ops_part(turned(o, x, n, ranks, C), m->split->rank[SPLIT_WIDTH] * n * C);
+}
+
+struct ops_array split_all_columns(const struct model *m, struct ops *o, struct ops_array x,
+                                   int64_t n, const char *what)
+{
+    const int64_t ranks = split_ranks(m, SPLIT_WIDTH), C = m->config.width;
+    if (ranks == 1)
+        return x;
+    struct ops_array parts = ops_scratch(o, OPS_F32, ranks * n * C);
+    ops_copy(o, ops_part(parts, m->split->rank[SPLIT_WIDTH] * n * C), x, n * C);
+    m->split->gather(m->split->ctx, SPLIT_WIDTH, o, parts, ranks, n * C, what);
+    return turned(o, parts, ranks, n, C);
+}
+
 /* Returns 1 on the first rank along the axis, else 0. Only this rank adds the terms that all of
  * them hold whole, so that a sum over the ranks contains them once. */
 static int is_first(const struct model *m, enum split_axis axis)
@@ -217,12 +277,7 @@ void split_embedding_bwd(const struct model *m, struct ops *o, const struct ops_
         ops_embedding_bwd(o, d, dx, &in->tokens);
         return;
     }
-    if (split_sequence(m)) {
-        struct ops_array all = ops_scratch(o, OPS_F32, in->N * d->C);
-        ops_copy(o, own_rows(m, all, in->N, d->C), dx, split_rows(m, in->N).count * d->C);
-        gather_rows(m, o, all, in->N, d->C, "gradients of embeddings");
-        dx = all;
-    }
+    dx = split_all_rows(m, o, OPS_F32, dx, in->N, d->C, "gradients of embeddings");
     add_gradients(o, d->words, dx, d->C, &in->words);
     add_gradients(o, d->positions, dx, d->C, &in->places_had);
     add_gradients(o, d->types, dx, d->C, &in->types);
@@ -277,15 +332,20 @@ static struct ops_moments moments_of(const struct model *m, struct ops *o, struc
     return kept;
 }
 
+void split_norm_of_rows(const struct model *m, struct ops *o, struct ops_array y,
+                        struct ops_moments kept, struct ops_array x, const struct ops_norm *l)
+{
+    if (split_ranks(m, SPLIT_WIDTH) > 1)
+        ops_norm_apply(o, y, moments_of(m, o, kept, x, l), x, l);
+    else
+        ops_norm_fwd(o, y, kept, x, l);
+}
+
 void split_norm_fwd(const struct model *m, struct ops *o, struct ops_array y,
                     struct ops_moments kept, struct ops_array x, const struct ops_norm *l,
                     int64_t N)
 {
-    if (split_ranks(m, SPLIT_WIDTH) > 1) {
-        split_norm_again(m, o, y, moments_of(m, o, kept, x, l), x, l, N);
-        return;
-    }
-    ops_norm_fwd(o, own_rows(m, y, N, l->C), kept, x, l);
+    split_norm_of_rows(m, o, own_rows(m, y, N, l->C), kept, x, l);
     gather_rows(m, o, y, N, l->C, "normed rows");
 }
 
@@ -314,18 +374,22 @@ void split_norm_bwd(const struct model *m, struct ops *o, struct ops_gradient dx
 /* ---- layers ------------------------------------------------------------------------------- */
 
 void split_linear_fwd(const struct model *m, struct ops *o, struct ops_array y, struct ops_array x,
-                      const struct ops_linear *l)
+                      const struct ops_linear l[], int count)
 {
-    struct ops_linear own = *l;
-    if (split_ranks(m, SPLIT_WIDTH) == 1) {
-        ops_linear_fwd(o, y, x, l);
-        return;
+    const int divided = split_ranks(m, SPLIT_WIDTH) > 1;
+    int64_t n = 0;
+    for (int i = 0; i < count; i++)
+        n += l[i].N * l[i].O;
+    struct ops_array part = divided ? summand(o, y, n) : y, next = part;
+    for (int i = 0; i < count; i++) {
+        struct ops_linear own = l[i];
+        if (divided && !is_first(m, SPLIT_WIDTH))
+            own.bias = OPS_NONE;
+        ops_linear_fwd(o, next, x, &own);
+        next = ops_part(next, own.N * own.O);
     }
-    struct ops_array part = summand(o, y, l->N * l->O);
-    if (!is_first(m, SPLIT_WIDTH))
-        own.bias = OPS_NONE;
-    ops_linear_fwd(o, part, x, &own);
-    put_sum(m, SPLIT_WIDTH, o, y, part, l->N * l->O, "sum of inner channels");
+    if (divided)
+        put_sum(m, SPLIT_WIDTH, o, y, part, n, "sum of inner channels");
 }
 
 void split_linear_bwd(const struct model *m, struct ops *o, struct ops_array dx,
@@ -362,10 +426,15 @@ void split_residual_fwd(const struct model *m, struct ops *o, struct ops_array y
     put_rows(m, o, y, part, n);
 }
 
-void split_gradient_begin(const struct model *m, struct ops *o, struct ops_array dx, int64_t n)
+struct ops_array split_gradient_begin(const struct model *m, struct ops *o, struct ops_array dx,
+                                      int64_t N, int64_t C)
 {
-    if (m->split && !is_first(m, SPLIT_HEADS))
-        ops_zero(o, dx, n);
+    struct ops_array all = split_room_for_rows(m, o, dx, N, C);
+    if (m->split && (split_sequence(m) || !is_first(m, SPLIT_HEADS)))
+        ops_zero(o, all, N * C);
+    if (split_sequence(m))
+        ops_copy(o, own_rows(m, all, N, C), dx, split_rows(m, N).count * C);
+    return all;
 }
 
 struct ops_array split_gradient_end(const struct model *m, struct ops *o, struct ops_array dx,
@@ -446,9 +515,12 @@ static void loss_chunk(struct loss *s, int64_t first)
 {
     const struct split *split = s->m->split;
     struct ops_columns *c = &s->columns;
+    struct ops_decoder own = *s->d;
     struct ops_array x = ops_part(s->x, first * s->d->C);
     c->labels = ops_part(s->l->labels, first);
-    ops_logits(s->o, c->logits, x, c->n, s->d);
+    if (!is_first(s->m, SPLIT_WIDTH))
+        own.bias = OPS_NONE;
+    ops_logits(s->o, c->logits, x, c->n, &own);
     sum(s->m, SPLIT_WIDTH, s->o, c->logits, c->n * c->V, "logits");
     ops_columns_most(s->o, c);
     split->most(split->ctx, SPLIT_HEADS, s->o, c->most, c->n, "largest logits");

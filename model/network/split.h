@@ -10,7 +10,7 @@
  * MLP, columns of the matrices after them, and the norms' gains for these channels. With one rank
  * in the second dimension, every rank has the residual stream whole.
  *
- * Ranks compute partial sums and add them. In a decoder without sequence parallelism these sums are
+ * Ranks compute partial sums and add them. Without sequence parallelism these sums are
  *
  *     embedding   over HEADS: x; rows of a table that a rank does not have count as 0 there
  *     layer       forward, over HEADS: the outputs of the matrices after heads and MLP
@@ -21,15 +21,18 @@
  *                 logit, and its gradient
  *                 over WIDTH: the logits
  *
- * In one dimension these are 1, 4 and 4 sums. In two dimensions they are 1, 8 and 5 for GPT, which
- * has one matrix before the heads and one before the MLP. In addition, norms exchange two numbers
- * for each row over WIDTH, in the forward and in the backward.
+ * In one dimension these are 1, 4 and 4 sums, in two dimensions 1, 8 and 5. In addition, norms
+ * exchange two numbers for each row over WIDTH, in the forward and in the backward. BERT's
+ * embedding is summed again in the backward. The matrices of its head before the decoder are small:
+ * ranks along HEADS have them whole, ranks along WIDTH have some of their rows, and each rank
+ * computes all columns of their outputs. This takes one more sum over WIDTH for each of these
+ * matrices, and for the head for masked words a gather of the decoder's gradient.
  *
  * With `sequence` the rows of the residual stream are divided over HEADS as well (Korthikanti et
  * al. 2022, "Reducing activation recomputation"): each rank has some of their rows. It gathers all
  * rows before matrices whose columns are divided; after matrices whose rows are divided, it
  * receives the sums of its own rows. Activations then take less memory. The traffic stays the same,
- * except that the norms' outputs are sent once more in the backward. Only for decoders.
+ * except that the norms' outputs are sent once more in the backward.
  *
  * A model of one rank calls the same functions, which then only call those of ops.h.
  *
@@ -120,6 +123,9 @@ void split_embedding_bwd(const struct model *m, struct ops *o, const struct ops_
 void split_norm_fwd(const struct model *m, struct ops *o, struct ops_array y,
                     struct ops_moments kept, struct ops_array x, const struct ops_norm *l,
                     int64_t N);
+/* Does the same for this rank's rows alone: y[n,C]. */
+void split_norm_of_rows(const struct model *m, struct ops *o, struct ops_array y,
+                        struct ops_moments kept, struct ops_array x, const struct ops_norm *l);
 /* Sets y as split_norm_fwd did, but from the moments that it has kept. */
 void split_norm_again(const struct model *m, struct ops *o, struct ops_array y,
                       struct ops_moments kept, struct ops_array x, const struct ops_norm *l,
@@ -129,9 +135,10 @@ void split_norm_bwd(const struct model *m, struct ops *o, struct ops_gradient dx
                     struct ops_gradient dgain, struct ops_gradient dbias, struct ops_array dy,
                     struct ops_array x, struct ops_moments kept, const struct ops_norm *l);
 
-/* Does ops_linear_fwd with a matrix before heads or MLP: its rows are divided over SPLIT_WIDTH. */
+/* Does ops_linear_fwd with `count` matrices before heads or MLP: their rows are divided over
+ * SPLIT_WIDTH. y gets their outputs, one after the other. */
 void split_linear_fwd(const struct model *m, struct ops *o, struct ops_array y, struct ops_array x,
-                      const struct ops_linear *l);
+                      const struct ops_linear l[], int count);
 /* Sets dx to the gradient of the input of a matrix after heads or MLP, whose columns are divided
  * over SPLIT_WIDTH. As ops_linear_bwd, but without gradients of the matrix. */
 void split_linear_bwd(const struct model *m, struct ops *o, struct ops_array dx,
@@ -143,10 +150,12 @@ void split_residual_fwd(const struct model *m, struct ops *o, struct ops_array y
                         struct ops_array base, struct ops_array x, const struct ops_linear *l,
                         struct ops_dropout drop);
 
-/* Call before gradients from matrices before heads or MLP are added to dx, of n numbers: sets dx to
- * 0 on all ranks but the first along SPLIT_HEADS. */
-void split_gradient_begin(const struct model *m, struct ops *o, struct ops_array dx, int64_t n);
-/* Call after those gradients have been added to dx[N,C]: sums dx over the ranks along SPLIT_HEADS.
+/* Call before gradients from matrices before heads or MLP are added to the gradient dx[n,C].
+ * Returns the array [N,C] to which they are to be added, such that its sum over the ranks along
+ * SPLIT_HEADS has dx once: dx itself, set to 0 on all ranks but the first, or scratch memory. */
+struct ops_array split_gradient_begin(const struct model *m, struct ops *o, struct ops_array dx,
+                                      int64_t N, int64_t C);
+/* Call after gradients have been added to dx[N,C]: sums dx over the ranks along SPLIT_HEADS.
  * Returns the rank's n rows of it, [n,C]; without sequence parallelism n is N. */
 struct ops_array split_gradient_end(const struct model *m, struct ops *o, struct ops_array dx,
                                     int64_t N, int64_t C);
@@ -161,6 +170,31 @@ struct ops_array split_branch_gradient(const struct model *m, struct ops *o,
 /* x[n], F32, is a sum over the rank's rows. Replaces it by the sum over the rows of all ranks. Does
  * nothing without sequence parallelism, because each rank then has all rows. */
 void split_sum_of_rows(const struct model *m, struct ops *o, struct ops_array x, int64_t n);
+
+/* For functions that need all rows and not only the rank's n. split_all_rows returns all rows of
+ * x[n,C], gathered from the ranks: x itself if the rows are not divided, else scratch memory of
+ * type `type`. split_room_for_rows returns an array [N,C] for the gradients of all rows: dx itself
+ * or scratch memory. split_own_rows then copies the rank's rows of it to dx[n,C], unless it is dx.
+ */
+struct ops_array split_all_rows(const struct model *m, struct ops *o, enum ops_type type,
+                                struct ops_array x, int64_t N, int64_t C, const char *what);
+struct ops_array split_room_for_rows(const struct model *m, struct ops *o, struct ops_array dx,
+                                     int64_t N, int64_t C);
+void split_own_rows(const struct model *m, struct ops *o, struct ops_array dx, struct ops_array all,
+                    int64_t N, int64_t C);
+
+/* For functions that need all columns of the residual stream, W = split_width, and not only the
+ * rank's C = config.width. split_own_columns returns the rank's columns [n,C] of x[n,W].
+ * split_all_columns returns all columns [n,W] of x[n,C], gathered from the ranks. Both return x
+ * itself if the columns are not divided, else scratch memory, F32. */
+static inline int64_t split_width(const struct model *m)
+{
+    return m->config.width * split_ranks(m, SPLIT_WIDTH);
+}
+struct ops_array split_own_columns(const struct model *m, struct ops *o, struct ops_array x,
+                                   int64_t n);
+struct ops_array split_all_columns(const struct model *m, struct ops *o, struct ops_array x,
+                                   int64_t n, const char *what);
 
 /* Do ops_loss_fwd and ops_loss_fwd_bwd with a decoder whose rows are divided among the ranks. */
 void split_loss_fwd(const struct model *m, struct ops *o, struct ops_scores out, struct ops_array x,

@@ -51,10 +51,20 @@ static struct model_config bert(void)
     return c;
 }
 
+static struct model_config questions(void)
+{
+    struct model_config c = bert();
+    c.architecture = &architecture_distilbert;
+    c.head = HEAD_QUESTIONS;
+    c.types = 0;
+    c.head_dropout = 0.2;
+    return c;
+}
+
 static void fill(struct net *n)
 {
     static const int64_t lengths[] = { LENGTH, 7 };
-    static const int32_t next[] = { 1, 0 };
+    static const int32_t next[] = { 1, 0 }, starts[] = { 8, 1 }, ends[] = { 9, 5 };
     const int encoder = n->m.config.head != HEAD_NEXT;
     n->b = (struct batch){
         .B = 2, .T = LENGTH, .ids = n->ids, .labels = n->labels, .key = 5, .training = 1
@@ -69,6 +79,8 @@ static void fill(struct net *n)
         n->b.segments = n->segments;
         n->b.next = next;
         n->b.next_weight = 0.7;
+        n->b.starts = starts;
+        n->b.ends = ends;
     }
 }
 
@@ -122,7 +134,7 @@ static void count_gather(void *ctx, enum split_axis axis, struct ops *o, struct 
                          int64_t N, int64_t C, const char *what)
 {
     struct counted *k = ctx;
-    k->norms += axis == SPLIT_WIDTH;
+    k->norms += axis == SPLIT_WIDTH && !strcmp(what, "moments of rows");
     k->real.gather(k->real.ctx, axis, o, x, N, C, what);
 }
 
@@ -179,10 +191,10 @@ static void run_rank(void *ctx, struct comm *c)
 }
 
 /* How often ranks are expected to communicate in the embedding, in a layer's forward and backward,
- * and in the head; and whether norms do. */
+ * and in the head; and for norms in the forward before the head, and in all. */
 struct wanted {
     int embedding, forward, backward, head;
-    int norm; /* 1: norms meet */
+    int norms_before, norms;
 };
 
 static void check_grid(const struct model_config *c, struct net *whole, double loss, int heads,
@@ -200,8 +212,8 @@ static void check_grid(const struct model_config *c, struct net *whole, double l
         cr_assert_eq(r.forward[q].sums, (heads > 1) + m.forward * NET_LAYERS);
         cr_assert_eq(r.all[q].sums,
                      (heads > 1) * m.embedding + (m.forward + m.backward) * NET_LAYERS + m.head);
-        cr_assert_eq(r.forward[q].norms, m.norm * 2 * NET_LAYERS);
-        cr_assert_eq(r.all[q].norms, m.norm * (4 * NET_LAYERS + 2));
+        cr_assert_eq(r.forward[q].norms, m.norms_before);
+        cr_assert_eq(r.all[q].norms, m.norms);
     }
 }
 
@@ -216,73 +228,93 @@ static void check_meetings(struct model_config c, int sequence, int embedding, i
     const double loss = net_backward(&whole, 0.3);
     for (int ranks = 2; ranks <= 4; ranks *= 2)
         check_grid(&c, &whole, loss, ranks, 1, sequence,
-                   (struct wanted){ embedding, forward, backward, head, 0 });
+                   (struct wanted){ embedding, forward, backward, head, 0, 0 });
     net_release(&whole);
 }
 
-/* Does the same with ranks along both dimensions. maps: the number of a layer's matrices before
- * heads and MLP. */
-static void check_two_dimensions(struct model_config c, int maps)
+/* How often ranks communicate in the embedding and in the head, with whole rows and with a part of
+ * the rows on each rank; and in the head along SPLIT_WIDTH. */
+struct ends {
+    int embedding, head, embedding_of_rows, head_of_rows, head_along_width;
+};
+
+/* BERT's embedding is computed again in the backward, with its norm. */
+static const struct ends decoder = { 1, 4, 2, 6, 1 }, masked_words = { 2, 4, 4, 5, 4 },
+                         bare = { 2, 4, 4, 5, 2 }, answers = { 2, 0, 4, 1, 1 };
+
+/* Checks ranks along both dimensions: 4 times in a layer's forward, 4 times in its backward. With a
+ * part of the rows on each rank, each sum along SPLIT_HEADS becomes a scatter and a gather. */
+static void check_two_dimensions(struct model_config c, struct ends e)
 {
+    const int again = c.head != HEAD_NEXT; /* the embedding's norm */
+    const int before = 2 * NET_LAYERS + again, norms = 4 * NET_LAYERS + 2 + again;
     struct net whole;
     net_init(&whole, &c, fill, 1);
     whole.first = 1;
     const double loss = net_backward(&whole, 0.3);
-    check_grid(&c, &whole, loss, 1, 2, 0, (struct wanted){ 1, maps, 2, 1, 1 });
+    check_grid(&c, &whole, loss, 1, 2, 0,
+               (struct wanted){ 1, 2, 2, e.head_along_width, before, norms });
     for (int heads = 2; heads <= 4; heads *= 2) {
-        check_grid(&c, &whole, loss, heads, 2, 0, (struct wanted){ 1, 2 + maps, 4, 5, 1 });
-        check_grid(&c, &whole, loss, heads, 2, 1, (struct wanted){ 2, 4 + maps, 10, 7, 1 });
+        check_grid(
+            &c, &whole, loss, heads, 2, 0,
+            (struct wanted){ e.embedding, 4, 4, e.head + e.head_along_width, before, norms });
+        check_grid(&c, &whole, loss, heads, 2, 1,
+                   (struct wanted){ e.embedding_of_rows, 6, 10, e.head_of_rows + e.head_along_width,
+                                    before, norms });
     }
     net_release(&whole);
 }
 
-static void check(struct model_config c, int embedding, int head)
+/* Checks ranks along one dimension. With a part of the rows on each rank, a layer's backward
+ * gathers the inputs of its matrices again, and sums the norms' gradients. */
+static void check_one_dimension(struct model_config c, struct ends e)
 {
-    check_meetings(c, 0, embedding, 2, 2, head);
+    check_meetings(c, 0, e.embedding, 2, 2, e.head);
+    check_meetings(c, 1, e.embedding_of_rows, 4, 8, e.head_of_rows);
 }
 
-/* Checks how often the ranks communicate if each of them has a part of the rows: each sum becomes a
- * scatter and a gather. In a layer's backward the norms' outputs are gathered again, and the norms'
- * gradients are summed. */
-static void check_rows(struct model_config c)
+static void check(struct model_config c, struct ends e)
 {
-    check_meetings(c, 1, 2, 4, 8, 6);
+    check_one_dimension(c, e);
+    check_two_dimensions(c, e);
 }
 
-/* In one dimension ranks communicate 1, 4 and 4 times; in two dimensions, with two such matrices,
- * 1, 8 and 5 times. */
+/* In one dimension ranks communicate 1, 4 and 4 times; in two dimensions 1, 8 and 5 times. */
 Test(split, gpt)
 {
     struct model_config c = gpt();
-    check(c, 1, 4);
-    check_rows(c);
-    check_two_dimensions(c, 2);
+    check(c, decoder);
     c.untied = 1;
     c.embedding_dropout = c.attention_dropout = c.residual_dropout = 0;
-    check(c, 1, 4);
-    check_rows(c);
+    check(c, decoder);
 }
 
 Test(split, llama)
 {
     struct model_config c = llama();
-    check(c, 1, 4);
-    check_rows(c);
-    check_two_dimensions(c, 5);
+    check(c, decoder);
     c.untied = 1;
-    check(c, 1, 4);
-    check_rows(c);
+    check(c, decoder);
 }
 
-/* BERT's embedding is computed again in the backward. */
 Test(split, bert)
 {
     struct model_config c = bert();
-    check(c, 2, 4);
+    check(c, masked_words);
     c.untied = c.dropout_first = 1;
-    check(c, 2, 4);
+    check(c, masked_words);
     c.bare_head = 1;
-    check(c, 2, 4);
+    check(c, bare);
+}
+
+Test(split, questions)
+{
+    struct model_config c = questions();
+    check(c, answers);
+    c.architecture = &architecture_bert;
+    c.types = 2;
+    c.head_dropout = 0;
+    check(c, answers);
 }
 
 Test(split, sizes_that_ranks_cannot_share)
@@ -293,10 +325,6 @@ Test(split, sizes_that_ranks_cannot_share)
     cr_assert_eq(model_init_split(&m, &c, &wide), -1);
     cr_assert_str_eq(err_get(),
                      "a width of 20 cannot be shared by 4 tensor-parallel ranks in even parts");
-    struct model_config encoder = bert();
-    const struct split two = { .ranks = { 2, 2 } };
-    cr_assert_eq(model_init_split(&m, &encoder, &two), -1);
-    cr_assert_str_eq(err_get(), "tensor-parallel in two dimensions is for decoders, not for BERT");
     cr_assert_eq(model_init_split(&m, &c, &split), -1);
     cr_assert_str_eq(err_get(), "4 heads cannot be shared by 3 tensor-parallel ranks");
     c.heads = c.kv_heads = 3;
@@ -342,8 +370,8 @@ Test(split, parts_make_the_whole)
 {
     static const int grids[][2] = { { 4, 1 }, { 1, 2 }, { 2, 2 }, { 4, 2 } };
     struct model whole;
-    const struct model_config configs[] = { gpt(), llama() };
-    for (int k = 0; k < 2; k++) {
+    const struct model_config configs[] = { gpt(), llama(), bert(), questions() };
+    for (int k = 0; k < 4; k++) {
         cr_assert_eq(model_init(&whole, &configs[k]), 0);
         for (size_t i = 0; i < whole.tensors.count; i++)
             for (int g = 0; g < 4; g++)
