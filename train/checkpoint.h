@@ -8,7 +8,8 @@
  *                                     NAME.moment2 (only those that the optimizer has), F32 or
  *                                     BF16. A schedule-free optimizer also has NAME.point: the
  *                                     point at which gradients are taken. The model folder then
- *                                     holds the averaged weights.
+ *                                     holds the averaged weights. These and the weights may be in
+ *                                     one file for each block (saved.h).
  *     training/config.yaml            the configuration of the run
  *     training/state                  key=value: step, position (samples used), order (number of
  *                                     the sample order, batches.h; 1 if absent), tokens,
@@ -33,6 +34,7 @@
 #include "model/network/model.h"
 #include "tokenizer/tokenizer.h"
 #include "train/ranks/comm.h"
+#include "train/saved.h"
 #include "train/store/store.h"
 
 struct checkpoint {
@@ -49,20 +51,28 @@ struct checkpoint {
     int64_t scale_good;  /* updates since the loss scale changed */
 };
 
-/* Saves the checkpoint `out`/checkpoints/step-N. All ranks must call it. The first rank collects
- * the state of all ranks and writes it, so the bytes do not depend on the number of ranks.
- * `tokenizer` may be NULL. `config` is the text of config.yaml. With a schedule-free optimizer, the
- * store must hold the averaged model as its parameters and the point in its gradients
- * (optimizer_to_model). If a checkpoint of that step exists, it is kept unchanged. Returns 0, or -1
- * with an error; the ranks that do not write return 0. */
-int checkpoint_save(const char *out, const struct checkpoint *c, const struct model *m,
-                    struct store *s, struct comm *comm, const struct tokenizer *tokenizer,
-                    const char *config);
+/* What is saved beside the state. All pointers are borrowed. */
+struct checkpoint_content {
+    const struct model *model;
+    struct store *store;
+    struct comm *comm;
+    enum saved_files files;
+    const struct tokenizer *tokenizer; /* NULL: none */
+    const char *config;                /* the text of config.yaml */
+};
 
-/* Writes only the model folder (folder_save). Its tensors are F32 or BF16, as the store keeps them.
- * All ranks must call it; the first one writes. Returns 0, or -1 with an error. */
-int checkpoint_save_model(const char *dir, const struct model *m, struct store *s,
-                          struct comm *comm, int64_t end_of_text);
+/* Saves the checkpoint `out`/checkpoints/step-N. All ranks must call it. Its bytes do not depend on
+ * the number of ranks (saved.h). With a schedule-free optimizer, the store must hold the averaged
+ * model as its parameters and the point in its gradients (optimizer_to_model). If a checkpoint of
+ * that step exists, it is kept unchanged. Returns 0, or -1 with an error. Only the first rank
+ * returns an error that is the first rank's alone. */
+int checkpoint_save(const char *out, const struct checkpoint *c,
+                    const struct checkpoint_content *from);
+
+/* Writes the model folder `dir`, with the tokenizer's files. Its tensors are F32 or BF16, as the
+ * store keeps them. All ranks must call it. Old files of weights in the folder, in one file or
+ * several, are replaced. Returns 0, or -1 with an error, as checkpoint_save. */
+int checkpoint_save_model(const char *dir, const struct checkpoint_content *from);
 
 /* Finds the checkpoint with the greatest step in the output folder `out`. Returns 1 and sets *path,
  * or 0 when there is none. Removes unfinished checkpoints of runs that were killed. */

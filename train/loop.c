@@ -18,6 +18,7 @@
 #include "common/trace.h"
 #include "common/usage.h"
 #include "model/folder/folder.h"
+#include "model/formats/weights.h"
 #include "train/checkpoint.h"
 #include "train/report/metrics.h"
 #include "train/report/page.h"
@@ -205,6 +206,8 @@ static int remove_old_run(const char *out)
         file_join(&path, out, run_marks[i]);
         result = file_remove_tree(path.data);
     }
+    if (!result)
+        result = weights_remove(out, "model", 1);
     buf_release(&path);
     return result;
 }
@@ -619,6 +622,18 @@ static int report_step(struct loop *l, const struct engine_score *score,
     return l->first ? metrics_add(&l->metrics, &p) : 0;
 }
 
+/* Returns what is saved. */
+static struct checkpoint_content content_of(struct loop *l)
+{
+    const struct plan *p = l->plan;
+    return (struct checkpoint_content){ .model = &p->model,
+                                        .store = &l->store,
+                                        .comm = l->comm,
+                                        .files = (enum saved_files)l->settings->checkpoint_files,
+                                        .tokenizer = p->tokenizer,
+                                        .config = l->config };
+}
+
 static int save(struct loop *l)
 {
     TRACE_PHASE("checkpoint", -1);
@@ -629,9 +644,9 @@ static int save(struct loop *l)
     l->at.scale_good = p->loss_scale.good;
     engine_to_model(&l->engine, &p->optimizer);
     int result = agree(l, l->first ? metrics_sync(&l->metrics) : 0);
+    const struct checkpoint_content content = content_of(l);
     if (!result)
-        result = checkpoint_save(l->settings->output, &l->at, &p->model, &l->store, l->comm,
-                                 p->tokenizer, l->config);
+        result = checkpoint_save(l->settings->output, &l->at, &content);
     engine_from_model(&l->engine, &p->optimizer);
     if (!l->first || result < 0)
         return result;
@@ -667,13 +682,9 @@ static int write_report(struct loop *l)
 
 static int write_model(struct loop *l)
 {
-    const struct tokenizer *t = l->plan->tokenizer;
-    const char *out = l->settings->output;
+    const struct checkpoint_content content = content_of(l);
     engine_to_model(&l->engine, &l->plan->optimizer); /* not undone: the run ends */
-    if (agree(l, l->first && t ? tokenizer_save(t, out) : 0) < 0)
-        return -1;
-    return checkpoint_save_model(out, &l->plan->model, &l->store, l->comm,
-                                 t ? tokenizer_end_of_text(t) : -1);
+    return checkpoint_save_model(l->settings->output, &content);
 }
 
 /* ---- the loop -------------------------------------------------------------------------------- */

@@ -15,6 +15,7 @@
 #include "train/defaults.h"
 #include "train/program/timeline.h"
 #include "train/ranks/reduce.h"
+#include "train/saved.h"
 #include "train/store/word_table.h"
 
 const struct settings settings_default = {
@@ -680,18 +681,17 @@ static uint64_t table_bytes(const struct plan *p)
     return word_table_bytes(&p->own.tensors, ranks_of(p) * groups * e->G * e->most * e->T);
 }
 
-/* Returns the bytes of the gradients that are being sent between ranks, and of the block of shared
- * moments that a checkpoint gathers. */
+/* Returns the bytes of the gradients that are being sent between ranks, and of the tensor that a
+ * checkpoint puts together. */
 static uint64_t communication_bytes(const struct plan *p)
 {
-    const struct tensor_table *t = &p->own.tensors;
-    int64_t block = 0;
-    for (int b = 0; b < t->blocks && p->engine.zero && p->settings->save; b++)
-        block = larger(block, t->block_size[b]);
+    const int moved = p->engine.stages > 1 && p->settings->checkpoint_files == SAVED_ONE;
+    const uint64_t tensor = saved_bytes(&p->own.tensors, &p->model.tensors, p->engine.zero > 0,
+                                        moved);
     const int ranks = (int)larger(
         ranks_of(p), larger(split_ranks(&p->own, SPLIT_HEADS), split_ranks(&p->own, SPLIT_WIDTH)));
     return (ranks > 1 ? reduce_room_bytes(ranks) : 0) + table_bytes(p) +
-           (uint64_t)block * (p->store.half_moments ? 2 : 4);
+           (p->settings->save ? tensor : 0);
 }
 
 /* Returns the bytes of memory outside the store. */
@@ -792,6 +792,14 @@ static int plan_store(struct plan *p, int to_run)
     return to_run && !on_gpu(p) ? check_machine(p, all) : 0;
 }
 
+static void choose_files(const struct plan *p, struct settings *s)
+{
+    const uint64_t width = s->parameter_precision == OPS_BF16 ? 2 : 4;
+    if (s->checkpoint_files == SAVED_AUTO)
+        s->checkpoint_files = (int)saved_choice(width *
+                                                (uint64_t)tensor_parameters(&p->model.tensors));
+}
+
 int plan_make(struct plan *p, struct settings *s, uint64_t seed, int want_data)
 {
     *p = (struct plan){ .settings = s, .task = task_of((enum task_kind)s->task) };
@@ -804,6 +812,7 @@ int plan_make(struct plan *p, struct settings *s, uint64_t seed, int want_data)
         batch_arithmetic(p) < 0 || make_data(p) < 0 || count_steps(p, want_data) < 0)
         return -1;
     choose_rates(p);
+    choose_files(p, s);
     return make_optimizer(p) < 0 || plan_store(p, want_data) < 0 ? -1 : make_schedule(p);
 }
 

@@ -67,6 +67,7 @@ struct settings {
     const char *output;
     int64_t save_every, keep, validate_every, validation_batches, log_every;
     int save, resume;
+    int checkpoint_files;                /* enum saved_files; the plan replaces SAVED_AUTO */
     int64_t data_parallel, rank, leaves; /* data-parallel ranks; this rank's number; leaves
                                           * per update */
     int64_t zero;                        /* ZeRO stage */

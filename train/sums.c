@@ -2,11 +2,13 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/crc32c.h"
 #include "common/err.h"
 #include "common/file.h"
+#include "common/mem.h"
 #include "model/formats/safetensors.h"
 
 enum { PIECE = 1 << 24 }; /* bytes of a file in memory at a time */
@@ -38,14 +40,36 @@ static int add_tensors(struct kv *state, const char *path, const char *name)
     return 0;
 }
 
-static int add_file(struct kv *state, const char *path, const char *name)
+int sums_add_file(struct kv *state, const char *dir, const char *name)
 {
+    struct buf path = BUF_INIT;
     struct file_map map;
-    if (file_map(&map, path) < 0)
-        return -1;
-    kv_addf(state, "file", "%s %" PRIu64 " %08x", name, map.bytes, sum_bytes(&map, 0, map.bytes));
-    file_unmap(&map);
-    return file_ends_with(name, ".safetensors") ? add_tensors(state, path, name) : 0;
+    file_join(&path, dir, name);
+    int result = file_map(&map, path.data);
+    if (!result) {
+        kv_addf(state, "file", "%s %" PRIu64 " %08x", name, map.bytes,
+                sum_bytes(&map, 0, map.bytes));
+        file_unmap(&map);
+    }
+    if (!result && file_ends_with(name, ".safetensors"))
+        result = add_tensors(state, path.data, name);
+    buf_release(&path);
+    return result;
+}
+
+/* Returns 1 if the line is that of the file `name`, else 0. */
+static int is_of(const struct kv_pair *pair, const char *name)
+{
+    const size_t n = strlen(name);
+    return !strcmp(pair->key, "file") && !strncmp(pair->value, name, n) && pair->value[n] == ' ';
+}
+
+static int is_listed(const struct kv *state, const char *name)
+{
+    for (size_t i = 0; i < state->count; i++)
+        if (is_of(&state->pairs[i], name))
+            return 1;
+    return 0;
 }
 
 int sums_add(struct kv *state, const char *dir, const char *sub)
@@ -60,14 +84,40 @@ int sums_add(struct kv *state, const char *dir, const char *sub)
         buf_clear(&name);
         buf_addf(&name, "%s%s", sub, names.names[i]);
         result = file_look(path.data, &kind);
-        if (!result && kind != FILE_FOLDER)
-            result = add_file(state, path.data, name.data);
+        if (!result && kind != FILE_FOLDER && !is_listed(state, name.data))
+            result = sums_add_file(state, dir, name.data);
     }
     file_names_free(&names);
     buf_release(&folder);
     buf_release(&path);
     buf_release(&name);
     return result;
+}
+
+/* Compares two lines of files by folder, then by name. */
+static int by_file(const void *a, const void *b)
+{
+    const struct kv_pair *s = *(const struct kv_pair *const *)a;
+    const struct kv_pair *t = *(const struct kv_pair *const *)b;
+    const int s_inside = strchr(s->value, '/') != NULL, t_inside = strchr(t->value, '/') != NULL;
+    return s_inside != t_inside ? s_inside - t_inside : strcmp(s->value, t->value);
+}
+
+void sums_sort(struct kv *state, const struct kv *sums)
+{
+    const struct kv_pair **files = mem_alloc((sums->count + 1) * sizeof *files);
+    size_t count = 0;
+    for (size_t i = 0; i < sums->count; i++)
+        if (!strcmp(sums->pairs[i].key, "file"))
+            files[count++] = &sums->pairs[i];
+    qsort(files, count, sizeof *files, by_file);
+    for (size_t i = 0; i < count; i++) {
+        const struct kv_pair *pair = files[i], *end = sums->pairs + sums->count;
+        do {
+            kv_add(state, pair->key, pair->value);
+        } while (++pair < end && strcmp(pair->key, "file"));
+    }
+    free(files);
 }
 
 /* ---- checking -------------------------------------------------------------------------------- */

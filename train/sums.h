@@ -13,9 +13,14 @@
 
 #include "common/kv.h"
 
-/* Adds to `state` the lines of all files in the folder `dir`/`sub`, without its subfolders. `sub`
- * is "" or ends in '/'. Returns 0, or -1 with an error. */
+/* sums_add_file adds to `state` the lines of the file `dir`/`name`. sums_add adds those of all
+ * files in the folder `dir`/`sub` that `state` does not list yet, without its subfolders; `sub` is
+ * "" or ends in '/'. Both return 0, or -1 with an error. */
+int sums_add_file(struct kv *state, const char *dir, const char *name);
 int sums_add(struct kv *state, const char *dir, const char *sub);
+/* Appends the lines of `sums` to `state`: first the files without a folder, then those of folders,
+ * each in the order of their names. */
+void sums_sort(struct kv *state, const struct kv *sums);
 
 /* Checks the files in `dir` that `state` lists. Returns 0, or -1 with an error that names the first
  * damaged file and, for a safetensors file, the damaged tensor and its offset. A state that lists

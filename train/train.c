@@ -22,6 +22,7 @@
 #include "train/loop.h"
 #include "train/plan.h"
 #include "train/ranks/comm.h"
+#include "train/saved.h"
 
 #define AT(member) offsetof(struct settings, member)
 #define UP         1e15 /* no upper bound */
@@ -250,6 +251,8 @@ static const struct opt options[] = {
       "updates between checkpoints; 0: save only on a signal", 0, UP },
     { 0, "keep", OPT_INT | OPT_FREE, AT(keep), "N",
       "number of recent checkpoints to keep, beside the best; 0: all", 0, UP },
+    { 0, "checkpoint-files", OPT_CHOICE | OPT_FREE, AT(checkpoint_files), SAVED_WORDS,
+      "write weights and moments into one file, or one for each block; auto: by size", 0, 0 },
     { 0, "validate-every", OPT_INT | OPT_FREE, AT(validate_every), "N",
       "updates between validations; 0: only at the end", 0, UP },
     { 0, "validation-batches", OPT_INT | OPT_FREE, AT(validation_batches), "N",

@@ -308,14 +308,6 @@ int folder_matrix(struct matrix *x, unsigned char **copy, const struct model *m,
 
 /* ---- saving ------------------------------------------------------------------------------- */
 
-/* A model's blocks, and the one that was asked for last. */
-struct saved {
-    struct ops *o;
-    const struct folder_blocks *from;
-    struct ops_array array;
-    int block; /* -1: none yet */
-};
-
 static int write_turned(struct safetensors_writer *w, const struct tensor *row, const void *data,
                         size_t bytes)
 {
@@ -330,38 +322,43 @@ static int write_turned(struct safetensors_writer *w, const struct tensor *row, 
     return failed;
 }
 
-static int write_tensor(struct safetensors_writer *w, const struct tensor *row, struct saved *from)
+int folder_write_tensor(struct safetensors_writer *w, const struct tensor *row, struct ops *o,
+                        struct ops_array tensor)
 {
     const int64_t n = tensor_elements(row);
-    const size_t bytes = ops_type_bytes(from->from->type);
-    if (row->block != from->block)
-        from->array = from->from->block(from->from->ctx, from->block = row->block);
-    struct ops_array tensor = ops_part(from->array, row->offset);
-    void *data = ops_map(from->o, tensor, n);
+    const size_t bytes = ops_type_bytes(tensor.type);
+    void *data = ops_map(o, tensor, n);
     int failed = row->transposed ? write_turned(w, row, data, bytes)
                                  : safetensors_write(w, data, n, bytes);
-    ops_unmap(from->o, tensor, n, data);
+    ops_unmap(o, tensor, n, data);
     return failed;
 }
 
-static int save_weights(const struct model *m, struct saved *from, const char *path)
+void folder_describe(struct safetensor *t, const struct model *m, const struct tensor *row,
+                     enum ops_type type)
+{
+    char name[FOLDER_NAME];
+    folder_names_saved(name, m, row->name);
+    *t = (struct safetensor){ .name = mem_strdup(name),
+                              .dtype = type == OPS_BF16 ? "BF16" : "F32",
+                              .rank = row->rank,
+                              .elements = tensor_elements(row) };
+    for (int d = 0; d < row->rank; d++)
+        t->shape[d] = file_shape(row, d);
+}
+
+static int save_weights(const struct model *m, struct ops *o, const struct ops_array *blocks,
+                        const char *path)
 {
     const struct tensor_table *table = &m->tensors;
     struct safetensor *tensors = mem_zalloc(table->count, sizeof *tensors);
-    for (size_t i = 0; i < table->count; i++) {
-        const struct tensor *row = &table->rows[i];
-        char name[FOLDER_NAME];
-        folder_names_saved(name, m, row->name);
-        tensors[i].name = mem_strdup(name);
-        tensors[i].dtype = from->from->type == OPS_BF16 ? "BF16" : "F32";
-        tensors[i].rank = row->rank;
-        for (int d = 0; d < row->rank; d++)
-            tensors[i].shape[d] = file_shape(row, d);
-    }
+    for (size_t i = 0; i < table->count; i++)
+        folder_describe(&tensors[i], m, &table->rows[i], blocks[0].type);
     struct safetensors_writer w;
     int failed = safetensors_create(&w, path, tensors, table->count);
     for (size_t i = 0; i < table->count && failed == 0; i++) {
-        failed = write_tensor(&w, &table->rows[i], from);
+        const struct tensor *row = &table->rows[i];
+        failed = folder_write_tensor(&w, row, o, ops_part(blocks[row->block], row->offset));
         if (failed < 0)
             safetensors_abandon(&w);
     }
@@ -373,35 +370,30 @@ static int save_weights(const struct model *m, struct saved *from, const char *p
     return failed;
 }
 
-int folder_save_from(const struct model *m, struct ops *o, const struct folder_blocks *from,
-                     const char *dir, int64_t end_of_text)
+int folder_save_config(const struct model *m, enum ops_type type, const char *dir,
+                       int64_t end_of_text)
 {
-    struct saved saved = { o, from, OPS_NONE, -1 };
-    const char *type = from->type == OPS_BF16 ? "bfloat16" : "float32";
     struct buf path = BUF_INIT, config = BUF_INIT;
     int failed = file_mkdirs(dir);
     if (failed == 0) {
-        architecture_print(&config, &m->config, end_of_text, type);
+        architecture_print(&config, &m->config, end_of_text,
+                           type == OPS_BF16 ? "bfloat16" : "float32");
         file_join(&path, dir, "config.json");
         failed = file_write(path.data, config.data, config.len);
-    }
-    if (failed == 0) {
-        file_join(&path, dir, "model.safetensors");
-        failed = save_weights(m, &saved, path.data);
     }
     buf_release(&config);
     buf_release(&path);
     return failed;
 }
 
-static struct ops_array block_at(const void *ctx, int block)
-{
-    return ((const struct ops_array *)ctx)[block];
-}
-
 int folder_save(const struct model *m, struct ops *o, const struct ops_array *blocks,
                 const char *dir, int64_t end_of_text)
 {
-    struct folder_blocks from = { block_at, blocks, blocks[0].type };
-    return folder_save_from(m, o, &from, dir, end_of_text);
+    struct buf path = BUF_INIT;
+    int failed = folder_save_config(m, blocks[0].type, dir, end_of_text);
+    file_join(&path, dir, "model.safetensors");
+    if (failed == 0)
+        failed = save_weights(m, o, blocks, path.data);
+    buf_release(&path);
+    return failed;
 }

@@ -60,15 +60,16 @@ int folder_matrix(struct matrix *x, unsigned char **copy, const struct model *m,
 int folder_save(const struct model *m, struct ops *o, const struct ops_array *blocks,
                 const char *dir, int64_t end_of_text);
 
-/* folder_save_from writes the folder as folder_save does, with blocks that the function `block`
- * returns. It is called for each block in order. A block need not stay valid after the call for the
- * next one. */
-struct folder_blocks {
-    struct ops_array (*block)(const void *ctx, int block);
-    const void *ctx;
-    enum ops_type type; /* the type of all blocks */
-};
-int folder_save_from(const struct model *m, struct ops *o, const struct folder_blocks *from,
-                     const char *dir, int64_t end_of_text);
+/* The parts of folder_save, for a caller that writes the weights in another order or into several
+ * files. folder_save_config writes config.json only. folder_describe sets *t to the entry of a
+ * tensor in a file's header; the caller frees its name. folder_write_tensor writes the numbers of
+ * tensor[], which has the row's shape, as they are in files. Two of them return 0, or -1 with an
+ * error. */
+int folder_save_config(const struct model *m, enum ops_type type, const char *dir,
+                       int64_t end_of_text);
+void folder_describe(struct safetensor *t, const struct model *m, const struct tensor *row,
+                     enum ops_type type);
+int folder_write_tensor(struct safetensors_writer *w, const struct tensor *row, struct ops *o,
+                        struct ops_array tensor);
 
 #endif

@@ -269,15 +269,22 @@ int safetensors_type(const struct safetensors *s, const struct safetensor *t, en
                    t->dtype);
 }
 
-int safetensors_read(const struct safetensors *s, const struct safetensor *t, float *out)
+int safetensors_read_part(const struct safetensors *s, const struct safetensor *t, int64_t first,
+                          int64_t n, float *out)
 {
     unsigned char *copy;
     enum ops_type type;
     if (safetensors_type(s, t, &type) < 0)
         return -1;
-    stored_read(type, out, safetensors_bytes(s, t, &copy), t->elements);
+    const unsigned char *all = safetensors_bytes(s, t, &copy);
+    stored_read(type, out, all + stored_bytes(type, first), n);
     free(copy);
     return 0;
+}
+
+int safetensors_read(const struct safetensors *s, const struct safetensor *t, float *out)
+{
+    return safetensors_read_part(s, t, 0, t->elements, out);
 }
 
 /* ---- writing ------------------------------------------------------------------------------ */
@@ -287,19 +294,26 @@ static size_t bytes_written(const char *dtype)
     return dtype && !strcmp(dtype, "BF16") ? 2 : 4;
 }
 
-static uint64_t add_entry(struct buf *header, const struct safetensor *t, uint64_t begin)
+uint64_t safetensors_written(const struct safetensor *t)
 {
     uint64_t bytes = bytes_written(t->dtype);
+    for (int i = 0; i < t->rank; i++)
+        bytes *= (uint64_t)t->shape[i];
+    return bytes;
+}
+
+static uint64_t add_entry(struct buf *header, const struct safetensor *t, uint64_t begin)
+{
+    const uint64_t end = begin + safetensors_written(t);
     buf_adds(header, ",");
     js_quote(header, t->name, strlen(t->name));
-    buf_addf(header, ":{\"dtype\":\"%s\",\"shape\":[", bytes == 2 ? "BF16" : "F32");
-    for (int i = 0; i < t->rank; i++) {
-        bytes *= (uint64_t)t->shape[i];
+    buf_addf(header, ":{\"dtype\":\"%s\",\"shape\":[",
+             bytes_written(t->dtype) == 2 ? "BF16" : "F32");
+    for (int i = 0; i < t->rank; i++)
         buf_addf(header, "%s%lld", i ? "," : "", (long long)t->shape[i]);
-    }
     buf_addf(header, "],\"data_offsets\":[%llu,%llu]}", (unsigned long long)begin,
-             (unsigned long long)(begin + bytes));
-    return begin + bytes;
+             (unsigned long long)end);
+    return end;
 }
 
 int safetensors_create(struct safetensors_writer *w, const char *path,

@@ -62,6 +62,9 @@ const struct safetensor *safetensors_find(const struct safetensors *s, const cha
  * has another type. */
 int safetensors_type(const struct safetensors *s, const struct safetensor *t, enum ops_type *type);
 int safetensors_read(const struct safetensors *s, const struct safetensor *t, float *out);
+/* Reads the elements first to first + n - 1 into out[n], as safetensors_read does all of them. */
+int safetensors_read_part(const struct safetensors *s, const struct safetensor *t, int64_t first,
+                          int64_t n, float *out);
 
 /* Returns the tensor's bytes in row-major order. They are in the mapped file, or in *copy if the
  * tensor is a strided view. *copy is NULL in the first case; the caller frees it in the second. */
@@ -80,6 +83,10 @@ struct safetensors_writer {
     struct output out;
     uint64_t expected; /* bytes of the whole file */
 };
+
+/* Returns the number of bytes that a tensor's data take in a file that is written, from its dtype
+ * and shape. */
+uint64_t safetensors_written(const struct safetensor *t);
 
 /* Creates the file and writes its header from each tensor's name, rank, shape and dtype (F32 or
  * BF16; NULL: F32). Returns 0, or -1 with an error. */

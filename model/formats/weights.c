@@ -1,5 +1,6 @@
 #include "model/formats/weights.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -108,24 +109,46 @@ static int open_form(struct weights *w, const struct form *form, const char *dir
     return failed ? -1 : 0;
 }
 
-int weights_open(struct weights *w, const char *dir)
+/* Opens the first of `count` forms that the folder has. If it has none, calls `none` for the error.
+ * Returns 0, or -1 with an error. */
+static int open_first(struct weights *w, const char *dir, const struct form *list, size_t count,
+                      int (*none)(const char *dir))
 {
     *w = (struct weights){ 0 };
     struct buf path = BUF_INIT;
     const struct form *form = NULL;
     enum file_kind kind;
     int failed = 0;
-    for (size_t i = 0; i < sizeof forms / sizeof *forms && !form && !failed; i++) {
-        file_join(&path, dir, forms[i].name);
+    for (size_t i = 0; i < count && !form && !failed; i++) {
+        file_join(&path, dir, list[i].name);
         failed = file_look(path.data, &kind);
-        form = kind ? &forms[i] : NULL;
+        form = kind ? &list[i] : NULL;
     }
     if (!failed)
-        failed = form ? open_form(w, form, dir, path.data) : no_weights(dir);
+        failed = form ? open_form(w, form, dir, path.data) : none(dir);
     buf_release(&path);
     if (failed)
         weights_close(w);
     return failed;
+}
+
+int weights_open(struct weights *w, const char *dir)
+{
+    return open_first(w, dir, forms, sizeof forms / sizeof *forms, no_weights);
+}
+
+static int no_files(const char *dir)
+{
+    return err_set("no such file, and no index, in '%s'", dir);
+}
+
+int weights_open_base(struct weights *w, const char *dir, const char *base)
+{
+    char one[WEIGHTS_NAME], index[WEIGHTS_NAME + 16];
+    weights_file_name(one, base, 0, 0);
+    snprintf(index, sizeof index, "%s.index.json", one);
+    const struct form both[] = { { one, safetensors_open, 0 }, { index, safetensors_open, 1 } };
+    return open_first(w, dir, both, 2, no_files) < 0 ? err_in("%s", one) : 0;
 }
 
 void weights_close(struct weights *w)
@@ -147,4 +170,96 @@ const struct safetensor *weights_find(const struct weights *w, const char *name,
         }
     }
     return NULL;
+}
+
+/* ---- writing ------------------------------------------------------------------------------ */
+
+void weights_file_name(char out[WEIGHTS_NAME], const char *base, int file, int files)
+{
+    if (files)
+        snprintf(out, WEIGHTS_NAME, "%s-%05d-of-%05d.safetensors", base, file + 1, files);
+    else
+        snprintf(out, WEIGHTS_NAME, "%s.safetensors", base);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const struct safetensor *const *s = a, *const *t = b;
+    return strcmp((*s)->name, (*t)->name);
+}
+
+/* Appends the line of one tensor. */
+static void add_line(struct buf *out, const char *tensor, const char *file)
+{
+    buf_adds(out, "    ");
+    js_quote(out, tensor, strlen(tensor));
+    buf_addf(out, ": \"%s\"", file);
+}
+
+int weights_write_index(const char *dir, const char *base, const struct safetensor *tensors,
+                        const int *file, size_t count, int files)
+{
+    const struct safetensor **sorted = mem_alloc(count * sizeof *sorted);
+    struct buf text = BUF_INIT, path = BUF_INIT;
+    char name[WEIGHTS_NAME];
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < count; i++) {
+        sorted[i] = &tensors[i];
+        bytes += safetensors_written(&tensors[i]);
+    }
+    qsort(sorted, count, sizeof *sorted, by_name);
+    buf_addf(&text, "{\n  \"metadata\": {\n    \"total_size\": %llu\n  },\n  \"weight_map\": {\n",
+             (unsigned long long)bytes);
+    for (size_t i = 0; i < count; i++) {
+        weights_file_name(name, base, file[sorted[i] - tensors], files);
+        add_line(&text, sorted[i]->name, name);
+        buf_adds(&text, i + 1 < count ? ",\n" : "\n");
+    }
+    buf_adds(&text, "  }\n}\n");
+    buf_addf(&path, "%s/%s.safetensors.index.json", dir, base);
+    int failed = file_write(path.data, text.data, text.len);
+    free(sorted);
+    buf_release(&text);
+    buf_release(&path);
+    return failed;
+}
+
+/* Returns 1 for the names that weights_file_name gives to one of several files. */
+static int is_numbered(const char *name, const char *base)
+{
+    unsigned file, files;
+    int end = 0;
+    const size_t n = strlen(base);
+    return !strncmp(name, base, n) &&
+           sscanf(name + n, "-%5u-of-%5u.safetensors%n", &file, &files, &end) == 2 && end &&
+           !name[n + (size_t)end];
+}
+
+static int remove_file(const char *dir, const char *name)
+{
+    struct buf path = BUF_INIT;
+    file_join(&path, dir, name);
+    int failed = file_remove_tree(path.data);
+    buf_release(&path);
+    return failed;
+}
+
+int weights_remove(const char *dir, const char *base, int one)
+{
+    struct file_names names;
+    struct buf name = BUF_INIT;
+    buf_addf(&name, "%s.safetensors.index.json", base);
+    int failed = remove_file(dir, name.data);
+    buf_clear(&name);
+    buf_addf(&name, "%s.safetensors", base);
+    if (!failed && one)
+        failed = remove_file(dir, name.data);
+    if (!failed && (failed = file_list(&names, dir, ".safetensors")) == 0) {
+        for (size_t i = 0; i < names.count && !failed; i++)
+            if (is_numbered(names.names[i], base))
+                failed = remove_file(dir, names.names[i]);
+        file_names_free(&names);
+    }
+    buf_release(&name);
+    return failed;
 }

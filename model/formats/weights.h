@@ -11,6 +11,8 @@
 
 #include "model/formats/safetensors.h"
 
+enum { WEIGHTS_NAME = 64 }; /* bytes for the name of a file that weights_file_name makes */
+
 struct weights {
     struct safetensors *files;
     size_t count, cap;
@@ -19,10 +21,27 @@ struct weights {
 /* Opens the files of the folder `dir`. Returns 0, or -1 with an error that names the file. If none
  * of the files exists but `dir` has a weight file of another format, the error names that. */
 int weights_open(struct weights *w, const char *dir);
+/* Opens dir/BASE.safetensors, or the files that the index dir/BASE.safetensors.index.json names.
+ * Returns 0, or -1 with an error. */
+int weights_open_base(struct weights *w, const char *dir, const char *base);
 void weights_close(struct weights *w);
 
 /* Finds a tensor in any of the files and sets *file to the file. Returns NULL if there is none. */
 const struct safetensor *weights_find(const struct weights *w, const char *name,
                                       const struct safetensors **file);
+
+/* ---- writing ----------------------------------------------------------------------------- */
+
+/* Writes the name of file `file`, counted from 0, of `files` files into `out`:
+ * BASE-00001-of-00003.safetensors, or BASE.safetensors if files is 0. */
+void weights_file_name(char out[WEIGHTS_NAME], const char *base, int file, int files);
+/* Writes the index dir/BASE.safetensors.index.json of `count` tensors: tensor i is in file[i]. It
+ * has the form in which the transformers library writes it. Returns 0, or -1 with an error. */
+int weights_write_index(const char *dir, const char *base, const struct safetensor *tensors,
+                        const int *file, size_t count, int files);
+/* Removes from `dir` the index dir/BASE.safetensors.index.json and then all files with names of
+ * weights_file_name for several files, whatever their number. With one 1, it also removes
+ * dir/BASE.safetensors. Returns 0, or -1 with an error. */
+int weights_remove(const char *dir, const char *base, int one);
 
 #endif

@@ -144,6 +144,27 @@ def compare(kind, model, tokens, steps):
     check_tensorboard(out, [p["loss"] for p in points])
 
 
+def check_files(out):
+    """A model in one file for each block, from a checkpoint and at the end: transformers reads the weights of the single file, and
+    writes the same index."""
+    subprocess.run(["train", "-q", "--start-from", out, "--data", "corpus", "--sequence-length", str(T), "--steps", "1",
+                    "--checkpoint-files", "block", "-o", "parts"], check=True)
+    subprocess.run(["train", "-q", "--start-from", out, "--data", "corpus", "--sequence-length", str(T), "--steps", "1",
+                    "-o", "whole"], check=True)
+    want = GPT2LMHeadModel.from_pretrained("whole").state_dict()
+    for folder in ["parts", "parts/checkpoints/step-000001"]:
+        assert not os.path.exists(folder + "/model.safetensors")
+        model, report = GPT2LMHeadModel.from_pretrained(folder, output_loading_info=True)
+        got = model.state_dict()
+        assert not any(report.values()), report
+        assert want.keys() == got.keys() and all(torch.equal(want[k], got[k]) for k in want)
+    model.save_pretrained("again", max_shard_size="50KB")
+    ours, theirs = (json.load(open(f"{d}/model.safetensors.index.json")) for d in ["parts", "again"])
+    assert ours["weight_map"].keys() == theirs["weight_map"].keys()
+    assert ours["metadata"]["total_size"] == theirs["metadata"]["total_size"]
+    print("transformers: loads one file for each block, and indexes the same tensors")
+
+
 def main():
     torch.manual_seed(1)
     torch.set_num_threads(1)
@@ -158,6 +179,7 @@ def main():
         for kind in ["adamw", "adam", "sgd", "momentum"] + ["muon"] * hasattr(torch.optim, "Muon"):
             compare(kind, GPT2LMHeadModel.from_pretrained("start"), tokens, 10)
         compare("adamw", GPT2LMHeadModel.from_pretrained("start"), tokens, 100)
+        check_files("out-adamw-100")
 
 
 main()

@@ -83,8 +83,11 @@ void layout_release(struct layout *l); /* fine on a zeroed struct */
  * tensors that may be cut, at multiples of LAYOUT_PIECE elements. */
 enum { LAYOUT_PIECE = 1 << 16 };
 
-/* Returns the part of a tensor that is in this rank's share of the tensor's block. */
+/* Return the part of a tensor that is in this rank's share of the tensor's block, or in that of
+ * rank `rank`. */
 struct layout_part layout_share(const struct layout *l, const struct tensor_table *t, size_t row);
+struct layout_part layout_share_of(const struct layout *l, const struct tensor_table *t, size_t row,
+                                   int rank);
 /* Returns the part of a tensor that this rank updates: its share; no elements if the rank does not
  * own the tensor's block. */
 struct layout_part layout_own(const struct layout *l, const struct tensor_table *t, size_t row);

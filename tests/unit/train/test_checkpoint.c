@@ -164,7 +164,7 @@ static void close_whole(struct whole *w)
     ops_free(w->ops);
 }
 
-static void save_whole(struct whole *w, struct buf *path)
+static void save_as(struct whole *w, struct buf *path, enum saved_files files)
 {
     const struct checkpoint at = { .step = 12,
                                    .position = 345,
@@ -176,9 +176,18 @@ static void save_whole(struct whole *w, struct buf *path)
                                    .scale_good = 7 };
     struct comm alone;
     comm_init(&alone);
-    cr_assert_eq(checkpoint_save(dir, &at, &w->model, &w->store, &alone, NULL, "seed: 1\n"), 0,
-                 "%s", err_get());
+    const struct checkpoint_content content = { .model = &w->model,
+                                                .store = &w->store,
+                                                .comm = &alone,
+                                                .files = files,
+                                                .config = "seed: 1\n" };
+    cr_assert_eq(checkpoint_save(dir, &at, &content), 0, "%s", err_get());
     cr_assert_eq(checkpoint_latest(dir, path), 1);
+}
+
+static void save_whole(struct whole *w, struct buf *path)
+{
+    save_as(w, path, SAVED_ONE);
 }
 
 Test(checkpoint, position_and_counters_come_back)
@@ -198,14 +207,14 @@ Test(checkpoint, position_and_counters_come_back)
     close_whole(&w);
 }
 
-Test(checkpoint, both_moments_come_back)
+static void check_moments(enum saved_files files)
 {
     struct whole w, again;
     struct buf path = BUF_INIT;
     const struct checkpoint at = { .step = 12 };
     open_whole(&w, 1);
     open_whole(&again, 0);
-    save_whole(&w, &path);
+    save_as(&w, &path, files);
     cr_assert_eq(checkpoint_load_moments(path.data, &at, &again.store), 0, "%s", err_get());
     for (int kind = STORE_MOMENT1; kind <= STORE_MOMENT2; kind++)
         for (size_t t = 0; t < w.model.tensors.count; t++)
@@ -215,6 +224,16 @@ Test(checkpoint, both_moments_come_back)
     buf_release(&path);
     close_whole(&w);
     close_whole(&again);
+}
+
+Test(checkpoint, both_moments_come_back)
+{
+    check_moments(SAVED_ONE);
+}
+
+Test(checkpoint, moments_in_several_files_come_back)
+{
+    check_moments(SAVED_BLOCK);
 }
 
 /* A rank that reads only a part of the files needs the state of a checkpoint without the check. */

@@ -1,0 +1,643 @@
+#include "train/saved.h"
+
+#include <stdlib.h>
+
+#include "common/buf.h"
+#include "common/err.h"
+#include "common/file.h"
+#include "common/mem.h"
+#include "model/folder/folder.h"
+#include "model/formats/safetensors.h"
+#include "model/formats/weights.h"
+#include "train/sums.h"
+
+static const char training[] = "training/";
+static const char base_of_weights[] = "model", base_of_moments[] = "optimizer";
+
+enum saved_files saved_choice(uint64_t bytes)
+{
+    return bytes > 5000000000 ? SAVED_BLOCK : SAVED_ONE;
+}
+
+/* ---- the list of tensors --------------------------------------------------------------------- */
+
+/* The tensors of a set of files, in the order in which they are written. */
+struct list {
+    struct safetensor *tensors; /* [count], with names that the list owns */
+    struct entry {
+        enum store_kind kind;
+        size_t row; /* of the tensor table */
+    } * entries;
+    int *file; /* [count]: number of the tensor's file */
+    size_t count;
+    int files; /* 0: a single file, which has no number */
+};
+
+static void list_init(struct list *l, size_t rows)
+{
+    *l = (struct list){ .tensors = mem_zalloc(3 * rows, sizeof *l->tensors),
+                        .entries = mem_zalloc(3 * rows, sizeof *l->entries),
+                        .file = mem_zalloc(3 * rows, sizeof *l->file) };
+}
+
+static void list_release(struct list *l)
+{
+    for (size_t i = 0; i < l->count; i++)
+        free(l->tensors[i].name);
+    free(l->tensors);
+    free(l->entries);
+    free(l->file);
+}
+
+/* Adds tensor `row` of the arrays of `kind`. The caller describes it in the slot returned. */
+static struct safetensor *add_entry(struct list *l, enum store_kind kind, size_t row)
+{
+    l->entries[l->count] = (struct entry){ kind, row };
+    l->file[l->count] = l->files;
+    return &l->tensors[l->count++];
+}
+
+static void add_moment(struct list *l, const struct store *s, enum store_kind kind, size_t row,
+                       const char *suffix)
+{
+    const struct tensor *from = &s->unsplit->rows[row];
+    struct safetensor *to = add_entry(l, kind, row);
+    struct buf name = BUF_INIT;
+    buf_addf(&name, "%s.%s", from->name, suffix);
+    *to = (struct safetensor){ .name = buf_detach(&name),
+                               .dtype = s->layout.type[kind] == OPS_BF16 ? "BF16" : "F32",
+                               .rank = from->rank,
+                               .elements = tensor_elements(from) };
+    for (int k = 0; k < from->rank; k++)
+        to->shape[k] = from->shape[k];
+}
+
+/* Adds each tensor of the blocks `first` to `last` that the arrays of `kind` hold, under its name
+ * and the ending `suffix`. */
+static void add_moments(struct list *l, const struct store *s, enum store_kind kind,
+                        const char *suffix, int first, int last)
+{
+    for (size_t i = 0; i < s->tensors->count; i++) {
+        const int block = s->tensors->rows[i].block;
+        if (block >= first && block <= last && s->layout.offset[kind][i] >= 0)
+            add_moment(l, s, kind, i, suffix);
+    }
+}
+
+/* What a list holds. `points` is the kind of the arrays with the points of a schedule-free
+ * optimizer; -1: there are none. */
+struct content {
+    const struct model *weights; /* NULL: moments and points */
+    int points;
+};
+
+static void add_blocks(struct list *l, const struct store *s, const struct content *c, int first,
+                       int last)
+{
+    const struct model *m = c->weights;
+    for (size_t i = 0; m && i < m->tensors.count; i++)
+        if (m->tensors.rows[i].block >= first && m->tensors.rows[i].block <= last)
+            folder_describe(add_entry(l, STORE_PARAMETERS, i), m, &m->tensors.rows[i],
+                            s->layout.type[STORE_PARAMETERS]);
+    if (m)
+        return;
+    add_moments(l, s, STORE_MOMENT1, "moment1", first, last);
+    add_moments(l, s, STORE_MOMENT2, "moment2", first, last);
+    if (c->points >= 0)
+        add_moments(l, s, (enum store_kind)c->points, "point", first, last);
+}
+
+/* Lists all tensors. A block without tensors has no file. */
+static void list_all(struct list *l, const struct store *s, const struct content *c,
+                     enum saved_files files)
+{
+    const int blocks = s->tensors->blocks;
+    list_init(l, s->tensors->count);
+    if (files == SAVED_ONE)
+        add_blocks(l, s, c, 0, blocks - 1);
+    for (int b = 0; b < blocks && files == SAVED_BLOCK; b++) {
+        const size_t before = l->count;
+        add_blocks(l, s, c, b, b);
+        l->files += l->count > before;
+    }
+}
+
+/* ---- who writes ------------------------------------------------------------------------------ */
+
+/* The rank that writes a file, by its numbers in its groups. Files of one stage with the same turn
+ * are written at the same time. */
+struct writer {
+    int stage, data, tensor, turn;
+};
+
+struct saving {
+    const struct saved *to;
+    const char *sub, *base;
+    struct list list;
+    struct writer *writers; /* [files], or one */
+    int holds;              /* 1: `held`, this rank's array of a block, is fetched */
+    struct entry at;        /* the kind of `held`, and one of its tensors */
+    struct ops_array held;
+    struct room {
+        struct ops_array array;
+        int64_t elements;
+    } shares, part, whole;    /* where tensors are put together */
+    struct comm_work **begun; /* sends that were begun and not ended */
+    size_t count, cap;
+    struct safetensors_writer file;
+    int open, result;
+};
+
+static struct writer *assign(const struct saving *v)
+{
+    const struct store *s = v->to->store;
+    const struct comm *c = v->to->comm;
+    const int data = c->size[COMM_DATA], ranks = data * c->size[COMM_TENSOR];
+    struct writer *w = mem_zalloc((size_t)v->list.files + 1, sizeof *w);
+    int *files = mem_zalloc((size_t)c->size[COMM_PIPE], sizeof *files); /* of each stage */
+    for (size_t i = 0; i < v->list.count && v->list.files; i++) {
+        if (i && v->list.file[i] == v->list.file[i - 1])
+            continue;
+        const int stage = s->layout.owner[s->tensors->rows[v->list.entries[i].row].block];
+        const int k = files[stage]++;
+        w[v->list.file[i]] = (struct writer){ stage, k % data, k % ranks / data, k / ranks };
+    }
+    free(files);
+    return w;
+}
+
+static const struct writer *writer_of(const struct saving *v, size_t i)
+{
+    return &v->writers[v->list.file[i]];
+}
+
+static int block_of(const struct saving *v, size_t i)
+{
+    return v->to->store->tensors->rows[v->list.entries[i].row].block;
+}
+
+/* Returns 1 if this rank has the numbers `data` and `tensor` of the writer, or only `data`. */
+static int is_in(const struct saving *v, const struct writer *w, int with_tensor)
+{
+    const struct comm *c = v->to->comm;
+    return c->rank[COMM_DATA] == w->data && (!with_tensor || c->rank[COMM_TENSOR] == w->tensor);
+}
+
+static int is_writer(const struct saving *v, const struct writer *w)
+{
+    return is_in(v, w, 1) && v->to->comm->rank[COMM_PIPE] == w->stage;
+}
+
+/* ---- putting tensors together ---------------------------------------------------------------- */
+
+static const char what[] = "state for a checkpoint";
+
+/* Returns 1 if each data-parallel rank has whole arrays of this kind, else 0: then it has a share,
+ * or, of gradients that are not shared, only its share of the sum is kept up to date. */
+static int is_whole(const struct store *s, enum store_kind kind)
+{
+    return s->layout.ranks == 1 ||
+           (kind == STORE_PARAMETERS && !layout_is_gathered(&s->layout, kind));
+}
+
+static void let_go(struct saving *v)
+{
+    struct store *s = v->to->store;
+    const int block = s->tensors->rows[v->at.row].block;
+    if (v->holds && is_whole(s, v->at.kind))
+        store_release(s, v->at.kind, block);
+    else if (v->holds)
+        store_release_own(s, v->at.kind, block);
+    v->holds = 0;
+}
+
+/* Returns this rank's array with the tensor of entry e: the whole array of its block, or this
+ * rank's share of it. It is valid until the next call. */
+static struct ops_array hold(struct saving *v, struct entry e)
+{
+    struct store *s = v->to->store;
+    const int block = s->tensors->rows[e.row].block;
+    if (v->holds && v->at.kind == e.kind && s->tensors->rows[v->at.row].block == block)
+        return v->held;
+    let_go(v);
+    v->held = is_whole(s, e.kind) ? store_view(s, e.kind, block)
+                                  : store_fetch_own(s, e.kind, block, MODE_READ);
+    v->at = e;
+    v->holds = 1;
+    return v->held;
+}
+
+/* Makes room for n elements in *r, whose old contents are lost, and returns the array. */
+static struct ops_array make_room(struct saving *v, struct room *r, enum ops_type type, int64_t n)
+{
+    struct ops *o = v->to->store->ops;
+    ops_buffer_free(o, r->array, r->elements);
+    r->array = ops_buffer(o, type, n);
+    r->elements = n;
+    return r->array;
+}
+
+static void begin_send(struct saving *v, enum comm_group group, int to, struct ops_array x,
+                       int64_t n)
+{
+    mem_grow(v->begun, v->cap, v->count + 1);
+    v->begun[v->count++] = comm_send_begin(v->to->comm, group, to, 0, v->to->store->ops, x, n,
+                                           what);
+}
+
+static void end_sends(struct saving *v)
+{
+    for (size_t i = 0; i < v->count; i++)
+        comm_end(v->to->comm, v->begun[i]);
+    v->count = 0;
+}
+
+static void receive(struct saving *v, enum comm_group group, int from, struct ops_array x,
+                    int64_t n)
+{
+    struct comm *c = v->to->comm;
+    comm_end(c, comm_receive_begin(c, group, from, 0, v->to->store->ops, x, n, what));
+}
+
+/* Begins to send what other ranks need of tensor i and this rank has at once: its share of the
+ * tensor or, if data-parallel ranks share nothing, its part of a tensor that tensor-parallel ranks
+ * share. So the ranks that write at the same time do not wait for each other's disks. */
+static void begin_sends(struct saving *v, size_t i)
+{
+    const struct store *s = v->to->store;
+    const struct entry e = v->list.entries[i];
+    const struct writer *w = writer_of(v, i);
+    const int whole = is_whole(s, e.kind), split = store_is_split(s, e.row);
+    if (!layout_owns(&s->layout, block_of(v, i)))
+        return;
+    if (whole && split && is_in(v, w, 0) && !is_in(v, w, 1))
+        begin_send(v, COMM_TENSOR, w->tensor, store_tensor(s, e.kind, hold(v, e), e.row),
+                   tensor_elements(&s->tensors->rows[e.row]));
+    const struct layout_part own = layout_share(&s->layout, s->tensors, e.row);
+    if (!whole && !is_in(v, w, 0) && own.count &&
+        (split || v->to->comm->rank[COMM_TENSOR] == w->tensor))
+        begin_send(v, COMM_DATA, w->data, store_own_tensor(s, e.kind, hold(v, e), e.row),
+                   own.count);
+}
+
+/* Returns the tensor that the data-parallel ranks have together; tensor-parallel ranks have other
+ * parts of it. */
+static struct ops_array join_shares(struct saving *v, struct entry e)
+{
+    const struct store *s = v->to->store;
+    const int64_t n = tensor_elements(&s->tensors->rows[e.row]);
+    struct ops_array held = hold(v, e), own = store_own_tensor(s, e.kind, held, e.row);
+    if (is_whole(s, e.kind))
+        return store_tensor(s, e.kind, held, e.row);
+    if (layout_share(&s->layout, s->tensors, e.row).count == n)
+        return own;
+    struct ops_array to = make_room(v, &v->shares, s->layout.type[e.kind], n);
+    for (int q = 0; q < s->layout.ranks; q++) {
+        const struct layout_part p = layout_share_of(&s->layout, s->tensors, e.row, q);
+        if (p.count && q == s->layout.rank)
+            ops_copy(s->ops, ops_part(to, p.first), own, p.count);
+        else if (p.count)
+            receive(v, COMM_DATA, q, ops_part(to, p.first), p.count);
+    }
+    return to;
+}
+
+/* Returns a tensor that tensor-parallel ranks share; `own` is this rank's part. */
+static struct ops_array join_parts(struct saving *v, struct entry e, struct ops_array own)
+{
+    const struct store *s = v->to->store;
+    const enum ops_type type = s->layout.type[e.kind];
+    const int64_t n = tensor_elements(&s->unsplit->rows[e.row]);
+    struct ops_array to = make_room(v, &v->whole, type, n);
+    void *all = ops_fill(s->ops, to, n);
+    for (int q = 0; q < split_all(s->split); q++) {
+        const struct split_runs runs = store_runs(s, e.row, q);
+        const int64_t some = split_elements(&runs);
+        struct ops_array part = own;
+        if (q != split_number(s->split)) {
+            part = make_room(v, &v->part, type, some);
+            receive(v, COMM_TENSOR, q, part, some);
+        }
+        void *from = ops_map(s->ops, part, some);
+        split_join(all, from, &runs, ops_type_bytes(type));
+        ops_unmap(s->ops, part, some, from);
+    }
+    ops_unmap(s->ops, to, n, all);
+    return to;
+}
+
+/* Returns tensor i on the rank of the stage that owns it which has the writer's numbers. Ranks of
+ * this stage must all call it; the result of the others has no meaning. */
+static struct ops_array join(struct saving *v, size_t i)
+{
+    const struct store *s = v->to->store;
+    const struct entry e = v->list.entries[i];
+    const struct writer *w = writer_of(v, i);
+    const int split = store_is_split(s, e.row), whole = is_whole(s, e.kind);
+    if (!is_in(v, w, !split) || (whole && !is_in(v, w, 1)))
+        return OPS_NONE;
+    struct ops_array x = join_shares(v, e);
+    if (split && is_in(v, w, 1))
+        return join_parts(v, e, x);
+    if (split)
+        comm_end(v->to->comm, comm_send_begin(v->to->comm, COMM_TENSOR, w->tensor, 0, s->ops, x,
+                                              tensor_elements(&s->tensors->rows[e.row]), what));
+    return x;
+}
+
+/* Sends x, tensor i, from the stage that owns it to that of the writer, and returns it there. */
+static struct ops_array carry(struct saving *v, size_t i, struct ops_array x)
+{
+    const struct store *s = v->to->store;
+    struct comm *c = v->to->comm;
+    const struct writer *w = writer_of(v, i);
+    const int stage = c->rank[COMM_PIPE], owner = s->layout.owner[block_of(v, i)];
+    const int64_t n = tensor_elements(&s->unsplit->rows[v->list.entries[i].row]);
+    if (owner == w->stage || !is_in(v, w, 1))
+        return x;
+    if (stage == owner)
+        comm_end(c, comm_send_begin(c, COMM_PIPE, w->stage, 0, s->ops, x, n, what));
+    if (stage == w->stage) {
+        x = make_room(v, &v->whole, s->layout.type[v->list.entries[i].kind], n);
+        receive(v, COMM_PIPE, owner, x, n);
+    }
+    return x;
+}
+
+uint64_t saved_bytes(const struct tensor_table *own, const struct tensor_table *whole, int shared,
+                     int moved)
+{
+    int64_t most = 0;
+    for (size_t i = 0; i < own->count; i++) {
+        const int64_t part = tensor_elements(&own->rows[i]), n = tensor_elements(&whole->rows[i]);
+        const int split = split_is_shared(&whole->rows[i], &own->rows[i]);
+        const int64_t sum = (shared ? part : 0) + (split ? part : 0) + (split || moved ? n : 0);
+        most = sum > most ? sum : most;
+    }
+    return (uint64_t)most * sizeof(float);
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+static void file_of(const struct saving *v, size_t i, struct buf *name)
+{
+    char file[WEIGHTS_NAME];
+    weights_file_name(file, v->base, v->list.file[i], v->list.files);
+    buf_clear(name);
+    buf_addf(name, "%s%s", v->sub, file);
+}
+
+static void open_file(struct saving *v, size_t first)
+{
+    struct buf name = BUF_INIT, path = BUF_INIT;
+    size_t end = first;
+    while (end < v->list.count && v->list.file[end] == v->list.file[first])
+        end++;
+    file_of(v, first, &name);
+    file_join(&path, v->to->dir, name.data);
+    v->result = safetensors_create(&v->file, path.data, v->list.tensors + first, end - first);
+    v->open = !v->result;
+    buf_release(&name);
+    buf_release(&path);
+}
+
+static void close_file(struct saving *v, size_t last)
+{
+    struct buf name = BUF_INIT;
+    v->open = 0;
+    v->result = safetensors_finish(&v->file);
+    file_of(v, last, &name);
+    if (!v->result && v->to->sums)
+        v->result = sums_add_file(v->to->sums, v->to->dir, name.data);
+    buf_release(&name);
+}
+
+static int put_numbers(struct saving *v, size_t i, struct ops_array x)
+{
+    struct ops *o = v->to->store->ops;
+    const int64_t n = v->list.tensors[i].elements;
+    void *data = ops_map(o, x, n);
+    int result = safetensors_write(&v->file, data, n, ops_type_bytes(x.type));
+    ops_unmap(o, x, n, data);
+    return result;
+}
+
+/* Writes x, tensor i, if nothing has failed so far. */
+static void put(struct saving *v, size_t i, struct ops_array x)
+{
+    const struct list *l = &v->list;
+    const struct store *s = v->to->store;
+    if (!v->result && (!i || l->file[i] != l->file[i - 1]))
+        open_file(v, i);
+    if (!v->open)
+        return;
+    v->result = v->base == base_of_weights
+                    ? folder_write_tensor(&v->file, &s->unsplit->rows[l->entries[i].row], s->ops, x)
+                    : put_numbers(v, i, x);
+    if (v->result < 0) {
+        v->open = 0;
+        safetensors_abandon(&v->file);
+    } else if (i + 1 == l->count || l->file[i] != l->file[i + 1]) {
+        close_file(v, i);
+    }
+}
+
+/* Returns the end of the tensors, from tensor `first` on, whose sends begin together: those of the
+ * files that are written at the same time. It is one tensor if the ranks write a single file, or if
+ * arrays are not all in memory. */
+static size_t end_of(const struct saving *v, size_t first)
+{
+    const struct store *s = v->to->store;
+    size_t end = first + 1;
+    while (v->list.files && !s->mapped && !s->offload && end < v->list.count &&
+           writer_of(v, end)->turn == writer_of(v, first)->turn)
+        end++;
+    return end;
+}
+
+static void write_all(struct saving *v)
+{
+    const struct layout *l = &v->to->store->layout;
+    for (size_t first = 0, end; first < v->list.count; first = end) {
+        end = end_of(v, first);
+        for (size_t i = first; i < end; i++)
+            begin_sends(v, i);
+        for (size_t i = first; i < end; i++) {
+            struct ops_array x = layout_owns(l, block_of(v, i)) ? join(v, i) : OPS_NONE;
+            x = carry(v, i, x);
+            if (is_writer(v, writer_of(v, i)))
+                put(v, i, x);
+        }
+        end_sends(v);
+    }
+    let_go(v);
+}
+
+static void begin_saving(struct saving *v, const struct saved *to, const struct content *c)
+{
+    *v = (struct saving){ .to = to };
+    v->sub = c->weights ? "" : training;
+    v->base = c->weights ? base_of_weights : base_of_moments;
+    list_all(&v->list, to->store, c, to->files);
+}
+
+static int write_files(const struct saved *to, const struct content *c, int result)
+{
+    struct saving v;
+    struct ops *o = to->store->ops;
+    begin_saving(&v, to, c);
+    v.result = result;
+    v.writers = assign(&v);
+    write_all(&v);
+    ops_buffer_free(o, v.shares.array, v.shares.elements);
+    ops_buffer_free(o, v.part.array, v.part.elements);
+    ops_buffer_free(o, v.whole.array, v.whole.elements);
+    free(v.begun);
+    free(v.writers);
+    list_release(&v.list);
+    return v.result;
+}
+
+static int write_index(const struct saved *to, const struct content *c)
+{
+    struct saving v;
+    struct buf folder = BUF_INIT;
+    begin_saving(&v, to, c);
+    const struct list *l = &v.list;
+    file_join(&folder, to->dir, v.sub);
+    if (l->files)
+        v.result = weights_write_index(folder.data, v.base, l->tensors, l->file, l->count,
+                                       l->files);
+    list_release(&v.list);
+    buf_release(&folder);
+    return v.result;
+}
+
+static struct content weights_of(const struct saved *to)
+{
+    return (struct content){ to->model, -1 };
+}
+
+static struct content moments_of(int points)
+{
+    return (struct content){ NULL, points ? STORE_GRADIENTS : -1 };
+}
+
+int saved_write_weights(const struct saved *to, int result)
+{
+    const struct content c = weights_of(to);
+    return write_files(to, &c, result);
+}
+
+int saved_write_moments(const struct saved *to, int points, int result)
+{
+    const struct content c = moments_of(points);
+    return write_files(to, &c, result);
+}
+
+int saved_index_weights(const struct saved *to)
+{
+    const struct content c = weights_of(to);
+    return write_index(to, &c);
+}
+
+int saved_index_moments(const struct saved *to, int points)
+{
+    const struct content c = moments_of(points);
+    return write_index(to, &c);
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+/* Reads a whole tensor from the file and copies this rank's part of it to `out`. Returns 0, or -1
+ * with an error. */
+static int read_split(const struct safetensors *file, const struct safetensor *from,
+                      const struct store *s, size_t row, float *out)
+{
+    const struct split_runs runs = store_runs(s, row, split_number(s->split));
+    float *all = mem_alloc((size_t)from->elements * sizeof *all);
+    int result = safetensors_read(file, from, all);
+    if (!result)
+        split_cut(out, all, &runs, sizeof *all);
+    free(all);
+    return result;
+}
+
+/* Reads the elements `own` of a tensor into `to`. If `to` is BF16, BF16 numbers of the file keep
+ * their bits, and F32 numbers are rounded. Returns 0, or -1 with an error. */
+static int read_tensor(const struct safetensors *file, const struct safetensor *from,
+                       const struct store *s, size_t row, struct ops_array to,
+                       struct layout_part own)
+{
+    const int split = store_is_split(s, row);
+    const int64_t n = split ? tensor_elements(&s->tensors->rows[row]) : own.count;
+    struct ops *o = s->ops;
+    struct ops_array floats = to;
+    ops_scratch_begin(o);
+    if (to.type != OPS_F32 || own.count < n)
+        floats = ops_scratch(o, OPS_F32, n);
+    float *mapped = ops_map(o, floats, n);
+    int result = split ? read_split(file, from, s, row, mapped)
+                       : safetensors_read_part(file, from, own.first, own.count, mapped);
+    ops_unmap(o, floats, n, mapped);
+    floats = ops_part(floats, split ? own.first : 0);
+    if (!result && to.type != OPS_F32)
+        ops_round(o, (struct ops_state){ .at = to }, floats, own.count, 0);
+    else if (!result && own.count < n)
+        ops_copy(o, to, floats, own.count);
+    return result;
+}
+
+/* Reads a tensor into its place in the store, or this rank's share of it. Does nothing if this
+ * stage of a pipeline does not have it. Returns 0, or -1 with an error. */
+static int read_entry(const struct safetensors *file, const struct safetensor *from, struct entry e,
+                      const struct store *s)
+{
+    const int block = s->tensors->rows[e.row].block;
+    struct ops_array array = store_all(s, e.kind)[block], to;
+    if (!layout_has(&s->layout, e.kind, block))
+        return 0;
+    struct layout_part own = { 0, tensor_elements(&s->tensors->rows[e.row]) };
+    if (layout_is_shared(&s->layout, e.kind)) {
+        own = layout_share(&s->layout, s->tensors, e.row);
+        to = store_own_tensor(s, e.kind, array, e.row);
+    } else {
+        to = store_tensor(s, e.kind, array, e.row);
+    }
+    return own.count ? read_tensor(file, from, s, e.row, to, own) : 0;
+}
+
+static int read_all(const struct weights *files, const struct list *l, const struct store *s)
+{
+    for (size_t i = 0; i < l->count; i++) {
+        const char *name = l->tensors[i].name;
+        const struct safetensors *file;
+        const struct safetensor *t = weights_find(files, name, &file);
+        if (!t)
+            return err_set("tensor '%s' is missing", name);
+        if (t->elements != l->tensors[i].elements)
+            return err_set("'%s': tensor '%s' is of another size", file->path, name);
+        if (read_entry(file, t, l->entries[i], s) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int saved_read_moments(const char *dir, struct store *s, int points)
+{
+    struct buf folder = BUF_INIT;
+    struct weights files;
+    struct list l;
+    file_join(&folder, dir, "training");
+    int result = weights_open_base(&files, folder.data, base_of_moments);
+    if (!result) {
+        list_all(&l, s, &(struct content){ NULL, points ? STORE_PARAMETERS : -1 }, SAVED_ONE);
+        result = read_all(&files, &l, s);
+        if (result < 0)
+            err_in("the optimizer's state in '%s'", folder.data);
+        list_release(&l);
+        weights_close(&files);
+    }
+    buf_release(&folder);
+    return result;
+}

@@ -1,0 +1,69 @@
+/*
+ * saved.h - the tensors of a run in safetensors files: its weights, as in a model folder
+ * (model/folder/folder.h), and the state of its optimizer (checkpoint.h).
+ *
+ *     DIR/model.safetensors                        DIR/training/optimizer.safetensors
+ *
+ * or, with one file for each block of the model and an index of them (model/formats/weights.h),
+ *
+ *     DIR/model-00001-of-00014.safetensors ... DIR/training/optimizer-00001-of-00014.safetensors
+ * ... DIR/model.safetensors.index.json             DIR/training/optimizer.safetensors.index.json
+ *
+ * The bytes do not depend on the number of ranks, or on what they share. The first rank writes the
+ * single file. The files of blocks are written by all ranks at the same time, each by one rank: the
+ * ranks of the stage that owns the blocks (program.h) take turns. A writer gets each tensor from
+ * the ranks that have parts of it, and has one tensor at a time in memory beside its store.
+ *
+ * A rank whose file cannot be written still sends its parts to the other writers. So all ranks must
+ * call a function here for the same files.
+ */
+#ifndef TEXTMILL_TRAIN_SAVED_H
+#define TEXTMILL_TRAIN_SAVED_H
+
+#include "common/kv.h"
+#include "model/network/model.h"
+#include "train/ranks/comm.h"
+#include "train/store/store.h"
+
+#define SAVED_WORDS "auto|one|block" /* in the order of the enum */
+enum saved_files { SAVED_AUTO, SAVED_ONE, SAVED_BLOCK };
+
+/* Returns the files of a model with that many bytes of weights if the user does not choose: one, or
+ * one for each block if one file would be larger than 5 GB. */
+enum saved_files saved_choice(uint64_t bytes);
+
+/* What is saved, and where to. All pointers are borrowed. */
+struct saved {
+    const char *dir;
+    const struct model *model; /* the whole model */
+    struct store *store;
+    struct comm *comm;
+    enum saved_files files; /* SAVED_ONE or SAVED_BLOCK */
+    struct kv *sums;        /* gets the sums (sums.h) of the files that this rank has written; NULL:
+                             * they are not computed */
+};
+
+/* Write the files with the weights and those with the optimizer's state. Weights are F32 or BF16 as
+ * the store keeps them. points 1: the store's gradients are the points of a schedule-free
+ * optimizer. `result` is the result of the previous work: if it is an error, this rank writes
+ * nothing. Return 0, or -1 with an error, on each rank about its own files. */
+int saved_write_weights(const struct saved *to, int result);
+int saved_write_moments(const struct saved *to, int points, int result);
+/* Write the index of these files, on one rank, after all ranks have written theirs. Do nothing if
+ * there is a single file. Return 0, or -1 with an error. */
+int saved_index_weights(const struct saved *to);
+int saved_index_moments(const struct saved *to, int points);
+
+/* Returns the most bytes that a rank needs for tensors while it writes the files. `own` is the
+ * table of the rank's part of the model, `whole` that of the model. shared 1: ranks share the
+ * moments. moved 1: the stages of a pipeline send tensors to the first rank, which writes one file.
+ */
+uint64_t saved_bytes(const struct tensor_table *own, const struct tensor_table *whole, int shared,
+                     int moved);
+
+/* Reads this rank's share of the moments from the folder `dir` into the store, from one file or
+ * several. With points 1, also reads the points of a schedule-free optimizer into the store's
+ * parameters. Returns 0, or -1 with an error. */
+int saved_read_moments(const char *dir, struct store *s, int points);
+
+#endif
