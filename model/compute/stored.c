@@ -7,7 +7,7 @@
 #include "common/le.h"
 #include "model/compute/half.h"
 
-enum { HALF_BLOCK = STORED_BLOCK / 2, SCALES = 9 };
+enum { HALF_BLOCK = STORED_BLOCK / 2 };
 
 enum ops_type stored_type(int word)
 {
@@ -75,18 +75,6 @@ INLINE float nearest_within(float x, float low, float high)
     return x < low ? low : x > high ? high : x;
 }
 
-/* Returns the sum of x[32], which it destroys. */
-INLINE float sum_of(float *x)
-{
-    for (int i = 0; i < 16; i++)
-        x[i] += x[16 + i];
-    for (int i = 0; i < 8; i++)
-        x[i] += x[8 + i];
-    for (int i = 0; i < 4; i++)
-        x[i] += x[4 + i];
-    return (x[0] + x[2]) + (x[1] + x[3]);
-}
-
 /* Returns the largest absolute value. */
 INLINE float largest(const float *x)
 {
@@ -107,76 +95,125 @@ INLINE void make_q8(unsigned char *out, const float *x)
         out[2 + i] = (unsigned char)(int8_t)nearest_within(x[i] * inverse, -127, 127);
 }
 
-/* Returns the sum of squared errors of a block that is quantised to 4 bits with scale d. */
-INLINE float error_q4(const float *x, float d)
+/* 4-bit blocks are made SIDE at a time: x[i][b] is number i of block b. */
+enum { SIDE = 32 };
+typedef float side_by_side[SIDE];
+
+/* Returns the integer nearest to x, ties to even, limited to [-8,7], for |x| < 2^22: the low bits
+ * of x + WHOLE are this integer. */
+INLINE float nearest_q4(float x)
 {
-    const float inverse = 1 / d;
-    float e[STORED_BLOCK];
-    for (int i = 0; i < STORED_BLOCK; i++) {
-        e[i] = x[i] - d * nearest_within(x[i] * inverse, -8, 7);
-        e[i] *= e[i];
-    }
-    return sum_of(e);
+    const float whole = 12582912.0f; /* 1.5 * 2^23, whose bits are 0x4B400000 */
+    const int32_t zero = 0x4B400000;
+    const float sum = x + whole;
+    int32_t bits;
+    memcpy(&bits, &sum, sizeof bits);
+    bits = bits < zero - 8 ? zero - 8 : bits;
+    bits = bits > zero + 7 ? zero + 7 : bits;
+    return half_float((uint32_t)bits) - whole;
 }
 
-/* Computes the scale with the least squared error for the integers that scale d gives. Returns it
- * if its error is smaller than `error`, else returns d. */
-INLINE float fitted_q4(const float *x, float d, float error)
-{
-    const float inverse = 1 / d;
-    float xq[STORED_BLOCK], qq[STORED_BLOCK];
-    for (int i = 0; i < STORED_BLOCK; i++) {
-        float q = nearest_within(x[i] * inverse, -8, 7);
-        xq[i] = x[i] * q;
-        qq[i] = q * q;
-    }
-    const float all = sum_of(qq), fitted = all > 0 ? scale_of(sum_of(xq) / all) : 0;
-    return fitted && error_q4(x, fitted) < error ? fitted : d;
-}
+/* What is known of each of the blocks: q is x * factor, rounded and limited. */
+struct fit {
+    side_by_side factor, xq, qq; /* and the sums of x*q and of q*q over the block */
+};
 
-/* Returns the scale for a block of 4-bit numbers. The first candidate maps the number with the
- * largest magnitude to -8. The other candidates map it to values from -8.2 to -6.4 and from 6.6 to
- * 8.2. fitted_q4 then refines the candidate with the least squared error. */
-INLINE float best_q4(const float *x)
+/* Replaces the factor of each block by factor[] if that lowers the squared error. The least error
+ * over all scales is sum(x^2) - sum(x q)^2 / sum(q^2). */
+INLINE void try_factor(struct fit *best, side_by_side *x, const float *factor)
 {
-    const float size = largest(x);
-    int first = 0;
-    while (fabsf(x[first]) < size)
-        first++;
-    const float most = x[first];
-    float best = scale_of(most / -8), error = best ? error_q4(x, best) : 0;
-    for (int s = -SCALES; s <= SCALES && error > 0; s++) {
-        const float d = scale_of(most / (s < 0 ? 6.4f - 0.2f * (float)s : -6.4f - 0.2f * (float)s));
-        const float e = d ? error_q4(x, d) : error;
-        if (e < error) {
-            error = e;
-            best = d;
-        }
-    }
-    return error > 0 ? fitted_q4(x, best, error) : best;
-}
-
-INLINE void make_q4(unsigned char *out, const float *x)
-{
-    const float d = best_q4(x), inverse = d ? 1 / d : 0;
-    unsigned char q[STORED_BLOCK];
-    le_put_u16(out, half_make(d));
+    side_by_side xq = { 0 }, qq = { 0 };
     for (int i = 0; i < STORED_BLOCK; i++)
-        q[i] = (unsigned char)(nearest_within(x[i] * inverse, -8, 7) + 8);
-    for (int i = 0; i < HALF_BLOCK; i++)
-        out[2 + i] = (unsigned char)(q[i] | q[HALF_BLOCK + i] << 4);
+        for (int b = 0; b < SIDE; b++) {
+            const float q = nearest_q4(x[i][b] * factor[b]);
+            xq[b] += x[i][b] * q;
+            qq[b] += q * q;
+        }
+    for (int b = 0; b < SIDE; b++) {
+        const int better = xq[b] * xq[b] * best->qq[b] > best->xq[b] * best->xq[b] * qq[b];
+        best->factor[b] = better ? factor[b] : best->factor[b];
+        best->xq[b] = better ? xq[b] : best->xq[b];
+        best->qq[b] = better ? qq[b] : best->qq[b];
+    }
+}
+
+/* Finds the integers of blocks whose number of largest magnitude is 1. Each factor of the table is
+ * the value to which this number is scaled before rounding. The last factor tried is the inverse of
+ * the scale that fits the best integers so far. */
+INLINE void fit_q4(struct fit *best, side_by_side *x)
+{
+    static const float factors[] = { -8.5f, -8.04f, -7.58f, -7.12f, -6.66f, -6.2f,
+                                     6.5f,  6.82f,  7.14f,  7.46f,  7.78f,  8.1f };
+    side_by_side factor;
+    for (int b = 0; b < SIDE; b++) {
+        best->factor[b] = best->xq[b] = 0;
+        best->qq[b] = 1;
+    }
+    for (size_t f = 0; f < sizeof factors / sizeof *factors; f++) {
+        for (int b = 0; b < SIDE; b++)
+            factor[b] = factors[f];
+        try_factor(best, x, factor);
+    }
+    for (int b = 0; b < SIDE; b++)
+        factor[b] = best->xq[b] != 0 ? best->qq[b] / best->xq[b] : 0;
+    try_factor(best, x, factor);
+}
+
+/* Divides the numbers of each block by the one with the largest magnitude, the first of equal ones,
+ * and sets most[] to it and xx[] to the sum of squares of the quotients. */
+INLINE void divide_by_most(float *most, float *xx, side_by_side *x)
+{
+    const float least = 1e-30f; /* the scales of smaller numbers are 0 in f16 */
+    side_by_side inverse;
+    for (int b = 0; b < SIDE; b++)
+        most[b] = xx[b] = 0;
+    for (int i = 0; i < STORED_BLOCK; i++)
+        for (int b = 0; b < SIDE; b++)
+            most[b] = fabsf(x[i][b]) > fabsf(most[b]) ? x[i][b] : most[b];
+    for (int b = 0; b < SIDE; b++)
+        inverse[b] = fabsf(most[b]) > least ? 1 / most[b] : 0;
+    for (int i = 0; i < STORED_BLOCK; i++)
+        for (int b = 0; b < SIDE; b++) {
+            x[i][b] *= inverse[b];
+            xx[b] += x[i][b] * x[i][b];
+        }
+}
+
+/* Makes n <= SIDE blocks. The scale with the least squared error, sum(x q) / sum(q^2), would make
+ * the numbers smaller on average. With sum(x^2) / sum(x q) their sum of products with x stays the
+ * same, and products do not shrink from layer to layer. */
+INLINE void make_q4(unsigned char *out, const float *in, int64_t n)
+{
+    side_by_side x[STORED_BLOCK], most, xx;
+    unsigned char q[STORED_BLOCK][SIDE];
+    struct fit best;
+    memset(x, 0, sizeof x);
+    for (int b = 0; b < n; b++)
+        for (int i = 0; i < STORED_BLOCK; i++)
+            x[i][b] = in[b * STORED_BLOCK + i];
+    divide_by_most(most, xx, x);
+    fit_q4(&best, x);
+    for (int i = 0; i < STORED_BLOCK; i++)
+        for (int b = 0; b < SIDE; b++)
+            q[i][b] = (unsigned char)(int)(nearest_q4(x[i][b] * best.factor[b]) + 8);
+    for (int b = 0; b < n; b++, out += STORED_Q4_BYTES) {
+        const float d = scale_of(best.xq[b] != 0 ? most[b] * (xx[b] / best.xq[b]) : 0);
+        le_put_u16(out, half_make(d));
+        for (int i = 0; i < HALF_BLOCK; i++)
+            out[2 + i] = (unsigned char)(q[i][b] | q[HALF_BLOCK + i][b] << 4);
+    }
 }
 
 INLINE void make_blocks(enum ops_type type, unsigned char *out, const float *x, int64_t n)
 {
-    for (const float *end = x + n; x < end; x += STORED_BLOCK)
-        if (type == OPS_Q8) {
-            make_q8(out, x);
-            out += STORED_Q8_BYTES;
-        } else {
-            make_q4(out, x);
-            out += STORED_Q4_BYTES;
-        }
+    const int64_t blocks = n / STORED_BLOCK;
+    if (type == OPS_Q8)
+        for (int64_t b = 0; b < blocks; b++)
+            make_q8(out + b * STORED_Q8_BYTES, x + b * STORED_BLOCK);
+    else
+        for (int64_t b = 0; b < blocks; b += SIDE)
+            make_q4(out + b * STORED_Q4_BYTES, x + b * STORED_BLOCK,
+                    blocks - b < SIDE ? blocks - b : SIDE);
 }
 
 static void make_plain(enum ops_type type, unsigned char *out, const float *x, int64_t n)

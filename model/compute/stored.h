@@ -37,8 +37,9 @@ int stored_fits(enum ops_type type, int64_t n);
 int stored_grouped(enum ops_type type);
 
 /* stored_make converts n numbers, which are finite, to the type, rounded to nearest, ties to even.
- * The scale of a Q8 block is its largest |x| / 127. The scale of a Q4 block is the one with the
- * smallest squared error out of several candidates. The bytes are the same on all processors.
+ * The scale of a Q8 block is its largest |x| / 127. The integers q of a Q4 block are those with the
+ * smallest squared error that several scales give; then its scale is sum(x^2) / sum(x q), so that
+ * products do not become smaller on average. The bytes are the same on all processors.
  * stored_read converts back. */
 void stored_make(enum ops_type type, void *out, const float *x, int64_t n);
 void stored_read(enum ops_type type, float *out, const void *in, int64_t n);

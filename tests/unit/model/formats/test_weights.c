@@ -97,7 +97,7 @@ Test(stored, blocks_of_4_bits)
             ours += pow(x[i] - y[i], 2);
         }
     }
-    cr_assert_lt(ours, 0.93 * theirs, "%g, %g", ours, theirs);
+    cr_assert_lt(ours, 0.92 * theirs, "%g, %g", ours, theirs);
     free(x);
 }
 
@@ -129,67 +129,109 @@ Test(stored, small_types_hold_what_they_hold)
 
 /* Blocks of 4-bit numbers must have the same bytes as these plain loops give, whatever instructions
  * the compiler uses for this processor. */
-static float plain_error(const float *x, float d)
+static float plain_q4(float x)
 {
-    float e[32];
-    for (int i = 0; i < 32; i++) {
-        float q = nearbyintf(x[i] * (1 / d));
-        q = x[i] - d * (q < -8 ? -8 : q > 7 ? 7 : q);
-        e[i] = q * q;
-    }
-    for (int n = 16; n; n /= 2)
-        for (int i = 0; i < n; i++)
-            e[i] += e[i + n];
-    return e[0];
+    const float q = nearbyintf(x);
+    return q < -8 ? -8 : q > 7 ? 7 : q;
 }
 
-static float plain_scale(const float *x)
+/* Keeps in best[0] the factor, in best[1] and best[2] the sums of x*q and q*q. */
+static void plain_try(volatile float *best, const float *x, float factor)
 {
-    float most = 0, best, xq[32], qq[32];
+    volatile float xq = 0, qq = 0, product, left, right; /* volatile: each result is rounded */
+    for (int i = 0; i < 32; i++) {
+        const float q = plain_q4(x[i] * factor);
+        product = x[i] * q;
+        xq = xq + product;
+        qq = qq + q * q;
+    }
+    left = xq * xq;
+    left = left * best[2];
+    right = best[1] * best[1];
+    right = right * qq;
+    if (left > right) {
+        best[0] = factor;
+        best[1] = xq;
+        best[2] = qq;
+    }
+}
+
+/* Makes a block whose numbers are not all 0. */
+static void plain_block(unsigned char *out, const float *numbers)
+{
+    const float factors[12] = { -8.5f, -8.04f, -7.58f, -7.12f, -6.66f, -6.2f,
+                                6.5f,  6.82f,  7.14f,  7.46f,  7.78f,  8.1f };
+    volatile float best[3] = { 0, 0, 1 }, xx = 0, square, scale;
+    float most = 0, x[32];
     for (int i = 0; i < 32; i++)
-        most = fabsf(x[i]) > fabsf(most) ? x[i] : most;
-    best = half_read(half_make(most / -8));
-    for (int s = -9; s <= 9; s++) {
-        float d = half_read(
-            half_make(most / (s < 0 ? 6.4f - 0.2f * (float)s : -6.4f - 0.2f * (float)s)));
-        if (plain_error(x, d) < plain_error(x, best))
-            best = d;
-    }
+        most = fabsf(numbers[i]) > fabsf(most) ? numbers[i] : most;
     for (int i = 0; i < 32; i++) {
-        float q = nearbyintf(x[i] * (1 / best));
-        q = q < -8 ? -8 : q > 7 ? 7 : q;
-        xq[i] = x[i] * q;
-        qq[i] = q * q;
+        x[i] = numbers[i] * (1 / most);
+        square = x[i] * x[i];
+        xx = xx + square;
     }
-    for (int n = 16; n; n /= 2)
-        for (int i = 0; i < n; i++) {
-            xq[i] += xq[i + n];
-            qq[i] += qq[i + n];
-        }
-    float fitted = half_read(half_make(xq[0] / qq[0]));
-    return plain_error(x, fitted) < plain_error(x, best) ? fitted : best;
+    for (int f = 0; f < 12; f++)
+        plain_try(best, x, factors[f]);
+    plain_try(best, x, best[2] / best[1]);
+    scale = xx / best[1];
+    const uint16_t bits = half_make(most * scale);
+    memcpy(out, &bits, 2);
+    for (int i = 0; i < 16; i++)
+        out[2 + i] = (unsigned char)(((int)plain_q4(x[i] * best[0]) + 8) |
+                                     ((int)plain_q4(x[i + 16] * best[0]) + 8) << 4);
 }
 
+/* All numbers of blocks that are made together count: 100 blocks leave a group of 4. */
 Test(stored, blocks_of_4_bits_as_plain_loops)
 {
     float *x = normals(3200, 8);
-    unsigned char block[STORED_Q4_BYTES], wanted[STORED_Q4_BYTES];
+    unsigned char blocks[100 * STORED_Q4_BYTES], wanted[STORED_Q4_BYTES];
+    stored_make(OPS_Q4, blocks, x, 3200);
     for (int b = 0; b < 100; b++) {
-        const float d = plain_scale(x + 32 * b), inverse = 1 / d;
-        const uint16_t bits = half_make(d);
-        memcpy(wanted, &bits, 2);
-        for (int i = 0; i < 16; i++) {
-            int q[2];
-            for (int h = 0; h < 2; h++) {
-                float n = nearbyintf(x[32 * b + i + 16 * h] * inverse);
-                q[h] = (int)(n < -8 ? -8 : n > 7 ? 7 : n) + 8;
-            }
-            wanted[2 + i] = (unsigned char)(q[0] | q[1] << 4);
-        }
-        stored_make(OPS_Q4, block, x + 32 * b, 32);
-        HOLDS(!memcmp(block, wanted, sizeof block), "block %d", b);
+        plain_block(wanted, x + 32 * b);
+        HOLDS(!memcmp(blocks + b * STORED_Q4_BYTES, wanted, sizeof wanted), "block %d", b);
     }
     free(x);
+}
+
+/* The products of a row with 4-bit numbers must not be smaller, on average, than with the row's own
+ * numbers. With the scales of the least error they are smaller by 0.7 %. */
+Test(stored, blocks_of_4_bits_do_not_shrink)
+{
+    float *x = normals(3200, 9), y[3200];
+    unsigned char blocks[100 * STORED_Q4_BYTES];
+    stored_make(OPS_Q4, blocks, x, 3200);
+    stored_read(OPS_Q4, y, blocks, 3200);
+    for (int b = 0; b < 100; b++) {
+        double xx = 0, xy = 0;
+        for (int i = 32 * b; i < 32 * b + 32; i++) {
+            xx += (double)x[i] * x[i];
+            xy += (double)x[i] * y[i];
+        }
+        HOLDS(fabs(xy / xx - 1) < 5e-4, "block %d: %g of %g", b, xy, xx);
+    }
+    free(x);
+}
+
+/* Numbers that 4-bit blocks can hold stay what they are. Blocks of zeros, of the least and of the
+ * largest numbers have finite scales. */
+Test(stored, blocks_of_4_bits_at_the_limits)
+{
+    float x[192], y[192];
+    unsigned char blocks[6 * STORED_Q4_BYTES];
+    const float scales[6] = { 0.0078125f, -0.0078125f, 0, 1e-40f, 6e4f, 4e37f };
+    for (int b = 0; b < 6; b++)
+        for (int i = 0; i < 32; i++)
+            x[32 * b + i] = scales[b] * (float)(i * 5 % 16 - 8);
+    stored_make(OPS_Q4, blocks, x, 192);
+    cr_assert_eq(stored_bad(OPS_Q4, blocks, 192), -1);
+    stored_read(OPS_Q4, y, blocks, 192);
+    for (int i = 0; i < 192; i++)
+        if (i < 96 || (i >= 128 && i < 160))
+            HOLDS(y[i] == (i < 128 ? x[i] : half_read(half_make(6e4f)) * (float)(i * 5 % 16 - 8)),
+                  "x[%d] = %g became %g", i, x[i], y[i]);
+        else
+            HOLDS(i >= 160 ? fabsf(y[i]) <= 8 * 65504.0f : y[i] == 0, "x[%d] became %g", i, y[i]);
 }
 
 /* Reads a Q4_K block, whose scales and minima of 6 bits are packed as ggml packs them. */
