@@ -66,6 +66,7 @@ void engine_open(struct engine *e, const struct engine_config *config, const str
                                                                  .stage = p->stage });
     sharing_open(&e->sharing, s, c);
     transfer_open(&e->transfers, s, c);
+    e->late = mem_zalloc((size_t)m->tensors.blocks, sizeof *e->late);
     e->inputs = mem_zalloc((size_t)p->micros, sizeof *e->inputs);
     e->scores.losses = ops_buffer(o, OPS_F32, most_labels(config));
     if (m->parts > 1) /* with one part only, finding correct predictions would cost too much time */
@@ -80,6 +81,9 @@ void engine_close(struct engine *e)
     ops_buffer_free(e->ops, e->scores.losses, most_labels(&e->config));
     ops_buffer_free(e->ops, e->scores.correct, most_labels(&e->config));
     ops_buffer_free(e->ops, e->sums, e->config.A * SUMS);
+    if (e->late_count)
+        optimizer_end(&e->update);
+    free(e->late);
     transfer_close(&e->transfers);
     for (int i = 0; i < e->program->micros; i++)
         inputs_release(&e->inputs[i], e->ops);
@@ -368,6 +372,8 @@ static phase_function *const functions[PHASE_KINDS] = {
 
 /* ---- the interpreter ------------------------------------------------------------------------- */
 
+static void update_late(struct engine *e, int block);
+
 static void run_phase(struct pass *s, const struct program *p, int64_t n)
 {
     struct store *store = s->e->store;
@@ -375,6 +381,9 @@ static void run_phase(struct pass *s, const struct program *p, int64_t n)
     const struct use *all[PROGRAM_TOGETHER];
     const int count = program_together(p, n, all);
     struct ops_array at[USE_ROLES] = { 0 };
+    for (int i = 0; i < f->count; i++)
+        if (f->uses[i].kind == STORE_PARAMETERS)
+            update_late(s->e, f->uses[i].number);
     TRACE_PHASE(phase_name(f->kind), f->layer);
     for (int i = 0; i < f->count; i++) {
         transfer_await(&s->e->transfers, &f->uses[i]);
@@ -386,6 +395,19 @@ static void run_phase(struct pass *s, const struct program *p, int64_t n)
     functions[f->kind](s, f, at);
     for (int i = 0; i < f->count; i++)
         store_end(store, &f->uses[i]);
+}
+
+/* Updates a block if its update waits. */
+static void update_late(struct engine *e, int block)
+{
+    struct pass s = { .e = e, .update = &e->update };
+    const int64_t n = e->late[block] - 1;
+    if (n < 0)
+        return;
+    e->late[block] = 0;
+    run_phase(&s, e->program, n);
+    if (!--e->late_count)
+        optimizer_end(&e->update);
 }
 
 static void run_part(struct pass *s, const struct program *p, int part)
@@ -486,20 +508,39 @@ static void exchange_table(struct engine *e)
         transfer_await_all(&e->transfers);
 }
 
+/* Postpones the updates of all blocks but block 0, whose sum is complete. */
+static void postpone(struct engine *e)
+{
+    const struct program_part *part = &e->program->parts[e->program->update];
+    for (int64_t n = part->first; n < part->end; n++)
+        if (e->program->phases[n].block > 0) {
+            e->late[e->program->phases[n].block] = n + 1;
+            e->late_count++;
+        }
+}
+
 void engine_update(struct engine *e, struct optimizer *a, double norm, double rate, int64_t t)
 {
-    struct optimizer_update u;
-    struct pass s = { .e = e, .update = &u };
+    const struct program_part *part = &e->program->parts[e->program->update];
+    struct pass s = { .e = e, .update = &e->update };
+    assert(!e->late_count);
     if (!e->counted)
         word_table_forget(&e->sharing.table, TABLE_GATHER);
-    optimizer_begin(&u, a, e->store, e->comm, norm, rate, t);
-    run_part(&s, e->program, e->program->update);
-    optimizer_end(&u);
+    optimizer_begin(&e->update, a, e->store, e->comm, norm, rate, t);
+    if (sharing_gather_sums(&e->sharing))
+        postpone(e);
+    for (int64_t n = part->first; n < part->end; n++)
+        if (!e->late[e->program->phases[n].block])
+            run_phase(&s, e->program, n);
+    if (!e->late_count)
+        optimizer_end(&e->update);
     exchange_table(e);
 }
 
 void engine_settle(struct engine *e)
 {
+    for (int b = 0; b < e->model->tensors.blocks; b++)
+        update_late(e, b);
     sharing_end_gathers(&e->sharing);
 }
 

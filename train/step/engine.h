@@ -55,6 +55,11 @@ struct engine {
                                  * the sum of the losses and the number of correct predictions */
     struct sharing sharing;     /* operations with the other data-parallel ranks */
     struct transfer transfers;  /* operations with the other stages of the pipeline */
+
+    /* Blocks whose update waits for the sum of their gradients (engine_update). */
+    struct optimizer_update update;
+    int64_t *late; /* [layers+2]: 1 + the number of the block's phase of update; 0: none waits */
+    int late_count;
 };
 
 /* Loss and accuracy over some labels, for each part of the loss. */
@@ -102,8 +107,10 @@ double engine_norm(const struct engine *e);
 /* Updates all parameters with the optimizer `a` and the learning rate `rate`; `t` is the number of
  * the update (from 1), `norm` the norm of the gradients. The update overwrites the gradients. Where
  * ranks share the optimizer's state, each rank gathers the parameters that the others have updated.
- * These gathers go on in the background: engine_step and engine_evaluate wait for each block when
- * they first use it, engine_settle waits for all. Call it before other code reads parameters. */
+ * Where they do not, it gathers the sums of gradients (sharing_gather_sums), and a block is updated
+ * when its sum is there. These gathers go on in the background: engine_step waits for each block,
+ * and updates it, when it first uses it. engine_settle does so for all blocks. Call it before other
+ * code reads parameters, moments or gradients. `a` is borrowed until then. */
 void engine_update(struct engine *e, struct optimizer *a, double norm, double rate, int64_t t);
 void engine_settle(struct engine *e);
 

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/mem.h"
 
@@ -10,7 +11,8 @@
 struct sharing_work {
     struct comm_work *sum;       /* NULL if there is one rank */
     struct ops_array gradients;  /* no array: no sum is in progress */
-    struct comm_work *gather;    /* of parameters; NULL: none */
+    struct ops_array summed;     /* the gradients of the last sum */
+    struct comm_work *gather;    /* of parameters, or of `summed`; NULL: none */
     struct ops_array parameters; /* of the last gather */
 };
 
@@ -43,24 +45,68 @@ static int64_t pieces_before(const struct sharing *h, int block, int64_t bound)
 
 static int64_t *bounds_of(const struct sharing *h, int block)
 {
-    return h->piece_bounds + (int64_t)block * (h->store->layout.ranks + 1);
+    return h->piece_bounds + (int64_t)block * (h->comm->size[COMM_DATA] + 1);
+}
+
+static int64_t *shares_of(const struct sharing *h, int block)
+{
+    return h->shares + (int64_t)block * (h->comm->size[COMM_DATA] + 1);
+}
+
+/* Cuts a block that ranks do not share into a share for each rank, of about equal sizes. Each share
+ * begins with a piece. */
+static void cut_block(struct sharing *h, int block)
+{
+    const struct tensor_table *t = h->store->tensors;
+    const int64_t ranks = h->comm->size[COMM_DATA], all = t->block_size[block];
+    int64_t *shares = shares_of(h, block), q = 1;
+    for (size_t i = 0; i < t->count; i++) {
+        const int64_t first = t->rows[i].offset, n = tensor_elements(&t->rows[i]);
+        if (t->rows[i].block != block)
+            continue;
+        for (int64_t at = first; at < first + n; at += LAYOUT_PIECE)
+            while (q < ranks && at * ranks >= all * q)
+                shares[q++] = at;
+    }
+    while (q <= ranks)
+        shares[q++] = all;
+}
+
+static void cut_blocks(struct sharing *h)
+{
+    const int blocks = h->store->tensors->blocks, ranks = h->comm->size[COMM_DATA];
+    const size_t each = (size_t)ranks + 1;
+    h->shares = mem_zalloc((size_t)blocks * each, sizeof *h->shares);
+    h->piece_bounds = mem_zalloc((size_t)blocks * each, sizeof *h->piece_bounds);
+    for (int b = 0; b < blocks; b++) {
+        if (is_shared(h))
+            memcpy(shares_of(h, b), layout_bounds(&h->store->layout, STORE_GRADIENTS, b),
+                   each * sizeof *h->shares);
+        else
+            cut_block(h, b);
+        for (int q = 0; q <= ranks; q++)
+            bounds_of(h, b)[q] = pieces_before(h, b, shares_of(h, b)[q]);
+    }
+}
+
+/* Returns 1 if an array may be moved, to a file or to the host's memory, as soon as its phase ends.
+ * Then an operation on it must end in its phase. */
+static int moves(const struct store *s)
+{
+    return s->mapped || s->offload;
 }
 
 void sharing_open(struct sharing *h, struct store *s, struct comm *c)
 {
     const struct tensor_table *t = s->tensors;
-    const int ranks = s->layout.ranks;
     *h = (struct sharing){ .comm = c, .store = s };
+    h->defers = !is_shared(h) && c->size[COMM_DATA] > 1 && !s->split && !moves(s);
     store_join(s, c);
     h->pieces = mem_zalloc(t->count + 1, sizeof *h->pieces);
-    h->piece_bounds = mem_zalloc((size_t)t->blocks * ((size_t)ranks + 1), sizeof *h->piece_bounds);
     h->pending = mem_zalloc((size_t)t->blocks, sizeof *h->pending);
     for (size_t i = 0; i < t->count; i++)
         h->pieces[i + 1] = h->pieces[i] + pieces_in(tensor_elements(&t->rows[i]));
-    for (int b = 0; b < t->blocks; b++)
-        for (int q = 0; q <= ranks; q++)
-            bounds_of(h, b)[q] = pieces_before(h, b,
-                                               layout_bounds(&s->layout, STORE_PARAMETERS, b)[q]);
+    cut_blocks(h);
     h->squares = ops_buffer(s->ops, OPS_F64, h->pieces[t->count]);
     word_table_open(&h->table, s, c);
 }
@@ -80,6 +126,7 @@ void sharing_close(struct sharing *h)
     word_table_close(&h->table);
     ops_buffer_free(h->store->ops, h->squares, h->pieces[h->store->tensors->count]);
     free(h->pieces);
+    free(h->shares);
     free(h->piece_bounds);
     free(h->pending);
     *h = (struct sharing){ 0 };
@@ -87,22 +134,30 @@ void sharing_close(struct sharing *h)
 
 /* ---- squares --------------------------------------------------------------------------------- */
 
+/* Returns 1 if a sum of the block's gradients gives each rank only its share, else 0. */
+static int is_scattered(const struct sharing *h, int block)
+{
+    return is_shared(h) || (h->defers && block > 0);
+}
+
 /* Sets the elements of h->squares for this rank's share of a tensor: the sums of squared gradients
- * of its pieces. If nothing is shared, the whole tensor is summed in one call, with the same result
- * as the sum of its pieces. */
+ * of its pieces. `gradients` is the rank's share of the block. If the rank has the whole block, the
+ * tensor is summed in one call, with the same result as the sum of its pieces. */
 static void square_tensor(struct sharing *h, size_t row, struct ops_array gradients)
 {
-    struct store *s = h->store;
-    const struct layout_part own = layout_own(&s->layout, s->tensors, row);
-    struct ops_array g = store_own_tensor(s, STORE_GRADIENTS, gradients, row);
-    struct ops_array to = ops_part(h->squares, h->pieces[row] + own.first / LAYOUT_PIECE);
-    if (!is_shared(h)) {
-        ops_sum_squares(s->ops, to, g, own.count);
+    struct ops *o = h->store->ops;
+    const struct tensor *t = &h->store->tensors->rows[row];
+    const int64_t *own = shares_of(h, t->block) + h->comm->rank[COMM_DATA];
+    const int64_t n = tensor_elements(t);
+    if (!is_scattered(h, t->block)) {
+        ops_sum_squares(o, ops_part(h->squares, h->pieces[row]), ops_part(gradients, t->offset), n);
         return;
     }
-    for (int64_t i = 0; i < own.count; i += LAYOUT_PIECE)
-        ops_sum_squares(s->ops, ops_part(to, i / LAYOUT_PIECE), ops_part(g, i),
-                        own.count - i < LAYOUT_PIECE ? own.count - i : LAYOUT_PIECE);
+    for (int64_t i = 0; i < n; i += LAYOUT_PIECE)
+        if (t->offset + i >= own[0] && t->offset + i < own[1])
+            ops_sum_squares(o, ops_part(h->squares, h->pieces[row] + i / LAYOUT_PIECE),
+                            ops_part(gradients, t->offset + i - own[0]),
+                            n - i < LAYOUT_PIECE ? n - i : LAYOUT_PIECE);
 }
 
 /* Sets the sums of squared gradients of this rank's share of the block's tensors. */
@@ -159,23 +214,14 @@ double sharing_squares(const struct sharing *h)
 
 /* ---- work on blocks -------------------------------------------------------------------------- */
 
-/* Returns 1 if an array may be moved, to a file or to the host's memory, as soon as its phase ends.
- * Then an operation on it must end in its phase. */
-static int moves(const struct store *s)
-{
-    return s->mapped || s->offload;
-}
-
 static void end_sum(struct sharing *h, int block)
 {
-    struct store *s = h->store;
     struct sharing_work *w = &h->pending[block];
+    const int64_t own = shares_of(h, block)[h->comm->rank[COMM_DATA]];
     comm_end(h->comm, w->sum);
     if (!block)
         word_table_end_sum(&h->table, w->gradients);
-    square_block(
-        h, block,
-        ops_part(w->gradients, layout_bounds(&s->layout, STORE_GRADIENTS, block)[s->layout.rank]));
+    square_block(h, block, is_scattered(h, block) ? ops_part(w->gradients, own) : w->gradients);
     w->sum = NULL;
     w->gradients = OPS_NONE;
 }
@@ -186,14 +232,13 @@ void sharing_sum(struct sharing *h, int block, struct ops_array gradients)
     struct sharing_work *w = &h->pending[block];
     char what[40];
     snprintf(what, sizeof what, "gradients of block %d", block);
-    w->gradients = gradients;
+    w->gradients = w->summed = gradients;
     if (!block && word_table_sum_rest(&h->table, gradients))
         return;
-    w->sum = is_shared(h)
-                 ? comm_scatter_begin(h->comm, COMM_DATA, s->ops, gradients,
-                                      layout_bounds(&s->layout, STORE_GRADIENTS, block), what)
-                 : comm_sum_begin(h->comm, COMM_DATA, s->ops, gradients,
-                                  s->tensors->block_size[block], what);
+    w->sum = is_scattered(h, block) ? comm_scatter_begin(h->comm, COMM_DATA, s->ops, gradients,
+                                                         shares_of(h, block), what)
+                                    : comm_sum_begin(h->comm, COMM_DATA, s->ops, gradients,
+                                                     s->tensors->block_size[block], what);
     if (!w->sum || moves(s))
         end_sum(h, block);
 }
@@ -231,9 +276,23 @@ void sharing_end_sums(struct sharing *h)
     for (int b = blocks; b-- > 0;) /* in the order in which they began */
         if (!ops_is_none(h->pending[b].gradients))
             end_sum(h, b);
-    for (int b = 0; b < blocks && is_shared(h); b++)
-        if (layout_owns(&h->store->layout, b))
+    for (int b = 0; b < blocks; b++)
+        if (layout_owns(&h->store->layout, b) && is_scattered(h, b))
             gather_squares(h, b);
+}
+
+int sharing_gather_sums(struct sharing *h)
+{
+    struct store *s = h->store;
+    for (int b = 1; b < s->tensors->blocks && h->defers; b++) {
+        struct sharing_work *w = &h->pending[b];
+        char what[40];
+        if (!layout_owns(&s->layout, b))
+            continue;
+        snprintf(what, sizeof what, "summed gradients of block %d", b);
+        w->gather = comm_gather_begin(h->comm, COMM_DATA, s->ops, w->summed, shares_of(h, b), what);
+    }
+    return h->defers;
 }
 
 /* Begins to gather all parameters of a block. */

@@ -23,6 +23,9 @@ struct sharing {
     struct store *store;
     struct ops_array squares; /* F64 [pieces]: sum of the squared gradients of each piece */
     int64_t *pieces;          /* [rows of the table + 1]: number of pieces before each tensor */
+    int defers;            /* 1: the sums of blocks other than 0 are scattered to shares first, and
+                            * gathered by sharing_gather_sums */
+    int64_t *shares;       /* [blocks][ranks+1]: bounds of the shares that sums give to ranks */
     int64_t *piece_bounds; /* [blocks][ranks+1]: number of pieces of the block before each share */
     struct sharing_work *pending; /* [blocks] */
     struct word_table table;      /* operations on block 0 that are done in two parts */
@@ -40,6 +43,12 @@ void sharing_sum_leaf(struct sharing *h, int block, struct ops_array gradients, 
 /* Waits until the gradients, or this rank's share of them, are summed, and computes their
  * squares. */
 void sharing_end_sums(struct sharing *h);
+/* Without shared arrays: each rank needs the whole sum of a block's gradients, but only for the
+ * update of the block, and that only before the next use of the block's parameters. So until now it
+ * has perhaps got only a share of the sum. Begins to gather the other shares of the sums of all
+ * blocks but block 0, which is complete, and returns 1: then sharing_await of a block's parameters
+ * waits for them. Returns 0 if all sums are complete. */
+int sharing_gather_sums(struct sharing *h);
 /* Returns the sum of the squares of all gradients. */
 double sharing_squares(const struct sharing *h);
 
