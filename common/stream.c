@@ -54,28 +54,26 @@ static void put_head(char *at, uint64_t number, size_t length, const void *paylo
     put_digits(put_digits(at, (uint32_t)length), checksum_of(number, length, payload));
 }
 
-int stream_begin(struct stream_writer *w, struct output *out, const struct kv *header,
-                 const struct buf *tokenizer)
+int stream_begin(struct output *out, const struct kv *header, const struct buf *tokenizer)
 {
-    *w = (struct stream_writer){ .out = out, .width = width_of(header), .frame = BUF_INIT };
-    if (w->width < 0)
-        return -1;
-    struct buf text = BUF_INIT;
+    struct buf text = BUF_INIT, frames = BUF_INIT;
     char head[2 * DIGITS];
     buf_addf(&text, "textmill=%s\n", KIND);
     kv_print(header, &text);
     if (tokenizer)
         buf_addf(&text, "%s=tokenizer.json\n", TOKENIZER);
     put_head(head, 0, text.len, text.data);
-    buf_add(&w->frame, head, sizeof head);
-    buf_add(&w->frame, text.data, text.len);
-    buf_release(&text);
+    buf_add(&frames, head, sizeof head);
+    buf_add(&frames, text.data, text.len);
     if (tokenizer) {
         put_head(head, NUMBER_TOKENIZER, tokenizer->len, tokenizer->data);
-        buf_add(&w->frame, head, sizeof head);
-        buf_add(&w->frame, tokenizer->data, tokenizer->len);
+        buf_add(&frames, head, sizeof head);
+        buf_add(&frames, tokenizer->data, tokenizer->len);
     }
-    return output_write(out, w->frame.data, w->frame.len);
+    int result = output_write(out, frames.data, frames.len);
+    buf_release(&text);
+    buf_release(&frames);
+    return result;
 }
 
 /* Writes n ids of `width` bytes each to p, with simple loops that the compiler can vectorise. */
@@ -113,25 +111,11 @@ int stream_frame(struct buf *frame, uint64_t number, int width, const uint32_t *
     return 0;
 }
 
-int stream_write(struct stream_writer *w, const uint32_t *ids, size_t n,
-                 const uint32_t *sentence_ends, size_t sentences)
-{
-    buf_clear(&w->frame);
-    if (stream_frame(&w->frame, ++w->documents, w->width, ids, n, sentence_ends, sentences) < 0)
-        return -1;
-    return output_write(w->out, w->frame.data, w->frame.len);
-}
-
-int stream_end(struct stream_writer *w, uint64_t documents)
+int stream_end(struct output *out, uint64_t documents)
 {
     char head[2 * DIGITS];
     put_head(head, documents + 1, 0, "");
-    return output_write(w->out, head, sizeof head);
-}
-
-void stream_writer_release(struct stream_writer *w)
-{
-    buf_release(&w->frame);
+    return output_write(out, head, sizeof head);
 }
 
 /* ---- reading ---------------------------------------------------------------------------- */

@@ -38,28 +38,17 @@
 
 enum { STREAM_FRAME_MAX = 1 << 30 }; /* most bytes of a payload; a longer one is an error */
 
-struct stream_writer {
-    struct output *out; /* borrowed */
-    int width;          /* bytes per id: 2 or 4 */
-    uint64_t documents; /* documents written with stream_write */
-    struct buf frame;
-};
-
 /* Writes the header of a stream. `header` has the header lines above, except the first line and
- * tokenizer=; its dtype decides the width of ids. `tokenizer` is the text of tokenizer.json; NULL:
- * none. Returns 0, or -1 with an error. */
-int stream_begin(struct stream_writer *w, struct output *out, const struct kv *header,
-                 const struct buf *tokenizer);
-int stream_write(struct stream_writer *w, const uint32_t *ids, size_t n,
-                 const uint32_t *sentence_ends, size_t sentences);
+ * tokenizer=. `tokenizer` is the text of tokenizer.json; NULL: none. Returns 0, or -1 with an
+ * error. */
+int stream_begin(struct output *out, const struct kv *header, const struct buf *tokenizer);
 /* Writes the end mark after `documents` documents. Does not close `out`. Returns 0, or -1 with an
  * error. */
-int stream_end(struct stream_writer *w, uint64_t documents);
-void stream_writer_release(struct stream_writer *w);
+int stream_end(struct output *out, uint64_t documents);
 
-/* Appends document `number` (from 1) to `frame` as a frame. This is for callers that make frames on
- * several threads; they write the frames in order with output_write. Returns 0, or -1 with an error
- * if the document is too long. */
+/* Appends document `number` (from 1) to `frame` as a frame, with `width` bytes per id: 2 or 4, as
+ * the header's dtype says. Callers may make frames on several threads; they write the frames in
+ * order with output_write. Returns 0, or -1 with an error if the document is too long. */
 int stream_frame(struct buf *frame, uint64_t number, int width, const uint32_t *ids, size_t n,
                  const uint32_t *sentence_ends, size_t sentences);
 

@@ -34,7 +34,6 @@ struct encoding {
     struct tokenizer *tokenizer;
     struct encode_options how;
     struct output out;
-    struct stream_writer writer;
     int sentences; /* whether documents have sentences; -1: no document was read yet */
     int begun;     /* the header has been written */
     uint64_t read, documents;
@@ -87,7 +86,7 @@ static int write_header(struct encoding *c)
     kv_addf(&header, "sentences", "%d", c->sentences > 0);
     kv_add(&header, "pg", tool_provenance());
     tokenizer_print(c->how.t, &tokenizer);
-    int result = stream_begin(&c->writer, &c->out, &header, &tokenizer);
+    int result = stream_begin(&c->out, &header, &tokenizer);
     kv_release(&header);
     buf_release(&tokenizer);
     return result;
@@ -122,7 +121,7 @@ static int encode_all(struct encoding *c)
     if (source_empty(c->source))
         log_warn("records of tables that have no text, and so are empty documents: %" PRIu64,
                  source_empty(c->source));
-    return c->how.as_ids ? 0 : stream_end(&c->writer, c->documents);
+    return c->how.as_ids ? 0 : stream_end(&c->out, c->documents);
 }
 
 static void free_encoder(void *e)
@@ -168,7 +167,6 @@ static int run_tokenize(int argc, char **argv, void *options)
     if (!result)
         result = output_end(&c.out, encode_all(&c));
     idle_release(&c.encoders, free_encoder);
-    stream_writer_release(&c.writer);
     source_close(c.source);
     tokenizer_free(c.tokenizer);
     return result;

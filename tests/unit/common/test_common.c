@@ -836,23 +836,30 @@ Test(rng, sequence_equals_random_access_and_is_even)
         cr_expect(counts[i] > 9500 && counts[i] < 10500);
 }
 
+static void put_document(struct output *out, uint64_t number, const uint32_t *ids, size_t n,
+                         const uint32_t *sentence_ends, size_t sentences)
+{
+    struct buf frame = BUF_INIT;
+    cr_assert_eq(stream_frame(&frame, number, 2, ids, n, sentence_ends, sentences), 0);
+    cr_assert_eq(output_write(out, frame.data, frame.len), 0);
+    buf_release(&frame);
+}
+
 /* Returns a token stream of two documents with a vocabulary of 300. The first document has the
  * tokens 1, 2 and `third`. */
 static struct buf token_stream_with(uint32_t third, int end)
 {
     char *path = temp_file("", 0);
     struct output out;
-    struct stream_writer w;
     struct kv header = KV_INIT;
     const char *text = "dtype=u16\nvocabulary=300\n";
     kv_parse(&header, text, strlen(text));
     output_open(&out, path);
-    cr_assert_eq(stream_begin(&w, &out, &header, NULL), 0);
-    cr_assert_eq(stream_write(&w, (uint32_t[]){ 1, 2, third }, 3, (uint32_t[]){ 2, 3 }, 2), 0);
-    cr_assert_eq(stream_write(&w, NULL, 0, NULL, 0), 0);
+    cr_assert_eq(stream_begin(&out, &header, NULL), 0);
+    put_document(&out, 1, (uint32_t[]){ 1, 2, third }, 3, (uint32_t[]){ 2, 3 }, 2);
+    put_document(&out, 2, NULL, 0, NULL, 0);
     if (end)
-        stream_end(&w, 2);
-    stream_writer_release(&w);
+        stream_end(&out, 2);
     cr_assert_eq(output_close(&out), 0);
     struct buf bytes = BUF_INIT;
     file_read(path, &bytes);
@@ -898,16 +905,15 @@ Test(stream, carries_a_vocabulary)
     struct buf json = BUF_INIT;
     struct output out;
     struct input in;
-    struct stream_writer w;
     struct stream_reader r;
     struct kv header = KV_INIT;
     const char *text = "textmill=tokens 1\ndtype=u16\nvocabulary=300\n";
     kv_parse(&header, text, strlen(text));
     buf_adds(&json, "{ \"model\": 1 }\n");
     output_open(&out, path);
-    cr_assert_eq(stream_begin(&w, &out, &header, &json), 0);
-    cr_assert_eq(stream_write(&w, (uint32_t[]){ 7 }, 1, NULL, 0), 0);
-    stream_end(&w, 1);
+    cr_assert_eq(stream_begin(&out, &header, &json), 0);
+    put_document(&out, 1, (uint32_t[]){ 7 }, 1, NULL, 0);
+    stream_end(&out, 1);
     cr_assert_eq(output_close(&out), 0);
     input_open(&in, path);
     cr_assert_eq(stream_open(&r, &in), 0, "%s", err_get());
@@ -916,7 +922,6 @@ Test(stream, carries_a_vocabulary)
     cr_expect_eq(r.document.ids[0], 7);
     cr_expect_eq(stream_read(&r), 0);
     stream_reader_release(&r);
-    stream_writer_release(&w);
     input_close(&in);
     kv_release(&header);
     buf_release(&json);

@@ -38,7 +38,7 @@ enum { LENGTH = 9, END = 99, DOCUMENTS = 20, TOKENS = 230 };
 static void put_documents(const char *name, uint32_t vocabulary, uint32_t documents, uint32_t end)
 {
     struct output out;
-    struct stream_writer writer = { 0 };
+    struct buf frames = BUF_INIT;
     struct kv header = KV_INIT;
     uint32_t ids[DOCUMENTS];
     kv_add(&header, "dtype", "u16");
@@ -46,15 +46,16 @@ static void put_documents(const char *name, uint32_t vocabulary, uint32_t docume
     kv_add(&header, "checksum", "00000000deadbeef");
     kv_addf(&header, "end_of_text", "%u", end);
     cr_assert_eq(output_open(&out, in_dir(name)), 0);
-    cr_assert_eq(stream_begin(&writer, &out, &header, NULL), 0, "%s", err_get());
+    cr_assert_eq(stream_begin(&out, &header, NULL), 0, "%s", err_get());
     for (uint32_t d = 0; d < documents; d++) {
         for (uint32_t i = 0; i <= d % DOCUMENTS; i++)
             ids[i] = d;
-        cr_assert_eq(stream_write(&writer, ids, d % DOCUMENTS + 1, NULL, 0), 0);
+        cr_assert_eq(stream_frame(&frames, d + 1, 2, ids, d % DOCUMENTS + 1, NULL, 0), 0);
     }
-    cr_assert_eq(stream_end(&writer, documents), 0);
+    cr_assert_eq(output_write(&out, frames.data, frames.len), 0);
+    cr_assert_eq(stream_end(&out, documents), 0);
     cr_assert_eq(output_close(&out), 0);
-    stream_writer_release(&writer);
+    buf_release(&frames);
     kv_release(&header);
 }
 
