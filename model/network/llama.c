@@ -417,16 +417,15 @@ static int read_rope(struct model_config *c, const struct js *root, const char *
 }
 
 /* Limits c->positions to the sliding window that config.json gives, because sliding-window
- * attention equals full attention for texts no longer than the window. `absent` is the window if
- * the key is missing. Returns 0, or -1 with an error. */
-static int read_window(struct model_config *c, const struct js *root, int64_t absent,
-                       const char *path)
+ * attention equals full attention for texts no longer than the window. Without the key it is
+ * 4096. Returns 0, or -1 with an error. */
+static int read_window(struct model_config *c, const struct js *root, const char *path)
 {
     const struct js *v = js_get(root, "sliding_window");
-    int64_t window = absent;
+    int64_t window;
     if (v && js_is_null(v))
         return 0;
-    if (config_count(&window, root, "sliding_window", absent, path) < 0)
+    if (config_count(&window, root, "sliding_window", 4096, path) < 0)
         return -1;
     if (window > 0 && window < c->positions)
         c->positions = window;
@@ -441,14 +440,14 @@ static int read_rest(struct model_config *c, const struct js *root, const char *
 
 static int read_qwen2(struct model_config *c, const struct js *root, const char *path)
 {
-    if (js_flag(root, "use_sliding_window", 0) && read_window(c, root, 4096, path) < 0)
+    if (js_flag(root, "use_sliding_window", 0) && read_window(c, root, path) < 0)
         return -1;
     return read_rope(c, root, path);
 }
 
 static int read_mistral(struct model_config *c, const struct js *root, const char *path)
 {
-    return read_window(c, root, 4096, path) < 0 ? -1 : read_rope(c, root, path);
+    return read_window(c, root, path) < 0 ? -1 : read_rope(c, root, path);
 }
 
 static void print_rest(struct buf *out, const struct model_config *c)

@@ -194,11 +194,11 @@ static unsigned char *put_head(unsigned char *p, unsigned number, const unsigned
     return p;
 }
 
-static unsigned char *put_bytes(unsigned char *p, unsigned number, const char *bytes, size_t n)
+static unsigned char *put_bytes(unsigned char *p, const char *bytes, size_t n)
 {
     unsigned char *end = p;
     memcpy(p -= n, bytes, n);
-    return put_head(p, number, end);
+    return put_head(p, 1, end);
 }
 
 static unsigned char *put_list(unsigned char *p, const struct feature *f)
@@ -213,7 +213,7 @@ static unsigned char *put_list(unsigned char *p, const struct feature *f)
             le_put_u32(p -= 4, bits);
         } else {
             const struct feature_text *t = (const struct feature_text *)f->values + i;
-            p = put_bytes(p, 1, t->data, t->len);
+            p = put_bytes(p, t->data, t->len);
         }
     }
     return f->kind == FEATURE_BYTES || !f->count ? p : put_head(p, 1, end);
@@ -225,7 +225,7 @@ static unsigned char *put_entry(unsigned char *p, const struct feature *f)
     if (f->kind != FEATURE_NONE)
         p = put_head(put_list(p, f), f->kind, end);
     p = put_head(p, 2, end);
-    p = put_bytes(p, 1, f->name, strlen(f->name));
+    p = put_bytes(p, f->name, strlen(f->name));
     return put_head(p, 1, end);
 }
 

@@ -153,9 +153,11 @@ static int no_layout(const void *data, size_t n)
                    names[0][mark[0]], names[1][mark[1]], names[2][mark[2]]);
 }
 
+enum { LONGEST = 1 << 20 };
+
 /* Sets *out to the length of the list of integers `name`, which is part of the shape; it must be
- * from 1 to `most`. Returns 0, or -1 with an error. */
-static int shape_length(uint32_t *out, const void *data, size_t n, const char *name, int64_t most)
+ * from 1 to LONGEST. Returns 0, or -1 with an error. */
+static int shape_length(uint32_t *out, const void *data, size_t n, const char *name)
 {
     struct feature_view f;
     int found = example_find(data, n, name, &f);
@@ -166,7 +168,7 @@ static int shape_length(uint32_t *out, const void *data, size_t n, const char *n
     int64_t length = count_values(&f);
     if (length < 0)
         return -1;
-    if (!length || length > most)
+    if (!length || length > LONGEST)
         return err_set("feature %s has %lld values", name, (long long)length);
     *out = (uint32_t)length;
     return 0;
@@ -174,16 +176,15 @@ static int shape_length(uint32_t *out, const void *data, size_t n, const char *n
 
 int bert_shape_of(struct bert_shape *s, const void *data, size_t n)
 {
-    enum { LONGEST = 1 << 20 };
     uint32_t labels;
     *s = (struct bert_shape){ .sequences = 1 };
     int found = find_layout(&s->layout, data, n);
     if (found <= 0)
         return found ? -1 : no_layout(data, n);
     const char *const *name = names[s->layout];
-    if (shape_length(&s->sequence_length, data, n, name[IDS], LONGEST) < 0 ||
-        shape_length(&labels, data, n, name[LABELS], LONGEST) < 0 ||
-        (s->layout == BERT_PACKED && shape_length(&s->sequences, data, n, name[NEXT], LONGEST) < 0))
+    if (shape_length(&s->sequence_length, data, n, name[IDS]) < 0 ||
+        shape_length(&labels, data, n, name[LABELS]) < 0 ||
+        (s->layout == BERT_PACKED && shape_length(&s->sequences, data, n, name[NEXT]) < 0))
         return -1;
     if (labels < s->sequences)
         return err_set("has room for %u predictions, but for %u sequences", labels, s->sequences);

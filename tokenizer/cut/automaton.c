@@ -473,7 +473,6 @@ static int put_tables(struct automaton *a, const struct building *b, const struc
     if (s->steps > AUTOMATON_STATES || s->backs > AUTOMATON_STATES ||
         s->classes >= AUTOMATON_CLASSES)
         return -1;
-    a->forward_count = s->steps;
     a->back_count = s->backs;
     a->covers = b->covers;
     a->skips_ascii = !takes_ascii(b->e);

@@ -40,7 +40,7 @@ struct automaton {
     _Alignas(64) uint8_t back[2 * AUTOMATON_CLASSES][AUTOMATON_STATES];
     _Alignas(64) uint8_t symbols[2 * AUTOMATON_CLASSES][AUTOMATON_STATES];
     _Alignas(64) uint8_t forward[2 * AUTOMATON_SYMBOLS][AUTOMATON_STATES];
-    int back_count, forward_count, symbol_count;
+    int back_count, symbol_count;
     uint8_t back_end;   /* backward state at the end of a text */
     uint8_t start;      /* forward state at the beginning of a text */
     uint8_t tail;       /* class of the bytes of a character after its first */

@@ -68,9 +68,9 @@ renderer show_nth, show_last, show_line, show_list, show_numbers, show_equals, s
 /* Appends s unchanged. Returns 1 if s is not empty, else 0. */
 int show_span(struct span s, struct buf *out);
 
-/* Appends all non-empty arguments from position `from` on, with `between` between them. Returns 1
- * if there is at least one, else 0. */
-int show_join_from(const struct call *c, int from, const char *between, struct buf *out);
+/* Appends all non-empty arguments, with `between` between them. Returns 1 if there is at least one,
+ * else 0. */
+int show_join(const struct call *c, const char *between, struct buf *out);
 
 /* show_language.c: foreign words and pronunciations */
 renderer show_langx, show_lang_family, show_nihongo, show_nihongo3, show_chinese, show_ipa,

@@ -53,15 +53,15 @@ static void put_parts(int day, int month, int year, int day_first, struct buf *o
     buf_addf(out, month ? " %d" : "%d", year);
 }
 
-/* Appends a date, "4 July 1776", "July 4, 1776", "July 1776" or "1776". Arguments from `from` on
- * are the year, month and day. Returns 1, or 0 if there is no year. */
-static int put_date(const struct call *c, int from, struct buf *out)
+/* Appends a date, "4 July 1776", "July 4, 1776", "July 1776" or "1776". The first arguments are the
+ * year, month and day. Returns 1, or 0 if there is no year. */
+static int put_date(const struct call *c, struct buf *out)
 {
-    int year, day = 0, month = english_month(call_at(c, from + 1));
-    if (!span_number(call_at(c, from), &year) || year > YEAR_MAX)
+    int year, day = 0, month = english_month(call_at(c, 2));
+    if (!span_number(call_at(c, 1), &year) || year > YEAR_MAX)
         return 0;
     if (month)
-        span_number(call_at(c, from + 2), &day);
+        span_number(call_at(c, 3), &day);
     struct span order = call_any(c, "df|mf");
     int day_first = arguments_yes(&c->a, "df") || span_is(order, "dmy");
     put_parts(day, month, year, day_first, out);
@@ -70,7 +70,7 @@ static int put_date(const struct call *c, int from, struct buf *out)
 
 int show_date(const struct call *c, struct buf *out)
 {
-    return put_date(c, 1, out) || show_span(call_at(c, 1), out);
+    return put_date(c, out) || show_span(call_at(c, 1), out);
 }
 
 /* Sets *years to the whole years between two dates. `birth` and `end` are the positions of their
@@ -92,7 +92,7 @@ static int years_between(const struct call *c, int birth, int end, int *years)
 int show_date_and_age(const struct call *c, struct buf *out)
 {
     int age;
-    if (!put_date(c, 1, out))
+    if (!put_date(c, out))
         return show_date(c, out);
     if (years_between(c, 4, 1, &age))
         buf_addf(out, " (aged %d)", age);
@@ -202,7 +202,7 @@ int show_day(const struct call *c, struct buf *out)
     read_day(c, part);
     int month = show_month_of(c, part[1]);
     if (!month) /* the arguments have no separate month */
-        return show_join_from(c, 1, " ", out);
+        return show_join(c, " ", out);
     while (part[0].n && *part[0].s == '0')
         part[0] = (struct span){ part[0].s + 1, part[0].n - 1 };
     if (part[0].n) {

@@ -50,10 +50,10 @@ int show_line(const struct call *c, struct buf *out)
     return 1;
 }
 
-int show_join_from(const struct call *c, int from, const char *between, struct buf *out)
+int show_join(const struct call *c, const char *between, struct buf *out)
 {
     size_t begin = out->len;
-    for (int i = from; i <= c->a.count; i++) {
+    for (int i = 1; i <= c->a.count; i++) {
         if (!call_at(c, i).n)
             continue;
         if (out->len > begin)
@@ -67,7 +67,7 @@ int show_list(const struct call *c, struct buf *out)
 {
     static const char line[] = { MARKUP_BREAK, '\0' };
     buf_adds(out, line);
-    if (!show_join_from(c, 1, line, out))
+    if (!show_join(c, line, out))
         return 0;
     buf_adds(out, line);
     return 1;
@@ -78,7 +78,7 @@ int show_numbers(const struct call *c, struct buf *out)
     if (!call_any(c, "1|id").n)
         return 0;
     buf_adds(out, c->text);
-    return call_at(c, 1).n ? show_join_from(c, 1, ", ", out) : show_span(call_any(c, "id"), out);
+    return call_at(c, 1).n ? show_join(c, ", ", out) : show_span(call_any(c, "id"), out);
 }
 
 int show_equals(const struct call *c, struct buf *out)
@@ -90,7 +90,7 @@ int show_equals(const struct call *c, struct buf *out)
 
 int show_sic(const struct call *c, struct buf *out)
 {
-    int shown = show_join_from(c, 1, "", out);
+    int shown = show_join(c, "", out);
     if (arguments_yes(&c->a, "hide"))
         return shown;
     buf_adds(out, shown ? " [sic]" : "[sic]");

@@ -81,9 +81,9 @@ struct machine {
     struct buf *out;    /* for the error message */
 };
 
-static int fail(struct machine *m, const char *what, const char *name)
+static int fail(struct machine *m, const char *what)
 {
-    buf_addf(m->out, "Expression error: %s%s.", what, name);
+    buf_addf(m->out, "Expression error: %s.", what);
     return -1;
 }
 
@@ -95,9 +95,9 @@ static int fail_value(struct machine *m, const char *what, const char *name, con
     return -1;
 }
 
-static int fail_operator(struct machine *m, const char *what, const char *name)
+static int fail_operator(struct machine *m, const char *name)
 {
-    buf_addf(m->out, "Expression error: %s %s operator.", what, name);
+    buf_addf(m->out, "Expression error: Unexpected %s operator.", name);
     return -1;
 }
 
@@ -107,11 +107,11 @@ static int fail_quoted(struct machine *m, const char *what, const char *name)
     return -1;
 }
 
-static int push_value(struct machine *m, double value, int is_integer)
+static int push_value(struct machine *m, double value)
 {
     if (m->value_count > STACK_MAX)
-        return fail(m, "Stack exhausted", "");
-    m->values[m->value_count++] = (struct number){ value, is_integer };
+        return fail(m, "Stack exhausted");
+    m->values[m->value_count++] = (struct number){ value, 0 };
     m->wants_operator = 1;
     return 0;
 }
@@ -119,7 +119,7 @@ static int push_value(struct machine *m, double value, int is_integer)
 static int push_operator(struct machine *m, enum operator op)
 {
     if (m->waiting_count > STACK_MAX)
-        return fail(m, "Stack exhausted", "");
+        return fail(m, "Stack exhausted");
     m->waiting[m->waiting_count++] = op;
     return 0;
 }
@@ -296,7 +296,7 @@ static enum operator find_word(const char *word, size_t n)
 static int on_binary(struct machine *m, enum operator op, const char *name)
 {
     if (!m->wants_operator)
-        return fail_operator(m, "Unexpected", name);
+        return fail_operator(m, name);
     while (m->waiting_count &&
            operators[op].precedence <= operators[m->waiting[m->waiting_count - 1]].precedence)
         if (apply(m, m->waiting[--m->waiting_count]) < 0)
@@ -313,15 +313,15 @@ static int on_word(struct machine *m, const char *s, size_t n)
     if (op == NONE)
         return fail_quoted(m, "Unrecognized word", name);
     if (op == PI && m->wants_operator)
-        return fail(m, "Unexpected number", "");
+        return fail(m, "Unexpected number");
     if (op == PI)
-        return push_value(m, M_PI, 0);
+        return push_value(m, M_PI);
     if (op == EXPONENT && !m->wants_operator)
-        return push_value(m, exp(1), 0);
+        return push_value(m, exp(1));
     if (operators[op].operands == 2)
         return on_binary(m, op, operators[op].name);
     if (m->wants_operator)
-        return fail_operator(m, "Unexpected", operators[op].name);
+        return fail_operator(m, operators[op].name);
     return push_operator(m, op);
 }
 
@@ -331,7 +331,7 @@ static int on_close(struct machine *m)
         if (apply(m, m->waiting[--m->waiting_count]) < 0)
             return -1;
     if (!m->waiting_count)
-        return fail(m, "Unexpected closing bracket", "");
+        return fail(m, "Unexpected closing bracket");
     m->waiting_count--;
     m->wants_operator = 1;
     return 0;
@@ -350,9 +350,7 @@ static int on_sign(struct machine *m, struct span s)
         { "^", POWER },       { "=", EQUAL },          { "<", LESS },       { ">", GREATER },
     };
     if (*s.s == '(')
-        return m->wants_operator        ? fail_operator(m, "Unexpected", "(")
-               : push_operator(m, OPEN) ? -1
-                                        : 1;
+        return m->wants_operator ? fail_operator(m, "(") : push_operator(m, OPEN) ? -1 : 1;
     if (*s.s == ')')
         return on_close(m) ? -1 : 1;
     if (!m->wants_operator && (*s.s == '+' || *s.s == '-'))
@@ -371,7 +369,7 @@ static int on_number(struct machine *m, struct span s, size_t n)
 {
     char text[64];
     if (m->wants_operator)
-        return fail(m, "Unexpected number", "");
+        return fail(m, "Unexpected number");
     size_t used = 0, points = 0;
     for (size_t i = 0; i < n && used + 1 < sizeof text; i++) { /* a second point ends the number */
         points += s.s[i] == '.';
@@ -382,7 +380,7 @@ static int on_number(struct machine *m, struct span s, size_t n)
     text[used] = '\0';
     double value = 0;
     sscanf(text, "%lf", &value);
-    return push_value(m, value, 0);
+    return push_value(m, value);
 }
 
 static int read_all(struct machine *m, struct span s)
@@ -412,7 +410,7 @@ static int read_all(struct machine *m, struct span s)
     while (m->waiting_count) {
         enum operator op = m->waiting[--m->waiting_count];
         if (op == OPEN)
-            return fail(m, "Unclosed bracket", "");
+            return fail(m, "Unclosed bracket");
         if (apply(m, op) < 0)
             return -1;
     }
