@@ -1,5 +1,6 @@
 #include "eval/choices.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -316,21 +317,15 @@ int choices_parse(struct choices_question *q, enum choices_form *form, const cha
 /* Questions scored at a time: enough to batch windows of similar length together. */
 enum { GROUP = 64 };
 
-struct entry {
-    struct window w;
-    size_t at;     /* index of its first token in ids */
-    size_t option; /* index of the option in the group */
-    size_t characters;
-};
-
 struct group {
     struct ids ids; /* the tokens of all windows, one after another */
-    struct entry *entries;
-    size_t count, cap;
     struct window *windows;
     size_t windows_cap;
-    double *scores; /* [2 * count]: the options' log p, then log p per character */
-    size_t scores_cap;
+    struct option {
+        size_t at; /* index of its window's first token in ids */
+        size_t characters;
+    } * options;
+    size_t count, cap;
     struct {
         size_t first, count, right; /* indices of its options */
     } questions[GROUP];
@@ -342,9 +337,8 @@ struct group {
 static void release_group(struct group *g)
 {
     ids_release(&g->ids);
-    free(g->entries);
+    free(g->options);
     free(g->windows);
-    free(g->scores);
     free(g);
 }
 
@@ -378,8 +372,7 @@ static int encode_option(struct group *g, const struct choices_option *o, size_t
     return result;
 }
 
-static int add_option_window(struct group *g, const struct choices_option *o, size_t option,
-                             int64_t positions)
+static int add_option_window(struct group *g, const struct choices_option *o, int64_t positions)
 {
     size_t begin = g->ids.count, from;
     if (encode_option(g, o, &from) < 0)
@@ -393,11 +386,10 @@ static int add_option_window(struct group *g, const struct choices_option *o, si
                        (long long)scored, (long long)positions);
     if (count > positions + 1)
         count = positions + 1;
-    mem_grow(g->entries, g->cap, g->count + 1);
-    g->entries[g->count++] = (struct entry){ .w = { .count = count, .scored = scored },
-                                             .at = end - (size_t)count,
-                                             .option = option,
-                                             .characters = o->characters };
+    mem_grow(g->windows, g->windows_cap, g->count + 1);
+    mem_grow(g->options, g->cap, g->count + 1);
+    g->windows[g->count] = (struct window){ .count = count, .scored = scored };
+    g->options[g->count++] = (struct option){ end - (size_t)count, o->characters };
     return 0;
 }
 
@@ -405,7 +397,7 @@ static int add_question(struct group *g, const struct choices_question *q, int64
 {
     size_t first = g->count;
     for (size_t i = 0; i < q->count; i++)
-        if (add_option_window(g, &q->options[i], first + i, positions) < 0)
+        if (add_option_window(g, &q->options[i], positions) < 0)
             return -1;
     g->questions[g->questions_count].first = first;
     g->questions[g->questions_count].count = q->count;
@@ -413,30 +405,29 @@ static int add_question(struct group *g, const struct choices_question *q, int64
     return 0;
 }
 
-static int by_length(const void *a, const void *b)
-{
-    const struct entry *x = a, *y = b;
-    if (x->w.count != y->w.count)
-        return x->w.count < y->w.count ? -1 : 1;
-    return x->at < y->at ? -1 : 1;
-}
-
-static size_t largest(const double *scores, size_t n)
+/* Returns the index of the likeliest of n options: by log p, or by log p per character. */
+static size_t likeliest(const struct group *g, size_t first, size_t n, int per_character)
 {
     size_t best = 0;
-    for (size_t i = 1; i < n; i++)
-        if (scores[i] > scores[best])
+    double most = -INFINITY;
+    for (size_t i = 0; i < n; i++) {
+        double p = -g->windows[first + i].loss;
+        if (per_character)
+            p /= (double)g->options[first + i].characters;
+        if (p > most) {
+            most = p;
             best = i;
+        }
+    }
     return best;
 }
 
 static void judge(struct choices_score *score, const struct group *g)
 {
-    const double *sums = g->scores, *each = g->scores + g->count;
     for (size_t i = 0; i < g->questions_count; i++) {
         size_t first = g->questions[i].first, n = g->questions[i].count;
-        score->right += largest(sums + first, n) == g->questions[i].right;
-        score->right_norm += largest(each + first, n) == g->questions[i].right;
+        score->right += likeliest(g, first, n, 0) == g->questions[i].right;
+        score->right_norm += likeliest(g, first, n, 1) == g->questions[i].right;
     }
     score->questions += g->questions_count;
 }
@@ -444,20 +435,10 @@ static void judge(struct choices_score *score, const struct group *g)
 static int score_group(struct choices_score *score, struct scorer *s, struct group *g,
                        const char *path)
 {
-    mem_grow(g->windows, g->windows_cap, g->count);
-    mem_grow(g->scores, g->scores_cap, 2 * g->count);
-    qsort(g->entries, g->count, sizeof *g->entries, by_length);
-    for (size_t i = 0; i < g->count; i++) {
-        g->windows[i] = g->entries[i].w;
-        g->windows[i].ids = g->ids.data + g->entries[i].at;
-    }
+    for (size_t i = 0; i < g->count; i++)
+        g->windows[i].ids = g->ids.data + g->options[i].at;
     if (score_windows(s, g->windows, g->count) < 0)
         return err_in("%s", path);
-    for (size_t i = 0; i < g->count; i++) {
-        const struct entry *entry = &g->entries[i];
-        g->scores[entry->option] = -g->windows[i].loss;
-        g->scores[g->count + entry->option] = -g->windows[i].loss / (double)entry->characters;
-    }
     judge(score, g);
     g->ids.count = g->count = g->questions_count = 0;
     return 0;

@@ -16,11 +16,9 @@ enum rule { RULE_WORD = 1, RULE_TOKEN = 2, RULE_BOTH = 3 };
 
 struct group {
     struct ids ids; /* the tokens of all windows, one after another */
-    struct entry {
-        struct window w;
-        size_t at; /* index of its first token in ids */
-        enum rule rule;
-    } entries[2 * GROUP];
+    struct window windows[2 * GROUP];
+    size_t begins[2 * GROUP]; /* the indices of the windows' first tokens in ids */
+    enum rule rules[2 * GROUP];
     size_t count, passages;
 };
 
@@ -48,9 +46,9 @@ static int add_window(struct group *g, size_t begin, size_t end, int64_t scored,
                        (long long)scored, (long long)positions);
     if (count > most)
         count = most;
-    g->entries[g->count++] = (struct entry){ .w = { .count = count, .scored = scored },
-                                             .at = end - (size_t)count,
-                                             .rule = rule };
+    g->windows[g->count] = (struct window){ .count = count, .scored = scored };
+    g->begins[g->count] = end - (size_t)count;
+    g->rules[g->count++] = rule;
     return 0;
 }
 
@@ -99,34 +97,23 @@ static int add_passage(struct group *g, struct encoder *e, struct span passage, 
     return result < 0 ? -1 : 1;
 }
 
-static int by_length(const void *a, const void *b)
-{
-    const struct entry *x = a, *y = b;
-    if (x->w.count != y->w.count)
-        return x->w.count < y->w.count ? -1 : 1;
-    return x->at < y->at ? -1 : 1;
-}
-
 static int score_group(struct lambada_score *score, struct scorer *s, struct group *g,
                        const char *path)
 {
-    struct window w[2 * GROUP];
-    qsort(g->entries, g->count, sizeof *g->entries, by_length);
-    for (size_t i = 0; i < g->count; i++) {
-        w[i] = g->entries[i].w;
-        w[i].ids = g->ids.data + g->entries[i].at;
-    }
-    if (score_windows(s, w, g->count) < 0)
+    for (size_t i = 0; i < g->count; i++)
+        g->windows[i].ids = g->ids.data + g->begins[i];
+    if (score_windows(s, g->windows, g->count) < 0)
         return err_in("%s", path);
     for (size_t i = 0; i < g->count; i++) {
-        if (g->entries[i].rule & RULE_TOKEN)
-            score->tokens_right += (uint64_t)w[i].last_right;
-        if (!(g->entries[i].rule & RULE_WORD))
+        const struct window *w = &g->windows[i];
+        if (g->rules[i] & RULE_TOKEN)
+            score->tokens_right += (uint64_t)w->last_right;
+        if (!(g->rules[i] & RULE_WORD))
             continue;
-        score->words_right += w[i].right == w[i].scored;
-        score->word_tokens += (uint64_t)w[i].scored;
-        score->word_nll += w[i].loss;
-        score->word_squares += w[i].loss * w[i].loss;
+        score->words_right += w->right == w->scored;
+        score->word_tokens += (uint64_t)w->scored;
+        score->word_nll += w->loss;
+        score->word_squares += w->loss * w->loss;
     }
     score->passages += g->passages;
     g->ids.count = g->count = g->passages = 0;

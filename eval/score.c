@@ -50,18 +50,18 @@ static int check(const struct scorer *s, const struct window *w)
     return 0;
 }
 
-/* Writes w[0..B) as rows of length T: the input tokens, and the labels of the scored positions
- * (MODEL_IGNORE elsewhere). */
-static void fill(struct scorer *s, const struct window *w, size_t B, int64_t T)
+/* Writes the windows w[0..B) as rows of length T: the input tokens, and the labels of the scored
+ * positions (MODEL_IGNORE elsewhere). */
+static void fill(struct scorer *s, struct window *const *w, size_t B, int64_t T)
 {
     memset(s->ids, 0, B * (size_t)T * sizeof *s->ids);
     for (int64_t i = 0; i < (int64_t)B * T; i++)
         s->labels[i] = MODEL_IGNORE;
     for (size_t b = 0; b < B; b++) {
         int64_t row = (int64_t)b * T;
-        memcpy(s->ids + row, w[b].ids, (size_t)(w[b].count - 1) * sizeof *s->ids);
-        for (int64_t i = w[b].count - w[b].scored; i < w[b].count; i++)
-            s->labels[row + i - 1] = (int32_t)w[b].ids[i];
+        memcpy(s->ids + row, w[b]->ids, (size_t)(w[b]->count - 1) * sizeof *s->ids);
+        for (int64_t i = w[b]->count - w[b]->scored; i < w[b]->count; i++)
+            s->labels[row + i - 1] = (int32_t)w[b]->ids[i];
     }
 }
 
@@ -78,8 +78,8 @@ static void collect(const struct scorer *s, struct window *w, int64_t first)
     w->last_right = s->right[first + w->scored - 1];
 }
 
-/* Runs w[0..B), which fit into one batch, with rows of length T. */
-static void run(struct scorer *s, struct window *w, size_t B, int64_t T)
+/* Runs the windows w[0..B), which fit into one batch, with rows of length T. */
+static void run(struct scorer *s, struct window *const *w, size_t B, int64_t T)
 {
     struct batch batch = { .B = (int64_t)B, .T = T, .ids = s->ids, .labels = s->labels };
     fill(s, w, B, T);
@@ -88,8 +88,29 @@ static void run(struct scorer *s, struct window *w, size_t B, int64_t T)
     ops_download(s->net.ops, s->losses, s->scores.losses, s->net.inputs.targets[0].n);
     ops_download(s->net.ops, s->right, s->scores.correct, s->net.inputs.targets[0].n);
     int64_t first = 0;
-    for (size_t b = 0; b < B; first += w[b++].scored)
-        collect(s, &w[b], first);
+    for (size_t b = 0; b < B; first += w[b++]->scored)
+        collect(s, w[b], first);
+}
+
+/* Windows of one array: the shorter first, those of one length in their order. */
+static int by_length(const void *a, const void *b)
+{
+    const struct window *x = *(struct window *const *)a, *y = *(struct window *const *)b;
+    return x->count != y->count ? (x->count < y->count ? -1 : 1) : x < y ? -1 : x > y;
+}
+
+static void run_all(struct scorer *s, struct window *const *w, size_t n)
+{
+    for (size_t begin = 0, end; begin < n; begin = end) {
+        int64_t T = 0;
+        for (end = begin; end < n; end++) {
+            int64_t longer = w[end]->count - 1 > T ? w[end]->count - 1 : T;
+            if (end > begin && longer * (int64_t)(end - begin + 1) > s->net.rows)
+                break;
+            T = longer;
+        }
+        run(s, w + begin, end - begin, T);
+    }
 }
 
 int score_windows(struct scorer *s, struct window *w, size_t n)
@@ -97,16 +118,12 @@ int score_windows(struct scorer *s, struct window *w, size_t n)
     for (size_t i = 0; i < n; i++)
         if (check(s, &w[i]) < 0)
             return -1;
-    for (size_t begin = 0, end; begin < n; begin = end) {
-        int64_t T = 0;
-        for (end = begin; end < n; end++) {
-            int64_t longer = w[end].count - 1 > T ? w[end].count - 1 : T;
-            if (end > begin && longer * (int64_t)(end - begin + 1) > s->net.rows)
-                break;
-            T = longer;
-        }
-        run(s, w + begin, end - begin, T);
-    }
+    struct window **order = mem_alloc(n * sizeof *order);
+    for (size_t i = 0; i < n; i++)
+        order[i] = &w[i];
+    qsort(order, n, sizeof *order, by_length);
+    run_all(s, order, n);
+    free(order);
     for (size_t i = 0; i < n; i++)
         if (!isfinite(w[i].loss))
             return err_set(

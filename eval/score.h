@@ -44,9 +44,9 @@ int scorer_init(struct scorer *s, const char *dir, const char *device, int threa
                 enum ops_type weights, int64_t rows);
 void scorer_release(struct scorer *s); /* does nothing for a zeroed struct */
 
-/* Sets the results of w[0..n). Runs as many windows in a batch as fit. The least padding is needed
- * when windows of similar length are next to each other. Returns 0, or -1 with an error if a token
- * is not in the model's vocabulary, a window is too long, or a loss is not finite. */
+/* Sets the results of w[0..n). Runs as many windows in a batch as fit, the shortest first, so that
+ * windows of similar length share a batch and need little padding. Returns 0, or -1 with an error
+ * if a token is not in the model's vocabulary, a window is too long, or a loss is not finite. */
 int score_windows(struct scorer *s, struct window *w, size_t n);
 
 /* Returns exp(min(20, loss)). A perplexity above e^20 is not meaningful. */
