@@ -224,10 +224,15 @@ AVX512 static void classify_high(const struct automaton *a, const unsigned char 
     }
 }
 
+/* Looks up 64 bytes in a table of 128. Only the low 7 bits of a byte count. */
+AVX512 static inline __m512i look_up(const uint8_t *table, __m512i c)
+{
+    return _mm512_permutex2var_epi8(_mm512_loadu_si512(table), c, _mm512_loadu_si512(table + 64));
+}
+
 AVX512 static int classify_avx512(const struct automaton *a, const unsigned char *text, size_t n,
                                   uint8_t *classes)
 {
-    const __m512i low = _mm512_loadu_si512(a->bytes), high = _mm512_loadu_si512(a->bytes + 64);
     const __m512i tails = _mm512_set1_epi8((char)a->tail);
     size_t i = 0;
     uint64_t any = 0;
@@ -235,13 +240,25 @@ AVX512 static int classify_avx512(const struct automaton *a, const unsigned char
         __m512i c = _mm512_loadu_si512(text + i);
         ascii_fetch_ahead(text + i);
         uint64_t beyond = _mm512_movepi8_mask(c);
-        __m512i class = _mm512_permutex2var_epi8(low, c, high);
-        _mm512_storeu_si512(classes + i, _mm512_mask_blend_epi8(beyond, class, tails));
+        __m512i others = beyond && a->of_bytes ? look_up(a->bytes + 128, c) : tails;
+        __m512i class = _mm512_mask_blend_epi8(beyond, look_up(a->bytes, c), others);
+        _mm512_storeu_si512(classes + i, class);
         any |= beyond;
-        if (beyond)
+        if (beyond && !a->of_bytes)
             classify_high(a, text + i, c, classes + i);
     }
     return classify_plain(a, text + i, n - i, classes + i) | (any != 0);
+}
+
+/* Does what mark_cuts does. */
+AVX512 static void mark_cuts_avx512(const uint64_t *marks, size_t n, uint8_t *classes)
+{
+    const __m512i cut = _mm512_set1_epi8(AUTOMATON_CUT);
+    for (size_t i = 0; i < n; i += ASCII_BLOCK) {
+        __m512i c = _mm512_loadu_si512(classes + i);
+        _mm512_storeu_si512(classes + i, _mm512_or_si512(c, _mm512_maskz_mov_epi8(
+                                                                marks[i / ASCII_BLOCK], cut)));
+    }
 }
 #endif
 
@@ -249,10 +266,25 @@ static int classify(const struct automaton *a, const unsigned char *text, size_t
                     uint8_t *classes)
 {
 #if defined(__x86_64__)
-    if (simd_level() == SIMD_AVX512 && !a->of_bytes)
+    if (simd_level() == SIMD_AVX512)
         return classify_avx512(a, text, n, classes);
 #endif
     return classify_plain(a, text, n, classes);
+}
+
+/* Adds AUTOMATON_CUT to the classes of the n bytes whose bits in `marks` are set. The bits after
+ * them are 0. */
+static void mark_cuts(const uint64_t *marks, size_t n, uint8_t *classes)
+{
+#if defined(__x86_64__)
+    if (simd_level() == SIMD_AVX512) {
+        mark_cuts_avx512(marks, n, classes);
+        return;
+    }
+#endif
+    for (size_t i = 0; i < n; i += ASCII_BLOCK)
+        for (uint64_t bits = marks[i / ASCII_BLOCK]; bits; bits &= bits - 1)
+            classes[i + (size_t)__builtin_ctzll(bits)] |= AUTOMATON_CUT;
 }
 
 static int settle(const struct automaton *a, const uint8_t *classes, size_t n)
@@ -335,9 +367,7 @@ static void cut_again(struct scan *s, const struct automaton *a)
     if (!s->high && a->skips_ascii)
         return;
     classify(a, s->text + s->begin, n, s->classes);
-    for (size_t i = 0; i < n; i += ASCII_BLOCK)
-        for (uint64_t bits = s->marks[i / ASCII_BLOCK]; bits; bits &= bits - 1)
-            s->classes[i + (size_t)__builtin_ctzll(bits)] |= AUTOMATON_CUT;
+    mark_cuts(s->marks, n, s->classes);
     go(a, s, n, a->back_end);
 }
 
