@@ -2,10 +2,14 @@
 
 #include <stdlib.h>
 #include <string.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 #include "common/err.h"
 #include "common/le.h"
 #include "common/mem.h"
+#include "common/simd.h"
 #include "common/utf8.h"
 #include "tokenizer/cut/regex.h"
 
@@ -139,6 +143,30 @@ static size_t unchanged(const struct charsmap *m, const char *text, size_t n)
     return i;
 }
 
+#if defined(__x86_64__)
+#define AVX512 __attribute__((target("avx512f,avx512bw,avx512vbmi")))
+
+/* Does for the first bytes of text[0..n) what put_ascii does for all, 64 at a time: writes what
+ * they become to to[0..n). Stops before the last 64 bytes or at the first character that is not to
+ * be written. Returns the number of bytes written. */
+AVX512 static size_t put_blocks(const struct charsmap *m, unsigned char *to,
+                                const unsigned char *text, size_t n)
+{
+    const __m512i low = _mm512_loadu_si512(m->alone), high = _mm512_loadu_si512(m->alone + 64);
+    size_t i = 0;
+    for (; n - i > 64; i += 64) {
+        __m512i c = _mm512_loadu_si512(text + i), next = _mm512_loadu_si512(text + i + 1);
+        __m512i becomes = _mm512_permutex2var_epi8(low, c, high);
+        _mm512_storeu_si512(to + i, becomes);
+        uint64_t others = _mm512_movepi8_mask(_mm512_or_si512(c, next)) |
+                          _mm512_testn_epi8_mask(becomes, becomes);
+        if (others)
+            return i + (size_t)__builtin_ctzll(others);
+    }
+    return i;
+}
+#endif
+
 /* Appends to `out` what the ASCII characters at the beginning of text[0..n) become, up to one that
  * no ASCII character follows or that does not become one byte (m->alone). Returns their number. */
 static size_t put_ascii(const struct charsmap *m, struct buf *out, const char *text, size_t n)
@@ -146,6 +174,10 @@ static size_t put_ascii(const struct charsmap *m, struct buf *out, const char *t
     const unsigned char *p = (const unsigned char *)text;
     size_t i = 0;
     buf_reserve(out, n);
+#if defined(__x86_64__)
+    if (simd_level() == SIMD_AVX512)
+        i = put_blocks(m, (unsigned char *)out->data + out->len, p, n);
+#endif
     for (unsigned char byte; i + 1 < n && p[i + 1] < 0x80 && (byte = m->alone[p[i]]) != 0; i++)
         out->data[out->len + i] = (char)byte;
     buf_truncate(out, out->len + i);

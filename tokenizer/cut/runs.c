@@ -1,9 +1,9 @@
-#define _GNU_SOURCE /* memmem */
 #include "tokenizer/cut/runs.h"
 
 #include <string.h>
 
 #include "common/utf8.h"
+#include "tokenizer/cut/ascii.h"
 
 /* ---- patterns -------------------------------------------------------------------------------- */
 
@@ -125,6 +125,27 @@ static size_t end_of(const struct run *r, const char *text, size_t n, size_t at,
     return at;
 }
 
+/* Returns the position of the first r->least in text[from..n), n if there is none. Looks at 64
+ * bytes at a time for its first two bytes; a shortest match has few bytes, so the time is linear.
+ */
+static size_t find_least(const struct run *r, const char *text, size_t n, size_t from)
+{
+    size_t len = r->least_len, i = from;
+    for (; i + ASCII_BLOCK + len <= n; i += ASCII_BLOCK) {
+        const unsigned char *p = (const unsigned char *)text + i;
+        uint64_t hits = ascii_find(p, (unsigned char)r->least[0]);
+        if (len > 1 && hits)
+            hits &= ascii_find(p + 1, (unsigned char)r->least[1]);
+        for (; hits; hits &= hits - 1)
+            if (!memcmp(p + __builtin_ctzll(hits), r->least, len))
+                return i + (size_t)__builtin_ctzll(hits);
+    }
+    for (; i + len <= n; i++)
+        if (!memcmp(text + i, r->least, len))
+            return i;
+    return n;
+}
+
 static int find_run(const struct run *r, const char *text, size_t n, size_t from, size_t *begin,
                     size_t *end)
 {
@@ -135,10 +156,9 @@ static int find_run(const struct run *r, const char *text, size_t n, size_t from
             count++;
         return count >= r->least_count;
     }
-    const char *hit = r->at_begin ? text : memmem(text + from, n - from, r->least, r->least_len);
-    if (!hit || (r->at_begin && from))
+    if (r->at_begin && from)
         return 0;
-    *begin = (size_t)(hit - text);
+    *begin = r->at_begin ? 0 : find_least(r, text, n, from);
     *end = end_of(r, text, n, *begin, &count);
     return count >= r->least_count;
 }

@@ -256,8 +256,8 @@ AVX512 static void mark_cuts_avx512(const uint64_t *marks, size_t n, uint8_t *cl
     const __m512i cut = _mm512_set1_epi8(AUTOMATON_CUT);
     for (size_t i = 0; i < n; i += ASCII_BLOCK) {
         __m512i c = _mm512_loadu_si512(classes + i);
-        _mm512_storeu_si512(classes + i, _mm512_or_si512(c, _mm512_maskz_mov_epi8(
-                                                                marks[i / ASCII_BLOCK], cut)));
+        _mm512_storeu_si512(classes + i,
+                            _mm512_or_si512(c, _mm512_maskz_mov_epi8(marks[i / ASCII_BLOCK], cut)));
     }
 }
 #endif

@@ -4,6 +4,7 @@
 
 #include "common/buf.h"
 #include "common/rng.h"
+#include "common/simd.h"
 #include "tokenizer/cut/regex.h"
 #include "tokenizer/cut/runs.h"
 
@@ -52,8 +53,9 @@ static void compare(const char *pattern)
         size_t begin = 0, end = 0, want_begin = 0, want_end = 0, kinds = 1 + rng_below(&r, 6);
         buf_clear(&text);
         buf_adds(&text, "");
-        for (uint64_t n = rng_below(&r, 20); n; n--)
-            buf_adds(&text, parts[rng_below(&r, kinds)]);
+        for (uint64_t n = rng_below(&r, i % 8 ? 20 : 300); n; n--)
+            buf_adds(&text, parts[rng_below(&r, rng_below(&r, 30) ? kinds : 6)]);
+        simd_use((enum simd_level)(i % SIMD_LEVELS));
         for (size_t from = 0; from <= text.len; from = end) {
             int want = regex_find(regex, scratch, text.data, text.len, from, &want_begin,
                                   &want_end);

@@ -278,6 +278,43 @@ Test(scan, rules_cut_the_pieces_of_those_before)
     splitter_release(&rules);
 }
 
+/* Bytes stand for the characters of a byte alphabet, as in GPT-2's. */
+Test(scan, an_automaton_of_bytes_cuts_where_their_characters_are_cut)
+{
+    static const char pattern[] = "[0-9][0-9][0-9]|\u0180+|[\u01C0-\u01D0]";
+    struct automaton *a = automaton_new(pattern, strlen(pattern), regex_class);
+    struct regex *re = regex_new(pattern, strlen(pattern));
+    struct regex_scratch *scratch = regex_scratch_new();
+    struct rng r = { rng_key(0, 22), 0 };
+    uint32_t points[256];
+    for (uint32_t b = 0; b < 256; b++)
+        points[b] = b < 0x80 ? b : b + 0x100; /* U+0180 and on: two bytes each */
+    cr_assert(a && re);
+    automaton_of_bytes(a, points);
+    for (int round = 0; round < 600; round++) {
+        struct buf text = BUF_INIT, characters = BUF_INIT;
+        size_t want[6000], got[6000];
+        for (uint64_t n = rng_below(&r, round % 10 ? 200 : 5000); n; n--) {
+            uint32_t b = rng_below(&r, 3) ? rng_below(&r, 2) ? '7' : 0x80
+                                          : (uint32_t)rng_below(&r, 256);
+            buf_addc(&text, (int)b);
+            utf8_add(&characters, points[b]);
+        }
+        size_t count = oracle(re, scratch, &characters, want);
+        simd_use((enum simd_level)(round % SIMD_LEVELS));
+        struct scan *s = scan_new((const struct automaton *const *)&a, 1);
+        cr_assert_eq(scanned(s, &text, 64, got), count);
+        for (size_t i = 0; i < count; i++)
+            cr_assert_eq(got[i], utf8_count(characters.data, want[i]));
+        scan_free(s);
+        buf_release(&text);
+        buf_release(&characters);
+    }
+    regex_scratch_free(scratch);
+    regex_free(re);
+    automaton_free(a);
+}
+
 /* A very long piece must be read once. Reading it again for each chunk would take minutes. */
 Test(scan, long_pieces, .timeout = 60)
 {
