@@ -87,12 +87,18 @@ static struct request *copy_of(struct request *r)
     return copy;
 }
 
-/* Copies the data of a new request and its partner, or keeps the request open. */
+/* Copies the data of a new request and its partner, or keeps the request open. After the end of the
+ * run it does nothing, because the memory of open requests may be gone. */
 static void *begin(struct threads *all, const struct request *made)
 {
-    struct request *r = mem_zalloc(1, sizeof *r), **last;
-    *r = *made;
+    struct request *r, **last;
     pthread_mutex_lock(&all->lock);
+    if (all->ended) {
+        pthread_mutex_unlock(&all->lock);
+        return NULL;
+    }
+    r = mem_zalloc(1, sizeof *r);
+    *r = *made;
     struct request **place = find(all, !r->sends, r->from, r->to, r->tag), *partner = *place;
     if (partner) {
         assert(partner->bytes == r->bytes);
@@ -119,7 +125,7 @@ static int send_bytes(void *world, void **request, int to, int tag, const void *
         w->all,
         &(struct request){
             .sends = 1, .from = w->rank, .to = to, .tag = tag, .bytes = bytes, .data = data });
-    return 0;
+    return *request ? 0 : -1;
 }
 
 static int receive_bytes(void *world, void **request, int from, int tag, void *data, size_t bytes)
@@ -128,7 +134,7 @@ static int receive_bytes(void *world, void **request, int from, int tag, void *d
     *request = begin(
         w->all,
         &(struct request){ .from = from, .to = w->rank, .tag = tag, .bytes = bytes, .room = data });
-    return 0;
+    return *request ? 0 : -1;
 }
 
 static int test(void *world, void *request)

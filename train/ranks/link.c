@@ -90,8 +90,7 @@ int link_serve(struct link *l)
     l->served = log_seconds();
     while ((there = l->transport->probe(l->world, TAG_QUESTION, &from)) > 0) {
         struct link_request r;
-        char question;
-        if (link_receive(l, &r, from, TAG_QUESTION, &question, 1) < 0)
+        if (link_receive(l, &r, from, TAG_QUESTION, &l->question, 1) < 0)
             return -1;
         try_wait(l, &r);
         if (link_send(l, &r, from, TAG_ANSWER, &l->status, sizeof l->status) < 0)
@@ -173,7 +172,7 @@ static int report(struct link *l, const struct link_request *requests, int n, do
     err_set("%s", text.data);
     buf_release(&text);
     free(answered);
-    free(status);
+    link_keep(l, status);
     return -1;
 }
 
@@ -247,10 +246,19 @@ int link_open(struct link *l, const struct transport *t, void *context, double t
     return result;
 }
 
+void link_keep(struct link *l, void *memory)
+{
+    mem_grow(l->kept, l->kept_cap, l->kept_count + 1);
+    l->kept[l->kept_count++] = memory;
+}
+
 void link_close(struct link *l)
 {
     if (l->world)
         l->transport->close(l->world);
+    for (size_t i = 0; i < l->kept_count; i++)
+        free(l->kept[i]);
+    free(l->kept);
     free(l->hosts);
     *l = (struct link){ 0 };
 }

@@ -39,6 +39,9 @@ struct link {
     const volatile int *stop; /* borrowed; not 0 when this process was told to end. NULL: never */
     int stop_said;            /* 1: the message that this process was told to end was printed */
     double served;            /* time of the last link_serve */
+    char question;            /* the last question that was received */
+    void **kept;              /* [kept_count]: memory of link_keep */
+    size_t kept_count, kept_cap;
 };
 
 /* Opens the transport (`context` is passed to transport->open) and exchanges the names of the
@@ -63,6 +66,10 @@ int link_receive(struct link *l, struct link_request *r, int from, int tag, void
                  size_t bytes);
 /* Waits until all n requests are done. Returns 0, or -1 with an error. */
 int link_wait(struct link *l, struct link_request *requests, int n);
+
+/* Takes memory from malloc whose requests were perhaps not all done when link_wait failed: the
+ * transport may use it until it is closed. link_close frees it. */
+void link_keep(struct link *l, void *memory);
 
 /* Answers all questions of other ranks that have arrived. Returns 0, or -1 with an error. */
 int link_serve(struct link *l);

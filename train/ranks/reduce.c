@@ -181,7 +181,10 @@ int reduce_scatter(struct link *l, const struct reduce_group *g, enum reduce_op 
     s.in = mem_zalloc(size, sizeof *s.in);
     s.at = mem_zalloc(size, sizeof *s.at);
     int result = run_scatter(&s);
-    free(s.room);
+    if (result < 0)
+        link_keep(l, s.room);
+    else
+        free(s.room);
     free(s.incoming);
     free(s.outgoing);
     free(s.in);

@@ -2,6 +2,7 @@
  * gathers, and the report about a rank that does not arrive. */
 #include <criterion/criterion.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,7 +13,7 @@
 #include "tests/unit/threads.h"
 #include "train/ranks/reduce.h"
 
-enum { LEAVES = 8, N = 700001 };
+enum { LEAVES = 8, N = 700001, BIG = 1 << 18 };
 
 /* Sets x[N] to the numbers of leaf `leaf`. Their sizes are so different that each order of
  * additions gives other bits. */
@@ -264,6 +265,65 @@ Test(comm, a_rank_that_does_not_come_is_named)
     cr_assert(strstr(r.text, "'layer 5 gradients', for rank 2 on "), "%s", r.text);
     cr_assert(strstr(r.text, "computes after operation 2, 'the step before'"), "%s", r.text);
     cr_assert_not(strstr(r.text, "does not answer"), "%s", r.text);
+    threads_free(w);
+}
+
+/* There are two ranks. Rank 1 begins its scatter only when that of rank 0 has failed. */
+struct late {
+    sem_t failed, sent;
+    int right, changed; /* changed: bytes of other memory that were written */
+};
+
+static void say_failed(void *ctx, const char *error)
+{
+    struct late *l = ctx;
+    if (!strstr(error, "'numbers', for rank 1 on "))
+        return; /* rank 1 itself, which has found that the run has ended */
+    const size_t bytes = reduce_room_bytes(2);
+    char *other = mem_zalloc(bytes, 1);
+    l->right++;
+    sem_post(&l->failed);
+    sem_wait(&l->sent);
+    for (size_t i = 0; i < bytes; i++)
+        l->changed += other[i] != 0;
+    free(other);
+}
+
+static void scatter_late(void *ctx, struct comm *c)
+{
+    struct late *l = ctx;
+    struct ops *o = ops_new(1);
+    const int64_t bounds[] = { 0, BIG, 2 * BIG };
+    struct ops_array x = ops_buffer(o, OPS_F32, 2 * BIG);
+    float *numbers = ops_fill(o, x, 2 * BIG);
+    for (int i = 0; i < 2 * BIG; i++)
+        numbers[i] = 1;
+    ops_unmap(o, x, 2 * BIG, numbers);
+    if (c->rank[COMM_WORLD])
+        sem_wait(&l->failed);
+    struct comm_work *w = comm_scatter_begin(c, COMM_WORLD, o, x, bounds, "numbers");
+    if (c->rank[COMM_WORLD]) {
+        usleep(200000); /* until its first messages are sent */
+        sem_post(&l->sent);
+    }
+    comm_end(c, w);
+    ops_buffer_free(o, x, 2 * BIG);
+    ops_free(o);
+}
+
+/* A rank that gives up waiting has receives that another rank may still complete. Their memory must
+ * be there until the run ends. If a scatter frees it, the next block of that size is in the same
+ * place. */
+Test(comm, what_a_failed_scatter_receives_has_its_memory)
+{
+    struct late l = { .right = 0 };
+    sem_init(&l.failed, 0, 0);
+    sem_init(&l.sent, 0, 0);
+    struct threads *w = threads_new(2);
+    threads_set_timeout(w, 0.5, say_failed, &l);
+    threads_run(w, scatter_late, &l);
+    cr_assert_eq(l.right, 1);
+    cr_assert_eq(l.changed, 0, "%d bytes were received into freed memory", l.changed);
     threads_free(w);
 }
 
