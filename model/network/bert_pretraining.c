@@ -108,8 +108,7 @@ static struct ops_decoder decoder_of(const struct model *m, struct ops_array w,
                                      struct ops_array tied)
 {
     return (struct ops_decoder){
-        .table = m->tied ? block_tied(m, tied)
-                         : block_tensor(m, w, bert_head_row(m, words_end(m) - 1)),
+        .table = m->tied ? block_tied(m, tied) : block_tensor(m, w, m->decoder_table),
         .bias = m->config.bare_head ? OPS_NONE : block_tensor(m, w, bert_head_row(m, WORD_BIAS)),
         .V = m->config.vocabulary,
         .C = m->config.width
@@ -156,7 +155,7 @@ static void words_fwd_bwd(const struct model *m, struct ops *o, struct ops_score
                                     ? no_gradient()
                                     : block_gradient(m, dw, bert_head_row(m, WORD_BIAS));
     if (!m->tied)
-        dtied = block_gradient(m, dw, bert_head_row(m, words_end(m) - 1));
+        dtied = block_gradient(m, dw, m->decoder_table);
     struct transform t = transform_fwd(m, o, x, w, l->rows, l->n);
     struct ops_array d = ops_scratch(o, OPS_F32, l->n * C);
     split_loss_fwd_bwd(m, o, out, d, dtied, dbias, t.y, l->n, scale, &own, &decoder);
@@ -294,4 +293,5 @@ void bert_pretraining_init(struct model *m)
     m->part[1] = (struct model_part){ "nsp", 1 };
     m->labels = labels;
     add_tensors(m);
+    m->decoder_table = m->tied ? 0 : bert_head_row(m, words_end(m) - 1);
 }

@@ -143,7 +143,8 @@ double model_flops_per_token(const struct model_config *c, int64_t T, double p)
 
 int model_is_decoder(const struct model *m, size_t row)
 {
-    return m->config.head == HEAD_NEXT && row == (m->tied ? 0 : m->decoder_table);
+    const int decodes = m->config.head == HEAD_NEXT || m->config.head == HEAD_PRETRAINING;
+    return decodes && row == (m->tied ? 0 : m->decoder_table);
 }
 
 int model_is_map(const struct model *m, size_t row)

@@ -91,8 +91,9 @@ struct model {
     int64_t first_word,
         first_place; /* first row of this rank's part of the tables of words and of positions */
 
-    size_t decoder_norm, decoder_table; /* for HEAD_NEXT, indexes in the tensor table: the head's
-                                         * norm and the decoder's table (block.h) */
+    /* Rows of the tensor table: the norm of HEAD_NEXT, and the table of a decoder that is not tied,
+     * also of HEAD_PRETRAINING. */
+    size_t decoder_norm, decoder_table;
 
     /* Scratch memory that a layer's backward needs, in numbers per row of activations. */
     int64_t layer_scratch;
@@ -168,8 +169,8 @@ int model_init_split(struct model *m, const struct model_config *config, const s
 void model_release(struct model *m);
 
 /* model_is_map returns 1 if row `row` of the tensor table is the matrix [in,out] of a linear map.
- * model_is_decoder returns 1 if it is the table that gives the logits of the next token. Else they
- * return 0. */
+ * model_is_decoder returns 1 if it is the table that gives the logits of the next token or of a
+ * masked word. Else they return 0. */
 int model_is_map(const struct model *m, size_t row);
 int model_is_decoder(const struct model *m, size_t row);
 

@@ -20,6 +20,7 @@
 #include "model/folder/gguf_model.h"
 #include "model/folder/parameters.h"
 #include "model/network/architecture.h"
+#include "model/network/bert.h"
 #include "model/network/forward.h"
 #include "tests/unit/arrays.h"
 
@@ -270,6 +271,52 @@ Test(gguf, bert)
     }
     c.head = HEAD_QUESTIONS;
     check_encoder(&c, 1);
+}
+
+/* Computes with the head for pre-training, with `weights` from the folder, the logits of all words
+ * and after them those of the next sentence. */
+static void predicted(float *out, struct ops *o, enum ops_type weights)
+{
+    struct parameters p;
+    struct model m;
+    struct inputs in = { 0 };
+    const uint32_t ids[T] = { 3, 1, 4, 1, 5, 9, 2 }, segments[T] = { 0, 0, 0, 0, 1, 1, 1 };
+    cr_assert_eq(parameters_load(&p, &m, o, dir, HEAD_PRETRAINING, weights), 0, "%s", err_get());
+    struct forward f = { .model = &m, .ops = o, .blocks = p.blocks };
+    const struct batch b = { .B = 1, .T = T, .ids = ids, .segments = segments };
+    inputs_set(&in, o, &m, &b);
+    struct ops_array x = forward_layers(&f, &in), head = p.blocks[m.config.layers + 1];
+    bert_word_logits(&m, o, f32(out), x, head, p.blocks[0], OPS_NONE, T);
+    bert_next_logits(&m, o, f32(out + T * m.config.vocabulary), x, head, OPS_NONE, 1);
+    inputs_release(&in, o);
+    forward_release(&f);
+    parameters_release(&p, &m, o);
+}
+
+/* The head for pre-training must predict nearly the same with weights of each type, with a table of
+ * its own and without. */
+Test(gguf, bert_pretraining_with_small_weights)
+{
+    const enum ops_type types[] = { OPS_BF16, OPS_F16, OPS_Q8, OPS_Q4 };
+    const double most[] = { 0.05, 0.01, 0.1, 1.5 };
+    struct model_config c = bert;
+    struct ops *o = ops_new(2);
+    c.head = HEAD_PRETRAINING;
+    for (int form = 0; form < 3; form++) {
+        float wanted[T * 80], got[T * 80];
+        const int64_t n = T * c.vocabulary + 2;
+        c.untied = form > 0;
+        c.bare_head = form > 1;
+        save_folder(o, &c);
+        predicted(wanted, o, OPS_F32);
+        cr_assert(farthest(wanted, (float[T * 80]){ 0 }, n) > 1);
+        for (int t = 0; t < 4; t++) {
+            predicted(got, o, types[t]);
+            cr_assert(farthest(got, wanted, n) < most[t], "form %d, type %d: differs by %g", form,
+                      types[t], farthest(got, wanted, n));
+        }
+    }
+    ops_free(o);
 }
 
 Test(gguf, distilbert)
