@@ -329,23 +329,13 @@ int checkpoint_save(const char *out, const struct checkpoint *c,
     return result;
 }
 
-/* Writes all files of a model folder but its weights. If these will be several files, removes the
- * old ones first: until the new index is there, the folder must not look like a model. Returns 0,
- * or -1 with an error. */
+/* Writes all files of a model folder but its weights, and removes the files of an older model that
+ * the new weights do not replace at once. Until the new index is there, a folder that gets several
+ * files must not look like a model. Returns 0, or -1 with an error. */
 static int begin_model(const char *dir, const struct checkpoint_content *from)
 {
-    if (write_rest(dir, from) < 0)
-        return -1;
-    return from->files == SAVED_BLOCK ? weights_remove(dir, "model", 1) : 0;
-}
-
-/* Writes the index if the weights are in several files. If they are in one, removes the index and
- * the files of an older model. Returns 0, or -1 with an error. */
-static int end_model(const struct saved *to)
-{
-    if (to->files == SAVED_ONE)
-        return weights_remove(to->dir, "model", 0);
-    return saved_index_weights(to);
+    return write_rest(dir, from) < 0 ? -1
+                                     : weights_remove(dir, "model", from->files == SAVED_BLOCK);
 }
 
 int checkpoint_save_model(const char *dir, const struct checkpoint_content *from)
@@ -355,7 +345,7 @@ int checkpoint_save_model(const char *dir, const struct checkpoint_content *from
     if (comm_agree(from->comm, first ? begin_model(dir, from) : 0) < 0 ||
         comm_agree(from->comm, saved_write_weights(&to, 0)) < 0)
         return -1;
-    return first ? end_model(&to) : 0;
+    return first ? saved_index_weights(&to) : 0;
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -403,8 +393,9 @@ static int parse_state(const struct kv *state, struct checkpoint *c)
     return 0;
 }
 
-/* Reads the state and the configuration. With `check`, also checks all files. */
-static int read_state(const char *path, struct checkpoint *c, struct buf *config, int check)
+/* Reads the state and the configuration, and checks this rank's part of the files. */
+static int read_part(const char *path, const struct comm *comm, struct checkpoint *c,
+                     struct buf *config)
 {
     struct buf name = BUF_INIT, text = BUF_INIT;
     struct kv state = KV_INIT;
@@ -414,8 +405,8 @@ static int read_state(const char *path, struct checkpoint *c, struct buf *config
         result = kv_parse(&state, text.data, text.len);
     if (!result)
         result = parse_state(&state, c);
-    if (!result && check)
-        result = sums_check(&state, path);
+    if (!result)
+        result = sums_check(&state, path, comm->rank[COMM_WORLD], comm->size[COMM_WORLD]);
     if (result < 0)
         err_in("checkpoint '%s'", path);
     file_join(&name, path, "training/config.yaml");
@@ -427,14 +418,9 @@ static int read_state(const char *path, struct checkpoint *c, struct buf *config
     return result;
 }
 
-int checkpoint_read(const char *path, struct checkpoint *c, struct buf *config)
+int checkpoint_read(const char *path, struct comm *comm, struct checkpoint *c, struct buf *config)
 {
-    return read_state(path, c, config, 1);
-}
-
-int checkpoint_read_state(const char *path, struct checkpoint *c, struct buf *config)
-{
-    return read_state(path, c, config, 0);
+    return comm_agree(comm, read_part(path, comm, c, config));
 }
 
 static int set_aside(const char *path)
@@ -461,29 +447,77 @@ static int set_aside_newer(const char *folder, const struct file_names *names, s
     return result;
 }
 
-int checkpoint_find(const char *out, struct buf *path, struct checkpoint *c, struct buf *config,
-                    struct buf *damaged)
+/* Sets *name on all ranks to the first rank's name of checkpoint i. */
+static void tell_name(struct comm *comm, const struct file_names *names, size_t i, struct buf *name)
 {
-    struct buf folder = BUF_INIT;
+    char own[256] = "", *all = mem_zalloc((size_t)comm->size[COMM_WORLD], sizeof own);
+    if (comm_is_first(comm))
+        snprintf(own, sizeof own, "%s", names->names[i]);
+    comm_collect(comm, COMM_WORLD, all, own, sizeof own, "name of a checkpoint");
+    buf_clear(name);
+    buf_adds(name, all);
+    free(all);
+}
+
+/* Checks that all ranks see the folder `path`. Returns the same on all of them: 0, or -1 with an
+ * error. */
+static int all_see(struct comm *comm, const char *out, const char *path)
+{
+    enum file_kind kind = FILE_NONE;
+    if (comm_agree(comm, file_look(path, &kind)) < 0)
+        return -1;
+    const int other = comm_differs(comm, kind == FILE_FOLDER);
+    if (!other)
+        return 0;
+    return err_set("rank %d on %s does not see the checkpoint that rank 0 on %s sees: is '%s' a "
+                   "folder that all hosts share?",
+                   other, comm_host(comm, other), comm_host(comm, 0), out);
+}
+
+/* The checkpoints of the folder, on the first rank; other ranks know their number only. */
+struct found {
     struct file_names names;
+    int count;
+};
+
+static int find_all(struct found *f, const char *folder, struct comm *comm)
+{
+    const int first = comm_is_first(comm);
+    *f = (struct found){ 0 };
+    int result = comm_agree(comm, first ? list(folder, &f->names) : 0);
+    f->count = comm_most(comm, (int)f->names.count);
+    return result;
+}
+
+int checkpoint_find(const char *out, struct comm *comm, struct buf *path, struct checkpoint *c,
+                    struct buf *config, struct buf *damaged)
+{
+    struct buf folder = BUF_INIT, name = BUF_INIT;
+    struct found all;
     struct err newest = { 0 };
+    const int first = comm_is_first(comm);
     file_join(&folder, out, "checkpoints");
-    int result = list(folder.data, &names), found = 0;
-    for (size_t i = names.count; !result && !found && i-- > 0;) {
-        file_join(path, folder.data, names.names[i]);
+    int result = find_all(&all, folder.data, comm), found = 0;
+    for (int i = all.count; !result && !found && i-- > 0;) {
+        tell_name(comm, &all.names, (size_t)i, &name);
+        file_join(path, folder.data, name.data);
         buf_clear(config);
-        found = checkpoint_read(path->data, c, config) == 0;
-        if (found)
-            result = set_aside_newer(folder.data, &names, i);
-        else
+        if ((result = all_see(comm, out, path->data)) < 0)
+            break;
+        found = checkpoint_read(path->data, comm, c, config) == 0;
+        if (!found && first)
             buf_addf(damaged, "%s\n", err_get());
-        if (!found && i + 1 == names.count)
+        if (!found && i + 1 == all.count)
             newest = err_keep();
+        else if (found)
+            result = comm_agree(comm,
+                                first ? set_aside_newer(folder.data, &all.names, (size_t)i) : 0);
     }
-    if (!result && names.count && !found)
+    if (!result && all.count && !found)
         result = err_restore(&newest);
-    file_names_free(&names);
+    file_names_free(&all.names);
     buf_release(&folder);
+    buf_release(&name);
     return result < 0 ? -1 : found;
 }
 

@@ -79,19 +79,18 @@ int checkpoint_save_model(const char *dir, const struct checkpoint_content *from
 int checkpoint_latest(const char *out, struct buf *path);
 
 /* Checks all files of the checkpoint at `path`, and sets *c and *config to its state and the text
- * of its config.yaml. Returns 0, or -1 with an error. */
-int checkpoint_read(const char *path, struct checkpoint *c, struct buf *config);
-/* Reads the state and the configuration as checkpoint_read does, but does not check the files. For
- * ranks that read only a part of the files, after the first rank has checked all of them. */
-int checkpoint_read_state(const char *path, struct checkpoint *c, struct buf *config);
+ * of its config.yaml. All ranks must call it; each checks a part of the files. Returns the same on
+ * all ranks: 0, or -1 with an error. */
+int checkpoint_read(const char *path, struct comm *comm, struct checkpoint *c, struct buf *config);
 
-/* Finds the newest undamaged checkpoint of the output folder `out`. Returns 1 and sets *path, *c
- * and *config (checkpoint_read); 0 when there is no checkpoint; -1 with the error of the newest one
- * when all are damaged. Renames damaged checkpoints that are newer than the one found to
+/* Finds the newest undamaged checkpoint of the output folder `out`. All ranks must call it. Returns
+ * 1 and sets *path, *c and *config (checkpoint_read); 0 when there is no checkpoint; -1 with the
+ * error of the newest one when all are damaged, or if a rank does not see the checkpoint that the
+ * first rank sees. Renames damaged checkpoints that are newer than the one found to
  * "step-000100.damaged", so that the run can save those steps again. Appends one line to `damaged`
  * for each damaged checkpoint, which says what is wrong. */
-int checkpoint_find(const char *out, struct buf *path, struct checkpoint *c, struct buf *config,
-                    struct buf *damaged);
+int checkpoint_find(const char *out, struct comm *comm, struct buf *path, struct checkpoint *c,
+                    struct buf *config, struct buf *damaged);
 
 /* Reads this rank's share of the moments from the checkpoint at `path` into the store. With a
  * schedule-free optimizer, also reads the point at which gradients are taken into the store's

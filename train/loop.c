@@ -307,28 +307,6 @@ static void say_damaged(char *damaged, const char *sound)
     }
 }
 
-/* Does what checkpoint_find does, on all ranks, and returns the same. It is an error if ranks find
- * different checkpoints. The first rank searches first: it checks all files and renames damaged
- * folders, so the last checkpoint is sound when the others look for it. */
-static int find_checkpoint(struct loop *l, struct buf *path, struct buf *config,
-                           struct buf *damaged)
-{
-    const char *out = l->settings->output;
-    int found = l->first ? checkpoint_find(out, path, &l->at, config, damaged) : 0;
-    if (agree(l, found) < 0)
-        return -1;
-    if (!l->first)
-        found = checkpoint_latest(out, path);
-    if (!l->first && found > 0 && checkpoint_read_state(path->data, &l->at, config) < 0)
-        found = -1;
-    int differs = comm_differs(l->comm, found > 0 ? (uint64_t)l->at.step + 1 : 0);
-    if (differs && found >= 0)
-        return err_set("rank %d on %s finds another checkpoint than rank 0 on %s: is '%s' a folder "
-                       "that all hosts share?",
-                       differs, comm_host(l->comm, differs), comm_host(l->comm, 0), out);
-    return found;
-}
-
 /* Starts at step 0 or resumes from a checkpoint: sets the weights and moments. Returns 0, or -1
  * with an error. */
 static int start_or_resume(struct loop *l)
@@ -337,7 +315,7 @@ static int start_or_resume(struct loop *l)
     if (!l->settings->resume)
         return l->first && refuse_old_run(l) < 0 ? -1 : start(l);
     struct buf path = BUF_INIT, config = BUF_INIT, damaged = BUF_INIT;
-    int found = find_checkpoint(l, &path, &config, &damaged), result = found;
+    int found = checkpoint_find(out, l->comm, &path, &l->at, &config, &damaged), result = found;
     if (found > 0)
         say_damaged(damaged.data, path.data);
     if (!found) {

@@ -195,26 +195,30 @@ static int check_file(const struct kv *state, const char *path, const struct sum
     return found < 0 ? -1 : say_damage(path, found ? &tensor : file, map);
 }
 
-int sums_check(const struct kv *state, const char *dir)
+/* Checks the file of a line of `state`. Returns 0, or -1 with an error. */
+static int check_line(const struct kv *state, const char *dir, const struct kv_pair *line)
 {
     struct buf path = BUF_INIT;
-    int files = 0, result = 0;
-    for (size_t i = 0; i < state->count && !result; i++) {
-        struct sum file;
-        struct file_map map;
-        if (strcmp(state->pairs[i].key, "file"))
-            continue;
-        files++;
-        result = parse_sum(&file, &state->pairs[i]);
-        if (!result) {
-            file_join(&path, dir, file.file);
-            result = file_map(&map, path.data);
-        }
-        if (!result) {
-            result = check_file(state, path.data, &file, &map);
-            file_unmap(&map);
-        }
+    struct sum file;
+    struct file_map map;
+    int result = parse_sum(&file, line);
+    if (!result) {
+        file_join(&path, dir, file.file);
+        result = file_map(&map, path.data);
+    }
+    if (!result) {
+        result = check_file(state, path.data, &file, &map);
+        file_unmap(&map);
     }
     buf_release(&path);
+    return result;
+}
+
+int sums_check(const struct kv *state, const char *dir, int rank, int ranks)
+{
+    int files = 0, result = 0;
+    for (size_t i = 0; i < state->count && !result; i++)
+        if (!strcmp(state->pairs[i].key, "file") && files++ % ranks == rank)
+            result = check_line(state, dir, &state->pairs[i]);
     return result || files ? result : err_set("no file is listed");
 }

@@ -22,9 +22,10 @@ int sums_add(struct kv *state, const char *dir, const char *sub);
  * each in the order of their names. */
 void sums_sort(struct kv *state, const struct kv *sums);
 
-/* Checks the files in `dir` that `state` lists. Returns 0, or -1 with an error that names the first
- * damaged file and, for a safetensors file, the damaged tensor and its offset. A state that lists
- * no file is an error. */
-int sums_check(const struct kv *state, const char *dir);
+/* Checks the files in `dir` that `state` lists: of `ranks` ranks that share the work, rank `rank`
+ * checks each `ranks`-th file. Returns 0, or -1 with an error that names the first damaged file
+ * and, for a safetensors file, the damaged tensor and its offset. A state that lists no file is an
+ * error. */
+int sums_check(const struct kv *state, const char *dir, int rank, int ranks);
 
 #endif

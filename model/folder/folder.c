@@ -131,15 +131,17 @@ static int check_tensors(const struct model *m, const struct weights *set, int *
     return check_extras(m, set);
 }
 
-/* Transposes from[rows,columns] into to[columns,rows]. Numbers have `bytes` bytes. */
+/* Transposes from[rows,columns], whose rows begin `stride` numbers apart, into to[columns,rows].
+ * Numbers have `bytes` bytes. */
 static inline void transpose(void *to, const void *from, int64_t rows, int64_t columns,
-                             size_t bytes)
+                             int64_t stride, size_t bytes)
 {
     char *y = to;
-    const char *x = from;
-    for (int64_t r = 0; r < rows; r++)
+    for (int64_t r = 0; r < rows; r++) {
+        const char *x = (const char *)from + (size_t)(r * stride) * bytes;
         for (int64_t c = 0; c < columns; c++, x += bytes)
             memcpy(y + (size_t)(c * rows + r) * bytes, x, bytes);
+    }
 }
 
 static int read_tensor(const struct safetensors *file, const struct safetensor *t,
@@ -150,7 +152,7 @@ static int read_tensor(const struct safetensors *file, const struct safetensor *
     float *turned = mem_alloc((size_t)tensor_elements(row) * sizeof *turned);
     int failed = safetensors_read(file, t, turned);
     if (failed == 0)
-        transpose(out, turned, row->shape[1], row->shape[0], sizeof *turned);
+        transpose(out, turned, row->shape[1], row->shape[0], row->shape[0], sizeof *turned);
     free(turned);
     return failed;
 }
@@ -306,18 +308,26 @@ int folder_matrix(struct matrix *x, unsigned char **copy, const struct model *m,
     return 0;
 }
 
+enum { STRIP = 1 << 14 }; /* numbers that are transposed together */
+
 /* ---- saving ------------------------------------------------------------------------------- */
 
-static int write_turned(struct safetensors_writer *w, const struct tensor *row, const void *data,
+/* Writes the transpose in strips, so that it needs little memory. */
+static int write_turned(struct safetensors_writer *w, const struct tensor *row, const char *data,
                         size_t bytes)
 {
-    int64_t n = tensor_elements(row);
-    void *turned = mem_alloc((size_t)n * bytes);
-    if (bytes == 2) /* so that the compiler makes a loop for each size */
-        transpose(turned, data, row->shape[0], row->shape[1], 2);
-    else
-        transpose(turned, data, row->shape[0], row->shape[1], 4);
-    int failed = safetensors_write(w, turned, n, bytes);
+    const int64_t rows = row->shape[0], columns = row->shape[1];
+    const int64_t strip = rows < STRIP ? STRIP / rows : 1;
+    char *turned = mem_alloc((size_t)(strip * rows) * bytes);
+    int failed = 0;
+    for (int64_t c = 0; c < columns && failed == 0; c += strip) {
+        const int64_t some = columns - c < strip ? columns - c : strip;
+        if (bytes == 2) /* so that the compiler makes a loop for each size */
+            transpose(turned, data + (size_t)c * 2, rows, some, columns, 2);
+        else
+            transpose(turned, data + (size_t)c * 4, rows, some, columns, 4);
+        failed = safetensors_write(w, turned, some * rows, bytes);
+    }
     free(turned);
     return failed;
 }

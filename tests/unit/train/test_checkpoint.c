@@ -21,6 +21,13 @@ static void make_folder(const char *name)
     buf_release(&path);
 }
 
+static struct comm *alone(void)
+{
+    static struct comm c;
+    comm_init(&c);
+    return &c;
+}
+
 static int there(const char *name)
 {
     struct buf path = BUF_INIT;
@@ -108,12 +115,12 @@ Test(checkpoint, one_without_state_is_an_error_that_names_it)
     struct buf config = BUF_INIT, path = BUF_INIT;
     make_folder("step-000010");
     buf_addf(&path, "%s/checkpoints/step-000010", dir);
-    cr_assert_eq(checkpoint_read(path.data, &c, &config), -1);
+    cr_assert_eq(checkpoint_read(path.data, alone(), &c, &config), -1);
     cr_assert(strstr(err_get(), "step-000010/training/state"), "%s", err_get());
     buf_addf(&path, "/training/state");
     cr_assert_eq(file_write(path.data, "textmill=other\n", 15), 0);
     *strstr(path.data, "/training") = '\0';
-    cr_assert_eq(checkpoint_read(path.data, &c, &config), -1);
+    cr_assert_eq(checkpoint_read(path.data, alone(), &c, &config), -1);
     cr_assert(strstr(err_get(), "not a checkpoint"), "%s", err_get());
     buf_release(&config);
     buf_release(&path);
@@ -174,11 +181,9 @@ static void save_as(struct whole *w, struct buf *path, enum saved_files files)
                                    .validation = 3.25,
                                    .loss_scale = 1024,
                                    .scale_good = 7 };
-    struct comm alone;
-    comm_init(&alone);
     const struct checkpoint_content content = { .model = &w->model,
                                                 .store = &w->store,
-                                                .comm = &alone,
+                                                .comm = alone(),
                                                 .files = files,
                                                 .config = "seed: 1\n" };
     cr_assert_eq(checkpoint_save(dir, &at, &content), 0, "%s", err_get());
@@ -197,7 +202,7 @@ Test(checkpoint, position_and_counters_come_back)
     struct buf config = BUF_INIT, path = BUF_INIT;
     open_whole(&w, 1);
     save_whole(&w, &path);
-    cr_assert_eq(checkpoint_read(path.data, &c, &config), 0, "%s", err_get());
+    cr_assert_eq(checkpoint_read(path.data, alone(), &c, &config), 0, "%s", err_get());
     cr_expect(c.step == 12 && c.position == 345 && c.tokens == 6789 && c.sequences == 1000);
     cr_expect(c.seconds == 1.5 && c.loss_scale == 1024);
     cr_expect(c.scale_good == 7 && c.rate_squares == 0);
@@ -236,25 +241,6 @@ Test(checkpoint, moments_in_several_files_come_back)
     check_moments(SAVED_BLOCK);
 }
 
-/* A rank that reads only a part of the files needs the state of a checkpoint without the check. */
-Test(checkpoint, a_state_is_read_without_a_look_at_the_files)
-{
-    struct whole w;
-    struct checkpoint c;
-    struct buf config = BUF_INIT, path = BUF_INIT, name = BUF_INIT;
-    open_whole(&w, 1);
-    save_whole(&w, &path);
-    file_join(&name, path.data, "model.safetensors");
-    cr_assert_eq(file_write(name.data, "cut", 3), 0);
-    cr_expect_eq(checkpoint_read_state(path.data, &c, &config), 0, "%s", err_get());
-    cr_expect(c.step == 12 && !strcmp(config.data, "seed: 1\n"));
-    cr_expect_eq(checkpoint_read(path.data, &c, &config), -1);
-    buf_release(&config);
-    buf_release(&path);
-    buf_release(&name);
-    close_whole(&w);
-}
-
 Test(checkpoint, a_damaged_one_is_passed_over_and_set_aside)
 {
     struct whole w;
@@ -263,7 +249,7 @@ Test(checkpoint, a_damaged_one_is_passed_over_and_set_aside)
     open_whole(&w, 1);
     save_whole(&w, &path);
     make_folder("step-000020"); /* without state */
-    cr_assert_eq(checkpoint_find(dir, &path, &c, &config, &damaged), 1, "%s", err_get());
+    cr_assert_eq(checkpoint_find(dir, alone(), &path, &c, &config, &damaged), 1, "%s", err_get());
     cr_expect(strstr(path.data, "step-000012") && c.step == 12);
     cr_expect(strstr(damaged.data, "step-000020") && there("step-000020.damaged"));
     check_latest("step-000012");
