@@ -325,20 +325,6 @@ static int wrong_form(const struct gguf *g, const struct gguf_key *k, const char
                    (unsigned long long)(k->value - g->map.data));
 }
 
-static float float_of(uint32_t bits)
-{
-    float x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
-static double double_of(uint64_t bits)
-{
-    double x;
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
 int gguf_real(const struct gguf *g, const struct gguf_key *k, double *out)
 {
     const unsigned char *p = k->value;
@@ -350,10 +336,10 @@ int gguf_real(const struct gguf *g, const struct gguf_key *k, double *out)
     case GGUF_I16: *out = (int16_t)le_u16(p); return 0;
     case GGUF_U32: *out = le_u32(p); return 0;
     case GGUF_I32: *out = (int32_t)le_u32(p); return 0;
-    case GGUF_F32: *out = float_of(le_u32(p)); return 0;
+    case GGUF_F32: *out = le_f32(p); return 0;
     case GGUF_U64: *out = (double)le_u64(p); return 0;
     case GGUF_I64: *out = (double)(int64_t)le_u64(p); return 0;
-    case GGUF_F64: *out = double_of(le_u64(p)); return 0;
+    case GGUF_F64: *out = le_f64(p); return 0;
     default: return wrong_form(g, k, "number");
     }
 }
@@ -381,7 +367,7 @@ int32_t gguf_item_i32(const struct gguf_key *k, uint64_t i)
 
 float gguf_item_f32(const struct gguf_key *k, uint64_t i)
 {
-    return float_of(le_u32(k->value + 4 * i));
+    return le_f32(k->value + 4 * i);
 }
 
 const struct gguf_tensor *gguf_tensor(const struct gguf *g, const char *name)
@@ -403,9 +389,9 @@ void gguf_put_u32(struct buf *out, uint32_t x)
 
 void gguf_put_f32(struct buf *out, float x)
 {
-    uint32_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    gguf_put_u32(out, bits);
+    char bytes[4];
+    le_put_f32(bytes, x);
+    buf_add(out, bytes, sizeof bytes);
 }
 
 static void put_u64(struct buf *out, uint64_t x)

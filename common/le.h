@@ -35,6 +35,22 @@ static inline uint64_t le_u64(const unsigned char *p)
     return LE_SWAP(64, v);
 }
 
+static inline float le_f32(const unsigned char *p)
+{
+    uint32_t bits = le_u32(p);
+    float x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
+static inline double le_f64(const unsigned char *p)
+{
+    uint64_t bits = le_u64(p);
+    double x;
+    memcpy(&x, &bits, sizeof x);
+    return x;
+}
+
 static inline void le_put_u16(void *p, uint16_t v)
 {
     v = LE_SWAP(16, v);
@@ -51,6 +67,20 @@ static inline void le_put_u64(void *p, uint64_t v)
 {
     v = LE_SWAP(64, v);
     memcpy(p, &v, sizeof v);
+}
+
+static inline void le_put_f32(void *p, float x)
+{
+    uint32_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    le_put_u32(p, bits);
+}
+
+static inline void le_put_f64(void *p, double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    le_put_u64(p, bits);
 }
 
 #endif

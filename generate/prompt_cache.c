@@ -34,10 +34,8 @@ static void add_reals(struct buf *out, const float *x, int64_t n)
 
 static void get_reals(float *x, const unsigned char *bytes, int64_t n)
 {
-    for (int64_t i = 0; i < n; i++) {
-        uint32_t bits = le_u32(bytes + 4 * i);
-        memcpy(&x[i], &bits, sizeof bits);
-    }
+    for (int64_t i = 0; i < n; i++)
+        x[i] = le_f32(bytes + 4 * i);
 }
 
 /* ---- the model's signature ------------------------------------------------------------------ */

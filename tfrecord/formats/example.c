@@ -9,14 +9,12 @@
 
 #include "common/err.h"
 #include "common/le.h"
-
-enum wire { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5 };
-enum { VARINT_MAX = 10 };
+#include "common/protobuf.h"
 
 /* The scalar wire type of each kind of list, when it is not packed. */
-static const enum wire scalar_wire[] = {
-    [FEATURE_BYTES] = WIRE_BYTES, [FEATURE_FLOATS] = WIRE_32, [FEATURE_INTS] = WIRE_VARINT
-};
+static const enum protobuf_wire scalar_wire[] = { [FEATURE_BYTES] = PROTOBUF_BYTES,
+                                                  [FEATURE_FLOATS] = PROTOBUF_32,
+                                                  [FEATURE_INTS] = PROTOBUF_VARINT };
 
 /* ---- varints ------------------------------------------------------------------------------ */
 
@@ -41,20 +39,6 @@ static inline size_t varint_bytes(uint64_t v)
     return (size_t)((63 - __builtin_clzll(v | 1)) * 9 + 73) / 64;
 }
 
-/* Reads the varint at p into *v. Returns the position after it, or NULL if it is cut off at `end`
- * or too long. */
-static const unsigned char *get_varint(const unsigned char *p, const unsigned char *end,
-                                       uint64_t *v)
-{
-    *v = 0;
-    for (int i = 0; i < VARINT_MAX && p < end; i++, p++) {
-        *v |= (uint64_t)(*p & 0x7F) << (7 * i);
-        if (*p < 0x80)
-            return p + 1;
-    }
-    return NULL;
-}
-
 /* Reads up to `max` varints of the run [p, end) into values[], and adds their number to *n. Returns
  * the position after them, or NULL if one is malformed. A load of eight bytes usually holds two
  * token ids, so reading two at once saves a branch on their number. */
@@ -74,7 +58,7 @@ static const unsigned char *get_varints(const unsigned char *p, const unsigned c
             p += b / 8 + 1;
         } else { /* near the end, or long values */
             uint64_t v;
-            p = get_varint(p, end, &v);
+            p = protobuf_varint(p, end, &v);
             if (!p)
                 return NULL;
             values[got++] = (int64_t)v;
@@ -89,7 +73,7 @@ static const unsigned char *get_varints(const unsigned char *p, const unsigned c
 /* A length precedes the bytes that it counts, so a message is written backwards, from the end of
  * its space to the front. Each function gets the position at which its bytes must end, and returns
  * the position at which they begin. There are always SLACK spare bytes before that position. */
-enum { SLACK = 8, HEADS_BYTES = 6 * (1 + VARINT_MAX) };
+enum { SLACK = 8, HEADS_BYTES = 6 * (1 + PROTOBUF_VARINT_MAX) };
 
 static inline unsigned char *put_varint(unsigned char *p, uint64_t v)
 {
@@ -190,7 +174,7 @@ static unsigned char *put_ints(unsigned char *p, const int64_t *values, size_t n
 static unsigned char *put_head(unsigned char *p, unsigned number, const unsigned char *end)
 {
     p = put_varint(p, (uint64_t)(end - p));
-    *--p = (unsigned char)(number << 3 | WIRE_BYTES);
+    *--p = (unsigned char)(number << 3 | PROTOBUF_BYTES);
     return p;
 }
 
@@ -208,9 +192,7 @@ static unsigned char *put_list(unsigned char *p, const struct feature *f)
         p = put_ints(p, f->values, f->count);
     for (size_t i = f->count; f->kind != FEATURE_INTS && i-- > 0;) {
         if (f->kind == FEATURE_FLOATS) {
-            uint32_t bits;
-            memcpy(&bits, (const float *)f->values + i, 4);
-            le_put_u32(p -= 4, bits);
+            le_put_f32(p -= 4, ((const float *)f->values)[i]);
         } else {
             const struct feature_text *t = (const struct feature_text *)f->values + i;
             p = put_bytes(p, t->data, t->len);
@@ -232,7 +214,7 @@ static unsigned char *put_entry(unsigned char *p, const struct feature *f)
 /* Returns an upper bound of the bytes that the feature needs. */
 static size_t most_bytes(const struct feature *f)
 {
-    size_t n = HEADS_BYTES + strlen(f->name) + f->count * (1 + VARINT_MAX);
+    size_t n = HEADS_BYTES + strlen(f->name) + f->count * (1 + PROTOBUF_VARINT_MAX);
     for (size_t i = 0; f->kind == FEATURE_BYTES && i < f->count; i++)
         n += ((const struct feature_text *)f->values)[i].len;
     return n;
@@ -267,46 +249,16 @@ void example_encode(struct buf *out, const struct feature *features, size_t n)
 
 /* ---- reading ------------------------------------------------------------------------------ */
 
-struct field {
-    uint64_t number;
-    enum wire wire;
-    const unsigned char *data, *end; /* the value's bytes, without their length */
-};
-
 static int malformed(void)
 {
     return err_set("not a tf.Example: malformed protocol buffer");
 }
 
-/* Reads the next field from [*p, end) into *f and moves *p past it. Returns 1, 0 at the end, or -1
- * with an error. */
-static int next_field(const unsigned char **p, const unsigned char *end, struct field *f)
+/* As protobuf_next, but sets the error. */
+static int next_field(const unsigned char **p, const unsigned char *end, struct protobuf_field *f)
 {
-    uint64_t tag, n = 0;
-    if (*p == end)
-        return 0;
-    const unsigned char *at = get_varint(*p, end, &tag);
-    if (!at || !(tag >> 3))
-        return malformed();
-    f->number = tag >> 3;
-    f->wire = tag & 7;
-    f->data = at;
-    switch (f->wire) {
-    case WIRE_VARINT:
-        at = get_varint(at, end, &n);
-        if (!at)
-            return malformed();
-        n = (uint64_t)(at - f->data);
-        break;
-    case WIRE_BYTES: f->data = get_varint(at, end, &n); break;
-    case WIRE_64: n = 8; break;
-    case WIRE_32: n = 4; break;
-    default: return malformed(); /* groups, which no version of tf.Example had */
-    }
-    if (!f->data || n > (uint64_t)(end - f->data))
-        return malformed();
-    *p = f->end = f->data + n;
-    return 1;
+    int more = protobuf_next(p, end, f);
+    return more < 0 ? malformed() : more;
 }
 
 void example_open(struct example_reader *r, const void *data, size_t n)
@@ -319,11 +271,11 @@ void example_open(struct example_reader *r, const void *data, size_t n)
 /* Finds the kind of list that the Feature holds. Returns 0, or -1 with an error. */
 static int find_kind(struct feature_view *v)
 {
-    struct field f;
+    struct protobuf_field f;
     int result;
     v->kind = FEATURE_NONE;
     for (const unsigned char *p = v->data; (result = next_field(&p, v->end, &f)) > 0;) {
-        if (f.wire != WIRE_BYTES || f.number > FEATURE_INTS)
+        if (f.wire != PROTOBUF_BYTES || f.number > FEATURE_INTS)
             continue;
         if (v->kind && v->kind != (enum feature_kind)f.number)
             return err_set("feature '%.*s' has lists of two kinds",
@@ -335,16 +287,16 @@ static int find_kind(struct feature_view *v)
 
 /* Reads a map entry, a name and its Feature, into *v. A missing name or value is empty. Returns 0,
  * or -1 with an error. */
-static int read_entry(const struct field *entry, struct feature_view *v)
+static int read_entry(const struct protobuf_field *entry, struct feature_view *v)
 {
-    struct field f;
+    struct protobuf_field f;
     int result, values = 0;
     *v = (struct feature_view){ "", 0, FEATURE_NONE, entry->end, entry->end };
     for (const unsigned char *p = entry->data; (result = next_field(&p, entry->end, &f)) > 0;) {
-        if (f.wire == WIRE_BYTES && f.number == 1) {
+        if (f.wire == PROTOBUF_BYTES && f.number == 1) {
             v->name = (const char *)f.data;
             v->name_len = (size_t)(f.end - f.data);
-        } else if (f.wire == WIRE_BYTES && f.number == 2) {
+        } else if (f.wire == PROTOBUF_BYTES && f.number == 2) {
             if (values++)
                 return malformed(); /* two values of one entry would have to be merged */
             v->data = f.data;
@@ -356,17 +308,17 @@ static int read_entry(const struct field *entry, struct feature_view *v)
 
 int example_next(struct example_reader *r, struct feature_view *v)
 {
-    struct field f;
+    struct protobuf_field f;
     int result;
     for (;;) {
         while ((result = next_field(&r->features, r->last, &f)) > 0)
-            if (f.number == 1 && f.wire == WIRE_BYTES)
+            if (f.number == 1 && f.wire == PROTOBUF_BYTES)
                 return read_entry(&f, v) < 0 ? -1 : 1;
         if (result == 0)
             result = next_field(&r->p, r->end, &f);
         if (result <= 0)
             return result;
-        if (f.number == 1 && f.wire == WIRE_BYTES) {
+        if (f.number == 1 && f.wire == PROTOBUF_BYTES) {
             r->features = f.data;
             r->last = f.end;
         }
@@ -399,11 +351,11 @@ void feature_open(struct feature_reader *r, const struct feature_view *f)
  * error. */
 static int next_run(struct feature_reader *r)
 {
-    struct field f;
+    struct protobuf_field f;
     int result;
     for (;;) {
         while ((result = next_field(&r->list, r->last, &f)) > 0) {
-            if (f.number != 1 || (f.wire != scalar_wire[r->kind] && f.wire != WIRE_BYTES))
+            if (f.number != 1 || (f.wire != scalar_wire[r->kind] && f.wire != PROTOBUF_BYTES))
                 continue;
             r->run = f.data;
             r->run_end = f.end;
@@ -413,7 +365,7 @@ static int next_run(struct feature_reader *r)
             result = next_field(&r->p, r->end, &f);
         if (result <= 0)
             return result;
-        if (f.number == r->kind && f.wire == WIRE_BYTES) {
+        if (f.number == r->kind && f.wire == PROTOBUF_BYTES) {
             r->list = f.data;
             r->last = f.end;
         }
@@ -448,10 +400,8 @@ int64_t feature_floats(struct feature_reader *r, float *values, size_t max)
     while (n < max && (more = find_values(r)) > 0) {
         if ((r->run_end - r->run) % 4)
             return malformed();
-        for (; n < max && r->run < r->run_end; r->run += 4) {
-            uint32_t bits = le_u32(r->run);
-            memcpy(values + n++, &bits, 4);
-        }
+        for (; n < max && r->run < r->run_end; r->run += 4)
+            values[n++] = le_f32(r->run);
     }
     return more < 0 ? -1 : (int64_t)n;
 }

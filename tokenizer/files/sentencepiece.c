@@ -10,6 +10,7 @@
 #include "common/js.h"
 #include "common/le.h"
 #include "common/mem.h"
+#include "common/protobuf.h"
 #include "common/utf8.h"
 #include "tokenizer/files/files.h"
 
@@ -148,68 +149,6 @@ void sentencepiece_release(struct sentencepiece *m)
     free(m->types);
 }
 
-/* ---- protocol buffers ------------------------------------------------------------------------ */
-
-enum wire { WIRE_NUMBER = 0, WIRE_8_BYTES = 1, WIRE_BYTES = 2, WIRE_4_BYTES = 5 };
-
-struct field {
-    uint64_t number; /* of the field */
-    enum wire wire;
-    uint64_t value; /* of WIRE_NUMBER, WIRE_4_BYTES */
-    const unsigned char *bytes;
-    size_t n;
-};
-
-struct message {
-    const unsigned char *p, *end;
-};
-
-static int read_varint(struct message *m, uint64_t *value)
-{
-    *value = 0;
-    for (int shift = 0; m->p < m->end && shift < 64; shift += 7) {
-        unsigned char c = *m->p++;
-        *value |= (uint64_t)(c & 0x7F) << shift;
-        if (!(c & 0x80))
-            return 0;
-    }
-    return -1;
-}
-
-/* Reads the next field of the message into *f. Returns 1, 0 at the end, or -1, without an error
- * set, if the message is damaged. */
-static int next_field(struct message *m, struct field *f)
-{
-    uint64_t tag, n = 0;
-    if (m->p == m->end)
-        return 0;
-    if (read_varint(m, &tag) < 0)
-        return -1;
-    *f = (struct field){ .number = tag >> 3, .wire = (enum wire)(tag & 7) };
-    switch (f->wire) {
-    case WIRE_NUMBER: return read_varint(m, &f->value) < 0 ? -1 : 1;
-    case WIRE_8_BYTES: n = 8; break;
-    case WIRE_4_BYTES: n = 4; break;
-    case WIRE_BYTES:
-        if (read_varint(m, &n) < 0)
-            return -1;
-        break;
-    default: return -1;
-    }
-    if (n > (size_t)(m->end - m->p))
-        return -1;
-    f->bytes = m->p;
-    f->n = (size_t)n;
-    f->value = n == 4 ? le_u32(m->p) : 0;
-    m->p += n;
-    return 1;
-}
-
-static struct message message_of(const struct field *f)
-{
-    return (struct message){ f->bytes, f->bytes + f->n };
-}
-
 /* ---- the file -------------------------------------------------------------------------------- */
 
 enum { PIECES = 1, TRAINER = 2, NORMALIZER_SPEC = 3 }; /* fields of the model */
@@ -223,42 +162,36 @@ struct model {
     int suffix, escape;
 };
 
-static float float_of(uint64_t bits)
+static int read_piece(struct model *m, const unsigned char *p, const unsigned char *end)
 {
-    uint32_t word = (uint32_t)bits;
-    float value;
-    memcpy(&value, &word, sizeof value);
-    return value;
-}
-
-static int read_piece(struct model *m, struct message piece)
-{
-    struct field f, text = { 0 };
+    struct protobuf_field f, text = { .data = p, .end = p };
     double score = 0;
     enum sentencepiece_type type = SENTENCEPIECE_NORMAL;
     int got;
-    while ((got = next_field(&piece, &f)) > 0) {
-        if (f.number == PIECE && f.wire == WIRE_BYTES)
+    while ((got = protobuf_next(&p, end, &f)) > 0) {
+        if (f.number == PIECE && f.wire == PROTOBUF_BYTES)
             text = f;
-        else if (f.number == SCORE && f.wire == WIRE_4_BYTES)
-            score = float_of(f.value);
-        else if (f.number == TYPE && f.wire == WIRE_NUMBER)
+        else if (f.number == SCORE && f.wire == PROTOBUF_32)
+            score = le_f32(f.data);
+        else if (f.number == TYPE && f.wire == PROTOBUF_VARINT)
             type = (enum sentencepiece_type)f.value;
     }
     if (got < 0)
         return err_set("damaged");
-    return sentencepiece_put(&m->s, m->s.v->count, (const char *)text.bytes, text.n, score, type);
+    return sentencepiece_put(&m->s, m->s.v->count, (const char *)text.data,
+                             (size_t)(text.end - text.data), score, type);
 }
 
-static int read_spec(struct model *m, struct message spec, int normalizer)
+static int read_spec(struct model *m, const unsigned char *p, const unsigned char *end,
+                     int normalizer)
 {
-    struct field f;
+    struct protobuf_field f;
     int got;
-    while ((got = next_field(&spec, &f)) > 0) {
-        if (normalizer && f.number == CHARSMAP && f.wire == WIRE_BYTES) {
-            m->s.charsmap = f.bytes;
-            m->s.charsmap_bytes = f.n;
-        } else if (f.wire != WIRE_NUMBER) {
+    while ((got = protobuf_next(&p, end, &f)) > 0) {
+        if (normalizer && f.number == CHARSMAP && f.wire == PROTOBUF_BYTES) {
+            m->s.charsmap = f.data;
+            m->s.charsmap_bytes = (size_t)(f.end - f.data);
+        } else if (f.wire != PROTOBUF_VARINT) {
             continue;
         } else if (normalizer && f.number == DUMMY_PREFIX) {
             m->s.dummy_prefix = f.value != 0;
@@ -277,17 +210,17 @@ static int read_spec(struct model *m, struct message spec, int normalizer)
     return got < 0 ? err_set("damaged") : 0;
 }
 
-static int read_fields(struct model *m, struct message all)
+static int read_fields(struct model *m, const unsigned char *p, const unsigned char *end)
 {
-    struct field f;
+    struct protobuf_field f;
     int got;
-    while ((got = next_field(&all, &f)) > 0) {
-        if (f.wire != WIRE_BYTES)
+    while ((got = protobuf_next(&p, end, &f)) > 0) {
+        if (f.wire != PROTOBUF_BYTES)
             continue;
-        if (f.number == PIECES && read_piece(m, message_of(&f)) < 0)
+        if (f.number == PIECES && read_piece(m, f.data, f.end) < 0)
             return err_in("piece %u", m->s.v->count);
         if ((f.number == TRAINER || f.number == NORMALIZER_SPEC) &&
-            read_spec(m, message_of(&f), f.number == NORMALIZER_SPEC) < 0)
+            read_spec(m, f.data, f.end, f.number == NORMALIZER_SPEC) < 0)
             return -1;
     }
     if (got < 0)
@@ -304,7 +237,7 @@ int sentencepiece_parse(struct vocabulary *v, const char *text, size_t n, const 
         .escape = 1
     };
     const unsigned char *p = (const unsigned char *)text;
-    int result = read_fields(&m, (struct message){ p, p + n });
+    int result = read_fields(&m, p, p + n);
     if (!result)
         result = vocabulary_check_full(v);
     if (!result && v->roles[TOKENIZER_UNKNOWN] < 0)

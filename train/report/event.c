@@ -10,11 +10,10 @@
 #include "common/file.h"
 #include "common/le.h"
 #include "common/mem.h"
+#include "common/protobuf.h"
 #include "tfrecord/formats/record.h"
 
 /* ---- protocol buffers, as needed for these messages ------------------------------------------ */
-
-enum { WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5 };
 
 static void put_varint(struct buf *out, uint64_t v)
 {
@@ -23,14 +22,14 @@ static void put_varint(struct buf *out, uint64_t v)
     buf_addc(out, (int)v);
 }
 
-static void put_tag(struct buf *out, unsigned field, unsigned wire)
+static void put_tag(struct buf *out, unsigned field, enum protobuf_wire wire)
 {
     put_varint(out, field << 3 | wire);
 }
 
 static void put_bytes(struct buf *out, unsigned field, const void *bytes, size_t n)
 {
-    put_tag(out, field, WIRE_BYTES);
+    put_tag(out, field, PROTOBUF_BYTES);
     put_varint(out, n);
     buf_add(out, bytes, n);
 }
@@ -38,35 +37,17 @@ static void put_bytes(struct buf *out, unsigned field, const void *bytes, size_t
 static void put_double(struct buf *out, unsigned field, double v)
 {
     unsigned char bytes[8];
-    uint64_t bits;
-    memcpy(&bits, &v, sizeof bits);
-    le_put_u64(bytes, bits);
-    put_tag(out, field, WIRE_64);
+    le_put_f64(bytes, v);
+    put_tag(out, field, PROTOBUF_64);
     buf_add(out, bytes, sizeof bytes);
 }
 
 static void put_float(struct buf *out, unsigned field, float v)
 {
     unsigned char bytes[4];
-    uint32_t bits;
-    memcpy(&bits, &v, sizeof bits);
-    le_put_u32(bytes, bits);
-    put_tag(out, field, WIRE_32);
+    le_put_f32(bytes, v);
+    put_tag(out, field, PROTOBUF_32);
     buf_add(out, bytes, sizeof bytes);
-}
-
-/* Reads a varint from *p into *v and moves *p behind it. Returns 0, or -1 if the varint does not
- * end before `end`. */
-static int get_varint(const unsigned char **p, const unsigned char *end, uint64_t *v)
-{
-    *v = 0;
-    for (int shift = 0; *p < end && shift < 64; shift += 7) {
-        unsigned char byte = *(*p)++;
-        *v |= (uint64_t)(byte & 0x7F) << shift;
-        if (!(byte & 0x80))
-            return 0;
-    }
-    return -1;
 }
 
 /* Returns the step of an Event, 0 if the field is absent as in the first record, or -1 if the bytes
@@ -74,31 +55,13 @@ static int get_varint(const unsigned char **p, const unsigned char *end, uint64_
 static int64_t step_of(const unsigned char *p, uint64_t n)
 {
     const unsigned char *end = p + n;
-    uint64_t tag, v, step = 0;
-    while (p < end) {
-        if (get_varint(&p, end, &tag) < 0)
-            return -1;
-        uint64_t skip = 0;
-        switch (tag & 7) {
-        case WIRE_VARINT:
-            if (get_varint(&p, end, &v) < 0)
-                return -1;
-            if (tag >> 3 == 2)
-                step = v;
-            break;
-        case WIRE_64: skip = 8; break;
-        case WIRE_BYTES:
-            if (get_varint(&p, end, &skip) < 0)
-                return -1;
-            break;
-        case WIRE_32: skip = 4; break;
-        default: return -1;
-        }
-        if (skip > (uint64_t)(end - p))
-            return -1;
-        p += skip;
-    }
-    return (int64_t)step;
+    struct protobuf_field f;
+    uint64_t step = 0;
+    int more;
+    while ((more = protobuf_next(&p, end, &f)) > 0)
+        if (f.number == 2 && f.wire == PROTOBUF_VARINT)
+            step = f.value;
+    return more < 0 ? -1 : (int64_t)step;
 }
 
 /* ---- the file -------------------------------------------------------------------------------- */
@@ -170,7 +133,7 @@ int event_write(struct event_writer *e, int64_t step, const struct event_scalar 
     }
     buf_release(&value);
     begin_message(e);
-    put_tag(&e->message, 2, WIRE_VARINT);
+    put_tag(&e->message, 2, PROTOBUF_VARINT);
     put_varint(&e->message, (uint64_t)step);
     put_bytes(&e->message, 5, e->summary.data, e->summary.len);
     return write_message(e);
