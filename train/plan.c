@@ -406,13 +406,27 @@ static int64_t stages_of(const struct plan *p)
     return larger(p->settings->pipeline_parallel, 1);
 }
 
+/* Returns the number of runs of layers that each stage of a pipeline has. */
+static int64_t pieces_of(const struct plan *p)
+{
+    return larger(p->settings->pipeline_interleave, 1);
+}
+
 /* Checks that the model can be cut into the stages of a pipeline, and that the other options go
  * with one. Returns 0, or -1 with an error. */
 static int check_pipeline(const struct plan *p)
 {
     const struct settings *s = p->settings;
+    const int64_t pieces = pieces_of(p);
     if (stages_of(p) == 1)
-        return 0;
+        return pieces == 1
+                   ? 0
+                   : err_set("pipeline-interleave is %" PRId64 ", but pipeline-parallel is 1",
+                             pieces);
+    if (pieces > 1 && stages_of(p) * pieces > p->model.config.layers)
+        return err_set("%" PRId64 " layers cannot be cut into %" PRId64
+                       " pipeline stages with %" PRId64 " runs of layers each",
+                       p->model.config.layers, stages_of(p), pieces);
     if (stages_of(p) > p->model.config.layers)
         return err_set("%" PRId64 " layers cannot be cut into %" PRId64 " pipeline stages",
                        p->model.config.layers, stages_of(p));
@@ -447,6 +461,11 @@ static int share_micro_batches(struct plan *p, int64_t all)
     p->engine.zero = ranks > 1 ? (int)s->zero : 0;
     p->engine.stages = (int)stages_of(p);
     p->engine.stage = (int)s->stage;
+    p->engine.interleave = (int)pieces_of(p);
+    if (pieces_of(p) > 1 && all / leaves % stages_of(p))
+        return err_set("pipeline-interleave is %" PRId64 ", but the %" PRId64
+                       " micro-batches of a leaf are not a multiple of %" PRId64 " pipeline stages",
+                       pieces_of(p), all / leaves, stages_of(p));
     return 0;
 }
 
@@ -655,11 +674,13 @@ static uint64_t kernel_bytes(const struct plan *p)
     struct program evaluation = { 0 };
     panels = smaller(panels, 2 << 20) + (3 << 19);
     if (p->validation)
-        program_evaluation(&evaluation, &(struct program_config){ .layers = (int)c->layers,
-                                                                  .tied = p->own.tied,
-                                                                  .head = p->engine.head,
-                                                                  .stages = p->engine.stages,
-                                                                  .stage = p->engine.stage });
+        program_evaluation(&evaluation,
+                           &(struct program_config){ .layers = (int)c->layers,
+                                                     .tied = p->own.tied,
+                                                     .head = p->engine.head,
+                                                     .stages = p->engine.stages,
+                                                     .stage = p->engine.stage,
+                                                     .interleave = p->engine.interleave });
     add_working(&most, p, &p->program);
     add_working(&most, p, &evaluation);
     program_release(&evaluation);
@@ -1108,6 +1129,8 @@ static void print_pipeline(const struct plan *p, struct buf *out)
         return;
     struct program *programs = mem_zalloc((size_t)stages, sizeof *programs);
     put_int(out, "pipeline_parallel", (uint64_t)stages);
+    if (p->engine.interleave > 1)
+        put_int(out, "pipeline_interleave", (uint64_t)p->engine.interleave);
     for (int s = 0; s < stages; s++) {
         const struct plan q = plan_of_stage(p, s);
         programs[s] = q.program;
@@ -1130,7 +1153,7 @@ static int print_estimate(const struct plan *p, struct buf *out)
     struct cluster_split split = { .tensor1 = split_ranks(&p->own, SPLIT_HEADS),
                                    .tensor2 = split_ranks(&p->own, SPLIT_WIDTH),
                                    .pipeline = stages_of(p),
-                                   .interleave = 1,
+                                   .interleave = pieces_of(p),
                                    .data = ranks_of(p),
                                    .zero = s->zero };
     const struct cluster_job job = { .layers = (double)p->model.config.layers,

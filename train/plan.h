@@ -75,6 +75,7 @@ struct settings {
     int64_t tensor_parallel; /* number of tensor-parallel ranks, which share each layer; 0: 1 */
     int64_t tensor_width;    /* how many of them divide the residual stream; 0: 1 */
     int64_t pipeline_parallel, stage; /* number of stages of a pipeline, 0: 1; this rank's stage */
+    int64_t pipeline_interleave;      /* number of runs of layers that each stage has; 0: 1 */
     int sequence_parallel; /* 1: tensor-parallel ranks also share the rows of the activations */
     struct split split;  /* communication of the tensor-parallel ranks; without functions, the plan
                           * can only be printed */

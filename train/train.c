@@ -225,6 +225,10 @@ static const struct opt options[] = {
       "tensor-parallel ranks share the activations between layers, too", 0, 0 },
     { 0, "pipeline-parallel", OPT_INT | OPT_OF_RUN, AT(pipeline_parallel), "N",
       "cut the layers into N stages, each on other ranks; 0: 1", 0, 1e6 },
+    { 0, "pipeline-interleave", OPT_INT | OPT_OF_RUN, AT(pipeline_interleave), "N",
+      "with --pipeline-parallel: runs of layers in each stage; with more of them the stages wait "
+      "less; 0: 1",
+      0, 1e6 },
     { 0, "ranks", OPT_INT | OPT_OF_RUN, AT(ranks), "N",
       "with --dry-run: plan for so many ranks; 0: as the other options say", 0, 1e6 },
     { 0, "machine", OPT_TEXT | OPT_OF_RUN, AT(machine), "FILE",

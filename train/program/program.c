@@ -120,24 +120,36 @@ static const unsigned char kind_of[USE_ROLES] = {
     [USE_SUMS] = STORE_CACHE + CACHE_SUMS,
 };
 
+/* A piece of a stage: blocks below+1 to above. */
+struct piece {
+    int below, above;
+    int64_t rows;  /* rows of x per micro-batch: one per layer and one more, or two that are used
+                    * alternately */
+    int64_t slots; /* micro-batches whose x and caches are kept at a time */
+    int64_t x, caches; /* numbers of the first x and of the first cache of the piece */
+};
+
 struct compiler {
     struct program *program;
     struct program_config config;
-    size_t room;  /* capacity of program->phases */
-    int64_t rows; /* rows of x per micro-batch: one per layer and one more, or two that
-                   * are used alternately */
-    int64_t slots, micros, dxs; /* micro-batches that are kept at a time: their x and caches, their
-                                 * inputs, their dx */
-    int64_t micro;              /* number of the run's first micro-batch; they take slots in turn */
-    int64_t count;              /* number of micro-batches in the run */
-    int stages, below, above;   /* stages >= 1; the stage's layers are blocks below+1 to above */
-    int first, last; /* first: the run has the leaf's first micro-batch; last: its last */
-    int slot;        /* slot of the stack of gradients */
-    int merges;      /* sums to add after the leaf (reduce_merges) */
-    int final;       /* 1: it is the last leaf of the step */
+    size_t room;           /* capacity of program->phases */
+    int stages;            /* at least 1 */
+    struct piece *pieces;  /* of this stage, [count_of_pieces] */
+    int count_of_pieces;   /* at least 1 */
+    struct piece *piece;   /* the piece of the phases that are added */
+    int64_t micros;        /* micro-batches whose inputs are kept at a time */
+    int64_t dx, turn, dxs; /* micro-batch i of the run has dx number dx + (turn + i) modulo dxs */
+    int64_t micro;         /* number of the run's first micro-batch; they take slots in turn */
+    int64_t count;         /* number of micro-batches in the run */
+    int first, last;       /* first: the run has the leaf's first micro-batch; last: its last */
+    int slot;              /* slot of the stack of gradients */
+    int merges;            /* sums to add after the leaf (reduce_merges) */
+    int final;             /* 1: it is the last leaf of the step */
     int run;
 };
 
+/* is_first_stage and is_last_stage return 1 for the stages that have the embedding and the head.
+ * is_begin and is_end return 1 for the pieces that have them. */
 static int is_first_stage(const struct compiler *c)
 {
     return !c->config.stage;
@@ -146,6 +158,16 @@ static int is_first_stage(const struct compiler *c)
 static int is_last_stage(const struct compiler *c)
 {
     return c->config.stage == c->stages - 1;
+}
+
+static int is_begin(const struct compiler *c)
+{
+    return is_first_stage(c) && c->piece == c->pieces;
+}
+
+static int is_end(const struct compiler *c)
+{
+    return is_last_stage(c) && c->piece == c->pieces + c->count_of_pieces - 1;
 }
 
 /* Returns 1 if the part of the cache with the role `role` is kept for each layer and micro-batch
@@ -163,20 +185,22 @@ static int64_t number_of(const struct compiler *c, const struct phase *f, enum u
 {
     const int64_t blocks = c->config.layers + 2, top = c->slot * blocks;
     const int64_t slot = c->config.zero < 2 ? top : 0; /* only shares are in the stack */
-    const int64_t row = (c->micro + i) % c->slots, layer = f->layer - c->below;
-    const int64_t x = f->block - c->below; /* number of the row that the block makes */
+    const struct piece *p = c->piece;
+    const int64_t row = (c->micro + i) % p->slots, layer = f->layer - p->below;
+    const int64_t x = f->block - p->below; /* number of the row that the block makes */
     switch (role) {
     case USE_SUM: return top + f->block;
     case USE_TIED: return 0;
     case USE_DTIED: return c->stages > 1 ? 0 : slot;
     case USE_DW: return slot + f->block;
     case USE_MERGED: return slot + blocks + f->block;
-    case USE_X: return (x - 1) % c->rows * c->slots + row;
-    case USE_Y: return x % c->rows * c->slots + row;
-    case USE_DX: return (c->micro + i) % c->dxs;
+    case USE_X: return p->x + (x - 1) % p->rows * p->slots + row;
+    case USE_Y: return p->x + x % p->rows * p->slots + row;
+    case USE_DX: return c->dx + (c->turn + i) % c->dxs;
     case USE_ATTENTION:
     case USE_REST:
-    case USE_SUMS: return is_kept(c->config.recompute, role) ? layer * c->slots + row : 0;
+    case USE_SUMS:
+        return is_kept(c->config.recompute, role) ? p->caches + layer * p->slots + row : 0;
     default: return f->block;
     }
 }
@@ -201,14 +225,15 @@ static int sets_gradients(const struct compiler *c, const struct phase *f, enum 
            !(f->kind == PHASE_EMBEDDING_BACKWARD && c->config.tied);
 }
 
-/* Returns the stage that a phase sends to or receives from. */
+/* Returns the stage that a phase sends to or receives from. The last stage sends x of its pieces
+ * but the last to the first stage. */
 static int peer_of(const struct compiler *c, enum phase_kind kind)
 {
     switch (kind) {
     case PHASE_SEND_X:
-    case PHASE_RECEIVE_DX: return c->config.stage + 1;
+    case PHASE_RECEIVE_DX: return (c->config.stage + 1) % c->stages;
     case PHASE_RECEIVE_X:
-    case PHASE_SEND_DX: return c->config.stage - 1;
+    case PHASE_SEND_DX: return (c->config.stage + c->stages - 1) % c->stages;
     case PHASE_RECEIVE_TIED:
     case PHASE_SEND_TABLE: return c->stages - 1;
     default: return 0;
@@ -281,10 +306,10 @@ static void add_run(struct compiler *c, enum phase_kind before, enum phase_kind 
     c->run++;
 }
 
-/* Adds the phases of the forward passes of the stage's layers. */
+/* Adds the phases of the forward passes of the piece's layers. */
 static void add_forward(struct compiler *c)
 {
-    for (int b = c->below + 1; b <= c->above; b++)
+    for (int b = c->piece->below + 1; b <= c->piece->above; b++)
         add_run(c, PHASE_LAYER_FORWARD, PHASE_LAYER_FORWARD, b);
 }
 
@@ -293,7 +318,7 @@ static void add_backward(struct compiler *c)
     static const enum phase_kind again[] = { [RECOMPUTE_NONE] = PHASE_LAYER_BACKWARD,
                                              [RECOMPUTE_ATTENTION] = PHASE_ATTENTION_AGAIN,
                                              [RECOMPUTE_LAYER] = PHASE_LAYER_AGAIN };
-    for (int b = c->above; b > c->below; b--)
+    for (int b = c->piece->above; b > c->piece->below; b--)
         add_run(c, again[c->config.recompute], PHASE_LAYER_BACKWARD, b);
 }
 
@@ -476,7 +501,7 @@ static void compile_leaf(struct compiler *c, int64_t micro)
 
 static void compile_leaves(struct compiler *c)
 {
-    c->slots = c->micros = c->dxs = c->config.group;
+    c->piece->slots = c->micros = c->dxs = c->config.group;
     for (int k = 0; k < leaves_of(c); k++) {
         begin_leaf(c, k);
         compile_leaf(c, c->config.micro / leaves_of(c));
@@ -495,24 +520,42 @@ static int64_t leaf_size(const struct compiler *c)
 static void begin_run(struct compiler *c, int64_t m, int64_t count)
 {
     const int64_t leaf = leaf_size(c);
-    c->micro = m;
+    c->micro = c->turn = m;
     c->count = count;
     c->first = m % leaf == 0;
     c->last = (m + count) % leaf == 0;
     begin_leaf(c, (int)(m / leaf));
 }
 
-/* Adds the phases of the forward pass of micro-batch m in this stage. */
-static void pass_forward(struct compiler *c, int64_t m)
+/* Adds the phases that make the input of the piece. */
+static void add_input(struct compiler *c)
 {
+    const enum phase_kind kind = is_begin(c) ? PHASE_EMBEDDING_FORWARD : PHASE_RECEIVE_X;
+    add_run(c, c->piece == c->pieces ? PHASE_INPUTS : kind, kind, c->piece->below);
+}
+
+/* Returns the forward or backward pass number i of this stage: its micro-batch, and in *piece the
+ * number of its piece. Groups of as many micro-batches as there are stages go through one piece
+ * after the other. */
+static int64_t pass_of(const struct compiler *c, int64_t i, int backward, int *piece)
+{
+    const int64_t stages = c->stages, group = stages * c->count_of_pieces;
+    const int k = (int)(i % group / stages);
+    *piece = backward ? c->count_of_pieces - 1 - k : k;
+    return i / group * stages + i % stages;
+}
+
+/* Adds the phases of the forward pass number i of this stage. */
+static void pass_forward(struct compiler *c, int64_t i)
+{
+    int piece;
+    const int64_t m = pass_of(c, i, 0, &piece);
+    c->piece = &c->pieces[piece];
     begin_run(c, m, 1);
-    if (is_first_stage(c))
-        add_run(c, PHASE_INPUTS, PHASE_EMBEDDING_FORWARD, 0);
-    else
-        add_run(c, PHASE_INPUTS, PHASE_RECEIVE_X, c->below);
+    add_input(c);
     add_forward(c);
-    if (!is_last_stage(c))
-        add_run(c, PHASE_SEND_X, PHASE_SEND_X, c->above);
+    if (!is_end(c))
+        add_run(c, PHASE_SEND_X, PHASE_SEND_X, c->piece->above);
 }
 
 /* Adds the phase that begins to receive the head's gradients of the leaf that starts with
@@ -541,42 +584,98 @@ static void embedding_backward(struct compiler *c, int64_t m)
         expect_tied(c, m + 1);
 }
 
-/* Adds the phases of the backward pass of micro-batch m in this stage. */
-static void pass_backward(struct compiler *c, int64_t m)
+/* Returns 1 if the embedding's backward passes wait for the end of their leaf. */
+static int waits(const struct compiler *c)
 {
+    return is_first_stage(c) && c->config.tied;
+}
+
+/* Chooses the array of dx for backward pass number i: one of two, since one is sent while the next
+ * one is computed; or, if the embedding waits for it, one of a leaf's, which come before these two.
+ */
+static void choose_dx(struct compiler *c, int64_t i)
+{
+    const int64_t leaf = waits(c) ? leaf_size(c) : 0;
+    const int kept = leaf && is_begin(c);
+    c->dx = kept ? 0 : leaf;
+    c->dxs = kept ? leaf : 2;
+    c->turn = kept ? c->micro : i;
+}
+
+/* Adds the phases of the backward pass number i of this stage. */
+static void pass_backward(struct compiler *c, int64_t i)
+{
+    int piece;
+    const int64_t m = pass_of(c, i, 1, &piece);
+    c->piece = &c->pieces[piece];
     begin_run(c, m, 1);
-    if (is_last_stage(c))
+    choose_dx(c, i);
+    if (is_end(c))
         add_run(c, PHASE_HEAD, PHASE_HEAD, c->config.layers + 1);
     else
-        add_run(c, PHASE_RECEIVE_DX, PHASE_RECEIVE_DX, c->above);
-    if (is_last_stage(c) && c->config.tied && c->last)
+        add_run(c, PHASE_RECEIVE_DX, PHASE_RECEIVE_DX, c->piece->above);
+    if (is_end(c) && c->config.tied && c->last)
         add_phase(c, PHASE_SEND_TIED, 0, -1);
     c->run++;
     add_backward(c);
-    if (is_first_stage(c))
+    if (is_begin(c))
         embedding_backward(c, m);
     else
-        add_run(c, PHASE_SEND_DX, PHASE_SEND_DX, c->below);
+        add_run(c, PHASE_SEND_DX, PHASE_SEND_DX, c->piece->below);
+}
+
+/* Returns the number of forward passes before the first backward pass. */
+static int64_t passes_ahead(const struct compiler *c)
+{
+    const int64_t behind = c->stages - 1 - c->config.stage;
+    const int64_t pieces = c->count_of_pieces, all = c->config.micro * pieces;
+    const int64_t ahead = pieces > 1 ? 2 * behind + (pieces - 1) * c->stages : behind;
+    return ahead < all ? ahead : all;
+}
+
+/* Sets how many micro-batches each piece keeps at a time, and of how many the inputs are kept. */
+static void count_slots(struct compiler *c)
+{
+    const int64_t all = c->config.micro * c->count_of_pieces, ahead = passes_ahead(c);
+    const int64_t leaf = waits(c) ? leaf_size(c) : 1;
+    int64_t *ended = mem_zalloc((size_t)c->count_of_pieces, sizeof *ended);
+    int piece;
+    for (int64_t i = 0; i < all + ahead; i++) {
+        if (i < all) {
+            const int64_t begun = pass_of(c, i, 0, &piece) + 1, kept = begun - ended[piece];
+            const int64_t inputs = begun - ended[0] / leaf * leaf;
+            struct piece *p = &c->pieces[piece];
+            p->slots = kept > p->slots ? kept : p->slots;
+            c->micros = !piece && inputs > c->micros ? inputs : c->micros;
+        }
+        if (i >= ahead) {
+            pass_of(c, i - ahead, 1, &piece);
+            ended[piece]++;
+        }
+    }
+    free(ended);
+    for (int k = 1; k < c->count_of_pieces; k++) {
+        const struct piece *p = &c->pieces[k - 1];
+        c->pieces[k].x = p->x + p->rows * p->slots;
+        c->pieces[k].caches = p->caches + (p->rows - 1) * p->slots;
+    }
 }
 
 /* Compiles all micro-batches of the step for one stage of a pipeline. */
 static void compile_stage(struct compiler *c)
 {
-    const int64_t A = c->config.micro, behind = c->stages - 1 - c->config.stage;
-    const int64_t ahead = behind < A ? behind : A;
-    const int waits = is_first_stage(c) && c->config.tied;
-    assert(c->stages <= c->config.layers);
+    const int64_t all = c->config.micro * c->count_of_pieces, ahead = passes_ahead(c);
+    assert(c->stages * c->count_of_pieces <= c->config.layers);
     assert(!c->config.tied || c->config.group == leaf_size(c));
-    c->slots = ahead < A ? ahead + 1 : A;
-    c->micros = waits && leaf_size(c) + ahead < A ? leaf_size(c) + ahead : waits ? A : c->slots;
-    c->dxs = waits ? leaf_size(c) : 2; /* one is sent while the next one is computed */
-    if (waits)
+    assert(c->count_of_pieces == 1 || leaf_size(c) % c->stages == 0);
+    count_slots(c);
+    if (waits(c))
         expect_tied(c, 0);
-    for (int64_t m = 0; m < A + ahead; m++) {
-        if (m < A)
-            pass_forward(c, m);
-        if (m >= ahead)
-            pass_backward(c, m - ahead);
+    for (int64_t i = 0; i < all + ahead; i++) {
+        if (i < all)
+            pass_forward(c, i);
+        if (i >= ahead)
+            pass_backward(c, i - ahead);
     }
     end_part(c->program, 1);
 }
@@ -592,42 +691,74 @@ static void exchange_table(struct compiler *c)
 
 /* ---- whole programs -------------------------------------------------------------------------- */
 
-/* Returns the number of layers before those of stage `stage` of `stages`. Each stage has at least
- * one layer. */
-static int layers_before(const struct program_config *c, int stages, int stage)
+static int stages_of(const struct program_config *c)
 {
-    const int64_t work = (int64_t)c->layers + c->head, most = c->layers - (stages - stage);
-    const int64_t even = (work * stage + stages / 2) / stages;
-    return (int)(even < stage ? stage : even > most ? most : even);
+    return c->stages ? c->stages : 1;
 }
 
-static int *list_owners(const struct program_config *c, int stages)
+static int pieces_of(const struct program_config *c)
 {
-    int *owners = mem_zalloc((size_t)c->layers + 2, sizeof *owners);
-    for (int b = 1, stage = 0; b < c->layers + 2; b++) {
-        while (stage + 1 < stages && b > layers_before(c, stages, stage + 1))
-            stage++;
-        owners[b] = stage;
+    return c->interleave ? c->interleave : 1;
+}
+
+/* Returns the number of layers of the stages before stage `stage`. Each piece has at least one
+ * layer. */
+static int64_t layers_before(const struct program_config *c, int stage)
+{
+    const int64_t stages = stages_of(c), pieces = pieces_of(c), least = stage * pieces;
+    const int64_t work = (int64_t)c->layers + c->head, most = c->layers - stages * pieces + least;
+    const int64_t even = (work * stage + stages / 2) / stages;
+    return even < least ? least : even > most ? most : even;
+}
+
+/* Returns the number of layers in piece k of a stage. The pieces of the stage have about the same
+ * work. */
+static int layers_of_piece(const struct program_config *c, int stage, int k)
+{
+    const int64_t n = layers_before(c, stage + 1) - layers_before(c, stage), pieces = pieces_of(c);
+    const int64_t head = stage == stages_of(c) - 1 ? c->head : 0, most = n - (pieces - 1);
+    const int64_t even = (n + head) / pieces - head, last = even < 1      ? 1
+                                                            : even > most ? most
+                                                                          : even;
+    if (k == pieces - 1)
+        return (int)last;
+    return (int)((n - last) * (k + 1) / (pieces - 1) - (n - last) * k / (pieces - 1));
+}
+
+/* Sets the owners of the blocks and the layers of this stage's pieces. The layers are those of the
+ * first pieces of all stages, then those of the second ones, and so on. */
+static void divide_layers(struct compiler *c)
+{
+    const struct program_config *config = &c->config;
+    int *owners = mem_zalloc((size_t)config->layers + 2, sizeof *owners), below = 0;
+    for (int i = 0; i < c->stages * c->count_of_pieces; i++) {
+        const int stage = i % c->stages, k = i / c->stages;
+        const int above = below + layers_of_piece(config, stage, k);
+        if (stage == config->stage)
+            c->pieces[k] = (struct piece){ below, above, .rows = above - below + 1 };
+        while (below < above)
+            owners[++below] = stage;
     }
-    return owners;
+    owners[config->layers + 1] = c->stages - 1;
+    c->program->owners = owners;
 }
 
 static void begin(struct compiler *c, struct program *p, const struct program_config *config)
 {
-    const int stages = config->stages ? config->stages : 1;
-    *c = (struct compiler){ .program = p, .config = *config, .stages = stages };
-    c->below = layers_before(config, stages, config->stage);
-    c->above = layers_before(config, stages, config->stage + 1);
-    c->rows = c->above - c->below + 1;
-    *p = (struct program){ .zero = config->zero,
-                           .layers = config->layers,
-                           .stages = stages,
-                           .stage = config->stage,
-                           .owners = list_owners(config, stages) };
+    *c = (struct compiler){ .program = p,
+                            .config = *config,
+                            .stages = stages_of(config),
+                            .count_of_pieces = pieces_of(config) };
+    *p = (struct program){
+        .zero = config->zero, .layers = config->layers, .stages = c->stages, .stage = config->stage
+    };
+    c->piece = c->pieces = mem_zalloc((size_t)c->count_of_pieces, sizeof *c->pieces);
+    divide_layers(c);
 }
 
 static void end(struct compiler *c)
 {
+    free(c->pieces);
     c->program->micros = (int)c->micros;
     finish(c->program);
 }
@@ -654,6 +785,20 @@ void program_step(struct program *p, const struct program_config *config)
     end(&c);
 }
 
+/* Adds the phases of an evaluation in the piece. */
+static void add_evaluation(struct compiler *c)
+{
+    c->piece->rows = 2;
+    c->piece->slots = 1;
+    add_input(c);
+    for (int b = c->piece->below + 1; b <= c->piece->above; b++)
+        add_run(c, PHASE_LAYER_EVALUATION, PHASE_LAYER_EVALUATION, b);
+    if (is_end(c))
+        add_run(c, PHASE_HEAD_EVALUATION, PHASE_HEAD_EVALUATION, c->config.layers + 1);
+    else
+        add_run(c, PHASE_SEND_X, PHASE_SEND_X, c->piece->above);
+}
+
 void program_evaluation(struct program *p, const struct program_config *config)
 {
     struct compiler c;
@@ -662,17 +807,11 @@ void program_evaluation(struct program *p, const struct program_config *config)
                                     .tied = config->tied,
                                     .head = config->head,
                                     .stages = config->stages,
-                                    .stage = config->stage });
-    c.rows = 2;
-    c.count = c.slots = c.micros = c.dxs = 1;
-    add_run(&c, PHASE_INPUTS, is_first_stage(&c) ? PHASE_EMBEDDING_FORWARD : PHASE_RECEIVE_X,
-            c.below);
-    for (int b = c.below + 1; b <= c.above; b++)
-        add_run(&c, PHASE_LAYER_EVALUATION, PHASE_LAYER_EVALUATION, b);
-    if (is_last_stage(&c))
-        add_run(&c, PHASE_HEAD_EVALUATION, PHASE_HEAD_EVALUATION, config->layers + 1);
-    else
-        add_run(&c, PHASE_SEND_X, PHASE_SEND_X, c.above);
+                                    .stage = config->stage,
+                                    .interleave = config->interleave });
+    c.count = c.micros = c.dxs = 1;
+    for (c.piece = c.pieces; c.piece < c.pieces + c.count_of_pieces; c.piece++)
+        add_evaluation(&c);
     end_part(p, 1);
     end(&c);
 }

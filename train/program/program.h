@@ -38,6 +38,13 @@
  * and then a forward and a backward pass in turn (Narayanan et al. 2019, "PipeDream"; one forward,
  * one backward). So it keeps the activations of at most S-s micro-batches.
  *
+ * A stage may own several runs of blocks, its pieces (Narayanan et al. 2021, "Efficient large-scale
+ * language model training on GPU clusters"). Piece k of stage s is run k S + s of all runs. The
+ * last stage sends x of its pieces, but for the last piece, to the first stage. S micro-batches go
+ * through one piece after the other, and then the next S. With V pieces, stage s first does the
+ * forward passes of 2 (S-1-s) + (V-1) S micro-batches and pieces. The stages wait 1/V of the time,
+ * but send V times as much.
+ *
  * The first stage owns a tied table. The last stage has a copy of the embedding's parameters, which
  * it receives after each update. In a leaf, the head's gradients of the table are added first, on
  * the last stage, and sent to the first one. The embedding's gradients are added to them there.
@@ -194,6 +201,8 @@ struct program_config {
                * work */
     int stages, stage; /* of a pipeline; 0 or 1 stages: none. It needs stages <= layers
                         * and, if tied, groups that are leaves */
+    int interleave;    /* pieces of each stage of a pipeline; 0: 1. Several need stages * interleave
+                        * <= layers, and leaves of a multiple of `stages` micro-batches */
 };
 
 /* A section of the list that is executed `turns` times. The sections are the first group of each
@@ -219,8 +228,8 @@ struct program {
 };
 
 /* program_step makes the program of a training step. program_evaluation makes a program of one part
- * that evaluates one micro-batch; of *c it uses only layers, tied, stages and stage. The caller
- * releases the program. */
+ * that evaluates one micro-batch; of *c it uses only layers, tied, head, stages, stage and
+ * interleave. The caller releases the program. */
 void program_step(struct program *p, const struct program_config *c);
 void program_evaluation(struct program *p, const struct program_config *c);
 void program_release(struct program *p); /* fine on a zeroed struct */

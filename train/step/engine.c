@@ -31,6 +31,7 @@ void engine_program(struct program *p, const struct engine_config *c, const stru
                                      .head = c->head,
                                      .stages = c->stages,
                                      .stage = c->stage,
+                                     .interleave = c->interleave,
                                      .recompute = c->recompute,
                                      .tied = m->tied,
                                      .embedding_again = m->embedding_again,
@@ -59,11 +60,13 @@ void engine_open(struct engine *e, const struct engine_config *config, const str
                           .store = s,
                           .comm = c,
                           .loss_scale = 1 };
-    program_evaluation(&e->evaluation, &(struct program_config){ .layers = (int)m->config.layers,
-                                                                 .tied = m->tied,
-                                                                 .head = config->head,
-                                                                 .stages = p->stages,
-                                                                 .stage = p->stage });
+    program_evaluation(&e->evaluation,
+                       &(struct program_config){ .layers = (int)m->config.layers,
+                                                 .tied = m->tied,
+                                                 .head = config->head,
+                                                 .stages = p->stages,
+                                                 .stage = p->stage,
+                                                 .interleave = config->interleave });
     sharing_open(&e->sharing, s, c);
     transfer_open(&e->transfers, s, c);
     e->late = mem_zalloc((size_t)m->tensors.blocks, sizeof *e->late);

@@ -31,6 +31,7 @@ struct engine_config {
     int leaves;         /* leaves of this rank (program.h); 0: 1 */
     int zero;           /* ZeRO stage (program.h) */
     int stages, stage;  /* of a pipeline (program.h); 0 or 1 stages: none */
+    int interleave;     /* pieces of each stage; 0: 1 */
     int head;           /* work of the head, as a number of layers */
     int64_t most;       /* most sequences in a micro-batch: B, or more where several are
                          * packed in one row */

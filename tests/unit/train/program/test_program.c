@@ -163,7 +163,7 @@ Test(program, stages_have_equal_work)
 
 /* Runs a pipeline in which the forward of a layer takes the time 1, and its backward 2. Returns the
  * share of the time in which stages wait. */
-static double bubble(int layers, int stages, int64_t micro, int leaves, int tied)
+static double bubble(int layers, int stages, int pieces, int64_t micro, int leaves, int tied)
 {
     struct program p[8];
     struct timeline t;
@@ -178,10 +178,11 @@ static double bubble(int layers, int stages, int64_t micro, int leaves, int tied
                                                       .tied = tied,
                                                       .moments = 2,
                                                       .stages = stages,
-                                                      .stage = s });
+                                                      .stage = s,
+                                                      .interleave = pieces });
     cr_assert_eq(timeline_run(&t, p, stages, &costs), 0,
-                 "%d stages, %d micro-batches, %d leaves: they wait for ever", stages, (int)micro,
-                 leaves);
+                 "%d stages of %d pieces, %d micro-batches, %d leaves: they wait for ever", stages,
+                 pieces, (int)micro, leaves);
     for (int s = 0; s < stages; s++)
         program_release(&p[s]);
     cr_assert_float_eq(t.busy, 3.0 * layers * (double)micro, 1e-9);
@@ -197,12 +198,51 @@ Test(program, stages_wait_only_while_the_pipeline_fills_and_empties)
             for (int64_t leaf = 1; leaf <= 9; leaf++)
                 for (int tied = 0; tied < 2; tied++) {
                     const int64_t A = leaf * leaves;
-                    const double waits = bubble(stages, stages, A, leaves, tied);
+                    const double waits = bubble(stages, stages, 1, A, leaves, tied);
                     const double least = (double)(stages - 1) / (double)(A + stages - 1);
                     if (!tied || leaves == 1 || leaf >= stages)
                         cr_assert_float_eq(waits, least, 1e-9, "%d stages, %d of %d: %g, not %g",
                                            stages, leaves, (int)leaf, waits, least);
                 }
+}
+
+/* With several pieces they wait so many times less. */
+Test(program, stages_of_several_pieces_wait_less)
+{
+    for (int stages = 2; stages <= 8; stages++)
+        for (int pieces = 2; pieces <= 4; pieces++)
+            for (int leaves = 1; leaves <= 4; leaves *= 2)
+                for (int leaf = stages; leaf <= 3 * stages; leaf += stages)
+                    for (int tied = 0; tied < 2; tied++) {
+                        const int64_t A = leaf * leaves;
+                        const double waits = bubble(stages * pieces, stages, pieces, A, leaves,
+                                                    tied);
+                        const double least = (double)(stages - 1) /
+                                             (double)(A * pieces + stages - 1);
+                        cr_assert_float_eq(waits, least, 1e-9,
+                                           "%d stages of %d pieces, %d of %d: %g, not %g", stages,
+                                           pieces, leaves, leaf, waits, least);
+                    }
+}
+
+/* Each piece has its own layers: stage 0 of 2 has the first and the third, and keeps their
+ * activations apart. */
+Test(program, a_stage_of_two_pieces_reads_as_it_should)
+{
+    struct program p;
+    program_step(&p, &(struct program_config){ .layers = 4,
+                                               .micro = 2,
+                                               .group = 2,
+                                               .tied = 1,
+                                               .moments = 1,
+                                               .stages = 2,
+                                               .interleave = 2 });
+    check_text(&p, "tests/data/programs/stage-pieces");
+    program_release(&p);
+    program_evaluation(
+        &p, &(struct program_config){ .layers = 4, .tied = 1, .stages = 2, .interleave = 2 });
+    check_text(&p, "tests/data/programs/evaluation-pieces");
+    program_release(&p);
 }
 
 /* Each micro-batch must belong to exactly one rank. If the ranks share gradients, the micro-batches
