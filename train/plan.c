@@ -623,6 +623,7 @@ static struct working working_of(const struct plan *p, enum phase_kind kind)
                                  muon_kernels(p) };
     case PHASE_INPUTS:
     case PHASE_GATHER:
+    case PHASE_GATHER_ROWS:
     case PHASE_GATHER_TABLE:
     case PHASE_SUM_TABLE:
     case PHASE_SUM: return (struct working){ 0, 0 };

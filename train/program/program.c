@@ -21,6 +21,7 @@ static const char *const phase_names[PHASE_KINDS] = {
     [PHASE_SUM] = "sum of gradients",
     [PHASE_UPDATE] = "update",
     [PHASE_GATHER] = "gather of parameters",
+    [PHASE_GATHER_ROWS] = "gather of rows",
     [PHASE_GATHER_TABLE] = "gather of the table",
     [PHASE_SEND_X] = "send x",
     [PHASE_RECEIVE_X] = "receive x",
@@ -337,7 +338,7 @@ static int sums_next(const struct compiler *c)
 static void compile_group(struct compiler *c)
 {
     add_run(c, PHASE_INPUTS, PHASE_EMBEDDING_FORWARD, 0);
-    if (gathers(c) && !c->program->part_count)
+    if (c->config.zero > 0 && !c->program->part_count)
         add_phase(c, PHASE_GATHER_TABLE, 0, -1);
     add_forward(c);
     add_run(c, PHASE_HEAD, PHASE_HEAD, c->config.layers + 1);
@@ -392,7 +393,7 @@ static int is_between(enum phase_kind kind)
 {
     return kind == PHASE_INPUTS || kind == PHASE_ATTENTION_AGAIN || kind == PHASE_LAYER_AGAIN ||
            kind == PHASE_MERGE || kind == PHASE_SUM_TABLE || kind == PHASE_SUM ||
-           kind == PHASE_GATHER || kind == PHASE_GATHER_TABLE;
+           kind == PHASE_GATHER || kind == PHASE_GATHER_TABLE || kind == PHASE_GATHER_ROWS;
 }
 
 /* Returns 1 if the use u is of this rank's share of an array that, in other uses, is whole in the
@@ -777,6 +778,8 @@ void program_step(struct program *p, const struct program_config *config)
         if (p->owners[b] != config->stage)
             continue;
         add_phase(&c, PHASE_UPDATE, b, -1);
+        if (config->zero > 2 && b == 0)
+            add_phase(&c, PHASE_GATHER_ROWS, b, -1);
         if (gathers(&c))
             add_phase(&c, PHASE_GATHER, b, -1);
     }

@@ -99,7 +99,9 @@ enum phase_kind {
     PHASE_SUM,       /* sums the block's complete gradients over the ranks */
     PHASE_UPDATE,
     PHASE_GATHER,       /* gathers the parameters that the other ranks updated */
-    PHASE_GATHER_TABLE, /* gathers those of the embedding that PHASE_GATHER has left out */
+    PHASE_GATHER_ROWS,  /* if ranks share parameters: gathers those of the embedding that the next
+                         * step needs first */
+    PHASE_GATHER_TABLE, /* gathers those of the embedding that the phases before have left out */
     PHASE_SEND_X,       /* to the next stage of the pipeline */
     PHASE_RECEIVE_X,    /* begins to receive; the first phase that uses the array waits for it */
     PHASE_SEND_DX,      /* to the stage before */

@@ -314,6 +314,12 @@ static void gather_parameters(struct pass *s, const struct phase *f, const struc
     sharing_gather(&s->e->sharing, f->block, at[USE_W]);
 }
 
+static void gather_rows(struct pass *s, const struct phase *f, const struct ops_array *at)
+{
+    (void)f, (void)at;
+    sharing_gather_rows(&s->e->sharing);
+}
+
 static void gather_table(struct pass *s, const struct phase *f, const struct ops_array *at)
 {
     (void)f, (void)at;
@@ -360,6 +366,7 @@ static phase_function *const functions[PHASE_KINDS] = {
     [PHASE_SUM] = sum_gradients,
     [PHASE_UPDATE] = update,
     [PHASE_GATHER] = gather_parameters,
+    [PHASE_GATHER_ROWS] = gather_rows,
     [PHASE_GATHER_TABLE] = gather_table,
     [PHASE_SEND_X] = transfer,
     [PHASE_RECEIVE_X] = transfer,

@@ -14,7 +14,7 @@ struct slot {
     int array; /* the array in the slot; -1: none */
 };
 
-enum place { OUT, COMING, IN, SUMMED };
+enum place { OUT, ENTERED, COMING, IN, SUMMED };
 
 struct array {
     struct ops_array own;
@@ -247,11 +247,16 @@ static int enter(struct shared *m, int i, int all)
     return a->slot != NULL;
 }
 
+static void take_own(struct shared *m, struct array *a)
+{
+    ops_copy(m->ops, own_part(m, a), a->own, own_elements(m, a));
+}
+
 static void begin_gather(struct shared *m, struct array *a)
 {
     char what[64];
     snprintf(what, sizeof what, "%s of block %d", a->name, a->block);
-    ops_copy(m->ops, own_part(m, a), a->own, own_elements(m, a));
+    take_own(m, a);
     a->work = comm_gather_begin(m->comm, COMM_DATA, m->ops, whole(a), a->bounds, what);
     a->place = COMING;
 }
@@ -270,11 +275,28 @@ struct ops_array shared_fetch(struct shared *m, int i, enum use_mode use)
             begin_gather(m, a);
     }
     end_work(m, a);
-    a->place = IN;
+    a->place = a->place == ENTERED ? ENTERED : IN;
     a->made |= use != MODE_READ;
     a->users++;
     a->used = ++m->clock;
     return whole(a);
+}
+
+struct ops_array shared_enter(struct shared *m, int i)
+{
+    struct array *a = &m->arrays[i];
+    assert(a->place == OUT);
+    enter(m, i, 1);
+    take_own(m, a);
+    a->place = ENTERED;
+    a->used = ++m->clock;
+    return whole(a);
+}
+
+void shared_complete(struct shared *m, int i)
+{
+    assert(m->arrays[i].place == ENTERED);
+    m->arrays[i].place = IN;
 }
 
 void shared_release(struct shared *m, int i)

@@ -40,6 +40,12 @@ struct ops_array shared_fetch(struct shared *m, int i, enum use_mode use);
 void shared_release(struct shared *m, int i);
 void shared_expect(struct shared *m, int i, enum use_mode use);
 
+/* shared_enter takes an array that is not in the window into it, sets only this rank's share, and
+ * returns the whole array. The caller sets the rest, or what is needed of it. shared_fetch returns
+ * the array as it is. It stays in the window until shared_complete says that it is complete. */
+struct ops_array shared_enter(struct shared *m, int i);
+void shared_complete(struct shared *m, int i);
+
 /* Removes an array from the window, because this rank's share of it will change. */
 void shared_forget(struct shared *m, int i);
 

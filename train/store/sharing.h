@@ -29,6 +29,8 @@ struct sharing {
     int64_t *piece_bounds; /* [blocks][ranks+1]: number of pieces of the block before each share */
     struct sharing_work *pending; /* [blocks] */
     struct word_table table;      /* operations on block 0 that are done in two parts */
+    struct comm_work **transfers; /* [2 ranks]: of sharing_gather_table */
+    int transfer_count;
 };
 
 void sharing_open(struct sharing *h, struct store *s, struct comm *c);
@@ -54,10 +56,13 @@ double sharing_squares(const struct sharing *h);
 
 /* Begins to get the other ranks' shares of `parameters`, the block's parameters, after this rank
  * has updated its own share. Of block 0 perhaps only the rows are gathered that the next step's
- * first group uses (word_table.h); sharing_gather_table then begins to gather all of it.
+ * first group uses (word_table.h). If ranks share the parameters, sharing_gather_rows does so.
+ * sharing_gather_table then begins to gather all of block 0: after the layers, which are under way;
+ * or, if ranks share the parameters, by transfers that go on while the layers are gathered.
  * sharing_await waits until the array of use u can be used; sharing_end_gathers waits for all
  * blocks, and then they can be used in any way. */
 void sharing_gather(struct sharing *h, int block, struct ops_array parameters);
+void sharing_gather_rows(struct sharing *h);
 void sharing_gather_table(struct sharing *h);
 void sharing_await(struct sharing *h, const struct use *u);
 void sharing_end_gathers(struct sharing *h);

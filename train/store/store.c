@@ -390,6 +390,16 @@ void store_end_sums(struct store *s)
         shared_end_sums(s->shared);
 }
 
+struct ops_array store_enter(struct store *s, int block)
+{
+    return shared_enter(s->shared, s->in_shared[STORE_PARAMETERS] + block);
+}
+
+void store_complete(struct store *s, int block)
+{
+    shared_complete(s->shared, s->in_shared[STORE_PARAMETERS] + block);
+}
+
 int store_check(struct store *s)
 {
     return s->mapped ? mapped_check(s->mapped) : 0;

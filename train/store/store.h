@@ -80,6 +80,11 @@ void store_join(struct store *s, struct comm *c);
 void store_sum(struct store *s, int block, int to, int merges, const struct shared_end *end);
 void store_end_sums(struct store *s);
 
+/* Only if ranks share parameters: shared_enter and shared_complete for the parameters of a block.
+ */
+struct ops_array store_enter(struct store *s, int block);
+void store_complete(struct store *s, int block);
+
 /* store_begin fetches an array as the use `u` of a phase says, and store_end releases it.
  * store_expect says that the phase will come soon, so the array may be read ahead. */
 struct ops_array store_begin(struct store *s, const struct use *u);

@@ -101,8 +101,7 @@ void word_table_forget(struct word_table *t, enum table_part part)
     t->words[part] = t->rows;
 }
 
-/* Returns 1 if the operation is worth two parts, else 0. */
-static int is_cut(const struct word_table *t, enum table_part part)
+int word_table_is_cut(const struct word_table *t, enum table_part part)
 {
     return t->rows && t->words[part] <= t->rows / 2;
 }
@@ -194,7 +193,7 @@ void word_table_begin_sum(struct word_table *t, struct ops_array gradients)
     const int64_t n = t->rows * t->width;
     const struct layout *l = &t->store->layout;
     assert(t->state == TABLE_IDLE);
-    if (!is_cut(t, TABLE_SUM))
+    if (!word_table_is_cut(t, TABLE_SUM))
         return;
     list_runs(t, TABLE_SUM, 0);
     copy_runs(t, gradients, 0);
@@ -241,7 +240,7 @@ void word_table_end_sum(struct word_table *t, struct ops_array gradients)
 int word_table_gather_rows(struct word_table *t, struct ops_array parameters)
 {
     assert(t->state == TABLE_IDLE);
-    if (!is_cut(t, TABLE_GATHER))
+    if (!word_table_is_cut(t, TABLE_GATHER))
         return 0;
     list_runs(t, TABLE_GATHER, 1);
     copy_runs(t, parameters, 0);
