@@ -20,7 +20,8 @@
  *
  * In the last group of the step, the gradients of a block are summed over the ranks as soon as they
  * are complete; those of a tied table after the head, except for the rows to which the embedding
- * will add (word_table.h). Then the blocks are updated, one after the other.
+ * will add (word_table.h). Then the blocks are updated, one after the other. A block whose sum is
+ * not complete yet is updated later, when the next step uses its parameters (engine.h).
  *
  * Ranks may share the state of a training (Rajbhandari et al. 2020, "ZeRO"): from stage 1 on the
  * optimizer's moments, from stage 2 on also the gradients, at stage 3 also the parameters. Each
