@@ -370,19 +370,6 @@ static inline char *put_token(char *to, const struct vocabulary *v,
     return to + n;
 }
 
-/* Appends the bytes of the n tokens ids[] to `out`. Returns 0, or -1 with an error. */
-static int decode_bytes(const struct tokenizer *t, const uint32_t *ids, size_t n, struct buf *out)
-{
-    if (reserve_text(t, ids, n, out) < 0)
-        return -1;
-    char *to = out->data + out->len;
-    for (size_t i = 0; i < n; i++)
-        to = put_token(to, &t->v, &t->v.tokens[ids[i]], 0);
-    out->len = (size_t)(to - out->data);
-    *to = '\0';
-    return 0;
-}
-
 /* Appends words with a space between them, as Hugging Face's WordPiece decoder does. `skip`: leave
  * out special tokens. Returns 0, or -1 with an error. */
 static int decode_words(const struct tokenizer *t, const uint32_t *ids, size_t n, int skip,
@@ -417,17 +404,31 @@ static void decoder_name(const struct tokenizer *t, uint32_t id, struct buf *nam
         vocabulary_name(&t->v, id, name);
 }
 
+/* Appends what the decoder's steps begin with: the token's name or, if there are no steps, its
+ * bytes. */
+static void put_name(const struct tokenizer *t, uint32_t id, struct buf *name)
+{
+    size_t n;
+    const char *bytes = vocabulary_bytes(&t->v, id, &n);
+    if (t->v.decoder && bytes)
+        decoder_name(t, id, name);
+    else if (bytes)
+        buf_add(name, bytes, n);
+}
+
 static struct decoder_table *make_table(const struct tokenizer *t)
 {
     struct strings names = STRINGS_INIT;
     struct buf name = BUF_INIT;
     for (uint32_t id = 0; id < t->v.count; id++) {
         buf_clear(&name);
-        if (t->v.tokens[id].kind != TOKEN_HOLE)
-            decoder_name(t, id, &name);
+        put_name(t, id, &name);
         strings_add(&names, name.data, name.len);
     }
     struct decoder_table *table = decoder_table_new(t->v.decoder, &names);
+    for (uint32_t id = 0; id < t->v.count && table; id++)
+        if (t->v.tokens[id].kind == TOKEN_HOLE)
+            decoder_table_leave_out(table, id);
     strings_release(&names);
     buf_release(&name);
     return table;
@@ -471,30 +472,23 @@ static int decode_steps(const struct tokenizer *t, const uint32_t *ids, size_t n
     return result;
 }
 
-static int decode_names(const struct tokenizer *t, const uint32_t *ids, size_t n, int skip,
-                        struct buf *out)
+/* Decodes without the ids that are left out. `table` may be NULL. Returns 0, or -1 with an error.
+ */
+static int decode_kept(const struct tokenizer *t, const struct decoder_table *table,
+                       const uint32_t *ids, size_t n, int skip, struct buf *out)
 {
-    const struct vocabulary *v = &t->v;
-    const struct decoder_table *table = decoder_table(t);
     struct ids kept = { 0 };
     int result = 0;
-    size_t left = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (ids[i] >= v->count)
-            return bad_id(t, ids[i], i);
-        left += (size_t)leaves_out(v, ids[i], skip);
-    }
-    for (size_t i = 0; i < n && left; i++)
-        if (!leaves_out(v, ids[i], skip))
+    for (size_t i = 0; i < n && !result; i++) {
+        if (ids[i] >= t->v.count)
+            result = bad_id(t, ids[i], i);
+        else if (!leaves_out(&t->v, ids[i], skip))
             ids_add(&kept, ids[i]);
-    if (left) {
-        ids = kept.data;
-        n = kept.count;
     }
-    if (table)
-        decoder_table_run(table, ids, n, out);
-    else
-        result = decode_steps(t, ids, n, out);
+    if (!result && table)
+        decoder_table_run(table, kept.data, kept.count, out);
+    else if (!result)
+        result = decode_steps(t, kept.data, kept.count, out);
     ids_release(&kept);
     return result;
 }
@@ -502,22 +496,13 @@ static int decode_names(const struct tokenizer *t, const uint32_t *ids, size_t n
 static int decode(const struct tokenizer *t, const uint32_t *ids, size_t n, int skip,
                   struct buf *out)
 {
-    const struct vocabulary *v = &t->v;
-    if (v->decoder)
-        return decode_names(t, ids, n, skip, out);
-    if (v->model == VOCABULARY_WORDPIECE)
+    if (!t->v.decoder && t->v.model == VOCABULARY_WORDPIECE)
         return decode_words(t, ids, n, skip, out);
-    if (!skip)
-        return decode_bytes(t, ids, n, out);
-    for (size_t i = 0; i < n; i++) {
-        size_t len;
-        const char *bytes = vocabulary_bytes(v, ids[i], &len);
-        if (!bytes)
-            return bad_id(t, ids[i], i);
-        if (!is_special(v, ids[i]))
-            buf_add(out, bytes, len);
-    }
-    return 0;
+    const struct decoder_table *table = decoder_table(t);
+    if (!table || skip)
+        return decode_kept(t, table, ids, n, skip, out);
+    size_t done = decoder_table_run(table, ids, n, out);
+    return done < n ? bad_id(t, ids[done], done) : 0;
 }
 
 int tokenizer_decode(const struct tokenizer *t, const uint32_t *ids, size_t n, struct buf *out)

@@ -10,6 +10,7 @@
 #include "common/utf8.h"
 #include "tokenizer/cut/regex.h"
 #include "tokenizer/model/alphabet.h"
+#include "tokenizer/model/spellings.h"
 #include "unicode/unicode.h"
 
 enum decoder_kind {
@@ -444,26 +445,13 @@ int decoder_run(const struct decoder *d, struct strings *names, struct buf *out)
 
 /* ---- a table of tokens ----------------------------------------------------------------------- */
 
-enum { STEP = 16 }; /* bytes of a token that are copied at once */
-
-/* The decoded text of a token: its offset and length in struct becomes. */
-struct part {
-    uint32_t at;
-    uint16_t len;
-    int16_t byte; /* the byte that a byte token stands for, or -1 */
-};
-
-/* The decoded texts of all tokens at one position: at the beginning, or later. */
-struct becomes {
-    struct buf text;
-    struct part *parts; /* by id */
-};
-
 struct decoder_table {
-    const struct decoder *d;
-    struct becomes first, inner;
-    int repairs;   /* the joined bytes are made valid UTF-8 */
-    size_t strips; /* steps from here on are DECODE_STRIP, of the joined text */
+    const struct decoder *d; /* NULL: the strings are joined as they are */
+    struct spellings inner;  /* the decoded texts of the tokens, except at the beginning */
+    struct spellings begins; /* the same at the beginning, if they differ there */
+    struct spellings *first; /* the one of the two that is for the beginning */
+    int repairs;             /* the joined bytes are made valid UTF-8 */
+    size_t strips;           /* steps from here on are DECODE_STRIP, of the joined text */
 };
 
 /* Returns 1 if the step's result for a string depends only on the string and on whether it is the
@@ -499,32 +487,33 @@ static int become(const struct decoder *d, size_t steps, size_t place, struct bu
 /* Stores the decoded text of token `id`. falls_back 1: names such as <0x0A> stand for bytes.
  * is_alphabet 1: the text is in the byte alphabet, and its bytes are stored. Returns 0, or -1 if
  * the text is too long for the table. */
-static int put_part(struct becomes *b, size_t id, const struct buf *text, int falls_back,
+static int put_text(struct spellings *to, size_t id, const struct buf *text, int falls_back,
                     int is_alphabet)
 {
-    size_t at = b->text.len;
-    if (!is_alphabet || alphabet_decode(&b->text, text->data, text->len) < 0)
-        buf_add(&b->text, text->data, text->len);
-    size_t n = b->text.len - at;
-    int byte = falls_back ? named_byte(text->data, text->len) : -1;
-    b->parts[id] = (struct part){ (uint32_t)at, (uint16_t)n, (int16_t)byte };
-    return n > UINT16_MAX || b->text.len > UINT32_MAX ? -1 : 0;
+    struct buf bytes = BUF_INIT;
+    int byte = falls_back ? named_byte(text->data, text->len) : -1, result = 0;
+    if (byte >= 0)
+        spellings_set_byte(to, id, (unsigned char)byte);
+    else if (is_alphabet && alphabet_decode(&bytes, text->data, text->len) == 0)
+        result = spellings_set(to, id, bytes.data, bytes.len);
+    else
+        result = spellings_set(to, id, text->data, text->len);
+    buf_release(&bytes);
+    return result;
 }
 
-static int fill_becomes(struct becomes *b, const struct decoder_table *t,
-                        const struct strings *names, size_t steps, size_t place, int falls_back)
+static int fill(struct spellings *to, const struct decoder_table *t, const struct strings *names,
+                size_t steps, size_t place, int falls_back)
 {
     struct buf now = BUF_INIT, next = BUF_INIT;
     int result = 0;
-    b->parts = mem_zalloc(names->count + 1, sizeof *b->parts);
     for (size_t i = 0, begin = 0; i < names->count && !result; begin = names->ends[i++]) {
         buf_clear(&now);
         buf_add(&now, names->text.data + begin, names->ends[i] - begin);
         result = become(t->d, steps, place, &now, &next);
         if (!result)
-            result = put_part(b, i, &now, falls_back, t->repairs);
+            result = put_text(to, i, &now, falls_back, t->repairs);
     }
-    buf_reserve(&b->text, STEP);
     buf_release(&now);
     buf_release(&next);
     return result;
@@ -532,7 +521,9 @@ static int fill_becomes(struct becomes *b, const struct decoder_table *t,
 
 struct decoder_table *decoder_table_new(const struct decoder *d, struct strings *names)
 {
+    static const struct decoder joining = { NULL, 0, 0 };
     size_t alone = 0, at;
+    d = d ? d : &joining;
     while (alone < d->count && is_alone(&d->items[alone]))
         alone++;
     int falls_back = is_at(d, alone, DECODE_BYTE_FALLBACK);
@@ -545,70 +536,68 @@ struct decoder_table *decoder_table_new(const struct decoder *d, struct strings 
     if (at < d->count || (falls_back && repairs))
         return NULL;
     struct decoder_table *t = mem_zalloc(1, sizeof *t);
-    *t = (struct decoder_table){
-        .d = d, .first.text = BUF_INIT, .inner.text = BUF_INIT, .repairs = repairs, .strips = strips
-    };
-    if (fill_becomes(&t->first, t, names, alone, 0, falls_back) == 0 &&
-        fill_becomes(&t->inner, t, names, alone, 1, falls_back) == 0)
+    *t = (struct decoder_table){ .d = d, .repairs = repairs, .strips = strips };
+    t->first = alone ? &t->begins : &t->inner;
+    spellings_init(&t->inner, names->count);
+    spellings_init(&t->begins, alone ? names->count : 0);
+    if (fill(&t->inner, t, names, alone, 1, falls_back) == 0 &&
+        (!alone || fill(&t->begins, t, names, alone, 0, falls_back) == 0))
         return t;
     decoder_table_free(t);
     return NULL;
+}
+
+void decoder_table_leave_out(struct decoder_table *t, uint32_t id)
+{
+    spellings_set_hole(t->first, id);
+    spellings_set_hole(&t->inner, id);
 }
 
 void decoder_table_free(struct decoder_table *t)
 {
     if (!t)
         return;
-    buf_release(&t->first.text);
-    buf_release(&t->inner.text);
-    free(t->first.parts);
-    free(t->inner.parts);
+    spellings_release(&t->begins);
+    spellings_release(&t->inner);
     free(t);
 }
 
-/* Reserves room for all tokens, and STEP more bytes for store_part. A byte token's name is longer
- * than U+FFFD, so replacements fit. */
-static void reserve_parts(const struct decoder_table *t, const uint32_t *ids, size_t n,
-                          struct buf *out)
-{
-    size_t all = STEP;
-    for (size_t i = 0; i < n; i++)
-        all += (i ? &t->inner : &t->first)->parts[ids[i]].len;
-    buf_reserve(out, all);
-}
-
-/* Writes the text of a token to `to` and returns the end of the text. A short text is copied with
- * one fixed-size copy, so bytes after its end may be overwritten. */
-static inline char *store_part(char *to, const struct becomes *b, const struct part *p)
-{
-    memcpy(to, b->text.data + p->at, STEP);
-    if (p->len > STEP)
-        memcpy(to, b->text.data + p->at, p->len);
-    return to + p->len;
-}
-
-/* Appends the texts of the tokens. Runs of byte tokens are collected and appended when they end. */
-static void put_parts(const struct decoder_table *t, const uint32_t *ids, size_t n, struct buf *out)
+/* Appends the texts of a run of byte tokens and holes: of `ids` from `i` on. The entry of ids[i] is
+ * in *s; those of the others are in t->inner. Returns the index of the first id behind the run. */
+static size_t put_bytes_of(const struct decoder_table *t, const struct spellings *s,
+                           const uint32_t *ids, size_t i, size_t n, struct buf *out)
 {
     struct buf row = BUF_INIT;
-    reserve_parts(t, ids, n, out);
-    char *to = out->data + out->len;
-    for (size_t i = 0; i < n; i++) {
-        const struct becomes *b = i ? &t->inner : &t->first;
-        const struct part *p = &b->parts[ids[i]];
-        if (__builtin_expect(p->byte >= 0 || row.len, 0)) {
-            out->len = (size_t)(to - out->data);
-            if (p->byte >= 0)
-                buf_addc(&row, p->byte);
-            if (row.len && (p->byte < 0 || i + 1 == n))
-                put_row(&row, out);
-            to = out->data + out->len;
-        }
-        if (p->byte < 0)
-            to = store_part(to, b, p);
+    for (; i < n && ids[i] < s->count && s->items[ids[i]].len >= SPELLING_BYTE; s = &t->inner) {
+        const struct spelling *item = &s->items[ids[i++]];
+        if (item->len == SPELLING_BYTE)
+            buf_addc(&row, item->text[0]);
     }
-    buf_truncate(out, (size_t)(to - out->data));
+    if (row.len)
+        put_row(&row, out);
     buf_release(&row);
+    return i;
+}
+
+/* Appends the texts of the tokens. Returns n, or the index of the first id beyond the table. */
+static size_t put_texts(const struct decoder_table *t, const uint32_t *ids, size_t n,
+                        struct buf *out)
+{
+    size_t first = 0; /* of the tokens that are there */
+    while (first < n && ids[first] < t->first->count &&
+           t->first->items[ids[first]].len == SPELLING_HOLE)
+        first++;
+    for (size_t i = first; i < n;) {
+        const struct spellings *s = i == first ? t->first : &t->inner;
+        size_t end = i == first ? first + 1 : n;
+        i += spellings_put(s, ids + i, end - i, out);
+        if (i == end)
+            continue;
+        if (ids[i] >= s->count)
+            return i;
+        i = put_bytes_of(t, s, ids, i, n, out);
+    }
+    return n;
 }
 
 static void strip_joined(const struct decoding *d, struct buf *out, size_t at)
@@ -620,15 +609,30 @@ static void strip_joined(const struct decoding *d, struct buf *out, size_t at)
     buf_truncate(out, at + end - begin);
 }
 
-void decoder_table_run(const struct decoder_table *t, const uint32_t *ids, size_t n,
-                       struct buf *out)
+/* Makes the bytes from out->data[at] on valid UTF-8. */
+static void repair(struct buf *out, size_t at)
 {
-    struct buf raw = BUF_INIT;
-    size_t begin = out->len;
-    put_parts(t, ids, n, t->repairs ? &raw : out);
+    struct buf bad = BUF_INIT;
+    at += utf8_valid(out->data + at, out->len - at);
+    if (at == out->len)
+        return;
+    buf_add(&bad, out->data + at, out->len - at);
+    buf_truncate(out, at);
+    utf8_repair(out, bad.data, bad.len);
+    buf_release(&bad);
+}
+
+size_t decoder_table_run(const struct decoder_table *t, const uint32_t *ids, size_t n,
+                         struct buf *out)
+{
+    size_t begin = out->len, done = put_texts(t, ids, n, out);
+    if (done < n) {
+        buf_truncate(out, begin);
+        return done;
+    }
     if (t->repairs)
-        utf8_repair(out, raw.data, raw.len);
+        repair(out, begin);
     for (size_t i = t->strips; i < t->d->count; i++)
         strip_joined(&t->d->items[i], out, begin);
-    buf_release(&raw);
+    return n;
 }

@@ -43,14 +43,17 @@ int decoder_run(const struct decoder *d, struct strings *names, struct buf *out)
 struct decoder_table;
 
 /* Makes the table. `names` has the names of all ids, in the order of ids; the function overwrites
- * it. Returns NULL if the decoder's steps do not allow a table, or if a pattern needs too much
- * memory or time. */
+ * it. `d` NULL: there are no steps, and the names are the texts. Returns NULL if the decoder's
+ * steps do not allow a table, or if a pattern needs too much memory or time. */
 struct decoder_table *decoder_table_new(const struct decoder *d, struct strings *names);
 void decoder_table_free(struct decoder_table *t);
 
-/* Appends the text of n ids, exactly as decoder_run does. All ids must be below the number of
- * names. */
-void decoder_table_run(const struct decoder_table *t, const uint32_t *ids, size_t n,
-                       struct buf *out);
+/* Decodes without this id from now on, as if it were not among the ids. */
+void decoder_table_leave_out(struct decoder_table *t, uint32_t id);
+
+/* Appends the text of n ids, exactly as decoder_run does. Returns n. If one of the ids has no name,
+ * returns the index of the first one and appends nothing. */
+size_t decoder_table_run(const struct decoder_table *t, const uint32_t *ids, size_t n,
+                         struct buf *out);
 
 #endif

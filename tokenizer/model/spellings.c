@@ -1,0 +1,97 @@
+#include "tokenizer/model/spellings.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/mem.h"
+
+enum { BLOCK = 4096 }; /* room is reserved for the short texts of so many tokens at a time */
+
+/* The text of an entry with SPELLING_LONG begins with these. */
+enum { PLACE = sizeof(uint64_t), LENGTH = sizeof(uint32_t) };
+
+void spellings_init(struct spellings *s, size_t count)
+{
+    *s = (struct spellings){ .count = count, .longer = BUF_INIT };
+    s->items = mem_huge(count + 1, sizeof *s->items);
+    memset(s->items, 0, (count + 1) * sizeof *s->items);
+}
+
+void spellings_release(struct spellings *s)
+{
+    free(s->items);
+    buf_release(&s->longer);
+}
+
+int spellings_set(struct spellings *s, size_t id, const char *text, size_t n)
+{
+    struct spelling *item = &s->items[id];
+    if (n <= SPELLING_SHORT) {
+        memcpy(item->text, text, n);
+        item->len = (uint8_t)n;
+        return 0;
+    }
+    if (n > UINT32_MAX)
+        return -1;
+    const uint64_t at = s->longer.len;
+    const uint32_t len = (uint32_t)n;
+    memcpy(item->text, &at, PLACE);
+    memcpy(item->text + PLACE, &len, LENGTH);
+    item->len = SPELLING_LONG;
+    buf_add(&s->longer, text, n);
+    return 0;
+}
+
+void spellings_set_byte(struct spellings *s, size_t id, unsigned char byte)
+{
+    s->items[id].text[0] = (char)byte;
+    s->items[id].len = SPELLING_BYTE;
+}
+
+void spellings_set_hole(struct spellings *s, size_t id)
+{
+    s->items[id].len = SPELLING_HOLE;
+}
+
+/* Appends the text of an entry with SPELLING_LONG. */
+static void put_long(const struct spellings *s, const struct spelling *item, struct buf *out)
+{
+    uint64_t at;
+    uint32_t len;
+    memcpy(&at, item->text, PLACE);
+    memcpy(&len, item->text + PLACE, LENGTH);
+    buf_add(out, s->longer.data + at, len);
+}
+
+/* Appends short texts: of ids[0..n), n <= BLOCK, up to the first id that has none. Returns the
+ * number of ids before it. */
+static size_t put_short(const struct spellings *s, const uint32_t *ids, size_t n, struct buf *out)
+{
+    size_t i = 0;
+    buf_reserve(out, (n + 1) * sizeof(struct spelling));
+    char *to = out->data + out->len;
+    for (; i < n && ids[i] < s->count; i++) {
+        const struct spelling *item = &s->items[ids[i]];
+        if (item->len > SPELLING_SHORT)
+            break;
+        memcpy(to, item, sizeof *item); /* what is too much will be overwritten */
+        to += item->len;
+    }
+    buf_truncate(out, (size_t)(to - out->data));
+    return i;
+}
+
+size_t spellings_put(const struct spellings *s, const uint32_t *ids, size_t n, struct buf *out)
+{
+    size_t i = 0;
+    while (i < n) {
+        const size_t block = n - i < BLOCK ? n - i : BLOCK, got = put_short(s, ids + i, block, out);
+        i += got;
+        if (got == block)
+            continue;
+        if (ids[i] >= s->count || s->items[ids[i]].len != SPELLING_LONG)
+            break;
+        put_long(s, &s->items[ids[i++]], out);
+    }
+    return i;
+}

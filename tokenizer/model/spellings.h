@@ -1,0 +1,46 @@
+/*
+ * spellings.h - the texts of all tokens, in a table for decoding.
+ *
+ * An entry has 16 bytes. A text of up to 15 bytes stands in its entry, so that decoding a token
+ * reads one place in memory and copies with one fixed-size copy.
+ */
+#ifndef TEXTMILL_TOKENIZER_MODEL_SPELLINGS_H
+#define TEXTMILL_TOKENIZER_MODEL_SPELLINGS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/buf.h"
+
+enum {
+    SPELLING_SHORT = 15, /* bytes of a text that stands in its entry */
+    /* other values of `len` */
+    SPELLING_LONG, /* the text stands in `longer`; the entry has its offset and length */
+    SPELLING_BYTE, /* the token stands for the byte text[0], which is joined with its neighbours */
+    SPELLING_HOLE, /* there is no such token */
+};
+
+struct spelling {
+    char text[SPELLING_SHORT];
+    uint8_t len;
+};
+
+struct spellings {
+    struct spelling *items; /* by id */
+    size_t count;
+    struct buf longer;
+};
+
+void spellings_init(struct spellings *s, size_t count); /* all texts are empty */
+void spellings_release(struct spellings *s);
+
+/* Sets the text of a token. Returns 0, or -1 without an error set if it has 4 GiB or more. */
+int spellings_set(struct spellings *s, size_t id, const char *text, size_t n);
+void spellings_set_byte(struct spellings *s, size_t id, unsigned char byte);
+void spellings_set_hole(struct spellings *s, size_t id);
+
+/* Appends the texts of ids[0..n) to `out`, up to the first id that has none: one that is a byte, a
+ * hole, or not in the table. Returns the number of ids before it. */
+size_t spellings_put(const struct spellings *s, const uint32_t *ids, size_t n, struct buf *out);
+
+#endif
