@@ -208,15 +208,32 @@ int subword_encode(const struct subword *s, struct subword_scratch *scratch, con
     return bpe_encode_ids(s->bpe, &scratch->bpe, scratch->ids.data, scratch->ids.count, out);
 }
 
+/* Returns how many pieces in a row, from piece i on, are encoded only by merging their bytes. */
+static size_t count_merged(const struct subword *s, const struct pieces *p, size_t i)
+{
+    size_t end = i;
+    if (merges_bytes(s))
+        return p->count - i;
+    while (s->bpe && s->v->byte_level && end < p->count &&
+           find_token(s->v, p->text + p->begins[end], p->ends[end] - p->begins[end]) < 0)
+        end++;
+    return end - i;
+}
+
 int subword_encode_all(const struct subword *s, struct subword_scratch *scratch,
                        const struct pieces *p, struct ids *out, size_t *ends)
 {
-    if (merges_bytes(s))
-        return bpe_encode_all(s->bpe, &scratch->bpe, p, out, ends);
-    for (size_t i = 0; i < p->count; i++) {
+    for (size_t i = 0, some; i < p->count; i += some) {
+        some = count_merged(s, p, i);
+        struct pieces run = { p->text, p->readable, p->begins + i, p->ends + i, some };
+        if (some && bpe_encode_all(s->bpe, &scratch->bpe, &run, out, ends + i) < 0)
+            return -1;
+        if (some)
+            continue;
         if (subword_encode(s, scratch, p->text + p->begins[i], p->ends[i] - p->begins[i], out) < 0)
             return -1;
         ends[i] = out->count;
+        some = 1;
     }
     return 0;
 }
