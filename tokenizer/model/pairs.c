@@ -115,6 +115,14 @@ static int log_at_least(size_t n)
     return log;
 }
 
+/* Returns the number of slots to allocate. A table that needs many pages is read at random, so it
+ * gets at least one huge page. */
+static size_t room_of(size_t slots)
+{
+    enum { HUGE_SLOTS = (2 << 20) / sizeof(uint64_t), MANY = HUGE_SLOTS / 8 };
+    return slots >= MANY && slots < HUGE_SLOTS ? HUGE_SLOTS : slots;
+}
+
 void pairs_init(struct pairs *p, const struct bpe_merge *merges, size_t count)
 {
     int slots_log = log_at_least(count + count / 4 + 2);
@@ -128,7 +136,7 @@ void pairs_init(struct pairs *p, const struct bpe_merge *merges, size_t count)
         g.list = mem_alloc((count + 1) * sizeof *g.list);
         g.first = mem_alloc((g.count + 2) * sizeof *g.first);
         g.by_size = mem_alloc(g.count * sizeof *g.by_size);
-        p->slots = mem_huge((size_t)1 << slots_log, sizeof *p->slots);
+        p->slots = mem_huge(room_of((size_t)1 << slots_log), sizeof *p->slots);
         p->shifts = mem_zalloc(g.count, sizeof *p->shifts);
         p->slot_mask = ((uint64_t)1 << slots_log) - 1;
         p->group_shift = 64 - groups_log;
