@@ -225,10 +225,11 @@ struct source {
     struct model model;
 };
 
-static int read_block(void *ctx, int block, struct ops_array *parameters)
+static int read_block(void *ctx, int block, struct layout_part part, struct ops_array *parameters)
 {
     struct source *s = ctx;
-    return folder_reader_block(&s->reader, &s->model, s->loop->ops, block, parameters);
+    return folder_reader_block(&s->reader, &s->model, s->loop->ops, block, part.first, part.count,
+                               parameters);
 }
 
 /* Opens the store with the weights of a model folder, which must have the plan's shapes. *made is

@@ -170,7 +170,7 @@ static int read_or_make(const struct folder_reader *r, float *out, const struct 
 }
 
 /* Sets `out` to this rank's part of tensor i of the whole model. Returns 0, or -1 with an error. */
-static int read_part(const struct folder_reader *r, const struct model *m, float *out, size_t i)
+static int read_own(const struct folder_reader *r, const struct model *m, float *out, size_t i)
 {
     const struct tensor *row = &r->whole.tensors.rows[i], *own = &m->tensors.rows[i];
     if (!split_is_shared(row, own))
@@ -180,6 +180,26 @@ static int read_part(const struct folder_reader *r, const struct model *m, float
     int failed = read_or_make(r, all, row);
     if (!failed)
         split_cut(out, all, &runs, sizeof *all);
+    free(all);
+    return failed;
+}
+
+/* Sets `out` to the elements first to first + n - 1 of this rank's part of tensor i. Returns 0, or
+ * -1 with an error. */
+static int read_part(const struct folder_reader *r, const struct model *m, float *out, size_t i,
+                     int64_t first, int64_t n)
+{
+    const struct tensor *row = &r->whole.tensors.rows[i], *own = &m->tensors.rows[i];
+    const struct safetensors *file;
+    const struct safetensor *t = folder_names_find(&r->whole, &r->files, row->name, &file);
+    if (n == tensor_elements(own))
+        return read_own(r, m, out, i);
+    if (t && !row->transposed && !split_is_shared(row, own))
+        return safetensors_read_part(file, t, first, n, out);
+    float *all = mem_alloc((size_t)tensor_elements(own) * sizeof *all);
+    int failed = read_own(r, m, all, i);
+    if (!failed)
+        memcpy(out, all + first, (size_t)n * sizeof *all);
     free(all);
     return failed;
 }
@@ -215,23 +235,24 @@ void folder_reader_close(struct folder_reader *r)
 }
 
 int folder_reader_block(const struct folder_reader *r, const struct model *m, struct ops *o,
-                        int block, struct ops_array *parameters)
+                        int block, int64_t first, int64_t n, struct ops_array *parameters)
 {
-    const int64_t size = m->tensors.block_size[block];
     int failed = 0;
-    *parameters = ops_buffer(o, OPS_F32, size);
+    *parameters = ops_buffer(o, OPS_F32, n);
     for (size_t i = 0; i < m->tensors.count && !failed; i++) {
         const struct tensor *row = &m->tensors.rows[i];
-        const int64_t n = tensor_elements(row);
-        if (row->block != block)
+        const int64_t row_end = row->offset + tensor_elements(row);
+        const int64_t begin = row->offset > first ? row->offset : first;
+        const int64_t end = row_end < first + n ? row_end : first + n;
+        if (row->block != block || begin >= end)
             continue;
-        struct ops_array to = ops_part(*parameters, row->offset);
-        float *out = ops_map(o, to, n);
-        failed = read_part(r, m, out, i);
-        ops_unmap(o, to, n, out);
+        struct ops_array to = ops_part(*parameters, begin - first);
+        float *out = ops_map(o, to, end - begin);
+        failed = read_part(r, m, out, i, begin - row->offset, end - begin);
+        ops_unmap(o, to, end - begin, out);
     }
     if (failed < 0) {
-        ops_buffer_free(o, *parameters, size);
+        ops_buffer_free(o, *parameters, n);
         *parameters = OPS_NONE;
     }
     return failed;
@@ -262,7 +283,7 @@ int folder_load(struct model *m, struct ops *o, struct ops_array **blocks, const
     if (!failed)
         *blocks = mem_zalloc((size_t)m->tensors.blocks, sizeof **blocks);
     for (int b = 0; b < m->tensors.blocks && !failed; b++)
-        failed = folder_reader_block(&r, m, o, b, &(*blocks)[b]);
+        failed = folder_reader_block(&r, m, o, b, 0, m->tensors.block_size[b], &(*blocks)[b]);
     folder_reader_close(&r);
     if (failed < 0) {
         folder_free_blocks(m, o, *blocks);

@@ -38,15 +38,22 @@ static void initialise_one(void *ctx, int64_t i, int thread)
         tensor_initialise(row, f->seed, f->floats + row->offset);
 }
 
-/* Copies a block's f32 parameters to their place in the store. */
+/* Returns the part of a block's parameters that this rank keeps: all, or its share. */
+static struct layout_part kept_part(const struct store *s, int block)
+{
+    if (!layout_is_gathered(&s->layout, STORE_PARAMETERS))
+        return (struct layout_part){ 0, s->tensors->block_size[block] };
+    const int64_t *bounds = layout_bounds(&s->layout, STORE_PARAMETERS, block) + s->layout.rank;
+    return (struct layout_part){ bounds[0], bounds[1] - bounds[0] };
+}
+
+/* Copies the f32 parameters that this rank keeps of a block to their place in the store. */
 static void take_block(struct store *s, int block, struct ops_array parameters)
 {
-    const int64_t *bounds = layout_bounds(&s->layout, STORE_PARAMETERS, block);
     const int shared = layout_is_gathered(&s->layout, STORE_PARAMETERS);
-    const int64_t first = shared ? bounds[s->layout.rank] : 0;
     struct ops_array to = shared ? s->arrays[STORE_PARAMETERS][block]
                                  : store_make(s, STORE_PARAMETERS, block);
-    ops_copy(s->ops, to, ops_part(parameters, first), s->layout.elements[STORE_PARAMETERS][block]);
+    ops_copy(s->ops, to, parameters, s->layout.elements[STORE_PARAMETERS][block]);
     if (!shared)
         store_release(s, STORE_PARAMETERS, block);
 }
@@ -70,7 +77,7 @@ static void initialise_block(struct store *s, struct pool *pool, int block, uint
         store_release(s, STORE_PARAMETERS, block);
         return;
     }
-    take_block(s, block, floats);
+    take_block(s, block, ops_part(floats, kept_part(s, block).first));
     ops_buffer_free(s->ops, floats, n);
 }
 
@@ -105,14 +112,15 @@ static int read_parameters(struct store *s, const struct store_source *from)
         struct ops_array x;
         if (!layout_has(&s->layout, STORE_PARAMETERS, b))
             continue;
-        if (from->read(from->ctx, b, &x) < 0)
+        const struct layout_part part = kept_part(s, b);
+        if (from->read(from->ctx, b, part, &x) < 0)
             return -1;
         if (is_taken(s, STORE_PARAMETERS, b)) {
             s->arrays[STORE_PARAMETERS][b] = x;
             continue;
         }
         take_block(s, b, x);
-        ops_buffer_free(s->ops, x, s->tensors->block_size[b]);
+        ops_buffer_free(s->ops, x, part.count);
     }
     return 0;
 }

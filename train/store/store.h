@@ -37,10 +37,11 @@ struct store {
 };
 
 /* Where a store gets its parameters from. `read` sets *parameters to a new f32 array of ops_buffer
- * with all of a block, which the store takes. It is called in order, once for each block that this
- * rank keeps or keeps a share of. Returns 0, or -1 with an error. */
+ * with the elements `part` of a block, which the store takes: all of the block or, where ranks
+ * share the parameters, this rank's share. It is called once for each block of which this rank has
+ * something, in order. Returns 0, or -1 with an error. */
 struct store_source {
-    int (*read)(void *ctx, int block, struct ops_array *parameters);
+    int (*read)(void *ctx, int block, struct layout_part part, struct ops_array *parameters);
     void *ctx;
 };
 

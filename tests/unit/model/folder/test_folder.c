@@ -331,6 +331,35 @@ Test(folder, bert_round_trip)
 }
 
 /* The norms have other names in the first models that were converted from TensorFlow. */
+/* A rank that keeps a share of a block reads its numbers, which cut tensors: also tensors that the
+ * file holds transposed, and those that are made because they are missing. */
+Test(folder, parts_of_blocks)
+{
+    enum { PIECE = 112 };
+    struct ops *o = ops_new(1);
+    struct model m, again;
+    struct ops_array *blocks, part;
+    struct folder_reader r;
+    int made;
+    save_bert(o, HEAD_NONE);
+    cr_assert_eq(folder_load(&m, o, &blocks, dir, HEAD_PRETRAINING, 8, &made), 0, "%s", err_get());
+    cr_assert_eq(folder_reader_open(&r, &again, dir, HEAD_PRETRAINING, NULL, 8, &made), 0, "%s",
+                 err_get());
+    for (int b = 0; b < m.tensors.blocks; b++)
+        for (int64_t i = 0; i < m.tensors.block_size[b]; i += PIECE) {
+            const int64_t left = m.tensors.block_size[b] - i, n = left < PIECE ? left : PIECE;
+            cr_assert_eq(folder_reader_block(&r, &again, o, b, i, n, &part), 0, "%s", err_get());
+            cr_assert_arr_eq(floats(part), floats(blocks[b]) + i, (size_t)n * sizeof(float),
+                             "block %d, from %d on", b, (int)i);
+            ops_buffer_free(o, part, n);
+        }
+    folder_reader_close(&r);
+    folder_free_blocks(&m, o, blocks);
+    model_release(&again);
+    model_release(&m);
+    ops_free(o);
+}
+
 Test(folder, bert_norms_by_their_old_names)
 {
     struct ops *o = ops_new(1);
