@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "common/crc32c.h"
 #include "common/err.h"
 #include "common/mem.h"
 #include "common/temp.h"
@@ -248,11 +249,25 @@ int file_map(struct file_map *map, const char *path)
     return 0;
 }
 
-void file_map_leave(const struct file_map *map, uint64_t first, uint64_t bytes)
+/* Tells the system that these bytes need not stay in memory. They are read from the file again when
+ * accessed. */
+static void leave_pages(const struct file_map *map, uint64_t first, uint64_t bytes)
 {
     const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), begin = first / page * page;
     if (bytes)
         madvise((void *)(uintptr_t)(map->data + begin), first + bytes - begin, MADV_DONTNEED);
+}
+
+uint32_t file_map_sum(const struct file_map *map, uint64_t first, uint64_t bytes)
+{
+    enum { PIECE = 1 << 24 }; /* bytes in memory at a time */
+    uint32_t crc = 0;
+    for (uint64_t i = 0; i < bytes; i += PIECE) {
+        const uint64_t n = bytes - i < PIECE ? bytes - i : PIECE;
+        crc = crc32c(crc, map->data + first + i, n);
+        leave_pages(map, first + i, n);
+    }
+    return crc;
 }
 
 void file_unmap(struct file_map *map)

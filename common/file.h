@@ -53,9 +53,8 @@ struct file_map {
 };
 int file_map(struct file_map *map, const char *path);
 void file_unmap(struct file_map *map);
-/* Tells the system that the `bytes` bytes from `first` on need not stay in memory. They are read
- * from the file again when accessed. */
-void file_map_leave(const struct file_map *map, uint64_t first, uint64_t bytes);
+/* Returns the CRC32C of the `bytes` bytes from `first` on, which then need not stay in memory. */
+uint32_t file_map_sum(const struct file_map *map, uint64_t first, uint64_t bytes);
 
 /* Returns -1 with an error if bytes[0..n), the start of the file `path`, are those of a git-lfs
  * pointer. */

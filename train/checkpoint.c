@@ -340,12 +340,20 @@ static int begin_model(const char *dir, const struct checkpoint_content *from)
 
 int checkpoint_save_model(const char *dir, const struct checkpoint_content *from)
 {
-    const struct saved to = { dir, from->model, from->store, from->comm, from->files, NULL };
-    const int first = comm_is_first(from->comm);
-    if (comm_agree(from->comm, first ? begin_model(dir, from) : 0) < 0 ||
-        comm_agree(from->comm, saved_write_weights(&to, 0)) < 0)
-        return -1;
-    return first ? saved_index_weights(&to) : 0;
+    struct kv sums = KV_INIT;
+    const int several = from->files == SAVED_BLOCK, first = comm_is_first(from->comm);
+    const struct saved to = { dir,        from->model, from->store,
+                              from->comm, from->files, several ? &sums : NULL };
+    int result = comm_agree(from->comm, first ? begin_model(dir, from) : 0);
+    if (!result) {
+        result = saved_write_weights(&to, 0);
+        int collected = several ? collect_sums(from->comm, &sums) : 0;
+        result = comm_agree(from->comm, result < 0 ? result : collected);
+    }
+    if (!result && first)
+        result = saved_index_weights(&to);
+    kv_release(&sums);
+    return result;
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */

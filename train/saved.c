@@ -498,6 +498,20 @@ static int write_files(const struct saved *to, const struct content *c, int resu
     return v.result;
 }
 
+/* Sets crc [files] to the checksums of the files. Returns 0, or -1 with an error. */
+static int take_sums(const struct saving *v, uint32_t *crc)
+{
+    struct buf name = BUF_INIT;
+    int result = 0;
+    for (size_t i = 0; i < v->list.count && !result; i++) {
+        file_of(v, i, &name);
+        if (!sums_of_file(v->to->sums, name.data, &crc[v->list.file[i]]))
+            result = err_set("no rank has written '%s'", name.data);
+    }
+    buf_release(&name);
+    return result;
+}
+
 static int write_index(const struct saved *to, const struct content *c)
 {
     struct saving v;
@@ -505,9 +519,13 @@ static int write_index(const struct saved *to, const struct content *c)
     begin_saving(&v, to, c);
     const struct list *l = &v.list;
     file_join(&folder, to->dir, v.sub);
+    uint32_t *crc = mem_zalloc((size_t)l->files + 1, sizeof *crc);
     if (l->files)
-        v.result = weights_write_index(folder.data, v.base, l->tensors, l->file, l->count,
+        v.result = take_sums(&v, crc);
+    if (l->files && !v.result)
+        v.result = weights_write_index(folder.data, v.base, l->tensors, l->file, l->count, crc,
                                        l->files);
+    free(crc);
     list_release(&v.list);
     buf_release(&folder);
     return v.result;

@@ -40,7 +40,7 @@ struct saved {
     struct comm *comm;
     enum saved_files files; /* SAVED_ONE or SAVED_BLOCK */
     struct kv *sums;        /* gets the sums (sums.h) of the files that this rank has written; NULL:
-                             * they are not computed */
+                             * they are not computed, for a single file without a checkpoint */
 };
 
 /* Write the files with the weights and those with the optimizer's state. Weights are F32 or BF16 as
@@ -49,8 +49,8 @@ struct saved {
  * nothing. Return 0, or -1 with an error, on each rank about its own files. */
 int saved_write_weights(const struct saved *to, int result);
 int saved_write_moments(const struct saved *to, int points, int result);
-/* Write the index of these files, on one rank, after all ranks have written theirs. Do nothing if
- * there is a single file. Return 0, or -1 with an error. */
+/* Write the index of these files, on one rank, after all ranks have written theirs and to->sums has
+ * the sums of all of them. Do nothing if there is a single file. Return 0, or -1 with an error. */
 int saved_index_weights(const struct saved *to);
 int saved_index_moments(const struct saved *to, int points);
 

@@ -5,24 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/crc32c.h"
 #include "common/err.h"
 #include "common/file.h"
 #include "common/mem.h"
 #include "model/formats/safetensors.h"
-
-enum { PIECE = 1 << 24 }; /* bytes of a file in memory at a time */
-
-static uint32_t sum_bytes(const struct file_map *map, uint64_t first, uint64_t bytes)
-{
-    uint32_t crc = 0;
-    for (uint64_t i = 0; i < bytes; i += PIECE) {
-        const uint64_t n = bytes - i < PIECE ? bytes - i : PIECE;
-        crc = crc32c(crc, map->data + first + i, n);
-        file_map_leave(map, first + i, n);
-    }
-    return crc;
-}
 
 /* ---- adding ---------------------------------------------------------------------------------- */
 
@@ -34,7 +20,7 @@ static int add_tensors(struct kv *state, const char *path, const char *name)
     for (size_t i = 0; i < s.count; i++) {
         const struct safetensor *t = &s.tensors[i];
         kv_addf(state, "tensor", "%s %" PRIu64 " %" PRIu64 " %08x %s", name, t->offset, t->bytes,
-                sum_bytes(&s.map, t->offset, t->bytes), t->name);
+                file_map_sum(&s.map, t->offset, t->bytes), t->name);
     }
     safetensors_close(&s);
     return 0;
@@ -48,7 +34,7 @@ int sums_add_file(struct kv *state, const char *dir, const char *name)
     int result = file_map(&map, path.data);
     if (!result) {
         kv_addf(state, "file", "%s %" PRIu64 " %08x", name, map.bytes,
-                sum_bytes(&map, 0, map.bytes));
+                file_map_sum(&map, 0, map.bytes));
         file_unmap(&map);
     }
     if (!result && file_ends_with(name, ".safetensors"))
@@ -69,6 +55,14 @@ static int is_listed(const struct kv *state, const char *name)
     for (size_t i = 0; i < state->count; i++)
         if (is_of(&state->pairs[i], name))
             return 1;
+    return 0;
+}
+
+int sums_of_file(const struct kv *state, const char *name, uint32_t *crc)
+{
+    for (size_t i = 0; i < state->count; i++)
+        if (is_of(&state->pairs[i], name))
+            return sscanf(state->pairs[i].value, "%*s %*u %" SCNx32, crc) == 1;
     return 0;
 }
 
@@ -165,7 +159,7 @@ static int find_damaged(struct sum *out, const struct kv *state, const struct su
         if (parse_sum(out, &state->pairs[i]) < 0)
             return -1;
         if (!strcmp(out->file, file->file) &&
-            (is_cut(out, map) || sum_bytes(map, out->offset, out->bytes) != out->crc))
+            (is_cut(out, map) || file_map_sum(map, out->offset, out->bytes) != out->crc))
             return 1;
     }
     return 0;
@@ -178,7 +172,7 @@ static int say_damage(const char *path, const struct sum *s, const struct file_m
         err_set("the file has %" PRIu64 " bytes and should have %s%" PRIu64, map->bytes,
                 s->tensor ? "at least " : "", s->offset + s->bytes);
     else
-        err_set("its checksum is %08x and should be %08x", sum_bytes(map, s->offset, s->bytes),
+        err_set("its checksum is %08x and should be %08x", file_map_sum(map, s->offset, s->bytes),
                 s->crc);
     if (s->tensor)
         err_in("tensor '%s' at byte %" PRIu64, s->tensor, s->offset);
@@ -188,7 +182,7 @@ static int say_damage(const char *path, const struct sum *s, const struct file_m
 static int check_file(const struct kv *state, const char *path, const struct sum *file,
                       const struct file_map *map)
 {
-    if (map->bytes == file->bytes && sum_bytes(map, 0, map->bytes) == file->crc)
+    if (map->bytes == file->bytes && file_map_sum(map, 0, map->bytes) == file->crc)
         return 0;
     struct sum tensor;
     int found = find_damaged(&tensor, state, file, map);

@@ -11,6 +11,8 @@
 #ifndef TEXTMILL_TRAIN_SUMS_H
 #define TEXTMILL_TRAIN_SUMS_H
 
+#include <stdint.h>
+
 #include "common/kv.h"
 
 /* sums_add_file adds to `state` the lines of the file `dir`/`name`. sums_add adds those of all
@@ -18,6 +20,8 @@
  * "" or ends in '/'. Both return 0, or -1 with an error. */
 int sums_add_file(struct kv *state, const char *dir, const char *name);
 int sums_add(struct kv *state, const char *dir, const char *sub);
+/* Sets *crc to the checksum of the file `name`. Returns 1, or 0 if `state` does not list it. */
+int sums_of_file(const struct kv *state, const char *name, uint32_t *crc);
 /* Appends the lines of `sums` to `state`: first the files without a folder, then those of folders,
  * each in the order of their names. */
 void sums_sort(struct kv *state, const struct kv *sums);

@@ -281,6 +281,8 @@ int folder_load(struct model *m, struct ops *o, struct ops_array **blocks, const
         return -1;
     int failed = check_machine(m, dir);
     if (!failed)
+        failed = weights_check(&r.files, 0, 1);
+    if (!failed)
         *blocks = mem_zalloc((size_t)m->tensors.blocks, sizeof **blocks);
     for (int b = 0; b < m->tensors.blocks && !failed; b++)
         failed = folder_reader_block(&r, m, o, b, 0, m->tensors.block_size[b], &(*blocks)[b]);
@@ -305,6 +307,8 @@ int folder_open(struct model *m, struct weights *files, const char *dir, enum mo
     int failed = weights_open(files, dir);
     if (!failed)
         failed = check_tensors(m, files, NULL);
+    if (!failed)
+        failed = weights_check(files, 0, 1);
     if (!failed)
         return 0;
     weights_close(files);

@@ -99,12 +99,45 @@ static int no_weights(const char *dir)
                    dir);
 }
 
+/* Takes the checksums of the open files from the index. Returns 0, or -1 with an error. */
+static int take_sums(struct weights *w, const char *index_path, const struct js *list)
+{
+    w->sums = mem_zalloc(w->count, sizeof *w->sums);
+    for (size_t i = 0; i < w->count && list; i++) {
+        const char *name = strrchr(w->files[i].path, '/');
+        const char *text = js_text(js_get(list, name ? name + 1 : w->files[i].path), NULL);
+        char *end = NULL;
+        if (!text)
+            continue;
+        w->sums[i] = (struct weights_sum){ (uint32_t)strtoul(text, &end, 16), 1 };
+        if (end - text != 8 || *end)
+            return err_set("%s: bad crc32c of '%s'", index_path, w->files[i].path);
+    }
+    return 0;
+}
+
+int weights_check(const struct weights *w, int rank, int ranks)
+{
+    for (size_t i = (size_t)rank; w->sums && i < w->count; i += (size_t)ranks) {
+        const struct safetensors *s = &w->files[i];
+        if (!w->sums[i].known)
+            continue;
+        const uint32_t crc = file_map_sum(&s->map, 0, s->map.bytes);
+        if (crc != w->sums[i].crc)
+            return err_set("%s: is damaged or from another folder: its checksum is %08x, but the "
+                           "index says %08x",
+                           s->path, crc, w->sums[i].crc);
+    }
+    return 0;
+}
+
 static int open_form(struct weights *w, const struct form *form, const char *dir, const char *path)
 {
     if (!form->index)
         return file_of(w, form->open, dir, form->name) < 0 ? -1 : 0;
     struct js *root = js_load(path);
-    int failed = !root || open_index(w, form->open, dir, path, js_get(root, "weight_map")) < 0;
+    int failed = !root || open_index(w, form->open, dir, path, js_get(root, "weight_map")) < 0 ||
+                 take_sums(w, path, js_get(js_get(root, "metadata"), "crc32c")) < 0;
     js_free(root);
     return failed ? -1 : 0;
 }
@@ -156,6 +189,7 @@ void weights_close(struct weights *w)
     for (size_t i = 0; i < w->count; i++)
         safetensors_close(&w->files[i]);
     free(w->files);
+    free(w->sums);
     *w = (struct weights){ 0 };
 }
 
@@ -197,7 +231,7 @@ static void add_line(struct buf *out, const char *tensor, const char *file)
 }
 
 int weights_write_index(const char *dir, const char *base, const struct safetensor *tensors,
-                        const int *file, size_t count, int files)
+                        const int *file, size_t count, const uint32_t *crc, int files)
 {
     const struct safetensor **sorted = mem_alloc(count * sizeof *sorted);
     struct buf text = BUF_INIT, path = BUF_INIT;
@@ -208,7 +242,12 @@ int weights_write_index(const char *dir, const char *base, const struct safetens
         bytes += safetensors_written(&tensors[i]);
     }
     qsort(sorted, count, sizeof *sorted, by_name);
-    buf_addf(&text, "{\n  \"metadata\": {\n    \"total_size\": %llu\n  },\n  \"weight_map\": {\n",
+    buf_adds(&text, "{\n  \"metadata\": {\n    \"crc32c\": {\n");
+    for (int i = 0; i < files; i++) {
+        weights_file_name(name, base, i, files);
+        buf_addf(&text, "      \"%s\": \"%08x\"%s\n", name, crc[i], i + 1 < files ? "," : "");
+    }
+    buf_addf(&text, "    },\n    \"total_size\": %llu\n  },\n  \"weight_map\": {\n",
              (unsigned long long)bytes);
     for (size_t i = 0; i < count; i++) {
         weights_file_name(name, base, file[sorted[i] - tensors], files);

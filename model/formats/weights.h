@@ -16,6 +16,10 @@ enum { WEIGHTS_NAME = 64 }; /* bytes for the name of a file that weights_file_na
 struct weights {
     struct safetensors *files;
     size_t count, cap;
+    struct weights_sum {
+        uint32_t crc;
+        int known;
+    } * sums; /* [count]: the checksums that an index gives for its files; NULL: no index */
 };
 
 /* Opens the files of the folder `dir`. Returns 0, or -1 with an error that names the file. If none
@@ -24,6 +28,10 @@ int weights_open(struct weights *w, const char *dir);
 /* Opens dir/BASE.safetensors, or the files that the index dir/BASE.safetensors.index.json names.
  * Returns 0, or -1 with an error. */
 int weights_open_base(struct weights *w, const char *dir, const char *base);
+/* Compares the files with the checksums in the index; of `ranks` ranks that share the work, rank
+ * `rank` takes each `ranks`-th file. Indexes of other programs have no checksums. Returns 0, or -1
+ * with an error that names a file that is damaged or from another folder. */
+int weights_check(const struct weights *w, int rank, int ranks);
 void weights_close(struct weights *w);
 
 /* Finds a tensor in any of the files and sets *file to the file. Returns NULL if there is none. */
@@ -36,9 +44,10 @@ const struct safetensor *weights_find(const struct weights *w, const char *name,
  * BASE-00001-of-00003.safetensors, or BASE.safetensors if files is 0. */
 void weights_file_name(char out[WEIGHTS_NAME], const char *base, int file, int files);
 /* Writes the index dir/BASE.safetensors.index.json of `count` tensors: tensor i is in file[i]. It
- * has the form in which the transformers library writes it. Returns 0, or -1 with an error. */
+ * has the form in which the transformers library writes it, and also the checksum crc[] (CRC32C) of
+ * each of the `files` files, as "crc32c" in "metadata". Returns 0, or -1 with an error. */
 int weights_write_index(const char *dir, const char *base, const struct safetensor *tensors,
-                        const int *file, size_t count, int files);
+                        const int *file, size_t count, const uint32_t *crc, int files);
 /* Removes from `dir` the index dir/BASE.safetensors.index.json and then all files with names of
  * weights_file_name for several files, whatever their number. With one 1, it also removes
  * dir/BASE.safetensors. Returns 0, or -1 with an error. */
