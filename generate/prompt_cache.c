@@ -143,7 +143,8 @@ int prompt_cache_parse(struct prompt_cache *out, const void *bytes, size_t n, co
 
 static int other_model(const struct prompt_cache *c, const char *model, const char *path)
 {
-    return err_set("'%s' was made with the model '%.*s', which is another one than '%s' now is",
+    return err_set("'%s' was made with the model '%.*s', and does not fit '%s': other weights, or "
+                   "other --weights, --precision or --cache-precision",
                    path, (int)(c->model_bytes < 1000 ? c->model_bytes : 1000), c->model, model);
 }
 

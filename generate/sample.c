@@ -8,9 +8,10 @@
 #include "common/err.h"
 #include "common/mem.h"
 
-/* A candidate, and the distance of its -log p from the entropy. */
+/* A candidate, its weight, and its place in an order: smaller ranks come first, and of equal ranks
+ * the lower id. */
 struct ranked {
-    double off, weight;
+    double rank, weight;
     struct candidate c;
 };
 
@@ -147,15 +148,43 @@ static int64_t keep_above(struct candidate *c, const float *logits, int64_t V, f
     return n;
 }
 
-/* ---- top p -------------------------------------------------------------------------------- */
+/* ---- tokens in the order of their rank ------------------------------------------------------ */
 
-static int by_logit(const void *a, const void *b)
+static int before(const struct ranked *a, const struct ranked *b)
 {
-    const struct candidate *x = a, *y = b;
-    if (x->logit != y->logit)
-        return x->logit > y->logit ? -1 : 1;
-    return x->id < y->id ? -1 : 1;
+    return a->rank != b->rank ? a->rank < b->rank : a->c.id < b->c.id;
 }
+
+/* Moves item i of a heap, in which no item comes before heap[(item - 1) / 2], down to its place. */
+static void sink(struct ranked *heap, int64_t n, int64_t i)
+{
+    const struct ranked item = heap[i];
+    for (int64_t child; (child = 2 * i + 1) < n; i = child) {
+        child += child + 1 < n && before(&heap[child + 1], &heap[child]);
+        if (!before(&heap[child], &item))
+            break;
+        heap[i] = heap[child];
+    }
+    heap[i] = item;
+}
+
+static void make_heap(struct ranked *heap, int64_t n)
+{
+    for (int64_t i = n / 2; i-- > 0;)
+        sink(heap, n, i);
+}
+
+/* Removes the first item of the heap and returns it. */
+static struct ranked take_first(struct ranked *heap, int64_t *n)
+{
+    const struct ranked first = heap[0];
+    heap[0] = heap[--*n];
+    if (*n)
+        sink(heap, *n, 0);
+    return first;
+}
+
+/* ---- top p -------------------------------------------------------------------------------- */
 
 /* Sets weights = exp((logit - largest) / temperature) and returns their sum. */
 static double weigh(struct sampler *s, int64_t n)
@@ -169,20 +198,22 @@ static double weigh(struct sampler *s, int64_t n)
 }
 
 /* Moves the tokens that top_p keeps to the front of s->candidates[n] and returns their number.
- * Tokens less probable than (1-p)/n sum to less than 1-p, so the other tokens reach p without them,
- * and only these are sorted. */
+ * Tokens less probable than (1-p)/n sum to less than 1-p, so the other tokens reach p without
+ * them. Only the tokens that are kept are sorted. */
 static int64_t keep_nucleus(struct sampler *s, int64_t n)
 {
     double sum = weigh(s, n), least = sum * (1 - s->top_p) / (double)n, reached = 0;
-    int64_t kept = 0;
+    int64_t left = 0, kept = 0;
     for (int64_t i = 0; i < n; i++)
         if (s->weights[i] >= least)
-            s->candidates[kept++] = s->candidates[i];
-    qsort(s->candidates, (size_t)kept, sizeof *s->candidates, by_logit);
-    weigh(s, kept);
-    for (int64_t i = 0; i < kept; i++)
-        if ((reached += s->weights[i]) >= s->top_p * sum)
-            return i + 1;
+            s->ranked[left++] = (struct ranked){ -(double)s->candidates[i].logit, s->weights[i],
+                                                 s->candidates[i] };
+    make_heap(s->ranked, left);
+    while (left && (!kept || reached < s->top_p * sum)) {
+        const struct ranked next = take_first(s->ranked, &left);
+        reached += next.weight;
+        s->candidates[kept++] = next.c;
+    }
     return kept;
 }
 
@@ -202,17 +233,10 @@ static int64_t keep_probable(struct sampler *s, int64_t n)
 
 /* ---- typical p ------------------------------------------------------------------------------ */
 
-static int by_off(const void *a, const void *b)
-{
-    const struct ranked *x = a, *y = b;
-    if (x->off != y->off)
-        return x->off < y->off ? -1 : 1;
-    return x->c.id < y->c.id ? -1 : 1;
-}
-
 static int64_t keep_typical(struct sampler *s, int64_t n)
 {
-    double sum = weigh(s, n), entropy = 0, reached = 0;
+    double sum = weigh(s, n), entropy = 0, reached = 0, last = 0;
+    int64_t left = n, kept = 0;
     for (int64_t i = 0; i < n; i++)
         if (s->weights[i] > 0)
             entropy -= s->weights[i] / sum * log(s->weights[i] / sum);
@@ -220,13 +244,12 @@ static int64_t keep_typical(struct sampler *s, int64_t n)
         double surprise = -log(s->weights[i] / sum);
         s->ranked[i] = (struct ranked){ fabs(surprise - entropy), s->weights[i], s->candidates[i] };
     }
-    qsort(s->ranked, (size_t)n, sizeof *s->ranked, by_off);
-    int64_t kept = 0;
-    while (kept < n && (reached < s->typical_p * sum ||
-                        (kept && s->ranked[kept].off == s->ranked[kept - 1].off))) {
-        reached += s->ranked[kept].weight;
-        s->candidates[kept] = s->ranked[kept].c;
-        kept++;
+    make_heap(s->ranked, n);
+    while (left && (reached < s->typical_p * sum || (kept && s->ranked[0].rank == last))) {
+        const struct ranked next = take_first(s->ranked, &left);
+        reached += next.weight;
+        last = next.rank;
+        s->candidates[kept++] = next.c;
     }
     return kept ? kept : n;
 }
