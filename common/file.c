@@ -125,6 +125,30 @@ void file_join(struct buf *out, const char *dir, const char *name)
     buf_addf(out, "%s%s%s", dir, n && dir[n - 1] == '/' ? "" : "/", name);
 }
 
+const char *file_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+void file_beside(struct buf *out, const char *path, const char *name)
+{
+    buf_clear(out);
+    buf_add(out, path, (size_t)(file_name(path) - path));
+    buf_adds(out, name);
+}
+
+int file_of_program(struct buf *out, const char *name)
+{
+    char program[4096];
+    ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
+    if (n <= 0)
+        return err_set("cannot tell where this program is: %s", strerror(errno));
+    program[n] = '\0';
+    file_beside(out, program, name);
+    return 0;
+}
+
 static int by_name(const void *a, const void *b)
 {
     return strcmp(*(char *const *)a, *(char *const *)b);

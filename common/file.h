@@ -32,6 +32,13 @@ int file_mkdirs(const char *path);                                  /* as mkdir 
 void file_join(struct buf *out, const char *dir, const char *name); /* replaces out */
 int file_ends_with(const char *name, const char *suffix);
 
+const char *file_name(const char *path); /* returns what follows the last '/' */
+/* Replaces *out by the path of the file `name` in the folder of the file `path`. */
+void file_beside(struct buf *out, const char *path, const char *name);
+/* Replaces *out by the path of `name` relative to the folder of the running program. Returns 0, or
+ * -1 with an error if the system does not tell where the program is. */
+int file_of_program(struct buf *out, const char *name);
+
 /* Sets *out to the names in `dir` that end in `suffix` ("" for all), sorted by byte, without hidden
  * files. The caller frees them with file_names_free. Returns 0, or -1 with an error; then the list
  * is empty. */

@@ -1,9 +1,6 @@
 #include "common/plugin.h"
 
 #include <dlfcn.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "common/buf.h"
 #include "common/err.h"
@@ -11,14 +8,10 @@
 
 static int find_file(struct buf *path, const char *name)
 {
-    char program[4096];
     enum file_kind kind;
-    ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
-    if (n <= 0)
-        return err_set("cannot tell where plug-ins are");
-    program[n] = '\0';
-    *strrchr(program, '/') = '\0';
-    buf_addf(path, "%s/../lib/textmill/libtextmill-%s.so", program, name);
+    if (file_of_program(path, "../lib/textmill/libtextmill-") < 0)
+        return -1;
+    buf_addf(path, "%s.so", name);
     if (file_look(path->data, &kind) < 0)
         return -1;
     return kind == FILE_PLAIN

@@ -1,30 +1,19 @@
 #include "common/preset.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #include "common/err.h"
 #include "common/file.h"
 
-/* Sets `out` to the folder of the presets; empty if the system does not tell the program's path. */
-static void find_folder(struct buf *out)
-{
-    char program[4096];
-    ssize_t n = readlink("/proc/self/exe", program, sizeof program - 1);
-    buf_clear(out);
-    if (n <= 0)
-        return;
-    program[n] = '\0';
-    *strrchr(program, '/') = '\0';
-    buf_addf(out, "%s/../share/textmill/configs", program);
-}
+static const char configs[] = "../share/textmill/configs"; /* from the folder of the programs */
 
 int preset_find(struct buf *path, const char *name)
 {
     enum file_kind kind;
-    find_folder(path);
-    if (!path->len || !*name || strchr(name, '/') || name[0] == '.')
+    if (!*name || strchr(name, '/') || name[0] == '.')
         return 0;
+    if (file_of_program(path, configs) < 0)
+        return -1;
     buf_addf(path, "/%s.yaml", name);
     return file_look(path->data, &kind) < 0 ? -1 : kind == FILE_PLAIN;
 }
@@ -50,9 +39,9 @@ int preset_list(struct buf *out)
 {
     struct buf folder = BUF_INIT;
     struct file_names files = { 0 };
-    find_folder(&folder);
-    int result = folder.len ? file_list(&files, folder.data, ".yaml")
-                            : err_set("cannot tell where the presets are");
+    int result = file_of_program(&folder, configs);
+    if (!result)
+        result = file_list(&files, folder.data, ".yaml");
     for (size_t i = 0; i < files.count && !result; i++)
         result = list_one(out, folder.data, files.names[i]);
     file_names_free(&files);

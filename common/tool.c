@@ -358,7 +358,7 @@ static int finish_stdout(void)
 
 static const char *called_name(const struct tool *t, const char *path)
 {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *name = file_name(path);
     return file_ends_with(name, t->name) ? name : t->name;
 }
 
@@ -421,7 +421,6 @@ static int load_config(const char *path, int depth);
  * `base`. Their paths are relative to that file's folder. Returns 0, or -1 with an error. */
 static int load_bases(const char *path, const struct yaml_item *base, int depth)
 {
-    const char *slash = strrchr(path, '/');
     struct buf file = BUF_INIT;
     int result = 0;
     if (depth == BASES)
@@ -429,9 +428,7 @@ static int load_bases(const char *path, const struct yaml_item *base, int depth)
                        base->line);
     for (const char *name = base->value, *end; *name && !result; name = *end ? end + 1 : end) {
         end = name + strcspn(name, ",");
-        buf_clear(&file);
-        if (slash && *name != '/')
-            buf_add(&file, path, (size_t)(slash + 1 - path));
+        file_beside(&file, *name == '/' ? "" : path, "");
         buf_add(&file, name, (size_t)(end - name));
         result = load_config(file.data, depth + 1);
     }

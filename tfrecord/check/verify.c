@@ -35,8 +35,7 @@ static void bad(struct verify *v)
 static int check_listing(const struct manifest *m, const char *path, uint64_t records,
                          const struct file_map *map)
 {
-    const char *slash = strrchr(path, '/');
-    const struct manifest_shard *s = m ? manifest_find(m, slash ? slash + 1 : path) : NULL;
+    const struct manifest_shard *s = m ? manifest_find(m, file_name(path)) : NULL;
     if (!s)
         return 0;
     if (s->bytes != map->bytes || s->records != records)
@@ -53,8 +52,8 @@ static int check_listing(const struct manifest *m, const char *path, uint64_t re
 static int check_compression(const struct manifest *m, const char *path,
                              const struct record_file *f)
 {
-    const char *slash = strrchr(path, '/'), *is = compress_name(f->how);
-    if (!m || !manifest_find(m, slash ? slash + 1 : path) || !f->packed.bytes)
+    const char *is = compress_name(f->how);
+    if (!m || !manifest_find(m, file_name(path)) || !f->packed.bytes)
         return 0;
     const char *said = kv_get(&m->kv, "compression");
     if (!strcmp(said ? said : compress_name(COMPRESS_NONE), is))
@@ -69,7 +68,7 @@ static int load_manifest(struct manifest *m, const char *path, const char *name)
 {
     struct buf file = BUF_INIT;
     if (name)
-        manifest_file(&file, path, name);
+        file_beside(&file, path, name);
     else
         buf_addf(&file, "%s.manifest", path);
     int there = manifest_load(m, file.data);
@@ -159,7 +158,7 @@ static void verify_tokenizer(struct verify *v, const char *path, const struct ma
     struct file_map map;
     if (!m->tokenizer)
         return;
-    manifest_file(&file, path, m->tokenizer);
+    file_beside(&file, path, m->tokenizer);
     if (file_map(&map, file.data) < 0) {
         bad(v);
     } else {

@@ -131,14 +131,6 @@ int manifest_load(struct manifest *m, const char *path)
     return result < 0 ? -1 : 1;
 }
 
-void manifest_file(struct buf *out, const char *path, const char *name)
-{
-    const char *slash = strrchr(path, '/');
-    buf_clear(out);
-    buf_add(out, path, slash ? (size_t)(slash + 1 - path) : 0);
-    buf_adds(out, name);
-}
-
 const struct manifest_shard *manifest_find(const struct manifest *m, const char *name)
 {
     for (size_t i = 0; i < m->count; i++)

@@ -48,8 +48,6 @@ struct manifest {
  * is not a valid manifest. */
 int manifest_load(struct manifest *m, const char *path);
 void manifest_release(struct manifest *m);
-/* Sets `out` to the path of the file NAME in the folder of `path`. */
-void manifest_file(struct buf *out, const char *path, const char *name);
 
 const struct manifest_shard *manifest_find(const struct manifest *m, const char *name);
 

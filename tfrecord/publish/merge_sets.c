@@ -126,7 +126,7 @@ static int take_tokenizer(struct common *c, const struct manifest *m, const char
     struct buf file = BUF_INIT;
     if (!m->tokenizer || c->tokenizer.len)
         return 0;
-    manifest_file(&file, path, m->tokenizer);
+    file_beside(&file, path, m->tokenizer);
     int result = file_read(file.data, &c->tokenizer);
     buf_release(&file);
     return result;

@@ -22,16 +22,15 @@ static int check_files(const char *prefix, int (*may_replace)(const char *path))
 
 int pair_files_open(struct pair_files *p, const char *prefix, int (*may_replace)(const char *path))
 {
-    const char *slash = strrchr(prefix, '/');
     struct buf dir = BUF_INIT;
     enum file_kind kind;
-    *p = (struct pair_files){ prefix, slash ? slash + 1 : prefix, { .lock = -1 } };
+    *p = (struct pair_files){ prefix, file_name(prefix), { .lock = -1 } };
     if (file_look(prefix, &kind) < 0)
         return -1;
     if (!*p->name || kind == FILE_FOLDER)
         return err_usage("--output %s is a folder; the megatron layout needs a prefix, such as %s",
                          prefix, "data/corpus");
-    buf_add(&dir, prefix, (size_t)(p->name - prefix));
+    file_beside(&dir, prefix, "");
     int result = stage_open(&p->stage, dir.len ? dir.data : ".", p->name);
     buf_release(&dir);
     if (!result && check_files(prefix, may_replace) < 0) {

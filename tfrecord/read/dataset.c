@@ -167,7 +167,7 @@ static int take_vocabulary(struct dataset *d, const struct manifest *m, const ch
         d->vocabulary = m->vocabulary;
     if (m->tokenizer && !d->tokenizer) {
         struct buf file = BUF_INIT;
-        manifest_file(&file, path, m->tokenizer);
+        file_beside(&file, path, m->tokenizer);
         d->tokenizer = buf_detach(&file);
     }
     if (kv_get(&m->kv, "duplication_factor") &&
@@ -250,14 +250,12 @@ static int open_megatron(struct dataset *d, const char *prefix)
  * an error. */
 static int open_file(struct dataset *d, const char *path)
 {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     struct buf manifest = BUF_INIT;
     struct manifest m;
-    buf_add(&manifest, path, (size_t)(name - path));
-    buf_adds(&manifest, "manifest");
+    file_beside(&manifest, path, "manifest");
     int result = 0, there = manifest_load(&m, manifest.data);
     if (there > 0) {
-        if (manifest_find(&m, name))
+        if (manifest_find(&m, file_name(path)))
             result = take_vocabulary(d, &m, manifest.data);
         manifest_release(&m);
     }
