@@ -189,7 +189,7 @@ KERNELS = $(wildcard cuda/*.cu)
 
 # The GPU's kernels, compiled for the CPU, for tests: the C compiler reads them through tests/emulate/emulate.h.
 EMULATED = $(B)/lib/textmill/libtextmill-emulated.so
-EMULATED_OBJECTS = $(patsubst %,$(B)/emulated/%.o,$(KERNELS) cuda/gpu.c $(wildcard tests/emulate/*.c))
+EMULATED_OBJECTS = $(patsubst %,$(B)/emulated/%.o,$(KERNELS) cuda/gpu.c cuda/group.c $(wildcard tests/emulate/*.c))
 $(B)/emulated/%.o: % $(B)/flags
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -fPIC -fvisibility=hidden -fno-strict-aliasing -ffp-contract=off \
@@ -198,6 +198,12 @@ $(EMULATED): $(EMULATED_OBJECTS)
 	@mkdir -p $(@D)
 	$(CC) $(MODE_FLAGS) -shared $^ -lm -o $@
 -include $(EMULATED_OBJECTS:.o=.d)
+
+# What emulated devices have in the place of NCCL, whole and without a function.
+EMULATED_NCCL = $(B)/lib/emulated/libtextmill-nccl.so $(B)/lib/emulated/lacks/libtextmill-nccl.so
+$(EMULATED_NCCL): tests/emulate/nccl/nccl.c tests/emulate/stream.h $(B)/flags
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -fPIC -shared -fvisibility=hidden $(if $(findstring lacks,$@),-DLACKS) $< -o $@
 
 # The GPU back end: needs the compiler, headers and cuBLASLt of CUDA 13. `make CUDA=1` builds it with the programs.
 CUDA_HOME ?= /usr/local/cuda
@@ -253,11 +259,14 @@ check-unit: $(B)/bin/check-unit $(SAMPLE) ## run the unit tests (Criterion)
 
 $(B)/bin/check-backends: $(B)/obj/tests/backends/check.o $(LIB) | $(B)/bin
 	$(CC) $(ALL_LDFLAGS) $^ $(LIBS) -o $@
--include $(B)/obj/tests/backends/check.d
+$(B)/bin/check-group: $(B)/obj/tests/backends/group.o $(LIB) | $(B)/bin
+	$(CC) $(ALL_LDFLAGS) $^ $(LIBS) -o $@
+-include $(B)/obj/tests/backends/check.d $(B)/obj/tests/backends/group.d
 
-check-backends: all $(B)/bin/check-backends $(EMULATED) ## compare the GPU's operations, emulated on the CPU, with the CPU's
+check-backends: all $(B)/bin/check-backends $(B)/bin/check-group $(EMULATED) $(EMULATED_NCCL) ## compare the GPU's operations, emulated on the CPU, with the CPU's
 	$(B)/bin/check-backends emulated:0 emulated:1 emulated:2
 	tests/backends/train
+	tests/backends/ranks
 
 check-golden: all $(SAMPLE) ## compare the programs' output with the expected output, with 1 and 4 threads
 	tests/golden/run

@@ -4,14 +4,17 @@
  *     gpu.c         the table of functions; operations that launch several kernels
  *     products.c    matrix products, by cuBLASLt
  *     device.c      memory, copies and streams, by CUDA's runtime
+ *     group.c       exchanges with the devices of other processes, by NCCL
  *     *.cu          kernels (kernel.h); a function declared here launches each
  *
  * Operations go into one stream, in the order of the calls; copies by ops_move go into two others,
- * one for each direction (queues in model/compute/ops.h). The addresses of arrays are device
- * addresses: the host may do arithmetic with them, but must not read or write there.
+ * one for each direction, and exchanges into a fourth (queues in model/compute/ops.h). The
+ * addresses of arrays are device addresses: the host may do arithmetic with them, but must not read
+ * or write there.
  *
  * The kernels also compile as C: tests/emulate has a device.c and a products.c for the host and
- * runs the kernels there, thread by thread, for tests without a GPU.
+ * runs the kernels there, thread by thread, for tests without a GPU. It has a library in the place
+ * of NCCL, too.
  */
 #ifndef TEXTMILL_CUDA_CUDA_H
 #define TEXTMILL_CUDA_CUDA_H
@@ -35,6 +38,7 @@ enum cuda_rooms {
     ROOM_NORM,    /* one number */
     ROOM_ROWS,    /* first rows and lengths of the sequences */
     ROOM_ANGLES,  /* cosines and sines of rotary positions */
+    ROOM_GROUP,   /* received by an exchange: only queue OPS_COMM uses it */
     CUDA_ROOMS
 };
 
@@ -48,6 +52,7 @@ struct ops {
     OPS_COMMON
     void *device;   /* data of device.c */
     void *products; /* data of products.c */
+    void *group;    /* data of group.c */
     char name[128];
     struct cuda_room rooms[CUDA_ROOMS];
     struct cuda_sequences sequences;
@@ -64,6 +69,7 @@ struct ops_array cuda_room(struct ops *o, enum cuda_rooms which, enum ops_type t
 
 /* Errors of the device while it computes end the program (log_fatal), because the contents of its
  * arrays are lost. The last checkpoint remains. */
+int device_count(void);                     /* -1 with an error if there is none */
 int device_open(struct ops *o, int number); /* sets o->device and o->name; -1 with an error */
 void device_close(struct ops *o);           /* waits for all work */
 uint64_t device_free_bytes(const struct ops *o);
@@ -85,9 +91,28 @@ int device_is_host(const struct ops *o, const char *address);
 void device_mark(struct ops *o, enum ops_queue q, struct ops_mark *m);
 void device_mark_free(struct ops *o, struct ops_mark *m);
 void device_after(struct ops *o, enum ops_queue q, const struct ops_mark *m);
+int device_reached(struct ops *o, const struct ops_mark *m); /* any thread may call it */
 void device_move(struct ops *o, enum ops_queue q, char *to, const char *from, size_t bytes);
 void device_finish(struct ops *o);
 void device_launched(struct ops *o, const char *kernel); /* reports errors of the launch */
+/* Selects the queue into which kernels, uploads and zeroing go. It is OPS_COMPUTE, except inside
+ * the functions of group.c. */
+void device_select(struct ops *o, enum ops_queue q);
+void *device_stream(const struct ops *o); /* the selected queue, as NCCL takes it */
+void device_identify(const struct ops *o, char name[OPS_DEVICE_NAME]); /* ops_group_find */
+extern const char device_group_library[];                              /* name of NCCL's library */
+
+/* ---- group.c: described in ops.h ---------------------------------------------------------- */
+
+int group_find(struct ops *o, char *name);
+int group_identify(struct ops *o, char *id);
+struct ops_group *group_join(struct ops *o, const char *id, int rank, int size);
+void group_leave(struct ops *o, struct ops_group *g);
+int group_takes(const struct ops *o, struct ops_array x);
+int group_reduce(struct ops *o, struct ops_group *g, int most, struct ops_array x,
+                 const int64_t *bounds);
+int group_gather(struct ops *o, struct ops_group *g, struct ops_array x, const int64_t *bounds);
+int group_check(const struct ops *o, struct ops_group *g);
 
 /* ---- products.c --------------------------------------------------------------------------- */
 
@@ -139,6 +164,12 @@ void cuda_column_sums(struct ops *o, struct ops_gradient to, struct ops_array x,
  * it. Adds the rows in order. */
 void cuda_add_parts(struct ops *o, struct ops_gradient to, struct ops_array parts, int64_t ld,
                     int64_t count, int64_t n);
+
+/* Sets to[n] to the sums of arrays, or to their largest elements if `most` is 1, as a binary tree
+ * (ops_group_reduce). There are `count` arrays: array `own` is to[n] itself, array k is element
+ * k * ld and those behind it of `others`. All are F32. */
+void cuda_add_tree(struct ops *o, struct ops_array to, struct ops_array others, int64_t ld, int own,
+                   int count, int64_t n, int most);
 
 /* norm.cu */
 void cuda_norm_fwd(struct ops *o, struct ops_array y, struct ops_moments kept, struct ops_array x,

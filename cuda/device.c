@@ -21,8 +21,9 @@ struct pinned {
 };
 
 struct device {
-    cudaStream_t stream;   /* must be the first member: LAUNCH reads it from here */
-    cudaStream_t queue[3]; /* indexed by enum ops_queue; the first is `stream` */
+    cudaStream_t stream; /* the selected queue; the first member: LAUNCH reads it from here */
+    cudaStream_t queue[OPS_QUEUES];
+    int number;
     struct pinned *pinned;
 };
 
@@ -41,7 +42,9 @@ static void check(const char *what, cudaError_t error)
 
 /* ---- life cycle --------------------------------------------------------------------------- */
 
-static int find_device(int number)
+const char device_group_library[] = "libnccl.so.2";
+
+int device_count(void)
 {
     int count = 0;
     cudaError_t error = cudaGetDeviceCount(&count);
@@ -52,10 +55,7 @@ static int find_device(int number)
         return err_set("cannot use the GPU: this machine has none");
     if (error != cudaSuccess)
         return failed("counting devices", error);
-    if (number >= count)
-        return err_set("there is no device cuda:%d: this machine has %d, counted from 0", number,
-                       count);
-    return 0;
+    return count;
 }
 
 static int describe_device(struct ops *o, int number)
@@ -80,11 +80,12 @@ static int describe_device(struct ops *o, int number)
 
 int device_open(struct ops *o, int number)
 {
-    if (find_device(number) < 0 || describe_device(o, number) < 0)
+    if (describe_device(o, number) < 0)
         return -1;
     struct device *d = o->device = mem_zalloc(1, sizeof *d);
     cudaError_t error = cudaSuccess;
-    for (int q = OPS_COMPUTE; q <= OPS_OUT && error == cudaSuccess; q++)
+    d->number = number;
+    for (int q = 0; q < OPS_QUEUES && error == cudaSuccess; q++)
         error = cudaStreamCreateWithFlags(&d->queue[q], cudaStreamNonBlocking);
     d->stream = d->queue[OPS_COMPUTE];
     if (error == cudaSuccess)
@@ -104,7 +105,7 @@ void device_close(struct ops *o)
         cudaFreeHost(p->at);
         free(p);
     }
-    for (int q = OPS_COMPUTE; q <= OPS_OUT; q++)
+    for (int q = 0; q < OPS_QUEUES; q++)
         cudaStreamDestroy(d->queue[q]);
     free(d);
 }
@@ -217,6 +218,16 @@ void device_after(struct ops *o, enum ops_queue q, const struct ops_mark *m)
     check("an event", cudaStreamWaitEvent(queue_of(o, q), m->event, 0));
 }
 
+/* Each thread has a current device of its own, which is the first one until it is set. */
+int device_reached(struct ops *o, const struct ops_mark *m)
+{
+    check("choosing the device", cudaSetDevice(((struct device *)o->device)->number));
+    cudaError_t error = cudaEventQuery(m->event);
+    if (error != cudaErrorNotReady)
+        check("an exchange with other devices", error);
+    return error == cudaSuccess;
+}
+
 void device_move(struct ops *o, enum ops_queue q, char *to, const char *from, size_t bytes)
 {
     check("a copy", cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, queue_of(o, q)));
@@ -224,7 +235,7 @@ void device_move(struct ops *o, enum ops_queue q, char *to, const char *from, si
 
 void device_finish(struct ops *o)
 {
-    for (int q = OPS_COMPUTE; q <= OPS_OUT; q++)
+    for (int q = 0; q < OPS_QUEUES; q++)
         check("the work so far", cudaStreamSynchronize(queue_of(o, q)));
 }
 
@@ -269,4 +280,24 @@ void device_launched(struct ops *o, const char *kernel)
 {
     (void)o;
     check(kernel, cudaGetLastError());
+}
+
+void device_select(struct ops *o, enum ops_queue q)
+{
+    struct device *d = o->device;
+    d->stream = d->queue[q];
+}
+
+void *device_stream(const struct ops *o)
+{
+    return stream(o);
+}
+
+void device_identify(const struct ops *o, char name[OPS_DEVICE_NAME])
+{
+    struct cudaDeviceProp p;
+    const int number = ((const struct device *)o->device)->number;
+    check("asking for the device's name", cudaGetDeviceProperties(&p, number));
+    for (size_t i = 0; i < sizeof p.uuid.bytes; i++)
+        snprintf(name + 2 * i, 3, "%02x", (unsigned char)p.uuid.bytes[i]);
 }

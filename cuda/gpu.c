@@ -36,6 +36,7 @@ static void close_context(struct ops *o)
             device_free(o, o->rooms[i].address, (size_t)o->rooms[i].bytes);
     free(o->sequences.lengths);
     products_close(o);
+    free(o->group);
     device_close(o);
 }
 
@@ -437,6 +438,7 @@ static void orthogonalise(struct ops *o, struct ops_array x, int64_t R, int64_t 
 
 static const struct ops_backend table = {
     .context = sizeof(struct ops),
+    .count = device_count,
     .open = open_context,
     .close = close_context,
     .describe = describe,
@@ -454,8 +456,17 @@ static const struct ops_backend table = {
     .mark = device_mark,
     .mark_free = device_mark_free,
     .after = device_after,
+    .reached = device_reached,
     .move = move,
     .finish = device_finish,
+    .group_find = group_find,
+    .group_identify = group_identify,
+    .group_join = group_join,
+    .group_leave = group_leave,
+    .group_takes = group_takes,
+    .group_reduce = group_reduce,
+    .group_gather = group_gather,
+    .group_check = group_check,
     .matmul = matmul,
     .linear_fwd = linear_fwd,
     .linear_bwd = linear_bwd,

@@ -166,3 +166,65 @@ EXTERN_C void cuda_column_sums(struct ops *o, struct ops_gradient to, struct ops
                THREADS / WARP * COLUMNS * sizeof(float), c);
     cuda_add_parts(o, to, parts, n, count, n);
 }
+
+/* ---- over the members of a group ---------------------------------------------------------- */
+
+enum { LEVELS = 16 }; /* more than the logarithm of any number of members */
+
+struct tree {
+    float *to;
+    const float *others;
+    int64_t ld, n;
+    int own, count, most;
+};
+
+DEVICE float join(float left, float right, int most)
+{
+    return most ? left >= right ? left : right : left + right;
+}
+
+/* Each thread adds one element. sum[l] is the sum of 2^l neighbours that has no right one yet; they
+ * are counted like the bits of a binary number. */
+KERNEL(add_tree, tree, THREADS)
+{
+    const int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+    float sum[LEVELS], x = 0;
+    if (i >= a.n)
+        return;
+    for (int k = 0; k < a.count; k++) {
+        int open = 1; /* x is not yet in sum[] */
+        x = k == a.own ? a.to[i] : a.others[k * a.ld + i];
+        UNROLL
+        for (int l = 0; l < LEVELS; l++) {
+            const int full = k >> l & 1;
+            if (open && full)
+                x = join(sum[l], x, a.most);
+            else if (open)
+                sum[l] = x;
+            open &= full;
+        }
+    }
+    int none = 1;
+    UNROLL
+    for (int l = 0; l < LEVELS; l++)
+        if (a.count >> l & 1) {
+            x = none ? sum[l] : join(sum[l], x, a.most);
+            none = 0;
+        }
+    a.to[i] = x;
+}
+
+EXTERN_C void cuda_add_tree(struct ops *o, struct ops_array to, struct ops_array others, int64_t ld,
+                            int own, int count, int64_t n, int most)
+{
+    struct tree t;
+    t.to = (float *)view_of(to).at;
+    t.others = (const float *)view_of(others).at;
+    t.ld = ld;
+    t.n = n;
+    t.own = own;
+    t.count = count;
+    t.most = most;
+    if (n > 0)
+        LAUNCH(o, add_tree, div_up(n, THREADS), 1, THREADS, 0, t);
+}

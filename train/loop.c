@@ -346,11 +346,22 @@ static int make_folder(struct loop *l)
 
 static int open_ops(struct loop *l, int threads)
 {
-    l->ops = ops_open(l->settings->device, threads);
+    l->ops = ops_open_local(l->settings->device, comm_local(l->comm), threads);
     if (!l->ops || plan_check_device(l->plan, l->ops) < 0)
         return -1;
     ops_set_precision(l->ops, (enum ops_type)l->settings->precision);
     return ops_set_products(l->ops, (enum ops_products)l->settings->products);
+}
+
+/* Returns 0, or -1 with an error, on all ranks. */
+static int join_devices(struct loop *l)
+{
+    struct buf said = BUF_INIT;
+    int result = comm_join_devices(l->comm, l->ops, (enum comm_way)l->settings->exchange, &said);
+    if (said.len)
+        log_info("%s", said.data);
+    buf_release(&said);
+    return result;
 }
 
 /* Returns the number of micro-batches in a round of the validation (score_validation). A round
@@ -419,7 +430,7 @@ static int open_loop(struct loop *l, int threads)
         result = open_ops(l, threads);
     if (!result && there)
         result = lock_folder(l);
-    if (agree(l, result) < 0 || agree(l, start_or_resume(l)) < 0)
+    if (agree(l, result) < 0 || join_devices(l) < 0 || agree(l, start_or_resume(l)) < 0)
         return -1;
     engine_open(&l->engine, &p->engine, &p->program, &p->own, l->ops, &l->store, l->comm);
     result = open_batches(l);
@@ -437,6 +448,7 @@ static int close_loop(struct loop *l)
     int result = metrics_close(&l->metrics);
     engine_close(&l->engine);
     store_close(&l->store);
+    comm_leave_devices(l->comm);
     if (l->ops)
         ops_free(l->ops);
     for (int k = 0; l->validation && k < round_size(l); k++)
@@ -867,22 +879,27 @@ static void say_traffic(const struct loop *l, double seconds)
                  seconds > 0 ? 100 * t.waited_seconds / seconds : 0);
 }
 
-/* Prints the bytes and time of the transfers between ranks, and the time that this rank waited for
- * them. */
+/* Prints the bytes of the transfers between ranks. Where all of them were staged, prints their time
+ * and the time that this rank waited for them, too. */
 static void say_communication(const struct loop *l)
 {
     static const char *const names[COMM_GROUPS] = { [COMM_DATA] = "",
                                                     [COMM_TENSOR1] = ", tensor parallel",
                                                     [COMM_TENSOR2] = ", second dimension",
                                                     [COMM_PIPE] = ", pipeline" };
-    char sent[32];
+    char sent[32], direct[32];
     for (int g = 0; g < COMM_GROUPS; g++) {
         const struct comm_counts *c = &l->comm->counts[g];
-        if (c->operations && names[g])
-            log_info(
-                "communication%s: %s sent by each rank in %.1f seconds; %.1f seconds of waiting "
-                "for it",
-                names[g], log_bytes(sent, c->bytes), c->seconds, c->waited);
+        if (!c->operations || !names[g])
+            continue;
+        log_bytes(sent, c->bytes);
+        if (!c->direct)
+            log_info("communication%s: %s sent by each rank in %.1f seconds; %.1f seconds of "
+                     "waiting for it",
+                     names[g], sent, c->seconds, c->waited);
+        else
+            log_info("communication%s: %s sent by each rank, %s of it from device to device",
+                     names[g], sent, log_bytes(direct, c->direct));
     }
 }
 

@@ -659,7 +659,10 @@ static uint64_t gpu_kernel_bytes(const struct plan *p)
     const int64_t operand = larger(N * wide, larger(c->vocabulary, wide) * C) * 2;
     const int64_t sums = 16 * N + N / 8 * wide, inside = N * (wide + 3 * C) * 4;
     const int64_t muon = 4 * muon_kernels(p);
-    return (uint64_t)(loss + (type == 2 ? 3 * operand : 0) + 4 * N * wide + sums + inside + muon) +
+    const int all = ranks_of(p) * split_ranks(&p->own, SPLIT_HEADS) *
+                    split_ranks(&p->own, SPLIT_WIDTH);
+    return ops_group_bytes(all) +
+           (uint64_t)(loss + (type == 2 ? 3 * operand : 0) + 4 * N * wide + sums + inside + muon) +
            (32 << 20);
 }
 

@@ -80,6 +80,7 @@ struct settings {
     struct split split;  /* communication of the tensor-parallel ranks; without functions, the plan
                           * can only be printed */
     double comm_timeout; /* seconds */
+    int exchange;        /* enum comm_way */
     int on_divergence;   /* enum divergence */
     const char *profile;
     int dry_run, list_presets;      /* do this instead of training */

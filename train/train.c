@@ -243,6 +243,9 @@ static const struct opt options[] = {
       "ranks share 1: the optimizer state, 2: gradients, too, 3: weights, "
       "too; 0: each rank has all of it",
       0, 3 },
+    { 0, "exchange", OPT_CHOICE | OPT_FREE, AT(exchange), COMM_WAY_WORDS,
+      "how GPUs send to each other: directly, by NCCL, or through the hosts' memory and MPI", 0,
+      0 },
     { 0, "comm-timeout", OPT_REAL | OPT_FREE, AT(comm_timeout), "SECONDS",
       "end the run when a rank waits longer than this for another; "
       "0: wait for ever",

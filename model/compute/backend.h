@@ -10,7 +10,11 @@
 
 #include "model/compute/ops.h"
 
-enum { OPS_SCRATCH_BLOCKS = 64 };
+enum {
+    OPS_SCRATCH_BLOCKS = 64,
+    OPS_GROUP_ROOM = 8 << 20 /* most floats that a member of a group receives before they are
+                              * added */
+};
 
 /* The caller's scratch memory. Pieces are taken from the last block, in order. A piece that does
  * not fit gets a new block. ops_scratch_begin frees all pieces and replaces several blocks by one
@@ -34,12 +38,13 @@ struct ops_scratch {
 
 /* Version of the interface. Increase it when the table below, OPS_COMMON or a struct of ops.h
  * changes. */
-enum { OPS_LAYOUT = 6 };
+enum { OPS_LAYOUT = 7 };
 
 /* clang-format off */
 struct ops_backend {
     size_t context;               /* bytes of the back end's struct ops, which is zeroed before
                                    * `open` */
+    int (*count)(void);           /* number of devices; -1 with an error if there are none */
     /* Opens device `number`. Returns 0, or -1 with an error; then close is not called. */
     int (*open)(struct ops *o, int number);
     void (*close)(struct ops *o);
@@ -60,8 +65,19 @@ struct ops_backend {
     void (*mark)(struct ops *o, enum ops_queue q, struct ops_mark *m);
     void (*mark_free)(struct ops *o, struct ops_mark *m);
     void (*after)(struct ops *o, enum ops_queue q, const struct ops_mark *m);
+    int (*reached)(struct ops *o, const struct ops_mark *m);
     void (*move)(struct ops *o, enum ops_queue q, struct ops_array to, struct ops_array from, int64_t n);
     void (*finish)(struct ops *o);
+
+    /* NULL, with all others of the group: the back end has no exchanges of devices */
+    int (*group_find)(struct ops *o, char *name);
+    int (*group_identify)(struct ops *o, char *id);
+    struct ops_group *(*group_join)(struct ops *o, const char *id, int rank, int size);
+    void (*group_leave)(struct ops *o, struct ops_group *g);
+    int (*group_takes)(const struct ops *o, struct ops_array x);
+    int (*group_reduce)(struct ops *o, struct ops_group *g, int most, struct ops_array x, const int64_t *bounds);
+    int (*group_gather)(struct ops *o, struct ops_group *g, struct ops_array x, const int64_t *bounds);
+    int (*group_check)(const struct ops *o, struct ops_group *g);
 
     void (*matmul)(struct ops *o, const struct ops_matmul *p);
     void (*linear_fwd)(struct ops *o, struct ops_array y, struct ops_array x, const struct ops_linear *l);

@@ -21,6 +21,11 @@ enum {
 
 /* ---- the context -------------------------------------------------------------------------- */
 
+static int cpu_count(void)
+{
+    return 1;
+}
+
 static int cpu_open(struct ops *o, int number)
 {
     (void)number;
@@ -136,6 +141,12 @@ static void cpu_move(struct ops *o, enum ops_queue q, struct ops_array to, struc
 {
     (void)o, (void)q;
     memcpy(to.address, from.address, (size_t)n);
+}
+
+static int cpu_reached(struct ops *o, const struct ops_mark *m)
+{
+    (void)o, (void)m;
+    return 1;
 }
 
 static void cpu_finish(struct ops *o)
@@ -527,6 +538,7 @@ static void cpu_add_sum(struct ops *o, struct ops_array sum, struct ops_array x,
 
 const struct ops_backend ops_cpu = {
     .context = sizeof(struct ops),
+    .count = cpu_count,
     .open = cpu_open,
     .close = cpu_close,
     .describe = cpu_describe,
@@ -544,6 +556,7 @@ const struct ops_backend ops_cpu = {
     .mark = cpu_mark,
     .mark_free = cpu_mark_free,
     .after = cpu_after,
+    .reached = cpu_reached,
     .move = cpu_move,
     .finish = cpu_finish,
     .matmul = cpu_matmul,

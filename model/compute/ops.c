@@ -19,16 +19,16 @@ enum { SCRATCH_ALIGN = 64 }; /* bytes */
 
 /* ---- the context -------------------------------------------------------------------------- */
 
-/* Splits a device name, NAME or NAME:N, into `name` and *number (0 if there is none). Returns 0, or
- * -1 with a usage error if it is not valid. */
+/* Splits a device name, NAME or NAME:N, into `name` and *number (-1 if there is none). Returns 0,
+ * or -1 with a usage error if it is not valid. */
 static int parse_device(const char *device, char name[16], int *number)
 {
     int end = 0;
-    *number = 0;
+    *number = -1;
     int words = sscanf(device, "%15[a-z]%n:%3d%n", name, &end, number, &end);
     int known = words > 0 && (!strcmp(name, "cuda") || !strcmp(name, "emulated") ||
                               (!strcmp(name, "cpu") && words == 1));
-    return known && !device[end] && *number >= 0
+    return known && !device[end] && (words == 1 || *number >= 0)
                ? 0
                : err_usage("'%s' is no device: give cpu, cuda or cuda:N", device);
 }
@@ -40,15 +40,23 @@ int ops_check_device(const char *device)
     return parse_device(device, name, &number);
 }
 
-struct ops *ops_open(const char *device, int threads)
+struct ops *ops_open_local(const char *device, int local, int threads)
 {
     char name[16];
-    int number;
+    int number, count;
     if (parse_device(device, name, &number) < 0)
         return NULL;
     const struct ops_backend *b = &ops_cpu;
     if (strcmp(name, "cpu") != 0 && !(b = plugin_open(name, OPS_LAYOUT)))
         return NULL;
+    if ((count = b->count()) < 0)
+        return NULL;
+    number = number < 0 ? local % count : number;
+    if (number >= count) {
+        err_set("there is no device %s:%d: this machine has %d, counted from 0", name, number,
+                count);
+        return NULL;
+    }
     struct ops *o = mem_zalloc(1, b->context);
     o->b = b;
     o->threads = threads < 1 ? 1 : threads;
@@ -58,6 +66,11 @@ struct ops *ops_open(const char *device, int threads)
     }
     ops_set_products(o, OPS_PRODUCTS_AUTO);
     return o;
+}
+
+struct ops *ops_open(const char *device, int threads)
+{
+    return ops_open_local(device, 0, threads);
 }
 
 struct ops *ops_new(int threads)
@@ -231,10 +244,15 @@ void ops_after(struct ops *o, enum ops_queue q, const struct ops_mark *m)
         o->b->after(o, q, m);
 }
 
+int ops_reached(struct ops *o, const struct ops_mark *m)
+{
+    return !m->event || o->b->reached(o, m);
+}
+
 void ops_move(struct ops *o, enum ops_queue q, struct ops_array to, struct ops_array from,
               int64_t n)
 {
-    assert(q != OPS_COMPUTE);
+    assert(q == OPS_IN || q == OPS_OUT);
     o->b->move(o, q, to, from, n);
 }
 
@@ -242,6 +260,62 @@ void ops_finish(struct ops *o)
 {
     o->b->finish(o);
 }
+
+/* ---- exchanges of devices ----------------------------------------------------------------- */
+
+int ops_group_find(struct ops *o, char name[OPS_DEVICE_NAME])
+{
+    if (o->b->group_find)
+        return o->b->group_find(o, name);
+    err_set("%s does not exchange arrays with other devices", ops_describe(o));
+    return 0;
+}
+
+int ops_group_identify(struct ops *o, char id[OPS_GROUP_ID])
+{
+    return o->b->group_identify(o, id);
+}
+
+struct ops_group *ops_group_join(struct ops *o, const char id[OPS_GROUP_ID], int rank, int size)
+{
+    assert(rank >= 0 && rank < size);
+    return o->b->group_join(o, id, rank, size);
+}
+
+void ops_group_leave(struct ops *o, struct ops_group *g)
+{
+    if (g)
+        o->b->group_leave(o, g);
+}
+
+int ops_group_takes(const struct ops *o, struct ops_array x)
+{
+    return o->b->group_takes(o, x);
+}
+
+int ops_group_reduce(struct ops *o, struct ops_group *g, int most, struct ops_array x,
+                     const int64_t *bounds)
+{
+    assert(x.type == OPS_F32);
+    return o->b->group_reduce(o, g, most, x, bounds);
+}
+
+int ops_group_gather(struct ops *o, struct ops_group *g, struct ops_array x, const int64_t *bounds)
+{
+    return o->b->group_gather(o, g, x, bounds);
+}
+
+int ops_group_check(const struct ops *o, struct ops_group *g)
+{
+    return o->b->group_check(o, g);
+}
+
+uint64_t ops_group_bytes(int size)
+{
+    return size > 1 ? (uint64_t)OPS_GROUP_ROOM * sizeof(float) : 0;
+}
+
+/* ---- rows --------------------------------------------------------------------------------- */
 
 int64_t ops_rows_of(const struct ops_rows *rows, int64_t b)
 {

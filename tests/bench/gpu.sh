@@ -1,20 +1,20 @@
 #!/bin/bash
 # gpu.sh [ITEM...]: runs everything that needs a GPU, in at most ten minutes: checks the back end's results, and measures its speed
 # beside PyTorch's. Prints one line per result, with the limit that it must reach, if there is one.
-#     on this machine:             make CUDA=1 all build/release/bin/check-backends && tests/bench/gpu.sh
+#     on this machine:             make CUDA=1 all build/release/bin/check-{backends,group} && tests/bench/gpu.sh
 #     on a machine without a compiler: run tests/bench/gpu-pack here, copy the tree with build/gpu, run tests/bench/gpu.sh there
-# Items: ceilings check sanitizer losses speed generate large. If OUT is set, results also go to $OUT/gpu.txt.
+# Items: ceilings check sanitizer losses speed generate large ranks. If OUT is set, results also go to $OUT/gpu.txt.
 cd "$(dirname "$0")/../.." || exit 1
 ROOT=$PWD
 home=$ROOT/build/release
 [ -x "$ROOT/build/gpu/bin/train" ] && home=$ROOT/build/gpu
 PATH=$home/bin:$PATH
 python=${TEXTMILL_PYTHON:-python3}
-# cuBLASLt comes with the toolkit or with PyTorch's packages.
-packaged=$("$python" -c 'import nvidia.cu13 as n; print(list(n.__path__)[0] + "/lib")' 2>/dev/null)
+# cuBLASLt and NCCL come with the toolkit or with PyTorch's packages.
+packaged=$("$python" -c 'import nvidia; p = list(nvidia.__path__)[0]; print(p + "/cu13/lib:" + p + "/nccl/lib")' 2>/dev/null)
 export LD_LIBRARY_PATH=$home/lib:/usr/local/cuda/lib64${packaged:+:$packaged}${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 command -v nvidia-smi >/dev/null && nvidia-smi -L 2>/dev/null | grep -q GPU || { echo 'gpu.sh: SKIP: no GPU'; exit 0; }
-items=${*:-ceilings check losses generate speed large sanitizer}
+items=${*:-ceilings check losses ranks generate speed large sanitizer}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
@@ -87,6 +87,47 @@ item_losses() {
     rm -rf resumed && cp -r f32 resumed && rm -r resumed/checkpoints/*50 resumed/model.safetensors
     train -q --resume -o resumed >resumed.log 2>&1 && cmp -s f32/model.safetensors resumed/model.safetensors
     verdict $? 'a resumed run ends with the same bits'
+}
+
+# ranked NAME RANKS OPTION...: a training on several ranks; sets $rate to its tokens a second. "exchange" lines go to NAME.log.
+ranked() {
+    local name=$1 ranks=$2
+    shift 2
+    timeout 100 mpirun -np "$ranks" train gpt2-small --data generated --micro-batch-size 4 --global-batch-size 32 --leaves 8 \
+        --sequence-length 256 --steps 20 --log-every 1 "$@" -o "$name" >"$name.log" 2>&1 || return 1
+    rate=$(median_rate "$name")
+}
+
+# One GPU is enough for an exchange of one rank by NCCL, and for two ranks that share it, by MPI. The rest needs two.
+item_ranks() {
+    local gpus alone rate way
+    gpus=$(nvidia-smi -L | grep -c GPU)
+    check-group cuda 1 >group.out 2>&1
+    verdict $? "exchange of one GPU by NCCL: $(tail -1 group.out)"
+    if [ "$gpus" -ge 2 ]; then
+        for ranks in 2 "$gpus"; do
+            timeout 100 check-group cuda "$ranks" many >group.out 2>&1
+            verdict $? "exchanges of $ranks GPUs by NCCL: $(tail -1 group.out)"
+        done
+    else
+        say 'skip  exchanges of several GPUs, and their speed: this machine has one'
+    fi
+    if ! command -v mpirun >/dev/null || [ ! -e "$home/lib/textmill/libtextmill-mpi.so" ]; then
+        say 'skip  training on several ranks: mpirun or the plug-in for MPI is not here'
+        return
+    fi
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+    ranked one 1 --device cuda:0 || say "FAIL  one rank: $(tail -1 one.log)"
+    alone=$rate
+    ranked shared 2 --device cuda:0 && cmp -s one/model.safetensors shared/model.safetensors
+    verdict $? "two ranks on one GPU have the bytes of one rank: $(grep -m1 exchange shared.log)"
+    [ "$gpus" -ge 2 ] || return
+    for way in direct staged; do
+        for zero in 0 3; do
+            ranked "$way-$zero" 2 --device cuda --exchange $way --zero $zero && cmp -s one/model.safetensors "$way-$zero/model.safetensors"
+            verdict $? "two GPUs, $way, ZeRO $zero: the bytes of one; $rate tok/s: $(ratio "$rate" "$alone") of one GPU"
+        done
+    done
 }
 
 item_generate() {

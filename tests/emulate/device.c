@@ -1,5 +1,7 @@
 /* device.c - the memory of an emulated device: host memory under other addresses. */
 #include <assert.h>
+#include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -9,13 +11,14 @@
 #include "common/log.h"
 #include "common/mem.h"
 #include "tests/emulate/emulate.h"
+#include "tests/emulate/stream.h"
 
 /* Each array ends at a page that cannot be accessed, or up to ALIGN - 1 bytes before it; those
  * bytes hold UNTOUCHED, which is checked when the array is freed. Addresses are not used twice. */
 enum { ALIGN = 64, UNTOUCHED = 0xa5 };
 static const size_t ROOM = (size_t)1 << 40;
 
-enum { HOST_BUFFERS = 4096, QUEUE = 1 << 16 };
+enum { HOST_BUFFERS = 4096, QUEUE = 1 << 16, DEVICES = 8, ORDERS = 3 };
 
 /* A move that has not happened yet. Moves happen as late as possible: when something waits for
  * them. */
@@ -37,6 +40,20 @@ struct mark {
     long count;
 };
 
+struct exchange {
+    struct exchange *next;
+    int (*run)(void *work);
+    void *work;
+};
+
+/* The queue of exchanges, which several threads run. */
+struct comm {
+    struct emulated_stream stream; /* must be the first member */
+    pthread_mutex_t lock;
+    struct exchange *first, **end;
+    long added, done;
+};
+
 struct device {
     struct {
         char *at;
@@ -44,7 +61,9 @@ struct device {
     } host[HOST_BUFFERS];
     int host_count;
     struct queue queues[3];
-    int order;
+    struct comm comm;
+    enum ops_queue selected;
+    int number;
     char *addresses; /* of the device; nothing can be read there */
     char *numbers;   /* what they stand for */
     size_t used;
@@ -82,18 +101,90 @@ char *device_memory(char *address)
 
 int emulated_order(const struct ops *o)
 {
-    return ((struct device *)o->device)->order;
+    return ((struct device *)o->device)->number % ORDERS;
 }
+
+int device_count(void)
+{
+    return DEVICES;
+}
+
+/* ---- the queue of exchanges --------------------------------------------------------------- */
+
+static void add_exchange(struct emulated_stream *s, int (*run)(void *work), void *work)
+{
+    struct comm *c = (struct comm *)(void *)s;
+    struct exchange *x = mem_alloc(sizeof *x);
+    *x = (struct exchange){ NULL, run, work };
+    pthread_mutex_lock(&c->lock);
+    *c->end = x;
+    c->end = &x->next;
+    c->added++;
+    pthread_mutex_unlock(&c->lock);
+}
+
+/* Goes on with the queue as far as it can. Returns 1 if `until` exchanges are done, else 0. */
+static int run_exchanges(struct comm *c, long until)
+{
+    pthread_mutex_lock(&c->lock);
+    while (c->done < until && c->first->run(c->first->work)) {
+        struct exchange *done = c->first;
+        c->first = done->next;
+        if (!c->first)
+            c->end = &c->first;
+        free(done);
+        c->done++;
+    }
+    int reached = c->done >= until;
+    pthread_mutex_unlock(&c->lock);
+    return reached;
+}
+
+static void await_exchanges(struct comm *c, long until)
+{
+    while (!run_exchanges(c, until))
+        sched_yield();
+}
+
+static void open_comm(struct comm *c)
+{
+    *c = (struct comm){ .stream = { add_exchange, device_memory } };
+    c->end = &c->first;
+    pthread_mutex_init(&c->lock, NULL);
+}
+
+struct emulated_stream *emulated_selected(const struct ops *o)
+{
+    struct device *d = o->device;
+    return d->selected == OPS_COMM ? &d->comm.stream : NULL;
+}
+
+void device_select(struct ops *o, enum ops_queue q)
+{
+    ((struct device *)o->device)->selected = q;
+}
+
+void *device_stream(const struct ops *o)
+{
+    return emulated_selected(o);
+}
+
+const char device_group_library[] = "libtextmill-nccl.so";
+
+void device_identify(const struct ops *o, char name[OPS_DEVICE_NAME])
+{
+    snprintf(name, OPS_DEVICE_NAME, "emulated:%d", ((const struct device *)o->device)->number);
+}
+
+/* ---- life cycle --------------------------------------------------------------------------- */
 
 int device_open(struct ops *o, int number)
 {
-    if (number > 2)
-        return err_set("there is no device emulated:%d: N is an order of threads, 0, 1 or 2",
-                       number);
     if (open_device)
         return err_set("only one emulated device can be open");
     struct device *d = open_device = o->device = mem_zalloc(1, sizeof *d);
-    d->order = number;
+    d->number = number;
+    open_comm(&d->comm);
     d->addresses = reserve(ROOM);
     d->numbers = reserve(ROOM);
     snprintf(o->name, sizeof o->name, "CUDA kernels emulated on the CPU");
@@ -103,6 +194,8 @@ int device_open(struct ops *o, int number)
 void device_close(struct ops *o)
 {
     struct device *d = o->device;
+    device_finish(o);
+    pthread_mutex_destroy(&d->comm.lock);
     munmap(d->addresses, ROOM);
     munmap(d->numbers, ROOM);
     free(d);
@@ -131,8 +224,9 @@ char *device_alloc(struct ops *o, size_t bytes)
 
 void device_free(struct ops *o, char *address, size_t bytes)
 {
-    const struct device *d = o->device;
+    struct device *d = o->device;
     size_t size = whole_pages(bytes ? bytes : 1), rounded = (bytes + ALIGN - 1) / ALIGN * ALIGN;
+    await_exchanges(&d->comm, d->comm.added); /* as cudaFree does */
     char *at = device_memory(address) + rounded - size;
     assert((size_t)(at - d->numbers) % page_size() == 0);
     for (size_t i = bytes; i < rounded; i++)
@@ -215,8 +309,16 @@ void device_mark(struct ops *o, enum ops_queue q, struct ops_mark *m)
 {
     struct device *d = o->device;
     struct mark *mark = m->event ? m->event : mem_alloc(sizeof *mark);
-    *mark = (struct mark){ (int)q, d->queues[q].added };
+    *mark = (struct mark){ (int)q, q == OPS_COMM ? d->comm.added : d->queues[q].added };
     m->event = mark;
+}
+
+int device_reached(struct ops *o, const struct ops_mark *m)
+{
+    struct device *d = o->device;
+    const struct mark *mark = m->event;
+    assert(mark->queue == OPS_COMM); /* the other queues belong to one thread */
+    return run_exchanges(&d->comm, mark->count);
 }
 
 void device_mark_free(struct ops *o, struct ops_mark *m)
@@ -228,8 +330,11 @@ void device_mark_free(struct ops *o, struct ops_mark *m)
 void device_after(struct ops *o, enum ops_queue q, const struct ops_mark *m)
 {
     const struct mark *mark = m->event;
-    if (q == OPS_COMPUTE)
-        run_queue(o->device, mark->queue, mark->count);
+    struct device *d = o->device;
+    if (mark->queue == OPS_COMM)
+        await_exchanges(&d->comm, mark->count);
+    else if (q == OPS_COMPUTE || q == OPS_COMM)
+        run_queue(d, mark->queue, mark->count);
     else
         add_move(o->device, (int)q, (struct move){ .queue = mark->queue, .count = mark->count });
 }
@@ -244,6 +349,7 @@ void device_finish(struct ops *o)
     struct device *d = o->device;
     for (int q = OPS_COMPUTE; q <= OPS_OUT; q++)
         run_queue(d, q, d->queues[q].added);
+    await_exchanges(&d->comm, d->comm.added);
 }
 
 void *device_borrow(struct ops *o, size_t bytes)

@@ -2,12 +2,14 @@
 #include "tests/emulate/emulate.h"
 
 #include <assert.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "common/log.h"
 #include "common/mem.h"
+#include "tests/emulate/stream.h"
 
 enum {
     LANES = 32,
@@ -194,27 +196,69 @@ static char *shared_memory(size_t bytes)
     return e.shared_end - (bytes + 15) / 16 * 16;
 }
 
-void emulated_launch(struct ops *o, const char *name, void (*kernel)(const void *),
-                     const void *arguments, int64_t x, int64_t y, int64_t threads, size_t shared)
+/* A kernel to be run. */
+struct launch {
+    const char *name;
+    void (*kernel)(const void *);
+    void *arguments;
+    int64_t x, y;
+    int threads, order;
+    size_t shared;
+};
+
+static void run_launch(const struct launch *l)
 {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of `e` and `emulated` */
+    pthread_mutex_lock(&lock);
+    e.name = l->name;
+    e.kernel = l->kernel;
+    e.arguments = l->arguments;
+    e.count = l->threads;
+    e.order = l->order;
+    emulated.blocks = (struct emulated_dim){ (unsigned)l->x, (unsigned)l->y };
+    emulated.threads = (struct emulated_dim){ (unsigned)l->threads, 1 };
+    emulated.shared = shared_memory(l->shared);
+    for (int64_t i = 0; i < l->x * l->y; i++) {
+        int64_t block = in_order(i, l->x * l->y);
+        emulated.block = (struct emulated_dim){ (unsigned)(block % l->x),
+                                                (unsigned)(block / l->x) };
+        memset(emulated.shared, 0xff, l->shared);
+        run_block();
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+static int run_later(void *launch)
+{
+    struct launch *l = launch;
+    run_launch(l);
+    free(l->arguments);
+    free(l);
+    return 1;
+}
+
+void emulated_launch(struct ops *o, const char *name, void (*kernel)(const void *),
+                     const void *arguments, size_t bytes, int64_t x, int64_t y, int64_t threads,
+                     size_t shared)
+{
+    struct emulated_stream *stream = emulated_selected(o);
     if (threads < LANES || threads > THREADS_MOST || threads % LANES || shared > SHARED_MOST ||
         x < 1 || x > INT32_MAX || y < 1 || y > 65535)
         log_fatal("kernel %s cannot be launched: %lld * %lld blocks of %lld threads with %zu bytes",
                   name, (long long)x, (long long)y, (long long)threads, shared);
-    e.name = name;
-    e.kernel = kernel;
-    e.arguments = arguments;
-    e.count = (int)threads;
-    e.order = emulated_order(o);
-    emulated.blocks = (struct emulated_dim){ (unsigned)x, (unsigned)y };
-    emulated.threads = (struct emulated_dim){ (unsigned)threads, 1 };
-    emulated.shared = shared_memory(shared);
-    for (int64_t i = 0; i < x * y; i++) {
-        int64_t block = in_order(i, x * y);
-        emulated.block = (struct emulated_dim){ (unsigned)(block % x), (unsigned)(block / x) };
-        memset(emulated.shared, 0xff, shared);
-        run_block();
-    }
+    struct launch *l = mem_alloc(sizeof *l);
+    *l = (struct launch){ .name = name,
+                          .kernel = kernel,
+                          .arguments = memcpy(mem_alloc(bytes), arguments, bytes),
+                          .x = x,
+                          .y = y,
+                          .threads = (int)threads,
+                          .order = emulated_order(o),
+                          .shared = shared };
+    if (stream)
+        stream->add(stream, run_later, l);
+    else
+        run_later(l);
 }
 
 void emulated_block_barrier(int line)

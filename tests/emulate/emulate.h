@@ -49,7 +49,7 @@ extern struct emulated emulated; /* values of the thread that is running now */
     }                                                                                              \
     static void name##_thread(const struct arguments a)
 #define LAUNCH(o, name, x, y, each, bytes, a)                                                      \
-    emulated_launch(o, #name, name, &(a), x, y, each, (size_t)(bytes))
+    emulated_launch(o, #name, name, &(a), sizeof(a), x, y, each, (size_t)(bytes))
 #define SHARED(type, name) type *name = (type *)(void *)emulated.shared
 #define BLOCK_BARRIER()    emulated_block_barrier(__LINE__)
 #define WARP_BARRIER()     emulated_exchange(NULL, 0, 0, __LINE__)
@@ -76,7 +76,8 @@ typedef struct {
 } __attribute__((aligned(16))) float4;
 
 void emulated_launch(struct ops *o, const char *name, void (*kernel)(const void *),
-                     const void *arguments, int64_t x, int64_t y, int64_t threads, size_t shared);
+                     const void *arguments, size_t bytes, int64_t x, int64_t y, int64_t threads,
+                     size_t shared);
 void emulated_block_barrier(int line);
 /* Called by all threads of a warp: gives *word to the others and replaces it by that of thread
  * `lane`. */
@@ -84,6 +85,8 @@ void emulated_exchange(void *word, size_t bytes, unsigned lane, int line);
 /* Called by all threads of a warp: returns the *word of each of them, 32 words of `bytes` bytes. */
 const void *emulated_gather(const void *word, size_t bytes, int line);
 int emulated_order(const struct ops *o); /* 0: forward, 1: backward, 2: from the middle */
+/* Returns the queue OPS_COMM (stream.h) if it is selected, else NULL: kernels then run at once. */
+struct emulated_stream *emulated_selected(const struct ops *o);
 
 char *device_memory(char *address);
 

@@ -24,6 +24,7 @@ enum work_kind {
     WORK_SEND, /* only begins to send or to receive; a WORK_WAIT waits for its end */
     WORK_RECEIVE,
     WORK_WAIT,
+    WORK_WATCH, /* the devices do it; the thread waits for its end */
     WORK_QUIT
 };
 
@@ -54,6 +55,13 @@ struct comm_work {
     struct comm_work *of; /* WORK_WAIT: the work that it waits for */
     double seconds;
     int done;
+
+    /* of WORK_WATCH: */
+    struct ops_group *devices; /* NULL while they join */
+    struct ops_mark mark;      /* its end, once `issued` is 1 */
+    int issued;                /* 1: given to the device; -1: that failed, with `error` */
+    int ended;                 /* 1: comm_end was called, so the thread frees the work */
+    struct err error;
 };
 
 struct comm_thread {
@@ -61,6 +69,8 @@ struct comm_thread {
     struct link link;
     struct reduce_group groups[COMM_GROUPS];
     int *members[COMM_GROUPS];
+    struct ops *ops;                        /* borrowed; NULL: operations are staged */
+    struct ops_group *devices[COMM_GROUPS]; /* NULL: operations of the group are staged */
     pthread_t id;
     pthread_mutex_t lock;
     pthread_cond_t begun, ended;
@@ -104,6 +114,40 @@ static int end_transfer(struct comm_thread *t, struct comm_work *w)
     return link_wait(&t->link, w->requests, w->messages);
 }
 
+static int is_issued(struct comm_thread *t, struct comm_work *w)
+{
+    pthread_mutex_lock(&t->lock);
+    int issued = w->issued;
+    if (issued < 0)
+        err_restore(&w->error);
+    pthread_mutex_unlock(&t->lock);
+    return issued;
+}
+
+/* An operation of devices in progress. */
+struct watch {
+    struct comm_thread *thread;
+    struct comm_work *work;
+};
+
+/* Returns 1 if the devices have done their work, 0 if not yet, -1 with an error. */
+static int is_reached(void *ctx)
+{
+    const struct watch *watch = ctx;
+    struct comm_work *w = watch->work;
+    const int issued = is_issued(watch->thread, w);
+    if (issued < 0 || (issued && w->devices && ops_group_check(w->ops, w->devices) < 0))
+        return err_in("'%s'", w->what);
+    return issued && w->devices ? ops_reached(w->ops, &w->mark) : issued;
+}
+
+static int watch_devices(struct comm_thread *t, struct comm_work *w)
+{
+    const struct reduce_group *g = &t->groups[w->group];
+    struct watch watch = { t, w };
+    return link_watch(&t->link, g->members, g->size, is_reached, &watch);
+}
+
 static int do_work(struct comm_thread *t, struct comm_work *w)
 {
     const struct reduce_group *g = &t->groups[w->group];
@@ -112,6 +156,8 @@ static int do_work(struct comm_thread *t, struct comm_work *w)
         return begin_transfer(t, w);
     if (w->kind == WORK_WAIT)
         return end_transfer(t, w->of);
+    if (w->kind == WORK_WATCH)
+        return watch_devices(t, w);
     if (w->kind == WORK_SUM || w->kind == WORK_MAX || w->kind == WORK_SCATTER)
         result = reduce_scatter(&t->link, g, w->kind == WORK_MAX ? REDUCE_MAX : REDUCE_SUM, w->data,
                                 w->bounds);
@@ -167,6 +213,15 @@ static void wait_for_work(struct comm_thread *t)
     }
 }
 
+static void free_work(struct comm_work *w)
+{
+    if (w->ops)
+        ops_mark_free(w->ops, &w->mark);
+    free(w->own);
+    free(w->requests);
+    free(w);
+}
+
 /* Waits for the next job of the queue and does it. Returns 1, or 0 if the thread must end. The lock
  * is held on entry and on return. */
 static int next_work(struct comm_thread *t)
@@ -180,6 +235,8 @@ static int next_work(struct comm_thread *t)
     pthread_mutex_lock(&t->lock);
     t->first = w->next;
     w->done = 1;
+    if (w->ended)
+        free_work(w);
     pthread_cond_broadcast(&t->ended);
     return !quits;
 }
@@ -273,6 +330,36 @@ struct comm_work *comm_receive_begin(struct comm *c, enum comm_group group, int 
     return begin_to_peer(c, group, WORK_RECEIVE, peer, tag, o, x, n, what);
 }
 
+/* Tells the thread that the devices have been given the operation, or that this has failed. */
+static void issue(struct comm_thread *t, struct comm_work *w, int result)
+{
+    pthread_mutex_lock(&t->lock);
+    w->issued = result < 0 ? -1 : 1;
+    if (result < 0)
+        w->error = err_keep();
+    pthread_mutex_unlock(&t->lock);
+}
+
+/* Begins an operation of the devices. */
+static void begin_devices(struct comm *c, struct comm_work *w, const char *what)
+{
+    struct ops *o = w->ops;
+    const enum work_kind kind = w->kind;
+    struct ops_group *devices = c->thread->devices[w->group];
+    int result = 0;
+    ops_mark(o, OPS_COMPUTE, &w->mark);
+    ops_after(o, OPS_COMM, &w->mark);
+    w->kind = WORK_WATCH;
+    w->devices = devices;
+    begin(c, w, w->group, what);
+    if (kind != WORK_GATHER)
+        result = ops_group_reduce(o, devices, kind == WORK_MAX, w->x, w->bounds);
+    if (!result && kind != WORK_SCATTER)
+        result = ops_group_gather(o, devices, w->x, w->bounds);
+    ops_mark(o, OPS_COMM, &w->mark);
+    issue(c->thread, w, result);
+}
+
 static struct comm_work *begin_array(struct comm *c, enum comm_group group, enum work_kind kind,
                                      struct ops *o, struct ops_array x, const int64_t *bounds,
                                      int64_t *own, const char *what)
@@ -285,13 +372,19 @@ static struct comm_work *begin_array(struct comm *c, enum comm_group group, enum
     w->n = bounds[size];
     w->bounds = bounds;
     w->own = own;
-    w->data = ops_map(o, x, w->n);
+    w->group = group;
     int64_t share = bounds[rank + 1] - bounds[rank];
     int64_t sent = kind == WORK_GATHER ? 0 : w->n - share;
     sent += kind == WORK_SCATTER ? 0 : share * (size - 1);
     c->counts[group].operations++;
     c->counts[group].bytes += (uint64_t)sent * ops_type_bytes(x.type);
-    begin(c, w, group, what);
+    if (c->thread->devices[group] && ops_group_takes(o, x)) {
+        c->counts[group].direct += (uint64_t)sent * ops_type_bytes(x.type);
+        begin_devices(c, w, what);
+    } else {
+        w->data = ops_map(o, x, w->n);
+        begin(c, w, group, what);
+    }
     return w;
 }
 
@@ -360,10 +453,26 @@ struct comm_work *comm_gather_begin(struct comm *c, enum comm_group group, struc
     return begin_array(c, group, WORK_GATHER, o, x, bounds, NULL, what);
 }
 
+/* Lets the device wait for its operation. The thread frees the work when it is done. */
+static void end_devices(struct comm *c, struct comm_work *w)
+{
+    struct comm_thread *t = c->thread;
+    ops_after(w->ops, OPS_COMPUTE, &w->mark);
+    pthread_mutex_lock(&t->lock);
+    w->ended = 1;
+    if (w->done)
+        free_work(w);
+    pthread_mutex_unlock(&t->lock);
+}
+
 void comm_end(struct comm *c, struct comm_work *w)
 {
     if (!w)
         return;
+    if (w->kind == WORK_WATCH) {
+        end_devices(c, w);
+        return;
+    }
     TRACE_PHASE("waiting for other ranks", -1);
     double began = log_seconds();
     if (is_transfer(w)) {
@@ -376,9 +485,7 @@ void comm_end(struct comm *c, struct comm_work *w)
     c->counts[w->group].waited += log_seconds() - began;
     c->counts[w->group].seconds += w->seconds;
     ops_unmap(w->ops, w->x, w->n, w->data);
-    free(w->own);
-    free(w->requests);
-    free(w);
+    free_work(w);
 }
 
 static void split_sum(void *ctx, enum split_axis axis, struct ops *o, struct ops_array x, int64_t n,
@@ -546,6 +653,119 @@ void comm_regroup(struct comm *c, int pipe, int tensor1, int tensor2)
     fill_group(c, COMM_TENSOR2, rank / tensor2 * tensor2, tensor2, 1);
     fill_group(c, COMM_PIPE, first + rank % tensor, pipe, tensor);
     fill_group(c, COMM_MODEL, first, model, 1);
+}
+
+/* ---- devices --------------------------------------------------------------------------------- */
+
+/* What a rank says of its device. */
+struct device {
+    int found; /* as ops_group_find returns it */
+    char name[OPS_DEVICE_NAME], host[LINK_NAME];
+    char why[256]; /* not empty: it cannot exchange arrays */
+};
+
+int comm_local(const struct comm *c)
+{
+    int count = 0;
+    for (int r = 0; c->thread && r < c->rank[COMM_WORLD]; r++)
+        count += !strcmp(comm_host(c, r), comm_host(c, c->rank[COMM_WORLD]));
+    return count;
+}
+
+static int same_device(const struct device *a, const struct device *b)
+{
+    return !strcmp(a->name, b->name) && !strcmp(a->host, b->host);
+}
+
+/* Appends to `why` what keeps the devices of the ranks from direct exchanges, if anything does. */
+static void say_why_not(const struct comm *c, const struct device *all, struct buf *why)
+{
+    const int size = c->size[COMM_WORLD];
+    for (int r = 0; r < size && !why->len; r++) {
+        if (!all[r].found)
+            buf_addf(why, "rank %d on %s: %s", r, comm_host(c, r), all[r].why);
+        for (int q = 0; q < r && !why->len; q++)
+            if (same_device(&all[q], &all[r]))
+                buf_addf(why, "ranks %d and %d on %s share a device", q, r, comm_host(c, r));
+    }
+}
+
+/* Finds out if the devices can exchange arrays; `why` is empty if they can. Returns 0, or -1 with
+ * an error. */
+static int find_devices(struct comm *c, struct ops *o, struct buf *why)
+{
+    struct device *all = mem_zalloc((size_t)c->size[COMM_WORLD], sizeof *all), own = { 0 };
+    own.found = ops_group_find(o, own.name);
+    snprintf(own.why, sizeof own.why, "%s", own.found > 0 ? "" : err_get());
+    snprintf(own.host, sizeof own.host, "%s", comm_host(c, c->rank[COMM_WORLD]));
+    int result = comm_agree(c, own.found < 0 ? -1 : 0);
+    comm_collect(c, COMM_WORLD, all, &own, sizeof own, "devices");
+    if (!result)
+        say_why_not(c, all, why);
+    free(all);
+    return result;
+}
+
+/* Lets the devices of a group join. Returns 0, or -1 with an error, on all ranks of the world. */
+static int join_group(struct comm *c, struct ops *o, enum comm_group group)
+{
+    const int size = c->size[group], rank = c->rank[group];
+    char id[OPS_GROUP_ID] = { 0 }, *all = mem_zalloc((size_t)size, sizeof id);
+    struct comm_work w = { .kind = WORK_WATCH };
+    int result = rank ? 0 : ops_group_identify(o, id);
+    if (comm_agree(c, result) < 0) {
+        free(all);
+        return -1;
+    }
+    comm_collect(c, group, all, id, sizeof id, "identity of a group of devices");
+    begin(c, &w, group, "joining of devices");
+    c->thread->devices[group] = ops_group_join(o, all, rank, size);
+    issue(c->thread, &w, c->thread->devices[group] ? 0 : -1);
+    wait_for(c->thread, &w);
+    free(all);
+    return 0;
+}
+
+int comm_join_devices(struct comm *c, struct ops *o, enum comm_way way, struct buf *said)
+{
+    static const enum comm_group groups[] = { COMM_DATA, COMM_TENSOR1, COMM_TENSOR2 };
+    struct buf why = BUF_INIT;
+    int result = 0;
+    if (c->size[COMM_WORLD] == 1 || ops_on_host(o))
+        return 0;
+    if (way == COMM_STAGED)
+        buf_adds(&why, "as was asked for");
+    else
+        result = find_devices(c, o, &why);
+    if (!result && why.len && way == COMM_DIRECT)
+        result = err_set("devices cannot exchange arrays directly: %s", why.data);
+    for (size_t i = 0; i < sizeof groups / sizeof *groups && !result && !why.len; i++)
+        if (c->size[groups[i]] > 1)
+            result = join_group(c, o, groups[i]);
+    if (!result && !why.len)
+        c->thread->ops = o;
+    if (!result && why.len)
+        buf_addf(said, "devices exchange arrays through the hosts' memory and %s: %s",
+                 c->thread->config.transport->name, why.data);
+    else if (!result)
+        buf_adds(said, "devices exchange arrays directly");
+    buf_release(&why);
+    return result;
+}
+
+void comm_leave_devices(struct comm *c)
+{
+    struct comm_thread *t = c->thread;
+    if (!t || !t->ops)
+        return;
+    pthread_mutex_lock(&t->lock);
+    while (t->first)
+        pthread_cond_wait(&t->ended, &t->lock);
+    pthread_mutex_unlock(&t->lock);
+    for (int g = 0; g < COMM_GROUPS; g++)
+        ops_group_leave(t->ops, t->devices[g]);
+    memset(t->devices, 0, sizeof t->devices);
+    t->ops = NULL;
 }
 
 static void free_thread(struct comm *c)

@@ -13,6 +13,10 @@
  * error about a rank that does not respond. Sums are added in a fixed order (reduce.h), so all
  * members get the same bits.
  *
+ * Between devices, operations may run directly (comm_join_devices). Then the device works on them,
+ * in a queue of its own, and the thread only watches it. comm_end lets the device wait, and not the
+ * caller.
+ *
  * When a rank has died, or waits longer than the time limit, no rank can go on: the error is
  * printed and the processes of all ranks end with status 1. So the operations here return no
  * errors.
@@ -23,6 +27,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/buf.h"
 #include "model/compute/ops.h"
 #include "model/network/split.h"
 #include "train/ranks/transport.h"
@@ -48,8 +53,9 @@ enum comm_group {
 struct comm_counts {
     int64_t operations; /* operations on large arrays */
     uint64_t bytes;     /* bytes that this rank sent in them */
-    double seconds;     /* seconds that they took */
-    double waited;      /* seconds of waiting for them in comm_end */
+    uint64_t direct;    /* those of them that went from device to device */
+    double seconds;     /* seconds that the others took */
+    double waited;      /* seconds of waiting for those in comm_end */
 };
 
 struct comm {
@@ -87,6 +93,22 @@ int comm_open(struct comm *c, const struct comm_config *config);
 void comm_regroup(struct comm *c, int pipe, int tensor1, int tensor2);
 /* Leaves the run. Returns when all ranks have called it. */
 void comm_close(struct comm *c);
+
+/* How large arrays go from the device of one rank to that of another: directly, if a library for
+ * that is installed and each rank has a device of its own (ops_group_find), or through the memory
+ * of the hosts and the transport. */
+enum comm_way { COMM_AUTO, COMM_DIRECT, COMM_STAGED };
+#define COMM_WAY_WORDS "auto|direct|staged" /* in the order of the enum */
+
+/* Decides how arrays of `o` are sent, and lets the devices of each data-parallel and
+ * tensor-parallel group join; call it on all ranks, after comm_regroup. Sends of a pipeline are
+ * always staged. Appends a line for the log to `said`, or nothing if arrays are in the hosts'
+ * memory or there is one rank. Returns 0, or -1 with an error, on all ranks. With COMM_DIRECT it is
+ * an error if the arrays would have to be staged. */
+int comm_join_devices(struct comm *c, struct ops *o, enum comm_way way, struct buf *said);
+/* Waits for all operations. Call it before ops_free. */
+void comm_leave_devices(struct comm *c);
+int comm_local(const struct comm *c); /* number of lower ranks on this rank's host */
 
 int comm_is_first(const struct comm *c); /* 1 in the process that logs and saves */
 const char *comm_host(const struct comm *c, int rank);

@@ -196,21 +196,55 @@ static void say_stopped(struct link *l, const struct link_request *requests, int
     buf_release(&text);
 }
 
-int link_wait(struct link *l, struct link_request *requests, int n)
+/* What a wait waits for. */
+struct waiting {
+    struct link_request *requests; /* [n] */
+    int n;
+    int (*reached)(void *ctx); /* NULL: the requests are done when the transport says so */
+    void *ctx;
+};
+
+/* Returns 1 if there is something to wait for, 0 if not, or -1 with an error. Sets *moved to 1 if
+ * there is less of it than before. */
+static int is_open(struct link *l, const struct waiting *w, int *moved)
+{
+    *moved = 0;
+    if (!w->reached)
+        return count_open(l, w->requests, w->n, moved);
+    int reached = w->reached(w->ctx);
+    return reached < 0 ? -1 : !reached;
+}
+
+static int wait_for(struct link *l, const struct waiting *w)
 {
     double began = log_seconds(), moved_at = began, stopped = 0;
     int open, moved;
-    while ((open = count_open(l, requests, n, &moved)) > 0) {
+    while ((open = is_open(l, w, &moved)) > 0) {
         double now = log_seconds();
         moved_at = moved ? now : moved_at;
         if (now - l->served > SERVE_SECONDS && link_serve(l) < 0)
             return -1;
         if (l->timeout > 0 && now - moved_at > l->timeout)
-            return report(l, requests, n, now - moved_at);
-        say_stopped(l, requests, n, &stopped);
+            return report(l, w->requests, w->n, now - moved_at);
+        say_stopped(l, w->requests, w->n, &stopped);
         pause_after(now - moved_at);
     }
     return open;
+}
+
+int link_wait(struct link *l, struct link_request *requests, int n)
+{
+    return wait_for(l, &(struct waiting){ .requests = requests, .n = n });
+}
+
+int link_watch(struct link *l, const int *peers, int n, int (*reached)(void *ctx), void *ctx)
+{
+    struct link_request *requests = mem_zalloc((size_t)n, sizeof *requests);
+    for (int i = 0; i < n; i++) /* name_peers names the peers of requests that are not done */
+        requests[i] = (struct link_request){ peers[i] == l->rank ? NULL : requests, peers[i] };
+    int result = wait_for(l, &(struct waiting){ requests, n, reached, ctx });
+    free(requests);
+    return result;
 }
 
 /* ---- life cycle ------------------------------------------------------------------------------ */

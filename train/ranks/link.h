@@ -71,6 +71,11 @@ int link_wait(struct link *l, struct link_request *requests, int n);
  * transport may use it until it is closed. link_close frees it. */
 void link_keep(struct link *l, void *memory);
 
+/* Waits until reached(ctx) returns 1; 0 is not yet, -1 an error. Answers questions and keeps to the
+ * time limit, as link_wait does, for work that ranks do together without the transport. The ranks
+ * peers[n] are named if it takes too long. Returns 0, or -1 with an error. */
+int link_watch(struct link *l, const int *peers, int n, int (*reached)(void *ctx), void *ctx);
+
 /* Answers all questions of other ranks that have arrived. Returns 0, or -1 with an error. */
 int link_serve(struct link *l);
 
