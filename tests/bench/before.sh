@@ -7,8 +7,6 @@
 rounds=${1:-3}
 parts=${*:2}
 [ -x "${BEFORE:-/}/bin/train" ] || { echo 'before: skipped, BEFORE names no built tree'; exit 0; }
-cd "$(mktemp -d)" || exit 1
-trap 'rm -rf "$PWD"' EXIT
 . "$ROOT/tests/bench/lib"
 earlier="textmill $(git -C "$BEFORE" rev-parse --short HEAD)"
 text=$DATA/wikitext/wikitext-2.valid.tokens

@@ -6,8 +6,6 @@
 rounds=${1:-3}
 text=$DATA/wikitext/wikitext-2.valid.tokens
 [ -f "$text" ] || { echo "bert-packed: skipped, no $text"; exit 0; }
-cd "$(mktemp -d)" || exit 1
-trap 'rm -rf "$PWD"' EXIT
 . "$ROOT/tests/bench/lib"
 sed -E '/^ = [^=]/ { s/.*//; b }; /^ *$|^ =/ d; s/ +$//; s/ ([.!?]) /\1\n/g; s/ ([.!?])$/\1/' "$text" >text.txt
 tokenize train -q --model wordpiece --vocab-size 4096 --format sentences -o vocab text.txt || exit 1

@@ -6,8 +6,6 @@
 steps=${1:-8500}
 text=$DATA/wikitext
 [ -f "$text/wikitext-2.train.tokens" ] || { echo "bert-small: skipped, no $text"; exit 0; }
-cd "$(mktemp -d)" || exit 1
-trap 'rm -rf "$PWD"' EXIT
 . "$ROOT/tests/bench/lib"
 # Each article becomes a document and each sentence a line; section headings are left out. If each paragraph were a document, many
 # documents would have one sentence. The next sentence would then always be a false one, and the model would learn that.

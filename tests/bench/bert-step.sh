@@ -5,8 +5,6 @@
 # each round; median over the rounds.
 rounds=${1:-3}
 precisions=${*:2}
-cd "$(mktemp -d)" || exit 1
-trap 'rm -rf "$PWD"' EXIT
 . "$ROOT/tests/bench/lib"
 for precision in ${precisions:-f32 bf16}; do
     beside_torch "BERT base step $precision B=8 T=128" "$rounds" "$precision" "bert $precision 8 128 4 20" bert-base-128 \

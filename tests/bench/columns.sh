@@ -5,8 +5,6 @@
 rounds=${1:-5}
 [ -d "$DATA/tokenizers" ] || { echo "Parquet: no $DATA"; exit 0; }
 [ -e "$ROOT/build/release/lib/textmill/libtextmill-parquet.so" ] || { echo 'Parquet: no plug-in parquet'; exit 0; }
-cd "$(mktemp -d)" || exit 1
-trap 'rm -rf "$PWD"' EXIT
 . "$ROOT/tests/bench/lib"
 dumps=() gpt2="$DATA/tokenizers/gpt2-tokenizer.json"
 for ((i = 0; i < 10; i++)); do dumps+=("$DATA/wiki/enwiki-p10p30302-shortened.xml.bz2"); done

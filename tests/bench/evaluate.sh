@@ -5,8 +5,6 @@
 rounds=${1:-3}
 text=$DATA/wikitext/wikitext-2.valid.tokens
 [ -f "$text" ] || { echo "evaluate: skipped, no $text"; exit 0; }
-cd "$(mktemp -d)" || exit 1
-trap 'rm -rf "$PWD"' EXIT
 . "$ROOT/tests/bench/lib"
 train "$ROOT/configs/gpt2-small.yaml" -q --data generated --vocabulary 50257 --sequence-length 64 --positions 1024 --micro-batch-size 1 \
     --global-batch-size 1 --steps 1 -o model >/dev/null || exit 1

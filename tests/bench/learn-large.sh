@@ -7,8 +7,6 @@
 megabytes=${MEGABYTES:-} tokens=${1:-100000}
 [ "$megabytes" ] || { echo 'learn-large: skipped, MEGABYTES does not give the size of the text'; exit 0; }
 [ -d "$DATA/text" ] || { echo "learning from a large text: no $DATA"; exit 0; }
-cd "$(mktemp -d)" || exit 1
-trap 'rm -rf "$PWD"' EXIT
 . "$ROOT/tests/bench/lib"
 build corpus || exit 1
 cat "$DATA"/wikitext/wikitext-2.train.tokens "$DATA"/text/{alice,moby_dick,tinyshakespeare,war_and_peace}.txt >base

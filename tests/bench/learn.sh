@@ -7,8 +7,6 @@
 # memory.
 megabytes=${1:-1000} rounds=${2:-3}
 [ -d "$DATA/text" ] || { echo "learning: no $DATA"; exit 0; }
-cd "$(mktemp -d)" || exit 1
-trap 'rm -rf "$PWD"' EXIT
 . "$ROOT/tests/bench/lib"
 build corpus || exit 1
 cat "$DATA"/wikitext/wikitext-2.train.tokens "$DATA"/text/{alice,moby_dick,tinyshakespeare,war_and_peace}.txt >base

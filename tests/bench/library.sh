@@ -3,8 +3,6 @@
 # Encodes lines of English in one call, encodes them with one call per line, and decodes the ids of all lines; the best of five
 # rounds. tiktoken and Hugging Face's tokenizers, called from Python, are the peers of both languages, in the same run.
 [ -d "$DATA/tokenizers" ] || { echo "the tokenizer's library: no $DATA"; exit 0; }
-cd "$(mktemp -d)" || exit 1
-trap 'rm -rf "$PWD"' EXIT
 . "$ROOT/tests/bench/lib"
 build library || exit 1
 cat "$DATA"/wikitext/wikitext-2.train.tokens >english

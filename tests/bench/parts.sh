@@ -5,9 +5,7 @@
 rounds=${1:-3}
 source=$DATA/wiki/smallwiki.xml
 [ -f "$source" ] || { echo "parts: skipped, no $source"; exit 0; }
-. ./lib
-cd "$(mktemp -d)" || exit 1
-trap 'rm -rf "$PWD"' EXIT
+. "$ROOT/tests/bench/lib"
 TIMEFORMAT='%R %U %S'
 first=$(grep -n -m1 '<page>' "$source" | cut -d: -f1)
 {

@@ -4,8 +4,6 @@
 # ONE_THREAD=1 it measures the processor time of one thread, for a machine with other load; medians over the rounds.
 rounds=${1:-3}
 kernels=${*:2}
-cd "$(mktemp -d)" || exit 1
-trap 'rm -rf "$PWD"' EXIT
 . "$ROOT/tests/bench/lib"
 for TEXTMILL_KERNELS in ${kernels:-avx512-bf16 avx2}; do
     export TEXTMILL_KERNELS

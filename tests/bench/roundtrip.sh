@@ -2,8 +2,6 @@
 # roundtrip.sh [MEGABYTES]: encodes generated text (default: a gigabyte) and decodes the tokens again, with a byte-level vocabulary
 # learned from a part of the text and, if it is there, with GPT-2's. Exits with 1 if the bytes differ.
 megabytes=${1:-1000}
-cd "$(mktemp -d)" || exit 1
-trap 'rm -rf "$PWD"' EXIT
 . "$ROOT/tests/bench/lib"
 build roundtrip || exit 1
 ./roundtrip 2 1 | tokenize train -q --format lines --vocab-size 4000 -o learned || exit 1

@@ -3,8 +3,6 @@
 # same run. On prose of Wikipedia: precision, recall and F1 of the boundaries, how many of the rules of English hold, and MB/s on one
 # thread (processor time). On treebanks of many languages, if $DATA/sentences exists: F1. sentences.py describes how each is counted.
 [ -d "$DATA/squad" ] || { echo "sentences: skipped, no $DATA/squad"; exit 0; }
-cd "$(mktemp -d)" || exit 1
-trap 'rm -rf "$PWD"' EXIT
 . "$ROOT/tests/bench/lib"
 build sentences || exit 1
 "$TEXTMILL_PYTHON" "$ROOT/tests/bench/sentences.py" ./sentences "$DATA"

@@ -4,8 +4,6 @@
 # windows, training, saving, answers and scores work together on real data.
 questions=${1:-300} epochs=${2:-40}
 [ -d "$DATA/squad" ] || { echo "SQuAD by heart: no $DATA"; exit 0; }
-cd "$(mktemp -d)" || exit 1
-trap 'rm -rf "$PWD"' EXIT
 . "$ROOT/tests/bench/lib"
 "$TEXTMILL_PYTHON" - "$DATA/squad/train-v1.1.subset44.json" "$questions" >few.json <<'PY' || exit 1
 import json

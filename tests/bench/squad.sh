@@ -4,8 +4,6 @@
 # alone, with the padding of the published script, and with the least padding. They run in turn; medians.
 rounds=${1:-3} questions=${2:-48}
 [ -d "$DATA/squad" ] || { echo "SQuAD answers: no $DATA"; exit 0; }
-cd "$(mktemp -d)" || exit 1
-trap 'rm -rf "$PWD"' EXIT
 . "$ROOT/tests/bench/lib"
 theirs() { "$TEXTMILL_PYTHON" "$ROOT/tests/bench/torch_squad.py" "$1" . "$DATA" "$questions" 8 2>/dev/null; }
 theirs setup || { echo 'SQuAD answers: PyTorch, which makes the model, is not installed'; exit 0; }

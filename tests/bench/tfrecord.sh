@@ -2,8 +2,6 @@
 # tfrecord.sh: measures records of 1,025 ids on one thread, processor time, medians: encoding, framing and checksums, and reading
 # back with all checksums verified. Peers, on the same records: TensorFlow (Python protobufs write, tf.data reads; from the Python that
 # TEXTMILL_TF_PYTHON or else TEXTMILL_PYTHON names), and PyPI's tfrecord, which verifies no checksums.
-cd "$(mktemp -d)" || exit 1
-trap 'rm -rf "$PWD"' EXIT
 . "$ROOT/tests/bench/lib"
 build tfrecord || exit 1
 ./tfrecord records || exit 1

@@ -8,8 +8,6 @@
 # share the lines; from a file and from a pipe; with tfwrite behind it; and decoding.
 rounds=${1:-3}
 [ -d "$DATA/tokenizers" ] || { echo "GPT-2 and BERT encoding: no $DATA"; exit 0; }
-cd "$(mktemp -d)" || exit 1
-trap 'rm -rf "$PWD"' EXIT
 . "$ROOT/tests/bench/lib"
 build encode || exit 1
 cat "$DATA"/wikitext/wikitext-2.train.tokens >english

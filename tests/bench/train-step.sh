@@ -4,8 +4,6 @@
 # peak and of OpenBLAS's rate, which are measured before and after each round; median over the rounds.
 rounds=${1:-3}
 precisions=${*:2}
-cd "$(mktemp -d)" || exit 1
-trap 'rm -rf "$PWD"' EXIT
 . "$ROOT/tests/bench/lib"
 for precision in ${precisions:-f32 bf16}; do
     for shape in '4 64 8' '4 256 4' '1 1024 4' '4 1024 2'; do

@@ -8,9 +8,6 @@ train=$DATA/wikitext/wikitext-2.train.tokens valid=$DATA/wikitext/wikitext-2.val
 lambada=$DATA/lambada/lambada_test.jsonl gpt2=$DATA/tokenizers/gpt2-tokenizer.json
 [ -f "$train" ] && [ -f "$lambada" ] && [ -f "$gpt2" ] || { echo "weights-quality: skipped, no $train, $lambada or $gpt2"; exit 0; }
 model=${2:+$(realpath "$2")} vocab=${3:+$(realpath "$3")}
-ROOM=$(mktemp -d)
-cd "$ROOM" || exit 1
-trap 'rm -rf "$ROOM"' EXIT
 . "$ROOT/tests/bench/lib"
 if [ -z "$model" ]; then
     tokenize train -q --vocab-size 8192 --format text -o vocab "$train" || exit 1

@@ -6,9 +6,7 @@
 rounds=${1:-5}
 dump=$DATA/wiki/enwiki-p10p30302-shortened.xml.bz2
 [ -f "$dump" ] || { echo "wikiprep: skipped, no $dump"; exit 0; }
-. ./lib
-cd "$(mktemp -d)" || exit 1
-trap 'rm -rf "$PWD"' EXIT
+. "$ROOT/tests/bench/lib"
 TIMEFORMAT='%R %U %S'
 wikiextractor=$(dirname "$(command -v "$TEXTMILL_PYTHON")")/wikiextractor
 

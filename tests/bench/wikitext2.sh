@@ -3,8 +3,6 @@
 # text and the wall clock time of training. The training text is seen one and a half times.
 train=$DATA/wikitext/wikitext-2.train.tokens valid=$DATA/wikitext/wikitext-2.valid.tokens
 [ -f "$train" ] || { echo "wikitext2: skipped, no $train"; exit 0; }
-cd "$(mktemp -d)" || exit 1
-trap 'rm -rf "$PWD"' EXIT
 . "$ROOT/tests/bench/lib"
 tokenize train -q --vocab-size 8192 --format text -o vocab "$train" || exit 1
 tokenize -q --vocab vocab --format text "$train" | tfwrite -q --sequence-length 128 --stride 64 -o shards || exit 1
