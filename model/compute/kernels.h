@@ -23,7 +23,7 @@ enum {
     KERNEL_GROUP = 4,              /* panels that lie side by side in A of multiply_rows */
     KERNEL_AHEAD = 3,              /* regions that a product prefetches */
     KERNEL_OUTPUTS = STORED_GROUP, /* outputs in a group of Q8 or Q4 weights */
-    KERNEL_BLOCK_ROWS = 4,         /* rows multiplied by such a group at once */
+    KERNEL_BLOCK_ROWS = 8,         /* most rows multiplied by such a group at once */
 };
 
 /* A dropout mask as the kernels use it. Element i is kept if the i-th 32-bit number of the sequence
