@@ -543,7 +543,7 @@ struct verdict {
 };
 
 /* Sets this rank's error to that of rank r, with that rank's name in front unless `all` is 1 (all
- * ranks have failed). Returns -1. */
+ * ranks have failed with this text). Returns -1. */
 static int take_error(const struct comm *c, const struct verdict *v, int r, int all)
 {
     struct err e = { .usage = v->usage };
@@ -570,8 +570,12 @@ int comm_agree(struct comm *c, int result)
         failed += all[r].failed;
         first = all[r].failed ? r : first;
     }
-    if (failed)
-        take_error(c, &all[first], first, failed == size);
+    if (failed) {
+        int alike = 0;
+        for (int r = 0; r < size; r++)
+            alike += all[r].failed && !strcmp(all[r].text, all[first].text);
+        take_error(c, &all[first], first, alike == size);
+    }
     free(all);
     return failed ? -1 : 0;
 }

@@ -157,7 +157,7 @@ void comm_collect(struct comm *c, enum comm_group group, void *all, const void *
 double comm_sum_real(struct comm *c, enum comm_group group, double x);
 /* Call it on all ranks of the world. Returns -1 on all of them if `result` is below 0 on any of
  * them, else 0. Each rank then has the error of the first rank that failed, with that rank's name
- * in front unless all ranks failed. */
+ * in front unless all ranks failed with the same text. */
 int comm_agree(struct comm *c, int result);
 /* Returns the largest x of all ranks of the world. */
 int comm_most(struct comm *c, int x);
