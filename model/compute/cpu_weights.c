@@ -3,7 +3,6 @@
  * groups of blocks of integers (stored.h).
  */
 #include <assert.h>
-#include <string.h>
 
 #include "model/compute/cpu.h"
 #include "model/compute/stored.h"
@@ -33,9 +32,7 @@ struct blocked {
     const char *w;
     enum ops_type type;
     struct kernel_blocks rows;
-    int8_t *q;
-    float *scales;
-    int32_t *sums;
+    char *bands; /* the rows */
     int64_t ldy, O;
 };
 
@@ -44,17 +41,12 @@ static void rows_to_blocks(void *ctx, int64_t begin, int64_t end, int thread)
     (void)thread;
     const struct blocked *s = ctx;
     const int64_t blocks = s->rows.blocks;
-    for (int64_t n = begin; n < end; n++)
-        s->k->to_blocks(s->q + n * blocks * STORED_BLOCK, s->scales + n * blocks,
-                        s->sums + n * blocks, ops_part(s->x, n * blocks * STORED_BLOCK), blocks);
-}
-
-/* Returns a view of `rows` rows, starting at row `first`. */
-static struct kernel_blocks rows_from(const struct kernel_blocks *x, int64_t first, int64_t rows)
-{
-    return (struct kernel_blocks){ x->q + first * x->blocks * STORED_BLOCK,
-                                   x->scales + first * x->blocks, x->sums + first * x->blocks, rows,
-                                   x->blocks };
+    for (int64_t n = begin; n < end; n++) {
+        const int64_t row = n % KERNEL_BAND, left = s->rows.rows - (n - row);
+        s->k->to_blocks(s->bands + (n - row) * blocks * KERNEL_BLOCK_BYTES, row,
+                        left < KERNEL_BAND ? left : KERNEL_BAND,
+                        ops_part(s->x, n * blocks * STORED_BLOCK), blocks, s->type);
+    }
 }
 
 /* Multiplies all rows by the output groups [begin, end). Each pass takes only as many rows as fit
@@ -63,35 +55,31 @@ static void multiply_groups(void *ctx, int64_t begin, int64_t end, int thread)
 {
     (void)thread;
     const struct blocked *s = ctx;
-    const int64_t row_bytes = s->rows.blocks * STORED_BLOCK,
-                  bytes = (int64_t)stored_group_bytes(s->type, row_bytes);
-    const int64_t most = ROWS_BYTES / row_bytes > KERNEL_BLOCK_ROWS
-                             ? ROWS_BYTES / row_bytes / KERNEL_BLOCK_ROWS * KERNEL_BLOCK_ROWS
-                             : KERNEL_BLOCK_ROWS;
+    const int64_t blocks = s->rows.blocks, row_bytes = blocks * KERNEL_BLOCK_BYTES;
+    const int64_t fit = ROWS_BYTES / row_bytes / KERNEL_BAND * KERNEL_BAND,
+                  most = fit > KERNEL_BAND ? fit : KERNEL_BAND;
+    const char *w = s->w + begin * (int64_t)stored_group_bytes(s->type, blocks * STORED_BLOCK);
+    const int64_t outputs = (end * OUTPUTS < s->O ? end * OUTPUTS : s->O) - begin * OUTPUTS;
     for (int64_t first = 0; first < s->rows.rows; first += most) {
-        int64_t left = s->rows.rows - first;
-        struct kernel_blocks x = rows_from(&s->rows, first, left < most ? left : most);
-        for (int64_t g = begin; g < end; g++) {
-            int64_t n = s->O - g * OUTPUTS < OUTPUTS ? s->O - g * OUTPUTS : OUTPUTS;
-            float *y = cpu_floats(s->y) + first * s->ldy + g * OUTPUTS;
-            (s->type == OPS_Q8 ? s->k->multiply_q8 : s->k->multiply_q4)(y, s->ldy, &x,
-                                                                        s->w + g * bytes, n);
-        }
+        const int64_t left = s->rows.rows - first;
+        const struct kernel_blocks x = { s->bands + first * row_bytes, left < most ? left : most,
+                                         blocks };
+        (s->type == OPS_Q8 ? s->k->multiply_q8 : s->k->multiply_q4)(
+            cpu_floats(s->y) + first * s->ldy + begin * OUTPUTS, s->ldy, &x, w, outputs);
     }
 }
 
-/* y[N,O] += x[N,I] w^T. Quantizes x to blocks of 8-bit integers first. */
+/* y[N,O] = x[N,I] w^T. Quantizes x to blocks of 8-bit integers first. */
 static void multiply_blocks(struct ops *o, struct ops_array y, int64_t ldy, struct ops_array x,
                             const struct ops_linear *l)
 {
-    const int64_t blocks = l->I / STORED_BLOCK, all = l->N * blocks;
+    const int64_t blocks = l->I / STORED_BLOCK;
     struct blocked s = { .k = o->k, .x = x, .y = y, .w = l->w.address, .type = l->w.type };
     s.ldy = ldy;
     s.O = l->O;
-    s.scales = cpu_at_least(o, &o->operands, all * (2 + STORED_BLOCK / (int64_t)sizeof(float)));
-    s.sums = (int32_t *)(void *)(s.scales + all);
-    s.q = (int8_t *)(void *)(s.scales + 2 * all);
-    s.rows = (struct kernel_blocks){ s.q, s.scales, s.sums, l->N, blocks };
+    s.bands = (char *)cpu_at_least(o, &o->operands,
+                                   l->N * blocks * KERNEL_BLOCK_BYTES / (int64_t)sizeof(float));
+    s.rows = (struct kernel_blocks){ s.bands, l->N, blocks };
     assert(y.type == OPS_F32);
     pool_for(o->pool, l->N, cpu_row_grain(l->I), rows_to_blocks, &s);
     pool_for(o->pool, pieces(l->O, OUTPUTS), 1, multiply_groups, &s);
@@ -150,8 +138,6 @@ void cpu_multiply_turned(struct ops *o, struct ops_array y, int64_t ldy, struct 
 {
     struct streamed s = { o->k, cpu_floats(y), cpu_floats(x), l->w, l->N, l->I, ldy };
     if (cpu_in_blocks(l->w)) {
-        for (int64_t n = 0; n < l->N; n++)
-            memset(cpu_floats(y) + n * ldy, 0, (size_t)l->O * sizeof(float));
         multiply_blocks(o, y, ldy, x, l);
     } else if (l->N <= OPS_FEW_ROWS && x.type == OPS_F32 && y.type == OPS_F32) {
         pool_for(o->pool, l->O, OUTPUTS, stream_outputs, &s);

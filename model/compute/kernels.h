@@ -19,11 +19,12 @@
 #include "model/compute/stored.h"
 
 enum {
-    KERNEL_LANES = 64,             /* partial sums of a sum */
-    KERNEL_GROUP = 4,              /* panels that lie side by side in A of multiply_rows */
-    KERNEL_AHEAD = 3,              /* regions that a product prefetches */
-    KERNEL_OUTPUTS = STORED_GROUP, /* outputs in a group of Q8 or Q4 weights */
-    KERNEL_BLOCK_ROWS = 8,         /* most rows multiplied by such a group at once */
+    KERNEL_LANES = 64,                     /* partial sums of a sum */
+    KERNEL_GROUP = 4,                      /* panels that lie side by side in A of multiply_rows */
+    KERNEL_AHEAD = 3,                      /* regions that a product prefetches */
+    KERNEL_OUTPUTS = STORED_GROUP,         /* outputs in a group of Q8 or Q4 weights */
+    KERNEL_BAND = 16,                      /* rows in a band of struct kernel_blocks */
+    KERNEL_BLOCK_BYTES = 8 + STORED_BLOCK, /* bytes of a row and block there */
 };
 
 /* A dropout mask as the kernels use it. Element i is kept if the i-th 32-bit number of the sequence
@@ -109,11 +110,12 @@ struct kernel_products {
 };
 
 /* Rows of numbers, rounded to blocks of 32 8-bit integers: number i of a block is q[i] * scale.
- * `sums` has the sum of each block's q. scales and sums are [rows, blocks]. */
+ * Rows lie in bands of KERNEL_BAND; the last band may have fewer. For each block a band of n rows
+ * has n scales (float), n integers -a * sum(q) (int32_t), and n times 32 integers q (int8_t).
+ * Products begin their sums with -a * sum(q) if they add `a` to the weights: 128 to 8-bit weights
+ * and 8 to 4-bit weights. */
 struct kernel_blocks {
-    const int8_t *q;
-    const float *scales;
-    const int32_t *sums;
+    const char *bands;
     int64_t rows, blocks;
 };
 
@@ -195,14 +197,16 @@ struct kernels {
 
     /* Converts n numbers of an F16 array to floats. */
     void (*from_f16)(float *y, struct ops_array x, int64_t n);
-    /* Converts a row of 32 * blocks numbers to blocks of 8-bit integers (struct kernel_blocks). */
-    void (*to_blocks)(int8_t *q, float *scales, int32_t *sums, struct ops_array x, int64_t blocks);
-    /* y[r,0..n) += the products of row r of x with the n <= KERNEL_OUTPUTS outputs of a group of
-     * weights, in the layout of stored.h. */
-    void (*multiply_q8)(float *y, int64_t ldy, const struct kernel_blocks *x, const char *group,
-                        int64_t n);
-    void (*multiply_q4)(float *y, int64_t ldy, const struct kernel_blocks *x, const char *group,
-                        int64_t n);
+    /* Converts x, 32 * blocks numbers, to row `row` of a band of `rows` rows (struct kernel_blocks)
+     * for products with weights of that type. */
+    void (*to_blocks)(char *band, int64_t row, int64_t rows, struct ops_array x, int64_t blocks,
+                      enum ops_type weights);
+    /* y[r,o] = the product of row r of x and output o < outputs of the weights, whose groups lie
+     * one after the other in the layout of stored.h. */
+    void (*multiply_q8)(float *y, int64_t ldy, const struct kernel_blocks *x, const char *groups,
+                        int64_t outputs);
+    void (*multiply_q4)(float *y, int64_t ldy, const struct kernel_blocks *x, const char *groups,
+                        int64_t outputs);
 
     /* Does one step of the online softmax (Milakov and Gimelshein 2018; Dao et al. 2022), in base-2
      * logarithms, and writes 2^(score - max), with dropout, to s->panel; a key that the query does

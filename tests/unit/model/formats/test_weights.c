@@ -453,6 +453,80 @@ Test(weights, int4)
     check_type(OPS_Q4);
 }
 
+/* Returns the product of two blocks' integers: 32 numbers of row n, rounded to 8 bits, and of
+ * output o. *scale is set to the product of their scales. */
+static int block_product(const struct map *m, int64_t n, int64_t o, int64_t b, float *scale)
+{
+    const char *row = m->rows + (uint64_t)o * stored_bytes(m->type, m->I);
+    const unsigned char *block = (const unsigned char *)row +
+                                 stored_bytes(m->type, b * STORED_BLOCK);
+    const float *x = m->x + n * m->I + b * STORED_BLOCK;
+    float most = 0;
+    int sum = 0;
+    for (int i = 0; i < STORED_BLOCK; i++)
+        most = fmaxf(most, fabsf(x[i]));
+    for (int i = 0; i < STORED_BLOCK; i++) {
+        const int both = block[2 + i % 16], w = m->type == OPS_Q8 ? (int8_t)block[2 + i]
+                                                : i < 16          ? (both & 15) - 8
+                                                                  : (both >> 4) - 8;
+        sum += w * (int)rintf(x[i] * (127 / most));
+    }
+    *scale = half_read((uint32_t)(block[0] | block[1] << 8)) * (most / 127);
+    return sum;
+}
+
+/* Sets y[N,O] to the products in the order and the precision that kernels.h states. */
+static void exact_products(float *y, const struct map *m, int fused)
+{
+    for (int64_t n = 0; n < m->N; n++)
+        for (int64_t o = 0; o < m->O; o++) {
+            float total = 0, scale;
+            for (int64_t b = 0; b < m->I / STORED_BLOCK; b++) {
+                const float sum = (float)block_product(m, n, o, b, &scale);
+                const volatile float product = sum * scale; /* rounded */
+                total = fused ? fmaf(sum, scale, total) : product + total;
+            }
+            y[n * m->O + o] = total;
+        }
+}
+
+/* Products with weights in blocks must have exactly these bits, for any number of rows, with any
+ * kernels. Only the portable ones may round products before they add them. */
+static void check_bits(enum ops_type type)
+{
+    enum { ROWS = 40, I = 96, O = 37 };
+    static float fused[ROWS * O], rounded_first[ROWS * O], y[ROWS * O];
+    struct map m = map(type, ROWS, I, O);
+    exact_products(fused, &m, 1);
+    exact_products(rounded_first, &m, 0);
+    for (int threads = 1; threads <= 3; threads += 2) {
+        struct ops *o = ops_new(threads);
+        struct ops_linear l = { f32(NULL), OPS_NONE, ROWS, I, O, 1 };
+        l.w = product_of(o, &m);
+        for (int i = 0; (o->k = kernels_set(i)); i++)
+            for (l.N = 1; l.N <= ROWS; l.N++) {
+                const size_t bytes = (size_t)l.N * O * sizeof *y;
+                ops_linear_fwd(o, f32(y), f32(m.x), &l);
+                HOLDS(!memcmp(y, fused, bytes) ||
+                          (!strcmp(o->k->word, "portable") && !memcmp(y, rounded_first, bytes)),
+                      "%s, %lld rows: other bits", o->k->name, (long long)l.N);
+            }
+        free(l.w.address);
+        ops_free(o);
+    }
+    drop(&m);
+}
+
+Test(weights, bits_of_int8)
+{
+    check_bits(OPS_Q8);
+}
+
+Test(weights, bits_of_int4)
+{
+    check_bits(OPS_Q4);
+}
+
 /* A NaN or an infinity in the input must give results that are not finite: otherwise a damaged
  * model would write nonsense. */
 Test(weights, what_is_no_number)
