@@ -380,9 +380,14 @@ KERNEL(make_angles, angles, THREADS)
     a.table[place * 2 * a.half + a.half + i] = (float)sin(angle);
 }
 
-static const float *angles_of(struct ops *o, const struct ops_rotary *r, int64_t places)
+/* Returns the table for at least `places` positions. It grows by doubling, so that it is not made
+ * again for each token of a text. */
+static const float *angles_of(struct ops *o, const struct ops_rotary *r, int64_t least)
 {
     struct angles s;
+    int64_t places = 64;
+    while (places < least)
+        places *= 2;
     if (o->angles_places >= places && o->angles_base == r->base && o->angles_HS == r->HS &&
         !memcmp(&o->angles_stretch, &r->stretch, sizeof r->stretch))
         places = o->angles_places;

@@ -182,6 +182,7 @@ void cpu_rotate(struct ops *o, struct ops_array x, const struct ops_tokens *t,
     assert(r->HS <= 2 * HALF_MOST);
     for (int64_t n = 0; n < t->N; n++)
         places = place_of(t, n) >= places ? place_of(t, n) + 1 : places;
+    assert(places <= t->first + t->T);
     struct rotation s = { o->k, t, r, x, angles(o, r, places) };
     pool_for(o->pool, t->N, cpu_row_grain(r->heads * r->HS), rotate_rows, &s);
 }

@@ -290,7 +290,7 @@ void ops_residual_fwd(struct ops *o, struct ops_array y, struct ops_array base, 
 /* ---- embedding ---------------------------------------------------------------------------- */
 
 /* N tokens. The position of token n in its sequence is places[n] or, if `places` is OPS_NONE, first
- * + (n mod T). */
+ * + (n mod T). All positions are below first + T. */
 struct ops_tokens {
     int64_t N, T, first;
     struct ops_array ids;      /* U32 */
