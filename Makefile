@@ -187,13 +187,15 @@ $(B)/lib/textmill/libtextmill-parquet.so: parquet/parquet.cc $(B)/flags
 
 KERNELS = $(wildcard cuda/*.cu)
 
-# The GPU's kernels, compiled for the CPU, for tests: the C compiler reads them through tests/emulate/emulate.h.
+# The GPU back end, compiled for the CPU, for tests: the C compiler reads the kernels through tests/emulate/emulate.h, and the host's
+# code with the headers in tests/emulate/toolkit. -fsanitize=alignment lets kernels call tests/emulate/emulate.c; it links no library.
 EMULATED = $(B)/lib/textmill/libtextmill-emulated.so
-EMULATED_OBJECTS = $(patsubst %,$(B)/emulated/%.o,$(KERNELS) cuda/gpu.c cuda/group.c $(wildcard tests/emulate/*.c))
+EMULATED_OBJECTS = $(patsubst %,$(B)/emulated/%.o,$(KERNELS) $(wildcard cuda/*.c tests/emulate/*.c))
 $(B)/emulated/%.o: % $(B)/flags
 	@mkdir -p $(@D)
-	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -fPIC -fvisibility=hidden -fno-strict-aliasing -ffp-contract=off \
-	    $(if $(filter %.cu,$<),-x c) -MMD -MP -c $< -o $@
+	$(CC) $(ALL_CPPFLAGS) -Itests/emulate/toolkit $(ALL_CFLAGS) -fPIC -fvisibility=hidden -fno-strict-aliasing -ffp-contract=off \
+	    -DNCCL_LIBRARY='"libtextmill-nccl.so"' \
+	    $(if $(filter %.cu,$<),-fsanitize=alignment -fno-sanitize-recover=alignment -x c) -MMD -MP -c $< -o $@
 $(EMULATED): $(EMULATED_OBJECTS)
 	@mkdir -p $(@D)
 	$(CC) $(MODE_FLAGS) -shared $^ -lm -o $@
@@ -201,7 +203,7 @@ $(EMULATED): $(EMULATED_OBJECTS)
 
 # What emulated devices have in the place of NCCL, whole and without a function.
 EMULATED_NCCL = $(B)/lib/emulated/libtextmill-nccl.so $(B)/lib/emulated/lacks/libtextmill-nccl.so
-$(EMULATED_NCCL): tests/emulate/nccl/nccl.c tests/emulate/stream.h $(B)/flags
+$(EMULATED_NCCL): tests/emulate/nccl/nccl.c tests/emulate/queue.h $(B)/flags
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -fPIC -shared -fvisibility=hidden $(if $(findstring lacks,$@),-DLACKS) $< -o $@
 
@@ -266,6 +268,7 @@ $(B)/bin/check-group: $(B)/obj/tests/backends/group.o $(LIB) | $(B)/bin
 check-backends: all $(B)/bin/check-backends $(B)/bin/check-group $(EMULATED) $(EMULATED_NCCL) ## compare the GPU's operations, emulated on the CPU, with the CPU's
 	$(B)/bin/check-backends emulated:0 emulated:1 emulated:2
 	tests/backends/train
+	tests/backends/faults
 	tests/backends/ranks
 
 check-golden: all $(SAMPLE) ## compare the programs' output with the expected output, with 1 and 4 threads

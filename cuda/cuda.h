@@ -12,9 +12,9 @@
  * addresses of arrays are device addresses: the host may do arithmetic with them, but must not read
  * or write there.
  *
- * The kernels also compile as C: tests/emulate has a device.c and a products.c for the host and
- * runs the kernels there, thread by thread, for tests without a GPU. It has a library in the place
- * of NCCL, too.
+ * The kernels also compile as C: tests/emulate runs them on the host, thread by thread, for tests
+ * without a GPU. It has libraries in the place of CUDA's runtime, cuBLASLt and NCCL, so that the
+ * host's code is the same.
  */
 #ifndef TEXTMILL_CUDA_CUDA_H
 #define TEXTMILL_CUDA_CUDA_H
@@ -100,7 +100,6 @@ void device_launched(struct ops *o, const char *kernel); /* reports errors of th
 void device_select(struct ops *o, enum ops_queue q);
 void *device_stream(const struct ops *o); /* the selected queue, as NCCL takes it */
 void device_identify(const struct ops *o, char name[OPS_DEVICE_NAME]); /* ops_group_find */
-extern const char device_group_library[];                              /* name of NCCL's library */
 
 /* ---- group.c: described in ops.h ---------------------------------------------------------- */
 

@@ -23,6 +23,7 @@ struct pinned {
 struct device {
     cudaStream_t stream; /* the selected queue; the first member: LAUNCH reads it from here */
     cudaStream_t queue[OPS_QUEUES];
+    cudaStream_t fresh; /* new memory is zeroed in this one */
     int number;
     struct pinned *pinned;
 };
@@ -40,9 +41,18 @@ static void check(const char *what, cudaError_t error)
         log_fatal("the GPU failed: %s: %s", what, cudaGetErrorString(error));
 }
 
-/* ---- life cycle --------------------------------------------------------------------------- */
+/* The runtime remembers "not ready" like an error, and would report it after the next launch. */
+static int is_reached(const char *what, cudaEvent_t event)
+{
+    cudaError_t error = cudaEventQuery(event);
+    if (error == cudaErrorNotReady)
+        cudaGetLastError();
+    else
+        check(what, error);
+    return error == cudaSuccess;
+}
 
-const char device_group_library[] = "libnccl.so.2";
+/* ---- life cycle --------------------------------------------------------------------------- */
 
 int device_count(void)
 {
@@ -87,6 +97,8 @@ int device_open(struct ops *o, int number)
     d->number = number;
     for (int q = 0; q < OPS_QUEUES && error == cudaSuccess; q++)
         error = cudaStreamCreateWithFlags(&d->queue[q], cudaStreamNonBlocking);
+    if (error == cudaSuccess)
+        error = cudaStreamCreateWithFlags(&d->fresh, cudaStreamNonBlocking);
     d->stream = d->queue[OPS_COMPUTE];
     if (error == cudaSuccess)
         return 0;
@@ -107,6 +119,7 @@ void device_close(struct ops *o)
     }
     for (int q = 0; q < OPS_QUEUES; q++)
         cudaStreamDestroy(d->queue[q]);
+    cudaStreamDestroy(d->fresh);
     free(d);
 }
 
@@ -125,8 +138,10 @@ uint64_t device_free_bytes(const struct ops *o)
     return rest;
 }
 
+/* Waits until the memory is zeroed, because any queue may be the first to use it. */
 char *device_alloc(struct ops *o, size_t bytes)
 {
+    const struct device *d = o->device;
     void *at = NULL;
     size_t rest = 0, all = 0;
     char text[3][32];
@@ -137,7 +152,8 @@ char *device_alloc(struct ops *o, size_t bytes)
                   log_bytes(text[1], rest), log_bytes(text[2], all));
     }
     check("taking memory", error);
-    device_zero(o, at, bytes);
+    check("zeroing memory", cudaMemsetAsync(at, 0, bytes, d->fresh));
+    check("zeroing memory", cudaStreamSynchronize(d->fresh));
     return at;
 }
 
@@ -153,11 +169,17 @@ void device_zero(struct ops *o, char *address, size_t bytes)
     check("zeroing memory", cudaMemsetAsync(address, 0, bytes, stream(o)));
 }
 
-/* Uploads bytes. For memory that is not pinned, the runtime returns only when it has read all of
- * it. */
-void device_upload(struct ops *o, char *to, const void *from, size_t bytes)
+static void begin_upload(struct ops *o, char *to, const void *from, size_t bytes)
 {
     check("a copy to the GPU", cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream(o)));
+}
+
+/* The runtime returns when it has read all, except from pinned memory. */
+void device_upload(struct ops *o, char *to, const void *from, size_t bytes)
+{
+    begin_upload(o, to, from, bytes);
+    if (device_is_host(o, from))
+        check("a copy to the GPU", cudaStreamSynchronize(stream(o)));
 }
 
 void device_download(struct ops *o, void *to, const char *from, size_t bytes)
@@ -222,10 +244,7 @@ void device_after(struct ops *o, enum ops_queue q, const struct ops_mark *m)
 int device_reached(struct ops *o, const struct ops_mark *m)
 {
     check("choosing the device", cudaSetDevice(((struct device *)o->device)->number));
-    cudaError_t error = cudaEventQuery(m->event);
-    if (error != cudaErrorNotReady)
-        check("an exchange with other devices", error);
-    return error == cudaSuccess;
+    return is_reached("an exchange with other devices", m->event);
 }
 
 void device_move(struct ops *o, enum ops_queue q, char *to, const char *from, size_t bytes)
@@ -256,9 +275,8 @@ void *device_borrow(struct ops *o, size_t bytes)
     struct device *d = o->device;
     struct pinned *p = d->pinned;
     while (p && (p->out || p->bytes < bytes || p->bytes > 4 * (bytes + LEAST_BORROWED) ||
-                 cudaEventQuery(p->sent) != cudaSuccess))
+                 !is_reached("a copy to the GPU", p->sent)))
         p = p->next;
-    cudaGetLastError(); /* clears "not ready", which is not an error */
     if (!p)
         p = new_pinned(d, bytes);
     p->out = 1;
@@ -271,7 +289,7 @@ void device_send(struct ops *o, char *to, void *borrowed, size_t bytes)
     struct pinned *p = d->pinned;
     while (p->at != borrowed)
         p = p->next;
-    device_upload(o, to, borrowed, bytes);
+    begin_upload(o, to, borrowed, bytes);
     check("an event", cudaEventRecord(p->sent, d->stream));
     p->out = 0;
 }

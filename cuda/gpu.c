@@ -14,6 +14,7 @@ enum {
     CHUNK = 8192,      /* rows whose logits are in memory at one time */
     NEWTON_SCHULZ = 5, /* steps */
     FEW_ROWS = 4,      /* most rows of a product limited by memory speed */
+    BIAS_ALIGN = 16,   /* bytes; cuBLASLt's kernels read several elements of a bias at once */
 };
 
 /* ---- the context -------------------------------------------------------------------------- */
@@ -190,8 +191,19 @@ static struct ops_matrix operand(struct ops *o, enum cuda_rooms where, enum ops_
     return (struct ops_matrix){ to, c, m.transposed };
 }
 
+/* Returns the bias as the library takes it: in the type of the result, and aligned. */
+static struct ops_array bias_of(struct ops *o, const struct ops_matmul *p)
+{
+    if (p->bias.type == p->C.x.type && (uintptr_t)p->bias.address % BIAS_ALIGN == 0)
+        return p->bias;
+    struct ops_array to = cuda_room(o, ROOM_BIAS, p->C.x.type, p->N);
+    cuda_copy(o, to, p->bias, p->N);
+    return to;
+}
+
 /* Sums are computed in f32 and rounded once. A product that the library cannot compute in this way
- * is computed in f32 memory first. If C is bf16, only a bias is added in bf16. */
+ * is computed in f32 memory first: it writes bf16 only if the operands are bf16, too, and adds only
+ * to f32. If C is bf16 and there is no base, the bias is rounded to bf16. */
 static void matmul(struct ops *o, const struct ops_matmul *p)
 {
     struct ops_matmul q = *p;
@@ -202,13 +214,11 @@ static void matmul(struct ops *o, const struct ops_matmul *p)
         cuda_column_sums(o, ops_added(p->sums), p->B.x, p->B.ld, p->K, p->N);
     q.A = operand(o, ROOM_A, type, p->A, p->M, p->K);
     q.B = operand(o, ROOM_B, type, p->B, p->K, p->N);
-    int base = !ops_is_none(p->base), bias = !ops_is_none(p->bias);
-    int added = base && p->base.address == p->C.x.address && !bias && p->C.x.type == OPS_F32;
-    if (bias && !base && p->bias.type != p->C.x.type) {
-        q.bias = cuda_room(o, ROOM_BIAS, p->C.x.type, p->N);
-        cuda_copy(o, q.bias, p->bias, p->N);
-    }
-    if (added || !base) {
+    int base = !ops_is_none(p->base), bias = !ops_is_none(p->bias), f32 = p->C.x.type == OPS_F32;
+    int added = base && p->base.address == p->C.x.address && !bias && f32;
+    if (added || (!base && (f32 || type == OPS_BF16))) {
+        if (bias)
+            q.bias = bias_of(o, p);
         products_multiply(o, &q, added);
         return;
     }

@@ -14,6 +14,10 @@
 #include "common/mem.h"
 #include "cuda/cuda.h"
 
+#ifndef NCCL_LIBRARY /* the Makefile gives emulated devices another one */
+#define NCCL_LIBRARY "libnccl.so.2"
+#endif
+
 enum { NCCL_SUCCESS = 0, NCCL_IN_PROGRESS = 7, NCCL_BYTES = 1 /* ncclUint8 */ };
 
 struct nccl_id { /* ncclUniqueId: passed by value */
@@ -63,7 +67,7 @@ static int find_functions(struct nccl *n, void *library)
         void *found = dlsym(library, rows[i].name);
         if (!found)
             return err_set("cannot use NCCL: '%s' has no function %s: version 2.13 is needed",
-                           device_group_library, rows[i].name);
+                           NCCL_LIBRARY, rows[i].name);
         memcpy(rows[i].function, &found, sizeof found);
     }
     return 0;
@@ -71,7 +75,7 @@ static int find_functions(struct nccl *n, void *library)
 
 int group_find(struct ops *o, char *name)
 {
-    void *library = dlopen(device_group_library, RTLD_NOW | RTLD_LOCAL);
+    void *library = dlopen(NCCL_LIBRARY, RTLD_NOW | RTLD_LOCAL);
     if (!library) {
         err_set("cannot use NCCL: %s", dlerror());
         return 0;

@@ -34,14 +34,11 @@ extern "C" {
 #define BOTH     static __host__ __device__ __forceinline__
 #define KERNEL(name, arguments, most)                                                              \
     static __global__ void __launch_bounds__(most) name(const __grid_constant__ struct arguments a)
-#define LAUNCH(o, name, x, y, each, bytes, a)                                                      \
-    do {                                                                                           \
-        if ((bytes) > 48 * 1024)                                                                   \
-            cudaFuncSetAttribute(name, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)(bytes)); \
-        name<<<dim3((unsigned)(x), (unsigned)(y)), (unsigned)(each), (size_t)(bytes),              \
-               *(cudaStream_t *)(o)->device>>>(a);                                                 \
-        device_launched(o, #name);                                                                 \
-    } while (0)
+#define ALLOW_SHARED(name, bytes)                                                                  \
+    cudaFuncSetAttribute(name, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)(bytes))
+#define START(o, name, x, y, each, bytes, a)                                                       \
+    name<<<dim3((unsigned)(x), (unsigned)(y)), (unsigned)(each), (size_t)(bytes),                  \
+           *(cudaStream_t *)(o)->device>>>(a)
 extern __shared__ __align__(16) char cuda_shared[];
 #define SHARED(type, name) type *name = (type *)cuda_shared
 #define BLOCK_BARRIER()    __syncthreads()
@@ -73,7 +70,15 @@ static inline char *device_memory(char *address)
 #define EXTERN_C
 #endif
 
-enum { WARP = 32 };
+enum { WARP = 32, SHARED_USUAL = 48 * 1024 /* bytes; a kernel must be allowed more */ };
+
+#define LAUNCH(o, name, x, y, each, bytes, a)                                                      \
+    do {                                                                                           \
+        if ((bytes) > SHARED_USUAL)                                                                \
+            ALLOW_SHARED(name, bytes);                                                             \
+        START(o, name, x, y, each, bytes, a);                                                      \
+        device_launched(o, #name);                                                                 \
+    } while (0)
 
 /* ---- arrays ------------------------------------------------------------------------------- */
 

@@ -20,8 +20,8 @@ enum { WORKSPACE = 32 << 20, BUCKETS = 1024, ALIGNED_MOST = 256 };
 /* Everything that the choice of algorithm depends on; compared byte by byte. */
 struct shape {
     int64_t M, N, K, lda, ldb, ldc;
-    int32_t transposed_a, transposed_b, type, type_c, biased, pad;
-    int32_t aligned_a, aligned_b, aligned_c, add;
+    int32_t transposed_a, transposed_b, type, type_c, biased, add;
+    int32_t aligned_a, aligned_b, aligned_c, aligned_bias;
 };
 
 struct plan {
@@ -112,6 +112,7 @@ static struct shape shape_of(const struct ops_matmul *p, int add)
     s.aligned_a = aligned(p->A.x);
     s.aligned_b = aligned(p->B.x);
     s.aligned_c = aligned(p->C.x);
+    s.aligned_bias = aligned(p->bias);
     s.add = add;
     return s;
 }
@@ -141,6 +142,13 @@ static cublasLtMatrixLayout_t layout(int32_t type, int64_t rows, int64_t columns
     return out;
 }
 
+static void set_bias(const struct plan *p, const struct ops_matmul *m)
+{
+    const void *bias = m->bias.address;
+    if (p->shape.biased)
+        set(p->product, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias);
+}
+
 static void describe(struct plan *p)
 {
     const struct shape *s = &p->shape;
@@ -161,6 +169,7 @@ static void describe(struct plan *p)
     p->c = layout(s->type_c, s->M, s->N, s->ldc, 0);
 }
 
+/* The library reads the alignment of a bias from its address: set_bias must come before. */
 static void choose(cublasLtHandle_t library, struct plan *p)
 {
     const struct shape *s = &p->shape;
@@ -204,6 +213,7 @@ static struct plan *plan_of(struct products *all, const struct ops_matmul *p, in
     made->shape = s;
     made->next = *at;
     describe(made);
+    set_bias(made, p);
     choose(all->library, made);
     return *at = made;
 }
@@ -215,12 +225,8 @@ void products_multiply(struct ops *o, const struct ops_matmul *p, int add)
     struct products *all = o->products;
     const float one = 1, beta = add ? 1 : 0;
     struct plan *plan = plan_of(all, p, add);
-    assert(p->A.x.type == p->B.x.type);
-    if (plan->shape.biased) {
-        const void *bias = p->bias.address;
-        assert(p->bias.type == p->C.x.type);
-        set(plan->product, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias, sizeof bias);
-    }
+    assert(p->A.x.type == p->B.x.type && (ops_is_none(p->bias) || p->bias.type == p->C.x.type));
+    set_bias(plan, p);
     check("a product",
           cublasLtMatmul(all->library, plan->product, &one, p->B.x.address, plan->a, p->A.x.address,
                          plan->b, &beta, p->C.x.address, plan->c, p->C.x.address, plan->c,

@@ -2,18 +2,15 @@
 #include "tests/emulate/emulate.h"
 
 #include <assert.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "common/log.h"
 #include "common/mem.h"
-#include "tests/emulate/stream.h"
 
 enum {
     LANES = 32,
-    THREADS_MOST = 1024,
     STACK = 256 * 1024,
     SHARED_MOST = 227 * 1024, /* of an H100 */
     WORD_MOST = 32,           /* bytes */
@@ -44,11 +41,10 @@ struct thread {
 struct emulated emulated;
 
 static struct {
-    struct thread threads[THREADS_MOST];
+    struct thread threads[EMULATED_THREADS];
     char gathered[LANES * WORD_MOST];
     char *shared_end; /* of memory behind which nothing is */
-    const char *name;
-    void (*kernel)(const void *);
+    const struct emulated_kernel *kernel;
     const void *arguments;
     int count, order;
     void *scheduler; /* its stack pointer */
@@ -96,7 +92,7 @@ static void leave(enum state state, int line)
 
 static void run_thread(void)
 {
-    e.kernel(e.arguments);
+    e.kernel->run(e.arguments);
     leave(DONE, 0);
     abort(); /* it is not asked for again */
 }
@@ -137,7 +133,7 @@ static void run_until_it_waits(int index)
 
 static void fail(const char *what, const struct thread *a, const struct thread *b)
 {
-    log_fatal("kernel %s: %s: thread %d at line %d, thread %d at line %d", e.name, what,
+    log_fatal("kernel %s: %s: thread %d at line %d, thread %d at line %d", e.kernel->name, what,
               (int)(a - e.threads), a->line, (int)(b - e.threads), b->line);
 }
 
@@ -196,69 +192,25 @@ static char *shared_memory(size_t bytes)
     return e.shared_end - (bytes + 15) / 16 * 16;
 }
 
-/* A kernel to be run. */
-struct launch {
-    const char *name;
-    void (*kernel)(const void *);
-    void *arguments;
-    int64_t x, y;
-    int threads, order;
-    size_t shared;
-};
-
-static void run_launch(const struct launch *l)
+void emulated_run(const struct emulated_kernel *k, const void *arguments, int64_t x, int64_t y,
+                  int threads, size_t shared, int order)
 {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of `e` and `emulated` */
-    pthread_mutex_lock(&lock);
-    e.name = l->name;
-    e.kernel = l->kernel;
-    e.arguments = l->arguments;
-    e.count = l->threads;
-    e.order = l->order;
-    emulated.blocks = (struct emulated_dim){ (unsigned)l->x, (unsigned)l->y };
-    emulated.threads = (struct emulated_dim){ (unsigned)l->threads, 1 };
-    emulated.shared = shared_memory(l->shared);
-    for (int64_t i = 0; i < l->x * l->y; i++) {
-        int64_t block = in_order(i, l->x * l->y);
-        emulated.block = (struct emulated_dim){ (unsigned)(block % l->x),
-                                                (unsigned)(block / l->x) };
-        memset(emulated.shared, 0xff, l->shared);
+    e.kernel = k;
+    e.arguments = arguments;
+    e.count = threads;
+    e.order = order;
+    if (threads % LANES || shared > SHARED_MOST)
+        log_fatal("kernel %s cannot be emulated with %d threads and %zu bytes", k->name, threads,
+                  shared);
+    emulated.blocks = (struct emulated_dim){ (unsigned)x, (unsigned)y };
+    emulated.threads = (struct emulated_dim){ (unsigned)threads, 1 };
+    emulated.shared = shared_memory(shared);
+    for (int64_t i = 0; i < x * y; i++) {
+        int64_t block = in_order(i, x * y);
+        emulated.block = (struct emulated_dim){ (unsigned)(block % x), (unsigned)(block / x) };
+        memset(emulated.shared, 0xff, shared);
         run_block();
     }
-    pthread_mutex_unlock(&lock);
-}
-
-static int run_later(void *launch)
-{
-    struct launch *l = launch;
-    run_launch(l);
-    free(l->arguments);
-    free(l);
-    return 1;
-}
-
-void emulated_launch(struct ops *o, const char *name, void (*kernel)(const void *),
-                     const void *arguments, size_t bytes, int64_t x, int64_t y, int64_t threads,
-                     size_t shared)
-{
-    struct emulated_stream *stream = emulated_selected(o);
-    if (threads < LANES || threads > THREADS_MOST || threads % LANES || shared > SHARED_MOST ||
-        x < 1 || x > INT32_MAX || y < 1 || y > 65535)
-        log_fatal("kernel %s cannot be launched: %lld * %lld blocks of %lld threads with %zu bytes",
-                  name, (long long)x, (long long)y, (long long)threads, shared);
-    struct launch *l = mem_alloc(sizeof *l);
-    *l = (struct launch){ .name = name,
-                          .kernel = kernel,
-                          .arguments = memcpy(mem_alloc(bytes), arguments, bytes),
-                          .x = x,
-                          .y = y,
-                          .threads = (int)threads,
-                          .order = emulated_order(o),
-                          .shared = shared };
-    if (stream)
-        stream->add(stream, run_later, l);
-    else
-        run_later(l);
 }
 
 void emulated_block_barrier(int line)
@@ -301,7 +253,8 @@ const void *emulated_gather(const void *word, size_t bytes, int line)
 void emulated_copy(void *to, const void *from, int valid)
 {
     struct thread *t = e.current;
-    assert((uintptr_t)to % 16 == 0 && (!valid || (uintptr_t)from % 16 == 0));
+    if ((uintptr_t)to % 16 || (uintptr_t)from % 16)
+        log_fatal("kernel %s: a copy of 16 bytes is not aligned", e.kernel->name);
     assert(t->copy_count < COPIES_MOST);
     t->copies[t->copy_count++] = (struct copy){ to, from, valid, t->groups };
 }
@@ -325,4 +278,20 @@ void emulated_wait(int groups)
             memset(c->to, 0, 16);
     }
     t->copy_count = kept;
+}
+
+/* ---- alignment ---------------------------------------------------------------------------- */
+
+/* The compiler adds a check to each access of memory in a kernel (-fsanitize=alignment), which
+ * calls this function. GCC and clang pass this description of the place. */
+struct access {
+    const char *file;
+    uint32_t line, column;
+};
+
+void __ubsan_handle_type_mismatch_v1_abort(const struct access *a, uintptr_t at);
+void __ubsan_handle_type_mismatch_v1_abort(const struct access *a, uintptr_t at)
+{
+    log_fatal("kernel %s: an access of memory at %zx is not aligned: %s:%u",
+              e.kernel ? e.kernel->name : "?", (size_t)at, a->file, a->line);
 }

@@ -11,7 +11,10 @@
  * The shared memory of a block holds NaNs at first. Addresses of device memory cannot be
  * dereferenced; device_memory, through which all arguments of kernels pass, converts them to host
  * addresses. Memory beyond the end of an array can be neither read nor written. Asynchronous copies
- * happen as late as the program allows.
+ * happen as late as the program allows. An access of memory that is not aligned for its type ends
+ * the program.
+ *
+ * runtime.c has the memory and the queues of the device, blas.c the matrix products.
  */
 #ifndef TEXTMILL_EMULATE_H
 #define TEXTMILL_EMULATE_H
@@ -22,6 +25,9 @@
 
 #include "common/rng.h"
 #include "cuda/cuda.h"
+#include "tests/emulate/toolkit/cuda_runtime_api.h"
+
+enum { EMULATED_THREADS = 1024 }; /* most threads of a block */
 
 struct emulated_dim {
     unsigned x, y;
@@ -40,16 +46,19 @@ extern struct emulated emulated; /* values of the thread that is running now */
 
 #define DEVICE                        static inline __attribute__((always_inline, unused))
 #define BOTH                          DEVICE
-#define KERNEL(name, arguments, most) EMULATED_KERNEL(name, arguments)
-#define EMULATED_KERNEL(name, arguments)                                                           \
+#define KERNEL(name, arguments, most) EMULATED_KERNEL(name, arguments, most)
+#define EMULATED_KERNEL(name, arguments, most)                                                     \
     static void name##_thread(const struct arguments a);                                           \
-    static void name(const void *arguments_)                                                       \
+    static void name##_run(const void *arguments_)                                                 \
     {                                                                                              \
         name##_thread(*(const struct arguments *)arguments_);                                      \
     }                                                                                              \
+    static struct emulated_kernel name = { #name, name##_run, most, 0 };                           \
     static void name##_thread(const struct arguments a)
-#define LAUNCH(o, name, x, y, each, bytes, a)                                                      \
-    emulated_launch(o, #name, name, &(a), sizeof(a), x, y, each, (size_t)(bytes))
+#define ALLOW_SHARED(name, bytes) emulated_allow(&name, (size_t)(bytes))
+#define START(o, name, x, y, each, bytes, a)                                                       \
+    emulated_launch(*(cudaStream_t *)(o)->device, &name, &(a), sizeof(a), x, y, each,              \
+                    (size_t)(bytes))
 #define SHARED(type, name) type *name = (type *)(void *)emulated.shared
 #define BLOCK_BARRIER()    emulated_block_barrier(__LINE__)
 #define WARP_BARRIER()     emulated_exchange(NULL, 0, 0, __LINE__)
@@ -75,19 +84,29 @@ typedef struct {
     float x, y, z, w;
 } __attribute__((aligned(16))) float4;
 
-void emulated_launch(struct ops *o, const char *name, void (*kernel)(const void *),
-                     const void *arguments, size_t bytes, int64_t x, int64_t y, int64_t threads,
-                     size_t shared);
+struct emulated_kernel {
+    const char *name;
+    void (*run)(const void *arguments);
+    int64_t most;  /* threads of a block */
+    size_t shared; /* bytes that ALLOW_SHARED allows */
+};
+
+/* Adds the run of a kernel to a queue, as the macro START does (kernel.h). */
+void emulated_launch(cudaStream_t s, struct emulated_kernel *k, const void *arguments, size_t bytes,
+                     int64_t x, int64_t y, int64_t threads, size_t shared);
+void emulated_allow(struct emulated_kernel *k, size_t shared);
+/* Runs a kernel. order: of threads, warps and blocks: 0: forward, 1: backward, 2: from the middle.
+ * One kernel runs at a time. */
+void emulated_run(const struct emulated_kernel *k, const void *arguments, int64_t x, int64_t y,
+                  int threads, size_t shared, int order);
 void emulated_block_barrier(int line);
 /* Called by all threads of a warp: gives *word to the others and replaces it by that of thread
  * `lane`. */
 void emulated_exchange(void *word, size_t bytes, unsigned lane, int line);
 /* Called by all threads of a warp: returns the *word of each of them, 32 words of `bytes` bytes. */
 const void *emulated_gather(const void *word, size_t bytes, int line);
-int emulated_order(const struct ops *o); /* 0: forward, 1: backward, 2: from the middle */
-/* Returns the queue OPS_COMM (stream.h) if it is selected, else NULL: kernels then run at once. */
-struct emulated_stream *emulated_selected(const struct ops *o);
 
+/* Returns the host address of what an address of the device, or of pinned memory, stands for. */
 char *device_memory(char *address);
 
 /* emulated_copy starts an asynchronous copy of 16 bytes to shared memory, or of zeros if `valid` is

@@ -3,7 +3,7 @@
  * for processes of one machine, which exchange bytes through a file in shared memory.
  *
  * The messages between ncclGroupStart and ncclGroupEnd are one piece of work of the device's queue
- * (tests/emulate/stream.h). As with NCCL, they go on at the same time, and all of them are done
+ * (tests/emulate/queue.h). As with NCCL, they go on at the same time, and all of them are done
  * before what follows in the queue.
  *
  * TEXTMILL_NCCL plants a fault, as KIND:RANK:COUNT, in what RANK does as number COUNT, from 1:
@@ -27,7 +27,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tests/emulate/stream.h"
+#include "tests/emulate/queue.h"
 
 enum { RING = 1 << 18, MOST = 64, SYSTEM_ERROR = 2, INTERNAL_ERROR = 3, REMOTE_ERROR = 6 };
 
@@ -75,7 +75,7 @@ struct work {
 
 static struct {
     struct work *open; /* between ncclGroupStart and ncclGroupEnd */
-    struct emulated_stream *stream;
+    struct emulated_queue *stream;
     int calls;
 } state;
 
@@ -88,9 +88,9 @@ PUBLIC const char *ncclGetLastError(struct group *g);
 PUBLIC int ncclGroupStart(void);
 PUBLIC int ncclGroupEnd(void);
 PUBLIC int ncclSend(const void *from, size_t count, int type, int peer, struct group *g,
-                    struct emulated_stream *stream);
+                    struct emulated_queue *stream);
 PUBLIC int ncclRecv(void *to, size_t count, int type, int peer, struct group *g,
-                    struct emulated_stream *stream);
+                    struct emulated_queue *stream);
 
 /* Returns 1 if the fault `kind` is planted for this call. */
 static int planted(const char *kind, int rank, int call)
@@ -203,7 +203,7 @@ static int run(void *work)
     return 1;
 }
 
-static int add(struct group *g, struct emulated_stream *stream, int from, int to, char *at,
+static int add(struct group *g, struct emulated_queue *stream, int from, int to, char *at,
                size_t bytes, int receives)
 {
     struct work *w = state.open;
@@ -217,7 +217,7 @@ static int add(struct group *g, struct emulated_stream *stream, int from, int to
 }
 
 int ncclSend(const void *from, size_t count, int type, int peer, struct group *g,
-             struct emulated_stream *stream)
+             struct emulated_queue *stream)
 {
     char *at;
     memcpy(&at, &from, sizeof at);
@@ -225,7 +225,7 @@ int ncclSend(const void *from, size_t count, int type, int peer, struct group *g
 }
 
 int ncclRecv(void *to, size_t count, int type, int peer, struct group *g,
-             struct emulated_stream *stream)
+             struct emulated_queue *stream)
 {
     return type == 1 ? add(g, stream, peer, g->rank, to, count, 1) : INTERNAL_ERROR;
 }
