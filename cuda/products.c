@@ -187,6 +187,8 @@ static void choose(cublasLtHandle_t library, struct plan *p)
     cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(library, p->product, p->a, p->b, p->c,
                                                            p->c, preference, 1, &found, &count);
     cublasLtMatmulPreferenceDestroy(preference);
+    if (status == CUBLAS_STATUS_SUCCESS && count)
+        status = found.state;
     if (status != CUBLAS_STATUS_SUCCESS || !count)
         log_fatal("the GPU failed: no product for M %lld, N %lld, K %lld: %s", (long long)s->M,
                   (long long)s->N, (long long)s->K, cublasLtGetStatusString(status));

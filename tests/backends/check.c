@@ -2,7 +2,8 @@
  * which the unit tests compare with plain loops. All get the same numbers. The results may differ
  * by rounding, or not at all where that is promised. All devices that are named must give the same
  * bits, so they must be of one kind: emulated:0 emulated:1 emulated:2, or cuda cuda. Prints a line
- * for each operation that fails, and exits with 1 if there is any. */
+ * for each operation that fails, and exits with 1 if there is any. --list prints the names of the
+ * cases; --only runs one of them. */
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
@@ -162,7 +163,9 @@ static void elements(struct run *r)
     struct ops_array x = numbers(r, r->type, n, 1), y = numbers(r, r->other, n, 1);
     struct ops_array z = numbers(r, r->other, n, 1), f = numbers(r, OPS_F32, n, 1);
     struct ops_array g = numbers(r, OPS_F32, n, 1), t = numbers(r, OPS_F32, n, 1);
-    struct ops_array q = numbers(r, r->type, n, 1);
+    struct ops_array q = numbers(r, r->type, n, 1), fresh = ops_buffer(r->o, r->type, n);
+    leave(r, "new array", fresh, n, 0);
+    ops_buffer_free(r->o, fresh, n);
     ops_copy(r->o, y, x, n);
     leave(r, "copy", y, n, 0);
     ops_add(r->o, z, x, n);
@@ -405,9 +408,10 @@ static void attentions(struct run *r)
     a.first_head = r->way % 2 ? 2 : 0;
     a.all_heads = r->way % 2 ? a.NH + 3 : 0;
     const int64_t N = ops_rows_count(&a.rows), C = a.NH * a.HS, K = (a.KV ? a.KV : a.NH) * a.HS;
-    const int64_t ld = C + 2 * K;
-    struct ops_array qkv = numbers(r, r->type, N * ld, 1), y = numbers(r, r->other, N * C, 1);
-    struct ops_array dqkv = numbers(r, r->type, N * ld, 1), dy = numbers(r, OPS_F32, N * C, 1);
+    const int64_t ld = C + 2 * K, odd = !r->way; /* way 0: arrays that are not aligned */
+    struct ops_array qkv = ops_part(numbers(r, r->type, N * ld + odd, 1), odd);
+    struct ops_array dqkv = ops_part(numbers(r, r->type, N * ld + odd, 1), odd);
+    struct ops_array y = numbers(r, r->other, N * C, 1), dy = numbers(r, OPS_F32, N * C, 1);
     struct ops_array lse = numbers(r, OPS_F32, N * a.NH, 1);
     struct ops_qkv x = { qkv, ops_part(qkv, C), ops_part(qkv, C + K), ld, ld };
     struct ops_qkv dx = { dqkv, ops_part(dqkv, C), ops_part(dqkv, C + K), ld, ld };
@@ -471,16 +475,22 @@ static void losses(struct run *r)
     leave(r, "loss_fwd_bwd dbias", dbias, V, of_products());
 }
 
+/* The second span loss follows the first at once, with other lengths. */
 static void small_losses(struct run *r)
 {
-    static const int64_t lengths[] = { 5, 12, 300, 1 };
-    const struct ops_rows rows = { 4, 300, lengths };
+    static const int64_t lengths[] = { 5, 12, 300, 1 }, others[] = { 9, 2, 44, 263 };
+    const struct ops_rows rows = { 4, 300, lengths }, more_rows = { 4, 300, others };
     const int64_t N = ops_rows_count(&rows), V = 7;
     struct ops_labels l = { .n = 4, .labels = integers(r, OPS_I32, 4, -1, 9) };
     struct ops_labels m = { .n = 30, .labels = integers(r, OPS_I32, 30, -3, V) };
     struct ops_scores out = { numbers(r, OPS_F32, 30, 1), numbers(r, OPS_U8, 30, 1) };
     struct ops_array logits = numbers(r, OPS_F32, 2 * N, 2), few = numbers(r, OPS_F32, 30 * V, 2);
+    struct ops_scores more = { numbers(r, OPS_F32, 4, 1), numbers(r, OPS_U8, 4, 1) };
+    struct ops_array second = numbers(r, OPS_F32, 2 * N, 2);
     ops_span_loss(r->o, out, logits, r->way, &l, &rows, 1, 0.3);
+    ops_span_loss(r->o, more, second, r->way, &l, &more_rows, 1, 0.3);
+    leave(r, "span_loss of other lengths", more.losses, 4, 1e-6);
+    leave(r, "span_loss gradient of other lengths", second, 2 * N, 1e-6);
     leave(r, "span_loss", out.losses, 4, 1e-6);
     leave(r, "span_loss correct", out.correct, 4, 0);
     leave(r, "span_loss gradient", logits, 2 * N, 1e-6);
@@ -687,12 +697,17 @@ static int run_all(const char *device, int turn)
 int main(int argc, char **argv)
 {
     int first = 1;
+    if (argc == 2 && !strcmp(argv[1], "--list")) {
+        for (int i = 0; i < CASES; i++)
+            printf("%s\n", cases[i].name);
+        return 0;
+    }
     if (argc > 2 && !strcmp(argv[1], "--only")) {
         only = argv[2];
         first = 3;
     }
     if (argc <= first) {
-        fprintf(stderr, "usage: %s [--only CASE] DEVICE...\n", argv[0]);
+        fprintf(stderr, "usage: %s --list | [--only CASE] DEVICE...\n", argv[0]);
         return 2;
     }
     int result = run_all("cpu", 0);

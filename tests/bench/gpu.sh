@@ -1,9 +1,10 @@
 #!/bin/bash
 # gpu.sh [ITEM...]: runs everything that needs a GPU, in at most ten minutes: checks the back end's results, and measures its speed
-# beside PyTorch's. Prints one line per result, with the limit that it must reach, if there is one.
+# beside PyTorch's. Prints one line per result, with the limit that it must reach, if there is one. Correctness comes first. Each item
+# has a time limit, and the next one runs whatever becomes of it. A case that fails is run again in a way that names the kernel.
 #     on this machine:             make CUDA=1 all build/release/bin/check-{backends,group} && tests/bench/gpu.sh
 #     on a machine without a compiler: run tests/bench/gpu-pack here, copy the tree with build/gpu, run tests/bench/gpu.sh there
-# Items: ceilings check sanitizer losses speed generate large ranks. If OUT is set, results also go to $OUT/gpu.txt.
+# Items: units tiny ceilings losses generate speed memory ranks large huge sanitizer. If OUT is set, results also go to $OUT/gpu.txt.
 cd "$(dirname "$0")/../.." || exit 1
 ROOT=$PWD
 home=$ROOT/build/release
@@ -11,15 +12,20 @@ home=$ROOT/build/release
 PATH=$home/bin:$PATH
 python=${TEXTMILL_PYTHON:-python3}
 # cuBLASLt and NCCL come with the toolkit or with PyTorch's packages.
-packaged=$("$python" -c 'import nvidia; p = list(nvidia.__path__)[0]; print(p + "/cu13/lib:" + p + "/nccl/lib")' 2>/dev/null)
+packaged=$("$python" -c 'import nvidia; p = list(nvidia.__path__)[0]; print(p + "/cu13/lib:" + p + "/cublas/lib:" + p + "/nccl/lib")' 2>/dev/null)
 export LD_LIBRARY_PATH=$home/lib:/usr/local/cuda/lib64${packaged:+:$packaged}${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 command -v nvidia-smi >/dev/null && nvidia-smi -L 2>/dev/null | grep -q GPU || { echo 'gpu.sh: SKIP: no GPU'; exit 0; }
-items=${*:-ceilings check losses ranks generate speed large sanitizer}
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+if [ "${1:-}" = --one ]; then # called by the loop at the end of this file
+    items=$2
+else
+    items=${*:-units tiny ceilings losses generate speed memory ranks large huge sanitizer}
+    work=$(mktemp -d) began=$EPOCHSECONDS
+    trap 'rm -rf "$work"' EXIT
+    export work began
+fi
 cd "$work" || exit 1
-began=$SECONDS
-say() { echo "$(printf '%4d s' $((SECONDS - began)))  $*" | tee -a "${OUT:-$work}/gpu.txt"; }
+spent() { echo $((EPOCHSECONDS - began)); }
+say() { echo "$(printf '%4d s' "$(spent)")  $*" | tee -a "${OUT:-$work}/gpu.txt"; }
 verdict() { if [ "$1" = 0 ]; then say "pass  $2"; else say "FAIL  $2"; fi; }
 value() { sed -n "s/^$1=//p" "$2"; }
 ratio() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.3f", b ? a / b : 0 }'; }
@@ -29,6 +35,13 @@ losses() { sed -nE 's/.*"step":([0-9]+),"loss":([0-9.]+).*/\1 \2/p' "$1/metrics.
 difference() {
     paste <(losses "$1") <(losses "$2") | awk '{ d = $2 - $4; if (d < 0) d = -d; if (d > m) m = d; s += d; n++
         if ($1 != $3) m = 99 } END { printf "%.2e %.2e", n ? m : 99, n ? s / n : 99 }'
+}
+# near NAME A B MOST MEAN: says whether the losses differ by at most MOST, and on average by at most MEAN.
+near() {
+    local both
+    both=$(difference "$2" "$3")
+    awk -v d="$both" -v most="$4" -v mean="$5" 'BEGIN { split(d, x); exit !(x[1] <= most && x[2] <= mean) }'
+    verdict $? "$1: |loss - CPU's| at most, on average: $both (limits $4 $5)"
 }
 # median_rate DIR: tokens per second, median of the run's steps after the first ten.
 median_rate() {
@@ -41,16 +54,42 @@ item_ceilings() {
     say "$(value device ceilings): copy $(value copy_bytes_per_second ceilings) B/s, 8192^3 $(value product_flops ceilings) FLOP/s"
 }
 
-item_check() {
-    timeout 120 check-backends cuda cuda >check.out 2>&1
-    verdict $? "every operation beside the CPU's, twice: $(tail -1 check.out)"
-    grep FAIL check.out | head -20
+# explain CASE: runs a case again so that a failure names its kernel, and the access of memory if compute-sanitizer is here.
+explain() {
+    CUDA_LAUNCH_BLOCKING=1 timeout 30 check-backends --only "$1" cuda 2>&1 | grep -E 'FAIL|error' | head -5 | while read -r line; do say "      $line"; done
+    command -v compute-sanitizer >/dev/null || return
+    timeout 40 compute-sanitizer --tool memcheck check-backends --only "$1" cuda 2>&1 | grep -E '=========' | head -8 |
+        while read -r line; do say "      $line"; done
+}
+
+# Each operation beside the CPU's, twice, with the same bits. A process for each case, because an error of a kernel ends the process.
+item_units() {
+    local status good=0 all=0
+    say "$(nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader | head -1)"
+    while read -r case; do
+        timeout 30 check-backends --only "$case" cuda cuda >check.out 2>&1
+        status=$? all=$((all + 1))
+        [ $status = 0 ] && good=$((good + 1)) && continue
+        verdict $status "$case: status $status: $(tail -1 check.out)"
+        grep -E 'FAIL' check.out | head -6
+        explain "$case"
+    done < <(check-backends --list)
+    [ $good = $all ]
+    verdict $? "every operation beside the CPU's, twice: $good of $all cases"
+}
+
+# Tiny models: training, resuming, arrays in the host's memory, texts and answers, as on the CPU.
+item_tiny() {
+    TEXTMILL_BIN=$home/bin "$ROOT/tests/backends/train" cuda >tiny.out 2>&1
+    verdict $? "tiny models as on the CPU: $(tail -1 tiny.out)"
+    grep -A 3 FAIL tiny.out | cut -c 1-160 | head -30
 }
 
 item_sanitizer() {
     command -v compute-sanitizer >/dev/null || { say 'skip  compute-sanitizer is not here'; return; }
     for tool in memcheck racecheck; do
-        for case in norms attentions losses 'many tokens'; do
+        for case in attentions norms 'many tokens' losses; do
+            [ "$(spent)" -lt 570 ] || return
             timeout 60 compute-sanitizer --tool $tool --error-exitcode 9 check-backends --only "$case" cuda >sanitizer 2>&1
             verdict $? "$tool: $case: $(grep -E 'SUMMARY' sanitizer | head -1)"
         done
@@ -79,9 +118,11 @@ item_losses() {
         run bert-bf16 $bert --device cuda --precision bf16
         wait
     }
-    say "GPT-2 small, 50 steps, |loss - CPU's| at most, mean: f32 $(difference cpu f32) (2e-4), bf16 $(difference cpu bf16) \
-(1e-2, 2e-3), bf16 activations $(difference cpu half)"
-    say "BERT base, 20 steps: f32 $(difference bert-cpu bert-f32), bf16 $(difference bert-cpu bert-bf16)"
+    near 'GPT-2 small, 50 steps, f32' cpu f32 2e-4 2e-4
+    near 'GPT-2 small, 50 steps, bf16' cpu bf16 1e-2 2e-3
+    near 'GPT-2 small, 50 steps, bf16 activations' cpu half 1e-2 2e-3
+    near 'BERT base, 20 steps, f32' bert-cpu bert-f32 2e-4 2e-4
+    near 'BERT base, 20 steps, bf16' bert-cpu bert-bf16 1e-2 2e-3
     cmp -s f32/model.safetensors again/model.safetensors
     verdict $? 'two runs end with the same bits'
     rm -rf resumed && cp -r f32 resumed && rm -r resumed/checkpoints/*50 resumed/model.safetensors
@@ -143,7 +184,7 @@ item_generate() {
     [ $same = 20 ]
     verdict $? "greedy texts equal to the CPU's: $same of 20"
     printf 'ab cd ef gh the quick brown fox' >text
-    for d in cpu cuda; do evaluate wiki --model "$model" --detokenize none --device $d text >"score.$d" 2>&1; done
+    for d in cpu cuda; do evaluate wiki -q --model "$model" --detokenize none --device $d text >"score.$d" 2>&1; done
     cmp -s <(sed -E 's/(\.[0-9]{4})[0-9]+/\1/g' score.cpu) <(sed -E 's/(\.[0-9]{4})[0-9]+/\1/g' score.cuda)
     verdict $? "evaluate wiki equal to 4 decimals: $(grep perplexity score.cuda | head -1)"
 }
@@ -161,7 +202,7 @@ beside() {
         timeout 150 "$python" "$ROOT/tests/bench/torch_gpu.py" "$kind" "$layers" "$width" "$heads" "$B" "$T" 30 >peer.log 2>&1
         rate=$(value torch_tokens_per_second peer.log)
         peer=$(awk -v a="$peer" -v b="${rate:-0}" 'BEGIN { print a > b ? a : b }')
-        [ $((SECONDS - began)) -gt 480 ] && break
+        [ "$(spent)" -gt 480 ] && break
     done
     local flops
     flops=$(train "$@" --dry-run --sequence-length "$T" --micro-batch-size "$B" --global-batch-size "$B" |
@@ -183,7 +224,42 @@ item_large() {
     verdict $? "GPT-3 2.7B, 20 steps: $(median_rate large 2>/dev/null) tok/s $(tail -1 large.log)"
 }
 
+# The memory that a training takes at most, beside the plan's.
+item_memory() {
+    local sizes="gpt2-small --micro-batch-size 32 --global-batch-size 32 --precision bf16 --activation-precision bf16 --dropout 0"
+    local before most=0 now planned
+    before=$(nvidia-smi --query-gpu=memory.used --format=csv,noheader,nounits | head -1)
+    # shellcheck disable=SC2086  # words are wanted
+    planned=$(train $sizes --device cuda --dry-run 2>memory.plan | sed -n "s/^memory_bytes=//p")
+    # shellcheck disable=SC2086
+    timeout 40 train -q $sizes --device cuda --data generated --steps 12 --no-save -o memory >memory.log 2>&1 &
+    while kill -0 $! 2>/dev/null; do
+        now=$(nvidia-smi --query-gpu=memory.used --format=csv,noheader,nounits | head -1)
+        [ "$now" -gt "$most" ] && most=$now
+        sleep 0.3
+    done
+    wait $! && [ $((most - before)) -le $(((planned >> 20) * 11 / 10 + 600)) ]
+    verdict $? "memory: $((most - before)) MiB, planned $((planned >> 20)) MiB (10 % and CUDA's own 600 MiB more at most) $(tail -1 memory.log)"
+}
+
+# A model that does not fit onto the card.
+item_huge() {
+    train -q gpt3-2.7b --layers 32 --width 4096 --heads 32 --data generated --micro-batch-size 1 --global-batch-size 1 --precision bf16 \
+        --parameter-precision bf16 --state-precision bf16 --activation-precision bf16 --steps 3 --log-every 1 --no-save \
+        --device cuda --device-memory 60G -o huge >huge.log 2>&1
+    verdict $? "GPT-3 6.7B in host memory, 3 steps: $(sed -nE 's/.*"tokens_per_second":([0-9.]+).*/\1/p' huge/metrics.jsonl | tail -1) tok/s $(tail -1 huge.log)"
+}
+
+if [ "${1:-}" = --one ]; then
+    "item_$items"
+    exit
+fi
+declare -A limit=([units]=150 [tiny]=100 [ceilings]=40 [losses]=150 [generate]=60 [speed]=260 [memory]=50 [ranks]=80 [large]=90 [huge]=120
+    [sanitizer]=120)
 for item in $items; do
-    [ $((SECONDS - began)) -lt 560 ] || { say "skip  $item: no time is left"; continue; }
-    "item_$item"
+    left=$((590 - $(spent)))
+    [ $left -ge 10 ] || { say "skip  $item: no time is left"; continue; }
+    [ "$left" -lt "${limit[$item]:-60}" ] || left=${limit[$item]:-60}
+    timeout -k 5 "$left" "$ROOT/tests/bench/gpu.sh" --one "$item"
+    [ $? != 124 ] || say "FAIL  $item: not done after $left s"
 done

@@ -49,6 +49,7 @@ typedef struct {
 typedef struct {
     cublasLtMatmulAlgo_t algo;
     size_t workspaceSize;
+    cublasStatus_t state;
 } cublasLtMatmulHeuristicResult_t;
 
 typedef struct emulated_blas *cublasLtHandle_t;
