@@ -963,7 +963,7 @@ static void rotate_of(struct ops *o, int64_t HS, int64_t heads, int64_t first,
     }
     const struct ops_tokens t = { .N = N,
                                   .T = T,
-                                  .first = first,
+                                  .first = first < 0 ? 100 - T : first,
                                   .places = first < 0 ? ops_host_array(places, OPS_U32)
                                                       : OPS_NONE };
     struct ops_rotary r = { .heads = heads, .HS = HS, .ld = ld, .base = 500, .stretch = stretch };
@@ -1284,7 +1284,7 @@ static void embedding_of(struct ops *o, int has_positions, int has_types, int64_
     }
     const struct ops_tokens t = { .N = N,
                                   .T = T,
-                                  .first = first,
+                                  .first = first < 0 ? 100 - T : first,
                                   .ids = ops_host_array(ids, OPS_U32),
                                   .places = first < 0 ? ops_host_array(places, OPS_U32) : OPS_NONE,
                                   .segments = ops_host_array(segments, OPS_U32) };
