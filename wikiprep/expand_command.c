@@ -53,9 +53,6 @@ static int run(int argc, char **argv, void *options_given)
             "--templates is missing: name a dump, or a file that --save-templates wrote");
     struct library *library = library_read(given->templates_path, given->language,
                                            (int)tool_threads, NULL);
-    if (library && library_trailing(library))
-        log_warn(DUMP_TRAILING, given->templates_path,
-                 (unsigned long long)library_trailing(library));
     int result = library ? expand_file(given, library, argc ? argv[0] : "-") : -1;
     library_free(library);
     return result;

@@ -169,9 +169,6 @@ static int next_dump(struct run *r)
         r->packed_before += dump_packed_bytes(r->dump);
         r->xml_bytes += dump_xml_bytes(r->dump);
         r->pages_cut += dump_pages_cut(r->dump);
-        if (dump_trailing(r->dump))
-            log_warn(DUMP_TRAILING, r->paths[r->next_path - 1],
-                     (unsigned long long)dump_trailing(r->dump));
     }
     set_dump(r, NULL);
     r->site = NULL;
@@ -412,9 +409,6 @@ static int read_library(struct run *r)
     r->library = library_read(r->given->templates_path, r->given->choice.language,
                               (int)tool_threads, r->given->save_path);
     progress_end();
-    if (r->library && library_trailing(r->library))
-        log_warn(DUMP_TRAILING, r->given->templates_path,
-                 (unsigned long long)library_trailing(r->library));
     return r->library ? 0 : -1;
 }
 

@@ -33,7 +33,6 @@ struct library {
     uint64_t *known; /* hashes of the titles of all pages, sorted */
     size_t known_count, known_cap;
     uint64_t articles;
-    uint64_t trailing;
     uint64_t other_bytes; /* bytes of pages without include tags, kept or not */
     _Atomic uint64_t memo_bytes;
 };
@@ -280,7 +279,6 @@ struct library *library_read(const char *path, const char *language, int threads
         result = read_pages(l, d, language, save ? &out : NULL);
     if (save)
         result = output_end(&out, result);
-    l->trailing = d ? dump_trailing(d) : 0;
     dump_close(d);
     l->magic = magic_new(l->site.lang.data);
     if (!result)
@@ -312,11 +310,6 @@ void library_free(struct library *l)
 }
 
 /* ---- asking ---------------------------------------------------------------------------------- */
-
-uint64_t library_trailing(const struct library *l)
-{
-    return l->trailing;
-}
 
 const struct dump_site *library_site(const struct library *l)
 {

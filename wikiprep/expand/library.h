@@ -48,10 +48,6 @@ struct library;
 struct library *library_read(const char *path, const char *language, int threads, const char *save);
 void library_free(struct library *l);
 
-/* Returns the offset of ignored data after the last bzip2 stream of the export; 0 if there is none
- * (dump_trailing). */
-uint64_t library_trailing(const struct library *l);
-
 const struct dump_site *library_site(const struct library *l);
 
 /* Returns the magic words of the wiki's language. */

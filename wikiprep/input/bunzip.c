@@ -54,11 +54,8 @@ struct bunzip {
     int giving;           /* a block is being returned */
     char *error;          /* error to report, or NULL */
     uint64_t damage;      /* bit position of the error */
-    uint64_t next;        /* next undamaged block, if is_searched */
-    int is_searched;
-    int starting; /* the first block must still be found */
+    int starting;         /* the first block must still be found */
     uint64_t mark, given_to_mark;
-    uint64_t trailing; /* offset of ignored data after the last stream */
     uint64_t given;
 };
 
@@ -259,20 +256,6 @@ static uint64_t find_block(struct bunzip *b)
     return at;
 }
 
-/* Handles data at bit `begin`, after a stream, that is no stream. Returns 0 if no block follows,
- * which counts as the end of the input; -1 with the error set if one does. */
-static int end_or_fail(struct bunzip *b, uint64_t begin)
-{
-    fail_at(b, begin, "neither a bzip2 stream nor the end of the file");
-    b->next = find_block(b);
-    b->is_searched = 1;
-    if (b->next != UINT64_MAX || b->cutter.error)
-        return -1;
-    b->trailing = begin / 8;
-    b->at = b->piece.end;
-    return 0;
-}
-
 /* Skips zero bytes between streams and reads a stream header. Returns 1, 0 at the end of the file,
  * or -1 with the error set. */
 static int read_header(struct bunzip *b)
@@ -289,7 +272,7 @@ static int read_header(struct bunzip *b)
     for (int i = 0; i < 4; i++) {
         int fits = i < 3 ? byte == (uint8_t) "BZh"[i] : byte >= '1' && byte <= '9';
         if (!fits)
-            return end_or_fail(b, begin);
+            return fail_at(b, begin, "neither a bzip2 stream nor the end of the file");
         if (i < 3 && !has_bits(b, 8))
             return fail_cut_short(b);
         if (i < 3)
@@ -476,8 +459,7 @@ int bunzip_resume(struct bunzip *b)
 {
     if (!b->error || b->cutter.error)
         return 0;
-    uint64_t at = b->is_searched ? b->next : find_block(b);
-    b->is_searched = 0;
+    uint64_t at = find_block(b);
     if (at == UINT64_MAX)
         return 0;
     b->at = at;
@@ -501,11 +483,6 @@ void bunzip_set_mark(struct bunzip *b, uint64_t packed)
 uint64_t bunzip_given_to_mark(const struct bunzip *b)
 {
     return b->given_to_mark;
-}
-
-uint64_t bunzip_trailing(const struct bunzip *b)
-{
-    return b->trailing && b->place_of ? b->place_of(b->cutter.ctx, b->trailing) : b->trailing;
 }
 
 uint64_t bunzip_packed(const struct bunzip *b)

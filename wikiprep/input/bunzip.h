@@ -13,8 +13,8 @@
  * can cause a wrong result.
  *
  * All CRCs are checked before any byte is returned. Zero bytes between and after streams are
- * skipped. Other bytes there are an error if blocks follow, and are ignored otherwise. Data
- * returned before an error is correct, and reading may resume at the next undamaged block.
+ * skipped; other bytes there are an error. Data returned before an error is correct, and reading
+ * may resume at the next undamaged block.
  *
  * Memory: about 15 MB per thread, and at most 50 MB, whatever the file contains.
  */
@@ -68,10 +68,6 @@ int64_t bunzip_read(struct bunzip *b, void *bytes, size_t n);
  * of each block still is. Each marker is tried as the start of one block that ends at the next
  * marker, so skipping damage takes linear time. */
 int bunzip_resume(struct bunzip *b);
-
-/* After bunzip_read returned 0: returns the offset of ignored data after the last stream; 0 if
- * there is none. */
-uint64_t bunzip_trailing(const struct bunzip *b);
 
 /* Returns the number of compressed bytes used so far. */
 uint64_t bunzip_packed(const struct bunzip *b);

@@ -338,11 +338,6 @@ uint64_t dump_xml_bytes(const struct dump *d)
     return d->fed;
 }
 
-uint64_t dump_trailing(const struct dump *d)
-{
-    return d->in ? unpack_trailing(d->in) : 0;
-}
-
 uint64_t dump_pages_cut(const struct dump *d)
 {
     return d->pages_cut;

@@ -56,11 +56,6 @@ int dump_resume(struct dump *d);
 /* Returns the number of pages so far that damage cut at one end. */
 uint64_t dump_pages_cut(const struct dump *d);
 
-/* After dump_read returned 0: returns the offset in the file of ignored data after the last bzip2
- * stream; 0 if there is none. */
-uint64_t dump_trailing(const struct dump *d);
-#define DUMP_TRAILING "'%s': ignored the data after byte %llu: it is not bzip2"
-
 /* Returns the data of <siteinfo>; complete once a page was read. */
 const struct dump_site *dump_site(const struct dump *d);
 

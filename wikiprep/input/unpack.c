@@ -345,11 +345,6 @@ int unpack_resume(struct unpack *u)
     return u->bunzip && !u->archive && bunzip_resume(u->bunzip);
 }
 
-uint64_t unpack_trailing(const struct unpack *u)
-{
-    return u->bunzip ? bunzip_trailing(u->bunzip) : 0;
-}
-
 uint64_t unpack_packed(const struct unpack *u)
 {
     return u->bunzip ? bunzip_packed(u->bunzip) : u->got;

@@ -48,10 +48,6 @@ int64_t unpack_read(struct unpack *u, void *bytes, size_t n);
  * bzip2; else 0. */
 int unpack_resume(struct unpack *u);
 
-/* After unpack_read returned 0: returns the offset of ignored data after the last bzip2 stream; 0
- * if there is none. */
-uint64_t unpack_trailing(const struct unpack *u);
-
 /* Returns the number of compressed bytes read so far, for progress reports. */
 uint64_t unpack_packed(const struct unpack *u);
 
