@@ -229,9 +229,28 @@ __attribute__((target("avx2"))) static void make_avx2(enum ops_type type, unsign
 }
 #endif
 
+#if defined(__clang__)
+#define PREFER_512 /* clang's word for it is an option of its command */
+#else
+#define PREFER_512 ",prefer-vector-width=512"
+#endif
+
+#if defined(__x86_64__)
+__attribute__((target("avx512f,avx512bw,avx512vl,avx512dq" PREFER_512))) static void make_avx512(
+    enum ops_type type, unsigned char *out, const float *x, int64_t n)
+{
+    make_blocks(type, out, x, n);
+}
+#endif
+
 static void make_fast(enum ops_type type, unsigned char *out, const float *x, int64_t n)
 {
 #if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+        __builtin_cpu_supports("avx512dq")) {
+        make_avx512(type, out, x, n);
+        return;
+    }
     if (__builtin_cpu_supports("avx2")) {
         make_avx2(type, out, x, n);
         return;

@@ -21,6 +21,8 @@ struct exporting {
     enum ops_type weights;
     int ours; /* 1: for textmill alone */
     struct pool *pool;
+    size_t next;   /* the row of the tensor that is made next */
+    int next_copy; /* 1: its copy as output.weight */
     int (*add)(void *ctx, struct gguf_writer *w, int64_t vocabulary);
     void *ctx;
 };
@@ -99,40 +101,95 @@ static int begin(struct exporting *e)
     return gguf_create(&e->w, e->path);
 }
 
-/* Writes tensor `row`. For other programs, reorders the rows of queries' and keys' weights and
- * biases: their files have the two numbers of a rotary pair side by side. Returns 0, or -1 with an
- * error. */
-static int write_rows(struct exporting *e, const struct matrix *x, size_t row, enum ops_type type)
+/* A tensor as it is in the file that is written. */
+struct made {
+    const char *data; /* in `rows`, in `copy` or in the mapped file */
+    uint64_t bytes;
+    char *rows;
+    unsigned char *copy;
+};
+
+/* Sets *t to the tensor x, row `row`, in type `type`. For other programs, reorders the rows of
+ * queries' and keys' weights and biases: their files have the two numbers of a rotary pair side by
+ * side. Returns 0, or -1 with an error. */
+static int make_rows(const struct exporting *e, struct made *t, const struct matrix *x, size_t row,
+                     enum ops_type type)
 {
     const int64_t rows = x->O, HS = e->ours ? 0 : gguf_model_paired(&e->m, row);
     const int grouped = in_groups(e, type);
     const uint64_t bytes = stored_bytes(type, x->I);
     const int64_t whole = grouped ? (rows + STORED_GROUP - 1) / STORED_GROUP * STORED_GROUP : rows;
-    char *data = matrix_make(x, type, grouped, e->pool);
-    if (!data)
+    const int as_it_is = matrix_is(x, type, grouped) && !stored_grouped(type);
+    t->bytes = (uint64_t)whole * bytes;
+    t->rows = as_it_is ? NULL : matrix_make(x, type, grouped, e->pool);
+    t->data = as_it_is ? x->data : t->rows;
+    if (!t->data)
         return -1;
     if (HS) {
         char *paired = mem_alloc((size_t)rows * bytes);
         const int64_t parts = rows > 1 ? 1 : x->I; /* of a vector, each number is a row */
-        gguf_model_pair(paired, data, rows * parts, bytes / (uint64_t)parts, HS);
-        free(data);
-        data = paired;
+        gguf_model_pair(paired, t->data, rows * parts, bytes / (uint64_t)parts, HS);
+        free(t->rows);
+        t->data = t->rows = paired;
     }
-    int failed = gguf_write(&e->w, data, (uint64_t)whole * bytes) < 0 || gguf_end_tensor(&e->w) < 0;
-    free(data);
+    return 0;
+}
+
+struct writing {
+    struct exporting *e;
+    const struct weights *files;
+};
+
+/* Makes the next tensor on the threads of the pool, while the one before is written. */
+static int make_tensor(void *ctx, void *item)
+{
+    const struct writing *s = ctx;
+    struct exporting *e = s->e;
+    struct made *t = item;
+    struct matrix x;
+    if (e->next == e->m.tensors.count)
+        return 0;
+    const size_t row = e->next;
+    const enum ops_type type = e->next_copy ? e->weights : type_of(e, row);
+    if (folder_matrix(&x, &t->copy, &e->m, s->files, row) < 0 || make_rows(e, t, &x, row, type) < 0)
+        return -1;
+    e->next_copy = !e->next_copy && has_copy(e, row);
+    e->next += !e->next_copy;
+    return 1;
+}
+
+static int leave_tensor(void *ctx, void *item)
+{
+    (void)ctx, (void)item;
+    return 0;
+}
+
+static void drop_tensor(struct made *t)
+{
+    free(t->rows);
+    free(t->copy);
+    *t = (struct made){ 0 };
+}
+
+static int write_tensor(void *ctx, void *item)
+{
+    const struct writing *s = ctx;
+    struct made *t = item;
+    int failed = gguf_write(&s->e->w, t->data, t->bytes) < 0 || gguf_end_tensor(&s->e->w) < 0;
+    drop_tensor(t);
     return failed ? -1 : 0;
 }
 
-static int write_tensor(struct exporting *e, const struct weights *files, size_t row)
+static int write_tensors(struct exporting *e, const struct weights *files, int threads)
 {
-    struct matrix x;
-    unsigned char *copy;
-    if (folder_matrix(&x, &copy, &e->m, files, row) < 0)
-        return -1;
-    int failed = write_rows(e, &x, row, type_of(e, row));
-    if (!failed && has_copy(e, row))
-        failed = write_rows(e, &x, row, e->weights);
-    free(copy);
+    struct writing s = { e, files };
+    struct made made[2] = { { 0 } };
+    void *items[] = { &made[0], &made[1] };
+    const struct pipeline p = { make_tensor, leave_tensor,        write_tensor, &s,
+                                items,       threads > 1 ? 2 : 1, NULL };
+    int failed = pipeline_run(&p, threads > 1 ? 2 : 1);
+    drop_tensor(&made[0]);
+    drop_tensor(&made[1]);
     return failed;
 }
 
@@ -176,8 +233,8 @@ int gguf_export(const char *dir, const char *path, const struct gguf_export *how
     e.pool = pool_new(how->threads);
     gguf_begin(&e.w);
     int failed = begin(&e);
-    for (size_t i = 0; i < e.m.tensors.count && !failed; i++)
-        failed = write_tensor(&e, &files, i);
+    if (!failed)
+        failed = write_tensors(&e, &files, how->threads);
     if (!failed)
         failed = write_divisors(&e);
     if (failed)

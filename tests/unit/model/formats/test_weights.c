@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/crc32c.h"
 #include "common/mem.h"
 #include "common/rng.h"
 #include "model/compute/cpu.h"
@@ -284,6 +285,21 @@ Test(stored, q6_k)
         cr_assert_eq(out[i], x[i]);
     block[209] = 0xfc; /* the scale is infinite */
     cr_assert_eq(stored_bad(OPS_Q6_K, block, 256), 0);
+}
+
+/* All processors make the same bytes, whatever vectors they have. The checksums are those of a
+ * processor with AVX2. */
+Test(stored, same_bytes)
+{
+    static char bytes[32000];
+    float *x = mem_alloc(32000 * sizeof *x);
+    for (uint64_t i = 0; i < 32000; i++)
+        x[i] = (float)((int64_t)(rng_at(11, i) >> 40) - (1 << 23)) * 0x1p-20f;
+    stored_make(OPS_Q8, bytes, x, 16000);
+    cr_assert_eq(crc32c(0, bytes, stored_bytes(OPS_Q8, 16000)), 0xEA853B93);
+    stored_make(OPS_Q4, bytes, x, 32000);
+    cr_assert_eq(crc32c(0, bytes, stored_bytes(OPS_Q4, 32000)), 0xF1A30DCF);
+    free(x);
 }
 
 /* Rows that were put into a group must be read back unchanged. */
