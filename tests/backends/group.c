@@ -90,12 +90,13 @@ static void reduce(struct test *t, int most)
     free(got);
 }
 
+/* The gathered array goes on to the host in another queue, which must wait for it, too. */
 static void gather(struct test *t, enum ops_type type)
 {
     const int64_t n = t->bounds[t->ranks];
     struct ops_mark mark = { NULL };
-    struct ops_array x = ops_buffer(t->o, type, n);
-    const size_t each = ops_type_bytes(type);
+    const size_t each = ops_type_bytes(type), bytes = (size_t)n * each;
+    struct ops_array x = ops_buffer(t->o, type, n), host = ops_host_buffer(t->o, (int64_t)bytes);
     unsigned char *own = mem_alloc((size_t)n * each);
     int right = 1;
     memset(own, t->rank + 1, (size_t)n * each);
@@ -104,13 +105,18 @@ static void gather(struct test *t, enum ops_type type)
     ops_after(t->o, OPS_COMM, &mark);
     expect(t, !ops_group_gather(t->o, t->g, x, t->bounds), err_get());
     ops_mark(t->o, OPS_COMM, &mark);
-    ops_after(t->o, OPS_COMPUTE, &mark);
-    ops_download(t->o, own, x, n);
+    ops_after(t->o, OPS_OUT, &mark);
+    ops_move(t->o, OPS_OUT, host, x, (int64_t)bytes);
+    ops_mark(t->o, OPS_OUT, &mark);
+    while (!ops_reached(t->o, &mark))
+        expect(t, !ops_group_check(t->o, t->g), err_get());
+    memcpy(own, ops_map(t->o, host, (int64_t)bytes), bytes);
     for (int q = 0; q < t->ranks; q++)
         for (int64_t i = t->bounds[q]; i < t->bounds[q + 1]; i++)
             right &= own[(size_t)i * each] == q + 1;
     expect(t, right, "another gather");
     ops_mark_free(t->o, &mark);
+    ops_host_buffer_free(t->o, host, (int64_t)bytes);
     ops_buffer_free(t->o, x, n);
     free(own);
 }
