@@ -258,13 +258,14 @@ void device_finish(struct ops *o)
         check("the work so far", cudaStreamSynchronize(queue_of(o, q)));
 }
 
-static struct pinned *new_pinned(struct device *d, size_t bytes)
+static struct pinned *new_pinned(struct ops *o, size_t bytes)
 {
+    struct device *d = o->device;
     struct pinned *p = mem_zalloc(1, sizeof *p);
     p->bytes = LEAST_BORROWED;
     while (p->bytes < bytes)
         p->bytes *= 2;
-    check("pinned memory", cudaHostAlloc(&p->at, p->bytes, cudaHostAllocDefault));
+    p->at = device_host_alloc(o, p->bytes);
     check("an event", cudaEventCreateWithFlags(&p->sent, cudaEventDisableTiming));
     p->next = d->pinned;
     return d->pinned = p;
@@ -278,7 +279,7 @@ void *device_borrow(struct ops *o, size_t bytes)
                  !is_reached("a copy to the GPU", p->sent)))
         p = p->next;
     if (!p)
-        p = new_pinned(d, bytes);
+        p = new_pinned(o, bytes);
     p->out = 1;
     return p->at;
 }
