@@ -117,9 +117,9 @@ int group_check(const struct ops *o, struct ops_group *g);
 
 int products_open(struct ops *o); /* -1 with an error */
 void products_close(struct ops *o);
-/* Computes C[M,N] = A B + bias or, with `add` 1, C += A B, where C is F32. A and B have the same
- * type. bias has the type of C and may be OPS_NONE. */
-void products_multiply(struct ops *o, const struct ops_matmul *p, int add);
+/* Computes C[M,N] = A B + base + bias. A and B have the same type, C has theirs or is F32. base and
+ * bias have the type of C and may be OPS_NONE; base may be C. */
+void products_multiply(struct ops *o, const struct ops_matmul *p);
 
 /* ---- kernels ------------------------------------------------------------------------------ */
 

@@ -202,8 +202,8 @@ static struct ops_array bias_of(struct ops *o, const struct ops_matmul *p)
 }
 
 /* Sums are computed in f32 and rounded once. A product that the library cannot compute in this way
- * is computed in f32 memory first: it writes bf16 only if the operands are bf16, too, and adds only
- * to f32. If C is bf16 and there is no base, the bias is rounded to bf16. */
+ * is computed in f32 memory first: it writes bf16 only if the operands are bf16, too, and adds a
+ * base only of the result's type. The bias is rounded to that type. */
 static void matmul(struct ops *o, const struct ops_matmul *p)
 {
     struct ops_matmul q = *p;
@@ -214,30 +214,35 @@ static void matmul(struct ops *o, const struct ops_matmul *p)
         cuda_column_sums(o, ops_added(p->sums), p->B.x, p->B.ld, p->K, p->N);
     q.A = operand(o, ROOM_A, type, p->A, p->M, p->K);
     q.B = operand(o, ROOM_B, type, p->B, p->K, p->N);
-    int base = !ops_is_none(p->base), bias = !ops_is_none(p->bias), f32 = p->C.x.type == OPS_F32;
-    int added = base && p->base.address == p->C.x.address && !bias && f32;
-    if (added || (!base && (f32 || type == OPS_BF16))) {
-        if (bias)
+    const enum ops_type result = p->C.x.type;
+    if ((result == OPS_F32 || type == OPS_BF16) &&
+        (ops_is_none(p->base) || p->base.type == result)) {
+        if (!ops_is_none(p->bias))
             q.bias = bias_of(o, p);
-        products_multiply(o, &q, added);
+        products_multiply(o, &q);
         return;
     }
     q.base = q.bias = OPS_NONE;
     q.C = (struct ops_matrix){ cuda_room(o, ROOM_PRODUCT, OPS_F32, p->M * p->N), p->N, 0 };
-    products_multiply(o, &q, 0);
+    products_multiply(o, &q);
     cuda_add_rows(o, p->C, q.C.x, q.C.ld, p->base, p->bias, p->M, p->N);
+}
+
+static struct ops_matmul linear(struct ops_array y, struct ops_array x, const struct ops_linear *l)
+{
+    return (struct ops_matmul){ .C = { y, l->O },
+                                .A = { x, l->I },
+                                .B = { l->w, l->O },
+                                .M = l->N,
+                                .N = l->O,
+                                .K = l->I,
+                                .bias = l->bias };
 }
 
 static void linear_fwd(struct ops *o, struct ops_array y, struct ops_array x,
                        const struct ops_linear *l)
 {
-    const struct ops_matmul p = { .C = { y, l->O },
-                                  .A = { x, l->I },
-                                  .B = { l->w, l->O },
-                                  .M = l->N,
-                                  .N = l->O,
-                                  .K = l->I,
-                                  .bias = l->bias };
+    const struct ops_matmul p = linear(y, x, l);
     matmul(o, &p);
 }
 
@@ -271,6 +276,12 @@ static void linear_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradien
 static void residual_fwd(struct ops *o, struct ops_array y, struct ops_array base,
                          struct ops_array x, const struct ops_linear *l, struct ops_dropout drop)
 {
+    if (!(drop.rate > 0)) {
+        struct ops_matmul p = linear(y, x, l);
+        p.base = base;
+        matmul(o, &p);
+        return;
+    }
     struct ops_array branch = cuda_room(o, ROOM_PRODUCT, OPS_F32, l->N * l->O);
     linear_fwd(o, branch, x, l);
     cuda_residual(o, y, base, branch, l->N * l->O, drop);

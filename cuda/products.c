@@ -20,8 +20,8 @@ enum { WORKSPACE = 32 << 20, BUCKETS = 1024, ALIGNED_MOST = 256 };
 /* Everything that the choice of algorithm depends on; compared byte by byte. */
 struct shape {
     int64_t M, N, K, lda, ldb, ldc;
-    int32_t transposed_a, transposed_b, type, type_c, biased, add;
-    int32_t aligned_a, aligned_b, aligned_c, aligned_bias;
+    int32_t transposed_a, transposed_b, type, type_c, biased, based;
+    int32_t aligned_a, aligned_b, aligned_c, aligned_base, aligned_bias, pad;
 };
 
 struct plan {
@@ -94,7 +94,7 @@ static int32_t aligned(struct ops_array a)
     return bytes;
 }
 
-static struct shape shape_of(const struct ops_matmul *p, int add)
+static struct shape shape_of(const struct ops_matmul *p)
 {
     struct shape s;
     memset(&s, 0, sizeof s);
@@ -112,8 +112,9 @@ static struct shape shape_of(const struct ops_matmul *p, int add)
     s.aligned_a = aligned(p->A.x);
     s.aligned_b = aligned(p->B.x);
     s.aligned_c = aligned(p->C.x);
+    s.based = !ops_is_none(p->base);
+    s.aligned_base = s.based ? aligned(p->base) : s.aligned_c;
     s.aligned_bias = aligned(p->bias);
-    s.add = add;
     return s;
 }
 
@@ -182,7 +183,7 @@ static void choose(cublasLtHandle_t library, struct plan *p)
            CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE, 4);
     prefer(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, (uint64_t)s->aligned_b, 4);
     prefer(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, (uint64_t)s->aligned_a, 4);
-    prefer(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, (uint64_t)s->aligned_c, 4);
+    prefer(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, (uint64_t)s->aligned_base, 4);
     prefer(preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, (uint64_t)s->aligned_c, 4);
     cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(library, p->product, p->a, p->b, p->c,
                                                            p->c, preference, 1, &found, &count);
@@ -204,9 +205,9 @@ static size_t bucket_of(const struct shape *s)
     return hash % BUCKETS;
 }
 
-static struct plan *plan_of(struct products *all, const struct ops_matmul *p, int add)
+static struct plan *plan_of(struct products *all, const struct ops_matmul *p)
 {
-    struct shape s = shape_of(p, add);
+    struct shape s = shape_of(p);
     struct plan **at = &all->plans[bucket_of(&s)];
     for (struct plan *i = *at; i; i = i->next)
         if (!memcmp(&i->shape, &s, sizeof s))
@@ -222,15 +223,23 @@ static struct plan *plan_of(struct products *all, const struct ops_matmul *p, in
 
 /* ---- products ----------------------------------------------------------------------------- */
 
-void products_multiply(struct ops *o, const struct ops_matmul *p, int add)
+static int has_type(struct ops_array a, enum ops_type type)
+{
+    return ops_is_none(a) || a.type == type;
+}
+
+void products_multiply(struct ops *o, const struct ops_matmul *p)
 {
     struct products *all = o->products;
-    const float one = 1, beta = add ? 1 : 0;
-    struct plan *plan = plan_of(all, p, add);
-    assert(p->A.x.type == p->B.x.type && (ops_is_none(p->bias) || p->bias.type == p->C.x.type));
+    struct plan *plan = plan_of(all, p);
+    const int based = plan->shape.based;
+    const float one = 1, beta = based ? 1 : 0;
+    assert(p->A.x.type == p->B.x.type);
+    assert(has_type(p->base, p->C.x.type) && has_type(p->bias, p->C.x.type));
     set_bias(plan, p);
     check("a product",
           cublasLtMatmul(all->library, plan->product, &one, p->B.x.address, plan->a, p->A.x.address,
-                         plan->b, &beta, p->C.x.address, plan->c, p->C.x.address, plan->c,
-                         &plan->algorithm, all->workspace, WORKSPACE, *(cudaStream_t *)o->device));
+                         plan->b, &beta, based ? p->base.address : p->C.x.address, plan->c,
+                         p->C.x.address, plan->c, &plan->algorithm, all->workspace, WORKSPACE,
+                         *(cudaStream_t *)o->device));
 }

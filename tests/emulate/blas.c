@@ -223,7 +223,7 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t h, cublasLtMatmul
 
 struct multiply {
     struct problem p;
-    const char *a, *b, *bias;
+    const char *a, *b, *c, *bias;
     char *to, *workspace;
     float alpha, beta;
 };
@@ -253,7 +253,7 @@ static void put_column(const struct multiply *x, int64_t column, const float *su
         const int64_t at = column * x->p.ldc + i;
         float y = x->alpha * sums[i];
         if (x->beta != 0)
-            y += x->beta * number_at(x->to, x->p.type_c, at);
+            y += x->beta * number_at(x->c, x->p.type_c, at);
         if (x->bias)
             y += number_at(x->bias, x->p.type_c, i);
         if (x->p.type_c == CUDA_R_16BF)
@@ -307,7 +307,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t h, cublasLtMatmulDesc_t d, const 
     emulated_count_product();
     if (emulated_lost())
         return CUBLAS_STATUS_EXECUTION_FAILED;
-    if (c != to || c_at != to_at || algo[ALGO_PROBLEM] != name_of(&p) || (biased && !d->bias) ||
+    if (c != to || algo[ALGO_PROBLEM] != name_of(&p) || (biased && !d->bias) ||
         (uintptr_t)workspace % WORKSPACE_ALIGN || workspace_bytes < algo[ALGO_WORKSPACE])
         return CUBLAS_STATUS_INVALID_VALUE;
     if (aligned(a_at) < algo[ALGO_A] || aligned(b_at) < algo[ALGO_B] ||
@@ -316,6 +316,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t h, cublasLtMatmulDesc_t d, const 
         return CUBLAS_STATUS_EXECUTION_FAILED;
     struct multiply *x = mem_alloc(sizeof *x);
     *x = (struct multiply){ .p = p, .a = memory(a_at), .b = memory(b_at), .to = memory(to_at) };
+    x->c = memory(c_at);
     x->bias = biased ? memory(d->bias) : NULL;
     x->workspace = memory(workspace);
     memcpy(&x->alpha, alpha, sizeof x->alpha);
