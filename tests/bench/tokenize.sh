@@ -17,7 +17,7 @@ field() { sed -n "s/.*$2=\([0-9.]*\).*/\1/p" "$1" | median; } # FILE FIELD: the 
 encode_peer() { # PEER TEXT THREADS
     local python=$TEXTMILL_PYTHON
     [ "$1" != tensorflow-text ] || python=${TEXTMILL_TF_PYTHON:-$TEXTMILL_PYTHON}
-    "$python" "$ROOT/tests/bench/encode.py" "$1" "$DATA/tokenizers" "$2" ${3:+"$3"} 2>/dev/null
+    "$python" "$ROOT/tests/bench/encode.py" "$1" "$DATA/tokenizers" "$2" ${3:+"$3"} 2>"errors-$1"
 }
 compare() { # WHAT VOCABULARY TEXT PEER...
     rm -f ours theirs-*
@@ -51,7 +51,7 @@ each_vocabulary() { # FILE TEXT PEER: PEER is the program that reads only this k
     record "$name, $2, cold" MB/s "$(field ours cold)" "$3" "$(field theirs encode)"
     record "$name, $2, decoding" MB/s "$(field ours decode)" "$3" "$(field theirs decode)"
 }
-encode_with() { "$TEXTMILL_PYTHON" "$ROOT/tests/bench/encode.py" "$@" 2>/dev/null; }
+encode_with() { "$TEXTMILL_PYTHON" "$ROOT/tests/bench/encode.py" "$@" 2>"errors-$1"; }
 for text in english books multilingual code; do
     for vocabulary in "$DATA/tokenizers/gpt2-tokenizer.json" "$VOCABULARIES"/*.json; do
         [ ! -f "$vocabulary" ] || each_vocabulary "$vocabulary" $text tokenizers
