@@ -31,7 +31,6 @@ struct tokenizer {
     size_t whole_count;
     struct added_set added[2]; /* the added tokens that each pass over the text looks for */
     struct tokenizer_lazy *lazy;
-    uint8_t *joints; /* WordPiece: for each token its enum joint; else NULL */
 };
 
 #endif

@@ -14,12 +14,10 @@
 #include "tokenizer/model/alphabet.h"
 #include "tokenizer/model/decoder.h"
 #include "tokenizer/model/subword.h"
-#include "tokenizer/model/wordpiece.h"
 #include "tokenizer/parts.h"
 
 enum {
     WHOLE_TOGETHER = 256, /* tokens that are encoded at once */
-    STEP = 16,            /* bytes of a token that are copied at once */
 };
 
 /* ---- the tokenizer --------------------------------------------------------------------------- */
@@ -88,8 +86,9 @@ static int decodes_to_its_bytes(const struct vocabulary *v, const struct added_i
     return same;
 }
 
-/* Adds a decoder of steps if some added token decodes to other bytes than its own. Returns 0, or -1
- * with an error. */
+/* Adds a decoder of steps if the vocabulary has none and its text is not just the tokens' bytes:
+ * for WordPiece, and if some added token decodes to other bytes than its own. Returns 0, or -1 with
+ * an error. */
 static int settle_decoder(struct tokenizer *t)
 {
     static const char *const ways[] = {
@@ -97,13 +96,13 @@ static int settle_decoder(struct tokenizer *t)
         "{\"type\":\"WordPiece\",\"cleanup\":false}",
         "{\"type\":\"WordPiece\",\"cleanup\":true}",
     };
-    int same = 1;
+    int words = t->v.model == VOCABULARY_WORDPIECE, same = 1;
     for (int pass = 0; pass < 2; pass++)
         for (size_t i = 0; i < t->added[pass].count; i++)
             same &= decodes_to_its_bytes(&t->v, &t->added[pass].items[i]);
-    if (same || t->v.decoder || !t->v.json[DECODER])
+    if (t->v.decoder || (!words && (same || !t->v.json[DECODER])))
         return 0;
-    const char *way = ways[t->v.byte_level ? 0 : t->v.cleanup ? 2 : 1];
+    const char *way = ways[!words ? 0 : t->v.cleanup ? 2 : 1];
     struct js *value = js_parse(way, strlen(way), "decoder");
     t->v.decoder = decoder_new(value);
     js_free(value);
@@ -169,42 +168,6 @@ static void find_whole(struct tokenizer *t)
     free(whole);
 }
 
-/* How Hugging Face's WordPiece decoder joins a token to the one before it. */
-enum joint {
-    JOINT_SPACE,     /* a space is put between them */
-    JOINT_NONE,      /* nothing is put between them */
-    JOINT_CONTINUES, /* nothing is put between them, and the token's "##" is left out */
-};
-
-static int begins(const char *text, size_t n, const char *with)
-{
-    return n >= strlen(with) && !memcmp(text, with, strlen(with));
-}
-
-/* Returns 1 if decoding with `cleanup` leaves out the space before this token, else 0. */
-static int closes_up(const char *bytes, size_t n)
-{
-    static const char *const closing[] = { ".", "?", "!", ",", "n't", "'m", "'s", "'ve", "'re" };
-    for (size_t i = 0; i < sizeof closing / sizeof *closing; i++)
-        if (begins(bytes, n, closing[i]))
-            return 1;
-    return 0;
-}
-
-static void find_joints(struct tokenizer *t)
-{
-    const struct vocabulary *v = &t->v;
-    t->joints = mem_zalloc(v->count + 1, 1);
-    for (uint32_t id = 0; id < v->count; id++) {
-        size_t n = 0;
-        const char *bytes = vocabulary_bytes(v, id, &n);
-        if (bytes && begins(bytes, n, wordpiece_prefix))
-            t->joints[id] = JOINT_CONTINUES;
-        else if (bytes && v->cleanup && closes_up(bytes, n))
-            t->joints[id] = JOINT_NONE;
-    }
-}
-
 struct tokenizer *tokenizer_from_vocabulary(struct vocabulary *v)
 {
     struct tokenizer *t = mem_zalloc(1, sizeof *t);
@@ -222,8 +185,6 @@ struct tokenizer *tokenizer_from_vocabulary(struct vocabulary *v)
         return NULL;
     }
     find_whole(t);
-    if (t->v.model == VOCABULARY_WORDPIECE)
-        find_joints(t);
     return t;
 }
 
@@ -258,7 +219,6 @@ void tokenizer_free(struct tokenizer *t)
     pthread_mutex_destroy(&t->lazy->lock);
     free(t->lazy);
     free(t->whole);
-    free(t->joints);
     subword_free(t->subword);
     seams_free(t->seams);
     normalizer_free(t->normalizer);
@@ -339,59 +299,6 @@ static int bad_id(const struct tokenizer *t, uint32_t id, size_t place)
 static int leaves_out(const struct vocabulary *v, uint32_t id, int skip)
 {
     return v->tokens[id].kind == TOKEN_HOLE || (skip && is_special(v, id));
-}
-
-/* Checks the ids and reserves room for the tokens' text, one space per token, and STEP more bytes
- * for put_token. Returns 0, or -1 with an error. */
-static int reserve_text(const struct tokenizer *t, const uint32_t *ids, size_t n, struct buf *out)
-{
-    const struct vocabulary *v = &t->v;
-    size_t all = n + STEP;
-    for (size_t i = 0; i < n; i++) {
-        if (ids[i] >= v->count)
-            return bad_id(t, ids[i], i);
-        all += v->tokens[ids[i]].len;
-    }
-    buf_reserve(out, all);
-    return 0;
-}
-
-/* Writes a token's bytes from offset `from` on to `to`, and returns their end. A short token is
- * copied with one fixed-size copy. */
-static inline char *put_token(char *to, const struct vocabulary *v,
-                              const struct vocabulary_token *token, size_t from)
-{
-    const char *bytes = v->blob.data + token->at + from;
-    size_t n = token->len - from;
-    if (n <= STEP && token->at + from + STEP <= v->blob.cap)
-        memcpy(to, bytes, STEP);
-    else
-        memcpy(to, bytes, n);
-    return to + n;
-}
-
-/* Appends words with a space between them, as Hugging Face's WordPiece decoder does. `skip`: leave
- * out special tokens. Returns 0, or -1 with an error. */
-static int decode_words(const struct tokenizer *t, const uint32_t *ids, size_t n, int skip,
-                        struct buf *out)
-{
-    if (reserve_text(t, ids, n, out) < 0)
-        return -1;
-    char *begin = out->data + out->len, *to = begin;
-    int first = 1;
-    for (size_t i = 0; i < n; i++) {
-        if (leaves_out(&t->v, ids[i], skip))
-            continue;
-        enum joint joint = first ? JOINT_NONE : (enum joint)t->joints[ids[i]];
-        *to = ' ';
-        to += joint == JOINT_SPACE;
-        to = put_token(to, &t->v, &t->v.tokens[ids[i]],
-                       joint == JOINT_CONTINUES ? WORDPIECE_PREFIX_BYTES : 0);
-        first = 0;
-    }
-    out->len += (size_t)(to - begin);
-    *to = '\0';
-    return 0;
 }
 
 /* Appends the name of a token for the decoder's steps, in the byte alphabet. */
@@ -496,8 +403,6 @@ static int decode_kept(const struct tokenizer *t, const struct decoder_table *ta
 static int decode(const struct tokenizer *t, const uint32_t *ids, size_t n, int skip,
                   struct buf *out)
 {
-    if (!t->v.decoder && t->v.model == VOCABULARY_WORDPIECE)
-        return decode_words(t, ids, n, skip, out);
     const struct decoder_table *table = decoder_table(t);
     if (!table || skip)
         return decode_kept(t, table, ids, n, skip, out);

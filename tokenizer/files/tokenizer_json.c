@@ -233,8 +233,8 @@ static int read_way_to_wordpiece(struct vocabulary *v, const struct js *normaliz
     return byte_level ? err_set("pre_tokenizer 'ByteLevel' is not supported with WordPiece") : 0;
 }
 
-/* Reads the decoder. Joining bytes and joining BERT's words need no steps. Returns 0, or -1 with an
- * error. */
+/* Reads the decoder. Joining bytes and joining BERT's words need no steps here: they follow from
+ * the other fields. Returns 0, or -1 with an error. */
 static int read_decoder(struct vocabulary *v, const struct js *value)
 {
     const struct js *prefix = js_get(value, "prefix");

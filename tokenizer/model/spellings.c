@@ -63,8 +63,17 @@ static void put_long(const struct spellings *s, const struct spelling *item, str
     buf_add(out, s->longer.data + at, len);
 }
 
-/* Appends short texts: of ids[0..n), n <= BLOCK, up to the first id that has none. Returns the
- * number of ids before it. */
+/* Returns 1 if ids[i] is a byte token for an ASCII character and ids[i + 1] is there and is no byte
+ * token, else 0. If no byte token precedes it, either, such a byte is a text of its own. */
+static int is_ascii_alone(const struct spellings *s, const uint32_t *ids, size_t i, size_t n)
+{
+    const struct spelling *item = &s->items[ids[i]];
+    return item->len == SPELLING_BYTE && (unsigned char)item->text[0] < 0x80 && i + 1 < n &&
+           ids[i + 1] < s->count && s->items[ids[i + 1]].len <= SPELLING_LONG;
+}
+
+/* Appends short texts: of ids[0..n), n <= BLOCK, up to the first id that has none. No byte token
+ * precedes them. Returns the number of ids before it. */
 static size_t put_short(const struct spellings *s, const uint32_t *ids, size_t n, struct buf *out)
 {
     size_t i = 0;
@@ -72,10 +81,13 @@ static size_t put_short(const struct spellings *s, const uint32_t *ids, size_t n
     char *to = out->data + out->len;
     for (; i < n && ids[i] < s->count; i++) {
         const struct spelling *item = &s->items[ids[i]];
-        if (item->len > SPELLING_SHORT)
-            break;
         memcpy(to, item, sizeof *item); /* what is too much will be overwritten */
-        to += item->len;
+        if (item->len <= SPELLING_SHORT)
+            to += item->len;
+        else if (is_ascii_alone(s, ids, i, n))
+            to++;
+        else
+            break;
     }
     buf_truncate(out, (size_t)(to - out->data));
     return i;

@@ -39,8 +39,9 @@ int spellings_set(struct spellings *s, size_t id, const char *text, size_t n);
 void spellings_set_byte(struct spellings *s, size_t id, unsigned char byte);
 void spellings_set_hole(struct spellings *s, size_t id);
 
-/* Appends the texts of ids[0..n) to `out`, up to the first id that has none: one that is a byte, a
- * hole, or not in the table. Returns the number of ids before it. */
+/* Appends the texts of ids[0..n) to `out`, up to the first id that has none: one that is a hole,
+ * not in the table, or a byte, except an ASCII character between other texts. The caller has no
+ * byte token before ids[0]. Returns the number of ids before it. */
 size_t spellings_put(const struct spellings *s, const uint32_t *ids, size_t n, struct buf *out);
 
 #endif

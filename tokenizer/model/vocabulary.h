@@ -122,7 +122,7 @@ struct vocabulary {
      * cut the text, because neither the splitter nor BERT's rules can. */
     int general, steps_cut;
     struct steps normalizer, pre_tokenizer;
-    struct decoder *decoder; /* NULL: tokens are joined as bytes, or as BERT's words */
+    struct decoder *decoder; /* NULL: tokens are joined as bytes or, with WordPiece, as words */
     char *json[COMPONENTS];  /* JSON text of each component in the file; NULL: it follows from the
                                 other fields */
 

@@ -59,3 +59,36 @@ Test(spellings, ids_without_a_text_end_the_run)
     cr_expect_eq(s.items[BYTE].text[0], (char)0xC3);
     spellings_release(&s);
 }
+
+/* An ASCII character is a text of its own only if no byte token or hole stands behind it: the bytes
+ * of a run decide together whether they are valid. */
+Test(spellings, lone_ascii_bytes_are_texts)
+{
+    enum { TEXT = 1, LINE = 2 };
+    static const struct {
+        uint32_t ids[4];
+        size_t done;
+        const char *text;
+    } cases[] = {
+        { { TEXT, LINE, TEXT, LINE }, 3, "one\none" },
+        { { LINE, TEXT, TEXT, TEXT }, 4, "\noneoneone" },
+        { { TEXT, LINE, LINE, TEXT }, 1, "one" },
+        { { TEXT, LINE, BYTE, TEXT }, 1, "one" },
+        { { TEXT, LINE, HOLE, TEXT }, 1, "one" },
+        { { TEXT, BYTE, TEXT, TEXT }, 1, "one" },
+        { { TEXT, LINE, COUNT, TEXT }, 1, "one" },
+    };
+    struct spellings s;
+    spellings_init(&s, COUNT);
+    cr_assert_eq(spellings_set(&s, TEXT, "one", 3), 0);
+    spellings_set_byte(&s, LINE, '\n');
+    spellings_set_byte(&s, BYTE, 0xC3);
+    spellings_set_hole(&s, HOLE);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct buf got = BUF_INIT;
+        cr_expect_eq(spellings_put(&s, cases[i].ids, 4, &got), cases[i].done, "case %zu", i);
+        cr_expect_str_eq(got.data, cases[i].text, "case %zu", i);
+        buf_release(&got);
+    }
+    spellings_release(&s);
+}
