@@ -221,7 +221,7 @@ $(B)/cuda/%.c.o: %.c $(B)/flags
 	$(CC) $(ALL_CPPFLAGS) -isystem $(CUDA_HOME)/include $(ALL_CFLAGS) -fPIC -fvisibility=hidden -MMD -MP -c $< -o $@
 $(B)/lib/textmill/libtextmill-cuda.so: $(CUDA_OBJECTS)
 	@mkdir -p $(@D)
-	$(CC) -shared $^ -L$(CUDA_HOME)/lib64 -Wl,-rpath,$(CUDA_HOME)/lib64 -lcublasLt -lcudart_static -lstdc++ -lpthread -ldl -lrt \
+	$(CC) -shared $^ -L$(CUDA_HOME)/lib64 -Wl,-rpath,$(CUDA_HOME)/lib64 -lcublasLt -lcudart_static -lstdc++ -lm -lpthread -ldl -lrt \
 	    -o $@
 -include $(CUDA_OBJECTS:.o=.d)
 

@@ -17,6 +17,8 @@ export LD_LIBRARY_PATH=$home/lib:/usr/local/cuda/lib64${packaged:+:$packaged}${L
 command -v nvidia-smi >/dev/null && nvidia-smi -L 2>/dev/null | grep -q GPU || { echo 'gpu.sh: SKIP: no GPU'; exit 0; }
 if [ "${1:-}" = --one ]; then # called by the loop at the end of this file
     items=$2
+    # what an item runs stays in the item's group of processes, which ends at the item's limit
+    timeout() { command timeout --foreground "$@"; }
 else
     items=${*:-units tiny ceilings losses generate speed memory ranks large huge sanitizer}
     work=$(mktemp -d) began=$EPOCHSECONDS
