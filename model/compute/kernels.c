@@ -27,11 +27,12 @@ static int has_avx512_bf16(void)
 /* AMX's registers are large, so Linux enables them only for programs that ask for them. */
 static int has_amx(void)
 {
-    enum { FEATURES = 7, BF16_BIT = 1 << 22, TILE_BIT = 1 << 24 };
+    enum { FEATURES = 7, BF16_BIT = 1 << 22, TILE_BIT = 1 << 24, INT8_BIT = 1 << 25 };
     enum { ARCH_REQ_XCOMP_PERM = 0x1023, XFEATURE_XTILEDATA = 18 };
     unsigned a, b, c, d = 0;
     return has_avx512_bf16() && __get_cpuid_count(FEATURES, 0, &a, &b, &c, &d) && d & BF16_BIT &&
-           d & TILE_BIT && !syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA);
+           d & TILE_BIT && d & INT8_BIT &&
+           !syscall(SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA);
 }
 
 static int has_avx2(void)

@@ -1,16 +1,17 @@
 /*
  * kernels_avx512_bf16.c - the kernels for x86-64 with AVX-512 F, BW, DQ, VL, VNNI and BF16 (2020
- * and later), and those for AMX-BF16 (2023), which differ only in their products in bf16.
+ * and later), and those for AMX (2023), which differ only in their products in bf16 and of blocks
+ * of integers.
  */
 #if defined(__x86_64__)
 #if defined(__clang__)
 #pragma clang attribute push(                                                                      \
     __attribute__((target("avx2,fma,f16c,bmi,bmi2,prfchw,avx512f,avx512bw,"                        \
-                          "avx512dq,avx512vl,avx512vnni,avx512bf16,amx-tile,amx-bf16"))),          \
+                          "avx512dq,avx512vl,avx512vnni,avx512bf16,amx-tile,amx-bf16,amx-int8"))), \
     apply_to = function)
 #else
 #pragma GCC target(                                                                                \
-    "avx2,fma,f16c,bmi,bmi2,prfchw,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx512bf16,amx-tile,amx-bf16")
+    "avx2,fma,f16c,bmi,bmi2,prfchw,avx512f,avx512bw,avx512dq,avx512vl,avx512vnni,avx512bf16,amx-tile,amx-bf16,amx-int8")
 #pragma GCC target("prefer-vector-width=512")
 #endif
 #define KERNELS      kernels_avx512_bf16
