@@ -251,8 +251,12 @@ static int add_prompt(struct generate *given)
     if (more != 1)
         return more;
     const uint64_t number = f->number++;
-    if (queue_add(q, text, n, number, key_of(number), given->samples) == 0)
-        return save_first(given, &q->start, number) < 0 ? -1 : 1;
+    if (queue_add(q, text, n, number, key_of(number), given->samples) == 0) {
+        if (save_first(given, &q->start, number) == 0)
+            return 1;
+        queue_stop(q); /* only the first prompt is saved, so no other text is in the queue */
+        return -1;
+    }
     if (!f->asking)
         return -1;
     log_warn("%s", err_get());
