@@ -431,26 +431,31 @@ static void split_gather(void *ctx, enum split_axis axis, struct ops *o, struct 
     wait_rows(ctx, group_of(axis), WORK_GATHER, o, x, N, C, what);
 }
 
-struct comm_work *comm_sum_begin(struct comm *c, enum comm_group group, struct ops *o,
-                                 struct ops_array x, int64_t n, const char *what)
+struct comm_work *comm_sum_begin(struct comm *c, struct ops *o, struct ops_array x, int64_t n,
+                                 const char *what)
 {
-    return begin_whole(c, group, WORK_SUM, o, x, n, what);
+    return begin_whole(c, COMM_DATA, WORK_SUM, o, x, n, what);
 }
 
-struct comm_work *comm_scatter_begin(struct comm *c, enum comm_group group, struct ops *o,
-                                     struct ops_array x, const int64_t *bounds, const char *what)
+static struct comm_work *begin_shares(struct comm *c, enum work_kind kind, struct ops *o,
+                                      struct ops_array x, const int64_t *bounds, const char *what)
 {
-    if (c->size[group] == 1 || !bounds[c->size[group]])
+    const int ranks = c->size[COMM_DATA];
+    if (ranks == 1 || !bounds[ranks])
         return NULL;
-    return begin_array(c, group, WORK_SCATTER, o, x, bounds, NULL, what);
+    return begin_array(c, COMM_DATA, kind, o, x, bounds, NULL, what);
 }
 
-struct comm_work *comm_gather_begin(struct comm *c, enum comm_group group, struct ops *o,
-                                    struct ops_array x, const int64_t *bounds, const char *what)
+struct comm_work *comm_scatter_begin(struct comm *c, struct ops *o, struct ops_array x,
+                                     const int64_t *bounds, const char *what)
 {
-    if (c->size[group] == 1 || !bounds[c->size[group]])
-        return NULL;
-    return begin_array(c, group, WORK_GATHER, o, x, bounds, NULL, what);
+    return begin_shares(c, WORK_SCATTER, o, x, bounds, what);
+}
+
+struct comm_work *comm_gather_begin(struct comm *c, struct ops *o, struct ops_array x,
+                                    const int64_t *bounds, const char *what)
+{
+    return begin_shares(c, WORK_GATHER, o, x, bounds, what);
 }
 
 /* Lets the device wait for its operation. The thread frees the work when it is done. */
@@ -491,7 +496,7 @@ void comm_end(struct comm *c, struct comm_work *w)
 static void split_sum(void *ctx, enum split_axis axis, struct ops *o, struct ops_array x, int64_t n,
                       const char *what)
 {
-    comm_end(ctx, comm_sum_begin(ctx, group_of(axis), o, x, n, what));
+    comm_end(ctx, begin_whole(ctx, group_of(axis), WORK_SUM, o, x, n, what));
 }
 
 static void split_most(void *ctx, enum split_axis axis, struct ops *o, struct ops_array x,

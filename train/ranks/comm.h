@@ -118,19 +118,20 @@ const char *comm_host(const struct comm *c, int rank);
 /* An operation in progress. Its array must not be used until comm_end. */
 struct comm_work;
 
-/* Begins to replace x[n], F32, by its sum over the ranks of the group. `what` names x in error
- * messages. Returns NULL if the group has only this rank, so that nothing needs to be done. */
-struct comm_work *comm_sum_begin(struct comm *c, enum comm_group group, struct ops *o,
-                                 struct ops_array x, int64_t n, const char *what);
+/* Begins to replace x[n], F32, by its sum over the ranks of the data-parallel group. `what` names x
+ * in error messages. Returns NULL if the group has only this rank, so that nothing needs to be
+ * done. */
+struct comm_work *comm_sum_begin(struct comm *c, struct ops *o, struct ops_array x, int64_t n,
+                                 const char *what);
 /* Begins a sum as comm_sum_begin does, but each rank gets only its own share of the sum: elements
  * bounds[rank] to bounds[rank+1] - 1 (reduce.h). The other elements of x are undefined afterwards.
  * bounds [size+1] is borrowed until comm_end. */
-struct comm_work *comm_scatter_begin(struct comm *c, enum comm_group group, struct ops *o,
-                                     struct ops_array x, const int64_t *bounds, const char *what);
+struct comm_work *comm_scatter_begin(struct comm *c, struct ops *o, struct ops_array x,
+                                     const int64_t *bounds, const char *what);
 /* Begins to copy each share of x, of any type, from the rank that has it to all others. Returns
  * NULL as comm_sum_begin. `bounds` is as in comm_scatter_begin. */
-struct comm_work *comm_gather_begin(struct comm *c, enum comm_group group, struct ops *o,
-                                    struct ops_array x, const int64_t *bounds, const char *what);
+struct comm_work *comm_gather_begin(struct comm *c, struct ops *o, struct ops_array x,
+                                    const int64_t *bounds, const char *what);
 /* Begin to send x[n], of any type, to member `peer` of the group, or to receive x[n] from it. The
  * transfer goes on while later operations run. Arrays that one rank sends to another with the same
  * tag (0 to COMM_TAGS - 1) are received in the order in which they are sent. comm_end must be

@@ -257,7 +257,7 @@ static void begin_gather(struct shared *m, struct array *a)
     char what[64];
     snprintf(what, sizeof what, "%s of block %d", a->name, a->block);
     take_own(m, a);
-    a->work = comm_gather_begin(m->comm, COMM_DATA, m->ops, whole(a), a->bounds, what);
+    a->work = comm_gather_begin(m->comm, m->ops, whole(a), a->bounds, what);
     a->place = COMING;
 }
 
@@ -329,7 +329,7 @@ void shared_sum(struct shared *m, int i, int to, int stride, int merges,
     snprintf(what, sizeof what, "%s of block %d", a->name, a->block);
     a->end = end ? *end : (struct shared_end){ 0 };
     if (!end)
-        a->work = comm_scatter_begin(m->comm, COMM_DATA, m->ops, whole(a), a->bounds, what);
+        a->work = comm_scatter_begin(m->comm, m->ops, whole(a), a->bounds, what);
     a->place = SUMMED;
     a->to = to;
     a->stride = stride;

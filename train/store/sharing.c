@@ -188,9 +188,9 @@ static void gather_squares(struct sharing *h, int block)
     while (first < t->count && t->rows[first].block != block)
         first++;
     if (first < t->count)
-        comm_end(h->comm, comm_gather_begin(h->comm, COMM_DATA, h->store->ops,
-                                            ops_part(h->squares, h->pieces[first]),
-                                            bounds_of(h, block), "squares of gradients"));
+        comm_end(h->comm,
+                 comm_gather_begin(h->comm, h->store->ops, ops_part(h->squares, h->pieces[first]),
+                                   bounds_of(h, block), "squares of gradients"));
 }
 
 /* Adds the sums of squares of each tensor's pieces to the tensor's number in tensors[]. */
@@ -247,10 +247,9 @@ void sharing_sum(struct sharing *h, int block, struct ops_array gradients)
     w->gradients = w->summed = gradients;
     if (!block && word_table_sum_rest(&h->table, gradients))
         return;
-    w->sum = is_scattered(h, block) ? comm_scatter_begin(h->comm, COMM_DATA, s->ops, gradients,
-                                                         shares_of(h, block), what)
-                                    : comm_sum_begin(h->comm, COMM_DATA, s->ops, gradients,
-                                                     s->tensors->block_size[block], what);
+    w->sum = is_scattered(h, block)
+                 ? comm_scatter_begin(h->comm, s->ops, gradients, shares_of(h, block), what)
+                 : comm_sum_begin(h->comm, s->ops, gradients, s->tensors->block_size[block], what);
     if (!w->sum || moves(s))
         end_sum(h, block);
 }
@@ -302,7 +301,7 @@ int sharing_gather_sums(struct sharing *h)
         if (!layout_owns(&s->layout, b))
             continue;
         snprintf(what, sizeof what, "summed gradients of block %d", b);
-        w->gather = comm_gather_begin(h->comm, COMM_DATA, s->ops, w->summed, shares_of(h, b), what);
+        w->gather = comm_gather_begin(h->comm, s->ops, w->summed, shares_of(h, b), what);
     }
     return h->defers;
 }
@@ -314,7 +313,7 @@ static void gather_block(struct sharing *h, int block)
     struct sharing_work *w = &h->pending[block];
     char what[40];
     snprintf(what, sizeof what, "parameters of block %d", block);
-    w->gather = comm_gather_begin(h->comm, COMM_DATA, s->ops, w->parameters,
+    w->gather = comm_gather_begin(h->comm, s->ops, w->parameters,
                                   layout_bounds(&s->layout, STORE_PARAMETERS, block), what);
 }
 

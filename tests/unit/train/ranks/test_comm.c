@@ -71,7 +71,7 @@ static void sum_on_rank(void *ctx, struct comm *c)
     struct ops *o = ops_new(1);
     struct ops_array x = own_leaves(o, c);
     float *got = mem_alloc(N * sizeof *got);
-    comm_end(c, comm_sum_begin(c, COMM_DATA, o, x, N, "test"));
+    comm_end(c, comm_sum_begin(c, o, x, N, "test"));
     ops_download(o, got, x, N);
     count(s, &s->equal, !memcmp(got, s->want, N * sizeof *got));
     ops_buffer_free(o, x, N);
@@ -91,14 +91,14 @@ static void share_on_rank(void *ctx, struct comm *c)
     int64_t bounds[LEAVES + 1] = { 0 };
     for (int r = 1; r <= R; r++)
         bounds[r] = r == R ? N : r == 1 ? 0 : (int64_t)N * r / R + r;
-    struct comm_work *first = comm_scatter_begin(c, COMM_DATA, o, x, bounds, "scatter of x");
-    struct comm_work *second = comm_scatter_begin(c, COMM_DATA, o, y, bounds, "scatter of y");
+    struct comm_work *first = comm_scatter_begin(c, o, x, bounds, "scatter of x");
+    struct comm_work *second = comm_scatter_begin(c, o, y, bounds, "scatter of y");
     comm_end(c, second);
     comm_end(c, first);
     ops_download(o, got, x, N);
     int equal = !memcmp(got + bounds[q], s->want + bounds[q],
                         (size_t)(bounds[q + 1] - bounds[q]) * sizeof *got);
-    comm_end(c, comm_gather_begin(c, COMM_DATA, o, y, bounds, "gather of y"));
+    comm_end(c, comm_gather_begin(c, o, y, bounds, "gather of y"));
     ops_download(o, got, y, N);
     count(s, &s->shares_equal, equal && !memcmp(got, s->want, N * sizeof *got));
     ops_buffer_free(o, x, N);
@@ -301,7 +301,7 @@ static void scatter_late(void *ctx, struct comm *c)
     ops_unmap(o, x, 2 * BIG, numbers);
     if (c->rank[COMM_WORLD])
         sem_wait(&l->failed);
-    struct comm_work *w = comm_scatter_begin(c, COMM_WORLD, o, x, bounds, "numbers");
+    struct comm_work *w = comm_scatter_begin(c, o, x, bounds, "numbers");
     if (c->rank[COMM_WORLD]) {
         usleep(200000); /* until its first messages are sent */
         sem_post(&l->sent);
@@ -335,9 +335,9 @@ Test(comm, one_process_needs_no_other)
     float x[] = { 1, 2, 3 };
     struct ops_array a = ops_host_array(x, OPS_F32);
     comm_init(&c);
-    comm_end(&c, comm_sum_begin(&c, COMM_DATA, o, a, 3, ""));
-    comm_end(&c, comm_scatter_begin(&c, COMM_DATA, o, a, bounds, ""));
-    comm_end(&c, comm_gather_begin(&c, COMM_DATA, o, a, bounds, ""));
+    comm_end(&c, comm_sum_begin(&c, o, a, 3, ""));
+    comm_end(&c, comm_scatter_begin(&c, o, a, bounds, ""));
+    comm_end(&c, comm_gather_begin(&c, o, a, bounds, ""));
     cr_assert(x[0] == 1 && x[1] == 2 && x[2] == 3);
     cr_assert_eq(comm_sum_real(&c, COMM_DATA, 4.5), 4.5);
     cr_assert(comm_agree(&c, -1) == -1 && !comm_agree(&c, 0));

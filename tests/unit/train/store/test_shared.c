@@ -125,7 +125,7 @@ static void sum_leaves(void *ctx, struct comm *c)
         shared_release(r.shared, 4);
         struct ops_array x = shared_fetch(r.shared, 4, MODE_WRITE);
         if (k % 2)
-            begun.work = comm_scatter_begin(c, COMM_DATA, r.ops, x, r.bounds, "a leaf");
+            begun.work = comm_scatter_begin(c, r.ops, x, r.bounds, "a leaf");
         shared_sum(r.shared, 4, leaves[k].to, 1, leaves[k].merges, k % 2 ? &end : NULL);
         shared_release(r.shared, 4);
     }
