@@ -72,21 +72,6 @@ static int list(const char *folder, struct file_names *out)
     return result;
 }
 
-int checkpoint_latest(const char *out, struct buf *path)
-{
-    struct buf folder = BUF_INIT;
-    struct file_names names;
-    file_join(&folder, out, "checkpoints");
-    int result = list(folder.data, &names);
-    if (!result && names.count) {
-        file_join(path, folder.data, names.names[names.count - 1]);
-        result = 1;
-    }
-    file_names_free(&names);
-    buf_release(&folder);
-    return result;
-}
-
 /* Sets *loss to the validation loss in the state of the checkpoint `name`, or to INFINITY if it has
  * none. Returns 0, or -1 with an error. */
 static int validation_of(const char *folder, const char *name, double *loss)

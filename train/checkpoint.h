@@ -74,10 +74,6 @@ int checkpoint_save(const char *out, const struct checkpoint *c,
  * several, are replaced. Returns 0, or -1 with an error, as checkpoint_save. */
 int checkpoint_save_model(const char *dir, const struct checkpoint_content *from);
 
-/* Finds the checkpoint with the greatest step in the output folder `out`. Returns 1 and sets *path,
- * or 0 when there is none. Removes unfinished checkpoints of runs that were killed. */
-int checkpoint_latest(const char *out, struct buf *path);
-
 /* Checks all files of the checkpoint at `path`, and sets *c and *config to its state and the text
  * of its config.yaml. All ranks must call it; each checks a part of the files. Returns the same on
  * all ranks: 0, or -1 with an error. */

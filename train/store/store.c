@@ -287,11 +287,6 @@ void store_release(struct store *s, enum store_kind kind, int i)
     release(s, kind, i, THEN_LEAVES);
 }
 
-void store_drop(struct store *s, enum store_kind kind, int i)
-{
-    release(s, kind, i, THEN_DROPPED);
-}
-
 struct ops_array store_fetch_own(struct store *s, enum store_kind kind, int i, enum use_mode use)
 {
     const struct layout *l = &s->layout;

@@ -61,10 +61,6 @@ struct ops_array store_fetch(struct store *s, enum store_kind kind, int i);
 struct ops_array store_make(struct store *s, enum store_kind kind, int i);
 void store_release(struct store *s, enum store_kind kind, int i);
 
-/* Releases an array whose contents are not needed any more, so they need not be written to the
- * file. The next fetch must be store_make. */
-void store_drop(struct store *s, enum store_kind kind, int i);
-
 /* Returns this rank's share of array i (layout.h), which the caller must release with
  * store_release_own. In a run of one process, the share is the whole array. */
 struct ops_array store_fetch_own(struct store *s, enum store_kind kind, int i, enum use_mode use);

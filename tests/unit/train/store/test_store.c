@@ -99,7 +99,7 @@ static void make_again(struct store *s, int b, float *y)
 {
     const float *before = floats(store_view(s, STORE_GRADIENTS, b));
     float first = before[0];
-    store_drop(s, STORE_GRADIENTS, b);
+    store_end(s, &(struct use){ .kind = STORE_GRADIENTS, .number = b, .then = THEN_DROPPED });
     if (b % 2)
         expect(s, STORE_GRADIENTS, b, MODE_MAKE);
     float *x = floats(store_make(s, STORE_GRADIENTS, b));
