@@ -3,11 +3,15 @@
 
 #include <stdlib.h>
 #include <string.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 #include "common/err.h"
 #include "common/ids.h"
 #include "common/le.h"
 #include "common/mem.h"
+#include "common/simd.h"
 #include "common/utf8.h"
 #include "tokenizer/cut/ascii.h"
 #include "tokenizer/cut/charsmap.h"
@@ -17,6 +21,7 @@
 
 enum {
     REPLACED = 1 << 16, /* room for the result is reserved for so many bytes at a time */
+    TOGETHER = 1024,    /* as many are replaced by vector instructions in one go */
     PART = 32,
 };
 
@@ -121,6 +126,41 @@ static inline char *put_part(char *to, const char *text, size_t n, size_t readab
     return to + n;
 }
 
+#if defined(__x86_64__)
+#define AVX512 __attribute__((target("avx512f,avx512bw,avx512vbmi,avx512vbmi2,popcnt")))
+
+/* Does for the first bytes of text[0..n) what replace_byte does for all; `len` is 1 to 4. Gives
+ * each byte `len` places in a vector: one that is replaced fills all of them, another one the first
+ * only; then the places in use move together. Returns the number of bytes done. */
+AVX512 static size_t replace_blocks(struct buf *out, const char *text, size_t n, char byte,
+                                    const char *content, size_t len)
+{
+    unsigned char sources[ASCII_BLOCK], with[ASCII_BLOCK];
+    uint64_t firsts = 0, all = UINT64_MAX >> ASCII_BLOCK % len;
+    size_t i = 0;
+    for (size_t k = 0; k < ASCII_BLOCK; k++) {
+        sources[k] = (unsigned char)(k / len);
+        with[k] = (unsigned char)content[k % len];
+        firsts |= (uint64_t)(k % len == 0) << k;
+    }
+    const __m512i from = _mm512_loadu_si512(sources), replacement = _mm512_loadu_si512(with);
+    while (n - i > TOGETHER) {
+        buf_reserve(out, TOGETHER * len + ASCII_BLOCK);
+        char *to = out->data + out->len;
+        for (size_t end = i + TOGETHER - ASCII_BLOCK; i < end; i += ASCII_BLOCK / len) {
+            __m512i c = _mm512_permutexvar_epi8(from, _mm512_loadu_si512(text + i));
+            uint64_t hits = _mm512_cmpeq_epi8_mask(c, _mm512_set1_epi8(byte));
+            uint64_t used = (hits | firsts) & all;
+            c = _mm512_mask_mov_epi8(c, hits, replacement);
+            _mm512_storeu_si512(to, _mm512_maskz_compress_epi8(used, c));
+            to += __builtin_popcountll(used);
+        }
+        out->len = (size_t)(to - out->data);
+    }
+    return i;
+}
+#endif
+
 /* Appends the text with each `byte` replaced by `content`, `len` <= 4 bytes. */
 static void replace_byte(struct buf *out, const char *text, size_t n, char byte,
                          const char *content, size_t len)
@@ -128,6 +168,13 @@ static void replace_byte(struct buf *out, const char *text, size_t n, char byte,
     unsigned char block[ASCII_BLOCK];
     char with[4] = { 0 };
     size_t done = 0;
+#if defined(__x86_64__)
+    if (len && n > TOGETHER && simd_level() == SIMD_AVX512) {
+        size_t blocks = replace_blocks(out, text, n, byte, content, len);
+        text += blocks;
+        n -= blocks;
+    }
+#endif
     memcpy(with, content, len);
     for (size_t i = 0; i < n; i += ASCII_BLOCK) {
         const unsigned char *p = (const unsigned char *)text + i;

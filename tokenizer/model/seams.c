@@ -158,8 +158,10 @@ struct spaces {
     uint64_t known, cuts;
 };
 
+#define ALWAYS __attribute__((always_inline)) static inline
+
 #if defined(__x86_64__)
-#define AVX512 __attribute__((target("avx512f,avx512bw,avx512vbmi")))
+#define AVX512 __attribute__((target("avx512f,avx512bw,avx512vbmi,popcnt")))
 
 /* Returns a mask: bit i is set if byte i of c is ASCII and its entry in table[] is not 0. */
 AVX512 static inline uint64_t look_up(const uint8_t table[ASCII], __m512i c)
@@ -186,13 +188,13 @@ AVX512 static struct spaces find_spaces(const struct seams *s, const unsigned ch
 #endif
 
 /* Returns a mask: bit i, i < 64, is set if the text can be cut before text[i] and one of the two
- * characters at this border is not ASCII. *m describes text[0..64). */
-static uint64_t cuts_at_others(const struct seams *s, const unsigned char *text,
-                               const struct ascii_masks *m)
+ * characters at this border is not ASCII. *m describes text[0..64). wide 1: uses AVX-512. */
+ALWAYS uint64_t cuts_at_others(const struct seams *s, const unsigned char *text,
+                               const struct ascii_masks *m, int wide)
 {
     struct spaces spaces = { 0, 0 };
 #if defined(__x86_64__)
-    if (simd_level() == SIMD_AVX512)
+    if (wide)
         spaces = find_spaces(s, text);
 #endif
     uint64_t cuts = spaces.cuts, leads = m->high & ~m->tails & ~spaces.known;
@@ -243,7 +245,7 @@ static inline unsigned cuts_of_eight(const struct seams *s, const unsigned char 
 /* Returns a mask: bit i, i < 64, is set if the text can be cut before text[i] and both characters
  * at this border are ASCII. Where letters are most of the text, leaves out cuts between two
  * letters, because there are few. *m describes text[0..64); also reads text[-1]. */
-static uint64_t cuts_in_ascii(const struct seams *s, const unsigned char *text,
+ALWAYS uint64_t cuts_in_ascii(const struct seams *s, const unsigned char *text,
                               const struct ascii_masks *m)
 {
     uint64_t cuts = 0, borders = ~(m->high | m->high << 1 | text[-1] >> 7);
@@ -262,25 +264,42 @@ static uint64_t cuts_in_ascii(const struct seams *s, const unsigned char *text,
 
 /* Returns a mask: bit i, i < 64, is set if the text can be cut before text[i]. Also reads the
  * character before text[0], and the rest of a character that begins in the block and ends after
- * it. */
-static uint64_t cuts_of_block(const struct seams *s, const unsigned char *text)
+ * it. wide 1: uses AVX-512. */
+ALWAYS uint64_t cuts_of_block(const struct seams *s, const unsigned char *text, int wide)
 {
     struct ascii_masks m;
     ascii_classify(&m, text);
     if (__builtin_popcountll(m.high) > MANY)
         return cuts_in_order(s, text, ~m.tails);
     uint64_t cuts = cuts_in_ascii(s, text, &m);
-    return m.high | text[-1] >> 7 ? cuts | cuts_at_others(s, text, &m) : cuts;
+    return m.high | text[-1] >> 7 ? cuts | cuts_at_others(s, text, &m, wide) : cuts;
 }
+
+static uint64_t cuts_plain(const struct seams *s, const unsigned char *text)
+{
+    return cuts_of_block(s, text, 0);
+}
+
+#if defined(__x86_64__)
+AVX512 static uint64_t cuts_avx512(const struct seams *s, const unsigned char *text)
+{
+    return cuts_of_block(s, text, 1);
+}
+#else
+#define cuts_avx512 cuts_plain
+#endif
 
 size_t seams_cut(const struct seams *s, const char *text, size_t n, size_t at, size_t *ends,
                  size_t max)
 {
     const unsigned char *p = (const unsigned char *)text;
     size_t count = 0, len, i = at + 1;
+    uint64_t (*const cuts)(const struct seams *s,
+                           const unsigned char *text) = simd_level() == SIMD_AVX512 ? cuts_avx512
+                                                                                    : cuts_plain;
     for (; n - at > ASCII_BLOCK && i <= n - ASCII_BLOCK && max - count >= ASCII_BLOCK;
          i += ASCII_BLOCK)
-        count += ascii_places(ends + count, cuts_of_block(s, p + i), i);
+        count += ascii_places(ends + count, cuts(s, p + i), i);
     while (i < n && (p[i] & 0xC0) == 0x80)
         i++;
     for (uint32_t before = i < n ? char_before(p + i) : 0; i < n && count < max; i += len) {

@@ -1,0 +1,57 @@
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/buf.h"
+#include "common/js.h"
+#include "common/rng.h"
+#include "common/simd.h"
+#include "tokenizer/cut/steps.h"
+
+/* Normalizes texts of many lengths with "b" replaced by `content`, and compares with a loop over
+ * the bytes. */
+static void replace_all(const char *content)
+{
+    struct rng r = { rng_key(0, 5), 0 };
+    struct steps replace = { 0 }, none = { 0 };
+    struct buf json = BUF_INIT, text = BUF_INIT, want = BUF_INIT, got = BUF_INIT;
+    int lost;
+    buf_addf(&json,
+             "{\"type\": \"Replace\", \"pattern\": {\"String\": \"b\"}, \"content\": \"%s\"}",
+             content);
+    struct js *value = js_parse(json.data, json.len, "normalizer");
+    cr_assert_eq(steps_read_normalizer(&replace, value), 0);
+    struct stepper *s = stepper_new(&replace, &none);
+    for (size_t n = 1; n < 200000; n += 1 + n / 8) {
+        buf_clear(&text);
+        buf_clear(&want);
+        buf_clear(&got);
+        uint64_t letters = 1 + rng_below(&r, 9); /* 1: all are replaced */
+        for (size_t i = 0; i < n; i++) {
+            buf_addc(&text, (int)('b' + rng_below(&r, letters)));
+            if (text.data[i] == 'b')
+                buf_adds(&want, content);
+            else
+                buf_addc(&want, text.data[i]);
+        }
+        cr_assert_eq(stepper_normalize(s, text.data, n, &got, &lost), 0);
+        cr_assert(got.len == want.len && !memcmp(got.data, want.data, got.len + 1),
+                  "%zu bytes, '%s'", n, content);
+    }
+    stepper_free(s);
+    js_free(value);
+    steps_release(&replace);
+    buf_release(&json);
+    buf_release(&text);
+    buf_release(&want);
+    buf_release(&got);
+}
+
+Test(steps, a_byte_is_replaced_in_texts_of_all_lengths)
+{
+    static const char *const contents[] = { "", "x", "xy", "\xE2\x96\x81", "wxyz", "bb" };
+    for (int level = 0; level < SIMD_LEVELS; level++)
+        if (simd_use((enum simd_level)level) == 0)
+            for (size_t i = 0; i < sizeof contents / sizeof *contents; i++)
+                replace_all(contents[i]);
+}
