@@ -76,6 +76,9 @@ struct opt {
     double min, max; /* bounds of a number; both 0: no bounds */
 };
 
+/* Rows end at the last member that they need. */
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
+
 #define OPT_MORE "more"
 
 /* An option and the place of its value. */

@@ -51,35 +51,33 @@ static const struct opt seed_options[] = {
 };
 static const struct opt config_options[] = {
     { 'c', "config", OPT_TEXT | OPT_NO_SETTING, AT(config_path), "FILE",
-      "read options from a YAML file", 0, 0 },
+      "read options from a YAML file" },
     { 0, "set", OPT_LIST | OPT_NO_SETTING, AT(settings), "KEY=VALUE",
-      "set one option as a configuration file would", 0, 0 },
+      "set one option as a configuration file would" },
     { 0, "print-config", OPT_FLAG | OPT_NO_SETTING, AT(want_config), NULL,
-      "print the options in force as YAML and stop", 0, 0 },
+      "print the options in force as YAML and stop" },
     { 0 },
 };
 static const struct opt progress_options[] = {
     { 0, "progress", OPT_FLAG | OPT_NO_SETTING, AT(progress_on), NULL,
-      "show progress even if standard error is not a terminal", 0, 0 },
+      "show progress even if standard error is not a terminal" },
     { 0 },
 };
 static const struct opt force_options[] = {
-    { 0, "force", OPT_FLAG | OPT_NO_SETTING, 0, NULL, "replace output that is already there", 0,
-      0 },
+    { 0, "force", OPT_FLAG | OPT_NO_SETTING, 0, NULL, "replace output that is already there" },
     { 0 },
 };
 static const struct opt help_all_options[] = {
     { 0, "help-all", OPT_FLAG | OPT_NO_SETTING, AT(want_help_all), NULL,
-      "print all options and stop", 0, 0 },
+      "print all options and stop" },
     { 0 },
 };
 static const struct opt common_options[] = {
-    { 'v', "verbose", OPT_FLAG | OPT_OF_RUN, AT(verbose), NULL, "print more messages", 0, 0 },
-    { 'q', "quiet", OPT_FLAG | OPT_OF_RUN, AT(quiet), NULL, "print only errors", 0, 0 },
-    { 'h', "help", OPT_FLAG | OPT_NO_SETTING, AT(want_help), NULL, "print this help and stop", 0,
-      0 },
+    { 'v', "verbose", OPT_FLAG | OPT_OF_RUN, AT(verbose), NULL, "print more messages" },
+    { 'q', "quiet", OPT_FLAG | OPT_OF_RUN, AT(quiet), NULL, "print only errors" },
+    { 'h', "help", OPT_FLAG | OPT_NO_SETTING, AT(want_help), NULL, "print this help and stop" },
     { 'V', "version", OPT_FLAG | OPT_NO_SETTING, AT(want_version), NULL,
-      "print the version and stop; with -v also compiler and libraries", 0, 0 },
+      "print the version and stop; with -v also compiler and libraries" },
     { 0 },
 };
 

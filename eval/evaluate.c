@@ -249,7 +249,8 @@ static struct dataset *open_data(struct evaluation *given, int argc, char **argv
     int64_t known = given->scorer.net.model.config.vocabulary;
     if (ids > (uint64_t)known)
         err_set(
-            "vocabulary and model differ: '%s' was made with a vocabulary of %llu tokens, but the model in '%s' has only %lld",
+            "vocabulary and model differ: '%s' was made with a vocabulary of %llu tokens, but the "
+            "model in '%s' has only %lld",
             argv[0], (unsigned long long)ids, given->subject.model_dir, (long long)known);
     else if (!dataset_count(d))
         err_set("nothing to score in '%s': it holds no sequence of %lld tokens", argv[0],
@@ -320,18 +321,15 @@ static const struct opt wiki_options[] = {
     SUBJECT_VOCAB,
     { 0, "rule", OPT_CHOICE, AT(rule), WIKI_RULE_WORDS,
       "whose perplexity: Megatron-LM's, the strided one of Hugging Face's guide, or "
-      "lm-evaluation-harness's per word",
-      0, 0 },
+      "lm-evaluation-harness's per word" },
     { 0, "detokenize", OPT_CHOICE, AT(detokenizer), WIKI_DETOKENIZER_WORDS,
-      "how to prepare a text: undo the word splitting of WikiText or the Penn Treebank, join lines "
-      "as Hugging Face's guide, or not at all; auto: as the rule has it",
-      0, 0 },
+      "how to prepare a text: undo the word splitting of WikiText or the Penn Treebank, join "
+      "lines as Hugging Face's guide, or not at all; auto: as the rule has it" },
     LENGTH,
     { 0, "stride", OPT_INT, AT(stride), "N",
       "tokens from the start of one window to the next; 0: as the rule has it", 0, 1e9 },
     SUBJECT_COMPUTE,
-    { 0, "dry-run", OPT_FLAG, AT(dry_run), NULL, "only count tokens and words; needs no model", 0,
-      0 },
+    { 0, "dry-run", OPT_FLAG, AT(dry_run), NULL, "only count tokens and words; needs no model" },
     SUBJECT_JSON,
     { 0 },
 };
@@ -342,7 +340,7 @@ static const struct opt choice_options[] = {
     SUBJECT_MODEL,
     SUBJECT_VOCAB,
     { 0, "form", OPT_CHOICE, AT(form), CHOICES_FORM_WORDS,
-      "keys that a question has; auto: as its first line has them", 0, 0 },
+      "keys that a question has; auto: as its first line has them" },
     SUBJECT_COMPUTE,
     SUBJECT_JSON,
     { 0 },

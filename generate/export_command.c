@@ -52,14 +52,12 @@ static int run(int argc, char **argv, void *options_given)
 #define AT(member) offsetof(struct exporting, member)
 
 static const struct opt options[] = {
-    { 'm', "model", OPT_TEXT, AT(model_dir), "DIR", "model folder", 0, 0 },
-    { 0, "vocab", OPT_TEXT, AT(vocab), "PATH", "tokenizer, if it is not in the model folder", 0,
-      0 },
-    { 'o', "output", OPT_TEXT, AT(output), "FILE", "file to write, NAME.gguf", 0, 0 },
+    { 'm', "model", OPT_TEXT, AT(model_dir), "DIR", "model folder" },
+    { 0, "vocab", OPT_TEXT, AT(vocab), "PATH", "tokenizer, if it is not in the model folder" },
+    { 'o', "output", OPT_TEXT, AT(output), "FILE", "file to write, NAME.gguf" },
     { 0, "format", OPT_CHOICE, AT(format), "gguf|mapped",
-      "form of the file: for all programs, or for textmill alone, which uses it as it is", 0, 0 },
-    { 0, "weights", OPT_CHOICE, AT(weights), STORED_WORDS, "type of the weights in the file", 0,
-      0 },
+      "form of the file: for all programs, or for textmill alone, which uses it as it is" },
+    { 0, "weights", OPT_CHOICE, AT(weights), STORED_WORDS, "type of the weights in the file" },
     { 0 },
 };
 

@@ -26,18 +26,18 @@ static const struct counted defaults = { .output_path = "-" };
 #define AT(member) offsetof(struct counted, member)
 static const struct opt options[] = {
     { 0, "vocab", OPT_TEXT, AT(vocabulary_path), "PATH",
-      "vocabulary: a file, or a folder that holds one", 0, 0 },
-    { 'o', "output", OPT_TEXT, AT(output_path), "FILE", "output file; - is standard output", 0, 0 },
-    { 0, "format", OPT_CHOICE, AT(format), SOURCE_FORMATS, SOURCE_FORMAT_HELP, 0, 0 },
-    { 0, "field", OPT_TEXT, AT(fields), "KEY[,KEY]", SOURCE_FIELD_HELP, 0, 0 },
-    { 0, "tokens", OPT_FLAG, AT(from_tokens), NULL, "the input is token streams, not text", 0, 0 },
-    { 0, "ids", OPT_FLAG, AT(from_ids), NULL, "the input is lines of decimal ids, not text", 0, 0 },
+      "vocabulary: a file, or a folder that holds one" },
+    { 'o', "output", OPT_TEXT, AT(output_path), "FILE", "output file; - is standard output" },
+    { 0, "format", OPT_CHOICE, AT(format), SOURCE_FORMATS, SOURCE_FORMAT_HELP },
+    { 0, "field", OPT_TEXT, AT(fields), "KEY[,KEY]", SOURCE_FIELD_HELP },
+    { 0, "tokens", OPT_FLAG, AT(from_tokens), NULL, "the input is token streams, not text" },
+    { 0, "ids", OPT_FLAG, AT(from_ids), NULL, "the input is lines of decimal ids, not text" },
     { 0, "special", OPT_FLAG, AT(special), NULL,
-      "recognize special tokens, such as <|endoftext|>, in the text", 0, 0 },
+      "recognize special tokens, such as <|endoftext|>, in the text" },
     { 0, "rules", OPT_CHOICE, AT(rules), "hf|google",
-      "WordPiece: follow Hugging Face's or Google's rules for splitting words", 0, 0 },
+      "WordPiece: follow Hugging Face's or Google's rules for splitting words" },
     { 0, "case", OPT_CHOICE, AT(letters), "auto|uncased|cased",
-      "WordPiece: whether the vocabulary is lower case; auto: as its files say", 0, 0 },
+      "WordPiece: whether the vocabulary is lower case; auto: as its files say" },
     { 0 },
 };
 

@@ -16,11 +16,11 @@ static const struct expand defaults = { .page_title = "Page" };
 #define AT(member) offsetof(struct expand, member)
 static const struct opt options[] = {
     { 0, "templates", OPT_TEXT, AT(templates_path), "FILE",
-      "template pages: a dump, or a file that --save-templates wrote", 0, 0 },
+      "template pages: a dump, or a file that --save-templates wrote" },
     { 0, "language", OPT_TEXT, AT(language), "CODE",
-      "language code of the wiki; overrides what the dump says", 0, 0 },
+      "language code of the wiki; overrides what the dump says" },
     { 0, "title", OPT_TEXT, AT(page_title), "TITLE",
-      "title of the page that is expanded, for {{PAGENAME}} and similar words", 0, 0 },
+      "title of the page that is expanded, for {{PAGENAME}} and similar words" },
     { 0 },
 };
 

@@ -13,11 +13,11 @@ static const struct sentences defaults = { .language = "en" };
 
 #define AT(member) offsetof(struct sentences, member)
 static const struct opt options[] = {
-    { 0, "language", OPT_TEXT, AT(language), "CODE", "language code of the text", 0, 0 },
+    { 0, "language", OPT_TEXT, AT(language), "CODE", "language code of the text" },
     { 0, "sentence-model", OPT_TEXT, AT(model_path), "FILE",
-      "more abbreviations and sentence openers for this language", 0, 0 },
+      "more abbreviations and sentence openers for this language" },
     { 0, "train-sentences", OPT_TEXT, AT(train_path), "FILE",
-      "write no text; learn a --sentence-model from the input into FILE", 0, 0 },
+      "write no text; learn a --sentence-model from the input into FILE" },
     { 0 },
 };
 
