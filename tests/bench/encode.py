@@ -6,6 +6,8 @@ import os
 import sys
 import time
 
+# one line says why there is no result
+sys.excepthook = lambda kind, error, trace: print(f"{kind.__name__}: {error}".splitlines()[0], file=sys.stderr)
 peer, folder, path = sys.argv[1:4]
 threads = int(sys.argv[4]) if len(sys.argv) > 4 else 0
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
