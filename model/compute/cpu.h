@@ -31,7 +31,7 @@ struct ops {
     char name[128];        /* description for reports */
     struct arena work;     /* scratch of the operations */
     struct arena panels;   /* packed panels of matrix products */
-    struct arena operands; /* converted operands of products with f16, Q8 or Q4 weights */
+    struct arena operands; /* converted operands of products with stored weights, packed rows */
     struct angles angles;
 };
 

@@ -736,7 +736,7 @@ static void attend_head_streamed(void *ctx, int64_t index, int thread)
         int64_t n = a.past + i + 1;
         float *y = cpu_floats(a.y) + i * a.ldy + column;
         const float *q = cpu_floats(a.q) + i * a.ldq + column;
-        a.k->stream_rows(scores, n, q, a.ldq, 1, keys, a.ldk, a.HS, n);
+        a.k->stream_rows(scores, n, q, 1, keys, a.ldk, a.HS, n);
         a.k->scale(scores, factor, n);
         a.k->softmax(scores, n);
         memset(y, 0, (size_t)a.HS * sizeof *y);

@@ -11,6 +11,7 @@ enum {
     OUTPUTS = STORED_GROUP,
     CHUNK = 1024,          /* f16 outputs that are converted to f32 at a time */
     ROWS_BYTES = 1 << 19,  /* bytes of quantized rows per pass over a thread's weights */
+    PACK_GRAIN = 1 << 14,  /* minimum numbers of rows to pack per thread */
     WIDEN_GRAIN = 1 << 16, /* minimum numbers to widen per thread */
 };
 
@@ -119,28 +120,48 @@ static void multiply_f16(struct ops *o, struct ops_array y, int64_t ldy, struct 
 
 struct streamed {
     const struct kernels *k;
-    float *y;
-    const float *x;
+    float *y, *panels;
+    const float *x; /* [N,I], or a single row or panels for stream_rows */
     struct ops_array w;
     int64_t N, I, ldy;
 };
+
+static void pack_blocks(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct streamed *s = ctx;
+    s->k->pack_few(s->panels, s->x, s->I, s->N, s->I, begin, end);
+}
 
 static void stream_outputs(void *ctx, int64_t begin, int64_t end, int thread)
 {
     (void)thread;
     const struct streamed *s = ctx;
-    s->k->stream_rows(s->y + begin, s->ldy, s->x, s->I, s->N, ops_part(s->w, begin * s->I), s->I,
-                      s->I, end - begin);
+    s->k->stream_rows(s->y + begin, s->ldy, s->x, s->N, ops_part(s->w, begin * s->I), s->I, s->I,
+                      end - begin);
+}
+
+/* y[N,O] = x[N,I] w^T for few rows. */
+static void multiply_few(struct ops *o, float *y, int64_t ldy, const float *x,
+                         const struct ops_linear *l)
+{
+    const int64_t blocks = pieces(l->I, KERNEL_FEW);
+    struct streamed s = { o->k, y, NULL, x, l->w, l->N, l->I, ldy };
+    if (l->N > 1) {
+        s.panels = cpu_at_least(o, &o->operands, l->N * blocks * KERNEL_FEW);
+        pool_for(o->pool, blocks, pieces(PACK_GRAIN, l->N * KERNEL_FEW), pack_blocks, &s);
+        s.x = s.panels;
+    }
+    pool_for(o->pool, l->O, OUTPUTS, stream_outputs, &s);
 }
 
 void cpu_multiply_turned(struct ops *o, struct ops_array y, int64_t ldy, struct ops_array x,
                          const struct ops_linear *l)
 {
-    struct streamed s = { o->k, cpu_floats(y), cpu_floats(x), l->w, l->N, l->I, ldy };
     if (cpu_in_blocks(l->w)) {
         multiply_blocks(o, y, ldy, x, l);
     } else if (l->N <= OPS_FEW_ROWS && x.type == OPS_F32 && y.type == OPS_F32) {
-        pool_for(o->pool, l->O, OUTPUTS, stream_outputs, &s);
+        multiply_few(o, cpu_floats(y), ldy, cpu_floats(x), l);
     } else if (l->w.type == OPS_F16) {
         multiply_f16(o, y, ldy, x, l);
     } else {

@@ -25,6 +25,7 @@ enum {
     KERNEL_OUTPUTS = STORED_GROUP,         /* outputs in a group of Q8 or Q4 weights */
     KERNEL_BAND = 16,                      /* rows in a band of struct kernel_blocks */
     KERNEL_BLOCK_BYTES = 8 + STORED_BLOCK, /* bytes of a row and block there */
+    KERNEL_FEW = 16,                       /* numbers of a block in panels of few rows */
 };
 
 /* A dropout mask as the kernels use it. Element i is kept if the i-th 32-bit number of the sequence
@@ -190,10 +191,16 @@ struct kernels {
      * row has the same bits whatever the number of rows is. */
     void (*stream_columns)(float *y, int64_t ldy, const float *x, int64_t ldx, int64_t rows,
                            struct ops_array w, int64_t ldw, int64_t I, int64_t n);
-    /* y[r,v] = the dot product of row r of x and row v of w, for r < rows, v < n, with C numbers in
-     * a row; w is F32, BF16 or F16. A row has the same bits whatever the number of rows is. */
-    void (*stream_rows)(float *y, int64_t ldy, const float *x, int64_t ldx, int64_t rows,
-                        struct ops_array w, int64_t ldw, int64_t C, int64_t n);
+    /* y[r,v] = the dot product of row r of x and row v of w, for r < rows <= OPS_FEW_ROWS and v <
+     * n, with C numbers in a row; w is F32, BF16 or F16. A row has the same bits whatever the
+     * number of rows is. x is a single row, or panels of rows by pack_few. */
+    void (*stream_rows)(float *y, int64_t ldy, const float *x, int64_t rows, struct ops_array w,
+                        int64_t ldw, int64_t C, int64_t n);
+    /* Packs x[rows,C] for stream_rows: the blocks [begin,end) of KERNEL_FEW numbers of each row;
+     * the last block may have fewer numbers. The panels have KERNEL_FEW floats for each block of
+     * each row. */
+    void (*pack_few)(float *panels, const float *x, int64_t ldx, int64_t rows, int64_t C,
+                     int64_t begin, int64_t end);
 
     /* Converts n numbers of an F16 array to floats. */
     void (*from_f16)(float *y, struct ops_array x, int64_t n);

@@ -435,8 +435,9 @@ static void check_in_contexts(const struct map *m)
 
 static void check_type(enum ops_type type)
 {
-    const int64_t sizes[][3] = { { 1, 32, 16 },   { 1, 320, 37 }, { 2, 64, 100 },  { 3, 96, 1 },
-                                 { 7, 1600, 50 }, { 32, 64, 65 }, { 19, 224, 48 }, { 70, 96, 33 } };
+    const int64_t sizes[][3] = { { 1, 32, 16 },   { 1, 320, 37 },   { 2, 64, 100 },
+                                 { 3, 96, 1 },    { 7, 1600, 50 },  { 32, 64, 65 },
+                                 { 19, 224, 48 }, { 29, 1056, 39 }, { 70, 96, 33 } };
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         struct map m = map(type, sizes[i][0], sizes[i][1], sizes[i][2]);
         check_in_contexts(&m);
