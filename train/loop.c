@@ -52,7 +52,7 @@ struct loop {
     uint64_t run_tokens;
     double run_busy;              /* seconds of updates of this run */
     int skipped;                  /* successive updates that were skipped */
-    struct sequences *validation; /* [round_size]: micro-batches */
+    struct sequences *validation; /* [plan_validation_round]: micro-batches */
     struct step_batch batch;      /* of the next step */
     double batch_tokens;          /* tokens in it, on all ranks */
     int failed;                   /* 1: no next step; `why` says why (prepare) */
@@ -364,18 +364,10 @@ static int join_devices(struct loop *l)
     return result;
 }
 
-/* Returns the number of micro-batches in a round of the validation (score_validation). A round
- * fills and empties the pipeline once: of its time, a stage waits for about a ninth. */
-static int round_size(const struct loop *l)
-{
-    const int stages = l->comm->size[COMM_PIPE];
-    return stages > 1 ? 8 * stages : 1;
-}
-
 static void init_validation(struct loop *l)
 {
     const struct plan *p = l->plan;
-    const int count = round_size(l);
+    const int count = plan_validation_round(l->plan);
     l->validation = mem_zalloc((size_t)count, sizeof *l->validation);
     for (int k = 0; k < count; k++)
         sequences_init(&l->validation[k], p->engine.B * p->validation->most, p->engine.T,
@@ -451,7 +443,7 @@ static int close_loop(struct loop *l)
     comm_leave_devices(l->comm);
     if (l->ops)
         ops_free(l->ops);
-    for (int k = 0; l->validation && k < round_size(l); k++)
+    for (int k = 0; l->validation && k < plan_validation_round(l->plan); k++)
         sequences_release(&l->validation[k]);
     free(l->validation);
     if (l->lock >= 0)
@@ -519,7 +511,7 @@ static int score_round(struct loop *l, const struct round *r, struct engine_scor
  * wait for each other only at the end of a round. Returns 0, or -1 with an error. */
 static int score_validation(struct loop *l, struct engine_score *score)
 {
-    const int ranks = l->comm->size[COMM_DATA], most = round_size(l);
+    const int ranks = l->comm->size[COMM_DATA], most = plan_validation_round(l->plan);
     const uint64_t each = (uint64_t)l->plan->engine.B * (uint64_t)ranks;
     const uint64_t samples = l->plan->validation->count;
     const uint64_t limit = (uint64_t)l->settings->validation_batches * (uint64_t)l->plan->engine.B;

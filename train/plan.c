@@ -581,10 +581,21 @@ static int make_schedule(struct plan *p)
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
+int plan_validation_round(const struct plan *p)
+{
+    return p->engine.stages > 1 ? 8 * p->engine.stages : 1;
+}
+
+/* Returns the bytes of the batch that is trained on, of the one that is read meanwhile, and of the
+ * sequences of a round of the validation. */
 static uint64_t batch_bytes(const struct plan *p)
 {
     int encoder = p->task->head != HEAD_NEXT;
-    return 2 * (uint64_t)p->engine.A * sequences_bytes(p->engine.most, p->engine.T, encoder);
+    const struct samples *v = p->validation;
+    return 2 * (uint64_t)p->engine.A * sequences_bytes(p->engine.most, p->engine.T, encoder) +
+           (v ? (uint64_t)plan_validation_round(p) *
+                    sequences_bytes(p->engine.B * v->most, p->engine.T, v->encoder)
+              : 0);
 }
 
 /* The memory, in floats, that a phase needs in addition to its arrays. scratch: for the model's

@@ -134,6 +134,10 @@ int plan_print(const struct plan *p, struct buf *out);
 /* Returns the number of samples in a global batch. */
 int64_t plan_samples_per_step(const struct plan *p);
 
+/* Returns the number of micro-batches that the stages evaluate in a round of the validation. A
+ * round fills and empties the pipeline once: a stage waits for about a ninth of its time. */
+int plan_validation_round(const struct plan *p);
+
 /* Returns the floating-point operations of training per token. */
 double plan_flops_per_token(const struct plan *p);
 
