@@ -320,11 +320,11 @@ static const struct opt wiki_options[] = {
     SUBJECT_MODEL,
     SUBJECT_VOCAB,
     { 0, "rule", OPT_CHOICE, AT(rule), WIKI_RULE_WORDS,
-      "whose perplexity: Megatron-LM's, the strided one of Hugging Face's guide, or "
-      "lm-evaluation-harness's per word" },
+      "how to compute perplexity: as Megatron-LM, with the stride of Hugging Face's guide, or per "
+      "word as lm-evaluation-harness" },
     { 0, "detokenize", OPT_CHOICE, AT(detokenizer), WIKI_DETOKENIZER_WORDS,
       "how to prepare a text: undo the word splitting of WikiText or the Penn Treebank, join "
-      "lines as Hugging Face's guide, or not at all; auto: as the rule has it" },
+      "lines as Hugging Face's guide does, or change nothing; auto: as --rule does" },
     LENGTH,
     { 0, "stride", OPT_INT, AT(stride), "N",
       "tokens from the start of one window to the next; 0: as the rule has it", 0, 1e9 },
@@ -363,7 +363,8 @@ static const struct tool_command none_command = {
 static const struct tool_command wiki_command = {
     .name = "wiki",
     .args = "FILE...",
-    .summary = "Perplexity of texts, a token, a word and a byte, by a published rule.",
+    .summary =
+        "Print the perplexity of texts per token, per word and per byte, by a published rule.",
     .options = wiki_options,
     .defaults = &defaults,
     .size = sizeof defaults,

@@ -509,11 +509,11 @@ static const struct opt options[] = {
     { 0, "slide", OPT_FLAG, AT(g.slide), NULL,
       "continue beyond the model's positions by dropping the oldest tokens" },
     { 0, "prompt-cache", OPT_TEXT, AT(load_path), "FILE",
-      "do not compute what a prompt begins with if it is in this file" },
+      "read the keys and values of a prompt's beginning from a file of --save-prompt-cache" },
     { 0, "save-prompt-cache", OPT_TEXT, AT(save_path), "FILE",
-      "write what was computed of the first prompt into this file" },
+      "save the keys and values of the first prompt, for --prompt-cache" },
     { 0, "special", OPT_FLAG, AT(g.special), NULL,
-      "spellings of special tokens in a prompt, such as <|endoftext|>, are these tokens" },
+      "read names of special tokens in a prompt, such as <|endoftext|>, as these tokens" },
     { 0, "echo", OPT_FLAG, AT(echo), NULL, "print the prompt before the generated text" },
     { 0, "json", OPT_FLAG, AT(json), NULL, "print JSON, one object per text" },
     { 0, "logprobs", OPT_INT, AT(g.alternatives), "N",
@@ -551,7 +551,7 @@ static const struct opt options[] = {
     { 0, "frequency-penalty", OPT_REAL, AT(g.sampler.frequency), "X",
       "subtract X from a token's logit for each time it was generated before", -1e6, 1e6 },
     { 0, "repetition-window", OPT_INT, AT(g.sampler.window), "N",
-      "the penalties look at the last N tokens of the text; 0: at all", 0, 1e9 },
+      "the penalties look at the last N tokens of the text; 0: at all of them", 0, 1e9 },
     { 0 },
 };
 
