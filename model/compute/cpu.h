@@ -69,6 +69,9 @@ static inline struct ops_array cpu_f32(const float *x)
  * numbers apart. */
 void cpu_multiply_turned(struct ops *o, struct ops_array y, int64_t ldy, struct ops_array x,
                          const struct ops_linear *l);
+/* The same for training: weights in bf16 give the bits that their values give in f32. */
+void cpu_multiply_in_order(struct ops *o, struct ops_array y, int64_t ldy, struct ops_array x,
+                           const struct ops_linear *l);
 int cpu_in_blocks(struct ops_array w);
 
 /* OpenBLAS: cpu_openblas_open loads the library and returns 0, or -1 with an error if it cannot.

@@ -134,7 +134,10 @@ static void run_chunks(struct ops *o, struct loss *l)
         l->rows = count - l->first < rows ? count - l->first : rows;
         pool_for(o->pool, l->rows, cpu_row_grain(C), gather_rows, l);
         const struct ops_linear decoder = { l->d->table, OPS_NONE, l->rows, C, V, 1 };
-        cpu_multiply_turned(o, cpu_f32(l->logits), l->ld, l->x_rows, &decoder);
+        if (ops_is_none(l->dx))
+            cpu_multiply_turned(o, cpu_f32(l->logits), l->ld, l->x_rows, &decoder);
+        else
+            cpu_multiply_in_order(o, cpu_f32(l->logits), l->ld, l->x_rows, &decoder);
         pool_for(o->pool, l->rows, 1, cross_entropy_rows, l);
         if (!ops_is_none(l->dx))
             chunk_bwd(o, l);

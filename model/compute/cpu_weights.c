@@ -13,6 +13,7 @@ enum {
     ROWS_BYTES = 1 << 19,  /* bytes of quantized rows per pass over a thread's weights */
     PACK_GRAIN = 1 << 14,  /* minimum numbers of rows to pack per thread */
     WIDEN_GRAIN = 1 << 16, /* minimum numbers to widen per thread */
+    SPLIT_GRAIN = 128,     /* minimum steps of rows to split per thread */
 };
 
 static int64_t pieces(int64_t n, int64_t size)
@@ -155,8 +156,57 @@ static void multiply_few(struct ops *o, float *y, int64_t ldy, const float *x,
     pool_for(o->pool, l->O, OUTPUTS, stream_outputs, &s);
 }
 
-void cpu_multiply_turned(struct ops *o, struct ops_array y, int64_t ldy, struct ops_array x,
-                         const struct ops_linear *l)
+/* Rows in the form of multiply_split. */
+struct divided {
+    const struct kernels *k;
+    const float *x;
+    float *parts, *y;
+    struct ops_array w;
+    int64_t N, I, ldy;
+};
+
+static void split_steps(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct divided *s = ctx;
+    s->k->split_rows(s->parts, s->x, s->I, s->N, s->I, begin, end);
+}
+
+static void multiply_outputs(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct divided *s = ctx;
+    s->k->multiply_split(s->y + begin, s->ldy, s->parts, s->N, ops_part(s->w, begin * s->I), s->I,
+                         end - begin);
+}
+
+/* y[N,O] = x[N,I] w^T by tile registers, for chunks of rows of about the same size. */
+static void multiply_split(struct ops *o, struct ops_array y, int64_t ldy, struct ops_array x,
+                           const struct ops_linear *l)
+{
+    const int64_t chunks = pieces(l->N, KERNEL_SPLIT_ROWS), chunk = pieces(l->N, chunks);
+    struct divided s = { .k = o->k, .w = l->w, .I = l->I, .ldy = ldy };
+    s.parts = cpu_at_least(o, &o->operands, kernel_split_floats(chunk, l->I));
+    for (int64_t first = 0; first < l->N; first += chunk) {
+        s.N = l->N - first < chunk ? l->N - first : chunk;
+        s.x = cpu_floats(x) + first * l->I;
+        s.y = cpu_floats(y) + first * ldy;
+        pool_for(o->pool, pieces(l->I, KERNEL_STEP), SPLIT_GRAIN / s.N + 1, split_steps, &s);
+        pool_for(o->pool, l->O, 2 * OUTPUTS, multiply_outputs, &s);
+    }
+}
+
+/* Returns 1 if tile registers can multiply these rows, else 0. Then a row has the same bits
+ * whatever the number of rows is. */
+static int by_split(const struct ops *o, struct ops_array y, struct ops_array x,
+                    const struct ops_linear *l)
+{
+    return o->k->multiply_split && l->w.type == OPS_BF16 && x.type == OPS_F32 &&
+           y.type == OPS_F32 && (l->N <= OPS_FEW_ROWS || (o->precision == OPS_F32 && !o->openblas));
+}
+
+void cpu_multiply_in_order(struct ops *o, struct ops_array y, int64_t ldy, struct ops_array x,
+                           const struct ops_linear *l)
 {
     if (cpu_in_blocks(l->w)) {
         multiply_blocks(o, y, ldy, x, l);
@@ -172,4 +222,13 @@ void cpu_multiply_turned(struct ops *o, struct ops_array y, int64_t ldy, struct 
                                             .N = l->O,
                                             .K = l->I });
     }
+}
+
+void cpu_multiply_turned(struct ops *o, struct ops_array y, int64_t ldy, struct ops_array x,
+                         const struct ops_linear *l)
+{
+    if (by_split(o, y, x, l))
+        multiply_split(o, y, ldy, x, l);
+    else
+        cpu_multiply_in_order(o, y, ldy, x, l);
 }

@@ -5,7 +5,8 @@
  * kernels_avx512_bf16.c, kernels_avx512.c, kernels_avx2.c, kernels_neon.c and kernels_plain.c;
  * kernels_choose selects one at run time. Every sum uses KERNEL_LANES partial sums (16 in
  * stream_rows), whatever WIDTH is, and adds them as a tree. Results of instruction sets therefore
- * differ only by the rounding of fused multiply-adds.
+ * differ only by the rounding of fused multiply-adds. Products by AMX's tile registers are an
+ * exception: kernels_amx adds in the hardware's order in bf16's products and in multiply_split.
  *
  * These functions allocate nothing and start no threads. Arrays need no alignment and may have any
  * length. Arrays are F32 or BF16; a pointer to float or uint16_t has that type only.
@@ -26,6 +27,9 @@ enum {
     KERNEL_BAND = 16,                      /* rows in a band of struct kernel_blocks */
     KERNEL_BLOCK_BYTES = 8 + STORED_BLOCK, /* bytes of a row and block there */
     KERNEL_FEW = 16,                       /* numbers of a block in panels of few rows */
+    KERNEL_STEP = 32,                      /* numbers of a row in a step of multiply_split */
+    KERNEL_PARTS = 3,                      /* parts of a number in split rows */
+    KERNEL_SPLIT_ROWS = 256,               /* most rows of multiply_split */
 };
 
 /* A dropout mask as the kernels use it. Element i is kept if the i-th 32-bit number of the sequence
@@ -126,6 +130,12 @@ static inline int64_t kernel_depth(const struct kernel_products *p, int64_t K)
     return (K + p->steps - 1) / p->steps;
 }
 
+/* Returns the floats of `rows` split rows of K numbers (split_rows). */
+static inline int64_t kernel_split_floats(int64_t rows, int64_t K)
+{
+    return rows * ((K + KERNEL_STEP - 1) / KERNEL_STEP) * (KERNEL_STEP / 2 * KERNEL_PARTS);
+}
+
 struct kernels {
     const char *name; /* "AVX2 kernels" */
     const char *word; /* "avx2" */
@@ -201,6 +211,16 @@ struct kernels {
      * each row. */
     void (*pack_few)(float *panels, const float *x, int64_t ldx, int64_t rows, int64_t C,
                      int64_t begin, int64_t end);
+
+    /* Products of F32 rows with BF16 weights w[n,K] by tile registers; NULL in sets of kernels that
+     * do not have them. split_rows converts the steps [begin, end) of rows of K numbers, each of
+     * KERNEL_STEP numbers, to the form that multiply_split reads. multiply_split sets y[r,v] as
+     * stream_rows does. The sums are in f32 and have an order of their own, which is the same for
+     * all rows and n. Products below 2^-126 count as zero. */
+    void (*split_rows)(float *parts, const float *x, int64_t ldx, int64_t rows, int64_t K,
+                       int64_t begin, int64_t end);
+    void (*multiply_split)(float *y, int64_t ldy, const float *parts, int64_t rows,
+                           struct ops_array w, int64_t K, int64_t n);
 
     /* Converts n numbers of an F16 array to floats. */
     void (*from_f16)(float *y, struct ops_array x, int64_t n);

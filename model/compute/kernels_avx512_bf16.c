@@ -1,7 +1,7 @@
 /*
  * kernels_avx512_bf16.c - the kernels for x86-64 with AVX-512 F, BW, DQ, VL, VNNI and BF16 (2020
- * and later), and those for AMX (2023), which differ only in their products in bf16 and of blocks
- * of integers.
+ * and later), and those for AMX (2023), which differ only in their products in bf16, with weights
+ * in bf16 and of blocks of integers.
  */
 #if defined(__x86_64__)
 #if defined(__clang__)

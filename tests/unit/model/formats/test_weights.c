@@ -2,6 +2,7 @@
  * double precision, by every set of kernels that this processor runs. */
 #include <criterion/criterion.h>
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -394,8 +395,15 @@ static struct ops_array product_of(struct ops *o, const struct map *m)
     return ops_host_array(matrix_make(&x, m->type, 1, o->pool), m->type);
 }
 
-/* Compares the products for all rows of x with m->y; and the products for each row alone, which
- * must have the same bits if there are few rows or the weights are stored in blocks. */
+/* Returns 1 if a row must have the same bits whatever the number of rows is: there are few rows, or
+ * the weights are stored in blocks, or in bf16 and multiplied by tile registers. */
+static int alike(const struct ops *o, const struct map *m)
+{
+    return m->N <= OPS_FEW_ROWS || stored_grouped(m->type) ||
+           (o->k->multiply_split && m->type == OPS_BF16);
+}
+
+/* Compares the products for all rows of x with m->y, and with the products for each row alone. */
 static void check_map(struct ops *o, const struct map *m)
 {
     struct ops_linear l = { f32(NULL), f32(m->bias), m->N, m->I, m->O, 1 };
@@ -409,7 +417,7 @@ static void check_map(struct ops *o, const struct map *m)
         HOLDS(fabs(y[i] - m->y[i]) < 3e-6 * largest, "type %d, %s, y[%lld] is %.9g, not %.9g",
               m->type, o->k->name, (long long)i, y[i], m->y[i]);
     l.N = 1;
-    for (int64_t n = 0; n < m->N && (m->N <= OPS_FEW_ROWS || cpu_in_blocks(l.w)); n++) {
+    for (int64_t n = 0; n < m->N && alike(o, m); n++) {
         ops_residual_fwd(o, f32(one), f32(m->base + n * m->O), f32(m->x + n * m->I), &l,
                          (struct ops_dropout){ 0 });
         HOLDS(!memcmp(one, y + n * m->O, (size_t)m->O * sizeof *one), "row %lld differs alone",
@@ -546,24 +554,41 @@ Test(weights, bits_of_int4)
 
 /* A NaN or an infinity in the input must give results that are not finite: otherwise a damaged
  * model would write nonsense. */
+static void check_bad_number(struct ops *o, enum ops_type type, int64_t N, float bad)
+{
+    struct map m = map(type, N, 96, 16);
+    struct ops_linear l = { f32(NULL), OPS_NONE, N, 96, 16, 1 };
+    float *y = mem_alloc((size_t)N * 16 * sizeof *y), *last = y + (N - 1) * 16;
+    l.w = product_of(o, &m);
+    m.x[(N - 1) * 96 + 41] = bad;
+    ops_linear_fwd(o, f32(y), f32(m.x), &l);
+    HOLDS(!isfinite(last[0]) && !isfinite(last[15]), "%s, type %d: %g became %g", o->k->name, type,
+          bad, last[0]);
+    for (int64_t i = 0; i < (N - 1) * 16; i++)
+        HOLDS(isfinite(y[i]), "%s, type %d: another row became %g", o->k->name, type, y[i]);
+    if (l.w.address != m.rows)
+        free(l.w.address);
+    free(y);
+    drop(&m);
+}
+
 Test(weights, what_is_no_number)
 {
-    const float bad[] = { NAN, INFINITY, -INFINITY };
+    const uint32_t low_bit =
+        0x7F800001; /* a NaN that looks like an infinity if it is cut to bf16 */
+    float bad[] = { NAN, INFINITY, -INFINITY, 0 };
+    const enum ops_type types[] = { OPS_F32, OPS_BF16, OPS_F16, OPS_Q8, OPS_Q4 };
+    memcpy(&bad[3], &low_bit, sizeof low_bit);
+    struct ops *o = ops_new(1);
     for (int i = 0; kernels_set(i); i++)
-        for (int b = 0; b < 3; b++) {
-            struct ops *o = ops_new(1);
-            struct map m = map(OPS_Q8, 1, 96, 16);
-            struct ops_linear l = { f32(NULL), OPS_NONE, 1, 96, 16, 1 };
-            float y[16];
-            o->k = kernels_set(i);
-            l.w = product_of(o, &m);
-            m.x[40 + b] = bad[b];
-            ops_linear_fwd(o, f32(y), f32(m.x), &l);
-            HOLDS(!isfinite(y[0]) && !isfinite(y[15]), "%g became %g", bad[b], y[0]);
-            free(l.w.address);
-            ops_free(o);
-            drop(&m);
-        }
+        for (int b = 0; b < 4; b++)
+            for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
+                o->k = kernels_set(i);
+                check_bad_number(o, types[t], 1, bad[b]);
+                check_bad_number(o, types[t], 18, bad[b]);
+                check_bad_number(o, types[t], 40, bad[b]);
+            }
+    ops_free(o);
 }
 
 /* Weights of 2 bytes in rows of any length, also of lengths that do not fill vectors. */
@@ -575,6 +600,45 @@ Test(weights, odd_rows)
         check_in_contexts(&n);
         drop(&m);
         drop(&n);
+    }
+}
+
+/* Every number of rows up to more than two pairs of panels, and more rows than are multiplied at
+ * once; sums that are computed in several parts; a last output alone. */
+Test(weights, rows_of_bf16)
+{
+    for (int64_t N = 1; N <= 40; N++) {
+        struct map m = map(OPS_BF16, N, 330, 49);
+        check_in_contexts(&m);
+        drop(&m);
+    }
+    const int64_t sizes[][3] = { { 257, 65, 290 }, { 300, 320, 17 }, { 70, 1056, 35 } };
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct map m = map(OPS_BF16, sizes[i][0], sizes[i][1], sizes[i][2]);
+        check_in_contexts(&m);
+        drop(&m);
+    }
+}
+
+/* Numbers of a row that tile registers split into parts: the largest and the smallest normal ones,
+ * and those with all bits set. Weights of 1 and 0 must select them without any loss. */
+Test(weights, exact_rows_of_bf16)
+{
+    const float x[] = { FLT_MAX, -FLT_MAX, FLT_MIN * 65536, 16777215,      -16777215,    1.0f / 3,
+                        -0.1f,   0,        0x1.fffffep-1f,  0x1.000002p0f, 0x1.00fffep5f };
+    enum { I = sizeof x / sizeof *x };
+    uint16_t w[I * I];
+    float y[I];
+    for (int i = 0; i < I * I; i++)
+        w[i] = i % (I + 1) ? 0 : 0x3F80;
+    for (int i = 0; kernels_set(i); i++) {
+        struct ops *o = ops_new(1);
+        struct ops_linear l = { ops_host_array(w, OPS_BF16), OPS_NONE, 1, I, I, 1 };
+        o->k = kernels_set(i);
+        ops_linear_fwd(o, f32(y), ops_host_array((void *)(uintptr_t)x, OPS_F32), &l);
+        for (int n = 0; n < I; n++)
+            HOLDS(y[n] == x[n], "%s: %.9g became %.9g", o->k->name, x[n], y[n]);
+        ops_free(o);
     }
 }
 
