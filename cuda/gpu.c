@@ -240,10 +240,12 @@ static struct ops_matmul linear(struct ops_array y, struct ops_array x, const st
 }
 
 static void linear_fwd(struct ops *o, struct ops_array y, struct ops_array x,
-                       const struct ops_linear *l)
+                       const struct ops_linear *l, int count)
 {
-    const struct ops_matmul p = linear(y, x, l);
-    matmul(o, &p);
+    for (int i = 0; i < count; y = ops_part(y, l[i].N * l[i].O), i++) {
+        const struct ops_matmul p = linear(y, x, &l[i]);
+        matmul(o, &p);
+    }
 }
 
 /* A linear layer needs two products in its backward pass; dy is converted once for both. */
@@ -283,7 +285,7 @@ static void residual_fwd(struct ops *o, struct ops_array y, struct ops_array bas
         return;
     }
     struct ops_array branch = cuda_room(o, ROOM_PRODUCT, OPS_F32, l->N * l->O);
-    linear_fwd(o, branch, x, l);
+    linear_fwd(o, branch, x, l, 1);
     cuda_residual(o, y, base, branch, l->N * l->O, drop);
 }
 

@@ -80,7 +80,8 @@ struct ops_backend {
     int (*group_check)(const struct ops *o, struct ops_group *g);
 
     void (*matmul)(struct ops *o, const struct ops_matmul *p);
-    void (*linear_fwd)(struct ops *o, struct ops_array y, struct ops_array x, const struct ops_linear *l);
+    void (*linear_fwd)(struct ops *o, struct ops_array y, struct ops_array x, const struct ops_linear *l,
+                       int count);
     void (*linear_bwd)(struct ops *o, struct ops_gradient dx, struct ops_gradient dw, struct ops_gradient dbias,
                        struct ops_array dy, struct ops_array x, const struct ops_linear *l);
     void (*residual_fwd)(struct ops *o, struct ops_array y, struct ops_array base, struct ops_array x,

@@ -65,6 +65,10 @@ static inline struct ops_array cpu_f32(const float *x)
     return (struct ops_array){ (char *)(uintptr_t)x, OPS_F32 };
 }
 
+/* Does ops_linear_fwd, and ops_residual_fwd without dropout, for `count` turned maps (only one if
+ * base is not OPS_NONE). */
+void cpu_turned_fwd(struct ops *o, struct ops_array y, struct ops_array base, struct ops_array x,
+                    const struct ops_linear *l, int count);
 /* Computes y[N,O] = x[N,I] w^T. l->w is [O,I], Q8 and Q4 in groups (stored.h). Rows of y are ldy
  * numbers apart. */
 void cpu_multiply_turned(struct ops *o, struct ops_array y, int64_t ldy, struct ops_array x,
@@ -84,7 +88,7 @@ void cpu_openblas_matmul(struct ops *o, const struct ops_matmul *p);
 /* The functions of the back end's table (backend.h). */
 void cpu_matmul(struct ops *o, const struct ops_matmul *p);
 void cpu_linear_fwd(struct ops *o, struct ops_array y, struct ops_array x,
-                    const struct ops_linear *l);
+                    const struct ops_linear *l, int count);
 void cpu_linear_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient dw,
                     struct ops_gradient dbias, struct ops_array dy, struct ops_array x,
                     const struct ops_linear *l);

@@ -389,26 +389,13 @@ static void begin_rows(void *ctx, int64_t begin, int64_t end, int thread)
     }
 }
 
-static void add_rows(void *ctx, int64_t begin, int64_t end, int thread)
-{
-    (void)thread;
-    const struct beginning *b = ctx;
-    for (int64_t n = begin; n < end; n++) {
-        if (!ops_is_none(b->base))
-            b->k->add(ops_part(b->y, n * b->O), ops_part(b->base, n * b->O), b->O);
-        if (!ops_is_none(b->bias))
-            b->k->add(ops_part(b->y, n * b->O), b->bias, b->O);
-    }
-}
-
 /* y = base + x w + bias. */
 static void affine(struct ops *o, struct ops_array y, struct ops_array base, struct ops_array x,
                    const struct ops_linear *l)
 {
     struct beginning b = { o->k, y, base, l->bias, l->O };
     if (l->turned) {
-        cpu_multiply_turned(o, y, l->O, x, l);
-        pool_for(o->pool, l->N, cpu_row_grain(l->O), add_rows, &b);
+        cpu_turned_fwd(o, y, base, x, l, 1);
         return;
     }
     if (l->N > OPS_FEW_ROWS || y.type != OPS_F32 || x.type != OPS_F32) {
@@ -428,9 +415,13 @@ static void affine(struct ops *o, struct ops_array y, struct ops_array base, str
 }
 
 void cpu_linear_fwd(struct ops *o, struct ops_array y, struct ops_array x,
-                    const struct ops_linear *l)
+                    const struct ops_linear *l, int count)
 {
-    affine(o, y, OPS_NONE, x, l);
+    if (l->turned)
+        cpu_turned_fwd(o, y, OPS_NONE, x, l, count);
+    else
+        for (int i = 0; i < count; y = ops_part(y, l[i].N * l[i].O), i++)
+            affine(o, y, OPS_NONE, x, &l[i]);
 }
 
 struct columns {
@@ -511,9 +502,8 @@ void cpu_residual_fwd(struct ops *o, struct ops_array y, struct ops_array base, 
 void cpu_logits(struct ops *o, struct ops_array logits, struct ops_array x, int64_t N,
                 const struct ops_decoder *d)
 {
-    const struct ops_linear l = { .w = d->table, .N = N, .I = d->C, .O = d->V, .turned = 1 };
-    struct beginning b = { .k = o->k, .y = logits, .bias = d->bias, .O = d->V };
-    cpu_multiply_turned(o, logits, d->V, x, &l);
-    if (!ops_is_none(d->bias))
-        pool_for(o->pool, N, 1, add_rows, &b);
+    const struct ops_linear l = {
+        .w = d->table, .bias = d->bias, .N = N, .I = d->C, .O = d->V, .turned = 1
+    };
+    cpu_turned_fwd(o, logits, OPS_NONE, x, &l, 1);
 }

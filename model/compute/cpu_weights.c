@@ -1,6 +1,10 @@
 /*
  * cpu_weights.c - CPU back end: products with weights that are [out,in], in f32, bf16, f16 or in
  * groups of blocks of integers (stored.h).
+ *
+ * The products of a text's step read much memory and compute little. So their steps are few: the
+ * rows are converted once for all maps that read them, and each thread takes chunks of outputs,
+ * which it completes with bias and base.
  */
 #include <assert.h>
 
@@ -9,11 +13,13 @@
 
 enum {
     OUTPUTS = STORED_GROUP,
-    CHUNK = 1024,          /* f16 outputs that are converted to f32 at a time */
-    ROWS_BYTES = 1 << 19,  /* bytes of quantized rows per pass over a thread's weights */
-    PACK_GRAIN = 1 << 14,  /* minimum numbers of rows to pack per thread */
+    WIDEN_CHUNK = 1024,    /* f16 outputs that are converted to f32 at a time */
     WIDEN_GRAIN = 1 << 16, /* minimum numbers to widen per thread */
-    SPLIT_GRAIN = 128,     /* minimum steps of rows to split per thread */
+    PREPARE_GRAIN = 4096,  /* minimum numbers of rows to prepare per thread */
+    ROWS_BYTES = 1 << 19,  /* bytes of quantized rows per pass over a chunk of weights */
+    CHUNK_BYTES = 1 << 17, /* about as many bytes of weights are in a chunk for few rows */
+    CHUNKS = 8,            /* minimum chunks per thread, if there are enough outputs */
+    ALL_ROWS = 1 << 30,
 };
 
 static int64_t pieces(int64_t n, int64_t size)
@@ -21,71 +27,204 @@ static int64_t pieces(int64_t n, int64_t size)
     return (n + size - 1) / size;
 }
 
+static int64_t smaller(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
 int cpu_in_blocks(struct ops_array w)
 {
     return stored_grouped(w.type);
 }
 
-/* ---- products with blocks ----------------------------------------------------------------- */
+/* ---- products in chunks of outputs --------------------------------------------------------- */
 
-struct blocked {
+/* y[N,O] = base[N,O] + x[N,I] w^T + bias for each of `count` maps of the same rows. A row has the
+ * same bits whatever the number of rows is. */
+struct product {
     const struct kernels *k;
-    struct ops_array x, y;
-    const char *w;
-    enum ops_type type;
-    struct kernel_blocks rows;
-    char *bands; /* the rows */
-    int64_t ldy, O;
+    const struct form *form;
+    const struct ops_linear *maps;
+    int count;
+    struct ops_array x, base; /* base: of a single map, or OPS_NONE */
+    struct ops_array y;       /* of the first map; those of the next maps follow it */
+    int64_t ldy;              /* numbers from a row of y to the next; 0: O */
+    float *rows;              /* x as the form's kernel reads it */
+    int64_t first, N;         /* the rows that are multiplied at this time */
+    int64_t chunk;            /* outputs of a chunk */
 };
 
-static void rows_to_blocks(void *ctx, int64_t begin, int64_t end, int thread)
+/* Outputs of a map, of the rows that are multiplied: y[N,n], whose rows are ld numbers apart. */
+struct outputs {
+    const struct ops_linear *map;
+    int64_t begin, n, ld;
+    float *y;
+};
+
+/* A way to compute such a product. */
+struct form {
+    int64_t rows;        /* most rows at a time */
+    int64_t step;        /* numbers of a row that are prepared together */
+    int64_t step_floats; /* floats that they need */
+    int64_t outputs;     /* the kernel is best with multiples of so many */
+    /* Prepares the steps [begin, end) of each row; NULL: the kernel reads x itself. */
+    void (*prepare)(const struct product *p, int64_t begin, int64_t end);
+    void (*multiply)(const struct product *p, const struct outputs *to);
+};
+
+static struct ops_array row_of(const struct product *p, int64_t n)
+{
+    return ops_part(p->x, (p->first + n) * p->maps->I);
+}
+
+static void prepare_steps(void *ctx, int64_t begin, int64_t end, int thread)
 {
     (void)thread;
-    const struct blocked *s = ctx;
-    const int64_t blocks = s->rows.blocks;
-    for (int64_t n = begin; n < end; n++) {
-        const int64_t row = n % KERNEL_BAND, left = s->rows.rows - (n - row);
-        s->k->to_blocks(s->bands + (n - row) * blocks * KERNEL_BLOCK_BYTES, row,
-                        left < KERNEL_BAND ? left : KERNEL_BAND,
-                        ops_part(s->x, n * blocks * STORED_BLOCK), blocks, s->type);
+    const struct product *p = ctx;
+    p->form->prepare(p, begin, end);
+}
+
+/* Returns chunk i of all maps. */
+static struct outputs chunk_at(const struct product *p, int64_t i)
+{
+    const struct ops_linear *map = p->maps;
+    int64_t before = 0; /* numbers of y that belong to the maps before */
+    for (; i >= pieces(map->O, p->chunk); map++) {
+        i -= pieces(map->O, p->chunk);
+        before += map->N * map->O;
+    }
+    const int64_t begin = i * p->chunk, ld = p->ldy ? p->ldy : map->O;
+    return (struct outputs){ map, begin, smaller(p->chunk, map->O - begin), ld,
+                             cpu_floats(p->y) + before + p->first * ld + begin };
+}
+
+static void multiply_chunk(void *ctx, int64_t i, int thread)
+{
+    (void)thread;
+    const struct product *p = ctx;
+    const struct outputs to = chunk_at(p, i);
+    const struct ops_linear *l = to.map;
+    p->form->multiply(p, &to);
+    for (int64_t n = 0; n < p->N; n++) {
+        const struct ops_array y = cpu_f32(to.y + n * to.ld);
+        if (!ops_is_none(p->base))
+            p->k->add(y, ops_part(p->base, (p->first + n) * l->O + to.begin), to.n);
+        if (!ops_is_none(l->bias))
+            p->k->add(y, ops_part(l->bias, to.begin), to.n);
     }
 }
 
-/* Multiplies all rows by the output groups [begin, end). Each pass takes only as many rows as fit
- * in the L2 cache beside the weights that stream through it. */
-static void multiply_groups(void *ctx, int64_t begin, int64_t end, int thread)
+/* Returns the outputs of a chunk. Chunks of few rows are small, so that threads that are ahead help
+ * the others; for many rows, a thread's weights stay in its cache. */
+static int64_t chunk_of(const struct product *p, int threads)
 {
-    (void)thread;
-    const struct blocked *s = ctx;
-    const int64_t blocks = s->rows.blocks, row_bytes = blocks * KERNEL_BLOCK_BYTES;
+    const struct ops_linear *l = p->maps;
+    const int64_t unit = p->form->outputs;
+    int64_t units = 0;
+    for (int i = 0; i < p->count; i++)
+        units += pieces(l[i].O, unit);
+    if (p->N > OPS_FEW_ROWS)
+        return pieces(units, 2 * threads) * unit;
+    const int64_t bytes = unit * (int64_t)stored_bytes(l->w.type, l->I);
+    return smaller(pieces(CHUNK_BYTES, bytes), pieces(units, CHUNKS * threads)) * unit;
+}
+
+static void run(struct ops *o, struct product *p)
+{
+    const struct form *f = p->form;
+    const int64_t all = p->maps->N, some = pieces(all, pieces(all, f->rows)),
+                  steps = pieces(p->maps->I, f->step);
+    int64_t chunks = 0;
+    p->k = o->k;
+    p->N = some;
+    p->chunk = chunk_of(p, o->threads);
+    for (int i = 0; i < p->count; i++)
+        chunks += pieces(p->maps[i].O, p->chunk);
+    if (f->prepare)
+        p->rows = cpu_at_least(o, &o->operands, some * steps * f->step_floats);
+    for (; p->first < all; p->first += some) {
+        p->N = smaller(some, all - p->first);
+        if (f->prepare)
+            pool_for(o->pool, steps, pieces(PREPARE_GRAIN, p->N * f->step), prepare_steps, p);
+        pool_each(o->pool, chunks, multiply_chunk, p);
+    }
+}
+
+/* ---- weights in blocks: rows are rounded to blocks of 8-bit integers ------------------------ */
+
+static char *band_of(const struct product *p, int64_t n)
+{
+    return (char *)p->rows +
+           n / KERNEL_BAND * KERNEL_BAND * pieces(p->maps->I, STORED_BLOCK) * KERNEL_BLOCK_BYTES;
+}
+
+static void prepare_blocks(const struct product *p, int64_t begin, int64_t end)
+{
+    for (int64_t n = 0; n < p->N; n++) {
+        const int64_t row = n % KERNEL_BAND, rows = smaller(KERNEL_BAND, p->N - (n - row));
+        p->k->to_blocks(band_of(p, n) + begin * rows * KERNEL_BLOCK_BYTES, row, rows,
+                        ops_part(row_of(p, n), begin * STORED_BLOCK), end - begin, p->maps->w.type);
+    }
+}
+
+/* Each pass takes only as many rows as fit in the L2 cache beside the weights that stream through
+ * it. */
+static void multiply_blocks(const struct product *p, const struct outputs *to)
+{
+    const int64_t blocks = p->maps->I / STORED_BLOCK, row_bytes = blocks * KERNEL_BLOCK_BYTES;
     const int64_t fit = ROWS_BYTES / row_bytes / KERNEL_BAND * KERNEL_BAND,
                   most = fit > KERNEL_BAND ? fit : KERNEL_BAND;
-    const char *w = s->w + begin * (int64_t)stored_group_bytes(s->type, blocks * STORED_BLOCK);
-    const int64_t outputs = (end * OUTPUTS < s->O ? end * OUTPUTS : s->O) - begin * OUTPUTS;
-    for (int64_t first = 0; first < s->rows.rows; first += most) {
-        const int64_t left = s->rows.rows - first;
-        const struct kernel_blocks x = { s->bands + first * row_bytes, left < most ? left : most,
-                                         blocks };
-        (s->type == OPS_Q8 ? s->k->multiply_q8 : s->k->multiply_q4)(
-            cpu_floats(s->y) + first * s->ldy + begin * OUTPUTS, s->ldy, &x, w, outputs);
+    const enum ops_type type = to->map->w.type;
+    const char *w = to->map->w.address +
+                    to->begin / OUTPUTS * (int64_t)stored_group_bytes(type, to->map->I);
+    for (int64_t n = 0; n < p->N; n += most) {
+        const struct kernel_blocks x = { band_of(p, n), smaller(most, p->N - n), blocks };
+        (type == OPS_Q8 ? p->k->multiply_q8 : p->k->multiply_q4)(to->y + n * to->ld, to->ld, &x, w,
+                                                                 to->n);
     }
 }
 
-/* y[N,O] = x[N,I] w^T. Quantizes x to blocks of 8-bit integers first. */
-static void multiply_blocks(struct ops *o, struct ops_array y, int64_t ldy, struct ops_array x,
-                            const struct ops_linear *l)
+static const struct form in_blocks = { ALL_ROWS, STORED_BLOCK,   KERNEL_BLOCK_BYTES / sizeof(float),
+                                       OUTPUTS,  prepare_blocks, multiply_blocks };
+
+/* ---- few rows ------------------------------------------------------------------------------- */
+
+static void prepare_few(const struct product *p, int64_t begin, int64_t end)
 {
-    const int64_t blocks = l->I / STORED_BLOCK;
-    struct blocked s = { .k = o->k, .x = x, .y = y, .w = l->w.address, .type = l->w.type };
-    s.ldy = ldy;
-    s.O = l->O;
-    s.bands = (char *)cpu_at_least(o, &o->operands,
-                                   l->N * blocks * KERNEL_BLOCK_BYTES / (int64_t)sizeof(float));
-    s.rows = (struct kernel_blocks){ s.bands, l->N, blocks };
-    assert(y.type == OPS_F32);
-    pool_for(o->pool, l->N, cpu_row_grain(l->I), rows_to_blocks, &s);
-    pool_for(o->pool, pieces(l->O, OUTPUTS), 1, multiply_groups, &s);
+    const int64_t I = p->maps->I;
+    p->k->pack_few(p->rows, cpu_floats(row_of(p, 0)), I, p->N, I, begin, end);
 }
+
+static void multiply_few(const struct product *p, const struct outputs *to)
+{
+    const int64_t I = to->map->I;
+    p->k->stream_rows(to->y, to->ld, p->rows ? p->rows : cpu_floats(row_of(p, 0)), p->N,
+                      ops_part(to->map->w, to->begin * I), I, I, to->n);
+}
+
+static const struct form of_few = { OPS_FEW_ROWS, KERNEL_FEW,  KERNEL_FEW,
+                                    KERNEL_LINES, prepare_few, multiply_few };
+static const struct form of_one = { 1, KERNEL_FEW, 0, KERNEL_LINES, NULL, multiply_few };
+
+/* ---- weights in bf16, by tile registers ----------------------------------------------------- */
+
+static void prepare_parts(const struct product *p, int64_t begin, int64_t end)
+{
+    const int64_t I = p->maps->I;
+    p->k->split_rows(p->rows, cpu_floats(row_of(p, 0)), I, p->N, I, begin, end);
+}
+
+static void multiply_parts(const struct product *p, const struct outputs *to)
+{
+    const int64_t I = to->map->I;
+    p->k->multiply_split(to->y, to->ld, p->rows, p->N, ops_part(to->map->w, to->begin * I), I,
+                         to->n);
+}
+
+static const struct form in_parts = {
+    KERNEL_SPLIT_ROWS, KERNEL_STEP,   KERNEL_STEP / 2 * KERNEL_PARTS,
+    2 * OUTPUTS,       prepare_parts, multiply_parts
+};
 
 /* ---- products with any type of weights ---------------------------------------------------- */
 
@@ -102,133 +241,108 @@ static void widen(void *ctx, int64_t begin, int64_t end, int thread)
     s->k->from_f16(s->to + begin, ops_part(s->from, begin), end - begin);
 }
 
-/* y[N,O] = x[N,I] w^T for many rows: converts f16 weights to f32, CHUNK outputs at a time. */
+/* y[N,O] = x[N,I] w^T for many rows: converts f16 weights to f32, WIDEN_CHUNK outputs at a time. */
 static void multiply_f16(struct ops *o, struct ops_array y, int64_t ldy, struct ops_array x,
                          const struct ops_linear *l)
 {
     struct ops_linear some = *l;
     struct widening s = { .k = o->k };
-    const int64_t chunk = l->O < CHUNK ? l->O : CHUNK;
+    const int64_t chunk = smaller(l->O, WIDEN_CHUNK);
     s.to = cpu_at_least(o, &o->operands, chunk * l->I);
     for (int64_t first = 0; first < l->O; first += chunk) {
-        some.O = l->O - first < chunk ? l->O - first : chunk;
+        some.O = smaller(chunk, l->O - first);
         some.w = cpu_f32(s.to);
         s.from = ops_part(l->w, first * l->I);
         pool_for(o->pool, some.O * l->I, WIDEN_GRAIN, widen, &s);
-        cpu_multiply_turned(o, ops_part(y, first), ldy, x, &some);
+        cpu_multiply_in_order(o, ops_part(y, first), ldy, x, &some);
     }
 }
 
-struct streamed {
-    const struct kernels *k;
-    float *y, *panels;
-    const float *x; /* [N,I], or a single row or panels for stream_rows */
-    struct ops_array w;
-    int64_t N, I, ldy;
-};
-
-static void pack_blocks(void *ctx, int64_t begin, int64_t end, int thread)
+/* Returns the form of the product, or NULL if it has none. in_order: not by tile registers, whose
+ * order of sums differs from that of the other kernels. */
+static const struct form *form_of(const struct ops *o, struct ops_array y, struct ops_array x,
+                                  const struct ops_linear *l, int in_order)
 {
-    (void)thread;
-    const struct streamed *s = ctx;
-    s->k->pack_few(s->panels, s->x, s->I, s->N, s->I, begin, end);
+    const int floats = x.type == OPS_F32 && y.type == OPS_F32, few = l->N <= OPS_FEW_ROWS;
+    if (cpu_in_blocks(l->w))
+        return &in_blocks;
+    if (!in_order && floats && o->k->multiply_split && l->w.type == OPS_BF16 &&
+        (few || (o->precision == OPS_F32 && !o->openblas)))
+        return &in_parts;
+    if (floats && few)
+        return l->N == 1 ? &of_one : &of_few;
+    return NULL;
 }
 
-static void stream_outputs(void *ctx, int64_t begin, int64_t end, int thread)
+/* y[N,O] = x[N,I] w^T for many rows of weights that are no blocks. */
+static void multiply_packed(struct ops *o, struct ops_array y, int64_t ldy, struct ops_array x,
+                            const struct ops_linear *l)
 {
-    (void)thread;
-    const struct streamed *s = ctx;
-    s->k->stream_rows(s->y + begin, s->ldy, s->x, s->N, ops_part(s->w, begin * s->I), s->I, s->I,
-                      end - begin);
-}
-
-/* y[N,O] = x[N,I] w^T for few rows. */
-static void multiply_few(struct ops *o, float *y, int64_t ldy, const float *x,
-                         const struct ops_linear *l)
-{
-    const int64_t blocks = pieces(l->I, KERNEL_FEW);
-    struct streamed s = { o->k, y, NULL, x, l->w, l->N, l->I, ldy };
-    if (l->N > 1) {
-        s.panels = cpu_at_least(o, &o->operands, l->N * blocks * KERNEL_FEW);
-        pool_for(o->pool, blocks, pieces(PACK_GRAIN, l->N * KERNEL_FEW), pack_blocks, &s);
-        s.x = s.panels;
-    }
-    pool_for(o->pool, l->O, OUTPUTS, stream_outputs, &s);
-}
-
-/* Rows in the form of multiply_split. */
-struct divided {
-    const struct kernels *k;
-    const float *x;
-    float *parts, *y;
-    struct ops_array w;
-    int64_t N, I, ldy;
-};
-
-static void split_steps(void *ctx, int64_t begin, int64_t end, int thread)
-{
-    (void)thread;
-    const struct divided *s = ctx;
-    s->k->split_rows(s->parts, s->x, s->I, s->N, s->I, begin, end);
-}
-
-static void multiply_outputs(void *ctx, int64_t begin, int64_t end, int thread)
-{
-    (void)thread;
-    const struct divided *s = ctx;
-    s->k->multiply_split(s->y + begin, s->ldy, s->parts, s->N, ops_part(s->w, begin * s->I), s->I,
-                         end - begin);
-}
-
-/* y[N,O] = x[N,I] w^T by tile registers, for chunks of rows of about the same size. */
-static void multiply_split(struct ops *o, struct ops_array y, int64_t ldy, struct ops_array x,
-                           const struct ops_linear *l)
-{
-    const int64_t chunks = pieces(l->N, KERNEL_SPLIT_ROWS), chunk = pieces(l->N, chunks);
-    struct divided s = { .k = o->k, .w = l->w, .I = l->I, .ldy = ldy };
-    s.parts = cpu_at_least(o, &o->operands, kernel_split_floats(chunk, l->I));
-    for (int64_t first = 0; first < l->N; first += chunk) {
-        s.N = l->N - first < chunk ? l->N - first : chunk;
-        s.x = cpu_floats(x) + first * l->I;
-        s.y = cpu_floats(y) + first * ldy;
-        pool_for(o->pool, pieces(l->I, KERNEL_STEP), SPLIT_GRAIN / s.N + 1, split_steps, &s);
-        pool_for(o->pool, l->O, 2 * OUTPUTS, multiply_outputs, &s);
-    }
-}
-
-/* Returns 1 if tile registers can multiply these rows, else 0. Then a row has the same bits
- * whatever the number of rows is. */
-static int by_split(const struct ops *o, struct ops_array y, struct ops_array x,
-                    const struct ops_linear *l)
-{
-    return o->k->multiply_split && l->w.type == OPS_BF16 && x.type == OPS_F32 &&
-           y.type == OPS_F32 && (l->N <= OPS_FEW_ROWS || (o->precision == OPS_F32 && !o->openblas));
-}
-
-void cpu_multiply_in_order(struct ops *o, struct ops_array y, int64_t ldy, struct ops_array x,
-                           const struct ops_linear *l)
-{
-    if (cpu_in_blocks(l->w)) {
-        multiply_blocks(o, y, ldy, x, l);
-    } else if (l->N <= OPS_FEW_ROWS && x.type == OPS_F32 && y.type == OPS_F32) {
-        multiply_few(o, cpu_floats(y), ldy, cpu_floats(x), l);
-    } else if (l->w.type == OPS_F16) {
+    if (l->w.type == OPS_F16)
         multiply_f16(o, y, ldy, x, l);
-    } else {
+    else
         ops_matmul(o, &(struct ops_matmul){ .C = { y, ldy },
                                             .A = { x, l->I },
                                             .B = { l->w, l->I, 1 },
                                             .M = l->N,
                                             .N = l->O,
                                             .K = l->I });
-    }
+}
+
+static void multiply(struct ops *o, struct ops_array y, int64_t ldy, struct ops_array x,
+                     const struct ops_linear *l, int in_order)
+{
+    const struct form *form = form_of(o, y, x, l, in_order);
+    if (form)
+        run(o,
+            &(struct product){ .form = form, .maps = l, .count = 1, .x = x, .y = y, .ldy = ldy });
+    else
+        multiply_packed(o, y, ldy, x, l);
+}
+
+void cpu_multiply_in_order(struct ops *o, struct ops_array y, int64_t ldy, struct ops_array x,
+                           const struct ops_linear *l)
+{
+    multiply(o, y, ldy, x, l, 1);
 }
 
 void cpu_multiply_turned(struct ops *o, struct ops_array y, int64_t ldy, struct ops_array x,
                          const struct ops_linear *l)
 {
-    if (by_split(o, y, x, l))
-        multiply_split(o, y, ldy, x, l);
-    else
-        cpu_multiply_in_order(o, y, ldy, x, l);
+    multiply(o, y, ldy, x, l, 0);
+}
+
+struct sum {
+    const struct kernels *k;
+    struct ops_array y, base, bias;
+    int64_t O;
+};
+
+static void add_rows(void *ctx, int64_t begin, int64_t end, int thread)
+{
+    (void)thread;
+    const struct sum *s = ctx;
+    for (int64_t n = begin; n < end; n++) {
+        if (!ops_is_none(s->base))
+            s->k->add(ops_part(s->y, n * s->O), ops_part(s->base, n * s->O), s->O);
+        if (!ops_is_none(s->bias))
+            s->k->add(ops_part(s->y, n * s->O), s->bias, s->O);
+    }
+}
+
+void cpu_turned_fwd(struct ops *o, struct ops_array y, struct ops_array base, struct ops_array x,
+                    const struct ops_linear *l, int count)
+{
+    const struct form *form = form_of(o, y, x, l, 0);
+    if (form) {
+        run(o, &(struct product){
+                   .form = form, .maps = l, .count = count, .x = x, .base = base, .y = y });
+        return;
+    }
+    for (int i = 0; i < count; y = ops_part(y, l[i].N * l[i].O), i++) {
+        struct sum s = { o->k, y, base, l[i].bias, l[i].O };
+        multiply_packed(o, y, l[i].O, x, &l[i]);
+        if (!ops_is_none(base) || !ops_is_none(s.bias))
+            pool_for(o->pool, l[i].N, cpu_row_grain(s.O), add_rows, &s);
+    }
 }

@@ -27,6 +27,7 @@ enum {
     KERNEL_BAND = 16,                      /* rows in a band of struct kernel_blocks */
     KERNEL_BLOCK_BYTES = 8 + STORED_BLOCK, /* bytes of a row and block there */
     KERNEL_FEW = 16,                       /* numbers of a block in panels of few rows */
+    KERNEL_LINES = 24,                     /* outputs that stream_rows multiplies at a time */
     KERNEL_STEP = 32,                      /* numbers of a row in a step of multiply_split */
     KERNEL_PARTS = 3,                      /* parts of a number in split rows */
     KERNEL_SPLIT_ROWS = 256,               /* most rows of multiply_split */

@@ -349,10 +349,10 @@ void ops_matmul(struct ops *o, const struct ops_matmul *p)
 }
 
 void ops_linear_fwd(struct ops *o, struct ops_array y, struct ops_array x,
-                    const struct ops_linear *l)
+                    const struct ops_linear *l, int count)
 {
     TRACE_KERNEL(0, 0);
-    o->b->linear_fwd(o, y, x, l);
+    o->b->linear_fwd(o, y, x, l, count);
 }
 
 void ops_linear_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient dw,

@@ -187,7 +187,7 @@ static struct pooled pool_fwd(const struct model *m, struct ops *o, struct ops_a
         ops_gather_rows(o, f.x, x, rows, B, C);
     split_linear_fwd(m, o, f.pooled, f.x, &f.pooler, 1);
     ops_tanh_fwd(o, f.pooled, B * W);
-    ops_linear_fwd(o, f.logits, f.pooled, &f.next);
+    ops_linear_fwd(o, f.logits, f.pooled, &f.next, 1);
     return f;
 }
 

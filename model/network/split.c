@@ -1,5 +1,6 @@
 #include "model/network/split.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -377,17 +378,17 @@ void split_linear_fwd(const struct model *m, struct ops *o, struct ops_array y, 
                       const struct ops_linear l[], int count)
 {
     const int divided = split_ranks(m, SPLIT_WIDTH) > 1;
+    struct ops_linear own[SPLIT_MAPS];
     int64_t n = 0;
-    for (int i = 0; i < count; i++)
-        n += l[i].N * l[i].O;
-    struct ops_array part = divided ? summand(o, y, n) : y, next = part;
+    assert(count <= SPLIT_MAPS);
     for (int i = 0; i < count; i++) {
-        struct ops_linear own = l[i];
+        own[i] = l[i];
         if (divided && !is_first(m, SPLIT_WIDTH))
-            own.bias = OPS_NONE;
-        ops_linear_fwd(o, next, x, &own);
-        next = ops_part(next, own.N * own.O);
+            own[i].bias = OPS_NONE;
+        n += l[i].N * l[i].O;
     }
+    struct ops_array part = divided ? summand(o, y, n) : y;
+    ops_linear_fwd(o, part, x, own, count);
     if (divided)
         put_sum(m, SPLIT_WIDTH, o, y, part, n, "sum of inner channels");
 }
@@ -419,7 +420,7 @@ void split_residual_fwd(const struct model *m, struct ops *o, struct ops_array y
     if (!is_first(m, SPLIT_HEADS))
         own.bias = OPS_NONE;
     struct ops_array part = rows_summand(m, o, y, l->N, l->O);
-    ops_linear_fwd(o, part, x, &own);
+    ops_linear_fwd(o, part, x, &own, 1);
     part = sum_rows(m, o, part, l->N, l->O, "sum of a layer");
     ops_dropout(o, part, part, n, drop);
     ops_add(o, part, base, n);

@@ -135,8 +135,9 @@ void split_norm_bwd(const struct model *m, struct ops *o, struct ops_gradient dx
                     struct ops_gradient dgain, struct ops_gradient dbias, struct ops_array dy,
                     struct ops_array x, struct ops_moments kept, const struct ops_norm *l);
 
-/* Does ops_linear_fwd with `count` matrices before heads or MLP: their rows are divided over
- * SPLIT_WIDTH. y gets their outputs, one after the other. */
+/* Does ops_linear_fwd with `count` matrices, at most SPLIT_MAPS, before heads or MLP: their rows
+ * are divided over SPLIT_WIDTH. */
+enum { SPLIT_MAPS = 3 };
 void split_linear_fwd(const struct model *m, struct ops *o, struct ops_array y, struct ops_array x,
                       const struct ops_linear l[], int count);
 /* Sets dx to the gradient of the input of a matrix after heads or MLP, whose columns are divided

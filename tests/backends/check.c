@@ -368,7 +368,7 @@ static void linears(struct run *r)
     struct ops_array y = numbers(r, r->type, N * O, 1), z = numbers(r, OPS_F32, N * O, 1);
     struct ops_array base = numbers(r, OPS_F32, N * O, 1), dw = numbers(r, OPS_F32, I * O, 1);
     struct ops_array dx = numbers(r, r->type, N * I, 1), dbias = numbers(r, OPS_F32, O, 1);
-    ops_linear_fwd(r->o, y, x, &l);
+    ops_linear_fwd(r->o, y, x, &l, 1);
     leave(r, "linear_fwd", y, N * O, of_products());
     ops_residual_fwd(r->o, z, base, x, &l, (struct ops_dropout){ .key = 5, .rate = 0.25 * r->way });
     leave(r, "residual_fwd", z, N * O, of_products());

@@ -472,10 +472,10 @@ static void check_linear_fwd(struct ops *o, struct linear *l)
 {
     struct numbers y = numbers(l->N * l->O, 9, 1);
     const struct ops_linear with = map_of(l, 1), without = map_of(l, 0);
-    ops_linear_fwd(o, f32(y.f), f32(l->x.f), &with);
+    ops_linear_fwd(o, f32(y.f), f32(l->x.f), &with, 1);
     linear_reference(y.d, l, NULL, l->bias.d);
     check("linear_fwd", y.f, y.d, y.n, 1e-6);
-    ops_linear_fwd(o, f32(y.f), f32(l->x.f), &without);
+    ops_linear_fwd(o, f32(y.f), f32(l->x.f), &without, 1);
     linear_reference(y.d, l, NULL, NULL);
     check("linear_fwd without bias", y.f, y.d, y.n, 1e-6);
     ops_residual_fwd(o, f32(y.f), f32(l->base.f), f32(l->x.f), &with, (struct ops_dropout){ 0 });
@@ -546,10 +546,10 @@ static void few_rows_in(struct ops *o)
         for (int type = OPS_F32; type <= OPS_BF16; type++) {
             l.w = copy_as(o, (enum ops_type)type, w.f, w.n);
             l.N = N;
-            ops_linear_fwd(o, f32(y.f), f32(x.f), &l);
+            ops_linear_fwd(o, f32(y.f), f32(x.f), &l, 1);
             l.N = 1;
             for (int64_t n = 0; n < N; n++) {
-                ops_linear_fwd(o, f32(one.f), f32(x.f + n * I), &l);
+                ops_linear_fwd(o, f32(one.f), f32(x.f + n * I), &l, 1);
                 HOLDS(!memcmp(one.f, y.f + n * O, (size_t)O * sizeof(float)),
                       "row %lld of %lld, type %d", (long long)n, (long long)N, type);
             }
@@ -581,7 +581,7 @@ static void linear_operands_in(struct ops *o)
         dx[made] = numbers(N * I, 5, 1);
         dw[made] = numbers(I * O, 6, 1);
         struct ops_array xs = copy_as(o, type, x.f, x.n), dys = copy_as(o, type, dy.f, dy.n);
-        ops_linear_fwd(o, f32(y[made].f), xs, &map);
+        ops_linear_fwd(o, f32(y[made].f), xs, &map, 1);
         ops_residual_fwd(o, f32(y[made].f), f32(w.f), xs, &map, (struct ops_dropout){ 0 });
         ops_linear_bwd(o, ops_set(f32(dx[made].f)), ops_set(f32(dw[made].f)),
                        (struct ops_gradient){ 0 }, dys, xs, &map);

@@ -531,7 +531,7 @@ static void check_bits(enum ops_type type)
         for (int i = 0; (o->k = kernels_set(i)); i++)
             for (l.N = 1; l.N <= ROWS; l.N++) {
                 const size_t bytes = (size_t)l.N * O * sizeof *y;
-                ops_linear_fwd(o, f32(y), f32(m.x), &l);
+                ops_linear_fwd(o, f32(y), f32(m.x), &l, 1);
                 HOLDS(!memcmp(y, fused, bytes) ||
                           (!strcmp(o->k->word, "portable") && !memcmp(y, rounded_first, bytes)),
                       "%s, %lld rows: other bits", o->k->name, (long long)l.N);
@@ -561,7 +561,7 @@ static void check_bad_number(struct ops *o, enum ops_type type, int64_t N, float
     float *y = mem_alloc((size_t)N * 16 * sizeof *y), *last = y + (N - 1) * 16;
     l.w = product_of(o, &m);
     m.x[(N - 1) * 96 + 41] = bad;
-    ops_linear_fwd(o, f32(y), f32(m.x), &l);
+    ops_linear_fwd(o, f32(y), f32(m.x), &l, 1);
     HOLDS(!isfinite(last[0]) && !isfinite(last[15]), "%s, type %d: %g became %g", o->k->name, type,
           bad, last[0]);
     for (int64_t i = 0; i < (N - 1) * 16; i++)
@@ -635,7 +635,7 @@ Test(weights, exact_rows_of_bf16)
         struct ops *o = ops_new(1);
         struct ops_linear l = { ops_host_array(w, OPS_BF16), OPS_NONE, 1, I, I, 1 };
         o->k = kernels_set(i);
-        ops_linear_fwd(o, f32(y), ops_host_array((void *)(uintptr_t)x, OPS_F32), &l);
+        ops_linear_fwd(o, f32(y), ops_host_array((void *)(uintptr_t)x, OPS_F32), &l, 1);
         for (int n = 0; n < I; n++)
             HOLDS(y[n] == x[n], "%s: %.9g became %.9g", o->k->name, x[n], y[n]);
         ops_free(o);
@@ -676,13 +676,58 @@ Test(weights, rows_alone_f32)
         struct ops *o = ops_new(2);
         struct ops_linear l = { f32((float *)(void *)m.rows), f32(m.bias), 32, 100, 130, 0 };
         o->k = kernels_set(i);
-        ops_linear_fwd(o, f32(y), f32(m.x), &l);
+        ops_linear_fwd(o, f32(y), f32(m.x), &l, 1);
         l.N = 1;
         for (int n = 0; n < 32; n++) {
-            ops_linear_fwd(o, f32(one), f32(m.x + n * 100), &l);
+            ops_linear_fwd(o, f32(one), f32(m.x + n * 100), &l, 1);
             HOLDS(!memcmp(one, y + n * 130, sizeof one), "row %d differs alone", n);
         }
         ops_free(o);
     }
     drop(&m);
+}
+
+/* Several maps of the same rows in one call must give the bits that each gives alone. */
+static void check_several_maps(struct ops *o, enum ops_type type, int64_t N, int turned)
+{
+    enum { MAPS = 3, I = 96 };
+    const int64_t outputs[MAPS] = { 130, 17, 33 };
+    struct map m[MAPS];
+    struct ops_linear l[MAPS];
+    float *y = mem_alloc((size_t)N * 180 * sizeof *y),
+          *one = mem_alloc((size_t)N * 180 * sizeof *y);
+    for (int i = 0; i < MAPS; i++) {
+        m[i] = map(type, N, I, outputs[i]);
+        l[i] = (struct ops_linear){
+            product_of(o, &m[i]), f32(m[i].bias), N, I, outputs[i], turned
+        };
+    }
+    ops_linear_fwd(o, f32(y), f32(m->x), l, MAPS);
+    float *next = one;
+    for (int i = 0; i < MAPS; next += N * outputs[i++])
+        ops_linear_fwd(o, f32(next), f32(m->x), &l[i], 1);
+    HOLDS(!memcmp(y, one, (size_t)N * 180 * sizeof *y),
+          "%s, type %d, %lld rows, turned %d: differs", o->k->name, type, (long long)N, turned);
+    for (int i = 0; i < MAPS; i++) {
+        if (l[i].w.address != m[i].rows)
+            free(l[i].w.address);
+        drop(&m[i]);
+    }
+    free(y);
+    free(one);
+}
+
+Test(weights, several_maps)
+{
+    const enum ops_type types[] = { OPS_F32, OPS_BF16, OPS_F16, OPS_Q8, OPS_Q4 };
+    const int64_t rows[] = { 1, 5, 40 };
+    struct ops *o = ops_new(3);
+    for (int i = 0; (o->k = kernels_set(i)); i++)
+        for (int r = 0; r < 3; r++) {
+            for (size_t t = 0; t < sizeof types / sizeof *types; t++)
+                check_several_maps(o, types[t], rows[r], 1);
+            check_several_maps(o, OPS_F32, rows[r], 0);
+        }
+    o->k = kernels_set(0);
+    ops_free(o);
 }
