@@ -31,7 +31,7 @@ CFLAGS ?=
 ALL_CFLAGS = -std=gnu11 $(WARN) $(MODE_FLAGS) -pthread $(CFLAGS)
 ALL_CPPFLAGS = -I. -D_FILE_OFFSET_BITS=64 $(CPPFLAGS) $(PKG_CFLAGS)
 # The functions of a program that its plug-ins call.
-PLUGIN_CALLS = err_set err_usage err_get log_fatal log_warn log_bytes mem_alloc mem_zalloc mem_resize ops_rows_of ops_rows_count
+PLUGIN_CALLS = err_set err_usage err_get log_fatal log_warn log_detail log_bytes mem_alloc mem_zalloc mem_resize ops_rows_of ops_rows_count
 ALL_LDFLAGS = $(MODE_FLAGS) -pthread -Wl,--as-needed $(PLUGIN_CALLS:%=-Wl,--export-dynamic-symbol=%) $(LDFLAGS)
 LIBS = $(PKG_LIBS) -lm -ldl
 

@@ -27,6 +27,11 @@ enum {
     FEW = 4
 };
 
+static float scale_of(const struct ops_attention *a)
+{
+    return a->scale > 0 ? (float)a->scale : 1 / sqrtf((float)a->HS);
+}
+
 EXTERN_C struct attention cuda_attention_of(struct ops *o, struct ops_qkv x,
                                             const struct ops_attention *a)
 {
@@ -50,11 +55,9 @@ EXTERN_C struct attention cuda_attention_of(struct ops *o, struct ops_qkv x,
     s.HS = a->HS;
     s.first_head = a->first_head;
     s.all_heads = a->all_heads ? a->all_heads : a->NH;
-    s.scale = a->scale > 0 ? (float)a->scale : 1 / sqrtf((float)a->HS);
+    s.scale = scale_of(a);
     s.causal = a->causal;
     s.mask = mask_of(a->drop);
-    s.pieces = 0;
-    s.parts = 0;
     return s;
 }
 
@@ -283,41 +286,101 @@ EXTERN_C void cuda_attention_bwd(struct ops *o, struct ops_qkv dx, struct ops_ar
 
 /* ---- with a cache ------------------------------------------------------------------------- */
 
-/* For few queries over many keys: each warp computes 32 keys for one query, so that the whole
- * device is used. attend_join then joins the pieces in order. blockIdx.y is the index of the query
- * among the queries of all heads. */
-KERNEL(attend_piece, attention, THREADS)
+/* For few queries over many keys: each warp computes 32 keys, a piece, for one query, so that the
+ * whole device is used. attend_join then joins the pieces in order. The arguments do not depend on
+ * the lengths of the texts, which are in `pasts` (ops_repeat). */
+struct cached {
+    struct view q, k, v, y;        /* of the new positions; rows begin ldq, ldk or ldy apart */
+    const struct cuda_past *pasts; /* [B] */
+    int64_t layer, rows, N;        /* N: new positions of each text; rows: those of all */
+    int64_t NH, KV, HS, ldq, ldk, ldy;
+    int64_t pieces; /* of a text that fills the largest room */
+    int type;       /* of the keys and values in the cache */
+    float scale;
+    float *parts; /* results of the pieces: [queries, pieces, HS + 2]: y, maximum and sum */
+};
+
+/* Returns the keys or the values, which are at `at`, of the layer. */
+DEVICE struct view past_view(const struct cached *a, const struct cuda_past *past, char *at)
+{
+    const int64_t C = a->KV * a->HS;
+    struct view v;
+    v.at = at + a->layer * past->room * C * (a->type == OPS_BF16 ? 2 : 4);
+    v.type = a->type;
+    v.wide = (uintptr_t)v.at % 16 == 0 && C % 8 == 0;
+    return v;
+}
+
+/* Each thread copies eight numbers to the cache: keys if blockIdx.y is 0, else values. */
+KERNEL(append_past, cached, THREADS)
+{
+    const int64_t C = a.KV * a.HS, pieces = (C + 7) / 8;
+    const int64_t at = (int64_t)blockIdx.x * THREADS + threadIdx.x;
+    const int64_t row = at / pieces, i = at % pieces * 8;
+    if (row >= a.rows)
+        return;
+    const struct cuda_past *past = a.pasts + row / a.N;
+    const struct view to = past_view(&a, past, blockIdx.y ? past->values : past->keys);
+    put8(to, (past->used + row % a.N) * C + i, C - i,
+         get8(blockIdx.y ? a.v : a.k, row * a.ldk + i, C - i));
+}
+
+/* One query of one head of a text: number `number` of them, in the order [B,NH,N]. */
+struct query {
+    const struct cuda_past *past;
+    int64_t q, k, y; /* first elements; k: in the rows of the cache */
+    int64_t visible, pieces;
+};
+
+DEVICE struct query query_of(const struct cached *a, int64_t number)
+{
+    const int64_t n = number % a->N, head = number / a->N % a->NH, b = number / a->N / a->NH;
+    struct query q;
+    q.past = a->pasts + b;
+    q.q = (b * a->N + n) * a->ldq + head * a->HS;
+    q.k = head / (a->NH / a->KV) * a->HS;
+    q.y = (b * a->N + n) * a->ldy + head * a->HS;
+    q.visible = q.past->used + n + 1;
+    q.pieces = (q.past->used + a->N + TILE - 1) / TILE;
+    return q;
+}
+
+/* blockIdx.x is the number of the query; blocks of pieces behind the text do nothing. */
+KERNEL(attend_piece, cached, THREADS)
 {
     SHARED(float, query);
     const int HS = (int)a.HS, lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
-    const int64_t N = a.sequences[1], q = blockIdx.y % N,
-                  piece = (int64_t)blockIdx.x * WARPS + warp;
-    const struct head h = head_of(&a, blockIdx.y / N);
-    const int64_t k = piece * TILE + lane, visible = visible_to(&a, &h, q);
-    for (int i = threadIdx.x; i < HS; i += THREADS)
-        query[i] = get(a.q, h.q + q * a.ldq + i);
-    BLOCK_BARRIER();
-    if (piece >= a.pieces)
+    const struct query q = query_of(&a, blockIdx.x);
+    const int64_t piece = (int64_t)blockIdx.y * WARPS + warp, k = piece * TILE + lane;
+    const int64_t ld = a.KV * HS;
+    if (piece - warp >= q.pieces)
         return;
+    for (int i = threadIdx.x; i < HS; i += THREADS)
+        query[i] = get(a.q, q.q + i);
+    BLOCK_BARRIER();
+    if (piece >= q.pieces)
+        return;
+    const struct view keys = past_view(&a, q.past, q.past->keys);
+    const struct view values = past_view(&a, q.past, q.past->values);
     float s = 0, y[MINE] = { 0 };
-    for (int i = 0; i < HS && k < visible; i += 8) {
-        struct eight x = get8(a.k, h.k + k * a.ldk + i, HS - i);
+    for (int i = 0; i < HS && k < q.visible; i += 8) {
+        struct eight x = get8(keys, q.k + k * ld + i, HS - i);
         for (int j = 0; j < 8 && i + j < HS; j++)
             s += query[i + j] * x.v[j];
     }
-    s = k < visible ? s * a.scale : -INFINITY;
+    s = k < q.visible ? s * a.scale : -INFINITY;
     float p = 0;
     const float max = warp_max(s);
     if (max > -INFINITY)
         p = expf(s - max);
     const float sum = warp_sum(p);
-    for (int r = 0; r < TILE && piece * TILE + r < visible; r++) {
+    for (int r = 0; r < TILE && piece * TILE + r < q.visible; r++) {
         const float weight = warp_from(p, r);
         for (int i = 0; i < MINE; i++)
             if (i * WARP + lane < HS)
-                y[i] += weight * get(a.v, h.k + (piece * TILE + r) * a.ldk + i * WARP + lane);
+                y[i] += weight * get(values, q.k + (piece * TILE + r) * ld + i * WARP + lane);
     }
-    float *part = a.parts + (blockIdx.y * a.pieces + piece) * (HS + 2);
+    float *part = a.parts + (blockIdx.x * a.pieces + piece) * (HS + 2);
     for (int i = 0; i < MINE; i++)
         if (i * WARP + lane < HS)
             part[i * WARP + lane] = y[i];
@@ -328,32 +391,51 @@ KERNEL(attend_piece, attention, THREADS)
 }
 
 /* Each block is one warp and joins the pieces of one query. */
-KERNEL(attend_join, attention, THREADS)
+KERNEL(attend_join, cached, THREADS)
 {
     const int HS = (int)a.HS, lane = threadIdx.x;
-    const int64_t N = a.sequences[1], q = blockIdx.y % N;
-    const struct head h = head_of(&a, blockIdx.y / N);
-    const float *parts = a.parts + blockIdx.y * a.pieces * (HS + 2);
+    const struct query q = query_of(&a, blockIdx.x);
+    const float *parts = a.parts + blockIdx.x * a.pieces * (HS + 2);
     float max = -INFINITY, sum = 0, y[MINE] = { 0 };
-    for (int64_t p = 0; p < a.pieces; p++)
+    for (int64_t p = 0; p < q.pieces; p++)
         max = fmaxf(max, parts[p * (HS + 2) + HS]);
-    for (int64_t p = 0; p < a.pieces; p++) {
+    for (int64_t p = 0; p < q.pieces; p++) {
         const float *part = parts + p * (HS + 2), factor = expf(part[HS] - max);
         sum += factor * part[HS + 1];
         for (int i = 0; i < MINE; i++)
             if (i * WARP + lane < HS)
                 y[i] += factor * part[i * WARP + lane];
     }
-    put_row(a.y, h.y + q * a.ldy, y, 1 / sum, HS);
+    put_row(a.y, q.y, y, 1 / sum, HS);
 }
 
-static void run_pieces(struct ops *o, struct attention *a)
+static void run_pieces(struct ops *o, struct ops_array y, const struct ops_past *past,
+                       int64_t layer, struct ops_qkv x, const struct ops_attention *p)
 {
-    const int64_t queries = a->NH * a->longest;
-    a->pieces = div_up(a->past + a->longest, TILE);
-    a->parts = floats(view_of(cuda_room(o, ROOM_SUMS, OPS_F32, queries * a->pieces * (a->HS + 2))));
-    LAUNCH(o, attend_piece, div_up(a->pieces, WARPS), queries, THREADS, a->HS * sizeof(float), *a);
-    LAUNCH(o, attend_join, 1, queries, WARP, 0, *a);
+    struct cached a;
+    const int64_t B = p->rows.B;
+    a.q = view_rows(x.q, x.ldq);
+    a.k = view_rows(x.k, x.ldk);
+    a.v = view_rows(x.v, x.ldk);
+    a.ldq = x.ldq;
+    a.ldk = x.ldk;
+    a.ldy = p->NH * p->HS;
+    a.y = view_rows(y, a.ldy);
+    a.pasts = (const struct cuda_past *)view_of(cuda_pasts(o, past, B)).at;
+    a.layer = layer;
+    a.N = p->rows.T;
+    a.rows = B * a.N;
+    a.NH = p->NH;
+    a.KV = p->KV ? p->KV : p->NH;
+    a.HS = p->HS;
+    a.pieces = div_up(cuda_most_room(past, B), TILE);
+    a.type = past->keys.type;
+    a.scale = scale_of(p);
+    const int64_t queries = a.rows * a.NH, copies = a.rows * div_up(a.KV * a.HS, 8);
+    a.parts = floats(view_of(cuda_room(o, ROOM_SUMS, OPS_F32, queries * a.pieces * (a.HS + 2))));
+    LAUNCH(o, append_past, div_up(copies, THREADS), 2, THREADS, 0, a);
+    LAUNCH(o, attend_piece, queries, div_up(a.pieces, WARPS), THREADS, a.HS * sizeof(float), a);
+    LAUNCH(o, attend_join, queries, 1, WARP, 0, a);
 }
 
 /* Computes the attention of one sequence, whose first key and value of the layer are at keys and
@@ -373,10 +455,7 @@ static void attend_past(struct ops *o, struct ops_array y, struct ops_array keys
     a.past = past;
     a.causal = 1;
     a.y = view_rows(y, a.ldy);
-    if (N <= FEW)
-        run_pieces(o, &a);
-    else
-        run_attend(o, &a);
+    run_attend(o, &a);
 }
 
 EXTERN_C void cuda_attention_cached(struct ops *o, struct ops_array y, const struct ops_past *past,
@@ -384,6 +463,10 @@ EXTERN_C void cuda_attention_cached(struct ops *o, struct ops_array y, const str
 {
     const int64_t C = p->NH * p->HS, K = (p->KV ? p->KV : p->NH) * p->HS, N = p->rows.T;
     struct ops_attention one = *p;
+    if (N <= FEW) {
+        run_pieces(o, y, past, layer, x, p);
+        return;
+    }
     one.rows.B = 1;
     for (int64_t b = 0; b < p->rows.B; b++) {
         const int64_t first = layer * past[b].room * K, row = b * N;
@@ -392,4 +475,9 @@ EXTERN_C void cuda_attention_cached(struct ops *o, struct ops_array y, const str
         attend_past(o, ops_part(y, row * C), ops_part(past[b].keys, first),
                     ops_part(past[b].values, first), past[b].used, part, &one);
     }
+}
+
+EXTERN_C char *cuda_address(struct ops_array a)
+{
+    return view_of(a).at;
 }

@@ -19,8 +19,6 @@ struct attention {
     float scale;
     int causal;
     struct mask mask;
-    int64_t pieces; /* number of pieces into which the keys are divided, if there are few queries */
-    float *parts;   /* results of the pieces: [queries, pieces, HS + 2]: y, maximum and sum */
 };
 
 EXTERN_C struct attention cuda_attention_of(struct ops *o, struct ops_qkv x,

@@ -12,6 +12,13 @@
  * addresses of arrays are device addresses: the host may do arithmetic with them, but must not read
  * or write there.
  *
+ * A step of generation is recorded when it comes for the second time in one shape (ops_repeat), and
+ * repeated from then on by one launch of a CUDA graph. What differs from token to token is in
+ * device memory: the tokens and their places, and the table of the texts' keys and values (struct
+ * cuda_past). While a step is recorded, nothing runs; device memory cannot be allocated or freed,
+ * and nothing can be copied from or to the host. If a function must do that, it ends the recording
+ * (device_unrecord); the step then runs without one, and is recorded when it comes again.
+ *
  * The kernels also compile as C: tests/emulate runs them on the host, thread by thread, for tests
  * without a GPU. It has libraries in the place of CUDA's runtime, cuBLASLt and NCCL, so that the
  * host's code is the same.
@@ -37,16 +44,34 @@ enum cuda_rooms {
     ROOM_LOSS,    /* logits of a chunk of rows, and the rows themselves */
     ROOM_NORM,    /* one number */
     ROOM_ROWS,    /* first rows and lengths of the sequences */
+    ROOM_PASTS,   /* struct cuda_past of each sequence */
     ROOM_ANGLES,  /* cosines and sines of rotary positions */
     ROOM_GROUP,   /* received by an exchange: only queue OPS_COMM uses it */
     CUDA_ROOMS
 };
 
-/* The sequences of an attention, as they are on the device (attention.cu). */
-struct cuda_sequences {
-    int64_t *lengths; /* the host's copy of what was uploaded last */
-    int64_t B, room;
+/* A small table that the host fills and kernels read. It is uploaded only if it differs from the
+ * last one. */
+struct cuda_table {
+    char *next, *last; /* the host's: the table being filled, and the copy of the device's */
+    size_t bytes, room;
 };
+
+/* The keys and values of a text, for kernels: struct ops_past with addresses that they can use. */
+struct cuda_past {
+    char *keys, *values;
+    int64_t room, used;
+};
+
+/* A step of generation that has run: what determines its work (ops_repeat), and its recording. */
+struct cuda_step {
+    void (*step)(void *context);
+    void *context;
+    int64_t B, room; /* room: the largest of the pasts; grids are made for it */
+    enum ops_type precision;
+    void *recording; /* NULL: it has run once, and the next time is recorded */
+};
+enum { CUDA_STEPS = 16 };
 
 struct ops {
     OPS_COMMON
@@ -55,7 +80,9 @@ struct ops {
     void *group;    /* data of group.c */
     char name[128];
     struct cuda_room rooms[CUDA_ROOMS];
-    struct cuda_sequences sequences;
+    struct cuda_table sequences, pasts;
+    struct cuda_step steps[CUDA_STEPS];
+    int next_step, no_recordings; /* next_step: replaced by the next one */
     double angles_base;
     struct ops_stretch angles_stretch;
     int64_t angles_HS, angles_places;
@@ -64,6 +91,11 @@ struct ops {
 /* Returns the buffer `which` with room for at least n elements. If it grows, its contents are
  * lost. */
 struct ops_array cuda_room(struct ops *o, enum cuda_rooms which, enum ops_type type, int64_t n);
+/* Returns struct cuda_past [B] on the device. */
+struct ops_array cuda_pasts(struct ops *o, const struct ops_past *past, int64_t B);
+int64_t cuda_most_room(const struct ops_past *past, int64_t B); /* the largest room */
+/* Drops all recordings of steps, because memory that they use is freed or changes. */
+void cuda_forget_steps(struct ops *o);
 
 /* ---- device.c ----------------------------------------------------------------------------- */
 
@@ -95,6 +127,13 @@ int device_reached(struct ops *o, const struct ops_mark *m); /* any thread may c
 void device_move(struct ops *o, enum ops_queue q, char *to, const char *from, size_t bytes);
 void device_finish(struct ops *o);
 void device_launched(struct ops *o, const char *kernel); /* reports errors of the launch */
+/* Records the work of step(context) in queue OPS_COMPUTE, without running it. Returns 0 and sets
+ * *recording; NULL if device_unrecord ended it. Returns -1 with an error if CUDA fails. */
+int device_record(struct ops *o, void (*step)(void *context), void *context, void **recording);
+/* Ends the recording and drops it. Returns 1, or 0 if there is none. */
+int device_unrecord(struct ops *o);
+void device_repeat(struct ops *o, void *recording); /* adds its work to queue OPS_COMPUTE */
+void device_forget(struct ops *o, void *recording);
 /* Selects the queue into which kernels, uploads and zeroing go. It is OPS_COMPUTE, except inside
  * the functions of group.c. */
 void device_select(struct ops *o, enum ops_queue q);
@@ -206,6 +245,7 @@ void cuda_attention_bwd(struct ops *o, struct ops_qkv dx, struct ops_array dy, s
                         struct ops_array y, struct ops_array lse, const struct ops_attention *a);
 void cuda_attention_cached(struct ops *o, struct ops_array y, const struct ops_past *past,
                            int64_t layer, struct ops_qkv x, const struct ops_attention *a);
+char *cuda_address(struct ops_array a); /* the address that a kernel uses */
 
 /* loss.cu: losses of rows of V logits that begin ld apart. With `gradient` the logits become scale
  * * (softmax - onehot), or 0 where there is no label. */

@@ -25,6 +25,7 @@ struct device {
     cudaStream_t queue[OPS_QUEUES];
     cudaStream_t fresh; /* new memory is zeroed in this one */
     int number;
+    int recording; /* 1: the work of queue OPS_COMPUTE is recorded */
     struct pinned *pinned;
 };
 
@@ -128,6 +129,67 @@ static cudaStream_t stream(const struct ops *o)
     return ((const struct device *)o->device)->stream;
 }
 
+/* ---- recordings --------------------------------------------------------------------------- */
+
+static cudaError_t end_recording(struct device *d, cudaGraph_t *graph)
+{
+    d->recording = 0;
+    *graph = NULL;
+    return cudaStreamEndCapture(d->queue[OPS_COMPUTE], graph);
+}
+
+/* Forgets the errors of calls that a recording does not allow. Other errors come again. */
+int device_unrecord(struct ops *o)
+{
+    struct device *d = o->device;
+    cudaGraph_t graph;
+    if (!d->recording)
+        return 0;
+    end_recording(d, &graph);
+    if (graph)
+        cudaGraphDestroy(graph);
+    cudaGetLastError();
+    return 1;
+}
+
+int device_record(struct ops *o, void (*step)(void *context), void *context, void **recording)
+{
+    struct device *d = o->device;
+    cudaGraph_t graph;
+    cudaGraphExec_t made = NULL;
+    cudaError_t error = cudaStreamBeginCapture(d->queue[OPS_COMPUTE],
+                                               cudaStreamCaptureModeThreadLocal);
+    *recording = NULL;
+    d->recording = error == cudaSuccess;
+    if (d->recording) {
+        step(context);
+        if (!d->recording)
+            return 0;
+        error = end_recording(d, &graph);
+        if (error == cudaSuccess)
+            error = cudaGraphInstantiate(&made, graph, 0);
+        if (graph)
+            cudaGraphDestroy(graph);
+    }
+    *recording = made;
+    if (error == cudaSuccess)
+        return 0;
+    cudaGetLastError();
+    return failed("recording a step", error);
+}
+
+void device_repeat(struct ops *o, void *recording)
+{
+    const struct device *d = o->device;
+    check("a recorded step", cudaGraphLaunch(recording, d->queue[OPS_COMPUTE]));
+}
+
+void device_forget(struct ops *o, void *recording)
+{
+    (void)o;
+    check("dropping a recorded step", cudaGraphExecDestroy(recording));
+}
+
 /* ---- memory ------------------------------------------------------------------------------- */
 
 uint64_t device_free_bytes(const struct ops *o)
@@ -145,6 +207,7 @@ char *device_alloc(struct ops *o, size_t bytes)
     void *at = NULL;
     size_t rest = 0, all = 0;
     char text[3][32];
+    device_unrecord(o);
     cudaError_t error = cudaMalloc(&at, bytes ? bytes : 1);
     if (error == cudaErrorMemoryAllocation) {
         cudaMemGetInfo(&rest, &all);
@@ -160,7 +223,8 @@ char *device_alloc(struct ops *o, size_t bytes)
 /* Frees device memory. cudaFree waits for all work. */
 void device_free(struct ops *o, char *address, size_t bytes)
 {
-    (void)o, (void)bytes;
+    (void)bytes;
+    device_unrecord(o);
     check("giving memory back", cudaFree(address));
 }
 
@@ -171,6 +235,7 @@ void device_zero(struct ops *o, char *address, size_t bytes)
 
 static void begin_upload(struct ops *o, char *to, const void *from, size_t bytes)
 {
+    device_unrecord(o);
     check("a copy to the GPU", cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream(o)));
 }
 
@@ -184,6 +249,7 @@ void device_upload(struct ops *o, char *to, const void *from, size_t bytes)
 
 void device_download(struct ops *o, void *to, const char *from, size_t bytes)
 {
+    device_unrecord(o);
     check("a copy from the GPU", cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream(o)));
     check("the work so far", cudaStreamSynchronize(stream(o)));
 }
@@ -194,7 +260,7 @@ char *device_host_alloc(struct ops *o, size_t bytes)
 {
     void *at = NULL;
     char text[32];
-    (void)o;
+    device_unrecord(o);
     if (cudaHostAlloc(&at, bytes ? bytes : 1, cudaHostAllocDefault) != cudaSuccess)
         log_fatal("out of memory: %s that the GPU can copy from", log_bytes(text, bytes));
     memset(at, 0, bytes);
@@ -203,7 +269,8 @@ char *device_host_alloc(struct ops *o, size_t bytes)
 
 void device_host_free(struct ops *o, char *address, size_t bytes)
 {
-    (void)o, (void)bytes;
+    (void)bytes;
+    device_unrecord(o);
     check("giving memory back", cudaFreeHost(address));
 }
 
@@ -223,6 +290,7 @@ static cudaStream_t queue_of(const struct ops *o, enum ops_queue q)
 void device_mark(struct ops *o, enum ops_queue q, struct ops_mark *m)
 {
     cudaEvent_t event = m->event;
+    device_unrecord(o);
     if (!event)
         check("an event", cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
     m->event = event;
@@ -254,6 +322,7 @@ void device_move(struct ops *o, enum ops_queue q, char *to, const char *from, si
 
 void device_finish(struct ops *o)
 {
+    device_unrecord(o);
     for (int q = 0; q < OPS_QUEUES; q++)
         check("the work so far", cudaStreamSynchronize(queue_of(o, q)));
 }
@@ -275,6 +344,7 @@ void *device_borrow(struct ops *o, size_t bytes)
 {
     struct device *d = o->device;
     struct pinned *p = d->pinned;
+    device_unrecord(o);
     while (p && (p->out || p->bytes < bytes || p->bytes > 4 * (bytes + LEAST_BORROWED) ||
                  !is_reached("a copy to the GPU", p->sent)))
         p = p->next;
@@ -297,8 +367,9 @@ void device_send(struct ops *o, char *to, void *borrowed, size_t bytes)
 
 void device_launched(struct ops *o, const char *kernel)
 {
-    (void)o;
-    check(kernel, cudaGetLastError());
+    cudaError_t error = cudaGetLastError();
+    if (error == cudaSuccess || !device_unrecord(o))
+        check(kernel, error);
 }
 
 void device_select(struct ops *o, enum ops_queue q)

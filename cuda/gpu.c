@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "common/log.h"
 #include "common/mem.h"
 #include "common/plugin.h"
 #include "cuda/cuda.h"
@@ -16,6 +17,80 @@ enum {
     FEW_ROWS = 4,      /* most rows of a product limited by memory speed */
     BIAS_ALIGN = 16,   /* bytes; cuBLASLt's kernels read several elements of a bias at once */
 };
+
+/* ---- recorded steps ----------------------------------------------------------------------- */
+
+/* Returns 1 if an array has the keys or values of a text in the table of pasts. */
+static int is_past(const struct ops *o, struct ops_array a)
+{
+    const struct cuda_past *past = (const void *)o->pasts.last;
+    const char *address = cuda_address(a);
+    for (size_t b = 0; b < o->pasts.bytes / sizeof *past; b++)
+        if (past[b].keys == address || past[b].values == address)
+            return 1;
+    return 0;
+}
+
+void cuda_forget_steps(struct ops *o)
+{
+    device_unrecord(o);
+    for (int i = 0; i < CUDA_STEPS; i++) {
+        if (o->steps[i].recording)
+            device_forget(o, o->steps[i].recording);
+        o->steps[i] = (struct cuda_step){ 0 };
+    }
+}
+
+static struct cuda_step *find_step(struct ops *o, const struct cuda_step *s)
+{
+    for (int i = 0; i < CUDA_STEPS; i++) {
+        struct cuda_step *x = &o->steps[i];
+        if (x->step == s->step && x->context == s->context && x->B == s->B && x->room == s->room &&
+            x->precision == s->precision)
+            return x;
+    }
+    return NULL;
+}
+
+/* Keeps a step that has run, in the place of the oldest one. */
+static void keep_step(struct ops *o, const struct cuda_step *s)
+{
+    struct cuda_step *oldest = &o->steps[o->next_step++ % CUDA_STEPS];
+    if (oldest->recording)
+        device_forget(o, oldest->recording);
+    *oldest = *s;
+}
+
+static void record(struct ops *o, struct cuda_step *s)
+{
+    if (device_record(o, s->step, s->context, &s->recording) < 0) {
+        o->no_recordings = 1;
+        log_detail("steps run without CUDA graphs: %s", err_get());
+    }
+}
+
+/* The first run of a step sizes all buffers and chooses the algorithms of its products. The table
+ * of pasts is uploaded before, because a recording cannot do it. */
+static void repeat(struct ops *o, const struct ops_past *past, int64_t B,
+                   void (*step)(void *context), void *context)
+{
+    const struct cuda_step wanted = { .step = step,
+                                      .context = context,
+                                      .B = B,
+                                      .room = cuda_most_room(past, B),
+                                      .precision = o->precision };
+    cuda_pasts(o, past, B);
+    struct cuda_step *s = find_step(o, &wanted);
+    if (s && !s->recording && !o->no_recordings)
+        record(o, s);
+    if (s && s->recording) {
+        device_repeat(o, s->recording);
+        return;
+    }
+    step(context);
+    if (!s)
+        keep_step(o, &wanted);
+}
 
 /* ---- the context -------------------------------------------------------------------------- */
 
@@ -30,12 +105,20 @@ static int open_context(struct ops *o, int number)
     return 0;
 }
 
+static void release_table(struct cuda_table *t)
+{
+    free(t->next);
+    free(t->last);
+}
+
 static void close_context(struct ops *o)
 {
+    cuda_forget_steps(o);
     for (int i = 0; i < CUDA_ROOMS; i++)
         if (o->rooms[i].address)
             device_free(o, o->rooms[i].address, (size_t)o->rooms[i].bytes);
-    free(o->sequences.lengths);
+    release_table(&o->sequences);
+    release_table(&o->pasts);
     products_close(o);
     free(o->group);
     device_close(o);
@@ -66,8 +149,11 @@ static struct ops_array buffer(struct ops *o, enum ops_type type, int64_t n)
     return (struct ops_array){ device_alloc(o, bytes_of(type, n)), type };
 }
 
+/* Keys and values of texts are not in recordings, which find them by the table of pasts. */
 static void buffer_free(struct ops *o, struct ops_array a, int64_t n)
 {
+    if (!is_past(o, a))
+        cuda_forget_steps(o);
     device_free(o, a.address, bytes_of(a.type, n));
 }
 
@@ -76,12 +162,15 @@ struct ops_array cuda_room(struct ops *o, enum cuda_rooms which, enum ops_type t
     struct cuda_room *r = &o->rooms[which];
     int64_t bytes = (int64_t)bytes_of(type, n > 0 ? n : 1);
     if (r->bytes < bytes) {
+        cuda_forget_steps(o);
         if (r->address)
             device_free(o, r->address, (size_t)r->bytes);
         r->address = device_alloc(o, (size_t)bytes);
         r->bytes = bytes;
         if (which == ROOM_ROWS)
-            o->sequences.B = 0;
+            o->sequences.bytes = 0;
+        if (which == ROOM_PASTS)
+            o->pasts.bytes = 0;
         if (which == ROOM_ANGLES)
             o->angles_places = 0;
     }
@@ -141,40 +230,61 @@ static void zero(struct ops *o, struct ops_array x, int64_t n)
     device_zero(o, x.address, bytes_of(x.type, n));
 }
 
-/* ---- sequences ---------------------------------------------------------------------------- */
+/* ---- tables of sequences ------------------------------------------------------------------ */
 
-static int same_lengths(const struct ops *o, const struct ops_rows *rows)
+/* Returns host memory for a table, to be filled and passed to send_table. */
+static void *fill_table(struct cuda_table *t, size_t bytes)
 {
-    if (o->sequences.B != rows->B)
-        return 0;
-    for (int64_t b = 0; b < rows->B; b++)
-        if (o->sequences.lengths[b] != ops_rows_of(rows, b))
-            return 0;
-    return 1;
+    if (t->room < bytes) {
+        t->next = mem_resize(t->next, bytes, 1);
+        t->last = mem_resize(t->last, bytes, 1);
+        t->room = bytes;
+    }
+    return t->next;
 }
 
-/* Returns [B,2]: the first row and the length of each sequence. Uploads them only if they differ
- * from the last ones. */
-struct ops_array cuda_sequences(struct ops *o, const struct ops_rows *rows)
+static struct ops_array send_table(struct ops *o, enum cuda_rooms which, struct cuda_table *t,
+                                   size_t bytes)
 {
-    struct ops_array out = cuda_room(o, ROOM_ROWS, OPS_I64, 2 * rows->B);
-    if (same_lengths(o, rows))
+    struct ops_array out = cuda_room(o, which, OPS_U8, (int64_t)bytes);
+    if (t->bytes == bytes && !memcmp(t->last, t->next, bytes))
         return out;
-    if (o->sequences.room < rows->B) {
-        o->sequences.lengths = mem_resize(o->sequences.lengths, (size_t)rows->B,
-                                          sizeof *o->sequences.lengths);
-        o->sequences.room = rows->B;
-    }
-    o->sequences.B = rows->B;
-    const size_t bytes = (size_t)(2 * rows->B) * sizeof(int64_t);
-    int64_t *to = device_borrow(o, bytes), first = 0;
-    for (int64_t b = 0; b < rows->B; b++) {
-        to[2 * b] = first;
-        to[2 * b + 1] = o->sequences.lengths[b] = ops_rows_of(rows, b);
-        first += to[2 * b + 1];
-    }
+    void *to = device_borrow(o, bytes);
+    memcpy(to, t->next, bytes);
+    memcpy(t->last, t->next, bytes);
+    t->bytes = bytes;
     device_send(o, out.address, to, bytes);
     return out;
+}
+
+struct ops_array cuda_sequences(struct ops *o, const struct ops_rows *rows)
+{
+    const size_t bytes = (size_t)(2 * rows->B) * sizeof(int64_t);
+    int64_t *to = fill_table(&o->sequences, bytes), first = 0;
+    for (int64_t b = 0; b < rows->B; b++) {
+        to[2 * b] = first;
+        to[2 * b + 1] = ops_rows_of(rows, b);
+        first += to[2 * b + 1];
+    }
+    return send_table(o, ROOM_ROWS, &o->sequences, bytes);
+}
+
+struct ops_array cuda_pasts(struct ops *o, const struct ops_past *past, int64_t B)
+{
+    const size_t bytes = (size_t)B * sizeof(struct cuda_past);
+    struct cuda_past *to = fill_table(&o->pasts, bytes);
+    for (int64_t b = 0; b < B; b++)
+        to[b] = (struct cuda_past){ cuda_address(past[b].keys), cuda_address(past[b].values),
+                                    past[b].room, past[b].used };
+    return send_table(o, ROOM_PASTS, &o->pasts, bytes);
+}
+
+int64_t cuda_most_room(const struct ops_past *past, int64_t B)
+{
+    int64_t most = 0;
+    for (int64_t b = 0; b < B; b++)
+        most = past[b].room > most ? past[b].room : most;
+    return most;
 }
 
 /* ---- products ----------------------------------------------------------------------------- */
@@ -518,6 +628,7 @@ static const struct ops_backend table = {
     .attention_fwd = cuda_attention_fwd,
     .attention_bwd = cuda_attention_bwd,
     .attention_cached = cuda_attention_cached,
+    .repeat = repeat,
     .logits = logits,
     .loss_fwd = loss_fwd,
     .loss_fwd_bwd = loss_fwd_bwd,

@@ -398,8 +398,10 @@ static const float *angles_of(struct ops *o, const struct ops_rotary *r, int64_t
     s.half = r->HS / 2;
     s.base = r->base;
     s.stretch = r->stretch;
-    if (!o->angles_places)
+    if (!o->angles_places) {
+        cuda_forget_steps(o); /* they need the table as it was */
         LAUNCH(o, make_angles, div_up(places * s.half, THREADS), 1, THREADS, 0, s);
+    }
     o->angles_base = r->base;
     o->angles_stretch = r->stretch;
     o->angles_HS = r->HS;

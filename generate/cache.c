@@ -186,20 +186,31 @@ static int check(struct cache *c, const uint32_t *ids, int64_t n)
     return 0;
 }
 
+/* Computes the logits for the tokens after the last ones of d->inputs. */
+static void run(void *decoder)
+{
+    struct decoder *d = decoder;
+    struct ops_array x = forward_layers(&d->forward, &d->inputs);
+    const int64_t last = (d->inputs.tokens.T - 1) * config_of(d)->width;
+    forward_logits(&d->forward, d->last, ops_part(x, last), d->inputs.rows.B);
+}
+
 /* Appends n tokens to each of B texts and writes the logits for the tokens after the last ones to
  * logits[B,V]. B or n is 1. */
 static void append(struct decoder *d, float *logits, struct cache *const *texts, int64_t B,
                    const uint32_t *ids, int64_t n)
 {
-    const struct forward *f = &d->forward;
+    struct ops *o = d->forward.ops;
     for (int64_t b = 0; b < B; b++)
         d->pasts[b] = texts[b]->past;
-    inputs_follow(&d->inputs, f->ops, d->pasts, B, ids, n);
-    struct ops_array x = forward_layers(&d->forward, &d->inputs);
+    inputs_follow(&d->inputs, o, d->pasts, B, ids, n);
+    if (n == 1)
+        ops_repeat(o, d->pasts, B, run, d);
+    else
+        run(d);
     for (int64_t b = 0; b < B; b++)
         texts[b]->past.used += n;
-    forward_logits(f, d->last, ops_part(x, (n - 1) * config_of(d)->width), B);
-    ops_download(f->ops, logits, d->last, B * config_of(d)->vocabulary);
+    ops_download(o, logits, d->last, B * config_of(d)->vocabulary);
 }
 
 float *cache_forward(struct cache *c, const uint32_t *ids, int64_t n)

@@ -68,8 +68,6 @@ struct ops_backend {
     int (*reached)(struct ops *o, const struct ops_mark *m);
     void (*move)(struct ops *o, enum ops_queue q, struct ops_array to, struct ops_array from, int64_t n);
     void (*finish)(struct ops *o);
-    /* NULL: one thread does it */
-    void (*each)(struct ops *o, int64_t n, void (*fn)(void *ctx, int64_t i, int thread), void *ctx);
 
     /* NULL, with all others of the group: the back end has no exchanges of devices */
     int (*group_find)(struct ops *o, char *name);
@@ -130,6 +128,8 @@ struct ops_backend {
                           struct ops_array y, struct ops_array lse, const struct ops_attention *a);
     void (*attention_cached)(struct ops *o, struct ops_array y, const struct ops_past *past, int64_t layer,
                              struct ops_qkv x, const struct ops_attention *a);
+    /* NULL: the back end repeats nothing, ops_repeat calls `step` */
+    void (*repeat)(struct ops *o, const struct ops_past *past, int64_t B, void (*step)(void *context), void *context);
 
     void (*logits)(struct ops *o, struct ops_array logits, struct ops_array x, int64_t N,
                    const struct ops_decoder *d);

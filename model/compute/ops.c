@@ -99,15 +99,6 @@ int ops_threads(const struct ops *o)
     return o->threads;
 }
 
-void ops_each(struct ops *o, int64_t n, void (*fn)(void *ctx, int64_t i, int thread), void *ctx)
-{
-    if (o->b->each)
-        o->b->each(o, n, fn, ctx);
-    else
-        for (int64_t i = 0; i < n; i++)
-            fn(ctx, i, 0);
-}
-
 const char *ops_describe(const struct ops *o)
 {
     return o->b->describe(o);
@@ -598,6 +589,15 @@ void ops_attention_cached(struct ops *o, struct ops_array y, const struct ops_pa
                  2 * bytes(past->keys, seen(past, &a->rows) * a->NH * a->HS));
     assert(!a->rows.lengths && a->drop.rate == 0);
     o->b->attention_cached(o, y, past, layer, x, a);
+}
+
+void ops_repeat(struct ops *o, const struct ops_past *past, int64_t B, void (*step)(void *context),
+                void *context)
+{
+    if (o->b->repeat)
+        o->b->repeat(o, past, B, step, context);
+    else
+        step(context);
 }
 
 /* ---- losses ------------------------------------------------------------------------------- */

@@ -35,9 +35,6 @@ struct ops *ops_new(int threads);         /* the same as ops_open("cpu", threads
 int ops_check_device(const char *device); /* -1 with a usage error if the name is not valid */
 void ops_free(struct ops *o);
 int ops_threads(const struct ops *o);
-/* Calls fn(ctx, i, thread) for each i in [0, n), by threads of the host with numbers below
- * ops_threads. Returns when all calls have returned. */
-void ops_each(struct ops *o, int64_t n, void (*fn)(void *ctx, int64_t i, int thread), void *ctx);
 const char *ops_describe(const struct ops *o); /* "AVX-512 kernels", ... */
 /* Returns the free bytes of the device's own memory; UINT64_MAX if arrays are in the host's. */
 uint64_t ops_free_bytes(const struct ops *o);
@@ -475,9 +472,18 @@ struct ops_past {
 };
 /* Computes causal attention of B sequences with T new positions each, over these and the cached
  * positions of the same sequence in layer `layer`. Writes the new keys and values to the cache,
- * from position `used` on; the caller then adds to `used`. past: [B]. */
+ * from position `used` on; the caller then adds to `used`. past: [B], all of one type. */
 void ops_attention_cached(struct ops *o, struct ops_array y, const struct ops_past *past,
                           int64_t layer, struct ops_qkv x, const struct ops_attention *a);
+
+/* Runs step(context), which appends one token to each of B texts: operations on arrays, among them
+ * ops_attention_cached with past[B]. A GPU records the work and from then on repeats it without
+ * calling `step`, which costs the host less. So calls with the same step, context and B must do the
+ * same work with the same arrays, until an array other than those of the pasts is freed. What the
+ * arrays hold may differ, and so may the pasts. `step` may be called twice in a row with the same
+ * data. It must not move numbers to or from the host. */
+void ops_repeat(struct ops *o, const struct ops_past *past, int64_t B, void (*step)(void *context),
+                void *context);
 
 /* ---- losses ------------------------------------------------------------------------------- */
 

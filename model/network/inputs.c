@@ -152,12 +152,11 @@ void inputs_set(struct inputs *in, struct ops *o, const struct model *m, const s
     }
 }
 
-/* Returns the number of tokens before those of the longest text. */
-static int64_t longest_past(const struct ops_past *past, int64_t B)
+static int64_t most_room(const struct ops_past *past, int64_t B)
 {
     int64_t most = 0;
     for (int64_t b = 0; b < B; b++)
-        most = past[b].used > most ? past[b].used : most;
+        most = past[b].room > most ? past[b].room : most;
     return most;
 }
 
@@ -167,10 +166,9 @@ void inputs_follow(struct inputs *in, struct ops *o, const struct ops_past *past
     in->rows = (struct ops_rows){ B, n, NULL };
     in->N = B * n;
     in->past = past;
-    in->tokens = (struct ops_tokens){ .N = in->N, .T = n, .first = longest_past(past, B) };
+    in->tokens = (struct ops_tokens){ .N = in->N, .T = n, .first = most_room(past, B) - n };
     in->tokens.ids = set_tokens(in, o, &in->ids, ids);
-    if (B > 1)
-        in->tokens.places = set_places(in, o);
+    in->tokens.places = set_places(in, o);
 }
 
 void inputs_release(struct inputs *in, struct ops *o)

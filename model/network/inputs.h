@@ -79,7 +79,8 @@ struct inputs {
  * its arrays. Borrows b->lengths. */
 void inputs_set(struct inputs *in, struct ops *o, const struct model *m, const struct batch *b);
 /* Sets the inputs to tokens that follow the earlier ones of B sequences: ids[B,n] follow past[B],
- * which is borrowed. There are no targets. */
+ * which is borrowed and has room for them. There are no targets. What differs from token to token
+ * of a text is only in arrays and in `past` (ops_repeat). */
 void inputs_follow(struct inputs *in, struct ops *o, const struct ops_past *past, int64_t B,
                    const uint32_t *ids, int64_t n);
 void inputs_release(struct inputs *in, struct ops *o);

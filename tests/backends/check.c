@@ -40,6 +40,7 @@ struct run {
     enum ops_type other; /* of others */
     int way;
     uint64_t key;
+    const char *broken; /* what is wrong beside the numbers, or NULL */
 };
 
 /* ---- arrays of a run ---------------------------------------------------------------------- */
@@ -443,6 +444,149 @@ static void caches(struct run *r)
     leave(r, "attention_cached values", values, B * all, 0);
 }
 
+/* ---- repeated steps ------------------------------------------------------------------------ */
+
+enum { TEXTS = 2, TOKENS = 24, DEEP = 2, HEADS = 4, HEAD = 16, WIDE = HEADS * HEAD };
+
+/* A decoder of DEEP layers that have nothing but attention. */
+struct decoder {
+    struct run *r;
+    struct ops_array x, w, y, places;
+    struct ops_past past[TEXTS];
+    int64_t KV, B;
+    int repeats, calls;
+};
+
+/* The second call, which is the first that a GPU records, needs more scratch than the first. */
+static void append_token(void *decoder)
+{
+    struct decoder *d = decoder;
+    struct ops *o = d->r->o;
+    const int64_t K = d->KV * HEAD, ld = WIDE + 2 * K;
+    const struct ops_attention a = {
+        .rows = { d->B, 1, NULL }, .NH = HEADS, .KV = d->KV, .HS = HEAD, .causal = 1
+    };
+    const struct ops_tokens t = { .N = d->B, .T = 1, .first = 99, .places = d->places };
+    struct ops_rotary rotary = { .heads = HEADS, .HS = HEAD, .ld = ld, .base = 1e4 };
+    ops_scratch_begin(o);
+    struct ops_array qkv = ops_scratch(o, OPS_F32, d->B * ld);
+    if (d->calls++ == 1)
+        ops_scratch(o, OPS_F32, 10000);
+    for (int64_t l = 0; l < DEEP; l++) {
+        const struct ops_linear map = {
+            .w = ops_part(d->w, l * WIDE * ld), .N = d->B, .I = WIDE, .O = ld
+        };
+        const struct ops_qkv x = { qkv, ops_part(qkv, WIDE), ops_part(qkv, WIDE + K), ld, ld };
+        ops_linear_fwd(o, qkv, l ? d->y : d->x, &map, 1);
+        ops_rotate(o, qkv, &t, &rotary);
+        ops_attention_cached(o, d->y, d->past, l, x, &a);
+    }
+}
+
+static void free_past(struct decoder *d, const struct ops_past *p)
+{
+    const int64_t n = DEEP * p->room * d->KV * HEAD;
+    ops_buffer_free(d->r->o, p->keys, n);
+    ops_buffer_free(d->r->o, p->values, n);
+}
+
+/* Gives a text arrays with `room` positions, and keeps the positions that are used. */
+static void new_past(struct decoder *d, int text, int64_t room, int64_t used)
+{
+    struct ops *o = d->r->o;
+    const struct ops_past old = d->past[text];
+    const int64_t K = d->KV * HEAD, n = DEEP * room * K;
+    const struct ops_past p = { ops_buffer(o, d->r->type, n), ops_buffer(o, d->r->type, n), room,
+                                used };
+    for (int64_t l = 0; l < DEEP && old.room; l++) {
+        const int64_t to = l * room * K, from = l * old.room * K;
+        ops_copy(o, ops_part(p.keys, to), ops_part(old.keys, from), used * K);
+        ops_copy(o, ops_part(p.values, to), ops_part(old.values, from), used * K);
+    }
+    free_past(d, &old);
+    d->past[text] = p;
+}
+
+static void take_token(struct decoder *d, struct ops_array x)
+{
+    uint32_t places[TEXTS];
+    for (int64_t b = 0; b < d->B; b++)
+        places[b] = (uint32_t)d->past[b].used;
+    ops_upload(d->r->o, d->places, places, d->B);
+    ops_copy(d->r->o, d->x, x, d->B * WIDE);
+    if (d->repeats)
+        ops_repeat(d->r->o, d->past, d->B, append_token, d);
+    else
+        append_token(d);
+    for (int64_t b = 0; b < d->B; b++)
+        d->past[b].used++;
+}
+
+/* Turns some numbers by angles that the steps do not use. */
+static void turn_others(struct decoder *d)
+{
+    const struct ops_tokens t = { .N = 1, .T = 1 };
+    ops_rotate(d->r->o, d->x, &t,
+               &(struct ops_rotary){ .heads = HEADS, .HS = HEAD, .ld = WIDE, .base = 500 });
+}
+
+/* Texts grow, end, change places, and move to larger arrays; other work comes between; and the
+ * result moves. */
+static void take_tokens(struct decoder *d, struct ops_array out, struct ops_array x)
+{
+    enum { ENDS = 5, CHANGES = 9, GROWS = 12, TURNS = 15, MOVES = 18 };
+    struct ops *o = d->r->o;
+    d->y = ops_buffer(o, OPS_F32, TEXTS * WIDE);
+    new_past(d, 0, 64, 52);
+    new_past(d, 1, 40, 3);
+    for (int i = 0; i < TOKENS; i++) {
+        if (i == GROWS)
+            new_past(d, 1, 100, d->past[1].used);
+        if (i == TURNS)
+            turn_others(d);
+        if (i == MOVES) {
+            ops_buffer_free(o, d->y, TEXTS * WIDE);
+            d->y = ops_buffer(o, OPS_F32, TEXTS * WIDE);
+        }
+        if (i == CHANGES) {
+            struct ops_past first = d->past[0];
+            d->past[0] = d->past[1];
+            d->past[1] = first;
+        }
+        d->B = i >= ENDS && i < CHANGES ? 1 : TEXTS;
+        take_token(d, ops_part(x, i * TEXTS * WIDE));
+        ops_copy(o, ops_part(out, i * TEXTS * WIDE), d->y, d->B * WIDE);
+    }
+    for (int text = 0; text < TEXTS; text++)
+        free_past(d, &d->past[text]);
+    ops_buffer_free(o, d->y, TEXTS * WIDE);
+}
+
+/* Steps that are repeated have the bits of those that are not, and most of them are repeated. */
+static void steps(struct run *r)
+{
+    const int64_t KV = r->way ? 2 : HEADS, ld = WIDE + 2 * KV * HEAD, n = TOKENS * TEXTS * WIDE;
+    struct ops_array x = numbers(r, r->other, n, 1), w = numbers(r, OPS_F32, DEEP * WIDE * ld, 0.3);
+    struct ops_array now = numbers(r, OPS_F32, TEXTS * WIDE, 1), out[2];
+    struct ops_array places = integers(r, OPS_U32, TEXTS, 0, 1);
+    for (int repeats = 1; repeats >= 0; repeats--) {
+        struct decoder d = {
+            .r = r, .x = now, .w = w, .places = places, .KV = KV, .repeats = repeats
+        };
+        out[repeats] = ops_buffer(r->o, OPS_F32, n);
+        take_tokens(&d, out[repeats], x);
+        if (repeats && !ops_on_host(r->o) && d.calls > 13)
+            r->broken = "repeated steps: called too often";
+    }
+    /* a key in bf16 may be rounded the other way */
+    leave(r, "repeated steps", out[1], n, r->type == OPS_BF16 ? 5e-3 : of_products());
+    leave(r, "steps", out[0], n, r->type == OPS_BF16 ? 5e-3 : of_products());
+    if (memcmp(r->results[0].data, r->results[1].data, (size_t)n * sizeof(float)))
+        r->broken = "repeated steps: other bits than without repeating";
+    ops_buffer_free(r->o, out[0], n);
+    ops_buffer_free(r->o, out[1], n);
+}
+
 /* ---- losses -------------------------------------------------------------------------------- */
 
 static void losses(struct run *r)
@@ -591,15 +735,25 @@ static const struct {
     void (*run)(struct run *r);
     int ways, types, products; /* types: 1: f32 alone, 2: bf16 alone, too, 4: mixed, too */
 } cases[] = {
-    { "elements", elements, 2, 4, 0 },     { "activations", activations, 2, 4, 0 },
-    { "dropout", dropout, 3, 4, 0 },       { "norms", norms, 10, 4, 0 },
-    { "embeddings", embeddings, 3, 4, 0 }, { "many tokens", many_tokens, 1, 1, 0 },
-    { "some rows", some, 2, 4, 0 },        { "rotations", rotations, 3, 2, 0 },
-    { "products", products, 16, 4, 1 },    { "linears", linears, 2, 4, 1 },
-    { "attentions", attentions, 9, 4, 1 }, { "caches", caches, 3, 4, 1 },
-    { "losses", losses, 8, 4, 1 },         { "small losses", small_losses, 2, 1, 0 },
-    { "columns", columns, 2, 1, 0 },       { "sums", sums, 2, 1, 0 },
-    { "adamws", adamws, 8, 1, 0 },         { "optimizers", optimizers, 2, 1, 1 },
+    { "elements", elements, 2, 4, 0 },
+    { "activations", activations, 2, 4, 0 },
+    { "dropout", dropout, 3, 4, 0 },
+    { "norms", norms, 10, 4, 0 },
+    { "embeddings", embeddings, 3, 4, 0 },
+    { "many tokens", many_tokens, 1, 1, 0 },
+    { "some rows", some, 2, 4, 0 },
+    { "rotations", rotations, 3, 2, 0 },
+    { "products", products, 16, 4, 1 },
+    { "linears", linears, 2, 4, 1 },
+    { "attentions", attentions, 9, 4, 1 },
+    { "caches", caches, 3, 4, 1 },
+    { "steps", steps, 2, 2, 1 },
+    { "losses", losses, 8, 4, 1 },
+    { "small losses", small_losses, 2, 1, 0 },
+    { "columns", columns, 2, 1, 0 },
+    { "sums", sums, 2, 1, 0 },
+    { "adamws", adamws, 8, 1, 0 },
+    { "optimizers", optimizers, 2, 1, 1 },
 };
 enum { CASES = sizeof cases / sizeof *cases, MOST = 1000 };
 
@@ -664,6 +818,8 @@ static void run_one(struct ops *o, const char *device, int turn, int number, int
     cases[number].run(&r);
     for (int i = 0; i < r.array_count; i++)
         ops_buffer_free(o, r.arrays[i].a, r.arrays[i].n);
+    if (r.broken)
+        say(device, &r, number, "", &(struct result){ .name = r.broken });
     if (turn)
         compare(device, number, &r, &of_cpu[run_count]);
     if (turn > 1)

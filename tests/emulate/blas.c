@@ -321,6 +321,6 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t h, cublasLtMatmulDesc_t d, const 
     x->workspace = memory(workspace);
     memcpy(&x->alpha, alpha, sizeof x->alpha);
     memcpy(&x->beta, beta, sizeof x->beta);
-    s->add(s, run_multiply, x);
+    s->add(s, run_multiply, x, sizeof *x);
     return CUBLAS_STATUS_SUCCESS;
 }

@@ -7,11 +7,16 @@
  * used twice. Queues run late or early (queue.h). A thread uses the device that it has set, which
  * is device 0 before.
  *
+ * While a queue is captured, its thread can neither allocate or free memory, nor wait for anything
+ * or ask whether it is done, nor copy from memory that is not pinned: the call fails, and so does
+ * the capture.
+ *
  * TEXTMILL_EMULATED plants a fault, as KIND or KIND:N, where N counts from 1:
  *
  *     driver     there is no driver              lost:N    from its N-th use on, the device fails
  *     none       there is no device              memory:N  from the N-th array on, memory is short
  *     old        the device is too old           pinned:N  the same for the host's pinned memory
+ *     capture    no queue can be captured        graph     no graph can be instantiated
  *     count:FILE no fault: at the end, the numbers of calls are written to FILE
  */
 #include <pthread.h>
@@ -34,6 +39,11 @@ struct emulated_work {
     struct emulated_work *next;
     int (*run)(void *work);
     void *work;
+    size_t bytes; /* 0: it cannot be captured */
+};
+
+struct emulated_graph {
+    struct emulated_work *first, **end;
 };
 
 struct emulated_event {
@@ -56,12 +66,13 @@ static struct {
     size_t used, taken; /* used: of the addresses; taken: bytes of arrays */
     struct array *arrays, *pinned;
     struct emulated_queue *queues;
-    long calls, allocations, pins, launches, copies, waits, products;
+    long calls, allocations, pins, launches, copies, waits, products, graphs;
 } m = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static __thread struct {
     cudaError_t last;
     int device;
+    struct emulated_queue *captured; /* by this thread */
 } mine;
 
 /* ---- errors ------------------------------------------------------------------------------- */
@@ -79,6 +90,16 @@ static cudaError_t enter(void)
 {
     pthread_mutex_lock(&m.lock);
     return planted("lost", ++m.calls) ? cudaErrorLaunchFailure : cudaSuccess;
+}
+
+/* The same for a call that is not allowed while the thread captures a queue. */
+static cudaError_t enter_alone(void)
+{
+    cudaError_t error = enter();
+    if (error || !mine.captured)
+        return error;
+    mine.captured->captured_wrongly = 1;
+    return cudaErrorStreamCaptureUnsupported;
 }
 
 static cudaError_t leave(cudaError_t error)
@@ -116,6 +137,9 @@ const char *cudaGetErrorString(cudaError_t error)
     case cudaErrorInvalidResourceHandle: return "invalid resource handle";
     case cudaErrorNotReady: return "device not ready";
     case cudaErrorLaunchFailure: return "unspecified launch failure";
+    case cudaErrorStreamCaptureUnsupported:
+        return "operation not permitted when stream is capturing";
+    case cudaErrorStreamCaptureInvalidated: return "operation failed due to a previous error";
     default: return "another error";
     }
 }
@@ -128,8 +152,8 @@ __attribute__((destructor)) static void write_counts(void)
         return;
     fprintf(to,
             "calls=%ld\nlaunches=%ld\nproducts=%ld\ncopies=%ld\nwaits=%ld\nallocations=%ld\n"
-            "pinned=%ld\n",
-            m.calls, m.launches, m.products, m.copies, m.waits, m.allocations, m.pins);
+            "pinned=%ld\ngraphs=%ld\n",
+            m.calls, m.launches, m.products, m.copies, m.waits, m.allocations, m.pins, m.graphs);
     fclose(to);
 }
 
@@ -198,10 +222,27 @@ static void await_all(void)
         await(q, q->added);
 }
 
-static void add(struct emulated_queue *q, int (*run)(void *work), void *work)
+static struct emulated_work *new_work(int (*run)(void *work), void *work, size_t bytes)
 {
     struct emulated_work *w = mem_alloc(sizeof *w);
-    *w = (struct emulated_work){ NULL, run, work };
+    *w = (struct emulated_work){ NULL, run, work, bytes };
+    return w;
+}
+
+static void capture(struct emulated_graph *g, int (*run)(void *work), void *work, size_t bytes)
+{
+    *g->end = new_work(run, work, bytes);
+    g->end = &(*g->end)->next;
+}
+
+static void add(struct emulated_queue *q, int (*run)(void *work), void *work, size_t bytes)
+{
+    if (q->captured) {
+        q->captured_wrongly |= !bytes;
+        capture(q->captured, run, work, bytes);
+        return;
+    }
+    struct emulated_work *w = new_work(run, work, bytes);
     *q->end = w;
     q->end = &w->next;
     q->added++;
@@ -209,10 +250,10 @@ static void add(struct emulated_queue *q, int (*run)(void *work), void *work)
         run_queue(q, q->added);
 }
 
-static void add_locked(struct emulated_queue *q, int (*run)(void *work), void *work)
+static void add_locked(struct emulated_queue *q, int (*run)(void *work), void *work, size_t bytes)
 {
     pthread_mutex_lock(&m.lock);
-    add(q, run, work);
+    add(q, run, work, bytes);
     pthread_mutex_unlock(&m.lock);
 }
 
@@ -247,17 +288,117 @@ cudaError_t cudaStreamDestroy(cudaStream_t s)
 static cudaError_t enter_queue(const struct emulated_queue *s)
 {
     cudaError_t error = enter();
-    return error ? error : s->device == mine.device ? cudaSuccess : cudaErrorInvalidResourceHandle;
+    return error                      ? error
+           : s->device != mine.device ? cudaErrorInvalidResourceHandle
+           : s->captured_wrongly      ? cudaErrorStreamCaptureInvalidated
+                                      : cudaSuccess;
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t s)
 {
-    cudaError_t error = enter();
+    cudaError_t error = enter_alone();
     m.waits++;
     if (!error)
         await(s, s->added);
     return leave(error);
 }
+
+/* ---- graphs ------------------------------------------------------------------------------- */
+
+static void free_graph(struct emulated_graph *g)
+{
+    while (g->first) {
+        struct emulated_work *w = g->first;
+        g->first = w->next;
+        free(w->work);
+        free(w);
+    }
+    free(g);
+}
+
+static struct emulated_graph *new_graph(void)
+{
+    struct emulated_graph *g = mem_zalloc(1, sizeof *g);
+    g->end = &g->first;
+    return g;
+}
+
+static void *copy_of(const struct emulated_work *w)
+{
+    return memcpy(mem_alloc(w->bytes), w->work, w->bytes);
+}
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t s, enum cudaStreamCaptureMode mode)
+{
+    cudaError_t error = enter_queue(s);
+    if (!error && planted("capture", 1))
+        error = cudaErrorStreamCaptureUnsupported;
+    if (!error && (mode != cudaStreamCaptureModeThreadLocal || s->captured || mine.captured))
+        error = cudaErrorInvalidValue;
+    if (!error) {
+        s->captured = new_graph();
+        mine.captured = s;
+    }
+    return leave(error);
+}
+
+cudaError_t cudaStreamEndCapture(cudaStream_t s, cudaGraph_t *graph)
+{
+    cudaError_t error = enter();
+    *graph = NULL;
+    if (!s->captured || mine.captured != s)
+        return leave(cudaErrorInvalidValue);
+    if (!error && s->captured_wrongly)
+        error = cudaErrorStreamCaptureInvalidated;
+    if (error)
+        free_graph(s->captured);
+    else
+        *graph = s->captured;
+    s->captured = NULL;
+    mine.captured = NULL;
+    s->captured_wrongly = 0;
+    return leave(error);
+}
+
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *to, cudaGraph_t graph, unsigned long long flags)
+{
+    cudaError_t error = enter_alone();
+    if (!error && flags)
+        error = cudaErrorInvalidValue;
+    if (!error && planted("graph", 1))
+        error = cudaErrorMemoryAllocation;
+    if (error)
+        return leave(error);
+    *to = new_graph();
+    for (const struct emulated_work *w = graph->first; w; w = w->next)
+        capture(*to, w->run, copy_of(w), w->bytes);
+    return leave(error);
+}
+
+cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t s)
+{
+    cudaError_t error = enter_queue(s);
+    if (!error && s->captured)
+        error = cudaErrorStreamCaptureUnsupported;
+    m.graphs++;
+    for (const struct emulated_work *w = graph->first; w && !error; w = w->next)
+        add(s, w->run, copy_of(w), w->bytes);
+    return leave(error);
+}
+
+cudaError_t cudaGraphDestroy(cudaGraph_t graph)
+{
+    free_graph(graph);
+    return leave(enter());
+}
+
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph)
+{
+    free_graph(graph);
+    return leave(enter_alone());
+}
+
+/* ---- events ------------------------------------------------------------------------------- */
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *e, unsigned flags)
 {
@@ -276,7 +417,7 @@ cudaError_t cudaEventDestroy(cudaEvent_t e)
 
 cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s)
 {
-    cudaError_t error = enter_queue(s);
+    cudaError_t error = s->captured ? enter_alone() : enter_queue(s);
     if (!error && e->device != s->device)
         error = cudaErrorInvalidResourceHandle;
     e->queue = s;
@@ -286,7 +427,7 @@ cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s)
 
 cudaError_t cudaEventQuery(cudaEvent_t e)
 {
-    cudaError_t error = enter();
+    cudaError_t error = enter_alone();
     if (!error && e->queue && !run_queue(e->queue, e->count))
         error = cudaErrorNotReady;
     return leave(error);
@@ -306,7 +447,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned flags)
     cudaError_t error = enter();
     (void)flags;
     if (!error && e->queue && e->queue != s)
-        add(s, run_wait, memcpy(mem_alloc(sizeof *e), e, sizeof *e));
+        add(s, run_wait, memcpy(mem_alloc(sizeof *e), e, sizeof *e), 0);
     return leave(error);
 }
 
@@ -385,7 +526,7 @@ char *device_memory(char *address)
 
 cudaError_t cudaMalloc(void **at, size_t bytes)
 {
-    cudaError_t error = enter();
+    cudaError_t error = enter_alone();
     const size_t size = whole_pages(bytes), slack = rounded(bytes) - bytes;
     char *numbers;
     if (!error && (planted("memory", ++m.allocations) || m.taken + bytes > MEMORY))
@@ -413,7 +554,7 @@ cudaError_t cudaMalloc(void **at, size_t bytes)
 /* Waits for all work, as the documentation says. */
 cudaError_t cudaFree(void *at)
 {
-    cudaError_t error = enter();
+    cudaError_t error = enter_alone();
     if (error)
         return leave(error);
     await_all();
@@ -434,7 +575,7 @@ cudaError_t cudaFree(void *at)
 
 cudaError_t cudaHostAlloc(void **at, size_t bytes, unsigned flags)
 {
-    cudaError_t error = enter();
+    cudaError_t error = enter_alone();
     (void)flags;
     if (!error && planted("pinned", ++m.pins))
         error = cudaErrorMemoryAllocation;
@@ -479,10 +620,10 @@ static int run_copy(void *work)
 
 cudaError_t cudaFreeHost(void *at)
 {
-    cudaError_t error = enter();
-    struct array *a = take_out(&m.pinned, at);
+    cudaError_t error = enter_alone();
+    struct array *a = error ? NULL : take_out(&m.pinned, at);
     if (!a)
-        return leave(cudaErrorInvalidValue);
+        return leave(error ? error : cudaErrorInvalidValue);
     for (struct emulated_queue *q = m.queues; q; q = q->next)
         for (struct emulated_work *w = q->first; w; w = w->next) {
             const struct copy *c = w->run == run_copy ? w->work : NULL;
@@ -504,7 +645,7 @@ cudaError_t cudaMemsetAsync(void *at, int value, size_t bytes, cudaStream_t s)
     if (!error) {
         struct copy *c = mem_alloc(sizeof *c);
         *c = (struct copy){ host_of(at), NULL, bytes, value };
-        add(s, run_copy, c);
+        add(s, run_copy, c, sizeof *c);
     }
     return leave(error);
 }
@@ -519,13 +660,17 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaM
     m.copies++;
     if (!error && (kind != cudaMemcpyDefault || (from_pageable && to_pageable)))
         error = cudaErrorInvalidValue;
+    if (!error && s->captured && (from_pageable || to_pageable)) {
+        s->captured_wrongly = 1;
+        error = cudaErrorStreamCaptureUnsupported;
+    }
     if (error)
         return leave(error);
     struct copy *c = mem_alloc(sizeof *c + (from_pageable ? bytes : 0));
     *c = (struct copy){ host_of(to), host_of(from), bytes, 0 };
     if (from_pageable)
         c->from = memcpy(c->staged, from, bytes);
-    add(s, run_copy, c);
+    add(s, run_copy, c, from_pageable ? 0 : sizeof *c);
     if (to_pageable)
         await(s, s->added);
     return leave(cudaSuccess);
@@ -572,7 +717,7 @@ void emulated_launch(cudaStream_t s, struct emulated_kernel *k, const void *argu
         struct launch *l = mem_alloc(sizeof *l + bytes);
         *l = (struct launch){ k, x, y, (int)threads, s->device % 3, shared };
         memcpy(l->arguments, arguments, bytes);
-        add(s, run_launch, l);
+        add(s, run_launch, l, sizeof *l + bytes);
     }
     leave(error);
 }

@@ -254,6 +254,6 @@ int ncclGroupEnd(void)
     if (planted("async", rank, call))
         atomic_store(&w->group->error, REMOTE_ERROR);
     w->group->stuck |= planted("hang", rank, call) || planted("async", rank, call);
-    state.stream->add(state.stream, run, w);
+    state.stream->add(state.stream, run, w, 0);
     return 0;
 }
