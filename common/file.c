@@ -273,18 +273,22 @@ int file_map(struct file_map *map, const char *path)
     return 0;
 }
 
-/* Tells the system that these bytes need not stay in memory. They are read from the file again when
- * accessed. */
+enum { PIECE = 1 << 20 }; /* bytes whose pages file_map_sum has in memory at a time */
+
+/* Tells the system that these bytes need not stay in memory, nor those around them, since an access
+ * also maps neighbouring pages. They are read from the file again when accessed. */
 static void leave_pages(const struct file_map *map, uint64_t first, uint64_t bytes)
 {
-    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), begin = first / page * page;
-    if (bytes)
-        madvise((void *)(uintptr_t)(map->data + begin), first + bytes - begin, MADV_DONTNEED);
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    const uint64_t begin = (first > PIECE ? first - PIECE : 0) / page * page;
+    const uint64_t after = map->bytes - first - bytes;
+    const uint64_t end = first + bytes + (after < PIECE ? after : PIECE);
+    if (end > begin)
+        madvise((void *)(uintptr_t)(map->data + begin), end - begin, MADV_DONTNEED);
 }
 
 uint32_t file_map_sum(const struct file_map *map, uint64_t first, uint64_t bytes)
 {
-    enum { PIECE = 1 << 24 }; /* bytes in memory at a time */
     uint32_t crc = 0;
     for (uint64_t i = 0; i < bytes; i += PIECE) {
         const uint64_t n = bytes - i < PIECE ? bytes - i : PIECE;

@@ -139,8 +139,8 @@ struct saving {
     struct entry at;        /* the kind of `held`, and one of its tensors */
     struct ops_array held;
     struct room {
-        struct ops_array array;
-        int64_t elements;
+        struct ops_array array; /* U8 */
+        int64_t bytes;
     } shares, part, whole;    /* where tensors are put together */
     struct comm_work **begun; /* sends that were begun and not ended */
     size_t count, cap;
@@ -227,14 +227,21 @@ static struct ops_array hold(struct saving *v, struct entry e)
     return v->held;
 }
 
-/* Makes room for n elements in *r, whose old contents are lost, and returns the array. */
+/* Makes room for n elements in *r, whose old contents are lost, and returns the array. Room that is
+ * large enough is used again: freed memory of other sizes stays with the process, so the process
+ * would grow with each size. */
 static struct ops_array make_room(struct saving *v, struct room *r, enum ops_type type, int64_t n)
 {
     struct ops *o = v->to->store->ops;
-    ops_buffer_free(o, r->array, r->elements);
-    r->array = ops_buffer(o, type, n);
-    r->elements = n;
-    return r->array;
+    const int64_t bytes = n * (int64_t)ops_type_bytes(type);
+    if (bytes > r->bytes) {
+        ops_buffer_free(o, r->array, r->bytes);
+        r->array = ops_buffer(o, OPS_U8, bytes);
+        r->bytes = bytes;
+    }
+    struct ops_array x = r->array;
+    x.type = type;
+    return x;
 }
 
 static void begin_send(struct saving *v, enum comm_group group, int to, struct ops_array x,
@@ -489,9 +496,9 @@ static int write_files(const struct saved *to, const struct content *c, int resu
     v.result = result;
     v.writers = assign(&v);
     write_all(&v);
-    ops_buffer_free(o, v.shares.array, v.shares.elements);
-    ops_buffer_free(o, v.part.array, v.part.elements);
-    ops_buffer_free(o, v.whole.array, v.whole.elements);
+    ops_buffer_free(o, v.shares.array, v.shares.bytes);
+    ops_buffer_free(o, v.part.array, v.part.bytes);
+    ops_buffer_free(o, v.whole.array, v.whole.bytes);
     free(v.begun);
     free(v.writers);
     list_release(&v.list);
