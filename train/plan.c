@@ -999,68 +999,117 @@ static void print_communication(const struct plan *p, struct buf *out)
     buf_addf(out, "data_parallel_operations_per_step=%" PRId64 "\n", operations);
 }
 
+/* What this stage of a pipeline owns. */
+struct owned {
+    int embedding, head; /* 1 or 0 */
+    int64_t layers;
+};
+
+static struct owned owned_by(const struct plan *p)
+{
+    const int layers = (int)p->model.config.layers, stage = p->engine.stage;
+    const int *owners = p->program.owners;
+    struct owned own = { .embedding = owners[0] == stage, .head = owners[layers + 1] == stage };
+    for (int b = 1; b <= layers; b++)
+        own.layers += owners[b] == stage;
+    return own;
+}
+
+/* Returns how many of the decoder's words a micro-batch predicts. */
+static double labels_of(const struct plan *p)
+{
+    switch (p->own.config.head) {
+    case HEAD_NEXT: return (double)(p->engine.B * p->engine.T);
+    case HEAD_PRETRAINING: return (double)(p->engine.B * p->settings->mask_tokens);
+    default: return 0;
+    }
+}
+
 /* Returns the bytes that a rank sends in a micro-batch to the ranks that share its layers along
  * SPLIT_HEADS; it receives as many (split.h). They are gathers and scatters of rows (a sum is
  * both), and three numbers per label. */
-static double heads_bytes(const struct plan *p, double labels)
+static double heads_bytes(const struct plan *p)
 {
     const struct model_config *c = &p->own.config;
+    const struct owned own = owned_by(p);
     const int encoder = c->head != HEAD_NEXT, sequence = split_sequence(&p->own);
     const int64_t again = p->engine.recompute == RECOMPUTE_LAYER       ? 4
                           : p->engine.recompute == RECOMPUTE_ATTENTION ? sequence
                                                                        : 0;
     const double ranks = (double)split_ranks(&p->own, SPLIT_HEADS), C = (double)c->width;
     const double N = (double)(p->engine.B * p->engine.T);
-    const int64_t ends = encoder ? 4 : 2 + sequence;
-    const int64_t rows = ends + c->layers * (8 + 2 * sequence + again);
+    const double labels = own.head ? labels_of(p) : 0;
+    const int64_t rows = own.embedding * (encoder ? 4 : 2) + own.head * (encoder ? 0 : sequence) +
+                         own.layers * (8 + 2 * sequence + again);
     return 4 * (ranks - 1) / ranks * ((double)rows * N * C + 2 * labels * (C + 3));
 }
 
 /* Returns how many numbers ranks along SPLIT_WIDTH sum for the head: logits; in BERT's pre-training
  * also the outputs of the pooler and of the transform, and half a sum for a gather of the
  * decoder's gradient. */
-static double head_sums(const struct plan *p, double labels)
+static double head_sums(const struct plan *p)
 {
     const struct model_config *c = &p->own.config;
-    const double W = (double)split_width(&p->own), B = (double)p->engine.B;
+    const double W = (double)split_width(&p->own), B = (double)p->engine.B, labels = labels_of(p);
     if (c->head == HEAD_QUESTIONS)
         return 2 * B * (double)p->engine.T;
     return labels * (double)c->vocabulary +
            (c->head == HEAD_PRETRAINING ? B * W + (c->bare_head ? 0 : 1.5 * labels * W) : 0);
 }
 
+/* Returns how many numbers ranks along SPLIT_WIDTH sum for a layer: inner channels and their
+ * gradients. */
+static double layer_sums(const struct plan *p)
+{
+    const struct model_config *c = &p->own.config;
+    const int layer = p->engine.recompute == RECOMPUTE_LAYER;
+    const int attention = layer || p->engine.recompute == RECOMPUTE_ATTENTION;
+    const double heads = (double)(c->heads * c->head_width), I = (double)c->inner;
+    const double qkv = heads + 2 * (double)(c->kv_heads * c->head_width);
+    return (double)(p->engine.B * p->engine.T) *
+           (qkv * (1 + attention) + I * (c->architecture->gated ? 2 : 1) * (1 + layer) + heads + I);
+}
+
+/* Returns how many norms this stage has. A layer has two. Decoders have one in the head, encoders
+ * have one in the embedding. */
+static int64_t count_norms(const struct plan *p, const struct owned *own)
+{
+    return 2 * own->layers + (p->own.config.head != HEAD_NEXT ? own->embedding : own->head);
+}
+
 /* Returns how often the moments of norms are gathered in a micro-batch: for each norm in the
  * forward, and for those that are computed again. Decoders have a norm before attention, encoders
  * have one after it, and one in the embedding that is always computed again. */
-static double norm_gathers(const struct plan *p)
+static double norm_gathers(const struct plan *p, const struct owned *own)
 {
     const int encoder = p->own.config.head != HEAD_NEXT;
     const int again = p->engine.recompute == RECOMPUTE_LAYER       ? 2
                       : p->engine.recompute == RECOMPUTE_ATTENTION ? !encoder
                                                                    : 0;
-    return (double)(1 + encoder + p->own.config.layers * (2 + again));
+    return (double)(count_norms(p, own) + encoder * own->embedding + own->layers * again);
 }
 
-/* Returns the bytes that a rank sends in a micro-batch along SPLIT_WIDTH: sums of inner channels
- * and of their gradients, and of the head; the moments of each norm's rows, and in the backward two
- * sums for each of these rows. */
-static double width_bytes(const struct plan *p, double labels)
+/* Returns the bytes that a rank sends in a micro-batch along SPLIT_WIDTH: sums of the layers and of
+ * the head; the moments of each norm's rows, and in the backward two sums for each of these rows.
+ */
+static double width_bytes(const struct plan *p)
 {
-    const struct model_config *c = &p->own.config;
-    const int layer = p->engine.recompute == RECOMPUTE_LAYER;
-    const int attention = layer || p->engine.recompute == RECOMPUTE_ATTENTION;
+    const struct owned own = owned_by(p);
     const double ranks = (double)split_ranks(&p->own, SPLIT_WIDTH);
     const double rows = (double)split_most_rows(&p->own, p->engine.B * p->engine.T);
-    const double N = (double)(p->engine.B * p->engine.T), L = (double)c->layers;
-    const double heads = (double)(c->heads * c->head_width), I = (double)c->inner;
-    const double qkv = heads + 2 * (double)(c->kv_heads * c->head_width);
-    const double sums = L * N *
-                            (qkv * (1 + attention) +
-                             I * (c->architecture->gated ? 2 : 1) * (1 + layer) + heads + I) +
-                        head_sums(p, labels) + 2 * rows * (2 * L + 1);
-    const int means = c->head != HEAD_NEXT || p->own.tensors.rows[p->own.decoder_norm].biased;
-    const double moments = (means ? 2 : 1) * rows * norm_gathers(p);
+    const double sums = (double)own.layers * layer_sums(p) + (own.head ? head_sums(p) : 0) +
+                        2 * rows * (double)count_norms(p, &own);
+    const int means = p->own.config.head != HEAD_NEXT ||
+                      p->own.tensors.rows[p->own.decoder_norm].biased;
+    const double moments = (means ? 2 : 1) * rows * norm_gathers(p, &own);
     return 4 * (ranks - 1) * (2 * sums / ranks + moments);
+}
+
+/* Returns the bytes that a rank of this stage sends in an update to the ranks that share its
+ * layers, along both dimensions. */
+static double tensor_parallel_bytes(const struct plan *p)
+{
+    return (double)p->engine.A * (heads_bytes(p) + width_bytes(p));
 }
 
 /* Appends to `out` what a rank sends to the ranks that share its layers. */
@@ -1068,23 +1117,17 @@ static void print_tensor_parallel(const struct plan *p, struct buf *out)
 {
     const int heads = split_ranks(&p->own, SPLIT_HEADS), width = split_ranks(&p->own, SPLIT_WIDTH);
     const double A = (double)p->engine.A;
-    const enum model_head head = p->own.config.head; /* words that the decoder predicts: */
-    const double labels = (double)(p->engine.B * (head == HEAD_NEXT ? p->engine.T
-                                                  : head == HEAD_PRETRAINING
-                                                      ? p->settings->mask_tokens
-                                                      : 0));
     if (!p->own.split)
         return;
-    const double first = A * heads_bytes(p, labels), second = A * width_bytes(p, labels);
     put_int(out, "tensor_parallel", (uint64_t)(heads * width));
     if (split_sequence(&p->own))
         put_int(out, "sequence_parallel", 1);
     if (width > 1) {
         buf_addf(out, "tensor_parallel_grid=%dx%d\n", heads, width);
-        buf_addf(out, "tensor1_bytes_per_step=%.0f\n", first);
-        buf_addf(out, "tensor2_bytes_per_step=%.0f\n", second);
+        buf_addf(out, "tensor1_bytes_per_step=%.0f\n", A * heads_bytes(p));
+        buf_addf(out, "tensor2_bytes_per_step=%.0f\n", A * width_bytes(p));
     }
-    buf_addf(out, "tensor_parallel_bytes_per_step=%.0f\n", first + second);
+    buf_addf(out, "tensor_parallel_bytes_per_step=%.0f\n", tensor_parallel_bytes(p));
 }
 
 /* ---- pipelines ------------------------------------------------------------------------------- */
@@ -1124,13 +1167,13 @@ static struct plan plan_of_stage(const struct plan *p, int stage)
 static void print_stage(const struct plan *q, struct buf *out)
 {
     const int stage = q->engine.stage;
-    int layers = 0;
-    for (int b = 1; b <= (int)q->model.config.layers; b++)
-        layers += q->program.owners[b] == stage;
-    buf_addf(out, "stage_%d_layers=%d\n", stage, layers);
+    buf_addf(out, "stage_%d_layers=%" PRId64 "\n", stage, owned_by(q).layers);
     buf_addf(out, "stage_%d_memory_bytes=%" PRIu64 "\n", stage,
              store_plan_total(&q->stored) + other_bytes(q));
     buf_addf(out, "stage_%d_sent_bytes_per_step=%.0f\n", stage, sent_bytes(q));
+    if (q->own.split)
+        buf_addf(out, "stage_%d_tensor_parallel_bytes_per_step=%.0f\n", stage,
+                 tensor_parallel_bytes(q));
 }
 
 /* Appends to `out` the memory and the transfers of each stage, and the share of the time that
