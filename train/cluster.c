@@ -135,7 +135,7 @@ int cluster_split_parse(struct cluster_split *s, const char *text, int64_t ranks
 
 /* ---- the estimate ---------------------------------------------------------------------------- */
 
-struct inputs {
+struct scenario {
     const struct cluster_machine *m;
     const struct cluster_job *job;
     const struct cluster_split *split;
@@ -144,19 +144,19 @@ struct inputs {
     double layers;        /* layers per rank */
 };
 
-static int check(struct inputs *in)
+static int check(struct scenario *c)
 {
-    const struct cluster_split *s = in->split;
-    const int64_t samples = s->data * in->job->micro_batch;
-    if (in->job->global_batch % samples)
+    const struct cluster_split *s = c->split;
+    const int64_t samples = s->data * c->job->micro_batch;
+    if (c->job->global_batch % samples)
         return err_set("global batch %" PRId64 " is not a multiple of %" PRId64
                        " data-parallel ranks x micro-batch %" PRId64,
-                       in->job->global_batch, s->data, in->job->micro_batch);
-    if ((int64_t)in->job->layers % (s->pipeline * s->interleave))
+                       c->job->global_batch, s->data, c->job->micro_batch);
+    if ((int64_t)c->job->layers % (s->pipeline * s->interleave))
         return err_set("%g layers cannot be cut into %" PRId64 " stages x %" PRId64 " parts",
-                       in->job->layers, s->pipeline, s->interleave);
-    in->micro_batches = (double)(in->job->global_batch / samples);
-    in->layers = in->job->layers / (double)s->pipeline;
+                       c->job->layers, s->pipeline, s->interleave);
+    c->micro_batches = (double)(c->job->global_batch / samples);
+    c->layers = c->job->layers / (double)s->pipeline;
     return 0;
 }
 
@@ -165,35 +165,45 @@ static double share(int64_t group)
     return (double)(group - 1) / (double)group;
 }
 
-static void estimate_memory(const struct inputs *in, struct cluster_estimate *e)
+/* Returns how many numbers a layer keeps per token for the backward pass (Korthikanti et al.,
+ * section 4): the inputs of its norms and of its matrices, what attention needs, the outputs of the
+ * MLP's first matrices, and two masks of dropout, whose elements take half a number. For a GPT
+ * these are 17 per channel. */
+static double kept_per_token(const struct cluster_job *job)
 {
-    const struct cluster_split *s = in->split;
-    const struct cluster_job *job = in->job;
+    const struct model_widths *w = &job->inside;
+    return 5 * job->width + (double)(w->qkv + w->attention + w->first + w->inner);
+}
+
+static void estimate_memory(const struct scenario *c, struct cluster_estimate *e)
+{
+    const struct cluster_split *s = c->split;
+    const struct cluster_job *job = c->job;
     const double tensor = (double)(s->tensor1 * s->tensor2), data = (double)s->data;
     const double own = job->parameters / (tensor * (double)s->pipeline);
-    e->weights = own * in->word / (s->zero > 2 ? data : 1);
+    e->weights = own * c->word / (s->zero > 2 ? data : 1);
     e->gradients = own * 4 / (s->zero > 1 ? data : 1);
     e->moments = own * (job->bf16 ? 12 : 8) / (s->zero ? data : 1);
-    /* A layer keeps 17 numbers per token and channel (Korthikanti et al., section 4). With
-     * recomputation it keeps only x; with two dimensions x is split over the inner dimension
-     * only. */
-    const double x = (double)(job->sequence_length * job->micro_batch) * job->width * in->word;
-    const double whole = 17 * x / tensor;
+    /* With recomputation a layer keeps only x; with two dimensions x is split over the inner
+     * dimension only. */
+    const double numbers = (double)(job->sequence_length * job->micro_batch) * c->word;
+    const double x = numbers * job->width, whole = numbers * kept_per_token(job) / tensor;
     const double kept = job->recompute ? x / (s->tensor2 > 1 ? (double)s->tensor2 : tensor) : whole;
-    const double flying = in->micro_batches < (double)s->pipeline ? in->micro_batches
-                                                                  : (double)s->pipeline;
-    e->activations = kept * in->layers * flying + whole;
+    const double flying = c->micro_batches < (double)s->pipeline ? c->micro_batches
+                                                                 : (double)s->pipeline;
+    e->activations = kept * c->layers * flying + whole;
 }
 
 /* Returns the seconds that `n` operations take which together send `bytes` bytes per rank, in a
  * group of `group` ranks. The numbers of neighbouring ranks of the group differ by `apart`, which
  * decides whether the group lies in one host. */
-static double seconds(const struct inputs *in, int64_t group, int64_t apart, double bytes, double n)
+static double seconds(const struct scenario *c, int64_t group, int64_t apart, double bytes,
+                      double n)
 {
     if (group == 1)
         return 0;
-    int inside = (double)(group * apart) <= in->m->ranks_per_host;
-    return bytes / (inside ? in->m->host_bandwidth : in->m->network_bandwidth) + n * in->m->latency;
+    int inside = (double)(group * apart) <= c->m->ranks_per_host;
+    return bytes / (inside ? c->m->host_bandwidth : c->m->network_bandwidth) + n * c->m->latency;
 }
 
 /*
@@ -202,50 +212,57 @@ static double seconds(const struct inputs *in, int64_t group, int64_t apart, dou
  * With two dimensions, sizes are those of a rank's part of x.
  *
  *     one dimension, forward and backward     1 after attention, 1 after the MLP
- *     two dimensions, forward                 QKV 3/2 and FC 4 over tensor2; OUT 1 and PROJ 1 over
- *                                             tensor1
- *     two dimensions, backward                PROJ 4 and OUT 1/2 over tensor2; FC 1/2 and QKV 1/2
+ *     two dimensions, forward                 QKV 1/2 q and FC f over tensor2; OUT 1 and PROJ 1
  *                                             over tensor1
+ *     two dimensions, backward                PROJ i and OUT 1/2 a over tensor2; FC 1/2 and QKV 1/2
+ *                                             over tensor1
+ *
+ * Here q, a, f and i are the widths inside the layer (struct model_widths: qkv, attention, first
+ * and inner) divided by that of x. For a GPT they are 3, 1, 4 and 4.
  */
-static void estimate_tensor(const struct inputs *in, struct cluster_estimate *e)
+static void estimate_tensor(const struct scenario *c, struct cluster_estimate *e)
 {
-    const struct cluster_split *s = in->split;
+    const struct cluster_split *s = c->split;
+    const struct model_widths *w = &c->job->inside;
     const int two = s->tensor2 > 1;
-    const double forward = in->job->recompute ? 2 : 1;
-    const double first = forward * 2 + (two ? 1 : 2), second = forward * 5.5 + 4.5;
-    const double tokens = (double)(in->job->global_batch * in->job->sequence_length) /
+    const double forward = c->job->recompute ? 2 : 1;
+    const double first = forward * 2 + (two ? 1 : 2);
+    const double second = (forward * ((double)w->qkv / 2 + (double)w->first) + (double)w->inner +
+                           (double)w->attention / 2) /
+                          c->job->width;
+    const double tokens = (double)(c->job->global_batch * c->job->sequence_length) /
                           (double)s->data;
-    const double x = 2 * tokens * in->job->width * in->word * in->layers;
+    const double x = 2 * tokens * c->job->width * c->word * c->layers;
     const double bytes1 = x * first * share(s->tensor1) / (double)s->tensor2;
     const double bytes2 = two ? x * second * share(s->tensor2) / (double)s->tensor1 : 0;
-    const double operations = (forward * 2 + 2) * in->layers * in->micro_batches;
+    const double operations = (forward * 2 + 2) * c->layers * c->micro_batches;
     e->tensor_bytes = bytes1 + bytes2;
-    e->tensor_seconds = seconds(in, s->tensor1, s->tensor2, bytes1, operations) +
-                        seconds(in, s->tensor2, 1, bytes2, operations);
+    e->tensor_seconds = seconds(c, s->tensor1, s->tensor2, bytes1, operations) +
+                        seconds(c, s->tensor2, 1, bytes2, operations);
     e->pipeline_bytes = s->pipeline > 1
-                            ? 2 * tokens * in->job->width * in->word * (double)s->interleave /
+                            ? 2 * tokens * c->job->width * c->word * (double)s->interleave /
                                   (double)(s->tensor1 * s->tensor2)
                             : 0;
 }
 
-static void estimate_data(const struct inputs *in, struct cluster_estimate *e)
+static void estimate_data(const struct scenario *c, struct cluster_estimate *e)
 {
-    const struct cluster_split *s = in->split;
+    const struct cluster_split *s = c->split;
     const int64_t apart = s->tensor1 * s->tensor2 * s->pipeline;
-    const double own = in->job->parameters / (double)apart;
+    const double own = c->job->parameters / (double)apart;
     const double transfers = s->zero > 2 ? 3 : 2;
-    e->data_bytes = own * in->word * transfers * share(s->data);
-    e->data_seconds = seconds(in, s->data, apart, e->data_bytes, transfers * in->layers);
+    e->data_bytes = own * c->word * transfers * share(s->data);
+    e->data_seconds = seconds(c, s->data, apart, e->data_bytes, transfers * c->layers);
 }
 
-static void estimate_step(const struct inputs *in, struct cluster_estimate *e)
+static void estimate_step(const struct scenario *c, struct cluster_estimate *e)
 {
-    const struct cluster_split *s = in->split;
-    const double tokens = (double)(in->job->global_batch * in->job->sequence_length);
-    const double flops = tokens * in->job->flops_per_token;
-    const double speed = (double)e->ranks * (in->job->bf16 ? in->m->bf16_flops : in->m->f32_flops);
-    e->compute_seconds = flops / (speed * in->m->reached) * (in->job->recompute ? 4.0 / 3 : 1);
-    e->bubble = (double)(s->pipeline - 1) / ((double)s->interleave * in->micro_batches);
+    const struct cluster_split *s = c->split;
+    const double tokens = (double)(c->job->global_batch * c->job->sequence_length);
+    const double flops = tokens * c->job->flops_per_token;
+    const double speed = (double)e->ranks * (c->job->bf16 ? c->m->bf16_flops : c->m->f32_flops);
+    e->compute_seconds = flops / (speed * c->m->reached) * (c->job->recompute ? 4.0 / 3 : 1);
+    e->bubble = (double)(s->pipeline - 1) / ((double)s->interleave * c->micro_batches);
     const double exposed = e->data_seconds - e->compute_seconds / 2;
     e->step_seconds = (e->compute_seconds + e->tensor_seconds / 2) * (1 + e->bubble) +
                       (exposed > 0 ? exposed : 0);
@@ -256,15 +273,15 @@ static void estimate_step(const struct inputs *in, struct cluster_estimate *e)
 int cluster_estimate(struct cluster_estimate *out, const struct cluster_machine *m,
                      const struct cluster_job *job, const struct cluster_split *split)
 {
-    struct inputs in = { .m = m, .job = job, .split = split, .word = job->bf16 ? 2 : 4 };
+    struct scenario c = { .m = m, .job = job, .split = split, .word = job->bf16 ? 2 : 4 };
     *out = (struct cluster_estimate){ .ranks = split->data * split->pipeline * split->tensor1 *
                                                split->tensor2 };
-    if (check(&in) < 0)
+    if (check(&c) < 0)
         return -1;
-    estimate_memory(&in, out);
-    estimate_tensor(&in, out);
-    estimate_data(&in, out);
-    estimate_step(&in, out);
+    estimate_memory(&c, out);
+    estimate_tensor(&c, out);
+    estimate_data(&c, out);
+    estimate_step(&c, out);
     return 0;
 }
 

@@ -1061,13 +1061,11 @@ static double head_sums(const struct plan *p)
  * gradients. */
 static double layer_sums(const struct plan *p)
 {
-    const struct model_config *c = &p->own.config;
+    const struct model_widths w = model_widths(&p->own.config);
     const int layer = p->engine.recompute == RECOMPUTE_LAYER;
     const int attention = layer || p->engine.recompute == RECOMPUTE_ATTENTION;
-    const double heads = (double)(c->heads * c->head_width), I = (double)c->inner;
-    const double qkv = heads + 2 * (double)(c->kv_heads * c->head_width);
-    return (double)(p->engine.B * p->engine.T) *
-           (qkv * (1 + attention) + I * (c->architecture->gated ? 2 : 1) * (1 + layer) + heads + I);
+    return (double)(p->engine.B * p->engine.T *
+                    (w.qkv * (1 + attention) + w.first * (1 + layer) + w.attention + w.inner));
 }
 
 /* Returns how many norms this stage has. A layer has two. Decoders have one in the head, encoders
@@ -1216,6 +1214,7 @@ static int print_estimate(const struct plan *p, struct buf *out)
                                    .zero = s->zero };
     const struct cluster_job job = { .layers = (double)p->model.config.layers,
                                      .width = (double)p->model.config.width,
+                                     .inside = model_widths(&p->model.config),
                                      .parameters = (double)tensor_parameters(&p->model.tensors),
                                      .flops_per_token = plan_flops_per_token(p),
                                      .sequence_length = p->engine.T,

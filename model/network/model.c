@@ -127,13 +127,20 @@ int model_alike(const struct model *a, const struct model *b)
     return 1;
 }
 
+struct model_widths model_widths(const struct model_config *c)
+{
+    return (struct model_widths){ .qkv = (c->heads + 2 * c->kv_heads) * c->head_width,
+                                  .attention = c->heads * c->head_width,
+                                  .first = c->inner * (c->architecture->gated ? 2 : 1),
+                                  .inner = c->inner };
+}
+
 double model_flops_per_token(const struct model_config *c, int64_t T, double p)
 {
+    const struct model_widths w = model_widths(c);
     const double L = (double)c->layers, C = (double)c->width, V = (double)c->vocabulary;
-    const double queries = (double)(c->heads * c->head_width);
-    const double keys = (double)(c->kv_heads * c->head_width), inner = (double)c->inner;
-    double maps = L * (2 * C * (queries + keys) + (c->architecture->gated ? 3 : 2) * C * inner);
-    double attention = 12 * L * (double)T * queries;
+    double maps = L * C * (double)(w.qkv + w.attention + w.first + w.inner);
+    double attention = 12 * L * (double)T * (double)w.attention;
     if (c->head == HEAD_NEXT)
         return 6 * (maps + V * C) + attention / 2;
     if (c->head == HEAD_PRETRAINING)

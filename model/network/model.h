@@ -183,6 +183,14 @@ struct model_cache model_cache_in(const struct model *m, struct ops_array array,
  * longest sequence, and names and shapes of tensors, else 0. */
 int model_alike(const struct model *a, const struct model *b);
 
+/* The widths inside a layer: of the outputs of the matrices before attention (queries, keys and
+ * values together), of attention's output, of the outputs of the MLP's first matrices (the gate's,
+ * too, if it is gated), and of the input of its last one. */
+struct model_widths {
+    int64_t qkv, attention, first, inner;
+};
+struct model_widths model_widths(const struct model_config *c);
+
 /* Returns the floating-point operations of training, forward and backward, for one token of a
  * sequence of T. p is for HEAD_PRETRAINING: the share of the tokens that have a label. The matrices
  * of a layer have P = 2*C*HS*(NH + KV) + G*C*I weights; G is 2, or 3 if the MLP is gated. A decoder
