@@ -17,7 +17,7 @@ static int load_model(struct generator *g, const char *dir, const char *device, 
     if (!g->ops || parameters_load(&g->parameters, &g->model, g->ops, dir, HEAD_NEXT, weights) < 0)
         return -1;
     decoder_init(&g->decoder, &g->model, g->ops, g->parameters.blocks, g->cached);
-    g->raw = mem_zalloc((size_t)g->model.config.vocabulary, sizeof *g->raw);
+    g->choosers = mem_zalloc((size_t)ops_threads(g->ops), sizeof *g->choosers);
     return 0;
 }
 
@@ -36,8 +36,18 @@ int generator_load(struct generator *g, const char *dir, const char *vocab, cons
     return 0;
 }
 
+static void release_choosers(struct generator *g)
+{
+    for (int i = 0; g->choosers && i < ops_threads(g->ops); i++) {
+        sampler_release(&g->choosers[i].sampler);
+        free(g->choosers[i].raw);
+    }
+    free(g->choosers);
+}
+
 void generator_release(struct generator *g)
 {
+    release_choosers(g);
     sampler_release(&g->sampler);
     cache_release(&g->saved);
     ids_release(&g->saved_ids);
@@ -49,7 +59,6 @@ void generator_release(struct generator *g)
         encoder_free(g->encoder);
     if (g->tokenizer)
         tokenizer_free(g->tokenizer);
-    free(g->raw);
     free(g->members);
     free(g->caches);
     free(g->last);
@@ -149,17 +158,44 @@ int64_t generator_choices(const struct generator *g)
     return tokenizer_size(g->tokenizer);
 }
 
-/* Adds the row of log probabilities for the token `id`, which was chosen from the logits g->raw. */
-static void keep_logprobs(struct generator *g, struct generation *one, uint32_t id)
+/* Adds the row of log probabilities for the token `id`, which was chosen from the logits raw[V]. */
+static void keep_logprobs(struct generator *g, struct generation *one, const float *raw,
+                          uint32_t id)
 {
     int64_t V = g->model.config.vocabulary, n = g->alternatives;
     size_t width = (size_t)n + 1;
     mem_grow(one->logprobs, one->logprob_cap, one->logprob_count + width);
     struct logprob *row = one->logprobs + one->logprob_count;
-    double sum = logprobs_sum(g->raw, V);
-    row[0] = (struct logprob){ id, g->raw[id] - sum };
-    logprobs_top(row + 1, n, g->raw, V, sum);
+    double sum = logprobs_sum(raw, V);
+    row[0] = (struct logprob){ id, raw[id] - sum };
+    logprobs_top(row + 1, n, raw, V, sum);
     one->logprob_count += width;
+}
+
+/* Texts that get their next token, and the logits, [V] for each text, that this changes. */
+struct choice {
+    struct generator *g;
+    struct generation *const *texts;
+    float *logits;
+    int64_t V;
+};
+
+static void choose_token(void *ctx, int64_t i, int thread)
+{
+    const struct choice *c = ctx;
+    struct chooser *own = &c->g->choosers[thread];
+    struct generation *one = c->texts[i];
+    const struct sampler_text text = { one->ids.data, one->ids.count, one->prompt };
+    const size_t bytes = (size_t)c->V * sizeof *c->logits;
+    float *logits = c->logits + i * c->V;
+    if (!own->sampler.size)
+        own->sampler = c->g->sampler;
+    if (c->g->alternatives)
+        own->raw = memcpy(mem_resize(own->raw, bytes, 1), logits, bytes);
+    uint32_t id = sampler_next(&own->sampler, logits, generator_choices(c->g), &text, &one->rng);
+    if (c->g->alternatives)
+        keep_logprobs(c->g, one, own->raw, id);
+    ids_add(&one->ids, id);
 }
 
 /* Adds a token to the text, unless it is the end-of-text token. Returns why this ends the
@@ -188,25 +224,23 @@ static void finish(struct generation *one, enum finish reason)
     cache_release(&one->cache);
 }
 
-/* Chooses the next token by its logits, which it changes, and ends the generation if the token
- * does. Returns 0, or -1 with an error. */
-static int choose(struct generator *g, struct generation *one, float *logits)
+/* Chooses the next tokens of n texts by their logits[n,V], which it changes, and ends those texts
+ * that their token ends. Returns 0, or -1 with an error. */
+static int choose(struct generator *g, struct generation *const *texts, int64_t n, float *logits)
 {
-    int64_t V = generator_choices(g);
-    if (g->alternatives)
-        memcpy(g->raw, logits, (size_t)g->model.config.vocabulary * sizeof *g->raw);
-    const struct sampler_text text = { one->ids.data, one->ids.count, one->prompt };
-    uint32_t id = sampler_next(&g->sampler, logits, V, &text, &one->rng);
-    if (!isfinite(logits[id]))
-        return err_set(
-            "the model's logits are %f: its weights are damaged or its training diverged",
-            logits[id]);
-    ids_add(&one->ids, id);
-    if (g->alternatives)
-        keep_logprobs(g, one, id);
-    enum finish reason = add_token(g, one, id);
-    if (reason)
-        finish(one, reason);
+    struct choice c = { g, texts, logits, g->model.config.vocabulary };
+    ops_each(g->ops, n, choose_token, &c);
+    for (int64_t i = 0; i < n; i++) {
+        const uint32_t id = texts[i]->ids.data[texts[i]->ids.count - 1];
+        const float logit = logits[i * c.V + id];
+        if (!isfinite(logit))
+            return err_set(
+                "the model's logits are %f: its weights are damaged or its training diverged",
+                logit);
+        enum finish reason = add_token(g, texts[i], id);
+        if (reason)
+            finish(texts[i], reason);
+    }
     return 0;
 }
 
@@ -231,7 +265,7 @@ int generation_begin(struct generator *g, struct generation *one, struct start *
     }
     float *logits = mem_alloc(bytes);
     memcpy(logits, start->logits, bytes);
-    int result = choose(g, one, logits);
+    int result = choose(g, &one, 1, logits);
     free(logits);
     return result;
 }
@@ -257,7 +291,7 @@ static int slide(struct generator *g, struct generation *one)
     const int64_t n = kept_positions(g);
     cache_truncate(&one->cache, 0);
     float *logits = cache_forward(&one->cache, one->ids.data + one->ids.count - n, n);
-    return logits ? choose(g, one, logits) : -1;
+    return logits ? choose(g, &one, 1, logits) : -1;
 }
 
 static void add_member(struct generator *g, struct generation *one, size_t n)
@@ -272,7 +306,6 @@ static void add_member(struct generator *g, struct generation *one, size_t n)
 
 int generator_step(struct generator *g, struct generation *const *texts, int64_t n)
 {
-    const int64_t V = g->model.config.vocabulary;
     int64_t members = 0;
     for (int64_t i = 0; i < n; i++) {
         if (texts[i]->cache.past.used < g->model.config.positions)
@@ -283,10 +316,7 @@ int generator_step(struct generator *g, struct generation *const *texts, int64_t
     float *logits = members ? decoder_step(&g->decoder, g->caches, g->last, members) : NULL;
     if (members && !logits)
         return -1;
-    for (int64_t i = 0; i < members; i++)
-        if (choose(g, g->members[i], logits + i * V) < 0)
-            return -1;
-    return 0;
+    return choose(g, g->members, members, logits);
 }
 
 const char *finish_name(enum finish finish)

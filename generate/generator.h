@@ -24,6 +24,12 @@
 #include "model/folder/parameters.h"
 #include "tokenizer/tokenizer.h"
 
+/* What a thread needs to choose a token. */
+struct chooser {
+    struct sampler sampler; /* the generator's parameters, with memory of its own */
+    float *raw;             /* logits before they are changed, [V] */
+};
+
 struct generator {
     struct sampler sampler;   /* its parameters are set by the caller */
     int64_t length;           /* maximal number of tokens to generate */
@@ -45,7 +51,7 @@ struct generator {
     struct cache saved; /* the keys and values of saved_ids (prompt_cache.h); zeroed: none */
     struct ids saved_ids;
 
-    float *raw; /* logits before they are changed, [V] */
+    struct chooser *choosers; /* one for each thread */
 
     /* the members of a step: the texts that get a token, their caches and last tokens */
     struct generation **members;

@@ -68,6 +68,8 @@ struct ops_backend {
     int (*reached)(struct ops *o, const struct ops_mark *m);
     void (*move)(struct ops *o, enum ops_queue q, struct ops_array to, struct ops_array from, int64_t n);
     void (*finish)(struct ops *o);
+    /* NULL: one thread does it */
+    void (*each)(struct ops *o, int64_t n, void (*fn)(void *ctx, int64_t i, int thread), void *ctx);
 
     /* NULL, with all others of the group: the back end has no exchanges of devices */
     int (*group_find)(struct ops *o, char *name);

@@ -536,6 +536,12 @@ static void cpu_add_sum(struct ops *o, struct ops_array sum, struct ops_array x,
 
 /* ---- the table ---------------------------------------------------------------------------- */
 
+static void cpu_each(struct ops *o, int64_t n, void (*fn)(void *ctx, int64_t i, int thread),
+                     void *ctx)
+{
+    pool_each(o->pool, n, fn, ctx);
+}
+
 const struct ops_backend ops_cpu = {
     .context = sizeof(struct ops),
     .count = cpu_count,
@@ -559,6 +565,7 @@ const struct ops_backend ops_cpu = {
     .reached = cpu_reached,
     .move = cpu_move,
     .finish = cpu_finish,
+    .each = cpu_each,
     .matmul = cpu_matmul,
     .linear_fwd = cpu_linear_fwd,
     .linear_bwd = cpu_linear_bwd,

@@ -99,6 +99,15 @@ int ops_threads(const struct ops *o)
     return o->threads;
 }
 
+void ops_each(struct ops *o, int64_t n, void (*fn)(void *ctx, int64_t i, int thread), void *ctx)
+{
+    if (o->b->each)
+        o->b->each(o, n, fn, ctx);
+    else
+        for (int64_t i = 0; i < n; i++)
+            fn(ctx, i, 0);
+}
+
 const char *ops_describe(const struct ops *o)
 {
     return o->b->describe(o);

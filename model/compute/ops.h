@@ -35,6 +35,9 @@ struct ops *ops_new(int threads);         /* the same as ops_open("cpu", threads
 int ops_check_device(const char *device); /* -1 with a usage error if the name is not valid */
 void ops_free(struct ops *o);
 int ops_threads(const struct ops *o);
+/* Calls fn(ctx, i, thread) for each i in [0, n), by threads of the host with numbers below
+ * ops_threads. Returns when all calls have returned. */
+void ops_each(struct ops *o, int64_t n, void (*fn)(void *ctx, int64_t i, int thread), void *ctx);
 const char *ops_describe(const struct ops *o); /* "AVX-512 kernels", ... */
 /* Returns the free bytes of the device's own memory; UINT64_MAX if arrays are in the host's. */
 uint64_t ops_free_bytes(const struct ops *o);
