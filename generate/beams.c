@@ -44,7 +44,7 @@ void beams_begin(struct beams *b, struct generator *g, const struct start *start
     b->next = mem_zalloc(width, sizeof *b->next);
     b->results = mem_zalloc(width, sizeof *b->results);
     b->continuations = mem_zalloc(2 * width * width, sizeof *b->continuations);
-    b->top = mem_zalloc(2 * width, sizeof *b->top);
+    b->top = mem_zalloc(2 * width * width, sizeof *b->top);
     b->taking = mem_zalloc(width, sizeof *b->taking);
     b->last = mem_zalloc(width, sizeof *b->last);
     cache_copy(&b->caches[0], &start->cache, start->cache.past.used);
@@ -124,46 +124,54 @@ static int by_sum(const void *a, const void *b)
     return x->id < y->id ? -1 : 1;
 }
 
-/* Appends the 2 * width most probable continuations of a running beam to the `count` in
- * b->continuations. No beam can have more among the best 2 * width of all. Returns the new count,
- * or -1 with an error. */
-static int64_t extend(struct beams *b, int64_t parent, int64_t count)
+/* Returns the number of continuations of each beam that are ranked: no beam can have more among the
+ * best 2 * width of all. */
+static int64_t ranked(const struct beams *b)
 {
-    struct generator *g = b->g;
+    const int64_t V = generator_choices(b->g);
+    return 2 * b->width < V ? 2 * b->width : V;
+}
+
+/* Writes the most probable continuations of running beam `parent` to its part of b->continuations.
+ * If its logits are not finite, they have a sum that is not finite. */
+static void extend(void *ctx, int64_t parent, int thread)
+{
+    const struct beams *b = ctx;
     const struct beam *beam = &b->running[parent];
-    float *logits = b->logits + parent * g->model.config.vocabulary;
-    int64_t V = generator_choices(g), n = 2 * b->width < V ? 2 * b->width : V;
+    const int64_t all = b->g->model.config.vocabulary, V = generator_choices(b->g), n = ranked(b);
+    float *logits = b->logits + parent * all;
+    struct logprob *top = b->top + parent * n;
     struct ids text = { 0 };
-    double sum = logprobs_sum(logits, g->model.config.vocabulary);
-    if (!isfinite(sum))
-        return err_set("the model's logits are %f: its weights are damaged or its training "
-                       "diverged",
-                       sum);
+    const double sum = logprobs_sum(logits, all);
     for (int64_t i = 0; i < V; i++)
         logits[i] = (float)(logits[i] - sum);
     copy_ids(&text, &b->start->ids);
     for (size_t i = 0; i < beam->ids.count; i++)
         ids_add(&text, beam->ids.data[i]);
-    sampler_adjust(&g->sampler, logits, V,
+    sampler_adjust(generator_sampler(b->g, thread), logits, V,
                    &(struct sampler_text){ text.data, text.count, b->start->ids.count });
-    logprobs_top(b->top, n, logits, V, 0);
+    logprobs_top(top, n, logits, V, 0);
     for (int64_t i = 0; i < n; i++)
-        b->continuations[count++] = (struct continuation){ .parent = parent,
-                                                           .id = b->top[i].id,
-                                                           .sum = beam->sum + b->top[i].logprob };
+        b->continuations[parent * n + i] = (struct continuation){
+            .parent = parent,
+            .id = top[i].id,
+            .sum = isfinite(sum) ? beam->sum + top[i].logprob : sum,
+        };
     ids_release(&text);
-    return count;
 }
 
 /* Sorts the continuations of all beams and sets how the best 2 * width of them end. Returns the
  * number of these, or -1 with an error. */
 static int64_t rank(struct beams *b)
 {
-    int64_t count = 0;
-    for (int64_t i = 0; i < b->running_count && count >= 0; i++)
-        count = extend(b, i, count);
-    if (count < 0)
-        return -1;
+    const int64_t n = ranked(b);
+    int64_t count = b->running_count * n;
+    ops_each(b->g->ops, b->running_count, extend, b);
+    for (int64_t i = 0; i < count; i += n)
+        if (!isfinite(b->continuations[i].sum))
+            return err_set("the model's logits are %f: its weights are damaged or its training "
+                           "diverged",
+                           b->continuations[i].sum);
     qsort(b->continuations, (size_t)count, sizeof *b->continuations, by_sum);
     if (count > 2 * b->width)
         count = 2 * b->width;

@@ -43,7 +43,7 @@ struct beams {
     struct beam *results;         /* [width], the best first */
     int64_t running_count, result_count;
     struct continuation *continuations;
-    struct logprob *top;   /* [2 * width] */
+    struct logprob *top;   /* [width, 2 * width] */
     float *logits;         /* [running_count,V] of the running beams, borrowed */
     struct cache **taking; /* [width]: caches that get a token in this step; `last` [width]: these
                             * tokens */

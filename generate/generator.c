@@ -158,6 +158,14 @@ int64_t generator_choices(const struct generator *g)
     return tokenizer_size(g->tokenizer);
 }
 
+struct sampler *generator_sampler(struct generator *g, int thread)
+{
+    struct sampler *own = &g->choosers[thread].sampler;
+    if (!own->size) /* it has no memory yet, so it was not used */
+        *own = g->sampler;
+    return own;
+}
+
 /* Adds the row of log probabilities for the token `id`, which was chosen from the logits raw[V]. */
 static void keep_logprobs(struct generator *g, struct generation *one, const float *raw,
                           uint32_t id)
@@ -188,11 +196,10 @@ static void choose_token(void *ctx, int64_t i, int thread)
     const struct sampler_text text = { one->ids.data, one->ids.count, one->prompt };
     const size_t bytes = (size_t)c->V * sizeof *c->logits;
     float *logits = c->logits + i * c->V;
-    if (!own->sampler.size)
-        own->sampler = c->g->sampler;
     if (c->g->alternatives)
         own->raw = memcpy(mem_resize(own->raw, bytes, 1), logits, bytes);
-    uint32_t id = sampler_next(&own->sampler, logits, generator_choices(c->g), &text, &one->rng);
+    uint32_t id = sampler_next(generator_sampler(c->g, thread), logits, generator_choices(c->g),
+                               &text, &one->rng);
     if (c->g->alternatives)
         keep_logprobs(c->g, one, own->raw, id);
     ids_add(&one->ids, id);

@@ -85,6 +85,9 @@ struct start {
 int generator_prompt(struct generator *g, struct start *start, const char *text, size_t n);
 void start_release(struct start *start);
 
+/* Returns the sampler of a thread, with the generator's parameters. */
+struct sampler *generator_sampler(struct generator *g, int thread);
+
 /* Returns the number of ids that can be chosen: the tokenizer's size. A model may have more ids,
  * because its vocabulary was padded to a round number. */
 int64_t generator_choices(const struct generator *g);
