@@ -46,7 +46,7 @@ static void make_room(struct decoder *d, int64_t n)
     free_room(d);
     d->room = n;
     d->last = ops_buffer(d->forward.ops, OPS_F32, n * V);
-    d->logits = mem_alloc((size_t)(n * V) * sizeof *d->logits);
+    d->logits = ops_on_host(d->forward.ops) ? NULL : mem_alloc((size_t)(n * V) * sizeof *d->logits);
     d->pasts = mem_zalloc((size_t)n, sizeof *d->pasts);
 }
 
@@ -192,15 +192,17 @@ static void run(void *decoder)
     struct decoder *d = decoder;
     struct ops_array x = forward_layers(&d->forward, &d->inputs);
     const int64_t last = (d->inputs.tokens.T - 1) * config_of(d)->width;
-    forward_logits(&d->forward, d->last, ops_part(x, last), d->inputs.rows.B);
+    forward_logits(&d->forward, ops_part(d->last, d->first * config_of(d)->vocabulary),
+                   ops_part(x, last), d->inputs.rows.B);
 }
 
-/* Appends n tokens to each of B texts and writes the logits for the tokens after the last ones to
- * logits[B,V]. B or n is 1. */
-static void append(struct decoder *d, float *logits, struct cache *const *texts, int64_t B,
+/* Appends n tokens to each of B texts. Writes the logits for the tokens after the last ones to the
+ * rows of d->last from `first` on. B or n is 1. */
+static void append(struct decoder *d, int64_t first, struct cache *const *texts, int64_t B,
                    const uint32_t *ids, int64_t n)
 {
     struct ops *o = d->forward.ops;
+    d->first = first;
     for (int64_t b = 0; b < B; b++)
         d->pasts[b] = texts[b]->past;
     inputs_follow(&d->inputs, o, d->pasts, B, ids, n);
@@ -210,7 +212,16 @@ static void append(struct decoder *d, float *logits, struct cache *const *texts,
         run(d);
     for (int64_t b = 0; b < B; b++)
         texts[b]->past.used += n;
-    ops_download(o, logits, d->last, B * config_of(d)->vocabulary);
+}
+
+/* Returns the logits of B texts in host memory. */
+static float *get_logits(struct decoder *d, int64_t B)
+{
+    const int64_t n = B * config_of(d)->vocabulary;
+    if (!d->logits)
+        return ops_map(d->forward.ops, d->last, n);
+    ops_download(d->forward.ops, d->logits, d->last, n);
+    return d->logits;
 }
 
 float *cache_forward(struct cache *c, const uint32_t *ids, int64_t n)
@@ -219,8 +230,8 @@ float *cache_forward(struct cache *c, const uint32_t *ids, int64_t n)
     if (check(c, ids, n) < 0)
         return NULL;
     make_room(c->d, 1);
-    append(c->d, c->d->logits, &c, 1, ids, n);
-    return c->d->logits;
+    append(c->d, 0, &c, 1, ids, n);
+    return get_logits(c->d, 1);
 }
 
 float *decoder_step(struct decoder *d, struct cache *const *texts, const uint32_t *ids, int64_t n)
@@ -233,8 +244,7 @@ float *decoder_step(struct decoder *d, struct cache *const *texts, const uint32_
     make_room(d, n);
     for (int64_t p = 0; p < pieces; p++) {
         const int64_t begin = n * p / pieces, end = n * (p + 1) / pieces;
-        append(d, d->logits + begin * config_of(d)->vocabulary, texts + begin, end - begin,
-               ids + begin, 1);
+        append(d, begin, texts + begin, end - begin, ids + begin, 1);
     }
-    return d->logits;
+    return get_logits(d, n);
 }

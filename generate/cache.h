@@ -28,8 +28,9 @@ struct decoder {
     struct inputs inputs;   /* the last tokens taken */
     struct ops_past *pasts; /* [room] */
     struct ops_array last;  /* [room,V]: logits */
-    float *logits;          /* [room,V]: their copy in host memory */
+    float *logits;          /* [room,V]: their copy in host memory; NULL if they are there */
     int64_t room;           /* in texts */
+    int64_t first;          /* row of `last` that a run begins to write */
 };
 
 /* Initialises a decoder. Model, ops and blocks (made by folder_load) are borrowed. `type` is the

@@ -96,16 +96,44 @@ void sampler_adjust(struct sampler *s, float *logits, int64_t V, const struct sa
         penalize_presence(s, logits, text->ids + made, text->n - made);
 }
 
+/* ---- the largest logits ------------------------------------------------------------------- */
+
+enum { BLOCK = 64, LANES = 16 };
+
+/* Returns the largest number of the block that begins at i, or -INFINITY if it has none but NaNs.
+ * Few blocks have a logit that is large enough, so most logits are only read here. */
+static float block_largest(const float *logits, int64_t V, int64_t i)
+{
+    float most[LANES];
+    for (int l = 0; l < LANES; l++)
+        most[l] = -INFINITY;
+    if (V - i < BLOCK)
+        for (; i < V; i++)
+            most[0] = logits[i] > most[0] ? logits[i] : most[0];
+    else
+        for (int64_t end = i + BLOCK; i < end; i += LANES)
+            for (int l = 0; l < LANES; l++)
+                most[l] = logits[i + l] > most[l] ? logits[i + l] : most[l];
+    for (int n = LANES / 2; n; n /= 2)
+        for (int l = 0; l < n; l++)
+            most[l] = most[l + n] > most[l] ? most[l + n] : most[l];
+    return most[0];
+}
+
+static int64_t block_end(int64_t V, int64_t i)
+{
+    return V - i < BLOCK ? V : i + BLOCK;
+}
+
 static uint32_t largest(const float *logits, int64_t V)
 {
-    uint32_t best = 0;
-    float most = logits[0];
-    for (int64_t i = 1; i < V; i++)
-        if (logits[i] > most) {
-            best = (uint32_t)i;
-            most = logits[i];
-        }
-    return best;
+    int64_t best = 0;
+    for (int64_t b = 0; b < V; b += BLOCK)
+        if (block_largest(logits, V, b) > logits[best])
+            for (int64_t i = b; i < block_end(V, b); i++)
+                if (logits[i] > logits[best])
+                    best = i;
+    return (uint32_t)best;
 }
 
 /* ---- top k -------------------------------------------------------------------------------- */
@@ -125,15 +153,16 @@ static void replace_smallest(double *heap, int64_t k, double x)
 }
 
 /* Returns the k-th largest logit, or -INFINITY if there are fewer than k numbers. heap: scratch
- * memory for k numbers. Few logits are above the smallest of the k largest so far, so this takes
- * little more than one comparison for each logit. */
+ * memory for k numbers. */
 static float kth_logit(double *heap, const float *logits, int64_t V, int64_t k)
 {
     for (int64_t i = 0; i < k; i++)
         heap[i] = -INFINITY;
-    for (int64_t i = 0; i < V; i++)
-        if (logits[i] > heap[0])
-            replace_smallest(heap, k, logits[i]);
+    for (int64_t b = 0; b < V; b += BLOCK)
+        if (block_largest(logits, V, b) > heap[0])
+            for (int64_t i = b; i < block_end(V, b); i++)
+                if (logits[i] > heap[0])
+                    replace_smallest(heap, k, logits[i]);
     return (float)heap[0];
 }
 
@@ -142,9 +171,11 @@ static float kth_logit(double *heap, const float *logits, int64_t V, int64_t k)
 static int64_t keep_above(struct candidate *c, const float *logits, int64_t V, float least)
 {
     int64_t n = 0;
-    for (int64_t i = 0; i < V; i++)
-        if (logits[i] >= least)
-            c[n++] = (struct candidate){ logits[i], (uint32_t)i };
+    for (int64_t b = 0; b < V; b += BLOCK)
+        if (block_largest(logits, V, b) >= least)
+            for (int64_t i = b; i < block_end(V, b); i++)
+                if (logits[i] >= least)
+                    c[n++] = (struct candidate){ logits[i], (uint32_t)i };
     return n;
 }
 

@@ -15,7 +15,7 @@ enum {
     OUTPUTS = STORED_GROUP,
     WIDEN_CHUNK = 1024,    /* f16 outputs that are converted to f32 at a time */
     WIDEN_GRAIN = 1 << 16, /* minimum numbers to widen per thread */
-    PREPARE_GRAIN = 4096,  /* minimum numbers of rows to prepare per thread */
+    PREPARE_GRAIN = 8192,  /* minimum numbers of rows to prepare per thread */
     ROWS_BYTES = 1 << 19,  /* bytes of quantized rows per pass over a chunk of weights */
     CHUNK_BYTES = 1 << 17, /* about as many bytes of weights are in a chunk for few rows */
     CHUNKS = 8,            /* minimum chunks per thread, if there are enough outputs */
