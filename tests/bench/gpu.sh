@@ -4,7 +4,8 @@
 # has a time limit, and the next one runs whatever becomes of it. A case that fails is run again in a way that names the kernel.
 #     on this machine:             make CUDA=1 all build/release/bin/check-{backends,group} && tests/bench/gpu.sh
 #     on a machine without a compiler: run tests/bench/gpu-pack here, copy the tree with build/gpu, run tests/bench/gpu.sh there
-# Items: units tiny ceilings losses generate speed memory ranks large huge sanitizer. If OUT is set, results also go to $OUT/gpu.txt.
+# Items: units tiny ceilings losses generate writing speed memory ranks large huge sanitizer. If OUT is set, results also go to
+# $OUT/gpu.txt.
 cd "$(dirname "$0")/../.." || exit 1
 ROOT=$PWD
 home=$ROOT/build/release
@@ -20,7 +21,7 @@ if [ "${1:-}" = --one ]; then # called by the loop at the end of this file
     # what an item runs stays in the item's group of processes, which ends at the item's limit
     timeout() { command timeout --foreground "$@"; }
 else
-    items=${*:-units tiny ceilings losses generate speed memory ranks large huge sanitizer}
+    items=${*:-units tiny ceilings losses generate writing speed memory ranks large huge sanitizer}
     work=$(mktemp -d) began=$EPOCHSECONDS
     trap 'rm -rf "$work"' EXIT
     export work began
@@ -191,6 +192,22 @@ item_generate() {
     verdict $? "evaluate wiki equal to 4 decimals: $(grep perplexity score.cuda | head -1)"
 }
 
+# The speed of one text at a time, where the GPU reads all weights for each token. -v would say that steps run without CUDA graphs.
+item_writing() {
+    local vocab=$home/successor rate bytes
+    [ -d "$vocab" ] || vocab=$ROOT/tests/data/successor
+    timeout 40 train -q gpt2-small --data generated --micro-batch-size 1 --global-batch-size 1 --sequence-length 32 --steps 1 \
+        --device cuda -o writer >writer.log 2>&1 &&
+        timeout 40 generate -v --model writer --vocab "$vocab" --temperature 0 --logit-bias 29=-1e6 --length 512 --device cuda 'the a' \
+            >writer.text 2>writer.log # token 29 would end the text
+    rate=$(sed -nE 's/.* ([0-9.]+) tokens\/s.*/\1/p' writer.log)
+    bytes=$(stat -c %s writer/model.safetensors)
+    awk -v r="$rate" 'BEGIN { exit !(r >= 2000) }' && ! grep -q 'without CUDA graphs' writer.log
+    verdict $? "GPT-2 124M writes $rate tok/s, must 2000; reads weights at $(awk -v r="$rate" -v b="$bytes" \
+        -v c="$(value copy_bytes_per_second ceilings 2>/dev/null)" 'BEGIN { printf "%.2f", c ? r * b / c : 0 }') of the copy's speed \
+$(grep -E 'error|without CUDA graphs' writer.log | head -1)"
+}
+
 # beside NAME MUST KIND LAYERS WIDTH HEADS B T PRESET OPTION...: runs ours and PyTorch's in turn, twice; medians.
 beside() {
     local name=$1 must=$2 kind=$3 layers=$4 width=$5 heads=$6 B=$7 T=$8 best=0 peer=0 rate
@@ -256,7 +273,7 @@ if [ "${1:-}" = --one ]; then
     "item_$items"
     exit
 fi
-declare -A limit=([units]=150 [tiny]=100 [ceilings]=40 [losses]=150 [generate]=60 [speed]=260 [memory]=50 [ranks]=80 [large]=90 [huge]=120
+declare -A limit=([units]=150 [tiny]=100 [ceilings]=40 [losses]=150 [generate]=60 [writing]=80 [speed]=260 [memory]=50 [ranks]=80 [large]=90 [huge]=120
     [sanitizer]=120)
 for item in $items; do
     left=$((590 - $(spent)))
