@@ -22,8 +22,9 @@ void decoder_init(struct decoder *d, const struct model *m, struct ops *o,
 
 static void free_room(struct decoder *d)
 {
-    ops_buffer_free(d->forward.ops, d->last, d->room * config_of(d)->vocabulary);
-    free(d->logits);
+    const int64_t n = d->room * config_of(d)->vocabulary;
+    ops_buffer_free(d->forward.ops, d->last, n);
+    ops_host_buffer_free(d->forward.ops, d->copied, n * (int64_t)sizeof *d->logits);
     free(d->pasts);
 }
 
@@ -46,7 +47,11 @@ static void make_room(struct decoder *d, int64_t n)
     free_room(d);
     d->room = n;
     d->last = ops_buffer(d->forward.ops, OPS_F32, n * V);
-    d->logits = ops_on_host(d->forward.ops) ? NULL : mem_alloc((size_t)(n * V) * sizeof *d->logits);
+    if (!ops_on_host(d->forward.ops)) {
+        const int64_t bytes = n * V * (int64_t)sizeof *d->logits;
+        d->copied = ops_host_buffer(d->forward.ops, bytes);
+        d->logits = ops_map(d->forward.ops, d->copied, bytes);
+    }
     d->pasts = mem_zalloc((size_t)n, sizeof *d->pasts);
 }
 

@@ -24,13 +24,14 @@
 /* What all texts of a model share. */
 struct decoder {
     struct forward forward;
-    enum ops_type type;     /* of keys and values: F32 or BF16 */
-    struct inputs inputs;   /* the last tokens taken */
-    struct ops_past *pasts; /* [room] */
-    struct ops_array last;  /* [room,V]: logits */
-    float *logits;          /* [room,V]: their copy in host memory; NULL if they are there */
-    int64_t room;           /* in texts */
-    int64_t first;          /* row of `last` that a run begins to write */
+    enum ops_type type;      /* of keys and values: F32 or BF16 */
+    struct inputs inputs;    /* the last tokens taken */
+    struct ops_past *pasts;  /* [room] */
+    struct ops_array last;   /* [room,V]: logits */
+    struct ops_array copied; /* their copy in host memory; OPS_NONE if they are there */
+    float *logits;           /* [room,V]: the numbers of `copied`, or NULL */
+    int64_t room;            /* in texts */
+    int64_t first;           /* row of `last` that a run begins to write; 0 except on the CPU */
 };
 
 /* Initialises a decoder. Model, ops and blocks (made by folder_load) are borrowed. `type` is the
