@@ -197,8 +197,7 @@ static struct opt_bound *find_letter(const struct opts *o, char letter)
     return NULL;
 }
 
-/* Returns the Levenshtein distance of two short names. */
-static size_t distance(const char *a, const char *b)
+size_t opt_distance(const char *a, const char *b)
 {
     size_t row[64], n = strlen(b);
     if (n >= 64)
@@ -238,7 +237,7 @@ static int unknown(const struct opts *o, const char *what, const char *dashes, c
     const char *best = NULL;
     size_t least = 4; /* at this distance or more it is no misspelling */
     for (size_t i = 0; i < o->count; i++) {
-        size_t d = o->table[i].row->name ? distance(name, o->table[i].row->name) : 64;
+        size_t d = o->table[i].row->name ? opt_distance(name, o->table[i].row->name) : 64;
         if (d < least) {
             least = d;
             best = o->table[i].row->name;

@@ -105,6 +105,9 @@ struct opt_foreign {
 /* Returns the hint for an option of another program, or NULL. '_' and '-' are equal. */
 const char *opt_foreign(const struct opt_foreign *table, const char *name);
 
+/* Returns the Levenshtein distance of two words; 64 or more if `b` has 64 bytes or more. */
+size_t opt_distance(const char *a, const char *b);
+
 void opts_init(struct opts *o);
 void opts_add(struct opts *o, const struct opt *table, void *values); /* both borrowed */
 void opts_release(struct opts *o);

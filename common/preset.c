@@ -4,6 +4,7 @@
 
 #include "common/err.h"
 #include "common/file.h"
+#include "common/opt.h"
 
 static const char configs[] = "../share/textmill/configs"; /* from the folder of the programs */
 
@@ -46,5 +47,25 @@ int preset_list(struct buf *out)
         result = list_one(out, folder.data, files.names[i]);
     file_names_free(&files);
     buf_release(&folder);
+    return result;
+}
+
+int preset_similar(struct buf *name, const char *word)
+{
+    struct buf list = BUF_INIT, one = BUF_INIT;
+    size_t least = 3, n, d;
+    int result = preset_list(&list);
+    for (const char *p = list.len ? list.data : ""; *p; p += strcspn(p, "\n") + 1) {
+        n = strcspn(p, " ");
+        buf_clear(&one);
+        buf_add(&one, p, n);
+        if ((d = opt_distance(word, one.data)) < least) {
+            least = d;
+            buf_clear(name);
+            buf_add(name, p, n);
+        }
+    }
+    buf_release(&list);
+    buf_release(&one);
     return result;
 }

@@ -13,6 +13,10 @@
  * the name has a slash or a dot; -1 with an error. */
 int preset_find(struct buf *path, const char *name);
 
+/* Appends the name of the preset that `word` misspells by at most two letters; nothing if there is
+ * none. Returns 0, or -1 with an error. */
+int preset_similar(struct buf *name, const char *word);
+
 /* Appends a line "NAME description" for each preset, sorted by name. Returns 0, or -1 with an
  * error. */
 int preset_list(struct buf *out);

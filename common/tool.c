@@ -270,6 +270,42 @@ static int unknown_command(const struct tool *t, const char *word)
     return -1;
 }
 
+/* Returns 1 if nothing is at the path `word`, nor at word.idx, where a Megatron pair has its index.
+ * Else, or after an I/O error, which the program that opens it reports, returns 0. */
+static int is_nowhere(const char *word)
+{
+    enum file_kind kind, index;
+    struct buf path = BUF_INIT;
+    buf_addf(&path, "%s.idx", word);
+    int nowhere = !file_look(word, &kind) && !file_look(path.data, &index) && kind == FILE_NONE &&
+                  index == FILE_NONE;
+    buf_release(&path);
+    return nowhere;
+}
+
+/* Sets the error if `word` is no file but similar to the name of a command. Returns -1 then, else
+ * 0. */
+static int check_command(const struct tool *t, const char *word)
+{
+    for (size_t i = 1; t->commands[i]; i++)
+        if (opt_distance(word, t->commands[i]->name) < 3 && is_nowhere(word))
+            return err_usage("'%s' is neither a file nor a command (did you mean '%s'?)", word,
+                             t->commands[i]->name);
+    return 0;
+}
+
+/* The same for the name of a preset. */
+static int check_preset(const char *word)
+{
+    struct buf name = BUF_INIT;
+    int result = is_nowhere(word) ? preset_similar(&name, word) : 0;
+    if (!result && name.len)
+        result = err_usage("'%s' is neither a file nor a preset (did you mean '%s'?)", word,
+                           name.data);
+    buf_release(&name);
+    return result;
+}
+
 /* Applies the operand if it is a configuration. Returns 1 if so, 0 if not, or -1 with an error. */
 static int take_config(const char *operand)
 {
@@ -277,8 +313,8 @@ static int take_config(const char *operand)
     int found = is_config(operand);
     if (found)
         buf_adds(&path, operand);
-    else
-        found = preset_find(&path, operand);
+    else if (!(found = preset_find(&path, operand)))
+        found = check_preset(operand);
     if (found > 0 && tool_load_config(path.data) < 0)
         found = -1;
     configured |= found > 0;
@@ -378,9 +414,14 @@ int tool_main(const struct tool *t, int argc, char **argv)
         memcpy(given, c->defaults, c->size);
     add_options(c, given);
     opts.hint = hint;
-    int n = c == t->commands[0] && !c->options && argc > 1 && argv[1][0] != '-'
-                ? unknown_command(t, argv[1])
-                : opts_parse(&opts, argc - skip, argv + skip);
+    const char *word = c == t->commands[0] && argc > 1 && argv[1][0] != '-' ? argv[1] : NULL;
+    int n = 0;
+    if (word && !c->options)
+        n = unknown_command(t, word);
+    else if (word && (c->common & TOOL_FILE_OPERAND))
+        n = check_command(t, word);
+    if (!n)
+        n = opts_parse(&opts, argc - skip, argv + skip);
     log_level = common.quiet ? -1 : common.verbose;
     log_progress = common.progress_on;
     int result = 0,

@@ -749,7 +749,7 @@ static const struct tool_command write_command = {
     .options = write_options,
     .defaults = &write_defaults,
     .size = sizeof write_defaults,
-    .common = TOOL_THREADS | TOOL_CONFIG | TOOL_PROGRESS | TOOL_FORCE,
+    .common = TOOL_FILE_OPERAND | TOOL_THREADS | TOOL_CONFIG | TOOL_PROGRESS | TOOL_FORCE,
     .max_args = 1,
     .run = run_write,
 };

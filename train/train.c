@@ -339,11 +339,11 @@ static int share_ranks(struct settings *s, int64_t all, const char *but)
     if (s->data_parallel && s->data_parallel * model != all)
         return other_ranks(s, but);
     if (all % model && s->pipeline_parallel > 1)
-        return err_set("pipeline-parallel x tensor-parallel is %" PRId64 " x %" PRId64
-                       ", but %s, which is not a multiple of it",
+        return err_set("pipeline-parallel x tensor-parallel, %" PRId64 " x %" PRId64
+                       ", does not divide the number of ranks: %s",
                        s->pipeline_parallel, s->tensor_parallel, but);
     if (all % model)
-        return err_set("tensor-parallel is %" PRId64 ", but %s, which is not a multiple of it",
+        return err_set("tensor-parallel %" PRId64 " does not divide the number of ranks: %s",
                        s->tensor_parallel, but);
     s->data_parallel = all / model;
     return 0;
@@ -609,8 +609,8 @@ static const struct tool_command train_command = {
     .options = options,
     .defaults = &settings_default,
     .size = sizeof settings_default,
-    .common = TOOL_THREADS | TOOL_SEED | TOOL_CONFIG | TOOL_PROGRESS | TOOL_CONFIG_OPERAND |
-              TOOL_FORCE,
+    .common = TOOL_FILE_OPERAND | TOOL_THREADS | TOOL_SEED | TOOL_CONFIG | TOOL_PROGRESS |
+              TOOL_CONFIG_OPERAND | TOOL_FORCE,
     .max_args = -1,
     .run = run,
 };

@@ -567,7 +567,7 @@ static const struct tool_command wikiprep = {
     .options = options,
     .defaults = &defaults,
     .size = sizeof defaults,
-    .common = TOOL_THREADS | TOOL_PROGRESS | TOOL_FORCE,
+    .common = TOOL_FILE_OPERAND | TOOL_THREADS | TOOL_PROGRESS | TOOL_FORCE,
     .max_args = -1,
     .run = run,
 };
