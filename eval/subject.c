@@ -2,12 +2,15 @@
 
 #include "common/err.h"
 #include "common/log.h"
+#include "model/folder/folder.h"
 
 int subject_load_tokenizer(struct subject *s)
 {
     const char *path = s->vocab ? s->vocab : s->model_dir;
     if (!path)
         return err_usage("no model: give --model DIR");
+    if (s->model_dir && folder_check(s->model_dir) < 0)
+        return -1;
     s->tokenizer = tokenizer_load(path);
     if (!s->tokenizer)
         return -1;

@@ -5,6 +5,7 @@
 #include "common/log.h"
 #include "generate/export_vocabulary.h"
 #include "model/compute/stored.h"
+#include "model/folder/folder.h"
 #include "model/folder/gguf_export.h"
 #include "tokenizer/tokenizer.h"
 
@@ -40,6 +41,8 @@ static int run(int argc, char **argv, void *options_given)
     if (!gguf_is(e->output))
         return err_usage("--output '%s' must end in .gguf", e->output);
     if (tool_may_replace(e->output, NULL, "model") < 0)
+        return -1;
+    if (folder_check(e->model_dir) < 0)
         return -1;
     e->tokenizer = tokenizer_load(e->vocab ? e->vocab : e->model_dir);
     const struct gguf_export how = { stored_type(e->weights), e->format == MAPPED,

@@ -557,7 +557,7 @@ static const struct opt options[] = {
 
 static const struct tool_command generate = {
     .args = "[PROMPT...]",
-    .summary = "Continue a text. Without PROMPT each line of stdin is one.",
+    .summary = "Continue a text. Without a PROMPT, each line of standard input is one.",
     .options = options,
     .defaults = &defaults,
     .size = sizeof defaults,

@@ -7,6 +7,7 @@
 #include "common/err.h"
 #include "common/log.h"
 #include "common/mem.h"
+#include "model/folder/folder.h"
 
 /* ---- loading ------------------------------------------------------------------------------ */
 
@@ -25,6 +26,8 @@ int generator_load(struct generator *g, const char *dir, const char *vocab, cons
                    int threads, enum ops_type weights)
 {
     const char *from = vocab ? vocab : dir;
+    if (folder_check(dir) < 0)
+        return -1;
     g->tokenizer = tokenizer_load(from);
     if (!g->tokenizer || load_model(g, dir, device, threads, weights) < 0)
         return -1;

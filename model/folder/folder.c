@@ -7,6 +7,7 @@
 #include "common/buf.h"
 #include "common/err.h"
 #include "common/file.h"
+#include "common/gguf.h"
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/usage.h"
@@ -14,6 +15,22 @@
 #include "model/network/split.h"
 
 /* ---- config.json -------------------------------------------------------------------------- */
+
+int folder_check(const char *path)
+{
+    enum file_kind kind, config = FILE_PLAIN;
+    struct buf inside = BUF_INIT;
+    file_join(&inside, path, "config.json");
+    int result = file_look(path, &kind);
+    if (!result && kind == FILE_FOLDER)
+        result = file_look(inside.data, &config);
+    buf_release(&inside);
+    if (!result && kind == FILE_PLAIN && !gguf_is(path))
+        return err_set("'%s' is not a model: give a model folder or a GGUF file", path);
+    if (!result && config == FILE_NONE)
+        return err_set("'%s' is not a model folder: it has no config.json", path);
+    return result;
+}
 
 int folder_read_config(struct model_config *config, enum model_head head, const char *dir)
 {

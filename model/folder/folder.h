@@ -9,6 +9,10 @@
 #include "model/formats/weights.h"
 #include "model/network/model.h"
 
+/* Checks that `path` is a GGUF file or a folder with a config.json, before it is opened. Returns 0,
+ * or -1 with an error. */
+int folder_check(const char *path);
+
 /* Reads dir/config.json. Its architecture must support `head`. Returns 0, or -1 with an error. */
 int folder_read_config(struct model_config *config, enum model_head head, const char *dir);
 
