@@ -72,6 +72,8 @@ int repair_file(struct repair *r, const char *path, const char *to)
         result = output_open(&outs[1], name.data);
     if (!result)
         result = copy_good(r, &f.records, path, &outs[0], &outs[1]);
+    if (!result && !r->good && (r->bad || !whole))
+        result = err_set("'%s' has no good record: is it a TFRecord file?", path);
     if (!whole && !r->bad)
         r->bad = 1; /* a damaged stream has lost at least one */
     result = output_end_all(outs, 2, result);

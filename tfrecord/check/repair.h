@@ -18,8 +18,8 @@ struct repair {
 };
 
 /* Writes the valid records of the file `path` to the file `to`, which may be the same, and writes
- * its index. The output is not compressed, even if the input was. Returns 0, or -1 with an
- * error. */
+ * its index. The output is not compressed, even if the input was. Returns 0, or -1 with an error. A
+ * damaged file without a valid record is an error, and nothing is written. */
 int repair_file(struct repair *r, const char *path, const char *to);
 
 /* Counts valid and bad records as repair_file does, without writing. */
