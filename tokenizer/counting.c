@@ -27,9 +27,8 @@ int counting_check(const struct counting_options *o)
     if (of_text)
         return err_usage("--%s cannot be used with --counts, because the input is not text",
                          of_text);
-    if (o->units == UNITS_CHARACTERS && o->model != VOCABULARY_BPE)
-        return err_usage("--units characters cannot be used with --model %s, which always uses "
-                         "characters",
+    if (tool_given("units") && o->model != VOCABULARY_BPE)
+        return err_usage("--units cannot be used with --model %s, which always uses characters",
                          o->model == VOCABULARY_UNIGRAM ? "unigram" : "wordpiece");
     if (o->model != VOCABULARY_WORDPIECE && tool_given("case"))
         return err_usage("--case needs --model wordpiece");

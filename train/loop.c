@@ -145,8 +145,8 @@ static int compare_setting(const struct loop *l, const char *line, size_t n)
     if (flags & OPT_FIXED)
         return err_set("cannot resume with another %s: it was %.*s and is %.*s now", key, old_len,
                        line + skip, new_len, new_value);
-    log_warn("resuming with another %s: it was %.*s and is %.*s now", key, old_len, line + skip,
-             new_len, new_value);
+    log_warn("resuming with another value of %s: it was %.*s and is %.*s now", key, old_len,
+             line + skip, new_len, new_value);
     return 0;
 }
 
