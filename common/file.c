@@ -17,6 +17,7 @@
 #include "common/err.h"
 #include "common/mem.h"
 #include "common/temp.h"
+#include "common/utf8.h"
 
 enum { CHUNK = 256 * 1024, PIPE_BYTES = 1 << 20, SYNC_BYTES = 8 << 20 };
 
@@ -64,6 +65,15 @@ int file_read_any(const char *path, struct buf *out)
 {
     struct input in;
     return input_open(&in, path) < 0 ? -1 : read_whole(&in, out);
+}
+
+int file_read_text(const char *path, struct buf *out)
+{
+    size_t begin = out->len;
+    if (file_read_any(path, out) < 0)
+        return -1;
+    size_t n = out->len - begin, valid = n ? utf8_valid(out->data + begin, n) : 0;
+    return valid < n ? err_set("%s: not valid UTF-8 at byte %zu", path, valid) : 0;
 }
 
 int file_read(const char *path, struct buf *out)

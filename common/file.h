@@ -20,6 +20,7 @@
  * regular files only, because opening a pipe that has no writer would wait forever. */
 int file_read(const char *path, struct buf *out);
 int file_read_any(const char *path, struct buf *out);
+int file_read_text(const char *path, struct buf *out); /* as file_read_any; must be UTF-8 */
 
 /* Sets *kind to the kind of file at `path`, following symbolic links; FILE_NONE if nothing is
  * there. Returns 0, or -1 with an error if the file system reports one: an I/O error does not mean

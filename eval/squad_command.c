@@ -259,10 +259,7 @@ static int run_ask(struct answering *given)
     struct buf context = BUF_INIT;
     if (!strcmp(given->ask_path, "-"))
         return err_usage("--ask needs a file: standard input is for the questions");
-    int result = file_read_any(given->ask_path, &context);
-    size_t valid = utf8_valid(context.data, context.len);
-    if (!result && valid < context.len)
-        result = err_set("%s: not valid UTF-8 at byte %zu", given->ask_path, valid);
+    int result = file_read_text(given->ask_path, &context);
     if (!result)
         result = load_squad_model(given);
     if (!result)

@@ -161,7 +161,7 @@ int wiki_read(struct wiki_text *text, const char *path, enum wiki_rule rule,
     if (detokenizer == WIKI_AUTO)
         r.detokenizer = rule == WIKI_STRIDED ? WIKI_LINES : WIKI_WIKI;
     *text = (struct wiki_text){ 0 };
-    int result = file_read_any(path, &data);
+    int result = file_read_text(path, &data);
     if (!result && encode(text, &r, &data) < 0)
         result = err_in("%s", path);
     if (!result)
