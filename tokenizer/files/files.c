@@ -388,18 +388,22 @@ static int load_config(struct vocabulary *v, const char *dir, int from_txt)
 }
 
 /* Changes the rules of v as the options ask. In Google's reference, strip_accents equals lowercase,
- * and words may be longer. */
-static void apply_options(struct vocabulary *v, const struct tokenizer_options *o)
+ * and words may be longer. Returns 0, or -1 with an error if v is not a WordPiece vocabulary. */
+static int apply_options(struct vocabulary *v, const struct tokenizer_options *o, const char *path)
 {
     enum { GOOGLE_MAX_CHARS = 200 };
+    if (!o->google_rules && o->letters == TOKENIZER_CASE_AUTO)
+        return 0;
     if (v->model != VOCABULARY_WORDPIECE)
-        return;
+        return err_set("'%s' is not a WordPiece vocabulary: --%s is for those only", path,
+                       o->google_rules ? "rules" : "case");
     if (o->letters != TOKENIZER_CASE_AUTO)
         v->rules.lowercase = v->rules.strip_accents = o->letters == TOKENIZER_UNCASED;
     if (o->google_rules) {
         v->rules = (struct bert_rules){ 1, 1, v->rules.lowercase, v->rules.lowercase, 1 };
         v->max_chars = GOOGLE_MAX_CHARS;
     }
+    return 0;
 }
 
 int vocabulary_load(struct vocabulary *v, const char *path, const struct tokenizer_options *o)
@@ -416,7 +420,7 @@ int vocabulary_load(struct vocabulary *v, const char *path, const struct tokeniz
     if (!result && folder)
         result = load_config(v, path, file_ends_with(file.data, "vocab.txt"));
     if (!result)
-        apply_options(v, o);
+        result = apply_options(v, o, file.data);
     buf_release(&text);
     buf_release(&file);
     if (result < 0)

@@ -21,7 +21,8 @@ enum tokenizer_role {
 enum tokenizer_pattern { TOKENIZER_GPT2, TOKENIZER_CL100K, TOKENIZER_O200K, TOKENIZER_QWEN };
 
 /* Options for properties that a vocabulary file does not state. google_rules and letters are for
- * WordPiece; pattern is for .tiktoken files. If all are zero, the files decide. */
+ * WordPiece; pattern is for .tiktoken files. They are errors with other vocabularies. If all are
+ * zero, the files decide. */
 struct tokenizer_options {
     int google_rules; /* Google's reference instead of Hugging Face's: see cut/normalize.h */
     int drop_missing; /* leave out bytes that a byte-level vocabulary lacks; otherwise they are an
