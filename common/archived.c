@@ -30,7 +30,11 @@ static int fail(struct archived *a)
         why = "unknown reason";
     if (strstr(why, "No progress is possible")) /* liblzma needs more input, and there is none */
         why = "cut short";
-    if (at < 0) /* nothing unpacked yet */
+    /* before anything is unpacked, libarchive does not say where it is */
+    if (at < 0 && a->taken && !a->from.seek)
+        return err_set("cannot unpack '%s': in its first %" PRIu64 " bytes: %s", a->name, a->taken,
+                       why);
+    if (at < 0)
         return err_set("cannot unpack '%s': %s", a->name, why);
     return err_set("cannot unpack '%s' at byte %" PRId64 " (%" PRIu64 " unpacked): %s", a->name, at,
                    a->given, why);
