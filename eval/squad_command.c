@@ -54,24 +54,25 @@ static const struct opt options[] = {
     { .help = "Answers of a model:" },
     SUBJECT_MODEL,
     SUBJECT_VOCAB,
-    { 'o', "output", OPT_TEXT, AT(output_dir), "DIR",
+    { 'o', "output", OPT_TEXT | SUBJECT_ONLY, AT(output_dir), "DIR",
       "folder for predictions.json and other results" },
     { 0, "ask", OPT_TEXT, AT(ask_path), "FILE",
       "answer questions from standard input about the text in FILE" },
-    { 0, "style", OPT_CHOICE, AT(google), "hf|google",
+    { 0, "style", OPT_CHOICE | SUBJECT_ONLY, AT(google), "hf|google",
       "cut long contexts into windows as Hugging Face or as Google does" },
-    { 0, "sequence-length", OPT_INT, AT(length), "N", "tokens per window, question included", 1,
-      1e9 },
-    { 0, "stride", OPT_INT, AT(stride), "N",
+    { 0, "sequence-length", OPT_INT | SUBJECT_ONLY, AT(length), "N",
+      "tokens per window, question included", 1, 1e9 },
+    { 0, "stride", OPT_INT | SUBJECT_ONLY, AT(stride), "N",
       "tokens shared by two windows (hf) or between their starts (google); -1: a third of the "
       "length, at most 128",
       -1, 1e9 },
-    { 0, "question-tokens", OPT_INT, AT(question_tokens), "N", "cut longer questions to N tokens",
-      0, 1e9 },
-    { 0, "n-best", OPT_INT, AT(n_best), "N",
+    { 0, "question-tokens", OPT_INT | SUBJECT_ONLY, AT(question_tokens), "N",
+      "cut longer questions to N tokens", 0, 1e9 },
+    { 0, "n-best", OPT_INT | SUBJECT_ONLY, AT(n_best), "N",
       "number of start and end candidates, and of answers, to consider", 1, 1e6 },
-    { 0, "answer-tokens", OPT_INT, AT(answer_tokens), "N", "maximum length of an answer", 1, 1e9 },
-    { 0, "null-threshold", OPT_REAL, AT(null_threshold), "X",
+    { 0, "answer-tokens", OPT_INT | SUBJECT_ONLY, AT(answer_tokens), "N",
+      "maximum length of an answer", 1, 1e9 },
+    { 0, "null-threshold", OPT_REAL | SUBJECT_ONLY, AT(null_threshold), "X",
       "SQuAD 2.0: answer \"none\" if its score exceeds the best answer's by more than this", -1e9,
       1e9 },
     SUBJECT_COMPUTE,
@@ -290,6 +291,9 @@ static int check_squad(struct answering *given, int operands)
         return err_usage("give either --model or --predictions");
     if (given->ask_path && !given->subject.model_dir)
         return err_usage("--ask needs --model");
+    const char *other = given->subject.model_dir ? NULL : tool_misplaced(0);
+    if (other)
+        return err_usage("--%s cannot be used with --predictions: no model is run", other);
     if (operands + (given->dev_path != NULL) + (given->ask_path != NULL) != 1)
         return err_usage("give one file: FILE, --dev-file FILE or --ask FILE");
     return 0;

@@ -30,6 +30,9 @@ struct subject {
         .batch_tokens = 4096, .device = "cpu"                                                      \
     }
 
+/* Marks the options that have no effect without --model, for tool_misplaced. */
+enum { SUBJECT_ONLY = OPT_ONLY };
+
 /* clang-format off */
 #define SUBJECT_ROW(name, type, member, arg, help, least, most)                                    \
     { 0, name, type, offsetof(struct subject, member), arg, help, least, most }
@@ -37,21 +40,21 @@ struct subject {
     { 'm', "model", OPT_TEXT, offsetof(struct subject, model_dir), "DIR",                          \
       "model folder or GGUF file", 0, 0 }
 #define SUBJECT_VOCAB                                                                              \
-    SUBJECT_ROW("vocab", OPT_TEXT, vocab, "PATH",                                                  \
+    SUBJECT_ROW("vocab", OPT_TEXT | SUBJECT_ONLY, vocab, "PATH",                                   \
                 "tokenizer, if it is not in the model folder", 0, 0)
 #define SUBJECT_JSON                                                                               \
     SUBJECT_ROW("json", OPT_FLAG, json, NULL, "print scores as JSON, one object per line", 0, 0)
 /* Five rows: how the model computes. */
 #define SUBJECT_COMPUTE                                                                            \
-    SUBJECT_ROW("batch-tokens", OPT_INT, batch_tokens, "N",                                        \
+    SUBJECT_ROW("batch-tokens", OPT_INT | SUBJECT_ONLY, batch_tokens, "N",                         \
                 "tokens to run through the model at a time", 1, 1e9),                              \
-    SUBJECT_ROW("precision", OPT_CHOICE, precision, OPS_PRECISION_WORDS,                           \
+    SUBJECT_ROW("precision", OPT_CHOICE | SUBJECT_ONLY, precision, OPS_PRECISION_WORDS,            \
                 "precision of matrix products", 0, 0),                                             \
-    SUBJECT_ROW("weights", OPT_CHOICE, weights, STORED_WORDS,                                      \
+    SUBJECT_ROW("weights", OPT_CHOICE | SUBJECT_ONLY, weights, STORED_WORDS,                       \
                 "type in which the weights are kept in memory", 0, 0),                             \
-    SUBJECT_ROW("device", OPT_TEXT, device, "cpu|cuda[:N]",                                        \
+    SUBJECT_ROW("device", OPT_TEXT | SUBJECT_ONLY, device, "cpu|cuda[:N]",                         \
                 "where to compute: the CPU, or GPU number N", 0, 0),                               \
-    SUBJECT_ROW("products", OPT_CHOICE, products, OPS_PRODUCTS_WORDS,                              \
+    SUBJECT_ROW("products", OPT_CHOICE | SUBJECT_ONLY, products, OPS_PRODUCTS_WORDS,               \
                 "f32 matrix products: our own code or OpenBLAS", 0, 0)
 /* clang-format on */
 
