@@ -22,7 +22,7 @@ enum { WORDS_MAX = 1 << 30 }; /* limit of a text's bytes for WordPiece */
 
 struct encoder {
     const struct tokenizer *t;
-    struct split *split; /* either this or `words` is used, unless steps cut the text */
+    struct split_walk *split; /* either this or `words` is used, unless steps cut the text */
     struct words *words;
     struct stepper *stepper;
     struct words *letters; /* for ranges: the words of one character; made on demand */

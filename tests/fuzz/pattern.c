@@ -14,7 +14,7 @@ enum { MOST = 1 << 12 };
 
 /* Writes the ends of the pieces and returns their number; -1 if a pattern takes too much time or
  * memory. */
-static int cut(struct split *s, const char *text, size_t n, int at_once, size_t *ends)
+static int cut(struct split_walk *s, const char *text, size_t n, int at_once, size_t *ends)
 {
     int count = 0, got;
     split_begin(s, text, n);
@@ -41,7 +41,7 @@ static void compare(const struct regex *re, const char *text, size_t n, const si
 static void check(const struct splitter *rules, const char *text, size_t n)
 {
     static size_t ends[2][MOST + 64];
-    struct split *s = split_new(rules);
+    struct split_walk *s = split_new(rules);
     int all = cut(s, text, n, 64, ends[0]), single = cut(s, text, n, 1, ends[1]);
     assert(all == single);
     assert(all <= 0 || !memcmp(ends[0], ends[1], (size_t)all * sizeof **ends));

@@ -118,7 +118,7 @@ struct level {
     struct gpt2 gpt2;              /* iterates over [begin, end) */
 };
 
-struct split {
+struct split_walk {
     const struct splitter *splitter;
     struct regex_scratch *scratch;
     struct scan *scan; /* NULL: rules are applied one by one */
@@ -126,9 +126,9 @@ struct split {
     struct level levels[SPLIT_RULES_MAX + 1]; /* levels[0].at: end of the first rule's piece */
 };
 
-struct split *split_new(const struct splitter *splitter)
+struct split_walk *split_new(const struct splitter *splitter)
 {
-    struct split *s = mem_zalloc(1, sizeof *s);
+    struct split_walk *s = mem_zalloc(1, sizeof *s);
     s->splitter = splitter;
     if (splitter_scans(splitter) && !splitter_is_gpt2(splitter))
         s->scan = scan_new((const struct automaton *const *)splitter->automata, splitter->count);
@@ -138,7 +138,7 @@ struct split *split_new(const struct splitter *splitter)
     return s;
 }
 
-void split_free(struct split *s)
+void split_free(struct split_walk *s)
 {
     if (!s)
         return;
@@ -148,7 +148,7 @@ void split_free(struct split *s)
 }
 
 /* Prepares rule i to cut the bytes [begin, end) of the text. */
-static void level_begin(struct split *s, int i, size_t begin, size_t end)
+static void level_begin(struct split_walk *s, int i, size_t begin, size_t end)
 {
     struct level *l = &s->levels[i];
     l->begin = l->at = l->match_begin = l->match_end = begin;
@@ -157,7 +157,7 @@ static void level_begin(struct split *s, int i, size_t begin, size_t end)
         gpt2_begin(&l->gpt2, s->text + begin, end - begin);
 }
 
-void split_begin(struct split *s, const char *text, size_t n)
+void split_begin(struct split_walk *s, const char *text, size_t n)
 {
     s->text = text;
     if (s->scan) {
@@ -171,7 +171,7 @@ void split_begin(struct split *s, const char *text, size_t n)
 
 /* Sets l->match_begin and l->match_end to the first match at or after l->at, or both to l->end if
  * there is none. Returns 0, or -1 with an error. */
-static int find_match(struct split *s, const struct split_rule *r, struct level *l)
+static int find_match(struct split_walk *s, const struct split_rule *r, struct level *l)
 {
     const char *text = s->text + l->begin;
     size_t n = l->end - l->begin, from = l->at - l->begin, begin = n, end = n;
@@ -193,7 +193,7 @@ static int find_match(struct split *s, const struct split_rule *r, struct level 
 
 /* Moves l->at to the end of the rule's next piece. Requires l->at < l->end. Returns 0, or -1 with
  * an error. */
-static int advance(struct split *s, const struct split_rule *r, struct level *l)
+static int advance(struct split_walk *s, const struct split_rule *r, struct level *l)
 {
     if (r->kind == SPLIT_GPT2) {
         gpt2_next(&l->gpt2, &l->at, 1);
@@ -208,7 +208,7 @@ static int advance(struct split *s, const struct split_rule *r, struct level *l)
 
 /* Moves rule i to the end of its next piece (s->levels[i].at). Returns 1, 0 at the end of the text,
  * or -1 with an error. */
-static int next_piece(struct split *s, int i)
+static int next_piece(struct split_walk *s, int i)
 {
     struct level *l = &s->levels[i];
     if (l->at == l->end) {
@@ -223,7 +223,7 @@ static int next_piece(struct split *s, int i)
     return advance(s, &s->splitter->rules[i], l) < 0 ? -1 : 1;
 }
 
-int split_next(struct split *s, size_t *ends, int max)
+int split_next(struct split_walk *s, size_t *ends, int max)
 {
     int last = s->splitter->count - 1;
     if (s->scan)

@@ -60,14 +60,14 @@ int splitter_scans(const struct splitter *s);   /* 1: all rules have automata */
 
 /* An iteration over the pieces of one text. It belongs to one thread and can be reused for other
  * texts. */
-struct split;
-struct split *split_new(const struct splitter *s); /* s borrowed */
-void split_free(struct split *s);
-void split_begin(struct split *s, const char *text, size_t n); /* valid UTF-8, borrowed */
+struct split_walk;
+struct split_walk *split_new(const struct splitter *s); /* s borrowed */
+void split_free(struct split_walk *s);
+void split_begin(struct split_walk *s, const char *text, size_t n); /* valid UTF-8, borrowed */
 
 /* Writes the offsets of the ends of the next pieces to ends[]. Returns their number, at most max; 0
  * at the end of the text; -1 with an error. The first piece begins at 0, every other piece at the
  * end of the one before. */
-int split_next(struct split *s, size_t *ends, int max);
+int split_next(struct split_walk *s, size_t *ends, int max);
 
 #endif

@@ -37,7 +37,7 @@ struct stepper {
     const struct steps *normalizer, *cuts;
     struct regex_scratch *scratch;
     struct splitter gpt2;
-    struct split *split;
+    struct split_walk *split;
     struct buf now, next;
     struct cut pieces, made;
     struct cut tiles; /* for one piece: the matches and the text between them; `text` is unused */

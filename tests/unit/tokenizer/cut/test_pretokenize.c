@@ -19,7 +19,7 @@
  * a time. */
 static void cut(struct buf *out, const struct splitter *s, const char *text, size_t n, int max)
 {
-    struct split *walk = split_new(s);
+    struct split_walk *walk = split_new(s);
     size_t ends[64], begin = 0;
     int count;
     buf_clear(out);

@@ -259,7 +259,7 @@ Test(scan, rules_cut_the_pieces_of_those_before)
         put_random(&text, &r, rng_below(&r, round % 10 ? 40 : 9000));
         tile(rules.rules, 3, &text, &want);
         simd_use((enum simd_level)(round % SIMD_LEVELS));
-        struct split *s = split_new(&rules);
+        struct split_walk *s = split_new(&rules);
         split_begin(s, text.data, text.len);
         while ((count = split_next(s, ends, 64)) > 0)
             for (int i = 0; i < count; begin = ends[i++]) {
