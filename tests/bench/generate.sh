@@ -54,23 +54,23 @@ measure() {
     echo "$ours" >>a
     awk -v ours="$ours" -v bound="$bound" -v more="$by $speed" 'BEGIN { print 100 * ours / bound, bound, more }' >>shares
 }
-# torch FORM: writes PyTorch's tokens per second of 1, 8 and 32 texts to the files torch-N. Writes none if PyTorch is not installed or
+# torch FORM: writes PyTorch's tokens per second of 1, 8 and 32 texts to the files by-torch-N. Writes none if PyTorch is not installed or
 # lacks the type.
 torch() {
     local n
-    rm -f torch-*
+    rm -f by-torch*
     [[ $1 = f32 || $1 = bf16 ]] || return
-    "$python" "$ROOT/tests/bench/torch_generate.py" "$model" "$1" $few $length 1 8 32 2>/dev/null >torch-all
-    for n in 1 8 32; do sed -n "$((n == 1 ? 1 : n == 8 ? 2 : 3))p" torch-all >torch-$n; done
+    "$python" "$ROOT/tests/bench/torch_generate.py" "$model" "$1" $few $length 1 8 32 2>/dev/null >by-torch
+    for n in 1 8 32; do sed -n "$((n == 1 ? 1 : n == 8 ? 2 : 3))p" by-torch >by-torch-$n; done
 }
-# llama FORM: writes llama.cpp's tokens per second of 1, 8 and 32 texts to the files llama-N. Writes none if it is not installed.
+# llama FORM: writes llama.cpp's tokens per second of 1, 8 and 32 texts to the files by-llama-N. Writes none if it is not installed.
 llama() {
     local n
-    rm -f llama-*
+    rm -f by-llama-*
     "${TEXTMILL_LLAMA_PYTHON:-$python}" -c 'import llama_cpp' 2>/dev/null || return
     generate export -q --model "$model" --vocab "$vocab" --weights "$1" --format gguf -o peer.gguf || exit 1
     for n in 1 8 32; do
-        "${TEXTMILL_LLAMA_PYTHON:-$python}" "$ROOT/tests/bench/llama_generate.py" peer.gguf "$cores" $few $length $n 2>/dev/null >llama-$n
+        "${TEXTMILL_LLAMA_PYTHON:-$python}" "$ROOT/tests/bench/llama_generate.py" peer.gguf "$cores" $few $length $n 2>/dev/null >by-llama-$n
     done
     rm -f peer.gguf
 }
@@ -93,8 +93,8 @@ form_rows() {
         read -r share bound by speed <<<"$(sort -n shares | awk '{ v[NR] = $0 } END { print v[int((NR + 1) / 2)] }')"
         record "$model generates, $form, $n at a time" tok/s "$(median <a)" "the bound by $by" "$bound" \
             ", $(printf %.0f "$share") %, $speed GB/s"
-        [ ! -s torch-$n ] || record "$model generates, $form, $n at a time" tok/s "$(median <a)" PyTorch "$(cat torch-$n)"
-        [ ! -s llama-$n ] || record "$model generates, $form, $n at a time" tok/s "$(median <a)" llama.cpp "$(cat llama-$n)"
+        [ ! -s by-torch-$n ] || record "$model generates, $form, $n at a time" tok/s "$(median <a)" PyTorch "$(cat by-torch-$n)"
+        [ ! -s by-llama-$n ] || record "$model generates, $form, $n at a time" tok/s "$(median <a)" llama.cpp "$(cat by-llama-$n)"
     done
     record "$model, $form: prompt" tok/s "$(median <prompts)"
     record "$model, $form: first token" s "$(median <starts | cut -d' ' -f1)"
