@@ -20,6 +20,7 @@ enum {
     CHUNK_BYTES = 1 << 17, /* about as many bytes of weights are in a chunk for few rows */
     CHUNKS = 8,            /* minimum chunks per thread, if there are enough outputs */
     ALL_ROWS = 1 << 30,
+    PANELS = 32, /* rows at a time are a multiple of these, or all */
 };
 
 static int64_t pieces(int64_t n, int64_t size)
@@ -132,16 +133,17 @@ static int64_t chunk_of(const struct product *p, int threads)
 static void run(struct ops *o, struct product *p)
 {
     const struct form *f = p->form;
-    const int64_t all = p->maps->N, some = pieces(all, pieces(all, f->rows)),
+    const int64_t all = p->maps->N, times = pieces(all, f->rows),
+                  some = pieces(pieces(all, times), PANELS) * PANELS,
                   steps = pieces(p->maps->I, f->step);
     int64_t chunks = 0;
     p->k = o->k;
-    p->N = some;
+    p->N = smaller(some, all);
     p->chunk = chunk_of(p, o->threads);
     for (int i = 0; i < p->count; i++)
         chunks += pieces(p->maps[i].O, p->chunk);
     if (f->prepare)
-        p->rows = cpu_at_least(o, &o->operands, some * steps * f->step_floats);
+        p->rows = cpu_at_least(o, &o->operands, p->N * steps * f->step_floats);
     for (; p->first < all; p->first += some) {
         p->N = smaller(some, all - p->first);
         if (f->prepare)
