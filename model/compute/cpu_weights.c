@@ -19,8 +19,8 @@ enum {
     ROWS_BYTES = 1 << 19,  /* bytes of quantized rows per pass over a chunk of weights */
     CHUNK_BYTES = 1 << 17, /* about as many bytes of weights are in a chunk for few rows */
     CHUNKS = 8,            /* minimum chunks per thread, if there are enough outputs */
-    ALL_ROWS = 1 << 30,
-    PANELS = 32, /* rows at a time are a multiple of these, or all */
+    ALL_ROWS = 1 << 30,    /* more rows than any product has */
+    PANELS = 32,           /* rows at a time are a multiple of these, or all */
 };
 
 static int64_t pieces(int64_t n, int64_t size)
