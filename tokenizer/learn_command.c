@@ -201,6 +201,8 @@ static int learn_and_save(const struct learning *given, struct vocabulary *v,
                           const struct counted_words *words)
 {
     int pieces = v->model == VOCABULARY_UNIGRAM;
+    if (!words->count)
+        return err_set("nothing to learn: the text is empty, or --min-word-count leaves no word");
     if ((pieces ? learn_pieces : learn_merges)(given, v, words) < 0 || name_roles(given, v) < 0)
         return -1;
     if (v->count < given->vocabulary_size)
