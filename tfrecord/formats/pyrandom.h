@@ -11,7 +11,8 @@
  *   - numpy.random.RandomState: seeded by one 32-bit word; below n: the low bits of a draw under
  *     the least mask 2^k - 1 >= n - 1, until they are less than n.
  *
- * Checked against both in tests/unit/tfrecord/formats/test_pyrandom.c and tests/peers/pyrandom.py.
+ * Checked by tests/unit/tfrecord/formats/test_pyrandom.c, tests/peers/instances.py (the first) and
+ * tests/peers/indexmap.py (the second).
  */
 #ifndef TEXTMILL_TFRECORD_FORMATS_PYRANDOM_H
 #define TEXTMILL_TFRECORD_FORMATS_PYRANDOM_H
