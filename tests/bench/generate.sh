@@ -15,16 +15,17 @@ vocab=$DATA/tokenizers/gpt2-tokenizer.json
 [ -f "$vocab" ] || { echo "generate: skipped, no $vocab"; exit 0; }
 build stream || exit 1
 cores=$(nproc) python=${TEXTMILL_PYTHON:-python3}
-length=13 few=4 prompt=512 # tokens: of a text; PyTorch's first ones, which are not counted; of a long prompt
+length=25 few=4 prompt=512 # tokens: of a text; PyTorch's first ones, which are not counted; of a long prompt
 declare -A bits=([f32]=32 [bf16]=16 [f16]=16 [int8]=8.5 [int4]=4.5)
 # texts FORM N LENGTH THREADS PROMPT: runs generate for N texts and prints its report. No text ends early.
 texts() {
     generate --model "$1.gguf" --threads "$4" --temperature 0 --logit-bias 50256=-100 --samples "$2" --batch-texts "$2" \
         --length "$3" -v "$5" 2>said >/dev/null && cat said
 }
-# rate N: tokens per second of N texts, from the report of a run. All texts take the same number of steps.
+# rate N: tokens per second of N texts, from the report of a run. All texts take the same number of steps. The last text is the one
+# that waited for no other text to begin.
 rate() {
-    sed -nE 's/.*generated: [0-9]+ tokens, ([0-9.e+-]+) ms each.*/\1/p' | head -1 |
+    sed -nE 's/.*generated: [0-9]+ tokens, ([0-9.e+-]+) ms each.*/\1/p' | tail -1 |
         awk -v n="$1" '{ print 1000 * n / $1 }'
 }
 # prompt_rate FORM: tokens per second of a long prompt.
