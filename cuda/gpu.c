@@ -311,15 +311,13 @@ static struct ops_array bias_of(struct ops *o, const struct ops_matmul *p)
     return to;
 }
 
-/* Sums are computed in f32 and rounded once. A product that the library cannot compute in this way
- * is computed in f32 memory first: it writes bf16 only if the operands are bf16, too, and adds a
- * base only of the result's type. The bias is rounded to that type. */
-static void matmul(struct ops *o, const struct ops_matmul *p)
+/* Computes a product of operands that are rounded to `type`. Sums are computed in f32 and rounded
+ * once. A product that the library cannot compute in this way is computed in f32 memory first: it
+ * writes bf16 only if the operands are bf16, too, and adds a base only of the result's type. The
+ * bias is rounded to that type. */
+static void matmul_as(struct ops *o, const struct ops_matmul *p, enum ops_type type)
 {
     struct ops_matmul q = *p;
-    /* with few rows, reading the second operand takes most of the time: it is not converted */
-    const int few = p->M <= FEW_ROWS && p->B.x.type == OPS_F32;
-    const enum ops_type type = few ? OPS_F32 : o->precision;
     if (!ops_is_none(p->sums))
         cuda_column_sums(o, ops_added(p->sums), p->B.x, p->B.ld, p->K, p->N);
     q.A = operand(o, ROOM_A, type, p->A, p->M, p->K);
@@ -338,24 +336,42 @@ static void matmul(struct ops *o, const struct ops_matmul *p)
     cuda_add_rows(o, p->C, q.C.x, q.C.ld, p->base, p->bias, p->M, p->N);
 }
 
-static struct ops_matmul linear(struct ops_array y, struct ops_array x, const struct ops_linear *l)
+static void matmul(struct ops *o, const struct ops_matmul *p)
 {
-    return (struct ops_matmul){ .C = { y, l->O },
-                                .A = { x, l->I },
-                                .B = { l->w, l->O },
-                                .M = l->N,
-                                .N = l->O,
-                                .K = l->I,
-                                .bias = l->bias };
+    /* with few rows, reading the second operand takes most of the time: it is not converted */
+    const int few = p->M <= FEW_ROWS && p->B.x.type == OPS_F32;
+    matmul_as(o, p, few ? OPS_F32 : o->precision);
+}
+
+/* A stored matrix in bf16 is never converted: the other operand is rounded to bf16. */
+static void matmul_stored(struct ops *o, const struct ops_matmul *p)
+{
+    if (p->B.x.type == OPS_BF16)
+        matmul_as(o, p, OPS_BF16);
+    else
+        matmul(o, p);
+}
+
+/* Computes y = base + x w + bias. base may be OPS_NONE. */
+static void linear(struct ops *o, struct ops_array y, struct ops_array base, struct ops_array x,
+                   const struct ops_linear *l)
+{
+    const struct ops_matmul p = { .C = { y, l->O },
+                                  .A = { x, l->I },
+                                  .B = { l->w, l->turned ? l->I : l->O, l->turned },
+                                  .M = l->N,
+                                  .N = l->O,
+                                  .K = l->I,
+                                  .base = base,
+                                  .bias = l->bias };
+    (l->turned ? matmul_stored : matmul)(o, &p);
 }
 
 static void linear_fwd(struct ops *o, struct ops_array y, struct ops_array x,
                        const struct ops_linear *l, int count)
 {
-    for (int i = 0; i < count; y = ops_part(y, l[i].N * l[i].O), i++) {
-        const struct ops_matmul p = linear(y, x, &l[i]);
-        matmul(o, &p);
-    }
+    for (int i = 0; i < count; y = ops_part(y, l[i].N * l[i].O), i++)
+        linear(o, y, OPS_NONE, x, &l[i]);
 }
 
 /* A linear layer needs two products in its backward pass; dy is converted once for both. */
@@ -363,6 +379,7 @@ static void linear_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradien
                        struct ops_gradient dbias, struct ops_array dy, struct ops_array x,
                        const struct ops_linear *l)
 {
+    assert(!l->turned);
     if (!ops_is_none(dbias.to))
         cuda_column_sums(o, dbias, dy, l->O, l->N, l->O);
     struct ops_matrix d = { dy, l->O, 0 },
@@ -389,9 +406,7 @@ static void residual_fwd(struct ops *o, struct ops_array y, struct ops_array bas
                          struct ops_array x, const struct ops_linear *l, struct ops_dropout drop)
 {
     if (!(drop.rate > 0)) {
-        struct ops_matmul p = linear(y, x, l);
-        p.base = base;
-        matmul(o, &p);
+        linear(o, y, base, x, l);
         return;
     }
     struct ops_array branch = cuda_room(o, ROOM_PRODUCT, OPS_F32, l->N * l->O);
@@ -401,17 +416,24 @@ static void residual_fwd(struct ops *o, struct ops_array y, struct ops_array bas
 
 /* ---- losses ------------------------------------------------------------------------------- */
 
-static void logits(struct ops *o, struct ops_array to, struct ops_array x, int64_t N,
+/* Computes the logits of N rows, which begin ld apart. */
+static void decode(struct ops *o, struct ops_array to, int64_t ld, struct ops_array x, int64_t N,
                    const struct ops_decoder *d)
 {
-    const struct ops_matmul p = { .C = { to, d->V },
+    const struct ops_matmul p = { .C = { to, ld },
                                   .A = { x, d->C },
                                   .B = { d->table, d->C, 1 },
                                   .M = N,
                                   .N = d->V,
                                   .K = d->C,
                                   .bias = d->bias };
-    matmul(o, &p);
+    (d->stored ? matmul_stored : matmul)(o, &p);
+}
+
+static void logits(struct ops *o, struct ops_array to, struct ops_array x, int64_t N,
+                   const struct ops_decoder *d)
+{
+    decode(o, to, d->V, x, N, d);
 }
 
 struct loss {
@@ -460,13 +482,7 @@ static void chunk(struct ops *o, struct loss *l)
         cuda_copy(o, l->x_rows, ops_part(l->x, l->first * C), l->rows * C);
     else
         cuda_gather_rows(o, l->x_rows, l->x, ops_part(l->l->rows, l->first), l->rows, C);
-    matmul(o, &(struct ops_matmul){ .C = { l->logits, l->ld },
-                                    .A = { l->x_rows, C },
-                                    .B = { l->d->table, C, 1 },
-                                    .M = l->rows,
-                                    .N = V,
-                                    .K = C,
-                                    .bias = l->d->bias });
+    decode(o, l->logits, l->ld, l->x_rows, l->rows, l->d);
     struct ops_scores out = { ops_part(l->out.losses, l->first),
                               ops_part(l->out.correct, l->first) };
     cuda_loss_rows(o, out, l->logits, l->ld, V, ops_part(l->l->labels, l->first), l->rows,

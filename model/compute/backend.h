@@ -38,7 +38,7 @@ struct ops_scratch {
 
 /* Version of the interface. Increase it when the table below, OPS_COMMON or a struct of ops.h
  * changes. */
-enum { OPS_LAYOUT = 8 };
+enum { OPS_LAYOUT = 9 };
 
 /* clang-format off */
 struct ops_backend {

@@ -45,9 +45,9 @@ int ops_on_host(const struct ops *o); /* 1 if the context computes on the CPU */
 const char *ops_kernels(void);        /* describes the CPU's kernels without a context */
 
 /* Types of numbers. bf16 is the high half of a float's bits. The last six are only for parameters
- * of models that run forward on the host: F16 is IEEE 754's binary16; those with Q are blocks of
- * integers with scales (stored.h), where products take Q8 and Q4 only; a LIST is an array of
- * arrays, each with its own type. */
+ * of models that run forward, and all but a LIST only for the host: F16 is IEEE 754's binary16;
+ * those with Q are blocks of integers with scales (stored.h), where products take Q8 and Q4 only; a
+ * LIST is an array of arrays, each with its own type. */
 enum ops_type {
     OPS_F32,
     OPS_BF16,
@@ -271,7 +271,8 @@ enum { OPS_FEW_ROWS = 32 };
 
 /* A linear map of N rows: y[N,O] = x[N,I] w[I,O] + bias[O]. bias may be OPS_NONE. `turned` 1: w is
  * [O,I], in groups if its type is Q8 or Q4 (stored.h), and ops_linear_bwd must not be called.
- * Products with Q8 and Q4 weights round x to blocks of 8-bit integers. */
+ * Products with Q8 and Q4 weights round x to blocks of 8-bit integers. On a GPU, products with
+ * turned BF16 weights round x to bf16 in any precision. */
 struct ops_linear {
     struct ops_array w, bias;
     int64_t N, I, O;
@@ -503,11 +504,13 @@ struct ops_scores {
     struct ops_array losses, correct;
 };
 
-/* A decoder: logits[N,V] = x[N,C] table[V,C]^T + bias[V]. bias may be OPS_NONE. The table may be
- * Q8 or Q4 in groups. */
+/* A decoder: logits[N,V] = x[N,C] table[V,C]^T + bias[V]. bias may be OPS_NONE. `stored` 1: the
+ * table is a weight like that of a turned map: it may be Q8 or Q4 in groups, and on a GPU its
+ * products in BF16 round x. */
 struct ops_decoder {
     struct ops_array table, bias;
     int64_t V, C;
+    int stored;
 };
 void ops_logits(struct ops *o, struct ops_array logits, struct ops_array x, int64_t N,
                 const struct ops_decoder *d);

@@ -111,7 +111,8 @@ static struct ops_decoder decoder_of(const struct model *m, struct ops_array w,
         .table = m->tied ? block_tied(m, tied) : block_tensor(m, w, m->decoder_table),
         .bias = m->config.bare_head ? OPS_NONE : block_tensor(m, w, bert_head_row(m, WORD_BIAS)),
         .V = m->config.vocabulary,
-        .C = m->config.width
+        .C = m->config.width,
+        .stored = w.type == OPS_LIST
     };
 }
 

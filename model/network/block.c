@@ -226,7 +226,8 @@ static struct ops_decoder decoder_of(const struct model *m, struct ops_array w,
     return (struct ops_decoder){ .table = m->tied ? block_tied(m, tied)
                                                   : block_tensor(m, w, m->decoder_table),
                                  .V = c->vocabulary,
-                                 .C = c->width };
+                                 .C = c->width,
+                                 .stored = w.type == OPS_LIST };
 }
 
 static void head_fwd(const struct model *m, struct ops *o, struct ops_scores out,

@@ -1902,7 +1902,7 @@ static struct ops_labels labels_of(const struct loss_case *l)
 
 static struct ops_decoder decoder_of(const struct loss_case *l, int bias)
 {
-    return (struct ops_decoder){ f32(l->table.f), bias ? f32(l->bias.f) : OPS_NONE, l->V, l->C };
+    return (struct ops_decoder){ f32(l->table.f), bias ? f32(l->bias.f) : OPS_NONE, l->V, l->C, 0 };
 }
 
 static void drop_case(struct loss_case *l)
@@ -2020,7 +2020,7 @@ Test(ops, loss_of_large_logits)
     int32_t label = 0;
     unsigned char correct;
     const struct ops_labels labels = { 1, OPS_NONE, ops_host_array(&label, OPS_I32) };
-    const struct ops_decoder decoder = { f32(table), OPS_NONE, 3, 2 };
+    const struct ops_decoder decoder = { f32(table), OPS_NONE, 3, 2, 0 };
     const struct ops_scores out = { f32(losses), ops_host_array(&correct, OPS_U8) };
     ops_loss_fwd(o, out, f32(x), &labels, &decoder);
     cr_assert_float_eq(losses[0], 0, 1e-6);
