@@ -256,7 +256,7 @@ $(B)/bin/check-unit: $(UNIT_OBJECTS) $(LIB) | $(B)/bin
 	$(CC) $(ALL_LDFLAGS) $^ $(LIBS) $(if $(CRITERION),,-lcriterion) -lbz2 -o $@
 -include $(UNIT_OBJECTS:.o=.d)
 
-check-unit: $(B)/bin/check-unit $(SAMPLE) ## run the unit tests (Criterion)
+check-unit: $(B)/bin/check-unit $(SAMPLE) $(EMULATED) ## run the unit tests (Criterion)
 	$< -j2
 
 $(B)/bin/check-backends: $(B)/obj/tests/backends/check.o $(LIB) | $(B)/bin

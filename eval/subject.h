@@ -51,7 +51,7 @@ enum { SUBJECT_ONLY = OPT_ONLY };
     SUBJECT_ROW("precision", OPT_CHOICE | SUBJECT_ONLY, precision, OPS_PRECISION_WORDS,            \
                 "precision of matrix products", 0, 0),                                             \
     SUBJECT_ROW("weights", OPT_CHOICE | SUBJECT_ONLY, weights, STORED_WORDS,                       \
-                "type in which the weights are kept in memory", 0, 0),                             \
+                "type in which the weights are kept in memory; on a GPU auto, f32 or bf16", 0, 0), \
     SUBJECT_ROW("device", OPT_TEXT | SUBJECT_ONLY, device, "cpu|cuda[:N]",                         \
                 "where to compute: the CPU, or GPU number N", 0, 0),                               \
     SUBJECT_ROW("products", OPT_CHOICE | SUBJECT_ONLY, products, OPS_PRODUCTS_WORDS,               \

@@ -528,7 +528,7 @@ static const struct opt options[] = {
     { 0, "cache-precision", OPT_CHOICE, AT(cache_precision), OPS_PRECISION_WORDS,
       "precision of the keys and values that are kept of a text" },
     { 0, "weights", OPT_CHOICE, AT(weights), STORED_WORDS,
-      "type in which the weights are kept in memory" },
+      "type in which the weights are kept in memory; on a GPU auto, f32 or bf16" },
     { 0, "products", OPT_CHOICE, AT(products), OPS_PRODUCTS_WORDS,
       "f32 matrix products: our own code or OpenBLAS" },
     { .help = "Choice of the next token:" },

@@ -70,6 +70,7 @@ static size_t tied_item(const struct model *m)
 struct loading {
     struct parameters *p;
     const struct model *m;
+    struct ops *o;
     struct pool *pool;
     enum ops_type weights;
     int gguf;
@@ -89,21 +90,35 @@ static int is_aligned(const struct matrix *x)
     return !bytes || (uintptr_t)x->data % bytes == 0;
 }
 
+static struct ops_array uploaded(struct ops *o, const char *from, enum ops_type type, int64_t n)
+{
+    struct ops_array to = ops_buffer(o, type, n);
+    ops_upload(o, to, from, n);
+    return to;
+}
+
 /* Sets p->items[item] to the matrix in type `type`, with `grouped` in groups: to the file's bytes
- * if they have this layout, else to a converted copy. Takes over `copy`. Returns 0, or -1 with an
- * error. */
+ * if they have this layout, else to a converted copy. A device other than the host gets a copy of
+ * either. Takes over `copy`. Returns 0, or -1 with an error. */
 static int put(const struct loading *k, size_t item, const struct matrix *x, unsigned char *copy,
                enum ops_type type, int grouped)
 {
     const int in_place = matrix_is(x, type, grouped) && is_aligned(x);
     char *made = in_place ? NULL : matrix_make(x, type, grouped, k->pool);
-    k->p->items[item] = ops_host_array(made ? made : (char *)(uintptr_t)x->data, type);
-    k->p->own[item] = made ? (void *)made : copy;
-    if (made)
+    void *own = in_place ? (void *)copy : made;
+    char *numbers = in_place ? (char *)(uintptr_t)x->data : made;
+    if (!in_place)
         free(copy);
-    if (in_place && grouped)
-        return matrix_check_groups(x, k->pool);
-    return in_place || made ? 0 : -1;
+    if (!numbers)
+        return -1;
+    if (ops_on_host(k->o)) {
+        k->p->items[item] = ops_host_array(numbers, type);
+        k->p->own[item] = own;
+    } else {
+        k->p->items[item] = uploaded(k->o, numbers, type, x->O * x->I);
+        free(own);
+    }
+    return in_place && grouped ? matrix_check_groups(x, k->pool) : 0;
 }
 
 /* Returns the type in which a matrix of the file is used. With --weights auto this is the file's
@@ -125,17 +140,34 @@ static int use_matrix(const struct loading *k, size_t row, size_t item, const ch
     return put(k, item, &x, copy, type, stored_grouped(type));
 }
 
-/* Sets p->items[item] to a lookup table, a norm or a bias. Tables may have any type, since rows are
- * converted when they are looked up. Returns 0, or -1 with an error. */
+/* Returns 1 if a lookup table, norm or bias in this type is used as it is, else 0. On the host
+ * tables may have any type, since rows are converted when they are looked up. */
+static int is_kept(const struct loading *k, size_t row, enum ops_type type)
+{
+    const int table = k->m->tensors.rows[row].rank == 2 && k->m->tensors.rows[row].block == 0;
+    if (!ops_on_host(k->o))
+        return table && type == OPS_BF16;
+    return type == OPS_BF16 || (table && type != OPS_F64);
+}
+
+/* Sets p->items[item] to a lookup table, a norm or a bias. Returns 0, or -1 with an error. */
 static int use_vector(const struct loading *k, size_t row, size_t item)
 {
     struct matrix x;
     unsigned char *copy;
     if (describe(k, &x, &copy, row, NULL) < 0)
         return -1;
-    const int table = k->m->tensors.rows[row].rank == 2 && k->m->tensors.rows[row].block == 0;
-    const int kept = x.type == OPS_BF16 || (table && x.type != OPS_F64);
-    return put(k, item, &x, copy, kept ? x.type : OPS_F32, 0);
+    return put(k, item, &x, copy, is_kept(k, row, x.type) ? x.type : OPS_F32, 0);
+}
+
+/* Sets the table of a tied decoder and that of the lookups to the same array. Returns 0, or -1 with
+ * an error. */
+static int share_table(const struct loading *k, size_t row)
+{
+    const size_t item = item_of(k->m, row);
+    const int failed = use_matrix(k, row, item, NULL);
+    k->p->items[tied_item(k->m)] = k->p->items[item];
+    return failed;
 }
 
 static int use_tensor(const struct loading *k, size_t row)
@@ -144,6 +176,8 @@ static int use_tensor(const struct loading *k, size_t row)
     const int decoder = model_is_decoder(m, row);
     if (model_is_map(m, row) || (decoder && !m->tied))
         return use_matrix(k, row, item_of(m, row), NULL);
+    if (decoder && !ops_on_host(k->o))
+        return share_table(k, row);
     if (use_vector(k, row, item_of(m, row)) < 0)
         return -1;
     const char *copy = k->gguf && gguf_tensor(&k->p->file, "output.weight") ? "output.weight"
@@ -161,14 +195,23 @@ static int open_files(struct parameters *p, struct model *m, const char *dir, en
     return gguf_open(&p->file, dir) < 0 ? -1 : gguf_model_read(m, &p->file, head);
 }
 
+static int check_device(const struct ops *o, const char *dir, enum ops_type weights)
+{
+    if (ops_on_host(o))
+        return 0;
+    if (gguf_is(dir))
+        return err_usage("a GPU cannot use a GGUF file: give a model folder, or --device cpu");
+    if (weights == OPS_F32 || weights == OPS_BF16 || weights == STORED_AUTO)
+        return 0;
+    return err_usage("on a GPU, --weights must be auto, f32 or bf16");
+}
+
 static int load_small(struct parameters *p, struct model *m, struct ops *o, const char *dir,
                       enum model_head head, enum ops_type weights)
 {
-    if (!ops_on_host(o))
-        return err_usage("only the CPU computes with small weights and GGUF files");
     if (open_files(p, m, dir, head) < 0)
         return -1;
-    struct loading k = { p, m, pool_new(ops_threads(o)), weights, gguf_is(dir) };
+    struct loading k = { p, m, o, pool_new(ops_threads(o)), weights, gguf_is(dir) };
     int failed = 0;
     make_lists(p, m);
     for (size_t i = 0; i < m->tensors.count && !failed; i++)
@@ -181,6 +224,8 @@ int parameters_load(struct parameters *p, struct model *m, struct ops *o, const 
                     enum model_head head, enum ops_type weights)
 {
     *p = (struct parameters){ 0 };
+    if (check_device(o, dir, weights) < 0)
+        return -1;
     if (!gguf_is(dir) && (weights == OPS_F32 || weights == STORED_AUTO))
         return folder_load(m, o, &p->blocks, dir, head, 0, NULL);
     int failed = load_small(p, m, o, dir, head, weights);
@@ -189,8 +234,17 @@ int parameters_load(struct parameters *p, struct model *m, struct ops *o, const 
     return failed;
 }
 
+/* Frees the arrays of the lists. A shared table is freed as the item of its row. */
+static void free_uploaded(const struct parameters *p, const struct model *m, struct ops *o)
+{
+    for (size_t i = 0; i < m->tensors.count; i++)
+        ops_buffer_free(o, p->items[item_of(m, i)], tensor_elements(&m->tensors.rows[i]));
+}
+
 void parameters_release(struct parameters *p, struct model *m, struct ops *o)
 {
+    if (p->items && !ops_on_host(o))
+        free_uploaded(p, m, o);
     for (size_t i = 0; i < p->count; i++)
         free(p->own[i]);
     if (p->items)

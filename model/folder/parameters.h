@@ -13,6 +13,11 @@
  * Other tensors are converted, and their numbers are checked. In place, only the scales of matrices
  * in groups are checked, by all threads. f32, bf16 and f16 numbers are not checked in place, so
  * that each page of the file is first read where it is used.
+ *
+ * A device other than the host takes model folders alone, with weights of type F32 or BF16. With
+ * BF16, its memory has the matrices as BF16 and all else as F32, except that lookup tables stay
+ * BF16 if they are so in the file. A tied decoder and the lookups share one BF16 table there.
+ * Beside the mapped files, the host holds no more than one tensor at a time.
  */
 #ifndef TEXTMILL_MODEL_FOLDER_PARAMETERS_H
 #define TEXTMILL_MODEL_FOLDER_PARAMETERS_H
