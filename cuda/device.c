@@ -184,9 +184,11 @@ void device_repeat(struct ops *o, void *recording)
     check("a recorded step", cudaGraphLaunch(recording, d->queue[OPS_COMPUTE]));
 }
 
+/* Waits, because the recording may be running. */
 void device_forget(struct ops *o, void *recording)
 {
-    (void)o;
+    const struct device *d = o->device;
+    check("a recorded step", cudaStreamSynchronize(d->queue[OPS_COMPUTE]));
     check("dropping a recorded step", cudaGraphExecDestroy(recording));
 }
 
@@ -239,12 +241,11 @@ static void begin_upload(struct ops *o, char *to, const void *from, size_t bytes
     check("a copy to the GPU", cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream(o)));
 }
 
-/* The runtime returns when it has read all, except from pinned memory. */
+/* The runtime may return before it has read `from`, even if that is not pinned. */
 void device_upload(struct ops *o, char *to, const void *from, size_t bytes)
 {
     begin_upload(o, to, from, bytes);
-    if (device_is_host(o, from))
-        check("a copy to the GPU", cudaStreamSynchronize(stream(o)));
+    check("a copy to the GPU", cudaStreamSynchronize(stream(o)));
 }
 
 void device_download(struct ops *o, void *to, const char *from, size_t bytes)
@@ -305,6 +306,7 @@ void device_mark_free(struct ops *o, struct ops_mark *m)
 
 void device_after(struct ops *o, enum ops_queue q, const struct ops_mark *m)
 {
+    device_unrecord(o);
     check("an event", cudaStreamWaitEvent(queue_of(o, q), m->event, 0));
 }
 
@@ -317,6 +319,7 @@ int device_reached(struct ops *o, const struct ops_mark *m)
 
 void device_move(struct ops *o, enum ops_queue q, char *to, const char *from, size_t bytes)
 {
+    device_unrecord(o);
     check("a copy", cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, queue_of(o, q)));
 }
 

@@ -510,11 +510,13 @@ struct decoder {
     struct run *r;
     struct ops_array x, w, y, places;
     struct ops_past past[TEXTS];
+    struct ops_mark mark;
     int64_t KV, B;
     int repeats, calls, stored; /* stored: the maps are turned and in bf16 */
 };
 
-/* The second call, which is the first that a GPU records, needs more scratch than the first. */
+/* A GPU records the second call first, which needs more scratch than the first one did. It records
+ * the fourth next, which waits for another queue. */
 static void append_token(void *decoder)
 {
     struct decoder *d = decoder;
@@ -527,8 +529,10 @@ static void append_token(void *decoder)
     struct ops_rotary rotary = { .heads = HEADS, .HS = HEAD, .ld = ld, .base = 1e4 };
     ops_scratch_begin(o);
     struct ops_array qkv = ops_scratch(o, OPS_F32, d->B * ld);
-    if (d->calls++ == 1)
+    if (d->calls == 1)
         ops_scratch(o, OPS_F32, 10000);
+    if (d->calls++ == 3)
+        ops_after(o, OPS_COMPUTE, &d->mark);
     for (int64_t l = 0; l < DEEP; l++) {
         const struct ops_linear map = {
             .w = ops_part(d->w, l * WIDE * ld), .N = d->B, .I = WIDE, .O = ld, .turned = d->stored
@@ -594,6 +598,7 @@ static void take_tokens(struct decoder *d, struct ops_array out, struct ops_arra
     enum { ENDS = 5, CHANGES = 9, GROWS = 12, TURNS = 15, MOVES = 18 };
     struct ops *o = d->r->o;
     d->y = ops_buffer(o, OPS_F32, TEXTS * WIDE);
+    ops_mark(o, OPS_OUT, &d->mark);
     new_past(d, 0, 64, 52);
     new_past(d, 1, 40, 3);
     for (int i = 0; i < TOKENS; i++) {
@@ -616,6 +621,7 @@ static void take_tokens(struct decoder *d, struct ops_array out, struct ops_arra
     }
     for (int text = 0; text < TEXTS; text++)
         free_past(d, &d->past[text]);
+    ops_mark_free(o, &d->mark);
     ops_buffer_free(o, d->y, TEXTS * WIDE);
 }
 
@@ -638,7 +644,7 @@ static void steps(struct run *r)
                              .stored = is_stored };
         out[repeats] = ops_buffer(r->o, OPS_F32, n);
         take_tokens(&d, out[repeats], x);
-        if (repeats && !ops_on_host(r->o) && d.calls > 13)
+        if (repeats && !ops_on_host(r->o) && d.calls > 14)
             r->broken = "repeated steps: called too often";
     }
     /* a key in bf16 may be rounded the other way; stored maps round the rows */

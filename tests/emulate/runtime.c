@@ -44,6 +44,8 @@ struct emulated_work {
 
 struct emulated_graph {
     struct emulated_work *first, **end;
+    struct emulated_queue *queue; /* of its last launch, which ends at `count`; NULL: none */
+    long count;
 };
 
 struct emulated_event {
@@ -383,6 +385,8 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t s)
     m.graphs++;
     for (const struct emulated_work *w = graph->first; w && !error; w = w->next)
         add(s, w->run, copy_of(w), w->bytes);
+    graph->queue = s;
+    graph->count = s->added;
     return leave(error);
 }
 
@@ -394,6 +398,8 @@ cudaError_t cudaGraphDestroy(cudaGraph_t graph)
 
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph)
 {
+    if (graph->queue && graph->queue->done < graph->count)
+        log_fatal("a graph is dropped before its last run is done");
     free_graph(graph);
     return leave(enter_alone());
 }
@@ -446,6 +452,10 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned flags)
 {
     cudaError_t error = enter();
     (void)flags;
+    if (!error && s->captured) { /* the event is not of the capture */
+        s->captured_wrongly = 1;
+        error = cudaErrorStreamCaptureIsolation;
+    }
     if (!error && e->queue && e->queue != s)
         add(s, run_wait, memcpy(mem_alloc(sizeof *e), e, sizeof *e), 0);
     return leave(error);
@@ -604,7 +614,6 @@ struct copy {
     const char *from;
     size_t bytes;
     int value;
-    char staged[]; /* of memory that is not pinned */
 };
 
 static int run_copy(void *work)
@@ -650,7 +659,8 @@ cudaError_t cudaMemsetAsync(void *at, int value, size_t bytes, cudaStream_t s)
     return leave(error);
 }
 
-/* Memory that is not pinned is read before the call returns, and written before it returns. */
+/* Memory that is not pinned may be read before the call returns or later; here it is read late. It
+ * is written before the call returns. */
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaMemcpyKind kind,
                             cudaStream_t s)
 {
@@ -666,11 +676,9 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaM
     }
     if (error)
         return leave(error);
-    struct copy *c = mem_alloc(sizeof *c + (from_pageable ? bytes : 0));
+    struct copy *c = mem_alloc(sizeof *c);
     *c = (struct copy){ host_of(to), host_of(from), bytes, 0 };
-    if (from_pageable)
-        c->from = memcpy(c->staged, from, bytes);
-    add(s, run_copy, c, from_pageable ? 0 : sizeof *c);
+    add(s, run_copy, c, sizeof *c);
     if (to_pageable)
         await(s, s->added);
     return leave(cudaSuccess);
