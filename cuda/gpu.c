@@ -313,8 +313,8 @@ static struct ops_array bias_of(struct ops *o, const struct ops_matmul *p)
 
 /* Computes a product of operands that are rounded to `type`. Sums are computed in f32 and rounded
  * once. A product that the library cannot compute in this way is computed in f32 memory first: it
- * writes bf16 only if the operands are bf16, too, and adds a base only of the result's type. The
- * bias is rounded to that type. */
+ * writes bf16 only if the operands are bf16, too, adds a base only of the result's type, and may not
+ * add a bias to each shape. The bias is rounded to that type. */
 static void matmul_as(struct ops *o, const struct ops_matmul *p, enum ops_type type)
 {
     struct ops_matmul q = *p;
@@ -327,12 +327,14 @@ static void matmul_as(struct ops *o, const struct ops_matmul *p, enum ops_type t
         (ops_is_none(p->base) || p->base.type == result)) {
         if (!ops_is_none(p->bias))
             q.bias = bias_of(o, p);
-        products_multiply(o, &q);
-        return;
+        if (products_multiply(o, &q))
+            return;
     }
     q.base = q.bias = OPS_NONE;
     q.C = (struct ops_matrix){ cuda_room(o, ROOM_PRODUCT, OPS_F32, p->M * p->N), p->N, 0 };
-    products_multiply(o, &q);
+    if (!products_multiply(o, &q))
+        log_fatal("the GPU failed: cuBLASLt has no product for M %lld, N %lld, K %lld",
+                  (long long)p->M, (long long)p->N, (long long)p->K);
     cuda_add_rows(o, p->C, q.C.x, q.C.ld, p->base, p->bias, p->M, p->N);
 }
 

@@ -29,6 +29,7 @@ struct plan {
     cublasLtMatmulDesc_t product;
     cublasLtMatrixLayout_t a, b, c;
     cublasLtMatmulAlgo_t algorithm;
+    int exists; /* 0: the library has no algorithm for the shape */
     struct plan *next;
 };
 
@@ -170,7 +171,9 @@ static void describe(struct plan *p)
     p->c = layout(s->type_c, s->M, s->N, s->ldc, 0);
 }
 
-/* The library reads the alignment of a bias from its address: set_bias must come before. */
+/* The library reads the alignment of a bias from its address: set_bias must come before. It
+ * supports each type and layout, but does not promise an algorithm for each alignment and epilogue.
+ */
 static void choose(cublasLtHandle_t library, struct plan *p)
 {
     const struct shape *s = &p->shape;
@@ -188,12 +191,11 @@ static void choose(cublasLtHandle_t library, struct plan *p)
     cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(library, p->product, p->a, p->b, p->c,
                                                            p->c, preference, 1, &found, &count);
     cublasLtMatmulPreferenceDestroy(preference);
-    if (status == CUBLAS_STATUS_SUCCESS && count)
-        status = found.state;
-    if (status != CUBLAS_STATUS_SUCCESS || !count)
-        log_fatal("the GPU failed: no product for M %lld, N %lld, K %lld: %s", (long long)s->M,
-                  (long long)s->N, (long long)s->K, cublasLtGetStatusString(status));
-    p->algorithm = found.algo;
+    p->exists = status == CUBLAS_STATUS_SUCCESS && count && found.state == CUBLAS_STATUS_SUCCESS;
+    if (p->exists)
+        p->algorithm = found.algo;
+    else if (status != CUBLAS_STATUS_SUCCESS && status != CUBLAS_STATUS_NOT_SUPPORTED)
+        check("choosing a product", status);
 }
 
 static size_t bucket_of(const struct shape *s)
@@ -228,7 +230,7 @@ static int has_type(struct ops_array a, enum ops_type type)
     return ops_is_none(a) || a.type == type;
 }
 
-void products_multiply(struct ops *o, const struct ops_matmul *p)
+int products_multiply(struct ops *o, const struct ops_matmul *p)
 {
     struct products *all = o->products;
     struct plan *plan = plan_of(all, p);
@@ -236,6 +238,8 @@ void products_multiply(struct ops *o, const struct ops_matmul *p)
     const float one = 1, beta = based ? 1 : 0;
     assert(p->A.x.type == p->B.x.type);
     assert(has_type(p->base, p->C.x.type) && has_type(p->bias, p->C.x.type));
+    if (!plan->exists)
+        return 0;
     set_bias(plan, p);
     cublasStatus_t status = cublasLtMatmul(
         all->library, plan->product, &one, p->B.x.address, plan->a, p->A.x.address, plan->b, &beta,
@@ -243,4 +247,5 @@ void products_multiply(struct ops *o, const struct ops_matmul *p)
         &plan->algorithm, all->workspace, WORKSPACE, *(cudaStream_t *)o->device);
     if (status == CUBLAS_STATUS_SUCCESS || !device_unrecord(o))
         check("a product", status);
+    return 1;
 }

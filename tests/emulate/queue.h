@@ -31,6 +31,7 @@ struct emulated_queue {
 
 /* Counts a call of a library that uses the device. Returns 1 if the device is lost (runtime.c). */
 int emulated_lost(void);
+int emulated_planted(const char *kind); /* 1: TEXTMILL_EMULATED plants this fault */
 void emulated_count_product(void);
 
 #endif

@@ -17,6 +17,7 @@
  *     none       there is no device              memory:N  from the N-th array on, memory is short
  *     old        the device is too old           pinned:N  the same for the host's pinned memory
  *     capture    no queue can be captured        graph     no graph can be instantiated
+ *     plain      cuBLASLt adds no bias, and writes f32 alone
  *     count:FILE no fault: at the end, the numbers of calls are written to FILE
  */
 #include <pthread.h>
@@ -110,6 +111,11 @@ static cudaError_t leave(cudaError_t error)
     if (error != cudaSuccess)
         mine.last = error;
     return error;
+}
+
+int emulated_planted(const char *kind)
+{
+    return planted(kind, 1);
 }
 
 int emulated_lost(void)
