@@ -305,4 +305,13 @@ BOTH int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
+/* Returns the number of rows that a block adds, where columns are summed: few rows for many blocks,
+ * but not so few that adding the blocks' sums takes long. It depends on the number of rows alone.
+ */
+static inline int64_t rows_of_block(int64_t rows)
+{
+    const int64_t fewest = 64, most_blocks = 128, each = div_up(rows, most_blocks);
+    return each < fewest ? fewest : each;
+}
+
 #endif

@@ -2,14 +2,14 @@
  */
 #include "cuda/kernel.h"
 
-enum { THREADS = 256, WARPS = THREADS / WARP, EACH = 8, ROWS = 64, COLUMNS = 8 * WARP };
+enum { THREADS = 256, WARPS = THREADS / WARP, EACH = 8, COLUMNS = 8 * WARP };
 
 struct norm {
     struct view y, x, dy, gain, bias, dx;
     float *mean, *rstd;
-    float *parts; /* [count, 2, C] sums for the gradients of gain and bias */
-    float *sums;  /* [2, N] sums over the columns of each row; NULL: not kept */
-    int64_t N, C, all;
+    float *parts;            /* [count, 2, C] sums for the gradients of gain and bias */
+    float *sums;             /* [2, N] sums over the columns of each row; NULL: not kept */
+    int64_t N, C, all, each; /* each: rows of a part */
     double epsilon;
     int rms, add;
     int known; /* 1: the moments of the rows, or the sums, are known */
@@ -28,6 +28,7 @@ static inline struct norm norm_of(struct ops_array x, struct ops_moments kept,
     s.N = l->N;
     s.C = l->C;
     s.all = l->all ? l->all : l->C;
+    s.each = 0;
     s.epsilon = l->epsilon;
     s.rms = l->rms;
     s.add = s.known = 0;
@@ -151,14 +152,14 @@ KERNEL(norm_bwd_rows, norm, THREADS)
     }
 }
 
-/* Sums over ROWS rows. Each lane has eight columns, and the rows are distributed over the warps.
+/* Sums over a.each rows. Each lane has eight columns, and the rows are distributed over the warps.
  * The sums of the warps are added in order. */
 KERNEL(norm_bwd_part, norm, THREADS)
 {
     SHARED(float, sums); /* [2, WARPS, COLUMNS] */
     const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
     const int64_t C = a.C, i = (int64_t)blockIdx.x * COLUMNS + lane * EACH;
-    const int64_t first = (int64_t)blockIdx.y * ROWS, end = least(first + ROWS, a.N);
+    const int64_t first = (int64_t)blockIdx.y * a.each, end = least(first + a.each, a.N);
     float dgain[EACH] = { 0 }, dbias[EACH] = { 0 };
     for (int64_t r = first + warp; r < end && i < C; r += WARPS) {
         const float mean = a.rms ? 0 : a.mean[r], rstd = a.rstd[r];
@@ -186,7 +187,8 @@ KERNEL(norm_bwd_part, norm, THREADS)
 static inline void run_bwd(struct ops *o, struct norm s, struct ops_gradient dgain,
                            struct ops_gradient dbias)
 {
-    const int64_t C = s.C, count = div_up(s.N, ROWS);
+    s.each = rows_of_block(s.N);
+    const int64_t C = s.C, count = div_up(s.N, s.each);
     struct ops_array parts = cuda_room(o, ROOM_SUMS, OPS_F32, 2 * count * C);
     s.parts = floats(view_of(parts));
     LAUNCH(o, norm_bwd_part, div_up(C, COLUMNS), count, THREADS,

@@ -5,7 +5,6 @@
 enum {
     THREADS = 256,
     PART = 1 << 16,   /* elements per partial sum in f64 */
-    ROWS = 64,        /* rows per partial sum of a column */
     COLUMNS = 8 * 32, /* columns per block: eight per thread */
 };
 
@@ -90,8 +89,8 @@ EXTERN_C void cuda_add_sum(struct ops *o, struct ops_array sum, struct ops_array
 
 struct columns {
     struct view x;
-    float *parts, *to; /* parts [count,n] */
-    int64_t ld, rows, n, count;
+    float *parts, *to;                /* parts [count,n] */
+    int64_t ld, rows, each, n, count; /* each: rows of a part */
     int add;
 };
 
@@ -102,7 +101,7 @@ KERNEL(column_part, columns, THREADS)
     SHARED(float, warps); /* [warps,COLUMNS] */
     const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
     const int64_t i = (int64_t)blockIdx.x * COLUMNS + lane * 8;
-    const int64_t first = (int64_t)blockIdx.y * ROWS, end = least(first + ROWS, a.rows);
+    const int64_t first = (int64_t)blockIdx.y * a.each, end = least(first + a.each, a.rows);
     float sum[8] = { 0 };
     for (int64_t r = first + warp; r < end && i < a.n; r += THREADS / WARP) {
         struct eight x = get8(a.x, r * a.ld + i, a.n - i);
@@ -140,7 +139,7 @@ EXTERN_C void cuda_add_parts(struct ops *o, struct ops_gradient to, struct ops_a
     c.parts = floats(view_of(parts));
     c.to = floats(view_of(to.to));
     c.ld = ld;
-    c.rows = 0;
+    c.rows = c.each = 0;
     c.n = n;
     c.count = count;
     c.add = to.add;
@@ -150,7 +149,7 @@ EXTERN_C void cuda_add_parts(struct ops *o, struct ops_gradient to, struct ops_a
 EXTERN_C void cuda_column_sums(struct ops *o, struct ops_gradient to, struct ops_array x,
                                int64_t ld, int64_t rows, int64_t n)
 {
-    const int64_t count = div_up(rows, ROWS);
+    const int64_t each = rows_of_block(rows), count = div_up(rows, each);
     struct ops_array parts = cuda_room(o, ROOM_SUMS, OPS_F32, count * n);
     struct columns c;
     c.x = view_rows(x, ld);
@@ -158,6 +157,7 @@ EXTERN_C void cuda_column_sums(struct ops *o, struct ops_gradient to, struct ops
     c.to = 0;
     c.ld = ld;
     c.rows = rows;
+    c.each = each;
     c.n = n;
     c.count = count;
     c.add = 0;

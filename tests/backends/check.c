@@ -224,11 +224,10 @@ static void dropout(struct run *r)
 
 static void norms(struct run *r)
 {
-    static const int64_t sizes[][2] = {
-        { 70, 64 }, { 9, 300 }, { 130, 33 }, { 3, 2100 }, { 1, 8 }
-    };
-    const int64_t N = sizes[r->way % 5][0], C = sizes[r->way % 5][1];
-    struct ops_norm l = { .N = N, .C = C, .epsilon = 1e-5, .rms = r->way >= 5 };
+    static const int64_t sizes[][2] = { { 70, 64 },  { 9, 300 }, { 130, 33 },
+                                        { 3, 2100 }, { 1, 8 },   { 8300, 3 } };
+    const int64_t N = sizes[r->way % 6][0], C = sizes[r->way % 6][1];
+    struct ops_norm l = { .N = N, .C = C, .epsilon = 1e-5, .rms = r->way >= 6 };
     l.gain = numbers(r, OPS_F32, C, 1);
     if (!l.rms)
         l.bias = numbers(r, OPS_F32, C, 1);
@@ -236,7 +235,7 @@ static void norms(struct run *r)
     struct ops_moments kept = { numbers(r, OPS_F32, N, 1), numbers(r, OPS_F32, N, 1) };
     struct ops_array dy = numbers(r, r->other, N * C, 1), dx = numbers(r, r->type, N * C, 1);
     struct ops_array dgain = numbers(r, OPS_F32, C, 1), dbias = numbers(r, OPS_F32, C, 1);
-    int add = r->way % 2;
+    int add = (r->way + l.rms) % 2;
     ops_norm_fwd(r->o, y, kept, x, &l);
     leave(r, "norm_fwd", y, N * C, 2e-6);
     if (!l.rms)
@@ -739,13 +738,17 @@ static void columns(struct run *r)
 
 static void sums(struct run *r)
 {
-    const int64_t n = r->way ? 70001 : 5;
+    const int64_t n = r->way ? 70001 : 5, C = 5, rows = n / C;
     struct ops_array x = numbers(r, OPS_F32, n, 1), y = numbers(r, OPS_U8, n, 1);
-    struct ops_array sum = numbers(r, OPS_F64, 3, 1);
+    struct ops_array sum = numbers(r, OPS_F64, 3, 1), columns = numbers(r, OPS_F32, C, 1);
+    const struct ops_linear l = { .N = rows, .I = 1, .O = C };
+    const struct ops_gradient none = { 0 };
     ops_sum_squares(r->o, sum, x, n);
     ops_add_sum(r->o, ops_part(sum, 1), x, n);
     ops_add_sum(r->o, ops_part(sum, 2), y, n);
     leave(r, "sums", sum, 3, 1e-12);
+    ops_linear_bwd(r->o, none, none, ops_added(columns), x, OPS_NONE, &l);
+    leave(r, "sums of columns", columns, C, 1e-5);
 }
 
 /* ---- optimizers ---------------------------------------------------------------------------- */
@@ -805,7 +808,7 @@ static const struct {
     int ways, types, products; /* types: 1: f32 alone, 2: bf16 alone, too, 4: mixed, too */
 } cases[] = {
     { "elements", elements, 2, 4, 0 },     { "activations", activations, 2, 4, 0 },
-    { "dropout", dropout, 3, 4, 0 },       { "norms", norms, 10, 4, 0 },
+    { "dropout", dropout, 3, 4, 0 },       { "norms", norms, 12, 4, 0 },
     { "embeddings", embeddings, 3, 4, 0 }, { "many tokens", many_tokens, 1, 1, 0 },
     { "some rows", some, 2, 4, 0 },        { "rotations", rotations, 3, 2, 0 },
     { "products", products, 16, 4, 1 },    { "linears", linears, 2, 4, 1 },
