@@ -52,38 +52,37 @@ static inline int64_t blocks_of(int64_t n)
     return div_up(n, THREADS * EACH);
 }
 
-#define FIRST (((int64_t)blockIdx.x * THREADS + threadIdx.x) * EACH)
+/* A thread's first element, and the end of its block's elements. A thread's elements are THREADS
+ * apart: threads beside each other access elements beside each other. */
+#define FIRST  ((int64_t)blockIdx.x * THREADS * EACH + threadIdx.x)
+#define END(n) least(n, (int64_t)(blockIdx.x + 1) * THREADS * EACH)
 
 /* ---- AdamW, and state as it is kept ------------------------------------------------------- */
 
-DEVICE void put_state(const struct state *s, int64_t i, uint64_t random, float x)
+DEVICE void put_state(const struct adam *a, int state, int64_t i, float x)
 {
-    if (s->at.type == OPS_BF16)
-        ((uint16_t *)s->at.at)[i] = round_by(x, (uint32_t)(random >> 16 * (i % RANDOM)) & 0xffff);
-    else
+    const struct state *s = &a->state[state];
+    const uint64_t element = a->first + (uint64_t)i;
+    if (s->at.type == OPS_BF16) {
+        const uint64_t random = rng_at(s->key, element / RANDOM) >> 16 * (element % RANDOM);
+        ((uint16_t *)s->at.at)[i] = round_by(x, (uint32_t)random & 0xffff);
+    } else {
         ((float *)s->at.at)[i] = x;
+    }
 }
 
 KERNEL(adamw, adam, THREADS)
 {
-    const int64_t first = FIRST;
-    if (first >= a.n)
-        return;
-    uint64_t random[OPS_STATES];
-    for (int s = 0; s < OPS_STATES; s++)
-        random[s] = a.state[s].at.type == OPS_BF16
-                        ? rng_at(a.state[s].key, (uint64_t)first / RANDOM)
-                        : 0;
-    for (int64_t i = first; i < first + EACH && i < a.n; i++) {
+    for (int64_t i = FIRST; i < END(a.n); i += THREADS) {
         float w = get(a.state[OPS_W].at, i), m = get(a.state[OPS_M].at, i);
         float v = get(a.state[OPS_V].at, i), g = MULTIPLY(a.gradient[i], a.gradient_scale);
         m = MULTIPLY_ADD(m, a.beta1, MULTIPLY(g, a.rest1));
         v = MULTIPLY_ADD(v, a.beta2, MULTIPLY(MULTIPLY(g, g), a.rest2));
         float under = ADD(sqrtf(MULTIPLY(v, a.v_correction)), a.epsilon);
         w = ADD(w, -MULTIPLY_ADD(w, a.shrink, MULTIPLY(m, a.step) / under));
-        put_state(&a.state[OPS_W], i, random[OPS_W], w);
-        put_state(&a.state[OPS_M], i, random[OPS_M], m);
-        put_state(&a.state[OPS_V], i, random[OPS_V], v);
+        put_state(&a, OPS_W, i, w);
+        put_state(&a, OPS_M, i, m);
+        put_state(&a, OPS_V, i, v);
     }
 }
 
@@ -98,12 +97,8 @@ EXTERN_C void cuda_adamw(struct ops *o, const struct ops_state *state, struct op
 
 KERNEL(round_state, adam, THREADS)
 {
-    const int64_t first = FIRST;
-    if (first >= a.n)
-        return;
-    uint64_t random = rng_at(a.state[0].key, (a.first + (uint64_t)first) / RANDOM);
-    for (int64_t i = first; i < first + EACH && i < a.n; i++)
-        put_state(&a.state[0], i, random, a.gradient[i]);
+    for (int64_t i = FIRST; i < END(a.n); i += THREADS)
+        put_state(&a, OPS_W, i, a.gradient[i]);
 }
 
 EXTERN_C void cuda_round(struct ops *o, struct ops_state y, struct ops_array x, int64_t n,
@@ -130,8 +125,7 @@ DEVICE float adam_step(const struct adam *a, int64_t i, float g)
 KERNEL(adam_l2, adam, THREADS)
 {
     float *w = floats(a.state[OPS_W].at);
-    const int64_t first = FIRST;
-    for (int64_t i = first; i < first + EACH && i < a.n; i++)
+    for (int64_t i = FIRST; i < END(a.n); i += THREADS)
         w[i] -= a.rate * adam_step(&a, i, a.gradient_scale * a.gradient[i] + a.decay * w[i]);
 }
 
@@ -146,8 +140,7 @@ KERNEL(schedule_free, adam, THREADS)
 {
     float *w = floats(a.state[OPS_W].at), *z = floats(a.state[OPS_M].at);
     float *v = floats(a.state[OPS_V].at);
-    const int64_t first = FIRST;
-    for (int64_t i = first; i < first + EACH && i < a.n; i++) {
+    for (int64_t i = FIRST; i < END(a.n); i += THREADS) {
         float g = a.gradient_scale * a.gradient[i];
         v[i] = a.beta2 * v[i] + a.rest2 * g * g;
         float d = g / (sqrtf(v[i] * a.v_correction) + a.epsilon) + a.decay * w[i];
@@ -174,8 +167,7 @@ struct sgd {
 
 KERNEL(sgd_step, sgd, THREADS)
 {
-    const int64_t first = FIRST;
-    for (int64_t i = first; i < first + EACH && i < a.n; i++) {
+    for (int64_t i = FIRST; i < END(a.n); i += THREADS) {
         float g = a.scale * a.gradient[i] + a.decay * a.w[i];
         if (a.a)
             g = a.a[i] = a.momentum * a.a[i] + g;
@@ -213,8 +205,7 @@ KERNEL(lamb_direction, lamb, THREADS)
 {
     const float *w = floats(a.adam.state[OPS_W].at);
     float *x = a.adam.gradient;
-    const int64_t first = FIRST;
-    for (int64_t i = first; i < first + EACH && i < a.adam.n; i++)
+    for (int64_t i = FIRST; i < END(a.adam.n); i += THREADS)
         x[i] = adam_step(&a.adam, i, a.adam.gradient_scale * x[i]) + a.adam.decay * w[i];
 }
 
@@ -270,8 +261,7 @@ KERNEL(lamb_ratio, lamb, THREADS)
 KERNEL(lamb_step, lamb, THREADS)
 {
     float *w = floats(a.adam.state[OPS_W].at);
-    const int64_t first = FIRST;
-    for (int64_t i = first; i < first + EACH && i < a.adam.n; i++)
+    for (int64_t i = FIRST; i < END(a.adam.n); i += THREADS)
         w[i] -= a.steps[i % a.C / a.width] * a.adam.gradient[i];
 }
 
@@ -325,8 +315,7 @@ struct normalise {
 KERNEL(normalise, normalise, THREADS)
 {
     const float factor = (float)(1 / fmax(sqrt(*a.square), 1e-30));
-    const int64_t first = FIRST;
-    for (int64_t i = first; i < first + EACH && i < a.n; i++)
+    for (int64_t i = FIRST; i < END(a.n); i += THREADS)
         a.x[i] *= factor;
 }
 
