@@ -313,8 +313,8 @@ static struct ops_array bias_of(struct ops *o, const struct ops_matmul *p)
 
 /* Computes a product of operands that are rounded to `type`. Sums are computed in f32 and rounded
  * once. A product that the library cannot compute in this way is computed in f32 memory first: it
- * writes bf16 only if the operands are bf16, too, adds a base only of the result's type, and may not
- * add a bias to each shape. The bias is rounded to that type. */
+ * writes bf16 only if the operands are bf16, too, adds a base only of the result's type, and may
+ * not add a bias to each shape. The bias is rounded to that type. */
 static void matmul_as(struct ops *o, const struct ops_matmul *p, enum ops_type type)
 {
     struct ops_matmul q = *p;
