@@ -208,12 +208,12 @@ static const struct form of_few = { OPS_FEW_ROWS, KERNEL_FEW,  KERNEL_FEW,
                                     KERNEL_LINES, prepare_few, multiply_few };
 static const struct form of_one = { 1, KERNEL_FEW, 0, KERNEL_LINES, NULL, multiply_few };
 
-/* ---- weights in bf16, by tile registers ----------------------------------------------------- */
+/* ---- weights in bf16 or f16, by tile registers ---------------------------------------------- */
 
 static void prepare_parts(const struct product *p, int64_t begin, int64_t end)
 {
     const int64_t I = p->maps->I;
-    p->k->split_rows(p->rows, cpu_floats(row_of(p, 0)), I, p->N, I, begin, end);
+    p->k->split_rows(p->rows, cpu_floats(row_of(p, 0)), I, p->N, I, begin, end, p->maps->w.type);
 }
 
 static void multiply_parts(const struct product *p, const struct outputs *to)
@@ -260,18 +260,27 @@ static void multiply_f16(struct ops *o, struct ops_array y, int64_t ldy, struct 
     }
 }
 
+/* Returns whether the product is computed by tile registers, by default. For few rows, f16 weights
+ * are faster without. */
+static int by_tiles(const struct ops *o, const struct ops_linear *l)
+{
+    const int few = l->N <= OPS_FEW_ROWS, many = o->precision == OPS_F32 && !o->openblas;
+    if (!o->k->multiply_split)
+        return 0;
+    return l->w.type == OPS_BF16 ? few || many : l->w.type == OPS_F16 && !few && many;
+}
+
 /* Returns the form of the product, or NULL if it has none. in_order: not by tile registers, whose
  * order of sums differs from that of the other kernels. */
 static const struct form *form_of(const struct ops *o, struct ops_array y, struct ops_array x,
                                   const struct ops_linear *l, int in_order)
 {
-    const int floats = x.type == OPS_F32 && y.type == OPS_F32, few = l->N <= OPS_FEW_ROWS;
+    const int floats = x.type == OPS_F32 && y.type == OPS_F32;
     if (cpu_in_blocks(l->w))
         return &in_blocks;
-    if (!in_order && floats && o->k->multiply_split && l->w.type == OPS_BF16 &&
-        (few || (o->precision == OPS_F32 && !o->openblas)))
+    if (!in_order && floats && by_tiles(o, l))
         return &in_parts;
-    if (floats && few)
+    if (floats && l->N <= OPS_FEW_ROWS)
         return l->N == 1 ? &of_one : &of_few;
     return NULL;
 }

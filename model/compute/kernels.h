@@ -213,13 +213,14 @@ struct kernels {
     void (*pack_few)(float *panels, const float *x, int64_t ldx, int64_t rows, int64_t C,
                      int64_t begin, int64_t end);
 
-    /* Products of F32 rows with BF16 weights w[n,K] by tile registers; NULL in sets of kernels that
-     * do not have them. split_rows converts the steps [begin, end) of rows of K numbers, each of
-     * KERNEL_STEP numbers, to the form that multiply_split reads. multiply_split sets y[r,v] as
-     * stream_rows does. The sums are in f32 and have an order of their own, which is the same for
-     * all rows and n. Products below 2^-126 count as zero. */
+    /* Products of F32 rows with BF16 or F16 weights w[n,K] by tile registers; NULL in sets of
+     * kernels that do not have them. split_rows converts the steps [begin, end) of rows of K
+     * numbers, each of KERNEL_STEP numbers, to the form that multiply_split reads for such weights.
+     * multiply_split sets y[r,v] as stream_rows does. The sums are in f32 and have an order of
+     * their own, which is the same for all rows and n. Products below 2^-126 count as zero, and
+     * infinite F16 weights count as NaN. For a few rows, stream_rows is faster with F16 weights. */
     void (*split_rows)(float *parts, const float *x, int64_t ldx, int64_t rows, int64_t K,
-                       int64_t begin, int64_t end);
+                       int64_t begin, int64_t end, enum ops_type weights);
     void (*multiply_split)(float *y, int64_t ldy, const float *parts, int64_t rows,
                            struct ops_array w, int64_t K, int64_t n);
 

@@ -441,16 +441,23 @@ static void check_in_contexts(const struct map *m)
     }
 }
 
+static void check_size(enum ops_type type, int64_t N, int64_t I, int64_t O)
+{
+    struct map m = map(type, N, I, O);
+    check_in_contexts(&m);
+    drop(&m);
+}
+
 static void check_type(enum ops_type type)
 {
-    const int64_t sizes[][3] = { { 1, 32, 16 },   { 1, 320, 37 },   { 2, 64, 100 },
-                                 { 3, 96, 1 },    { 7, 1600, 50 },  { 32, 64, 65 },
-                                 { 19, 224, 48 }, { 29, 1056, 39 }, { 70, 96, 33 } };
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        struct map m = map(type, sizes[i][0], sizes[i][1], sizes[i][2]);
-        check_in_contexts(&m);
-        drop(&m);
-    }
+    const int64_t sizes[][3] = { { 1, 32, 16 },    { 1, 320, 37 },   { 2, 64, 100 },
+                                 { 3, 96, 1 },     { 7, 1600, 50 },  { 32, 64, 65 },
+                                 { 19, 224, 48 },  { 29, 1056, 39 }, { 70, 96, 33 },
+                                 { 300, 288, 300 } };
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        check_size(type, sizes[i][0], sizes[i][1], sizes[i][2]);
+    if (!stored_grouped(type))
+        check_size(type, 45, 203, 50); /* the last numbers of a row do not fill a tile */
 }
 
 Test(weights, f32)
