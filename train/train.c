@@ -500,6 +500,47 @@ static int print_presets(void)
     return result;
 }
 
+/* Rejects options of the command line that the schedule, the optimizer or the loss scale does not
+ * use. A file may hold them, because its settings serve several command lines. Returns 0, or -1
+ * with a usage error. */
+static int check_useful(const struct settings *s)
+{
+    static const char *const no_custom = "has no effect with --schedule custom",
+                             *const no_sgd = "has no effect with --optimizer sgd or momentum";
+    const int custom = s->schedule == SCHEDULE_CUSTOM, constant = s->schedule == SCHEDULE_CONSTANT,
+              exponential = s->schedule == SCHEDULE_EXPONENTIAL,
+              lamb = s->optimizer == OPTIMIZER_LAMB || s->optimizer == OPTIMIZER_NVLAMB,
+              momentum = s->optimizer == OPTIMIZER_MOMENTUM,
+              moments = s->optimizer != OPTIMIZER_SGD && !momentum;
+    const struct {
+        const char *option;
+        int used;
+        const char *problem;
+    } rules[] = {
+        { "learning-rate", !custom, no_custom },
+        { "warmup", !custom, no_custom },
+        { "minimum-learning-rate", !custom && !constant,
+          "has no effect with --schedule constant or custom" },
+        { "power", s->schedule == SCHEDULE_POLYNOMIAL, "needs --schedule polynomial" },
+        { "decay-rate", exponential, "needs --schedule exponential" },
+        { "decay-steps", exponential, "needs --schedule exponential" },
+        { "cooldown", s->schedule == SCHEDULE_WSD, "needs --schedule wsd" },
+        { "beta1", moments, no_sgd },
+        { "beta2", moments, no_sgd },
+        { "adam-epsilon", moments, no_sgd },
+        { "bias-correction", moments, no_sgd },
+        { "momentum", momentum || s->optimizer == OPTIMIZER_MUON,
+          "needs --optimizer momentum or muon" },
+        { "lamb-cap", lamb, "needs --optimizer lamb or nvlamb" },
+        { "lamb-thirds", lamb, "needs --optimizer lamb or nvlamb" },
+        { "loss-scale-window", !strcmp(s->loss_scale, "auto"), "needs --loss-scale auto" },
+    };
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (tool_given(rules[i].option) && !rules[i].used)
+            return err_usage("--%s %s", rules[i].option, rules[i].problem);
+    return 0;
+}
+
 /* Completes and checks the settings that the options gave. Returns 0, or -1 with an error. */
 static int settle(struct settings *s, struct comm *ranks, int argc, char **argv)
 {
@@ -527,7 +568,9 @@ static int settle(struct settings *s, struct comm *ranks, int argc, char **argv)
         return err_usage("--%s needs --dry-run", s->machine ? "machine" : "ranks");
     if (s->on_paper && !s->machine)
         return err_usage("--on-paper needs --machine");
-    return ops_check_device(s->device) < 0 ? -1 : count_ranks(ranks, s);
+    if (check_useful(s) < 0 || ops_check_device(s->device) < 0)
+        return -1;
+    return count_ranks(ranks, s);
 }
 
 static int run_on_ranks(struct comm *ranks, struct settings *s, int argc, char **argv)

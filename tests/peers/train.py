@@ -124,14 +124,15 @@ def compare(kind, model, tokens, steps):
     """PyTorch's Muon orthogonalizes in bf16, which explains its tolerances; rounding errors grow from step to step."""
     start = {k: v.clone() for k, v in model.state_dict().items()}
     exact, out = kind != "muon", f"out-{kind}-{steps}"
+    moments = ["--beta1", str(BETAS[0]), "--beta2", str(BETAS[1]), "--adam-epsilon", str(EPSILON)]
     print(f"-- {kind}, {steps} steps")
     subprocess.run(
         ["train", "-q", "--start-from", "start", "--data", "corpus", "-o", out, "--log-every", "1",
          "--sequence-length", str(T), "--micro-batch-size", str(MICRO), "--global-batch-size", str(GLOBAL),
          "--steps", str(steps), "--learning-rate", str(PEAK), "--minimum-learning-rate", str(FLOOR),
-         "--warmup", str(WARMUP), "--weight-decay", str(DECAY), "--clip", str(CLIP), "--beta1",
-         str(BETAS[0]), "--beta2", str(BETAS[1]), "--adam-epsilon", str(EPSILON), "--seed", str(SEED),
-         "--optimizer", kind, "--momentum", str(MOMENTUM)],
+         "--warmup", str(WARMUP), "--weight-decay", str(DECAY), "--clip", str(CLIP), "--seed", str(SEED),
+         "--optimizer", kind] + (moments if kind not in ("sgd", "momentum") else [])
+        + (["--momentum", str(MOMENTUM)] if kind in ("momentum", "muon") else []),
         check=True)
     points = [json.loads(line) for line in open(out + "/metrics.jsonl")]
     losses, norms = train_peer(model, tokens, peer_optimizers(kind, model), steps)
