@@ -1,6 +1,5 @@
 #include "common/buf.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,11 +78,17 @@ void buf_addu(struct buf *b, uint64_t n)
 
 void buf_addf(struct buf *b, const char *format, ...)
 {
-    va_list args, again;
+    va_list args;
     va_start(args, format);
+    buf_vaddf(b, format, args);
+    va_end(args);
+}
+
+void buf_vaddf(struct buf *b, const char *format, va_list args)
+{
+    va_list again;
     va_copy(again, args);
     int n = vsnprintf(NULL, 0, format, args);
-    va_end(args);
     if (n > 0) {
         buf_reserve(b, (size_t)n);
         vsnprintf(b->data + b->len, (size_t)n + 1, format, again);

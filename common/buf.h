@@ -11,6 +11,7 @@
 #ifndef TEXTMILL_COMMON_BUF_H
 #define TEXTMILL_COMMON_BUF_H
 
+#include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -39,6 +40,8 @@ void buf_adds(struct buf *b, const char *s);
 static inline void buf_addc(struct buf *b, int c);
 void buf_addu(struct buf *b, uint64_t n); /* in decimal */
 void buf_addf(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void buf_vaddf(struct buf *b, const char *format, va_list args)
+    __attribute__((format(printf, 2, 0)));
 
 /* Returns the first occurrence of what[0..n) in [s, end), or NULL; n >= 1. Faster than memmem if
  * the byte what[0] is rare in the text. */

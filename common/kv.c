@@ -2,8 +2,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,12 +32,12 @@ void kv_add(struct kv *kv, const char *key, const char *value)
 
 void kv_addf(struct kv *kv, const char *key, const char *format, ...)
 {
-    char value[4096];
+    struct buf value = BUF_INIT;
     va_list args;
     va_start(args, format);
-    vsnprintf(value, sizeof value, format, args);
+    buf_vaddf(&value, format, args);
     va_end(args);
-    kv_add(kv, key, value);
+    add(kv, mem_strdup(key), buf_detach(&value));
 }
 
 void kv_add_all(struct kv *kv, const struct kv *more)

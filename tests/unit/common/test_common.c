@@ -118,6 +118,23 @@ Test(hash, fnv_1a)
     cr_expect_eq(hash_more(hash_more(HASH_START, "foo", 3), "bar", 3), 0x85944171F73967E8u);
 }
 
+/* A line may hold a path, and a path may be long. */
+Test(kv, long_values_stay_whole)
+{
+    struct kv kv = KV_INIT;
+    struct buf path = BUF_INIT, expected = BUF_INIT;
+    for (int i = 0; i < 9000; i++)
+        buf_addc(&path, 'a' + i % 26);
+    buf_addf(&expected, "taken=7 %s", path.data);
+    kv_addf(&kv, "source", "taken=%d %s", 7, path.data);
+    kv_addf(&kv, "empty", "%s", "");
+    cr_expect_str_eq(kv_get(&kv, "source"), expected.data);
+    cr_expect_str_eq(kv_get(&kv, "empty"), "");
+    kv_release(&kv);
+    buf_release(&path);
+    buf_release(&expected);
+}
+
 Test(kv, round_trip_and_errors)
 {
     struct kv kv = KV_INIT;
