@@ -33,10 +33,10 @@ struct archived;
  * error. */
 struct archived *archived_open(const char *name, const struct archived_source *from,
                                enum archived_kind kind);
-void archived_close(struct archived *a);
+void archived_close(struct archived *a); /* NULL is allowed */
 
 /* Reads up to n unpacked bytes. Returns their number, 0 at the end, or -1 with an error. Bytes
- * returned before an error are valid. */
+ * returned before an error are valid. A second file in an archive is an error. */
 int64_t archived_read(struct archived *a, void *bytes, size_t n);
 
 #endif

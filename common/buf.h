@@ -29,12 +29,14 @@ extern char buf_empty[1];
 
 void buf_init(struct buf *b);
 void buf_release(struct buf *b); /* frees; b is empty and usable again */
-char *buf_detach(struct buf *b); /* the caller owns the string; b is empty */
+char *buf_detach(struct buf *b); /* the caller frees the returned string; b is empty */
 
 void buf_reserve(struct buf *b, size_t more); /* makes room for `more` bytes after len */
 void buf_clear(struct buf *b);
 void buf_truncate(struct buf *b, size_t len); /* len <= b->len */
 
+/* Append bytes, a string, a byte, or a formatted text. What is appended must not lie in b itself:
+ * its memory may move. */
 void buf_add(struct buf *b, const void *bytes, size_t n);
 void buf_adds(struct buf *b, const char *s);
 static inline void buf_addc(struct buf *b, int c);

@@ -15,10 +15,12 @@
 
 #include <stddef.h>
 
-/* Sets the thread's error message. Always returns -1. */
+/* Sets the thread's error message, which has at most 1023 bytes: err_tame shortens a longer one.
+ * Always returns -1. */
 int err_set(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Puts context in front of the thread's error message: "<context>: <error>". Always returns -1. */
+/* Puts context in front of the thread's error message: "<context>: <error>". A context of
+ * more than 511 bytes is cut there. Always returns -1. */
 int err_in(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /* Returns the thread's error message, or "" if there was no error. Valid until the thread's next
@@ -33,8 +35,8 @@ int err_is_usage(void);
 
 /* Copies the message `text` to `out` in a form that is safe for a terminal. Control characters,
  * which file names may contain, are written as \x1b. Text in quotes that is longer than 300 bytes
- * is shortened in its middle. The result is cut at `size` bytes. Everything printed on stderr goes
- * through this function (log.h). */
+ * is shortened in its middle. The result is cut to `size` bytes with its NUL. All messages of log.h
+ * go through this function, except progress lines. */
 void err_tame(char *out, size_t size, const char *text);
 
 /* Saves and restores the error, because cleaning up after a failure may fail, too, and the first

@@ -20,7 +20,7 @@
  * regular files only, because opening a pipe that has no writer would wait forever. */
 int file_read(const char *path, struct buf *out);
 int file_read_any(const char *path, struct buf *out);
-int file_read_text(const char *path, struct buf *out); /* as file_read_any; must be UTF-8 */
+int file_read_text(const char *path, struct buf *out); /* as file_read_any; -1 if not UTF-8 */
 
 /* Sets *kind to the kind of file at `path`, following symbolic links; FILE_NONE if nothing is
  * there. Returns 0, or -1 with an error if the file system reports one: an I/O error does not mean
@@ -28,12 +28,16 @@ int file_read_text(const char *path, struct buf *out); /* as file_read_any; must
 enum file_kind { FILE_NONE, FILE_PLAIN, FILE_FOLDER, FILE_SPECIAL };
 int file_look(const char *path, enum file_kind *kind) __attribute__((warn_unused_result));
 
+/* Sets *bytes to the size of a file. Returns 0, or -1 with an error. */
 int file_size(const char *path, uint64_t *bytes);
-int file_mkdirs(const char *path);                                  /* as mkdir -p */
-void file_join(struct buf *out, const char *dir, const char *name); /* replaces out */
-int file_ends_with(const char *name, const char *suffix);
 
-const char *file_name(const char *path); /* returns what follows the last '/' */
+/* Makes a folder and its parent folders if they are missing. Returns 0, or -1 with an error. */
+int file_mkdirs(const char *path);
+
+void file_join(struct buf *out, const char *dir, const char *name); /* replaces *out */
+int file_ends_with(const char *name, const char *suffix);           /* 1 or 0 */
+
+const char *file_name(const char *path); /* returns what follows the last '/', inside `path` */
 /* Replaces *out by the path of the file `name` in the folder of the file `path`. */
 void file_beside(struct buf *out, const char *path, const char *name);
 /* Replaces *out by the path of `name` relative to the folder of the running program. Returns 0, or
@@ -56,23 +60,24 @@ void file_names_free(struct file_names *names);
 
 /* A read-only map of a regular file, which must not shrink while it is mapped. */
 struct file_map {
-    const unsigned char *data;
+    const unsigned char *data; /* NULL if the file is empty */
     uint64_t bytes;
 };
-int file_map(struct file_map *map, const char *path);
-void file_unmap(struct file_map *map);
-/* Returns the CRC32C of the `bytes` bytes from `first` on, which then need not stay in memory. */
+int file_map(struct file_map *map, const char *path); /* 0, or -1 with an error and a zeroed map */
+void file_unmap(struct file_map *map);                /* fine on a zeroed struct */
+/* Returns the CRC32C of the `bytes` bytes from `first` on. Tells the system that they need not stay
+ * in memory. */
 uint32_t file_map_sum(const struct file_map *map, uint64_t first, uint64_t bytes);
 
 /* Returns -1 with an error if bytes[0..n), the start of the file `path`, are those of a git-lfs
  * pointer. */
 int file_check_pointer(const char *path, const void *bytes, size_t n);
 
-/* Returns the folder for temporary files: $TMPDIR if set, else /var/tmp. */
+/* Returns the folder for temporary files, borrowed: $TMPDIR if set, else /var/tmp. */
 const char *file_temporary_folder(void);
 
-/* Creates a file without a name in `dir`, for reading and writing. Returns its descriptor, or -1
- * with an error. */
+/* Creates a file without a name in `dir`, for reading and writing. Returns its descriptor, which
+ * the caller closes, or -1 with an error. */
 int file_nameless(const char *dir);
 
 /* ---- sequential input ------------------------------------------------------------------- */
@@ -81,24 +86,28 @@ int file_nameless(const char *dir);
 struct input {
     char *path; /* "<stdin>" for "-" */
     int fd;
-    /* If not NULL, reads the bytes instead of fd: stores up to n bytes and returns their number, 0
-     * at the end, or -1 with an error. `from` is its borrowed argument. */
+    /* If not NULL, this function is called in place of reading fd: it stores up to n bytes and
+     * returns their number, 0 at the end, or -1 with an error. `from` is its borrowed argument. */
     int64_t (*pull)(void *from, void *bytes, size_t n);
     void *from;
-    /* maximum length of a line in bytes; a longer line is an error. Set by the caller; 0: no
-     * limit */
+    /* limit for the memory of a line in bytes, set by the caller; 0: none. If more bytes than that
+     * are in the buffer without a line end, input_line fails. So a line that is longer by less than
+     * the buffer may still pass. */
     size_t most;
     char *data; /* unread bytes of the buffer: data[begin..end) */
     size_t begin, end, cap;
     uint64_t offset; /* offset of data[begin] in the input */
     int eof;
 };
+/* input_open opens a file, or stdin if `path` is "-"; it returns 0, or -1 with an error and nothing
+ * to close. input_open_pulled opens an input that gets its bytes from `pull`; `path` stands for it
+ * in errors, and is copied. */
 int input_open(struct input *in, const char *path);
 void input_open_pulled(struct input *in, const char *path,
                        int64_t (*pull)(void *from, void *bytes, size_t n), void *from);
-void input_close(struct input *in);
+void input_close(struct input *in); /* fine on a zeroed struct */
 
-/* Reads until at least `want` bytes are available at data+begin, or the input ends. Returns the
+/* Reads until at least `want` bytes are available at data + begin, or the input ends. Returns the
  * number of bytes available there, or -1 with an error. They stay in place until the next input_
  * call. */
 int64_t input_peek(struct input *in, size_t want);
@@ -113,7 +122,7 @@ int input_read_at(const struct input *in, uint64_t offset, void *bytes, size_t n
 
 /* Reads the next line, without its LF but with a CR if it has one, and sets *line and *len to it.
  * Returns 1, 0 at the end, or -1 with an error. *line is valid until the next call. The last line
- * may lack its LF. A line longer than `most` is an error. */
+ * may lack its LF. in->most limits the length of a line. */
 int input_line(struct input *in, char **line, size_t *len);
 
 /* ---- output under a temporary name --------------------------------------------------------- */
@@ -122,7 +131,8 @@ int input_line(struct input *in, char **line, size_t *len);
  * file to `path` if every write, the flush and the fsync succeeded. After output_abandon, or if the
  * process dies, nothing appears at `path`. "-" is stdout, which has no temporary file and is only
  * flushed; the same holds for devices and pipes. If `path` is a symbolic link, the file it points
- * to is replaced. After a failed write every further call fails. */
+ * to is replaced. After a failed write, output_flush and output_close fail, too; output_write may
+ * only store its bytes. */
 struct output {
     char *path, *temp; /* temp is NULL for stdout and devices */
     int fd;
@@ -130,25 +140,28 @@ struct output {
     size_t len;
     uint64_t offset; /* bytes passed to output_write so far */
     size_t unsynced; /* bytes written since write-back was last started */
-    int failed;      /* errno of the write that failed */
+    int failed;      /* errno of the write that failed; 0: none */
     /* set by the caller: output_close calls no fsync, because the caller syncs a whole folder
      * later */
     int lazy;
 };
+/* Each returns 0, or -1 with an error. After an error of output_open, nothing is to be closed;
+ * after other errors, call output_abandon. */
 int output_open(struct output *out, const char *path);
 int output_write(struct output *out, const void *bytes, size_t n);
 int output_flush(struct output *out);
-/* Flushes, syncs, closes and renames the file, and frees the struct. Returns 0, or -1 if nothing
- * was published. */
+/* Flushes, syncs, closes and renames the file, and frees the struct, also after an error. Returns
+ * 0, or -1 with an error if nothing was published. */
 int output_close(struct output *out);
 
 /* Closes several files that make one set: publishes all of them or none. Every file is synced to
- * disk before the first one is renamed. Returns 0, or -1 with an error. */
+ * disk before the first one is renamed. Frees the structs. Returns 0, or -1 with an error; files
+ * that were renamed before it are removed, so older files of these names may be lost. */
 int output_close_all(struct output *outs, size_t count);
 void output_abandon(struct output *out); /* drops without publishing; fine on a zeroed struct */
 
-/* Ends an output: output_close if `result` is 0, else output_abandon. Returns `result`, or the
- * result of output_close. The second function does so for a set of files. */
+/* Ends an output: calls output_close and returns its result if `result` is 0; else calls
+ * output_abandon and returns `result`. output_end_all does so for a set of files. */
 int output_end(struct output *out, int result);
 int output_end_all(struct output *outs, size_t count, int result);
 

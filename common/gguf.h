@@ -69,7 +69,7 @@ struct gguf_tensor {
     int rank;
     int64_t shape[GGUF_RANK]; /* outermost dimension first (the file has the innermost first) */
     int64_t elements;
-    uint64_t offset, bytes; /* in the file */
+    uint64_t offset, bytes; /* place and size of the data in the file */
 };
 
 struct gguf {
@@ -88,15 +88,15 @@ int gguf_is(const char *path);
 /* Maps the file and checks names, types, sizes and offsets. Returns 0, or -1 with an error that
  * names the file and the byte. */
 int gguf_open(struct gguf *g, const char *path);
-/* Parses bytes in memory (borrowed) as gguf_open does, with the same results. `name` stands for the
- * path in errors. */
+/* Parses bytes in memory as gguf_open does, with the same results. `name` stands for the path in
+ * errors. The bytes are borrowed: set g->map to zeros before gguf_close, which would unmap them. */
 int gguf_parse(struct gguf *g, const void *bytes, uint64_t n, const char *name);
 void gguf_close(struct gguf *g);
 
 const struct gguf_key *gguf_find(const struct gguf *g, const char *name); /* NULL if absent */
-/* gguf_real sets *out to a key's value, which is a number or boolean of any type. gguf_text
- * replaces *out by a key's value, which is a text. Both return 0, or -1 with an error if the value
- * has another type. */
+/* gguf_real sets *out to a key's value, which is a number or boolean of any type. gguf_text appends
+ * a key's value, which is a text, to *out. Both return 0, or -1 with an error if the value has
+ * another type. */
 int gguf_real(const struct gguf *g, const struct gguf_key *k, double *out);
 int gguf_text(const struct gguf *g, const struct gguf_key *k, struct buf *out);
 
@@ -106,7 +106,8 @@ const char *gguf_item_text(const unsigned char **at, size_t *n);
 int32_t gguf_item_i32(const struct gguf_key *k, uint64_t i);
 float gguf_item_f32(const struct gguf_key *k, uint64_t i);
 
-const struct gguf_tensor *gguf_tensor(const struct gguf *g, const char *name);
+const struct gguf_tensor *gguf_tensor(const struct gguf *g, const char *name); /* NULL if absent */
+
 /* ---- writing ------------------------------------------------------------------------------ */
 
 /* Writes a file. Add all keys first, then declare all tensors, then write the tensors' data in the
@@ -133,11 +134,18 @@ void gguf_put_f32(struct buf *out, float x);
 /* Declares a tensor. Each row of shape[rank - 1] numbers must consist of whole blocks. */
 void gguf_add_tensor(struct gguf_writer *w, const char *name, uint32_t type, int rank,
                      const int64_t *shape);
-int gguf_create(struct gguf_writer *w,
-                const char *path); /* opens the file; writes keys and tensor declarations */
+
+/* Opens the file, and writes the keys and the declarations of the tensors. Returns 0, or -1 with an
+ * error; then nothing is left to abandon. */
+int gguf_create(struct gguf_writer *w, const char *path);
+
+/* gguf_write writes bytes of the current tensor, and gguf_end_tensor pads it to the alignment. Both
+ * return 0, or -1 with an error, after which the caller calls gguf_abandon. */
 int gguf_write(struct gguf_writer *w, const void *data, uint64_t n);
-int gguf_end_tensor(struct gguf_writer *w); /* pads the data to the alignment */
-int gguf_finish(struct gguf_writer *w);     /* gives the file its final name */
-void gguf_abandon(struct gguf_writer *w);
+int gguf_end_tensor(struct gguf_writer *w);
+
+/* Gives the file its final name and frees what *w holds. Returns 0, or -1 with an error. */
+int gguf_finish(struct gguf_writer *w);
+void gguf_abandon(struct gguf_writer *w); /* drops the file without publishing it */
 
 #endif

@@ -2,7 +2,7 @@
  * js.h - JSON, read through jansson (RFC 8259; duplicate keys are errors, \u0000 is allowed).
  *
  * If a text has an integer that does not fit 64 bits (Hugging Face writes 1e30 as an integer), all
- * its integers are read as reals.
+ * its integers are read as reals, and js_int refuses them.
  *
  * Values belong to the tree and live until js_free of its root. A lookup that fails returns NULL,
  * and every accessor accepts NULL, so lookups can be chained without checks.
@@ -18,13 +18,13 @@
 struct js;
 
 /* Parses text[0..n). Returns the root, which the caller frees with js_free, or NULL with an error
- * that contains `name`, the line and the byte offset. */
+ * that contains `name`, the line and the byte offset. The text is not needed afterwards. */
 struct js *js_parse(const char *text, size_t n, const char *name);
 struct js *js_load(const char *path); /* reads a regular file, as file_read does */
 /* Reads a file that the user gave, as file_read_any does. If a key occurs twice, the last value
  * takes the place of the first, as in Python. */
 struct js *js_load_any(const char *path);
-void js_free(struct js *root);
+void js_free(struct js *root); /* NULL is allowed */
 
 /* Parses a text as js_parse does, but leaves out the `count` parts cuts[], which the caller reads
  * with js_scan.h. A cut is the part [begin, end) of the text; cuts are in ascending order. Lines
@@ -46,7 +46,7 @@ size_t js_count(const struct js *v); /* elements of an array, members of an obje
 /* Walks an object in the file's order: for (void *it = js_first(o); it; it = js_next(o, it)). */
 void *js_first(const struct js *object);
 void *js_next(const struct js *object, void *it);
-const char *js_key(void *it, size_t *len);
+const char *js_key(void *it, size_t *len); /* len may be NULL */
 const struct js *js_value(void *it);
 
 const char *js_text(const struct js *v, size_t *len); /* NULL if no string; len may be NULL */

@@ -19,7 +19,7 @@ struct lines {
     const char *at, *end; /* the rest of the text, not read yet */
     const char *line;
     size_t len;
-    uint64_t number; /* from 1 */
+    uint64_t number; /* of `line`, from 1 */
 };
 
 #define LINES_OF(text, n)                                                                          \

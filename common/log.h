@@ -12,7 +12,8 @@
  * start. */
 extern int log_level;
 
-/* Whether to show progress. 1: always; 0: never; -1 (default): only if stderr is a terminal. */
+/* Whether to show progress. 1: always; 0: never; -1 (default): only if stderr is a terminal
+ * and log_level is not negative. */
 extern int log_progress;
 
 void log_name(const char *program); /* put in front of each line; borrowed */

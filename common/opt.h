@@ -17,7 +17,8 @@
  *
  * An option's default is the value in the struct before parsing; help prints it. In a configuration
  * file, the key is the option's name, with '_' or '-'; sections only group keys for the reader.
- * Numbers may end in K, M or G: powers of 1000 for OPT_INT, of 1024 for OPT_SIZE.
+ * Numbers may end in K, M or G: powers of 1000 for OPT_INT and OPT_REAL, of 1024 for
+ * OPT_SIZE.
  */
 #ifndef TEXTMILL_COMMON_OPT_H
 #define TEXTMILL_COMMON_OPT_H
@@ -37,7 +38,9 @@ enum opt_type {
     OPT_REAL,   /* double */
     OPT_TEXT,   /* const char *; NULL: none */
     OPT_CHOICE, /* int: the index of the word in `arg`, which is "one|two|three" */
-    OPT_LIST,   /* struct opt_list: may be given more than once; in a file a list */
+    /* struct opt_list: on the command line each use adds a value; in a file a list, or values
+     * separated by commas, which replace all earlier ones */
+    OPT_LIST,
 };
 
 /* Flags of an option's type: they say whether runs that belong together may have different values,
@@ -56,7 +59,7 @@ enum {
 };
 
 struct opt_list {
-    const char **items;
+    const char **items; /* borrowed strings; opts_release frees the array */
     size_t count, cap;
 };
 
@@ -105,7 +108,7 @@ struct opt_foreign {
 /* Returns the hint for an option of another program, or NULL. '_' and '-' are equal. */
 const char *opt_foreign(const struct opt_foreign *table, const char *name);
 
-/* Returns the Levenshtein distance of two words; 64 or more if `b` has 64 bytes or more. */
+/* Returns the Levenshtein distance of two words in bytes; 64 if `b` has 64 bytes or more. */
 size_t opt_distance(const char *a, const char *b);
 
 void opts_init(struct opts *o);
@@ -116,8 +119,9 @@ void opts_release(struct opts *o);
  * returns their number, or -1 with a usage error. "--" ends the options; "-" is an operand. */
 int opts_parse(struct opts *o, int argc, char **argv);
 
-/* Sets one option as a configuration file would. `where` is put in front of errors. An option that
- * was given on the command line keeps its value. Returns 0, or -1 with an error. */
+/* Sets one option as a configuration file would. `value` is copied. `where` is put in front of
+ * errors. An option that was given on the command line keeps its value. Returns 0, or -1 with a
+ * usage error. */
 int opts_set(struct opts *o, const char *key, const char *value, const char *where);
 
 /* Sets the options from all keys of a configuration file. Returns 0, or -1 with an error; for an

@@ -16,14 +16,14 @@
 struct pool;
 
 struct pool *pool_new(int threads); /* threads >= 1 */
-void pool_free(struct pool *p);
+void pool_free(struct pool *p);     /* NULL is allowed */
 
 /* Calls fn(ctx, t) for t in 0..threads-1 in parallel. Returns when all calls have returned. */
 void pool_run(struct pool *p, void (*fn)(void *ctx, int thread), void *ctx);
 
-/* Calls fn(ctx, begin, end, thread) in parallel for pieces of [0, n) whose sizes differ by at most
- * `grain`. Piece bounds are multiples of `grain`, except n. They depend only on n, grain and the
- * number of threads, so sums per thread are reproducible. */
+/* Calls fn(ctx, begin, end, thread) in parallel for pieces of [0, n), at most one per thread, whose
+ * sizes differ by at most `grain`. Piece bounds are multiples of `grain`, except n. They depend
+ * only on n, grain and the number of threads, so sums per thread are reproducible. */
 void pool_for(struct pool *p, int64_t n, int64_t grain,
               void (*fn)(void *ctx, int64_t begin, int64_t end, int thread), void *ctx);
 
@@ -53,6 +53,8 @@ struct pipeline {
     int item_count;
     int (*help)(void *ctx); /* may be NULL */
 };
+/* Runs the pipeline on `threads` threads, at least 1, one of which is the caller. Returns 0, or -1
+ * with an error. */
 int pipeline_run(const struct pipeline *p, int threads);
 
 /* Starts a thread. If the system cannot start one, the program exits with an error. */

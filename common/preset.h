@@ -10,15 +10,15 @@
 #include "common/buf.h"
 
 /* Sets *path to NAME.yaml, the file of the preset `name`. Returns 1; 0 if there is no such file or
- * the name has a slash or a dot; -1 with an error. */
+ * the name is empty, has a slash or begins with a dot; -1 with an error. */
 int preset_find(struct buf *path, const char *name);
 
-/* Appends the name of the preset that `word` misspells by at most two letters; nothing if there is
- * none. Returns 0, or -1 with an error. */
+/* Sets *name to the preset whose name is most similar to `word`, at a distance of at most two
+ * (opt_distance). Leaves *name as it is if there is none. Returns 0, or -1 with an error. */
 int preset_similar(struct buf *name, const char *word);
 
-/* Appends a line "NAME description" for each preset, sorted by name. Returns 0, or -1 with an
- * error. */
+/* Appends a line "NAME description", with NAME padded to 22 columns, for each preset, sorted by
+ * name. Returns 0, or -1 with an error. */
 int preset_list(struct buf *out);
 
 #endif

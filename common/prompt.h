@@ -21,7 +21,8 @@ struct prompt;
  * $XDG_STATE_HOME/textmill/PROGRAM_history (without XDG_STATE_HOME: ~/.local/state), readable by
  * its owner only. Returns NULL with an error that names the file if it is no history file. */
 struct prompt *prompt_open(const char *program, const char *ask, int keep);
-int prompt_close(struct prompt *p);             /* -1: the history could not be written */
+/* NULL is allowed. Returns 0, or -1 with an error if the history could not be written. */
+int prompt_close(struct prompt *p);
 int prompt_interactive(const struct prompt *p); /* 1: input is a terminal */
 
 /* Reads the next line, and sets *line and *n to it without its line end. *line is valid until the

@@ -11,8 +11,8 @@ enum simd_level {
     SIMD_LEVELS,
 };
 
-extern int simd_chosen; /* the level in use; -1: not determined yet */
-enum simd_level simd_find(void);
+extern int simd_chosen;          /* the level in use; -1: not determined yet */
+enum simd_level simd_find(void); /* for simd_level: finds the best level and stores it */
 
 /* Returns the level in use: the processor's best one, or the one set by simd_use. */
 static inline enum simd_level simd_level(void)
@@ -21,7 +21,8 @@ static inline enum simd_level simd_level(void)
     return level < 0 ? simd_find() : (enum simd_level)level;
 }
 
-/* For tests: uses this level from now on. Returns 0, or -1 if the processor does not support it. */
+/* For tests: uses this level from now on. Returns 0, or -1, without an error set, if the
+ * processor does not support it. */
 int simd_use(enum simd_level level);
 
 #endif

@@ -12,20 +12,24 @@
 #include "common/buf.h"
 
 struct spill {
-    int fd;         /* descriptor of the temporary file; -1: no file */
+    int fd;         /* descriptor of the temporary file; -1: no file, or already mapped */
     size_t most;    /* most bytes to hold in memory */
     uint64_t bytes; /* bytes added so far */
     struct buf held;
     const char *data; /* all bytes; valid after spill_finish */
-    int mapped;
+    int mapped;       /* 1: `data` is a map of the temporary file */
 };
 
 void spill_init(struct spill *s, size_t most);
+
+/* spill_add appends bytes. spill_finish ends adding and sets `data`. Both return 0, or -1 with an
+ * error. */
 int spill_add(struct spill *s, const void *bytes, size_t n);
-int spill_finish(struct spill *s);     /* ends adding; sets `data` */
-void spill_at_random(struct spill *s); /* after spill_finish: tells the system that reads will be
-                                          random, so it does not read ahead */
-void spill_clear(struct spill *s);     /* drops all bytes; keeps the memory for reuse */
+int spill_finish(struct spill *s);
+
+/* After spill_finish: tells the system that reads will be random, so it does not read ahead. */
+void spill_at_random(struct spill *s);
+void spill_clear(struct spill *s); /* drops all bytes; bytes can be added again */
 void spill_release(struct spill *s);
 
 #endif

@@ -4,8 +4,8 @@
  * A stream is a sequence of frames: the payload's length as 8 lower-case hex digits, a checksum as
  * 8 digits, then the payload. The checksum is the CRC32C of the frame's number (u64), the length
  * (u32) and the payload, so changed, lost and moved frames are found. The header has number 0,
- * documents count from 1, and the tokenizer's frame has a number with all bits set. The first frame
- * is a key=value header (kv.h):
+ * documents count from 1, the end mark has the number after the last document, and the tokenizer's
+ * frame has a number with all bits set. The first frame is a key=value header (kv.h):
  *
  *     textmill=tokens 2       kind and version of the stream
  *     dtype=u16               u16 or u32, width of an id
@@ -53,7 +53,7 @@ int stream_frame(struct buf *frame, uint64_t number, int width, const uint32_t *
                  const uint32_t *sentence_ends, size_t sentences);
 
 struct stream_document {
-    uint32_t *ids, *sentence_ends; /* owned by the reader; valid until the next call */
+    uint32_t *ids, *sentence_ends; /* owned by the reader; valid until the next stream_read */
     size_t count, sentences;
 };
 
@@ -61,16 +61,21 @@ struct stream_reader {
     struct input *in; /* borrowed */
     struct kv header;
     struct buf tokenizer; /* text of tokenizer.json; empty if the stream has none */
-    int width;
-    int unchecked;       /* 1: version 1, which has no checksums */
-    uint64_t vocabulary; /* number of ids; each id must be below it */
-    uint64_t documents;  /* documents read so far */
+    int width;            /* bytes of an id: 2 or 4 */
+    int unchecked;        /* 1: version 1, which has no checksums */
+    uint64_t vocabulary;  /* number of ids; each id must be below it */
+    uint64_t documents;   /* documents read so far */
     struct stream_document document;
     size_t ids_cap, ends_cap;
 };
 
-int stream_open(struct stream_reader *r, struct input *in); /* reads and checks the header */
-int stream_read(struct stream_reader *r); /* 1: r->document is set; 0 at the end mark; -1 */
+/* Reads and checks the header, and reads the tokenizer. Returns 0, or -1 with an error. Call
+ * stream_reader_release at the end, also after an error. */
+int stream_open(struct stream_reader *r, struct input *in);
+
+/* Reads the next document into r->document. Returns 1, 0 at the end mark, or -1 with an error that
+ * names the document and the byte. */
+int stream_read(struct stream_reader *r);
 void stream_reader_release(struct stream_reader *r);
 
 #endif

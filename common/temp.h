@@ -28,7 +28,8 @@ void temp_name(struct buf *out, const char *path);
 void temp_add(const char *path, enum temp_end end);
 void temp_forget(const char *path);
 
-/* Locks the open file or folder until it is closed, to show that its process is alive. */
+/* Locks the open file or folder until it is closed, to show that its process is alive. A file
+ * system without locks is no error. */
 void temp_lock(int fd);
 
 /* Removes the temporaries of `path` whose processes have ended. */

@@ -32,14 +32,14 @@ enum {
 };
 
 struct tool_command {
-    const char *name;    /* NULL: the program itself */
-    const char *args;    /* operands as shown in the usage line: "[FILE...]" */
-    const char *summary; /* one sentence */
-    const struct opt *options;
-    const void *defaults;   /* default values: initial content of the struct that options fill */
-    size_t size;            /* bytes of that struct */
-    unsigned common;        /* TOOL_ bits */
-    int min_args, max_args; /* number of operands; max_args -1: any number */
+    const char *name;          /* NULL: the program itself */
+    const char *args;          /* operands as shown in the usage line: "[FILE...]" */
+    const char *summary;       /* one sentence */
+    const struct opt *options; /* NULL: none */
+    const void *defaults;      /* default values: initial content of the struct that options fill */
+    size_t size;               /* bytes of that struct */
+    unsigned common;           /* TOOL_ bits */
+    int min_args, max_args;    /* number of operands; max_args -1: any number */
 
     /* Runs the command. Returns 0, or -1 with the error set. `given` is a copy of the defaults with
      * the given options applied. */
@@ -58,14 +58,14 @@ struct tool {
     const char *(*version_detail)(void); /* text of one more line for -V -v; may be NULL */
 
     /* Turns another program's configuration keys into options of this one; may be NULL. --set goes
-     * through it, too. */
+     * through it, too. Returns 0, or -1 with an error. */
     int (*translate)(struct yaml *y, const char *path);
 };
 
-int tool_main(const struct tool *t, int argc, char **argv);
+int tool_main(const struct tool *t, int argc, char **argv); /* returns the exit status */
 
 /* Values of the common options; set before `run` is called. */
-extern int64_t tool_threads; /* default: the number of processors */
+extern int64_t tool_threads; /* default: the number of processors that this process may use */
 extern int64_t tool_seed;    /* default 1234 */
 extern int tool_force;       /* --force */
 
@@ -82,15 +82,16 @@ int tool_may_replace(const char *path, const char *mark, const char *what);
  * 0, or -1 with an error. */
 int tool_load_config(const char *path);
 
-/* Appends the current options as YAML, except those that have one of the flags `without`
- * (opt.h). */
+/* Appends the current options as YAML, except those that have OPT_NO_SETTING or one of the flags
+ * `without` (opt.h). */
 void tool_print_config(unsigned without, struct buf *out);
-int tool_given(const char *option);
+int tool_given(const char *option);       /* as opts_given */
 unsigned tool_flags(const char *option);  /* as opts_flags */
 const char *tool_misplaced(unsigned bit); /* as opts_misplaced */
 int tool_configured(void);                /* 1: a configuration file or --set was given */
 
-/* Adds n to the counter `name` of the summary line. There may be 12 names, which are borrowed. */
+/* Adds n to the counter `name` of the summary line. There may be 12 names, which are borrowed; more
+ * are ignored. */
 void tool_count(const char *name, uint64_t n);
 
 /* Returns "program version command-line" for pg= lines, without the options that do not affect the

@@ -15,7 +15,8 @@ uint64_t usage_machine_bytes(void);
 
 /* Returns the smallest memory limit of the control groups listed in the file `membership`
  * (/proc/self/cgroup) and of their parent groups. `root` is the folder of the control group file
- * system (/sys/fs/cgroup). Supports versions 1 and 2. UINT64_MAX: no limit. */
+ * system (/sys/fs/cgroup). Supports versions 1 and 2. UINT64_MAX: no limit, or none can be
+ * read. */
 uint64_t usage_group_bytes(const char *membership, const char *root);
 
 #endif

@@ -51,15 +51,15 @@ static inline size_t utf8_read(const char *s, size_t n, unsigned *c)
     return len;
 }
 
-/* Writes a code point as UTF-8; U+FFFD if it is no Unicode scalar value. Returns the number of
- * bytes, 1 to 4. */
+/* Writes a code point as UTF-8, without a NUL; U+FFFD if it is no Unicode scalar value. Returns the
+ * number of bytes, 1 to 4; `out` needs room for 4. */
 size_t utf8_encode(char *out, unsigned code_point);
 void utf8_add(struct buf *out, unsigned code_point); /* appends the code point as UTF-8 */
 
 size_t utf8_count(const char *text, size_t n); /* characters that begin in text[0..n) */
 
-/* Returns the byte offset of the character after the first `count` ones, counted as utf8_read
- * does. */
+/* Returns the byte offset of the character after the first `count` ones, counted as utf8_read does;
+ * n if there are no more. */
 size_t utf8_offset(const char *s, size_t n, size_t count);
 
 /* Returns the length of the longest valid prefix in bytes (RFC 3629: no surrogates, no overlong

@@ -21,10 +21,13 @@ struct yaml {
     size_t count, cap;
 };
 
+/* yaml_load reads a file ("-" is stdin), yaml_parse the text[0..n); `name` stands for the file in
+ * errors. Both set *y, and return 0, or -1 with an error that names file and line; *y is then
+ * empty. */
 int yaml_load(struct yaml *y, const char *path);
 int yaml_parse(struct yaml *y, const char *text, size_t n, const char *name);
 void yaml_release(struct yaml *y);
 void yaml_remove(struct yaml *y, size_t i); /* removes item i; the later items move up */
-const char *yaml_get(const struct yaml *y, const char *key);
+const char *yaml_get(const struct yaml *y, const char *key); /* the key's value, or NULL */
 
 #endif
