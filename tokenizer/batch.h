@@ -15,14 +15,16 @@
 /* A batch of documents and the results for them. The caller of batch_read and the pipeline's
  * worker fill in the fields that apply to their command. */
 struct batch {
-    struct buf text;
-    size_t *ends; /* document i is text[ends[i - 1]..ends[i]) */
+    struct buf text; /* the documents, joined */
+    size_t *ends;    /* document i is text[ends[i - 1]..ends[i]) */
     size_t count, ends_cap;
     uint64_t first; /* number of the batch's first document in the run, counted from 1 */
-    int sentences;
-    struct buf out;
+    int sentences;  /* 1: each line of a document is a sentence */
+    struct buf out; /* the result */
     uint64_t tokens;
     uint64_t replaced; /* bytes that were not valid text and became U+FFFD */
+    /* working memory for the current document: its ids, these with special tokens around them and
+     * their types, and the ends of its sentences */
     struct ids ids, wrapped, types, sentence_ends;
     struct buf repaired;
 };
@@ -33,7 +35,7 @@ struct batch {
 int batch_read(struct batch *b, struct source *source, int *sentences_so_far);
 
 /* Runs the pipeline `p`, whose items are batches, on `threads` threads. Allocates p->items and
- * frees them. Returns -1 with an error. */
+ * frees them. Returns 0, or -1 with an error. */
 int batch_run(struct pipeline *p, int threads);
 
 /* A pool of objects that one thread at a time uses, such as encoders. Callers create objects when

@@ -15,12 +15,12 @@ enum { UNITS_BYTES, UNITS_CHARACTERS };
 /* The options that `tokenize count` and `tokenize train` share. */
 struct counting_options {
     int model, units, letters; /* enum vocabulary_model, UNITS_, enum tokenizer_case */
-    const char *from; /* path of a vocabulary that says how text is cut, in place of the three
-                       * fields above; NULL: none */
-    int counted;      /* the input is files of counted words, not text */
-    int format;       /* enum source_format */
-    const char *fields;
-    uint64_t memory_bytes;
+    const char *from;      /* path of a vocabulary that says how text is cut, in place of the three
+                            * fields above; NULL: none */
+    int counted;           /* the input is files of counted words, not text */
+    int format;            /* enum source_format */
+    const char *fields;    /* as in struct source_options */
+    uint64_t memory_bytes; /* limit for all tables of words together */
     const char *temporary_folder; /* NULL: $TMPDIR or /var/tmp */
 };
 
@@ -43,9 +43,9 @@ struct counting_tables {
     size_t count;
 };
 
-/* Counts the words of the files in argv into *out, or adds up the files' counts if o->counted is
- * set. Returns 0, or -1 with an error. The caller must call counting_release, also after an
- * error. */
+/* Counts the words of the files in argv (argc 0: stdin) into *out, or adds up the files' counts if
+ * o->counted is set. Returns 0, or -1 with an error. The caller must call counting_release, also
+ * after an error. */
 int counting_run(const struct counting_options *o, struct counting_tables *out,
                  const struct tokenizer *t, int argc, char **argv);
 void counting_release(struct counting_tables *tables);

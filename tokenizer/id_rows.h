@@ -1,8 +1,8 @@
 /*
  * id_rows.h - reads documents as ids, from a token stream or from lines of decimal ids.
  *
- * In a token stream every id is in the vocabulary, because the stream must have been made with that
- * vocabulary. Ids on lines are not checked against the vocabulary: they may be any numbers below
+ * A token stream must have been made with the given vocabulary: a header with another checksum is
+ * an error. Ids on lines are not checked against the vocabulary: they may be any numbers below
  * 2^32. Each line is a document; spaces, tabs and CR may stand between the ids and after the last
  * one.
  */

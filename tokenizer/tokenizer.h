@@ -32,7 +32,7 @@ enum tokenizer_special {
 /* Loads a vocabulary. `path` is a tokenizer.json, a .tiktoken file, a SentencePiece .model file, a
  * vocab.json with merges.txt in the same folder (or NAME-vocab.json with NAME-merges.txt), BERT's
  * vocab.txt, a GGUF file (.gguf), or a folder with one of the others. Returns NULL with an error
- * that names the file and the line or byte. */
+ * that names the file and the line or byte. tokenizer_load_with also takes options (roles.h). */
 struct tokenizer *tokenizer_load(const char *path);
 struct tokenizer *tokenizer_load_with(const char *path, const struct tokenizer_options *o);
 void tokenizer_free(struct tokenizer *t);
@@ -57,10 +57,12 @@ void tokenizer_print(const struct tokenizer *t, struct buf *out);
 
 uint32_t tokenizer_size(const struct tokenizer *t);       /* number of ids; all ids are below it */
 int64_t tokenizer_end_of_text(const struct tokenizer *t); /* -1: none */
-uint64_t tokenizer_checksum(const struct tokenizer *t);   /* checksum of the bytes of all tokens, in
-                                                           * the order of ids */
-int tokenizer_tiles(const struct tokenizer *t);           /* 1: the bytes of a text's tokens,
-                                                           * joined, are the text */
+
+/* Returns a checksum of the lengths and bytes of all tokens, in the order of ids. */
+uint64_t tokenizer_checksum(const struct tokenizer *t);
+
+/* Returns 1 if the bytes of a text's tokens, joined, are the text; else 0. */
+int tokenizer_tiles(const struct tokenizer *t);
 int64_t tokenizer_role(const struct tokenizer *t, enum tokenizer_role role); /* -1: none */
 
 /* Returns the bytes of a token, which are not NUL-terminated; *len is their number. Returns NULL
@@ -70,8 +72,9 @@ const char *tokenizer_token(const struct tokenizer *t, uint32_t id, size_t *len)
 int64_t tokenizer_find(const struct tokenizer *t, const char *bytes, size_t n);
 
 /* Appends the text of the tokens ids[0..n) to `out`; it need not be valid UTF-8. With WordPiece, a
- * space is put before each token that begins a word, as Hugging Face's decoder does. Returns 0, or
- * -1 with an error if an id is out of range. */
+ * space is put before each token that begins a word, as Hugging Face's decoder does. Ids in range
+ * that have no token are left out. Returns 0, or -1 with an error if an id is out of range or the
+ * decoder needs too much memory or time. */
 int tokenizer_decode(const struct tokenizer *t, const uint32_t *ids, size_t n, struct buf *out);
 /* Decodes like tokenizer_decode, but leaves out special tokens. */
 int tokenizer_decode_text(const struct tokenizer *t, const uint32_t *ids, size_t n,
@@ -82,16 +85,17 @@ void encoder_free(struct encoder *e);
 
 /* Appends the ids of text[0..n) to `out`. U+FFFD replaces each maximal subpart of invalid UTF-8, as
  * with Python's errors="replace". Returns 0, or -1 with an error only if the text cannot be
- * encoded, for example because the vocabulary lacks a byte. */
+ * encoded, for example because the vocabulary lacks a byte; `out` may then have got some ids. */
 int encoder_encode(struct encoder *e, const char *text, size_t n, enum tokenizer_special special,
                    struct ids *out);
 
 /* Appends the ids of text[0..n) to `out`, and the range of each token in the text to `begins` and
  * `ends`: token i covers the code points [begins[i], ends[i]), as Hugging Face's tokenizers report
- * them. The text must be valid UTF-8. A token's range leaves out characters at its sides that
- * normalization drops. It also leaves out spaces if the vocabulary's post-processor says so. A
- * character that is split between tokens is in the range of each of them. cut/origins.h has the
- * rules for normalized text. Returns 0, or -1 with an error. */
+ * them. The text must be valid UTF-8 of at most 1 GiB. A token's range leaves out characters at its
+ * sides that normalization drops. It also leaves out spaces if the vocabulary's post-processor says
+ * so. A character that is split between tokens is in the range of each of them. cut/origins.h has
+ * the rules for normalized text. Special tokens are ordinary text here. Returns 0, or -1 with an
+ * error. */
 int encoder_encode_places(struct encoder *e, const char *text, size_t n, struct ids *out,
                           struct ids *begins, struct ids *ends);
 
@@ -106,8 +110,7 @@ void tokenizer_assemble(const struct tokenizer *t, const struct ids *a, const st
                         struct ids *out, struct ids *types);
 
 /* Appends to `out` the special tokens that the vocabulary puts before a text (Llama's <s>; GPT-2
- * has none).
- *  */
+ * has none). */
 void tokenizer_begin_text(const struct tokenizer *t, struct ids *out);
 
 /* The ids of tokens and their ranges in the text. */

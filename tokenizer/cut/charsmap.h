@@ -16,7 +16,8 @@
 
 struct charsmap;
 
-/* copies bytes[0..n); returns NULL with an error */
+/* Makes a map of bytes[0..n), which are copied. Returns NULL with an error if they are no such
+ * map. */
 struct charsmap *charsmap_new(const char *bytes, size_t n);
 void charsmap_free(struct charsmap *m);
 
@@ -27,7 +28,8 @@ void charsmap_longest(const struct charsmap *m, struct buf *out, const char *tex
 /* Appends text[0..n) to `out` with replacements as Hugging Face's tokenizers make them, by grapheme
  * clusters. `cluster` is a pattern that matches one cluster. A cluster of less than 6 bytes is
  * replaced by the value of its shortest prefix in the map, if there is one. Otherwise this is done
- * with each character of the cluster. Returns -1 with an error if the pattern cannot be matched. */
+ * with each character of the cluster. Returns 0, or -1 with an error if the pattern
+ * cannot be matched. */
 struct regex;
 struct regex_scratch;
 int charsmap_clusters(const struct charsmap *m, const struct regex *cluster,
@@ -35,7 +37,7 @@ int charsmap_clusters(const struct charsmap *m, const struct regex *cluster,
 
 /* Does what charsmap_clusters does or, if `cluster` is NULL, charsmap_longest, but instead of
  * writing the result calls `put` for each part old[0..n) of the text that is replaced by `new`, or
- * that stays if `new` is NULL. Returns -1 with an error. */
+ * that stays if `new` is NULL. Returns 0, or -1 with an error. */
 typedef void charsmap_put(void *ctx, const char *old, size_t n, const char *new);
 int charsmap_trace(const struct charsmap *m, const struct regex *cluster,
                    struct regex_scratch *scratch, const char *text, size_t n, charsmap_put *put,

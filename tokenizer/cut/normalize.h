@@ -41,7 +41,7 @@ void words_begin(struct words *w, const char *text, size_t n); /* valid UTF-8, b
 /* Sets *p to some of the next words and returns 1, or returns 0 at the end of the text. The words
  * are valid until the next call. At least 64 more bytes may be read after each word. A call before
  * the end of the text may return 1 with no words. */
-int words_next(struct words *w, struct pieces *p); /* 1, 0 at the end of the text */
+int words_next(struct words *w, struct pieces *p);
 
 /* Appends the text normalized as by Hugging Face's BertNormalizer. `rules` selects the steps. */
 void normalize_text(struct buf *out, const char *text, size_t n, const struct bert_rules *rules);

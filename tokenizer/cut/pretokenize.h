@@ -35,6 +35,7 @@ struct split_rule {
 
 enum { SPLIT_RULES_MAX = 8 };
 
+/* Initialise it with zeroes. */
 struct splitter {
     struct split_rule rules[SPLIT_RULES_MAX];
     struct automaton *automata[SPLIT_RULES_MAX]; /* NULL: the rule has no automaton */

@@ -84,8 +84,8 @@ struct steps {
 void steps_release(struct steps *s);
 
 /* Append the steps that a JSON value of tokenizer.json describes to `s`; null has no steps. Return
- * 0, or -1 with an error if a step is not supported. *byte_level is set to 1 if there is a
- * ByteLevel pre-tokenizer; no step may follow it. */
+ * 0, or -1 with an error if a step is not supported. *byte_level is 0 before the call, and is set
+ * to 1 if there is a ByteLevel pre-tokenizer; no step may follow it. */
 int steps_read_normalizer(struct steps *s, const struct js *value);
 int steps_read_pre_tokenizer(struct steps *s, const struct js *value, int *byte_level);
 

@@ -1,9 +1,10 @@
 /*
  * packed.h - opens an input that may be compressed with gzip, Zstandard, bzip2, xz or lz4.
  *
- * The format is recognised by the first bytes, never by the name. Several compressed streams, one
- * after the other, are read as one. Checksums are verified. A damaged or truncated stream is an
- * error that names the byte.
+ * The format is recognised by the first bytes, never by the name. But a file whose name has the
+ * suffix of such a format, and whose first bytes have none, is an error: it is damaged. Several
+ * compressed streams, one after the other, are read as one. Checksums are verified. A damaged or
+ * truncated stream is an error that names the byte.
  */
 #ifndef TEXTMILL_TOKENIZER_INPUT_PACKED_H
 #define TEXTMILL_TOKENIZER_INPUT_PACKED_H
@@ -13,10 +14,10 @@
 /* The decompressor between a file and its unpacked bytes. It must not move in memory while `in` is
  * open. */
 struct packed {
-    int is_packed;
-    struct input file;
-    struct compress_reader *reader;
-    struct archived *archived;
+    int is_packed;                  /* 0: the file is plain, and the fields below are empty */
+    struct input file;              /* the packed bytes */
+    struct compress_reader *reader; /* gzip and Zstandard; NULL for other formats */
+    struct archived *archived;      /* bzip2, xz and lz4; NULL for other formats */
 };
 
 /* Opens the file `path` ("-" is stdin), so that `in` reads its unpacked bytes; in->path is `path`.

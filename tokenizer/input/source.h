@@ -59,8 +59,8 @@ struct source_options {
     int text_by_line;   /* each line of a text file is a document of its own, including its line end
                          */
     enum mend_rule mend; /* how to treat invalid bytes in JSON; other formats keep them */
-    size_t most; /* maximum size in bytes of a document from a compressed file, because a small file
-                    can unpack to any length. 0: 1 GiB */
+    size_t most; /* maximum size in bytes of a document from a compressed, Parquet or Arrow file,
+                    because a small file can unpack to any length. 0: 1 GiB */
 };
 
 /* Opens the files in `paths`, or stdin if count is 0. Returns NULL with an error, for example if a
@@ -75,8 +75,7 @@ void source_close(struct source *s);
 int source_read(struct source *s, struct buf *text, int *sentences);
 
 uint64_t source_replaced(const struct source *s); /* bytes of JSON replaced so far */
-uint64_t source_returns(const struct source *s);  /* number of lines that ended with CR LF so far */
-/* number of table records without any text so far */
-uint64_t source_empty(const struct source *s);
+uint64_t source_returns(const struct source *s);  /* lines that ended with CR LF so far */
+uint64_t source_empty(const struct source *s);    /* table records without any text so far */
 
 #endif

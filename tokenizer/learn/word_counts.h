@@ -61,8 +61,8 @@ int word_counts_join(struct counted_words *out, struct word_counts **tables, siz
                      uint64_t least);
 
 /* Adds up the counts of each word over `count` tables, and calls `put` for each word, in order of
- * the words' bytes. Empties the tables. Returns 0, or -1 if `put` fails, or with an error if a run
- * cannot be read or written. */
+ * the words' bytes. Empties the tables. Returns 0; or -1 if `put` fails, or with an error if a
+ * run cannot be read or written. */
 typedef int word_put(void *ctx, const char *word, size_t n, uint64_t count);
 int word_counts_each(struct word_counts **tables, size_t count, word_put *put, void *ctx);
 
@@ -72,9 +72,9 @@ enum { WORD_ROW_HEAD_MAX = 20 };
 void word_row_put(struct buf *out, const char *word, size_t n, uint64_t count);
 size_t word_row_get(const char *p, size_t n, uint64_t *len, uint64_t *count);
 
-/* Reads a run of `bytes` bytes from the start of a file and calls `put` for each row. Returns -1
- * if `put` fails, or with an error that contains `name` if the file cannot be read or is not a
- * run. */
+/* Reads a run from the file `fd`, from its start to its end, and calls `put` for each row. Returns
+ * 0; or -1 if `put` fails, or with an error that contains `name` if the file cannot be read or is
+ * not a run. */
 int word_run_read(int fd, const char *name, word_put *put, void *ctx);
 
 #endif

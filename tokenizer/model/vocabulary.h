@@ -39,7 +39,7 @@ struct vocabulary_token {
     uint32_t len;
     enum token_kind kind;
     unsigned char in_model; /* 1: the model has this token, which may be an added token, too */
-    unsigned char is_added;
+    unsigned char is_added; /* 1: it is an added token, which the model may have, too */
 };
 
 struct vocabulary_slot {
@@ -143,14 +143,20 @@ void vocabulary_release(struct vocabulary *v);
 int vocabulary_put(struct vocabulary *v, int64_t id, const char *bytes, size_t n,
                    enum token_kind kind);
 int64_t vocabulary_find(const struct vocabulary *v, const char *bytes, size_t n); /* -1: none */
+
+/* Returns the bytes of a token, which are not NUL-terminated, and sets *n to their number. Returns
+ * NULL if id is out of range or has no token. */
 const char *vocabulary_bytes(const struct vocabulary *v, uint32_t id, size_t *n);
 /* Appends the spelling of a token in files to `out`. If tokens are byte strings, it is in the byte
  * alphabet (alphabet.h), except for added tokens, which are spelled as they are. */
 void vocabulary_name(const struct vocabulary *v, uint32_t id, struct buf *out);
-void vocabulary_score(struct vocabulary *v, uint32_t id, double score);
+void vocabulary_score(struct vocabulary *v, uint32_t id, double score); /* sets a token's score */
+
+/* Adds the merge of two tokens to `id`, with the next rank. */
 void vocabulary_merge(struct vocabulary *v, uint32_t left, uint32_t right, uint32_t id);
-void vocabulary_add(struct vocabulary *v,
-                    const struct added_token *a); /* adds a, with the spelling of token a->id */
+
+/* Adds the added token *a, with the spelling of token a->id. */
+void vocabulary_add(struct vocabulary *v, const struct added_token *a);
 
 /* Sets the bytes of token `id` to bytes[0..n) and makes it a model token. Call it for an added
  * token that the model spells with other bytes: decoding then gives the model's bytes, while the

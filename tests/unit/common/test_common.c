@@ -118,7 +118,7 @@ Test(hash, fnv_1a)
     cr_expect_eq(hash_more(hash_more(HASH_START, "foo", 3), "bar", 3), 0x85944171F73967E8u);
 }
 
-/* A line may hold a path, and a path may be long. */
+/* Values have no length limit: the names in them come from files. */
 Test(kv, long_values_stay_whole)
 {
     struct kv kv = KV_INIT;
