@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/err.h"
+#include "common/noun.h"
 
 static const char BEGIN[] = "<!-- textmill documents 1 ";
 static const char END[] = "<!-- end documents=";
@@ -137,8 +138,8 @@ void document_open(struct document_reader *r, struct input *in)
 static int torn(struct document_reader *r)
 {
     return err_set("%s: document stream ends at byte %" PRIu64 " without its end mark, after "
-                   "%" PRIu64 " documents: the program that writes it failed",
-                   r->in->path, r->in->offset, r->documents);
+                   "%" PRIu64 " document%s: the program that writes it failed",
+                   r->in->path, r->in->offset, r->documents, noun_end(r->documents));
 }
 
 static int read_end_mark(struct document_reader *r, const char *line, size_t len)
@@ -152,8 +153,8 @@ static int read_end_mark(struct document_reader *r, const char *line, size_t len
         return err_set("%s: end mark at byte %" PRIu64 " is malformed", r->in->path,
                        r->in->offset - len - 1);
     if (promised != r->documents)
-        return err_set("%s: end mark at byte %" PRIu64 " says %" PRIu64 " documents, but %" PRIu64
-                       " were read",
+        return err_set("%s: end mark at byte %" PRIu64 " says documents=%" PRIu64
+                       ", but the stream has %" PRIu64,
                        r->in->path, r->in->offset - len - 1, promised, r->documents);
     r->promised = 0;
     return 0;

@@ -6,10 +6,12 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "common/err.h"
+#include "common/noun.h"
 
 int log_level;
 int log_progress = -1;
@@ -78,6 +80,16 @@ char *log_count(char text[32], uint64_t n)
     return text;
 }
 
+char *log_counted(char text[LOG_COUNTED], uint64_t n, const char *noun)
+{
+    char count[32];
+    const char *end = strstr(noun, "(s)");
+    int stem = (int)(end ? end - noun : (ptrdiff_t)strlen(noun));
+    snprintf(text, LOG_COUNTED, "%s %.*s%s%s", log_count(count, n), stem, noun,
+             end ? noun_end(n) : "", end ? end + strlen("(s)") : "");
+    return text;
+}
+
 char *log_bytes(char text[32], uint64_t bytes)
 {
     static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB" };
@@ -128,17 +140,17 @@ void progress_begin(const char *unit, uint64_t total)
 
 static void show(uint64_t done)
 {
-    char count[32], rate[32], left[32];
+    char count[LOG_COUNTED], rate[32], left[32];
     double elapsed = progress.shown - progress.began;
     double per_second = elapsed > 0 ? (double)done / elapsed : 0;
-    log_count(count, done);
+    log_counted(count, done, progress.unit);
     log_count(rate, (uint64_t)per_second);
     if (progress.total && done && done <= progress.total) {
         log_time(left, (double)(progress.total - done) / per_second);
-        progress_line("%s %s, %s/s, %.1f %%, %s left", count, progress.unit, rate,
+        progress_line("%s, %s/s, %.1f %%, %s left", count, rate,
                       100.0 * (double)done / (double)progress.total, left);
     } else {
-        progress_line("%s %s, %s/s", count, progress.unit, rate);
+        progress_line("%s, %s/s", count, rate);
     }
 }
 

@@ -26,6 +26,11 @@ void log_detail(const char *format, ...) __attribute__((format(printf, 1, 2)));
  * out (mem.h, pool.h), as the one exception to "library code neither prints nor exits". */
 void log_fatal(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 
+/* Formats a count and its noun as "1 page left out" or "1,234 pages left out", from the noun
+ * "page(s) left out", into the caller's buffer of LOG_COUNTED bytes. It returns this buffer. */
+enum { LOG_COUNTED = 128 };
+char *log_counted(char text[LOG_COUNTED], uint64_t n, const char *noun);
+
 /* Format a number as "1,234,567", a size as "12.3 MiB" and a time as "5:02" or "1:05:02" into the
  * caller's buffer of 32 bytes. They return this buffer. */
 char *log_count(char text[32], uint64_t n);
@@ -38,9 +43,10 @@ double log_seconds(void); /* wall clock, monotonic */
  * and rate; if `total` is known, also percentage and remaining time. SIGUSR1 prints it at any time,
  * even if stderr is no terminal (tool.h catches the signal). Only one progress line exists at a
  * time. */
-void progress_begin(const char *unit, uint64_t total); /* total 0: unknown; unit borrowed */
-void progress_to(uint64_t done);                       /* cheap; from one thread at a time */
-void progress_end(void);                               /* clears the line */
+/* `unit` is a noun as for log_counted, borrowed; total 0: unknown */
+void progress_begin(const char *unit, uint64_t total);
+void progress_to(uint64_t done); /* cheap; from one thread at a time */
+void progress_end(void);         /* clears the line */
 
 /* For a caller that writes the text of its progress line itself. progress_due returns 1 when the
  * line should be shown again; progress_line then shows it. */

@@ -195,11 +195,11 @@ void tool_count(const char *name, uint64_t n)
 static void print_last_line(double began)
 {
     struct buf line = BUF_INIT;
-    char text[32];
+    char text[LOG_COUNTED], bytes[32];
     for (size_t i = 0; i < sizeof counts / sizeof *counts && counts[i].name; i++)
-        buf_addf(&line, "%s %s, ", log_count(text, counts[i].n), counts[i].name);
+        buf_addf(&line, "%s, ", log_counted(text, counts[i].n, counts[i].name));
     log_info("%swall %.2f s, cpu %.2f s, peak memory %s", line.data, log_seconds() - began,
-             usage_cpu_seconds(), log_bytes(text, usage_peak_bytes()));
+             usage_cpu_seconds(), log_bytes(bytes, usage_peak_bytes()));
     buf_release(&line);
 }
 

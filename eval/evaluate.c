@@ -128,7 +128,7 @@ static int wiki_file(struct evaluation *given, const char *path)
     report_counts(given, &r, path, &text);
     int result = 0;
     if (!given->dry_run) {
-        progress_begin("tokens", text.tokens);
+        progress_begin("token(s)", text.tokens);
         result = wiki_score(&score, &given->scorer, &text, given->rule, given->length,
                             given->stride, progress_to);
         progress_end();
@@ -140,7 +140,7 @@ static int wiki_file(struct evaluation *given, const char *path)
     else
         err_in("%s", path);
     report_release(&r);
-    tool_count("tokens", text.tokens);
+    tool_count("token(s)", text.tokens);
     wiki_release(&text);
     return result;
 }
@@ -179,7 +179,7 @@ static int report_lambada(struct evaluation *given, const char *path,
     report_real(&r, "tokens_per_word", share(score->word_tokens, score->passages));
     report_count(&r, "token_right", score->tokens_right);
     report_real(&r, "token_accuracy", share(score->tokens_right, score->passages));
-    tool_count("passages", score->passages);
+    tool_count("passage(s)", score->passages);
     return report_print(&r);
 }
 
@@ -189,7 +189,7 @@ static int run_lmbd(int argc, char **argv, void *options)
     struct lambada_score score;
     int result = subject_load_tokenizer(&given->subject) < 0 || load_model(given) < 0 ? -1 : 0;
     for (int i = 0; i < argc && !result; i++) {
-        progress_begin("passages", 0);
+        progress_begin("passage(s)", 0);
         result = lambada_score(&score, &given->scorer, given->subject.encoder, argv[i],
                                progress_to);
         progress_end();
@@ -216,7 +216,7 @@ static int report_choice(struct evaluation *given, const char *path,
         report_real(&r, "acc_norm", share(score->right_norm, score->questions));
         report_real(&r, "acc_norm_stderr", share_error(score->right_norm, score->questions));
     }
-    tool_count("questions", score->questions);
+    tool_count("question(s)", score->questions);
     return report_print(&r);
 }
 
@@ -226,7 +226,7 @@ static int run_choice(int argc, char **argv, void *options)
     struct choices_score score;
     int result = subject_load_tokenizer(&given->subject) < 0 || load_model(given) < 0 ? -1 : 0;
     for (int i = 0; i < argc && !result; i++) {
-        progress_begin("questions", 0);
+        progress_begin("question(s)", 0);
         result = choices_score(&score, &given->scorer, given->subject.tokenizer,
                                given->subject.encoder, argv[i], given->form, progress_to);
         progress_end();
@@ -271,7 +271,7 @@ static int report_shards(struct evaluation *given, const struct shards_score *sc
     report_real(&r, "loss_stderr", score_error(score->nll, score->squares, score->targets));
     report_real(&r, "perplexity", score_perplexity(loss));
     report_real(&r, "accuracy", share(score->right, score->targets));
-    tool_count("tokens", score->targets);
+    tool_count("token(s)", score->targets);
     return report_print(&r);
 }
 
@@ -287,7 +287,7 @@ static int run_shards(int argc, char **argv, void *options)
         uint64_t n = dataset_count(d);
         if (given->limit && (uint64_t)given->limit < n)
             n = (uint64_t)given->limit;
-        progress_begin("tokens", n * (uint64_t)given->length);
+        progress_begin("token(s)", n * (uint64_t)given->length);
         result = shards_score(&score, &given->scorer, d, given->length, n, progress_to);
         progress_end();
     }

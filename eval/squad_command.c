@@ -102,7 +102,7 @@ static struct report begin_report(struct answering *given, const struct squad *s
     squad_report_data(&r, given->squad_file, s);
     if (w)
         squad_report_windows(&r, w);
-    tool_count("questions", s->question_count);
+    tool_count("question(s)", s->question_count);
     return r;
 }
 
@@ -191,7 +191,7 @@ static int answer_questions(struct answering *given, const struct squad *s, int 
         load_squad_model(given) < 0 || make_windows(given, &w, s) < 0)
         return -1;
     squad_answers_init(&a, &r);
-    progress_begin("windows", w.count);
+    progress_begin("window(s)", w.count);
     int result = squad_model_answer(&a, &given->squad_model, &w, progress_to);
     progress_end();
     squad_answers_end(&a);

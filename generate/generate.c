@@ -8,6 +8,7 @@
 #include "common/js.h"
 #include "common/log.h"
 #include "common/mem.h"
+#include "common/noun.h"
 #include "common/pool.h"
 #include "common/prompt.h"
 #include "common/tool.h"
@@ -143,14 +144,14 @@ static void say_latency(struct generate *given, const struct generation *one, do
     size_t n = one->ids.count - one->prompt;
     double each = seconds / (double)(n > 1 ? n - 1 : 1);
     log_info(
-        "prompt: %zu tokens in %.3g ms; generated: %zu tokens, %.3g ms each, %.*f tokens/s (%s)",
-        one->prompt, 1e3 * prompt_seconds, n, 1e3 * each, each > 0.01 ? 2 : 0, 1 / each,
-        finish_name(one->finish));
+        "prompt: %zu token%s in %.3g ms; generated: %zu token%s, %.3g ms each, %.*f tokens/s (%s)",
+        one->prompt, noun_end(one->prompt), 1e3 * prompt_seconds, n, noun_end(n), 1e3 * each,
+        each > 0.01 ? 2 : 0, 1 / each, finish_name(one->finish));
     if (one->finish == FINISH_POSITIONS)
         log_warn(
             "stopped before --length: all %lld positions of the model are used (--slide goes on)",
             (long long)given->g.model.config.positions);
-    tool_count("tokens", n);
+    tool_count("token(s)", n);
 }
 
 /* ---- where prompts come from ---------------------------------------------------------------- */

@@ -15,6 +15,7 @@
 #include "common/file.h"
 #include "common/log.h"
 #include "common/mem.h"
+#include "common/noun.h"
 #include "common/tool.h"
 #include "tfrecord/check/listing.h"
 #include "tfrecord/check/repair.h"
@@ -105,7 +106,7 @@ static int run_gpt(const struct tfwrite *given, struct intake *s)
     };
     uint64_t records;
     int result = shard_folder_gpt(&f, s, &w, &records);
-    tool_count("records", records);
+    tool_count("record(s)", records);
     return result;
 }
 
@@ -131,16 +132,15 @@ static int run_bert(const struct tfwrite *given, struct intake *s)
     };
     int result = shard_folder_bert(&f, s, &b);
     if (!result && b.records && b.layout == BERT_PACKED)
-        log_info("%" PRIu64 " sequences in %" PRIu64
-                 " rows: %.4f per row, %.2f%% of the positions used",
-                 b.sequences, b.records, (double)b.sequences / (double)b.records,
-                 100 * bert_shards_efficiency(&b));
+        log_info("%" PRIu64 " sequence%s in %" PRIu64
+                 " row%s: %.4f per row, %.2f%% of the positions used",
+                 b.sequences, noun_end(b.sequences), b.records, noun_end(b.records),
+                 (double)b.sequences / (double)b.records, 100 * bert_shards_efficiency(&b));
     if (!result && b.single)
-        log_warn("%" PRIu64 " of %" PRIu64
-                 " documents have only one sentence: they teach nothing about "
-                 "which sentence follows",
+        log_warn("documents with only one sentence: %" PRIu64 " of %" PRIu64
+                 "; such a document teaches nothing about which sentence follows",
                  b.single, b.documents);
-    tool_count("records", b.records);
+    tool_count("record(s)", b.records);
     return result;
 }
 
@@ -158,10 +158,10 @@ static int run_megatron(const struct tfwrite *given, struct intake *s)
                                .provenance = tool_provenance(),
                                .may_replace = may_replace,
                                .written = progress_to };
-    progress_begin("documents", 0);
+    progress_begin("document(s)", 0);
     int result = megatron_pair_write(&p, s);
     progress_end();
-    tool_count("sequences", p.sequences);
+    tool_count("sequence(s)", p.sequences);
     return result;
 }
 
@@ -174,7 +174,7 @@ static int run_flat(const struct tfwrite *given, struct intake *s)
                            .written = progress_to };
     if (tool_may_replace(given->output, NULL, NULL) < 0)
         return -1;
-    progress_begin("documents", 0);
+    progress_begin("document(s)", 0);
     int result = flat_file_write(&f, s);
     progress_end();
     return result;
@@ -214,8 +214,8 @@ static int run_write(int argc, char **argv, void *options)
                  : given->layout == LAYOUT_MEGATRON ? run_megatron(given, &s)
                  : given->layout == LAYOUT_GPT      ? run_gpt(given, &s)
                                                     : run_bert(given, &s);
-    tool_count("documents", s.documents);
-    tool_count("tokens", s.tokens);
+    tool_count("document(s)", s.documents);
+    tool_count("token(s)", s.tokens);
     intake_close(&s);
     return result;
 }
@@ -240,8 +240,8 @@ static int index_file(const char *path, const char *to)
                                path, compress_name(f.how));
     if (!result)
         result = index_write(&index, f.records.bytes, to);
-    tool_count("records", index.count);
-    tool_count("bytes", f.records.bytes);
+    tool_count("record(s)", index.count);
+    tool_count("byte(s)", f.records.bytes);
     index_release(&index);
     record_file_close(&f);
     return result;
@@ -280,9 +280,9 @@ static int run_verify(int argc, char **argv, void *options)
     struct verify v = { .good = print_good, .bad = print_bad };
     for (int i = 0; i < argc; i++)
         verify_path(&v, argv[i]);
-    tool_count("files", v.files);
-    tool_count("bytes", v.bytes);
-    return v.failed ? err_set("%" PRIu64 " of %" PRIu64 " files are bad", v.failed, v.files) : 0;
+    tool_count("file(s)", v.files);
+    tool_count("byte(s)", v.bytes);
+    return v.failed ? err_set("bad files: %" PRIu64 " of %" PRIu64, v.failed, v.files) : 0;
 }
 
 static int run_repair(int argc, char **argv, void *options)
@@ -295,9 +295,10 @@ static int run_repair(int argc, char **argv, void *options)
     if (tool_may_replace(given->output, NULL, NULL) < 0 ||
         repair_file(&r, argv[0], given->output) < 0)
         return -1;
-    printf("%s: %" PRIu64 " records of %s, without %" PRIu64 " bad ones of %" PRIu64 " bytes\n",
-           given->output, r.good, argv[0], r.bad, r.lost_bytes);
-    tool_count("records", r.good);
+    printf("%s: %" PRIu64 " record%s of %s, without %" PRIu64 " bad one%s of %" PRIu64 " byte%s\n",
+           given->output, r.good, noun_end(r.good), argv[0], r.bad, noun_end(r.bad), r.lost_bytes,
+           noun_end(r.lost_bytes));
+    tool_count("record(s)", r.good);
     return 0;
 }
 
@@ -328,9 +329,10 @@ static int may_replace_maps(const char *name, enum map_kind kind)
 static void print_maps(const char *name, uint64_t samples, uint64_t epochs, uint64_t documents,
                        int apart)
 {
-    printf("%s: %" PRIu64 " samples, %" PRIu64 " epochs of %" PRIu64 " documents%s\n", name,
-           samples, epochs, documents, apart ? ", the last apart" : "");
-    tool_count("samples", samples);
+    printf("%s: %" PRIu64 " sample%s, %" PRIu64 " epoch%s of %" PRIu64 " document%s%s\n", name,
+           samples, noun_end(samples), epochs, noun_end(epochs), documents, noun_end(documents),
+           apart ? ", the last apart" : "");
+    tool_count("sample(s)", samples);
 }
 
 /* Writes the map of the samples of a BERT data set, for the range of documents in x. Returns 0, or
@@ -451,8 +453,8 @@ static int run_merge(int argc, char **argv, void *options)
     int result = pair < 0
                      ? -1
                      : (pair ? merge_sets_pairs : merge_sets_folders)(&m, argv, argc, &records);
-    tool_count(pair ? "pairs" : "sets", (uint64_t)argc);
-    tool_count(pair ? "sequences" : "records", records);
+    tool_count(pair ? "pair(s)" : "set(s)", (uint64_t)argc);
+    tool_count(pair ? "sequence(s)" : "record(s)", records);
     buf_release(&self);
     return result;
 }
@@ -470,7 +472,8 @@ static const struct mixed blend_defaults = { .shards = 4 };
 static void print_blend(const struct blend *b, const uint64_t *taken, const uint64_t *of)
 {
     for (size_t i = 0; i < b->count; i++) {
-        printf("%s: weight %.6g, %" PRIu64 " samples", b->paths[i], b->weights[i], taken[i]);
+        printf("%s: weight %.6g, %" PRIu64 " sample%s", b->paths[i], b->weights[i], taken[i],
+               noun_end(taken[i]));
         if (of && of[i])
             printf(", %.4f epochs", (double)taken[i] / (double)of[i]);
         putchar('\n');
@@ -514,7 +517,7 @@ static int blend_folders(const struct mixed *given, struct blend *b, uint64_t *t
     blend_count(b, m.samples, taken);
     int result = merge_sets_folders(&m, b->paths, (int)b->count, &records);
     buf_release(&self);
-    tool_count("records", records);
+    tool_count("record(s)", records);
     return result;
 }
 
@@ -552,7 +555,7 @@ static int blend_pairs(const struct mixed *given, struct blend *b, uint64_t *tak
     if (!result)
         result = blend_write(b, samples, given->output);
     buf_release(&path);
-    tool_count("samples", samples);
+    tool_count("sample(s)", samples);
     return result;
 }
 
@@ -588,7 +591,7 @@ static int run_blend(int argc, char **argv, void *options)
                        : blend_folders(given, &b, taken, taken + b.count);
     if (!result)
         print_blend(&b, taken, pairs ? NULL : taken + b.count);
-    tool_count("sources", b.count);
+    tool_count("source(s)", b.count);
     free(taken);
     blend_release(&b);
     return result;
@@ -618,7 +621,7 @@ static int run_show(int argc, char **argv, void *options)
         result = -1;
     else if (result < 0)
         err_restore(&why);
-    tool_count(pair ? "sequences" : "records", shown);
+    tool_count(pair ? "sequence(s)" : "record(s)", shown);
     buf_release(&prefix);
     return result;
 }

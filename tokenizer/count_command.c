@@ -49,7 +49,7 @@ static int write_counts(const struct count *given, const struct tokenizer *t,
     if (!result) {
         result = word_file_write(&out, rules.data, counted->tables, counted->count, &words);
         if (!result)
-            tool_count("words", words);
+            tool_count("word(s)", words);
         result = output_end(&out, result);
     }
     buf_release(&rules);

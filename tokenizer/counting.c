@@ -142,8 +142,8 @@ static int counting_write(void *ctx, void *item)
     struct counting *c = ctx;
     struct batch *b = item;
     c->documents += b->count;
-    tool_count("texts", b->count);
-    tool_count("bytes", b->text.len);
+    tool_count("text(s)", b->count);
+    tool_count("byte(s)", b->text.len);
     progress_to(c->documents);
     return 0;
 }
@@ -176,7 +176,7 @@ static int count_texts(const struct counting_options *o, struct counting_tables 
     struct counting c = { .o = o, .t = t, .source = source_open(argv, argc, &how) };
     struct pipeline p = { counting_read, counting_work, counting_write, &c, NULL, 0, NULL };
     idle_init(&c.counters);
-    progress_begin("texts", 0);
+    progress_begin("text(s)", 0);
     int result = c.source ? batch_run(&p, (int)tool_threads) : -1;
     progress_end();
     take_tables(out, &c.counters);
@@ -196,7 +196,7 @@ static int add_files(const struct counting_options *o, struct counting_tables *o
     counting_rules(o, t, &rules);
     out->tables = mem_alloc(sizeof(struct word_counts *));
     out->tables[out->count++] = word_counts_new(o->memory_bytes, spill_folder(o));
-    progress_begin("files", (uint64_t)argc);
+    progress_begin("file(s)", (uint64_t)argc);
     if (!argc)
         result = word_file_read("-", rules.data, out->tables[0], &words);
     for (int i = 0; i < argc && !result; i++) {
@@ -204,8 +204,8 @@ static int add_files(const struct counting_options *o, struct counting_tables *o
         progress_to((uint64_t)i + 1);
     }
     progress_end();
-    tool_count("files", argc ? (uint64_t)argc : 1);
-    tool_count("rows", words);
+    tool_count("file(s)", argc ? (uint64_t)argc : 1);
+    tool_count("row(s)", words);
     buf_release(&rules);
     return result;
 }

@@ -209,8 +209,8 @@ static int learn_and_save(const struct learning *given, struct vocabulary *v,
         log_warn("the text has too few %s: the vocabulary has %" PRIu32 " tokens, not %" PRId64,
                  pieces ? "different substrings" : "pairs to merge", v->count,
                  given->vocabulary_size);
-    tool_count("words", words->count);
-    tool_count("tokens", v->count);
+    tool_count("word(s)", words->count);
+    tool_count("token(s)", v->count);
     return vocabulary_save(v, given->folder_path);
 }
 

@@ -126,9 +126,9 @@ static int stats_write(void *ctx, void *item)
     s->documents += b->count;
     s->bytes += b->text.len;
     s->tokens += b->ids.count;
-    tool_count("documents", b->count);
-    tool_count("tokens", b->ids.count);
-    tool_count("bytes", b->text.len);
+    tool_count("document(s)", b->count);
+    tool_count("token(s)", b->ids.count);
+    tool_count("byte(s)", b->text.len);
     progress_to(s->documents);
     return 0;
 }
@@ -148,8 +148,8 @@ static int count_row(struct stats *s, const struct id_rows *rows, struct buf *te
     s->documents++;
     s->bytes += text->len;
     s->tokens += rows->count;
-    tool_count("documents", 1);
-    tool_count("tokens", rows->count);
+    tool_count("document(s)", 1);
+    tool_count("token(s)", rows->count);
     progress_to(s->documents);
     return 0;
 }
@@ -253,7 +253,7 @@ static int run(int argc, char **argv, void *options_given)
         return -1;
     s.t = t;
     s.uses = mem_zalloc((size_t)tokenizer_size(t) + 1, sizeof *s.uses);
-    progress_begin("documents", 0);
+    progress_begin("document(s)", 0);
     int result = (given->from_tokens || given->from_ids ? count_files : count_texts)(&s, argc,
                                                                                      argv);
     progress_end();

@@ -99,11 +99,11 @@ static int encoding_write(void *ctx, void *item)
     if (write_header(c) < 0)
         return -1;
     c->documents += b->count;
-    tool_count("documents", b->count);
-    tool_count("tokens", b->tokens);
-    tool_count("bytes", b->text.len);
+    tool_count("document(s)", b->count);
+    tool_count("token(s)", b->tokens);
+    tool_count("byte(s)", b->text.len);
     if (b->replaced)
-        tool_count("bytes replaced", b->replaced);
+        tool_count("byte(s) replaced", b->replaced);
     progress_to(c->documents);
     return output_write(&c->out, b->out.data, b->out.len);
 }
@@ -111,7 +111,7 @@ static int encoding_write(void *ctx, void *item)
 static int encode_all(struct encoding *c)
 {
     struct pipeline p = { encoding_read, encoding_work, encoding_write, c, NULL, 0, NULL };
-    progress_begin("documents", 0);
+    progress_begin("document(s)", 0);
     if (batch_run(&p, (int)tool_threads) < 0 || write_header(c) < 0)
         return -1;
     progress_end();
@@ -181,8 +181,8 @@ static int write_text(const struct tokenize *given, struct output *out, const st
     if ((given->skip_special ? tokenizer_decode_text : tokenizer_decode)(t, ids, n, text) < 0)
         return -1;
     buf_addc(text, '\n');
-    tool_count("documents", 1);
-    tool_count("tokens", n);
+    tool_count("document(s)", 1);
+    tool_count("token(s)", n);
     return output_write(out, text->data, text->len);
 }
 

@@ -291,7 +291,7 @@ static int start(struct loop *l)
     if ((from ? load_store(l, from, &made) : open_store(l, NULL)) < 0)
         return -1;
     if (made)
-        log_info("the model to start from lacks %d tensors of the head: they get initial values",
+        log_info("the model to start from lacks tensors of the head, %d: they get initial values",
                  made);
     l->at.sequences = l->plan->data->count;
     l->at.blend = l->plan->data->blend;
@@ -847,7 +847,7 @@ static int run(struct loop *l)
     int64_t last = l->plan->steps;
     l->run_step = l->at.step;
     l->run_tokens = l->at.tokens;
-    progress_begin("steps", 0);
+    progress_begin("step(s)", 0);
     prepare(l, l->at.step);
     while (l->at.step < last && !is_over(l))
         if (step(l) < 0)

@@ -12,6 +12,7 @@
 #include "common/file.h"
 #include "common/hash.h"
 #include "common/log.h"
+#include "common/noun.h"
 #include "common/plugin.h"
 #include "common/preset.h"
 #include "common/tool.h"
@@ -448,15 +449,16 @@ static int train(struct plan *p, struct comm *ranks)
         log_warn(
             "the model is saved without a tokenizer: there is none with the data, and --vocab is not given");
     say_data(p->data, (double)(p->steps * plan_samples_per_step(p)));
-    log_info("learning rate %g, at the end %g; warm-up of %" PRId64 " updates; %" PRId64
-             " sequences per update, %" PRId64 " per micro-batch",
-             s->learning_rate, s->minimum_learning_rate, p->schedule.warmup, s->global_batch_size,
-             s->micro_batch_size);
+    log_info("learning rate %g, at the end %g; warm-up of %" PRId64 " update%s; %" PRId64
+             " sequence%s per update, %" PRId64 " per micro-batch",
+             s->learning_rate, s->minimum_learning_rate, p->schedule.warmup,
+             noun_end((uint64_t)p->schedule.warmup), s->global_batch_size,
+             noun_end((uint64_t)s->global_batch_size), s->micro_batch_size);
     int result = compare_ranks(ranks, p);
     if (!result)
         result = loop_run(p, config.data, flags_of, (int)tool_threads, ranks, &done);
-    tool_count("steps", (uint64_t)done.steps);
-    tool_count("tokens", done.tokens);
+    tool_count("step(s)", (uint64_t)done.steps);
+    tool_count("token(s)", done.tokens);
     buf_release(&config);
     return result;
 }

@@ -34,7 +34,7 @@ static int read_paragraphs(const char *path, const struct sentence_model *m,
     if (got < 0)
         return -1;
     while ((got = input_line(&in, &line, &n)) > 0) {
-        tool_count("paragraphs", n > 0);
+        tool_count("paragraph(s)", n > 0);
         if (t) {
             sentence_trainer_add(t, line, n);
             continue;

@@ -373,22 +373,22 @@ static void report(const struct run *r)
         const char *name;
         uint64_t count;
     } left_out[] = {
-        { "pages not asked for", r->not_asked },
-        { "pages of other namespaces left out", r->other_namespaces },
-        { "pages that are no wikitext left out", r->other_models },
-        { "redirects left out", r->redirects },
-        { "empty pages left out", r->left_out[EXTRACT_NO_TEXT] },
-        { "short pages left out", r->left_out[EXTRACT_TOO_SHORT] },
-        { "disambiguation pages left out", r->left_out[EXTRACT_DISAMBIGUATION] },
-        { "pages of other categories left out", r->left_out[EXTRACT_CATEGORY] },
-        { "long pages left out", r->too_long },
-        { "pages cut by damage", r->pages_cut },
-        { "pages with templates beyond the limits", r->expansions_cut },
+        { "page(s) not asked for", r->not_asked },
+        { "page(s) of other namespaces left out", r->other_namespaces },
+        { "page(s) without wikitext left out", r->other_models },
+        { "redirect(s) left out", r->redirects },
+        { "empty page(s) left out", r->left_out[EXTRACT_NO_TEXT] },
+        { "short page(s) left out", r->left_out[EXTRACT_TOO_SHORT] },
+        { "disambiguation page(s) left out", r->left_out[EXTRACT_DISAMBIGUATION] },
+        { "page(s) of other categories left out", r->left_out[EXTRACT_CATEGORY] },
+        { "long page(s) left out", r->too_long },
+        { "page(s) cut by damage", r->pages_cut },
+        { "page(s) with templates beyond the limits", r->expansions_cut },
     };
-    tool_count("bytes of XML", r->xml_bytes);
-    tool_count("pages", r->pages);
-    tool_count("documents", r->documents);
-    tool_count("bytes of text", r->bytes);
+    tool_count("byte(s) of XML", r->xml_bytes);
+    tool_count("page(s)", r->pages);
+    tool_count("document(s)", r->documents);
+    tool_count("byte(s) of text", r->bytes);
     for (size_t i = 0; i < sizeof left_out / sizeof *left_out; i++)
         if (left_out[i].count)
             tool_count(left_out[i].name, left_out[i].count);
@@ -399,7 +399,7 @@ static int read_library(struct run *r)
     for (int i = 0; i < r->path_count; i++)
         if (!strcmp(r->given->templates_path, "-") && !strcmp(r->paths[i], "-"))
             return err_usage("standard input cannot be read twice: name a file for --templates");
-    progress_begin("bytes of templates read", input_bytes(1, (char **)&r->given->templates_path));
+    progress_begin("byte(s) of templates read", input_bytes(1, (char **)&r->given->templates_path));
     r->library = library_read(r->given->templates_path, r->given->choice.language,
                               (int)tool_threads, r->given->save_path);
     progress_end();
@@ -542,7 +542,7 @@ static int run(int argc, char **argv, void *options_given)
     if (given->page_names.count && !(r.wanted_pages = pages_new(&given->page_names)))
         return -1;
     uint64_t bytes = input_bytes(r.path_count, r.paths);
-    progress_begin("bytes read", given->part_count ? bytes / given->part_count : bytes);
+    progress_begin("byte(s) read", given->part_count ? bytes / given->part_count : bytes);
     int result = 0;
     if (given->train_path)
         r.trainer = sentence_trainer_new();

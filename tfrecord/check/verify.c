@@ -8,6 +8,7 @@
 #include "common/crc32c.h"
 #include "common/err.h"
 #include "common/file.h"
+#include "common/noun.h"
 #include "tfrecord/check/claims.h"
 #include "tfrecord/check/repair.h"
 #include "tfrecord/formats/index.h"
@@ -107,9 +108,9 @@ static void tell_bad_records(struct verify *v, const struct file_map *map, const
 {
     struct repair r = { .told = v->bad };
     repair_count(&r, map, path);
-    err_set("%s: %" PRIu64 " bad records, %" PRIu64 " good: %" PRIu64 " of %" PRIu64
+    err_set("%s: %" PRIu64 " bad record%s, %" PRIu64 " good: %" PRIu64 " of %" PRIu64
             " bytes lost (tfwrite repair keeps the others)",
-            path, r.bad, r.good, r.lost_bytes, map->bytes);
+            path, r.bad, noun_end(r.bad), r.good, r.lost_bytes, map->bytes);
     bad(v);
 }
 
@@ -117,8 +118,8 @@ static void tell_good(struct verify *v, const char *path, const struct record_fi
                       uint64_t records, int indexed)
 {
     struct buf line = BUF_INIT;
-    buf_addf(&line, "%s: ok, %" PRIu64 " records, %" PRIu64 " bytes", path, records,
-             f->records.bytes);
+    buf_addf(&line, "%s: ok, %" PRIu64 " record%s, %" PRIu64 " byte%s", path, records,
+             noun_end(records), f->records.bytes, noun_end(f->records.bytes));
     if (f->how != COMPRESS_NONE)
         buf_addf(&line, ", %" PRIu64 " as %s", f->packed.bytes, compress_name(f->how));
     buf_adds(&line, indexed ? ", index" : "");
@@ -162,7 +163,7 @@ static void verify_tokenizer(struct verify *v, const char *path, const struct ma
     if (file_map(&map, file.data) < 0) {
         bad(v);
     } else {
-        buf_addf(&line, "%s: ok, %" PRIu64 " bytes", file.data, map.bytes);
+        buf_addf(&line, "%s: ok, %" PRIu64 " byte%s", file.data, map.bytes, noun_end(map.bytes));
         if (check_listing(m, file.data, 0, &map) < 0)
             bad(v);
         else
@@ -208,9 +209,11 @@ static void verify_megatron(struct verify *v, const char *prefix)
             bad(v);
         } else {
             buf_addf(&line,
-                     "%s.idx: ok, %" PRIu64 " sequences, %" PRIu64 " documents, %" PRIu64
-                     " tokens, %" PRIu64 " bytes",
-                     prefix, pair.sequences, pair.documents, pair.tokens, pair.bin.bytes);
+                     "%s.idx: ok, %" PRIu64 " sequence%s, %" PRIu64 " document%s, %" PRIu64
+                     " token%s, %" PRIu64 " byte%s",
+                     prefix, pair.sequences, noun_end(pair.sequences), pair.documents,
+                     noun_end(pair.documents), pair.tokens, noun_end(pair.tokens), pair.bin.bytes,
+                     noun_end(pair.bin.bytes));
             good(v, line.data);
         }
         v->bytes += pair.bin.bytes;
@@ -250,7 +253,8 @@ static void verify_claims(struct verify *v, const struct manifest *m, const char
     if (claims_check_shards(m, path, dir) < 0) {
         bad(v);
     } else {
-        buf_addf(&line, "%s: ok, %zu files, %" PRIu64 " records", path, m->count, m->records);
+        buf_addf(&line, "%s: ok, %zu file%s, %" PRIu64 " record%s", path, m->count,
+                 noun_end(m->count), m->records, noun_end(m->records));
         good(v, line.data);
     }
     buf_release(&line);

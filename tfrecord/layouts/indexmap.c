@@ -9,6 +9,7 @@
 #include "common/err.h"
 #include "common/file.h"
 #include "common/mem.h"
+#include "common/noun.h"
 #include "tfrecord/formats/npy.h"
 #include "tfrecord/formats/pyrandom.h"
 
@@ -65,8 +66,8 @@ int indexmap_split(struct indexmap *x, uint64_t documents, const char *text, int
     x->first = (uint64_t)bounds[part];
     x->end = (uint64_t)bounds[part + 1];
     if (bounds[part] < 0 || bounds[part] >= bounds[part + 1])
-        return err_set("the split %s of %" PRIu64 " documents leaves no document for this part",
-                       text, documents);
+        return err_set("the split %s of %" PRIu64 " document%s leaves no document for this part",
+                       text, documents, noun_end(documents));
     return 0;
 }
 

@@ -6,6 +6,7 @@
 
 #include "common/err.h"
 #include "common/mem.h"
+#include "common/noun.h"
 #include "common/pool.h"
 #include "common/rng.h"
 #include "common/spill.h"
@@ -501,10 +502,11 @@ static int close_part(const struct job *j, struct part *part, const char *what)
     if (!part->shards && j->w->allow_empty)
         return 0;
     if (!part->shards)
-        return err_set("%s: %" PRIu64 " documents with %" PRIu64
-                       " tokens are too few%s: no record of "
-                       "%u tokens and a label",
-                       j->s->in.path, j->s->documents, j->s->tokens, what, j->w->sequence_length);
+        return err_set("%s: %" PRIu64 " document%s with %" PRIu64
+                       " token%s are too few%s: no record of %u token%s and a label",
+                       j->s->in.path, j->s->documents, noun_end(j->s->documents), j->s->tokens,
+                       noun_end(j->s->tokens), what, j->w->sequence_length,
+                       noun_end(j->w->sequence_length));
     for (uint32_t i = 0; i < part->set.count && !result; i++) {
         result = record_shard_close(&part->shards[i]);
         if (!result)

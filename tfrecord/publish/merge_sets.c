@@ -408,7 +408,7 @@ static int join_part(const struct merge_sets *m, struct reader *readers, const s
     int result = take_compression(c, &j.set.compression);
     if (!result)
         result = file_mkdirs(dir.data);
-    m->watch.begin("records", j.records);
+    m->watch.begin("record(s)", j.records);
     if (!result)
         result = c->blends ? copy_blend(&j) : copy_sets(&j, count);
     m->watch.end();
@@ -559,7 +559,7 @@ int merge_sets_pairs(const struct merge_sets *m, char *const *paths, int count, 
     int result = pair_files_open(&files, m->output, m->may_replace);
     if (result < 0)
         return -1;
-    m->watch.begin("sequences", 0);
+    m->watch.begin("sequence(s)", 0);
     for (int i = 0; i < count && !result; i++)
         result = join_pair(&w, &c, m, &files, paths[i], !i);
     m->watch.end();

@@ -93,7 +93,7 @@ static int write_windows(struct work *k, const struct windows *w, uint64_t *reco
         if (!result)
             result = plan(k, folders[i], &recipes[i], w->shards);
     }
-    k->f->watch.begin("records", 0);
+    k->f->watch.begin("record(s)", 0);
     if (!result)
         result = windows_write(w, k->s, parts);
     k->f->watch.end();
@@ -146,7 +146,7 @@ static int write_bert(struct work *k, struct bert_shards *b)
     struct kv m = KV_INIT, files = KV_INIT;
     describe_recipe(b, &m);
     int result = plan(k, "", &m, b->shards);
-    k->f->watch.begin("records", 0);
+    k->f->watch.begin("record(s)", 0);
     if (!result)
         result = bert_shards_write(b, k->s, k->stage.work, &files);
     k->f->watch.end();

@@ -1084,3 +1084,12 @@ Test(log, numbers_for_people)
     cr_expect_str_eq(log_count(text, 12), "12");
     cr_expect_str_eq(log_bytes(text, 1536), "1.5 KiB");
 }
+
+Test(log, nouns_after_counts)
+{
+    char text[LOG_COUNTED];
+    cr_expect_str_eq(log_counted(text, 0, "page(s)"), "0 pages");
+    cr_expect_str_eq(log_counted(text, 1, "empty page(s) left out"), "1 empty page left out");
+    cr_expect_str_eq(log_counted(text, 1234, "empty page(s) left out"),
+                     "1,234 empty pages left out");
+}
