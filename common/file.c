@@ -105,16 +105,40 @@ int file_size(const char *path, uint64_t *bytes)
     return 0;
 }
 
-int file_mkdirs(const char *path)
+void file_rmdirs(const char *path, int made)
+{
+    char *copy = mem_strdup(path);
+    size_t n = strlen(copy);
+    for (; made > 0; made--) {
+        while (n > 1 && copy[n - 1] == '/')
+            n--;
+        copy[n] = '\0';
+        if (rmdir(copy) < 0 && errno != ENOENT)
+            break;
+        while (n > 0 && copy[n - 1] != '/')
+            n--;
+    }
+    free(copy);
+}
+
+int file_mkdirs_count(const char *path, int *made)
 {
     char *copy = mem_strdup(path);
     int why = 0;
+    *made = 0;
     for (char *p = copy + 1; !why && *copy; p++) {
         if (*p && *p != '/')
             continue;
         char c = *p;
         *p = '\0';
-        why = mkdir(copy, 0777) < 0 && errno != EEXIST ? errno : 0;
+        if (mkdir(copy, 0777) == 0)
+            ++*made;
+        else if (errno != EEXIST)
+            why = errno;
+        if (why) {
+            copy[file_name(copy) - copy] = '\0';
+            file_rmdirs(copy, *made);
+        }
         *p = c;
         if (!c)
             break;
@@ -126,6 +150,12 @@ int file_mkdirs(const char *path)
     if (!why && kind != FILE_FOLDER)
         why = ENOTDIR;
     return why ? err_set("cannot make folder '%s': %s", path, strerror(why)) : 0;
+}
+
+int file_mkdirs(const char *path)
+{
+    int made;
+    return file_mkdirs_count(path, &made);
 }
 
 void file_join(struct buf *out, const char *dir, const char *name)

@@ -31,8 +31,13 @@ int file_look(const char *path, enum file_kind *kind) __attribute__((warn_unused
 /* Sets *bytes to the size of a file. Returns 0, or -1 with an error. */
 int file_size(const char *path, uint64_t *bytes);
 
-/* Makes a folder and its parent folders if they are missing. Returns 0, or -1 with an error. */
+/* file_mkdirs makes a folder and its parent folders if they are missing. Returns 0, or -1 with an
+ * error; then it leaves none that it made. file_mkdirs_count also sets *made to their number.
+ * file_rmdirs removes that many folders at the end of `path`, as far as they are empty or already
+ * removed. */
 int file_mkdirs(const char *path);
+int file_mkdirs_count(const char *path, int *made);
+void file_rmdirs(const char *path, int made);
 
 void file_join(struct buf *out, const char *dir, const char *name); /* replaces *out */
 int file_ends_with(const char *name, const char *suffix);           /* 1 or 0 */

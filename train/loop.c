@@ -60,7 +60,7 @@ struct loop {
     struct err why;
     int stop; /* signal, to any rank, that ends the run */
     int lock; /* file descriptor that locks the output folder; -1: none */
-    int made; /* 1: this run made the output folder */
+    int made; /* number of folders, the last ones of the output path, that this run made */
 };
 
 static volatile int stop_signal;
@@ -339,7 +339,7 @@ static int start_or_resume(struct loop *l)
 static int make_folder(struct loop *l)
 {
     const char *out = l->settings->output;
-    if (file_mkdirs(out) < 0 || lock_folder(l) < 0)
+    if (file_mkdirs_count(out, &l->made) < 0 || lock_folder(l) < 0)
         return -1;
     return refuse_old_run(l); /* another process may have begun a run meanwhile */
 }
@@ -400,7 +400,6 @@ static int open_files(struct loop *l, int there)
     struct buf path = BUF_INIT;
     if (!there && make_folder(l) < 0)
         return -1;
-    l->made = !there;
     int result = l->settings->force ? remove_old_run(l->settings->output) : 0;
     file_join(&path, l->settings->output, "config.yaml");
     if (!result)
@@ -937,6 +936,6 @@ int loop_run(struct plan *p, const char *config, unsigned (*flags)(const char *o
     }
     failed |= close_loop(&l) < 0;
     if (failed && l.made)
-        rmdir(p->settings->output); /* if nothing is in it */
+        file_rmdirs(p->settings->output, l.made);
     return failed ? -1 : 0;
 }

@@ -425,12 +425,8 @@ static int open_work(struct stage *s, const char *name)
 
 static int open_stage(struct stage *s, const char *dir, const char *name, int resume)
 {
-    enum file_kind there;
-    *s = (struct stage){ .lock = -1 };
-    if (file_look(dir, &there) < 0)
-        return -1;
-    *s = (struct stage){ .dir = mem_strdup(dir), .lock = -1, .made = !there, .resume = resume };
-    if (file_mkdirs(dir) < 0 || open_work(s, name) < 0) {
+    *s = (struct stage){ .dir = mem_strdup(dir), .lock = -1, .resume = resume };
+    if (file_mkdirs_count(dir, &s->made) < 0 || open_work(s, name) < 0) {
         stage_close(s, 1);
         return -1;
     }
@@ -506,8 +502,8 @@ void stage_close(struct stage *s, int failed)
             temp_forget(s->work);
     if (s->lock >= 0)
         close(s->lock);
-    if (failed && s->made && s->dir)
-        rmdir(s->dir);
+    if (failed && s->dir)
+        file_rmdirs(s->dir, s->made);
     err_restore(&why);
     free(s->dir);
     free(s->work);

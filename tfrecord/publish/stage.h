@@ -27,7 +27,7 @@ struct stage {
     char *dir;  /* the output folder */
     char *work; /* the work folder in it */
     int lock;   /* descriptor of the work folder, locked */
-    int made;   /* 1: `dir` did not exist before */
+    int made;   /* number of folders, the last ones of `dir`, that did not exist before */
     int resume; /* 1: opened by stage_resume */
 };
 

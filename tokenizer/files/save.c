@@ -188,10 +188,7 @@ static int write_forms(const struct vocabulary *v, const char *dir, struct buf *
 int vocabulary_save(const struct vocabulary *v, const char *dir)
 {
     struct buf path = BUF_INIT;
-    enum file_kind there;
-    if (file_look(dir, &there) < 0)
-        return -1;
-    int result = file_mkdirs(dir);
+    int made, result = file_mkdirs_count(dir, &made);
     if (!result)
         result = remove_forms(dir, &path);
     if (!result && write_forms(v, dir, &path) < 0) {
@@ -199,8 +196,8 @@ int vocabulary_save(const struct vocabulary *v, const char *dir)
         remove_forms(dir, &path);
         result = err_restore(&why);
     }
-    if (result < 0 && !there)
-        rmdir(dir);
+    if (result < 0)
+        file_rmdirs(dir, made);
     buf_release(&path);
     return result;
 }

@@ -47,6 +47,8 @@ struct queue {
 };
 
 struct mapped {
+    char *dir;
+    int made; /* number of folders, the last ones of `dir`, that did not exist before */
     int fd, count;
     char *data;
     size_t bytes;
@@ -195,7 +197,8 @@ static void *write_behind(void *arg)
  * error. */
 static int open_file(struct mapped *m, const char *dir)
 {
-    if (file_mkdirs(dir) < 0)
+    m->dir = mem_strdup(dir);
+    if (file_mkdirs_count(dir, &m->made) < 0)
         return -1;
     m->fd = file_nameless(dir);
     if (m->fd < 0)
@@ -266,6 +269,9 @@ void mapped_free(struct mapped *m)
         munmap(m->data, m->bytes);
     if (m->fd >= 0)
         close(m->fd);
+    if (m->dir)
+        file_rmdirs(m->dir, m->made);
+    free(m->dir);
     pthread_mutex_destroy(&m->lock);
     pthread_cond_destroy(&m->changed);
     free(m->coming.items);

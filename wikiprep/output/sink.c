@@ -186,7 +186,7 @@ int sink_open(struct sink *s, const char *dir, uint64_t limit_bytes, enum sink_f
     temp_name(&temp, s->dir);
     s->temp = buf_detach(&temp);
     temp_add(s->temp, TEMP_GOES);
-    if (file_mkdirs(s->temp) < 0)
+    if (file_mkdirs_count(s->temp, &s->made) < 0)
         return -1;
     s->lock = open(s->temp, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     temp_lock(s->lock);
@@ -310,8 +310,10 @@ void sink_abandon(struct sink *s)
     if (s->is_open && !s->dir && s->format != SINK_ROWS)
         (void)output_flush(&s->out);
     output_abandon(&s->out);
-    if (s->temp)
+    if (s->temp) {
         (void)file_remove_tree(s->temp);
+        file_rmdirs(s->temp, s->made);
+    }
     err_restore(&why);
     release(s);
 }

@@ -34,6 +34,7 @@ struct sink {
     int sentences;         /* each line of a document is a sentence */
     struct page_rows rows; /* for SINK_ROWS */
     char *dir, *temp;      /* NULL for a stream and for a Parquet file */
+    int made;              /* number of folders, the last ones of `temp`, that this run made */
     int lock;             /* descriptor of the locked folder `temp`: shows that this run is alive */
     uint64_t limit_bytes; /* size limit of a file; 0: one document per file */
     struct output out;    /* the current file */

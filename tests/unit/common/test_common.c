@@ -452,6 +452,41 @@ Test(file, patterns)
     buf_release(&path);
 }
 
+Test(file, made_folders_are_removed)
+{
+    char dir[] = "/tmp/textmill-mkdirs-XXXXXX";
+    struct buf path = BUF_INIT;
+    int made;
+    cr_assert(mkdtemp(dir));
+    file_join(&path, dir, "a//b/c/");
+    cr_assert_eq(file_mkdirs_count(path.data, &made), 0);
+    cr_expect_eq(made, 3);
+    cr_expect_eq(file_mkdirs_count(path.data, &made), 0);
+    cr_expect_eq(made, 0);
+    file_rmdirs(path.data, 2);
+    cr_expect_eq(look(path.data), FILE_NONE);
+    file_join(&path, dir, "a");
+    cr_expect_eq(look(path.data), FILE_FOLDER);
+    file_join(&path, dir, "a/x/y");
+    cr_assert_eq(file_mkdirs_count(path.data, &made), 0);
+    file_join(&path, dir, "a/file");
+    cr_assert_eq(file_write(path.data, "", 0), 0);
+    file_join(&path, dir, "a/x/y");
+    file_rmdirs(path.data, 9); /* stops where something is left */
+    file_join(&path, dir, "a/x");
+    cr_expect_eq(look(path.data), FILE_NONE);
+    file_join(&path, dir, "a/file");
+    cr_expect_eq(look(path.data), FILE_PLAIN);
+    file_join(&path, dir, "n/m/a-name-that-is-too-long");
+    for (int i = 0; i < 300; i++)
+        buf_addc(&path, 'x');
+    cr_expect_eq(file_mkdirs(path.data), -1);
+    file_join(&path, dir, "n");
+    cr_expect_eq(look(path.data), FILE_NONE);
+    file_remove_tree(dir);
+    buf_release(&path);
+}
+
 Test(file, a_set_is_published_whole_or_not_at_all)
 {
     char dir[] = "/tmp/textmill-set-XXXXXX";
