@@ -69,6 +69,8 @@ struct extract {
 struct extract *extract_new(const struct extract_options *how); /* `how` is borrowed */
 void extract_free(struct extract *x);
 
+/* Converts a page. The output is x->bytes, valid until the next call; empty unless the result is
+ * EXTRACT_WRITTEN. */
 enum extract_result extract_page(struct extract *x, const struct site *site,
                                  const struct dump_page *page);
 

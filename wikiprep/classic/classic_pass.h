@@ -25,7 +25,7 @@ void classic_keep(struct classic *c, size_t from, size_t to); /* copies text[fro
 
 /* classic.c: whole passes */
 void classic_drop_spans(struct classic *c); /* drops the spans in c->spans */
-void classic_replace(struct classic *c, const char *what, const char *with);
+void classic_replace(struct classic *c, const char *what, const char *with); /* all occurrences */
 
 /* classic_links.c: {{…}}, [address label], [[…]] */
 void classic_drop_templates(struct classic *c);

@@ -21,11 +21,10 @@ struct range {
 typedef int (*span_finder)(const struct buf *text, size_t from, const char *what,
                            struct range *found);
 
+/* These are span_finders. span_find_text finds the text `what`, span_find_open the tag <what …> but
+ * not <what …/>, and span_find_close the tag </what>. In tags, upper and lower case are equal, and
+ * spaces may precede the name. */
 int span_find_text(const struct buf *text, size_t from, const char *what, struct range *found);
-
-/* Are span_finders: return 1 and set *found, or 0. span_find_open finds the tag <what …> but not
- * <what …/>; span_find_close finds </what>. Upper and lower case are equal, and spaces may precede
- * the name. */
 int span_find_open(const struct buf *text, size_t from, const char *what, struct range *found);
 int span_find_close(const struct buf *text, size_t from, const char *what, struct range *found);
 

@@ -44,7 +44,7 @@ struct library;
 
 /* Reads a library from `path` ("-": stdin). `language`, if not NULL, overrides the language that
  * the export states. If `save` is not NULL, the callable pages (templates, modules, pages with
- * include tags) are also written to that file, as an export. Returns NULL with the error set. */
+ * include tags) are also written to that file, as an export. Returns NULL with an error. */
 struct library *library_read(const char *path, const char *language, int threads, const char *save);
 void library_free(struct library *l);
 

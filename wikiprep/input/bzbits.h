@@ -40,8 +40,8 @@ static inline void bzbits_refill(struct bzbits *b)
     b->held |= 56;
 }
 
-static inline unsigned bzbits_take(struct bzbits *b,
-                                   unsigned n) /* n in 1..32; call bzbits_refill first */
+/* Returns the next n bits, 1 <= n <= 32, and moves past them. Call bzbits_refill first. */
+static inline unsigned bzbits_take(struct bzbits *b, unsigned n)
 {
     unsigned v = (unsigned)(b->bits >> (64 - n));
     b->bits <<= n;

@@ -26,15 +26,14 @@ enum { BZCODE_PLACE = 1 << 7, BZCODE_LENGTH = 63 };
 struct bzcode {
     uint16_t fast[1 << BZCODE_FAST]; /* 0: longer word, end mark, or no word */
     uint32_t limit[BZCODE_LENGTH_MAX + 1];
-    uint16_t
-        /* Index in `sorted` of the first symbol of each length, minus the code word of that symbol.
-         */
-        first[BZCODE_LENGTH_MAX + 1];
+    /* index in `sorted` of the first symbol of each length, minus the code word of that symbol */
+    uint16_t first[BZCODE_LENGTH_MAX + 1];
     uint16_t sorted[BZCODE_SYMBOLS]; /* symbols in order of code length */
 };
 
-/* Builds the tables from the code lengths of `symbols` symbols. Returns 0, or -1 if the lengths are
- * impossible: too many words. Unused words are allowed; a block that contains one is bad. */
+/* Builds the tables from the code lengths of `symbols` symbols. Returns 0, or -1, without an error
+ * set, if the lengths are impossible: too many words. Unused words are allowed; a block that
+ * contains one is bad. */
 int bzcode_make(struct bzcode *c, const uint8_t *lengths, int symbols);
 
 /* Returns the symbol whose code word is at the top of `bits`, of any length; 0 if there is none. */

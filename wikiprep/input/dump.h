@@ -35,11 +35,13 @@ int dump_help(struct dump *d);
 void dump_start_helpers(struct dump *d);
 
 /* Opens some streams of a multistream dump: the first, which has <siteinfo>, and streams of pages,
- * as pages_locate returns them. Takes ownership of `ranges`. */
+ * as pages_locate returns them. Takes over `ranges`, also if it fails. Returns NULL with an error.
+ */
 struct dump *dump_open_ranges(const char *path, struct unpack_range *ranges, size_t count,
                               size_t max_text_bytes, int threads);
 
-/* Opens part `number` of `count` parts of a dump; see part.h. */
+/* Opens part `number` (from 1) of `count` parts of a dump; see part.h. Returns NULL with an error.
+ */
 struct dump *dump_open_part(const char *path, uint64_t number, uint64_t count,
                             size_t max_text_bytes, int threads);
 

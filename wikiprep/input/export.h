@@ -50,6 +50,7 @@ void export_text(struct export *x, const char *text, size_t n);
 /* Swaps the next complete page with *page. Returns 1, or 0 if there is none yet. */
 int export_take(struct export *x, struct dump_page *page);
 
+/* Where the reader is: outside <mediawiki>, in it but in no page, or in a page. */
 enum export_part { EXPORT_OUTSIDE, EXPORT_BETWEEN_PAGES, EXPORT_IN_PAGE };
 enum export_part export_part(const struct export *x);
 

@@ -27,8 +27,8 @@ struct page_json_layout {
     int count;
 };
 
-/* Parses a comma-separated list of field names, each at most once. Returns 0, or -1 with the error
- * set if a name is unknown. */
+/* Parses a comma-separated list of field names, each at most once. Returns 0, or -1 with a usage
+ * error if a name is unknown or given twice. */
 int page_json_layout_parse(struct page_json_layout *layout, const char *list);
 
 /* Returns the name of the layout's i-th field. */

@@ -35,8 +35,11 @@ struct page_rows {
  * calls page_rows_close even then. */
 int page_rows_open(struct page_rows *r, const struct page_json_layout *layout, columns_put *put,
                    void *ctx);
+
+/* page_rows_add adds a row that page_rows_put made; page_rows_finish writes the end of the file.
+ * Both return 0, or -1 with an error. */
 int page_rows_add(struct page_rows *r, const struct buf *row);
-int page_rows_finish(struct page_rows *r); /* writes the end of the file; -1 with an error */
+int page_rows_finish(struct page_rows *r);
 void page_rows_close(struct page_rows *r); /* allowed on a zeroed struct */
 
 #endif

@@ -63,7 +63,8 @@ int sink_open_rows(struct sink *s, const char *path, const struct page_json_layo
 int sink_write(struct sink *s, const struct buf *document);
 
 /* Completes the output and renames the tree to its final name. The lines `more` are added to the
- * manifest. Returns 0, or -1 if nothing was published. */
+ * manifest. Frees what *s holds. Returns 0, or -1 with an error; then no file was published, and
+ * stdout has no end mark. */
 int sink_close(struct sink *s, const struct kv *more);
 void sink_abandon(struct sink *s); /* allowed on a zeroed struct, and after sink_close */
 

@@ -18,8 +18,8 @@ void nameset_free(struct nameset *set);
 /* Adds a name if it is not in the set. Returns its index. */
 size_t nameset_add(struct nameset *set, const char *name, size_t n);
 
-/* Calls add(ctx, name, n) for each name in an option's value. Returns 0, or -1 if the file cannot
- * be read or add returned -1. */
+/* Calls add(ctx, name, n) for each name in an option's value. Returns 0; or -1 with an error if
+ * the file cannot be read, or if add returned -1. */
 int nameset_each(const char *value, int (*add)(void *ctx, const char *name, size_t n), void *ctx);
 
 size_t nameset_count(const struct nameset *set);

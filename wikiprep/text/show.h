@@ -76,8 +76,8 @@ int show_join(const struct call *c, const char *between, struct buf *out);
 renderer show_langx, show_lang_family, show_nihongo, show_nihongo3, show_chinese, show_ipa,
     show_ipa_family, show_ipa_ja, show_ipac, show_respell;
 
-/* Appends the name of the language with this code, in the page's language. Returns 0 if it is not
- * known. */
+/* Appends the name of the language with this code, in the page's language. Returns 1, or 0 if it is
+ * not known. */
 int show_language_name(const struct call *c, struct span code, struct buf *out);
 
 /* show_date.c */

@@ -12,14 +12,14 @@
 
 #include "wikiprep/values/span.h"
 
-enum { TEMPERATURE = 1, MORE_PRECISION = 2 };
+enum { TEMPERATURE = 1, MORE_PRECISION = 2 }; /* bits of unit.flags */
 
 struct unit {
     const char *codes;         /* separated by '|' */
     const char *symbol, *name; /* British spelling */
     double scale;
     const char *defaults; /* default outputs, space-separated; NULL: none */
-    double offset;
+    double offset;        /* 0 except for temperatures */
     int flags;
 };
 
@@ -51,6 +51,8 @@ int measure_find(struct span code, struct measure *m);
 const struct unit_pair *unit_pair(const struct unit *large, const struct unit *small);
 
 double measure_scale(const struct measure *m); /* scale of the unit times the power of ten */
+
+/* Returns `value`, given in the measure `from`, in the measure `to`. */
 double measure_turn(double value, const struct measure *from, const struct measure *to);
 
 /* ---- tables --------------------------------------------------------------------------------- */
