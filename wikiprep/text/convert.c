@@ -32,7 +32,7 @@ static int default_precision(const struct figure *in, const struct measure *from
         return 0;
     } else {
         shift = compound ? log10(measure_scale(to)) + 2 : log10(fabs(in->value) / result);
-        if (to->pair && floor(in->value) == in->value)
+        if ((to->pair || (to->unit->flags & MORE_PRECISION)) && floor(in->value) == in->value)
             shift = -log10(measure_scale(from));
         shift += log10(2);
         least = 1 - floor(log10(result) + 1e-14);

@@ -294,6 +294,9 @@ Test(template, convert)
     CHECK("{{convert|22|e6acre|km2}}", "22 million acres (89,000 km²)");
     CHECK("{{convert|142000|km2}}", "142,000 square kilometres (55,000 sq mi)");
     CHECK("{{convert|1.8|m}} {{convert|100|m|ft}}", "1.8 metres (5 ft 11 in) 100 metres (330 ft)");
+    CHECK("{{convert|324|m|ft}} {{convert|324.5|m|ft}}",
+          "324 metres (1,063 ft) 324.5 metres (1,065 ft)");
+    CHECK("{{convert|85|kg}} {{convert|80|kg|lb}}", "85 kilograms (187 lb) 80 kilograms (180 lb)");
     CHECK("{{convert|6|ft|4|in|cm}}", "6 feet 4 inches (193 cm)");
     CHECK("{{convert|2700|m|fathom ft}}", "2,700 metres (1,500 fathoms; 8,900 ft)");
     CHECK("{{convert|54.5|nmi|km|disp=flip|sp=us}}", "100.9 kilometers (54.5 nmi)");
