@@ -57,8 +57,9 @@ struct example_reader {
 };
 
 void example_open(struct example_reader *r, const void *data, size_t n);
-int example_next(struct example_reader *r, struct feature_view *f); /* 1: *f is set; 0: the end; -1
-                                                                     * with an error */
+
+/* Sets *f to the next feature. Returns 1, 0 at the end, or -1 with an error. */
+int example_next(struct example_reader *r, struct feature_view *f);
 
 /* Finds the feature called `name` in the tf.Example data[0..n) and sets *f. Returns 1, 0 if there
  * is none, or -1 with an error. */
@@ -78,7 +79,8 @@ void feature_open(struct feature_reader *r, const struct feature_view *f);
  * with an error. */
 int64_t feature_ints(struct feature_reader *r, int64_t *values, size_t max);
 int64_t feature_floats(struct feature_reader *r, float *values, size_t max);
-int feature_bytes(struct feature_reader *r, struct feature_text *value); /* 1: *value is set; 0: the
-                                                                          * end; -1 with an error */
+
+/* Sets *value to the next text, inside the record. Returns 1, 0 at the end, or -1 with an error. */
+int feature_bytes(struct feature_reader *r, struct feature_text *value);
 
 #endif

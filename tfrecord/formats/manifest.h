@@ -49,7 +49,8 @@ struct manifest {
 int manifest_load(struct manifest *m, const char *path);
 void manifest_release(struct manifest *m);
 
-const struct manifest_shard *manifest_find(const struct manifest *m, const char *name);
+const struct manifest_shard *manifest_find(const struct manifest *m,
+                                           const char *name); /* or NULL */
 
 /* Checks that the folder `dir` has every file that the manifest lists, and that the manifest lists
  * every one of `files`, which are names of files in `dir`. Returns 0, or -1 with an error that
@@ -67,6 +68,8 @@ struct shard {
     uint32_t crc;
 };
 
+/* shard_open begins the file `name` in the folder `dir`. shard_write adds bytes; the caller counts
+ * `records`. shard_close gives the file its name in `dir`. They return 0, or -1 with an error. */
 int shard_open(struct shard *s, const char *dir, const char *name);
 
 /* Continues a file of an interrupted run after its first `records` records and `bytes` bytes, whose
@@ -74,14 +77,11 @@ int shard_open(struct shard *s, const char *dir, const char *name);
 int shard_resume(struct shard *s, const char *dir, const char *name, uint64_t records,
                  uint64_t bytes, uint32_t crc);
 
-int shard_write(struct shard *s, const void *bytes, size_t n); /* the caller counts `records` */
-int shard_close(struct shard *s);                              /* gives the file its name in
-                                                                * `dir` */
-void shard_release(struct shard *s);                           /* removes a file that was not
-                                                                * closed */
+int shard_write(struct shard *s, const void *bytes, size_t n);
+int shard_close(struct shard *s);
+void shard_release(struct shard *s); /* removes a file that was not closed */
 
-void manifest_add_shard(struct kv *kv, const struct shard *s);
-
+void manifest_add_shard(struct kv *kv, const struct shard *s); /* adds the line of a closed file */
 /* Writes `text`, a tokenizer.json, to DIR/NAME and adds it to the manifest. If the text is empty,
  * does nothing. Returns 0, or -1 with an error. */
 int manifest_add_tokenizer(struct kv *kv, const char *dir, const char *name,

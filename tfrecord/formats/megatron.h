@@ -81,18 +81,22 @@ struct megatron_writer {
  * different ids, which decides between ids of 16 and of 32 bits. Returns 0, or -1 with an error. */
 int megatron_create(struct megatron_writer *w, const char *dir, const char *name,
                     uint64_t vocabulary);
-int megatron_add(struct megatron_writer *w, const uint32_t *ids, size_t n); /* adds a sequence */
+
+/* Adds a sequence. Returns 0, or -1 with an error. */
+int megatron_add(struct megatron_writer *w, const uint32_t *ids, size_t n);
 
 /* megatron_create_as creates a pair with the id type of the pair `like`. Sequences may be added to
- * it only with megatron_add_raw, which takes the bytes of n ids. megatron_check_type returns 0, or
- * -1 with an error if the pair m has another id type. */
+ * it only with megatron_add_raw, which takes the bytes of n ids. megatron_check_type checks that
+ * the pair m has this id type. They return 0, or -1 with an error. */
 int megatron_create_as(struct megatron_writer *w, const char *dir, const char *name,
                        const struct megatron *like);
 int megatron_check_type(const struct megatron_writer *w, const struct megatron *m);
 int megatron_add_raw(struct megatron_writer *w, const void *bytes, size_t n);
 
 void megatron_end_document(struct megatron_writer *w);
-int megatron_finish(struct megatron_writer *w); /* writes .idx and publishes both files in `dir` */
-void megatron_release(struct megatron_writer *w);
+
+/* Writes .idx and publishes both files in `dir`. Returns 0, or -1 with an error. */
+int megatron_finish(struct megatron_writer *w);
+void megatron_release(struct megatron_writer *w); /* removes files that were not published */
 
 #endif

@@ -26,7 +26,9 @@ struct intake {
     uint64_t documents, tokens; /* returned so far */
 };
 
-int intake_open(struct intake *s, const char *path); /* "-" is stdin */
+/* Opens the stream of the file `path` ("-" is stdin). Returns 0, or -1 with an error and nothing to
+ * close. */
+int intake_open(struct intake *s, const char *path);
 void intake_close(struct intake *s);
 
 /* Reads the next document. Returns 1, 0 at the regular end of the stream, or -1 with an error. */

@@ -29,6 +29,6 @@ int pair_files_open(struct pair_files *p, const char *prefix, int (*may_replace)
 int pair_files_publish(struct pair_files *p, struct kv *kv, const struct buf *tokenizer,
                        const struct kv *pg);
 
-void pair_files_close(struct pair_files *p, int failed);
+void pair_files_close(struct pair_files *p, int failed); /* as stage_close */
 
 #endif
