@@ -7,25 +7,72 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/buf.h"
+#include "common/compress.h"
 #include "common/err.h"
+#include "common/le.h"
 #include "common/linked.h"
 #include "common/mem.h"
 
 LINKED_LIBRARY(archive, "libarchive", archive_version_details() + strlen("libarchive "))
 
+static const unsigned char xz_magic[] = { 0xFD, '7', 'z', 'X', 'Z', 0 };
+enum { XZ_FOOTER = 12, XZ_KEPT = 4096 };
+
 struct archived {
     char *name;
     struct archived_source from;
     struct archive *archive;
-    uint64_t taken; /* offset of the end of the packed bytes that libarchive has got */
-    uint64_t given; /* bytes unpacked */
-    int ended;
+    uint64_t taken;   /* offset of the end of the packed bytes that libarchive has got */
+    uint64_t given;   /* bytes unpacked */
+    struct buf piece; /* of xz: the last packed bytes that libarchive has got, for xz_end */
+    int is_xz, ended;
 };
+
+static int no_stream(const struct archived *a, int64_t end)
+{
+    return err_set("cannot unpack '%s': a stream ends at byte %" PRId64
+                   ", and what follows is no other stream",
+                   a->name, end);
+}
+
+/* Returns 1 if an xz stream may end with these XZ_FOOTER bytes: they end with "YZ" and begin with
+ * the checksum of the others. */
+static int is_xz_footer(const unsigned char *s)
+{
+    return !memcmp(s + 10, "YZ", 2) && le_u32(s) == compress_crc32(s + 4, 6);
+}
+
+/* Returns 1 if padding or another xz stream may begin with these bytes. */
+static int may_follow_xz(const unsigned char *s, size_t n)
+{
+    size_t zeros = 0;
+    while (zeros < n && !s[zeros])
+        zeros++;
+    n -= zeros;
+    return zeros % 4 == 0 &&
+           !memcmp(s + zeros, xz_magic, n < sizeof xz_magic ? n : sizeof xz_magic);
+}
+
+/* Returns the offset of the first end of an xz stream in the last piece that is followed by
+ * something else than a stream, or -1 if there is none. libarchive itself does not say where in a
+ * piece an error is. */
+static int64_t xz_end(const struct archived *a)
+{
+    const unsigned char *s = (const unsigned char *)a->piece.data;
+    size_t n = a->piece.len;
+    for (size_t end = XZ_FOOTER; end <= n; end++)
+        if (is_xz_footer(s + end - XZ_FOOTER) && !may_follow_xz(s + end, n - end))
+            return (int64_t)(a->taken - n + end);
+    return -1;
+}
 
 static int fail(struct archived *a)
 {
     const char *why = archive_error_string(a->archive);
-    int64_t at = archive_filter_bytes(a->archive, -1);
+    int64_t at = archive_filter_bytes(a->archive, -1), end = xz_end(a);
+    if (end >= 0)
+        return no_stream(a, end);
     if (!why)
         why = "unknown reason";
     if (strstr(why, "No progress is possible")) /* liblzma needs more input, and there is none */
@@ -47,7 +94,6 @@ static void allow_formats(struct archive *a, enum archived_kind kind)
     archive_read_support_filter_bzip2(a);
     archive_read_support_filter_xz(a);
     archive_read_support_filter_lzma(a);
-    archive_read_support_filter_zstd(a);
     archive_read_support_filter_lz4(a);
     if (kind == ARCHIVED_ANY) {
         archive_read_support_format_7zip(a);
@@ -71,13 +117,30 @@ static int next_file(struct archived *a)
     return 0;
 }
 
+/* Counts packed bytes. Keeps those of xz, and some before them: a footer and padding may be in
+ * several pieces. */
+static void note_piece(struct archived *a, const void *bytes, size_t n)
+{
+    if (!a->taken)
+        a->is_xz = n >= sizeof xz_magic && !memcmp(bytes, xz_magic, sizeof xz_magic);
+    a->taken += n;
+    if (!a->is_xz)
+        return;
+    size_t keep = a->piece.len < XZ_KEPT ? a->piece.len : XZ_KEPT;
+    if (keep)
+        memmove(a->piece.data, a->piece.data + a->piece.len - keep, keep);
+    buf_truncate(&a->piece, keep);
+    buf_add(&a->piece, bytes, n);
+}
+
 static la_ssize_t give(struct archive *archive, void *ctx, const void **bytes)
 {
     struct archived *a = ctx;
     int64_t n = a->from.give(a->from.ctx, bytes);
     if (n < 0)
         archive_set_error(archive, EIO, "%s", err_get());
-    a->taken += n > 0 ? (uint64_t)n : 0;
+    if (n > 0)
+        note_piece(a, *bytes, (size_t)n);
     return (la_ssize_t)n;
 }
 
@@ -92,9 +155,7 @@ static int check_end(struct archived *a)
     const void *bytes;
     int64_t more = used >= 0 && (uint64_t)used < a->taken ? 1 : a->from.give(a->from.ctx, &bytes);
     if (more > 0)
-        return err_set("cannot unpack '%s': a stream ends at byte %" PRId64
-                       ", and what follows is no other stream",
-                       a->name, used);
+        return no_stream(a, used);
     return more < 0 ? -1 : 0;
 }
 
@@ -107,6 +168,8 @@ static la_int64_t seek(struct archive *archive, void *ctx, la_int64_t offset, in
         return ARCHIVE_FATAL;
     }
     a->taken = (uint64_t)at;
+    a->is_xz = 0;
+    buf_clear(&a->piece);
     return at;
 }
 
@@ -144,6 +207,7 @@ void archived_close(struct archived *a)
         return;
     if (a->archive)
         archive_read_free(a->archive);
+    buf_release(&a->piece);
     free(a->name);
     free(a);
 }

@@ -1,9 +1,9 @@
 /*
- * archived.h - unpacks files with libarchive: compressed streams (bzip2, xz, lzma, zstd, lz4), and
+ * archived.h - unpacks files with libarchive: compressed streams (bzip2, xz, lzma, lz4), and
  * archives (7z, zip, tar) that hold one file.
  *
- * The format is recognised by the file's content. compress.h reads gzip instead, because libarchive
- * does not verify the checksum of gzip.
+ * The format is recognised by the file's content. compress.h reads gzip and zstd instead:
+ * libarchive does not verify the checksum of gzip.
  */
 #ifndef TEXTMILL_COMMON_ARCHIVED_H
 #define TEXTMILL_COMMON_ARCHIVED_H

@@ -186,6 +186,17 @@ static int damaged(const struct compress_reader *r, const char *why)
                    (unsigned long long)r->at, why);
 }
 
+/* Checks that another stream may begin with the next byte. Returns 0, or -1 with an error. */
+static int check_next(const struct compress_reader *r)
+{
+    const unsigned char first = *r->next;
+    const int is_zstd = first == 0x28 || (first & 0xF0) == 0x50; /* a frame, a skippable frame */
+    if (r->how == COMPRESS_ZSTD ? is_zstd : first == (r->how == COMPRESS_GZIP ? 0x1F : 0x78))
+        return 0;
+    return err_set("a stream ends at byte %llu, and what follows is no other stream",
+                   (unsigned long long)r->at);
+}
+
 static int cut_short(const struct compress_reader *r)
 {
     return err_set("%s stream is cut short at byte %llu", names[r->how], (unsigned long long)r->at);
@@ -238,6 +249,8 @@ static int64_t read_zlib(struct compress_reader *r, void *bytes, size_t n)
             return -1;
         if (r->whole && r->ended)
             return 0;
+        if (r->whole && check_next(r) < 0)
+            return -1;
         int result = inflate_some(r, bytes, n, &got);
         if (got) /* an error will be returned again by the next call */
             return (int64_t)got;
@@ -257,6 +270,8 @@ static int64_t read_zstd(struct compress_reader *r, void *bytes, size_t n)
             return -1;
         if (r->whole && r->ended)
             return 0;
+        if (r->whole && check_next(r) < 0)
+            return -1;
         ZSTD_inBuffer in = { r->next, r->left, 0 };
         ZSTD_outBuffer out = { bytes, n, 0 };
         size_t result = ZSTD_decompressStream(r->zstd, &out, &in);

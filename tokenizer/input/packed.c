@@ -5,8 +5,9 @@
 #include "common/archived.h"
 #include "common/compress.h"
 #include "common/err.h"
+#include "common/le.h"
 
-enum { LOOK = 10 };
+enum { LOOK = 13 };
 
 /* ---- recognising ---------------------------------------------------------------------------- */
 
@@ -15,18 +16,27 @@ static int begins(const unsigned char *s, size_t n, size_t at, const char *with,
     return n >= at + len && !memcmp(s + at, with, len);
 }
 
+/* Returns 1 if the bytes are the header of an lzma stream with the usual properties, else 0: 0x5D,
+ * the size of the dictionary, which is a multiple of 4 KiB, and the size of the text or -1. */
+static int is_lzma(const unsigned char *s, size_t n)
+{
+    return begins(s, n, 0, "\x5D\0", 2) && n >= LOOK && !(le_u32(s + 1) % 4096) && le_u32(s + 1) &&
+           (le_u64(s + 5) == UINT64_MAX || le_u64(s + 5) < (uint64_t)1 << 38);
+}
+
 /* Returns 1 if libarchive must unpack the file, else 0. For bzip2, checks also the first block, or
  * the end of an empty stream. */
 static int is_archived(const unsigned char *s, size_t n)
 {
     int bzip2 = begins(s, n, 0, "BZh", 3) &&
                 (begins(s, n, 4, "1AY&SY", 6) || begins(s, n, 4, "\x17\x72\x45\x38\x50\x90", 6));
-    return bzip2 || begins(s, n, 0, "\xFD\x37zXZ\0", 6) || begins(s, n, 0, "\x04\x22\x4D\x18", 4);
+    return bzip2 || is_lzma(s, n) || begins(s, n, 0, "\xFD\x37zXZ\0", 6) ||
+           begins(s, n, 0, "\x04\x22\x4D\x18", 4);
 }
 
 size_t packed_name(const char *path)
 {
-    static const char *const endings[] = { ".gz", ".zst", ".bz2", ".xz", ".lz4" };
+    static const char *const endings[] = { ".gz", ".zst", ".bz2", ".xz", ".lzma", ".lz4" };
     size_t n = strlen(path);
     for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
         if (file_ends_with(path, endings[i]))

@@ -1,5 +1,5 @@
 /*
- * packed.h - opens an input that may be compressed with gzip, Zstandard, bzip2, xz or lz4.
+ * packed.h - opens an input that may be compressed with gzip, Zstandard, bzip2, xz, lzma or lz4.
  *
  * The format is recognised by the first bytes, never by the name. But a file whose name has the
  * suffix of such a format, and whose first bytes have none, is an error: it is damaged. Several
@@ -17,7 +17,7 @@ struct packed {
     int is_packed;                  /* 0: the file is plain, and the fields below are empty */
     struct input file;              /* the packed bytes */
     struct compress_reader *reader; /* gzip and Zstandard; NULL for other formats */
-    struct archived *archived;      /* bzip2, xz and lz4; NULL for other formats */
+    struct archived *archived;      /* bzip2, xz, lzma and lz4; NULL for other formats */
 };
 
 /* Opens the file `path` ("-" is stdin), so that `in` reads its unpacked bytes; in->path is `path`.

@@ -22,14 +22,14 @@ struct ahead {
     size_t begin, end;
 };
 
-/* A file that is being unpacked. Its bytes pass through: the file; bunzip.h or gunzip for these
+/* A file that is being unpacked. Its bytes pass through: the file; bunzip.h or compress.h for their
  * formats; libarchive for the others and for archives. */
 struct unpack {
     char *name; /* for errors */
     int fd;
-    struct bunzip *bunzip;        /* if the file is bzip2 */
-    struct compress_reader *gzip; /* if it is gzip */
-    struct archived *archive;     /* if it is neither, or holds a tar archive */
+    struct bunzip *bunzip;          /* if the file is bzip2 */
+    struct compress_reader *stream; /* if it is gzip or zstd */
+    struct archived *archive;       /* if it is none of these, or holds a tar archive */
     struct ahead packed, plain;
     uint64_t got;                      /* bytes read from the file */
     int is_xml;                        /* the file begins with '<' */
@@ -117,7 +117,7 @@ static int64_t pull_packed(void *ctx, void *bytes, size_t n)
     return there ? (int64_t)there : read_file(u, bytes, n);
 }
 
-/* ---- gzip ----------------------------------------------------------------------------------- */
+/* ---- gzip and zstd -------------------------------------------------------------------------- */
 
 static int64_t give_packed(void *ctx, const void **bytes)
 {
@@ -126,17 +126,17 @@ static int64_t give_packed(void *ctx, const void **bytes)
     return hand_out(a, a->begin == a->end ? read_file(u, a->bytes, BLOCK) : 0, bytes);
 }
 
-static int64_t gunzip(struct unpack *u, void *bytes, size_t n)
+static int64_t read_stream(struct unpack *u, void *bytes, size_t n)
 {
-    int64_t got = compress_read(u->gzip, bytes, n);
+    int64_t got = compress_read(u->stream, bytes, n);
     return got < 0 ? err_in("cannot unpack '%s'", u->name) : got;
 }
 
-/* ---- inside of bzip2 and gzip ---------------------------------------------------------------- */
+/* ---- inside of bzip2, gzip and zstd ---------------------------------------------------------- */
 
 static int64_t read_inside(struct unpack *u, void *bytes, size_t n)
 {
-    return u->gzip ? gunzip(u, bytes, n) : bunzip_read(u->bunzip, bytes, n);
+    return u->stream ? read_stream(u, bytes, n) : bunzip_read(u->bunzip, bytes, n);
 }
 
 static int64_t pull_plain(struct unpack *u, void *bytes, size_t n)
@@ -177,7 +177,7 @@ static int64_t seek_packed(void *ctx, int64_t offset, int whence)
 
 static int open_archive(struct unpack *u)
 {
-    int inside = u->bunzip || u->gzip;
+    int inside = u->bunzip || u->stream;
     int seeks = !inside && lseek(u->fd, 0, SEEK_CUR) >= 0;
     const struct archived_source from = { inside ? give_plain : give_packed,
                                           seeks ? seek_packed : NULL, u };
@@ -197,11 +197,12 @@ static int recognise(struct unpack *u, int threads)
             return -1;
     size_t bom = a->end > 3 && !memcmp(a->bytes, "\xEF\xBB\xBF", 3) ? 3 : 0;
     u->is_xml = a->end > bom && a->bytes[bom] == '<';
+    enum compression how = compress_recognise(a->bytes, a->end);
     if (bunzip_recognises(a->bytes, a->end))
         u->bunzip = bunzip_new(u->name, pull_packed, u, threads);
-    else if (compress_recognise(a->bytes, a->end) != COMPRESS_GZIP)
+    else if (how != COMPRESS_GZIP && how != COMPRESS_ZSTD)
         return open_archive(u);
-    else if (!(u->gzip = compress_reader_new(COMPRESS_GZIP, give_packed, u)))
+    else if (!(u->stream = compress_reader_new(how, give_packed, u)))
         return -1;
     return holds_tar(u) ? open_archive(u) : 0;
 }
@@ -312,7 +313,7 @@ void unpack_close(struct unpack *u)
     if (!u)
         return;
     bunzip_free(u->bunzip);
-    compress_reader_free(u->gzip);
+    compress_reader_free(u->stream);
     archived_close(u->archive);
     if (u->fd > STDIN_FILENO)
         close(u->fd);
@@ -326,7 +327,7 @@ int64_t unpack_read(struct unpack *u, void *bytes, size_t n)
 {
     if (u->archive)
         return archived_read(u->archive, bytes, n);
-    return u->bunzip || u->gzip ? pull_plain(u, bytes, n) : read_file(u, bytes, n);
+    return u->bunzip || u->stream ? pull_plain(u, bytes, n) : read_file(u, bytes, n);
 }
 
 int unpack_help(struct unpack *u)
