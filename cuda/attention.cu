@@ -49,7 +49,7 @@ EXTERN_C struct attention cuda_attention_of(struct ops *o, struct ops_qkv x,
     s.longest = 0;
     for (int64_t b = 0; b < s.B; b++)
         s.longest = ops_rows_of(&a->rows, b) > s.longest ? ops_rows_of(&a->rows, b) : s.longest;
-    s.past = 0;
+    s.past = s.from = 0;
     s.NH = a->NH;
     s.KV = a->KV ? a->KV : a->NH;
     s.HS = a->HS;
@@ -122,7 +122,7 @@ KERNEL(attend, attention, THREADS)
     SHARED(float, keys);
     const int HS = (int)a.HS, lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
     float *values = keys + TILE * (HS + 1), *query = values + TILE * (HS + 1) + warp * HS;
-    const struct head h = head_of(&a, blockIdx.y);
+    const struct head h = head_of(&a, a.from + blockIdx.y);
     const int64_t first = (int64_t)blockIdx.x * WARPS, q = first + warp;
     if (first >= h.queries)
         return;
@@ -154,9 +154,9 @@ KERNEL(attend, attention, THREADS)
         a.lse[h.sums + q] = max + logf(sum);
 }
 
-static void run_attend(struct ops *o, const struct attention *a)
+static void run_attend(struct ops *o, struct attention a)
 {
-    LAUNCH(o, attend, div_up(a->longest, WARPS), a->B * a->NH, THREADS, shared_bytes(a), *a);
+    LAUNCH_HEADS(o, attend, div_up(a.longest, WARPS), a.B * a.NH, shared_bytes(&a), a);
 }
 
 EXTERN_C void cuda_attention_fwd(struct ops *o, struct ops_array y, struct ops_array lse,
@@ -166,7 +166,7 @@ EXTERN_C void cuda_attention_fwd(struct ops *o, struct ops_array y, struct ops_a
     a.y = view_rows(y, a.ldy);
     a.lse = floats(view_of(lse));
     if (o->precision != OPS_BF16 || !cuda_attention_fwd_mma(o, &a))
-        run_attend(o, &a);
+        run_attend(o, a);
 }
 
 /* ---- backward ----------------------------------------------------------------------------- */
@@ -175,7 +175,7 @@ EXTERN_C void cuda_attention_fwd(struct ops *o, struct ops_array y, struct ops_a
 KERNEL(attend_dots, attention, THREADS)
 {
     const int lane = threadIdx.x % WARP;
-    const struct head h = head_of(&a, blockIdx.y);
+    const struct head h = head_of(&a, a.from + blockIdx.y);
     const int64_t q = (int64_t)blockIdx.x * WARPS + threadIdx.x / WARP;
     float sum = 0;
     if (q >= h.queries)
@@ -193,7 +193,7 @@ KERNEL(attend_bwd_queries, attention, THREADS)
     const int HS = (int)a.HS, lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
     float *values = keys + TILE * (HS + 1), *query = values + TILE * (HS + 1) + warp * HS;
     float *dy = query + WARPS * HS;
-    const struct head h = head_of(&a, blockIdx.y);
+    const struct head h = head_of(&a, a.from + blockIdx.y);
     const int64_t first = (int64_t)blockIdx.x * WARPS, q = first + warp;
     if (first >= h.queries)
         return;
@@ -221,14 +221,14 @@ KERNEL(attend_bwd_queries, attention, THREADS)
         put_row(a.dq, h.q + q * a.ldq, dq, 1, HS);
 }
 
-/* Each warp computes one key of a key head; blockIdx.y is the index of this head. */
+/* Each warp computes one key of a key head. */
 KERNEL(attend_bwd_keys, attention, THREADS)
 {
     SHARED(float, queries);
     const int HS = (int)a.HS, lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
     float *dys = queries + TILE * (HS + 1), *key = dys + TILE * (HS + 1) + warp * HS;
     float *value = key + WARPS * HS;
-    const int64_t heads = a.NH / a.KV, number = blockIdx.y * heads; /* query head */
+    const int64_t heads = a.NH / a.KV, number = (a.from + blockIdx.y) * heads; /* query head */
     struct head h = head_of(&a, number);
     const int64_t first = (int64_t)blockIdx.x * WARPS, k = first + warp;
     if (first >= h.keys)
@@ -277,11 +277,11 @@ EXTERN_C void cuda_attention_bwd(struct ops *o, struct ops_qkv dx, struct ops_ar
     a.lse = floats(view_of(lse));
     a.dots = floats(view_of(cuda_room(o, ROOM_SUMS, OPS_F32, rows * a.NH)));
     const int64_t blocks = div_up(a.longest, WARPS);
-    LAUNCH(o, attend_dots, blocks, a.B * a.NH, THREADS, 0, a);
+    LAUNCH_HEADS(o, attend_dots, blocks, a.B * a.NH, 0, a);
     if (o->precision == OPS_BF16 && cuda_attention_bwd_mma(o, &a))
         return;
-    LAUNCH(o, attend_bwd_queries, blocks, a.B * a.NH, THREADS, shared_bytes(&a), a);
-    LAUNCH(o, attend_bwd_keys, blocks, a.B * a.KV, THREADS, shared_bytes(&a), a);
+    LAUNCH_HEADS(o, attend_bwd_queries, blocks, a.B * a.NH, shared_bytes(&a), a);
+    LAUNCH_HEADS(o, attend_bwd_keys, blocks, a.B * a.KV, shared_bytes(&a), a);
 }
 
 /* ---- with a cache ------------------------------------------------------------------------- */
@@ -455,7 +455,7 @@ static void attend_past(struct ops *o, struct ops_array y, struct ops_array keys
     a.past = past;
     a.causal = 1;
     a.y = view_rows(y, a.ldy);
-    run_attend(o, &a);
+    run_attend(o, a);
 }
 
 EXTERN_C void cuda_attention_cached(struct ops *o, struct ops_array y, const struct ops_past *past,

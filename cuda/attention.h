@@ -14,6 +14,7 @@ struct attention {
                                         * sequence */
     int64_t ldq, ldk, ldy, B, longest; /* longest: number of rows of the longest sequence */
     int64_t past;                      /* number of cached keys before the first query's own key */
+    int64_t from;                      /* number of the head whose blocks have blockIdx.y 0 */
     int64_t NH, KV, HS;
     int64_t first_head, all_heads; /* offset and number of heads in the dropout mask */
     float scale;
@@ -27,6 +28,12 @@ EXTERN_C struct attention cuda_attention_of(struct ops *o, struct ops_qkv x,
  * tensor core kernels do not support the head size. */
 EXTERN_C int cuda_attention_fwd_mma(struct ops *o, const struct attention *a);
 EXTERN_C int cuda_attention_bwd_mma(struct ops *o, const struct attention *a);
+
+/* Runs a kernel with x blocks for each of the heads 0..heads-1, in several launches if these are
+ * more heads than a grid has rows. */
+#define LAUNCH_HEADS(o, name, x, heads, bytes, a)                                                  \
+    for ((a).from = 0; (a).from < (heads); (a).from += GRID_ROWS)                                  \
+    LAUNCH(o, name, x, least((heads) - (a).from, GRID_ROWS), THREADS, bytes, a)
 
 /* One query head of one sequence: the indices of its first elements in the arrays. */
 struct head {

@@ -57,12 +57,12 @@ enum { THREADS = 128, ROWS = 64 };
 EXTERN_C int cuda_attention_fwd_mma(struct ops *o, const struct attention *a)
 {
     switch (a->HS) {
-    case 16: run_fwd_16(o, a); return 1;
-    case 32: run_fwd_32(o, a); return 1;
-    case 64: run_fwd_64(o, a); return 1;
-    case 80: run_fwd_80(o, a); return 1;
-    case 96: run_fwd_96(o, a); return 1;
-    case 128: run_fwd_128(o, a); return 1;
+    case 16: run_fwd_16(o, *a); return 1;
+    case 32: run_fwd_32(o, *a); return 1;
+    case 64: run_fwd_64(o, *a); return 1;
+    case 80: run_fwd_80(o, *a); return 1;
+    case 96: run_fwd_96(o, *a); return 1;
+    case 128: run_fwd_128(o, *a); return 1;
     default: return 0;
     }
 }
@@ -70,12 +70,12 @@ EXTERN_C int cuda_attention_fwd_mma(struct ops *o, const struct attention *a)
 EXTERN_C int cuda_attention_bwd_mma(struct ops *o, const struct attention *a)
 {
     switch (a->HS) {
-    case 16: run_bwd_16(o, a); return 1;
-    case 32: run_bwd_32(o, a); return 1;
-    case 64: run_bwd_64(o, a); return 1;
-    case 80: run_bwd_80(o, a); return 1;
-    case 96: run_bwd_96(o, a); return 1;
-    case 128: run_bwd_128(o, a); return 1;
+    case 16: run_bwd_16(o, *a); return 1;
+    case 32: run_bwd_32(o, *a); return 1;
+    case 64: run_bwd_64(o, *a); return 1;
+    case 80: run_bwd_80(o, *a); return 1;
+    case 96: run_bwd_96(o, *a); return 1;
+    case 128: run_bwd_128(o, *a); return 1;
     default: return 0;
     }
 }

@@ -338,20 +338,24 @@ static void matmul_as(struct ops *o, const struct ops_matmul *p, enum ops_type t
     cuda_add_rows(o, p->C, q.C.x, q.C.ld, p->base, p->bias, p->M, p->N);
 }
 
-static void matmul(struct ops *o, const struct ops_matmul *p)
+/* Returns the type of the operands of a product of M rows with a matrix of type `matrix`. With few
+ * rows, reading the matrix takes most of the time: it is not converted. A stored matrix (stored.h)
+ * in bf16 is never converted: the other operand is rounded to bf16. */
+static enum ops_type product_type(const struct ops *o, int stored, int64_t M, enum ops_type matrix)
 {
-    /* with few rows, reading the second operand takes most of the time: it is not converted */
-    const int few = p->M <= FEW_ROWS && p->B.x.type == OPS_F32;
-    matmul_as(o, p, few ? OPS_F32 : o->precision);
+    if (matrix == OPS_F32 ? M <= FEW_ROWS : stored)
+        return matrix;
+    return o->precision;
 }
 
-/* A stored matrix in bf16 is never converted: the other operand is rounded to bf16. */
-static void matmul_stored(struct ops *o, const struct ops_matmul *p)
+static void multiply(struct ops *o, int stored, const struct ops_matmul *p)
 {
-    if (p->B.x.type == OPS_BF16)
-        matmul_as(o, p, OPS_BF16);
-    else
-        matmul(o, p);
+    matmul_as(o, p, product_type(o, stored, p->M, p->B.x.type));
+}
+
+static void matmul(struct ops *o, const struct ops_matmul *p)
+{
+    multiply(o, 0, p);
 }
 
 /* Computes y = base + x w + bias. base may be OPS_NONE. */
@@ -366,12 +370,16 @@ static void linear(struct ops *o, struct ops_array y, struct ops_array base, str
                                   .K = l->I,
                                   .base = base,
                                   .bias = l->bias };
-    (l->turned ? matmul_stored : matmul)(o, &p);
+    multiply(o, l->turned, &p);
 }
 
+/* Converts the rows once for all maps. */
 static void linear_fwd(struct ops *o, struct ops_array y, struct ops_array x,
                        const struct ops_linear *l, int count)
 {
+    const enum ops_type type = product_type(o, l->turned, l->N, l->w.type);
+    const struct ops_matrix rows = { x, l->I, 0 };
+    x = operand(o, ROOM_A, type, rows, l->N, l->I).x;
     for (int i = 0; i < count; y = ops_part(y, l[i].N * l[i].O), i++)
         linear(o, y, OPS_NONE, x, &l[i]);
 }
@@ -429,7 +437,7 @@ static void decode(struct ops *o, struct ops_array to, int64_t ld, struct ops_ar
                                   .N = d->V,
                                   .K = d->C,
                                   .bias = d->bias };
-    (d->stored ? matmul_stored : matmul)(o, &p);
+    multiply(o, d->stored, &p);
 }
 
 static void logits(struct ops *o, struct ops_array to, struct ops_array x, int64_t N,
@@ -497,7 +505,12 @@ static void run_chunks(struct ops *o, struct loss *l)
 {
     const int64_t C = l->d->C, count = l->l->n, chunks = (count + CHUNK - 1) / CHUNK;
     const int64_t rows = chunks ? (count + chunks - 1) / chunks : 0; /* chunks have equal size */
-    l->ld = (l->d->V + 63) / 64 * 64;
+    struct ops_decoder d = *l->d;
+    const enum ops_type type = product_type(o, d.stored, rows, d.table.type);
+    const struct ops_matrix table = { d.table, C, 0 };
+    d.table = operand(o, ROOM_B, type, table, d.V, C).x; /* converted once for all chunks */
+    l->d = &d;
+    l->ld = (d.V + 63) / 64 * 64;
     /* one buffer for the three arrays: logits and x_rows have the operands' type, dx_rows is f32 */
     const int64_t logits_bytes = rows * l->ld * (int64_t)ops_type_bytes(o->precision);
     const int64_t x_bytes = (rows * C * (int64_t)ops_type_bytes(o->precision) + 63) / 64 * 64;

@@ -43,6 +43,7 @@ extern __shared__ __align__(16) char cuda_shared[];
 #define SHARED(type, name) type *name = (type *)cuda_shared
 #define BLOCK_BARRIER()    __syncthreads()
 #define UNROLL             _Pragma("unroll")
+#define GRID_ROWS          65535 /* most blocks in the second dimension of a grid */
 #define WARP_BARRIER()     __syncwarp()
 
 #define MULTIPLY(a, b)        __fmul_rn(a, b) /* never fused with an addition */

@@ -361,6 +361,9 @@ void ops_linear_fwd(struct ops *o, struct ops_array y, struct ops_array x,
                     const struct ops_linear *l, int count)
 {
     TRACE_KERNEL(0, 0);
+    for (int i = 1; i < count; i++)
+        assert(l[i].N == l->N && l[i].I == l->I && l[i].turned == l->turned &&
+               l[i].w.type == l->w.type);
     o->b->linear_fwd(o, y, x, l, count);
 }
 

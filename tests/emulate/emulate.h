@@ -27,7 +27,11 @@
 #include "cuda/cuda.h"
 #include "tests/emulate/toolkit/cuda_runtime_api.h"
 
-enum { EMULATED_THREADS = 1024 }; /* most threads of a block */
+enum {
+    EMULATED_THREADS = 1024, /* most threads of a block */
+    GRID_ROWS = 256,         /* most blocks in the second dimension of a grid: fewer than a GPU has,
+                              * so that small arrays show a grid that would be too large */
+};
 
 struct emulated_dim {
     unsigned x, y;

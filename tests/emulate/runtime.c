@@ -723,7 +723,7 @@ void emulated_launch(cudaStream_t s, struct emulated_kernel *k, const void *argu
     const size_t most = k->shared > SHARED_FREE ? k->shared : SHARED_FREE;
     m.launches++;
     if (!error && (threads < 1 || threads > k->most || threads > EMULATED_THREADS || x < 1 ||
-                   x > INT32_MAX || y < 1 || y > 65535))
+                   x > INT32_MAX || y < 1 || y > GRID_ROWS))
         error = cudaErrorInvalidConfiguration;
     if (!error && shared > most)
         error = cudaErrorInvalidValue;
