@@ -5,7 +5,8 @@
  *
  *     learning rate    6e-4 (124e6 / N)^(1/4), at most 3e-3: within a factor of 1.7 of GPT-3's
  *                      rates (Brown et al. 2020, table 2.1), and suitable for small models. Half
- *                      of it for an encoder, and a tenth if the weights were trained before
+ *                      of it for an encoder, and a tenth if the weights were trained before;
+ *                      rounded to two digits
  *     minimum rate     a tenth of the learning rate
  *     micro-batch      about N / 4000 tokens, but at least 256 and at most 4096: small models learn
  *                      more from more updates, large ones need the memory
@@ -26,6 +27,7 @@ double defaults_learning_rate(int64_t parameters, int encoder, int trained);
  * it. */
 int64_t defaults_micro_batch(int64_t parameters, int64_t sequence_length, int64_t global_batch);
 
+/* Returns the number of updates of warm-up in a training of `steps` updates. */
 int64_t defaults_warmup(int64_t steps);
 
 #endif

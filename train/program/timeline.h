@@ -21,8 +21,8 @@ struct timeline_costs {
     double of[PHASE_KINDS];
 };
 
-/* Executes programs[stages], where programs[s] is the program of stage s. Returns 0, or -1 if
- * stages wait for each other for ever. */
+/* Executes programs[stages], where programs[s] is the program of stage s. Returns 0, or -1,
+ * without an error set, if stages wait for each other for ever. */
 int timeline_run(struct timeline *out, const struct program *programs, int stages,
                  const struct timeline_costs *costs);
 

@@ -110,8 +110,8 @@ int comm_join_devices(struct comm *c, struct ops *o, enum comm_way way, struct b
 void comm_leave_devices(struct comm *c);
 int comm_local(const struct comm *c); /* number of lower ranks on this rank's host */
 
-int comm_is_first(const struct comm *c); /* 1 in the process that logs and saves */
-const char *comm_host(const struct comm *c, int rank);
+int comm_is_first(const struct comm *c);               /* 1 in the process that logs and saves */
+const char *comm_host(const struct comm *c, int rank); /* the name of its host; borrowed */
 
 /* ---- large arrays ------------------------------------------------------------------------- */
 

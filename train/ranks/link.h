@@ -18,9 +18,9 @@
 #include "train/ranks/transport.h"
 
 enum {
-    LINK_NAME = 64,
-    LINK_TAGS = TRANSPORT_TAGS - 16
-}; /* the caller may use tags below LINK_TAGS */
+    LINK_NAME = 64,                 /* bytes of a name, with its NUL; longer names are cut */
+    LINK_TAGS = TRANSPORT_TAGS - 16 /* the caller may use tags below this */
+};
 
 /* The current operation of a rank. The struct is sent as it is to ranks that ask. */
 struct link_status {

@@ -33,8 +33,8 @@ struct transport {
      * failure. */
     int (*send)(void *world, void **request, int to, int tag, const void *data, size_t bytes);
     int (*receive)(void *world, void **request, int from, int tag, void *data, size_t bytes);
-    int (*test)(void *world,
-                void *request); /* 1: done, and the request is freed; 0: not yet done; -1: failed */
+    /* Returns 1 if the request is done, and frees it; 0 if it is not done yet; -1 on failure. */
+    int (*test)(void *world, void *request);
 
     /* Looks for a message with the tag `tag` that has arrived. Returns 1 and sets *from to its
      * sender, 0 if there is none, -1 on failure. */

@@ -25,12 +25,14 @@ struct event_scalar {
 };
 
 /* Opens `path` to append records. First cuts the file off before the first record that is damaged
- * or belongs to a step after `step`; step 0 empties it. Returns 0, or -1 with an error. */
+ * or belongs to a step after `step`; step 0 empties it. Returns 0, or -1 with an error; the caller
+ * calls event_close even then. */
 int event_open(struct event_writer *e, const char *path, int64_t step);
 
+/* event_write appends a record with n numbers of a step. event_sync waits until all data is on the
+ * disk. event_close is fine on a zeroed struct. All return 0, or -1 with an error. */
 int event_write(struct event_writer *e, int64_t step, const struct event_scalar *scalars, size_t n);
-int event_sync(struct event_writer *e);  /* waits until all data is on the disk; -1 with an error,
-                                          * as the other functions */
-int event_close(struct event_writer *e); /* fine on a zeroed struct */
+int event_sync(struct event_writer *e);
+int event_close(struct event_writer *e);
 
 #endif

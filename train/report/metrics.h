@@ -64,13 +64,14 @@ struct metrics {
 /* Opens the files in folder `dir` to continue after step `step`. Points of later steps are removed
  * from the files; the others are read into m->points. Step 0 starts new files. The loss has the
  * `count` parts in `parts`, which is borrowed; if count is above 1, the values of each part are
- * written, too. Returns 0, or -1 with an error. */
+ * written, too. Returns 0, or -1 with an error; the caller calls metrics_close even then. */
 int metrics_open(struct metrics *m, const char *dir, int64_t step, const struct model_part *parts,
                  int count);
 
+/* metrics_add adds a point to m->points and to the files. metrics_sync waits until all data is on
+ * the disk. metrics_close is fine on a zeroed struct. All return 0, or -1 with an error. */
 int metrics_add(struct metrics *m, const struct metrics_point *p);
-int metrics_sync(struct metrics *m);  /* waits until all data is on the disk; -1 with an error, as
-                                       * the other functions */
-int metrics_close(struct metrics *m); /* fine on a zeroed struct */
+int metrics_sync(struct metrics *m);
+int metrics_close(struct metrics *m);
 
 #endif

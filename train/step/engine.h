@@ -70,9 +70,9 @@ struct engine_score {
         int64_t labels, correct; /* correct: counted only if the loss has several parts */
     } part[MODEL_PARTS];
 };
-double engine_loss(const struct model *m, const struct engine_score *s); /* mean loss, or the sum of
-                                                                          * the parts' means; NAN
-                                                                          * without labels */
+
+/* Returns the mean loss, or the sum of the parts' means; NAN without labels. */
+double engine_loss(const struct model *m, const struct engine_score *s);
 void engine_add_score(struct engine_score *sum, const struct engine_score *s);
 
 /* Makes the program of a training step. The caller releases it. `moments`: the number of moments of
@@ -119,9 +119,9 @@ void engine_settle(struct engine *e);
  * gathered (engine_settle), and with a schedule-free optimizer they become the averaged model
  * (optimizer.h). */
 void engine_to_model(struct engine *e, const struct optimizer *a);
-void engine_from_model(struct engine *e, const struct optimizer *a); /* sets the parameters back to
-                                                                      * those before
-                                                                      * engine_to_model */
+
+/* Sets the parameters back to those before engine_to_model. */
+void engine_from_model(struct engine *e, const struct optimizer *a);
 
 /* Computes the score of micro-batch `b` without dropout and adds it to *score. b->B must be at most
  * config.most. All stages of a pipeline must call it, with the same batch; only the last one adds

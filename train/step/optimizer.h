@@ -92,8 +92,8 @@ struct optimizer_update {
     const struct optimizer *optimizer;
     struct store *store;
     struct comm *comm;
-    struct ops_array
-        squares;        /* LAMB: F64 [rows of the table, OPS_LAMB_PARTS, 2], of ops_lamb_begin */
+    /* LAMB: F64 [rows of the table, OPS_LAMB_PARTS, 2], of ops_lamb_begin */
+    struct ops_array squares;
     struct ops_adamw h; /* decay is set for each tensor */
     int first;          /* schedule-free: this is the first update, so z is set to the weights */
     double share;       /* schedule-free: the factor c of the update */

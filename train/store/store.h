@@ -97,15 +97,18 @@ struct ops_array store_own_tensor(const struct store *s, enum store_kind kind, s
                                   size_t row);
 /* Returns which elements of the whole tensor `row` the tensor-parallel rank `rank` has. */
 struct split_runs store_runs(const struct store *s, size_t row, int rank);
-int store_is_split(const struct store *s, size_t row); /* 1: this tensor-parallel rank has only a
-                                                        * part of the tensor */
+
+/* Returns 1 if this tensor-parallel rank has only a part of the tensor, else 0. */
+int store_is_split(const struct store *s, size_t row);
 /* Returns 1 if a sum over the parts of tensor `row` must include the part of tensor-parallel rank
  * `rank`, else 0 (split_counts). */
 int store_counts(const struct store *s, size_t row, int rank);
 
-int store_check(struct store *s); /* -1 with an error when the disk has failed */
-struct mapped_traffic store_traffic(const struct store *s); /* what the file or the GPU's window
-                                                             * moved; all 0 without one */
+/* Returns 0, or -1 with an error if a write to the file has failed. */
+int store_check(struct store *s);
+
+/* Returns what the file or the GPU's window moved so far; all 0 without one. */
+struct mapped_traffic store_traffic(const struct store *s);
 
 /* Returns all arrays of a kind at once, for saving: an array of `count` arrays. If arrays of this
  * kind are shared, they are this rank's shares. The result is valid until the next fetch. */
