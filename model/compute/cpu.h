@@ -46,19 +46,18 @@ static inline const struct kernel_products *cpu_products(const struct ops *o)
     return o->precision == OPS_BF16 ? &o->k->bf16 : &o->k->f32;
 }
 
-float *cpu_at_least(struct ops *o, struct arena *a,
-                    int64_t floats); /* grows the arena to at least
-                                      * `floats`; returns its memory */
+/* Grows the arena to at least `floats` floats, whose contents are lost if it grows. Returns its
+ * memory. */
+float *cpu_at_least(struct ops *o, struct arena *a, int64_t floats);
 
-/* Returns the scratch memory of the operations, at least `floats` floats. It grows and is never
- * freed before the context. */
+/* Return o->work and o->panels, grown to at least `floats` floats. */
 float *cpu_work(struct ops *o, int64_t floats);
-float *cpu_panels(struct ops *o, int64_t floats); /* the same for the panels of matrix products */
+float *cpu_panels(struct ops *o, int64_t floats);
 
 /* Returns the number of rows of C numbers that give a thread enough work to be worth starting. */
 int64_t cpu_row_grain(int64_t C);
 
-struct kernel_mask cpu_mask(struct ops_dropout drop);
+struct kernel_mask cpu_mask(struct ops_dropout drop); /* its key, threshold and scale */
 
 static inline struct ops_array cpu_f32(const float *x)
 {
@@ -133,8 +132,9 @@ void cpu_span_loss(struct ops *o, struct ops_scores out, struct ops_array logits
                    const struct ops_labels *l, const struct ops_rows *rows, int gradient,
                    double scale);
 
-double cpu_squares(struct ops *o, const float *x, int64_t n); /* sum of squares, added in f64 in a
-                                                               * fixed order */
+/* Returns the sum of the squares of x[n], added in f64 in a fixed order. */
+double cpu_squares(struct ops *o, const float *x, int64_t n);
+
 void cpu_blend(struct ops *o, struct ops_array y, double y_scale, struct ops_array x,
                double x_scale, int64_t n);
 void cpu_adam(struct ops *o, struct ops_array w, struct ops_array m, struct ops_array v,

@@ -36,7 +36,8 @@ static inline uint16_t half_make(float x)
         return (uint16_t)(sign | 0x7E00);
     if (rest >= 0x47800000) /* 65536 */
         return (uint16_t)(sign | 0x7C00);
-    if (rest < 0x38800000) { /* 2^-14: adding 2^-1 * 2^24 * 2^-24 leaves units of 2^-24 */
+    if (rest <
+        0x38800000) { /* 2^-14: the last bit of a sum with 0.5 counts 2^-24, f16's least number */
         float whole = half_float(rest) + 0.5f;
         memcpy(&rest, &whole, sizeof rest);
         return (uint16_t)(sign | (rest - 0x3F000000));

@@ -32,7 +32,7 @@ struct ops *ops_open(const char *device, int threads);
  * `local` of the host, modulo the number of its devices. */
 struct ops *ops_open_local(const char *device, int local, int threads);
 struct ops *ops_new(int threads);         /* the same as ops_open("cpu", threads) */
-int ops_check_device(const char *device); /* -1 with a usage error if the name is not valid */
+int ops_check_device(const char *device); /* 0, or -1 with a usage error if it is no such name */
 void ops_free(struct ops *o);
 int ops_threads(const struct ops *o);
 /* Calls fn(ctx, i, thread) for each i in [0, n), by threads of the host with numbers below
@@ -149,8 +149,7 @@ void ops_unmap(struct ops *o, struct ops_array a, int64_t n, void *mapped);
 /* Allocates host memory (U8, zeroed) that the device can copy from and to while it computes. The
  * functions above accept such an array. */
 struct ops_array ops_host_buffer(struct ops *o, int64_t bytes);
-void ops_host_buffer_free(struct ops *o, struct ops_array a,
-                          int64_t bytes); /* does nothing on OPS_NONE */
+void ops_host_buffer_free(struct ops *o, struct ops_array a, int64_t bytes); /* OPS_NONE is fine */
 
 /* Work runs in the order of the calls, except copies by ops_move and the exchanges of devices
  * (below), which have their own queues. ops_mark records the current end of queue q in *m, which
@@ -191,7 +190,7 @@ int ops_group_identify(struct ops *o, char id[OPS_GROUP_ID]);
  * error. */
 struct ops_group *ops_group_join(struct ops *o, const char id[OPS_GROUP_ID], int rank, int size);
 void ops_group_leave(struct ops *o, struct ops_group *g); /* fine on NULL */
-/* Returns 1 if the array is in the device's memory, from where it can be exchanged. */
+/* Returns 1 if the array is in the device's memory, from where it can be exchanged, else 0. */
 int ops_group_takes(const struct ops *o, struct ops_array x);
 
 /* Begins to replace this member's share of x, F32, by its sum over the members, or by the largest
@@ -260,8 +259,7 @@ struct ops_matmul {
     int64_t M, N, K;
     struct ops_array base; /* rows are as far apart as C's; may be C, to add to it; OPS_NONE: 0 */
     struct ops_array bias; /* OPS_NONE: 0 */
-    struct ops_array
-        sums; /* [N] += the sums of B's columns; B must not be transposed; or OPS_NONE */
+    struct ops_array sums; /* OPS_NONE; else [N] += the sums of the columns of B, not transposed */
 };
 void ops_matmul(struct ops *o, const struct ops_matmul *p);
 
@@ -341,6 +339,8 @@ void ops_norm_fwd(struct ops *o, struct ops_array y, struct ops_moments kept, st
 /* Computes the norm y of x from the moments of its rows, which ops_norm_fwd has put into `kept`. */
 void ops_norm_apply(struct ops *o, struct ops_array y, struct ops_moments kept, struct ops_array x,
                     const struct ops_norm *l);
+
+/* Computes the gradients of x, gain and bias; `kept` has the moments of the forward pass. */
 void ops_norm_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient dgain,
                   struct ops_gradient dbias, struct ops_array dy, struct ops_array x,
                   struct ops_moments kept, const struct ops_norm *l);
@@ -379,8 +379,8 @@ void ops_dropout(struct ops *o, struct ops_array y, struct ops_array x, int64_t 
                  struct ops_dropout drop);
 
 void ops_tanh_fwd(struct ops *o, struct ops_array x, int64_t n); /* in place, F32 */
-void ops_tanh_bwd(struct ops *o, struct ops_array d, struct ops_array y,
-                  int64_t n); /* F32: d *= 1-y^2 */
+/* d *= 1 - y^2, F32: turns the gradient of y = tanh(x) into that of x, in place. */
+void ops_tanh_bwd(struct ops *o, struct ops_array d, struct ops_array y, int64_t n);
 
 void ops_zero(struct ops *o, struct ops_array x, int64_t n);
 void ops_add(struct ops *o, struct ops_array y, struct ops_array x, int64_t n); /* y += x */

@@ -30,7 +30,7 @@ int folder_head(enum model_head *head, const char *dir);
  * question answering. */
 int folder_load(struct model *m, struct ops *o, struct ops_array **blocks, const char *dir,
                 enum model_head head, uint64_t seed, int *made);
-void folder_free_blocks(struct model *m, struct ops *o, struct ops_array *blocks);
+void folder_free_blocks(struct model *m, struct ops *o, struct ops_array *blocks); /* or NULL */
 
 /* Reads a folder block by block, for one rank. folder_reader_open opens and checks the folder as
  * folder_load does, but reads no tensor yet. *m becomes the rank's part of the model (split.h);
@@ -69,8 +69,8 @@ int folder_save(const struct model *m, struct ops *o, const struct ops_array *bl
 /* The parts of folder_save, for a caller that writes the weights in another order or into several
  * files. folder_save_config writes config.json only. folder_describe sets *t to the entry of a
  * tensor in a file's header; the caller frees its name. folder_write_tensor writes the numbers of
- * tensor[], which has the row's shape, as they are in files. Two of them return 0, or -1 with an
- * error. */
+ * tensor[], which has the row's shape, as they are in files. folder_save_config and
+ * folder_write_tensor return 0, or -1 with an error. */
 int folder_save_config(const struct model *m, enum ops_type type, const char *dir,
                        int64_t end_of_text);
 void folder_describe(struct safetensor *t, const struct model *m, const struct tensor *row,

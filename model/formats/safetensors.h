@@ -44,8 +44,9 @@ struct safetensors {
 /* Maps the file and checks its whole header. Returns 0, or -1 with an error that names the file and
  * the tensor. */
 int safetensors_open(struct safetensors *s, const char *path);
-/* Opens a file whose n bytes are in memory, and are borrowed, as safetensors_open does. Error
- * messages begin with `name`. */
+/* Opens a file whose n bytes are in memory, as safetensors_open does. Error messages begin with
+ * `name`. The bytes are borrowed: set s->map to zeros before safetensors_close, which would unmap
+ * them. */
 int safetensors_parse(struct safetensors *s, const void *bytes, uint64_t n, const char *name);
 /* Open a file of another format, as safetensors_open and safetensors_parse do for this one. `read`
  * sets s->tensors from s->path and s->map, and returns 0, or -1 with an error. */
@@ -55,7 +56,8 @@ int safetensors_parse_by(struct safetensors *s, const void *bytes, uint64_t n, c
                          int (*read)(struct safetensors *s));
 void safetensors_close(struct safetensors *s);
 
-const struct safetensor *safetensors_find(const struct safetensors *s, const char *name);
+const struct safetensor *safetensors_find(const struct safetensors *s,
+                                          const char *name); /* or NULL */
 
 /* safetensors_type sets *type to the type of a tensor's numbers: F64, F32, F16 or BF16.
  * safetensors_read reads them into out[elements]. Both return 0, or -1 with an error if the tensor
@@ -95,7 +97,9 @@ int safetensors_create(struct safetensors_writer *w, const char *path,
 /* Writes the next n numbers of the data, of `bytes` bytes each: 4 for a tensor of F32, 2 for one of
  * BF16. Returns 0, or -1 with an error. */
 int safetensors_write(struct safetensors_writer *w, const void *data, int64_t n, size_t bytes);
-int safetensors_finish(struct safetensors_writer *w); /* gives the file its final name */
+
+/* Gives the file its final name. Returns 0, or -1 with an error. */
+int safetensors_finish(struct safetensors_writer *w);
 void safetensors_abandon(struct safetensors_writer *w);
 
 #endif

@@ -88,8 +88,8 @@ struct model {
 
     const struct split *split;     /* borrowed; NULL: one rank */
     int64_t first_head, all_heads; /* this rank's first head, and the number of all heads */
-    int64_t first_word,
-        first_place; /* first row of this rank's part of the tables of words and of positions */
+    /* first row of this rank's part of the tables of words and of positions */
+    int64_t first_word, first_place;
 
     /* Rows of the tensor table: the norm of HEAD_NEXT, and the table of a decoder that is not tied,
      * also of HEAD_PRETRAINING. */

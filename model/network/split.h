@@ -106,8 +106,9 @@ int split_config(struct model_config *own, const struct model_config *config,
  * stream, which is N without `sequence`; C is the number of the rank's columns of the residual
  * stream. split_rows returns which of N rows the rank has. */
 struct split_part split_rows(const struct model *m, int64_t N);
-int64_t split_most_rows(const struct model *m, int64_t N); /* the largest n of any rank, for up to N
-                                                            * rows */
+
+/* Returns the largest n of any rank, for up to N rows. */
+int64_t split_most_rows(const struct model *m, int64_t N);
 
 /* Sets x[n,C] to the embeddings (ops_embedding_fwd). e: the rank's rows of the tables of words and
  * positions, and the whole table of types. Call ops_scratch_begin first. */
@@ -222,7 +223,8 @@ struct split_runs split_runs(const struct tensor *whole, const struct tensor *ow
 int split_counts(const struct tensor *whole, const struct tensor *own, const struct split *split,
                  int number);
 int64_t split_elements(const struct split_runs *r); /* elements of the part */
-int split_is_shared(const struct tensor *whole, const struct tensor *own);
+int split_is_shared(const struct tensor *whole,
+                    const struct tensor *own); /* 1: a rank has a part */
 
 /* Copy a part out of the whole tensor, or into it. Elements have `bytes` bytes. */
 void split_cut(void *part, const void *whole, const struct split_runs *r, size_t bytes);

@@ -50,11 +50,13 @@ void tensor_add(struct tensor_table *t, int block, const char *name, int64_t row
                 enum tensor_init init, float std, int decay);
 void tensor_release(struct tensor_table *t);
 
-int64_t tensor_elements(const struct tensor *row);
-int64_t tensor_parameters(
-    const struct tensor_table *t); /* numbers in all tensors, without padding */
-const struct tensor *tensor_find(const struct tensor_table *t,
-                                 const char *name); /* NULL if there is none */
+int64_t tensor_elements(const struct tensor *row); /* numbers in a tensor */
+
+/* Returns the number of numbers in all tensors, without padding. */
+int64_t tensor_parameters(const struct tensor_table *t);
+
+/* Returns the row of the tensor called `name`, or NULL if there is none. */
+const struct tensor *tensor_find(const struct tensor_table *t, const char *name);
 
 /* Fills out[tensor_elements] with a tensor's initial values. They depend only on the seed and the
  * tensor's name, not on the order of calls or the number of threads. */
