@@ -53,7 +53,8 @@ void squad_answers_end(struct squad_answers *a);
 int squad_answers_save(const struct squad_answers *a, const char *dir);
 
 /* The best answer to one question, without the files. squad_answers_best sets *best from the
- * logits, which are as for squad_answers_add. */
+ * logits, which are as for squad_answers_add. Returns 0, or -1 with an error if a logit is not
+ * finite. */
 struct squad_best {
     struct squad_text text; /* part of the context; "": no answer, and the next four are 0 */
     uint32_t begin, end;    /* range in the context, in code points */

@@ -58,6 +58,8 @@ enum { SUBJECT_ONLY = OPT_ONLY };
                 "f32 matrix products: our own code or OpenBLAS", 0, 0)
 /* clang-format on */
 
+/* Loads the tokenizer from `vocab` or, if that is NULL, from `model_dir`, and makes the encoder.
+ * Returns 0, or -1 with an error. */
 int subject_load_tokenizer(struct subject *s);
 
 /* Sets the precision and the choice of matrix product code of a loaded model. Returns 0, or -1 with

@@ -72,7 +72,7 @@ struct wiki_text {
 int wiki_read(struct wiki_text *text, const char *path, enum wiki_rule rule,
               enum wiki_detokenizer detokenizer, const struct tokenizer *t, struct encoder *e);
 void wiki_release(struct wiki_text *text);
-double wiki_token_ratio(const struct wiki_text *text);
+double wiki_token_ratio(const struct wiki_text *text); /* of the rule `megatron`, see above */
 
 struct wiki_score {
     uint64_t scored; /* targets */

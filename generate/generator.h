@@ -60,10 +60,10 @@ struct generator {
     size_t members_cap, caches_cap, last_cap;
 };
 
-/* Loads the model folder `dir`, and the tokenizer from `vocab` or, if that is NULL, from `dir`.
- * `device` is as for ops_open; `weights` is the type of the stored weights (parameters.h). Members
- * that the caller sets are not changed. *g must not move in memory afterwards. Returns 0, or -1
- * with an error. */
+/* Loads the model folder or GGUF file `dir`, and the tokenizer from `vocab` or, if that is NULL,
+ * from `dir`. `device` is as for ops_open; `weights` is the type of the stored weights
+ * (parameters.h). Members that the caller sets are not changed. *g must not move in memory
+ * afterwards. Returns 0, or -1 with an error. */
 int generator_load(struct generator *g, const char *dir, const char *vocab, const char *device,
                    int threads, enum ops_type weights);
 void generator_release(struct generator *g);

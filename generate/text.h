@@ -28,7 +28,7 @@ void text_add(struct text *t, const char *bytes, size_t n); /* does nothing afte
 void text_end(struct text *t); /* ends the text: the bytes held back become part of it */
 
 /* Returns the new part of the text that can no longer change, and sets *n to its length in bytes,
- * perhaps 0. It is valid until the next text_add. */
+ * perhaps 0. It is not NUL-terminated, and is valid until the next text_add or text_end. */
 const char *text_news(struct text *t, size_t *n);
 
 #endif

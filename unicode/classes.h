@@ -21,10 +21,10 @@ static inline int classes_has(const struct classes_set *s, uint32_t c)
 }
 
 /* Fills the set with the code points of the category `name`, such as "Lu", or, if it is one letter
- * such as "L", of all categories that begin with it. Returns -1, without an error message, if the
+ * such as "L", of all categories that begin with it. Returns 0, or -1, without an error set, if the
  * name is not known. */
 int classes_category(struct classes_set *s, const char *name, size_t n);
 void classes_word_set(struct classes_set *s, int in_brackets); /* \w, or the smaller [\w] */
-void classes_space_set(struct classes_set *s);                 /* White_Space characters */
+void classes_space_set(struct classes_set *s);                 /* White_Space */
 
 #endif
