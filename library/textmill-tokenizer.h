@@ -50,9 +50,10 @@ struct textmill_error {
 struct textmill_tokenizer;
 
 /* Loads a vocabulary: a tokenizer.json, vocab.json with merges.txt, vocab.txt, .tiktoken or
- * SentencePiece .model file, or a folder that holds one. `options` is NULL or a list of name=value,
- * separated by commas. The names and values are those of tokenize(1): pattern=cl100k, missing=drop,
- * rules=google, case=cased. Returns NULL and sets *why if this fails. */
+ * SentencePiece .model file, a GGUF file, or a folder that holds one of the others. `options` is
+ * NULL or a list of name=value, separated by commas. The names and values are those of tokenize(1):
+ * pattern=cl100k, missing=drop, rules=google, case=cased. Returns NULL and sets *why if this fails.
+ */
 TEXTMILL_API struct textmill_tokenizer *textmill_open(const char *path, const char *options,
                                                       struct textmill_error *why);
 TEXTMILL_API void textmill_close(struct textmill_tokenizer *t); /* does nothing if t is NULL */
@@ -108,7 +109,8 @@ struct textmill_texts {
 };
 
 /* Decodes a batch of ids into *out. Text i has the ids ends[i - 1] to ends[i] - 1; text 0 begins at
- * 0. An id without a token is an error. `how` is 0 or TEXTMILL_SKIP_SPECIAL. Returns 0, or -1 with
+ * 0. Ids in range that have no token are left out; an id that is not below
+ * textmill_vocabulary_size is an error. `how` is 0 or TEXTMILL_SKIP_SPECIAL. Returns 0, or -1 with
  * *why set. The caller frees the result with textmill_texts_free. */
 TEXTMILL_API int textmill_decode(struct textmill_tokenizer *t, const uint32_t *ids,
                                  const uint64_t *ends, uint64_t texts, unsigned how, int threads,
