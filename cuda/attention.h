@@ -8,8 +8,9 @@
 
 struct attention {
     struct view q, k, v, y, dy, dq, dk, dv; /* rows begin ldq, ldk or ldy apart */
-    float *lse,
-        *dots; /* [N*NH], one sequence after another; dots: dot products of the rows of dy and y */
+    /* [N*NH], one sequence after another: the log of each softmax's sum, and the dot products of
+     * the rows of dy and y */
+    float *lse, *dots;
     const int64_t *sequences;          /* [B,2]: first row and number of rows of each
                                         * sequence */
     int64_t ldq, ldk, ldy, B, longest; /* longest: number of rows of the longest sequence */
@@ -22,6 +23,7 @@ struct attention {
     struct mask mask;
 };
 
+/* Returns the attention a of x in the form that kernels take. Arrays of outputs are not set. */
 EXTERN_C struct attention cuda_attention_of(struct ops *o, struct ops_qkv x,
                                             const struct ops_attention *a);
 /* Run attention on tensor cores, for products in bf16. Return 1, or 0 without doing anything if the

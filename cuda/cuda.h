@@ -108,10 +108,10 @@ uint64_t device_free_bytes(const struct ops *o);
 char *device_alloc(struct ops *o, size_t bytes); /* zeroed; ends the program if memory runs out */
 void device_free(struct ops *o, char *address, size_t bytes);
 void device_zero(struct ops *o, char *address, size_t bytes);
-void device_upload(struct ops *o, char *to, const void *from,
-                   size_t bytes); /* returns when `from` has been read */
-void device_download(struct ops *o, void *to, const char *from,
-                     size_t bytes); /* waits until the copy is done */
+
+/* device_upload returns when `from` has been read; device_download waits until the copy is done. */
+void device_upload(struct ops *o, char *to, const void *from, size_t bytes);
+void device_download(struct ops *o, void *to, const char *from, size_t bytes);
 /* device_borrow returns host memory that belongs to the device, for the caller to fill. device_send
  * uploads it and takes it back, without waiting for the copy. */
 void *device_borrow(struct ops *o, size_t bytes);

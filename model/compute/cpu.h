@@ -57,7 +57,7 @@ float *cpu_panels(struct ops *o, int64_t floats);
 /* Returns the number of rows of C numbers that give a thread enough work to be worth starting. */
 int64_t cpu_row_grain(int64_t C);
 
-struct kernel_mask cpu_mask(struct ops_dropout drop); /* its key, threshold and scale */
+struct kernel_mask cpu_mask(struct ops_dropout drop); /* the mask as kernels use it */
 
 static inline struct ops_array cpu_f32(const float *x)
 {
@@ -75,7 +75,7 @@ void cpu_multiply_turned(struct ops *o, struct ops_array y, int64_t ldy, struct 
 /* The same for training: weights in bf16 give the bits that their values give in f32. */
 void cpu_multiply_in_order(struct ops *o, struct ops_array y, int64_t ldy, struct ops_array x,
                            const struct ops_linear *l);
-int cpu_in_blocks(struct ops_array w);
+int cpu_in_blocks(struct ops_array w); /* 1: weights in groups (stored_grouped) */
 
 /* OpenBLAS: cpu_openblas_open loads the library and returns 0, or -1 with an error if it cannot.
  * cpu_openblas_core returns the name of the kernels in use. cpu_openblas_matmul computes a product

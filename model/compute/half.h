@@ -36,8 +36,7 @@ static inline uint16_t half_make(float x)
         return (uint16_t)(sign | 0x7E00);
     if (rest >= 0x47800000) /* 65536 */
         return (uint16_t)(sign | 0x7C00);
-    if (rest <
-        0x38800000) { /* 2^-14: the last bit of a sum with 0.5 counts 2^-24, f16's least number */
+    if (rest < 0x38800000) { /* 2^-14: the last bit of a sum with 0.5 is 2^-24, the least f16 */
         float whole = half_float(rest) + 0.5f;
         memcpy(&rest, &whole, sizeof rest);
         return (uint16_t)(sign | (rest - 0x3F000000));

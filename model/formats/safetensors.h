@@ -56,8 +56,8 @@ int safetensors_parse_by(struct safetensors *s, const void *bytes, uint64_t n, c
                          int (*read)(struct safetensors *s));
 void safetensors_close(struct safetensors *s);
 
-const struct safetensor *safetensors_find(const struct safetensors *s,
-                                          const char *name); /* or NULL */
+/* Returns the tensor called `name`, or NULL if there is none. */
+const struct safetensor *safetensors_find(const struct safetensors *s, const char *name);
 
 /* safetensors_type sets *type to the type of a tensor's numbers: F64, F32, F16 or BF16.
  * safetensors_read reads them into out[elements]. Both return 0, or -1 with an error if the tensor

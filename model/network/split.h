@@ -223,8 +223,9 @@ struct split_runs split_runs(const struct tensor *whole, const struct tensor *ow
 int split_counts(const struct tensor *whole, const struct tensor *own, const struct split *split,
                  int number);
 int64_t split_elements(const struct split_runs *r); /* elements of the part */
-int split_is_shared(const struct tensor *whole,
-                    const struct tensor *own); /* 1: a rank has a part */
+
+/* Returns 1 if a rank has only a part of the tensor, else 0. */
+int split_is_shared(const struct tensor *whole, const struct tensor *own);
 
 /* Copy a part out of the whole tensor, or into it. Elements have `bytes` bytes. */
 void split_cut(void *part, const void *whole, const struct split_runs *r, size_t bytes);
