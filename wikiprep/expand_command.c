@@ -5,6 +5,7 @@
 #include "common/log.h"
 #include "common/tool.h"
 #include "wikiprep/expand/expand.h"
+#include "wikiprep/site/language.h"
 #include "wikiprep/text/template.h"
 
 struct expand {
@@ -53,6 +54,10 @@ static int run(int argc, char **argv, void *options_given)
             "--templates is missing: name a dump, or a file that --save-templates wrote");
     struct library *library = library_read(given->templates_path, given->language,
                                            (int)tool_threads, NULL);
+    struct buf doubt = BUF_INIT;
+    if (library && language_lacks_data(library_site(library)->lang.data, &doubt))
+        log_warn("%s", doubt.data);
+    buf_release(&doubt);
     int result = library ? expand_file(given, library, argc ? argv[0] : "-") : -1;
     library_free(library);
     return result;

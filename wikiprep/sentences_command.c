@@ -1,9 +1,14 @@
 #include "wikiprep/sentences_command.h"
 
+#include <string.h>
+
+#include "common/err.h"
 #include "common/file.h"
+#include "common/log.h"
 #include "common/tool.h"
 #include "wikiprep/sentences/sentence.h"
 #include "wikiprep/sentences/sentence_train.h"
+#include "wikiprep/site/language.h"
 
 struct sentences {
     const char *language, *model_path, *train_path;
@@ -57,8 +62,14 @@ static int run(int argc, char **argv, void *options_given)
 {
     const struct sentences *given = options_given;
     struct output out = { 0 };
+    if (given->train_path && (given->model_path || tool_given("language")))
+        return err_usage("--train-sentences cannot be used with --sentence-model or --language: it "
+                         "learns from the text alone");
     if (given->train_path && tool_may_replace(given->train_path, NULL, NULL) < 0)
         return -1;
+    if (!given->train_path && !language_has_data(given->language, strcspn(given->language, "-")))
+        log_warn("no data for the language '%s': sentences end by the rules of all languages",
+                 given->language);
     struct sentence_model *m = sentence_model_new(given->language);
     struct sentence_trainer *t = given->train_path ? sentence_trainer_new() : NULL;
     int result = given->model_path ? sentence_model_read(m, given->model_path) : 0;

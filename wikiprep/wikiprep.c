@@ -28,6 +28,7 @@
 #include "wikiprep/output/sink.h"
 #include "wikiprep/sentences/sentence_train.h"
 #include "wikiprep/sentences_command.h"
+#include "wikiprep/site/language.h"
 #include "wikiprep/site/site.h"
 
 enum { ITEMS_A_THREAD = 8 };
@@ -219,6 +220,15 @@ static int is_wanted(struct run *r, const struct dump_page *p)
     return !p->redirect || r->given->redirects ? 1 : leave_out(&r->redirects);
 }
 
+/* Says once that a language has no data. */
+static void doubt_language(const struct site *site, const struct site *before)
+{
+    struct buf doubt = BUF_INIT;
+    if ((!before || strcmp(before->lang, site->lang)) && language_lacks_data(site->lang, &doubt))
+        log_warn("%s", doubt.data);
+    buf_release(&doubt);
+}
+
 /* Creates the site of the current dump. To be called when the first page of the dump was read.
  * Returns 0, or -1 with an error. */
 static int add_site(struct run *r)
@@ -226,6 +236,7 @@ static int add_site(struct run *r)
     struct site *site = site_new(dump_site(r->dump), &r->given->choice);
     if (!site)
         return -1;
+    doubt_language(site, r->site_count ? r->sites[r->site_count - 1] : NULL);
     mem_grow(r->sites, r->sites_cap, r->site_count + 1);
     r->sites[r->site_count++] = site;
     r->site = site;

@@ -16,6 +16,32 @@ static int copy_code(char key[CODE_MAX + 1], const char *code, size_t n)
     return 1;
 }
 
+int language_has_data(const char *code, size_t n)
+{
+    char key[CODE_MAX + 1];
+    return copy_code(key, code, n) && knowledge_find("files", key, "");
+}
+
+int language_lacks_data(const char *code, struct buf *out)
+{
+    const size_t base = strcspn(code, "-"); /* sentence_model_new uses it, too */
+    buf_clear(out);
+    if (language_has_data(code, strlen(code)))
+        return 0;
+    if (*code)
+        buf_addf(out, "no data for the language '%s': ", code);
+    else
+        buf_adds(out, "the dump names no language, and --language is not given: ");
+    buf_adds(
+        out,
+        "headings, magic words and dates are taken for English, and sentences end by the rules of ");
+    if (language_has_data(code, base))
+        buf_addf(out, "'%.*s'", (int)base, code);
+    else
+        buf_adds(out, "all languages");
+    return 1;
+}
+
 const char *language_own_name(const char *code, size_t n)
 {
     char key[CODE_MAX + 1];

@@ -1,15 +1,25 @@
 /*
- * language.h - names of languages as templates show them: "Russian: водка", "ロシア語: водка".
+ * language.h - which languages have data, and names of languages as templates show them: "Russian:
+ * водка", "ロシア語: водка".
  */
 #ifndef TEXTMILL_WIKIPREP_SITE_LANGUAGE_H
 #define TEXTMILL_WIKIPREP_SITE_LANGUAGE_H
 
 #include <stddef.h>
 
+#include "common/buf.h"
+
 /* Returns the name of a language in the language of the wiki, or in English if that name is not
  * known. `code` is an ISO 639 code or a code of Wikipedia. Wikis whose templates abbreviate the
  * names get the short form, "англ.". Returns NULL if the code is not known. */
 const char *language_name(const char *code, size_t n, const char *wiki);
+
+/* Returns 1 if wikiprep/languages has a file for this code, else 0. */
+int language_has_data(const char *code, size_t n);
+
+/* If a wiki's language has no data, sets *out to a message that says so, and what is used instead,
+ * and returns 1. Otherwise returns 0. */
+int language_lacks_data(const char *code, struct buf *out);
 
 /* Returns the language's own name, "Deutsch", or NULL if it is not known. */
 const char *language_own_name(const char *code, size_t n);

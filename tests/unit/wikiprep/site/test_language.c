@@ -40,6 +40,33 @@ Test(language, english_where_that_is_not_known)
     check("averylongcodethatisnone", "de", NULL);
 }
 
+Test(language, without_data)
+{
+    static const struct {
+        const char *code, *doubt;
+    } cases[] = {
+        { "de", NULL },
+        { "ka", NULL }, /* a file with headings alone */
+        { "xx",
+          "no data for the language 'xx': headings, magic words and dates are taken for English, "
+          "and sentences end by the rules of all languages" },
+        { "pt-br",
+          "no data for the language 'pt-br': headings, magic words and dates are taken for "
+          "English, and sentences end by the rules of 'pt'" },
+        { "it.learned", "" },
+        { "common", "" },
+        { "", "the dump names no language, and --language is not given: " },
+    };
+    struct buf out = BUF_INIT;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        cr_expect_eq(language_lacks_data(cases[i].code, &out), cases[i].doubt != NULL);
+        if (cases[i].doubt)
+            cr_expect(strstr(out.data, cases[i].doubt), "%s: %s", cases[i].code, out.data);
+    }
+    cr_expect(language_has_data("pt-br", 2) && !language_has_data("pt-br", 5));
+    buf_release(&out);
+}
+
 /* ---- a language as docs/languages.md says ---------------------------------------------------- */
 
 static void check_name(const char *lang, enum calendar_kind kind, int index, const char *name)
