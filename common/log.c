@@ -26,13 +26,25 @@ static void clear_line(void)
     line_shown = 0;
 }
 
+/* A message that does not fit in `text` goes to allocated memory. If there is none, it is cut. */
 static void say(const char *kind, const char *format, va_list args)
 {
-    char text[2048], tame[2048];
-    vsnprintf(text, sizeof text, format, args);
-    err_tame(tame, sizeof tame, text);
+    char text[2048], tame[sizeof text];
+    va_list again;
+    va_copy(again, args);
+    const size_t n = (size_t)vsnprintf(text, sizeof text, format, args);
+    const size_t room = 4 * n + 1; /* err_tame makes at most four bytes of one */
+    char *whole = n < sizeof text ? NULL : malloc(n + 1 + room);
+    if (whole) {
+        vsnprintf(whole, n + 1, format, again);
+        err_tame(whole + n + 1, room, whole);
+    } else {
+        err_tame(tame, sizeof tame, text);
+    }
+    va_end(again);
     clear_line();
-    fprintf(stderr, "%s: %s%s\n", name, kind, tame);
+    fprintf(stderr, "%s: %s%s\n", name, kind, whole ? whole + n + 1 : tame);
+    free(whole);
 }
 
 void log_name(const char *program)

@@ -1,5 +1,6 @@
 /* The common library, which every program uses. */
 #include <criterion/criterion.h>
+#include <criterion/redirect.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
@@ -1110,6 +1111,21 @@ Test(document, round_trip_and_cuts)
         cr_assert_eq(read_documents(&cut), -1, "cut at %zu of %zu", n, bytes.len);
     }
     buf_release(&bytes);
+}
+
+/* A message may list many files. */
+Test(log, long_messages_stay_whole)
+{
+    struct buf text = BUF_INIT, expected = BUF_INIT;
+    for (int i = 0; i < 9000; i++)
+        buf_addc(&text, 'a' + i % 26);
+    buf_addf(&expected, "textmill: %s, and %s\n", text.data, text.data);
+    cr_redirect_stderr();
+    log_info("%s, and %s", text.data, text.data);
+    fflush(stderr);
+    cr_assert_stderr_eq_str(expected.data);
+    buf_release(&text);
+    buf_release(&expected);
 }
 
 Test(log, numbers_for_people)
