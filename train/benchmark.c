@@ -358,17 +358,18 @@ static int write_results(const struct results *r, const char *json, const char *
 
 /* ---- all benchmarks -------------------------------------------------------------------------- */
 
-/* Sets `name`, the name of a benchmark or "", to the name of the next one in the file, and *i to
+/* Sets *name, the name of a benchmark or "", to the name of the next one in the file, and *i to
  * its first item. Skips names that begin with a dot, which only hold settings for YAML anchors.
  * Returns 1, or 0 if there are no more. */
-static int next_name(const struct yaml *y, size_t *i, char name[128])
+static int next_name(const struct yaml *y, size_t *i, struct buf *name)
 {
     for (; *i < y->count; (*i)++) {
         const char *key = y->items[*i].key;
         size_t n = strcspn(key, ".");
-        if (!n || (strlen(name) == n && !strncmp(name, key, n)))
+        if (!n || (name->len == n && !memcmp(name->data, key, n)))
             continue;
-        snprintf(name, 128, "%.*s", (int)n, key);
+        buf_clear(name);
+        buf_add(name, key, n);
         return 1;
     }
     return 0;
@@ -394,15 +395,15 @@ int benchmark_run(const char *spec_path, char **names, int count, const char *js
 {
     struct yaml y;
     struct results r = { .json = BUF_INIT, .csv = BUF_INIT };
-    char name[128] = "";
+    struct buf name = BUF_INIT;
     if (yaml_load(&y, spec_path) < 0 || output_open(&r.out, "-") < 0)
         return -1;
     int result = check_names(&y, spec_path, names, count), failed = 0;
-    for (size_t i = 0; !result && next_name(&y, &i, name); i++) {
+    for (size_t i = 0; !result && next_name(&y, &i, &name); i++) {
         struct benchmark b;
-        if (!wanted(name, names, count))
+        if (!wanted(name.data, names, count))
             continue;
-        result = read_benchmark(&b, &y, name);
+        result = read_benchmark(&b, &y, name.data);
         if (!result)
             failed += run_benchmark(&b, &r) < 0;
         else
@@ -413,6 +414,7 @@ int benchmark_run(const char *spec_path, char **names, int count, const char *js
         result = write_results(&r, json, csv);
     buf_release(&r.json);
     buf_release(&r.csv);
+    buf_release(&name);
     yaml_release(&y);
     if (output_close(&r.out) < 0)
         result = -1;
@@ -423,13 +425,14 @@ int benchmark_list(const char *spec_path)
 {
     struct yaml y;
     struct buf text = BUF_INIT;
-    char name[128] = "";
+    struct buf name = BUF_INIT;
     if (yaml_load(&y, spec_path) < 0)
         return -1;
-    for (size_t i = 0; next_name(&y, &i, name); i++) {
-        const char *what = look_up(&y, name, "description");
-        buf_addf(&text, "%s%s%s\n", name, what ? "\t" : "", what ? what : "");
+    for (size_t i = 0; next_name(&y, &i, &name); i++) {
+        const char *what = look_up(&y, name.data, "description");
+        buf_addf(&text, "%s%s%s\n", name.data, what ? "\t" : "", what ? what : "");
     }
+    buf_release(&name);
     yaml_release(&y);
     int result = file_write("-", text.data, text.len);
     buf_release(&text);
