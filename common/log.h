@@ -52,7 +52,8 @@ void progress_end(void);         /* clears the line */
  * line should be shown again; progress_line then shows it. */
 int progress_due(void);
 void progress_line(const char *format, ...) __attribute__((format(printf, 1, 2)));
-void progress_request(void); /* asks for the line at the next progress_to; may be called in a signal
-                              * handler */
+
+/* Asks for the line at the next progress_to or progress_due. May be called in a signal handler. */
+void progress_request(void);
 
 #endif

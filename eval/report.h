@@ -22,9 +22,10 @@ struct report {
 void report_text(struct report *r, const char *key, const char *value);
 void report_text_n(struct report *r, const char *key, const char *value, size_t n);
 void report_count(struct report *r, const char *key, uint64_t value);
-void report_real(struct report *r, const char *key, double value);  /* 6 digits; in JSON all
-                                                                     * digits */
-void report_exact(struct report *r, const char *key, double value); /* written by report_digits */
+
+/* report_real writes 6 digits, in JSON all digits; report_exact writes all (report_digits). */
+void report_real(struct report *r, const char *key, double value);
+void report_exact(struct report *r, const char *key, double value);
 
 /* Appends a finite number with the fewest digits (15 to 17) that read back as the same number. */
 void report_digits(struct buf *out, double value);

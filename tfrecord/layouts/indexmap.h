@@ -41,7 +41,8 @@ struct indexmap {
  *   older   each part is its share times n, rounded half to even; if the parts together do not have
  *           n documents, all bounds but the first are moved by the difference (Megatron-LM before
  *           Core)
- *   cut     each part is its share times n, rounded down */
+ *   cut     each part is its share times n, rounded down; if the third share is 0, the second part
+ *           has the remaining documents */
 enum indexmap_rule { INDEXMAP_CORE, INDEXMAP_OLDER, INDEXMAP_CUT };
 
 /* Sets x->first and x->end to part `part` (0, 1 or 2) of a split of `documents` documents. `shares`

@@ -94,8 +94,9 @@ int unigram_frame(struct vocabulary *v);
 /* Sets v->roles to the ids of [PAD] [UNK] [CLS] [SEP] [MASK]. Returns 0, or -1 with an error if
  * there is no [UNK]. */
 int bert_roles(struct vocabulary *v);
-void bert_templates(struct vocabulary *v); /* sets v->single to [CLS] A [SEP], v->pair to [CLS] A
-                                            * [SEP] B [SEP] */
+
+/* Sets v->single to [CLS] A [SEP], and v->pair to [CLS] A [SEP] B [SEP]. */
+void bert_templates(struct vocabulary *v);
 
 /* post_processor_read reads the post-processor of a tokenizer.json into v->single and v->pair, and
  * returns -1 with an error if it is not supported. templates_print appends the templates v->single

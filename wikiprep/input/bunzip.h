@@ -26,7 +26,7 @@
 
 struct bunzip;
 
-/* Returns 1 if the first n bytes of a file begin a bzip2 stream, else 0. 14 bytes are enough. */
+/* Returns 1 if the first n bytes of a file begin a bzip2 stream, else 0. 10 bytes are enough. */
 int bunzip_recognises(const void *bytes, size_t n);
 
 /* Creates a decompressor. `pull` stores up to n more compressed bytes in `bytes` and returns their

@@ -23,7 +23,7 @@ int number_read(struct span s, struct number *n);
 int number_equal(struct span a, struct span b);
 
 /* Converts s to an integer as PHP's (int) does: returns the integer part of the number at the
- * beginning of s, or 0 if there is none. */
+ * beginning of s, or 0 if there is none or it does not fit. */
 int64_t number_integer(struct span s);
 
 /* Appends n with 14 significant digits: "0.33333333333333", "1.0E+25". */

@@ -13,16 +13,24 @@ struct span {
     size_t n;
 };
 
-struct span span_of(const char *s);            /* a NUL-terminated string */
-struct span span_trim(struct span s);          /* drops spaces and marks.h bytes at both ends */
-struct span span_trim_space(struct span s);    /* drops what PHP's trim() does at both ends */
-int span_is(struct span s, const char *text);  /* 1: s equals `text`, ignoring the case of ASCII
-                                                * letters */
-int span_in(struct span s, const char *words); /* 1: s is not empty and equals one of the words
-                                                * "word|word|...", ignoring case */
-int span_truth(struct span s, int otherwise);  /* 1 for "yes", 0 for "no", else `otherwise` */
-int span_number(struct span s, int *value);    /* sets *value to s, 1 to 9 digits, and returns 1;
-                                                * 0: s is anything else */
+struct span span_of(const char *s);         /* a NUL-terminated string */
+struct span span_trim(struct span s);       /* drops spaces and marks.h bytes at both ends */
+struct span span_trim_space(struct span s); /* drops what PHP's trim() does at both ends */
+
+/* Returns 1 if s equals `text`, else 0. The case of ASCII letters does not count. */
+int span_is(struct span s, const char *text);
+
+/* Returns 1 if s is not empty and equals one of the words "word|word|...", else 0. The case of
+ * ASCII letters does not count. */
+int span_in(struct span s, const char *words);
+
+/* Returns 1 for "yes", "y", "true", "1" and "on"; 0 for "no", "n", "false", "0" and "off", in any
+ * case of letters; `otherwise` for anything else. */
+int span_truth(struct span s, int otherwise);
+
+/* Sets *value to the number s of 1 to 9 digits and returns 1. Returns 0 if s is anything else. */
+int span_number(struct span s, int *value);
+
 void span_put(struct span s, struct buf *out);
 
 #endif
