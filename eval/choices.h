@@ -63,7 +63,7 @@ int choices_score(struct choices_score *score, struct scorer *s, const struct to
                   struct encoder *e, const char *path, enum choices_form form,
                   void (*progress)(uint64_t done));
 
-const char *choices_form_name(enum choices_form form);
+const char *choices_form_name(enum choices_form form); /* its word in CHOICES_FORM_WORDS */
 
 /* One choice of a question. */
 struct choices_option {

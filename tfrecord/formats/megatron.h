@@ -93,6 +93,7 @@ int megatron_create_as(struct megatron_writer *w, const char *dir, const char *n
 int megatron_check_type(const struct megatron_writer *w, const struct megatron *m);
 int megatron_add_raw(struct megatron_writer *w, const void *bytes, size_t n);
 
+/* Ends a document: it has the sequences added since the last one ended. */
 void megatron_end_document(struct megatron_writer *w);
 
 /* Writes .idx and publishes both files in `dir`. Returns 0, or -1 with an error. */

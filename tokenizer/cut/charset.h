@@ -30,6 +30,6 @@ size_t charset_parse(struct classes_set *s, const char *p, size_t n, charset_pro
 int charset_fold(struct classes_set *s);
 
 void charset_invert(struct classes_set *s);
-void charset_add(struct classes_set *s, uint32_t first, uint32_t last);
+void charset_add(struct classes_set *s, uint32_t first, uint32_t last); /* last included */
 
 #endif

@@ -28,7 +28,7 @@ struct bert_rules {
 };
 
 struct normalizer;
-struct normalizer *normalizer_new(const struct bert_rules *rules);
+struct normalizer *normalizer_new(const struct bert_rules *rules); /* copies *rules */
 void normalizer_free(struct normalizer *n);
 
 /* An iteration over the words of one text. It belongs to one thread and can be reused for other

@@ -139,7 +139,8 @@ void vocabulary_release(struct vocabulary *v);
 /* Adds a token with the id `id` and the bytes bytes[0..n). Returns 0, or -1 with an error if the id
  * is out of bounds or taken, or if it is a model token with the bytes of another model token. An
  * added token may have the id and the bytes of a model token, or its bytes with another id;
- * vocabulary_find then returns the id of the model token. */
+ * vocabulary_find then returns the id of the model token. Sets in_model of each new token, also of
+ * an added one: the caller clears it if the model does not have that token. */
 int vocabulary_put(struct vocabulary *v, int64_t id, const char *bytes, size_t n,
                    enum token_kind kind);
 int64_t vocabulary_find(const struct vocabulary *v, const char *bytes, size_t n); /* -1: none */

@@ -27,6 +27,7 @@ struct wordcache;
  * The ids must depend on the piece alone. Returns 0, or -1 if a piece cannot be encoded. */
 typedef int wordcache_encode_fn(void *ctx, const struct pieces *p, struct ids *out, size_t *ends);
 
+/* Makes an empty cache; pieces that it does not have are encoded by encode(ctx, ...). */
 struct wordcache *wordcache_new(wordcache_encode_fn *encode, void *ctx);
 void wordcache_free(struct wordcache *c);
 

@@ -23,6 +23,8 @@ struct wordpiece;
 extern const char wordpiece_prefix[]; /* "##" */
 enum { WORDPIECE_PREFIX_BYTES = 2 };
 
+/* Makes an encoder of the model's tokens in v, which is not needed afterwards. `unknown` is the id
+ * of the unknown token, `max_chars` the most characters of a word. */
 struct wordpiece *wordpiece_new(const struct vocabulary *v, uint32_t unknown, size_t max_chars);
 void wordpiece_free(struct wordpiece *w);
 
