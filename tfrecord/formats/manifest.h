@@ -49,8 +49,8 @@ struct manifest {
 int manifest_load(struct manifest *m, const char *path);
 void manifest_release(struct manifest *m);
 
-const struct manifest_shard *manifest_find(const struct manifest *m,
-                                           const char *name); /* or NULL */
+/* Returns the listed file called `name`, or NULL if there is none. */
+const struct manifest_shard *manifest_find(const struct manifest *m, const char *name);
 
 /* Checks that the folder `dir` has every file that the manifest lists, and that the manifest lists
  * every one of `files`, which are names of files in `dir`. Returns 0, or -1 with an error that

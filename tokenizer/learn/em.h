@@ -13,8 +13,9 @@
 #include "tokenizer/learn/segments.h"
 
 struct em;
-struct em *em_new(const struct segments *s, struct seeds *p, struct pool *pool,
-                  int threads); /* all borrowed */
+
+/* `s`, `p` and `pool`, which has `threads` threads, are borrowed. */
+struct em *em_new(const struct segments *s, struct seeds *p, struct pool *pool, int threads);
 void em_free(struct em *e);
 
 /* Does a step of expectation maximization: sets the probability of each piece from its expected
