@@ -24,23 +24,35 @@ static struct ops_array close_array(struct ops *o, struct inputs_array *a, int64
     return a->at;
 }
 
+/* Copies from[B,T] without its padding to to[N]. */
+static void copy_tokens(const struct inputs *in, uint32_t *to, const uint32_t *from)
+{
+    for (int64_t b = 0; b < in->rows.B; to += ops_rows_of(&in->rows, b++))
+        memcpy(to, from + b * in->rows.T, (size_t)ops_rows_of(&in->rows, b) * sizeof *to);
+}
+
+/* Sets to[N] to the positions of the tokens in their sequences. */
+static void count_places(const struct inputs *in, uint32_t *to)
+{
+    for (int64_t b = 0; b < in->rows.B; b++)
+        for (int64_t t = 0; t < ops_rows_of(&in->rows, b); t++)
+            *to++ = (uint32_t)(t + (in->past ? in->past[b].used : 0));
+}
+
 /* Copies from[B,T] without its padding to the array *a, and returns this array of the compute
  * context. */
 static struct ops_array set_tokens(struct inputs *in, struct ops *o, struct inputs_array *a,
                                    const uint32_t *from)
 {
     uint32_t *to = open_array(o, a, OPS_U32, in->N);
-    for (int64_t b = 0, row = 0; b < in->rows.B; row += ops_rows_of(&in->rows, b++))
-        memcpy(to + row, from + b * in->rows.T, (size_t)ops_rows_of(&in->rows, b) * sizeof *to);
+    copy_tokens(in, to, from);
     return close_array(o, a, in->N, to);
 }
 
 static struct ops_array set_places(struct inputs *in, struct ops *o)
 {
     uint32_t *to = open_array(o, &in->places, OPS_U32, in->N);
-    for (int64_t b = 0, row = 0; b < in->rows.B; b++)
-        for (int64_t t = 0; t < ops_rows_of(&in->rows, b); t++)
-            to[row++] = (uint32_t)(t + (in->past ? in->past[b].used : 0));
+    count_places(in, to);
     return close_array(o, &in->places, in->N, to);
 }
 
@@ -167,8 +179,11 @@ void inputs_follow(struct inputs *in, struct ops *o, const struct ops_past *past
     in->N = B * n;
     in->past = past;
     in->tokens = (struct ops_tokens){ .N = in->N, .T = n, .first = most_room(past, B) - n };
-    in->tokens.ids = set_tokens(in, o, &in->ids, ids);
-    in->tokens.places = set_places(in, o);
+    uint32_t *to = open_array(o, &in->ids, OPS_U32, 2 * in->N);
+    copy_tokens(in, to, ids);
+    count_places(in, to + in->N);
+    in->tokens.ids = close_array(o, &in->ids, 2 * in->N, to); /* one copy for both */
+    in->tokens.places = ops_part(in->tokens.ids, in->N);
 }
 
 void inputs_release(struct inputs *in, struct ops *o)
