@@ -1,6 +1,7 @@
 #include "common/tool.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -396,9 +397,20 @@ static const char *called_name(const struct tool *t, const char *path)
     return file_ends_with(name, t->name) ? name : t->name;
 }
 
+/* Takes the descriptors 0 to 2 that are closed, so that no file gets one of them and messages or
+ * results are never written into it. Reading from 0 and writing to 1 then fail, as when closed. */
+static void hold_standard_descriptors(void)
+{
+    static const int modes[] = { O_WRONLY, O_RDONLY, O_WRONLY };
+    for (int fd = 0; fd < 3; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", modes[fd]) != fd)
+            log_fatal("cannot open '/dev/null' in the place of descriptor %d, which is closed", fd);
+}
+
 int tool_main(const struct tool *t, int argc, char **argv)
 {
     double began = log_seconds();
+    hold_standard_descriptors();
     program = called_name(t, argc ? argv[0] : "");
     log_name(program);
     signal(SIGUSR1, on_usr1);
@@ -512,6 +524,8 @@ int tool_may_replace(const char *path, const char *mark, const char *what)
     struct buf file = BUF_INIT;
     enum file_kind kind = FILE_NONE;
     int result = 0;
+    if (!*path)
+        return err_usage("the name of an output is empty");
     if (mark)
         file_join(&file, path, mark);
     else
