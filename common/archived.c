@@ -184,8 +184,10 @@ static int begin(struct archived *a, enum archived_kind kind)
     archive_read_set_callback_data(a->archive, a);
     if (archive_read_open1(a->archive) != ARCHIVE_OK)
         return fail(a);
-    int more = next_file(a);
+    int more = next_file(a), format = archive_format(a->archive);
     a->ended = !more;
+    if (!more && format != ARCHIVE_FORMAT_RAW && format != ARCHIVE_FORMAT_EMPTY)
+        return err_set("'%s' is an archive that holds no file", a->name);
     return more < 0 || (!more && check_end(a) < 0) ? -1 : 0;
 }
 

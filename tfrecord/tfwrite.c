@@ -320,6 +320,8 @@ static const struct index_map index_map_defaults = {
 static int may_replace_maps(const char *name, enum map_kind kind)
 {
     struct buf path = BUF_INIT;
+    if (!*name)
+        return err_usage("the name of an output is empty");
     buf_addf(&path, "%s_%s.npy", name, kind == MAP_BERT ? "sample_index" : "doc_idx");
     int result = tool_may_replace(path.data, NULL, NULL);
     buf_release(&path);

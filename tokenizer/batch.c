@@ -20,6 +20,7 @@ static void batch_free(struct batch *b)
     ids_release(&b->types);
     ids_release(&b->sentence_ends);
     free(b->ends);
+    free(b->files);
     free(b);
 }
 
@@ -52,6 +53,8 @@ int batch_read(struct batch *b, struct source *source, int *sentences_so_far)
                 sentences, *sentences_so_far);
         *sentences_so_far = b->sentences = sentences;
         mem_grow(b->ends, b->ends_cap, b->count + 1);
+        mem_grow(b->files, b->files_cap, b->count + 1);
+        b->files[b->count] = source_file(source);
         b->ends[b->count++] = b->text.len;
     }
     b->replaced = source_replaced(source) - b->replaced;

@@ -15,9 +15,10 @@
 /* A batch of documents and the results for them. The caller of batch_read and the pipeline's
  * worker fill in the fields that apply to their command. */
 struct batch {
-    struct buf text; /* the documents, joined */
-    size_t *ends;    /* document i is text[ends[i - 1]..ends[i]) */
-    size_t count, ends_cap;
+    struct buf text;    /* the documents, joined */
+    size_t *ends;       /* document i is text[ends[i - 1]..ends[i]) */
+    const char **files; /* the file that document i is from */
+    size_t count, ends_cap, files_cap;
     uint64_t first; /* number of the batch's first document in the run, counted from 1 */
     int sentences;  /* 1: each line of a document is a sentence */
     struct buf out; /* the result */

@@ -10,8 +10,10 @@
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/tool.h"
+#include "common/utf8.h"
 #include "tokenizer/batch.h"
 #include "tokenizer/files/files.h"
+#include "tokenizer/input/mend.h"
 #include "tokenizer/learn/word_file.h"
 #include "tokenizer/model/vocabulary.h"
 
@@ -97,7 +99,7 @@ struct counting {
     const struct tokenizer *t;
     struct source *source;
     int sentences; /* for batch_read, which it resets for every batch */
-    uint64_t documents;
+    uint64_t documents, bytes, replaced;
     struct idle counters;
 };
 
@@ -118,21 +120,36 @@ static const char *spill_folder(const struct counting_options *o)
     return o->temporary_folder ? o->temporary_folder : file_temporary_folder();
 }
 
+/* Returns the number of bytes that are not UTF-8. */
+static uint64_t count_invalid(const char *text, size_t n)
+{
+    if (utf8_valid(text, n) == n)
+        return 0;
+    struct buf repaired = BUF_INIT;
+    uint64_t replaced = utf8_repair(&repaired, text, n);
+    buf_release(&repaired);
+    return replaced;
+}
+
 static int counting_work(void *ctx, void *item)
 {
     struct counting *c = ctx;
     struct batch *b = item;
     struct counter *one = idle_take(&c->counters);
     int result = 0;
+    b->replaced = 0;
     if (!one) {
         one = mem_alloc(sizeof *one);
         one->encoder = encoder_new(c->t);
         one->words = word_counts_new(c->o->memory_bytes / (uint64_t)tool_threads,
                                      spill_folder(c->o));
     }
-    for (size_t i = 0, at = 0; i < b->count && !result; at = b->ends[i++])
-        result = encoder_pieces(one->encoder, b->text.data + at, b->ends[i] - at, put_word,
-                                one->words);
+    for (size_t i = 0, at = 0; i < b->count && !result; at = b->ends[i++]) {
+        const char *text = b->text.data + at;
+        const size_t n = b->ends[i] - at;
+        b->replaced += count_invalid(text, n);
+        result = encoder_pieces(one->encoder, text, n, put_word, one->words);
+    }
     idle_give(&c->counters, one);
     return result;
 }
@@ -143,6 +160,8 @@ static int counting_write(void *ctx, void *item)
     struct batch *b = item;
     c->documents += b->count;
     tool_count("text(s)", b->count);
+    c->bytes += b->text.len;
+    c->replaced += b->replaced;
     tool_count("byte(s)", b->text.len);
     progress_to(c->documents);
     return 0;
@@ -179,6 +198,8 @@ static int count_texts(const struct counting_options *o, struct counting_tables 
     progress_begin("text(s)", 0);
     int result = c.source ? batch_run(&p, (int)tool_threads) : -1;
     progress_end();
+    if (!result && mend_check(MEND_FEW_ONLY, c.replaced, c.bytes) < 0)
+        result = err_in("'%s'%s", argc ? argv[0] : "<stdin>", argc > 1 ? " and other files" : "");
     take_tables(out, &c.counters);
     idle_release(&c.counters, free_counter);
     source_close(c.source);

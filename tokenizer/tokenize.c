@@ -62,6 +62,8 @@ static int encoding_work(void *ctx, void *item)
     b->tokens = 0;
     for (size_t i = 0, at = 0; i < b->count && !result; at = b->ends[i++]) {
         result = encode_document(&c->how, e, b, b->first + i, b->text.data + at, b->ends[i] - at);
+        if (result < 0)
+            err_in("%s", b->files[i]);
     }
     idle_give(&c->encoders, e);
     return result;

@@ -12,12 +12,13 @@ int mend_check(enum mend_rule rule, uint64_t replaced, size_t n)
 {
     if (!replaced || rule == MEND_ALL)
         return 0;
-    if (rule == MEND_FEW && (replaced <= FEW_BYTES || replaced <= n / FEW_SHARE))
+    if (rule != MEND_NONE && (replaced <= FEW_BYTES || replaced <= n / FEW_SHARE))
         return 0;
     return err_set("%" PRIu64 " of its %zu bytes are not UTF-8%s", replaced, n,
-                   rule == MEND_NONE ? ""
-                                     : ": is it text, and in that encoding? (--invalid replace "
-                                       "takes it)");
+                   rule == MEND_NONE       ? ""
+                   : rule == MEND_FEW_ONLY ? ": is it text, and in that encoding?"
+                                           : ": is it text, and in that encoding? (--invalid "
+                                             "replace takes it)");
 }
 
 /* Returns the code of the escape \uHHHH at p[0..n), or -1 if it is none. */

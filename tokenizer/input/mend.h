@@ -15,6 +15,7 @@ enum mend_rule {
                   text, which is an error */
     MEND_ALL,  /* replace them with U+FFFD */
     MEND_NONE, /* report an error */
+    MEND_FEW_ONLY, /* as MEND_FEW, for commands that have no other rule */
 };
 
 #define MEND_RULES "few|replace|error"

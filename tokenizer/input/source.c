@@ -103,7 +103,11 @@ struct source *source_open(char *const *paths, int count, const struct source_op
     if (!count)
         add_path(s, "-");
     for (int i = 0; i < count; i++) {
-        if (add_any(s, paths[i]) < 0) {
+        const size_t before = s->count;
+        int result = add_any(s, paths[i]);
+        if (!result && s->count == before)
+            result = err_set("'%s' holds no file", paths[i]);
+        if (result < 0) {
             source_close(s);
             return NULL;
         }
@@ -518,6 +522,12 @@ static int read_open(struct source *s, struct buf *text, int *sentences)
     if (s->current == SOURCE_LINES || s->how.text_by_line)
         return read_line(s, text);
     return read_file(s, text);
+}
+
+const char *source_file(const struct source *s)
+{
+    const char *path = s->next ? s->paths[s->next - 1] : "";
+    return strcmp(path, "-") ? path : "<stdin>";
 }
 
 int source_read(struct source *s, struct buf *text, int *sentences)

@@ -3,9 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/err.h"
 #include "common/file.h"
 #include "common/hash.h"
 #include "common/mem.h"
+#include "common/utf8.h"
 
 struct nameset {
     char **names;
@@ -76,20 +78,23 @@ int nameset_each(const char *value, int (*add)(void *ctx, const char *name, size
     if (input_open(&in, value + 1) < 0)
         return -1;
     char *line;
-    size_t n;
+    size_t n, number = 0, names = 0;
     int got, result = 0;
-    while (!result && (got = input_line(&in, &line, &n)) != 0) {
-        if (got < 0) {
-            result = -1;
-            break;
-        }
+    while (!result && (got = input_line(&in, &line, &n)) > 0) {
+        number++;
+        if (memchr(line, '\0', n) || utf8_valid(line, n) < n)
+            result = err_set("%s:%zu: not a name: it is not text in UTF-8", value + 1, number);
         while (n && strchr(" \t\r", line[n - 1]))
             n--;
-        if (n && *line != '#')
-            result = add(ctx, line, n);
+        if (!n || *line == '#' || result)
+            continue;
+        result = add(ctx, line, n);
+        names++;
     }
     input_close(&in);
-    return result;
+    if (got < 0 || result)
+        return -1;
+    return names ? 0 : err_set("'%s' holds no name", value + 1);
 }
 
 size_t nameset_count(const struct nameset *set)
