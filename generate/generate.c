@@ -398,6 +398,21 @@ static int check_beams(const struct generate *given)
     return 0;
 }
 
+/* Refuses options that have no effect where the likeliest token is taken. A seed is no such option:
+ * it is of all runs. Returns 0, or -1 with a usage error. */
+static int check_greedy(const struct generate *given)
+{
+    static const char *const useless[] = { "top-k", "top-p", "min-p", "typical-p" };
+    if (given->beams.width > 1 || given->g.sampler.temperature != 0)
+        return 0;
+    for (size_t i = 0; i < sizeof useless / sizeof *useless; i++)
+        if (tool_given(useless[i]))
+            return err_usage("--%s has no effect with --temperature 0, which takes the likeliest "
+                             "token",
+                             useless[i]);
+    return 0;
+}
+
 static int check_options(struct generate *given)
 {
     if (ops_check_device(given->device) < 0)
@@ -417,7 +432,7 @@ static int check_options(struct generate *given)
     for (size_t i = 0; i < given->stops.count; i++)
         if (!*given->stops.items[i])
             return err_usage("--stop must not be empty");
-    return check_beams(given);
+    return check_greedy(given) < 0 ? -1 : check_beams(given);
 }
 
 static int parse_biases(struct generate *given)

@@ -21,6 +21,11 @@
 
 int counting_check(const struct counting_options *o)
 {
+    enum file_kind folder = FILE_FOLDER;
+    if (o->temporary_folder && file_look(o->temporary_folder, &folder) < 0)
+        return -1;
+    if (folder != FILE_FOLDER)
+        return err_set("--temporary-folder: '%s' is no folder", o->temporary_folder);
     const char *decided = o->from ? tool_misplaced(COUNTING_TEXT) : NULL;
     const char *of_text = o->counted ? tool_misplaced(COUNTING_NEW) : NULL;
     if (decided)

@@ -502,9 +502,9 @@ static int print_presets(void)
     return result;
 }
 
-/* Rejects options of the command line that the schedule, the optimizer or the loss scale does not
- * use. A file may hold them, because its settings serve several command lines. Returns 0, or -1
- * with a usage error. */
+/* Rejects options of the command line that the schedule, the optimizer, the loss scale or the data
+ * do not use. A file may hold them, because its settings serve several command lines. Returns 0, or
+ * -1 with a usage error. */
 static int check_useful(const struct settings *s)
 {
     static const char *const no_custom = "has no effect with --schedule custom",
@@ -535,6 +535,9 @@ static int check_useful(const struct settings *s)
           "needs --optimizer momentum or muon" },
         { "lamb-cap", lamb, "needs --optimizer lamb or nvlamb" },
         { "lamb-thirds", lamb, "needs --optimizer lamb or nvlamb" },
+        { "validate-every", s->validation.count || !s->validate_every, "needs --validation" },
+        { "validation-batches", s->validation.count || !s->validation_batches,
+          "needs --validation" },
         { "loss-scale-window", !strcmp(s->loss_scale, "auto"), "needs --loss-scale auto" },
     };
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)

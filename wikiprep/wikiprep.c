@@ -407,9 +407,6 @@ static void report(const struct run *r)
 
 static int read_library(struct run *r)
 {
-    for (int i = 0; i < r->path_count; i++)
-        if (!strcmp(r->given->templates_path, "-") && !strcmp(r->paths[i], "-"))
-            return err_usage("standard input cannot be read twice: name a file for --templates");
     progress_begin("byte(s) of templates read", input_bytes(1, (char **)&r->given->templates_path));
     r->library = library_read(r->given->templates_path, r->given->choice.language,
                               (int)tool_threads, r->given->save_path);
@@ -437,6 +434,24 @@ static int check_output(const struct wikiprep *given)
         (given->save_path && tool_may_replace(given->save_path, NULL, NULL) < 0) ||
         (given->train_path && tool_may_replace(given->train_path, NULL, NULL) < 0))
         return -1;
+    return 0;
+}
+
+/* Checks that standard input is given once at most. Returns 0, or -1 with a usage error. */
+static int check_stdin(const struct run *r)
+{
+    int count = r->given->templates_path && !strcmp(r->given->templates_path, "-");
+    for (int i = 0; i < r->path_count; i++)
+        count += !strcmp(r->paths[i], "-");
+    return count < 2 ? 0 : err_usage("standard input cannot be read twice");
+}
+
+/* Returns 0, or -1 with a usage error if a value of the option is empty. */
+static int check_names(const struct opt_list *names, const char *option)
+{
+    for (size_t i = 0; i < names->count; i++)
+        if (!*names->items[i])
+            return err_usage("--%s: the name is empty", option);
     return 0;
 }
 
@@ -496,7 +511,9 @@ static int check_options(const struct run *r, struct wikiprep *given)
         return err_usage("--index needs --pages and exactly one FILE, not standard input");
     if (given->page_names.count && !tool_given("namespaces"))
         given->choice.namespaces = NULL;
-    if (check_part(r, given) < 0 || check_wikiextractor(given) < 0 || check_output(given) < 0)
+    if (check_stdin(r) < 0 || check_names(&given->page_names, "pages") < 0 ||
+        check_names(&given->choice.categories, "filter-category") < 0 || check_part(r, given) < 0 ||
+        check_wikiextractor(given) < 0 || check_output(given) < 0)
         return -1;
     return check_fields(given);
 }

@@ -102,9 +102,12 @@ struct source *source_open(char *const *paths, int count, const struct source_op
     s->document = (struct document)DOCUMENT_INIT;
     if (!count)
         add_path(s, "-");
+    int dashes = 0;
     for (int i = 0; i < count; i++) {
         const size_t before = s->count;
-        int result = add_any(s, paths[i]);
+        dashes += !strcmp(paths[i], "-");
+        int result = dashes > 1 ? err_usage("standard input cannot be read twice")
+                                : add_any(s, paths[i]);
         if (!result && s->count == before)
             result = err_set("'%s' holds no file", paths[i]);
         if (result < 0) {

@@ -1,5 +1,7 @@
 #include "wikiprep/site/site.h"
 
+#include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,8 +29,10 @@ static int choose_namespaces(struct site *s, const struct dump_site *dump, const
     for (const char *word = list; word;) {
         size_t n = strcspn(word, ",");
         char *end;
-        int key = (int)strtol(word, &end, 10);
-        int is_number = end == word + n && n;
+        errno = 0;
+        long number = strtol(word, &end, 10);
+        int is_number = end == word + n && n && !errno && number >= INT_MIN && number <= INT_MAX;
+        int key = is_number ? (int)number : 0;
         if (!is_number && !dump_namespace(dump, word, n, &key))
             return err_set("--namespaces: the wiki has no namespace '%.*s'", (int)n, word);
         mem_grow(s->namespaces, s->namespaces_cap, s->namespace_count + 1);
