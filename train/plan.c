@@ -791,8 +791,8 @@ static struct timeline_costs costs_of(const struct plan *p)
 static int plan_store(struct plan *p, int to_run)
 {
     const struct settings *s = p->settings;
-    if (on_gpu(p) && (s->memmap_dir || s->memory))
-        return err_usage("--memory and --memmap-dir are for --device cpu");
+    if (on_gpu(p) && (s->memmap_dir || s->memory) && !s->device_memory)
+        return err_usage("on a GPU, --memory and --memmap-dir need --device-memory");
     if (!on_gpu(p) && s->device_memory)
         return err_usage("--device-memory is for --device cuda");
     if (p->engine.zero > 1 && (s->memmap_dir || s->device_memory))
@@ -820,12 +820,14 @@ static int plan_store(struct plan *p, int to_run)
         return too_small(p, other);
     if (limit)
         p->store.memory_bytes = limit - other;
+    if (on_gpu(p))
+        p->store.host_bytes = s->memory;
     if (store_plan(&p->stored, &p->own.tensors, &p->store) < 0)
         return -1;
     uint64_t all = store_plan_total(&p->stored) + other;
     if (limit && all > limit)
         return too_small(p, all);
-    return to_run && !on_gpu(p) ? check_machine(p, all) : 0;
+    return to_run ? check_machine(p, on_gpu(p) ? p->stored.host_bytes : all) : 0;
 }
 
 static void choose_files(const struct plan *p, struct settings *s)
@@ -938,8 +940,10 @@ static void print_memory(const struct plan *p, struct buf *out)
     put_int(out, "memory_x_bytes", t->kind_bytes[STORE_X]);
     put_int(out, "memory_dx_bytes", t->kind_bytes[STORE_DX]);
     put_int(out, "memory_layer_caches_bytes", caches);
-    if (p->store.dir) {
+    if (p->store.dir || p->store.offload) {
         put_int(out, "store_memory_bytes", t->memory_bytes);
+        if (p->store.offload)
+            put_int(out, "store_host_bytes", t->host_bytes);
         put_int(out, "store_file_bytes", t->file_bytes);
         put_int(out, "store_window_bytes", t->window_bytes);
         put_int(out, "store_read_bytes_per_step", t->read_bytes);

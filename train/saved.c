@@ -613,39 +613,72 @@ static int read_tensor(const struct safetensors *file, const struct safetensor *
     return result;
 }
 
+/* An array of the store that tensors are read into. */
+struct target {
+    struct store *store;
+    enum store_kind kind;
+    int block; /* -1: none is fetched */
+    struct ops_array array;
+};
+
+static void release_target(struct target *t)
+{
+    if (t->block < 0)
+        return;
+    if (is_whole(t->store, t->kind))
+        store_release(t->store, t->kind, t->block);
+    else
+        store_release_own(t->store, t->kind, t->block);
+    t->block = -1;
+}
+
+/* Fetches the array of a block, or this rank's share of it, instead of the one before. */
+static void fetch_target(struct target *t, enum store_kind kind, int block)
+{
+    if (t->kind == kind && t->block == block)
+        return;
+    release_target(t);
+    t->array = is_whole(t->store, kind) ? store_fetch(t->store, kind, block)
+                                        : store_fetch_own(t->store, kind, block, MODE_WRITE);
+    t->kind = kind;
+    t->block = block;
+}
+
 /* Reads a tensor into its place in the store, or this rank's share of it. Does nothing if this
  * stage of a pipeline does not have it. Returns 0, or -1 with an error. */
 static int read_entry(const struct safetensors *file, const struct safetensor *from, struct entry e,
-                      const struct store *s)
+                      struct target *t)
 {
-    const int block = s->tensors->rows[e.row].block;
-    struct ops_array array = store_all(s, e.kind)[block], to;
+    const struct store *s = t->store;
+    const int block = s->tensors->rows[e.row].block, whole = is_whole(s, e.kind);
     if (!layout_has(&s->layout, e.kind, block))
         return 0;
+    fetch_target(t, e.kind, block);
     struct layout_part own = { 0, tensor_elements(&s->tensors->rows[e.row]) };
-    if (layout_is_shared(&s->layout, e.kind)) {
+    if (!whole)
         own = layout_share(&s->layout, s->tensors, e.row);
-        to = store_own_tensor(s, e.kind, array, e.row);
-    } else {
-        to = store_tensor(s, e.kind, array, e.row);
-    }
+    const struct ops_array to = whole ? store_tensor(s, e.kind, t->array, e.row)
+                                      : store_own_tensor(s, e.kind, t->array, e.row);
     return own.count ? read_tensor(file, from, s, e.row, to, own) : 0;
 }
 
-static int read_all(const struct weights *files, const struct list *l, const struct store *s)
+static int read_all(const struct weights *files, const struct list *l, struct store *s)
 {
-    for (size_t i = 0; i < l->count; i++) {
+    struct target t = { .store = s, .block = -1 };
+    int result = 0;
+    for (size_t i = 0; i < l->count && !result; i++) {
         const char *name = l->tensors[i].name;
         const struct safetensors *file;
-        const struct safetensor *t = weights_find(files, name, &file);
-        if (!t)
-            return err_set("tensor '%s' is missing", name);
-        if (t->elements != l->tensors[i].elements)
-            return err_set("'%s': tensor '%s' is of another size", file->path, name);
-        if (read_entry(file, t, l->entries[i], s) < 0)
-            return -1;
+        const struct safetensor *from = weights_find(files, name, &file);
+        if (!from)
+            result = err_set("tensor '%s' is missing", name);
+        else if (from->elements != l->tensors[i].elements)
+            result = err_set("'%s': tensor '%s' is of another size", file->path, name);
+        else
+            result = read_entry(file, from, l->entries[i], &t);
     }
-    return 0;
+    release_target(&t);
+    return result;
 }
 
 int saved_read_moments(const char *dir, struct store *s, int points)

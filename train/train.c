@@ -138,7 +138,7 @@ static const struct opt options[] = {
     { 0, "memmap-dir", OPT_TEXT | OPT_FREE | OPT_OF_HOST, AT(memmap_dir), "DIR",
       "folder for a file that holds what exceeds --memory" },
     { 0, "memory", OPT_SIZE | OPT_FREE, AT(memory), "BYTES",
-      "memory that training may use; 0: as little as possible, with --memmap-dir" },
+      "memory that training may use, on a GPU its host's; 0: as little as possible, with --memmap-dir" },
     { 0, "epochs", OPT_REAL, AT(epochs), "X",
       "passes over the training data, if --steps is not given; 0: one", 0, 1e9 },
     { 0, "minimum-learning-rate", OPT_REAL, AT(minimum_learning_rate), "X",

@@ -197,7 +197,7 @@ static void lay_out(struct layout *l, const struct tensor_table *t, const struct
         l->count[kind] = (int)count;
         l->type[kind] = type_of(c, kind);
         l->elements[kind] = mem_zalloc(count + 1, sizeof *l->elements[kind]);
-        l->in_file[kind] = mem_zalloc(count + 1, 1);
+        l->place[kind] = mem_zalloc(count + 1, 1);
         if (kind < STORE_BLOCKS)
             lay_out_blocks(l, t, c, kind);
         for (size_t i = 0; i < count && kind >= STORE_BLOCKS; i++)
@@ -227,7 +227,7 @@ static uint64_t window_bytes(const struct layout *l, const struct program *p)
         const int count = program_together(p, n, all);
         uint64_t sum = 0;
         for (int i = 0; i < count; i++)
-            if (l->in_file[all[i]->kind][all[i]->number])
+            if (l->place[all[i]->kind][all[i]->number] != PLACE_MEMORY)
                 sum += mapped_bytes(layout_bytes(l, all[i]->kind, all[i]->number));
         most = sum > most ? sum : most;
     }
@@ -273,14 +273,15 @@ static struct choice *list_choices(const struct layout *l, const struct program 
     return choices;
 }
 
-/* Moves an array from the file to memory if there is room for it and for the remaining window.
+/* Moves an array from its place to memory if there is room for it and for the remaining window.
  * Returns 1 if it was moved, else 0. l->window_bytes is an upper bound; it is computed exactly only
  * when it matters. */
 static int keep(struct layout *l, const struct program *p, const struct choice *c, uint64_t kept,
                 uint64_t room)
 {
     uint64_t bytes = layout_bytes(l, (enum store_kind)c->kind, c->number);
-    l->in_file[c->kind][c->number] = 0;
+    unsigned char *place = &l->place[c->kind][c->number], before = *place;
+    *place = PLACE_MEMORY;
     if (c->always || kept + bytes + l->window_bytes <= room)
         return 1;
     uint64_t window = window_bytes(l, p);
@@ -288,11 +289,11 @@ static int keep(struct layout *l, const struct program *p, const struct choice *
         l->window_bytes = window;
         return 1;
     }
-    l->in_file[c->kind][c->number] = 1;
+    *place = before;
     return 0;
 }
 
-/* Moves as many arrays from the file to memory as fit in `room` bytes. Returns their bytes. All
+/* Moves as many arrays to memory as fit in `room` bytes. Returns their bytes. All
  * rows of a kind have the same size: if one does not fit, the others are not tried. */
 static uint64_t keep_most(struct layout *l, const struct program *p, uint64_t room)
 {
@@ -316,7 +317,7 @@ static int choose(struct layout *l, const struct store_config *c)
     const uint64_t room = c->memory_bytes;
     assert(c->program);
     for (int kind = 0; kind < STORE_KINDS; kind++)
-        memset(l->in_file[kind], 1, (size_t)l->count[kind]);
+        memset(l->place[kind], c->dir ? PLACE_FILE : PLACE_HOST, (size_t)l->count[kind]);
     l->window_bytes = window_bytes(l, c->program);
     uint64_t kept = keep_most(l, c->program, room);
     l->window_bytes = window_bytes(l, c->program);
@@ -325,6 +326,64 @@ static int choose(struct layout *l, const struct store_config *c)
     char need[32], have[32];
     return err_set("memory is too small: one phase of a step needs %s, but only %s are left for it",
                    log_bytes(need, kept + l->window_bytes), log_bytes(have, room));
+}
+
+/* ---- a GPU's arrays in the host's memory ------------------------------------------------------ */
+
+/* Returns the bytes of all arrays in a place and, in *largest, those of the largest one. */
+static uint64_t bytes_in(const struct layout *l, enum place place, uint64_t *largest)
+{
+    uint64_t sum = 0;
+    *largest = 0;
+    for (int kind = 0; kind < STORE_KINDS; kind++)
+        for (int i = 0; i < l->count[kind]; i++) {
+            const uint64_t bytes = mapped_bytes(layout_bytes(l, (enum store_kind)kind, i));
+            if (l->place[kind][i] != place)
+                continue;
+            sum += bytes;
+            *largest = bytes > *largest ? bytes : *largest;
+        }
+    return sum;
+}
+
+/* Moves as many arrays from the file to the host's memory as fit in `room` bytes. */
+static void fill_host(struct layout *l, const struct program *p, uint64_t room)
+{
+    size_t count;
+    struct choice *choices = list_choices(l, p, &count);
+    for (size_t i = 0; i < count; i++) {
+        const struct choice *c = &choices[i];
+        const uint64_t bytes = mapped_bytes(layout_bytes(l, (enum store_kind)c->kind, c->number));
+        unsigned char *place = &l->place[c->kind][c->number];
+        if (*place != PLACE_FILE || bytes > room)
+            continue;
+        *place = PLACE_HOST;
+        room -= bytes;
+    }
+    free(choices);
+}
+
+/* Divides the arrays that are not in the GPU's memory between the host's memory and the file. */
+static int choose_host(struct layout *l, const struct store_config *c)
+{
+    const uint64_t limit = c->host_bytes ? c->host_bytes : c->dir ? 0 : UINT64_MAX;
+    const enum place place = c->dir ? PLACE_FILE : PLACE_HOST;
+    uint64_t largest, all = bytes_in(l, place, &largest);
+    char need[32], have[32];
+    if (!c->dir && all > limit)
+        return err_set("the host's memory takes %s, which is more than --memory %s: give "
+                       "--memmap-dir",
+                       log_bytes(need, all), log_bytes(have, limit));
+    if (!c->dir)
+        return 0;
+    l->stage_bytes = all <= limit ? 0 : LAYOUT_STAGES * largest;
+    if (limit && l->stage_bytes > limit)
+        return err_set("the host's memory between the file and the GPU takes %s, which is more "
+                       "than --memory %s",
+                       log_bytes(need, l->stage_bytes), log_bytes(have, limit));
+    if (limit)
+        fill_host(l, c->program, limit - l->stage_bytes);
+    return 0;
 }
 
 /* ---- gathered arrays ------------------------------------------------------------------------- */
@@ -395,14 +454,16 @@ int layout_init(struct layout *l, const struct tensor_table *t, const struct sto
     if (l->zero > 1)
         l->window_bytes = gathered_window(l, c->program, t->blocks);
     assert(l->zero < 2 || !(c->dir || c->offload));
-    return c->dir || c->offload ? choose(l, c) : 0;
+    if (!c->dir && !c->offload)
+        return 0;
+    return choose(l, c) < 0 || (c->offload && choose_host(l, c) < 0) ? -1 : 0;
 }
 
 void layout_release(struct layout *l)
 {
     for (int kind = 0; kind < STORE_KINDS; kind++) {
         free(l->elements[kind]);
-        free(l->in_file[kind]);
+        free(l->place[kind]);
     }
     for (int kind = 0; kind < STORE_BLOCKS; kind++) {
         free(l->offset[kind]);
@@ -425,15 +486,15 @@ int store_plan(struct store_plan *p, const struct tensor_table *t, const struct 
 {
     struct layout l;
     int result = layout_init(&l, t, c);
-    *p = (struct store_plan){ .window_bytes = l.window_bytes };
+    *p = (struct store_plan){ .window_bytes = l.window_bytes, .host_bytes = l.stage_bytes };
     for (int kind = 0; kind < STORE_KINDS; kind++)
         for (int i = 0; i < l.count[kind]; i++) {
             uint64_t bytes = layout_bytes(&l, kind, i);
             p->kind_bytes[kind] += bytes;
-            if (l.in_file[kind][i])
+            if (l.place[kind][i] == PLACE_FILE)
                 add_file(p, c->program, kind, i, mapped_bytes(bytes));
             else
-                p->memory_bytes += bytes;
+                *(l.place[kind][i] == PLACE_HOST ? &p->host_bytes : &p->memory_bytes) += bytes;
         }
     layout_release(&l);
     return result;

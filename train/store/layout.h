@@ -23,6 +23,10 @@
  * window is as large as the phase that needs most requires: it holds the arrays that the phase
  * uses, and those that are read ahead meanwhile. The window for shared arrays is computed in the
  * same way; gradients stay in it until they are summed.
+ *
+ * On a GPU, "memory" is the GPU's, and the host's memory takes the place of the file (offload.h).
+ * If there is a file, too, it holds those of the other arrays that the host's memory has no room
+ * for. They are chosen in the same order.
  */
 #ifndef TEXTMILL_TRAIN_STORE_LAYOUT_H
 #define TEXTMILL_TRAIN_STORE_LAYOUT_H
@@ -48,9 +52,19 @@ struct store_config {
     const unsigned char *whole; /* [tensors of the table]: 1: the tensor must not be cut; NULL: all
                                  * may be cut */
     const char *dir;            /* folder of the file; NULL: no file */
-    int offload;                /* without dir: the host's memory takes the place of the file */
-    uint64_t memory_bytes;      /* with `dir` or `offload`: limit for the store's memory; 0: as
-                                 * little as possible */
+    int offload;           /* 1: memory is the GPU's; other arrays are in the host's memory, and
+                            * with `dir` in the file, too */
+    uint64_t memory_bytes; /* with `dir` or `offload`: limit for the store's memory; 0: as
+                            * little as possible */
+    uint64_t host_bytes;   /* with `offload`: limit for the host's memory; 0: as little as
+                            * possible with `dir`, no limit without */
+};
+
+/* Where an array is kept between its uses. */
+enum place {
+    PLACE_MEMORY, /* in the memory where it is used */
+    PLACE_HOST,   /* in the host's memory; it is used in the GPU's */
+    PLACE_FILE,
 };
 
 /* Elements `first` to first + count - 1 of a tensor. */
@@ -59,20 +73,25 @@ struct layout_part {
 };
 
 struct layout {
-    int count[STORE_KINDS];              /* number of arrays */
-    enum ops_type type[STORE_KINDS];     /* F32 or BF16 */
-    int64_t *elements[STORE_KINDS];      /* [count] */
-    unsigned char *in_file[STORE_KINDS]; /* [count] */
-    int64_t *offset[STORE_BLOCKS]; /* [tensors of the table]: offset of a tensor in its block's
-                                    * whole array; -1: the array does not have it */
-    int ranks, rank;               /* ranks 1: nothing is shared */
-    int zero;                      /* ZeRO stage; 0: nothing is shared */
+    int count[STORE_KINDS];            /* number of arrays */
+    enum ops_type type[STORE_KINDS];   /* F32 or BF16 */
+    int64_t *elements[STORE_KINDS];    /* [count] */
+    unsigned char *place[STORE_KINDS]; /* [count]: an enum place */
+    int64_t *offset[STORE_BLOCKS];     /* [tensors of the table]: offset of a tensor in its block's
+                                        * whole array; -1: the array does not have it */
+    int ranks, rank;                   /* ranks 1: nothing is shared */
+    int zero;                          /* ZeRO stage; 0: nothing is shared */
     int64_t *bounds[STORE_BLOCKS]; /* [blocks][ranks+1]: offset of each rank's share in the block's
                                     * whole array */
     int *owner, stage;             /* owner [blocks]: the stage of a pipeline that owns the block
                                     * (program.h); this rank's stage */
     uint64_t window_bytes;
+    uint64_t stage_bytes; /* of the host's memory between the file and the GPU (offload.h) */
 };
+
+/* Arrays that fit in the stages between the file and a GPU: two that are copied to or from the GPU,
+ * and two that are read or written. */
+enum { LAYOUT_STAGES = 4 };
 
 /* Decides the layout. Returns 0, or -1 with an error when memory_bytes is too small. The caller
  * releases the layout in any case. */
@@ -112,9 +131,11 @@ uint64_t layout_bytes(const struct layout *l, enum store_kind kind, int i);
 struct store_plan {
     uint64_t kind_bytes[STORE_KINDS];   /* including padding */
     uint64_t memory_bytes;              /* of arrays that stay in memory */
+    uint64_t host_bytes;                /* on a GPU: the host's memory for arrays, with that
+                                         * between the file and the GPU */
     uint64_t file_bytes;                /* of arrays in the file */
-    uint64_t window_bytes;              /* most bytes of the arrays in the file that are in memory
-                                         * at the same time */
+    uint64_t window_bytes;              /* most bytes of other arrays that are in memory at the
+                                         * same time */
     uint64_t read_bytes, written_bytes; /* from and to the file, per step */
 };
 /* Sets *p to the memory and the file traffic of a store (train/store/store.h) for the tensors t.

@@ -340,11 +340,6 @@ void mapped_release(struct mapped *m, int i, enum use_then then)
     pthread_mutex_unlock(&m->lock);
 }
 
-void *mapped_data(const struct mapped *m, int i)
-{
-    return m->arrays[i].data;
-}
-
 int mapped_check(struct mapped *m)
 {
     pthread_mutex_lock(&m->lock);

@@ -37,11 +37,6 @@ void mapped_release(struct mapped *m, int i, enum use_then then);
  * room. If the array is about to leave memory, it stays. */
 void mapped_expect(struct mapped *m, int i, enum use_mode use);
 
-/* Returns the address of array i, for access without a fetch. The array's pages are then loaded
- * when they are touched, in addition to the budget, and stay until the next release of the
- * array. */
-void *mapped_data(const struct mapped *m, int i);
-
 /* Returns -1 with an error if any write to the file has failed so far, else 0. */
 int mapped_check(struct mapped *m);
 

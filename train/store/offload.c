@@ -2,9 +2,12 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
+#include <time.h>
 
 #include "common/log.h"
 #include "common/mem.h"
+#include "train/store/layout.h"
 
 /* A piece of the window, with the size of the arrays that it is for. */
 struct slot {
@@ -19,7 +22,8 @@ struct slot {
 };
 
 struct array {
-    struct ops_array host; /* U8 */
+    struct ops_array host; /* U8; OPS_NONE: the array is in the file */
+    int in_file;           /* its number in the file; below 0: it is in the host's memory */
     uint64_t bytes;
     struct slot *slot;    /* NULL: not in the window */
     struct ops_mark left; /* its last copy out has ended */
@@ -27,8 +31,22 @@ struct array {
     int arriving; /* 1: the arithmetic has not waited for its copy in yet */
 };
 
+/* Host memory between the file and the window, for one array at a time. */
+struct stage {
+    struct ops_array memory; /* U8, of `bytes` bytes */
+    uint64_t bytes;
+    char *data;           /* its address */
+    int array;            /* the array whose new contents it holds for the file; -1: none */
+    struct ops_mark done; /* the last copy to or from the window has ended */
+};
+
+enum { STAGES = LAYOUT_STAGES / 2 }; /* the file's memory takes the other half */
+
 struct offload {
     struct ops *ops;
+    struct mapped *file;
+    struct stage stages[STAGES];
+    int next_stage;
     struct array *arrays;
     int count;
     struct slot *slots;
@@ -38,17 +56,37 @@ struct offload {
 
 /* ---- life cycle ----------------------------------------------------------------------------- */
 
-struct offload *offload_new(struct ops *o, const uint64_t *bytes, int count, uint64_t window_bytes)
+static void make_stages(struct offload *m, uint64_t bytes)
+{
+    for (int i = 0; i < STAGES && bytes; i++) {
+        struct stage *s = &m->stages[i];
+        s->memory = ops_host_buffer(m->ops, (int64_t)bytes);
+        s->data = ops_map(m->ops, s->memory, (int64_t)bytes);
+        s->bytes = bytes;
+        s->array = -1;
+    }
+}
+
+struct offload *offload_new(struct ops *o, const uint64_t *bytes, const int *in_file, int count,
+                            struct mapped *file, uint64_t window_bytes)
 {
     struct offload *m = mem_zalloc(1, sizeof *m);
+    uint64_t largest = 0; /* of the file's arrays */
     m->ops = o;
     m->count = count;
+    m->file = file;
     m->window_bytes = window_bytes;
     m->arrays = mem_zalloc((size_t)count + 1, sizeof *m->arrays);
     for (int i = 0; i < count; i++) {
-        m->arrays[i].bytes = bytes[i];
-        m->arrays[i].host = ops_host_buffer(o, (int64_t)bytes[i]);
+        struct array *a = &m->arrays[i];
+        a->bytes = bytes[i];
+        a->in_file = in_file[i];
+        if (a->in_file < 0)
+            a->host = ops_host_buffer(o, (int64_t)bytes[i]);
+        else if (bytes[i] > largest)
+            largest = bytes[i];
     }
+    make_stages(m, largest);
     return m;
 }
 
@@ -78,8 +116,80 @@ void offload_free(struct offload *m)
         ops_mark_free(m->ops, &m->arrays[i].left);
         ops_host_buffer_free(m->ops, m->arrays[i].host, (int64_t)m->arrays[i].bytes);
     }
+    for (int i = 0; i < STAGES; i++) {
+        ops_mark_free(m->ops, &m->stages[i].done);
+        ops_host_buffer_free(m->ops, m->stages[i].memory, (int64_t)m->stages[i].bytes);
+    }
     free(m->arrays);
     free(m);
+}
+
+/* ---- the file ------------------------------------------------------------------------------- */
+
+/* Waits for the last copy to or from a stage, and writes what it holds for the file. */
+static void settle(struct offload *m, struct stage *s)
+{
+    const struct timespec pause = { 0, 50000 };
+    while (!ops_reached(m->ops, &s->done))
+        nanosleep(&pause, NULL);
+    if (s->array < 0)
+        return;
+    const struct array *a = &m->arrays[s->array];
+    memcpy(mapped_fetch(m->file, a->in_file, MODE_MAKE), s->data, a->bytes);
+    mapped_release(m->file, a->in_file, THEN_LEAVES);
+    s->array = -1;
+}
+
+/* Returns the stage that holds new contents of array i, or NULL. */
+static struct stage *stage_of(struct offload *m, int i)
+{
+    for (int k = 0; k < STAGES; k++)
+        if (m->stages[k].data && m->stages[k].array == i)
+            return &m->stages[k];
+    return NULL;
+}
+
+/* Returns a stage that is free: the one that was taken longest ago. */
+static struct stage *take_stage(struct offload *m)
+{
+    struct stage *s = &m->stages[m->next_stage++ % STAGES];
+    settle(m, s);
+    return s;
+}
+
+/* Copies array i of the file to its slot, through a stage. */
+static void move_in(struct offload *m, int i)
+{
+    const struct array *a = &m->arrays[i];
+    struct stage *s = stage_of(m, i);
+    if (s)
+        settle(m, s);
+    s = take_stage(m);
+    memcpy(s->data, mapped_fetch(m->file, a->in_file, MODE_READ), a->bytes);
+    mapped_release(m->file, a->in_file, THEN_LEAVES);
+    ops_move(m->ops, OPS_IN, a->slot->memory, s->memory, (int64_t)a->bytes);
+    ops_mark(m->ops, OPS_IN, &s->done);
+}
+
+/* Begins to copy array i from its slot to a stage, for the file. */
+static void move_out(struct offload *m, int i)
+{
+    const struct array *a = &m->arrays[i];
+    struct stage *s = stage_of(m, i);
+    if (s)
+        settle(m, s);
+    s = take_stage(m);
+    ops_move(m->ops, OPS_OUT, s->memory, a->slot->memory, (int64_t)a->bytes);
+    ops_mark(m->ops, OPS_OUT, &s->done);
+    s->array = i;
+}
+
+/* Writes what has arrived in stages to the file, so that the disk works while the GPU computes. */
+static void write_arrived(struct offload *m)
+{
+    for (int k = 0; k < STAGES; k++)
+        if (m->stages[k].data && m->stages[k].array >= 0 && ops_reached(m->ops, &m->stages[k].done))
+            settle(m, &m->stages[k]);
 }
 
 /* ---- the window ----------------------------------------------------------------------------- */
@@ -158,7 +268,10 @@ static int bring(struct offload *m, int i, enum use_mode use)
         ops_zero(m->ops, s->memory, (int64_t)a->bytes);
         return 1;
     }
-    ops_move(m->ops, OPS_IN, s->memory, a->host, (int64_t)a->bytes);
+    if (a->in_file < 0)
+        ops_move(m->ops, OPS_IN, s->memory, a->host, (int64_t)a->bytes);
+    else
+        move_in(m, i);
     ops_mark(m->ops, OPS_IN, &s->arrived);
     m->traffic.read_bytes += a->bytes;
     return 1;
@@ -187,8 +300,10 @@ struct ops_array offload_fetch(struct offload *m, int i, enum use_mode use)
 void offload_expect(struct offload *m, int i, enum use_mode use)
 {
     struct array *a = &m->arrays[i];
-    if (a->slot || use != MODE_MAKE)
+    if (a->slot || (use != MODE_MAKE && a->in_file < 0))
         a->expected = a->slot || bring(m, i, use);
+    else if (use != MODE_MAKE && !stage_of(m, i))
+        mapped_expect(m->file, a->in_file, MODE_READ);
 }
 
 void offload_release(struct offload *m, int i, enum use_then then)
@@ -205,7 +320,10 @@ void offload_release(struct offload *m, int i, enum use_then then)
     ops_mark(m->ops, OPS_COMPUTE, &a->slot->done);
     if (a->changed && !dead) {
         ops_after(m->ops, OPS_OUT, &a->slot->done);
-        ops_move(m->ops, OPS_OUT, a->host, a->slot->memory, (int64_t)a->bytes);
+        if (a->in_file < 0)
+            ops_move(m->ops, OPS_OUT, a->host, a->slot->memory, (int64_t)a->bytes);
+        else
+            move_out(m, i);
         ops_mark(m->ops, OPS_OUT, &a->left);
         ops_mark(m->ops, OPS_OUT, &a->slot->left);
         m->traffic.written_bytes += a->bytes;
@@ -215,11 +333,7 @@ void offload_release(struct offload *m, int i, enum use_then then)
         a->slot->array = -1;
         a->slot = NULL;
     }
-}
-
-struct ops_array offload_data(const struct offload *m, int i)
-{
-    return m->arrays[i].host;
+    write_arrived(m);
 }
 
 struct mapped_traffic offload_traffic(const struct offload *m)

@@ -7,6 +7,10 @@
  * of its use. A changed array is copied out when it is released, unless it is dropped. Copies have
  * queues of their own, so the arithmetic waits only for the copies that it needs. An array stays in
  * the window until another array needs its room.
+ *
+ * Some arrays may be in a file instead (mapped.h). They go through stages, pieces of host memory
+ * that a GPU can copy from and to: a file's memory is no such memory. An expected array is read
+ * from the file ahead of its use, and copied to the window when it is fetched.
  */
 #ifndef TEXTMILL_TRAIN_STORE_OFFLOAD_H
 #define TEXTMILL_TRAIN_STORE_OFFLOAD_H
@@ -16,9 +20,11 @@
 
 struct offload;
 
-/* Makes `count` arrays, all zero; array i has bytes[i] bytes. The window takes at most
+/* Makes `count` arrays, all zero; array i has bytes[i] bytes. It is array in_file[i] of `file`,
+ * which is borrowed, or in the host's memory if in_file[i] is below 0. The window takes at most
  * window_bytes. */
-struct offload *offload_new(struct ops *o, const uint64_t *bytes, int count, uint64_t window_bytes);
+struct offload *offload_new(struct ops *o, const uint64_t *bytes, const int *in_file, int count,
+                            struct mapped *file, uint64_t window_bytes);
 void offload_free(struct offload *m); /* fine on NULL */
 
 /* The three functions do what mapped_fetch, mapped_release and mapped_expect do
@@ -27,10 +33,6 @@ void offload_free(struct offload *m); /* fine on NULL */
 struct ops_array offload_fetch(struct offload *m, int i, enum use_mode use);
 void offload_release(struct offload *m, int i, enum use_then then);
 void offload_expect(struct offload *m, int i, enum use_mode use);
-
-/* Returns array i in the host's memory, for use between steps with the copy functions of ops.h and
- * with ops_map. */
-struct ops_array offload_data(const struct offload *m, int i);
 
 struct mapped_traffic offload_traffic(const struct offload *m); /* no waiting is measured */
 

@@ -125,47 +125,67 @@ static int read_parameters(struct store *s, const struct store_source *from)
     return 0;
 }
 
-/* Opens the file, the host's memory or the shared window, with the arrays that the layout puts
- * there. Returns 0, or -1 with an error. */
-static int open_file(struct store *s, const char *dir)
+/* Numbers the arrays that are not kept in memory: sets mapped_as, bytes[] to their sizes, and
+ * in_file[] to their numbers in the file, or -1. Returns their number. */
+static int number_arrays(struct store *s, uint64_t *bytes, int *in_file)
 {
     const struct layout *l = &s->layout;
-    int count = 0, all = 0;
-    for (int kind = 0; kind < STORE_KINDS; kind++)
-        all += l->count[kind];
-    uint64_t *bytes = mem_zalloc((size_t)all, sizeof *bytes);
+    int count = 0, files = 0;
     for (int kind = 0; kind < STORE_KINDS; kind++) {
         s->mapped_as[kind] = mem_zalloc((size_t)l->count[kind] + 1, sizeof *s->mapped_as[kind]);
         for (int i = 0; i < l->count[kind]; i++) {
-            s->mapped_as[kind][i] = l->in_file[kind][i] ? count : -1;
-            if (l->in_file[kind][i])
-                bytes[count++] = layout_bytes(l, kind, i);
+            s->mapped_as[kind][i] = -1;
+            if (l->place[kind][i] == PLACE_MEMORY)
+                continue;
+            in_file[count] = l->place[kind][i] == PLACE_FILE ? files++ : -1;
+            bytes[count] = layout_bytes(l, (enum store_kind)kind, i);
+            s->mapped_as[kind][i] = count++;
         }
     }
+    return count;
+}
+
+/* Opens the file with those of the arrays that it holds. Its memory is the window or, on a GPU, a
+ * part of the stages. Returns 0, or -1 with an error. */
+static int open_file(struct store *s, const char *dir, const uint64_t *bytes, const int *in_file,
+                     int count)
+{
+    const struct layout *l = &s->layout;
+    uint64_t *sizes = mem_zalloc((size_t)count + 1, sizeof *sizes);
+    int files = 0;
+    for (int i = 0; i < count; i++)
+        if (in_file[i] >= 0)
+            sizes[files++] = bytes[i];
+    if (files && l->window_bytes)
+        s->mapped = mapped_new(dir, sizes, files,
+                               l->stage_bytes ? l->stage_bytes / 2 : l->window_bytes);
+    free(sizes);
+    return files && l->window_bytes && !s->mapped ? -1 : 0;
+}
+
+/* Opens what holds the arrays that are not kept in memory: the file, the host's memory or the
+ * shared window. Returns 0, or -1 with an error. */
+static int open_places(struct store *s, const struct store_config *c)
+{
+    const struct layout *l = &s->layout;
+    size_t all = 1;
+    for (int kind = 0; kind < STORE_KINDS; kind++)
+        all += (size_t)l->count[kind];
+    uint64_t *bytes = mem_zalloc(all, sizeof *bytes);
+    int *in_file = mem_zalloc(all, sizeof *in_file);
+    const int count = number_arrays(s, bytes, in_file);
+    const int result = open_file(s, c->dir, bytes, in_file, count);
     if (l->zero > 1)
         s->shared = shared_new(s->ops, l->window_bytes);
-    else if (l->window_bytes && !dir)
-        s->offload = offload_new(s->ops, bytes, count, l->window_bytes);
-    else if (l->window_bytes)
-        s->mapped = mapped_new(dir, bytes, count, l->window_bytes);
+    else if (!result && c->offload && l->window_bytes)
+        s->offload = offload_new(s->ops, bytes, in_file, count, s->mapped, l->window_bytes);
     free(bytes);
-    return l->window_bytes && !s->mapped && !s->offload && !s->shared ? -1 : 0;
+    free(in_file);
+    return result;
 }
 
-/* Returns array i of a kind where it is kept between steps: in the file or, on a GPU, in the host's
- * memory. fetch_kept returns the array where it is used. */
-static struct ops_array kept(const struct store *s, int kind, int i)
-{
-    const enum ops_type type = s->layout.type[kind];
-    struct ops_array a;
-    if (!s->offload)
-        return ops_host_array(mapped_data(s->mapped, s->mapped_as[kind][i]), type);
-    a = offload_data(s->offload, s->mapped_as[kind][i]);
-    a.type = type;
-    return a;
-}
-
-static struct ops_array fetch_kept(struct store *s, int kind, int i, enum use_mode use)
+/* Fetches an array that is not kept in memory. */
+static struct ops_array fetch_away(struct store *s, int kind, int i, enum use_mode use)
 {
     const enum ops_type type = s->layout.type[kind];
     struct ops_array a;
@@ -182,9 +202,7 @@ static void make_arrays(struct store *s, int own_parameters)
     for (int kind = 0; kind < STORE_KINDS; kind++) {
         s->arrays[kind] = mem_zalloc((size_t)l->count[kind] + 1, sizeof *s->arrays[kind]);
         for (int i = 0; i < l->count[kind]; i++) {
-            if (is_mapped(s, kind, i))
-                s->arrays[kind][i] = kept(s, kind, i);
-            else if (own_parameters || !is_taken(s, kind, i))
+            if (!is_mapped(s, kind, i) && (own_parameters || !is_taken(s, kind, i)))
                 s->arrays[kind][i] = ops_buffer(s->ops, l->type[kind], l->elements[kind][i]);
         }
     }
@@ -213,7 +231,7 @@ int store_open(struct store *s, struct ops *o, const struct tensor_table *tensor
     *s = (struct store){
         .ops = o, .tensors = tensors, .unsplit = c->split ? c->unsplit : tensors, .split = c->split
     };
-    if (layout_init(&s->layout, tensors, c) < 0 || open_file(s, c->dir) < 0) {
+    if (layout_init(&s->layout, tensors, c) < 0 || open_places(s, c) < 0) {
         store_close(s);
         return -1;
     }
@@ -237,8 +255,8 @@ void store_close(struct store *s)
         free(s->arrays[kind]);
         free(s->mapped_as[kind]);
     }
-    mapped_free(s->mapped);
     offload_free(s->offload);
+    mapped_free(s->mapped);
     shared_free(s->shared);
     layout_release(&s->layout);
     *s = (struct store){ 0 };
@@ -252,7 +270,7 @@ static struct ops_array fetch(struct store *s, enum store_kind kind, int i, enum
     s->fetched++;
     if (layout_is_gathered(&s->layout, kind))
         return shared_fetch(s->shared, s->in_shared[kind] + i, use);
-    return is_mapped(s, kind, i) ? fetch_kept(s, kind, i, use) : s->arrays[kind][i];
+    return is_mapped(s, kind, i) ? fetch_away(s, kind, i, use) : s->arrays[kind][i];
 }
 
 struct ops_array store_view(struct store *s, enum store_kind kind, int i)
@@ -410,13 +428,7 @@ int store_check(struct store *s)
 
 struct mapped_traffic store_traffic(const struct store *s)
 {
-    if (s->offload)
-        return offload_traffic(s->offload);
-    return s->mapped ? mapped_traffic(s->mapped) : (struct mapped_traffic){ 0 };
-}
-
-const struct ops_array *store_all(const struct store *s, enum store_kind kind)
-{
-    assert(!s->fetched);
-    return s->arrays[kind];
+    if (s->mapped)
+        return mapped_traffic(s->mapped);
+    return s->offload ? offload_traffic(s->offload) : (struct mapped_traffic){ 0 };
 }

@@ -26,11 +26,12 @@ struct store {
     const struct split *split;          /* the tensor-parallel ranks that share the model; NULL:
                                          * this process has all of it */
     struct layout layout;
-    struct ops_array *arrays[STORE_KINDS]; /* [count] */
-    int *mapped_as[STORE_KINDS];           /* [count]: number in `mapped`, -1: in memory */
-    struct mapped *mapped;                 /* the file; NULL: none */
-    struct offload *offload;               /* used instead of the file on a GPU: the host's
+    struct ops_array *arrays[STORE_KINDS]; /* [count]: the arrays that are kept in memory */
+    int *mapped_as[STORE_KINDS];           /* [count]: number in `offload`, else in `mapped`; -1: in
                                             * memory */
+    struct mapped *mapped;                 /* the file; NULL: none */
+    struct offload *offload;               /* on a GPU: the arrays in the host's memory, and those
+                                            * in the file */
     struct shared *shared;                 /* used instead of the file with ZeRO: the other ranks */
     int in_shared[STORE_BLOCKS];           /* number in `shared` of block 0's array of each kind */
     int fetched;                           /* arrays in use; 0 between steps */
@@ -107,11 +108,7 @@ int store_counts(const struct store *s, size_t row, int rank);
 /* Returns 0, or -1 with an error if a write to the file has failed. */
 int store_check(struct store *s);
 
-/* Returns what the file or the GPU's window moved so far; all 0 without one. */
+/* Returns what the file or, without one, the GPU's window moved so far; all 0 without both. */
 struct mapped_traffic store_traffic(const struct store *s);
-
-/* Returns all arrays of a kind at once, for saving: an array of `count` arrays. If arrays of this
- * kind are shared, they are this rank's shares. The result is valid until the next fetch. */
-const struct ops_array *store_all(const struct store *s, enum store_kind kind);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "common/err.h"
 #include "tests/unit/arrays.h"
+#include "train/store/offload.h"
 #include "train/store/store.h"
 
 /* The models of these tests have four blocks, each with one matrix of 64 x 256 floats (64 KiB). */
@@ -85,6 +86,38 @@ Test(store, keeps_in_memory_what_is_used_most)
     program_release(&program);
 }
 
+Test(store, a_gpu_has_the_memory_of_its_host_before_the_file)
+{
+    struct tensor_table t;
+    struct program program;
+    struct store_plan p;
+    struct store_config c = { .offload = 1, .memory_bytes = 12 * BYTES };
+    make_table(&t);
+    use_program(&c, &program, 1, 1, RECOMPUTE_NONE, 0);
+    cr_assert_eq(store_plan(&p, &t, &c), 0, "%s", err_get());
+    const uint64_t other = 16 * BYTES - p.memory_bytes;
+    cr_assert(other > (LAYOUT_STAGES + 1) * BYTES && p.host_bytes == other && !p.file_bytes);
+    c.host_bytes = other - 1;
+    cr_assert_eq(store_plan(&p, &t, &c), -1);
+    cr_assert(strstr(err_get(), "give --memmap-dir"), "%s", err_get());
+    c.dir = folder; /* one array less, and the stages */
+    cr_assert_eq(store_plan(&p, &t, &c), 0, "%s", err_get());
+    cr_assert(p.host_bytes <= c.host_bytes && p.host_bytes > LAYOUT_STAGES * BYTES);
+    cr_assert_eq(p.host_bytes - LAYOUT_STAGES * BYTES + p.file_bytes, other);
+    cr_assert(p.read_bytes >= p.file_bytes && p.written_bytes > 0);
+    c.host_bytes = other; /* all of them: no stages */
+    cr_assert_eq(store_plan(&p, &t, &c), 0, "%s", err_get());
+    cr_assert(p.host_bytes == other && !p.file_bytes);
+    c.host_bytes = 0; /* the stages alone */
+    cr_assert_eq(store_plan(&p, &t, &c), 0, "%s", err_get());
+    cr_assert(p.host_bytes == LAYOUT_STAGES * BYTES && p.file_bytes == other);
+    c.host_bytes = LAYOUT_STAGES * BYTES - 1;
+    cr_assert_eq(store_plan(&p, &t, &c), -1);
+    cr_assert(strstr(err_get(), "between the file and the GPU"), "%s", err_get());
+    tensor_release(&t);
+    program_release(&program);
+}
+
 static void expect(struct store *s, int kind, int number, enum use_mode mode)
 {
     store_expect(s, &(struct use){ .kind = (unsigned char)kind,
@@ -110,13 +143,16 @@ static void make_again(struct store *s, int b, float *y)
 }
 
 /* Changes each array in twenty rounds, and announces the next one before. The bytes must be those
- * of a store in plain memory. memory: the limit of memory in bytes. */
-static void check_contents(uint64_t memory)
+ * of a store in plain memory. memory: the limit of memory in bytes. host: 0: there is a file alone;
+ * else the limit of the memory of a GPU's host. */
+static void check_contents(uint64_t memory, uint64_t host)
 {
     struct tensor_table t;
     struct store s, plain;
     struct ops *o = ops_new(2);
-    struct store_config c = { .dir = folder, .memory_bytes = memory };
+    struct store_config c = {
+        .dir = folder, .memory_bytes = memory, .offload = host > 0, .host_bytes = host
+    };
     struct program program;
     make_table(&t);
     use_program(&c, &program, 1, 1, RECOMPUTE_NONE, 0);
@@ -145,8 +181,8 @@ static void check_contents(uint64_t memory)
         }
     cr_assert_eq(store_check(&s), 0);
     struct mapped_traffic moved = store_traffic(&s);
-    cr_assert(memory ? 1 : moved.read_bytes > 15 * 16 * BYTES);
-    cr_assert(memory ? 1 : moved.written_bytes > 15 * 16 * BYTES);
+    cr_assert(memory || host || moved.read_bytes > 15 * 16 * BYTES);
+    cr_assert(memory || host || moved.written_bytes > 15 * 16 * BYTES);
     store_close(&s);
     store_close(&plain);
     tensor_release(&t);
@@ -156,9 +192,47 @@ static void check_contents(uint64_t memory)
 
 Test(store, arrays_in_a_file_hold_what_was_written)
 {
-    check_contents(0);
-    check_contents(12 * BYTES);
-    check_contents(16 * BYTES);
+    check_contents(0, 0);
+    check_contents(12 * BYTES, 0);
+    check_contents(16 * BYTES, 0);
+}
+
+Test(store, arrays_behind_a_gpu_hold_what_was_written)
+{
+    check_contents(0, LAYOUT_STAGES * BYTES);
+    check_contents(0, 8 * BYTES);
+    check_contents(12 * BYTES, 16 * BYTES);
+}
+
+static struct ops_array float_at(struct ops_array a, int64_t i)
+{
+    a.type = OPS_F32;
+    return ops_part(a, i);
+}
+
+/* The window has room for one array: array 0 leaves it for array 1, and comes back while its new
+ * contents are still on their way to the file. */
+Test(store, an_array_comes_back_on_its_way_to_the_file)
+{
+    struct ops *o = ops_open("emulated:1", 1);
+    const uint64_t bytes[] = { BYTES, BYTES };
+    const int in_file[] = { 0, -1 };
+    cr_assert(o, "%s", err_get());
+    struct mapped *file = mapped_new(folder, bytes, 1, 2 * BYTES);
+    struct offload *m = offload_new(o, bytes, in_file, 2, file, BYTES);
+    for (float x, round = 1; round < 20; round++) {
+        ops_upload(o, float_at(offload_fetch(m, 0, MODE_WRITE), 7), &round, 1);
+        offload_release(m, 0, THEN_LEAVES);
+        offload_fetch(m, 1, MODE_MAKE);
+        offload_release(m, 1, THEN_LEAVES);
+        ops_download(o, &x, float_at(offload_fetch(m, 0, MODE_READ), 7), 1);
+        cr_assert_eq(x, round, "round %g: %g", round, x);
+        offload_release(m, 0, THEN_LEAVES);
+    }
+    offload_free(m);
+    cr_assert_eq(mapped_check(file), 0);
+    mapped_free(file);
+    ops_free(o);
 }
 
 Test(store, parameters_of_the_caller_go_into_the_file)
@@ -181,7 +255,6 @@ Test(store, parameters_of_the_caller_go_into_the_file)
         cr_assert_eq(floats(store_view(&s, STORE_PARAMETERS, b))[5], (float)b + 1);
         store_release(&s, STORE_PARAMETERS, b);
     }
-    cr_assert_eq(floats(store_all(&s, STORE_PARAMETERS)[2])[5], 3);
     store_close(&s);
     program_release(&program);
     tensor_release(&t);
@@ -281,7 +354,8 @@ Test(store, the_embedding_stays_first)
     for (int b = 1; b < BLOCKS - 1; b++)
         cr_assert_eq(p.moves[STORE_PARAMETERS][b].reads, p.moves[STORE_PARAMETERS][0].reads);
     cr_assert_eq(layout_init(&l, &t, &c), 0);
-    cr_assert(!l.in_file[STORE_PARAMETERS][0] && l.in_file[STORE_PARAMETERS][1]);
+    cr_assert(l.place[STORE_PARAMETERS][0] == PLACE_MEMORY &&
+              l.place[STORE_PARAMETERS][1] == PLACE_FILE);
     layout_release(&l);
     tensor_release(&t);
     program_release(&p);
@@ -307,9 +381,10 @@ Test(store, rows_stay_by_how_often_they_are_moved)
     struct layout l;
     cr_assert_eq(layout_init(&l, &t, &c), 0);
     for (int i = 0; i < 4; i++)
-        cr_assert(!l.in_file[STORE_DX][i]);
-    cr_assert(!l.in_file[STORE_X][0] && l.in_file[STORE_PARAMETERS][0]);
-    cr_assert(l.in_file[STORE_MOMENT1][1] && l.in_file[STORE_X][11]); /* which the head reads */
+        cr_assert_eq(l.place[STORE_DX][i], PLACE_MEMORY);
+    cr_assert(l.place[STORE_X][0] == PLACE_MEMORY && l.place[STORE_PARAMETERS][0] == PLACE_FILE);
+    cr_assert_eq(l.place[STORE_MOMENT1][1], PLACE_FILE);
+    cr_assert_eq(l.place[STORE_X][11], PLACE_FILE); /* which the head reads */
     layout_release(&l);
     tensor_release(&t);
     program_release(&program);
