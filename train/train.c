@@ -252,16 +252,26 @@ static int load_own_config(const struct settings *s)
     return result;
 }
 
-/* Checks that the trace may be written. An existing file is replaced only with --force, which
- * cannot be combined with --resume. Returns 0, or -1 with an error. */
+/* Checks that the trace can be written at the end of the run. An existing file is replaced only
+ * with --force, which cannot be combined with --resume. Returns 0, or -1 with an error. */
 static int profile_may_be_written(const struct settings *s)
 {
     enum file_kind kind = FILE_NONE;
-    if (!s->profile || !s->resume)
-        return s->profile ? tool_may_replace(s->profile, NULL, NULL) : 0;
+    struct output probe;
+    if (!s->profile)
+        return 0;
+    if (!s->resume && tool_may_replace(s->profile, NULL, NULL) < 0)
+        return -1;
     if (file_look(s->profile, &kind) < 0)
         return -1;
-    return kind == FILE_PLAIN ? err_set("'%s' exists: give --profile another name", s->profile) : 0;
+    if (s->resume && kind == FILE_PLAIN)
+        return err_set("'%s' exists: give --profile another name", s->profile);
+    if (kind == FILE_SPECIAL)
+        return 0;
+    if (output_open(&probe, s->profile) < 0)
+        return -1;
+    output_abandon(&probe);
+    return 0;
 }
 
 /* Prints a description of the data on one line. */
@@ -561,7 +571,8 @@ static int settle(struct settings *s, struct comm *ranks, int argc, char **argv)
     if (s->force && s->resume)
         return err_usage(
             "--force starts a new run and --resume continues the old one: give only one of them");
-    if (load_own_config(s) < 0 || take_data(s, argv, argc) < 0 || profile_may_be_written(s) < 0)
+    if (load_own_config(s) < 0 || take_data(s, argv, argc) < 0 ||
+        (comm_is_first(ranks) && profile_may_be_written(s) < 0))
         return -1;
     if (tool_given("epochs") && !tool_given("steps")) /* the command line overrides the file */
         s->steps = 0;
