@@ -314,7 +314,7 @@ void device_after(struct ops *o, enum ops_queue q, const struct ops_mark *m)
 int device_reached(struct ops *o, const struct ops_mark *m)
 {
     check("choosing the device", cudaSetDevice(((struct device *)o->device)->number));
-    return is_reached("an exchange with other devices", m->event);
+    return is_reached("a copy or an exchange", m->event);
 }
 
 void device_move(struct ops *o, enum ops_queue q, char *to, const char *from, size_t bytes)
