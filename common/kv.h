@@ -40,7 +40,8 @@ const char *kv_get(const struct kv *kv, const char *key); /* the first value of 
  * the key is missing or its value is no such number. */
 int kv_get_u64(const struct kv *kv, const char *key, uint64_t *value);
 
-/* Appends the pairs of text[0..n). Returns 0, or -1 with an error that names the line. */
+/* Parses the key=value lines text[0..n) and appends their pairs to *kv. Returns 0, or -1 with an
+ * error that names the line. */
 int kv_parse(struct kv *kv, const char *text, size_t n);
 void kv_print(const struct kv *kv, struct buf *out); /* appends the lines */
 

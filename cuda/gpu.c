@@ -373,7 +373,8 @@ static void linear(struct ops *o, struct ops_array y, struct ops_array base, str
     multiply(o, l->turned, &p);
 }
 
-/* Converts the rows once for all maps. */
+/* Computes several linear maps of the same rows x. The rows are converted to the type of the
+ * products once, not for each map. */
 static void linear_fwd(struct ops *o, struct ops_array y, struct ops_array x,
                        const struct ops_linear *l, int count)
 {

@@ -82,7 +82,7 @@ struct megatron_writer {
 int megatron_create(struct megatron_writer *w, const char *dir, const char *name,
                     uint64_t vocabulary);
 
-/* Adds a sequence. Returns 0, or -1 with an error. */
+/* Writes a sequence of n token ids. Returns 0, or -1 with an error. */
 int megatron_add(struct megatron_writer *w, const uint32_t *ids, size_t n);
 
 /* megatron_create_as creates a pair with the id type of the pair `like`. Sequences may be added to

@@ -293,8 +293,8 @@ static int keep(struct layout *l, const struct program *p, const struct choice *
     return 0;
 }
 
-/* Moves as many arrays to memory as fit in `room` bytes. Returns their bytes. All
- * rows of a kind have the same size: if one does not fit, the others are not tried. */
+/* Moves as many arrays to memory as fit in `room` bytes. Returns their bytes. All rows of a kind
+ * have the same size: if one does not fit, the others are not tried. */
 static uint64_t keep_most(struct layout *l, const struct program *p, uint64_t room)
 {
     size_t count;
@@ -363,14 +363,14 @@ static void fill_host(struct layout *l, const struct program *p, uint64_t room)
     free(choices);
 }
 
-/* Divides the arrays that are not in the GPU's memory between the host's memory and the file. */
+/* Divides the arrays that are not in the GPU's memory between the host's memory and the file.
+ * Returns 0, or -1 with an error. */
 static int choose_host(struct layout *l, const struct store_config *c)
 {
-    const uint64_t limit = c->host_bytes ? c->host_bytes : c->dir ? 0 : UINT64_MAX;
-    const enum place place = c->dir ? PLACE_FILE : PLACE_HOST;
-    uint64_t largest, all = bytes_in(l, place, &largest);
+    const uint64_t limit = c->host_bytes;
+    uint64_t largest, all = bytes_in(l, c->dir ? PLACE_FILE : PLACE_HOST, &largest);
     char need[32], have[32];
-    if (!c->dir && all > limit)
+    if (!c->dir && limit && all > limit)
         return err_set("the host's memory takes %s, which is more than --memory %s: give "
                        "--memmap-dir",
                        log_bytes(need, all), log_bytes(have, limit));

@@ -31,7 +31,8 @@ struct array {
     int arriving; /* 1: the arithmetic has not waited for its copy in yet */
 };
 
-/* Host memory between the file and the window, for one array at a time. */
+/* A piece of host memory through which arrays are copied between the file and the GPU, one at a
+ * time. */
 struct stage {
     struct ops_array memory; /* U8, of `bytes` bytes */
     uint64_t bytes;
@@ -149,10 +150,13 @@ static struct stage *stage_of(struct offload *m, int i)
     return NULL;
 }
 
-/* Returns a stage that is free: the one that was taken longest ago. */
-static struct stage *take_stage(struct offload *m)
+/* Returns a free stage for array i: the one that was taken longest ago. No stage holds other
+ * contents of the array afterwards. */
+static struct stage *take_stage(struct offload *m, int i)
 {
-    struct stage *s = &m->stages[m->next_stage++ % STAGES];
+    struct stage *old = stage_of(m, i), *s = &m->stages[m->next_stage++ % STAGES];
+    if (old)
+        settle(m, old);
     settle(m, s);
     return s;
 }
@@ -161,10 +165,7 @@ static struct stage *take_stage(struct offload *m)
 static void move_in(struct offload *m, int i)
 {
     const struct array *a = &m->arrays[i];
-    struct stage *s = stage_of(m, i);
-    if (s)
-        settle(m, s);
-    s = take_stage(m);
+    struct stage *s = take_stage(m, i);
     memcpy(s->data, mapped_fetch(m->file, a->in_file, MODE_READ), a->bytes);
     mapped_release(m->file, a->in_file, THEN_LEAVES);
     ops_move(m->ops, OPS_IN, a->slot->memory, s->memory, (int64_t)a->bytes);
@@ -175,10 +176,7 @@ static void move_in(struct offload *m, int i)
 static void move_out(struct offload *m, int i)
 {
     const struct array *a = &m->arrays[i];
-    struct stage *s = stage_of(m, i);
-    if (s)
-        settle(m, s);
-    s = take_stage(m);
+    struct stage *s = take_stage(m, i);
     ops_move(m->ops, OPS_OUT, s->memory, a->slot->memory, (int64_t)a->bytes);
     ops_mark(m->ops, OPS_OUT, &s->done);
     s->array = i;

@@ -156,11 +156,12 @@ static int open_file(struct store *s, const char *dir, const uint64_t *bytes, co
     for (int i = 0; i < count; i++)
         if (in_file[i] >= 0)
             sizes[files++] = bytes[i];
-    if (files && l->window_bytes)
+    const int needed = files && l->window_bytes;
+    if (needed)
         s->mapped = mapped_new(dir, sizes, files,
                                l->stage_bytes ? l->stage_bytes / 2 : l->window_bytes);
     free(sizes);
-    return files && l->window_bytes && !s->mapped ? -1 : 0;
+    return needed && !s->mapped ? -1 : 0;
 }
 
 /* Opens what holds the arrays that are not kept in memory: the file, the host's memory or the
