@@ -10,7 +10,6 @@
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/tool.h"
-#include "common/utf8.h"
 #include "tokenizer/batch.h"
 #include "tokenizer/files/files.h"
 #include "tokenizer/input/mend.h"
@@ -125,36 +124,23 @@ static const char *spill_folder(const struct counting_options *o)
     return o->temporary_folder ? o->temporary_folder : file_temporary_folder();
 }
 
-/* Returns the number of bytes that are not UTF-8. */
-static uint64_t count_invalid(const char *text, size_t n)
-{
-    if (utf8_valid(text, n) == n)
-        return 0;
-    struct buf repaired = BUF_INIT;
-    uint64_t replaced = utf8_repair(&repaired, text, n);
-    buf_release(&repaired);
-    return replaced;
-}
-
 static int counting_work(void *ctx, void *item)
 {
     struct counting *c = ctx;
     struct batch *b = item;
     struct counter *one = idle_take(&c->counters);
     int result = 0;
-    b->replaced = 0;
     if (!one) {
         one = mem_alloc(sizeof *one);
         one->encoder = encoder_new(c->t);
         one->words = word_counts_new(c->o->memory_bytes / (uint64_t)tool_threads,
                                      spill_folder(c->o));
     }
-    for (size_t i = 0, at = 0; i < b->count && !result; at = b->ends[i++]) {
-        const char *text = b->text.data + at;
-        const size_t n = b->ends[i] - at;
-        b->replaced += count_invalid(text, n);
-        result = encoder_pieces(one->encoder, text, n, put_word, one->words);
-    }
+    const uint64_t before = encoder_replaced(one->encoder);
+    for (size_t i = 0, at = 0; i < b->count && !result; at = b->ends[i++])
+        result = encoder_pieces(one->encoder, b->text.data + at, b->ends[i] - at, put_word,
+                                one->words);
+    b->replaced = encoder_replaced(one->encoder) - before;
     idle_give(&c->counters, one);
     return result;
 }
