@@ -59,7 +59,7 @@ PLUGINS = $(if $(filter-out fuzz,$(MODE)),$(if $(MPICC),$(B)/lib/textmill/libtex
           $(if $(PARQUET)$(ARROW_PACKAGE),$(B)/lib/textmill/libtextmill-parquet.so)) \
           $(if $(CUDA),$(B)/lib/textmill/libtextmill-cuda.so)
 
-.PHONY: all links sample demo test check-unit check-backends check-golden check-docs check-fuzz check-faults check-learning \
+.PHONY: all links sample demo test check-unit check-backends check-golden check-docs check-fuzz check-hostile check-faults check-learning \
         check-parallel check-ranks check-peers tokenizer-library check-arm64 fuzz bench lint format install uninstall dist deb clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -294,6 +294,11 @@ fuzz: ## fuzz every parser with libFuzzer for FUZZ_SECONDS (needs clang)
 # Compares our sum over ranks with MPI's.
 $(B)/bin/reduce: tests/parallel/reduce.c mpi/mpi.c $(LIB) | $(B)/bin
 	OMPI_CC='$(CC)' MPICH_CC='$(CC)' $(MPICC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) $^ $(LIBS) -o $@
+
+$(B)/bin/bounded: tests/hostile/bounded.c | $(B)/bin
+	$(CC) $(WARN) -O2 $< -o $@
+check-hostile: all $(SAMPLE) $(B)/bin/bounded ## hostile inputs, files and neighbours: refused in little time and memory
+	tests/hostile/run
 
 check-faults: all $(SAMPLE) $(B)/faults.so $(B)/synced.so ## let the n-th read, write or close fail
 	tests/faults/run $(B)/faults.so
