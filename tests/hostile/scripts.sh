@@ -1,0 +1,203 @@
+# shellcheck shell=bash
+# Hostile file names and neighbours of the scripts.
+
+# Each name is a command, an option, a pattern or another character that means something to some program.
+hostile_names() {
+    printf '%s\0' 'a b' "it's" '$(touch ran)' '`touch ran`' ';touch ran;' '& touch ran #' $'new\nline' $'touch\tran' '-rf' --help '*' '"' \
+        '\' '{}' '{out}' '%20' 'a+b' 'a_b' 日本語.xml 한국어.xml é è $'\xff' $'\x1b[31m' '.hidden'
+}
+corpus() { "$ROOT/scripts/corpus" "$@" 2>&1; }
+
+# same_files LIST OUT: OUT has one part for each name of LIST, with the bytes of that file.
+same_files() {
+    local name
+    [ "$(find "$2" -mindepth 1 -maxdepth 1 -type f | wc -l)" = "$(tr -cd '\0' <"$1" | wc -c)" ] || fail "$2: not one part for each name"
+    while IFS= read -r -d '' name; do cat "./$name"; done <"$1" | sort >want
+    find "$2" -maxdepth 1 -type f -exec cat {} + | sort | cmp - want || fail "$2: other bytes"
+    [ ! -e ran ] || fail 'a file name was run'
+}
+case_corpus_runs_no_file_name() {
+    hostile_names >names
+    while IFS= read -r -d '' name; do printf '%s|' "$name" | tr '\n' N >"./$name" && echo >>"./$name"; done <names
+    local locale
+    for locale in C C.UTF-8; do
+        LC_ALL=$locale corpus -0 -j 4 -o $locale names 'cat {} >{out}' >log || fail "$(cat log)"
+        same_files names $locale
+    done
+    check diff -r C C.UTF-8
+    LC_ALL=C grep -azv '[[:cntrl:]]' names | tr '\0' '\n' >lines && tr '\n' '\0' <lines >names
+    corpus -j 4 -o lines-of lines 'cat <{} | cat >{out}' >log || fail "$(cat log)"
+    same_files names lines-of
+    if command -v parallel >/dev/null; then
+        echo '2/:' >hosts
+        corpus --hosts hosts -0 -o hosted names 'cat {} >{out}' >log || fail "$(cat log)"
+        same_files names hosted
+    fi
+    # Quotes around {} would end those that the script writes.
+    for command in "cat '{}' >{out}" 'cat {} >"{out}"' "bash -c 'cat {}' >{out}"; do
+        corpus -0 -o quoted names "$command" >log && fail "quotes are accepted: $command"
+        check grep -q 'in quotes' log
+    done
+}
+case_corpus_names_differ() {
+    local long n
+    printf -v long '語%.0s' {1..80}
+    printf '%s\n' x/y x_y 'x y' x.y x%2Fy x+y $'x\ty' 'x,y' 日 本 é è /é ё "$long" "${long}x" "${long}y" "${long%語}" .x %2Ex x '~x' >lines
+    n=$(wc -l <lines)
+    corpus -j 4 -o made lines 'printf "%%s\n" {} >{out}' >log || fail "$(cat log)"
+    [ "$(find made -mindepth 1 -maxdepth 1 -type f | wc -l)" = "$n" ] || fail "not $n parts: $(ls -A made)"
+    corpus -j 4 -o made lines 'false {} {out}' | grep -q "$n were done" || fail 'a part is not known again'
+}
+case_corpus_empty_part() {
+    printf 'a\n\nb\n' >lines
+    refuses "part 2 of 'lines' is empty" "$ROOT/scripts/corpus" -o made lines 'echo {} >{out}'
+    printf 'a\n\t\nb\n' >lines
+    refuses "part 2 of 'lines' is empty" "$ROOT/scripts/corpus" -o made lines 'echo {} >{out}'
+    printf 'a\0b\0\0' >zeros
+    refuses "part 3 of 'zeros' is empty" "$ROOT/scripts/corpus" -0 -o made zeros 'echo {} >{out}'
+    check test -z "$(ls made)"
+}
+
+# until COMMAND...: waits until a command succeeds.
+until_() {
+    local n
+    for ((n = 0; n < 600; n++)); do
+        "$@" 2>/dev/null && return
+        sleep 0.05
+    done
+    fail "never: $*"
+}
+waiting='echo {} >>runs; while [ ! -e go ] && [ -e runs ]; do sleep 0.05; done; echo {} >{out}'
+once_each() { [ "$(sort runs)" = "$(sort parts)" ] || fail "parts were made twice: $(sort runs | uniq -d | head -3)"; }
+case_corpus_two_calls_at_once() {
+    printf '%s\n' a b c d >parts && : >runs
+    corpus -j 2 -o made parts "$waiting" >first &
+    until_ test -s runs
+    corpus -j 2 -o made parts "$waiting" >second &
+    until_ grep -q "another call makes parts of 'made'" second
+    touch go
+    wait
+    once_each
+    grep -q '4 parts: 0 were done, 4 made' first || fail "$(cat first)"
+    grep -q '4 parts: 4 were done, 0 made' second || fail "$(cat second)"
+}
+# A call whose main process was killed goes on; the next call waits, and makes what is left.
+case_corpus_killed_main() {
+    printf '%s\n' a b >parts && : >runs
+    "$ROOT/scripts/corpus" -o made parts "$waiting" 2>first &
+    until_ test -s runs
+    kill -9 $!
+    wait $! 2>/dev/null
+    corpus -o made parts "$waiting" >second &
+    until_ grep -q 'another call' second
+    touch go
+    wait
+    once_each
+}
+# A call that was killed with all its processes blocks nobody, and what it made by halves is removed.
+case_corpus_killed_group() {
+    printf '%s\n' a b >parts && : >runs
+    setsid "$ROOT/scripts/corpus" -o made parts "touch {out}; $waiting" 2>first &
+    until_ test -s runs
+    kill -9 -- -$!
+    wait $! 2>/dev/null
+    touch go && : >runs
+    SECONDS_MOST=10 succeeds "$ROOT/scripts/corpus" -o made parts "$waiting"
+    ! grep -q 'another call' stderr || fail 'a dead call blocks'
+    once_each
+    check test "$(ls -A made | tr '\n' ' ')" = '.logs a b '
+}
+
+# A stand-in for Slurm, with its limit of an array's indexes and its patterns in names of files.
+stand_in_for_slurm() { # MAXARRAYSIZE
+    mkdir slurm
+    cat >slurm/sbatch <<'SBATCH'
+#!/bin/bash
+while [ $# -gt 0 ]; do
+    case $1 in
+    --array=1-*) last=${1#--array=1-} ;;
+    --output=*) output=${1#--output=} ;;
+    --wait) ;;
+    *) break ;;
+    esac
+    shift
+done
+[ "$last" -lt "$(cat "${0%/*}/size")" ] || { echo 'sbatch: error: Batch job submission failed: Invalid job array specification' >&2 && exit 1; }
+echo "$last" >"${0%/*}/tasks"
+for ((k = 1; k <= last; k++)); do SLURM_ARRAY_TASK_ID=$k "$@" >"${output//%a/$k}" 2>&1 </dev/null || status=1; done
+exit ${status:-0}
+SBATCH
+    printf '#!/bin/sh\necho "MaxArraySize            = $(cat "${0%%/*}/size")"\n' >slurm/scontrol
+    echo "$1" >slurm/size
+    chmod +x slurm/*
+    export PATH="$PWD/slurm:$PATH"
+}
+case_corpus_more_parts_than_an_array_has() {
+    stand_in_for_slurm 5
+    printf '%s\n' {1..11} '$(touch ran)' >parts
+    corpus --slurm -o made parts 'if [ {} = 7 ]; then false; else echo {} >{out}; fi' >log && fail 'a part that fails is not told'
+    grep -q "part '7' failed" log && grep -q '11 made in .*, 1 failed' log || fail "$(cat log)"
+    corpus --slurm -o made parts 'echo {} >{out}' >log || fail "$(cat log)"
+    check test "$(cat slurm/tasks)" = 1
+    cat made/* | sort | cmp - <(sort parts) || fail 'other parts'
+    # The limit of a Slurm that does not say it.
+    echo 1001 >slurm/size && rm slurm/scontrol
+    printf '%s\n' {1..1001} >parts
+    corpus --slurm -o many parts 'false {} {out}' >log
+    check test "$(cat slurm/tasks)" = 501
+}
+
+case_run_demo() {
+    mkdir bin dumps
+    for program in tokenize tfwrite train evaluate generate; do
+        printf '#!/bin/sh\ncase $1 in -q) cat >/dev/null ;; esac\n' >bin/$program && chmod +x bin/$program
+    done
+    ln -s "$BIN/wikiprep" bin/wikiprep
+    local name
+    for name in '$(touch ran).xml.bz2' "it's.xml.bz2" 'text.txt' -q 'a b'; do
+        cp "$SAMPLE" "dumps/$name"
+        (cd dumps && TEXTMILL_BIN=$PWD/../bin "$ROOT/scripts/run-demo" "./$name" "$PWD/../out of $name" >../log 2>&1) || fail "$name: $(tail -1 log)"
+        check cmp "$SAMPLE" "dumps/$name"
+        check grep -q . "out of $name/text.txt"
+    done
+    [ -z "$(find . -name ran)" ] || fail 'a file name was run'
+    # A folder of the user is not removed; one that the demo made is.
+    mkdir mine && echo thesis >mine/thesis
+    refuses 'holds other files' "$ROOT/scripts/run-demo" "$SAMPLE" mine
+    check grep -q thesis mine/thesis
+    TEXTMILL_BIN=$PWD/bin "$ROOT/scripts/run-demo" "$SAMPLE" 'out of -q' >log 2>&1 || fail "$(tail -1 log)"
+}
+case_hold_out() {
+    wikiprep -q "$SAMPLE" >documents
+    local name
+    for name in 'a\nb' '$(touch ran)' -x /dev/stderr; do
+        "$ROOT/scripts/hold-out" 10 "$name" <documents >kept 2>told || fail "$name: $(cat told)"
+        case $name in /dev/*) check cmp told 'a\nb' ;; *) check grep -q . "./$name" ;; esac
+    done
+    [ ! -e ran ] || fail 'a file name was run'
+    for n in 0 x -1 ''; do refuses 'hold-out' "$ROOT/scripts/hold-out" "$n" file; done
+}
+case_make_dump() {
+    mkdir 'a $(touch ran)' && cp "$ROOT/tests/data/encyclopedia/"*.wiki 'a $(touch ran)'
+    "$ROOT/scripts/make-dump" "$ROOT/tests/data/encyclopedia" >want && "$ROOT/scripts/make-dump" 'a $(touch ran)' | cmp - want || fail 'another dump'
+    mkdir one
+    set -- "$ROOT/tests/data/encyclopedia/"*.wiki
+    cp "$1" 'one/a page
+of two lines.wiki'
+    "$ROOT/scripts/make-dump" one >dump && check test "$(grep -c '<page>' dump)" = 1
+    [ ! -e ran ] || fail 'a file name was run'
+}
+case_wikipedia_download() {
+    command -v curl >/dev/null || skip 'no curl'
+    local files=server/enwiki/20250101 latest=server/enwiki/latest name dir
+    mkdir -p $files $latest
+    for name in pages-articles-multistream-index.txt.bz2 pages-articles-multistream.xml.bz2; do
+        cp "$SAMPLE" "$files/enwiki-20250101-$name"
+        (cd $files && sha1sum "enwiki-20250101-$name") >>$latest/enwiki-latest-sha1sums.txt
+    done
+    for dir in 'a\nb' '$(touch ran)' -x $'two\nlines' ' x '; do
+        WIKIPEDIA_DUMPS=file://$PWD/server "$ROOT/scripts/wikipedia-download" "$dir" >log 2>&1 || fail "$dir: $(cat log)"
+        check cmp "$SAMPLE" "./$dir/enwiki-20250101-pages-articles-multistream.xml.bz2"
+    done
+    [ ! -e ran ] || fail 'a file name was run'
+}
