@@ -1,8 +1,9 @@
 /* bounded.c - runs a command with bounds on its processor time and memory. */
 /*
- * bounded SECONDS MEGABYTES COMMAND [ARG...]: runs COMMAND and exits with its status. It exits with 125 and one line on stderr if
- * the command uses more processor time or more resident memory than that, if a signal ends it, or if it runs 20 seconds by the
- * clock, and so perhaps for ever. The memory is that of the largest process.
+ * bounded SECONDS MEGABYTES COMMAND [ARG...]: runs COMMAND and exits with its status. It exits with
+ * 125 and one line on stderr if the command uses more processor time or more resident memory than
+ * that, if a signal ends it, or if it runs 20 seconds by the clock, and so perhaps for ever. The
+ * memory is that of the largest process.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -48,7 +49,8 @@ int main(int argc, char **argv)
     const double ran = (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
                        (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) * 1e-6;
     if (WIFSIGNALED(status))
-        fprintf(stderr, "bounded: signal %d ended the command after %.2f s of processor time\n", WTERMSIG(status), ran);
+        fprintf(stderr, "bounded: signal %d ended the command after %.2f s of processor time\n",
+                WTERMSIG(status), ran);
     if (ran > seconds)
         fprintf(stderr, "bounded: %.2f s of processor time\n", ran);
     if (used.ru_maxrss / 1024 > megabytes)
