@@ -76,6 +76,8 @@ static void collect(const struct scorer *s, struct window *w, int64_t first)
         w->right += s->right[i];
     }
     w->last_right = s->right[first + w->scored - 1];
+    if (w->each)
+        memcpy(w->each, s->losses + first, (size_t)w->scored * sizeof *w->each);
 }
 
 /* Runs the windows w[0..B), which fit into one batch, with rows of length T. */

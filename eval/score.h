@@ -23,6 +23,9 @@ struct window {
     const uint32_t *ids; /* [count]; borrowed */
     int64_t count;       /* 2 to positions + 1 */
     int64_t scored;      /* 1 to count - 1 */
+    uint64_t item;       /* this and `mark` are the caller's own; score_windows does not use them */
+    int64_t mark;
+    float *each; /* [scored], borrowed: the losses of the scored tokens are put here; or NULL */
 
     double loss, squares; /* results of score_windows */
     int64_t right;

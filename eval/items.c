@@ -1,0 +1,91 @@
+#include "eval/items.h"
+
+#include <stdlib.h>
+
+#include "common/buf.h"
+#include "common/err.h"
+#include "common/file.h"
+#include "common/mem.h"
+#include "unicode/whitespace.h"
+
+/* Windows that are scored together: enough that windows of similar length meet. */
+enum { GROUP = 1024 };
+
+struct window *items_add(struct items *g, size_t begin, size_t end, int64_t scored)
+{
+    int64_t positions = g->scorer->net.model.config.positions, count = (int64_t)(end - begin);
+    if (scored > positions) {
+        err_set("%lld tokens must be scored, but the model has only %lld positions",
+                (long long)scored, (long long)positions);
+        return NULL;
+    }
+    if (count > positions + 1)
+        count = positions + 1;
+    mem_grow(g->windows, g->windows_cap, g->count + 1);
+    mem_grow(g->begins, g->begins_cap, g->count + 1);
+    g->begins[g->count] = end - (size_t)count;
+    g->windows[g->count] = (struct window){ .count = count, .scored = scored };
+    return &g->windows[g->count++];
+}
+
+int items_flush(struct items *g)
+{
+    for (size_t i = 0; i < g->count; i++)
+        g->windows[i].ids = g->ids.data + g->begins[i];
+    if (g->count && (score_windows(g->scorer, g->windows, g->count) < 0 || g->judge(g->ctx, g) < 0))
+        return -1;
+    g->ids.count = g->count = 0;
+    return 0;
+}
+
+int items_end(struct items *g)
+{
+    return g->count < GROUP ? 0 : items_flush(g);
+}
+
+static int each_line(struct items *g, struct input *in, items_add_line add,
+                     void (*progress)(uint64_t done))
+{
+    struct buf name = BUF_INIT;
+    char *line;
+    size_t n;
+    uint64_t added = 0;
+    int more = 0;
+    for (uint64_t number = 1; more >= 0 && (more = input_line(in, &line, &n)) > 0; number++) {
+        if (!whitespace_strip(line, n).n)
+            continue;
+        buf_clear(&name);
+        buf_addf(&name, "%s:%llu", in->path, (unsigned long long)number);
+        int result = add(g, line, n, name.data);
+        if (result < 0)
+            more = -1;
+        else if (items_end(g) < 0)
+            more = err_in("%s", in->path);
+        added += result == 1;
+        progress(added);
+    }
+    buf_release(&name);
+    if (more < 0)
+        return -1;
+    if (items_flush(g) < 0)
+        return err_in("%s", in->path);
+    return added ? 0 : err_set("nothing to score in '%s'", in->path);
+}
+
+int items_each_line(struct items *g, const char *path, items_add_line add,
+                    void (*progress)(uint64_t done))
+{
+    struct input in;
+    if (input_open(&in, path) < 0)
+        return -1;
+    int result = each_line(g, &in, add, progress);
+    input_close(&in);
+    return result;
+}
+
+void items_release(struct items *g)
+{
+    ids_release(&g->ids);
+    free(g->windows);
+    free(g->begins);
+}

@@ -1,0 +1,57 @@
+/*
+ * items.h - scores the items of a file, for example questions, many at a time.
+ *
+ * An item is a line of the file. A kind of test adds the windows (score.h) of each item; many items
+ * are scored together, so that windows of similar length share a batch, and then the kind reads
+ * their results:
+ *
+ *     struct items g = ITEMS_INIT(scorer, judge, ctx);
+ *     items_each_line(&g, path, add, progress);       calls `add` for each line, and `judge`
+ *     items_release(&g);
+ */
+#ifndef TEXTMILL_EVAL_ITEMS_H
+#define TEXTMILL_EVAL_ITEMS_H
+
+#include "common/ids.h"
+#include "eval/score.h"
+
+struct items {
+    struct scorer *scorer; /* borrowed */
+    /* Called when the windows [0..count) of whole items have their results. Returns 0, or -1 with
+     * an error. */
+    int (*judge)(void *ctx, const struct items *g);
+    void *ctx;
+    /* A kind appends the tokens of its windows here, and may set ids.count back. */
+    struct ids ids;
+    struct window *windows;
+    size_t *begins; /* for each window, the index of its first token in ids */
+    size_t count, windows_cap, begins_cap;
+};
+#define ITEMS_INIT(scorer, judge, ctx)                                                             \
+    {                                                                                              \
+        scorer, judge, ctx, { 0 }, NULL, NULL, 0, 0, 0                                             \
+    }
+
+/* Adds the window ids[begin..end), whose last `scored` tokens are scored, and returns it. It is
+ * valid until the next call. A window longer than the model's positions is cut at its beginning.
+ * Returns NULL with an error if even the scored tokens are more than the positions. */
+struct window *items_add(struct items *g, size_t begin, size_t end, int64_t scored);
+
+/* To be called after each item: if there are many windows, scores and judges them. items_flush does
+ * this for any number. Both return 0, or -1 with an error. */
+int items_end(struct items *g);
+int items_flush(struct items *g);
+
+/* Adds the item of one line. `name` is the file with the line's number. Returns 1, 0 if the item is
+ * not scored, or -1 with an error that names the line. */
+typedef int (*items_add_line)(struct items *g, const char *line, size_t n, const char *name);
+
+/* Calls `add` for each line of `path` ("-": stdin) that is not blank, scores all items, and calls
+ * `progress` with the number of lines that were added. Returns 0, or -1 with an error, also
+ * if nothing was added. */
+int items_each_line(struct items *g, const char *path, items_add_line add,
+                    void (*progress)(uint64_t done));
+
+void items_release(struct items *g);
+
+#endif
