@@ -91,10 +91,36 @@ static int merge(struct walk *w, const yaml_node_t *value, const char *prefix)
     return 0;
 }
 
+/* Adds the mappings of a list: item i has the keys "key.i.…". Returns 0, or -1 with an error. */
+static int numbered(struct walk *w, const char *key, const yaml_node_t *list, int merged)
+{
+    struct buf prefix = BUF_INIT;
+    int result = 0;
+    const yaml_node_item_t *first = list->data.sequence.items.start;
+    for (const yaml_node_item_t *i = first; i < list->data.sequence.items.top && !result; i++) {
+        buf_clear(&prefix);
+        buf_addf(&prefix, "%s.%td", key, i - first);
+        result = map(w, yaml_document_get_node(w->doc, *i), prefix.data, merged);
+    }
+    buf_release(&prefix);
+    return result;
+}
+
+/* Returns 1 if the value is a list that begins with a mapping, else 0. */
+static int is_numbered(const struct walk *w, const yaml_node_t *value)
+{
+    return value->type == YAML_SEQUENCE_NODE &&
+           value->data.sequence.items.start < value->data.sequence.items.top &&
+           yaml_document_get_node(w->doc, *value->data.sequence.items.start)->type ==
+               YAML_MAPPING_NODE;
+}
+
 static int pair(struct walk *w, const char *key, const yaml_node_t *value, int line, int merged)
 {
     if (value->type == YAML_MAPPING_NODE)
         return map(w, value, key, merged);
+    if (is_numbered(w, value))
+        return numbered(w, key, value, merged);
     if (scalar(value))
         return put(w, key, scalar(value), line, merged);
     struct buf list = BUF_INIT;

@@ -2,8 +2,9 @@
  * yaml.h - a YAML configuration as a flat list of key = value.
  *
  * Read with libyaml. Supported are mappings of scalars; sections (a mapping in a mapping, whose
- * keys become "section.key"); sequences of scalars and of such sequences (all values joined by
- * ","); anchors, aliases and merge keys ("<<"). Every value keeps its line number for errors.
+ * keys become "section.key"); sequences of mappings (their keys become "list.0.key", "list.1.key"
+ * and so on); sequences of scalars and of such sequences (all values joined by ","); anchors,
+ * aliases and merge keys ("<<"). Every value keeps its line number for errors.
  * Duplicate keys are errors.
  */
 #ifndef TEXTMILL_COMMON_YAML_H

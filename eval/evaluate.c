@@ -5,7 +5,10 @@
 #include "common/log.h"
 #include "common/tool.h"
 #include "eval/choices.h"
+#include "eval/core.h"
 #include "eval/lambada.h"
+#include "eval/line_scores.h"
+#include "eval/minimal_pairs.h"
 #include "eval/report.h"
 #include "eval/shards.h"
 #include "eval/squad_command.h"
@@ -26,20 +29,9 @@ static const struct evaluation defaults = { .subject = SUBJECT_DEFAULTS };
  * 0, or -1 with an error. */
 static int load_model(struct evaluation *given)
 {
-    if (!given->subject.model_dir)
-        return err_usage("no model: give --model DIR");
-    if (scorer_init(&given->scorer, given->subject.model_dir, given->subject.device,
-                    (int)tool_threads, stored_type(given->subject.weights),
-                    given->subject.batch_tokens) < 0 ||
-        subject_check(&given->subject, &given->scorer.net) < 0)
-        return -1;
-    const struct model_config *c = &given->scorer.net.model.config;
-    if (given->length > c->positions)
-        return err_usage("--sequence-length %lld is more than the model's %lld positions",
-                         (long long)given->length, (long long)c->positions);
-    if (!given->length)
-        given->length = c->positions;
-    return 0;
+    return subject_load_scorer(&given->subject, &given->scorer) < 0
+               ? -1
+               : subject_set_length(&given->length, &given->scorer);
 }
 
 static void unload(struct evaluation *given)
@@ -311,10 +303,8 @@ static int run_none(int argc, char **argv, void *options)
 
 #define AT(member) offsetof(struct evaluation, member)
 #define LENGTH                                                                                     \
-    {                                                                                              \
-        0, "sequence-length", OPT_INT, AT(length), "N",                                            \
-            "maximum number of tokens in a window; 0: as many as the model can take", 0, 1e9       \
-    }
+    SUBJECT_LENGTH(struct evaluation, length,                                                      \
+                   "maximum number of tokens in a window; 0: as many as the model can take")
 
 static const struct opt wiki_options[] = {
     SUBJECT_MODEL,
@@ -412,8 +402,8 @@ static const struct tool_command shards_command = {
 };
 
 static const struct tool_command *const commands[] = {
-    &none_command,   &wiki_command,  &lmbd_command, &choice_command,
-    &shards_command, &squad_command, NULL,
+    &none_command,          &wiki_command, &lmbd_command,   &choice_command, &line_scores_command,
+    &minimal_pairs_command, &core_command, &shards_command, &squad_command,  NULL,
 };
 
 /* What to do instead of options of similar programs. */

@@ -30,8 +30,12 @@ struct window *items_add(struct items *g, size_t begin, size_t end, int64_t scor
 
 int items_flush(struct items *g)
 {
-    for (size_t i = 0; i < g->count; i++)
-        g->windows[i].ids = g->ids.data + g->begins[i];
+    mem_grow(g->losses, g->losses_cap, g->ids.count);
+    for (size_t i = 0; i < g->count; i++) {
+        struct window *w = &g->windows[i];
+        w->ids = g->ids.data + g->begins[i];
+        w->each = g->losses + g->begins[i] + (w->count - w->scored);
+    }
     if (g->count && (score_windows(g->scorer, g->windows, g->count) < 0 || g->judge(g->ctx, g) < 0))
         return -1;
     g->ids.count = g->count = 0;
@@ -51,11 +55,11 @@ static int each_line(struct items *g, struct input *in, items_add_line add,
     size_t n;
     uint64_t added = 0;
     int more = 0;
-    for (uint64_t number = 1; more >= 0 && (more = input_line(in, &line, &n)) > 0; number++) {
+    for (g->line = 1; more >= 0 && (more = input_line(in, &line, &n)) > 0; g->line++) {
         if (!whitespace_strip(line, n).n)
             continue;
         buf_clear(&name);
-        buf_addf(&name, "%s:%llu", in->path, (unsigned long long)number);
+        buf_addf(&name, "%s:%llu", in->path, (unsigned long long)g->line);
         int result = add(g, line, n, name.data);
         if (result < 0)
             more = -1;
@@ -88,4 +92,5 @@ void items_release(struct items *g)
     ids_release(&g->ids);
     free(g->windows);
     free(g->begins);
+    free(g->losses);
 }

@@ -23,13 +23,16 @@ struct items {
     void *ctx;
     /* A kind appends the tokens of its windows here, and may set ids.count back. */
     struct ids ids;
-    struct window *windows;
-    size_t *begins; /* for each window, the index of its first token in ids */
+    struct window *windows; /* their `each` is set before `judge` is called */
+    size_t *begins;         /* for each window, the index of its first token in ids */
     size_t count, windows_cap, begins_cap;
+    float *losses; /* for each token in ids, its loss if a window scores it */
+    size_t losses_cap;
+    uint64_t line; /* the number of the line that is added, from 1 */
 };
 #define ITEMS_INIT(scorer, judge, ctx)                                                             \
     {                                                                                              \
-        scorer, judge, ctx, { 0 }, NULL, NULL, 0, 0, 0                                             \
+        scorer, judge, ctx, { 0 }, NULL, NULL, 0, 0, 0, NULL, 0, 0                                 \
     }
 
 /* Adds the window ids[begin..end), whose last `scored` tokens are scored, and returns it. It is

@@ -2,6 +2,7 @@
 
 #include "common/err.h"
 #include "common/log.h"
+#include "common/tool.h"
 #include "model/folder/folder.h"
 
 int subject_load_tokenizer(struct subject *s)
@@ -30,6 +31,27 @@ int subject_check(const struct subject *s, struct network *n)
     if (ops_set_products(n->ops, (enum ops_products)s->products) < 0)
         return -1;
     log_detail("%s", ops_describe(n->ops));
+    return 0;
+}
+
+int subject_load_scorer(const struct subject *s, struct scorer *scorer)
+{
+    if (!s->model_dir)
+        return err_usage("no model: give --model DIR");
+    if (scorer_init(scorer, s->model_dir, s->device, (int)tool_threads, stored_type(s->weights),
+                    s->batch_tokens) < 0)
+        return -1;
+    return subject_check(s, &scorer->net);
+}
+
+int subject_set_length(int64_t *length, const struct scorer *scorer)
+{
+    int64_t positions = scorer->net.model.config.positions;
+    if (*length > positions)
+        return err_usage("--sequence-length %lld is more than the model's %lld positions",
+                         (long long)*length, (long long)positions);
+    if (!*length)
+        *length = positions;
     return 0;
 }
 

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "common/opt.h"
-#include "eval/network.h"
+#include "eval/score.h"
 #include "model/compute/stored.h"
 #include "tokenizer/tokenizer.h"
 
@@ -56,11 +56,21 @@ enum { SUBJECT_ONLY = OPT_ONLY };
                 "where to compute: the CPU, or GPU number N", 0, 0),                               \
     SUBJECT_ROW("products", OPT_CHOICE | SUBJECT_ONLY, products, OPS_PRODUCTS_WORDS,               \
                 "f32 matrix products: our own code or OpenBLAS", 0, 0)
+/* The option --sequence-length, which fills a member of a struct that begins with struct subject. */
+#define SUBJECT_LENGTH(type, member, help)                                                         \
+    { 0, "sequence-length", OPT_INT, offsetof(type, member), "N", help, 0, 1e9 }
 /* clang-format on */
 
 /* Loads the tokenizer from `vocab` or, if that is NULL, from `model_dir`, and makes the encoder.
  * Returns 0, or -1 with an error. */
 int subject_load_tokenizer(struct subject *s);
+
+/* Loads the model as a decoder that scores text. Returns 0, or -1 with an error. */
+int subject_load_scorer(const struct subject *s, struct scorer *scorer);
+
+/* Checks that a given sequence length, 0 if none, is not more than the model's positions. Sets 0
+ * to the positions. Returns 0, or -1 with an error. */
+int subject_set_length(int64_t *length, const struct scorer *scorer);
 
 /* Sets the precision and the choice of matrix product code of a loaded model. Returns 0, or -1 with
  * an error if that fails, or if the tokenizer has more tokens than the model's vocabulary. */

@@ -1,5 +1,9 @@
 #include "tfrecord/formats/pyrandom.h"
 
+#include <stdlib.h>
+
+#include "common/mem.h"
+
 enum { N = 624, M = 397 };
 
 /* ---- the generator ------------------------------------------------------------------------ */
@@ -109,6 +113,43 @@ void pyrandom_shuffle(struct pyrandom *r, uint32_t *order, size_t n)
 {
     for (size_t i = n; i > 1; i--)
         swap(order, i - 1, pyrandom_below(r, i));
+}
+
+static int is_among(const uint32_t *numbers, size_t n, uint32_t wanted)
+{
+    for (size_t i = 0; i < n; i++)
+        if (numbers[i] == wanted)
+            return 1;
+    return 0;
+}
+
+/* Python draws from a shrinking list if n is small, and otherwise draws again what it has drawn
+ * already. */
+void pyrandom_sample(struct pyrandom *r, uint32_t *picks, size_t k, uint32_t n)
+{
+    uint64_t most = 21;
+    if (k > 5) {
+        uint64_t power = 4;
+        while (power < 3 * (uint64_t)k)
+            power *= 4;
+        most += power;
+    }
+    if (n > most) {
+        for (size_t i = 0; i < k; i++)
+            do
+                picks[i] = (uint32_t)pyrandom_below(r, n);
+            while (is_among(picks, i, picks[i]));
+        return;
+    }
+    uint32_t *pool = mem_alloc(n * sizeof *pool);
+    for (uint32_t i = 0; i < n; i++)
+        pool[i] = i;
+    for (uint32_t i = 0; i < k; i++) {
+        uint32_t j = (uint32_t)pyrandom_below(r, n - i);
+        picks[i] = pool[j];
+        pool[j] = pool[n - i - 1];
+    }
+    free(pool);
 }
 
 /* ---- numpy.random.RandomState ------------------------------------------------------------- */

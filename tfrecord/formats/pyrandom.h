@@ -38,6 +38,10 @@ uint64_t pyrandom_below(struct pyrandom *r, uint64_t n);
 /* As Random.shuffle, for fewer than 2^32 elements. */
 void pyrandom_shuffle(struct pyrandom *r, uint32_t *order, size_t n);
 
+/* Sets picks[0..k) to k different numbers below n, k <= n < 2^32, as Random.sample(range(n), k)
+ * does. */
+void pyrandom_sample(struct pyrandom *r, uint32_t *picks, size_t k, uint32_t n);
+
 /* As RandomState(seed); these seeds have 32 bits. */
 void pyrandom_seed_numpy(struct pyrandom *r, uint32_t seed);
 

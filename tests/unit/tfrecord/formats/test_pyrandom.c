@@ -115,3 +115,32 @@ Test(pyrandom, draws_below_numbers_of_more_than_32_bits)
     }
     cr_expect_gt(most, (uint64_t)1 << 39);
 }
+
+/* Random(seed).sample(range(n), k): from a list, and with numbers drawn again. */
+static const struct {
+    uint64_t seed;
+    uint32_t n;
+    size_t k;
+    uint32_t picks[10];
+} samples[] = {
+    { 1234, 10, 3, { 7, 1, 0 } },
+    { 1240, 21, 5, { 20, 14, 11, 16, 17 } },
+    { 1300, 22, 5, { 11, 9, 12, 0, 21 } },
+    { 1234, 85, 10, { 56, 14, 0, 11, 74, 4, 10, 12, 45, 30 } },
+    { 1234, 86, 10, { 56, 14, 0, 11, 74, 4, 85, 10, 12, 45 } },
+    { 9, 5, 5, { 3, 2, 1, 0, 4 } },
+    { 77, 100000, 7, { 33125, 42717, 25862, 31521, 25313, 15081, 38315 } },
+    { 5, 1, 1, { 0 } },
+    { 6, 4, 0, { 0 } },
+};
+
+Test(pyrandom, samples_as_python)
+{
+    for (size_t i = 0; i < sizeof samples / sizeof *samples; i++) {
+        struct pyrandom r;
+        uint32_t picks[10];
+        pyrandom_seed(&r, samples[i].seed);
+        pyrandom_sample(&r, picks, samples[i].k, samples[i].n);
+        cr_expect_arr_eq(picks, samples[i].picks, samples[i].k * sizeof *picks, "sample %zu", i);
+    }
+}

@@ -1,0 +1,298 @@
+#include "eval/core_tasks.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/buf.h"
+#include "common/err.h"
+#include "common/file.h"
+#include "common/mem.h"
+#include "common/yaml.h"
+#include "tokenizer/input/csv.h"
+#include "unicode/whitespace.h"
+
+/* The keys of a question of each kind, and the type of their values. */
+static const struct {
+    const char *name, *before, *answer; /* the keys of the texts before and behind the delimiter */
+    int befores, answers;               /* 1: this key has a list, one text for each prompt */
+} kinds[] = {
+    [CORE_CHOICE] = { "multiple_choice", "query", "choices", 0, 1 },
+    [CORE_SCHEMA] = { "schema", "context_options", "continuation", 1, 0 },
+    [CORE_LANGUAGE] = { "language_modeling", "context", "continuation", 0, 0 },
+};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+/* ---- questions ------------------------------------------------------------------------------ */
+
+size_t core_options(enum core_kind kind, const struct js *item)
+{
+    if (kind == CORE_LANGUAGE)
+        return 1;
+    return js_count(js_get(item, kinds[kind].befores ? kinds[kind].before : kinds[kind].answer));
+}
+
+size_t core_gold(enum core_kind kind, const struct js *item)
+{
+    int64_t gold = 0;
+    if (kind != CORE_LANGUAGE)
+        js_int(js_get(item, "gold"), &gold);
+    return (size_t)gold;
+}
+
+static struct span text_of(const struct js *item, const char *key, int list, size_t option)
+{
+    struct span s = { NULL, 0 };
+    const struct js *value = js_get(item, key);
+    s.s = js_text(list ? js_at(value, option) : value, &s.n);
+    return s;
+}
+
+void core_before(enum core_kind kind, const struct js *item, size_t option, struct buf *out)
+{
+    struct span s = text_of(item, kinds[kind].before, kinds[kind].befores, option);
+    if (kind == CORE_LANGUAGE)
+        s = whitespace_strip(s.s, s.n);
+    buf_add(out, s.s, s.n);
+}
+
+void core_answer(enum core_kind kind, const struct js *item, size_t option, struct buf *out)
+{
+    struct span s = text_of(item, kinds[kind].answer, kinds[kind].answers, option);
+    buf_add(out, s.s, s.n);
+}
+
+/* Checks that the value of `key` is a string, or with `list` 1 an array of at least two strings. */
+static int check_text(const struct js *item, const char *key, int list)
+{
+    const struct js *value = js_get(item, key);
+    if (!list)
+        return js_text(value, NULL) ? 0 : err_set("the object has no string \"%s\"", key);
+    if (!js_is_array(value) || js_count(value) < 2)
+        return err_set("the object has no array \"%s\" of at least two strings", key);
+    for (size_t i = 0; i < js_count(value); i++)
+        if (!js_text(js_at(value, i), NULL))
+            return err_set("%s[%zu] is no string", key, i);
+    return 0;
+}
+
+static int check_question(enum core_kind kind, const struct js *item)
+{
+    int64_t gold, options;
+    if (check_text(item, kinds[kind].before, kinds[kind].befores) < 0 ||
+        check_text(item, kinds[kind].answer, kinds[kind].answers) < 0)
+        return -1;
+    options = (int64_t)core_options(kind, item);
+    if (kind == CORE_LANGUAGE)
+        return 0;
+    if (js_int(js_get(item, "gold"), &gold) < 0)
+        return err_set("the object has no number \"gold\"");
+    return gold >= 0 && gold < options ? 0
+                                       : err_set("\"gold\" is %lld, but the answers are 0 to %lld",
+                                                 (long long)gold, (long long)options - 1);
+}
+
+static int add_question(struct core_questions *q, enum core_kind kind, const char *line, size_t n,
+                        const char *name)
+{
+    struct js *item = js_parse(line, n, name);
+    if (!item)
+        return -1;
+    mem_grow(q->items, q->cap, q->count + 1);
+    q->items[q->count++] = item;
+    return check_question(kind, item) < 0 ? err_in("%s", name) : 0;
+}
+
+int core_questions_read(struct core_questions *q, const struct core_task *task)
+{
+    struct input in;
+    struct buf name = BUF_INIT;
+    char *line;
+    size_t n;
+    int more;
+    *q = (struct core_questions){ 0 };
+    if (input_open(&in, task->path) < 0)
+        return err_in("task %s", task->label);
+    for (uint64_t number = 1; (more = input_line(&in, &line, &n)) > 0; number++) {
+        if (!whitespace_strip(line, n).n)
+            continue;
+        buf_clear(&name);
+        buf_addf(&name, "%s:%llu", in.path, (unsigned long long)number);
+        if (add_question(q, task->kind, line, n, name.data) < 0) {
+            more = -1;
+            break;
+        }
+    }
+    buf_release(&name);
+    input_close(&in);
+    if (!more && (int64_t)q->count <= task->examples)
+        more = err_set("%s: %zu questions are too few for %lld examples before each", task->path,
+                       q->count, (long long)task->examples);
+    if (more < 0)
+        core_questions_release(q);
+    return more;
+}
+
+void core_questions_release(struct core_questions *q)
+{
+    for (size_t i = 0; i < q->count; i++)
+        js_free(q->items[i]);
+    free(q->items);
+    *q = (struct core_questions){ 0 };
+}
+
+/* ---- the list of tasks ---------------------------------------------------------------------- */
+
+/* Returns the value of a key of task i in core.yaml, or NULL. */
+static const char *value(const struct yaml *y, size_t i, const char *key)
+{
+    struct buf name = BUF_INIT;
+    buf_addf(&name, "icl_tasks.%zu.%s", i, key);
+    const char *found = yaml_get(y, name.data);
+    buf_release(&name);
+    return found;
+}
+
+static int read_kind(struct core_task *t, const char *word)
+{
+    for (int k = 0; k < KINDS; k++)
+        if (!strcmp(kinds[k].name, word)) {
+            t->kind = (enum core_kind)k;
+            return 0;
+        }
+    return err_set("icl_task_type '%s' is none of multiple_choice, schema, language_modeling",
+                   word);
+}
+
+/* Fills a task from core.yaml; its baseline is -1 if core.yaml has none. */
+static int read_task(struct core_task *t, const struct yaml *y, size_t i, const char *dir)
+{
+    static const char *const needed[] = { "label", "dataset_uri", "num_fewshot", "icl_task_type" };
+    const char *given[4], *delimiter = value(y, i, "continuation_delimiter");
+    const char *baseline = value(y, i, "random_baseline");
+    for (int k = 0; k < 4; k++)
+        if (!(given[k] = value(y, i, needed[k])))
+            return err_set("task %zu has no key '%s'", i + 1, needed[k]);
+    *t = (struct core_task){ .label = mem_strdup(given[0]),
+                             .delimiter = mem_strdup(delimiter ? delimiter : " "),
+                             .baseline = -1 };
+    struct buf path = BUF_INIT;
+    buf_addf(&path, "%s/eval_data/%s", dir, given[1]);
+    if (access(path.data, F_OK) < 0) {
+        buf_clear(&path);
+        buf_addf(&path, "%s/%s", dir, given[1]);
+    }
+    t->path = mem_strdup(path.data);
+    buf_release(&path);
+    char *end;
+    t->examples = strtoll(given[2], &end, 10);
+    if (end == given[2] || (*end && *end != ',') || t->examples < 0 || t->examples > 1000)
+        return err_set("task %s: num_fewshot '%s' is no number from 0 to 1000", t->label, given[2]);
+    if (baseline)
+        t->baseline = strtod(baseline, &end) / 100;
+    if (baseline && (end == baseline || *end || t->baseline < 0 || t->baseline >= 1))
+        return err_set("task %s: random_baseline '%s' is no number from 0 to 100", t->label,
+                       baseline);
+    return read_kind(t, given[3]) < 0 ? err_in("task %s", t->label) : 0;
+}
+
+/* Sets the baselines of the tasks from the table's row. */
+static int take_row(struct core_tasks *t, const struct csv *c, size_t task, size_t baseline)
+{
+    size_t n, digits;
+    if (c->count <= task || c->count <= baseline)
+        return err_set("the record has only %zu cells", c->count);
+    const char *label = csv_cell(c, task, &n), *s = csv_cell(c, baseline, &digits);
+    for (size_t i = 0; i < t->count; i++) {
+        if (strlen(t->tasks[i].label) != n || memcmp(t->tasks[i].label, label, n))
+            continue;
+        char number[32] = { 0 }, *end;
+        memcpy(number, s, digits < sizeof number ? digits : 0);
+        t->tasks[i].baseline = strtod(number, &end) / 100;
+        if (end == number || *end || !(t->tasks[i].baseline >= 0 && t->tasks[i].baseline < 1))
+            return err_set("the random baseline of '%s' is no number from 0 to 100",
+                           t->tasks[i].label);
+    }
+    return 0;
+}
+
+static int find_column(const struct csv *c, const char *name, size_t *column)
+{
+    size_t n;
+    for (*column = 0; *column < c->count; ++*column) {
+        const char *s = csv_cell(c, *column, &n);
+        if (n == strlen(name) && !memcmp(s, name, n))
+            return 0;
+    }
+    return err_set("the table has no column '%s'", name);
+}
+
+static int read_table(struct core_tasks *t, const char *path)
+{
+    struct input in;
+    struct csv c;
+    size_t task = 0, baseline = 0;
+    if (input_open(&in, path) < 0)
+        return -1;
+    csv_open(&c, &in);
+    int more = csv_read(&c), result = 0;
+    if (more > 0)
+        result = find_column(&c, "Eval Task", &task) < 0 ||
+                         find_column(&c, "Random baseline", &baseline) < 0
+                     ? err_in("%s", path)
+                     : 0;
+    while (!result && more > 0 && (more = csv_read(&c)) > 0)
+        if (take_row(t, &c, task, baseline) < 0)
+            result = err_in("%s:%llu", path, (unsigned long long)c.record);
+    csv_close(&c);
+    input_close(&in);
+    return result || more < 0 ? -1 : 0;
+}
+
+static int read_tasks(struct core_tasks *t, const struct yaml *y, const char *path, const char *dir)
+{
+    for (size_t i = 0; value(y, i, "label"); i++) {
+        mem_grow(t->tasks, t->cap, t->count + 1);
+        t->tasks[t->count] = (struct core_task){ 0 };
+        if (read_task(&t->tasks[t->count++], y, i, dir) < 0)
+            return err_in("%s", path);
+    }
+    return t->count ? 0 : err_set("%s: no list 'icl_tasks' whose tasks have a 'label'", path);
+}
+
+int core_tasks_read(struct core_tasks *t, const char *dir)
+{
+    struct buf path = BUF_INIT;
+    struct yaml y = { 0 };
+    *t = (struct core_tasks){ 0 };
+    buf_addf(&path, "%s/core.yaml", dir);
+    int result = yaml_load(&y, path.data);
+    if (!result)
+        result = read_tasks(t, &y, path.data, dir);
+    yaml_release(&y);
+    buf_clear(&path);
+    buf_addf(&path, "%s/eval_meta_data.csv", dir);
+    size_t without = 0;
+    while (!result && without < t->count && t->tasks[without].baseline >= 0)
+        without++;
+    if (!result && without < t->count)
+        result = read_table(t, path.data);
+    for (size_t i = 0; i < t->count && !result; i++)
+        if (t->tasks[i].baseline < 0)
+            result = err_set("%s: no random baseline of task '%s'", path.data, t->tasks[i].label);
+    buf_release(&path);
+    if (result)
+        core_tasks_release(t);
+    return result;
+}
+
+void core_tasks_release(struct core_tasks *t)
+{
+    for (size_t i = 0; i < t->count; i++) {
+        free(t->tasks[i].label);
+        free(t->tasks[i].path);
+        free(t->tasks[i].delimiter);
+    }
+    free(t->tasks);
+    *t = (struct core_tasks){ 0 };
+}

@@ -1,0 +1,209 @@
+#include "eval/line_scores.h"
+
+#include <math.h>
+#include <stddef.h>
+
+#include "common/err.h"
+#include "common/log.h"
+#include "common/utf8.h"
+#include "eval/framed.h"
+#include "eval/items.h"
+#include "eval/report.h"
+#include "eval/subject.h"
+
+/* A sum over lines, in bits, and the sum of the squares. */
+struct bits {
+    double sum, squares;
+};
+
+struct lines {
+    struct subject subject; /* options */
+    int64_t length;
+    int halves;
+
+    struct scorer scorer;
+    int64_t start, unknown; /* token ids; unknown -1: there is no such token */
+
+    /* figures of one file */
+    uint64_t lines, cut, tokens, unknowns;
+    struct bits whole, second;
+    uint64_t bytes, characters; /* of the lines that are shorter than `length`, and their bits */
+    double shorter;
+};
+
+static const struct lines defaults = { .subject = SUBJECT_DEFAULTS };
+
+static void count(struct bits *b, double bits)
+{
+    b->sum += bits;
+    b->squares += bits * bits;
+}
+
+/* Returns the number of tokens of the line's first half, encoded alone, or -1 with an error. */
+static int64_t first_half(struct lines *l, const char *line, size_t n)
+{
+    struct ids ids = { 0 };
+    size_t half = utf8_offset(line, n, utf8_count(line, n) / 2);
+    int result = encoder_encode(l->subject.encoder, line, half, TOKENIZER_ORDINARY, &ids);
+    int64_t tokens = (int64_t)ids.count;
+    ids_release(&ids);
+    return result < 0 ? -1 : tokens;
+}
+
+/* Adds a line as a window whose mark is the number of tokens before the second half. */
+static int add_text(struct items *g, const char *line, size_t n)
+{
+    struct lines *l = g->ctx;
+    size_t begin = g->ids.count;
+    ids_add(&g->ids, (uint32_t)l->start);
+    if (encoder_encode(l->subject.encoder, line, n, TOKENIZER_ORDINARY, &g->ids) < 0)
+        return -1;
+    if (g->ids.count - begin > (size_t)l->length) {
+        g->ids.count = begin + (size_t)l->length;
+        l->cut++;
+    }
+    int64_t scored = (int64_t)(g->ids.count - begin) - 1;
+    int64_t before = l->halves && scored ? first_half(l, line, n) : 0;
+    if (before < 0 || !scored)
+        return (int)before;
+    struct window *w = items_add(g, begin, g->ids.count, scored);
+    if (!w)
+        return -1;
+    w->mark = before;
+    w->item = g->line;
+    l->lines++;
+    l->tokens += (uint64_t)scored;
+    if (scored + 1 < l->length) {
+        l->bytes += n;
+        l->characters += utf8_count(line, n);
+    }
+    return 1;
+}
+
+static int add_line(struct items *g, const char *line, size_t n, const char *name)
+{
+    int result = add_text(g, line, n - (line[n - 1] == '\r'));
+    return result < 0 ? err_in("%s", name) : result;
+}
+
+static int print_line(const struct lines *l, const struct window *w, double whole, double second)
+{
+    struct report r = REPORT_INIT(1);
+    report_count(&r, "line", w->item);
+    report_count(&r, "tokens", (uint64_t)w->scored);
+    report_real(&r, "bits", whole);
+    if (l->halves)
+        report_real(&r, "second_half_bits", second);
+    return report_print(&r);
+}
+
+static int judge_line(struct lines *l, const struct window *w)
+{
+    double whole = 0, second = 0, lost = log2((double)tokenizer_size(l->subject.tokenizer));
+    const uint32_t *ids = w->ids + w->count - w->scored;
+    for (int64_t i = 0; i < w->scored; i++) {
+        int known = ids[i] != l->unknown;
+        double bits = known ? w->each[i] / log(2) : lost;
+        l->unknowns += (uint64_t)!known;
+        whole += bits;
+        second += i < w->mark ? 0 : bits;
+    }
+    count(&l->whole, whole);
+    count(&l->second, second);
+    l->shorter += w->count < l->length ? whole : 0;
+    return l->subject.json ? print_line(l, w, whole, second) : 0;
+}
+
+static int judge(void *ctx, const struct items *g)
+{
+    int result = 0;
+    for (size_t i = 0; i < g->count && !result; i++)
+        result = judge_line(ctx, &g->windows[i]);
+    return result;
+}
+
+static void report_bits(struct report *r, const char *key, const char *error, const struct bits *b,
+                        uint64_t lines)
+{
+    report_real(r, key, b->sum / (double)lines);
+    report_real(r, error, score_error(b->sum, b->squares, lines));
+}
+
+static int report_file(const struct lines *l, const char *path)
+{
+    struct report r = REPORT_INIT(l->subject.json);
+    report_text(&r, "file", path);
+    report_count(&r, "lines", l->lines);
+    report_count(&r, "cut", l->cut);
+    report_count(&r, "tokens", l->tokens);
+    report_count(&r, "unknown", l->unknowns);
+    report_count(&r, "bytes", l->bytes);
+    report_count(&r, "characters", l->characters);
+    report_bits(&r, "bits", "bits_stderr", &l->whole, l->lines);
+    if (l->halves)
+        report_bits(&r, "second_half_bits", "second_half_bits_stderr", &l->second, l->lines);
+    if (l->bytes) {
+        report_real(&r, "bits_per_byte", l->shorter / (double)l->bytes);
+        report_real(&r, "bits_per_character", l->shorter / (double)l->characters);
+    }
+    tool_count("line(s)", l->lines);
+    return report_print(&r);
+}
+
+static int score_file(struct lines *l, const char *path)
+{
+    struct items g = ITEMS_INIT(&l->scorer, judge, l);
+    l->lines = l->cut = l->tokens = l->unknowns = l->bytes = l->characters = 0;
+    l->whole = l->second = (struct bits){ 0 };
+    l->shorter = 0;
+    progress_begin("line(s)", 0);
+    int result = items_each_line(&g, path, add_line, progress_to);
+    progress_end();
+    items_release(&g);
+    return result < 0 ? -1 : report_file(l, path);
+}
+
+static int load(struct lines *l)
+{
+    if (subject_load_tokenizer(&l->subject) < 0 || subject_load_scorer(&l->subject, &l->scorer) < 0)
+        return -1;
+    l->unknown = tokenizer_role(l->subject.tokenizer, TOKENIZER_UNKNOWN);
+    l->start = framed_start(l->subject.tokenizer);
+    return l->start < 0 ? -1 : subject_set_length(&l->length, &l->scorer);
+}
+
+static int run(int argc, char **argv, void *options)
+{
+    struct lines *l = options;
+    int result = load(l);
+    for (int i = 0; i < argc && !result; i++)
+        result = score_file(l, argv[i]);
+    scorer_release(&l->scorer);
+    subject_release(&l->subject);
+    return result;
+}
+
+static const struct opt options[] = {
+    SUBJECT_MODEL,
+    SUBJECT_VOCAB,
+    { 0, "second-half", OPT_FLAG, offsetof(struct lines, halves), NULL,
+      "also print the bits of each line's second half, given its first half" },
+    SUBJECT_LENGTH(struct lines, length,
+                   "cut a line after this many tokens; 0: after as many as the model can take"),
+    SUBJECT_COMPUTE,
+    SUBJECT_JSON,
+    { 0 },
+};
+
+const struct tool_command line_scores_command = {
+    .name = "lines",
+    .args = "FILE...",
+    .summary = "Print how many bits the model needs for a line of text; --json prints each line.",
+    .options = options,
+    .defaults = &defaults,
+    .size = sizeof defaults,
+    .common = TOOL_THREADS | TOOL_PROGRESS,
+    .min_args = 1,
+    .max_args = -1,
+    .run = run,
+};

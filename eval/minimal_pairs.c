@@ -1,0 +1,166 @@
+#include "eval/minimal_pairs.h"
+
+#include <stddef.h>
+
+#include "common/buf.h"
+#include "common/err.h"
+#include "common/js.h"
+#include "common/log.h"
+#include "eval/framed.h"
+#include "eval/items.h"
+#include "eval/report.h"
+#include "eval/subject.h"
+
+struct pairs {
+    struct subject subject; /* options */
+    const char *good, *bad; /* keys */
+
+    struct scorer scorer;
+    int64_t start;
+    uint64_t count, right; /* of one file */
+};
+
+static const struct pairs defaults = {
+    .subject = SUBJECT_DEFAULTS,
+    .good = "sentence_good",
+    .bad = "sentence_bad",
+};
+
+/* Adds the sentence under `key` as a window. Returns 0, or -1 with an error. */
+static int add_sentence(struct items *g, const struct js *object, const char *key)
+{
+    const struct pairs *p = g->ctx;
+    struct buf text = BUF_INIT;
+    size_t n, begin = g->ids.count;
+    const char *s = js_text(js_get(object, key), &n);
+    if (!s)
+        return err_set("the object has no string \"%s\"", key);
+    buf_addc(&text, ' ');
+    buf_add(&text, s, n);
+    ids_add(&g->ids, (uint32_t)p->start);
+    int result = encoder_encode(p->subject.encoder, text.data, text.len, TOKENIZER_ORDINARY,
+                                &g->ids);
+    buf_release(&text);
+    int64_t scored = (int64_t)(g->ids.count - begin) - 1;
+    if (!result && !scored)
+        return err_set("\"%s\" has no token", key);
+    struct window *w = result < 0 ? NULL : items_add(g, begin, g->ids.count, scored);
+    if (w)
+        w->item = g->line;
+    return w ? 0 : -1;
+}
+
+static int add_line(struct items *g, const char *line, size_t n, const char *name)
+{
+    const struct pairs *p = g->ctx;
+    struct js *object = js_parse(line, n, name);
+    if (!object)
+        return -1;
+    int result = add_sentence(g, object, p->good);
+    if (!result)
+        result = add_sentence(g, object, p->bad);
+    js_free(object);
+    return result < 0 ? err_in("%s", name) : 1;
+}
+
+static int print_pair(const struct window *good, const struct window *bad, int right)
+{
+    struct report r = REPORT_INIT(1);
+    report_count(&r, "line", good->item);
+    report_count(&r, "right", (uint64_t)right);
+    report_real(&r, "good_logprob", -good->loss);
+    report_real(&r, "bad_logprob", -bad->loss);
+    return report_print(&r);
+}
+
+static int judge(void *ctx, const struct items *g)
+{
+    struct pairs *p = ctx;
+    for (size_t i = 0; i < g->count; i += 2) {
+        const struct window *good = &g->windows[i], *bad = good + 1;
+        int right = good->loss <= bad->loss;
+        p->count++;
+        p->right += (uint64_t)right;
+        if (p->subject.json && print_pair(good, bad, right) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Scores a file, prints its figures and adds the share of right pairs to *sum. */
+static int score_file(struct pairs *p, const char *path, double *sum)
+{
+    struct items g = ITEMS_INIT(&p->scorer, judge, p);
+    p->count = p->right = 0;
+    progress_begin("pair(s)", 0);
+    int result = items_each_line(&g, path, add_line, progress_to);
+    progress_end();
+    items_release(&g);
+    if (result < 0)
+        return -1;
+    double right = (double)p->right, share = right / (double)p->count;
+    struct report r = REPORT_INIT(p->subject.json);
+    report_text(&r, "file", path);
+    report_count(&r, "pairs", p->count);
+    report_count(&r, "right", p->right);
+    report_real(&r, "accuracy", share);
+    report_real(&r, "accuracy_stderr", score_error(right, right, p->count));
+    *sum += share;
+    tool_count("pair(s)", p->count);
+    return report_print(&r);
+}
+
+static int report_mean(const struct pairs *p, int files, double sum)
+{
+    struct report r = REPORT_INIT(p->subject.json);
+    report_count(&r, "files", (uint64_t)files);
+    report_real(&r, "mean_accuracy", sum / files);
+    return report_print(&r);
+}
+
+static int load(struct pairs *p)
+{
+    if (subject_load_tokenizer(&p->subject) < 0 || subject_load_scorer(&p->subject, &p->scorer) < 0)
+        return -1;
+    p->start = framed_start(p->subject.tokenizer);
+    return p->start < 0 ? -1 : 0;
+}
+
+static int run(int argc, char **argv, void *options)
+{
+    struct pairs *p = options;
+    double sum = 0;
+    int result = load(p);
+    for (int i = 0; i < argc && !result; i++)
+        result = score_file(p, argv[i], &sum);
+    if (!result && argc > 1)
+        result = report_mean(p, argc, sum);
+    scorer_release(&p->scorer);
+    subject_release(&p->subject);
+    return result;
+}
+
+static const struct opt options[] = {
+    SUBJECT_MODEL,
+    SUBJECT_VOCAB,
+    { 0, "good", OPT_TEXT, offsetof(struct pairs, good), "KEY",
+      "key of the sentence that should be more probable" },
+    { 0, "bad", OPT_TEXT, offsetof(struct pairs, bad), "KEY",
+      "key of the sentence that should be less probable" },
+    SUBJECT_COMPUTE,
+    SUBJECT_JSON,
+    { 0 },
+};
+
+const struct tool_command minimal_pairs_command = {
+    .name = "pairs",
+    .args = "FILE...",
+    .summary = "Minimal pairs, as BLiMP's: which of two sentences is more probable.",
+    .options = options,
+    .defaults = &defaults,
+    .size = sizeof defaults,
+    .common = TOOL_THREADS | TOOL_PROGRESS,
+    .min_args = 1,
+    .max_args = -1,
+    .run = run,
+};
