@@ -7,6 +7,7 @@
 #include <strings.h>
 
 #include "common/mem.h"
+#include "wikiprep/text/tag.h"
 
 /* Tags whose content is not parsed. */
 static const char *const tag_names[] = {
@@ -25,7 +26,8 @@ enum {
     TAG_REF = 0,
     TAG_POEM = 6,
     TAG_COUNT = sizeof tag_names / sizeof *tag_names,
-    /* Tags that select the text to show or to include. Their end tag may be missing. */
+    /* Tags that select the text to show or to include. In a template, their end tag may be missing.
+     */
     TAG_NOINCLUDE = TAG_COUNT,
     TAG_INCLUDEONLY,
     TAG_ONLYINCLUDE,
@@ -64,7 +66,7 @@ struct preprocessor {
     struct part *parts; /* the part of the page, then the parts of all open elements */
     size_t part_count, parts_cap;
     int variants; /* "-{" is markup */
-    int no_more_gt, no_comment_close, fake_line_start;
+    int no_comment_close, fake_line_start;
     /* 1: text up to the next <onlyinclude> is skipped. 0: inside <onlyinclude>. -1: the page does
      * not use it. */
     int find_only;
@@ -221,23 +223,13 @@ static int find_tag(const struct preprocessor *p, size_t at)
  * position behind it; returns 0 if there is none. */
 static size_t find_close(struct preprocessor *p, int tag, size_t at, size_t *after)
 {
-    const char *name = name_of(tag);
-    size_t len = strlen(name);
-    const char *end = p->s + p->n, *s = p->s + at;
-    while (!p->no_close[tag] && (s = memmem(s, (size_t)(end - s), "</", 2))) {
-        s += 2;
-        if ((size_t)(end - s) <= len || strncasecmp(s, name, len))
-            continue;
-        const char *gt = s + len;
-        while (gt < end && isspace((unsigned char)*gt))
-            gt++;
-        if (gt < end && *gt == '>') {
-            *after = (size_t)(gt + 1 - p->s);
-            return (size_t)(s - 2 - p->s);
-        }
-    }
-    p->no_close[tag] = 1;
-    return 0;
+    const char *end = p->s + p->n, *behind;
+    if (p->no_close[tag])
+        return 0;
+    const char *close = tag_find_close(p->s + at, end, name_of(tag), &behind);
+    p->no_close[tag] = !close && behind == end;
+    *after = (size_t)(behind - p->s);
+    return close ? (size_t)(close - p->s) : 0;
 }
 
 /* Returns the end of the comment that begins at `at`. An unclosed comment ends with its line. */
@@ -295,12 +287,11 @@ static void on_known_tag(struct preprocessor *p, int tag, int closing)
 {
     int included = p->mode == PREPROCESS_INCLUDED;
     size_t begin = p->i, name_end = begin + 1 + (size_t)closing + strlen(name_of(tag)), after;
-    const char *gt = p->no_more_gt ? NULL : memchr(p->s + name_end, '>', p->n - name_end);
+    const char *end = p->s + p->n, *gt = tag_end(p->s + name_end, end);
     int is_mark = included ? tag == TAG_INCLUDEONLY
                            : tag == TAG_NOINCLUDE || tag == TAG_ONLYINCLUDE;
-    if (!gt)
-        p->no_more_gt = 1;
-    if (!gt || (closing && !is_mark)) {
+    int broken = gt == end || *gt != '>';
+    if (broken || (closing && !is_mark)) {
         add_text(p, begin, begin + 1);
         p->i++;
         return;
@@ -312,7 +303,7 @@ static void on_known_tag(struct preprocessor *p, int tag, int closing)
     int hidden = tag == (included ? TAG_NOINCLUDE : TAG_INCLUDEONLY);
     if (gt[-1] != '/') {
         inner_end = find_close(p, tag, open_end, &after);
-        if (!inner_end && tag < TAG_COUNT) {
+        if (!inner_end && (tag < TAG_COUNT || !included)) {
             add_text(p, begin, open_end);
             return;
         }
@@ -577,7 +568,7 @@ void preprocess(struct preprocessor *p, struct tree *tree, const char *source, s
     p->i = 0;
     p->mode = mode;
     p->depth = p->part_count = tree->count = 0;
-    p->no_more_gt = p->no_comment_close = p->fake_line_start = 0;
+    p->no_comment_close = p->fake_line_start = 0;
     memset(p->no_close, 0, sizeof p->no_close);
     int only = mode == PREPROCESS_INCLUDED && memmem(source, n, "<onlyinclude>", 13) &&
                memmem(source, n, "</onlyinclude>", 14);

@@ -1,6 +1,7 @@
 /* HTML and extension tags for markup.h. */
 #define _GNU_SOURCE /* memmem */
 #include "wikiprep/text/markup_walk.h"
+#include "wikiprep/text/tag.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -136,28 +137,51 @@ static const char *on_comment(struct markup *m, const char *s)
 
 /* ---- tags in the text -------------------------------------------------------------------- */
 
-/* Returns the '<' of the next closing tag </name>, and sets *after to the position after its '>'.
- * Returns NULL if there is none. */
 static const char *find_close(struct markup *m, const char *s, const struct tag *tag,
                               const char **after)
 {
-    size_t len = strlen(tag->name);
-    if (m->no_close[tag - tags])
-        return NULL;
-    while ((s = bytes_find(s, m->end, "</", 2))) {
-        const char *p = s + 2;
-        if ((size_t)(m->end - p) > len && !strncasecmp(p, tag->name, len)) {
-            p += len;
-            while (p < m->end && strchr(" \t\n", *p))
-                p++;
-            if (p < m->end && *p == '>') {
-                *after = p + 1;
-                return s;
-            }
-        }
-        s += 2;
+    unsigned char *none = &m->no_close[tag - tags];
+    const char *close = *none ? NULL : tag_find_close(s, m->end, tag->name, after);
+    if (!close && !*none)
+        *none = *after == m->end;
+    return close;
+}
+
+/* Returns the end of the line at s, or the end of an open call or link before it, or `stop`. */
+static const char *end_of_line(const struct markup *m, const char *s, const char *stop)
+{
+    int braces = 0, brackets = 0;
+    for (; s < stop && *s != '\n'; s++) {
+        if (s + 1 == m->end || s[1] != *s)
+            continue;
+        braces += *s == '{' ? 1 : *s == '}' ? -1 : 0;
+        brackets += *s == '[' ? 1 : *s == ']' ? -1 : 0;
+        if ((braces < 0 && m->braces) || (brackets < 0 && m->links))
+            break;
+        s += strchr("{}[]", *s) != NULL;
     }
-    m->no_close[tag - tags] = 1;
+    return s;
+}
+
+/* Returns the position after the closing tag of a reference at s: "</ref>", perhaps without '>'. */
+static const char *skip_close(const struct markup *m, const char *s)
+{
+    const char *after, *gt;
+    find_tag(m, s + 2, &after);
+    for (gt = after; gt < m->end && strchr(" \t", *gt);)
+        gt++;
+    return gt < m->end && *gt == '>' ? gt + 1 : after;
+}
+
+/* Returns the next tag of a reference in [s, end), or NULL if there is none. */
+static const char *find_reference(const struct markup *m, const char *s, const char *end)
+{
+    for (; (s = memchr(s, '<', (size_t)(end - s))); s++) {
+        const char *after;
+        const struct tag *tag = find_tag(m, s + 1 + (s + 1 < m->end && s[1] == '/'), &after);
+        if (tag && tag->kind == REF)
+            return s;
+    }
     return NULL;
 }
 
@@ -165,22 +189,21 @@ static const char *find_close(struct markup *m, const char *s, const struct tag 
  * before the next one begins, or before a heading, ends with its line. */
 static const char *skip_reference(struct markup *m, const char *s)
 {
-    const char *from = s, *stop = m->end, *lf;
-    while ((s = memchr(s, '<', (size_t)(m->end - s)))) {
-        const char *name = s + 1 < m->end && s[1] == '/' ? s + 2 : s + 1, *after;
-        const struct tag *tag = find_tag(m, name, &after);
-        if (tag && tag->kind == REF) {
-            stop = s;
-            break;
-        }
-        s++;
-    }
-    if (s && s[1] == '/' && !bytes_find(from, s, "\n==", 3)) {
-        const char *gt = memchr(s, '>', (size_t)(m->end - s < 16 ? m->end - s : 16));
-        return gt ? gt + 1 : s + 5;
-    }
-    lf = memchr(from, '\n', (size_t)(stop - from));
-    return lf ? lf : stop;
+    const char *next = find_reference(m, s, m->end);
+    if (next && next[1] == '/' && !bytes_find(s, next, "\n==", 3))
+        return skip_close(m, next);
+    return end_of_line(m, s, next ? next : m->end);
+}
+
+/* Returns the position after the tag that breaks off at `stop`, and after the text of a reference
+ * that is closed in the same line: "<ref name=a text</ref>". s is where its attributes begin. */
+static const char *skip_broken(const struct markup *m, const char *s, const char *stop,
+                               const struct tag *tag)
+{
+    if (tag->kind == REF && m->end - stop > 1 && stop[1] == '/' &&
+        end_of_line(m, s, stop) == stop && find_reference(m, stop, stop + 1))
+        return skip_close(m, stop);
+    return tag_skip_attributes(s, stop);
 }
 
 static const char *skip_content(struct markup *m, const char *s, const struct tag *tag,
@@ -210,11 +233,12 @@ static const char *skip_content(struct markup *m, const char *s, const struct ta
 static const char *on_whole_tag(struct markup *m, const char *s, const struct tag *tag, int closing,
                                 int empty, const char *attributes)
 {
+    const char *after;
     switch (tag->kind) {
     case STRIP: markup_put(m, MARKUP_EMPTY); return s;
     case BLOCK: markup_put(m, MARKUP_BREAK); return s;
     case POEM:
-        m->in_poem = !closing && !empty;
+        m->in_poem = !closing && !empty && find_close(m, s, tag, &after);
         markup_put(m, MARKUP_BREAK);
         return s;
     case TABLE: markup_put(m, closing ? MARKUP_TABLE_END : MARKUP_TABLE); return s;
@@ -240,27 +264,24 @@ static int is_tag(const struct tag *tag, const char *attributes, const char *gt)
     return attributes == gt || memchr(attributes, '=', (size_t)(gt - attributes));
 }
 
-/* Returns the '>' that ends the tag, or another byte if the tag does not end: a '<' or the end of
- * the text. A '>' inside a comment or reference does not count. */
-static const char *tag_end(struct markup *m, const char *s)
+/* As tag_end. A '>' inside a comment does not count, or in a reference inside another tag. */
+static const char *end_of_tag(struct markup *m, const char *s, const struct tag *tag)
 {
-    while (s < m->end && *s != '>') {
-        if (*s != '<') {
-            s++;
-            continue;
-        }
+    for (;;) {
+        s = tag_end(s, m->end);
+        if (s == m->end || *s != '<')
+            return s;
         const char *after;
         const struct tag *inner = find_tag(m, s + 1, &after);
-        while (after < m->end && *after != '>' && *after != '<')
-            after++;
+        const char *gt = inner && inner->kind == REF && tag->kind != REF ? tag_end(after, m->end)
+                                                                         : m->end;
         if (is_comment(m, s))
             s = skip_comment(m, s);
-        else if (inner && inner->kind == REF && after < m->end && *after == '>')
-            s = after[-1] == '/' ? after + 1 : skip_reference(m, after + 1);
+        else if (gt < m->end && *gt == '>')
+            s = gt[-1] == '/' ? gt + 1 : skip_reference(m, gt + 1);
         else
-            break;
+            return s;
     }
-    return s;
 }
 
 const char *markup_on_tag(struct markup *m, const char *s)
@@ -270,14 +291,14 @@ const char *markup_on_tag(struct markup *m, const char *s)
     int closing = s + 1 < m->end && s[1] == '/';
     const char *attributes;
     const struct tag *tag = find_tag(m, s + 1 + closing, &attributes);
-    const char *gt = tag ? tag_end(m, attributes) : attributes;
+    const char *gt = tag ? end_of_tag(m, attributes, tag) : attributes;
     int whole = tag && gt < m->end && *gt == '>';
     if (!tag || (whole ? !is_tag(tag, attributes, gt) : !tag->name[1])) {
         markup_put(m, '<');
         return s + 1;
     }
     if (!whole)
-        return tag->kind == REF ? gt : attributes; /* "<br" without '>' is removed */
+        return skip_broken(m, attributes, gt, tag);
     return on_whole_tag(m, gt + 1, tag, closing, gt[-1] == '/', attributes);
 }
 

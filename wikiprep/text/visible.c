@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "wikiprep/text/tag.h"
 #include "wikiprep/values/span.h"
 
 enum { NAME_MAX_BYTES = 16 };
@@ -33,8 +34,7 @@ static int read_tag(const char *s, const char *end, struct tag *t)
     if (!t->name.n || t->name.n > NAME_MAX_BYTES)
         return 0;
     t->attributes.s = p;
-    while (p < end && *p != '>' && *p != '<')
-        p++;
+    p = tag_end(p, end);
     if (p == end || *p != '>')
         return 0;
     t->attributes.n = (size_t)(p - t->attributes.s);
@@ -101,12 +101,14 @@ static int is_hidden(const struct tag *t)
 
 /* ---- text ------------------------------------------------------------------------------------ */
 
-/* Returns the position after the end of the element that tag t begins, or NULL if it is not
- * closed. */
+/* Returns the position after the end of the element that tag t begins, or NULL if it is not closed.
+ * A <span> ends with its paragraph. */
 static const char *element_end(const struct tag *t, const char *end)
 {
     int depth = 1;
     struct tag inner;
+    const char *blank = span_is(t->name, "span") ? bytes_find(t->after, end, "\n\n", 2) : NULL;
+    end = blank ? blank : end;
     for (const char *s = t->after; (s = memchr(s, '<', (size_t)(end - s))); s++) {
         if (!read_tag(s, end, &inner) || inner.name.n != t->name.n ||
             strncasecmp(inner.name.s, t->name.s, t->name.n) || inner.empty)

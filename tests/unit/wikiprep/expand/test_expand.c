@@ -154,6 +154,14 @@ Test(expand, arguments)
     CHECK("{{ {{#if:|pass|show}} |{{{1|z}}}}} {{show|a{{!}}b|{{=}}}}", "[z|none|] [a|b|=|]");
 }
 
+Test(expand, broken_tags_take_nothing_past_their_line)
+{
+    CHECK("<ref name=b\n\n{{hidden}}<ref>c</ref>", "<ref name=b\n\nac<ref/>");
+    CHECK("<ref>b\n\n{{hidden}}<ref>c</ref>", "<ref>b\n\nac<ref/>");
+    CHECK("<math>b\n{{hidden}}<math>c</math>", "<math>b\nac<math>c</math>");
+    CHECK("<includeonly>b\n\n{{hidden}}", "<includeonly>b\n\nac");
+}
+
 Test(expand, pages)
 {
     CHECK("{{Vorlage:show|a}} {{template:Show|a}} {{moved|a}} {{:Moon}}",

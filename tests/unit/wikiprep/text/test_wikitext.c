@@ -191,6 +191,94 @@ Test(wikitext, references)
     CHECK("a <references /> <references><ref>b</ref></references> c", "a c");
 }
 
+/* Writes `pattern` with the name in the place of each T. */
+static void put_tags(struct buf *to, const char *pattern, const char *name)
+{
+    for (; *pattern; pattern++)
+        if (*pattern == 'T')
+            buf_adds(to, name);
+        else
+            buf_addc(to, *pattern);
+}
+
+static const char *const tag_names[] = {
+    "b",         "br",         "caption",  "code",       "div",    "font",
+    "gallery",   "graph",      "h2",       "imagemap",   "li",     "includeonly",
+    "indicator", "math",       "chem",     "noinclude",  "nowiki", "syntaxhighlight",
+    "p",         "poem",       "pre",      "references", "ref",    "ruby",
+    "score",     "section",    "small",    "source",     "span",   "templatedata",
+    "table",     "td",         "timeline", "tr",         "u",      "onlyinclude",
+    "inputbox",  "charinsert", "hiero",    "maplink",    "sup",    "templatestyles",
+};
+
+Test(wikitext, broken_tags_take_nothing_past_their_line)
+{
+    static const char *const tags[] = {
+        "<T",
+        "<T name=x",
+        "<T name=\"x",
+        "<T name=\"x>",
+        "<T name=x>",
+        "<T>",
+        "<T name=x/",
+        "<T/",
+        "</T",
+        "</T>",
+        "<T <T>",
+        "<T name='x\"",
+        "<T style=\"a:b;",
+        "<!-- T",
+        "<T name=x>text</T",
+        "<T>a</ T>",
+        "<T name=x b</T>",
+    };
+    static const char *const places[] = {
+        "? a",
+        "* a ? b",
+        "{{x|a ?}} b",
+        "{{x|a ?|b=c}} d",
+        "[[A|b ?]] c",
+        "{{lang|fr|?}}",
+        "== ? ==",
+        "{|\n|-\n| a ? || b\n|}",
+        "[http://a.b c ?] d",
+        "[[File:a|b ?]]",
+    };
+    static const char *const later[] = { "<ref>note</ref>", "", "<ref name=\"q\" />", "</T>" };
+    static const char rest[] = "\n\nBeta \"said\" so.\n\n== Head ==\nGamma";
+    static const char end[] = " 2 > 1.\n\nDelta <b class=\"z\">bold</b> <T>x</T> {{y}} end.";
+    struct buf text = BUF_INIT;
+    for (size_t i = 0; i < sizeof tag_names / sizeof *tag_names; i++)
+        for (size_t j = 0; j < sizeof tags / sizeof *tags; j++)
+            for (size_t k = 0; k < 4 * sizeof places / sizeof *places; k++) {
+                /* "<T>…</T>" over paragraphs is whole */
+                if (k % 4 == 3 && strchr(tags[j], '>'))
+                    continue;
+                const char *place = places[k / 4], *at = strchr(place, '?');
+                buf_clear(&text);
+                buf_add(&text, place, (size_t)(at - place));
+                put_tags(&text, tags[j], tag_names[i]);
+                buf_adds(&text, at + 1);
+                buf_adds(&text, rest);
+                put_tags(&text, later[k % 4], tag_names[i]);
+                put_tags(&text, end, tag_names[i]);
+                clean(text.data);
+                cr_expect(strstr(out.data, "Beta \"said\" so.\nHead\nGamma") &&
+                              strstr(out.data, "2 > 1.\nDelta bold"),
+                          "%s\n-> %s", text.data, out.data);
+            }
+    buf_release(&text);
+}
+
+Test(wikitext, tags_may_go_over_lines)
+{
+    CHECK("a<ref\nname=b\n/> c <ref name=\"d\ne\">f</ref> g", "a c g");
+    CHECK("a<ref name=\"b\"\n>c\n\nd</ref> e", "a e");
+    CHECK("<div style=\"a: b;\nc: d;\n e: f\"\nclass=g>h</div>", "h");
+    CHECK("a<ref name=b Smith 2000</ref> c", "a c");
+    CHECK("a<ref name=b The text goes on.", "a The text goes on.");
+}
+
 Test(wikitext, switches_and_variants)
 {
     CHECK("__NOTOC__ a __notoc__ __БЕЗ_ОГЛ__ __init__ __x", "a __init__ __x");

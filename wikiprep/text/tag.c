@@ -1,0 +1,108 @@
+#include "wikiprep/text/tag.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <strings.h>
+
+#include "common/buf.h"
+
+static const char *skip_blanks(const char *s, const char *end)
+{
+    while (s < end && (*s == ' ' || *s == '\t'))
+        s++;
+    return s;
+}
+
+/* Returns the position after the '=' of the attribute name at s, or NULL if there is no name. */
+static const char *after_equals(const char *s, const char *end)
+{
+    const char *p = s;
+    while (p < end && (isalnum((unsigned char)*p) || strchr("-_:.", *p)))
+        p++;
+    const char *equals = skip_blanks(p, end);
+    return p > s && equals < end && *equals == '=' ? equals + 1 : NULL;
+}
+
+/* Returns the position after the quoted value at s, which may have line ends but no blank line and
+ * no tag; or s if there is none. */
+static const char *skip_quoted(const char *s, const char *end)
+{
+    const char *p = skip_blanks(s, end);
+    if (p == end || (*p != '"' && *p != '\''))
+        return s;
+    for (char quote = *p++; p < end && *p != '<' && *p != '>'; p++) {
+        if (*p == quote)
+            return p + 1;
+        if (*p == '\n' && (p + 1 == end || p[1] == '\n'))
+            break;
+    }
+    return s;
+}
+
+/* Returns 1 if a tag goes on after the line end at s: with its '>', or with an attribute. */
+static int goes_on(const char *s, const char *end)
+{
+    const char *p = skip_blanks(s + 1, end);
+    if (p < end && *p == '/')
+        p++;
+    return (p < end && *p == '>') || after_equals(p, end);
+}
+
+const char *tag_end(const char *s, const char *end)
+{
+    while (s < end && *s != '>' && *s != '<') {
+        if (*s == '\n' && !goes_on(s, end))
+            break;
+        s = *s == '=' ? skip_quoted(s + 1, end) : s + 1;
+    }
+    return s;
+}
+
+const char *tag_skip_attributes(const char *s, const char *end)
+{
+    const char *value;
+    while ((value = after_equals(skip_blanks(s, end), end))) {
+        s = skip_quoted(value, end);
+        if (s == value)
+            while (s < end && !strchr(" \t<>|[]{}", *s))
+                s++;
+    }
+    return s;
+}
+
+/* Returns 1 if the tag <name, after which `rest` comes, begins the element again. In the source of
+ * a program it may be text. */
+static int begins_again(const char *name, const char *rest, const char *end)
+{
+    static const char lang[] = " lang";
+    if (!strcmp(name, "source") || !strcmp(name, "syntaxhighlight"))
+        return *rest == '>' ||
+               ((size_t)(end - rest) >= sizeof lang && !memcmp(rest, lang, sizeof lang - 1));
+    return !isalnum((unsigned char)*rest);
+}
+
+const char *tag_find_close(const char *s, const char *end, const char *name, const char **after)
+{
+    size_t len = strlen(name);
+    int shown = !strcmp(name, "nowiki") || !strcmp(name, "pre");
+    const char *lf = bytes_find(s, end, "\n\n", shown ? 2 : 1);
+    for (; (s = memchr(s, '<', (size_t)(end - s))); s++) {
+        int closing = s + 1 < end && s[1] == '/';
+        const char *p = s + 1 + closing;
+        if ((size_t)(end - p) <= len || strncasecmp(p, name, len))
+            continue;
+        p += len;
+        if (!closing && lf && s > lf && begins_again(name, p, end)) {
+            *after = s;
+            return NULL;
+        }
+        while (closing && p < end && isspace((unsigned char)*p))
+            p++;
+        if (closing && p < end && *p == '>') {
+            *after = p + 1;
+            return s;
+        }
+    }
+    *after = end;
+    return NULL;
+}

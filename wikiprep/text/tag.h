@@ -1,0 +1,27 @@
+/*
+ * tag.h - where a tag ends, and where its content ends; also for broken tags.
+ *
+ * MediaWiki reads a tag up to the next '>', and its content up to the next closing tag, over any
+ * number of paragraphs. Here a broken tag takes nothing past its line, so that one slip of an
+ * author does not cost the text after it.
+ */
+#ifndef TEXTMILL_WIKIPREP_TEXT_TAG_H
+#define TEXTMILL_WIKIPREP_TEXT_TAG_H
+
+#include <stddef.h>
+
+/* Returns the '>' that ends the tag whose attributes begin at s, or the place where the tag breaks
+ * off: a '<', the end of the text, or a line end after which no attribute follows. */
+const char *tag_end(const char *s, const char *end);
+
+/* Returns the position after the attributes name=value at s that are in one line. For a tag that
+ * breaks off at `end`. */
+const char *tag_skip_attributes(const char *s, const char *end);
+
+/* Returns the '<' of the next closing tag </name> in [s, end), and sets *after to the position
+ * after its '>'. Returns NULL if the element is not closed. Then *after is `end` if no closing tag
+ * follows, or else a later line (for <nowiki> and <pre>: paragraph) where the element begins again.
+ * Case does not matter. */
+const char *tag_find_close(const char *s, const char *end, const char *name, const char **after);
+
+#endif
