@@ -1,3 +1,4 @@
+#define _GNU_SOURCE /* strnlen */
 #include "common/err.h"
 
 #include <stdarg.h>
@@ -9,14 +10,23 @@ static _Thread_local struct err last;
 
 enum { QUOTED_MOST = 300, QUOTED_FIRST = 200, QUOTED_LAST = 80 };
 
-/* Returns the length in bytes of the control character at p, or 0 if there is none. C1 control
- * characters in UTF-8 count, too, since terminals may act on them. */
-static size_t control(const char *p)
+size_t err_control(const char *p, size_t n)
 {
-    unsigned char c = (unsigned char)p[0], next = (unsigned char)(c ? p[1] : 0);
-    if (c < 0x20 || c == 0x7f)
+    static const unsigned char ranges[][4] = {
+        /* bytes of the character, and its last byte in the last character of the range */
+        { 0xc2, 0x80, 0, 0x9f },    { 0xd8, 0x9c, 0, 0x9c },    { 0xe2, 0x80, 0x8e, 0x8f },
+        { 0xe2, 0x80, 0xaa, 0xae }, { 0xe2, 0x81, 0xa6, 0xa9 },
+    };
+    const unsigned char *c = (const unsigned char *)p;
+    if (n && (c[0] < 0x20 || c[0] == 0x7f))
         return 1;
-    return c == 0xc2 && next >= 0x80 && next < 0xa0 ? 2 : 0;
+    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
+        const size_t width = ranges[i][2] ? 3 : 2;
+        if (n >= width && !memcmp(c, ranges[i], width - 1) &&
+            c[width - 1] >= ranges[i][width - 1] && c[width - 1] <= ranges[i][3])
+            return width;
+    }
+    return 0;
 }
 
 static size_t put_byte(char *out, size_t at, size_t size, const char *p, int plain)
@@ -43,7 +53,7 @@ void err_tame(char *out, size_t size, const char *text)
                 at = put_byte(out, at, size, ".", 1);
             p = quote - QUOTED_LAST;
         }
-        size_t n = control(p);
+        size_t n = err_control(p, strnlen(p, 3));
         for (size_t i = 0; i < (n ? n : 1); i++)
             at = put_byte(out, at, size, p + i, !n);
         p += n ? n : 1;

@@ -33,11 +33,16 @@ int err_usage(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Returns 1 if the thread's last error was set by err_usage, else 0. */
 int err_is_usage(void);
 
-/* Copies the message `text` to `out` in a form that is safe for a terminal. Control characters,
- * which file names may contain, are written as \x1b. Text in quotes that is longer than 300 bytes
- * is shortened in its middle. The result is cut to `size` bytes with its NUL. All messages of log.h
- * go through this function, except progress lines. */
+/* Copies the message `text` to `out` in a form that is safe for a terminal. Control characters
+ * (err_control), which file names may contain, are written as \x1b. Text in quotes that is longer
+ * than 300 bytes is shortened in its middle. The result is cut to `size` bytes with its NUL. All
+ * messages of log.h go through this function, except progress lines. */
 void err_tame(char *out, size_t size, const char *text);
+
+/* Returns the length in bytes of the character that text[0..n) begins with if a terminal may act on
+ * it rather than show it: control characters (C0, DEL and, in UTF-8, C1) and those that change the
+ * direction of text. Returns 0 for other characters. */
+size_t err_control(const char *text, size_t n);
 
 /* Saves and restores the error, because cleaning up after a failure may fail, too, and the first
  * error is the one to report:

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,11 +16,21 @@
 
 #include "common/crc32c.h"
 #include "common/err.h"
+#include "common/log.h"
+#include "common/mapping.h"
 #include "common/mem.h"
 #include "common/temp.h"
 #include "common/utf8.h"
 
-enum { CHUNK = 256 * 1024, PIPE_BYTES = 1 << 20, SYNC_BYTES = 8 << 20 };
+enum {
+    CHUNK = 256 * 1024,
+    PIPE_BYTES = 1 << 20,
+    SYNC_BYTES = 8 << 20,
+    WRITER_MS = 2000,
+    PIPE_MOST = 64 << 20,
+    PIPE_LINE_MOST = 100 << 20
+};
+#define FILE_MOST (UINT64_C(4) << 30)
 
 static int is_std(const char *path)
 {
@@ -50,21 +61,38 @@ static int open_plain(const char *path, struct stat *st)
     return -1;
 }
 
-static int read_whole(struct input *in, struct buf *out)
+/* Appends the rest of the input to `out`, and closes the input. The input may have `most` bytes,
+ * and PIPE_MOST if it is no regular file, since it may have no end. Returns 0, or -1 with an
+ * error. */
+static int read_whole(struct input *in, uint64_t most, struct buf *out)
 {
-    int64_t n;
-    while ((n = input_peek(in, 1)) > 0) {
-        buf_add(out, in->data + in->begin, (size_t)n);
+    char size[32];
+    int64_t n = 0;
+    uint64_t bytes = 0;
+    int result = in->regular ? input_size(in, &bytes) : 0;
+    if (!in->regular && most > PIPE_MOST)
+        most = PIPE_MOST;
+    while (!result && bytes <= most && (n = input_peek(in, 1)) > 0) {
+        bytes = in->offset + (uint64_t)n;
+        if (bytes <= most)
+            buf_add(out, in->data + in->begin, (size_t)n);
         input_skip(in, (size_t)n);
     }
+    if (bytes > most)
+        result = err_set("cannot read '%s': it has more than %s", in->path, log_bytes(size, most));
     input_close(in);
-    return n < 0 ? -1 : 0;
+    return n < 0 ? -1 : result;
+}
+
+int file_read_most(const char *path, uint64_t most, struct buf *out)
+{
+    struct input in;
+    return input_open_soon(&in, path) < 0 ? -1 : read_whole(&in, most, out);
 }
 
 int file_read_any(const char *path, struct buf *out)
 {
-    struct input in;
-    return input_open(&in, path) < 0 ? -1 : read_whole(&in, out);
+    return file_read_most(path, FILE_MOST, out);
 }
 
 int file_read_text(const char *path, struct buf *out)
@@ -79,11 +107,11 @@ int file_read_text(const char *path, struct buf *out)
 int file_read(const char *path, struct buf *out)
 {
     struct stat st;
-    struct input in = { .fd = open_plain(path, &st) };
+    struct input in = { .fd = open_plain(path, &st), .regular = 1 };
     if (in.fd < 0)
         return -1;
     in.path = mem_strdup(path);
-    return read_whole(&in, out);
+    return read_whole(&in, FILE_MOST, out);
 }
 
 int file_look(const char *path, enum file_kind *kind)
@@ -300,17 +328,12 @@ int file_map(struct file_map *map, const char *path)
         return -1;
     map->bytes = (uint64_t)st.st_size;
     if (map->bytes) {
-        void *p = mmap(NULL, map->bytes, PROT_READ, MAP_SHARED, fd, 0);
-        if (p == MAP_FAILED) {
-            err_set("cannot map '%s': %s", path, strerror(errno));
-            close(fd);
+        map->data = mapping_new(fd, map->bytes, PROT_READ, "'%s'", path);
+        if (!map->data)
             map->bytes = 0;
-            return -1;
-        }
-        map->data = p;
     }
     close(fd);
-    return 0;
+    return st.st_size && !map->data ? -1 : 0;
 }
 
 enum { PIECE = 1 << 20 }; /* bytes whose pages file_map_sum has in memory at a time */
@@ -341,7 +364,7 @@ uint32_t file_map_sum(const struct file_map *map, uint64_t first, uint64_t bytes
 void file_unmap(struct file_map *map)
 {
     if (map->data)
-        munmap((void *)(uintptr_t)map->data, map->bytes);
+        mapping_free((void *)(uintptr_t)map->data, map->bytes);
     *map = (struct file_map){ 0 };
 }
 
@@ -375,10 +398,48 @@ int input_open(struct input *in, const char *path)
         if (in->fd < 0)
             return err_set("cannot open '%s': %s", path, strerror(errno));
     }
+    struct stat st;
+    in->regular = fstat(in->fd, &st) == 0 && S_ISREG(st.st_mode);
     /* A larger pipe needs fewer switches. On other files the call fails, which does no harm. */
     fcntl(in->fd, F_SETPIPE_SZ, PIPE_BYTES);
     in->path = mem_strdup(is_std(path) ? "<stdin>" : path);
     return 0;
+}
+
+/* Reads the first bytes of a pipe that was opened without blocking. Opening it with blocking would
+ * wait for a writer for ever. Returns 0, or -1 with an error if no writer came for two seconds. */
+static int wait_for_writer(struct input *in)
+{
+    struct pollfd one = { .fd = in->fd, .events = POLLIN };
+    while (poll(&one, 1, WRITER_MS) < 0 && errno == EINTR)
+        ;
+    mem_grow(in->data, in->cap, CHUNK);
+    const ssize_t n = read(in->fd, in->data, in->cap);
+    in->end = n > 0 ? (size_t)n : 0;
+    in->eof = n == 0;
+    return n || one.revents
+               ? 0
+               : err_set("cannot read '%s': it is a pipe, and no program writes to it", in->path);
+}
+
+int input_open_soon(struct input *in, const char *path)
+{
+    struct stat st;
+    if (is_std(path))
+        return input_open(in, path);
+    *in = (struct input){ .fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) };
+    if (in->fd < 0)
+        return err_set("cannot open '%s': %s", path, strerror(errno));
+    in->path = mem_strdup(path);
+    int result = fstat(in->fd, &st) < 0 ? cannot_look(path) : 0;
+    in->regular = !result && S_ISREG(st.st_mode);
+    if (!result && S_ISFIFO(st.st_mode))
+        result = wait_for_writer(in);
+    if (!result && fcntl(in->fd, F_SETFL, 0) < 0)
+        result = cannot_look(path);
+    if (result < 0)
+        input_close(in);
+    return result;
 }
 
 void input_open_pulled(struct input *in, const char *path,
@@ -473,7 +534,9 @@ int input_read_at(const struct input *in, uint64_t offset, void *bytes, size_t n
 
 int input_line(struct input *in, char **line, size_t *len)
 {
-    size_t seen = 0;
+    size_t seen = 0, most = in->most ? in->most : SIZE_MAX;
+    if (!in->regular && !in->pull && most > PIPE_LINE_MOST)
+        most = PIPE_LINE_MOST;
     for (;;) {
         char *start = in->data ? in->data + in->begin : NULL;
         size_t there = in->end - in->begin;
@@ -487,9 +550,9 @@ int input_line(struct input *in, char **line, size_t *len)
             return 1;
         }
         seen = there;
-        if (in->most && seen > in->most)
+        if (seen > most)
             return err_set("%s: the line at byte %llu is longer than %zu bytes", in->path,
-                           (unsigned long long)in->offset, in->most);
+                           (unsigned long long)in->offset, most);
         if (fill(in) < 0)
             return -1;
     }

@@ -16,10 +16,13 @@
 /* ---- whole files ------------------------------------------------------------------------ */
 
 /* Append the bytes of the file to `out`; return 0, or -1 with an error. file_read_any is for a path
- * that the user gave: it may be a pipe, and "-" is stdin. file_read is for other files and accepts
- * regular files only, because opening a pipe that has no writer would wait forever. */
+ * that the user gave, as for input_open_soon: it may be a pipe, and "-" is stdin. file_read is for
+ * other files and accepts regular files only. Both refuse a file of more than 4 GiB, and more than
+ * 64 MiB from a pipe or a device, which may have no end. file_read_most is as file_read_any, with
+ * another limit for files. */
 int file_read(const char *path, struct buf *out);
 int file_read_any(const char *path, struct buf *out);
+int file_read_most(const char *path, uint64_t most, struct buf *out);
 int file_read_text(const char *path, struct buf *out); /* as file_read_any; -1 if not UTF-8 */
 
 /* Sets *kind to the kind of file at `path`, following symbolic links; FILE_NONE if nothing is
@@ -63,7 +66,7 @@ int file_list(struct file_names *out, const char *dir, const char *suffix);
 int file_glob(struct file_names *out, const char *pattern);
 void file_names_free(struct file_names *names);
 
-/* A read-only map of a regular file, which must not shrink while it is mapped. */
+/* A read-only map of a regular file, which must not shrink while it is mapped (mapping.h). */
 struct file_map {
     const unsigned char *data; /* NULL if the file is empty */
     uint64_t bytes;
@@ -95,9 +98,10 @@ struct input {
      * returns their number, 0 at the end, or -1 with an error. `from` is its borrowed argument. */
     int64_t (*pull)(void *from, void *bytes, size_t n);
     void *from;
-    /* limit for the memory of a line in bytes, set by the caller; 0: none. If more bytes than that
-     * are in the buffer without a line end, input_line fails. So a line that is longer by less than
-     * the buffer may still pass. */
+    int regular; /* 1: fd is a regular file, which has an end */
+    /* limit for the memory of a line in bytes, set by the caller; 0: none, but 100 MiB if fd is a
+     * pipe or a device. If more bytes than that are in the buffer without a line end, input_line
+     * fails. So a line that is longer by less than the buffer may still pass. */
     size_t most;
     char *data; /* unread bytes of the buffer: data[begin..end) */
     size_t begin, end, cap;
@@ -105,9 +109,12 @@ struct input {
     int eof;
 };
 /* input_open opens a file, or stdin if `path` is "-"; it returns 0, or -1 with an error and nothing
- * to close. input_open_pulled opens an input that gets its bytes from `pull`; `path` stands for it
+ * to close. From a named pipe it waits until a program writes to it. input_open_soon is for files
+ * that are no stream of data, such as lists: it waits for two seconds, and then fails.
+ * input_open_pulled opens an input that gets its bytes from `pull`; `path` stands for it
  * in errors, and is copied. */
 int input_open(struct input *in, const char *path);
+int input_open_soon(struct input *in, const char *path);
 void input_open_pulled(struct input *in, const char *path,
                        int64_t (*pull)(void *from, void *bytes, size_t n), void *from);
 void input_close(struct input *in); /* fine on a zeroed struct */

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -66,6 +67,18 @@ LOG_FUNCTION(log_error, -1, "error: ")
 LOG_FUNCTION(log_warn, 0, "warning: ")
 LOG_FUNCTION(log_info, 0, "")
 LOG_FUNCTION(log_detail, 1, "")
+
+void log_in_handler(const char *first, const char *second, const char *third)
+{
+    const char *const parts[] = {
+        line_shown ? "\r\033[K" : "", name, ": error: ", first, second, third, "\n"
+    };
+    struct iovec io[sizeof parts / sizeof *parts];
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        io[i] = (struct iovec){ (void *)(uintptr_t)parts[i], strlen(parts[i]) };
+    if (writev(2, io, sizeof parts / sizeof *parts) < 0)
+        return; /* there is nowhere to say so */
+}
 
 void log_fatal(const char *format, ...)
 {

@@ -7,6 +7,7 @@
 
 #include "common/err.h"
 #include "common/file.h"
+#include "common/mapping.h"
 
 void spill_init(struct spill *s, size_t most)
 {
@@ -48,11 +49,10 @@ int spill_finish(struct spill *s)
     }
     if (flush(s) < 0)
         return -1;
-    void *map = mmap(NULL, s->bytes, PROT_READ, MAP_SHARED, s->fd, 0);
-    if (map == MAP_FAILED)
-        return err_set("cannot map a temporary file of %llu bytes: %s",
-                       (unsigned long long)s->bytes, strerror(errno));
-    s->data = map;
+    s->data = mapping_new(s->fd, s->bytes, PROT_READ, "a temporary file in '%s'",
+                          file_temporary_folder());
+    if (!s->data)
+        return -1;
     s->mapped = 1;
     int fd = s->fd;
     s->fd = -1;
@@ -68,7 +68,7 @@ void spill_at_random(struct spill *s)
 void spill_clear(struct spill *s)
 {
     if (s->mapped)
-        munmap((void *)s->data, s->bytes);
+        mapping_free((void *)s->data, s->bytes);
     if (s->fd >= 0)
         close(s->fd);
     buf_clear(&s->held);

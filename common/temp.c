@@ -104,6 +104,11 @@ static void remove_all(enum temp_end most)
                 break;
 }
 
+void temp_remove_all(void)
+{
+    remove_all(TEMP_GOES);
+}
+
 static void at_exit(void)
 {
     remove_all(TEMP_STAYS_ON_SIGNALS);

@@ -39,6 +39,10 @@ void temp_sweep(const char *path);
  * signal handler. */
 int temp_remove(const char *path);
 
+/* Removes the temporaries that a signal removes. May be called in a signal handler, before _exit.
+ */
+void temp_remove_all(void);
+
 /* For main programs: from now on, temporaries are removed on signals that end the program. Also
  * ignores the signal for exceeding the file size limit, so that exceeding it is a write error. */
 void temp_catch_signals(void);

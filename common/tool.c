@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@
 #include "common/file.h"
 #include "common/linked.h"
 #include "common/log.h"
+#include "common/mapping.h"
 #include "common/mem.h"
 #include "common/pool.h"
 #include "common/preset.h"
@@ -407,6 +409,33 @@ static void hold_standard_descriptors(void)
             log_fatal("cannot open '/dev/null' in the place of descriptor %d, which is closed", fd);
 }
 
+/* What happened on SIGBUS before catch_bus. */
+static struct sigaction other_bus;
+
+/* Ends the program if an access to a mapped file failed. All else is left to other_bus. */
+static void on_bus(int number, siginfo_t *info, void *context)
+{
+    static atomic_int ending;
+    (void)context;
+    const char *file = mapping_at(info->si_addr);
+    if (!file) {
+        sigaction(number, &other_bus, NULL);
+        raise(number);
+        return;
+    }
+    while (atomic_exchange(&ending, 1))
+        pause(); /* another thread is already ending the program */
+    log_in_handler("cannot read ", file, ": it became shorter meanwhile, or its disk failed");
+    temp_remove_all();
+    _exit(1);
+}
+
+static void catch_bus(void)
+{
+    const struct sigaction action = { .sa_sigaction = on_bus, .sa_flags = SA_SIGINFO };
+    sigaction(SIGBUS, &action, &other_bus);
+}
+
 int tool_main(const struct tool *t, int argc, char **argv)
 {
     double began = log_seconds();
@@ -415,6 +444,7 @@ int tool_main(const struct tool *t, int argc, char **argv)
     log_name(program);
     signal(SIGUSR1, on_usr1);
     temp_catch_signals();
+    catch_bus();
     tool_threads = pool_cpus();
     tool = t;
     set_provenance(t, argc, argv);
@@ -463,7 +493,7 @@ int tool_main(const struct tool *t, int argc, char **argv)
 
 /* ---- configuration files -------------------------------------------------------------------- */
 
-enum { BASES = 8 }; /* most levels of nested base files */
+enum { BASES = 8, FILES = 64 }; /* most levels of nested base files, and most files in all */
 
 static int load_config(const char *path, int depth);
 
@@ -489,7 +519,10 @@ static int load_bases(const char *path, const struct yaml_item *base, int depth)
 
 static int load_config(const char *path, int depth)
 {
+    static int files;
     struct yaml y;
+    if (++files > FILES)
+        return err_set("'%s': more than %d base files", path, FILES);
     if (yaml_load(&y, path) < 0)
         return -1;
     int result = 0;

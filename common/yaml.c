@@ -12,13 +12,14 @@
 
 LINKED_LIBRARY(yaml, "libyaml", yaml_get_version_string())
 
-enum { DEEPEST = 16 };
+enum { DEEPEST = 16, LABELS = 1000, PAIRS = 4096, FILE_MOST = 1 << 20, VALUES_MOST = 4 << 20 };
 
 struct walk {
     yaml_document_t *doc;
     struct yaml *out;
     const char *name;
     int depth;
+    size_t pairs, bytes; /* pairs of key and value, and bytes of values, that were visited so far */
 };
 
 static struct yaml_item *find(const struct yaml *y, const char *key)
@@ -39,9 +40,20 @@ static int line_of(const yaml_node_t *n)
     return (int)n->start_mark.line + 1;
 }
 
-static int too_deep(const struct walk *w, const yaml_node_t *n)
+static int too_deep(const char *name, int line)
 {
-    return err_set("%s:%d: nested too deeply", w->name, line_of(n));
+    return err_set("%s:%d: nested too deeply", name, line);
+}
+
+/* Counts a visit to a value. An alias is visited as often as it is written, so a short file may
+ * stand for a huge list. Returns 0, or -1 with an error. */
+static int visit(struct walk *w, const yaml_node_t *n)
+{
+    w->bytes += 1 + (scalar(n) ? n->data.scalar.length : 0);
+    return w->bytes <= VALUES_MOST ? 0
+                                   : err_set("%s:%d: more than %d bytes of values, each alias "
+                                             "being counted as what it stands for",
+                                             w->name, line_of(n), VALUES_MOST);
 }
 
 /* Adds the item key: value of line `line`. `merged` 1: it comes from a merge key ("<<"), and is
@@ -61,10 +73,12 @@ static int put(struct walk *w, const char *key, const char *value, int line, int
 static int join(struct walk *w, const yaml_node_t *sequence, struct buf *out)
 {
     if (++w->depth > DEEPEST)
-        return too_deep(w, sequence);
+        return too_deep(w->name, line_of(sequence));
     for (const yaml_node_item_t *i = sequence->data.sequence.items.start;
          i < sequence->data.sequence.items.top; i++) {
         const yaml_node_t *n = yaml_document_get_node(w->doc, *i);
+        if (visit(w, n) < 0)
+            return -1;
         if (n->type == YAML_MAPPING_NODE)
             return err_set("%s:%d: a list may hold only plain values", w->name, line_of(n));
         if (scalar(n))
@@ -117,6 +131,8 @@ static int is_numbered(const struct walk *w, const yaml_node_t *value)
 
 static int pair(struct walk *w, const char *key, const yaml_node_t *value, int line, int merged)
 {
+    if (visit(w, value) < 0)
+        return -1;
     if (value->type == YAML_MAPPING_NODE)
         return map(w, value, key, merged);
     if (is_numbered(w, value))
@@ -139,7 +155,7 @@ static int map(struct walk *w, const yaml_node_t *node, const char *prefix, int 
     if (node->type != YAML_MAPPING_NODE)
         return err_set("%s:%d: a mapping (key: value) is needed here", w->name, line_of(node));
     if (++w->depth > DEEPEST)
-        return too_deep(w, node);
+        return too_deep(w->name, line_of(node));
     int result = 0;
     struct buf key = BUF_INIT;
     for (int pass = 0; pass < 2 && !result; pass++) {
@@ -154,6 +170,10 @@ static int map(struct walk *w, const yaml_node_t *node, const char *prefix, int 
             int is_merge = !strcmp(scalar(k), "<<");
             if (is_merge != pass)
                 continue;
+            if (++w->pairs > PAIRS) {
+                result = err_set("%s:%d: more than %d keys", w->name, line_of(k), PAIRS);
+                break;
+            }
             buf_clear(&key);
             buf_addf(&key, "%s%s%s", prefix, *prefix ? "." : "", scalar(k));
             result = pass ? merge(w, v, prefix) : pair(w, key.data, v, line_of(k), merged);
@@ -164,17 +184,75 @@ static int map(struct walk *w, const yaml_node_t *node, const char *prefix, int 
     return result;
 }
 
+static int open_parser(yaml_parser_t *parser, const char *text, size_t n, const char *name)
+{
+    if (!yaml_parser_initialize(parser))
+        return err_set("%s: cannot start the YAML parser", name);
+    yaml_parser_set_input_string(parser, (const unsigned char *)text, n);
+    return 0;
+}
+
+static int bad_yaml(const yaml_parser_t *parser, const char *name)
+{
+    return err_set("%s:%zu: bad YAML: %s", name, parser->problem_mark.line + 1,
+                   parser->problem ? parser->problem : "unreadable");
+}
+
+/* Checks one event and counts the depth, and the anchors and aliases. Returns 0, or -1 with an
+ * error. */
+static int check_event(const yaml_event_t *e, const char *name, int *depth, int *labels)
+{
+    const int line = (int)e->start_mark.line + 1;
+    const void *anchor = NULL;
+    switch (e->type) {
+    case YAML_ALIAS_EVENT: anchor = e->data.alias.anchor; break;
+    case YAML_SCALAR_EVENT: anchor = e->data.scalar.anchor; break;
+    case YAML_SEQUENCE_START_EVENT: anchor = e->data.sequence_start.anchor; break;
+    case YAML_MAPPING_START_EVENT: anchor = e->data.mapping_start.anchor; break;
+    default: break;
+    }
+    *labels += anchor != NULL;
+    *depth += e->type == YAML_SEQUENCE_START_EVENT || e->type == YAML_MAPPING_START_EVENT;
+    *depth -= e->type == YAML_SEQUENCE_END_EVENT || e->type == YAML_MAPPING_END_EVENT;
+    if (*depth > DEEPEST)
+        return too_deep(name, line);
+    return *labels <= LABELS
+               ? 0
+               : err_set("%s:%d: more than %d anchors and aliases", name, line, LABELS);
+}
+
+/* Parses the text without keeping it, and checks what libyaml takes quadratic time for: nested
+ * lists, and anchors. Returns 0, or -1 with an error. */
+static int check_text(const char *text, size_t n, const char *name)
+{
+    yaml_parser_t parser;
+    int depth = 0, labels = 0, ended = 0;
+    int result = open_parser(&parser, text, n, name);
+    if (result < 0)
+        return -1;
+    while (!result && !ended) {
+        yaml_event_t event;
+        if (!yaml_parser_parse(&parser, &event)) {
+            result = bad_yaml(&parser, name);
+            break;
+        }
+        result = check_event(&event, name, &depth, &labels);
+        ended = event.type == YAML_STREAM_END_EVENT || event.type == YAML_DOCUMENT_END_EVENT;
+        yaml_event_delete(&event);
+    }
+    yaml_parser_delete(&parser);
+    return result;
+}
+
 int yaml_parse(struct yaml *y, const char *text, size_t n, const char *name)
 {
     *y = (struct yaml){ 0 };
     yaml_parser_t parser;
     yaml_document_t doc;
-    if (!yaml_parser_initialize(&parser))
-        return err_set("%s: cannot start the YAML parser", name);
-    yaml_parser_set_input_string(&parser, (const unsigned char *)text, n);
+    if (check_text(text, n, name) < 0 || open_parser(&parser, text, n, name) < 0)
+        return -1;
     if (!yaml_parser_load(&parser, &doc)) {
-        err_set("%s:%zu: bad YAML: %s", name, parser.problem_mark.line + 1,
-                parser.problem ? parser.problem : "unreadable");
+        bad_yaml(&parser, name);
         yaml_parser_delete(&parser);
         return -1;
     }
@@ -192,7 +270,7 @@ int yaml_load(struct yaml *y, const char *path)
 {
     struct buf text = BUF_INIT;
     *y = (struct yaml){ 0 };
-    int result = file_read_any(path, &text);
+    int result = file_read_most(path, FILE_MOST, &text);
     if (!result)
         result = yaml_parse(y, text.data, text.len, path);
     buf_release(&text);

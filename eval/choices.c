@@ -491,7 +491,7 @@ int choices_score(struct choices_score *score, struct scorer *s, const struct to
 {
     struct input in;
     *score = (struct choices_score){ .form = form };
-    if (input_open(&in, path) < 0)
+    if (input_open_soon(&in, path) < 0)
         return -1;
     struct group *g = mem_zalloc(1, sizeof *g);
     g->tokenizer = t;

@@ -111,7 +111,7 @@ int core_questions_read(struct core_questions *q, const struct core_task *task)
     size_t n;
     int more;
     *q = (struct core_questions){ 0 };
-    if (input_open(&in, task->path) < 0)
+    if (input_open_soon(&in, task->path) < 0)
         return err_in("task %s", task->label);
     for (uint64_t number = 1; (more = input_line(&in, &line, &n)) > 0; number++) {
         if (!whitespace_strip(line, n).n)
@@ -232,7 +232,7 @@ static int read_table(struct core_tasks *t, const char *path)
     struct input in;
     struct csv c;
     size_t task = 0, baseline = 0;
-    if (input_open(&in, path) < 0)
+    if (input_open_soon(&in, path) < 0)
         return -1;
     csv_open(&c, &in);
     int more = csv_read(&c), result = 0;

@@ -80,7 +80,7 @@ int items_each_line(struct items *g, const char *path, items_add_line add,
                     void (*progress)(uint64_t done))
 {
     struct input in;
-    if (input_open(&in, path) < 0)
+    if (input_open_soon(&in, path) < 0)
         return -1;
     int result = each_line(g, &in, add, progress);
     input_close(&in);

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/err.h"
 #include "common/file.h"
@@ -40,7 +41,7 @@ struct generate {
     const char *model_dir, *vocab, *device, *load_path, *save_path;
     struct opt_list stops, biases;
     struct sampler_bias *bias_of; /* [biases.count] */
-    int json, precision, cache_precision, weights, products, echo, history;
+    int json, precision, cache_precision, weights, products, echo, raw, history;
     int64_t samples, together;
     struct feed feed;
     struct queue queue;
@@ -66,12 +67,28 @@ static const struct generate defaults = {
 
 /* ---- output ------------------------------------------------------------------------------- */
 
+/* Prints text. A terminal gets control characters, other than line ends and tabs, as \x1b, so that
+ * no text can give it orders. */
+static void print_text(const struct generate *given, const char *text, size_t n)
+{
+    if (given->raw || !isatty(1)) {
+        fwrite(text, 1, n, stdout);
+        return;
+    }
+    for (size_t i = 0, escaped = 0; i < n; i++) {
+        if (!escaped && text[i] != '\n' && text[i] != '\t')
+            escaped = err_control(text + i, n - i);
+        printf(escaped ? "\\x%02x" : "%c", (unsigned char)text[i]);
+        escaped -= escaped > 0;
+    }
+}
+
 static void print_news(struct generate *given, struct generation *one)
 {
     size_t n;
     const char *news = text_news(&one->text, &n);
     if (n && !given->json) {
-        fwrite(news, 1, n, stdout);
+        print_text(given, news, n);
         fflush(stdout);
     }
 }
@@ -272,7 +289,7 @@ static void print_head(const struct generate *given, const struct queued *t)
     if (t->sample || (t->number && !given->feed.asking))
         puts("---");
     if (given->echo)
-        fwrite(t->prompt.data, 1, t->prompt.len, stdout);
+        print_text(given, t->prompt.data, t->prompt.len);
 }
 
 static void print_end(struct generate *given, const struct queued *t)
@@ -340,7 +357,7 @@ static int print_beams(struct generate *given, const struct start *start, const 
         } else {
             if (i)
                 puts("---");
-            fwrite(prompt, 1, given->echo ? n : 0, stdout);
+            print_text(given, prompt, given->echo ? n : 0);
             print_news(given, &one);
             puts("");
         }
@@ -531,6 +548,8 @@ static const struct opt options[] = {
     { 0, "special", OPT_FLAG, AT(g.special), NULL,
       "read names of special tokens in a prompt, such as <|endoftext|>, as these tokens" },
     { 0, "echo", OPT_FLAG, AT(echo), NULL, "print the prompt before the generated text" },
+    { 0, "raw", OPT_FLAG, AT(raw), NULL,
+      "print control characters of the text as they are at a terminal, too" },
     { 0, "json", OPT_FLAG, AT(json), NULL, "print JSON, one object per text" },
     { 0, "logprobs", OPT_INT, AT(g.alternatives), "N",
       "with --json: log probability of each token, and of the N likeliest in its place; 0: none", 0,

@@ -50,7 +50,7 @@ static unsigned char *load_words(const char *path, uint64_t vocabulary)
     size_t n;
     uint64_t count = 0;
     int result;
-    if (input_open(&in, path) < 0)
+    if (input_open_soon(&in, path) < 0)
         return NULL;
     unsigned char *continues = mem_zalloc(vocabulary, 1);
     for (; (result = input_line(&in, &line, &n)) > 0; count++)

@@ -267,7 +267,7 @@ static int open_next(struct source *s)
     if (packed_open(&s->packed, &s->in, path) < 0)
         return -1;
     s->open = 1;
-    s->in.most = s->packed.is_packed ? s->how.most : 0;
+    s->in.most = s->packed.is_packed || !s->in.regular ? s->how.most : 0;
     if (recognise(s, path) < 0)
         return -1;
     if (s->how.fields && !has_fields(s->current))

@@ -60,7 +60,8 @@ struct source_options {
                          */
     enum mend_rule mend; /* how to treat invalid bytes in JSON; other formats keep them */
     size_t most; /* maximum size in bytes of a document from a compressed, Parquet or Arrow file,
-                    because a small file can unpack to any length. 0: 1 GiB */
+                    because a small file can unpack to any length, and from a pipe, which may have
+                    no end. 0: 1 GiB */
 };
 
 /* Opens the files in `paths`, or stdin if count is 0. Returns NULL with an error, for example if a

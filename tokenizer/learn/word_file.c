@@ -190,7 +190,7 @@ int word_file_read(const char *path, const char *rules, struct word_counts *to, 
     struct word_reader r = { .last = BUF_INIT };
     uint64_t count;
     int got;
-    if (input_open(&r.in, path) < 0)
+    if (input_open_soon(&r.in, path) < 0)
         return -1;
     int result = read_head(&r, rules);
     while (!result && (got = read_row(&r, &count)) != 0) {

@@ -15,6 +15,7 @@
 #include "common/err.h"
 #include "common/file.h"
 #include "common/log.h"
+#include "common/mapping.h"
 #include "common/mem.h"
 #include "common/pool.h"
 #include "common/trace.h"
@@ -209,12 +210,8 @@ static int open_file(struct mapped *m, const char *dir)
         return err_set("cannot reserve %s in '%s': %s", log_bytes(size, m->bytes), dir,
                        strerror(failed));
     }
-    m->data = mmap(NULL, m->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, m->fd, 0);
-    if (m->data == MAP_FAILED) {
-        m->data = NULL;
-        return err_set("cannot map a file in '%s': %s", dir, strerror(errno));
-    }
-    return 0;
+    m->data = mapping_new(m->fd, m->bytes, PROT_READ | PROT_WRITE, "a temporary file in '%s'", dir);
+    return m->data ? 0 : -1;
 }
 
 uint64_t mapped_bytes(uint64_t bytes)
@@ -266,7 +263,7 @@ void mapped_free(struct mapped *m)
         pthread_join(m->writer, NULL);
     }
     if (m->data)
-        munmap(m->data, m->bytes);
+        mapping_free(m->data, m->bytes);
     if (m->fd >= 0)
         close(m->fd);
     if (m->dir)

@@ -75,7 +75,7 @@ int nameset_each(const char *value, int (*add)(void *ctx, const char *name, size
     if (*value != '@')
         return add(ctx, value, strlen(value));
     struct input in;
-    if (input_open(&in, value + 1) < 0)
+    if (input_open_soon(&in, value + 1) < 0)
         return -1;
     char *line;
     size_t n, number = 0, names = 0;

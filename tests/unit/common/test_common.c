@@ -21,6 +21,7 @@
 #include "common/js.h"
 #include "common/kv.h"
 #include "common/log.h"
+#include "common/mapping.h"
 #include "common/mem.h"
 #include "common/opt.h"
 #include "common/pool.h"
@@ -180,6 +181,35 @@ Test(js, reads_and_names_the_byte)
     js_quote(&out, "a\"\\\n\x01\xC3\xA9", 7);
     cr_expect_str_eq(out.data, "\"a\\\"\\\\\\n\\u0001\xC3\xA9\"");
     buf_release(&out);
+}
+
+/* Parses `begin`, then `count` times `item`, then `end`. Returns the result, with *y released. */
+static int parse_repeated(const char *begin, const char *item, int count, const char *end)
+{
+    struct buf text = BUF_INIT;
+    struct yaml y;
+    buf_adds(&text, begin);
+    for (int i = 0; i < count; i++)
+        buf_addf(&text, item, i);
+    buf_adds(&text, end);
+    int result = yaml_parse(&y, text.data, text.len, "t.yaml");
+    yaml_release(&y);
+    buf_release(&text);
+    return result;
+}
+
+Test(yaml, bounds)
+{
+    cr_expect_eq(parse_repeated("", "k%d: 1\n", 4096, ""), 0);
+    cr_expect_eq(parse_repeated("", "k%d: 1\n", 4097, ""), -1);
+    cr_expect_str_eq(err_get(), "t.yaml:4097: more than 4096 keys");
+    cr_expect_eq(parse_repeated("a: [", "&a%d 1, ", 1000, "]"), 0);
+    cr_expect_eq(parse_repeated("a: [", "&a%d 1, ", 999, "*a0, *a0]"), -1);
+    cr_expect_str_eq(err_get(), "t.yaml:1: more than 1000 anchors and aliases");
+    cr_expect_eq(parse_repeated("a: ", "[", 15, "]]]]]]]]]]]]]]]"), 0);
+    cr_expect_eq(parse_repeated("a: ", "[", 16, "]]]]]]]]]]]]]]]]"), -1);
+    cr_expect_str_eq(err_get(), "t.yaml:1: nested too deeply");
+    cr_expect_eq(parse_repeated("a: [", "x%d,", 100000, "]"), 0, "a long list is no error");
 }
 
 Test(yaml, sections_lists_anchors_and_merge_keys)
@@ -586,6 +616,27 @@ Test(temp, goes_at_exit_on_signals_and_with_the_next_run)
     buf_release(&temp);
 }
 
+/* ---- maps --------------------------------------------------------------------------------------- */
+
+Test(mapping, files_are_found_by_address)
+{
+    char bytes[10000] = "x";
+    char *path = temp_file(bytes, sizeof bytes), name[100];
+    struct file_map one, two;
+    cr_assert(!file_map(&one, path) && !file_map(&two, path));
+    snprintf(name, sizeof name, "'%s'", path);
+    cr_expect_str_eq(mapping_at(one.data), name);
+    cr_expect_str_eq(mapping_at(two.data + sizeof bytes - 1), name);
+    cr_expect_null(mapping_at(bytes));
+    const void *gone = two.data;
+    file_unmap(&two);
+    cr_expect_null(mapping_at(gone));
+    cr_expect_str_eq(mapping_at(one.data + 5000), name);
+    file_unmap(&one);
+    unlink(path);
+    free(path);
+}
+
 /* ---- messages and limits --------------------------------------------------------------------- */
 
 Test(err, names_are_tamed)
@@ -593,6 +644,8 @@ Test(err, names_are_tamed)
     char out[128], name[1000];
     err_tame(out, sizeof out, "a '\x1b[2J\n\xc2\x9b \xc3\xa9' b");
     cr_expect_str_eq(out, "a '\\x1b[2J\\x0a\\xc2\\x9b \xc3\xa9' b");
+    err_tame(out, sizeof out, "\u202e\u2069\u200f\u2010\u061c");
+    cr_expect_str_eq(out, "\\xe2\\x80\\xae\\xe2\\x81\\xa9\\xe2\\x80\\x8f\u2010\\xd8\\x9c");
     err_tame(out, 8, "abc\x01\x02");
     cr_expect_str_eq(out, "abc\\x01");
     memset(name, 'x', sizeof name);
