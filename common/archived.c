@@ -27,6 +27,8 @@ struct archived {
     uint64_t given;   /* bytes unpacked */
     struct buf piece; /* of xz: the last packed bytes that libarchive has got, for xz_end */
     int is_xz, ended;
+    const char *wanted; /* NULL: any file */
+    const char *entry;  /* the name of the file that is read; libarchive's */
 };
 
 static int no_stream(const struct archived *a, int64_t end)
@@ -104,14 +106,24 @@ static void allow_formats(struct archive *a, enum archived_kind kind)
     archive_read_support_format_raw(a); /* lowest priority: chosen if the data is no archive */
 }
 
-/* Moves to the next file in the archive. Returns 1, 0 if there is none, or -1 with an error. */
+static int begins(const char *path, const char *begin)
+{
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    return path && !strncmp(slash ? slash + 1 : path, begin, strlen(begin));
+}
+
+/* Moves to the next file in the archive whose name without folders begins with a->wanted. Returns
+ * 1, 0 if there is none, or -1 with an error. */
 static int next_file(struct archived *a)
 {
     struct archive_entry *entry;
     for (int got; (got = archive_read_next_header(a->archive, &entry)) != ARCHIVE_EOF;) {
         if (got < ARCHIVE_WARN)
             return fail(a);
-        if (archive_entry_filetype(entry) == AE_IFREG)
+        if (archive_entry_filetype(entry) != AE_IFREG)
+            continue;
+        a->entry = archive_entry_pathname_utf8(entry);
+        if (!a->wanted || begins(a->entry, a->wanted))
             return 1;
     }
     return 0;
@@ -231,4 +243,42 @@ int64_t archived_read(struct archived *a, void *bytes, size_t n)
     if (more > 0)
         return err_set("'%s' is an archive of several files: unpack it first", a->name);
     return more < 0 ? -1 : check_end(a);
+}
+
+static int extract(struct archived *a, struct buf *name, struct buf *out)
+{
+    if (archive_read_open_filename(a->archive, a->name, 1 << 16) != ARCHIVE_OK)
+        return err_set("cannot open '%s': %s", a->name, strerror(archive_errno(a->archive)));
+    int found = next_file(a);
+    if (!found)
+        return err_set("'%s' is no archive with a file '%s*'", a->name, a->wanted);
+    if (found < 0)
+        return -1;
+    buf_adds(name, a->entry);
+    for (;;) {
+        const void *piece;
+        size_t n;
+        la_int64_t at;
+        int got = archive_read_data_block(a->archive, &piece, &n, &at);
+        if (got == ARCHIVE_EOF)
+            return 0;
+        if (got < ARCHIVE_WARN)
+            return fail(a);
+        buf_add(out, piece, n);
+    }
+}
+
+int archived_extract(const char *path, const char *begin, struct buf *name, struct buf *out)
+{
+    struct archived a = { .name = mem_strdup(path), .wanted = begin };
+    buf_clear(name);
+    a.archive = archive_read_new();
+    if (a.archive)
+        allow_formats(a.archive, ARCHIVED_ANY);
+    int result = a.archive ? extract(&a, name, out)
+                           : err_set("cannot read '%s': out of memory", path);
+    if (a.archive)
+        archive_read_free(a.archive);
+    free(a.name);
+    return result;
 }

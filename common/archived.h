@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/buf.h"
+
 /* A source of packed bytes. `ctx` is the first argument of the functions. */
 struct archived_source {
     /* Sets *bytes to the next bytes, which stay valid until the next call. Returns their number, 0
@@ -38,5 +40,10 @@ void archived_close(struct archived *a); /* NULL is allowed */
 /* Reads up to n unpacked bytes. Returns their number, 0 at the end, or -1 with an error. Bytes
  * returned before an error are valid. A second file in an archive is an error. */
 int64_t archived_read(struct archived *a, void *bytes, size_t n);
+
+/* Finds the first file of the archive `path` (zip, 7z, tar) whose name, without folders, begins
+ * with `begin`. Sets *name to its name with folders and appends its contents to `out`. Returns 0,
+ * or -1 with an error, also if there is no such file. */
+int archived_extract(const char *path, const char *begin, struct buf *name, struct buf *out);
 
 #endif

@@ -287,10 +287,12 @@ static int run_squad_file(struct answering *given, const struct squad *s)
 
 static int check_squad(struct answering *given, int operands)
 {
-    if (!given->predictions_path == !given->subject.model_dir)
+    if (given->predictions_path && given->subject.model_dir)
         return err_usage("give either --model or --predictions");
-    if (given->ask_path && !given->subject.model_dir)
-        return err_usage("--ask needs --model");
+    if (given->predictions_path && given->ask_path)
+        return err_usage("--ask cannot be used with --predictions: it needs a model");
+    if (!given->predictions_path && !given->subject.model_dir)
+        given->subject.model_dir = SUBJECT_MODEL_DIR;
     const char *other = given->subject.model_dir ? NULL : tool_misplaced(0);
     if (other)
         return err_usage("--%s cannot be used with --predictions: no model is run", other);

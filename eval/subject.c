@@ -7,9 +7,9 @@
 
 int subject_load_tokenizer(struct subject *s)
 {
+    if (!s->vocab && !s->model_dir)
+        s->model_dir = SUBJECT_MODEL_DIR;
     const char *path = s->vocab ? s->vocab : s->model_dir;
-    if (!path)
-        return err_usage("no model: give --model DIR");
     if (s->model_dir && folder_check(s->model_dir) < 0)
         return -1;
     s->tokenizer = tokenizer_load(path);
@@ -34,10 +34,10 @@ int subject_check(const struct subject *s, struct network *n)
     return 0;
 }
 
-int subject_load_scorer(const struct subject *s, struct scorer *scorer)
+int subject_load_scorer(struct subject *s, struct scorer *scorer)
 {
     if (!s->model_dir)
-        return err_usage("no model: give --model DIR");
+        s->model_dir = SUBJECT_MODEL_DIR;
     if (scorer_init(scorer, s->model_dir, s->device, (int)tool_threads, stored_type(s->weights),
                     s->batch_tokens) < 0)
         return -1;

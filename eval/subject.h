@@ -25,6 +25,9 @@ struct subject {
     struct encoder *encoder;
 };
 
+/* The model if none is named: the folder that train writes by default. */
+#define SUBJECT_MODEL_DIR "model"
+
 #define SUBJECT_DEFAULTS                                                                           \
     {                                                                                              \
         .batch_tokens = 4096, .device = "cpu"                                                      \
@@ -38,7 +41,7 @@ enum { SUBJECT_ONLY = OPT_ONLY };
     { 0, name, type, offsetof(struct subject, member), arg, help, least, most }
 #define SUBJECT_MODEL                                                                              \
     { 'm', "model", OPT_TEXT, offsetof(struct subject, model_dir), "DIR",                          \
-      "model folder or GGUF file", 0, 0 }
+      "model folder or GGUF file; default: ./model", 0, 0 }
 #define SUBJECT_VOCAB                                                                              \
     SUBJECT_ROW("vocab", OPT_TEXT | SUBJECT_ONLY, vocab, "PATH",                                   \
                 "tokenizer, if it is not in the model folder", 0, 0)
@@ -61,12 +64,13 @@ enum { SUBJECT_ONLY = OPT_ONLY };
     { 0, "sequence-length", OPT_INT, offsetof(type, member), "N", help, 0, 1e9 }
 /* clang-format on */
 
-/* Loads the tokenizer from `vocab` or, if that is NULL, from `model_dir`, and makes the encoder.
+/* Loads the tokenizer from `vocab` or, if that is NULL, from `model_dir`, and makes the encoder. If
+ * both are NULL, sets `model_dir` to its default.
  * Returns 0, or -1 with an error. */
 int subject_load_tokenizer(struct subject *s);
 
 /* Loads the model as a decoder that scores text. Returns 0, or -1 with an error. */
-int subject_load_scorer(const struct subject *s, struct scorer *scorer);
+int subject_load_scorer(struct subject *s, struct scorer *scorer);
 
 /* Checks that a given sequence length, 0 if none, is not more than the model's positions. Sets 0
  * to the positions. Returns 0, or -1 with an error. */

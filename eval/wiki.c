@@ -4,9 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/archived.h"
 #include "common/err.h"
 #include "common/file.h"
+#include "common/log.h"
 #include "common/mem.h"
+#include "common/utf8.h"
 #include "eval/detokenize.h"
 #include "eval/framed.h"
 #include "unicode/whitespace.h"
@@ -153,6 +156,24 @@ static int check_size(const struct wiki_text *text, const char *path, enum wiki_
                    (unsigned long long)text->tokens, (unsigned long long)least);
 }
 
+/* Reads a text; of a .zip file, that is WikiText's test text, as WikiText is published. Returns 0,
+ * or -1 with an error. */
+static int read_text(const char *path, struct buf *data)
+{
+    struct buf name = BUF_INIT;
+    if (!file_ends_with(path, ".zip"))
+        return file_read_text(path, data);
+    int result = archived_extract(path, "wiki.test.", &name, data);
+    if (!result) {
+        log_info("%s: reading its file %s", path, name.data);
+        size_t valid = utf8_valid(data->data, data->len);
+        if (valid < data->len)
+            result = err_set("%s: %s: not valid UTF-8 at byte %zu", path, name.data, valid);
+    }
+    buf_release(&name);
+    return result;
+}
+
 int wiki_read(struct wiki_text *text, const char *path, enum wiki_rule rule,
               enum wiki_detokenizer detokenizer, const struct tokenizer *t, struct encoder *e)
 {
@@ -161,7 +182,7 @@ int wiki_read(struct wiki_text *text, const char *path, enum wiki_rule rule,
     if (detokenizer == WIKI_AUTO)
         r.detokenizer = rule == WIKI_STRIDED ? WIKI_LINES : WIKI_WIKI;
     *text = (struct wiki_text){ 0 };
-    int result = file_read_text(path, &data);
+    int result = read_text(path, &data);
     if (!result && encode(text, &r, &data) < 0)
         result = err_in("%s", path);
     if (!result)

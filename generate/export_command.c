@@ -17,7 +17,7 @@ struct exporting {
 
 enum { GGUF, MAPPED }; /* values of --format */
 
-static const struct exporting defaults = { 0 };
+static const struct exporting defaults = { .model_dir = "model" };
 
 static int add_tokenizer(void *ctx, struct gguf_writer *w, int64_t vocabulary)
 {
@@ -34,8 +34,6 @@ static int run(int argc, char **argv, void *options_given)
 {
     (void)argc, (void)argv;
     struct exporting *e = options_given;
-    if (!e->model_dir)
-        return err_usage("no model: give --model DIR");
     if (!e->output)
         return err_usage("no output: give --output FILE");
     if (!gguf_is(e->output))

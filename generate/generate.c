@@ -50,6 +50,7 @@ struct generate {
 };
 
 static const struct generate defaults = {
+    .model_dir = "model",
     .device = "cpu",
     .echo = 1,
     .history = 1,
@@ -434,8 +435,6 @@ static int check_options(struct generate *given)
 {
     if (ops_check_device(given->device) < 0)
         return -1;
-    if (!given->model_dir)
-        return err_usage("no model: give --model DIR");
     if (given->g.sampler.top_p <= 0)
         return err_usage("--top-p must be above 0");
     if (given->g.sampler.typical_p <= 0)

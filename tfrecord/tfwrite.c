@@ -182,10 +182,26 @@ static int run_flat(const struct tfwrite *given, struct intake *s)
 
 /* ---- commands ----------------------------------------------------------------------------- */
 
-static int check_options(const struct tfwrite *given)
+/* Sets the output to ./shards if none is given. An existing one is not touched. Returns 0, or -1
+ * with an error. */
+static int choose_output(struct tfwrite *given)
 {
-    if (!given->output)
-        return err_usage("--output is missing: name a folder, or a prefix with --layout megatron");
+    enum file_kind kind;
+    given->output = "shards";
+    if (given->layout >= LAYOUT_MEGATRON)
+        return err_usage("--output is missing: name a %s",
+                         given->layout == LAYOUT_MEGATRON ? "prefix of file names" : "file");
+    if (given->resume || tool_force)
+        return 0;
+    if (file_look(given->output, &kind) < 0)
+        return -1;
+    return kind == FILE_NONE ? 0 : err_set("'shards' exists: give --output DIR for another folder");
+}
+
+static int check_options(struct tfwrite *given)
+{
+    if (!given->output && choose_output(given) < 0)
+        return -1;
     const char *other = tool_misplaced(OPT_ONLY << given->layout);
     if (other)
         return err_usage("--%s cannot be used with --layout %s", other,
@@ -204,7 +220,7 @@ static int check_options(const struct tfwrite *given)
 
 static int run_write(int argc, char **argv, void *options)
 {
-    const struct tfwrite *given = options;
+    struct tfwrite *given = options;
     struct intake s;
     const char *path = argc ? argv[0] : "-";
     if (check_options(given) < 0 || (!strcmp(path, "-") && tool_binary_stdin() < 0) ||
@@ -642,8 +658,8 @@ enum {
 #define AT(member) offsetof(struct tfwrite, member)
 static const struct opt write_options[] = {
     { 'o', "output", OPT_TEXT, AT(output), "DIR",
-      "output folder for the shards; with --layout megatron a prefix of file names, with nanogpt "
-      "and llmc a file" },
+      "output folder for the shards, default ./shards; with --layout megatron a prefix of file "
+      "names, with nanogpt and llmc a file" },
     { 0, "layout", OPT_CHOICE, AT(layout), "gpt|bert|bert-tf1|bert-packed|megatron|nanogpt|llmc",
       "kind of records to write" },
     { .help = "Layouts gpt, bert, bert-tf1, bert-packed:" },

@@ -1,6 +1,7 @@
 /* tokenize - text to token streams and back, and vocabularies from text. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/err.h"
@@ -26,6 +27,30 @@ struct tokenize {
 };
 
 static const struct tokenize defaults = { .output_path = "-" };
+
+/* Chooses the vocabulary if --vocab does not name one: that of $TEXTMILL_VOCAB, or else ./vocab, or
+ * else bytes (NULL); says which. Returns 0, or -1 with an error. */
+static int choose_vocabulary(const char **path)
+{
+    const char *named = getenv("TEXTMILL_VOCAB");
+    enum file_kind kind = FILE_NONE;
+    if (*path)
+        return 0;
+    if (named && *named) {
+        *path = named;
+        log_info("vocabulary: '%s', as TEXTMILL_VOCAB says", named);
+        return 0;
+    }
+    if (file_look("vocab", &kind) < 0)
+        return -1;
+    if (kind != FILE_NONE)
+        *path = "vocab";
+    log_info(
+        *path
+            ? "vocabulary: './vocab'; --vocab chooses another"
+            : "vocabulary: 256 bytes and end-of-text, as there is no './vocab'; --vocab chooses another");
+    return 0;
+}
 
 /* ---- tokenize -------------------------------------------------------------------------------- */
 
@@ -135,8 +160,7 @@ static int run_tokenize(int argc, char **argv, void *options)
 {
     const struct tokenize *given = options;
     struct encoding c = { .sentences = -1 };
-    if (!given->vocabulary_path)
-        return err_usage("--vocab is missing: name a vocabulary file, or a folder with one");
+    const char *vocabulary = given->vocabulary_path;
     if (given->wrap && !given->as_ids)
         return err_usage("--wrap needs --ids: a token stream has no special tokens");
     if (given->offsets && !given->as_ids)
@@ -145,7 +169,7 @@ static int run_tokenize(int argc, char **argv, void *options)
         return err_usage("--offsets cannot be used with --special");
     if (!strcmp(given->output_path, "-") && !given->as_ids && tool_binary_stdout() < 0)
         return -1;
-    if (tool_may_replace(given->output_path, NULL, NULL) < 0)
+    if (tool_may_replace(given->output_path, NULL, NULL) < 0 || choose_vocabulary(&vocabulary) < 0)
         return -1;
     struct tokenizer_options how = { .google_rules = given->rules,
                                      .letters = (unsigned)given->letters,
@@ -154,7 +178,7 @@ static int run_tokenize(int argc, char **argv, void *options)
     const struct source_options source = { .format = (enum source_format)given->format,
                                            .fields = given->fields,
                                            .mend = (enum mend_rule)given->mend };
-    if (!(c.tokenizer = tokenizer_load_with(given->vocabulary_path, &how)))
+    if (!(c.tokenizer = tokenizer_load_with(vocabulary, &how)))
         return -1;
     c.how = (struct encode_options){ .t = c.tokenizer,
                                      .width = tokenizer_size(c.tokenizer) <= 1 << 16 ? 2 : 4,
@@ -208,13 +232,12 @@ static int run_decode(int argc, char **argv, void *options)
     const char *path = argc ? argv[0] : "-";
     struct id_rows rows;
     struct output out;
-    if (!given->vocabulary_path)
-        return err_usage("--vocab is missing: name a vocabulary file, or a folder with one");
+    const char *vocabulary = given->vocabulary_path;
     if ((!strcmp(path, "-") && !given->as_ids && tool_binary_stdin() < 0) ||
-        tool_may_replace(given->output_path, NULL, NULL) < 0)
+        tool_may_replace(given->output_path, NULL, NULL) < 0 || choose_vocabulary(&vocabulary) < 0)
         return -1;
     struct tokenizer_options how = { .pattern = (enum tokenizer_pattern)given->pattern };
-    struct tokenizer *t = tokenizer_load_with(given->vocabulary_path, &how);
+    struct tokenizer *t = tokenizer_load_with(vocabulary, &how);
     if (!t || id_rows_open(&rows, path, given->as_ids, t) < 0) {
         tokenizer_free(t);
         return -1;
@@ -232,7 +255,8 @@ static int run_decode(int argc, char **argv, void *options)
 #define AT(member) offsetof(struct tokenize, member)
 static const struct opt tokenize_options[] = {
     { 0, "vocab", OPT_TEXT, AT(vocabulary_path), "PATH",
-      "vocabulary: a file, or a folder that holds one" },
+      "vocabulary: a file, or a folder that holds one; default: $TEXTMILL_VOCAB, ./vocab, or "
+      "else bytes" },
     { 'o', "output", OPT_TEXT, AT(output_path), "FILE", "output file; - is standard output" },
     { 0, "format", OPT_CHOICE, AT(format), SOURCE_FORMATS, SOURCE_FORMAT_HELP },
     { 0, "field", OPT_TEXT, AT(fields), "KEY[,KEY]", SOURCE_FIELD_HELP },
@@ -257,7 +281,8 @@ static const struct opt tokenize_options[] = {
 
 static const struct opt decode_options[] = {
     { 0, "vocab", OPT_TEXT, AT(vocabulary_path), "PATH",
-      "vocabulary: a file, or a folder that holds one" },
+      "vocabulary: a file, or a folder that holds one; default: $TEXTMILL_VOCAB, ./vocab, or "
+      "else bytes" },
     { 'o', "output", OPT_TEXT, AT(output_path), "FILE", "output file; - is standard output" },
     { 0, "pattern", OPT_CHOICE, AT(pattern), TOKENIZER_PATTERNS,
       "how the encoding of a .tiktoken file splits text" },
@@ -307,8 +332,8 @@ static const struct opt_foreign foreign[] = {
 static const struct tool tool = {
     .foreign = foreign,
     .name = "tokenize",
-    .examples = "  wikiprep dump.xml.bz2 | tokenize --vocab gpt2/ | tfwrite -o shards/\n"
-                "  tokenize train -o vocab/ --vocab-size 8000 texts/\n"
+    .examples = "  tokenize train -o vocab/ --vocab-size 8000 texts/\n"
+                "  wikiprep dump.xml.bz2 | tokenize --vocab vocab/ | tfwrite -o shards/\n"
                 "  echo 'The Moon.' | tokenize --vocab vocab/ --ids\n",
     .commands = commands,
 };

@@ -32,11 +32,11 @@ static const struct opt options[] = {
     { .help = "Most used:" },
     { 0, "data", OPT_LIST | OPT_FREE | OPT_OF_HOST, AT(data), "PATH",
       "training data: a folder or file of TFRecords, a Megatron prefix (for a BERT "
-      "PREFIX@MAP.npy), a blend as A:0.7,B:0.3, or \"generated\" for random ids" },
+      "PREFIX@MAP.npy), a blend as A:0.7,B:0.3, or \"generated\" for random ids; default: ./shards" },
     { 0, "validation", OPT_LIST | OPT_FREE | OPT_OF_HOST, AT(validation), "PATH",
       "validation data, in the forms of --data except \"generated\"" },
     { 'o', "output", OPT_TEXT | OPT_FREE, AT(output), "DIR",
-      "model folder, with metrics and checkpoints" },
+      "model folder, with metrics and checkpoints; default: ./model" },
     { 0, "resume", OPT_FLAG | OPT_OF_RUN, AT(resume), NULL,
       "continue from the latest checkpoint in the output folder" },
     { 0, "layers", OPT_INT | OPT_FIXED, AT(layers), "N", "number of transformer layers", 1, 1e6 },
@@ -238,7 +238,7 @@ static const struct opt options[] = {
  * option. Returns 0, or -1 with an error. */
 static int load_own_config(const struct settings *s)
 {
-    if (!s->resume || !s->output || tool_configured())
+    if (!s->resume || tool_configured())
         return 0;
     struct buf path = BUF_INIT;
     file_join(&path, s->output, "config.yaml");
@@ -556,6 +556,20 @@ static int check_useful(const struct settings *s)
     return 0;
 }
 
+/* Without other data, chooses ./shards, where tfwrite writes by default. Returns 0, or -1 with an
+ * error. */
+static int choose_data(struct settings *s)
+{
+    enum file_kind kind = FILE_NONE;
+    if (!s->data.count && !s->dry_run && file_look("shards", &kind) < 0)
+        return -1;
+    if (kind == FILE_FOLDER) {
+        opt_list_add(&s->data, "shards");
+        log_info("data: './shards'; --data chooses other data");
+    }
+    return 0;
+}
+
 /* Completes and checks the settings that the options gave. Returns 0, or -1 with an error. */
 static int settle(struct settings *s, struct comm *ranks, int argc, char **argv)
 {
@@ -571,15 +585,15 @@ static int settle(struct settings *s, struct comm *ranks, int argc, char **argv)
     if (s->force && s->resume)
         return err_usage(
             "--force starts a new run and --resume continues the old one: give only one of them");
-    if (load_own_config(s) < 0 || take_data(s, argv, argc) < 0 ||
+    if (!s->output)
+        s->output = "model";
+    if (load_own_config(s) < 0 || take_data(s, argv, argc) < 0 || choose_data(s) < 0 ||
         (comm_is_first(ranks) && profile_may_be_written(s) < 0))
         return -1;
     if (tool_given("epochs") && !tool_given("steps")) /* the command line overrides the file */
         s->steps = 0;
     if (tool_given("steps") && !tool_given("epochs"))
         s->epochs = 0;
-    if (!s->output && !s->dry_run)
-        return err_usage("no output: give --output DIR");
     if ((s->machine || s->ranks) && !s->dry_run)
         return err_usage("--%s needs --dry-run", s->machine ? "machine" : "ranks");
     if (s->on_paper && !s->machine)

@@ -25,6 +25,10 @@ int folder_check(const char *path)
     if (!result && kind == FILE_FOLDER)
         result = file_look(inside.data, &config);
     buf_release(&inside);
+    if (!result && kind == FILE_NONE)
+        return err_set("there is no model '%s': 'train' makes one, and 'scripts/model-download' "
+                       "fetches published ones",
+                       path);
     if (!result && kind == FILE_PLAIN && !gguf_is(path))
         return err_set("'%s' is not a model: give a model folder or a GGUF file", path);
     if (!result && config == FILE_NONE)

@@ -192,6 +192,17 @@ static int put_end_of_text(struct vocabulary *v)
     return 0;
 }
 
+/* Makes `v` the 256 bytes, in order, and end-of-text; text is cut as GPT-2 does. Returns 0, or -1
+ * with an error. */
+static int put_bytes(struct vocabulary *v)
+{
+    int result = 0;
+    for (int b = 0; b < 256 && !result; b++)
+        result = vocabulary_put(v, b, (char[]){ (char)b }, 1, TOKEN_MODEL);
+    return result < 0 || put_end_of_text(v) < 0 ? -1
+                                                : splitter_add(&v->splitter, SPLIT_GPT2, NULL, 0);
+}
+
 static int read_ranks(struct vocabulary *v, const char *text, size_t n, const char *name)
 {
     struct buf bytes = BUF_INIT;
@@ -410,12 +421,14 @@ int vocabulary_load(struct vocabulary *v, const char *path, const struct tokeniz
 {
     struct buf text = BUF_INIT, file = BUF_INIT;
     vocabulary_init(v);
-    buf_adds(&file, path);
-    enum file_kind kind;
-    int result = file_look(path, &kind), folder = kind == FILE_FOLDER;
+    buf_adds(&file, path ? path : "(bytes)");
+    enum file_kind kind = FILE_NONE;
+    int result = path ? file_look(path, &kind) : 0, folder = kind == FILE_FOLDER;
     if (!result && folder)
         result = find_in_folder(&file, path);
-    if (!result)
+    if (!result && !path)
+        result = o->pattern ? err_set("--pattern is for .tiktoken files") : put_bytes(v);
+    else if (!result)
         result = load_file(v, file.data, o, folder ? file_read : file_read_any, &text);
     if (!result && folder)
         result = load_config(v, path, file_ends_with(file.data, "vocab.txt"));

@@ -45,7 +45,8 @@ struct js;
 
 extern const char end_of_text_name[]; /* "<|endoftext|>" */
 
-/* Loads a vocabulary in any of these formats, or from a folder with one: see tokenizer_load.
+/* Loads a vocabulary in any of these formats, or from a folder with one: see tokenizer_load;
+ * `path` NULL: that of the bytes.
  * Initialises `v`, and releases it again on failure. Returns 0, or -1 with an error. */
 int vocabulary_load(struct vocabulary *v, const char *path, const struct tokenizer_options *o);
 
