@@ -1,6 +1,7 @@
 #include "eval/choices.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -257,21 +258,48 @@ static int parse_winogrande(struct choices_question *q, struct buf *sentence, co
     return take_label(q, root, "answer", 1, name);
 }
 
-/* Returns the form of an object, recognised by the keys that only one form has. */
-static enum choices_form form_of(const struct js *root)
+/* The keys of each form: first the one that no other form has, and last those that are not read. */
+static const char *const form_keys[] = {
+    [CHOICES_PLAIN] = "context, choices, label, id",
+    [CHOICES_HELLASWAG] = "endings, activity_label, ctx_a, ctx_b, label, ctx, ind, source_id, "
+                          "split, split_type",
+    [CHOICES_PIQA] = "goal, sol1, sol2, label, id",
+    [CHOICES_ARC] = "answerKey, question, choices, id",
+    [CHOICES_WINOGRANDE] = "sentence, option1, option2, answer, qID",
+};
+
+/* Returns 1 if `key` is one of the words of a list like "a, b, c", else 0. */
+static int is_listed(const char *list, const char *key)
 {
-    static const struct {
-        const char *key;
-        enum choices_form form;
-    } signs[] = { { "context", CHOICES_PLAIN },
-                  { "endings", CHOICES_HELLASWAG },
-                  { "goal", CHOICES_PIQA },
-                  { "answerKey", CHOICES_ARC },
-                  { "sentence", CHOICES_WINOGRANDE } };
-    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++)
-        if (js_get(root, signs[i].key))
-            return signs[i].form;
-    return CHOICES_AUTO;
+    const size_t n = strlen(key);
+    for (const char *w = list; *w; w += strcspn(w, ","), w += strspn(w, ", "))
+        if (!strncmp(w, key, n) && (w[n] == ',' || !w[n]))
+            return 1;
+    return 0;
+}
+
+/* Sets *form to the form of an object: it has a key that only one form has, and no key that this
+ * form does not have, as the similar form of another data set does. Returns 0, or -1 with an
+ * error. */
+static int find_form(enum choices_form *form, const struct js *root, const char *name)
+{
+    char key[32];
+    for (*form = CHOICES_PLAIN; *form <= CHOICES_WINOGRANDE; ++*form) {
+        snprintf(key, sizeof key, "%.*s", (int)strcspn(form_keys[*form], ","), form_keys[*form]);
+        if (js_get(root, key))
+            break;
+    }
+    if (*form > CHOICES_WINOGRANDE)
+        return err_set("%s: unknown question format: expected one of the keys context, endings, "
+                       "goal, answerKey, sentence",
+                       name);
+    for (void *it = js_first(root); it; it = js_next(root, it))
+        if (!is_listed(form_keys[*form], js_key(it, NULL)))
+            return err_set("%s: unknown question format: it has the key %s, but the keys of %s are "
+                           "%s: give --form %s if it is one nevertheless",
+                           name, js_key(it, NULL), choices_form_name(*form), form_keys[*form],
+                           choices_form_name(*form));
+    return 0;
 }
 
 static int parse_object(struct choices_question *q, enum choices_form *form, const struct js *root,
@@ -281,12 +309,8 @@ static int parse_object(struct choices_question *q, enum choices_form *form, con
                                   const char *) = { NULL,       parse_plain, parse_hellaswag,
                                                     parse_piqa, parse_arc,   parse_winogrande };
     struct buf context = BUF_INIT;
-    if (*form == CHOICES_AUTO)
-        *form = form_of(root);
-    if (*form == CHOICES_AUTO)
-        return err_set("%s: a question of no known form: no key \"context\", \"endings\", "
-                       "\"goal\", \"answerKey\" or \"sentence\"",
-                       name);
+    if (*form == CHOICES_AUTO && find_form(form, root, name) < 0)
+        return -1;
     q->count = 0;
     int result = parsers[*form](q, &context, root, name);
     if (!result && *form != CHOICES_WINOGRANDE)
@@ -330,6 +354,7 @@ struct group {
         size_t first, count, right; /* indices of its options */
     } questions[GROUP];
     size_t questions_count;
+    enum choices_form asked; /* AUTO: each line shows its form */
     const struct tokenizer *tokenizer;
     struct encoder *encoder;
 };
@@ -453,8 +478,13 @@ static int read_question(struct choices_score *score, struct group *g, struct ch
 {
     if (!whitespace_strip(line, n).n)
         return 0;
-    if (choices_parse(q, &score->form, line, n, name) < 0)
+    enum choices_form form = g->asked;
+    if (choices_parse(q, &form, line, n, name) < 0)
         return -1;
+    if (score->form != CHOICES_AUTO && score->form != form)
+        return err_set("%s: a question of the form %s, but those before are of the form %s", name,
+                       choices_form_name(form), choices_form_name(score->form));
+    score->form = form;
     return add_question(g, q, positions) < 0 ? err_in("%s", name) : 0;
 }
 
@@ -490,10 +520,11 @@ int choices_score(struct choices_score *score, struct scorer *s, const struct to
                   void (*progress)(uint64_t done))
 {
     struct input in;
-    *score = (struct choices_score){ .form = form };
+    *score = (struct choices_score){ .form = CHOICES_AUTO };
     if (input_open_soon(&in, path) < 0)
         return -1;
     struct group *g = mem_zalloc(1, sizeof *g);
+    g->asked = form;
     g->tokenizer = t;
     g->encoder = e;
     int result = read_lines(score, s, g, &in, progress);

@@ -2,7 +2,8 @@
  * choices.h - multiple choice by likelihood: the model chooses the most probable ending.
  *
  * Input: JSON lines in one of these forms, which are those of Hugging Face's data sets. AUTO
- * detects the form from the first line. {x} is the text of the key x.
+ * takes the form whose keys each line has; all lines have the same one. A line with other keys is
+ * an error, since similar data sets have other prompts. {x} is the text of the key x.
  *
  *     form        keys                                   before a choice        the choices
  *     plain       context, choices [..], label           {context}              choices

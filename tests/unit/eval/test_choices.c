@@ -80,8 +80,13 @@ Test(choices, refused)
         const char *line, *what;
     } bad[] = {
         { "{", "bad JSON" },
-        { "[1]", "no known form" },
-        { "{\"x\": 1}", "no known form" },
+        { "[1]", "f.jsonl:3: unknown question format: expected one of the keys context" },
+        { "{\"x\": 1}", "f.jsonl:3: unknown question format: expected one of the keys context" },
+        /* CommonsenseQA, whose prompt is not ARC's */
+        { "{\"id\": \"1\", \"question\": \"a\", \"question_concept\": \"b\", \"choices\": {\"label\": "
+          "[\"A\", \"B\"], \"text\": [\"c\", \"d\"]}, \"answerKey\": \"A\"}",
+          "f.jsonl:3: unknown question format: it has the key question_concept, but the keys of arc "
+          "are answerKey, question, choices, id" },
         { "{\"context\": 1}", "no string \"context\"" },
         { "{\"context\": \"a\", \"choices\": [\"b\"], \"label\": 0}", "\"choices\" is no array" },
         { "{\"context\": \"a\", \"choices\": {\"0\": \"b\", \"1\": \"c\"}}",
