@@ -150,6 +150,9 @@ static int write_state(const char *dir, const struct checkpoint *c, struct kv *s
     kv_addf(&state, "milliseconds", "%.0f", c->seconds * 1e3);
     if (isfinite(c->validation))
         kv_addf(&state, "validation", "%.6f", c->validation);
+    kv_addf(&state, "next_rate", "%.17g", c->next_rate);
+    if (*c->arithmetic)
+        kv_add(&state, "arithmetic", c->arithmetic);
     if (c->rate_squares > 0)
         kv_addf(&state, "rate_squares", "%.17g", c->rate_squares);
     if (c->loss_scale > 0) {
@@ -371,6 +374,9 @@ static int parse_state(const struct kv *state, struct checkpoint *c)
     if ((kv_get(state, "order") && kv_get_u64(state, "order", &c->order) < 0) ||
         (kv_get(state, "blend") && kv_get_u64(state, "blend", &c->blend) < 0))
         return -1;
+    const char *arithmetic = kv_get(state, "arithmetic"), *rate = kv_get(state, "next_rate");
+    snprintf(c->arithmetic, sizeof c->arithmetic, "%s", arithmetic ? arithmetic : "");
+    c->next_rate = rate ? strtod(rate, NULL) : NAN;
     c->step = (int64_t)step;
     c->seconds = (double)milliseconds * 1e-3;
     c->validation = NAN;

@@ -16,6 +16,9 @@
  *                                     milliseconds, sequences (in the data set; 0: generated),
  *                                     blend (hash of its sources; absent if it is no blend),
  *                                     validation (the loss at that step, if it was measured),
+ *                                     next_rate (the learning rate that the next update would
+ *                                     have), arithmetic (ops_arithmetic); both absent in older
+ *                                     checkpoints;
  *                                     rate_squares (schedule-free only), loss_scale and
  *                                     scale_good (updates since the scale changed; automatic
  *                                     scale only); and the checksums of all files and tensors
@@ -49,6 +52,8 @@ struct checkpoint {
     double rate_squares; /* schedule-free optimizer: sum of squared rates; 0: none */
     double loss_scale;   /* automatic loss scale; 0: none */
     int64_t scale_good;  /* updates since the loss scale changed */
+    double next_rate;    /* learning rate that the next update would have; NAN: not known */
+    char arithmetic[64]; /* ops_arithmetic; "": not known */
 };
 
 /* What is saved beside the state. All pointers are borrowed. */

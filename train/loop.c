@@ -254,12 +254,42 @@ static int load_store(struct loop *l, const char *dir, int *made)
     return result;
 }
 
+/* Says what a resumed run does otherwise than one that was not interrupted. */
+static void say_otherwise(const struct loop *l)
+{
+    const struct checkpoint *at = &l->at;
+    const char *arithmetic = ops_arithmetic(l->ops);
+    const double rate = schedule_rate(&l->plan->schedule, at->step);
+    if (*at->arithmetic && strcmp(at->arithmetic, arithmetic) != 0)
+        log_warn("the checkpoint was computed with %s arithmetic, and this run goes on with %s: "
+                 "its numbers differ in their last digits from those of an uninterrupted run",
+                 at->arithmetic, arithmetic);
+    if (at->step < l->plan->steps && rate > at->next_rate * (1 + 1e-6))
+        log_warn("after step %" PRId64 " the learning rate is %g, above the %g of the run before: "
+                 "the settings of the schedule have changed",
+                 at->step, rate, at->next_rate);
+}
+
+/* Checks that updates are left, and that a run of so many updates can have this checkpoint. Returns
+ * 0, or -1 with an error. */
+static int check_steps(const struct loop *l)
+{
+    if (l->at.step > l->plan->steps)
+        return err_set("steps is %" PRId64 ", but step %" PRId64 " is saved already: give --steps "
+                       "with a larger number, or start a new run in another folder",
+                       l->plan->steps, l->at.step);
+    if (l->at.step == l->plan->steps)
+        log_info("all %" PRId64 " updates are done: --steps with a larger number goes on",
+                 l->at.step);
+    return 0;
+}
+
 /* Resumes from the checkpoint at `path`, whose state is in l->at. `config` is its configuration.
  * Returns 0, or -1 with an error. */
 static int resume(struct loop *l, const char *path, const char *config)
 {
     struct plan *p = l->plan;
-    if (compare_settings(l, config) < 0)
+    if (check_steps(l) < 0 || compare_settings(l, config) < 0)
         return -1;
     uint64_t sequences = p->data->count;
     if (l->at.sequences != sequences)
@@ -277,6 +307,7 @@ static int resume(struct loop *l, const char *path, const char *config)
         p->loss_scale.good = l->at.scale_good;
     }
     log_info("resuming from '%s'", path);
+    say_otherwise(l);
     if (l->at.order != BATCHES_ORDER && l->at.sequences)
         log_warn(
             "the checkpoint is from a version that took samples in another order: in this epoch "
@@ -627,6 +658,8 @@ static int save(struct loop *l)
     l->at.rate_squares = p->optimizer.rate_squares;
     l->at.loss_scale = p->loss_scale.automatic ? p->loss_scale.scale : 0;
     l->at.scale_good = p->loss_scale.good;
+    l->at.next_rate = schedule_rate(&p->schedule, l->at.step);
+    snprintf(l->at.arithmetic, sizeof l->at.arithmetic, "%s", ops_arithmetic(l->ops));
     engine_to_model(&l->engine, &p->optimizer);
     int result = agree(l, l->first ? metrics_sync(&l->metrics) : 0);
     const struct checkpoint_content content = content_of(l);

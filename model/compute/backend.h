@@ -38,7 +38,7 @@ struct ops_scratch {
 
 /* Version of the interface. Increase it when the table below, OPS_COMMON or a struct of ops.h
  * changes. */
-enum { OPS_LAYOUT = 9 };
+enum { OPS_LAYOUT = 10 };
 
 /* clang-format off */
 struct ops_backend {
@@ -49,6 +49,7 @@ struct ops_backend {
     int (*open)(struct ops *o, int number);
     void (*close)(struct ops *o);
     const char *(*describe)(const struct ops *o);
+    const char *(*arithmetic)(const struct ops *o); /* NULL: as describe */
     uint64_t (*free_bytes)(const struct ops *o);
     int (*set_products)(struct ops *o, enum ops_products products);
 

@@ -50,6 +50,12 @@ static const char *cpu_describe(const struct ops *o)
     return o->name;
 }
 
+static const char *cpu_arithmetic(const struct ops *o)
+{
+    return o->openblas && o->precision == OPS_F32 ? o->name
+                                                  : kernels_arithmetic(o->k, o->precision);
+}
+
 static uint64_t cpu_free_bytes(const struct ops *o)
 {
     (void)o;
@@ -548,6 +554,7 @@ const struct ops_backend ops_cpu = {
     .open = cpu_open,
     .close = cpu_close,
     .describe = cpu_describe,
+    .arithmetic = cpu_arithmetic,
     .free_bytes = cpu_free_bytes,
     .set_products = cpu_set_products,
     .buffer = cpu_buffer,

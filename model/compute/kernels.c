@@ -50,15 +50,26 @@ static int any(void)
 static const struct {
     const struct kernels *k;
     int (*runs)(void);
+    const char *f32, *bf16; /* names of the arithmetic */
 } sets[] = {
 #if defined(__x86_64__)
-    { &kernels_amx, has_amx },       { &kernels_avx512_bf16, has_avx512_bf16 },
-    { &kernels_avx512, has_avx512 }, { &kernels_avx2, has_avx2 },
+    { &kernels_amx, has_amx, "x86", "AMX" },
+    { &kernels_avx512_bf16, has_avx512_bf16, "x86", "x86" },
+    { &kernels_avx512, has_avx512, "x86", "x86" },
+    { &kernels_avx2, has_avx2, "x86", "x86" },
 #elif defined(__aarch64__)
-    { &kernels_neon, any },
+    { &kernels_neon, any, "NEON", "NEON" },
 #endif
-    { &kernels_plain, any },
+    { &kernels_plain, any, "plain", "plain" },
 };
+
+const char *kernels_arithmetic(const struct kernels *k, enum ops_type precision)
+{
+    size_t s = 0;
+    while (sets[s].k != k)
+        s++;
+    return precision == OPS_BF16 ? sets[s].bf16 : sets[s].f32;
+}
 
 const struct kernels *kernels_set(int i)
 {

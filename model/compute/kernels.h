@@ -283,4 +283,7 @@ const struct kernels *kernels_set(int i);
  * their `word`; NULL with an error if this processor cannot run them. */
 const struct kernels *kernels_choose(void);
 
+/* Names the arithmetic of a set of kernels. Sets with one name compute the same bits. */
+const char *kernels_arithmetic(const struct kernels *k, enum ops_type precision);
+
 #endif

@@ -113,6 +113,11 @@ const char *ops_describe(const struct ops *o)
     return o->b->describe(o);
 }
 
+const char *ops_arithmetic(const struct ops *o)
+{
+    return o->b->arithmetic ? o->b->arithmetic(o) : o->b->describe(o);
+}
+
 uint64_t ops_free_bytes(const struct ops *o)
 {
     return o->b->free_bytes(o);

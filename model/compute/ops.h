@@ -39,6 +39,9 @@ int ops_threads(const struct ops *o);
  * ops_threads. Returns when all calls have returned. */
 void ops_each(struct ops *o, int64_t n, void (*fn)(void *ctx, int64_t i, int thread), void *ctx);
 const char *ops_describe(const struct ops *o); /* "AVX-512 kernels", ... */
+/* Names the arithmetic of the context's precision. Contexts with one name compute the same bits:
+ * all x86 kernels do, but AMX adds bf16 products in an order of its own. Valid until o is freed. */
+const char *ops_arithmetic(const struct ops *o);
 /* Returns the free bytes of the device's own memory; UINT64_MAX if arrays are in the host's. */
 uint64_t ops_free_bytes(const struct ops *o);
 int ops_on_host(const struct ops *o); /* 1 if the context computes on the CPU */
