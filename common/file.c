@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -133,6 +134,30 @@ int file_size(const char *path, uint64_t *bytes)
     return 0;
 }
 
+/* Replaces *out by the path of the folder that holds `path`. */
+static void folder_of(struct buf *out, const char *path)
+{
+    file_beside(out, path, "");
+    if (!out->len)
+        buf_adds(out, ".");
+}
+
+/* Returns -1 with an error if `path` is a symbolic link of another user in a folder in which all
+ * users may write: it may lead anywhere. Else returns 0. */
+static int check_link(const char *path)
+{
+    struct stat link, st;
+    if (lstat(path, &link) < 0 || !S_ISLNK(link.st_mode) || link.st_uid == geteuid())
+        return 0;
+    struct buf folder = BUF_INIT;
+    folder_of(&folder, path);
+    int result = stat(folder.data, &st) < 0 ? cannot_look(folder.data) : 0;
+    if (!result && link.st_uid != st.st_uid && st.st_mode & S_IWOTH)
+        result = err_set("cannot write to '%s': it is a symbolic link of another user", path);
+    buf_release(&folder);
+    return result;
+}
+
 void file_rmdirs(const char *path, int made)
 {
     char *copy = mem_strdup(path);
@@ -151,18 +176,20 @@ void file_rmdirs(const char *path, int made)
 
 int file_mkdirs_count(const char *path, int *made)
 {
+    *made = 0;
+    if (check_link(path) < 0)
+        return -1;
     char *copy = mem_strdup(path);
     int why = 0;
-    *made = 0;
     for (char *p = copy + 1; !why && *copy; p++) {
         if (*p && *p != '/')
             continue;
         char c = *p;
         *p = '\0';
-        if (mkdir(copy, 0777) == 0)
-            ++*made;
-        else if (errno != EEXIST)
-            why = errno;
+        if (mkdir(copy, 0777) < 0)
+            why = errno == EEXIST ? 0 : errno;
+        else if (++*made && file_sync_dir(copy) < 0)
+            why = EIO;
         if (why) {
             copy[file_name(copy) - copy] = '\0';
             file_rmdirs(copy, *made);
@@ -234,7 +261,7 @@ static void add_name(struct file_names *out, const char *name)
     out->names[out->count++] = mem_strdup(name);
 }
 
-int file_list(struct file_names *out, const char *dir, const char *suffix)
+static int list_names(struct file_names *out, const char *dir, const char *suffix, int hidden)
 {
     *out = (struct file_names){ 0 };
     DIR *d = opendir(dir);
@@ -242,7 +269,9 @@ int file_list(struct file_names *out, const char *dir, const char *suffix)
         return err_set("cannot open folder '%s': %s", dir, strerror(errno));
     errno = 0; /* readdir reports an error through errno only */
     for (struct dirent *e; (e = readdir(d)); errno = 0)
-        if (e->d_name[0] != '.' && file_ends_with(e->d_name, suffix))
+        if ((e->d_name[0] != '.' ||
+             (hidden && strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)) &&
+            file_ends_with(e->d_name, suffix))
             add_name(out, e->d_name);
     int why = errno;
     closedir(d);
@@ -253,6 +282,16 @@ int file_list(struct file_names *out, const char *dir, const char *suffix)
     if (out->count)
         qsort(out->names, out->count, sizeof *out->names, by_name);
     return 0;
+}
+
+int file_list(struct file_names *out, const char *dir, const char *suffix)
+{
+    return list_names(out, dir, suffix, 0);
+}
+
+int file_list_all(struct file_names *out, const char *dir)
+{
+    return list_names(out, dir, "", 1);
 }
 
 /* Appends the paths that match the pattern `rest` in the folder `base`, a path that ends in '/' or
@@ -593,19 +632,13 @@ static int open_temporary(struct output *out, const char *path)
     struct buf temp = BUF_INIT;
     if (!(out->path = resolve(path)))
         return -1;
-    temp_sweep(out->path);
-    temp_name(&temp, out->path);
-    temp_add(temp.data, TEMP_GOES);
-    out->fd = open(temp.data, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    out->fd = temp_create(&temp, out->path);
     if (out->fd < 0) {
-        err_set("cannot create '%s': %s", temp.data, strerror(errno));
-        temp_forget(temp.data);
         buf_release(&temp);
         free(out->path);
         *out = (struct output){ 0 };
         return -1;
     }
-    temp_lock(out->fd);
     out->temp = buf_detach(&temp);
     out->data = mem_alloc(CHUNK);
     return 0;
@@ -620,7 +653,7 @@ int output_open(struct output *out, const char *path)
         return 0;
     }
     enum file_kind kind;
-    if (file_look(path, &kind) < 0)
+    if (check_link(path) < 0 || file_look(path, &kind) < 0)
         return -1;
     if (kind == FILE_FOLDER) /* fails now, rather than at the rename after all the work */
         return err_set("cannot create '%s': %s", path, strerror(EISDIR));
@@ -697,14 +730,64 @@ static int finish(struct output *out)
     return close(fd) < 0 ? err_set("cannot close '%s': %s", out->path, strerror(errno)) : 0;
 }
 
-static int publish(struct output *out)
+static int publish(const struct output *out)
 {
     if (!out->temp)
         return 0;
-    if (rename(out->temp, out->path) < 0)
-        return err_set("cannot rename '%s' to '%s': %s", out->temp, out->path, strerror(errno));
+    if (file_rename(out->temp, out->path) < 0)
+        return -1;
     temp_forget(out->temp);
     return 0;
+}
+
+/* Syncs the folders of the first `count` outputs. Returns 0, or -1 with an error. */
+static int sync_folders(const struct output *outs, size_t count)
+{
+    struct buf folder = BUF_INIT, last = BUF_INIT;
+    int result = 0;
+    for (size_t i = 0; i < count && !result; i++) {
+        if (!outs[i].temp || outs[i].lazy)
+            continue;
+        folder_of(&folder, outs[i].path);
+        if (!last.len || strcmp(folder.data, last.data) != 0)
+            result = file_sync_dir(outs[i].path);
+        buf_clear(&last);
+        buf_add(&last, folder.data, folder.len);
+    }
+    buf_release(&folder);
+    buf_release(&last);
+    return result;
+}
+
+/* Removes the older set that `outs` replace, from the last file on, which says that a set is
+ * complete. So no file of it is ever beside one of the new set, even after a power failure. Returns
+ * 0, or -1 with an error. */
+static int remove_older(const struct output *outs, size_t count)
+{
+    int result = 0, gone = 0;
+    for (size_t i = count; i-- > 0 && !result;) {
+        if (!outs[i].temp)
+            continue;
+        if (unlink(outs[i].path) == 0)
+            gone = 1;
+        else if (errno != ENOENT)
+            result = err_set("cannot replace '%s': %s", outs[i].path, strerror(errno));
+    }
+    return !result && gone ? sync_folders(outs, count) : result;
+}
+
+/* Renames the files, the last one when the others are on the disk. Sets *published to their number.
+ * Returns 0, or -1 with an error. */
+static int publish_all(const struct output *outs, size_t count, size_t *published)
+{
+    int result = count > 1 ? remove_older(outs, count) : 0;
+    while (*published < count && !result) {
+        if (*published && *published + 1 == count)
+            result = sync_folders(outs, *published);
+        if (!result && !(result = publish(&outs[*published])))
+            ++*published;
+    }
+    return result;
 }
 
 int output_close_all(struct output *outs, size_t count)
@@ -713,10 +796,13 @@ int output_close_all(struct output *outs, size_t count)
     size_t published = 0;
     for (size_t i = 0; i < count && !result; i++)
         result = finish(&outs[i]);
-    while (published < count && !result && !(result = publish(&outs[published])))
-        published++;
+    if (!result)
+        result = publish_all(outs, count, &published);
+    const int whole = !result;
+    if (whole)
+        result = sync_folders(outs, count);
     for (size_t i = 0; i < count; i++) {
-        if (i < published && !result)
+        if (i < published && whole)
             output_free(&outs[i]);
         else if (i < published && outs[i].temp) /* the set is incomplete */
             unlink(outs[i].path);
@@ -730,23 +816,46 @@ int output_close(struct output *out)
     return output_close_all(out, 1);
 }
 
+/* Opens a file that an interrupted run left, for writing. Links are not followed, and other names
+ * of the file would change with it. Returns its descriptor, locked, or -1 with errno. */
+static int open_left(const char *path)
+{
+    struct stat st;
+    int fd = open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    int failed = flock(fd, LOCK_EX | LOCK_NB) < 0 || fstat(fd, &st) < 0, why = errno;
+    if (!failed && (!S_ISREG(st.st_mode) || st.st_nlink != 1 || st.st_uid != geteuid())) {
+        failed = 1;
+        why = EPERM;
+    }
+    if (failed)
+        close(fd);
+    errno = why;
+    return failed ? -1 : fd;
+}
+
 int output_resume(struct output *out, const char *path, uint64_t bytes)
 {
     struct buf temp = BUF_INIT;
-    *out = (struct output){ .fd = -1, .offset = bytes };
-    temp_name(&temp, path);
-    int result = rename(path, temp.data);
-    if (!result)
-        result = out->fd = open(temp.data, O_WRONLY | O_CLOEXEC);
-    if (result < 0 || ftruncate(out->fd, (off_t)bytes) < 0 || lseek(out->fd, 0, SEEK_END) < 0) {
+    *out = (struct output){ .fd = open_left(path), .offset = bytes };
+    /* the new name is taken before it is given to the old file */
+    int placeholder = out->fd < 0 ? -1 : temp_create(&temp, path);
+    if (placeholder < 0 || ftruncate(out->fd, (off_t)bytes) < 0 ||
+        lseek(out->fd, 0, SEEK_END) < 0 || rename(path, temp.data) < 0) {
         err_set("cannot continue '%s': %s", path, strerror(errno));
+        if (placeholder >= 0) {
+            struct err why = err_keep();
+            temp_drop(temp.data, placeholder);
+            err_restore(&why);
+        }
         if (out->fd >= 0)
             close(out->fd);
         buf_release(&temp);
         *out = (struct output){ 0 };
         return -1;
     }
-    temp_lock(out->fd);
+    close(placeholder);
     out->temp = buf_detach(&temp);
     out->path = mem_strdup(path);
     out->data = mem_alloc(CHUNK);
@@ -792,6 +901,21 @@ int output_end_all(struct output *outs, size_t count, int result)
     return result;
 }
 
+FILE *file_append(const char *path)
+{
+    int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
+    FILE *file = fd >= 0 ? fdopen(fd, "a") : NULL;
+    if (!file) {
+        err_set("cannot open '%s': %s", path, strerror(errno));
+        if (fd >= 0)
+            close(fd);
+    } else if (file_sync_dir(path) < 0) {
+        fclose(file);
+        file = NULL;
+    }
+    return file;
+}
+
 int file_write(const char *path, const void *bytes, size_t n)
 {
     struct output out;
@@ -808,6 +932,10 @@ int file_sync_dir(const char *path)
         *slash = '\0';
     int fd = open(slash ? (slash == dir ? "/" : dir) : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     free(dir);
+    if (fd < 0 && errno == EACCES) { /* a folder in which the user may write but not look */
+        sync();
+        return 0;
+    }
     if (fd < 0)
         return err_set("cannot open the folder of '%s': %s", path, strerror(errno));
     int failed = fsync(fd) < 0 && errno != EINVAL && errno != EROFS;
@@ -825,9 +953,39 @@ int file_swap(const char *a, const char *b)
                : err_set("cannot swap '%s' and '%s': %s", a, b, strerror(errno));
 }
 
-int file_remove_tree(const char *dir)
+int file_remove(const char *path)
 {
-    if (temp_remove(dir) == 0 || errno == ENOENT || errno == ENOTDIR)
+    if (unlink(path) == 0 || errno == ENOENT || errno == ENOTDIR)
         return 0;
-    return err_set("cannot remove '%s': %s", dir, strerror(errno));
+    return err_set("cannot remove '%s': %s", path, strerror(errno));
+}
+
+int file_rename(const char *from, const char *to)
+{
+    return rename(from, to) == 0
+               ? 0
+               : err_set("cannot rename '%s' to '%s': %s", from, to, strerror(errno));
+}
+
+int file_list_left(struct file_names *out, const char *path)
+{
+    struct buf folder = BUF_INIT, left = BUF_INIT;
+    struct file_names all = { 0 };
+    const char *name = file_name(path);
+    enum file_kind kind;
+    *out = (struct file_names){ 0 };
+    folder_of(&folder, path);
+    int result = file_look(folder.data, &kind);
+    if (!result && kind)
+        result = file_list_all(&all, folder.data);
+    for (size_t i = 0; i < all.count; i++) {
+        if (temp_base(all.names[i]) != strlen(name) || strncmp(all.names[i], name, strlen(name)))
+            continue;
+        file_beside(&left, path, all.names[i]);
+        add_name(out, left.data);
+    }
+    file_names_free(&all);
+    buf_release(&folder);
+    buf_release(&left);
+    return result;
 }

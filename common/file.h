@@ -10,6 +10,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "common/buf.h"
 
@@ -60,6 +61,10 @@ struct file_names {
     size_t count, cap;
 };
 int file_list(struct file_names *out, const char *dir, const char *suffix);
+int file_list_all(struct file_names *out, const char *dir); /* all names, hidden files, too */
+/* Sets *out to the paths beside `path` that are temporary names for it (temp.h). The caller frees
+ * them with file_names_free. Returns 0, also if there is no such folder, or -1 with an error. */
+int file_list_left(struct file_names *out, const char *path);
 /* Sets *out to the paths that match a shell pattern, sorted. Hidden files match only if the pattern
  * spells out their dot. The caller frees them with file_names_free. Returns 0, or -1 with an error,
  * also if nothing matches. */
@@ -139,12 +144,13 @@ int input_line(struct input *in, char **line, size_t *len);
 
 /* ---- output under a temporary name --------------------------------------------------------- */
 
-/* An output file. Its bytes go to "<path>.tmp-<pid>" in the same folder. output_close renames that
- * file to `path` if every write, the flush and the fsync succeeded. After output_abandon, or if the
- * process dies, nothing appears at `path`. "-" is stdout, which has no temporary file and is only
- * flushed; the same holds for devices and pipes. If `path` is a symbolic link, the file it points
- * to is replaced. After a failed write, output_flush and output_close fail, too; output_write may
- * only store its bytes. */
+/* An output file. Its bytes go to a temporary file in the same folder (temp.h). output_close
+ * renames that file to `path` if every write, the flush and the fsync succeeded, and syncs the
+ * folder: so the file also survives a power failure. After output_abandon, or if the process dies,
+ * nothing appears at `path`. "-" is stdout, which has no temporary file and is only flushed; the
+ * same holds for devices and pipes. If `path` is a symbolic link, the file it points to is
+ * replaced, unless another user may have put the link there. After a failed write, output_flush and
+ * output_close fail, too; output_write may only store its bytes. */
 struct output {
     char *path, *temp; /* temp is NULL for stdout and devices */
     int fd;
@@ -153,7 +159,7 @@ struct output {
     uint64_t offset; /* bytes passed to output_write so far */
     size_t unsynced; /* bytes written since write-back was last started */
     int failed;      /* errno of the write that failed; 0: none */
-    /* set by the caller: output_close calls no fsync, because the caller syncs a whole folder
+    /* set by the caller: output_close syncs nothing, because the caller syncs a whole folder
      * later */
     int lazy;
 };
@@ -163,12 +169,15 @@ int output_open(struct output *out, const char *path);
 int output_write(struct output *out, const void *bytes, size_t n);
 int output_flush(struct output *out);
 /* Flushes, syncs, closes and renames the file, and frees the struct, also after an error. Returns
- * 0, or -1 with an error if nothing was published. */
+ * 0, or -1 with an error: nothing was published, or the folder could not be synced. */
 int output_close(struct output *out);
 
-/* Closes several files that make one set: publishes all of them or none. Every file is synced to
- * disk before the first one is renamed. Frees the structs. Returns 0, or -1 with an error; files
- * that were renamed before it are removed, so older files of these names may be lost. */
+/* Closes several files that make one set: publishes all of them or none. The last file says that
+ * the set is complete. Every file is synced to disk before the first one is renamed. Then older
+ * files of these names are removed, and the last file appears when the others are on the disk. So
+ * old and new files are never mixed, even after a power failure. Frees the structs. Returns 0, or
+ * -1 with an error; files that were renamed before it are removed, and the older ones may be lost.
+ */
 int output_close_all(struct output *outs, size_t count);
 void output_abandon(struct output *out); /* drops without publishing; fine on a zeroed struct */
 
@@ -188,6 +197,10 @@ void output_leave(struct output *out);
  * with an error. */
 int file_write(const char *path, const void *bytes, size_t n);
 
+/* Opens a file for writing at its end, or makes it; its name is then on the disk. Symbolic links
+ * are not followed. Returns it, for the caller to close, or NULL with an error. */
+FILE *file_append(const char *path);
+
 /* Syncs the folder that holds `path` to disk, so that a rename in it survives a power failure.
  * Returns 0, or -1 with an error. */
 int file_sync_dir(const char *path);
@@ -196,8 +209,10 @@ int file_sync_dir(const char *path);
  * support that; or -1 with an error. */
 int file_swap(const char *a, const char *b);
 
-/* Removes a file, or a folder with its content. A missing file is no error. Returns 0, or -1 with
- * an error. */
-int file_remove_tree(const char *dir);
+/* Gives a file or folder another name. Returns 0, or -1 with an error. */
+int file_rename(const char *from, const char *to);
+
+/* Removes a file, never a folder. A missing file is no error. Returns 0, or -1 with an error. */
+int file_remove(const char *path);
 
 #endif

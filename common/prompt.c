@@ -67,18 +67,20 @@ static int load_history(struct prompt *p)
 
 static int save_history(struct prompt *p)
 {
-    struct buf dir = BUF_INIT, temp = BUF_INIT;
+    struct buf dir = BUF_INIT;
+    struct output out;
     HistEvent event;
     buf_add(&dir, p->kept.data, (size_t)(strrchr(p->kept.data, '/') - p->kept.data));
-    buf_addf(&temp, "%s.tmp-%ld", p->kept.data, (long)getpid());
     int result = file_mkdirs(dir.data);
-    if (!result && (history(p->history, &event, H_SAVE, temp.data) < 0 ||
-                    rename(temp.data, p->kept.data) < 0)) {
-        result = err_set("cannot write the history '%s': %s", p->kept.data, strerror(errno));
-        unlink(temp.data);
+    if (!result)
+        result = output_open(&out, p->kept.data);
+    if (!result) {
+        /* a device has no temporary file */
+        if (history(p->history, &event, H_SAVE, out.temp ? out.temp : out.path) < 0)
+            result = err_set("cannot write the history '%s': %s", p->kept.data, strerror(errno));
+        result = output_end(&out, result);
     }
     buf_release(&dir);
-    buf_release(&temp);
     return result;
 }
 

@@ -1,7 +1,6 @@
 #define _GNU_SOURCE /* O_DIRECTORY */
 #include "common/temp.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -9,16 +8,20 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "common/err.h"
 #include "common/mem.h"
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+/* `lock` guards the list of temporaries, `looking` the cache of names */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER, looking = PTHREAD_MUTEX_INITIALIZER;
 
 /* ---- removing: system calls only, for a handler of signals ---------------------------------- */
 
@@ -30,11 +33,13 @@ struct entry { /* a folder entry as getdents64 returns it */
     char name[];
 };
 
+static const char SUFFIX[] = ".textmill-"; /* in temporary names and in the names of marks */
+
 static int remove_at(int at, const char *name);
 
-/* Removes the entries of an open folder in one pass. Returns the number removed, or -1 if one could
- * not be removed or the folder not be read. */
-static int remove_entries(int fd)
+/* Removes the entries of an open folder in one pass, except marks if `marks` is 0. Returns the
+ * number removed, or -1 if one could not be removed or the folder not be read. */
+static int remove_entries(int fd, int marks)
 {
     _Alignas(struct entry) char list[4096];
     int gone = 0, failed = 0;
@@ -44,7 +49,8 @@ static int remove_entries(int fd)
         for (long at = 0; at < n;) {
             const struct entry *e = (const struct entry *)(list + at);
             at += e->bytes;
-            if (!strcmp(e->name, ".") || !strcmp(e->name, ".."))
+            if (!strcmp(e->name, ".") || !strcmp(e->name, "..") ||
+                (!marks && !strncmp(e->name, SUFFIX, sizeof SUFFIX - 1)))
                 continue;
             if (remove_at(fd, e->name) < 0)
                 failed = 1;
@@ -54,22 +60,31 @@ static int remove_entries(int fd)
     return n < 0 || failed ? -1 : gone;
 }
 
+/* Removes all entries of an open folder. Returns 0, or -1 with errno. */
+static int empty(int fd)
+{
+    int gone = 1;
+    /* The mark goes last, so that the rest can be removed later if this ends early. Repeats, since
+     * removals during a pass may skip entries. */
+    for (int marks = 0; marks <= 1 && gone >= 0; marks++)
+        while ((gone = remove_entries(fd, marks)) > 0)
+            ;
+    return gone;
+}
+
 static int remove_at(int at, const char *name)
 {
     if (unlinkat(at, name, 0) == 0)
         return 0;
     if (errno != EISDIR && errno != EPERM) /* errno for a folder: EISDIR on Linux, EPERM by POSIX */
         return -1;
-    int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC), gone;
+    int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return -1;
-    do /* repeats, since removals during a pass may skip entries */
-        gone = remove_entries(fd);
-    while (gone > 0);
-    int why = errno;
+    int failed = empty(fd), why = errno;
     close(fd);
     errno = why;
-    return gone < 0 ? -1 : unlinkat(at, name, AT_REMOVEDIR);
+    return failed < 0 ? -1 : unlinkat(at, name, AT_REMOVEDIR);
 }
 
 int temp_remove(const char *path)
@@ -150,7 +165,9 @@ static void add(const char *path, enum temp_end end)
     }
 }
 
-void temp_add(const char *path, enum temp_end end)
+/* Registers a temporary file or folder, before it is created: nobody else can make its name. What
+ * is inside a registered folder is removed with it. */
+static void register_path(const char *path, enum temp_end end)
 {
     while (atomic_load(&ending))
         pause(); /* another thread is ending the program */
@@ -194,48 +211,156 @@ void temp_catch_signals(void)
     signal(SIGXFSZ, SIG_IGN);
 }
 
-/* ---- those of processes that ended ---------------------------------------------------------- */
+/* ---- names and locks ------------------------------------------------------------------------- */
 
-static const char mark[] = ".tmp-";
+/* A temporary name ends in SUFFIX and RANDOM characters of `digits`. */
+static const char digits[] = "abcdefghijklmnopqrstuvwxyz234567";
+enum { RANDOM = 10, ENDING = sizeof SUFFIX - 1 + RANDOM };
 
-void temp_name(struct buf *out, const char *path)
+size_t temp_base(const char *name)
 {
-    buf_clear(out);
-    buf_addf(out, "%s%s%ld", path, mark, (long)getpid());
-}
-
-void temp_lock(int fd)
-{
-    flock(fd, LOCK_EX | LOCK_NB);
-}
-
-/* Returns the process id at the end of a temporary name, or 0 for another name. */
-static long process_of(const char *name)
-{
-    const char *at = name;
-    for (const char *p = name; (p = strstr(p, mark)); p++)
-        at = p + strlen(mark);
-    if (at == name || !isdigit((unsigned char)*at))
+    const size_t n = strlen(name);
+    if (n <= ENDING || strncmp(name + n - ENDING, SUFFIX, sizeof SUFFIX - 1) ||
+        strspn(name + n - RANDOM, digits) != RANDOM)
         return 0;
-    char *end;
-    long id = strtol(at, &end, 10);
-    return *end || id <= 0 || id > INT32_MAX ? 0 : id;
+    return n - ENDING;
 }
 
-static int is_dead(const char *path)
+/* Sets *out to a new temporary name of `path`. Returns 0, or -1 with errno. */
+static int make_name(struct buf *out, const char *path)
+{
+    unsigned char bytes[RANDOM];
+    if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes)
+        return -1;
+    buf_clear(out);
+    buf_addf(out, "%s%s", path, SUFFIX);
+    for (int i = 0; i < RANDOM; i++)
+        buf_addc(out, digits[bytes[i] % 32]);
+    return 0;
+}
+
+/* Sets `out` to the name of the file that marks a folder. */
+static void mark_name(char out[64], const char *kind)
+{
+    snprintf(out, 64, "%s%s", SUFFIX, kind);
+}
+
+/* Locks a new temporary. Returns 0, or -1 with errno; EEXIST: another process was looking at it and
+ * has perhaps removed it. A file system on which nothing can be locked is no error, since nobody
+ * removes anything there. */
+static int hold(int fd)
 {
     struct stat st;
-    long id = process_of(path);
-    if (!id || kill((pid_t)id, 0) == 0 || errno != ESRCH || lstat(path, &st) < 0)
-        return 0;
-    int folder = S_ISDIR(st.st_mode);
-    if (!folder && !S_ISREG(st.st_mode))
-        return 0;
-    int fd = open(path, (folder ? O_RDONLY | O_DIRECTORY : O_RDWR) | O_NOFOLLOW | O_CLOEXEC);
-    int dead = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
+    if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno != ENOSYS && errno != EOPNOTSUPP) {
+        if (errno == EWOULDBLOCK)
+            errno = EEXIST;
+        return -1;
+    }
+    if (fstat(fd, &st) < 0)
+        return -1;
+    errno = EEXIST;
+    return st.st_nlink ? 0 : -1;
+}
+
+/* Each makes one temporary at `path` and locks it. Returns its descriptor, or -1 with errno. */
+static int make_file(const char *path)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (fd < 0 || hold(fd) == 0)
+        return fd;
+    int why = errno;
+    close(fd);
+    unlink(path);
+    errno = why;
+    return -1;
+}
+
+static int make_folder(const char *path, const char *kind)
+{
+    char name[64];
+    mark_name(name, kind);
+    if (mkdir(path, 0777) < 0)
+        return -1;
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int made = fd < 0 || hold(fd) < 0 /* the mark comes last: only then may others remove it */
+                   ? -1
+                   : openat(fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (made >= 0) {
+        close(made);
+        return fd;
+    }
+    int why = errno;
     if (fd >= 0)
         close(fd);
-    return dead;
+    rmdir(path);
+    errno = why;
+    return -1;
+}
+
+/* Makes a file, or with a `kind` a folder, under a temporary name. */
+static int make(struct buf *name, const char *path, const char *kind, enum temp_end end)
+{
+    int fd = -1;
+    for (int tries = 100; fd < 0 && tries > 0; tries--) {
+        if (make_name(name, path) < 0)
+            break;
+        register_path(name->data, end);
+        fd = kind ? make_folder(name->data, kind) : make_file(name->data);
+        int why = errno;
+        if (fd < 0)
+            temp_forget(name->data);
+        errno = why;
+        if (fd < 0 && errno != EEXIST)
+            break;
+    }
+    return fd >= 0 ? fd
+                   : err_set("cannot %s '%s': %s", kind ? "make folder" : "create", path,
+                             strerror(errno));
+}
+
+/* ---- those of processes that ended ---------------------------------------------------------- */
+
+/* Opens the temporary file, or with a `kind` the marked folder. Returns its descriptor, or -1 with
+ * errno; 0: not one that this program makes. */
+static int open_old(const char *path, const char *kind)
+{
+    char name[64];
+    struct stat st;
+    errno = 0;
+    if (!temp_base(path) || lstat(path, &st) < 0 ||
+        (kind ? !S_ISDIR(st.st_mode) : !S_ISREG(st.st_mode) || st.st_nlink != 1))
+        return -1;
+    int fd = open(path, (kind ? O_RDONLY | O_DIRECTORY : O_RDWR) | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 || !kind)
+        return fd;
+    mark_name(name, kind);
+    if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
+        return fd;
+    int why = errno == ENOENT ? 0 : errno;
+    close(fd);
+    errno = why;
+    return -1;
+}
+
+int temp_take(const char *path, const char *kind)
+{
+    struct stat st;
+    int fd = open_old(path, kind);
+    if (fd < 0)
+        return -1;
+    int failed = flock(fd, LOCK_EX | LOCK_NB) < 0 || fstat(fd, &st) < 0, why = errno;
+    if (!failed && st.st_uid == geteuid())
+        return fd;
+    close(fd);
+    errno = failed ? why : 0;
+    return -1;
+}
+
+void temp_clear(const char *path, const char *kind)
+{
+    int fd = temp_take(path, kind);
+    if (fd >= 0)
+        temp_drop(path, fd);
 }
 
 /* Cache of the temporary names in the folder last written to; a run writes to few folders. */
@@ -253,7 +378,7 @@ static void look_into(const char *folder)
     seen.count = 0;
     DIR *d = opendir(folder);
     for (struct dirent *e; d && (e = readdir(d));)
-        if (process_of(e->d_name)) {
+        if (temp_base(e->d_name)) {
             mem_grow(seen.names, seen.cap, seen.count + 1);
             seen.names[seen.count++] = mem_strdup(e->d_name);
         }
@@ -261,28 +386,61 @@ static void look_into(const char *folder)
         closedir(d);
 }
 
-void temp_sweep(const char *path)
+/* Removes the temporaries of `path` that ended processes left: the files, or the folders of the
+ * `kind`. */
+static void sweep(const char *path, const char *kind)
 {
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
     struct buf folder = BUF_INIT, file = BUF_INIT;
     buf_add(&folder, path, (size_t)(base - path));
     if (!folder.len)
         buf_adds(&folder, "./");
-    pthread_mutex_lock(&lock);
+    pthread_mutex_lock(&looking);
     if (!seen.folder || strcmp(seen.folder, folder.data))
         look_into(folder.data);
     size_t n = strlen(base);
     for (size_t i = 0; i < seen.count; i++) {
-        const char *name = seen.names[i];
-        if (strncmp(name, base, n) || strncmp(name + n, mark, strlen(mark)) ||
-            strspn(name + n + strlen(mark), "0123456789") != strlen(name + n + strlen(mark)))
+        if (temp_base(seen.names[i]) != n || strncmp(seen.names[i], base, n))
             continue;
         buf_clear(&file);
-        buf_addf(&file, "%s%s", folder.data, name);
-        if (is_dead(file.data))
-            temp_remove(file.data);
+        buf_addf(&file, "%s%s", folder.data, seen.names[i]);
+        temp_clear(file.data, kind);
     }
-    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&looking);
     buf_release(&folder);
     buf_release(&file);
+}
+
+/* ---- use ------------------------------------------------------------------------------------- */
+
+int temp_create(struct buf *name, const char *path)
+{
+    sweep(path, NULL);
+    return make(name, path, NULL, TEMP_GOES);
+}
+
+int temp_mkdir(struct buf *name, const char *path, const char *kind, enum temp_end end)
+{
+    sweep(path, kind);
+    return make(name, path, kind, end);
+}
+
+int temp_drop(const char *name, int fd)
+{
+    struct stat st;
+    /* what was opened, whatever has its name now */
+    int folder = fstat(fd, &st) == 0 && S_ISDIR(st.st_mode), result = folder ? empty(fd) : 0;
+    if (!result && unlinkat(AT_FDCWD, name, folder ? AT_REMOVEDIR : 0) < 0 && errno != ENOENT)
+        result = -1;
+    if (result < 0)
+        err_set("cannot remove '%s': %s", name, strerror(errno));
+    else
+        temp_forget(name);
+    close(fd);
+    return result;
+}
+
+void temp_keep(const char *path)
+{
+    register_path(path, TEMP_STAYS);
 }

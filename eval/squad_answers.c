@@ -316,19 +316,27 @@ void squad_answers_end(struct squad_answers *a)
     buf_adds(&a->null_odds, "\n}\n");
 }
 
-static int save(const struct buf *text, const char *dir, const char *name)
+static int save(struct output *out, const struct buf *text, const char *dir, const char *name)
 {
     struct buf path = BUF_INIT;
     file_join(&path, dir, name);
-    int result = file_write(path.data, text->data, text->len);
+    int result = output_open(out, path.data);
+    if (!result)
+        result = output_write(out, text->data, text->len);
     buf_release(&path);
     return result;
 }
 
 int squad_answers_save(const struct squad_answers *a, const char *dir)
 {
-    if (file_mkdirs(dir) < 0 || save(&a->n_best, dir, "nbest_predictions.json") < 0 ||
-        (a->rules.v2 && save(&a->null_odds, dir, "null_odds.json") < 0))
-        return -1;
-    return save(&a->predictions, dir, "predictions.json");
+    struct output outs[3] = { { 0 }, { 0 }, { 0 } };
+    size_t count = 0;
+    int result = file_mkdirs(dir);
+    if (!result)
+        result = save(&outs[count++], &a->n_best, dir, "nbest_predictions.json");
+    if (!result && a->rules.v2)
+        result = save(&outs[count++], &a->null_odds, dir, "null_odds.json");
+    if (!result)
+        result = save(&outs[count++], &a->predictions, dir, "predictions.json");
+    return output_end_all(outs, count, result);
 }

@@ -10,6 +10,7 @@
 #include "common/err.h"
 #include "common/file.h"
 #include "common/kv.h"
+#include "common/log.h"
 #include "common/mem.h"
 #include "common/temp.h"
 #include "model/folder/folder.h"
@@ -17,7 +18,7 @@
 #include "train/samples/batches.h"
 #include "train/sums.h"
 
-static const char unfinished[] = ".tmp";       /* suffix of an unfinished checkpoint's folder */
+static const char KIND[] = "checkpoint";       /* the mark of temporary folders */
 static const char damaged_name[] = ".damaged"; /* suffix of a damaged checkpoint's folder */
 
 /* ---- names ----------------------------------------------------------------------------------- */
@@ -39,8 +40,8 @@ static int by_step(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Sets *out to the names of the checkpoints in `folder`, ordered by step. Removes unfinished
- * checkpoints of killed runs. Returns 0, or -1 with an error. */
+/* Sets *out to the names of the checkpoints in `folder`, ordered by step. Removes what killed runs
+ * left of checkpoints that they were writing or removing. Returns 0, or -1 with an error. */
 static int list(const char *folder, struct file_names *out)
 {
     *out = (struct file_names){ 0 };
@@ -56,10 +57,8 @@ static int list(const char *folder, struct file_names *out)
     int result = 0;
     for (size_t i = 0; i < all.count && !result; i++) {
         file_join(&path, folder, all.names[i]);
-        if (file_ends_with(all.names[i], unfinished))
-            result = file_remove_tree(path.data);
-        else
-            result = file_look(path.data, &kind);
+        temp_clear(path.data, KIND);
+        result = file_look(path.data, &kind);
         if (!result && kind == FILE_FOLDER && step_of_name(all.names[i]) >= 0) {
             mem_grow(out->names, out->cap, out->count + 1);
             out->names[out->count++] = mem_strdup(all.names[i]);
@@ -111,6 +110,79 @@ static int best_of(const char *folder, const struct file_names *names, size_t *b
     return 0;
 }
 
+/* Returns 1 if the state lists the file `name` of a checkpoint, else 0. */
+static int is_saved(const struct kv *state, const char *name)
+{
+    uint32_t crc;
+    return !strcmp(name, "training") || !strcmp(name, "training/state") ||
+           sums_of_file(state, name, &crc);
+}
+
+/* Returns 1 if the folder `path`/`sub` has only files that the checkpoint's state lists, 0 if not,
+ * or -1 with an error. */
+static int has_only(const struct kv *state, const char *path, const char *sub)
+{
+    struct buf folder = BUF_INIT, name = BUF_INIT;
+    struct file_names names;
+    file_join(&folder, path, sub);
+    int result = file_list_all(&names, folder.data) < 0 ? -1 : 1;
+    for (size_t i = 0; i < names.count && result > 0; i++) {
+        buf_clear(&name);
+        buf_addf(&name, "%s%s", sub, names.names[i]);
+        result = is_saved(state, name.data);
+    }
+    file_names_free(&names);
+    buf_release(&folder);
+    buf_release(&name);
+    return result;
+}
+
+/* Returns 1 if this program wrote the checkpoint `path` and all that is in it, 0 if not, or -1 with
+ * an error. */
+static int is_ours(const char *path)
+{
+    struct buf name = BUF_INIT, text = BUF_INIT;
+    struct kv state = KV_INIT;
+    enum file_kind kind;
+    file_join(&name, path, "training/state");
+    int result = file_look(name.data, &kind);
+    if (!result && kind && (result = file_read(name.data, &text)) == 0)
+        result = kv_parse(&state, text.data, text.len);
+    const char *what = kv_get(&state, "textmill");
+    if (!result && what && !strcmp(what, "checkpoint 1")) {
+        result = has_only(&state, path, "");
+        if (result > 0)
+            result = has_only(&state, path, "training/");
+    }
+    kv_release(&state);
+    buf_release(&name);
+    buf_release(&text);
+    return result;
+}
+
+/* Removes the checkpoint `path`. It first loses its name: a checkpoint is whole or not there. One
+ * with files of the user's stays. Returns 0, or -1 with an error. */
+static int remove_one(const char *path)
+{
+    struct buf temp = BUF_INIT, old = BUF_INIT;
+    int ours = is_ours(path);
+    if (ours <= 0) {
+        if (!ours)
+            log_warn("'%s' stays: not all in it was written by train", path);
+        return ours;
+    }
+    int lock = temp_mkdir(&temp, path, KIND, TEMP_GOES), result = lock < 0 ? -1 : 0;
+    if (!result) {
+        file_join(&old, temp.data, "old");
+        result = file_rename(path, old.data);
+        if (temp_drop(temp.data, lock) < 0)
+            result = -1;
+    }
+    buf_release(&temp);
+    buf_release(&old);
+    return result;
+}
+
 int checkpoint_prune(const char *out, int64_t keep)
 {
     struct buf folder = BUF_INIT, path = BUF_INIT;
@@ -124,7 +196,28 @@ int checkpoint_prune(const char *out, int64_t keep)
         if (i == best)
             continue;
         file_join(&path, folder.data, names.names[i]);
-        result = file_remove_tree(path.data);
+        result = remove_one(path.data);
+    }
+    file_names_free(&names);
+    buf_release(&folder);
+    buf_release(&path);
+    return result;
+}
+
+int checkpoint_remove_all(const char *out)
+{
+    struct buf folder = BUF_INIT, path = BUF_INIT;
+    struct file_names names;
+    enum file_kind kind;
+    file_join(&folder, out, "checkpoints");
+    int result = list(folder.data, &names);
+    for (size_t i = 0; !result && i < names.count; i++) {
+        file_join(&path, folder.data, names.names[i]);
+        result = remove_one(path.data);
+        if (!result)
+            result = file_look(path.data, &kind);
+        if (!result && kind)
+            result = err_set("cannot replace '%s': not all in it was written by train", path.data);
     }
     file_names_free(&names);
     buf_release(&folder);
@@ -222,24 +315,14 @@ static int begin_folder(const char *dir, const struct checkpoint_content *from)
     return result;
 }
 
-/* Writes the indexes and the state into the folder, which then is complete, and syncs its names.
- * Returns 0, or -1 with an error. */
+/* Writes the indexes and the state into the folder, which then is complete. Returns 0, or -1 with
+ * an error. */
 static int end_folder(const char *dir, const struct checkpoint *c, const struct saved *to)
 {
-    struct buf path = BUF_INIT;
     int result = saved_index_weights(to);
     if (!result)
         result = saved_index_moments(to, c->rate_squares > 0);
-    if (!result)
-        result = write_state(dir, c, to->sums);
-    file_join(&path, dir, "training/state");
-    if (!result)
-        result = file_sync_dir(path.data); /* the names in training/ */
-    file_join(&path, dir, "training");
-    if (!result)
-        result = file_sync_dir(path.data); /* the names in dir */
-    buf_release(&path);
-    return result;
+    return result < 0 ? -1 : write_state(dir, c, to->sums);
 }
 
 /* Says on all ranks whether one of them has failed to save the checkpoint of the step. */
@@ -270,50 +353,65 @@ static int write_folder(const char *dir, const struct checkpoint *c,
     return result;
 }
 
-/* Removes an unfinished folder and keeps the previous error. */
-static void drop(const char *folder)
+/* Sets *name on all ranks to the first rank's text. */
+static void tell(struct comm *comm, const char *text, struct buf *name)
 {
-    struct err why = err_keep();
-    file_remove_tree(folder);
-    err_restore(&why);
+    const size_t room = (size_t)comm_most(comm, (int)strlen(text)) + 1;
+    char *own = mem_zalloc(1, room), *all = mem_zalloc((size_t)comm->size[COMM_WORLD], room);
+    if (comm_is_first(comm))
+        memcpy(own, text, strlen(text));
+    comm_collect(comm, COMM_WORLD, all, own, room, "name of a checkpoint");
+    buf_clear(name);
+    buf_adds(name, all);
+    free(own);
+    free(all);
 }
 
-/* Gives the finished folder its name. Returns 0, or -1 with an error. */
-static int publish(const char *temp, const char *path)
+/* Gives the finished folder its name, and syncs that. Returns 0, or -1 with an error. */
+static int publish(const char *new, const char *path)
 {
-    if (rename(temp, path) < 0)
-        return err_set("cannot rename '%s' to '%s': %s", temp, path, strerror(errno));
-    return 0;
+    return file_rename(new, path) < 0 ? -1 : file_sync_dir(path);
+}
+
+/* Ends the temporary folder and keeps the error of `result`, which it returns; -1 with an error if
+ * the folder cannot be removed. */
+static int end_temporary(const char *temp, int lock, int result)
+{
+    struct err why = err_keep();
+    if (temp_drop(temp, lock) < 0 && !result)
+        return -1;
+    return result < 0 ? err_restore(&why) : 0;
 }
 
 int checkpoint_save(const char *out, const struct checkpoint *c,
                     const struct checkpoint_content *from)
 {
-    struct buf path = BUF_INIT, temp = BUF_INIT;
+    struct buf path = BUF_INIT, temp = BUF_INIT, new = BUF_INIT, own = BUF_INIT;
     const int first = comm_is_first(from->comm);
+    int lock = -1;
     buf_addf(&path, "%s/checkpoints/step-%06" PRId64, out, c->step);
-    buf_addf(&temp, "%s%s", path.data, unfinished);
+    file_beside(&own, path.data, "");
     enum file_kind kind = FILE_NONE;
     int result = first ? file_look(path.data, &kind) : 0;
-    if (!result && first && kind != FILE_FOLDER)
-        result = file_remove_tree(temp.data);
-    result = agree(from->comm, c, result);
-    const int wanted = !result && comm_most(from->comm, first && kind != FILE_FOLDER);
-    if (wanted && first)
-        temp_add(temp.data, TEMP_GOES);
-    if (wanted)
-        result = write_folder(temp.data, c, from);
-    if (wanted && first) {
-        if (!result && (result = publish(temp.data, path.data)) < 0)
+    const int wanted = comm_most(from->comm, first && kind != FILE_FOLDER);
+    if (!result && first && wanted)
+        result = file_mkdirs(own.data);
+    if (!result && first && wanted)
+        result = lock = temp_mkdir(&temp, path.data, KIND, TEMP_GOES);
+    result = agree(from->comm, c, result < 0 ? -1 : 0);
+    if (!result && wanted) {
+        tell(from->comm, first ? temp.data : "", &own);
+        file_join(&new, own.data, "new");
+        result = write_folder(new.data, c, from);
+        if (!result && first && (result = publish(new.data, path.data)) < 0)
             err_in("cannot save the checkpoint of step %" PRId64 "", c->step);
-        if (result < 0)
-            drop(temp.data);
-        temp_forget(temp.data);
-        if (!result)
-            result = file_sync_dir(path.data);
     }
+    if (lock >= 0)
+        result = end_temporary(temp.data, lock, result);
     buf_release(&path);
     buf_release(&temp);
+    buf_release(&new);
+    buf_release(&own);
     return result;
 }
 
@@ -422,13 +520,22 @@ int checkpoint_read(const char *path, struct comm *comm, struct checkpoint *c, s
     return comm_agree(comm, read_part(path, comm, c, config));
 }
 
+/* Renames a damaged checkpoint; an older damaged one of this step keeps its name. Returns 0, or -1
+ * with an error. */
 static int set_aside(const char *path)
 {
     struct buf aside = BUF_INIT;
-    buf_addf(&aside, "%s%s", path, damaged_name);
-    int result = file_remove_tree(aside.data);
-    if (!result && rename(path, aside.data) < 0)
-        result = err_set("cannot rename '%s' to '%s': %s", path, aside.data, strerror(errno));
+    enum file_kind kind = FILE_FOLDER;
+    int result = 0;
+    for (int i = 1; !result && kind; i++) {
+        buf_clear(&aside);
+        buf_addf(&aside, "%s%s", path, damaged_name);
+        if (i > 1)
+            buf_addf(&aside, "-%d", i);
+        result = file_look(aside.data, &kind);
+    }
+    if (!result)
+        result = file_rename(path, aside.data);
     buf_release(&aside);
     return result;
 }
@@ -444,18 +551,6 @@ static int set_aside_newer(const char *folder, const struct file_names *names, s
     }
     buf_release(&path);
     return result;
-}
-
-/* Sets *name on all ranks to the first rank's name of checkpoint i. */
-static void tell_name(struct comm *comm, const struct file_names *names, size_t i, struct buf *name)
-{
-    char own[256] = "", *all = mem_zalloc((size_t)comm->size[COMM_WORLD], sizeof own);
-    if (comm_is_first(comm))
-        snprintf(own, sizeof own, "%s", names->names[i]);
-    comm_collect(comm, COMM_WORLD, all, own, sizeof own, "name of a checkpoint");
-    buf_clear(name);
-    buf_adds(name, all);
-    free(all);
 }
 
 /* Checks that all ranks see the folder `path`. Returns the same on all of them: 0, or -1 with an
@@ -498,7 +593,7 @@ int checkpoint_find(const char *out, struct comm *comm, struct buf *path, struct
     file_join(&folder, out, "checkpoints");
     int result = find_all(&all, folder.data, comm), found = 0;
     for (int i = all.count; !result && !found && i-- > 0;) {
-        tell_name(comm, &all.names, (size_t)i, &name);
+        tell(comm, first ? all.names.names[i] : "", &name);
         file_join(path, folder.data, name.data);
         buf_clear(config);
         if ((result = all_see(comm, out, path->data)) < 0)

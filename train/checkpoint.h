@@ -25,8 +25,9 @@
  *                                     (sums.h)
  *
  * All random numbers are computed from counters (rng.h), so step and position are the whole random
- * state. A checkpoint is written under a temporary name, synced, and then renamed, so a folder with
- * a checkpoint's name is always complete. Every file is checked against `state` before it is used.
+ * state. A checkpoint is written in a temporary folder, synced, and then renamed, and it is renamed
+ * before it is removed, so a folder with a checkpoint's name is always complete. Every file is
+ * checked against `state` before it is used.
  */
 #ifndef TEXTMILL_TRAIN_CHECKPOINT_H
 #define TEXTMILL_TRAIN_CHECKPOINT_H
@@ -88,8 +89,8 @@ int checkpoint_read(const char *path, struct comm *comm, struct checkpoint *c, s
  * 1 and sets *path, *c and *config (checkpoint_read); 0 when there is no checkpoint; -1 with the
  * error of the newest one when all are damaged, or if a rank does not see the checkpoint that the
  * first rank sees. Renames damaged checkpoints that are newer than the one found to
- * "step-000100.damaged", so that the run can save those steps again. Appends one line to `damaged`
- * for each damaged checkpoint, which says what is wrong. */
+ * "step-000100.damaged" (or ".damaged-2" and so on), so that the run can save those steps again.
+ * Appends one line to `damaged` for each damaged checkpoint, which says what is wrong. */
 int checkpoint_find(const char *out, struct comm *comm, struct buf *path, struct checkpoint *c,
                     struct buf *config, struct buf *damaged);
 
@@ -99,7 +100,12 @@ int checkpoint_find(const char *out, struct comm *comm, struct buf *path, struct
 int checkpoint_load_moments(const char *path, const struct checkpoint *c, struct store *s);
 
 /* Removes all checkpoints of the folder `out` except the last `keep` and the one with the lowest
- * validation loss. keep 0 removes none. Returns 0, or -1 with an error. */
+ * validation loss. keep 0 removes none. One that holds other files than those that its state lists
+ * stays, with a warning. Returns 0, or -1 with an error. */
 int checkpoint_prune(const char *out, int64_t keep);
+
+/* Removes all checkpoints of the folder `out`. Returns 0, or -1 with an error, also if one holds
+ * other files than those that its state lists. */
+int checkpoint_remove_all(const char *out);
 
 #endif

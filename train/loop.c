@@ -201,11 +201,10 @@ static int refuse_old_run(const struct loop *l)
 static int remove_old_run(const char *out)
 {
     struct buf path = BUF_INIT;
-    int result = 0;
-    for (size_t i = 0; i < sizeof run_marks / sizeof *run_marks && !result; i++) {
-        file_join(&path, out, run_marks[i]);
-        result = file_remove_tree(path.data);
-    }
+    int result = checkpoint_remove_all(out);
+    file_join(&path, out, "metrics.jsonl");
+    if (!result)
+        result = file_remove(path.data);
     if (!result)
         result = weights_remove(out, "model", 1);
     buf_release(&path);
@@ -863,7 +862,11 @@ static int finish(struct loop *l)
 {
     if (agree(l, write_report(l) < 0 ? -1 : metrics_close(&l->metrics)) < 0)
         return -1;
-    return l->settings->save ? write_model(l) : 0;
+    if (!l->settings->save)
+        return 0;
+    /* an earlier run may have been killed before it had removed all that it was to remove */
+    int result = l->first ? checkpoint_prune(l->settings->output, l->settings->keep) : 0;
+    return agree(l, result) < 0 ? -1 : write_model(l);
 }
 
 /* Returns whether the run ends before its last step. A rank alone sees a signal at once. */

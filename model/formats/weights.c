@@ -278,7 +278,7 @@ static int remove_file(const char *dir, const char *name)
 {
     struct buf path = BUF_INIT;
     file_join(&path, dir, name);
-    int failed = file_remove_tree(path.data);
+    int failed = file_remove(path.data);
     buf_release(&path);
     return failed;
 }

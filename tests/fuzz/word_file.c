@@ -59,7 +59,7 @@ static void check_same(struct word_counts *w, const uint8_t *data, size_t size)
     assert(file_read(output_name(), &got) == 0);
     assert(got.len == size && !memcmp(got.data, data, size));
     buf_release(&got);
-    file_remove_tree(output_name());
+    temp_remove(output_name());
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -7,6 +7,7 @@
 #include "common/buf.h"
 #include "common/err.h"
 #include "common/file.h"
+#include "common/temp.h"
 
 char dir[] = "/tmp/textmill-XXXXXX";
 
@@ -17,7 +18,7 @@ void make_dir(void)
 
 void remove_dir(void)
 {
-    file_remove_tree(dir);
+    temp_remove(dir);
 }
 
 const char *in_dir(const char *name)

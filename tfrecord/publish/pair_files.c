@@ -48,7 +48,9 @@ static int publish(struct pair_files *p, const char *manifest)
     buf_addf(&path, "%s.idx", p->prefix);
     int result = stage_forget(p->stage.dir, manifest);
     if (!result)
-        result = file_remove_tree(path.data);
+        result = file_remove(path.data);
+    if (!result)
+        result = file_sync_dir(path.data);
     if (!result)
         result = stage_publish(&p->stage, "", manifest);
     buf_release(&path);

@@ -1,13 +1,14 @@
 #include "tfrecord/publish/shard_folder.h"
 
 #include <inttypes.h>
-#include <unistd.h>
+#include <string.h>
 
 #include "common/buf.h"
 #include "common/compress.h"
 #include "common/err.h"
 #include "common/file.h"
 #include "common/kv.h"
+#include "tfrecord/formats/index.h"
 #include "tfrecord/formats/manifest.h"
 #include "tfrecord/publish/stage.h"
 
@@ -161,8 +162,21 @@ static int write_bert(struct work *k, struct bert_shards *b)
 
 /* ---- the folder --------------------------------------------------------------------------- */
 
+/* Returns 1 if the manifest lists the file, or the records of which it is the index; else 0. */
+static int is_listed(const struct manifest *m, const char *name)
+{
+    struct buf index = BUF_INIT;
+    int listed = manifest_find(m, name) != NULL;
+    for (size_t i = 0; i < m->count && !listed; i++) {
+        index_path(&index, m->shards[i].name);
+        listed = !strcmp(name, index.data);
+    }
+    buf_release(&index);
+    return listed;
+}
+
 /* Returns -1 with an error if `dir` has a finished set and `force` is 0, or has files that no
- * manifest lists. Else returns 0. */
+ * manifest lists and that the new set could replace. Else returns 0. */
 static int check_folder(const char *dir, int force)
 {
     struct file_names files;
@@ -175,11 +189,15 @@ static int check_folder(const char *dir, int force)
         result = err_set("'%s' holds a finished data set (--force replaces it)", dir);
     if (!result)
         result = file_look(dir, &kind);
-    if (!result && kind == FILE_FOLDER && !(result = file_list(&files, dir, ".tfrecord"))) {
-        for (size_t i = 0; i < files.count && !result; i++)
-            if (!there || !manifest_find(&m, files.names[i]))
+    if (!result && kind == FILE_FOLDER && !(result = file_list(&files, dir, ""))) {
+        for (size_t i = 0; i < files.count && !result; i++) {
+            const char *name = files.names[i];
+            if ((file_ends_with(name, ".tfrecord") || file_ends_with(name, ".index") ||
+                 !strcmp(name, "tokenizer.json")) &&
+                (!there || !is_listed(&m, name)))
                 result = err_set("'%s' has '%s', which no manifest lists: choose another folder",
-                                 dir, files.names[i]);
+                                 dir, name);
+        }
         file_names_free(&files);
     }
     if (there > 0)
@@ -205,14 +223,14 @@ static int publish(struct stage *stage, const char *held, int two)
 {
     if (stage_forget(stage->dir, "manifest") < 0 || stage_forget(held, "manifest") < 0)
         return -1;
-    rmdir(held); /* fails if it does not exist or has the user's files */
+    file_rmdirs(held, 1); /* fails if it does not exist or has the user's files */
     if (two && stage_publish(stage, "validation", "manifest") < 0)
         return -1;
     if (stage_publish(stage, "", "manifest") == 0)
         return 0;
     struct err why = err_keep();
     stage_forget(held, "manifest");
-    rmdir(held);
+    file_rmdirs(held, 1);
     return err_restore(&why);
 }
 

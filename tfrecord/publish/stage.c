@@ -19,19 +19,7 @@
 
 /* ---- single files ------------------------------------------------------------------------- */
 
-static int remove_file(const char *path)
-{
-    if (unlink(path) < 0 && errno != ENOENT)
-        return err_set("cannot remove '%s': %s", path, strerror(errno));
-    return 0;
-}
-
-static int move_file(const char *from, const char *to)
-{
-    if (rename(from, to) < 0)
-        return err_set("cannot rename '%s' to '%s': %s", from, to, strerror(errno));
-    return 0;
-}
+static const char KIND[] = "shards"; /* the mark of work folders */
 
 /* Calls `act` for each listed file and for the index beside it, if it has one. Returns 0, or -1
  * with an error. */
@@ -62,12 +50,16 @@ static int each_file(const struct manifest *m, const char *from, const char *to,
 static int act_remove(const char *path, const char *unused)
 {
     (void)unused;
-    return remove_file(path);
+    return file_remove(path);
 }
 
-static int act_move(const char *from, const char *to)
+/* Removes a file that was moved to `path` from the place `from`. */
+static int act_forget(const char *path, const char *from)
 {
-    return move_file(from, to);
+    enum file_kind there;
+    if (file_look(from, &there) < 0)
+        return -1;
+    return there ? 0 : file_remove(path);
 }
 
 int stage_forget(const char *dir, const char *manifest)
@@ -78,7 +70,9 @@ int stage_forget(const char *dir, const char *manifest)
     int there = manifest_load(&m, path.data), result = there < 0 ? -1 : 0;
     if (there > 0) {
         /* removed first, so that the rest is no finished data set */
-        result = remove_file(path.data);
+        result = file_remove(path.data);
+        if (!result)
+            result = file_sync_dir(path.data);
         if (!result)
             result = each_file(&m, dir, dir, act_remove);
         manifest_release(&m);
@@ -103,7 +97,7 @@ static int forget_moved(const char *dir, const char *work, const char *manifest)
     file_join(&path, work, manifest);
     int there = result < 0 || published ? 0 : manifest_load(&m, path.data);
     if (there > 0) {
-        result = each_file(&m, dir, dir, act_remove);
+        result = each_file(&m, dir, work, act_forget);
         file_join(&path, dir, "validation");
         if (!result && kv_get(&m.kv, "validation"))
             result = stage_forget(path.data, "manifest");
@@ -113,47 +107,41 @@ static int forget_moved(const char *dir, const char *work, const char *manifest)
     return result;
 }
 
-static int clear_dead(const char *dir, const char *work)
+/* Takes over the work folder of an ended run. Sets *lock to its descriptor. Returns 1; 0 if it is
+ * none; or -1 with an error, also if that run goes on. */
+static int take(const struct stage *s, const char *work, int *lock)
 {
-    int fd = open(work, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
-        return 0; /* already removed, or not a folder of this program */
-    if (fd < 0)
-        return err_set("cannot open folder '%s': %s", work, strerror(errno));
-    int busy = flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK;
-    int result = busy ? err_set("'%s' is in use: another tfwrite writes to '%s'", work, dir) : 0;
+    *lock = temp_take(work, KIND);
+    if (*lock >= 0)
+        return 1;
+    if (errno == EWOULDBLOCK)
+        return err_set("'%s' is in use: another tfwrite writes to '%s'", work, s->dir);
+    return errno == 0 || errno == ENOENT
+               ? 0
+               : err_set("cannot open folder '%s': %s", work, strerror(errno));
+}
+
+static int clear_dead(const struct stage *s, const char *work)
+{
+    const char *dir = s->dir;
+    int lock, result = take(s, work, &lock);
+    if (result <= 0)
+        return result;
     struct buf a = BUF_INIT, b = BUF_INIT;
-    struct file_names manifests = { 0 };
-    if (!result)
-        result = file_list(&manifests, work, "manifest");
+    struct file_names manifests;
+    result = file_list(&manifests, work, "manifest");
     for (size_t i = 0; i < manifests.count && !result; i++)
         result = forget_moved(dir, work, manifests.names[i]);
     file_join(&a, dir, "validation");
     file_join(&b, work, "validation");
     if (!result)
         result = forget_moved(a.data, b.data, "manifest");
-    if (!result)
-        result = file_remove_tree(work);
     file_names_free(&manifests);
     buf_release(&a);
     buf_release(&b);
-    close(fd);
-    return result;
-}
-
-static int clear_all_dead(const char *dir, const char *prefix, const char *own)
-{
-    struct file_names all;
-    struct buf work = BUF_INIT;
-    int result = file_list(&all, dir, "");
-    for (size_t i = 0; i < all.count && !result; i++) {
-        if (strncmp(all.names[i], prefix, strlen(prefix)) || !strcmp(all.names[i], own))
-            continue;
-        file_join(&work, dir, all.names[i]);
-        result = clear_dead(dir, work.data);
-    }
-    buf_release(&work);
-    file_names_free(&all);
+    if (!result)
+        return temp_drop(work, lock);
+    close(lock);
     return result;
 }
 
@@ -207,10 +195,10 @@ static int bring_back_files(const struct manifest *m, const char *from, const ch
             result = file_look(a.data, &there);
         if (result < 0 || back || !there)
             continue;
-        result = move_file(a.data, b.data);
+        result = file_rename(a.data, b.data);
         index_path(&b, a.data);
         if (!result)
-            result = remove_file(b.data);
+            result = file_remove(b.data);
     }
     buf_release(&a);
     buf_release(&b);
@@ -236,7 +224,7 @@ static int bring_back_validation(const char *dir, const char *work)
     if (there > 0) {
         result = bring_back_files(&m, from.data, to.data);
         if (!result)
-            result = remove_file(path.data);
+            result = file_remove(path.data);
         manifest_release(&m);
     }
     buf_release(&from);
@@ -265,7 +253,7 @@ static int bring_back(const char *dir, const char *work)
         if (!published && !result)
             result = bring_back_files(&m, dir, work);
         if (!result)
-            result = remove_file(path.data);
+            result = file_remove(path.data);
         manifest_release(&m);
     }
     buf_release(&path);
@@ -285,19 +273,19 @@ static int settle(const char *work)
         return 0;
     int result = file_list(&all, work, "");
     for (size_t i = 0; i < all.count && !result; i++) {
-        const char *temp = strstr(all.names[i], ".tmp-");
-        if (!temp)
+        const size_t base = temp_base(all.names[i]);
+        if (!base)
             continue;
         file_join(&from, work, all.names[i]);
         file_join(&to, work, all.names[i]);
-        buf_truncate(&to, to.len - strlen(temp));
+        buf_truncate(&to, to.len - strlen(all.names[i] + base));
         result = file_look(to.data, &kind);
         if (result < 0)
             continue;
         if (file_ends_with(to.data, ".tfrecord") && !kind)
-            result = move_file(from.data, to.data);
+            result = file_rename(from.data, to.data);
         else
-            result = remove_file(from.data);
+            result = file_remove(from.data);
     }
     buf_release(&from);
     buf_release(&to);
@@ -305,47 +293,28 @@ static int settle(const char *work)
     return result;
 }
 
-/* Takes over the folder `old` of a dead run as this run's work folder. Returns 1, 0 if the run is
- * alive or had not begun, or -1 with an error. */
+/* Makes the folder `old` of an ended run this run's work folder. Returns 1, 0 if that run had not
+ * begun, or -1 with an error. */
 static int take_up(struct stage *s, const char *old)
 {
     struct buf validation = BUF_INIT;
-    int begun = is_begun(old);
-    int fd = begun > 0 ? open(old, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-    if (fd < 0)
-        return begun < 0 ? -1 : 0;
-    if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK) {
-        close(fd);
-        return 0;
+    int lock, taken = take(s, old, &lock), begun = taken > 0 ? is_begun(old) : taken;
+    if (begun <= 0) {
+        if (taken > 0)
+            close(lock);
+        return begun;
     }
-    s->lock = fd;
+    s->lock = lock;
+    s->work = mem_strdup(old);
+    temp_keep(s->work);
     file_join(&validation, s->work, "validation");
-    temp_add(s->work, TEMP_STAYS);
-    int result = strcmp(old, s->work) ? move_file(old, s->work) : 0;
-    if (!result)
-        result = bring_back(s->dir, s->work);
+    int result = bring_back(s->dir, s->work);
     if (!result)
         result = settle(s->work);
     if (!result)
         result = settle(validation.data);
     buf_release(&validation);
     return result < 0 ? -1 : 1;
-}
-
-static int take_one_up(struct stage *s, const char *prefix)
-{
-    struct file_names all;
-    struct buf old = BUF_INIT;
-    int result = file_list(&all, s->dir, "");
-    for (size_t i = 0; i < all.count && !result; i++) {
-        if (strncmp(all.names[i], prefix, strlen(prefix)))
-            continue;
-        file_join(&old, s->dir, all.names[i]);
-        result = take_up(s, old.data);
-    }
-    buf_release(&old);
-    file_names_free(&all);
-    return result;
 }
 
 static int other_plan(const struct stage *s, const char *key, const char *was, const char *is)
@@ -395,31 +364,35 @@ int stage_plan(struct stage *s, const char *folder, const struct kv *plan)
 
 /* ---- life cycle --------------------------------------------------------------------------- */
 
-static int make_work(struct stage *s)
+/* Goes on with what an ended run left under the name `path`, if it may; removes all else that such
+ * runs left. Returns 0, or -1 with an error. */
+static int settle_old(struct stage *s, const char *path)
 {
-    temp_add(s->work, s->resume ? TEMP_STAYS : TEMP_STAYS_ON_SIGNALS);
-    int failed = mkdir(s->work, 0777) < 0;
-    if (!failed)
-        s->lock = open(s->work, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (failed || s->lock < 0)
-        return err_set("cannot make folder '%s': %s", s->work, strerror(errno));
-    flock(s->lock, LOCK_EX | LOCK_NB); /* without a lock if the file system has none */
-    return 0;
+    struct file_names left;
+    int result = file_list_left(&left, path);
+    for (size_t i = 0; i < left.count && s->resume && !s->work && result >= 0; i++)
+        result = take_up(s, left.names[i]);
+    for (size_t i = 0; i < left.count && result >= 0; i++)
+        if (!s->work || strcmp(left.names[i], s->work) != 0)
+            result = clear_dead(s, left.names[i]);
+    file_names_free(&left);
+    return result < 0 ? -1 : 0;
 }
 
 static int open_work(struct stage *s, const char *name)
 {
-    struct buf prefix = BUF_INIT, own = BUF_INIT, path = BUF_INIT;
-    buf_addf(&prefix, "%s.tmp-", name);
-    temp_name(&own, name);
-    file_join(&path, s->dir, own.data);
-    s->work = buf_detach(&path);
-    int taken = s->resume ? take_one_up(s, prefix.data) : 0;
-    int result = taken < 0 ? -1 : clear_all_dead(s->dir, prefix.data, taken ? own.data : "");
-    if (!result && !taken)
-        result = make_work(s);
-    buf_release(&prefix);
-    buf_release(&own);
+    struct buf path = BUF_INIT, work = BUF_INIT;
+    file_join(&path, s->dir, name);
+    int result = settle_old(s, path.data);
+    if (!result && !s->work) {
+        s->lock = temp_mkdir(&work, path.data, KIND,
+                             s->resume ? TEMP_STAYS : TEMP_STAYS_ON_SIGNALS);
+        if (s->lock >= 0)
+            s->work = buf_detach(&work);
+        result = s->lock < 0 ? -1 : 0;
+    }
+    buf_release(&path);
+    buf_release(&work);
     return result;
 }
 
@@ -460,17 +433,20 @@ int stage_publish(struct stage *s, const char *folder, const char *manifest)
         if (!result)
             result = stage_forget(to.data, manifest);
         if (!result)
-            result = each_file(&m, from.data, to.data, act_move);
+            result = each_file(&m, from.data, to.data, file_rename);
         if (!result)
-            result = move_file(a.data, b.data);
+            result = file_sync_dir(
+                b.data); /* the manifest appears when its files are on the disk */
+        if (!result)
+            result = file_rename(a.data, b.data);
         if (!result)
             result = file_sync_dir(b.data);
         if (result < 0) {
             struct err why = err_keep();
-            remove_file(b.data);
-            each_file(&m, to.data, to.data, act_remove);
+            file_remove(b.data);
+            each_file(&m, to.data, from.data, act_forget);
             if (!there)
-                rmdir(to.data);
+                file_rmdirs(to.data, 1);
             err_restore(&why);
         }
         manifest_release(&m);
@@ -484,13 +460,14 @@ int stage_publish(struct stage *s, const char *folder, const char *manifest)
 
 int stage_check_finished(const char *dir)
 {
-    static const char work[] = STAGE_SHARDS ".tmp-";
-    struct file_names all;
-    int result = file_list(&all, dir, "");
-    for (size_t i = 0; i < all.count && !result; i++)
-        if (!strncmp(all.names[i], work, sizeof work - 1))
-            result = err_set("%s: unfinished: a tfwrite is running there or was killed", dir);
-    file_names_free(&all);
+    struct buf path = BUF_INIT;
+    struct file_names left;
+    file_join(&path, dir, STAGE_SHARDS);
+    int result = file_list_left(&left, path.data);
+    if (!result && left.count)
+        result = err_set("%s: unfinished: a tfwrite is running there or was killed", dir);
+    file_names_free(&left);
+    buf_release(&path);
     return result;
 }
 
@@ -498,9 +475,8 @@ void stage_close(struct stage *s, int failed)
 {
     struct err why = err_keep();
     if (s->work && s->lock >= 0 && !(failed && s->resume && is_begun(s->work) != 0))
-        if (file_remove_tree(s->work) == 0)
-            temp_forget(s->work);
-    if (s->lock >= 0)
+        temp_drop(s->work, s->lock);
+    else if (s->lock >= 0)
         close(s->lock);
     if (failed && s->dir)
         file_rmdirs(s->dir, s->made);

@@ -4,12 +4,12 @@
  * A run writes its files into a work folder inside the output folder. So moving them is cheap, and
  * a full or read-only disk is noticed early:
  *
- *     DIR/tfwrite.tmp-4711/data-00000-of-00004.tfrecord …
+ *     DIR/tfwrite.textmill-6czmtka3pe/data-00000-of-00004.tfrecord …
  *
  * stage_publish moves the files that the manifest lists, then the manifest. So where a manifest
- * exists, all its files exist. A killed run leaves its work folder, and perhaps files in DIR that
- * no manifest in DIR lists. The next run finds that the work folder is not locked (flock: the lock
- * ends with its process), removes both, and starts over.
+ * exists, all its files exist, also after a power failure. A killed run leaves its work folder, and
+ * perhaps files in DIR that no manifest in DIR lists. The next run finds that the work folder is a
+ * temporary folder of this user that nobody uses (temp.h), removes both, and starts over.
  *
  * With stage_resume the next run continues instead. The file `plan` in the work folder, key=value
  * lines, says what the run was to make. A run with the same plan may reuse the files left there,
@@ -20,7 +20,7 @@
 
 #include "common/kv.h"
 
-/* The name of the work folders in folders of shards, before their ".tmp-". */
+/* The name of the work folders in folders of shards, before their temporary ending. */
 #define STAGE_SHARDS "tfwrite"
 
 struct stage {
@@ -31,8 +31,8 @@ struct stage {
     int resume; /* 1: opened by stage_resume */
 };
 
-/* Creates `dir` and the work folder "<name>.tmp-<pid>" in it, and removes the work folders of runs
- * that have ended. Returns 0, or -1 with an error if a running process works there under the same
+/* Creates `dir` and a work folder for `name` in it, and removes the work folders of runs that have
+ * ended. Returns 0, or -1 with an error if a running process works there under the same
  * name. */
 int stage_open(struct stage *s, const char *dir, const char *name);
 

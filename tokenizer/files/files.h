@@ -129,8 +129,9 @@ int merge_right(struct vocabulary *v, struct named_merge *m, const char *name, s
 void token_print(const struct vocabulary *v, uint32_t id, struct buf *out);
 
 /* Writes tokenizer.json, tokenizer_config.json, vocab.json, merges.txt and, if ranks alone describe
- * the merges, vocab.tiktoken into the folder `dir`. Creates the folder if it is missing. Returns 0,
- * or -1 with an error. */
+ * the merges, vocab.tiktoken into the folder `dir`, as one set (output_close_all). Creates the
+ * folder if it is missing. Removes files of an older vocabulary that this program has written and
+ * the new one does not have. Returns 0, or -1 with an error. */
 int vocabulary_save(const struct vocabulary *v, const char *dir);
 
 /* Appends the text of a tokenizer.json for `v` to `out`. */

@@ -7,6 +7,7 @@
 #include "common/err.h"
 #include "common/file.h"
 #include "common/js.h"
+#include "common/log.h"
 #include "tokenizer/files/files.h"
 #include "tokenizer/model/alphabet.h"
 
@@ -156,48 +157,95 @@ static const struct file_form {
 };
 enum { FORMS = sizeof forms / sizeof *forms };
 
-static int remove_forms(const char *dir, struct buf *path)
+/* Appends the form's text to `text`. Returns 1, or 0 if the vocabulary does not have this form. */
+static int form_print(const struct file_form *form, const struct vocabulary *v, struct buf *text)
 {
-    for (int i = FORMS; i-- > 0;) {
-        file_join(path, dir, forms[i].name);
-        if (file_remove_tree(path->data) < 0)
-            return -1;
-    }
-    return 0;
+    if (!(form->models >> v->model & 1))
+        return 0;
+    form->print(v, text);
+    return !form->fits || form->fits(v, text);
 }
 
-static int write_forms(const struct vocabulary *v, const char *dir, struct buf *path)
+/* Opens and writes the vocabulary's files. Sets *count to their number, and written[i] to 1 for
+ * each form that has one. Returns 0, or -1 with an error. */
+static int write_forms(const struct vocabulary *v, const char *dir, struct output *outs,
+                       size_t *count, int *written)
 {
-    struct buf text = BUF_INIT;
+    struct buf path = BUF_INIT, text = BUF_INIT;
     int result = 0;
     for (int i = 0; i < FORMS && !result; i++) {
-        if (!(forms[i].models >> v->model & 1))
-            continue;
         buf_clear(&text);
-        forms[i].print(v, &text);
-        file_join(path, dir, forms[i].name);
-        if (!forms[i].fits || forms[i].fits(v, &text))
-            result = file_write(path->data, text.data, text.len);
+        written[i] = form_print(&forms[i], v, &text);
+        if (!written[i])
+            continue;
+        file_join(&path, dir, forms[i].name);
+        result = output_open(&outs[*count], path.data);
+        if (!result)
+            result = output_write(&outs[(*count)++], text.data, text.len);
     }
+    buf_release(&path);
     buf_release(&text);
     return result;
 }
 
-/* First removes the files of an earlier vocabulary. If writing fails, removes the files written so
- * far. So the folder's files always belong to one vocabulary. */
+/* Sets *old to the vocabulary of the folder's tokenizer.json. Returns 1, or 0 if there is none that
+ * can be read. */
+static int read_old(struct vocabulary *old, const char *dir)
+{
+    struct buf path = BUF_INIT, text = BUF_INIT;
+    vocabulary_init(old);
+    file_join(&path, dir, "tokenizer.json");
+    int there = file_read(path.data, &text) == 0 &&
+                tokenizer_json_parse(old, text.data, text.len, path.data) == 0;
+    buf_release(&path);
+    buf_release(&text);
+    return there;
+}
+
+/* Removes a file that the old vocabulary has and the new one has not. It is removed only if this
+ * program would write the same bytes for the old vocabulary. Returns 0, or -1 with an error. */
+static int remove_form(const struct file_form *form, const struct vocabulary *old, const char *dir)
+{
+    struct buf path = BUF_INIT, is = BUF_INIT, was = BUF_INIT;
+    enum file_kind kind;
+    file_join(&path, dir, form->name);
+    int result = file_look(path.data, &kind);
+    if (!result && kind == FILE_PLAIN) {
+        result = file_read(path.data, &is);
+        if (!result && old && form_print(form, old, &was) && is.len == was.len &&
+            !memcmp(is.data, was.data, is.len))
+            result = file_remove(path.data);
+        else if (!result)
+            log_warn("'%s' is no file of this vocabulary; it stays", path.data);
+    }
+    buf_release(&path);
+    buf_release(&is);
+    buf_release(&was);
+    return result;
+}
+
+static int remove_others(const char *dir, const int *written)
+{
+    struct vocabulary old;
+    int there = read_old(&old, dir), result = 0;
+    for (int i = 0; i < FORMS && !result; i++)
+        if (!written[i])
+            result = remove_form(&forms[i], there ? &old : NULL, dir);
+    vocabulary_release(&old);
+    return result;
+}
+
 int vocabulary_save(const struct vocabulary *v, const char *dir)
 {
-    struct buf path = BUF_INIT;
-    int made, result = file_mkdirs_count(dir, &made);
+    struct output outs[FORMS];
+    int made, written[FORMS] = { 0 }, result = file_mkdirs_count(dir, &made);
+    size_t count = 0;
     if (!result)
-        result = remove_forms(dir, &path);
-    if (!result && write_forms(v, dir, &path) < 0) {
-        struct err why = err_keep();
-        remove_forms(dir, &path);
-        result = err_restore(&why);
-    }
+        result = write_forms(v, dir, outs, &count, written);
+    if (!result)
+        result = remove_others(dir, written);
+    result = output_end_all(outs, count, result);
     if (result < 0)
         file_rmdirs(dir, made);
-    buf_release(&path);
     return result;
 }

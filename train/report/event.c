@@ -110,8 +110,10 @@ int event_open(struct event_writer *e, const char *path, int64_t step)
     enum file_kind kind;
     if (file_look(path, &kind) < 0 || (step > 0 && kind && sound_bytes(path, step, &bytes) < 0))
         return -1;
-    e->file = fopen(path, "ae");
-    if (!e->file || ftruncate(fileno(e->file), (off_t)bytes) < 0)
+    e->file = file_append(path);
+    if (!e->file)
+        return -1;
+    if (ftruncate(fileno(e->file), (off_t)bytes) < 0)
         return err_set("cannot open '%s': %s", path, strerror(errno));
     if (bytes)
         return 0;
@@ -148,7 +150,7 @@ int event_sync(struct event_writer *e)
 
 int event_close(struct event_writer *e)
 {
-    int result = 0;
+    int result = e->file ? event_sync(e) : 0;
     if (e->file && fclose(e->file))
         result = err_set("cannot close '%s': %s", e->path, strerror(errno));
     if (e->path) {

@@ -158,12 +158,6 @@ static int begin_csv(struct metrics *m)
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-static int open_to_append(FILE **file, const char *path)
-{
-    *file = fopen(path, "ae");
-    return *file ? 0 : err_set("cannot open '%s': %s", path, strerror(errno));
-}
-
 int metrics_open(struct metrics *m, const char *dir, int64_t step, const struct model_part *parts,
                  int count)
 {
@@ -174,12 +168,12 @@ int metrics_open(struct metrics *m, const char *dir, int64_t step, const struct 
     file_join(&path, dir, "training.csv");
     m->csv_path = mem_strdup(path.data);
     int result = rewind_to(m, step);
-    if (!result)
-        result = open_to_append(&m->file, m->path);
+    if (!result && !(m->file = file_append(m->path)))
+        result = -1;
     if (!result)
         result = begin_csv(m);
-    if (!result)
-        result = open_to_append(&m->csv, m->csv_path);
+    if (!result && !(m->csv = file_append(m->csv_path)))
+        result = -1;
     file_join(&path, dir, "events.out.tfevents.textmill");
     if (!result)
         result = event_open(&m->events, path.data, step);
@@ -281,9 +275,13 @@ int metrics_sync(struct metrics *m)
     return event_sync(&m->events);
 }
 
+/* Syncs and closes the file, if it is open. Returns 0, or -1 with an error. */
 static int close_file(FILE *file, const char *path)
 {
-    return file && fclose(file) ? err_set("cannot close '%s': %s", path, strerror(errno)) : 0;
+    if (!file)
+        return 0;
+    int result = sync_file(file, path);
+    return fclose(file) ? err_set("cannot close '%s': %s", path, strerror(errno)) : result;
 }
 
 int metrics_close(struct metrics *m)

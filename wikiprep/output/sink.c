@@ -18,6 +18,10 @@ enum { FILES_A_FOLDER = 100 };
 
 static const char MANIFEST[] = "manifest";
 
+/* The mark of the temporary folders, and what is in them: the new tree, and the old one while
+ * replacing it takes two steps. */
+static const char KIND[] = "tree", NEW[] = "new", OLD[] = "old";
+
 /* ---- files ------------------------------------------------------------------------------- */
 
 /* Writes the name of folder n: "AA", "AB", ... "ZZ" as in WikiExtractor, then "AAA", ... */
@@ -49,7 +53,7 @@ static int begin_file(struct sink *s)
         char folder[16];
         folder_name(folder, s->files / FILES_A_FOLDER);
         struct buf path = BUF_INIT;
-        buf_addf(&path, "%s/%s", s->temp, folder);
+        buf_addf(&path, "%s/%s", s->tree, folder);
         int result = 0;
         if (s->files % FILES_A_FOLDER == 0 && mkdir(path.data, 0777) < 0)
             result = err_set("cannot make folder '%s': %s", path.data, strerror(errno));
@@ -105,6 +109,58 @@ int sink_write(struct sink *s, const struct buf *document)
 
 /* ---- the tree ---------------------------------------------------------------------------- */
 
+/* Returns 1 if wikiprep writes such a name into a tree, or with `inside` into a folder of a tree.
+ */
+static int is_own_name(const char *name, int inside)
+{
+    if (inside)
+        return !strncmp(name, "wiki_", 5) && name[5] && !name[5 + strspn(name + 5, "0123456789")];
+    return !strcmp(name, MANIFEST) ||
+           (name[0] && !name[strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ")]);
+}
+
+/* Checks that the tree `dir`, or with `inside` a folder of it, holds nothing of the user's. Returns
+ * 0, or -1 with an error. */
+static int check_content(const char *dir, const struct file_names *names, int inside)
+{
+    struct buf path = BUF_INIT;
+    int result = 0;
+    for (size_t i = 0; i < names->count && !result; i++) {
+        struct file_names below;
+        enum file_kind kind;
+        file_join(&path, dir, names->names[i]);
+        const int file = inside || !strcmp(names->names[i], MANIFEST);
+        result = file_look(path.data, &kind);
+        if (!result &&
+            (!is_own_name(names->names[i], inside) || kind != (file ? FILE_PLAIN : FILE_FOLDER)))
+            result = err_set("cannot replace '%s': wikiprep did not write it", path.data);
+        if (!result && !file && !(result = file_list_all(&below, path.data))) {
+            result = check_content(path.data, &below, 1);
+            file_names_free(&below);
+        }
+    }
+    buf_release(&path);
+    return result;
+}
+
+/* Checks that the folder, which is not empty, is a tree that wikiprep wrote and holds nothing else.
+ * Returns 0, or -1 with an error. */
+static int check_tree(const char *dir, const struct file_names *names)
+{
+    struct buf text = BUF_INIT, path = BUF_INIT;
+    enum file_kind kind;
+    file_join(&path, dir, MANIFEST);
+    int result = file_look(path.data, &kind);
+    if (!result && kind)
+        result = file_read(path.data, &text);
+    if (!result && (!text.len || strncmp(text.data, "textmill=documents ", 19) != 0))
+        result = err_set("cannot write to '%s': it is not empty, and wikiprep did not write it",
+                         dir);
+    buf_release(&text);
+    buf_release(&path);
+    return result < 0 ? -1 : check_content(dir, names, 0);
+}
+
 /* Checks that `dir` does not exist, is an empty folder, or is a tree that wikiprep wrote. Returns
  * 0, or -1 with an error. */
 static int check_target(const char *dir)
@@ -117,25 +173,11 @@ static int check_target(const char *dir)
     if (kind != FILE_FOLDER)
         return err_set("cannot write to '%s': it is not a folder", dir);
     struct file_names names;
-    if (file_list(&names, dir, "") < 0)
+    if (file_list_all(&names, dir) < 0)
         return -1;
-    size_t count = names.count;
+    int result = names.count ? check_tree(dir, &names) : 0;
     file_names_free(&names);
-    if (!count)
-        return 0;
-    struct buf text = BUF_INIT, path = BUF_INIT;
-    file_join(&path, dir, MANIFEST);
-    int result = file_look(path.data, &kind);
-    if (!result && kind)
-        result = file_read(path.data, &text);
-    int ours = !result && !strncmp(text.data, "textmill=documents ", 19);
-    buf_release(&text);
-    buf_release(&path);
-    if (result < 0)
-        return -1;
-    return ours ? 0
-                : err_set("cannot write to '%s': it is not empty, and wikiprep did not write it",
-                          dir);
+    return result;
 }
 
 static char *without_slashes(const char *dir)
@@ -146,27 +188,35 @@ static char *without_slashes(const char *dir)
     return mem_strndup(dir, n);
 }
 
-/* Sets *out to the temporary name of the old tree, if replacing takes two steps. */
-static void aside_name(struct buf *out, const char *dir)
+/* Moves the old tree back to `dir` from the folder `left` of an ended run. Returns 1, 0 if it is
+ * not there, or -1 with an error. */
+static int bring_back(const char *left, const char *dir)
 {
-    buf_clear(out);
-    buf_addf(out, "%s.tmp-old", dir);
+    struct buf old = BUF_INIT;
+    enum file_kind there;
+    int fd = temp_take(left, KIND);
+    if (fd < 0)
+        return 0;
+    file_join(&old, left, OLD);
+    int result = file_look(old.data, &there);
+    if (!result && there)
+        result = file_rename(old.data, dir) < 0 ? -1 : 1;
+    close(fd);
+    buf_release(&old);
+    return result;
 }
 
 int sink_recover(const char *path)
 {
     char *dir = without_slashes(path);
-    struct buf aside = BUF_INIT;
-    enum file_kind there, kept;
-    aside_name(&aside, dir);
-    int result = file_look(dir, &there) < 0 || file_look(aside.data, &kept) < 0 ? -1 : 0;
-    if (!result && kept && there)
-        result = file_remove_tree(aside.data);
-    else if (!result && kept && !there)
-        result = rename(aside.data, dir) == 0
-                     ? 1
-                     : err_set("cannot rename '%s' to '%s': %s", aside.data, dir, strerror(errno));
-    buf_release(&aside);
+    struct file_names left = { 0 };
+    enum file_kind there;
+    int result = file_look(dir, &there);
+    if (!result && !there)
+        result = file_list_left(&left, dir);
+    for (size_t i = 0; i < left.count && !result; i++)
+        result = bring_back(left.names[i], dir);
+    file_names_free(&left);
     free(dir);
     return result;
 }
@@ -181,16 +231,20 @@ int sink_open(struct sink *s, const char *dir, uint64_t limit_bytes, enum sink_f
     if (check_target(dir) < 0)
         return -1;
     s->dir = without_slashes(dir);
-    struct buf temp = BUF_INIT;
-    temp_sweep(s->dir);
-    temp_name(&temp, s->dir);
-    s->temp = buf_detach(&temp);
-    temp_add(s->temp, TEMP_GOES);
-    if (file_mkdirs_count(s->temp, &s->made) < 0)
-        return -1;
-    s->lock = open(s->temp, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    temp_lock(s->lock);
-    return 0;
+    struct buf temp = BUF_INIT, path = BUF_INIT;
+    file_beside(&path, s->dir, "");
+    int result = path.len ? file_mkdirs_count(path.data, &s->made) : 0;
+    if (!result)
+        result = s->lock = temp_mkdir(&temp, s->dir, KIND, TEMP_GOES);
+    if (result >= 0) {
+        file_join(&path, temp.data, NEW);
+        s->temp = buf_detach(&temp);
+        s->tree = mem_strdup(path.data);
+        result = file_mkdirs(s->tree);
+    }
+    buf_release(&temp);
+    buf_release(&path);
+    return result < 0 ? -1 : 0;
 }
 
 static int put_bytes(void *ctx, const void *bytes, size_t n)
@@ -219,7 +273,7 @@ static int write_manifest(struct sink *s, const struct kv *more)
     kv_add_all(&kv, more);
     struct buf text = BUF_INIT, path = BUF_INIT;
     kv_print(&kv, &text);
-    file_join(&path, s->temp, MANIFEST);
+    file_join(&path, s->tree, MANIFEST);
     int result = file_write(path.data, text.data, text.len);
     buf_release(&text);
     buf_release(&path);
@@ -238,52 +292,46 @@ static int sync_tree(const struct sink *s)
 }
 
 /* Replaces the old tree on a file system that cannot swap two names. If the process is killed
- * between the two steps, sink_recover finds the old tree under its temporary name. Returns 0, or -1
+ * between the two steps, sink_recover finds the old tree in the temporary folder. Returns 0, or -1
  * with an error. */
 static int replace_in_two_steps(const struct sink *s)
 {
-    struct buf aside = BUF_INIT;
-    aside_name(&aside, s->dir);
-    int result = 0;
-    if (rename(s->dir, aside.data) < 0)
-        result = err_set("cannot rename '%s' to '%s': %s", s->dir, aside.data, strerror(errno));
-    else if (rename(s->temp, s->dir) < 0) {
-        result = err_set("cannot rename '%s' to '%s': %s", s->temp, s->dir, strerror(errno));
-        (void)!rename(aside.data, s->dir);
-    } else
-        result = file_remove_tree(aside.data);
-    buf_release(&aside);
+    struct buf old = BUF_INIT;
+    file_join(&old, s->temp, OLD);
+    int result = file_rename(s->dir, old.data);
+    if (!result && (result = file_rename(s->tree, s->dir)) < 0) {
+        struct err why = err_keep();
+        file_rename(old.data, s->dir);
+        err_restore(&why);
+    }
+    buf_release(&old);
     return result;
 }
 
-/* Renames the tree to its final name and removes the old tree, if any. Returns 0, or -1 with an
- * error. */
+/* Renames the tree to its final name. The old tree, if any, is in the temporary folder then.
+ * Returns 0, or -1 with an error. */
 static int publish(struct sink *s)
 {
     enum file_kind there;
     if (sync_tree(s) < 0 || file_look(s->dir, &there) < 0)
         return -1;
-    int result = there ? file_swap(s->temp, s->dir) : 0;
-    if (result > 0) /* the old tree has the temporary name now */
-        result = file_remove_tree(s->temp);
-    else if (!result && there)
-        result = replace_in_two_steps(s);
-    else if (!result && rename(s->temp, s->dir) < 0)
-        result = err_set("cannot rename '%s' to '%s': %s", s->temp, s->dir, strerror(errno));
+    int swapped = there ? file_swap(s->tree, s->dir) : 0, result = swapped < 0 ? -1 : 0;
+    if (!swapped)
+        result = there ? replace_in_two_steps(s) : file_rename(s->tree, s->dir);
     return result < 0 ? -1 : file_sync_dir(s->dir);
 }
 
-static void release(struct sink *s)
+/* Frees everything, after removing the temporary folder. Returns 0, or -1 with an error. */
+static int release(struct sink *s)
 {
-    if (s->lock > 0)
-        close(s->lock);
-    if (s->temp)
-        temp_forget(s->temp);
+    int result = s->temp ? temp_drop(s->temp, s->lock) : 0;
     page_rows_close(&s->rows);
     free(s->dir);
     free(s->temp);
+    free(s->tree);
     buf_release(&s->piece);
     *s = (struct sink){ .piece = BUF_INIT };
+    return result;
 }
 
 int sink_close(struct sink *s, const struct kv *more)
@@ -295,11 +343,10 @@ int sink_close(struct sink *s, const struct kv *more)
         result = end_file(s);
     if (s->dir && !result)
         result = write_manifest(s, more) < 0 ? -1 : publish(s);
-    if (result < 0)
-        sink_abandon(s);
-    else
-        release(s);
-    return result;
+    if (!result)
+        return release(s);
+    sink_abandon(s);
+    return -1;
 }
 
 /* Keeps the caller's error during the cleanup. Documents already written to a stream stay there,
@@ -310,10 +357,13 @@ void sink_abandon(struct sink *s)
     if (s->is_open && !s->dir && s->format != SINK_ROWS)
         (void)output_flush(&s->out);
     output_abandon(&s->out);
-    if (s->temp) {
-        (void)file_remove_tree(s->temp);
-        file_rmdirs(s->temp, s->made);
-    }
-    err_restore(&why);
+    struct buf folder = BUF_INIT;
+    const int made = s->made;
+    if (made)
+        file_beside(&folder, s->dir, "");
     release(s);
+    if (made)
+        file_rmdirs(folder.data, made);
+    buf_release(&folder);
+    err_restore(&why);
 }

@@ -5,9 +5,10 @@
  *     DIR/manifest     key=value: describes the tree; present only if the tree is complete
  *
  * A document is never split. A file is closed before a document that would make it larger than the
- * limit. The tree is written to DIR.tmp-<pid> and renamed when it is complete, so a failed run
- * leaves nothing under DIR. A tree from an earlier run is replaced in one step, if the file system
- * can swap two names. Any other folder that is not empty is left unchanged, and sink_open fails.
+ * limit. The tree is written into a temporary folder (temp.h) and renamed when it is complete, so a
+ * failed run leaves nothing under DIR. A tree from an earlier run is replaced in one step, if the
+ * file system can swap two names. Any other folder that is not empty is left unchanged, also a tree
+ * into which the user has put a file, and sink_open fails.
  *
  * A Parquet file appears under its name when it is complete, too.
  */
@@ -33,9 +34,11 @@ struct sink {
     enum sink_format format;
     int sentences;         /* each line of a document is a sentence */
     struct page_rows rows; /* for SINK_ROWS */
-    char *dir, *temp;      /* NULL for a stream and for a Parquet file */
-    int made;              /* number of folders, the last ones of `temp`, that this run made */
-    int lock;             /* descriptor of the locked folder `temp`: shows that this run is alive */
+    /* the final path, the temporary folder, and the tree in it; NULL for a stream and for a Parquet
+     * file */
+    char *dir, *temp, *tree;
+    int made;             /* number of folders above `dir` that this run made */
+    int lock;             /* descriptor of the folder `temp`: shows that this run is alive */
     uint64_t limit_bytes; /* size limit of a file; 0: one document per file */
     struct output out;    /* the current file */
     int is_open;

@@ -402,7 +402,7 @@ Test(file, output_replaces_no_device)
     cr_expect(!lstat(link.data, &st) && S_ISLNK(st.st_mode));
     cr_expect(file_read(file.data, &text) == 0 && !strcmp(text.data, "new"));
     close(fd);
-    file_remove_tree(dir);
+    temp_remove(dir);
     buf_release(&fifo);
     buf_release(&link);
     buf_release(&file);
@@ -427,7 +427,7 @@ Test(file, output_appears_when_complete)
     struct file_map map;
     cr_expect(!file_map(&map, path.data) && map.bytes == 1 && map.data[0] == 'x');
     file_unmap(&map);
-    cr_expect_eq(file_remove_tree(dir), 0);
+    cr_expect_eq(temp_remove(dir), 0);
     cr_expect_not(look(dir));
     buf_release(&path);
 }
@@ -451,7 +451,7 @@ Test(file, an_error_is_not_nothing_there)
     cr_expect(!file_look(under.data, &kind) && kind == FILE_NONE, "below a file there is nothing");
     cr_expect(look(loop.data) == FILE_PLAIN && look(dir) == FILE_FOLDER);
     cr_expect_eq(look("/dev/null"), FILE_SPECIAL);
-    file_remove_tree(dir);
+    temp_remove(dir);
     buf_release(&loop);
     buf_release(&under);
 }
@@ -479,7 +479,7 @@ Test(file, patterns)
     file_join(&path, dir, "?/z*");
     cr_expect_eq(file_glob(&found, path.data), -1);
     cr_expect(strstr(err_get(), "nothing matches"));
-    file_remove_tree(dir);
+    temp_remove(dir);
     buf_release(&path);
 }
 
@@ -514,7 +514,7 @@ Test(file, made_folders_are_removed)
     cr_expect_eq(file_mkdirs(path.data), -1);
     file_join(&path, dir, "n");
     cr_expect_eq(look(path.data), FILE_NONE);
-    file_remove_tree(dir);
+    temp_remove(dir);
     buf_release(&path);
 }
 
@@ -540,7 +540,7 @@ Test(file, a_set_is_published_whole_or_not_at_all)
         file_names_free(&names);
         cr_assert_eq(blocked ? rmdir(b.data) : 0, 0);
     }
-    file_remove_tree(dir);
+    temp_remove(dir);
     buf_release(&a);
     buf_release(&b);
 }
@@ -548,8 +548,8 @@ Test(file, a_set_is_published_whole_or_not_at_all)
 /* ---- temporaries --------------------------------------------------------------------------- */
 
 /* Starts a process that begins to write `path` and a folder "<path>d", and then ends itself: by the
- * signal `end`, or if that is 0, by exit. Returns its process id. */
-static pid_t begin_and_end(const char *path, int end)
+ * signal `end`, or if that is 0, by exit. */
+static void begin_and_end(const char *path, int end)
 {
     pid_t id = fork();
     if (!id) {
@@ -557,8 +557,8 @@ static pid_t begin_and_end(const char *path, int end)
         struct buf folder = BUF_INIT, file = BUF_INIT;
         temp_catch_signals();
         buf_addf(&file, "%sd", path);
-        temp_name(&folder, file.data);
-        temp_add(folder.data, TEMP_STAYS_ON_SIGNALS);
+        if (temp_mkdir(&folder, file.data, "test", TEMP_STAYS_ON_SIGNALS) < 0)
+            _exit(3);
         file_join(&file, folder.data, "deep/er");
         if (output_open(&out, path) < 0 || output_write(&out, "x", 1) < 0 ||
             output_flush(&out) < 0 || file_mkdirs(file.data) < 0)
@@ -570,7 +570,6 @@ static pid_t begin_and_end(const char *path, int end)
     int status;
     cr_assert_eq(waitpid(id, &status, 0), id);
     cr_expect(end ? WIFSIGNALED(status) && WTERMSIG(status) == end : status == 0);
-    return id;
 }
 
 static size_t count_names(const char *dir)
@@ -582,38 +581,152 @@ static size_t count_names(const char *dir)
     return count;
 }
 
+/* Makes and drops a folder for `path`, so that what ended runs left of it is removed. */
+static void sweep_folders(const char *path)
+{
+    struct buf temp = BUF_INIT;
+    int fd = temp_mkdir(&temp, path, "test", TEMP_GOES);
+    cr_assert_geq(fd, 0);
+    cr_expect_eq(temp_drop(temp.data, fd), 0);
+    buf_release(&temp);
+}
+
 Test(temp, goes_at_exit_on_signals_and_with_the_next_run)
 {
     char dir[] = "/tmp/textmill-temp-XXXXXX";
-    struct buf path = BUF_INIT, temp = BUF_INIT;
+    struct buf path = BUF_INIT;
+    struct file_names left;
     cr_assert(mkdtemp(dir));
     file_join(&path, dir, "out");
     begin_and_end(path.data, 0);
     cr_expect_eq(count_names(dir), 0);
     begin_and_end(path.data, SIGTERM);
     cr_expect_eq(count_names(dir), 1, "the folder stays on a signal");
-    pid_t id = begin_and_end(path.data, SIGKILL);
-    cr_expect_eq(count_names(dir), 3, "a kill leaves both");
+    begin_and_end(path.data, SIGKILL);
+    cr_expect_eq(count_names(dir), 2, "the file and the folder; the older folder has gone");
 
-    buf_addf(&temp, "%s.tmp-%ld", path.data, (long)id);
-    int held = open(temp.data, O_RDONLY);
+    cr_assert_eq(file_list_left(&left, path.data), 0);
+    cr_assert_eq(left.count, 1);
+    int held = open(left.names[0], O_RDONLY);
     cr_assert_eq(flock(held, LOCK_EX), 0); /* as another machine's process would */
     cr_assert_eq(file_write(path.data, "y", 1), 0);
-    cr_expect_eq(look(temp.data), FILE_PLAIN, "locked: somebody is at it");
+    cr_expect_eq(look(left.names[0]), FILE_PLAIN, "locked: somebody is at it");
     close(held);
-    file_join(&temp, dir, "out.tmp-1");
-    cr_assert_eq(mkdir(temp.data, 0777), 0); /* a process that lives */
-    file_join(&temp, dir, "other.tmp-999999999");
-    cr_assert_eq(mkdir(temp.data, 0777), 0); /* of another name */
-    temp_sweep("/tmp/textmill-elsewhere");
-    temp_sweep(path.data);
-    cr_expect_eq(count_names(dir), 5, "out, out.tmp-1, other.tmp-…, two folders outd.tmp-…");
+    cr_assert_eq(file_write("/tmp/textmill-elsewhere", "", 0), 0);
+    unlink("/tmp/textmill-elsewhere");
+    cr_assert_eq(file_write(path.data, "y", 1), 0);
+    cr_expect_eq(look(left.names[0]), FILE_NONE);
     buf_addf(&path, "d");
-    temp_sweep(path.data);
-    cr_expect_eq(count_names(dir), 3);
-    file_remove_tree(dir);
+    sweep_folders(path.data);
+    cr_expect_eq(count_names(dir), 1, "out");
+    file_names_free(&left);
+    temp_remove(dir);
     buf_release(&path);
-    buf_release(&temp);
+}
+
+/* What looks like a temporary, but for one thing, is somebody's own. */
+Test(temp, only_what_this_program_made_goes)
+{
+    static const char *const names[] = { "out.tmp-20240101",          "out.textmill-",
+                                         "out.textmill-abc",          "out.textmill-ABCDEFGHIJ",
+                                         "out.textmill-abcdefghijk",  "out.textmill-abcdefghi1",
+                                         "other.textmill-abcdefghij", ".textmill-abcdefghij",
+                                         "out.textmill-abcdefghij.x" };
+    enum { NAMES = sizeof names / sizeof *names };
+    char dir[] = "/tmp/textmill-temp-XXXXXX";
+    struct buf path = BUF_INIT, file = BUF_INIT;
+    cr_assert(mkdtemp(dir));
+    file_join(&path, dir, "out");
+    for (int folders = 0; folders <= 1; folders++) {
+        for (int i = 0; i < NAMES; i++) {
+            file_join(&file, dir, names[i]);
+            if (folders)
+                cr_assert_eq(file_mkdirs(file.data), 0);
+            buf_adds(&file, folders ? "/.textmill-test" : "");
+            cr_assert_eq(file_write(file.data, "", 0), 0);
+        }
+        file_join(&file, dir, "out.textmill-222222222a");
+        cr_assert_eq(mkfifo(file.data, 0666), 0);
+        file_join(&file, dir,
+                  "out.textmill-222222222b"); /* a folder, with the mark of another kind */
+        cr_assert_eq(file_mkdirs(file.data), 0);
+        buf_adds(&file, "/.textmill-other");
+        cr_assert_eq(file_write(file.data, "", 0), 0);
+        file_join(&file, dir, "out.textmill-222222222c"); /* a folder without a mark */
+        cr_assert_eq(file_mkdirs(file.data), 0);
+        file_join(&file, dir, "out.textmill-222222222d"); /* a link, and a file with two names */
+        cr_assert_eq(symlink("out.tmp-20240101", file.data), 0);
+        file_join(&file, dir, "out.textmill-222222222e");
+        struct buf twice = BUF_INIT;
+        file_join(&twice, dir, "twice");
+        cr_assert_eq(file_write(twice.data, "", 0), 0);
+        cr_assert_eq(link(twice.data, file.data), 0);
+        buf_release(&twice);
+        size_t before = count_names(dir);
+        sweep_folders(path.data);
+        struct output out;
+        cr_assert_eq(output_open(&out, path.data), 0, "%s", err_get());
+        output_abandon(&out);
+        cr_expect_eq(count_names(dir), before, "%zu names of %zu are left", count_names(dir),
+                     before);
+        temp_remove(dir);
+        cr_assert_eq(mkdir(dir, 0777), 0);
+    }
+    temp_remove(dir);
+    buf_release(&path);
+    buf_release(&file);
+}
+
+/* Each process has its own temporary, whatever its number: the last one to close wins, whole. */
+Test(temp, writers_of_one_name_never_share)
+{
+    char dir[] = "/tmp/textmill-temp-XXXXXX";
+    struct buf path = BUF_INIT, text = BUF_INIT;
+    struct output a, b;
+    cr_assert(mkdtemp(dir));
+    file_join(&path, dir, "out");
+    cr_assert_eq(output_open(&a, path.data), 0);
+    cr_assert_eq(output_open(&b, path.data), 0);
+    cr_assert(strcmp(a.temp, b.temp) != 0);
+    cr_assert(output_write(&a, "a", 1) == 0 && output_write(&b, "bb", 2) == 0);
+    cr_assert_eq(output_close(&b), 0);
+    cr_assert_eq(output_close(&a), 0);
+    cr_assert_eq(file_read(path.data, &text), 0);
+    cr_expect_str_eq(text.data, "a");
+    cr_expect_eq(count_names(dir), 1);
+    temp_remove(dir);
+    buf_release(&path);
+    buf_release(&text);
+}
+
+/* What was interrupted is not continued through a link, nor if it has another name. */
+Test(output, resume_writes_nothing_else)
+{
+    char dir[] = "/tmp/textmill-temp-XXXXXX";
+    struct buf path = BUF_INIT, mine = BUF_INIT, text = BUF_INIT;
+    struct output out;
+    cr_assert(mkdtemp(dir));
+    file_join(&path, dir, "out");
+    file_join(&mine, dir, "mine");
+    cr_assert_eq(file_write(mine.data, "precious", 8), 0);
+    for (int hard = 0; hard <= 1; hard++) {
+        cr_assert_eq(hard ? link(mine.data, path.data) : symlink("mine", path.data), 0);
+        cr_expect_eq(output_resume(&out, path.data, 3), -1);
+        cr_assert_eq(unlink(path.data), 0);
+        buf_clear(&text);
+        cr_assert_eq(file_read(mine.data, &text), 0);
+        cr_expect_str_eq(text.data, "precious");
+        cr_expect_eq(count_names(dir), 1);
+    }
+    cr_assert_eq(output_resume(&out, mine.data, 3), 0, "%s", err_get());
+    cr_assert(output_write(&out, "sent", 4) == 0 && output_close(&out) == 0);
+    buf_clear(&text);
+    cr_assert_eq(file_read(mine.data, &text), 0);
+    cr_expect_str_eq(text.data, "present");
+    temp_remove(dir);
+    buf_release(&path);
+    buf_release(&mine);
+    buf_release(&text);
 }
 
 /* ---- maps --------------------------------------------------------------------------------------- */
@@ -688,7 +801,7 @@ Test(usage, memory_of_groups_and_of_those_around_them)
         file_join(&path, dir, names[i]);
         cr_expect_eq(usage_group_bytes(path.data, dir), want[i], "%s", names[i]);
     }
-    file_remove_tree(dir);
+    temp_remove(dir);
     buf_release(&path);
 }
 

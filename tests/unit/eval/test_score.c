@@ -6,6 +6,7 @@
 
 #include "common/err.h"
 #include "common/file.h"
+#include "common/temp.h"
 #include "eval/lambada.h"
 #include "eval/report.h"
 #include "eval/score.h"
@@ -60,7 +61,7 @@ static void setup(void)
 static void teardown(void)
 {
     scorer_release(&scorer);
-    file_remove_tree(dir);
+    temp_remove(dir);
 }
 
 TestSuite(score, .init = setup, .fini = teardown);

@@ -7,6 +7,7 @@
 #include "common/err.h"
 #include "common/file.h"
 #include "common/js.h"
+#include "common/temp.h"
 #include "eval/squad_answers.h"
 #include "tests/unit/look.h"
 
@@ -85,7 +86,7 @@ static void answer(struct squad_answer_rules rules)
     n_best = load(dir, "nbest_predictions.json");
     null_odds = load(dir, "null_odds.json");
     cr_assert(predictions && n_best && js_count(predictions) == 1);
-    file_remove_tree(dir);
+    temp_remove(dir);
 }
 
 static void release(void)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/file.h"
+#include "common/temp.h"
 #include "library/textmill-tokenizer.h"
 
 static char dir[] = "/tmp/textmill-library-XXXXXX";
@@ -26,7 +27,7 @@ static void make_vocabulary(void)
 
 static void remove_vocabulary(void)
 {
-    file_remove_tree(dir);
+    temp_remove(dir);
 }
 
 TestSuite(textmill_tokenizer, .init = make_vocabulary, .fini = remove_vocabulary);

@@ -6,6 +6,7 @@
 #include "common/err.h"
 #include "common/file.h"
 #include "common/js.h"
+#include "common/temp.h"
 #include "tests/unit/golden.h"
 #include "tests/unit/look.h"
 #include "tokenizer/files/files.h"
@@ -53,7 +54,7 @@ Test(places, in_code_points)
     encoder_free(e);
     tokenizer_free(t);
     *slash = '\0';
-    file_remove_tree(path);
+    temp_remove(path);
 }
 
 /* Compares the ids and places of a text with those in a line {"text", "ids", "offsets"}. `around`

@@ -13,11 +13,29 @@
 
 TestSuite(checkpoint, .init = make_dir, .fini = remove_dir);
 
-static void make_folder(const char *name)
+/* Makes a checkpoint whose state has the lines `more`, too. */
+static void make_checkpoint(const char *name, const char *more)
 {
-    struct buf path = BUF_INIT;
+    struct buf path = BUF_INIT, state = BUF_INIT;
     buf_addf(&path, "%s/checkpoints/%s/training", dir, name);
     cr_assert_eq(file_mkdirs(path.data), 0);
+    buf_adds(&path, "/state");
+    buf_addf(&state, "textmill=checkpoint 1\n%s", more);
+    cr_assert_eq(file_write(path.data, state.data, state.len), 0);
+    buf_release(&path);
+    buf_release(&state);
+}
+
+static void make_folder(const char *name)
+{
+    make_checkpoint(name, "");
+}
+
+static void put_file(const char *name)
+{
+    struct buf path = BUF_INIT;
+    buf_addf(&path, "%s/checkpoints/%s", dir, name);
+    cr_assert_eq(file_write(path.data, "", 0), 0);
     buf_release(&path);
 }
 
@@ -68,9 +86,12 @@ Test(checkpoint, latest_is_by_number_not_by_letters)
 Test(checkpoint, what_killed_runs_left_does_not_count_and_goes)
 {
     make_folder("step-000010");
-    make_folder("step-000020.tmp");
+    make_folder("step-000020.textmill-abcdefghij");
+    make_folder("step-000030.textmill-abcdefghij"); /* somebody's own: it has no mark */
+    put_file("step-000020.textmill-abcdefghij/.textmill-checkpoint");
     check_latest("step-000010");
-    cr_assert(!there("step-000020.tmp"));
+    cr_assert(!there("step-000020.textmill-abcdefghij"));
+    cr_assert(there("step-000030.textmill-abcdefghij"));
 }
 
 Test(checkpoint, pruning_keeps_the_last)
@@ -88,15 +109,34 @@ Test(checkpoint, pruning_keeps_the_last)
     cr_assert(there("step-000009") && there("step-000010"));
 }
 
+/* A checkpoint goes only if the program wrote all that is in it. */
+Test(checkpoint, pruning_removes_no_file_of_the_users)
+{
+    struct buf path = BUF_INIT;
+    buf_addf(&path, "%s/checkpoints/step-000001", dir);
+    cr_assert_eq(file_mkdirs(path.data), 0); /* no checkpoint */
+    make_folder("step-000002");
+    put_file("step-000002/notes");
+    make_folder("step-000003");
+    put_file("step-000003/training/.notes");
+    make_checkpoint("step-000004", "file=model.safetensors 0 00000000\n");
+    put_file("step-000004/model.safetensors");
+    check_latest("step-000004");
+    make_folder("step-000005");
+    check_latest("step-000005");
+    cr_assert(there("step-000001") && there("step-000002") && there("step-000003"));
+    cr_assert(!there("step-000004"));
+    cr_assert_eq(checkpoint_remove_all(dir), -1);
+    cr_assert(there("step-000001") && there("step-000002") && there("step-000003"));
+    buf_release(&path);
+}
+
 static void make_validated(const char *name, const char *loss)
 {
-    struct buf path = BUF_INIT, state = BUF_INIT;
-    make_folder(name);
-    buf_addf(&path, "%s/checkpoints/%s/training/state", dir, name);
-    buf_addf(&state, "textmill=checkpoint 1\nvalidation=%s\n", loss);
-    cr_assert_eq(file_write(path.data, state.data, state.len), 0);
-    buf_release(&path);
-    buf_release(&state);
+    struct buf more = BUF_INIT;
+    buf_addf(&more, "validation=%s\n", loss);
+    make_checkpoint(name, more.data);
+    buf_release(&more);
 }
 
 /* Pruning must keep the checkpoint of the lowest validation loss, and of equal ones the latest. */
@@ -116,8 +156,10 @@ Test(checkpoint, one_without_state_is_an_error_that_names_it)
 {
     struct checkpoint c;
     struct buf config = BUF_INIT, path = BUF_INIT;
-    make_folder("step-000010");
-    buf_addf(&path, "%s/checkpoints/step-000010", dir);
+    buf_addf(&path, "%s/checkpoints/step-000010/training", dir);
+    cr_assert_eq(file_mkdirs(path.data), 0);
+    *strstr(path.data, "/training") = '\0';
+    buf_truncate(&path, strlen(path.data));
     cr_assert_eq(checkpoint_read(path.data, alone(), &c, &config), -1);
     cr_assert(strstr(err_get(), "step-000010/training/state"), "%s", err_get());
     buf_addf(&path, "/training/state");

@@ -14,6 +14,7 @@
 #include "common/le.h"
 #include "common/mem.h"
 #include "common/rng.h"
+#include "common/temp.h"
 #include "model/compute/stored.h"
 #include "model/folder/folder.h"
 #include "model/folder/gguf_export.h"
@@ -33,7 +34,7 @@ static void make_dir(void)
 
 static void remove_dir(void)
 {
-    file_remove_tree(dir);
+    temp_remove(dir);
 }
 
 TestSuite(gguf, .init = make_dir, .fini = remove_dir);

@@ -10,6 +10,7 @@
 #include "common/file.h"
 #include "common/mem.h"
 #include "common/rng.h"
+#include "common/temp.h"
 #include "model/compute/stored.h"
 #include "model/folder/folder.h"
 #include "model/folder/parameters.h"
@@ -28,7 +29,7 @@ static void make_dir(void)
 
 static void remove_dir(void)
 {
-    file_remove_tree(dir);
+    temp_remove(dir);
 }
 
 TestSuite(parameters, .init = make_dir, .fini = remove_dir);

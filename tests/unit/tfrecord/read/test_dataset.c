@@ -198,7 +198,7 @@ Test(dataset, what_cannot_be_opened)
     refused(in_dir("nothing"), 5, "cannot open");
     cr_assert_eq(file_mkdirs(in_dir("empty")), 0);
     refused(in_dir("empty"), 5, "no *.tfrecord in this folder");
-    cr_assert_eq(file_mkdirs(in_dir("empty/tfwrite.tmp-12")), 0);
+    cr_assert_eq(file_mkdirs(in_dir("empty/tfwrite.textmill-aaaaaaaa22")), 0);
     refused(in_dir("empty"), 5, "unfinished");
     add_record(&b, 0, 5);
     buf_truncate(&b, b.len - 1);

@@ -7,6 +7,7 @@
 
 #include "common/err.h"
 #include "common/file.h"
+#include "common/temp.h"
 #include "tests/unit/look.h"
 #include "tokenizer/files/files.h"
 #include "tokenizer/tokenizer.h"
@@ -350,7 +351,7 @@ Test(files, gpt2_is_written_as_published)
         tokenizer_free(again);
     }
     tokenizer_free(t);
-    file_remove_tree(dir);
+    temp_remove(dir);
     buf_release(&path);
     buf_release(&other);
 }
@@ -383,7 +384,7 @@ Test(files, ranks_are_written_only_where_they_say_all)
     cr_assert_eq(vocabulary_save(&v, dir), 0, "%s", err_get());
     cr_assert(!look(path.data), "what an earlier vocabulary left is gone");
     vocabulary_release(&v);
-    file_remove_tree(dir);
+    temp_remove(dir);
     buf_release(&path);
 }
 
@@ -439,5 +440,5 @@ Test(files, folders_and_names)
     refuses_path(dir, "x.txt", "is not a vocabulary");
     put(dir, "big.tiktoken", "version https://git-lfs.github.com/spec/v1\noid sha256:0\n");
     refuses_path(dir, "big.tiktoken", "is a git-lfs pointer");
-    file_remove_tree(dir);
+    temp_remove(dir);
 }

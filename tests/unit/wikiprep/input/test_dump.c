@@ -7,6 +7,7 @@
 
 #include "common/err.h"
 #include "common/mem.h"
+#include "common/temp.h"
 #include "tests/unit/look.h"
 #include "wikiprep/input/dump.h"
 #include "wikiprep/input/pages.h"
@@ -220,7 +221,7 @@ Test(sink, folders_go_on_after_ZZ)
     cr_assert_eq(sink_open(&s, dir, 0, SINK_JSON, 0), 0, "%s", err_get());
     s.files = 676 * 100 - 1; /* as if ZZ were almost full */
     struct buf zz = BUF_INIT;
-    buf_addf(&zz, "%s/ZZ", s.temp);
+    buf_addf(&zz, "%s/ZZ", s.tree);
     cr_assert_eq(file_mkdirs(zz.data), 0);
     cr_assert_eq(sink_write(&s, &one), 0, "%s", err_get());
     cr_assert_eq(sink_write(&s, &one), 0, "%s", err_get());
@@ -231,7 +232,7 @@ Test(sink, folders_go_on_after_ZZ)
     buf_clear(&file);
     buf_addf(&file, "%s/ZZ/wiki_99", dir);
     cr_expect(look(file.data));
-    file_remove_tree(dir);
+    temp_remove(dir);
     buf_release(&one);
     buf_release(&zz);
     buf_release(&file);
@@ -257,7 +258,7 @@ Test(sink, files_are_filled_to_the_limit)
         buf_addf(&file, "%s/AA/wiki_%02d", dir, i);
         cr_expect(!file_size(file.data, &bytes) && bytes == sizes[i], "%s", file.data);
     }
-    file_remove_tree(dir);
+    temp_remove(dir);
     buf_release(&one);
     buf_release(&file);
 }
@@ -284,7 +285,7 @@ static int locate(const char *name, const char *index, size_t dump_bytes,
     pages_free(p);
     free(wanted.items);
     free(bytes);
-    file_remove_tree(dir);
+    temp_remove(dir);
     buf_release(&index_path);
     buf_release(&dump);
     return result;
