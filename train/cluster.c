@@ -171,7 +171,7 @@ static double share(int64_t group)
  * these are 17 per channel. */
 static double kept_per_token(const struct cluster_job *job)
 {
-    const struct model_widths *w = &job->inside;
+    const struct layer_widths *w = &job->inside;
     return 5 * job->width + (double)(w->qkv + w->attention + w->first + w->inner);
 }
 
@@ -217,13 +217,13 @@ static double seconds(const struct scenario *c, int64_t group, int64_t apart, do
  *     two dimensions, backward                PROJ i and OUT 1/2 a over tensor2; FC 1/2 and QKV 1/2
  *                                             over tensor1
  *
- * Here q, a, f and i are the widths inside the layer (struct model_widths: qkv, attention, first
+ * Here q, a, f and i are the widths inside the layer (struct layer_widths: qkv, attention, first
  * and inner) divided by that of x. For a GPT they are 3, 1, 4 and 4.
  */
 static void estimate_tensor(const struct scenario *c, struct cluster_estimate *e)
 {
     const struct cluster_split *s = c->split;
-    const struct model_widths *w = &c->job->inside;
+    const struct layer_widths *w = &c->job->inside;
     const int two = s->tensor2 > 1;
     const double forward = c->job->recompute ? 2 : 1;
     const double first = forward * 2 + (two ? 1 : 2);

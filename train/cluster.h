@@ -26,6 +26,7 @@
 #include <stdint.h>
 
 #include "common/buf.h"
+#include "model/network/layer.h"
 #include "model/network/model.h"
 
 /* The contents of a machine file (YAML; examples are in configs/machines). */
@@ -59,7 +60,7 @@ int cluster_split_parse(struct cluster_split *s, const char *text, int64_t ranks
 
 struct cluster_job {
     double layers, width, parameters, flops_per_token;
-    struct model_widths inside; /* of a layer */
+    struct layer_widths inside; /* of a layer */
     int64_t sequence_length, micro_batch, global_batch;
     int bf16; /* 1: weights and activations in bf16, with f32 copies in the optimizer's state; 0:
                * all in f32 */

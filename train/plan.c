@@ -623,11 +623,8 @@ static struct working working_of(const struct plan *p, enum phase_kind kind)
     switch (kind) {
     case PHASE_HEAD:
     case PHASE_HEAD_EVALUATION:
-        return (struct working){ N * p->own.layer_scratch, rows * (c->vocabulary + 2 * C) };
-    case PHASE_LAYER_EVALUATION:
-        return (struct working){
-            p->own.layer_cache(&p->own, p->engine.B, p->engine.T, NULL) + N * larger(c->inner, C), 0
-        };
+        return (struct working){ N * layer_scratch_bwd(&p->own), rows * (c->vocabulary + 2 * C) };
+    case PHASE_LAYER_EVALUATION: return (struct working){ N * layer_scratch_fwd(&p->own), 0 };
     case PHASE_UPDATE:
         return (struct working){ optimizer_scratch(&p->optimizer, &p->own.tensors,
                                                    &p->model.tensors, halves),
@@ -641,7 +638,7 @@ static struct working working_of(const struct plan *p, enum phase_kind kind)
     default:
         if (phase_is_transfer(kind))
             return (struct working){ 0, 0 };
-        return (struct working){ N * p->own.layer_scratch, 0 };
+        return (struct working){ N * layer_scratch_bwd(&p->own), 0 };
     }
 }
 
@@ -1065,7 +1062,7 @@ static double head_sums(const struct plan *p)
  * gradients. */
 static double layer_sums(const struct plan *p)
 {
-    const struct model_widths w = model_widths(&p->own.config);
+    const struct layer_widths w = layer_widths(&p->own.config);
     const int layer = p->engine.recompute == RECOMPUTE_LAYER;
     const int attention = layer || p->engine.recompute == RECOMPUTE_ATTENTION;
     return (double)(p->engine.B * p->engine.T *
@@ -1102,7 +1099,7 @@ static double width_bytes(const struct plan *p)
     const double sums = (double)own.layers * layer_sums(p) + (own.head ? head_sums(p) : 0) +
                         2 * rows * (double)count_norms(p, &own);
     const int means = p->own.config.head != HEAD_NEXT ||
-                      p->own.tensors.rows[p->own.decoder_norm].biased;
+                      p->own.tensors.rows[p->own.first_head_row].biased;
     const double moments = (means ? 2 : 1) * rows * norm_gathers(p, &own);
     return 4 * (ranks - 1) * (2 * sums / ranks + moments);
 }
@@ -1218,7 +1215,7 @@ static int print_estimate(const struct plan *p, struct buf *out)
                                    .zero = s->zero };
     const struct cluster_job job = { .layers = (double)p->model.config.layers,
                                      .width = (double)p->model.config.width,
-                                     .inside = model_widths(&p->model.config),
+                                     .inside = layer_widths(&p->model.config),
                                      .parameters = (double)tensor_parameters(&p->model.tensors),
                                      .flops_per_token = plan_flops_per_token(p),
                                      .sequence_length = p->engine.T,

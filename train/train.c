@@ -17,6 +17,7 @@
 #include "common/preset.h"
 #include "common/tool.h"
 #include "model/compute/ops.h"
+#include "model/network/layer.h"
 #include "train/benchmark.h"
 #include "train/cluster.h"
 #include "train/foreign.h"
@@ -477,8 +478,11 @@ static int print_plan(const struct plan *p)
 {
     struct buf out = BUF_INIT;
     int result = plan_print(p, &out);
-    if (!result && log_level > 0)
+    if (!result && log_level > 0) {
         program_print(&p->program, &out);
+        buf_adds(&out, "each layer:\n");
+        layer_print(&p->model, &out);
+    }
     if (!result)
         fputs(out.data, stdout);
     buf_release(&out);

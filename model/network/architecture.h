@@ -1,6 +1,6 @@
 /*
  * architecture.h - the table of supported architectures, one row each: its name, the keys of its
- * config.json, the names of its tensors in files, and the functions that build a model of it.
+ * config.json, the list of a layer's operations (layer.h), and the names of its tensors in files.
  *
  * Code outside an architecture's own file reads this row; it never tests which architecture it has.
  * To add an architecture, write its file and add its row to the list in architecture.c.
@@ -12,6 +12,7 @@
 
 #include "common/buf.h"
 #include "common/js.h"
+#include "model/network/layer.h"
 #include "model/network/model.h"
 
 /* How the value of a key in config.json is read and stored. */
@@ -65,6 +66,17 @@ struct architecture {
     int (*read)(struct model_config *c, const struct js *root, const char *path);
     void (*print)(struct buf *out, const struct model_config *c);
 
+    const struct layer_row *layer; /* ends with LAYER_END */
+    /* The names of the other tensors, without the ends of a norm's; NULL: the model has no such
+     * tensor. layer: what the names of a layer's tensors begin with, with "%lld" for its number. */
+    struct architecture_names {
+        const char *words, *positions, *types, *norm, *layer, *last_norm, *decoder;
+    } names;
+    int rms;          /* 1: norms are RMSNorm, without a bias */
+    int untransposed; /* 1: files hold a layer's matrices as memory does, [in,out] */
+    int scaled_ends;  /* 1: the initial values of maps at the end of residual branches are smaller
+                       * by sqrt(2 L), because 2 L of them add to one stream */
+
     /* Tensor names in files may have the submodule `prefix` or lack it. The tensor table's names
      * have it, unless `bare` is 1. */
     const char *prefix;
@@ -86,11 +98,11 @@ struct architecture {
     /* The training options that this architecture accepts although not all do; NULL ends the
      * list. */
     const char *const *settings;
-    int gated; /* 1: the MLP has two input matrices, and the output of one gates the other's */
     enum ops_activation activation; /* the activation of new models */
 
-    /* Adds the tensors to the table and sets the functions of *m, whose config is complete and
-     * checked. Returns 0, or -1 with an error if this architecture does not support the config. */
+    /* Checks the rest of m->config and completes it, adds the tensors of all blocks, and sets the
+     * functions of the head. Returns 0, or -1 with an error if this architecture does not support
+     * the config. */
     int (*init)(struct model *m);
 };
 

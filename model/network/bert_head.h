@@ -13,7 +13,10 @@ void bert_questions_init(struct model *m);
 
 /* Returns the row of the head's i-th tensor in the tensor table. bert_head_offset returns the
  * tensor's offset in the head's block, in numbers. */
-size_t bert_head_row(const struct model *m, int i);
+static inline size_t bert_head_row(const struct model *m, int i)
+{
+    return m->first_head_row + (size_t)i;
+}
 
 static inline int64_t bert_head_offset(const struct model *m, int i)
 {

@@ -1,7 +1,7 @@
 #include "model/network/block.h"
 
+#include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "model/network/split.h"
 
@@ -126,41 +126,25 @@ void block_norm_bwd(const struct model *m, struct ops *o, struct ops_gradient dx
     put_gradient(o, dbias, bias.to, l->C);
 }
 
-/* ---- a layer's cache ---------------------------------------------------------------------- */
-
-int64_t cache_lay_out(const struct model *m, const struct cache_array *arrays, int count,
-                      struct model_cache cache, int64_t numbers[CACHE_PARTS], int64_t N)
-{
-    int64_t sum[CACHE_PARTS] = { 0 }, total = 0;
-    for (int i = 0; i < count; i++) {
-        const int64_t rows = arrays[i].own ? split_most_rows(m, N) : N;
-        int64_t size = (rows * arrays[i].width + TENSOR_ALIGN - 1) / TENSOR_ALIGN * TENSOR_ALIGN;
-        *arrays[i].at = ops_part(cache.part[arrays[i].part], sum[arrays[i].part]);
-        sum[arrays[i].part] += size;
-        total += size;
-    }
-    if (numbers)
-        memcpy(numbers, sum, sizeof sum);
-    return total;
-}
-
-struct model_cache block_cache(const struct model *m, struct ops *o, struct model_cache cache,
-                               int64_t N)
-{
-    if (!ops_is_none(cache.part[CACHE_REST]))
-        return cache;
-    return model_cache_in(m, ops_scratch(o, OPS_F32, m->layer_cache(m, 1, N, NULL)), 1, N);
-}
+/* ---- attention and dropout ----------------------------------------------------------------- */
 
 /* Returns the dropout of one place in a layer, with random numbers that no other place uses. */
 static struct ops_dropout dropout(const struct inputs *in, double rate, int64_t layer,
                                   enum dropout_place place)
 {
     uint64_t key = rng_key(rng_key(in->key, (uint64_t)layer), (uint64_t)place);
-    return (struct ops_dropout){ .key = key, .rate = in->training ? rate : 0 };
+    return (struct ops_dropout){ .key = key,
+                                 .rate = in->training && place != PLACE_NONE ? rate : 0 };
 }
 
-/* ---- attention ---------------------------------------------------------------------------- */
+/* Returns the factor on the attention scores of a layer; 0: the default. */
+static double scale_of(const struct model_config *c, int64_t layer)
+{
+    if (!c->unscaled && !c->scale_by_layer)
+        return 0;
+    return (c->unscaled ? 1 : 1 / sqrt((double)c->head_width)) /
+           (double)(c->scale_by_layer ? layer + 1 : 1);
+}
 
 struct ops_attention block_attention(const struct model *m, int64_t layer, const struct inputs *in)
 {
@@ -171,21 +155,11 @@ struct ops_attention block_attention(const struct model *m, int64_t layer, const
                                    .HS = c->head_width,
                                    .first_head = m->first_head,
                                    .all_heads = m->all_heads,
+                                   .scale = scale_of(c, layer),
                                    .causal = c->head == HEAD_NEXT,
                                    .drop = dropout(in, c->attention_dropout, layer,
                                                    PLACE_PROBABILITIES) };
 }
-
-void block_attend(struct ops *o, int64_t layer, struct ops_array y, struct ops_array lse,
-                  struct ops_qkv x, const struct ops_attention *a, const struct inputs *in)
-{
-    if (in->past)
-        ops_attention_cached(o, y, in->past, layer, x, a);
-    else
-        ops_attention_fwd(o, y, lse, x, a);
-}
-
-/* ---- dropout ------------------------------------------------------------------------------ */
 
 /* Returns the part of the mask for this rank's rows and columns of the residual stream. */
 static struct ops_dropout of_part(const struct model *m, const struct inputs *in,
@@ -215,81 +189,4 @@ struct ops_dropout block_residual_dropout(const struct model *m, int64_t layer,
                                           enum dropout_place place, const struct inputs *in)
 {
     return of_part(m, in, dropout(in, m->config.residual_dropout, layer, place));
-}
-
-/* ---- a decoder's head ---------------------------------------------------------------------- */
-
-static struct ops_decoder decoder_of(const struct model *m, struct ops_array w,
-                                     struct ops_array tied)
-{
-    const struct model_config *c = &m->config;
-    return (struct ops_decoder){ .table = m->tied ? block_tied(m, tied)
-                                                  : block_tensor(m, w, m->decoder_table),
-                                 .V = c->vocabulary,
-                                 .C = c->width,
-                                 .stored = w.type == OPS_LIST };
-}
-
-static void head_fwd(const struct model *m, struct ops *o, struct ops_scores out,
-                     struct ops_array x, struct ops_array w, struct ops_array tied,
-                     const struct inputs *in)
-{
-    const struct ops_decoder d = decoder_of(m, w, tied);
-    const struct ops_norm norm = block_norm(m, w, m->decoder_norm, split_rows(m, in->N).count);
-    ops_scratch_begin(o);
-    struct ops_array normed = ops_scratch(o, ops_operand(o), in->N * norm.C);
-    split_norm_fwd(m, o, normed, not_kept, x, &norm, in->N);
-    split_loss_fwd(m, o, out, normed, &in->targets[0], &d);
-}
-
-static void head_fwd_bwd(const struct model *m, struct ops *o, struct ops_scores out,
-                         struct ops_array dx, struct ops_gradient dw, struct ops_gradient dtied,
-                         struct ops_array x, struct ops_array w, struct ops_array tied,
-                         double scale, const struct inputs *in)
-{
-    const int64_t N = in->N, C = m->config.width;
-    const struct ops_decoder d = decoder_of(m, w, tied);
-    const struct split_part rows = split_rows(m, N);
-    const struct ops_norm norm = block_norm(m, w, m->decoder_norm, rows.count);
-    const struct ops_gradient dtable = m->tied ? dtied : block_gradient(m, dw, m->decoder_table);
-    ops_scratch_begin(o);
-    struct ops_array normed = ops_scratch(o, ops_operand(o), N * C);
-    struct ops_array dnormed = ops_scratch(o, OPS_F32, N * C);
-    struct ops_moments kept = { ops_scratch(o, OPS_F32, N), ops_scratch(o, OPS_F32, N) };
-    split_norm_fwd(m, o, normed, kept, x, &norm, N);
-    split_loss_fwd_bwd(m, o, out, dnormed, dtable, no_gradient(), normed, N, scale, &in->targets[0],
-                       &d);
-    block_norm_bwd(m, o, ops_set(dx), dw, m->decoder_norm, ops_part(dnormed, rows.first * C), x,
-                   kept, &norm);
-}
-
-static void head_logits(const struct model *m, struct ops *o, struct ops_array logits,
-                        struct ops_array x, struct ops_array w, struct ops_array tied, int64_t n)
-{
-    const struct ops_decoder d = decoder_of(m, w, tied);
-    const struct ops_norm norm = block_norm(m, w, m->decoder_norm, n);
-    ops_scratch_begin(o);
-    struct ops_array normed = ops_scratch(o, OPS_F32, n * norm.C);
-    ops_norm_fwd(o, normed, not_kept, x, &norm);
-    ops_logits(o, logits, normed, n, &d);
-}
-
-static int64_t labels(const int32_t **out, const struct batch *b, int part)
-{
-    (void)part;
-    *out = b->labels;
-    return b->B * b->T;
-}
-
-void block_decoder_init(struct model *m, size_t norm, size_t table)
-{
-    m->decoder_norm = norm;
-    m->decoder_table = table;
-    m->tied = !m->config.untied;
-    m->head_fwd = head_fwd;
-    m->head_fwd_bwd = head_fwd_bwd;
-    m->head_logits = head_logits;
-    m->parts = 1;
-    m->part[0] = (struct model_part){ NULL, 1 };
-    m->labels = labels;
 }

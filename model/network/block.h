@@ -1,7 +1,6 @@
 /*
- * block.h - functions that the architectures share: adding tensors to the table, linear maps and
- * norms with their gradients, the layout of a layer's cache, attention with or without cached keys
- * and values, dropout, and the head of a decoder.
+ * block.h - functions that the blocks of a model share: adding tensors to the table, linear maps
+ * and norms with their gradients, the settings of attention and dropout; and the head of a decoder.
  */
 #ifndef TEXTMILL_MODEL_NETWORK_BLOCK_H
 #define TEXTMILL_MODEL_NETWORK_BLOCK_H
@@ -61,69 +60,17 @@ static inline struct ops_gradient no_gradient(void)
 
 static const struct ops_moments not_kept = { 0 };
 
-/* ---- a layer's cache ---------------------------------------------------------------------- */
+/* ---- attention and dropout ----------------------------------------------------------------- */
 
-/* One array of a layer's cache: N rows of `width` numbers. */
-struct cache_array {
-    struct ops_array *at;
-    enum model_cache_part part;
-    int64_t width;
-    int own; /* 1: only this rank's rows of the residual stream (split.h) */
-};
-
-/* Places `count` arrays in the cache, each in its part, at multiples of TENSOR_ALIGN numbers, and
- * sets the pointers arrays[i].at. If the cache is empty (all parts OPS_NONE), only counts. Returns
- * the number of numbers of all parts. Sets numbers[], unless it is NULL, to that of each part. */
-int64_t cache_lay_out(const struct model *m, const struct cache_array *arrays, int count,
-                      struct model_cache cache, int64_t numbers[CACHE_PARTS], int64_t N);
-
-/* Returns the cache for a layer's forward: the caller's, or one in scratch memory if the caller's
- * is empty. */
-struct model_cache block_cache(const struct model *m, struct ops *o, struct model_cache cache,
-                               int64_t N);
-
-/* ---- attention and activations ------------------------------------------------------------ */
-
-/* Returns the attention of a layer, with the config's heads, the default scale 1/sqrt(HS), and the
- * dropout of the layer's attention probabilities. */
+/* Returns the attention of a layer, with the config's heads and scale, and the dropout of the
+ * layer's attention probabilities. */
 struct ops_attention block_attention(const struct model *m, int64_t layer, const struct inputs *in);
-/* Sets y[N,NH*HS] to the attention of the N rows: over these rows alone or, if in->past is set,
- * over its cached rows as well. lse may be OPS_NONE. */
-void block_attend(struct ops *o, int64_t layer, struct ops_array y, struct ops_array lse,
-                  struct ops_qkv x, const struct ops_attention *a, const struct inputs *in);
-
-/* Returns the type for activations that only matrix products read. In generation it is F32, because
- * products with few rows read the weights directly and do not round the activations. */
-static inline enum ops_type block_operand(const struct ops *o, const struct inputs *in)
-{
-    return in->past ? OPS_F32 : ops_operand(o);
-}
-
-/* Returns the array for an activation's output in the backward pass: x, the activation's input, if
- * it has the type of operands; else scratch memory for n numbers. */
-static inline struct ops_array active_array(struct ops *o, struct ops_array x, int64_t n)
-{
-    return x.type == ops_operand(o) ? x : ops_scratch(o, ops_operand(o), n);
-}
-
-/* ---- dropout ------------------------------------------------------------------------------ */
-
-/* The place in the model where a dropout mask is used. Place and layer are part of the mask's
- * key. */
-enum dropout_place { PLACE_EMBEDDING, PLACE_PROBABILITIES, PLACE_ATTENTION, PLACE_MLP, PLACE_HEAD };
 
 /* Return the config's dropout for the embedding, for the input of the head, and for the end of a
- * residual branch. The rate is 0 unless in->training is set. */
+ * residual branch. The rate is 0 unless in->training is set, and 0 for PLACE_NONE. */
 struct ops_dropout block_embedding_dropout(const struct model *m, const struct inputs *in);
 struct ops_dropout block_head_dropout(const struct model *m, const struct inputs *in);
 struct ops_dropout block_residual_dropout(const struct model *m, int64_t layer,
                                           enum dropout_place place, const struct inputs *in);
-
-/* ---- a decoder's head ---------------------------------------------------------------------- */
-
-/* Sets the functions of a next-token head: a norm with the gain in row `norm`, then a decoder. The
- * decoder's table is the embedding's table of words, which must be the first tensor or, if
- * config.untied is set, the tensor in row `table`. */
-void block_decoder_init(struct model *m, size_t norm, size_t table);
 
 #endif

@@ -1,5 +1,8 @@
 #include "model/network/forward.h"
 
+#include "model/network/embedding.h"
+#include "model/network/layer.h"
+
 void forward_release(struct forward *f)
 {
     if (!f->ops)
@@ -27,9 +30,9 @@ struct ops_array forward_layers(struct forward *f, const struct inputs *in)
     const struct model *m = f->model;
     reserve(f, in->N);
     struct ops_array x = f->x, y = f->y;
-    m->embedding_fwd(m, f->ops, x, f->blocks[0], in);
+    embedding_fwd(m, f->ops, x, f->blocks[0], in);
     for (int l = 0; l < m->config.layers; l++) {
-        m->layer_fwd(m, f->ops, l, y, x, f->blocks[l + 1], (struct model_cache){ 0 }, in);
+        layer_fwd(m, f->ops, l, y, x, f->blocks[l + 1], (struct model_cache){ 0 }, in);
         struct ops_array swap = x;
         x = y;
         y = swap;

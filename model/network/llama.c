@@ -6,317 +6,32 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "model/network/block.h"
-#include "model/network/split.h"
+#include "model/network/architecture.h"
+#include "model/network/next_token.h"
 
-/* ---- the tensor table --------------------------------------------------------------------- */
-
-enum { WORDS, EMBEDDING_TENSORS };
-/* The weights of a layer, in the order of the tensor table. A bias, if any, follows its weight. */
-enum { NORM1, QUERY, KEY, VALUE, OUT, NORM2, GATE, UP, DOWN, LAYER_WEIGHTS };
-enum { FINAL_NORM, DECODER };
-
-static int64_t queries_of(const struct model_config *c)
-{
-    return c->heads * c->head_width;
-}
-
-static int64_t keys_of(const struct model_config *c)
-{
-    return c->kv_heads * c->head_width;
-}
-
-static void add_layer(struct model *m, int64_t layer)
-{
-    const struct model_config *c = &m->config;
-    const int64_t C = c->width, I = c->inner, Q = queries_of(c), K = keys_of(c);
-    const struct {
-        const char *stem;
-        int64_t in, out;
-        int biased;
-    } weights[LAYER_WEIGHTS] = {
-        [NORM1] = { "model.layers.%lld.input_layernorm", 0, 0, 0 },
-        [QUERY] = { "model.layers.%lld.self_attn.q_proj", C, Q, c->qkv_bias },
-        [KEY] = { "model.layers.%lld.self_attn.k_proj", C, K, c->qkv_bias },
-        [VALUE] = { "model.layers.%lld.self_attn.v_proj", C, K, c->qkv_bias },
-        [OUT] = { "model.layers.%lld.self_attn.o_proj", Q, C, c->out_bias },
-        [NORM2] = { "model.layers.%lld.post_attention_layernorm", 0, 0, 0 },
-        [GATE] = { "model.layers.%lld.mlp.gate_proj", C, I, c->mlp_bias },
-        [UP] = { "model.layers.%lld.mlp.up_proj", C, I, c->mlp_bias },
-        [DOWN] = { "model.layers.%lld.mlp.down_proj", I, C, c->mlp_bias },
-    };
-    for (int i = 0; i < LAYER_WEIGHTS; i++)
-        if (weights[i].in)
-            block_add_map(m, (int)layer + 1, weights[i].stem, layer, weights[i].in, weights[i].out,
-                          c->init_std, weights[i].biased, i == OUT || i == DOWN);
-        else
-            block_add_norm(m, (int)layer + 1, weights[i].stem, layer, C, 0);
-}
-
-static void add_tensors(struct model *m)
-{
-    const struct model_config *c = &m->config;
-    const int head = (int)c->layers + 1;
-    block_add_table(m, 0, "model.embed_tokens.weight", c->vocabulary);
-    for (int64_t layer = 0; layer < c->layers; layer++)
-        add_layer(m, layer);
-    block_add_norm(m, head, "model.norm", 0, c->width, 0);
-    if (c->untied)
-        block_add_table(m, head, "lm_head.weight", c->vocabulary);
-}
-
-/* Returns the row of weight i of the first layer in the tensor table. */
-static size_t row_of(const struct model *m, int i)
-{
-    size_t row = EMBEDDING_TENSORS;
-    while (i-- > 0)
-        row += 1 + (size_t)m->tensors.rows[row].biased;
-    return row;
-}
-
-static size_t head_row(const struct model *m, int i)
-{
-    return m->tensors.count - 1 - (size_t)m->config.untied + (size_t)i;
-}
-
-/* The linear maps and norms of a layer, applied to N rows. */
-struct layer {
-    size_t row[LAYER_WEIGHTS];
-    struct ops_linear map[LAYER_WEIGHTS];
-    struct ops_norm norm1, norm2;
+static const struct layer_row layer[] = {
+    { LAYER_NORM, { AT_INPUT }, .out = AT_NORMED, .weights = { "input_layernorm" } },
+    { LAYER_MAPS,
+      { AT_NORMED },
+      .out = AT_QUERIES,
+      .weights = { "self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj" } },
+    { LAYER_ROTATE, .in = { AT_QUERIES, AT_KEYS } },
+    { LAYER_ATTEND, { AT_QUERIES, AT_KEYS, AT_VALUES }, .out = AT_HEADS },
+    { LAYER_RESIDUAL,
+      { AT_HEADS, AT_INPUT },
+      .out = AT_MIDDLE,
+      .weights = { "self_attn.o_proj" },
+      .drop = PLACE_ATTENTION },
+    { LAYER_NORM, { AT_MIDDLE }, .out = AT_BRANCH, .weights = { "post_attention_layernorm" } },
+    { LAYER_MAPS, { AT_BRANCH }, .out = AT_INNER, .weights = { "mlp.gate_proj", "mlp.up_proj" } },
+    { LAYER_GATE, { AT_INNER, AT_UP }, .out = AT_ACTIVE },
+    { LAYER_RESIDUAL,
+      { AT_ACTIVE, AT_MIDDLE },
+      .out = AT_OUTPUT,
+      .weights = { "mlp.down_proj" },
+      .drop = PLACE_MLP },
+    { .kind = LAYER_END },
 };
-
-static struct layer layer_of(const struct model *m, struct ops_array w, int64_t N)
-{
-    struct layer l;
-    for (int i = 0; i < LAYER_WEIGHTS; i++) {
-        l.row[i] = row_of(m, i);
-        l.map[i] = block_linear(m, w, l.row[i], N);
-    }
-    l.norm1 = block_norm(m, w, l.row[NORM1], split_rows(m, N).count);
-    l.norm2 = block_norm(m, w, l.row[NORM2], split_rows(m, N).count);
-    return l;
-}
-
-/* ---- embedding ---------------------------------------------------------------------------- */
-
-static void embedding_fwd(const struct model *m, struct ops *o, struct ops_array x,
-                          struct ops_array w, const struct inputs *in)
-{
-    const struct ops_embedding e = { .words = block_tensor(m, w, WORDS), .C = m->config.width };
-    ops_scratch_begin(o);
-    split_embedding_fwd(m, o, x, &e, in);
-    ops_dropout(o, x, x, split_rows(m, in->N).count * e.C, block_embedding_dropout(m, in));
-}
-
-static void embedding_bwd(const struct model *m, struct ops *o, struct ops_gradient dw,
-                          struct ops_array dx, struct ops_array w, const struct inputs *in)
-{
-    (void)w;
-    const struct ops_embedding d = { .words = dw.to, .C = m->config.width };
-    if (!dw.add && !m->tied) /* if tied, the head has already written the table's gradients */
-        ops_zero(o, d.words, m->config.vocabulary * d.C);
-    ops_dropout(o, dx, dx, split_rows(m, in->N).count * d.C, block_embedding_dropout(m, in));
-    ops_scratch_begin(o);
-    split_embedding_bwd(m, o, &d, dx, in);
-}
-
-/* ---- layer -------------------------------------------------------------------------------- */
-
-/* Activations that forward keeps for backward. Queries and keys are kept after rotation. */
-struct cache {
-    struct ops_array q;        /* [N,NH*HS]; k and v follow it without a gap */
-    struct ops_array k, v;     /* [N,KV*HS] */
-    struct ops_array attended; /* [N,NH*HS] output of the attention heads */
-    struct ops_array lse;      /* [N*NH] */
-    struct ops_array middle;   /* [N,C] the residual stream between attention and MLP */
-    struct ops_array gate, up; /* [N,I], one after the other */
-    struct ops_moments norm1, norm2;
-};
-
-static int64_t lay_out(struct cache *k, int64_t numbers[CACHE_PARTS], struct model_cache at,
-                       const struct model *m, int64_t N)
-{
-    const struct model_config *c = &m->config;
-    const struct cache_array arrays[] = {
-        { &k->q, CACHE_ATTENTION, queries_of(c) + 2 * keys_of(c), 0 },
-        { &k->attended, CACHE_ATTENTION, queries_of(c), 0 },
-        { &k->middle, CACHE_REST, c->width, 1 },
-        { &k->gate, CACHE_REST, 2 * c->inner, 0 },
-        { &k->lse, CACHE_SUMS, c->heads, 0 },
-        { &k->norm1.rstd, CACHE_SUMS, 1, 1 },
-        { &k->norm2.rstd, CACHE_SUMS, 1, 1 },
-    };
-    *k = (struct cache){ 0 };
-    const int64_t n = cache_lay_out(m, arrays, sizeof arrays / sizeof *arrays, at, numbers, N);
-    k->k = ops_part(k->q, N * queries_of(c));
-    k->v = ops_part(k->k, N * keys_of(c));
-    k->up = ops_part(k->gate, N * c->inner);
-    return n;
-}
-
-static int64_t layer_cache(const struct model *m, int64_t B, int64_t T,
-                           int64_t numbers[CACHE_PARTS])
-{
-    struct cache unused;
-    return lay_out(&unused, numbers, (struct model_cache){ 0 }, m, B * T);
-}
-
-static struct ops_qkv qkv_of(const struct model *m, struct ops_array q, struct ops_array k,
-                             struct ops_array v)
-{
-    return (struct ops_qkv){ q, k, v, queries_of(&m->config), keys_of(&m->config) };
-}
-
-/* Rotates queries and keys by their positions. If `back` is set, rotates their gradients back. */
-static void rotate(const struct model *m, struct ops *o, struct ops_qkv x, const struct inputs *in,
-                   int back)
-{
-    const struct model_config *c = &m->config;
-    struct ops_rotary r = { .heads = c->heads,
-                            .HS = c->head_width,
-                            .ld = x.ldq,
-                            .base = c->rope_theta,
-                            .stretch = c->rope_stretch,
-                            .back = back };
-    ops_rotate(o, x.q, &in->tokens, &r);
-    r.heads = c->kv_heads;
-    r.ld = x.ldk;
-    ops_rotate(o, x.k, &in->tokens, &r);
-}
-
-/* Computes the layer up to the output of the attention heads; normed[N,C] is scratch. */
-static void attend(const struct model *m, struct ops *o, int64_t layer, struct ops_array normed,
-                   struct ops_array x, const struct layer *l, const struct cache *k,
-                   const struct inputs *in)
-{
-    const struct ops_attention a = block_attention(m, layer, in);
-    const struct ops_qkv qkv = qkv_of(m, k->q, k->k, k->v);
-    split_norm_fwd(m, o, normed, k->norm1, x, &l->norm1, in->N);
-    split_linear_fwd(m, o, k->q, normed, &l->map[QUERY], 3);
-    rotate(m, o, qkv, in, 0);
-    block_attend(o, layer, k->attended, k->lse, qkv, &a, in);
-}
-
-static void attention_fwd(const struct model *m, struct ops *o, int64_t layer, struct ops_array x,
-                          struct ops_array w, struct model_cache cache, const struct inputs *in)
-{
-    const struct layer l = layer_of(m, w, in->N);
-    struct cache k;
-    lay_out(&k, NULL, cache, m, in->N);
-    ops_scratch_begin(o);
-    attend(m, o, layer, ops_scratch(o, ops_operand(o), in->N * m->config.width), x, &l, &k, in);
-}
-
-static void layer_fwd(const struct model *m, struct ops *o, int64_t layer, struct ops_array y,
-                      struct ops_array x, struct ops_array w, struct model_cache cache,
-                      const struct inputs *in)
-{
-    const struct model_config *c = &m->config;
-    const int64_t N = in->N, C = c->width, I = c->inner;
-    const struct layer l = layer_of(m, w, N);
-    struct cache k;
-    ops_scratch_begin(o);
-    lay_out(&k, NULL, block_cache(m, o, cache, N), m, N);
-    struct ops_array normed = ops_scratch(o, block_operand(o, in), N * (I > C ? I : C));
-    struct ops_array active = normed; /* normed is no longer needed when active is written */
-
-    attend(m, o, layer, normed, x, &l, &k, in);
-    split_residual_fwd(m, o, k.middle, x, k.attended, &l.map[OUT],
-                       block_residual_dropout(m, layer, PLACE_ATTENTION, in));
-
-    split_norm_fwd(m, o, normed, k.norm2, k.middle, &l.norm2, N);
-    split_linear_fwd(m, o, k.gate, normed, &l.map[GATE], 2);
-    ops_gated_fwd(o, c->activation, active, k.gate, k.up, N * I);
-    split_residual_fwd(m, o, y, k.middle, active, &l.map[DOWN],
-                       block_residual_dropout(m, layer, PLACE_MLP, in));
-}
-
-/* Scratch of a layer's backward. */
-struct gradients {
-    struct ops_array wide, wide2; /* operands: [N, max(I, NH*HS + 2*KV*HS)] and [N,I] */
-    struct ops_array normed;      /* [N,C] a norm's output, recomputed */
-    struct ops_array narrow;      /* [N, max(C, NH*HS)] gradient of normed or of attended */
-    struct ops_array masked;      /* [N,C] dx after dropout's mask */
-};
-
-static int64_t widest(const struct model_config *c)
-{
-    const int64_t qkv = queries_of(c) + 2 * keys_of(c);
-    return c->inner > qkv ? c->inner : qkv;
-}
-
-static int64_t narrow(const struct model_config *c)
-{
-    return c->width > queries_of(c) ? c->width : queries_of(c);
-}
-
-static struct gradients begin_backward(const struct model *m, struct ops *o, int64_t N)
-{
-    const struct model_config *c = &m->config;
-    ops_scratch_begin(o);
-    return (struct gradients){ .wide = ops_scratch(o, ops_operand(o), N * widest(c)),
-                               .wide2 = ops_scratch(o, ops_operand(o), N * c->inner),
-                               .normed = ops_scratch(o, ops_operand(o), N * c->width),
-                               .narrow = ops_scratch(o, OPS_F32, N * narrow(c)),
-                               .masked = ops_scratch(o, OPS_F32, N * c->width) };
-}
-
-static void mlp_bwd(const struct model *m, struct ops *o, int64_t layer, struct ops_array dx,
-                    struct ops_gradient dw, const struct layer *l, const struct cache *k,
-                    const struct gradients *g, const struct inputs *in)
-{
-    const int64_t n = in->N * m->config.inner;
-    struct ops_array dy = split_branch_gradient(m, o, g->masked, dx, in->N, m->config.width,
-                                                block_residual_dropout(m, layer, PLACE_MLP, in));
-    struct ops_array active = active_array(o, k->gate, n);
-    split_linear_bwd(m, o, g->wide, dy, active, &l->map[DOWN]);
-    ops_gated_bwd(o, m->config.activation, g->wide, g->wide2, active, g->wide, k->gate, k->up, n);
-    block_linear_bwd(m, o, no_gradient(), dw, l->row[DOWN], dy, active, &l->map[DOWN]);
-    split_norm_again(m, o, g->normed, k->norm2, k->middle, &l->norm2, in->N);
-    block_linear_bwd(m, o, ops_set(g->narrow), dw, l->row[GATE], g->wide, g->normed, &l->map[GATE]);
-    block_linear_bwd(m, o, ops_added(g->narrow), dw, l->row[UP], g->wide2, g->normed, &l->map[UP]);
-    struct ops_array d = split_gradient_end(m, o, g->narrow, in->N, m->config.width);
-    block_norm_bwd(m, o, ops_added(dx), dw, l->row[NORM2], d, k->middle, k->norm2, &l->norm2);
-}
-
-static void attention_bwd(const struct model *m, struct ops *o, int64_t layer, struct ops_array dx,
-                          struct ops_gradient dw, struct ops_array x, const struct layer *l,
-                          const struct cache *k, const struct gradients *g, const struct inputs *in)
-{
-    const int64_t N = in->N, Q = queries_of(&m->config), K = keys_of(&m->config);
-    const struct ops_attention a = block_attention(m, layer, in);
-    const struct ops_array d[3] = { g->wide, ops_part(g->wide, N * Q),
-                                    ops_part(g->wide, N * (Q + K)) };
-    const struct ops_qkv dqkv = qkv_of(m, d[0], d[1], d[2]);
-    struct ops_array dy = split_branch_gradient(
-        m, o, g->masked, dx, N, m->config.width,
-        block_residual_dropout(m, layer, PLACE_ATTENTION, in));
-    split_linear_bwd(m, o, g->narrow, dy, k->attended, &l->map[OUT]);
-    block_linear_bwd(m, o, no_gradient(), dw, l->row[OUT], dy, k->attended, &l->map[OUT]);
-    ops_attention_bwd(o, dqkv, g->narrow, qkv_of(m, k->q, k->k, k->v), k->attended, k->lse, &a);
-    rotate(m, o, dqkv, in, 1);
-    split_norm_again(m, o, g->normed, k->norm1, x, &l->norm1, N);
-    for (int i = 0; i < 3; i++)
-        block_linear_bwd(m, o, i ? ops_added(g->narrow) : ops_set(g->narrow), dw, l->row[QUERY + i],
-                         d[i], g->normed, &l->map[QUERY + i]);
-    struct ops_array dnormed = split_gradient_end(m, o, g->narrow, N, m->config.width);
-    block_norm_bwd(m, o, ops_added(dx), dw, l->row[NORM1], dnormed, x, k->norm1, &l->norm1);
-}
-
-static void layer_bwd(const struct model *m, struct ops *o, int64_t layer, struct ops_array dx,
-                      struct ops_gradient dw, struct ops_array x, struct ops_array w,
-                      struct model_cache cache, const struct inputs *in)
-{
-    const struct layer l = layer_of(m, w, in->N);
-    struct cache k;
-    lay_out(&k, NULL, cache, m, in->N);
-    const struct gradients g = begin_backward(m, o, in->N);
-    mlp_bwd(m, o, layer, dx, dw, &l, &k, &g, in);
-    attention_bwd(m, o, layer, dx, dw, x, &l, &k, &g, in);
-}
-
-/* ---- configuration and the architectures -------------------------------------------------- */
 
 static int init(struct model *m)
 {
@@ -331,15 +46,7 @@ static int init(struct model *m)
         c->rope_theta = 10000;
     if (!(c->rope_theta > 0 && c->rope_theta < INFINITY))
         return err_set("bad model configuration: rope_theta is %g, must be above 0", c->rope_theta);
-    m->layer_cache = layer_cache;
-    m->layer_scratch = widest(c) + c->inner + 2 * c->width + narrow(c);
-    m->embedding_fwd = embedding_fwd;
-    m->embedding_bwd = embedding_bwd;
-    m->layer_fwd = layer_fwd;
-    m->attention_fwd = attention_fwd;
-    m->layer_bwd = layer_bwd;
-    add_tensors(m);
-    block_decoder_init(m, head_row(m, FINAL_NORM), head_row(m, DECODER));
+    next_token_init(m);
     return 0;
 }
 
@@ -511,7 +218,11 @@ static const struct architecture_gguf qwen2_gguf = { "qwen2", gguf_keys, gguf_na
 
 #define ROW                                                                                        \
     .print = print_rest, .prefix = "model.", .ties = ties, .passed_over = passed_over,             \
-    .settings = settings, .gated = 1, .activation = OPS_SILU, .init = init
+    .settings = settings, .rms = 1, .activation = OPS_SILU, .init = init, .layer = layer,          \
+    .names = { .words = "model.embed_tokens.weight",                                               \
+               .layer = "model.layers.%lld.",                                                      \
+               .last_norm = "model.norm",                                                          \
+               .decoder = "lm_head.weight" }
 
 const struct architecture architecture_llama = { .name = "llama",
                                                  .title = "Llama",

@@ -6,6 +6,7 @@
 
 #include "common/err.h"
 #include "model/network/architecture.h"
+#include "model/network/layer.h"
 #include "model/network/split.h"
 
 static int check_count(const char *name, int64_t value, int64_t most)
@@ -95,17 +96,6 @@ int model_init(struct model *m, const struct model_config *config)
     return model_init_split(m, config, NULL);
 }
 
-struct model_cache model_cache_in(const struct model *m, struct ops_array array, int64_t B,
-                                  int64_t T)
-{
-    int64_t numbers[CACHE_PARTS];
-    struct model_cache cache = { 0 };
-    m->layer_cache(m, B, T, numbers);
-    for (int i = 0; i < CACHE_PARTS; array = ops_part(array, numbers[i++]))
-        cache.part[i] = array;
-    return cache;
-}
-
 void model_release(struct model *m)
 {
     tensor_release(&m->tensors);
@@ -127,17 +117,9 @@ int model_alike(const struct model *a, const struct model *b)
     return 1;
 }
 
-struct model_widths model_widths(const struct model_config *c)
-{
-    return (struct model_widths){ .qkv = (c->heads + 2 * c->kv_heads) * c->head_width,
-                                  .attention = c->heads * c->head_width,
-                                  .first = c->inner * (c->architecture->gated ? 2 : 1),
-                                  .inner = c->inner };
-}
-
 double model_flops_per_token(const struct model_config *c, int64_t T, double p)
 {
-    const struct model_widths w = model_widths(c);
+    const struct layer_widths w = layer_widths(c);
     const double L = (double)c->layers, C = (double)c->width, V = (double)c->vocabulary;
     double maps = L * C * (double)(w.qkv + w.attention + w.first + w.inner);
     double attention = 12 * L * (double)T * (double)w.attention;

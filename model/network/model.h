@@ -1,10 +1,10 @@
 /*
  * model.h - a model: a tensor table, and the forward and backward functions of its three kinds of
- * block (embedding, layer, head) for one micro-batch.
+ * block (embedding.h, layer.h, and the head here) for one micro-batch.
  *
  *     x[0] = embedding(ids);  x[l+1] = layer(l, x[l]);  loss = head(x[L], labels)
  *
- * Each architecture (architecture.h) fills a struct model in its own file. The caller owns all
+ * An architecture (architecture.h) says what the blocks consist of. The caller owns all
  * memory. The parameters of a block are one array, laid out by the tensor table, and so are its
  * gradients. Activations are [B*T,C]. A block function uses no other memory than its arguments and
  * scratch (ops.h). The caller chooses the types of the arrays (ops.h).
@@ -52,7 +52,7 @@ struct model_config {
     enum ops_activation activation; /* of the MLP */
     int untied;                     /* 1: the decoder has its own table, not the embedding's */
 
-    /* Llama, Mistral and Qwen2 only */
+    /* Llama, Mistral and Qwen2 only; the maps of others have biases */
     int qkv_bias, out_bias, mlp_bias; /* whether these maps have biases */
     double rope_theta;                /* the base of rotary positions; 0: 10000 */
     struct ops_stretch rope_stretch;
@@ -75,13 +75,6 @@ struct model_part {
     double weight;
 };
 
-/* What a layer's forward pass saves for its backward pass, in three parts: the arrays of attention,
- * the other activations, and a few F32 numbers for each row (means, deviations, softmax sums). */
-enum model_cache_part { CACHE_ATTENTION, CACHE_REST, CACHE_SUMS, CACHE_PARTS };
-struct model_cache {
-    struct ops_array part[CACHE_PARTS]; /* CACHE_SUMS is F32 */
-};
-
 struct model {
     struct model_config config; /* with a split, the config of this rank's part (split.h) */
     struct tensor_table tensors;
@@ -91,46 +84,11 @@ struct model {
     /* first row of this rank's part of the tables of words and of positions */
     int64_t first_word, first_place;
 
-    /* Rows of the tensor table: the norm of HEAD_NEXT, and the table of a decoder that is not tied,
-     * also of HEAD_PRETRAINING. */
-    size_t decoder_norm, decoder_table;
+    /* Rows of the tensor table: the first one of layer 0 and of the head; the table of a decoder
+     * that is not tied. */
+    size_t first_layer, first_head_row, decoder_table;
 
-    /* Scratch memory that a layer's backward needs, in numbers per row of activations. */
-    int64_t layer_scratch;
-
-    /* Returns how many numbers one layer's forward saves for its backward, besides its input. Sets
-     * parts[], unless it is NULL, to the numbers of each part. */
-    int64_t (*layer_cache)(const struct model *m, int64_t B, int64_t T, int64_t parts[CACHE_PARTS]);
-
-    int tied;            /* 1: the decoder uses the embedding's table and adds to its gradients */
-    int embedding_again; /* 1: embedding_bwd reads the embedding's parameters; 0: its w may be
-                          * OPS_NONE */
-
-    /* Sets x[B*T,C]. w: the embedding block's parameters. */
-    void (*embedding_fwd)(const struct model *m, struct ops *o, struct ops_array x,
-                          struct ops_array w, const struct inputs *in);
-    /* Computes the gradients of the embedding block from dx[B*T,C], which is overwritten. If the
-     * model is tied, the head has already set the gradients of the table of words, and this
-     * function adds to them. */
-    void (*embedding_bwd)(const struct model *m, struct ops *o, struct ops_gradient dw,
-                          struct ops_array dx, struct ops_array w, const struct inputs *in);
-
-    /* Sets y[B*T,C] from x[B*T,C]; y must not be x. cache: all parts OPS_NONE if no backward
-     * follows (evaluation, generation). With in->past the rows are new tokens that follow the
-     * cached ones. */
-    void (*layer_fwd)(const struct model *m, struct ops *o, int64_t layer, struct ops_array y,
-                      struct ops_array x, struct ops_array w, struct model_cache cache,
-                      const struct inputs *in);
-    /* Recomputes CACHE_ATTENTION and attention's share of CACHE_SUMS from x, with the same bits as
-     * layer_fwd. */
-    void (*attention_fwd)(const struct model *m, struct ops *o, int64_t layer, struct ops_array x,
-                          struct ops_array w, struct model_cache cache, const struct inputs *in);
-    /* Replaces dx, the gradient with respect to y, by the gradient with respect to x, and computes
-     * the gradients dw of the layer's parameters. cache: as layer_fwd left it for the same x; it is
-     * overwritten. */
-    void (*layer_bwd)(const struct model *m, struct ops *o, int64_t layer, struct ops_array dx,
-                      struct ops_gradient dw, struct ops_array x, struct ops_array w,
-                      struct model_cache cache, const struct inputs *in);
+    int tied; /* 1: the decoder uses the embedding's table and adds to its gradients */
 
     /* Sets out.losses to the losses of all targets: those of the first part of the loss, then those
      * of the second (inputs_scores). Sets out.correct unless it is OPS_NONE. w: the head block's
@@ -174,22 +132,9 @@ void model_release(struct model *m);
 int model_is_map(const struct model *m, size_t row);
 int model_is_decoder(const struct model *m, size_t row);
 
-/* Divides an array of as many numbers as layer_cache says into the parts of a layer's cache. If
- * `array` is OPS_NONE, all parts are OPS_NONE. */
-struct model_cache model_cache_in(const struct model *m, struct ops_array array, int64_t B,
-                                  int64_t T);
-
 /* Returns 1 if two models have the same architecture, kind of head, number of attention heads,
  * longest sequence, and names and shapes of tensors, else 0. */
 int model_alike(const struct model *a, const struct model *b);
-
-/* The widths inside a layer: of the outputs of the matrices before attention (queries, keys and
- * values together), of attention's output, of the outputs of the MLP's first matrices (the gate's,
- * too, if it is gated), and of the input of its last one. */
-struct model_widths {
-    int64_t qkv, attention, first, inner;
-};
-struct model_widths model_widths(const struct model_config *c);
 
 /* Returns the floating-point operations of training, forward and backward, for one token of a
  * sequence of T. p is for HEAD_PRETRAINING: the share of the tokens that have a label. The matrices

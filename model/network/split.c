@@ -394,12 +394,12 @@ void split_linear_fwd(const struct model *m, struct ops *o, struct ops_array y, 
 }
 
 void split_linear_bwd(const struct model *m, struct ops *o, struct ops_array dx,
-                      struct ops_array dy, struct ops_array x, const struct ops_linear *l)
+                      struct ops_array dy, const struct ops_linear *l)
 {
     const struct ops_gradient none = { 0 };
     const int divided = split_ranks(m, SPLIT_WIDTH) > 1;
     struct ops_array part = divided ? summand(o, dx, l->N * l->I) : dx;
-    ops_linear_bwd(o, ops_set(part), none, none, dy, x, l);
+    ops_linear_bwd(o, ops_set(part), none, none, dy, OPS_NONE, l);
     if (divided)
         put_sum(m, SPLIT_WIDTH, o, dx, part, l->N * l->I, "sum of inner gradients");
 }

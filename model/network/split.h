@@ -144,7 +144,7 @@ void split_linear_fwd(const struct model *m, struct ops *o, struct ops_array y, 
 /* Sets dx to the gradient of the input of a matrix after heads or MLP, whose columns are divided
  * over SPLIT_WIDTH. As ops_linear_bwd, but without gradients of the matrix. */
 void split_linear_bwd(const struct model *m, struct ops *o, struct ops_array dx,
-                      struct ops_array dy, struct ops_array x, const struct ops_linear *l);
+                      struct ops_array dy, const struct ops_linear *l);
 
 /* Does ops_residual_fwd with a matrix after heads or MLP, whose rows are divided over SPLIT_HEADS:
  * y[n,C], base[n,C]. */

@@ -11,6 +11,8 @@
 #include "common/mem.h"
 #include "common/pool.h"
 #include "common/rng.h"
+#include "model/network/embedding.h"
+#include "model/network/layer.h"
 #include "model/network/model.h"
 
 struct run {
@@ -54,7 +56,7 @@ static void set_up(struct run *r)
     for (int64_t l = 0; l <= c->layers; l++)
         r->x[l] = ops_buffer(r->o, OPS_F32, N * c->width);
     for (int64_t l = 0; l < c->layers; l++)
-        r->cache[l] = ops_buffer(r->o, OPS_F32, r->m.layer_cache(&r->m, r->b.B, r->b.T, NULL));
+        r->cache[l] = ops_buffer(r->o, OPS_F32, layer_cache(&r->m, r->b.B, r->b.T, NULL));
     r->dx = ops_buffer(r->o, OPS_F32, N * c->width);
     uint32_t *ids = mem_zalloc((size_t)N, sizeof *ids);
     int32_t *labels = mem_zalloc((size_t)N, sizeof *labels);
@@ -74,18 +76,18 @@ static double step(struct run *r, int t)
     struct model *m = &r->m;
     int64_t L = m->config.layers, N = r->b.B * r->b.T;
     double begin = log_seconds();
-    m->embedding_fwd(m, r->o, r->x[0], r->w[0], &r->in);
+    embedding_fwd(m, r->o, r->x[0], r->w[0], &r->in);
     for (int64_t l = 0; l < L; l++)
-        m->layer_fwd(m, r->o, l, r->x[l + 1], r->x[l], r->w[l + 1],
-                     model_cache_in(m, r->cache[l], r->b.B, r->b.T), &r->in);
+        layer_fwd(m, r->o, l, r->x[l + 1], r->x[l], r->w[l + 1],
+                  layer_cache_in(m, r->cache[l], r->b.B, r->b.T), &r->in);
     double forward = log_seconds();
     m->head_fwd_bwd(m, r->o, r->scores, r->dx, ops_set(r->g[L + 1]), ops_set(r->g[0]), r->x[L],
                     r->w[L + 1], r->w[0], 1.0 / (double)N, &r->in);
     double head = log_seconds();
     for (int64_t l = L; l-- > 0;)
-        m->layer_bwd(m, r->o, l, r->dx, ops_set(r->g[l + 1]), r->x[l], r->w[l + 1],
-                     model_cache_in(m, r->cache[l], r->b.B, r->b.T), &r->in);
-    m->embedding_bwd(m, r->o, ops_set(r->g[0]), r->dx, r->w[0], &r->in);
+        layer_bwd(m, r->o, l, r->dx, ops_set(r->g[l + 1]), r->x[l], r->w[l + 1],
+                  layer_cache_in(m, r->cache[l], r->b.B, r->b.T), &r->in);
+    embedding_bwd(m, r->o, ops_set(r->g[0]), r->dx, r->w[0], &r->in);
     double backward = log_seconds();
     struct ops_adamw h = { 1e-4, 0.9, 0.999, 1e-8, 0, 1, 1, 1 };
     h.m_correction = 1 / (1 - __builtin_pow(h.beta1, t));

@@ -21,6 +21,8 @@
 #include "common/mem.h"
 #include "model/folder/folder.h"
 #include "model/network/bert.h"
+#include "model/network/embedding.h"
+#include "model/network/layer.h"
 
 struct net {
     struct ops *o;
@@ -55,13 +57,12 @@ static int read_batch(struct net *n, const char *path)
 static void forward(struct net *n, struct ops_array x, struct ops_array caches)
 {
     const struct model *m = &n->m;
-    int64_t step = n->b.B * n->b.T * m->config.width,
-            size = m->layer_cache(m, n->b.B, n->b.T, NULL);
+    int64_t step = n->b.B * n->b.T * m->config.width, size = layer_cache(m, n->b.B, n->b.T, NULL);
     inputs_set(&n->in, n->o, m, &n->b);
-    m->embedding_fwd(m, n->o, x, n->w[0], &n->in);
+    embedding_fwd(m, n->o, x, n->w[0], &n->in);
     for (int64_t l = 0; l < m->config.layers; l++)
-        m->layer_fwd(m, n->o, l, ops_part(x, (l + 1) * step), ops_part(x, l * step), n->w[l + 1],
-                     model_cache_in(m, ops_part(caches, l * size), n->b.B, n->b.T), &n->in);
+        layer_fwd(m, n->o, l, ops_part(x, (l + 1) * step), ops_part(x, l * step), n->w[l + 1],
+                  layer_cache_in(m, ops_part(caches, l * size), n->b.B, n->b.T), &n->in);
 }
 
 static void add_numbers(const struct net *n, struct buf *to, struct ops_array a, int64_t count)
@@ -143,7 +144,7 @@ static float loss_and_gradients(struct net *n, struct ops_array *g)
 {
     const struct model *m = &n->m;
     int64_t L = m->config.layers, step = n->b.B * n->b.T * m->config.width;
-    int64_t size = m->layer_cache(m, n->b.B, n->b.T, NULL), most = n->b.B * (n->b.T + 2);
+    int64_t size = layer_cache(m, n->b.B, n->b.T, NULL), most = n->b.B * (n->b.T + 2);
     struct ops_array x = ops_buffer(n->o, OPS_F32, (L + 1) * step);
     struct ops_array caches = ops_buffer(n->o, OPS_F32, L * size);
     struct ops_array dx = ops_buffer(n->o, OPS_F32, step);
@@ -153,9 +154,9 @@ static float loss_and_gradients(struct net *n, struct ops_array *g)
     m->head_fwd_bwd(m, n->o, out, dx, ops_set(g[L + 1]), ops_set(g[0]), ops_part(x, L * step),
                     n->w[L + 1], n->w[0], scale, &n->in);
     for (int64_t l = L; l-- > 0;)
-        m->layer_bwd(m, n->o, l, dx, ops_set(g[l + 1]), ops_part(x, l * step), n->w[l + 1],
-                     model_cache_in(m, ops_part(caches, l * size), n->b.B, n->b.T), &n->in);
-    m->embedding_bwd(m, n->o, ops_set(g[0]), dx, n->w[0], &n->in);
+        layer_bwd(m, n->o, l, dx, ops_set(g[l + 1]), ops_part(x, l * step), n->w[l + 1],
+                  layer_cache_in(m, ops_part(caches, l * size), n->b.B, n->b.T), &n->in);
+    embedding_bwd(m, n->o, ops_set(g[0]), dx, n->w[0], &n->in);
     double loss = sum_of(n, out.losses);
     ops_buffer_free(n->o, out.losses, most);
     ops_buffer_free(n->o, x, (L + 1) * step);

@@ -14,7 +14,9 @@
 #include "common/file.h"
 #include "common/mem.h"
 #include "model/folder/folder.h"
+#include "model/network/embedding.h"
 #include "model/network/forward.h"
+#include "model/network/layer.h"
 
 struct net {
     struct ops *o;
@@ -87,23 +89,23 @@ static float forward_backward(struct net *n, struct ops_array *g, const struct b
 {
     const struct model *m = &n->m;
     int64_t L = m->config.layers, N = b->B * b->T, C = m->config.width;
-    int64_t size = m->layer_cache(m, b->B, b->T, NULL);
+    int64_t size = layer_cache(m, b->B, b->T, NULL);
     struct ops_array x = ops_buffer(n->o, OPS_F32, (L + 1) * N * C);
     struct ops_array cache = ops_buffer(n->o, OPS_F32, larger(L, 1) * size);
     struct ops_array dx = ops_buffer(n->o, OPS_F32, N * C);
     struct ops_scores out = { .losses = ops_buffer(n->o, OPS_F32, N) };
     struct inputs in = { 0 };
     inputs_set(&in, n->o, m, b);
-    m->embedding_fwd(m, n->o, x, n->w[0], &in);
+    embedding_fwd(m, n->o, x, n->w[0], &in);
     for (int64_t l = 0; l < L; l++)
-        m->layer_fwd(m, n->o, l, ops_part(x, (l + 1) * N * C), ops_part(x, l * N * C), n->w[l + 1],
-                     model_cache_in(m, ops_part(cache, l * size), b->B, b->T), &in);
+        layer_fwd(m, n->o, l, ops_part(x, (l + 1) * N * C), ops_part(x, l * N * C), n->w[l + 1],
+                  layer_cache_in(m, ops_part(cache, l * size), b->B, b->T), &in);
     m->head_fwd_bwd(m, n->o, out, dx, ops_set(g[L + 1]), ops_set(g[0]), ops_part(x, L * N * C),
                     n->w[L + 1], n->w[0], 1.0 / (double)N, &in);
     for (int64_t l = L; l-- > 0;)
-        m->layer_bwd(m, n->o, l, dx, ops_set(g[l + 1]), ops_part(x, l * N * C), n->w[l + 1],
-                     model_cache_in(m, ops_part(cache, l * size), b->B, b->T), &in);
-    m->embedding_bwd(m, n->o, ops_set(g[0]), dx, n->w[0], &in);
+        layer_bwd(m, n->o, l, dx, ops_set(g[l + 1]), ops_part(x, l * N * C), n->w[l + 1],
+                  layer_cache_in(m, ops_part(cache, l * size), b->B, b->T), &in);
+    embedding_bwd(m, n->o, ops_set(g[0]), dx, n->w[0], &in);
     double loss = sum_of(n->o, out.losses, N);
     inputs_release(&in, n->o);
     ops_buffer_free(n->o, out.losses, N);

@@ -8,6 +8,8 @@
 
 #include "common/err.h"
 #include "common/mem.h"
+#include "model/network/embedding.h"
+#include "model/network/layer.h"
 #include "tests/unit/arrays.h"
 
 /* Sets the rank's parameters to its part of the whole model's random parameters. */
@@ -57,8 +59,7 @@ void net_init_part(struct net *n, const struct model_config *c, const struct spl
     for (int i = 0; i <= NET_LAYERS; i++)
         n->x[i] = floats(ops_buffer(n->o, OPS_F32, NET_TOKENS * NET_WIDTH));
     for (int i = 0; i < NET_LAYERS; i++)
-        n->cache[i] = floats(
-            ops_buffer(n->o, OPS_F32, n->m.layer_cache(&n->m, 1, NET_TOKENS, NULL)));
+        n->cache[i] = floats(ops_buffer(n->o, OPS_F32, layer_cache(&n->m, 1, NET_TOKENS, NULL)));
     n->dx = floats(ops_buffer(n->o, OPS_F32, NET_TOKENS * NET_WIDTH));
 }
 
@@ -71,7 +72,7 @@ void net_release(struct net *n)
     for (int i = 0; i <= NET_LAYERS; i++)
         ops_buffer_free(n->o, f32(n->x[i]), NET_TOKENS * NET_WIDTH);
     for (int i = 0; i < NET_LAYERS; i++)
-        ops_buffer_free(n->o, f32(n->cache[i]), n->m.layer_cache(&n->m, 1, NET_TOKENS, NULL));
+        ops_buffer_free(n->o, f32(n->cache[i]), layer_cache(&n->m, 1, NET_TOKENS, NULL));
     ops_buffer_free(n->o, f32(n->dx), NET_TOKENS * NET_WIDTH);
     inputs_release(&n->in, n->o);
     model_release(&n->m);
@@ -81,16 +82,16 @@ void net_release(struct net *n)
 /* Returns the parts of a layer's cache, or no parts if `cache` is NULL. */
 static struct model_cache cache_of(const struct net *n, const float *cache)
 {
-    return model_cache_in(&n->m, f32(cache), 1, NET_TOKENS);
+    return layer_cache_in(&n->m, f32(cache), 1, NET_TOKENS);
 }
 
 void net_forward(struct net *n, int keep)
 {
     inputs_set(&n->in, n->o, &n->m, &n->b);
-    n->m.embedding_fwd(&n->m, n->o, f32(n->x[0]), f32(n->w[0]), &n->in);
+    embedding_fwd(&n->m, n->o, f32(n->x[0]), f32(n->w[0]), &n->in);
     for (int l = 0; l < NET_LAYERS; l++)
-        n->m.layer_fwd(&n->m, n->o, l, f32(n->x[l + 1]), f32(n->x[l]), f32(n->w[l + 1]),
-                       cache_of(n, keep ? n->cache[l] : NULL), &n->in);
+        layer_fwd(&n->m, n->o, l, f32(n->x[l + 1]), f32(n->x[l]), f32(n->w[l + 1]),
+                  cache_of(n, keep ? n->cache[l] : NULL), &n->in);
 }
 
 static double weighted_sum(const struct net *n, const float *losses)
@@ -132,9 +133,9 @@ double net_backward(struct net *n, double scale)
                       g[NET_LAYERS + 1], g[0], f32(n->x[NET_LAYERS]), f32(n->w[NET_LAYERS + 1]),
                       f32(n->w[0]), scale, &n->in);
     for (int l = NET_LAYERS; l-- > 0;)
-        n->m.layer_bwd(&n->m, n->o, l, f32(n->dx), g[l + 1], f32(n->x[l]), f32(n->w[l + 1]),
-                       cache_of(n, n->cache[l]), &n->in);
-    n->m.embedding_bwd(&n->m, n->o, g[0], f32(n->dx), f32(n->w[0]), &n->in);
+        layer_bwd(&n->m, n->o, l, f32(n->dx), g[l + 1], f32(n->x[l]), f32(n->w[l + 1]),
+                  cache_of(n, n->cache[l]), &n->in);
+    embedding_bwd(&n->m, n->o, g[0], f32(n->dx), f32(n->w[0]), &n->in);
     return weighted_sum(n, losses);
 }
 

@@ -71,7 +71,7 @@
 #include <stdint.h>
 
 #include "common/buf.h"
-#include "model/network/model.h"
+#include "model/network/layer.h"
 
 /* The arrays of a training (layout.h). */
 enum store_kind {

@@ -8,6 +8,8 @@
 #include "common/mem.h"
 #include "common/rng.h"
 #include "common/trace.h"
+#include "model/network/embedding.h"
+#include "model/network/layer.h"
 
 enum { KEY_DROPOUT = 0x64726f70, SUMS = 2 * MODEL_PARTS };
 
@@ -34,7 +36,7 @@ void engine_program(struct program *p, const struct engine_config *c, const stru
                                      .interleave = c->interleave,
                                      .recompute = c->recompute,
                                      .tied = m->tied,
-                                     .embedding_again = m->embedding_again,
+                                     .embedding_again = embedding_is_read_again(m),
                                      .moments = moments ? 0 : 2 };
     for (size_t i = 0; i < m->tensors.count && moments; i++)
         config.moments = moments[i] > config.moments ? moments[i] : config.moments;
@@ -46,7 +48,7 @@ void engine_rows(struct store_config *out, const struct engine_config *c, const 
 {
     out->program = p;
     out->row[STORE_X] = out->row[STORE_DX] = split_most_rows(m, c->B * c->T) * m->config.width;
-    m->layer_cache(m, c->B, c->T, &out->row[STORE_CACHE]);
+    layer_cache(m, c->B, c->T, &out->row[STORE_CACHE]);
 }
 
 void engine_open(struct engine *e, const struct engine_config *config, const struct program *p,
@@ -239,17 +241,15 @@ static void inputs(struct pass *s, const struct phase *f, const struct ops_array
 
 static void embedding_forward(struct pass *s, const struct phase *f, const struct ops_array *at)
 {
-    const struct model *m = s->e->model;
-    m->embedding_fwd(m, s->e->ops, at[USE_Y], at[USE_W], inputs_of(s, f));
+    embedding_fwd(s->e->model, s->e->ops, at[USE_Y], at[USE_W], inputs_of(s, f));
 }
 
 /* Runs a layer forward, also to recompute it in the backward pass. In an evaluation the cache is
  * empty. */
 static void layer_forward(struct pass *s, const struct phase *f, const struct ops_array *at)
 {
-    const struct model *m = s->e->model;
-    m->layer_fwd(m, s->e->ops, f->layer, at[USE_Y], at[USE_X], at[USE_W], cache_of(at),
-                 inputs_of(s, f));
+    layer_fwd(s->e->model, s->e->ops, f->layer, at[USE_Y], at[USE_X], at[USE_W], cache_of(at),
+              inputs_of(s, f));
 }
 
 static void head(struct pass *s, const struct phase *f, const struct ops_array *at)
@@ -263,23 +263,22 @@ static void head(struct pass *s, const struct phase *f, const struct ops_array *
 
 static void attention_again(struct pass *s, const struct phase *f, const struct ops_array *at)
 {
-    const struct model *m = s->e->model;
-    m->attention_fwd(m, s->e->ops, f->layer, at[USE_X], at[USE_W], cache_of(at), inputs_of(s, f));
+    layer_attention_fwd(s->e->model, s->e->ops, f->layer, at[USE_X], at[USE_W], cache_of(at),
+                        inputs_of(s, f));
 }
 
 static void layer_backward(struct pass *s, const struct phase *f, const struct ops_array *at)
 {
-    const struct model *m = s->e->model;
-    m->layer_bwd(m, s->e->ops, f->layer, at[USE_DX], (struct ops_gradient){ at[USE_DW], f->add },
-                 at[USE_X], at[USE_W], cache_of(at), inputs_of(s, f));
+    layer_bwd(s->e->model, s->e->ops, f->layer, at[USE_DX],
+              (struct ops_gradient){ at[USE_DW], f->add }, at[USE_X], at[USE_W], cache_of(at),
+              inputs_of(s, f));
 }
 
 static void embedding_backward(struct pass *s, const struct phase *f, const struct ops_array *at)
 {
-    const struct model *m = s->e->model;
     word_table_restore(&s->e->sharing.table, at[USE_DW]);
-    m->embedding_bwd(m, s->e->ops, (struct ops_gradient){ at[USE_DW], f->add }, at[USE_DX],
-                     at[USE_W], inputs_of(s, f));
+    embedding_bwd(s->e->model, s->e->ops, (struct ops_gradient){ at[USE_DW], f->add }, at[USE_DX],
+                  at[USE_W], inputs_of(s, f));
 }
 
 static void merge_gradients(struct pass *s, const struct phase *f, const struct ops_array *at)

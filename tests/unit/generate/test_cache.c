@@ -5,6 +5,8 @@
 
 #include "generate/cache.h"
 #include "model/network/architecture.h"
+#include "model/network/embedding.h"
+#include "model/network/layer.h"
 #include "tests/unit/arrays.h"
 
 enum { POSITIONS = 40, VOCABULARY = 61 };
@@ -84,9 +86,9 @@ static void uncached(struct fixture *f, float *losses)
     for (int i = 0; i < POSITIONS; i++)
         labels[i] = (int32_t)f->ids[(i + 1) % POSITIONS];
     inputs_set(&in, f->ops, &f->m, &b);
-    f->m.embedding_fwd(&f->m, f->ops, x, f->blocks[0], &in);
+    embedding_fwd(&f->m, f->ops, x, f->blocks[0], &in);
     for (int l = 0; l < f->m.config.layers; l++) {
-        f->m.layer_fwd(&f->m, f->ops, l, y, x, f->blocks[l + 1], (struct model_cache){ 0 }, &in);
+        layer_fwd(&f->m, f->ops, l, y, x, f->blocks[l + 1], (struct model_cache){ 0 }, &in);
         struct ops_array swap = x;
         x = y;
         y = swap;

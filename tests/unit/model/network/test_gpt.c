@@ -105,8 +105,8 @@ Test(gpt, dropout_differs_by_layer)
     net_init(&n, &c, fill, 1);
     net_forward(&n, 0);
     for (int l = 0; l < 2; l++) /* the same weights and input, as another layer */
-        n.m.layer_fwd(&n.m, n.o, l, f32(y[l]), f32(n.x[0]), f32(n.w[1]), (struct model_cache){ 0 },
-                      &n.in);
+        layer_fwd(&n.m, n.o, l, f32(y[l]), f32(n.x[0]), f32(n.w[1]), (struct model_cache){ 0 },
+                  &n.in);
     cr_assert_neq(0, memcmp(y[0], y[1], sizeof y[0]));
     net_release(&n);
 }

@@ -1,0 +1,752 @@
+#include "model/network/layer.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "model/network/block.h"
+#include "model/network/split.h"
+
+/* ---- arrays and rows ---------------------------------------------------------------------- */
+
+enum width { OF_STREAM, OF_QUERIES, OF_KEYS, OF_INNER };
+
+/* The arrays. own: a rank has only its own rows, as those of the residual stream (split.h).
+ * product: matrix products read the gradient, which has their type of operands. */
+static const struct {
+    const char *name;
+    enum width width;
+    int own, product;
+} arrays[LAYER_ARRAYS] = {
+    [AT_INPUT] = { "input", OF_STREAM, 1, 0 },
+    [AT_NORMED] = { "normed", OF_STREAM, 0, 0 },
+    [AT_QUERIES] = { "queries", OF_QUERIES, 0, 1 },
+    [AT_KEYS] = { "keys", OF_KEYS, 0, 1 },
+    [AT_VALUES] = { "values", OF_KEYS, 0, 1 },
+    [AT_NORMED_QUERIES] = { "normed queries", OF_QUERIES, 0, 1 },
+    [AT_NORMED_KEYS] = { "normed keys", OF_KEYS, 0, 1 },
+    [AT_HEADS] = { "heads", OF_QUERIES, 0, 0 },
+    [AT_MIDDLE] = { "middle", OF_STREAM, 1, 0 },
+    [AT_BRANCH] = { "branch", OF_STREAM, 0, 0 },
+    [AT_INNER] = { "inner", OF_INNER, 0, 1 },
+    [AT_UP] = { "up", OF_INNER, 0, 1 },
+    [AT_ACTIVE] = { "active", OF_INNER, 0, 1 },
+    [AT_SUM] = { "sum", OF_STREAM, 1, 0 },
+    [AT_OUTPUT] = { "output", OF_STREAM, 1, 0 },
+};
+
+static int64_t width_of(const struct model_config *c, enum layer_array a)
+{
+    switch (arrays[a].width) {
+    case OF_QUERIES: return c->heads * c->head_width;
+    case OF_KEYS: return c->kv_heads * c->head_width;
+    case OF_INNER: return c->inner;
+    case OF_STREAM: break;
+    }
+    return c->width;
+}
+
+static const struct layer_row *rows_of(const struct model *m)
+{
+    return m->config.architecture->layer;
+}
+
+static int weights_of(const struct layer_row *row)
+{
+    int n = 0;
+    while (n < LAYER_READS && row->weights[n])
+        n++;
+    return n;
+}
+
+/* Returns how many arrays the row writes, from row->out on. */
+static int outputs_of(const struct layer_row *row)
+{
+    if (row->kind == LAYER_MAPS)
+        return row->joined ? LAYER_READS : weights_of(row);
+    return row->out != AT_NONE;
+}
+
+/* Returns the width of all arrays that the row writes. */
+static int64_t width_out(const struct model_config *c, const struct layer_row *row)
+{
+    int64_t width = 0;
+    for (int i = 0; i < outputs_of(row); i++)
+        width += width_of(c, row->out + (enum layer_array)i);
+    return width;
+}
+
+/* Returns 1 if the row is a norm of each head. */
+static int is_of_heads(const struct layer_row *row)
+{
+    return row->kind == LAYER_NORM && arrays[row->in[0]].width != OF_STREAM;
+}
+
+/* Returns 1 if the row's output is kept for the backward, 0 if it is computed again or belongs to
+ * the caller. */
+static int is_kept(const struct layer_row *row)
+{
+    return row->kind == LAYER_MAPS || row->kind == LAYER_ATTEND || is_of_heads(row) ||
+           (row->kind == LAYER_RESIDUAL && row->out != AT_OUTPUT);
+}
+
+/* Returns the row that writes the array, or NULL for the layer's input. */
+static const struct layer_row *writer_of(const struct model *m, enum layer_array a)
+{
+    for (const struct layer_row *row = rows_of(m); row->kind; row++)
+        if (a >= row->out && a < row->out + (enum layer_array)outputs_of(row))
+            return row;
+    return NULL;
+}
+
+/* Returns 1 if only matrix products read the array. */
+static int is_operand(const struct model *m, enum layer_array a)
+{
+    int others = 0;
+    for (const struct layer_row *row = rows_of(m); row->kind; row++)
+        for (int i = 0; i < LAYER_READS; i++)
+            others += row->in[i] == a &&
+                      (i || (row->kind != LAYER_MAPS && row->kind != LAYER_RESIDUAL));
+    return !others;
+}
+
+/* Returns the number of norms that a row of the list computes: one for each of the rank's own rows
+ * or, for queries and keys, for each head of all N rows. */
+static int64_t norms_of(const struct model_config *c, const struct layer_row *row, int64_t own,
+                        int64_t N)
+{
+    return is_of_heads(row) ? N * width_of(c, row->in[0]) / c->head_width : own;
+}
+
+/* ---- tensors ------------------------------------------------------------------------------ */
+
+static int is_biased(const struct model_config *c, const struct layer_row *row)
+{
+    if (row->kind == LAYER_NORM)
+        return !c->architecture->rms;
+    if (row->kind == LAYER_MAPS && row->out == AT_QUERIES)
+        return c->qkv_bias;
+    return row->kind == LAYER_RESIDUAL && row->in[0] == AT_HEADS ? c->out_bias : c->mlp_bias;
+}
+
+/* Returns the row of weight i in the tensor table, for the first layer. All layers have equal rows.
+ */
+static size_t tensor_of(const struct model *m, const struct layer_row *row, int i)
+{
+    size_t tensor = m->first_layer;
+    for (const struct layer_row *r = rows_of(m); r < row; r++)
+        tensor += (size_t)(weights_of(r) * (1 + is_biased(&m->config, r)));
+    return tensor + (size_t)(i * (1 + is_biased(&m->config, row)));
+}
+
+static void add_weight(struct model *m, const struct layer_row *row, int i, int64_t layer)
+{
+    const struct model_config *c = &m->config;
+    const struct architecture *a = c->architecture;
+    const int biased = is_biased(c, row), block = (int)layer + 1;
+    char stem[TENSOR_NAME];
+    snprintf(stem, sizeof stem, "%s%s", a->names.layer, row->weights[i]);
+    if (row->kind == LAYER_NORM) {
+        block_add_norm(m, block, stem, layer,
+                       is_of_heads(row) ? c->head_width : width_of(c, row->in[0]), biased);
+        return;
+    }
+    const int64_t in = width_of(c, row->in[0]);
+    const int64_t out = row->joined ? width_out(c, row)
+                                    : width_of(c, row->out + (enum layer_array)i);
+    const int end = row->kind == LAYER_RESIDUAL;
+    const double std = c->init_std / (end && a->scaled_ends ? sqrt(2.0 * (double)c->layers) : 1);
+    block_add_map(m, block, stem, layer, in, out, std, biased, end);
+    for (int k = 0; k <= biased; k++) {
+        struct tensor *t = &m->tensors.rows[m->tensors.count - 1 - (size_t)k];
+        t->maps = row->joined ? outputs_of(row) : 1;
+        t->transposed = t->transposed && !a->untransposed;
+    }
+}
+
+/* ---- a pass and its memory ---------------------------------------------------------------- */
+
+enum { SLOTS = 12 };
+
+/* An array during a pass. */
+struct place {
+    struct ops_array at;
+    int there; /* 0: it has no memory yet */
+    int slot;  /* of scratch memory; 0: the array is elsewhere, or a part of another one */
+};
+
+/* One pass through the layer. */
+struct run {
+    const struct model *m;
+    struct ops *o; /* NULL: the pass only counts its scratch memory */
+    int64_t layer, N;
+    struct ops_array w;
+    const struct inputs *in;
+    enum ops_type operand; /* the type of arrays that only products read */
+    struct place x[LAYER_ARRAYS];
+    struct ops_array lse;
+    struct ops_moments moments[LAYER_ARRAYS]; /* of the norm that writes the array */
+
+    /* For the backward. begun: a later row has set the array's gradient; partial: ranks along
+     * SPLIT_HEADS have summands of it. late: the residual whose weights have no gradients yet,
+     * because its input has to be computed again. */
+    struct ops_gradient dw;
+    struct place d[LAYER_ARRAYS], masked;
+    int begun[LAYER_ARRAYS], partial[LAYER_ARRAYS];
+    const struct layer_row *late;
+    struct ops_array late_dy;
+
+    /* Scratch memory. A slot is used again when its array is not needed any more. STREAM_SLOT is
+     * the caller's dx, for gradients of the residual stream. */
+    struct slot {
+        struct ops_array at;
+        int64_t bytes;
+        int busy;
+    } slots[SLOTS];
+    int slot_count;
+};
+enum { NO_SLOT, STREAM_SLOT, FIRST_SLOT };
+
+/* Returns a place for N rows of `width` numbers: in the smallest free slot that has room or, if
+ * none has, in a new one. */
+static struct place take(struct run *r, int64_t width, enum ops_type type)
+{
+    const int64_t bytes = r->N * width * (int64_t)ops_type_bytes(type);
+    int best = r->slot_count;
+    for (int s = FIRST_SLOT; s < r->slot_count; s++)
+        if (!r->slots[s].busy && r->slots[s].bytes >= bytes &&
+            (best == r->slot_count || r->slots[s].bytes < r->slots[best].bytes))
+            best = s;
+    assert(best < SLOTS);
+    struct slot *slot = &r->slots[best];
+    if (best == r->slot_count) {
+        r->slot_count++;
+        slot->bytes = bytes;
+        slot->at = r->o ? ops_scratch(r->o, OPS_U8, bytes) : OPS_NONE;
+    }
+    slot->busy = 1;
+    struct place p = { slot->at, 1, best };
+    p.at.type = type;
+    return p;
+}
+
+static void give(struct run *r, struct place *p)
+{
+    r->slots[p->slot].busy = 0;
+    p->slot = NO_SLOT;
+}
+
+/* Returns the sum of all slots, in numbers of type F32 per token. The pass had one token. */
+static int64_t scratch_of(const struct run *r)
+{
+    int64_t bytes = 0;
+    for (int s = FIRST_SLOT; s < r->slot_count; s++)
+        bytes += r->slots[s].bytes;
+    return bytes / (int64_t)ops_type_bytes(OPS_F32);
+}
+
+/* Returns how far apart the rows of an array lie. */
+static int64_t stride_of(const struct model *m, enum layer_array a)
+{
+    const struct layer_row *writer = writer_of(m, a);
+    return writer && writer->joined ? width_out(&m->config, writer) : width_of(&m->config, a);
+}
+
+/* Sets the places of the other arrays that the row writes. They follow the first one in memory or,
+ * if they are joined, in each row. */
+static void spread(const struct run *r, struct place p[LAYER_ARRAYS], const struct layer_row *row)
+{
+    for (int i = 1; i < outputs_of(row); i++) {
+        const enum layer_array a = row->out + (enum layer_array)i;
+        const int64_t width = width_of(&r->m->config, a - 1);
+        p[a] = (struct place){ ops_part(p[a - 1].at, row->joined ? width : r->N * width), 1, 0 };
+    }
+}
+
+/* Takes n numbers from a part of the cache, at a multiple of TENSOR_ALIGN. */
+static struct ops_array take_cache(const struct model_cache *cache, int64_t used[CACHE_PARTS],
+                                   enum model_cache_part part, int64_t n)
+{
+    struct ops_array at = ops_part(cache->part[part], used[part]);
+    used[part] += (n + TENSOR_ALIGN - 1) / TENSOR_ALIGN * TENSOR_ALIGN;
+    return at;
+}
+
+/* Puts what is kept into the cache. Sets used[] to how many numbers each part has. */
+static void lay_out(struct run *r, const struct model_cache *cache, int64_t used[CACHE_PARTS])
+{
+    const struct model_config *c = &r->m->config;
+    const int64_t own = split_most_rows(r->m, r->N);
+    enum model_cache_part part = CACHE_ATTENTION;
+    for (const struct layer_row *row = rows_of(r->m); row->kind; row++) {
+        const int64_t norms = norms_of(c, row, own, r->N);
+        struct ops_moments *moments = &r->moments[row->out];
+        if (is_kept(row)) {
+            const int64_t n = (arrays[row->out].own ? own : r->N) * width_out(c, row);
+            r->x[row->out] = (struct place){ take_cache(cache, used, part, n), 1, NO_SLOT };
+            spread(r, r->x, row);
+        }
+        if (row->kind == LAYER_NORM && !c->architecture->rms)
+            moments->mean = take_cache(cache, used, CACHE_SUMS, norms);
+        if (row->kind == LAYER_NORM)
+            moments->rstd = take_cache(cache, used, CACHE_SUMS, norms);
+        if (row->kind == LAYER_ATTEND) {
+            r->lse = take_cache(cache, used, CACHE_SUMS, r->N * c->heads);
+            part = CACHE_REST;
+        }
+    }
+}
+
+int64_t layer_cache(const struct model *m, int64_t B, int64_t T, int64_t parts[CACHE_PARTS])
+{
+    struct run r = { .m = m, .N = B * T };
+    int64_t used[CACHE_PARTS] = { 0 };
+    lay_out(&r, &(struct model_cache){ 0 }, used);
+    if (parts)
+        memcpy(parts, used, sizeof used);
+    return used[CACHE_ATTENTION] + used[CACHE_REST] + used[CACHE_SUMS];
+}
+
+struct model_cache layer_cache_in(const struct model *m, struct ops_array array, int64_t B,
+                                  int64_t T)
+{
+    int64_t parts[CACHE_PARTS];
+    struct model_cache cache = { 0 };
+    layer_cache(m, B, T, parts);
+    for (int i = 0; i < CACHE_PARTS; array = ops_part(array, parts[i++]))
+        cache.part[i] = array;
+    return cache;
+}
+
+/* ---- the rows ----------------------------------------------------------------------------- */
+
+static struct ops_linear map_of(const struct run *r, const struct layer_row *row, int i)
+{
+    return block_linear(r->m, r->w, tensor_of(r->m, row, i), r->N);
+}
+
+static struct ops_norm norm_of(const struct run *r, const struct layer_row *row)
+{
+    const int64_t own = split_rows(r->m, r->N).count;
+    struct ops_norm l = block_norm(r->m, r->w, tensor_of(r->m, row, 0), 0);
+    l.N = norms_of(&r->m->config, row, own, r->N);
+    l.all = is_of_heads(row) ? l.C : l.all;
+    return l;
+}
+
+static void norm_fwd(struct run *r, const struct layer_row *row)
+{
+    const struct ops_norm l = norm_of(r, row);
+    struct ops_array y = r->x[row->out].at, x = r->x[row->in[0]].at;
+    if (arrays[row->out].own || is_of_heads(row))
+        split_norm_of_rows(r->m, r->o, y, r->moments[row->out], x, &l);
+    else
+        split_norm_fwd(r->m, r->o, y, r->moments[row->out], x, &l, r->N);
+}
+
+static void norm_bwd(struct run *r, const struct layer_row *row)
+{
+    const struct ops_norm l = norm_of(r, row);
+    const enum layer_array in = row->in[0];
+    struct ops_array dy = r->d[row->out].at;
+    if (r->partial[row->out])
+        dy = split_gradient_end(r->m, r->o, dy, r->N, l.C);
+    block_norm_bwd(r->m, r->o, (struct ops_gradient){ r->d[in].at, r->begun[in] }, r->dw,
+                   tensor_of(r->m, row, 0), dy, r->x[in].at, r->moments[row->out], &l);
+}
+
+/* Returns all rows of the array that the maps read. */
+static struct ops_array all_rows(const struct run *r, const struct layer_row *row)
+{
+    const enum layer_array in = row->in[0];
+    if (!arrays[in].own)
+        return r->x[in].at;
+    return split_all_rows(r->m, r->o, r->operand, r->x[in].at, r->N, r->m->config.width,
+                          "rows of a layer");
+}
+
+static void maps_fwd(struct run *r, const struct layer_row *row)
+{
+    struct ops_linear maps[LAYER_READS];
+    for (int i = 0; i < weights_of(row); i++)
+        maps[i] = map_of(r, row, i);
+    split_linear_fwd(r->m, r->o, r->x[row->out].at, all_rows(r, row), maps, weights_of(row));
+}
+
+/* If the gradient of the maps' input is there already, each rank has its rows of the sum over the
+ * ranks, to which the maps add; else the maps begin it, and the row before sums it. */
+static void maps_bwd(struct run *r, const struct layer_row *row)
+{
+    const enum layer_array in = row->in[0];
+    const int64_t C = r->m->config.width;
+    const int sum_now = r->begun[in] && !r->partial[in];
+    struct ops_array x = all_rows(r, row), d = r->d[in].at;
+    if (sum_now)
+        d = split_gradient_begin(r->m, r->o, d, r->N, C);
+    for (int i = 0; i < weights_of(row); i++) {
+        const struct ops_linear map = map_of(r, row, i);
+        block_linear_bwd(r->m, r->o, (struct ops_gradient){ d, i || r->begun[in] }, r->dw,
+                         tensor_of(r->m, row, i), r->d[row->out + (enum layer_array)i].at, x, &map);
+    }
+    if (sum_now) {
+        split_gradient_end(r->m, r->o, d, r->N, C);
+        split_own_rows(r->m, r->o, r->d[in].at, d, r->N, C);
+    }
+    r->partial[in] = !sum_now;
+}
+
+static void rotate(struct run *r, const struct layer_row *row, const struct place p[LAYER_ARRAYS],
+                   int back)
+{
+    const struct model_config *c = &r->m->config;
+    for (int i = 0; i < 2; i++) {
+        const struct ops_rotary rotary = { .heads = i ? c->kv_heads : c->heads,
+                                           .HS = c->head_width,
+                                           .ld = stride_of(r->m, row->in[i]),
+                                           .base = c->rope_theta,
+                                           .stretch = c->rope_stretch,
+                                           .back = back };
+        ops_rotate(r->o, p[row->in[i]].at, &r->in->tokens, &rotary);
+    }
+}
+
+static void rotate_fwd(struct run *r, const struct layer_row *row)
+{
+    rotate(r, row, r->x, 0);
+}
+
+static void rotate_bwd(struct run *r, const struct layer_row *row)
+{
+    rotate(r, row, r->d, 1);
+}
+
+static struct ops_qkv qkv_of(const struct run *r, const struct layer_row *row,
+                             const struct place p[LAYER_ARRAYS])
+{
+    return (struct ops_qkv){ p[row->in[0]].at, p[row->in[1]].at, p[row->in[2]].at,
+                             stride_of(r->m, row->in[0]), stride_of(r->m, row->in[1]) };
+}
+
+static void attend_fwd(struct run *r, const struct layer_row *row)
+{
+    const struct ops_attention a = block_attention(r->m, r->layer, r->in);
+    const struct ops_qkv x = qkv_of(r, row, r->x);
+    if (r->in->past)
+        ops_attention_cached(r->o, r->x[row->out].at, r->in->past, r->layer, x, &a);
+    else
+        ops_attention_fwd(r->o, r->x[row->out].at, r->lse, x, &a);
+}
+
+static void attend_bwd(struct run *r, const struct layer_row *row)
+{
+    const struct ops_attention a = block_attention(r->m, r->layer, r->in);
+    ops_attention_bwd(r->o, qkv_of(r, row, r->d), r->d[row->out].at, qkv_of(r, row, r->x),
+                      r->x[row->out].at, r->lse, &a);
+}
+
+static void activate_fwd(struct run *r, const struct layer_row *row)
+{
+    ops_activation_fwd(r->o, r->m->config.activation, r->x[row->out].at, r->x[row->in[0]].at,
+                       r->N * r->m->config.inner);
+}
+
+static void activate_bwd(struct run *r, const struct layer_row *row)
+{
+    ops_activation_bwd(r->o, r->m->config.activation, r->d[row->in[0]].at, r->x[row->out].at,
+                       r->d[row->out].at, r->x[row->in[0]].at, r->N * r->m->config.inner);
+}
+
+static void gate_fwd(struct run *r, const struct layer_row *row)
+{
+    ops_gated_fwd(r->o, r->m->config.activation, r->x[row->out].at, r->x[row->in[0]].at,
+                  r->x[row->in[1]].at, r->N * r->m->config.inner);
+}
+
+static void gate_bwd(struct run *r, const struct layer_row *row)
+{
+    ops_gated_bwd(r->o, r->m->config.activation, r->d[row->in[0]].at, r->d[row->in[1]].at,
+                  r->x[row->out].at, r->d[row->out].at, r->x[row->in[0]].at, r->x[row->in[1]].at,
+                  r->N * r->m->config.inner);
+}
+
+static void residual_fwd(struct run *r, const struct layer_row *row)
+{
+    const struct ops_linear map = map_of(r, row, 0);
+    struct ops_array base = r->x[row->in[1]].at;
+    if (!arrays[row->in[1]].own)
+        base = ops_part(base, split_rows(r->m, r->N).first * map.O);
+    split_residual_fwd(r->m, r->o, r->x[row->out].at, base, r->x[row->in[0]].at, &map,
+                       block_residual_dropout(r->m, r->layer, row->drop, r->in));
+}
+
+static void residual_bwd(struct run *r, const struct layer_row *row)
+{
+    const struct ops_linear map = map_of(r, row, 0);
+    r->late_dy = split_branch_gradient(r->m, r->o, r->masked.at, r->d[row->out].at, r->N, map.O,
+                                       block_residual_dropout(r->m, r->layer, row->drop, r->in));
+    split_linear_bwd(r->m, r->o, r->d[row->in[0]].at, r->late_dy, &map);
+}
+
+static const struct {
+    const char *name;
+    void (*fwd)(struct run *r, const struct layer_row *row);
+    void (*bwd)(struct run *r, const struct layer_row *row);
+} kinds[LAYER_KINDS] = {
+    [LAYER_NORM] = { "norm", norm_fwd, norm_bwd },
+    [LAYER_MAPS] = { "maps", maps_fwd, maps_bwd },
+    [LAYER_ROTATE] = { "rotate", rotate_fwd, rotate_bwd },
+    [LAYER_ATTEND] = { "attend", attend_fwd, attend_bwd },
+    [LAYER_ACTIVATE] = { "activate", activate_fwd, activate_bwd },
+    [LAYER_GATE] = { "gate", gate_fwd, gate_bwd },
+    [LAYER_RESIDUAL] = { "residual", residual_fwd, residual_bwd },
+};
+
+/* ---- forward ------------------------------------------------------------------------------ */
+
+/* Returns 1 if a row after this one reads an array that `writer` writes. */
+static int is_read_after(const struct layer_row *row, const struct layer_row *writer)
+{
+    while ((++row)->kind)
+        for (int i = 0; i < LAYER_READS; i++)
+            if (row->in[i] >= writer->out &&
+                row->in[i] < writer->out + (enum layer_array)outputs_of(writer))
+                return 1;
+    return 0;
+}
+
+static void forward_row(struct run *r, const struct layer_row *row)
+{
+    const int operand = !is_kept(row) && is_operand(r->m, row->out);
+    if (row->out && !r->x[row->out].there) {
+        r->x[row->out] = take(r, width_out(&r->m->config, row), operand ? r->operand : OPS_F32);
+        spread(r, r->x, row);
+    }
+    if (r->o)
+        kinds[row->kind].fwd(r, row);
+    for (int i = 0; i < LAYER_READS; i++) {
+        const struct layer_row *writer = writer_of(r->m, row->in[i]);
+        if (writer && !is_read_after(row, writer))
+            give(r, &r->x[writer->out]);
+    }
+}
+
+/* Begins a pass. */
+static struct run run_of(const struct model *m, struct ops *o, int64_t layer, struct ops_array x,
+                         struct ops_array w, const struct model_cache *cache,
+                         const struct inputs *in)
+{
+    struct run r = { .m = m, .o = o, .layer = layer, .N = in->N, .w = w, .in = in };
+    int64_t used[CACHE_PARTS] = { 0 };
+    ops_scratch_begin(o);
+    r.operand = in->past ? OPS_F32 : ops_operand(o);
+    r.slot_count = FIRST_SLOT;
+    r.x[AT_INPUT] = (struct place){ x, 1, NO_SLOT };
+    if (!ops_is_none(cache->part[CACHE_SUMS]))
+        lay_out(&r, cache, used);
+    return r;
+}
+
+void layer_fwd(const struct model *m, struct ops *o, int64_t layer, struct ops_array y,
+               struct ops_array x, struct ops_array w, struct model_cache cache,
+               const struct inputs *in)
+{
+    struct run r = run_of(m, o, layer, x, w, &cache, in);
+    r.x[AT_OUTPUT] = (struct place){ y, 1, NO_SLOT };
+    for (const struct layer_row *row = rows_of(m); row->kind; row++)
+        forward_row(&r, row);
+}
+
+void layer_attention_fwd(const struct model *m, struct ops *o, int64_t layer, struct ops_array x,
+                         struct ops_array w, struct model_cache cache, const struct inputs *in)
+{
+    struct run r = run_of(m, o, layer, x, w, &cache, in);
+    const struct layer_row *row = rows_of(m);
+    do
+        forward_row(&r, row);
+    while ((row++)->kind != LAYER_ATTEND);
+}
+
+int64_t layer_scratch_fwd(const struct model *m)
+{
+    struct run r = { .m = m, .N = 1, .slot_count = FIRST_SLOT };
+    r.x[AT_INPUT].there = r.x[AT_OUTPUT].there = 1;
+    for (const struct layer_row *row = rows_of(m); row->kind; row++)
+        forward_row(&r, row);
+    return scratch_of(&r);
+}
+
+/* ---- backward ----------------------------------------------------------------------------- */
+
+/* Returns which of its inputs gets the gradient of the row's output in the same place: the base of
+ * a residual, and the input of an activation, which replaces it. -1: none. */
+static int passed_on(const struct layer_row *row)
+{
+    return row->kind == LAYER_RESIDUAL                              ? 1
+           : row->kind == LAYER_ACTIVATE || row->kind == LAYER_GATE ? 0
+                                                                    : -1;
+}
+
+/* Takes a place for the gradient of input i of the row. */
+static struct place take_gradient(struct run *r, const struct layer_row *row, int i)
+{
+    const enum layer_array a = row->in[i];
+    struct place d = r->d[row->out];
+    if (i == passed_on(row)) {
+        r->d[row->out].slot = NO_SLOT;
+        return d;
+    }
+    if (arrays[a].own && !r->slots[STREAM_SLOT].busy) {
+        r->slots[STREAM_SLOT].busy = 1;
+        return (struct place){ r->slots[STREAM_SLOT].at, 1, STREAM_SLOT };
+    }
+    return take(r, stride_of(r->m, a), arrays[a].product ? r->operand : OPS_F32);
+}
+
+/* Computes the output of a norm again. */
+static void norm_again(struct run *r, const struct layer_row *row)
+{
+    const enum layer_array a = row->out;
+    r->x[a] = take(r, width_of(&r->m->config, a), is_operand(r->m, a) ? r->operand : OPS_F32);
+    if (!r->o)
+        return;
+    const struct ops_norm l = norm_of(r, row);
+    split_norm_again(r->m, r->o, r->x[a].at, r->moments[a], r->x[row->in[0]].at, &l, r->N);
+}
+
+/* Provides the arrays that the backward of a row reads and writes. The output of an activation
+ * overwrites its input if it has the right type. */
+static void prepare(struct run *r, const struct layer_row *row)
+{
+    for (int i = 0; i < LAYER_READS && row->in[i]; i++)
+        if (!r->d[row->in[i]].there) {
+            r->d[row->in[i]] = take_gradient(r, row, i);
+            if (stride_of(r->m, row->in[i]) != width_of(&r->m->config, row->in[i]))
+                spread(r, r->d, writer_of(r->m, row->in[i]));
+        }
+    const struct place *x = &r->x[row->in[0]];
+    if (row->kind == LAYER_RESIDUAL) {
+        r->masked = take(r, r->m->config.width, OPS_F32);
+        r->late = row;
+    } else if (row->kind == LAYER_ACTIVATE || row->kind == LAYER_GATE) {
+        r->x[row->out] = x->at.type == r->operand ? (struct place){ x->at, 1, NO_SLOT }
+                                                  : take(r, r->m->config.inner, r->operand);
+    } else if (row->kind == LAYER_MAPS && !x->there) {
+        norm_again(r, writer_of(r->m, row->in[0]));
+    }
+}
+
+/* Computes the gradients of the late residual's weights, if its input is there. */
+static void finish_late(struct run *r)
+{
+    const struct layer_row *row = r->late;
+    if (!row || !r->x[row->in[0]].there)
+        return;
+    if (r->o) {
+        const struct ops_linear map = map_of(r, row, 0);
+        block_linear_bwd(r->m, r->o, no_gradient(), r->dw, tensor_of(r->m, row, 0), r->late_dy,
+                         r->x[row->in[0]].at, &map);
+    }
+    give(r, &r->masked);
+    r->late = NULL;
+}
+
+static void backward_row(struct run *r, const struct layer_row *row)
+{
+    prepare(r, row);
+    if (r->o)
+        kinds[row->kind].bwd(r, row);
+    finish_late(r);
+    for (int i = 0; i < LAYER_READS; i++)
+        r->begun[row->in[i]] = 1;
+    for (int i = 0; i < outputs_of(row); i++) {
+        give(r, &r->x[row->out + (enum layer_array)i]);
+        give(r, &r->d[row->out + (enum layer_array)i]);
+    }
+}
+
+/* Reads the list upwards. The gradient of the output is in the stream slot, and so is that of the
+ * input at the end. */
+static void backward(struct run *r, struct ops_array dx)
+{
+    const struct layer_row *first = rows_of(r->m), *row = first;
+    r->slots[STREAM_SLOT] = (struct slot){ .at = dx, .busy = 1 };
+    r->d[AT_OUTPUT] = (struct place){ dx, 1, STREAM_SLOT };
+    while (row->kind)
+        row++;
+    while (row-- > first)
+        backward_row(r, row);
+    assert(r->d[AT_INPUT].slot == STREAM_SLOT);
+}
+
+void layer_bwd(const struct model *m, struct ops *o, int64_t layer, struct ops_array dx,
+               struct ops_gradient dw, struct ops_array x, struct ops_array w,
+               struct model_cache cache, const struct inputs *in)
+{
+    struct run r = run_of(m, o, layer, x, w, &cache, in);
+    r.dw = dw;
+    backward(&r, dx);
+}
+
+/* With sequence parallelism there are the rows that maps gather from the residual stream, and the
+ * sums of gradients that are added to it, as well. */
+int64_t layer_scratch_bwd(const struct model *m)
+{
+    struct run r = { .m = m, .N = 1, .slot_count = FIRST_SLOT };
+    int64_t used[CACHE_PARTS] = { 0 }, gathered = 0;
+    r.x[AT_INPUT].there = 1;
+    lay_out(&r, &(struct model_cache){ 0 }, used);
+    backward(&r, OPS_NONE);
+    for (const struct layer_row *row = rows_of(m); row->kind && split_sequence(m); row++)
+        if (row->kind == LAYER_MAPS)
+            gathered += m->config.width * (arrays[row->in[0]].own + !r.partial[row->in[0]]);
+    return scratch_of(&r) + gathered;
+}
+
+/* ---- the list itself ---------------------------------------------------------------------- */
+
+void layer_init(struct model *m)
+{
+    m->first_layer = m->tensors.count;
+    for (int64_t layer = 0; layer < m->config.layers; layer++)
+        for (const struct layer_row *row = rows_of(m); row->kind; row++)
+            for (int i = 0; i < weights_of(row); i++)
+                add_weight(m, row, i, layer);
+    tensor_block(&m->tensors, (int)m->config.layers + 1);
+    m->first_head_row = m->tensors.count;
+}
+
+struct layer_widths layer_widths(const struct model_config *c)
+{
+    struct layer_widths w = { 0 };
+    for (const struct layer_row *row = c->architecture->layer; row->kind; row++)
+        if (row->kind == LAYER_MAPS)
+            *(row->out == AT_QUERIES ? &w.qkv : &w.first) += width_out(c, row);
+        else if (row->kind == LAYER_RESIDUAL)
+            *(row->in[0] == AT_HEADS ? &w.attention : &w.inner) += width_of(c, row->in[0]);
+    return w;
+}
+
+/* Appends the names of up to `count` arrays, separated by commas. */
+static void print_arrays(struct buf *out, const enum layer_array *a, int count)
+{
+    for (int i = 0; i < count && a[i]; i++)
+        buf_addf(out, "%s%s", i ? ", " : "", arrays[a[i]].name);
+}
+
+void layer_print(const struct model *m, struct buf *out)
+{
+    for (const struct layer_row *row = rows_of(m); row->kind; row++) {
+        enum layer_array written[LAYER_READS] = { row->in[0], row->in[1] };
+        for (int i = 0; i < outputs_of(row); i++)
+            written[i] = row->out + (enum layer_array)i;
+        buf_adds(out, "  ");
+        print_arrays(out, written, row->out ? outputs_of(row) : LAYER_READS);
+        buf_addf(out, " = %s(", kinds[row->kind].name);
+        print_arrays(out, row->in, LAYER_READS);
+        buf_adds(out, ")");
+        for (int i = 0; i < weights_of(row); i++)
+            buf_addf(out, ", %s", row->weights[i]);
+        buf_adds(out, is_kept(row) ? ", kept\n" : "\n");
+    }
+}
