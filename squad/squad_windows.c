@@ -43,8 +43,8 @@ static int check_room(const struct squad_windows *w, size_t q)
     uint64_t wanted = (uint64_t)w->questions[q].ids.count + MARKS + least_room(r);
     if (wanted <= r->length)
         return 0;
-    return err_set("rows of %u tokens are too short: question '%s' of %zu tokens and a stride of "
-                   "%u want %llu",
+    return err_set("sequence length %u is too short for question '%s': its %zu tokens and a stride "
+                   "of %u need at least %llu",
                    r->length, w->squad->questions[q].id, w->questions[q].ids.count, r->stride,
                    (unsigned long long)wanted);
 }

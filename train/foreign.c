@@ -29,9 +29,11 @@ struct foreign {
 #define UPDATE_F32    "updates are always computed in f32"
 #define STOCHASTIC    "weights and moments in bf16 are always rounded stochastically"
 #define HALF_MOMENTS  "--state-precision bf16 stores both moments as bf16, with stochastic rounding"
-#define PLACEMENT     "the model is in one memory, not spread over several devices"
+#define PLACEMENT                                                                                  \
+    "layers stay together; --pipeline-parallel N cuts them into stages, on ranks that mpirun or "  \
+    "srun starts"
 #define CHIP          "it is an option of a compiler for an accelerator"
-#define PARALLEL      "ranks are data parallel; mpirun or srun starts them"
+#define DEVICES       "use --device cuda; mpirun or srun starts a rank for each GPU"
 #define AT_ONCE       "there is no device whose results are collected later"
 #define STORE         "use --memmap-dir and --memory"
 #define RECOMPUTE     "use --recompute"
@@ -125,6 +127,51 @@ static const struct foreign table[] = {
     { "checkpoint-input-dir", "start-from", NULL, NULL },
     { "pretrained-checkpoint", "start-from", NULL, NULL },
     { "resume-training-from-checkpoint", "resume", NULL, NULL },
+
+    /* of other trainers */
+    { "lr", "learning-rate", NULL, NULL },
+    { "min-lr", "minimum-learning-rate", NULL, NULL },
+    { "lr-scheduler-type", "schedule", NULL, NULL },
+    { "warmup-steps", "warmup", NULL, NULL },
+    { "warmup-iters", "warmup", NULL, NULL },
+    { "warmup-ratio", "warmup", NULL, NULL },
+    { "max-steps", "steps", NULL, NULL },
+    { "max-iters", "steps", NULL, NULL },
+    { "train-iters", "steps", NULL, NULL },
+    { "num-train-epochs", "epochs", NULL, NULL },
+    { "per-device-train-batch-size", "micro-batch-size", NULL, NULL },
+    { "block-size", "sequence-length", NULL, NULL },
+    { "max-seq-length", "sequence-length", NULL, NULL },
+    { "grad-clip", "clip", NULL, NULL },
+    { "max-grad-norm", "clip", NULL, NULL },
+    { "adam-beta1", "beta1", NULL, NULL },
+    { "adam-beta2", "beta2", NULL, NULL },
+    { "output-dir", "output", NULL, NULL },
+    { "out-dir", "output", NULL, NULL },
+    { "model-name-or-path", "start-from", NULL, NULL },
+    { "resume-from-checkpoint", "resume", NULL, NULL },
+    { "save-steps", "save-every", NULL, NULL },
+    { "save-total-limit", "keep", NULL, NULL },
+    { "logging-steps", "log-every", NULL, NULL },
+    { "log-interval", "log-every", NULL, NULL },
+    { "eval-steps", "validate-every", NULL, NULL },
+    { "eval-interval", "validate-every", NULL, NULL },
+    { "eval-iters", "validation-batches", NULL, NULL },
+    { "tensor-model-parallel-size", "tensor-parallel", NULL, NULL },
+    { "pipeline-model-parallel-size", "pipeline-parallel", NULL, NULL },
+    { "gpus", NULL, NULL, DEVICES },
+    { "num-gpus", NULL, NULL, DEVICES },
+    { "n-gpu", NULL, NULL, DEVICES },
+    { "bf16", NULL, "false", "use --precision bf16" },
+    { "fp16", NULL, "false", NO_HALF },
+    { "overwrite-output-dir", NULL, NULL, "use --force" },
+    { "benchmark", NULL, NULL, "give the command 'benchmark' as the first word" },
+    { "single-ipu", NULL, NULL, PLACEMENT },
+    { "poptorch-loop", NULL, NULL, AT_ONCE },
+    { "wandb-name", NULL, NULL, NULL },
+    { "wandb-project", NULL, NULL, NULL },
+    { "wandb-log", NULL, NULL, NULL },
+    { "report-to", NULL, NULL, NULL },
 
     /* properties of models that have one form only here */
     { "position-embedding-type", NULL, "absolute", unmade },
@@ -222,8 +269,8 @@ static const struct foreign table[] = {
     { "optimizer-state-offchip", NULL, NULL, STORE },
     { "extended-memory", NULL, NULL, STORE },
     { "recomputation-mode", NULL, NULL, RECOMPUTE },
-    { "enable-recomputation", NULL, NULL, RECOMPUTE },
-    { "recompute-checkpoint-every-layer", NULL, NULL, RECOMPUTE },
+    { "enable-recomputation", "recompute", "true=layer false=none", NULL },
+    { "recompute-checkpoint-every-layer", "recompute", "true=layer false=none", NULL },
     { "recompute-checkpoint-layers", NULL, NULL, RECOMPUTE },
     { "xla-recompute", NULL, NULL, RECOMPUTE },
     { "logits-matmul-serialization-factor", NULL, NULL, CHUNKS },
@@ -258,14 +305,16 @@ static const struct foreign table[] = {
     { "async-dataloader", NULL, NULL, AHEAD },
     { "tensor-parallel-1", "tensor-parallel", NULL, NULL },
     { "tensor-parallel-2", NULL, NULL, "give both numbers as --tensor-parallel AxB" },
-    { "replication-factor", NULL, NULL, PARALLEL },
-    { "replicated-tensor-sharding", "zero", "true=1 false=0", PARALLEL },
-    { "rts-activations", NULL, NULL, PARALLEL },
+    { "replicated-tensor-sharding", "zero", "true=1 false=0", NULL },
+    { "rts-activations", "sequence-parallel", NULL, NULL },
 };
 
 /* Keys whose product is the number of micro-batches of an update. */
 static const char *const factors[] = { "pipeline-depth", "gradient-accumulation",
-                                       "gradient-accumulation-count", "replicas" };
+                                       "gradient-accumulation-count",
+                                       "gradient-accumulation-steps",
+                                       "replicas",
+                                       "replication-factor" };
 
 /* Defaults of the trainers on TensorFlow 1, for files with the task "pretraining". */
 static const char *const silent[][2] = {

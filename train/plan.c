@@ -236,11 +236,13 @@ static int vocabulary(struct plan *p)
     if (!s->vocabulary)
         return err_set("the vocabulary size is not known: give --vocabulary N or --vocab DIR");
     if (s->vocabulary < tokenizer)
-        return err_set("vocabulary %" PRId64 " is less than the tokenizer's %" PRId64,
-                       s->vocabulary, tokenizer);
+        return err_set("the model has %" PRId64 " token rows, but the tokenizer has %" PRId64
+                       " tokens: give --vocabulary %" PRId64,
+                       s->vocabulary, tokenizer, tokenizer);
     if (s->vocabulary < data)
-        return err_set("vocabulary %" PRId64 " is less than the data's %" PRId64, s->vocabulary,
-                       data);
+        return err_set("the model has %" PRId64 " token rows, but the data has ids below %" PRId64
+                       ": give --vocabulary %" PRId64,
+                       s->vocabulary, data, data);
     return 0;
 }
 

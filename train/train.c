@@ -86,7 +86,7 @@ static const struct opt options[] = {
       "activation of the MLP: GELU in its tanh form or exact, ReLU, SiLU; auto: the "
       "architecture's" },
     { 0, "untied", OPT_FLAG | OPT_FIXED, AT(untied), NULL,
-      "give the output layer a table of its own, not the embedding's" },
+      "do not share the output layer's weights with the token embedding" },
     { 0, "types", OPT_INT | OPT_FIXED, AT(types), "N", "BERT: number of segment types", 2, 1e6 },
     { 0, "dropout-first", OPT_FLAG | OPT_FIXED, AT(dropout_first), NULL,
       "BERT: apply embedding dropout before the layer norm" },
@@ -195,14 +195,15 @@ static const struct opt options[] = {
       "less; 0: one run",
       0, 1e6 },
     { 0, "ranks", OPT_INT | OPT_OF_RUN, AT(ranks), "N",
-      "with --dry-run: plan for so many ranks; 0: as the other options say", 0, 1e6 },
+      "with --dry-run: number of ranks to plan for; 0: the product of the parallel options", 0, 1e6 },
     { 0, "machine", OPT_TEXT | OPT_OF_RUN, AT(machine), "FILE",
-      "with --dry-run: estimate the time of a step on a cluster of such machines" },
+      "with --dry-run: also estimate step time from this hardware description (YAML; examples in "
+      "configs/machines)" },
     { 0, "on-paper", OPT_TEXT | OPT_OF_RUN, AT(on_paper), "SPLIT",
       "with --machine: the ranks, as tensor=8,pipeline=8,interleave=12,data=4,zero=1" },
     { 0, "leaves", OPT_INT, AT(leaves), "N",
-      "sum gradients in N fixed parts, so that any number of ranks that divides N gives the same "
-      "bits; 0: as many as ranks",
+      "number of fixed partial sums of gradients; results are bit-identical for every number of "
+      "ranks that divides N; 0: as many as ranks",
       0, 1e6 },
     { 0, "zero", OPT_INT | OPT_FREE, AT(zero), "STAGE",
       "what ranks share; 1: the optimizer state, 2: also gradients, 3: also weights; 0: nothing, "
@@ -217,7 +218,7 @@ static const struct opt options[] = {
     { 0, "save", OPT_FLAG | OPT_FREE, AT(save), NULL,
       "save checkpoints and the model; or --no-save" },
     { 0, "save-every", OPT_INT | OPT_FREE, AT(save_every), "N",
-      "updates between checkpoints; 0: save only on a signal", 0, UP },
+      "updates between checkpoints; 0: none but the final one, or on a signal", 0, UP },
     { 0, "keep", OPT_INT | OPT_FREE, AT(keep), "N",
       "number of recent checkpoints to keep, beside the best; 0: all", 0, UP },
     { 0, "checkpoint-files", OPT_CHOICE | OPT_FREE, AT(checkpoint_files), SAVED_WORDS,

@@ -184,7 +184,7 @@ Test(squad_windows, errors)
     cr_expect_eq(squad_windows_make(&windows, &squad, &rules, 0, encode, NULL), -1);
     cr_expect_str_eq(
         err_get(),
-        "rows of 10 tokens are too short: question 'q' of 1 tokens and a stride of 6 want 11");
+        "sequence length 10 is too short for question 'q': its 1 tokens and a stride of 6 need at least 11");
     cr_expect_eq(squad_windows_make(&windows, &squad,
                                     &(struct squad_window_rules){ .length = 10, .stride = 2 }, 0,
                                     encode, &windows),
