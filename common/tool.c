@@ -33,6 +33,7 @@ static struct {
 
 static const char *program;     /* name it was called by, if that is its name with a prefix */
 static int configured;          /* 1: an operand was a configuration */
+static int preset;              /* 1: it was the name of a preset */
 static const struct tool *tool; /* the running program */
 
 /* Values of the common options. */
@@ -321,6 +322,7 @@ static int take_config(const char *operand)
     if (found > 0 && tool_load_config(path.data) < 0)
         found = -1;
     configured |= found > 0;
+    preset |= found > 0 && !is_config(operand);
     buf_release(&path);
     return found;
 }
@@ -580,6 +582,26 @@ int tool_configured(void)
 int tool_given(const char *option)
 {
     return opts_given(&opts, option);
+}
+
+/* Returns 1 if --set gives the option, else 0. */
+static int is_set(const char *option)
+{
+    const size_t n = strlen(option);
+    for (size_t i = 0; i < common.settings.count; i++) {
+        const char *key = common.settings.items[i];
+        size_t k = 0;
+        while (k < n && (key[k] == '_' ? '-' : key[k]) == option[k])
+            k++;
+        if (k == n && key[n] == '=')
+            return 1;
+    }
+    return 0;
+}
+
+int tool_only_preset(const char *option)
+{
+    return preset && !common.config_path && !tool_given(option) && !is_set(option);
 }
 
 unsigned tool_flags(const char *option)

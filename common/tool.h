@@ -85,7 +85,10 @@ int tool_load_config(const char *path);
 /* Appends the current options as YAML, except those that have OPT_NO_SETTING or one of the flags
  * `without` (opt.h). */
 void tool_print_config(unsigned without, struct buf *out);
-int tool_given(const char *option);       /* as opts_given */
+int tool_given(const char *option); /* as opts_given */
+/* Returns 1 if the first operand is the name of a preset, and nothing else can have set the option;
+ * else 0. */
+int tool_only_preset(const char *option);
 unsigned tool_flags(const char *option);  /* as opts_flags */
 const char *tool_misplaced(unsigned bit); /* as opts_misplaced */
 int tool_configured(void);                /* 1: a configuration file or --set was given */

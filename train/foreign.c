@@ -25,10 +25,10 @@ struct foreign {
 #define NO_HALF                                                                                    \
     "f16 is not supported; use f32, or bf16 with --precision, --parameter-precision and "          \
     "--activation-precision"
-#define SUMS_F32      "sums are always computed in f32"
-#define UPDATE_F32    "updates are always computed in f32"
-#define STOCHASTIC    "weights and moments in bf16 are always rounded stochastically"
-#define HALF_MOMENTS  "--state-precision bf16 stores both moments as bf16, with stochastic rounding"
+#define SUMS_F32     "sums are always computed in f32"
+#define UPDATE_F32   "updates are always computed in f32"
+#define STOCHASTIC   "weights and moments in bf16 are always rounded stochastically"
+#define HALF_MOMENTS "--state-precision bf16 stores both moments as bf16, with stochastic rounding"
 #define PLACEMENT                                                                                  \
     "layers stay together; --pipeline-parallel N cuts them into stages, on ranks that mpirun or "  \
     "srun starts"
@@ -310,7 +310,8 @@ static const struct foreign table[] = {
 };
 
 /* Keys whose product is the number of micro-batches of an update. */
-static const char *const factors[] = { "pipeline-depth", "gradient-accumulation",
+static const char *const factors[] = { "pipeline-depth",
+                                       "gradient-accumulation",
                                        "gradient-accumulation-count",
                                        "gradient-accumulation-steps",
                                        "replicas",

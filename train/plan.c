@@ -132,9 +132,13 @@ static int check_checksum(const struct plan *p, const struct samples *d, const c
 static struct samples_config samples_config(const struct plan *p)
 {
     const struct settings *s = p->settings;
-    return (struct samples_config){ .T = s->sequence_length,
-                                    .longest = s->positions ? s->positions : p->task->length,
-                                    .mask_tokens = p->settings->mask_tokens,
+    const int64_t longest = s->positions ? s->positions : p->task->length;
+    const int loose = s->loose_length && s->sequence_length && !is_generated(s);
+    return (struct samples_config){ .T = loose ? 0 : s->sequence_length,
+                                    .longest = loose ? s->sequence_length : longest,
+                                    .mask_tokens = s->loose_masks && !is_generated(s)
+                                                       ? 0
+                                                       : s->mask_tokens,
                                     .seed = p->engine.seed,
                                     .vocabulary = p->settings->vocabulary,
                                     .tokenizer = p->tokenizer,
@@ -170,10 +174,13 @@ static int check_length(const struct plan *p)
 static int settle_length(struct plan *p)
 {
     struct settings *s = p->settings;
-    if (!s->sequence_length && p->data) {
+    if ((!s->sequence_length || s->loose_length) && p->data) {
         s->sequence_length = p->data->T;
         log_info("sequence length: %" PRId64, s->sequence_length);
     }
+    if (s->loose_masks && p->data)
+        s->mask_tokens = p->data->mask_tokens;
+    s->loose_length = s->loose_masks = 0; /* the validation data must have the same */
     if (!s->sequence_length)
         s->sequence_length = s->positions ? s->positions : p->task->length;
     if (!s->positions)
@@ -228,11 +235,21 @@ static int make_data(struct plan *p)
 
 static int vocabulary(struct plan *p)
 {
+    enum {
+        PADDING = 128
+    }; /* a preset's vocabulary may be rounded up, for speed, by less than this */
     struct settings *s = p->settings;
     int64_t tokenizer = p->tokenizer ? tokenizer_size(p->tokenizer) : 0;
     int64_t data = p->data ? (int64_t)p->data->vocabulary : 0;
+    const int64_t needed = tokenizer ? tokenizer : data;
+    const int fits = s->vocabulary >= needed && s->vocabulary - needed < PADDING;
     if (!s->vocabulary)
-        s->vocabulary = tokenizer ? tokenizer : data;
+        s->vocabulary = needed;
+    else if (s->loose_vocabulary && needed && !fits) {
+        log_info("vocabulary: %" PRId64 " tokens, not the preset's %" PRId64, needed,
+                 s->vocabulary);
+        s->vocabulary = needed;
+    }
     if (!s->vocabulary)
         return err_set("the vocabulary size is not known: give --vocabulary N or --vocab DIR");
     if (s->vocabulary < tokenizer)
@@ -518,7 +535,8 @@ static int count_steps(struct plan *p, int want_data)
     double epochs = s->epochs > 0 ? s->epochs : 1, n = samples_epoch(p->data);
     p->steps = (int64_t)floor(epochs * n / (double)s->global_batch_size);
     if (!p->steps)
-        return err_set("%g epochs of %.0f sequences are less than one global batch of %" PRId64,
+        return err_set("%g epochs of %.0f sequences are less than one global batch of %" PRId64
+                       ": give --steps N",
                        epochs, n, s->global_batch_size);
     s->steps = p->steps;
     s->epochs = 0;

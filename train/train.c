@@ -195,7 +195,8 @@ static const struct opt options[] = {
       "less; 0: one run",
       0, 1e6 },
     { 0, "ranks", OPT_INT | OPT_OF_RUN, AT(ranks), "N",
-      "with --dry-run: number of ranks to plan for; 0: the product of the parallel options", 0, 1e6 },
+      "with --dry-run: number of ranks to plan for; 0: the product of the parallel options", 0,
+      1e6 },
     { 0, "machine", OPT_TEXT | OPT_OF_RUN, AT(machine), "FILE",
       "with --dry-run: also estimate step time from this hardware description (YAML; examples in "
       "configs/machines)" },
@@ -587,6 +588,9 @@ static int settle(struct settings *s, struct comm *ranks, int argc, char **argv)
     if (s->memmap_dir && !*s->memmap_dir)
         s->memmap_dir = NULL;
     s->force = tool_force;
+    s->loose_vocabulary = !s->start_from && tool_only_preset("vocabulary");
+    s->loose_length = !s->start_from && tool_only_preset("sequence-length");
+    s->loose_masks = tool_only_preset("mask-tokens");
     if (s->force && s->resume)
         return err_usage(
             "--force starts a new run and --resume continues the old one: give only one of them");

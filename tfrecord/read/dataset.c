@@ -90,8 +90,9 @@ static int64_t decode(const struct record *r, uint32_t length, uint32_t *ids)
                        FEATURE);
     int64_t n = take_ids(&f, length, ids);
     if (n >= 0 && n < length)
-        return err_set("has %lld ids, but %u are needed (sequence length %u and the last label)",
-                       (long long)n, length, length - 1);
+        return err_set("has %lld ids, but %u are needed (sequence length %u and the last label): "
+                       "give --sequence-length %lld",
+                       (long long)n, length, length - 1, (long long)n - 1);
     return n;
 }
 

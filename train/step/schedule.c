@@ -15,8 +15,8 @@ static int64_t span(double value, int64_t steps, const char *name)
     if (value >= 1 && value != nearbyint(value))
         return err_set("%s %g is neither a share below 1 nor a whole number of steps", name, value);
     if (value > (double)steps)
-        return err_set("%s of %g steps is longer than the training of %lld", name, value,
-                       (long long)steps);
+        return err_set("%s of %g steps is longer than the training of %lld: give a smaller --%s",
+                       name, value, (long long)steps, name);
     return (int64_t)(value < 1 ? value * (double)steps : value);
 }
 
