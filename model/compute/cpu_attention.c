@@ -155,7 +155,7 @@ static int64_t lay_out_fwd(struct head *h, float *p, const struct attention *a)
 static int64_t lay_out_bwd(struct head *h, float *p, const struct attention *a)
 {
     int64_t queries = round_up(a->N, QUERIES), lanes = a->p->tile_columns, HS = a->HS;
-    int64_t tall = round_up(HS, a->p->tile_rows), group = KERNEL_GROUP * lanes;
+    int64_t tall = round_up(HS, a->p->tile_rows), group = KERNEL_KEYS;
     int64_t shared = a->KV < a->NH;
     const struct part parts[] = {
         { &h->bwd.q_rows, queries * HS },
@@ -427,7 +427,7 @@ static void block_scores_bwd(const struct head *h, const struct group *g, int64_
 {
     const struct attention *a = h->a;
     int64_t lanes = a->p->tile_columns, at = panel * lanes, k = g->k0 + at;
-    int64_t lane_floats = lanes * kernel_depth(a->p, a->HS), row = KERNEL_GROUP * lanes;
+    int64_t lane_floats = lanes * kernel_depth(a->p, a->HS), row = KERNEL_KEYS;
     for (int64_t r = b->from; r < b->queries; r += SOME) {
         int64_t q = b->q0 + r, some = smaller(SOME, b->queries - r);
         score_rows(h, h->bwd.scores, h->bwd.q_rows, h->bwd.k_lanes + panel * lane_floats, q, some);
@@ -456,7 +456,7 @@ static void scatter(const struct head *h, const struct group *g, int64_t keys,
                     const struct queries *b, int64_t end)
 {
     const struct attention *a = h->a;
-    int64_t lanes = a->p->tile_columns, row = KERNEL_GROUP * lanes / a->p->steps;
+    int64_t lanes = a->p->tile_columns, row = KERNEL_KEYS / a->p->steps;
     for (int64_t i = 0; i < a->HS && b->from < end; i += lanes) {
         float *dq = h->bwd.dq + (b->q0 + b->from) * a->HS + i;
         a->p->multiply_rows(
@@ -556,7 +556,7 @@ static void pack_queries(const struct head *h, int64_t q0, int64_t queries)
 static void attend_head_bwd(const struct attention *a, int64_t index, int thread)
 {
     struct head h = head_at(a, index, thread);
-    int64_t group = KERNEL_GROUP * a->p->tile_columns;
+    int64_t group = KERNEL_KEYS;
     for (int64_t q0 = 0; q0 < a->N; q0 += QUERIES)
         pack_queries(&h, q0, smaller(QUERIES, a->N - q0));
     for (int64_t k0 = 0; k0 < a->N; k0 += group)

@@ -21,7 +21,7 @@
 
 enum {
     KERNEL_LANES = 64,                     /* partial sums of a sum */
-    KERNEL_GROUP = 4,                      /* panels that lie side by side in A of multiply_rows */
+    KERNEL_KEYS = 128,                     /* columns of A in multiply_rows: a group of keys */
     KERNEL_AHEAD = 3,                      /* regions that a product prefetches */
     KERNEL_OUTPUTS = STORED_GROUP,         /* outputs in a group of Q8 or Q4 weights */
     KERNEL_BAND = 16,                      /* rows in a band of struct kernel_blocks */
@@ -109,8 +109,8 @@ struct kernel_products {
                          int64_t N, int64_t K);
     /* Computes the product. The sum over K has the same order for all M and N. */
     void (*multiply)(const struct kernel_product *p);
-    /* Computes the product with an A that is not packed: row i begins a_depth = KERNEL_GROUP *
-     * tile_columns / steps floats after row i-1, and a float holds `steps` values of k. Reads rows
+    /* Computes the product with an A that is not packed: row i begins a_depth = KERNEL_KEYS /
+     * steps floats after row i-1, and a float holds `steps` values of k. Reads rows
      * up to the next multiple of tile_rows. */
     void (*multiply_rows)(const struct kernel_product *p);
 };
