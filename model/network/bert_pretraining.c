@@ -32,7 +32,7 @@ static void add_tensors(struct model *m)
                          m->config.untied ? "cls.predictions.decoder.bias" : "cls.predictions.bias",
                          0, m->config.vocabulary, INIT_ZERO);
         block_add_map(m, head, "cls.predictions.transform.dense", 0, C, W, std, 1, 0);
-        block_add_norm(m, head, "cls.predictions.transform.LayerNorm", 0, W, 1);
+        block_add_norm(m, head, "cls.predictions.transform.LayerNorm", 0, W, 1, 0);
     }
     if (m->config.untied)
         block_add_table(m, head, "cls.predictions.decoder.weight", m->config.vocabulary);

@@ -46,11 +46,13 @@ void block_add_map(struct model *m, int block, const char *stem, int64_t layer, 
 }
 
 void block_add_norm(struct model *m, int block, const char *stem, int64_t layer, int64_t C,
-                    int biased)
+                    int biased, int of_heads)
 {
-    add(m, block, stem, ".weight", layer, (struct tensor){ .shape = { C }, .init = INIT_ONE });
+    const int across = of_heads ? -1 : 0;
+    add(m, block, stem, ".weight", layer,
+        (struct tensor){ .shape = { C }, .init = INIT_ONE, .across = across });
     if (biased)
-        add(m, block, stem, ".bias", layer, (struct tensor){ .shape = { C } });
+        add(m, block, stem, ".bias", layer, (struct tensor){ .shape = { C }, .across = across });
 }
 
 struct ops_array block_tensor(const struct model *m, struct ops_array w, size_t row)
@@ -87,7 +89,7 @@ struct ops_norm block_norm(const struct model *m, struct ops_array w, size_t row
                               .C = gain->shape[0],
                               .epsilon = m->config.epsilon,
                               .rms = !gain->biased,
-                              .all = split_width(m) };
+                              .all = gain->across < 0 ? 0 : split_width(m) };
 }
 
 static struct ops_gradient bias_gradient(const struct model *m, struct ops_gradient dw, size_t row)
@@ -113,7 +115,8 @@ void block_norm_bwd(const struct model *m, struct ops *o, struct ops_gradient dx
                     struct ops_moments kept, const struct ops_norm *l)
 {
     struct ops_gradient dgain = block_gradient(m, dw, row), dbias = bias_gradient(m, dw, row);
-    if (!split_sequence(m)) {
+    const int of_heads = m->tensors.rows[row].across < 0;
+    if (of_heads ? split_ranks(m, SPLIT_HEADS) == 1 : !split_sequence(m)) {
         split_norm_bwd(m, o, dx, dgain, dbias, dy, x, kept, l);
         return;
     }

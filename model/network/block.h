@@ -16,14 +16,15 @@
  * block_add_map adds the tensor STEM.weight, which is [in,out] in memory and transposed in files,
  * and, if `biased`, STEM.bias. across: which axis of the matrix is the channels of the residual
  * stream, 0 or 1, or -1 for none. block_add_norm adds STEM.weight and, if `biased` (RMSNorm is
- * not), STEM.bias, for C channels. */
+ * not), STEM.bias, for C channels. of_heads 1: they are the channels of a head, not of the
+ * residual stream, so ranks that share the heads each have the whole norm. */
 void block_add_table(struct model *m, int block, const char *name, int64_t rows);
 void block_add_vector(struct model *m, int block, const char *name, int64_t layer, int64_t n,
                       enum tensor_init init);
 void block_add_map(struct model *m, int block, const char *stem, int64_t layer, int64_t in,
                    int64_t out, double std, int biased, int across);
 void block_add_norm(struct model *m, int block, const char *stem, int64_t layer, int64_t C,
-                    int biased);
+                    int biased, int of_heads);
 
 /* Returns the tensor in row `row` of the table. w: the parameters of its block, as one array or as
  * an OPS_LIST with one array for each tensor. */

@@ -149,7 +149,8 @@ static void add_weight(struct model *m, const struct layer_row *row, int i, int6
     snprintf(stem, sizeof stem, "%s%s", a->names.layer, row->weights[i]);
     if (row->kind == LAYER_NORM) {
         block_add_norm(m, block, stem, layer,
-                       is_of_heads(row) ? c->head_width : width_of(c, row->in[0]), biased);
+                       is_of_heads(row) ? c->head_width : width_of(c, row->in[0]), biased,
+                       is_of_heads(row));
         return;
     }
     const int64_t in = width_of(c, row->in[0]);
@@ -331,7 +332,6 @@ static struct ops_norm norm_of(const struct run *r, const struct layer_row *row)
     const int64_t own = split_rows(r->m, r->N).count;
     struct ops_norm l = block_norm(r->m, r->w, tensor_of(r->m, row, 0), 0);
     l.N = norms_of(&r->m->config, row, own, r->N);
-    l.all = is_of_heads(row) ? l.C : l.all;
     return l;
 }
 

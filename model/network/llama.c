@@ -1,6 +1,7 @@
 /* Llama: pre-norm decoder blocks with RMSNorm, rotary positions, a gated MLP, and grouped-query
  * attention (Touvron et al. 2023; Ainslie et al. 2023). Qwen2 adds biases to the projections of
- * queries, keys and values. Mistral has no biases.
+ * queries, keys and values; Qwen3 adds a norm of each head of queries and keys. Mistral has no
+ * biases.
  * Weights of linear maps are stored [in,out]; files store the transpose. */
 #include <math.h>
 #include <string.h>
@@ -17,6 +18,32 @@ static const struct layer_row layer[] = {
       .weights = { "self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj" } },
     { LAYER_ROTATE, .in = { AT_QUERIES, AT_KEYS } },
     { LAYER_ATTEND, { AT_QUERIES, AT_KEYS, AT_VALUES }, .out = AT_HEADS },
+    { LAYER_RESIDUAL,
+      { AT_HEADS, AT_INPUT },
+      .out = AT_MIDDLE,
+      .weights = { "self_attn.o_proj" },
+      .drop = PLACE_ATTENTION },
+    { LAYER_NORM, { AT_MIDDLE }, .out = AT_BRANCH, .weights = { "post_attention_layernorm" } },
+    { LAYER_MAPS, { AT_BRANCH }, .out = AT_INNER, .weights = { "mlp.gate_proj", "mlp.up_proj" } },
+    { LAYER_GATE, { AT_INNER, AT_UP }, .out = AT_ACTIVE },
+    { LAYER_RESIDUAL,
+      { AT_ACTIVE, AT_MIDDLE },
+      .out = AT_OUTPUT,
+      .weights = { "mlp.down_proj" },
+      .drop = PLACE_MLP },
+    { .kind = LAYER_END },
+};
+
+static const struct layer_row qwen3_layer[] = {
+    { LAYER_NORM, { AT_INPUT }, .out = AT_NORMED, .weights = { "input_layernorm" } },
+    { LAYER_MAPS,
+      { AT_NORMED },
+      .out = AT_QUERIES,
+      .weights = { "self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj" } },
+    { LAYER_NORM, { AT_QUERIES }, .out = AT_NORMED_QUERIES, .weights = { "self_attn.q_norm" } },
+    { LAYER_NORM, { AT_KEYS }, .out = AT_NORMED_KEYS, .weights = { "self_attn.k_norm" } },
+    { LAYER_ROTATE, .in = { AT_NORMED_QUERIES, AT_NORMED_KEYS } },
+    { LAYER_ATTEND, { AT_NORMED_QUERIES, AT_NORMED_KEYS, AT_VALUES }, .out = AT_HEADS },
     { LAYER_RESIDUAL,
       { AT_HEADS, AT_INPUT },
       .out = AT_MIDDLE,
@@ -52,13 +79,13 @@ static int init(struct model *m)
 
 /* The default values are those of Hugging Face's configuration classes. 0 heads of keys and values
  * means as many as there are heads of queries. */
-#define KEYS(inner_width, kv, longest, words)                                                      \
+#define KEYS(inner_width, kv, longest, words, head)                                                \
     { "hidden_act", CONFIG_ACTIVATION, CONFIG_AT(activation), OPS_SILU, NULL },                    \
         { "num_hidden_layers", CONFIG_COUNT, CONFIG_AT(layers), 32, NULL },                        \
         { "hidden_size", CONFIG_COUNT, CONFIG_AT(width), 4096, NULL },                             \
         { "num_attention_heads", CONFIG_COUNT, CONFIG_AT(heads), 32, NULL },                       \
         { "num_key_value_heads", CONFIG_COUNT, CONFIG_AT(kv_heads), kv, NULL },                    \
-        { "head_dim", CONFIG_COUNT, CONFIG_AT(head_width), 0, NULL },                              \
+        { "head_dim", CONFIG_COUNT, CONFIG_AT(head_width), head, NULL },                           \
         { "intermediate_size", CONFIG_COUNT, CONFIG_AT(inner), inner_width, NULL },                \
         { "max_position_embeddings", CONFIG_COUNT, CONFIG_AT(positions), longest, NULL },          \
         { "vocab_size", CONFIG_COUNT, CONFIG_AT(vocabulary), words, NULL },                        \
@@ -71,13 +98,18 @@ static int init(struct model *m)
     }
 
 static const struct config_key llama_keys[] = {
-    KEYS(11008, 0, 2048, 32000),
+    KEYS(11008, 0, 2048, 32000, 0),
     { "attention_bias", CONFIG_FLAG, CONFIG_AT(qkv_bias), 0, NULL },
     { "mlp_bias", CONFIG_FLAG, CONFIG_AT(mlp_bias), 0, NULL },
     { 0 },
 };
-static const struct config_key qwen2_keys[] = { KEYS(22016, 32, 32768, 151936), { 0 } };
-static const struct config_key mistral_keys[] = { KEYS(14336, 8, 131072, 32000), { 0 } };
+static const struct config_key qwen2_keys[] = { KEYS(22016, 32, 32768, 151936, 0), { 0 } };
+static const struct config_key qwen3_keys[] = {
+    KEYS(22016, 32, 32768, 151936, 128),
+    { "attention_bias", CONFIG_FLAG, CONFIG_AT(qkv_bias), 0, NULL },
+    { 0 },
+};
+static const struct config_key mistral_keys[] = { KEYS(14336, 8, 131072, 32000, 0), { 0 } };
 
 static int read_llama3(struct ops_stretch *s, const struct js *rope, const char *path)
 {
@@ -152,6 +184,12 @@ static int read_qwen2(struct model_config *c, const struct js *root, const char 
     return read_rope(c, root, path);
 }
 
+static int read_qwen3(struct model_config *c, const struct js *root, const char *path)
+{
+    c->out_bias = c->qkv_bias;
+    return read_qwen2(c, root, path);
+}
+
 static int read_mistral(struct model_config *c, const struct js *root, const char *path)
 {
     return read_window(c, root, path) < 0 ? -1 : read_rope(c, root, path);
@@ -203,6 +241,8 @@ static const char *const gguf_names[][2] = {
     { "model.layers.%d.self_attn.q_proj", "blk.%d.attn_q" },
     { "model.layers.%d.self_attn.k_proj", "blk.%d.attn_k" },
     { "model.layers.%d.self_attn.v_proj", "blk.%d.attn_v" },
+    { "model.layers.%d.self_attn.q_norm", "blk.%d.attn_q_norm" },
+    { "model.layers.%d.self_attn.k_norm", "blk.%d.attn_k_norm" },
     { "model.layers.%d.self_attn.o_proj", "blk.%d.attn_output" },
     { "model.layers.%d.post_attention_layernorm", "blk.%d.ffn_norm" },
     { "model.layers.%d.mlp.gate_proj", "blk.%d.ffn_gate" },
@@ -216,9 +256,11 @@ static const char *const gguf_names[][2] = {
 static const struct architecture_gguf llama_gguf = { "llama", gguf_keys, gguf_names, 1, NULL };
 static const struct architecture_gguf qwen2_gguf = { "qwen2", gguf_keys, gguf_names, 0, NULL };
 
+static const struct architecture_gguf qwen3_gguf = { "qwen3", gguf_keys, gguf_names, 0, NULL };
+
 #define ROW                                                                                        \
     .print = print_rest, .prefix = "model.", .ties = ties, .passed_over = passed_over,             \
-    .settings = settings, .rms = 1, .activation = OPS_SILU, .init = init, .layer = layer,          \
+    .settings = settings, .rms = 1, .activation = OPS_SILU, .init = init,                          \
     .names = { .words = "model.embed_tokens.weight",                                               \
                .layer = "model.layers.%lld.",                                                      \
                .last_norm = "model.norm",                                                          \
@@ -227,6 +269,7 @@ static const struct architecture_gguf qwen2_gguf = { "qwen2", gguf_keys, gguf_na
 const struct architecture architecture_llama = { .name = "llama",
                                                  .title = "Llama",
                                                  .classes = { [HEAD_NEXT] = "LlamaForCausalLM" },
+                                                 .layer = layer,
                                                  .keys = llama_keys,
                                                  .read = read_rest,
                                                  .gguf = &llama_gguf,
@@ -235,15 +278,26 @@ const struct architecture architecture_llama = { .name = "llama",
 const struct architecture architecture_qwen2 = { .name = "qwen2",
                                                  .title = "Qwen2",
                                                  .classes = { [HEAD_NEXT] = "Qwen2ForCausalLM" },
+                                                 .layer = layer,
                                                  .keys = qwen2_keys,
                                                  .read = read_qwen2,
                                                  .gguf = &qwen2_gguf,
+                                                 ROW };
+
+const struct architecture architecture_qwen3 = { .name = "qwen3",
+                                                 .title = "Qwen3",
+                                                 .classes = { [HEAD_NEXT] = "Qwen3ForCausalLM" },
+                                                 .layer = qwen3_layer,
+                                                 .keys = qwen3_keys,
+                                                 .read = read_qwen3,
+                                                 .gguf = &qwen3_gguf,
                                                  ROW };
 
 const struct architecture architecture_mistral = {
     .name = "mistral",
     .title = "Mistral",
     .classes = { [HEAD_NEXT] = "MistralForCausalLM" },
+    .layer = layer,
     .keys = mistral_keys,
     .read = read_mistral,
     .gguf = &llama_gguf,

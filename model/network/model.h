@@ -52,7 +52,7 @@ struct model_config {
     enum ops_activation activation; /* of the MLP */
     int untied;                     /* 1: the decoder has its own table, not the embedding's */
 
-    /* Llama, Mistral and Qwen2 only; the maps of others have biases */
+    /* Llama, Mistral and Qwen only; the maps of others have biases */
     int qkv_bias, out_bias, mlp_bias; /* whether these maps have biases */
     double rope_theta;                /* the base of rotary positions; 0: 10000 */
     struct ops_stretch rope_stretch;

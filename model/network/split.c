@@ -150,8 +150,7 @@ static struct ops_array sum_rows(const struct model *m, struct ops *o, struct op
 
 void split_sum_of_rows(const struct model *m, struct ops *o, struct ops_array x, int64_t n)
 {
-    if (split_sequence(m))
-        sum(m, SPLIT_HEADS, o, x, n, "sum over rows");
+    sum(m, SPLIT_HEADS, o, x, n, "sum over rows");
 }
 
 struct ops_array split_all_rows(const struct model *m, struct ops *o, enum ops_type type,
@@ -336,7 +335,7 @@ static struct ops_moments moments_of(const struct model *m, struct ops *o, struc
 void split_norm_of_rows(const struct model *m, struct ops *o, struct ops_array y,
                         struct ops_moments kept, struct ops_array x, const struct ops_norm *l)
 {
-    if (split_ranks(m, SPLIT_WIDTH) > 1)
+    if (l->all > l->C)
         ops_norm_apply(o, y, moments_of(m, o, kept, x, l), x, l);
     else
         ops_norm_fwd(o, y, kept, x, l);
@@ -362,7 +361,7 @@ void split_norm_bwd(const struct model *m, struct ops *o, struct ops_gradient dx
                     struct ops_gradient dgain, struct ops_gradient dbias, struct ops_array dy,
                     struct ops_array x, struct ops_moments kept, const struct ops_norm *l)
 {
-    if (split_ranks(m, SPLIT_WIDTH) == 1) {
+    if (l->all <= l->C) {
         ops_norm_bwd(o, dx, dgain, dbias, dy, x, kept, l);
         return;
     }

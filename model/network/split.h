@@ -169,8 +169,8 @@ struct ops_array split_branch_gradient(const struct model *m, struct ops *o,
                                        struct ops_array masked, struct ops_array dx, int64_t N,
                                        int64_t C, struct ops_dropout drop);
 
-/* x[n], F32, is a sum over the rank's rows. Replaces it by the sum over the rows of all ranks. Does
- * nothing without sequence parallelism, because each rank then has all rows. */
+/* x[n], F32, is a sum over those rows that the rank has. Replaces it by the sum over the rows of
+ * all ranks along SPLIT_HEADS. */
 void split_sum_of_rows(const struct model *m, struct ops *o, struct ops_array x, int64_t n);
 
 /* For functions that need all rows and not only the rank's n. split_all_rows returns all rows of

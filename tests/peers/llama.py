@@ -1,6 +1,6 @@
-"""Llama, Qwen2 and Mistral beside transformers and PyTorch. Random models of many sizes, saved by transformers, give the
-same logits, the same gradients and the same greedy text here. Fifty updates with AdamW agree with PyTorch's. A model
-trained here loads there. tests/peers/gpt.c runs our side."""
+"""Llama, Qwen2, Qwen3 and Mistral beside transformers and PyTorch. Random models of many sizes, saved by transformers, give the
+same logits, the same gradients and the same greedy text here; so do the logits of fifty random Qwen3. Fifty updates with AdamW
+agree with PyTorch's. A model trained here loads there. tests/peers/gpt.c runs our side."""
 import json
 import os
 import struct
@@ -16,7 +16,7 @@ try:
     import transformers
     from tokenizers import Tokenizer, models, pre_tokenizers, processors
     from transformers import (AutoModelForCausalLM, AutoTokenizer, LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM,
-                              PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM)
+                              PreTrainedTokenizerFast, Qwen2Config, Qwen2ForCausalLM, Qwen3Config, Qwen3ForCausalLM)
 except ImportError:
     sys.exit(77)
 
@@ -27,6 +27,7 @@ transformers.utils.logging.disable_progress_bar()
 torch.manual_seed(11)
 torch.set_num_threads(2)
 KINDS = {"llama": (LlamaConfig, LlamaForCausalLM), "qwen2": (Qwen2Config, Qwen2ForCausalLM),
+         "qwen3": (Qwen3Config, Qwen3ForCausalLM),
          "mistral": (MistralConfig, MistralForCausalLM)}
 LLAMA3 = {"rope_type": "llama3", "factor": 4.0, "low_freq_factor": 1.0, "high_freq_factor": 3.0,
           "original_max_position_embeddings": 40}
@@ -38,6 +39,8 @@ SHAPES = [  # kind, vocabulary, and what differs from SMALL
     ("llama", 331, dict(rope_theta=500.0, rope_scaling={"rope_type": "linear", "factor": 2.5})),
     ("llama", 331, dict(rope_scaling=LLAMA3, hidden_size=100, num_attention_heads=10, num_key_value_heads=5)),
     ("qwen2", 97, dict(tie_word_embeddings=True, rope_theta=1e6)),
+    ("qwen3", 331, dict(head_dim=24, rope_theta=1e6)),
+    ("qwen3", 97, dict(tie_word_embeddings=True, attention_bias=True, num_key_value_heads=1, head_dim=16)),
     ("mistral", 1000, dict(num_key_value_heads=1, head_dim=32, sliding_window=None)),
     ("mistral", 331, dict(sliding_window=140)),
     ("llama", 331, dict(hidden_act="gelu", tie_word_embeddings=True, num_hidden_layers=4)),
@@ -62,7 +65,8 @@ def gradients_agree(what, program, folder, model, vocabulary, B=3, T=37):
     loss.backward()
     close(f"{what}: loss", ours[:1], loss.detach().numpy()[None], 1e-5)
     named, at, worst = dict(model.named_parameters()), 1, ("", 0.0)
-    order = ["self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.o_proj"]
+    order = ["self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.q_norm", "self_attn.k_norm",
+             "self_attn.o_proj"]
     mlp = ["mlp.gate_proj", "mlp.up_proj", "mlp.down_proj"]
     names = ["model.embed_tokens.weight"]
     for layer in range(model.config.num_hidden_layers):
@@ -147,6 +151,23 @@ def every_shape(program, work):
             greedy_text_agrees(what, folder, model, vocabulary)
 
 
+def random_qwen3_agree(program, work):
+    random, worst = np.random.default_rng(50), 0
+    for _ in range(50):
+        kv, group, vocabulary = int(random.choice([1, 2, 3, 4])), int(random.choice([1, 2, 4])), int(random.integers(50, 700))
+        model = random_model("qwen3", vocabulary, dict(
+            num_key_value_heads=kv, num_attention_heads=kv * group, head_dim=2 * int(random.integers(2, 20)),
+            hidden_size=4 * int(random.integers(4, 30)), intermediate_size=int(random.integers(10, 200)),
+            num_hidden_layers=int(random.integers(1, 5)), rope_theta=float(random.choice([1e4, 1e6])),
+            tie_word_embeddings=bool(random.integers(2)), attention_bias=bool(random.integers(2))))
+        model.save_pretrained(os.path.join(work, "random"))
+        ids = random.integers(0, vocabulary, int(random.integers(1, 140)))
+        ours, theirs = our_logits(program, os.path.join(work, "random"), ids), their_logits(model, ids)
+        worst = max(worst, float(np.abs(ours.ravel() - theirs.ravel()).max() / np.abs(theirs).max()))
+    print(f"50 random Qwen3: logits: {worst:.1e} (at most 2e-05)")
+    assert worst <= 2e-5
+
+
 VOCABULARY, T, SEQUENCES, STEPS, SEED = 101, 24, 20, 50, 77
 
 
@@ -157,13 +178,13 @@ def write_megatron(prefix, tokens):
         f.write(struct.pack("<iqqq", len(tokens), 0, 0, 1))
 
 
-def updates_agree(work):
+def updates_agree(work, kind):
     os.chdir(work)
     tokens = np.random.RandomState(3).zipf(1.3, SEQUENCES * T + 1) % VOCABULARY
-    model = random_model("llama", VOCABULARY, dict(max_position_embeddings=32))
+    model = random_model(kind, VOCABULARY, dict(max_position_embeddings=32, head_dim=16))
     model.save_pretrained("start")
     write_megatron("corpus", tokens)
-    subprocess.run(["train", "-q", "--start-from", "start", "--data", "corpus", "-o", "trained", "--log-every", "1",
+    subprocess.run(["train", "-q", "--force", "--start-from", "start", "--data", "corpus", "-o", "trained", "--log-every", "1",
                     "--sequence-length", str(T), "--micro-batch-size", "2", "--global-batch-size", "8", "--steps", str(STEPS),
                     "--learning-rate", "1e-3", "--minimum-learning-rate", "1e-3", "--warmup", "0", "--weight-decay", "0.1",
                     "--clip", "0", "--beta1", "0.9", "--beta2", "0.95", "--seed", str(SEED)], check=True)
@@ -181,7 +202,7 @@ def updates_agree(work):
         optimizer.step()
         theirs.append(loss.item())
     worst = max(abs(a - b) / abs(b) for a, b in zip(ours, theirs))
-    print(f"{STEPS} updates by AdamW, losses from {theirs[0]:.2f} to {theirs[-1]:.2f}: {worst:.1e} (at most 1e-04)")
+    print(f"{kind}: {STEPS} updates by AdamW, losses from {theirs[0]:.2f} to {theirs[-1]:.2f}: {worst:.1e} (at most 1e-04)")
     assert len(ours) == STEPS and worst <= 1e-4
 
 
@@ -189,6 +210,7 @@ def ours_loads_there(program, work):
     os.chdir(work)
     for name, options in [("llama", ["--kv-heads", "1", "--untied", "--rope-theta", "5000", "--inner", "51"]),
                           ("llama", ["--head-width", "10"]), ("qwen2", ["--kv-heads", "2"]),
+                          ("qwen3", ["--head-width", "24", "--kv-heads", "1"]),
                           ("mistral", ["--activation", "gelu_new"])]:
         folder = os.path.join(work, "ours-" + "-".join([name, *(o.strip("-") for o in options)]))
         subprocess.run(["train", "-q", "--architecture", name, "--data", "generated", "--vocabulary", "201", "--layers", "2",
@@ -205,5 +227,7 @@ with tempfile.TemporaryDirectory() as scratch:
     gpt = build("gpt", scratch)
     every_shape(gpt, scratch)
     begin_of_text_agrees(scratch)
-    updates_agree(scratch)
+    random_qwen3_agree(gpt, scratch)
+    updates_agree(scratch, "llama")
+    updates_agree(scratch, "qwen3")
     ours_loads_there(gpt, scratch)

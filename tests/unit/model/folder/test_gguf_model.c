@@ -196,6 +196,13 @@ Test(gguf, qwen2_and_stretched)
     check_round_trip(&c);
 }
 
+Test(gguf, qwen3)
+{
+    struct model_config c = llama;
+    c.architecture = &architecture_qwen3;
+    check_round_trip(&c);
+}
+
 static const struct ops_stretch scaling = { .factor = 8, .low = 1.5, .high = 4, .original = 32 };
 
 Test(gguf, llama3)

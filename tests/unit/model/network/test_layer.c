@@ -59,6 +59,19 @@ Test(layer, a_layer_reads_as_it_should)
                "  inner, up = maps(branch), mlp.gate_proj, mlp.up_proj, kept\n"
                "  active = gate(inner, up)\n"
                "  output = residual(active, middle), mlp.down_proj\n");
+    check_text(&architecture_qwen3, HEAD_NEXT,
+               "  normed = norm(input), input_layernorm\n"
+               "  queries, keys, values = maps(normed), self_attn.q_proj, self_attn.k_proj, "
+               "self_attn.v_proj, kept\n"
+               "  normed queries = norm(queries), self_attn.q_norm, kept\n"
+               "  normed keys = norm(keys), self_attn.k_norm, kept\n"
+               "  normed queries, normed keys = rotate(normed queries, normed keys)\n"
+               "  heads = attend(normed queries, normed keys, values), kept\n"
+               "  middle = residual(heads, input), self_attn.o_proj, kept\n"
+               "  branch = norm(middle), post_attention_layernorm\n"
+               "  inner, up = maps(branch), mlp.gate_proj, mlp.up_proj, kept\n"
+               "  active = gate(inner, up)\n"
+               "  output = residual(active, middle), mlp.down_proj\n");
     check_text(&architecture_bert, HEAD_NONE,
                "  queries, keys, values = maps(input), attention.self.query, attention.self.key, "
                "attention.self.value, kept\n"

@@ -1,5 +1,6 @@
 /* Llama's blocks through model.h: gradients by differences, dropout, recomputation, threads. That
- * they compute what transformers' Llama, Qwen2 and Mistral do is shown by tests/peers/llama.py. */
+ * they compute what transformers' Llama, Qwen2, Qwen3 and Mistral do is shown by
+ * tests/peers/llama.py. */
 #include <criterion/criterion.h>
 
 #include <string.h>
@@ -54,6 +55,30 @@ Test(llama, gradients)
     net_check_gradients(&c, fill);
 }
 
+static struct model_config qwen3(void)
+{
+    struct model_config c = small();
+    c.architecture = &architecture_qwen3;
+    return c;
+}
+
+Test(llama, qwen3)
+{
+    struct model_config c = qwen3();
+    net_check_gradients(&c, fill);
+    c.kv_heads = 1;
+    c.qkv_bias = c.out_bias = 1;
+    c.head_width = 6;
+    c.residual_dropout = c.attention_dropout = 0.2;
+    net_check_gradients(&c, fill);
+    net_check_dropout_key(&c, fill);
+    net_check_accumulation(&c, fill);
+    net_check_beginning(&c, fill);
+    net_check_evaluation(&c, fill);
+    net_check_threads(&c, fill, OPS_F32);
+    net_check_threads(&c, fill, OPS_BF16);
+}
+
 static struct model_config with_dropout(void)
 {
     struct model_config c = small();
@@ -81,6 +106,8 @@ Test(llama, gradients_accumulate_and_begin)
 Test(llama, gradients_in_bf16)
 {
     struct model_config c = small();
+    net_check_bf16(&c, fill);
+    c = qwen3();
     net_check_bf16(&c, fill);
 }
 
@@ -128,6 +155,19 @@ Test(llama, parameter_counts)
     cr_assert_eq(model_init(&m, &c), 0, "%s", err_get());
     cr_assert_eq(tensor_parameters(&m.tensors), 7241732096 + 32 * (4096 + 2 * 1024));
     cr_assert(tensor_find(&m.tensors, "model.layers.31.self_attn.k_proj.bias"));
+    model_release(&m);
+    c = (struct model_config){ .architecture = &architecture_qwen3, /* Qwen3 0.6B */
+                               .layers = 28,
+                               .width = 1024,
+                               .heads = 16,
+                               .kv_heads = 8,
+                               .head_width = 128,
+                               .inner = 3072,
+                               .positions = 40960,
+                               .vocabulary = 151936,
+                               .epsilon = 1e-6 };
+    cr_assert_eq(model_init(&m, &c), 0, "%s", err_get());
+    cr_assert_eq(tensor_parameters(&m.tensors), 596049920);
     model_release(&m);
 }
 
@@ -194,6 +234,8 @@ Test(llama, config)
     c = read_config("{\"model_type\":\"qwen2\",\"sliding_window\":64,"
                     "\"use_sliding_window\":true}");
     cr_assert_eq(c.positions, 64);
+    c = read_config("{\"model_type\":\"qwen3\",\"attention_bias\":true}");
+    cr_assert(c.head_width == 128 && c.kv_heads == 32 && c.qkv_bias && c.out_bias && !c.mlp_bias);
     c = read_config("{\"model_type\":\"llama\",\"attention_bias\":true,\"rope_theta\":5e5,"
                     "\"rope_scaling\":{\"type\":\"linear\",\"factor\":2}}");
     cr_assert(c.qkv_bias && c.out_bias && c.rope_theta == 5e5 && c.rope_stretch.factor == 2 &&
