@@ -10,6 +10,7 @@
 #include "tokenizer/cut/pretokenize.h"
 #include "tokenizer/cut/steps.h"
 #include "tokenizer/model/added.h"
+#include "tokenizer/model/alphabet.h"
 #include "tokenizer/model/subword.h"
 #include "tokenizer/model/vocabulary.h"
 #include "tokenizer/model/wordcache.h"
@@ -333,14 +334,14 @@ static size_t count_spaces(const char *bytes, size_t n, int from_the_end)
 }
 
 /* Moves *begin past the `left` spaces at a token's start and *end before the `right` spaces at its
- * end, as Hugging Face's ByteLevel does. */
-static void trim_place(const struct encoder *e, uint32_t left, uint32_t right, uint32_t *begin,
-                       uint32_t *end)
+ * end, as Hugging Face's ByteLevel does. `first` 1: it is the text's first token. */
+static void trim_place(const struct encoder *e, int first, uint32_t left, uint32_t right,
+                       uint32_t *begin, uint32_t *end)
 {
     const struct vocabulary *v = &e->t->v;
     if (!v->trims_places)
         return;
-    left = left == 1 && !*begin && v->keeps_first_space ? 0 : left;
+    left = left == 1 && (first || !*begin) && v->keeps_first_space ? 0 : left;
     *begin = *begin + left < *end ? *begin + left : *end;
     if (right <= *end)
         *end = *end - right > *begin ? *end - right : *begin;
@@ -358,8 +359,8 @@ static void put_place(const struct encoder *e, uint32_t id, uint32_t points, con
     size_t len;
     const char *bytes = tokenizer_token(e->t, id, &len);
     end += !n;
-    trim_place(e, (uint32_t)count_spaces(bytes, len, 0), (uint32_t)count_spaces(bytes, len, 1),
-               &begin, &end);
+    trim_place(e, !begin, (uint32_t)count_spaces(bytes, len, 0),
+               (uint32_t)count_spaces(bytes, len, 1), &begin, &end);
     ids_add(begins, begin);
     ids_add(ends, end);
 }
@@ -393,6 +394,7 @@ static int encode_tiles(struct encoder *e, const char *text, size_t n, struct id
 struct placing {
     uint32_t *points; /* for each byte of the text, the number of its character */
     struct ids *ids, *begins, *ends;
+    size_t before;         /* ids of earlier texts */
     size_t section;        /* where the section that is encoded now begins in the text */
     struct ids normalized; /* the origin of each byte of the normalized section */
     struct ids cut;        /* the origin of each byte of the text that was made of the normalized
@@ -428,7 +430,7 @@ static void place(const struct encoder *e, struct placing *p, uint32_t id, const
     const char *bytes = added ? added + from : tokenizer_token(e->t, id, &len);
     uint32_t left = added ? count_blanks(bytes, len, 0) : (uint32_t)count_spaces(bytes, len, 0),
              right = added ? count_blanks(bytes, len, 1) : (uint32_t)count_spaces(bytes, len, 1);
-    trim_place(e, left, right, &begin, &end);
+    trim_place(e, p->ids->count == p->before, left, right, &begin, &end);
     ids_add(p->ids, id);
     ids_add(p->begins, begin);
     ids_add(p->ends, end);
@@ -509,6 +511,26 @@ static size_t spelled_length(const struct encoder *e, uint32_t id, int first, in
     return len - (first ? 0 : strlen(prefix)) - (last ? strlen(v->suffix) : 0);
 }
 
+/* Appends the tokens of a piece of a byte-level vocabulary that drops the bytes it lacks. As in
+ * Hugging Face's BPE, the tokens follow one another without gaps in the piece's spelling in the
+ * byte alphabet, so behind a dropped byte they have ranges before their real ones. */
+static void place_dropping(const struct encoder *e, struct placing *p, const uint32_t *ids,
+                           size_t count, const char *text, size_t n, const uint32_t *origins)
+{
+    struct ids spelled = { 0 }; /* the origin of each byte of the spelling */
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = alphabet_width(text + i, 1); k; k--)
+            ids_add(&spelled, origins[i]);
+    for (size_t i = 0, at = 0; i < count; i++) {
+        size_t len;
+        const char *bytes = tokenizer_token(e->t, ids[i], &len);
+        len = alphabet_width(bytes, len);
+        place(e, p, ids[i], spelled.data, at, at + len, NULL);
+        at += len;
+    }
+    ids_release(&spelled);
+}
+
 /* Appends the tokens ids[count] of a piece and their ranges. `origins` are those of the text that
  * holds the piece. */
 static void place_piece(const struct encoder *e, struct placing *p, const uint32_t *ids,
@@ -518,6 +540,10 @@ static void place_piece(const struct encoder *e, struct placing *p, const uint32
     const size_t n = *piece->ends - *piece->begins;
     const int64_t unknown = tokenizer_role(e->t, TOKENIZER_UNKNOWN);
     origins += *piece->begins;
+    if (e->t->drops && e->t->v.byte_level && unknown < 0) {
+        place_dropping(e, p, ids, count, text, n, origins);
+        return;
+    }
     for (size_t i = 0, at = 0, len; i < count && at < n; at += len) {
         size_t bytes = count_byte_tokens(e, ids + i, count - i, text + at, n - at);
         const int together = e->t->v.model == VOCABULARY_UNIGRAM;
@@ -662,7 +688,7 @@ static int place_text(struct encoder *e, struct placing *p, const char *text, si
 static int encode_traced(struct encoder *e, const char *text, size_t n, struct ids *out,
                          struct ids *begins, struct ids *ends)
 {
-    struct placing p = { .ids = out, .begins = begins, .ends = ends };
+    struct placing p = { .ids = out, .begins = begins, .ends = ends, .before = out->count };
     uint32_t point = 0;
     p.points = mem_alloc((n + 1) * sizeof *p.points);
     for (size_t i = 0; i < n; i++)

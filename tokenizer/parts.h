@@ -29,6 +29,7 @@ struct tokenizer {
     uint64_t checksum;
     uint32_t *whole; /* ids, in ascending order, of tokens whose bytes encode to that one token */
     size_t whole_count;
+    int drops;                 /* bytes that the vocabulary lacks are left out */
     struct added_set added[2]; /* the added tokens that each pass over the text looks for */
     struct tokenizer_lazy *lazy;
 };

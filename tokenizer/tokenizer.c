@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "common/err.h"
-#include "common/hash.h"
 #include "common/js.h"
 #include "common/mem.h"
 #include "common/utf8.h"
@@ -21,20 +20,6 @@ enum {
 };
 
 /* ---- the tokenizer --------------------------------------------------------------------------- */
-
-/* Returns a hash of all tokens: of the length of each (4 bytes, little-endian) and its bytes. */
-static uint64_t checksum(const struct vocabulary *v)
-{
-    uint64_t h = HASH_START;
-    for (uint32_t id = 0; id < v->count; id++) {
-        const struct vocabulary_token *t = &v->tokens[id];
-        const uint8_t len[] = { t->len & 0xFF, t->len >> 8 & 0xFF, t->len >> 16 & 0xFF,
-                                t->len >> 24 };
-        h = hash_more(h, len, sizeof len);
-        h = hash_more(h, v->blob.data + t->at, t->len);
-    }
-    return h;
-}
 
 /* Fills t->added. Pass 0 looks for the tokens that are not "normalized". Pass 1 looks for the
  * others, in the spelling that they have after normalization. Returns 0, or -1 with an error. */
@@ -179,7 +164,7 @@ struct tokenizer *tokenizer_from_vocabulary(struct vocabulary *v)
         t->normalizer = normalizer_new(&t->v.rules);
     t->subword = subword_new(&t->v);
     t->seams = seams_new(&t->v);
-    t->checksum = checksum(&t->v);
+    t->checksum = vocabulary_checksum(&t->v);
     if (collect_added(t) < 0 || settle_decoder(t) < 0) {
         tokenizer_free(t);
         return NULL;
@@ -199,8 +184,10 @@ struct tokenizer *tokenizer_load_with(const char *path, const struct tokenizer_o
 {
     struct vocabulary v;
     struct tokenizer *t = vocabulary_load(&v, path, o) < 0 ? NULL : tokenizer_from_vocabulary(&v);
-    if (t && o->drop_missing)
+    if (t && o->drop_missing) {
         subword_drop_missing(t->subword);
+        t->drops = 1;
+    }
     return t;
 }
 
@@ -263,7 +250,7 @@ int64_t tokenizer_find(const struct tokenizer *t, const char *bytes, size_t n)
 
 int tokenizer_tiles(const struct tokenizer *t)
 {
-    return t->v.byte_level && !t->v.general;
+    return t->v.byte_level && !t->v.general && !t->drops;
 }
 
 int64_t tokenizer_role(const struct tokenizer *t, enum tokenizer_role role)

@@ -107,6 +107,18 @@ static size_t character(const char *p, size_t n, uint32_t *c)
     return letter_or_digit || *c >= 0x80 ? 0 : 2;
 }
 
+int charset_ask(struct classes_set *s, struct buf *spelling, const char *name, size_t n,
+                charset_property_fn *theirs)
+{
+    buf_clear(spelling);
+    buf_addf(spelling, "\\p{sc:%.*s}", (int)n, name);
+    if (theirs(s, spelling->data) == 0)
+        return 0;
+    buf_clear(spelling);
+    buf_addf(spelling, "\\p{%.*s}", (int)n, name);
+    return theirs(s, spelling->data);
+}
+
 /* Reads \p{...} or \P{...}, where ^ after the brace means the complement, into s. `theirs` is asked
  * for properties that are not known here. Returns the number of bytes read, 0 if p is no known
  * property. */
@@ -124,8 +136,7 @@ static size_t property(struct classes_set *s, const char *p, size_t n, charset_p
         known = 1;
     } else if (!(known = len && classes_category(s, name, len) == 0)) {
         struct buf text = BUF_INIT;
-        buf_addf(&text, "\\p{%.*s}", (int)len, name);
-        known = theirs(s, text.data) == 0;
+        known = charset_ask(s, &text, name, len, theirs) == 0;
         buf_release(&text);
     }
     if (known && inverted)

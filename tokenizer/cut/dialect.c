@@ -100,6 +100,18 @@ static void put_space(struct buf *out, int complement, int inside)
     buf_addf(out, inside ? "%s" : "[%s]", ranges);
 }
 
+/* Appends PCRE2's spelling of a class that only PCRE2 knows, or of its complement. */
+static void put_their_class(struct buf *out, const char *base, int complement,
+                            charset_property_fn *theirs)
+{
+    struct classes_set *members = mem_alloc(sizeof *members);
+    struct buf name = BUF_INIT;
+    charset_ask(members, &name, base + 3, strlen(base) - 4, theirs);
+    buf_addf(out, "\\%c%s", complement ? 'P' : 'p', name.data + 2);
+    buf_release(&name);
+    free(members);
+}
+
 /* Appends PCRE2's spelling of the class `base` or, with `complement` 1, of its complement. `inside`
  * 1: for a place inside of brackets, else outside. */
 static void put_class(struct buf *out, const char *base, int complement, int inside,
@@ -108,7 +120,7 @@ static void put_class(struct buf *out, const char *base, int complement, int ins
     const struct spelling *s = find_spelling(base, theirs);
     int whole = complement && inside; /* in brackets a complement needs ranges */
     if (!s) {
-        buf_addf(out, "\\%c%s", complement ? 'P' : 'p', base + 2);
+        put_their_class(out, base, complement, theirs);
         return;
     }
     if (!inside)

@@ -13,9 +13,8 @@
 #include "common/js.h"
 #include "common/lines.h"
 #include "common/mem.h"
+#include "tokenizer/files/encodings.h"
 #include "tokenizer/model/alphabet.h"
-
-const char end_of_text_name[] = "<|endoftext|>";
 
 /* ---- merges.txt ---------------------------------------------------------------------------- */
 
@@ -89,7 +88,8 @@ static int put_rank(struct vocabulary *v, const char *line, size_t len, struct b
     size_t digits = space ? len - (size_t)(space - line) - 1 : 0;
     int64_t rank = 0;
     buf_clear(bytes);
-    if (!space || base64_decode(bytes, line, (size_t)(space - line)) < 0)
+    int none = space == line + 1 && *line == '='; /* Whisper's file has a token of no bytes */
+    if (!space || (!none && base64_decode(bytes, line, (size_t)(space - line)) < 0))
         return err_set("bad base64");
     if (!digits || digits > 9)
         return err_set("no rank");
@@ -101,106 +101,15 @@ static int put_rank(struct vocabulary *v, const char *line, size_t len, struct b
     return vocabulary_put(v, rank, bytes->data, bytes->len, TOKEN_MODEL);
 }
 
-/* Rejects well-known files of ranks that were made with another pattern, because the files do not
- * name it. Returns 0, or -1 with an error. */
-static int check_foreign(const struct vocabulary *v)
-{
-    static const struct {
-        uint32_t count;
-        const char *name;
-    } known[] = { { 100256, "cl100k_base" }, { 199998, "o200k_base" } };
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (v->count == known[i].count)
-            return err_set("%s splits text by another pattern than GPT-2's: name it with "
-                           "--pattern, or load its tokenizer.json",
-                           known[i].name);
-    return 0;
-}
-
-/* The patterns and special tokens of encodings, which files of ranks do not contain. */
-static const struct encoding {
-    enum tokenizer_pattern pattern;
-    const char *text; /* the pattern */
-    struct {
-        const char *name;
-        uint32_t id;
-    } special[5];
-} encodings[] = {
-    { TOKENIZER_CL100K,
-      "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}"
-      "| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",
-      { { "<|endoftext|>", 100257 },
-        { "<|fim_prefix|>", 100258 },
-        { "<|fim_middle|>", 100259 },
-        { "<|fim_suffix|>", 100260 },
-        { "<|endofprompt|>", 100276 } } },
-    { TOKENIZER_O200K,
-      "[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]*[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]+"
-      "(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
-      "|[^\\r\\n\\p{L}\\p{N}]?[\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}]+[\\p{Ll}\\p{Lm}\\p{Lo}\\p{M}]*"
-      "(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
-      "|\\p{N}{1,3}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n/]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",
-      { { "<|endoftext|>", 199999 }, { "<|endofprompt|>", 200018 } } },
-    { TOKENIZER_QWEN,
-      "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}"
-      "| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+",
-      { { "<|endoftext|>", 151643 }, { "<|im_start|>", 151644 }, { "<|im_end|>", 151645 } } },
-};
-
-static int put_special(struct vocabulary *v, uint32_t id, const char *name)
-{
-    if (vocabulary_put(v, id, name, strlen(name), TOKEN_ADDED) < 0)
-        return -1;
-    v->tokens[id].in_model = 0;
-    vocabulary_add(v, &(struct added_token){ .id = id, .special = 1 });
-    return 0;
-}
-
-/* Adds the special tokens of an encoding. Unused ids before them get placeholder names, because
- * every id must have a token. Returns 0, or -1 with an error. */
-static int put_specials(struct vocabulary *v, const struct encoding *e)
-{
-    char name[32];
-    for (size_t i = 0; i < 5 && e->special[i].name; i++) {
-        while (v->count < e->special[i].id) {
-            snprintf(name, sizeof name, "<|unused_%u|>", v->count);
-            if (put_special(v, v->count, name) < 0)
-                return -1;
-        }
-        if (put_special(v, e->special[i].id, e->special[i].name) < 0)
-            return -1;
-    }
-    v->end_of_text = e->special[0].id;
-    return 0;
-}
-
-static const struct encoding *find_encoding(enum tokenizer_pattern pattern)
-{
-    for (size_t i = 0; i < sizeof encodings / sizeof *encodings; i++)
-        if (encodings[i].pattern == pattern)
-            return &encodings[i];
-    return NULL;
-}
-
-static int put_end_of_text(struct vocabulary *v)
-{
-    uint32_t id = vocabulary_hole(v);
-    if (vocabulary_put(v, id, end_of_text_name, strlen(end_of_text_name), TOKEN_ADDED) < 0)
-        return -1;
-    vocabulary_add(v, &(struct added_token){ .id = id, .special = 1 });
-    v->end_of_text = id;
-    return 0;
-}
-
 /* Makes `v` the 256 bytes, in order, and end-of-text; text is cut as GPT-2 does. Returns 0, or -1
  * with an error. */
 static int put_bytes(struct vocabulary *v)
 {
+    const struct encoding *gpt2 = encoding_named(TOKENIZER_GPT2);
     int result = 0;
     for (int b = 0; b < 256 && !result; b++)
         result = vocabulary_put(v, b, (char[]){ (char)b }, 1, TOKEN_MODEL);
-    return result < 0 || put_end_of_text(v) < 0 ? -1
-                                                : splitter_add(&v->splitter, SPLIT_GPT2, NULL, 0);
+    return result < 0 || encoding_add_specials(v, gpt2) < 0 ? -1 : encoding_cut(v, gpt2);
 }
 
 static int read_ranks(struct vocabulary *v, const char *text, size_t n, const char *name)
@@ -221,28 +130,7 @@ int tiktoken_parse(struct vocabulary *v, const char *text, size_t n, const char 
 {
     if (read_ranks(v, text, n, name) < 0)
         return -1;
-    if (check_foreign(v) < 0 || put_end_of_text(v) < 0 || vocabulary_check_full(v) < 0 ||
-        vocabulary_derive_merges(v) < 0)
-        return err_in("%s", name);
-    return 0;
-}
-
-/* Parses a file of ranks with the given pattern and its special tokens. Returns 0, or -1 with an
- * error. */
-static int parse_ranks_as(struct vocabulary *v, const char *text, size_t n, const char *name,
-                          enum tokenizer_pattern pattern)
-{
-    const struct encoding *e = find_encoding(pattern);
-    if (!e) {
-        if (tiktoken_parse(v, text, n, name) < 0)
-            return -1;
-        return splitter_add(&v->splitter, SPLIT_GPT2, NULL, 0);
-    }
-    if (read_ranks(v, text, n, name) < 0)
-        return -1;
-    if (vocabulary_check_full(v) < 0 || vocabulary_derive_merges(v) < 0 || put_specials(v, e) < 0)
-        return err_in("%s", name);
-    return splitter_add(&v->splitter, SPLIT_PATTERN, e->text, strlen(e->text));
+    return vocabulary_derive_merges(v) < 0 ? err_in("%s", name) : 0;
 }
 
 /* ---- recognising the format ---------------------------------------------------------------- */
@@ -255,23 +143,111 @@ static int read_text(reader *read, const char *path, struct buf *text)
     return read(path, text) < 0 ? -1 : file_check_pointer(path, text->data, text->len);
 }
 
-/* Loads vocab.json from `path`, and the merges.txt that belongs to it. Returns 0, or -1 with an
- * error. */
-static int load_pair(struct vocabulary *v, const char *path, struct buf *text)
+/* Sets *out to the path of the file `other` in the folder of `path`. If `path` ends with `name`,
+ * which may be NULL, `other` replaces this name and keeps what is before it (NAME-vocab.json). */
+static void beside(struct buf *out, const char *path, const char *name, const char *other)
 {
-    struct buf merges = BUF_INIT;
-    buf_add(&merges, path, strlen(path) - strlen("vocab.json"));
-    buf_adds(&merges, "merges.txt");
+    const char *slash = strrchr(path, '/');
+    size_t n = slash ? (size_t)(slash + 1 - path) : 0;
+    buf_clear(out);
+    buf_add(out, path, name && file_ends_with(path, name) ? strlen(path) - strlen(name) : n);
+    buf_adds(out, other);
+}
+
+/* Finds the encoding that a JSON file `other` beside `path` names under `key`. Sets *e, or leaves
+ * it NULL, and appends the name to `name`. Returns 0, or -1 with an error. */
+static int find_beside(const struct encoding **e, struct buf *name, const char *path,
+                       const char *other, const char *key)
+{
+    struct buf file = BUF_INIT;
+    struct js *root = NULL;
     enum file_kind kind;
-    int result = -1, looked = file_look(merges.data, &kind);
-    if (!looked && !kind)
-        err_set("'%s' has no '%s' beside it", path, merges.data);
-    else if (!looked && read_text(file_read, path, text) == 0 &&
-             vocab_json_parse(v, text->data, text->len, path) == 0 &&
-             read_text(file_read, merges.data, text) == 0)
-        result = merges_parse(v, text->data, text->len, merges.data);
-    buf_release(&merges);
-    return result < 0 ? -1 : splitter_add(&v->splitter, SPLIT_GPT2, NULL, 0);
+    beside(&file, path, NULL, other);
+    int result = file_look(file.data, &kind);
+    if (!result && kind)
+        result = (root = js_load(file.data)) ? 0 : -1;
+    const char *text = js_text(js_get(root, key), NULL);
+    if (text) {
+        buf_addf(name, "%s '%s' in '%s' is not known here", key, text, file.data);
+        *e = encoding_of_class(text);
+    }
+    js_free(root);
+    buf_release(&file);
+    return result;
+}
+
+/* Makes v, read from a file that does not say how text is split, split it as the user, the tokens
+ * themselves or a file beside it say. `ranks` 1: the file has no special tokens. Returns 0, or -1
+ * with an error. */
+static int settle_pattern(struct vocabulary *v, const char *path, const struct tokenizer_options *o,
+                          int ranks)
+{
+    struct buf name = BUF_INIT;
+    const struct encoding *e = o->pattern ? encoding_named(o->pattern) : encoding_of_tokens(v);
+    int result = e ? 0 : find_beside(&e, &name, path, "tokenizer_config.json", "tokenizer_class");
+    if (!result && !e && !name.len)
+        result = find_beside(&e, &name, path, "config.json", "model_type");
+    if (!result && !e)
+        result = err_set("'%s' does not say how text is split, and %s: use a tokenizer.json, or "
+                         "tokenize --pattern NAME",
+                         path, name.len ? name.data : "no file beside it does");
+    buf_release(&name);
+    if (result < 0 || encoding_cut(v, e) < 0)
+        return -1;
+    return ranks && encoding_add_specials(v, e) < 0 ? err_in("%s", path) : 0;
+}
+
+/* Loads vocab.json from `path`, and the merges.txt that belongs to it. A tokenizer.json beside it
+ * has the same tokens and says more, so it is read in place of both. Returns 0, or -1 with an
+ * error.
+ */
+static int load_pair(struct vocabulary *v, const char *path, const struct tokenizer_options *o,
+                     struct buf *text)
+{
+    struct buf other = BUF_INIT;
+    enum file_kind kind = FILE_NONE;
+    beside(&other, path, "vocab.json", "tokenizer.json");
+    int result = o->pattern ? 0 : file_look(other.data, &kind);
+    if (!result && kind) {
+        result = read_text(file_read, other.data, text) < 0
+                     ? -1
+                     : tokenizer_json_parse(v, text->data, text->len, other.data);
+        buf_release(&other);
+        return result;
+    }
+    beside(&other, path, "vocab.json", "merges.txt");
+    if (!result)
+        result = file_look(other.data, &kind);
+    if (!result && !kind)
+        result = err_set("'%s' has no '%s' beside it", path, other.data);
+    if (!result && read_text(file_read, path, text) == 0 &&
+        vocab_json_parse(v, text->data, text->len, path) == 0 &&
+        read_text(file_read, other.data, text) == 0 &&
+        merges_parse(v, text->data, text->len, other.data) == 0)
+        result = settle_pattern(v, path, o, 0);
+    else
+        result = -1;
+    buf_release(&other);
+    return result;
+}
+
+/* Returns 1 if the text begins with a line of a token in base64 and its rank, else 0. */
+static int is_ranks(const struct buf *text)
+{
+    static const char base64[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=";
+    size_t token = text->len ? strspn(text->data, base64) : 0;
+    const char *rank = token && text->data[token] == ' ' ? text->data + token + 1 : "";
+    size_t digits = strspn(rank, "0123456789");
+    return digits && strchr("\r\n", rank[digits]) != NULL;
+}
+
+static int load_ranks(struct vocabulary *v, const char *path, const struct tokenizer_options *o,
+                      const struct buf *text)
+{
+    if (tiktoken_parse(v, text->data, text->len, path) < 0 || settle_pattern(v, path, o, 1) < 0)
+        return -1;
+    return vocabulary_check_full(v) < 0 ? err_in("%s", path) : 0;
 }
 
 /* Returns 1 if some line is "[UNK]", as in every vocabulary of BERT, else 0. */
@@ -302,19 +278,21 @@ static int load_gguf(struct vocabulary *v, const char *path)
 static int load_file(struct vocabulary *v, const char *path, const struct tokenizer_options *o,
                      reader *read, struct buf *text)
 {
-    if (o->pattern && !file_ends_with(path, ".tiktoken"))
-        return err_set("'%s' says itself how text is split: --pattern is for .tiktoken files",
-                       path);
     if (file_ends_with(path, "vocab.json"))
-        return load_pair(v, path, text);
-    if (gguf_is(path))
-        return load_gguf(v, path);
-    if (read_text(read, path, text) < 0)
+        return load_pair(v, path, o, text);
+    const int gguf = gguf_is(path);
+    if (!gguf && read_text(read, path, text) < 0)
         return -1;
+    if (!gguf && (file_ends_with(path, ".tiktoken") || is_ranks(text)))
+        return load_ranks(v, path, o, text);
+    if (o->pattern)
+        return err_set("'%s' says itself how text is split: --pattern is for files of ranks "
+                       "(.tiktoken), and for vocab.json with merges.txt",
+                       path);
+    if (gguf)
+        return load_gguf(v, path);
     if (file_ends_with(path, ".json"))
         return tokenizer_json_parse(v, text->data, text->len, path);
-    if (file_ends_with(path, ".tiktoken"))
-        return parse_ranks_as(v, text->data, text->len, path, o->pattern);
     if (file_ends_with(path, ".model"))
         return sentencepiece_parse(v, text->data, text->len, path);
     if (is_vocab_txt(text))

@@ -8,9 +8,10 @@
  * and are ignored. Any other unsupported value that would change the ids is an error that names
  * it.
  *
- * vocab.json and merges.txt (GPT-2): tokens in the byte alphabet, and one merge per line in order
- * of rank. The first line may be "#version: ...". CR at line ends and a blank last line are
- * allowed. The token "<|endoftext|>" is special.
+ * vocab.json and merges.txt: tokens in the byte alphabet, and one merge per line in order of rank.
+ * The first line may be "#version: ...". CR at line ends and a blank last line are allowed. The
+ * token "<|endoftext|>" is special. The files do not say how text is split: the options do, a
+ * tokenizer.json beside them, which is then read in their place, or what encodings.h knows.
  *
  * vocab.txt (BERT): one token per line; the line number, from 0, is the id. The format is
  * recognised by its line "[UNK]".
@@ -19,9 +20,8 @@
  * pieces become added tokens that are searched for in the normalized text. SentencePiece never
  * produces control tokens and byte tokens from text that spells their names; this module does.
  *
- * .tiktoken: one token per line, as base64(bytes), a space and the rank. Ranks are ids.
- * "<|endoftext|>" gets the least id that the file leaves out (50256 for GPT-2). GPT-2's pattern is
- * used unless the options name another pattern, which has its own special tokens.
+ * .tiktoken, and any file with such a first line: one token per line, as base64(bytes), a space and
+ * the rank. Ranks are ids. Pattern and special tokens are those of the options or of encodings.h.
  *
  * .gguf: the tokenizer.json inside the file or, in files of other programs, llama.cpp's keys
  * tokenizer.ggml.* (https://github.com/ggml-org/ggml/blob/master/docs/gguf.md, "Tokenizer").
@@ -43,8 +43,6 @@
 
 struct js;
 
-extern const char end_of_text_name[]; /* "<|endoftext|>" */
-
 /* Loads a vocabulary in any of these formats, or from a folder with one: see tokenizer_load;
  * `path` NULL: that of the bytes.
  * Initialises `v`, and releases it again on failure. Returns 0, or -1 with an error. */
@@ -52,6 +50,7 @@ int vocabulary_load(struct vocabulary *v, const char *path, const struct tokeniz
 
 /* Each function parses text[0..n) into an initialised vocabulary; error messages use `name`.
  * vocab_json_parse reads the tokens of a vocab.json, and merges_parse adds the merges to them.
+ * tiktoken_parse reads a file of ranks. These three do not set how text is cut.
  * Returns 0, or -1 with an error. */
 int tokenizer_json_parse(struct vocabulary *v, const char *text, size_t n, const char *name);
 int vocab_json_parse(struct vocabulary *v, const char *text, size_t n, const char *name);

@@ -8,6 +8,7 @@
 #include "common/file.h"
 #include "common/js.h"
 #include "common/log.h"
+#include "tokenizer/files/encodings.h"
 #include "tokenizer/files/files.h"
 #include "tokenizer/model/alphabet.h"
 
@@ -115,6 +116,7 @@ static int tiktoken_says_all(const struct vocabulary *v, const struct buf *text)
     int same = splitter_is_gpt2(&v->splitter) && !v->general && !v->prefix_space &&
                !v->ignore_merges &&
                tiktoken_parse(&again, text->data, text->len, "vocab.tiktoken") == 0 &&
+               encoding_add_specials(&again, encoding_named(TOKENIZER_GPT2)) == 0 &&
                again.count == v->count && again.end_of_text == v->end_of_text &&
                again.added_count == v->added_count && again.merge_count == v->merge_count &&
                (!v->merge_count ||

@@ -35,6 +35,14 @@ void alphabet_encode(struct buf *out, const char *bytes, size_t n)
         utf8_add(out, alphabet_char((unsigned char)bytes[i]));
 }
 
+size_t alphabet_width(const char *bytes, size_t n)
+{
+    size_t width = 0;
+    for (size_t i = 0; i < n; i++)
+        width += alphabet_char((unsigned char)bytes[i]) < 0x80 ? 1 : 2;
+    return width;
+}
+
 int alphabet_decode(struct buf *out, const char *text, size_t n)
 {
     const unsigned char *p = (const unsigned char *)text;

@@ -14,6 +14,7 @@
 enum { ALPHABET_LIMIT = 0x100 + 68 }; /* all code points of the alphabet are below this */
 unsigned alphabet_char(unsigned char byte);
 void alphabet_encode(struct buf *out, const char *bytes, size_t n); /* appends UTF-8 */
+size_t alphabet_width(const char *bytes, size_t n); /* bytes that alphabet_encode appends */
 /* Appends the bytes that `text` spells. Returns 0, or -1, with out unchanged and no error set, if a
  * character of the text is not in the alphabet. */
 int alphabet_decode(struct buf *out, const char *text, size_t n);

@@ -16,6 +16,8 @@ enum { DERIVED_MAX = 1024 }; /* bytes of a token whose merge is derived */
  * file of a few bytes could demand much memory. */
 enum { HOLES_MAX = 16, MANY = 1 << 14 };
 
+const char end_of_text_name[] = "<|endoftext|>";
+
 void vocabulary_init(struct vocabulary *v)
 {
     *v = (struct vocabulary){ .blob = BUF_INIT,
@@ -240,6 +242,19 @@ void vocabulary_byte_ids(const struct vocabulary *v, int64_t byte_ids[256])
     }
 }
 
+uint64_t vocabulary_checksum(const struct vocabulary *v)
+{
+    uint64_t h = HASH_START;
+    for (uint32_t id = 0; id < v->count; id++) {
+        const struct vocabulary_token *t = &v->tokens[id];
+        const uint8_t len[] = { t->len & 0xFF, t->len >> 8 & 0xFF, t->len >> 16 & 0xFF,
+                                t->len >> 24 };
+        h = hash_more(h, len, sizeof len);
+        h = hash_more(h, v->blob.data + t->at, t->len);
+    }
+    return h;
+}
+
 /* ---- merges from ranks --------------------------------------------------------------------- */
 
 /* Reduces bytes[0..n) by merging the neighbours whose joined token has the least id below
@@ -268,6 +283,35 @@ static size_t reduce(const struct vocabulary *v, const char *bytes, size_t n, in
     }
 }
 
+static int lacks_byte(const struct vocabulary *v, const char *bytes, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (vocabulary_find(v, bytes + i, 1) < 0)
+            return 1;
+    return 0;
+}
+
+/* Adds the merge to token `id` of its first `left` bytes and its other bytes, if both are tokens.
+ */
+static void merge_at(struct vocabulary *v, uint32_t id, size_t left)
+{
+    const struct vocabulary_token *t = &v->tokens[id];
+    const char *bytes = v->blob.data + t->at;
+    int64_t first = vocabulary_find(v, bytes, left),
+            second = vocabulary_find(v, bytes + left, t->len - left);
+    if (first >= 0 && second >= 0)
+        vocabulary_merge(v, (uint32_t)first, (uint32_t)second, id);
+}
+
+/* Adds all merges to a token that merging in the order of ranks does not make from its own bytes.
+ * It is found if it is a whole piece, or if a text around it leads to one of these merges. */
+static void merge_everywhere(struct vocabulary *v, uint32_t id)
+{
+    v->ignore_merges = 1;
+    for (size_t left = 1; left < v->tokens[id].len; left++)
+        merge_at(v, id, left);
+}
+
 int vocabulary_derive_merges(struct vocabulary *v)
 {
     size_t *ends = NULL, cap = 0;
@@ -283,16 +327,13 @@ int vocabulary_derive_merges(struct vocabulary *v)
             result = err_set("token %u of %u bytes is too long", id, t->len);
             break;
         }
-        if (reduce(v, bytes, t->len, id, ends) != 2) {
-            result = err_set("token %u is not a merge of two tokens of lower rank", id);
-            break;
-        }
-        int64_t left = vocabulary_find(v, bytes, ends[0]);
-        int64_t right = vocabulary_find(v, bytes + ends[0], t->len - ends[0]);
-        if (left < 0 || right < 0)
+        size_t parts = reduce(v, bytes, t->len, id, ends);
+        if (lacks_byte(v, bytes, t->len))
             result = err_set("token %u has a byte that is not a token", id);
+        else if (parts == 2)
+            merge_at(v, id, ends[0]);
         else
-            vocabulary_merge(v, (uint32_t)left, (uint32_t)right, id);
+            merge_everywhere(v, id);
     }
     free(ends);
     return result;

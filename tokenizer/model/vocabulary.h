@@ -32,6 +32,8 @@
 enum { AFFIX_MAX = 32 };           /* bytes of a prefix or suffix, including the NUL */
 enum { VOCABULARY_MAX = 1 << 24 }; /* most ids; wordcache.c uses the bits of an id above this */
 
+extern const char end_of_text_name[]; /* "<|endoftext|>" */
+
 enum token_kind { TOKEN_HOLE, TOKEN_MODEL, TOKEN_ADDED };
 
 struct vocabulary_token {
@@ -171,9 +173,14 @@ int vocabulary_check_full(const struct vocabulary *v);
 /* Returns the first id below v->count that has no token, or v->count if each of them has one. */
 uint32_t vocabulary_hole(const struct vocabulary *v);
 
+/* Returns a hash of all tokens: of the length of each (4 bytes, little-endian) and its bytes. */
+uint64_t vocabulary_checksum(const struct vocabulary *v);
+
 /* Derives the merges from the order of ids, as a .tiktoken file of ranks requires. Each token of
  * two bytes or more is the merge of the two parts that remain when its bytes are merged with lower
- * ids only. Returns 0, or -1 with an error if a token does not reduce to two parts. */
+ * ids only. If other than two parts remain, each merge to it is added, and ignore_merges is set,
+ * because tiktoken looks up whole pieces first. Returns 0, or -1 with an error if a token has a
+ * byte that is not a token. */
 int vocabulary_derive_merges(struct vocabulary *v);
 
 /* Sets byte_ids[b] to the id of the model's token that is byte b, or to -1 if there is none. */

@@ -9,6 +9,7 @@
 #include "common/file.h"
 #include "common/temp.h"
 #include "tests/unit/look.h"
+#include "tokenizer/files/encodings.h"
 #include "tokenizer/files/files.h"
 #include "tokenizer/tokenizer.h"
 
@@ -97,20 +98,50 @@ Test(files, ranks_that_are_none)
     refuses(tiktoken_parse, "YQ== 99999999999\n", "x: line 1: no rank");
     refuses(tiktoken_parse, "YQ== 0\nYg== 0\n", "x: line 2: id 0 is given to two tokens");
     refuses(tiktoken_parse, "YQ== 0\nYQ== 1\n", "x: line 2: ids 0 and 1 are the same token");
-    refuses(tiktoken_parse, "YQ== 0\nYg== 4\n", "x: id 2 has no token");
-    refuses(tiktoken_parse, "YQ== 0\nYWJj 1\n", "x: token 1 is not a merge of two tokens");
-    refuses(tiktoken_parse, "YQ== 0\nYWJj 1\nYg== 2\nYWI= 3\n", "x: token 1 is not a merge");
+    refuses(tiktoken_parse, "YQ== 0\nYWJj 1\n", "x: token 1 has a byte that is not a token");
+}
+
+static int finish_ranks(struct vocabulary *v, const char *text)
+{
+    vocabulary_init(v);
+    cr_assert_eq(tiktoken_parse(v, text, strlen(text), "x"), 0, "%s", err_get());
+    cr_assert_eq(encoding_add_specials(v, encoding_named(TOKENIZER_GPT2)), 0, "%s", err_get());
+    return vocabulary_check_full(v);
 }
 
 Test(files, ranks_in_any_order_with_end_of_text_in_the_gap)
 {
-    static const char text[] = "YWI= 3\r\nYQ== 0\n\nYg== 1\n";
     struct vocabulary v;
-    vocabulary_init(&v);
-    cr_assert_eq(tiktoken_parse(&v, text, strlen(text), "x"), 0, "%s", err_get());
+    cr_assert_eq(finish_ranks(&v, "YWI= 3\r\nYQ== 0\n\nYg== 1\n"), 0, "%s", err_get());
     cr_assert_eq(v.count, 4);
     cr_assert_eq(v.end_of_text, 2);
     cr_assert_eq(v.merge_count, 1);
+    cr_assert_not(v.ignore_merges);
+    vocabulary_release(&v);
+    cr_assert_eq(finish_ranks(&v, "YQ== 0\nYg== 4\n"), -1);
+    cr_assert_str_eq(err_get(), "id 2 has no token, though the vocabulary goes up to 4");
+    vocabulary_release(&v);
+}
+
+/* Whisper's file has a token of no bytes. */
+Test(files, ranks_with_a_token_of_no_bytes)
+{
+    struct vocabulary v;
+    cr_assert_eq(finish_ranks(&v, "YQ== 0\n= 1\n"), 0, "%s", err_get());
+    cr_assert_eq(v.end_of_text, 2);
+    vocabulary_release(&v);
+}
+
+/* "abc" ranks before "ab" and "bc", so merging does not make it of its own bytes. tiktoken looks up
+ * whole pieces, and merges any two neighbours that are a token. */
+Test(files, ranks_that_merging_does_not_reach)
+{
+    static const char text[] = "YQ== 0\nYg== 1\nYw== 2\nYWJj 3\nYWI= 4\nYmM= 5\n";
+    struct vocabulary v;
+    cr_assert_eq(finish_ranks(&v, text), 0, "%s", err_get());
+    cr_assert(v.ignore_merges);
+    cr_assert_eq(v.merge_count, 4);
+    cr_assert(v.merges[0].id == 3 && v.merges[1].id == 3);
     vocabulary_release(&v);
 }
 
@@ -415,6 +446,8 @@ Test(files, folders_and_names)
     put(dir, "a-vocab.json", vocab);
     refuses_path(dir, "", "has no '");
     put(dir, "a-merges.txt", "a b\n");
+    refuses_path(dir, "", "does not say how text is split");
+    put(dir, "config.json", "{\"model_type\": \"gpt2\"}");
     struct tokenizer *t = tokenizer_load(dir);
     cr_assert_not_null(t, "%s", err_get());
     cr_assert_eq(tokenizer_end_of_text(t), -1);
