@@ -22,6 +22,7 @@ struct extract *extract_new(const struct extract_options *how)
                                               .tables = how->tables,
                                               .render = template_render,
                                               .render_ctx = &x->page,
+                                              .page = &x->page,
                                               .categories = &x->categories };
     x->how = how;
     x->document = (struct document)DOCUMENT_INIT;

@@ -340,14 +340,22 @@ int function_rel2abs(struct expander *x, const struct function_call *c)
     return 1;
 }
 
+/* Returns the language code that the call gives, in lower case; the wiki's own if it gives none. */
+static struct span code_of(struct expander *x, const struct function_call *c)
+{
+    size_t mark = x->out.len;
+    if (!c->first.n)
+        expand_puts(x, x->site->lang.data);
+    letter_case_put(&x->out, c->first.s, c->first.n, letter_case_lower);
+    return expand_take(x, mark);
+}
+
 int function_language(struct expander *x, const struct function_call *c)
 {
     struct span in = expand_value(x, c, 1);
     struct buf wiki = BUF_INIT;
     span_put(in, &wiki);
-    size_t mark = x->out.len;
-    letter_case_put(&x->out, c->first.s, c->first.n, letter_case_lower);
-    struct span code = expand_take(x, mark);
+    struct span code = c->first.n ? code_of(x, c) : c->first;
     const char *name = in.n ? language_name(code.s, code.n, wiki.data) : NULL;
     if (!name)
         name = language_own_name(code.s, code.n);
@@ -356,6 +364,83 @@ int function_language(struct expander *x, const struct function_call *c)
         expand_puts(x, name);
     else
         expand_put(x, c->first);
+    return 1;
+}
+
+/* {{#bcp47:code}}: the code that the web uses. Scripts get a capital: sr-Latn; regions get
+ * capitals: pt-BR. Some codes of wikis are other codes there. */
+int function_bcp47(struct expander *x, const struct function_call *c)
+{
+    static const char *const others[][2] = {
+        { "als", "gsw" },
+        { "bat-smg", "sgs" },
+        { "be-x-old", "be-tarask" },
+        { "cbk-zam", "cbk" },
+        { "eml", "egl" },
+        { "fiu-vro", "vro" },
+        { "map-bms", "jv-x-bms" },
+        { "mo", "ro-Cyrl-MD" },
+        { "nrm", "nrf" },
+        { "roa-rup", "rup" },
+        { "roa-tara", "nap-x-tara" },
+        { "simple", "en-simple" },
+        { "sr-ec", "sr-Cyrl" },
+        { "sr-el", "sr-Latn" },
+        { "zh-classical", "lzh" },
+        { "zh-cn", "zh-Hans-CN" },
+        { "zh-hk", "zh-Hant-HK" },
+        { "zh-min-nan", "nan" },
+        { "zh-mo", "zh-Hant-MO" },
+        { "zh-my", "zh-Hans-MY" },
+        { "zh-sg", "zh-Hans-SG" },
+        { "zh-tw", "zh-Hant-TW" },
+        { "zh-yue", "yue" },
+    };
+    struct span code = code_of(x, c), part;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (span_is(code, others[i][0])) {
+            expand_puts(x, others[i][1]);
+            return 1;
+        }
+    int is_private = 0; /* after "-x-" */
+    for (size_t i = 0; i < code.n; i += part.n + 1) {
+        const char *dash = memchr(code.s + i, '-', code.n - i);
+        part = (struct span){ code.s + i, dash ? (size_t)(dash - code.s) - i : code.n - i };
+        if (i)
+            expand_puts(x, "-");
+        size_t capitals = !i || is_private ? 0 : part.n == 2 ? 2 : part.n == 4 ? 1 : 0;
+        letter_case_put(&x->out, part.s, capitals, letter_case_upper);
+        expand_put(x, (struct span){ part.s + capitals, part.n - capitals });
+        is_private |= span_is(part, "x");
+    }
+    return 1;
+}
+
+/* {{#dir:code}}: the direction of the language's script */
+int function_dir(struct expander *x, const struct function_call *c)
+{
+    static const char to_the_left[] =
+        "aeb-arab|ajp|apc|acm|ar|arc|ary|arz|azb|bcc|bgn|bqi|ckb|dv|fa|glk|he|hno|khw|kk-arab|kk-cn|"
+        "ks|ks-arab|ku-arab|lki|lrc|luz|ms-arab|mzn|nqo|pnb|ps|sd|sdh|skr|skr-arab|tly-arab|ug|"
+        "ug-arab|ur|yi";
+    expand_puts(x, span_in(code_of(x, c), to_the_left) ? "rtl" : "ltr");
+    return 1;
+}
+
+/* {{#contentmodel:how|title}}: pages of this wiki whose title is not given are wikitext. */
+int function_contentmodel(struct expander *x, const struct function_call *c)
+{
+    if (c->count > 1)
+        return 0;
+    expand_puts(x, "wikitext");
+    return 1;
+}
+
+/* {{#isbn:number}} */
+int function_isbn(struct expander *x, const struct function_call *c)
+{
+    expand_puts(x, "ISBN ");
+    expand_put(x, c->first);
     return 1;
 }
 

@@ -31,8 +31,8 @@ enum {
     URL_HTML = 4 /* flag: escape for HTML, as fullurle does */
 };
 parser_function function_title, function_ns, function_url, function_titleparts, function_rel2abs,
-    function_language, function_first, function_int, function_special, function_nothing,
-    function_zero;
+    function_language, function_bcp47, function_dir, function_contentmodel, function_isbn,
+    function_first, function_int, function_special, function_nothing, function_zero;
 
 /* function_time.c */
 parser_function function_formatdate, function_time;

@@ -113,8 +113,10 @@ static void add_built_in(struct names *names)
         const char *key;
         enum names_kind kind;
     } kinds[] = {
-        { "project", NAMES_PROJECT },   { "language", NAMES_LANGUAGE }, { "media", NAMES_MEDIA },
-        { "category", NAMES_CATEGORY }, { "file", NAMES_ALIAS },
+        { "project", NAMES_PROJECT },
+        { "language", NAMES_LANGUAGE },
+        { "category", NAMES_CATEGORY },
+        { "file", NAMES_ALIAS },
     };
     const struct knowledge_row *rows;
     size_t count = knowledge_section("prefixes", NULL, &rows);

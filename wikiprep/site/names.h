@@ -1,7 +1,7 @@
 /*
  * names.h - the meaning of link prefixes: [[File:…]], [[Catégorie:…]], [[de:…]], [[wikt:…]].
  *
- * The names of the File, Category and Media namespaces in the languages of the larger wikis are
+ * The names of the File and Category namespaces in the languages of the larger wikis are
  * built in, because old pages use aliases that <siteinfo> does not list, and copied text uses names
  * of another language. The wiki's own names are added and override them. The codes of Wikipedia's
  * languages and the prefixes of its sister projects are also built in.
@@ -20,7 +20,6 @@ enum names_kind {
     NAMES_ALIAS, /* "File" in another language: a file only if the rest looks like a file name
                     ([[Imagine: John Lennon]] is a film) */
     NAMES_CATEGORY,
-    NAMES_MEDIA,
     NAMES_LANGUAGE, /* the same page in another language */
     NAMES_PROJECT,  /* a page of another project */
 };

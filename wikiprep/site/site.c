@@ -15,10 +15,7 @@ static void name_namespaces(struct names *names, const struct dump_site *dump)
 {
     for (size_t i = 0; i < dump->count; i++) {
         int key = dump->namespaces[i].key;
-        enum names_kind kind = key == 6    ? NAMES_FILE
-                               : key == 14 ? NAMES_CATEGORY
-                               : key == -2 ? NAMES_MEDIA
-                                           : NAMES_PAGE;
+        enum names_kind kind = key == 6 ? NAMES_FILE : key == 14 ? NAMES_CATEGORY : NAMES_PAGE;
         names_add(names, dump->namespaces[i].name, kind);
     }
     names_set_capital(names, dump->capital);

@@ -28,6 +28,7 @@ struct wikitext_options {
     int tables;             /* write each table row as a line, with " | " between cells */
     wikitext_render render; /* NULL: templates are dropped */
     void *render_ctx;
+    const struct template_page *page; /* borrowed; NULL: "[[../Other]]" is shown as it is */
     struct buf *categories; /* output: categories, one per line; NULL: not wanted; borrowed */
 };
 

@@ -89,7 +89,10 @@ static const char *on_pipe(struct markup *m, const char *s)
         mem_grow(m->pipes, m->pipes_cap, m->pipe_count + 1);
         m->pipes[m->pipe_count++] = m->out->len;
     }
-    markup_put(m, '|');
+    /* a further pipe in a label is text */
+    int is_text = (markup_top_is(m, LINK) && markup_is_shown(markup_top(m)->names)) ||
+                  (markup_top_is(m, URL) && m->depth == 1 && s[-1] == ' ');
+    markup_put(m, is_text ? MARKUP_PIPE : '|');
     return s + 1;
 }
 

@@ -52,20 +52,77 @@ static int is_blank(const char *s, size_t n)
     return 1;
 }
 
-/* Edits the target in the output from `from` on as it is shown: without the leading colon, prefixes
- * of other wikis, and '#'. */
+/* Decodes "%C3%A9" in the target in the output from `from` on, unless no page can have the result
+ * as its title: "a%3Cb". */
+static void decode_target(struct markup *m, size_t from)
+{
+    char *s = m->out->data + from, *end = m->out->data + m->out->len, *to = s;
+    struct buf *source = &m->rendered;
+    buf_clear(source);
+    buf_add(source, s, (size_t)(end - s));
+    for (; s < end; s++) {
+        int high = *s == '%' && end - s > 2 ? hex_digit(s[1]) : -1;
+        int low = high >= 0 ? hex_digit(s[2]) : -1;
+        *to++ = low < 0 ? *s : (char)(16 * high + low);
+        s += low < 0 ? 0 : 2;
+    }
+    char *title = m->out->data + from;
+    const char *hash = memchr(title, '#', (size_t)(to - title));
+    for (const char *c = title, *stop = hash ? hash : to; c < stop; c++)
+        if ((unsigned char)*c < ' ' || strchr("<>[]{}|\x7F", *c) ||
+            (*c == '%' && stop - c > 2 && hex_digit(c[1]) >= 0 && hex_digit(c[2]) >= 0)) {
+            memcpy(title, source->data, source->len);
+            return;
+        }
+    buf_truncate(m->out, (size_t)(to - m->out->data));
+}
+
+/* Replaces the target "../Other" in the output from `from` on by the title that it leads to, and
+ * "/Sub/" by "Sub". */
+static void show_relative(struct markup *m, size_t from)
+{
+    const char *title = m->options->page ? m->options->page->title : "";
+    char *s = m->out->data + from;
+    size_t n = m->out->len - from, up = 0, base = strlen(title);
+    const char *hash = memchr(s, '#', n);
+    size_t path = hash ? (size_t)(hash - s) : n;
+    while (up + 3 <= path && !memcmp(s + up, "../", 3)) {
+        const char *slash = memrchr(title, '/', base);
+        if (!slash)
+            return;
+        base = (size_t)(slash - title);
+        up += 3;
+    }
+    size_t end = path, begin = up ? up : 1;
+    while (end > begin && s[end - 1] == '/')
+        end--;
+    int is_dots = end - begin == 2 && !memcmp(s + begin, "..", 2);
+    if (is_dots || (!up && (*s != '/' || end == path || end == begin)))
+        return;
+    buf_add(&m->rendered, title, up && (end == path || end == begin) ? base : 0);
+    if (m->rendered.len && end > begin)
+        buf_addc(&m->rendered, '/');
+    buf_add(&m->rendered, s + begin, end - begin);
+    buf_add(&m->rendered, s + path, n - path);
+    buf_truncate(m->out, from);
+    buf_add(m->out, m->rendered.data, m->rendered.len);
+}
+
+/* Edits the target in the output from `from` on as it is shown: without the leading colon, and
+ * without '#' if it leads to a section of the page. */
 static void show_target(struct markup *m, size_t from)
 {
+    if (memchr(m->out->data + from, '%', m->out->len - from))
+        decode_target(m, from);
+    for (char *c = m->out->data + from; (c = strchr(c, '\''));)
+        *c = MARKUP_APOSTROPHE;
+    buf_clear(&m->rendered);
+    if (m->out->data[from] == '.' || m->out->data[from] == '/')
+        show_relative(m, from);
     char *s = m->out->data + from;
     size_t n = m->out->len - from, skip = strspn(s, " ");
     if (skip < n && s[skip] == ':')
         skip++;
-    for (const char *colon; skip < n && (colon = memchr(s + skip, ':', n - skip));) {
-        enum names_kind kind = names_find(m->names, s + skip, (size_t)(colon - s) - skip);
-        if (kind != NAMES_PROJECT && kind != NAMES_LANGUAGE)
-            break;
-        skip = (size_t)(colon - s) + 1;
-    }
     if (skip < n && s[skip] == '#')
         skip++;
     markup_cut(m->out, from, from + skip);
@@ -74,11 +131,14 @@ static void show_target(struct markup *m, size_t from)
 }
 
 /* Writes the label of a link with an empty label, [[a:b (c)|]]: "b", without the prefix and the
- * disambiguating parentheses. Also for labels that were a template and have been removed. */
+ * disambiguating parentheses. Also for labels that were a template and have been removed, but not
+ * for a label of spaces, which shows nothing. */
 static void show_trick(struct markup *m, const struct element *f)
 {
     const char *s = m->text + f->source;
     size_t n = f->pipe - f->source;
+    if (m->out->len > f->out && !memchr(m->out->data + f->out, MARKUP_HOLE, m->out->len - f->out))
+        return;
     for (size_t i = 0; i < n; i++)
         if (memchr("{}<>[]&\n", s[i], 8))
             return;
@@ -122,6 +182,35 @@ static void add_category(struct markup *m, size_t from)
         buf_addc(to, '\n');
 }
 
+/* Returns 1 if a page can have the title in the source of link f, else 0. */
+static int is_title(const struct markup *m, const struct element *f)
+{
+    static const char *const bad[] = { "~~~", "/./", "/../" };
+    const char *s = m->text + f->source, *end = m->text + f->pipe;
+    while (end - s > 2 && !memcmp(s, "../", 3))
+        s += 3;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        if (bytes_find(s, end, bad[i], strlen(bad[i])))
+            return 0;
+    size_t n = (size_t)(end - s);
+    return !(n > 1 && !memcmp(s, "./", 2)) && !(n > 1 && !memcmp(end - 2, "/.", 2)) &&
+           !(n > 2 && !memcmp(end - 3, "/..", 3));
+}
+
+/* Writes the signs and the target of a link before its label, which begins at f->out: MediaWiki
+ * shows the source of a broken link. */
+static void show_source(struct markup *m, const struct element *f)
+{
+    buf_clear(&m->rendered);
+    buf_add(&m->rendered, m->out->data + f->out, m->out->len - f->out);
+    buf_truncate(m->out, f->out);
+    buf_adds(m->out, "[[");
+    markup_put_literal(m, m->text + f->source, m->text + f->pipe, ' ');
+    markup_put(m, MARKUP_PIPE);
+    buf_add(m->out, m->rendered.data, m->rendered.len);
+    buf_adds(m->out, "]]");
+}
+
 static void close_link(struct markup *m)
 {
     struct element f = *markup_top(m);
@@ -134,15 +223,22 @@ static void close_link(struct markup *m)
         markup_drop(m, f.out);
     else if (!f.piped)
         show_target(m, f.out);
+    else if (f.is_broken || !is_title(m, &f))
+        show_source(m, &f);
     else if (is_blank(m->out->data + f.out, m->out->len - f.out))
         show_trick(m, &f);
     if (m->out->len == f.out)
         markup_drop(m, f.out); /* [[|]] */
+    else if (m->options->tables && markup_is_shown(f.names))
+        markup_put(m, MARKUP_LINKED); /* a cell with a link has no attributes */
+    if (markup_top_is(m, LINK) && f.names != NAMES_FILE && f.names != NAMES_ALIAS)
+        markup_top(m)->is_broken = 1;
 }
 
 /* ---- addresses: [https://… label] --------------------------------------------------------- */
 
-static int is_address(const char *s, const char *end)
+/* Returns the position after the scheme of the address at s, or NULL if no address begins there. */
+static const char *skip_scheme(const char *s, const char *end)
 {
     static const char *const schemes[] = { "http://", "https://", "ftp://", "ftps://",
                                            "//",      "mailto:",  "news:",  "irc://",
@@ -151,12 +247,21 @@ static int is_address(const char *s, const char *end)
     char begin[URL_NAME_MAX] = { 0 };
     size_t n = (size_t)(end - s) < sizeof begin - 1 ? (size_t)(end - s) : sizeof begin - 1;
     if (!n || (*s != '/' && !memchr(s, ':', n)))
-        return 0; /* the usual case */
+        return NULL; /* the usual case */
     memcpy(begin, s, n);
-    for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++)
-        if (!strncasecmp(begin, schemes[i], strlen(schemes[i])))
-            return 1;
-    return 0;
+    for (size_t i = 0; i < sizeof schemes / sizeof *schemes; i++) {
+        size_t len = strlen(schemes[i]);
+        if (!strncasecmp(begin, schemes[i], len))
+            return n > len && !strchr(" \t\n]", s[len]) ? s + len : NULL;
+    }
+    return NULL;
+}
+
+/* Returns 1 for a character of an address, as in MediaWiki, else 0. Two apostrophes are markup. */
+static int is_in_address(const char *s, const char *end)
+{
+    return (unsigned char)*s > ' ' && !strchr("[]<>\"\x7F", *s) &&
+           !(*s == '\'' && s + 1 < end && s[1] == '\'');
 }
 
 /* Opens an external link with its address at s, after `brackets` opening brackets, and writes the
@@ -164,25 +269,35 @@ static int is_address(const char *s, const char *end)
  * address. */
 static const char *open_url(struct markup *m, const char *s, size_t brackets)
 {
+    const char *host = skip_scheme(s, m->end);
+    const char *ip = *host == '[' ? memchr(host, ']', (size_t)(m->end - host)) : NULL; /* IPv6 */
+    if (ip && strspn(host + 1, "0123456789abcdefABCDEF:.") < (size_t)(ip - host - 1))
+        ip = NULL;
     markup_push(m, URL)->count = brackets;
     markup_put(m, '[');
-    while (s < m->end && !strchr(" \t\n[]<>{}|\"'", *s) && (unsigned char)*s >= 0x20)
-        markup_put(m, *s++);
+    const char *from = s;
+    for (s = ip ? ip + 1 : s; s < m->end && is_in_address(s, m->end); s++)
+        if (*s == '{' || *s == '}' || (*s == '|' && m->depth > 1))
+            break;
+    buf_add(m->out, from, (size_t)(s - from));
+    markup_top(m)->label = m->out->len;
     return s;
 }
 
+/* A template may have written more of the address. */
 static const char *close_url(struct markup *m, const char *s)
 {
     struct element f = *markup_top(m);
     markup_pop(m);
-    char *content = m->out->data + f.out;
-    size_t n = m->out->len - f.out, i = 0;
-    while (i < n && !strchr(" \t'", content[i]))
-        i++;
-    if (i == n)
+    const char *label = m->out->data + f.label, *end = m->out->data + m->out->len;
+    while (label < end && is_in_address(label, end))
+        label++;
+    if (label < end && (*label == ' ' || *label == '\t'))
+        label++;
+    if (label == end)
         markup_drop(m, f.out);
     else
-        markup_cut(m->out, f.out, f.out + i + (content[i] != '\''));
+        markup_cut(m->out, f.out, (size_t)(label - m->out->data));
     s++;
     return f.count == 2 && s < m->end && *s == ']' ? s + 1 : s;
 }
@@ -194,7 +309,7 @@ const char *markup_on_open_bracket(struct markup *m, const char *s)
     int twice = s + 1 < m->end && s[1] == '[';
     const char *inside = markup_skip_comments(m, s + 1 + twice);
     if (!twice) {
-        if (m->links < MARKUP_LINKS_MAX && is_address(inside, m->end))
+        if (m->links < MARKUP_LINKS_MAX && skip_scheme(inside, m->end))
             return open_url(m, inside, 1);
         markup_put(m, '[');
         return s + 1;
@@ -203,7 +318,7 @@ const char *markup_on_open_bracket(struct markup *m, const char *s)
         markup_put(m, '[');
         return s + 1;
     }
-    if (m->links < MARKUP_LINKS_MAX && is_address(inside, m->end))
+    if (m->links < MARKUP_LINKS_MAX && skip_scheme(inside, m->end))
         return open_url(m, inside, 2);
     if (m->links < MARKUP_LINKS_MAX)
         markup_push(m, LINK)->source = (size_t)(s + 2 - m->text);

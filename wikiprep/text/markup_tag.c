@@ -206,6 +206,22 @@ static const char *skip_broken(const struct markup *m, const char *s, const char
     return tag_skip_attributes(s, stop);
 }
 
+/* Writes the content of <pre>, without the <nowiki> tags that are closed in it. */
+static void put_pre(struct markup *m, const char *s, const char *end)
+{
+    static const char open[] = "<nowiki>";
+    const char *inner, *close, *after;
+    markup_put(m, MARKUP_BREAK);
+    while ((inner = bytes_find(s, end, open, sizeof open - 1)) &&
+           (close = tag_find_close(inner + 1, end, "nowiki", &after))) {
+        markup_put_literal(m, s, inner, MARKUP_BREAK);
+        markup_put_literal(m, inner + sizeof open - 1, close, MARKUP_BREAK);
+        s = after;
+    }
+    markup_put_literal(m, s, end, MARKUP_BREAK);
+    markup_put(m, MARKUP_BREAK);
+}
+
 static const char *skip_content(struct markup *m, const char *s, const struct tag *tag,
                                 const char *attributes)
 {
@@ -219,9 +235,7 @@ static const char *skip_content(struct markup *m, const char *s, const struct ta
         markup_put_literal(m, s, close, ' ');
         markup_put(m, MARKUP_EMPTY);
     } else if (tag->kind == PRE) {
-        markup_put(m, MARKUP_BREAK);
-        markup_put_literal(m, s, close, MARKUP_BREAK);
-        markup_put(m, MARKUP_BREAK);
+        put_pre(m, s, close);
     } else {
         markup_put(m, MARKUP_HOLE);
     }

@@ -20,9 +20,11 @@ enum element_kind { BRACES, LINK, URL, VARIANT };
 struct element {
     enum element_kind kind;
     int piped;             /* LINK: its first pipe has been read */
+    int is_broken;         /* LINK: another link, not a file, is in it */
     enum names_kind names; /* LINK after its first pipe: the kind of its prefix */
     size_t count; /* BRACES: number of open braces; URL: number of brackets, 2 for [[http://…]] */
     size_t out;   /* offset of its start in the output */
+    size_t label; /* URL: offset in the output after the address in the source */
     size_t source; /* LINK: offset of its target in the source */
     size_t pipe;   /* LINK: offset of its first pipe in the source */
     size_t pipes;  /* value of markup.pipe_count when the element was pushed */

@@ -146,11 +146,11 @@ static void put_text(struct flat *f, const char *s, const char *end)
     }
 }
 
-/* Returns the position after a cell's attributes, which end with a pipe. */
+/* Returns the position after a cell's attributes, which end with a pipe and contain no link. */
 static const char *skip_attributes(const char *s, const char *end)
 {
     const char *pipe = memchr(s, '|', (size_t)(end - s));
-    return pipe ? pipe + 1 : s;
+    return pipe && !memchr(s, MARKUP_LINKED, (size_t)(pipe - s)) ? pipe + 1 : s;
 }
 
 /* Writes the cells of one line; s is after its first '|' or '!'. `header` 1: the line begins with

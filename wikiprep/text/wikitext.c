@@ -337,7 +337,7 @@ static void write_lines(struct buf *out, const char *s, const char *end)
             } else if (c == MARKUP_ASIDE) {
                 judge(&w);
                 w.in_aside = !w.in_aside;
-            } else if (c != MARKUP_EMPTY) {
+            } else if (c != MARKUP_EMPTY && c != MARKUP_LINKED) {
                 end_of_line(&w);
             }
             s++;

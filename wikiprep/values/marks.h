@@ -10,6 +10,8 @@
 
 enum {
     /* 0x01 to 0x08, 0x0B and 0x0C stand for characters that are text, not markup (markup_plain) */
+    MARKUP_APOSTROPHE = 1,
+    MARKUP_PIPE = 7,
     MARKUP_HOLE = 0x0E,      /* something was removed here: repair spaces and punctuation */
     MARKUP_BREAK = 0x0F,     /* a line break made by a tag */
     MARKUP_TABLE = 0x10,     /* <table> */
@@ -18,6 +20,7 @@ enum {
     MARKUP_CELL = 0x13,      /* <td>, <th> if tables are wanted, else MARKUP_BREAK */
     MARKUP_ROW = 0x14,       /* <tr>, <caption> if tables are wanted, else MARKUP_BREAK */
     MARKUP_ASIDE = 0x15,     /* begins and ends text that makes no line alone: "(in French)" */
+    MARKUP_LINKED = 0x16,    /* a link ends here; only if tables are wanted */
 };
 
 #endif

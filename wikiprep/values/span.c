@@ -8,7 +8,7 @@
 static int is_space_or_mark(char c)
 {
     return c == ' ' || c == '\t' || c == '\n' || c == MARKUP_HOLE || c == MARKUP_EMPTY ||
-           c == MARKUP_BREAK;
+           c == MARKUP_LINKED || c == MARKUP_BREAK;
 }
 
 static int is_space(char c)

@@ -154,6 +154,16 @@ Test(expand, arguments)
     CHECK("{{ {{#if:|pass|show}} |{{{1|z}}}}} {{show|a{{!}}b|{{=}}}}", "[z|none|] [a|b|=|]");
 }
 
+Test(expand, languages)
+{
+    CHECK("{{#language:fr}} {{#language:de|en}}", "français German");
+    CHECK("{{#dir:ar}} {{#dir:en|bcp47}} {{#dir:}}", "rtl ltr ltr");
+    CHECK("{{#bcp47:zh-min-nan}} {{#bcp47:pt-br}} {{#bcp47:sr-latn}} {{#bcp47:de-x-at}}",
+          "nan pt-BR sr-Latn de-x-at");
+    CHECK("{{#contentmodel:canonical}} {{#contentmodel}} {{#isbn:0-306-40615-2}}",
+          "wikitext wikitext ISBN 0-306-40615-2");
+}
+
 Test(expand, broken_tags_take_nothing_past_their_line)
 {
     CHECK("<ref name=b\n\n{{hidden}}<ref>c</ref>", "<ref name=b\n\nac<ref/>");

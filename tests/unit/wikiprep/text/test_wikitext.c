@@ -84,12 +84,19 @@ Test(wikitext, links)
     CHECK("[[:Category:Music]] [[:File:A.jpg|a file]]", "Category:Music a file");
     CHECK("[[Piano (music)|]] [[Portal:Music|]] [[#Links]]", "Piano Music Links");
     CHECK("[[wikt:word]] [[s:en:Page]] [[wikt:word|a word]] [[:de:Geige]]",
-          "word Page a word Geige");
+          "wikt:word s:en:Page a word de:Geige");
     CHECK("a [[b|{{c}}]] d", "a b d");
     CHECK("a [[]] b [[|]] c [[ ]].", "a b c.");
     CHECK("x [[a b (c)|d [https://e.org f] g]] h", "x d f g h");
     CHECK("[[Target|''label'']]", "label");
     CHECK("[[[Foo]]]", "[Foo]");
+    CHECK("a [[Media:B.ogg|listen]] [[Media:B.ogg]] c", "a listen Media:B.ogg c");
+    CHECK("[[a|b|c]] [[a||b|]]", "b|c |b|");
+    CHECK("a.[[b|&nbsp;]]c [[d| ]] e", "a. c e");
+    CHECK("[[#%E5%95%A4]] [[7%25]] [[a%3Cb]] [[%zz%]]", "啤 7% a%3Cb %zz%");
+    CHECK("[[a''b'']] ''c''", "a''b'' c");
+    CHECK("[[%23%3c]] [[7%2525]]", "< 7%2525");
+    CHECK("[[a|b [[c]]]] [[d~~~|e]] [[./f|g]]", "[[a|b c]] [[d~~~|e]] [[./f|g]]");
 }
 
 Test(wikitext, links_that_are_not_shown)
@@ -100,7 +107,6 @@ Test(wikitext, links_that_are_not_shown)
     CHECK("a [[ファイル:B.jpg|thumb|c]]", "a");
     CHECK("a [[Category:B]] [[Categoria:B|c]] [[Kategorie:B]] d", "a d");
     CHECK("a [[de:B]] [[zh-min-nan:B]] c", "a c");
-    CHECK("a [[Media:B.ogg|listen]] c", "a c");
     CHECK("a\n[[File:B.jpg|thumb|c [[File:D.jpg|e]] f]]\ng", "a\ng");
     CHECK("[[File:B.jpg|thumb|c\n\nd]] e", "e");
 }
@@ -121,6 +127,10 @@ Test(wikitext, addresses)
     CHECK("[https://a.org b [[c]] d]", "b c d");
     CHECK("[[https://a.org b]]", "b");
     CHECK("[https://a.org/{{x}} b]", "b");
+    CHECK("[http://[::1]:80/ a] [http://[2010:836B::7] b]", "a b");
+    CHECK("[//a.org/b'c] d [//a.org/b'c e] [//a.org''f'']", "d e f");
+    CHECK("[//a.org/1[2] [//a.org<b>c</b> d] [//a.org/\"e\" f]", "[2 c d \"e\" f");
+    CHECK("[//a.org | b] [http:// c]", "| b [http:// c]");
     CHECK("a [https://b.org c\nd", "a [https://b.org c d");
 }
 
@@ -178,6 +188,7 @@ Test(wikitext, literals)
 {
     CHECK("<nowiki>{{a}} [[b]] '''c''' &amp; | =</nowiki>", "{{a}} [[b]] '''c''' & | =");
     CHECK("<pre>{{a}}\n* b</pre>", "{{a}}\n* b");
+    CHECK("<pre><nowiki>a</nowiki> <nowiki> b</pre>", "a <nowiki> b");
     CHECK("<code><nowiki>{{a|b}}</nowiki></code>", "{{a|b}}");
     CHECK("a<nowiki />b", "ab");
 }
