@@ -11,6 +11,8 @@ Ids are those of Hugging Face's tokenizers, tiktoken and SentencePiece for their
 processors without the interpreter's lock, and any number of threads may use one Tokenizer.
 """
 import ctypes
+import functools
+import operator
 import os
 
 import numpy
@@ -80,6 +82,18 @@ def _address(data):
     return view.ctypes.data, view
 
 
+def _whole(values, dtype, what):
+    """Returns an array of one dimension, or raises if a value is no whole number or does not fit the type."""
+    made = numpy.asarray(values)
+    if not made.size and made.ndim == 1:
+        return numpy.empty(0, dtype)
+    if made.ndim != 1 or made.dtype.kind not in "iu":
+        raise TokenizerError(f"{what} are whole numbers in one dimension, not {made.dtype} in {made.ndim}")
+    if int(made.min()) < 0 or int(made.max()) > numpy.iinfo(dtype).max:
+        raise TokenizerError(f"{what} go from 0 to {numpy.iinfo(dtype).max}, not from {made.min()} to {made.max()}")
+    return numpy.ascontiguousarray(made, dtype)
+
+
 def _bytes(text):
     return text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
 
@@ -87,19 +101,35 @@ def _bytes(text):
 class Tokenizer:
     """A vocabulary: tokenizer.json, vocab.json with merges.txt, vocab.txt, .tiktoken, a SentencePiece .model, or a
     folder with one of them. `options` are those of tokenize(1): pattern="cl100k", missing="drop", rules="google",
-    case="cased"."""
+    case="cased". A Tokenizer never changes, so its copies are itself. A pickled one holds the path and the options, and
+    is read from the file again where it is unpickled."""
 
     def __init__(self, path, **options):
         why = _Error()
-        self._handle = None
         text = ",".join(f"{name}={value}" for name, value in options.items())
-        self._handle = _open(os.fsencode(path), text.encode(), ctypes.byref(why))
-        if not self._handle:
+        handle = _open(os.fsencode(path), text.encode(), ctypes.byref(why))
+        if not handle:
             _fail(why)
+        self._handle = handle
+        self._opened = os.path.abspath(os.fspath(path)), options
 
     def __del__(self):
-        if getattr(self, "_handle", None):
+        if hasattr(self, "_handle"):
             _close(self._handle)
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def __reduce__(self):
+        path, options = self._opened
+        return functools.partial(type(self), **options), (path,)
+
+    def __repr__(self):
+        path, options = self._opened
+        return f"{type(self).__name__}({', '.join([repr(path), *(f'{k}={v!r}' for k, v in options.items())])})"
 
     def __len__(self):
         return _size(self._handle)
@@ -111,8 +141,10 @@ class Tokenizer:
         return None if id < 0 else id
 
     def token(self, id):
-        """Returns the bytes of a token, or None."""
-        n = ctypes.c_size_t()
+        """Returns the bytes of a token, or None if the id has none."""
+        id, n = operator.index(id), ctypes.c_size_t()
+        if not 0 <= id < len(self):
+            raise TokenizerError(f"id {id} is not in the vocabulary of {len(self)} tokens")
         address = _token(self._handle, id, ctypes.byref(n))
         return ctypes.string_at(address, n.value) if address else None
 
@@ -128,7 +160,7 @@ class Tokenizer:
         offsets="characters" or "bytes" an array of begins and ends, else None."""
         how = _SPECIAL * special | _WRAP * wrap | _STRICT * strict
         how |= {None: 0, "characters": _CHARACTERS, "bytes": _BYTES}[offsets]
-        ends = numpy.ascontiguousarray(ends, numpy.uint64)
+        ends = _whole(ends, numpy.uint64, "ends")
         address, kept = _address(data)
         if len(ends) and int(ends[-1]) > len(data):
             raise TokenizerError("the last text ends behind the data")
@@ -161,8 +193,7 @@ class Tokenizer:
 
     def decode_buffer(self, ids, ends, *, skip_special=False, threads=0):
         """Returns the bytes of the texts, one after the other, and the end of each text."""
-        ids = numpy.ascontiguousarray(ids, numpy.uint32)
-        ends = numpy.ascontiguousarray(ends, numpy.uint64)
+        ids, ends = _whole(ids, numpy.uint32, "ids"), _whole(ends, numpy.uint64, "ends")
         if len(ends) and int(ends[-1]) > len(ids):
             raise TokenizerError("the last text ends behind the ids")
         texts, why = _Texts(), _Error()
@@ -184,7 +215,7 @@ class Tokenizer:
         return self.decode_bytes(ids, **how).decode("utf-8", "replace")
 
     def decode_batch(self, batch, **how):
-        parts = [numpy.asarray(ids, numpy.uint32) for ids in batch]
+        parts = [_whole(ids, numpy.uint32, "ids") for ids in batch]
         ends = numpy.cumsum(numpy.fromiter(map(len, parts), numpy.uint64, len(parts)), dtype=numpy.uint64)
         ids = numpy.concatenate(parts) if parts else numpy.empty(0, numpy.uint32)
         data, ends = self.decode_buffer(ids, ends, **how)

@@ -2,9 +2,7 @@
 for single texts, for batches, from several threads at a time and from Arrow's buffers."""
 import os
 import random
-import subprocess
 import sys
-import tempfile
 import threading
 
 try:
@@ -15,13 +13,11 @@ try:
 except ImportError:
     sys.exit(77)
 
-from lib.paths import DATA, ROOT, need_data
+from lib.paths import DATA, need_data
+from lib.python_package import install
 
 need_data()
-target = tempfile.mkdtemp()
-subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-build-isolation", "--target", target,
-                os.path.join(ROOT, "python")], check=True)
-sys.path.insert(0, target)
+install()
 from textmill_tokenizer import Tokenizer, TokenizerError  # noqa: E402
 
 checks = 0
