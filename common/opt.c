@@ -6,6 +6,7 @@
 
 #include "common/err.h"
 #include "common/mem.h"
+#include "common/synonyms.h"
 
 void opts_init(struct opts *o)
 {
@@ -235,7 +236,8 @@ static int unknown(const struct opts *o, const char *what, const char *dashes, c
                    const char *where)
 {
     const char *best = NULL;
-    size_t least = 4; /* at this distance or more it is no misspelling */
+    /* at this distance or more it is no misspelling */
+    size_t least = strlen(name) < 6 ? strlen(name) / 2 + 1 : 4;
     for (size_t i = 0; i < o->count; i++) {
         size_t d = o->table[i].row->name ? opt_distance(name, o->table[i].row->name) : 64;
         if (d < least) {
@@ -249,13 +251,16 @@ static int unknown(const struct opts *o, const char *what, const char *dashes, c
 }
 
 /* Sets the error for an unknown option --NAME: the hint for an option of another program, or else
- * the most similar option. Returns -1. */
+ * our name for it, or else the most similar option. Returns -1. */
 static int unknown_option(const struct opts *o, const char *arg, size_t n)
 {
     char *name = mem_strndup(arg, n);
-    const char *say = o->hint ? o->hint(name) : NULL;
-    int result = say ? err_usage("unknown option '--%s': %s", name, say)
-                     : unknown(o, "option", "--", name, "");
+    const char *say = o->hint ? o->hint(name) : NULL, *ours = NULL;
+    for (size_t i = 0; !say && (ours = synonym(name, i)) && !find_name(o, ours, strlen(ours));)
+        i++;
+    int result = say    ? err_usage("unknown option '--%s': %s", name, say)
+                 : ours ? err_usage("unknown option '--%s': give --%s", name, ours)
+                        : unknown(o, "option", "--", name, "");
     free(name);
     return result;
 }
@@ -317,6 +322,7 @@ static int parse_short(struct opts *o, const char *arg, const char *next)
 
 int opts_parse(struct opts *o, int argc, char **argv)
 {
+    struct buf errors = BUF_INIT; /* of all words, so that a user sees them at once */
     int operands = 0;
     for (int i = 0; i < argc;) {
         char *arg = argv[i];
@@ -334,9 +340,12 @@ int opts_parse(struct opts *o, int argc, char **argv)
         else
             argv[operands++] = arg;
         if (used < 0)
-            return -1;
-        i += used;
+            buf_addf(&errors, "%s%s", errors.len ? "; " : "", err_get());
+        i += used < 0 ? 1 : used;
     }
+    if (errors.len)
+        operands = err_usage("%s", errors.data);
+    buf_release(&errors);
     return operands;
 }
 
@@ -526,6 +535,8 @@ size_t opts_help(const struct opts *o, int all, struct buf *out)
             shown = all || !p->row->arg;
             if (shown)
                 buf_addf(out, "\n%s\n", p->row->help);
+        } else if (!p->row->help) {
+            continue;
         } else if (shown) {
             put_option(out, o, i);
         } else {

@@ -75,8 +75,8 @@ struct opt {
      * the word "all" is allowed, too, and gives OPT_WORD. Heading: OPT_MORE means that only
      * --help-all shows the options below it. */
     const char *arg;
-    const char *help;
-    double min, max; /* bounds of a number; both 0: no bounds */
+    const char *help; /* of an option: NULL if help does not show it */
+    double min, max;  /* bounds of a number; both 0: no bounds */
 };
 
 /* Rows end at the last member that they need. */
@@ -116,7 +116,8 @@ void opts_add(struct opts *o, const struct opt *table, void *values); /* both bo
 void opts_release(struct opts *o);
 
 /* Parses argv[0..argc), which has no program name. Moves the operands to the front of argv and
- * returns their number, or -1 with a usage error. "--" ends the options; "-" is an operand. */
+ * returns their number, or -1 with a usage error that names all wrong words. "--" ends the options;
+ * "-" is an operand. */
 int opts_parse(struct opts *o, int argc, char **argv);
 
 /* Sets one option as a configuration file would. `value` is copied. `where` is put in front of

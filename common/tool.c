@@ -76,6 +76,11 @@ static const struct opt help_all_options[] = {
       "print all options and stop" },
     { 0 },
 };
+/* The same where --help prints all options. */
+static const struct opt help_too_options[] = {
+    { 0, "help-all", OPT_FLAG | OPT_NO_SETTING, AT(want_help_all), NULL, NULL },
+    { 0 },
+};
 static const struct opt common_options[] = {
     { 'v', "verbose", OPT_FLAG | OPT_OF_RUN, AT(verbose), NULL, "print more messages" },
     { 'q', "quiet", OPT_FLAG | OPT_OF_RUN, AT(quiet), NULL, "print only errors" },
@@ -109,8 +114,7 @@ static void add_options(const struct tool_command *c, void *given)
         opts_add(&opts, progress_options, &common);
     if (c->common & TOOL_FORCE)
         opts_add(&opts, force_options, &tool_force);
-    if (has_more(c->options))
-        opts_add(&opts, help_all_options, &common);
+    opts_add(&opts, has_more(c->options) ? help_all_options : help_too_options, &common);
     opts_add(&opts, common_options, &common);
 }
 
@@ -264,12 +268,15 @@ static int is_config(const char *operand)
            file_ends_with(operand, ".json");
 }
 
+/* Sets the error for `word` in the place of a command. Returns -1. */
 static int unknown_command(const struct tool *t, const char *word)
 {
     struct buf names = BUF_INIT;
     for (size_t i = 1; t->commands[i]; i++)
         buf_addf(&names, "%s%s", names.len ? ", " : "", t->commands[i]->name);
-    err_usage("unknown command '%s': there are %s", word, names.data);
+    err_usage(*word == '-' ? "a command is missing before '%s': there are %s"
+                           : "unknown command '%s': there are %s",
+              word, names.data);
     buf_release(&names);
     return -1;
 }
@@ -459,6 +466,7 @@ int tool_main(const struct tool *t, int argc, char **argv)
     add_options(c, given);
     opts.hint = hint;
     const char *word = c == t->commands[0] && argc > 1 && argv[1][0] != '-' ? argv[1] : NULL;
+    const char *first = argc > 1 ? argv[1] : NULL; /* parsing moves operands */
     int n = 0;
     if (word && !c->options)
         n = unknown_command(t, word);
@@ -466,6 +474,8 @@ int tool_main(const struct tool *t, int argc, char **argv)
         n = check_command(t, word);
     if (!n)
         n = opts_parse(&opts, argc - skip, argv + skip);
+    if (n < 0 && first && !word && c == t->commands[0] && !c->options)
+        unknown_command(t, first);
     log_level = common.quiet ? -1 : common.verbose;
     log_progress = common.progress_on;
     int result = 0,

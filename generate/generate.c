@@ -604,16 +604,16 @@ static const struct tool_command *const commands[] = { &generate, &export_comman
 
 /* What to do instead of options of similar programs. */
 static const struct opt_foreign foreign[] = {
-    { "model-name-or-path", "give --model" },
     { "tokenizer-type", "the model folder holds its tokenizer, or give --vocab" },
     { "topk", "give --top-k" },
+    { "ctx-size", "the model's positions are used" },
+    { "file", "give the text on standard input" },
+    { "do-sample", "sampling is the default; --temperature 0 takes the likeliest token" },
+    { "interactive", "without a prompt, generate asks for prompts at a terminal" },
     { "input-len", "a prompt of any length is taken" },
     { "output-len", "give --length" },
-    { "max-new-tokens", "give --length" },
-    { "batch-size", "give --batch-texts" },
     { "stop-token", "give --stop" },
     { "save-samples-path", "the text goes to stdout" },
-    { "fp16", "give --precision bf16" },
     { 0 },
 };
 

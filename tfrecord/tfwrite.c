@@ -869,12 +869,10 @@ static const char *detail(void)
 /* What to do instead of options of similar programs. */
 static const struct opt_foreign foreign[] = {
     { "input-file", "the token stream is an operand" },
-    { "output-file", "give --output" },
     { "vocab-file", "the token stream carries its vocabulary: tokenize --vocab" },
     { "do-lower-case", "words are made before: tokenize --case uncased" },
     { "mlm-prob", "give --mlm-probability" },
     { "short-seq-prob", "give --short-sequence-probability" },
-    { "max-seq-length", "give --sequence-length" },
     { "max-predictions-per-seq", "give --mask-tokens" },
     { "dupe-factor", "give --duplication-factor" },
     { "do-whole-word-mask", "give --whole-word-masking" },

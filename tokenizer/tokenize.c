@@ -320,12 +320,13 @@ static const struct tool_command *const commands[] = {
 
 /* What to do instead of options of similar programs. */
 static const struct opt_foreign foreign[] = {
-    { "vocab-file", "give --vocab" },
     { "model", "give --vocab" },
     { "do-lower-case", "give --case uncased" },
+    { "use-bpe", "learn a vocabulary: tokenize train --model bpe; then give --vocab" },
+    { "min-length", "all documents are encoded, also short ones" },
+    { "append-eod", "the token stream marks the end of each document" },
     { "input-file", "the files are operands" },
     { "input-files", "the files are operands" },
-    { "output-file", "give --output" },
     { 0 },
 };
 
