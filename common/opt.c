@@ -6,7 +6,6 @@
 
 #include "common/err.h"
 #include "common/mem.h"
-#include "common/synonyms.h"
 
 void opts_init(struct opts *o)
 {
@@ -218,20 +217,6 @@ size_t opt_distance(const char *a, const char *b)
     return row[n];
 }
 
-const char *opt_foreign(const struct opt_foreign *table, const char *name)
-{
-    for (; table->name; table++) {
-        const char *a = table->name, *b = name;
-        while (*a && *a == (*b == '_' ? '-' : *b)) {
-            a++;
-            b++;
-        }
-        if (!*a && !*b)
-            return table->say;
-    }
-    return NULL;
-}
-
 static int unknown(const struct opts *o, const char *what, const char *dashes, const char *name,
                    const char *where)
 {
@@ -256,7 +241,7 @@ static int unknown_option(const struct opts *o, const char *arg, size_t n)
 {
     char *name = mem_strndup(arg, n);
     const char *say = o->hint ? o->hint(name) : NULL, *ours = NULL;
-    for (size_t i = 0; !say && (ours = synonym(name, i)) && !find_name(o, ours, strlen(ours));)
+    for (size_t i = 0; !say && (ours = opt_synonym(name, i)) && !find_name(o, ours, strlen(ours));)
         i++;
     int result = say    ? err_usage("unknown option '--%s': %s", name, say)
                  : ours ? err_usage("unknown option '--%s': give --%s", name, ours)

@@ -27,6 +27,7 @@
 #include <stdint.h>
 
 #include "common/buf.h"
+#include "common/opt_foreign.h"
 #include "common/yaml.h"
 
 #define OPT_WORD INT64_MAX /* value of an OPT_INT that was given as a word, see `arg` */
@@ -99,14 +100,6 @@ struct opts {
     char **kept;                           /* strings read from configuration files; owned */
     size_t kept_count, kept_cap;
 };
-
-/* Maps an option name of another program to a hint what to use here. The table ends with name
- * NULL. */
-struct opt_foreign {
-    const char *name, *say;
-};
-/* Returns the hint for an option of another program, or NULL. '_' and '-' are equal. */
-const char *opt_foreign(const struct opt_foreign *table, const char *name);
 
 /* Returns the Levenshtein distance of two words in bytes; 64 if `b` has 64 bytes or more. */
 size_t opt_distance(const char *a, const char *b);

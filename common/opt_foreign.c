@@ -1,9 +1,7 @@
-#include "common/synonyms.h"
-
-#include "common/opt.h"
+#include "common/opt_foreign.h"
 
 /* Where programs of ours have different names, the foreign name has several rows. */
-static const struct opt_foreign table[] = {
+static const struct opt_foreign synonyms[] = {
     { "batch-size", "micro-batch-size" },
     { "batch-size", "batch-texts" },
     { "batch-size", "batch-tokens" },
@@ -78,9 +76,23 @@ static const struct opt_foreign table[] = {
     { 0 },
 };
 
-const char *synonym(const char *foreign, size_t n)
+const char *opt_foreign(const struct opt_foreign *table, const char *name)
 {
-    for (const struct opt_foreign *row = table; row->name; row++) {
+    for (; table->name; table++) {
+        const char *a = table->name, *b = name;
+        while (*a && *a == (*b == '_' ? '-' : *b)) {
+            a++;
+            b++;
+        }
+        if (!*a && !*b)
+            return table->say;
+    }
+    return NULL;
+}
+
+const char *opt_synonym(const char *foreign, size_t n)
+{
+    for (const struct opt_foreign *row = synonyms; row->name; row++) {
         const struct opt_foreign one[] = { *row, { 0 } };
         const char *ours = opt_foreign(one, foreign);
         if (ours && !n--)
