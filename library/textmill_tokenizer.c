@@ -219,13 +219,15 @@ static uint64_t begin_of(const struct job *j, uint64_t i)
     return i ? j->ends[i - 1] : 0;
 }
 
+/* Cuts the texts into units of work. For one thread all texts are one unit: its ids grow in the
+ * array that the caller gets, so no memory goes back to the system and is asked for again. */
 static int make_units(struct job *j)
 {
-    size_t cap = 0;
+    size_t cap = 0, most = (j->threads > 0 ? j->threads : pool_cpus()) == 1 ? SIZE_MAX : UNIT_BYTES;
     for (uint64_t i = 0, from = 0; i < j->texts; i++) {
         if (j->ends[i] < begin_of(j, i))
             return err_set("text %" PRIu64 " ends before it begins", i);
-        if ((j->ends[i] - begin_of(j, from)) * j->bytes_each < UNIT_BYTES && i + 1 < j->texts)
+        if ((j->ends[i] - begin_of(j, from)) * j->bytes_each < most && i + 1 < j->texts)
             continue;
         mem_grow(j->units, cap, j->unit_count + 1);
         j->units[j->unit_count++] = (struct unit){ .first = from,

@@ -330,25 +330,38 @@ static int read_wordlevel(struct vocabulary *v, const struct reading *r, const s
     return 0;
 }
 
+/* Returns the type of the model. Files of older versions do not name it: then the fields that only
+ * one of the models has say it, as for Hugging Face's tokenizers. */
+static const char *model_type(const struct js *model)
+{
+    if (is_set(js_get(model, "type")))
+        return type_of(model);
+    return js_get(model, "merges")                      ? "BPE"
+           : js_is_array(js_get(model, "vocab"))        ? "Unigram"
+           : js_get(model, "continuing_subword_prefix") ? "WordPiece"
+                                                        : "WordLevel";
+}
+
 static int read_model(struct vocabulary *v, const struct reading *r, const struct js *model)
 {
     const struct js *normalizer = js_get(r->root, "normalizer"),
-                    *pre = js_get(r->root, "pre_tokenizer"), *type = js_get(model, "type");
-    if (js_text_is(type, "WordPiece")) {
+                    *pre = js_get(r->root, "pre_tokenizer");
+    const char *type = model_type(model);
+    if (!strcmp(type, "WordPiece")) {
         if (read_way_to_wordpiece(v, normalizer, pre) < 0 || read_vocab(v, r, model) < 0)
             return -1;
         return wordpiece_json_read(v, r->root);
     }
-    if (js_text_is(type, "Unigram") || js_text_is(type, "WordLevel")) {
-        int words = js_text_is(type, "WordLevel");
+    if (!strcmp(type, "Unigram") || !strcmp(type, "WordLevel")) {
+        int words = !strcmp(type, "WordLevel");
         v->model = words ? VOCABULARY_WORDLEVEL : VOCABULARY_UNIGRAM;
-        if (read_way_without_bytes(v, normalizer, pre, words ? "WordLevel" : "Unigram") < 0)
+        if (read_way_without_bytes(v, normalizer, pre, type) < 0)
             return -1;
         return words ? read_wordlevel(v, r, model) : read_unigram(v, model);
     }
-    if (type && !js_text_is(type, "BPE"))
+    if (strcmp(type, "BPE") != 0)
         return err_set("model '%s' is not supported: BPE, WordPiece, Unigram and WordLevel are",
-                       type_of(model));
+                       type);
     return read_way_to_bpe(v, normalizer, pre) < 0 ? -1 : read_bpe(v, r, model);
 }
 

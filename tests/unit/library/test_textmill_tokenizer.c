@@ -97,7 +97,7 @@ Test(textmill_tokenizer, errors_are_text)
     cr_expect_null(textmill_open("/nonexistent", NULL, &why));
     cr_expect(strstr(why.text, "/nonexistent"), "%s", why.text);
     cr_expect_null(textmill_open(path, "pattern=gpt9", &why));
-    cr_expect(strstr(why.text, "pattern is one of gpt2|"), "%s", why.text);
+    cr_expect(strstr(why.text, "pattern is one of auto|gpt2|"), "%s", why.text);
     cr_expect_null(textmill_open(path, "rules", &why));
     cr_expect(strstr(why.text, "no option 'rules'"), "%s", why.text);
     struct textmill_tokenizer *t = textmill_open(path, "rules=google,case=cased", &why);
