@@ -34,6 +34,7 @@ struct loop {
     struct plan *plan;
     const struct settings *settings;
     const char *config; /* text of config.yaml */
+    const char *about;  /* its first lines, which say where the run comes from */
     unsigned (*flags)(const char *option);
     struct ops *ops;
     struct comm *comm; /* borrowed */
@@ -86,7 +87,7 @@ static void catch_signals(void)
     stop_signal = 0;
     for (size_t i = 0; i < sizeof stops / sizeof *stops; i++)
         if (!sigaction(stops[i], NULL, &usual[i]) &&
-            (stops[i] != SIGHUP || usual[i].sa_handler != SIG_IGN)) /* nohup ignores it */
+            usual[i].sa_handler != SIG_IGN) /* as nohup and shells ask for */
             sigaction(stops[i], &action, NULL);
 }
 
@@ -432,8 +433,11 @@ static int open_files(struct loop *l, int there)
         return -1;
     int result = l->settings->force ? remove_old_run(l->settings->output) : 0;
     file_join(&path, l->settings->output, "config.yaml");
+    struct buf text = BUF_INIT;
+    buf_addf(&text, "%s# kernels: %s\n%s", l->about, ops_describe(l->ops), l->config);
     if (!result)
-        result = file_write(path.data, l->config, strlen(l->config));
+        result = file_write(path.data, text.data, text.len);
+    buf_release(&text);
     if (!result)
         result = metrics_open(&l->metrics, l->settings->output, l->at.step, p->model.part,
                               p->model.parts);
@@ -683,6 +687,7 @@ static int write_report(struct loop *l)
     struct page page = {
         .title = title.data,
         .config = l->config,
+        .about = l->about,
         .steps = l->plan->steps,
         .parameters = tensor_parameters(&l->plan->model.tensors),
         .flops_per_token = plan_flops_per_token(l->plan),
@@ -930,12 +935,14 @@ static void say_communication(const struct loop *l)
     }
 }
 
-int loop_run(struct plan *p, const char *config, unsigned (*flags)(const char *option), int threads,
-             struct comm *c, struct loop_result *result)
+int loop_run(struct plan *p, const char *config, const char *about,
+             unsigned (*flags)(const char *option), int threads, struct comm *c,
+             struct loop_result *result)
 {
     struct loop l = { .plan = p,
                       .settings = p->settings,
                       .config = config,
+                      .about = about,
                       .flags = flags,
                       .comm = c,
                       .first = comm_is_first(c),

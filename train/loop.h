@@ -1,7 +1,7 @@
 /*
  * loop.h - runs a training: steps, validation, log lines, checkpoints, and the files in OUT.
  *
- *     OUT/config.yaml                    the configuration in force
+ *     OUT/config.yaml                    where the run comes from, and the configuration in force
  *     OUT/metrics.jsonl                  metrics.h
  *     OUT/training.csv                   the same numbers as a table
  *     OUT/events.out.tfevents.textmill   event.h
@@ -11,7 +11,7 @@
  *                                        written only after the last step
  *
  * After SIGINT, SIGTERM or SIGHUP to any rank, the run finishes its step, saves a checkpoint and
- * returns. A second signal kills the process.
+ * returns. A second signal kills the process. Signals that are ignored at the start stay ignored.
  */
 #ifndef TEXTMILL_TRAIN_LOOP_H
 #define TEXTMILL_TRAIN_LOOP_H
@@ -26,12 +26,15 @@ struct loop_result {
     uint64_t tokens;
 };
 
-/* Runs the training of plan p. `config` is the text of config.yaml, without `resume`. `flags`
+/* Runs the training of plan p. `config` is the text of config.yaml, without `resume`. `about` says
+ * in lines "# NAME: TEXT" where the run comes from; they begin config.yaml and stand in the report,
+ * but not in checkpoints, whose bytes do not depend on the host. `flags`
  * returns the flags of the option with that name (OPT_FIXED and others), which say whether a
  * resumed run may change its value. Every rank of `c` must call it; only the first one logs and
  * writes. Sets *result. Returns the same value on all ranks: 0, or -1 with an error. */
-int loop_run(struct plan *p, const char *config, unsigned (*flags)(const char *option), int threads,
-             struct comm *c, struct loop_result *result);
+int loop_run(struct plan *p, const char *config, const char *about,
+             unsigned (*flags)(const char *option), int threads, struct comm *c,
+             struct loop_result *result);
 
 /* Returns a pointer to a variable that is 0, or the number of the signal that has come and ends the
  * run after the current step. */

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "common/err.h"
 #include "common/file.h"
@@ -452,12 +454,43 @@ static unsigned flags_of(const char *option)
 
 /* ---- a run ----------------------------------------------------------------------------------- */
 
+/* Appends a line with the name of the processor, if the system tells it. */
+static void name_processor(struct buf *out)
+{
+    static const char key[] = "\nmodel name\t: ";
+    struct buf text = BUF_INIT;
+    const char *name = file_read_any("/proc/cpuinfo", &text) < 0 ? NULL : strstr(text.data, key);
+    if (name) {
+        name += sizeof key - 1;
+        buf_addf(out, "# processor: %.*s\n", (int)strcspn(name, "\n"), name);
+    }
+    buf_release(&text);
+}
+
+/* Appends lines that say where the run comes from. */
+static void describe_run(const struct plan *p, struct buf *out)
+{
+    char host[256] = "", date[32] = "";
+    const time_t now = time(NULL);
+    struct tm utc;
+    gethostname(host, sizeof host - 1);
+    if (gmtime_r(&now, &utc))
+        strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    buf_addf(out, "# command: %s\n# date: %s\n# host: %s\n", tool_provenance(), date, host);
+    name_processor(out);
+    buf_addf(out, "# data: checksum %016" PRIx64 ", %" PRIu64 " sequences\n", hash_data(p->data),
+             p->data->count);
+    if (p->tokenizer)
+        buf_addf(out, "# vocabulary: checksum %016" PRIx64 "\n", tokenizer_checksum(p->tokenizer));
+}
+
 static int train(struct plan *p, struct comm *ranks)
 {
     const struct settings *s = p->settings;
-    struct buf config = BUF_INIT;
+    struct buf config = BUF_INIT, about = BUF_INIT;
     struct loop_result done = { 0 };
     tool_print_config(OPT_OF_RUN, &config);
+    describe_run(p, &about);
     if (!p->tokenizer && p->data->count)
         log_warn(
             "the model is saved without a tokenizer: there is none with the data, and --vocab is not given");
@@ -469,10 +502,11 @@ static int train(struct plan *p, struct comm *ranks)
              noun_end((uint64_t)s->global_batch_size), s->micro_batch_size);
     int result = compare_ranks(ranks, p);
     if (!result)
-        result = loop_run(p, config.data, flags_of, (int)tool_threads, ranks, &done);
+        result = loop_run(p, config.data, about.data, flags_of, (int)tool_threads, ranks, &done);
     tool_count("step(s)", (uint64_t)done.steps);
     tool_count("token(s)", done.tokens);
     buf_release(&config);
+    buf_release(&about);
     return result;
 }
 

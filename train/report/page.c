@@ -389,10 +389,12 @@ static void put_summary(struct buf *out, const struct page *p, const struct metr
     buf_adds(out, "</div>\n");
 }
 
-static void put_config(struct buf *out, const char *config)
+/* Appends a table of lines "NAME: TEXT", each perhaps with "# " before it. */
+static void put_lines(struct buf *out, const char *title, const char *lines)
 {
-    buf_adds(out, "<section class=\"panel\"><h2>Configuration</h2><div class=\"config\">");
-    for (const char *line = config; *line;) {
+    buf_addf(out, "<section class=\"panel\"><h2>%s</h2><div class=\"config\">", title);
+    for (const char *line = lines; *line;) {
+        line += strspn(line, "# ");
         size_t n = strcspn(line, "\n");
         const char *colon = memchr(line, ':', n);
         if (colon) {
@@ -425,7 +427,8 @@ int page_write(const char *path, const struct page *p, const struct metrics *m)
     buf_adds(&page, "<div class=\"grid\">\n");
     put_charts(&page, m);
     buf_adds(&page, "</div>\n");
-    put_config(&page, p->config);
+    put_lines(&page, "Run", p->about);
+    put_lines(&page, "Configuration", p->config);
     buf_adds(&page, "</main></body></html>\n");
     int result = file_write(path, page.data, page.len);
     buf_release(&page);

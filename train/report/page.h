@@ -15,6 +15,7 @@
 struct page {
     const char *title;
     const char *config; /* YAML, as written to config.yaml */
+    const char *about;  /* lines "# NAME: TEXT" that say where the run comes from */
     int64_t steps;      /* steps of the whole training */
     int64_t parameters;
     double flops_per_token;

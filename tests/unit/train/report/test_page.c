@@ -35,6 +35,7 @@ static void make_page(struct buf *out, size_t count, double loss, const char *co
                                               .elapsed = (double)i,
                                               .tokens_per_second = 1e4 };
     struct page p = { .title = "A & B",
+                      .about = "# host: a<b\n",
                       .config = config,
                       .steps = (int64_t)count,
                       .parameters = 1234567,
