@@ -685,7 +685,9 @@ static uint64_t gpu_kernel_bytes(const struct plan *p)
     const int64_t rows = smaller(N, 8192), type = p->settings->precision == OPS_BF16 ? 2 : 4;
     const int64_t loss = rows * (c->vocabulary + 64) * type + rows * C * (type + 4);
     const int64_t operand = larger(N * wide, larger(c->vocabulary, wide) * C) * 2;
-    const int64_t sums = 16 * N + N / 8 * wide, inside = N * (wide + 3 * C) * 4;
+    const int64_t forward = p->validation ? layer_scratch_fwd(&p->own) : 0;
+    const int64_t inside = 4 * N * larger(layer_scratch_bwd(&p->own), forward);
+    const int64_t sums = 16 * N + N / 8 * wide;
     const int64_t muon = 4 * muon_kernels(p);
     const int all = ranks_of(p) * split_ranks(&p->own, SPLIT_HEADS) *
                     split_ranks(&p->own, SPLIT_WIDTH);
