@@ -134,7 +134,7 @@ static int64_t lay_parts(float *p, const struct part *parts, size_t count)
 {
     int64_t floats = 0;
     for (size_t i = 0; i < count; i++) {
-        *parts[i].at = p + floats;
+        *parts[i].at = p ? p + floats : NULL; /* NULL: only the floats are counted */
         floats += round_up(parts[i].floats, 16);
     }
     return floats;

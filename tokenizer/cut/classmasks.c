@@ -58,7 +58,7 @@ AVX512 static void add_avx512(struct class_masks *m, const uint8_t *classes,
 {
     enum { LANES = 16 };
     __m512i b[4];
-    int count = _mm_popcnt_u64(leads), last = 63 - __builtin_clzll(leads);
+    int count = (int)_mm_popcnt_u64(leads), last = 63 - __builtin_clzll(leads);
     size_t len;
     utf8_get(block + last, &len);
     uint64_t low = 0, high = 0;
