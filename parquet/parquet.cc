@@ -61,7 +61,21 @@ template <class F> int guard(const bool &said, F f)
         return err_set("out of memory");
     } catch (const std::exception &e) {
         return said ? -1 : fail(e.what());
+    } catch (...) {
+        return said ? -1 : err_set("an error without a name");
     }
+}
+
+/* Makes a T. Its constructor may throw, too, for which std::nothrow is no remedy. Returns NULL with
+ * an error. */
+template <class T> T *make()
+{
+    T *made = nullptr;
+    guard(false, [&] {
+        made = new T;
+        return Status::OK();
+    });
+    return made;
 }
 
 /* ---- bytes of the caller --------------------------------------------------------------------- */
@@ -591,11 +605,9 @@ static void close_reader(struct columns_reader *r)
 static struct columns_reader *open_reader(enum columns_kind kind, const struct columns_bytes *bytes,
                                           const char *const *names, size_t count)
 {
-    columns_reader *r = new (std::nothrow) columns_reader;
-    if (!r) {
-        err_set("out of memory");
+    columns_reader *r = make<columns_reader>();
+    if (!r)
         return nullptr;
-    }
     int result = guard(r->said, [&] {
         for (size_t i = 0; i < count; i++) {
             r->columns.emplace_back();
@@ -745,11 +757,9 @@ static void free_writer(struct columns_writer *w)
 static struct columns_writer *create_writer(const char *const *names, size_t count,
                                             columns_put *put, void *ctx)
 {
-    columns_writer *w = new (std::nothrow) columns_writer;
-    if (!w) {
-        err_set("out of memory");
+    columns_writer *w = make<columns_writer>();
+    if (!w)
         return nullptr;
-    }
     if (!guard(w->said, [&] { return begin_file(w, names, count, put, ctx); }))
         return w;
     delete w;
