@@ -18,7 +18,10 @@ PKG_LIBS := $(shell pkg-config --libs $(PACKAGES) 2>/dev/null)
 
 WARN = -Wall -Wextra -Wshadow -Wpointer-arith -Wstrict-prototypes -Wmissing-prototypes -Wvla \
        -Werror=unused-result
-MODE_release = -O2 -g
+# Errors that overwrite memory end the program rather than run an attacker's code. A packager's flags come later, and take precedence.
+HARDEN = -fstack-protector-strong $(if $(filter x86_64 i686,$(shell uname -m)),-fstack-clash-protection) -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
+HARDEN_LD = -Wl,-z,relro -Wl,-z,now
+MODE_release = -O2 -g $(HARDEN)
 MODE_debug = -O0 -g3
 MODE_asan = -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 MODE_tsan = -O1 -g -fsanitize=thread
@@ -32,7 +35,7 @@ ALL_CFLAGS = -std=gnu11 $(WARN) $(MODE_FLAGS) -pthread $(CFLAGS)
 ALL_CPPFLAGS = -I. -D_FILE_OFFSET_BITS=64 $(CPPFLAGS) $(PKG_CFLAGS)
 # The functions of a program that its plug-ins call.
 PLUGIN_CALLS = err_set err_usage err_get log_fatal log_warn log_detail log_bytes mem_alloc mem_zalloc mem_resize ops_rows_of ops_rows_count
-ALL_LDFLAGS = $(MODE_FLAGS) -pthread -Wl,--as-needed $(PLUGIN_CALLS:%=-Wl,--export-dynamic-symbol=%) $(LDFLAGS)
+ALL_LDFLAGS = $(MODE_FLAGS) $(HARDEN_LD) -pthread -Wl,--as-needed $(PLUGIN_CALLS:%=-Wl,--export-dynamic-symbol=%) $(LDFLAGS)
 LIBS = $(PKG_LIBS) -lm -ldl
 
 B = $(O)/$(MODE)
@@ -117,7 +120,9 @@ FUSED := $(shell $(CC) --param avoid-fma-max-bits=0 -Werror -x c -c /dev/null -o
 $(B)/obj/model/compute/stored.o: EXTRA += -ffp-contract=off
 # Without this option GCC moves loads up in the tile loops and then spills the sums.
 $(B)/obj/model/compute/kernels_neon.o: EXTRA += $(if $(filter release,$(MODE)),-fno-schedule-insns)
-$(B)/obj/common/tool.o: EXTRA = -DTEXTMILL_VERSION='"$(VERSION)"' -DTEXTMILL_FLAGS='"$(ALL_CFLAGS)"'
+$(B)/obj/common/tool.o: EXTRA = -DTEXTMILL_VERSION='"$(VERSION)"' -DTEXTMILL_FLAGS='"$(filter-out $(PREFIX_MAPS),$(ALL_CFLAGS))"'
+# The program tells its flags, but not the folder that it was built in, so that a package does not depend on it.
+PREFIX_MAPS = -ffile-prefix-map=% -fdebug-prefix-map=% -fmacro-prefix-map=%
 
 $(LIB): $(LIB_OBJECTS)
 	@rm -f $@
@@ -153,7 +158,7 @@ $(TOKENIZER_A): $(B)/pic/whole.o
 	$(AR) rcs $@ $^
 $(TOKENIZER_SO).$(TOKENIZER_ABI): $(B)/pic/whole.o
 	@mkdir -p $(@D)
-	$(CC) $(MODE_FLAGS) -shared -Wl,--as-needed -Wl,-soname,$(@F) $(LDFLAGS) $^ $(TOKENIZER_LIBS) -o $@
+	$(CC) $(MODE_FLAGS) $(HARDEN_LD) -shared -Wl,--as-needed -Wl,-soname,$(@F) $(LDFLAGS) $^ $(TOKENIZER_LIBS) -o $@
 $(TOKENIZER_SO): $(TOKENIZER_SO).$(TOKENIZER_ABI)
 	ln -sf $(<F) $@
 TOKENIZER_LIBS = $(shell pkg-config --libs libpcre2-8 jansson 2>/dev/null) -pthread -lm

@@ -264,6 +264,28 @@ case_gguf_cut_under_evaluate() {
     cut_under model.gguf evaluate lmbd --model model.gguf -
 }
 
+# ---- programs that resist ------------------------------------------------------------------------
+
+case_programs_are_hardened() {
+    command -v readelf >/dev/null || skip 'no readelf'
+    grep -q -- '-O2 -g' <(tokenize -V -v) || skip 'not a release build'
+    local program
+    for program in wikiprep tokenize tfwrite train evaluate generate; do
+        readelf -d "$BIN/$program" >dynamic && readelf -Ws --dyn-syms "$BIN/$program" >symbols || fail readelf
+        grep -q BIND_NOW dynamic || fail "$program is not bound at its start"
+        grep -q __stack_chk_fail symbols || fail "$program has no guards on its stack"
+        grep -q '__[a-z]*_chk@' symbols || fail "$program does not check the sizes of buffers"
+    done
+}
+# A package does not hold the folder that it was built in.
+case_no_folder_of_the_build() {
+    type ${CC:-gcc} >/dev/null 2>&1 || skip 'no compiler'
+    ${MAKE:-make} -s -C "$ROOT" O="$PWD/made" CFLAGS="-ffile-prefix-map=$PWD/secret=. -g0" \
+        "$PWD/made/release/obj/common/tool.o" >log 2>&1 || fail "$(head -3 log)"
+    check grep -q std=gnu11 made/release/obj/common/tool.o
+    ! grep -q secret made/release/obj/common/tool.o || fail 'the folder is in tool.o'
+}
+
 # ---- terminals ------------------------------------------------------------------------------------
 
 case_directions_in_messages() {
