@@ -106,6 +106,8 @@ $(B)/gen/%.o: $(B)/gen/%.c $(B)/flags
 
 # The last bit of a sum decides between equal sources of a blend. So products and sums must be rounded separately.
 $(B)/obj/tfrecord/formats/blend.o: EXTRA = -ffp-contract=off
+# Kernels read no input, only arrays whose sizes their callers know.
+$(B)/obj/model/compute/kernels_%.o: HARDEN =
 # The compiler vectorises the loops of the kernels.
 $(B)/obj/model/%.o: EXTRA = $(if $(filter release,$(MODE)),-O3 -fno-math-errno -fno-trapping-math)
 $(B)/obj/train/ranks/reduce.o: EXTRA = $(if $(filter release,$(MODE)),-O3)
