@@ -83,7 +83,7 @@ static const struct opt options[] = {
     { 0, "index", OPT_TEXT, AT(index_path), "FILE",
       "index file of a multistream dump: read only the parts that hold --pages" },
     { 0, "part", OPT_TEXT, AT(part_text), "K/N",
-      "extract only the K-th of N parts of the dump; the parts in order are the whole" },
+      "extract only the K-th of N parts of the files; the parts in order are the whole" },
     { 0, "lists", OPT_FLAG | NOT_CLASSIC, AT(how.lists), NULL,
       "keep list items; --no-lists drops them" },
     { 0, "headings", OPT_FLAG | NOT_CLASSIC, AT(how.headings), NULL,
@@ -143,7 +143,9 @@ struct run {
     uint64_t not_asked, other_namespaces, other_models,
         redirects; /* pages left out before extraction */
     uint64_t left_out[EXTRACT_RESULTS];
-    uint64_t packed_before; /* compressed bytes of the finished dumps */
+    uint64_t part_begin, part_end; /* for --part: bytes of all files, one after the other */
+    uint64_t bytes_before;         /* for --part: bytes of the files that were opened or passed */
+    uint64_t packed_before;        /* compressed bytes of the finished dumps */
 };
 
 /* ---- read --------------------------------------------------------------------------------- */
@@ -156,6 +158,22 @@ static void set_dump(struct run *r, struct dump *dump)
     r->dump = dump;
     pthread_rwlock_unlock(&r->helping);
     dump_close(before);
+}
+
+/* Opens what --part asks for of the file at `path`, if it asks for a piece of it. Returns 1 if it
+ * does, 0 if not, or -1 with an error. */
+static int open_part(struct run *r, const char *path)
+{
+    uint64_t size, at = r->bytes_before;
+    if (file_size(path, &size) < 0)
+        return -1;
+    r->bytes_before += size;
+    uint64_t begin = at < r->part_begin ? r->part_begin - at : 0;
+    uint64_t end = at + size < r->part_end ? size : r->part_end > at ? r->part_end - at : 0;
+    if (begin >= end && r->path_count > 1)
+        return 0;
+    set_dump(r, dump_open_part(path, begin, end, r->given->max_page_bytes, (int)tool_threads));
+    return r->dump ? 1 : -1;
 }
 
 static int next_dump(struct run *r)
@@ -173,9 +191,11 @@ static int next_dump(struct run *r)
     const struct wikiprep *how = r->given;
     if (!how->index_path) {
         int threads = (int)tool_threads;
-        set_dump(r, how->part_count ? dump_open_part(path, how->part_number, how->part_count,
-                                                     how->max_page_bytes, threads)
-                                    : dump_open(path, how->max_page_bytes, threads));
+        if (how->part_count) {
+            int opened = open_part(r, path);
+            return opened ? opened : next_dump(r);
+        }
+        set_dump(r, dump_open(path, how->max_page_bytes, threads));
         return r->dump ? 1 : -1;
     }
     struct unpack_range *ranges;
@@ -455,7 +475,7 @@ static int check_names(const struct opt_list *names, const char *option)
     return 0;
 }
 
-static int check_part(const struct run *r, struct wikiprep *given)
+static int check_part(struct run *r, struct wikiprep *given)
 {
     enum { PARTS_MAX = 1000000 };
     int end = 0;
@@ -466,10 +486,18 @@ static int check_part(const struct run *r, struct wikiprep *given)
         given->part_text[end] || given->part_number < 1 || given->part_number > given->part_count ||
         given->part_count > PARTS_MAX)
         return err_usage("--part %s is not a part such as 3/16", given->part_text);
-    if (r->path_count != 1 || !strcmp(r->paths[0], "-"))
-        return err_usage("--part needs exactly one FILE, not standard input");
     if (given->page_names.count)
         return err_usage("--part cannot be used with --pages");
+    uint64_t all = 0, size;
+    for (int i = 0; i < r->path_count; i++, all += size) {
+        if (!strcmp(r->paths[i], "-"))
+            return err_usage("--part needs files, not standard input");
+        if (file_size(r->paths[i], &size) < 0)
+            return -1;
+    }
+    unsigned __int128 wide = all;
+    r->part_begin = (uint64_t)(wide * (given->part_number - 1) / given->part_count);
+    r->part_end = (uint64_t)(wide * given->part_number / given->part_count);
     return 0;
 }
 
@@ -484,7 +512,7 @@ static int check_fields(struct wikiprep *given)
     return given->rows ? page_rows_check(&given->how.layout) : 0;
 }
 
-static int check_options(const struct run *r, struct wikiprep *given)
+static int check_options(struct run *r, struct wikiprep *given)
 {
     if (given->output_path && !strcmp(given->output_path, "-"))
         given->output_path = NULL;

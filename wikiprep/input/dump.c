@@ -290,10 +290,10 @@ struct dump *dump_open_ranges(const char *path, struct unpack_range *ranges, siz
     return d;
 }
 
-struct dump *dump_open_part(const char *path, uint64_t number, uint64_t count,
-                            size_t max_text_bytes, int threads)
+struct dump *dump_open_part(const char *path, uint64_t begin, uint64_t end, size_t max_text_bytes,
+                            int threads)
 {
-    return open_dump(path, NULL, part_open(path, number, count, threads), max_text_bytes);
+    return open_dump(path, NULL, part_open(path, begin, end, threads), max_text_bytes);
 }
 
 void dump_close(struct dump *d)

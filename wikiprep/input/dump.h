@@ -40,10 +40,10 @@ void dump_start_helpers(struct dump *d);
 struct dump *dump_open_ranges(const char *path, struct unpack_range *ranges, size_t count,
                               size_t max_text_bytes, int threads);
 
-/* Opens part `number` (from 1) of `count` parts of a dump; see part.h. Returns NULL with an error.
- */
-struct dump *dump_open_part(const char *path, uint64_t number, uint64_t count,
-                            size_t max_text_bytes, int threads);
+/* Opens the pages that begin in the bytes [begin, end) of a dump; see part.h. Returns NULL with an
+ * error. */
+struct dump *dump_open_part(const char *path, uint64_t begin, uint64_t end, size_t max_text_bytes,
+                            int threads);
 
 /* Reads the next page into the caller's buffers. Returns 1, 0 at the end, or -1 with the error set.
  * If the file is truncated, damaged or not an export, the error is reported after the last whole

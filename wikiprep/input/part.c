@@ -65,17 +65,12 @@ static int read_head(struct part *p)
 
 /* ---- life --------------------------------------------------------------------------------- */
 
-struct part *part_open(const char *path, uint64_t number, uint64_t count, int threads)
+struct part *part_open(const char *path, uint64_t begin, uint64_t end, int threads)
 {
     struct part *p = mem_zalloc(1, sizeof *p);
-    uint64_t size = 0;
     buf_init(&p->head);
     buf_init(&p->text);
-    int result = file_size(path, &size);
-    uint64_t begin = (uint64_t)((unsigned __int128)size * (number - 1) / count);
-    uint64_t end = (uint64_t)((unsigned __int128)size * number / count);
-    if (!result && !(p->in = unpack_open(path, 1)))
-        result = -1;
+    int result = (p->in = unpack_open(path, 1)) ? 0 : -1;
     if (!result &&
         begin) /* the first block is decoded once: to recognise the format, for the head */
         result = read_head(p);

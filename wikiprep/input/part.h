@@ -1,10 +1,11 @@
 /*
  * part.h - one of N parts of an export: the head, and the pages that begin in a range of bytes.
  *
- * Part K of N has the bytes [(K-1) size / N, K size / N) of the file. A page belongs to the part in
- * which its "<page" begins; in a bzip2 file, to the part in which the block with its "<page"
- * begins. So each page is in exactly one part, and the parts in order are the whole dump. A part
- * reads past its range until its last page ends. It also reads the head of the file, up to
+ * Part K of N has the bytes [(K-1) size / N, K size / N) of the files, one after the other. A page
+ * belongs to the part in which its "<page" begins; in a bzip2 file, to the part in which the block
+ * with its "<page" begins. So each page is in exactly one part, and the parts in order are the
+ * whole dump. A part reads past its range until its last page ends. It also reads the head of the
+ * file, up to
  * </siteinfo>.
  *
  * The '<' of "<page" is always markup, because XML writes '<' in text as "&lt;".
@@ -17,9 +18,9 @@
 
 struct part;
 
-/* Opens part `number` (from 1) of `count`. The file is plain or bzip2. Returns NULL with the error
- * set. */
-struct part *part_open(const char *path, uint64_t number, uint64_t count, int threads);
+/* Opens the part of the bytes [begin, end) of the file, which is plain or bzip2. Returns NULL with
+ * the error set. */
+struct part *part_open(const char *path, uint64_t begin, uint64_t end, int threads);
 void part_close(struct part *p); /* no other thread may call part_help any more */
 
 /* Do the same as unpack_read, unpack_resume, unpack_help and unpack_packed; part_packed counts only

@@ -10,6 +10,8 @@ os.chdir(sys.argv[1])
 class Handler(http.server.SimpleHTTPRequestHandler):
     def do_GET(self):
         path = self.translate_path(self.path)
+        if os.path.isdir(path):
+            return super().do_GET()  # a list of its files
         if not os.path.isfile(path):
             return self.send_error(404)
         size = os.path.getsize(path)
