@@ -9,14 +9,15 @@
 #include "wikiprep/text/template.h"
 
 struct expand {
-    const char *templates_path, *page_title, *language;
+    struct opt_list templates;
+    const char *page_title, *language;
 };
 
 static const struct expand defaults = { .page_title = "Page" };
 
 #define AT(member) offsetof(struct expand, member)
 static const struct opt options[] = {
-    { 0, "templates", OPT_TEXT, AT(templates_path), "FILE",
+    { 0, "templates", OPT_LIST, AT(templates), "FILE",
       "template pages: a dump, or a file that --save-templates wrote" },
     { 0, "language", OPT_TEXT, AT(language), "CODE",
       "language code of the wiki; overrides what the dump says" },
@@ -49,11 +50,11 @@ static int expand_file(const struct expand *given, struct library *library, cons
 static int run(int argc, char **argv, void *options_given)
 {
     const struct expand *given = options_given;
-    if (!given->templates_path)
+    if (!given->templates.count)
         return err_usage(
             "--templates is missing: name a dump, or a file that --save-templates wrote");
-    struct library *library = library_read(given->templates_path, given->language,
-                                           (int)tool_threads, NULL);
+    struct library *library = library_read(given->templates.items, given->templates.count,
+                                           given->language, (int)tool_threads, NULL);
     struct buf doubt = BUF_INIT;
     if (library && language_lacks_data(library_site(library)->lang.data, &doubt))
         log_warn("%s", doubt.data);

@@ -35,12 +35,12 @@ enum { ITEMS_A_THREAD = 8 };
 
 /* The values of the command-line options. */
 struct wikiprep {
-    const char *output_path, *train_path, *field_list, *index_path, *templates_path, *save_path;
+    const char *output_path, *train_path, *field_list, *index_path, *save_path;
     const char *part_text;
     uint64_t part_number, part_count; /* 0: the whole dump */
     uint64_t file_bytes, max_page_bytes;
     int json, redirects, strict, rows; /* rows: output_path is that of a Parquet file */
-    struct opt_list page_names;
+    struct opt_list page_names, templates;
     struct site_choice choice;
     struct extract_options how;
 };
@@ -107,8 +107,8 @@ static const struct opt options[] = {
       "tables: drop them, or write each row as a line of text" },
     { 0, "hatnotes", OPT_FLAG | NOT_CLASSIC, AT(how.hatnotes), NULL,
       "keep notes such as \"Main article: Moon\" and \"See also: Sun\"" },
-    { 0, "templates", OPT_TEXT, AT(templates_path), "FILE",
-      "expand templates, with the template pages of this dump or of a --save-templates file" },
+    { 0, "templates", OPT_LIST, AT(templates), "FILE",
+      "expand templates, with the template pages of this dump or --save-templates file; repeatable" },
     { 0, "save-templates", OPT_TEXT, AT(save_path), "FILE",
       "write the template pages that --templates found, for later runs" },
     { 0, "max-page", OPT_SIZE, AT(max_page_bytes), "SIZE",
@@ -386,7 +386,7 @@ static int run_pipeline(struct run *r)
 }
 
 /* Returns the size of all inputs in bytes, or 0 if one is not a regular file. */
-static uint64_t input_bytes(int argc, char **argv)
+static uint64_t input_bytes(int argc, const char *const *argv)
 {
     uint64_t sum = 0;
     for (int i = 0; i < argc; i++) {
@@ -427,9 +427,10 @@ static void report(const struct run *r)
 
 static int read_library(struct run *r)
 {
-    progress_begin("byte(s) of templates read", input_bytes(1, (char **)&r->given->templates_path));
-    r->library = library_read(r->given->templates_path, r->given->choice.language,
-                              (int)tool_threads, r->given->save_path);
+    progress_begin("byte(s) of templates read",
+                   input_bytes((int)r->given->templates.count, r->given->templates.items));
+    r->library = library_read(r->given->templates.items, r->given->templates.count,
+                              r->given->choice.language, (int)tool_threads, r->given->save_path);
     progress_end();
     return r->library ? 0 : -1;
 }
@@ -460,7 +461,9 @@ static int check_output(const struct wikiprep *given)
 /* Checks that standard input is given once at most. Returns 0, or -1 with a usage error. */
 static int check_stdin(const struct run *r)
 {
-    int count = r->given->templates_path && !strcmp(r->given->templates_path, "-");
+    int count = 0;
+    for (size_t i = 0; i < r->given->templates.count; i++)
+        count += !strcmp(r->given->templates.items[i], "-");
     for (int i = 0; i < r->path_count; i++)
         count += !strcmp(r->paths[i], "-");
     return count < 2 ? 0 : err_usage("standard input cannot be read twice");
@@ -532,7 +535,7 @@ static int check_options(struct run *r, struct wikiprep *given)
         return err_usage(
             "--train-sentences cannot be used with --output, --json or --sentences: it "
             "writes no text");
-    if (given->save_path && !given->templates_path)
+    if (given->save_path && !given->templates.count)
         return err_usage("--save-templates needs --templates");
     if (given->index_path &&
         (!given->page_names.count || r->path_count != 1 || !strcmp(r->paths[0], "-")))
@@ -540,6 +543,7 @@ static int check_options(struct run *r, struct wikiprep *given)
     if (given->page_names.count && !tool_given("namespaces"))
         given->choice.namespaces = NULL;
     if (check_stdin(r) < 0 || check_names(&given->page_names, "pages") < 0 ||
+        check_names(&given->templates, "templates") < 0 ||
         check_names(&given->choice.categories, "filter-category") < 0 || check_part(r, given) < 0 ||
         check_wikiextractor(given) < 0 || check_output(given) < 0)
         return -1;
@@ -586,7 +590,7 @@ static int run(int argc, char **argv, void *options_given)
                      .helping = PTHREAD_RWLOCK_INITIALIZER };
     if (check_options(&r, given) < 0 || (!argc && tool_binary_stdin() < 0))
         return -1;
-    if (given->templates_path && read_library(&r) < 0)
+    if (given->templates.count && read_library(&r) < 0)
         return -1;
     given->how.library = r.library;
     given->how.sentences = given->choice.sentences;
@@ -597,7 +601,7 @@ static int run(int argc, char **argv, void *options_given)
                                         : EXTRACT_DOCUMENTS;
     if (given->page_names.count && !(r.wanted_pages = pages_new(&given->page_names)))
         return -1;
-    uint64_t bytes = input_bytes(r.path_count, r.paths);
+    uint64_t bytes = input_bytes(r.path_count, (const char *const *)r.paths);
     progress_begin("byte(s) read", given->part_count ? bytes / given->part_count : bytes);
     int result = 0;
     if (given->train_path)

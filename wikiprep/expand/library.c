@@ -249,37 +249,43 @@ static int take_page(struct library *l, const struct dump *d, const struct dump_
     return add_page(l, page);
 }
 
-static int read_pages(struct library *l, struct dump *d, const char *language, struct output *out)
+/* Adds the pages of one file to the library. The first file's site is the library's. Returns 0, or
+ * -1 with an error. */
+static int read_file(struct library *l, const char *path, int threads, const char *language,
+                     int is_first, struct output *out)
 {
     struct dump_page page = DUMP_PAGE_INIT;
-    int got = dump_read(d, &page), result = got < 0 ? -1 : take_site(l, d, language, out);
+    struct dump *d = dump_open(path, PAGE_MAX_BYTES, threads);
+    if (d)
+        dump_start_helpers(d);
+    int got = d ? dump_read(d, &page) : -1;
+    int result = got < 0 ? -1 : is_first ? take_site(l, d, language, out) : 0;
     for (; !result && got; got = result ? 0 : dump_read(d, &page))
         result = got < 0 ? -1 : take_page(l, d, &page, out);
     dump_page_release(&page);
-    take_date(l, &dump_site(d)->date);
-    if (!result && out)
-        result = save_end(out, l->date.data);
-    return result < 0 ? -1 : finish(l);
+    if (d)
+        take_date(l, &dump_site(d)->date);
+    dump_close(d);
+    return result;
 }
 
-struct library *library_read(const char *path, const char *language, int threads, const char *save)
+struct library *library_read(const char *const *paths, size_t count, const char *language,
+                             int threads, const char *save)
 {
     struct library *l = mem_zalloc(1, sizeof *l);
     struct output out = { 0 };
     buf_init(&l->date);
     spill_init(&l->texts, HELD_MAX);
     dump_site_release(&l->site); /* makes it empty */
-    struct dump *d = dump_open(path, PAGE_MAX_BYTES, threads);
-    int result = d ? 0 : -1;
+    int result = save ? output_open(&out, save) : 0;
+    for (size_t i = 0; !result && i < count; i++)
+        result = read_file(l, paths[i], threads, language, !i, save ? &out : NULL);
     if (!result && save)
-        result = output_open(&out, save);
+        result = save_end(&out, l->date.data);
     if (!result)
-        dump_start_helpers(d);
-    if (!result)
-        result = read_pages(l, d, language, save ? &out : NULL);
+        result = finish(l);
     if (save)
         result = output_end(&out, result);
-    dump_close(d);
     l->magic = magic_new(l->site.lang.data);
     if (!result)
         return l;
