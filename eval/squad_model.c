@@ -35,7 +35,8 @@ void squad_model_close(struct squad_model *m)
 
 static int encode(void *e, struct squad_text text, struct squad_tokens *out)
 {
-    return encoder_encode_places(e, text.s, text.n, &out->ids, &out->begins, &out->ends);
+    return encoder_encode_places(e, text.s, text.n, TOKENIZER_ORDINARY, &out->ids, &out->begins,
+                                 &out->ends);
 }
 
 int squad_model_windows(struct squad_windows *w, const struct squad *s,

@@ -76,7 +76,7 @@ enum {
     TEXTMILL_WRAP = 2,    /* put the vocabulary's special tokens, such as [CLS], around each text */
     TEXTMILL_STRICT = 4,  /* bytes that are not UTF-8 are an error, not replaced by U+FFFD */
     TEXTMILL_OFFSETS_CHARACTERS = 8, /* report each token's range in its text, in code points */
-    TEXTMILL_OFFSETS_BYTES = 16,     /* or in bytes; neither is possible with TEXTMILL_SPECIAL */
+    TEXTMILL_OFFSETS_BYTES = 16,     /* or in bytes */
 };
 
 struct textmill_tokens {

@@ -336,7 +336,7 @@ static int encode_one(const struct job *j, struct encoder *e, const char *text, 
         return err_set("byte %zu is not UTF-8 (0x%02X)", good, (unsigned char)text[good]);
     if (!(j->how & OFFSETS))
         return encoder_encode(e, text, n, special, &out->ids);
-    if (encoder_encode_places(e, text, n, &out->ids, &out->begins, &out->ends) < 0)
+    if (encoder_encode_places(e, text, n, special, &out->ids, &out->begins, &out->ends) < 0)
         return -1;
     if (j->how & TEXTMILL_OFFSETS_BYTES)
         encoder_places_in_bytes(text, n, out->begins.data + before, out->ends.data + before,
@@ -405,8 +405,6 @@ static int encode_batch(void *ctx)
     struct job *j = ctx;
     if ((j->how & OFFSETS) == OFFSETS)
         return err_set("offsets are in characters or in bytes, not in both");
-    if (j->how & OFFSETS && j->how & TEXTMILL_SPECIAL)
-        return err_set("offsets are not known together with special tokens in the text");
     if (make_units(j) < 0 || run_units(j) < 0)
         return -1;
     sum_up(j);

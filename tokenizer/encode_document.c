@@ -13,6 +13,11 @@
  * the first one that reaches the end of the sentence's line, including the line ends that follow.
  * The bytes of all tokens must equal the text, except for a possible space in front; otherwise
  * returns 0, or -1 with an error. */
+static enum tokenizer_special special_of(const struct encode_options *how)
+{
+    return how->special ? TOKENIZER_SPECIAL : TOKENIZER_ORDINARY;
+}
+
 static int find_sentences(const struct tokenizer *t, struct batch *b, const char *text, size_t n)
 {
     size_t reached = 0, all = 0, token = 0, len;
@@ -46,8 +51,7 @@ static int encode_lines(const struct encode_options *how, struct encoder *e, str
     struct lines l = LINES_OF(text, n);
     while (lines_next(&l)) {
         size_t before = b->ids.count;
-        if (encoder_encode(e, l.line, l.len, how->special ? TOKENIZER_SPECIAL : TOKENIZER_ORDINARY,
-                           &b->ids) < 0)
+        if (encoder_encode(e, l.line, l.len, special_of(how), &b->ids) < 0)
             return -1;
         if (b->ids.count > before)
             ids_add(&b->sentence_ends, (uint32_t)b->ids.count);
@@ -85,7 +89,8 @@ static int encode_places(const struct encode_options *how, struct encoder *e, st
     struct placed own = { 0 }, wrapped = { 0 };
     size_t good = utf8_valid(text, n);
     int result = good < n ? err_set("byte %zu of its text is not UTF-8: it has no offsets", good)
-                          : encoder_encode_places(e, text, n, &own.ids, &own.begins, &own.ends);
+                          : encoder_encode_places(e, text, n, special_of(how), &own.ids,
+                                                  &own.begins, &own.ends);
     if (!result) {
         if (how->offsets == OFFSETS_BYTES)
             encoder_places_in_bytes(text, n, own.begins.data, own.ends.data, own.ids.count);
@@ -111,8 +116,7 @@ static int encode(const struct encode_options *how, struct encoder *e, struct ba
         n = b->repaired.len;
     }
     if (by_line ? encode_lines(how, e, b, text, n) < 0
-                : encoder_encode(e, text, n, how->special ? TOKENIZER_SPECIAL : TOKENIZER_ORDINARY,
-                                 &b->ids) < 0)
+                : encoder_encode(e, text, n, special_of(how), &b->ids) < 0)
         return -1;
     b->tokens += b->ids.count;
     if (how->as_ids) {

@@ -392,6 +392,7 @@ static int encode_tiles(struct encoder *e, const char *text, size_t n, struct id
 
 /* A text whose tokens are being found, with their places. */
 struct placing {
+    int special;      /* spellings of special tokens become their ids */
     uint32_t *points; /* for each byte of the text, the number of its character */
     struct ids *ids, *begins, *ends;
     size_t before;         /* ids of earlier texts */
@@ -648,7 +649,7 @@ static int place_section(struct encoder *e, struct placing *p, const char *text,
     if (normalize_placed(e, p, &text, &n, &first) < 0)
         return -1;
     struct added_walk w = { .text = text, .n = n };
-    while (added_next(&e->t->added[1], &w, 0)) {
+    while (added_next(&e->t->added[1], &w, p->special)) {
         if (w.done < w.begin && place_plain(e, p, text + w.done, w.begin - w.done, first && !w.done,
                                             p->normalized.data + w.done) < 0)
             return -1;
@@ -667,7 +668,7 @@ static int place_text(struct encoder *e, struct placing *p, const char *text, si
     int result = 0;
     for (size_t i = 0; i < n; i++)
         ids_add(&own, (uint32_t)i);
-    while (!result && added_next(&e->t->added[0], &w, 0)) {
+    while (!result && added_next(&e->t->added[0], &w, p->special)) {
         p->section = w.done;
         if (w.done < w.begin)
             result = place_section(e, p, text + w.done, w.begin - w.done, !w.done);
@@ -685,10 +686,15 @@ static int place_text(struct encoder *e, struct placing *p, const char *text, si
 /* Encodes a text with the steps of its normalizer and pre-tokenizer: appends the ids to `out`, and
  * the ranges of the tokens to `begins` and `ends`. The ranges follow from where each byte came from
  * (origins.h). Returns 0, or -1 with an error. */
-static int encode_traced(struct encoder *e, const char *text, size_t n, struct ids *out,
-                         struct ids *begins, struct ids *ends)
+static int encode_traced(struct encoder *e, const char *text, size_t n,
+                         enum tokenizer_special special, struct ids *out, struct ids *begins,
+                         struct ids *ends)
 {
-    struct placing p = { .ids = out, .begins = begins, .ends = ends, .before = out->count };
+    struct placing p = { .special = special == TOKENIZER_SPECIAL,
+                         .ids = out,
+                         .begins = begins,
+                         .ends = ends,
+                         .before = out->count };
     uint32_t point = 0;
     p.points = mem_alloc((n + 1) * sizeof *p.points);
     for (size_t i = 0; i < n; i++)
@@ -705,13 +711,14 @@ static int encode_traced(struct encoder *e, const char *text, size_t n, struct i
     return result;
 }
 
-int encoder_encode_places(struct encoder *e, const char *text, size_t n, struct ids *out,
-                          struct ids *begins, struct ids *ends)
+int encoder_encode_places(struct encoder *e, const char *text, size_t n,
+                          enum tokenizer_special special, struct ids *out, struct ids *begins,
+                          struct ids *ends)
 {
     if (n > WORDS_MAX || utf8_valid(text, n) != n)
         return err_set("a text of %zu bytes is too long or not UTF-8", n);
-    if (finds_added(e) || (!e->words && !tokenizer_tiles(e->t)))
-        return encode_traced(e, text, n, out, begins, ends);
+    if (special == TOKENIZER_SPECIAL || finds_added(e) || (!e->words && !tokenizer_tiles(e->t)))
+        return encode_traced(e, text, n, special, out, begins, ends);
     return (e->words ? encode_words : encode_tiles)(e, text, n, out, begins, ends);
 }
 

@@ -165,8 +165,6 @@ static int run_tokenize(int argc, char **argv, void *options)
         return err_usage("--wrap needs --ids: a token stream has no special tokens");
     if (given->offsets && !given->as_ids)
         return err_usage("--offsets needs --ids: a token stream has no offsets");
-    if (given->offsets && given->special)
-        return err_usage("--offsets cannot be used with --special");
     if (!strcmp(given->output_path, "-") && !given->as_ids && tool_binary_stdout() < 0)
         return -1;
     if (tool_may_replace(given->output_path, NULL, NULL) < 0 || choose_vocabulary(&vocabulary) < 0)

@@ -95,10 +95,10 @@ int encoder_encode(struct encoder *e, const char *text, size_t n, enum tokenizer
  * them. The text must be valid UTF-8 of at most 1 GiB. A token's range leaves out characters at its
  * sides that normalization drops. It also leaves out spaces if the vocabulary's post-processor says
  * so. A character that is split between tokens is in the range of each of them. cut/origins.h has
- * the rules for normalized text. Special tokens are ordinary text here. Returns 0, or -1 with an
- * error. */
-int encoder_encode_places(struct encoder *e, const char *text, size_t n, struct ids *out,
-                          struct ids *begins, struct ids *ends);
+ * the rules for normalized text. Returns 0, or -1 with an error. */
+int encoder_encode_places(struct encoder *e, const char *text, size_t n,
+                          enum tokenizer_special special, struct ids *out, struct ids *begins,
+                          struct ids *ends);
 
 /* Converts `count` ranges in `text` from code points to bytes, in place. */
 void encoder_places_in_bytes(const char *text, size_t n, uint32_t *begins, uint32_t *ends,

@@ -91,7 +91,8 @@ static void describe(const struct samples *s, const char *begins, double drawn, 
 
 static int encode(void *e, struct squad_text text, struct squad_tokens *out)
 {
-    return encoder_encode_places(e, text.s, text.n, &out->ids, &out->begins, &out->ends);
+    return encoder_encode_places(e, text.s, text.n, TOKENIZER_ORDINARY, &out->ids, &out->begins,
+                                 &out->ends);
 }
 
 static int open_file(struct squad_samples *q, const struct samples_config *c, const char *path)

@@ -17,7 +17,8 @@ static struct ids ids, begins, ends;
 static void encode(struct encoder *e, const char *text, size_t n)
 {
     ids.count = begins.count = ends.count = 0;
-    cr_assert_eq(encoder_encode_places(e, text, n, &ids, &begins, &ends), 0, "%s", err_get());
+    cr_assert_eq(encoder_encode_places(e, text, n, TOKENIZER_ORDINARY, &ids, &begins, &ends), 0,
+                 "%s", err_get());
     cr_assert(ids.count == begins.count && ids.count == ends.count);
 }
 
