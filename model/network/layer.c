@@ -54,10 +54,7 @@ static const struct layer_row *rows_of(const struct model *m)
 
 static int weights_of(const struct layer_row *row)
 {
-    int n = 0;
-    while (n < LAYER_READS && row->weights[n])
-        n++;
-    return n;
+    return (row->weights[0] != NULL) + (row->weights[1] != NULL) + (row->weights[2] != NULL);
 }
 
 /* Returns how many arrays the row writes, from row->out on. */
@@ -95,7 +92,7 @@ static int is_kept(const struct layer_row *row)
 static const struct layer_row *writer_of(const struct model *m, enum layer_array a)
 {
     for (const struct layer_row *row = rows_of(m); row->kind; row++)
-        if (a >= row->out && a < row->out + (enum layer_array)outputs_of(row))
+        if (a == row->out || (a > row->out && a < row->out + (enum layer_array)outputs_of(row)))
             return row;
     return NULL;
 }
@@ -517,16 +514,16 @@ static int is_read_after(const struct layer_row *row, const struct layer_row *wr
 
 static void forward_row(struct run *r, const struct layer_row *row)
 {
-    const int operand = !is_kept(row) && is_operand(r->m, row->out);
     if (row->out && !r->x[row->out].there) {
+        const int operand = !is_kept(row) && is_operand(r->m, row->out);
         r->x[row->out] = take(r, width_out(&r->m->config, row), operand ? r->operand : OPS_F32);
         spread(r, r->x, row);
     }
     if (r->o)
         kinds[row->kind].fwd(r, row);
-    for (int i = 0; i < LAYER_READS; i++) {
+    for (int i = 0; i < LAYER_READS && row->in[i]; i++) {
         const struct layer_row *writer = writer_of(r->m, row->in[i]);
-        if (writer && !is_read_after(row, writer))
+        if (writer && r->x[writer->out].slot && !is_read_after(row, writer))
             give(r, &r->x[writer->out]);
     }
 }
