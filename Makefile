@@ -348,6 +348,8 @@ INSTALLED_BIN = $(DESTDIR)$(PREFIX)/bin
 INSTALLED_MAN = $(DESTDIR)$(PREFIX)/share/man
 INSTALLED_PLUGINS = $(DESTDIR)$(PREFIX)/lib/textmill
 INSTALLED_SHARE = $(DESTDIR)$(PREFIX)/share/textmill
+# The scripts that documents and messages name.
+INSTALLED_SCRIPTS = corpus hold-out model-download wikipedia-download
 COMPLETIONS = share/bash-completion/completions share/zsh/vendor-completions share/fish/vendor_completions.d
 INSTALLED_LIB = $(DESTDIR)$(PREFIX)/lib
 install: all $(SAMPLE) tokenizer-library ## install into $(DESTDIR)$(PREFIX); PROGRAM_PREFIX=tm- avoids name clashes; STRIP= keeps symbols
@@ -366,6 +368,7 @@ install: all $(SAMPLE) tokenizer-library ## install into $(DESTDIR)$(PREFIX); PR
 	install -m 644 configs/*.yaml $(INSTALLED_SHARE)/configs
 	install -D -m 644 -t $(INSTALLED_SHARE)/configs/machines configs/machines/*.yaml
 	install -m 644 $(SAMPLE) $(INSTALLED_SHARE)
+	install -D -m 755 -t $(INSTALLED_SHARE)/scripts $(INSTALLED_SCRIPTS:%=scripts/%)
 	scripts/make-completions $(B)/bin '$(PROGRAM_PREFIX)' $(B)/completions
 	install -d $(COMPLETIONS:%=$(DESTDIR)$(PREFIX)/%)
 	for p in $(PROGRAMS:%=$(PROGRAM_PREFIX)%); do \

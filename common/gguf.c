@@ -166,8 +166,7 @@ static int take_tensor(struct place *p, struct gguf_tensor *t)
             "Q4_K, Q6_K and I8 are read",
             p->g->path, t->name, t->type, (unsigned long long)p->at);
     if (t->shape[t->rank - 1] % k->numbers)
-        return err_set("%s: bad shape of tensor '%s': rows of %lld numbers are no whole blocks of "
-                       "%s",
+        return err_set("%s: tensor '%s': row length %lld is not a multiple of %s's block size",
                        p->g->path, t->name, (long long)t->shape[t->rank - 1], k->name);
     if (__builtin_mul_overflow((uint64_t)(t->elements / k->numbers), (uint64_t)k->bytes, &t->bytes))
         return err_set("%s: bad shape of tensor '%s'", p->g->path, t->name);

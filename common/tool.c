@@ -351,7 +351,7 @@ static int run_command(const struct tool_command *c, int argc, char **argv, void
         return 0;
     }
     if (argc < c->min_args)
-        return err_usage("too few operands: %s is missing", c->args);
+        return err_usage("an operand is missing: %s", c->args);
     if (c->max_args >= 0 && argc > c->max_args)
         return err_usage("too many operands: '%s'", argv[c->max_args]);
     return c->run(argc, argv, given);

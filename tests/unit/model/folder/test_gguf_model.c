@@ -409,7 +409,7 @@ Test(gguf, refused_by_name_and_byte)
     refused(o, &b, find(&b, "general.architecture") + 32, "gpt9", 4,
             "unsupported general.architecture 'gpt9'");
     refused(o, &b, shape + 8, "\x80", 1, "bad shape of tensor 'blk.0.attn_qkv.weight'");
-    refused(o, &b, shape, "\x41", 1, "rows of 65 numbers are no whole blocks of Q8_0");
+    refused(o, &b, shape, "\x41", 1, "row length 65 is not a multiple of Q8_0's block size");
     refused(o, &b, shape, huge, 8, "bad shape of tensor 'blk.0.attn_qkv.weight', at byte");
     refused(o, &b, type, "\x0a", 1, "tensor 'blk.0.attn_qkv.weight' is of type 10, at byte");
     refused(o, &b, type + 4, "\1", 1, "of tensor 'blk.0.attn_qkv.weight': not a multiple of 32");
