@@ -163,30 +163,26 @@ int encoding_cut(struct vocabulary *v, const struct encoding *e)
                       : splitter_add(&v->splitter, SPLIT_GPT2, NULL, 0);
 }
 
-static int put_special(struct vocabulary *v, uint32_t id, const char *name, int in_model)
-{
-    if (vocabulary_put(v, id, name, strlen(name), TOKEN_ADDED) < 0)
-        return -1;
-    v->tokens[id].in_model = (unsigned char)in_model;
-    vocabulary_add(v, &(struct added_token){ .id = id, .special = 1 });
-    return 0;
-}
-
 int encoding_add_specials(struct vocabulary *v, const struct encoding *e)
 {
     char name[32];
     size_t i = 0;
     if (!e->pattern) {
         v->end_of_text = vocabulary_hole(v);
-        return put_special(v, (uint32_t)v->end_of_text, end_of_text_name, 1);
+        if (vocabulary_put_special(v, v->end_of_text, end_of_text_name, strlen(end_of_text_name)) <
+            0)
+            return -1;
+        v->tokens[v->end_of_text].in_model = 1;
+        return 0;
     }
     for (; i < SPECIAL_MAX && e->special[i].name; i++) {
         while (v->count < e->special[i].id) {
             snprintf(name, sizeof name, "<|unused_%u|>", v->count);
-            if (put_special(v, v->count, name, 0) < 0)
+            if (vocabulary_put_special(v, v->count, name, strlen(name)) < 0)
                 return -1;
         }
-        if (put_special(v, e->special[i].id, e->special[i].name, 0) < 0)
+        if (vocabulary_put_special(v, e->special[i].id, e->special[i].name,
+                                   strlen(e->special[i].name)) < 0)
             return -1;
     }
     if (i)

@@ -14,6 +14,7 @@
 #include "common/lines.h"
 #include "common/mem.h"
 #include "tokenizer/files/encodings.h"
+#include "tokenizer/files/tekken.h"
 #include "tokenizer/model/alphabet.h"
 
 /* ---- merges.txt ---------------------------------------------------------------------------- */
@@ -291,6 +292,8 @@ static int load_file(struct vocabulary *v, const char *path, const struct tokeni
                        path);
     if (gguf)
         return load_gguf(v, path);
+    if (file_ends_with(path, ".json") && tekken_is(text->data, text->len))
+        return tekken_parse(v, text->data, text->len, path);
     if (file_ends_with(path, ".json"))
         return tokenizer_json_parse(v, text->data, text->len, path);
     if (file_ends_with(path, ".model"))
@@ -323,7 +326,8 @@ static int find_one(struct buf *path, const char *dir, const char *suffix)
 
 static int find_in_folder(struct buf *path, const char *dir)
 {
-    static const char *const names[] = { "tokenizer.json", "vocab.json", "vocab.txt" };
+    static const char *const names[] = { "tokenizer.json", "tekken.json", "vocab.json",
+                                         "vocab.txt" };
     static const char *const suffixes[] = { "tokenizer.json", "vocab.json", ".tiktoken", ".model",
                                             "vocab.txt" };
     enum file_kind kind;

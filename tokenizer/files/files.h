@@ -23,6 +23,8 @@
  * .tiktoken, and any file with such a first line: one token per line, as base64(bytes), a space and
  * the rank. Ranks are ids. Pattern and special tokens are those of the options or of encodings.h.
  *
+ * tekken.json (Mistral): ranks, the pattern, and special tokens, whose ids come first.
+ *
  * .gguf: the tokenizer.json inside the file or, in files of other programs, llama.cpp's keys
  * tokenizer.ggml.* (https://github.com/ggml-org/ggml/blob/master/docs/gguf.md, "Tokenizer").
  * tokenizer.ggml.model says which keys there are besides tokens and token_type:
