@@ -187,6 +187,8 @@ static int is_title(const struct markup *m, const struct element *f)
 {
     static const char *const bad[] = { "~~~", "/./", "/../" };
     const char *s = m->text + f->source, *end = m->text + f->pipe;
+    if (!memchr(s, '/', (size_t)(end - s)) && !memchr(s, '~', (size_t)(end - s)))
+        return 1; /* the usual case */
     while (end - s > 2 && !memcmp(s, "../", 3))
         s += 3;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)

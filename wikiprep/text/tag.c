@@ -54,6 +54,8 @@ const char *tag_end(const char *s, const char *end)
         if (*s == '\n' && !goes_on(s, end))
             break;
         s = *s == '=' ? skip_quoted(s + 1, end) : s + 1;
+        while (s < end && (unsigned char)*s > '>') /* letters, for speed */
+            s++;
     }
     return s;
 }
