@@ -277,9 +277,9 @@ EXTERN_C void cuda_attention_bwd(struct ops *o, struct ops_qkv dx, struct ops_ar
     a.lse = floats(view_of(lse));
     a.dots = floats(view_of(cuda_room(o, ROOM_SUMS, OPS_F32, rows * a.NH)));
     const int64_t blocks = div_up(a.longest, WARPS);
-    LAUNCH_HEADS(o, attend_dots, blocks, a.B * a.NH, 0, a);
     if (o->precision == OPS_BF16 && cuda_attention_bwd_mma(o, &a))
         return;
+    LAUNCH_HEADS(o, attend_dots, blocks, a.B * a.NH, 0, a);
     LAUNCH_HEADS(o, attend_bwd_queries, blocks, a.B * a.NH, shared_bytes(&a), a);
     LAUNCH_HEADS(o, attend_bwd_keys, blocks, a.B * a.KV, shared_bytes(&a), a);
 }

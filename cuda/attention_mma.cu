@@ -8,10 +8,11 @@
  *             y += P V                                                  multiply_add
  *     y /= sum, lse = max + log(sum)
  *
- * Backward, where P is computed again from lse, in two passes without atomic operations:
+ * Backward, where P is computed again from lse, in two passes without atomic operations. Only tiles
+ * in which some pairs are not visible compare positions. The factor scale of dS comes last.
  *
  *     for each block of queries, each tile of keys:                     attend_bwd_queries
- *         S = Q K^T, dP = dy V^T, dS = P (dP - dots), dq += dS K
+ *         S = Q K^T, dP = dy V^T, dS = P (dP - dy . y), dq += dS K
  *     for each block of keys, each head that uses them, each tile of queries:   attend_bwd_keys
  *         S^T = K Q^T, dP^T = V dy^T, dv += P^T dy, dk += dS^T Q
  */
@@ -21,7 +22,6 @@
 enum { THREADS = 128, ROWS = 64 };
 
 #define LOG2_E 1.4426950408889634f
-#define LN_2   0.69314718055994531f
 
 #define HEAD       16
 #define NAME(name) name##_16

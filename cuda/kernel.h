@@ -2,13 +2,15 @@
  * kernel.h - the language of the kernels: the common part of C and CUDA C++, and these macros.
  *
  *     KERNEL(name, arguments, threads) { ... }    defines a kernel with the argument `const struct
- *                                                 arguments a`, for blocks of at most `threads`
+ *                                                 arguments a`, for blocks of at most `threads`;
+ *                                                 a fourth argument is the number of blocks that
+ *                                                 registers must allow on a multiprocessor
  *     LAUNCH(o, name, x, y, threads, bytes, a)    runs it with x * y blocks of `threads` threads (a
  *                                                 multiple of 32) and `bytes` of shared memory per
  *                                                 block
  *     SHARED(type, name)                          declares the shared memory as an array
  *     BLOCK_BARRIER()                             waits for all threads of the block
- *     UNROLL                                      before a loop to be unrolled
+ *     UNROLL, UNROLL_BY(n)                        before a loop to be unrolled, n times
  *     DEVICE                                      before a function that kernels call
  *     BOTH                                        before one that kernels and the host call
  *     warp_*                                      functions that all 32 threads of a warp call
@@ -32,8 +34,9 @@ extern "C" {
 #define EXTERN_C extern "C"
 #define DEVICE   static __device__ __forceinline__
 #define BOTH     static __host__ __device__ __forceinline__
-#define KERNEL(name, arguments, most)                                                              \
-    static __global__ void __launch_bounds__(most) name(const __grid_constant__ struct arguments a)
+#define KERNEL(name, arguments, ...)                                                               \
+    static __global__ void __launch_bounds__(__VA_ARGS__)                                          \
+        name(const __grid_constant__ struct arguments a)
 #define ALLOW_SHARED(name, bytes)                                                                  \
     cudaFuncSetAttribute(name, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)(bytes))
 #define START(o, name, x, y, each, bytes, a)                                                       \
@@ -43,6 +46,8 @@ extern __shared__ __align__(16) char cuda_shared[];
 #define SHARED(type, name) type *name = (type *)cuda_shared
 #define BLOCK_BARRIER()    __syncthreads()
 #define UNROLL             _Pragma("unroll")
+#define UNROLL_TEXT(text)  _Pragma(#text)
+#define UNROLL_BY(n)       UNROLL_TEXT(unroll n)
 #define GRID_ROWS          65535 /* most blocks in the second dimension of a grid */
 #define WARP_BARRIER()     __syncwarp()
 
@@ -296,7 +301,7 @@ DEVICE float block_max(float x, float *parts)
     return warp_max(lane < warps ? parts[lane] : parts[0]);
 }
 
-static inline int64_t div_up(int64_t n, int64_t by)
+BOTH int64_t div_up(int64_t n, int64_t by)
 {
     return (n + by - 1) / by;
 }

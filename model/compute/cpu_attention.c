@@ -691,6 +691,7 @@ void cpu_attention_bwd(struct ops *o, struct ops_qkv dx, struct ops_array dy, st
     s.dq = dx.q;
     s.dkeys = dx.k;
     s.dvalues = dx.v;
+    assert(dy.type == OPS_F32); /* packing scales it, which it cannot do with BF16 */
     s.dy = dy;
     s.y_in = y;
     s.lse_in = cpu_floats(lse);

@@ -466,7 +466,7 @@ static inline struct ops_qkv ops_side_by_side(struct ops_array qkv, int64_t C)
     return (struct ops_qkv){ qkv, ops_part(qkv, C), ops_part(qkv, 2 * C), 3 * C, 3 * C };
 }
 
-/* Computes y[N,NH*HS]. lse may be OPS_NONE. */
+/* Computes y[N,NH*HS]. lse may be OPS_NONE. On the CPU, dy is F32. */
 void ops_attention_fwd(struct ops *o, struct ops_array y, struct ops_array lse, struct ops_qkv x,
                        const struct ops_attention *a);
 void ops_attention_bwd(struct ops *o, struct ops_qkv dx, struct ops_array dy, struct ops_qkv x,
@@ -565,9 +565,21 @@ void ops_span_loss(struct ops *o, struct ops_scores out, struct ops_array logits
 
 /* ---- sums that stay where the arrays are -------------------------------------------------- */
 
-/* ops_sum_squares sets *sum (an F64 array of one number) to the sum of x^2. ops_add_sum adds the
- * sum of x (F32 or U8) to *sum. Both add in f64, in a fixed order. */
-void ops_sum_squares(struct ops *o, struct ops_array sum, struct ops_array x, int64_t n);
+/* Elements first .. first + n - 1 of an array. The sum of squares of piece i of them, OPS_PIECE
+ * elements but for the last piece, is number sum + i. */
+struct ops_run {
+    int64_t first, n, sum;
+};
+enum { OPS_PIECE = 1 << 16 };
+static inline int64_t ops_pieces(int64_t n)
+{
+    return (n + OPS_PIECE - 1) / OPS_PIECE;
+}
+/* ops_sum_squares sets the numbers of all pieces of `count` runs of x, F32, in sums (F64). The sum
+ * of a piece depends on its elements alone. ops_add_sum adds the sum of x (F32 or U8) to *sum. Both
+ * add in f64, in a fixed order. */
+void ops_sum_squares(struct ops *o, struct ops_array sums, struct ops_array x,
+                     const struct ops_run *runs, int count);
 void ops_add_sum(struct ops *o, struct ops_array sum, struct ops_array x, int64_t n);
 
 /* ---- the optimizer's part ----------------------------------------------------------------- */

@@ -584,6 +584,14 @@ static int passed_on(const struct layer_row *row)
                                                                     : -1;
 }
 
+/* Returns the type for gradients from one product to the next. A GPU's products and attention would
+ * round them anyway, and reads half as many bytes. Ranks that share a layer add their parts of some
+ * before they are rounded. */
+static enum ops_type branch_type(const struct run *r)
+{
+    return !r->o || r->m->split || ops_on_host(r->o) ? OPS_F32 : r->operand;
+}
+
 /* Takes a place for the gradient of input i of the row. */
 static struct place take_gradient(struct run *r, const struct layer_row *row, int i)
 {
@@ -597,7 +605,10 @@ static struct place take_gradient(struct run *r, const struct layer_row *row, in
         r->slots[STREAM_SLOT].busy = 1;
         return (struct place){ r->slots[STREAM_SLOT].at, 1, STREAM_SLOT };
     }
-    return take(r, stride_of(r->m, a), arrays[a].product ? r->operand : OPS_F32);
+    return take(r, stride_of(r->m, a),
+                arrays[a].product ? r->operand
+                : arrays[a].own   ? OPS_F32
+                                  : branch_type(r));
 }
 
 /* Computes the output of a norm again. */
@@ -623,7 +634,7 @@ static void prepare(struct run *r, const struct layer_row *row)
         }
     const struct place *x = &r->x[row->in[0]];
     if (row->kind == LAYER_RESIDUAL) {
-        r->masked = take(r, r->m->config.width, OPS_F32);
+        r->masked = take(r, r->m->config.width, branch_type(r));
         r->late = row;
     } else if (row->kind == LAYER_ACTIVATE || row->kind == LAYER_GATE) {
         r->x[row->out] = x->at.type == r->operand ? (struct place){ x->at, 1, NO_SLOT }

@@ -50,7 +50,8 @@ extern struct emulated emulated; /* values of the thread that is running now */
 
 #define DEVICE                        static inline __attribute__((always_inline, unused))
 #define BOTH                          DEVICE
-#define KERNEL(name, arguments, most) EMULATED_KERNEL(name, arguments, most)
+#define KERNEL(name, arguments, ...) EMULATED_KERNEL(name, arguments, EMULATED_FIRST(__VA_ARGS__, ))
+#define EMULATED_FIRST(first, ...) first
 #define EMULATED_KERNEL(name, arguments, most)                                                     \
     static void name##_thread(const struct arguments a);                                           \
     static void name##_run(const void *arguments_)                                                 \
@@ -66,6 +67,7 @@ extern struct emulated emulated; /* values of the thread that is running now */
 #define SHARED(type, name) type *name = (type *)(void *)emulated.shared
 #define BLOCK_BARRIER()    emulated_block_barrier(__LINE__)
 #define WARP_BARRIER()     emulated_exchange(NULL, 0, 0, __LINE__)
+#define UNROLL_BY(n)
 #define UNROLL
 
 /* The Makefile turns off the contraction of products and sums to fused operations. */
