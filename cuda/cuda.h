@@ -193,7 +193,10 @@ void cuda_copy_rows(struct ops *o, struct ops_array y, struct ops_matrix x, int6
                     int64_t n);
 
 /* sums.cu */
-void cuda_sum_squares(struct ops *o, struct ops_array sum, struct ops_array x, int64_t n);
+void cuda_sum_squares(struct ops *o, struct ops_array sums, struct ops_array x,
+                      const struct ops_run *runs, int count);
+/* Sets *sum, F64, to the sum of the squares of x. */
+void cuda_all_squares(struct ops *o, struct ops_array sum, struct ops_array x, int64_t n);
 void cuda_add_sum(struct ops *o, struct ops_array sum, struct ops_array x, int64_t n);
 /* Sets to[n], F32, to the column sums of x[rows,n], whose rows are ld elements apart, or adds them
  * (struct ops_gradient). */

@@ -594,7 +594,7 @@ static void newton_schulz(struct ops *o, struct ops_array x, int64_t R, int64_t 
 static void orthogonalise(struct ops *o, struct ops_array x, int64_t R, int64_t C)
 {
     struct ops_array square = cuda_room(o, ROOM_NORM, OPS_F64, 1);
-    cuda_sum_squares(o, square, x, R * C);
+    cuda_all_squares(o, square, x, R * C);
     cuda_normalise(o, x, square, R * C);
     newton_schulz(o, x, R, C);
 }

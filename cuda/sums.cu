@@ -2,18 +2,23 @@
  * elements: parts of fixed size are summed, and then the parts are added in order. */
 #include "cuda/kernel.h"
 
+#include <string.h>
+
 enum {
     THREADS = 256,
-    PART = 1 << 16,   /* elements per partial sum in f64 */
+    EACH = 8,         /* numbers that a thread loads at once */
+    RUNS = 32,        /* most runs of a launch */
     COLUMNS = 8 * 32, /* columns per block: eight per thread */
 };
 
 /* ---- of all elements, in f64 -------------------------------------------------------------- */
 
+/* One block sums a piece of a run. */
 struct total {
     struct view x;
     double *parts, *sum;
-    int64_t n, count; /* count: number of parts */
+    struct ops_run run[RUNS];
+    int64_t count; /* number of parts */
     int square, add;
 };
 
@@ -24,19 +29,34 @@ DEVICE double warp_sum_f64(double x)
     return x;
 }
 
-DEVICE double element(const struct view x, int64_t i, int square)
+DEVICE double sum_of_eight(struct view x, int64_t i, int64_t n, int square)
 {
-    double v = x.type == OPS_U8 ? ((const unsigned char *)x.at)[i] : get(x, i);
-    return square ? v * v : v;
+    double sum = 0;
+    struct eight v;
+    if (x.type == OPS_U8)
+        for (int j = 0; j < EACH; j++)
+            v.v[j] = j < n ? ((const unsigned char *)x.at)[i + j] : 0;
+    else
+        v = get8(x, i, n);
+    for (int j = 0; j < EACH; j++)
+        sum += square ? (double)v.v[j] * v.v[j] : v.v[j];
+    return sum;
 }
 
 KERNEL(sum_part, total, THREADS)
 {
     SHARED(double, warps);
-    const int64_t first = (int64_t)blockIdx.x * PART;
+    int64_t piece = blockIdx.x;
+    int r = 0;
+    for (; piece >= div_up(a.run[r].n, OPS_PIECE); r++)
+        piece -= div_up(a.run[r].n, OPS_PIECE);
+    const int64_t first = piece * OPS_PIECE, n = least(a.run[r].n - first, OPS_PIECE);
+    struct view x = a.x;
+    x.wide &= a.run[r].first % EACH == 0;
     double sum = 0;
-    for (int64_t i = first + threadIdx.x; i < first + PART && i < a.n; i += THREADS)
-        sum += element(a.x, i, a.square);
+    UNROLL_BY(4)
+    for (int64_t i = threadIdx.x * EACH; i < n; i += THREADS * EACH)
+        sum += sum_of_eight(x, a.run[r].first + first + i, n - i, a.square);
     sum = warp_sum_f64(sum);
     if (threadIdx.x % WARP == 0)
         warps[threadIdx.x / WARP] = sum;
@@ -44,7 +64,7 @@ KERNEL(sum_part, total, THREADS)
     if (threadIdx.x < WARP) {
         sum = warp_sum_f64(threadIdx.x < THREADS / WARP ? warps[threadIdx.x] : 0);
         if (!threadIdx.x)
-            a.parts[blockIdx.x] = sum;
+            a.parts[a.run[r].sum + piece] = sum;
     }
 }
 
@@ -59,23 +79,43 @@ KERNEL(sum_parts, total, THREADS)
         *a.sum = a.add ? *a.sum + sum : sum;
 }
 
+static struct total sum_runs(struct ops *o, double *parts, struct ops_array x,
+                             const struct ops_run *runs, int count, int square)
+{
+    struct total t;
+    memset(&t, 0, sizeof t);
+    t.x = view_of(x);
+    t.parts = parts;
+    t.square = square;
+    for (int i = 0; i < count; i++) {
+        t.run[i] = runs[i];
+        t.count += ops_pieces(runs[i].n);
+    }
+    if (t.count)
+        LAUNCH(o, sum_part, t.count, 1, THREADS, THREADS / WARP * sizeof(double), t);
+    return t;
+}
+
+EXTERN_C void cuda_sum_squares(struct ops *o, struct ops_array sums, struct ops_array x,
+                               const struct ops_run *runs, int count)
+{
+    for (int i = 0; i < count; i += RUNS)
+        sum_runs(o, (double *)view_of(sums).at, x, runs + i, (int)least(count - i, RUNS), 1);
+}
+
+/* Sets *sum to the sum of x, or of its squares, or adds it. */
 static void sum_all(struct ops *o, struct ops_array sum, struct ops_array x, int64_t n, int square,
                     int add)
 {
-    struct total t;
-    t.n = n;
-    t.count = div_up(n, PART);
-    t.x = view_of(x);
-    t.parts = (double *)view_of(cuda_room(o, ROOM_SUMS, OPS_F64, t.count)).at;
+    const struct ops_run all = { 0, n, 0 };
+    struct ops_array parts = cuda_room(o, ROOM_SUMS, OPS_F64, ops_pieces(n));
+    struct total t = sum_runs(o, (double *)view_of(parts).at, x, &all, 1, square);
     t.sum = (double *)view_of(sum).at;
-    t.square = square;
     t.add = add;
-    if (n > 0)
-        LAUNCH(o, sum_part, t.count, 1, THREADS, THREADS / WARP * sizeof(double), t);
     LAUNCH(o, sum_parts, 1, 1, WARP, 0, t);
 }
 
-EXTERN_C void cuda_sum_squares(struct ops *o, struct ops_array sum, struct ops_array x, int64_t n)
+EXTERN_C void cuda_all_squares(struct ops *o, struct ops_array sum, struct ops_array x, int64_t n)
 {
     sum_all(o, sum, x, n, 1, 0);
 }
@@ -120,14 +160,22 @@ KERNEL(column_part, columns, THREADS)
     }
 }
 
+/* Each lane has a column, and the parts are distributed over the warps in order. */
 KERNEL(column_parts, columns, THREADS)
 {
-    const int64_t i = (int64_t)blockIdx.x * THREADS + threadIdx.x;
-    if (i >= a.n)
-        return;
+    SHARED(float, warps); /* [warps,WARP] */
+    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+    const int64_t i = (int64_t)blockIdx.x * WARP + lane, each = div_up(a.count, THREADS / WARP);
     float total = 0;
-    for (int64_t p = 0; p < a.count; p++)
+    UNROLL_BY(8)
+    for (int64_t p = warp * each; p < least((warp + 1) * each, a.count) && i < a.n; p++)
         total += a.parts[p * a.ld + i];
+    warps[threadIdx.x] = total;
+    BLOCK_BARRIER();
+    if (warp || i >= a.n)
+        return;
+    for (int w = 1; w < THREADS / WARP; w++)
+        total += warps[w * WARP + lane];
     a.to[i] = a.add ? a.to[i] + total : total;
 }
 
@@ -143,7 +191,7 @@ EXTERN_C void cuda_add_parts(struct ops *o, struct ops_gradient to, struct ops_a
     c.n = n;
     c.count = count;
     c.add = to.add;
-    LAUNCH(o, column_parts, div_up(n, THREADS), 1, THREADS, 0, c);
+    LAUNCH(o, column_parts, div_up(n, WARP), 1, THREADS, THREADS * sizeof(float), c);
 }
 
 EXTERN_C void cuda_column_sums(struct ops *o, struct ops_gradient to, struct ops_array x,

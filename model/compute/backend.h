@@ -150,7 +150,8 @@ struct ops_backend {
     void (*span_loss)(struct ops *o, struct ops_scores out, struct ops_array logits, int side,
                       const struct ops_labels *l, const struct ops_rows *rows, int gradient, double scale);
 
-    void (*sum_squares)(struct ops *o, struct ops_array sum, struct ops_array x, int64_t n);
+    void (*sum_squares)(struct ops *o, struct ops_array sums, struct ops_array x,
+                        const struct ops_run *runs, int count);
     void (*add_sum)(struct ops *o, struct ops_array sum, struct ops_array x, int64_t n);
 
     void (*round)(struct ops *o, struct ops_state y, struct ops_array x, int64_t n, uint64_t first);

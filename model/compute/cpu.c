@@ -16,7 +16,6 @@ enum {
     GRAIN = 8192,        /* numbers that are enough work for one thread */
     COLUMN_GRAIN = 64,   /* columns of a sum over rows: a multiple of a cache line */
     NORM_BLOCK = 32,     /* rows of a norm whose gain gradients are summed at once */
-    SUM_BLOCK = 1 << 16, /* floats of sum_squares that are summed at once */
 };
 
 /* ---- the context -------------------------------------------------------------------------- */
@@ -507,28 +506,35 @@ static void squares_part(void *ctx, int64_t begin, int64_t end, int thread)
     (void)thread;
     struct squares *s = ctx;
     for (int64_t b = begin; b < end; b++) {
-        int64_t first = b * SUM_BLOCK, rest = s->n - first;
-        s->blocks[b] = s->k->sum_squares(s->x + first, rest < SUM_BLOCK ? rest : SUM_BLOCK);
+        int64_t first = b * OPS_PIECE, rest = s->n - first;
+        s->blocks[b] = s->k->sum_squares(s->x + first, rest < OPS_PIECE ? rest : OPS_PIECE);
     }
+}
+
+static void square_pieces(struct ops *o, double *pieces, const float *x, int64_t n)
+{
+    struct squares s = { .k = o->k, .x = x, .n = n, .blocks = pieces };
+    pool_for(o->pool, ops_pieces(n), 1, squares_part, &s);
 }
 
 /* Returns the sum of squares of x[n]. The block size is fixed, so the order of additions does not
  * depend on the number of threads. */
 double cpu_squares(struct ops *o, const float *x, int64_t n)
 {
-    int64_t blocks = (n + SUM_BLOCK - 1) / SUM_BLOCK;
-    struct squares s = { .k = o->k, .x = x, .n = n };
-    s.blocks = (double *)(void *)cpu_work(o, 2 * blocks);
-    pool_for(o->pool, blocks, 1, squares_part, &s);
-    double total = 0;
+    int64_t blocks = ops_pieces(n);
+    double *pieces = (double *)(void *)cpu_work(o, 2 * blocks), total = 0;
+    square_pieces(o, pieces, x, n);
     for (int64_t b = 0; b < blocks; b++)
-        total += s.blocks[b];
+        total += pieces[b];
     return total;
 }
 
-static void cpu_sum_squares(struct ops *o, struct ops_array sum, struct ops_array x, int64_t n)
+static void cpu_sum_squares(struct ops *o, struct ops_array sums, struct ops_array x,
+                            const struct ops_run *runs, int count)
 {
-    *(double *)(void *)sum.address = cpu_squares(o, cpu_floats(x), n);
+    for (int i = 0; i < count; i++)
+        square_pieces(o, (double *)(void *)sums.address + runs[i].sum,
+                      cpu_floats(x) + runs[i].first, runs[i].n);
 }
 
 static void cpu_add_sum(struct ops *o, struct ops_array sum, struct ops_array x, int64_t n)

@@ -679,11 +679,15 @@ void ops_span_loss(struct ops *o, struct ops_scores out, struct ops_array logits
 
 /* ---- sums --------------------------------------------------------------------------------- */
 
-void ops_sum_squares(struct ops *o, struct ops_array sum, struct ops_array x, int64_t n)
+void ops_sum_squares(struct ops *o, struct ops_array sums, struct ops_array x,
+                     const struct ops_run *runs, int count)
 {
+    int64_t n = 0;
+    for (int i = 0; i < count; i++)
+        n += runs[i].n;
     TRACE_KERNEL(2.0 * n, 4.0 * n);
-    assert(sum.type == OPS_F64 && x.type == OPS_F32);
-    o->b->sum_squares(o, sum, x, n);
+    assert(sums.type == OPS_F64 && x.type == OPS_F32);
+    o->b->sum_squares(o, sums, x, runs, count);
 }
 
 void ops_add_sum(struct ops *o, struct ops_array sum, struct ops_array x, int64_t n)

@@ -42,11 +42,14 @@ static double norm_in_store(struct rig *r)
     double sum = 0;
     for (size_t i = 0; i < r->model.tensors.count; i++) {
         const struct tensor *row = &r->model.tensors.rows[i];
-        double squares;
+        const int64_t n = tensor_elements(row);
+        double *squares = mem_zalloc((size_t)ops_pieces(n), sizeof *squares);
         struct ops_array g = store_view(&r->store, STORE_GRADIENTS, row->block);
-        ops_sum_squares(r->ops, ops_host_array(&squares, OPS_F64), ops_part(g, row->offset),
-                        tensor_elements(row));
-        sum += squares;
+        ops_sum_squares(r->ops, ops_host_array(squares, OPS_F64), g,
+                        &(struct ops_run){ row->offset, n, 0 }, 1);
+        for (int64_t p = 0; p < ops_pieces(n); p++)
+            sum += squares[p];
+        free(squares);
         store_release(&r->store, STORE_GRADIENTS, row->block);
     }
     return sqrt(sum);

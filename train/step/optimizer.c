@@ -71,11 +71,11 @@ static struct ops_array as_floats(struct ops *o, struct ops_array x, int64_t n)
 static int is_finite(struct ops *o, struct ops_array x, int64_t n)
 {
     double squares = 0;
-    for (int64_t i = 0; i < n && isfinite(squares); i += CHUNK) {
-        const int64_t piece = n - i < CHUNK ? n - i : CHUNK;
+    for (int64_t i = 0; i < n && isfinite(squares); i += OPS_PIECE) {
+        const struct ops_run piece = { 0, n - i < OPS_PIECE ? n - i : OPS_PIECE, 0 };
         ops_scratch_begin(o);
         struct ops_array sum = ops_scratch(o, OPS_F64, 1);
-        ops_sum_squares(o, sum, as_floats(o, ops_part(x, i), piece), piece);
+        ops_sum_squares(o, sum, as_floats(o, ops_part(x, i), piece.n), &piece, 1);
         ops_download(o, &squares, sum, 1);
     }
     return isfinite(squares);

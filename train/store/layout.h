@@ -100,7 +100,7 @@ void layout_release(struct layout *l); /* fine on a zeroed struct */
 
 /* A block is cut into one share of about equal size for each rank. Cuts lie between tensors or, in
  * tensors that may be cut, at multiples of LAYOUT_PIECE elements. */
-enum { LAYOUT_PIECE = 1 << 16 };
+enum { LAYOUT_PIECE = OPS_PIECE };
 
 /* Return the part of a tensor that is in this rank's share of the tensor's block, or in that of
  * rank `rank`. */

@@ -23,11 +23,6 @@ static int is_shared(const struct sharing *h)
 
 /* ---- pieces --------------------------------------------------------------------------------- */
 
-static int64_t pieces_in(int64_t elements)
-{
-    return (elements + LAYOUT_PIECE - 1) / LAYOUT_PIECE;
-}
-
 /* Returns the number of pieces of the block before element `bound` of its array. A tensor or a
  * piece begins at `bound`. */
 static int64_t pieces_before(const struct sharing *h, int block, int64_t bound)
@@ -38,7 +33,7 @@ static int64_t pieces_before(const struct sharing *h, int block, int64_t bound)
         const struct tensor *row = &t->rows[i];
         int64_t n = bound - row->offset, size = tensor_elements(row);
         if (row->block == block && n > 0)
-            pieces += pieces_in(n < size ? n : size);
+            pieces += ops_pieces(n < size ? n : size);
     }
     return pieces;
 }
@@ -105,7 +100,7 @@ void sharing_open(struct sharing *h, struct store *s, struct comm *c)
     h->pieces = mem_zalloc(t->count + 1, sizeof *h->pieces);
     h->pending = mem_zalloc((size_t)t->blocks, sizeof *h->pending);
     for (size_t i = 0; i < t->count; i++)
-        h->pieces[i + 1] = h->pieces[i] + pieces_in(tensor_elements(&t->rows[i]));
+        h->pieces[i + 1] = h->pieces[i] + ops_pieces(tensor_elements(&t->rows[i]));
     cut_blocks(h);
     h->transfers = mem_zalloc(2 * (size_t)c->size[COMM_DATA], sizeof *h->transfers);
     h->squares = ops_buffer(s->ops, OPS_F64, h->pieces[t->count]);
@@ -152,33 +147,34 @@ static int is_scattered(const struct sharing *h, int block)
     return is_shared(h) || (h->defers && block > 0);
 }
 
-/* Sets the elements of h->squares for this rank's share of a tensor: the sums of squared gradients
- * of its pieces. `gradients` is the rank's share of the block. If the rank has the whole block, the
- * tensor is summed in one call, with the same result as the sum of its pieces. */
-static void square_tensor(struct sharing *h, size_t row, struct ops_array gradients)
+/* Returns the part of a tensor that this rank has, as a run of its share of the block. Only whole
+ * pieces are shared, so it begins and ends with a piece. */
+static struct ops_run own_run(const struct sharing *h, size_t row)
 {
-    struct ops *o = h->store->ops;
     const struct tensor *t = &h->store->tensors->rows[row];
     const int64_t *own = shares_of(h, t->block) + h->comm->rank[COMM_DATA];
-    const int64_t n = tensor_elements(t);
-    if (!is_scattered(h, t->block)) {
-        ops_sum_squares(o, ops_part(h->squares, h->pieces[row]), ops_part(gradients, t->offset), n);
-        return;
-    }
-    for (int64_t i = 0; i < n; i += LAYOUT_PIECE)
-        if (t->offset + i >= own[0] && t->offset + i < own[1])
-            ops_sum_squares(o, ops_part(h->squares, h->pieces[row] + i / LAYOUT_PIECE),
-                            ops_part(gradients, t->offset + i - own[0]),
-                            n - i < LAYOUT_PIECE ? n - i : LAYOUT_PIECE);
+    const int64_t end = t->offset + tensor_elements(t);
+    int64_t first = t->offset, last = end;
+    if (!is_scattered(h, t->block))
+        return (struct ops_run){ first, last - first, h->pieces[row] };
+    first = first < own[0] ? own[0] : first;
+    last = last > own[1] ? own[1] : last;
+    return (struct ops_run){ first - own[0], last > first ? last - first : 0,
+                             h->pieces[row] + ops_pieces(first - t->offset) };
 }
 
-/* Sets the sums of squared gradients of this rank's share of the block's tensors. */
+/* Sets the elements of h->squares for this rank's share of the block's tensors: the sums of squared
+ * gradients of their pieces. `gradients` is the rank's share of the block. */
 static void square_block(struct sharing *h, int block, struct ops_array gradients)
 {
     const struct tensor_table *t = h->store->tensors;
+    struct ops_run *runs = mem_alloc((t->count ? t->count : 1) * sizeof *runs);
+    int count = 0;
     for (size_t i = 0; i < t->count; i++)
         if (t->rows[i].block == block)
-            square_tensor(h, i, gradients);
+            runs[count++] = own_run(h, i);
+    ops_sum_squares(h->store->ops, h->squares, gradients, runs, count);
+    free(runs);
 }
 
 static void gather_squares(struct sharing *h, int block)

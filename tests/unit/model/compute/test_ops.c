@@ -995,8 +995,10 @@ Test(ops, rotate)
 
 static double squares(struct ops *o, const float *x, int64_t n)
 {
-    double sum = NAN;
-    ops_sum_squares(o, ops_host_array(&sum, OPS_F64), f32(x), n);
+    double sums[4], sum = 0;
+    ops_sum_squares(o, ops_host_array(sums, OPS_F64), f32(x), &(struct ops_run){ 0, n, 0 }, 1);
+    for (int64_t i = 0; i < ops_pieces(n); i++)
+        sum += sums[i];
     return sum;
 }
 

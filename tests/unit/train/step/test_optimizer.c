@@ -72,8 +72,9 @@ static double set_gradients(struct rig *r, double step)
     for (int i = 0; i < 20; i++)
         r->g[1][i] = (float)(0.05 * (10 - i) + step * 0.01);
     double squares[2];
-    ops_sum_squares(r->ops, ops_host_array(&squares[0], OPS_F64), f32(r->g[0]), 15);
-    ops_sum_squares(r->ops, ops_host_array(&squares[1], OPS_F64), f32(r->g[1]), 20);
+    for (int i = 0; i < 2; i++)
+        ops_sum_squares(r->ops, ops_host_array(squares, OPS_F64), f32(r->g[i]),
+                        &(struct ops_run){ 0, i ? 20 : 15, i }, 1);
     return sqrt(squares[0] + squares[1]);
 }
 
