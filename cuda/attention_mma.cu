@@ -21,8 +21,6 @@
 
 enum { THREADS = 128, ROWS = 64 };
 
-#define LOG2_E 1.4426950408889634f
-
 #define HEAD       16
 #define NAME(name) name##_16
 #include "cuda/attention_mma.inc"

@@ -104,47 +104,59 @@ DEVICE float normal_distribution(float x)
     return 0.5f * erfcf(x * -0.70710678118654752f);
 }
 
-DEVICE float activation(int f, float x)
+/* Returns f(x), and sets *slope to f'(x). x is held in a range in which the powers do not overflow;
+ * outside it the slope is 0 or 1. A NaN stays one. */
+DEVICE float activation(int f, float x, float *slope)
 {
-    switch (f) {
-    case OPS_GELU_TANH: return x / (1 + expf(-x * (GELU_A + GELU_B * x * x)));
-    case OPS_GELU: return x * normal_distribution(x);
-    case OPS_RELU: return x < 0 ? 0 : x; /* a NaN is kept */
-    default: return x < -87 ? 0 : x / (1 + expf(-x));
-    }
-}
-
-/* Returns f'(x). x is limited to a range in which the powers do not overflow; outside it the slope
- * is 0 or 1. */
-DEVICE float activation_slope(int f, float x)
-{
-    float held = fminf(fmaxf(x, -16), 16), e, s;
+    float held, e, s;
     switch (f) {
     case OPS_GELU_TANH:
         held = fminf(fmaxf(x, -8), 8);
-        e = expf(-held * (GELU_A + GELU_B * held * held));
-        s = 1 / (1 + e);
-        return s + held * (GELU_A + 3 * GELU_B * held * held) * s * (e * s);
+        e = power2(-LOG2_E * held * (GELU_A + GELU_B * held * held));
+        s = reciprocal(1 + e);
+        *slope = s + held * (GELU_A + 3 * GELU_B * held * held) * s * (e * s);
+        return x * s;
     case OPS_GELU:
-        return normal_distribution(held) + held * expf(-0.5f * held * held) * 0.3989422804f;
-    case OPS_RELU: return x > 0 ? 1 : 0;
+        held = fminf(fmaxf(x, -16), 16);
+        s = normal_distribution(held);
+        *slope = s + held * power2(-0.5f * LOG2_E * held * held) * 0.3989422804f;
+        return x * s;
+    case OPS_RELU:
+        *slope = x > 0 ? 1 : 0;
+        return x < 0 ? 0 : x;
     default:
         held = fminf(fmaxf(x, -80), 80);
-        e = expf(-held);
-        s = 1 / (1 + e);
-        return s + held * s * (e * s);
+        e = power2(-LOG2_E * held);
+        s = reciprocal(1 + e);
+        *slope = s + held * s * (e * s);
+        return x < -87 ? 0 : x * s;
     }
+}
+
+/* Runs code with the activation as a constant, so that it is not selected for each number. */
+#define WITH_ACTIVATION(run, a)                                                                    \
+    switch ((a)->f) {                                                                              \
+    case OPS_GELU_TANH: run(a, OPS_GELU_TANH); break;                                              \
+    case OPS_GELU: run(a, OPS_GELU); break;                                                        \
+    case OPS_RELU: run(a, OPS_RELU); break;                                                        \
+    default: run(a, OPS_SILU);                                                                     \
+    }
+
+DEVICE void activate(const struct map *a, const int f)
+{
+    const int64_t i = FIRST, n = a->n - i;
+    float slope;
+    if (n <= 0)
+        return;
+    struct eight x = get8(a->x, i, n);
+    for (int j = 0; j < EACH; j++)
+        x.v[j] = activation(f, x.v[j], &slope);
+    put8(a->y, i, n, x);
 }
 
 KERNEL(activation_fwd, map, THREADS)
 {
-    const int64_t i = FIRST, n = a.n - i;
-    if (n <= 0)
-        return;
-    struct eight x = get8(a.x, i, n);
-    for (int j = 0; j < EACH; j++)
-        x.v[j] = activation(a.f, x.v[j]);
-    put8(a.y, i, n, x);
+    WITH_ACTIVATION(activate, &a);
 }
 
 EXTERN_C void cuda_activation_fwd(struct ops *o, enum ops_activation f, struct ops_array y,
@@ -156,18 +168,24 @@ EXTERN_C void cuda_activation_fwd(struct ops *o, enum ops_activation f, struct o
 }
 
 /* Reads all inputs before it writes, because outputs may be the same arrays as inputs. */
-KERNEL(activation_bwd, map, THREADS)
+DEVICE void activate_bwd(const struct map *a, const int f)
 {
-    const int64_t i = FIRST, n = a.n - i;
+    const int64_t i = FIRST, n = a->n - i;
     if (n <= 0)
         return;
-    struct eight x = get8(a.x, i, n), d = get8(a.dy, i, n);
+    struct eight x = get8(a->x, i, n), d = get8(a->dy, i, n);
     for (int j = 0; j < EACH; j++) {
-        d.v[j] *= activation_slope(a.f, x.v[j]);
-        x.v[j] = activation(a.f, x.v[j]);
+        float slope;
+        x.v[j] = activation(f, x.v[j], &slope);
+        d.v[j] *= slope;
     }
-    put8(a.y, i, n, x);
-    put8(a.dx, i, n, d);
+    put8(a->y, i, n, x);
+    put8(a->dx, i, n, d);
+}
+
+KERNEL(activation_bwd, map, THREADS)
+{
+    WITH_ACTIVATION(activate_bwd, &a);
 }
 
 EXTERN_C void cuda_activation_bwd(struct ops *o, enum ops_activation f, struct ops_array dx,
@@ -181,15 +199,21 @@ EXTERN_C void cuda_activation_bwd(struct ops *o, enum ops_activation f, struct o
     RUN(o, activation_bwd, m);
 }
 
-KERNEL(gated_fwd, map, THREADS)
+DEVICE void gate_fwd(const struct map *a, const int f)
 {
-    const int64_t i = FIRST, n = a.n - i;
+    const int64_t i = FIRST, n = a->n - i;
+    float slope;
     if (n <= 0)
         return;
-    struct eight gate = get8(a.x, i, n), up = get8(a.up, i, n);
+    struct eight gate = get8(a->x, i, n), up = get8(a->up, i, n);
     for (int j = 0; j < EACH; j++)
-        gate.v[j] = activation(a.f, gate.v[j]) * up.v[j];
-    put8(a.y, i, n, gate);
+        gate.v[j] = activation(f, gate.v[j], &slope) * up.v[j];
+    put8(a->y, i, n, gate);
+}
+
+KERNEL(gated_fwd, map, THREADS)
+{
+    WITH_ACTIVATION(gate_fwd, &a);
 }
 
 EXTERN_C void cuda_gated_fwd(struct ops *o, enum ops_activation f, struct ops_array y,
@@ -201,21 +225,27 @@ EXTERN_C void cuda_gated_fwd(struct ops *o, enum ops_activation f, struct ops_ar
     RUN(o, gated_fwd, m);
 }
 
-KERNEL(gated_bwd, map, THREADS)
+DEVICE void gate_bwd(const struct map *a, const int f)
 {
-    const int64_t i = FIRST, n = a.n - i;
+    const int64_t i = FIRST, n = a->n - i;
     if (n <= 0)
         return;
-    struct eight gate = get8(a.x, i, n), up = get8(a.up, i, n), d = get8(a.dy, i, n), y;
+    struct eight gate = get8(a->x, i, n), up = get8(a->up, i, n), d = get8(a->dy, i, n), y;
     for (int j = 0; j < EACH; j++) {
-        const float x = gate.v[j], active = activation(a.f, x);
-        gate.v[j] = d.v[j] * up.v[j] * activation_slope(a.f, x);
+        float slope;
+        const float active = activation(f, gate.v[j], &slope);
+        gate.v[j] = d.v[j] * up.v[j] * slope;
         y.v[j] = active * up.v[j];
         up.v[j] = d.v[j] * active;
     }
-    put8(a.dx, i, n, gate);
-    put8(a.dup, i, n, up);
-    put8(a.y, i, n, y);
+    put8(a->dx, i, n, gate);
+    put8(a->dup, i, n, up);
+    put8(a->y, i, n, y);
+}
+
+KERNEL(gated_bwd, map, THREADS)
+{
+    WITH_ACTIVATION(gate_bwd, &a);
 }
 
 EXTERN_C void cuda_gated_bwd(struct ops *o, enum ops_activation f, struct ops_array dgate,

@@ -86,6 +86,31 @@ enum { WARP = 32, SHARED_USUAL = 48 * 1024 /* bytes; a kernel must be allowed mo
         device_launched(o, #name);                                                                 \
     } while (0)
 
+/* ---- fast functions ----------------------------------------------------------------------- */
+
+#define LOG2_E 1.4426950408889634f
+
+#ifdef __CUDACC__
+/* Returns 2^x with a relative error below 2^-22. */
+DEVICE float power2(float x)
+{
+    float y;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+}
+
+/* Returns 1/x with an error of one unit in the last place; 0 for infinity. */
+DEVICE float reciprocal(float x)
+{
+    float y;
+    asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+    return y;
+}
+#else
+#define power2        exp2f
+#define reciprocal(x) (1 / (x))
+#endif
+
 /* ---- arrays ------------------------------------------------------------------------------- */
 
 /* An array as a kernel sees it. */

@@ -1,7 +1,9 @@
 /* loss.cu - cross entropy. Each block computes one softmax. */
 #include "cuda/kernel.h"
 
-enum { THREADS = 256, EACH = 8 };
+/* Rows of logits get large blocks, so that the rows in work fit into the cache when they are read
+ * for the second time. */
+enum { THREADS = 256, ROW_THREADS = 1024, EACH = 8 };
 
 struct loss {
     struct view logits;
@@ -45,6 +47,19 @@ DEVICE void soft_add(struct soft *s, float x)
     }
 }
 
+DEVICE void soft_add_eight(struct soft *s, const struct eight *x, int64_t n)
+{
+    float max = s->max, sum = 0;
+    for (int j = 0; j < EACH; j++)
+        max = j < n ? fmaxf(max, x->v[j]) : max;
+    if (!(max > -INFINITY))
+        return;
+    for (int j = 0; j < EACH; j++)
+        sum += j < n ? power2(LOG2_E * (x->v[j] - max)) : 0;
+    s->sum = s->sum * power2(LOG2_E * (s->max - max)) + sum;
+    s->max = max;
+}
+
 /* Returns, to all threads of the block, the values s of all of them combined. `parts`: 33 floats of
  * shared memory. */
 DEVICE struct soft soft_block(struct soft s, float *parts)
@@ -64,28 +79,26 @@ DEVICE void score(const struct loss *a, int64_t row, struct soft s, int valid, f
         a->correct[row] = valid && !(s.max > logit);
 }
 
-KERNEL(loss_rows, loss, THREADS)
+KERNEL(loss_rows, loss, ROW_THREADS, 2)
 {
     SHARED(float, parts);
     const int64_t row = blockIdx.x, at = row * a.ld, V = a.V;
     const int64_t label = a.labels[row];
     const int valid = label >= 0 && label < V;
     struct soft s = { -INFINITY, 0 };
-    for (int64_t i = threadIdx.x * EACH; i < V && valid; i += THREADS * EACH) {
-        struct eight x = get8(a.logits, at + i, V - i);
-        for (int j = 0; j < EACH; j++)
-            if (i + j < V)
-                soft_add(&s, x.v[j]);
+    for (int64_t i = threadIdx.x * EACH; i < V && valid; i += ROW_THREADS * EACH) {
+        const struct eight x = get8(a.logits, at + i, V - i);
+        soft_add_eight(&s, &x, V - i);
     }
     s = soft_block(s, parts);
     const float logit = valid ? get(a.logits, at + label) : 0;
     score(&a, row, s, valid, logit);
     BLOCK_BARRIER(); /* the label's logit has been read */
     const float scale = a.scale / s.sum;
-    for (int64_t i = threadIdx.x * EACH; i < V && a.gradient; i += THREADS * EACH) {
+    for (int64_t i = threadIdx.x * EACH; i < V && a.gradient; i += ROW_THREADS * EACH) {
         struct eight x = get8(a.logits, at + i, V - i);
         for (int j = 0; j < EACH; j++) {
-            x.v[j] = valid ? expf(x.v[j] - s.max) * scale : 0;
+            x.v[j] = valid ? power2(LOG2_E * (x.v[j] - s.max)) * scale : 0;
             if (i + j == label)
                 x.v[j] -= a.scale;
         }
@@ -100,7 +113,7 @@ EXTERN_C void cuda_loss_rows(struct ops *o, struct ops_scores out, struct ops_ar
     struct loss l = loss_of(out, logits, ld, labels, gradient, scale);
     l.V = V;
     if (rows > 0)
-        LAUNCH(o, loss_rows, rows, 1, THREADS, 33 * sizeof(float), l);
+        LAUNCH(o, loss_rows, rows, 1, ROW_THREADS, 33 * sizeof(float), l);
 }
 
 /* Each block computes the softmax over one column of a sequence's rows. */

@@ -75,14 +75,6 @@ DEVICE void async_copy(void *to, const void *from, int valid)
 #define ASYNC_COMMIT()     asm volatile("cp.async.commit_group;" ::: "memory")
 #define ASYNC_WAIT(groups) asm volatile("cp.async.wait_group %0;" ::"n"(groups) : "memory")
 
-/* Returns 2^x with a relative error below 2^-22. */
-DEVICE float power2(float x)
-{
-    float y;
-    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
-    return y;
-}
-
 #else
 
 DEVICE float half_of(uint32_t word, int high)
@@ -133,7 +125,6 @@ DEVICE void warp_load_turned(uint32_t *out, const uint16_t *row)
 #define async_copy         emulated_copy
 #define ASYNC_COMMIT()     emulated_commit()
 #define ASYNC_WAIT(groups) emulated_wait(groups)
-#define power2             exp2f
 
 #endif
 

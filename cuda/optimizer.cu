@@ -216,22 +216,33 @@ DEVICE double warp_sum_f64(double x)
     return x;
 }
 
-/* Each block is one warp and sums PART rows, over the share blockIdx.y of the columns. */
+/* Each block sums PART rows, over the share blockIdx.y of the columns. The rows are distributed over
+ * the warps, whose sums are added in order. */
 KERNEL(lamb_squares, lamb, THREADS)
 {
+    SHARED(double, warps); /* [2, THREADS/WARP] */
+    const int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
     const float *w = floats(a.adam.state[OPS_W].at), *x = a.adam.gradient;
     const int64_t first = (int64_t)blockIdx.x * PART, end = least(first + PART, a.R);
     double sums[2] = { 0, 0 };
-    for (int64_t r = first; r < end; r++)
-        for (int64_t i = threadIdx.x; i < a.width; i += WARP) {
+    for (int64_t r = first + warp; r < end; r += THREADS / WARP)
+        UNROLL_BY(4)
+        for (int64_t i = lane; i < a.width; i += WARP) {
             const int64_t at = r * a.C + blockIdx.y * a.width + i;
             sums[0] += (double)w[at] * w[at];
             sums[1] += (double)x[at] * x[at];
         }
     for (int k = 0; k < 2; k++) {
         sums[k] = warp_sum_f64(sums[k]);
-        if (!threadIdx.x)
-            a.squares[(blockIdx.y * a.count + blockIdx.x) * 2 + k] = sums[k];
+        if (!lane)
+            warps[k * (THREADS / WARP) + warp] = sums[k];
+    }
+    BLOCK_BARRIER();
+    if (threadIdx.x < 2) {
+        double sum = 0;
+        for (int k = 0; k < THREADS / WARP; k++)
+            sum += warps[threadIdx.x * (THREADS / WARP) + k];
+        a.squares[(blockIdx.y * a.count + blockIdx.x) * 2 + threadIdx.x] = sum;
     }
 }
 
@@ -290,7 +301,7 @@ EXTERN_C void cuda_lamb_begin(struct ops *o, struct ops_array squares, struct op
     struct ops_array parts = cuda_room(o, ROOM_SUMS, OPS_F64, 2 * h->parts * l.count);
     l.squares = (double *)view_of(parts).at;
     LAUNCH(o, lamb_direction, blocks_of(l.adam.n), 1, THREADS, 0, l);
-    LAUNCH(o, lamb_squares, l.count, h->parts, WARP, 0, l);
+    LAUNCH(o, lamb_squares, l.count, h->parts, THREADS, 2 * THREADS / WARP * sizeof(double), l);
     LAUNCH(o, lamb_sums, h->parts, 1, WARP, 0, l);
 }
 

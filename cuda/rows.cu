@@ -337,12 +337,20 @@ static void table_bwd(struct ops *o, struct ops_array table, int kind, struct op
     LAUNCH(o, join_runs, pieces, div_up(C, THREADS), THREADS, 0, r);
 }
 
+static int bits_of(int64_t rows)
+{
+    int bits = 0;
+    while (rows > (int64_t)1 << bits)
+        bits++;
+    return bits;
+}
+
 EXTERN_C void cuda_embedding_bwd(struct ops *o, const struct ops_embedding *d, struct ops_array dx,
                                  const struct ops_tokens *t)
 {
     table_bwd(o, d->words, TABLE_WORDS, dx, d->C, t, 32);
     if (!ops_is_none(d->positions))
-        table_bwd(o, d->positions, TABLE_POSITIONS, dx, d->C, t, 32);
+        table_bwd(o, d->positions, TABLE_POSITIONS, dx, d->C, t, bits_of(t->first + t->T));
     if (!ops_is_none(d->types))
         table_bwd(o, d->types, TABLE_TYPES, dx, d->C, t, ops_is_none(t->segments) ? 0 : 32);
 }
