@@ -363,6 +363,7 @@ KERNEL(attend_piece, cached, THREADS)
     const struct view keys = past_view(&a, q.past, q.past->keys);
     const struct view values = past_view(&a, q.past, q.past->values);
     float s = 0, y[MINE] = { 0 };
+    UNROLL_BY(4)
     for (int i = 0; i < HS && k < q.visible; i += 8) {
         struct eight x = get8(keys, q.k + k * ld + i, HS - i);
         for (int j = 0; j < 8 && i + j < HS; j++)
@@ -374,11 +375,14 @@ KERNEL(attend_piece, cached, THREADS)
     if (max > -INFINITY)
         p = expf(s - max);
     const float sum = warp_sum(p);
-    for (int r = 0; r < TILE && piece * TILE + r < q.visible; r++) {
+    const int64_t last = q.visible - 1; /* keys behind it have weight 0: the loop's loads overlap */
+    UNROLL_BY(8)
+    for (int r = 0; r < TILE; r++) {
         const float weight = warp_from(p, r);
+        const int64_t row = q.k + least(piece * TILE + r, last) * ld;
         for (int i = 0; i < MINE; i++)
             if (i * WARP + lane < HS)
-                y[i] += weight * get(values, q.k + (piece * TILE + r) * ld + i * WARP + lane);
+                y[i] += weight * get(values, row + i * WARP + lane);
     }
     float *part = a.parts + (blockIdx.x * a.pieces + piece) * (HS + 2);
     for (int i = 0; i < MINE; i++)

@@ -46,6 +46,7 @@ DEVICE void moments_of(const struct norm *a, int64_t at, int64_t begin, float *m
     const int64_t C = a->C;
     float sum = 0;
     *mean = 0;
+    UNROLL_BY(4)
     for (int64_t i = begin; i < C && !a->rms; i += EACH * WARP) {
         struct eight x = get8(a->x, at + i, C - i);
         for (int j = 0; j < EACH; j++)
@@ -54,6 +55,7 @@ DEVICE void moments_of(const struct norm *a, int64_t at, int64_t begin, float *m
     if (!a->rms)
         *mean = warp_sum(sum) / (float)C;
     sum = 0;
+    UNROLL_BY(4)
     for (int64_t i = begin; i < C; i += EACH * WARP) {
         struct eight x = get8(a->x, at + i, C - i);
         for (int j = 0; j < EACH; j++)
@@ -73,6 +75,7 @@ KERNEL(norm_fwd, norm, THREADS)
     float mean = a.known && !a.rms ? a.mean[row] : 0, rstd = a.known ? a.rstd[row] : 0;
     if (!a.known)
         moments_of(&a, at, FIRST, &mean, &rstd);
+    UNROLL_BY(2)
     for (int64_t i = FIRST; i < C && a.y.at; i += EACH * WARP) {
         struct eight x = get8(a.x, at + i, C - i), gain = get8(a.gain, i, C - i);
         for (int j = 0; j < EACH; j++)
