@@ -121,9 +121,7 @@ DEVICE float activation(int f, float x, float *slope)
         s = normal_distribution(held);
         *slope = s + held * power2(-0.5f * LOG2_E * held * held) * 0.3989422804f;
         return x * s;
-    case OPS_RELU:
-        *slope = x > 0 ? 1 : 0;
-        return x < 0 ? 0 : x;
+    case OPS_RELU: *slope = x > 0 ? 1 : 0; return x < 0 ? 0 : x;
     default:
         held = fminf(fmaxf(x, -80), 80);
         e = power2(-LOG2_E * held);

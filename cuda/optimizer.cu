@@ -216,8 +216,8 @@ DEVICE double warp_sum_f64(double x)
     return x;
 }
 
-/* Each block sums PART rows, over the share blockIdx.y of the columns. The rows are distributed over
- * the warps, whose sums are added in order. */
+/* Each block sums PART rows, over the share blockIdx.y of the columns. The rows are distributed
+ * over the warps, whose sums are added in order. */
 KERNEL(lamb_squares, lamb, THREADS)
 {
     SHARED(double, warps); /* [2, THREADS/WARP] */
@@ -227,11 +227,11 @@ KERNEL(lamb_squares, lamb, THREADS)
     double sums[2] = { 0, 0 };
     for (int64_t r = first + warp; r < end; r += THREADS / WARP)
         UNROLL_BY(4)
-        for (int64_t i = lane; i < a.width; i += WARP) {
-            const int64_t at = r * a.C + blockIdx.y * a.width + i;
-            sums[0] += (double)w[at] * w[at];
-            sums[1] += (double)x[at] * x[at];
-        }
+    for (int64_t i = lane; i < a.width; i += WARP) {
+        const int64_t at = r * a.C + blockIdx.y * a.width + i;
+        sums[0] += (double)w[at] * w[at];
+        sums[1] += (double)x[at] * x[at];
+    }
     for (int k = 0; k < 2; k++) {
         sums[k] = warp_sum_f64(sums[k]);
         if (!lane)

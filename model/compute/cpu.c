@@ -13,9 +13,9 @@
 #include "common/mem.h"
 
 enum {
-    GRAIN = 8192,        /* numbers that are enough work for one thread */
-    COLUMN_GRAIN = 64,   /* columns of a sum over rows: a multiple of a cache line */
-    NORM_BLOCK = 32,     /* rows of a norm whose gain gradients are summed at once */
+    GRAIN = 8192,      /* numbers that are enough work for one thread */
+    COLUMN_GRAIN = 64, /* columns of a sum over rows: a multiple of a cache line */
+    NORM_BLOCK = 32,   /* rows of a norm whose gain gradients are summed at once */
 };
 
 /* ---- the context -------------------------------------------------------------------------- */

@@ -759,7 +759,8 @@ static void sums(struct run *r)
 {
     const int64_t n = r->way ? 70001 : 5, C = 5, rows = n / C;
     struct ops_array x = numbers(r, OPS_F32, n, 1), y = numbers(r, OPS_U8, n, 1);
-    struct ops_array sum = numbers(r, OPS_F64, 3, 1), squares = numbers(r, OPS_F64, 180, 1), columns = numbers(r, OPS_F32, C, 1);
+    struct ops_array sum = numbers(r, OPS_F64, 3, 1), squares = numbers(r, OPS_F64, 180, 1),
+                     columns = numbers(r, OPS_F32, C, 1);
     const struct ops_linear l = { .N = rows, .I = 1, .O = C };
     const struct ops_gradient none = { 0 };
     /* more runs than a launch takes; some begin where eight numbers cannot be read at once, have no

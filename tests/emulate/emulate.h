@@ -48,10 +48,10 @@ extern struct emulated emulated; /* values of the thread that is running now */
 #define gridDim   emulated.blocks
 #define blockDim  emulated.threads
 
-#define DEVICE                        static inline __attribute__((always_inline, unused))
-#define BOTH                          DEVICE
+#define DEVICE                       static inline __attribute__((always_inline, unused))
+#define BOTH                         DEVICE
 #define KERNEL(name, arguments, ...) EMULATED_KERNEL(name, arguments, EMULATED_FIRST(__VA_ARGS__, ))
-#define EMULATED_FIRST(first, ...) first
+#define EMULATED_FIRST(first, ...)   first
 #define EMULATED_KERNEL(name, arguments, most)                                                     \
     static void name##_thread(const struct arguments a);                                           \
     static void name##_run(const void *arguments_)                                                 \
