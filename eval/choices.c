@@ -11,6 +11,7 @@
 #include "common/mem.h"
 #include "common/utf8.h"
 #include "eval/framed.h"
+#include "eval/items.h"
 #include "unicode/letter_case.h"
 #include "unicode/lower.h"
 #include "unicode/whitespace.h"
@@ -338,39 +339,19 @@ int choices_parse(struct choices_question *q, enum choices_form *form, const cha
 
 /* ---- windows -------------------------------------------------------------------------------- */
 
-/* Questions scored at a time: enough to batch windows of similar length together. */
-enum { GROUP = 64 };
-
-struct group {
-    struct ids ids; /* the tokens of all windows, one after another */
-    struct window *windows;
-    size_t windows_cap;
-    struct option {
-        size_t at; /* index of its window's first token in ids */
-        size_t characters;
-    } * options;
-    size_t count, cap;
-    struct {
-        size_t first, count, right; /* indices of its options */
-    } questions[GROUP];
-    size_t questions_count;
+struct choices {
+    struct choices_score *score;
     enum choices_form asked; /* AUTO: each line shows its form */
     const struct tokenizer *tokenizer;
     struct encoder *encoder;
+    struct choices_question question; /* working memory */
 };
-
-static void release_group(struct group *g)
-{
-    ids_release(&g->ids);
-    free(g->options);
-    free(g->windows);
-    free(g);
-}
 
 /* Appends the ids of context and ending to g->ids. Sets *from to the index in g->ids of the
  * ending's first id. Returns 0, or -1 with an error. */
-static int encode_option(struct group *g, const struct choices_option *o, size_t *from)
+static int encode_option(struct items *g, const struct choices_option *o, size_t *from)
 {
+    const struct choices *c = g->ctx;
     struct ids context = { 0 };
     struct buf whole = BUF_INIT;
     size_t begin = g->ids.count, own = o->context.len, width;
@@ -380,65 +361,54 @@ static int encode_option(struct group *g, const struct choices_option *o, size_t
     buf_add(&whole, o->ending.data, o->ending.len);
     int result = 0;
     if (own) {
-        result = framed_encode(g->tokenizer, g->encoder, o->context.data, own, &context);
+        result = framed_encode(c->tokenizer, c->encoder, o->context.data, own, &context);
         if (!result)
-            result = framed_encode(g->tokenizer, g->encoder, whole.data, whole.len, &g->ids);
+            result = framed_encode(c->tokenizer, c->encoder, whole.data, whole.len, &g->ids);
         *from = begin + context.count;
     } else {
-        int64_t start = framed_start(g->tokenizer);
+        int64_t start = framed_start(c->tokenizer);
         result = start < 0 ? -1 : 0;
         ids_add(&g->ids, (uint32_t)start);
         *from = begin + 1;
         if (!result)
-            result = encoder_encode(g->encoder, whole.data, whole.len, TOKENIZER_ORDINARY, &g->ids);
+            result = encoder_encode(c->encoder, whole.data, whole.len, TOKENIZER_ORDINARY, &g->ids);
     }
     ids_release(&context);
     buf_release(&whole);
     return result;
 }
 
-static int add_option_window(struct group *g, const struct choices_option *o, int64_t positions)
+/* Adds the windows of a question: their item is the line, and their mark the number of characters
+ * of the choice, which is negative for the right one. */
+static int add_question(struct items *g, const struct choices_question *q)
 {
-    size_t begin = g->ids.count, from;
-    if (encode_option(g, o, &from) < 0)
-        return -1;
-    size_t end = g->ids.count;
-    int64_t scored = (int64_t)end - (int64_t)from, count = (int64_t)(end - begin);
-    if (scored < 1)
-        return err_set("a choice has no tokens of its own: its context's last token takes it in");
-    if (scored > positions)
-        return err_set("a choice has %lld tokens, more than the model's %lld positions",
-                       (long long)scored, (long long)positions);
-    if (count > positions + 1)
-        count = positions + 1;
-    mem_grow(g->windows, g->windows_cap, g->count + 1);
-    mem_grow(g->options, g->cap, g->count + 1);
-    g->windows[g->count] = (struct window){ .count = count, .scored = scored };
-    g->options[g->count++] = (struct option){ end - (size_t)count, o->characters };
-    return 0;
-}
-
-static int add_question(struct group *g, const struct choices_question *q, int64_t positions)
-{
-    size_t first = g->count;
-    for (size_t i = 0; i < q->count; i++)
-        if (add_option_window(g, &q->options[i], positions) < 0)
+    for (size_t i = 0; i < q->count; i++) {
+        size_t begin = g->ids.count, from;
+        if (encode_option(g, &q->options[i], &from) < 0)
             return -1;
-    g->questions[g->questions_count].first = first;
-    g->questions[g->questions_count].count = q->count;
-    g->questions[g->questions_count++].right = q->right;
+        int64_t scored = (int64_t)g->ids.count - (int64_t)from;
+        if (scored < 1)
+            return err_set(
+                "a choice has no tokens of its own: its context's last token takes it in");
+        struct window *w = items_add(g, begin, g->ids.count, scored);
+        if (!w)
+            return -1;
+        int64_t characters = (int64_t)q->options[i].characters;
+        w->item = g->line;
+        w->mark = i == q->right ? -characters : characters;
+    }
     return 0;
 }
 
 /* Returns the index of the likeliest of n options: by log p, or by log p per character. */
-static size_t likeliest(const struct group *g, size_t first, size_t n, int per_character)
+static size_t likeliest(const struct window *w, size_t n, int per_character)
 {
     size_t best = 0;
     double most = -INFINITY;
     for (size_t i = 0; i < n; i++) {
-        double p = -g->windows[first + i].loss;
+        double p = -w[i].loss;
         if (per_character)
-            p /= (double)g->options[first + i].characters;
+            p /= (double)llabs(w[i].mark);
         if (p > most) {
             most = p;
             best = i;
@@ -447,88 +417,42 @@ static size_t likeliest(const struct group *g, size_t first, size_t n, int per_c
     return best;
 }
 
-static void judge(struct choices_score *score, const struct group *g)
+static int judge(void *ctx, const struct items *g)
 {
-    for (size_t i = 0; i < g->questions_count; i++) {
-        size_t first = g->questions[i].first, n = g->questions[i].count;
-        score->right += likeliest(g, first, n, 0) == g->questions[i].right;
-        score->right_norm += likeliest(g, first, n, 1) == g->questions[i].right;
+    struct choices_score *score = ((struct choices *)ctx)->score;
+    for (size_t i = 0, n; i < g->count; i += n) {
+        const struct window *w = &g->windows[i];
+        for (n = 1; i + n < g->count && w[n].item == w->item; n++)
+            ;
+        score->right += w[likeliest(w, n, 0)].mark < 0;
+        score->right_norm += w[likeliest(w, n, 1)].mark < 0;
+        score->questions++;
     }
-    score->questions += g->questions_count;
-}
-
-static int score_group(struct choices_score *score, struct scorer *s, struct group *g,
-                       const char *path)
-{
-    for (size_t i = 0; i < g->count; i++)
-        g->windows[i].ids = g->ids.data + g->options[i].at;
-    if (score_windows(s, g->windows, g->count) < 0)
-        return err_in("%s", path);
-    judge(score, g);
-    g->ids.count = g->count = g->questions_count = 0;
     return 0;
 }
 
-/* ---- a file --------------------------------------------------------------------------------- */
-
-/* Adds the question of one line to the group; *q is working memory. Blank lines are skipped.
- * Returns 0, or -1 with an error. */
-static int read_question(struct choices_score *score, struct group *g, struct choices_question *q,
-                         int64_t positions, const char *line, size_t n, const char *name)
+static int add_line(struct items *g, const char *line, size_t n, const char *name)
 {
-    if (!whitespace_strip(line, n).n)
-        return 0;
-    enum choices_form form = g->asked;
-    if (choices_parse(q, &form, line, n, name) < 0)
+    struct choices *c = g->ctx;
+    enum choices_form form = c->asked, before = c->score->form;
+    if (choices_parse(&c->question, &form, line, n, name) < 0)
         return -1;
-    if (score->form != CHOICES_AUTO && score->form != form)
+    if (before != CHOICES_AUTO && before != form)
         return err_set("%s: a question of the form %s, but those before are of the form %s", name,
-                       choices_form_name(form), choices_form_name(score->form));
-    score->form = form;
-    return add_question(g, q, positions) < 0 ? err_in("%s", name) : 0;
-}
-
-static int read_lines(struct choices_score *score, struct scorer *s, struct group *g,
-                      struct input *in, void (*progress)(uint64_t done))
-{
-    struct choices_question q = { 0 };
-    struct buf name = BUF_INIT;
-    char *line;
-    size_t n;
-    int more;
-    for (uint64_t number = 1; (more = input_line(in, &line, &n)) > 0; number++) {
-        buf_clear(&name);
-        buf_addf(&name, "%s:%llu", in->path, (unsigned long long)number);
-        if (read_question(score, g, &q, s->net.model.config.positions, line, n, name.data) < 0 ||
-            (g->questions_count == GROUP && score_group(score, s, g, in->path) < 0)) {
-            more = -1;
-            break;
-        }
-        progress(score->questions);
-    }
-    if (!more && g->questions_count)
-        more = score_group(score, s, g, in->path);
-    if (!more && !score->questions)
-        more = err_set("nothing to score in '%s'", in->path);
-    choices_release(&q);
-    buf_release(&name);
-    return more;
+                       choices_form_name(form), choices_form_name(before));
+    c->score->form = form;
+    return add_question(g, &c->question) < 0 ? err_in("%s", name) : 1;
 }
 
 int choices_score(struct choices_score *score, struct scorer *s, const struct tokenizer *t,
                   struct encoder *e, const char *path, enum choices_form form,
                   void (*progress)(uint64_t done))
 {
-    struct input in;
-    *score = (struct choices_score){ .form = CHOICES_AUTO };
-    if (input_open_soon(&in, path) < 0)
-        return -1;
-    struct group *g = mem_zalloc(1, sizeof *g);
-    g->asked = form;
-    g->tokenizer = t;
-    g->encoder = e;
-    int result = read_lines(score, s, g, &in, progress);
-    release_group(g);
-    input_close(&in);
+    *score = (struct choices_score){ .form = form };
+    struct choices c = { .score = score, .asked = form, .tokenizer = t, .encoder = e };
+    struct items g = ITEMS_INIT(s, judge, &c);
+    int result = items_each_line(&g, path, add_line, progress);
+    items_release(&g);
+    choices_release(&c.question);
     return result;
 }
