@@ -31,7 +31,10 @@ static const struct model_config small = { .architecture = &architecture_gpt2,
                                            .embedding_dropout = 0.1,
                                            .attention_dropout = 0.25,
                                            .residual_dropout = 0.3,
-                                           .init_std = 0.05 };
+                                           .init_std = 0.05,
+                                           .qkv_bias = 1,
+                                           .out_bias = 1,
+                                           .mlp_bias = 1 };
 
 static void save_small(struct ops *o)
 {
