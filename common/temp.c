@@ -285,11 +285,11 @@ static int make_folder(const char *path, const char *kind)
     int made = fd < 0 || hold(fd) < 0 /* the mark comes last: only then may others remove it */
                    ? -1
                    : openat(fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-    if (made >= 0) {
-        close(made);
+    if (made >= 0 && close(made) == 0)
         return fd;
-    }
     int why = errno;
+    if (made >= 0)
+        unlinkat(fd, name, 0);
     if (fd >= 0)
         close(fd);
     rmdir(path);
