@@ -184,24 +184,26 @@ static int is_begun(const char *work)
  * there. Removes their index files, which are made again. Returns 0, or -1 with an error. */
 static int bring_back_files(const struct manifest *m, const char *from, const char *to)
 {
-    struct buf a = BUF_INIT, b = BUF_INIT;
-    enum file_kind there = FILE_NONE, back;
+    struct buf a = BUF_INIT, b = BUF_INIT, ai = BUF_INIT, bi = BUF_INIT;
+    enum file_kind there = FILE_NONE, back = FILE_NONE;
     int result = file_mkdirs(to);
     for (size_t i = 0; i < m->count && !result; i++) {
         file_join(&a, from, m->shards[i].name);
         file_join(&b, to, m->shards[i].name);
-        result = file_look(b.data, &back);
+        index_path(&ai, a.data);
+        index_path(&bi, b.data);
+        result = act_forget(ai.data, bi.data); /* an index is moved before its records */
+        if (!result)
+            result = file_look(b.data, &back);
         if (!result)
             result = file_look(a.data, &there);
-        if (result < 0 || back || !there)
-            continue;
-        result = file_rename(a.data, b.data);
-        index_path(&b, a.data);
-        if (!result)
-            result = file_remove(b.data);
+        if (!result && !back && there)
+            result = file_rename(a.data, b.data);
     }
     buf_release(&a);
     buf_release(&b);
+    buf_release(&ai);
+    buf_release(&bi);
     return result;
 }
 
