@@ -740,22 +740,23 @@ static int publish(const struct output *out)
     return 0;
 }
 
-/* Syncs the folders of the first `count` outputs. Returns 0, or -1 with an error. */
+/* Syncs the folders of the first `count` outputs. Allocates nothing, as it runs between renames.
+ * Returns 0, or -1 with an error. */
 static int sync_folders(const struct output *outs, size_t count)
 {
-    struct buf folder = BUF_INIT, last = BUF_INIT;
+    const char *last = NULL;
+    size_t last_bytes = 0;
     int result = 0;
     for (size_t i = 0; i < count && !result; i++) {
         if (!outs[i].temp || outs[i].lazy)
             continue;
-        folder_of(&folder, outs[i].path);
-        if (!last.len || strcmp(folder.data, last.data) != 0)
-            result = file_sync_dir(outs[i].path);
-        buf_clear(&last);
-        buf_add(&last, folder.data, folder.len);
+        const char *path = outs[i].path;
+        const size_t bytes = (size_t)(file_name(path) - path);
+        if (!last || bytes != last_bytes || strncmp(path, last, bytes) != 0)
+            result = file_sync_dir(path);
+        last = path;
+        last_bytes = bytes;
     }
-    buf_release(&folder);
-    buf_release(&last);
     return result;
 }
 
@@ -926,12 +927,10 @@ int file_write(const char *path, const void *bytes, size_t n)
 
 int file_sync_dir(const char *path)
 {
-    char *dir = mem_strdup(path);
-    char *slash = strrchr(dir, '/');
-    if (slash && slash != dir)
-        *slash = '\0';
-    int fd = open(slash ? (slash == dir ? "/" : dir) : ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    free(dir);
+    char dir[4096]; /* no allocation, which could fail between renames */
+    const int n = (int)(file_name(path) - path);
+    snprintf(dir, sizeof dir, "%.*s", n ? n : 1, n ? path : ".");
+    int fd = n < (int)sizeof dir ? open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     if (fd < 0 && errno == EACCES) { /* a folder in which the user may write but not look */
         sync();
         return 0;

@@ -190,32 +190,37 @@ static int write_forms(const struct vocabulary *v, const char *dir, struct outpu
     return result;
 }
 
-/* Sets *old to the vocabulary of the folder's tokenizer.json. Returns 1, or 0 if there is none that
- * can be read. */
-static int read_old(struct vocabulary *old, const char *dir)
+/* Sets `text` to what this program writes into the form's file for the vocabulary of the folder's
+ * tokenizer.json. Returns 1, 0 if there is none, or -1 with an error. */
+static int print_old(const struct file_form *form, const char *dir, struct buf *text)
 {
-    struct buf path = BUF_INIT, text = BUF_INIT;
-    vocabulary_init(old);
+    struct vocabulary old;
+    struct buf path = BUF_INIT, json = BUF_INIT;
+    enum file_kind kind;
+    vocabulary_init(&old);
     file_join(&path, dir, "tokenizer.json");
-    int there = file_read(path.data, &text) == 0 &&
-                tokenizer_json_parse(old, text.data, text.len, path.data) == 0;
+    int result = file_look(path.data, &kind);
+    if (!result && kind == FILE_PLAIN && (result = file_read(path.data, &json)) == 0)
+        result = tokenizer_json_parse(&old, json.data, json.len, path.data) == 0 &&
+                 form_print(form, &old, text);
+    vocabulary_release(&old);
     buf_release(&path);
-    buf_release(&text);
-    return there;
+    buf_release(&json);
+    return result;
 }
 
-/* Removes a file that the old vocabulary has and the new one has not. It is removed only if this
- * program would write the same bytes for the old vocabulary. Returns 0, or -1 with an error. */
-static int remove_form(const struct file_form *form, const struct vocabulary *old, const char *dir)
+/* Removes a file that an older vocabulary has and the new one has not, if this program would write
+ * the same bytes for the older one. Returns 0, or -1 with an error. */
+static int remove_form(const struct file_form *form, const char *dir)
 {
     struct buf path = BUF_INIT, is = BUF_INIT, was = BUF_INIT;
     enum file_kind kind;
     file_join(&path, dir, form->name);
     int result = file_look(path.data, &kind);
     if (!result && kind == FILE_PLAIN) {
-        result = file_read(path.data, &is);
-        if (!result && old && form_print(form, old, &was) && is.len == was.len &&
-            !memcmp(is.data, was.data, is.len))
+        int ours = print_old(form, dir, &was);
+        result = ours < 0 ? -1 : file_read(path.data, &is);
+        if (!result && ours && is.len == was.len && !memcmp(is.data, was.data, is.len))
             result = file_remove(path.data);
         else if (!result)
             log_warn("'%s' is no file of this vocabulary; it stays", path.data);
@@ -228,12 +233,10 @@ static int remove_form(const struct file_form *form, const struct vocabulary *ol
 
 static int remove_others(const char *dir, const int *written)
 {
-    struct vocabulary old;
-    int there = read_old(&old, dir), result = 0;
+    int result = 0;
     for (int i = 0; i < FORMS && !result; i++)
         if (!written[i])
-            result = remove_form(&forms[i], there ? &old : NULL, dir);
-    vocabulary_release(&old);
+            result = remove_form(&forms[i], dir);
     return result;
 }
 
