@@ -197,8 +197,9 @@ void output_leave(struct output *out);
  * with an error. */
 int file_write(const char *path, const void *bytes, size_t n);
 
-/* Opens a file for writing at its end, or makes it; its name is then on the disk. Symbolic links
- * are not followed. Returns it, for the caller to close, or NULL with an error. */
+/* Opens a file to append to it, and makes it if it does not exist. Syncs its folder, so that the
+ * name survives a power failure. Does not follow symbolic links. Returns the file, which the caller
+ * closes, or NULL with an error. */
 FILE *file_append(const char *path);
 
 /* Syncs the folder that holds `path` to disk, so that a rename in it survives a power failure.

@@ -9,7 +9,6 @@
 #include "common/log.h"
 #include "common/mem.h"
 #include "eval/core_tasks.h"
-#include "eval/framed.h"
 #include "eval/items.h"
 #include "eval/report.h"
 #include "eval/subject.h"
@@ -323,21 +322,14 @@ static int report_core(const struct core *c, double sum)
     return report_print(&r);
 }
 
-static int load(struct core *c, const char *dir)
-{
-    if (core_tasks_read(&c->tasks, dir) < 0 || subject_load_tokenizer(&c->subject) < 0 ||
-        subject_load_scorer(&c->subject, &c->scorer) < 0)
-        return -1;
-    c->start = framed_start(c->subject.tokenizer);
-    return c->start < 0 ? -1 : 0;
-}
-
 static int run(int argc, char **argv, void *options)
 {
     (void)argc;
     struct core *c = options;
     double sum = 0;
-    int result = load(c, argv[0]);
+    int result = core_tasks_read(&c->tasks, argv[0]);
+    if (!result)
+        result = subject_load(&c->subject, &c->scorer, &c->start);
     for (size_t i = 0; i < c->tasks.count && !result; i++) {
         c->task = &c->tasks.tasks[i];
         result = score_task(c, &sum);

@@ -6,7 +6,6 @@
 #include "common/err.h"
 #include "common/log.h"
 #include "common/utf8.h"
-#include "eval/framed.h"
 #include "eval/items.h"
 #include "eval/report.h"
 #include "eval/subject.h"
@@ -165,11 +164,10 @@ static int score_file(struct lines *l, const char *path)
 
 static int load(struct lines *l)
 {
-    if (subject_load_tokenizer(&l->subject) < 0 || subject_load_scorer(&l->subject, &l->scorer) < 0)
+    if (subject_load(&l->subject, &l->scorer, &l->start) < 0)
         return -1;
     l->unknown = tokenizer_role(l->subject.tokenizer, TOKENIZER_UNKNOWN);
-    l->start = framed_start(l->subject.tokenizer);
-    return l->start < 0 ? -1 : subject_set_length(&l->length, &l->scorer);
+    return subject_set_length(&l->length, &l->scorer);
 }
 
 static int run(int argc, char **argv, void *options)

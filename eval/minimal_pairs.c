@@ -6,7 +6,6 @@
 #include "common/err.h"
 #include "common/js.h"
 #include "common/log.h"
-#include "eval/framed.h"
 #include "eval/items.h"
 #include "eval/report.h"
 #include "eval/subject.h"
@@ -118,19 +117,11 @@ static int report_mean(const struct pairs *p, int files, double sum)
     return report_print(&r);
 }
 
-static int load(struct pairs *p)
-{
-    if (subject_load_tokenizer(&p->subject) < 0 || subject_load_scorer(&p->subject, &p->scorer) < 0)
-        return -1;
-    p->start = framed_start(p->subject.tokenizer);
-    return p->start < 0 ? -1 : 0;
-}
-
 static int run(int argc, char **argv, void *options)
 {
     struct pairs *p = options;
     double sum = 0;
-    int result = load(p);
+    int result = subject_load(&p->subject, &p->scorer, &p->start);
     for (int i = 0; i < argc && !result; i++)
         result = score_file(p, argv[i], &sum);
     if (!result && argc > 1)

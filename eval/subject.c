@@ -3,6 +3,7 @@
 #include "common/err.h"
 #include "common/log.h"
 #include "common/tool.h"
+#include "eval/framed.h"
 #include "model/folder/folder.h"
 
 int subject_load_tokenizer(struct subject *s)
@@ -42,6 +43,14 @@ int subject_load_scorer(struct subject *s, struct scorer *scorer)
                     s->batch_tokens) < 0)
         return -1;
     return subject_check(s, &scorer->net);
+}
+
+int subject_load(struct subject *s, struct scorer *scorer, int64_t *start)
+{
+    if (subject_load_tokenizer(s) < 0 || subject_load_scorer(s, scorer) < 0)
+        return -1;
+    *start = framed_start(s->tokenizer);
+    return *start < 0 ? -1 : 0;
 }
 
 int subject_set_length(int64_t *length, const struct scorer *scorer)

@@ -69,6 +69,10 @@ enum { SUBJECT_ONLY = OPT_ONLY };
  * Returns 0, or -1 with an error. */
 int subject_load_tokenizer(struct subject *s);
 
+/* Loads the tokenizer and the model as a decoder that scores text, and sets *start to the token
+ * that begins a text (framed.h). Returns 0, or -1 with an error. */
+int subject_load(struct subject *s, struct scorer *scorer, int64_t *start);
+
 /* Loads the model as a decoder that scores text. Returns 0, or -1 with an error. */
 int subject_load_scorer(struct subject *s, struct scorer *scorer);
 

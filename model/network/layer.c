@@ -174,7 +174,7 @@ struct place {
     int slot;  /* of scratch memory; 0: the array is elsewhere, or a part of another one */
 };
 
-/* One pass through the layer. */
+/* The state of one forward or backward pass through a layer. */
 struct run {
     const struct model *m;
     struct ops *o; /* NULL: the pass only counts its scratch memory */
