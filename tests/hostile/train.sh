@@ -8,7 +8,7 @@ make_run() { # two updates
 # resumes VALUE...: `train --resume` with these words ends well, or with one line of error.
 resumes() {
     rm -rf run && cp -r "$(shared run)" run
-    MEGABYTES_MOST=512 bounded train -q -t 1 --resume -o run "$@"
+    bounded train -q -t 1 --resume -o run "$@"
     case $STATUS in
     0) ;;
     1 | 2) [ "$(grep -c 'error: ' stderr)" = 1 ] || fail "$* : $(grep -c 'error: ' stderr) lines of error" ;;

@@ -55,13 +55,12 @@ static struct limits measure(struct ops *o, enum ops_type precision)
 
 /* Prints one line. The time of a kernel does not include the kernels that it calls, so these times
  * add up. The time of a phase includes everything in it. */
-static void say(const struct trace_sum *s, double seconds, double all, const struct limits *l,
-                double peak)
+static void say(const struct trace_sum *s, double seconds, double all, const struct limits *l)
 {
     char flops[64] = "", bytes[64] = "";
     if (s->flops > 0 && seconds > 0)
         snprintf(flops, sizeof flops, "%8.1f GFLOP/s %3.0f %%", s->flops / seconds * 1e-9,
-                 100 * s->flops / seconds / peak);
+                 100 * s->flops / seconds / l->products);
     if (s->bytes > 0 && seconds > 0)
         snprintf(bytes, sizeof bytes, "%7.2f GB/s %3.0f %%", s->bytes / seconds * 1e-9,
                  100 * s->bytes / seconds / l->bytes);
@@ -70,29 +69,39 @@ static void say(const struct trace_sum *s, double seconds, double all, const str
 }
 
 static void say_kind(const char *kind, const struct trace_sum *sums, size_t count, double all,
-                     const struct limits *l, double peak)
+                     const struct limits *l)
 {
     for (size_t i = 0; i < count; i++)
         if (!strcmp(sums[i].kind, kind))
-            say(&sums[i], strcmp(kind, "kernel") ? sums[i].seconds : sums[i].own, all, l, peak);
+            say(&sums[i], strcmp(kind, "kernel") ? sums[i].seconds : sums[i].own, all, l);
 }
 
-int profile_finish(const char *path, struct ops *o, enum ops_type precision, double seconds)
+/* Prints the sums beside the limits of the machine, and puts the limits into `notes`. */
+static void compare(struct ops *o, enum ops_type precision, double seconds,
+                    const struct trace_sum *sums, size_t count, char *notes, size_t bytes)
 {
-    char notes[256];
-    size_t count;
-    trace_on = 0; /* what follows is not part of the training */
-    struct limits l = measure(o, precision);
-    const struct trace_sum *sums = trace_sums(&count);
+    const struct limits l = measure(o, precision);
     const char *name = precision == OPS_BF16 ? "bf16" : "f32";
     log_info(
         "profile: this machine: %.1f GFLOP/s %s, %.2f GB/s; the time of a kernel does not include the kernels that it calls",
         l.products * 1e-9, name, l.bytes * 1e-9);
-    say_kind("kernel", sums, count, seconds, &l, l.products);
-    say_kind("phase", sums, count, seconds, &l, l.products);
-    say_kind("disk", sums, count, seconds, &l, l.products);
-    snprintf(notes, sizeof notes, "\"GFLOP/s %s\": %.1f, \"GB/s\": %.2f, \"kernels\": \"%s\"", name,
+    say_kind("kernel", sums, count, seconds, &l);
+    say_kind("phase", sums, count, seconds, &l);
+    say_kind("disk", sums, count, seconds, &l);
+    snprintf(notes, bytes, "\"GFLOP/s %s\": %.1f, \"GB/s\": %.2f, \"kernels\": \"%s\"", name,
              l.products * 1e-9, l.bytes * 1e-9, ops_describe(o));
+}
+
+int profile_finish(const char *path, struct ops *o, enum ops_type precision, double seconds)
+{
+    char notes[256] = "";
+    size_t count;
+    trace_on = 0; /* what follows is not part of the training */
+    const struct trace_sum *sums = trace_sums(&count);
+    if (count)
+        compare(o, precision, seconds, sums, count, notes, sizeof notes);
+    else
+        log_info("profile: nothing was computed");
     int result = trace_write(path, notes);
     trace_stop();
     return result;

@@ -13,8 +13,8 @@
 
 /* Prints the time of each kernel and phase on stderr and writes the trace to `path`. `precision` is
  * the precision of the run, `seconds` its duration. Sets the precision of `o` to `precision` and
- * measures the limits of the machine with it. Returns 0, or -1 with an error if the trace cannot be
- * written. */
+ * measures the limits of the machine with it, if anything was computed. Returns 0, or -1 with an
+ * error if the trace cannot be written. */
 int profile_finish(const char *path, struct ops *o, enum ops_type precision, double seconds);
 
 #endif
