@@ -165,7 +165,7 @@ static const struct foreign table[] = {
     { "bf16", NULL, "false", "use --precision bf16" },
     { "fp16", NULL, "false", NO_HALF },
     { "overwrite-output-dir", NULL, NULL, "use --force" },
-    { "benchmark", NULL, NULL, "give the command 'benchmark' as the first word" },
+    { "benchmark", NULL, NULL, "run scripts/benchmark" },
     { "single-ipu", NULL, NULL, PLACEMENT },
     { "poptorch-loop", NULL, NULL, AT_ONCE },
     { "wandb-name", NULL, NULL, NULL },

@@ -20,7 +20,6 @@
 #include "common/tool.h"
 #include "model/compute/ops.h"
 #include "model/network/layer.h"
-#include "train/benchmark.h"
 #include "train/cluster.h"
 #include "train/foreign.h"
 #include "train/loop.h"
@@ -680,45 +679,6 @@ static int run(int argc, char **argv, void *given)
     return result;
 }
 
-/* ---- train benchmark ------------------------------------------------------------------------- */
-
-/* The options of `train benchmark`. */
-struct benchmarks {
-    const char *spec, *json, *csv;
-    int list;
-};
-
-static const struct benchmarks benchmark_defaults = { 0 };
-
-static const struct opt benchmark_options[] = {
-    { 0, "spec", OPT_TEXT, offsetof(struct benchmarks, spec), "FILE",
-      "file that describes the benchmarks" },
-    { 0, "list", OPT_FLAG, offsetof(struct benchmarks, list), NULL,
-      "list the benchmarks and stop" },
-    { 0, "json", OPT_TEXT, offsetof(struct benchmarks, json), "FILE",
-      "write the results to FILE as JSON" },
-    { 0, "csv", OPT_TEXT, offsetof(struct benchmarks, csv), "FILE",
-      "write the results to FILE as CSV" },
-    { 0 },
-};
-
-static int run_benchmarks(int argc, char **argv, void *options_given)
-{
-    const struct benchmarks *given = options_given;
-    struct buf own = BUF_INIT;
-    if ((given->json && tool_may_replace(given->json, NULL, NULL) < 0) ||
-        (given->csv && tool_may_replace(given->csv, NULL, NULL) < 0))
-        return -1;
-    int found = given->spec ? 1 : preset_find(&own, "benchmarks");
-    if (found <= 0)
-        return found < 0 ? -1 : err_usage("benchmarks.yaml is not installed: give --spec FILE");
-    const char *path = given->spec ? given->spec : own.data;
-    int result = given->list ? benchmark_list(path)
-                             : benchmark_run(path, argv, argc, given->json, given->csv);
-    buf_release(&own);
-    return result;
-}
-
 static const struct tool_command train_command = {
     .args = "[PRESET|CONFIG.yaml] [DATA...]",
     .summary = "Train a GPT, a Llama or a BERT on shards of tokens.",
@@ -731,19 +691,7 @@ static const struct tool_command train_command = {
     .run = run,
 };
 
-static const struct tool_command benchmark_command = {
-    .name = "benchmark",
-    .args = "[NAME...]",
-    .summary = "Run named benchmarks, all or some, and print their figures.",
-    .options = benchmark_options,
-    .defaults = &benchmark_defaults,
-    .size = sizeof benchmark_defaults,
-    .common = TOOL_FORCE,
-    .max_args = -1,
-    .run = run_benchmarks,
-};
-
-static const struct tool_command *const commands[] = { &train_command, &benchmark_command, NULL };
+static const struct tool_command *const commands[] = { &train_command, NULL };
 
 static const struct tool tool = {
     .name = "train",
@@ -751,8 +699,7 @@ static const struct tool tool = {
                 "      --sequence-length 64 --steps 1000 -o model\n"
                 "  train --resume -o model\n"
                 "  train --list\n"
-                "  train gpt3-175b --dry-run\n"
-                "  train benchmark gpt2-small\n",
+                "  train gpt3-175b --dry-run\n",
     .commands = commands,
     .translate = foreign_translate,
     .hint = foreign_option,

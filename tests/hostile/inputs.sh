@@ -5,12 +5,11 @@ tiny=(--layers 1 --heads 2 --width 16 --sequence-length 32 --micro-batch-size 2 
 
 # ---- YAML ---------------------------------------------------------------------------------------
 
-# yaml_is_refused TEXT: the file bad.yaml is refused as a configuration of train, as a machine and as benchmarks.
+# yaml_is_refused TEXT: the file bad.yaml is refused as a configuration of train and as a machine.
 yaml_is_refused() {
     refuses "$1" train -c bad.yaml
     refuses "$1" train bad.yaml
     refuses "$1" train gpt2-small --dry-run --machine bad.yaml
-    refuses "$1" train benchmark --spec bad.yaml
 }
 # Each line is a list, or a mapping, of the line before it, nine times.
 bomb() { # FIRST OPEN CLOSE LEVELS
