@@ -26,7 +26,6 @@
 #include "tfrecord/layouts/bert_shards.h"
 #include "tfrecord/layouts/indexmap.h"
 #include "tfrecord/layouts/intake.h"
-#include "tfrecord/layouts/sentencemap.h"
 #include "tfrecord/publish/flat_file.h"
 #include "tfrecord/publish/megatron_pair.h"
 #include "tfrecord/publish/merge_sets.h"
@@ -321,55 +320,21 @@ static int run_repair(int argc, char **argv, void *options)
 /* Values of the options of `tfwrite index-map`. */
 struct index_map {
     const char *output, *split;
-    int64_t samples, epochs, seed, sequence_length, min_sentences;
-    double short_probability;
-    int kind, part, wide, split_rule;
+    int64_t samples, epochs, seed, sequence_length;
+    int part, wide, split_rule;
 };
 
-enum map_kind { MAP_GPT, MAP_BERT };
-static const char *const map_kinds[] = { "gpt", "bert" };
+static const struct index_map index_map_defaults = { .seed = 1234, .sequence_length = 1024 };
 
-static const struct index_map index_map_defaults = {
-    .seed = 1234, .sequence_length = 1024, .min_sentences = 2, .short_probability = 0.1
-};
-
-static int may_replace_maps(const char *name, enum map_kind kind)
+static int may_replace_maps(const char *name)
 {
     struct buf path = BUF_INIT;
     if (!*name)
         return err_usage("the name of an output is empty");
-    buf_addf(&path, "%s_%s.npy", name, kind == MAP_BERT ? "sample_index" : "doc_idx");
+    buf_addf(&path, "%s_doc_idx.npy", name);
     int result = tool_may_replace(path.data, NULL, NULL);
     buf_release(&path);
     return result;
-}
-
-static void print_maps(const char *name, uint64_t samples, uint64_t epochs, uint64_t documents,
-                       int apart)
-{
-    printf("%s: %" PRIu64 " sample%s, %" PRIu64 " epoch%s of %" PRIu64 " document%s%s\n", name,
-           samples, noun_end(samples), epochs, noun_end(epochs), documents, noun_end(documents),
-           apart ? ", the last apart" : "");
-    tool_count("sample(s)", samples);
-}
-
-/* Writes the map of the samples of a BERT data set, for the range of documents in x. Returns 0, or
- * -1 with an error. */
-static int write_sentences(const struct index_map *given, const struct indexmap *x,
-                           const struct megatron *m, const char *name)
-{
-    struct sentencemap map = { .first = x->first,
-                               .end = x->end,
-                               .length = x->sequence_length - 3, /* [CLS] and two [SEP] */
-                               .min_sentences = (uint32_t)given->min_sentences,
-                               .short_sequence = given->short_probability,
-                               .seed = x->seed,
-                               .samples = x->samples,
-                               .epochs = x->epochs };
-    if (sentencemap_write(&map, m, name) < 0)
-        return -1;
-    print_maps(name, map.made, map.epochs, map.end - map.first, 0);
-    return 0;
 }
 
 static int write_maps(const struct index_map *given, const char *prefix)
@@ -389,34 +354,27 @@ static int write_maps(const struct index_map *given, const char *prefix)
     else
         indexmap_name(&name, &x, prefix, given->part);
     enum indexmap_rule rule = given->samples ? (enum indexmap_rule)given->split_rule : INDEXMAP_CUT;
-    const int bert = given->kind == MAP_BERT;
-    int result = may_replace_maps(name.data, (enum map_kind)given->kind);
+    int result = may_replace_maps(name.data);
     if (!result)
-        result = indexmap_split(&x, bert ? m.documents : m.sequences, shares, given->part, rule);
-    if (!result && bert)
-        result = write_sentences(given, &x, &m, name.data);
-    else if (!result && !(result = indexmap_write(&x, &m, name.data)))
-        print_maps(name.data, x.made, x.epochs, x.end - x.first, x.apart);
+        result = indexmap_split(&x, m.sequences, shares, given->part, rule);
+    if (!result && !(result = indexmap_write(&x, &m, name.data))) {
+        const uint64_t documents = x.end - x.first;
+        printf("%s: %" PRIu64 " sample%s, %" PRIu64 " epoch%s of %" PRIu64 " document%s%s\n",
+               name.data, x.made, noun_end(x.made), x.epochs, noun_end(x.epochs), documents,
+               noun_end(documents), x.apart ? ", the last apart" : "");
+        tool_count("sample(s)", x.made);
+    }
     buf_release(&name);
     megatron_close(&m);
     return result;
 }
 
-/* Refuses options that are not for the chosen kind of map, and values that the map of a BERT cannot
- * have. Returns 0, or -1 with a usage error. */
 static int check_maps(const struct index_map *given)
 {
-    const char *other = tool_misplaced(OPT_ONLY << given->kind);
     if (!given->samples == !given->epochs)
         return err_usage("give either --samples or --epochs");
     if (given->epochs && tool_given("split-rule"))
         return err_usage("--split-rule needs --samples");
-    if (other)
-        return err_usage("--%s cannot be used with --kind %s", other, map_kinds[given->kind]);
-    if (given->kind == MAP_BERT && (given->sequence_length < 5 || given->seed >= INT32_MAX))
-        return err_usage(
-            "--kind bert needs a --sequence-length of at least 5 and a --seed below %" PRId32,
-            INT32_MAX);
     return 0;
 }
 
@@ -711,8 +669,6 @@ static const struct opt index_options[] = {
 static const struct opt index_map_options[] = {
     { 'o', "output", OPT_TEXT, offsetof(struct index_map, output), "NAME",
       "prefix of the names of the index-map files (.npy)" },
-    { 0, "kind", OPT_CHOICE, offsetof(struct index_map, kind), "gpt|bert",
-      "model that trains with the maps" },
     { 0, "samples", OPT_INT, offsetof(struct index_map, samples), "N",
       "number of samples in the index maps; 0: use --epochs", 0, 4e9 },
     { 0, "epochs", OPT_INT, offsetof(struct index_map, epochs), "N",
@@ -727,14 +683,8 @@ static const struct opt index_map_options[] = {
       "how the bounds of the parts are rounded: as Megatron Core does, or as older versions did" },
     { 0, "part", OPT_CHOICE, offsetof(struct index_map, part), "train|valid|test",
       "part of the data to write index maps for" },
-    { 0, "wide", OPT_FLAG | OPT_ONLY << MAP_GPT, offsetof(struct index_map, wide), NULL,
-      "gpt: write sample_idx with 64-bit numbers, as some Megatron versions do" },
-    { 0, "short-sequence-probability", OPT_REAL | OPT_ONLY << MAP_BERT,
-      offsetof(struct index_map, short_probability), "P", "bert: share of samples to make shorter",
-      0, 1 },
-    { 0, "min-sentences", OPT_INT | OPT_ONLY << MAP_BERT, offsetof(struct index_map, min_sentences),
-      "N", "bert: least sentences of a sample; 2 to predict whether two segments belong together",
-      1, 2 },
+    { 0, "wide", OPT_FLAG, offsetof(struct index_map, wide), NULL,
+      "write sample_idx with 64-bit numbers, as some Megatron versions do" },
     { 0 },
 };
 static const struct opt repair_options[] = {

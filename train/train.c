@@ -33,8 +33,8 @@
 static const struct opt options[] = {
     { .help = "Most used:" },
     { 0, "data", OPT_LIST | OPT_FREE | OPT_OF_HOST, AT(data), "PATH",
-      "training data: a folder or file of TFRecords, a Megatron prefix (for a BERT "
-      "PREFIX@MAP.npy), a blend as A:0.7,B:0.3, or \"generated\" for random ids; default: ./shards" },
+      "training data: a folder or file of TFRecords, a Megatron prefix, a blend as "
+      "A:0.7,B:0.3, or \"generated\" for random ids; default: ./shards" },
     { 0, "validation", OPT_LIST | OPT_FREE | OPT_OF_HOST, AT(validation), "PATH",
       "validation data, in the forms of --data except \"generated\"" },
     { 'o', "output", OPT_TEXT | OPT_FREE, AT(output), "DIR",

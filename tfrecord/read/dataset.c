@@ -473,11 +473,6 @@ const char *dataset_tokenizer(const struct dataset *d)
     return d->tokenizer;
 }
 
-const struct megatron *dataset_megatron(const struct dataset *d)
-{
-    return d->count == 1 && d->sources->megatron.prefix ? &d->sources->megatron : NULL;
-}
-
 /* ---- reading ------------------------------------------------------------------------------ */
 
 static const struct source *find_source(const struct dataset *d, uint64_t i)

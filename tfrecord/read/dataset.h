@@ -58,10 +58,6 @@ double dataset_epoch(const struct dataset *d);
  * Owned by d. */
 const char *dataset_tokenizer(const struct dataset *d);
 
-/* Returns the Megatron pair that d consists of, or NULL if d is anything else. Owned by d. */
-struct megatron;
-const struct megatron *dataset_megatron(const struct dataset *d);
-
 /* Reads sequence i into ids[0..length). Returns 0, or -1 with an error that names file, record and
  * offset. */
 int dataset_read(struct dataset *d, uint64_t i, uint32_t *ids);

@@ -88,14 +88,10 @@ struct samples *samples_open_gpt(const struct samples_config *c, const struct op
 struct samples *samples_make_gpt(const struct samples_config *c);
 
 /* BERT pre-training. samples_open_bert opens the records of tfrecord/read/bert_rows.h. All records
- * must have the shape of the first one, which must match T and mask_tokens if these are set. A path
- * of the form PREFIX@MAP.npy is opened by samples_open_pairs instead: the samples of
- * tfrecord/read/masked_pairs.h, which are used in the order of the map. samples_make_bert makes
- * pairs of sentences of random ids. Return NULL with an error. */
+ * must have the shape of the first one, which must match T and mask_tokens if these are set.
+ * samples_make_bert makes pairs of sentences of random ids. Return NULL with an error. */
 struct samples *samples_open_bert(const struct samples_config *c, const struct opt_list *paths,
                                   const char *what);
-struct samples *samples_open_pairs(const struct samples_config *c, const struct opt_list *paths,
-                                   const char *what);
 struct samples *samples_make_bert(const struct samples_config *c);
 
 /* SQuAD. samples_open_squad opens the windows into which a file's questions are cut

@@ -8,7 +8,6 @@
 #include "common/rng.h"
 #include "tfrecord/read/bert_rows.h"
 #include "tfrecord/read/dataset.h"
-#include "tfrecord/read/masked_pairs.h"
 #include "train/samples/samples.h"
 
 enum { KEY_GENERATED = 0x70616972 }; /* differs from the keys of other uses of the seed */
@@ -125,9 +124,6 @@ static int open_shape(struct bert_shape *shape, const struct dataset *d,
 struct samples *samples_open_bert(const struct samples_config *c, const struct opt_list *paths,
                                   const char *what)
 {
-    for (size_t i = 0; i < paths->count; i++)
-        if (masked_pairs_named(paths->items[i]))
-            return samples_open_pairs(c, paths, what);
     struct bert_shape shape;
     struct dataset *d = dataset_open_records(paths->items, paths->count);
     int failed = !d;

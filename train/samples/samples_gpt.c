@@ -7,7 +7,6 @@
 #include "common/mem.h"
 #include "common/rng.h"
 #include "tfrecord/read/dataset.h"
-#include "tfrecord/read/masked_pairs.h"
 #include "train/samples/samples.h"
 
 enum { KEY_GENERATED = 0x67656e }; /* differs from the keys of other uses of the seed */
@@ -78,12 +77,6 @@ struct samples *samples_open_gpt(const struct samples_config *c, const struct op
                                  const char *what)
 {
     int64_t T = c->T;
-    for (size_t i = 0; i < paths->count; i++)
-        if (masked_pairs_named(paths->items[i])) {
-            err_set("'%s' is a pair with a map of sentences, which only the task bert reads",
-                    paths->items[i]);
-            return NULL;
-        }
     struct dataset *d = open_sequences(c, paths, &T);
     if (d && !dataset_count(d)) {
         err_set("%s in '%s' has no sequence of %u tokens", what, paths->items[0], (uint32_t)T + 1);
