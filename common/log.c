@@ -68,10 +68,10 @@ LOG_FUNCTION(log_warn, 0, "warning: ")
 LOG_FUNCTION(log_info, 0, "")
 LOG_FUNCTION(log_detail, 1, "")
 
-void log_in_handler(const char *first, const char *second, const char *third)
+void log_in_handler(const char *kind, const char *first, const char *second, const char *third)
 {
     const char *const parts[] = {
-        line_shown ? "\r\033[K" : "", name, ": error: ", first, second, third, "\n"
+        line_shown ? "\r\033[K" : "", name, ": ", kind, first, second, third, "\n"
     };
     struct iovec io[sizeof parts / sizeof *parts];
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)

@@ -22,9 +22,9 @@ void log_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_info(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void log_detail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* Prints the error "<first><second><third>", in which nothing is formatted or escaped. May be
- * called in a signal handler. */
-void log_in_handler(const char *first, const char *second, const char *third);
+/* Prints "<kind><first><second><third>", in which nothing is formatted or escaped. `kind` is
+ * "error: " or "". May be called in a signal handler. */
+void log_in_handler(const char *kind, const char *first, const char *second, const char *third);
 
 /* Prints an error and exits with status 1. Library code calls it only when memory or threads run
  * out (mem.h, pool.h), as the one exception to "library code neither prints nor exits". */

@@ -434,7 +434,8 @@ static void on_bus(int number, siginfo_t *info, void *context)
     }
     while (atomic_exchange(&ending, 1))
         pause(); /* another thread is already ending the program */
-    log_in_handler("cannot read ", file, ": it became shorter meanwhile, or its disk failed");
+    log_in_handler("error: ", "cannot read ", file,
+                   ": it became shorter meanwhile, or its disk failed");
     temp_remove_all();
     _exit(1);
 }

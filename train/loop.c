@@ -52,6 +52,7 @@ struct loop {
     int64_t run_step; /* step at which this run began */
     uint64_t run_tokens;
     double run_busy;              /* seconds of updates of this run */
+    double last_loss;             /* of the last step */
     int skipped;                  /* successive updates that were skipped */
     struct sequences *validation; /* [plan_validation_round]: micro-batches */
     struct step_batch batch;      /* of the next step */
@@ -64,9 +65,15 @@ struct loop {
     int made; /* number of folders, the last ones of the output path, that this run made */
 };
 
-static volatile int stop_signal;
+static volatile int stop_signal, stop_count; /* the last signal, and the number of signals */
+static int stop_most, stop_said; /* signals until the usual handlers act; 1: signals are answered */
 static const int stops[] = { SIGINT, SIGTERM, SIGHUP };
 static struct sigaction usual[sizeof stops / sizeof *stops]; /* the handlers before the run */
+
+static const char *signal_name(int number)
+{
+    return number == SIGINT ? "SIGINT" : number == SIGHUP ? "SIGHUP" : "SIGTERM";
+}
 
 const volatile int *loop_stop_signal(void)
 {
@@ -75,25 +82,31 @@ const volatile int *loop_stop_signal(void)
 
 static void on_stop(int number)
 {
+    const int why = errno, last = stop_count + 1 >= stop_most;
     stop_signal = number;
-    for (size_t i = 0; i < sizeof stops / sizeof *stops; i++)
-        if (stops[i] == number)
-            sigaction(number, &usual[i], NULL);
+    if (stop_said)
+        log_in_handler(signal_name(number), ": the run ends after this ",
+                       stop_count ? "micro-batch" : "update",
+                       last ? "; another signal ends it at once, without a checkpoint"
+                            : "; a second signal ends it after this micro-batch");
+    stop_count++;
+    for (size_t i = 0; i < sizeof stops / sizeof *stops && last; i++)
+        sigaction(stops[i], &usual[i], NULL);
+    errno = why;
 }
 
-static void catch_signals(void)
+static void catch_signals(const struct comm *c)
 {
     struct sigaction action = { .sa_handler = on_stop };
-    stop_signal = 0;
+    stop_signal = stop_count = 0;
+    stop_most = c->size[COMM_WORLD] == 1 ? 2 : 1;
+    stop_said = comm_is_first(c) && log_level >= 0;
+    for (size_t i = 0; i < sizeof stops / sizeof *stops; i++)
+        sigaddset(&action.sa_mask, stops[i]);
     for (size_t i = 0; i < sizeof stops / sizeof *stops; i++)
         if (!sigaction(stops[i], NULL, &usual[i]) &&
             usual[i].sa_handler != SIG_IGN) /* as nohup and shells ask for */
             sigaction(stops[i], &action, NULL);
-}
-
-static const char *signal_name(int number)
-{
-    return number == SIGINT ? "SIGINT" : number == SIGHUP ? "SIGHUP" : "SIGTERM";
 }
 
 /* Returns -1 with an error on all ranks if `result` is below 0 on any rank, else 0. All ranks must
@@ -552,7 +565,7 @@ static int score_validation(struct loop *l, struct engine_score *score)
     struct engine_score *all = mem_zalloc((size_t)(most * ranks), sizeof *all);
     struct round r = { .n = limit && limit < samples ? limit : samples };
     int result = 0;
-    for (; r.first < r.n && !result; r.first += each * (uint64_t)r.count) {
+    for (; r.first < r.n && !result && stop_count < 2; r.first += each * (uint64_t)r.count) {
         const uint64_t left = (r.n - r.first + each - 1) / each;
         r.count = left < (uint64_t)most ? (int)left : most;
         result = score_round(l, &r, own);
@@ -561,6 +574,8 @@ static int score_validation(struct loop *l, struct engine_score *score)
             for (int q = 0; q < ranks; q++)
                 engine_add_score(score, &all[q * r.count + m]);
     }
+    if (r.first < r.n) /* left after a second signal */
+        *score = (struct engine_score){ 0 };
     engine_take_last_score(&l->engine, score);
     free(all);
     free(own);
@@ -754,18 +769,29 @@ static int update(struct loop *l, double loss, double norm, double rate)
     return l->store.mapped ? agree(l, store_check(&l->store)) : 0;
 }
 
-/* Prints the progress line: the step, and the mean speed of this run. */
-static void say_progress(const struct loop *l, double loss)
+/* Prints the progress line: the step; if steps take a second or more, how much of it is done; and
+ * if a step is done, the last loss and the mean speed of this run. */
+static void say_progress(const struct loop *l, int64_t step, double share)
 {
-    char speed[32], left[32];
-    int64_t done = l->at.step - l->run_step;
+    char part[16] = "", done[96] = "", speed[32], left[32];
+    const double steps = (double)(l->at.step - l->run_step), busy = l->run_busy;
     if (!progress_due())
         return;
-    double per_second = (double)(l->at.tokens - l->run_tokens) / l->run_busy;
-    progress_line(
-        "step %" PRId64 "/%" PRId64 ", loss %.4f, %s tok/s, %s left", l->at.step, l->plan->steps,
-        loss, log_count(speed, (uint64_t)lround(per_second)),
-        log_time(left, (double)(l->plan->steps - l->at.step) * l->run_busy / (double)done));
+    if (share < 1 && busy >= steps)
+        snprintf(part, sizeof part, ", %.0f %% of it", 100 * share);
+    if (steps > 0)
+        snprintf(done, sizeof done, ", loss %.4f, %s tok/s, %s left", l->last_loss,
+                 log_count(speed, (uint64_t)lround((double)(l->at.tokens - l->run_tokens) / busy)),
+                 log_time(left, ((double)(l->plan->steps - step) + 1 - share) * busy / steps));
+    progress_line("step %" PRId64 "/%" PRId64 "%s%s", step, l->plan->steps, part, done);
+}
+
+/* Is told by the engine how much of a step is done. Returns 1 if the step is to be left. */
+static int watch_step(void *ctx, double share)
+{
+    const struct loop *l = ctx;
+    say_progress(l, l->at.step + 1, share);
+    return stop_count > 1;
 }
 
 /* Writes the report after the first step, and later when it is older than a minute. Returns 0, or
@@ -797,7 +823,8 @@ static void prepare(struct loop *l, int64_t t)
 }
 
 /* Computes the gradients of the batch and updates the weights. Sets the score, the rate and the
- * norm. Returns 0, or -1 with an error. */
+ * norm. If the step is left (watch_step), the state stays that before it. Returns 0, or -1 with an
+ * error. */
 static int learn(struct loop *l, struct engine_score *score, double *rate, double *norm)
 {
     int64_t t = l->at.step;
@@ -805,6 +832,8 @@ static int learn(struct loop *l, struct engine_score *score, double *rate, doubl
     l->engine.loss_scale = l->plan->loss_scale.scale;
     const double tokens = l->batch_tokens;
     double loss = engine_step(&l->engine, t, &l->batch, score);
+    if (l->engine.left)
+        return 0;
     *norm = engine_norm(&l->engine);
     prepare(l, t + 1);
     if (update(l, loss, *norm, *rate) < 0)
@@ -840,10 +869,13 @@ static int step(struct loop *l)
     double began = log_seconds(), rate, norm;
     if (learn(l, &score, &rate, &norm) < 0)
         return -1;
+    if (l->engine.left)
+        return 0;
     began = log_seconds() - began;
     l->busy += began;
     l->run_busy += began;
-    say_progress(l, engine_loss(&l->plan->model, &score));
+    l->last_loss = engine_loss(&l->plan->model, &score);
+    say_progress(l, l->at.step, 1);
     if (l->plan->validation && due(l->at.step, l->settings->validate_every, l->plan->steps) &&
         validate(l, &validation) < 0)
         return -1;
@@ -887,6 +919,8 @@ static int run(struct loop *l)
     int64_t last = l->plan->steps;
     l->run_step = l->at.step;
     l->run_tokens = l->at.tokens;
+    l->engine.watch = watch_step;
+    l->engine.watch_ctx = l;
     progress_begin("step(s)", 0);
     prepare(l, l->at.step);
     while (l->at.step < last && !is_over(l))
@@ -947,7 +981,7 @@ int loop_run(struct plan *p, const char *config, const char *about,
                       .comm = c,
                       .first = comm_is_first(c),
                       .lock = -1 };
-    catch_signals();
+    catch_signals(c);
     int failed = open_loop(&l, threads) < 0;
     if (!failed) {
         char parameters[32];

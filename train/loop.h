@@ -11,7 +11,9 @@
  *                                        written only after the last step
  *
  * After SIGINT, SIGTERM or SIGHUP to any rank, the run finishes its step, saves a checkpoint and
- * returns. A second signal kills the process. Signals that are ignored at the start stay ignored.
+ * returns. After a second signal, a run of one rank leaves its step after the current micro-batch
+ * (or group of them), and saves the state before that step. The next signal kills the process.
+ * Signals that are ignored at the start stay ignored.
  */
 #ifndef TEXTMILL_TRAIN_LOOP_H
 #define TEXTMILL_TRAIN_LOOP_H

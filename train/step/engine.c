@@ -485,6 +485,24 @@ static double weigh(struct engine *e, const struct step_batch *s, double *next_w
     return 1 / first;
 }
 
+/* Runs the parts of the program before the update, as engine_step says. Returns 1 if the step is
+ * left, else 0. */
+static int run_watched(struct pass *s, const struct program *p)
+{
+    int64_t all = 0, done = 0;
+    for (int part = 0; part < p->update; part++)
+        all += p->parts[part].turns * (p->parts[part].end - p->parts[part].first);
+    for (int part = 0; part < p->update; part++)
+        for (int64_t turn = 0; turn < p->parts[part].turns; turn++)
+            for (int64_t n = p->parts[part].first; n < p->parts[part].end; n++, done++) {
+                const double share = (double)done / (double)all;
+                if (s->e->watch && s->e->watch(s->e->watch_ctx, share) && n == p->parts[part].first)
+                    return 1;
+                run_phase(s, p, n);
+            }
+    return 0;
+}
+
 double engine_step(struct engine *e, int64_t step, const struct step_batch *batch,
                    struct engine_score *score)
 {
@@ -493,8 +511,9 @@ double engine_step(struct engine *e, int64_t step, const struct step_batch *batc
     };
     *score = (struct engine_score){ 0 };
     s.scale = weigh(e, batch, &s.next_weight) * e->loss_scale;
-    for (int part = 0; part < e->program->update; part++)
-        run_part(&s, e->program, part);
+    e->left = run_watched(&s, e->program);
+    if (e->left)
+        return NAN;
     sharing_end_sums(&e->sharing);
     sum_scores(e, score);
     return engine_loss(e->model, score);

@@ -50,12 +50,15 @@ struct engine {
     double labels[MODEL_PARTS]; /* of all ranks, in each part of the loss (engine_count) */
     int counted;                /* 1: labels are those of the next step */
     double loss_scale;          /* the gradients are this factor times the true ones; 1 at first */
-    struct inputs *inputs;      /* [program->micros]: the micro-batches in work */
-    struct ops_scores scores;   /* buffer [most,T+1] for the scores of all labels */
-    struct ops_array sums;      /* F64 [A,MODEL_PARTS,2]: for each micro-batch and part of the loss,
-                                 * the sum of the losses and the number of correct predictions */
-    struct sharing sharing;     /* operations with the other data-parallel ranks */
-    struct transfer transfers;  /* operations with the other stages of the pipeline */
+    int (*watch)(void *ctx, double share); /* see engine_step; NULL: none */
+    void *watch_ctx;
+    int left;                  /* 1: the last engine_step was left */
+    struct inputs *inputs;     /* [program->micros]: the micro-batches in work */
+    struct ops_scores scores;  /* buffer [most,T+1] for the scores of all labels */
+    struct ops_array sums;     /* F64 [A,MODEL_PARTS,2]: for each micro-batch and part of the loss,
+                                * the sum of the losses and the number of correct predictions */
+    struct sharing sharing;    /* operations with the other data-parallel ranks */
+    struct transfer transfers; /* operations with the other stages of the pipeline */
 
     /* Blocks whose update waits for the sum of their gradients (engine_update). */
     struct optimizer_update update;
@@ -98,7 +101,10 @@ void engine_close(struct engine *e); /* fine on a zeroed struct */
 void engine_count(struct engine *e, const struct step_batch *batch);
 
 /* Computes the gradients of step `step` (from 0) and puts them into the store in place of the old
- * ones. Sets *score to the score of the batch and returns its loss. */
+ * ones. Sets *score to the score of the batch and returns its loss. Calls `watch` before each phase
+ * with the share of the phases that are done. If `watch` returns 1 before the first phase of a
+ * group of micro-batches, the step is left: e->left is 1, and gradients, score and loss are
+ * undefined. Only a rank that is alone may leave a step. */
 double engine_step(struct engine *e, int64_t step, const struct step_batch *batch,
                    struct engine_score *score);
 
