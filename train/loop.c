@@ -65,10 +65,13 @@ struct loop {
     int made; /* number of folders, the last ones of the output path, that this run made */
 };
 
-static volatile int stop_signal, stop_count; /* the last signal, and the number of signals */
-static int stop_most, stop_said; /* signals until the usual handlers act; 1: signals are answered */
 static const int stops[] = { SIGINT, SIGTERM, SIGHUP };
-static struct sigaction usual[sizeof stops / sizeof *stops]; /* the handlers before the run */
+struct stopping {
+    volatile int signal, count; /* the last signal; number of signals */
+    int most, said;             /* signals before the usual handlers act; 1: signals are answered */
+    struct sigaction usual[sizeof stops / sizeof *stops]; /* the handlers before the run */
+};
+static struct stopping stopping;
 
 static const char *signal_name(int number)
 {
@@ -77,35 +80,35 @@ static const char *signal_name(int number)
 
 const volatile int *loop_stop_signal(void)
 {
-    return &stop_signal;
+    return &stopping.signal;
 }
 
 static void on_stop(int number)
 {
-    const int why = errno, last = stop_count + 1 >= stop_most;
-    stop_signal = number;
-    if (stop_said)
+    const int why = errno, last = stopping.count + 1 >= stopping.most;
+    stopping.signal = number;
+    if (stopping.said)
         log_in_handler(signal_name(number), ": the run ends after this ",
-                       stop_count ? "micro-batch" : "update",
+                       stopping.count ? "micro-batch" : "update",
                        last ? "; another signal ends it at once, without a checkpoint"
                             : "; a second signal ends it after this micro-batch");
-    stop_count++;
+    stopping.count++;
     for (size_t i = 0; i < sizeof stops / sizeof *stops && last; i++)
-        sigaction(stops[i], &usual[i], NULL);
+        sigaction(stops[i], &stopping.usual[i], NULL);
     errno = why;
 }
 
 static void catch_signals(const struct comm *c)
 {
     struct sigaction action = { .sa_handler = on_stop };
-    stop_signal = stop_count = 0;
-    stop_most = c->size[COMM_WORLD] == 1 ? 2 : 1;
-    stop_said = comm_is_first(c) && log_level >= 0;
+    stopping.signal = stopping.count = 0;
+    stopping.most = c->size[COMM_WORLD] == 1 ? 2 : 1;
+    stopping.said = comm_is_first(c) && log_level >= 0;
     for (size_t i = 0; i < sizeof stops / sizeof *stops; i++)
         sigaddset(&action.sa_mask, stops[i]);
     for (size_t i = 0; i < sizeof stops / sizeof *stops; i++)
-        if (!sigaction(stops[i], NULL, &usual[i]) &&
-            usual[i].sa_handler != SIG_IGN) /* as nohup and shells ask for */
+        if (!sigaction(stops[i], NULL, &stopping.usual[i]) &&
+            stopping.usual[i].sa_handler != SIG_IGN) /* as nohup and shells ask for */
             sigaction(stops[i], &action, NULL);
 }
 
@@ -565,7 +568,7 @@ static int score_validation(struct loop *l, struct engine_score *score)
     struct engine_score *all = mem_zalloc((size_t)(most * ranks), sizeof *all);
     struct round r = { .n = limit && limit < samples ? limit : samples };
     int result = 0;
-    for (; r.first < r.n && !result && stop_count < 2; r.first += each * (uint64_t)r.count) {
+    for (; r.first < r.n && !result && stopping.count < 2; r.first += each * (uint64_t)r.count) {
         const uint64_t left = (r.n - r.first + each - 1) / each;
         r.count = left < (uint64_t)most ? (int)left : most;
         result = score_round(l, &r, own);
@@ -791,7 +794,7 @@ static int watch_step(void *ctx, double share)
 {
     const struct loop *l = ctx;
     say_progress(l, l->at.step + 1, share);
-    return stop_count > 1;
+    return stopping.count > 1;
 }
 
 /* Writes the report after the first step, and later when it is older than a minute. Returns 0, or
@@ -815,7 +818,7 @@ static void prepare(struct loop *l, int64_t t)
     l->failed = agree(l, result) < 0;
     if (l->failed)
         l->why = err_keep();
-    l->stop = comm_most(l->comm, stop_signal);
+    l->stop = comm_most(l->comm, stopping.signal);
     if (l->failed || t == l->plan->steps)
         return;
     engine_count(&l->engine, &l->batch);
@@ -910,7 +913,7 @@ static int finish(struct loop *l)
 static int is_over(struct loop *l)
 {
     if (l->comm->size[COMM_WORLD] == 1)
-        l->stop = stop_signal;
+        l->stop = stopping.signal;
     return l->failed || l->stop;
 }
 

@@ -39,7 +39,8 @@ struct wikiprep {
     const char *part_text;
     uint64_t part_number, part_count; /* 0: the whole dump */
     uint64_t file_bytes, max_page_bytes;
-    int json, redirects, strict, rows; /* rows: output_path is that of a Parquet file */
+    int json, redirects, strict;
+    int tree, rows; /* output_path is that of a tree of files, of a Parquet file */
     struct opt_list page_names, templates;
     struct site_choice choice;
     struct extract_options how;
@@ -58,7 +59,7 @@ enum { NOT_CLASSIC = OPT_ONLY }; /* cannot be used with --wikiextractor */
 static const struct opt options[] = {
     { 'o', "output", OPT_TEXT, AT(output_path), "PATH",
       "write a folder with a tree of files (AA/wiki_00, ...) instead of a stream; a name in "
-      ".parquet: one Parquet file" },
+      ".txt: one file; in .jsonl: one file of JSON lines; in .parquet: one Parquet file" },
     { 'b', "bytes", OPT_SIZE, AT(file_bytes), "SIZE",
       "largest size of a file in the tree; 0: one article per file" },
     { 0, "json", OPT_FLAG, AT(json), NULL,
@@ -445,12 +446,12 @@ static int check_wikiextractor(const struct wikiprep *given)
 /* Checks that existing output may be replaced. Returns 0, or -1 with an error. */
 static int check_output(const struct wikiprep *given)
 {
-    int recovered = given->output_path && !given->rows ? sink_recover(given->output_path) : 0;
+    int recovered = given->tree ? sink_recover(given->output_path) : 0;
     if (recovered > 0)
         log_warn("'%s' has its tree of documents again: a run was killed while it replaced it",
                  given->output_path);
     if (recovered < 0 ||
-        (given->output_path && tool_may_replace(given->output_path, given->rows ? NULL : "manifest",
+        (given->output_path && tool_may_replace(given->output_path, given->tree ? "manifest" : NULL,
                                                 "tree of documents") < 0) ||
         (given->save_path && tool_may_replace(given->save_path, NULL, NULL) < 0) ||
         (given->train_path && tool_may_replace(given->train_path, NULL, NULL) < 0))
@@ -519,8 +520,12 @@ static int check_options(struct run *r, struct wikiprep *given)
 {
     if (given->output_path && !strcmp(given->output_path, "-"))
         given->output_path = NULL;
-    given->rows = given->output_path && file_ends_with(given->output_path, ".parquet");
-    if (tool_given("bytes") && (!given->output_path || given->rows))
+    const char *path = given->output_path;
+    given->rows = path && file_ends_with(path, ".parquet");
+    given->json |= path && file_ends_with(path, ".jsonl");
+    given->tree = path && !given->rows && !file_ends_with(path, ".jsonl") &&
+                  !file_ends_with(path, ".txt");
+    if (tool_given("bytes") && !given->tree)
         return err_usage(
             "--bytes needs --output with a folder: it limits the size of the files there");
     if (given->json && given->rows)
@@ -580,6 +585,21 @@ static int finish(struct run *r, int result)
     return result;
 }
 
+/* Opens the sink for a stream or a tree. Returns 0, or -1 with an error. */
+static int open_documents(struct run *r)
+{
+    const struct wikiprep *given = r->given;
+    const enum sink_format format = given->json          ? SINK_JSON
+                                    : given->how.classic ? SINK_CLASSIC
+                                                         : SINK_DOCUMENTS;
+    if (given->tree)
+        return sink_open_tree(&r->sink, given->output_path, given->file_bytes, format,
+                              given->choice.sentences);
+    sink_open_stream(&r->sink, given->output_path ? given->output_path : "-", format,
+                     given->choice.sentences);
+    return 0;
+}
+
 static int run(int argc, char **argv, void *options_given)
 {
     struct wikiprep *given = options_given;
@@ -609,11 +629,7 @@ static int run(int argc, char **argv, void *options_given)
     else if (given->rows)
         result = sink_open_rows(&r.sink, given->output_path, &given->how.layout);
     else
-        result = sink_open(&r.sink, given->output_path, given->file_bytes,
-                           given->json          ? SINK_JSON
-                           : given->how.classic ? SINK_CLASSIC
-                                                : SINK_DOCUMENTS,
-                           given->choice.sentences);
+        result = open_documents(&r);
     if (!result)
         result = run_pipeline(&r);
     progress_end();

@@ -65,7 +65,7 @@ static int begin_file(struct sink *s)
             return -1;
         s->out.lazy = 1; /* one sync for the whole tree, when it is complete */
         s->files++;
-    } else if (output_open(&s->out, "-") < 0) {
+    } else if (output_open(&s->out, s->path) < 0) {
         return -1;
     }
     s->is_open = 1;
@@ -221,13 +221,17 @@ int sink_recover(const char *path)
     return result;
 }
 
-int sink_open(struct sink *s, const char *dir, uint64_t limit_bytes, enum sink_format format,
-              int sentences)
+void sink_open_stream(struct sink *s, const char *path, enum sink_format format, int sentences)
 {
-    *s = (struct sink){ .format = format, .sentences = sentences, .limit_bytes = limit_bytes };
-    buf_init(&s->piece);
-    if (!dir)
-        return 0;
+    *s = (struct sink){ .format = format, .sentences = sentences, .path = path, .piece = BUF_INIT };
+}
+
+int sink_open_tree(struct sink *s, const char *dir, uint64_t limit_bytes, enum sink_format format,
+                   int sentences)
+{
+    *s = (struct sink){
+        .format = format, .sentences = sentences, .limit_bytes = limit_bytes, .piece = BUF_INIT
+    };
     if (check_target(dir) < 0)
         return -1;
     s->dir = without_slashes(dir);

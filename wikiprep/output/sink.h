@@ -1,5 +1,6 @@
 /*
- * sink.h - the destination of documents: stdout, a Parquet file, or WikiExtractor's tree of files.
+ * sink.h - the destination of documents: a stream (stdout or a file), a Parquet file, or
+ * WikiExtractor's tree of files.
  *
  *     DIR/AA/wiki_00 … AA/wiki_99, AB/wiki_00 … ZZ/wiki_99, AAA/wiki_00 …
  *     DIR/manifest     key=value: describes the tree; present only if the tree is complete
@@ -10,7 +11,7 @@
  * file system can swap two names. Any other folder that is not empty is left unchanged, also a tree
  * into which the user has put a file, and sink_open fails.
  *
- * A Parquet file appears under its name when it is complete, too.
+ * A file, also a Parquet file, appears under its name when it is complete, too.
  */
 #ifndef TEXTMILL_WIKIPREP_OUTPUT_SINK_H
 #define TEXTMILL_WIKIPREP_OUTPUT_SINK_H
@@ -34,6 +35,7 @@ struct sink {
     enum sink_format format;
     int sentences;         /* each line of a document is a sentence */
     struct page_rows rows; /* for SINK_ROWS */
+    const char *path;      /* of a stream; borrowed */
     /* the final path, the temporary folder, and the tree in it; NULL for a stream and for a Parquet
      * file */
     char *dir, *temp, *tree;
@@ -52,11 +54,12 @@ struct sink {
  * there was nothing to do, or -1 with an error. */
 int sink_recover(const char *dir);
 
-/* Opens the sink. dir NULL: stdout, to which nothing is written before the first document or the
- * end. limit_bytes: the size limit of a file of the folder; 0: one document per file. `sentences`
- * 1: the documents' lines are sentences. Returns 0, or -1 with an error. */
-int sink_open(struct sink *s, const char *dir, uint64_t limit_bytes, enum sink_format format,
-              int sentences);
+/* Open the sink. `sentences` 1: the documents' lines are sentences. sink_open_stream: `path`, "-"
+ * for stdout, is opened at the first document or at the end. sink_open_tree: limit_bytes is the
+ * size limit of a file of the folder; 0: one document per file. Returns 0, or -1 with an error. */
+void sink_open_stream(struct sink *s, const char *path, enum sink_format format, int sentences);
+int sink_open_tree(struct sink *s, const char *dir, uint64_t limit_bytes, enum sink_format format,
+                   int sentences);
 
 /* Opens a Parquet file with the columns of `layout`. Returns 0, or -1 with an error; the caller
  * calls sink_abandon even then. */
