@@ -8,7 +8,7 @@
  *     *.cu          kernels (kernel.h); a function declared here launches each
  *
  * Operations go into one stream, in the order of the calls; copies by ops_move go into two others,
- * one for each direction, and exchanges into a fourth (queues in model/compute/ops.h). The
+ * one for each direction, and exchanges into a fourth (queues in model/compute/ops_exchange.h). The
  * addresses of arrays are device addresses: the host may do arithmetic with them, but must not read
  * or write there.
  *

@@ -5,6 +5,7 @@
 
 #include "common/err.h"
 #include "common/mem.h"
+#include "model/compute/ops_exchange.h"
 
 /* ---- what all texts share ----------------------------------------------------------------- */
 

@@ -10,6 +10,7 @@
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/usage.h"
+#include "model/compute/ops_exchange.h"
 #include "model/folder/folder.h"
 #include "train/cluster.h"
 #include "train/defaults.h"

@@ -6,6 +6,7 @@
 #include "common/err.h"
 #include "common/file.h"
 #include "common/mem.h"
+#include "model/compute/ops_update.h"
 #include "model/folder/folder.h"
 #include "model/formats/safetensors.h"
 #include "model/formats/weights.h"

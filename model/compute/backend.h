@@ -9,6 +9,8 @@
 #define TEXTMILL_MODEL_COMPUTE_BACKEND_H
 
 #include "model/compute/ops.h"
+#include "model/compute/ops_exchange.h"
+#include "model/compute/ops_update.h"
 
 enum {
     OPS_SCRATCH_BLOCKS = 64,

@@ -16,7 +16,7 @@
 
 #include <stdint.h>
 
-#include "model/compute/ops.h"
+#include "model/compute/ops_array.h"
 #include "model/compute/stored.h"
 
 enum {

@@ -12,13 +12,13 @@
  * The order of arguments is: outputs, inputs, parameters, dimensions. d<x> is the gradient with
  * respect to x. The same inputs give the same bits on processors of one kind, with any number of
  * threads. Functions may return before the work is done; functions that give numbers to the host
- * wait for it.
+ * wait for it. The operations of optimizers are in ops_update.h, and what moves arrays while the
+ * device computes in ops_exchange.h.
  */
 #ifndef TEXTMILL_MODEL_COMPUTE_OPS_H
 #define TEXTMILL_MODEL_COMPUTE_OPS_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "model/compute/ops_array.h"
 
 /* ---- the context -------------------------------------------------------------------------- */
 
@@ -47,32 +47,7 @@ uint64_t ops_free_bytes(const struct ops *o);
 int ops_on_host(const struct ops *o); /* 1 if the context computes on the CPU */
 const char *ops_kernels(void);        /* describes the CPU's kernels without a context */
 
-/* Types of numbers. bf16 is the high half of a float's bits. The last six are only for parameters
- * of models that run forward, and all but a LIST only for the host: F16 is IEEE 754's binary16;
- * those with Q are blocks of integers with scales (stored.h), where products take Q8 and Q4 only; a
- * LIST is an array of arrays, each with its own type. */
-enum ops_type {
-    OPS_F32,
-    OPS_BF16,
-    OPS_F64,
-    OPS_U32,
-    OPS_I32,
-    OPS_I64,
-    OPS_U8,
-    OPS_F16,
-    OPS_Q8,
-    OPS_Q4,
-    OPS_Q4_K,
-    OPS_Q6_K,
-    OPS_LIST,
-};
-#define OPS_PRECISION_WORDS "f32|bf16" /* the first two, in the order of the enum */
-static inline size_t ops_type_bytes(enum ops_type type) /* of one number; 0 for blocks and lists */
-{
-    static const unsigned char bytes[] = { 4, 2, 8, 4, 4, 8, 1, 2, 0, 0, 0, 0, 0 };
-    return bytes[type];
-}
-
+#define OPS_PRECISION_WORDS "f32|bf16" /* the first two types, in the order of enum ops_type */
 /* Sets the precision of matrix products, including those of attention. Operands of either type work
  * in either precision. With OPS_BF16, operands are rounded to bf16 (8 bits of significand, to
  * nearest, ties to even) and sums are f32: about three times as fast on processors with AMX, twice
@@ -91,30 +66,6 @@ enum ops_products { OPS_PRODUCTS_AUTO, OPS_PRODUCTS_OWN, OPS_PRODUCTS_OPENBLAS }
 int ops_set_products(struct ops *o, enum ops_products products);
 
 /* ---- arrays ------------------------------------------------------------------------------- */
-
-/* An array of numbers of one type. It is passed by value and owns nothing; a part of an array is an
- * array. Unless a comment gives the type, activations and parameters are F32 or BF16, and sums and
- * gradients of parameters are F32. */
-struct ops_array {
-    char *address; /* only the back end may use it */
-    enum ops_type type;
-};
-
-/* No array, for optional arguments. */
-#define OPS_NONE ((struct ops_array){ 0 })
-
-static inline int ops_is_none(struct ops_array a)
-{
-    return !a.address;
-}
-
-/* Returns the part of the array from element `first` on; OPS_NONE for OPS_NONE. */
-static inline struct ops_array ops_part(struct ops_array a, int64_t first)
-{
-    if (a.address)
-        a.address += first * (int64_t)ops_type_bytes(a.type);
-    return a;
-}
 
 /* Allocates an array of n zeros, aligned to 64 bytes. The context's threads zero host memory in
  * parallel. Free with ops_buffer_free, with the same n. */
@@ -149,89 +100,7 @@ void *ops_map(struct ops *o, struct ops_array a, int64_t n);
 void *ops_fill(struct ops *o, struct ops_array a, int64_t n);
 void ops_unmap(struct ops *o, struct ops_array a, int64_t n, void *mapped);
 
-/* Allocates host memory (U8, zeroed) that the device can copy from and to while it computes. The
- * functions above accept such an array. */
-struct ops_array ops_host_buffer(struct ops *o, int64_t bytes);
-void ops_host_buffer_free(struct ops *o, struct ops_array a, int64_t bytes); /* OPS_NONE is fine */
-
-/* Work runs in the order of the calls, except copies by ops_move and the exchanges of devices
- * (below), which have their own queues. ops_mark records the current end of queue q in *m, which
- * keeps only the last record. After ops_after, later calls for queue q wait until the work before
- * the mark is done. A zeroed mark makes nothing wait. */
-enum ops_queue { OPS_COMPUTE, OPS_IN, OPS_OUT, OPS_COMM, OPS_QUEUES };
-struct ops_mark {
-    void *event; /* only the back end may use it */
-};
-void ops_mark(struct ops *o, enum ops_queue q, struct ops_mark *m);
-void ops_mark_free(struct ops *o, struct ops_mark *m);
-void ops_after(struct ops *o, enum ops_queue q, const struct ops_mark *m);
-/* Returns 1 if the work before the mark is done, which it is for a zeroed mark, else 0. Any thread
- * may call it. */
-int ops_reached(struct ops *o, const struct ops_mark *m);
-/* Copies n bytes from array `from` to array `to`, in queue OPS_IN or OPS_OUT. One of them
- * is from ops_host_buffer, the other one is on the device. */
-void ops_move(struct ops *o, enum ops_queue q, struct ops_array to, struct ops_array from,
-              int64_t n);
-void ops_finish(struct ops *o); /* waits for all queues */
-
-/* ---- exchanges of devices ----------------------------------------------------------------- */
-
-/* A group of processes, the members, whose devices exchange arrays without going through the memory
- * of their hosts. On GPUs, NCCL does it. Exchanges run in queue OPS_COMM. All members of a group
- * must call the same exchanges in the same order. */
-struct ops_group;
-
-enum { OPS_DEVICE_NAME = 64, OPS_GROUP_ID = 128 };
-
-/* Finds out if this context's device can exchange arrays with others. If it can, returns 1 and sets
- * name[] to a name that no other device of this kind has. Returns 0 with an error message that says
- * why if it cannot, and -1 with an error if the library for it is of no use. */
-int ops_group_find(struct ops *o, char name[OPS_DEVICE_NAME]);
-/* Sets id[] to the identity of a new group, for all its members. Returns 0, or -1 with an error. */
-int ops_group_identify(struct ops *o, char id[OPS_GROUP_ID]);
-/* Joins a group as member `rank` of `size`. Waits for the other members. Returns NULL with an
- * error. */
-struct ops_group *ops_group_join(struct ops *o, const char id[OPS_GROUP_ID], int rank, int size);
-void ops_group_leave(struct ops *o, struct ops_group *g); /* fine on NULL */
-/* Returns 1 if the array is in the device's memory, from where it can be exchanged, else 0. */
-int ops_group_takes(const struct ops *o, struct ops_array x);
-
-/* Begins to replace this member's share of x, F32, by its sum over the members, or by the largest
- * element if `most` is 1. Share q is elements bounds[q] to bounds[q+1] - 1. The sum is a binary
- * tree over the members, neighbours first: (0 + 1) + (2 + 3). The other shares are unchanged.
- * Returns 0, or -1 with an error. */
-int ops_group_reduce(struct ops *o, struct ops_group *g, int most, struct ops_array x,
-                     const int64_t *bounds);
-/* Begins to copy each share of x, of any type, from its member to all others. Returns 0, or -1 with
- * an error. */
-int ops_group_gather(struct ops *o, struct ops_group *g, struct ops_array x, const int64_t *bounds);
-/* Returns -1 with an error if an exchange has failed since it began, else 0. Any thread may call
- * it. */
-int ops_group_check(const struct ops *o, struct ops_group *g);
-/* Returns the bytes of device memory that exchanges in a group of `size` members allocate, apart
- * from the memory of the library. */
-uint64_t ops_group_bytes(int size);
-
-/* Where a gradient is written: `add` 1 adds it to the array, 0 overwrites the array. */
-struct ops_gradient {
-    struct ops_array to; /* OPS_NONE: the gradient is not computed */
-    int add;
-};
-
-static inline struct ops_gradient ops_set(struct ops_array to)
-{
-    return (struct ops_gradient){ to, 0 };
-}
-
-static inline struct ops_gradient ops_added(struct ops_array to)
-{
-    return (struct ops_gradient){ to, 1 };
-}
-
-static inline struct ops_gradient ops_gradient_part(struct ops_gradient g, int64_t first)
-{
-    return (struct ops_gradient){ ops_part(g.to, first), g.add };
-}
+void ops_finish(struct ops *o); /* waits until all work is done */
 
 /* A dropout mask. Element i is kept with probability 1 - rate and divided by that; the
  * counter-based sequence `key` decides (rng.h). The mask is the same for any number of threads and
@@ -265,10 +134,6 @@ struct ops_matmul {
     struct ops_array sums; /* OPS_NONE; else [N] += the sums of the columns of B, not transposed */
 };
 void ops_matmul(struct ops *o, const struct ops_matmul *p);
-
-/* The CPU's products with at most OPS_FEW_ROWS rows read the weights without packing them first,
- * and each row has the same bits as if it were computed alone. */
-enum { OPS_FEW_ROWS = 32 };
 
 /* A linear map of N rows: y[N,O] = x[N,I] w[I,O] + bias[O]. bias may be OPS_NONE. `turned` 1: w is
  * [O,I], in groups if its type is Q8 or Q4 (stored.h), and ops_linear_bwd must not be called.
@@ -321,15 +186,6 @@ void ops_embedding_bwd(struct ops *o, const struct ops_embedding *d, struct ops_
 
 /* ---- rows and elements -------------------------------------------------------------------- */
 
-/* Layer norm of N rows, y = (x - mean) * rstd * gain + bias (Ba, Kiros, Hinton 2016); with rms,
- * RMSNorm, the mean is taken to be 0 (Zhang and Sennrich 2019). */
-struct ops_norm {
-    struct ops_array gain, bias; /* bias may be none */
-    int64_t N, C;
-    double epsilon;
-    int rms;
-    int64_t all; /* columns of the whole rows if C is only this rank's part of them; 0: C */
-};
 /* The moments of a norm's rows that backward needs, F32 [N]; OPS_NONE: not kept. RMSNorm has no
  * mean. */
 struct ops_moments {
@@ -357,9 +213,6 @@ void ops_norm_sums(struct ops *o, struct ops_array sums, struct ops_gradient dga
 void ops_norm_dx(struct ops *o, struct ops_gradient dx, struct ops_array sums, struct ops_array dy,
                  struct ops_array x, struct ops_moments kept, const struct ops_norm *l);
 
-/* Activations: GELU in its tanh form (Hendrycks and Gimpel 2016); exact GELU, x times the normal
- * distribution function of x, to f32's precision; ReLU, max(x, 0); SiLU, x / (1 + exp(-x)). */
-enum ops_activation { OPS_GELU_TANH, OPS_GELU, OPS_RELU, OPS_SILU, OPS_ACTIVATIONS };
 /* Computes y = f(x). y may be x. */
 void ops_activation_fwd(struct ops *o, enum ops_activation f, struct ops_array y,
                         struct ops_array x, int64_t n);
@@ -562,97 +415,5 @@ void ops_columns_loss(struct ops *o, struct ops_scores out, const struct ops_col
 void ops_span_loss(struct ops *o, struct ops_scores out, struct ops_array logits, int side,
                    const struct ops_labels *l, const struct ops_rows *rows, int gradient,
                    double scale);
-
-/* ---- sums that stay where the arrays are -------------------------------------------------- */
-
-/* Elements first .. first + n - 1 of an array. The sum of squares of piece i of them, OPS_PIECE
- * elements but for the last piece, is number sum + i. */
-struct ops_run {
-    int64_t first, n, sum;
-};
-enum { OPS_PIECE = 1 << 16 };
-static inline int64_t ops_pieces(int64_t n)
-{
-    return (n + OPS_PIECE - 1) / OPS_PIECE;
-}
-/* ops_sum_squares sets the numbers of all pieces of `count` runs of x, F32, in sums (F64). The sum
- * of a piece depends on its elements alone. ops_add_sum adds the sum of x (F32 or U8) to *sum. Both
- * add in f64, in a fixed order. */
-void ops_sum_squares(struct ops *o, struct ops_array sums, struct ops_array x,
-                     const struct ops_run *runs, int count);
-void ops_add_sum(struct ops *o, struct ops_array sum, struct ops_array x, int64_t n);
-
-/* ---- the optimizer's part ----------------------------------------------------------------- */
-
-/* One array of the optimizer's state. New values for BF16 arrays are rounded stochastically, up or
- * down, so that the mean is the exact value. Element i uses 16 bits of rng_at(key, i/4), from bit
- * 16 (i mod 4) on, so the result does not depend on the number of threads. A value that bf16 can
- * represent does not change. */
-struct ops_state {
-    struct ops_array at; /* OPS_NONE: the optimizer does not have this array */
-    uint64_t key;
-};
-enum { OPS_W, OPS_M, OPS_V, OPS_STATES };
-
-/* Sets y (BF16) to x, rounded stochastically. Element i of the arrays counts as element first + i
- * (struct ops_state); `first` must be a multiple of 4. */
-void ops_round(struct ops *o, struct ops_state y, struct ops_array x, int64_t n, uint64_t first);
-
-/* AdamW in one pass over memory (Loshchilov and Hutter 2019). With g = gradient_scale * gradient: m
- * = beta1*m + (1-beta1)*g, v = beta2*v + (1-beta2)*g^2, w -= rate * (m*m_correction /
- * (sqrt(v*v_correction) + epsilon) + decay*w). BF16 state is converted to f32 for the update. */
-struct ops_adamw {
-    double rate, beta1, beta2, epsilon, decay, gradient_scale;
-    double m_correction, v_correction; /* 1/(1-beta^t), or 1 without bias correction */
-};
-void ops_adamw(struct ops *o, const struct ops_state state[OPS_STATES], struct ops_array gradient,
-               int64_t n, const struct ops_adamw *h);
-
-/* The functions below take F32 state only. */
-
-/* Adam with weight decay as part of the gradient: g = gradient_scale * gradient + decay*w (Kingma
- * and Ba 2015). Otherwise as ops_adamw. */
-void ops_adam(struct ops *o, struct ops_array w, struct ops_array m, struct ops_array v,
-              struct ops_array gradient, int64_t n, const struct ops_adamw *h);
-
-/* LAMB (You et al. 2020) for a matrix w[R,C]. Moments as in ops_adamw; x = m*m_correction /
- * (sqrt(v*v_correction) + epsilon) + decay*w; w -= rate * min(|w|, cap)/|x| * x. The columns are
- * divided into `parts` equal shares, and each share has its own norms |w| and |x|. If a norm is 0,
- * the ratio is 1.
- *
- * ops_lamb_begin updates the moments, overwrites the gradient with x, and sets squares[parts,2],
- * F64, to |w|^2 and |x|^2 of each share. If ranks share the matrix, the caller sums the squares of
- * their parts. ops_lamb_end updates w. */
-enum { OPS_LAMB_PARTS = 3 };
-struct ops_lamb {
-    struct ops_adamw adam;
-    int64_t R, C;
-    int parts;
-    double cap; /* INFINITY: no limit */
-};
-void ops_lamb_begin(struct ops *o, struct ops_array squares, struct ops_array w, struct ops_array m,
-                    struct ops_array v, struct ops_array gradient, const struct ops_lamb *h);
-void ops_lamb_end(struct ops *o, struct ops_array w, struct ops_array x, struct ops_array squares,
-                  const struct ops_lamb *h);
-
-/* Schedule-free AdamW (Defazio et al. 2024), with w the point y where gradients are taken: with
- * g = gradient_scale * gradient, v = beta2*v + (1-beta2)*g^2 and
- * d = g / (sqrt(v*v_correction) + epsilon) + decay*w,
- * w = (1-share)*w + share*z - rate*(1 - beta1*(1-share))*d, z -= rate*d. */
-void ops_schedule_free(struct ops *o, struct ops_array w, struct ops_array z, struct ops_array v,
-                       struct ops_array gradient, int64_t n, const struct ops_adamw *h,
-                       double share);
-
-/* SGD. With g = gradient_scale * gradient + decay*w: a = momentum*a + g, w -= rate * a. If a is
- * OPS_NONE: w -= rate * g. */
-struct ops_sgd {
-    double rate, momentum, decay, gradient_scale;
-};
-void ops_sgd(struct ops *o, struct ops_array w, struct ops_array a, struct ops_array gradient,
-             int64_t n, const struct ops_sgd *h);
-
-/* Replaces x[R,C] by a nearly orthogonal matrix: divides it by its norm and does five steps of
- * Muon's Newton-Schulz iteration (Jordan 2024). */
-void ops_orthogonalise(struct ops *o, struct ops_array x, int64_t R, int64_t C);
 
 #endif

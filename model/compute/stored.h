@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "model/compute/ops.h"
+#include "model/compute/ops_array.h"
 
 enum { STORED_BLOCK = 32, STORED_Q8_BYTES = 34, STORED_Q4_BYTES = 18, STORED_GROUP = 16 };
 

@@ -14,6 +14,8 @@
 #include "common/mem.h"
 #include "common/rng.h"
 #include "model/compute/ops.h"
+#include "model/compute/ops_exchange.h"
+#include "model/compute/ops_update.h"
 
 enum { ARRAYS_MOST = 40, RESULTS_MOST = 16 };
 

@@ -1,7 +1,7 @@
 /* group DEVICE RANKS [MANY]: lets RANKS processes, each with a device, add arrays and gather them
- * as ops.h says (ops_group_reduce, ops_group_gather), and compares the bits with plain loops. With
- * MANY, the arrays are so long that they are added in several pieces. Prints a line for each
- * failure, and exits with 1 if there is any. */
+ * as ops_exchange.h says (ops_group_reduce, ops_group_gather), and compares the bits with plain
+ * loops. With MANY, the arrays are so long that they are added in several pieces. Prints a line for
+ * each failure, and exits with 1 if there is any. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +13,7 @@
 #include "common/rng.h"
 #include "model/compute/backend.h"
 #include "model/compute/ops.h"
+#include "model/compute/ops_exchange.h"
 
 enum { RANKS_MOST = 8 };
 

@@ -11,6 +11,7 @@
 #include "common/mem.h"
 #include "common/pool.h"
 #include "common/rng.h"
+#include "model/compute/ops_update.h"
 #include "model/network/embedding.h"
 #include "model/network/layer.h"
 #include "model/network/model.h"

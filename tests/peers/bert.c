@@ -19,6 +19,7 @@
 #include "common/err.h"
 #include "common/file.h"
 #include "common/mem.h"
+#include "model/compute/ops_update.h"
 #include "model/folder/folder.h"
 #include "model/network/bert.h"
 #include "model/network/embedding.h"

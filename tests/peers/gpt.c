@@ -13,6 +13,7 @@
 #include "common/err.h"
 #include "common/file.h"
 #include "common/mem.h"
+#include "model/compute/ops_update.h"
 #include "model/folder/folder.h"
 #include "model/network/embedding.h"
 #include "model/network/forward.h"

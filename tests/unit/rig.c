@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "common/err.h"
+#include "model/compute/ops_update.h"
 #include "tests/unit/arrays.h"
 
 void rig_open(struct rig *r, const struct model_config *m, const struct engine_config *e)

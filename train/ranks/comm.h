@@ -29,6 +29,7 @@
 
 #include "common/buf.h"
 #include "model/compute/ops.h"
+#include "model/compute/ops_exchange.h"
 #include "model/network/split.h"
 #include "train/ranks/transport.h"
 

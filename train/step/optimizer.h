@@ -41,6 +41,7 @@
 
 #include <stdint.h>
 
+#include "model/compute/ops_update.h"
 #include "train/ranks/comm.h"
 #include "train/store/store.h"
 

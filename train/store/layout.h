@@ -33,6 +33,7 @@
 
 #include <stdint.h>
 
+#include "model/compute/ops_update.h"
 #include "model/network/model.h"
 #include "model/network/tensor.h"
 #include "train/program/program.h"

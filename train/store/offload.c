@@ -7,6 +7,7 @@
 
 #include "common/log.h"
 #include "common/mem.h"
+#include "model/compute/ops_exchange.h"
 #include "train/store/layout.h"
 
 /* A piece of the window, with the size of the arrays that it is for. */

@@ -1,0 +1,74 @@
+/*
+ * ops_exchange.h - moves arrays between a device and the host's memory while the device computes,
+ * and between the devices of several processes.
+ */
+#ifndef TEXTMILL_MODEL_COMPUTE_OPS_EXCHANGE_H
+#define TEXTMILL_MODEL_COMPUTE_OPS_EXCHANGE_H
+
+#include "model/compute/ops.h"
+
+/* ---- queues ------------------------------------------------------------------------------- */
+
+/* Allocates host memory (U8, zeroed) that the device can copy from and to while it computes. The
+ * functions of ops.h accept such an array. */
+struct ops_array ops_host_buffer(struct ops *o, int64_t bytes);
+void ops_host_buffer_free(struct ops *o, struct ops_array a, int64_t bytes); /* OPS_NONE is fine */
+
+/* Work runs in the order of the calls, except copies by ops_move and the exchanges of devices
+ * (below), which have their own queues. ops_mark records the current end of queue q in *m, which
+ * keeps only the last record. After ops_after, later calls for queue q wait until the work before
+ * the mark is done. A zeroed mark makes nothing wait. */
+enum ops_queue { OPS_COMPUTE, OPS_IN, OPS_OUT, OPS_COMM, OPS_QUEUES };
+struct ops_mark {
+    void *event; /* only the back end may use it */
+};
+void ops_mark(struct ops *o, enum ops_queue q, struct ops_mark *m);
+void ops_mark_free(struct ops *o, struct ops_mark *m);
+void ops_after(struct ops *o, enum ops_queue q, const struct ops_mark *m);
+/* Returns 1 if the work before the mark is done, which it is for a zeroed mark, else 0. Any thread
+ * may call it. */
+int ops_reached(struct ops *o, const struct ops_mark *m);
+/* Copies n bytes from array `from` to array `to`, in queue OPS_IN or OPS_OUT. One of them
+ * is from ops_host_buffer, the other one is on the device. */
+void ops_move(struct ops *o, enum ops_queue q, struct ops_array to, struct ops_array from,
+              int64_t n);
+
+/* ---- exchanges of devices ----------------------------------------------------------------- */
+
+/* A group of processes, the members, whose devices exchange arrays without going through the memory
+ * of their hosts. On GPUs, NCCL does it. Exchanges run in queue OPS_COMM. All members of a group
+ * must call the same exchanges in the same order. */
+struct ops_group;
+
+enum { OPS_DEVICE_NAME = 64, OPS_GROUP_ID = 128 };
+
+/* Finds out if this context's device can exchange arrays with others. If it can, returns 1 and sets
+ * name[] to a name that no other device of this kind has. Returns 0 with an error message that says
+ * why if it cannot, and -1 with an error if the library for it is of no use. */
+int ops_group_find(struct ops *o, char name[OPS_DEVICE_NAME]);
+/* Sets id[] to the identity of a new group, for all its members. Returns 0, or -1 with an error. */
+int ops_group_identify(struct ops *o, char id[OPS_GROUP_ID]);
+/* Joins a group as member `rank` of `size`. Waits for the other members. Returns NULL with an
+ * error. */
+struct ops_group *ops_group_join(struct ops *o, const char id[OPS_GROUP_ID], int rank, int size);
+void ops_group_leave(struct ops *o, struct ops_group *g); /* fine on NULL */
+/* Returns 1 if the array is in the device's memory, from where it can be exchanged, else 0. */
+int ops_group_takes(const struct ops *o, struct ops_array x);
+
+/* Begins to replace this member's share of x, F32, by its sum over the members, or by the largest
+ * element if `most` is 1. Share q is elements bounds[q] to bounds[q+1] - 1. The sum is a binary
+ * tree over the members, neighbours first: (0 + 1) + (2 + 3). The other shares are unchanged.
+ * Returns 0, or -1 with an error. */
+int ops_group_reduce(struct ops *o, struct ops_group *g, int most, struct ops_array x,
+                     const int64_t *bounds);
+/* Begins to copy each share of x, of any type, from its member to all others. Returns 0, or -1 with
+ * an error. */
+int ops_group_gather(struct ops *o, struct ops_group *g, struct ops_array x, const int64_t *bounds);
+/* Returns -1 with an error if an exchange has failed since it began, else 0. Any thread may call
+ * it. */
+int ops_group_check(const struct ops *o, struct ops_group *g);
+/* Returns the bytes of device memory that exchanges in a group of `size` members allocate, apart
+ * from the memory of the library. */
+uint64_t ops_group_bytes(int size);
+
+#endif
