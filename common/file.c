@@ -1,6 +1,7 @@
 #define _GNU_SOURCE /* O_TMPFILE, mkostemp, F_SETPIPE_SZ */
 #include "common/file.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -389,15 +390,32 @@ static void leave_pages(const struct file_map *map, uint64_t first, uint64_t byt
         madvise((void *)(uintptr_t)(map->data + begin), end - begin, MADV_DONTNEED);
 }
 
-uint32_t file_map_sum(const struct file_map *map, uint64_t first, uint64_t bytes)
+/* Continues a CRC with the `bytes` bytes from `first` on. */
+static uint32_t sum_on(uint32_t crc, const struct file_map *map, uint64_t first, uint64_t bytes)
 {
-    uint32_t crc = 0;
     for (uint64_t i = 0; i < bytes; i += PIECE) {
         const uint64_t n = bytes - i < PIECE ? bytes - i : PIECE;
         crc = crc32c(crc, map->data + first + i, n);
         leave_pages(map, first + i, n);
     }
     return crc;
+}
+
+uint32_t file_map_sum(const struct file_map *map, uint64_t first, uint64_t bytes)
+{
+    return sum_on(0, map, first, bytes);
+}
+
+int file_map_check(const struct file_map *map, uint64_t at)
+{
+    const uint64_t after = at + FILE_SUM_DIGITS;
+    char digits[FILE_SUM_DIGITS + 1];
+    snprintf(digits, sizeof digits, "%08x",
+             sum_on(sum_on(0, map, 0, at), map, after, map->bytes - after));
+    if (!memcmp(digits, map->data + at, FILE_SUM_DIGITS))
+        return 0;
+    return err_set("its checksum is %s and should be %.*s", digits, FILE_SUM_DIGITS,
+                   (const char *)map->data + at);
 }
 
 void file_unmap(struct file_map *map)
@@ -698,6 +716,8 @@ int output_flush(struct output *out)
 
 int output_write(struct output *out, const void *bytes, size_t n)
 {
+    if (out->crc_at)
+        out->crc = crc32c(out->crc, bytes, n);
     out->offset += n;
     if (out->len + n > CHUNK && output_flush(out) < 0)
         return -1;
@@ -706,6 +726,26 @@ int output_write(struct output *out, const void *bytes, size_t n)
     memcpy(out->data + out->len, bytes, n);
     out->len += n;
     return 0;
+}
+
+int output_begin_summed(struct output *out, const void *head, size_t n, size_t at)
+{
+    const size_t after = at + FILE_SUM_DIGITS;
+    assert(out->temp && !out->offset && at && after <= n);
+    int failed = output_write(out, head, n);
+    out->crc_at = at;
+    out->crc = crc32c(crc32c(0, head, at), (const char *)head + after, n - after);
+    return failed;
+}
+
+/* Writes the checksum into its place. Returns 0, or -1 with an error. */
+static int write_sum(struct output *out)
+{
+    char digits[FILE_SUM_DIGITS + 1];
+    snprintf(digits, sizeof digits, "%08x", out->crc);
+    if (lseek(out->fd, (off_t)out->crc_at, SEEK_SET) < 0)
+        return err_set("cannot write '%s': %s", out->path, strerror(errno));
+    return write_all(out, digits, FILE_SUM_DIGITS);
 }
 
 static void output_free(struct output *out)
@@ -719,7 +759,7 @@ static void output_free(struct output *out)
 /* Flushes the buffer and syncs the file to disk. Returns 0, or -1 with an error. */
 static int finish(struct output *out)
 {
-    if (output_flush(out) < 0)
+    if (output_flush(out) < 0 || (out->crc_at && write_sum(out) < 0))
         return -1;
     if (out->temp && !out->lazy && fsync(out->fd) < 0 && errno != EINVAL && errno != EROFS)
         return err_set("cannot write '%s': %s", out->path, strerror(errno));

@@ -81,6 +81,9 @@ void file_unmap(struct file_map *map);                /* fine on a zeroed struct
 /* Returns the CRC32C of the `bytes` bytes from `first` on. Tells the system that they need not stay
  * in memory. */
 uint32_t file_map_sum(const struct file_map *map, uint64_t first, uint64_t bytes);
+/* Checks a file against the checksum that output_begin_summed put at byte `at`. Returns 0, or -1
+ * with an error that says both checksums and nothing of the file. */
+int file_map_check(const struct file_map *map, uint64_t at);
 
 /* Returns -1 with an error if bytes[0..n), the start of the file `path`, are those of a git-lfs
  * pointer. */
@@ -162,12 +165,19 @@ struct output {
     /* set by the caller: output_close syncs nothing, because the caller syncs a whole folder
      * later */
     int lazy;
+    uint32_t crc;  /* of the bytes so far, if the file holds its own checksum */
+    size_t crc_at; /* its place; 0: it holds none */
 };
 /* Each returns 0, or -1 with an error. After an error of output_open, nothing is to be closed;
  * after other errors, call output_abandon. */
 int output_open(struct output *out, const char *path);
 int output_write(struct output *out, const void *bytes, size_t n);
 int output_flush(struct output *out);
+/* Begins a file that holds its own checksum: writes head[0..n), where output_close replaces the
+ * FILE_SUM_DIGITS bytes from `at` on by the CRC32C of all other bytes of the file, in hexadecimal.
+ * `at` is not 0. The file must have a temporary name. Returns 0, or -1 with an error. */
+enum { FILE_SUM_DIGITS = 8 };
+int output_begin_summed(struct output *out, const void *head, size_t n, size_t at);
 /* Flushes, syncs, closes and renames the file, and frees the struct, also after an error. Returns
  * 0, or -1 with an error: nothing was published, or the folder could not be synced. */
 int output_close(struct output *out);

@@ -22,6 +22,8 @@ static const struct kind {
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
+static const char sum_key[] = "textmill.crc32c";
+
 static const struct kind *kind_of(uint32_t type)
 {
     for (int i = 0; i < KINDS; i++)
@@ -310,6 +312,18 @@ void gguf_close(struct gguf *g)
 
 /* ---- values ------------------------------------------------------------------------------- */
 
+int gguf_check(const struct gguf *g)
+{
+    const struct gguf_key *k = gguf_find(g, sum_key);
+    if (!k)
+        return 0;
+    if (k->form != GGUF_TEXT || k->count != FILE_SUM_DIGITS)
+        err_set("%s is not a checksum", sum_key);
+    else if (file_map_check(&g->map, (uint64_t)(k->value - g->map.data)) == 0)
+        return 0;
+    return err_in("'%s' is damaged", g->path);
+}
+
 const struct gguf_key *gguf_find(const struct gguf *g, const char *name)
 {
     for (size_t i = 0; i < g->key_count; i++)
@@ -478,15 +492,23 @@ void gguf_add_tensor(struct gguf_writer *w, const char *name, uint32_t type, int
 int gguf_create(struct gguf_writer *w, const char *path)
 {
     struct buf head = BUF_INIT;
+    if (output_open(&w->out, path) < 0) {
+        gguf_abandon(w);
+        return -1;
+    }
+    if (w->out.temp)
+        gguf_add_text(w, sum_key, "00000000", FILE_SUM_DIGITS);
     buf_adds(&head, "GGUF");
     gguf_put_u32(&head, 3);
     put_u64(&head, w->tensor_count);
     put_u64(&head, w->key_count);
     buf_add(&head, w->keys.data, w->keys.len);
+    const size_t sum_at = head.len - FILE_SUM_DIGITS;
     buf_add(&head, w->tensors.data, w->tensors.len);
     while (head.len % GGUF_ALIGNMENT)
         buf_addc(&head, 0);
-    int failed = output_open(&w->out, path) < 0 || output_write(&w->out, head.data, head.len) < 0;
+    int failed = w->out.temp ? output_begin_summed(&w->out, head.data, head.len, sum_at)
+                             : output_write(&w->out, head.data, head.len);
     buf_release(&head);
     if (failed)
         gguf_abandon(w);

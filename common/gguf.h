@@ -8,6 +8,9 @@
  *     zeros up to a multiple of general.alignment (32 if it is not there), from where offsets count
  *     data: each tensor at a multiple of that
  *
+ * The key textmill.crc32c of our files is the CRC32C of all bytes of the file but its own eight
+ * digits.
+ *
  * A name is its u64 length and its bytes; all numbers are little-endian. Format:
  * https://github.com/ggml-org/ggml/blob/master/docs/gguf.md. Checked by
  * tests/unit/model/folder/test_gguf_model.c, tests/fuzz/gguf.c and tests/peers/gguf_files.py.
@@ -93,6 +96,10 @@ int gguf_open(struct gguf *g, const char *path);
 int gguf_parse(struct gguf *g, const void *bytes, uint64_t n, const char *name);
 void gguf_close(struct gguf *g);
 
+/* Checks the file against its checksum. Files of other programs have none. Returns 0, or -1 with an
+ * error. */
+int gguf_check(const struct gguf *g);
+
 const struct gguf_key *gguf_find(const struct gguf *g, const char *name); /* NULL if absent */
 /* gguf_real sets *out to a key's value, which is a number or boolean of any type. gguf_text appends
  * a key's value, which is a text, to *out. Both return 0, or -1 with an error if the value has
@@ -135,7 +142,8 @@ void gguf_put_f32(struct buf *out, float x);
 void gguf_add_tensor(struct gguf_writer *w, const char *name, uint32_t type, int rank,
                      const int64_t *shape);
 
-/* Opens the file, and writes the keys and the declarations of the tensors. Returns 0, or -1 with an
+/* Opens the file, and writes the keys, also that of the checksum unless `path` is a pipe or a
+ * device, and the declarations of the tensors. Returns 0, or -1 with an
  * error; then nothing is left to abandon. */
 int gguf_create(struct gguf_writer *w, const char *path);
 

@@ -134,7 +134,7 @@ static int score_file(struct answering *given, const struct squad *s, int v2)
 
 static int load_squad_model(struct answering *given)
 {
-    if (subject_load_tokenizer(&given->subject) < 0 ||
+    if (subject_load_tokenizer(&given->subject) < 0 || subject_verify(&given->subject) < 0 ||
         squad_model_open(&given->squad_model, given->subject.model_dir, given->subject.device,
                          (int)tool_threads, stored_type(given->subject.weights),
                          given->subject.batch_tokens) < 0 ||

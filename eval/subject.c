@@ -6,6 +6,13 @@
 #include "eval/framed.h"
 #include "model/folder/folder.h"
 
+int subject_verify(struct subject *s)
+{
+    if (!s->model_dir)
+        s->model_dir = SUBJECT_MODEL_DIR;
+    return s->verify ? folder_verify(s->model_dir, 0, 1) : folder_check(s->model_dir);
+}
+
 int subject_load_tokenizer(struct subject *s)
 {
     if (!s->vocab && !s->model_dir)
@@ -37,10 +44,8 @@ int subject_check(const struct subject *s, struct network *n)
 
 int subject_load_scorer(struct subject *s, struct scorer *scorer)
 {
-    if (!s->model_dir)
-        s->model_dir = SUBJECT_MODEL_DIR;
-    if (scorer_init(scorer, s->model_dir, s->device, (int)tool_threads, stored_type(s->weights),
-                    s->batch_tokens) < 0)
+    if (subject_verify(s) < 0 || scorer_init(scorer, s->model_dir, s->device, (int)tool_threads,
+                                             stored_type(s->weights), s->batch_tokens) < 0)
         return -1;
     return subject_check(s, &scorer->net);
 }

@@ -19,6 +19,7 @@ struct subject {
     const char *device;                     /* as ops_open takes it */
     int precision, products, weights, json; /* weights: index of a word of STORED_WORDS
                                              * (stored_type) */
+    int verify;                             /* 1: the checksums of the weights are checked */
     int64_t batch_tokens;
 
     struct tokenizer *tokenizer; /* set by subject_load_tokenizer, as is the encoder */
@@ -30,7 +31,7 @@ struct subject {
 
 #define SUBJECT_DEFAULTS                                                                           \
     {                                                                                              \
-        .batch_tokens = 4096, .device = "cpu"                                                      \
+        .batch_tokens = 4096, .device = "cpu", .verify = 1                                         \
     }
 
 /* Marks the options that have no effect without --model, for tool_misplaced. */
@@ -47,7 +48,7 @@ enum { SUBJECT_ONLY = OPT_ONLY };
                 "tokenizer, if it is not in the model folder", 0, 0)
 #define SUBJECT_JSON                                                                               \
     SUBJECT_ROW("json", OPT_FLAG, json, NULL, "print scores as JSON, one object per line", 0, 0)
-/* Five rows: how the model computes. */
+/* Six rows: how the model is loaded and computes. */
 #define SUBJECT_COMPUTE                                                                            \
     SUBJECT_ROW("batch-tokens", OPT_INT | SUBJECT_ONLY, batch_tokens, "N",                         \
                 "tokens to run through the model at a time", 1, 1e9),                              \
@@ -58,7 +59,9 @@ enum { SUBJECT_ONLY = OPT_ONLY };
     SUBJECT_ROW("device", OPT_TEXT | SUBJECT_ONLY, device, "cpu|cuda[:N]",                         \
                 "where to compute: the CPU, or GPU number N", 0, 0),                               \
     SUBJECT_ROW("products", OPT_CHOICE | SUBJECT_ONLY, products, OPS_PRODUCTS_WORDS,               \
-                "f32 matrix products: our own code or OpenBLAS", 0, 0)
+                "f32 matrix products: our own code or OpenBLAS", 0, 0),                            \
+    SUBJECT_ROW("verify", OPT_FLAG | SUBJECT_ONLY, verify, NULL,                                   \
+                "check the weights against the checksums that are stored with them", 0, 0)
 /* The option --sequence-length, which fills a member of a struct that begins with struct subject. */
 #define SUBJECT_LENGTH(type, member, help)                                                         \
     { 0, "sequence-length", OPT_INT, offsetof(type, member), "N", help, 0, 1e9 }
@@ -72,6 +75,11 @@ int subject_load_tokenizer(struct subject *s);
 /* Loads the tokenizer and the model as a decoder that scores text, and sets *start to the token
  * that begins a text (framed.h). Returns 0, or -1 with an error. */
 int subject_load(struct subject *s, struct scorer *scorer, int64_t *start);
+
+/* Sets `model_dir` to its default if it is NULL, and checks the folder, unless the options forbid
+ * it with its weights (folder_verify). A command calls it before it loads the model. Returns 0, or
+ * -1 with an error. */
+int subject_verify(struct subject *s);
 
 /* Loads the model as a decoder that scores text. Returns 0, or -1 with an error. */
 int subject_load_scorer(struct subject *s, struct scorer *scorer);

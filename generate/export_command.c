@@ -11,13 +11,13 @@
 
 struct exporting {
     const char *model_dir, *vocab, *output;
-    int format, weights;
+    int format, weights, verify;
     struct tokenizer *tokenizer;
 };
 
 enum { GGUF, MAPPED }; /* values of --format */
 
-static const struct exporting defaults = { .model_dir = "model" };
+static const struct exporting defaults = { .model_dir = "model", .verify = 1 };
 
 static int add_tokenizer(void *ctx, struct gguf_writer *w, int64_t vocabulary)
 {
@@ -45,7 +45,11 @@ static int run(int argc, char **argv, void *options_given)
     e->tokenizer = tokenizer_load(e->vocab ? e->vocab : e->model_dir);
     const struct gguf_export how = { stored_type(e->weights), e->format == MAPPED,
                                      (int)tool_threads, add_tokenizer, e };
-    int result = e->tokenizer ? gguf_export(e->model_dir, e->output, &how) : -1;
+    int result = e->tokenizer ? 0 : -1;
+    if (!result && e->verify)
+        result = folder_verify(e->model_dir, 0, 1);
+    if (!result)
+        result = gguf_export(e->model_dir, e->output, &how);
     tokenizer_free(e->tokenizer);
     return result;
 }
@@ -59,6 +63,8 @@ static const struct opt options[] = {
     { 0, "format", OPT_CHOICE, AT(format), "gguf|mapped",
       "form of the file: for all programs, or for textmill alone, which uses it as it is" },
     { 0, "weights", OPT_CHOICE, AT(weights), STORED_WORDS, "type of the weights in the file" },
+    { 0, "verify", OPT_FLAG, AT(verify), NULL,
+      "check the model's weights against the checksums that are stored with them" },
     { 0 },
 };
 

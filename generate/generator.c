@@ -14,6 +14,8 @@
 static int load_model(struct generator *g, const char *dir, const char *device, int threads,
                       enum ops_type weights)
 {
+    if (g->verify && folder_verify(dir, 0, 1) < 0)
+        return -1;
     g->ops = ops_open(device, threads);
     if (!g->ops || parameters_load(&g->parameters, &g->model, g->ops, dir, HEAD_NEXT, weights) < 0)
         return -1;

@@ -35,8 +35,9 @@ struct generator {
     int64_t length;           /* maximal number of tokens to generate */
     const char *const *stops; /* texts that end a generation, borrowed; none is empty */
     size_t stop_count;
-    int begin; /* 1: the tokens that the vocabulary puts before a text are put before the prompt */
-    int slide; /* 1: continue when the model's positions are used up, see generator_step */
+    int verify; /* 1: the checksums of the weights are checked when they are loaded */
+    int begin;  /* 1: the tokens that the vocabulary puts before a text are put before the prompt */
+    int slide;  /* 1: continue when the model's positions are used up, see generator_step */
     int special;          /* 1: names of special tokens in a prompt are encoded as these tokens */
     int64_t alternatives; /* log probabilities kept per token, besides its own; 0: none */
     enum ops_type cached; /* type of the keys and values that are kept: F32 or BF16 */

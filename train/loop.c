@@ -254,14 +254,15 @@ static int load_store(struct loop *l, const char *dir, int *made)
 {
     const struct plan *p = l->plan;
     struct source s = { .loop = l };
+    /* the files of a checkpoint were checked before */
+    if (made && l->settings->verify &&
+        folder_verify(dir, l->comm->rank[COMM_WORLD], l->comm->size[COMM_WORLD]) < 0)
+        return -1;
     if (folder_reader_open(&s.reader, &s.model, dir, p->task->head, p->own.split, p->engine.seed,
                            made) < 0)
         return -1;
     int result = 0;
-    if (made) /* no checkpoint, whose files were checked before */
-        result = weights_check(&s.reader.files, l->comm->rank[COMM_WORLD],
-                               l->comm->size[COMM_WORLD]);
-    if (!result && !model_alike(&s.model, &p->own))
+    if (!model_alike(&s.model, &p->own))
         result = err_set("the sizes of the model in '%s' differ from those of this run", dir);
     if (!result)
         result = open_store(l, &(struct store_source){ read_block, &s });

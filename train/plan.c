@@ -20,6 +20,7 @@
 #include "train/store/word_table.h"
 
 const struct settings settings_default = {
+    .verify = 1,
     .device = "cpu",
     .layers = 12,
     .width = 768,

@@ -39,6 +39,7 @@ struct settings {
     int64_t types; /* this and the next two are for BERT: see struct model_config */
     int dropout_first, bare_head;
     const char *start_from, *vocab;
+    int verify; /* 1: the checksums of start_from are checked */
     struct opt_list data, validation;
     int google; /* 1: SQuAD in Google's style */
     int64_t stride, question_tokens;

@@ -95,6 +95,8 @@ static const struct opt options[] = {
       "BERT: predict words without the head's transform and bias" },
     { 0, "start-from", OPT_TEXT | OPT_FREE, AT(start_from), "DIR",
       "load the weights of this model folder, and start at step 0" },
+    { 0, "verify", OPT_FLAG | OPT_OF_RUN, AT(verify), NULL,
+      "check the weights of --start-from against the checksums that are stored with them" },
 
     { .help = "Data:", .arg = OPT_MORE },
     { 0, "vocab", OPT_TEXT | OPT_FREE | OPT_OF_HOST, AT(vocab), "DIR",

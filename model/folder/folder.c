@@ -36,6 +36,24 @@ int folder_check(const char *path)
     return result;
 }
 
+int folder_verify(const char *path, int rank, int ranks)
+{
+    struct weights files = { 0 };
+    struct gguf gguf = { 0 };
+    int failed = folder_check(path), damaged = 0;
+    if (!failed)
+        failed = gguf_is(path) ? gguf_open(&gguf, path) : weights_open(&files, path);
+    if (!failed)
+        damaged = gguf_is(path) ? gguf_check(&gguf) : weights_check(&files, rank, ranks);
+    if (damaged) {
+        const struct err why = err_keep();
+        failed = err_set("%s: copy the file again, or use it as it is with --no-verify", why.text);
+    }
+    gguf_close(&gguf);
+    weights_close(&files);
+    return failed;
+}
+
 int folder_read_config(struct model_config *config, enum model_head head, const char *dir)
 {
     struct buf path = BUF_INIT, text = BUF_INIT;
@@ -302,8 +320,6 @@ int folder_load(struct model *m, struct ops *o, struct ops_array **blocks, const
         return -1;
     int failed = check_machine(m, dir);
     if (!failed)
-        failed = weights_check(&r.files, 0, 1);
-    if (!failed)
         *blocks = mem_zalloc((size_t)m->tensors.blocks, sizeof **blocks);
     for (int b = 0; b < m->tensors.blocks && !failed; b++)
         failed = folder_reader_block(&r, m, o, b, 0, m->tensors.block_size[b], &(*blocks)[b]);
@@ -328,8 +344,6 @@ int folder_open(struct model *m, struct weights *files, const char *dir, enum mo
     int failed = weights_open(files, dir);
     if (!failed)
         failed = check_tensors(m, files, NULL);
-    if (!failed)
-        failed = weights_check(files, 0, 1);
     if (!failed)
         return 0;
     weights_close(files);

@@ -13,6 +13,11 @@
  * or -1 with an error. */
 int folder_check(const char *path);
 
+/* Does what folder_check does, and checks the weights against the checksums that textmill writes
+ * with them (weights_check). Returns 0, or -1 with an error that names the file and says how to use
+ * it as it is. */
+int folder_verify(const char *path, int rank, int ranks);
+
 /* Reads dir/config.json. Its architecture must support `head`. Returns 0, or -1 with an error. */
 int folder_read_config(struct model_config *config, enum model_head head, const char *dir);
 

@@ -1,3 +1,4 @@
+#define _GNU_SOURCE /* memmem */
 #include "model/formats/safetensors.h"
 
 #include <assert.h>
@@ -17,6 +18,9 @@ static const struct {
     { "I32", 4 }, { "I16", 2 }, { "I8", 1 },   { "U64", 8 },     { "U32", 4 },
     { "U16", 2 }, { "U8", 1 },  { "BOOL", 1 }, { "F8_E4M3", 1 }, { "F8_E5M2", 1 },
 };
+
+/* What stands before the digits of the checksum in a header that we write. */
+static const char sum_key[] = "\"textmill.crc32c\":\"";
 
 /* ---- the header --------------------------------------------------------------------------- */
 
@@ -134,6 +138,14 @@ static uint64_t read_u64(const unsigned char *p)
     return x;
 }
 
+/* Returns the place of the checksum's digits in the file, or 0 if the header has none. */
+static uint64_t find_sum(const struct file_map *map, uint64_t data_begin)
+{
+    const unsigned char *key = memmem(map->data, data_begin, sum_key, strlen(sum_key));
+    const uint64_t at = key ? (uint64_t)(key - map->data) + strlen(sum_key) : 0;
+    return at + FILE_SUM_DIGITS <= data_begin ? at : 0;
+}
+
 static int read_map(struct safetensors *s)
 {
     if (s->map.bytes < 8)
@@ -150,6 +162,7 @@ static int read_map(struct safetensors *s)
     if (!root)
         return -1;
     int failed = read_header(s, root, 8 + n);
+    s->sum_at = find_sum(&s->map, 8 + n);
     js_free(root);
     return failed;
 }
@@ -194,6 +207,12 @@ int safetensors_parse(struct safetensors *s, const void *bytes, uint64_t n, cons
 int safetensors_open(struct safetensors *s, const char *path)
 {
     return safetensors_open_by(s, path, read_map);
+}
+
+int safetensors_check(const struct safetensors *s)
+{
+    return s->sum_at && file_map_check(&s->map, s->sum_at) < 0 ? err_in("'%s' is damaged", s->path)
+                                                               : 0;
 }
 
 void safetensors_close(struct safetensors *s)
@@ -322,18 +341,21 @@ int safetensors_create(struct safetensors_writer *w, const char *path,
     struct buf header = BUF_INIT;
     uint64_t data_bytes = 0;
     *w = (struct safetensors_writer){ 0 };
-    buf_adds(&header, "{\"__metadata__\":{\"format\":\"pt\"}");
+    for (int i = 0; i < 8; i++)
+        buf_addc(&header, 0);
+    buf_addf(&header, "{\"__metadata__\":{\"format\":\"pt\",%s", sum_key);
+    const size_t sum_at = header.len;
+    buf_adds(&header, "00000000\"}");
     for (size_t i = 0; i < count; i++)
         data_bytes = add_entry(&header, &tensors[i], data_bytes);
     buf_addc(&header, '}');
     while (header.len % 8) /* the data begins at a multiple of 8 bytes */
         buf_addc(&header, ' ');
-    unsigned char length[8];
     for (int i = 0; i < 8; i++)
-        length[i] = (unsigned char)(header.len >> 8 * i);
-    w->expected = 8 + header.len + data_bytes;
-    int failed = output_open(&w->out, path) < 0 || output_write(&w->out, length, 8) < 0 ||
-                 output_write(&w->out, header.data, header.len) < 0;
+        header.data[i] = (char)((header.len - 8) >> 8 * i);
+    w->expected = header.len + data_bytes;
+    int failed = output_open(&w->out, path) < 0 ||
+                 output_begin_summed(&w->out, header.data, header.len, sum_at) < 0;
     buf_release(&header);
     if (failed)
         safetensors_abandon(w);

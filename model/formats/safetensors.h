@@ -3,11 +3,12 @@
  *
  *     u64 n, little-endian; n bytes of JSON; data
  *
- *     {"__metadata__":{"format":"pt"},
+ *     {"__metadata__":{"format":"pt","textmill.crc32c":"1a2b3c4d"},
  *      "wte.weight":{"dtype":"F32","shape":[50257,768],"data_offsets":[0,154389504]}, ...}
  *
  * Offsets count from the end of the header. The tensors must cover the data exactly: without holes,
- * overlaps, or bytes after the last. Format: https://github.com/huggingface/safetensors. Checked by
+ * overlaps, or bytes after the last. textmill.crc32c is the CRC32C of all bytes of the file but its
+ * own eight digits. Format: https://github.com/huggingface/safetensors. Checked by
  * tests/unit/model/formats/test_safetensors.c, tests/fuzz/safetensors.c and tests/peers/model.py.
  */
 #ifndef TEXTMILL_MODEL_FORMATS_SAFETENSORS_H
@@ -39,7 +40,12 @@ struct safetensors {
     struct file_map map;
     struct safetensor *tensors; /* sorted by offset; from torch.h, by name */
     size_t count, cap;
+    uint64_t sum_at; /* place of the checksum's digits in the file; 0: it has none */
 };
+
+/* Checks the file against the checksum in its header, "textmill.crc32c" in "__metadata__". Files of
+ * other programs have none. Returns 0, or -1 with an error. */
+int safetensors_check(const struct safetensors *s);
 
 /* Maps the file and checks its whole header. Returns 0, or -1 with an error that names the file and
  * the tensor. */

@@ -116,19 +116,23 @@ static int take_sums(struct weights *w, const char *index_path, const struct js 
     return 0;
 }
 
+static int check_by_index(const struct safetensors *s, uint32_t crc)
+{
+    const uint32_t own = file_map_sum(&s->map, 0, s->map.bytes);
+    if (own == crc)
+        return 0;
+    return err_set("'%s' is damaged or from another folder: its checksum is %08x, but the index "
+                   "says %08x",
+                   s->path, own, crc);
+}
+
 int weights_check(const struct weights *w, int rank, int ranks)
 {
-    for (size_t i = (size_t)rank; w->sums && i < w->count; i += (size_t)ranks) {
-        const struct safetensors *s = &w->files[i];
-        if (!w->sums[i].known)
-            continue;
-        const uint32_t crc = file_map_sum(&s->map, 0, s->map.bytes);
-        if (crc != w->sums[i].crc)
-            return err_set("%s: is damaged or from another folder: its checksum is %08x, but the "
-                           "index says %08x",
-                           s->path, crc, w->sums[i].crc);
-    }
-    return 0;
+    int failed = 0;
+    for (size_t i = (size_t)rank; i < w->count && !failed; i += (size_t)ranks)
+        failed = w->sums && w->sums[i].known ? check_by_index(&w->files[i], w->sums[i].crc)
+                                             : safetensors_check(&w->files[i]);
+    return failed;
 }
 
 static int open_form(struct weights *w, const struct form *form, const char *dir, const char *path)

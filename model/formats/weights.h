@@ -28,9 +28,9 @@ int weights_open(struct weights *w, const char *dir);
 /* Opens dir/BASE.safetensors, or the files that the index dir/BASE.safetensors.index.json names.
  * Returns 0, or -1 with an error. */
 int weights_open_base(struct weights *w, const char *dir, const char *base);
-/* Compares the files with the checksums in the index; of `ranks` ranks that share the work, rank
- * `rank` takes each `ranks`-th file. Indexes of other programs have no checksums. Returns 0, or -1
- * with an error that names a file that is damaged or from another folder. */
+/* Compares the files with the checksums in the index or in themselves; of `ranks` ranks that share
+ * the work, rank `rank` takes each `ranks`-th file. Files of other programs have no checksums.
+ * Returns 0, or -1 with an error that names a file that is damaged or from another folder. */
 int weights_check(const struct weights *w, int rank, int ranks);
 void weights_close(struct weights *w);
 
