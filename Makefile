@@ -7,6 +7,7 @@ TAGGED := $(if $(wildcard .git),$(shell git tag --points-at HEAD 2>/dev/null))
 VERSION ?= $(RELEASE)$(if $(filter v$(RELEASE),$(TAGGED)),,$(COMMIT:%=+%))
 MODE ?= release
 PREFIX ?= /usr/local
+LIBDIR ?= $(PREFIX)/lib
 PROGRAM_PREFIX ?=
 STRIP ?= strip
 O ?= build
@@ -14,7 +15,7 @@ O ?= build
 CC ?= gcc
 PACKAGES = libarchive libxml-2.0 libpcre2-8 yaml-0.1 jansson libedit zlib libzstd
 PKG_CFLAGS := $(shell pkg-config --cflags $(PACKAGES) 2>/dev/null)
-PKG_LIBS := $(shell pkg-config --libs $(PACKAGES) 2>/dev/null)
+PKG_LIBS := $(shell pkg-config $(if $(STATIC),--static) --libs $(PACKAGES) 2>/dev/null)
 
 WARN = -Wall -Wextra -Wshadow -Wpointer-arith -Wstrict-prototypes -Wmissing-prototypes -Wvla \
        -Werror=unused-result
@@ -35,7 +36,10 @@ ALL_CFLAGS = -std=gnu11 $(WARN) $(MODE_FLAGS) -pthread $(CFLAGS)
 ALL_CPPFLAGS = -I. -D_FILE_OFFSET_BITS=64 $(CPPFLAGS) $(PKG_CFLAGS)
 # The functions of a program that its plug-ins call.
 PLUGIN_CALLS = err_set err_usage err_get log_fatal log_warn log_detail log_bytes mem_alloc mem_zalloc mem_resize ops_rows_of ops_rows_count
-ALL_LDFLAGS = $(MODE_FLAGS) $(HARDEN_LD) -pthread -Wl,--as-needed $(PLUGIN_CALLS:%=-Wl,--export-dynamic-symbol=%) $(LDFLAGS)
+# STATIC=1: programs that need no library of the system, and so load no plug-in. The map tells what they are made of.
+LINKED = $(if $(STATIC),-static -Wl$(comma)-Map=$@.map,$(PLUGIN_CALLS:%=-Wl$(comma)--export-dynamic-symbol=%))
+comma = ,
+ALL_LDFLAGS = $(MODE_FLAGS) $(HARDEN_LD) -pthread -Wl,--as-needed $(LINKED) $(LDFLAGS)
 LIBS = $(PKG_LIBS) -lm -ldl
 
 B = $(O)/$(MODE)
@@ -58,12 +62,12 @@ BINARIES = $(PROGRAMS:%=$(B)/bin/%)
 # A plug-in (common/plugin.h) is built if the compiler of its library is installed.
 MPICC ?= $(shell command -v mpicc)
 ARROW_PACKAGE := $(shell pkg-config --exists 'parquet >= 21' 2>/dev/null && command -v $(CXX) >/dev/null && echo parquet)
-PLUGINS = $(if $(filter-out fuzz,$(MODE)),$(if $(MPICC),$(B)/lib/textmill/libtextmill-mpi.so) \
+PLUGINS = $(if $(STATIC)$(filter fuzz,$(MODE)),,$(if $(MPICC),$(B)/lib/textmill/libtextmill-mpi.so) \
           $(if $(PARQUET)$(ARROW_PACKAGE),$(B)/lib/textmill/libtextmill-parquet.so)) \
           $(if $(CUDA),$(B)/lib/textmill/libtextmill-cuda.so)
 
 .PHONY: all links sample demo test check-unit check-backends check-golden check-docs check-fuzz check-hostile check-faults check-learning \
-        check-parallel check-ranks check-peers tokenizer-library check-arm64 fuzz bench lint format install uninstall dist deb clean help
+        check-parallel check-ranks check-peers tokenizer-library check-arm64 fuzz bench lint format install install-programs install-library uninstall dist deb release clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -132,7 +136,7 @@ $(LIB): $(LIB_OBJECTS)
 
 define program_rule
 $(B)/bin/$(1): $(B)/obj/$(MAIN_$(1)).o $(LIB) $(B)/flags | $(B)/bin
-	$(CC) $(ALL_LDFLAGS) $$(filter %.o %.a,$$^) $(LIBS) -o $$@
+	$(CC) $$(ALL_LDFLAGS) $$(filter %.o %.a,$$^) $(LIBS) -o $$@
 endef
 $(foreach p,$(PROGRAMS),$(eval $(call program_rule,$(p))))
 
@@ -166,7 +170,7 @@ $(TOKENIZER_SO): $(TOKENIZER_SO).$(TOKENIZER_ABI)
 TOKENIZER_LIBS = $(shell pkg-config --libs libpcre2-8 jansson 2>/dev/null) -pthread -lm
 $(TOKENIZER_PC): library/textmill-tokenizer.pc.in FORCE
 	@mkdir -p $(@D)
-	sed 's,@PREFIX@,$(PREFIX),; s,@VERSION@,$(RELEASE),' $< > $@
+	sed 's,@PREFIX@,$(PREFIX),; s,@LIBDIR@,$(LIBDIR),; s,@VERSION@,$(RELEASE),' $< > $@
 -include $(TOKENIZER_OBJECTS:.o=.d) $(B)/pic/library/textmill_tokenizer.d
 OBJCOPY ?= objcopy
 
@@ -351,20 +355,16 @@ INSTALLED_SHARE = $(DESTDIR)$(PREFIX)/share/textmill
 # The scripts that documents and messages name.
 INSTALLED_SCRIPTS = benchmark corpus hold-out model-download wikipedia-download
 COMPLETIONS = share/bash-completion/completions share/zsh/vendor-completions share/fish/vendor_completions.d
-INSTALLED_LIB = $(DESTDIR)$(PREFIX)/lib
-install: all $(SAMPLE) tokenizer-library ## install into $(DESTDIR)$(PREFIX); PROGRAM_PREFIX=tm- avoids name clashes; STRIP= keeps symbols
+INSTALLED_LIB = $(DESTDIR)$(LIBDIR)
+install: install-programs install-library ## install into $(DESTDIR)$(PREFIX); PROGRAM_PREFIX=tm- avoids name clashes; STRIP= keeps symbols
+
+install-programs: all $(SAMPLE)
 	install -d $(INSTALLED_BIN) $(INSTALLED_MAN)/man1 $(INSTALLED_MAN)/man7 $(INSTALLED_SHARE)/configs
 	for p in $(PROGRAMS); do to=$(INSTALLED_BIN)/$(PROGRAM_PREFIX)$$p; \
 	    install -m 755 $(B)/bin/$$p $$to && $(if $(STRIP),$(STRIP) $$to,:) || exit 1; done
 	for m in $(MAN); do to=$(INSTALLED_MAN)/man$${m##*.}/$(PROGRAM_PREFIX)$$(basename $$m); \
 	    scripts/prefix-man '$(PROGRAM_PREFIX)' $$m > $$to && chmod 644 $$to || exit 1; done
 	for p in $(PLUGINS); do install -D -m 644 $$p $(INSTALLED_PLUGINS)/$$(basename $$p) || exit 1; done
-	install -d $(INSTALLED_LIB)/pkgconfig $(DESTDIR)$(PREFIX)/include $(INSTALLED_MAN)/man3
-	install -m 644 $(TOKENIZER_SO).$(TOKENIZER_ABI) $(TOKENIZER_A) $(INSTALLED_LIB)
-	ln -sf $(notdir $(TOKENIZER_SO)).$(TOKENIZER_ABI) $(INSTALLED_LIB)/$(notdir $(TOKENIZER_SO))
-	install -m 644 $(TOKENIZER_PC) $(INSTALLED_LIB)/pkgconfig
-	install -m 644 library/textmill-tokenizer.h $(DESTDIR)$(PREFIX)/include
-	install -m 644 library/textmill-tokenizer.3 $(INSTALLED_MAN)/man3
 	install -m 644 configs/*.yaml $(INSTALLED_SHARE)/configs
 	install -D -m 644 -t $(INSTALLED_SHARE)/configs/machines configs/machines/*.yaml
 	install -m 644 $(SAMPLE) $(INSTALLED_SHARE)
@@ -375,6 +375,14 @@ install: all $(SAMPLE) tokenizer-library ## install into $(DESTDIR)$(PREFIX); PR
 	    install -m 644 $(B)/completions/bash/$$p $(DESTDIR)$(PREFIX)/$(word 1,$(COMPLETIONS)) && \
 	    install -m 644 $(B)/completions/zsh/_$$p $(DESTDIR)$(PREFIX)/$(word 2,$(COMPLETIONS)) && \
 	    install -m 644 $(B)/completions/fish/$$p.fish $(DESTDIR)$(PREFIX)/$(word 3,$(COMPLETIONS)) || exit 1; done
+
+install-library: tokenizer-library
+	install -d $(INSTALLED_LIB)/pkgconfig $(DESTDIR)$(PREFIX)/include $(INSTALLED_MAN)/man3
+	install -m 644 $(TOKENIZER_SO).$(TOKENIZER_ABI) $(TOKENIZER_A) $(INSTALLED_LIB)
+	ln -sf $(notdir $(TOKENIZER_SO)).$(TOKENIZER_ABI) $(INSTALLED_LIB)/$(notdir $(TOKENIZER_SO))
+	install -m 644 $(TOKENIZER_PC) $(INSTALLED_LIB)/pkgconfig
+	install -m 644 library/textmill-tokenizer.h $(DESTDIR)$(PREFIX)/include
+	install -m 644 library/textmill-tokenizer.3 $(INSTALLED_MAN)/man3
 
 uninstall: ## remove what install installed
 	for p in $(PROGRAMS); do rm -f $(INSTALLED_BIN)/$(PROGRAM_PREFIX)$$p; done
