@@ -406,8 +406,11 @@ deb: dist ## build a Debian package of the last commit in build/deb (needs debhe
 	tar -xzf $(O)/$(DIST).tar.gz -C $(O)/deb
 	cd $(O)/deb/$(DIST) && dpkg-buildpackage -us -uc
 
+release: ## make all that a release consists of, in build/dist; needs `scripts/install-deps release`
+	scripts/release
+
 clean: ## remove everything that was built
-	rm -rf $(foreach m,release debug asan tsan cov fuzz deb demo,$(O)/$m) $(SAMPLE) $(O)/$(DIST).tar.gz
+	rm -rf $(foreach m,release debug asan tsan cov fuzz deb demo dist dist-work,$(O)/$m) $(SAMPLE) $(O)/$(DIST).tar.gz
 	rm -f $(if $(IN_TREE),,$(O)/)bin
 	@rmdir $(O) 2>/dev/null || :
 
