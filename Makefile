@@ -353,7 +353,7 @@ INSTALLED_MAN = $(DESTDIR)$(PREFIX)/share/man
 INSTALLED_PLUGINS = $(DESTDIR)$(PREFIX)/lib/textmill
 INSTALLED_SHARE = $(DESTDIR)$(PREFIX)/share/textmill
 # The scripts that documents and messages name.
-INSTALLED_SCRIPTS = benchmark corpus hold-out model-download wikipedia-download
+INSTALLED_SCRIPTS = benchmark corpus hold-out language model-download wikipedia-download
 COMPLETIONS = share/bash-completion/completions share/zsh/vendor-completions share/fish/vendor_completions.d
 INSTALLED_LIB = $(DESTDIR)$(LIBDIR)
 install: install-programs install-library ## install into $(DESTDIR)$(PREFIX); PROGRAM_PREFIX=tm- avoids name clashes; STRIP= keeps symbols
