@@ -101,6 +101,7 @@ case_corpus_killed_group() {
     until_ test -s runs
     kill -9 -- -$!
     wait $! 2>/dev/null
+    until_ flock -n made/.logs/.lock true # the group dies when the system comes to it
     touch go && : >runs
     SECONDS_MOST=10 succeeds "$ROOT/scripts/corpus" -o made parts "$waiting"
     ! grep -q 'another call' stderr || fail 'a dead call blocks'
