@@ -90,7 +90,6 @@ struct settings {
     int64_t ranks;                  /* with dry_run: number of ranks; 0: not set */
     const char *machine, *on_paper; /* with dry_run (cluster.h): the machine file, NULL: no
                                      * estimate; and the split, NULL: the split of this run */
-    struct opt_list more_data;      /* --data under other option names */
 };
 
 /* The default values of the options. */

@@ -103,8 +103,6 @@ static const struct opt options[] = {
       "tokenizer to save with the model; default: the one stored with the data" },
     { 0, "mask-tokens", OPT_INT | OPT_FIXED, AT(mask_tokens), "N",
       "BERT: maximum number of masked tokens per sequence; 0: as in the data", 0, 1e6 },
-    { 0, "train-file", OPT_LIST, AT(more_data), "FILE", "another name for --data" },
-    { 0, "input-files", OPT_LIST, AT(more_data), "FILE", "another name for --data" },
     { 0, "style", OPT_CHOICE, AT(google), "hf|google",
       "SQuAD: cut long contexts into windows as Hugging Face or as Google does" },
     { 0, "stride", OPT_INT, AT(stride), "N",
@@ -526,21 +524,13 @@ static int print_plan(const struct plan *p)
     return result;
 }
 
-/* Adds the operands, and --train-file and --input-files, to --data. Returns 0, or -1 with an
- * error. */
-static int take_data(struct settings *s, char **operands, int count)
+/* Adds the operands to --data, or puts them in the place of the configuration's. */
+static void take_data(struct settings *s, char **operands, int count)
 {
-    if (s->more_data.count && tool_given("data"))
-        return err_usage("give only one of --data, --train-file and --input-files");
-    if (!count && !s->more_data.count)
-        return 0;
-    if (!tool_given("data"))
+    if (count && !tool_given("data"))
         s->data.count = 0; /* these come from the configuration */
-    for (size_t i = 0; i < s->more_data.count; i++)
-        opt_list_add(&s->data, s->more_data.items[i]);
     for (int i = 0; i < count; i++)
         opt_list_add(&s->data, operands[i]);
-    return 0;
 }
 
 static int print_presets(void)
@@ -631,8 +621,10 @@ static int settle(struct settings *s, struct comm *ranks, int argc, char **argv)
             "--force starts a new run and --resume continues the old one: give only one of them");
     if (!s->output)
         s->output = "model";
-    if (load_own_config(s) < 0 || take_data(s, argv, argc) < 0 || choose_data(s) < 0 ||
-        (comm_is_first(ranks) && profile_may_be_written(s) < 0))
+    if (load_own_config(s) < 0)
+        return -1;
+    take_data(s, argv, argc);
+    if (choose_data(s) < 0 || (comm_is_first(ranks) && profile_may_be_written(s) < 0))
         return -1;
     if (tool_given("epochs") && !tool_given("steps")) /* the command line overrides the file */
         s->steps = 0;

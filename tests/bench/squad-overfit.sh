@@ -17,7 +17,7 @@ for paragraph in (p for article in json.load(open(sys.argv[1]))["data"] for p in
 json.dump({"version": "1.1", "data": [{"title": "few", "paragraphs": few}]}, sys.stdout)
 PY
 began=$(date +%s)
-train -q --task squad --train-file few.json --vocab "$DATA/tokenizers/bert-base-uncased-vocab.txt" --layers 2 --width 128 --heads 2 \
+train -q --task squad --data few.json --vocab "$DATA/tokenizers/bert-base-uncased-vocab.txt" --layers 2 --width 128 --heads 2 \
     --sequence-length 384 --epsilon 1e-12 --epochs "$epochs" --micro-batch-size 8 --learning-rate 1e-3 --minimum-learning-rate 0 \
     --schedule linear --warmup 0.1 --beta2 0.999 --weight-decay 0 --save-every 0 --seed 1234 -o model || exit 1
 f1=$(evaluate squad -q --force --model model few.json | sed -n 's/^f1=//p')

@@ -88,7 +88,7 @@ with tempfile.TemporaryDirectory() as work:
         f.write(open(VOCAB, "rb").read())
     rows, starts, ends = batch(BertTokenizerFast(VOCAB), few_questions(data))
     n = len(starts)
-    ours = ["train", "-q", "--task", "squad", "--start-from", start, "--train-file", data, "--sequence-length", str(LENGTH),
+    ours = ["train", "-q", "--task", "squad", "--start-from", start, "--data", data, "--sequence-length", str(LENGTH),
             "--stride", str(STRIDE), "--question-tokens", "40", "--micro-batch-size", str(n), "--clip", "0", "--beta2", "0.999",
             "--adam-epsilon", "1e-6", "--weight-decay", str(DECAY), "--schedule", "linear", "--minimum-learning-rate", "0",
             "--log-every", "1", "--save-every", "0"]
