@@ -35,13 +35,16 @@ static void check_text(const struct program *p, const char *path)
     buf_release(&out);
 }
 
-/* The text of the program for one layer and seven micro-batches in groups of two, beside the
- * expected text. */
+/* The texts of the programs for one layer and seven micro-batches in groups of two, and for three
+ * layers and one micro-batch (which docs/step.svg shows), beside the expected texts. */
 Test(program, a_step_reads_as_it_should)
 {
     struct program p;
     compile(&p, 1, 7, 2, RECOMPUTE_ATTENTION, 1);
     check_text(&p, "tests/data/programs/step");
+    program_release(&p);
+    compile(&p, 3, 1, 1, RECOMPUTE_NONE, 1);
+    check_text(&p, "tests/data/programs/plain");
     program_release(&p);
     program_evaluation(&p, &(struct program_config){ .layers = 3, .tied = 1 });
     check_text(&p, "tests/data/programs/evaluation");
