@@ -678,6 +678,11 @@ int output_open(struct output *out, const char *path)
     return kind == FILE_SPECIAL ? open_special(out, path) : open_temporary(out, path);
 }
 
+void output_remove(struct output *out, const char *path)
+{
+    *out = (struct output){ .path = mem_strdup(path), .fd = -1, .goes = 1 };
+}
+
 /* Starts writing the data to disk, so that the fsync at the end has little to wait for. */
 static void begin_sync(struct output *out, size_t written)
 {
@@ -759,6 +764,8 @@ static void output_free(struct output *out)
 /* Flushes the buffer and syncs the file to disk. Returns 0, or -1 with an error. */
 static int finish(struct output *out)
 {
+    if (out->goes)
+        return 0;
     if (output_flush(out) < 0 || (out->crc_at && write_sum(out) < 0))
         return -1;
     if (out->temp && !out->lazy && fsync(out->fd) < 0 && errno != EINVAL && errno != EROFS)
@@ -807,7 +814,7 @@ static int remove_older(const struct output *outs, size_t count)
 {
     int result = 0, gone = 0;
     for (size_t i = count; i-- > 0 && !result;) {
-        if (!outs[i].temp)
+        if (!outs[i].temp && !outs[i].goes)
             continue;
         if (unlink(outs[i].path) == 0)
             gone = 1;

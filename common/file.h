@@ -165,6 +165,7 @@ struct output {
     /* set by the caller: output_close syncs nothing, because the caller syncs a whole folder
      * later */
     int lazy;
+    int goes; /* 1: stands for an older file that is no part of a new set (output_remove) */
     uint32_t crc;  /* of the bytes so far, if the file holds its own checksum */
     size_t crc_at; /* its place; 0: it holds none */
 };
@@ -184,11 +185,13 @@ int output_close(struct output *out);
 
 /* Closes several files that make one set: publishes all of them or none. The last file says that
  * the set is complete. Every file is synced to disk before the first one is renamed. Then older
- * files of these names are removed, and the last file appears when the others are on the disk. So
+ * files of these names are removed, the last one first, with those that output_remove put into the
+ * set, and the last file appears when the others are on the disk. So
  * old and new files are never mixed, even after a power failure. Frees the structs. Returns 0, or
  * -1 with an error; files that were renamed before it are removed, and the older ones may be lost.
  */
 int output_close_all(struct output *outs, size_t count);
+void output_remove(struct output *out, const char *path); /* not for the last file of a set */
 void output_abandon(struct output *out); /* drops without publishing; fine on a zeroed struct */
 
 /* Ends an output: calls output_close and returns its result if `result` is 0; else calls

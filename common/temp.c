@@ -293,7 +293,7 @@ static int make_folder(const char *path, const char *kind)
     if (fd >= 0)
         close(fd);
     rmdir(path);
-    errno = why;
+    errno = why == ENOENT ? EEXIST : why; /* another process removed it while it was empty */
     return -1;
 }
 
@@ -321,11 +321,12 @@ static int make(struct buf *name, const char *path, const char *kind, enum temp_
 /* ---- those of processes that ended ---------------------------------------------------------- */
 
 /* Opens the temporary file, or with a `kind` the marked folder. Returns its descriptor, or -1 with
- * errno; 0: not one that this program makes. */
+ * errno; 0: not one that this program makes. Removes an empty folder without a mark: its process
+ * was killed just before it made the mark, or after it removed it. */
 static int open_old(const char *path, const char *kind)
 {
     char name[64];
-    struct stat st;
+    struct stat st, mark;
     errno = 0;
     if (!temp_base(path) || lstat(path, &st) < 0 ||
         (kind ? !S_ISDIR(st.st_mode) : !S_ISREG(st.st_mode) || st.st_nlink != 1))
@@ -334,9 +335,11 @@ static int open_old(const char *path, const char *kind)
     if (fd < 0 || !kind)
         return fd;
     mark_name(name, kind);
-    if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode))
+    if (fstatat(fd, name, &mark, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(mark.st_mode))
         return fd;
     int why = errno == ENOENT ? 0 : errno;
+    if (!why && st.st_uid == geteuid() && flock(fd, LOCK_EX | LOCK_NB) == 0)
+        rmdir(path);
     close(fd);
     errno = why;
     return -1;

@@ -9,8 +9,8 @@
  *
  * Such a remainder is removed only if this program provably made it and nobody uses it: it has a
  * temporary name; it belongs to this user; it is a file with one name, or a folder with the mark
- * ".textmill-<kind>", a file that temp_mkdir puts inside; and it can be locked. The lock works over
- * NFS. On file systems without locks nothing is removed.
+ * ".textmill-<kind>", a file that temp_mkdir puts inside, or an empty folder; and it can be locked.
+ * The lock works over NFS. On file systems without locks nothing is removed.
  *
  * What is to appear as a folder is written inside a temporary folder and moved out when it is
  * complete, and what is to disappear is moved into one first. So no mark is ever published, and

@@ -160,8 +160,8 @@ static int is_ours(const char *path)
     return result;
 }
 
-/* Removes the checkpoint `path`. It first loses its name: a checkpoint is whole or not there. One
- * with files of the user's stays. Returns 0, or -1 with an error. */
+/* Removes the checkpoint `path`. It first loses its name, also on the disk: a checkpoint is whole
+ * or not there. One with files of the user's stays. Returns 0, or -1 with an error. */
 static int remove_one(const char *path)
 {
     struct buf temp = BUF_INIT, old = BUF_INIT;
@@ -175,6 +175,8 @@ static int remove_one(const char *path)
     if (!result) {
         file_join(&old, temp.data, "old");
         result = file_rename(path, old.data);
+        if (!result)
+            result = file_sync_dir(path);
         if (temp_drop(temp.data, lock) < 0)
             result = -1;
     }

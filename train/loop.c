@@ -219,11 +219,11 @@ static int remove_old_run(const char *out)
 {
     struct buf path = BUF_INIT;
     int result = checkpoint_remove_all(out);
+    if (!result)
+        result = weights_remove(out, "model", 1);
     file_join(&path, out, "metrics.jsonl");
     if (!result)
         result = file_remove(path.data);
-    if (!result)
-        result = weights_remove(out, "model", 1);
     buf_release(&path);
     return result;
 }

@@ -303,6 +303,9 @@ int weights_remove(const char *dir, const char *base, int one)
                 failed = remove_file(dir, names.names[i]);
         file_names_free(&names);
     }
+    file_join(&name, dir, "");
+    if (!failed)
+        failed = file_sync_dir(name.data);
     buf_release(&name);
     return failed;
 }

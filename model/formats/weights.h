@@ -50,7 +50,7 @@ int weights_write_index(const char *dir, const char *base, const struct safetens
                         const int *file, size_t count, const uint32_t *crc, int files);
 /* Removes from `dir` the index dir/BASE.safetensors.index.json and then all files with names of
  * weights_file_name for several files, whatever their number. With one 1, it also removes
- * dir/BASE.safetensors. Returns 0, or -1 with an error. */
+ * dir/BASE.safetensors. Syncs the folder. Returns 0, or -1 with an error. */
 int weights_remove(const char *dir, const char *base, int one);
 
 #endif

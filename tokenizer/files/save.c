@@ -168,28 +168,6 @@ static int form_print(const struct file_form *form, const struct vocabulary *v, 
     return !form->fits || form->fits(v, text);
 }
 
-/* Opens and writes the vocabulary's files. Sets *count to their number, and written[i] to 1 for
- * each form that has one. Returns 0, or -1 with an error. */
-static int write_forms(const struct vocabulary *v, const char *dir, struct output *outs,
-                       size_t *count, int *written)
-{
-    struct buf path = BUF_INIT, text = BUF_INIT;
-    int result = 0;
-    for (int i = 0; i < FORMS && !result; i++) {
-        buf_clear(&text);
-        written[i] = form_print(&forms[i], v, &text);
-        if (!written[i])
-            continue;
-        file_join(&path, dir, forms[i].name);
-        result = output_open(&outs[*count], path.data);
-        if (!result)
-            result = output_write(&outs[(*count)++], text.data, text.len);
-    }
-    buf_release(&path);
-    buf_release(&text);
-    return result;
-}
-
 /* Sets `text` to what this program writes into the form's file for the vocabulary of the folder's
  * tokenizer.json. Returns 1, 0 if there is none, or -1 with an error. */
 static int print_old(const struct file_form *form, const char *dir, struct buf *text)
@@ -209,46 +187,55 @@ static int print_old(const struct file_form *form, const char *dir, struct buf *
     return result;
 }
 
-/* Removes a file that an older vocabulary has and the new one has not, if this program would write
- * the same bytes for the older one. Returns 0, or -1 with an error. */
-static int remove_form(const struct file_form *form, const char *dir)
+/* Returns 1 if an older vocabulary has this file, which the new one has not, and this program would
+ * write the same bytes for the older one; 0 if not; or -1 with an error. */
+static int is_old(const struct file_form *form, const char *dir, const char *path)
 {
-    struct buf path = BUF_INIT, is = BUF_INIT, was = BUF_INIT;
+    struct buf is = BUF_INIT, was = BUF_INIT;
     enum file_kind kind;
-    file_join(&path, dir, form->name);
-    int result = file_look(path.data, &kind);
+    int result = file_look(path, &kind);
     if (!result && kind == FILE_PLAIN) {
         int ours = print_old(form, dir, &was);
-        result = ours < 0 ? -1 : file_read(path.data, &is);
-        if (!result && ours && is.len == was.len && !memcmp(is.data, was.data, is.len))
-            result = file_remove(path.data);
-        else if (!result)
-            log_warn("'%s' is no file of this vocabulary; it stays", path.data);
+        result = ours < 0 ? -1 : file_read(path, &is);
+        if (!result)
+            result = ours && is.len == was.len && !memcmp(is.data, was.data, is.len);
+        if (!result)
+            log_warn("'%s' is no file of this vocabulary; it stays", path);
     }
-    buf_release(&path);
     buf_release(&is);
     buf_release(&was);
     return result;
 }
 
-static int remove_others(const char *dir, const int *written)
+/* Opens and writes the file of the form, or prepares to remove an older one, as the next one of
+ * `count` outputs. Returns 0, or -1 with an error. */
+static int put_form(const struct file_form *form, const struct vocabulary *v, const char *dir,
+                    struct output *outs, size_t *count)
 {
-    int result = 0;
-    for (int i = 0; i < FORMS && !result; i++)
-        if (!written[i])
-            result = remove_form(&forms[i], dir);
+    struct buf path = BUF_INIT, text = BUF_INIT;
+    file_join(&path, dir, form->name);
+    int written = form_print(form, v, &text), old = written ? 0 : is_old(form, dir, path.data);
+    int result = old < 0 ? -1 : 0;
+    if (written)
+        result = output_open(&outs[*count], path.data);
+    else if (old > 0)
+        output_remove(&outs[*count], path.data);
+    if (!result && (written || old > 0))
+        ++*count;
+    if (!result && written)
+        result = output_write(&outs[*count - 1], text.data, text.len);
+    buf_release(&path);
+    buf_release(&text);
     return result;
 }
 
 int vocabulary_save(const struct vocabulary *v, const char *dir)
 {
     struct output outs[FORMS];
-    int made, written[FORMS] = { 0 }, result = file_mkdirs_count(dir, &made);
+    int made, result = file_mkdirs_count(dir, &made);
     size_t count = 0;
-    if (!result)
-        result = write_forms(v, dir, outs, &count, written);
-    if (!result)
-        result = remove_others(dir, written);
+    for (int i = 0; i < FORMS && !result; i++)
+        result = put_form(&forms[i], v, dir, outs, &count);
     result = output_end_all(outs, count, result);
     if (result < 0)
         file_rmdirs(dir, made);
