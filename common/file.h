@@ -165,7 +165,7 @@ struct output {
     /* set by the caller: output_close syncs nothing, because the caller syncs a whole folder
      * later */
     int lazy;
-    int goes; /* 1: stands for an older file that is no part of a new set (output_remove) */
+    int goes;      /* 1: stands for an older file that is no part of a new set (output_remove) */
     uint32_t crc;  /* of the bytes so far, if the file holds its own checksum */
     size_t crc_at; /* its place; 0: it holds none */
 };

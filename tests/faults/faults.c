@@ -3,6 +3,7 @@
  *
  *     read, write, close, fsync, rename     on a regular file or pipe that the program opened;
  *                                           rename includes the swap of two names (renameat2)
+ *     unlink                                unlink or unlinkat
  *     stat, opendir, readdir                on a path that the program uses; stat includes lstat
  *     malloc                                malloc, calloc, realloc or aligned_alloc
  *     pthread_create
@@ -141,6 +142,16 @@ int fsync(int fd)
 int rename(const char *from, const char *to)
 {
     return fails("rename", EIO) ? -1 : REAL(rename)(from, to);
+}
+
+int unlink(const char *path)
+{
+    return fails("unlink", EIO) ? -1 : REAL(unlink)(path);
+}
+
+int unlinkat(int at, const char *path, int flags)
+{
+    return fails("unlink", EIO) ? -1 : REAL(unlinkat)(at, path, flags);
 }
 
 long syscall(long number, ...)
