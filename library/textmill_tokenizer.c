@@ -338,7 +338,7 @@ static int encode_one(const struct job *j, struct encoder *e, const char *text, 
         return encoder_encode(e, text, n, special, &out->ids);
     if (encoder_encode_places(e, text, n, special, &out->ids, &out->begins, &out->ends) < 0)
         return -1;
-    if (j->how & TEXTMILL_OFFSETS_BYTES)
+    if (j->how & TEXTMILL_OFFSETS_BYTES && out->ids.count > before)
         encoder_places_in_bytes(text, n, out->begins.data + before, out->ends.data + before,
                                 out->ids.count - before);
     return 0;
@@ -471,7 +471,8 @@ static int decode_batch(void *ctx)
     int single = j->unit_count == 1 && j->units[0].text.cap;
     j->decoded->bytes = single ? buf_detach(&j->units[0].text) : mem_alloc(all + 1);
     for (size_t i = 0; i < j->unit_count && !single; at += j->units[i++].text.len)
-        memcpy(j->decoded->bytes + at, j->units[i].text.data, j->units[i].text.len);
+        if (j->units[i].text.len)
+            memcpy(j->decoded->bytes + at, j->units[i].text.data, j->units[i].text.len);
     j->decoded->texts = j->texts;
     j->decoded->ends = j->made;
     j->made = NULL;
