@@ -16,14 +16,36 @@
 
 /* ---- config.json -------------------------------------------------------------------------- */
 
+/* Sets *path to the configuration of a model folder: config.json or, if there is none, the
+ * bert_config.json of Google's archives. Returns 0, or -1 with an error. */
+static int find_config(struct buf *path, enum file_kind *kind, const char *dir)
+{
+    file_join(path, dir, "config.json");
+    int result = file_look(path->data, kind);
+    if (result < 0 || *kind)
+        return result;
+    file_join(path, dir, "bert_config.json");
+    result = file_look(path->data, kind);
+    if (!*kind)
+        file_join(path, dir, "config.json");
+    return result;
+}
+
+/* Reads the configuration of a model folder, and sets *path to its name. Returns 0, or -1 with an
+ * error. */
+static int read_config(struct buf *path, struct buf *text, const char *dir)
+{
+    enum file_kind kind;
+    return find_config(path, &kind, dir) < 0 ? -1 : file_read(path->data, text);
+}
+
 int folder_check(const char *path)
 {
     enum file_kind kind, config = FILE_PLAIN;
     struct buf inside = BUF_INIT;
-    file_join(&inside, path, "config.json");
     int result = file_look(path, &kind);
     if (!result && kind == FILE_FOLDER)
-        result = file_look(inside.data, &config);
+        result = find_config(&inside, &config, path);
     buf_release(&inside);
     if (!result && kind == FILE_NONE)
         return err_set("there is no model '%s': 'train' makes one, and 'scripts/model-download' "
@@ -57,8 +79,7 @@ int folder_verify(const char *path, int rank, int ranks)
 int folder_read_config(struct model_config *config, enum model_head head, const char *dir)
 {
     struct buf path = BUF_INIT, text = BUF_INIT;
-    file_join(&path, dir, "config.json");
-    int failed = file_read(path.data, &text);
+    int failed = read_config(&path, &text, dir);
     if (failed == 0)
         failed = architecture_read(config, head, text.data, text.len, path.data);
     buf_release(&text);
@@ -69,8 +90,7 @@ int folder_read_config(struct model_config *config, enum model_head head, const 
 int folder_head(enum model_head *head, const char *dir)
 {
     struct buf path = BUF_INIT, text = BUF_INIT;
-    file_join(&path, dir, "config.json");
-    int failed = file_read(path.data, &text);
+    int failed = read_config(&path, &text, dir);
     if (failed == 0)
         failed = architecture_head(head, text.data, text.len, path.data);
     buf_release(&text);

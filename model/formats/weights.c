@@ -8,6 +8,7 @@
 #include "common/err.h"
 #include "common/js.h"
 #include "common/mem.h"
+#include "model/formats/tf_checkpoint.h"
 #include "model/formats/torch.h"
 
 typedef int opener(struct safetensors *s, const char *path);
@@ -21,6 +22,8 @@ static const struct form {
     { "model.safetensors.index.json", safetensors_open, 1 },
     { "pytorch_model.bin", torch_open, 0 },
     { "pytorch_model.bin.index.json", torch_open, 1 },
+    { "bert_model.ckpt.index", tf_checkpoint_open, 0 },
+    { "model.ckpt.index", tf_checkpoint_open, 0 },
 };
 
 /* Returns the index in w->files of the file `name` in folder dir, or -1 with an error. Opens the
@@ -78,8 +81,7 @@ static int open_index(struct weights *w, opener *open, const char *dir, const ch
 static int no_weights(const char *dir)
 {
     enum file_kind kind;
-    static const char *const others[] = { "tf_model.h5", "flax_model.msgpack",
-                                          "bert_model.ckpt.index", "model.ckpt.index" };
+    static const char *const others[] = { "tf_model.h5", "flax_model.msgpack" };
     struct buf path = BUF_INIT;
     const char *other = NULL;
     for (size_t i = 0; i < sizeof others / sizeof *others && !other; i++) {
