@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-enum { LEAST_TOKENS = 256, MOST_TOKENS = 4096, PARAMETERS_A_TOKEN = 4000 };
+enum { LEAST_TOKENS = 2048, MOST_TOKENS = 4096, PARAMETERS_A_TOKEN = 4000 };
 
 static int64_t between(int64_t least, int64_t x, int64_t most)
 {

@@ -8,9 +8,9 @@
  *                      of it for an encoder, and a tenth if the weights were trained before;
  *                      rounded to two digits
  *     minimum rate     a tenth of the learning rate
- *     micro-batch      about N / 4000 tokens, but at least 256 and at most 4096: small models learn
- *                      more from more updates, large ones need the memory
- *     warm-up          a hundredth of the updates, but at least 100 updates, and at most a tenth
+ *     micro-batch      about N / 4000 tokens, but at least 2048 and at most 4096: gradients of
+ * fewer tokens are too noisy, more tokens need much memory warm-up          a hundredth of the
+ * updates, but at least 100 updates, and at most a tenth
  *
  * The rates are meant for AdamW; other optimizers get the same ones.
  */

@@ -55,6 +55,7 @@ struct loop {
     double last_loss;             /* of the last step */
     int skipped;                  /* successive updates that were skipped */
     struct sequences *validation; /* [plan_validation_round]: micro-batches */
+    uint64_t validation_bytes;    /* of text (count_bytes); 0: not known */
     struct step_batch batch;      /* of the next step */
     double batch_tokens;          /* tokens in it, on all ranks */
     int failed;                   /* 1: no next step; `why` says why (prepare) */
@@ -556,6 +557,14 @@ static int score_round(struct loop *l, const struct round *r, struct engine_scor
     return 0;
 }
 
+/* Returns the number of samples of the validation data that count. */
+static uint64_t count_validation(const struct loop *l)
+{
+    const uint64_t samples = l->plan->validation->count;
+    const uint64_t limit = (uint64_t)l->settings->validation_batches * (uint64_t)l->plan->engine.B;
+    return limit && limit < samples ? limit : samples;
+}
+
 /* Sets *score to the score of the first samples of the validation data. Micro-batch k is evaluated
  * by rank k mod ranks. Scores are added in the order of the micro-batches. The stages of a pipeline
  * wait for each other only at the end of a round. Returns 0, or -1 with an error. */
@@ -563,11 +572,9 @@ static int score_validation(struct loop *l, struct engine_score *score)
 {
     const int ranks = l->comm->size[COMM_DATA], most = plan_validation_round(l->plan);
     const uint64_t each = (uint64_t)l->plan->engine.B * (uint64_t)ranks;
-    const uint64_t samples = l->plan->validation->count;
-    const uint64_t limit = (uint64_t)l->settings->validation_batches * (uint64_t)l->plan->engine.B;
     struct engine_score *own = mem_zalloc((size_t)most, sizeof *own);
     struct engine_score *all = mem_zalloc((size_t)(most * ranks), sizeof *all);
-    struct round r = { .n = limit && limit < samples ? limit : samples };
+    struct round r = { .n = count_validation(l) };
     int result = 0;
     for (; r.first < r.n && !result && stopping.count < 2; r.first += each * (uint64_t)r.count) {
         const uint64_t left = (r.n - r.first + each - 1) / each;
@@ -586,9 +593,33 @@ static int score_validation(struct loop *l, struct engine_score *score)
     return result;
 }
 
+/* Counts the bytes of the text that the validation's labels stand for; the end of a text has none.
+ * Only a GPT has such a count, and a tokenizer whose tokens are bytes of the text. Returns 0, or -1
+ * with an error. */
+static int count_bytes(struct loop *l)
+{
+    const uint64_t samples = count_validation(l);
+    const struct tokenizer *t = l->plan->tokenizer;
+    if (l->validation_bytes || l->plan->task->head != HEAD_NEXT || !t || !tokenizer_tiles(t))
+        return 0;
+    for (uint64_t i = 0; i < samples; i += (uint64_t)l->plan->engine.B) {
+        if (read_validation(l, l->validation, i, samples) < 0)
+            return -1;
+        for (int64_t k = 0; k < l->validation->count * l->validation->T; k++) {
+            size_t n;
+            const int32_t id = l->validation->labels[k];
+            if (id != tokenizer_end_of_text(t) && tokenizer_token(t, (uint32_t)id, &n))
+                l->validation_bytes += n;
+        }
+    }
+    return 0;
+}
+
 static int validate(struct loop *l, struct engine_score *score)
 {
     TRACE_PHASE("validation", -1);
+    if (agree(l, l->first ? count_bytes(l) : 0) < 0)
+        return -1;
     engine_to_model(&l->engine, &l->plan->optimizer);
     int result = score_validation(l, score);
     engine_from_model(&l->engine, &l->plan->optimizer);
@@ -603,12 +634,16 @@ static void put_parts(struct buf *out, const struct model *m, const struct metri
                  100 * p->part[i][METRICS_ACCURACY]);
 }
 
-static void say(const struct loop *l, const struct metrics_point *p)
+/* `labels` is the number of labels of the validation. */
+static void say(const struct loop *l, const struct metrics_point *p, double labels)
 {
     struct buf parts = BUF_INIT;
-    char validation[48] = "", left[32];
+    char validation[80] = "", left[32];
     if (!isnan(p->validation))
         snprintf(validation, sizeof validation, "  val %.4f", p->validation);
+    if (!isnan(p->validation) && l->validation_bytes)
+        snprintf(validation + strlen(validation), 40, ", %.4f bits/byte",
+                 p->validation / log(2) * labels / (double)l->validation_bytes);
     double flops = plan_flops_per_token(l->plan);
     log_time(left, (double)(l->plan->steps - p->step) * p->seconds);
     put_parts(&parts, &l->plan->model, p);
@@ -656,7 +691,7 @@ static int report_step(struct loop *l, const struct engine_score *score,
     l->busy = 0;
     l->logged_step = l->at.step;
     l->logged_tokens = l->at.tokens;
-    say(l, &p);
+    say(l, &p, (double)validation->part[0].labels);
     return l->first ? metrics_add(&l->metrics, &p) : 0;
 }
 

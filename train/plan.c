@@ -493,11 +493,16 @@ static int share_micro_batches(struct plan *p, int64_t all)
 static int batch_arithmetic(struct plan *p)
 {
     struct settings *s = p->settings;
-    if (!s->micro_batch_size)
+    const int64_t shares = larger(ranks_of(p), s->leaves);
+    if (!s->micro_batch_size) {
         s->micro_batch_size = defaults_micro_batch(tensor_parameters(&p->model.tensors),
                                                    p->engine.T, s->global_batch_size);
+        if (!s->global_batch_size && p->data && p->data->count) /* an epoch has an update */
+            s->micro_batch_size = larger(
+                1, smaller(s->micro_batch_size, (int64_t)samples_epoch(p->data) / shares));
+    }
     if (!s->global_batch_size)
-        s->global_batch_size = s->micro_batch_size * larger(ranks_of(p), s->leaves);
+        s->global_batch_size = s->micro_batch_size * shares;
     if (s->global_batch_size % s->micro_batch_size)
         return err_set("global-batch-size %" PRId64
                        " is not a multiple of micro-batch-size %" PRId64,

@@ -36,7 +36,8 @@ static const struct opt options[] = {
       "training data: a folder or file of TFRecords, a Megatron prefix, a blend as "
       "A:0.7,B:0.3, or \"generated\" for random ids; default: ./shards" },
     { 0, "validation", OPT_LIST | OPT_FREE | OPT_OF_HOST, AT(validation), "PATH",
-      "validation data, in the forms of --data except \"generated\"" },
+      "validation data, in the forms of --data except \"generated\"; default: the folder "
+      "validation in that of --data" },
     { 'o', "output", OPT_TEXT | OPT_FREE, AT(output), "DIR",
       "model folder, with metrics and checkpoints; default: ./model" },
     { 0, "resume", OPT_FLAG | OPT_OF_RUN, AT(resume), NULL,
@@ -601,13 +602,34 @@ static int choose_data(struct settings *s)
     return 0;
 }
 
+/* If nothing is said of validation data, chooses the folder `validation` in the folder of the data,
+ * where tfwrite writes what it holds out. Sets *path to its name, which *s borrows. Returns 0, or
+ * -1 with an error. */
+static int choose_validation(struct settings *s, struct buf *path)
+{
+    enum file_kind kind = FILE_NONE;
+    if (s->validation.count || tool_given("validation") || s->data.count != 1 ||
+        !strcmp(s->data.items[0], "generated"))
+        return 0;
+    file_join(path, s->data.items[0], "validation");
+    if (file_look(path->data, &kind) < 0)
+        return -1;
+    if (kind == FILE_FOLDER) {
+        opt_list_add(&s->validation, path->data);
+        log_info("validation data: '%s'; --validation '' for none", path->data);
+    }
+    return 0;
+}
+
 /* Completes and checks the settings that the options gave. Returns 0, or -1 with an error. */
-static int settle(struct settings *s, struct comm *ranks, int argc, char **argv)
+static int settle(struct settings *s, struct comm *ranks, struct buf *path, int argc, char **argv)
 {
     if (s->vocab && !*s->vocab) /* an empty value on the command line removes the file's value */
         s->vocab = NULL;
     if (s->start_from && !*s->start_from)
         s->start_from = NULL;
+    if (s->validation.count == 1 && !*s->validation.items[0])
+        s->validation.count = 0;
     if (s->architecture && !*s->architecture)
         s->architecture = NULL;
     if (s->memmap_dir && !*s->memmap_dir)
@@ -624,7 +646,8 @@ static int settle(struct settings *s, struct comm *ranks, int argc, char **argv)
     if (load_own_config(s) < 0)
         return -1;
     take_data(s, argv, argc);
-    if (choose_data(s) < 0 || (comm_is_first(ranks) && profile_may_be_written(s) < 0))
+    if (choose_data(s) < 0 || choose_validation(s, path) < 0 ||
+        (comm_is_first(ranks) && profile_may_be_written(s) < 0))
         return -1;
     if (tool_given("epochs") && !tool_given("steps")) /* the command line overrides the file */
         s->steps = 0;
@@ -642,7 +665,8 @@ static int settle(struct settings *s, struct comm *ranks, int argc, char **argv)
 static int run_on_ranks(struct comm *ranks, struct settings *s, int argc, char **argv)
 {
     struct plan p = { 0 };
-    int result = settle(s, ranks, argc, argv);
+    struct buf validation = BUF_INIT;
+    int result = settle(s, ranks, &validation, argc, argv);
     if (!result)
         result = plan_make(&p, s, (uint64_t)tool_seed, !s->dry_run);
     result = comm_agree(ranks, result);
@@ -651,6 +675,7 @@ static int run_on_ranks(struct comm *ranks, struct settings *s, int argc, char *
     else if (!result)
         result = train(&p, ranks);
     plan_release(&p);
+    buf_release(&validation);
     return result;
 }
 

@@ -14,10 +14,10 @@ Test(defaults, the_learning_rate_falls_with_the_size)
 
 Test(defaults, a_micro_batch_grows_with_the_size)
 {
-    cr_expect_eq(defaults_micro_batch(1900000, 128, 0), 4);    /* 475 tokens */
+    cr_expect_eq(defaults_micro_batch(12000000, 128, 0), 23);  /* 3000 tokens */
     cr_expect_eq(defaults_micro_batch(124000000, 1024, 0), 4); /* 4096, the most */
     cr_expect_eq(defaults_micro_batch(124000000, 100000, 0), 1);
-    cr_expect_eq(defaults_micro_batch(1000, 16, 0), 16); /* 256, the least */
+    cr_expect_eq(defaults_micro_batch(1000, 16, 0), 128); /* 2048, the least */
 }
 
 Test(defaults, a_micro_batch_divides_the_global_batch)
