@@ -17,9 +17,9 @@ struct table {
     const unsigned char *data, *end;
     const char *name;
     struct safetensors *to;
-    int started;             /* 1: the header was read */
-    uint64_t bytes;          /* of all tensors so far */
-    char key[KEY_MOST + 1];  /* the last key of a tensor */
+    int started;            /* 1: the header was read */
+    uint64_t bytes;         /* of all tensors so far */
+    char key[KEY_MOST + 1]; /* the last key of a tensor */
 };
 
 static uint32_t read_u32(const unsigned char *p)
@@ -34,7 +34,8 @@ static int bad(const struct table *t, const unsigned char *at, const char *probl
 
 /* ---- tensors ------------------------------------------------------------------------------ */
 
-/* BundleHeaderProto: the number of files, and the order of bytes. Returns 0, or -1 with an error. */
+/* BundleHeaderProto: the number of files, and the order of bytes. Returns 0, or -1 with an error.
+ */
 static int read_header(struct table *t, const unsigned char *p, const unsigned char *end)
 {
     struct protobuf_field f;
@@ -50,8 +51,8 @@ static int read_header(struct table *t, const unsigned char *p, const unsigned c
     return more < 0 ? bad(t, p, "bad header of the checkpoint") : 0;
 }
 
-/* Appends the sizes of a TensorShapeProto to the tensor's shape. Returns 0; -1, without an error set,
- * if the shape is malformed, has too many dimensions or too many elements. */
+/* Appends the sizes of a TensorShapeProto to the tensor's shape. Returns 0; -1, without an error
+ * set, if the shape is malformed, has too many dimensions or too many elements. */
 static int read_shape(struct safetensor *x, const unsigned char *p, const unsigned char *end)
 {
     struct protobuf_field f, g;
@@ -87,8 +88,8 @@ static int read_type(struct safetensor *x, uint64_t type)
     return 0;
 }
 
-/* Returns Hugging Face's name of the tensor that TensorFlow calls `key`; the caller frees it. A kernel
- * becomes a weight, which is transposed: *turned is 1. */
+/* Returns Hugging Face's name of the tensor that TensorFlow calls `key`; the caller frees it. A
+ * kernel becomes a weight, which is transposed: *turned is 1. */
 static char *translate(const char *key, int *turned)
 {
     static const char *const whole[][2] = {
@@ -127,8 +128,8 @@ static void turn(struct safetensor *x)
     x->shape[1] = rows;
 }
 
-/* Checks the place of the tensor, of numbers of `width` bytes, and its checksum, and adds it. Returns
- * 0, or -1 with an error. */
+/* Checks the place of the tensor, of numbers of `width` bytes, and its checksum, and adds it.
+ * Returns 0, or -1 with an error. */
 static int add_tensor(struct table *t, struct safetensor x, const char *key, int width,
                       uint32_t sum)
 {
@@ -267,14 +268,14 @@ static int take_block(struct table *t, const char *key, const unsigned char *p,
 {
     const unsigned char *begin, *stop;
     (void)key;
-    return find_block(t, p, end, &begin, &stop) < 0 ? -1
-                                                    : read_block(t, begin, stop, take_tensor);
+    return find_block(t, p, end, &begin, &stop) < 0 ? -1 : read_block(t, begin, stop, take_tensor);
 }
 
 int tf_checkpoint_parse(struct safetensors *s, const void *index, uint64_t n, const char *name)
 {
-    struct table t = { .data = index, .end = (const unsigned char *)index + n, .name = name,
-                       .to = s };
+    struct table t = {
+        .data = index, .end = (const unsigned char *)index + n, .name = name, .to = s
+    };
     const unsigned char *begin, *stop, *p = t.end - (n < FOOTER ? 0 : FOOTER);
     uint64_t ignored;
     if (n < FOOTER || memcmp(t.end - sizeof magic, magic, sizeof magic) != 0)

@@ -1,5 +1,6 @@
-/* Parses the index of a TensorFlow checkpoint. The input is the entries of its only block. The block's checksum and all around it
- * are made here, so that they are no obstacle. The file of numbers is 256 zeros. */
+/* Parses the index of a TensorFlow checkpoint. The input is the entries of its only block. The
+ * block's checksum and all around it are made here, so that they are no obstacle. The file of
+ * numbers is 256 zeros. */
 #include <stddef.h>
 #include <stdint.h>
 
@@ -35,8 +36,8 @@ static void put_block(struct buf *out, struct buf *place, const void *entries, s
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const unsigned char numbers[256], magic[] = { 0x57, 0xfb, 0x80, 0x8b,
-                                                         0x24, 0x75, 0x47, 0xdb };
+    static const unsigned char numbers[256],
+        magic[] = { 0x57, 0xfb, 0x80, 0x8b, 0x24, 0x75, 0x47, 0xdb };
     struct buf file = BUF_INIT, place = BUF_INIT, entry = BUF_INIT, end = BUF_INIT;
     struct safetensors s = { .path = mem_strdup("numbers"), .map = { numbers, sizeof numbers } };
     put_block(&file, &place, data, size);
