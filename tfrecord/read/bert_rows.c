@@ -192,6 +192,17 @@ int bert_shape_of(struct bert_shape *s, const void *data, size_t n)
     return 0;
 }
 
+int bert_shape_check_same(const struct bert_shape *is, const struct bert_shape *first)
+{
+    if (is->layout != first->layout)
+        return err_set("has the layout %s, but the records before it have %s",
+                       bert_layout_name(is->layout), bert_layout_name(first->layout));
+    if (is->sequences != first->sequences)
+        return err_set("has room for %u sequences, but the records before it for %u", is->sequences,
+                       first->sequences);
+    return 0;
+}
+
 void bert_rows_init(struct bert_rows *r, const struct bert_shape *shape)
 {
     *r = (struct bert_rows){ .shape = *shape };

@@ -28,6 +28,10 @@ int bert_layout_of(enum bert_layout *layout, const void *data, size_t n);
  * 0, or -1 with an error if it does not have a BERT layout. */
 int bert_shape_of(struct bert_shape *shape, const void *data, size_t n);
 
+/* Returns -1 with an error if the records of shape *is cannot follow those of shape *first in one
+ * data set, else 0. */
+int bert_shape_check_same(const struct bert_shape *is, const struct bert_shape *first);
+
 /* One sequence. The caller owns the arrays, each [sequence_length]. */
 struct bert_row {
     uint32_t *ids, *segments; /* set for existing tokens only; segments are 0 or 1 */

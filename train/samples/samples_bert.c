@@ -90,17 +90,6 @@ static void close_bert(struct samples *s)
     free(b);
 }
 
-static int check_same(const struct bert_shape *is, const struct bert_shape *first)
-{
-    if (is->layout != first->layout)
-        return err_set("has the layout %s, but the records before it have %s",
-                       bert_layout_name(is->layout), bert_layout_name(first->layout));
-    if (is->sequences != first->sequences)
-        return err_set("has room for %u sequences, but the records before it for %u", is->sequences,
-                       first->sequences);
-    return 0;
-}
-
 /* Sets *shape from the first record. Also checks the first record of every other file, so that data
  * of different kinds is found before training begins. Returns 0, or -1 with an error. */
 static int open_shape(struct bert_shape *shape, const struct dataset *d,
@@ -114,7 +103,7 @@ static int open_shape(struct bert_shape *shape, const struct dataset *d,
             return -1;
         if (bert_shape_of(&is, data, n) < 0 ||
             check_shape(&is, c->T || !i ? c->T : shape->sequence_length, c->mask_tokens) < 0 ||
-            (i && check_same(&is, shape) < 0))
+            (i && bert_shape_check_same(&is, shape) < 0))
             return dataset_where(d, i);
         *shape = i ? *shape : is;
     }
