@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/err.h"
@@ -75,8 +76,10 @@ static int save_history(struct prompt *p)
     if (!result)
         result = output_open(&out, p->kept.data);
     if (!result) {
-        /* a device has no temporary file */
-        if (history(p->history, &event, H_SAVE, out.temp ? out.temp : out.path) < 0)
+        /* For the user alone: not all versions of libedit see to it. A device has no temporary
+         * file. */
+        if ((out.temp && fchmod(out.fd, S_IRUSR | S_IWUSR) < 0) ||
+            history(p->history, &event, H_SAVE, out.temp ? out.temp : out.path) < 0)
             result = err_set("cannot write the history '%s': %s", p->kept.data, strerror(errno));
         result = output_end(&out, result);
     }
