@@ -250,10 +250,6 @@ static int write_state(const char *dir, const struct checkpoint *c, struct kv *s
         kv_add(&state, "arithmetic", c->arithmetic);
     if (c->rate_squares > 0)
         kv_addf(&state, "rate_squares", "%.17g", c->rate_squares);
-    if (c->loss_scale > 0) {
-        kv_addf(&state, "loss_scale", "%.17g", c->loss_scale);
-        kv_addf(&state, "scale_good", "%" PRId64, c->scale_good);
-    }
     int result = sums_add(sums, dir, "");
     if (!result)
         result = sums_add(sums, dir, "training/");
@@ -480,16 +476,7 @@ static int parse_state(const struct kv *state, struct checkpoint *c)
     c->step = (int64_t)step;
     c->seconds = (double)milliseconds * 1e-3;
     c->validation = NAN;
-    if (get_real(state, "rate_squares", &c->rate_squares) < 0 ||
-        get_real(state, "loss_scale", &c->loss_scale) < 0)
-        return -1;
-    c->scale_good = 0;
-    if (c->loss_scale > 0) {
-        if (kv_get_u64(state, "scale_good", &step) < 0)
-            return -1;
-        c->scale_good = (int64_t)step;
-    }
-    return 0;
+    return get_real(state, "rate_squares", &c->rate_squares);
 }
 
 /* Reads the state and the configuration, and checks this rank's part of the files. */

@@ -19,10 +19,8 @@
  *                                     next_rate (the learning rate that the next update would
  *                                     have), arithmetic (ops_arithmetic); both absent in older
  *                                     checkpoints;
- *                                     rate_squares (schedule-free only), loss_scale and
- *                                     scale_good (updates since the scale changed; automatic
- *                                     scale only); and the checksums of all files and tensors
- *                                     (sums.h)
+ *                                     rate_squares (schedule-free only); and the checksums of all
+ *                                     files and tensors (sums.h)
  *
  * All random numbers are computed from counters (rng.h), so step and position are the whole random
  * state. A checkpoint is written in a temporary folder, synced, and then renamed, and it is renamed
@@ -51,8 +49,6 @@ struct checkpoint {
     double seconds;      /* seconds of training, over all resumed runs */
     double validation;   /* loss at this step; NAN: not measured */
     double rate_squares; /* schedule-free optimizer: sum of squared rates; 0: none */
-    double loss_scale;   /* automatic loss scale; 0: none */
-    int64_t scale_good;  /* updates since the loss scale changed */
     double next_rate;    /* learning rate that the next update would have; NAN: not known */
     char arithmetic[64]; /* ops_arithmetic; "": not known */
 };

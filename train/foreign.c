@@ -21,7 +21,6 @@ struct foreign {
     const char *key, *option, *words, *why;
 };
 
-#define AUTOMATIC "--loss-scale auto finds the scale"
 #define NO_HALF                                                                                    \
     "f16 is not supported; use f32, or bf16 with --precision, --parameter-precision and "          \
     "--activation-precision"
@@ -45,6 +44,8 @@ struct foreign {
 /* The reason why a key of a foreign file is refused if it belongs to a kind of model that textmill
  * does not have. The key is an error with any value. */
 static const char unmade[] = "textmill has no such model";
+/* Earlier versions of textmill had a loss scale, so its keys are left out of any file. */
+static const char no_scale[] = "training in f32 or bf16 needs no loss scale";
 
 static const struct foreign table[] = {
     /* models */
@@ -233,8 +234,10 @@ static const struct foreign table[] = {
 
     /* for one kind of machine, or one program */
     { "precision", "precision", "32=f32 fp32=f32 16= 16.16= 16.32= fp16=", NO_HALF },
-    { "loss-scaling", "loss-scale", NULL, NULL },
-    { "auto-loss-scaling", NULL, "false", AUTOMATIC },
+    { "loss-scaling", NULL, "1", no_scale },
+    { "auto-loss-scaling", NULL, "false", no_scale },
+    { "loss-scale", NULL, "1", no_scale },
+    { "loss-scale-window", NULL, NULL, NULL },
     { "stochastic-rounding", NULL, NULL, STOCHASTIC },
     { "partials-type", NULL, NULL, SUMS_F32 },
     { "enable-half-partials", NULL, NULL, SUMS_F32 },
@@ -445,7 +448,8 @@ static int merge(struct yaml *y, size_t i, const char *path)
 }
 
 /* Leaves out item i, which has no equivalent here: returns 1 with a note for a warning if the file
- * is .json, else -1 with an error. Keys of unknown models are always an error. */
+ * is .json or the key is that of a loss scale, else -1 with an error. Keys of unknown models are
+ * always an error. */
 static int leave_out(struct translation *t, size_t i, const char *key, const char *why)
 {
     const struct yaml_item *item = &t->y->items[i];
@@ -453,7 +457,7 @@ static int leave_out(struct translation *t, size_t i, const char *key, const cha
     if (why == unmade)
         return err_set("%s:%d: unsupported value of '%s', %s: %s", t->path, item->line, key,
                        item->value, why);
-    if (!file_ends_with(t->path, ".json"))
+    if (!file_ends_with(t->path, ".json") && why != no_scale)
         return err_set("%s:%d: unsupported key '%s': %s", t->path, item->line, key, why);
     while (k < t->out_count && strcmp(t->out[k].why, why))
         k++;

@@ -320,10 +320,6 @@ static int resume(struct loop *l, const char *path, const char *config)
     if (load_store(l, path, NULL) < 0 || checkpoint_load_moments(path, &l->at, &l->store) < 0)
         return -1;
     p->optimizer.rate_squares = l->at.rate_squares;
-    if (p->loss_scale.automatic && l->at.loss_scale > 0) {
-        p->loss_scale.scale = l->at.loss_scale;
-        p->loss_scale.good = l->at.scale_good;
-    }
     log_info("resuming from '%s'", path);
     say_otherwise(l);
     if (l->at.order != BATCHES_ORDER && l->at.sequences)
@@ -684,7 +680,6 @@ static int report_step(struct loop *l, const struct engine_score *score,
         .seconds = seconds,
         .elapsed = log_seconds() - l->began,
         .tokens_per_second = l->busy > 0 ? tokens / l->busy : 0,
-        .loss_scale = l->plan->loss_scale.automatic ? l->engine.loss_scale : 0,
     };
     take_score(&p, m, score, METRICS_LOSS);
     take_score(&p, m, validation, METRICS_VALIDATION);
@@ -713,8 +708,6 @@ static int save(struct loop *l)
     struct plan *p = l->plan;
     l->at.seconds = log_seconds() - l->began;
     l->at.rate_squares = p->optimizer.rate_squares;
-    l->at.loss_scale = p->loss_scale.automatic ? p->loss_scale.scale : 0;
-    l->at.scale_good = p->loss_scale.good;
     l->at.next_rate = schedule_rate(&p->schedule, l->at.step);
     snprintf(l->at.arithmetic, sizeof l->at.arithmetic, "%s", ops_arithmetic(l->ops));
     engine_to_model(&l->engine, &p->optimizer);
@@ -792,19 +785,10 @@ static int diverged(struct loop *l, double loss, double norm)
 static int update(struct loop *l, double loss, double norm, double rate)
 {
     struct plan *p = l->plan;
-    struct loss_scale *s = &p->loss_scale;
-    if (isfinite(loss) && !isfinite(norm) && loss_scale_overflowed(s)) {
-        log_detail("gradients overflow at step %" PRId64 ": its update is left out, and the loss "
-                   "scale is %g now",
-                   l->at.step + 1, s->scale);
-        return 0;
-    }
     if (!isfinite(loss) || !isfinite(norm))
         return diverged(l, loss, norm);
     l->skipped = 0;
-    p->optimizer.loss_scale = s->scale;
     engine_update(&l->engine, &p->optimizer, norm, rate, l->at.step + 1);
-    loss_scale_passed(s);
     return l->store.mapped ? agree(l, store_check(&l->store)) : 0;
 }
 
@@ -868,7 +852,6 @@ static int learn(struct loop *l, struct engine_score *score, double *rate, doubl
 {
     int64_t t = l->at.step;
     *rate = schedule_rate(&l->plan->schedule, t);
-    l->engine.loss_scale = l->plan->loss_scale.scale;
     const double tokens = l->batch_tokens;
     double loss = engine_step(&l->engine, t, &l->batch, score);
     if (l->engine.left)

@@ -46,8 +46,6 @@ const struct settings settings_default = {
     .momentum = 0.95,
     .weight_decay = 0.1,
     .clip = 1,
-    .loss_scale = "1",
-    .loss_scale_window = 2000,
     .save = 1,
     .save_every = 500,
     .keep = 2,
@@ -584,7 +582,7 @@ static int make_optimizer(struct plan *p)
     p->whole = optimizer_whole(p->optimizer.kind, &p->own.tensors);
     if (p->optimizer.kind == OPTIMIZER_SCHEDULE_FREE && !(s->beta1 > 0))
         return err_set("the optimizer schedule-free needs a beta1 above 0");
-    return loss_scale_parse(&p->loss_scale, s->loss_scale, s->loss_scale_window);
+    return 0;
 }
 
 static int make_schedule(struct plan *p)

@@ -19,7 +19,6 @@
 #include "train/program/program.h"
 #include "train/samples/task.h"
 #include "train/step/engine.h"
-#include "train/step/loss_scale.h"
 #include "train/step/optimizer.h"
 #include "train/step/schedule.h"
 
@@ -52,8 +51,6 @@ struct settings {
     int products;  /* enum ops_products */
     int precision; /* enum ops_type, like the next three */
     int parameter_precision, state_precision, activation_precision;
-    const char *loss_scale;
-    int64_t loss_scale_window;
     int64_t steps;
     double epochs;
     double learning_rate, minimum_learning_rate, warmup;
@@ -109,7 +106,6 @@ struct plan {
     struct engine_config engine;
     struct schedule schedule;
     struct optimizer optimizer;
-    struct loss_scale loss_scale;
     unsigned char *moments; /* result of optimizer_moments */
     unsigned char *whole;   /* result of optimizer_whole */
     struct program program;

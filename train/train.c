@@ -134,10 +134,6 @@ static const struct opt options[] = {
       "precision of the stored optimizer state" },
     { 0, "activation-precision", OPT_CHOICE, AT(activation_precision), OPS_PRECISION_WORDS,
       "precision of the activations stored between layers" },
-    { 0, "loss-scale", OPT_TEXT, AT(loss_scale), "X|auto",
-      "factor for the loss, divided out of the gradients again; auto adapts it" },
-    { 0, "loss-scale-window", OPT_INT, AT(loss_scale_window), "N",
-      "updates without overflow before an automatic loss scale doubles", 1, UP },
     { 0, "memmap-dir", OPT_TEXT | OPT_FREE | OPT_OF_HOST, AT(memmap_dir), "DIR",
       "folder for a file that holds what exceeds --memory" },
     { 0, "memory", OPT_SIZE | OPT_FREE, AT(memory), "BYTES",
@@ -580,7 +576,6 @@ static int check_useful(const struct settings *s)
         { "validate-every", s->validation.count || !s->validate_every, "needs --validation" },
         { "validation-batches", s->validation.count || !s->validation_batches,
           "needs --validation" },
-        { "loss-scale-window", !strcmp(s->loss_scale, "auto"), "needs --loss-scale auto" },
     };
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (tool_given(rules[i].option) && !rules[i].used)

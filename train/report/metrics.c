@@ -78,7 +78,6 @@ static int parse_point(const struct metrics *m, const char *line, size_t n, stru
     p->seconds = real(o, "seconds");
     p->elapsed = real(o, "elapsed_seconds");
     p->tokens_per_second = real(o, "tokens_per_second");
-    p->loss_scale = real(o, "loss_scale");
     parse_parts(m, o, p);
     js_free(o);
     return result;
@@ -111,7 +110,7 @@ static void put_csv_header(const struct metrics *m, struct buf *out)
 {
     char name[64];
     buf_adds(out, "step,loss,learning_rate,gradient_norm,tokens,seconds,elapsed_seconds,"
-                  "tokens_per_second,validation_loss,loss_scale");
+                  "tokens_per_second,validation_loss");
     for (int i = 0; i < m->part_count; i++)
         for (int v = 0; v < METRICS_VALUES; v++) {
             put_name(name, m, i, (enum metrics_value)v);
@@ -136,7 +135,6 @@ static void put_csv_line(const struct metrics *m, const struct metrics_point *p,
     buf_addf(out, ",%llu,%.6f,%.3f,%.1f", (unsigned long long)p->tokens, p->seconds, p->elapsed,
              p->tokens_per_second);
     put_field(out, p->validation);
-    put_field(out, p->loss_scale > 0 ? p->loss_scale : NAN);
     for (int i = 0; i < m->part_count; i++)
         for (int v = 0; v < METRICS_VALUES; v++)
             put_field(out, p->part[i][v]);
@@ -208,8 +206,6 @@ static int add_line(struct metrics *m, const struct metrics_point *p)
             (unsigned long long)p->tokens, p->seconds, p->elapsed, p->tokens_per_second);
     if (!isnan(p->validation))
         fprintf(m->file, ",\"validation_loss\":%.10g", p->validation);
-    if (p->loss_scale > 0)
-        fprintf(m->file, ",\"loss_scale\":%.10g", p->loss_scale);
     for (int i = 0; i < m->part_count; i++)
         for (int v = 0; v < METRICS_VALUES; v++) {
             put_name(name, m, i, (enum metrics_value)v);
@@ -231,7 +227,7 @@ static int add_csv_line(struct metrics *m, const struct metrics_point *p)
 
 static int add_event(struct metrics *m, const struct metrics_point *p)
 {
-    enum { MOST = 6 + METRICS_PARTS * METRICS_VALUES };
+    enum { MOST = 5 + METRICS_PARTS * METRICS_VALUES };
     char tags[MOST][64];
     size_t n = 4;
     struct event_scalar scalars[MOST] = {
@@ -242,8 +238,6 @@ static int add_event(struct metrics *m, const struct metrics_point *p)
     };
     if (!isnan(p->validation))
         scalars[n++] = (struct event_scalar){ "loss/validation", p->validation };
-    if (p->loss_scale > 0)
-        scalars[n++] = (struct event_scalar){ "loss_scale", p->loss_scale };
     for (int i = 0; i < m->part_count; i++)
         for (int v = 0; v < METRICS_VALUES; v++) {
             if (isnan(p->part[i][v]))

@@ -11,12 +11,11 @@
  * update, in nats per label. gradient_norm is the norm before clipping. null means infinity or NaN.
  * tokens and elapsed_seconds count from step 0, over all resumed runs. seconds is the mean time per
  * update since the line before, without validation and saving; tokens_per_second is computed from
- * the same time. validation_loss is present if it was measured (after the update). loss_scale, that
- * of this update, is present if it is automatic. If the loss has several parts, each part has its
- * loss and its accuracy (the fraction of labels that were predicted as the most likely):
- * "mlm_loss":7.4,"mlm_accuracy":0.12,"nsp_loss":0.69, ..., and "validation_mlm_loss":7.2, .... In
- * the TensorBoard file these are loss/mlm, accuracy/mlm, loss/validation_mlm and
- * accuracy/validation_mlm.
+ * the same time. validation_loss is present if it was measured (after the update). If the loss has
+ * several parts, each part has its loss and its accuracy (the fraction of labels that were
+ * predicted as the most likely): "mlm_loss":7.4,"mlm_accuracy":0.12,"nsp_loss":0.69, ..., and
+ * "validation_mlm_loss":7.2, .... In the TensorBoard file these are loss/mlm, accuracy/mlm,
+ * loss/validation_mlm and accuracy/validation_mlm.
  *
  * training.csv has the same numbers in columns of the same names. A field without a number is
  * empty.
@@ -47,7 +46,6 @@ struct metrics_point {
     double rate, norm;
     uint64_t tokens;
     double seconds, elapsed, tokens_per_second;
-    double loss_scale;                          /* 0 if the scale is static */
     double part[METRICS_PARTS][METRICS_VALUES]; /* NAN if not measured */
 };
 

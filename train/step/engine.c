@@ -55,13 +55,9 @@ void engine_open(struct engine *e, const struct engine_config *config, const str
                  const struct model *m, struct ops *o, struct store *s, struct comm *c)
 {
     assert(config->G >= 1 && config->G <= config->A && config->most >= config->B);
-    *e = (struct engine){ .config = *config,
-                          .program = p,
-                          .model = m,
-                          .ops = o,
-                          .store = s,
-                          .comm = c,
-                          .loss_scale = 1 };
+    *e = (struct engine){
+        .config = *config, .program = p, .model = m, .ops = o, .store = s, .comm = c
+    };
     program_evaluation(&e->evaluation,
                        &(struct program_config){ .layers = (int)m->config.layers,
                                                  .tied = m->tied,
@@ -510,7 +506,7 @@ double engine_step(struct engine *e, int64_t step, const struct step_batch *batc
         .e = e, .training = 1, .batches = batch->micro, .step = step, .score = score
     };
     *score = (struct engine_score){ 0 };
-    s.scale = weigh(e, batch, &s.next_weight) * e->loss_scale;
+    s.scale = weigh(e, batch, &s.next_weight);
     e->left = run_watched(&s, e->program);
     if (e->left)
         return NAN;
@@ -521,7 +517,7 @@ double engine_step(struct engine *e, int64_t step, const struct step_batch *batc
 
 double engine_norm(const struct engine *e)
 {
-    return sqrt(sharing_squares(&e->sharing)) / e->loss_scale;
+    return sqrt(sharing_squares(&e->sharing));
 }
 
 /* Brings the updated parameters of a tied table from the first stage of a pipeline to the last. If

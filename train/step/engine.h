@@ -49,7 +49,6 @@ struct engine {
     struct program evaluation;
     double labels[MODEL_PARTS]; /* of all ranks, in each part of the loss (engine_count) */
     int counted;                /* 1: labels are those of the next step */
-    double loss_scale;          /* the gradients are this factor times the true ones; 1 at first */
     int (*watch)(void *ctx, double share); /* see engine_step; NULL: none */
     void *watch_ctx;
     int left;                  /* 1: the last engine_step was left */
@@ -108,7 +107,7 @@ void engine_count(struct engine *e, const struct step_batch *batch);
 double engine_step(struct engine *e, int64_t step, const struct step_batch *batch,
                    struct engine_score *score);
 
-/* Returns the norm of the last step's gradients, divided by loss_scale (sharing.h). */
+/* Returns the norm of the last step's gradients (sharing.h). */
 double engine_norm(const struct engine *e);
 
 /* Updates all parameters with the optimizer `a` and the learning rate `rate`; `t` is the number of

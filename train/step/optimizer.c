@@ -364,7 +364,6 @@ void optimizer_begin(struct optimizer_update *u, struct optimizer *a, struct sto
                      struct comm *c, double norm, double rate, int64_t t)
 {
     int correct = a->bias_correction;
-    double loss_scale = a->loss_scale > 0 ? a->loss_scale : 1;
     *u = (struct optimizer_update){ .optimizer = a,
                                     .store = s,
                                     .comm = c,
@@ -373,8 +372,7 @@ void optimizer_begin(struct optimizer_update *u, struct optimizer *a, struct sto
                                         .beta1 = a->beta1,
                                         .beta2 = a->beta2,
                                         .epsilon = a->epsilon,
-                                        .gradient_scale = optimizer_clip_factor(a, norm) /
-                                                          loss_scale,
+                                        .gradient_scale = optimizer_clip_factor(a, norm),
                                         .m_correction = correct ? 1 / (1 - pow(a->beta1, (double)t))
                                                                 : 1,
                                         .v_correction = correct ? 1 / (1 - pow(a->beta2, (double)t))

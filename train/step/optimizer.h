@@ -68,7 +68,6 @@ struct optimizer {
     int lamb_thirds;
     uint64_t seed; /* for stochastic rounding */
 
-    double loss_scale;   /* the gradients are this factor times the true ones; 0: 1 */
     double rate_squares; /* schedule-free: sum of rate^2 so far */
 };
 

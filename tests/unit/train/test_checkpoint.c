@@ -223,9 +223,7 @@ static void save_as(struct whole *w, struct buf *path, enum saved_files files)
                                    .tokens = 6789,
                                    .sequences = 1000,
                                    .seconds = 1.5,
-                                   .validation = 3.25,
-                                   .loss_scale = 1024,
-                                   .scale_good = 7 };
+                                   .validation = 3.25 };
     const struct checkpoint_content content = { .model = &w->model,
                                                 .store = &w->store,
                                                 .comm = alone(),
@@ -251,8 +249,7 @@ Test(checkpoint, position_and_counters_come_back)
     save_whole(&w, &path);
     cr_assert_eq(checkpoint_read(path.data, alone(), &c, &config), 0, "%s", err_get());
     cr_expect(c.step == 12 && c.position == 345 && c.tokens == 6789 && c.sequences == 1000);
-    cr_expect(c.seconds == 1.5 && c.loss_scale == 1024);
-    cr_expect(c.scale_good == 7 && c.rate_squares == 0);
+    cr_expect(c.seconds == 1.5 && c.rate_squares == 0);
     cr_expect_str_eq(config.data, "seed: 1\n");
     buf_release(&config);
     buf_release(&path);

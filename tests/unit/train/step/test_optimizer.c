@@ -284,30 +284,6 @@ Test(optimizer, schedule_free_has_two_points)
     check_with_and_without_bias_correction(OPTIMIZER_SCHEDULE_FREE);
 }
 
-Test(optimizer, a_loss_scale_is_divided_out)
-{
-    for (int kind = OPTIMIZER_ADAMW; kind <= OPTIMIZER_SCHEDULE_FREE; kind++) {
-        struct rig plain, scaled;
-        struct optimizer a = an_optimizer((enum optimizer_kind)kind), b = a;
-        b.loss_scale = 4096;
-        open_rig(&plain, a.kind);
-        open_rig(&scaled, b.kind);
-        for (int t = 1; t <= UPDATES; t++) {
-            set_gradients(&plain, t);
-            for (int i = 0; i < BIAS; i++)
-                scaled.g[1][i] = plain.g[1][i] * 4096;
-            for (int i = 0; i < MATRIX; i++)
-                scaled.g[0][i] = plain.g[0][i] * 4096;
-            update(&a, &plain.store, 3, 0.01, t);
-            update(&b, &scaled.store, 3, 0.01, t);
-        }
-        cr_assert_arr_eq(plain.w[0], scaled.w[0], MATRIX * sizeof(float), "kind %d", kind);
-        cr_assert_arr_eq(plain.w[1], scaled.w[1], BIAS * sizeof(float), "kind %d", kind);
-        close_rig(&plain);
-        close_rig(&scaled);
-    }
-}
-
 Test(optimizer, nvlamb_divides_by_the_norm_whatever_clip_is)
 {
     struct optimizer a = an_optimizer(OPTIMIZER_NVLAMB);
