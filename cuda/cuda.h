@@ -41,7 +41,6 @@ enum cuda_rooms {
     ROOM_PRODUCT, /* a product that is then added to the result */
     ROOM_SUMS,    /* partial sums over rows or elements */
     ROOM_WORK,    /* scratch of an operation with several kernels */
-    ROOM_LOSS,    /* logits of a chunk of rows, and the rows themselves */
     ROOM_NORM,    /* one number */
     ROOM_ROWS,    /* first rows and lengths of the sequences */
     ROOM_PASTS,   /* struct cuda_past of each sequence */
@@ -238,9 +237,6 @@ void cuda_gather_rows(struct ops *o, struct ops_array y, struct ops_array x, str
                       int64_t n, int64_t C);
 void cuda_scatter_rows(struct ops *o, struct ops_array y, struct ops_array x, struct ops_array rows,
                        int64_t n, int64_t C);
-/* Like cuda_scatter_rows, but sets the rows of y instead of adding to them. */
-void cuda_place_rows(struct ops *o, struct ops_array y, struct ops_array x, struct ops_array rows,
-                     int64_t n, int64_t C);
 
 /* attention.cu and attention_mma.cu */
 void cuda_attention_fwd(struct ops *o, struct ops_array y, struct ops_array lse, struct ops_qkv x,
@@ -251,10 +247,10 @@ void cuda_attention_cached(struct ops *o, struct ops_array y, const struct ops_p
                            int64_t layer, struct ops_qkv x, const struct ops_attention *a);
 char *cuda_address(struct ops_array a); /* the address that a kernel uses */
 
-/* loss.cu: losses of rows of V logits that begin ld apart. With `gradient` the logits become scale
- * * (softmax - onehot), or 0 where there is no label. */
-void cuda_loss_rows(struct ops *o, struct ops_scores out, struct ops_array logits, int64_t ld,
-                    int64_t V, struct ops_array labels, int64_t rows, int gradient, double scale);
+/* loss.cu */
+void cuda_cross_entropy(struct ops *o, struct ops_scores out, struct ops_array logits, int64_t ld,
+                        int64_t V, struct ops_array labels, int64_t n, struct ops_array gradient,
+                        double scale);
 void cuda_columns_most(struct ops *o, const struct ops_columns *c);
 void cuda_columns_sums(struct ops *o, const struct ops_columns *c);
 void cuda_columns_loss(struct ops *o, struct ops_scores out, const struct ops_columns *c,
@@ -281,7 +277,6 @@ void cuda_schedule_free(struct ops *o, struct ops_array w, struct ops_array z, s
                         double share);
 void cuda_sgd(struct ops *o, struct ops_array w, struct ops_array a, struct ops_array gradient,
               int64_t n, const struct ops_sgd *h);
-/* x *= 1 / max(sqrt(*square), 1e-30); square is F64. */
-void cuda_normalise(struct ops *o, struct ops_array x, struct ops_array square, int64_t n);
+void cuda_normalise(struct ops *o, struct ops_array x, int64_t n);
 
 #endif

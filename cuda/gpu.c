@@ -12,10 +12,8 @@
 #include "cuda/cuda.h"
 
 enum {
-    CHUNK = 8192,      /* rows whose logits are in memory at one time */
-    NEWTON_SCHULZ = 5, /* steps */
-    FEW_ROWS = 4,      /* most rows of a product limited by memory speed */
-    BIAS_ALIGN = 16,   /* bytes; cuBLASLt's kernels read several elements of a bias at once */
+    FEW_ROWS = 4,    /* most rows of a product limited by memory speed */
+    BIAS_ALIGN = 16, /* bytes; cuBLASLt's kernels read several elements of a bias at once */
 };
 
 /* ---- recorded steps ----------------------------------------------------------------------- */
@@ -127,6 +125,16 @@ static void close_context(struct ops *o)
 static const char *describe(const struct ops *o)
 {
     return o->name;
+}
+
+/* bf16 copies of f32 operands, results that are added, partial sums, and the library's workspace.
+ */
+static uint64_t bytes_for(const struct ops_sizes *s)
+{
+    const int64_t in = s->N * s->wide, matrix = (s->V > s->wide ? s->V : s->wide) * s->C;
+    const int64_t operand = s->precision == OPS_BF16 ? 2 * (in > matrix ? in : matrix) : 0;
+    return (s->group > 1 ? OPS_GROUP_ROOM * sizeof(float) : 0) +
+           (uint64_t)(3 * operand + 4 * in + 16 * s->N + in / 8) + (32 << 20);
 }
 
 static int set_products(struct ops *o, enum ops_products products)
@@ -427,10 +435,10 @@ static void residual_fwd(struct ops *o, struct ops_array y, struct ops_array bas
 
 /* ---- losses ------------------------------------------------------------------------------- */
 
-/* Computes the logits of N rows, which begin ld apart. */
-static void decode(struct ops *o, struct ops_array to, int64_t ld, struct ops_array x, int64_t N,
-                   const struct ops_decoder *d)
+static void logits(struct ops *o, struct ops_array to, int64_t ld, struct ops_array x, int64_t N,
+                   const struct ops_decoder *d, int training)
 {
+    (void)training;
     const struct ops_matmul p = { .C = { to, ld },
                                   .A = { x, d->C },
                                   .B = { d->table, d->C, 1 },
@@ -441,162 +449,10 @@ static void decode(struct ops *o, struct ops_array to, int64_t ld, struct ops_ar
     multiply(o, d->stored, &p);
 }
 
-static void logits(struct ops *o, struct ops_array to, struct ops_array x, int64_t N,
-                   const struct ops_decoder *d)
+static struct ops_array decoder_table(struct ops *o, int64_t N, const struct ops_decoder *d)
 {
-    decode(o, to, d->V, x, N, d);
-}
-
-struct loss {
-    struct ops_scores out;
-    const struct ops_labels *l;
-    const struct ops_decoder *d;
-    struct ops_array x, dx; /* all rows; dx may be none */
-    struct ops_gradient dtable, dbias;
-    double scale;
-
-    /* the chunk: the labels from `first` on */
-    int64_t first, rows, ld;
-    struct ops_array logits, x_rows, dx_rows;
-};
-
-static void chunk_bwd(struct ops *o, struct loss *l)
-{
-    const int64_t V = l->d->V, C = l->d->C;
-    int some = !ops_is_none(l->l->rows);
-    struct ops_array dx = some ? l->dx_rows : ops_part(l->dx, l->first * C);
-    matmul(o, &(struct ops_matmul){ .C = { dx, C },
-                                    .A = { l->logits, l->ld },
-                                    .B = { l->d->table, C },
-                                    .M = l->rows,
-                                    .N = C,
-                                    .K = V });
-    matmul(o, &(struct ops_matmul){ .C = { l->dtable.to, C },
-                                    .A = { l->logits, l->ld, 1 },
-                                    .B = { l->x_rows, C },
-                                    .M = V,
-                                    .N = C,
-                                    .K = l->rows,
-                                    .base = l->dtable.add ? l->dtable.to : OPS_NONE });
-    l->dtable.add = 1;
-    if (!ops_is_none(l->dbias.to))
-        cuda_column_sums(o, l->dbias, l->logits, l->ld, l->rows, V);
-    l->dbias.add = 1;
-    if (some)
-        cuda_place_rows(o, l->dx, dx, ops_part(l->l->rows, l->first), l->rows, C);
-}
-
-static void chunk(struct ops *o, struct loss *l)
-{
-    const int64_t V = l->d->V, C = l->d->C;
-    if (ops_is_none(l->l->rows))
-        cuda_copy(o, l->x_rows, ops_part(l->x, l->first * C), l->rows * C);
-    else
-        cuda_gather_rows(o, l->x_rows, l->x, ops_part(l->l->rows, l->first), l->rows, C);
-    decode(o, l->logits, l->ld, l->x_rows, l->rows, l->d);
-    struct ops_scores out = { ops_part(l->out.losses, l->first),
-                              ops_part(l->out.correct, l->first) };
-    cuda_loss_rows(o, out, l->logits, l->ld, V, ops_part(l->l->labels, l->first), l->rows,
-                   !ops_is_none(l->dx), l->scale);
-    if (!ops_is_none(l->dx))
-        chunk_bwd(o, l);
-}
-
-static void run_chunks(struct ops *o, struct loss *l)
-{
-    const int64_t C = l->d->C, count = l->l->n, chunks = (count + CHUNK - 1) / CHUNK;
-    const int64_t rows = chunks ? (count + chunks - 1) / chunks : 0; /* chunks have equal size */
-    struct ops_decoder d = *l->d;
-    const enum ops_type type = product_type(o, d.stored, rows, d.table.type);
-    const struct ops_matrix table = { d.table, C, 0 };
-    d.table = operand(o, ROOM_B, type, table, d.V, C).x; /* converted once for all chunks */
-    l->d = &d;
-    l->ld = (d.V + 63) / 64 * 64;
-    /* one buffer for the three arrays: logits and x_rows have the operands' type, dx_rows is f32 */
-    const int64_t logits_bytes = rows * l->ld * (int64_t)ops_type_bytes(o->precision);
-    const int64_t x_bytes = (rows * C * (int64_t)ops_type_bytes(o->precision) + 63) / 64 * 64;
-    struct ops_array room = cuda_room(o, ROOM_LOSS, OPS_U8, logits_bytes + x_bytes + 4 * rows * C);
-    l->logits = room;
-    l->x_rows = ops_part(room, logits_bytes);
-    l->dx_rows = ops_part(room, logits_bytes + x_bytes);
-    l->logits.type = l->x_rows.type = o->precision;
-    l->dx_rows.type = OPS_F32;
-    for (l->first = 0; l->first < count; l->first += rows) {
-        l->rows = count - l->first < rows ? count - l->first : rows;
-        chunk(o, l);
-    }
-}
-
-static void loss_fwd(struct ops *o, struct ops_scores out, struct ops_array x,
-                     const struct ops_labels *l, const struct ops_decoder *d)
-{
-    run_chunks(o, &(struct loss){ .out = out, .l = l, .d = d, .x = x });
-}
-
-static void loss_fwd_bwd(struct ops *o, struct ops_scores out, struct ops_array dx,
-                         struct ops_gradient dtable, struct ops_gradient dbias, struct ops_array x,
-                         int64_t N, double scale, const struct ops_labels *l,
-                         const struct ops_decoder *d)
-{
-    struct loss s = { .out = out,
-                      .l = l,
-                      .d = d,
-                      .x = x,
-                      .dx = dx,
-                      .dtable = dtable,
-                      .dbias = dbias,
-                      .scale = scale };
-    if (l->n < N)
-        zero(o, dx, N * d->C);
-    if (!l->n && !dtable.add)
-        zero(o, dtable.to, d->V * d->C);
-    if (!l->n && !ops_is_none(dbias.to) && !dbias.add)
-        zero(o, dbias.to, d->V);
-    run_chunks(o, &s);
-}
-
-static void cross_entropy(struct ops *o, struct ops_scores out, struct ops_array logits, int64_t V,
-                          const struct ops_labels *l, int gradient, double scale)
-{
-    cuda_loss_rows(o, out, logits, V, V, l->labels, l->n, gradient, scale);
-}
-
-/* ---- Muon --------------------------------------------------------------------------------- */
-
-/* Newton-Schulz iteration, as in cpu_optimizer.c. */
-static void newton_schulz(struct ops *o, struct ops_array x, int64_t R, int64_t C)
-{
-    const double a = 3.4445, b = -4.7750, c = 2.0315;
-    int tall = R > C;
-    int64_t n = tall ? C : R;
-    struct ops_array A = cuda_room(o, ROOM_WORK, OPS_F32, 2 * n * n + R * C);
-    struct ops_array P = ops_part(A, n * n), Y = ops_part(P, n * n);
-    struct ops_matrix square = { A, n, 0 }, p = { P, n, 0 };
-    struct ops_matmul gram = {
-        .C = square, .A = { x, C, tall }, .B = { x, C, !tall }, .M = n, .N = n, .K = tall ? R : C
-    };
-    struct ops_matmul squared = { .C = p, .A = square, .B = square, .M = n, .N = n, .K = n };
-    struct ops_matmul apply = { .C = { Y, C },
-                                .A = tall ? (struct ops_matrix){ x, C, 0 } : p,
-                                .B = tall ? p : (struct ops_matrix){ x, C, 0 },
-                                .M = R,
-                                .N = C,
-                                .K = n };
-    for (int i = 0; i < NEWTON_SCHULZ; i++) {
-        matmul(o, &gram);
-        matmul(o, &squared);
-        cuda_blend(o, P, c, A, b, n * n);
-        matmul(o, &apply);
-        cuda_blend(o, x, a, Y, 1, R * C);
-    }
-}
-
-static void orthogonalise(struct ops *o, struct ops_array x, int64_t R, int64_t C)
-{
-    struct ops_array square = cuda_room(o, ROOM_NORM, OPS_F64, 1);
-    cuda_all_squares(o, square, x, R * C);
-    cuda_normalise(o, x, square, R * C);
-    newton_schulz(o, x, R, C);
+    const enum ops_type type = product_type(o, d->stored, N, d->table.type);
+    return operand(o, ROOM_B, type, (struct ops_matrix){ d->table, d->C, 0 }, d->V, d->C).x;
 }
 
 /* ---- the table ---------------------------------------------------------------------------- */
@@ -608,6 +464,7 @@ static const struct ops_backend table = {
     .close = close_context,
     .describe = describe,
     .free_bytes = device_free_bytes,
+    .bytes = bytes_for,
     .set_products = set_products,
     .buffer = buffer,
     .buffer_free = buffer_free,
@@ -662,9 +519,11 @@ static const struct ops_backend table = {
     .attention_cached = cuda_attention_cached,
     .repeat = repeat,
     .logits = logits,
-    .loss_fwd = loss_fwd,
-    .loss_fwd_bwd = loss_fwd_bwd,
-    .cross_entropy = cross_entropy,
+    .loss_rows = 8192,
+    .rounds_logits = 1,
+    .decoder_table = decoder_table,
+    .cross_entropy = cuda_cross_entropy,
+    .column_sums = cuda_column_sums,
     .columns_most = cuda_columns_most,
     .columns_sums = cuda_columns_sums,
     .columns_loss = cuda_columns_loss,
@@ -678,7 +537,7 @@ static const struct ops_backend table = {
     .lamb_end = cuda_lamb_end,
     .schedule_free = cuda_schedule_free,
     .sgd = cuda_sgd,
-    .orthogonalise = orthogonalise,
+    .normalise = cuda_normalise,
 };
 
 extern const struct plugin textmill_plugin __attribute__((visibility("default")));

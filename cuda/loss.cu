@@ -106,14 +106,14 @@ KERNEL(loss_rows, loss, ROW_THREADS, 2)
     }
 }
 
-EXTERN_C void cuda_loss_rows(struct ops *o, struct ops_scores out, struct ops_array logits,
-                             int64_t ld, int64_t V, struct ops_array labels, int64_t rows,
-                             int gradient, double scale)
+EXTERN_C void cuda_cross_entropy(struct ops *o, struct ops_scores out, struct ops_array logits,
+                                 int64_t ld, int64_t V, struct ops_array labels, int64_t n,
+                                 struct ops_array gradient, double scale)
 {
-    struct loss l = loss_of(out, logits, ld, labels, gradient, scale);
+    struct loss l = loss_of(out, logits, ld, labels, !ops_is_none(gradient), scale);
     l.V = V;
-    if (rows > 0)
-        LAUNCH(o, loss_rows, rows, 1, ROW_THREADS, 33 * sizeof(float), l);
+    if (n > 0)
+        LAUNCH(o, loss_rows, n, 1, ROW_THREADS, 33 * sizeof(float), l);
 }
 
 /* Each block computes the softmax over one column of a sequence's rows. */

@@ -330,9 +330,11 @@ KERNEL(normalise, normalise, THREADS)
         a.x[i] *= factor;
 }
 
-EXTERN_C void cuda_normalise(struct ops *o, struct ops_array x, struct ops_array square, int64_t n)
+EXTERN_C void cuda_normalise(struct ops *o, struct ops_array x, int64_t n)
 {
     struct normalise s;
+    struct ops_array square = cuda_room(o, ROOM_NORM, OPS_F64, 1);
+    cuda_all_squares(o, square, x, n);
     s.x = floats(view_of(x));
     s.square = (const double *)view_of(square).at;
     s.n = n;

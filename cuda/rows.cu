@@ -7,7 +7,7 @@ enum { THREADS = 256, EACH = 8 };
 
 /* ---- copying and adding of rows ----------------------------------------------------------- */
 
-enum rows_way { ROWS_GATHER, ROWS_PLACE, ROWS_ADD };
+enum rows_way { ROWS_GATHER, ROWS_ADD };
 
 struct rows {
     struct view y, x;
@@ -57,12 +57,6 @@ EXTERN_C void cuda_scatter_rows(struct ops *o, struct ops_array y, struct ops_ar
                                 struct ops_array rows, int64_t n, int64_t C)
 {
     run_rows(o, ROWS_ADD, y, x, rows, n, C);
-}
-
-EXTERN_C void cuda_place_rows(struct ops *o, struct ops_array y, struct ops_array x,
-                              struct ops_array rows, int64_t n, int64_t C)
-{
-    run_rows(o, ROWS_PLACE, y, x, rows, n, C);
 }
 
 /* ---- embedding ---------------------------------------------------------------------------- */

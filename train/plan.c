@@ -10,7 +10,6 @@
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/usage.h"
-#include "model/compute/ops_exchange.h"
 #include "model/folder/folder.h"
 #include "train/cluster.h"
 #include "train/defaults.h"
@@ -623,57 +622,36 @@ static uint64_t batch_bytes(const struct plan *p)
               : 0);
 }
 
-/* The memory, in floats, that a phase needs in addition to its arrays. scratch: for the model's
- * functions and the optimizer, for example the gradients inside a layer. kernels: for the kernels,
- * for example the logits of a chunk of rows. */
-struct working {
-    int64_t scratch, kernels;
-};
-
-/* Returns the floats that Muon's iteration needs: for the largest matrix of a layer, whole also
- * where ranks share it. */
-static int64_t muon_kernels(const struct plan *p)
+/* Returns the floats of scratch memory that a phase needs, for example for the gradients inside a
+ * layer, or for the logits of a chunk of rows. */
+static int64_t scratch_of(const struct plan *p, enum phase_kind kind)
 {
-    const struct model_config *c = &p->model.config;
-    const int64_t C = c->width, wide = larger(c->inner, 3 * C);
-    return p->optimizer.kind == OPTIMIZER_MUON ? (2 * C + wide) * C : 0;
-}
-
-static struct working working_of(const struct plan *p, enum phase_kind kind)
-{
-    const struct model_config *c = &p->own.config;
-    const int64_t N = p->engine.B * p->engine.T, C = c->width;
-    const int64_t rows = smaller(N, 1024 * (int64_t)split_ranks(&p->own, SPLIT_HEADS));
+    const int64_t N = p->engine.B * p->engine.T,
+                  head = kind == PHASE_HEAD || kind == PHASE_HEAD_EVALUATION;
     const int halves = p->store.half_parameters + 2 * p->store.half_moments;
     switch (kind) {
-    case PHASE_HEAD:
-    case PHASE_HEAD_EVALUATION:
-        return (struct working){ N * layer_scratch_bwd(&p->own), rows * (c->vocabulary + 2 * C) };
-    case PHASE_LAYER_EVALUATION: return (struct working){ N * layer_scratch_fwd(&p->own), 0 };
+    case PHASE_LAYER_EVALUATION: return N * layer_scratch_fwd(&p->own);
     case PHASE_UPDATE:
-        return (struct working){ optimizer_scratch(&p->optimizer, &p->own.tensors,
-                                                   &p->model.tensors, halves),
-                                 muon_kernels(p) };
+        return optimizer_scratch(&p->optimizer, &p->own.tensors, &p->model.tensors, halves);
     case PHASE_INPUTS:
     case PHASE_GATHER:
     case PHASE_GATHER_ROWS:
     case PHASE_GATHER_TABLE:
     case PHASE_SUM_TABLE:
-    case PHASE_SUM: return (struct working){ 0, 0 };
+    case PHASE_SUM: return 0;
     default:
-        if (phase_is_transfer(kind))
-            return (struct working){ 0, 0 };
-        return (struct working){ N * layer_scratch_bwd(&p->own), 0 };
+        return phase_is_transfer(kind)
+                   ? 0
+                   : N * layer_scratch_bwd(&p->own) + (head ? p->needs.loss_floats : 0);
     }
 }
 
-static void add_working(struct working *most, const struct plan *p, const struct program *list)
+static int64_t most_scratch(const struct plan *p, const struct program *list)
 {
-    for (int64_t n = 0; n < list->count; n++) {
-        struct working w = working_of(p, list->phases[n].kind);
-        most->scratch = larger(most->scratch, w.scratch);
-        most->kernels = larger(most->kernels, w.kernels);
-    }
+    int64_t most = 0;
+    for (int64_t n = 0; n < list->count; n++)
+        most = larger(most, scratch_of(p, list->phases[n].kind));
+    return most;
 }
 
 static int on_gpu(const struct plan *p)
@@ -681,49 +659,39 @@ static int on_gpu(const struct plan *p)
     return strncmp(p->settings->device, "cpu", 3) != 0;
 }
 
-/* Returns the bytes that kernels need on a GPU (cuda/gpu.c): bf16 copies of f32 operands, the
- * library's workspace, and scratch memory. */
-static uint64_t gpu_kernel_bytes(const struct plan *p)
+/* Asks the back end what it needs. Returns 0, or -1 with an error. */
+static int ask_back_end(struct plan *p)
 {
     const struct model_config *c = &p->own.config;
-    const int64_t N = p->engine.B * p->engine.T, C = c->width, wide = larger(c->inner, 3 * C);
-    const int64_t rows = smaller(N, 8192), type = p->settings->precision == OPS_BF16 ? 2 : 4;
-    const int64_t loss = rows * (c->vocabulary + 64) * type + rows * C * (type + 4);
-    const int64_t operand = larger(N * wide, larger(c->vocabulary, wide) * C) * 2;
-    const int64_t forward = p->validation ? layer_scratch_fwd(&p->own) : 0;
-    const int64_t inside = 4 * N * larger(layer_scratch_bwd(&p->own), forward);
-    const int64_t sums = 16 * N + N / 8 * wide;
-    const int64_t muon = 4 * muon_kernels(p);
-    const int all = ranks_of(p) * split_ranks(&p->own, SPLIT_HEADS) *
-                    split_ranks(&p->own, SPLIT_WIDTH);
-    return ops_group_bytes(all) +
-           (uint64_t)(loss + (type == 2 ? 3 * operand : 0) + 4 * N * wide + sums + inside + muon) +
-           (32 << 20);
+    const int heads = split_ranks(&p->own, SPLIT_HEADS);
+    const struct ops_sizes sizes = { .precision = (enum ops_type)p->settings->precision,
+                                     .N = p->engine.B * p->engine.T,
+                                     .C = c->width,
+                                     .wide = larger(c->inner, 3 * c->width),
+                                     .V = c->vocabulary,
+                                     .shares = heads,
+                                     .group = (int)ranks_of(p) * heads *
+                                              split_ranks(&p->own, SPLIT_WIDTH) };
+    return ops_needs(p->settings->device, &sizes, &p->needs);
 }
 
 /* Returns the bytes of scratch memory: the largest need of any phase, as scratch memory never
- * shrinks; and the panels of a matrix product and the memory of the program itself. */
+ * shrinks; and what the back end needs. */
 static uint64_t kernel_bytes(const struct plan *p)
 {
-    if (on_gpu(p))
-        return gpu_kernel_bytes(p);
-    const struct model_config *c = &p->own.config;
-    int64_t panels = smaller(p->engine.B * p->engine.T, c->width) * larger(c->vocabulary, c->inner);
-    struct working most = { 0, 0 };
+    int64_t scratch = most_scratch(p, &p->program);
     struct program evaluation = { 0 };
-    panels = smaller(panels, 2 << 20) + (3 << 19);
     if (p->validation)
         program_evaluation(&evaluation,
-                           &(struct program_config){ .layers = (int)c->layers,
+                           &(struct program_config){ .layers = (int)p->own.config.layers,
                                                      .tied = p->own.tied,
                                                      .head = p->engine.head,
                                                      .stages = p->engine.stages,
                                                      .stage = p->engine.stage,
                                                      .interleave = p->engine.interleave });
-    add_working(&most, p, &p->program);
-    add_working(&most, p, &evaluation);
+    scratch = larger(scratch, most_scratch(p, &evaluation));
     program_release(&evaluation);
-    return (uint64_t)(most.scratch + most.kernels + panels) * sizeof(float);
+    return (uint64_t)scratch * sizeof(float) + p->needs.bytes;
 }
 
 /* Returns the bytes for operations on the embedding that are done in two parts. */
@@ -838,6 +806,8 @@ static int plan_store(struct plan *p, int to_run)
     p->engine.head = (int)lround(costs.of[PHASE_HEAD] / (3 * costs.of[PHASE_LAYER_FORWARD]));
     engine_program(&p->program, &p->engine, &p->own, p->moments);
     engine_rows(&p->store, &p->engine, &p->own, &p->program);
+    if (ask_back_end(p) < 0)
+        return -1;
     uint64_t other = on_gpu(p) ? kernel_bytes(p) : other_bytes(p);
     p->store.offload = on_gpu(p) && limit;
     if (limit && limit <= other)

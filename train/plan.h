@@ -111,7 +111,8 @@ struct plan {
     struct program program;
     struct store_config store;
     struct store_plan stored;
-    int64_t steps; /* 0: not known, because there is no data */
+    struct ops_needs needs; /* of the back end */
+    int64_t steps;          /* 0: not known, because there is no data */
 };
 
 /* Makes the plan, and fills in the settings that are not set. `seed` is the seed of all random

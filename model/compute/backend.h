@@ -14,6 +14,8 @@
 
 enum {
     OPS_SCRATCH_BLOCKS = 64,
+    OPS_LOGITS_ALIGN = 64,   /* rows of logits begin a multiple of so many elements apart */
+    OPS_SHARED_ROWS = 1024,  /* rows of a chunk of logits for each rank that shares their columns */
     OPS_GROUP_ROOM = 8 << 20 /* most floats that a member of a group receives before they are
                               * added */
 };
@@ -40,7 +42,7 @@ struct ops_scratch {
 
 /* Version of the interface. Increase it when the table below, OPS_COMMON or a struct of ops.h
  * changes. */
-enum { OPS_LAYOUT = 10 };
+enum { OPS_LAYOUT = 11 };
 
 /* clang-format off */
 struct ops_backend {
@@ -53,6 +55,7 @@ struct ops_backend {
     const char *(*describe)(const struct ops *o);
     const char *(*arithmetic)(const struct ops *o); /* NULL: as describe */
     uint64_t (*free_bytes)(const struct ops *o);
+    uint64_t (*bytes)(const struct ops_sizes *s); /* ops_needs: memory that the back end allocates */
     int (*set_products)(struct ops *o, enum ops_products products);
 
     struct ops_array (*buffer)(struct ops *o, enum ops_type type, int64_t n);
@@ -136,15 +139,21 @@ struct ops_backend {
     /* NULL: the back end repeats nothing, ops_repeat calls `step` */
     void (*repeat)(struct ops *o, const struct ops_past *past, int64_t B, void (*step)(void *context), void *context);
 
-    void (*logits)(struct ops *o, struct ops_array logits, struct ops_array x, int64_t N,
-                   const struct ops_decoder *d);
-    void (*loss_fwd)(struct ops *o, struct ops_scores out, struct ops_array x, const struct ops_labels *l,
-                     const struct ops_decoder *d);
-    void (*loss_fwd_bwd)(struct ops *o, struct ops_scores out, struct ops_array dx, struct ops_gradient dtable,
-                         struct ops_gradient dbias, struct ops_array x, int64_t N, double scale,
-                         const struct ops_labels *l, const struct ops_decoder *d);
-    void (*cross_entropy)(struct ops *o, struct ops_scores out, struct ops_array logits, int64_t V,
-                          const struct ops_labels *l, int gradient, double scale);
+    int64_t loss_rows; /* rows whose logits are in memory at one time */
+    int rounds_logits; /* 1: logits have the type of products, 0: they are F32 */
+    /* Computes logits whose rows begin ld apart. `training` 1: in the order of sums that training has, which
+     * does not depend on the type of the table. */
+    void (*logits)(struct ops *o, struct ops_array logits, int64_t ld, struct ops_array x, int64_t N,
+                   const struct ops_decoder *d, int training);
+    /* Returns the table in the type in which products of N rows read it: a copy if it has another. Valid until the
+     * next product whose B has another type. NULL: products convert it as they read it. */
+    struct ops_array (*decoder_table)(struct ops *o, int64_t N, const struct ops_decoder *d);
+    /* ops_cross_entropy for logits whose rows begin ld apart. gradient: OPS_NONE, or the logits' memory as an array
+     * of the gradients' type. */
+    void (*cross_entropy)(struct ops *o, struct ops_scores out, struct ops_array logits, int64_t ld, int64_t V,
+                          struct ops_array labels, int64_t n, struct ops_array gradient, double scale);
+    /* Adds or sets the sums of the columns of x[rows,n], whose rows are ld apart. */
+    void (*column_sums)(struct ops *o, struct ops_gradient to, struct ops_array x, int64_t ld, int64_t rows, int64_t n);
     void (*columns_most)(struct ops *o, const struct ops_columns *c);
     void (*columns_sums)(struct ops *o, const struct ops_columns *c);
     void (*columns_loss)(struct ops *o, struct ops_scores out, const struct ops_columns *c, int gradient,
@@ -169,7 +178,7 @@ struct ops_backend {
                           struct ops_array gradient, int64_t n, const struct ops_adamw *h, double share);
     void (*sgd)(struct ops *o, struct ops_array w, struct ops_array a, struct ops_array gradient, int64_t n,
                 const struct ops_sgd *h);
-    void (*orthogonalise)(struct ops *o, struct ops_array x, int64_t R, int64_t C);
+    void (*normalise)(struct ops *o, struct ops_array x, int64_t n);
 };
 /* clang-format on */
 

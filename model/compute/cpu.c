@@ -82,7 +82,7 @@ static struct ops_array cpu_buffer(struct ops *o, enum ops_type type, int64_t n)
 {
     /* huge pages, because large matrices are read in long strides */
     struct ops_array a = { mem_huge((size_t)n, ops_type_bytes(type)), type };
-    cpu_zero(o, a, n);
+    ops_zero(o, a, n);
     return a;
 }
 
@@ -203,7 +203,7 @@ static void zero_part(void *ctx, int64_t begin, int64_t end, int thread)
     memset(ops_part(m->y, begin).address, 0, (size_t)(end - begin) * ops_type_bytes(m->y.type));
 }
 
-void cpu_zero(struct ops *o, struct ops_array x, int64_t n)
+static void cpu_zero(struct ops *o, struct ops_array x, int64_t n)
 {
     int64_t grain = GRAIN * (int64_t)(sizeof(float)) / (int64_t)ops_type_bytes(x.type);
     pool_for(o->pool, n, grain, zero_part, &(struct map){ .y = x });
@@ -608,8 +608,9 @@ const struct ops_backend ops_cpu = {
     .attention_bwd = cpu_attention_bwd,
     .attention_cached = cpu_attention_cached,
     .logits = cpu_logits,
-    .loss_fwd = cpu_loss_fwd,
-    .loss_fwd_bwd = cpu_loss_fwd_bwd,
+    .bytes = cpu_bytes,
+    .loss_rows = 1024, /* fewer: the table is read, and its gradient is written, more often */
+    .column_sums = cpu_column_sums,
     .cross_entropy = cpu_cross_entropy,
     .columns_most = cpu_columns_most,
     .columns_sums = cpu_columns_sums,
@@ -624,5 +625,5 @@ const struct ops_backend ops_cpu = {
     .lamb_end = cpu_lamb_end,
     .schedule_free = cpu_schedule_free,
     .sgd = cpu_sgd,
-    .orthogonalise = cpu_orthogonalise,
+    .normalise = cpu_normalise,
 };

@@ -68,13 +68,6 @@ static inline struct ops_array cpu_f32(const float *x)
  * base is not OPS_NONE). */
 void cpu_turned_fwd(struct ops *o, struct ops_array y, struct ops_array base, struct ops_array x,
                     const struct ops_linear *l, int count);
-/* Computes y[N,O] = x[N,I] w^T. l->w is [O,I], Q8 and Q4 in groups (stored.h). Rows of y are ldy
- * numbers apart. */
-void cpu_multiply_turned(struct ops *o, struct ops_array y, int64_t ldy, struct ops_array x,
-                         const struct ops_linear *l);
-/* The same for training: weights in bf16 give the bits that their values give in f32. */
-void cpu_multiply_in_order(struct ops *o, struct ops_array y, int64_t ldy, struct ops_array x,
-                           const struct ops_linear *l);
 int cpu_in_blocks(struct ops_array w); /* 1: weights in groups (stored_grouped) */
 
 /* OpenBLAS: cpu_openblas_open loads the library and returns 0, or -1 with an error if it cannot.
@@ -85,6 +78,7 @@ const char *cpu_openblas_core(void);
 void cpu_openblas_matmul(struct ops *o, const struct ops_matmul *p);
 
 /* The functions of the back end's table (backend.h). */
+uint64_t cpu_bytes(const struct ops_sizes *s);
 void cpu_matmul(struct ops *o, const struct ops_matmul *p);
 void cpu_linear_fwd(struct ops *o, struct ops_array y, struct ops_array x,
                     const struct ops_linear *l, int count);
@@ -93,10 +87,8 @@ void cpu_linear_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient d
                     const struct ops_linear *l);
 void cpu_residual_fwd(struct ops *o, struct ops_array y, struct ops_array base, struct ops_array x,
                       const struct ops_linear *l, struct ops_dropout drop);
-void cpu_logits(struct ops *o, struct ops_array logits, struct ops_array x, int64_t N,
-                const struct ops_decoder *d);
-
-void cpu_zero(struct ops *o, struct ops_array x, int64_t n);
+void cpu_logits(struct ops *o, struct ops_array logits, int64_t ld, struct ops_array x, int64_t N,
+                const struct ops_decoder *d, int training);
 
 void cpu_embedding_fwd(struct ops *o, struct ops_array x, const struct ops_tokens *t,
                        const struct ops_embedding *e);
@@ -116,14 +108,11 @@ void cpu_attention_bwd(struct ops *o, struct ops_qkv dx, struct ops_array dy, st
 void cpu_attention_cached(struct ops *o, struct ops_array y, const struct ops_past *past,
                           int64_t layer, struct ops_qkv x, const struct ops_attention *a);
 
-void cpu_loss_fwd(struct ops *o, struct ops_scores out, struct ops_array x,
-                  const struct ops_labels *l, const struct ops_decoder *d);
-void cpu_loss_fwd_bwd(struct ops *o, struct ops_scores out, struct ops_array dx,
-                      struct ops_gradient dtable, struct ops_gradient dbias, struct ops_array x,
-                      int64_t N, double scale, const struct ops_labels *l,
-                      const struct ops_decoder *d);
-void cpu_cross_entropy(struct ops *o, struct ops_scores out, struct ops_array logits, int64_t V,
-                       const struct ops_labels *l, int gradient, double scale);
+void cpu_cross_entropy(struct ops *o, struct ops_scores out, struct ops_array logits, int64_t ld,
+                       int64_t V, struct ops_array labels, int64_t n, struct ops_array gradient,
+                       double scale);
+void cpu_column_sums(struct ops *o, struct ops_gradient to, struct ops_array x, int64_t ld,
+                     int64_t rows, int64_t n);
 void cpu_columns_most(struct ops *o, const struct ops_columns *c);
 void cpu_columns_sums(struct ops *o, const struct ops_columns *c);
 void cpu_columns_loss(struct ops *o, struct ops_scores out, const struct ops_columns *c,
@@ -148,7 +137,7 @@ void cpu_schedule_free(struct ops *o, struct ops_array w, struct ops_array z, st
                        double share);
 void cpu_sgd(struct ops *o, struct ops_array w, struct ops_array a, struct ops_array gradient,
              int64_t n, const struct ops_sgd *h);
-void cpu_orthogonalise(struct ops *o, struct ops_array x, int64_t R, int64_t C);
+void cpu_normalise(struct ops *o, struct ops_array x, int64_t n);
 void cpu_round(struct ops *o, struct ops_state y, struct ops_array x, int64_t n, uint64_t first);
 void cpu_adamw(struct ops *o, const struct ops_state state[OPS_STATES], struct ops_array gradient,
                int64_t n, const struct ops_adamw *h);

@@ -40,6 +40,7 @@
 enum {
     SLICE = 768,             /* most layers of panels that are multiplied at once */
     SHARED_FLOATS = 1 << 21, /* approximate size of the panels of the shared operand */
+    OTHER_FLOATS = 3 << 19,  /* approximate size of the threads' panels and of the program */
     SHARED_LINES = 3072,     /* most rows or columns in these panels */
     ROW_PANELS = 8,    /* panels of A in a piece; two pieces' rows fit the second-level cache */
     COLUMN_PANELS = 2, /* panels of B in a piece */
@@ -56,6 +57,12 @@ static int64_t smaller(int64_t a, int64_t b)
 static int64_t pieces(int64_t n, int64_t size)
 {
     return (n + size - 1) / size;
+}
+
+uint64_t cpu_bytes(const struct ops_sizes *s)
+{
+    const int64_t panels = smaller(s->N, s->C) * (s->V > s->wide ? s->V : s->wide);
+    return (uint64_t)(smaller(panels, SHARED_FLOATS) + OTHER_FLOATS) * sizeof(float);
 }
 
 /* ---- one product over all threads -------------------------------------------------------- */
@@ -438,6 +445,15 @@ static void sum_columns(void *ctx, int64_t begin, int64_t end, int thread)
     c->k->column_sums(c->sums + begin, ops_part(c->x, begin), c->ld, c->rows, end - begin);
 }
 
+void cpu_column_sums(struct ops *o, struct ops_gradient to, struct ops_array x, int64_t ld,
+                     int64_t rows, int64_t n)
+{
+    if (!to.add)
+        memset(to.to.address, 0, (size_t)n * sizeof(float));
+    pool_for(o->pool, n, COLUMN_GRAIN, sum_columns,
+             &(struct columns){ o->k, cpu_floats(to.to), x, rows, ld });
+}
+
 void cpu_linear_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient dw,
                     struct ops_gradient dbias, struct ops_array dy, struct ops_array x,
                     const struct ops_linear *l)
@@ -451,14 +467,13 @@ void cpu_linear_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient d
                                             .N = l->I,
                                             .K = l->O,
                                             .base = dx.add ? dx.to : OPS_NONE });
-    if (!ops_is_none(dbias.to) && !dbias.add)
-        memset(dbias.to.address, 0, (size_t)l->O * sizeof(float));
     if (ops_is_none(dw.to)) {
         if (!ops_is_none(dbias.to))
-            pool_for(o->pool, l->O, COLUMN_GRAIN, sum_columns,
-                     &(struct columns){ o->k, cpu_floats(dbias.to), dy, l->N, l->O });
+            cpu_column_sums(o, dbias, dy, l->O, l->N, l->O);
         return;
     }
+    if (!ops_is_none(dbias.to) && !dbias.add)
+        memset(dbias.to.address, 0, (size_t)l->O * sizeof(float));
     ops_matmul(o, &(struct ops_matmul){ .C = { dw.to, l->O },
                                         .A = { x, l->I, 1 },
                                         .B = { dy, l->O },
@@ -495,15 +510,4 @@ void cpu_residual_fwd(struct ops *o, struct ops_array y, struct ops_array base, 
     if (r.mask
             .threshold) /* an even number of rows per piece, because masks are computed in pairs */
         pool_for(o->pool, l->N, 2 * cpu_row_grain(l->O), residual_rows, &r);
-}
-
-/* ---- the decoder -------------------------------------------------------------------------- */
-
-void cpu_logits(struct ops *o, struct ops_array logits, struct ops_array x, int64_t N,
-                const struct ops_decoder *d)
-{
-    const struct ops_linear l = {
-        .w = d->table, .bias = d->bias, .N = N, .I = d->C, .O = d->V, .turned = 1
-    };
-    cpu_turned_fwd(o, logits, OPS_NONE, x, &l, 1);
 }

@@ -9,7 +9,6 @@
 
 enum {
     GRAIN = 8192,      /* minimum number of floats per thread */
-    NEWTON_SCHULZ = 5, /* number of iterations */
     STATE_PIECE = 512, /* elements of bf16 state that are converted to f32 at a time */
 };
 
@@ -75,17 +74,11 @@ static void blend_part(void *ctx, int64_t begin, int64_t end, int thread)
         b.y[i] = b.y_scale * b.y[i] + b.x_scale * b.x[i];
 }
 
-static void blend(struct ops *o, float *y, double y_scale, const float *x, double x_scale,
-                  int64_t n)
-{
-    pool_for(o->pool, n, GRAIN, blend_part,
-             &(struct blend){ y, x, (float)y_scale, (float)x_scale });
-}
-
 void cpu_blend(struct ops *o, struct ops_array y, double y_scale, struct ops_array x,
                double x_scale, int64_t n)
 {
-    blend(o, cpu_floats(y), y_scale, cpu_floats(x), x_scale, n);
+    pool_for(o->pool, n, GRAIN, blend_part,
+             &(struct blend){ cpu_floats(y), cpu_floats(x), (float)y_scale, (float)x_scale });
 }
 
 /* ---- LAMB ------------------------------------------------------------------------------------ */
@@ -240,43 +233,10 @@ void cpu_sgd(struct ops *o, struct ops_array w, struct ops_array a, struct ops_a
 
 /* ---- Muon ------------------------------------------------------------------------------------ */
 
-/* Repeats X[R,C] <- aX + (bA + cA^2) X with A = X X^T, or X <- aX + X (bA + cA^2) with A = X^T X,
- * whichever A is smaller. Each singular value s becomes a s + b s^3 + c s^5, which drives values in
- * (0, 1] towards 1. The constants are Jordan's. They make small values grow fast, but 1 is not a
- * fixed point. */
-static void newton_schulz(struct ops *o, float *X, int64_t R, int64_t C)
+void cpu_normalise(struct ops *o, struct ops_array x, int64_t n)
 {
-    const double a = 3.4445, b = -4.7750, c = 2.0315;
-    int tall = R > C;
-    int64_t n = tall ? C : R;
-    float *A = cpu_work(o, 2 * n * n + R * C), *P = A + n * n, *Y = P + n * n;
-    struct ops_array x = cpu_f32(X);
-    struct ops_matrix square = { cpu_f32(A), n, 0 }, p = { cpu_f32(P), n, 0 };
-    struct ops_matmul gram = {
-        .C = square, .A = { x, C, tall }, .B = { x, C, !tall }, .M = n, .N = n, .K = tall ? R : C
-    };
-    struct ops_matmul squared = { .C = p, .A = square, .B = square, .M = n, .N = n, .K = n };
-    struct ops_matmul apply = { .C = { cpu_f32(Y), C },
-                                .A = tall ? (struct ops_matrix){ x, C, 0 } : p,
-                                .B = tall ? p : (struct ops_matrix){ x, C, 0 },
-                                .M = R,
-                                .N = C,
-                                .K = n };
-    for (int i = 0; i < NEWTON_SCHULZ; i++) {
-        ops_matmul(o, &gram);
-        ops_matmul(o, &squared);
-        blend(o, P, c, A, b, n * n);
-        ops_matmul(o, &apply);
-        blend(o, X, a, Y, 1, R * C);
-    }
-}
-
-void cpu_orthogonalise(struct ops *o, struct ops_array x, int64_t R, int64_t C)
-{
-    float *X = cpu_floats(x);
-    double norm = sqrt(cpu_squares(o, X, R * C));
-    blend(o, X, 1 / (norm > 1e-30 ? norm : 1e-30), X, 0, R * C);
-    newton_schulz(o, X, R, C);
+    double norm = sqrt(cpu_squares(o, cpu_floats(x), n));
+    cpu_blend(o, x, 1 / (norm > 1e-30 ? norm : 1e-30), x, 0, n);
 }
 
 /* ---- AdamW and state in bf16 ----------------------------------------------------------------- */

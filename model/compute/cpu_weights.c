@@ -243,6 +243,9 @@ static void widen(void *ctx, int64_t begin, int64_t end, int thread)
     s->k->from_f16(s->to + begin, ops_part(s->from, begin), end - begin);
 }
 
+static void multiply(struct ops *o, struct ops_array y, int64_t ldy, struct ops_array x,
+                     const struct ops_linear *l, int in_order);
+
 /* y[N,O] = x[N,I] w^T for many rows: converts f16 weights to f32, WIDEN_CHUNK outputs at a time. */
 static void multiply_f16(struct ops *o, struct ops_array y, int64_t ldy, struct ops_array x,
                          const struct ops_linear *l)
@@ -256,7 +259,7 @@ static void multiply_f16(struct ops *o, struct ops_array y, int64_t ldy, struct 
         some.w = cpu_f32(s.to);
         s.from = ops_part(l->w, first * l->I);
         pool_for(o->pool, some.O * l->I, WIDEN_GRAIN, widen, &s);
-        cpu_multiply_in_order(o, ops_part(y, first), ldy, x, &some);
+        multiply(o, ops_part(y, first), ldy, x, &some, 1);
     }
 }
 
@@ -311,22 +314,10 @@ static void multiply(struct ops *o, struct ops_array y, int64_t ldy, struct ops_
         multiply_packed(o, y, ldy, x, l);
 }
 
-void cpu_multiply_in_order(struct ops *o, struct ops_array y, int64_t ldy, struct ops_array x,
-                           const struct ops_linear *l)
-{
-    multiply(o, y, ldy, x, l, 1);
-}
-
-void cpu_multiply_turned(struct ops *o, struct ops_array y, int64_t ldy, struct ops_array x,
-                         const struct ops_linear *l)
-{
-    multiply(o, y, ldy, x, l, 0);
-}
-
 struct sum {
     const struct kernels *k;
     struct ops_array y, base, bias;
-    int64_t O;
+    int64_t O, ld; /* rows of y and of base are ld apart */
 };
 
 static void add_rows(void *ctx, int64_t begin, int64_t end, int thread)
@@ -335,9 +326,9 @@ static void add_rows(void *ctx, int64_t begin, int64_t end, int thread)
     const struct sum *s = ctx;
     for (int64_t n = begin; n < end; n++) {
         if (!ops_is_none(s->base))
-            s->k->add(ops_part(s->y, n * s->O), ops_part(s->base, n * s->O), s->O);
+            s->k->add(ops_part(s->y, n * s->ld), ops_part(s->base, n * s->ld), s->O);
         if (!ops_is_none(s->bias))
-            s->k->add(ops_part(s->y, n * s->O), s->bias, s->O);
+            s->k->add(ops_part(s->y, n * s->ld), s->bias, s->O);
     }
 }
 
@@ -351,9 +342,19 @@ void cpu_turned_fwd(struct ops *o, struct ops_array y, struct ops_array base, st
         return;
     }
     for (int i = 0; i < count; y = ops_part(y, l[i].N * l[i].O), i++) {
-        struct sum s = { o->k, y, base, l[i].bias, l[i].O };
+        struct sum s = { o->k, y, base, l[i].bias, l[i].O, l[i].O };
         multiply_packed(o, y, l[i].O, x, &l[i]);
         if (!ops_is_none(base) || !ops_is_none(s.bias))
             pool_for(o->pool, l[i].N, cpu_row_grain(s.O), add_rows, &s);
     }
+}
+
+void cpu_logits(struct ops *o, struct ops_array logits, int64_t ld, struct ops_array x, int64_t N,
+                const struct ops_decoder *d, int training)
+{
+    const struct ops_linear l = { .w = d->table, .N = N, .I = d->C, .O = d->V, .turned = 1 };
+    struct sum s = { o->k, logits, OPS_NONE, d->bias, d->V, ld };
+    multiply(o, logits, ld, x, &l, training);
+    if (!ops_is_none(d->bias))
+        pool_for(o->pool, N, cpu_row_grain(d->V), add_rows, &s);
 }

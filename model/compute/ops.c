@@ -40,16 +40,33 @@ int ops_check_device(const char *device)
     return parse_device(device, name, &number);
 }
 
+/* Returns the back end of a device, and its number, -1 if the name has none; NULL with an error. */
+static const struct ops_backend *find_back_end(const char *device, char name[16], int *number)
+{
+    if (parse_device(device, name, number) < 0)
+        return NULL;
+    return strcmp(name, "cpu") != 0 ? plugin_open(name, OPS_LAYOUT) : &ops_cpu;
+}
+
+int ops_needs(const char *device, const struct ops_sizes *s, struct ops_needs *out)
+{
+    char name[16];
+    int number;
+    const struct ops_backend *b = find_back_end(device, name, &number);
+    if (!b)
+        return -1;
+    const int64_t most = s->shares > 1 ? (int64_t)OPS_SHARED_ROWS * s->shares : b->loss_rows;
+    out->loss_floats = (s->N < most ? s->N : most) * (s->V + 2 * s->C + OPS_LOGITS_ALIGN);
+    out->bytes = b->bytes(s);
+    return 0;
+}
+
 struct ops *ops_open_local(const char *device, int local, int threads)
 {
     char name[16];
     int number, count;
-    if (parse_device(device, name, &number) < 0)
-        return NULL;
-    const struct ops_backend *b = &ops_cpu;
-    if (strcmp(name, "cpu") != 0 && !(b = plugin_open(name, OPS_LAYOUT)))
-        return NULL;
-    if ((count = b->count()) < 0)
+    const struct ops_backend *b = find_back_end(device, name, &number);
+    if (!b || (count = b->count()) < 0)
         return NULL;
     number = number < 0 ? local % count : number;
     if (number >= count) {
@@ -322,11 +339,6 @@ int ops_group_gather(struct ops *o, struct ops_group *g, struct ops_array x, con
 int ops_group_check(const struct ops *o, struct ops_group *g)
 {
     return o->b->group_check(o, g);
-}
-
-uint64_t ops_group_bytes(int size)
-{
-    return size > 1 ? (uint64_t)OPS_GROUP_ROOM * sizeof(float) : 0;
 }
 
 /* ---- rows --------------------------------------------------------------------------------- */
@@ -623,31 +635,14 @@ void ops_logits(struct ops *o, struct ops_array logits, struct ops_array x, int6
                 const struct ops_decoder *d)
 {
     TRACE_KERNEL(0, 0);
-    o->b->logits(o, logits, x, N, d);
-}
-
-void ops_loss_fwd(struct ops *o, struct ops_scores out, struct ops_array x,
-                  const struct ops_labels *l, const struct ops_decoder *d)
-{
-    TRACE_KERNEL(0, 0);
-    o->b->loss_fwd(o, out, x, l, d);
-}
-
-void ops_loss_fwd_bwd(struct ops *o, struct ops_scores out, struct ops_array dx,
-                      struct ops_gradient dtable, struct ops_gradient dbias, struct ops_array x,
-                      int64_t N, double scale, const struct ops_labels *l,
-                      const struct ops_decoder *d)
-{
-    TRACE_KERNEL(0, 0);
-    assert(l->n == N || !ops_is_none(l->rows) || !l->n);
-    o->b->loss_fwd_bwd(o, out, dx, dtable, dbias, x, N, scale, l, d);
+    o->b->logits(o, logits, d->V, x, N, d, 0);
 }
 
 void ops_cross_entropy(struct ops *o, struct ops_scores out, struct ops_array logits, int64_t V,
                        const struct ops_labels *l, int gradient, double scale)
 {
     assert(ops_is_none(l->rows));
-    o->b->cross_entropy(o, out, logits, V, l, gradient, scale);
+    o->b->cross_entropy(o, out, logits, V, V, l->labels, l->n, gradient ? logits : OPS_NONE, scale);
 }
 
 void ops_columns_most(struct ops *o, const struct ops_columns *c)
@@ -752,8 +747,8 @@ void ops_sgd(struct ops *o, struct ops_array w, struct ops_array a, struct ops_a
     o->b->sgd(o, w, a, gradient, n, h);
 }
 
-void ops_orthogonalise(struct ops *o, struct ops_array x, int64_t R, int64_t C)
+void ops_normalise(struct ops *o, struct ops_array x, int64_t n)
 {
-    TRACE_KERNEL(0, 0);
-    o->b->orthogonalise(o, x, R, C);
+    TRACE_KERNEL(0, 12.0 * n);
+    o->b->normalise(o, x, n);
 }

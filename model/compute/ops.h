@@ -65,6 +65,21 @@ enum ops_products { OPS_PRODUCTS_AUTO, OPS_PRODUCTS_OWN, OPS_PRODUCTS_OPENBLAS }
 #define OPS_PRODUCTS_WORDS "auto|own|openblas" /* in the order of the enum */
 int ops_set_products(struct ops *o, enum ops_products products);
 
+/* The largest sizes of the operations of a training. shares: how many ranks share the columns of
+ * the logits; group: how many devices exchange arrays. */
+struct ops_sizes {
+    enum ops_type precision;
+    int64_t N, C, wide, V; /* rows; channels; outputs of the widest map; columns of logits */
+    int shares, group;
+};
+/* What they need: floats of scratch memory for the loss, and bytes for the back end itself. */
+struct ops_needs {
+    int64_t loss_floats;
+    uint64_t bytes;
+};
+/* Asks the back end of a device, which need not be there. Returns 0, or -1 with an error. */
+int ops_needs(const char *device, const struct ops_sizes *s, struct ops_needs *out);
+
 /* ---- arrays ------------------------------------------------------------------------------- */
 
 /* Allocates an array of n zeros, aligned to 64 bytes. The context's threads zero host memory in
@@ -361,6 +376,21 @@ struct ops_scores {
     struct ops_array losses, correct;
 };
 
+/* Ranks that share the rows of a decoder's table, and so the columns of the logits: this rank has
+ * columns `first` to first + V - 1. `exchange` replaces x[n], F32, on all ranks. OPS_SHARE_LOGITS:
+ * by the sum over the ranks that have the same columns, each of which has a part of a row's C
+ * channels; OPS_SHARE_SUM and OPS_SHARE_MOST: by the sum and by the largest elements over the ranks
+ * that have the other columns. */
+enum ops_share_kind { OPS_SHARE_LOGITS, OPS_SHARE_SUM, OPS_SHARE_MOST };
+struct ops_shares {
+    int64_t first;
+    int ranks; /* that have different columns */
+    /* NULL: this rank has all columns */
+    void (*exchange)(const void *ctx, enum ops_share_kind kind, struct ops *o, struct ops_array x,
+                     int64_t n);
+    const void *ctx;
+};
+
 /* A decoder: logits[N,V] = x[N,C] table[V,C]^T + bias[V]. bias may be OPS_NONE. `stored` 1: the
  * table is a weight like that of a turned map: it may be Q8 or Q4 in groups, and on a GPU its
  * products in BF16 round x. */
@@ -368,12 +398,13 @@ struct ops_decoder {
     struct ops_array table, bias;
     int64_t V, C;
     int stored;
+    struct ops_shares shares; /* for the losses below */
 };
 void ops_logits(struct ops *o, struct ops_array logits, struct ops_array x, int64_t N,
                 const struct ops_decoder *d);
 /* Computes the logits of the decoder d for the labelled rows of x, and sets `out` to the losses of
  * the labels, which must all be at least 0. Computes the logits of a few rows at a time, to save
- * memory. */
+ * memory; takes scratch memory (ops_scratch) for them. */
 void ops_loss_fwd(struct ops *o, struct ops_scores out, struct ops_array x,
                   const struct ops_labels *l, const struct ops_decoder *d);
 /* Sets `out` as ops_loss_fwd does, and computes the gradients of scale * (sum of losses) with

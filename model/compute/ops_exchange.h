@@ -67,8 +67,4 @@ int ops_group_gather(struct ops *o, struct ops_group *g, struct ops_array x, con
 /* Returns -1 with an error if an exchange has failed since it began, else 0. Any thread may call
  * it. */
 int ops_group_check(const struct ops *o, struct ops_group *g);
-/* Returns the bytes of device memory that exchanges in a group of `size` members allocate, apart
- * from the memory of the library. */
-uint64_t ops_group_bytes(int size);
-
 #endif

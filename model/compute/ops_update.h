@@ -82,8 +82,7 @@ struct ops_sgd {
 void ops_sgd(struct ops *o, struct ops_array w, struct ops_array a, struct ops_array gradient,
              int64_t n, const struct ops_sgd *h);
 
-/* Replaces x[R,C] by a nearly orthogonal matrix: divides it by its norm and does five steps of
- * Muon's Newton-Schulz iteration (Jordan 2024). */
-void ops_orthogonalise(struct ops *o, struct ops_array x, int64_t R, int64_t C);
+/* Divides x[n] by its norm, the root of the sum of its squares, but at least by 1e-30. */
+void ops_normalise(struct ops *o, struct ops_array x, int64_t n);
 
 #endif

@@ -107,13 +107,14 @@ static void transform_bwd(const struct model *m, struct ops *o, struct ops_array
 static struct ops_decoder decoder_of(const struct model *m, struct ops_array w,
                                      struct ops_array tied)
 {
-    return (struct ops_decoder){
+    const struct ops_decoder d = {
         .table = m->tied ? block_tied(m, tied) : block_tensor(m, w, m->decoder_table),
         .bias = m->config.bare_head ? OPS_NONE : block_tensor(m, w, bert_head_row(m, WORD_BIAS)),
         .V = m->config.vocabulary,
         .C = m->config.width,
         .stored = w.type == OPS_LIST
     };
+    return split_decoder(m, &d);
 }
 
 void bert_word_logits(const struct model *m, struct ops *o, struct ops_array logits,
@@ -139,7 +140,7 @@ static void words_fwd(const struct model *m, struct ops *o, struct ops_scores ou
     const struct ops_decoder d = decoder_of(m, w, tied);
     const struct ops_labels own = picked(l);
     if (l->n)
-        split_loss_fwd(m, o, out, transform_fwd(m, o, x, w, l->rows, l->n).y, &own, &d);
+        ops_loss_fwd(o, out, transform_fwd(m, o, x, w, l->rows, l->n).y, &own, &d);
 }
 
 /* Computes the losses of masked words and their gradients. Adds the gradient with respect to x to
@@ -159,7 +160,7 @@ static void words_fwd_bwd(const struct model *m, struct ops *o, struct ops_score
         dtied = block_gradient(m, dw, m->decoder_table);
     struct transform t = transform_fwd(m, o, x, w, l->rows, l->n);
     struct ops_array d = ops_scratch(o, OPS_F32, l->n * C);
-    split_loss_fwd_bwd(m, o, out, d, dtied, dbias, t.y, l->n, scale, &own, &decoder);
+    ops_loss_fwd_bwd(o, out, d, dtied, dbias, t.y, l->n, scale, &own, &decoder);
     transform_bwd(m, o, d, dw, w, &t, l->n);
     if (ops_is_none(l->rows))
         ops_add(o, dx, d, l->n * C);

@@ -8,11 +8,12 @@ static struct ops_decoder decoder_of(const struct model *m, struct ops_array w,
                                      struct ops_array tied)
 {
     const struct model_config *c = &m->config;
-    return (struct ops_decoder){ .table = m->tied ? block_tied(m, tied)
-                                                  : block_tensor(m, w, m->decoder_table),
-                                 .V = c->vocabulary,
-                                 .C = c->width,
-                                 .stored = w.type == OPS_LIST };
+    return split_decoder(
+        m, &(struct ops_decoder){ .table = m->tied ? block_tied(m, tied)
+                                                   : block_tensor(m, w, m->decoder_table),
+                                  .V = c->vocabulary,
+                                  .C = c->width,
+                                  .stored = w.type == OPS_LIST });
 }
 
 static void head_fwd(const struct model *m, struct ops *o, struct ops_scores out,
@@ -24,7 +25,7 @@ static void head_fwd(const struct model *m, struct ops *o, struct ops_scores out
     ops_scratch_begin(o);
     struct ops_array normed = ops_scratch(o, ops_operand(o), in->N * norm.C);
     split_norm_fwd(m, o, normed, not_kept, x, &norm, in->N);
-    split_loss_fwd(m, o, out, normed, &in->targets[0], &d);
+    ops_loss_fwd(o, out, normed, &in->targets[0], &d);
 }
 
 static void head_fwd_bwd(const struct model *m, struct ops *o, struct ops_scores out,
@@ -42,8 +43,7 @@ static void head_fwd_bwd(const struct model *m, struct ops *o, struct ops_scores
     struct ops_array dnormed = ops_scratch(o, OPS_F32, N * C);
     struct ops_moments kept = { ops_scratch(o, OPS_F32, N), ops_scratch(o, OPS_F32, N) };
     split_norm_fwd(m, o, normed, kept, x, &norm, N);
-    split_loss_fwd_bwd(m, o, out, dnormed, dtable, no_gradient(), normed, N, scale, &in->targets[0],
-                       &d);
+    ops_loss_fwd_bwd(o, out, dnormed, dtable, no_gradient(), normed, N, scale, &in->targets[0], &d);
     block_norm_bwd(m, o, ops_set(dx), dw, m->first_head_row, ops_part(dnormed, rows.first * C), x,
                    kept, &norm);
 }

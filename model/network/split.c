@@ -6,8 +6,6 @@
 
 #include "common/err.h"
 
-enum { CHUNK = 1024 }; /* rows of logits in one chunk per rank that shares the logits */
-
 struct split_part split_part(int64_t n, int ranks, int rank)
 {
     const int64_t first = n * rank / ranks;
@@ -463,152 +461,25 @@ struct ops_array split_branch_gradient(const struct model *m, struct ops *o,
 
 /* ---- loss --------------------------------------------------------------------------------- */
 
-/* The computation of the loss. It handles the rows that have a label, in chunks. */
-struct loss {
-    const struct model *m;
-    struct ops *o;
-    struct ops_scores out;
-    struct ops_array x, dx; /* [n,C], one row per label; dx may be OPS_NONE */
-    struct ops_gradient dtable, dbias;
-    const struct ops_labels *l;
-    const struct ops_decoder *d;
-    double scale;
-    struct ops_columns columns;
-};
-
-static struct ops_columns columns_of(const struct model *m, struct ops *o, int64_t rows, int64_t V)
+static void exchange(const void *ctx, enum ops_share_kind kind, struct ops *o, struct ops_array x,
+                     int64_t n)
 {
-    return (struct ops_columns){ .logits = ops_scratch(o, OPS_F32, rows * V),
-                                 .V = V,
-                                 .first = m->first_word,
-                                 .most = ops_scratch(o, OPS_F32, rows),
-                                 .sums = ops_scratch(o, OPS_F32, rows),
-                                 .wanted = ops_scratch(o, OPS_F32, rows) };
+    const struct model *m = ctx;
+    if (kind == OPS_SHARE_MOST)
+        m->split->most(m->split->ctx, SPLIT_HEADS, o, x, n, "largest logits");
+    else
+        sum(m, kind == OPS_SHARE_SUM ? SPLIT_HEADS : SPLIT_WIDTH, o, x, n, "sums of the head");
 }
 
-/* Computes the gradients of a chunk (x, table and bias) from the gradients of its logits. */
-static void loss_bwd(struct loss *s, struct ops_array x, struct ops_array dx)
+struct ops_decoder split_decoder(const struct model *m, const struct ops_decoder *d)
 {
-    const struct ops_columns *c = &s->columns;
-    const int64_t C = s->d->C;
-    const struct ops_matrix d = { c->logits, c->V, 0 }, turned = { c->logits, c->V, 1 };
-    const struct ops_linear bias = { .N = c->n, .I = 1, .O = c->V };
-    ops_matmul(s->o,
-               &(struct ops_matmul){
-                   .C = { dx, C }, .A = d, .B = { s->d->table, C }, .M = c->n, .N = C, .K = c->V });
-    ops_matmul(s->o, &(struct ops_matmul){ .C = { s->dtable.to, C },
-                                           .A = turned,
-                                           .B = { x, C },
-                                           .M = c->V,
-                                           .N = C,
-                                           .K = c->n,
-                                           .base = s->dtable.add ? s->dtable.to : OPS_NONE });
-    if (!ops_is_none(s->dbias.to))
-        ops_linear_bwd(s->o, (struct ops_gradient){ 0 }, (struct ops_gradient){ 0 }, s->dbias,
-                       c->logits, x, &bias);
-    s->dtable.add = s->dbias.add = 1;
-}
-
-/* Computes the loss of the labels first to first + columns.n - 1, and their gradients if dx is
- * wanted. The softmax of a row is over the columns of all ranks. */
-static void loss_chunk(struct loss *s, int64_t first)
-{
-    const struct split *split = s->m->split;
-    struct ops_columns *c = &s->columns;
-    struct ops_decoder own = *s->d;
-    struct ops_array x = ops_part(s->x, first * s->d->C);
-    c->labels = ops_part(s->l->labels, first);
-    if (!is_first(s->m, SPLIT_WIDTH))
+    struct ops_decoder own = *d;
+    if (!m->split)
+        return own;
+    if (!is_first(m, SPLIT_WIDTH))
         own.bias = OPS_NONE;
-    ops_logits(s->o, c->logits, x, c->n, &own);
-    sum(s->m, SPLIT_WIDTH, s->o, c->logits, c->n * c->V, "logits");
-    ops_columns_most(s->o, c);
-    split->most(split->ctx, SPLIT_HEADS, s->o, c->most, c->n, "largest logits");
-    ops_columns_sums(s->o, c);
-    sum(s->m, SPLIT_HEADS, s->o, c->sums, c->n, "sums of exponentials");
-    sum(s->m, SPLIT_HEADS, s->o, c->wanted, c->n, "logits of labels");
-    ops_columns_loss(
-        s->o,
-        (struct ops_scores){ ops_part(s->out.losses, first), ops_part(s->out.correct, first) }, c,
-        !ops_is_none(s->dx), s->scale);
-    if (!ops_is_none(s->dx))
-        loss_bwd(s, x, ops_part(s->dx, first * s->d->C));
-}
-
-/* Computes the loss in chunks of rows. A chunk has at most CHUNK rows per rank, because each rank
- * holds only its share of the columns. */
-static void run_chunks(struct loss *s)
-{
-    const int64_t n = s->l->n, most = (int64_t)CHUNK * split_ranks(s->m, SPLIT_HEADS);
-    const int64_t chunks = (n + most - 1) / most, rows = chunks ? (n + chunks - 1) / chunks : 0;
-    s->columns = columns_of(s->m, s->o, rows, s->d->V);
-    for (int64_t first = 0; first < n; first += rows) {
-        s->columns.n = n - first < rows ? n - first : rows;
-        loss_chunk(s, first);
-    }
-}
-
-/* Returns the rows of x that have a label: x itself if all have one, else a copy in scratch
- * memory. */
-static struct ops_array labelled(struct ops *o, struct ops_array x, const struct ops_labels *l,
-                                 int64_t C)
-{
-    if (ops_is_none(l->rows))
-        return x;
-    struct ops_array picked = ops_scratch(o, x.type, l->n * C);
-    ops_gather_rows(o, picked, x, l->rows, l->n, C);
-    return picked;
-}
-
-void split_loss_fwd(const struct model *m, struct ops *o, struct ops_scores out, struct ops_array x,
-                    const struct ops_labels *l, const struct ops_decoder *d)
-{
-    if (!m->split) {
-        ops_loss_fwd(o, out, x, l, d);
-        return;
-    }
-    if (!l->n)
-        return;
-    struct loss s = { .m = m, .o = o, .out = out, .x = labelled(o, x, l, d->C), .l = l, .d = d };
-    run_chunks(&s);
-}
-
-/* Sets the gradients of the table and the bias to zero, because there are no labels. Gradients
- * that are accumulated stay as they are. */
-static void no_labels(struct ops *o, struct ops_gradient dtable, struct ops_gradient dbias,
-                      const struct ops_decoder *d)
-{
-    if (!dtable.add)
-        ops_zero(o, dtable.to, d->V * d->C);
-    if (!ops_is_none(dbias.to) && !dbias.add)
-        ops_zero(o, dbias.to, d->V);
-}
-
-void split_loss_fwd_bwd(const struct model *m, struct ops *o, struct ops_scores out,
-                        struct ops_array dx, struct ops_gradient dtable, struct ops_gradient dbias,
-                        struct ops_array x, int64_t N, double scale, const struct ops_labels *l,
-                        const struct ops_decoder *d)
-{
-    const int64_t n = l->n * d->C;
-    if (!m->split) {
-        ops_loss_fwd_bwd(o, out, dx, dtable, dbias, x, N, scale, l, d);
-        return;
-    }
-    if (!ops_is_none(l->rows) || !l->n)
-        ops_zero(o, dx, N * d->C);
-    if (!l->n) {
-        no_labels(o, dtable, dbias, d);
-        return;
-    }
-    struct loss s = { .m = m, .o = o, .out = out, .x = labelled(o, x, l, d->C), .l = l, .d = d };
-    s.dx = ops_is_none(l->rows) ? dx : ops_scratch(o, OPS_F32, n);
-    s.dtable = dtable;
-    s.dbias = dbias;
-    s.scale = scale;
-    run_chunks(&s);
-    sum(m, SPLIT_HEADS, o, s.dx, n, "sum of the head's gradients");
-    if (!ops_is_none(l->rows))
-        ops_scatter_rows(o, dx, s.dx, l->rows, l->n, d->C);
+    own.shares = (struct ops_shares){ m->first_word, m->split->ranks[SPLIT_HEADS], exchange, m };
+    return own;
 }
 
 /* ---- tensors ------------------------------------------------------------------------------ */

@@ -198,13 +198,9 @@ struct ops_array split_own_columns(const struct model *m, struct ops *o, struct 
 struct ops_array split_all_columns(const struct model *m, struct ops *o, struct ops_array x,
                                    int64_t n, const char *what);
 
-/* Do ops_loss_fwd and ops_loss_fwd_bwd with a decoder whose rows are divided among the ranks. */
-void split_loss_fwd(const struct model *m, struct ops *o, struct ops_scores out, struct ops_array x,
-                    const struct ops_labels *l, const struct ops_decoder *d);
-void split_loss_fwd_bwd(const struct model *m, struct ops *o, struct ops_scores out,
-                        struct ops_array dx, struct ops_gradient dtable, struct ops_gradient dbias,
-                        struct ops_array x, int64_t N, double scale, const struct ops_labels *l,
-                        const struct ops_decoder *d);
+/* Returns the decoder d for losses whose table is divided among the ranks: only one of those that
+ * have the same rows has the bias. */
+struct ops_decoder split_decoder(const struct model *m, const struct ops_decoder *d);
 
 /* ---- tensors ------------------------------------------------------------------------------ */
 

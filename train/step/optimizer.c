@@ -10,6 +10,8 @@
 
 enum { KEY_ROUNDING = 0x726f756e64 }; /* differs from the keys of other uses of the seed */
 
+enum { NEWTON_SCHULZ = 5 }; /* iterations of Muon */
+
 enum { LAMB_SQUARES = 2 * OPS_LAMB_PARTS }; /* sums of squares of a tensor */
 
 enum {
@@ -141,6 +143,36 @@ static void lamb(const struct optimizer_update *u, size_t i, const struct tensor
         ops_lamb_end(u->store->ops, x->w, x->g, squares, &l);
 }
 
+/* Makes x[R,C] nearly orthogonal: divides it by its norm, and repeats X <- aX + (bA + cA^2) X with
+ * A = X X^T, or X <- aX + X (bA + cA^2) with A = X^T X, whichever A is smaller (Newton-Schulz).
+ * Each singular value s becomes a s + b s^3 + c s^5, which drives values in (0, 1] towards 1. The
+ * constants are Jordan's (Muon, 2024). They make small values grow fast, but 1 is not a fixed
+ * point. */
+static void newton_schulz(struct ops *o, struct ops_array x, int64_t R, int64_t C)
+{
+    const double a = 3.4445, b = -4.7750, c = 2.0315;
+    const int tall = R > C;
+    const int64_t n = tall ? C : R;
+    struct ops_array A = ops_scratch(o, OPS_F32, n * n), P = ops_scratch(o, OPS_F32, n * n);
+    struct ops_array Y = ops_scratch(o, OPS_F32, R * C);
+    const struct ops_matrix square = { A, n, 0 }, p = { P, n, 0 }, X = { x, C, 0 };
+    const struct ops_matmul gram = {
+        .C = square, .A = { x, C, tall }, .B = { x, C, !tall }, .M = n, .N = n, .K = tall ? R : C
+    };
+    const struct ops_matmul squared = { .C = p, .A = square, .B = square, .M = n, .N = n, .K = n };
+    const struct ops_matmul apply = {
+        .C = { Y, C }, .A = tall ? X : p, .B = tall ? p : X, .M = R, .N = C, .K = n
+    };
+    ops_normalise(o, x, R * C);
+    for (int i = 0; i < NEWTON_SCHULZ; i++) {
+        ops_matmul(o, &gram);
+        ops_matmul(o, &squared);
+        ops_blend(o, P, c, A, b, n * n);
+        ops_matmul(o, &apply);
+        ops_blend(o, x, a, Y, 1, R * C);
+    }
+}
+
 /* Replaces g, this rank's part of matrix i, by its part of the orthogonalised whole. */
 static void orthogonalise(const struct optimizer_update *u, size_t i, struct ops_array g)
 {
@@ -152,7 +184,7 @@ static void orthogonalise(const struct optimizer_update *u, size_t i, struct ops
         x = ops_scratch(s->ops, OPS_F32, n);
         sharing_join(u->comm, s, x, i, g);
     }
-    ops_orthogonalise(s->ops, x, whole->shape[0], whole->shape[1]);
+    newton_schulz(s->ops, x, whole->shape[0], whole->shape[1]);
     if (store_is_split(s, i))
         sharing_cut(s, g, i, x);
 }
@@ -213,11 +245,15 @@ int64_t optimizer_scratch(const struct optimizer *a, const struct tensor_table *
 {
     int64_t most = 0;
     for (size_t i = 0; i < t->count; i++) {
-        const int64_t all = tensor_elements(&whole->rows[i]);
+        const struct tensor *row = &whole->rows[i];
+        const int64_t all = tensor_elements(row);
         int64_t need = halves * piece_of(a, t, &t->rows[i]);
-        if (kind_for(a->kind, t, &t->rows[i]) == OPTIMIZER_MUON &&
-            tensor_elements(&t->rows[i]) < all)
-            need += 2 * all; /* the matrix, and the parts of all ranks */
+        if (kind_for(a->kind, t, &t->rows[i]) == OPTIMIZER_MUON) {
+            const int64_t R = row->shape[0], C = row->shape[1], n = R < C ? R : C;
+            need += 2 * n * n + all;
+            if (tensor_elements(&t->rows[i]) < all)
+                need += 2 * all; /* the matrix, and the parts of all ranks */
+        }
         most = need > most ? need : most;
     }
     return most;

@@ -1904,7 +1904,9 @@ static struct ops_labels labels_of(const struct loss_case *l)
 
 static struct ops_decoder decoder_of(const struct loss_case *l, int bias)
 {
-    return (struct ops_decoder){ f32(l->table.f), bias ? f32(l->bias.f) : OPS_NONE, l->V, l->C, 0 };
+    return (struct ops_decoder){
+        .table = f32(l->table.f), .bias = bias ? f32(l->bias.f) : OPS_NONE, .V = l->V, .C = l->C
+    };
 }
 
 static void drop_case(struct loss_case *l)
@@ -1922,6 +1924,7 @@ static void loss_fwd_of(struct ops *o, struct loss_case l, int bias)
     const struct ops_decoder decoder = decoder_of(&l, bias);
     struct numbers losses = numbers(l.N, 4, 1);
     unsigned char *correct = mem_zalloc((size_t)l.N, 1), *wanted = mem_zalloc((size_t)l.N, 1);
+    ops_scratch_begin(o);
     ops_loss_fwd(o, (struct ops_scores){ f32(losses.f), ops_host_array(correct, OPS_U8) },
                  f32(l.x.f), &labels, &decoder);
     loss_reference(&l, losses.d, wanted);
@@ -1947,6 +1950,7 @@ static void loss_bwd_of(struct ops *o, struct loss_case l, int bias, int add)
             added[i]->f[k] = add ? 1 : NAN;
     const struct ops_gradient g = { f32(dtable.f), add };
     const struct ops_gradient gb = { bias ? f32(dbias.f) : OPS_NONE, add };
+    ops_scratch_begin(o);
     ops_loss_fwd_bwd(o, (struct ops_scores){ .losses = f32(losses.f) }, f32(dx.f), g, gb,
                      f32(l.x.f), l.N, 1.0 / 3, &labels, &decoder);
     for (int i = 0; i < 2; i++)
@@ -2022,7 +2026,7 @@ Test(ops, loss_of_large_logits)
     int32_t label = 0;
     unsigned char correct;
     const struct ops_labels labels = { 1, OPS_NONE, ops_host_array(&label, OPS_I32) };
-    const struct ops_decoder decoder = { f32(table), OPS_NONE, 3, 2, 0 };
+    const struct ops_decoder decoder = { .table = f32(table), .V = 3, .C = 2 };
     const struct ops_scores out = { f32(losses), ops_host_array(&correct, OPS_U8) };
     ops_loss_fwd(o, out, f32(x), &labels, &decoder);
     cr_assert_float_eq(losses[0], 0, 1e-6);
