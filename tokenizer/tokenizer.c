@@ -213,9 +213,11 @@ void tokenizer_free(struct tokenizer *t)
     free(t);
 }
 
-int tokenizer_save(const struct tokenizer *t, const char *dir)
+int tokenizer_save(const struct tokenizer *t, int64_t longest, const char *dir)
 {
-    return vocabulary_save(&t->v, dir);
+    struct vocabulary v = t->v; /* its parts are borrowed */
+    v.longest = longest;
+    return vocabulary_save(&v, dir);
 }
 
 void tokenizer_print(const struct tokenizer *t, struct buf *out)

@@ -291,7 +291,7 @@ static int collect_sums(struct comm *c, struct kv *sums)
 static int write_rest(const char *dir, const struct checkpoint_content *from)
 {
     const struct tokenizer *t = from->tokenizer;
-    if (t && tokenizer_save(t, dir) < 0)
+    if (t && tokenizer_save(t, from->model->config.positions, dir) < 0)
         return -1;
     return folder_save_config(from->model, from->store->layout.type[STORE_PARAMETERS], dir,
                               t ? tokenizer_end_of_text(t) : -1);

@@ -20,7 +20,9 @@
 #include "model/folder/folder.h"
 #include "model/formats/weights.h"
 #include "train/checkpoint.h"
+#include "train/report/card.h"
 #include "train/report/metrics.h"
+#include "train/report/origin.h"
 #include "train/report/page.h"
 #include "train/report/profile.h"
 #include "train/samples/batches.h"
@@ -34,7 +36,7 @@ struct loop {
     struct plan *plan;
     const struct settings *settings;
     const char *config; /* text of config.yaml */
-    const char *about;  /* its first lines, which say where the run comes from */
+    struct kv *origin;  /* the facts that say where the run comes from */
     unsigned (*flags)(const char *option);
     struct ops *ops;
     struct comm *comm; /* borrowed */
@@ -447,14 +449,20 @@ static int open_files(struct loop *l, int there)
         return -1;
     int result = l->settings->force ? remove_old_run(l->settings->output) : 0;
     file_join(&path, l->settings->output, "config.yaml");
-    struct buf text = BUF_INIT;
-    buf_addf(&text, "%s# kernels: %s\n%s", l->about, ops_describe(l->ops), l->config);
-    if (!result)
-        result = file_write(path.data, text.data, text.len);
-    buf_release(&text);
     if (!result)
         result = metrics_open(&l->metrics, l->settings->output, l->at.step, p->model.part,
                               p->model.parts);
+    kv_add(l->origin, "kernels", ops_describe(l->ops));
+    if (!result)
+        result = metrics_begin(&l->metrics, l->at.step, l->origin, l->config);
+    if (!result && l->settings->resume)
+        result = origin_resume(l->origin, path.data, l->at.step);
+    struct buf text = BUF_INIT;
+    origin_print(l->origin, &text);
+    buf_adds(&text, l->config);
+    if (!result)
+        result = file_write(path.data, text.data, text.len);
+    buf_release(&text);
     buf_release(&path);
     return result;
 }
@@ -722,19 +730,21 @@ static int save(struct loop *l)
     return checkpoint_prune(l->settings->output, l->settings->keep);
 }
 
-static int write_report(struct loop *l)
+/* Writes the report and, with `card` 1, the model card. Returns 0, or -1 with an error. */
+static int write_pages(struct loop *l, int card)
 {
     if (!l->first)
         return 0;
-    struct buf path = BUF_INIT, title = BUF_INIT;
+    struct buf path = BUF_INIT, title = BUF_INIT, about = BUF_INIT;
     const struct model_config *c = &l->plan->model.config;
     buf_addf(&title, "%s%s, %" PRId64 " layer%s of width %" PRId64 ", %" PRId64 " head%s",
              c->architecture->title, l->plan->task->purpose ? l->plan->task->purpose : "",
              c->layers, c->layers > 1 ? "s" : "", c->width, c->heads, c->heads > 1 ? "s" : "");
+    origin_print(l->origin, &about);
     struct page page = {
         .title = title.data,
         .config = l->config,
-        .about = l->about,
+        .about = about.data,
         .steps = l->plan->steps,
         .parameters = tensor_parameters(&l->plan->model.tensors),
         .flops_per_token = plan_flops_per_token(l->plan),
@@ -744,9 +754,18 @@ static int write_report(struct loop *l)
     l->reported = log_seconds();
     file_join(&path, l->settings->output, "report.html");
     int result = page_write(path.data, &page, &l->metrics);
+    if (!result && card)
+        result = card_write(l->settings->output, &page, l->origin, &l->metrics,
+                            l->plan->task->head == HEAD_NEXT);
     buf_release(&path);
     buf_release(&title);
+    buf_release(&about);
     return result;
+}
+
+static int write_report(struct loop *l)
+{
+    return write_pages(l, 0);
 }
 
 static int write_model(struct loop *l)
@@ -919,7 +938,7 @@ static int stop(struct loop *l)
  * Returns 0, or -1 with an error. */
 static int finish(struct loop *l)
 {
-    if (agree(l, write_report(l) < 0 ? -1 : metrics_close(&l->metrics)) < 0)
+    if (agree(l, write_pages(l, l->settings->save) < 0 ? -1 : metrics_close(&l->metrics)) < 0)
         return -1;
     if (!l->settings->save)
         return 0;
@@ -991,14 +1010,14 @@ static void say_communication(const struct loop *l)
     }
 }
 
-int loop_run(struct plan *p, const char *config, const char *about,
+int loop_run(struct plan *p, const char *config, struct kv *origin,
              unsigned (*flags)(const char *option), int threads, struct comm *c,
              struct loop_result *result)
 {
     struct loop l = { .plan = p,
                       .settings = p->settings,
                       .config = config,
-                      .about = about,
+                      .origin = origin,
                       .flags = flags,
                       .comm = c,
                       .first = comm_is_first(c),

@@ -7,7 +7,8 @@
  *     OUT/events.out.tfevents.textmill   event.h
  *     OUT/report.html                    page.h
  *     OUT/checkpoints/step-000100/       checkpoint.h
- *     OUT/config.json model.safetensors  the finished model, with the tokenizer's files:
+ *     OUT/config.json model.safetensors  the finished model, with the tokenizer's files and a
+ *                                        README.md (card.h):
  *                                        written only after the last step
  *
  * After SIGINT, SIGTERM or SIGHUP to any rank, the run finishes its step, saves a checkpoint and
@@ -20,6 +21,7 @@
 
 #include <stdint.h>
 
+#include "common/kv.h"
 #include "train/plan.h"
 #include "train/ranks/comm.h"
 
@@ -28,13 +30,13 @@ struct loop_result {
     uint64_t tokens;
 };
 
-/* Runs the training of plan p. `config` is the text of config.yaml, without `resume`. `about` says
- * in lines "# NAME: TEXT" where the run comes from; they begin config.yaml and stand in the report,
- * but not in checkpoints, whose bytes do not depend on the host. `flags`
- * returns the flags of the option with that name (OPT_FIXED and others), which say whether a
- * resumed run may change its value. Every rank of `c` must call it; only the first one logs and
- * writes. Sets *result. Returns the same value on all ranks: 0, or -1 with an error. */
-int loop_run(struct plan *p, const char *config, const char *about,
+/* Runs the training of plan p. `config` is the text of config.yaml, without `resume`. `origin` has
+ * the facts that say where the run comes from (origin.h), to which it adds. They are not in
+ * checkpoints, whose bytes do not depend on the host. `flags` returns the flags of the option with
+ * that name (OPT_FIXED and others), which say whether a resumed run may change its value. Every
+ * rank of `c` must call it; only the first one logs and writes. Sets *result. Returns the same
+ * value on all ranks: 0, or -1 with an error. */
+int loop_run(struct plan *p, const char *config, struct kv *origin,
              unsigned (*flags)(const char *option), int threads, struct comm *c,
              struct loop_result *result);
 

@@ -25,6 +25,7 @@
 #include "train/loop.h"
 #include "train/plan.h"
 #include "train/ranks/comm.h"
+#include "train/report/origin.h"
 #include "train/saved.h"
 
 #define AT(member) offsetof(struct settings, member)
@@ -450,43 +451,30 @@ static unsigned flags_of(const char *option)
 
 /* ---- a run ----------------------------------------------------------------------------------- */
 
-/* Appends a line with the name of the processor, if the system tells it. */
-static void name_processor(struct buf *out)
+/* Appends the facts that say where the run comes from, as far as they are known here. */
+static void describe_run(const struct plan *p, struct kv *facts)
 {
-    static const char key[] = "\nmodel name\t: ";
-    struct buf text = BUF_INIT;
-    const char *name = file_read_any("/proc/cpuinfo", &text) < 0 ? NULL : strstr(text.data, key);
-    if (name) {
-        name += sizeof key - 1;
-        buf_addf(out, "# processor: %.*s\n", (int)strcspn(name, "\n"), name);
-    }
-    buf_release(&text);
-}
-
-/* Appends lines that say where the run comes from. */
-static void describe_run(const struct plan *p, struct buf *out)
-{
-    char host[256] = "", date[32] = "";
-    const time_t now = time(NULL);
-    struct tm utc;
-    gethostname(host, sizeof host - 1);
-    if (gmtime_r(&now, &utc))
-        strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc);
-    buf_addf(out, "# command: %s\n# date: %s\n# host: %s\n", tool_provenance(), date, host);
-    name_processor(out);
-    buf_addf(out, "# data: checksum %016" PRIx64 ", %" PRIu64 " sequences\n", hash_data(p->data),
-             p->data->count);
+    const char *command = tool_provenance(), *version = command + strcspn(command, " ") + 1;
+    const size_t n = strcspn(version, " +"), rest = strcspn(version, " ");
+    kv_add(facts, "command", command);
+    kv_addf(facts, "version", "%.*s", (int)n, version);
+    if (rest > n)
+        kv_addf(facts, "commit", "%.*s", (int)(rest - n - 1), version + n + 1);
+    origin_add_machine(facts);
+    kv_addf(facts, "data", "checksum %016" PRIx64 ", %" PRIu64 " sequences", hash_data(p->data),
+            p->data->count);
     if (p->tokenizer)
-        buf_addf(out, "# vocabulary: checksum %016" PRIx64 "\n", tokenizer_checksum(p->tokenizer));
+        kv_addf(facts, "vocabulary", "checksum %016" PRIx64, tokenizer_checksum(p->tokenizer));
 }
 
 static int train(struct plan *p, struct comm *ranks)
 {
     const struct settings *s = p->settings;
-    struct buf config = BUF_INIT, about = BUF_INIT;
+    struct buf config = BUF_INIT;
+    struct kv origin = KV_INIT;
     struct loop_result done = { 0 };
     tool_print_config(OPT_OF_RUN, &config);
-    describe_run(p, &about);
+    describe_run(p, &origin);
     if (!p->tokenizer && p->data->count)
         log_warn(
             "the model is saved without a tokenizer: there is none with the data, and --vocab is not given");
@@ -498,11 +486,11 @@ static int train(struct plan *p, struct comm *ranks)
              noun_end((uint64_t)s->global_batch_size), s->micro_batch_size);
     int result = compare_ranks(ranks, p);
     if (!result)
-        result = loop_run(p, config.data, about.data, flags_of, (int)tool_threads, ranks, &done);
+        result = loop_run(p, config.data, &origin, flags_of, (int)tool_threads, ranks, &done);
     tool_count("step(s)", (uint64_t)done.steps);
     tool_count("token(s)", done.tokens);
     buf_release(&config);
-    buf_release(&about);
+    kv_release(&origin);
     return result;
 }
 

@@ -460,6 +460,23 @@ static int save_weights(const struct model *m, struct ops *o, const struct ops_a
     return failed;
 }
 
+/* Writes generation_config.json, with which transformers generates. Returns 0, or -1 with an error.
+ */
+static int save_generation(const char *dir, int64_t end_of_text)
+{
+    struct buf path = BUF_INIT, text = BUF_INIT;
+    const long long id = (long long)end_of_text;
+    file_join(&path, dir, "generation_config.json");
+    buf_addf(&text,
+             "{\n  \"bos_token_id\": %lld,\n  \"eos_token_id\": %lld,\n"
+             "  \"pad_token_id\": %lld\n}\n",
+             id, id, id);
+    int failed = id < 0 ? file_remove(path.data) : file_write(path.data, text.data, text.len);
+    buf_release(&path);
+    buf_release(&text);
+    return failed;
+}
+
 int folder_save_config(const struct model *m, enum ops_type type, const char *dir,
                        int64_t end_of_text)
 {
@@ -471,6 +488,8 @@ int folder_save_config(const struct model *m, enum ops_type type, const char *di
         file_join(&path, dir, "config.json");
         failed = file_write(path.data, config.data, config.len);
     }
+    if (failed == 0)
+        failed = save_generation(dir, m->config.head == HEAD_NEXT ? end_of_text : -1);
     buf_release(&config);
     buf_release(&path);
     return failed;

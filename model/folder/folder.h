@@ -72,7 +72,8 @@ int folder_save(const struct model *m, struct ops *o, const struct ops_array *bl
                 const char *dir, int64_t end_of_text);
 
 /* The parts of folder_save, for a caller that writes the weights in another order or into several
- * files. folder_save_config writes config.json only. folder_describe sets *t to the entry of a
+ * files. folder_save_config writes config.json and, for a
+ * decoder with an end of text, generation_config.json. folder_describe sets *t to the entry of a
  * tensor in a file's header; the caller frees its name. folder_write_tensor writes the numbers of
  * tensor[], which has the row's shape, as they are in files. folder_save_config and
  * folder_write_tensor return 0, or -1 with an error. */

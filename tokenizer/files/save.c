@@ -44,6 +44,8 @@ static void merges_print(const struct vocabulary *v, struct buf *out)
     }
 }
 
+enum { BERT_LONGEST = 512 }; /* of most models */
+
 static void bert_config_print(const struct vocabulary *v, struct buf *out)
 {
     static const char *const keys[TOKENIZER_ROLES] = { "pad", "unk", "cls", "sep", "mask" };
@@ -57,7 +59,8 @@ static void bert_config_print(const struct vocabulary *v, struct buf *out)
         buf_addf(out, ",\n  \"%s_token\": ", keys[i]);
         js_quote(out, bytes, n);
     }
-    buf_adds(out, ",\n  \"model_max_length\": 512\n}\n");
+    buf_addf(out, ",\n  \"model_max_length\": %lld\n}\n",
+             v->longest ? (long long)v->longest : BERT_LONGEST);
 }
 
 /* Appends the text of tokenizer_config.json to `out`. Hugging Face's GPT2Tokenizer fits only
@@ -89,8 +92,11 @@ static void config_print(const struct vocabulary *v, struct buf *out)
         buf_addf(out, ",\n  \"%s\": ", roles[i].role);
         token_print(v, (uint32_t)roles[i].id, out);
     }
-    buf_adds(out, ",\n  \"clean_up_tokenization_spaces\": false,\n"
-                  "  \"model_max_length\": 1000000000000000019884624838656\n}\n");
+    buf_adds(out, ",\n  \"clean_up_tokenization_spaces\": false,\n  \"model_max_length\": ");
+    if (v->longest)
+        buf_addf(out, "%lld\n}\n", (long long)v->longest);
+    else
+        buf_adds(out, "1000000000000000019884624838656\n}\n"); /* as transformers says "any" */
 }
 
 /* ---- .tiktoken ----------------------------------------------------------------------------- */

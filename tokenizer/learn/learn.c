@@ -150,7 +150,9 @@ static void count_pair(struct learner *l, uint32_t left, uint32_t right, uint32_
     }
     if (p->fresh.count && p->fresh.words[p->fresh.count - 1] == word)
         return;
-    mem_grow(p->fresh.words, p->fresh.cap, p->fresh.count + 1);
+    size_t cap = p->fresh.cap;
+    mem_grow(p->fresh.words, cap, p->fresh.count + 1);
+    p->fresh.cap = (uint32_t)cap;
     p->fresh.words[p->fresh.count++] = word;
 }
 

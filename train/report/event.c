@@ -123,6 +123,16 @@ int event_open(struct event_writer *e, const char *path, int64_t step)
     return write_message(e);
 }
 
+/* Writes the message with the values in e->summary. */
+static int write_summary(struct event_writer *e, int64_t step)
+{
+    begin_message(e);
+    put_tag(&e->message, 2, PROTOBUF_VARINT);
+    put_varint(&e->message, (uint64_t)step);
+    put_bytes(&e->message, 5, e->summary.data, e->summary.len);
+    return write_message(e);
+}
+
 int event_write(struct event_writer *e, int64_t step, const struct event_scalar *scalars, size_t n)
 {
     struct buf value = BUF_INIT;
@@ -134,11 +144,89 @@ int event_write(struct event_writer *e, int64_t step, const struct event_scalar 
         put_bytes(&e->summary, 1, value.data, value.len);
     }
     buf_release(&value);
-    begin_message(e);
-    put_tag(&e->message, 2, PROTOBUF_VARINT);
-    put_varint(&e->message, (uint64_t)step);
-    put_bytes(&e->message, 5, e->summary.data, e->summary.len);
-    return write_message(e);
+    return write_summary(e, step);
+}
+
+static void put_number(struct buf *out, unsigned field, uint64_t v)
+{
+    put_tag(out, field, PROTOBUF_VARINT);
+    put_varint(out, v);
+}
+
+/* Writes a value for a plug-in: its tensor and the plug-in's own data. */
+static int write_for(struct event_writer *e, int64_t step, const char *tag, const char *plugin,
+                     const struct buf *data, const struct buf *tensor)
+{
+    enum { TENSORS = 2 }; /* DataClass */
+    struct buf value = BUF_INIT, named = BUF_INIT, metadata = BUF_INIT;
+    put_bytes(&named, 1, plugin, strlen(plugin));
+    put_bytes(&named, 2, data->data, data->len);
+    put_bytes(&metadata, 1, named.data, named.len);
+    put_number(&metadata, 4, TENSORS);
+    put_bytes(&value, 1, tag, strlen(tag));
+    put_bytes(&value, 8, tensor->data, tensor->len);
+    put_bytes(&value, 9, metadata.data, metadata.len);
+    buf_clear(&e->summary);
+    put_bytes(&e->summary, 1, value.data, value.len);
+    buf_release(&value);
+    buf_release(&named);
+    buf_release(&metadata);
+    return write_summary(e, step);
+}
+
+int event_write_text(struct event_writer *e, int64_t step, const char *tag, const char *text)
+{
+    enum { STRING = 7 }; /* DataType */
+    struct buf tensor = BUF_INIT, none = BUF_INIT;
+    put_number(&tensor, 1, STRING);
+    put_bytes(&tensor, 2, "", 0); /* the shape of a scalar */
+    put_bytes(&tensor, 8, text, strlen(text));
+    int result = write_for(e, step, tag, "text", &none, &tensor);
+    buf_release(&tensor);
+    return result;
+}
+
+/* Appends a setting to the map of a SessionStartInfo, as a number, a truth value or a text. */
+static void put_setting(struct buf *out, const char *key, size_t key_bytes, const char *text)
+{
+    struct buf value = BUF_INIT, entry = BUF_INIT;
+    char *end;
+    const double number = strtod(text, &end);
+    if (*text && !*end)
+        put_double(&value, 2, number);
+    else if (!strcmp(text, "true") || !strcmp(text, "false"))
+        put_number(&value, 4, *text == 't');
+    else
+        put_bytes(&value, 3, text, strlen(text));
+    put_bytes(&entry, 1, key, key_bytes);
+    put_bytes(&entry, 2, value.data, value.len);
+    put_bytes(out, 1, entry.data, entry.len);
+    buf_release(&value);
+    buf_release(&entry);
+}
+
+int event_write_settings(struct event_writer *e, int64_t step, const char *config)
+{
+    enum { FLOAT = 1 }; /* DataType */
+    struct buf start = BUF_INIT, data = BUF_INIT, tensor = BUF_INIT, text = BUF_INIT;
+    for (const char *line = config; *line;) {
+        const size_t n = strcspn(line, "\n"), key = strcspn(line, ":\n");
+        buf_clear(&text);
+        size_t from = key + 2, quoted = from + 1 < n && line[from] == '\'' && line[n - 1] == '\'';
+        if (from < n)
+            buf_add(&text, line + from + quoted, n - from - 2 * quoted);
+        put_setting(&start, line, key, text.data);
+        line += n + (line[n] == '\n');
+    }
+    put_bytes(&data, 3, start.data, start.len); /* session_start_info of HParamsPluginData */
+    put_number(&tensor, 1, FLOAT);
+    put_bytes(&tensor, 2, "\x12", 2); /* the shape of an empty vector: one dimension of size 0 */
+    int result = write_for(e, step, "_hparams_/session_start_info", "hparams", &data, &tensor);
+    buf_release(&start);
+    buf_release(&data);
+    buf_release(&tensor);
+    buf_release(&text);
+    return result;
 }
 
 int event_sync(struct event_writer *e)

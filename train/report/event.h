@@ -3,7 +3,9 @@
  *
  * An event file is a TFRecord file whose records are tensorflow.Event messages (tensorflow's
  * core/util/event.proto): wall_time (1, double), step (2, int64), and either file_version
- * (3, "brain.Event:2": the first record) or summary (5) with values {tag (1), simple_value (2)}.
+ * (3, "brain.Event:2": the first record) or summary (5) with values {tag (1), simple_value (2)}. A
+ * value that is no number has instead a tensor (8) and metadata (9), which name the plug-in of
+ * TensorBoard that shows it: "text" or "hparams" (tensorboard's plugins/hparams/plugin_data.proto).
  */
 #ifndef TEXTMILL_TRAIN_REPORT_EVENT_H
 #define TEXTMILL_TRAIN_REPORT_EVENT_H
@@ -29,9 +31,13 @@ struct event_scalar {
  * calls event_close even then. */
 int event_open(struct event_writer *e, const char *path, int64_t step);
 
-/* event_write appends a record with n numbers of a step. event_sync waits until all data is on the
+/* event_write appends a record with n numbers of a step. event_write_text appends a text, which
+ * TensorBoard reads as Markdown. event_write_settings appends the run's hyperparameters: the
+ * settings "KEY: VALUE" in the lines of a configuration. event_sync waits until all data is on the
  * disk. event_close is fine on a zeroed struct. All return 0, or -1 with an error. */
 int event_write(struct event_writer *e, int64_t step, const struct event_scalar *scalars, size_t n);
+int event_write_text(struct event_writer *e, int64_t step, const char *tag, const char *text);
+int event_write_settings(struct event_writer *e, int64_t step, const char *config);
 int event_sync(struct event_writer *e);
 int event_close(struct event_writer *e);
 

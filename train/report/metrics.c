@@ -11,6 +11,7 @@
 #include "common/file.h"
 #include "common/js.h"
 #include "common/mem.h"
+#include "train/report/origin.h"
 
 static const char *const prefixes[METRICS_VALUES] = { "", "", "validation_", "validation_" };
 
@@ -159,7 +160,7 @@ static int begin_csv(struct metrics *m)
 int metrics_open(struct metrics *m, const char *dir, int64_t step, const struct model_part *parts,
                  int count)
 {
-    *m = (struct metrics){ .parts = parts, .part_count = count > 1 ? count : 0 };
+    *m = (struct metrics){ .parts = parts, .part_count = count > 1 ? count : 0, .run = BUF_INIT };
     struct buf path = BUF_INIT;
     file_join(&path, dir, "metrics.jsonl");
     m->path = mem_strdup(path.data);
@@ -176,6 +177,19 @@ int metrics_open(struct metrics *m, const char *dir, int64_t step, const struct 
     if (!result)
         result = event_open(&m->events, path.data, step);
     buf_release(&path);
+    return result;
+}
+
+int metrics_begin(struct metrics *m, int64_t step, const struct kv *origin, const char *config)
+{
+    struct buf text = BUF_INIT;
+    buf_adds(&m->run, ",\"run\":");
+    origin_json(origin, &m->run);
+    origin_table(origin, &text);
+    int result = event_write_text(&m->events, step, "run", text.data);
+    if (!result && !step) /* TensorBoard knows one set of hyperparameters per folder */
+        result = event_write_settings(&m->events, step, config);
+    buf_release(&text);
     return result;
 }
 
@@ -212,7 +226,8 @@ static int add_line(struct metrics *m, const struct metrics_point *p)
             if (!isnan(p->part[i][v]))
                 fprintf(m->file, ",\"%s\":%.10g", name, p->part[i][v]);
         }
-    fputs("}\n", m->file);
+    fprintf(m->file, "%s}\n", m->run.data);
+    buf_clear(&m->run);
     return flush(m->file, m->path);
 }
 
@@ -285,6 +300,8 @@ int metrics_close(struct metrics *m)
         result = -1;
     if (event_close(&m->events) < 0)
         result = -1;
+    if (m->path)
+        buf_release(&m->run);
     free(m->points);
     free(m->path);
     free(m->csv_path);

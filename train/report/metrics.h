@@ -17,6 +17,10 @@
  * "validation_mlm_loss":7.2, .... In the TensorBoard file these are loss/mlm, accuracy/mlm,
  * loss/validation_mlm and accuracy/validation_mlm.
  *
+ * The first line of each run, also of a resumed one, ends in an object with the facts that say
+ * where the run comes from (origin.h): "run":{"command":"train ...","date":..., ...}. The
+ * TensorBoard file has them as a text, and the run's settings as hyperparameters.
+ *
  * training.csv has the same numbers in columns of the same names. A field without a number is
  * empty.
  */
@@ -27,6 +31,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "common/kv.h"
 #include "model/network/model.h"
 #include "train/report/event.h"
 
@@ -54,6 +59,7 @@ struct metrics {
     size_t count, cap;
     char *path, *csv_path;
     FILE *file, *csv;
+    struct buf run; /* what is added to the next line of metrics.jsonl */
     struct event_writer events;
     const struct model_part *parts; /* borrowed */
     int part_count;                 /* 0 if the loss has one part only */
@@ -65,6 +71,10 @@ struct metrics {
  * written, too. Returns 0, or -1 with an error; the caller calls metrics_close even then. */
 int metrics_open(struct metrics *m, const char *dir, int64_t step, const struct model_part *parts,
                  int count);
+
+/* Begins a run after step `step`: gives the files its facts and the text of its config.yaml. Call
+ * it once, after metrics_open. Returns 0, or -1 with an error. */
+int metrics_begin(struct metrics *m, int64_t step, const struct kv *origin, const char *config);
 
 /* metrics_add adds a point to m->points and to the files. metrics_sync waits until all data is on
  * the disk. metrics_close is fine on a zeroed struct. All return 0, or -1 with an error. */

@@ -1,0 +1,71 @@
+#include "train/report/card.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "common/file.h"
+#include "common/log.h"
+
+static const char mark[] = "<!-- train writes this file anew as long as this line is in it. -->";
+
+/* Sets *free to 1 if the file may be written: it is not there, or was written by us. Returns 0, or
+ * -1 with an error. */
+static int look(const char *path, int *free)
+{
+    struct buf text = BUF_INIT;
+    enum file_kind kind;
+    int result = file_look(path, &kind);
+    if (!result && kind == FILE_PLAIN)
+        result = file_read(path, &text);
+    *free = kind == FILE_NONE || strstr(text.data, mark) != NULL;
+    buf_release(&text);
+    return result;
+}
+
+static void print_losses(struct buf *out, const struct metrics *m)
+{
+    double loss = NAN, validation = NAN;
+    for (size_t i = 0; i < m->count; i++) {
+        loss = m->points[i].loss;
+        validation = isnan(m->points[i].validation) ? validation : m->points[i].validation;
+    }
+    if (isfinite(loss))
+        buf_addf(out, "- training loss at the end: %.4f nats\n", loss);
+    if (isfinite(validation))
+        buf_addf(out, "- validation loss at the end: %.4f nats\n", validation);
+}
+
+static void print_use(struct buf *out)
+{
+    buf_adds(out, "\n## Use\n\n"
+                  "```sh\ngenerate --model . 'A text to continue'\n```\n\n"
+                  "```python\nfrom transformers import pipeline\n\n"
+                  "print(pipeline('text-generation', '.')('A text to continue'))\n```\n");
+}
+
+int card_write(const char *dir, const struct page *p, const struct kv *origin,
+               const struct metrics *m, int generates)
+{
+    struct buf path = BUF_INIT, text = BUF_INIT;
+    char parameters[32], tokens[32];
+    int free = 0;
+    file_join(&path, dir, "README.md");
+    int result = look(path.data, &free);
+    if (!result && !free)
+        log_info("'%s' stays: it was not written by train", path.data);
+    buf_addf(&text, "---\nlibrary_name: transformers\n%stags:\n- textmill\n---\n%s\n\n# %s\n\n",
+             generates ? "pipeline_tag: text-generation\n" : "", mark, p->title);
+    buf_addf(&text, "- parameters: %s\n- updates: %lld\n- tokens seen: %s\n",
+             log_count(parameters, (uint64_t)p->parameters), (long long)p->steps,
+             log_count(tokens, m->count ? m->points[m->count - 1].tokens : 0));
+    print_losses(&text, m);
+    if (generates)
+        print_use(&text);
+    buf_adds(&text, "\n## Where it comes from\n\n");
+    origin_table(origin, &text);
+    if (!result && free)
+        result = file_write(path.data, text.data, text.len);
+    buf_release(&path);
+    buf_release(&text);
+    return result;
+}

@@ -1,0 +1,17 @@
+/*
+ * card.h - README.md of a finished model's folder: the model card that model hubs show.
+ */
+#ifndef TEXTMILL_TRAIN_REPORT_CARD_H
+#define TEXTMILL_TRAIN_REPORT_CARD_H
+
+#include "train/report/metrics.h"
+#include "train/report/origin.h"
+#include "train/report/page.h"
+
+/* Writes dir/README.md: what the model is, its losses, how it is used, and where it comes from.
+ * `generates` is 1 for models that generate text. A file that the user wrote, or took over by
+ * removing its mark, stays. Returns 0, or -1 with an error. */
+int card_write(const char *dir, const struct page *p, const struct kv *origin,
+               const struct metrics *m, int generates);
+
+#endif

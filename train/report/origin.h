@@ -1,0 +1,29 @@
+/*
+ * origin.h - where a run comes from: a list of facts such as its command, date and host.
+ *
+ * They are printed as the first lines of config.yaml, "# NAME: TEXT", in the report, in
+ * metrics.jsonl, in the TensorBoard file and in the model card. A resumed run keeps the facts of
+ * the runs before it. It adds those that are others now, with the name "NAME, from step N".
+ */
+#ifndef TEXTMILL_TRAIN_REPORT_ORIGIN_H
+#define TEXTMILL_TRAIN_REPORT_ORIGIN_H
+
+#include <stdint.h>
+
+#include "common/buf.h"
+#include "common/kv.h"
+
+/* Appends the date, the host and the processor's name to *facts, as far as the system tells them.
+ * The date is the environment's SOURCE_DATE_EPOCH, if it is set. */
+void origin_add_machine(struct kv *facts);
+
+/* Puts the facts at the beginning of the file `path`, a config.yaml of the runs before, in front of
+ * *facts, those of the run that goes on after step `step`. If the file has none, or is not there,
+ * *facts stays as it is. Returns 0, or -1 with an error. */
+int origin_resume(struct kv *facts, const char *path, int64_t step);
+
+void origin_print(const struct kv *facts, struct buf *out); /* appends lines "# NAME: TEXT" */
+void origin_table(const struct kv *facts, struct buf *out); /* appends a Markdown table */
+void origin_json(const struct kv *facts, struct buf *out);  /* appends an object */
+
+#endif
