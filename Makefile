@@ -40,7 +40,8 @@ PLUGIN_CALLS = err_set err_usage err_get log_fatal log_warn log_detail log_bytes
 LINKED = $(if $(STATIC),-static -Wl$(comma)-Map=$@.map,$(PLUGIN_CALLS:%=-Wl$(comma)--export-dynamic-symbol=%))
 comma = ,
 ALL_LDFLAGS = $(MODE_FLAGS) $(HARDEN_LD) -pthread -Wl,--as-needed $(LINKED) $(LDFLAGS)
-LIBS = $(PKG_LIBS) -lm -ldl
+# Static ICU, which libxml2 may need, is in C++.
+LIBS = $(PKG_LIBS) $(if $(filter -licuuc,$(PKG_LIBS)),-lstdc++) -lm -ldl
 
 B = $(O)/$(MODE)
 PROGRAMS = wikiprep tokenize tfwrite train evaluate generate

@@ -298,7 +298,7 @@ size_t utf8_repair(struct buf *out, const char *text, size_t n)
     return replaced;
 }
 
-size_t utf8_encode(char *out, unsigned c)
+size_t utf8_put(char *out, unsigned c)
 {
     if (c > 0x10FFFF || (c >= 0xD800 && c <= 0xDFFF))
         c = 0xFFFD;
@@ -319,7 +319,7 @@ void utf8_add(struct buf *b, unsigned c)
     if (c < 0x80)
         buf_addc(b, (int)c);
     else
-        buf_add(b, bytes, utf8_encode(bytes, c));
+        buf_add(b, bytes, utf8_put(bytes, c));
 }
 
 size_t utf8_count(const char *text, size_t n)

@@ -53,7 +53,7 @@ static inline size_t utf8_read(const char *s, size_t n, unsigned *c)
 
 /* Writes a code point as UTF-8, without a NUL; U+FFFD if it is no Unicode scalar value. Returns the
  * number of bytes, 1 to 4; `out` needs room for 4. */
-size_t utf8_encode(char *out, unsigned code_point);
+size_t utf8_put(char *out, unsigned code_point);
 void utf8_add(struct buf *out, unsigned code_point); /* appends the code point as UTF-8 */
 
 size_t utf8_count(const char *text, size_t n); /* characters that begin in text[0..n) */

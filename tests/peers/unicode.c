@@ -76,7 +76,7 @@ int main(int argc, char **argv)
         if (c >= 0xD800 && c < 0xE000)
             continue;
         buf_clear(&out);
-        apply(&out, c, utf8, utf8_encode(utf8, c));
+        apply(&out, c, utf8, utf8_put(utf8, c));
         putchar((int)out.len);
         fwrite(out.data, 1, out.len, stdout);
     }

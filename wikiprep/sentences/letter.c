@@ -164,7 +164,7 @@ size_t letter_lower(char *out, const char *s, size_t n)
     while (s < end) {
         struct letter c = letter_at(s, end);
         if (c.kind == LETTER_UPPER)
-            written += utf8_encode(out + written, lower_of(c.code));
+            written += utf8_put(out + written, lower_of(c.code));
         else
             for (size_t i = 0; i < c.len; i++)
                 out[written++] = s[i];

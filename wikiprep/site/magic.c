@@ -32,7 +32,7 @@ static size_t fold(char out[WORD_MAX_BYTES], const char *s, size_t n)
         used = utf8_read(s + i, n - i, &c);
         if (len + 5 > WORD_MAX_BYTES)
             return 0;
-        len += utf8_encode(out + len, letter_case_lower(c));
+        len += utf8_put(out + len, letter_case_lower(c));
     }
     return len;
 }

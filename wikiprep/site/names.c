@@ -35,7 +35,7 @@ static size_t fold(char out[NAME_MAX_BYTES], const char *s, size_t n)
         if (len + 4 >= NAME_MAX_BYTES)
             return 0;
         if (used > 1 || c < 0x80)
-            len += utf8_encode(out + len, letter_case_lower(c));
+            len += utf8_put(out + len, letter_case_lower(c));
         else
             out[len++] = (char)c; /* not valid UTF-8 */
     }

@@ -33,7 +33,7 @@ static size_t fold(char out[NAME_MAX_BYTES], struct span name, unsigned (*change
             continue;
         if (len + 5 > NAME_MAX_BYTES)
             return 0;
-        len += utf8_encode(out + len, c);
+        len += utf8_put(out + len, c);
     }
     out[len] = '\0';
     return len;
