@@ -89,9 +89,7 @@ static const char *on_pipe(struct markup *m, const char *s)
         mem_grow(m->pipes, m->pipes_cap, m->pipe_count + 1);
         m->pipes[m->pipe_count++] = m->out->len;
     }
-    /* a further pipe in a label is text */
-    int is_text = (markup_top_is(m, LINK) && markup_is_shown(markup_top(m)->names)) ||
-                  (markup_top_is(m, URL) && m->depth == 1 && s[-1] == ' ');
+    int is_text = markup_in_label(m) || (markup_top_is(m, URL) && m->depth == 1 && s[-1] == ' ');
     markup_put(m, is_text ? MARKUP_PIPE : '|');
     return s + 1;
 }
@@ -139,11 +137,27 @@ static const char *on_line_end(struct markup *m, const char *s)
 
 /* ---- references, behaviour switches, the end --------------------------------------------- */
 
+/* Returns 1 if the output ends with an address, else 0. */
+static int ends_with_address(const struct buf *out)
+{
+    enum { ADDRESS_MAX = 256 }; /* keeps the time linear */
+    const char *end = out->data + out->len, *s = end;
+    const char *first = out->len > ADDRESS_MAX ? end - ADDRESS_MAX : out->data;
+    while (s > first && (unsigned char)s[-1] > ' ' && !strchr("[]<>\"", s[-1]))
+        s--;
+    return bytes_find(s, end, "://", 3) != NULL;
+}
+
+/* Writes the character that a reference stands for. As in MediaWiki, an address shows the code of a
+ * sign that would end it: "%5B". */
 static const char *on_reference_mark(struct markup *m, const char *s)
 {
     unsigned code_point;
     size_t n = entity_read(s, (size_t)(m->end - s), &code_point);
-    if (n)
+    if (n && code_point > ' ' && code_point < 128 && strchr("[]|\"", (int)code_point) &&
+        ends_with_address(m->out))
+        buf_addf(m->out, "%%%02X", code_point);
+    else if (n)
         put_plain(m, code_point);
     else
         markup_put(m, '&');
@@ -239,7 +253,7 @@ void markup_strip(struct markup *m, const char *text, size_t n, struct buf *out)
     m->text = text;
     m->end = text + n;
     m->out = out;
-    m->depth = m->braces = m->links = m->pipe_count = 0;
+    m->depth = m->braces = m->links = m->pipe_count = m->heading = 0;
     m->in_poem = m->no_comment_close = 0;
     memset(m->no_close, 0, markup_tag_count());
     if (m->options->categories)

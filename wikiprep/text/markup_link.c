@@ -44,10 +44,15 @@ int markup_is_shown(enum names_kind kind)
     return kind == NAMES_NONE || kind == NAMES_PAGE || kind == NAMES_PROJECT;
 }
 
+int markup_in_label(struct markup *m)
+{
+    return markup_top_is(m, LINK) && markup_top(m)->piped && markup_is_shown(markup_top(m)->names);
+}
+
 static int is_blank(const char *s, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (!memchr(" \t\n\x0E\x12", s[i], 5))
+        if (!memchr(" \t\n" MARKUP_UNSEEN, s[i], 6))
             return 0;
     return 1;
 }
@@ -130,29 +135,20 @@ static void show_target(struct markup *m, size_t from)
         markup_drop(m, from); /* [[ ]] */
 }
 
-/* Writes the label of a link with an empty label, [[a:b (c)|]]: "b", without the prefix and the
- * disambiguating parentheses. Also for labels that were a template and have been removed, but not
- * for a label of spaces, which shows nothing. */
-static void show_trick(struct markup *m, const struct element *f)
+/* Shows the target of a link with an empty label, [[a|]]: MediaWiki shows the source. Also for
+ * labels that were a template and have been removed, but not for a label of spaces, which shows
+ * nothing. */
+static void show_unlabelled(struct markup *m, const struct element *f)
 {
-    const char *s = m->text + f->source;
-    size_t n = f->pipe - f->source;
+    const char *s = m->text + f->source, *pipe = m->text + f->pipe;
     if (m->out->len > f->out && !memchr(m->out->data + f->out, MARKUP_HOLE, m->out->len - f->out))
         return;
-    for (size_t i = 0; i < n; i++)
-        if (memchr("{}<>[]&\n", s[i], 8))
+    for (const char *c = s; c < pipe; c++)
+        if (memchr("{}<>[]\n", *c, 7))
             return;
-    const char *colon = memchr(s, ':', n);
-    if (colon && (colon == s || names_find(m->names, s, (size_t)(colon - s)) != NAMES_NONE)) {
-        n -= (size_t)(colon + 1 - s);
-        s = colon + 1;
-    }
-    const char *paren = memrchr(s, '(', n);
-    if (paren && paren > s && s[n - 1] == ')')
-        n = (size_t)(paren - s);
-    while (n && s[n - 1] == ' ')
-        n--;
-    markup_put_literal(m, s, s + n, ' ');
+    buf_truncate(m->out, f->out);
+    markup_put_literal(m, s, pipe, ' ');
+    show_target(m, f->out);
 }
 
 void markup_link_pipe(struct markup *m, const char *s)
@@ -185,9 +181,10 @@ static void add_category(struct markup *m, size_t from)
 /* Returns 1 if a page can have the title in the source of link f, else 0. */
 static int is_title(const struct markup *m, const struct element *f)
 {
-    static const char *const bad[] = { "~~~", "/./", "/../" };
+    static const char *const bad[] = { "~~~", "/./", "/../", "\xEF\xBF\xBD" };
     const char *s = m->text + f->source, *end = m->text + f->pipe;
-    if (!memchr(s, '/', (size_t)(end - s)) && !memchr(s, '~', (size_t)(end - s)))
+    size_t length = (size_t)(end - s);
+    if (!memchr(s, '/', length) && !memchr(s, '~', length) && !memchr(s, '\xEF', length))
         return 1; /* the usual case */
     while (end - s > 2 && !memcmp(s, "../", 3))
         s += 3;
@@ -228,12 +225,12 @@ static void close_link(struct markup *m)
     else if (f.is_broken || !is_title(m, &f))
         show_source(m, &f);
     else if (is_blank(m->out->data + f.out, m->out->len - f.out))
-        show_trick(m, &f);
+        show_unlabelled(m, &f);
     if (m->out->len == f.out)
         markup_drop(m, f.out); /* [[|]] */
-    else if (m->options->tables && markup_is_shown(f.names))
+    if (m->options->tables)
         markup_put(m, MARKUP_LINKED); /* a cell with a link has no attributes */
-    if (markup_top_is(m, LINK) && f.names != NAMES_FILE && f.names != NAMES_ALIAS)
+    if (markup_top_is(m, LINK))
         markup_top(m)->is_broken = 1;
 }
 
@@ -283,16 +280,17 @@ static const char *open_url(struct markup *m, const char *s, size_t brackets)
             break;
     buf_add(m->out, from, (size_t)(s - from));
     markup_top(m)->label = m->out->len;
+    markup_top(m)->source = (size_t)(s - m->text);
     return s;
 }
 
-/* A template may have written more of the address. */
+/* A template may have written more of the address. A link after it is its label. */
 static const char *close_url(struct markup *m, const char *s)
 {
     struct element f = *markup_top(m);
     markup_pop(m);
     const char *label = m->out->data + f.label, *end = m->out->data + m->out->len;
-    while (label < end && is_in_address(label, end))
+    while (label < end && m->text[f.source] != '[' && is_in_address(label, end))
         label++;
     if (label < end && (*label == ' ' || *label == '\t'))
         label++;
@@ -311,12 +309,12 @@ const char *markup_on_open_bracket(struct markup *m, const char *s)
     int twice = s + 1 < m->end && s[1] == '[';
     const char *inside = markup_skip_comments(m, s + 1 + twice);
     if (!twice) {
-        if (m->links < MARKUP_LINKS_MAX && skip_scheme(inside, m->end))
+        if (m->links < MARKUP_LINKS_MAX && !markup_in_label(m) && skip_scheme(inside, m->end))
             return open_url(m, inside, 1);
         markup_put(m, '[');
         return s + 1;
     }
-    if (s + 2 < m->end && s[2] == '[') { /* of three brackets, the inner two begin the link */
+    if (s + 2 < m->end && s[2] == '[') { /* of many brackets, the inner two begin the link */
         markup_put(m, '[');
         return s + 1;
     }

@@ -25,7 +25,7 @@ struct element {
     size_t count; /* BRACES: number of open braces; URL: number of brackets, 2 for [[http://…]] */
     size_t out;   /* offset of its start in the output */
     size_t label; /* URL: offset in the output after the address in the source */
-    size_t source; /* LINK: offset of its target in the source */
+    size_t source; /* offset in the source; LINK: of its target; URL: after its address */
     size_t pipe;   /* LINK: offset of its first pipe in the source */
     size_t pipes;  /* value of markup.pipe_count when the element was pushed */
 };
@@ -45,6 +45,8 @@ struct markup {
     struct buf rendered;
     unsigned char *no_close; /* per tag: 1 if the rest of the text has no closing tag */
     int no_comment_close;    /* 1 if the rest of the text has no "-->" */
+    size_t heading;          /* output offset of the text of an open <h2>; 0: none is open */
+    int heading_level;       /* its level: 2 for <h2> */
     int in_poem;             /* inside <poem>: keep line breaks */
 };
 
@@ -91,6 +93,9 @@ void markup_link_pipe(struct markup *m, const char *s);
 
 /* Returns 1 if the label of a link whose prefix has this kind is part of the text, else 0. */
 int markup_is_shown(enum names_kind kind);
+
+/* Returns 1 in the label of a link, if it is shown: pipes and addresses in it are text. Else 0. */
+int markup_in_label(struct markup *m);
 
 /* ---- markup_brace.c: {{…}}, {{{…}}} and -{…}- ---------------------------------------------- */
 

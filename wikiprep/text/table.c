@@ -37,7 +37,7 @@ void table_extents_release(struct table_extents *e)
 size_t table_indent(const char *s, const char *end)
 {
     const char *p = s;
-    while (p < end && memchr(" \t:*#\x0E\x0F\x12", *p, 8))
+    while (p < end && memchr(" \t:*#\x0F" MARKUP_UNSEEN, *p, 9))
         p++;
     return (size_t)(p - s);
 }
@@ -172,9 +172,12 @@ static void put_cells(struct flat *f, const char *s, const char *end, int header
     }
 }
 
-/* Writes a line that continues the current cell. A list item is separated by "; ". */
+/* Writes a line that continues the current cell. A list item is separated by "; ", and a heading
+ * loses its signs. */
 static void put_more(struct flat *f, const char *s, const char *end)
 {
+    for (; end - s >= 3 && *s == '=' && end[-1] == '='; s++)
+        end--;
     const char *item = s;
     while (item < end && strchr("*#:;", *item))
         item++;

@@ -23,6 +23,7 @@ struct wikitext {
     const struct section_list *wanted, *unwanted;
     int wanted_level;    /* heading level of the wanted section; 0: outside */
     int unwanted_level;  /* heading level of the unwanted section; 0: outside */
+    int has_calls;       /* the page has calls, and one of them may begin a table */
     int in_broken_table; /* 1: in an unclosed table; 2: after a blank line in it */
 };
 
@@ -397,7 +398,7 @@ static void add_line(struct wikitext *w, const char *s, const char *end)
 
 static const char *trim_end(const char *s, const char *end)
 {
-    while (end > s && memchr(" \t\x0E\x12", end[-1], 4))
+    while (end > s && memchr(" \t" MARKUP_UNSEEN, end[-1], 5))
         end--;
     return end;
 }
@@ -490,7 +491,7 @@ static int in_broken_table(struct wikitext *w, const char *s, const char *end)
 static void on_line(struct wikitext *w, const char *s, const char *end, int at_start)
 {
     const char *p = s;
-    while (p < end && (*p == MARKUP_HOLE || *p == MARKUP_EMPTY))
+    while (p < end && memchr(MARKUP_UNSEEN, *p, 3))
         p++;
     int blank = p == end || trim_end(p, end) == p;
     if (w->in_broken_table && in_broken_table(w, blank ? end : p, end))
@@ -503,7 +504,7 @@ static void on_line(struct wikitext *w, const char *s, const char *end, int at_s
         add_heading(w, p, end);
     } else if (strchr("*#:;", *p)) {
         add_list_item(w, p, end);
-    } else if (*p == '|') { /* a row of a table that a template began */
+    } else if (*p == '|' && w->has_calls) { /* a row of a table that a template began */
         end_paragraph(w);
     } else if (*p == ' ') {
         add_line(w, s, end);
@@ -590,6 +591,7 @@ void wikitext_clean(struct wikitext *w, const char *text, size_t n, struct buf *
     w->in_broken_table = 0;
     begin_page(w);
     markup_strip(w->markup, text, n, &w->marked);
+    w->has_calls = bytes_find(text, text + n, "{{", 2) != NULL;
     table_find(&w->marked, &w->tables, &w->html_tables);
     walk(w);
     buf_rtrim(out);

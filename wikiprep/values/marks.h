@@ -23,4 +23,7 @@ enum {
     MARKUP_LINKED = 0x16,    /* a link ends here; only if tables are wanted */
 };
 
+/* The marks that show nothing and break no line. */
+#define MARKUP_UNSEEN "\x0E\x12\x16"
+
 #endif

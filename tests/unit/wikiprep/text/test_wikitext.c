@@ -82,12 +82,13 @@ Test(wikitext, links)
     CHECK("[[Imagine: John Lennon]]", "Imagine: John Lennon");
     CHECK("[[a|b | c]]", "b | c");
     CHECK("[[:Category:Music]] [[:File:A.jpg|a file]]", "Category:Music a file");
-    CHECK("[[Piano (music)|]] [[Portal:Music|]] [[#Links]]", "Piano Music Links");
+    CHECK("[[Piano (music)|]] [[Portal:Music|]] [[#Links]]", "Piano (music) Portal:Music Links");
     CHECK("[[wikt:word]] [[s:en:Page]] [[wikt:word|a word]] [[:de:Geige]]",
           "wikt:word s:en:Page a word de:Geige");
     CHECK("a [[b|{{c}}]] d", "a b d");
     CHECK("a [[]] b [[|]] c [[ ]].", "a b c.");
-    CHECK("x [[a b (c)|d [https://e.org f] g]] h", "x d f g h");
+    CHECK("x [[a b (c)|d [https://e.org f] g]] h", "x d [https://e.org f] g h");
+    CHECK("[[a|[https://e.org f]] [[b|[https://e.org]]]", "[https://e.org f [https://e.org]");
     CHECK("[[Target|''label'']]", "label");
     CHECK("[[[Foo]]]", "[Foo]");
     CHECK("a [[Media:B.ogg|listen]] [[Media:B.ogg]] c", "a listen Media:B.ogg c");
@@ -97,6 +98,7 @@ Test(wikitext, links)
     CHECK("[[a''b'']] ''c''", "a''b'' c");
     CHECK("[[%23%3c]] [[7%2525]]", "< 7%2525");
     CHECK("[[a|b [[c]]]] [[d~~~|e]] [[./f|g]]", "[[a|b c]] [[d~~~|e]] [[./f|g]]");
+    CHECK("[[a|[[File:B.jpg]]]] [[c\xEF\xBF\xBD|d]]", "[[a|]] [[c\xEF\xBF\xBD|d]]");
 }
 
 Test(wikitext, links_that_are_not_shown)
@@ -130,6 +132,9 @@ Test(wikitext, addresses)
     CHECK("[http://[::1]:80/ a] [http://[2010:836B::7] b]", "a b");
     CHECK("[//a.org/b'c] d [//a.org/b'c e] [//a.org''f'']", "d e f");
     CHECK("[//a.org/1[2] [//a.org<b>c</b> d] [//a.org/\"e\" f]", "[2 c d \"e\" f");
+    CHECK("[//a.org[[b]]] [//a.org|[[c]] d]", "b c d");
+    CHECK("http://a.org?b&#91;&#x5D;=&vert; (&lsqb;c&rsqb;) http://a.org?b&lt;c",
+          "http://a.org?b%5B%5D=%7C ([c]) http://a.org?b<c");
     CHECK("[//a.org | b] [http:// c]", "| b [http:// c]");
     CHECK("a [https://b.org c\nd", "a [https://b.org c d");
 }
@@ -306,7 +311,8 @@ Test(wikitext, paragraphs_are_lines)
     CHECK("a  b \t c\xC2\xA0 d", "a b c d");
     CHECK(" pre\n formatted", "pre\nformatted");
     CHECK("a\n----\nb", "a\nb");
-    CHECK("a\n|- debris\nb", "a\nb");
+    CHECK("{{table}}\na\n|- debris\nb", "a\nb");
+    CHECK("a\n| b", "a | b");
     CHECK("", "");
     CHECK("\n\n", "");
 }
