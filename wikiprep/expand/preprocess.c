@@ -24,6 +24,7 @@ static const char *const tag_names[] = {
 };
 enum {
     TAG_REF = 0,
+    TAG_PRE = 2,
     TAG_POEM = 6,
     TAG_COUNT = sizeof tag_names / sizeof *tag_names,
     /* Tags that select the text to show or to include. In a template, their end tag may be missing.
@@ -276,8 +277,8 @@ static void add_tag(struct preprocessor *p, int tag, size_t begin, size_t inner,
     p->tree->nodes[node].child = content;
     if (tag == TAG_REF)
         p->tree->nodes[node].flags = NODE_REFERENCE;
-    if (tag == TAG_POEM)
-        p->tree->nodes[node].flags = NODE_POEM;
+    if (tag == TAG_POEM || (tag == TAG_PRE && tag_is_wikitext(p->s + begin, p->s + inner)))
+        p->tree->nodes[node].flags = NODE_WIKITEXT;
     add_node(p, node);
 }
 

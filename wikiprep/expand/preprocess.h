@@ -36,7 +36,7 @@ enum {
     NODE_NAMED = 2,      /* NODE_PART: it has a '='; node.begin is the first node of the name, or
                           * 0 */
     NODE_REFERENCE = 4,  /* NODE_TAG: it is <ref> */
-    NODE_POEM = 8,       /* NODE_TAG: it is <poem>, whose content is wikitext */
+    NODE_WIKITEXT = 8,   /* NODE_TAG: its content is wikitext, as that of <poem> */
 };
 
 struct node {

@@ -19,6 +19,8 @@ enum tag_kind {
     LITERAL, /* the content is text without markup */
     PRE,     /* as LITERAL; the content is on its own lines */
     POEM,    /* as BLOCK; its line breaks are kept */
+    HEADING, /* becomes "\n== text ==\n" */
+    ITEM,    /* as STRIP with "itemprop", else text */
     REF,
     TABLE,
     ROW, /* row or caption of a table */
@@ -42,14 +44,14 @@ static const struct tag {
     { "dfn", STRIP },        { "div", BLOCK },         { "dl", BLOCK },
     { "dt", BLOCK },         { "dynamicpagelist", DROP }, { "em", STRIP },
     { "font", STRIP },       { "gallery", DROP },      { "graph", DROP },
-    { "h1", BLOCK },         { "h2", BLOCK },          { "h3", BLOCK },
-    { "h4", BLOCK },         { "h5", BLOCK },          { "h6", BLOCK },
+    { "h1", HEADING },       { "h2", HEADING },        { "h3", HEADING },
+    { "h4", HEADING },       { "h5", HEADING },        { "h6", HEADING },
     { "hiero", DROP },       { "hr", BLOCK },          { "i", STRIP },
     { "imagemap", DROP },    { "includeonly", DROP },  { "indicator", DROP },
     { "inputbox", DROP },    { "ins", STRIP },         { "kbd", STRIP },
     { "langconvert", STRIP }, { "languages", STRIP },  { "li", BLOCK },
-    { "link", STRIP },       { "mapframe", DROP },     { "maplink", DROP },
-    { "mark", STRIP },       { "math", FORMULA },         { "meta", STRIP },
+    { "link", ITEM },        { "mapframe", DROP },     { "maplink", DROP },
+    { "mark", STRIP },       { "math", FORMULA },         { "meta", ITEM },
     { "noinclude", STRIP },  { "nowiki", LITERAL },    { "ol", BLOCK },
     { "onlyinclude", STRIP }, { "p", BLOCK },          { "phonos", DROP },
     { "poem", POEM },        { "pre", PRE },           { "q", STRIP },
@@ -242,6 +244,38 @@ static const char *skip_content(struct markup *m, const char *s, const struct ta
     return after;
 }
 
+static void put_heading_signs(struct markup *m)
+{
+    for (int i = 0; i < m->heading_level; i++)
+        markup_put(m, '=');
+}
+
+/* Writes <h2> as a heading in wikitext, which is in one line. One that is not closed before a blank
+ * line stays open, which makes it text. */
+static void on_heading(struct markup *m, int level, int closing)
+{
+    if (!closing) {
+        m->heading_level = level;
+        markup_put(m, '\n');
+        put_heading_signs(m);
+        markup_put(m, MARKUP_EMPTY);
+        m->heading = m->out->len;
+        return;
+    }
+    char *s = m->out->data + m->heading, *end = m->out->data + m->out->len;
+    int is_open = m->heading && s <= end && s[-1] == MARKUP_EMPTY && !bytes_find(s, end, "\n\n", 2);
+    m->heading = 0;
+    if (!is_open) {
+        markup_put(m, MARKUP_BREAK);
+        return;
+    }
+    while ((s = memchr(s, '\n', (size_t)(end - s))))
+        *s = ' ';
+    markup_put(m, MARKUP_EMPTY);
+    put_heading_signs(m);
+    markup_put(m, '\n');
+}
+
 /* Handles a complete tag: </name> if `closing` is 1, <name ... /> if `empty` is 1, else <name ...>.
  * s is the position after its '>'. Returns the position at which the walk continues. */
 static const char *on_whole_tag(struct markup *m, const char *s, const struct tag *tag, int closing,
@@ -249,8 +283,14 @@ static const char *on_whole_tag(struct markup *m, const char *s, const struct ta
 {
     const char *after;
     switch (tag->kind) {
+    case ITEM:
     case STRIP: markup_put(m, MARKUP_EMPTY); return s;
+    case PRE:
+        if (!closing && !empty && !tag_is_wikitext(attributes, s))
+            return skip_content(m, s, tag, attributes);
+        /* fall through */
     case BLOCK: markup_put(m, MARKUP_BREAK); return s;
+    case HEADING: on_heading(m, tag->name[1] - '0', closing); return s;
     case POEM:
         m->in_poem = !closing && !empty && find_close(m, s, tag, &after);
         markup_put(m, MARKUP_BREAK);
@@ -267,10 +307,15 @@ static const char *on_whole_tag(struct markup *m, const char *s, const struct ta
     }
 }
 
-/* Returns 1, or 0 if a one-letter tag name is rather text, as in "a <b and c> d": words without '='
- * follow it, in [attributes, gt). */
-static int is_tag(const struct tag *tag, const char *attributes, const char *gt)
+/* Returns 1, or 0 if a complete tag is rather text: if a closing tag that ends no <nowiki>, if it
+ * lacks an attribute that it must have, and for one letter, as in "a <b and c> d", if words without
+ * '=' follow it, in [attributes, gt). */
+static int is_tag(const struct tag *tag, int closing, const char *attributes, const char *gt)
 {
+    if (tag->kind == LITERAL)
+        return !closing;
+    if (tag->kind == ITEM)
+        return memmem(attributes, (size_t)(gt - attributes), "itemprop", 8) != NULL;
     if (tag->name[1])
         return 1;
     while (attributes < gt && strchr(" \t\n/", *attributes))
@@ -307,7 +352,7 @@ const char *markup_on_tag(struct markup *m, const char *s)
     const struct tag *tag = find_tag(m, s + 1 + closing, &attributes);
     const char *gt = tag ? end_of_tag(m, attributes, tag) : attributes;
     int whole = tag && gt < m->end && *gt == '>';
-    if (!tag || (whole ? !is_tag(tag, attributes, gt) : !tag->name[1])) {
+    if (!tag || (whole ? !is_tag(tag, closing, attributes, gt) : !tag->name[1])) {
         markup_put(m, '<');
         return s + 1;
     }

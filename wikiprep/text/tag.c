@@ -72,6 +72,17 @@ const char *tag_skip_attributes(const char *s, const char *end)
     return s;
 }
 
+int tag_is_wikitext(const char *s, const char *end)
+{
+    static const char name[] = "format=", value[] = "wikitext";
+    s = bytes_find(s, end, name, strlen(name));
+    if (!s)
+        return 0;
+    s += strlen(name);
+    s += *s == '"' || *s == '\'';
+    return (size_t)(end - s) >= strlen(value) && !memcmp(s, value, strlen(value));
+}
+
 /* Returns 1 if the tag <name, after which `rest` comes, begins the element again. In the source of
  * a program it may be text. */
 static int begins_again(const char *name, const char *rest, const char *end)

@@ -18,6 +18,9 @@ const char *tag_end(const char *s, const char *end);
  * breaks off at `end`. */
 const char *tag_skip_attributes(const char *s, const char *end);
 
+/* Returns 1 if the attributes in [s, end) say format="wikitext": the content of <pre> is parsed. */
+int tag_is_wikitext(const char *s, const char *end);
+
 /* Returns the '<' of the next closing tag </name> in [s, end), and sets *after to the position
  * after its '>'. Returns NULL if the element is not closed. Then *after is `end` if no closing tag
  * follows, or else a later line (for <nowiki> and <pre>: paragraph) where the element begins again.

@@ -513,6 +513,8 @@ Test(expand, texts)
         "%C3%A4+b%26%2F %C3%A4%20b%26%2F %C3%A4_b%26/ A b");
     CHECK("{{anchorencode: [[a|b]]  ''c''<i>d</i> }} {{anchorencode:{{{x}}}}}",
           "b_cd &#123;&#123;&#123;x&#125;&#125;&#125;");
+    CHECK("<pre format='wikitext'>{{show|a}}</pre><pre class='wikitext'>{{show|a}}</pre>",
+          "<pre format='wikitext'>[a|none|]</pre><pre class='wikitext'>{{show|a}}</pre>");
     CHECK("{{#tag:pre|a|b=c|d='e'}}{{#tag:ref|a}}<poem>{{show|a}}</poem>",
           "<pre b=\"c\" d=\"e\">a</pre><ref/><poem>[a|none|]</poem>");
 }

@@ -187,6 +187,7 @@ Test(wikitext, tags)
     CHECK("a <span>b", "a b");
     CHECK("a </div> b", "a\nb");
     CHECK("a <br b", "a b");
+    CHECK("<meta itemprop=\"a\" content=\"b\"> <meta a=\"b\"> <link>", "<meta a=\"b\"> <link>");
 }
 
 Test(wikitext, literals)
@@ -196,6 +197,8 @@ Test(wikitext, literals)
     CHECK("<pre><nowiki>a</nowiki> <nowiki> b</pre>", "a <nowiki> b");
     CHECK("<code><nowiki>{{a|b}}</nowiki></code>", "{{a|b}}");
     CHECK("a<nowiki />b", "ab");
+    CHECK("<nowiki>a</nowiki> </nowiki>", "a </nowiki>");
+    CHECK("<pre format=\"wikitext\">\n[[a|b]]\n\n* '''c'''\n</pre>", "b\nc");
 }
 
 Test(wikitext, references)
@@ -369,6 +372,29 @@ Test(wikitext, holes_are_repaired)
     CHECK("main() and f(, x) stay", "main() and f(, x) stay");
     CHECK("a\n* {{b}},\nc", "a\nc");
     CHECK("* {{cite|a}}. See b.", "See b.");
+}
+
+Test(wikitext, headings_in_html)
+{
+    CHECK("<h2 id=\"a\">A\nb</h2>\n<h3>C</h3>\nd <H1>e</h1>", "A b\nC\nd");
+    CHECK("a <h2>B</h2> c <h2></h2> d", "a\nB\nc\nd");
+    CHECK("<h2>a\n\nb</h2> c</h3>\nd", "a\nb\nc\nd");
+    CHECK("<h2>=a=</h2>\nb {{c|<h2>d}} e</h2> f", "=a=\nb e\nf");
+    unwanted = section_list_new("B", "en");
+    CHECK("<h2>A</h2>\na\n<h2>B</h2>\nb", "A\na");
+    section_list_free(unwanted);
+    unwanted = NULL;
+    how.tables = 1;
+    CHECK("{|\n|\n== A ==\nb\n| <h2>c</h2>\n|}", "A b | c");
+    how.tables = 0;
+}
+
+Test(wikitext, cells_with_links_have_no_attributes)
+{
+    how.tables = 1;
+    CHECK("{|\n| [[a]] b | c\n|-\n| [[Category:D]] e | f\n|-\n| g=h | i\n|}\n[[Category:J]]\nk",
+          "a b | c\ne | f\ni\nk");
+    how.tables = 0;
 }
 
 Test(wikitext, formulas_by_option)
