@@ -141,11 +141,20 @@ case_corpus_more_parts_than_an_array_has() {
     corpus --slurm -o made parts 'echo {} >{out}' >log || fail "$(cat log)"
     check test "$(cat slurm/tasks)" = 1
     cat made/* | sort | cmp - <(sort parts) || fail 'other parts'
-    # The limit of a Slurm that does not say it.
-    echo 1001 >slurm/size && rm slurm/scontrol
-    printf '%s\n' {1..1001} >parts
-    corpus --slurm -o many parts 'false {} {out}' >log
-    check test "$(cat slurm/tasks)" = 501
+}
+# 10,000 parts with the limit of a Slurm that does not say it. The work of a part begins with a lock on its log, and the stand-in for
+# that counts: so the choice of parts is the script's own, and nothing is made.
+case_corpus_ten_thousand_parts() {
+    stand_in_for_slurm 1001
+    rm slurm/scontrol
+    export COUNTED=$PWD/counted
+    flock() { [ "$1" != 8 ] || { echo "${words[*]}" >>"$COUNTED" && false; }; }
+    export -f flock
+    printf '%s\n' {1..10000} >parts
+    corpus --slurm -o made parts 'false {} {out}' >log && fail 'something was made'
+    grep -q '10000 parts: 0 were done, 0 made in .*, 10000 failed' log || fail "$(tail -1 log)"
+    check test "$(cat slurm/tasks)" = 1000
+    sort counted | cmp - <(sort parts) || fail "not once each: $(sort counted | uniq -d | head -3)"
 }
 
 case_run_demo() {
