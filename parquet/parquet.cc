@@ -20,6 +20,7 @@
 extern "C" {
 #include "common/columns.h"
 #include "common/err.h"
+#include "common/log.h"
 #include "common/plugin.h"
 }
 
@@ -66,11 +67,26 @@ template <class F> int guard(const bool &said, F f)
     }
 }
 
+/* The library has functions that may not throw. It ends the program if memory runs out in them. */
+[[noreturn]] void end()
+{
+    try {
+        if (std::current_exception())
+            std::rethrow_exception(std::current_exception());
+        log_fatal("the Arrow library failed");
+    } catch (const std::bad_alloc &) {
+        log_fatal("out of memory");
+    } catch (...) {
+        log_fatal("an error of the Arrow library that cannot be caught");
+    }
+}
+
 /* Makes a T. Its constructor may throw, too, for which std::nothrow is no remedy. Returns NULL with
  * an error. */
 template <class T> T *make()
 {
     T *made = nullptr;
+    std::set_terminate(end);
     guard(false, [&] {
         made = new T;
         return Status::OK();

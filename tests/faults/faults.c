@@ -11,6 +11,7 @@
  * with ENOSPC, EIO, ENOMEM or EAGAIN; with FAULT_KILL set the program is killed there instead. With
  * FAULT_NO_SWAP set the file system cannot swap two names. With FAULT_HURRY set a microsecond looks
  * like a second.
+ * With FAULT_PLUGIN set, calls count from when a plug-in was loaded on (dlopen).
  * When the program ends, the number of such calls is written to FAULT_COUNT, so that a test knows
  * where to stop.
  */
@@ -41,7 +42,7 @@ __attribute__((constructor)) static void start(void)
     const char *at = getenv("FAULT_AT");
     which = getenv("FAULT_CALL");
     fail_at = at ? strtol(at, NULL, 10) : 0;
-    atomic_store(&on, which != NULL);
+    atomic_store(&on, which && !getenv("FAULT_PLUGIN"));
 }
 
 static int counts(const char *kind)
@@ -206,6 +207,17 @@ DIR *opendir(const char *path)
 READDIR(readdir, dirent)
 READDIR(readdir64, dirent64)
 
+/* ---- plug-ins ------------------------------------------------------------------------------- */
+
+/* Libraries abort the program if memory runs out while they are loaded. */
+void *dlopen(const char *path, int flags)
+{
+    const int was = atomic_exchange(&on, 0);
+    void *library = REAL(dlopen)(path, flags);
+    atomic_store(&on, was || (which && library && getenv("FAULT_PLUGIN")));
+    return library;
+}
+
 /* ---- memory and threads -------------------------------------------------------------------- */
 
 void *__libc_malloc(size_t n);
@@ -231,6 +243,14 @@ void *realloc(void *p, size_t n)
 void *aligned_alloc(size_t alignment, size_t n)
 {
     return fails("malloc", ENOMEM) ? NULL : __libc_memalign(alignment, n);
+}
+
+int posix_memalign(void **to, size_t alignment, size_t n)
+{
+    if (fails("malloc", ENOMEM))
+        return ENOMEM;
+    *to = __libc_memalign(alignment, n);
+    return *to ? 0 : ENOMEM;
 }
 
 int pthread_create(pthread_t *restrict id, const pthread_attr_t *restrict how,
