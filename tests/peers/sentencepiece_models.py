@@ -6,6 +6,7 @@ import tempfile
 
 try:
     import sentencepiece
+    from sentencepiece import sentencepiece_model_pb2
 except ImportError:
     sys.exit(77)
 
@@ -16,7 +17,19 @@ PARTS = [" ", "  ", "\n", "\t", "\u00a0", "\u3000", "▁", "the", "The", "1", "4
 REAL = read_lines("text/multilingual.txt")[:1500:3] + read_lines("text/alice.txt")[:300]
 TEXTS = [t for t in REAL + random_texts(2500, 7, PARTS, 0.8, 25) if "\0" not in t]
 OPTIONS = [dict(), dict(byte_fallback=True, vocab_size=800), dict(normalization_rule_name="identity", remove_extra_whitespaces=False),
-           dict(user_defined_symbols=["[X]", "abc"], control_symbols=["<pad>"]), dict(add_dummy_prefix=False, split_digits=True)]
+           dict(user_defined_symbols=["[X]", "abc"], control_symbols=["<pad>"]), dict(add_dummy_prefix=False, split_digits=True),
+           dict(treat_whitespace_as_suffix=True), dict(treat_whitespace_as_suffix=True, remove_extra_whitespaces=False)]
+
+
+def with_ties(path, out, step):
+    """Writes the model with few different scores, so that many pieces are tied."""
+    m = sentencepiece_model_pb2.ModelProto()
+    with open(path, "rb") as f:
+        m.ParseFromString(f.read())
+    for piece in m.pieces:
+        piece.score = -float(int(-piece.score) // step) if piece.type == 1 else piece.score
+    with open(out, "wb") as f:
+        f.write(m.SerializeToString())
 
 
 def compare(what, path, theirs, texts):
@@ -35,10 +48,16 @@ def main():
                 sentencepiece.SentencePieceTrainer.train(sentence_iterator=iter([x for x in REAL if x.isascii()]), model_prefix=path,
                                                          model_type=kind, minloglevel=2, **{"vocab_size": 560, **options})
                 theirs = sentencepiece.SentencePieceProcessor(model_file=path + ".model")
-                compare(f"{kind} {options}", path + ".model", theirs, TEXTS)
+                texts = [t for t in TEXTS if "\x07" not in t] if "treat_whitespace_as_suffix" in options else TEXTS  # see tokenize(1)
+                compare(f"{kind} {options}", path + ".model", theirs, texts)
                 stream = tokenize("--vocab", path + ".model", "--format", "lines", data=b"The moon\n" * 30)
                 subprocess.run(["tfwrite", "-q", "--layout", "megatron", "--no-append-eod", "-o", path], input=stream, check=True)
-                compare(f"{kind} {options}, kept", path + ".tokenizer.json", theirs, TEXTS)
+                compare(f"{kind} {options}, kept", path + ".tokenizer.json", theirs, texts)
+                count += 1
+            for step in [1, 50, 1000]:
+                with_ties(f"{folder}/{kind}0.model", f"{folder}/ties.model", step)
+                compare(f"{kind}, ties of {step}", f"{folder}/ties.model",
+                        sentencepiece.SentencePieceProcessor(model_file=f"{folder}/ties.model"), TEXTS)
                 count += 1
     print(f"SentencePiece: {count} models, {len(TEXTS)} texts")
 

@@ -261,15 +261,14 @@ static void trace_part(size_t begin, size_t bytes, struct ids *origins)
         ids_add(origins, (uint32_t)(begin + i));
 }
 
-/* Sets `origins` to those of what STEP_PREPEND makes of a text of n bytes. The inserted text has
- * the origin of the text's first character. */
-static void trace_prepend(const struct step *step, size_t n, struct ids *origins)
+/* Sets `origins` to those of what STEP_PREPEND or STEP_APPEND makes of a text of n bytes. The
+ * inserted text has the origin of the text's first character or last byte. */
+static void trace_inserted(const struct step *step, size_t n, struct ids *origins)
 {
+    const size_t more = n ? step->content_len : 0, front = step->kind == STEP_PREPEND ? more : 0;
     origins->count = 0;
-    for (size_t i = 0; i < step->content_len && n; i++)
-        ids_add(origins, 0);
-    for (size_t i = 0; i < n; i++)
-        ids_add(origins, (uint32_t)i);
+    for (size_t i = 0; i < n + more; i++)
+        ids_add(origins, (uint32_t)(i < front ? 0 : i - front < n ? i - front : n - 1));
 }
 
 static void trace_strip(const struct step *step, const char *text, size_t n, struct ids *origins)
@@ -331,7 +330,8 @@ static int trace_step(const struct step *step, struct regex_scratch *scratch, co
     int result = 0;
     switch (step->kind) {
     case STEP_REPLACE: return trace_replace(step, scratch, text, n, origins);
-    case STEP_PREPEND: trace_prepend(step, n, origins); return 0;
+    case STEP_PREPEND:
+    case STEP_APPEND: trace_inserted(step, n, origins); return 0;
     case STEP_STRIP: trace_strip(step, text, n, origins); return 0;
     case STEP_BERT: trace_bert(step, text, n, origins); return 0;
     case STEP_NFD:

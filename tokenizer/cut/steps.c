@@ -262,6 +262,10 @@ static int normalize_step(struct stepper *s, const struct step *step, const char
         buf_add(out, step->content, n ? step->content_len : 0);
         buf_add(out, text, n);
         return 0;
+    case STEP_APPEND:
+        buf_add(out, text, n);
+        buf_add(out, step->content, n ? step->content_len : 0);
+        return 0;
     case STEP_PRECOMPILED:
         if (!step->regex) {
             charsmap_longest(step->map, out, text, n);
@@ -284,7 +288,7 @@ static int loses_first(struct stepper *s, const struct step *step, const char *t
     utf8_get((const unsigned char *)text, &len);
     if (step->kind == STEP_REPLACE) {
         lost = !step->content_len && find_match(s, step, text, n, 0, &begin, &end) > 0 && !begin;
-    } else if (step->kind != STEP_PREPEND) {
+    } else if (step->kind != STEP_PREPEND && step->kind != STEP_APPEND) {
         struct step left = *step;
         left.right = 0;
         lost = normalize_step(s, &left, text, len, &made) == 0 && !made.len;

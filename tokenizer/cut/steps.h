@@ -35,6 +35,7 @@ enum step_kind {
     STEP_STRIP,   /* removes white space at the left end, the right end, or both */
     STEP_REPLACE, /* replaces each match of the pattern by the content */
     STEP_PREPEND, /* puts the content before the text, unless the text is empty */
+    STEP_APPEND,  /* puts it behind the text, unless the text is empty */
     STEP_BERT,
     STEP_PRECOMPILED, /* applies a character map (charsmap.h): by clusters if the step has a regex
                        * for them, otherwise by longest strings */
@@ -63,7 +64,8 @@ struct step {
     struct regex *regex; /* the pattern is either a regular expression */
     char *text;          /* or this string */
     size_t len;
-    char *content; /* content of STEP_REPLACE, STEP_PREPEND; the character of STEP_METASPACE */
+    char *content; /* content of STEP_REPLACE, STEP_PREPEND, STEP_APPEND; the character of
+                      STEP_METASPACE */
     size_t content_len;
     int left, right;         /* of STEP_STRIP */
     struct bert_rules rules; /* of STEP_BERT */

@@ -105,11 +105,10 @@ static int read_precompiled(struct step *step, const struct js *value)
 
 static int read_normalizer(struct steps *s, const struct js *value)
 {
-    static const char *const names[] = { "NFD",     "NFKD",           "NFC",
-                                         "NFKC",    "Lowercase",      "StripAccents",
-                                         "Nmt",     "Strip",          "Replace",
-                                         "Prepend", "BertNormalizer", "Precompiled",
-                                         NULL };
+    static const char *const names[] = {
+        "NFD",   "NFKD",    "NFC",     "NFKC",   "Lowercase",      "StripAccents", "Nmt",
+        "Strip", "Replace", "Prepend", "Append", "BertNormalizer", "Precompiled",  NULL
+    };
     const char *type = type_of(value);
     if (!strcmp(type, "Sequence"))
         return read_sequence(s, js_get(value, "normalizers"), read_normalizer);
@@ -123,9 +122,10 @@ static int read_normalizer(struct steps *s, const struct js *value)
     int result = 0;
     if (step->kind == STEP_REPLACE)
         result = read_pattern(step, js_get(value, "pattern"));
-    if (!result && (step->kind == STEP_REPLACE || step->kind == STEP_PREPEND))
-        result = read_content(step,
-                              js_get(value, step->kind == STEP_PREPEND ? "prepend" : "content"));
+    if (!result && step->kind >= STEP_REPLACE && step->kind <= STEP_APPEND)
+        result = read_content(step, js_get(value, step->kind == STEP_REPLACE   ? "content"
+                                                  : step->kind == STEP_PREPEND ? "prepend"
+                                                                               : "append"));
     if (step->kind == STEP_PRECOMPILED)
         result = read_precompiled(step, value);
     return result < 0 ? err_in("normalizer %s", type) : 0;

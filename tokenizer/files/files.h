@@ -16,9 +16,10 @@
  * vocab.txt (BERT): one token per line; the line number, from 0, is the id. The format is
  * recognised by its line "[UNK]".
  *
- * .model (SentencePiece): Unigram or BPE, with the normalizer's precompiled map. User-defined
+ * .model, .spm (SentencePiece): Unigram or BPE, with the normalizer's precompiled map. User-defined
  * pieces become added tokens that are searched for in the normalized text. SentencePiece never
- * produces control tokens and byte tokens from text that spells their names; this module does.
+ * produces control tokens from text that spells their names; this module does if asked for special
+ * tokens.
  *
  * .tiktoken, and any file with such a first line: one token per line, as base64(bytes), a space and
  * the rank. Ranks are ids. Pattern and special tokens are those of the options or of encodings.h.
@@ -36,7 +37,9 @@
  *     bert   WordPiece: tokens that begin a word begin with U+2581; the others have no "##". Text
  *            keeps its upper case if a token has a capital letter.
  *
- * In a folder, the eos_token in tokenizer_config.json, if present, is the end-of-text token.
+ * In a folder and beside a vocab.json, tokenizer_config.json may name the end-of-text token
+ * (eos_token). If there is no tokenizer.json, it also has the added tokens (added_tokens_decoder)
+ * and, for vocab.txt, the options of BERT's words.
  */
 #ifndef TEXTMILL_TOKENIZER_FILES_FILES_H
 #define TEXTMILL_TOKENIZER_FILES_FILES_H
@@ -58,6 +61,10 @@ int tokenizer_json_parse(struct vocabulary *v, const char *text, size_t n, const
 int vocab_json_parse(struct vocabulary *v, const char *text, size_t n, const char *name);
 int merges_parse(struct vocabulary *v, const char *text, size_t n, const char *name);
 int tiktoken_parse(struct vocabulary *v, const char *text, size_t n, const char *name);
+
+/* Adds the tokens that "added_tokens_decoder" of a tokenizer_config.json has by their ids. Returns
+ * 0, or -1 with an error. */
+int added_decoder_read(struct vocabulary *v, const struct js *by_id);
 
 /* Parses text[0..n), a SentencePiece .model file, into an initialised vocabulary; error messages
  * use `name`. Returns 0, or -1 with an error. */

@@ -49,9 +49,21 @@ int sentencepiece_put(struct sentencepiece *m, int64_t id, const char *bytes, si
 
 /* ---- normalizer and decoder, as JSON of tokenizer.json --------------------------------------- */
 
+/* Puts the step that adds a space to each text. It comes before the map, which may leave nothing of
+ * a text, unless the spaces at that end are removed after the map. */
+static void put_space(const struct sentencepiece *m, int early, struct buf *out)
+{
+    if (m->dummy_prefix && early == (m->suffix || !m->remove_extra))
+        buf_addf(out, "{\"type\":\"%s\",\"%s\":\"%s\"},", m->suffix ? "Append" : "Prepend",
+                 m->suffix ? "append" : "prepend", early || m->keeps_spaces ? " " : "\u2581");
+}
+
 static void put_normalizer(const struct sentencepiece *m, struct buf *out)
 {
+    const char *space = m->keeps_spaces ? " " : "\u2581";
+    const int added = m->suffix && m->dummy_prefix; /* the last space of the text stays */
     buf_adds(out, "{\"type\":\"Sequence\",\"normalizers\":[");
+    put_space(m, 1, out);
     if (m->charsmap_bytes) {
         buf_adds(out,
                  "{\"type\":\"Precompiled\",\"match\":\"longest\",\"precompiled_charsmap\":\"");
@@ -59,12 +71,15 @@ static void put_normalizer(const struct sentencepiece *m, struct buf *out)
         buf_adds(out, "\"},");
     }
     if (m->remove_extra)
-        buf_adds(out, "{\"type\":\"Replace\",\"pattern\":{\"Regex\":\"\\\\A +|[ \u2581]+\\\\z\"},"
-                      "\"content\":\"\"},{\"type\":\"Replace\",\"pattern\":{\"Regex\":\" {2,}\"},"
-                      "\"content\":\" \"},");
-    if (m->dummy_prefix)
-        buf_adds(out, "{\"type\":\"Prepend\",\"prepend\":\"\u2581\"},");
-    buf_adds(out, "{\"type\":\"Replace\",\"pattern\":{\"String\":\" \"},\"content\":\"\u2581\"}]}");
+        buf_addf(out,
+                 "{\"type\":\"Replace\",\"pattern\":{\"Regex\":\"%s[ %s]+%s\"},"
+                 "\"content\":\"\"},{\"type\":\"Replace\",\"pattern\":{\"Regex\":\" {2,}\"},"
+                 "\"content\":\" \"},",
+                 added ? "\\\\A {2,}\\\\z|\\\\A +(?! *\\\\z)|" : "\\\\A +|", space,
+                 added ? "(?= \\\\z)" : "\\\\z");
+    put_space(m, 0, out);
+    buf_addf(out, "{\"type\":\"Replace\",\"pattern\":{\"String\":\" \"},\"content\":\"%s\"}]}",
+             space);
 }
 
 static int put_frame(const struct sentencepiece *m)
@@ -89,11 +104,9 @@ static int put_frame(const struct sentencepiece *m)
 struct ranked {
     struct bpe_merge merge;
     double score;
-    size_t left, right; /* bytes */
 };
 
-/* Orders merges for qsort: by score, highest first; merges of the same piece with the longer left
- * part first. */
+/* Orders merges for qsort: by score, highest first. */
 static int compare(const void *a, const void *b)
 {
     const struct ranked *x = a, *y = b;
@@ -101,7 +114,7 @@ static int compare(const void *a, const void *b)
         return x->score > y->score ? -1 : 1;
     if (x->merge.id != y->merge.id)
         return x->merge.id < y->merge.id ? -1 : 1;
-    return x->left > y->left ? -1 : x->left < y->left;
+    return x->merge.left < y->merge.left ? -1 : x->merge.left > y->merge.left;
 }
 
 /* Adds a merge for each division of each piece into two pieces. */
@@ -120,15 +133,16 @@ static void put_merges(const struct sentencepiece *m)
                 m->types[right] != SENTENCEPIECE_NORMAL)
                 continue;
             mem_grow(all, cap, count + 1);
-            all[count++] = (struct ranked){
-                { (uint32_t)left, (uint32_t)right, id }, v->scores[id], i, n - i
-            };
+            all[count++] = (struct ranked){ { (uint32_t)left, (uint32_t)right, id, 0 },
+                                            v->scores[id] };
         }
     }
     if (count)
         qsort(all, count, sizeof *all, compare);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         vocabulary_merge(v, all[i].merge.left, all[i].merge.right, all[i].merge.id);
+        v->merges[v->merge_count - 1].tied = i && all[i].score == all[i - 1].score;
+    }
     free(all);
 }
 
@@ -156,13 +170,7 @@ enum { PIECE = 1, SCORE = 2, TYPE = 3 };               /* of a piece */
 enum { MODEL_TYPE = 3, WHITESPACE_AS_SUFFIX = 24, BYTE_FALLBACK = 35 };
 enum { CHARSMAP = 2, DUMMY_PREFIX = 3, REMOVE_EXTRA = 4, ESCAPE = 5 };
 
-/* A file being read. */
-struct model {
-    struct sentencepiece s;
-    int suffix, escape;
-};
-
-static int read_piece(struct model *m, const unsigned char *p, const unsigned char *end)
+static int read_piece(struct sentencepiece *m, const unsigned char *p, const unsigned char *end)
 {
     struct protobuf_field f, text = { .data = p, .end = p };
     double score = 0;
@@ -178,39 +186,39 @@ static int read_piece(struct model *m, const unsigned char *p, const unsigned ch
     }
     if (got < 0)
         return err_set("damaged");
-    return sentencepiece_put(&m->s, m->s.v->count, (const char *)text.data,
+    return sentencepiece_put(m, m->v->count, (const char *)text.data,
                              (size_t)(text.end - text.data), score, type);
 }
 
-static int read_spec(struct model *m, const unsigned char *p, const unsigned char *end,
+static int read_spec(struct sentencepiece *m, const unsigned char *p, const unsigned char *end,
                      int normalizer)
 {
     struct protobuf_field f;
     int got;
     while ((got = protobuf_next(&p, end, &f)) > 0) {
         if (normalizer && f.number == CHARSMAP && f.wire == PROTOBUF_BYTES) {
-            m->s.charsmap = f.data;
-            m->s.charsmap_bytes = (size_t)(f.end - f.data);
+            m->charsmap = f.data;
+            m->charsmap_bytes = (size_t)(f.end - f.data);
         } else if (f.wire != PROTOBUF_VARINT) {
             continue;
         } else if (normalizer && f.number == DUMMY_PREFIX) {
-            m->s.dummy_prefix = f.value != 0;
+            m->dummy_prefix = f.value != 0;
         } else if (normalizer && f.number == REMOVE_EXTRA) {
-            m->s.remove_extra = f.value != 0;
+            m->remove_extra = f.value != 0;
         } else if (normalizer && f.number == ESCAPE) {
-            m->escape = f.value != 0;
+            m->keeps_spaces = !f.value;
         } else if (!normalizer && f.number == MODEL_TYPE) {
-            m->s.model = (enum sentencepiece_model)f.value;
+            m->model = (enum sentencepiece_model)f.value;
         } else if (!normalizer && f.number == WHITESPACE_AS_SUFFIX) {
             m->suffix = f.value != 0;
         } else if (!normalizer && f.number == BYTE_FALLBACK) {
-            m->s.v->byte_fallback = f.value != 0;
+            m->v->byte_fallback = f.value != 0;
         }
     }
     return got < 0 ? err_set("damaged") : 0;
 }
 
-static int read_fields(struct model *m, const unsigned char *p, const unsigned char *end)
+static int read_fields(struct sentencepiece *m, const unsigned char *p, const unsigned char *end)
 {
     struct protobuf_field f;
     int got;
@@ -218,23 +226,22 @@ static int read_fields(struct model *m, const unsigned char *p, const unsigned c
         if (f.wire != PROTOBUF_BYTES)
             continue;
         if (f.number == PIECES && read_piece(m, f.data, f.end) < 0)
-            return err_in("piece %u", m->s.v->count);
+            return err_in("piece %u", m->v->count);
         if ((f.number == TRAINER || f.number == NORMALIZER_SPEC) &&
             read_spec(m, f.data, f.end, f.number == NORMALIZER_SPEC) < 0)
             return -1;
     }
     if (got < 0)
         return err_set("the file is damaged or cut off, or no model of SentencePiece");
-    if (m->s.model != SENTENCEPIECE_UNIGRAM && m->s.model != SENTENCEPIECE_BPE)
+    if (m->model != SENTENCEPIECE_UNIGRAM && m->model != SENTENCEPIECE_BPE)
         return err_set("its model is neither Unigram nor BPE");
-    return m->suffix || !m->escape ? err_set("white space as suffix is not supported") : 0;
+    return m->suffix && m->keeps_spaces ? err_set("spaces as suffixes are not supported") : 0;
 }
 
 int sentencepiece_parse(struct vocabulary *v, const char *text, size_t n, const char *name)
 {
-    struct model m = {
-        .s = { .v = v, .model = SENTENCEPIECE_UNIGRAM, .dummy_prefix = 1, .remove_extra = 1 },
-        .escape = 1
+    struct sentencepiece m = {
+        .v = v, .model = SENTENCEPIECE_UNIGRAM, .dummy_prefix = 1, .remove_extra = 1
     };
     const unsigned char *p = (const unsigned char *)text;
     int result = read_fields(&m, p, p + n);
@@ -243,9 +250,9 @@ int sentencepiece_parse(struct vocabulary *v, const char *text, size_t n, const 
     if (!result && v->roles[TOKENIZER_UNKNOWN] < 0)
         result = err_set("it has no unknown token");
     if (!result)
-        result = sentencepiece_finish(&m.s);
+        result = sentencepiece_finish(&m);
     if (!result)
         v->end_of_text = vocabulary_find(v, "</s>", 4);
-    sentencepiece_release(&m.s);
+    sentencepiece_release(&m);
     return result < 0 ? err_in("%s", name) : 0;
 }

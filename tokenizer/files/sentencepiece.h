@@ -9,7 +9,7 @@
  *     sentencepiece_release(&m);
  *
  * BPE has no list of merges. Two neighbouring pieces are merged if the joined text is a piece; the
- * pair with the highest score comes first.
+ * pair with the highest score comes first, and of equal scores the leftmost one.
  */
 #ifndef TEXTMILL_TOKENIZER_FILES_SENTENCEPIECE_H
 #define TEXTMILL_TOKENIZER_FILES_SENTENCEPIECE_H
@@ -31,6 +31,8 @@ struct sentencepiece {
     struct vocabulary *v; /* borrowed; initialised */
     enum sentencepiece_model model;
     int dummy_prefix;              /* 1: a space is put before each text */
+    int suffix;                    /* 1: that space is put behind the text */
+    int keeps_spaces;              /* 1: spaces do not become U+2581 */
     int remove_extra;              /* 1: spaces at the ends of a text, and double ones, go */
     const unsigned char *charsmap; /* normalizer's map, or NULL; borrowed */
     size_t charsmap_bytes;

@@ -30,8 +30,9 @@ static int read_affix(char to[AFFIX_MAX], const struct js *model, const char *ke
     const char *text = js_text(js_get(model, key), &n);
     if (!text || !n)
         return 0;
-    if (byte_level)
-        return err_set("model.%s is not supported with ByteLevel", key);
+    for (size_t i = 0; i < n && byte_level; i++) /* names of these bytes are the bytes themselves */
+        if (text[i] <= ' ' || text[i] > '~')
+            return err_set("model.%s '%s' is not supported with ByteLevel", key, text);
     if (n >= AFFIX_MAX)
         return err_set("model.%s of %zu bytes is too long", key, n);
     memcpy(to, text, n + 1);
@@ -69,7 +70,11 @@ static int read_unknown(struct vocabulary *v, const struct js *model)
 {
     size_t n;
     const char *name = js_text(js_get(model, "unk_token"), &n);
-    if (!name || (v->byte_level && !lacks_bytes(v)))
+    const int affixes = *v->prefix || *v->suffix;
+    if (!name && affixes && v->byte_level)
+        return err_set("a model with ByteLevel and '%s%s' needs an unk_token", v->prefix,
+                       v->suffix);
+    if (!name || (v->byte_level && !affixes && !lacks_bytes(v)))
         return 0;
     int64_t id = vocabulary_find(v, name, n);
     if (id < 0 || !v->tokens[id].in_model)
@@ -94,16 +99,54 @@ static int read_vocab(struct vocabulary *v, const struct reading *r, const struc
     return model_vocab_read(v, r->text, &r->parts) < 0 ? -1 : vocabulary_check(v);
 }
 
+/* Reads which merges are tied (merge.h): a digit for each merge. Returns 0, or -1 with an error. */
+static int read_ties(struct vocabulary *v, const struct js *model)
+{
+    size_t n = 0;
+    const char *ties = js_text(js_get(model, "ties"), &n);
+    if (ties && v->byte_level)
+        return err_set("model.ties is not supported with ByteLevel");
+    if (ties && n != v->merge_count)
+        return err_set("model.ties has %zu digits for %zu merges", n, v->merge_count);
+    for (size_t i = 0; i < n; i++)
+        v->merges[i].tied = ties[i] == '1';
+    return 0;
+}
+
 static int read_bpe(struct vocabulary *v, const struct reading *r, const struct js *model)
 {
     if (read_bpe_options(v, model) < 0 || read_vocab(v, r, model) < 0)
         return -1;
     if (!js_is_array(js_get(model, "merges")))
         return err_set("model.merges is not an array");
-    return model_merges_read(v, r->text, &r->parts) < 0 ? -1 : read_unknown(v, model);
+    if (model_merges_read(v, r->text, &r->parts) < 0 || read_ties(v, model) < 0)
+        return -1;
+    return read_unknown(v, model);
 }
 
 /* ---- added tokens -------------------------------------------------------------------------- */
+
+/* Adds the added token `content` with the properties of `item`. If the vocabulary has this token
+ * under the same id, it stays a token of the model. Returns 0, or -1 with an error. */
+static int put_added(struct vocabulary *v, const struct js *item, int64_t id, const char *content,
+                     size_t n)
+{
+    const int known = vocabulary_find(v, content, n) == id;
+    if (vocabulary_put(v, id, content, n, TOKEN_ADDED) < 0)
+        return err_in("'%s'", content);
+    if (!known)
+        v->tokens[id].in_model = 0; /* set when the model has the token, too */
+    vocabulary_add(v, &(struct added_token){
+                          .id = (uint32_t)id,
+                          .special = js_flag(item, "special", 0),
+                          .single_word = js_flag(item, "single_word", 0),
+                          .lstrip = js_flag(item, "lstrip", 0),
+                          .rstrip = js_flag(item, "rstrip", 0),
+                          .normalized = js_flag(item, "normalized", 1),
+                          .literal = js_flag(item, "literal", 0),
+                      });
+    return 0;
+}
 
 static int read_added(struct vocabulary *v, const struct js *list)
 {
@@ -116,18 +159,8 @@ static int read_added(struct vocabulary *v, const struct js *list)
             return err_set("added_tokens: item %zu has no content or no id", i);
         if (vocabulary_find(v, content, n) >= 0)
             return err_set("added_tokens: '%s' occurs twice", content);
-        if (vocabulary_put(v, id, content, n, TOKEN_ADDED) < 0)
-            return err_in("added_tokens: '%s'", content);
-        v->tokens[id].in_model = 0; /* set when the model has the token, too */
-        vocabulary_add(v, &(struct added_token){
-                              .id = (uint32_t)id,
-                              .special = js_flag(item, "special", 0),
-                              .single_word = js_flag(item, "single_word", 0),
-                              .lstrip = js_flag(item, "lstrip", 0),
-                              .rstrip = js_flag(item, "rstrip", 0),
-                              .normalized = js_flag(item, "normalized", 1),
-                              .literal = js_flag(item, "literal", 0),
-                          });
+        if (put_added(v, item, id, content, n) < 0)
+            return err_in("added_tokens");
     }
     return 0;
 }
@@ -154,6 +187,28 @@ static int check_added(const struct vocabulary *v)
         most = id > most ? id : most;
     }
     return 0;
+}
+
+int added_decoder_read(struct vocabulary *v, const struct js *by_id)
+{
+    for (void *it = js_first(by_id); it; it = js_next(by_id, it)) {
+        const struct js *item = js_value(it);
+        size_t n;
+        const char *content = js_text(js_get(item, "content"), &n);
+        char *end;
+        const int64_t id = strtoll(js_key(it, NULL), &end, 10);
+        if (!content || !n || *end)
+            return err_set("added_tokens_decoder: '%s' is no id or has no content",
+                           js_key(it, NULL));
+        const int known = vocabulary_find(v, content, n) == id && v->tokens[id].is_added;
+        if ((v->hides && !known && !js_flag(item, "special", 0)) ||
+            (v->model == VOCABULARY_WORDPIECE && js_flag(item, "normalized", 1)))
+            return err_set("added_tokens_decoder: tokens such as '%s' need a tokenizer.json",
+                           content);
+        if (!known && put_added(v, item, id, content, n) < 0)
+            return err_in("added_tokens_decoder");
+    }
+    return js_count(by_id) ? check_added(v) : 0;
 }
 
 /* ---- normalizer, pre-tokenizer and decoder --------------------------------------------------- */
@@ -487,6 +542,7 @@ static void print_bpe(const struct vocabulary *v, struct buf *out)
 
 static void print_merges(const struct vocabulary *v, struct buf *out)
 {
+    uint32_t tied = 0;
     buf_adds(out, ",\n    \"merges\": [");
     for (size_t i = 0; i < v->merge_count; i++) {
         buf_adds(out, i ? ",\n      [" : "\n      [");
@@ -496,6 +552,12 @@ static void print_merges(const struct vocabulary *v, struct buf *out)
         buf_addc(out, ']');
     }
     buf_adds(out, v->merge_count ? "\n    ]" : "]");
+    for (size_t i = 0; i < v->merge_count; i++)
+        tied |= v->merges[i].tied;
+    buf_adds(out, tied ? ",\n    \"ties\": \"" : ""); /* only for SentencePiece, as hides_special */
+    for (size_t i = 0; i < v->merge_count && tied; i++)
+        buf_addc(out, v->merges[i].tied ? '1' : '0');
+    buf_adds(out, tied ? "\"" : "");
 }
 
 static void print_wordlevel(const struct vocabulary *v, struct buf *out)

@@ -127,12 +127,19 @@ static void end_plain(const struct bpe_short *s, struct ids *out)
         out->data[out->count++] = s->ids[__builtin_ctzll(tokens)];
 }
 
+/* Returns the greatest of the ranks that are as good as `rank`. */
+static inline uint32_t last_tied(const struct pairs *pairs, uint32_t rank)
+{
+    return pairs->last && rank != NONE ? pairs->last[rank] : rank;
+}
+
 static void merge_plain(const struct pairs *pairs, struct bpe_short *s)
 {
     for (;;) {
         int least = 0;
         for (size_t i = 1; i < s->n; i++)
-            least = s->ranks[i] < s->ranks[least] ? (int)i : least;
+            if (last_tied(pairs, s->ranks[i]) < last_tied(pairs, s->ranks[least]))
+                least = (int)i;
         if (s->ranks[least] == NONE)
             return;
         struct merged m = merge_at(pairs, s, least, s->ranks[least]);
@@ -163,11 +170,12 @@ AVX512 __attribute__((always_inline)) static inline int merge_least(const struct
     for (int i = 1; i < rows; i++)
         low = _mm512_min_epu32(low, ranks[i]);
     uint32_t least = _mm512_reduce_min_epu32(low);
+    const __m512i last = _mm512_set1_epi32((int)last_tied(pairs, least));
     uint64_t where = 0;
     for (int i = 0; i < rows; i++)
-        where |= (uint64_t)_mm512_cmpeq_epi32_mask(ranks[i], _mm512_set1_epi32((int)least))
-                 << LANES * i;
-    struct merged m = merge_at(pairs, s, __builtin_ctzll(where), least);
+        where |= (uint64_t)_mm512_cmple_epu32_mask(ranks[i], last) << LANES * i;
+    const int place = __builtin_ctzll(where);
+    struct merged m = merge_at(pairs, s, place, pairs->last ? s->ranks[place] : least);
     __mmask16 more = 0;
     for (int i = 0; i < rows; i++) {
         ranks[i] = with_rank(ranks[i], LANES * i, m.gone, NONE);
@@ -257,8 +265,9 @@ static void append(const struct bpe_short *s, struct ids *out)
 
 /* ---- long pieces --------------------------------------------------------------------------- */
 
-/* Restores the order of a binary heap after entry i has become larger. An entry is (rank << 32) |
- * place: the least rank is on top, and of equal ranks the leftmost place. */
+/* Restores the order of a binary heap after entry i has become larger. An entry is the last of the
+ * tied ranks, then the place, 32 bits each: the least rank is on top, and of equal ranks the
+ * leftmost place. */
 static void sift_down(uint64_t *heap, size_t count, size_t i)
 {
     uint64_t moving = heap[i];
@@ -323,7 +332,7 @@ static void set_rank(const struct bpe *b, struct bpe_scratch *s, uint32_t at)
 {
     s->ranks[at] = s->next[at] == NONE ? NONE : rank_of(b, s->ids[at], s->ids[s->next[at]]);
     if (s->ranks[at] != NONE)
-        heap_push(s, s->ranks[at], at);
+        heap_push(s, last_tied(&b->pairs, s->ranks[at]), at);
 }
 
 /* Merges the pairs of a long piece. Its tokens are a list linked by prev and next. A token's place
@@ -333,10 +342,10 @@ static void merge_long(const struct bpe *b, struct bpe_scratch *s)
     while (s->heap_count) {
         uint64_t top = heap_pop(s);
         uint32_t at = (uint32_t)top;
-        if (s->ranks[at] != top >> 32)
+        if (last_tied(&b->pairs, s->ranks[at]) != top >> 32)
             continue;
         uint32_t gone = s->next[at];
-        s->ids[at] = b->pairs.ids[top >> 32];
+        s->ids[at] = b->pairs.ids[s->ranks[at]];
         s->ranks[gone] = NONE;
         s->next[at] = s->next[gone];
         if (s->next[at] != NONE)
@@ -357,7 +366,7 @@ static void encode_long(const struct bpe *b, struct bpe_scratch *s, size_t n, st
         s->next[i] = i + 1 < n ? (uint32_t)i + 1 : NONE;
         s->ranks[i] = i + 1 < n ? rank_of(b, s->ids[i], s->ids[i + 1]) : NONE;
         if (s->ranks[i] != NONE)
-            s->heap[s->heap_count++] = (uint64_t)s->ranks[i] << 32 | i;
+            s->heap[s->heap_count++] = (uint64_t)last_tied(&b->pairs, s->ranks[i]) << 32 | i;
     }
     for (size_t i = s->heap_count / 2; i-- > 0;)
         sift_down(s->heap, s->heap_count, i);

@@ -123,6 +123,21 @@ static size_t room_of(size_t slots)
     return slots >= MANY && slots < HUGE_SLOTS ? HUGE_SLOTS : slots;
 }
 
+static uint32_t *last_of_ties(const struct bpe_merge *merges, size_t count)
+{
+    uint32_t *last = NULL;
+    for (size_t i = count; i-- > 1;) {
+        if (!last && merges[i].tied) {
+            last = mem_alloc(count * sizeof *last);
+            for (size_t k = 0; k < count; k++)
+                last[k] = (uint32_t)k;
+        }
+        if (merges[i].tied)
+            last[i - 1] = last[i];
+    }
+    return last;
+}
+
 void pairs_init(struct pairs *p, const struct bpe_merge *merges, size_t count)
 {
     int slots_log = log_at_least(count + count / 4 + 2);
@@ -130,6 +145,7 @@ void pairs_init(struct pairs *p, const struct bpe_merge *merges, size_t count)
     p->ids = mem_alloc((count + 1) * sizeof *p->ids);
     for (size_t i = 0; i < count; i++)
         p->ids[i] = merges[i].id;
+    p->last = last_of_ties(merges, count);
     for (;; slots_log++) {
         int groups_log = slots_log > 3 ? slots_log - 2 : 1;
         struct groups g = { .count = (size_t)1 << groups_log };
@@ -161,4 +177,5 @@ void pairs_release(struct pairs *p)
     free(p->slots);
     free(p->shifts);
     free(p->ids);
+    free(p->last);
 }

@@ -23,7 +23,8 @@ struct pairs {
     uint64_t *slots; /* bits of slot_mask: the rank; the bits above: those of the hash. PAIR_UNUSED:
                         no pair */
     uint16_t *shifts;
-    uint32_t *ids; /* by rank: the id of the merged token */
+    uint32_t *ids;  /* by rank: the id of the merged token */
+    uint32_t *last; /* by rank: the last of the ranks that are tied with it; NULL: no ties */
     uint64_t seed;
     uint64_t slot_mask; /* greater than every rank */
     int group_shift;    /* the group is the hash shifted right by this */

@@ -107,6 +107,8 @@ struct unigram *unigram_new(const struct vocabulary *v)
         if (v->tokens[id].in_model && v->scores[id] < u->unknown_score)
             u->unknown_score = v->scores[id];
     u->unknown_score -= unknown_penalty;
+    if (v->hides)
+        u->unknown_score = (float)u->unknown_score;
     for (unsigned b = 0; b < 256; b++) {
         int n = snprintf(name, sizeof name, "<0x%02X>", b);
         u->fallback[b] = v->byte_fallback ? vocabulary_find(v, name, (size_t)n) : -1;
@@ -132,8 +134,11 @@ void unigram_scratch_release(struct unigram_scratch *s)
 
 /* ---- a piece --------------------------------------------------------------------------------- */
 
-static void offer(struct unigram_best *best, double score, uint32_t id, size_t begin)
+static void offer(const struct unigram *u, struct unigram_best *best, double score, uint32_t id,
+                  size_t begin)
 {
+    if (u->v->hides)
+        score = (float)score; /* SentencePiece adds floats, which decides between near equals */
     if (best->begin == NONE || score > best->score)
         *best = (struct unigram_best){ score, id, (uint32_t)begin };
 }
@@ -152,11 +157,11 @@ static void extend(const struct unigram *u, struct unigram_best *best, const uns
         node = e->to;
         if (u->ids[node] == NONE)
             continue;
-        offer(&best[i + 1], best[at].score + u->v->scores[u->ids[node]], u->ids[node], at);
+        offer(u, &best[i + 1], best[at].score + u->v->scores[u->ids[node]], u->ids[node], at);
         alone |= i + 1 - at == len;
     }
     if (!alone)
-        offer(&best[at + len], best[at].score + u->unknown_score,
+        offer(u, &best[at + len], best[at].score + u->unknown_score,
               (uint32_t)u->v->roles[TOKENIZER_UNKNOWN], at);
 }
 

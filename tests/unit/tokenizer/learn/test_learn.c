@@ -72,7 +72,7 @@ static size_t learn_plainly(struct bpe_merge *merges, size_t max, const char *co
                 }
         if (!most)
             break;
-        merges[made] = (struct bpe_merge){ left, right, next };
+        merges[made] = (struct bpe_merge){ left, right, next, 0 };
         for (size_t w = 0; w < n; w++)
             for (size_t i = 0; i + 1 < len[w]; i++)
                 if (tokens[w][i] == left && tokens[w][i + 1] == right) {

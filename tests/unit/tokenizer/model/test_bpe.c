@@ -19,8 +19,18 @@ static void identity(int64_t byte_ids[256])
         byte_ids[i] = i;
 }
 
-/* Encodes a piece by the definition: searches the whole piece for the merge of least rank, merges
- * its leftmost place, and begins again. Writes the ids to `out`. */
+/* Returns the merge of two tokens among the merges from `rank` to `last`, or NULL. */
+static const struct bpe_merge *find_merge(const struct bpe_merge *merges, size_t rank, size_t last,
+                                          const uint32_t *tokens)
+{
+    for (; rank <= last; rank++)
+        if (tokens[0] == merges[rank].left && tokens[1] == merges[rank].right)
+            return &merges[rank];
+    return NULL;
+}
+
+/* Encodes a piece by the definition: searches the whole piece for the merge of least rank or one
+ * that is tied with it, merges its leftmost place, and begins again. Writes the ids to `out`. */
 static void encode_plainly(struct ids *out, const struct bpe_merge *merges, size_t count,
                            const char *piece, size_t n)
 {
@@ -28,15 +38,17 @@ static void encode_plainly(struct ids *out, const struct bpe_merge *merges, size
     for (size_t i = 0; i < n; i++)
         ids_add(out, (unsigned char)piece[i]);
     for (size_t rank = 0; rank < count;) {
-        size_t i = 0;
-        while (i + 1 < out->count &&
-               (out->data[i] != merges[rank].left || out->data[i + 1] != merges[rank].right))
+        size_t i = 0, last = rank;
+        const struct bpe_merge *found = NULL;
+        while (last + 1 < count && merges[last + 1].tied)
+            last++;
+        while (i + 1 < out->count && !(found = find_merge(merges, rank, last, out->data + i)))
             i++;
-        if (i + 1 >= out->count) {
-            rank++;
+        if (!found) {
+            rank = last + 1;
             continue;
         }
-        out->data[i] = merges[rank].id;
+        out->data[i] = found->id;
         memmove(out->data + i + 1, out->data + i + 2, (out->count - i - 2) * sizeof *out->data);
         out->count--;
         rank = 0; /* the new token may stand in an earlier merge */
@@ -50,7 +62,7 @@ static size_t random_merges(struct bpe_merge *merges, struct rng *r, size_t coun
         letters[known++] = (uint32_t)*c;
     for (size_t i = 0; i < count; i++) {
         uint32_t left = letters[rng_below(r, known)], right = letters[rng_below(r, known)];
-        merges[i] = (struct bpe_merge){ left, right, 256 + (uint32_t)i };
+        merges[i] = (struct bpe_merge){ left, right, 256 + (uint32_t)i, 0 };
         for (size_t k = 0; k < i; k++)
             if (merges[k].left == left && merges[k].right == right)
                 return i; /* each pair once */
@@ -97,6 +109,8 @@ Test(bpe, short_and_long_pieces_merge_as_defined)
     for (int round = 0; round < 300; round++) {
         size_t count = random_merges(merges, &r, 40);
         shuffle(merges, &r, count);
+        for (size_t i = 1; i < count && round % 2; i++)
+            merges[i].tied = !rng_below(&r, 3);
         struct bpe *b = bpe_new(byte_ids, merges, count);
         for (int i = 0; i < 20; i++) {
             static const size_t lengths[] = { 20, 66, sizeof piece - 1 };
@@ -145,7 +159,7 @@ static void merges_of_text(struct bpe_merge *merges, size_t count, const char *t
         ids_add(&ids, (unsigned char)text[i]);
     for (size_t i = 0; i < count; i++) {
         size_t at = rng_below(&r, ids.count - 1), kept = 0;
-        merges[i] = (struct bpe_merge){ ids.data[at], ids.data[at + 1], 256 + (uint32_t)i };
+        merges[i] = (struct bpe_merge){ ids.data[at], ids.data[at + 1], 256 + (uint32_t)i, 0 };
         for (size_t k = 0; k < ids.count; k++, kept++) {
             int here = k + 1 < ids.count && ids.data[k] == merges[i].left &&
                        ids.data[k + 1] == merges[i].right;
@@ -287,7 +301,7 @@ Test(pairs, every_merge_is_found_and_no_other)
         memset(last, 0xFF, IDS * IDS * sizeof *last);
         for (size_t i = 0; i < counts[k]; i++) { /* some pairs twice */
             merges[i] = (struct bpe_merge){ (uint32_t)rng_below(&r, IDS),
-                                            (uint32_t)rng_below(&r, IDS), (uint32_t)i * 7 };
+                                            (uint32_t)rng_below(&r, IDS), (uint32_t)i * 7, 0 };
             last[merges[i].left * IDS + merges[i].right] = (uint32_t)i;
         }
         pairs_init(&p, merges, counts[k]);
@@ -318,7 +332,7 @@ Test(bpe, a_million_bytes_of_one_character, .timeout = 20)
     identity(byte_ids);
     for (uint32_t i = 0; i < 16; i++) {
         uint32_t part = i ? 255 + i : 'a';
-        merges[i] = (struct bpe_merge){ part, part, 256 + i };
+        merges[i] = (struct bpe_merge){ part, part, 256 + i, 0 };
     }
     struct bpe *b = bpe_new(byte_ids, merges, 16);
     cr_assert_eq(bpe_encode(b, &scratch, piece, N, &got), 0);
@@ -335,11 +349,11 @@ Test(bpe, a_million_bytes_of_one_character, .timeout = 20)
 Test(bpe, equal_ranks_merge_from_the_left)
 {
     enum { LONGEST = 400 };
-    static const struct bpe_merge merges[] = { { 'a', 'a', 256 },
-                                               { 256, 'a', 257 },
-                                               { 'b', 'a', 258 },
-                                               { 258, 'b', 259 },
-                                               { 'a', 'b', 260 } };
+    static const struct bpe_merge merges[] = { { 'a', 'a', 256, 0 },
+                                               { 256, 'a', 257, 0 },
+                                               { 'b', 'a', 258, 0 },
+                                               { 258, 'b', 259, 0 },
+                                               { 'a', 'b', 260, 0 } };
     struct bpe_scratch scratch = { 0 };
     struct ids got = { 0 }, want = { 0 };
     int64_t byte_ids[256];
@@ -366,7 +380,7 @@ Test(bpe, equal_ranks_merge_from_the_left)
 /* The rest of a piece is merged even if a byte without a token was dropped between. */
 Test(bpe, bytes_without_token_are_dropped_on_demand)
 {
-    static const struct bpe_merge merges[] = { { 'a', 'b', 256 } };
+    static const struct bpe_merge merges[] = { { 'a', 'b', 256, 0 } };
     static const char text[] = "zzazbczab";
     size_t begins[] = { 0, 2, 6, 7 }, bounds[] = { 2, 6, 7, 9 }, ends[4];
     struct bpe_scratch scratch = { 0 };
