@@ -507,8 +507,6 @@ static size_t spelled_length(const struct encoder *e, uint32_t id, int first, in
     size_t len = 0;
     tokenizer_token(e->t, id, &len);
     const char *prefix = v->model == VOCABULARY_WORDPIECE ? wordpiece_prefix : v->prefix;
-    if (v->byte_level)
-        return len;
     return len - (first ? 0 : strlen(prefix)) - (last ? strlen(v->suffix) : 0);
 }
 

@@ -237,6 +237,31 @@ def check_characters(folder):
         compare(f"BPE {options}, CTC", t, folder)
 
 
+def check_byte_affixes(folder):
+    """CLIP's: a suffix on names in the byte alphabet; and other affixes."""
+    p, n = pre_tokenizers, normalizers
+    clip = r"<\|startoftext\|>|<\|endoftext\|>|'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+"
+    for affix in [{"end_of_word_suffix": "</w>"}, {"continuing_subword_prefix": "##"}]:
+        for pre in [p.Sequence([p.Split(Regex(clip), "removed", True), p.ByteLevel(add_prefix_space=False)]), p.ByteLevel()]:
+            t = trained(tokenizers.trainers.BpeTrainer(vocab_size=1500, show_progress=False, special_tokens=["<s>"],
+                                                       initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), **affix),
+                        models.BPE(unk_token="<s>", **affix), n.Sequence([n.NFC(), n.Replace(Regex(r"\s+"), " "), n.Lowercase()]), pre)
+            t.decoder = decoders.ByteLevel()
+            compare(f"bytes with {affix}, {pre}", t, folder)
+
+
+def check_runs_of_spaces(folder):
+    """ModernBERT's: runs of spaces are added tokens that the model has, too, beside the same in the byte alphabet."""
+    t = bytes_bpe(pre_tokenizers.ByteLevel(add_prefix_space=False), normalizers.NFC())
+    state = json.loads(t.to_str())
+    vocab = state["model"]["vocab"]
+    vocab.update({" " * k: len(vocab) + 8 - k for k in range(8, 1, -1)})
+    t = Tokenizer.from_str(json.dumps(state))
+    t.add_tokens([AddedToken(" " * k, normalized=True) for k in range(8, 1, -1)])
+    t.add_special_tokens([AddedToken("<mask>", lstrip=True)])
+    compare("runs of spaces", t, folder, change=lambda x: x.replace("日", "   ").replace("the", "     ") + "    <mask>")
+
+
 def check_added(folder):
     p, n = pre_tokenizers, normalizers
     for t in [bytes_bpe(p.ByteLevel()), wordpiece(n.BertNormalizer(), p.BertPreTokenizer()),
@@ -343,7 +368,8 @@ def whole_limit(file, limit, initial):
 def main():
     wanted = sys.argv[1:]
     with tempfile.TemporaryDirectory() as folder:
-        for check in [check_normalizers, check_pre_tokenizers, check_patterns, check_metaspace, check_characters, check_added,
+        for check in [check_normalizers, check_pre_tokenizers, check_patterns, check_metaspace, check_characters,
+                      check_byte_affixes, check_runs_of_spaces, check_added,
                       check_processors, check_written, check_wordpiece_training, check_character_training]:
             if not wanted or check.__name__[6:] in wanted:
                 check(folder)

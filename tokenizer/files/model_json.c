@@ -144,10 +144,20 @@ static int read_added_again(struct vocabulary *v, int64_t id, uint32_t added,
     return 0;
 }
 
+/* Returns the id of the added token that is spelled name[0..n), or that of the token with these
+ * bytes. A model may have both: runs of spaces by their own name, and in the byte alphabet. */
+static int64_t find_added(const struct vocabulary *v, const char *name, size_t n, int64_t id)
+{
+    size_t len = 0;
+    const char *content = id >= 0 && id < v->count ? vocabulary_bytes(v, (uint32_t)id, &len) : NULL;
+    int same = content && len == n && !memcmp(content, name, n) && v->tokens[id].is_added;
+    return same ? id : vocabulary_find(v, name, n);
+}
+
 static int put_model_token(struct vocabulary *v, const char *name, size_t n, int64_t id,
                            struct buf *bytes)
 {
-    int64_t added = vocabulary_find(v, name, n);
+    int64_t added = find_added(v, name, n, id);
     buf_clear(bytes);
     int spelled = !v->byte_level || alphabet_decode(bytes, name, n) == 0;
     if (!v->byte_level)

@@ -19,6 +19,7 @@ struct subword {
     struct bpe *bpe; /* at most one of these three is not NULL */
     struct wordpiece *wordpiece;
     struct unigram *unigram;
+    int bytes;             /* 1: encoding begins with the tokens of single bytes */
     int64_t fallback[256]; /* ids of <0x00> ... <0xFF>, -1 for none */
     uint32_t *characters;  /* ids of those below CHARACTERS, or NO_ID; NULL: no table */
 };
@@ -70,6 +71,7 @@ struct subword *subword_new(const struct vocabulary *v)
     for (int b = 0; b < 256 && v->byte_level; b++)
         byte_ids[b] = byte_ids[b] < 0 ? v->roles[TOKENIZER_UNKNOWN] : byte_ids[b];
     s->bpe = bpe_new(byte_ids, v->merges, v->merge_count);
+    s->bytes = v->byte_level && !*v->prefix && !*v->suffix;
     if (!v->byte_level && !*v->prefix && !*v->suffix)
         keep_characters(s);
     return s;
@@ -103,7 +105,7 @@ void subword_scratch_release(struct subword_scratch *s)
 /* Returns 1 if encoding only merges the bytes of a piece, else 0. */
 static int merges_bytes(const struct subword *s)
 {
-    return s->bpe && s->v->byte_level && !s->v->ignore_merges;
+    return s->bytes && !s->v->ignore_merges;
 }
 
 void subword_mark_whole(const struct subword *s, uint8_t *whole)
@@ -130,7 +132,8 @@ static int fall_back(const struct subword *s, const struct buf *name, struct ids
     return 1;
 }
 
-/* Writes the tokens of the piece's characters to scratch->ids. With fuse_unknown, a run of unknown
+/* Writes the tokens of the piece's characters, or of its bytes if tokens are byte strings, to
+ * scratch->ids. With fuse_unknown, a run of unknown
  * characters becomes one unknown token, so this token is written only when a known character or the
  * end follows. Byte tokens do not end such a run, as in Hugging Face's BPE. */
 static void put_characters(const struct subword *s, struct subword_scratch *scratch,
@@ -144,7 +147,10 @@ static void put_characters(const struct subword *s, struct subword_scratch *scra
     if (!scratch->name.data)
         buf_init(&scratch->name);
     for (size_t i = 0; i < n; i += len) {
-        uint32_t c = utf8_get((const unsigned char *)piece + i, &len);
+        uint32_t c = 0;
+        len = 1;
+        if (!v->byte_level)
+            c = utf8_get((const unsigned char *)piece + i, &len);
         if (s->characters && !waiting && c < CHARACTERS && s->characters[c] != NO_ID) {
             ids_add(&scratch->ids, s->characters[c]);
             continue;
@@ -200,7 +206,7 @@ int subword_encode(const struct subword *s, struct subword_scratch *scratch, con
             return 0;
         }
     }
-    if (v->byte_level)
+    if (s->bytes)
         return bpe_encode(s->bpe, &scratch->bpe, piece, n, out);
     put_characters(s, scratch, piece, n);
     if (!scratch->ids.count) /* no character is known, and there is no unknown token */
@@ -214,7 +220,7 @@ static size_t count_merged(const struct subword *s, const struct pieces *p, size
     size_t end = i;
     if (merges_bytes(s))
         return p->count - i;
-    while (s->bpe && s->v->byte_level && end < p->count &&
+    while (s->bytes && end < p->count &&
            find_token(s->v, p->text + p->begins[end], p->ends[end] - p->begins[end]) < 0)
         end++;
     return end - i;

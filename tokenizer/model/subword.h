@@ -2,7 +2,8 @@
  * subword.h - encodes one piece of text with any model: byte-level BPE, BPE over characters,
  * WordPiece, Unigram or whole words.
  *
- * BPE over characters begins with one token per character. The vocabulary's prefix is put before
+ * BPE over characters begins with one token per character, and so does BPE over bytes with a prefix
+ * or a suffix, for which each byte is a character. The vocabulary's prefix is put before
  * the name of each character but the first, its suffix after the last. A character without a token
  * becomes the tokens <0x00> ... <0xFF> of its bytes if the vocabulary has byte fallback. Otherwise
  * it becomes the unknown token, one for a whole run of such characters if fuse_unknown is set. If

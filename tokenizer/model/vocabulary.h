@@ -113,12 +113,12 @@ struct vocabulary {
     int ignore_merges;     /* a piece whose bytes are a token becomes that token without merging */
     int64_t longest;       /* tokens of the longest text that the model takes; 0: not known */
     int byte_level; /* tokens are byte strings; otherwise strings of characters, and the fields
-                      below apply */
+                      fuse_unknown and byte_fallback apply */
     /* prefix of each token of a piece but the first; suffix of the last */
     char prefix[AFFIX_MAX], suffix[AFFIX_MAX];
     int fuse_unknown, byte_fallback; /* see subword.h */
-    int hides; /* VOCABULARY_UNIGRAM: the model does not find the spellings of special tokens and of
-                * byte tokens in a text, as in SentencePiece */
+    int hides; /* 1 for SentencePiece. VOCABULARY_UNIGRAM then adds scores as floats, and does not
+                * find the spellings of special tokens and of byte tokens in a text */
     int64_t end_of_text; /* -1: none */
 
     /* general 1: the steps `normalizer` and `pre_tokenizer` are used. steps_cut 1: the steps also
