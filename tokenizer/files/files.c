@@ -155,18 +155,26 @@ static void beside(struct buf *out, const char *path, const char *name, const ch
     buf_adds(out, other);
 }
 
+/* Reads a file `name` beside the vocabulary `file`, if it exists. Sets *root, to NULL if
+ * it does not, and *path. Returns 0, or -1 with an error. */
+static int load_beside(struct js **root, struct buf *path, const char *file, const char *name)
+{
+    enum file_kind kind;
+    beside(path, file, NULL, name);
+    *root = NULL;
+    if (file_look(path->data, &kind) < 0)
+        return -1;
+    return kind && !(*root = js_load(path->data)) ? -1 : 0;
+}
+
 /* Finds the encoding that a JSON file `other` beside `path` names under `key`. Sets *e, or leaves
  * it NULL, and appends the name to `name`. Returns 0, or -1 with an error. */
 static int find_beside(const struct encoding **e, struct buf *name, const char *path,
                        const char *other, const char *key)
 {
     struct buf file = BUF_INIT;
-    struct js *root = NULL;
-    enum file_kind kind;
-    beside(&file, path, NULL, other);
-    int result = file_look(file.data, &kind);
-    if (!result && kind)
-        result = (root = js_load(file.data)) ? 0 : -1;
+    struct js *root;
+    int result = load_beside(&root, &file, path, other);
     const char *text = js_text(js_get(root, key), NULL);
     if (text) {
         buf_addf(name, "%s '%s' in '%s' is not known here", key, text, file.data);
@@ -184,6 +192,8 @@ static int settle_pattern(struct vocabulary *v, const char *path, const struct t
                           int ranks)
 {
     struct buf name = BUF_INIT;
+    if (!ranks && vocabulary_find(v, "e</w>", 5) >= 0)
+        return err_set("'%s' has tokens that end words ('e</w>'): use a tokenizer.json", path);
     const struct encoding *e = o->pattern ? encoding_named(o->pattern) : encoding_of_tokens(v);
     int result = e ? 0 : find_beside(&e, &name, path, "tokenizer_config.json", "tokenizer_class");
     if (!result && !e && !name.len)
@@ -296,7 +306,7 @@ static int load_file(struct vocabulary *v, const char *path, const struct tokeni
         return tekken_parse(v, text->data, text->len, path);
     if (file_ends_with(path, ".json"))
         return tokenizer_json_parse(v, text->data, text->len, path);
-    if (file_ends_with(path, ".model"))
+    if (file_ends_with(path, ".model") || file_ends_with(path, ".spm"))
         return sentencepiece_parse(v, text->data, text->len, path);
     if (is_vocab_txt(text))
         return vocab_txt_parse(v, text->data, text->len, path);
@@ -348,33 +358,81 @@ static int find_in_folder(struct buf *path, const char *dir)
                    dir);
 }
 
-/* Reads tokenizer_config.json in the folder `dir`, if it exists: it may name another end-of-text
- * token. If the vocabulary comes from a vocab.txt (from_txt 1), it also says whether text becomes
- * lower case. Returns 0, or -1 with an error. */
-static int load_config(struct vocabulary *v, const char *dir, int from_txt)
+/* Sets v->end_of_text to the token that a tokenizer_config.json names. Returns 0, or -1 with an
+ * error. */
+static int read_end(struct vocabulary *v, const struct js *root)
+{
+    const struct js *eos = js_get(root, "eos_token");
+    size_t n;
+    const char *name = js_text(js_is_object(eos) ? js_get(eos, "content") : eos, &n);
+    int64_t id = name ? vocabulary_find(v, name, n) : -1;
+    if (name && id < 0)
+        return err_set("eos_token '%s' is not a token of the vocabulary", name);
+    v->end_of_text = name ? id : v->end_of_text;
+    return 0;
+}
+
+/* Reads how a tokenizer_config.json cuts text into the words of a vocab.txt. Returns 0, or -1 with
+ * an error. */
+static int read_words(struct vocabulary *v, const struct js *root)
+{
+    int is;
+    if (js_get(root, "word_tokenizer_type") ||
+        js_text_is(js_get(root, "tokenizer_class"), "BertJapaneseTokenizer"))
+        return err_set("its words are cut by a dictionary, which is not supported");
+    if (js_bool(js_get(root, "do_basic_tokenize"), &is) == 0 && !is)
+        return err_set("do_basic_tokenize false is not supported");
+    if (js_bool(js_get(root, "do_lower_case"), &is) == 0)
+        v->rules.lowercase = v->rules.strip_accents = is;
+    if (js_bool(js_get(root, "strip_accents"), &is) == 0)
+        v->rules.strip_accents = is;
+    v->rules.chinese_chars = js_flag(root, "tokenize_chinese_chars", v->rules.chinese_chars);
+    return 0;
+}
+
+/* Returns an error if the added_tokens.json has tokens that the vocabulary lacks, else 0. */
+static int check_added_json(const struct vocabulary *v, const struct js *root)
+{
+    for (void *it = js_first(root); it; it = js_next(root, it)) {
+        size_t n;
+        const char *name = js_key(it, &n);
+        int64_t id;
+        if (js_int(js_value(it), &id) < 0 || vocabulary_find(v, name, n) != id)
+            return err_set("it adds the token '%s', but does not say how: give a tokenizer.json",
+                           name);
+    }
+    return 0;
+}
+
+static int read_config(struct vocabulary *v, const struct js *root, const char *file, int whole)
+{
+    if (!whole && added_decoder_read(v, js_get(root, "added_tokens_decoder")) < 0)
+        return -1;
+    if (file_ends_with(file, "vocab.txt") && read_words(v, root) < 0)
+        return -1;
+    return read_end(v, root);
+}
+
+/* Reads tokenizer_config.json and added_tokens.json beside the vocabulary `file`, if they exist
+ * (files.h). Returns 0, or -1 with an error. */
+static int load_config(struct vocabulary *v, const char *file, const struct tokenizer_options *o)
 {
     struct buf path = BUF_INIT;
     struct js *root = NULL;
-    enum file_kind kind;
-    file_join(&path, dir, "tokenizer_config.json");
+    enum file_kind kind = FILE_NONE;
+    beside(&path, file, "vocab.json", "tokenizer.json");
     int result = file_look(path.data, &kind);
-    if (!result && kind) {
-        root = js_load(path.data);
-        const struct js *eos = js_get(root, "eos_token");
-        size_t n;
-        const char *name = js_text(js_is_object(eos) ? js_get(eos, "content") : eos, &n);
-        int64_t id = name ? vocabulary_find(v, name, n) : -1;
-        if (!root)
-            result = -1;
-        else if (name && id < 0)
-            result = err_set("%s: eos_token '%s' is not a token of the vocabulary", path.data,
-                             name);
-        else if (name)
-            v->end_of_text = id;
-        int lowercase;
-        if (from_txt && js_bool(js_get(root, "do_lower_case"), &lowercase) == 0)
-            v->rules.lowercase = v->rules.strip_accents = lowercase;
-    }
+    const int whole = (kind && !o->pattern) || file_ends_with(file, "tokenizer.json");
+    if (!result)
+        result = load_beside(&root, &path, file, "tokenizer_config.json");
+    if (root && read_config(v, root, file, whole) < 0)
+        result = err_in("%s", path.data);
+    js_free(root);
+    root = NULL;
+    if (!result && !whole)
+        result = load_beside(&root, &path, file, "added_tokens.json");
+    if (root && check_added_json(v, root) < 0)
+        result = err_in("%s", path.data);
     js_free(root);
     buf_release(&path);
     return result;
@@ -412,8 +470,8 @@ int vocabulary_load(struct vocabulary *v, const char *path, const struct tokeniz
         result = o->pattern ? err_set("--pattern is for .tiktoken files") : put_bytes(v);
     else if (!result)
         result = load_file(v, file.data, o, folder ? file_read : file_read_any, &text);
-    if (!result && folder)
-        result = load_config(v, path, file_ends_with(file.data, "vocab.txt"));
+    if (!result && (folder || file_ends_with(file.data, "vocab.json")))
+        result = load_config(v, file.data, o);
     if (!result)
         result = apply_options(v, o, file.data);
     buf_release(&text);
