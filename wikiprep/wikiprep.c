@@ -161,8 +161,9 @@ static void set_dump(struct run *r, struct dump *dump)
     dump_close(before);
 }
 
-/* Opens what --part asks for of the file at `path`, if it asks for a piece of it. Returns 1 if it
- * does, 0 if not, or -1 with an error. */
+/* Opens what --part asks for of the file at `path`, if it asks for a piece of it. Of several files,
+ * one that has no parts belongs to the part in which it begins. Returns 1 if the file is opened, 0
+ * if not, or -1 with an error. */
 static int open_part(struct run *r, const char *path)
 {
     uint64_t size, at = r->bytes_before;
@@ -173,7 +174,12 @@ static int open_part(struct run *r, const char *path)
     uint64_t end = at + size < r->part_end ? size : r->part_end > at ? r->part_end - at : 0;
     if (begin >= end && r->path_count > 1)
         return 0;
-    set_dump(r, dump_open_part(path, begin, end, r->given->max_page_bytes, (int)tool_threads));
+    size_t page_max = r->given->max_page_bytes;
+    int has_parts = r->path_count > 1 ? unpack_has_parts(path) : 1;
+    if (has_parts < 0 || (!has_parts && begin))
+        return has_parts;
+    set_dump(r, has_parts ? dump_open_part(path, begin, end, page_max, (int)tool_threads)
+                          : dump_open(path, page_max, (int)tool_threads));
     return r->dump ? 1 : -1;
 }
 

@@ -278,10 +278,23 @@ static uint64_t place_in_part(void *ctx, uint64_t offset)
     return u->part.begin + offset;
 }
 
+static int has_parts(const struct unpack *u)
+{
+    return u->bunzip ? !u->archive : u->is_xml;
+}
+
+int unpack_has_parts(const char *path)
+{
+    struct unpack *u = unpack_open(path, 1);
+    int result = u ? has_parts(u) : -1;
+    unpack_close(u);
+    return result;
+}
+
 int unpack_start_part(struct unpack *u, uint64_t begin, uint64_t end, int threads)
 {
-    int packed = u->bunzip != NULL, is_tar = packed && u->archive;
-    if (is_tar || (!packed && !u->is_xml))
+    int packed = u->bunzip != NULL;
+    if (!has_parts(u))
         return err_set("cannot read a part of '%s': it is neither bzip2 nor plain XML", u->name);
     if (lseek(u->fd, (off_t)begin, SEEK_SET) < 0)
         return err_set("cannot seek in '%s' to byte %" PRIu64 ": %s", u->name, begin,

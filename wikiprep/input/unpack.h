@@ -33,6 +33,10 @@ struct unpack_range {
 struct unpack *unpack_open_ranges(const char *path, const struct unpack_range *ranges, size_t count,
                                   int threads);
 
+/* Returns 1 if the file can be read in parts: if it is plain XML or bzip2. Else returns 0, or -1
+ * with the error set. */
+int unpack_has_parts(const char *path);
+
 /* unpack_start_part continues at byte `begin` of an open plain or bzip2 file; in bzip2, at the
  * first block that begins there or later. Returns 0, or -1 with the error set. unpack_part_end
  * returns the decompressed size of the data that begins between bytes `begin` and `end`, or
