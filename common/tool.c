@@ -305,14 +305,17 @@ static int check_command(const struct tool *t, const char *word)
     return 0;
 }
 
-/* The same for the name of a preset. */
+/* The same for the name of a preset. A path is no such name. */
 static int check_preset(const char *word)
 {
     struct buf name = BUF_INIT;
-    int result = is_nowhere(word) ? preset_similar(&name, word) : 0;
+    const int nowhere = is_nowhere(word);
+    int result = nowhere ? preset_similar(&name, word) : 0;
     if (!result && name.len)
         result = err_usage("'%s' is neither a file nor a preset (did you mean '%s'?)", word,
                            name.data);
+    else if (!result && nowhere && !strpbrk(word, "/:,@"))
+        result = err_usage("'%s' is neither a file nor a preset: --list prints the presets", word);
     buf_release(&name);
     return result;
 }

@@ -298,7 +298,7 @@ static int run_none(int argc, char **argv, void *options)
     (void)argc;
     (void)argv;
     (void)options;
-    return err_usage("no command: give wiki, lmbd, choice, shards or squad");
+    return err_usage("no command: give wiki, lmbd, choice, lines, pairs, core, shards or squad");
 }
 
 #define AT(member) offsetof(struct evaluation, member)

@@ -18,8 +18,8 @@ int record_skim(const struct file_map *map, uint64_t offset, struct record *r)
     const unsigned char *p = map->data + offset;
     uint32_t crc = crc32c_mask(crc32c(0, p, 8));
     if (crc != le_u32(p + 8))
-        return err_set("length is damaged: its checksum is %08x and should be %08x%s",
-                       le_u32(p + 8), crc, offset ? "" : ", or this is not a TFRecord file");
+        return err_set("%slength is damaged: its checksum is %08x and should be %08x",
+                       offset ? "" : "this is not a TFRecord file, or its ", le_u32(p + 8), crc);
     uint64_t bytes = le_u64(p);
     if (left < RECORD_FRAME_BYTES || bytes > left - RECORD_FRAME_BYTES)
         return err_set(
