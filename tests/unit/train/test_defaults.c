@@ -22,9 +22,11 @@ Test(defaults, a_micro_batch_grows_with_the_size)
 
 Test(defaults, a_micro_batch_divides_the_global_batch)
 {
-    cr_expect_eq(defaults_micro_batch(1000, 16, 40), 10);
+    cr_expect_eq(defaults_micro_batch(1000, 16, 40), 40);
     cr_expect_eq(defaults_micro_batch(1000, 16, 7), 7);
-    cr_expect_eq(defaults_micro_batch(1000, 16, 23), 1);
+    cr_expect_eq(defaults_micro_batch(1000, 16, 23), 23);
+    cr_expect_eq(defaults_micro_batch(124000000, 1024, 7), 1); /* of 4 at most */
+    cr_expect_eq(defaults_micro_batch(124000000, 1024, 6), 3);
 }
 
 Test(defaults, warm_up_is_a_share_of_the_updates)
