@@ -247,24 +247,26 @@ static size_t cuts_of(const struct tokens *t, const struct token *token)
     return count;
 }
 
-/* Sets the scores: 0 for the token of the first merge, -1 for the next one, and so on; least for
- * tokens that no merge makes. Returns 1 if merging by scores is merging by the list, else 0: all
- * merges of a token must follow each other, and be all the ways to cut it. */
+/* Sets the scores: 0 for the token of the first merge, -1 for the next one that is not tied with
+ * it, and so on; least for tokens that no merge makes. Returns 1 if merging by scores is merging by
+ * the list, else 0: all merges of a token must follow each other, and be all the ways to cut it. */
 static int set_scores(struct tokens *t, const struct js *merges)
 {
     struct buf text = BUF_INIT;
     size_t *ways = mem_zalloc((size_t)t->size, sizeof *ways);
     int64_t before = -1;
+    const char *ties = js_text(js_get(t->model, "ties"), NULL); /* a digit for each merge */
     int made = 0, same = 1;
     for (size_t i = 0; i < js_count(merges); i++) {
         size_t left;
+        made += i && !(ties && ties[i] == '1');
         put_merge(&text, &left, js_at(merges, i));
         memmove(text.data + left, text.data + left + 1, text.len - left); /* and the NUL */
         const int64_t id = id_of(t, text.data);
         if (id < 0)
             continue; /* the tokenizer was loaded, so each merge makes a token */
         if (id != before && !ways[id])
-            t->items[id].score = (float)-made++;
+            t->items[id].score = (float)-made;
         same &= id == before || !ways[id];
         ways[id]++;
         before = id;
@@ -273,7 +275,7 @@ static int set_scores(struct tokens *t, const struct js *merges)
         if (t->items[id].type == NORMAL) {
             same &= cuts_of(t, &t->items[id]) == ways[id];
             if (!ways[id])
-                t->items[id].score = (float)-made;
+                t->items[id].score = (float)(-made - 1);
         }
     free(ways);
     buf_release(&text);

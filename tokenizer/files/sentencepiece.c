@@ -53,7 +53,7 @@ int sentencepiece_put(struct sentencepiece *m, int64_t id, const char *bytes, si
  * a text, unless the spaces at that end are removed after the map. */
 static void put_space(const struct sentencepiece *m, int early, struct buf *out)
 {
-    if (m->dummy_prefix && early == (m->suffix || !m->remove_extra))
+    if (m->dummy_prefix && early == (m->suffix || (m->charsmap_bytes && !m->remove_extra)))
         buf_addf(out, "{\"type\":\"%s\",\"%s\":\"%s\"},", m->suffix ? "Append" : "Prepend",
                  m->suffix ? "append" : "prepend", early || m->keeps_spaces ? " " : "\u2581");
 }

@@ -188,6 +188,25 @@ Test(gguf_vocabulary, llama_without_begin_and_space)
     buf_release(&b);
 }
 
+Test(gguf_vocabulary, of_equal_scores_the_leftmost_pair_comes_first)
+{
+    struct gguf_writer w;
+    struct buf b = BUF_INIT;
+    struct token tied[PIECES];
+    memcpy(tied, pieces, sizeof pieces);
+    tied[6] = pieces[7];
+    tied[7] = (struct token){ "ab", 0, NORMAL };
+    begin(&w, "llama", tied, PIECES);
+    gguf_add_bool(&w, "tokenizer.ggml.add_bos_token", 0);
+    gguf_add_bool(&w, "tokenizer.ggml.add_space_prefix", 0);
+    end(&w, &b);
+    for (int again = 0; again < 2; again++) {
+        expect(&b, "abc", "7 12");
+        export(&b, PIECES);
+    }
+    buf_release(&b);
+}
+
 Test(gguf_vocabulary, llama_refused)
 {
     struct gguf_writer w;
