@@ -137,14 +137,6 @@ static uint64_t bytes_for(const struct ops_sizes *s)
            (uint64_t)(3 * operand + 4 * in + 16 * s->N + in / 8) + (32 << 20);
 }
 
-static int set_products(struct ops *o, enum ops_products products)
-{
-    (void)o;
-    return products == OPS_PRODUCTS_AUTO
-               ? 0
-               : err_usage("--products is for the CPU: leave it out, or give --device cpu");
-}
-
 /* ---- arrays ------------------------------------------------------------------------------- */
 
 static size_t bytes_of(enum ops_type type, int64_t n)
@@ -465,7 +457,6 @@ static const struct ops_backend table = {
     .describe = describe,
     .free_bytes = device_free_bytes,
     .bytes = bytes_for,
-    .set_products = set_products,
     .buffer = buffer,
     .buffer_free = buffer_free,
     .upload = upload,

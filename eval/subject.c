@@ -36,8 +36,6 @@ int subject_check(const struct subject *s, struct network *n)
             "vocabulary and model differ: '%s' has %u tokens, but the model in '%s' has only %lld",
             s->vocab ? s->vocab : s->model_dir, tokenizer_size(t), s->model_dir, (long long)known);
     ops_set_precision(n->ops, (enum ops_type)s->precision);
-    if (ops_set_products(n->ops, (enum ops_products)s->products) < 0)
-        return -1;
     log_detail("%s", ops_describe(n->ops));
     return 0;
 }

@@ -15,11 +15,11 @@
 
 struct subject {
     /* options */
-    const char *model_dir, *vocab;          /* vocab NULL: the tokenizer is in the model folder */
-    const char *device;                     /* as ops_open takes it */
-    int precision, products, weights, json; /* weights: index of a word of STORED_WORDS
-                                             * (stored_type) */
-    int verify;                             /* 1: the checksums of the weights are checked */
+    const char *model_dir, *vocab; /* vocab NULL: the tokenizer is in the model folder */
+    const char *device;            /* as ops_open takes it */
+    int precision, weights, json;  /* weights: index of a word of STORED_WORDS
+                                    * (stored_type) */
+    int verify;                    /* 1: the checksums of the weights are checked */
     int64_t batch_tokens;
 
     struct tokenizer *tokenizer; /* set by subject_load_tokenizer, as is the encoder */
@@ -48,7 +48,7 @@ enum { SUBJECT_ONLY = OPT_ONLY };
                 "tokenizer, if it is not in the model folder", 0, 0)
 #define SUBJECT_JSON                                                                               \
     SUBJECT_ROW("json", OPT_FLAG, json, NULL, "print scores as JSON, one object per line", 0, 0)
-/* Six rows: how the model is loaded and computes. */
+/* Five rows: how the model is loaded and computes. */
 #define SUBJECT_COMPUTE                                                                            \
     SUBJECT_ROW("batch-tokens", OPT_INT | SUBJECT_ONLY, batch_tokens, "N",                         \
                 "tokens to run through the model at a time", 1, 1e9),                              \
@@ -58,8 +58,6 @@ enum { SUBJECT_ONLY = OPT_ONLY };
                 "type in which the weights are kept in memory; on a GPU auto, f32 or bf16", 0, 0), \
     SUBJECT_ROW("device", OPT_TEXT | SUBJECT_ONLY, device, "cpu|cuda[:N]",                         \
                 "where to compute: the CPU, or GPU number N", 0, 0),                               \
-    SUBJECT_ROW("products", OPT_CHOICE | SUBJECT_ONLY, products, OPS_PRODUCTS_WORDS,               \
-                "f32 matrix products: our own code or OpenBLAS", 0, 0),                            \
     SUBJECT_ROW("verify", OPT_FLAG | SUBJECT_ONLY, verify, NULL,                                   \
                 "check the weights against the checksums that are stored with them", 0, 0)
 /* The option --sequence-length, which fills a member of a struct that begins with struct subject. */

@@ -41,7 +41,7 @@ struct generate {
     const char *model_dir, *vocab, *device, *load_path, *save_path;
     struct opt_list stops, biases;
     struct sampler_bias *bias_of; /* [biases.count] */
-    int json, precision, cache_precision, weights, products, echo, raw, history;
+    int json, precision, cache_precision, weights, echo, raw, history;
     int64_t samples, together;
     struct feed feed;
     struct queue queue;
@@ -501,7 +501,6 @@ static int run(int argc, char **argv, void *options_given)
         result = check_tokens(given);
     if (!result) {
         ops_set_precision(given->g.ops, (enum ops_type)given->precision);
-        result = ops_set_products(given->g.ops, (enum ops_products)given->products);
         log_detail("%s", ops_describe(given->g.ops));
     }
     if (!result && given->load_path)
@@ -564,8 +563,6 @@ static const struct opt options[] = {
       "precision of the keys and values that are kept of a text" },
     { 0, "weights", OPT_CHOICE, AT(weights), STORED_WORDS,
       "type in which the weights are kept in memory; on a GPU auto, f32 or bf16" },
-    { 0, "products", OPT_CHOICE, AT(products), OPS_PRODUCTS_WORDS,
-      "f32 matrix products: our own code or OpenBLAS" },
     { 0, "verify", OPT_FLAG, AT(g.verify), NULL,
       "check the weights against the checksums that are stored with them" },
     { .help = "Choice of the next token:" },

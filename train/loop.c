@@ -397,7 +397,7 @@ static int open_ops(struct loop *l, int threads)
     if (!l->ops || plan_check_device(l->plan, l->ops) < 0)
         return -1;
     ops_set_precision(l->ops, (enum ops_type)l->settings->precision);
-    return ops_set_products(l->ops, (enum ops_products)l->settings->products);
+    return 0;
 }
 
 /* Returns 0, or -1 with an error, on all ranks. */

@@ -48,7 +48,6 @@ struct settings {
     int recompute;      /* enum recompute */
     const char *device; /* for ops_open */
     uint64_t device_memory;
-    int products;  /* enum ops_products */
     int precision; /* enum ops_type, like the next three */
     int parameter_precision, state_precision, activation_precision;
     int64_t steps;

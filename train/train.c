@@ -127,8 +127,6 @@ static const struct opt options[] = {
       "GPU memory that training may use; the rest is kept in the host's memory; 0: all of it" },
     { 0, "precision", OPT_CHOICE, AT(precision), OPS_PRECISION_WORDS,
       "precision of matrix products" },
-    { 0, "products", OPT_CHOICE, AT(products), OPS_PRODUCTS_WORDS,
-      "f32 matrix products: our own code or OpenBLAS" },
     { 0, "parameter-precision", OPT_CHOICE, AT(parameter_precision), OPS_PRECISION_WORDS,
       "precision of the stored weights" },
     { 0, "state-precision", OPT_CHOICE, AT(state_precision), OPS_PRECISION_WORDS,

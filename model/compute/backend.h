@@ -56,7 +56,6 @@ struct ops_backend {
     const char *(*arithmetic)(const struct ops *o); /* NULL: as describe */
     uint64_t (*free_bytes)(const struct ops *o);
     uint64_t (*bytes)(const struct ops_sizes *s); /* ops_needs: memory that the back end allocates */
-    int (*set_products)(struct ops *o, enum ops_products products);
 
     struct ops_array (*buffer)(struct ops *o, enum ops_type type, int64_t n);
     void (*buffer_free)(struct ops *o, struct ops_array a, int64_t n);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/err.h"
 #include "common/mem.h"
 
 enum {
@@ -25,11 +26,28 @@ static int cpu_count(void)
     return 1;
 }
 
+/* Chooses what computes f32 products of large matrices: our own kernels, or OpenBLAS if there are
+ * none for this processor, unless the environment variable TEXTMILL_PRODUCTS says it. Returns 0, or
+ * -1 with an error. */
+static int choose_products(struct ops *o)
+{
+    const char *wanted = getenv("TEXTMILL_PRODUCTS");
+    const int blas = wanted ? !strcmp(wanted, "openblas") : o->k == &kernels_plain;
+    if (wanted && !blas && strcmp(wanted, "own") != 0)
+        return err_set("TEXTMILL_PRODUCTS is '%s', not 'own' or 'openblas'", wanted);
+    o->openblas = blas && cpu_openblas_open() == 0;
+    if (wanted && blas && !o->openblas)
+        return -1;
+    snprintf(o->name, sizeof o->name, o->openblas ? "%s, products by OpenBLAS (%s)" : "%s",
+             o->k->name, o->openblas ? cpu_openblas_core() : "");
+    return 0;
+}
+
 static int cpu_open(struct ops *o, int number)
 {
     (void)number;
     o->k = kernels_choose();
-    if (!o->k)
+    if (!o->k || choose_products(o) < 0)
         return -1;
     o->pool = pool_new(o->threads);
     return 0;
@@ -59,20 +77,6 @@ static uint64_t cpu_free_bytes(const struct ops *o)
 {
     (void)o;
     return UINT64_MAX;
-}
-
-/* AUTO selects the faster one: our own kernels, if there are some for this processor. */
-static int cpu_set_products(struct ops *o, enum ops_products products)
-{
-    int wanted = products == OPS_PRODUCTS_OPENBLAS ||
-                 (products == OPS_PRODUCTS_AUTO && o->k == &kernels_plain);
-    int missing = wanted && cpu_openblas_open() < 0;
-    if (missing && products == OPS_PRODUCTS_OPENBLAS)
-        return -1;
-    o->openblas = wanted && !missing;
-    snprintf(o->name, sizeof o->name, o->openblas ? "%s, products by OpenBLAS (%s)" : "%s",
-             o->k->name, o->openblas ? cpu_openblas_core() : "");
-    return 0;
 }
 
 /* ---- arrays ------------------------------------------------------------------------------- */
@@ -562,7 +566,6 @@ const struct ops_backend ops_cpu = {
     .describe = cpu_describe,
     .arithmetic = cpu_arithmetic,
     .free_bytes = cpu_free_bytes,
-    .set_products = cpu_set_products,
     .buffer = cpu_buffer,
     .buffer_free = cpu_buffer_free,
     .upload = cpu_upload,

@@ -1,5 +1,6 @@
 /*
- * cpu_openblas.c - f32 matrix products by OpenBLAS instead of our own kernels (ops_set_products).
+ * cpu_openblas.c - f32 matrix products by OpenBLAS instead of our own kernels
+ * (TEXTMILL_PRODUCTS=openblas).
  *
  * OpenBLAS is optional: it is loaded with dlopen when a caller selects it. It runs single-threaded
  * inside the threads of our pool. C is divided into tiles by its shape alone, so the result has the

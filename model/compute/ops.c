@@ -81,7 +81,6 @@ struct ops *ops_open_local(const char *device, int local, int threads)
         free(o);
         return NULL;
     }
-    ops_set_products(o, OPS_PRODUCTS_AUTO);
     return o;
 }
 
@@ -150,11 +149,6 @@ void ops_set_precision(struct ops *o, enum ops_type precision)
 {
     assert(precision == OPS_F32 || precision == OPS_BF16);
     o->precision = precision;
-}
-
-int ops_set_products(struct ops *o, enum ops_products products)
-{
-    return o->b->set_products(o, products);
 }
 
 enum ops_type ops_operand(const struct ops *o)

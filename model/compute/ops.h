@@ -58,13 +58,6 @@ void ops_set_precision(struct ops *o, enum ops_type precision); /* f32 at first 
  * round them. */
 enum ops_type ops_operand(const struct ops *o);
 
-/* Selects what computes f32 products of large matrices: the kernels of this program, or OpenBLAS if
- * it is installed. AUTO, the default, uses OpenBLAS only if there are no kernels for this
- * processor. Returns 0, or -1 with an error if OpenBLAS is selected and not installed. */
-enum ops_products { OPS_PRODUCTS_AUTO, OPS_PRODUCTS_OWN, OPS_PRODUCTS_OPENBLAS };
-#define OPS_PRODUCTS_WORDS "auto|own|openblas" /* in the order of the enum */
-int ops_set_products(struct ops *o, enum ops_products products);
-
 /* The largest sizes of the operations of a training. shares: how many ranks share the columns of
  * the logits; group: how many devices exchange arrays. */
 struct ops_sizes {

@@ -12,11 +12,12 @@ for TEXTMILL_KERNELS in ${kernels:-avx512-bf16 avx2}; do
         options=(gpt2-small --micro-batch-size "$B" --global-batch-size "$B" --sequence-length "$T" --steps $((steps + 2)))
         : >own && : >openblas
         for ((r = 0; r < rounds; r++)); do
-            for products in own openblas; do
+            for TEXTMILL_PRODUCTS in own openblas; do
+                export TEXTMILL_PRODUCTS
                 if [ "${ONE_THREAD:-}" ]; then
-                    step_cpu_ms "$ROOT" "${options[@]}" --products $products >>"./$products"
+                    step_cpu_ms "$ROOT" "${options[@]}" >>"./$TEXTMILL_PRODUCTS"
                 else
-                    steps_ms "${options[@]}" --products $products >>"./$products"
+                    steps_ms "${options[@]}" >>"./$TEXTMILL_PRODUCTS"
                 fi
             done
         done

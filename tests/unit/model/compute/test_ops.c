@@ -2055,11 +2055,11 @@ Test(ops, nan_stays)
 Test(ops, kernels_by_word)
 {
     const struct kernels *k;
+    setenv("TEXTMILL_PRODUCTS", "own", 1);
     for (int i = 0; (k = kernels_set(i)); i++) {
         setenv("TEXTMILL_KERNELS", k->word, 1);
         struct ops *o = ops_new(1);
         cr_assert_eq(o->k, k);
-        ops_set_products(o, OPS_PRODUCTS_OWN);
         cr_assert_str_eq(ops_describe(o), k->name);
         cr_assert_str_eq(ops_kernels(), k->name);
         ops_free(o);
@@ -2072,14 +2072,27 @@ Test(ops, kernels_by_word)
 
 /* ---- OpenBLAS's products ------------------------------------------------------------------- */
 
+/* Tests run in processes of their own. */
+static void by_openblas(void)
+{
+    setenv("TEXTMILL_PRODUCTS", "openblas", 1);
+}
+
+Test(ops, an_unknown_word_for_products)
+{
+    setenv("TEXTMILL_PRODUCTS", "mkl", 1);
+    cr_assert_null(ops_new(1));
+    cr_assert(strstr(err_get(), "TEXTMILL_PRODUCTS is 'mkl'"), "%s", err_get());
+}
+
 /* Checks all functions that are made of products, with OpenBLAS. */
-Test(ops, products_by_openblas)
+Test(ops, products_by_openblas, .init = by_openblas)
 {
     void (*const tests[])(struct ops * o) = { linear_in, linear_operands_in, logits_in,
                                               residual_dropout_in, loss_in };
     for (int threads = 1; threads <= 3; threads += 2) {
         struct ops *o = ops_new(threads);
-        if (ops_set_products(o, OPS_PRODUCTS_OPENBLAS) < 0)
+        if (!o)
             cr_skip_test("%s", err_get());
         cr_assert(strstr(ops_describe(o), "OpenBLAS"), "%s", ops_describe(o));
         all_products_in((struct ops *const[]){ o, NULL });
@@ -2090,12 +2103,12 @@ Test(ops, products_by_openblas)
 }
 
 /* If TEXTMILL_KERNELS asks for kernels, OpenBLAS must use kernels for the same instructions. */
-Test(ops, openblas_follows_the_kernels)
+Test(ops, openblas_follows_the_kernels, .init = by_openblas)
 {
     setenv("TEXTMILL_KERNELS", "avx2", 1);
     setenv("OPENBLAS_CORETYPE", "Prescott", 1);
     struct ops *o = ops_new(1);
-    if (!o || kernels_set(0) == o->k || ops_set_products(o, OPS_PRODUCTS_OPENBLAS) < 0)
+    if (!o || kernels_set(0) == o->k)
         cr_skip_test("%s", err_get());
     cr_assert(strstr(ops_describe(o), "Haswell"), "%s", ops_describe(o));
     ops_free(o);
@@ -2103,13 +2116,13 @@ Test(ops, openblas_follows_the_kernels)
 
 /* With more than one tile, and incomplete tiles: one thread and four threads must give the same
  * bits. */
-Test(ops, openblas_threads)
+Test(ops, openblas_threads, .init = by_openblas)
 {
     enum { M = 500, N = 1700, K = 90 };
     struct numbers a = numbers(M * K, 1, 1), b = numbers(K * N, 2, 1), c[2];
     for (int i = 0; i < 2; i++) {
         struct ops *o = ops_new(i ? 4 : 1);
-        if (ops_set_products(o, OPS_PRODUCTS_OPENBLAS) < 0)
+        if (!o)
             cr_skip_test("%s", err_get());
         c[i] = numbers(M * N, 3, 1);
         ops_matmul(o, &(struct ops_matmul){ .C = { f32(c[i].f), N },
