@@ -113,6 +113,17 @@ int js_is_array(const struct js *v)
     return json_is_array(value(v));
 }
 
+int js_is_set(const struct js *v)
+{
+    return v && !js_is_null(v);
+}
+
+const char *js_type(const struct js *object)
+{
+    const char *s = js_text(js_get(object, "type"), NULL);
+    return s ? s : "?";
+}
+
 int js_is_null(const struct js *v)
 {
     return json_is_null(value(v));

@@ -38,6 +38,7 @@ struct js *js_parse_without(const char *text, size_t n, const struct js_cut *cut
 int js_is_object(const struct js *v);
 int js_is_array(const struct js *v);
 int js_is_null(const struct js *v); /* 1 for JSON null, 0 for a missing value */
+int js_is_set(const struct js *v);  /* 0 for JSON null and a missing value, else 1 */
 
 const struct js *js_get(const struct js *object, const char *key);
 const struct js *js_at(const struct js *array, size_t i);
@@ -54,6 +55,7 @@ int js_real(const struct js *v, double *out);         /* 0, or -1 if no number *
 int js_int(const struct js *v, int64_t *out);         /* 0, or -1 if no integer */
 int js_bool(const struct js *v, int *out);            /* 0, or -1 if neither true nor false */
 
+const char *js_type(const struct js *object); /* its member "type"; "?" if that is no string */
 int js_text_is(const struct js *v, const char *word); /* 1 if v is the string `word` */
 /* Returns 1 if the member `key` is true, 0 if it is false, and `otherwise` if it is missing or not
  * a boolean. */

@@ -85,6 +85,9 @@ struct steps {
 
 void steps_release(struct steps *s);
 
+/* Returns the options of a BertNormalizer. */
+struct bert_rules steps_bert_rules(const struct js *value);
+
 /* Append the steps that a JSON value of tokenizer.json describes to `s`; null has no steps. Return
  * 0, or -1 with an error if a step is not supported. *byte_level is 0 before the call, and is set
  * to 1 if there is a ByteLevel pre-tokenizer; no step may follow it. */

@@ -13,17 +13,6 @@
 #include "unicode/forms.h"
 #include "unicode/unicode.h"
 
-static const char *type_of(const struct js *v)
-{
-    const char *s = js_text(js_get(v, "type"), NULL);
-    return s ? s : "?";
-}
-
-static int is_set(const struct js *v)
-{
-    return v && !js_is_null(v);
-}
-
 static struct step *add(struct steps *s, struct step step)
 {
     mem_grow(s->items, s->cap, s->count + 1);
@@ -77,8 +66,7 @@ static int read_sequence(struct steps *s, const struct js *list,
     return 0;
 }
 
-/* Returns the options of a BertNormalizer. strip_accents defaults to the value of lowercase. */
-static struct bert_rules read_bert(const struct js *value)
+struct bert_rules steps_bert_rules(const struct js *value)
 {
     struct bert_rules r = { .clean_text = js_flag(value, "clean_text", 1),
                             .chinese_chars = js_flag(value, "handle_chinese_chars", 1),
@@ -109,7 +97,7 @@ static int read_normalizer(struct steps *s, const struct js *value)
         "NFD",   "NFKD",    "NFC",     "NFKC",   "Lowercase",      "StripAccents", "Nmt",
         "Strip", "Replace", "Prepend", "Append", "BertNormalizer", "Precompiled",  NULL
     };
-    const char *type = type_of(value);
+    const char *type = js_type(value);
     if (!strcmp(type, "Sequence"))
         return read_sequence(s, js_get(value, "normalizers"), read_normalizer);
     int kind = find_word(names, type);
@@ -118,7 +106,7 @@ static int read_normalizer(struct steps *s, const struct js *value)
     struct step *step = add(s, (struct step){ .kind = (enum step_kind)(STEP_NFD + kind) });
     step->left = js_flag(value, "strip_left", 1);
     step->right = js_flag(value, "strip_right", 1);
-    step->rules = read_bert(value);
+    step->rules = steps_bert_rules(value);
     int result = 0;
     if (step->kind == STEP_REPLACE)
         result = read_pattern(step, js_get(value, "pattern"));
@@ -133,7 +121,7 @@ static int read_normalizer(struct steps *s, const struct js *value)
 
 int steps_read_normalizer(struct steps *s, const struct js *value)
 {
-    return is_set(value) ? read_normalizer(s, value) : 0;
+    return js_is_set(value) ? read_normalizer(s, value) : 0;
 }
 
 /* ---- pre-tokenizers -------------------------------------------------------------------------- */
@@ -231,8 +219,8 @@ static int read_step(struct steps *s, const struct js *value, const char *type)
 
 int steps_read_pre_tokenizer(struct steps *s, const struct js *value, int *byte_level)
 {
-    const char *type = type_of(value);
-    if (!is_set(value))
+    const char *type = js_type(value);
+    if (!js_is_set(value))
         return 0;
     if (!strcmp(type, "Sequence")) {
         const struct js *list = js_get(value, "pretokenizers");

@@ -98,19 +98,7 @@ void vocab_txt_print(const struct vocabulary *v, struct buf *out)
     }
 }
 
-/* ---- tokenizer.json, read -------------------------------------------------------------------- */
-
-int bert_json_read(struct vocabulary *v, const struct js *n)
-{
-    v->rules = (struct bert_rules){ 0 };
-    if (!n || js_is_null(n))
-        return 0;
-    v->rules.clean_text = js_flag(n, "clean_text", 1);
-    v->rules.chinese_chars = js_flag(n, "handle_chinese_chars", 1);
-    v->rules.lowercase = js_flag(n, "lowercase", 1);
-    v->rules.strip_accents = js_flag(n, "strip_accents", v->rules.lowercase);
-    return 0;
-}
+/* ---- tokenizer.json -------------------------------------------------------------------------- */
 
 int wordpiece_json_read(struct vocabulary *v, const struct js *root)
 {
@@ -130,22 +118,6 @@ int wordpiece_json_read(struct vocabulary *v, const struct js *root)
     if (unknown && v->roles[TOKENIZER_UNKNOWN] < 0)
         return err_set("model.unk_token '%s' is not a token", unknown);
     return bert_roles(v);
-}
-
-/* ---- tokenizer.json, written ----------------------------------------------------------------- */
-
-static const char *truth(int value)
-{
-    return value ? "true" : "false";
-}
-
-void bert_normalizer_print(const struct vocabulary *v, struct buf *out)
-{
-    buf_addf(out,
-             "{\"type\": \"BertNormalizer\", \"clean_text\": %s, "
-             "\"handle_chinese_chars\": %s, \"strip_accents\": %s, \"lowercase\": %s}",
-             truth(v->rules.clean_text), truth(v->rules.chinese_chars),
-             truth(v->rules.strip_accents), truth(v->rules.lowercase));
 }
 
 void wordpiece_json_print_model(const struct vocabulary *v, struct buf *out)

@@ -115,13 +115,10 @@ void templates_print(const struct vocabulary *v, struct buf *out);
 extern const char *const bert_role_names[TOKENIZER_ROLES];
 void vocab_txt_print(const struct vocabulary *v, struct buf *out);
 
-/* Functions for WordPiece in a tokenizer.json. wordpiece_json_read reads the model, and returns 0,
- * or -1 with an error. bert_json_read sets v->rules to the options of a BertNormalizer, which may
- * be NULL, and returns 0. wordpiece_json_print_model and bert_normalizer_print append JSON. */
+/* WordPiece's model in a tokenizer.json. wordpiece_json_read returns 0, or -1 with an error;
+ * wordpiece_json_print_model appends JSON. */
 int wordpiece_json_read(struct vocabulary *v, const struct js *root);
 void wordpiece_json_print_model(const struct vocabulary *v, struct buf *out);
-void bert_normalizer_print(const struct vocabulary *v, struct buf *out);
-int bert_json_read(struct vocabulary *v, const struct js *normalizer);
 
 /* A merge that files spell as two names. Call merge_left with the left name, then merge_right with
  * the right name, which adds the merge. Both return 0, or -1 with an error if a name is not a

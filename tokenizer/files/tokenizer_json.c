@@ -11,17 +11,6 @@
 #include "tokenizer/model/decoder.h"
 #include "tokenizer/model/wordpiece.h"
 
-static const char *type_of(const struct js *v)
-{
-    const char *s = js_text(js_get(v, "type"), NULL);
-    return s ? s : "?";
-}
-
-static int is_set(const struct js *v)
-{
-    return v && !js_is_null(v);
-}
-
 /* ---- model --------------------------------------------------------------------------------- */
 
 static int read_affix(char to[AFFIX_MAX], const struct js *model, const char *key, int byte_level)
@@ -215,8 +204,8 @@ int added_decoder_read(struct vocabulary *v, const struct js *by_id)
 
 static int normalizes_nothing(const struct js *normalizer)
 {
-    return !is_set(normalizer) || (!strcmp(type_of(normalizer), "Sequence") &&
-                                   !js_count(js_get(normalizer, "normalizers")));
+    return !js_is_set(normalizer) || (!strcmp(js_type(normalizer), "Sequence") &&
+                                      !js_count(js_get(normalizer, "normalizers")));
 }
 
 static void keep(struct vocabulary *v, enum component c, const struct js *value)
@@ -252,7 +241,7 @@ static int read_steps(struct vocabulary *v, const struct js *normalizer, const s
  * error. */
 static int read_way_to_bpe(struct vocabulary *v, const struct js *normalizer, const struct js *pre)
 {
-    int byte_level = 0, plain = 0, splits = is_set(pre) ? splits_read(v, pre, &plain) : 0;
+    int byte_level = 0, plain = 0, splits = js_is_set(pre) ? splits_read(v, pre, &plain) : 0;
     if (splits < 0)
         return -1;
     if (!splits) {
@@ -280,9 +269,13 @@ static int read_way_to_wordpiece(struct vocabulary *v, const struct js *normaliz
 {
     int byte_level = 0;
     wordpiece_frame(v, 0);
-    if ((!is_set(normalizer) || !strcmp(type_of(normalizer), "BertNormalizer")) &&
-        !strcmp(type_of(pre), "BertPreTokenizer") && !has_normalized(v))
-        return bert_json_read(v, normalizer);
+    if ((!js_is_set(normalizer) || !strcmp(js_type(normalizer), "BertNormalizer")) &&
+        !strcmp(js_type(pre), "BertPreTokenizer") && !has_normalized(v)) {
+        v->rules = (struct bert_rules){ 0 };
+        if (js_is_set(normalizer))
+            v->rules = steps_bert_rules(normalizer);
+        return 0;
+    }
     if (read_steps(v, normalizer, pre, &byte_level) < 0)
         return -1;
     return byte_level ? err_set("pre_tokenizer 'ByteLevel' is not supported with WordPiece") : 0;
@@ -294,9 +287,9 @@ static int read_decoder(struct vocabulary *v, const struct js *value)
 {
     const struct js *prefix = js_get(value, "prefix");
     keep(v, DECODER, value);
-    if (v->byte_level && (!is_set(value) || !strcmp(type_of(value), "ByteLevel")))
+    if (v->byte_level && (!js_is_set(value) || !strcmp(js_type(value), "ByteLevel")))
         return 0;
-    if (v->model == VOCABULARY_WORDPIECE && !strcmp(type_of(value), "WordPiece") &&
+    if (v->model == VOCABULARY_WORDPIECE && !strcmp(js_type(value), "WordPiece") &&
         (!prefix || js_text_is(prefix, wordpiece_prefix))) {
         v->cleanup = js_flag(value, "cleanup", 1);
         return 0;
@@ -369,7 +362,7 @@ static int read_unigram(struct vocabulary *v, const struct js *model)
         return err_set("model.vocab is not a list of tokens and scores");
     if (model_pieces_read(v, js_get(model, "vocab")) < 0 || vocabulary_check(v) < 0)
         return -1;
-    if (is_set(unknown) && (js_int(unknown, &id) < 0 || id < 0 || id >= v->count))
+    if (js_is_set(unknown) && (js_int(unknown, &id) < 0 || id < 0 || id >= v->count))
         return err_set("model.unk_id is not a token of the model");
     v->roles[TOKENIZER_UNKNOWN] = id;
     return 0;
@@ -389,8 +382,8 @@ static int read_wordlevel(struct vocabulary *v, const struct reading *r, const s
  * one of the models has say it, as for Hugging Face's tokenizers. */
 static const char *model_type(const struct js *model)
 {
-    if (is_set(js_get(model, "type")))
-        return type_of(model);
+    if (js_is_set(js_get(model, "type")))
+        return js_type(model);
     return js_get(model, "merges")                      ? "BPE"
            : js_is_array(js_get(model, "vocab"))        ? "Unigram"
            : js_get(model, "continuing_subword_prefix") ? "WordPiece"
@@ -624,10 +617,16 @@ static void print_model(const struct vocabulary *v, struct buf *out)
 
 static void print_normalizer(const struct vocabulary *v, struct buf *out)
 {
-    if (v->model == VOCABULARY_WORDPIECE)
-        bert_normalizer_print(v, out);
-    else
+    if (v->model != VOCABULARY_WORDPIECE) {
         buf_adds(out, "null");
+        return;
+    }
+    buf_adds(out, "{\"type\": \"BertNormalizer\"");
+    print_bool(out, "clean_text", v->rules.clean_text);
+    print_bool(out, "handle_chinese_chars", v->rules.chinese_chars);
+    print_bool(out, "strip_accents", v->rules.strip_accents);
+    print_bool(out, "lowercase", v->rules.lowercase);
+    buf_addc(out, '}');
 }
 
 static void print_post_processor(const struct vocabulary *v, struct buf *out)
