@@ -5,6 +5,7 @@
  * thread at a time writes. Pages are written in the order of the dump, so the output does not
  * depend on the number of threads.
  */
+#define _GNU_SOURCE /* strverscmp */
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "common/buf.h"
 #include "common/err.h"
 #include "common/file.h"
 #include "common/log.h"
@@ -128,7 +130,8 @@ struct item {
 
 struct run {
     const struct wikiprep *given;
-    char **paths;
+    char **paths; /* the inputs; "-" is standard input */
+    size_t paths_cap;
     int path_count, next_path;
     struct dump *dump;        /* the dump being read */
     pthread_rwlock_t helping; /* write-locked while `dump` is replaced */
@@ -561,6 +564,48 @@ static int check_options(struct run *r, struct wikiprep *given)
     return check_fields(given);
 }
 
+static int by_number(const void *a, const void *b)
+{
+    return strverscmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Adds an input. Takes over `path`. */
+static void add_file(struct run *r, char *path)
+{
+    mem_grow(r->paths, r->paths_cap, (size_t)r->path_count + 1);
+    r->paths[r->path_count++] = path;
+}
+
+/* Adds the inputs that an operand names: a file, or the dumps in a folder, in the order of the
+ * numbers in their names. Returns 0, or -1 with an error. */
+static int add_operand(struct run *r, const char *path)
+{
+    struct file_names in;
+    enum file_kind kind = FILE_NONE;
+    int before = r->path_count;
+    if (strcmp(path, "-") != 0 && file_look(path, &kind) < 0)
+        return -1;
+    if (kind != FILE_FOLDER) {
+        add_file(r, mem_strdup(path));
+        return 0;
+    }
+    if (file_list(&in, path, "") < 0)
+        return -1;
+    if (in.count)
+        qsort(in.names, in.count, sizeof *in.names, by_number);
+    for (size_t i = 0; i < in.count; i++) {
+        struct buf file = BUF_INIT;
+        buf_addf(&file, "%s/%s", path, in.names[i]);
+        if (strstr(in.names[i], ".xml"))
+            add_file(r, buf_detach(&file));
+        buf_release(&file);
+    }
+    file_names_free(&in);
+    if (r->path_count == before)
+        return err_set("folder '%s' has no file with \".xml\" in its name", path);
+    return 0;
+}
+
 static int finish(struct run *r, int result)
 {
     struct kv more = KV_INIT;
@@ -606,41 +651,49 @@ static int open_documents(struct run *r)
     return 0;
 }
 
-static int run(int argc, char **argv, void *options_given)
+static int run_inputs(struct run *r, struct wikiprep *given)
 {
-    struct wikiprep *given = options_given;
-    char dash[] = "-", *standard_input[] = { dash };
-    struct run r = { .paths = argc ? argv : standard_input,
-                     .path_count = argc ? argc : 1,
-                     .given = given,
-                     .helping = PTHREAD_RWLOCK_INITIALIZER };
-    if (check_options(&r, given) < 0 || (!argc && tool_binary_stdin() < 0))
+    if (check_options(r, given) < 0)
         return -1;
-    if (given->templates.count && read_library(&r) < 0)
+    if (given->templates.count && read_library(r) < 0)
         return -1;
-    given->how.library = r.library;
+    given->how.library = r->library;
     given->how.sentences = given->choice.sentences;
     given->how.filter_categories = given->choice.categories.count > 0;
     given->how.form = given->train_path ? EXTRACT_TEXT
                       : given->rows     ? EXTRACT_ROW
                       : given->json     ? EXTRACT_JSON
                                         : EXTRACT_DOCUMENTS;
-    if (given->page_names.count && !(r.wanted_pages = pages_new(&given->page_names)))
+    if (given->page_names.count && !(r->wanted_pages = pages_new(&given->page_names)))
         return -1;
-    uint64_t bytes = input_bytes(r.path_count, (const char *const *)r.paths);
+    uint64_t bytes = input_bytes(r->path_count, (const char *const *)r->paths);
     progress_begin("byte(s) read", given->part_count ? bytes / given->part_count : bytes);
     int result = 0;
     if (given->train_path)
-        r.trainer = sentence_trainer_new();
+        r->trainer = sentence_trainer_new();
     else if (given->rows)
-        result = sink_open_rows(&r.sink, given->output_path, &given->how.layout);
+        result = sink_open_rows(&r->sink, given->output_path, &given->how.layout);
     else
-        result = open_documents(&r);
+        result = open_documents(r);
     if (!result)
-        result = run_pipeline(&r);
+        result = run_pipeline(r);
     progress_end();
-    report(&r);
-    return finish(&r, result);
+    report(r);
+    return finish(r, result);
+}
+
+static int run(int argc, char **argv, void *given)
+{
+    struct run r = { .given = given, .helping = PTHREAD_RWLOCK_INITIALIZER };
+    int result = argc ? 0 : tool_binary_stdin();
+    for (int i = 0; i < (argc ? argc : 1) && !result; i++)
+        result = add_operand(&r, argc ? argv[i] : "-");
+    if (!result)
+        result = run_inputs(&r, given);
+    for (int i = 0; i < r.path_count; i++)
+        free(r.paths[i]);
+    free(r.paths);
+    return result;
 }
 
 static const struct tool_command wikiprep = {
