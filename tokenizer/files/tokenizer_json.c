@@ -186,7 +186,7 @@ int added_decoder_read(struct vocabulary *v, const struct js *by_id)
         const char *content = js_text(js_get(item, "content"), &n);
         char *end;
         const int64_t id = strtoll(js_key(it, NULL), &end, 10);
-        if (!content || !n || *end)
+        if (!content || !n || *end || id < 0)
             return err_set("added_tokens_decoder: '%s' is no id or has no content",
                            js_key(it, NULL));
         const int known = vocabulary_find(v, content, n) == id && v->tokens[id].is_added;
