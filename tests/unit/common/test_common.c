@@ -652,8 +652,10 @@ Test(temp, only_what_this_program_made_goes)
         cr_assert_eq(file_mkdirs(file.data), 0);
         buf_adds(&file, "/.textmill-other");
         cr_assert_eq(file_write(file.data, "", 0), 0);
-        file_join(&file, dir, "out.textmill-222222222c"); /* a folder without a mark */
+        file_join(&file, dir, "out.textmill-222222222c"); /* a folder without a mark, not empty */
         cr_assert_eq(file_mkdirs(file.data), 0);
+        buf_adds(&file, "/mine");
+        cr_assert_eq(file_write(file.data, "", 0), 0);
         file_join(&file, dir, "out.textmill-222222222d"); /* a link, and a file with two names */
         cr_assert_eq(symlink("out.tmp-20240101", file.data), 0);
         file_join(&file, dir, "out.textmill-222222222e");
