@@ -439,30 +439,40 @@ static int open_batches(struct loop *l)
     return l->batches ? 0 : -1;
 }
 
+/* Writes config.yaml, the file `path`: the facts about the run, and its settings. */
+static int write_config(const struct loop *l, const char *path)
+{
+    struct buf text = BUF_INIT;
+    origin_print(l->origin, &text);
+    buf_adds(&text, l->config);
+    int result = file_write(path, text.data, text.len);
+    buf_release(&text);
+    return result;
+}
+
 /* Opens the files in the output folder. `there`: the folder existed before the run. Returns 0, or
  * -1 with an error. */
 static int open_files(struct loop *l, int there)
 {
     const struct plan *p = l->plan;
+    const int resumed = l->settings->resume;
     struct buf path = BUF_INIT;
     if (!there && make_folder(l) < 0)
         return -1;
     int result = l->settings->force ? remove_old_run(l->settings->output) : 0;
     file_join(&path, l->settings->output, "config.yaml");
+    kv_add(l->origin, "kernels", ops_describe(l->ops));
+    if (!result && !resumed)
+        result = write_config(l, path.data);
     if (!result)
         result = metrics_open(&l->metrics, l->settings->output, l->at.step, p->model.part,
                               p->model.parts);
-    kv_add(l->origin, "kernels", ops_describe(l->ops));
     if (!result)
         result = metrics_begin(&l->metrics, l->at.step, l->origin, l->config);
-    if (!result && l->settings->resume)
+    if (!result && resumed) /* the metrics have the facts of this run, config.yaml those of all */
         result = origin_resume(l->origin, path.data, l->at.step);
-    struct buf text = BUF_INIT;
-    origin_print(l->origin, &text);
-    buf_adds(&text, l->config);
-    if (!result)
-        result = file_write(path.data, text.data, text.len);
-    buf_release(&text);
+    if (!result && resumed)
+        result = write_config(l, path.data);
     buf_release(&path);
     return result;
 }
