@@ -120,10 +120,9 @@ $(B)/obj/model/%.o: EXTRA = $(if $(filter release,$(MODE)),-O3 -fno-math-errno -
 $(B)/obj/train/ranks/reduce.o: EXTRA = $(if $(filter release,$(MODE)),-O3)
 # It also vectorises the code that packs tokens.
 $(B)/obj/common/stream.o $(B)/obj/tfrecord/formats/megatron.o: EXTRA = $(if $(filter release,$(MODE)),-O3)
-# No fuzz target runs the kernels, and clang takes minutes to instrument them.
-$(B)/obj/model/compute/kernels_%.o: EXTRA += $(if $(filter fuzz,$(MODE)),-fno-sanitize=all) $(FUSED)
-# Those for AVX-512 take it more than ten minutes and 5 GB of memory. GCC's sanitizers see them.
-$(B)/obj/model/compute/kernels_avx512.o $(B)/obj/model/compute/kernels_avx512_bf16.o: EXTRA += $(if $(filter asan,$(MODE)),$(if $(findstring clang,$(CC)),-fno-sanitize=all))
+# Clang takes ten minutes and 5 GB of memory to instrument one file of kernels. GCC's sanitizers see them.
+UNSEEN = $(if $(filter fuzz,$(MODE))$(and $(filter asan,$(MODE)),$(findstring clang,$(CC))),-fno-sanitize=all)
+$(B)/obj/model/compute/kernels_%.o: EXTRA += $(UNSEEN) $(FUSED)
 # The result for one row must not depend on the other rows of the call. GCC 14 uses fused multiply-adds in some loops and not in
 # others; with this option it uses them in all. Clang does not have the option.
 FUSED := $(shell $(CC) --param avoid-fma-max-bits=0 -Werror -x c -c /dev/null -o /dev/null 2>/dev/null && echo --param avoid-fma-max-bits=0)
