@@ -4,7 +4,7 @@ import re
 import shutil
 import subprocess
 
-from setuptools import setup
+from setuptools import Distribution, setup
 from setuptools.command.build_py import build_py
 
 try:
@@ -27,16 +27,19 @@ class build_with_library(build_py):
 
 
 class platform_wheel(bdist_wheel):
-    """The library is the processor's, but of any Python."""
-
-    def finalize_options(self):
-        super().finalize_options()
-        self.root_is_pure = False
+    """The library is of any Python."""
 
     def get_tag(self):
         return "py3", "none", super().get_tag()[2]
 
 
+class with_library(Distribution):
+    """The library is the processor's."""
+
+    def has_ext_modules(self):
+        return True
+
+
 with open(os.path.join(SOURCE, "Makefile")) as makefile:
     version = re.search(r"^RELEASE = (\S+)", makefile.read(), re.M).group(1)
-setup(version=version, cmdclass={"build_py": build_with_library, "bdist_wheel": platform_wheel})
+setup(version=version, distclass=with_library, cmdclass={"build_py": build_with_library, "bdist_wheel": platform_wheel})
