@@ -62,7 +62,7 @@ GENERATED = $(B)/gen/language_data.c
 LIB_OBJECTS = $(patsubst %.c,$(B)/obj/%.o,$(filter-out $(MAINS),$(SOURCES))) $(GENERATED:%.c=%.o)
 BINARIES = $(PROGRAMS:%=$(B)/bin/%)
 
-# A plug-in (common/plugin.h) is built if the compiler of its library is installed.
+# A plug-in (common/files/plugin.h) is built if the compiler of its library is installed.
 MPICC ?= $(shell command -v mpicc)
 ARROW_PACKAGE := $(shell pkg-config --exists 'parquet >= 21' 2>/dev/null && command -v $(CXX) >/dev/null && echo parquet)
 PLUGINS = $(if $(STATIC)$(filter fuzz,$(MODE)),,$(if $(MPICC),$(B)/lib/textmill/libtextmill-mpi.so) \
@@ -95,7 +95,7 @@ $(B)/flags: FORCE
 $(B)/version: FORCE
 	@mkdir -p $(B)
 	@echo '$(VERSION)' | cmp -s - $@ || echo '$(VERSION)' > $@
-$(B)/obj/common/tool.o: $(B)/version
+$(B)/obj/common/program/tool.o: $(B)/version
 .PHONY: FORCE
 FORCE:
 
@@ -119,7 +119,7 @@ $(B)/obj/model/compute/kernels_%.o: HARDEN =
 $(B)/obj/model/%.o: EXTRA = $(if $(filter release,$(MODE)),-O3 -fno-math-errno -fno-trapping-math)
 $(B)/obj/train/ranks/reduce.o: EXTRA = $(if $(filter release,$(MODE)),-O3)
 # It also vectorises the code that packs tokens.
-$(B)/obj/common/stream.o $(B)/obj/tfrecord/formats/megatron.o: EXTRA = $(if $(filter release,$(MODE)),-O3)
+$(B)/obj/common/formats/stream.o $(B)/obj/tfrecord/formats/megatron.o: EXTRA = $(if $(filter release,$(MODE)),-O3)
 # Clang takes ten minutes and 5 GB of memory to instrument one file of kernels. GCC's sanitizers see them.
 UNSEEN = $(if $(filter fuzz,$(MODE))$(and $(filter asan,$(MODE)),$(findstring clang,$(CC))),-fno-sanitize=all)
 $(B)/obj/model/compute/kernels_%.o: EXTRA += $(UNSEEN) $(FUSED)
@@ -130,7 +130,7 @@ FUSED := $(shell $(CC) --param avoid-fma-max-bits=0 -Werror -x c -c /dev/null -o
 $(B)/obj/model/compute/stored.o: EXTRA += -ffp-contract=off
 # Without this option GCC moves loads up in the tile loops and then spills the sums.
 $(B)/obj/model/compute/kernels_neon.o: EXTRA += $(if $(filter release,$(MODE)),-fno-schedule-insns)
-$(B)/obj/common/tool.o: EXTRA = -DTEXTMILL_VERSION='"$(VERSION)"' -DTEXTMILL_FLAGS='"$(filter-out $(PREFIX_MAPS),$(ALL_CFLAGS))"'
+$(B)/obj/common/program/tool.o: EXTRA = -DTEXTMILL_VERSION='"$(VERSION)"' -DTEXTMILL_FLAGS='"$(filter-out $(PREFIX_MAPS),$(ALL_CFLAGS))"'
 # The program tells its flags, but not the folder that it was built in, so that a package does not depend on it.
 PREFIX_MAPS = -ffile-prefix-map=% -fdebug-prefix-map=% -fmacro-prefix-map=%
 

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
-#include "common/mem.h"
+#include "common/base/err.h"
+#include "common/base/mem.h"
 #include "cuda/cuda.h"
 
 #ifndef NCCL_LIBRARY /* the Makefile gives emulated devices another one */

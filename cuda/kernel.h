@@ -68,7 +68,7 @@ static inline char *device_memory(char *address)
 #pragma push_macro("inline")
 #undef inline
 #define inline __host__ __device__ __forceinline__
-#include "common/rng.h"
+#include "common/base/rng.h"
 #pragma pop_macro("inline")
 
 #else

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
-#include "common/log.h"
-#include "common/mem.h"
+#include "common/base/err.h"
+#include "common/base/log.h"
+#include "common/base/mem.h"
 #include "cuda/cuda.h"
 
 enum { WORKSPACE = 32 << 20, BUCKETS = 1024, ALIGNED_MOST = 256 };

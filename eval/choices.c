@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
-#include "common/file.h"
-#include "common/js.h"
-#include "common/mem.h"
-#include "common/utf8.h"
+#include "common/base/err.h"
+#include "common/base/mem.h"
+#include "common/base/utf8.h"
+#include "common/files/file.h"
+#include "common/formats/js.h"
 #include "eval/framed.h"
 #include "eval/items.h"
 #include "unicode/letter_case.h"

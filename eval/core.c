@@ -4,10 +4,10 @@
 #include <stddef.h>
 #include <stdlib.h>
 
-#include "common/buf.h"
-#include "common/err.h"
-#include "common/log.h"
-#include "common/mem.h"
+#include "common/base/buf.h"
+#include "common/base/err.h"
+#include "common/base/log.h"
+#include "common/base/mem.h"
 #include "eval/core_tasks.h"
 #include "eval/items.h"
 #include "eval/report.h"

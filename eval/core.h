@@ -32,7 +32,7 @@
 #ifndef TEXTMILL_EVAL_CORE_H
 #define TEXTMILL_EVAL_CORE_H
 
-#include "common/tool.h"
+#include "common/program/tool.h"
 
 extern const struct tool_command core_command;
 

@@ -4,11 +4,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/buf.h"
-#include "common/err.h"
-#include "common/file.h"
-#include "common/mem.h"
-#include "common/yaml.h"
+#include "common/base/buf.h"
+#include "common/base/err.h"
+#include "common/base/mem.h"
+#include "common/files/file.h"
+#include "common/formats/yaml.h"
 #include "tokenizer/input/csv.h"
 #include "unicode/whitespace.h"
 

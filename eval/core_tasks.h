@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/js.h"
+#include "common/formats/js.h"
 
 enum core_kind { CORE_CHOICE, CORE_SCHEMA, CORE_LANGUAGE };
 

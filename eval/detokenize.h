@@ -28,7 +28,7 @@
 #ifndef TEXTMILL_EVAL_DETOKENIZE_H
 #define TEXTMILL_EVAL_DETOKENIZE_H
 
-#include "common/buf.h"
+#include "common/base/buf.h"
 
 void detokenize_wiki(struct buf *text);
 void detokenize_ptb(struct buf *text);

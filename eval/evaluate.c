@@ -1,9 +1,9 @@
 /* evaluate - measures a model: text, last words, multiple choice, training data, SQuAD. */
 #include <math.h>
 
-#include "common/err.h"
-#include "common/log.h"
-#include "common/tool.h"
+#include "common/base/err.h"
+#include "common/base/log.h"
+#include "common/program/tool.h"
 #include "eval/choices.h"
 #include "eval/core.h"
 #include "eval/lambada.h"

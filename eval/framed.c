@@ -1,6 +1,6 @@
 #include "eval/framed.h"
 
-#include "common/err.h"
+#include "common/base/err.h"
 
 int framed_encode(const struct tokenizer *t, struct encoder *e, const char *text, size_t n,
                   struct ids *out)

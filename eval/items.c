@@ -2,10 +2,10 @@
 
 #include <stdlib.h>
 
-#include "common/buf.h"
-#include "common/err.h"
-#include "common/file.h"
-#include "common/mem.h"
+#include "common/base/buf.h"
+#include "common/base/err.h"
+#include "common/base/mem.h"
+#include "common/files/file.h"
 #include "unicode/whitespace.h"
 
 /* Windows that are scored together: enough that windows of similar length meet. */

@@ -12,7 +12,7 @@
 #ifndef TEXTMILL_EVAL_ITEMS_H
 #define TEXTMILL_EVAL_ITEMS_H
 
-#include "common/ids.h"
+#include "common/base/ids.h"
 #include "eval/score.h"
 
 struct items {

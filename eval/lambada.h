@@ -18,7 +18,7 @@
 
 #include <stdint.h>
 
-#include "common/buf.h"
+#include "common/base/buf.h"
 #include "eval/score.h"
 #include "tokenizer/tokenizer.h"
 

@@ -3,9 +3,9 @@
 #include <math.h>
 #include <stddef.h>
 
-#include "common/err.h"
-#include "common/log.h"
-#include "common/utf8.h"
+#include "common/base/err.h"
+#include "common/base/log.h"
+#include "common/base/utf8.h"
 #include "eval/items.h"
 #include "eval/report.h"
 #include "eval/subject.h"

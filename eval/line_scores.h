@@ -18,7 +18,7 @@
 #ifndef TEXTMILL_EVAL_LINE_SCORES_H
 #define TEXTMILL_EVAL_LINE_SCORES_H
 
-#include "common/tool.h"
+#include "common/program/tool.h"
 
 extern const struct tool_command line_scores_command;
 

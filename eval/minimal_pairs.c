@@ -2,10 +2,10 @@
 
 #include <stddef.h>
 
-#include "common/buf.h"
-#include "common/err.h"
-#include "common/js.h"
-#include "common/log.h"
+#include "common/base/buf.h"
+#include "common/base/err.h"
+#include "common/base/log.h"
+#include "common/formats/js.h"
 #include "eval/items.h"
 #include "eval/report.h"
 #include "eval/subject.h"

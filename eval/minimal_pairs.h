@@ -13,7 +13,7 @@
 #ifndef TEXTMILL_EVAL_MINIMAL_PAIRS_H
 #define TEXTMILL_EVAL_MINIMAL_PAIRS_H
 
-#include "common/tool.h"
+#include "common/program/tool.h"
 
 extern const struct tool_command minimal_pairs_command;
 

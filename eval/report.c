@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/file.h"
-#include "common/js.h"
+#include "common/files/file.h"
+#include "common/formats/js.h"
 
 static void add_key(struct report *r, const char *key)
 {

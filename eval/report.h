@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "common/buf.h"
+#include "common/base/buf.h"
 
 struct report {
     int json;

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
-#include "common/mem.h"
+#include "common/base/err.h"
+#include "common/base/mem.h"
 
 int scorer_init(struct scorer *s, const char *dir, const char *device, int threads,
                 enum ops_type weights, int64_t rows)

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
-#include "common/file.h"
-#include "common/js.h"
-#include "common/mem.h"
+#include "common/base/err.h"
+#include "common/base/mem.h"
+#include "common/files/file.h"
+#include "common/formats/js.h"
 #include "eval/report.h"
 
 enum { NO_ANSWER = UINT32_MAX };

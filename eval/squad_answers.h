@@ -21,7 +21,7 @@
 #ifndef TEXTMILL_EVAL_SQUAD_ANSWERS_H
 #define TEXTMILL_EVAL_SQUAD_ANSWERS_H
 
-#include "common/buf.h"
+#include "common/base/buf.h"
 #include "squad/squad_windows.h"
 
 struct squad_answer_rules {

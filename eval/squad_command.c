@@ -2,13 +2,13 @@
 
 #include <string.h>
 
-#include "common/err.h"
-#include "common/file.h"
-#include "common/js.h"
-#include "common/log.h"
-#include "common/prompt.h"
-#include "common/tool.h"
-#include "common/utf8.h"
+#include "common/base/err.h"
+#include "common/base/log.h"
+#include "common/base/utf8.h"
+#include "common/files/file.h"
+#include "common/formats/js.h"
+#include "common/program/prompt.h"
+#include "common/program/tool.h"
 #include "eval/squad_model.h"
 #include "eval/squad_report.h"
 #include "eval/subject.h"

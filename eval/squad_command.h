@@ -4,7 +4,7 @@
 #ifndef TEXTMILL_EVAL_SQUAD_COMMAND_H
 #define TEXTMILL_EVAL_SQUAD_COMMAND_H
 
-#include "common/tool.h"
+#include "common/program/tool.h"
 
 extern const struct tool_command squad_command;
 

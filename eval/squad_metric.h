@@ -22,7 +22,7 @@
 #ifndef TEXTMILL_EVAL_SQUAD_METRIC_H
 #define TEXTMILL_EVAL_SQUAD_METRIC_H
 
-#include "common/js.h"
+#include "common/formats/js.h"
 #include "squad/squad.h"
 
 /* Appends the normalised form of the text s[0..n), valid UTF-8, to `out`. */

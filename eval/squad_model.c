@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
-#include "common/err.h"
-#include "common/mem.h"
+#include "common/base/err.h"
+#include "common/base/mem.h"
 
 int squad_model_open(struct squad_model *m, const char *dir, const char *device, int threads,
                      enum ops_type weights, int64_t rows)

@@ -1,8 +1,8 @@
 #include "eval/subject.h"
 
-#include "common/err.h"
-#include "common/log.h"
-#include "common/tool.h"
+#include "common/base/err.h"
+#include "common/base/log.h"
+#include "common/program/tool.h"
 #include "eval/framed.h"
 #include "model/folder/folder.h"
 

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/opt.h"
+#include "common/program/opt.h"
 #include "eval/score.h"
 #include "model/compute/stored.h"
 #include "tokenizer/tokenizer.h"

@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/archived.h"
-#include "common/err.h"
-#include "common/file.h"
-#include "common/log.h"
-#include "common/mem.h"
-#include "common/utf8.h"
+#include "common/base/err.h"
+#include "common/base/log.h"
+#include "common/base/mem.h"
+#include "common/base/utf8.h"
+#include "common/files/archived.h"
+#include "common/files/file.h"
 #include "eval/detokenize.h"
 #include "eval/framed.h"
 #include "unicode/whitespace.h"

@@ -3,8 +3,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "common/err.h"
-#include "common/mem.h"
+#include "common/base/err.h"
+#include "common/base/mem.h"
 #include "model/compute/ops_exchange.h"
 
 /* ---- what all texts share ----------------------------------------------------------------- */

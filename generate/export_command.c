@@ -1,8 +1,8 @@
 #include "generate/export_command.h"
 
-#include "common/err.h"
-#include "common/gguf.h"
-#include "common/log.h"
+#include "common/base/err.h"
+#include "common/base/log.h"
+#include "common/formats/gguf.h"
 #include "generate/export_vocabulary.h"
 #include "model/compute/stored.h"
 #include "model/folder/folder.h"

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
-#include "common/js.h"
-#include "common/mem.h"
-#include "common/utf8.h"
+#include "common/base/err.h"
+#include "common/base/mem.h"
+#include "common/base/utf8.h"
+#include "common/formats/js.h"
 
 /* llama.cpp's types of tokens */
 enum { NORMAL = 1, UNKNOWN, CONTROL, USER_DEFINED, UNUSED, BYTE };

@@ -11,7 +11,7 @@
 #ifndef TEXTMILL_GENERATE_EXPORT_VOCABULARY_H
 #define TEXTMILL_GENERATE_EXPORT_VOCABULARY_H
 
-#include "common/gguf.h"
+#include "common/formats/gguf.h"
 #include "tokenizer/tokenizer.h"
 
 /* Adds the keys. vocabulary: the number of ids in the model; ids without a token are unused ones.

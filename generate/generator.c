@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
-#include "common/log.h"
-#include "common/mem.h"
+#include "common/base/err.h"
+#include "common/base/log.h"
+#include "common/base/mem.h"
 #include "model/folder/folder.h"
 
 /* ---- loading ------------------------------------------------------------------------------ */

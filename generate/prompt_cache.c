@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/crc32c.h"
-#include "common/err.h"
-#include "common/file.h"
-#include "common/le.h"
-#include "common/mem.h"
+#include "common/base/crc32c.h"
+#include "common/base/err.h"
+#include "common/base/le.h"
+#include "common/base/mem.h"
+#include "common/files/file.h"
 
 static const char magic[] = "TMPROMPT";
 enum { VERSION = 1, FIRST = 8, HEAD = 8 + 4 + 4 };

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
-#include "common/mem.h"
+#include "common/base/err.h"
+#include "common/base/mem.h"
 
 /* A candidate, its weight, and its place in an order: smaller ranks come first, and of equal ranks
  * the lower id. */

@@ -28,7 +28,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/rng.h"
+#include "common/base/rng.h"
 
 struct candidate {
     float logit;

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "common/utf8.h"
+#include "common/base/utf8.h"
 #include "unicode/unicode.h"
 
 void text_init(struct text *t, const char *const *stops, size_t stop_count)

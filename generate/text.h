@@ -10,7 +10,7 @@
 
 #include <stddef.h>
 
-#include "common/buf.h"
+#include "common/base/buf.h"
 
 struct text {
     const char *const *stops; /* borrowed; none is empty */

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
-#include "common/mem.h"
-#include "common/pool.h"
-#include "common/utf8.h"
+#include "common/base/err.h"
+#include "common/base/mem.h"
+#include "common/base/pool.h"
+#include "common/base/utf8.h"
 #include "library/textmill-tokenizer.h"
 #include "tokenizer/tokenizer.h"
 

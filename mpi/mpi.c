@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/plugin.h"
+#include "common/files/plugin.h"
 #include "train/ranks/transport.h"
 
 struct world {

@@ -1,4 +1,5 @@
-/* parquet.cc - plug-in for Parquet and Arrow files (common/columns.h), by Arrow's C++ library. */
+/* parquet.cc - plug-in for Parquet and Arrow files (common/formats/columns.h), by Arrow's C++
+ * library. */
 #include <arrow/api.h>
 #include <arrow/io/interfaces.h>
 #include <arrow/ipc/reader.h>
@@ -18,10 +19,10 @@
 #include <vector>
 
 extern "C" {
-#include "common/columns.h"
-#include "common/err.h"
-#include "common/log.h"
-#include "common/plugin.h"
+#include "common/base/err.h"
+#include "common/base/log.h"
+#include "common/files/plugin.h"
+#include "common/formats/columns.h"
 }
 
 namespace

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/buf.h"
-#include "common/err.h"
-#include "common/file.h"
-#include "common/js.h"
-#include "common/mem.h"
+#include "common/base/buf.h"
+#include "common/base/err.h"
+#include "common/base/mem.h"
+#include "common/files/file.h"
+#include "common/formats/js.h"
 
 /* The current position in the file, for error messages. */
 struct place {

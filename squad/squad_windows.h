@@ -30,7 +30,7 @@
 #ifndef TEXTMILL_SQUAD_SQUAD_WINDOWS_H
 #define TEXTMILL_SQUAD_SQUAD_WINDOWS_H
 
-#include "common/ids.h"
+#include "common/base/ids.h"
 #include "squad/squad.h"
 
 /* The tokens of a text. Token i covers the code points [begins[i], ends[i]). */

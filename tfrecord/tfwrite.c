@@ -9,14 +9,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/compress.h"
-#include "common/crc32c.h"
-#include "common/err.h"
-#include "common/file.h"
-#include "common/log.h"
-#include "common/mem.h"
-#include "common/noun.h"
-#include "common/tool.h"
+#include "common/base/crc32c.h"
+#include "common/base/err.h"
+#include "common/base/log.h"
+#include "common/base/mem.h"
+#include "common/base/noun.h"
+#include "common/files/compress.h"
+#include "common/files/file.h"
+#include "common/program/tool.h"
 #include "tfrecord/check/listing.h"
 #include "tfrecord/check/repair.h"
 #include "tfrecord/check/verify.h"

@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
-#include "common/err.h"
-#include "common/mem.h"
+#include "common/base/err.h"
+#include "common/base/mem.h"
 
 enum {
     BATCH_BYTES = 1 << 20,

@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/buf.h"
-#include "common/pool.h"
+#include "common/base/buf.h"
+#include "common/base/pool.h"
 #include "tokenizer/input/source.h"
 #include "tokenizer/tokenizer.h"
 

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "common/file.h"
-#include "common/tool.h"
+#include "common/files/file.h"
+#include "common/program/tool.h"
 #include "tokenizer/counting.h"
 #include "tokenizer/input/source.h"
 #include "tokenizer/learn/word_file.h"

@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
-#include "common/file.h"
-#include "common/hash.h"
-#include "common/log.h"
-#include "common/mem.h"
-#include "common/tool.h"
+#include "common/base/err.h"
+#include "common/base/hash.h"
+#include "common/base/log.h"
+#include "common/base/mem.h"
+#include "common/files/file.h"
+#include "common/program/tool.h"
 #include "tokenizer/batch.h"
 #include "tokenizer/files/files.h"
 #include "tokenizer/input/mend.h"

@@ -5,8 +5,8 @@
 #ifndef TEXTMILL_TOKENIZER_COUNTING_H
 #define TEXTMILL_TOKENIZER_COUNTING_H
 
-#include "common/buf.h"
-#include "common/opt.h"
+#include "common/base/buf.h"
+#include "common/program/opt.h"
 #include "tokenizer/learn/word_counts.h"
 #include "tokenizer/tokenizer.h"
 

@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/err.h"
-#include "common/lines.h"
-#include "common/stream.h"
-#include "common/utf8.h"
+#include "common/base/err.h"
+#include "common/base/lines.h"
+#include "common/base/utf8.h"
+#include "common/formats/stream.h"
 
 /* Sets b->sentence_ends to the index in b->ids after the last token of each sentence. That token is
  * the first one that reaches the end of the sentence's line, including the line ends that follow.

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
-#include "common/mem.h"
-#include "common/utf8.h"
+#include "common/base/err.h"
+#include "common/base/mem.h"
+#include "common/base/utf8.h"
 #include "tokenizer/cut/origins.h"
 #include "tokenizer/cut/pretokenize.h"
 #include "tokenizer/cut/steps.h"

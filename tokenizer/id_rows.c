@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/err.h"
-#include "common/kv.h"
+#include "common/base/err.h"
+#include "common/formats/kv.h"
 
 static int check_vocabulary(const struct id_rows *r, const struct tokenizer *t)
 {

@@ -12,9 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/file.h"
-#include "common/ids.h"
-#include "common/stream.h"
+#include "common/base/ids.h"
+#include "common/files/file.h"
+#include "common/formats/stream.h"
 #include "tokenizer/tokenizer.h"
 
 struct id_rows {

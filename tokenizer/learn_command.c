@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
-#include "common/log.h"
-#include "common/tool.h"
+#include "common/base/err.h"
+#include "common/base/log.h"
+#include "common/program/tool.h"
 #include "tokenizer/counting.h"
 #include "tokenizer/files/files.h"
 #include "tokenizer/input/source.h"

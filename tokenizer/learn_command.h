@@ -4,7 +4,7 @@
 #ifndef TEXTMILL_TOKENIZER_LEARN_COMMAND_H
 #define TEXTMILL_TOKENIZER_LEARN_COMMAND_H
 
-#include "common/tool.h"
+#include "common/program/tool.h"
 
 extern const struct tool_command learn_command;
 

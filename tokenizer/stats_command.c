@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
-#include "common/file.h"
-#include "common/log.h"
-#include "common/mem.h"
-#include "common/tool.h"
-#include "common/utf8.h"
+#include "common/base/err.h"
+#include "common/base/log.h"
+#include "common/base/mem.h"
+#include "common/base/utf8.h"
+#include "common/files/file.h"
+#include "common/program/tool.h"
 #include "tokenizer/batch.h"
 #include "tokenizer/id_rows.h"
 #include "tokenizer/input/source.h"

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
-#include "common/file.h"
-#include "common/log.h"
-#include "common/stream.h"
-#include "common/tool.h"
+#include "common/base/err.h"
+#include "common/base/log.h"
+#include "common/files/file.h"
+#include "common/formats/stream.h"
+#include "common/program/tool.h"
 #include "tokenizer/batch.h"
 #include "tokenizer/count_command.h"
 #include "tokenizer/encode_document.h"

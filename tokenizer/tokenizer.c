@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
-#include "common/js.h"
-#include "common/mem.h"
-#include "common/utf8.h"
+#include "common/base/err.h"
+#include "common/base/mem.h"
+#include "common/base/utf8.h"
+#include "common/formats/js.h"
 #include "tokenizer/files/files.h"
 #include "tokenizer/model/added.h"
 #include "tokenizer/model/alphabet.h"

@@ -17,8 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/buf.h"
-#include "common/ids.h"
+#include "common/base/buf.h"
+#include "common/base/ids.h"
 #include "tokenizer/model/roles.h"
 
 struct tokenizer;

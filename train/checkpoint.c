@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
-#include "common/file.h"
-#include "common/kv.h"
-#include "common/log.h"
-#include "common/mem.h"
-#include "common/temp.h"
+#include "common/base/err.h"
+#include "common/base/log.h"
+#include "common/base/mem.h"
+#include "common/files/file.h"
+#include "common/files/temp.h"
+#include "common/formats/kv.h"
 #include "model/folder/folder.h"
 #include "model/formats/weights.h"
 #include "train/samples/batches.h"

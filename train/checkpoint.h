@@ -32,7 +32,7 @@
 
 #include <stdint.h>
 
-#include "common/buf.h"
+#include "common/base/buf.h"
 #include "model/network/model.h"
 #include "tokenizer/tokenizer.h"
 #include "train/ranks/comm.h"

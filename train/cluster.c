@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
-#include "common/yaml.h"
+#include "common/base/err.h"
+#include "common/formats/yaml.h"
 
 /* ---- machine files --------------------------------------------------------------------------- */
 

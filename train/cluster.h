@@ -25,7 +25,7 @@
 
 #include <stdint.h>
 
-#include "common/buf.h"
+#include "common/base/buf.h"
 #include "model/network/layer.h"
 #include "model/network/model.h"
 

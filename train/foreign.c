@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/buf.h"
-#include "common/err.h"
-#include "common/file.h"
-#include "common/log.h"
-#include "common/mem.h"
+#include "common/base/buf.h"
+#include "common/base/err.h"
+#include "common/base/log.h"
+#include "common/base/mem.h"
+#include "common/files/file.h"
 #include "train/samples/task.h"
 
 /* A key of another program, in small letters and with '-'. With `option`, it is that option here,

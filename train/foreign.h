@@ -13,7 +13,7 @@
 #ifndef TEXTMILL_TRAIN_FOREIGN_H
 #define TEXTMILL_TRAIN_FOREIGN_H
 
-#include "common/yaml.h"
+#include "common/formats/yaml.h"
 
 /* For the name of an option of one of those programs, returns the end of an error message: the name
  * of the option here, or the reason why there is none. Returns NULL for an unknown name. The text

@@ -11,12 +11,12 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "common/err.h"
-#include "common/file.h"
-#include "common/log.h"
-#include "common/mem.h"
-#include "common/trace.h"
-#include "common/usage.h"
+#include "common/base/err.h"
+#include "common/base/log.h"
+#include "common/base/mem.h"
+#include "common/files/file.h"
+#include "common/files/usage.h"
+#include "common/program/trace.h"
 #include "model/folder/folder.h"
 #include "model/formats/weights.h"
 #include "train/checkpoint.h"

@@ -21,7 +21,7 @@
 
 #include <stdint.h>
 
-#include "common/kv.h"
+#include "common/formats/kv.h"
 #include "train/plan.h"
 #include "train/ranks/comm.h"
 

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
-#include "common/file.h"
-#include "common/log.h"
-#include "common/mem.h"
-#include "common/usage.h"
+#include "common/base/err.h"
+#include "common/base/log.h"
+#include "common/base/mem.h"
+#include "common/files/file.h"
+#include "common/files/usage.h"
 #include "model/folder/folder.h"
 #include "train/cluster.h"
 #include "train/defaults.h"

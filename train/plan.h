@@ -11,8 +11,8 @@
 
 #include <stdint.h>
 
-#include "common/buf.h"
-#include "common/opt.h"
+#include "common/base/buf.h"
+#include "common/program/opt.h"
 #include "model/network/model.h"
 #include "model/network/split.h"
 #include "tokenizer/tokenizer.h"

@@ -20,7 +20,7 @@
 #ifndef TEXTMILL_TRAIN_SAVED_H
 #define TEXTMILL_TRAIN_SAVED_H
 
-#include "common/kv.h"
+#include "common/formats/kv.h"
 #include "model/network/model.h"
 #include "train/ranks/comm.h"
 #include "train/store/store.h"

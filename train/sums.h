@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 
-#include "common/kv.h"
+#include "common/formats/kv.h"
 
 /* sums_add_file adds to `state` the lines of the file `dir`/`name`. sums_add adds those of all
  * files in the folder `dir`/`sub` that `state` does not list yet, without its subfolders; `sub` is

@@ -10,14 +10,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/err.h"
-#include "common/file.h"
-#include "common/hash.h"
-#include "common/log.h"
-#include "common/noun.h"
-#include "common/plugin.h"
-#include "common/preset.h"
-#include "common/tool.h"
+#include "common/base/err.h"
+#include "common/base/hash.h"
+#include "common/base/log.h"
+#include "common/base/noun.h"
+#include "common/files/file.h"
+#include "common/files/plugin.h"
+#include "common/program/preset.h"
+#include "common/program/tool.h"
 #include "model/compute/ops.h"
 #include "model/network/layer.h"
 #include "train/cluster.h"

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/buf.h"
+#include "common/base/buf.h"
 #include "unicode/unicode.h"
 
 enum form { FORM_NFD, FORM_NFKD, FORM_NFC, FORM_NFKC };

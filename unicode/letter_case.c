@@ -1,6 +1,6 @@
 #include "unicode/letter_case.h"
 
-#include "common/utf8.h"
+#include "common/base/utf8.h"
 
 static uint32_t find(const struct letter_case_run *runs, size_t count, uint32_t c)
 {

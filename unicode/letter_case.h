@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/buf.h"
+#include "common/base/buf.h"
 #include "unicode/unicode.h"
 
 /* letter_case_upper returns the code point in upper case, letter_case_lower in lower case. They

@@ -1,6 +1,6 @@
 #include "unicode/lower.h"
 
-#include "common/utf8.h"
+#include "common/base/utf8.h"
 #include "unicode/letter_case.h"
 #include "unicode/unicode.h"
 

@@ -10,7 +10,7 @@
 
 #include <stddef.h>
 
-#include "common/buf.h"
+#include "common/base/buf.h"
 
 /* Appends s[0..n) in lower case. s is valid UTF-8. */
 void lower_add(struct buf *out, const char *s, size_t n);

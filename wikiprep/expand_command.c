@@ -1,9 +1,9 @@
 #include "wikiprep/expand_command.h"
 
-#include "common/err.h"
-#include "common/file.h"
-#include "common/log.h"
-#include "common/tool.h"
+#include "common/base/err.h"
+#include "common/base/log.h"
+#include "common/files/file.h"
+#include "common/program/tool.h"
 #include "wikiprep/expand/expand.h"
 #include "wikiprep/site/language.h"
 #include "wikiprep/text/template.h"

@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
-#include "common/mem.h"
-#include "common/utf8.h"
+#include "common/base/mem.h"
+#include "common/base/utf8.h"
 #include "wikiprep/classic/classic.h"
 #include "wikiprep/expand/expand.h"
 #include "wikiprep/output/page_rows.h"

@@ -12,8 +12,8 @@
 #ifndef TEXTMILL_WIKIPREP_EXTRACT_H
 #define TEXTMILL_WIKIPREP_EXTRACT_H
 
-#include "common/buf.h"
-#include "common/document.h"
+#include "common/base/buf.h"
+#include "common/formats/document.h"
 #include "wikiprep/output/page_json.h"
 #include "wikiprep/site/dump_page.h"
 #include "wikiprep/site/site.h"

@@ -2,10 +2,10 @@
 
 #include <string.h>
 
-#include "common/err.h"
-#include "common/file.h"
-#include "common/log.h"
-#include "common/tool.h"
+#include "common/base/err.h"
+#include "common/base/log.h"
+#include "common/files/file.h"
+#include "common/program/tool.h"
 #include "wikiprep/sentences/sentence.h"
 #include "wikiprep/sentences/sentence_train.h"
 #include "wikiprep/site/language.h"

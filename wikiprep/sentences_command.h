@@ -4,7 +4,7 @@
 #ifndef TEXTMILL_WIKIPREP_SENTENCES_COMMAND_H
 #define TEXTMILL_WIKIPREP_SENTENCES_COMMAND_H
 
-#include "common/tool.h"
+#include "common/program/tool.h"
 
 extern const struct tool_command sentences_command;
 

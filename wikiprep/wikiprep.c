@@ -13,13 +13,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "common/buf.h"
-#include "common/err.h"
-#include "common/file.h"
-#include "common/log.h"
-#include "common/mem.h"
-#include "common/pool.h"
-#include "common/tool.h"
+#include "common/base/buf.h"
+#include "common/base/err.h"
+#include "common/base/log.h"
+#include "common/base/mem.h"
+#include "common/base/pool.h"
+#include "common/files/file.h"
+#include "common/program/tool.h"
 #include "wikiprep/expand/expand.h"
 #include "wikiprep/expand_command.h"
 #include "wikiprep/extract.h"

@@ -4,7 +4,7 @@
 #ifndef TEXTMILL_MODEL_COMPUTE_CPU_H
 #define TEXTMILL_MODEL_COMPUTE_CPU_H
 
-#include "common/pool.h"
+#include "common/base/pool.h"
 #include "model/compute/backend.h"
 #include "model/compute/kernels.h"
 #include "model/compute/ops.h"

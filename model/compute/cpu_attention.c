@@ -35,8 +35,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/mem.h"
-#include "common/rng.h"
+#include "common/base/mem.h"
+#include "common/base/rng.h"
 #include "model/compute/cpu.h"
 
 /* Attention multiplies panels of queries, as wide as a tile of the matrix product, with blocks of

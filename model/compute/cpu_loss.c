@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/mem.h"
+#include "common/base/mem.h"
 #include "model/compute/cpu.h"
 
 /* ---- columns of longer rows --------------------------------------------------------------- */

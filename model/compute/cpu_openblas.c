@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
+#include "common/base/err.h"
 #include "model/compute/cpu.h"
 
 /* The declarations that we use from cblas.h. */

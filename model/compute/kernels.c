@@ -9,7 +9,7 @@
 #include <unistd.h>
 #endif
 
-#include "common/err.h"
+#include "common/base/err.h"
 
 #if defined(__x86_64__)
 static int has_avx512(void)

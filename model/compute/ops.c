@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
-#include "common/mem.h"
-#include "common/plugin.h"
-#include "common/trace.h"
+#include "common/base/err.h"
+#include "common/base/mem.h"
+#include "common/files/plugin.h"
+#include "common/program/trace.h"
 #include "model/compute/cpu.h"
 
 enum { SCRATCH_ALIGN = 64 }; /* bytes */

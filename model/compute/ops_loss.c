@@ -4,7 +4,7 @@
  */
 #include <assert.h>
 
-#include "common/trace.h"
+#include "common/program/trace.h"
 #include "model/compute/cpu.h"
 
 struct loss {

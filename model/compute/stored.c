@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "common/le.h"
+#include "common/base/le.h"
 #include "model/compute/half.h"
 
 enum { HALF_BLOCK = STORED_BLOCK / 2 };

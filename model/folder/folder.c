@@ -4,13 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/buf.h"
-#include "common/err.h"
-#include "common/file.h"
-#include "common/gguf.h"
-#include "common/log.h"
-#include "common/mem.h"
-#include "common/usage.h"
+#include "common/base/buf.h"
+#include "common/base/err.h"
+#include "common/base/log.h"
+#include "common/base/mem.h"
+#include "common/files/file.h"
+#include "common/files/usage.h"
+#include "common/formats/gguf.h"
 #include "model/folder/folder_names.h"
 #include "model/network/split.h"
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/file.h"
+#include "common/files/file.h"
 
 static const struct architecture *row_of(const struct model *m)
 {

@@ -8,7 +8,7 @@
 #ifndef TEXTMILL_MODEL_FOLDER_GGUF_EXPORT_H
 #define TEXTMILL_MODEL_FOLDER_GGUF_EXPORT_H
 
-#include "common/gguf.h"
+#include "common/formats/gguf.h"
 #include "model/compute/ops.h"
 
 struct gguf_export {

@@ -13,7 +13,7 @@
 #ifndef TEXTMILL_MODEL_FOLDER_GGUF_MODEL_H
 #define TEXTMILL_MODEL_FOLDER_GGUF_MODEL_H
 
-#include "common/gguf.h"
+#include "common/formats/gguf.h"
 #include "model/formats/matrix.h"
 #include "model/network/model.h"
 

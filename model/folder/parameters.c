@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
-#include "common/mem.h"
+#include "common/base/err.h"
+#include "common/base/mem.h"
 #include "model/compute/stored.h"
 #include "model/folder/folder.h"
 #include "model/folder/gguf_model.h"

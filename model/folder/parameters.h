@@ -22,7 +22,7 @@
 #ifndef TEXTMILL_MODEL_FOLDER_PARAMETERS_H
 #define TEXTMILL_MODEL_FOLDER_PARAMETERS_H
 
-#include "common/gguf.h"
+#include "common/formats/gguf.h"
 #include "model/formats/weights.h"
 #include "model/network/model.h"
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
-#include "common/mem.h"
+#include "common/base/err.h"
+#include "common/base/mem.h"
 
 /* LINES: the number of rows that a thread makes at a time, which are whole groups; and how many
  * consecutive numbers of a transpose it reads at a time. PAD: floats between these rows, which keep

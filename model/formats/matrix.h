@@ -5,7 +5,7 @@
 #ifndef TEXTMILL_MODEL_FORMATS_MATRIX_H
 #define TEXTMILL_MODEL_FORMATS_MATRIX_H
 
-#include "common/pool.h"
+#include "common/base/pool.h"
 #include "model/compute/stored.h"
 
 /* A matrix in a file: O rows, one for each output, of I numbers. A vector is a matrix with O =

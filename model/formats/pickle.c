@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/buf.h"
-#include "common/err.h"
-#include "common/mem.h"
+#include "common/base/buf.h"
+#include "common/base/err.h"
+#include "common/base/mem.h"
 
 enum kind { NONE, TRUTH, INTEGER, TEXT, NAME, TUPLE, DICT, LIST, STORAGE, TENSOR };
 

@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/file.h"
+#include "common/files/file.h"
 #include "model/compute/ops.h"
 
 enum { SAFETENSORS_RANK = 8, SAFETENSORS_HEADER_MAX = 100000000 };

@@ -3,11 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/buf.h"
-#include "common/crc32c.h"
-#include "common/err.h"
-#include "common/mem.h"
-#include "common/protobuf.h"
+#include "common/base/buf.h"
+#include "common/base/crc32c.h"
+#include "common/base/err.h"
+#include "common/base/mem.h"
+#include "common/base/protobuf.h"
 
 enum { FOOTER = 48, TRAILER = 5, KEY_MOST = 512, INDEX_MOST = 64 << 20 };
 static const unsigned char magic[8] = { 0x57, 0xfb, 0x80, 0x8b, 0x24, 0x75, 0x47, 0xdb };

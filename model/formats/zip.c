@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/compress.h"
-#include "common/err.h"
-#include "common/mem.h"
+#include "common/base/err.h"
+#include "common/base/mem.h"
+#include "common/files/compress.h"
 
 enum {
     LOCAL = 0x04034b50,

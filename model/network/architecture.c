@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "common/err.h"
+#include "common/base/err.h"
 
 static const struct architecture *const rows[] = {
     &architecture_gpt2,  &architecture_llama, &architecture_mistral,    &architecture_qwen2,

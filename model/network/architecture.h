@@ -10,8 +10,8 @@
 
 #include <stddef.h>
 
-#include "common/buf.h"
-#include "common/js.h"
+#include "common/base/buf.h"
+#include "common/formats/js.h"
 #include "model/network/layer.h"
 #include "model/network/model.h"
 

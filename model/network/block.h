@@ -5,7 +5,7 @@
 #ifndef TEXTMILL_MODEL_NETWORK_BLOCK_H
 #define TEXTMILL_MODEL_NETWORK_BLOCK_H
 
-#include "common/rng.h"
+#include "common/base/rng.h"
 #include "model/network/architecture.h"
 #include "model/network/model.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/mem.h"
+#include "common/base/mem.h"
 #include "model/network/model.h"
 
 /* Returns host memory for the n elements of array *a, to be filled and passed to close_array. Grows

@@ -26,7 +26,7 @@
 
 #include <stdint.h>
 
-#include "common/buf.h"
+#include "common/base/buf.h"
 #include "model/compute/ops.h"
 
 struct inputs;

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "common/err.h"
+#include "common/base/err.h"
 #include "model/network/architecture.h"
 #include "model/network/next_token.h"
 

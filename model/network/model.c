@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "common/err.h"
+#include "common/base/err.h"
 #include "model/network/architecture.h"
 #include "model/network/layer.h"
 #include "model/network/split.h"

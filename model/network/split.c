@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "common/err.h"
+#include "common/base/err.h"
 
 struct split_part split_part(int64_t n, int ranks, int rank)
 {

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
-#include "common/mem.h"
-#include "common/rng.h"
+#include "common/base/err.h"
+#include "common/base/mem.h"
+#include "common/base/rng.h"
 #include "model/compute/ops.h"
 #include "model/compute/ops_exchange.h"
 #include "model/compute/ops_update.h"

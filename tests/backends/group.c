@@ -8,9 +8,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/err.h"
-#include "common/mem.h"
-#include "common/rng.h"
+#include "common/base/err.h"
+#include "common/base/mem.h"
+#include "common/base/rng.h"
 #include "model/compute/backend.h"
 #include "model/compute/ops.h"
 #include "model/compute/ops_exchange.h"

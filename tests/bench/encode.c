@@ -3,8 +3,8 @@
  * the median of five. */
 #include <stdio.h>
 
-#include "common/err.h"
-#include "common/file.h"
+#include "common/base/err.h"
+#include "common/files/file.h"
 #include "tests/bench/clock.h"
 #include "tokenizer/tokenizer.h"
 

@@ -10,9 +10,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "common/err.h"
-#include "common/file.h"
-#include "common/mem.h"
+#include "common/base/err.h"
+#include "common/base/mem.h"
+#include "common/files/file.h"
 
 enum { ROUNDS = 5 };
 

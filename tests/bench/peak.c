@@ -8,8 +8,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "common/log.h"
-#include "common/pool.h"
+#include "common/base/log.h"
+#include "common/base/pool.h"
 #include "model/compute/kernels.h"
 
 /* So many sums hide the latency and fit in 16 registers. A try takes about 0.2 s, as long as a

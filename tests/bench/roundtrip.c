@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "common/buf.h"
-#include "common/rng.h"
-#include "common/utf8.h"
+#include "common/base/buf.h"
+#include "common/base/rng.h"
+#include "common/base/utf8.h"
 
 enum { WORDS = 1 << 16, LINE_MAX_BYTES = 4000 };
 

@@ -3,8 +3,8 @@
  * processor time of one thread, the median of five rounds over the whole text. */
 #include <stdio.h>
 
-#include "common/err.h"
-#include "common/file.h"
+#include "common/base/err.h"
+#include "common/files/file.h"
 #include "tests/bench/clock.h"
 #include "wikiprep/sentences/sentence.h"
 

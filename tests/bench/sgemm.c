@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "common/log.h"
-#include "common/mem.h"
+#include "common/base/log.h"
+#include "common/base/mem.h"
 
 enum { TRIES = 5, ROW_MAJOR = 101, PLAIN = 111, TRANSPOSED = 112 }; /* the words of CBLAS */
 

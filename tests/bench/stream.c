@@ -7,8 +7,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "common/mem.h"
-#include "common/pool.h"
+#include "common/base/mem.h"
+#include "common/base/pool.h"
 
 enum {
     TRIES = 7,

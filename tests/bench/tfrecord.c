@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "common/buf.h"
-#include "common/file.h"
+#include "common/base/buf.h"
+#include "common/files/file.h"
 #include "tfrecord/formats/example.h"
 #include "tfrecord/formats/pyrandom.h"
 #include "tfrecord/formats/record.h"

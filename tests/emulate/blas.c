@@ -3,7 +3,7 @@
  * that are less aligned, than it was chosen for. */
 #include <stdlib.h>
 
-#include "common/mem.h"
+#include "common/base/mem.h"
 #include "cuda/kernel.h"
 #include "tests/emulate/queue.h"
 #include "tests/emulate/toolkit/cublasLt.h"

@@ -23,7 +23,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "common/rng.h"
+#include "common/base/rng.h"
 #include "cuda/cuda.h"
 #include "tests/emulate/toolkit/cuda_runtime_api.h"
 

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "common/mem.h"
+#include "common/base/mem.h"
 #include "tfrecord/read/bert_rows.h"
 
 static void check_row(const struct bert_row *row, uint32_t S)

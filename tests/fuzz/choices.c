@@ -1,7 +1,7 @@
 /* Parses a line of multiple choice in each of its forms. */
 #include <stdlib.h>
 
-#include "common/utf8.h"
+#include "common/base/utf8.h"
 #include "eval/choices.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -4,8 +4,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "common/buf.h"
-#include "common/compress.h"
+#include "common/base/buf.h"
+#include "common/files/compress.h"
 
 enum { MOST = 1 << 22 }; /* a small stream can claim a lot */
 

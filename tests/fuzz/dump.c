@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "common/err.h"
+#include "common/base/err.h"
 #include "wikiprep/input/dump.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

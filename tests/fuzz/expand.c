@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/buf.h"
+#include "common/base/buf.h"
 #include "wikiprep/expand/expand.h"
 #include "wikiprep/expand/preprocess.h"
 #include "wikiprep/text/visible.h"

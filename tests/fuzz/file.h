@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "common/temp.h"
+#include "common/files/temp.h"
 
 /* Makes a file in memory with these bytes and sets `path` to its name. Returns its descriptor; the
  * file is gone when the caller closes it. */

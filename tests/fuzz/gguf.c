@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/buf.h"
-#include "common/gguf.h"
+#include "common/base/buf.h"
+#include "common/formats/gguf.h"
 #include "model/folder/gguf_model.h"
 #include "tokenizer/files/files.h"
 #include "tokenizer/tokenizer.h"

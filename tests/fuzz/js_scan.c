@@ -5,10 +5,10 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "common/err.h"
-#include "common/js.h"
-#include "common/js_scan.h"
-#include "common/utf8.h"
+#include "common/base/err.h"
+#include "common/base/utf8.h"
+#include "common/formats/js.h"
+#include "common/formats/js_scan.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

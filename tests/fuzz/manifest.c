@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/file.h"
+#include "common/files/file.h"
 #include "tfrecord/formats/manifest.h"
 
 static void same(const struct manifest *a, const char *path)

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "common/buf.h"
-#include "common/err.h"
-#include "common/file.h"
+#include "common/base/buf.h"
+#include "common/base/err.h"
+#include "common/files/file.h"
 #include "tfrecord/formats/megatron.h"
 #include "tfrecord/read/dataset.h"
 

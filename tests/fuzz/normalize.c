@@ -4,8 +4,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "common/js.h"
-#include "common/utf8.h"
+#include "common/base/utf8.h"
+#include "common/formats/js.h"
 #include "tokenizer/cut/normalize.h"
 #include "tokenizer/cut/steps.h"
 #include "unicode/forms.h"

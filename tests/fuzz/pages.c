@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "common/err.h"
+#include "common/base/err.h"
 #include "wikiprep/input/pages.h"
 
 enum { DUMP_BYTES = 1000 };

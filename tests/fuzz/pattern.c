@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "common/utf8.h"
+#include "common/base/utf8.h"
 #include "tokenizer/cut/pretokenize.h"
 #include "tokenizer/cut/regex.h"
 #include "unicode/unicode.h"

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "common/buf.h"
+#include "common/base/buf.h"
 #include "wikiprep/sentences/letter.h"
 #include "wikiprep/sentences/sentence.h"
 

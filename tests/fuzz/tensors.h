@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "common/mem.h"
+#include "common/base/mem.h"
 #include "model/formats/safetensors.h"
 
 /* Reads the values of all tensors, and closes the file, whose bytes are borrowed. */

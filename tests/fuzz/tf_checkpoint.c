@@ -4,8 +4,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/buf.h"
-#include "common/crc32c.h"
+#include "common/base/buf.h"
+#include "common/base/crc32c.h"
 #include "model/formats/tf_checkpoint.h"
 #include "tests/fuzz/tensors.h"
 

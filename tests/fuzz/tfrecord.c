@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/crc32c.h"
-#include "common/le.h"
+#include "common/base/crc32c.h"
+#include "common/base/le.h"
 #include "tfrecord/check/repair.h"
 #include "tfrecord/formats/index.h"
 #include "tfrecord/formats/record.h"

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/mem.h"
-#include "common/stream.h"
+#include "common/base/mem.h"
+#include "common/formats/stream.h"
 
 static int read_all(struct stream_reader *s)
 {

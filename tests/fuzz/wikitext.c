@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "common/buf.h"
+#include "common/base/buf.h"
 #include "wikiprep/sentences/sentence.h"
 #include "wikiprep/text/template.h"
 #include "wikiprep/text/wikitext.h"

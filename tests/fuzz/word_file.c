@@ -2,7 +2,7 @@
  * again as the same bytes. */
 #include <string.h>
 
-#include "common/crc32c.h"
+#include "common/base/crc32c.h"
 #include "tests/fuzz/file.h"
 #include "tokenizer/learn/word_file.h"
 

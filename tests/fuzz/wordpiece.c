@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "common/utf8.h"
+#include "common/base/utf8.h"
 #include "tokenizer/files/files.h"
 #include "tokenizer/model/wordpiece.h"
 

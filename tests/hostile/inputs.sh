@@ -280,9 +280,9 @@ case_programs_are_hardened() {
 case_no_folder_of_the_build() {
     type ${CC:-gcc} >/dev/null 2>&1 || skip 'no compiler'
     ${MAKE:-make} -s -C "$ROOT" O="$PWD/made" CFLAGS="-ffile-prefix-map=$PWD/secret=. -g0" \
-        "$PWD/made/release/obj/common/tool.o" >log 2>&1 || fail "$(head -3 log)"
-    check grep -q std=gnu11 made/release/obj/common/tool.o
-    ! grep -q secret made/release/obj/common/tool.o || fail 'the folder is in tool.o'
+        "$PWD/made/release/obj/common/program/tool.o" >log 2>&1 || fail "$(head -3 log)"
+    check grep -q std=gnu11 made/release/obj/common/program/tool.o
+    ! grep -q secret made/release/obj/common/program/tool.o || fail 'the folder is in tool.o'
 }
 
 # ---- terminals ------------------------------------------------------------------------------------

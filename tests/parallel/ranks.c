@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
-#include "common/hash.h"
-#include "common/mem.h"
+#include "common/base/err.h"
+#include "common/base/hash.h"
+#include "common/base/mem.h"
 #include "tests/unit/threads.h"
 #include "train/samples/batches.h"
 #include "train/step/engine.h"

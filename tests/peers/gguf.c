@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "common/buf.h"
-#include "common/err.h"
-#include "common/file.h"
+#include "common/base/buf.h"
+#include "common/base/err.h"
+#include "common/files/file.h"
 #include "model/compute/stored.h"
 #include "model/folder/parameters.h"
 #include "model/network/forward.h"

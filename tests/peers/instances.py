@@ -17,7 +17,7 @@ def documents(rng, count):
 
 
 def token_stream(docs):
-    """Reads the format of common/stream.h."""
+    """Reads the format of common/formats/stream.h."""
     frames = [(f"textmill=tokens 1\ndtype=u16\nvocabulary={VOCABULARY}\nsentences=1\n"
                f"pad={PAD}\nunk=100\ncls={CLS}\nsep={SEP}\nmask={MASK}\n").encode()]
     for doc in docs:

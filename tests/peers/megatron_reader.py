@@ -18,7 +18,7 @@ except ImportError:
 
 
 def token_stream(documents, vocabulary, end):
-    """Writes the format of common/stream.h; a document is a list of sentences."""
+    """Writes the format of common/formats/stream.h; a document is a list of sentences."""
     width, dtype = (2, "<u2") if vocabulary <= 1 << 16 else (4, "<u4")
     several = any(len(d) > 1 for d in documents)
     header = f"textmill=tokens 1\ndtype=u{8 * width}\nvocabulary={vocabulary}\nend_of_text={end}\nsentences={int(several)}\n"

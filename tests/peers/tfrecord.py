@@ -24,7 +24,7 @@ def run(*command, **options):
 
 
 def token_stream(documents, vocabulary=VOCABULARY, end=END):
-    """Writes the format of common/stream.h."""
+    """Writes the format of common/formats/stream.h."""
     dtype = "u16" if vocabulary <= 1 << 16 else "u32"
     header = f"textmill=tokens 1\ndtype={dtype}\nvocabulary={vocabulary}\nend_of_text={end}\nsentences=0\n"
     frames = [header.encode()]

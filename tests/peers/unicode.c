@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/buf.h"
-#include "common/utf8.h"
+#include "common/base/buf.h"
+#include "common/base/utf8.h"
 #include "unicode/classes.h"
 #include "unicode/forms.h"
 #include "unicode/letter_case.h"

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/buf.h"
-#include "common/err.h"
-#include "common/file.h"
-#include "common/temp.h"
+#include "common/base/buf.h"
+#include "common/base/err.h"
+#include "common/files/file.h"
+#include "common/files/temp.h"
 
 char dir[] = "/tmp/textmill-XXXXXX";
 

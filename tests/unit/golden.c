@@ -3,8 +3,8 @@
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
-#include "common/err.h"
-#include "common/file.h"
+#include "common/base/err.h"
+#include "common/files/file.h"
 #include "tests/unit/look.h"
 
 const char *golden_path(struct buf *path, const char *name)

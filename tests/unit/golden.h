@@ -5,10 +5,10 @@
 #ifndef TEXTMILL_TESTS_UNIT_GOLDEN_H
 #define TEXTMILL_TESTS_UNIT_GOLDEN_H
 
-#include "common/buf.h"
-#include "common/file.h"
-#include "common/ids.h"
-#include "common/js.h"
+#include "common/base/buf.h"
+#include "common/base/ids.h"
+#include "common/files/file.h"
+#include "common/formats/js.h"
 #include "tokenizer/tokenizer.h"
 
 /* Sets *path to the path of NAME in the data folder, and returns its text. */

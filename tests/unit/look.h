@@ -7,8 +7,8 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "common/err.h"
-#include "common/file.h"
+#include "common/base/err.h"
+#include "common/files/file.h"
 
 /* Returns the kind of file at a path. An error of the file system fails the test. */
 static inline enum file_kind look(const char *path)

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "common/err.h"
+#include "common/base/err.h"
 #include "model/compute/ops_update.h"
 #include "tests/unit/arrays.h"
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
-#include "common/mem.h"
+#include "common/base/err.h"
+#include "common/base/mem.h"
 #include "tfrecord/layouts/windows.h"
 #include "tfrecord/read/bert_rows.h"
 #include "tfrecord/read/dataset.h"

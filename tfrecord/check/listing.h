@@ -13,8 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/buf.h"
-#include "common/file.h"
+#include "common/base/buf.h"
+#include "common/files/file.h"
 
 /* Write the records of a TFRecord file, or the sequences of the Megatron pair PREFIX, to `out`; at
  * most `limit` of them (0: all). *shown is set to the number written, also after an error. Return

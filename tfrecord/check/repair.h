@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "common/file.h"
+#include "common/files/file.h"
 
 /* The result of a repair. */
 struct repair {

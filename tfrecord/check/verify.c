@@ -3,12 +3,12 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "common/buf.h"
-#include "common/compress.h"
-#include "common/crc32c.h"
-#include "common/err.h"
-#include "common/file.h"
-#include "common/noun.h"
+#include "common/base/buf.h"
+#include "common/base/crc32c.h"
+#include "common/base/err.h"
+#include "common/base/noun.h"
+#include "common/files/compress.h"
+#include "common/files/file.h"
 #include "tfrecord/check/claims.h"
 #include "tfrecord/check/repair.h"
 #include "tfrecord/formats/index.h"

@@ -7,9 +7,9 @@
 #include <immintrin.h>
 #endif
 
-#include "common/err.h"
-#include "common/le.h"
-#include "common/protobuf.h"
+#include "common/base/err.h"
+#include "common/base/le.h"
+#include "common/base/protobuf.h"
 
 /* The scalar wire type of each kind of list, when it is not packed. */
 static const enum protobuf_wire scalar_wire[] = { [FEATURE_BYTES] = PROTOBUF_BYTES,

@@ -3,8 +3,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "common/err.h"
-#include "common/le.h"
+#include "common/base/err.h"
+#include "common/base/le.h"
 
 static const struct {
     uint32_t magic, version;

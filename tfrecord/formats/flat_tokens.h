@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/file.h"
+#include "common/files/file.h"
 
 enum flat_kind { FLAT_NANOGPT, FLAT_LLMC };
 

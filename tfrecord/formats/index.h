@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/buf.h"
-#include "common/file.h"
+#include "common/base/buf.h"
+#include "common/files/file.h"
 
 /*
  * In memory a record usually takes one or two bytes. Records are grouped in blocks of 64. For each

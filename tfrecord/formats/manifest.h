@@ -25,9 +25,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/buf.h"
-#include "common/file.h"
-#include "common/kv.h"
+#include "common/base/buf.h"
+#include "common/files/file.h"
+#include "common/formats/kv.h"
 
 struct manifest_shard {
     char *name; /* file name, in the manifest's folder */

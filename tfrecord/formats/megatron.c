@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
-#include "common/le.h"
-#include "common/mem.h"
+#include "common/base/err.h"
+#include "common/base/le.h"
+#include "common/base/mem.h"
 
 typedef unsigned long long ull;
 

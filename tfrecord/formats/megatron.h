@@ -24,8 +24,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/buf.h"
-#include "common/file.h"
+#include "common/base/buf.h"
+#include "common/files/file.h"
 #include "tfrecord/formats/manifest.h"
 
 /* Returns 1 and sets `prefix` if `path` names a Megatron pair: PREFIX.idx, PREFIX.bin, or PREFIX

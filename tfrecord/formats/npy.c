@@ -2,8 +2,8 @@
 
 #include <inttypes.h>
 
-#include "common/buf.h"
-#include "common/le.h"
+#include "common/base/buf.h"
+#include "common/base/le.h"
 
 static const char MAGIC[] = "\x93NUMPY";
 

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "common/file.h"
+#include "common/files/file.h"
 
 enum npy_type { NPY_I16, NPY_I32, NPY_I64, NPY_U32 };
 

@@ -1,8 +1,8 @@
 #include "tfrecord/formats/record.h"
 
-#include "common/crc32c.h"
-#include "common/err.h"
-#include "common/le.h"
+#include "common/base/crc32c.h"
+#include "common/base/err.h"
+#include "common/base/le.h"
 
 typedef unsigned long long ull;
 

@@ -17,8 +17,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/buf.h"
-#include "common/file.h"
+#include "common/base/buf.h"
+#include "common/files/file.h"
 
 enum { RECORD_HEAD_BYTES = 12, RECORD_FRAME_BYTES = 16 };
 

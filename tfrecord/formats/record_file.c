@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
-#include "common/mem.h"
-#include "common/spill.h"
+#include "common/base/err.h"
+#include "common/base/mem.h"
+#include "common/files/spill.h"
 #include "tfrecord/formats/record.h"
 
 enum { HELD_MAX = 1 << 18 }; /* a data set may have thousands of small shards */

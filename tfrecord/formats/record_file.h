@@ -8,8 +8,8 @@
 #ifndef TEXTMILL_TFRECORD_FORMATS_RECORD_FILE_H
 #define TEXTMILL_TFRECORD_FORMATS_RECORD_FILE_H
 
-#include "common/compress.h"
-#include "common/file.h"
+#include "common/files/compress.h"
+#include "common/files/file.h"
 
 struct spill;
 

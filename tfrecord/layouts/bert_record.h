@@ -25,7 +25,7 @@
 
 #include <stdint.h>
 
-#include "common/buf.h"
+#include "common/base/buf.h"
 #include "tfrecord/layouts/instances.h"
 #include "tfrecord/layouts/packing.h"
 

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
-#include "common/file.h"
-#include "common/mem.h"
-#include "common/pool.h"
+#include "common/base/err.h"
+#include "common/base/mem.h"
+#include "common/base/pool.h"
+#include "common/files/file.h"
 #include "tfrecord/formats/pyrandom.h"
 #include "tfrecord/layouts/record_shard.h"
 

@@ -12,8 +12,8 @@
 
 #include <stdint.h>
 
-#include "common/compress.h"
-#include "common/kv.h"
+#include "common/files/compress.h"
+#include "common/formats/kv.h"
 #include "tfrecord/layouts/bert_record.h"
 #include "tfrecord/layouts/instances.h"
 #include "tfrecord/layouts/intake.h"

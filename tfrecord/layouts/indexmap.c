@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/buf.h"
-#include "common/err.h"
-#include "common/file.h"
-#include "common/mem.h"
-#include "common/noun.h"
+#include "common/base/buf.h"
+#include "common/base/err.h"
+#include "common/base/mem.h"
+#include "common/base/noun.h"
+#include "common/files/file.h"
 #include "tfrecord/formats/npy.h"
 #include "tfrecord/formats/pyrandom.h"
 

@@ -21,7 +21,7 @@
 
 #include <stdint.h>
 
-#include "common/buf.h"
+#include "common/base/buf.h"
 #include "tfrecord/formats/megatron.h"
 
 struct indexmap {

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "common/err.h"
+#include "common/base/err.h"
 
 static int read_end_of_text(struct intake *s)
 {

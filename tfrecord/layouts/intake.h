@@ -9,9 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/file.h"
-#include "common/kv.h"
-#include "common/stream.h"
+#include "common/files/file.h"
+#include "common/formats/kv.h"
+#include "common/formats/stream.h"
 
 struct intake {
     struct input in;

@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "common/crc32c.h"
-#include "common/err.h"
+#include "common/base/crc32c.h"
+#include "common/base/err.h"
 #include "tfrecord/formats/index.h"
 #include "tfrecord/formats/record.h"
 

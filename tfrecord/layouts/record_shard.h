@@ -7,9 +7,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/buf.h"
-#include "common/compress.h"
-#include "common/file.h"
+#include "common/base/buf.h"
+#include "common/files/compress.h"
+#include "common/files/file.h"
 #include "tfrecord/formats/manifest.h"
 #include "tfrecord/formats/record_file.h"
 

@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
-#include "common/mem.h"
-#include "common/noun.h"
-#include "common/pool.h"
-#include "common/rng.h"
-#include "common/spill.h"
+#include "common/base/err.h"
+#include "common/base/mem.h"
+#include "common/base/noun.h"
+#include "common/base/pool.h"
+#include "common/base/rng.h"
+#include "common/files/spill.h"
 #include "tfrecord/formats/example.h"
 #include "tfrecord/formats/manifest.h"
 #include "tfrecord/formats/record.h"

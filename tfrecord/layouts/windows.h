@@ -14,17 +14,17 @@
  * stream, and records are written before it ends. Each thread processes one group at a time; the
  * output does not depend on the number of threads.
  *
- * With WINDOWS_ALL, all documents form one group. Their tokens are held in a spill (common/spill.h)
- * until the stream has ended. Windows are then cut in random order, and each thread cuts some of
- * them.
+ * With WINDOWS_ALL, all documents form one group. Their tokens are held in a spill
+ * (common/files/spill.h) until the stream has ended. Windows are then cut in random order, and each
+ * thread cuts some of them.
  */
 #ifndef TEXTMILL_TFRECORD_LAYOUTS_WINDOWS_H
 #define TEXTMILL_TFRECORD_LAYOUTS_WINDOWS_H
 
 #include <stdint.h>
 
-#include "common/compress.h"
-#include "common/kv.h"
+#include "common/files/compress.h"
+#include "common/formats/kv.h"
 #include "tfrecord/layouts/intake.h"
 
 enum {

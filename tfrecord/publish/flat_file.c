@@ -5,9 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/buf.h"
-#include "common/err.h"
-#include "common/le.h"
+#include "common/base/buf.h"
+#include "common/base/err.h"
+#include "common/base/le.h"
 
 static void put_id(struct buf *bytes, int width, uint32_t id)
 {

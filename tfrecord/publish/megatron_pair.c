@@ -2,8 +2,8 @@
 
 #include <inttypes.h>
 
-#include "common/err.h"
-#include "common/kv.h"
+#include "common/base/err.h"
+#include "common/formats/kv.h"
 #include "tfrecord/formats/manifest.h"
 #include "tfrecord/formats/megatron.h"
 #include "tfrecord/publish/pair_files.h"

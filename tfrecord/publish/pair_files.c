@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "common/err.h"
-#include "common/file.h"
+#include "common/base/err.h"
+#include "common/files/file.h"
 #include "tfrecord/formats/manifest.h"
 
 static int check_files(const char *prefix, int (*may_replace)(const char *path))

@@ -7,8 +7,8 @@
 #ifndef TEXTMILL_TFRECORD_PUBLISH_PAIR_FILES_H
 #define TEXTMILL_TFRECORD_PUBLISH_PAIR_FILES_H
 
-#include "common/buf.h"
-#include "common/kv.h"
+#include "common/base/buf.h"
+#include "common/formats/kv.h"
 #include "tfrecord/publish/stage.h"
 
 struct pair_files {

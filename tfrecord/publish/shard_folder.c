@@ -3,11 +3,11 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "common/buf.h"
-#include "common/compress.h"
-#include "common/err.h"
-#include "common/file.h"
-#include "common/kv.h"
+#include "common/base/buf.h"
+#include "common/base/err.h"
+#include "common/files/compress.h"
+#include "common/files/file.h"
+#include "common/formats/kv.h"
 #include "tfrecord/formats/index.h"
 #include "tfrecord/formats/manifest.h"
 #include "tfrecord/publish/stage.h"

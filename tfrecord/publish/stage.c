@@ -9,11 +9,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/buf.h"
-#include "common/err.h"
-#include "common/file.h"
-#include "common/mem.h"
-#include "common/temp.h"
+#include "common/base/buf.h"
+#include "common/base/err.h"
+#include "common/base/mem.h"
+#include "common/files/file.h"
+#include "common/files/temp.h"
 #include "tfrecord/formats/index.h"
 #include "tfrecord/formats/manifest.h"
 

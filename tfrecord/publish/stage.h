@@ -18,7 +18,7 @@
 #ifndef TEXTMILL_TFRECORD_PUBLISH_STAGE_H
 #define TEXTMILL_TFRECORD_PUBLISH_STAGE_H
 
-#include "common/kv.h"
+#include "common/formats/kv.h"
 
 /* The name of the work folders in folders of shards, before their temporary ending. */
 #define STAGE_SHARDS "tfwrite"

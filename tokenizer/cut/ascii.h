@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/simd.h"
+#include "common/base/simd.h"
 
 enum {
     ASCII_BLOCK = 64,

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/buf.h"
-#include "common/mem.h"
-#include "common/utf8.h"
+#include "common/base/buf.h"
+#include "common/base/mem.h"
+#include "common/base/utf8.h"
 #include "unicode/unicode.h"
 
 enum { DEPTH_MAX = 8, LONG_S = 0x17F, KELVIN = 0x212A };

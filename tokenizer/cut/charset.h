@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/buf.h"
+#include "common/base/buf.h"
 #include "unicode/classes.h"
 
 /* A function that fills `s` with the code points that PCRE2 has in the class `base`, written as

@@ -6,11 +6,11 @@
 #include <immintrin.h>
 #endif
 
-#include "common/err.h"
-#include "common/le.h"
-#include "common/mem.h"
-#include "common/simd.h"
-#include "common/utf8.h"
+#include "common/base/err.h"
+#include "common/base/le.h"
+#include "common/base/mem.h"
+#include "common/base/simd.h"
+#include "common/base/utf8.h"
 #include "tokenizer/cut/regex.h"
 
 enum { CLUSTER_MAX = 5 }; /* bytes of a cluster; longer ones are processed character by character */

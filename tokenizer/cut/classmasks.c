@@ -4,8 +4,8 @@
 #include <immintrin.h>
 #endif
 
-#include "common/simd.h"
-#include "common/utf8.h"
+#include "common/base/simd.h"
+#include "common/base/utf8.h"
 #include "unicode/unicode.h"
 
 static void add_plain(struct class_masks *m, const uint8_t *classes, const unsigned char *block,

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/buf.h"
-#include "common/mem.h"
-#include "common/utf8.h"
+#include "common/base/buf.h"
+#include "common/base/mem.h"
+#include "common/base/utf8.h"
 #include "tokenizer/cut/ascii.h"
 #include "unicode/forms.h"
 #include "unicode/letter_case.h"

@@ -3,10 +3,10 @@
 
 #include <string.h>
 
-#include "common/buf.h"
-#include "common/err.h"
-#include "common/mem.h"
-#include "common/utf8.h"
+#include "common/base/buf.h"
+#include "common/base/err.h"
+#include "common/base/mem.h"
+#include "common/base/utf8.h"
 #include "tokenizer/cut/charsmap.h"
 #include "tokenizer/cut/regex.h"
 #include "unicode/forms.h"

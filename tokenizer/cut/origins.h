@@ -13,7 +13,7 @@
 
 #include <stddef.h>
 
-#include "common/ids.h"
+#include "common/base/ids.h"
 #include "tokenizer/cut/steps.h"
 
 /* The origin, as uint32_t, of bytes that were inserted before the first character. */

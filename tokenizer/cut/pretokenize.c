@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/buf.h"
-#include "common/err.h"
-#include "common/mem.h"
+#include "common/base/buf.h"
+#include "common/base/err.h"
+#include "common/base/mem.h"
 #include "tokenizer/cut/automaton.h"
 #include "tokenizer/cut/gpt2.h"
 #include "tokenizer/cut/regex.h"

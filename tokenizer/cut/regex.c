@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/buf.h"
-#include "common/err.h"
-#include "common/linked.h"
-#include "common/mem.h"
-#include "common/utf8.h"
+#include "common/base/buf.h"
+#include "common/base/err.h"
+#include "common/base/linked.h"
+#include "common/base/mem.h"
+#include "common/base/utf8.h"
 #include "tokenizer/cut/dialect.h"
 #include "tokenizer/cut/runs.h"
 #include "unicode/classes.h"

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "common/utf8.h"
+#include "common/base/utf8.h"
 #include "tokenizer/cut/ascii.h"
 
 /* ---- patterns -------------------------------------------------------------------------------- */

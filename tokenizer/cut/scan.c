@@ -6,10 +6,10 @@
 #include <immintrin.h>
 #endif
 
-#include "common/le.h"
-#include "common/mem.h"
-#include "common/simd.h"
-#include "common/utf8.h"
+#include "common/base/le.h"
+#include "common/base/mem.h"
+#include "common/base/simd.h"
+#include "common/base/utf8.h"
 #include "tokenizer/cut/ascii.h"
 #include "tokenizer/cut/automaton.h"
 #include "tokenizer/cut/lanes.h"

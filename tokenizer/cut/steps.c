@@ -7,12 +7,12 @@
 #include <immintrin.h>
 #endif
 
-#include "common/err.h"
-#include "common/ids.h"
-#include "common/le.h"
-#include "common/mem.h"
-#include "common/simd.h"
-#include "common/utf8.h"
+#include "common/base/err.h"
+#include "common/base/ids.h"
+#include "common/base/le.h"
+#include "common/base/mem.h"
+#include "common/base/simd.h"
+#include "common/base/utf8.h"
 #include "tokenizer/cut/ascii.h"
 #include "tokenizer/cut/charsmap.h"
 #include "tokenizer/cut/regex.h"

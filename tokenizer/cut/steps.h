@@ -12,7 +12,7 @@
 
 #include <stddef.h>
 
-#include "common/buf.h"
+#include "common/base/buf.h"
 #include "tokenizer/cut/normalize.h"
 #include "tokenizer/cut/pieces.h"
 #include "tokenizer/cut/pretokenize.h"

@@ -2,9 +2,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "common/err.h"
-#include "common/js.h"
-#include "common/lines.h"
+#include "common/base/err.h"
+#include "common/base/lines.h"
+#include "common/formats/js.h"
 #include "tokenizer/files/files.h"
 #include "tokenizer/model/wordpiece.h"
 

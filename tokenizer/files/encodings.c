@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/js.h"
-#include "common/mem.h"
+#include "common/base/mem.h"
+#include "common/formats/js.h"
 
 #define ENGLISH "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 #define UPPER   "\\p{Lu}\\p{Lt}\\p{Lm}\\p{Lo}\\p{M}"

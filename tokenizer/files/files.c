@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base64.h"
-#include "common/err.h"
-#include "common/file.h"
-#include "common/gguf.h"
-#include "common/js.h"
-#include "common/lines.h"
-#include "common/mem.h"
+#include "common/base/base64.h"
+#include "common/base/err.h"
+#include "common/base/lines.h"
+#include "common/base/mem.h"
+#include "common/files/file.h"
+#include "common/formats/gguf.h"
+#include "common/formats/js.h"
 #include "tokenizer/files/encodings.h"
 #include "tokenizer/files/tekken.h"
 #include "tokenizer/model/alphabet.h"

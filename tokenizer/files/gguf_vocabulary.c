@@ -3,10 +3,10 @@
  * tests/peers/gguf_files.py. */
 #include <string.h>
 
-#include "common/err.h"
-#include "common/gguf.h"
-#include "common/js.h"
-#include "common/utf8.h"
+#include "common/base/err.h"
+#include "common/base/utf8.h"
+#include "common/formats/gguf.h"
+#include "common/formats/js.h"
 #include "tokenizer/files/files.h"
 #include "tokenizer/files/sentencepiece.h"
 #include "tokenizer/model/alphabet.h"

@@ -2,9 +2,9 @@
 
 #include <string.h>
 
-#include "common/err.h"
-#include "common/js_scan.h"
-#include "common/utf8.h"
+#include "common/base/err.h"
+#include "common/base/utf8.h"
+#include "common/formats/js_scan.h"
 #include "tokenizer/files/files.h"
 #include "tokenizer/model/alphabet.h"
 

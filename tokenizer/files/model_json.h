@@ -11,7 +11,7 @@
 
 #include <stddef.h>
 
-#include "common/js.h"
+#include "common/formats/js.h"
 #include "tokenizer/model/vocabulary.h"
 
 /* The ranges of the text that hold model.vocab, an object, and model.merges, a list, without the

@@ -3,11 +3,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/base64.h"
-#include "common/err.h"
-#include "common/file.h"
-#include "common/js.h"
-#include "common/log.h"
+#include "common/base/base64.h"
+#include "common/base/err.h"
+#include "common/base/log.h"
+#include "common/files/file.h"
+#include "common/formats/js.h"
 #include "tokenizer/files/encodings.h"
 #include "tokenizer/files/files.h"
 #include "tokenizer/model/alphabet.h"

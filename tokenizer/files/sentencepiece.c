@@ -5,13 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base64.h"
-#include "common/err.h"
-#include "common/js.h"
-#include "common/le.h"
-#include "common/mem.h"
-#include "common/protobuf.h"
-#include "common/utf8.h"
+#include "common/base/base64.h"
+#include "common/base/err.h"
+#include "common/base/le.h"
+#include "common/base/mem.h"
+#include "common/base/protobuf.h"
+#include "common/base/utf8.h"
+#include "common/formats/js.h"
 #include "tokenizer/files/files.h"
 
 /* ---- pieces ---------------------------------------------------------------------------------- */

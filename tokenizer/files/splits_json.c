@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "common/err.h"
-#include "common/js.h"
+#include "common/base/err.h"
+#include "common/formats/js.h"
 #include "tokenizer/model/alphabet.h"
 #include "tokenizer/model/vocabulary.h"
 #include "unicode/unicode.h"

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/base64.h"
-#include "common/err.h"
-#include "common/js.h"
+#include "common/base/base64.h"
+#include "common/base/err.h"
+#include "common/formats/js.h"
 
 /* The special tokens of files of versions before 11, which have no list of them. */
 static const char *const older[] = {

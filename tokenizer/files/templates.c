@@ -3,8 +3,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "common/err.h"
-#include "common/js.h"
+#include "common/base/err.h"
+#include "common/formats/js.h"
 #include "tokenizer/files/files.h"
 
 static int add_part(struct template *t, int64_t id, uint32_t type)

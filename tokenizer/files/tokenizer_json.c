@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
-#include "common/js.h"
-#include "common/mem.h"
+#include "common/base/err.h"
+#include "common/base/mem.h"
+#include "common/formats/js.h"
 #include "tokenizer/files/files.h"
 #include "tokenizer/files/model_json.h"
 #include "tokenizer/files/splits_json.h"

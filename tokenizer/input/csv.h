@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/buf.h"
-#include "common/file.h"
+#include "common/base/buf.h"
+#include "common/files/file.h"
 
 struct csv {
     struct input *in;      /* borrowed */

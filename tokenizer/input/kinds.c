@@ -3,9 +3,9 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "common/crc32c.h"
-#include "common/file.h"
-#include "common/le.h"
+#include "common/base/crc32c.h"
+#include "common/base/le.h"
+#include "common/files/file.h"
 
 /* ---- magic numbers --------------------------------------------------------------------------- */
 

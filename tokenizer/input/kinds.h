@@ -11,7 +11,7 @@
 
 #include <stddef.h>
 
-#include "common/columns.h"
+#include "common/formats/columns.h"
 
 enum { KINDS_LOOK = 512 }; /* number of bytes of a file that the functions need */
 

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/buf.h"
+#include "common/base/buf.h"
 
 enum mend_rule {
     MEND_FEW,  /* replace them with U+FFFD if they are few; if they are many, the document is not

@@ -2,10 +2,10 @@
 
 #include <string.h>
 
-#include "common/archived.h"
-#include "common/compress.h"
-#include "common/err.h"
-#include "common/le.h"
+#include "common/base/err.h"
+#include "common/base/le.h"
+#include "common/files/archived.h"
+#include "common/files/compress.h"
 
 enum { LOOK = 13 };
 

@@ -9,7 +9,7 @@
 #ifndef TEXTMILL_TOKENIZER_INPUT_PACKED_H
 #define TEXTMILL_TOKENIZER_INPUT_PACKED_H
 
-#include "common/file.h"
+#include "common/files/file.h"
 
 /* The decompressor between a file and its unpacked bytes. It must not move in memory while `in` is
  * open. */

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/buf.h"
-#include "common/err.h"
-#include "common/mem.h"
+#include "common/base/buf.h"
+#include "common/base/err.h"
+#include "common/base/mem.h"
 
 static int64_t read_next(void *ctx, void *bytes, size_t n)
 {

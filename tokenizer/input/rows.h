@@ -1,5 +1,5 @@
 /*
- * rows.h - reads the rows of a Parquet or Arrow file (common/columns.h).
+ * rows.h - reads the rows of a Parquet or Arrow file (common/formats/columns.h).
  */
 #ifndef TEXTMILL_TOKENIZER_INPUT_ROWS_H
 #define TEXTMILL_TOKENIZER_INPUT_ROWS_H
@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/columns.h"
-#include "common/file.h"
+#include "common/files/file.h"
+#include "common/formats/columns.h"
 
 struct rows {
     struct input *in; /* borrowed */

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/document.h"
-#include "common/err.h"
-#include "common/file.h"
-#include "common/js.h"
-#include "common/mem.h"
+#include "common/base/err.h"
+#include "common/base/mem.h"
+#include "common/files/file.h"
+#include "common/formats/document.h"
+#include "common/formats/js.h"
 #include "tokenizer/input/csv.h"
 #include "tokenizer/input/kinds.h"
 #include "tokenizer/input/packed.h"

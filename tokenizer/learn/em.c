@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/mem.h"
+#include "common/base/mem.h"
 
 enum { AHEAD = SEEDS_LENGTH_MAX, STEP = 256, CHUNK = 1024 };
 static const double smallest = 0x1p-256, least_count = 0.5, penalty = 10;

@@ -8,7 +8,7 @@
 #ifndef TEXTMILL_TOKENIZER_LEARN_EM_H
 #define TEXTMILL_TOKENIZER_LEARN_EM_H
 
-#include "common/pool.h"
+#include "common/base/pool.h"
 #include "tokenizer/learn/seeds.h"
 #include "tokenizer/learn/segments.h"
 

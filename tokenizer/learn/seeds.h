@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/pool.h"
+#include "common/base/pool.h"
 #include "tokenizer/learn/segments.h"
 
 enum { SEEDS_NONE = UINT32_MAX, SEEDS_LENGTH_MAX = 64 };

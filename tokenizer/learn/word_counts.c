@@ -10,10 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/err.h"
-#include "common/file.h"
-#include "common/le.h"
-#include "common/mem.h"
+#include "common/base/err.h"
+#include "common/base/le.h"
+#include "common/base/mem.h"
+#include "common/files/file.h"
 
 #define NONE UINT32_MAX
 

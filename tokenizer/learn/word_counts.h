@@ -19,7 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/buf.h"
+#include "common/base/buf.h"
 
 struct counted_word {
     size_t at; /* the word is bytes.data[at..at+len) */

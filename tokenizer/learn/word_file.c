@@ -3,9 +3,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "common/crc32c.h"
-#include "common/err.h"
-#include "common/le.h"
+#include "common/base/crc32c.h"
+#include "common/base/err.h"
+#include "common/base/le.h"
 
 static const char MAGIC[] = "textmill=words 1", RULES[] = "cut=";
 

@@ -19,7 +19,7 @@
 
 #include <stddef.h>
 
-#include "common/file.h"
+#include "common/files/file.h"
 #include "tokenizer/learn/word_counts.h"
 
 /* Writes the words of several tables to `out`, and empties the tables. `rules` says how text was

@@ -6,9 +6,9 @@
 #include <immintrin.h>
 #endif
 
-#include "common/mem.h"
-#include "common/simd.h"
-#include "common/utf8.h"
+#include "common/base/mem.h"
+#include "common/base/simd.h"
+#include "common/base/utf8.h"
 #include "unicode/unicode.h"
 
 void added_put(struct added_set *s, const struct added_token *token, const char *text, size_t n)

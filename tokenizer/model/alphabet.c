@@ -1,6 +1,6 @@
 #include "tokenizer/model/alphabet.h"
 
-#include "common/utf8.h"
+#include "common/base/utf8.h"
 
 enum { FIRST_SHIFTED = 0x100 };
 

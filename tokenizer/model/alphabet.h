@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-#include "common/buf.h"
+#include "common/base/buf.h"
 
 /* GPT-2's files write byte b as the character of code point b if that is printable (33-126,
  * 161-172, 174-255). They write the other 68 bytes, in order, as U+0100, U+0101, ... */

@@ -7,9 +7,9 @@
 #include <immintrin.h>
 #endif
 
-#include "common/err.h"
-#include "common/mem.h"
-#include "common/simd.h"
+#include "common/base/err.h"
+#include "common/base/mem.h"
+#include "common/base/simd.h"
 #include "tokenizer/model/pairs.h"
 #include "tokenizer/model/starts.h"
 #include "tokenizer/model/whole.h"

@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/ids.h"
+#include "common/base/ids.h"
 #include "tokenizer/cut/pieces.h"
 #include "tokenizer/model/merge.h"
 

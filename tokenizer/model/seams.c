@@ -5,9 +5,9 @@
 #include <immintrin.h>
 #endif
 
-#include "common/mem.h"
-#include "common/simd.h"
-#include "common/utf8.h"
+#include "common/base/mem.h"
+#include "common/base/simd.h"
+#include "common/base/utf8.h"
 #include "tokenizer/cut/ascii.h"
 #include "tokenizer/model/vocabulary.h"
 #include "unicode/unicode.h"

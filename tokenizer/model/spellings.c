@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/mem.h"
+#include "common/base/mem.h"
 
 enum { BLOCK = 4096 }; /* room is reserved for the short texts of so many tokens at a time */
 

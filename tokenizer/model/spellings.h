@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/buf.h"
+#include "common/base/buf.h"
 
 enum {
     SPELLING_SHORT = 15, /* bytes of a text that stands in its entry */

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
-#include "common/mem.h"
-#include "common/utf8.h"
+#include "common/base/err.h"
+#include "common/base/mem.h"
+#include "common/base/utf8.h"
 #include "tokenizer/model/vocabulary.h"
 #include "tokenizer/model/wordpiece.h"
 #include "unicode/unicode.h"

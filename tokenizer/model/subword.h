@@ -14,8 +14,8 @@
 
 #include <stddef.h>
 
-#include "common/buf.h"
-#include "common/ids.h"
+#include "common/base/buf.h"
+#include "common/base/ids.h"
 #include "tokenizer/cut/pieces.h"
 #include "tokenizer/model/bpe.h"
 #include "tokenizer/model/unigram.h"

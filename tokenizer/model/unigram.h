@@ -11,7 +11,7 @@
 
 #include <stddef.h>
 
-#include "common/ids.h"
+#include "common/base/ids.h"
 
 struct vocabulary;
 struct unigram;

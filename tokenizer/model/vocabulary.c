@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
-#include "common/hash.h"
-#include "common/mem.h"
+#include "common/base/err.h"
+#include "common/base/hash.h"
+#include "common/base/mem.h"
 #include "tokenizer/model/alphabet.h"
 #include "tokenizer/model/decoder.h"
 

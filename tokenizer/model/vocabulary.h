@@ -22,7 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/buf.h"
+#include "common/base/buf.h"
 #include "tokenizer/cut/normalize.h"
 #include "tokenizer/cut/pretokenize.h"
 #include "tokenizer/cut/steps.h"

@@ -6,8 +6,8 @@
 #include <immintrin.h>
 #endif
 
-#include "common/mem.h"
-#include "common/simd.h"
+#include "common/base/mem.h"
+#include "common/base/simd.h"
 
 enum {
     KEY_BYTES = 16,

@@ -18,7 +18,7 @@
 
 #include <stddef.h>
 
-#include "common/ids.h"
+#include "common/base/ids.h"
 #include "tokenizer/cut/pieces.h"
 
 struct wordcache;

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/mem.h"
+#include "common/base/mem.h"
 #include "tokenizer/model/vocabulary.h"
 
 #define NONE UINT32_MAX

@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/ids.h"
+#include "common/base/ids.h"
 
 struct vocabulary;
 struct wordpiece;

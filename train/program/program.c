@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "common/mem.h"
+#include "common/base/mem.h"
 #include "train/ranks/reduce.h"
 
 static const char *const phase_names[PHASE_KINDS] = {

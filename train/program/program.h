@@ -70,7 +70,7 @@
 
 #include <stdint.h>
 
-#include "common/buf.h"
+#include "common/base/buf.h"
 #include "model/network/layer.h"
 
 /* The arrays of a training (layout.h). */

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "common/mem.h"
+#include "common/base/mem.h"
 
 /* A transfer in progress. Its number counts the messages of the same kind from the same sender to
  * the same receiver. */

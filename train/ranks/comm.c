@@ -7,11 +7,11 @@
 #include <string.h>
 #include <time.h>
 
-#include "common/err.h"
-#include "common/log.h"
-#include "common/mem.h"
-#include "common/pool.h"
-#include "common/trace.h"
+#include "common/base/err.h"
+#include "common/base/log.h"
+#include "common/base/mem.h"
+#include "common/base/pool.h"
+#include "common/program/trace.h"
 #include "train/ranks/link.h"
 #include "train/ranks/reduce.h"
 

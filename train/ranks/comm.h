@@ -27,7 +27,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "common/buf.h"
+#include "common/base/buf.h"
 #include "model/compute/ops.h"
 #include "model/compute/ops_exchange.h"
 #include "model/network/split.h"

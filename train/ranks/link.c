@@ -8,10 +8,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/buf.h"
-#include "common/err.h"
-#include "common/log.h"
-#include "common/mem.h"
+#include "common/base/buf.h"
+#include "common/base/err.h"
+#include "common/base/log.h"
+#include "common/base/mem.h"
 
 enum { TAG_QUESTION = LINK_TAGS, TAG_ANSWER, TAG_HOST };
 

@@ -11,7 +11,7 @@
 #include <stddef.h>
 
 enum {
-    TRANSPORT_LAYOUT = 1,  /* version of this table, raised at each change (common/plugin.h) */
+    TRANSPORT_LAYOUT = 1, /* version of this table, raised at each change (common/files/plugin.h) */
     TRANSPORT_TAGS = 32767 /* tags are below this */
 };
 

@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "common/file.h"
-#include "common/log.h"
+#include "common/base/log.h"
+#include "common/files/file.h"
 
 static const char mark[] = "<!-- train writes this file anew as long as this line is in it. -->";
 

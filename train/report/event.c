@@ -6,11 +6,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/err.h"
-#include "common/file.h"
-#include "common/le.h"
-#include "common/mem.h"
-#include "common/protobuf.h"
+#include "common/base/err.h"
+#include "common/base/le.h"
+#include "common/base/mem.h"
+#include "common/base/protobuf.h"
+#include "common/files/file.h"
 #include "tfrecord/formats/record.h"
 
 /* ---- protocol buffers, as needed for these messages ------------------------------------------ */

@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "common/buf.h"
+#include "common/base/buf.h"
 
 struct event_writer {
     char *path;

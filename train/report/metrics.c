@@ -6,11 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/buf.h"
-#include "common/err.h"
-#include "common/file.h"
-#include "common/js.h"
-#include "common/mem.h"
+#include "common/base/buf.h"
+#include "common/base/err.h"
+#include "common/base/mem.h"
+#include "common/files/file.h"
+#include "common/formats/js.h"
 #include "train/report/origin.h"
 
 static const char *const prefixes[METRICS_VALUES] = { "", "", "validation_", "validation_" };

@@ -31,7 +31,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "common/kv.h"
+#include "common/formats/kv.h"
 #include "model/network/model.h"
 #include "train/report/event.h"
 

@@ -6,8 +6,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/file.h"
-#include "common/js.h"
+#include "common/files/file.h"
+#include "common/formats/js.h"
 
 /* ---- the machine ----------------------------------------------------------------------------- */
 

@@ -10,8 +10,8 @@
 
 #include <stdint.h>
 
-#include "common/buf.h"
-#include "common/kv.h"
+#include "common/base/buf.h"
+#include "common/formats/kv.h"
 
 /* Appends the date, the host and the processor's name to *facts, as far as the system tells them.
  * The date is the environment's SOURCE_DATE_EPOCH, if it is set. */

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/buf.h"
-#include "common/file.h"
-#include "common/log.h"
-#include "common/mem.h"
+#include "common/base/buf.h"
+#include "common/base/log.h"
+#include "common/base/mem.h"
+#include "common/files/file.h"
 
 enum { WIDTH = 680, HEIGHT = 300, LEFT = 64, RIGHT = 16, TOP = 12, BOTTOM = 40 };
 enum { COLUMNS = 300 }; /* intervals of a thinned curve */

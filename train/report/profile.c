@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/log.h"
-#include "common/trace.h"
+#include "common/base/log.h"
+#include "common/program/trace.h"
 
 enum { SIDE = 1024, ROUNDS = 20, FAR = 1 << 26 }; /* FAR: floats, more than any cache holds */
 

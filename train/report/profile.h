@@ -1,6 +1,6 @@
 /*
- * profile.h - reports where the time of a training goes (common/trace.h), compared with the limits
- * of the machine.
+ * profile.h - reports where the time of a training goes (common/program/trace.h), compared with the
+ * limits of the machine.
  *
  * The limits are measured in the same process with the same threads: the speed of a matrix product
  * of 1024 x 1024 x 1024 in the precision of the run, and the speed of y += x on arrays that are

@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "common/mem.h"
+#include "common/base/mem.h"
 
 void sequences_init(struct sequences *s, int64_t room, int64_t T, int encoder)
 {

@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "common/opt.h"
+#include "common/program/opt.h"
 #include "model/network/model.h"
 #include "tokenizer/tokenizer.h"
 

@@ -2,10 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
-#include "common/hash.h"
-#include "common/mem.h"
-#include "common/rng.h"
+#include "common/base/err.h"
+#include "common/base/hash.h"
+#include "common/base/mem.h"
+#include "common/base/rng.h"
 #include "tfrecord/formats/blend.h"
 #include "train/samples/batches.h"
 #include "train/samples/samples.h"

@@ -3,9 +3,9 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "common/err.h"
-#include "common/mem.h"
-#include "common/rng.h"
+#include "common/base/err.h"
+#include "common/base/mem.h"
+#include "common/base/rng.h"
 #include "tfrecord/read/dataset.h"
 #include "train/samples/samples.h"
 

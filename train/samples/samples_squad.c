@@ -1,9 +1,9 @@
 /* Samples for SQuAD: windows of contexts with the positions of the answers, or random rows. */
 #include <stdlib.h>
 
-#include "common/err.h"
-#include "common/mem.h"
-#include "common/rng.h"
+#include "common/base/err.h"
+#include "common/base/mem.h"
+#include "common/base/rng.h"
 #include "squad/squad_windows.h"
 #include "tokenizer/tokenizer.h"
 #include "train/samples/samples.h"

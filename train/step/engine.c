@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/mem.h"
-#include "common/rng.h"
-#include "common/trace.h"
+#include "common/base/mem.h"
+#include "common/base/rng.h"
+#include "common/program/trace.h"
 #include "model/network/embedding.h"
 #include "model/network/layer.h"
 

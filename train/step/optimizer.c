@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "common/mem.h"
-#include "common/rng.h"
+#include "common/base/mem.h"
+#include "common/base/rng.h"
 #include "train/store/sharing.h"
 
 enum { KEY_ROUNDING = 0x726f756e64 }; /* differs from the keys of other uses of the seed */

@@ -5,8 +5,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "common/err.h"
-#include "common/mem.h"
+#include "common/base/err.h"
+#include "common/base/mem.h"
 
 /* Returns the number of steps that `value` stands for: a fraction of `steps` if it is below 1, else
  * a number of steps. Returns -1 with an error that contains `name`. */

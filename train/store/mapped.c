@@ -11,14 +11,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "common/buf.h"
-#include "common/err.h"
-#include "common/file.h"
-#include "common/log.h"
-#include "common/mapping.h"
-#include "common/mem.h"
-#include "common/pool.h"
-#include "common/trace.h"
+#include "common/base/buf.h"
+#include "common/base/err.h"
+#include "common/base/log.h"
+#include "common/base/mem.h"
+#include "common/base/pool.h"
+#include "common/files/file.h"
+#include "common/files/mapping.h"
+#include "common/program/trace.h"
 
 #ifndef MADV_POPULATE_READ /* Linux 5.14 */
 #define MADV_POPULATE_READ  22

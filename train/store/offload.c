@@ -5,8 +5,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "common/log.h"
-#include "common/mem.h"
+#include "common/base/log.h"
+#include "common/base/mem.h"
 #include "model/compute/ops_exchange.h"
 #include "train/store/layout.h"
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "common/mem.h"
+#include "common/base/mem.h"
 
 /* A piece of the window, with the size of the arrays that it is for. */
 struct slot {

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/mem.h"
-#include "common/pool.h"
+#include "common/base/mem.h"
+#include "common/base/pool.h"
 #include "train/store/offload.h"
 
 /* ---- initial weights ------------------------------------------------------------------------- */

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "common/mem.h"
+#include "common/base/mem.h"
 
 void transfer_open(struct transfer *g, struct store *s, struct comm *c)
 {

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/mem.h"
-#include "common/utf8.h"
+#include "common/base/mem.h"
+#include "common/base/utf8.h"
 #include "wikiprep/classic/classic_lines.h"
 #include "wikiprep/classic/classic_pass.h"
 #include "wikiprep/site/entity.h"

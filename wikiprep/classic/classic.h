@@ -19,8 +19,8 @@
 
 #include <stddef.h>
 
-#include "common/buf.h"
-#include "common/document.h"
+#include "common/base/buf.h"
+#include "common/formats/document.h"
 
 /* Working memory for one thread. */
 struct classic;

@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-#include "common/buf.h"
+#include "common/base/buf.h"
 
 /* Returns the length in bytes of the space character at s < end, or 0 if it is none. Knows ASCII's
  * spaces and the common ones of Unicode. */

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "common/mem.h"
+#include "common/base/mem.h"
 
 static size_t skip_spaces(const struct buf *text, size_t at)
 {

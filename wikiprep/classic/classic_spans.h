@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-#include "common/buf.h"
+#include "common/base/buf.h"
 
 /* In bytes. A longer tag is not recognised, which keeps the time linear. */
 enum { SPAN_TAG_MAX = 1 << 12 };

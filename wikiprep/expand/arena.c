@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/mem.h"
+#include "common/base/mem.h"
 
 enum { CHUNK_BYTES = 1 << 16, LARGE_BYTES = CHUNK_BYTES / 8, ALIGN = 16 };
 

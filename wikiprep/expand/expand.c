@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/hash.h"
-#include "common/mem.h"
+#include "common/base/hash.h"
+#include "common/base/mem.h"
 #include "wikiprep/expand/expand_state.h"
 
 /* Maximum growth of a page in bytes: MediaWiki's limit on included templates, plus stored texts. */

@@ -20,7 +20,7 @@
 
 #include <stddef.h>
 
-#include "common/buf.h"
+#include "common/base/buf.h"
 #include "wikiprep/expand/library.h"
 #include "wikiprep/text/call.h"
 

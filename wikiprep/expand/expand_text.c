@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/mem.h"
+#include "common/base/mem.h"
 #include "wikiprep/expand/expand_state.h"
 
 enum { MARKS_MAX = 999999 };

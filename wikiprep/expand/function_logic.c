@@ -1,7 +1,7 @@
 /* Parser functions that choose: #if, #ifeq, #ifexist, #iferror, #switch, #expr. */
 #include <string.h>
 
-#include "common/utf8.h"
+#include "common/base/utf8.h"
 #include "wikiprep/expand/functions.h"
 #include "wikiprep/site/entity.h"
 #include "wikiprep/values/expression.h"

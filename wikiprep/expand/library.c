@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/file.h"
-#include "common/hash.h"
-#include "common/log.h"
-#include "common/mem.h"
-#include "common/spill.h"
+#include "common/base/hash.h"
+#include "common/base/log.h"
+#include "common/base/mem.h"
+#include "common/files/file.h"
+#include "common/files/spill.h"
 #include "wikiprep/expand/arena.h"
 
 enum {

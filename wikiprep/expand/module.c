@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/utf8.h"
+#include "common/base/utf8.h"
 #include "unicode/letter_case.h"
 #include "wikiprep/expand/functions.h"
 #include "wikiprep/values/number.h"

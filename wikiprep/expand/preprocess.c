@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "common/mem.h"
+#include "common/base/mem.h"
 #include "wikiprep/text/tag.h"
 
 /* Tags whose content is not parsed. */

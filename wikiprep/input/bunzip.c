@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
-#include "common/mem.h"
-#include "common/pool.h"
+#include "common/base/err.h"
+#include "common/base/mem.h"
+#include "common/base/pool.h"
 #include "wikiprep/input/bzpiece.h"
 #include "wikiprep/input/bzrun.h"
 

@@ -8,11 +8,11 @@
 #include <string.h>
 #include <strings.h>
 
-#include "common/err.h"
-#include "common/file.h"
-#include "common/linked.h"
-#include "common/log.h"
-#include "common/mem.h"
+#include "common/base/err.h"
+#include "common/base/linked.h"
+#include "common/base/log.h"
+#include "common/base/mem.h"
+#include "common/files/file.h"
 #include "wikiprep/input/export.h"
 #include "wikiprep/input/part.h"
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/mem.h"
+#include "common/base/mem.h"
 
 enum { FIELD_MAX = 1 << 16 /* bytes of a title, an id, ... */ };
 

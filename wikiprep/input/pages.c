@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
-#include "common/file.h"
-#include "common/mem.h"
-#include "common/utf8.h"
+#include "common/base/err.h"
+#include "common/base/mem.h"
+#include "common/base/utf8.h"
+#include "common/files/file.h"
 #include "wikiprep/site/entity.h"
 #include "wikiprep/site/names.h"
 #include "wikiprep/site/nameset.h"

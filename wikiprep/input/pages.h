@@ -11,7 +11,7 @@
 #ifndef TEXTMILL_WIKIPREP_INPUT_PAGES_H
 #define TEXTMILL_WIKIPREP_INPUT_PAGES_H
 
-#include "common/opt.h"
+#include "common/program/opt.h"
 #include "wikiprep/input/unpack.h"
 
 struct pages;

@@ -14,8 +14,8 @@
 #ifndef TEXTMILL_WIKIPREP_OUTPUT_PAGE_JSON_H
 #define TEXTMILL_WIKIPREP_OUTPUT_PAGE_JSON_H
 
-#include "common/buf.h"
-#include "common/document.h"
+#include "common/base/buf.h"
+#include "common/formats/document.h"
 #include "wikiprep/site/dump_page.h"
 
 #define PAGE_JSON_FIELDS "id,revid,url,title,redirect,text"

@@ -1,7 +1,7 @@
 #include "wikiprep/output/page_rows.h"
 
-#include "common/err.h"
-#include "common/le.h"
+#include "common/base/err.h"
+#include "common/base/le.h"
 
 enum { LENGTH_BYTES = 8 };
 

@@ -8,9 +8,9 @@
 #ifndef TEXTMILL_WIKIPREP_OUTPUT_PAGE_ROWS_H
 #define TEXTMILL_WIKIPREP_OUTPUT_PAGE_ROWS_H
 
-#include "common/buf.h"
-#include "common/columns.h"
-#include "common/document.h"
+#include "common/base/buf.h"
+#include "common/formats/columns.h"
+#include "common/formats/document.h"
 #include "wikiprep/output/page_json.h"
 #include "wikiprep/site/dump_page.h"
 

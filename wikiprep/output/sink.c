@@ -10,9 +10,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/err.h"
-#include "common/mem.h"
-#include "common/temp.h"
+#include "common/base/err.h"
+#include "common/base/mem.h"
+#include "common/files/temp.h"
 
 enum { FILES_A_FOLDER = 100 };
 

@@ -18,10 +18,10 @@
 
 #include <stdint.h>
 
-#include "common/buf.h"
-#include "common/document.h"
-#include "common/file.h"
-#include "common/kv.h"
+#include "common/base/buf.h"
+#include "common/files/file.h"
+#include "common/formats/document.h"
+#include "common/formats/kv.h"
 #include "wikiprep/output/page_rows.h"
 
 enum sink_format {

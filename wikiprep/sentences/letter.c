@@ -1,7 +1,7 @@
 #include "wikiprep/sentences/letter.h"
 
-#include "common/buf.h"
-#include "common/utf8.h"
+#include "common/base/buf.h"
+#include "common/base/utf8.h"
 #include "unicode/letter_case.h"
 
 /* ---- kinds ---------------------------------------------------------------------------------- */

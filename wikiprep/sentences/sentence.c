@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "common/lines.h"
+#include "common/base/lines.h"
 #include "wikiprep/sentences/letter.h"
 #include "wikiprep/sentences/sentence_list.h"
 #include "wikiprep/sentences/sentence_mark.h"

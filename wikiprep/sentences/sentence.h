@@ -28,7 +28,7 @@
 
 #include <stddef.h>
 
-#include "common/buf.h"
+#include "common/base/buf.h"
 #include "wikiprep/sentences/sentence_model.h"
 
 /* Appends the sentences of one paragraph to out, each followed by LF. */

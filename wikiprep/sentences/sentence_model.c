@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/buf.h"
-#include "common/err.h"
-#include "common/file.h"
-#include "common/hash.h"
-#include "common/lines.h"
-#include "common/mem.h"
+#include "common/base/buf.h"
+#include "common/base/err.h"
+#include "common/base/hash.h"
+#include "common/base/lines.h"
+#include "common/base/mem.h"
+#include "common/files/file.h"
 
 static const char FIRST_LINE[] = "textmill sentences 1";
 

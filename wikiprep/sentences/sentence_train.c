@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
-#include "common/file.h"
-#include "common/hash.h"
-#include "common/lines.h"
-#include "common/mem.h"
+#include "common/base/err.h"
+#include "common/base/hash.h"
+#include "common/base/lines.h"
+#include "common/base/mem.h"
+#include "common/files/file.h"
 #include "wikiprep/sentences/letter.h"
 #include "wikiprep/sentences/sentence_model.h"
 

@@ -20,7 +20,7 @@
 
 #include <stddef.h>
 
-#include "common/buf.h"
+#include "common/base/buf.h"
 
 struct sentence_trainer;
 

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "common/mem.h"
+#include "common/base/mem.h"
 #include "wikiprep/site/names.h"
 
 void dump_page_release(struct dump_page *p)

@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-#include "common/buf.h"
+#include "common/base/buf.h"
 
 struct dump_namespace {
     int key;

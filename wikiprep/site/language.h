@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-#include "common/buf.h"
+#include "common/base/buf.h"
 
 /* Returns the name of a language in the language of the wiki, or in English if that name is not
  * known. `code` is an ISO 639 code or a code of Wikipedia. Wikis whose templates abbreviate the

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/mem.h"
-#include "common/utf8.h"
+#include "common/base/mem.h"
+#include "common/base/utf8.h"
 #include "unicode/letter_case.h"
 #include "wikiprep/site/nameset.h"
 #include "wikiprep/values/knowledge.h"

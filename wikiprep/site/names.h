@@ -11,7 +11,7 @@
 
 #include <stddef.h>
 
-#include "common/buf.h"
+#include "common/base/buf.h"
 
 enum names_kind {
     NAMES_NONE, /* not a prefix but part of the title: [[Star Trek: Picard]] */

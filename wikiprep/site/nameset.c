@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
-#include "common/file.h"
-#include "common/hash.h"
-#include "common/mem.h"
-#include "common/utf8.h"
+#include "common/base/err.h"
+#include "common/base/hash.h"
+#include "common/base/mem.h"
+#include "common/base/utf8.h"
+#include "common/files/file.h"
 
 struct nameset {
     char **names;

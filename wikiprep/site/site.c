@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
-#include "common/mem.h"
+#include "common/base/err.h"
+#include "common/base/mem.h"
 #include "wikiprep/site/nameset.h"
 
 /* ---- namespaces -------------------------------------------------------------------------- */

@@ -4,7 +4,7 @@
 #ifndef TEXTMILL_WIKIPREP_SITE_SITE_H
 #define TEXTMILL_WIKIPREP_SITE_SITE_H
 
-#include "common/opt.h"
+#include "common/program/opt.h"
 #include "wikiprep/sentences/sentence_model.h"
 #include "wikiprep/site/dump_page.h"
 #include "wikiprep/site/names.h"

@@ -3,7 +3,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "common/utf8.h"
+#include "common/base/utf8.h"
 #include "unicode/letter_case.h"
 #include "wikiprep/site/entity.h"
 

@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-#include "common/buf.h"
+#include "common/base/buf.h"
 #include "wikiprep/site/dump_page.h"
 
 struct title {

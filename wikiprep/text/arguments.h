@@ -11,7 +11,7 @@
 
 #include <stddef.h>
 
-#include "common/buf.h"
+#include "common/base/buf.h"
 #include "wikiprep/text/call.h"
 #include "wikiprep/values/span.h"
 

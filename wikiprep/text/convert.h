@@ -11,7 +11,7 @@
 #ifndef TEXTMILL_WIKIPREP_TEXT_CONVERT_H
 #define TEXTMILL_WIKIPREP_TEXT_CONVERT_H
 
-#include "common/buf.h"
+#include "common/base/buf.h"
 #include "wikiprep/text/arguments.h"
 
 /* Appends the text of the call and returns 1. Returns 0 if the call has no number. `abbreviated`:

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <strings.h>
 
-#include "common/mem.h"
-#include "common/utf8.h"
+#include "common/base/mem.h"
+#include "common/base/utf8.h"
 #include "wikiprep/site/entity.h"
 #include "wikiprep/text/markup_walk.h"
 

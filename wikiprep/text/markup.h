@@ -13,7 +13,7 @@
 
 #include <stddef.h>
 
-#include "common/buf.h"
+#include "common/base/buf.h"
 #include "wikiprep/site/names.h"
 #include "wikiprep/text/call.h"
 #include "wikiprep/values/marks.h"

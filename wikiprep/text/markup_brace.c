@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "common/mem.h"
+#include "common/base/mem.h"
 
 enum { RENDER_MAX = 40 }; /* deepest rendered call, as in MediaWiki; keeps the time linear */
 

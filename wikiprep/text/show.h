@@ -5,7 +5,7 @@
 #ifndef TEXTMILL_WIKIPREP_TEXT_SHOW_H
 #define TEXTMILL_WIKIPREP_TEXT_SHOW_H
 
-#include "common/buf.h"
+#include "common/base/buf.h"
 #include "wikiprep/text/arguments.h"
 #include "wikiprep/text/call.h"
 

@@ -1,6 +1,6 @@
 /* Renderers of arguments, lists, places, ships, quotations and notes for show.h. */
 #define _GNU_SOURCE /* memmem */
-#include "common/utf8.h"
+#include "common/base/utf8.h"
 #include "wikiprep/text/show.h"
 
 #include <ctype.h>

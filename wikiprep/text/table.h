@@ -13,7 +13,7 @@
 
 #include <stddef.h>
 
-#include "common/buf.h"
+#include "common/base/buf.h"
 
 /* The bytes [begin, end) of a table in the text. end is 0 if the table is not closed. */
 struct table_extent {

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "common/buf.h"
+#include "common/base/buf.h"
 
 static const char *skip_blanks(const char *s, const char *end)
 {

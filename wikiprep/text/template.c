@@ -6,7 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "common/utf8.h"
+#include "common/base/utf8.h"
 #include "unicode/letter_case.h"
 #include "wikiprep/text/show.h"
 

@@ -9,7 +9,7 @@
 #ifndef TEXTMILL_WIKIPREP_TEXT_VISIBLE_H
 #define TEXTMILL_WIKIPREP_TEXT_VISIBLE_H
 
-#include "common/buf.h"
+#include "common/base/buf.h"
 
 /* Removes hidden elements from text, in place. Each is replaced by an empty "<ref/>", because
  * markup.h repairs spaces and punctuation around removed references. Time is linear: the search

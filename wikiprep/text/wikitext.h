@@ -16,7 +16,7 @@
 
 #include <stddef.h>
 
-#include "common/buf.h"
+#include "common/base/buf.h"
 #include "wikiprep/site/names.h"
 #include "wikiprep/site/section.h"
 #include "wikiprep/text/call.h"

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "common/utf8.h"
+#include "common/base/utf8.h"
 
 enum { STACK_MAX = 100 };
 

@@ -4,7 +4,7 @@
 #ifndef TEXTMILL_WIKIPREP_VALUES_FIGURE_H
 #define TEXTMILL_WIKIPREP_VALUES_FIGURE_H
 
-#include "common/buf.h"
+#include "common/base/buf.h"
 #include "wikiprep/values/span.h"
 
 enum { FIGURE_MAX = 32 }; /* maximum length of a number in the input */

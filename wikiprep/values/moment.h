@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#include "common/buf.h"
+#include "common/base/buf.h"
 #include "wikiprep/values/span.h"
 
 /* A date and time of the Gregorian calendar. Each field is in its usual range. */

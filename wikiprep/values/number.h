@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-#include "common/buf.h"
+#include "common/base/buf.h"
 #include "wikiprep/values/span.h"
 
 struct number {

@@ -1,4 +1,4 @@
-"""The order in which training takes samples: common/rng.h and train/samples/batches.h, rewritten in Python."""
+"""The order in which training takes samples: common/base/rng.h and train/samples/batches.h, rewritten in Python."""
 
 M64 = (1 << 64) - 1
 

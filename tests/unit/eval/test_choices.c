@@ -1,7 +1,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "common/err.h"
+#include "common/base/err.h"
 #include "eval/choices.h"
 
 static struct choices_question q;

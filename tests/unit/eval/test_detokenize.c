@@ -2,10 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/buf.h"
-#include "common/file.h"
-#include "common/rng.h"
-#include "common/utf8.h"
+#include "common/base/buf.h"
+#include "common/base/rng.h"
+#include "common/base/utf8.h"
+#include "common/files/file.h"
 #include "eval/detokenize.h"
 #include "eval/wiki.h"
 #include "tests/unit/look.h"

@@ -4,9 +4,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/err.h"
-#include "common/file.h"
-#include "common/temp.h"
+#include "common/base/err.h"
+#include "common/files/file.h"
+#include "common/files/temp.h"
 #include "eval/lambada.h"
 #include "eval/report.h"
 #include "eval/score.h"

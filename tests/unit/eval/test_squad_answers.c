@@ -4,10 +4,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/err.h"
-#include "common/file.h"
-#include "common/js.h"
-#include "common/temp.h"
+#include "common/base/err.h"
+#include "common/files/file.h"
+#include "common/files/temp.h"
+#include "common/formats/js.h"
 #include "eval/squad_answers.h"
 #include "tests/unit/look.h"
 

@@ -1,7 +1,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "common/rng.h"
+#include "common/base/rng.h"
 #include "generate/text.h"
 
 /* Adds `pieces` to a text with the given stop texts, one after the other. After each piece

@@ -8,8 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "common/file.h"
-#include "common/temp.h"
+#include "common/files/file.h"
+#include "common/files/temp.h"
 #include "library/textmill-tokenizer.h"
 
 static char dir[] = "/tmp/textmill-library-XXXXXX";

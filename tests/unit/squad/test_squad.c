@@ -2,7 +2,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "common/err.h"
+#include "common/base/err.h"
 #include "eval/squad_metric.h"
 #include "squad/squad.h"
 #include "unicode/lower.h"

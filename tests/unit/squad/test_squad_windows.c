@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/buf.h"
-#include "common/err.h"
+#include "common/base/buf.h"
+#include "common/base/err.h"
 #include "squad/squad_windows.h"
 
 static void add(struct squad_tokens *t, uint32_t id, uint32_t begin, uint32_t end)

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
-#include "common/file.h"
-#include "common/js.h"
+#include "common/base/err.h"
+#include "common/files/file.h"
+#include "common/formats/js.h"
 #include "tests/unit/golden.h"
 #include "tests/unit/look.h"
 #include "tokenizer/files/files.h"

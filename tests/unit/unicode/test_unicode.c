@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/utf8.h"
+#include "common/base/utf8.h"
 #include "unicode/forms.h"
 #include "unicode/letter_case.h"
 #include "unicode/scripts.h"

@@ -8,13 +8,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/err.h"
-#include "common/file.h"
-#include "common/gguf.h"
-#include "common/le.h"
-#include "common/mem.h"
-#include "common/rng.h"
-#include "common/temp.h"
+#include "common/base/err.h"
+#include "common/base/le.h"
+#include "common/base/mem.h"
+#include "common/base/rng.h"
+#include "common/files/file.h"
+#include "common/files/temp.h"
+#include "common/formats/gguf.h"
 #include "model/compute/stored.h"
 #include "model/folder/folder.h"
 #include "model/folder/gguf_export.h"

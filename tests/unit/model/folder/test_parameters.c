@@ -6,11 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/err.h"
-#include "common/file.h"
-#include "common/mem.h"
-#include "common/rng.h"
-#include "common/temp.h"
+#include "common/base/err.h"
+#include "common/base/mem.h"
+#include "common/base/rng.h"
+#include "common/files/file.h"
+#include "common/files/temp.h"
 #include "model/compute/stored.h"
 #include "model/folder/folder.h"
 #include "model/folder/parameters.h"

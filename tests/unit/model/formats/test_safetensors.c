@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/buf.h"
-#include "common/err.h"
-#include "common/file.h"
+#include "common/base/buf.h"
+#include "common/base/err.h"
+#include "common/files/file.h"
 #include "model/formats/weights.h"
 #include "tests/unit/dir.h"
 #include "tests/unit/look.h"

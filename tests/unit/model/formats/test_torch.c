@@ -4,8 +4,8 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "common/buf.h"
-#include "common/err.h"
+#include "common/base/buf.h"
+#include "common/base/err.h"
 #include "model/formats/pickle.h"
 #include "model/formats/torch.h"
 

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/crc32c.h"
-#include "common/mem.h"
-#include "common/rng.h"
+#include "common/base/crc32c.h"
+#include "common/base/mem.h"
+#include "common/base/rng.h"
 #include "model/compute/cpu.h"
 #include "model/compute/half.h"
 #include "model/compute/stored.h"

@@ -2,7 +2,7 @@
  * numbers are right is shown by the tests of the architectures. */
 #include <criterion/criterion.h>
 
-#include "common/err.h"
+#include "common/base/err.h"
 #include "model/network/architecture.h"
 #include "model/network/layer.h"
 

@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-#include "common/err.h"
-#include "common/rng.h"
+#include "common/base/err.h"
+#include "common/base/rng.h"
 #include "model/network/architecture.h"
 #include "tests/unit/arrays.h"
 #include "tests/unit/net.h"

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "common/mem.h"
+#include "common/base/mem.h"
 #include "model/network/tensor.h"
 
 static struct tensor_table small_table(void)

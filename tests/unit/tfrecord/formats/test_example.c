@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
-#include "common/file.h"
-#include "common/rng.h"
+#include "common/base/err.h"
+#include "common/base/rng.h"
+#include "common/files/file.h"
 #include "tests/unit/look.h"
 #include "tfrecord/check/listing.h"
 #include "tfrecord/formats/example.h"

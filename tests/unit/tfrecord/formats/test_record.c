@@ -6,11 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/buf.h"
-#include "common/crc32c.h"
-#include "common/err.h"
-#include "common/file.h"
-#include "common/le.h"
+#include "common/base/buf.h"
+#include "common/base/crc32c.h"
+#include "common/base/err.h"
+#include "common/base/le.h"
+#include "common/files/file.h"
 #include "tests/unit/look.h"
 #include "tfrecord/check/repair.h"
 #include "tfrecord/formats/index.h"

@@ -7,11 +7,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "common/buf.h"
-#include "common/err.h"
-#include "common/file.h"
-#include "common/stream.h"
-#include "common/temp.h"
+#include "common/base/buf.h"
+#include "common/base/err.h"
+#include "common/files/file.h"
+#include "common/files/temp.h"
+#include "common/formats/stream.h"
 #include "tests/unit/dir.h"
 #include "tests/unit/look.h"
 #include "tfrecord/formats/manifest.h"

@@ -6,10 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/buf.h"
-#include "common/err.h"
-#include "common/file.h"
-#include "common/le.h"
+#include "common/base/buf.h"
+#include "common/base/err.h"
+#include "common/base/le.h"
+#include "common/files/file.h"
 #include "tests/unit/dir.h"
 #include "tests/unit/look.h"
 #include "tfrecord/formats/example.h"

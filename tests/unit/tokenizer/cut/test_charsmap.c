@@ -2,10 +2,10 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "common/buf.h"
-#include "common/err.h"
-#include "common/rng.h"
-#include "common/simd.h"
+#include "common/base/buf.h"
+#include "common/base/err.h"
+#include "common/base/rng.h"
+#include "common/base/simd.h"
 #include "tokenizer/cut/charsmap.h"
 
 enum { UNITS = 1 << 13, ROW = 256 };

@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/buf.h"
-#include "common/err.h"
-#include "common/file.h"
-#include "common/rng.h"
-#include "common/utf8.h"
+#include "common/base/buf.h"
+#include "common/base/err.h"
+#include "common/base/rng.h"
+#include "common/base/utf8.h"
+#include "common/files/file.h"
 #include "tests/unit/look.h"
 #include "tokenizer/cut/ascii.h"
 #include "tokenizer/cut/dialect.h"

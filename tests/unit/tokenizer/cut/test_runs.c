@@ -2,9 +2,9 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "common/buf.h"
-#include "common/rng.h"
-#include "common/simd.h"
+#include "common/base/buf.h"
+#include "common/base/rng.h"
+#include "common/base/simd.h"
 #include "tokenizer/cut/regex.h"
 #include "tokenizer/cut/runs.h"
 

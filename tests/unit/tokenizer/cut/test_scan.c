@@ -2,12 +2,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/buf.h"
-#include "common/err.h"
-#include "common/mem.h"
-#include "common/rng.h"
-#include "common/simd.h"
-#include "common/utf8.h"
+#include "common/base/buf.h"
+#include "common/base/err.h"
+#include "common/base/mem.h"
+#include "common/base/rng.h"
+#include "common/base/simd.h"
+#include "common/base/utf8.h"
 #include "tokenizer/cut/automaton.h"
 #include "tokenizer/cut/pretokenize.h"
 #include "tokenizer/cut/regex.h"

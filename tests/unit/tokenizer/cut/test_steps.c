@@ -2,10 +2,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/buf.h"
-#include "common/js.h"
-#include "common/rng.h"
-#include "common/simd.h"
+#include "common/base/buf.h"
+#include "common/base/rng.h"
+#include "common/base/simd.h"
+#include "common/formats/js.h"
 #include "tokenizer/cut/steps.h"
 
 /* Normalizes texts of many lengths with "b" replaced by `content`, and compares with a loop over

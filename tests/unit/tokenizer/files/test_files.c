@@ -5,9 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/err.h"
-#include "common/file.h"
-#include "common/temp.h"
+#include "common/base/err.h"
+#include "common/files/file.h"
+#include "common/files/temp.h"
 #include "tests/unit/look.h"
 #include "tokenizer/files/encodings.h"
 #include "tokenizer/files/files.h"

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/err.h"
-#include "common/file.h"
-#include "common/gguf.h"
+#include "common/base/err.h"
+#include "common/files/file.h"
+#include "common/formats/gguf.h"
 #include "generate/export_vocabulary.h"
 #include "tokenizer/files/files.h"
 #include "tokenizer/tokenizer.h"

@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "common/err.h"
+#include "common/base/err.h"
 #include "tokenizer/input/csv.h"
 
 static int64_t pull(void *from, void *bytes, size_t n)

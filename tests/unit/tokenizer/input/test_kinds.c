@@ -2,10 +2,10 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "common/buf.h"
-#include "common/crc32c.h"
-#include "common/err.h"
-#include "common/le.h"
+#include "common/base/buf.h"
+#include "common/base/crc32c.h"
+#include "common/base/err.h"
+#include "common/base/le.h"
 #include "tokenizer/input/kinds.h"
 #include "tokenizer/input/mend.h"
 

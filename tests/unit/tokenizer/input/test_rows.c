@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/columns.h"
-#include "common/err.h"
-#include "common/file.h"
-#include "common/rng.h"
+#include "common/base/err.h"
+#include "common/base/rng.h"
+#include "common/files/file.h"
+#include "common/formats/columns.h"
 #include "tests/unit/dir.h"
 #include "tokenizer/input/source.h"
 

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/compress.h"
-#include "common/err.h"
-#include "common/file.h"
+#include "common/base/err.h"
+#include "common/files/compress.h"
+#include "common/files/file.h"
 #include "tests/unit/dir.h"
 #include "tokenizer/input/source.h"
 

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
-#include "common/mem.h"
-#include "common/rng.h"
+#include "common/base/err.h"
+#include "common/base/mem.h"
+#include "common/base/rng.h"
 #include "tokenizer/files/files.h"
 #include "tokenizer/learn/learn.h"
 #include "tokenizer/learn/word_counts.h"

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
-#include "common/mem.h"
-#include "common/rng.h"
-#include "common/utf8.h"
+#include "common/base/err.h"
+#include "common/base/mem.h"
+#include "common/base/rng.h"
+#include "common/base/utf8.h"
 #include "tokenizer/files/files.h"
 #include "tokenizer/learn/em.h"
 #include "tokenizer/learn/learn_unigram.h"

@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
-#include "common/mem.h"
-#include "common/rng.h"
-#include "common/simd.h"
+#include "common/base/err.h"
+#include "common/base/mem.h"
+#include "common/base/rng.h"
+#include "common/base/simd.h"
 #include "tokenizer/model/alphabet.h"
 #include "tokenizer/model/bpe.h"
 #include "tokenizer/model/pairs.h"

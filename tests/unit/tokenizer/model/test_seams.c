@@ -2,10 +2,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/err.h"
-#include "common/rng.h"
-#include "common/simd.h"
-#include "common/utf8.h"
+#include "common/base/err.h"
+#include "common/base/rng.h"
+#include "common/base/simd.h"
+#include "common/base/utf8.h"
 #include "tokenizer/files/files.h"
 #include "tokenizer/model/seams.h"
 #include "tokenizer/model/vocabulary.h"

@@ -1,8 +1,8 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "common/ids.h"
-#include "common/rng.h"
+#include "common/base/ids.h"
+#include "common/base/rng.h"
 #include "tokenizer/model/spellings.h"
 
 enum { COUNT = 300, BYTE = COUNT - 2, HOLE = COUNT - 1 };

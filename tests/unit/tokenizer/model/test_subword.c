@@ -1,7 +1,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "common/err.h"
+#include "common/base/err.h"
 #include "tokenizer/files/files.h"
 #include "tokenizer/model/subword.h"
 #include "tokenizer/parts.h"

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/base64.h"
-#include "common/err.h"
-#include "common/rng.h"
+#include "common/base/base64.h"
+#include "common/base/err.h"
+#include "common/base/rng.h"
 #include "tokenizer/cut/charsmap.h"
 #include "tokenizer/files/files.h"
 #include "tokenizer/tokenizer.h"

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
-#include "common/rng.h"
-#include "common/simd.h"
+#include "common/base/err.h"
+#include "common/base/rng.h"
+#include "common/base/simd.h"
 #include "tokenizer/model/wordcache.h"
 
 struct oracle {

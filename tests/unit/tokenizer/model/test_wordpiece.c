@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
-#include "common/file.h"
-#include "common/js.h"
-#include "common/rng.h"
-#include "common/utf8.h"
+#include "common/base/err.h"
+#include "common/base/rng.h"
+#include "common/base/utf8.h"
+#include "common/files/file.h"
+#include "common/formats/js.h"
 #include "tests/unit/golden.h"
 #include "tests/unit/look.h"
 #include "tokenizer/cut/normalize.h"

@@ -2,8 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
-#include "common/file.h"
+#include "common/base/err.h"
+#include "common/files/file.h"
 #include "train/program/program.h"
 #include "train/program/timeline.h"
 

@@ -4,8 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/err.h"
-#include "common/file.h"
+#include "common/base/err.h"
+#include "common/files/file.h"
 #include "tests/unit/dir.h"
 #include "tfrecord/formats/record.h"
 #include "train/report/event.h"

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
-#include "common/file.h"
-#include "common/mem.h"
+#include "common/base/err.h"
+#include "common/base/mem.h"
+#include "common/files/file.h"
 #include "tests/unit/dir.h"
 #include "tests/unit/look.h"
 #include "train/report/page.h"

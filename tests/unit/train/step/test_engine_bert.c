@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
+#include "common/base/err.h"
 #include "tests/unit/rig.h"
 
 enum { L = 2, C = 32, T = 16, V = 60, M = 3, SEQUENCES = 6, ROOM = 8 };

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/err.h"
-#include "common/mem.h"
+#include "common/base/err.h"
+#include "common/base/mem.h"
 #include "tests/unit/arrays.h"
 #include "tests/unit/threads.h"
 #include "train/step/optimizer.h"

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "common/err.h"
+#include "common/base/err.h"
 #include "train/step/schedule.h"
 
 static void near(double a, double b)

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/err.h"
+#include "common/base/err.h"
 #include "tests/unit/arrays.h"
 #include "train/store/offload.h"
 #include "train/store/store.h"

@@ -6,9 +6,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "common/buf.h"
-#include "common/err.h"
-#include "common/spill.h"
+#include "common/base/buf.h"
+#include "common/base/err.h"
+#include "common/files/spill.h"
 #include "wikiprep/expand/expand.h"
 #include "wikiprep/text/visible.h"
 #include "wikiprep/values/expression.h"

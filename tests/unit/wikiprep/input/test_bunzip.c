@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/buf.h"
-#include "common/err.h"
-#include "common/mem.h"
+#include "common/base/buf.h"
+#include "common/base/err.h"
+#include "common/base/mem.h"
 #include "wikiprep/input/bunzip.h"
 #include "wikiprep/input/bzblock.h"
 #include "wikiprep/input/bzchain.h"

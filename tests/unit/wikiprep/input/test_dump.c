@@ -5,9 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "common/err.h"
-#include "common/mem.h"
-#include "common/temp.h"
+#include "common/base/err.h"
+#include "common/base/mem.h"
+#include "common/files/temp.h"
 #include "tests/unit/look.h"
 #include "wikiprep/input/dump.h"
 #include "wikiprep/input/pages.h"

@@ -4,9 +4,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "common/buf.h"
-#include "common/err.h"
-#include "common/file.h"
+#include "common/base/buf.h"
+#include "common/base/err.h"
+#include "common/files/file.h"
 #include "wikiprep/sentences/sentence.h"
 
 static struct buf out = BUF_INIT;

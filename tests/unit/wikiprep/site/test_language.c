@@ -2,7 +2,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
-#include "common/buf.h"
+#include "common/base/buf.h"
 #include "wikiprep/sentences/sentence.h"
 #include "wikiprep/site/language.h"
 #include "wikiprep/site/magic.h"

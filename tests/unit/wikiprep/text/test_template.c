@@ -3,7 +3,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "common/buf.h"
+#include "common/base/buf.h"
 #include "wikiprep/site/names.h"
 #include "wikiprep/text/show.h"
 #include "wikiprep/text/template.h"

@@ -4,8 +4,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "common/buf.h"
-#include "common/mem.h"
+#include "common/base/buf.h"
+#include "common/base/mem.h"
 #include "wikiprep/site/disambiguation.h"
 #include "wikiprep/site/entity.h"
 #include "wikiprep/site/names.h"

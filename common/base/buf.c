@@ -1,0 +1,126 @@
+#include "common/base/buf.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/mem.h"
+
+char buf_empty[1];
+
+void buf_init(struct buf *b)
+{
+    *b = (struct buf)BUF_INIT;
+}
+
+void buf_release(struct buf *b)
+{
+    if (b->cap)
+        free(b->data);
+    buf_init(b);
+}
+
+char *buf_detach(struct buf *b)
+{
+    char *s = b->cap ? b->data : mem_strdup("");
+    buf_init(b);
+    return s;
+}
+
+void buf_reserve(struct buf *b, size_t more)
+{
+    size_t need = b->len + more + 1;
+    if (need <= b->cap)
+        return;
+    size_t cap = b->cap * 2 > need ? b->cap * 2 : need;
+    if (cap < 64)
+        cap = 64;
+    b->data = mem_resize(b->cap ? b->data : NULL, cap, 1);
+    b->cap = cap;
+    b->data[b->len] = '\0';
+}
+
+void buf_clear(struct buf *b)
+{
+    buf_truncate(b, 0);
+}
+
+void buf_truncate(struct buf *b, size_t len)
+{
+    b->len = len;
+    if (b->cap)
+        b->data[len] = '\0';
+}
+
+void buf_add(struct buf *b, const void *bytes, size_t n)
+{
+    if (!n)
+        return;
+    buf_reserve(b, n);
+    memcpy(b->data + b->len, bytes, n);
+    b->len += n;
+    b->data[b->len] = '\0';
+}
+
+void buf_adds(struct buf *b, const char *s)
+{
+    buf_add(b, s, strlen(s));
+}
+
+void buf_addu(struct buf *b, uint64_t n)
+{
+    char digits[20], *p = digits + sizeof digits;
+    do
+        *--p = (char)('0' + n % 10);
+    while (n /= 10);
+    buf_add(b, p, (size_t)(digits + sizeof digits - p));
+}
+
+void buf_addf(struct buf *b, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    buf_vaddf(b, format, args);
+    va_end(args);
+}
+
+void buf_vaddf(struct buf *b, const char *format, va_list args)
+{
+    va_list again;
+    va_copy(again, args);
+    int n = vsnprintf(NULL, 0, format, args);
+    if (n > 0) {
+        buf_reserve(b, (size_t)n);
+        vsnprintf(b->data + b->len, (size_t)n + 1, format, again);
+        b->len += (size_t)n;
+    }
+    va_end(again);
+}
+
+void buf_rtrim(struct buf *b)
+{
+    size_t n = b->len;
+    while (n && b->data[n - 1] && strchr(" \t\r\n", b->data[n - 1]))
+        n--;
+    buf_truncate(b, n);
+}
+
+const char *bytes_find(const char *s, const char *end, const char *what, size_t n)
+{
+    for (; (size_t)(end - s) >= n; s++) {
+        s = memchr(s, what[0], (size_t)(end - s) - (n - 1));
+        if (!s)
+            return NULL;
+        if (!memcmp(s, what, n))
+            return s;
+    }
+    return NULL;
+}
+
+int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c |= 0x20;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}

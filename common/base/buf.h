@@ -1,0 +1,65 @@
+/*
+ * buf.h - a growable string of bytes.
+ *
+ *     struct buf b = BUF_INIT;
+ *     buf_addf(&b, "%d documents", n);
+ *     ...b.data, b.len...            data[len] is always NUL, also when empty
+ *     buf_release(&b);
+ *
+ * Reuse one buffer with buf_clear: it keeps its memory, so the steady state allocates nothing.
+ */
+#ifndef TEXTMILL_COMMON_BASE_BUF_H
+#define TEXTMILL_COMMON_BASE_BUF_H
+
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct buf {
+    char *data;
+    size_t len;
+    size_t cap; /* bytes allocated; 0 while data is the shared empty string */
+};
+
+extern char buf_empty[1];
+#define BUF_INIT                                                                                   \
+    {                                                                                              \
+        buf_empty, 0, 0                                                                            \
+    }
+
+void buf_init(struct buf *b);
+void buf_release(struct buf *b); /* frees; b is empty and usable again */
+char *buf_detach(struct buf *b); /* the caller frees the returned string; b is empty */
+
+void buf_reserve(struct buf *b, size_t more); /* makes room for `more` bytes after len */
+void buf_clear(struct buf *b);
+void buf_truncate(struct buf *b, size_t len); /* len <= b->len */
+
+/* Append bytes, a string, a byte, or a formatted text. What is appended must not lie in b itself:
+ * its memory may move. */
+void buf_add(struct buf *b, const void *bytes, size_t n);
+void buf_adds(struct buf *b, const char *s);
+static inline void buf_addc(struct buf *b, int c);
+void buf_addu(struct buf *b, uint64_t n); /* in decimal */
+void buf_addf(struct buf *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void buf_vaddf(struct buf *b, const char *format, va_list args)
+    __attribute__((format(printf, 2, 0)));
+
+/* Returns the first occurrence of what[0..n) in [s, end), or NULL; n >= 1. Faster than memmem if
+ * the byte what[0] is rare in the text. */
+const char *bytes_find(const char *s, const char *end, const char *what, size_t n);
+
+int hex_digit(char c); /* the digit's value, or -1 if c is no hexadecimal digit */
+
+/* Drops spaces, tabs, CR and LF at the end. */
+void buf_rtrim(struct buf *b);
+
+static inline void buf_addc(struct buf *b, int c)
+{
+    if (b->len + 2 > b->cap)
+        buf_reserve(b, 1);
+    b->data[b->len++] = (char)c;
+    b->data[b->len] = '\0';
+}
+
+#endif

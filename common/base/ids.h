@@ -1,0 +1,30 @@
+/*
+ * ids.h - a growable list of 32-bit numbers: token ids, or positions in a text.
+ */
+#ifndef TEXTMILL_COMMON_BASE_IDS_H
+#define TEXTMILL_COMMON_BASE_IDS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "common/base/mem.h"
+
+struct ids {
+    uint32_t *data;
+    size_t count, cap;
+};
+
+static inline void ids_add(struct ids *ids, uint32_t id)
+{
+    mem_grow(ids->data, ids->cap, ids->count + 1);
+    ids->data[ids->count++] = id;
+}
+
+static inline void ids_release(struct ids *ids)
+{
+    free(ids->data);
+    *ids = (struct ids){ 0 };
+}
+
+#endif

@@ -1,0 +1,284 @@
+#include "common/files/archived.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/buf.h"
+#include "common/base/err.h"
+#include "common/base/le.h"
+#include "common/base/linked.h"
+#include "common/base/mem.h"
+#include "common/files/compress.h"
+
+LINKED_LIBRARY(archive, "libarchive", archive_version_details() + strlen("libarchive "))
+
+static const unsigned char xz_magic[] = { 0xFD, '7', 'z', 'X', 'Z', 0 };
+enum { XZ_FOOTER = 12, XZ_KEPT = 4096 };
+
+struct archived {
+    char *name;
+    struct archived_source from;
+    struct archive *archive;
+    uint64_t taken;   /* offset of the end of the packed bytes that libarchive has got */
+    uint64_t given;   /* bytes unpacked */
+    struct buf piece; /* of xz: the last packed bytes that libarchive has got, for xz_end */
+    int is_xz, ended;
+    const char *wanted; /* NULL: any file */
+    const char *entry;  /* the name of the file that is read; libarchive's */
+};
+
+static int no_stream(const struct archived *a, int64_t end)
+{
+    return err_set("cannot unpack '%s': a stream ends at byte %" PRId64
+                   ", and what follows is no other stream",
+                   a->name, end);
+}
+
+/* Returns 1 if an xz stream may end with these XZ_FOOTER bytes: they end with "YZ" and begin with
+ * the checksum of the others. */
+static int is_xz_footer(const unsigned char *s)
+{
+    return !memcmp(s + 10, "YZ", 2) && le_u32(s) == compress_crc32(s + 4, 6);
+}
+
+/* Returns 1 if padding or another xz stream may begin with these bytes. */
+static int may_follow_xz(const unsigned char *s, size_t n)
+{
+    size_t zeros = 0;
+    while (zeros < n && !s[zeros])
+        zeros++;
+    n -= zeros;
+    return zeros % 4 == 0 &&
+           !memcmp(s + zeros, xz_magic, n < sizeof xz_magic ? n : sizeof xz_magic);
+}
+
+/* Returns the offset of the first end of an xz stream in the last piece that is followed by
+ * something else than a stream, or -1 if there is none. libarchive itself does not say where in a
+ * piece an error is. */
+static int64_t xz_end(const struct archived *a)
+{
+    const unsigned char *s = (const unsigned char *)a->piece.data;
+    size_t n = a->piece.len;
+    for (size_t end = XZ_FOOTER; end <= n; end++)
+        if (is_xz_footer(s + end - XZ_FOOTER) && !may_follow_xz(s + end, n - end))
+            return (int64_t)(a->taken - n + end);
+    return -1;
+}
+
+static int fail(struct archived *a)
+{
+    const char *why = archive_error_string(a->archive);
+    int64_t at = archive_filter_bytes(a->archive, -1), end = xz_end(a);
+    if (end >= 0)
+        return no_stream(a, end);
+    if (!why)
+        why = "unknown reason";
+    if (strstr(why, "No progress is possible")) /* liblzma needs more input, and there is none */
+        why = "cut short";
+    /* before anything is unpacked, libarchive does not say where it is */
+    if (at < 0 && a->taken && !a->from.seek)
+        return err_set("cannot unpack '%s': in its first %" PRIu64 " bytes: %s", a->name, a->taken,
+                       why);
+    if (at < 0)
+        return err_set("cannot unpack '%s': %s", a->name, why);
+    return err_set("cannot unpack '%s' at byte %" PRId64 " (%" PRIu64 " unpacked): %s", a->name, at,
+                   a->given, why);
+}
+
+/* Enables filters and formats one by one. "all" would also take plain text for an mtree list, and
+ * start programs to unpack rare formats. */
+static void allow_formats(struct archive *a, enum archived_kind kind)
+{
+    archive_read_support_filter_bzip2(a);
+    archive_read_support_filter_xz(a);
+    archive_read_support_filter_lzma(a);
+    archive_read_support_filter_lz4(a);
+    if (kind == ARCHIVED_ANY) {
+        archive_read_support_format_7zip(a);
+        archive_read_support_format_zip(a);
+        archive_read_support_format_tar(a);
+    }
+    archive_read_support_format_empty(a);
+    archive_read_support_format_raw(a); /* lowest priority: chosen if the data is no archive */
+}
+
+static int begins(const char *path, const char *begin)
+{
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    return path && !strncmp(slash ? slash + 1 : path, begin, strlen(begin));
+}
+
+/* Moves to the next file in the archive whose name without folders begins with a->wanted. Returns
+ * 1, 0 if there is none, or -1 with an error. */
+static int next_file(struct archived *a)
+{
+    struct archive_entry *entry;
+    for (int got; (got = archive_read_next_header(a->archive, &entry)) != ARCHIVE_EOF;) {
+        if (got < ARCHIVE_WARN)
+            return fail(a);
+        if (archive_entry_filetype(entry) != AE_IFREG)
+            continue;
+        a->entry = archive_entry_pathname_utf8(entry);
+        if (!a->wanted || begins(a->entry, a->wanted))
+            return 1;
+    }
+    return 0;
+}
+
+/* Counts packed bytes. Keeps those of xz, and some before them: a footer and padding may be in
+ * several pieces. */
+static void note_piece(struct archived *a, const void *bytes, size_t n)
+{
+    if (!a->taken)
+        a->is_xz = n >= sizeof xz_magic && !memcmp(bytes, xz_magic, sizeof xz_magic);
+    a->taken += n;
+    if (!a->is_xz)
+        return;
+    size_t keep = a->piece.len < XZ_KEPT ? a->piece.len : XZ_KEPT;
+    if (keep)
+        memmove(a->piece.data, a->piece.data + a->piece.len - keep, keep);
+    buf_truncate(&a->piece, keep);
+    buf_add(&a->piece, bytes, n);
+}
+
+static la_ssize_t give(struct archive *archive, void *ctx, const void **bytes)
+{
+    struct archived *a = ctx;
+    int64_t n = a->from.give(a->from.ctx, bytes);
+    if (n < 0)
+        archive_set_error(archive, EIO, "%s", err_get());
+    if (n > 0)
+        note_piece(a, *bytes, (size_t)n);
+    return (la_ssize_t)n;
+}
+
+/* Checks that nothing follows a stream: libarchive takes anything behind a stream that does not
+ * begin as another one for the end of the file. */
+static int check_end(struct archived *a)
+{
+    const int format = archive_format(a->archive);
+    if (format != ARCHIVE_FORMAT_RAW && format != ARCHIVE_FORMAT_EMPTY)
+        return 0;
+    const int64_t used = archive_filter_bytes(a->archive, -1);
+    const void *bytes;
+    int64_t more = used >= 0 && (uint64_t)used < a->taken ? 1 : a->from.give(a->from.ctx, &bytes);
+    if (more > 0)
+        return no_stream(a, used);
+    return more < 0 ? -1 : 0;
+}
+
+static la_int64_t seek(struct archive *archive, void *ctx, la_int64_t offset, int whence)
+{
+    struct archived *a = ctx;
+    int64_t at = a->from.seek(a->from.ctx, offset, whence);
+    if (at < 0) {
+        archive_set_error(archive, errno, "cannot seek: %s", strerror(errno));
+        return ARCHIVE_FATAL;
+    }
+    a->taken = (uint64_t)at;
+    a->is_xz = 0;
+    buf_clear(&a->piece);
+    return at;
+}
+
+static int begin(struct archived *a, enum archived_kind kind)
+{
+    if (!(a->archive = archive_read_new()))
+        return err_set("cannot read '%s': out of memory", a->name);
+    allow_formats(a->archive, kind);
+    archive_read_set_read_callback(a->archive, give);
+    if (a->from.seek)
+        archive_read_set_seek_callback(a->archive, seek);
+    archive_read_set_callback_data(a->archive, a);
+    if (archive_read_open1(a->archive) != ARCHIVE_OK)
+        return fail(a);
+    int more = next_file(a), format = archive_format(a->archive);
+    a->ended = !more;
+    if (!more && format != ARCHIVE_FORMAT_RAW && format != ARCHIVE_FORMAT_EMPTY)
+        return err_set("'%s' is an archive that holds no file", a->name);
+    return more < 0 || (!more && check_end(a) < 0) ? -1 : 0;
+}
+
+struct archived *archived_open(const char *name, const struct archived_source *from,
+                               enum archived_kind kind)
+{
+    struct archived *a = mem_zalloc(1, sizeof *a);
+    a->name = mem_strdup(name);
+    a->from = *from;
+    if (begin(a, kind) == 0)
+        return a;
+    archived_close(a);
+    return NULL;
+}
+
+void archived_close(struct archived *a)
+{
+    if (!a)
+        return;
+    if (a->archive)
+        archive_read_free(a->archive);
+    buf_release(&a->piece);
+    free(a->name);
+    free(a);
+}
+
+int64_t archived_read(struct archived *a, void *bytes, size_t n)
+{
+    if (a->ended)
+        return 0;
+    la_ssize_t got = archive_read_data(a->archive, bytes, n);
+    if (got < 0)
+        return fail(a);
+    a->given += (uint64_t)got;
+    if (got)
+        return got;
+    a->ended = 1;
+    if (archive_errno(a->archive)) /* some filters take a failed read for the end of the data */
+        return fail(a);
+    int more = next_file(a);
+    if (more > 0)
+        return err_set("'%s' is an archive of several files: unpack it first", a->name);
+    return more < 0 ? -1 : check_end(a);
+}
+
+static int extract(struct archived *a, struct buf *name, struct buf *out)
+{
+    if (archive_read_open_filename(a->archive, a->name, 1 << 16) != ARCHIVE_OK)
+        return err_set("cannot open '%s': %s", a->name, strerror(archive_errno(a->archive)));
+    int found = next_file(a);
+    if (!found)
+        return err_set("'%s' is no archive with a file '%s*'", a->name, a->wanted);
+    if (found < 0)
+        return -1;
+    buf_adds(name, a->entry);
+    for (;;) {
+        const void *piece;
+        size_t n;
+        la_int64_t at;
+        int got = archive_read_data_block(a->archive, &piece, &n, &at);
+        if (got == ARCHIVE_EOF)
+            return 0;
+        if (got < ARCHIVE_WARN)
+            return fail(a);
+        buf_add(out, piece, n);
+    }
+}
+
+int archived_extract(const char *path, const char *begin, struct buf *name, struct buf *out)
+{
+    struct archived a = { .name = mem_strdup(path), .wanted = begin };
+    buf_clear(name);
+    a.archive = archive_read_new();
+    if (a.archive)
+        allow_formats(a.archive, ARCHIVED_ANY);
+    int result = a.archive ? extract(&a, name, out)
+                           : err_set("cannot read '%s': out of memory", path);
+    if (a.archive)
+        archive_read_free(a.archive);
+    free(a.name);
+    return result;
+}

@@ -1,0 +1,232 @@
+/*
+ * file.h - whole files, line input, memory maps, folders, and output files that appear only when
+ * they are complete.
+ *
+ * A path "-" means stdin or stdout where a function's comment says so. Error messages name the
+ * path.
+ */
+#ifndef TEXTMILL_COMMON_FILES_FILE_H
+#define TEXTMILL_COMMON_FILES_FILE_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "common/base/buf.h"
+
+/* ---- whole files ------------------------------------------------------------------------ */
+
+/* Append the bytes of the file to `out`; return 0, or -1 with an error. file_read_any is for a path
+ * that the user gave, as for input_open_soon: it may be a pipe, and "-" is stdin. file_read is for
+ * other files and accepts regular files only. Both refuse a file of more than 4 GiB, and more than
+ * 64 MiB from a pipe or a device, which may have no end. file_read_most is as file_read_any, with
+ * another limit for files. */
+int file_read(const char *path, struct buf *out);
+int file_read_any(const char *path, struct buf *out);
+int file_read_most(const char *path, uint64_t most, struct buf *out);
+int file_read_text(const char *path, struct buf *out); /* as file_read_any; -1 if not UTF-8 */
+
+/* Sets *kind to the kind of file at `path`, following symbolic links; FILE_NONE if nothing is
+ * there. Returns 0, or -1 with an error if the file system reports one: an I/O error does not mean
+ * that nothing is there. The compiler warns if a caller ignores the result. */
+enum file_kind { FILE_NONE, FILE_PLAIN, FILE_FOLDER, FILE_SPECIAL };
+int file_look(const char *path, enum file_kind *kind) __attribute__((warn_unused_result));
+
+/* Sets *bytes to the size of a file. Returns 0, or -1 with an error. */
+int file_size(const char *path, uint64_t *bytes);
+
+/* file_mkdirs makes a folder and its parent folders if they are missing. Returns 0, or -1 with an
+ * error; then it leaves none that it made. file_mkdirs_count also sets *made to their number.
+ * file_rmdirs removes that many folders at the end of `path`, as far as they are empty or already
+ * removed. */
+int file_mkdirs(const char *path);
+int file_mkdirs_count(const char *path, int *made);
+void file_rmdirs(const char *path, int made);
+
+void file_join(struct buf *out, const char *dir, const char *name); /* replaces *out */
+int file_ends_with(const char *name, const char *suffix);           /* 1 or 0 */
+
+const char *file_name(const char *path); /* returns what follows the last '/', inside `path` */
+/* Replaces *out by the path of the file `name` in the folder of the file `path`. */
+void file_beside(struct buf *out, const char *path, const char *name);
+/* Replaces *out by the path of `name` relative to the folder of the running program. Returns 0, or
+ * -1 with an error if the system does not tell where the program is. */
+int file_of_program(struct buf *out, const char *name);
+
+/* Sets *out to the names in `dir` that end in `suffix` ("" for all), sorted by byte, without hidden
+ * files. The caller frees them with file_names_free. Returns 0, or -1 with an error; then the list
+ * is empty. */
+struct file_names {
+    char **names;
+    size_t count, cap;
+};
+int file_list(struct file_names *out, const char *dir, const char *suffix);
+int file_list_all(struct file_names *out, const char *dir); /* all names, hidden files, too */
+/* Sets *out to the paths beside `path` that are temporary names for it (temp.h). The caller frees
+ * them with file_names_free. Returns 0, also if there is no such folder, or -1 with an error. */
+int file_list_left(struct file_names *out, const char *path);
+/* Sets *out to the paths that match a shell pattern, sorted. Hidden files match only if the pattern
+ * spells out their dot. The caller frees them with file_names_free. Returns 0, or -1 with an error,
+ * also if nothing matches. */
+int file_glob(struct file_names *out, const char *pattern);
+void file_names_free(struct file_names *names);
+
+/* A read-only map of a regular file, which must not shrink while it is mapped (mapping.h). */
+struct file_map {
+    const unsigned char *data; /* NULL if the file is empty */
+    uint64_t bytes;
+};
+int file_map(struct file_map *map, const char *path); /* 0, or -1 with an error and a zeroed map */
+void file_unmap(struct file_map *map);                /* fine on a zeroed struct */
+/* Returns the CRC32C of the `bytes` bytes from `first` on. Tells the system that they need not stay
+ * in memory. */
+uint32_t file_map_sum(const struct file_map *map, uint64_t first, uint64_t bytes);
+/* Checks a file against the checksum that output_begin_summed put at byte `at`. Returns 0, or -1
+ * with an error that says both checksums and nothing of the file. */
+int file_map_check(const struct file_map *map, uint64_t at);
+
+/* Returns -1 with an error if bytes[0..n), the start of the file `path`, are those of a git-lfs
+ * pointer. */
+int file_check_pointer(const char *path, const void *bytes, size_t n);
+
+/* Returns the folder for temporary files, borrowed: $TMPDIR if set, else /var/tmp. */
+const char *file_temporary_folder(void);
+
+/* Creates a file without a name in `dir`, for reading and writing. Returns its descriptor, which
+ * the caller closes, or -1 with an error. */
+int file_nameless(const char *dir);
+
+/* ---- sequential input ------------------------------------------------------------------- */
+
+/* A buffered input that knows its byte offset. Only one thread may use it at a time. */
+struct input {
+    char *path; /* "<stdin>" for "-" */
+    int fd;
+    /* If not NULL, this function is called in place of reading fd: it stores up to n bytes and
+     * returns their number, 0 at the end, or -1 with an error. `from` is its borrowed argument. */
+    int64_t (*pull)(void *from, void *bytes, size_t n);
+    void *from;
+    int regular; /* 1: fd is a regular file, which has an end */
+    /* limit for the memory of a line in bytes, set by the caller; 0: none, but 100 MiB if fd is a
+     * pipe or a device. If more bytes than that are in the buffer without a line end, input_line
+     * fails. So a line that is longer by less than the buffer may still pass. */
+    size_t most;
+    char *data; /* unread bytes of the buffer: data[begin..end) */
+    size_t begin, end, cap;
+    uint64_t offset; /* offset of data[begin] in the input */
+    int eof;
+};
+/* input_open opens a file, or stdin if `path` is "-"; it returns 0, or -1 with an error and nothing
+ * to close. From a named pipe it waits until a program writes to it. input_open_soon is for files
+ * that are no stream of data, such as lists: it waits for two seconds, and then fails.
+ * input_open_pulled opens an input that gets its bytes from `pull`; `path` stands for it
+ * in errors, and is copied. */
+int input_open(struct input *in, const char *path);
+int input_open_soon(struct input *in, const char *path);
+void input_open_pulled(struct input *in, const char *path,
+                       int64_t (*pull)(void *from, void *bytes, size_t n), void *from);
+void input_close(struct input *in); /* fine on a zeroed struct */
+
+/* Reads until at least `want` bytes are available at data + begin, or the input ends. Returns the
+ * number of bytes available there, or -1 with an error. They stay in place until the next input_
+ * call. */
+int64_t input_peek(struct input *in, size_t want);
+void input_skip(struct input *in, size_t n); /* skips n bytes; n <= bytes available */
+
+/* For formats that are not read in order. input_size sets *bytes to the size of a regular file that
+ * is read directly; it returns 0, or -1 with an error for other inputs, such as pipes.
+ * input_read_at stores the n bytes from `offset` on, all of which must be there; it does not change
+ * the position of the input. It returns 0, or -1 with an error. */
+int input_size(const struct input *in, uint64_t *bytes);
+int input_read_at(const struct input *in, uint64_t offset, void *bytes, size_t n);
+
+/* Reads the next line, without its LF but with a CR if it has one, and sets *line and *len to it.
+ * Returns 1, 0 at the end, or -1 with an error. *line is valid until the next call. The last line
+ * may lack its LF. in->most limits the length of a line. */
+int input_line(struct input *in, char **line, size_t *len);
+
+/* ---- output under a temporary name --------------------------------------------------------- */
+
+/* An output file. Its bytes go to a temporary file in the same folder (temp.h). output_close
+ * renames that file to `path` if every write, the flush and the fsync succeeded, and syncs the
+ * folder: so the file also survives a power failure. After output_abandon, or if the process dies,
+ * nothing appears at `path`. "-" is stdout, which has no temporary file and is only flushed; the
+ * same holds for devices and pipes. If `path` is a symbolic link, the file it points to is
+ * replaced, unless another user may have put the link there. After a failed write, output_flush and
+ * output_close fail, too; output_write may only store its bytes. */
+struct output {
+    char *path, *temp; /* temp is NULL for stdout and devices */
+    int fd;
+    char *data;
+    size_t len;
+    uint64_t offset; /* bytes passed to output_write so far */
+    size_t unsynced; /* bytes written since write-back was last started */
+    int failed;      /* errno of the write that failed; 0: none */
+    /* set by the caller: output_close syncs nothing, because the caller syncs a whole folder
+     * later */
+    int lazy;
+    int goes;      /* 1: stands for an older file that is no part of a new set (output_remove) */
+    uint32_t crc;  /* of the bytes so far, if the file holds its own checksum */
+    size_t crc_at; /* its place; 0: it holds none */
+};
+/* Each returns 0, or -1 with an error. After an error of output_open, nothing is to be closed;
+ * after other errors, call output_abandon. */
+int output_open(struct output *out, const char *path);
+int output_write(struct output *out, const void *bytes, size_t n);
+int output_flush(struct output *out);
+/* Begins a file that holds its own checksum: writes head[0..n), where output_close replaces the
+ * FILE_SUM_DIGITS bytes from `at` on by the CRC32C of all other bytes of the file, in hexadecimal.
+ * `at` is not 0. The file must have a temporary name. Returns 0, or -1 with an error. */
+enum { FILE_SUM_DIGITS = 8 };
+int output_begin_summed(struct output *out, const void *head, size_t n, size_t at);
+/* Flushes, syncs, closes and renames the file, and frees the struct, also after an error. Returns
+ * 0, or -1 with an error: nothing was published, or the folder could not be synced. */
+int output_close(struct output *out);
+
+/* Closes several files that make one set: publishes all of them or none. The last file says that
+ * the set is complete. Every file is synced to disk before the first one is renamed. Then older
+ * files of these names are removed, the last one first, with those that output_remove put into the
+ * set, and the last file appears when the others are on the disk. So
+ * old and new files are never mixed, even after a power failure. Frees the structs. Returns 0, or
+ * -1 with an error; files that were renamed before it are removed, and the older ones may be lost.
+ */
+int output_close_all(struct output *outs, size_t count);
+void output_remove(struct output *out, const char *path); /* not for the last file of a set */
+void output_abandon(struct output *out); /* drops without publishing; fine on a zeroed struct */
+
+/* Ends an output: calls output_close and returns its result if `result` is 0; else calls
+ * output_abandon and returns `result`. output_end_all does so for a set of files. */
+int output_end(struct output *out, int result);
+int output_end_all(struct output *outs, size_t count, int result);
+
+/* For work that is resumed later. output_resume continues after the first `bytes` bytes of the file
+ * at `path`, which gets a temporary name; it returns 0, or -1 with an error. output_leave stores
+ * the unfinished output at `path` (fine on a zeroed struct). Neither may be used for a `path` that
+ * readers look at. */
+int output_resume(struct output *out, const char *path, uint64_t bytes);
+void output_leave(struct output *out);
+
+/* Writes a small file as one output: it appears at `path` only if it is complete. Returns 0, or -1
+ * with an error. */
+int file_write(const char *path, const void *bytes, size_t n);
+
+/* Opens a file to append to it, and makes it if it does not exist. Syncs its folder, so that the
+ * name survives a power failure. Does not follow symbolic links. Returns the file, which the caller
+ * closes, or NULL with an error. */
+FILE *file_append(const char *path);
+
+/* Syncs the folder that holds `path` to disk, so that a rename in it survives a power failure.
+ * Returns 0, or -1 with an error. */
+int file_sync_dir(const char *path);
+
+/* Swaps the names of two files or folders atomically. Returns 1; 0 if the file system does not
+ * support that; or -1 with an error. */
+int file_swap(const char *a, const char *b);
+
+/* Gives a file or folder another name. Returns 0, or -1 with an error. */
+int file_rename(const char *from, const char *to);
+
+/* Removes a file, never a folder. A missing file is no error. Returns 0, or -1 with an error. */
+int file_remove(const char *path);
+
+#endif

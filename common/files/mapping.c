@@ -1,0 +1,75 @@
+#include "common/files/mapping.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "common/base/err.h"
+#include "common/base/mem.h"
+
+/* A map. Entries are never freed, because a signal handler may be reading them; they are reused. */
+struct entry {
+    struct entry *next;
+    _Atomic(const char *) data; /* NULL: the entry is free */
+    uint64_t bytes;
+    char name[1024];
+};
+static _Atomic(struct entry *) all;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Returns the entry of a map, or a free one for NULL. Returns NULL if there is none. */
+static struct entry *find(const void *data)
+{
+    struct entry *e = atomic_load(&all);
+    while (e && atomic_load(&e->data) != data)
+        e = e->next;
+    return e;
+}
+
+void *mapping_new(int fd, uint64_t bytes, int protection, const char *name, ...)
+{
+    char text[1024];
+    va_list args;
+    va_start(args, name);
+    vsnprintf(text, sizeof text, name, args);
+    va_end(args);
+    void *data = mmap(NULL, bytes, protection, MAP_SHARED, fd, 0);
+    if (data == MAP_FAILED) {
+        err_set("cannot map %s: %s", text, strerror(errno));
+        return NULL;
+    }
+    pthread_mutex_lock(&lock);
+    struct entry *e = find(NULL);
+    if (!e) {
+        e = mem_zalloc(1, sizeof *e);
+        e->next = atomic_load(&all);
+        atomic_store(&all, e);
+    }
+    err_tame(e->name, sizeof e->name, text);
+    e->bytes = bytes;
+    atomic_store(&e->data, data);
+    pthread_mutex_unlock(&lock);
+    return data;
+}
+
+void mapping_free(void *data, uint64_t bytes)
+{
+    pthread_mutex_lock(&lock);
+    atomic_store(&find(data)->data, NULL);
+    pthread_mutex_unlock(&lock);
+    munmap(data, bytes);
+}
+
+const char *mapping_at(const void *address)
+{
+    for (const struct entry *e = atomic_load(&all); e; e = e->next) {
+        const char *data = atomic_load(&e->data);
+        if (data && (const char *)address >= data && (const char *)address < data + e->bytes)
+            return e->name;
+    }
+    return NULL;
+}

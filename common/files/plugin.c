@@ -1,0 +1,43 @@
+#include "common/files/plugin.h"
+
+#include <dlfcn.h>
+
+#include "common/base/buf.h"
+#include "common/base/err.h"
+#include "common/files/file.h"
+
+static int find_file(struct buf *path, const char *name)
+{
+    enum file_kind kind;
+    if (file_of_program(path, "../lib/textmill/libtextmill-") < 0)
+        return -1;
+    buf_addf(path, "%s.so", name);
+    if (file_look(path->data, &kind) < 0)
+        return -1;
+    return kind == FILE_PLAIN
+               ? 0
+               : err_set("plug-in '%s' is not installed: there is no '%s'", name, path->data);
+}
+
+static const void *open_file(const char *path, unsigned layout)
+{
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!library) {
+        err_set("cannot open plug-in: %s", dlerror());
+        return NULL;
+    }
+    const struct plugin *p = dlsym(library, "textmill_plugin");
+    if (p && p->layout == layout)
+        return p->table;
+    err_set("plug-in '%s' belongs to another version of this program", path);
+    dlclose(library);
+    return NULL;
+}
+
+const void *plugin_open(const char *name, unsigned layout)
+{
+    struct buf path = BUF_INIT;
+    const void *table = find_file(&path, name) < 0 ? NULL : open_file(path.data, layout);
+    buf_release(&path);
+    return table;
+}

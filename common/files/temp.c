@@ -1,0 +1,449 @@
+#define _GNU_SOURCE /* O_DIRECTORY */
+#include "common/files/temp.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/base/err.h"
+#include "common/base/mem.h"
+
+/* `lock` guards the list of temporaries, `looking` the cache of names */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER, looking = PTHREAD_MUTEX_INITIALIZER;
+
+/* ---- removing: system calls only, for a handler of signals ---------------------------------- */
+
+struct entry { /* a folder entry as getdents64 returns it */
+    uint64_t inode;
+    int64_t offset;
+    uint16_t bytes;
+    uint8_t type;
+    char name[];
+};
+
+static const char SUFFIX[] = ".textmill-"; /* in temporary names and in the names of marks */
+
+static int remove_at(int at, const char *name);
+
+/* Removes the entries of an open folder in one pass, except marks if `marks` is 0. Returns the
+ * number removed, or -1 if one could not be removed or the folder not be read. */
+static int remove_entries(int fd, int marks)
+{
+    _Alignas(struct entry) char list[4096];
+    int gone = 0, failed = 0;
+    long n;
+    lseek(fd, 0, SEEK_SET);
+    while ((n = syscall(SYS_getdents64, fd, list, sizeof list)) > 0)
+        for (long at = 0; at < n;) {
+            const struct entry *e = (const struct entry *)(list + at);
+            at += e->bytes;
+            if (!strcmp(e->name, ".") || !strcmp(e->name, "..") ||
+                (!marks && !strncmp(e->name, SUFFIX, sizeof SUFFIX - 1)))
+                continue;
+            if (remove_at(fd, e->name) < 0)
+                failed = 1;
+            else
+                gone++;
+        }
+    return n < 0 || failed ? -1 : gone;
+}
+
+/* Removes all entries of an open folder. Returns 0, or -1 with errno. */
+static int empty(int fd)
+{
+    int gone = 1;
+    /* The mark goes last, so that the rest can be removed later if this ends early. Repeats, since
+     * removals during a pass may skip entries. */
+    for (int marks = 0; marks <= 1 && gone >= 0; marks++)
+        while ((gone = remove_entries(fd, marks)) > 0)
+            ;
+    return gone;
+}
+
+static int remove_at(int at, const char *name)
+{
+    if (unlinkat(at, name, 0) == 0)
+        return 0;
+    if (errno != EISDIR && errno != EPERM) /* errno for a folder: EISDIR on Linux, EPERM by POSIX */
+        return -1;
+    int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    int failed = empty(fd), why = errno;
+    close(fd);
+    errno = why;
+    return failed < 0 ? -1 : unlinkat(at, name, AT_REMOVEDIR);
+}
+
+int temp_remove(const char *path)
+{
+    return remove_at(AT_FDCWD, path);
+}
+
+/* ---- those of this process ------------------------------------------------------------------ */
+
+/* A registered temporary. Entries are never freed, because a signal handler may be reading them;
+ * they are reused. */
+struct temp {
+    struct temp *next;
+    size_t cap;
+    enum temp_end end;
+    atomic_int alive;
+    char path[];
+};
+static _Atomic(struct temp *) all;
+static atomic_int ending; /* 1: the program is ending; no new temporaries may be registered */
+static pid_t owner;       /* process that registered them; a forked process removes nothing */
+
+static void remove_all(enum temp_end most)
+{
+    if (getpid() != owner)
+        return;
+    atomic_store(&ending, 1);
+    for (struct temp *t = atomic_load(&all); t; t = t->next)
+        for (int tries = 100; atomic_load(&t->alive) && t->end <= most && tries > 0; tries--)
+            /* ENOTEMPTY: another thread was creating a file */
+            if (temp_remove(t->path) == 0 || errno != ENOTEMPTY)
+                break;
+}
+
+void temp_remove_all(void)
+{
+    remove_all(TEMP_GOES);
+}
+
+static void at_exit(void)
+{
+    remove_all(TEMP_STAYS_ON_SIGNALS);
+}
+
+static int is_inside(const char *path, const char *folder)
+{
+    size_t n = strlen(folder);
+    return !strncmp(path, folder, n) && path[n] == '/';
+}
+
+/* Returns an unused entry with enough room, or NULL. */
+static struct temp *find_free(size_t bytes)
+{
+    struct temp *t = atomic_load(&all);
+    while (t && (atomic_load(&t->alive) || t->cap < bytes))
+        t = t->next;
+    return t;
+}
+
+static void add(const char *path, enum temp_end end)
+{
+    size_t bytes = strlen(path) + 1;
+    for (struct temp *t = atomic_load(&all); t; t = t->next)
+        if (atomic_load(&t->alive) && is_inside(path, t->path))
+            return;
+    struct temp *t = find_free(bytes), *made = NULL;
+    if (!t) {
+        size_t cap = (bytes + 127) / 128 * 128;
+        t = made = mem_zalloc(1, sizeof *t + cap);
+        t->cap = cap;
+    }
+    memcpy(t->path, path, bytes);
+    t->end = end;
+    atomic_store(&t->alive, 1);
+    if (made) {
+        made->next = atomic_load(&all);
+        atomic_store(&all, made);
+    }
+}
+
+/* Registers a temporary file or folder, before it is created: nobody else can make its name. What
+ * is inside a registered folder is removed with it. */
+static void register_path(const char *path, enum temp_end end)
+{
+    while (atomic_load(&ending))
+        pause(); /* another thread is ending the program */
+    pthread_mutex_lock(&lock);
+    if (!owner) {
+        owner = getpid();
+        atexit(at_exit);
+    }
+    add(path, end);
+    pthread_mutex_unlock(&lock);
+}
+
+void temp_forget(const char *path)
+{
+    pthread_mutex_lock(&lock);
+    for (struct temp *t = atomic_load(&all); t; t = t->next)
+        if (atomic_load(&t->alive) && !strcmp(t->path, path))
+            atomic_store(&t->alive, 0);
+    pthread_mutex_unlock(&lock);
+}
+
+/* Removes temporaries and raises the signal again. Its default action is restored, and takes place
+ * when the handler returns. */
+static void on_signal(int number)
+{
+    int why = errno;
+    remove_all(TEMP_GOES);
+    errno = why;
+    raise(number);
+}
+
+void temp_catch_signals(void)
+{
+    static const int ends[] = { SIGHUP,  SIGINT,  SIGQUIT, SIGTERM, SIGPIPE, SIGXCPU,
+                                SIGABRT, SIGSEGV, SIGBUS,  SIGILL,  SIGFPE };
+    struct sigaction action = { .sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND }, old;
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (!sigaction(ends[i], NULL, &old) && old.sa_handler == SIG_DFL)
+            /* not for signals that are ignored (nohup) or have another handler */
+            sigaction(ends[i], &action, NULL);
+    signal(SIGXFSZ, SIG_IGN);
+}
+
+/* ---- names and locks ------------------------------------------------------------------------- */
+
+/* A temporary name ends in SUFFIX and RANDOM characters of `digits`. */
+static const char digits[] = "abcdefghijklmnopqrstuvwxyz234567";
+enum { RANDOM = 10, ENDING = sizeof SUFFIX - 1 + RANDOM };
+
+size_t temp_base(const char *name)
+{
+    const size_t n = strlen(name);
+    if (n <= ENDING || strncmp(name + n - ENDING, SUFFIX, sizeof SUFFIX - 1) ||
+        strspn(name + n - RANDOM, digits) != RANDOM)
+        return 0;
+    return n - ENDING;
+}
+
+/* Sets *out to a new temporary name of `path`. Returns 0, or -1 with errno. */
+static int make_name(struct buf *out, const char *path)
+{
+    unsigned char bytes[RANDOM];
+    if (getrandom(bytes, sizeof bytes, 0) != sizeof bytes)
+        return -1;
+    buf_clear(out);
+    buf_addf(out, "%s%s", path, SUFFIX);
+    for (int i = 0; i < RANDOM; i++)
+        buf_addc(out, digits[bytes[i] % 32]);
+    return 0;
+}
+
+/* Sets `out` to the name of the file that marks a folder. */
+static void mark_name(char out[64], const char *kind)
+{
+    snprintf(out, 64, "%s%s", SUFFIX, kind);
+}
+
+/* Locks a new temporary. Returns 0, or -1 with errno; EEXIST: another process was looking at it and
+ * has perhaps removed it. A file system on which nothing can be locked is no error, since nobody
+ * removes anything there. */
+static int hold(int fd)
+{
+    struct stat st;
+    if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno != ENOSYS && errno != EOPNOTSUPP) {
+        if (errno == EWOULDBLOCK)
+            errno = EEXIST;
+        return -1;
+    }
+    if (fstat(fd, &st) < 0)
+        return -1;
+    errno = EEXIST;
+    return st.st_nlink ? 0 : -1;
+}
+
+/* Each makes one temporary at `path` and locks it. Returns its descriptor, or -1 with errno. */
+static int make_file(const char *path)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (fd < 0 || hold(fd) == 0)
+        return fd;
+    int why = errno;
+    close(fd);
+    unlink(path);
+    errno = why;
+    return -1;
+}
+
+static int make_folder(const char *path, const char *kind)
+{
+    char name[64];
+    mark_name(name, kind);
+    if (mkdir(path, 0777) < 0)
+        return -1;
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int made = fd < 0 || hold(fd) < 0 /* the mark comes last: only then may others remove it */
+                   ? -1
+                   : openat(fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (made >= 0 && close(made) == 0)
+        return fd;
+    int why = errno;
+    if (made >= 0)
+        unlinkat(fd, name, 0);
+    if (fd >= 0)
+        close(fd);
+    rmdir(path);
+    errno = why == ENOENT ? EEXIST : why; /* another process removed it while it was empty */
+    return -1;
+}
+
+/* Makes a file, or with a `kind` a folder, under a temporary name. */
+static int make(struct buf *name, const char *path, const char *kind, enum temp_end end)
+{
+    int fd = -1;
+    for (int tries = 100; fd < 0 && tries > 0; tries--) {
+        if (make_name(name, path) < 0)
+            break;
+        register_path(name->data, end);
+        fd = kind ? make_folder(name->data, kind) : make_file(name->data);
+        int why = errno;
+        if (fd < 0)
+            temp_forget(name->data);
+        errno = why;
+        if (fd < 0 && errno != EEXIST)
+            break;
+    }
+    return fd >= 0 ? fd
+                   : err_set("cannot %s '%s': %s", kind ? "make folder" : "create", path,
+                             strerror(errno));
+}
+
+/* ---- those of processes that ended ---------------------------------------------------------- */
+
+/* Opens the temporary file, or with a `kind` the marked folder. Returns its descriptor, or -1 with
+ * errno; 0: not one that this program makes. Removes an empty folder without a mark: its process
+ * was killed just before it made the mark, or after it removed it. */
+static int open_old(const char *path, const char *kind)
+{
+    char name[64];
+    struct stat st, mark;
+    errno = 0;
+    if (!temp_base(path) || lstat(path, &st) < 0 ||
+        (kind ? !S_ISDIR(st.st_mode) : !S_ISREG(st.st_mode) || st.st_nlink != 1))
+        return -1;
+    int fd = open(path, (kind ? O_RDONLY | O_DIRECTORY : O_RDWR) | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 || !kind)
+        return fd;
+    mark_name(name, kind);
+    if (fstatat(fd, name, &mark, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(mark.st_mode))
+        return fd;
+    int why = errno == ENOENT ? 0 : errno;
+    if (!why && st.st_uid == geteuid() && flock(fd, LOCK_EX | LOCK_NB) == 0)
+        rmdir(path);
+    close(fd);
+    errno = why;
+    return -1;
+}
+
+int temp_take(const char *path, const char *kind)
+{
+    struct stat st;
+    int fd = open_old(path, kind);
+    if (fd < 0)
+        return -1;
+    int failed = flock(fd, LOCK_EX | LOCK_NB) < 0 || fstat(fd, &st) < 0, why = errno;
+    if (!failed && st.st_uid == geteuid())
+        return fd;
+    close(fd);
+    errno = failed ? why : 0;
+    return -1;
+}
+
+void temp_clear(const char *path, const char *kind)
+{
+    int fd = temp_take(path, kind);
+    if (fd >= 0)
+        temp_drop(path, fd);
+}
+
+/* Cache of the temporary names in the folder last written to; a run writes to few folders. */
+static struct {
+    char *folder, **names;
+    size_t count, cap;
+} seen;
+
+static void look_into(const char *folder)
+{
+    for (size_t i = 0; i < seen.count; i++)
+        free(seen.names[i]);
+    free(seen.folder);
+    seen.folder = mem_strdup(folder);
+    seen.count = 0;
+    DIR *d = opendir(folder);
+    for (struct dirent *e; d && (e = readdir(d));)
+        if (temp_base(e->d_name)) {
+            mem_grow(seen.names, seen.cap, seen.count + 1);
+            seen.names[seen.count++] = mem_strdup(e->d_name);
+        }
+    if (d)
+        closedir(d);
+}
+
+/* Removes the temporaries of `path` that ended processes left: the files, or the folders of the
+ * `kind`. */
+static void sweep(const char *path, const char *kind)
+{
+    const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
+    struct buf folder = BUF_INIT, file = BUF_INIT;
+    buf_add(&folder, path, (size_t)(base - path));
+    if (!folder.len)
+        buf_adds(&folder, "./");
+    pthread_mutex_lock(&looking);
+    if (!seen.folder || strcmp(seen.folder, folder.data))
+        look_into(folder.data);
+    size_t n = strlen(base);
+    for (size_t i = 0; i < seen.count; i++) {
+        if (temp_base(seen.names[i]) != n || strncmp(seen.names[i], base, n))
+            continue;
+        buf_clear(&file);
+        buf_addf(&file, "%s%s", folder.data, seen.names[i]);
+        temp_clear(file.data, kind);
+    }
+    pthread_mutex_unlock(&looking);
+    buf_release(&folder);
+    buf_release(&file);
+}
+
+/* ---- use ------------------------------------------------------------------------------------- */
+
+int temp_create(struct buf *name, const char *path)
+{
+    sweep(path, NULL);
+    return make(name, path, NULL, TEMP_GOES);
+}
+
+int temp_mkdir(struct buf *name, const char *path, const char *kind, enum temp_end end)
+{
+    sweep(path, kind);
+    return make(name, path, kind, end);
+}
+
+int temp_drop(const char *name, int fd)
+{
+    struct stat st;
+    /* what was opened, whatever has its name now */
+    int folder = fstat(fd, &st) == 0 && S_ISDIR(st.st_mode), result = folder ? empty(fd) : 0;
+    if (!result && unlinkat(AT_FDCWD, name, folder ? AT_REMOVEDIR : 0) < 0 && errno != ENOENT)
+        result = -1;
+    if (result < 0)
+        err_set("cannot remove '%s': %s", name, strerror(errno));
+    else
+        temp_forget(name);
+    close(fd);
+    return result;
+}
+
+void temp_keep(const char *path)
+{
+    register_path(path, TEMP_STAYS);
+}

@@ -1,0 +1,63 @@
+/*
+ * temp.h - temporary files and folders, which are removed when the program ends, however it ends.
+ *
+ * An incomplete file or folder is called "<name>.textmill-<10 random characters>". It is made only
+ * if nothing has that name, so no link and no file of another user can be in its place. It is
+ * locked (flock) as long as its process lives. It is removed when the program exits early (for
+ * example when memory or threads run out), and on signals that end the program. After a kill or a
+ * power failure it remains; the next run that writes to the same name removes it.
+ *
+ * Such a remainder is removed only if this program provably made it and nobody uses it: it has a
+ * temporary name; it belongs to this user; it is a file with one name, or a folder with the mark
+ * ".textmill-<kind>", a file that temp_mkdir puts inside, or an empty folder; and it can be locked.
+ * The lock works over NFS. On file systems without locks nothing is removed.
+ *
+ * What is to appear as a folder is written inside a temporary folder and moved out when it is
+ * complete, and what is to disappear is moved into one first. So no mark is ever published, and
+ * nothing incomplete has a final name.
+ */
+#ifndef TEXTMILL_COMMON_FILES_TEMP_H
+#define TEXTMILL_COMMON_FILES_TEMP_H
+
+#include "common/base/buf.h"
+
+/* When a temporary is removed: TEMP_GOES at exit and on signals; TEMP_STAYS_ON_SIGNALS only at
+ * exit, because another run may continue with it; TEMP_STAYS never. */
+enum temp_end { TEMP_GOES, TEMP_STAYS_ON_SIGNALS, TEMP_STAYS };
+
+/* temp_create makes a temporary file for `path`, and temp_mkdir a temporary folder, marked with
+ * `kind`, a short word. Both first remove what ended runs left for the same path and kind. They set
+ * *name to the temporary's path, with the mode of the user's umask, and return its descriptor, for
+ * writing or of the folder, locked. The caller closes it. Returns -1 with an error. */
+int temp_create(struct buf *name, const char *path);
+int temp_mkdir(struct buf *name, const char *path, const char *kind, enum temp_end end);
+
+/* temp_forget says that a temporary was renamed or removed. temp_drop removes a temporary with its
+ * content, and closes its descriptor; returns 0, or -1 with an error. */
+void temp_forget(const char *path);
+int temp_drop(const char *name, int fd);
+
+/* Returns the number of bytes before the ending of a temporary name, or 0 for another name. */
+size_t temp_base(const char *name);
+
+/* Takes over the folder that an ended run of this user made as a temporary of this `kind`; NULL:
+ * the file. Returns its descriptor, locked, or -1 with errno: EWOULDBLOCK if a process uses it, and
+ * 0 if it is another thing. temp_keep says that a folder that was taken over stays at exit.
+ * temp_clear removes it if it can be taken over. */
+int temp_take(const char *path, const char *kind);
+void temp_keep(const char *path);
+void temp_clear(const char *path, const char *kind);
+
+/* Removes a file, or a folder with its content. Returns 0, or -1 with errno. May be called in a
+ * signal handler. */
+int temp_remove(const char *path);
+
+/* Removes the temporaries that a signal removes. May be called in a signal handler, before _exit.
+ */
+void temp_remove_all(void);
+
+/* For main programs: from now on, temporaries are removed on signals that end the program. Also
+ * ignores the signal for exceeding the file size limit, so that exceeding it is a write error. */
+void temp_catch_signals(void);
+
+#endif

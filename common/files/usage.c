@@ -1,0 +1,111 @@
+#include "common/files/usage.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "common/base/buf.h"
+#include "common/base/mem.h"
+#include "common/files/file.h"
+
+static double seconds(struct timeval t)
+{
+    return (double)t.tv_sec + 1e-6 * (double)t.tv_usec;
+}
+
+double usage_cpu_seconds(void)
+{
+    struct rusage use;
+    getrusage(RUSAGE_SELF, &use);
+    return seconds(use.ru_utime) + seconds(use.ru_stime);
+}
+
+/* Returns the number after the text `key` in a file of /proc or of the control groups, or 0. */
+static uint64_t number_in(const char *path, const char *key)
+{
+    struct buf text = BUF_INIT;
+    uint64_t n = 0;
+    const char *at = file_read(path, &text) == 0 ? strstr(text.data, key) : NULL;
+    if (at)
+        n = strtoull(at + strlen(key), NULL, 10);
+    buf_release(&text);
+    return n;
+}
+
+/* Uses VmHWM if it is known, because rusage includes the peak of the process before exec. */
+uint64_t usage_peak_bytes(void)
+{
+    struct rusage use;
+    uint64_t peak = number_in("/proc/self/status", "\nVmHWM:");
+    getrusage(RUSAGE_SELF, &use);
+    return 1024 * (peak ? peak : (uint64_t)use.ru_maxrss);
+}
+
+/* Returns the smallest limit in bytes of a group and its parent groups, from the files `file` in
+ * their folders below `root`; UINT64_MAX if there is none. "max" or a missing file means no
+ * limit. */
+static uint64_t least_limit(const char *root, const char *group, const char *file)
+{
+    uint64_t least = UINT64_MAX;
+    char *rest = mem_strdup(group);
+    struct buf path = BUF_INIT;
+    for (char *end = rest + strlen(rest); end; end = strrchr(rest, '/')) {
+        *end = '\0';
+        buf_clear(&path);
+        buf_addf(&path, "%s%s/%s", root, rest, file);
+        uint64_t bytes = number_in(path.data, "");
+        if (bytes && bytes < least)
+            least = bytes;
+    }
+    free(rest);
+    buf_release(&path);
+    return least;
+}
+
+/* Returns the limit in bytes of the group that a line of /proc/self/cgroup names, "0::/path" in
+ * version 2 or "4:cpu,memory:/path" in version 1; UINT64_MAX if there is none. */
+static uint64_t line_limit(const char *line, const char *root)
+{
+    const char *kinds = strchr(line, ':'), *path = kinds ? strchr(kinds + 1, ':') : NULL;
+    struct buf mount = BUF_INIT;
+    uint64_t limit = UINT64_MAX;
+    if (!path)
+        return limit;
+    char *list = mem_strndup(kinds + 1, (size_t)(path - kinds - 1));
+    char *group = mem_strndup(path + 1, strcspn(path + 1, "\n"));
+    if (group[0] == '/' && !group[1])
+        group[0] = '\0';
+    buf_addf(&mount, "%s/memory", root);
+    if (!*list)
+        limit = least_limit(root, group, "memory.max");
+    else if (strstr(list, "memory"))
+        limit = least_limit(mount.data, group, "memory.limit_in_bytes");
+    free(list);
+    free(group);
+    buf_release(&mount);
+    return limit;
+}
+
+uint64_t usage_group_bytes(const char *membership, const char *root)
+{
+    struct buf text = BUF_INIT;
+    uint64_t least = UINT64_MAX;
+    if (file_read(membership, &text) == 0)
+        for (const char *line = text.data; line && *line;) {
+            uint64_t limit = line_limit(line, root);
+            least = limit < least ? limit : least;
+            line += strcspn(line, "\n");
+            line += *line == '\n';
+        }
+    buf_release(&text);
+    return least;
+}
+
+uint64_t usage_machine_bytes(void)
+{
+    uint64_t machine = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+    uint64_t group = usage_group_bytes("/proc/self/cgroup", "/sys/fs/cgroup");
+    return group < machine ? group : machine;
+}

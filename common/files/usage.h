@@ -1,0 +1,22 @@
+/*
+ * usage.h - the resources that the process has used, and the memory available to it.
+ */
+#ifndef TEXTMILL_COMMON_FILES_USAGE_H
+#define TEXTMILL_COMMON_FILES_USAGE_H
+
+#include <stdint.h>
+
+double usage_cpu_seconds(void);  /* processor time of all threads, user and kernel */
+uint64_t usage_peak_bytes(void); /* peak resident memory */
+
+/* Returns the memory that this process may use: the machine's memory, or less if its control groups
+ * limit it. */
+uint64_t usage_machine_bytes(void);
+
+/* Returns the smallest memory limit of the control groups listed in the file `membership`
+ * (/proc/self/cgroup) and of their parent groups. `root` is the folder of the control group file
+ * system (/sys/fs/cgroup). Supports versions 1 and 2. UINT64_MAX: no limit, or none can be
+ * read. */
+uint64_t usage_group_bytes(const char *membership, const char *root);
+
+#endif

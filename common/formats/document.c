@@ -1,0 +1,219 @@
+#define _GNU_SOURCE /* memmem */
+#include "common/formats/document.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/base/err.h"
+#include "common/base/noun.h"
+
+static const char BEGIN[] = "<!-- textmill documents 1 ";
+static const char END[] = "<!-- end documents=";
+
+void document_release(struct document *d)
+{
+    buf_release(&d->id);
+    buf_release(&d->url);
+    buf_release(&d->title);
+    buf_release(&d->text);
+}
+
+/* ---- writing ---------------------------------------------------------------------------- */
+
+typedef char row __attribute__((vector_size(16)));
+
+/* Returns 1 if any of the 16 bytes at s must be escaped in XML, else 0. */
+static int has_special(const char *s)
+{
+    row r;
+    memcpy(&r, s, sizeof r);
+    row special = (r == '&') | (r == '<') | (r == '>') | (r == '"');
+    uint64_t both[2];
+    memcpy(both, &special, sizeof both);
+    return (both[0] | both[1]) != 0;
+}
+
+static void put_escaped(struct buf *out, const struct buf *s, int attribute)
+{
+    size_t plain = 0;
+    for (size_t i = 0; i < s->len; i++) {
+        while (i + sizeof(row) < s->len && !has_special(s->data + i))
+            i += sizeof(row);
+        char c = s->data[i];
+        const char *entity = c == '&'                ? "&amp;"
+                             : c == '<'              ? "&lt;"
+                             : c == '>'              ? "&gt;"
+                             : c == '"' && attribute ? "&quot;"
+                                                     : NULL;
+        if (!entity)
+            continue;
+        buf_add(out, s->data + plain, i - plain);
+        buf_adds(out, entity);
+        plain = i + 1;
+    }
+    buf_add(out, s->data + plain, s->len - plain);
+}
+
+void document_put_begin(struct buf *out, int sentences)
+{
+    buf_addf(out, "%ssentences=%d -->\n", BEGIN, sentences);
+}
+
+void document_put(struct buf *out, const struct document *d)
+{
+    buf_adds(out, "<doc id=\"");
+    put_escaped(out, &d->id, 1);
+    buf_adds(out, "\" url=\"");
+    put_escaped(out, &d->url, 1);
+    buf_adds(out, "\" title=\"");
+    put_escaped(out, &d->title, 1);
+    buf_adds(out, "\">\n");
+    put_escaped(out, &d->title, 0);
+    buf_adds(out, "\n\n");
+    put_escaped(out, &d->text, 0);
+    buf_adds(out, "\n\n</doc>\n");
+}
+
+void document_put_end(struct buf *out, uint64_t documents)
+{
+    buf_addf(out, "%s%" PRIu64 " -->\n", END, documents);
+}
+
+/* ---- reading ---------------------------------------------------------------------------- */
+
+static int starts(const char *line, size_t len, const char *with)
+{
+    size_t n = strlen(with);
+    return len >= n && !memcmp(line, with, n);
+}
+
+static void add_unescaped(struct buf *out, const char *s, size_t n)
+{
+    static const struct {
+        const char *name;
+        char c;
+    } entities[] = { { "&amp;", '&' }, { "&lt;", '<' }, { "&gt;", '>' }, { "&quot;", '"' } };
+    while (n) {
+        const char *amp = memchr(s, '&', n);
+        size_t plain = amp ? (size_t)(amp - s) : n;
+        buf_add(out, s, plain);
+        s += plain;
+        n -= plain;
+        if (!n)
+            break;
+        size_t used = 1;
+        char c = '&';
+        for (size_t i = 0; i < sizeof entities / sizeof *entities; i++) {
+            if (starts(s, n, entities[i].name)) {
+                used = strlen(entities[i].name);
+                c = entities[i].c;
+            }
+        }
+        buf_addc(out, c);
+        s += used;
+        n -= used;
+    }
+}
+
+static void get_attribute(struct buf *out, const char *line, size_t len, const char *name)
+{
+    char open[32];
+    int k = snprintf(open, sizeof open, " %s=\"", name);
+    buf_clear(out);
+    const char *at = memmem(line, len, open, (size_t)k);
+    if (!at)
+        return;
+    at += k;
+    const char *end = memchr(at, '"', (size_t)(line + len - at));
+    if (end)
+        add_unescaped(out, at, (size_t)(end - at));
+}
+
+void document_open(struct document_reader *r, struct input *in)
+{
+    *r = (struct document_reader){ .in = in };
+}
+
+static int torn(struct document_reader *r)
+{
+    return err_set("%s: document stream ends at byte %" PRIu64 " without its end mark, after "
+                   "%" PRIu64 " document%s: the program that writes it failed",
+                   r->in->path, r->in->offset, r->documents, noun_end(r->documents));
+}
+
+static int read_end_mark(struct document_reader *r, const char *line, size_t len)
+{
+    char text[32];
+    size_t n = len - strlen(END) < sizeof text - 1 ? len - strlen(END) : sizeof text - 1;
+    memcpy(text, line + strlen(END), n);
+    text[n] = '\0';
+    uint64_t promised = 0;
+    if (sscanf(text, "%" SCNu64 " -->", &promised) != 1)
+        return err_set("%s: end mark at byte %" PRIu64 " is malformed", r->in->path,
+                       r->in->offset - len - 1);
+    if (promised != r->documents)
+        return err_set("%s: end mark at byte %" PRIu64 " says documents=%" PRIu64
+                       ", but the stream has %" PRIu64,
+                       r->in->path, r->in->offset - len - 1, promised, r->documents);
+    r->promised = 0;
+    return 0;
+}
+
+/* Finds the next line that begins with <doc, and sets *line and *len to it. Returns 1, 0 at the end
+ * of the stream, or -1 with an error. */
+static int find_doc(struct document_reader *r, char **line, size_t *len)
+{
+    for (int got; (got = input_line(r->in, line, len)) != 0;) {
+        if (got < 0)
+            return -1;
+        if (starts(*line, *len, BEGIN)) {
+            if (r->promised)
+                return torn(r);
+            r->promised = 1;
+            r->documents = 0; /* streams may be concatenated */
+            r->sentences = memmem(*line, *len, "sentences=1", 11) != NULL;
+        } else if (starts(*line, *len, END)) {
+            if (read_end_mark(r, *line, *len) < 0)
+                return -1;
+        } else if (starts(*line, *len, "<doc ")) {
+            r->offset = r->in->offset - *len - 1;
+            return 1;
+        } else if (*len && (*line)[0] != '\r') {
+            return err_set("%s: not a document stream: byte %" PRIu64 " is outside any <doc>",
+                           r->in->path, r->in->offset - *len - 1);
+        }
+    }
+    return r->promised ? torn(r) : 0;
+}
+
+int document_read(struct document_reader *r, struct document *d)
+{
+    char *line;
+    size_t len;
+    int got = find_doc(r, &line, &len);
+    if (got <= 0)
+        return got;
+    get_attribute(&d->id, line, len, "id");
+    get_attribute(&d->url, line, len, "url");
+    get_attribute(&d->title, line, len, "title");
+    buf_clear(&d->text);
+    for (uint64_t n = 0; (got = input_line(r->in, &line, &len)) > 0; n++) {
+        if (starts(line, len, "</doc>")) {
+            buf_rtrim(&d->text);
+            r->documents++;
+            return 1;
+        }
+        if (n == 0 || (n == 1 && !len))
+            continue; /* the title and the blank line after it */
+        add_unescaped(&d->text, line, len);
+        buf_addc(&d->text, '\n');
+        if (r->in->most && d->text.len > r->in->most)
+            return err_set("%s: document at byte %" PRIu64 " is longer than %zu bytes", r->in->path,
+                           r->offset, r->in->most);
+    }
+    if (got < 0)
+        return -1;
+    return err_set("%s: document at byte %" PRIu64 " ('%s') has no </doc>", r->in->path, r->offset,
+                   d->title.data);
+}

@@ -1,0 +1,293 @@
+#include "common/formats/stream.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/crc32c.h"
+#include "common/base/err.h"
+#include "common/base/le.h"
+#include "common/base/mem.h"
+
+enum { DIGITS = 8, LOOK_BYTES = 64, SUMMED = 12 };
+
+static const char KIND[] = "tokens 2", OLD_KIND[] = "tokens 1", TOKENIZER[] = "tokenizer";
+
+/* The number of the tokenizer's frame. No document has it. */
+static const uint64_t NUMBER_TOKENIZER = UINT64_MAX;
+
+static int width_of(const struct kv *header)
+{
+    const char *dtype = kv_get(header, "dtype");
+    if (dtype && !strcmp(dtype, "u16"))
+        return 2;
+    if (dtype && !strcmp(dtype, "u32"))
+        return 4;
+    return err_set("token stream: dtype=%s is neither u16 nor u32", dtype ? dtype : "");
+}
+
+/* Writes to `head` a frame's number and length in binary. A frame's checksum is the CRC of these
+ * and of the payload after them. */
+static void put_summed(void *head, uint64_t number, size_t length)
+{
+    le_put_u64(head, number);
+    le_put_u32((char *)head + 8, (uint32_t)length);
+}
+
+static uint32_t checksum_of(uint64_t number, size_t length, const void *payload)
+{
+    unsigned char head[SUMMED];
+    put_summed(head, number, length);
+    return crc32c(crc32c(0, head, sizeof head), payload, length);
+}
+
+/* ---- writing ---------------------------------------------------------------------------- */
+
+static char *put_digits(char *at, uint32_t n)
+{
+    for (int i = DIGITS; i-- > 0; n >>= 4)
+        at[i] = "0123456789abcdef"[n & 15];
+    return at + DIGITS;
+}
+
+static void put_head(char *at, uint64_t number, size_t length, const void *payload)
+{
+    put_digits(put_digits(at, (uint32_t)length), checksum_of(number, length, payload));
+}
+
+int stream_begin(struct output *out, const struct kv *header, const struct buf *tokenizer)
+{
+    struct buf text = BUF_INIT, frames = BUF_INIT;
+    char head[2 * DIGITS];
+    buf_addf(&text, "textmill=%s\n", KIND);
+    kv_print(header, &text);
+    if (tokenizer)
+        buf_addf(&text, "%s=tokenizer.json\n", TOKENIZER);
+    put_head(head, 0, text.len, text.data);
+    buf_add(&frames, head, sizeof head);
+    buf_add(&frames, text.data, text.len);
+    if (tokenizer) {
+        put_head(head, NUMBER_TOKENIZER, tokenizer->len, tokenizer->data);
+        buf_add(&frames, head, sizeof head);
+        buf_add(&frames, tokenizer->data, tokenizer->len);
+    }
+    int result = output_write(out, frames.data, frames.len);
+    buf_release(&text);
+    buf_release(&frames);
+    return result;
+}
+
+/* Writes n ids of `width` bytes each to p, with simple loops that the compiler can vectorise. */
+static void put_ids(char *p, int width, const uint32_t *ids, size_t n)
+{
+    if (width == 4)
+        for (size_t i = 0; i < n; i++)
+            le_put_u32(p + 4 * i, ids[i]);
+    else
+        for (size_t i = 0; i < n; i++)
+            le_put_u16(p + 2 * i, (uint16_t)ids[i]);
+}
+
+int stream_frame(struct buf *frame, uint64_t number, int width, const uint32_t *ids, size_t n,
+                 const uint32_t *sentence_ends, size_t sentences)
+{
+    size_t bytes = 4 + 4 * sentences + (size_t)width * n;
+    if (bytes > STREAM_FRAME_MAX)
+        return err_set("document of %zu tokens is too long for a frame", n);
+    buf_reserve(frame, 2 * DIGITS + bytes);
+    char *head = frame->data + frame->len, *p = head + 2 * DIGITS;
+    le_put_u32(p, (uint32_t)sentences);
+    p += 4;
+    for (size_t i = 0; i < sentences; i++, p += 4)
+        le_put_u32(p, sentence_ends[i]);
+    put_ids(p, width, ids, n);
+    /* The binary head is first placed right before the payload to be summed; then the hex digits
+     * overwrite it. */
+    char *summed = head + 2 * DIGITS - SUMMED;
+    put_summed(summed, number, bytes);
+    uint32_t crc = crc32c(0, summed, SUMMED + bytes);
+    put_digits(put_digits(head, (uint32_t)bytes), crc);
+    frame->len += 2 * DIGITS + bytes;
+    frame->data[frame->len] = '\0';
+    return 0;
+}
+
+int stream_end(struct output *out, uint64_t documents)
+{
+    char head[2 * DIGITS];
+    put_head(head, documents + 1, 0, "");
+    return output_write(out, head, sizeof head);
+}
+
+/* ---- reading ---------------------------------------------------------------------------- */
+
+static int64_t digit_value(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Reads the `count` numbers of DIGITS hex digits that begin the next frame into numbers[]. Returns
+ * 0, or -1 with an error. */
+static int read_digits(struct stream_reader *r, uint32_t *numbers, int count)
+{
+    struct input *in = r->in;
+    unsigned long long at = in->offset;
+    int64_t want = (int64_t)count * DIGITS, n = input_peek(in, (size_t)want);
+    if (n < 0)
+        return -1;
+    for (int64_t i = 0; i < want && i < n; i++) {
+        int64_t digit = digit_value(in->data[in->begin + (size_t)i]);
+        if (digit < 0)
+            return err_set("%s: not a token stream: bad frame length at byte %llu", in->path, at);
+        uint32_t *number = &numbers[i / DIGITS];
+        *number = (i % DIGITS ? *number << 4 : 0) | (uint32_t)digit;
+    }
+    if (n < want)
+        return err_set("%s: token stream ends at byte %llu without its end mark, after %llu "
+                       "documents: the program that writes it failed",
+                       in->path, at + (unsigned long long)n, (unsigned long long)r->documents);
+    input_skip(in, (size_t)want);
+    return 0;
+}
+
+/* Reads the head of frame `number` and sets *bytes to the length of its payload, which is then in
+ * memory at in->data + in->begin. Returns 0, or -1 with an error. */
+static int next_frame(struct stream_reader *r, uint64_t number, size_t *bytes)
+{
+    struct input *in = r->in;
+    unsigned long long at = in->offset;
+    uint32_t head[2];
+    if (read_digits(r, head, r->unchecked ? 1 : 2) < 0)
+        return -1;
+    uint32_t length = head[0];
+    if (length > STREAM_FRAME_MAX)
+        return err_set("%s: frame of %u bytes at byte %llu is too long", in->path, length, at);
+    int64_t n = input_peek(in, length);
+    if (n < 0)
+        return -1;
+    if (n < length)
+        return err_set(
+            "%s: token stream is truncated: the frame of %u bytes at byte %llu has only %lld",
+            in->path, length, at, (long long)n);
+    if (!r->unchecked && checksum_of(number, length, in->data + in->begin) != head[1])
+        return err_set(
+            "%s: token stream is damaged: the checksum of the frame at byte %llu is wrong",
+            in->path, at);
+    *bytes = length;
+    return 0;
+}
+
+/* Reads the second frame, the tokenizer, if the header announces it. Returns 0, or -1 with an
+ * error. */
+static int read_tokenizer(struct stream_reader *r)
+{
+    size_t n;
+    if (!kv_get(&r->header, TOKENIZER))
+        return 0;
+    if (next_frame(r, NUMBER_TOKENIZER, &n) < 0)
+        return err_in("%s: tokenizer", r->in->path);
+    if (!n)
+        return err_set(
+            "%s: token stream has no tokenizer, although its header says that it has one",
+            r->in->path);
+    buf_add(&r->tokenizer, r->in->data + r->in->begin, n);
+    input_skip(r->in, n);
+    return 0;
+}
+
+/* Returns 1 if a stream is of version 1, else 0. Such streams have no checksums: the header follows
+ * its length directly. */
+static int is_old(const char *data, size_t n)
+{
+    static const char begins[] = "textmill=";
+    return n >= DIGITS + sizeof begins - 1 && !memcmp(data + DIGITS, begins, sizeof begins - 1);
+}
+
+int stream_open(struct stream_reader *r, struct input *in)
+{
+    *r = (struct stream_reader){ .in = in, .header = KV_INIT, .tokenizer = BUF_INIT };
+    size_t n;
+    int64_t there = input_peek(in, LOOK_BYTES);
+    if (there < 0 || file_check_pointer(in->path, in->data + in->begin, (size_t)there) < 0)
+        return -1;
+    r->unchecked = is_old(in->data + in->begin, (size_t)there);
+    if (next_frame(r, 0, &n) < 0)
+        return -1;
+    if (kv_parse(&r->header, in->data + in->begin, n) < 0)
+        return err_in("%s: token stream header", in->path);
+    input_skip(in, n);
+    const char *kind = kv_get(&r->header, "textmill");
+    if (!kind || strcmp(kind, r->unchecked ? OLD_KIND : KIND))
+        return err_set("%s: a stream of '%s', not a token stream of version %d", in->path,
+                       kind ? kind : "?", r->unchecked ? 1 : 2);
+    r->width = width_of(&r->header);
+    if (r->width < 0 || kv_get_u64(&r->header, "vocabulary", &r->vocabulary) < 0)
+        return err_in("%s", in->path);
+    return read_tokenizer(r);
+}
+
+/* Reads n ids of `width` bytes. Returns the greatest of them, or 0. */
+static uint32_t get_ids(uint32_t *ids, int width, const unsigned char *p, size_t n)
+{
+    uint32_t most = 0;
+    if (width == 2)
+        for (size_t i = 0; i < n; i++)
+            ids[i] = le_u16(p + 2 * i);
+    else
+        for (size_t i = 0; i < n; i++)
+            ids[i] = le_u32(p + 4 * i);
+    for (size_t i = 0; i < n; i++)
+        most = ids[i] > most ? ids[i] : most;
+    return most;
+}
+
+static int decode(struct stream_reader *r, const unsigned char *p, size_t bytes)
+{
+    struct stream_document *d = &r->document;
+    size_t sentences = bytes >= 4 ? le_u32(p) : 0;
+    if (bytes < 4 || (bytes - 4) / 4 < sentences || (bytes - 4 - 4 * sentences) % (size_t)r->width)
+        return err_set("frame of %zu bytes is malformed", bytes);
+    d->sentences = sentences;
+    d->count = (bytes - 4 - 4 * sentences) / (size_t)r->width;
+    mem_grow(d->sentence_ends, r->ends_cap, sentences + 1);
+    mem_grow(d->ids, r->ids_cap, d->count + 1);
+    p += 4;
+    for (size_t i = 0, before = 0; i < sentences; i++, p += 4) {
+        d->sentence_ends[i] = le_u32(p);
+        if (d->sentence_ends[i] < before || d->sentence_ends[i] > d->count)
+            return err_set("sentence %zu ends at token %u of %zu", i, d->sentence_ends[i],
+                           d->count);
+        before = d->sentence_ends[i];
+    }
+    if (get_ids(d->ids, r->width, p, d->count) < r->vocabulary || !d->count)
+        return 0;
+    size_t i = 0;
+    while (d->ids[i] < r->vocabulary)
+        i++;
+    return err_set("token %zu has id %u, vocabulary has %llu", i, d->ids[i],
+                   (unsigned long long)r->vocabulary);
+}
+
+int stream_read(struct stream_reader *r)
+{
+    size_t n;
+    unsigned long long at = r->in->offset;
+    if (next_frame(r, r->documents + 1, &n) < 0)
+        return -1;
+    if (!n)
+        return 0;
+    if (decode(r, (const unsigned char *)r->in->data + r->in->begin, n) < 0)
+        return err_in("%s: document %llu at byte %llu", r->in->path,
+                      (unsigned long long)r->documents, at);
+    input_skip(r->in, n);
+    r->documents++;
+    return 1;
+}
+
+void stream_reader_release(struct stream_reader *r)
+{
+    kv_release(&r->header);
+    buf_release(&r->tokenizer);
+    free(r->document.ids);
+    free(r->document.sentence_ends);
+    *r = (struct stream_reader){ 0 };
+}

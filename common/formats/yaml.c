@@ -1,0 +1,299 @@
+#include "common/formats/yaml.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <yaml.h>
+
+#include "common/base/buf.h"
+#include "common/base/err.h"
+#include "common/base/linked.h"
+#include "common/base/mem.h"
+#include "common/files/file.h"
+
+LINKED_LIBRARY(yaml, "libyaml", yaml_get_version_string())
+
+enum { DEEPEST = 16, LABELS = 1000, PAIRS = 4096, FILE_MOST = 1 << 20, VALUES_MOST = 4 << 20 };
+
+struct walk {
+    yaml_document_t *doc;
+    struct yaml *out;
+    const char *name;
+    int depth;
+    size_t pairs, bytes; /* pairs of key and value, and bytes of values, that were visited so far */
+};
+
+static struct yaml_item *find(const struct yaml *y, const char *key)
+{
+    for (size_t i = 0; i < y->count; i++)
+        if (!strcmp(y->items[i].key, key))
+            return &y->items[i];
+    return NULL;
+}
+
+static const char *scalar(const yaml_node_t *n)
+{
+    return n->type == YAML_SCALAR_NODE ? (const char *)n->data.scalar.value : NULL;
+}
+
+static int line_of(const yaml_node_t *n)
+{
+    return (int)n->start_mark.line + 1;
+}
+
+static int too_deep(const char *name, int line)
+{
+    return err_set("%s:%d: nested too deeply", name, line);
+}
+
+/* Counts a visit to a value. An alias is visited as often as it is written, so a short file may
+ * stand for a huge list. Returns 0, or -1 with an error. */
+static int visit(struct walk *w, const yaml_node_t *n)
+{
+    w->bytes += 1 + (scalar(n) ? n->data.scalar.length : 0);
+    return w->bytes <= VALUES_MOST ? 0
+                                   : err_set("%s:%d: more than %d bytes of values, each alias "
+                                             "being counted as what it stands for",
+                                             w->name, line_of(n), VALUES_MOST);
+}
+
+/* Adds the item key: value of line `line`. `merged` 1: it comes from a merge key ("<<"), and is
+ * left out if the key exists already (YAML merge key type, 2005). `merged` 0: it is an error if the
+ * key exists. Returns 0, or -1 with an error. */
+static int put(struct walk *w, const char *key, const char *value, int line, int merged)
+{
+    if (find(w->out, key))
+        return merged ? 0 : err_set("%s:%d: key '%s' is given twice", w->name, line, key);
+    mem_grow(w->out->items, w->out->cap, w->out->count + 1);
+    w->out->items[w->out->count++] = (struct yaml_item){ mem_strdup(key), mem_strdup(value), line };
+    return 0;
+}
+
+/* Appends the values of a list, and of the lists in it, to `out` with commas between them. Returns
+ * 0, or -1 with an error. */
+static int join(struct walk *w, const yaml_node_t *sequence, struct buf *out)
+{
+    if (++w->depth > DEEPEST)
+        return too_deep(w->name, line_of(sequence));
+    for (const yaml_node_item_t *i = sequence->data.sequence.items.start;
+         i < sequence->data.sequence.items.top; i++) {
+        const yaml_node_t *n = yaml_document_get_node(w->doc, *i);
+        if (visit(w, n) < 0)
+            return -1;
+        if (n->type == YAML_MAPPING_NODE)
+            return err_set("%s:%d: a list may hold only plain values", w->name, line_of(n));
+        if (scalar(n))
+            buf_addf(out, "%s%s", out->len ? "," : "", scalar(n));
+        else if (join(w, n, out) < 0)
+            return -1;
+    }
+    w->depth--;
+    return 0;
+}
+
+static int map(struct walk *w, const yaml_node_t *node, const char *prefix, int merged);
+
+static int merge(struct walk *w, const yaml_node_t *value, const char *prefix)
+{
+    if (value->type == YAML_MAPPING_NODE)
+        return map(w, value, prefix, 1);
+    if (value->type != YAML_SEQUENCE_NODE)
+        return err_set("%s:%d: the merge key '<<' needs a mapping", w->name, line_of(value));
+    for (const yaml_node_item_t *i = value->data.sequence.items.start;
+         i < value->data.sequence.items.top; i++)
+        if (map(w, yaml_document_get_node(w->doc, *i), prefix, 1) < 0)
+            return -1;
+    return 0;
+}
+
+/* Adds the mappings of a list: item i has the keys "key.i.…". Returns 0, or -1 with an error. */
+static int numbered(struct walk *w, const char *key, const yaml_node_t *list, int merged)
+{
+    struct buf prefix = BUF_INIT;
+    int result = 0;
+    const yaml_node_item_t *first = list->data.sequence.items.start;
+    for (const yaml_node_item_t *i = first; i < list->data.sequence.items.top && !result; i++) {
+        buf_clear(&prefix);
+        buf_addf(&prefix, "%s.%td", key, i - first);
+        result = map(w, yaml_document_get_node(w->doc, *i), prefix.data, merged);
+    }
+    buf_release(&prefix);
+    return result;
+}
+
+/* Returns 1 if the value is a list that begins with a mapping, else 0. */
+static int is_numbered(const struct walk *w, const yaml_node_t *value)
+{
+    return value->type == YAML_SEQUENCE_NODE &&
+           value->data.sequence.items.start < value->data.sequence.items.top &&
+           yaml_document_get_node(w->doc, *value->data.sequence.items.start)->type ==
+               YAML_MAPPING_NODE;
+}
+
+static int pair(struct walk *w, const char *key, const yaml_node_t *value, int line, int merged)
+{
+    if (visit(w, value) < 0)
+        return -1;
+    if (value->type == YAML_MAPPING_NODE)
+        return map(w, value, key, merged);
+    if (is_numbered(w, value))
+        return numbered(w, key, value, merged);
+    if (scalar(value))
+        return put(w, key, scalar(value), line, merged);
+    struct buf list = BUF_INIT;
+    int result = join(w, value, &list);
+    if (!result)
+        result = put(w, key, list.data, line, merged);
+    buf_release(&list);
+    return result;
+}
+
+/* Adds the items of a mapping, with `prefix` and '.' before their keys; `merged` is as for put.
+ * Uses two passes, so that an explicit key takes precedence over a merged one wherever '<<' is.
+ * Returns 0, or -1 with an error. */
+static int map(struct walk *w, const yaml_node_t *node, const char *prefix, int merged)
+{
+    if (node->type != YAML_MAPPING_NODE)
+        return err_set("%s:%d: a mapping (key: value) is needed here", w->name, line_of(node));
+    if (++w->depth > DEEPEST)
+        return too_deep(w->name, line_of(node));
+    int result = 0;
+    struct buf key = BUF_INIT;
+    for (int pass = 0; pass < 2 && !result; pass++) {
+        for (const yaml_node_pair_t *p = node->data.mapping.pairs.start;
+             p < node->data.mapping.pairs.top && !result; p++) {
+            const yaml_node_t *k = yaml_document_get_node(w->doc, p->key);
+            const yaml_node_t *v = yaml_document_get_node(w->doc, p->value);
+            if (!scalar(k)) {
+                result = err_set("%s:%d: a key must be a plain value", w->name, line_of(k));
+                break;
+            }
+            int is_merge = !strcmp(scalar(k), "<<");
+            if (is_merge != pass)
+                continue;
+            if (++w->pairs > PAIRS) {
+                result = err_set("%s:%d: more than %d keys", w->name, line_of(k), PAIRS);
+                break;
+            }
+            buf_clear(&key);
+            buf_addf(&key, "%s%s%s", prefix, *prefix ? "." : "", scalar(k));
+            result = pass ? merge(w, v, prefix) : pair(w, key.data, v, line_of(k), merged);
+        }
+    }
+    buf_release(&key);
+    w->depth--;
+    return result;
+}
+
+static int open_parser(yaml_parser_t *parser, const char *text, size_t n, const char *name)
+{
+    if (!yaml_parser_initialize(parser))
+        return err_set("%s: cannot start the YAML parser", name);
+    yaml_parser_set_input_string(parser, (const unsigned char *)text, n);
+    return 0;
+}
+
+static int bad_yaml(const yaml_parser_t *parser, const char *name)
+{
+    return err_set("%s:%zu: bad YAML: %s", name, parser->problem_mark.line + 1,
+                   parser->problem ? parser->problem : "unreadable");
+}
+
+/* Checks one event and counts the depth, and the anchors and aliases. Returns 0, or -1 with an
+ * error. */
+static int check_event(const yaml_event_t *e, const char *name, int *depth, int *labels)
+{
+    const int line = (int)e->start_mark.line + 1;
+    const void *anchor = NULL;
+    switch (e->type) {
+    case YAML_ALIAS_EVENT: anchor = e->data.alias.anchor; break;
+    case YAML_SCALAR_EVENT: anchor = e->data.scalar.anchor; break;
+    case YAML_SEQUENCE_START_EVENT: anchor = e->data.sequence_start.anchor; break;
+    case YAML_MAPPING_START_EVENT: anchor = e->data.mapping_start.anchor; break;
+    default: break;
+    }
+    *labels += anchor != NULL;
+    *depth += e->type == YAML_SEQUENCE_START_EVENT || e->type == YAML_MAPPING_START_EVENT;
+    *depth -= e->type == YAML_SEQUENCE_END_EVENT || e->type == YAML_MAPPING_END_EVENT;
+    if (*depth > DEEPEST)
+        return too_deep(name, line);
+    return *labels <= LABELS
+               ? 0
+               : err_set("%s:%d: more than %d anchors and aliases", name, line, LABELS);
+}
+
+/* Parses the text without keeping it, and checks what libyaml takes quadratic time for: nested
+ * lists, and anchors. Returns 0, or -1 with an error. */
+static int check_text(const char *text, size_t n, const char *name)
+{
+    yaml_parser_t parser;
+    int depth = 0, labels = 0, ended = 0;
+    int result = open_parser(&parser, text, n, name);
+    if (result < 0)
+        return -1;
+    while (!result && !ended) {
+        yaml_event_t event;
+        if (!yaml_parser_parse(&parser, &event)) {
+            result = bad_yaml(&parser, name);
+            break;
+        }
+        result = check_event(&event, name, &depth, &labels);
+        ended = event.type == YAML_STREAM_END_EVENT || event.type == YAML_DOCUMENT_END_EVENT;
+        yaml_event_delete(&event);
+    }
+    yaml_parser_delete(&parser);
+    return result;
+}
+
+int yaml_parse(struct yaml *y, const char *text, size_t n, const char *name)
+{
+    *y = (struct yaml){ 0 };
+    yaml_parser_t parser;
+    yaml_document_t doc;
+    if (check_text(text, n, name) < 0 || open_parser(&parser, text, n, name) < 0)
+        return -1;
+    if (!yaml_parser_load(&parser, &doc)) {
+        bad_yaml(&parser, name);
+        yaml_parser_delete(&parser);
+        return -1;
+    }
+    struct walk w = { .doc = &doc, .out = y, .name = name };
+    const yaml_node_t *root = yaml_document_get_root_node(&doc);
+    int result = root ? map(&w, root, "", 0) : 0;
+    yaml_document_delete(&doc);
+    yaml_parser_delete(&parser);
+    if (result < 0)
+        yaml_release(y);
+    return result;
+}
+
+int yaml_load(struct yaml *y, const char *path)
+{
+    struct buf text = BUF_INIT;
+    *y = (struct yaml){ 0 };
+    int result = file_read_most(path, FILE_MOST, &text);
+    if (!result)
+        result = yaml_parse(y, text.data, text.len, path);
+    buf_release(&text);
+    return result;
+}
+
+void yaml_remove(struct yaml *y, size_t i)
+{
+    free(y->items[i].key);
+    free(y->items[i].value);
+    memmove(&y->items[i], &y->items[i + 1], (--y->count - i) * sizeof *y->items);
+}
+
+void yaml_release(struct yaml *y)
+{
+    while (y->count)
+        yaml_remove(y, y->count - 1);
+    free(y->items);
+    *y = (struct yaml){ 0 };
+}
+
+const char *yaml_get(const struct yaml *y, const char *key)
+{
+    const struct yaml_item *item = find(y, key);
+    return item ? item->value : NULL;
+}

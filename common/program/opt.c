@@ -1,0 +1,570 @@
+#include "common/program/opt.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/err.h"
+#include "common/base/mem.h"
+
+void opts_init(struct opts *o)
+{
+    *o = (struct opts){ 0 };
+}
+
+void opts_add(struct opts *o, const struct opt *table, void *values)
+{
+    for (; table->name || table->help; table++) {
+        o->table = mem_resize(o->table, o->count + 1, sizeof *o->table);
+        o->table[o->count++] = (struct opt_bound){ table, (char *)values + table->at, 0 };
+    }
+}
+
+static enum opt_type type_of(const struct opt_bound *p)
+{
+    return p->row->type & (OPT_FIXED - 1);
+}
+
+void opts_release(struct opts *o)
+{
+    for (size_t i = 0; i < o->count; i++)
+        if (type_of(&o->table[i]) == OPT_LIST && o->table[i].row->name) {
+            struct opt_list *list = o->table[i].to; /* two options may share one list */
+            free(list->items);
+            *list = (struct opt_list){ 0 };
+        }
+    for (size_t i = 0; i < o->kept_count; i++)
+        free(o->kept[i]);
+    free(o->kept);
+    free(o->table);
+    *o = (struct opts){ 0 };
+}
+
+/* ---- values ----------------------------------------------------------------------------- */
+
+static int in_bounds(const struct opt_bound *p, double v)
+{
+    return (p->row->min == 0 && p->row->max == 0) || (v >= p->row->min && v <= p->row->max);
+}
+
+static int out_of_bounds(const struct opt_bound *p, const char *value)
+{
+    return err_usage("--%s %s is out of bounds (%.10g to %.10g)", p->row->name, value, p->row->min,
+                     p->row->max);
+}
+
+/* Parses a number that may end in K, M or G, powers of `kilo`, into *real and *integer. Integers
+ * are parsed as integers, so that 2^53+1 stays exact. Returns 0, 1 if the number is not an integer
+ * of 64 bits (then only *real has its value), or -1, without an error set, if s is not a number. */
+static int parse_number(const char *s, double kilo, double *real, int64_t *integer)
+{
+    char *end;
+    errno = 0;
+    *real = strtod(s, &end);
+    if (end == s || errno == ERANGE)
+        return -1;
+    char *int_end;
+    errno = 0;
+    *integer = strtoll(s, &int_end, 10);
+    int exact = int_end == end && !errno;
+    double unit = 1;
+    const char *units = "KMG", *u = *end ? strchr(units, *end & ~0x20) : NULL;
+    if (u) {
+        for (const char *k = units; k <= u; k++)
+            unit *= kilo;
+        end++;
+    }
+    if (*end)
+        return -1;
+    *real *= unit;
+    if (exact && !__builtin_mul_overflow(*integer, (int64_t)unit, integer))
+        return 0;
+    *integer = (int64_t)(*real > -9e18 && *real < 9e18 ? *real : 0);
+    return (double)*integer == *real ? 0 : 1; /* 1: a real number, not an integer */
+}
+
+static int word_index(const char *words, const char *value)
+{
+    size_t n = strlen(value);
+    for (int i = 0; words; i++) {
+        const char *bar = strchr(words, '|');
+        if ((bar ? (size_t)(bar - words) : strlen(words)) == n && !memcmp(words, value, n))
+            return i;
+        words = bar ? bar + 1 : NULL;
+    }
+    return -1;
+}
+
+static int set_flag(const struct opt_bound *p, const char *value)
+{
+    static const char *const yes[] = { "true", "yes", "on", "1" };
+    static const char *const no[] = { "false", "no", "off", "0" };
+    for (int i = 0; i < 4; i++) {
+        if (!strcmp(value, yes[i]) || !strcmp(value, no[i])) {
+            *(int *)p->to = !strcmp(value, yes[i]);
+            return 0;
+        }
+    }
+    return err_usage("--%s wants true or false, not '%s'", p->row->name, value);
+}
+
+void opt_list_add(struct opt_list *list, const char *value)
+{
+    mem_grow(list->items, list->cap, list->count + 1);
+    list->items[list->count++] = value;
+}
+
+/* Returns the word that a number option also accepts, or NULL. */
+static const char *word_of(const struct opt_bound *p)
+{
+    const char *bar = p->row->arg ? strchr(p->row->arg, '|') : NULL;
+    return bar ? bar + 1 : NULL;
+}
+
+static int number_wanted(const struct opt_bound *p, const char *value)
+{
+    const char *word = word_of(p);
+    return err_usage("--%s wants a whole number%s%s, not '%s'", p->row->name, word ? " or " : "",
+                     word ? word : "", value);
+}
+
+/* Sets the variable of option p to `value`, which must live longer than the table. Returns 0, or -1
+ * with an error. */
+static int set(const struct opt_bound *p, const char *value)
+{
+    double real;
+    int64_t integer;
+    int kind;
+    switch (type_of(p)) {
+    case OPT_FLAG: return set_flag(p, value);
+    case OPT_INT:
+        if (word_of(p) && !strcmp(value, word_of(p))) {
+            *(int64_t *)p->to = OPT_WORD;
+            return 0;
+        }
+        /* fall through */
+    case OPT_SIZE:
+        kind = parse_number(value, type_of(p) == OPT_SIZE ? 1024 : 1000, &real, &integer);
+        if (kind || (type_of(p) == OPT_SIZE && integer < 0))
+            return number_wanted(p, value);
+        if (!in_bounds(p, real))
+            return out_of_bounds(p, value);
+        *(int64_t *)p->to = integer;
+        return 0;
+    case OPT_REAL:
+        if (parse_number(value, 1000, &real, &integer) < 0)
+            return err_usage("--%s wants a number, not '%s'", p->row->name, value);
+        if (!in_bounds(p, real))
+            return out_of_bounds(p, value);
+        *(double *)p->to = real;
+        return 0;
+    case OPT_TEXT: *(const char **)p->to = value; return 0;
+    case OPT_CHOICE: {
+        int i = word_index(p->row->arg, value);
+        if (i < 0)
+            return err_usage("--%s wants %s, not '%s'", p->row->name, p->row->arg, value);
+        *(int *)p->to = i;
+        return 0;
+    }
+    case OPT_LIST: opt_list_add(p->to, value); return 0;
+    }
+    return 0;
+}
+
+/* ---- the command line ------------------------------------------------------------------- */
+
+static int same_name(const char *a, const char *b, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if ((a[i] == '_' ? '-' : a[i]) != (b[i] == '_' ? '-' : b[i]))
+            return 0;
+    return !a[n];
+}
+
+static struct opt_bound *find_name(const struct opts *o, const char *name, size_t n)
+{
+    for (size_t i = 0; i < o->count; i++)
+        if (o->table[i].row->name && same_name(o->table[i].row->name, name, n))
+            return &o->table[i];
+    return NULL;
+}
+
+static struct opt_bound *find_letter(const struct opts *o, char letter)
+{
+    for (size_t i = 0; i < o->count; i++)
+        if (o->table[i].row->name && o->table[i].row->letter == letter)
+            return &o->table[i];
+    return NULL;
+}
+
+size_t opt_distance(const char *a, const char *b)
+{
+    size_t row[64], n = strlen(b);
+    if (n >= 64)
+        return 64;
+    for (size_t j = 0; j <= n; j++)
+        row[j] = j;
+    for (size_t i = 1; a[i - 1]; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= n; j++) {
+            size_t swap = diagonal + (a[i - 1] != b[j - 1]);
+            diagonal = row[j];
+            size_t edit = (row[j] < row[j - 1] ? row[j] : row[j - 1]) + 1;
+            row[j] = swap < edit ? swap : edit;
+        }
+    }
+    return row[n];
+}
+
+static int unknown(const struct opts *o, const char *what, const char *dashes, const char *name,
+                   const char *where)
+{
+    const char *best = NULL;
+    /* at this distance or more it is no misspelling */
+    size_t least = strlen(name) < 6 ? strlen(name) / 2 + 1 : 4;
+    for (size_t i = 0; i < o->count; i++) {
+        size_t d = o->table[i].row->name ? opt_distance(name, o->table[i].row->name) : 64;
+        if (d < least) {
+            least = d;
+            best = o->table[i].row->name;
+        }
+    }
+    return best ? err_usage("%sunknown %s '%s%s' (did you mean '%s%s'?)", where, what, dashes, name,
+                            dashes, best)
+                : err_usage("%sunknown %s '%s%s'", where, what, dashes, name);
+}
+
+/* Sets the error for an unknown option --NAME: the hint for an option of another program, or else
+ * our name for it, or else the most similar option. Returns -1. */
+static int unknown_option(const struct opts *o, const char *arg, size_t n)
+{
+    char *name = mem_strndup(arg, n);
+    const char *say = o->hint ? o->hint(name) : NULL, *ours = NULL;
+    for (size_t i = 0; !say && (ours = opt_synonym(name, i)) && !find_name(o, ours, strlen(ours));)
+        i++;
+    int result = say    ? err_usage("unknown option '--%s': %s", name, say)
+                 : ours ? err_usage("unknown option '--%s': give --%s", name, ours)
+                        : unknown(o, "option", "--", name, "");
+    free(name);
+    return result;
+}
+
+static const char *keep(struct opts *o, const char *s)
+{
+    mem_grow(o->kept, o->kept_cap, o->kept_count + 1);
+    return o->kept[o->kept_count++] = mem_strdup(s);
+}
+
+/* Parses one --name[=value]; `arg` is without the "--". `next` is the following argument or NULL.
+ * Returns the number of arguments used (1 or 2), or -1 with a usage error. */
+static int parse_long(struct opts *o, const char *arg, const char *next)
+{
+    const char *eq = strchr(arg, '=');
+    size_t n = eq ? (size_t)(eq - arg) : strlen(arg);
+    struct opt_bound *p = find_name(o, arg, n);
+    int negated = 0;
+    if (!p && !eq && !strncmp(arg, "no-", 3)) {
+        p = find_name(o, arg + 3, n - 3);
+        negated = 1;
+    }
+    if (!p || (negated && type_of(p) != OPT_FLAG))
+        return unknown_option(o, arg, n);
+    p->given = 1;
+    if (type_of(p) == OPT_FLAG && !eq) {
+        *(int *)p->to = !negated;
+        return 1;
+    }
+    if (!eq && !next)
+        return err_usage("--%s wants a value", p->row->name);
+    if (set(p, eq ? eq + 1 : next) < 0)
+        return -1;
+    return eq ? 1 : 2;
+}
+
+/* Parses a group of option letters, `arg`: -qv, -ofile, or -o with the value in the next argument,
+ * `next` (NULL: there is none). Returns the number of arguments used, 1 or 2, or -1 with an
+ * error. */
+static int parse_short(struct opts *o, const char *arg, const char *next)
+{
+    for (; *arg; arg++) {
+        struct opt_bound *p = find_letter(o, *arg);
+        if (!p)
+            return err_usage("unknown option '-%c'", *arg);
+        p->given = 1;
+        if (type_of(p) == OPT_FLAG) {
+            *(int *)p->to = 1;
+            continue;
+        }
+        if (!arg[1] && !next)
+            return err_usage("-%c wants a value", *arg);
+        if (set(p, arg[1] ? arg + 1 : next) < 0)
+            return -1;
+        return arg[1] ? 1 : 2;
+    }
+    return 1;
+}
+
+int opts_parse(struct opts *o, int argc, char **argv)
+{
+    struct buf errors = BUF_INIT; /* of all words, so that a user sees them at once */
+    int operands = 0;
+    for (int i = 0; i < argc;) {
+        char *arg = argv[i];
+        const char *next = i + 1 < argc ? argv[i + 1] : NULL;
+        int used = 1;
+        if (!strcmp(arg, "--")) {
+            while (++i < argc)
+                argv[operands++] = argv[i];
+            break;
+        }
+        if (arg[0] == '-' && arg[1] == '-')
+            used = parse_long(o, arg + 2, next);
+        else if (arg[0] == '-' && arg[1])
+            used = parse_short(o, arg + 1, next);
+        else
+            argv[operands++] = arg;
+        if (used < 0)
+            buf_addf(&errors, "%s%s", errors.len ? "; " : "", err_get());
+        i += used < 0 ? 1 : used;
+    }
+    if (errors.len)
+        operands = err_usage("%s", errors.data);
+    buf_release(&errors);
+    return operands;
+}
+
+int opts_given(const struct opts *o, const char *name)
+{
+    const struct opt_bound *p = find_name(o, name, strlen(name));
+    return p && p->given;
+}
+
+unsigned opts_flags(const struct opts *o, const char *name)
+{
+    const struct opt_bound *p = find_name(o, name, strlen(name));
+    return p ? p->row->type & ~(unsigned)(OPT_FIXED - 1) : 0;
+}
+
+const char *opts_misplaced(const struct opts *o, unsigned bit)
+{
+    for (size_t i = 0; i < o->count; i++)
+        if (o->table[i].given && o->table[i].row->type >= OPT_ONLY &&
+            !(o->table[i].row->type & bit))
+            return o->table[i].row->name;
+    return NULL;
+}
+
+/* ---- the configuration file -------------------------------------------------------------- */
+
+static int set_list(struct opts *o, const struct opt_bound *p, const char *values)
+{
+    ((struct opt_list *)p->to)->count = 0;
+    for (const char *s = keep(o, values); *s;) {
+        char *comma = strchr(s, ',');
+        if (comma)
+            *comma = '\0';
+        opt_list_add(p->to, s);
+        s = comma ? comma + 1 : s + strlen(s);
+    }
+    return 0;
+}
+
+int opts_set(struct opts *o, const char *key, const char *value, const char *where)
+{
+    const struct opt_bound *p = find_name(o, key, strlen(key));
+    if (!p)
+        return unknown(o, "key", "", key, where);
+    if (p->given)
+        return 0;
+    int result = type_of(p) == OPT_LIST ? set_list(o, p, value) : set(p, keep(o, value));
+    return result < 0 ? err_usage("%s%s", where, err_get()) : 0;
+}
+
+int opts_load(struct opts *o, const struct yaml *y, const char *path)
+{
+    struct buf where = BUF_INIT;
+    int result = 0;
+    for (size_t i = 0; i < y->count && !result; i++) {
+        const char *dot = strrchr(y->items[i].key, '.');
+        buf_clear(&where);
+        buf_addf(&where, "%s:%d: ", path, y->items[i].line);
+        result = opts_set(o, dot ? dot + 1 : y->items[i].key, y->items[i].value, where.data);
+    }
+    buf_release(&where);
+    return result < 0 ? err_set("%s", err_get()) : 0; /* an error in the file is no usage error */
+}
+
+/* ---- help and values --------------------------------------------------------------------- */
+
+static void put_word(struct buf *out, const char *words, int index)
+{
+    while (index-- > 0 && strchr(words, '|'))
+        words = strchr(words, '|') + 1;
+    buf_add(out, words, strcspn(words, "|"));
+}
+
+static void put_size(struct buf *out, uint64_t v)
+{
+    const char *unit = "";
+    static const char *const units[] = { "K", "M", "G" };
+    for (int i = 0; i < 3 && v && v % 1024 == 0; i++, v /= 1024)
+        unit = units[i];
+    buf_addf(out, "%llu%s", (unsigned long long)v, unit);
+}
+
+static void put_value(struct buf *out, const struct opt_bound *p)
+{
+    const struct opt_list *list;
+    switch (type_of(p)) {
+    case OPT_FLAG: buf_adds(out, *(int *)p->to ? "true" : "false"); break;
+    case OPT_INT:
+        if (*(int64_t *)p->to == OPT_WORD && word_of(p))
+            buf_adds(out, word_of(p));
+        else
+            buf_addf(out, "%lld", (long long)*(int64_t *)p->to);
+        break;
+    case OPT_SIZE: put_size(out, *(uint64_t *)p->to); break;
+    case OPT_REAL: buf_addf(out, "%.10g", *(double *)p->to); break;
+    case OPT_TEXT: buf_adds(out, *(const char **)p->to ? *(const char **)p->to : ""); break;
+    case OPT_CHOICE: put_word(out, p->row->arg, *(int *)p->to); break;
+    case OPT_LIST:
+        list = p->to;
+        for (size_t i = 0; i < list->count; i++)
+            buf_addf(out, "%s%s", i ? "," : "", list->items[i]);
+        break;
+    }
+}
+
+static int has_default(const struct opt_bound *p)
+{
+    if (type_of(p) == OPT_FLAG)
+        return *(int *)p->to == 1; /* -1: not set; the program decides later */
+    if (type_of(p) == OPT_TEXT)
+        return *(const char **)p->to != NULL;
+    return type_of(p) != OPT_LIST;
+}
+
+enum { HELP_COLUMN = 32, HELP_WIDTH = 80 };
+
+/* Returns the length of the next piece that must not be broken: a word, or one of the words
+ * separated by '|'. */
+static size_t piece(const char *text)
+{
+    size_t n = strcspn(text, " |");
+    return n + (text[n] == '|');
+}
+
+void opts_wrap(struct buf *out, size_t column, size_t indent, const char *text)
+{
+    for (size_t at = column, n; *text; text += n) {
+        size_t blanks = strspn(text, " ");
+        n = piece(text + blanks);
+        if (at > indent && at + blanks + n > HELP_WIDTH) {
+            buf_addf(out, "\n%*s", (int)indent, "");
+            at = indent;
+            text += blanks;
+            blanks = 0;
+        }
+        n += blanks;
+        buf_add(out, text, n);
+        at += n;
+    }
+}
+
+/* Appends the left column of the help, "  -o, --output FILE"; if it is too long for the column,
+ * ends the line. */
+static void put_left(struct buf *out, const struct opt_bound *p)
+{
+    struct buf left = BUF_INIT;
+    if (p->row->letter)
+        buf_addf(&left, "  -%c, --%s", p->row->letter, p->row->name);
+    else
+        buf_addf(&left, "      --%s", p->row->name);
+    if (type_of(p) != OPT_FLAG)
+        buf_addf(&left, " %s", p->row->arg);
+    opts_wrap(out, 0, 10, left.data);
+    if (left.len < HELP_COLUMN - 2)
+        buf_addf(out, "%*s", (int)(HELP_COLUMN - left.len), "");
+    else
+        buf_addf(out, "\n%*s", HELP_COLUMN, "");
+    buf_release(&left);
+}
+
+/* Appends the help of option i, "  -o, --output FILE    what it does [its default]". */
+static void put_option(struct buf *out, const struct opts *o, size_t i)
+{
+    const struct opt_bound *p = &o->table[i];
+    struct buf right = BUF_INIT;
+    buf_adds(&right, p->row->help);
+    if (has_default(p) && !p->given) {
+        buf_adds(&right, " [");
+        put_value(&right, p);
+        buf_adds(&right, "]");
+    }
+    put_left(out, p);
+    opts_wrap(out, HELP_COLUMN, HELP_COLUMN, right.data);
+    buf_addc(out, '\n');
+    buf_release(&right);
+}
+
+size_t opts_help(const struct opts *o, int all, struct buf *out)
+{
+    size_t left_out = 0;
+    int shown = 1;
+    if (o->count && o->table[0].row->name)
+        buf_adds(out, "\nOptions:\n");
+    for (size_t i = 0; i < o->count; i++) {
+        const struct opt_bound *p = &o->table[i];
+        if (!p->row->name) {
+            shown = all || !p->row->arg;
+            if (shown)
+                buf_addf(out, "\n%s\n", p->row->help);
+        } else if (!p->row->help) {
+            continue;
+        } else if (shown) {
+            put_option(out, o, i);
+        } else {
+            left_out++;
+        }
+    }
+    return left_out;
+}
+
+static void put_yaml_text(struct buf *out, const char *s)
+{
+    buf_addc(out, '\'');
+    for (; *s; s++)
+        buf_adds(out, (char[]){ *s, *s == '\'' ? '\'' : '\0', '\0' });
+    buf_addc(out, '\'');
+}
+
+void opts_print(const struct opts *o, unsigned without, struct buf *out)
+{
+    struct buf value = BUF_INIT;
+    for (size_t i = 0; i < o->count; i++) {
+        const struct opt_bound *p = &o->table[i];
+        if (!p->row->name || (p->row->type & without) ||
+            (type_of(p) == OPT_TEXT && !*(const char **)p->to) ||
+            (type_of(p) == OPT_LIST && !((struct opt_list *)p->to)->count))
+            continue;
+        buf_addf(out, "%s: ", p->row->name);
+        buf_clear(&value);
+        put_value(&value, p);
+        if (type_of(p) == OPT_TEXT)
+            put_yaml_text(out, value.data);
+        else if (type_of(p) == OPT_LIST) {
+            buf_addc(out, '[');
+            const struct opt_list *list = p->to;
+            for (size_t k = 0; k < list->count; k++) {
+                buf_adds(out, k ? ", " : "");
+                put_yaml_text(out, list->items[k]);
+            }
+            buf_addc(out, ']');
+        } else {
+            buf_adds(out, value.data);
+        }
+        buf_addc(out, '\n');
+    }
+    buf_release(&value);
+}

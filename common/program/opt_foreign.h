@@ -1,0 +1,22 @@
+/*
+ * opt_foreign.h - names that other programs have for options, for hints in errors.
+ */
+#ifndef TEXTMILL_COMMON_PROGRAM_OPT_FOREIGN_H
+#define TEXTMILL_COMMON_PROGRAM_OPT_FOREIGN_H
+
+#include <stddef.h>
+
+/* Maps an option name of another program to a hint what to use here. The table ends with name
+ * NULL. */
+struct opt_foreign {
+    const char *name, *say;
+};
+/* Returns the hint for an option of another program, or NULL. '_' and '-' are equal. */
+const char *opt_foreign(const struct opt_foreign *table, const char *name);
+
+/* Returns our n-th name, n from 0 on, for an option of Hugging Face's programs, nanoGPT,
+ * Megatron-LM, llama.cpp or WikiExtractor; NULL if there are no more. A program may lack an option
+ * of that name. */
+const char *opt_synonym(const char *foreign, size_t n);
+
+#endif

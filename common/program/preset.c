@@ -1,0 +1,71 @@
+#include "common/program/preset.h"
+
+#include <string.h>
+
+#include "common/base/err.h"
+#include "common/files/file.h"
+#include "common/program/opt.h"
+
+static const char configs[] = "../share/textmill/configs"; /* from the folder of the programs */
+
+int preset_find(struct buf *path, const char *name)
+{
+    enum file_kind kind;
+    if (!*name || strchr(name, '/') || name[0] == '.')
+        return 0;
+    if (file_of_program(path, configs) < 0)
+        return -1;
+    buf_addf(path, "/%s.yaml", name);
+    return file_look(path->data, &kind) < 0 ? -1 : kind == FILE_PLAIN;
+}
+
+/* Appends the line of one file, if it is a preset. Returns 0, or -1 with an error. */
+static int list_one(struct buf *out, const char *folder, const char *file)
+{
+    struct buf path = BUF_INIT, text = BUF_INIT, begin = BUF_INIT;
+    int name = (int)(strlen(file) - strlen(".yaml"));
+    file_join(&path, folder, file);
+    buf_addf(&begin, "# %.*s: ", name, file);
+    int result = file_read(path.data, &text);
+    if (!result && !strncmp(text.data, begin.data, begin.len))
+        buf_addf(out, "%-22.*s %.*s\n", name, file, (int)strcspn(text.data + begin.len, "\n"),
+                 text.data + begin.len);
+    buf_release(&path);
+    buf_release(&text);
+    buf_release(&begin);
+    return result;
+}
+
+int preset_list(struct buf *out)
+{
+    struct buf folder = BUF_INIT;
+    struct file_names files = { 0 };
+    int result = file_of_program(&folder, configs);
+    if (!result)
+        result = file_list(&files, folder.data, ".yaml");
+    for (size_t i = 0; i < files.count && !result; i++)
+        result = list_one(out, folder.data, files.names[i]);
+    file_names_free(&files);
+    buf_release(&folder);
+    return result;
+}
+
+int preset_similar(struct buf *name, const char *word)
+{
+    struct buf list = BUF_INIT, one = BUF_INIT;
+    size_t least = 3, n, d;
+    int result = preset_list(&list);
+    for (const char *p = list.len ? list.data : ""; *p; p += strcspn(p, "\n") + 1) {
+        n = strcspn(p, " ");
+        buf_clear(&one);
+        buf_add(&one, p, n);
+        if ((d = opt_distance(word, one.data)) < least) {
+            least = d;
+            buf_clear(name);
+            buf_add(name, p, n);
+        }
+    }
+    buf_release(&list);
+    buf_release(&one);
+    return result;
+}

@@ -1,0 +1,190 @@
+#include "common/program/prompt.h"
+
+#include <errno.h>
+#include <histedit.h>
+#include <locale.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/base/err.h"
+#include "common/base/linked.h"
+#include "common/base/mem.h"
+#include "common/files/file.h"
+
+#define TEXT_OF(number)       #number
+#define VERSION(major, minor) TEXT_OF(major) "." TEXT_OF(minor)
+LINKED_LIBRARY(edit, "libedit", VERSION(LIBEDIT_MAJOR, LIBEDIT_MINOR))
+
+struct prompt {
+    const char *ask;
+    EditLine *edit; /* NULL: no terminal */
+    History *history;
+    struct buf kept; /* path of the history file; empty: none */
+    struct input in;
+};
+
+volatile sig_atomic_t prompt_interrupted;
+
+static void on_interrupt(int signal)
+{
+    (void)signal;
+    prompt_interrupted = 1;
+}
+
+static char *ask(EditLine *edit)
+{
+    struct prompt *p;
+    el_get(edit, EL_CLIENTDATA, &p);
+    return (char *)(size_t)p->ask;
+}
+
+/* ---- history -------------------------------------------------------------------------------- */
+
+/* Sets `out` to the path of the history file, by the XDG Base Directory Specification. */
+static void history_path(struct buf *out, const char *program)
+{
+    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+    if (state && *state == '/')
+        buf_addf(out, "%s/textmill/%s_history", state, program);
+    else if (home && *home)
+        buf_addf(out, "%s/.local/state/textmill/%s_history", home, program);
+}
+
+static int load_history(struct prompt *p)
+{
+    enum file_kind kind;
+    HistEvent event;
+    if (file_look(p->kept.data, &kind) < 0)
+        return -1;
+    if (kind != FILE_NONE && history(p->history, &event, H_LOAD, p->kept.data) < 0)
+        return err_set("'%s' is no history that can be read (remove it, or give --no-history)",
+                       p->kept.data);
+    return 0;
+}
+
+static int save_history(struct prompt *p)
+{
+    struct buf dir = BUF_INIT;
+    struct output out;
+    HistEvent event;
+    buf_add(&dir, p->kept.data, (size_t)(strrchr(p->kept.data, '/') - p->kept.data));
+    int result = file_mkdirs(dir.data);
+    if (!result)
+        result = output_open(&out, p->kept.data);
+    if (!result) {
+        /* For the user alone: not all versions of libedit see to it. A device has no temporary
+         * file. */
+        if ((out.temp && fchmod(out.fd, S_IRUSR | S_IWUSR) < 0) ||
+            history(p->history, &event, H_SAVE, out.temp ? out.temp : out.path) < 0)
+            result = err_set("cannot write the history '%s': %s", p->kept.data, strerror(errno));
+        result = output_end(&out, result);
+    }
+    buf_release(&dir);
+    return result;
+}
+
+/* ---- life ----------------------------------------------------------------------------------- */
+
+static void open_terminal(struct prompt *p, const char *program)
+{
+    HistEvent event;
+    /* without SA_RESTART, so that a read is interrupted */
+    struct sigaction action = { .sa_handler = on_interrupt };
+    sigaction(SIGINT, &action, NULL);
+    setlocale(LC_CTYPE, ""); /* the encoding of typed characters */
+    p->edit = el_init(program, stdin, stderr, stderr);
+    if (!p->edit)
+        return;
+    p->history = history_init();
+    history(p->history, &event, H_SETSIZE, 1000);
+    history(p->history, &event, H_SETUNIQUE, 1);
+    el_set(p->edit, EL_CLIENTDATA, p);
+    el_set(p->edit, EL_PROMPT, ask);
+    el_set(p->edit, EL_EDITOR, "emacs");
+    el_set(p->edit, EL_HIST, history, p->history);
+    el_source(p->edit, NULL); /* the user's ~/.editrc */
+}
+
+static void free_prompt(struct prompt *p)
+{
+    if (p->edit) {
+        history_end(p->history);
+        el_end(p->edit);
+    }
+    buf_release(&p->kept);
+    free(p);
+}
+
+struct prompt *prompt_open(const char *program, const char *text, int keep)
+{
+    struct prompt *p = mem_zalloc(1, sizeof *p);
+    p->ask = text;
+    buf_init(&p->kept);
+    if (isatty(STDIN_FILENO))
+        open_terminal(p, program);
+    if (p->edit && keep)
+        history_path(&p->kept, program);
+    if (p->kept.len ? load_history(p) < 0 : !p->edit && input_open(&p->in, "-") < 0) {
+        free_prompt(p);
+        return NULL;
+    }
+    return p;
+}
+
+int prompt_close(struct prompt *p)
+{
+    int result = 0;
+    if (!p)
+        return 0;
+    if (p->edit)
+        fputc('\n', stderr); /* so that the shell's prompt starts on a new line */
+    else
+        input_close(&p->in);
+    if (p->kept.len)
+        result = save_history(p);
+    free_prompt(p);
+    return result;
+}
+
+int prompt_interactive(const struct prompt *p)
+{
+    return p->edit != NULL;
+}
+
+static int read_terminal(struct prompt *p, const char **line, size_t *n)
+{
+    HistEvent event;
+    int count;
+    prompt_interrupted = 0;
+    *line = el_gets(p->edit, &count);
+    if (!*line || count <= 0 || prompt_interrupted)
+        return 0;
+    *n = strcspn(*line, "\r\n");
+    if (*n)
+        history(p->history, &event, H_ENTER, *line);
+    return 1;
+}
+
+int prompt_read(struct prompt *p, const char **line, size_t *n)
+{
+    char *next;
+    if (p->edit)
+        return read_terminal(p, line, n);
+    int more = input_line(&p->in, &next, n);
+    if (more > 0 && *n && next[*n - 1] == '\r')
+        --*n;
+    *line = next;
+    return more;
+}
+
+int prompt_ready(const struct prompt *p)
+{
+    struct pollfd from = { .fd = p->in.fd, .events = POLLIN };
+    if (p->edit)
+        return 0;
+    return p->in.begin < p->in.end || p->in.eof || poll(&from, 1, 0) > 0;
+}

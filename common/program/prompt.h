@@ -1,0 +1,38 @@
+/*
+ * prompt.h - reads lines of input: at a terminal with editing and history, else from a pipe or file
+ * on stdin.
+ *
+ * At a terminal, Ctrl-C is caught from prompt_open on. While a line is being read, it ends the
+ * input, as Ctrl-D does. At other times it sets prompt_interrupted, which the running work must
+ * check.
+ */
+#ifndef TEXTMILL_COMMON_PROGRAM_PROMPT_H
+#define TEXTMILL_COMMON_PROGRAM_PROMPT_H
+
+#include <signal.h>
+#include <stddef.h>
+
+struct prompt;
+
+/* Opens a prompt. `ask` is printed in front of the line at a terminal (on stderr, since stdout is
+ * for results). `program` is the program's name in ~/.editrc. Both are borrowed.
+ *
+ * keep: at a terminal, the history of earlier runs is loaded, and prompt_close writes it to
+ * $XDG_STATE_HOME/textmill/PROGRAM_history (without XDG_STATE_HOME: ~/.local/state), readable by
+ * its owner only. Returns NULL with an error that names the file if it is no history file. */
+struct prompt *prompt_open(const char *program, const char *ask, int keep);
+/* NULL is allowed. Returns 0, or -1 with an error if the history could not be written. */
+int prompt_close(struct prompt *p);
+int prompt_interactive(const struct prompt *p); /* 1: input is a terminal */
+
+/* Reads the next line, and sets *line and *n to it without its line end. *line is valid until the
+ * next call. Returns 1, 0 at the end, or -1 with an error. */
+int prompt_read(struct prompt *p, const char **line, size_t *n);
+/* Returns 1 if prompt_read would not have to wait for its first byte, 0 if it would. At a terminal
+ * returns 0. */
+int prompt_ready(const struct prompt *p);
+
+extern volatile sig_atomic_t prompt_interrupted; /* set to 1 by Ctrl-C; the code that checks it sets
+                                                  * it to 0 again */
+
+#endif

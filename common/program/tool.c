@@ -1,0 +1,644 @@
+#include "common/program/tool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/base/err.h"
+#include "common/base/linked.h"
+#include "common/base/log.h"
+#include "common/base/mem.h"
+#include "common/base/pool.h"
+#include "common/files/file.h"
+#include "common/files/mapping.h"
+#include "common/files/temp.h"
+#include "common/files/usage.h"
+#include "common/program/preset.h"
+
+int64_t tool_threads;
+int64_t tool_seed = 1234;
+int tool_force;
+
+static struct opts opts;
+static struct buf provenance = BUF_INIT;
+static struct {
+    const char *name;
+    uint64_t n;
+} counts[12];
+
+static const char *program;     /* name it was called by, if that is its name with a prefix */
+static int configured;          /* 1: an operand was a configuration */
+static int preset;              /* 1: it was the name of a preset */
+static const struct tool *tool; /* the running program */
+
+/* Values of the common options. */
+static struct common {
+    int want_help, want_help_all, want_version, verbose, quiet, want_config, progress_on;
+    const char *config_path;
+    struct opt_list settings;
+} common = { .progress_on = -1 };
+#define AT(member) offsetof(struct common, member)
+
+static const struct opt heading[] = { { .help = "Common options:" }, { 0 } };
+static const struct opt threads_options[] = {
+    { 't', "threads", OPT_INT | OPT_OF_HOST, 0, "N", "number of threads", 1, 1024 },
+    { 0 },
+};
+static const struct opt seed_options[] = {
+    { 0, "seed", OPT_INT | OPT_FIXED, 0, "N", "seed of all random choices", 0, 9e15 },
+    { 0 },
+};
+static const struct opt config_options[] = {
+    { 'c', "config", OPT_TEXT | OPT_NO_SETTING, AT(config_path), "FILE",
+      "read options from a YAML file" },
+    { 0, "set", OPT_LIST | OPT_NO_SETTING, AT(settings), "KEY=VALUE",
+      "set one option as a configuration file would" },
+    { 0, "print-config", OPT_FLAG | OPT_NO_SETTING, AT(want_config), NULL,
+      "print the options in force as YAML and stop" },
+    { 0 },
+};
+static const struct opt progress_options[] = {
+    { 0, "progress", OPT_FLAG | OPT_NO_SETTING, AT(progress_on), NULL,
+      "show progress even if standard error is not a terminal" },
+    { 0 },
+};
+static const struct opt force_options[] = {
+    { 0, "force", OPT_FLAG | OPT_NO_SETTING, 0, NULL, "replace output that is already there" },
+    { 0 },
+};
+static const struct opt help_all_options[] = {
+    { 0, "help-all", OPT_FLAG | OPT_NO_SETTING, AT(want_help_all), NULL,
+      "print all options and stop" },
+    { 0 },
+};
+/* The same where --help prints all options. */
+static const struct opt help_too_options[] = {
+    { 0, "help-all", OPT_FLAG | OPT_NO_SETTING, AT(want_help_all), NULL, NULL },
+    { 0 },
+};
+static const struct opt common_options[] = {
+    { 'v', "verbose", OPT_FLAG | OPT_OF_RUN, AT(verbose), NULL, "print more messages" },
+    { 'q', "quiet", OPT_FLAG | OPT_OF_RUN, AT(quiet), NULL, "print only errors" },
+    { 'h', "help", OPT_FLAG | OPT_NO_SETTING, AT(want_help), NULL, "print this help and stop" },
+    { 'V', "version", OPT_FLAG | OPT_NO_SETTING, AT(want_version), NULL,
+      "print the version and stop; with -v also compiler and libraries" },
+    { 0 },
+};
+
+static int has_more(const struct opt *p)
+{
+    for (; p && (p->name || p->help); p++)
+        if (!p->name && p->arg)
+            return 1;
+    return 0;
+}
+
+static void add_options(const struct tool_command *c, void *given)
+{
+    opts_init(&opts);
+    if (c->options)
+        opts_add(&opts, c->options, given);
+    opts_add(&opts, heading, &common);
+    if (c->common & TOOL_CONFIG)
+        opts_add(&opts, config_options, &common);
+    if (c->common & TOOL_THREADS)
+        opts_add(&opts, threads_options, &tool_threads);
+    if (c->common & TOOL_SEED)
+        opts_add(&opts, seed_options, &tool_seed);
+    if (c->common & TOOL_PROGRESS)
+        opts_add(&opts, progress_options, &common);
+    if (c->common & TOOL_FORCE)
+        opts_add(&opts, force_options, &tool_force);
+    opts_add(&opts, has_more(c->options) ? help_all_options : help_too_options, &common);
+    opts_add(&opts, common_options, &common);
+}
+
+/* ---- help and version -------------------------------------------------------------------- */
+
+/* Returns the length of the program name at `text` if a command begins there, else 0. */
+static size_t command_name(const char *text, const char *begin)
+{
+    static const char *const names[] = { "wikiprep", "tokenize", "tfwrite",
+                                         "train",    "evaluate", "generate" };
+    int starts = text >= begin + 2 && text[-1] == ' ' && (text[-2] == ' ' || text[-2] == '|');
+    for (size_t i = 0; i < sizeof names / sizeof *names && starts; i++)
+        if (!strncmp(text, names[i], strlen(names[i])) && text[strlen(names[i])] == ' ')
+            return strlen(names[i]);
+    return 0;
+}
+
+/* Appends the examples, with the prefix that this program was installed with. */
+static void add_examples(struct buf *out, const struct tool *t)
+{
+    size_t prefix = strlen(program) - strlen(t->name);
+    for (const char *p = t->examples; *p; p++) {
+        if (command_name(p, t->examples))
+            buf_add(out, program, prefix);
+        buf_addc(out, *p);
+    }
+}
+
+static void add_usage(struct buf *out, const struct tool_command *c)
+{
+    buf_addf(out, "%s%s%s [options]%s%s\n", program, c->name ? " " : "", c->name ? c->name : "",
+             *c->args ? " " : "", c->args);
+}
+
+static void print_help(const struct tool *t, const struct tool_command *c)
+{
+    struct buf out = BUF_INIT;
+    buf_adds(&out, "usage: ");
+    add_usage(&out, c);
+    for (size_t i = 1; c == t->commands[0] && t->commands[i]; i++) {
+        buf_adds(&out, "       ");
+        add_usage(&out, t->commands[i]);
+    }
+    buf_addc(&out, '\n');
+    opts_wrap(&out, 0, 0, c->summary);
+    buf_addc(&out, '\n');
+    size_t left_out = opts_help(&opts, common.want_help_all, &out);
+    if (left_out)
+        buf_addf(&out, "\n%zu more options: %s --help-all\n", left_out, program);
+    if (c == t->commands[0] && t->commands[1])
+        buf_addf(&out, "\n'%s COMMAND --help' describes a command.\n", program);
+    if (c == t->commands[0] && t->examples) {
+        buf_adds(&out, "\nExamples:\n");
+        add_examples(&out, t);
+    }
+    fputs(out.data, stdout);
+    buf_release(&out);
+}
+
+static void print_version(const struct tool *t)
+{
+    printf("%s (textmill) %s\n", program, TEXTMILL_VERSION);
+    if (!common.verbose)
+        return;
+    printf("compiler: %s\nflags: %s\n", __VERSION__, TEXTMILL_FLAGS);
+    for (const struct linked_library *l = linked_libraries(); l; l = l->next)
+        printf("%s %s\n", l->name, l->version());
+    if (t->version_detail)
+        puts(t->version_detail());
+}
+
+/* ---- the last line ------------------------------------------------------------------------ */
+
+void tool_count(const char *name, uint64_t n)
+{
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        if (!counts[i].name)
+            counts[i].name = name;
+        if (counts[i].name == name || !strcmp(counts[i].name, name)) {
+            counts[i].n += n;
+            return;
+        }
+    }
+}
+
+static void print_last_line(double began)
+{
+    struct buf line = BUF_INIT;
+    char text[LOG_COUNTED], bytes[32];
+    for (size_t i = 0; i < sizeof counts / sizeof *counts && counts[i].name; i++)
+        buf_addf(&line, "%s, ", log_counted(text, counts[i].n, counts[i].name));
+    log_info("%swall %.2f s, cpu %.2f s, peak memory %s", line.data, log_seconds() - began,
+             usage_cpu_seconds(), log_bytes(bytes, usage_peak_bytes()));
+    buf_release(&line);
+}
+
+/* ---- main --------------------------------------------------------------------------------- */
+
+/* Returns what to do instead of an option of another program, or NULL. */
+static const char *hint(const char *option)
+{
+    const char *say = tool->foreign ? opt_foreign(tool->foreign, option) : NULL;
+    return say || !tool->hint ? say : tool->hint(option);
+}
+
+static void on_usr1(int signal)
+{
+    (void)signal;
+    progress_request();
+}
+
+static const struct tool_command *find_command(const struct tool *t, const char *word)
+{
+    for (size_t i = 1; t->commands[i] && word; i++)
+        if (!strcmp(t->commands[i]->name, word))
+            return t->commands[i];
+    return t->commands[0];
+}
+
+/* Applies one KEY=VALUE like a line of a configuration file; `eq` is the '=' in it. Returns 0, or
+ * -1 with an error. */
+static int set_one(const char *setting, const char *eq)
+{
+    struct yaml_item item = { mem_strndup(setting, (size_t)(eq - setting)), mem_strdup(eq + 1), 1 };
+    struct yaml y = { .items = mem_alloc(sizeof item), .count = 1, .cap = 1 };
+    y.items[0] = item;
+    int result = tool->translate ? tool->translate(&y, "--set") : 0;
+    for (size_t i = 0; !result && i < y.count; i++)
+        result = opts_set(&opts, y.items[i].key, y.items[i].value, "--set: ");
+    yaml_release(&y);
+    return result;
+}
+
+static int apply_settings(void)
+{
+    if (common.config_path && tool_load_config(common.config_path) < 0)
+        return -1;
+    for (size_t i = 0; i < common.settings.count; i++) {
+        const char *eq = strchr(common.settings.items[i], '=');
+        if (!eq)
+            return err_usage("--set wants KEY=VALUE, not '%s'", common.settings.items[i]);
+        if (set_one(common.settings.items[i], eq) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int is_config(const char *operand)
+{
+    return file_ends_with(operand, ".yaml") || file_ends_with(operand, ".yml") ||
+           file_ends_with(operand, ".json");
+}
+
+/* Sets the error for `word` in the place of a command. Returns -1. */
+static int unknown_command(const struct tool *t, const char *word)
+{
+    struct buf names = BUF_INIT;
+    for (size_t i = 1; t->commands[i]; i++)
+        buf_addf(&names, "%s%s", names.len ? ", " : "", t->commands[i]->name);
+    err_usage(*word == '-' ? "a command is missing before '%s': there are %s"
+                           : "unknown command '%s': there are %s",
+              word, names.data);
+    buf_release(&names);
+    return -1;
+}
+
+/* Returns 1 if nothing is at the path `word`, nor at word.idx, where a Megatron pair has its index.
+ * Else, or after an I/O error, which the program that opens it reports, returns 0. */
+static int is_nowhere(const char *word)
+{
+    enum file_kind kind, index;
+    struct buf path = BUF_INIT;
+    buf_addf(&path, "%s.idx", word);
+    int nowhere = !file_look(word, &kind) && !file_look(path.data, &index) && kind == FILE_NONE &&
+                  index == FILE_NONE;
+    buf_release(&path);
+    return nowhere;
+}
+
+/* Sets the error if `word` is no file but similar to the name of a command. Returns -1 then, else
+ * 0. */
+static int check_command(const struct tool *t, const char *word)
+{
+    for (size_t i = 1; t->commands[i]; i++)
+        if (opt_distance(word, t->commands[i]->name) < 3 && is_nowhere(word))
+            return err_usage("'%s' is neither a file nor a command (did you mean '%s'?)", word,
+                             t->commands[i]->name);
+    return 0;
+}
+
+/* The same for the name of a preset. A path is no such name. */
+static int check_preset(const char *word)
+{
+    struct buf name = BUF_INIT;
+    const int nowhere = is_nowhere(word);
+    int result = nowhere ? preset_similar(&name, word) : 0;
+    if (!result && name.len)
+        result = err_usage("'%s' is neither a file nor a preset (did you mean '%s'?)", word,
+                           name.data);
+    else if (!result && nowhere && !strpbrk(word, "/:,@"))
+        result = err_usage("'%s' is neither a file nor a preset: --list prints the presets", word);
+    buf_release(&name);
+    return result;
+}
+
+/* Applies the operand if it is a configuration. Returns 1 if so, 0 if not, or -1 with an error. */
+static int take_config(const char *operand)
+{
+    struct buf path = BUF_INIT;
+    int found = is_config(operand);
+    if (found)
+        buf_adds(&path, operand);
+    else if (!(found = preset_find(&path, operand)))
+        found = check_preset(operand);
+    if (found > 0 && tool_load_config(path.data) < 0)
+        found = -1;
+    configured |= found > 0;
+    preset |= found > 0 && !is_config(operand);
+    buf_release(&path);
+    return found;
+}
+
+static int run_command(const struct tool_command *c, int argc, char **argv, void *given)
+{
+    int taken = (c->common & TOOL_CONFIG_OPERAND) && argc ? take_config(argv[0]) : 0;
+    if (taken < 0)
+        return -1;
+    argc -= taken;
+    argv += taken;
+    if (apply_settings() < 0)
+        return -1;
+    if (common.want_config) {
+        struct buf out = BUF_INIT;
+        tool_print_config(0, &out);
+        fputs(out.data, stdout);
+        buf_release(&out);
+        return 0;
+    }
+    if (argc < c->min_args)
+        return err_usage("an operand is missing: %s", c->args);
+    if (c->max_args >= 0 && argc > c->max_args)
+        return err_usage("too many operands: '%s'", argv[c->max_args]);
+    return c->run(argc, argv, given);
+}
+
+/* Returns the number of words, starting at `word` in argv, that form an option without effect on
+ * the result: output path, number of threads, messages. Output files must not contain them. */
+static int words_without_effect(const char *word)
+{
+    static const char *const flags[] = { "-q",         "--quiet",       "-v",      "--verbose",
+                                         "--progress", "--no-progress", "--force", "--resume" };
+    static const char *const values[] = { "-t", "--threads", "-o", "--output" };
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+        if (!strcmp(word, flags[i]))
+            return 1;
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        size_t n = strlen(values[i]);
+        int is_long = values[i][1] == '-';
+        if (!strncmp(word, values[i], n) && (!word[n] || !is_long || word[n] == '='))
+            return word[n] ? 1 : 2;
+    }
+    return 0;
+}
+
+static void set_provenance(const struct tool *t, int argc, char **argv)
+{
+    buf_addf(&provenance, "%s %s", t->name, TEXTMILL_VERSION);
+    for (int i = 1, skip; i < argc; i += skip) {
+        skip = words_without_effect(argv[i]);
+        if (!skip) {
+            buf_addf(&provenance, " %s", argv[i]);
+            skip = 1;
+        }
+    }
+    for (size_t i = 0; i < provenance.len; i++)
+        if (provenance.data[i] == '\n')
+            provenance.data[i] = ' ';
+}
+
+static int finish_stdout(void)
+{
+    errno = 0;
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return 0;
+    if (!errno &&
+        write(1, "\n", 1) >= 0) /* a write failed before; writing again gives the reason */
+        errno = EIO;
+    return err_set("cannot write '<stdout>': %s", strerror(errno));
+}
+
+static const char *called_name(const struct tool *t, const char *path)
+{
+    const char *name = file_name(path);
+    return file_ends_with(name, t->name) ? name : t->name;
+}
+
+/* Takes the descriptors 0 to 2 that are closed, so that no file gets one of them and messages or
+ * results are never written into it. Reading from 0 and writing to 1 then fail, as when closed. */
+static void hold_standard_descriptors(void)
+{
+    static const int modes[] = { O_WRONLY, O_RDONLY, O_WRONLY };
+    for (int fd = 0; fd < 3; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", modes[fd]) != fd)
+            log_fatal("cannot open '/dev/null' in the place of descriptor %d, which is closed", fd);
+}
+
+/* What happened on SIGBUS before catch_bus. */
+static struct sigaction other_bus;
+
+/* Ends the program if an access to a mapped file failed. All else is left to other_bus. */
+static void on_bus(int number, siginfo_t *info, void *context)
+{
+    static atomic_int ending;
+    (void)context;
+    const char *file = mapping_at(info->si_addr);
+    if (!file) {
+        sigaction(number, &other_bus, NULL);
+        raise(number);
+        return;
+    }
+    while (atomic_exchange(&ending, 1))
+        pause(); /* another thread is already ending the program */
+    log_in_handler("error: ", "cannot read ", file,
+                   ": it became shorter meanwhile, or its disk failed");
+    temp_remove_all();
+    _exit(1);
+}
+
+static void catch_bus(void)
+{
+    const struct sigaction action = { .sa_sigaction = on_bus, .sa_flags = SA_SIGINFO };
+    sigaction(SIGBUS, &action, &other_bus);
+}
+
+int tool_main(const struct tool *t, int argc, char **argv)
+{
+    double began = log_seconds();
+    hold_standard_descriptors();
+    program = called_name(t, argc ? argv[0] : "");
+    log_name(program);
+    signal(SIGUSR1, on_usr1);
+    temp_catch_signals();
+    catch_bus();
+    tool_threads = pool_cpus();
+    tool = t;
+    set_provenance(t, argc, argv);
+
+    const struct tool_command *c = find_command(t, argc > 1 ? argv[1] : NULL);
+    int skip = c->name ? 2 : 1;
+    void *given = mem_zalloc(1, c->size + 1);
+    if (c->size)
+        memcpy(given, c->defaults, c->size);
+    add_options(c, given);
+    opts.hint = hint;
+    const char *word = c == t->commands[0] && argc > 1 && argv[1][0] != '-' ? argv[1] : NULL;
+    const char *first = argc > 1 ? argv[1] : NULL; /* parsing moves operands */
+    int n = 0;
+    if (word && !c->options)
+        n = unknown_command(t, word);
+    else if (word && (c->common & TOOL_FILE_OPERAND))
+        n = check_command(t, word);
+    if (!n)
+        n = opts_parse(&opts, argc - skip, argv + skip);
+    if (n < 0 && first && !word && c == t->commands[0] && !c->options)
+        unknown_command(t, first);
+    log_level = common.quiet ? -1 : common.verbose;
+    log_progress = common.progress_on;
+    int result = 0,
+        stop = n >= 0 && (common.want_help || common.want_help_all || common.want_version);
+    if (n < 0) {
+        result = -1;
+    } else if (common.want_help || common.want_help_all) {
+        print_help(t, c);
+    } else if (common.want_version) {
+        print_version(t);
+    } else {
+        result = run_command(c, n, argv + skip, given);
+    }
+    progress_end();
+    if (!result)
+        result = finish_stdout();
+    if (result < 0) {
+        log_error("%s%s", err_get(), err_is_usage() ? " (see --help)" : "");
+    } else if (!stop && !common.want_config) {
+        print_last_line(began);
+    }
+    opts_release(&opts);
+    free(given);
+    buf_release(&provenance);
+    return !result ? 0 : err_is_usage() ? 2 : 1;
+}
+
+/* ---- configuration files -------------------------------------------------------------------- */
+
+enum { BASES = 8, FILES = 64 }; /* most levels of nested base files, and most files in all */
+
+static int load_config(const char *path, int depth);
+
+/* Applies the files that the key `base` of the configuration file `path` names, one or several, in
+ * order, before that file itself. `depth` is the number of files that led to this one by their keys
+ * `base`. Their paths are relative to that file's folder. Returns 0, or -1 with an error. */
+static int load_bases(const char *path, const struct yaml_item *base, int depth)
+{
+    struct buf file = BUF_INIT;
+    int result = 0;
+    if (depth == BASES)
+        return err_set("%s:%d: too many nested base files: do they form a circle?", path,
+                       base->line);
+    for (const char *name = base->value, *end; *name && !result; name = *end ? end + 1 : end) {
+        end = name + strcspn(name, ",");
+        file_beside(&file, *name == '/' ? "" : path, "");
+        buf_add(&file, name, (size_t)(end - name));
+        result = load_config(file.data, depth + 1);
+    }
+    buf_release(&file);
+    return result < 0 && !depth ? err_in("%s:%d: base", path, base->line) : result;
+}
+
+static int load_config(const char *path, int depth)
+{
+    static int files;
+    struct yaml y;
+    if (++files > FILES)
+        return err_set("'%s': more than %d base files", path, FILES);
+    if (yaml_load(&y, path) < 0)
+        return -1;
+    int result = 0;
+    for (size_t i = 0; i < y.count && !result;) {
+        if (!strcmp(y.items[i].key, "base"))
+            result = load_bases(path, &y.items[i], depth);
+        if (!strcmp(y.items[i].key, "base") || y.items[i].key[0] == '.')
+            yaml_remove(&y, i);
+        else
+            i++;
+    }
+    if (!result && tool->translate)
+        result = tool->translate(&y, path);
+    if (!result)
+        result = opts_load(&opts, &y, path);
+    yaml_release(&y);
+    return result;
+}
+
+int tool_load_config(const char *path)
+{
+    return load_config(path, 0);
+}
+
+void tool_print_config(unsigned without, struct buf *out)
+{
+    opts_print(&opts, without | OPT_NO_SETTING, out);
+}
+
+int tool_may_replace(const char *path, const char *mark, const char *what)
+{
+    struct buf file = BUF_INIT;
+    enum file_kind kind = FILE_NONE;
+    int result = 0;
+    if (!*path)
+        return err_usage("the name of an output is empty");
+    if (mark)
+        file_join(&file, path, mark);
+    else
+        buf_adds(&file, path);
+    if (!tool_force && strcmp(path, "-"))
+        result = file_look(file.data, &kind);
+    buf_release(&file);
+    if (result < 0 || kind == FILE_NONE || kind == FILE_SPECIAL || (!mark && kind == FILE_FOLDER))
+        return result;
+    return mark ? err_set("'%s' holds a finished %s (--force replaces it)", path, what)
+                : err_set("'%s' exists (--force replaces it)", path);
+}
+
+int tool_configured(void)
+{
+    return configured || common.config_path || common.settings.count;
+}
+
+int tool_given(const char *option)
+{
+    return opts_given(&opts, option);
+}
+
+/* Returns 1 if --set gives the option, else 0. */
+static int is_set(const char *option)
+{
+    const size_t n = strlen(option);
+    for (size_t i = 0; i < common.settings.count; i++) {
+        const char *key = common.settings.items[i];
+        size_t k = 0;
+        while (k < n && (key[k] == '_' ? '-' : key[k]) == option[k])
+            k++;
+        if (k == n && key[n] == '=')
+            return 1;
+    }
+    return 0;
+}
+
+int tool_only_preset(const char *option)
+{
+    return preset && !common.config_path && !tool_given(option) && !is_set(option);
+}
+
+unsigned tool_flags(const char *option)
+{
+    return opts_flags(&opts, option);
+}
+
+const char *tool_misplaced(unsigned bit)
+{
+    return opts_misplaced(&opts, bit);
+}
+
+const char *tool_provenance(void)
+{
+    return provenance.data;
+}
+
+int tool_binary_stdin(void)
+{
+    return isatty(0) ? err_usage("refusing to read binary from a terminal") : 0;
+}
+
+int tool_binary_stdout(void)
+{
+    return isatty(1) ? err_usage("refusing to write binary to a terminal") : 0;
+}
