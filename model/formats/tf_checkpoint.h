@@ -19,8 +19,8 @@
  * Formats: https://github.com/google/leveldb/blob/main/doc/table_format.md and
  * tensorflow/core/protobuf/tensor_bundle.proto. Every block and every tensor that is read has its
  * checksum compared. Errors: compressed tables, numbers in several files or in big-endian order,
- * and partitioned tensors. Checked by tests/golden/train-tf-checkpoint, whose files TensorFlow
- * wrote, and tests/fuzz/tf_checkpoint.c.
+ * and partitioned tensors. Checked by tests/golden/train/train-tf-checkpoint, whose files
+ * TensorFlow wrote, and tests/fuzz/tf_checkpoint.c.
  */
 #ifndef TEXTMILL_MODEL_FORMATS_TF_CHECKPOINT_H
 #define TEXTMILL_MODEL_FORMATS_TF_CHECKPOINT_H

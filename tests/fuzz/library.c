@@ -10,10 +10,11 @@
 
 enum { HEAD = 6, TEXTS = 4 };
 
-static const char *const vocabularies[] = { "tests/data/successor/vocab.json",
-                                            "tests/data/finder/vocab.txt",
-                                            "tests/golden/tokenize-offsets-steps/llama.json",
-                                            "tests/golden/tokenize-offsets-steps/bert.json" };
+static const char *const vocabularies[] = {
+    "tests/data/successor/vocab.json", "tests/data/finder/vocab.txt",
+    "tests/golden/tokenize/tokenize-offsets-steps/llama.json",
+    "tests/golden/tokenize/tokenize-offsets-steps/bert.json"
+};
 
 /* Returns a tokenizer without options, which is kept, since opening takes long. */
 static struct textmill_tokenizer *plain(int which)

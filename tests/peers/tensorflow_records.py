@@ -14,7 +14,7 @@ except ImportError:
     sys.exit(77)
 
 ROOT = os.environ.get("ROOT") or os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-GPT, BERT = (f"{ROOT}/tests/golden/tfwrite-{layout}/docs.tokens" for layout in ("gpt", "bert"))
+GPT, BERT = (f"{ROOT}/tests/golden/tfwrite/tfwrite-{layout}/docs.tokens" for layout in ("gpt", "bert"))
 COMPRESSIONS = {"none": "", "gzip": "GZIP", "zlib": "ZLIB"}
 
 

@@ -11,7 +11,7 @@ import tempfile
 if not importlib.util.find_spec("wikiextractor"):
     sys.exit(77)
 ROOT, DATA = os.environ["ROOT"], os.environ["DATA"]
-DUMPS = [ROOT + "/build/encyclopedia.xml.bz2", ROOT + "/tests/golden/wikiprep-wikiextractor/pages.xml"]
+DUMPS = [ROOT + "/build/encyclopedia.xml.bz2", ROOT + "/tests/golden/wikiprep/wikiprep-wikiextractor/pages.xml"]
 DUMPS += [f"{DATA}/wiki/{name}" for name in ("smallwiki.xml", "itwiki-small.xml.gz", "enwiki-p10p30302-shortened.xml.bz2")]
 
 
