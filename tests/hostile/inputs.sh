@@ -237,6 +237,14 @@ case_shards_cut_under_train() {
     last=$(ls made/checkpoints | tail -1)
     succeeds train --resume -o made --steps $((10#${last#step-} + 2))
 }
+# The program has mapped the file NAME, and waits, twice in a tenth of a second: it has loaded the file and reads stdin.
+waits_with() { # PID NAME
+    local k
+    for k in 1 2; do
+        grep -q "$2" "/proc/$1/maps" && grep -q '^State:.S' "/proc/$1/status" || return 1
+        [ $k = 2 ] || sleep 0.1
+    done
+}
 # cut_under NAME PROGRAM...: the program waits for a line of stdin; the file NAME is emptied; then the line comes.
 cut_under() {
     local name=$1
@@ -245,7 +253,7 @@ cut_under() {
     "$@" <lines >stdout 2>stderr &
     local program=$!
     exec 7>lines
-    wait_for grep -q "$name" /proc/$program/maps
+    wait_for waits_with $program "$name"
     : >"$name"
     echo '{"text": "the moon is the moon"}' >&7
     exec 7>&-
