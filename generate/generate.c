@@ -492,12 +492,12 @@ static int threads_wanted(void)
 static int run(int argc, char **argv, void *options_given)
 {
     struct generate *given = options_given;
-    if (check_options(given) < 0 || parse_biases(given) < 0)
-        return -1;
+    int result = check_options(given) < 0 || parse_biases(given) < 0 ? -1 : 0;
     given->g.stops = given->stops.items;
     given->g.stop_count = given->stops.count;
     given->g.cached = (enum ops_type)given->cache_precision;
-    int result = generator_load(&given->g, given->model_dir, given->vocab, given->device,
+    if (!result)
+        result = generator_load(&given->g, given->model_dir, given->vocab, given->device,
                                 threads_wanted(), stored_type(given->weights));
     if (!result)
         result = check_tokens(given);

@@ -204,7 +204,7 @@ static int cut_short(const struct compress_reader *r)
 
 static void take(struct compress_reader *r, size_t n)
 {
-    r->next += n;
+    r->next = n ? r->next + n : r->next; /* NULL before the first bytes */
     r->left -= n;
     r->at += n;
 }

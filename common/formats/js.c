@@ -243,6 +243,6 @@ void js_quote(struct buf *out, const char *s, size_t n)
             buf_addf(out, "\\u%04x", c);
         plain = i + 1;
     }
-    buf_add(out, s + plain, n - plain);
+    buf_add(out, plain < n ? s + plain : "", n - plain); /* s may be NULL if n is 0 */
     buf_addc(out, '"');
 }
