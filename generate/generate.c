@@ -459,10 +459,8 @@ static int parse_biases(struct generate *given)
     given->g.sampler.biases = given->bias_of;
     given->g.sampler.bias_count = list->count;
     for (size_t i = 0; i < list->count; i++)
-        if (sampler_bias_parse(&given->bias_of[i], list->items[i]) < 0) {
-            free(given->bias_of);
+        if (sampler_bias_parse(&given->bias_of[i], list->items[i]) < 0)
             return err_usage("--logit-bias '%s': %s", list->items[i], err_get());
-        }
     return 0;
 }
 
