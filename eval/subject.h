@@ -48,7 +48,7 @@ enum { SUBJECT_ONLY = OPT_ONLY };
                 "tokenizer, if it is not in the model folder", 0, 0)
 #define SUBJECT_JSON                                                                               \
     SUBJECT_ROW("json", OPT_FLAG, json, NULL, "print scores as JSON, one object per line", 0, 0)
-/* Five rows: how the model is loaded and computes. */
+/* Five options: how the model is loaded, and how it computes. */
 #define SUBJECT_COMPUTE                                                                            \
     SUBJECT_ROW("batch-tokens", OPT_INT | SUBJECT_ONLY, batch_tokens, "N",                         \
                 "tokens to run through the model at a time", 1, 1e9),                              \

@@ -76,8 +76,8 @@ static int save_history(struct prompt *p)
     if (!result)
         result = output_open(&out, p->kept.data);
     if (!result) {
-        /* For the user alone: not all versions of libedit see to it. A device has no temporary
-         * file. */
+        /* Only the user may read the history; not all versions of libedit set this mode. A device
+         * is written directly, without a temporary file. */
         if ((out.temp && fchmod(out.fd, S_IRUSR | S_IWUSR) < 0) ||
             history(p->history, &event, H_SAVE, out.temp ? out.temp : out.path) < 0)
             result = err_set("cannot write the history '%s': %s", p->kept.data, strerror(errno));

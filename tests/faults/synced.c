@@ -175,7 +175,7 @@ static int set_folder(struct stat *st)
     return stat(folder, st) == 0;
 }
 
-/* Returns 1 if `path` is in the folder of the set. */
+/* Returns 1 if `path` is a final name in the folder `set`, else 0. */
 static int is_in_set(const char *path, const struct stat *set)
 {
     char folder[4096];
