@@ -7,18 +7,19 @@
 #include "common/base/err.h"
 #include "common/base/mem.h"
 #include "common/files/file.h"
+#include "common/files/packed.h"
+#include "common/files/paths.h"
 #include "common/formats/document.h"
 #include "common/formats/js.h"
+#include "common/formats/kinds.h"
 #include "tokenizer/input/csv.h"
-#include "tokenizer/input/kinds.h"
-#include "tokenizer/input/packed.h"
 #include "tokenizer/input/rows.h"
 
 enum { CHUNK_BYTES = 1 << 16, UNPACKED_MOST = 1 << 30 };
 
 struct source {
-    char **paths;
-    size_t count, cap, next; /* next: index of the file to open next */
+    struct file_names paths;
+    size_t next; /* index of the file to open next */
     struct source_options how;
     uint64_t replaced, returns, empty;
     int sentences; /* some file read so far has sentences */
@@ -37,62 +38,6 @@ struct source {
     uint64_t line;
 };
 
-/* ---- which files --------------------------------------------------------------------------- */
-
-static void add_path(struct source *s, const char *path)
-{
-    mem_grow(s->paths, s->cap, s->count + 1);
-    s->paths[s->count++] = mem_strdup(path);
-}
-
-static int add_folder(struct source *s, const char *dir);
-
-static int add_matches(struct source *s, const char *pattern);
-
-static int add_any(struct source *s, const char *path)
-{
-    enum file_kind kind;
-    if (file_look(path, &kind) < 0)
-        return -1;
-    if (kind == FILE_FOLDER)
-        return add_folder(s, path);
-    if (kind == FILE_NONE && strpbrk(path, "*?["))
-        return add_matches(s, path);
-    add_path(s, path);
-    return 0;
-}
-
-/* Adds the files that match a shell pattern, which the shell did not expand. Returns 0, or -1 with
- * an error. */
-static int add_matches(struct source *s, const char *pattern)
-{
-    struct file_names names;
-    int result = file_glob(&names, pattern);
-    for (size_t i = 0; i < names.count && !result; i++)
-        result = add_any(s, names.names[i]);
-    file_names_free(&names);
-    return result;
-}
-
-static int add_folder(struct source *s, const char *dir)
-{
-    struct file_names names = { 0 };
-    struct buf path = BUF_INIT;
-    int result = file_list(&names, dir, "");
-    for (size_t i = 0; i < names.count && !result; i++) {
-        enum file_kind kind;
-        file_join(&path, dir, names.names[i]);
-        result = file_look(path.data, &kind);
-        if (!result && kind == FILE_SPECIAL) /* opening a pipe without a writer would block */
-            result = err_set("cannot read '%s': not a regular file", path.data);
-        if (!result)
-            result = add_any(s, path.data);
-    }
-    buf_release(&path);
-    file_names_free(&names);
-    return result;
-}
-
 struct source *source_open(char *const *paths, int count, const struct source_options *o)
 {
     struct source *s = mem_zalloc(1, sizeof *s);
@@ -100,20 +45,9 @@ struct source *source_open(char *const *paths, int count, const struct source_op
     if (!s->how.most)
         s->how.most = UNPACKED_MOST;
     s->document = (struct document)DOCUMENT_INIT;
-    if (!count)
-        add_path(s, "-");
-    int dashes = 0;
-    for (int i = 0; i < count; i++) {
-        const size_t before = s->count;
-        dashes += !strcmp(paths[i], "-");
-        int result = dashes > 1 ? err_usage("standard input cannot be read twice")
-                                : add_any(s, paths[i]);
-        if (!result && s->count == before)
-            result = err_set("'%s' holds no file", paths[i]);
-        if (result < 0) {
-            source_close(s);
-            return NULL;
-        }
+    if (paths_expand(&s->paths, paths, count) < 0) {
+        source_close(s);
+        return NULL;
     }
     return s;
 }
@@ -134,9 +68,7 @@ void source_close(struct source *s)
     close_file(s);
     document_release(&s->document);
     free(s->columns);
-    for (size_t i = 0; i < s->count; i++)
-        free(s->paths[i]);
-    free(s->paths);
+    file_names_free(&s->paths);
     free(s);
 }
 
@@ -263,7 +195,7 @@ static int has_fields(enum source_format f)
 
 static int open_next(struct source *s)
 {
-    const char *path = s->paths[s->next];
+    const char *path = s->paths.names[s->next];
     if (packed_open(&s->packed, &s->in, path) < 0)
         return -1;
     s->open = 1;
@@ -529,14 +461,14 @@ static int read_open(struct source *s, struct buf *text, int *sentences)
 
 const char *source_file(const struct source *s)
 {
-    const char *path = s->next ? s->paths[s->next - 1] : "";
+    const char *path = s->next ? s->paths.names[s->next - 1] : "";
     return strcmp(path, "-") ? path : "<stdin>";
 }
 
 int source_read(struct source *s, struct buf *text, int *sentences)
 {
     for (;;) {
-        if (!s->open && s->next == s->count) {
+        if (!s->open && s->next == s->paths.count) {
             *sentences = s->sentences;
             return 0;
         }

@@ -6,7 +6,7 @@
 #include "common/base/crc32c.h"
 #include "common/base/err.h"
 #include "common/base/le.h"
-#include "tokenizer/input/kinds.h"
+#include "common/formats/kinds.h"
 #include "tokenizer/input/mend.h"
 
 #define EXPECT_KIND(bytes, part) expect_kind("file", bytes, sizeof(bytes) - 1, part)

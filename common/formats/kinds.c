@@ -1,4 +1,4 @@
-#include "tokenizer/input/kinds.h"
+#include "common/formats/kinds.h"
 
 #include <stdint.h>
 #include <string.h>

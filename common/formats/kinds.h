@@ -1,13 +1,13 @@
 /*
- * kinds.h - recognises, by their first bytes, files that should not be tokenized as text.
+ * kinds.h - recognises, by their first bytes, files that are no text to read.
  *
  * Most are recognised by magic numbers that never occur in text. JSON and tables are text
  * themselves. They are recognised only in clear cases: a JSON array of objects, a JSON object over
  * several lines, a file named .tsv, and a first line with tab-separated column names, one of them
  * `text`.
  */
-#ifndef TEXTMILL_TOKENIZER_INPUT_KINDS_H
-#define TEXTMILL_TOKENIZER_INPUT_KINDS_H
+#ifndef TEXTMILL_COMMON_FORMATS_KINDS_H
+#define TEXTMILL_COMMON_FORMATS_KINDS_H
 
 #include <stddef.h>
 

@@ -1,4 +1,4 @@
-#include "tokenizer/input/packed.h"
+#include "common/files/packed.h"
 
 #include <string.h>
 

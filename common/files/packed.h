@@ -6,8 +6,8 @@
  * compressed streams, one after the other, are read as one. Checksums are verified. A damaged or
  * truncated stream is an error that names the byte.
  */
-#ifndef TEXTMILL_TOKENIZER_INPUT_PACKED_H
-#define TEXTMILL_TOKENIZER_INPUT_PACKED_H
+#ifndef TEXTMILL_COMMON_FILES_PACKED_H
+#define TEXTMILL_COMMON_FILES_PACKED_H
 
 #include "common/files/file.h"
 

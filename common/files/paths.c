@@ -1,0 +1,78 @@
+#include "common/files/paths.h"
+
+#include <string.h>
+
+#include "common/base/err.h"
+#include "common/base/mem.h"
+
+static void add_path(struct file_names *out, const char *path)
+{
+    mem_grow(out->names, out->cap, out->count + 1);
+    out->names[out->count++] = mem_strdup(path);
+}
+
+static int add_folder(struct file_names *out, const char *dir);
+static int add_matches(struct file_names *out, const char *pattern);
+
+static int add_any(struct file_names *out, const char *path)
+{
+    enum file_kind kind;
+    if (file_look(path, &kind) < 0)
+        return -1;
+    if (kind == FILE_FOLDER)
+        return add_folder(out, path);
+    if (kind == FILE_NONE && strpbrk(path, "*?["))
+        return add_matches(out, path);
+    add_path(out, path);
+    return 0;
+}
+
+/* Adds the files that match a shell pattern, which the shell did not expand. Returns 0, or -1 with
+ * an error. */
+static int add_matches(struct file_names *out, const char *pattern)
+{
+    struct file_names names;
+    int result = file_glob(&names, pattern);
+    for (size_t i = 0; i < names.count && !result; i++)
+        result = add_any(out, names.names[i]);
+    file_names_free(&names);
+    return result;
+}
+
+static int add_folder(struct file_names *out, const char *dir)
+{
+    struct file_names names = { 0 };
+    struct buf path = BUF_INIT;
+    int result = file_list(&names, dir, "");
+    for (size_t i = 0; i < names.count && !result; i++) {
+        enum file_kind kind;
+        file_join(&path, dir, names.names[i]);
+        result = file_look(path.data, &kind);
+        if (!result && kind == FILE_SPECIAL) /* opening a pipe without a writer would block */
+            result = err_set("cannot read '%s': not a regular file", path.data);
+        if (!result)
+            result = add_any(out, path.data);
+    }
+    buf_release(&path);
+    file_names_free(&names);
+    return result;
+}
+
+int paths_expand(struct file_names *out, char *const *given, int count)
+{
+    int dashes = 0;
+    *out = (struct file_names){ 0 };
+    if (!count)
+        add_path(out, "-");
+    for (int i = 0; i < count; i++) {
+        const size_t before = out->count;
+        dashes += !strcmp(given[i], "-");
+        if (dashes > 1)
+            return err_usage("standard input cannot be read twice");
+        if (add_any(out, given[i]) < 0)
+            return -1;
+        if (out->count == before)
+            return err_set("'%s' holds no file", given[i]);
+    }
+    return 0;
+}

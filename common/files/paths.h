@@ -1,0 +1,18 @@
+/*
+ * paths.h - the files that the operands of a command stand for.
+ *
+ * A folder stands for all files in it and in its subfolders, in order of their names, without
+ * hidden ones. A path with *, ? or [ that is not the name of a file stands for the paths that match
+ * it, in order.
+ */
+#ifndef TEXTMILL_COMMON_FILES_PATHS_H
+#define TEXTMILL_COMMON_FILES_PATHS_H
+
+#include "common/files/file.h"
+
+/* Sets *out to the files that given[0..count) stand for, or to "-", stdin, if count is 0. Each must
+ * stand for at least one, and only one may be stdin. The caller frees the list with
+ * file_names_free, also after an error. Returns 0, or -1 with an error. */
+int paths_expand(struct file_names *out, char *const *given, int count);
+
+#endif
