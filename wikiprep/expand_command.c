@@ -53,14 +53,19 @@ static int run(int argc, char **argv, void *options_given)
     if (!given->templates.count)
         return err_usage(
             "--templates is missing: name a dump, or a file that --save-templates wrote");
-    struct library *library = library_read(given->templates.items, given->templates.count,
-                                           given->language, (int)tool_threads, NULL);
+    struct dump_files in = { 0 };
+    int result = 0;
+    for (size_t i = 0; i < given->templates.count && !result; i++)
+        result = dump_files_add(&in, given->templates.items[i]);
+    struct library *library = result ? NULL
+                                     : library_read(&in, given->language, (int)tool_threads, NULL);
     struct buf doubt = BUF_INIT;
     if (library && language_lacks_data(library_site(library)->lang.data, &doubt))
         log_warn("%s", doubt.data);
     buf_release(&doubt);
-    int result = library ? expand_file(given, library, argc ? argv[0] : "-") : -1;
+    result = library ? expand_file(given, library, argc ? argv[0] : "-") : -1;
     library_free(library);
+    dump_files_release(&in);
     return result;
 }
 

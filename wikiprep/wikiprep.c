@@ -5,13 +5,11 @@
  * thread at a time writes. Pages are written in the order of the dump, so the output does not
  * depend on the number of threads.
  */
-#define _GNU_SOURCE /* strverscmp */
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "common/base/buf.h"
 #include "common/base/err.h"
@@ -24,6 +22,7 @@
 #include "wikiprep/expand_command.h"
 #include "wikiprep/extract.h"
 #include "wikiprep/input/dump.h"
+#include "wikiprep/input/dump_files.h"
 #include "wikiprep/input/pages.h"
 #include "wikiprep/output/page_json.h"
 #include "wikiprep/output/page_rows.h"
@@ -130,13 +129,14 @@ struct item {
 
 struct run {
     const struct wikiprep *given;
-    char **paths; /* the inputs; "-" is standard input */
-    size_t paths_cap;
-    int path_count, next_path;
+    struct dump_files in, templates;
+    size_t next_path;         /* of `in` */
     struct dump *dump;        /* the dump being read */
     pthread_rwlock_t helping; /* write-locked while `dump` is replaced */
     const struct site *site;  /* site of `dump`; NULL before its first page */
-    struct site **sites;      /* sites of all dumps so far */
+    int exports;              /* the export in `dump` that `site` belongs to (dump_exports) */
+    struct dump_site wiki;    /* what `site` was made of */
+    struct site **sites;      /* sites of all wikis so far */
     size_t site_count, sites_cap;
     struct library *library;    /* NULL: templates are not expanded */
     struct pages *wanted_pages; /* NULL: all */
@@ -164,9 +164,8 @@ static void set_dump(struct run *r, struct dump *dump)
     dump_close(before);
 }
 
-/* Opens what --part asks for of the file at `path`, if it asks for a piece of it. Of several files,
- * one that has no parts belongs to the part in which it begins. Returns 1 if the file is opened, 0
- * if not, or -1 with an error. */
+/* Opens what --part asks for of the file at `path`, if it asks for a piece of it. Returns 1 if the
+ * file is opened, 0 if not, or -1 with an error. */
 static int open_part(struct run *r, const char *path)
 {
     uint64_t size, at = r->bytes_before;
@@ -175,14 +174,9 @@ static int open_part(struct run *r, const char *path)
     r->bytes_before += size;
     uint64_t begin = at < r->part_begin ? r->part_begin - at : 0;
     uint64_t end = at + size < r->part_end ? size : r->part_end > at ? r->part_end - at : 0;
-    if (begin >= end && r->path_count > 1)
+    if (begin >= end && r->in.count > 1)
         return 0;
-    size_t page_max = r->given->max_page_bytes;
-    int has_parts = r->path_count > 1 ? unpack_has_parts(path) : 1;
-    if (has_parts < 0 || (!has_parts && begin))
-        return has_parts;
-    set_dump(r, has_parts ? dump_open_part(path, begin, end, page_max, (int)tool_threads)
-                          : dump_open(path, page_max, (int)tool_threads));
+    set_dump(r, dump_open_part(path, begin, end, r->given->max_page_bytes, (int)tool_threads));
     return r->dump ? 1 : -1;
 }
 
@@ -195,9 +189,9 @@ static int next_dump(struct run *r)
     }
     set_dump(r, NULL);
     r->site = NULL;
-    if (r->next_path == r->path_count)
+    if (r->next_path == r->in.count)
         return 0;
-    const char *path = r->paths[r->next_path++];
+    const char *path = r->in.paths[r->next_path++];
     const struct wikiprep *how = r->given;
     if (!how->index_path) {
         int threads = (int)tool_threads;
@@ -220,7 +214,7 @@ static int check_pages_found(const struct run *r)
 {
     if (!r->wanted_pages)
         return 0;
-    return pages_check_found(r->wanted_pages, r->paths[r->path_count - 1]);
+    return pages_check_found(r->wanted_pages, r->in.paths[r->in.count - 1]);
 }
 
 static int leave_out(uint64_t *count)
@@ -259,11 +253,19 @@ static void doubt_language(const struct site *site, const struct site *before)
     buf_release(&doubt);
 }
 
-/* Creates the site of the current dump. To be called when the first page of the dump was read.
- * Returns 0, or -1 with an error. */
+/* Creates the site of the current export, unless it is of the same wiki as the one before. To be
+ * called when the first page of the export was read. Returns 0, or -1 with an error. */
 static int add_site(struct run *r)
 {
-    struct site *site = site_new(dump_site(r->dump), &r->given->choice);
+    const struct dump_site *wiki = dump_site(r->dump);
+    r->exports = dump_exports(r->dump);
+    if (r->site_count && dump_site_equal(wiki, &r->wiki)) {
+        r->site = r->sites[r->site_count - 1];
+        return 0;
+    }
+    dump_site_release(&r->wiki);
+    dump_site_copy(&r->wiki, wiki);
+    struct site *site = site_new(wiki, &r->given->choice);
     if (!site)
         return -1;
     doubt_language(site, r->site_count ? r->sites[r->site_count - 1] : NULL);
@@ -303,7 +305,7 @@ static int read_page(void *ctx, void *slot)
                 return check_pages_found(r);
             continue;
         }
-        if (!r->site && add_site(r) < 0)
+        if ((!r->site || r->exports != dump_exports(r->dump)) && add_site(r) < 0)
             return -1;
         item->site = r->site;
         r->pages++;
@@ -395,19 +397,6 @@ static int run_pipeline(struct run *r)
     return result;
 }
 
-/* Returns the size of all inputs in bytes, or 0 if one is not a regular file. */
-static uint64_t input_bytes(int argc, const char *const *argv)
-{
-    uint64_t sum = 0;
-    for (int i = 0; i < argc; i++) {
-        struct stat st;
-        if (!strcmp(argv[i], "-") || stat(argv[i], &st) < 0 || !S_ISREG(st.st_mode))
-            return 0;
-        sum += (uint64_t)st.st_size;
-    }
-    return sum;
-}
-
 static void report(const struct run *r)
 {
     const struct {
@@ -437,10 +426,13 @@ static void report(const struct run *r)
 
 static int read_library(struct run *r)
 {
-    progress_begin("byte(s) of templates read",
-                   input_bytes((int)r->given->templates.count, r->given->templates.items));
-    r->library = library_read(r->given->templates.items, r->given->templates.count,
-                              r->given->choice.language, (int)tool_threads, r->given->save_path);
+    const struct opt_list *given = &r->given->templates;
+    for (size_t i = 0; i < given->count; i++)
+        if (dump_files_add(&r->templates, given->items[i]) < 0)
+            return -1;
+    progress_begin("byte(s) of templates read", dump_files_bytes(&r->templates));
+    r->library = library_read(&r->templates, r->given->choice.language, (int)tool_threads,
+                              r->given->save_path);
     progress_end();
     return r->library ? 0 : -1;
 }
@@ -474,8 +466,8 @@ static int check_stdin(const struct run *r)
     int count = 0;
     for (size_t i = 0; i < r->given->templates.count; i++)
         count += !strcmp(r->given->templates.items[i], "-");
-    for (int i = 0; i < r->path_count; i++)
-        count += !strcmp(r->paths[i], "-");
+    for (size_t i = 0; i < r->in.count; i++)
+        count += !strcmp(r->in.paths[i], "-");
     return count < 2 ? 0 : err_usage("standard input cannot be read twice");
 }
 
@@ -502,10 +494,10 @@ static int check_part(struct run *r, struct wikiprep *given)
     if (given->page_names.count)
         return err_usage("--part cannot be used with --pages");
     uint64_t all = 0, size;
-    for (int i = 0; i < r->path_count; i++, all += size) {
-        if (!strcmp(r->paths[i], "-"))
+    for (size_t i = 0; i < r->in.count; i++, all += size) {
+        if (!strcmp(r->in.paths[i], "-"))
             return err_usage("--part needs files, not standard input");
-        if (file_size(r->paths[i], &size) < 0)
+        if (file_size(r->in.paths[i], &size) < 0)
             return -1;
     }
     unsigned __int128 wide = all;
@@ -552,7 +544,7 @@ static int check_options(struct run *r, struct wikiprep *given)
     if (given->save_path && !given->templates.count)
         return err_usage("--save-templates needs --templates");
     if (given->index_path &&
-        (!given->page_names.count || r->path_count != 1 || !strcmp(r->paths[0], "-")))
+        (!given->page_names.count || r->in.count != 1 || !strcmp(r->in.paths[0], "-")))
         return err_usage("--index needs --pages and exactly one FILE, not standard input");
     if (given->page_names.count && !tool_given("namespaces"))
         given->choice.namespaces = NULL;
@@ -562,48 +554,6 @@ static int check_options(struct run *r, struct wikiprep *given)
         check_wikiextractor(given) < 0 || check_output(given) < 0)
         return -1;
     return check_fields(given);
-}
-
-static int by_number(const void *a, const void *b)
-{
-    return strverscmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* Adds an input. Takes over `path`. */
-static void add_file(struct run *r, char *path)
-{
-    mem_grow(r->paths, r->paths_cap, (size_t)r->path_count + 1);
-    r->paths[r->path_count++] = path;
-}
-
-/* Adds the inputs that an operand names: a file, or the dumps in a folder, in the order of the
- * numbers in their names. Returns 0, or -1 with an error. */
-static int add_operand(struct run *r, const char *path)
-{
-    struct file_names in;
-    enum file_kind kind = FILE_NONE;
-    int before = r->path_count;
-    if (strcmp(path, "-") != 0 && file_look(path, &kind) < 0)
-        return -1;
-    if (kind != FILE_FOLDER) {
-        add_file(r, mem_strdup(path));
-        return 0;
-    }
-    if (file_list(&in, path, "") < 0)
-        return -1;
-    if (in.count)
-        qsort(in.names, in.count, sizeof *in.names, by_number);
-    for (size_t i = 0; i < in.count; i++) {
-        struct buf file = BUF_INIT;
-        buf_addf(&file, "%s/%s", path, in.names[i]);
-        if (strstr(in.names[i], ".xml"))
-            add_file(r, buf_detach(&file));
-        buf_release(&file);
-    }
-    file_names_free(&in);
-    if (r->path_count == before)
-        return err_set("folder '%s' has no file with \".xml\" in its name", path);
-    return 0;
 }
 
 static int finish(struct run *r, int result)
@@ -628,6 +578,7 @@ static int finish(struct run *r, int result)
     for (size_t i = 0; i < r->site_count; i++)
         site_free(r->sites[i]);
     free(r->sites);
+    dump_site_release(&r->wiki);
     library_free(r->library);
     pages_free(r->wanted_pages);
     if (!result && r->too_long)
@@ -666,7 +617,7 @@ static int run_inputs(struct run *r, struct wikiprep *given)
                                         : EXTRACT_DOCUMENTS;
     if (given->page_names.count && !(r->wanted_pages = pages_new(&given->page_names)))
         return -1;
-    uint64_t bytes = input_bytes(r->path_count, (const char *const *)r->paths);
+    uint64_t bytes = dump_files_bytes(&r->in);
     progress_begin("byte(s) read", given->part_count ? bytes / given->part_count : bytes);
     int result = 0;
     if (given->train_path)
@@ -687,12 +638,11 @@ static int run(int argc, char **argv, void *given)
     struct run r = { .given = given, .helping = PTHREAD_RWLOCK_INITIALIZER };
     int result = argc ? 0 : tool_binary_stdin();
     for (int i = 0; i < (argc ? argc : 1) && !result; i++)
-        result = add_operand(&r, argc ? argv[i] : "-");
+        result = dump_files_add(&r.in, argc ? argv[i] : "-");
     if (!result)
         result = run_inputs(&r, given);
-    for (int i = 0; i < r.path_count; i++)
-        free(r.paths[i]);
-    free(r.paths);
+    dump_files_release(&r.in);
+    dump_files_release(&r.templates);
     return result;
 }
 

@@ -269,8 +269,8 @@ static int read_file(struct library *l, const char *path, int threads, const cha
     return result;
 }
 
-struct library *library_read(const char *const *paths, size_t count, const char *language,
-                             int threads, const char *save)
+struct library *library_read(const struct dump_files *from, const char *language, int threads,
+                             const char *save)
 {
     struct library *l = mem_zalloc(1, sizeof *l);
     struct output out = { 0 };
@@ -278,8 +278,8 @@ struct library *library_read(const char *const *paths, size_t count, const char 
     spill_init(&l->texts, HELD_MAX);
     dump_site_release(&l->site); /* makes it empty */
     int result = save ? output_open(&out, save) : 0;
-    for (size_t i = 0; !result && i < count; i++)
-        result = read_file(l, paths[i], threads, language, !i, save ? &out : NULL);
+    for (size_t i = 0; !result && i < from->count; i++)
+        result = read_file(l, from->paths[i], threads, language, !i, save ? &out : NULL);
     if (!result && save)
         result = save_end(&out, l->date.data);
     if (!result)

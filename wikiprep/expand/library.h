@@ -14,6 +14,7 @@
 
 #include "wikiprep/expand/preprocess.h"
 #include "wikiprep/input/dump.h"
+#include "wikiprep/input/dump_files.h"
 #include "wikiprep/site/magic.h"
 #include "wikiprep/site/title.h"
 
@@ -42,12 +43,12 @@ struct library_page {
 
 struct library;
 
-/* Reads a library from the `count` files of a dump ("-": stdin). `language`, if not NULL, overrides
+/* Reads a library from the files of a dump. `language`, if not NULL, overrides
  * the language that the export states. If `save` is not NULL, the callable pages (templates,
  * modules, pages with include tags) are also written to that file, as an export. Returns NULL with
  * an error. */
-struct library *library_read(const char *const *paths, size_t count, const char *language,
-                             int threads, const char *save);
+struct library *library_read(const struct dump_files *from, const char *language, int threads,
+                             const char *save);
 void library_free(struct library *l);
 
 const struct dump_site *library_site(const struct library *l);

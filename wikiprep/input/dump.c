@@ -35,7 +35,8 @@ struct dump {
     uint64_t fed;     /* bytes of XML read */
     uint64_t silence; /* bytes given to the parser since its last event */
     int ended;
-    char *error; /* error to report after the pages before it were read */
+    int exports, is_between; /* roots before the current one; its </mediawiki> was read */
+    char *error;             /* error to report after the pages before it were read */
     struct entity **entities;
     size_t entity_count, entities_cap;
 
@@ -141,6 +142,11 @@ static void on_end(void *ctx, const xmlChar *name, const xmlChar *xml_prefix, co
     struct dump *d = ctx;
     d->silence = 0;
     export_leave(&d->export);
+    if (!d->export.is_closed || d->is_foreign)
+        return;
+    d->is_between = 1;
+    keep_rest(d);
+    xmlStopParser(d->xml);
 }
 
 static void on_text(void *ctx, const xmlChar *text, int n)
@@ -323,6 +329,11 @@ void dump_start_helpers(struct dump *d)
     unpack_start_helpers(d->in);
 }
 
+int dump_exports(const struct dump *d)
+{
+    return d->exports;
+}
+
 const struct dump_site *dump_site(const struct dump *d)
 {
     return &d->export.site;
@@ -372,8 +383,8 @@ static int check_first(const struct dump *d, const char *s, size_t n)
  * if it failed. */
 static int check_parser(struct dump *d)
 {
-    if (d->error)
-        return -1;
+    if (d->error || d->is_between)
+        return d->error ? -1 : 0;
     struct buf in = BUF_INIT;
     where(d, &in);
     int result = 0;
@@ -437,6 +448,24 @@ static void fail(struct dump *d, int is_damaged)
     d->ended = 1;
 }
 
+/* Begins another export at the byte `offset` of the XML, where `first` is. Returns 0, or -1 with an
+ * error. */
+static int begin_export(struct dump *d, char first, uint64_t offset)
+{
+    if (first != '<' && first != '\xEF')
+        return err_set("'%s': bad XML at byte %" PRIu64 ": text after </mediawiki>", d->path,
+                       offset);
+    free_parser(d);
+    if (!(d->xml = new_parser(d)))
+        return err_set("cannot start the XML parser");
+    d->origin = (int64_t)offset;
+    d->silence = 0;
+    d->is_between = 0;
+    d->exports++;
+    export_next(&d->export);
+    return 0;
+}
+
 /* libxml2 keeps its settings per thread, and any thread may feed the parser. Before version 2.12,
  * libxml2 crashes where it has no memory for them. */
 static void silence_thread(void)
@@ -469,12 +498,19 @@ static void feed(struct dump *d)
         }
         d->fed += (uint64_t)n;
     }
+    int is_end = !n;
+    for (; d->is_between && n && memchr(" \t\r\n", *bytes, 4); n--)
+        bytes++;
+    if (d->is_between && n && begin_export(d, *bytes, given(d) - (uint64_t)n) < 0) {
+        fail(d, 0);
+        return;
+    }
     d->silence += (uint64_t)n;
     if (n)
         xmlParseChunk(d->xml, bytes, (int)n, 0);
-    if ((n ? check_parser(d) : check_end(d)) < 0)
+    if ((!is_end ? check_parser(d) : d->export.is_closed ? 0 : check_end(d)) < 0)
         stop(d);
-    d->ended |= !n;
+    d->ended |= is_end;
 }
 
 int dump_read(struct dump *d, struct dump_page *page)
@@ -527,6 +563,7 @@ static void restart(struct dump *d)
     d->xml = new_parser(d);
     d->origin = (int64_t)given(d) - (int64_t)strlen(root);
     d->silence = 0;
+    d->is_between = 0;
     d->ended = !d->xml;
     if (d->xml)
         xmlParseChunk(d->xml, root, (int)strlen(root), 0);

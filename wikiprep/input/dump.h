@@ -6,8 +6,9 @@
  * in memory.
  *
  * Of the revisions of a page, the one with the latest timestamp is used; of equal ones, the last.
- * If <ns> is missing, as before version 0.6, the title's prefix gives the namespace. If <redirect>
- * is missing, the text decides. Of the entities that a document type declares, those that stand for
+ * Exports may follow each other, as if their files were joined: each has its own <mediawiki>. If
+ * <ns> is missing, as before version 0.6, the title's prefix gives the namespace. If <redirect> is
+ * missing, the text decides. Of the entities that a document type declares, those that stand for
  * plain text are known.
  */
 #ifndef TEXTMILL_WIKIPREP_INPUT_DUMP_H
@@ -58,7 +59,9 @@ int dump_resume(struct dump *d);
 /* Returns the number of pages so far that damage cut at one end. */
 uint64_t dump_pages_cut(const struct dump *d);
 
-/* Returns the data of <siteinfo>; complete once a page was read. */
+/* dump_site returns the data of <siteinfo> of the last page's export; complete once a page was
+ * read. dump_exports returns the number of that export in the file. */
+int dump_exports(const struct dump *d);
 const struct dump_site *dump_site(const struct dump *d);
 
 /* Return the number of bytes read so far: dump_packed_bytes of the file, dump_xml_bytes of the

@@ -1,5 +1,6 @@
 #include "wikiprep/input/export.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -155,6 +156,7 @@ static void begin_place(struct export *x, export_attribute attribute, const void
     const char *value;
     switch (x->place) {
     case MEDIAWIKI:
+        x->is_closed = 0;
         if ((value = attribute(ctx, "lang", &n)))
             buf_add(&x->site.lang, value, n);
         break;
@@ -268,6 +270,13 @@ void export_restart(struct export *x)
     dump_page_clear(&x->page);
     dump_page_clear(&x->revision);
     x->has_ns = x->has_revision = x->has_redirect = x->text_deleted = 0;
+}
+
+void export_next(struct export *x)
+{
+    assert(x->head == x->tail);
+    dump_site_release(&x->site);
+    x->site.capital = 1;
 }
 
 void export_release(struct export *x)

@@ -20,7 +20,7 @@ struct export
 {
     struct dump_site site; /* complete once a page was taken */
     size_t max_text;       /* texts of more bytes than this are left out */
-    int is_closed;         /* the root element has ended */
+    int is_closed;         /* the root element has ended, and no other one has begun */
 
     /* The current element: */
     int place;     /* the innermost known element: enum place in export.c */
@@ -59,5 +59,9 @@ const char *export_title(const struct export *x);
 
 /* Restarts before the root element. Drops the current page; keeps the site and complete pages. */
 void export_restart(struct export *x);
+
+/* Prepares for the next root element after one that has ended: drops the site. All complete pages
+ * must have been taken. */
+void export_next(struct export *x);
 
 #endif

@@ -11,7 +11,7 @@
 #include "wikiprep/input/unpack.h"
 
 enum {
-    CHUNK = 1 << 16,
+    CHUNK = UNPACK_PIECE,
     HEAD_MAX = 1 << 22,
     TAG = 6 /* bytes of "<page" and the byte after it */
 };

@@ -3,10 +3,10 @@
  *
  * Part K of N has the bytes [(K-1) size / N, K size / N) of the files, one after the other. A page
  * belongs to the part in which its "<page" begins; in a bzip2 file, to the part in which the block
- * with its "<page" begins. So each page is in exactly one part, and the parts in order are the
- * whole dump. A part reads past its range until its last page ends. It also reads the head of the
- * file, up to
- * </siteinfo>.
+ * with its "<page" begins; in another packed file, to the part in which the packed bytes of its
+ * piece end, and a part unpacks all before it (unpack_start_part). So each page is in exactly one
+ * part, and the parts in order are the whole dump. A part reads past its range until its last page
+ * ends. It also reads the head of the file, up to </siteinfo>.
  *
  * The '<' of "<page" is always markup, because XML writes '<' in text as "&lt;".
  */
@@ -18,8 +18,7 @@
 
 struct part;
 
-/* Opens the part of the bytes [begin, end) of the file, which is plain or bzip2. Returns NULL with
- * the error set. */
+/* Opens the part of the bytes [begin, end) of the file. Returns NULL with the error set. */
 struct part *part_open(const char *path, uint64_t begin, uint64_t end, int threads);
 void part_close(struct part *p); /* no other thread may call part_help any more */
 

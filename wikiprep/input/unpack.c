@@ -37,6 +37,9 @@ struct unpack {
     size_t range, range_count;         /* the current range */
     uint64_t at;                       /* offset in the current range */
     struct unpack_range part;          /* set by unpack_start_part */
+    int is_stepwise;                   /* the part is of a format to be unpacked from its start */
+    int ends_stepwise;                 /* then: the part ends before the file */
+    uint64_t given, stop;              /* then: bytes unpacked of the part; its end if known */
 };
 
 static size_t take_ahead(struct ahead *a, void *bytes, size_t n)
@@ -278,25 +281,33 @@ static uint64_t place_in_part(void *ctx, uint64_t offset)
     return u->part.begin + offset;
 }
 
-static int has_parts(const struct unpack *u)
+/* Drops what is unpacked before the part begins. The places where parts begin and end depend only
+ * on the order of the reads, so neighbours agree on them. Returns 0, or -1 with an error. */
+static int step_to_part(struct unpack *u)
 {
-    return u->bunzip ? !u->archive : u->is_xml;
-}
-
-int unpack_has_parts(const char *path)
-{
-    struct unpack *u = unpack_open(path, 1);
-    int result = u ? has_parts(u) : -1;
-    unpack_close(u);
-    return result;
+    struct stat st;
+    if (fstat(u->fd, &st) < 0)
+        return err_set("cannot read '%s': %s", u->name, strerror(errno));
+    u->is_stepwise = 1;
+    if (recognise(u, 1) < 0)
+        return -1;
+    char *piece = mem_alloc(UNPACK_PIECE);
+    int64_t got = 1;
+    if (u->part.begin)
+        do
+            got = unpack_read(u, piece, UNPACK_PIECE);
+        while (u->got < u->part.begin && got > 0);
+    free(piece);
+    u->given = 0;
+    u->ends_stepwise = u->part.end < (uint64_t)st.st_size;
+    u->stop = u->ends_stepwise && u->part.begin && u->got >= u->part.end ? 0 : UINT64_MAX;
+    return got < 0 ? -1 : 0;
 }
 
 int unpack_start_part(struct unpack *u, uint64_t begin, uint64_t end, int threads)
 {
-    int packed = u->bunzip != NULL;
-    if (!has_parts(u))
-        return err_set("cannot read a part of '%s': it is neither bzip2 nor plain XML", u->name);
-    if (lseek(u->fd, (off_t)begin, SEEK_SET) < 0)
+    int packed = u->bunzip != NULL, stepwise = packed ? u->archive != NULL : !u->is_xml;
+    if (lseek(u->fd, stepwise ? 0 : (off_t)begin, SEEK_SET) < 0)
         return err_set("cannot seek in '%s' to byte %" PRIu64 ": %s", u->name, begin,
                        strerror(errno));
     u->part = (struct unpack_range){ begin, end };
@@ -305,7 +316,11 @@ int unpack_start_part(struct unpack *u, uint64_t begin, uint64_t end, int thread
     u->archive = NULL;
     bunzip_free(u->bunzip);
     u->bunzip = NULL;
+    compress_reader_free(u->stream);
+    u->stream = NULL;
     u->got = 0;
+    if (stepwise)
+        return step_to_part(u);
     if (!packed)
         return 0;
     u->bunzip = bunzip_new(u->name, pull_packed, u, threads);
@@ -318,6 +333,8 @@ int unpack_start_part(struct unpack *u, uint64_t begin, uint64_t end, int thread
 
 uint64_t unpack_part_end(const struct unpack *u)
 {
+    if (u->is_stepwise)
+        return u->stop;
     return u->bunzip ? bunzip_given_to_mark(u->bunzip) : u->part.end - u->part.begin;
 }
 
@@ -338,14 +355,18 @@ void unpack_close(struct unpack *u)
 
 int64_t unpack_read(struct unpack *u, void *bytes, size_t n)
 {
-    if (u->archive)
-        return archived_read(u->archive, bytes, n);
-    return u->bunzip || u->stream ? pull_plain(u, bytes, n) : read_file(u, bytes, n);
+    int64_t got = u->archive               ? archived_read(u->archive, bytes, n)
+                  : u->bunzip || u->stream ? pull_plain(u, bytes, n)
+                                           : read_file(u, bytes, n);
+    u->given += got > 0 ? (uint64_t)got : 0;
+    if (u->ends_stepwise && u->stop == UINT64_MAX && u->got >= u->part.end)
+        u->stop = u->given;
+    return got;
 }
 
 int unpack_help(struct unpack *u)
 {
-    return u->bunzip && bunzip_help(u->bunzip);
+    return u->bunzip && !u->is_stepwise && bunzip_help(u->bunzip);
 }
 
 void unpack_start_helpers(struct unpack *u)

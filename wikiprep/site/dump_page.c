@@ -85,6 +85,21 @@ void dump_site_copy(struct dump_site *to, const struct dump_site *from)
     }
 }
 
+static int same(const struct buf *a, const struct buf *b)
+{
+    return a->len == b->len && !memcmp(a->data, b->data, a->len);
+}
+
+int dump_site_equal(const struct dump_site *a, const struct dump_site *b)
+{
+    int equal = a->capital == b->capital && a->count == b->count && same(&a->name, &b->name) &&
+                same(&a->base, &b->base) && same(&a->lang, &b->lang);
+    for (size_t i = 0; i < a->count && equal; i++)
+        equal = a->namespaces[i].key == b->namespaces[i].key &&
+                !strcmp(a->namespaces[i].name, b->namespaces[i].name);
+    return equal;
+}
+
 void dump_site_release(struct dump_site *site)
 {
     for (size_t i = 0; i < site->count; i++)

@@ -54,8 +54,11 @@ int dump_namespace(const struct dump_site *site, const char *name, size_t n, int
  * Returns "" for articles and for unknown namespaces. */
 const char *dump_namespace_name(const struct dump_site *site, int key);
 
-/* dump_site_copy makes *to a deep copy. dump_site_release frees the contents of a site. */
+/* dump_site_copy makes *to, which must be empty, a deep copy. dump_site_equal returns 1 if both are
+ * the same wiki with the same namespaces, else 0. dump_site_release frees the contents of a site
+ * and makes it empty. */
 void dump_site_copy(struct dump_site *to, const struct dump_site *from);
+int dump_site_equal(const struct dump_site *a, const struct dump_site *b);
 void dump_site_release(struct dump_site *site);
 
 /* Returns the namespace that the prefix of a title names, or 0. */

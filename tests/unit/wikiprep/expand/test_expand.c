@@ -51,7 +51,8 @@ static struct library *make_library(const char *lang, const char *const *pages, 
     buf_adds(&xml, "</mediawiki>");
     cr_assert_eq(write(fd, xml.data, xml.len), (ssize_t)xml.len);
     close(fd);
-    struct library *l = library_read(&(const char *){ path }, 1, NULL, 2, save);
+    struct library *l = library_read(&(struct dump_files){ (char *[]){ (char *)path }, 1, 1 }, NULL,
+                                     2, save);
     cr_assert(l, "%s", err_get());
     unlink(path);
     buf_release(&xml);
@@ -560,7 +561,8 @@ Test(expand, a_saved_library_is_the_same)
     char path[] = "/tmp/textmill-saved-XXXXXX";
     close(mkstemp(path));
     library_free(make_library("en", wiki, path));
-    struct library *saved = library_read(&(const char *){ path }, 1, NULL, 1, NULL);
+    struct library *saved = library_read(&(struct dump_files){ (char *[]){ (char *)path }, 1, 1 },
+                                         NULL, 1, NULL);
     cr_assert(saved);
     cr_expect_str_eq(expand_in(saved, "A", "{{show|a}} {{only}} {{SITENAME}} {{CURRENTYEAR}}"),
                      "[a|none|] bd Wiki 2011");
@@ -577,11 +579,12 @@ Test(expand, a_saved_library_without_templates)
     char path[] = "/tmp/textmill-saved-XXXXXX";
     close(mkstemp(path));
     library_free(make_library("de", article, path));
-    struct library *saved = library_read(&(const char *){ path }, 1, NULL, 1, NULL);
+    struct library *saved = library_read(&(struct dump_files){ (char *[]){ (char *)path }, 1, 1 },
+                                         NULL, 1, NULL);
     cr_assert(saved, "%s", err_get());
     cr_expect_str_eq(expand_in(saved, "A", text), "Wiki de x.example.org 2011 Vorlage");
     library_free(saved);
-    saved = library_read(&(const char *){ path }, 1, "fr", 1, NULL);
+    saved = library_read(&(struct dump_files){ (char *[]){ (char *)path }, 1, 1 }, "fr", 1, NULL);
     cr_assert(saved, "%s", err_get());
     cr_expect_str_eq(expand_in(saved, "A", "{{CONTENTLANGUAGE}} {{NOMPAGE}}"), "fr A");
     library_free(saved);
@@ -590,9 +593,11 @@ Test(expand, a_saved_library_without_templates)
 
 Test(library, errors)
 {
-    cr_expect_null(library_read(&(const char *){ "/nowhere/x.xml" }, 1, NULL, 1, NULL));
+    cr_expect_null(library_read(
+        &(struct dump_files){ (char *[]){ (char *)"/nowhere/x.xml" }, 1, 1 }, NULL, 1, NULL));
     cr_expect(strstr(err_get(), "/nowhere/x.xml"));
-    cr_expect_null(library_read(&(const char *){ "/dev/null" }, 1, NULL, 1, NULL));
+    cr_expect_null(library_read(&(struct dump_files){ (char *[]){ (char *)"/dev/null" }, 1, 1 },
+                                NULL, 1, NULL));
     cr_expect_str_eq(err_get(), "'/dev/null' is empty");
 }
 

@@ -188,7 +188,24 @@ Test(dump, bad_xml)
     struct dump *d = open_text("<mediawiki>" PAGE("A", "", "x") "<page><title>B</titl></page>");
     expect_page(d, "A", 0, "2", "x");
     expect_dump_error(d, "bad XML at byte");
-    expect_dump_error(open_text("<mediawiki></mediawiki><more/>"), "bad XML");
+    expect_dump_error(open_text("<mediawiki></mediawiki><more/>"), "root element is <more>");
+    expect_dump_error(open_text("<mediawiki></mediawiki> more"), "text after </mediawiki>");
+}
+
+Test(dump, joined)
+{
+    struct dump *d = open_text("<mediawiki xml:lang='a'>" PAGE(
+        "A", "", "x") "</mediawiki>\n"
+                      "<?xml version='1.0'?><mediawiki xml:lang='b'>" PAGE(
+                          "B", "", "y") "</mediawiki>\n<!-- the end -->\n");
+    expect_page(d, "A", 0, "2", "x");
+    cr_expect_str_eq(dump_site(d)->lang.data, "a");
+    cr_expect_eq(dump_exports(d), 0);
+    expect_page(d, "B", 0, "2", "y");
+    cr_expect_str_eq(dump_site(d)->lang.data, "b");
+    cr_expect_eq(dump_exports(d), 1);
+    cr_expect_eq(dump_read(d, &page), 0);
+    dump_close(d);
 }
 
 Test(dump, no_dump)

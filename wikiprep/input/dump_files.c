@@ -1,0 +1,75 @@
+#define _GNU_SOURCE /* strverscmp */
+#include "wikiprep/input/dump_files.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "common/base/buf.h"
+#include "common/base/err.h"
+#include "common/base/mem.h"
+#include "common/files/file.h"
+
+static int by_number(const void *a, const void *b)
+{
+    return strverscmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Takes over `path`. */
+static void add_file(struct dump_files *in, char *path)
+{
+    mem_grow(in->paths, in->cap, in->count + 1);
+    in->paths[in->count++] = path;
+}
+
+static int add_folder(struct dump_files *in, const char *path)
+{
+    struct file_names all;
+    size_t before = in->count;
+    if (file_list(&all, path, "") < 0)
+        return -1;
+    if (all.count)
+        qsort(all.names, all.count, sizeof *all.names, by_number);
+    for (size_t i = 0; i < all.count; i++) {
+        struct buf file = BUF_INIT;
+        buf_addf(&file, "%s/%s", path, all.names[i]);
+        if (strstr(all.names[i], ".xml"))
+            add_file(in, buf_detach(&file));
+        buf_release(&file);
+    }
+    file_names_free(&all);
+    if (in->count == before)
+        return err_set("folder '%s' has no file with \".xml\" in its name", path);
+    return 0;
+}
+
+int dump_files_add(struct dump_files *in, const char *path)
+{
+    enum file_kind kind = FILE_NONE;
+    if (strcmp(path, "-") != 0 && file_look(path, &kind) < 0)
+        return -1;
+    if (kind == FILE_FOLDER)
+        return add_folder(in, path);
+    add_file(in, mem_strdup(path));
+    return 0;
+}
+
+void dump_files_release(struct dump_files *in)
+{
+    for (size_t i = 0; i < in->count; i++)
+        free(in->paths[i]);
+    free(in->paths);
+    *in = (struct dump_files){ 0 };
+}
+
+uint64_t dump_files_bytes(const struct dump_files *in)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < in->count; i++) {
+        struct stat st;
+        if (!strcmp(in->paths[i], "-") || stat(in->paths[i], &st) < 0 || !S_ISREG(st.st_mode))
+            return 0;
+        sum += (uint64_t)st.st_size;
+    }
+    return sum;
+}

@@ -1,0 +1,24 @@
+/*
+ * dump_files.h - the files that make up a dump: files that the user names, and the files in
+ * folders.
+ */
+#ifndef TEXTMILL_WIKIPREP_INPUT_DUMP_FILES_H
+#define TEXTMILL_WIKIPREP_INPUT_DUMP_FILES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct dump_files {
+    char **paths; /* "-" is standard input */
+    size_t count, cap;
+};
+
+/* Adds the file `path`, or the dumps in the folder `path`, in the order of the numbers in their
+ * names: the files with ".xml" in their names. Returns 0, or -1 with an error. */
+int dump_files_add(struct dump_files *in, const char *path);
+void dump_files_release(struct dump_files *in);
+
+/* Returns the size of all files in bytes, or 0 if one is not a regular file. */
+uint64_t dump_files_bytes(const struct dump_files *in);
+
+#endif
