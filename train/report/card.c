@@ -37,8 +37,7 @@ static void print_losses(struct buf *out, const struct metrics *m)
 
 static void print_use(struct buf *out)
 {
-    buf_adds(out, "\n## Use\n\n"
-                  "```sh\ngenerate --model . 'A text to continue'\n```\n\n"
+    buf_adds(out, "\n## Use\n\n```sh\ngenerate --model . 'A text to continue'\n```\n\n"
                   "```python\nfrom transformers import pipeline\n\n"
                   "print(pipeline('text-generation', '.')('A text to continue'))\n```\n");
 }
@@ -62,7 +61,7 @@ int card_write(const char *dir, const struct page *p, const struct kv *origin,
     if (generates)
         print_use(&text);
     buf_adds(&text, "\n## Where it comes from\n\n");
-    origin_table(origin, &text);
+    origin_table(origin, 0, &text);
     if (!result && free)
         result = file_write(path.data, text.data, text.len);
     buf_release(&path);

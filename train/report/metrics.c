@@ -185,7 +185,7 @@ int metrics_begin(struct metrics *m, int64_t step, const struct kv *origin, cons
     struct buf text = BUF_INIT;
     buf_adds(&m->run, ",\"run\":");
     origin_json(origin, &m->run);
-    origin_table(origin, &text);
+    origin_table(origin, 1, &text);
     int result = event_write_text(&m->events, step, "run", text.data);
     if (!result && !step) /* TensorBoard knows one set of hyperparameters per folder */
         result = event_write_settings(&m->events, step, config);

@@ -102,10 +102,12 @@ void origin_print(const struct kv *facts, struct buf *out)
         buf_addf(out, "# %s: %s\n", facts->pairs[i].key, facts->pairs[i].value);
 }
 
-void origin_table(const struct kv *facts, struct buf *out)
+void origin_table(const struct kv *facts, int hosts, struct buf *out)
 {
     buf_adds(out, "| | |\n|---|---|\n");
     for (size_t i = 0; i < facts->count; i++) {
+        if (!hosts && !strncmp(facts->pairs[i].key, "host", 4))
+            continue;
         buf_addf(out, "| %s | ", facts->pairs[i].key);
         for (const char *p = facts->pairs[i].value; *p; p++)
             buf_addf(out, strchr("|\\`*_<>[]", *p) ? "\\%c" : "%c", *p);

@@ -2,8 +2,8 @@
  * origin.h - where a run comes from: a list of facts such as its command, date and host.
  *
  * They are printed as the first lines of config.yaml, "# NAME: TEXT", in the report, in
- * metrics.jsonl, in the TensorBoard file and in the model card. A resumed run keeps the facts of
- * the runs before it. It adds those that are others now, with the name "NAME, from step N".
+ * metrics.jsonl, in the TensorBoard file and, without hosts, in the model card. A resumed run keeps
+ * the facts of the runs before it. It adds those that are others now, as "NAME, from step N".
  */
 #ifndef TEXTMILL_TRAIN_REPORT_ORIGIN_H
 #define TEXTMILL_TRAIN_REPORT_ORIGIN_H
@@ -23,7 +23,8 @@ void origin_add_machine(struct kv *facts);
 int origin_resume(struct kv *facts, const char *path, int64_t step);
 
 void origin_print(const struct kv *facts, struct buf *out); /* appends lines "# NAME: TEXT" */
-void origin_table(const struct kv *facts, struct buf *out); /* appends a Markdown table */
-void origin_json(const struct kv *facts, struct buf *out);  /* appends an object */
+/* Appends a Markdown table; with `hosts` 0 it has no names of hosts. */
+void origin_table(const struct kv *facts, int hosts, struct buf *out);
+void origin_json(const struct kv *facts, struct buf *out); /* appends an object */
 
 #endif
