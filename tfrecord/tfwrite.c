@@ -42,11 +42,12 @@ enum layout {
     LAYOUT_LLMC
 };
 enum remainder { REMAINDER_DROP, REMAINDER_PAD };
+enum pack { PACK_NONE, PACK_BEST_FIT };
 
 /* Values of the options for writing. */
 struct tfwrite {
     const char *output, *whole_words;
-    int layout, remainder, compression, resume, append_eod, shuffle, allow_empty;
+    int layout, remainder, pack, compression, resume, append_eod, shuffle, allow_empty;
     int64_t sequence_length, stride, shards, seed, mask_tokens, duplication, group;
     double validation, mlm_probability, short_probability;
 };
@@ -89,8 +90,11 @@ static int run_gpt(const struct tfwrite *given, struct intake *s)
     struct shard_folder f = make_folder(given);
     struct windows w = {
         .sequence_length = (uint32_t)given->sequence_length,
-        .stride = (uint64_t)(given->stride ? given->stride : given->sequence_length),
+        .stride = (uint64_t)(given->pack     ? 1
+                             : given->stride ? given->stride
+                                             : given->sequence_length),
         .pad = given->remainder == REMAINDER_PAD,
+        .best_fit = given->pack == PACK_BEST_FIT,
         .keep_order = !given->shuffle,
         .group = given->group == OPT_WORD ? WINDOWS_ALL : (uint64_t)given->group,
         .validation = given->validation,
@@ -103,9 +107,15 @@ static int run_gpt(const struct tfwrite *given, struct intake *s)
         .threads = (int)tool_threads,
         .written = progress_to,
     };
-    uint64_t records;
-    int result = shard_folder_gpt(&f, s, &w, &records);
-    tool_count("record(s)", records);
+    struct windows_part all;
+    int result = shard_folder_gpt(&f, s, &w, &all);
+    if (!result && w.best_fit && all.records)
+        log_info("%" PRIu64 " document%s in %" PRIu64
+                 " row%s: %.2f%% of the labels used, %.2f%% of the documents cut",
+                 all.documents, noun_end(all.documents), all.records, noun_end(all.records),
+                 100 * (double)all.filled / ((double)all.records * w.sequence_length),
+                 100 * (double)all.cut / (double)all.documents);
+    tool_count("record(s)", all.records);
     return result;
 }
 
@@ -205,6 +215,16 @@ static int check_options(struct tfwrite *given)
     if (other)
         return err_usage("--%s cannot be used with --layout %s", other,
                          layout_names[given->layout]);
+    if (given->pack) {
+        static const char *const unused[] = { "stride", "remainder" };
+        for (size_t i = 0; i < sizeof unused / sizeof *unused; i++)
+            if (tool_given(unused[i]))
+                return err_usage("--%s cannot be used with --pack best-fit", unused[i]);
+        if (!given->shuffle)
+            return err_usage("--no-shuffle cannot be used with --pack best-fit");
+        if (given->group == OPT_WORD)
+            return err_usage("--group all cannot be used with --pack best-fit: give --group N");
+    }
     if (given->layout == LAYOUT_GPT || given->layout >= LAYOUT_MEGATRON)
         return 0;
     if (given->sequence_length < 5 || given->mask_tokens > given->sequence_length - 3)
@@ -641,6 +661,8 @@ static const struct opt write_options[] = {
       "gpt: tokens from the start of one record to the next; 0: the sequence length", 0, 1e15 },
     { 0, "remainder", OPT_CHOICE | FOR_GPT, AT(remainder), "drop|pad",
       "gpt: drop a last record that is too short, or pad it with end-of-text" },
+    { 0, "pack", OPT_CHOICE | FOR_GPT, AT(pack), "none|best-fit",
+      "gpt: best-fit fills records with whole documents, and cuts only those longer than a record" },
     { 0, "shuffle", OPT_FLAG | FOR_GPT, AT(shuffle), NULL,
       "gpt: shuffle documents and records; --no-shuffle keeps their order" },
     { 0, "validation", OPT_REAL | FOR_GPT, AT(validation), "SHARE",

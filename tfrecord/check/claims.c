@@ -77,11 +77,12 @@ static int number_in(const char *line, const char *key, uint64_t *n)
     return -1;
 }
 
-/* Checks that the numbers of documents, sequences, tokens and records in the manifest's set= lines
- * (merge_sets.h) add up to the manifest's totals. Returns 0, or -1 with an error. */
+/* Checks that the numbers in the manifest's set= lines (merge_sets.h) add up to the manifest's
+ * totals. Returns 0, or -1 with an error. */
 static int check_sets(const struct manifest *m, const char *path)
 {
-    static const char *const keys[] = { "documents", "sequences", "tokens", "records" };
+    static const char *const keys[] = { "documents", "sequences", "tokens",
+                                        "records",   "filled",    "cut_documents" };
     for (size_t k = 0; k < sizeof keys / sizeof *keys && kv_get(&m->kv, "set"); k++) {
         uint64_t sum = 0, n;
         if (!kv_get(&m->kv, keys[k]))
@@ -162,8 +163,8 @@ static int check_gpt(const struct manifest *m, const char *path, const char *dir
     dataset_close(d);
     if (result < 0)
         return -1;
-    return is_blend(m) ? check_number(m, path, "records", n)
-                       : check_windows(m, path, n, (uint32_t)length);
+    return is_blend(m) || kv_get(&m->kv, "pack") ? check_number(m, path, "records", n)
+                                                 : check_windows(m, path, n, (uint32_t)length);
 }
 
 /* ---- layouts bert, bert-tf1, bert-packed ----------------------------------------------------- */

@@ -15,7 +15,7 @@
 
 #include "tfrecord/layouts/instances.h"
 
-enum { PACKING_MAX = 3 }; /* most sequences per row */
+enum { PACKING_MAX = 3 }; /* most sequences per row of instances */
 
 struct packing_row {
     uint32_t count;
@@ -28,5 +28,12 @@ struct packing_row {
  * arguments. */
 size_t packing_make(const struct instances *all, uint32_t length, uint32_t masked, uint32_t most,
                     struct packing_row *rows);
+
+/* Packs `count` sequences of lengths[i] tokens, each from 1 to `length`, into rows of `length`
+ * tokens. Sets order[count] to the sequences row by row, and ends[r] to the end of row r in order;
+ * `ends` has room for `count` rows. Returns the number of rows. The result depends only on the
+ * arguments. */
+size_t packing_fit(const uint32_t *lengths, size_t count, uint32_t length, uint32_t *order,
+                   size_t *ends);
 
 #endif

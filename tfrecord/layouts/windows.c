@@ -13,6 +13,7 @@
 #include "tfrecord/formats/example.h"
 #include "tfrecord/formats/manifest.h"
 #include "tfrecord/formats/record.h"
+#include "tfrecord/layouts/fit.h"
 #include "tfrecord/layouts/record_shard.h"
 
 enum { KEY_DOCUMENTS = 1, KEY_WINDOWS = 2 }; /* keys of the shuffles that use one seed */
@@ -62,6 +63,7 @@ struct piece {
     uint32_t *ids; /* their ids; not with WINDOWS_ALL */
     size_t count, cap;
     uint64_t documents, tokens; /* new documents and tokens in this group */
+    struct fit fit;             /* of best_fit, whose windows are rows of it */
 
     uint64_t *order; /* of the windows, which are numbered through the part */
     size_t order_cap;
@@ -130,15 +132,19 @@ static void begin_piece(struct piece *p, const struct piece *before, uint64_t st
     p->at = smaller(p->first * stride, end);
     p->count = (size_t)(end - p->at);
     p->documents = p->tokens = 0;
+    fit_clear(&p->fit);
     mem_grow(p->ids, p->cap, p->count);
     if (p->count)
         memcpy(p->ids, before->ids + (p->at - before->at), p->count * sizeof *p->ids);
 }
 
-static void take_document(struct piece *p, const struct documents *d, uint64_t i)
+static void take_document(struct piece *p, const struct windows *w, const struct documents *d,
+                          uint64_t i)
 {
     size_t n = d->ends[i] - begin_of(d, i);
     mem_grow(p->ids, p->cap, p->count + n);
+    if (w->best_fit)
+        fit_add(&p->fit, p->count, n - 1, w->sequence_length);
     memcpy(p->ids + p->count, ids_of(d, i), n * sizeof *p->ids);
     p->count += n;
     p->tokens += n;
@@ -205,7 +211,7 @@ static void deal(struct job *j, struct group *g)
     const struct documents *d = &j->documents;
     uint64_t held = order_documents(j, g->number);
     for (uint64_t i = 0; i < d->count; i++)
-        take_document(&g->pieces[i < held ? WINDOWS_HELD : WINDOWS_TRAIN], d, d->order[i]);
+        take_document(&g->pieces[i < held ? WINDOWS_HELD : WINDOWS_TRAIN], j->w, d, d->order[i]);
 }
 
 /* Returns 1 if the first group has records for all shards, with some to spare for the part that is
@@ -245,9 +251,10 @@ static int read_group(void *ctx, void *item)
         return -1;
     g->number = j->groups++;
     for (int i = 0; i < WINDOWS_PARTS; i++)
-        begin_piece(&g->pieces[i], j->before ? &j->before->pieces[i] : &nothing, j->w->stride);
+        begin_piece(&g->pieces[i], j->before && !j->w->best_fit ? &j->before->pieces[i] : &nothing,
+                    j->w->stride);
     deal(j, g);
-    for (int i = 0; i < WINDOWS_PARTS; i++) {
+    for (int i = 0; i < WINDOWS_PARTS && !j->w->best_fit; i++) {
         struct piece *p = &g->pieces[i];
         uint64_t tokens = p->at + p->count;
         p->windows = (j->ended ? windows_count(j->w, tokens) : whole_windows(j->w, tokens)) -
@@ -342,10 +349,15 @@ static void take_ids(const struct documents *d, uint64_t at, int64_t *ids, size_
 
 /* ---- working: windows become records -------------------------------------------------------- */
 
-/* Fills g->ids with the window that begins at position `at` of the part. */
+/* Fills g->ids with the window that begins at position `at` of the part or, with best_fit, with row
+ * `at` of the piece. */
 static void cut(const struct job *j, struct group *g, int part, uint64_t at)
 {
     const struct piece *p = &g->pieces[part];
+    if (j->w->best_fit) {
+        fit_row(&p->fit, (size_t)at, p->ids, j->w->end_of_text, g->ids, j->w->sequence_length);
+        return;
+    }
     size_t length = (size_t)j->w->sequence_length + 1, from = (size_t)(at - p->at);
     size_t n = (size_t)smaller(length, p->count - from);
     if (j->w->group == WINDOWS_ALL)
@@ -381,6 +393,8 @@ static int make_group(void *ctx, void *item)
         g->ids = mem_zalloc((size_t)j->w->sequence_length + 1, sizeof *g->ids);
     for (int i = 0; i < WINDOWS_PARTS; i++) {
         struct piece *p = &g->pieces[i];
+        if (j->w->best_fit)
+            p->windows = fit_pack(&p->fit, j->w->sequence_length);
         mem_grow(p->order, p->order_cap, p->windows);
         if (j->w->group != WINDOWS_ALL)
             order_windows(j->w, i, g->number, p->first, p->order, p->windows);
@@ -456,6 +470,8 @@ static int write_group(void *ctx, void *item)
         const struct piece *p = &g->pieces[i];
         result->documents += p->documents;
         result->tokens += p->tokens;
+        result->cut += p->fit.cut;
+        result->filled += p->fit.filled;
         if (p->windows && deliver(j, &j->parts[i], p) < 0)
             return -1;
         records += result->records;
@@ -486,6 +502,7 @@ static int run_groups(struct job *j)
             free(groups[i].pieces[k].ids);
             free(groups[i].pieces[k].order);
             free(groups[i].pieces[k].ends);
+            fit_release(&groups[i].pieces[k].fit);
             buf_release(&groups[i].pieces[k].frames);
         }
         free(groups[i].ids);

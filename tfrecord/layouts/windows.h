@@ -14,6 +14,9 @@
  * stream, and records are written before it ends. Each thread processes one group at a time; the
  * output does not depend on the number of threads.
  *
+ * With best_fit, the documents of a group are packed into rows instead (fit.h), and no token of a
+ * group before is among them. Rows that are not full are padded with end-of-text.
+ *
  * With WINDOWS_ALL, all documents form one group. Their tokens are held in a spill
  * (common/files/spill.h) until the stream has ended. Windows are then cut in random order, and each
  * thread cuts some of them.
@@ -37,6 +40,7 @@ struct windows {
     uint32_t sequence_length; /* N */
     uint64_t stride;          /* S */
     int pad;                  /* 1: fill up the last piece */
+    int best_fit;             /* 1: rows of whole documents; `stride` is 1 and `pad` is 0 */
     int keep_order;           /* 1: do not shuffle */
     /* documents per group; 0: as many as have WINDOWS_GROUP tokens; or WINDOWS_ALL */
     uint64_t group;
@@ -60,6 +64,7 @@ enum { WINDOWS_TRAIN, WINDOWS_HELD, WINDOWS_PARTS };
 struct windows_part {
     const char *dir;                     /* output folder, which must exist */
     uint64_t documents, tokens, records; /* results; tokens include end-of-text */
+    uint64_t cut, filled;                /* results with best_fit: see struct fit */
     struct kv files;                     /* the shards' lines for the manifest */
 };
 

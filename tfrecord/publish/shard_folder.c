@@ -67,8 +67,12 @@ static void describe_windows(const struct windows *w, const char *part, struct k
     if (w->validation > 0)
         kv_addf(m, "validation", "%g", w->validation);
     kv_addf(m, "sequence_length", "%u", w->sequence_length);
-    kv_addf(m, "stride", "%" PRIu64, w->stride);
-    kv_add(m, "remainder", w->pad ? "pad" : "drop");
+    if (w->best_fit) {
+        kv_add(m, "pack", "best-fit");
+    } else {
+        kv_addf(m, "stride", "%" PRIu64, w->stride);
+        kv_add(m, "remainder", w->pad ? "pad" : "drop");
+    }
     kv_add(m, "shuffle", w->keep_order ? "false" : "true");
     if (w->group == WINDOWS_ALL)
         kv_add(m, "group", "all");
@@ -78,7 +82,7 @@ static void describe_windows(const struct windows *w, const char *part, struct k
     describe_compression(w->compression, m);
 }
 
-static int write_windows(struct work *k, const struct windows *w, uint64_t *records)
+static int write_windows(struct work *k, const struct windows *w, struct windows_part *all)
 {
     static const char *const folders[WINDOWS_PARTS] = { "", "validation" };
     const char *const names[WINDOWS_PARTS] = { w->validation > 0 ? "train" : "all", "validation" };
@@ -102,7 +106,15 @@ static int write_windows(struct work *k, const struct windows *w, uint64_t *reco
         kv_addf(&recipes[i], "documents", "%" PRIu64, parts[i].documents);
         kv_addf(&recipes[i], "tokens", "%" PRIu64, parts[i].tokens);
         kv_addf(&recipes[i], "records", "%" PRIu64, parts[i].records);
-        *records += parts[i].records;
+        if (w->best_fit) {
+            kv_addf(&recipes[i], "filled", "%" PRIu64, parts[i].filled);
+            kv_addf(&recipes[i], "cut_documents", "%" PRIu64, parts[i].cut);
+        }
+        all->documents += parts[i].documents;
+        all->tokens += parts[i].tokens;
+        all->records += parts[i].records;
+        all->filled += parts[i].filled;
+        all->cut += parts[i].cut;
         result = write_manifest(k, folders[i], &recipes[i], &parts[i].files);
     }
     for (int i = 0; i < WINDOWS_PARTS; i++) {
@@ -243,10 +255,10 @@ int shard_folder_publish(struct stage *stage, int two)
     return result;
 }
 
-/* Writes the folder in one of the layouts: that of `b`, or gpt as `w` says if `b` is NULL. Sets
- * *records to the number of records. Returns 0, or -1 with an error. */
+/* Writes the folder in one of the layouts: that of `b`, or gpt as `w` says if `b` is NULL. Then
+ * sets *all to the sums of its parts. Returns 0, or -1 with an error. */
 static int write_folder(const struct shard_folder *f, struct intake *s, const struct windows *w,
-                        uint64_t *records, struct bert_shards *b)
+                        struct windows_part *all, struct bert_shards *b)
 {
     struct work k = { f, s, { .lock = -1 } };
     int result = f->resume ? stage_resume(&k.stage, f->dir, STAGE_SHARDS)
@@ -255,7 +267,7 @@ static int write_folder(const struct shard_folder *f, struct intake *s, const st
         return -1;
     result = shard_folder_check(f->dir, f->force);
     if (!result)
-        result = b ? write_bert(&k, b) : write_windows(&k, w, records);
+        result = b ? write_bert(&k, b) : write_windows(&k, w, all);
     if (!result)
         result = shard_folder_publish(&k.stage, w && w->validation > 0);
     stage_close(&k.stage, result < 0);
@@ -263,12 +275,12 @@ static int write_folder(const struct shard_folder *f, struct intake *s, const st
 }
 
 int shard_folder_gpt(const struct shard_folder *f, struct intake *s, const struct windows *w,
-                     uint64_t *records)
+                     struct windows_part *all)
 {
-    *records = 0;
+    *all = (struct windows_part){ 0 };
     if (intake_want_end_of_text(s, "the gpt layout") < 0)
         return -1;
-    return write_folder(f, s, w, records, NULL);
+    return write_folder(f, s, w, all, NULL);
 }
 
 int shard_folder_bert(const struct shard_folder *f, struct intake *s, struct bert_shards *b)

@@ -34,9 +34,10 @@ struct shard_folder {
     struct shard_watch watch;
 };
 
-/* Writes the layout gpt. Sets *records to the number of records. Returns 0, or -1 with an error. */
+/* Writes the layout gpt. Sets *all to the sums of the numbers of its parts. Returns 0, or -1 with
+ * an error. */
 int shard_folder_gpt(const struct shard_folder *f, struct intake *s, const struct windows *w,
-                     uint64_t *records);
+                     struct windows_part *all);
 
 /* Writes one of the BERT layouts. The results are in `b`. Returns 0, or -1 with an error. */
 int shard_folder_bert(const struct shard_folder *f, struct intake *s, struct bert_shards *b);

@@ -39,6 +39,7 @@ struct dataset {
     uint32_t length;       /* 0: records as they are */
     int64_t record_length; /* ids of each TFRecord; 0: none read yet */
     uint64_t sequences, checksum, vocabulary;
+    uint64_t end_of_text;     /* UINT64_MAX: not known */
     uint64_t duplication;     /* of the files that are being opened */
     double epoch;             /* records */
     char *tokenizer;          /* path; NULL: none */
@@ -171,6 +172,8 @@ static int take_vocabulary(struct dataset *d, const struct manifest *m, const ch
         file_beside(&file, path, m->tokenizer);
         d->tokenizer = buf_detach(&file);
     }
+    if (kv_get(&m->kv, "end_of_text") && kv_get_u64(&m->kv, "end_of_text", &d->end_of_text) < 0)
+        return err_in("%s", path);
     if (kv_get(&m->kv, "duplication_factor") &&
         (kv_get_u64(&m->kv, "duplication_factor", &d->duplication) < 0 || !d->duplication))
         return err_set("%s: duplication_factor is not a number from 1", path);
@@ -378,6 +381,7 @@ static struct dataset *open_paths(const char *const *paths, size_t count, uint32
 {
     struct dataset *d = mem_zalloc(1, sizeof *d);
     d->length = length;
+    d->end_of_text = UINT64_MAX;
     for (size_t i = 0; i < count; i++) {
         if (open_path(d, paths[i]) < 0) {
             dataset_close(d);
@@ -466,6 +470,11 @@ uint64_t dataset_checksum(const struct dataset *d)
 uint64_t dataset_vocabulary(const struct dataset *d)
 {
     return d->vocabulary;
+}
+
+int64_t dataset_end_of_text(const struct dataset *d)
+{
+    return (int64_t)d->end_of_text;
 }
 
 const char *dataset_tokenizer(const struct dataset *d)

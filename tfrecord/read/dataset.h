@@ -48,6 +48,8 @@ uint64_t dataset_record_length(const struct dataset *d);
 /* Checksum and size of the vocabulary, from the manifest beside the shards; 0: not known. */
 uint64_t dataset_checksum(const struct dataset *d);
 uint64_t dataset_vocabulary(const struct dataset *d);
+/* Id of end-of-text, from the manifest; -1: not known. */
+int64_t dataset_end_of_text(const struct dataset *d);
 
 /* Returns the number of records after which each document has occurred once. This is the number of
  * all records; for BERT instances it is divided by the duplication factor in the manifest. Only for
