@@ -20,6 +20,7 @@ struct attention {
     int64_t first_head, all_heads; /* offset and number of heads in the dropout mask */
     float scale;
     int causal;
+    int apart; /* 1: each sequence has a dropout mask of its own */
     struct mask mask;
 };
 
@@ -56,9 +57,9 @@ DEVICE struct head head_of(const struct attention *a, int64_t number)
     h.sums = row * a->NH + head * n;
     h.queries = n;
     h.keys = a->past + n;
-    h.index = (a->causal ? b * a->all_heads : 0) + a->first_head + head;
+    h.index = (a->apart ? 0 : b * a->all_heads) + a->first_head + head;
     h.mask = a->mask;
-    if (!a->causal)
+    if (a->apart)
         h.mask.key = rng_key(a->mask.key, (uint64_t)b);
     return h;
 }

@@ -418,7 +418,7 @@ static void init_validation(struct loop *l)
     l->validation = mem_zalloc((size_t)count, sizeof *l->validation);
     for (int k = 0; k < count; k++)
         sequences_init(&l->validation[k], p->engine.B * p->validation->most, p->engine.T,
-                       p->validation->encoder);
+                       p->validation->kind);
 }
 
 static int open_batches(struct loop *l)
@@ -524,7 +524,7 @@ static int read_validation(const struct loop *l, struct sequences *to, uint64_t 
 {
     const struct samples *d = l->plan->validation;
     const uint64_t B = (uint64_t)l->plan->engine.B;
-    to->count = 0;
+    sequences_clear(to);
     for (uint64_t k = i; k < n && k < i + B; k++)
         if (d->read(d, k, to) < 0)
             return -1;

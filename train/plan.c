@@ -141,6 +141,7 @@ static struct samples_config samples_config(const struct plan *p)
                                     .seed = p->engine.seed,
                                     .vocabulary = p->settings->vocabulary,
                                     .tokenizer = p->tokenizer,
+                                    .documents = s->document_attention,
                                     .google = p->settings->google,
                                     .stride = p->settings->stride,
                                     .question_tokens = p->settings->question_tokens };
@@ -194,6 +195,9 @@ static int open_all_data(struct plan *p, int want_data)
     const struct settings *s = p->settings;
     if (is_generated(s) && s->data.count > 1)
         return err_set("generated data cannot be mixed with files");
+    if (is_generated(s) && s->document_attention)
+        return err_usage("--document-attention cannot be used with generated data, which has no "
+                         "documents");
     if (!s->data.count && want_data)
         return err_usage("no data: give --data PATH or --data generated");
     if (s->data.count && !is_generated(s) && open_data(p, &p->data, &s->data, training) < 0)
@@ -333,6 +337,7 @@ static int refuse_settings(const struct plan *p)
         { "dropout-first", s->dropout_first, uses(p, "dropout-first"), "architecture",
           s->architecture },
         { "bare-head", s->bare_head, head == HEAD_PRETRAINING, "task", p->task->name },
+        { "document-attention", s->document_attention, head == HEAD_NEXT, "task", p->task->name },
         { "mask-tokens", s->mask_tokens != 0, head == HEAD_PRETRAINING, "task", p->task->name },
         { "style", s->google, head == HEAD_QUESTIONS, "task", p->task->name },
         { "stride", s->stride != d->stride, head == HEAD_QUESTIONS, "task", p->task->name },
@@ -614,11 +619,13 @@ int plan_validation_round(const struct plan *p)
  * sequences of a round of the validation. */
 static uint64_t batch_bytes(const struct plan *p)
 {
-    int encoder = p->task->head != HEAD_NEXT;
+    const enum sequences_kind kind = p->task->head != HEAD_NEXT        ? SEQUENCES_ENCODER
+                                     : p->settings->document_attention ? SEQUENCES_DOCUMENTS
+                                                                       : SEQUENCES_PLAIN;
     const struct samples *v = p->validation;
-    return 2 * (uint64_t)p->engine.A * sequences_bytes(p->engine.most, p->engine.T, encoder) +
+    return 2 * (uint64_t)p->engine.A * sequences_bytes(p->engine.most, p->engine.T, kind) +
            (v ? (uint64_t)plan_validation_round(p) *
-                    sequences_bytes(p->engine.B * v->most, p->engine.T, v->encoder)
+                    sequences_bytes(p->engine.B * v->most, p->engine.T, v->kind)
               : 0);
 }
 

@@ -37,6 +37,7 @@ struct settings {
     double epsilon, dropout, attention_dropout, init_std;
     int64_t types; /* this and the next two are for BERT: see struct model_config */
     int dropout_first, bare_head;
+    int document_attention; /* 1: no token attends to another document */
     const char *start_from, *vocab;
     int verify; /* 1: the checksums of start_from are checked */
     struct opt_list data, validation;

@@ -103,6 +103,8 @@ static const struct opt options[] = {
     { .help = "Data:", .arg = OPT_MORE },
     { 0, "vocab", OPT_TEXT | OPT_FREE | OPT_OF_HOST, AT(vocab), "DIR",
       "tokenizer to save with the model; default: the one stored with the data" },
+    { 0, "document-attention", OPT_FLAG | OPT_FIXED, AT(document_attention), NULL,
+      "gpt: attention stays inside documents, which begin at end-of-text; positions restart there" },
     { 0, "mask-tokens", OPT_INT | OPT_FIXED, AT(mask_tokens), "N",
       "BERT: maximum number of masked tokens per sequence; 0: as in the data", 0, 1e6 },
     { 0, "style", OPT_CHOICE, AT(google), "hf|google",

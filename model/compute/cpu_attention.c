@@ -565,7 +565,7 @@ static void attend_head_bwd(const struct attention *a, int64_t index, int thread
         a->k->copy(ops_part(h.dq, q * a->ldq), cpu_f32(h.bwd.dq + q * a->HS), a->HS);
 }
 
-/* ---- both ways, without padding ----------------------------------------------------------- */
+/* ---- sequences of different lengths ----------------------------------------------------------- */
 
 /* Computes the gradients of the query heads that share key head `index`, one head after the
  * other. */
@@ -669,7 +669,7 @@ static struct attention attention_of(const struct ops *o, struct ops_qkv x,
 static void run(struct ops *o, struct attention *s, const struct ops_attention *a, int64_t count,
                 void (*fn)(void *ctx, int64_t index, int thread))
 {
-    if (a->causal)
+    if (a->causal && !a->rows.lengths)
         run_heads(o, s, count, fn);
     else
         run_sequences(o, s, &a->rows, a->drop, count, fn);

@@ -303,7 +303,7 @@ void ops_rotate(struct ops *o, struct ops_array x, const struct ops_tokens *t,
  * sequence does not depend on the lengths of other sequences. If there are fewer heads of keys and
  * values than of queries, neighbouring query heads share one of them (Ainslie et al. 2023). */
 struct ops_attention {
-    struct ops_rows rows; /* without lengths if causal */
+    struct ops_rows rows;
     int64_t NH, HS;
     int64_t KV; /* heads of keys and values; divides NH; 0: NH */
     /* The dropout masks are those of heads first_head, first_head + 1, ... out of all_heads;

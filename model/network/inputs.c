@@ -24,11 +24,14 @@ static struct ops_array close_array(struct ops *o, struct inputs_array *a, int64
     return a->at;
 }
 
-/* Copies from[B,T] without its padding to to[N]. */
-static void copy_tokens(const struct inputs *in, uint32_t *to, const uint32_t *from)
+/* Copies from[B,T] without the batch's padding to to[N]. */
+static void copy_tokens(const struct batch *b, uint32_t *to, const uint32_t *from)
 {
-    for (int64_t b = 0; b < in->rows.B; to += ops_rows_of(&in->rows, b++))
-        memcpy(to, from + b * in->rows.T, (size_t)ops_rows_of(&in->rows, b) * sizeof *to);
+    for (int64_t s = 0; s < b->B; from += batch_step(b, s++)) {
+        const int64_t n = b->lengths ? b->lengths[s] : b->T;
+        memcpy(to, from, (size_t)n * sizeof *to);
+        to += n;
+    }
 }
 
 /* Sets to[N] to the positions of the tokens in their sequences. */
@@ -39,13 +42,13 @@ static void count_places(const struct inputs *in, uint32_t *to)
             *to++ = (uint32_t)(t + (in->past ? in->past[b].used : 0));
 }
 
-/* Copies from[B,T] without its padding to the array *a, and returns this array of the compute
- * context. */
+/* Copies from[B,T] without the batch's padding to the array *a, and returns this array of the
+ * compute context. */
 static struct ops_array set_tokens(struct inputs *in, struct ops *o, struct inputs_array *a,
-                                   const uint32_t *from)
+                                   const struct batch *b, const uint32_t *from)
 {
     uint32_t *to = open_array(o, a, OPS_U32, in->N);
-    copy_tokens(in, to, from);
+    copy_tokens(b, to, from);
     return close_array(o, a, in->N, to);
 }
 
@@ -58,24 +61,26 @@ static struct ops_array set_places(struct inputs *in, struct ops *o)
 
 /* For each token that has a label in from[B,T] and is not padding, sets rows[] to its row of the
  * activations and labels[] to its label. Returns the number of these tokens. */
-static int64_t pick(const struct inputs *in, int64_t *rows, int32_t *labels, const int32_t *from)
+static int64_t pick(const struct inputs *in, int64_t *rows, int32_t *labels, const struct batch *b,
+                    const int32_t *from)
 {
     int64_t n = 0;
-    for (int64_t b = 0, row = 0; b < in->rows.B; b++)
-        for (int64_t t = 0; t < ops_rows_of(&in->rows, b); t++, row++) {
-            int32_t label = from[b * in->rows.T + t];
-            if (label < 0)
+    for (int64_t s = 0, row = 0; s < in->rows.B; from += batch_step(b, s++))
+        for (int64_t t = 0; t < ops_rows_of(&in->rows, s); t++, row++) {
+            if (from[t] < 0)
                 continue;
             rows[n] = row;
-            labels[n++] = label;
+            labels[n++] = from[t];
         }
     return n;
 }
 
 /* Sets rows[b] to the row of the first token of sequence b, and labels[b] to from[b]. Returns the
  * number of sequences. */
-static int64_t take(const struct inputs *in, int64_t *rows, int32_t *labels, const int32_t *from)
+static int64_t take(const struct inputs *in, int64_t *rows, int32_t *labels, const struct batch *of,
+                    const int32_t *from)
 {
+    (void)of;
     for (int64_t b = 0, row = 0; b < in->rows.B; row += ops_rows_of(&in->rows, b++)) {
         rows[b] = row;
         labels[b] = from[b];
@@ -83,14 +88,14 @@ static int64_t take(const struct inputs *in, int64_t *rows, int32_t *labels, con
     return in->rows.B;
 }
 
-static void set_targets(struct inputs *in, struct ops *o, int part, const int32_t *from,
-                        int over_tokens)
+static void set_targets(struct inputs *in, struct ops *o, int part, const struct batch *b,
+                        const int32_t *from, int over_tokens)
 {
     const int64_t most = over_tokens ? in->N : in->rows.B;
     struct ops_labels *l = &in->targets[part];
     int64_t *rows = open_array(o, &in->target_rows[part], OPS_I64, most);
     int32_t *labels = open_array(o, &in->labels[part], OPS_I32, most);
-    l->n = (over_tokens ? pick : take)(in, rows, labels, from);
+    l->n = (over_tokens ? pick : take)(in, rows, labels, b, from);
     for (int64_t i = 0; i < l->n; i++)
         in->labelled[part] += labels[i] >= 0;
     l->rows = close_array(o, &in->target_rows[part], most, rows);
@@ -125,12 +130,10 @@ static void pick_parts(struct inputs *in, struct ops *o, const struct model *m,
     const struct model_config *c = &m->config;
     uint32_t *words = mem_zalloc((size_t)(3 * in->N), sizeof *words);
     uint32_t *places = words + in->N, *types = places + in->N;
-    for (int64_t s = 0, row = 0; s < b->B; s++)
-        for (int64_t t = 0; t < ops_rows_of(&in->rows, s); t++, row++) {
-            words[row] = b->ids[s * b->T + t];
-            places[row] = (uint32_t)t;
-            types[row] = b->segments ? b->segments[s * b->T + t] : 0;
-        }
+    copy_tokens(b, words, b->ids);
+    count_places(in, places);
+    if (b->segments)
+        copy_tokens(b, types, b->segments);
     pick_tokens(in, o, &in->words, words, m->first_word, c->vocabulary);
     pick_tokens(in, o, &in->places_had, places, m->first_place, c->positions);
     if (c->types)
@@ -144,9 +147,9 @@ void inputs_set(struct inputs *in, struct ops *o, const struct model *m, const s
     in->N = ops_rows_count(&in->rows);
     in->past = NULL;
     in->tokens = (struct ops_tokens){ .N = in->N, .T = b->T };
-    in->tokens.ids = set_tokens(in, o, &in->ids, b->ids);
+    in->tokens.ids = set_tokens(in, o, &in->ids, b, b->ids);
     if (b->segments)
-        in->tokens.segments = set_tokens(in, o, &in->segments, b->segments);
+        in->tokens.segments = set_tokens(in, o, &in->segments, b, b->segments);
     if (b->lengths)
         in->tokens.places = set_places(in, o);
     if (m->split)
@@ -160,7 +163,7 @@ void inputs_set(struct inputs *in, struct ops *o, const struct model *m, const s
         in->targets[p] = (struct ops_labels){ 0 };
         in->labelled[p] = 0;
         if (labels)
-            set_targets(in, o, p, labels, n == b->B * b->T);
+            set_targets(in, o, p, b, labels, n == batch_places(b));
     }
 }
 
@@ -180,7 +183,7 @@ void inputs_follow(struct inputs *in, struct ops *o, const struct ops_past *past
     in->past = past;
     in->tokens = (struct ops_tokens){ .N = in->N, .T = n, .first = most_room(past, B) - n };
     uint32_t *to = open_array(o, &in->ids, OPS_U32, 2 * in->N);
-    copy_tokens(in, to, ids);
+    memcpy(to, ids, (size_t)in->N * sizeof *to);
     count_places(in, to + in->N);
     in->tokens.ids = close_array(o, &in->ids, 2 * in->N, to); /* one copy for both */
     in->tokens.places = ops_part(in->tokens.ids, in->N);

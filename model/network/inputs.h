@@ -18,16 +18,17 @@ struct model;
 enum { MODEL_IGNORE = -100 }; /* label of a token that has no loss */
 enum { MODEL_PARTS = 2 };     /* most parts of a loss */
 
-/* One micro-batch of B sequences of T tokens. */
+/* One micro-batch of B sequences of up to T tokens. */
 struct batch {
     int64_t B, T;
-    const uint32_t *ids;   /* [B,T] */
-    const int32_t *labels; /* [B,T], MODEL_IGNORE where there is no label */
-    uint64_t key;          /* dropout key, made from (seed, step, micro-batch) */
-    int training;          /* 1: with dropout */
+    const uint32_t *ids;    /* [B,T] */
+    const int32_t *labels;  /* [B,T], MODEL_IGNORE where there is no label */
+    uint64_t key;           /* dropout key, made from (seed, step, micro-batch) */
+    int training;           /* 1: with dropout */
+    const int64_t *lengths; /* [B] real tokens, each from 1 to T; NULL: all T */
+    int joined; /* 1: ids and labels have no padding; sequence b begins where b-1 ends */
 
     /* BERT only */
-    const int64_t *lengths;   /* [B] real tokens, each from 1 to T; NULL: all T */
     const uint32_t *segments; /* [B,T]; NULL: all 0 */
     const int32_t *next;      /* [B] 0: the second sentence follows the first, 1: it does not,
                                * MODEL_IGNORE: not known; NULL: no labels */
@@ -51,6 +52,21 @@ struct inputs_picked {
     struct ops_array rows, ids; /* I64, U32 */
     struct inputs_array row_room, id_room;
 };
+
+/* Returns how far apart sequences b and b+1 of a batch begin in ids and labels. */
+static inline int64_t batch_step(const struct batch *b, int64_t s)
+{
+    return b->joined ? b->lengths[s] : b->T;
+}
+
+/* Returns the number of elements of ids and of labels. */
+static inline int64_t batch_places(const struct batch *b)
+{
+    int64_t n = b->joined ? 0 : b->B * b->T;
+    for (int64_t s = 0; s < b->B && b->joined; s++)
+        n += b->lengths[s];
+    return n;
+}
 
 struct inputs {
     int64_t N;                /* rows */

@@ -111,8 +111,8 @@ struct model {
                         struct ops_array x, struct ops_array w, struct ops_array tied, int64_t n);
 
     /* The parts of the loss. `labels` sets *labels to the batch's labels of one part, or NULL if
-     * there are none, and returns how many places they cover: B*T (tokens) or B (sequences).
-     * Negative labels do not count. */
+     * there are none, and returns how many places they cover: batch_places (tokens) or B
+     * (sequences). Negative labels do not count. */
     int parts;
     struct model_part part[MODEL_PARTS];
     int64_t (*labels)(const int32_t **labels, const struct batch *b, int part);

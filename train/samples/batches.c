@@ -70,7 +70,7 @@ static int read_step(struct batches *b, struct slot *s)
         struct sequences *sequences = &s->sequences[m];
         int64_t number = program_micro_batch(c->zero, c->A, c->leaves, c->ranks, c->rank, m);
         uint64_t first = b->position + (uint64_t)(number * c->B);
-        sequences->count = 0;
+        sequences_clear(sequences);
         for (int64_t r = 0; r < c->B; r++)
             if (batches_draw(c->samples, key, first + (uint64_t)r, sequences) < 0)
                 return -1;
@@ -126,7 +126,7 @@ static void open_slot(struct slot *s, const struct batches_config *c)
     s->sequences = mem_zalloc(A, sizeof *s->sequences);
     s->batch.micro = mem_zalloc(A, sizeof *s->batch.micro);
     for (int64_t m = 0; m < c->A; m++)
-        sequences_init(&s->sequences[m], c->B * c->samples->most, c->T, c->samples->encoder);
+        sequences_init(&s->sequences[m], c->B * c->samples->most, c->T, c->samples->kind);
 }
 
 struct batches *batches_new(const struct batches_config *config, uint64_t position)

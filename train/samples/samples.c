@@ -5,16 +5,17 @@
 
 #include "common/base/mem.h"
 
-void sequences_init(struct sequences *s, int64_t room, int64_t T, int encoder)
+void sequences_init(struct sequences *s, int64_t room, int64_t T, enum sequences_kind kind)
 {
     size_t rows = (size_t)room, tokens = rows * (size_t)T;
-    *s = (struct sequences){ .T = T, .room = room };
+    *s = (struct sequences){ .T = T, .room = room, .kind = kind };
     s->ids = mem_zalloc(tokens + 1, sizeof *s->ids);
     s->labels = mem_zalloc(tokens, sizeof *s->labels);
-    if (!encoder)
+    if (kind != SEQUENCES_PLAIN)
+        s->lengths = mem_zalloc(kind == SEQUENCES_DOCUMENTS ? tokens : rows, sizeof *s->lengths);
+    if (kind != SEQUENCES_ENCODER)
         return;
     s->segments = mem_zalloc(tokens, sizeof *s->segments);
-    s->lengths = mem_zalloc(rows, sizeof *s->lengths);
     s->next = mem_zalloc(rows, sizeof *s->next);
     s->starts = mem_zalloc(rows, sizeof *s->starts);
     s->ends = mem_zalloc(rows, sizeof *s->ends);
@@ -24,19 +25,26 @@ void sequences_release(struct sequences *s)
 {
     free(s->ids);
     free(s->labels);
-    free(s->segments);
     free(s->lengths);
+    free(s->segments);
     free(s->next);
     free(s->starts);
     free(s->ends);
     *s = (struct sequences){ 0 };
 }
 
-uint64_t sequences_bytes(int64_t room, int64_t T, int encoder)
+void sequences_clear(struct sequences *s)
+{
+    s->count = s->documents = 0;
+}
+
+uint64_t sequences_bytes(int64_t room, int64_t T, enum sequences_kind kind)
 {
     uint64_t rows = (uint64_t)room, tokens = rows * (uint64_t)T, words = 2 * tokens;
-    if (encoder)
+    if (kind == SEQUENCES_ENCODER)
         words += tokens + 5 * rows;
+    if (kind == SEQUENCES_DOCUMENTS)
+        words += 2 * tokens;
     return words * sizeof(uint32_t);
 }
 
@@ -44,7 +52,7 @@ int64_t sequences_add(struct sequences *s)
 {
     assert(s->count < s->room);
     int64_t row = s->count++;
-    if (!s->lengths)
+    if (s->kind != SEQUENCES_ENCODER)
         return row;
     s->lengths[row] = s->T;
     s->next[row] = s->starts[row] = s->ends[row] = MODEL_IGNORE;
@@ -55,14 +63,33 @@ int64_t sequences_add(struct sequences *s)
     return row;
 }
 
+void sequences_divide(struct sequences *s, int64_t row, uint32_t end_of_text)
+{
+    const uint32_t *ids = s->ids + row * s->T;
+    int32_t *labels = s->labels + row * s->T;
+    int64_t begin = 0;
+    for (int64_t t = 0; t < s->T; t++) {
+        if (ids[t] != end_of_text)
+            continue;
+        if (labels[t] == (int32_t)end_of_text)
+            labels[t] = MODEL_IGNORE;
+        if (t > begin)
+            s->lengths[s->documents++] = t - begin;
+        begin = t;
+    }
+    s->lengths[s->documents++] = s->T - begin;
+}
+
 struct batch sequences_batch(const struct sequences *s)
 {
-    return (struct batch){ .B = s->count,
+    const int joined = s->kind == SEQUENCES_DOCUMENTS;
+    return (struct batch){ .B = joined ? s->documents : s->count,
                            .T = s->T,
                            .ids = s->ids,
                            .labels = s->labels,
-                           .segments = s->segments,
                            .lengths = s->lengths,
+                           .joined = joined,
+                           .segments = s->segments,
                            .next = s->next,
                            .starts = s->starts,
                            .ends = s->ends };
@@ -70,8 +97,8 @@ struct batch sequences_batch(const struct sequences *s)
 
 int64_t sequences_tokens(const struct sequences *s)
 {
-    int64_t tokens = s->lengths ? 0 : s->count * s->T;
-    for (int64_t i = 0; i < s->count && s->lengths; i++)
+    int64_t tokens = s->kind == SEQUENCES_ENCODER ? 0 : s->count * s->T;
+    for (int64_t i = 0; i < s->count && s->kind == SEQUENCES_ENCODER; i++)
         tokens += s->lengths[i];
     return tokens;
 }

@@ -13,43 +13,53 @@
 #include "model/network/model.h"
 #include "tokenizer/tokenizer.h"
 
+/* What sequences have: ids and labels; or also the arrays of encoders; or also the lengths of the
+ * documents into which they are divided. */
+enum sequences_kind { SEQUENCES_PLAIN, SEQUENCES_ENCODER, SEQUENCES_DOCUMENTS };
+
 /* A buffer for up to `room` sequences of T tokens. `count` of them are filled. */
 struct sequences {
     int64_t T, room, count;
-    uint32_t *ids;   /* [room,T], and one element more */
-    int32_t *labels; /* [room,T] */
+    enum sequences_kind kind;
+    int64_t documents; /* in all sequences */
+    uint32_t *ids;     /* [room,T], and one element more */
+    int32_t *labels;   /* [room,T] */
+    int64_t *lengths;  /* of each sequence of an encoder, [room]; of each document, [room*T] */
     /* for encoders only, else NULL */
     uint32_t *segments;            /* [room,T] */
-    int64_t *lengths;              /* [room] */
     int32_t *next, *starts, *ends; /* [room] */
 };
 
-/* Allocates room for `room` sequences of T tokens. `encoder` not 0: also allocates the arrays that
- * only encoders use. */
-void sequences_init(struct sequences *s, int64_t room, int64_t T, int encoder);
+/* Allocates room for `room` sequences of T tokens. */
+void sequences_init(struct sequences *s, int64_t room, int64_t T, enum sequences_kind kind);
 void sequences_release(struct sequences *s);
-uint64_t sequences_bytes(int64_t room, int64_t T, int encoder);
+void sequences_clear(struct sequences *s); /* no sequence is filled */
+uint64_t sequences_bytes(int64_t room, int64_t T, enum sequences_kind kind);
 
 /* Adds a sequence of T tokens to the buffer and returns its index. For an encoder, sets its
  * segments to 0 and its labels to MODEL_IGNORE. The buffer must have room. */
 int64_t sequences_add(struct sequences *s);
+/* For SEQUENCES_DOCUMENTS: divides sequence `row` into documents, each of which begins with an
+ * end-of-text or at the start of the sequence. An end-of-text whose label is end-of-text, too, is
+ * padding, and its label becomes MODEL_IGNORE. */
+void sequences_divide(struct sequences *s, int64_t row, uint32_t end_of_text);
 
-/* Returns all filled sequences as a batch, which borrows their arrays. */
+/* Returns all filled sequences, or their documents, as a batch, which borrows their arrays. */
 struct batch sequences_batch(const struct sequences *s);
 int64_t sequences_tokens(const struct sequences *s); /* without padding */
 
 struct samples {
-    uint64_t count;        /* number of samples; 0: samples are generated, without end */
-    int64_t most;          /* most sequences in a sample */
-    double epoch;          /* samples after which each document has occurred once; 0: all samples */
-    int encoder;           /* 1: the sequences have an encoder's arrays */
-    int64_t T;             /* most tokens in a sequence */
-    int64_t mask_tokens;   /* most masked tokens in a sequence; 0: no masking */
-    uint64_t tokens;       /* tokens in all samples, with padding; 0: samples are generated */
-    uint64_t checksum;     /* of the vocabulary that the data was made with; 0: unknown */
-    uint64_t vocabulary;   /* size of the vocabulary; 0: unknown */
-    uint64_t blend;        /* hash of a blend's sources and weights; 0: no blend */
-    const char *tokenizer; /* path of the tokenizer.json kept with the data; NULL: none */
+    uint64_t count; /* number of samples; 0: samples are generated, without end */
+    int64_t most;   /* most sequences in a sample */
+    double epoch;   /* samples after which each document has occurred once; 0: all samples */
+    enum sequences_kind kind; /* of the sequences */
+    int64_t T;                /* most tokens in a sequence */
+    int64_t mask_tokens;      /* most masked tokens in a sequence; 0: no masking */
+    uint64_t tokens;          /* tokens in all samples, with padding; 0: samples are generated */
+    uint64_t checksum;        /* of the vocabulary that the data was made with; 0: unknown */
+    uint64_t vocabulary;      /* size of the vocabulary; 0: unknown */
+    uint64_t blend;           /* hash of a blend's sources and weights; 0: no blend */
+    const char *tokenizer;    /* path of the tokenizer.json kept with the data; NULL: none */
     int64_t ids; /* size of the model's vocabulary: a greater or equal id is an error. Set before
                   * reading */
 
@@ -75,14 +85,16 @@ struct samples_config {
     uint64_t seed;       /* seed of generated samples */
     int64_t vocabulary;  /* size of the vocabulary of generated samples */
     const struct tokenizer *tokenizer; /* for texts; NULL: none. Borrowed for the call */
+    int documents;                     /* GPT: 1: the sequences are divided into documents */
     int google;                        /* for SQuAD: see squad_windows.h */
     int64_t stride, question_tokens;   /* stride -1: squad_usual_stride */
 };
 
 /* GPT. samples_open_gpt opens the token ids of tfrecord/read/dataset.h; the label of each token is
  * the id of the next token. samples_make_gpt makes samples of uniform random ids, which depend on
- * the seed and on the sample's number. `what` is the name of the data in messages. Return NULL with
- * an error. */
+ * the seed and on the sample's number. `what` is the name of the data in messages. To divide
+ * sequences into documents, the id of end-of-text must be known from the data's manifest or the
+ * tokenizer. Return NULL with an error. */
 struct samples *samples_open_gpt(const struct samples_config *c, const struct opt_list *paths,
                                  const char *what);
 struct samples *samples_make_gpt(const struct samples_config *c);

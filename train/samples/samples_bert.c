@@ -129,7 +129,7 @@ struct samples *samples_open_bert(const struct samples_config *c, const struct o
     b->samples = (struct samples){ .count = dataset_count(d),
                                    .epoch = dataset_epoch(d),
                                    .most = shape.sequences,
-                                   .encoder = 1,
+                                   .kind = SEQUENCES_ENCODER,
                                    .T = shape.sequence_length,
                                    .mask_tokens = shape.mask_tokens,
                                    .tokenizer = dataset_tokenizer(d),
@@ -168,7 +168,7 @@ struct samples *samples_make_bert(const struct samples_config *c)
     struct bert_samples *b = mem_zalloc(1, sizeof *b);
     *b = (struct bert_samples){ .seed = c->seed };
     b->samples = (struct samples){ .most = 1,
-                                   .encoder = 1,
+                                   .kind = SEQUENCES_ENCODER,
                                    .T = c->T,
                                    .ids = c->vocabulary,
                                    .mask_tokens = c->mask_tokens,

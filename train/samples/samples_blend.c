@@ -131,7 +131,7 @@ static int open_sources(struct blend_samples *b, samples_open *open, const struc
         same.T = b->sources[0]->T;
         same.mask_tokens = b->sources[0]->mask_tokens;
     }
-    b->samples.encoder = b->sources[0]->encoder;
+    b->samples.kind = b->sources[0]->kind;
     b->samples.T = same.T;
     b->samples.mask_tokens = same.mask_tokens;
     b->samples.blend = hash_blend(b);

@@ -15,6 +15,7 @@ struct gpt_samples {
     struct samples samples; /* first, so that pointers to it and to this struct are equal */
     struct dataset *data;   /* NULL: samples are generated from `seed` */
     uint64_t seed;
+    int64_t end_of_text; /* divides sequences into documents; -1: they are not divided */
 };
 
 /* Sets the labels of a row: the label of a position is the id at the next position. The row was
@@ -35,6 +36,8 @@ static int read_shards(const struct samples *s, uint64_t i, struct sequences *ou
     if (dataset_read(g->data, i, ids) < 0 || dataset_check(g->data, i, ids, (uint64_t)s->ids) < 0)
         return -1;
     label(out, row);
+    if (g->end_of_text >= 0)
+        sequences_divide(out, row, (uint32_t)g->end_of_text);
     return 0;
 }
 
@@ -73,20 +76,36 @@ static struct dataset *open_sequences(const struct samples_config *c, const stru
     return NULL;
 }
 
+/* Returns 0, or -1 with an error if the data has no sequence, or its end-of-text is needed and not
+ * known. Sets *end_of_text to its id, or to -1 if it is not needed. */
+static int check_data(const struct samples_config *c, const struct dataset *d, const char *path,
+                      int64_t T, const char *what, int64_t *end_of_text)
+{
+    *end_of_text = c->documents ? dataset_end_of_text(d) : -1;
+    if (!dataset_count(d))
+        return err_set("%s in '%s' has no sequence of %u tokens", what, path, (uint32_t)T + 1);
+    if (c->documents && *end_of_text < 0 && c->tokenizer)
+        *end_of_text = tokenizer_end_of_text(c->tokenizer);
+    return c->documents && *end_of_text < 0
+               ? err_set("%s in '%s' does not say which id is end-of-text, which "
+                         "--document-attention needs: give --vocab DIR",
+                         what, path)
+               : 0;
+}
+
 struct samples *samples_open_gpt(const struct samples_config *c, const struct opt_list *paths,
                                  const char *what)
 {
-    int64_t T = c->T;
+    int64_t T = c->T, end_of_text;
     struct dataset *d = open_sequences(c, paths, &T);
-    if (d && !dataset_count(d)) {
-        err_set("%s in '%s' has no sequence of %u tokens", what, paths->items[0], (uint32_t)T + 1);
+    if (d && check_data(c, d, paths->items[0], T, what, &end_of_text) < 0) {
         dataset_close(d);
         d = NULL;
     }
     if (!d)
         return NULL;
     struct gpt_samples *g = mem_zalloc(1, sizeof *g);
-    *g = (struct gpt_samples){ .data = d };
+    *g = (struct gpt_samples){ .data = d, .end_of_text = end_of_text };
     g->samples = (struct samples){ .count = dataset_count(d),
                                    .most = 1,
                                    .T = T,
@@ -94,6 +113,7 @@ struct samples *samples_open_gpt(const struct samples_config *c, const struct op
                                    .tokens = dataset_tokens(d),
                                    .checksum = dataset_checksum(d),
                                    .vocabulary = dataset_vocabulary(d),
+                                   .kind = c->documents ? SEQUENCES_DOCUMENTS : SEQUENCES_PLAIN,
                                    .read = read_shards,
                                    .close = close_gpt };
     return &g->samples;
@@ -102,7 +122,7 @@ struct samples *samples_open_gpt(const struct samples_config *c, const struct op
 struct samples *samples_make_gpt(const struct samples_config *c)
 {
     struct gpt_samples *g = mem_zalloc(1, sizeof *g);
-    *g = (struct gpt_samples){ .seed = c->seed };
+    *g = (struct gpt_samples){ .seed = c->seed, .end_of_text = -1 };
     g->samples = (struct samples){
         .most = 1, .T = c->T, .ids = c->vocabulary, .read = make, .close = close_gpt
     };

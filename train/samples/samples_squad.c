@@ -129,9 +129,11 @@ struct samples *samples_open_squad(const struct samples_config *c, const struct 
         return NULL;
     }
     struct squad_samples *q = mem_zalloc(1, sizeof *q);
-    q->samples = (struct samples){
-        .most = 1, .encoder = 1, .read = read_window, .describe = describe, .close = close_squad
-    };
+    q->samples = (struct samples){ .most = 1,
+                                   .kind = SEQUENCES_ENCODER,
+                                   .read = read_window,
+                                   .describe = describe,
+                                   .close = close_squad };
     if (open_file(q, c, paths->items[0]) < 0) {
         close_squad(&q->samples);
         return NULL;
@@ -147,8 +149,10 @@ struct samples *samples_make_squad(const struct samples_config *c)
 {
     struct squad_samples *q = mem_zalloc(1, sizeof *q);
     q->seed = c->seed;
-    q->samples = (struct samples){
-        .most = 1, .encoder = 1, .ids = c->vocabulary, .read = make, .close = close_squad
-    };
+    q->samples = (struct samples){ .most = 1,
+                                   .kind = SEQUENCES_ENCODER,
+                                   .ids = c->vocabulary,
+                                   .read = make,
+                                   .close = close_squad };
     return &q->samples;
 }

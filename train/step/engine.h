@@ -129,9 +129,9 @@ void engine_to_model(struct engine *e, const struct optimizer *a);
 void engine_from_model(struct engine *e, const struct optimizer *a);
 
 /* Computes the score of micro-batch `b` without dropout and adds it to *score. b->B must be at most
- * config.most. All stages of a pipeline must call it, with the same batch; only the last one adds
- * to *score. A stage does not wait for the next one to finish, so all stages work at the same time
- * if the calls follow each other. */
+ * config.most unless the sequences are joined. All stages of a pipeline must call it, with the same
+ * batch; only the last one adds to *score. A stage does not wait for the next one to finish, so all
+ * stages work at the same time if the calls follow each other. */
 void engine_evaluate(struct engine *e, const struct batch *b, struct engine_score *score);
 /* Replaces *s on all stages of a pipeline by that of the last stage, which alone knows the score.
  * All stages must call it. */

@@ -71,8 +71,8 @@ void word_table_clear(struct word_table *t)
 
 void word_table_mark(struct word_table *t, enum table_part part, const struct batch *b)
 {
-    for (int64_t r = 0; r < b->B && t->rows; r++) {
-        const uint32_t *ids = b->ids + r * b->T;
+    const uint32_t *ids = b->ids;
+    for (int64_t r = 0; r < b->B && t->rows; ids += batch_step(b, r++)) {
         const int64_t n = b->lengths ? b->lengths[r] : b->T;
         for (int64_t i = 0; i < n; i++)
             bitmap(t, part)[ids[i] / 8] |= (unsigned char)(1 << ids[i] % 8);

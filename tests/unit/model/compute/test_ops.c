@@ -1510,13 +1510,14 @@ Test(ops, attention_cached)
     in_all_contexts(attention_cached_in);
 }
 
-/* ---- attention both ways, without padding -------------------------------------------------- */
+/* ---- attention of sequences of different lengths -------------------------------------------------- */
 
 struct rows_case {
     struct numbers q, k, v, dy;
     struct ops_rows rows;
     int64_t NH, HS;
     struct ops_dropout drop;
+    int causal;
 };
 
 /* Computes the output for query t of head h by plain loops: of sequence b, which starts at row
@@ -1526,13 +1527,14 @@ static void rows_query(double *y, const struct rows_case *a, int64_t b, int64_t 
 {
     int64_t C = a->NH * a->HS, stride = (n + 1) / 2 * 2, at = first * C + h * a->HS;
     struct ops_dropout drop = { .key = rng_key(a->drop.key, (uint64_t)b), .rate = a->drop.rate };
+    const int64_t end = a->causal ? t + 1 : n;
     double sum = 0;
-    for (int64_t k = 0; k < n; k++)
+    for (int64_t k = 0; k < end; k++)
         sum += p[k] = exp(inner_product(a->q.d + at + t * C, a->k.d + at + k * C, a->HS) /
                           sqrt((double)a->HS));
     for (int64_t i = 0; i < a->HS; i++)
         y[at + t * C + i] = 0;
-    for (int64_t k = 0; k < n; k++) {
+    for (int64_t k = 0; k < end; k++) {
         double mask = drop.rate > 0 ? mask_at(drop, (uint64_t)((h * n + t) * stride + k)) : 1;
         for (int64_t i = 0; i < a->HS; i++)
             y[at + t * C + i] += p[k] / sum * mask * a->v.d[at + k * C + i];
@@ -1571,10 +1573,12 @@ static void attention_rows_of(struct ops *o, struct rows_case a)
         d[i] = numbers(N * C, 7 + i, 1);
     }
     rows_loss(y.d, &a);
-    const struct ops_attention form = { .rows = a.rows, .NH = a.NH, .HS = a.HS, .drop = a.drop };
+    const struct ops_attention form = {
+        .rows = a.rows, .NH = a.NH, .HS = a.HS, .causal = a.causal, .drop = a.drop
+    };
     const struct ops_qkv qkv = { f32(a.q.f), f32(a.k.f), f32(a.v.f), C, C };
     ops_attention_fwd(o, f32(y.f), f32(lse.f), qkv, &form);
-    check("attention both ways, fwd", y.f, y.d, y.n, 3e-6);
+    check("attention of rows, fwd", y.f, y.d, y.n, 3e-6);
     ops_attention_bwd(o, (struct ops_qkv){ f32(d[0].f), f32(d[1].f), f32(d[2].f), C, C },
                       f32(a.dy.f), qkv, f32(y.f), f32(lse.f), &form);
     for (int i = 0; i < 3; i++) {
@@ -1608,6 +1612,11 @@ static void attention_rows_in(struct ops *o)
     attention_rows_of(o, (struct rows_case){ .rows = { 2, 33, NULL }, .NH = 1, .HS = 17 });
     attention_rows_of(
         o, (struct rows_case){ .rows = { 2, 531, many }, .NH = 1, .HS = 6, .drop = some });
+    attention_rows_of(o,
+                      (struct rows_case){ .rows = { 3, 9, few }, .NH = 2, .HS = 5, .causal = 1 });
+    attention_rows_of(o,
+                      (struct rows_case){
+                          .rows = { 2, 531, many }, .NH = 1, .HS = 6, .drop = some, .causal = 1 });
 }
 
 Test(ops, attention_rows)
@@ -1616,7 +1625,7 @@ Test(ops, attention_rows)
 }
 
 /* Compares attention with bf16 products with attention with f32 products. */
-static void attention_rows_bf16_in(struct ops *o)
+static void attention_rows_bf16_of(struct ops *o, int causal)
 {
     enum { NH = 2, HS = 5, C = NH * HS };
     const int64_t lengths[] = { 9, 40 };
@@ -1627,7 +1636,7 @@ static void attention_rows_bf16_in(struct ops *o)
     struct numbers d[3];
     for (int i = 0; i < 3; i++)
         d[i] = numbers(N * C, 7, 1);
-    const struct ops_attention form = { .rows = rows, .NH = NH, .HS = HS };
+    const struct ops_attention form = { .rows = rows, .NH = NH, .HS = HS, .causal = causal };
     for (int precision = OPS_F32; precision <= OPS_BF16; precision++) {
         const enum ops_type type = (enum ops_type)precision;
         struct ops_array in[3] = { copy_as(o, type, q.f, N * C), copy_as(o, type, k.f, N * C),
@@ -1645,7 +1654,7 @@ static void attention_rows_bf16_in(struct ops *o)
             take(o, d[i].f, out[i], N * C);
             ops_buffer_free(o, in[i], N * C);
             if (precision == OPS_BF16)
-                check("attention both ways, bwd", d[i].f, d[i].d, N * C, tolerance(o, 0));
+                check("attention of rows, bwd", d[i].f, d[i].d, N * C, tolerance(o, 0));
             for (int64_t e = 0; e < N * C; e++)
                 d[i].d[e] = d[i].f[e];
         }
@@ -1653,6 +1662,12 @@ static void attention_rows_bf16_in(struct ops *o)
     struct numbers *all[] = { &q, &k, &v, &dy, &y, &lse, &d[0], &d[1], &d[2] };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
         drop(all[i]);
+}
+
+static void attention_rows_bf16_in(struct ops *o)
+{
+    attention_rows_bf16_of(o, 0);
+    attention_rows_bf16_of(o, 1);
 }
 
 Test(ops, attention_rows_bf16)

@@ -38,6 +38,45 @@ Test(gpt, gradients)
     net_check_gradients(&small, fill);
 }
 
+/* The same tokens as documents, one after the other. */
+static void fill_documents(struct net *n)
+{
+    static const int64_t lengths[] = { 4, 1, 6, 8, 3 };
+    fill(n);
+    n->b.B = 5;
+    n->b.lengths = lengths;
+    n->b.joined = 1;
+}
+
+Test(gpt, gradients_of_documents)
+{
+    struct model_config c = small;
+    net_check_gradients(&c, fill_documents);
+    c.attention_dropout = 0.2;
+    net_check_gradients(&c, fill_documents);
+}
+
+/* A document's losses do not depend on the others, and its positions begin at 0. */
+Test(gpt, documents_are_apart)
+{
+    struct net n;
+    float joined[TOKENS], alone[TOKENS];
+    net_init(&n, &small, fill_documents, 1);
+    net_forward(&n, 0);
+    net_head(&n, joined, NULL);
+    const struct batch all = n.b;
+    for (int64_t s = 0, at = 0, loss = 0; s < all.B; at += all.lengths[s++]) {
+        n.b = (struct batch){
+            .B = 1, .T = all.lengths[s], .ids = all.ids + at, .labels = all.labels + at
+        };
+        net_forward(&n, 0);
+        net_head(&n, alone, NULL);
+        for (int64_t i = 0; i < n.in.targets[0].n; i++, loss++)
+            cr_assert_float_eq(alone[i], joined[loss], 1e-5, "document %d", (int)s);
+    }
+    net_release(&n);
+}
+
 /* Dropout masks are the same in every forward, so the loss is as smooth as without dropout. */
 Test(gpt, gradients_with_dropout)
 {

@@ -38,6 +38,16 @@ static void fill(struct net *n)
     }
 }
 
+/* The same tokens as documents, one after the other. */
+static void fill_documents(struct net *n)
+{
+    static const int64_t lengths[] = { 4, 1, 6, 8, 3 };
+    fill(n);
+    n->b.B = 5;
+    n->b.lengths = lengths;
+    n->b.joined = 1;
+}
+
 /* Gradients with one, some and all heads of keys and values; with tied and untied weights; with and
  * without biases. */
 Test(llama, gradients)
@@ -53,6 +63,7 @@ Test(llama, gradients)
     c.architecture = &architecture_qwen2;
     c.rope_stretch = (struct ops_stretch){ 4, 1, 3, 16 };
     net_check_gradients(&c, fill);
+    net_check_gradients(&c, fill_documents);
 }
 
 static struct model_config qwen3(void)
