@@ -16,23 +16,34 @@
 struct extract *extract_new(const struct extract_options *how)
 {
     struct extract *x = mem_zalloc(1, sizeof *x);
-    const struct wikitext_options options = { .no_lists = !how->lists,
-                                              .no_headings = !how->headings,
-                                              .formulas = how->formulas,
-                                              .tables = how->tables,
-                                              .render = template_render,
-                                              .render_ctx = &x->page,
-                                              .page = &x->page,
-                                              .categories = &x->categories };
+    struct wikitext_options options = { .no_lists = !how->lists,
+                                        .no_headings = !how->headings,
+                                        .formulas = how->formulas,
+                                        .tables = how->tables,
+                                        .markdown = how->markdown,
+                                        .render = template_render,
+                                        .render_ctx = &x->page,
+                                        .page = &x->page,
+                                        .categories = &x->categories,
+                                        .parts = &x->parts };
     x->how = how;
+    page_parts_init(&x->parts);
+    if (how->form == EXTRACT_JSON || how->form == EXTRACT_ROW)
+        x->wanted = page_json_parts(&how->layout);
+    options.wanted = how->library ? x->wanted & ~PARTS_OF_SOURCE : x->wanted;
     x->document = (struct document)DOCUMENT_INIT;
     buf_init(&x->bytes);
     buf_init(&x->expanded);
     buf_init(&x->text);
     buf_init(&x->categories);
-    if (!how->classic || how->filter_categories ||
-        (how->form == EXTRACT_JSON && page_json_has_categories(&how->layout)))
+    if (!how->classic || how->filter_categories || x->wanted ||
+        ((how->form == EXTRACT_JSON || how->form == EXTRACT_ROW) &&
+         page_json_has_categories(&how->layout)))
         x->cleaner = wikitext_new(NULL, &options);
+    options.wanted = x->wanted & PARTS_OF_SOURCE;
+    options.categories = NULL;
+    if (how->library && options.wanted)
+        x->source = wikitext_new(NULL, &options);
     if (how->classic)
         x->classic = classic_new();
     if (how->library)
@@ -47,6 +58,8 @@ void extract_free(struct extract *x)
         return;
     document_release(&x->document);
     wikitext_free(x->cleaner);
+    wikitext_free(x->source);
+    page_parts_release(&x->parts);
     classic_free(x->classic);
     expander_free(x->expander);
     buf_release(&x->bytes);
@@ -93,7 +106,15 @@ static enum extract_result extract_text(struct extract *x, const struct site *si
                                       .revid = p->revid.data,
                                       .timestamp = p->timestamp.data,
                                       .ns = p->ns,
-                                      .hatnotes = how->hatnotes };
+                                      .hatnotes = how->hatnotes,
+                                      .markdown = how->markdown };
+    page_parts_clear(&x->parts);
+    x->page.parts = x->source || !how->library ? &x->parts : NULL;
+    if (x->source) {
+        wikitext_set_names(x->source, site->names);
+        wikitext_clean(x->source, p->text.data, p->text.len, text);
+        x->page.parts = NULL;
+    }
     const struct buf *source = expand(x, p);
     clean(x, site, source, text);
     if (!site_takes_categories(site, x->categories.data))
@@ -127,10 +148,11 @@ static void put_document(struct extract *x, const struct site *site, const struc
     else
         buf_add(&d->title, p->title.data, p->title.len);
     buf_addf(&d->url, "%s?curid=%s", site->base, p->id.data);
+    const struct page_json_source from = { d, p, x->categories.data, &x->parts };
     if (x->how->form == EXTRACT_JSON)
-        page_json_put(&x->bytes, &x->how->layout, d, p, x->categories.data);
+        page_json_put(&x->bytes, &x->how->layout, &from);
     else if (x->how->form == EXTRACT_ROW)
-        page_rows_put(&x->bytes, &x->how->layout, d, p);
+        page_rows_put(&x->bytes, &x->how->layout, &from);
     else if (x->classic)
         classic_put(&x->bytes, d);
     else

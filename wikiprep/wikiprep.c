@@ -67,7 +67,10 @@ static const struct opt options[] = {
       "write JSON lines, one object per page; --fields chooses the keys" },
     { 0, "fields", OPT_TEXT, AT(field_list), "LIST",
       "keys of each JSON object, or columns of the Parquet file: id, revid, url, title, text, "
-      "redirect, timestamp, namespace, categories" },
+      "redirect, timestamp, namespace, categories, sections, infoboxes, tables, links, "
+      "external_links, captions, references, description, wikidata, coordinates" },
+    { 0, "format", OPT_CHOICE | NOT_CLASSIC, AT(how.markdown), "text|markdown",
+      "plain text, or Markdown with headings, lists, quotations, tables, code and formulas" },
     { 0, "redirects", OPT_FLAG, AT(redirects), NULL,
       "with --json: write redirect pages too, with their target" },
     { 0, "sentences", OPT_FLAG | NOT_CLASSIC, AT(choice.sentences), NULL,
@@ -514,7 +517,17 @@ static int check_fields(struct wikiprep *given)
         given->field_list = PAGE_ROWS_FIELDS;
     if (page_json_layout_parse(&given->how.layout, given->field_list) < 0)
         return -1;
-    return given->rows ? page_rows_check(&given->how.layout) : 0;
+    return 0;
+}
+
+/* Markdown has tables and formulas, unless they are dropped by an option. */
+static int check_format(struct wikiprep *given)
+{
+    if (given->how.markdown && (given->choice.sentences || given->train_path))
+        return err_usage("--format markdown cannot be used with sentences: a sentence is one line");
+    given->how.tables |= given->how.markdown && !tool_given("tables");
+    given->how.formulas |= given->how.markdown && !tool_given("math");
+    return 0;
 }
 
 static int check_options(struct run *r, struct wikiprep *given)
@@ -553,7 +566,7 @@ static int check_options(struct run *r, struct wikiprep *given)
         check_names(&given->choice.categories, "filter-category") < 0 || check_part(r, given) < 0 ||
         check_wikiextractor(given) < 0 || check_output(given) < 0)
         return -1;
-    return check_fields(given);
+    return check_fields(given) < 0 ? -1 : check_format(given);
 }
 
 static int finish(struct run *r, int result)

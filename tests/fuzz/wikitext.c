@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "common/base/buf.h"
+#include "common/base/utf8.h"
+#include "common/formats/js.h"
 #include "wikiprep/sentences/sentence.h"
 #include "wikiprep/text/template.h"
 #include "wikiprep/text/wikitext.h"
@@ -19,11 +21,27 @@ static void check(const struct buf *text)
         __builtin_trap();
 }
 
+/* Each part is JSON. */
+static void check_parts(const struct page_parts *parts)
+{
+    struct buf json = BUF_INIT;
+    for (int i = 0; i < PAGE_PARTS; i++) {
+        buf_clear(&json);
+        buf_addf(&json, "[%s]", parts->json[i].data);
+        struct js *root = js_parse(json.data, json.len, "part");
+        if (!root)
+            __builtin_trap();
+        js_free(root);
+    }
+    buf_release(&json);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct names *names;
     static struct sentence_model *model;
-    static struct wikitext *cleaners[2];
+    static struct wikitext *cleaners[3];
+    static struct page_parts parts;
     static const char *const langs[] = { "en", "de", "fr", "es", "it", "ja", "pl", "pt", "ru" };
     static struct template_page page = { .title = "Moon",
                                          .timestamp = "2020-01-31",
@@ -39,13 +57,27 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                                                       .categories = &categories,
                                                                       .render = template_render,
                                                                       .render_ctx = &page });
+        page_parts_init(&parts);
+        page.parts = &parts;
+        cleaners[2] = wikitext_new(names, &(struct wikitext_options){ .tables = 1,
+                                                                      .formulas = 1,
+                                                                      .markdown = 1,
+                                                                      .parts = &parts,
+                                                                      .wanted = ~0u,
+                                                                      .render = template_render,
+                                                                      .render_ctx = &page });
     }
+    page_parts_clear(&parts);
     page.lang = langs[size % (sizeof langs / sizeof *langs)];
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
         wikitext_clean(cleaners[i], (const char *)data, size, &text);
+        for (size_t k = 0; i == 2 && k < text.len; k++) /* code may have tabs */
+            text.data[k] = text.data[k] == '\t' ? ' ' : text.data[k];
         check(&text);
         sentence_split_text(model, &sentences, text.data, text.len);
         check(&sentences);
     }
+    if (utf8_valid((const char *)data, size) == size)
+        check_parts(&parts);
     return 0;
 }

@@ -5,10 +5,28 @@
 #include "common/base/err.h"
 #include "common/formats/js.h"
 
-enum field { ID, REVID, URL, TITLE, TEXT, TIMESTAMP, NAMESPACE, CATEGORIES, REDIRECT };
+enum field { ID, REVID, URL, TITLE, TEXT, TIMESTAMP, NAMESPACE, CATEGORIES, REDIRECT, PARTS };
 
 static const char *const names[PAGE_JSON_FIELDS_MAX] = {
-    "id", "revid", "url", "title", "text", "timestamp", "namespace", "categories", "redirect",
+    "id",
+    "revid",
+    "url",
+    "title",
+    "text",
+    "timestamp",
+    "namespace",
+    "categories",
+    "redirect",
+    [PARTS + PART_SECTIONS] = "sections",
+    [PARTS + PART_INFOBOXES] = "infoboxes",
+    [PARTS + PART_TABLES] = "tables",
+    [PARTS + PART_LINKS] = "links",
+    [PARTS + PART_EXTERNAL_LINKS] = "external_links",
+    [PARTS + PART_CAPTIONS] = "captions",
+    [PARTS + PART_REFERENCES] = "references",
+    [PARTS + PART_DESCRIPTION] = "description",
+    [PARTS + PART_WIKIDATA] = "wikidata",
+    [PARTS + PART_COORDINATES] = "coordinates",
 };
 
 int page_json_layout_parse(struct page_json_layout *layout, const char *list)
@@ -36,27 +54,6 @@ const char *page_json_name(const struct page_json_layout *layout, int i)
     return names[layout->fields[i]];
 }
 
-int page_json_is_text(const struct page_json_layout *layout, int i)
-{
-    enum field f = layout->fields[i];
-    return f != NAMESPACE && f != CATEGORIES && f != REDIRECT;
-}
-
-const struct buf *page_json_text(const struct page_json_layout *layout, int i,
-                                 const struct document *d, const struct dump_page *page)
-{
-    const struct buf *const texts[PAGE_JSON_FIELDS_MAX] = {
-        [ID] = &d->id,
-        [REVID] = &page->revid,
-        [URL] = &d->url,
-        [TITLE] = &d->title,
-        [TEXT] = &d->text,
-        [TIMESTAMP] = &page->timestamp,
-        [REDIRECT] = &page->target,
-    };
-    return texts[layout->fields[i]];
-}
-
 int page_json_has_categories(const struct page_json_layout *layout)
 {
     return memchr(layout->fields, CATEGORIES, (size_t)layout->count) != NULL;
@@ -75,24 +72,79 @@ static void put_list(struct buf *out, const char *lines)
     buf_addc(out, ']');
 }
 
-void page_json_put(struct buf *out, const struct page_json_layout *layout, const struct document *d,
-                   const struct dump_page *page, const char *categories)
+unsigned page_json_parts(const struct page_json_layout *layout)
+{
+    unsigned wanted = 0;
+    for (int i = 0; i < layout->count; i++)
+        if (layout->fields[i] >= PARTS)
+            wanted |= 1u << (layout->fields[i] - PARTS);
+    return wanted;
+}
+
+/* Returns the text of a field that is a string, or NULL. */
+static const struct buf *text_of(enum field f, const struct page_json_source *from)
+{
+    switch (f) {
+    case ID: return &from->document->id;
+    case REVID: return &from->page->revid;
+    case URL: return &from->document->url;
+    case TITLE: return &from->document->title;
+    case TEXT: return &from->document->text;
+    case TIMESTAMP: return &from->page->timestamp;
+    case REDIRECT: return &from->page->target;
+    default: return NULL;
+    }
+}
+
+/* Appends a field that is no string. */
+static void put_value(struct buf *out, enum field f, const struct page_json_source *from)
+{
+    if (f == CATEGORIES) {
+        put_list(out, from->categories);
+    } else if (f == NAMESPACE) {
+        buf_addf(out, "%d", from->page->ns);
+    } else {
+        int is_list = f < PARTS + PART_DESCRIPTION;
+        const struct buf *json = &from->parts->json[f - PARTS];
+        buf_adds(out, is_list ? "[" : "");
+        buf_add(out, json->data, json->len);
+        buf_adds(out, is_list ? "]" : "");
+    }
+}
+
+void page_json_text(struct buf *out, const struct page_json_layout *layout, int i,
+                    const struct page_json_source *from)
+{
+    const struct buf *text = text_of(layout->fields[i], from);
+    if (text)
+        buf_add(out, text->data, text->len);
+    else
+        put_value(out, layout->fields[i], from);
+}
+
+/* Returns 1 if the page has the field, else 0. */
+static int is_there(enum field f, const struct page_json_source *from)
+{
+    if (f == REDIRECT)
+        return from->page->redirect;
+    return f < PARTS + PART_DESCRIPTION || from->parts->json[f - PARTS].len;
+}
+
+void page_json_put(struct buf *out, const struct page_json_layout *layout,
+                   const struct page_json_source *from)
 {
     const char *before = "{";
     for (int i = 0; i < layout->count; i++) {
         enum field f = layout->fields[i];
-        if (f == REDIRECT && !page->redirect)
+        if (!is_there(f, from))
             continue;
         buf_addf(out, "%s\"%s\": ", before, names[f]);
         before = ", ";
-        if (f == CATEGORIES)
-            put_list(out, categories);
-        else if (f == NAMESPACE)
-            buf_addf(out, "%d", page->ns);
-        else {
-            const struct buf *text = page_json_text(layout, i, d, page);
+        const struct buf *text = text_of(f, from);
+        if (text)
             js_quote(out, text->data, text->len);
-        }
+        else
+            put_value(out, f, from);
     }
     buf_adds(out, *before == '{' ? "{}\n" : "}\n");
 }

@@ -10,6 +10,7 @@
  *     namespace   a number: 0 for articles
  *     categories  names in the order of the page's source: ["Moons", "Selene"]
  *     redirect    the title of the redirect's target
+ *     sections …  the parts of the page (page_parts.h)
  */
 #ifndef TEXTMILL_WIKIPREP_OUTPUT_PAGE_JSON_H
 #define TEXTMILL_WIKIPREP_OUTPUT_PAGE_JSON_H
@@ -17,10 +18,11 @@
 #include "common/base/buf.h"
 #include "common/formats/document.h"
 #include "wikiprep/site/dump_page.h"
+#include "wikiprep/site/page_parts.h"
 
 #define PAGE_JSON_FIELDS "id,revid,url,title,redirect,text"
 
-enum { PAGE_JSON_FIELDS_MAX = 9 };
+enum { PAGE_JSON_FIELDS_MAX = 9 + PAGE_PARTS };
 
 struct page_json_layout {
     unsigned char fields[PAGE_JSON_FIELDS_MAX];
@@ -34,17 +36,26 @@ int page_json_layout_parse(struct page_json_layout *layout, const char *list);
 /* Returns the name of the layout's i-th field. */
 const char *page_json_name(const struct page_json_layout *layout, int i);
 
-/* Returns 1 if the i-th field is a string that every page has, else 0. */
-int page_json_is_text(const struct page_json_layout *layout, int i);
+/* What the fields are made of. */
+struct page_json_source {
+    const struct document *document;
+    const struct dump_page *page;
+    const char *categories; /* one per line */
+    const struct page_parts *parts;
+};
 
-/* Returns the page's string for the i-th field; NULL if the field is not a string. */
-const struct buf *page_json_text(const struct page_json_layout *layout, int i,
-                                 const struct document *d, const struct dump_page *page);
+/* Appends the i-th field as a string: a string as it is, and any other value as JSON; nothing if
+ * the page lacks it. */
+void page_json_text(struct buf *out, const struct page_json_layout *layout, int i,
+                    const struct page_json_source *from);
 
 int page_json_has_categories(const struct page_json_layout *layout);
 
-/* Appends the object and an LF. `categories` holds one category per line. */
-void page_json_put(struct buf *out, const struct page_json_layout *layout, const struct document *d,
-                   const struct dump_page *page, const char *categories);
+/* Returns the parts of pages that the layout needs, as bits 1 << PART_LINKS ... */
+unsigned page_json_parts(const struct page_json_layout *layout);
+
+/* Appends the object and an LF. */
+void page_json_put(struct buf *out, const struct page_json_layout *layout,
+                   const struct page_json_source *from);
 
 #endif

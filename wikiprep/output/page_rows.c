@@ -1,29 +1,17 @@
 #include "wikiprep/output/page_rows.h"
 
-#include "common/base/err.h"
 #include "common/base/le.h"
 
 enum { LENGTH_BYTES = 8 };
 
-int page_rows_check(const struct page_json_layout *layout)
-{
-    for (int i = 0; i < layout->count; i++)
-        if (!page_json_is_text(layout, i))
-            return err_usage("--fields: a Parquet file has no column '%s': its columns are strings "
-                             "that each page has",
-                             page_json_name(layout, i));
-    return 0;
-}
-
-void page_rows_put(struct buf *out, const struct page_json_layout *layout, const struct document *d,
-                   const struct dump_page *page)
+void page_rows_put(struct buf *out, const struct page_json_layout *layout,
+                   const struct page_json_source *from)
 {
     for (int i = 0; i < layout->count; i++) {
-        const struct buf *text = page_json_text(layout, i, d, page);
-        char length[LENGTH_BYTES];
-        le_put_u64(length, text->len);
-        buf_add(out, length, sizeof length);
-        buf_add(out, text->data, text->len);
+        size_t begin = out->len;
+        buf_add(out, (const char[LENGTH_BYTES]){ 0 }, LENGTH_BYTES);
+        page_json_text(out, layout, i, from);
+        le_put_u64(out->data + begin, out->len - begin - LENGTH_BYTES);
     }
 }
 

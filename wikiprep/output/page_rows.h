@@ -1,6 +1,6 @@
 /*
  * page_rows.h - writes pages as rows of a Parquet file, with the columns of Wikimedia's data sets:
- * id, url, title and text, all strings.
+ * id, url, title and text, all strings. A value that is no string, such as a list, is JSON.
  *
  * Threads turn pages into rows in memory (page_rows_put). One thread at a time adds them to the
  * file (page_rows_add).
@@ -16,14 +16,10 @@
 
 #define PAGE_ROWS_FIELDS "id,url,title,text"
 
-/* Checks the fields for a Parquet file. Returns 0, or -1 with a usage error if one is not a string
- * that every page has. */
-int page_rows_check(const struct page_json_layout *layout);
-
 /* Appends the values of the layout's fields for a page to `out`, each with its length in front, for
  * page_rows_add. */
-void page_rows_put(struct buf *out, const struct page_json_layout *layout, const struct document *d,
-                   const struct dump_page *page);
+void page_rows_put(struct buf *out, const struct page_json_layout *layout,
+                   const struct page_json_source *from);
 
 struct page_rows {
     const struct columns *library;

@@ -7,6 +7,7 @@
 
 #include <stddef.h>
 
+#include "wikiprep/site/page_parts.h"
 #include "wikiprep/values/span.h"
 
 /* A template call, {{name|first|key=second}}. Inner calls are rendered before outer ones, so the
@@ -29,7 +30,10 @@ struct wikitext_options {
     wikitext_render render; /* NULL: templates are dropped */
     void *render_ctx;
     const struct template_page *page; /* borrowed; NULL: "[[../Other]]" is shown as it is */
+    int markdown;           /* 1: write Markdown (markdown.h); tables, formulas and code are kept */
     struct buf *categories; /* output: categories, one per line; NULL: not wanted; borrowed */
+    struct page_parts *parts; /* output: parts of the page are added; borrowed */
+    unsigned wanted;          /* the wanted ones, 1 << PART_LINKS ... */
 };
 
 /* The page whose calls are expanded and rendered. It is the ctx argument of template_choose and
@@ -40,7 +44,9 @@ struct template_page {
     const char *id, *revid;
     const char *timestamp; /* of the revision, "2020-01-31T…" */
     int ns;
-    int hatnotes; /* keep notes such as "Main article: …" */
+    int hatnotes;             /* keep notes such as "Main article: …" */
+    int markdown;             /* mark quotations */
+    struct page_parts *parts; /* output: description and coordinates are set; NULL: not wanted */
 };
 
 /* What is done with a template call. Expansion (expand/expand.h) runs the template's own wikitext.

@@ -9,10 +9,7 @@
 #include "common/base/utf8.h"
 #include "wikiprep/site/entity.h"
 #include "wikiprep/text/markup_walk.h"
-
-/* Characters with a meaning in the second pass, by the byte that stands for each as plain text. */
-const char markup_plain[32] = { [1] = '\'', [2] = '=', [3] = '*', [4] = '#',  [5] = ':',
-                                [6] = ';',  [7] = '|', [8] = '{', [11] = '}', [12] = '-' };
+#include "wikiprep/text/paragraph.h"
 
 /* ---- output ------------------------------------------------------------------------------ */
 
@@ -131,6 +128,7 @@ static const char *on_line_end(struct markup *m, const char *s)
 {
     if (m->depth || m->in_poem)
         end_line(m, s + 1);
+    m->in_lead &= s + 1 == m->end || s[1] != '=';
     markup_put(m, m->in_poem ? MARKUP_BREAK : '\n');
     return s + 1;
 }
@@ -253,8 +251,11 @@ void markup_strip(struct markup *m, const char *text, size_t n, struct buf *out)
     m->text = text;
     m->end = text + n;
     m->out = out;
-    m->depth = m->braces = m->links = m->pipe_count = m->heading = 0;
+    m->depth = m->braces = m->links = m->pipe_count = m->heading = m->reference_count = 0;
     m->in_poem = m->no_comment_close = 0;
+    m->in_lead = n > 0 && *text != '=';
+    buf_clear(&m->targets);
+    buf_clear(&m->codes);
     memset(m->no_close, 0, markup_tag_count());
     if (m->options->categories)
         buf_clear(m->options->categories);
@@ -278,7 +279,20 @@ struct markup *markup_new(const struct names *names, const struct wikitext_optio
     m->options = options;
     m->no_close = mem_zalloc(markup_tag_count(), 1);
     buf_init(&m->rendered);
+    buf_init(&m->targets);
+    buf_init(&m->codes);
     return m;
+}
+
+const struct span *markup_references(const struct markup *m, size_t *count)
+{
+    *count = m->reference_count;
+    return m->references;
+}
+
+const struct buf *markup_codes(const struct markup *m)
+{
+    return &m->codes;
 }
 
 void markup_set_names(struct markup *m, const struct names *names)
@@ -295,5 +309,8 @@ void markup_free(struct markup *m)
     free(m->arguments);
     free(m->no_close);
     buf_release(&m->rendered);
+    buf_release(&m->targets);
+    buf_release(&m->codes);
+    free(m->references);
     free(m);
 }

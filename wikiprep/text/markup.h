@@ -18,9 +18,6 @@
 #include "wikiprep/text/call.h"
 #include "wikiprep/values/marks.h"
 
-/* The character that a marker byte below 0x20 stands for, or 0 if it stands for none. */
-extern const char markup_plain[32];
-
 struct markup;
 
 /* `names` and `options` are borrowed. A struct markup is for one thread at a time. */
@@ -31,5 +28,13 @@ void markup_free(struct markup *m);
 /* Does the first pass, described at the top of this file, on text[0..n). Replaces the content of
  * out with the result. Time is linear in n for any text. */
 void markup_strip(struct markup *m, const char *text, size_t n, struct buf *out);
+
+/* Returns the references that the last text has, if they are wanted: 2 * *count spans of that text,
+ * the attributes and the content of each. */
+const struct span *markup_references(const struct markup *m, size_t *count);
+
+/* Returns the blocks of code of the last text, for Markdown: each is its language, NUL, the code
+ * and NUL. MARKUP_BLOCK stands around the offset of one. */
+const struct buf *markup_codes(const struct markup *m);
 
 #endif

@@ -1,7 +1,9 @@
 /* Template calls and language variants for markup.h. */
 #include "wikiprep/text/markup_walk.h"
+#include "wikiprep/text/structure.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "common/base/mem.h"
 
@@ -54,6 +56,28 @@ static void close_variant(struct markup *m)
 
 /* ---- braces ------------------------------------------------------------------------------ */
 
+/* Adds a call to the parts of the page, if it gives them. An infobox is a call that begins a line
+ * before the first heading, in no other call, and has four arguments with names: so it needs no
+ * names of templates. */
+static void note_call(struct markup *m, size_t from, const struct wikitext_call *call)
+{
+    enum { NAMED_LEAST = 4 };
+    static const char description[] = "SHORTDESC:";
+    const size_t n = sizeof description - 1;
+    if (markup_wants(m, PART_DESCRIPTION) && call->name.n > n &&
+        !strncasecmp(call->name.s, description, n)) {
+        struct buf *json = &m->options->parts->json[PART_DESCRIPTION];
+        buf_clear(json);
+        structure_text(json, (struct span){ call->name.s + n, call->name.n - n });
+    }
+    if (!markup_wants(m, PART_INFOBOXES) || !m->in_lead || m->braces != 1)
+        return;
+    while (from && memchr(MARKUP_UNSEEN " ", m->out->data[from - 1], 4))
+        from--;
+    if ((!from || m->out->data[from - 1] == '\n') && structure_is_named(call, NAMED_LEAST))
+        structure_call(&m->options->parts->json[PART_INFOBOXES], call);
+}
+
 /* Renders the call in the output from `from` on, and replaces it with its text. Its pipes are
  * m->pipes[first_pipe..pipe_count). */
 static void render(struct markup *m, size_t from, size_t first_pipe)
@@ -68,6 +92,7 @@ static void render(struct markup *m, size_t from, size_t first_pipe)
     }
     size_t name_end = count ? m->pipes[first_pipe] : m->out->len;
     struct wikitext_call call = { { base + from, name_end - from }, m->arguments, count };
+    note_call(m, from, &call);
     buf_clear(&m->rendered);
     if (m->options->render(m->options->render_ctx, &call, &m->rendered)) {
         buf_truncate(m->out, from);

@@ -1,6 +1,8 @@
 /* Internal and external links for markup.h. */
 #define _GNU_SOURCE /* memrchr */
 #include "wikiprep/text/markup_walk.h"
+#include "wikiprep/text/paragraph.h"
+#include "wikiprep/text/structure.h"
 
 #include <string.h>
 #include <strings.h>
@@ -157,6 +159,10 @@ void markup_link_pipe(struct markup *m, const char *s)
     f->piped = 1;
     f->pipe = (size_t)(s - m->text);
     f->names = classify(m, m->out->data + f->out, m->out->len - f->out);
+    if (markup_wants(m, PART_LINKS) && markup_is_shown(f->names)) {
+        f->target = m->targets.len;
+        buf_add(&m->targets, m->out->data + f->out, m->out->len - f->out + 1); /* with NUL */
+    }
     if (markup_is_shown(f->names))
         buf_truncate(m->out, f->out);
     else
@@ -210,6 +216,44 @@ static void show_source(struct markup *m, const struct element *f)
     buf_adds(m->out, "]]");
 }
 
+/* Adds a link to the page's parts: its target, or NULL if it has no label, and its label, which is
+ * the output from `from` on. */
+static void add_link(struct markup *m, const char *target, size_t from)
+{
+    struct span label = { m->out->data + from, m->out->len - from };
+    struct span title = span_trim(target ? span_of(target) : label);
+    if (title.n && *title.s == ':')
+        title = (struct span){ title.s + 1, title.n - 1 };
+    if (title.n)
+        structure_pair(&m->options->parts->json[PART_LINKS], "target", title, "label", label);
+}
+
+/* Returns 1 if the last argument of a file is a caption: it has a space or is longer than the words
+ * that options of files are in any language, and it is no size and has no name. */
+static int is_caption(struct span s)
+{
+    enum { OPTION_MAX_BYTES = 24 };
+    size_t name = 0;
+    while (name < s.n && ((s.s[name] | 0x20) >= 'a' && (s.s[name] | 0x20) <= 'z'))
+        name++;
+    if ((name < s.n && s.s[name] == '=') || (s.n > 2 && *s.s <= '9' && s.s[s.n - 1] == 'x'))
+        return 0;
+    return s.n > OPTION_MAX_BYTES || memchr(s.s, ' ', s.n);
+}
+
+/* Adds the caption of the file in the output from `from` on, if it has one. */
+static void add_caption(struct markup *m, size_t from)
+{
+    const char *s = m->out->data + from, *end = m->out->data + m->out->len;
+    const char *name_end = strchr(s, '|'), *pipe = memrchr(s, '|', m->out->len - from);
+    struct span last = { pipe ? pipe + 1 : s, pipe ? (size_t)(end - pipe - 1) : 0 };
+    last = span_trim(last);
+    const char *colon = name_end ? memchr(s, ':', (size_t)(name_end - s)) : NULL;
+    if (colon && is_caption(last))
+        structure_pair(&m->options->parts->json[PART_CAPTIONS], "file",
+                       (struct span){ colon + 1, (size_t)(name_end - colon - 1) }, "caption", last);
+}
+
 static void close_link(struct markup *m)
 {
     struct element f = *markup_top(m);
@@ -218,6 +262,8 @@ static void close_link(struct markup *m)
         f.names = classify(m, m->out->data + f.out, m->out->len - f.out);
     if (f.names == NAMES_CATEGORY && m->options->categories)
         add_category(m, f.out);
+    if (f.names == NAMES_FILE && markup_wants(m, PART_CAPTIONS))
+        add_caption(m, f.out);
     if (!markup_is_shown(f.names))
         markup_drop(m, f.out);
     else if (!f.piped)
@@ -226,6 +272,8 @@ static void close_link(struct markup *m)
         show_source(m, &f);
     else if (is_blank(m->out->data + f.out, m->out->len - f.out))
         show_unlabelled(m, &f);
+    if (markup_wants(m, PART_LINKS) && markup_is_shown(f.names) && !f.is_broken)
+        add_link(m, f.piped ? m->targets.data + f.target : NULL, f.out);
     if (m->out->len == f.out)
         markup_drop(m, f.out); /* [[|]] */
     if (m->options->tables)
@@ -292,8 +340,12 @@ static const char *close_url(struct markup *m, const char *s)
     const char *label = m->out->data + f.label, *end = m->out->data + m->out->len;
     while (label < end && m->text[f.source] != '[' && is_in_address(label, end))
         label++;
+    struct span address = { m->out->data + f.out + 1, (size_t)(label - m->out->data) - f.out - 1 };
     if (label < end && (*label == ' ' || *label == '\t'))
         label++;
+    if (markup_wants(m, PART_EXTERNAL_LINKS))
+        structure_pair(&m->options->parts->json[PART_EXTERNAL_LINKS], "target", address, "label",
+                       (struct span){ label, (size_t)(end - label) });
     if (label == end)
         markup_drop(m, f.out);
     else

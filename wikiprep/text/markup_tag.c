@@ -1,5 +1,8 @@
 /* HTML and extension tags for markup.h. */
 #define _GNU_SOURCE /* memmem */
+#include "common/base/mem.h"
+#include "common/base/utf8.h"
+#include "wikiprep/site/entity.h"
 #include "wikiprep/text/markup_walk.h"
 #include "wikiprep/text/tag.h"
 
@@ -187,14 +190,36 @@ static const char *find_reference(const struct markup *m, const char *s, const c
     return NULL;
 }
 
-/* Returns the position after the reference that was opened before s. A reference that is not closed
- * before the next one begins, or before a heading, ends with its line. */
-static const char *skip_reference(struct markup *m, const char *s)
+/* Returns the end of the content at s of a reference. A reference that is not closed before the
+ * next one begins, or before a heading, ends with its line. *after is the position after it. */
+static const char *reference_end(struct markup *m, const char *s, const char **after)
 {
     const char *next = find_reference(m, s, m->end);
-    if (next && next[1] == '/' && !bytes_find(s, next, "\n==", 3))
-        return skip_close(m, next);
-    return end_of_line(m, s, next ? next : m->end);
+    if (next && next[1] == '/' && !bytes_find(s, next, "\n==", 3)) {
+        *after = skip_close(m, next);
+        return next;
+    }
+    return *after = end_of_line(m, s, next ? next : m->end);
+}
+
+static const char *skip_reference(struct markup *m, const char *s)
+{
+    const char *after;
+    reference_end(m, s, &after);
+    return after;
+}
+
+/* Notes the reference with this content and returns the position after it. */
+static const char *on_reference(struct markup *m, const char *s, const char *attributes)
+{
+    const char *after, *end = reference_end(m, s, &after);
+    if (markup_wants(m, PART_REFERENCES)) {
+        mem_grow(m->references, m->references_cap, 2 * m->reference_count + 2);
+        struct span *r = &m->references[2 * m->reference_count++];
+        r[0] = (struct span){ attributes, (size_t)(s - attributes) };
+        r[1] = (struct span){ s, (size_t)(end - s) };
+    }
+    return after;
 }
 
 /* Returns the position after the tag that breaks off at `stop`, and after the text of a reference
@@ -224,18 +249,59 @@ static void put_pre(struct markup *m, const char *s, const char *end)
     markup_put(m, MARKUP_BREAK);
 }
 
+/* Notes the references inside of <references>. */
+static void note_references(struct markup *m, const char *s, const char *end)
+{
+    while (markup_wants(m, PART_REFERENCES) && s < end && (s = find_reference(m, s, end))) {
+        const char *attributes;
+        find_tag(m, s + 1 + (s[1] == '/'), &attributes);
+        const char *gt = tag_end(attributes, end);
+        int has_content = s[1] != '/' && gt < end && *gt == '>' && gt[-1] != '/';
+        s = has_content ? on_reference(m, gt + 1, attributes) : attributes;
+    }
+}
+
+/* Writes code or a formula that stands in a line, for Markdown between marks. */
+static void put_inline(struct markup *m, const char *s, const char *close, int mark)
+{
+    mark = m->options->markdown && mark ? mark : MARKUP_EMPTY;
+    markup_put(m, mark);
+    markup_put_literal(m, s, close, ' ');
+    markup_put(m, mark);
+}
+
+/* For Markdown: keeps the code apart, and writes a mark for it in a line of its own. */
+static void put_block(struct markup *m, const char *s, const char *end, struct span language)
+{
+    buf_addf(m->out, "\n%c%zu%c\n", MARKUP_BLOCK, m->codes.len, MARKUP_BLOCK);
+    buf_add(&m->codes, language.s, language.n);
+    buf_addc(&m->codes, '\0');
+    while (s < end) {
+        unsigned c = (unsigned char)*s;
+        size_t n = c == '&' ? entity_read(s, (size_t)(end - s), &c) : 0;
+        if (n && c >= ' ')
+            utf8_add(&m->codes, c);
+        else if (!n && (c >= ' ' || c == '\n' || c == '\t'))
+            buf_addc(&m->codes, *s);
+        s += n ? n : 1;
+    }
+    buf_addc(&m->codes, '\0');
+}
+
 static const char *skip_content(struct markup *m, const char *s, const struct tag *tag,
                                 const char *attributes)
 {
     const char *after, *close = find_close(m, s, tag, &after);
     if (!close)
         return s;
+    if (tag->kind == DROP && !strcmp(tag->name, "references"))
+        note_references(m, s, close);
     int is_inline = tag->kind == CODE && memmem(attributes, (size_t)(s - attributes), "inline", 6);
     int is_formula = tag->kind == FORMULA && m->options->formulas;
     if (is_inline || is_formula || tag->kind == LITERAL) {
-        markup_put(m, MARKUP_EMPTY);
-        markup_put_literal(m, s, close, ' ');
-        markup_put(m, MARKUP_EMPTY);
+        put_inline(m, s, close, is_inline ? MARKUP_CODE : is_formula ? MARKUP_FORMULA : 0);
+    } else if (m->options->markdown && (tag->kind == PRE || tag->kind == CODE)) {
+        put_block(m, s, close, tag_attribute(attributes, s - 1, "lang"));
     } else if (tag->kind == PRE) {
         put_pre(m, s, close);
     } else {
@@ -276,6 +342,19 @@ static void on_heading(struct markup *m, int level, int closing)
     markup_put(m, '\n');
 }
 
+/* Return the byte that stands for the tag: for Markdown, <code> and <blockquote> have their own. */
+static int strip_mark(const struct markup *m, const struct tag *tag, int empty)
+{
+    int is_code = m->options->markdown && !empty && !strcmp(tag->name, "code");
+    return is_code ? MARKUP_CODE : MARKUP_EMPTY;
+}
+
+static int block_mark(const struct markup *m, const struct tag *tag, int closing, int empty)
+{
+    int is_quote = m->options->markdown && !empty && !strcmp(tag->name, "blockquote");
+    return !is_quote ? MARKUP_BREAK : closing ? MARKUP_QUOTE_END : MARKUP_QUOTE;
+}
+
 /* Handles a complete tag: </name> if `closing` is 1, <name ... /> if `empty` is 1, else <name ...>.
  * s is the position after its '>'. Returns the position at which the walk continues. */
 static const char *on_whole_tag(struct markup *m, const char *s, const struct tag *tag, int closing,
@@ -284,12 +363,12 @@ static const char *on_whole_tag(struct markup *m, const char *s, const struct ta
     const char *after;
     switch (tag->kind) {
     case ITEM:
-    case STRIP: markup_put(m, MARKUP_EMPTY); return s;
+    case STRIP: markup_put(m, strip_mark(m, tag, empty)); return s;
     case PRE:
         if (!closing && !empty && !tag_is_wikitext(attributes, s))
             return skip_content(m, s, tag, attributes);
         /* fall through */
-    case BLOCK: markup_put(m, MARKUP_BREAK); return s;
+    case BLOCK: markup_put(m, block_mark(m, tag, closing, empty)); return s;
     case HEADING: on_heading(m, tag->name[1] - '0', closing); return s;
     case POEM:
         m->in_poem = !closing && !empty && find_close(m, s, tag, &after);
@@ -298,7 +377,9 @@ static const char *on_whole_tag(struct markup *m, const char *s, const struct ta
     case TABLE: markup_put(m, closing ? MARKUP_TABLE_END : MARKUP_TABLE); return s;
     case ROW: markup_put(m, m->options->tables ? MARKUP_ROW : MARKUP_BREAK); return s;
     case CELL: markup_put(m, m->options->tables ? MARKUP_CELL : MARKUP_BREAK); return s;
-    case REF: markup_put(m, MARKUP_HOLE); return closing || empty ? s : skip_reference(m, s);
+    case REF:
+        markup_put(m, MARKUP_HOLE);
+        return closing || empty ? s : on_reference(m, s, attributes);
     default:
         if (!closing && !empty)
             return skip_content(m, s, tag, attributes);

@@ -28,6 +28,7 @@ struct element {
     size_t source; /* offset in the source; LINK: of its target; URL: after its address */
     size_t pipe;   /* LINK: offset of its first pipe in the source */
     size_t pipes;  /* value of markup.pipe_count when the element was pushed */
+    size_t target; /* LINK after its first pipe: offset of its target in markup.targets */
 };
 
 struct markup {
@@ -48,7 +49,18 @@ struct markup {
     size_t heading;          /* output offset of the text of an open <h2>; 0: none is open */
     int heading_level;       /* its level: 2 for <h2> */
     int in_poem;             /* inside <poem>: keep line breaks */
+    int in_lead;             /* before the first heading */
+    struct span *references; /* attributes and content of each reference with content, if wanted */
+    size_t reference_count, references_cap;
+    struct buf targets; /* targets of links with a label, if links are wanted; with NUL */
+    struct buf codes;   /* for Markdown: blocks of code, each "language NUL code NUL" */
 };
+
+/* Returns 1 if this part of the page is wanted, else 0. */
+static inline int markup_wants(const struct markup *m, enum page_part part)
+{
+    return m->options->wanted >> part & 1;
+}
 
 /* ---- output -------------------------------------------------------------------------------- */
 

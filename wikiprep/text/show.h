@@ -62,8 +62,8 @@ renderer show_pattern;
 
 /* show_text.c: plain arguments, lists, symbols, places, ships, quotations, notes */
 renderer show_nth, show_last, show_line, show_list, show_numbers, show_equals, show_sic,
-    show_bandiera, show_unichar, show_music, show_coord, show_ship, show_ship_of_type, show_quote,
-    show_hatnote, show_convert, show_cvt;
+    show_bandiera, show_unichar, show_music, show_coord, show_description, show_ship,
+    show_ship_of_type, show_quote, show_hatnote, show_convert, show_cvt;
 
 /* Appends s unchanged. Returns 1 if s is not empty, else 0. */
 int show_span(struct span s, struct buf *out);

@@ -10,6 +10,7 @@
 
 #include "wikiprep/text/convert.h"
 #include "wikiprep/text/markup.h"
+#include "wikiprep/text/structure.h"
 
 /* ---- simple renderers ---------------------------------------------------------------------- */
 
@@ -146,42 +147,49 @@ int show_music(const struct call *c, struct buf *out)
 /* ---- places, ships ------------------------------------------------------------------------- */
 
 /* Appends a latitude or longitude, which begins at argument `from`: 46|12|N is 46°12′N, 46.2|N is
- * 46.2°N. `letters` are the letters that may end it, such as "NSns". Returns the position of the
- * next argument, or 0 if there is no such value. */
-static int put_angle(const struct call *c, int from, const char *letters, struct buf *out)
+ * 46.2°N. `letters` are the letters that may end it, such as "NSns". Sets *degrees. Returns the
+ * position of the next argument, or 0 if there is no such value. */
+static int put_angle(const struct call *c, int from, const char *letters, struct buf *out,
+                     double *degrees)
 {
     static const char *const signs[] = { "°", "′", "″" };
+    static const double parts[] = { 1, 60, 3600 };
     int i = 0;
+    *degrees = 0;
     while (i < 3 && call_at(c, from + i).n && strchr("0123456789.", *call_at(c, from + i).s)) {
         span_put(call_at(c, from + i), out);
+        *degrees += strtod(call_at(c, from + i).s, NULL) / parts[i];
         buf_adds(out, signs[i++]);
     }
     struct span letter = call_at(c, from + i);
     if (!i || letter.n != 1 || !strchr(letters, *letter.s))
         return 0;
     span_put(letter, out);
+    if (strchr("SsWw", *letter.s))
+        *degrees = -*degrees;
     return from + i + 1;
 }
 
-static void put_signed(struct span s, char plus, char minus, struct buf *out)
+/* As put_angle for a number with a sign. Returns its value. */
+static double put_signed(struct span s, char plus, char minus, struct buf *out)
 {
     int negative = s.n && (*s.s == '-' || *s.s == '\x0C');
     if (negative)
         s.s++, s.n--;
     span_put(s, out);
     buf_addf(out, "°%c", negative ? minus : plus);
+    return negative ? -strtod(s.s, NULL) : strtod(s.s, NULL);
 }
 
-int show_coord(const struct call *c, struct buf *out)
+/* Appends latitude and longitude and sets at[] to them in degrees. Returns 1, or 0 if the call has
+ * none. */
+static int put_coordinates(const struct call *c, struct buf *out, double at[2])
 {
-    struct span display = call_any(c, "display");
     size_t begin = out->len;
-    if (display.n && !memmem(display.s, display.n, "inline", 6) && !span_is(display, "it"))
-        return 0;
-    int next = put_angle(c, 1, "NSns", out);
+    int next = put_angle(c, 1, "NSns", out, &at[0]);
     if (next) {
         buf_addc(out, ' ');
-        next = put_angle(c, next, "EWew", out);
+        next = put_angle(c, next, "EWew", out, &at[1]);
     }
     if (next)
         return 1;
@@ -190,10 +198,43 @@ int show_coord(const struct call *c, struct buf *out)
         !isdigit((unsigned char)call_at(c, 2).s[call_at(c, 2).n - 1]) ||
         !isdigit((unsigned char)call_at(c, 1).s[call_at(c, 1).n - 1]))
         return 0;
-    put_signed(call_at(c, 1), 'N', 'S', out);
+    at[0] = put_signed(call_at(c, 1), 'N', 'S', out);
     buf_addc(out, ' ');
-    put_signed(call_at(c, 2), 'E', 'W', out);
+    at[1] = put_signed(call_at(c, 2), 'E', 'W', out);
     return 1;
+}
+
+/* Shows coordinates, unless they stand only beside the title. Those beside the title are the page's
+ * own. */
+int show_coord(const struct call *c, struct buf *out)
+{
+    struct span display = call_any(c, "display");
+    int is_inline = !display.n || memmem(display.s, display.n, "inline", 6) ||
+                    span_is(display, "it");
+    int is_title = display.n &&
+                   (memmem(display.s, display.n, "title", 5) || span_is(display, "it"));
+    struct page_parts *parts = c->page->parts;
+    size_t begin = out->len;
+    double at[2];
+    if (!is_inline && !parts)
+        return 0;
+    int shown = put_coordinates(c, out, at);
+    if (shown && parts && is_title && !parts->json[PART_COORDINATES].len)
+        buf_addf(&parts->json[PART_COORDINATES], "{\"latitude\": %.6g, \"longitude\": %.6g}", at[0],
+                 at[1]);
+    if (!is_inline)
+        buf_truncate(out, begin);
+    return shown && is_inline;
+}
+
+/* Shows nothing: the short description of the page is one of its parts. */
+int show_description(const struct call *c, struct buf *out)
+{
+    struct page_parts *parts = c->page->parts;
+    (void)out;
+    if (parts && call_at(c, c->n).n && !parts->json[PART_DESCRIPTION].len)
+        structure_text(&parts->json[PART_DESCRIPTION], call_at(c, c->n));
+    return 0;
 }
 
 /* Shows a ship. The argument after the name and the id selects the parts: 1 the id, 2 no id, 3 no
@@ -251,7 +292,7 @@ int show_quote(const struct call *c, struct buf *out)
         by[0] = call_at(c, 2);
     if (!by[2].n && !box && call_at(c, 2).n)
         by[2] = call_at(c, 3);
-    buf_adds(out, "\n\n");
+    buf_adds(out, c->page->markdown ? "\n\n\x1A" : "\n\n");
     span_put(said, out);
     const char *before = "\n\n— ";
     for (size_t i = 0; i < sizeof by / sizeof *by; i++) {
@@ -261,7 +302,7 @@ int show_quote(const struct call *c, struct buf *out)
         span_put(by[i], out);
         before = ", ";
     }
-    buf_adds(out, "\n\n");
+    buf_adds(out, c->page->markdown ? "\x1B\n\n" : "\n\n");
     return 1;
 }
 

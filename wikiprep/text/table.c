@@ -4,7 +4,8 @@
 #include <string.h>
 
 #include "common/base/mem.h"
-#include "wikiprep/text/markup.h"
+#include "wikiprep/text/paragraph.h"
+#include "wikiprep/values/marks.h"
 
 /* ---- finding tables ------------------------------------------------------------------------ */
 
@@ -89,20 +90,18 @@ const struct table_extent *table_in(struct table_extents *e, size_t from, size_t
 
 /* ---- cells --------------------------------------------------------------------------------- */
 
-static const char between[] = " | ";
-
 struct flat {
     struct buf *out;
     size_t row, cell; /* offsets of the current row and cell in out */
+    int says;         /* a cell of the row before the current one has text */
     int depth;        /* nesting depth of tables in wikitext syntax */
     int in_caption;
 };
 
-/* Returns 1 if the current cell has text (more than spaces, quotes and marker bytes), else 0. */
-static int has_text(const struct flat *f)
+int table_has_text(const char *text, size_t n)
 {
-    const unsigned char *s = (const unsigned char *)f->out->data + f->cell;
-    for (; *s; s++) {
+    const unsigned char *s = (const unsigned char *)text, *end = s + n;
+    for (; s < end; s++) {
         if (s[0] == 0xC2 && s[1] == 0xA0) /* a no-break space */
             s++;
         else if (*s < ' ' ? markup_plain[*s] : *s != ' ' && *s != '\'')
@@ -111,24 +110,27 @@ static int has_text(const struct flat *f)
     return 0;
 }
 
+/* Returns 1 if the current cell has text, else 0. */
+static int has_text(const struct flat *f)
+{
+    return table_has_text(f->out->data + f->cell, f->out->len - f->cell);
+}
+
 static void begin_cell(struct flat *f)
 {
-    if (has_text(f))
-        buf_adds(f->out, between);
-    else
-        buf_truncate(f->out, f->cell);
+    f->says |= has_text(f);
+    buf_addc(f->out, MARKUP_CELL_END);
     f->cell = f->out->len;
 }
 
 static void end_row(struct flat *f)
 {
-    begin_cell(f);
-    if (f->out->len > f->row) {
-        buf_truncate(f->out, f->out->len - strlen(between));
+    if (f->says || has_text(f))
         buf_addc(f->out, '\n');
-    }
+    else
+        buf_truncate(f->out, f->row);
     f->row = f->cell = f->out->len;
-    f->in_caption = 0;
+    f->in_caption = f->says = 0;
 }
 
 /* Writes the text of a cell. Cells, rows and tables in HTML inside it begin new cells and rows. */
@@ -202,6 +204,7 @@ static void put_line(struct flat *f, const char *s, const char *end)
         end_row(f);
     } else if (begins_with(p, end, "|+")) {
         end_row(f);
+        buf_addc(f->out, MARKUP_CAPTION);
         put_text(f, skip_attributes(p + 2, end), end);
         f->in_caption = 1;
     } else {

@@ -1,11 +1,11 @@
 /*
- * table.h - tables in the output of markup.h: finds them, and writes their cells as text.
+ * table.h - tables in the output of markup.h: finds them, and their rows and cells.
  *
  *     {| class="wikitable"
- *     |+ Planets                     Planets
- *     ! Name !! Moons                Name | Moons
+ *     |+ Planets                     CAPTION Planets
+ *     ! Name !! Moons                Name CELL_END Moons
  *     |-
- *     | Mars || 2                    Mars | 2
+ *     | Mars || 2                    Mars CELL_END 2
  *     |}
  */
 #ifndef TEXTMILL_WIKIPREP_TEXT_TABLE_H
@@ -45,8 +45,12 @@ const struct table_extent *table_in(struct table_extents *e, size_t from, size_t
  * other character of the line. */
 size_t table_indent(const char *s, const char *end);
 
-/* Replaces `out` with the rows of the table s[0..n) and of the tables inside it. Each row is a line
- * that ends with LF. " | " separates the cells; cells without text are left out. */
+/* Replaces `out` with the rows of the table s[0..n) and of the tables inside it, as marked text.
+ * Each row that has text is a line that ends with LF. MARKUP_CELL_END separates the cells; before
+ * the first cell there may be an empty one. A caption is a line that begins with MARKUP_CAPTION. */
 void table_flatten(struct buf *out, const char *s, size_t n);
+
+/* Returns 1 if the marked text s[0..n) has more than spaces, quotes and marker bytes, else 0. */
+int table_has_text(const char *s, size_t n);
 
 #endif

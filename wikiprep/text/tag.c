@@ -72,15 +72,31 @@ const char *tag_skip_attributes(const char *s, const char *end)
     return s;
 }
 
+struct span tag_attribute(const char *s, const char *end, const char *name)
+{
+    const size_t n = strlen(name);
+    for (const char *p = s; (p = bytes_find(p, end, name, n)); p += n) {
+        const char *value = after_equals(p, end);
+        if (!value || (p > s && !strchr(" \t\n\"'", p[-1])) || p[n] == '-')
+            continue;
+        value = skip_blanks(value, end);
+        const char quote = value < end ? *value : ' ', *stop = value;
+        if (quote == '"' || quote == '\'') {
+            value++;
+            stop = memchr(value, quote, (size_t)(end - value));
+            stop = stop ? stop : end;
+        } else {
+            while (stop < end && !strchr(" \t\n/>", *stop))
+                stop++;
+        }
+        return (struct span){ value, (size_t)(stop - value) };
+    }
+    return (struct span){ "", 0 };
+}
+
 int tag_is_wikitext(const char *s, const char *end)
 {
-    static const char name[] = "format=", value[] = "wikitext";
-    s = bytes_find(s, end, name, strlen(name));
-    if (!s)
-        return 0;
-    s += strlen(name);
-    s += *s == '"' || *s == '\'';
-    return (size_t)(end - s) >= strlen(value) && !memcmp(s, value, strlen(value));
+    return span_is(tag_attribute(s, end, "format"), "wikitext");
 }
 
 /* Returns 1 if the tag <name, after which `rest` comes, begins the element again. In the source of

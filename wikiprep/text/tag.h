@@ -10,6 +10,8 @@
 
 #include <stddef.h>
 
+#include "wikiprep/values/span.h"
+
 /* Returns the '>' that ends the tag whose attributes begin at s, or the place where the tag breaks
  * off: a '<', the end of the text, or a line end after which no attribute follows. */
 const char *tag_end(const char *s, const char *end);
@@ -17,6 +19,9 @@ const char *tag_end(const char *s, const char *end);
 /* Returns the position after the attributes name=value at s that are in one line. For a tag that
  * breaks off at `end`. */
 const char *tag_skip_attributes(const char *s, const char *end);
+
+/* Returns the value of the attribute `name` in [s, end), without its quotes, or an empty span. */
+struct span tag_attribute(const char *s, const char *end, const char *name);
 
 /* Returns 1 if the attributes in [s, end) say format="wikitext": the content of <pre> is parsed. */
 int tag_is_wikitext(const char *s, const char *end);

@@ -5,20 +5,34 @@
 #include <string.h>
 
 #include "common/base/mem.h"
+#include "common/formats/js.h"
+#include "wikiprep/text/markdown.h"
 #include "wikiprep/text/markup.h"
+#include "wikiprep/text/paragraph.h"
+#include "wikiprep/text/structure.h"
 #include "wikiprep/text/table.h"
+#include "wikiprep/text/tag.h"
 
 enum { LEVELS = 6 };
 
 struct wikitext {
-    struct wikitext_options options;
+    struct wikitext_options options; /* as the first pass sees them */
+    int shows_tables;                /* tables are wanted in the text */
     struct markup *markup;
-    struct buf marked;  /* output of the first pass */
-    struct buf line;    /* source of the current paragraph, which may have several lines */
-    struct buf written; /* output lines of the current paragraph */
+    struct markdown markdown;
+    struct span signs;        /* of the list item that is written; empty: none is */
+    struct buf section;       /* heading of the current section, as JSON */
+    size_t section_begin;     /* offset of its text in `out` */
+    int section_level;        /* -1: no section has begun */
+    struct wikitext *inner;   /* for references; NULL: they are not wanted */
+    struct buf templates;     /* the calls in a reference, as JSON */
+    struct page_parts inside; /* other parts of a reference */
+    struct buf marked;        /* output of the first pass */
+    struct buf line;          /* source of the current paragraph, which may have several lines */
+    struct buf written;       /* output lines of the current paragraph */
     struct buf headings[LEVELS + 1]; /* by level: headings still without text */
     struct table_extents tables, html_tables;
-    struct buf rows; /* rows of the current table */
+    struct buf rows, cells, grid; /* of the current table: its rows, a row, all cells */
     struct buf *out;
     const struct section_list *wanted, *unwanted;
     int wanted_level;    /* heading level of the wanted section; 0: outside */
@@ -27,15 +41,42 @@ struct wikitext {
     int in_broken_table; /* 1: in an unclosed table; 2: after a blank line in it */
 };
 
+/* Renders a call in a reference. Keeps one that shows no text, such as {{cite book}}, as JSON. */
+static int render_in_reference(void *ctx, const struct wikitext_call *call, struct buf *out)
+{
+    struct wikitext *w = ctx;
+    if (w->options.render && w->options.render(w->options.render_ctx, call, out))
+        return 1;
+    if (call->count)
+        structure_call(&w->templates, call);
+    return 0;
+}
+
 struct wikitext *wikitext_new(const struct names *names, const struct wikitext_options *options)
 {
     struct wikitext *w = mem_zalloc(1, sizeof *w);
     w->options = *options;
+    w->shows_tables = options->tables;
+    w->options.tables |= options->wanted >> PART_TABLES & 1;
     w->markup = markup_new(names, &w->options);
     buf_init(&w->marked);
     buf_init(&w->line);
     buf_init(&w->written);
     buf_init(&w->rows);
+    buf_init(&w->cells);
+    buf_init(&w->grid);
+    buf_init(&w->section);
+    buf_init(&w->templates);
+    page_parts_init(&w->inside);
+    if (options->wanted >> PART_REFERENCES & 1) {
+        const struct wikitext_options inside = { .render = render_in_reference,
+                                                 .render_ctx = w,
+                                                 .formulas = options->formulas,
+                                                 .page = options->page,
+                                                 .parts = &w->inside,
+                                                 .wanted = 1 << PART_EXTERNAL_LINKS };
+        w->inner = wikitext_new(names, &inside);
+    }
     for (int i = 0; i <= LEVELS; i++)
         buf_init(&w->headings[i]);
     return w;
@@ -54,12 +95,20 @@ void wikitext_free(struct wikitext *w)
     table_extents_release(&w->tables);
     table_extents_release(&w->html_tables);
     buf_release(&w->rows);
+    buf_release(&w->cells);
+    buf_release(&w->grid);
+    buf_release(&w->section);
+    buf_release(&w->templates);
+    page_parts_release(&w->inside);
+    wikitext_free(w->inner);
     free(w);
 }
 
 void wikitext_set_names(struct wikitext *w, const struct names *names)
 {
     markup_set_names(w->markup, names);
+    if (w->inner)
+        wikitext_set_names(w->inner, names);
 }
 
 void wikitext_set_sections(struct wikitext *w, const struct section_list *wanted,
@@ -69,287 +118,57 @@ void wikitext_set_sections(struct wikitext *w, const struct section_list *wanted
     w->unwanted = unwanted;
 }
 
-/* ---- quotes: '' and ''' ------------------------------------------------------------------- */
-
-static size_t quotes_at(const char *s, const char *end)
-{
-    size_t n = 0;
-    while (s + n < end && s[n] == '\'')
-        n++;
-    return n;
-}
-
-/* Returns the ''' that stands for an apostrophe and '', or NULL. As in MediaWiki's doQuotes, there
- * is one if the numbers of italic and bold marks are both odd. It is the first one after a word of
- * one letter, else after a longer word, else after a space. */
-static const char *find_apostrophe(const char *s, const char *end)
-{
-    const char *after_letter = NULL, *after_word = NULL, *after_space = NULL;
-    size_t bolds = 0, italics = 0;
-    const char *begin = s;
-    while ((s = memchr(s, '\'', (size_t)(end - s)))) {
-        size_t n = quotes_at(s, end);
-        bolds += n == 3 || n == 4 || n >= 5;
-        italics += n == 2 || n >= 5;
-        if (n == 3 || n == 4) {
-            const char *quote = s + (n - 3);
-            char before = quote > begin ? quote[-1] : ' ';
-            char before2 = quote - 1 > begin ? quote[-2] : '\0';
-            if (before == ' ')
-                after_space = after_space ? after_space : quote;
-            else if (before2 == ' ')
-                after_letter = after_letter ? after_letter : quote;
-            else
-                after_word = after_word ? after_word : quote;
-        }
-        s += n;
-    }
-    if (!(bolds & 1) || !(italics & 1))
-        return NULL;
-    return after_letter ? after_letter : after_word ? after_word : after_space;
-}
-
-/* Appends a line of the source without its quote marks. */
-static void add_without_quotes(struct buf *out, const char *s, const char *end)
-{
-    if (!bytes_find(s, end, "''", 2)) {
-        buf_add(out, s, (size_t)(end - s));
-        return;
-    }
-    const char *apostrophe = find_apostrophe(s, end);
-    while (s < end) {
-        const char *quote = memchr(s, '\'', (size_t)(end - s));
-        if (!quote)
-            quote = end;
-        buf_add(out, s, (size_t)(quote - s));
-        size_t n = quotes_at(quote, end);
-        int kept = n == 1 || n == 4 || n > 5; /* MediaWiki keeps n - 5; here at most one */
-        if (apostrophe && apostrophe >= quote && apostrophe < quote + n)
-            kept = 1;
-        if (kept)
-            buf_addc(out, '\'');
-        s = quote + n;
-    }
-}
-
-/* ---- one line of output -------------------------------------------------------------------- */
-
-struct writer {
-    struct buf *out;
-    size_t begin; /* offset of the line in out */
-    int space;    /* 1: write a space before the next character */
-    int hole;     /* 1: a MARKUP_HOLE came just before */
-    int in_aside; /* 1: between two MARKUP_ASIDE */
-    int says;     /* 1: the line has a letter or digit before `judged` */
-    size_t judged;
-};
-
-static int ends_with_one(const struct writer *w, const char *ascii, const char *const *wide)
-{
-    size_t n = w->out->len - w->begin;
-    const char *end = w->out->data + w->out->len;
-    if (n && strchr(ascii, end[-1]))
-        return 1;
-    for (; n >= 3 && *wide; wide++)
-        if (!memcmp(end - 3, *wide, 3))
-            return 3;
-    return 0;
-}
-
-static const char *const wide_open[] = { "（", "「", "『", "【", NULL };
-static const char *const wide_close[] = { "）", "」", "』", "】", NULL };
-static const char *const wide_comma[] = { "、", "，", "；", "：", NULL };
-
-static int starts_with_one(const char *s, const char *end, const char *ascii,
-                           const char *const *wide)
-{
-    if (strchr(ascii, *s))
-        return 1;
-    for (; end - s >= 3 && *wide; wide++)
-        if (!memcmp(s, *wide, 3))
-            return 3;
-    return 0;
-}
-
-static int ends_open(const struct writer *w)
-{
-    return ends_with_one(w, "([", wide_open);
-}
-
-static int ends_comma(const struct writer *w)
-{
-    return ends_with_one(w, ",;:", wide_comma);
-}
-
-static void trim(struct writer *w)
-{
-    while (w->out->len > w->begin && w->out->data[w->out->len - 1] == ' ')
-        buf_truncate(w->out, w->out->len - 1);
-}
-
-static void drop_commas(struct writer *w)
-{
-    for (int n; (n = ends_comma(w)); trim(w))
-        buf_truncate(w->out, w->out->len - (size_t)n);
-}
-
-/* Repairs spaces and punctuation around a hole, before the character at s is written: changes the
- * end of the output if necessary, and returns the number of bytes at s to leave out. */
-static int repair(struct writer *w, const char *s, const char *end)
-{
-    int n;
-    if ((n = starts_with_one(s, end, ")]", wide_close))) {
-        drop_commas(w);
-        int open = ends_open(w);
-        if (!open) {
-            w->space = w->hole = 0;
-            return 0;
-        }
-        buf_truncate(w->out, w->out->len - (size_t)open); /* remove the empty "()" */
-        w->space = w->out->len > w->begin && w->out->data[w->out->len - 1] == ' ';
-        trim(w);
-        return n;
-    }
-    if ((n = starts_with_one(s, end, ",;:", wide_comma))) {
-        if (ends_open(w) || ends_comma(w) || w->out->len == w->begin) {
-            w->space = 0;
-            return n;
-        }
-        w->space = w->hole = 0;
-        return 0;
-    }
-    if (*s == '.' && (s + 1 == end || strchr(" \t\x0E\x0F\x12", s[1]))) {
-        drop_commas(w);
-        w->space = 0;
-        n = w->out->len == w->begin || w->out->data[w->out->len - 1] == '.';
-        w->hole = n;
-        return n;
-    }
-    if (ends_open(w))
-        w->space = 0;
-    w->hole = 0;
-    return 0;
-}
-
-/* Returns 1 if the text contains a letter or digit, else 0. Other lines are not written. */
-static int says_something(const char *s, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        unsigned char c = (unsigned char)s[i];
-        if (c >= 0x80 || (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z'))
-            return 1;
-    }
-    return 0;
-}
-
-/* Looks for a letter or digit in the output since the last call, unless it is an aside. */
-static void judge(struct writer *w)
-{
-    size_t from = w->judged < w->begin ? w->begin : w->judged;
-    if (!w->in_aside && from < w->out->len)
-        w->says |= says_something(w->out->data + from, w->out->len - from);
-    w->judged = w->out->len;
-}
-
-static void end_of_line(struct writer *w)
-{
-    if (w->hole)
-        drop_commas(w);
-    trim(w);
-    judge(w);
-    if (w->says)
-        buf_addc(w->out, '\n');
-    else
-        buf_truncate(w->out, w->begin);
-    w->begin = w->judged = w->out->len;
-    w->space = w->hole = w->says = w->in_aside = 0;
-}
-
-static int is_plain(char c)
-{
-    return (unsigned char)c > 0x20 && (unsigned char)c != 0xC2;
-}
-
-typedef unsigned char row __attribute__((vector_size(16)));
-
-/* Returns 1 if each of 16 bytes is plain, or is a space before a plain byte. Else returns 0. Reads
- * a 17th byte. */
-static int are_plain(const char *s)
-{
-    row a, b;
-    memcpy(&a, s, sizeof a);
-    memcpy(&b, s + 1, sizeof b);
-    row plain = (row)(a > 0x20) & (row)(a != 0xC2);
-    row space = (row)(a == 0x20) & (row)(b > 0x20) & (row)(b != 0xC2);
-    uint64_t both[2];
-    plain |= space;
-    memcpy(both, &plain, sizeof both);
-    return (both[0] & both[1]) == UINT64_MAX;
-}
-
-/* Returns the length of the run at s that can be copied unchanged. It has no control bytes, no lead
- * byte of U+00A0, and no space before such a byte or another space. */
-static size_t plain_run(const char *s, const char *end)
-{
-    const char *p = s;
-    while (end - p > (ptrdiff_t)sizeof(row) && are_plain(p))
-        p += sizeof(row);
-    while (p < end && (is_plain(*p) || (*p == ' ' && p + 1 < end && is_plain(p[1]))))
-        p++;
-    return (size_t)(p - s);
-}
-
-static const char *write_one(struct writer *w, const char *s, const char *end)
-{
-    if (w->hole) {
-        int skip = repair(w, s, end);
-        if (skip)
-            return s + skip;
-    }
-    if (w->space && w->out->len > w->begin)
-        buf_addc(w->out, ' ');
-    w->space = 0;
-    size_t n = plain_run(s, end); /* s is not a space here */
-    if (n) {
-        buf_add(w->out, s, n);
-        return s + n;
-    }
-    unsigned char c = (unsigned char)*s;
-    buf_addc(w->out, c < 0x20 ? markup_plain[c] : c);
-    return s + 1;
-}
-
-/* Writes the lines of a paragraph: collapses spaces, repairs holes, replaces stand-ins by their
- * characters. Each line that has a letter or digit is written, with LF. */
-static void write_lines(struct buf *out, const char *s, const char *end)
-{
-    struct writer w = { .out = out, .begin = out->len, .judged = out->len };
-    while (s < end) {
-        unsigned char c = (unsigned char)*s;
-        if (c == ' ' || c == '\t') {
-            w.space = 1;
-            s++;
-        } else if (c == 0xC2 && s + 1 < end && (unsigned char)s[1] == 0xA0) {
-            w.space = 1;
-            s += 2;
-        } else if (c < 0x20 && !markup_plain[c]) {
-            if (c == MARKUP_HOLE) {
-                w.hole = 1;
-            } else if (c == MARKUP_ASIDE) {
-                judge(&w);
-                w.in_aside = !w.in_aside;
-            } else if (c != MARKUP_EMPTY && c != MARKUP_LINKED) {
-                end_of_line(&w);
-            }
-            s++;
-        } else {
-            s = write_one(&w, s, end);
-        }
-    }
-    end_of_line(&w);
-}
-
 /* ---- paragraphs and headings --------------------------------------------------------------- */
+
+/* Ends the current section, whose text is in the output, and adds it to the page's parts. */
+static void end_section(struct wikitext *w)
+{
+    if (w->section_level < 0)
+        return;
+    struct buf *json = &w->options.parts->json[PART_SECTIONS];
+    const char *s = w->out->data + w->section_begin, *end = w->out->data + w->out->len;
+    while (s < end && *s == '\n')
+        s++;
+    while (end > s && end[-1] == '\n')
+        end--;
+    structure_item(json);
+    buf_addf(json, "{\"level\": %d, \"heading\": %s, \"text\": ", w->section_level,
+             w->section.data);
+    js_quote(json, s, (size_t)(end - s));
+    buf_addc(json, '}');
+    w->section_level = -1;
+}
+
+/* Begins a section with this heading, whose text will follow in the output. */
+static void note_section(struct wikitext *w, int level, const char *heading, size_t n)
+{
+    buf_clear(&w->section);
+    js_quote(&w->section, heading, n);
+    w->section_level = level;
+    w->section_begin = w->out->len;
+}
+
+/* Writes the headings that still have no text. */
+static void put_headings(struct wikitext *w)
+{
+    int noted = w->options.wanted >> PART_SECTIONS & 1;
+    if (noted && !w->out->len)
+        note_section(w, 0, "", 0);
+    for (int i = 0; i <= LEVELS; i++) {
+        const struct buf *heading = &w->headings[i];
+        if (!heading->len)
+            continue;
+        if (noted && w->out->len)
+            end_section(w);
+        if (w->options.markdown)
+            markdown_heading(&w->markdown, i, heading->data, heading->len - 1);
+        else
+            buf_add(w->out, heading->data, heading->len);
+        if (noted)
+            note_section(w, i, heading->data, heading->len - 1);
+        buf_clear(&w->headings[i]);
+    }
+}
 
 /* Ends the current paragraph and writes it, after the headings that still have no text. */
 static void end_paragraph(struct wikitext *w)
@@ -357,15 +176,16 @@ static void end_paragraph(struct wikitext *w)
     if (!w->line.len)
         return;
     buf_clear(&w->written);
-    write_lines(&w->written, w->line.data, w->line.data + w->line.len);
+    paragraph_write(&w->written, w->line.data, w->line.data + w->line.len,
+                    w->options.markdown ? PARAGRAPH_MARKDOWN : 0);
     buf_clear(&w->line);
     if (!w->written.len)
         return;
-    for (int i = 0; i <= LEVELS; i++) {
-        buf_add(w->out, w->headings[i].data, w->headings[i].len);
-        buf_clear(&w->headings[i]);
-    }
-    buf_add(w->out, w->written.data, w->written.len);
+    put_headings(w);
+    if (w->options.markdown)
+        markdown_lines(&w->markdown, (struct span){ w->written.data, w->written.len }, w->signs);
+    else
+        buf_add(w->out, w->written.data, w->written.len);
 }
 
 /* Returns 1 for a character of Chinese or Japanese, else 0. A line end between two of them is not a
@@ -385,14 +205,14 @@ static void add_text(struct wikitext *w, const char *s, const char *end)
         if (!(is_wide(last) && is_wide(s)))
             buf_addc(&w->line, ' ');
     }
-    add_without_quotes(&w->line, s, end);
+    paragraph_unquote(&w->line, s, end);
 }
 
 /* Writes s as a separate line. */
 static void add_line(struct wikitext *w, const char *s, const char *end)
 {
     end_paragraph(w);
-    add_without_quotes(&w->line, s, end);
+    paragraph_unquote(&w->line, s, end);
     end_paragraph(w);
 }
 
@@ -439,12 +259,12 @@ static void add_heading(struct wikitext *w, const char *s, const char *end)
     end_paragraph(w);
     for (int i = level; i <= LEVELS; i++)
         buf_clear(&w->headings[i]);
-    add_without_quotes(&w->line, s, end);
+    paragraph_unquote(&w->line, s, end);
     for (size_t i = 0; i < w->line.len; i++)
         if (w->line.data[i] == MARKUP_BREAK)
             w->line.data[i] = ' ';
     struct buf *heading = &w->headings[level];
-    write_lines(heading, w->line.data, w->line.data + w->line.len);
+    paragraph_write(heading, w->line.data, w->line.data + w->line.len, 0);
     buf_clear(&w->line);
     begin_section(w, level, heading->data, heading->len - (heading->len > 0));
     if (w->options.no_headings || is_left_out(w))
@@ -455,21 +275,21 @@ static void add_heading(struct wikitext *w, const char *s, const char *end)
 static void add_list_item(struct wikitext *w, const char *s, const char *end)
 {
     int is_term = 0;
+    const char *signs = s;
     for (; s < end && strchr("*#:; ", *s); s++)
         is_term |= *s == ';';
     if (w->options.no_lists) {
         end_paragraph(w);
         return;
     }
+    end_paragraph(w);
     const char *colon = is_term ? memmem(s, (size_t)(end - s), " :", 2) : NULL;
-    if (!colon) {
-        add_line(w, s, end);
-        return;
-    }
+    paragraph_unquote(&w->line, s, colon ? trim_end(s, colon) : end);
+    if (colon)
+        paragraph_unquote(&w->line, colon + 1, end);
+    w->signs = (struct span){ signs, strspn(signs, "*#:;") };
     end_paragraph(w);
-    add_without_quotes(&w->line, s, trim_end(s, colon));
-    add_without_quotes(&w->line, colon + 1, end);
-    end_paragraph(w);
+    w->signs.n = 0;
 }
 
 /* ---- lines of the source ------------------------------------------------------------------- */
@@ -506,7 +326,7 @@ static void on_line(struct wikitext *w, const char *s, const char *end, int at_s
         add_list_item(w, p, end);
     } else if (*p == '|' && w->has_calls) { /* a row of a table that a template began */
         end_paragraph(w);
-    } else if (*p == ' ') {
+    } else if (*p == ' ' || *p == MARKUP_BLOCK) {
         add_line(w, s, end);
     } else if (end - p >= 4 && !memcmp(p, "----", 4)) {
         end_paragraph(w);
@@ -524,6 +344,85 @@ static void on_line(struct wikitext *w, const char *s, const char *end, int at_s
     }
 }
 
+/* Returns the first cell of the row [s, end): an empty one before the others is none. Sets *stop to
+ * its end. */
+static const char *first_cell(const char *s, const char *end, const char **stop)
+{
+    const char *next = memchr(s, MARKUP_CELL_END, (size_t)(end - s));
+    if (next && !table_has_text(s, (size_t)(next - s))) {
+        s = next + 1;
+        next = memchr(s, MARKUP_CELL_END, (size_t)(end - s));
+    }
+    *stop = next ? next : end;
+    return s;
+}
+
+static const char *next_cell(const char *stop, const char *end, const char **next)
+{
+    if (stop == end)
+        return NULL;
+    const char *found = memchr(stop + 1, MARKUP_CELL_END, (size_t)(end - stop - 1));
+    *next = found ? found : end;
+    return stop + 1;
+}
+
+/* Writes a row as a line with its cells that have text. */
+static void put_row(struct wikitext *w, const char *s, const char *end)
+{
+    const char *stop, *between = "";
+    buf_clear(&w->cells);
+    for (s = first_cell(s, end, &stop); s; s = next_cell(stop, end, &stop)) {
+        if (!table_has_text(s, (size_t)(stop - s)))
+            continue;
+        buf_adds(&w->cells, between);
+        buf_add(&w->cells, s, (size_t)(stop - s));
+        between = " | ";
+    }
+    add_line(w, w->cells.data, w->cells.data + w->cells.len);
+}
+
+/* Adds the cells of a row to w->grid, for markdown_table. */
+static void add_row(struct wikitext *w, const char *s, const char *end)
+{
+    const char *stop;
+    for (s = first_cell(s, end, &stop); s; s = next_cell(stop, end, &stop)) {
+        paragraph_unquote(&w->line, s, stop);
+        paragraph_write(&w->grid, w->line.data, w->line.data + w->line.len,
+                        PARAGRAPH_ALL | PARAGRAPH_MARKDOWN);
+        buf_clear(&w->line);
+        buf_addc(&w->grid, MARKUP_CELL_END);
+    }
+    buf_addc(&w->grid, '\0');
+}
+
+/* Adds the table of w->rows to the page's parts. */
+static void add_table(struct wikitext *w)
+{
+    struct buf *json = &w->options.parts->json[PART_TABLES];
+    struct span caption = { "", 0 };
+    const char *between = "";
+    buf_clear(&w->grid);
+    for (const char *s = w->rows.data, *lf, *stop; (lf = strchr(s, '\n')); s = lf + 1) {
+        if (*s == MARKUP_CAPTION) {
+            caption = (struct span){ s, (size_t)(lf - s) };
+            continue;
+        }
+        buf_addf(&w->grid, "%s[", between);
+        between = "";
+        for (s = first_cell(s, lf, &stop); s; s = next_cell(stop, lf, &stop)) {
+            buf_adds(&w->grid, between);
+            structure_text(&w->grid, (struct span){ s, (size_t)(stop - s) });
+            between = ", ";
+        }
+        buf_addc(&w->grid, ']');
+        between = ", ";
+    }
+    structure_item(json);
+    buf_adds(json, "{\"caption\": ");
+    structure_text(json, caption);
+    buf_addf(json, ", \"rows\": [%s]}", w->grid.data);
+}
+
 /* Writes the rows of a closed table, one per line, if tables are wanted. */
 static void on_table(struct wikitext *w, const struct table_extent *table)
 {
@@ -531,8 +430,20 @@ static void on_table(struct wikitext *w, const struct table_extent *table)
     if (!w->options.tables || is_left_out(w))
         return;
     table_flatten(&w->rows, w->marked.data + table->begin, table->end - table->begin);
+    if (w->rows.len && w->options.wanted >> PART_TABLES & 1)
+        add_table(w);
+    if (!w->shows_tables)
+        return;
+    buf_clear(&w->grid);
     for (const char *s = w->rows.data, *lf; (lf = strchr(s, '\n')); s = lf + 1)
-        add_line(w, s, lf);
+        if (w->options.markdown && *s != MARKUP_CAPTION)
+            add_row(w, s, lf);
+        else
+            put_row(w, s, lf);
+    if (w->grid.len) {
+        put_headings(w);
+        markdown_table(&w->markdown, w->grid.data);
+    }
 }
 
 /* Handles a line, or the rest of one, up to its end or to an HTML table in it. *at_start is 1 if s
@@ -581,6 +492,27 @@ static void walk(struct wikitext *w)
     end_paragraph(w);
 }
 
+/* Adds the references of the page to its parts. */
+static void add_references(struct wikitext *w)
+{
+    size_t count;
+    const struct span *r = markup_references(w->markup, &count);
+    for (; w->inner && count; count--, r += 2) {
+        struct buf *json = &w->options.parts->json[PART_REFERENCES];
+        struct span name = tag_attribute(r[0].s, r[0].s + r[0].n, "name");
+        buf_clear(&w->templates);
+        page_parts_clear(&w->inside);
+        wikitext_clean(w->inner, r[1].s, r[1].n, &w->written);
+        structure_item(json);
+        buf_adds(json, "{\"name\": ");
+        js_quote(json, name.s, name.n);
+        buf_adds(json, ", \"text\": ");
+        js_quote(json, w->written.data, w->written.len);
+        buf_addf(json, ", \"links\": [%s], \"templates\": [%s]}",
+                 w->inside.json[PART_EXTERNAL_LINKS].data, w->templates.data);
+    }
+}
+
 void wikitext_clean(struct wikitext *w, const char *text, size_t n, struct buf *out)
 {
     buf_clear(out);
@@ -589,10 +521,14 @@ void wikitext_clean(struct wikitext *w, const char *text, size_t n, struct buf *
         buf_clear(&w->headings[i]);
     w->out = out;
     w->in_broken_table = 0;
+    w->section_level = -1;
+    markdown_begin(&w->markdown, out, markup_codes(w->markup));
     begin_page(w);
     markup_strip(w->markup, text, n, &w->marked);
     w->has_calls = bytes_find(text, text + n, "{{", 2) != NULL;
     table_find(&w->marked, &w->tables, &w->html_tables);
     walk(w);
+    end_section(w);
     buf_rtrim(out);
+    add_references(w);
 }

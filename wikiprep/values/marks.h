@@ -21,6 +21,14 @@ enum {
     MARKUP_ROW = 0x14,       /* <tr>, <caption> if tables are wanted, else MARKUP_BREAK */
     MARKUP_ASIDE = 0x15,     /* begins and ends text that makes no line alone: "(in French)" */
     MARKUP_LINKED = 0x16,    /* a link ends here; only if tables are wanted */
+    MARKUP_CELL_END = 0x1C,  /* between the cells of a row (table.h) */
+    MARKUP_CAPTION = 0x1D,   /* before the caption of a table (table.h) */
+    /* Only for Markdown: */
+    MARKUP_CODE = 0x17,    /* begins and ends code in a line */
+    MARKUP_FORMULA = 0x18, /* begins and ends a formula */
+    MARKUP_BLOCK = 0x19,   /* around the offset of a block of code, which stands elsewhere */
+    MARKUP_QUOTE = 0x1A,   /* begins a quotation */
+    MARKUP_QUOTE_END = 0x1B,
 };
 
 /* The marks that show nothing and break no line. */

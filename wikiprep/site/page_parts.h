@@ -1,0 +1,64 @@
+/*
+ * page_parts.h - the structure of a page as JSON: what output fields beside the text hold.
+ *
+ *     sections       [{"level": 2, "heading": "Orbit", "text": "…"}]; level 0: before all headings
+ *     infoboxes      [{"name": "Infobox moon", "values": {"radius": "1737 km"}}]
+ *     tables         [{"caption": "Phases", "rows": [["Name", "Day"], ["Full moon", "15"]]}]
+ *     links          [{"target": "Earth", "label": "the Earth"}]
+ *     external_links [{"target": "https://example.org", "label": "Maps"}]
+ *     captions       [{"file": "Moon.jpg", "caption": "The Moon"}]
+ *     references     [{"name": "a", "text": "…", "links": [{"target": "https://…", "label": "…"}],
+ *                      "templates": [{"name": "cite web", "values": {…}}]}]
+ *     description    "Only natural satellite of the Earth"
+ *     wikidata       "Q405"
+ *     coordinates    {"latitude": 46.2, "longitude": -6.1}
+ */
+#ifndef TEXTMILL_WIKIPREP_SITE_PAGE_PARTS_H
+#define TEXTMILL_WIKIPREP_SITE_PAGE_PARTS_H
+
+#include "common/base/buf.h"
+
+enum page_part {
+    PART_SECTIONS,
+    PART_INFOBOXES,
+    PART_TABLES,
+    PART_LINKS,
+    PART_EXTERNAL_LINKS,
+    PART_CAPTIONS,
+    PART_REFERENCES,
+    PART_DESCRIPTION, /* from here on one value, not a list */
+    PART_WIKIDATA,
+    PART_COORDINATES,
+    PAGE_PARTS,
+};
+
+/* The parts that the page's source says, even if its templates are expanded. */
+enum {
+    PARTS_OF_SOURCE = 1 << PART_INFOBOXES | 1 << PART_REFERENCES | 1 << PART_DESCRIPTION |
+                      1 << PART_COORDINATES
+};
+
+struct page_parts {
+    struct buf json[PAGE_PARTS]; /* the items of a list with ", " between them, or the value; "" if
+                                    the page has none */
+};
+
+static inline void page_parts_init(struct page_parts *p)
+{
+    for (int i = 0; i < PAGE_PARTS; i++)
+        buf_init(&p->json[i]);
+}
+
+static inline void page_parts_clear(struct page_parts *p)
+{
+    for (int i = 0; i < PAGE_PARTS; i++)
+        buf_clear(&p->json[i]);
+}
+
+static inline void page_parts_release(struct page_parts *p)
+{
+    for (int i = 0; i < PAGE_PARTS; i++)
+        buf_release(&p->json[i]);
+}
+
+#endif

@@ -1,0 +1,47 @@
+/*
+ * markdown.h - writes paragraphs, headings, lists, quotations, tables, code and formulas as
+ * Markdown.
+ *
+ *     ## Orbit                    a heading, with its level
+ *     1\. is a number             text; signs with a meaning in Markdown have a backslash
+ *     - item                      lists; those inside others are indented
+ *     > quotation
+ *     | Name | Day |              a table; its first row is the head
+ *     `code`, $x^2$, $$x^2$$      code; a formula; a formula in its own paragraph
+ *
+ * CommonMark (spec.commonmark.org, 0.31) with the tables of GitHub (github.github.com/gfm). Reading
+ * it with such a parser gives the same text again; a formula is text between dollars there.
+ */
+#ifndef TEXTMILL_WIKIPREP_TEXT_MARKDOWN_H
+#define TEXTMILL_WIKIPREP_TEXT_MARKDOWN_H
+
+#include "common/base/buf.h"
+#include "wikiprep/values/span.h"
+
+enum { MARKDOWN_DEPTH = 12 }; /* deepest list; deeper items stand at this depth */
+
+struct markdown {
+    struct buf *out;           /* borrowed */
+    const struct buf *codes;   /* markup_codes; borrowed */
+    int quotes, quotes_before; /* open quotations: now, and at the block before */
+    int in_table;              /* '|' in code and formulas is written with a backslash */
+    int depth;                 /* of the item before; 0: the block before was no item */
+    int widths[MARKDOWN_DEPTH];
+};
+
+/* Begins a page, which is written to `out`. */
+void markdown_begin(struct markdown *m, struct buf *out, const struct buf *codes);
+
+/* Writes a heading, the plain text [s, s + n). */
+void markdown_heading(struct markdown *m, int level, const char *s, size_t n);
+
+/* Writes lines of paragraph_write, each with LF, as a paragraph, or as an item with the signs
+ * `signs`
+ * ("*", "#:"). Opens and closes quotations. */
+void markdown_lines(struct markdown *m, struct span lines, struct span signs);
+
+/* Writes a table. `rows` ends with an empty row; each row ends with NUL, and each of its cells,
+ * which are lines of paragraph_write, with MARKUP_CELL_END. */
+void markdown_table(struct markdown *m, const char *rows);
+
+#endif

@@ -1,0 +1,313 @@
+#include "wikiprep/text/paragraph.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "wikiprep/values/marks.h"
+
+/* Characters with a meaning in the second pass, by the byte that stands for each as plain text. */
+const char markup_plain[32] = { [1] = '\'', [2] = '=', [3] = '*', [4] = '#',  [5] = ':',
+                                [6] = ';',  [7] = '|', [8] = '{', [11] = '}', [12] = '-' };
+
+/* ---- quotes: '' and ''' ------------------------------------------------------------------- */
+
+static size_t quotes_at(const char *s, const char *end)
+{
+    size_t n = 0;
+    while (s + n < end && s[n] == '\'')
+        n++;
+    return n;
+}
+
+/* Returns the ''' that stands for an apostrophe and '', or NULL. As in MediaWiki's doQuotes, there
+ * is one if the numbers of italic and bold marks are both odd. It is the first one after a word of
+ * one letter, else after a longer word, else after a space. */
+static const char *find_apostrophe(const char *s, const char *end)
+{
+    const char *after_letter = NULL, *after_word = NULL, *after_space = NULL;
+    size_t bolds = 0, italics = 0;
+    const char *begin = s;
+    while ((s = memchr(s, '\'', (size_t)(end - s)))) {
+        size_t n = quotes_at(s, end);
+        bolds += n == 3 || n == 4 || n >= 5;
+        italics += n == 2 || n >= 5;
+        if (n == 3 || n == 4) {
+            const char *quote = s + (n - 3);
+            char before = quote > begin ? quote[-1] : ' ';
+            char before2 = quote - 1 > begin ? quote[-2] : '\0';
+            if (before == ' ')
+                after_space = after_space ? after_space : quote;
+            else if (before2 == ' ')
+                after_letter = after_letter ? after_letter : quote;
+            else
+                after_word = after_word ? after_word : quote;
+        }
+        s += n;
+    }
+    if (!(bolds & 1) || !(italics & 1))
+        return NULL;
+    return after_letter ? after_letter : after_word ? after_word : after_space;
+}
+
+void paragraph_unquote(struct buf *out, const char *s, const char *end)
+{
+    if (!bytes_find(s, end, "''", 2)) {
+        buf_add(out, s, (size_t)(end - s));
+        return;
+    }
+    const char *apostrophe = find_apostrophe(s, end);
+    while (s < end) {
+        const char *quote = memchr(s, '\'', (size_t)(end - s));
+        if (!quote)
+            quote = end;
+        buf_add(out, s, (size_t)(quote - s));
+        size_t n = quotes_at(quote, end);
+        int kept = n == 1 || n == 4 || n > 5; /* MediaWiki keeps n - 5; here at most one */
+        if (apostrophe && apostrophe >= quote && apostrophe < quote + n)
+            kept = 1;
+        if (kept)
+            buf_addc(out, '\'');
+        s = quote + n;
+    }
+}
+
+/* ---- one line of output -------------------------------------------------------------------- */
+
+struct writer {
+    struct buf *out;
+    int flags;    /* PARAGRAPH_ALL ... */
+    size_t begin; /* offset of the line in out */
+    int space;    /* 1: write a space before the next character */
+    int hole;     /* 1: a MARKUP_HOLE came just before */
+    int in_aside; /* 1: between two MARKUP_ASIDE */
+    int says;     /* 1: the line has a letter or digit before `judged` */
+    size_t judged;
+};
+
+static int ends_with_one(const struct writer *w, const char *ascii, const char *const *wide)
+{
+    size_t n = w->out->len - w->begin;
+    const char *end = w->out->data + w->out->len;
+    if (n && strchr(ascii, end[-1]))
+        return 1;
+    for (; n >= 3 && *wide; wide++)
+        if (!memcmp(end - 3, *wide, 3))
+            return 3;
+    return 0;
+}
+
+static const char *const wide_open[] = { "（", "「", "『", "【", NULL };
+static const char *const wide_close[] = { "）", "」", "』", "】", NULL };
+static const char *const wide_comma[] = { "、", "，", "；", "：", NULL };
+
+static int starts_with_one(const char *s, const char *end, const char *ascii,
+                           const char *const *wide)
+{
+    if (strchr(ascii, *s))
+        return 1;
+    for (; end - s >= 3 && *wide; wide++)
+        if (!memcmp(s, *wide, 3))
+            return 3;
+    return 0;
+}
+
+static int ends_open(const struct writer *w)
+{
+    return ends_with_one(w, "([", wide_open);
+}
+
+static int ends_comma(const struct writer *w)
+{
+    return ends_with_one(w, ",;:", wide_comma);
+}
+
+static void trim(struct writer *w)
+{
+    while (w->out->len > w->begin && w->out->data[w->out->len - 1] == ' ')
+        buf_truncate(w->out, w->out->len - 1);
+}
+
+static void drop_commas(struct writer *w)
+{
+    for (int n; (n = ends_comma(w)); trim(w))
+        buf_truncate(w->out, w->out->len - (size_t)n);
+}
+
+/* Repairs spaces and punctuation around a hole, before the character at s is written: changes the
+ * end of the output if necessary, and returns the number of bytes at s to leave out. */
+static int repair(struct writer *w, const char *s, const char *end)
+{
+    int n;
+    if ((n = starts_with_one(s, end, ")]", wide_close))) {
+        drop_commas(w);
+        int open = ends_open(w);
+        if (!open) {
+            w->space = w->hole = 0;
+            return 0;
+        }
+        buf_truncate(w->out, w->out->len - (size_t)open); /* remove the empty "()" */
+        w->space = w->out->len > w->begin && w->out->data[w->out->len - 1] == ' ';
+        trim(w);
+        return n;
+    }
+    if ((n = starts_with_one(s, end, ",;:", wide_comma))) {
+        if (ends_open(w) || ends_comma(w) || w->out->len == w->begin) {
+            w->space = 0;
+            return n;
+        }
+        w->space = w->hole = 0;
+        return 0;
+    }
+    if (*s == '.' && (s + 1 == end || strchr(" \t\x0E\x0F\x12", s[1]))) {
+        drop_commas(w);
+        w->space = 0;
+        n = w->out->len == w->begin || w->out->data[w->out->len - 1] == '.';
+        w->hole = n;
+        return n;
+    }
+    if (ends_open(w))
+        w->space = 0;
+    w->hole = 0;
+    return 0;
+}
+
+/* Returns 1 if the text contains a letter or digit, else 0. Other lines are not written. */
+static int says_something(const char *s, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)s[i];
+        if (c >= 0x80 || (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z'))
+            return 1;
+    }
+    return 0;
+}
+
+/* Looks for a letter or digit in the output since the last call, unless it is an aside. */
+static void judge(struct writer *w)
+{
+    size_t from = w->judged < w->begin ? w->begin : w->judged;
+    if (!w->in_aside && from < w->out->len)
+        w->says |= says_something(w->out->data + from, w->out->len - from);
+    w->judged = w->out->len;
+}
+
+static void end_of_line(struct writer *w)
+{
+    if (w->hole)
+        drop_commas(w);
+    trim(w);
+    judge(w);
+    if (w->says || (w->flags & PARAGRAPH_ALL && w->out->len > w->begin))
+        buf_addc(w->out, '\n');
+    else
+        buf_truncate(w->out, w->begin);
+    w->begin = w->judged = w->out->len;
+    w->space = w->hole = w->says = w->in_aside = 0;
+}
+
+static int is_plain(char c)
+{
+    return (unsigned char)c > 0x20 && (unsigned char)c != 0xC2;
+}
+
+typedef unsigned char row __attribute__((vector_size(16)));
+
+/* Returns 1 if each of 16 bytes is plain, or is a space before a plain byte. Else returns 0. Reads
+ * a 17th byte. */
+static int are_plain(const char *s)
+{
+    row a, b;
+    memcpy(&a, s, sizeof a);
+    memcpy(&b, s + 1, sizeof b);
+    row plain = (row)(a > 0x20) & (row)(a != 0xC2);
+    row space = (row)(a == 0x20) & (row)(b > 0x20) & (row)(b != 0xC2);
+    uint64_t both[2];
+    plain |= space;
+    memcpy(both, &plain, sizeof both);
+    return (both[0] & both[1]) == UINT64_MAX;
+}
+
+/* Returns the length of the run at s that can be copied unchanged. It has no control bytes, no lead
+ * byte of U+00A0, and no space before such a byte or another space. */
+static size_t plain_run(const char *s, const char *end)
+{
+    const char *p = s;
+    while (end - p > (ptrdiff_t)sizeof(row) && are_plain(p))
+        p += sizeof(row);
+    while (p < end && (is_plain(*p) || (*p == ' ' && p + 1 < end && is_plain(p[1]))))
+        p++;
+    return (size_t)(p - s);
+}
+
+static const char *write_one(struct writer *w, const char *s, const char *end)
+{
+    if (w->hole) {
+        int skip = repair(w, s, end);
+        if (skip)
+            return s + skip;
+    }
+    if (w->space && w->out->len > w->begin)
+        buf_addc(w->out, ' ');
+    w->space = 0;
+    size_t n = plain_run(s, end); /* s is not a space here */
+    if (n) {
+        buf_add(w->out, s, n);
+        return s + n;
+    }
+    unsigned char c = (unsigned char)*s;
+    buf_addc(w->out, c < 0x20 ? markup_plain[c] : c);
+    return s + 1;
+}
+
+/* Handles the mark for Markdown at s. Returns the position after it. */
+static const char *on_mark(struct writer *w, const char *s, const char *end)
+{
+    int markdown = w->flags & PARAGRAPH_MARKDOWN;
+    const char *after = *s == MARKUP_BLOCK ? memchr(s + 1, MARKUP_BLOCK, (size_t)(end - s - 1)) : s;
+    after = after ? after + 1 : end;
+    if (*s == MARKUP_CODE || *s == MARKUP_FORMULA) {
+        if (markdown && w->space && w->out->len > w->begin)
+            buf_addc(w->out, ' ');
+        w->space &= !markdown;
+        if (markdown)
+            buf_addc(w->out, *s);
+        return after;
+    }
+    end_of_line(w);
+    if (markdown) {
+        buf_add(w->out, s, (size_t)(after - s));
+        buf_addc(w->out, '\n');
+        w->begin = w->judged = w->out->len;
+    }
+    return after;
+}
+
+void paragraph_write(struct buf *out, const char *s, const char *end, int flags)
+{
+    struct writer w = { .out = out, .flags = flags, .begin = out->len, .judged = out->len };
+    while (s < end) {
+        unsigned char c = (unsigned char)*s;
+        if (c == ' ' || c == '\t') {
+            w.space = 1;
+            s++;
+        } else if (c == 0xC2 && s + 1 < end && (unsigned char)s[1] == 0xA0) {
+            w.space = 1;
+            s += 2;
+        } else if (c >= MARKUP_CODE && c <= MARKUP_QUOTE_END) {
+            s = on_mark(&w, s, end);
+        } else if (c < 0x20 && !markup_plain[c]) {
+            if (c == MARKUP_HOLE) {
+                w.hole = 1;
+            } else if (c == MARKUP_ASIDE) {
+                judge(&w);
+                w.in_aside = !w.in_aside;
+            } else if (c != MARKUP_EMPTY && c != MARKUP_LINKED) {
+                end_of_line(&w);
+            }
+            s++;
+        } else {
+            s = write_one(&w, s, end);
+        }
+    }
+    end_of_line(&w);
+}

@@ -1,0 +1,23 @@
+/*
+ * paragraph.h - lines of text from what the first pass over wikitext leaves of them (markup.h).
+ */
+#ifndef TEXTMILL_WIKIPREP_TEXT_PARAGRAPH_H
+#define TEXTMILL_WIKIPREP_TEXT_PARAGRAPH_H
+
+#include "common/base/buf.h"
+
+/* The character that a marker byte below 0x20 stands for, or 0 if it stands for none. */
+extern const char markup_plain[32];
+
+/* Appends the line of the source [s, end) without its quote marks, '' and '''. */
+void paragraph_unquote(struct buf *out, const char *s, const char *end);
+
+/* Appends the lines of the paragraph [s, end), which has no quote marks: collapses spaces, repairs
+ * holes, replaces stand-ins by their characters. Each line that has a letter or digit is written,
+ * with LF. Flags: with PARAGRAPH_ALL, also each other line that is not empty; with
+ * PARAGRAPH_MARKDOWN the marks for Markdown (marks.h) stay, MARKUP_BLOCK and the marks of
+ * quotations as lines; else they are removed. */
+enum { PARAGRAPH_ALL = 1, PARAGRAPH_MARKDOWN = 2 };
+void paragraph_write(struct buf *out, const char *s, const char *end, int flags);
+
+#endif

@@ -1,0 +1,119 @@
+#include "wikiprep/text/structure.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "common/formats/js.h"
+#include "wikiprep/text/paragraph.h"
+
+enum { CALL_MAX = 400 }; /* arguments of a call; further ones are left out */
+
+void structure_item(struct buf *list)
+{
+    if (list->len)
+        buf_adds(list, ", ");
+}
+
+/* Appends the lines of marked text, without the signs of lists. */
+static void put_plain(struct buf *out, struct span marked)
+{
+    struct buf line = BUF_INIT;
+    for (const char *s = marked.s, *end = s + marked.n; s < end;) {
+        const char *lf = memchr(s, '\n', (size_t)(end - s)), *stop = lf ? lf : end;
+        while (s < stop && strchr("*#:; ", *s))
+            s++;
+        buf_clear(&line);
+        paragraph_unquote(&line, s, stop);
+        paragraph_write(out, line.data, line.data + line.len, PARAGRAPH_ALL);
+        s = stop + 1;
+    }
+    buf_rtrim(out);
+    buf_release(&line);
+}
+
+void structure_text(struct buf *json, struct span marked)
+{
+    struct buf plain = BUF_INIT;
+    put_plain(&plain, marked);
+    js_quote(json, plain.data, plain.len);
+    buf_release(&plain);
+}
+
+void structure_pair(struct buf *list, const char *key, struct span value, const char *key2,
+                    struct span value2)
+{
+    structure_item(list);
+    buf_addf(list, "{\"%s\": ", key);
+    structure_text(list, value);
+    buf_addf(list, ", \"%s\": ", key2);
+    structure_text(list, value2);
+    buf_addc(list, '}');
+}
+
+/* Splits an argument at its '=' into a name and a value. Returns 1, or 0 if it has no name: then it
+ * is a value. */
+static int split(struct span argument, struct span *name, struct span *value)
+{
+    const char *equals = memchr(argument.s, '=', argument.n);
+    *name = (struct span){ argument.s, equals ? (size_t)(equals - argument.s) : 0 };
+    *name = span_trim(*name);
+    *value = argument;
+    if (!equals || !name->n)
+        return 0;
+    value->s = equals + 1;
+    value->n = argument.n - (size_t)(equals + 1 - argument.s);
+    *value = span_trim(*value);
+    return 1;
+}
+
+int structure_is_named(const struct wikitext_call *call, size_t least)
+{
+    size_t count = 0;
+    struct span name, value;
+    for (size_t i = 0; i < call->count && count < least; i++)
+        count += split(call->arguments[i], &name, &value) && value.n;
+    return count == least;
+}
+
+/* Returns 1 if one of the arguments [from, to) has this name, too: the last one counts. */
+static int is_repeated(const struct wikitext_call *call, size_t from, size_t to, struct span name)
+{
+    struct span other, value;
+    for (; from < to; from++)
+        if (split(call->arguments[from], &other, &value) && other.n == name.n &&
+            !memcmp(other.s, name.s, name.n))
+            return 1;
+    return 0;
+}
+
+void structure_call(struct buf *list, const struct wikitext_call *call)
+{
+    struct buf plain = BUF_INIT;
+    int place = 0;
+    const char *before = "";
+    size_t count = call->count < CALL_MAX ? call->count : CALL_MAX;
+    structure_item(list);
+    buf_adds(list, "{\"name\": ");
+    structure_text(list, span_trim(call->name));
+    buf_adds(list, ", \"values\": {");
+    for (size_t i = 0; i < count; i++) {
+        struct span name, value;
+        char number[16];
+        if (!split(call->arguments[i], &name, &value)) {
+            snprintf(number, sizeof number, "%d", ++place);
+            name = span_of(number);
+        }
+        buf_clear(&plain);
+        if (!is_repeated(call, i + 1, count, name))
+            put_plain(&plain, value);
+        if (!plain.len)
+            continue;
+        buf_adds(list, before);
+        structure_text(list, name);
+        buf_adds(list, ": ");
+        js_quote(list, plain.data, plain.len);
+        before = ", ";
+    }
+    buf_adds(list, "}}");
+    buf_release(&plain);
+}

@@ -1,0 +1,28 @@
+/*
+ * structure.h - writes the parts of a page (page_parts.h) as JSON, from marked text: the output of
+ * the first pass over its source (markup.h).
+ */
+#ifndef TEXTMILL_WIKIPREP_TEXT_STRUCTURE_H
+#define TEXTMILL_WIKIPREP_TEXT_STRUCTURE_H
+
+#include "common/base/buf.h"
+#include "wikiprep/text/call.h"
+
+/* Appends marked text as a JSON string. Its lines are separated by LF. */
+void structure_text(struct buf *json, struct span marked);
+
+/* Appends an object with two members, such as "target" and "label", to a list. Both are marked
+ * text. */
+void structure_pair(struct buf *list, const char *key, struct span value, const char *key2,
+                    struct span value2);
+
+/* Appends {"name": …, "values": {…}} to a list: a call with its arguments that are not empty. */
+void structure_call(struct buf *list, const struct wikitext_call *call);
+
+/* Returns 1 if the call has at least `least` arguments with a name and a value, else 0. */
+int structure_is_named(const struct wikitext_call *call, size_t least);
+
+/* Appends ", " if the list has an item. */
+void structure_item(struct buf *list);
+
+#endif
