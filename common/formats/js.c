@@ -223,6 +223,17 @@ void js_print(struct buf *out, const struct js *v)
     json_dump_callback(value(v), add_text, out, JSON_ENCODE_ANY);
 }
 
+/* Returns 1 if none of the 8 bytes at s is a control character, a quote or a backslash; 0 if one
+ * may be. */
+static int is_plain(const char *s)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101), high = 0x80 * ones;
+    uint64_t x;
+    memcpy(&x, s, sizeof x);
+    uint64_t quote = x ^ '"' * ones, slash = x ^ '\\' * ones;
+    return !(((x - 0x20 * ones) | (quote - ones) | (slash - ones)) & ~x & high);
+}
+
 void js_quote(struct buf *out, const char *s, size_t n)
 {
     static const char *const named[] = {
@@ -232,6 +243,8 @@ void js_quote(struct buf *out, const char *s, size_t n)
     buf_addc(out, '"');
     size_t plain = 0; /* start of the bytes not yet copied */
     for (size_t i = 0; i < n; i++) {
+        while (i + 8 < n && is_plain(s + i))
+            i += 8;
         unsigned char c = (unsigned char)s[i];
         const char *name = c < sizeof named / sizeof *named ? named[c] : NULL;
         if (!name && c >= 0x20)
