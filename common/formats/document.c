@@ -16,6 +16,7 @@ void document_release(struct document *d)
     buf_release(&d->id);
     buf_release(&d->url);
     buf_release(&d->title);
+    buf_release(&d->more);
     buf_release(&d->text);
 }
 
@@ -68,7 +69,9 @@ void document_put(struct buf *out, const struct document *d)
     put_escaped(out, &d->url, 1);
     buf_adds(out, "\" title=\"");
     put_escaped(out, &d->title, 1);
-    buf_adds(out, "\">\n");
+    buf_addc(out, '"');
+    buf_add(out, d->more.data, d->more.len);
+    buf_adds(out, ">\n");
     put_escaped(out, &d->title, 0);
     buf_adds(out, "\n\n");
     put_escaped(out, &d->text, 0);
@@ -128,6 +131,27 @@ static void get_attribute(struct buf *out, const char *line, size_t len, const c
     const char *end = memchr(at, '"', (size_t)(line + len - at));
     if (end)
         add_unescaped(out, at, (size_t)(end - at));
+}
+
+static int is_own(const char *name, size_t n)
+{
+    return (n == 2 && !memcmp(name, "id", n)) || (n == 3 && !memcmp(name, "url", n)) ||
+           (n == 5 && !memcmp(name, "title", n));
+}
+
+/* Sets *out to the attributes of the line that have no field of their own. */
+static void get_others(struct buf *out, const char *line, size_t len)
+{
+    const char *at = line + strlen("<doc"), *end = line + len, *equals, *quote;
+    buf_clear(out);
+    for (; at < end && *at == ' ' && (equals = memchr(at, '=', (size_t)(end - at)));
+         at = quote + 1) {
+        if (equals + 1 >= end || equals[1] != '"' ||
+            !(quote = memchr(equals + 2, '"', (size_t)(end - equals - 2))))
+            break;
+        if (!is_own(at + 1, (size_t)(equals - at - 1)))
+            buf_add(out, at, (size_t)(quote + 1 - at));
+    }
 }
 
 void document_open(struct document_reader *r, struct input *in)
@@ -197,6 +221,7 @@ int document_read(struct document_reader *r, struct document *d)
     get_attribute(&d->id, line, len, "id");
     get_attribute(&d->url, line, len, "url");
     get_attribute(&d->title, line, len, "title");
+    get_others(&d->more, line, len);
     buf_clear(&d->text);
     for (uint64_t n = 0; (got = input_line(r->in, &line, &len)) > 0; n++) {
         if (starts(line, len, "</doc>")) {

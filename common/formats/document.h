@@ -28,12 +28,13 @@
 
 struct document {
     struct buf id, url, title; /* values of the attributes, unescaped; empty if absent */
+    struct buf more;           /* the other attributes, as they are written: ` lang="en"` */
     struct buf text; /* the lines after the title and its blank line; no white space at the end */
 };
 
 #define DOCUMENT_INIT                                                                              \
     {                                                                                              \
-        BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT                                                     \
+        BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT                                           \
     }
 void document_release(struct document *d);
 
