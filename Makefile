@@ -46,8 +46,9 @@ ALL_LDFLAGS = $(MODE_FLAGS) $(HARDEN_LD) -pthread -Wl,--as-needed $(LINKED) $(LD
 LIBS = $(PKG_LIBS) $(if $(filter -licuuc,$(PKG_LIBS)),-lstdc++) -lm -ldl
 
 B = $(O)/$(MODE)
-PROGRAMS = wikiprep tokenize tfwrite train evaluate generate
+PROGRAMS = wikiprep textclean tokenize tfwrite train evaluate generate
 MAIN_wikiprep = wikiprep/wikiprep
+MAIN_textclean = textclean/textclean
 MAIN_tokenize = tokenizer/tokenize
 MAIN_tfwrite = tfrecord/tfwrite
 MAIN_train = train/train
@@ -55,7 +56,7 @@ MAIN_evaluate = eval/evaluate
 MAIN_generate = generate/generate
 MAINS = $(foreach p,$(PROGRAMS),$(MAIN_$(p)).c)
 
-FOLDERS = common unicode wikiprep tokenizer library tfrecord squad model train eval generate
+FOLDERS = common unicode wikiprep textclean tokenizer library tfrecord squad model train eval generate
 SOURCES = $(foreach f,$(FOLDERS),$(wildcard $(f)/*.c $(f)/*/*.c))
 LIB = $(B)/libtextmill.a
 GENERATED = $(B)/gen/language_data.c
@@ -117,7 +118,7 @@ $(B)/obj/tfrecord/formats/blend.o: EXTRA = -ffp-contract=off
 $(B)/obj/model/compute/kernels_%.o: HARDEN =
 # The compiler vectorises the loops of the kernels.
 $(B)/obj/model/%.o: EXTRA = $(if $(filter release,$(MODE)),-O3 -fno-math-errno -fno-trapping-math)
-$(B)/obj/train/ranks/reduce.o: EXTRA = $(if $(filter release,$(MODE)),-O3)
+$(B)/obj/textclean/%.o $(B)/obj/train/ranks/reduce.o: EXTRA = $(if $(filter release,$(MODE)),-O3)
 # It also vectorises the code that packs tokens.
 $(B)/obj/common/formats/stream.o $(B)/obj/tfrecord/formats/megatron.o: EXTRA = $(if $(filter release,$(MODE)),-O3)
 # Clang takes ten minutes and 5 GB of memory to instrument one file of kernels. GCC's sanitizers see them.

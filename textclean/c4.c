@@ -1,0 +1,215 @@
+#define _GNU_SOURCE /* memmem */
+#include "textclean/c4.h"
+
+#include <string.h>
+
+#include "common/base/utf8.h"
+#include "unicode/whitespace.h"
+
+/* ---- phrases --------------------------------------------------------------------------------- */
+
+enum { LOREM_IPSUM = 1, JAVASCRIPT = 2, POLICY = 4 };
+
+static const struct {
+    const char *text;
+    unsigned what;
+} phrases[] = {
+    { "lorem ipsum", LOREM_IPSUM }, { "javascript", JAVASCRIPT }, { "terms of use", POLICY },
+    { "privacy policy", POLICY },   { "cookie policy", POLICY },  { "uses cookies", POLICY },
+    { "use of cookies", POLICY },   { "use cookies", POLICY },
+};
+
+/* Returns which phrases are in s[0..n), which is in lower case. */
+static unsigned find_phrases(const char *s, size_t n)
+{
+    unsigned found = 0;
+    int cookies = memmem(s, n, "cookie", 6) != NULL;
+    for (size_t i = 0; i < sizeof phrases / sizeof *phrases; i++)
+        if ((i < 4 || cookies) && memmem(s, n, phrases[i].text, strlen(phrases[i].text)))
+            found |= phrases[i].what;
+    return found;
+}
+
+static void lower(struct features *f)
+{
+    buf_clear(&f->lower);
+    buf_reserve(&f->lower, f->n);
+    for (size_t i = 0; i < f->n; i++) {
+        unsigned char c = (unsigned char)f->text[i];
+        f->lower.data[i] = (char)(c | ((unsigned)(c - 'A') < 26) << 5);
+    }
+}
+
+/* ---- lines ----------------------------------------------------------------------------------- */
+
+static int has_long_word(const char *s, size_t n, size_t longest)
+{
+    if (!longest || n <= longest)
+        return 0;
+    for (size_t at = 0, chars = 0; at < n;) {
+        unsigned c;
+        size_t space = whitespace_at(s + at, n - at);
+        chars = space ? 0 : chars + 1;
+        at += space ? space : utf8_read(s + at, n - at, &c);
+        if (chars > longest)
+            return 1;
+    }
+    return 0;
+}
+
+static int has_words(const char *s, size_t n, size_t least)
+{
+    size_t words = 0;
+    for (size_t at = 0; at < n && words < least; words++) {
+        while (at < n && !whitespace_at(s + at, n - at))
+            at++;
+        for (size_t space; at < n && (space = whitespace_at(s + at, n - at)); at += space)
+            ;
+    }
+    return words >= least;
+}
+
+static int ends_well(const char *s, size_t n)
+{
+    return n && memchr(".?!\"'", s[n - 1], 5) && !(n >= 3 && !memcmp(s + n - 3, "...", 3));
+}
+
+/* Returns the bytes of the reference mark at s[0..n), which begins with [. */
+static size_t reference(const char *s, size_t n)
+{
+    static const char *const marks[] = { "[edit]", "[citation needed]" };
+    for (int i = 0; i < 2; i++)
+        if (n >= strlen(marks[i]) && !memcmp(s, marks[i], strlen(marks[i])))
+            return strlen(marks[i]);
+    size_t k = 1;
+    while (k < n && s[k] >= '0' && s[k] <= '9')
+        k++;
+    return k < n && s[k] == ']' ? k + 1 : 0;
+}
+
+/* Appends the line without reference marks. Returns whether it had any. */
+static int put_line(struct buf *out, const char *s, size_t n, int references)
+{
+    const char *end = s + n, *mark = s;
+    int had = 0;
+    while (references && (mark = memchr(mark, '[', (size_t)(end - mark)))) {
+        size_t k = reference(mark, (size_t)(end - mark));
+        if (k) {
+            buf_add(out, s, (size_t)(mark - s));
+            s = mark + k;
+            had = 1;
+        }
+        mark += k ? k : 1;
+    }
+    buf_add(out, s, (size_t)(end - s));
+    return had;
+}
+
+/* ---- a text ---------------------------------------------------------------------------------- */
+
+struct state {
+    const struct c4_rules *rules;
+    struct features *f;
+    struct c4_result *out;
+    unsigned phrases; /* in the whole text */
+    size_t word;      /* first word that is not before the line */
+    size_t words;     /* of the lines that stay */
+    int references;   /* lines that stay had reference marks */
+};
+
+/* Counts the words and sentences of the line text[at..end) of the input. */
+static void count_words(struct state *c, size_t at, size_t end)
+{
+    const struct words *w = &c->f->words;
+    while (c->word < w->count && w->list[c->word].at < at)
+        c->word++;
+    size_t first = c->word;
+    while (c->word < w->count && w->list[c->word].at < end)
+        c->word++;
+    c->words += c->word - first;
+    if (c->out->sentences < 100)
+        c->out->sentences += words_sentences(w, first, c->word);
+}
+
+/* Decides on the line s[0..n), stripped; the line as it is written is `clean`. Returns 1 if it
+ * stays, 0 if not, and -1 if the document is left out. */
+static int judge_line(struct state *c, const char *s, size_t n, const char *clean, size_t len)
+{
+    const struct c4_rules *r = c->rules;
+    if (has_long_word(s, n, r->longest_word) || (r->end_marks && !ends_well(clean, len)) ||
+        !has_words(s, n, r->least_words))
+        return 0;
+    unsigned found = c->phrases ? find_phrases(c->f->lower.data + (s - c->f->text), n) : 0;
+    if (r->lorem_ipsum && found & LOREM_IPSUM)
+        return c->out->lorem_ipsum++, -1;
+    if (r->javascript && found & JAVASCRIPT)
+        return 0;
+    if (r->brace && memchr(s, '{', n))
+        return c->out->braces++, -1;
+    return !(r->policy && found & POLICY);
+}
+
+static int take_line(struct state *c, const char *s, size_t n)
+{
+    struct buf *text = &c->out->text;
+    size_t before = text->len;
+    struct span line = whitespace_strip(s, n);
+    int had = put_line(text, line.s, line.n, c->rules->references);
+    int stays = judge_line(c, line.s, line.n, text->data + before, text->len - before);
+    if (stays <= 0) {
+        buf_truncate(text, before);
+        c->out->lines_left_out += line.n > 0;
+        return stays;
+    }
+    buf_addc(text, '\n');
+    size_t at = (size_t)(line.s - c->f->text);
+    c->references |= had;
+    count_words(c, at, at + line.n);
+    return 1;
+}
+
+/* Strips the new text, and counts its words if reference marks came out of it. */
+static void finish(struct state *c)
+{
+    struct features *f = c->f;
+    struct buf *text = &c->out->text;
+    struct span all = whitespace_strip(text->data, text->len);
+    size_t begin = (size_t)(all.s - text->data);
+    buf_truncate(text, begin + all.n);
+    memmove(text->data, all.s, all.n);
+    buf_truncate(text, all.n);
+    buf_reserve(text, WORDS_PAD);
+    if (all.n == f->n && !memcmp(text->data, f->text, f->n))
+        return;
+    features_set(f, text->data, text->len);
+    f->word_count = c->words;
+    f->counted = !c->references;
+    if (c->references) {
+        features_words(f);
+        c->out->sentences = 0;
+        for (size_t at = 0, n, next, word = 0; at < f->n; at = next) {
+            size_t first = word;
+            n = features_line(f, at, &next);
+            while (word < f->words.count && f->words.list[word].at < at + n)
+                word++;
+            c->out->sentences += words_sentences(&f->words, first, word);
+        }
+    }
+}
+
+void c4_clean(const struct c4_rules *rules, struct features *f, struct c4_result *out)
+{
+    struct state c = { .rules = rules, .f = f, .out = out };
+    struct buf text = out->text;
+    *out = (struct c4_result){ .text = text };
+    buf_clear(&out->text);
+    features_words(f);
+    lower(f);
+    c.phrases = find_phrases(f->lower.data, f->n);
+    for (size_t at = 0, n, next; at < f->n; at = next) {
+        n = features_line(f, at, &next);
+        if (take_line(&c, f->text + at, n) < 0)
+            return;
+    }
+    finish(&c);
+}

@@ -1,0 +1,37 @@
+/*
+ * c4.h - the rules of C4 (Raffel et al. 2020), most of which leave out lines.
+ *
+ * A line is stripped of white space and reference marks: [12], [edit], [citation needed].
+ */
+#ifndef TEXTMILL_TEXTCLEAN_C4_H
+#define TEXTMILL_TEXTCLEAN_C4_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/base/buf.h"
+#include "textclean/features.h"
+
+/* Which rules hold. */
+struct c4_rules {
+    size_t longest_word;    /* leave out lines with a longer word, in characters; 0: none */
+    size_t least_words;     /* leave out lines with fewer words between white space */
+    int end_marks;          /* leave out lines that do not end in . ? ! " or ', or end in ... */
+    int references;         /* remove reference marks */
+    int javascript;         /* leave out lines that mention it */
+    int policy;             /* leave out lines about cookies, privacy and terms of use */
+    int lorem_ipsum, brace; /* look for them; the document is left out */
+};
+
+struct c4_result {
+    struct buf text; /* the lines that stay */
+    size_t lines_left_out;
+    size_t lorem_ipsum, braces; /* lines with them; the first one ends the search */
+    size_t sentences;
+};
+
+/* Applies the rules to the text of `f`. If the text changes, the caller passes the new one to
+ * features_set. Then f->word_count may be set already. */
+void c4_clean(const struct c4_rules *rules, struct features *f, struct c4_result *out);
+
+#endif

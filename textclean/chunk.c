@@ -1,0 +1,467 @@
+#include "textclean/chunk.h"
+
+#include <string.h>
+
+#include "common/base/buf.h"
+#include "common/base/utf8.h"
+#include "unicode/unicode.h"
+
+const uint8_t chunk_classes[256] = {
+    16, 16, 16, 16, 16, 16, 16, 16, 16, 4,  4,  4,  4,  4,  16, 16, 16, 16, 16, 16, 16, 16, 16, 16,
+    16, 16, 16, 16, 4,  4,  4,  4,  4,  16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16,
+    16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 1,  1,  1,  1,  1,  1,  1,
+    1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  1,  16, 16, 16, 16, 16,
+    16, 3,  3,  3,  3,  3,  3,  3,  3,  3,  3,  3,  3,  3,  3,  3,  3,  3,  3,  3,  3,  3,  3,  3,
+    3,  3,  3,  16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16,
+    16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16,
+    16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16,
+    16, 16, 24, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16,
+    16, 16, 16, 16, 16, 16, 16, 16, 16, 24, 24, 24, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16,
+    16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16, 16,
+};
+
+/* ---- exceptions ------------------------------------------------------------------------------ */
+
+/* Words, and what may be joined to them, with an apostrophe or without one. "-" in front: only with
+ * an apostrophe, because the word without it is another one ("well"). Parts are divided by "+". */
+static const char *const contractions[][2] = {
+    { "i", "'d 'd+'ve -'ll 'll+'ve 'm 'm+a 've" },
+    { "he", "'d 'd+'ve -'ll 'll+'ve 's" },
+    { "she", "-'d 'd+'ve -'ll 'll+'ve 's" },
+    { "it", "'d 'd+'ve 'll 'll+'ve -'s" },
+    { "we", "'d 'd+'ve -'ll 'll+'ve -'re 've" },
+    { "you they", "'d 'd+'ve 'll 'll+'ve 're 've" },
+    { "that this", "'d 'd+'ve 'll 'll+'ve 's" },
+    { "these those", "'d 'd+'ve 'll 'll+'ve 're 've" },
+    { "there how what when where why", "'d 'd+'ve 'll 'll+'ve 're 's 've" },
+    { "who", "'d 'd+'ve 'll 'll+'ve -'re 's 've" },
+    { "ai are dare has have is need was were", "n't" },
+    { "could might must should would", "n't n't+'ve 've" },
+    { "ca did do does had may ought sha wo", "n't n't+'ve" },
+    { "not", "'ve" },
+};
+
+/* Other chunks with parts; a capital may begin them. */
+static const char *const divided[] = { "can+not", "gon+na", "got+ta", "let+'s", "c'm+on" };
+static const char *const divided_as_is[] = { "y+all", "y'+all", "how'd+'y", "How'd+'y" };
+
+/* Chunks that stay whole although they have marks. */
+static const char whole[] =
+    "'Cause 'Cos 'Coz 'Cuz 'S 'bout 'cause 'cos 'coz 'cuz 'd 'em 'll 'nuff 're 's '' D.C. E.G. "
+    "E.g. I.E. I.e. N.C. N.D. N.H. N.J. N.M. N.Y. Ph.D. S.C. a.m. and/or e.g. i.e. p.m. v.s. vs. "
+    "w/o co. Adm. Ak. Ala. Apr. Ariz. Ark. Aug. Bros. Calif. Co. Colo. Conn. Corp. Dec. Del. Dr. "
+    "Feb. Fla. Ga. Gen. Gov. Ia. Id. Ill. Inc. Ind. Jan. Jr. Jul. Jun. Kan. Kans. Ky. La. Ltd. Mar. "
+    "Mass. Md. Messrs. Mich. Minn. Miss. Mo. Mont. Mr. Mrs. Ms. Mt. Neb. Nebr. Nev. Nov. Oct. Okla. "
+    "Ore. Pa. Prof. Rep. Rev. Sen. Sep. Sept. St. Tenn. Va. Wash. Wis. ma'am Ma'am o'clock O'clock "
+    "doin' goin' havin' lovin' nothin' nuthin' ol' somethin' Doin' Goin' Havin' Lovin' Nothin' "
+    "Nuthin' Ol' Somethin' \xC3\xA4. \xC3\xB6. \xC3\xBC. "
+    ":'( :') :'-( :'-) (*_*) (-8 (-: (-; (-_-) (._.) (: (; (= (>_<) (^_^) (o: )-: ): -_- -__- ._. "
+    "0.0 0.o 0_0 0_o 8) 8-) 8-D :( :(( :((( :() :) :)) :))) :* :-( :-(( :-((( :-) :-)) :-))) :-* "
+    ":-/ :-0 :-3 :-> :-D :-O :-P :-X :-] :-o :-p :-x :-| :-} :/ :0 :1 :3 :> :D :O :P :X :] :o :o) "
+    ":p :x :| :} ;) ;-) ;-D ;D ;_; <.< </3 <3 <33 <333 <space> =( =) =/ =3 =D =[ =] =| >.< >.> "
+    ">:( >:o ><(((*> @_@ O.O O.o O_O O_o V.V V_V [-: [: [= \\\") ]= ^_^ ^__^ ^___^ o.0 o.O o.o o_0 "
+    "o_O o_o v.v v_v";
+
+struct put {
+    void (*fn)(void *ctx, const char *chunk, const uint8_t parts[4]);
+    void *ctx;
+    char chunk[40];
+    size_t n;
+};
+
+static void put_parts(struct put *p, const uint8_t parts[4])
+{
+    p->chunk[p->n] = '\0';
+    p->fn(p->ctx, p->chunk, parts);
+}
+
+/* Puts the chunk head + tail, whose parts are divided by "+", with the apostrophes replaced by
+ * `apostrophe`. */
+static void put_divided(struct put *p, const char *head, const char *tail, size_t n,
+                        const char *apostrophe)
+{
+    uint8_t parts[4] = { 0 };
+    size_t part = 0, begin = p->n = strlen(head);
+    memcpy(p->chunk, head, begin);
+    begin = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (tail[i] == '+') {
+            parts[part++] = (uint8_t)(p->n - begin);
+            begin = p->n;
+            continue;
+        }
+        const char *as = tail[i] == '\'' ? apostrophe : NULL;
+        size_t k = as ? strlen(as) : 1;
+        memcpy(p->chunk + p->n, as ? as : tail + i, k);
+        p->n += k;
+    }
+    parts[part] = (uint8_t)(p->n - begin);
+    put_parts(p, parts);
+}
+
+static const char RIGHT_QUOTE[] = "\xE2\x80\x99";
+
+/* Puts the words of a row with each of its endings, with and without a capital. */
+static void put_row(struct put *p, const char *words, const char *endings)
+{
+    for (const char *word = words; *word; word += strspn(word, " ")) {
+        char head[16] = { 0 };
+        size_t n = strcspn(word, " ");
+        memcpy(head, word, n);
+        for (int capital = 0; capital < 2; capital++, head[0] = (char)(head[0] - 32)) {
+            for (const char *end = endings; *end; end += strspn(end, " ")) {
+                int only = *end == '-';
+                size_t k = strcspn(end += only, " ");
+                char tail[24] = "+";
+                memcpy(tail + 1, end, k);
+                put_divided(p, head, tail, k + 1, "'");
+                put_divided(p, head, tail, k + 1, RIGHT_QUOTE);
+                if (!only)
+                    put_divided(p, head, tail, k + 1, "");
+                end += k;
+            }
+        }
+        word += n;
+    }
+}
+
+static void put_times(struct put *p)
+{
+    for (int hour = 1; hour <= 12; hour++)
+        for (int i = 0; i < 4; i++) {
+            char head[4] = { (char)('0' + hour % 10) };
+            if (hour > 9)
+                memcpy(head, (char[]){ '1', (char)('0' + hour - 10), 0 }, 3);
+            static const char *const halves[] = { "+am", "+pm", "+a.m.", "+p.m." };
+            put_divided(p, head, halves[i], strlen(halves[i]), "");
+        }
+}
+
+/* Puts a chunk that stays whole; also with typographic apostrophes if it has some. */
+static void put_whole(struct put *p, const char *s, size_t n)
+{
+    put_divided(p, "", s, n, "'");
+    if (memchr(s, '\'', n))
+        put_divided(p, "", s, n, RIGHT_QUOTE);
+}
+
+void chunk_specials(void (*put)(void *ctx, const char *chunk, const uint8_t parts[4]), void *ctx)
+{
+    struct put p = { .fn = put, .ctx = ctx };
+    for (size_t i = 0; i < sizeof contractions / sizeof *contractions; i++)
+        put_row(&p, contractions[i][0], contractions[i][1]);
+    for (size_t i = 0; i < sizeof divided / sizeof *divided; i++)
+        for (int capital = 0; capital < 2; capital++) {
+            char first[2] = { (char)(divided[i][0] - 32 * capital), 0 };
+            put_divided(&p, first, divided[i] + 1, strlen(divided[i]) - 1, "'");
+            if (strchr(divided[i], '\''))
+                put_divided(&p, first, divided[i] + 1, strlen(divided[i]) - 1, RIGHT_QUOTE);
+        }
+    for (size_t i = 0; i < sizeof divided_as_is / sizeof *divided_as_is; i++) {
+        put_divided(&p, "", divided_as_is[i], strlen(divided_as_is[i]), "'");
+        put_divided(&p, "", divided_as_is[i], strlen(divided_as_is[i]), RIGHT_QUOTE);
+    }
+    put_times(&p);
+    for (const char *s = whole; *s; s += strspn(s, " ")) {
+        size_t n = strcspn(s, " ");
+        put_whole(&p, s, n);
+        s += n;
+    }
+    put(ctx, "C++", (const uint8_t[4]){ 3 });
+    for (const char *c = "CFKcfk"; *c; c++)
+        put_divided(&p, "", (const char[]){ '\xC2', '\xB0', '+', *c, '+', '.' }, 6, "");
+    for (char c = 'a'; c <= 'z'; c++)
+        put_whole(&p, (char[]){ c, '.' }, 2);
+}
+
+/* ---- classes of characters ------------------------------------------------------------------- */
+
+enum {
+    ALPHA = 1,
+    UPPER = 2,
+    LOWER = 4, /* letters without case are both */
+    DIGIT = 8, /* of ASCII */
+    MARK = 16,
+    QUOTE = 32,
+    CURRENCY = 64,
+    ICON = 128,
+};
+
+/* Marks and quotes outside of ASCII. */
+static const uint32_t far_marks[] = { 0x2026, 0xBF,   0x61F,  0xA1,   0x3002, 0xFF1F,
+                                      0xFF01, 0xFF0C, 0x3001, 0xFF1B, 0xFF1A, 0xFF5E,
+                                      0xB7,   0x964,  0x60C,  0x6D4,  0x61B,  0x66A };
+static const uint32_t far_quotes[] = { 0x201D, 0x201C, 0x2018, 0xB4,   0x2019, 0x201A, 0x201E,
+                                       0xBB,   0xAB,   0x300C, 0x300D, 0x300E, 0x300F, 0xFF08,
+                                       0xFF09, 0x3014, 0x3015, 0x3010, 0x3011, 0x300A, 0x300B,
+                                       0x3008, 0x3009, 0x2329, 0x232A, 0x27E6, 0x27E7 };
+
+static int is_in(const uint32_t *list, size_t bytes, uint32_t c)
+{
+    for (size_t i = 0; i < bytes / sizeof *list; i++)
+        if (list[i] == c)
+            return 1;
+    return 0;
+}
+
+static unsigned class_near(uint32_t c)
+{
+    if (c >= 'a' && c <= 'z')
+        return ALPHA | LOWER;
+    if (c >= 'A' && c <= 'Z')
+        return ALPHA | UPPER;
+    if (c >= '0' && c <= '9')
+        return DIGIT;
+    if (c == '$')
+        return CURRENCY;
+    if (c == '\'' || c == '"' || c == '`')
+        return QUOTE | (c == ',' ? MARK : 0);
+    return c && strchr(",:;!?()[]{}<>_#*&", (int)c) ? MARK | (c == ',' ? QUOTE : 0) : 0;
+}
+
+static unsigned class_of(uint32_t c)
+{
+    if (c < 128)
+        return class_near(c);
+    switch (unicode_of(c)->category) {
+    case UNICODE_LU: return ALPHA | UPPER;
+    case UNICODE_LL: return ALPHA | LOWER;
+    case UNICODE_LO: return ALPHA | UPPER | LOWER;
+    case UNICODE_SC: return c == 0xA2 ? 0 : CURRENCY; /* cents are not cut off */
+    case UNICODE_SO: return ICON;
+    default: break;
+    }
+    return is_in(far_quotes, sizeof far_quotes, c) ? QUOTE
+           : is_in(far_marks, sizeof far_marks, c) ? MARK
+                                                   : 0;
+}
+
+/* Sets *c to the last character of s[0..n), and returns its bytes; 0 and U+0000 if n is 0. */
+static size_t last(const char *s, size_t n, unsigned *c)
+{
+    *c = 0;
+    for (size_t k = 1; k <= 4 && k <= n; k++) {
+        if (((unsigned char)s[n - k] & 0xC0) == 0x80)
+            continue;
+        if (utf8_read(s + n - k, k, c) == k)
+            return k;
+        break;
+    }
+    if (n)
+        *c = (unsigned char)s[n - 1];
+    return n > 0;
+}
+
+static unsigned class_before(const char *s, size_t n)
+{
+    unsigned c;
+    return last(s, n, &c) ? class_of(c) : 0;
+}
+
+static unsigned class_at(const char *s, size_t n)
+{
+    unsigned c;
+    return n && utf8_read(s, n, &c) ? class_of(c) : 0;
+}
+
+static size_t run_of(const char *s, size_t n, char c)
+{
+    size_t i = 0;
+    while (i < n && s[i] == c)
+        i++;
+    return i;
+}
+
+/* ---- marks ----------------------------------------------------------------------------------- */
+
+static int is_dash(unsigned c)
+{
+    return c == 0x2013 || c == 0x2014;
+}
+
+size_t chunk_prefix(const char *s, size_t n)
+{
+    unsigned c;
+    size_t k = n ? utf8_read(s, n, &c) : 0, dots = run_of(s, n, '.');
+    if (!k)
+        return 0;
+    if (n > 2 && s[1] == 'S' && s[2] == '$' && *s == 'U')
+        return 3;
+    if (n > 1 && s[1] == '$' && (*s == 'C' || *s == 'A'))
+        return 2;
+    if (dots > 1)
+        return dots;
+    if (c == 0xA7 || c == '%' || c == '=' || is_dash(c))
+        return k;
+    if (c == '+')
+        return n == 1 || !(class_at(s + 1, n - 1) & DIGIT);
+    return class_of(c) & (MARK | QUOTE | CURRENCY | ICON) ? k : 0;
+}
+
+/* Units of measure that come off a number. */
+static const char units[] =
+    " km km\xC2\xB2 km\xC2\xB3 m m\xC2\xB2 m\xC2\xB3 dm dm\xC2\xB2 dm\xC2\xB3 cm cm\xC2\xB2 "
+    "cm\xC2\xB3 mm mm\xC2\xB2 mm\xC2\xB3 ha \xC2\xB5m nm yd in ft kg g mg \xC2\xB5g t lb oz m/s "
+    "km/h kmh mph hPa Pa mbar mb MB kb KB gb GB tb TB T G M K % ";
+
+static size_t unit_suffix(const char *s, size_t n)
+{
+    size_t k = 0;
+    while (k < n && k < 8 && !(s[n - k - 1] >= '0' && s[n - k - 1] <= '9'))
+        k++;
+    if (!k || k == n || k == 8)
+        return 0;
+    for (const char *at = units; (at = bytes_find(at, units + sizeof units - 1, s + n - k, k));
+         at++)
+        if (at[-1] == ' ' && at[k] == ' ')
+            return k;
+    return 0;
+}
+
+/* Whether the period at the end of s[0..n] comes off; s[0..n) is what stands before it. */
+static size_t period_suffix(const char *s, size_t n)
+{
+    unsigned c, before;
+    size_t k = last(s, n, &c);
+    unsigned class = k ? class_of(c) : 0;
+    if (class & (DIGIT | LOWER | MARK | QUOTE) || c == '%' || c == 0xB2 || c == '-' || c == '+')
+        return 1;
+    if (class & UPPER && class_before(s, n - k) & UPPER)
+        return 1;
+    return k && memchr("FCK", (int)(c & 0x7F), 3) && last(s, n - k, &before) && before == 0xB0;
+}
+
+size_t chunk_suffix(const char *s, size_t n)
+{
+    unsigned c, before;
+    size_t k = last(s, n, &c), dots = 0, unit = n > 1 ? unit_suffix(s, n) : 0;
+    if (unit)
+        return unit;
+    while (dots < n && s[n - dots - 1] == '.')
+        dots++;
+    if (dots)
+        return dots > 1 ? dots : period_suffix(s, n - 1);
+    if (c == 's' || c == 'S') {
+        size_t quote = last(s, n - 1, &before);
+        return quote && (before == '\'' || before == 0x2019) ? quote + 1 : 0;
+    }
+    if (c == 0x2026 && last(s, n - k, &before) && before == c)
+        return 2 * k;
+    unsigned class = k ? class_of(c) : 0;
+    if (c == '+' || class & CURRENCY)
+        return class_before(s, n - k) & DIGIT ? k : 0;
+    return class & (MARK | QUOTE | ICON) || is_dash(c) ? k : 0;
+}
+
+/* ---- inside of a chunk ----------------------------------------------------------------------- */
+
+/* Returns the bytes of the hyphens at s: one, or up to three if letters follow. */
+static size_t hyphens(const char *s, size_t n)
+{
+    static const char en[] = "\xE2\x80\x93", em[] = "\xE2\x80\x94";
+    if (!n)
+        return 0;
+    size_t k = run_of(s, n, '-');
+    if (k)
+        return k <= 3 ? k : 0;
+    if (*s == '~')
+        return 1;
+    if (n >= 3 && !memcmp(s, en, 3))
+        return 3;
+    if (n >= 3 && !memcmp(s, em, 3))
+        return n >= 6 && !memcmp(s + 3, em, 3) ? 6 : 3;
+    return 0;
+}
+
+/* Returns the bytes of the mark at s[i] at which the chunk s[0..n) is cut; 0: none. */
+static size_t infix_at(const char *s, size_t n, size_t i)
+{
+    unsigned c;
+    size_t k = utf8_read(s + i, n - i, &c), dots = run_of(s + i, n - i, '.');
+    if (dots > 1)
+        return dots;
+    if (c == 0x2026)
+        return k;
+    if (c < 128 ? !memchr("+-*^.,:<>=/~", (int)c, 12) : !is_dash(c))
+        return class_of(c) & ICON ? k : 0;
+    unsigned before = class_before(s, i), after = class_at(s + i + k, n - i - k);
+    size_t dashes = hyphens(s + i, n - i);
+    if (dashes && before & (ALPHA | DIGIT) && class_at(s + i + dashes, n - i - dashes) & ALPHA)
+        return dashes;
+    if (c < 128 && memchr("+-*^", (int)c, 4))
+        return before & DIGIT && (after & DIGIT || (i + 1 < n && s[i + 1] == '-'));
+    if (c == '.')
+        return before & (LOWER | QUOTE) && after & (UPPER | QUOTE);
+    if (c == ',')
+        return before & ALPHA && after & ALPHA;
+    return c < 128 && c != '~' && before & (ALPHA | DIGIT) && after & ALPHA;
+}
+
+size_t chunk_infix(const char *s, size_t n, size_t *at)
+{
+    unsigned c;
+    for (size_t i = *at; i < n; i += utf8_read(s + i, n - i, &c)) {
+        unsigned char byte = (unsigned char)s[i];
+        size_t k = chunk_classes[byte] & CHUNK_LETTER ? 0 : infix_at(s, n, i);
+        if (k) {
+            *at = i;
+            return k;
+        }
+    }
+    return 0;
+}
+
+/* Returns 1 if s[0..n) is the name of a host: parts with points between them, the last of at least
+ * two small letters. */
+static int is_host(const char *s, size_t n)
+{
+    size_t part = 0, small = 0, parts = 0;
+    for (size_t i = 0; i < n; i++) {
+        unsigned char c = (unsigned char)s[i];
+        int letter = (chunk_classes[c] & CHUNK_LETTER) || (c >= '0' && c <= '9') || c >= 0x80;
+        if (c == '.') {
+            if (!part || s[i - 1] == '-' || s[i - 1] == '_')
+                return 0;
+            parts++;
+            part = small = 0;
+            continue;
+        }
+        if (!letter && (!part || (c != '-' && c != '_')))
+            return 0;
+        part++;
+        small += (chunk_classes[c] & CHUNK_LOWER) != 0;
+    }
+    return parts && part >= 2 && small == part;
+}
+
+static int is_scheme(const char *s, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (!(chunk_classes[(unsigned char)s[i]] & CHUNK_LETTER) &&
+            !memchr("0123456789+-._", s[i], 14))
+            return 0;
+    return 1;
+}
+
+int chunk_is_address(const char *s, size_t n)
+{
+    if (!memchr(s, '.', n))
+        return 0;
+    const char *end = s + n, *scheme = bytes_find(s, end, "://", 3);
+    if (scheme && scheme - s >= 2 && is_scheme(s, (size_t)(scheme - s)))
+        s = scheme + 3;
+    size_t host = 0;
+    while (s + host < end && !memchr("/?#", s[host], 3))
+        host++;
+    const char *at = memchr(s, '@', host);
+    if (at && at > s) {
+        host -= (size_t)(at + 1 - s);
+        s = at + 1;
+    }
+    size_t digits = 0;
+    while (digits < host && s[host - digits - 1] >= '0' && s[host - digits - 1] <= '9')
+        digits++;
+    if (digits >= 2 && digits <= 5 && digits < host && s[host - digits - 1] == ':')
+        host -= digits + 1;
+    return is_host(s, host);
+}

@@ -1,0 +1,39 @@
+/*
+ * chunk.h - the marks at which a chunk of text, which has no white space, is divided into words.
+ *
+ * The rules are those of spaCy's English tokenizer (version 3.8), found from its behaviour: which
+ * marks come off at the begin and the end, at which marks between letters or digits a chunk is cut,
+ * which chunks are exceptions.
+ */
+#ifndef TEXTMILL_TEXTCLEAN_CHUNK_H
+#define TEXTMILL_TEXTCLEAN_CHUNK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Classes of bytes. */
+enum {
+    CHUNK_LETTER = 1, /* of ASCII */
+    CHUNK_LOWER = 2,
+    CHUNK_SPACE = 4,
+    CHUNK_MAY_SPACE = 8, /* the first byte of some white space */
+    CHUNK_OTHER = 16,
+};
+extern const uint8_t chunk_classes[256];
+
+/* Calls `put` for each exception, with the lengths of its parts; 0 ends them. A chunk that stays
+ * whole has one part. */
+void chunk_specials(void (*put)(void *ctx, const char *chunk, const uint8_t parts[4]), void *ctx);
+
+/* Return the bytes of the mark that comes off at the begin, or at the end, of s[0..n); 0: none. */
+size_t chunk_prefix(const char *s, size_t n);
+size_t chunk_suffix(const char *s, size_t n);
+
+/* Finds the next mark from byte *at of s[0..n) on at which the chunk is cut. Returns its bytes and
+ * sets *at to its place, or returns 0 if there is none. */
+size_t chunk_infix(const char *s, size_t n, size_t *at);
+
+/* Returns 1 if s[0..n) is an address of the web or of mail. */
+int chunk_is_address(const char *s, size_t n);
+
+#endif

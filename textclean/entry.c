@@ -1,0 +1,403 @@
+#include "textclean/entry.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "common/base/err.h"
+#include "common/base/mem.h"
+#include "common/base/utf8.h"
+#include "common/files/paths.h"
+#include "common/formats/js.h"
+#include "common/formats/js_scan.h"
+#include "common/formats/kinds.h"
+
+enum { DOCUMENT_MOST = 1 << 30, NESTED_MOST = 200, PAD = 64 };
+
+static const char MARK[] = "textclean";
+
+void entry_init(struct entry *r)
+{
+    *r = (struct entry){ .document = DOCUMENT_INIT, .raw = BUF_INIT };
+}
+
+void entry_release(struct entry *r)
+{
+    document_release(&r->document);
+    buf_release(&r->raw);
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+int entries_open(struct entries *s, char *const *paths, int count, enum entry_format format)
+{
+    *s = (struct entries){ .format = format, .sentences = -1 };
+    return paths_expand(&s->paths, paths, count);
+}
+
+static void close_file(struct entries *s)
+{
+    if (s->open)
+        packed_close(&s->packed, &s->in);
+    s->open = 0;
+}
+
+void entries_close(struct entries *s)
+{
+    close_file(s);
+    file_names_free(&s->paths);
+}
+
+static int begins(const char *text, size_t n, const char *with)
+{
+    return n >= strlen(with) && !memcmp(text, with, strlen(with));
+}
+
+static enum entry_format guess(const char *text, size_t n)
+{
+    while (n && memchr(" \t\r\n", *text, 4))
+        text++, n--;
+    if (begins(text, n, "<!-- textmill documents ") || begins(text, n, "<doc "))
+        return ENTRY_DOCUMENTS;
+    return begins(text, n, "{\"") || begins(text, n, "{ \"") || begins(text, n, "{}") ? ENTRY_JSONL
+                                                                                      : ENTRY_TEXT;
+}
+
+/* Finds the format of the open file, and checks that it is that of the files before. An empty file
+ * has any. Returns 0, or -1 with an error. */
+static int recognise(struct entries *s)
+{
+    static const char *const names[] = { "", "documents", "JSON lines", "text" };
+    static const char *const wanted[] = { "", "documents are", "JSON lines are", "text is" };
+    enum columns_kind columns;
+    int64_t n = input_peek(&s->in, KINDS_LOOK);
+    if (n <= 0)
+        return n < 0 ? -1 : 0;
+    const char *text = s->in.data + s->in.begin;
+    const char *kind = kinds_recognise(s->in.path, text, (size_t)n);
+    if (kinds_columns(text, (size_t)n, &columns))
+        kind = "a Parquet or Arrow file: JSON lines are wanted";
+    if (kind && s->format != ENTRY_LINES)
+        return err_set("%s: not text but %s", s->in.path, kind);
+    if (s->format == ENTRY_LINES || (s->format == ENTRY_TEXT && s->count == 0))
+        return 0;
+    enum entry_format found = guess(text, (size_t)n);
+    if (s->format == ENTRY_AUTO)
+        s->format = found;
+    return found == s->format ? 0
+                              : err_set("%s: %s, but %s wanted: all files of a run have one format",
+                                        s->in.path, names[found], wanted[s->format]);
+}
+
+static int open_next(struct entries *s)
+{
+    if (packed_open(&s->packed, &s->in, s->paths.names[s->next]) < 0)
+        return -1;
+    s->open = 1;
+    s->next++;
+    s->line = 0;
+    s->in.most = DOCUMENT_MOST;
+    if (recognise(s) < 0)
+        return -1;
+    document_open(&s->reader, &s->in);
+    return 0;
+}
+
+static int read_document(struct entries *s, struct entry *r)
+{
+    int got = document_read(&s->reader, &r->document);
+    if (got > 0 && s->sentences >= 0 && s->reader.sentences != s->sentences)
+        return err_set("%s: the input mixes documents with and without sentences", s->in.path);
+    if (got > 0)
+        s->sentences = s->reader.sentences;
+    return got;
+}
+
+static int read_line(struct entries *s, struct buf *to)
+{
+    char *line;
+    size_t n;
+    int got;
+    do {
+        got = input_line(&s->in, &line, &n);
+        s->line++;
+        if (got > 0 && n && line[n - 1] == '\r' && s->format == ENTRY_JSONL)
+            n--;
+    } while (got > 0 && !n && s->format == ENTRY_JSONL);
+    if (got > 0)
+        buf_add(to, line, n);
+    return got;
+}
+
+static int read_file(struct entries *s, struct buf *text)
+{
+    int64_t n;
+    while ((n = input_peek(&s->in, 1 << 16)) > 0) {
+        buf_add(text, s->in.data + s->in.begin, (size_t)n);
+        input_skip(&s->in, (size_t)n);
+        if (text->len > DOCUMENT_MOST)
+            return err_set("%s: a document is longer than %d bytes", s->in.path, DOCUMENT_MOST);
+    }
+    return n < 0 ? -1 : text->len > 0;
+}
+
+static int read_open(struct entries *s, struct entry *r)
+{
+    struct buf *text = &r->document.text;
+    switch (s->format) {
+    case ENTRY_DOCUMENTS: return read_document(s, r);
+    case ENTRY_JSONL: return read_line(s, &r->raw);
+    case ENTRY_LINES: return read_line(s, text);
+    case ENTRY_TEXT: return read_file(s, text);
+    case ENTRY_AUTO: break; /* an empty file */
+    }
+    return 0;
+}
+
+int entries_read(struct entries *s, struct entry *r)
+{
+    buf_clear(&r->raw);
+    buf_clear(&r->document.text);
+    r->changed = 0;
+    for (;;) {
+        if (!s->open && s->next == s->paths.count)
+            return 0;
+        if (!s->open && open_next(s) < 0)
+            return -1;
+        int got = read_open(s, r);
+        if (got < 0)
+            return -1;
+        if (got) {
+            buf_reserve(&r->document.text, PAD);
+            r->number = ++s->count;
+            r->line = s->line;
+            r->file = s->paths.names[s->next - 1];
+            return 1;
+        }
+        close_file(s);
+    }
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+/* What an object is searched for: its text, and at the outermost level an older mark. */
+struct search {
+    struct js_scan scan;
+    struct entry *r;
+    const char *field;
+    int texts, depth;
+};
+
+static int is_scalar(const char *s, size_t n)
+{
+    size_t i = n && *s == '-', digits;
+    if ((n == 4 && (!memcmp(s, "true", 4) || !memcmp(s, "null", 4))) ||
+        (n == 5 && !memcmp(s, "false", 5)))
+        return 1;
+    for (digits = i; i < n && s[i] >= '0' && s[i] <= '9'; i++)
+        ;
+    if (i == digits || (i > digits + 1 && s[digits] == '0'))
+        return 0;
+    if (i < n && s[i] == '.')
+        for (digits = ++i; i < n && s[i] >= '0' && s[i] <= '9'; i++)
+            ;
+    if (s[i - 1] == '.')
+        return 0;
+    if (i < n && (s[i] == 'e' || s[i] == 'E')) {
+        i += i + 1 < n && (s[i + 1] == '-' || s[i + 1] == '+') ? 2 : 1;
+        for (digits = i; i < n && s[i] >= '0' && s[i] <= '9'; i++)
+            ;
+        if (i == digits)
+            return 0;
+    }
+    return i == n;
+}
+
+static int scan_object(struct search *f, const char *field);
+
+/* Reads over a value, which must be valid. Returns 0, or -1 with an error. */
+static int scan_value(struct search *f)
+{
+    struct js_scan *s = &f->scan;
+    const char *text;
+    size_t n;
+    int c = js_scan_peek(s), more;
+    if (c == '"')
+        return js_scan_text(s, &text, &n);
+    if (c == '{')
+        return scan_object(f, NULL);
+    if (c != '[') {
+        size_t begin = s->at;
+        return js_scan_skip(s) < 0                         ? -1
+               : is_scalar(s->text + begin, s->at - begin) ? 0
+                                                           : js_scan_error(s, begin, "no value");
+    }
+    if (++f->depth > NESTED_MOST)
+        return js_scan_error(s, s->at, "nested too deeply");
+    js_scan_mark(s, '[');
+    for (size_t i = 0; (more = js_scan_next(s, ']', i)) > 0; i++)
+        if (scan_value(f) < 0)
+            return -1;
+    f->depth--;
+    return more;
+}
+
+static int scan_text(struct search *f)
+{
+    struct entry *r = f->r;
+    const char *text;
+    size_t n;
+    if (f->texts++)
+        return js_scan_error(&f->scan, f->scan.at, "the text's name occurs twice");
+    js_scan_peek(&f->scan);
+    r->text_begin = f->scan.at;
+    if (js_scan_text(&f->scan, &text, &n) < 0)
+        return err_in("\"%s\"", f->field);
+    r->text_end = f->scan.at;
+    buf_clear(&r->document.text);
+    buf_add(&r->document.text, text, n);
+    buf_reserve(&r->document.text, PAD);
+    return 0;
+}
+
+/* Reads the value of the member key[0..n) of an object in which the text's name is `field`; NULL:
+ * the text is elsewhere. */
+static int scan_member(struct search *f, const char *key, size_t n, const char *field)
+{
+    struct entry *r = f->r;
+    if (field && strlen(field) == n && !memcmp(field, key, n))
+        return scan_text(f);
+    if (field && strlen(field) > n && field[n] == '.' && !memcmp(field, key, n) &&
+        js_scan_peek(&f->scan) == '{')
+        return scan_object(f, field + n + 1);
+    int is_mark = f->depth == 1 && n == strlen(MARK) && !memcmp(key, MARK, n);
+    js_scan_peek(&f->scan);
+    size_t begin = f->scan.at;
+    if (scan_value(f) < 0)
+        return -1;
+    if (is_mark) {
+        r->mark_begin = begin;
+        r->mark_end = f->scan.at;
+    }
+    return 0;
+}
+
+static int scan_object(struct search *f, const char *field)
+{
+    const char *key;
+    size_t n, i = 0;
+    int more;
+    if (js_scan_mark(&f->scan, '{') < 0)
+        return -1;
+    if (++f->depth > NESTED_MOST)
+        return js_scan_error(&f->scan, f->scan.at, "nested too deeply");
+    for (; (more = js_scan_next(&f->scan, '}', i)) > 0; i++)
+        if (js_scan_key(&f->scan, &key, &n) < 0 || scan_member(f, key, n, field) < 0)
+            return -1;
+    f->depth--;
+    f->r->members = i;
+    return more;
+}
+
+static int find_text(struct search *f)
+{
+    struct entry *r = f->r;
+    size_t valid = utf8_valid(r->raw.data, r->raw.len);
+    r->mark_begin = r->mark_end = 0;
+    if (valid < r->raw.len)
+        return err_set("byte %zu is not UTF-8", valid);
+    if (scan_object(f, f->field) < 0)
+        return -1;
+    r->close = f->scan.at - 1;
+    if (js_scan_peek(&f->scan) >= 0)
+        return js_scan_error(&f->scan, f->scan.at, "text behind the object");
+    return f->texts ? 0 : err_set("no string \"%s\"; --field names another", f->field);
+}
+
+int entry_parse(struct entry *r, enum entry_format format, const char *field)
+{
+    struct search f = { .r = r, .field = field };
+    if (format != ENTRY_JSONL)
+        return 0;
+    js_scan_init(&f.scan, r->raw.data, r->raw.len);
+    int result = find_text(&f);
+    js_scan_release(&f.scan);
+    return result < 0
+               ? err_in("%s: line %" PRIu64, strcmp(r->file, "-") ? r->file : "<stdin>", r->line)
+               : 0;
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+void entries_put_begin(const struct entries *s, struct buf *out)
+{
+    if (s->format == ENTRY_DOCUMENTS)
+        document_put_begin(out, s->sentences > 0);
+}
+
+void entries_put_end(const struct entries *s, struct buf *out, uint64_t documents)
+{
+    if (s->format == ENTRY_DOCUMENTS)
+        document_put_end(out, documents);
+}
+
+/* Appends the attributes without an older mark, and the mark. */
+static void put_attributes(struct buf *out, const struct buf *more, const char *mark)
+{
+    static const char older[] = " textclean=\"";
+    const char *end = more->data + more->len;
+    const char *at = bytes_find(more->data, end, older, strlen(older));
+    const char *after = at ? memchr(at + strlen(older), '"', (size_t)(end - at) - strlen(older))
+                           : 0;
+    buf_add(out, more->data, (size_t)((after ? at : end) - more->data));
+    if (after)
+        buf_add(out, after + 1, (size_t)(end - after - 1));
+    buf_addf(out, "%s%s\"", older, mark);
+}
+
+/* Appends the line from *at to `begin`, and then a string in place of [begin, end). */
+static void put_in_place(const struct entry *r, size_t *at, size_t begin, size_t end, const char *s,
+                         size_t n, struct buf *out)
+{
+    buf_add(out, r->raw.data + *at, begin - *at);
+    js_quote(out, s, n);
+    *at = end;
+}
+
+static void put_json(const struct entry *r, const char *mark, struct buf *out)
+{
+    size_t at = 0;
+    int older = mark && r->mark_end;
+    if (older && r->mark_begin < r->text_begin)
+        put_in_place(r, &at, r->mark_begin, r->mark_end, mark, strlen(mark), out);
+    if (r->changed)
+        put_in_place(r, &at, r->text_begin, r->text_end, r->document.text.data,
+                     r->document.text.len, out);
+    if (older && r->mark_begin > r->text_begin)
+        put_in_place(r, &at, r->mark_begin, r->mark_end, mark, strlen(mark), out);
+    buf_add(out, r->raw.data + at, r->close - at);
+    if (mark && !older) {
+        buf_addf(out, "%s\"%s\": ", r->members ? ", " : "", MARK);
+        js_quote(out, mark, strlen(mark));
+    }
+    buf_add(out, r->raw.data + r->close, r->raw.len - r->close);
+    buf_addc(out, '\n');
+}
+
+void entry_put(const struct entry *r, enum entry_format format, const char *mark, struct buf *out)
+{
+    if (format == ENTRY_JSONL) {
+        put_json(r, mark, out);
+    } else if (format == ENTRY_DOCUMENTS && mark) {
+        struct document marked = r->document;
+        buf_init(&marked.more);
+        put_attributes(&marked.more, &r->document.more, mark);
+        document_put(out, &marked);
+        buf_release(&marked.more);
+    } else if (format == ENTRY_DOCUMENTS) {
+        document_put(out, &r->document);
+    } else {
+        buf_add(out, r->document.text.data, r->document.text.len);
+        if (format == ENTRY_LINES)
+            buf_addc(out, '\n');
+    }
+}

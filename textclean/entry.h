@@ -1,0 +1,86 @@
+/*
+ * entry.h - documents as textclean reads and writes them: all that is not text stays as it is.
+ *
+ *     documents   the document stream of wikiprep (common/formats/document.h)
+ *     jsonl       JSON lines: objects with a string "text", or another that `field` names
+ *     text        each file is one document
+ *     lines       each line is one document
+ *
+ * Files may be packed (common/files/packed.h). All files of a run have one format, in which the
+ * documents are written again, not packed.
+ *
+ * A mark says what a document failed. It is the attribute textclean="…" or the member "textclean",
+ * and takes the place of an earlier mark.
+ */
+#ifndef TEXTMILL_TEXTCLEAN_ENTRY_H
+#define TEXTMILL_TEXTCLEAN_ENTRY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/files/file.h"
+#include "common/files/packed.h"
+#include "common/formats/document.h"
+
+enum entry_format {
+    ENTRY_AUTO, /* recognised by the beginning of the first file */
+    ENTRY_DOCUMENTS,
+    ENTRY_JSONL,
+    ENTRY_TEXT,
+    ENTRY_LINES,
+};
+#define ENTRY_FORMATS "auto|documents|jsonl|text|lines"
+
+struct entry {
+    uint64_t number;          /* of the document in the run, from 1 */
+    struct document document; /* its text, in all formats; the attributes of `documents` */
+    int changed;              /* the text is another one than in the input */
+    struct buf raw;           /* jsonl: the line */
+    const char *file;         /* borrowed from the reader */
+    uint64_t line;
+    /* jsonl: places in `raw` of the text with its quotes, of an older mark's value, and of the
+     * closing brace */
+    size_t text_begin, text_end, mark_begin, mark_end, close;
+    size_t members;
+};
+
+void entry_init(struct entry *r);
+void entry_release(struct entry *r);
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+struct entries {
+    struct file_names paths;
+    size_t next; /* file to open next */
+    enum entry_format format;
+    int open;
+    struct input in;
+    struct packed packed;
+    struct document_reader reader;
+    int sentences; /* -1: no document was read */
+    uint64_t count, line;
+};
+
+/* Opens the files, as paths_expand takes them. Returns 0, or -1 with an error. The caller calls
+ * entries_close even then. */
+int entries_open(struct entries *s, char *const *paths, int count, enum entry_format format);
+void entries_close(struct entries *s);
+
+/* Reads the next document, in jsonl only its line. Returns 1, 0 at the end of all files, or -1 with
+ * an error. */
+int entries_read(struct entries *s, struct entry *r);
+
+/* jsonl: finds the text, which is the string `field` (outer.inner names an inner string); others:
+ * does nothing. It may run in another thread. Returns 0, or -1 with an error. */
+int entry_parse(struct entry *r, enum entry_format format, const char *field);
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+/* Append the begin and the end of a stream of documents. Other formats have none. */
+void entries_put_begin(const struct entries *s, struct buf *out);
+void entries_put_end(const struct entries *s, struct buf *out, uint64_t documents);
+
+/* Appends the document; with `mark`, unless it is NULL. */
+void entry_put(const struct entry *r, enum entry_format format, const char *mark, struct buf *out);
+
+#endif

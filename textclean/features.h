@@ -1,0 +1,78 @@
+/*
+ * features.h - what the rules of textclean ask about a text: its words, lines and paragraphs, each
+ * found once, when a rule asks first.
+ *
+ * Lengths are in characters.
+ */
+#ifndef TEXTMILL_TEXTCLEAN_FEATURES_H
+#define TEXTMILL_TEXTCLEAN_FEATURES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/base/buf.h"
+#include "textclean/words.h"
+
+/* A line, without its LF. There is one after the last LF, too, which may be empty. */
+struct text_line {
+    uint32_t at, bytes, chars;
+    uint64_t hash;
+};
+
+/* Parts of a text that occurred before in it. */
+struct repeats {
+    size_t parts, repeated, chars; /* all; those that repeat another; the length of these */
+};
+
+struct features {
+    const char *text; /* borrowed; WORDS_PAD bytes behind it are readable */
+    size_t n;
+    size_t chars;
+    struct words words;
+    size_t word_count; /* words of the text, also if has_words is 0 and counted is 1 */
+    struct text_line *lines;
+    size_t line_count, lines_cap;
+    int has_words, counted, has_lines, has_grams;
+    int odd_lines;    /* lines may end with other characters than LF */
+    size_t covered;   /* length of the words that are in any repeated run of GRAM_LEAST words */
+    uint8_t *repeats; /* for each word: whether the run that begins with it occurs twice */
+    size_t repeats_cap;
+    uint64_t *sums; /* hashes of the words before each word */
+    size_t sums_cap;
+    struct seen { /* hash table, working memory */
+        uint64_t *hashes;
+        uint32_t *counts, *firsts;
+        size_t slots, cap;
+    } seen;
+    struct buf lower; /* the text with ASCII in lower case, working memory of c4.h */
+};
+
+void features_init(struct features *f);
+void features_release(struct features *f);
+
+/* Begins with the text[0..n), n < 2^32, which is borrowed. */
+void features_set(struct features *f, const char *text, size_t n);
+
+/* Find the words, and the lines, unless they are there. */
+void features_words(struct features *f);
+void features_lines(struct features *f);
+
+/* Return the bytes of the line that begins at text[at], and set *next to the begin of the next one,
+ * or to n. Lines end as in Python's str.splitlines. */
+size_t features_line(const struct features *f, size_t at, size_t *next);
+
+/* Repeated lines, divided by runs of LF, and repeated paragraphs, divided by two LF or more. */
+struct repeats features_repeated_lines(struct features *f);
+struct repeats features_repeated_paragraphs(struct features *f);
+size_t features_repeated_chars(struct features *f); /* of repeated lines that are not blank */
+
+/* Returns the length of the most frequent run of n words, with blanks between them, times its
+ * count; or a number that is not smaller, if that is at most `enough`. */
+size_t features_top_grams(struct features *f, int n, size_t enough);
+
+/* Returns the length of the runs of n words, n >= 5, that occurred before, found from left to
+ * right, without overlap; or a number that is not smaller, if that is at most `enough`. Runs are
+ * equal if their words are; for datatrove also if only their letters are ("a b" and "ab"). */
+size_t features_repeated_grams(struct features *f, int n, size_t enough);
+
+#endif

@@ -1,0 +1,83 @@
+/*
+ * flow.h - one pass over documents: reads them, lets a command judge them, writes those that stay.
+ *
+ * All threads judge; reading and writing is in order, so the output is the same for any number of
+ * threads.
+ */
+#ifndef TEXTMILL_TEXTCLEAN_FLOW_H
+#define TEXTMILL_TEXTCLEAN_FLOW_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "textclean/entry.h"
+
+/* The options of all commands of textclean. */
+struct flow_options {
+    const char *output_path, *rejected_path, *summary_path, *field;
+    int format; /* enum entry_format */
+    int mark;
+};
+#define FLOW_DEFAULTS                                                                              \
+    {                                                                                              \
+        .output_path = "-", .field = "text"                                                        \
+    }
+
+/* Rows for the option table of a struct that has a `struct flow_options flow`. */
+#define FLOW_ROWS(type)                                                                             \
+    { 'o',      "output",                                                                           \
+      OPT_TEXT, offsetof(type, flow.output_path),                                                   \
+      "FILE",   "output file; - is standard output" },                                              \
+        { 0,        "rejected",                                                                     \
+          OPT_TEXT, offsetof(type, flow.rejected_path),                                             \
+          "FILE",   "write the documents that are left out to FILE, each marked with the reason" }, \
+        { 0,        "mark",                                                                         \
+          OPT_FLAG, offsetof(type, flow.mark),                                                      \
+          NULL,     "leave no document out; mark each with the reason, or with \"\"" },             \
+        { 0,        "json",                                                                         \
+          OPT_TEXT, offsetof(type, flow.summary_path),                                              \
+          "FILE",   "write the counts of the summary as JSON to FILE" },                            \
+        { 0,                                                                                        \
+          "format",                                                                                 \
+          OPT_CHOICE,                                                                               \
+          offsetof(type, flow.format),                                                              \
+          ENTRY_FORMATS,                                                                            \
+          "format of input and output; auto detects documents, JSON lines and plain text, each "    \
+          "file of which is one document" },                                                        \
+    {                                                                                               \
+        0, "field", OPT_TEXT, offsetof(type, flow.field), "KEY",                                    \
+            "JSON lines: the string that is the text; outer.inner names an inner string"            \
+    }
+
+enum { FLOW_KEPT = -1 };
+
+struct flow_item {
+    struct entry entry;
+    int reason;      /* why the document is left out: index into `reasons`; FLOW_KEPT: it stays */
+    uint64_t pieces; /* parts of it that are left out: lines, addresses */
+    void *result;    /* the command's own, from `judge` to `settle`; freed by it */
+};
+
+struct flow {
+    const struct flow_options *options;
+    /* Judges a document: sets `reason` and `pieces`, and may change the text. `tools` is working
+     * memory that no other thread uses at the time. */
+    int (*judge)(void *ctx, void *tools, struct flow_item *item);
+    /* Called in the order of the documents, after `judge`; may do the same. NULL: nothing to do. */
+    int (*settle)(void *ctx, struct flow_item *item);
+    void *ctx;
+    void *(*tools_new)(void *ctx);
+    void (*tools_free)(void *tools);
+    const char *const *reasons; /* what left_out[] counts */
+    size_t reason_count;
+    const char *piece; /* the noun of what `pieces` counts, as for log_counted; NULL: nothing */
+    int silent;        /* writes no documents: the first of two passes */
+    uint64_t read, kept, pieces, *left_out;
+};
+
+/* Runs the flow over the files argv[0..argc). Returns 0, or -1 with an error. The caller frees
+ * left_out with flow_release. */
+int flow_run(struct flow *f, int argc, char **argv);
+void flow_release(struct flow *f);
+
+#endif

@@ -1,0 +1,478 @@
+#include "textclean/rules.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/err.h"
+#include "common/base/utf8.h"
+#include "common/program/opt.h"
+#include "unicode/stops.h"
+#include "unicode/whitespace.h"
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+/* What a rule computes its value from. `limit` is its own limit: values beyond it that differ only
+ * in size need not be found. `n` is the row's number. */
+struct facts {
+    struct features *f;
+    const struct c4_result *c4;
+    const struct rules *rules;
+    double limit;
+    int n;
+};
+
+/* Returns the limit of a rule; not a number if it is off. */
+static double limit_of(const struct rules *r, const char *name)
+{
+    for (size_t i = 0; i < r->count; i++)
+        if (!strcmp(r->names[i], name))
+            return r->limits[i];
+    return NAN;
+}
+
+static double share(size_t part, size_t whole)
+{
+    return (double)part / (double)whole;
+}
+
+/* The largest count whose share of the text is not beyond the limit. */
+static size_t enough(const struct facts *x)
+{
+    return x->limit <= 0 ? 0 : (size_t)(x->limit * (double)x->f->chars * 0.999999);
+}
+
+static size_t words_with(struct features *f, uint32_t flag, size_t *chars)
+{
+    size_t words = 0;
+    features_words(f);
+    for (size_t i = 0; i < f->words.kind_count; i++) {
+        const struct word_kind *k = &f->words.kinds[i];
+        if (k->flags & flag) {
+            words += k->count;
+            *chars += (size_t)k->count * k->chars;
+        }
+    }
+    return words;
+}
+
+static double word_number(const struct facts *x)
+{
+    size_t chars = 0;
+    return (double)words_with(x->f, WORD_HAS_MORE, &chars);
+}
+
+static double word_length(const struct facts *x)
+{
+    size_t chars = 0, words = words_with(x->f, WORD_HAS_MORE, &chars);
+    return share(chars, words);
+}
+
+static double letters(const struct facts *x)
+{
+    size_t chars = 0, words = words_with(x->f, WORD_HAS_LETTER, &chars);
+    return share(words, x->f->word_count);
+}
+
+static size_t count_of(const struct features *f, const char *what)
+{
+    const char *end = f->text + f->n, *at = f->text;
+    size_t count = 0, n = strlen(what);
+    for (; (at = bytes_find(at, end, what, n)); at += n)
+        count++;
+    return count;
+}
+
+static double hashes(const struct facts *x)
+{
+    features_words(x->f);
+    return share(count_of(x->f, "#"), x->f->word_count);
+}
+
+static double ellipses(const struct facts *x)
+{
+    features_words(x->f);
+    return share(count_of(x->f, "...") + count_of(x->f, "\xE2\x80\xA6"), x->f->word_count);
+}
+
+static int starts(struct span line, const char *with)
+{
+    return line.n >= strlen(with) && !memcmp(line.s, with, strlen(with));
+}
+
+static int ends(struct span line, const char *with)
+{
+    size_t n = strlen(with);
+    return line.n >= n && !memcmp(line.s + line.n - n, with, n);
+}
+
+static int is_bullet(struct span line)
+{
+    return starts(line, "-") || starts(line, "\xE2\x80\xA2");
+}
+
+static int is_cut(struct span line)
+{
+    return ends(line, "...") || ends(line, "\xE2\x80\xA6");
+}
+
+static double lines_that(const struct features *f, int (*test)(struct span line))
+{
+    size_t lines = 0, count = 0;
+    for (size_t at = 0, n, next; at < f->n; at = next, lines++) {
+        n = features_line(f, at, &next);
+        count += (size_t)test(whitespace_strip(f->text + at, n));
+    }
+    return share(count, lines);
+}
+
+static double bullets(const struct facts *x)
+{
+    return lines_that(x->f, is_bullet);
+}
+
+static double cut_lines(const struct facts *x)
+{
+    return lines_that(x->f, is_cut);
+}
+
+static double stop_words(const struct facts *x)
+{
+    static const char *const list[] = { "the", "be", "to", "of", "and", "that", "have", "with" };
+    double count = 0;
+    features_words(x->f);
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+        count += words_count(&x->f->words, list[i]) > 0;
+    return count;
+}
+
+static double characters(const struct facts *x)
+{
+    return (double)x->f->chars;
+}
+
+static double repeated_paragraphs(const struct facts *x)
+{
+    struct repeats r = features_repeated_paragraphs(x->f);
+    return x->n ? share(r.chars, x->f->chars) : share(r.repeated, r.parts);
+}
+
+static double repeated_lines(const struct facts *x)
+{
+    struct repeats r = features_repeated_lines(x->f);
+    return x->n ? share(r.chars, x->f->chars) : share(r.repeated, r.parts);
+}
+
+static double top_gram(const struct facts *x)
+{
+    return share(features_top_grams(x->f, x->n, enough(x)), x->f->chars);
+}
+
+static double repeated_gram(const struct facts *x)
+{
+    return share(features_repeated_grams(x->f, x->n, enough(x)), x->f->chars);
+}
+
+static double lorem_ipsum(const struct facts *x)
+{
+    return (double)x->c4->lorem_ipsum;
+}
+
+static double braces(const struct facts *x)
+{
+    return (double)x->c4->braces;
+}
+
+static double sentences(const struct facts *x)
+{
+    return (double)x->c4->sentences;
+}
+
+static int is_blank(const struct features *f, size_t line)
+{
+    return !whitespace_strip(f->text + f->lines[line].at, f->lines[line].bytes).n;
+}
+
+static size_t lines_with_text(struct features *f)
+{
+    size_t count = 0;
+    features_lines(f);
+    for (size_t i = 0; i < f->line_count; i++)
+        count += !is_blank(f, i);
+    return count;
+}
+
+static double text_lines(const struct facts *x)
+{
+    return (double)lines_with_text(x->f);
+}
+
+static int ends_sentence(const char *s, size_t n)
+{
+    size_t k = 1;
+    unsigned c;
+    while (k < n && k < 4 && ((unsigned char)s[n - k] & 0xC0) == 0x80)
+        k++;
+    return n && utf8_read(s + n - k, k, &c) == k && stops_is_end(c);
+}
+
+static double end_marks(const struct facts *x)
+{
+    size_t count = 0, all = lines_with_text(x->f);
+    for (size_t i = 0; i < x->f->line_count; i++)
+        count += ends_sentence(x->f->text + x->f->lines[i].at, x->f->lines[i].bytes) &&
+                 !is_blank(x->f, i);
+    return share(count, all);
+}
+
+static double short_lines(const struct facts *x)
+{
+    size_t count = 0, all = lines_with_text(x->f);
+    double most = limit_of(x->rules, "fineweb-short-line");
+    for (size_t i = 0; i < x->f->line_count; i++)
+        count += x->f->lines[i].chars <= most && !is_blank(x->f, i);
+    return share(count, all);
+}
+
+static double repeated_in_lines(const struct facts *x)
+{
+    size_t repeated = features_repeated_chars(x->f);
+    return share(repeated, x->f->chars - (x->f->line_count - 1));
+}
+
+static double line_ends(const struct facts *x)
+{
+    features_lines(x->f);
+    if (!x->f->counted)
+        features_words(x->f);
+    return share(x->f->line_count - 1, x->f->word_count);
+}
+
+static double long_lines(const struct facts *x)
+{
+    double count = 0, least = limit_of(x->rules, "mc4-long-line");
+    features_lines(x->f);
+    for (size_t i = 0; i < x->f->line_count; i++)
+        count += x->f->lines[i].chars >= least;
+    return count;
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+enum { GOPHER, REPETITION, C4, FINEWEB, MC4 };
+static const char *const set_names[RULES_SETS] = { "gopher", "repetition", "c4", "fineweb", "mc4" };
+
+/* LINES: no rule for documents but for lines, or a number that another rule needs. */
+enum side { LEAST, MOST, LINES };
+
+static const struct rule {
+    const char *name;
+    int set;
+    enum side side;
+    double limit;
+    double (*value)(const struct facts *x);
+    int n;
+    const char *meaning;
+} table[] = {
+    { "gopher-min-words", GOPHER, LEAST, 50, word_number, 0,
+      "words that are more than punctuation marks" },
+    { "gopher-max-words", GOPHER, MOST, 100000, word_number, 0,
+      "words that are more than punctuation marks" },
+    { "gopher-min-mean", GOPHER, LEAST, 3, word_length, 0,
+      "mean length of these words, in characters" },
+    { "gopher-max-mean", GOPHER, MOST, 10, word_length, 0,
+      "mean length of these words, in characters" },
+    { "gopher-hashes", GOPHER, MOST, 0.1, hashes, 0, "number of # for each word" },
+    { "gopher-ellipses", GOPHER, MOST, 0.1, ellipses, 0, "number of ... for each word" },
+    { "gopher-bullets", GOPHER, MOST, 0.9, bullets, 0,
+      "share of lines that begin with a bullet or -" },
+    { "gopher-cut-lines", GOPHER, MOST, 0.3, cut_lines, 0, "share of lines that end in ..." },
+    { "gopher-letters", GOPHER, LEAST, 0.8, letters, 0, "share of words with a letter" },
+    { "gopher-stop-words", GOPHER, LEAST, 2, stop_words, 0,
+      "number of these that occur: the be to of and that have with" },
+    { "repetition-empty", REPETITION, LEAST, 1, characters, 0, "characters of the text" },
+    { "repetition-paragraphs", REPETITION, MOST, 0.3, repeated_paragraphs, 0,
+      "share of paragraphs that occurred before in the text" },
+    { "repetition-paragraph-chars", REPETITION, MOST, 0.2, repeated_paragraphs, 1,
+      "share of the text in paragraphs that occurred before" },
+    { "repetition-lines", REPETITION, MOST, 0.3, repeated_lines, 0,
+      "share of lines that occurred before in the text" },
+    { "repetition-line-chars", REPETITION, MOST, 0.2, repeated_lines, 1,
+      "share of the text in lines that occurred before" },
+    { "repetition-top-2", REPETITION, MOST, 0.2, top_gram, 2,
+      "share of the text in the most frequent 2 words in a row" },
+    { "repetition-top-3", REPETITION, MOST, 0.18, top_gram, 3,
+      "share of the text in the most frequent 3 words in a row" },
+    { "repetition-top-4", REPETITION, MOST, 0.16, top_gram, 4,
+      "share of the text in the most frequent 4 words in a row" },
+    { "repetition-5", REPETITION, MOST, 0.15, repeated_gram, 5,
+      "share of the text in 5 words in a row that occurred before" },
+    { "repetition-6", REPETITION, MOST, 0.14, repeated_gram, 6,
+      "share of the text in 6 words in a row that occurred before" },
+    { "repetition-7", REPETITION, MOST, 0.13, repeated_gram, 7,
+      "share of the text in 7 words in a row that occurred before" },
+    { "repetition-8", REPETITION, MOST, 0.12, repeated_gram, 8,
+      "share of the text in 8 words in a row that occurred before" },
+    { "repetition-9", REPETITION, MOST, 0.11, repeated_gram, 9,
+      "share of the text in 9 words in a row that occurred before" },
+    { "repetition-10", REPETITION, MOST, 0.10, repeated_gram, 10,
+      "share of the text in 10 words in a row that occurred before" },
+    { "c4-max-word", C4, LINES, 1000, NULL, 0, "lines with a longer word are left out" },
+    { "c4-references", C4, LINES, 1, NULL, 0, "marks such as [12] and [edit] are removed" },
+    { "c4-end-marks", C4, LINES, 1, NULL, 0, "lines that do not end in . ? ! \" ' are left out" },
+    { "c4-line-words", C4, LINES, 3, NULL, 0, "lines with fewer words are left out" },
+    { "c4-javascript", C4, LINES, 1, NULL, 0, "lines with the word javascript are left out" },
+    { "c4-policy", C4, LINES, 1, NULL, 0,
+      "lines about cookies, privacy, terms of use are left out" },
+    { "c4-lorem-ipsum", C4, MOST, 0, lorem_ipsum, 0, "number of lines with lorem ipsum" },
+    { "c4-brace", C4, MOST, 0, braces, 0, "number of lines with {" },
+    { "c4-sentences", C4, LEAST, 5, sentences, 0, "number of sentences in the lines that stay" },
+    { "fineweb-empty", FINEWEB, LEAST, 1, text_lines, 0, "number of lines that are not blank" },
+    { "fineweb-end-marks", FINEWEB, LEAST, 0.12, end_marks, 0,
+      "share of lines that end in a mark of a sentence's end" },
+    { "fineweb-short-line", FINEWEB, LINES, 30, NULL, 0, "characters of a short line" },
+    { "fineweb-short-lines", FINEWEB, MOST, 0.67, short_lines, 0, "share of short lines" },
+    { "fineweb-repeated", FINEWEB, MOST, 0.01, repeated_in_lines, 0,
+      "share of the text in lines that occurred before" },
+    { "fineweb-line-ends", FINEWEB, MOST, 0.3, line_ends, 0, "number of line ends for each word" },
+    { "mc4-long-line", MC4, LINES, 200, NULL, 0, "characters of a long line" },
+    { "mc4-long-lines", MC4, LEAST, 3, long_lines, 0, "number of long lines" },
+};
+
+enum { RULES = sizeof table / sizeof *table };
+
+void rules_print(struct buf *out)
+{
+    static const char *const sides[] = { "at least", "at most", "" };
+    for (int i = 0; i < RULES; i++)
+        buf_addf(out, "%-28s%-9s%7g  %s\n", table[i].name, sides[table[i].side], table[i].limit,
+                 table[i].meaning);
+}
+
+/* ---- choosing -------------------------------------------------------------------------------- */
+
+static int find_set(struct rules *r, const char *name, size_t n)
+{
+    for (int set = 0; set < RULES_SETS; set++)
+        if (strlen(set_names[set]) == n && !memcmp(set_names[set], name, n)) {
+            for (int i = 0; i < r->set_count; i++)
+                if (r->sets[i] == set)
+                    return err_usage("--rules names '%s' twice", set_names[set]);
+            r->sets[r->set_count++] = set;
+            return 0;
+        }
+    return err_usage("--rules: no set '%.*s'; there are gopher, repetition, c4, fineweb, mc4",
+                     (int)n, name);
+}
+
+static int no_rule(const char *name, size_t n)
+{
+    char word[64] = { 0 };
+    size_t best = 0, least = 64;
+    memcpy(word, name, n < sizeof word ? n : sizeof word - 1);
+    for (size_t i = 0; i < RULES; i++) {
+        size_t distance = opt_distance(word, table[i].name);
+        if (distance < least) {
+            least = distance;
+            best = i;
+        }
+    }
+    return err_usage("--limit: no rule '%s'; do you mean '%s'? --list shows all", word,
+                     table[best].name);
+}
+
+static int change_limit(struct rules *r, const char *change)
+{
+    size_t n = strcspn(change, "=");
+    const char *value = change[n] ? change + n + 1 : "";
+    char *end;
+    for (int i = 0; i < RULES; i++) {
+        if (strlen(table[i].name) != n || memcmp(table[i].name, change, n))
+            continue;
+        double limit = strtod(value, &end);
+        if (!strcmp(value, "off"))
+            r->limits[i] = NAN;
+        else if (end == value || *end || !(limit >= 0 && limit <= 1e15))
+            return err_usage("--limit: '%s' must be NAME=NUMBER or NAME=off", change);
+        else
+            r->limits[i] = limit;
+        return 0;
+    }
+    return no_rule(change, n);
+}
+
+int rules_set(struct rules *r, const char *sets, const char *const *changes, size_t change_count)
+{
+    *r = (struct rules){ .count = RULES };
+    for (int i = 0; i < RULES; i++) {
+        r->limits[i] = table[i].limit;
+        r->names[i] = table[i].name;
+    }
+    for (const char *name = sets;; name++) {
+        size_t n = strcspn(name, ",");
+        if (find_set(r, name, n) < 0)
+            return -1;
+        name += n;
+        if (!*name)
+            break;
+    }
+    for (size_t i = 0; i < change_count; i++)
+        if (change_limit(r, changes[i]) < 0)
+            return -1;
+    r->c4 = (struct c4_rules){
+        .longest_word = (size_t)fmax(limit_of(r, "c4-max-word"), 0), /* fmax(NAN, 0) is 0 */
+        .least_words = (size_t)fmax(limit_of(r, "c4-line-words"), 0),
+        .end_marks = limit_of(r, "c4-end-marks") > 0,
+        .references = limit_of(r, "c4-references") > 0,
+        .javascript = limit_of(r, "c4-javascript") > 0,
+        .policy = limit_of(r, "c4-policy") > 0,
+        .lorem_ipsum = !isnan(limit_of(r, "c4-lorem-ipsum")),
+        .brace = !isnan(limit_of(r, "c4-brace")),
+    };
+    return 0;
+}
+
+/* ---- judging --------------------------------------------------------------------------------- */
+
+void rules_tools_init(struct rules_tools *t)
+{
+    features_init(&t->features);
+    t->c4 = (struct c4_result){ .text = BUF_INIT };
+}
+
+void rules_tools_release(struct rules_tools *t)
+{
+    features_release(&t->features);
+    buf_release(&t->c4.text);
+}
+
+static int judge_set(const struct rules *r, int set, struct rules_tools *t)
+{
+    struct facts x = { &t->features, &t->c4, r, 0, 0 };
+    for (int i = 0; i < RULES; i++) {
+        if (table[i].set != set || !table[i].value || isnan(r->limits[i]))
+            continue;
+        x.limit = r->limits[i];
+        x.n = table[i].n;
+        double value = table[i].value(&x);
+        if (table[i].side == LEAST ? value < x.limit : value > x.limit)
+            return i;
+    }
+    return -1;
+}
+
+int rules_judge(const struct rules *r, struct rules_tools *t, const char *text, size_t n,
+                uint64_t *lines)
+{
+    features_set(&t->features, text, n);
+    for (int i = 0; i < r->set_count; i++) {
+        if (r->sets[i] == C4) {
+            c4_clean(&r->c4, &t->features, &t->c4);
+            *lines += t->c4.lines_left_out;
+        }
+        int failed = judge_set(r, r->sets[i], t);
+        if (failed >= 0)
+            return failed;
+    }
+    return -1;
+}

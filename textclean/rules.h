@@ -1,0 +1,53 @@
+/*
+ * rules.h - the rules of published filters: Gopher (Rae et al. 2021, appendix A), C4 (Raffel et al.
+ * 2020), mC4 (Xue et al. 2021), FineWeb (Penedo et al. 2024).
+ *
+ * A rule is a row of a table: a name, a limit, and a function whose value must be at least or at
+ * most the limit. Rules belong to sets. A document passes the sets in the order given, and the
+ * rules of a set in the order of the table; the first rule that fails decides. The set c4 also
+ * leaves out lines, so the sets after it see another text.
+ */
+#ifndef TEXTMILL_TEXTCLEAN_RULES_H
+#define TEXTMILL_TEXTCLEAN_RULES_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/base/buf.h"
+#include "textclean/c4.h"
+#include "textclean/features.h"
+
+enum { RULES_MOST = 64, RULES_SETS = 5 };
+
+/* The rules of a run. */
+struct rules {
+    double limits[RULES_MOST]; /* by number of the rule; not a number: the rule is off */
+    int sets[RULES_SETS];      /* in order */
+    int set_count;
+    struct c4_rules c4;
+    const char *names[RULES_MOST];
+    size_t count; /* rules in the table */
+};
+
+/* Sets the rules from names of sets, separated by commas, and from changes NAME=LIMIT or NAME=off.
+ * Returns 0, or -1 with a usage error. */
+int rules_set(struct rules *r, const char *sets, const char *const *changes, size_t change_count);
+
+/* Working memory for one thread. */
+struct rules_tools {
+    struct features features;
+    struct c4_result c4;
+};
+void rules_tools_init(struct rules_tools *t);
+void rules_tools_release(struct rules_tools *t);
+
+/* Judges text[0..n). Returns the number of the rule that failed, or -1 if none did. If a rule
+ * changed the text, t->features.text is the new one, of t->features.n bytes. Adds to *lines the
+ * lines left out. */
+int rules_judge(const struct rules *r, struct rules_tools *t, const char *text, size_t n,
+                uint64_t *lines);
+
+/* Appends the table: name, limit and meaning of each rule. */
+void rules_print(struct buf *out);
+
+#endif

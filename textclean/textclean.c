@@ -1,0 +1,32 @@
+/* textclean - filters documents. */
+#include "common/base/err.h"
+#include "common/program/tool.h"
+#include "textclean/filter_command.h"
+
+static int run_none(int argc, char **argv, void *given)
+{
+    (void)argc, (void)argv, (void)given;
+    return err_usage("no command: give filter");
+}
+
+static const struct tool_command none_command = {
+    .args = "COMMAND",
+    .summary = "Clean a corpus: leave out documents and parts of documents.",
+    .max_args = 0,
+    .run = run_none,
+};
+
+static const struct tool_command *const commands[] = { &none_command, &filter_command, NULL };
+
+static const struct tool tool = {
+    .name = "textclean",
+    .examples = "  wikiprep dump.xml.bz2 | textclean filter | tokenize | tfwrite -o shards/\n"
+                "  textclean filter --rules gopher,c4 --rejected no.jsonl -o yes.jsonl web.jsonl\n"
+                "  textclean filter --list\n",
+    .commands = commands,
+};
+
+int main(int argc, char **argv)
+{
+    return tool_main(&tool, argc, argv);
+}
