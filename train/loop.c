@@ -818,7 +818,7 @@ static int update(struct loop *l, double loss, double norm, double rate)
         return diverged(l, loss, norm);
     l->skipped = 0;
     engine_update(&l->engine, &p->optimizer, norm, rate, l->at.step + 1);
-    return l->store.mapped ? agree(l, store_check(&l->store)) : 0;
+    return l->store.moves ? agree(l, store_check(&l->store)) : 0;
 }
 
 /* Prints the progress line: the step; if steps take a second or more, how much of it is done; and

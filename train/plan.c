@@ -794,9 +794,6 @@ static int plan_store(struct plan *p, int to_run)
         return err_usage("on a GPU, --memory and --memmap-dir need --device-memory");
     if (!on_gpu(p) && s->device_memory)
         return err_usage("--device-memory is for --device cuda");
-    if (p->engine.zero > 1 && (s->memmap_dir || s->device_memory))
-        return err_usage("--zero %" PRId64 " keeps all arrays in memory: it goes without %s",
-                         s->zero, s->memmap_dir ? "--memmap-dir" : "--device-memory");
     uint64_t limit = on_gpu(p) ? s->device_memory : s->memory;
     p->store = (struct store_config){ .moments = p->moments,
                                       .whole = p->whole,
@@ -937,7 +934,7 @@ static void print_memory(const struct plan *p, struct buf *out)
     put_int(out, "memory_moments_bytes",
             t->kind_bytes[STORE_MOMENT1] + t->kind_bytes[STORE_MOMENT2]);
     if (p->engine.zero > 1)
-        put_int(out, "memory_window_bytes", t->window_bytes);
+        put_int(out, "memory_window_bytes", t->gathered_bytes);
     put_int(out, "memory_x_bytes", t->kind_bytes[STORE_X]);
     put_int(out, "memory_dx_bytes", t->kind_bytes[STORE_DX]);
     put_int(out, "memory_layer_caches_bytes", caches);

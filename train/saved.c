@@ -457,7 +457,7 @@ static size_t end_of(const struct saving *v, size_t first)
 {
     const struct store *s = v->to->store;
     size_t end = first + 1;
-    while (v->list.files && !s->mapped && !s->offload && end < v->list.count &&
+    while (v->list.files && !s->moves && end < v->list.count &&
            writer_of(v, end)->turn == writer_of(v, first)->turn)
         end++;
     return end;

@@ -70,8 +70,8 @@ double rig_difference(const struct rig *a, const struct rig *b, int block)
         const struct tensor *row = &a->model.tensors.rows[i];
         if (block >= 0 && row->block != block)
             continue;
-        const float *x = floats(a->store.arrays[STORE_GRADIENTS][row->block]) + row->offset;
-        const float *y = floats(b->store.arrays[STORE_GRADIENTS][row->block]) + row->offset;
+        const float *x = floats(a->store.spots[STORE_GRADIENTS][row->block].array) + row->offset;
+        const float *y = floats(b->store.spots[STORE_GRADIENTS][row->block].array) + row->offset;
         for (int64_t k = 0; k < tensor_elements(row); k++) {
             most = fmax(most, fabs((double)x[k] - y[k]));
             size = fmax(size, fabs((double)x[k]));

@@ -452,11 +452,16 @@ static void count_moves(struct program *p, struct array *const arrays[STORE_KIND
         const int64_t turns = n < p->count ? 0 : f->turns;
         for (int i = 0; i < f->count; i++) {
             const struct use *u = &f->uses[i];
-            if (is_apart(p, u))
+            struct moves *all = &p->moves[u->kind][u->number];
+            if (is_apart(p, u)) {
+                all->own_reads += turns * (u->role == USE_SUM ? f->merges : u->mode != MODE_MAKE);
+                all->own_writes += turns *
+                                   (u->role == USE_SUM ? f->merges + 1 : u->mode != MODE_READ);
                 continue;
+            }
             struct moves m = move(&arrays[u->kind][u->number], u);
-            p->moves[u->kind][u->number].reads += turns * m.reads;
-            p->moves[u->kind][u->number].writes += turns * m.writes;
+            all->reads += turns * m.reads;
+            all->writes += turns * m.writes;
         }
     }
 }

@@ -180,9 +180,11 @@ struct phase {
     struct use uses[PHASE_USES];
 };
 
-/* How often a step moves an array between memory and the file, if the array is kept in the file. */
+/* How often a step moves an array between memory and the file, if the array is kept in the file. Of
+ * an array that ranks share, the file has a share: `reads` is how often the whole array is needed,
+ * and the others say how often phases and sums read and write the share itself. */
 struct moves {
-    int64_t reads, writes;
+    int64_t reads, writes, own_reads, own_writes;
 };
 
 /* What the backward pass recomputes: nothing; the values of attention (queries, keys, values and

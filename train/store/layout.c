@@ -217,6 +217,20 @@ uint64_t layout_bytes(const struct layout *l, enum store_kind kind, int i)
 
 /* ---- arrays in the file ---------------------------------------------------------------------- */
 
+/* Returns the bytes of the shares that are in memory when a sum over the ranks ends, which may be
+ * in any phase: two sums of leaves of a block. */
+static uint64_t sum_bytes(const struct layout *l)
+{
+    uint64_t most = 0;
+    for (int i = 0; i < l->count[STORE_GRADIENTS] && l->zero > 1; i++) {
+        const uint64_t bytes = l->place[STORE_GRADIENTS][i] == PLACE_MEMORY
+                                   ? 0
+                                   : mapped_bytes(layout_bytes(l, STORE_GRADIENTS, i));
+        most = bytes > most ? bytes : most;
+    }
+    return 2 * most;
+}
+
 /* Returns the size of the window: the largest number of bytes, over all phases, of arrays of the
  * file that must be in memory at the same time. */
 static uint64_t window_bytes(const struct layout *l, const struct program *p)
@@ -231,7 +245,7 @@ static uint64_t window_bytes(const struct layout *l, const struct program *p)
                 sum += mapped_bytes(layout_bytes(l, all[i]->kind, all[i]->number));
         most = sum > most ? sum : most;
     }
-    return most;
+    return most + sum_bytes(l);
 }
 
 /* An array that may stay in memory. */
@@ -314,18 +328,20 @@ static uint64_t keep_most(struct layout *l, const struct program *p, uint64_t ro
 
 static int choose(struct layout *l, const struct store_config *c)
 {
-    const uint64_t room = c->memory_bytes;
+    const uint64_t all = c->memory_bytes, gathered = l->gathered_bytes;
+    const uint64_t room = all > gathered ? all - gathered : 0;
     assert(c->program);
     for (int kind = 0; kind < STORE_KINDS; kind++)
         memset(l->place[kind], c->dir ? PLACE_FILE : PLACE_HOST, (size_t)l->count[kind]);
     l->window_bytes = window_bytes(l, c->program);
     uint64_t kept = keep_most(l, c->program, room);
     l->window_bytes = window_bytes(l, c->program);
-    if (!room || kept + l->window_bytes <= room)
+    const uint64_t needed = kept + l->window_bytes + gathered;
+    if (!all || needed <= all)
         return 0;
     char need[32], have[32];
     return err_set("memory is too small: one phase of a step needs %s, but only %s are left for it",
-                   log_bytes(need, kept + l->window_bytes), log_bytes(have, room));
+                   log_bytes(need, needed), log_bytes(have, all));
 }
 
 /* ---- a GPU's arrays in the host's memory ------------------------------------------------------ */
@@ -452,8 +468,7 @@ int layout_init(struct layout *l, const struct tensor_table *t, const struct sto
 {
     lay_out(l, t, c);
     if (l->zero > 1)
-        l->window_bytes = gathered_window(l, c->program, t->blocks);
-    assert(l->zero < 2 || !(c->dir || c->offload));
+        l->gathered_bytes = gathered_window(l, c->program, t->blocks);
     if (!c->dir && !c->offload)
         return 0;
     return choose(l, c) < 0 || (c->offload && choose_host(l, c) < 0) ? -1 : 0;
@@ -473,10 +488,15 @@ void layout_release(struct layout *l)
     *l = (struct layout){ 0 };
 }
 
-static void add_file(struct store_plan *p, const struct program *program, int kind, int i,
-                     uint64_t bytes)
+static void add_file(struct store_plan *p, const struct layout *l, const struct program *program,
+                     int kind, int i)
 {
     struct moves m = i < program->arrays[kind] ? program->moves[kind][i] : (struct moves){ 0 };
+    const uint64_t bytes = mapped_bytes(layout_bytes(l, (enum store_kind)kind, i));
+    if (layout_is_gathered(l, kind)) { /* gradients are made whole, and so never gathered */
+        m.reads = m.own_reads + (kind == STORE_PARAMETERS ? m.reads : 0);
+        m.writes = m.own_writes;
+    }
     p->file_bytes += bytes;
     p->read_bytes += bytes * (uint64_t)m.reads;
     p->written_bytes += bytes * (uint64_t)m.writes;
@@ -486,13 +506,15 @@ int store_plan(struct store_plan *p, const struct tensor_table *t, const struct 
 {
     struct layout l;
     int result = layout_init(&l, t, c);
-    *p = (struct store_plan){ .window_bytes = l.window_bytes, .host_bytes = l.stage_bytes };
+    *p = (struct store_plan){ .window_bytes = l.window_bytes,
+                              .gathered_bytes = l.gathered_bytes,
+                              .host_bytes = l.stage_bytes };
     for (int kind = 0; kind < STORE_KINDS; kind++)
         for (int i = 0; i < l.count[kind]; i++) {
             uint64_t bytes = layout_bytes(&l, kind, i);
             p->kind_bytes[kind] += bytes;
             if (l.place[kind][i] == PLACE_FILE)
-                add_file(p, c->program, kind, i, mapped_bytes(bytes));
+                add_file(p, &l, c->program, kind, i);
             else
                 *(l.place[kind][i] == PLACE_HOST ? &p->host_bytes : &p->memory_bytes) += bytes;
         }
@@ -502,5 +524,5 @@ int store_plan(struct store_plan *p, const struct tensor_table *t, const struct 
 
 uint64_t store_plan_total(const struct store_plan *p)
 {
-    return p->memory_bytes + p->window_bytes;
+    return p->memory_bytes + p->window_bytes + p->gathered_bytes;
 }

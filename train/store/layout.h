@@ -86,7 +86,8 @@ struct layout {
                                     * whole array */
     int *owner, stage;             /* owner [blocks]: the stage of a pipeline that owns the block
                                     * (program.h); this rank's stage */
-    uint64_t window_bytes;
+    uint64_t window_bytes;         /* for the arrays of the file or the host that are in use */
+    uint64_t gathered_bytes;       /* for whole arrays of shares, beside it */
     uint64_t stage_bytes; /* of the host's memory between the file and the GPU (offload.h) */
 };
 
@@ -137,6 +138,7 @@ struct store_plan {
     uint64_t file_bytes;                /* of arrays in the file */
     uint64_t window_bytes;              /* most bytes of other arrays that are in memory at the
                                          * same time */
+    uint64_t gathered_bytes;            /* most bytes of whole arrays of shares, beside them */
     uint64_t read_bytes, written_bytes; /* from and to the file, per step */
 };
 /* Sets *p to the memory and the file traffic of a store (train/store/store.h) for the tensors t.

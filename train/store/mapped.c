@@ -48,6 +48,7 @@ struct queue {
 };
 
 struct mapped {
+    struct home home;
     char *dir;
     int made; /* number of folders, the last ones of `dir`, that did not exist before */
     int fd, count;
@@ -220,35 +221,6 @@ uint64_t mapped_bytes(uint64_t bytes)
     return (bytes + page - 1) / page * page;
 }
 
-struct mapped *mapped_new(const char *dir, const uint64_t *bytes, int count, uint64_t budget_bytes)
-{
-    struct mapped *m = mem_zalloc(1, sizeof *m);
-    m->fd = -1;
-    m->count = count;
-    m->budget = budget_bytes;
-    m->arrays = mem_zalloc((size_t)count, sizeof *m->arrays);
-    m->coming.items = mem_zalloc((size_t)count, sizeof(int));
-    m->leaving.items = mem_zalloc((size_t)count, sizeof(int));
-    pthread_mutex_init(&m->lock, NULL);
-    pthread_cond_init(&m->changed, NULL);
-    for (int i = 0; i < count; i++) {
-        m->arrays[i].offset = (off_t)m->bytes;
-        m->arrays[i].bytes = mapped_bytes(bytes[i]);
-        m->bytes += m->arrays[i].bytes;
-    }
-    int result = open_file(m, dir);
-    for (int i = 0; !result && i < count; i++)
-        m->arrays[i].data = m->data + m->arrays[i].offset;
-    if (result < 0) {
-        mapped_free(m);
-        return NULL;
-    }
-    pool_start_thread(&m->reader, read_ahead, m);
-    pool_start_thread(&m->writer, write_behind, m);
-    m->running = 1;
-    return m;
-}
-
 void mapped_free(struct mapped *m)
 {
     if (!m)
@@ -335,6 +307,56 @@ void mapped_release(struct mapped *m, int i, enum use_then then)
         push(m, &m->leaving, i);
     }
     pthread_mutex_unlock(&m->lock);
+}
+
+static struct ops_array fetch(struct home *h, int i, enum use_mode use)
+{
+    return ops_host_array(mapped_fetch((struct mapped *)h, i, use), OPS_U8);
+}
+
+static void release(struct home *h, int i, enum use_then then)
+{
+    mapped_release((struct mapped *)h, i, then);
+}
+
+static void expect(struct home *h, int i, enum use_mode use)
+{
+    mapped_expect((struct mapped *)h, i, use);
+}
+
+struct mapped *mapped_new(const char *dir, const uint64_t *bytes, int count, uint64_t budget_bytes)
+{
+    struct mapped *m = mem_zalloc(1, sizeof *m);
+    m->home = (struct home){ fetch, release, expect };
+    m->fd = -1;
+    m->count = count;
+    m->budget = budget_bytes;
+    m->arrays = mem_zalloc((size_t)count, sizeof *m->arrays);
+    m->coming.items = mem_zalloc((size_t)count, sizeof(int));
+    m->leaving.items = mem_zalloc((size_t)count, sizeof(int));
+    pthread_mutex_init(&m->lock, NULL);
+    pthread_cond_init(&m->changed, NULL);
+    for (int i = 0; i < count; i++) {
+        m->arrays[i].offset = (off_t)m->bytes;
+        m->arrays[i].bytes = mapped_bytes(bytes[i]);
+        m->bytes += m->arrays[i].bytes;
+    }
+    int result = open_file(m, dir);
+    for (int i = 0; !result && i < count; i++)
+        m->arrays[i].data = m->data + m->arrays[i].offset;
+    if (result < 0) {
+        mapped_free(m);
+        return NULL;
+    }
+    pool_start_thread(&m->reader, read_ahead, m);
+    pool_start_thread(&m->writer, write_behind, m);
+    m->running = 1;
+    return m;
+}
+
+struct home *mapped_home(struct mapped *m)
+{
+    return m ? &m->home : NULL;
 }
 
 int mapped_check(struct mapped *m)

@@ -14,7 +14,7 @@
 
 #include <stdint.h>
 
-#include "train/program/program.h"
+#include "train/store/home.h"
 
 struct mapped;
 
@@ -27,14 +27,11 @@ uint64_t mapped_bytes(uint64_t bytes);
 struct mapped *mapped_new(const char *dir, const uint64_t *bytes, int count, uint64_t budget_bytes);
 void mapped_free(struct mapped *m);
 
-/* Returns array i in memory, after waiting for the disk if needed. It stays there until it was
- * released as often as it was fetched. The caller must not change an array that was fetched with
- * MODE_READ. */
+struct home *mapped_home(struct mapped *m); /* NULL for NULL */
+
+/* What the home does, on memory. */
 void *mapped_fetch(struct mapped *m, int i, enum use_mode use);
 void mapped_release(struct mapped *m, int i, enum use_then then);
-
-/* Says that a fetch of array i for `use` will follow. Begins to read the array if the budget has
- * room. If the array is about to leave memory, it stays. */
 void mapped_expect(struct mapped *m, int i, enum use_mode use);
 
 /* Returns -1 with an error if any write to the file has failed so far, else 0. */

@@ -7,24 +7,12 @@
 
 #include "common/base/log.h"
 #include "common/base/mem.h"
-#include "model/compute/ops_exchange.h"
 #include "train/store/layout.h"
-
-/* A piece of the window, with the size of the arrays that it is for. */
-struct slot {
-    struct slot *next;
-    struct ops_array memory; /* U8 */
-    uint64_t bytes;
-    int array;               /* the array in the slot; -1: none */
-    uint64_t used;           /* time of the last use: the slot used longest ago is reused first */
-    struct ops_mark arrived; /* its copy in has ended */
-    struct ops_mark done;    /* the arithmetic with it has ended */
-    struct ops_mark left;    /* its copy out has ended */
-};
+#include "train/store/window.h"
 
 struct array {
     struct ops_array host; /* U8; OPS_NONE: the array is in the file */
-    int in_file;           /* its number in the file; below 0: it is in the host's memory */
+    int in_file;           /* 1: it is in the file, with the same number; 0: in the host's memory */
     uint64_t bytes;
     struct slot *slot;    /* NULL: not in the window */
     struct ops_mark left; /* its last copy out has ended */
@@ -45,14 +33,14 @@ struct stage {
 enum { STAGES = LAYOUT_STAGES / 2 }; /* the file's memory takes the other half */
 
 struct offload {
+    struct home home;
     struct ops *ops;
     struct mapped *file;
     struct stage stages[STAGES];
     int next_stage;
     struct array *arrays;
     int count;
-    struct slot *slots;
-    uint64_t window_bytes, taken_bytes, clock;
+    struct window window;
     struct mapped_traffic traffic;
 };
 
@@ -69,51 +57,12 @@ static void make_stages(struct offload *m, uint64_t bytes)
     }
 }
 
-struct offload *offload_new(struct ops *o, const uint64_t *bytes, const int *in_file, int count,
-                            struct mapped *file, uint64_t window_bytes)
-{
-    struct offload *m = mem_zalloc(1, sizeof *m);
-    uint64_t largest = 0; /* of the file's arrays */
-    m->ops = o;
-    m->count = count;
-    m->file = file;
-    m->window_bytes = window_bytes;
-    m->arrays = mem_zalloc((size_t)count + 1, sizeof *m->arrays);
-    for (int i = 0; i < count; i++) {
-        struct array *a = &m->arrays[i];
-        a->bytes = bytes[i];
-        a->in_file = in_file[i];
-        if (a->in_file < 0)
-            a->host = ops_host_buffer(o, (int64_t)bytes[i]);
-        else if (bytes[i] > largest)
-            largest = bytes[i];
-    }
-    make_stages(m, largest);
-    return m;
-}
-
-static void free_slot(struct offload *m, struct slot *s)
-{
-    if (s->array >= 0)
-        m->arrays[s->array].slot = NULL;
-    ops_mark_free(m->ops, &s->arrived);
-    ops_mark_free(m->ops, &s->done);
-    ops_mark_free(m->ops, &s->left);
-    ops_buffer_free(m->ops, s->memory, (int64_t)s->bytes);
-    m->taken_bytes -= s->bytes;
-    free(s);
-}
-
 void offload_free(struct offload *m)
 {
     if (!m)
         return;
     ops_finish(m->ops);
-    while (m->slots) {
-        struct slot *next = m->slots->next;
-        free_slot(m, m->slots);
-        m->slots = next;
-    }
+    window_release(&m->window);
     for (int i = 0; i < m->count; i++) {
         ops_mark_free(m->ops, &m->arrays[i].left);
         ops_host_buffer_free(m->ops, m->arrays[i].host, (int64_t)m->arrays[i].bytes);
@@ -137,8 +86,8 @@ static void settle(struct offload *m, struct stage *s)
     if (s->array < 0)
         return;
     const struct array *a = &m->arrays[s->array];
-    memcpy(mapped_fetch(m->file, a->in_file, MODE_MAKE), s->data, a->bytes);
-    mapped_release(m->file, a->in_file, THEN_LEAVES);
+    memcpy(mapped_fetch(m->file, s->array, MODE_MAKE), s->data, a->bytes);
+    mapped_release(m->file, s->array, THEN_LEAVES);
     s->array = -1;
 }
 
@@ -167,8 +116,8 @@ static void move_in(struct offload *m, int i)
 {
     const struct array *a = &m->arrays[i];
     struct stage *s = take_stage(m, i);
-    memcpy(s->data, mapped_fetch(m->file, a->in_file, MODE_READ), a->bytes);
-    mapped_release(m->file, a->in_file, THEN_LEAVES);
+    memcpy(s->data, mapped_fetch(m->file, i, MODE_READ), a->bytes);
+    mapped_release(m->file, i, THEN_LEAVES);
     ops_move(m->ops, OPS_IN, a->slot->memory, s->memory, (int64_t)a->bytes);
     ops_mark(m->ops, OPS_IN, &s->done);
 }
@@ -193,59 +142,21 @@ static void write_arrived(struct offload *m)
 
 /* ---- the window ----------------------------------------------------------------------------- */
 
-static int is_idle(const struct offload *m, const struct slot *s)
+enum { ALIKE = 1, OTHER };
+
+static int cost(void *owner, const struct slot *s, uint64_t bytes)
 {
-    return s->array < 0 || (!m->arrays[s->array].users && !m->arrays[s->array].expected);
+    const struct offload *m = owner;
+    if (s->array >= 0 && (m->arrays[s->array].users || m->arrays[s->array].expected))
+        return 0;
+    return s->bytes == bytes ? ALIKE : OTHER;
 }
 
-/* Returns the slot of `bytes` bytes (0: of any size) that is not in use and was used longest ago,
- * or NULL. */
-static struct slot *oldest(const struct offload *m, uint64_t bytes)
+static void evict(void *owner, int array)
 {
-    struct slot *found = NULL;
-    for (struct slot *s = m->slots; s; s = s->next)
-        if ((!bytes || s->bytes == bytes) && is_idle(m, s) && (!found || s->used < found->used))
-            found = s;
-    return found;
-}
-
-static void unlink_slot(struct offload *m, struct slot *s)
-{
-    struct slot **at = &m->slots;
-    while (*at != s)
-        at = &(*at)->next;
-    *at = s->next;
-}
-
-static struct slot *new_slot(struct offload *m, uint64_t bytes)
-{
-    struct slot *s = mem_zalloc(1, sizeof *s);
-    s->memory = ops_buffer(m->ops, OPS_U8, (int64_t)bytes);
-    s->bytes = bytes;
-    s->array = -1;
-    s->next = m->slots;
-    m->taken_bytes += bytes;
-    return m->slots = s;
-}
-
-/* Returns a slot of `bytes` bytes for another array, or NULL if all memory is in slots that are in
- * use. To free GPU memory, it waits for all work; there are few sizes of slots, so this happens
- * only in the first step. */
-static struct slot *take_slot(struct offload *m, uint64_t bytes)
-{
-    struct slot *s = oldest(m, bytes), *other;
-    if (!s && m->taken_bytes + bytes <= m->window_bytes)
-        return new_slot(m, bytes);
-    while (!s && m->taken_bytes + bytes > m->window_bytes && (other = oldest(m, 0))) {
-        ops_finish(m->ops);
-        unlink_slot(m, other);
-        free_slot(m, other);
-    }
-    if (!s)
-        return m->taken_bytes + bytes <= m->window_bytes ? new_slot(m, bytes) : NULL;
-    if (s->array >= 0)
-        m->arrays[s->array].slot = NULL;
-    return s;
+    struct offload *m = owner;
+    m->arrays[array].slot->array = -1;
+    m->arrays[array].slot = NULL;
 }
 
 /* Takes a slot for array i and begins to fill it, as soon as computations with the slot's old
@@ -253,7 +164,7 @@ static struct slot *take_slot(struct offload *m, uint64_t bytes)
 static int bring(struct offload *m, int i, enum use_mode use)
 {
     struct array *a = &m->arrays[i];
-    struct slot *s = take_slot(m, a->bytes);
+    struct slot *s = window_take(&m->window, a->bytes, OTHER);
     if (!s)
         return 0;
     const enum ops_queue writer = use == MODE_MAKE ? OPS_COMPUTE : OPS_IN;
@@ -267,7 +178,7 @@ static int bring(struct offload *m, int i, enum use_mode use)
         ops_zero(m->ops, s->memory, (int64_t)a->bytes);
         return 1;
     }
-    if (a->in_file < 0)
+    if (!a->in_file)
         ops_move(m->ops, OPS_IN, s->memory, a->host, (int64_t)a->bytes);
     else
         move_in(m, i);
@@ -278,8 +189,9 @@ static int bring(struct offload *m, int i, enum use_mode use)
 
 /* ---- use ------------------------------------------------------------------------------------ */
 
-struct ops_array offload_fetch(struct offload *m, int i, enum use_mode use)
+static struct ops_array fetch(struct home *h, int i, enum use_mode use)
 {
+    struct offload *m = (struct offload *)h;
     struct array *a = &m->arrays[i];
     assert(i >= 0 && i < m->count);
     if (!a->slot && !bring(m, i, use))
@@ -292,21 +204,23 @@ struct ops_array offload_fetch(struct offload *m, int i, enum use_mode use)
     }
     a->arriving = a->expected = 0;
     a->users++;
-    a->slot->used = ++m->clock;
+    a->slot->used = ++m->window.clock;
     return a->slot->memory;
 }
 
-void offload_expect(struct offload *m, int i, enum use_mode use)
+static void expect(struct home *h, int i, enum use_mode use)
 {
+    struct offload *m = (struct offload *)h;
     struct array *a = &m->arrays[i];
-    if (a->slot || (use != MODE_MAKE && a->in_file < 0))
+    if (a->slot || (use != MODE_MAKE && !a->in_file))
         a->expected = a->slot || bring(m, i, use);
     else if (use != MODE_MAKE && !stage_of(m, i))
-        mapped_expect(m->file, a->in_file, MODE_READ);
+        mapped_expect(m->file, i, MODE_READ);
 }
 
-void offload_release(struct offload *m, int i, enum use_then then)
+static void release(struct home *h, int i, enum use_then then)
 {
+    struct offload *m = (struct offload *)h;
     struct array *a = &m->arrays[i];
     const int dead = then == THEN_DROPPED;
     assert(a->users > 0);
@@ -319,7 +233,7 @@ void offload_release(struct offload *m, int i, enum use_then then)
     ops_mark(m->ops, OPS_COMPUTE, &a->slot->done);
     if (a->changed && !dead) {
         ops_after(m->ops, OPS_OUT, &a->slot->done);
-        if (a->in_file < 0)
+        if (!a->in_file)
             ops_move(m->ops, OPS_OUT, a->host, a->slot->memory, (int64_t)a->bytes);
         else
             move_out(m, i);
@@ -328,11 +242,39 @@ void offload_release(struct offload *m, int i, enum use_then then)
         m->traffic.written_bytes += a->bytes;
     }
     a->changed = 0;
-    if (dead) {
-        a->slot->array = -1;
-        a->slot = NULL;
-    }
+    if (dead)
+        evict(m, i);
     write_arrived(m);
+}
+
+struct offload *offload_new(struct ops *o, const uint64_t *bytes, const uint64_t *in_file,
+                            int count, struct mapped *file, uint64_t window_bytes)
+{
+    struct offload *m = mem_zalloc(1, sizeof *m);
+    uint64_t largest = 0; /* of the file's arrays */
+    m->home = (struct home){ fetch, release, expect };
+    m->ops = o;
+    m->count = count;
+    m->file = file;
+    m->window = (struct window){
+        .ops = o, .limit_bytes = window_bytes, .owner = m, .cost = cost, .evict = evict
+    };
+    m->arrays = mem_zalloc((size_t)count + 1, sizeof *m->arrays);
+    for (int i = 0; i < count; i++) {
+        struct array *a = &m->arrays[i];
+        a->bytes = bytes[i];
+        a->in_file = in_file[i] > 0;
+        if (!a->in_file && bytes[i])
+            a->host = ops_host_buffer(o, (int64_t)bytes[i]);
+        largest = in_file[i] > largest ? in_file[i] : largest;
+    }
+    make_stages(m, largest);
+    return m;
+}
+
+struct home *offload_home(struct offload *m)
+{
+    return &m->home;
 }
 
 struct mapped_traffic offload_traffic(const struct offload *m)

@@ -5,19 +5,12 @@
 #include <stdlib.h>
 
 #include "common/base/mem.h"
-
-/* A piece of the window, with the size of the arrays that it is for. */
-struct slot {
-    struct slot *next;
-    struct ops_array memory; /* U8 */
-    uint64_t bytes;
-    int array; /* the array in the slot; -1: none */
-};
+#include "train/store/window.h"
 
 enum place { OUT, ENTERED, COMING, IN, SUMMED };
 
 struct array {
-    struct ops_array own;
+    const struct spot *own; /* this rank's share */
     const int64_t *bounds;
     const char *name;
     int block;
@@ -27,29 +20,20 @@ struct array {
     struct comm_work *work; /* the operation, if COMING or SUMMED */
     int to, stride, merges; /* for SUMMED: see shared_sum */
     struct shared_end end;  /* the same; end.end NULL: `work` is the sum */
-    uint64_t used;          /* time of the last use: the array used longest ago leaves first */
 };
 
 struct shared {
+    struct home home;
     struct ops *ops;
     struct comm *comm;
     struct array *arrays;
     size_t count, cap;
-    struct slot *slots;
-    uint64_t window_bytes, taken_bytes, clock;
+    struct window window;
 };
 
 /* ---- life cycle ----------------------------------------------------------------------------- */
 
-struct shared *shared_new(struct ops *o, uint64_t window_bytes)
-{
-    struct shared *m = mem_zalloc(1, sizeof *m);
-    m->ops = o;
-    m->window_bytes = window_bytes;
-    return m;
-}
-
-int shared_add(struct shared *m, struct ops_array own, const int64_t *bounds, const char *name,
+int shared_add(struct shared *m, const struct spot *own, const int64_t *bounds, const char *name,
                int block)
 {
     mem_grow(m->arrays, m->cap, m->count + 1);
@@ -64,25 +48,13 @@ void shared_join(struct shared *m, struct comm *c)
     m->comm = c;
 }
 
-static void free_slot(struct shared *m, struct slot *s)
-{
-    struct slot **at = &m->slots;
-    while (*at != s)
-        at = &(*at)->next;
-    *at = s->next;
-    m->taken_bytes -= s->bytes;
-    ops_buffer_free(m->ops, s->memory, (int64_t)s->bytes);
-    free(s);
-}
-
 void shared_free(struct shared *m)
 {
     if (!m)
         return;
     for (size_t i = 0; i < m->count; i++)
         comm_end(m->comm, m->arrays[i].work);
-    while (m->slots)
-        free_slot(m, m->slots);
+    window_release(&m->window);
     free(m->arrays);
     free(m);
 }
@@ -98,7 +70,7 @@ static int64_t own_elements(const struct shared *m, const struct array *a)
 static struct ops_array whole(const struct array *a)
 {
     struct ops_array x = a->slot->memory;
-    x.type = a->own.type;
+    x.type = a->own->array.type;
     return x;
 }
 
@@ -111,7 +83,7 @@ static struct ops_array own_part(const struct shared *m, const struct array *a)
 static uint64_t bytes_of(const struct shared *m, const struct array *a)
 {
     const int64_t n = a->bounds[m->comm->size[COMM_DATA]];
-    return n ? (uint64_t)n * ops_type_bytes(a->own.type) : 1;
+    return n ? (uint64_t)n * ops_type_bytes(a->own->array.type) : 1;
 }
 
 static void end_work(struct shared *m, struct array *a)
@@ -137,9 +109,15 @@ static void finish_sum(struct shared *m, struct array *a)
     end_work(m, a);
     if (a->end.end)
         a->end.end(a->end.ctx, whole(a));
-    ops_copy(m->ops, m->arrays[to].own, own_part(m, a), n);
-    for (int k = 0; k < a->merges; k++, to -= a->stride)
-        ops_add(m->ops, m->arrays[to - a->stride].own, m->arrays[to].own, n);
+    struct ops_array sum = spot_fetch(m->arrays[to].own, MODE_MAKE);
+    ops_copy(m->ops, sum, own_part(m, a), n);
+    for (int k = 0; k < a->merges; k++, to -= a->stride) {
+        struct ops_array below = spot_fetch(m->arrays[to - a->stride].own, MODE_WRITE);
+        ops_add(m->ops, below, sum, n);
+        spot_release(m->arrays[to].own, THEN_DROPPED);
+        sum = below;
+    }
+    spot_release(m->arrays[to].own, THEN_LEAVES);
     drop(a);
 }
 
@@ -155,93 +133,48 @@ static void forget(struct shared *m, struct array *a)
 
 /* ---- the window ----------------------------------------------------------------------------- */
 
-static struct slot *new_slot(struct shared *m, uint64_t bytes)
-{
-    struct slot *s = mem_zalloc(1, sizeof *s);
-    s->memory = ops_buffer(m->ops, OPS_U8, (int64_t)bytes);
-    s->bytes = bytes;
-    s->array = -1;
-    s->next = m->slots;
-    m->taken_bytes += bytes;
-    return m->slots = s;
-}
-
-/* Returns a slot of `bytes` bytes (0: of any size) without an array, or NULL. */
-static struct slot *empty_slot(const struct shared *m, uint64_t bytes)
-{
-    struct slot *s = m->slots;
-    while (s && (s->array >= 0 || (bytes && s->bytes != bytes)))
-        s = s->next;
-    return s;
-}
-
-/* Returns, of the arrays in state `place` that are not in use, the one that was used longest ago,
- * or NULL. Only arrays in slots of `bytes` bytes count (0: of any size). */
-static struct array *oldest(const struct shared *m, enum place place, uint64_t bytes)
-{
-    struct array *found = NULL;
-    for (struct slot *s = m->slots; s; s = s->next) {
-        struct array *a = s->array >= 0 ? &m->arrays[s->array] : NULL;
-        if (a && a->place == place && !a->users && (place != IN || !a->made) &&
-            (!bytes || s->bytes == bytes) && (!found || a->used < found->used))
-            found = a;
-    }
-    return found;
-}
+/* What it costs to remove an array. EASY: no waiting. */
+enum { NEXT_SUM = 1, READ_ALIKE, EMPTY, READ, EASY = READ, SUM_ALIKE, SUM, GATHER, ANY = GATHER };
 
 static int count_sums(const struct shared *m, uint64_t bytes)
 {
     int count = 0;
-    for (struct slot *s = m->slots; s; s = s->next)
+    for (const struct slot *s = m->window.slots; s; s = s->next)
         count += s->array >= 0 && m->arrays[s->array].place == SUMMED && s->bytes == bytes;
     return count;
 }
 
-/* Makes room in the window by removing one array or empty slot. Tries first what costs least: a sum
- * that another one of the same size follows; a gathered array of `bytes` bytes; an empty slot; any
- * gathered array. With `all` 1 then also a sum for which it must wait, and an array that is being
- * gathered. Returns 1, or 0 if nothing can be removed. */
-static int make_room(struct shared *m, uint64_t bytes, int all)
+/* A sum costs least if another one of the same size follows it. */
+static int cost(void *owner, const struct slot *s, uint64_t bytes)
 {
-    struct array *a = count_sums(m, bytes) > 1 ? oldest(m, SUMMED, bytes) : NULL;
-    if (!a)
-        a = oldest(m, IN, bytes);
-    if (!a && empty_slot(m, 0)) {
-        free_slot(m, empty_slot(m, 0));
-        return 1;
-    }
-    if (!a)
-        a = oldest(m, IN, 0);
-    if (!a && all)
-        a = oldest(m, SUMMED, bytes);
-    if (!a && all)
-        a = oldest(m, SUMMED, 0);
-    if (!a && all)
-        a = oldest(m, COMING, 0);
-    if (a)
-        forget(m, a);
-    return !!a;
-}
-
-/* Returns a slot of `bytes` bytes for an array. With `all` 0, returns NULL if that takes waiting
- * (make_room); with 1, always returns a slot. */
-static struct slot *take_slot(struct shared *m, uint64_t bytes, int all)
-{
-    for (;;) {
-        struct slot *s = empty_slot(m, bytes);
-        if (s)
-            return s;
-        if (m->taken_bytes + bytes <= m->window_bytes)
-            return new_slot(m, bytes);
-        if (!make_room(m, bytes, all))
-            return all ? new_slot(m, bytes) : NULL;
+    const struct shared *m = owner;
+    const int alike = s->bytes == bytes;
+    if (s->array < 0)
+        return EMPTY;
+    const struct array *a = &m->arrays[s->array];
+    if (a->users || (a->place == IN && a->made))
+        return 0;
+    switch (a->place) {
+    case SUMMED: return !alike ? SUM : count_sums(m, bytes) > 1 ? NEXT_SUM : SUM_ALIKE;
+    case IN: return alike ? READ_ALIKE : READ;
+    case COMING: return GATHER;
+    default: return 0;
     }
 }
 
-static int enter(struct shared *m, int i, int all)
+static void evict(void *owner, int array)
+{
+    struct shared *m = owner;
+    forget(m, &m->arrays[array]);
+}
+
+static int enter(struct shared *m, int i, int most)
 {
     struct array *a = &m->arrays[i];
-    a->slot = take_slot(m, bytes_of(m, a), all);
+    const uint64_t bytes = bytes_of(m, a);
+    a->slot = window_take(&m->window, bytes, most);
+    if (!a->slot && most == ANY)
+        a->slot = window_new_slot(&m->window, bytes);
     if (a->slot)
         a->slot->array = i;
     return a->slot != NULL;
@@ -249,7 +182,8 @@ static int enter(struct shared *m, int i, int all)
 
 static void take_own(struct shared *m, struct array *a)
 {
-    ops_copy(m->ops, own_part(m, a), a->own, own_elements(m, a));
+    ops_copy(m->ops, own_part(m, a), spot_fetch(a->own, MODE_READ), own_elements(m, a));
+    spot_release(a->own, THEN_LEAVES);
 }
 
 static void begin_gather(struct shared *m, struct array *a)
@@ -263,14 +197,15 @@ static void begin_gather(struct shared *m, struct array *a)
 
 /* ---- use ------------------------------------------------------------------------------------ */
 
-struct ops_array shared_fetch(struct shared *m, int i, enum use_mode use)
+static struct ops_array fetch(struct home *h, int i, enum use_mode use)
 {
+    struct shared *m = (struct shared *)h;
     struct array *a = &m->arrays[i];
     if (a->place == SUMMED)
         finish_sum(m, a);
     assert(use != MODE_WRITE || a->made);
     if (a->place == OUT) {
-        enter(m, i, 1);
+        enter(m, i, ANY);
         if (use == MODE_READ)
             begin_gather(m, a);
     }
@@ -278,7 +213,7 @@ struct ops_array shared_fetch(struct shared *m, int i, enum use_mode use)
     a->place = a->place == ENTERED ? ENTERED : IN;
     a->made |= use != MODE_READ;
     a->users++;
-    a->used = ++m->clock;
+    a->slot->used = ++m->window.clock;
     return whole(a);
 }
 
@@ -286,10 +221,10 @@ struct ops_array shared_enter(struct shared *m, int i)
 {
     struct array *a = &m->arrays[i];
     assert(a->place == OUT);
-    enter(m, i, 1);
+    enter(m, i, ANY);
     take_own(m, a);
     a->place = ENTERED;
-    a->used = ++m->clock;
+    a->slot->used = ++m->window.clock;
     return whole(a);
 }
 
@@ -299,18 +234,21 @@ void shared_complete(struct shared *m, int i)
     m->arrays[i].place = IN;
 }
 
-void shared_release(struct shared *m, int i)
+static void release(struct home *h, int i, enum use_then then)
 {
+    struct shared *m = (struct shared *)h;
+    (void)then;
     assert(m->arrays[i].users > 0);
     m->arrays[i].users--;
 }
 
-void shared_expect(struct shared *m, int i, enum use_mode use)
+static void expect(struct home *h, int i, enum use_mode use)
 {
+    struct shared *m = (struct shared *)h;
     struct array *a = &m->arrays[i];
-    if (use == MODE_READ && a->place == OUT && enter(m, i, 0)) {
+    if (use == MODE_READ && a->place == OUT && enter(m, i, EASY)) {
         begin_gather(m, a);
-        a->used = ++m->clock;
+        a->slot->used = ++m->window.clock;
     }
 }
 
@@ -338,7 +276,23 @@ void shared_sum(struct shared *m, int i, int to, int stride, int merges,
 
 void shared_end_sums(struct shared *m)
 {
-    struct array *a;
-    while ((a = oldest(m, SUMMED, 0)))
-        finish_sum(m, a);
+    for (size_t i = 0; i < m->count; i++)
+        if (m->arrays[i].place == SUMMED)
+            finish_sum(m, &m->arrays[i]);
+}
+
+struct shared *shared_new(struct ops *o, uint64_t window_bytes)
+{
+    struct shared *m = mem_zalloc(1, sizeof *m);
+    m->home = (struct home){ fetch, release, expect };
+    m->ops = o;
+    m->window = (struct window){
+        .ops = o, .limit_bytes = window_bytes, .owner = m, .cost = cost, .evict = evict
+    };
+    return m;
+}
+
+struct home *shared_home(struct shared *m)
+{
+    return &m->home;
 }

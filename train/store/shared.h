@@ -2,10 +2,10 @@
  * shared.h - arrays that ranks share: each rank keeps only its share, and the whole array is in a
  * window of memory while it is used.
  *
- * The functions are those of mapped.h; the other ranks take the place of the disk. An array that is
- * read is gathered from the shares of all ranks. The gather of an expected array goes on in the
- * background. A gathered array stays in the window until its room is needed. An array that is made
- * anew stays until shared_sum begins its sum over the ranks; when that ends, it leaves the window.
+ * An array that is read is gathered from the shares of all ranks. The gather of an expected array
+ * goes on in the background. A gathered array stays in the window until its room is needed. An
+ * array that is made anew stays until shared_sum begins its sum over the ranks; when that ends, it
+ * leaves the window.
  *
  * All ranks must call the same functions for the same arrays in the same order. The state of the
  * window depends only on these calls, so all ranks begin the same operations in the same order.
@@ -17,7 +17,7 @@
 
 #include "model/compute/ops.h"
 #include "train/ranks/comm.h"
-#include "train/store/mapped.h"
+#include "train/store/home.h"
 
 struct shared;
 
@@ -25,24 +25,21 @@ struct shared;
 struct shared *shared_new(struct ops *o, uint64_t window_bytes);
 void shared_free(struct shared *m); /* fine on NULL */
 
-/* Adds an array and returns its number, from 0 on. `own` is this rank's share of it. `bounds`
- * [ranks+1] says where the shares begin in the whole array (reduce.h). Both are borrowed. `name`
- * and `block` name the array in messages, such as "gradients" of block 5. */
-int shared_add(struct shared *m, struct ops_array own, const int64_t *bounds, const char *name,
+/* Adds an array and returns its number, from 0 on. `own` says where this rank's share of it
+ * is. `bounds` [ranks+1] says where the shares begin in the whole array (reduce.h). Both are
+ * borrowed. `name` and `block` name the array in messages, such as "gradients" of block 5. */
+int shared_add(struct shared *m, const struct spot *own, const int64_t *bounds, const char *name,
                int block);
 
 /* Sets the ranks, which are borrowed. Call it before the first fetch. */
 void shared_join(struct shared *m, struct comm *c);
 
-/* Returns the whole array. It stays in the window until it was released as often as it was fetched.
- * MODE_WRITE is allowed only for an array that was made and not summed since. */
-struct ops_array shared_fetch(struct shared *m, int i, enum use_mode use);
-void shared_release(struct shared *m, int i);
-void shared_expect(struct shared *m, int i, enum use_mode use);
+/* The whole arrays. MODE_WRITE is allowed only for an array that was made and not summed since. */
+struct home *shared_home(struct shared *m);
 
 /* shared_enter takes an array that is not in the window into it, sets only this rank's share, and
- * returns the whole array. The caller sets the rest, or what is needed of it. shared_fetch returns
- * the array as it is. It stays in the window until shared_complete says that it is complete. */
+ * returns the whole array. The caller sets the rest, or what is needed of it. A fetch returns the
+ * array as it is. It stays in the window until shared_complete says that it is complete. */
 struct ops_array shared_enter(struct shared *m, int i);
 void shared_complete(struct shared *m, int i);
 

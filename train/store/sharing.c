@@ -84,18 +84,11 @@ static void cut_blocks(struct sharing *h)
     }
 }
 
-/* Returns 1 if an array may be moved, to a file or to the host's memory, as soon as its phase ends.
- * Then an operation on it must end in its phase. */
-static int moves(const struct store *s)
-{
-    return s->mapped || s->offload;
-}
-
 void sharing_open(struct sharing *h, struct store *s, struct comm *c)
 {
     const struct tensor_table *t = s->tensors;
     *h = (struct sharing){ .comm = c, .store = s };
-    h->defers = !is_shared(h) && c->size[COMM_DATA] > 1 && !s->split && !moves(s);
+    h->defers = !is_shared(h) && c->size[COMM_DATA] > 1 && !s->split && !s->moves;
     store_join(s, c);
     h->pieces = mem_zalloc(t->count + 1, sizeof *h->pieces);
     h->pending = mem_zalloc((size_t)t->blocks, sizeof *h->pending);
@@ -246,7 +239,7 @@ void sharing_sum(struct sharing *h, int block, struct ops_array gradients)
     w->sum = is_scattered(h, block)
                  ? comm_scatter_begin(h->comm, s->ops, gradients, shares_of(h, block), what)
                  : comm_sum_begin(h->comm, s->ops, gradients, s->tensors->block_size[block], what);
-    if (!w->sum || moves(s))
+    if (!w->sum || s->moves)
         end_sum(h, block);
 }
 
@@ -319,7 +312,7 @@ void sharing_gather(struct sharing *h, int block, struct ops_array parameters)
     if (!block && word_table_gather_rows(&h->table, parameters))
         return;
     gather_block(h, block);
-    if (moves(h->store))
+    if (h->store->moves)
         end_gather(h, block);
 }
 

@@ -50,12 +50,10 @@ static struct layout_part kept_part(const struct store *s, int block)
 /* Copies the f32 parameters that this rank keeps of a block to their place in the store. */
 static void take_block(struct store *s, int block, struct ops_array parameters)
 {
-    const int shared = layout_is_gathered(&s->layout, STORE_PARAMETERS);
-    struct ops_array to = shared ? s->arrays[STORE_PARAMETERS][block]
-                                 : store_make(s, STORE_PARAMETERS, block);
-    ops_copy(s->ops, to, parameters, s->layout.elements[STORE_PARAMETERS][block]);
-    if (!shared)
-        store_release(s, STORE_PARAMETERS, block);
+    const struct spot *to = &s->spots[STORE_PARAMETERS][block];
+    ops_copy(s->ops, spot_fetch(to, MODE_MAKE), parameters,
+             s->layout.elements[STORE_PARAMETERS][block]);
+    spot_release(to, THEN_LEAVES);
 }
 
 /* Sets a block's parameters to their initial values, which depend on `seed`: in place, or in an f32
@@ -92,17 +90,11 @@ static void initialise(struct store *s, uint64_t seed)
 
 /* ---- life cycle ------------------------------------------------------------------------------ */
 
-static int is_mapped(const struct store *s, int kind, int i)
-{
-    return s->mapped_as[kind][i] >= 0;
-}
-
 /* Returns 1 if the store can use the caller's array as it is, else 0. */
 static int is_taken(const struct store *s, int kind, int i)
 {
     return kind == STORE_PARAMETERS && layout_has(&s->layout, STORE_PARAMETERS, i) &&
-           !is_mapped(s, kind, i) && !layout_is_gathered(&s->layout, kind) &&
-           s->layout.type[kind] == OPS_F32;
+           !s->spots[kind][i].home && s->layout.type[kind] == OPS_F32;
 }
 
 /* Reads the parameters: each array is used as it is, or copied to its place and freed. */
@@ -116,7 +108,7 @@ static int read_parameters(struct store *s, const struct store_source *from)
         if (from->read(from->ctx, b, part, &x) < 0)
             return -1;
         if (is_taken(s, STORE_PARAMETERS, b)) {
-            s->arrays[STORE_PARAMETERS][b] = x;
+            s->spots[STORE_PARAMETERS][b].array = x;
             continue;
         }
         take_block(s, b, x);
@@ -125,101 +117,70 @@ static int read_parameters(struct store *s, const struct store_source *from)
     return 0;
 }
 
-/* Numbers the arrays that are not kept in memory: sets mapped_as, bytes[] to their sizes, and
- * in_file[] to their numbers in the file, or -1. Returns their number. */
-static int number_arrays(struct store *s, uint64_t *bytes, int *in_file)
+/* Opens the home of the arrays that are not kept in memory: the file, or the host's memory. All
+ * arrays have numbers in it; those that it does not hold have no bytes there. The file's memory is
+ * the window or, on a GPU, a part of the stages. Returns 0, or -1 with an error. */
+static int open_home(struct store *s, const struct store_config *c)
 {
     const struct layout *l = &s->layout;
-    int count = 0, files = 0;
+    int all = 0, count = 0, files = 0;
+    for (int kind = 0; kind < STORE_KINDS; kind++)
+        all += l->count[kind];
+    uint64_t *bytes = mem_zalloc((size_t)all, sizeof *bytes);
+    uint64_t *in_file = mem_zalloc((size_t)all, sizeof *in_file);
     for (int kind = 0; kind < STORE_KINDS; kind++) {
-        s->mapped_as[kind] = mem_zalloc((size_t)l->count[kind] + 1, sizeof *s->mapped_as[kind]);
-        for (int i = 0; i < l->count[kind]; i++) {
-            s->mapped_as[kind][i] = -1;
-            if (l->place[kind][i] == PLACE_MEMORY)
-                continue;
-            in_file[count] = l->place[kind][i] == PLACE_FILE ? files++ : -1;
-            bytes[count] = layout_bytes(l, (enum store_kind)kind, i);
-            s->mapped_as[kind][i] = count++;
+        s->spots[kind] = mem_zalloc((size_t)l->count[kind] + 1, sizeof *s->spots[kind]);
+        for (int i = 0; i < l->count[kind]; i++, count++) {
+            const enum place place = l->place[kind][i];
+            s->spots[kind][i] = (struct spot){ .number = count, .array.type = l->type[kind] };
+            bytes[count] = place == PLACE_MEMORY ? 0 : layout_bytes(l, (enum store_kind)kind, i);
+            in_file[count] = place == PLACE_FILE ? bytes[count] : 0;
+            files += place == PLACE_FILE;
         }
     }
-    return count;
-}
-
-/* Opens the file with those of the arrays that it holds. Its memory is the window or, on a GPU, a
- * part of the stages. Returns 0, or -1 with an error. */
-static int open_file(struct store *s, const char *dir, const uint64_t *bytes, const int *in_file,
-                     int count)
-{
-    const struct layout *l = &s->layout;
-    uint64_t *sizes = mem_zalloc((size_t)count + 1, sizeof *sizes);
-    int files = 0;
-    for (int i = 0; i < count; i++)
-        if (in_file[i] >= 0)
-            sizes[files++] = bytes[i];
     const int needed = files && l->window_bytes;
     if (needed)
-        s->mapped = mapped_new(dir, sizes, files,
+        s->mapped = mapped_new(c->dir, in_file, count,
                                l->stage_bytes ? l->stage_bytes / 2 : l->window_bytes);
-    free(sizes);
-    return needed && !s->mapped ? -1 : 0;
-}
-
-/* Opens what holds the arrays that are not kept in memory: the file, the host's memory or the
- * shared window. Returns 0, or -1 with an error. */
-static int open_places(struct store *s, const struct store_config *c)
-{
-    const struct layout *l = &s->layout;
-    size_t all = 1;
-    for (int kind = 0; kind < STORE_KINDS; kind++)
-        all += (size_t)l->count[kind];
-    uint64_t *bytes = mem_zalloc(all, sizeof *bytes);
-    int *in_file = mem_zalloc(all, sizeof *in_file);
-    const int count = number_arrays(s, bytes, in_file);
-    const int result = open_file(s, c->dir, bytes, in_file, count);
-    if (l->zero > 1)
-        s->shared = shared_new(s->ops, l->window_bytes);
-    else if (!result && c->offload && l->window_bytes)
+    if (c->offload && l->window_bytes && (s->mapped || !needed))
         s->offload = offload_new(s->ops, bytes, in_file, count, s->mapped, l->window_bytes);
     free(bytes);
     free(in_file);
-    return result;
+    return needed && !s->mapped ? -1 : 0;
 }
 
-/* Fetches an array that is not kept in memory. */
-static struct ops_array fetch_away(struct store *s, int kind, int i, enum use_mode use)
-{
-    const enum ops_type type = s->layout.type[kind];
-    struct ops_array a;
-    if (!s->offload)
-        return ops_host_array(mapped_fetch(s->mapped, s->mapped_as[kind][i], use), type);
-    a = offload_fetch(s->offload, s->mapped_as[kind][i], use);
-    a.type = type;
-    return a;
-}
-
+/* Sets the homes of all arrays, and makes those that are kept in memory. */
 static void make_arrays(struct store *s, int own_parameters)
 {
     const struct layout *l = &s->layout;
-    for (int kind = 0; kind < STORE_KINDS; kind++) {
-        s->arrays[kind] = mem_zalloc((size_t)l->count[kind] + 1, sizeof *s->arrays[kind]);
+    struct home *away = s->offload ? offload_home(s->offload) : mapped_home(s->mapped);
+    for (int kind = 0; kind < STORE_KINDS; kind++)
         for (int i = 0; i < l->count[kind]; i++) {
-            if (!is_mapped(s, kind, i) && (own_parameters || !is_taken(s, kind, i)))
-                s->arrays[kind][i] = ops_buffer(s->ops, l->type[kind], l->elements[kind][i]);
+            struct spot *at = &s->spots[kind][i];
+            at->home = l->place[kind][i] == PLACE_MEMORY ? NULL : away;
+            if (!at->home && (own_parameters || !is_taken(s, kind, i)))
+                at->array = ops_buffer(s->ops, l->type[kind], l->elements[kind][i]);
         }
-    }
 }
 
 /* Adds the arrays that ranks share to s->shared. */
 static void add_shared(struct store *s)
 {
     const struct layout *l = &s->layout;
+    if (l->zero > 1)
+        s->shared = shared_new(s->ops, l->gathered_bytes);
     for (int kind = 0; kind < STORE_BLOCKS; kind++) {
         const char *name = kind == STORE_PARAMETERS ? "parameters" : "gradients";
-        for (int i = 0; i < l->count[kind] && layout_is_gathered(l, kind); i++) {
+        if (layout_is_gathered(l, kind))
+            s->gathered[kind] = mem_zalloc((size_t)l->count[kind], sizeof *s->gathered[kind]);
+        for (int i = 0; i < l->count[kind] && s->gathered[kind]; i++) {
             const int block = i % s->tensors->blocks;
-            int number = shared_add(s->shared, s->arrays[kind][i],
-                                    layout_bounds(l, (enum store_kind)kind, block), name, block);
-            s->in_shared[kind] = number - i;
+            s->gathered[kind][i] = (struct spot){
+                .home = shared_home(s->shared),
+                .number = shared_add(s->shared, &s->spots[kind][i],
+                                     layout_bounds(l, (enum store_kind)kind, block), name, block),
+                .array.type = l->type[kind]
+            };
         }
     }
 }
@@ -229,10 +190,12 @@ int store_open(struct store *s, struct ops *o, const struct tensor_table *tensor
 {
     static const struct store_config in_memory;
     const struct store_config *c = config ? config : &in_memory;
-    *s = (struct store){
-        .ops = o, .tensors = tensors, .unsplit = c->split ? c->unsplit : tensors, .split = c->split
-    };
-    if (layout_init(&s->layout, tensors, c) < 0 || open_places(s, c) < 0) {
+    *s = (struct store){ .ops = o,
+                         .tensors = tensors,
+                         .unsplit = c->split ? c->unsplit : tensors,
+                         .split = c->split,
+                         .moves = c->dir || c->offload };
+    if (layout_init(&s->layout, tensors, c) < 0 || open_home(s, c) < 0) {
         store_close(s);
         return -1;
     }
@@ -250,12 +213,13 @@ int store_open(struct store *s, struct ops *o, const struct tensor_table *tensor
 void store_close(struct store *s)
 {
     for (int kind = 0; kind < STORE_KINDS; kind++) {
-        for (int i = 0; s->arrays[kind] && i < s->layout.count[kind]; i++)
-            if (!is_mapped(s, kind, i))
-                ops_buffer_free(s->ops, s->arrays[kind][i], s->layout.elements[kind][i]);
-        free(s->arrays[kind]);
-        free(s->mapped_as[kind]);
+        for (int i = 0; s->spots[kind] && i < s->layout.count[kind]; i++)
+            if (!s->spots[kind][i].home)
+                ops_buffer_free(s->ops, s->spots[kind][i].array, s->layout.elements[kind][i]);
+        free(s->spots[kind]);
     }
+    for (int kind = 0; kind < STORE_BLOCKS; kind++)
+        free(s->gathered[kind]);
     offload_free(s->offload);
     mapped_free(s->mapped);
     shared_free(s->shared);
@@ -265,96 +229,73 @@ void store_close(struct store *s)
 
 /* ---- use ------------------------------------------------------------------------------------- */
 
-static struct ops_array fetch(struct store *s, enum store_kind kind, int i, enum use_mode use)
+/* Returns where the array of a use is. A sum takes its share itself, when it ends (shared_sum). */
+static const struct spot *spot_of(const struct store *s, const struct use *u)
 {
-    assert(i >= 0 && i < s->layout.count[kind]);
-    s->fetched++;
-    if (layout_is_gathered(&s->layout, kind))
-        return shared_fetch(s->shared, s->in_shared[kind] + i, use);
-    return is_mapped(s, kind, i) ? fetch_away(s, kind, i, use) : s->arrays[kind][i];
-}
-
-struct ops_array store_view(struct store *s, enum store_kind kind, int i)
-{
-    return fetch(s, kind, i, MODE_READ);
-}
-
-struct ops_array store_fetch(struct store *s, enum store_kind kind, int i)
-{
-    return fetch(s, kind, i, MODE_WRITE);
-}
-
-struct ops_array store_make(struct store *s, enum store_kind kind, int i)
-{
-    return fetch(s, kind, i, MODE_MAKE);
-}
-
-static void release(struct store *s, enum store_kind kind, int i, enum use_then then)
-{
-    assert(s->fetched > 0 && i >= 0 && i < s->layout.count[kind]);
-    s->fetched--;
-    if (layout_is_gathered(&s->layout, kind))
-        shared_release(s->shared, s->in_shared[kind] + i);
-    else if (is_mapped(s, kind, i) && s->offload)
-        offload_release(s->offload, s->mapped_as[kind][i], then);
-    else if (is_mapped(s, kind, i))
-        mapped_release(s->mapped, s->mapped_as[kind][i], then);
-}
-
-void store_release(struct store *s, enum store_kind kind, int i)
-{
-    release(s, kind, i, THEN_LEAVES);
-}
-
-struct ops_array store_fetch_own(struct store *s, enum store_kind kind, int i, enum use_mode use)
-{
-    const struct layout *l = &s->layout;
-    if (layout_is_gathered(l, kind)) {
-        s->fetched++;
-        if (kind == STORE_PARAMETERS && use != MODE_READ)
-            shared_forget(s->shared, s->in_shared[kind] + i);
-        return s->arrays[kind][i];
-    }
-    struct ops_array a = fetch(s, kind, i, use);
-    if (layout_is_shared(l, kind))
-        return a;
-    return ops_part(a, layout_bounds(l, kind, i % s->tensors->blocks)[l->rank]);
-}
-
-static void release_own(struct store *s, enum store_kind kind, int i, enum use_then then)
-{
-    if (layout_is_gathered(&s->layout, kind))
-        s->fetched--;
-    else
-        release(s, kind, i, then);
-}
-
-void store_release_own(struct store *s, enum store_kind kind, int i)
-{
-    release_own(s, kind, i, THEN_LEAVES);
+    static const struct spot nowhere;
+    assert(u->number >= 0 && u->number < s->layout.count[u->kind]);
+    if (u->role == USE_SUM)
+        return &nowhere;
+    if (u->own || u->kind >= STORE_BLOCKS || !s->gathered[u->kind])
+        return &s->spots[u->kind][u->number];
+    return &s->gathered[u->kind][u->number];
 }
 
 struct ops_array store_begin(struct store *s, const struct use *u)
 {
-    if (u->own)
-        return store_fetch_own(s, u->kind, u->number, (enum use_mode)u->mode);
-    return fetch(s, u->kind, u->number, (enum use_mode)u->mode);
+    s->fetched++;
+    if (u->own && u->kind == STORE_PARAMETERS && u->mode != MODE_READ && s->gathered[u->kind])
+        shared_forget(s->shared, s->gathered[u->kind][u->number].number);
+    struct ops_array a = spot_fetch(spot_of(s, u), (enum use_mode)u->mode);
+    if (!u->own || layout_is_shared(&s->layout, u->kind))
+        return a;
+    return ops_part(
+        a, layout_bounds(&s->layout, u->kind, u->number % s->tensors->blocks)[s->layout.rank]);
 }
 
 void store_end(struct store *s, const struct use *u)
 {
-    (u->own ? release_own : release)(s, u->kind, u->number, (enum use_then)u->then);
+    assert(s->fetched > 0);
+    s->fetched--;
+    spot_release(spot_of(s, u), (enum use_then)u->then);
 }
 
 void store_expect(struct store *s, const struct use *u)
 {
-    if (layout_is_gathered(&s->layout, u->kind)) {
-        if (!u->own)
-            shared_expect(s->shared, s->in_shared[u->kind] + u->number, (enum use_mode)u->mode);
-    } else if (is_mapped(s, u->kind, u->number) && s->offload)
-        offload_expect(s->offload, s->mapped_as[u->kind][u->number], (enum use_mode)u->mode);
-    else if (is_mapped(s, u->kind, u->number))
-        mapped_expect(s->mapped, s->mapped_as[u->kind][u->number], (enum use_mode)u->mode);
+    spot_expect(spot_of(s, u), (enum use_mode)u->mode);
+}
+
+#define USE(k, i, m, o)                                                                            \
+    (&(struct use){ .kind = (unsigned char)(k), .number = i, .mode = m, .own = o })
+
+struct ops_array store_view(struct store *s, enum store_kind kind, int i)
+{
+    return store_begin(s, USE(kind, i, MODE_READ, 0));
+}
+
+struct ops_array store_fetch(struct store *s, enum store_kind kind, int i)
+{
+    return store_begin(s, USE(kind, i, MODE_WRITE, 0));
+}
+
+struct ops_array store_make(struct store *s, enum store_kind kind, int i)
+{
+    return store_begin(s, USE(kind, i, MODE_MAKE, 0));
+}
+
+void store_release(struct store *s, enum store_kind kind, int i)
+{
+    store_end(s, USE(kind, i, MODE_READ, 0));
+}
+
+struct ops_array store_fetch_own(struct store *s, enum store_kind kind, int i, enum use_mode use)
+{
+    return store_begin(s, USE(kind, i, (unsigned char)use, 1));
+}
+
+void store_release_own(struct store *s, enum store_kind kind, int i)
+{
+    store_end(s, USE(kind, i, MODE_READ, 1));
 }
 
 struct ops_array store_tensor(const struct store *s, enum store_kind kind, struct ops_array array,
@@ -402,7 +343,7 @@ void store_join(struct store *s, struct comm *c)
 
 void store_sum(struct store *s, int block, int to, int merges, const struct shared_end *end)
 {
-    const int first = s->in_shared[STORE_GRADIENTS];
+    const int first = s->gathered[STORE_GRADIENTS][0].number;
     shared_sum(s->shared, first + block, first + to, s->tensors->blocks, merges, end);
 }
 
@@ -414,12 +355,12 @@ void store_end_sums(struct store *s)
 
 struct ops_array store_enter(struct store *s, int block)
 {
-    return shared_enter(s->shared, s->in_shared[STORE_PARAMETERS] + block);
+    return shared_enter(s->shared, s->gathered[STORE_PARAMETERS][block].number);
 }
 
 void store_complete(struct store *s, int block)
 {
-    shared_complete(s->shared, s->in_shared[STORE_PARAMETERS] + block);
+    shared_complete(s->shared, s->gathered[STORE_PARAMETERS][block].number);
 }
 
 int store_check(struct store *s)

@@ -26,15 +26,16 @@ struct store {
     const struct split *split;          /* the tensor-parallel ranks that share the model; NULL:
                                          * this process has all of it */
     struct layout layout;
-    struct ops_array *arrays[STORE_KINDS]; /* [count]: the arrays that are kept in memory */
-    int *mapped_as[STORE_KINDS];           /* [count]: number in `offload`, else in `mapped`; -1: in
-                                            * memory */
-    struct mapped *mapped;                 /* the file; NULL: none */
-    struct offload *offload;               /* on a GPU: the arrays in the host's memory, and those
-                                            * in the file */
-    struct shared *shared;                 /* used instead of the file with ZeRO: the other ranks */
-    int in_shared[STORE_BLOCKS];           /* number in `shared` of block 0's array of each kind */
-    int fetched;                           /* arrays in use; 0 between steps */
+    struct spot *spots[STORE_KINDS]; /* [count]: where this rank's arrays, or its shares, are */
+    struct spot
+        *gathered[STORE_BLOCKS]; /* [count]: whole arrays of shares; NULL: `spots` are whole */
+    struct mapped *mapped;       /* the file; NULL: none */
+    struct offload *offload;     /* on a GPU: the arrays in the host's memory, and those
+                                  * in the file */
+    struct shared *shared;       /* with ZeRO: the other ranks */
+    int moves;                   /* 1: with a file or `offload`, even if all of this rank's
+                                  * arrays are in memory: arrays may move between uses */
+    int fetched;                 /* arrays in use; 0 between steps */
 };
 
 /* Where a store gets its parameters from. `read` sets *parameters to a new f32 array of ops_buffer

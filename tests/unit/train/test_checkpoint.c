@@ -183,7 +183,7 @@ struct whole {
 
 static float *moment(const struct whole *w, int kind, size_t t)
 {
-    struct ops_array array = w->store.arrays[kind][w->model.tensors.rows[t].block];
+    struct ops_array array = w->store.spots[kind][w->model.tensors.rows[t].block].array;
     return floats(store_tensor(&w->store, (enum store_kind)kind, array, t));
 }
 

@@ -133,7 +133,7 @@ Test(engine, norm_is_over_all_parameters)
     step(&a, 0);
     for (size_t i = 0; i < a.rig.model.tensors.count; i++) {
         const struct tensor *row = &a.rig.model.tensors.rows[i];
-        const float *g = floats(a.rig.store.arrays[STORE_GRADIENTS][row->block]) + row->offset;
+        const float *g = floats(a.rig.store.spots[STORE_GRADIENTS][row->block].array) + row->offset;
         for (int64_t k = 0; k < tensor_elements(row); k++)
             sum += (double)g[k] * g[k];
     }
@@ -222,7 +222,7 @@ static void check_same(const struct run *a, struct run *b)
     const struct tensor_table *t = &a->rig.model.tensors;
     for (int k = 0; k < t->blocks; k++) {
         const float *x = floats(store_view(&b->rig.store, STORE_GRADIENTS, k));
-        cr_assert_arr_eq(x, floats(a->rig.store.arrays[STORE_GRADIENTS][k]),
+        cr_assert_arr_eq(x, floats(a->rig.store.spots[STORE_GRADIENTS][k].array),
                          (size_t)t->block_size[k] * sizeof *x, "block %d", k);
         store_release(&b->rig.store, STORE_GRADIENTS, k);
     }
@@ -330,7 +330,7 @@ Test(engine, parameters_of_bf16_give_what_their_values_do)
     open_run_in(&a, 2, 2, RECOMPUTE_NONE, 0, (struct store_config){ .half_parameters = 1 });
     open_run(&b, 2, 2, RECOMPUTE_NONE, 0);
     for (int k = 0; k < b.rig.model.tensors.blocks; k++)
-        trim(b.rig.ops, floats(b.rig.store.arrays[STORE_PARAMETERS][k]),
+        trim(b.rig.ops, floats(b.rig.store.spots[STORE_PARAMETERS][k].array),
              b.rig.model.tensors.block_size[k]);
     cr_assert_eq(step(&a, 0), step(&b, 0));
     check_same(&a, &b);
@@ -355,8 +355,8 @@ Test(store, first_weights_depend_on_the_seed_alone)
     struct ops *one = ops_new(1);
     store_open(&other, one, &a.rig.model.tensors, NULL, NULL, 7);
     for (int b = 0; b < a.rig.model.tensors.blocks; b++)
-        cr_assert_arr_eq(floats(other.arrays[STORE_PARAMETERS][b]),
-                         floats(a.rig.store.arrays[STORE_PARAMETERS][b]),
+        cr_assert_arr_eq(floats(other.spots[STORE_PARAMETERS][b].array),
+                         floats(a.rig.store.spots[STORE_PARAMETERS][b].array),
                          (size_t)a.rig.model.tensors.block_size[b] * sizeof(float));
     store_close(&other);
     ops_free(one);

@@ -30,8 +30,8 @@ static void open_rig_of(struct rig *r, enum optimizer_kind kind, int half, int t
     cr_assert_eq(store_open(&r->store, r->ops, &r->table, &c, NULL, 1), 0);
     free(moments);
     for (int b = 0; b < 2; b++) {
-        r->w[b] = floats(r->store.arrays[STORE_PARAMETERS][b]);
-        r->g[b] = floats(r->store.arrays[STORE_GRADIENTS][b]);
+        r->w[b] = floats(r->store.spots[STORE_PARAMETERS][b].array);
+        r->g[b] = floats(r->store.spots[STORE_GRADIENTS][b].array);
     }
 }
 
@@ -374,7 +374,8 @@ static void check_muon(int R, int C)
     cr_assert_eq(store_open(&s, o, &t, &(struct store_config){ .moments = moments }, NULL, 1), 0);
     cr_assert_eq(s.layout.offset[STORE_MOMENT2][1], -1);
     cr_assert_eq(s.layout.offset[STORE_MOMENT2][2], 0); /* the matrix takes no place there */
-    float *wf = floats(s.arrays[STORE_PARAMETERS][1]), *gf = floats(s.arrays[STORE_GRADIENTS][1]);
+    float *wf = floats(s.spots[STORE_PARAMETERS][1].array),
+          *gf = floats(s.spots[STORE_GRADIENTS][1].array);
     for (int i = 0; i < R * C; i++)
         w[i] = wf[i], m[i] = 0;
     for (int step = 1; step <= 3; step++) {
@@ -387,7 +388,7 @@ static void check_muon(int R, int C)
     for (int i = 0; i < R * C; i++)
         cr_assert_float_eq(wf[i], w[i], 2e-6, "%dx%d [%d]: %.9g is not %.9g", R, C, i, wf[i], w[i]);
     cr_assert_float_eq(wf[t.rows[2].offset], 1 - 0.03, 1e-6); /* AdamW of a constant gradient */
-    cr_assert_float_eq(floats(s.arrays[STORE_PARAMETERS][0])[0], pow(1 - 0.001, 3), 1e-6);
+    cr_assert_float_eq(floats(s.spots[STORE_PARAMETERS][0].array)[0], pow(1 - 0.001, 3), 1e-6);
     store_close(&s);
     tensor_release(&t);
     free(moments);
@@ -432,7 +433,7 @@ static void run_many(enum optimizer_kind kind, struct store_config c, int thread
     c.moments = moments;
     cr_assert_eq(store_open(&s, o, &t, &c, NULL, 1), 0);
     for (int step = 1; step <= 3; step++) {
-        float *g = floats(s.arrays[STORE_GRADIENTS][1]);
+        float *g = floats(s.spots[STORE_GRADIENTS][1].array);
         for (int i = 0; i < MANY; i++)
             g[i] = (float)sin(i * 0.37 + step) * 0.01f;
         update(&a, &s, 0.1, 0.01, step);
@@ -521,7 +522,7 @@ static void set_own_gradients(struct store *s)
         float *all = mem_alloc((size_t)n * sizeof *all);
         for (int64_t k = 0; k < n; k++)
             all[k] = (float)(sin((double)(k * k) + (double)i) * (1 + (double)i / 10));
-        split_cut(floats(s->arrays[STORE_GRADIENTS][own->block]) + own->offset, all, &runs,
+        split_cut(floats(s->spots[STORE_GRADIENTS][own->block].array) + own->offset, all, &runs,
                   sizeof *all);
         free(all);
     }
@@ -582,10 +583,10 @@ static double worst_weight(const struct store *s, const struct store *whole)
         const struct tensor *all = &whole->tensors->rows[i], *row = &s->tensors->rows[i];
         const struct layout_part own = layout_own(&s->layout, s->tensors, i);
         const struct split_runs runs = store_runs(s, i, split_number(s->split));
-        const float *w = floats(s->arrays[STORE_PARAMETERS][row->block]) + row->offset;
+        const float *w = floats(s->spots[STORE_PARAMETERS][row->block].array) + row->offset;
         float *want = mem_alloc((size_t)tensor_elements(row) * sizeof *want);
-        split_cut(want, floats(whole->arrays[STORE_PARAMETERS][row->block]) + all->offset, &runs,
-                  sizeof *want);
+        split_cut(want, floats(whole->spots[STORE_PARAMETERS][row->block].array) + all->offset,
+                  &runs, sizeof *want);
         for (int64_t k = own.first; k < own.first + own.count; k++)
             worst = fmax(worst, fabs((double)w[k] - want[k]));
         free(want);

@@ -26,7 +26,8 @@ static void expect(int right)
 struct rig {
     struct ops *ops;
     struct shared *shared;
-    struct ops_array own[ARRAYS];
+    struct home *home;
+    struct spot own[ARRAYS];
     int64_t bounds[9], count;
     int rank, ranks;
 };
@@ -39,9 +40,10 @@ static void rig_open(struct rig *r, struct comm *c)
     r->count = r->bounds[r->rank + 1] - r->bounds[r->rank];
     r->shared = shared_new(r->ops, WINDOW * N * sizeof(float));
     for (int i = 0; i < ARRAYS; i++) {
-        r->own[i] = ops_buffer(r->ops, OPS_F32, r->count);
-        expect(shared_add(r->shared, r->own[i], r->bounds, "numbers", i) == i);
+        r->own[i] = (struct spot){ .array = ops_buffer(r->ops, OPS_F32, r->count) };
+        expect(shared_add(r->shared, &r->own[i], r->bounds, "numbers", i) == i);
     }
+    r->home = shared_home(r->shared);
     shared_join(r->shared, c);
 }
 
@@ -49,7 +51,7 @@ static void rig_close(struct rig *r)
 {
     shared_free(r->shared);
     for (int i = 0; i < ARRAYS; i++)
-        ops_buffer_free(r->ops, r->own[i], r->count);
+        ops_buffer_free(r->ops, r->own[i].array, r->count);
     ops_free(r->ops);
 }
 
@@ -82,13 +84,13 @@ static void read_all(void *ctx, struct comm *c)
     for (int round = 0; round < 3; round++) {
         for (int i = 0; i < ARRAYS; i++) {
             shared_forget(r.shared, i);
-            count_up(&r, r.own[i], (float)(100 * round + i), r.bounds[r.rank], r.count);
+            count_up(&r, r.own[i].array, (float)(100 * round + i), r.bounds[r.rank], r.count);
         }
         for (int i = 0; i < ARRAYS; i++) {
-            struct ops_array x = shared_fetch(r.shared, i, MODE_READ);
-            shared_expect(r.shared, (i + 1) % ARRAYS, MODE_READ);
+            struct ops_array x = r.home->fetch(r.home, i, MODE_READ);
+            r.home->expect(r.home, (i + 1) % ARRAYS, MODE_READ);
             expect(counts_up(&r, x, (float)(100 * round + i), 1, 0, N));
-            shared_release(r.shared, i);
+            r.home->release(r.home, i, THEN_LEAVES);
         }
     }
     rig_close(&r);
@@ -121,13 +123,13 @@ static void sum_leaves(void *ctx, struct comm *c)
     (void)ctx;
     rig_open(&r, c);
     for (int k = 0; k < 4; k++) {
-        count_up(&r, shared_fetch(r.shared, 4, MODE_MAKE), (float)(k + r.rank), 0, N);
-        shared_release(r.shared, 4);
-        struct ops_array x = shared_fetch(r.shared, 4, MODE_WRITE);
+        count_up(&r, r.home->fetch(r.home, 4, MODE_MAKE), (float)(k + r.rank), 0, N);
+        r.home->release(r.home, 4, THEN_LEAVES);
+        struct ops_array x = r.home->fetch(r.home, 4, MODE_WRITE);
         if (k % 2)
             begun.work = comm_scatter_begin(c, r.ops, x, r.bounds, "a leaf");
         shared_sum(r.shared, 4, leaves[k].to, 1, leaves[k].merges, k % 2 ? &end : NULL);
-        shared_release(r.shared, 4);
+        r.home->release(r.home, 4, THEN_LEAVES);
     }
     shared_end_sums(r.shared);
     expect(!begun.work);
@@ -135,7 +137,7 @@ static void sum_leaves(void *ctx, struct comm *c)
     for (int k = 0; k < 4; k++)
         for (int q = 0; q < r.ranks; q++)
             base += (float)(k + q);
-    expect(counts_up(&r, r.own[0], base, (float)(4 * r.ranks), r.bounds[r.rank], r.count));
+    expect(counts_up(&r, r.own[0].array, base, (float)(4 * r.ranks), r.bounds[r.rank], r.count));
     rig_close(&r);
 }
 
@@ -190,11 +192,11 @@ Test(shared, the_window_is_what_is_used_at_a_time)
     const uint64_t layer = (uint64_t)m.tensors.block_size[1] * sizeof(float);
     const uint64_t head = (uint64_t)m.tensors.block_size[7] * sizeof(float);
     plan(&p, &m, 4, 2, 4);
-    cr_assert_eq(p.window_bytes, table + 3 * layer);
+    cr_assert_eq(p.gathered_bytes, table + 3 * layer);
     plan(&p, &m, 4, 3, 4);
-    cr_assert_eq(p.window_bytes, table + 5 * layer);
+    cr_assert_eq(p.gathered_bytes, table + 5 * layer);
     plan(&p, &m, 2, 2, 4);
-    cr_assert_eq(p.window_bytes, table + 6 * layer + head);
+    cr_assert_eq(p.gathered_bytes, table + 6 * layer + head);
     for (int ranks = 2; ranks <= 8; ranks *= 2) {
         uint64_t state = 0, all = 0;
         plan(&p, &m, 4, 3, ranks);

@@ -161,7 +161,8 @@ static void check_contents(uint64_t memory, uint64_t host)
     for (int round = 0; round < 20; round++)
         for (int b = 0; b < BLOCKS; b++)
             for (int kind = 0; kind < STORE_BLOCKS; kind++) {
-                float *x = floats(store_fetch(&s, kind, b)), *y = floats(plain.arrays[kind][b]);
+                float *x = floats(store_fetch(&s, kind, b)),
+                      *y = floats(plain.spots[kind][b].array);
                 if (b + 1 < BLOCKS)
                     expect(&s, kind, b + 1, MODE_WRITE);
                 for (int i = 0; i < FLOATS; i++) {
@@ -175,8 +176,8 @@ static void check_contents(uint64_t memory, uint64_t host)
     for (int kind = 0; kind < STORE_BLOCKS; kind++)
         for (int b = 0; b < BLOCKS; b++) {
             const float *x = floats(store_view(&s, kind, b));
-            cr_assert_arr_eq(x, floats(plain.arrays[kind][b]), BYTES, "array %d of block %d", kind,
-                             b);
+            cr_assert_arr_eq(x, floats(plain.spots[kind][b].array), BYTES, "array %d of block %d",
+                             kind, b);
             store_release(&s, kind, b);
         }
     cr_assert_eq(store_check(&s), 0);
@@ -215,19 +216,19 @@ static struct ops_array float_at(struct ops_array a, int64_t i)
 Test(store, an_array_comes_back_on_its_way_to_the_file)
 {
     struct ops *o = ops_open("emulated:1", 1);
-    const uint64_t bytes[] = { BYTES, BYTES };
-    const int in_file[] = { 0, -1 };
+    const uint64_t bytes[] = { BYTES, BYTES }, in_file[] = { BYTES, 0 };
     cr_assert(o, "%s", err_get());
     struct mapped *file = mapped_new(folder, bytes, 1, 2 * BYTES);
     struct offload *m = offload_new(o, bytes, in_file, 2, file, BYTES);
+    struct home *home = offload_home(m);
     for (float x, round = 1; round < 20; round++) {
-        ops_upload(o, float_at(offload_fetch(m, 0, MODE_WRITE), 7), &round, 1);
-        offload_release(m, 0, THEN_LEAVES);
-        offload_fetch(m, 1, MODE_MAKE);
-        offload_release(m, 1, THEN_LEAVES);
-        ops_download(o, &x, float_at(offload_fetch(m, 0, MODE_READ), 7), 1);
+        ops_upload(o, float_at(home->fetch(home, 0, MODE_WRITE), 7), &round, 1);
+        home->release(home, 0, THEN_LEAVES);
+        home->fetch(home, 1, MODE_MAKE);
+        home->release(home, 1, THEN_LEAVES);
+        ops_download(o, &x, float_at(home->fetch(home, 0, MODE_READ), 7), 1);
         cr_assert_eq(x, round, "round %g: %g", round, x);
-        offload_release(m, 0, THEN_LEAVES);
+        home->release(home, 0, THEN_LEAVES);
     }
     offload_free(m);
     cr_assert_eq(mapped_check(file), 0);
