@@ -7,7 +7,7 @@
 #include "common/base/err.h"
 #include "common/base/mem.h"
 
-enum kind { NONE, TRUTH, INTEGER, TEXT, NAME, TUPLE, DICT, LIST, STORAGE, TENSOR };
+enum kind { NONE, TRUTH, INTEGER, TEXT, NAME, TUPLE, DICT, STORAGE, TENSOR };
 
 /* A value of the pickle machine. Other values refer to it by its index in machine.values. The
  * members of a TUPLE are cells[first, first + count). A STORAGE or TENSOR keeps the members of the
@@ -21,7 +21,7 @@ struct value {
     size_t first, count;
 };
 
-/* A key and its value in a dictionary, or an item of a list. For a list item, key equals value. */
+/* A key and its value in a dictionary. */
 struct pair {
     uint32_t dict, key, value;
 };
@@ -33,7 +33,7 @@ struct machine {
     const unsigned char *data;
     uint64_t bytes, next, at; /* at: offset of the instruction; next: of the first unread byte */
     const char *name;
-    int stopped, followed; /* followed: other bytes may follow the pickle */
+    int stopped;
     struct value *values;
     size_t value_count, value_cap;
     uint32_t *cells;
@@ -42,7 +42,7 @@ struct machine {
     size_t depth, stack_cap;
     uint32_t *memo; /* value indices; MARK: unused */
     size_t memo_count, memo_cap;
-    struct pair *pairs; /* of all dictionaries and lists, in the order of addition */
+    struct pair *pairs; /* of all dictionaries, in the order of addition */
     size_t pair_count, pair_cap;
 };
 
@@ -277,47 +277,6 @@ static int set_items(struct machine *m, uint64_t x)
     return count % 2 ? bad(m, "a key without a value") : set_pairs(m, (size_t)count / 2, 1);
 }
 
-/* ---- lists ----------------------------------------------------------------------------------- */
-
-static int push_empty_list(struct machine *m, uint64_t x)
-{
-    (void)x;
-    return push(m, (struct value){ .kind = LIST });
-}
-
-/* Moves the top `count` items of the stack into the list below them. `marks` is the number of marks
- * between the list and the items: 0 or 1. Returns 0, or -1 with an error. */
-static int append_items(struct machine *m, size_t count, size_t marks)
-{
-    if (m->depth < count + marks + 1)
-        return bad(m, "takes more from the stack than there is");
-    const uint32_t *items = m->stack + m->depth - count;
-    uint32_t list = items[-1 - (ptrdiff_t)marks];
-    if (list == MARK || m->values[list].kind != LIST)
-        return bad(m, "appends to something that is not a list");
-    mem_grow(m->pairs, m->pair_cap, m->pair_count + count);
-    for (size_t i = 0; i < count; i++) {
-        if (items[i] == MARK)
-            return bad(m, "a mark where a value should be");
-        m->pairs[m->pair_count++] = (struct pair){ list, items[i], items[i] };
-    }
-    m->depth -= count + marks;
-    return 0;
-}
-
-static int append_item(struct machine *m, uint64_t x)
-{
-    (void)x;
-    return append_items(m, 1, 0);
-}
-
-static int append_to_mark(struct machine *m, uint64_t x)
-{
-    (void)x;
-    int64_t count = above_mark(m);
-    return count < 0 ? -1 : append_items(m, (size_t)count, 1);
-}
-
 /* ---- attributes ------------------------------------------------------------------------------ */
 
 /* Drops the attributes that the pickle sets on a dictionary. They hold module versions, which are
@@ -380,13 +339,13 @@ static const struct value *member(const struct machine *m, const struct value *v
     return &m->values[m->cells[v->first + i]];
 }
 
-/* Returns 1 if the members of a tuple have these kinds, one letter per member: - None, l list, n
+/* Returns 1 if the members of a tuple have these kinds, one letter per member: - None, n
  * name, t text, i integer, p tuple, b truth, d dictionary, s storage, x tensor. Else returns 0. */
 static int has_members(const struct machine *m, const struct value *v, const char *kinds)
 {
     static const char letters[] = {
-        [NONE] = '-', [LIST] = 'l',  [TRUTH] = 'b', [INTEGER] = 'i', [TEXT] = 't',
-        [NAME] = 'n', [TUPLE] = 'p', [DICT] = 'd',  [STORAGE] = 's', [TENSOR] = 'x'
+        [NONE] = '-',  [TRUTH] = 'b', [INTEGER] = 'i', [TEXT] = 't',  [NAME] = 'n',
+        [TUPLE] = 'p', [DICT] = 'd',  [STORAGE] = 's', [TENSOR] = 'x'
     };
     if (v->kind != TUPLE || v->count != strlen(kinds))
         return 0;
@@ -402,9 +361,8 @@ static int persistent(struct machine *m, uint64_t x)
     struct value *id = peek(m, 0);
     if (!id)
         return -1;
-    if ((!has_members(m, id, "tntti") && !has_members(m, id, "tntti-")) ||
-        !is_text(member(m, id, 0), "storage") || !is_storage_class(member(m, id, 1)) ||
-        member(m, id, 4)->integer < 0)
+    if (!has_members(m, id, "tntti") || !is_text(member(m, id, 0), "storage") ||
+        !is_storage_class(member(m, id, 1)) || member(m, id, 4)->integer < 0)
         return bad(m, "an id of something that is not a storage");
     struct value v = *id;
     v.kind = STORAGE;
@@ -452,7 +410,7 @@ static int stop(struct machine *m, uint64_t x)
 {
     (void)x;
     m->stopped = 1;
-    if (!m->followed && m->next != m->bytes)
+    if (m->next != m->bytes)
         return bad(m, "ends before the last byte");
     if (m->depth != 1 || m->stack[0] == MARK)
         return bad(m, "leaves not one value on the stack");
@@ -482,9 +440,6 @@ static const struct {
     [TUPLE1 + 1] = { tuple_of_few, 0 },
     [TUPLE1 + 2] = { tuple_of_few, 0 },
     ['t'] = { tuple_to_mark, 0 },
-    [']'] = { push_empty_list, 0 },
-    ['a'] = { append_item, 0 },
-    ['e'] = { append_to_mark, 0 },
     ['}'] = { push_empty_dict, 0 },
     ['s'] = { set_item, 0 },
     ['u'] = { set_items, 0 },
@@ -539,40 +494,12 @@ static void add_tensor(struct pickle *p, const struct machine *m, const struct v
     }
 }
 
-/* Copies the items of the list that is left on the stack into p->texts. Returns 0, or -1 with an
- * error. */
-static int collect_texts(struct pickle *p, struct machine *m)
-{
-    for (size_t i = 0; i < m->pair_count; i++) {
-        const struct value *v = &m->values[m->pairs[i].value];
-        if (m->pairs[i].dict != m->stack[0])
-            continue;
-        m->at = v->at;
-        if (v->kind != TEXT)
-            return bad(m, "an item of a list that is not text");
-        mem_grow(p->texts, p->text_cap, p->text_count + 1);
-        p->texts[p->text_count++] = mem_strndup(v->text, v->length);
-    }
-    return 0;
-}
-
-/* Sets p->little_endian to 1 or 0 by the dictionary that is left on the stack; leaves it unchanged
- * if that does not tell. Returns 0. */
-static int collect_system(struct pickle *p, struct machine *m)
-{
-    for (size_t i = 0; i < m->pair_count; i++) {
-        const struct value *key = &m->values[m->pairs[i].key];
-        const struct value *v = &m->values[m->pairs[i].value];
-        if (m->pairs[i].dict == m->stack[0] && key->kind == TEXT && is_text(key, "little_endian"))
-            p->little_endian = v->kind == TRUTH && v->integer;
-    }
-    return 0;
-}
-
 /* Adds the members of the dictionary that is left on the stack to p->tensors. Returns 0, or -1 with
  * an error. */
-static int collect_tensors(struct pickle *p, struct machine *m)
+static int collect(struct pickle *p, struct machine *m)
 {
+    if (m->values[m->stack[0]].kind != DICT)
+        return bad(m, "makes no dictionary");
     for (size_t i = 0; i < m->pair_count; i++) {
         const struct pair *pair = &m->pairs[i];
         if (pair->dict != m->stack[0])
@@ -591,42 +518,19 @@ static int collect_tensors(struct pickle *p, struct machine *m)
     return 0;
 }
 
-static int collect(struct pickle *p, struct machine *m, enum pickle_content content)
-{
-    const enum kind kind = m->values[m->stack[0]].kind;
-    if (kind != (content == PICKLE_TEXTS ? LIST : DICT))
-        return bad(m, content == PICKLE_TEXTS ? "makes no list" : "makes no dictionary");
-    p->bytes = m->next;
-    return content == PICKLE_TENSORS ? collect_tensors(p, m)
-           : content == PICKLE_TEXTS ? collect_texts(p, m)
-                                     : collect_system(p, m);
-}
-
-static int read_pickle(struct pickle *p, struct machine *m, enum pickle_content content)
-{
-    *p = (struct pickle){ 0 };
-    int failed = run(m) < 0 || collect(p, m, content) < 0;
-    if (failed)
-        pickle_free(p);
-    free(m->values);
-    free(m->cells);
-    free(m->stack);
-    free(m->memo);
-    free(m->pairs);
-    return failed ? -1 : 0;
-}
-
 int pickle_read(struct pickle *p, const void *bytes, uint64_t n, const char *name)
 {
     struct machine m = { .data = bytes, .bytes = n, .name = name };
-    return read_pickle(p, &m, PICKLE_TENSORS);
-}
-
-int pickle_read_first(struct pickle *p, enum pickle_content content, const void *bytes, uint64_t n,
-                      const char *name)
-{
-    struct machine m = { .data = bytes, .bytes = n, .name = name, .followed = 1 };
-    return read_pickle(p, &m, content);
+    *p = (struct pickle){ 0 };
+    int failed = run(&m) < 0 || collect(p, &m) < 0;
+    if (failed)
+        pickle_free(p);
+    free(m.values);
+    free(m.cells);
+    free(m.stack);
+    free(m.memo);
+    free(m.pairs);
+    return failed ? -1 : 0;
 }
 
 void pickle_free(struct pickle *p)
@@ -636,9 +540,6 @@ void pickle_free(struct pickle *p)
         free(p->tensors[i].type);
         free(p->tensors[i].key);
     }
-    for (size_t i = 0; i < p->text_count; i++)
-        free(p->texts[i]);
     free(p->tensors);
-    free(p->texts);
     *p = (struct pickle){ 0 };
 }

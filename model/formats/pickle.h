@@ -10,8 +10,7 @@
  *     OrderedDict:        ()                                                  {}
  *     _rebuild_tensor_v2: (storage, offset, shape, strides, gradient, hooks)  a view of a storage
  *     _rebuild_parameter: (tensor, gradient, hooks)                           the tensor
- *     persistent id:      ("storage", class, key, location, elements)         the storage; followed
- *                         by None before torch 1.6
+ *     persistent id:      ("storage", class, key, location, elements)         the storage
  *
  * Instructions: https://docs.python.org/3/library/pickletools.html; protocol 2, which torch uses.
  * Checked by tests/unit/model/formats/test_torch.c, tests/fuzz/pickle.c and tests/peers/folders.py.
@@ -35,26 +34,14 @@ struct pickle_tensor {
     uint64_t at; /* position of the byte in the pickle that made the tensor */
 };
 
-/* The value that a pickle makes: a dictionary of tensors; a list of texts; or a dictionary that
- * describes the machine's number format. */
-enum pickle_content { PICKLE_TENSORS, PICKLE_TEXTS, PICKLE_SYSTEM };
-
 struct pickle {
     struct pickle_tensor *tensors; /* in the dictionary's order */
     size_t count, cap;
-    char **texts; /* in the list's order */
-    size_t text_count, text_cap;
-    int little_endian; /* 1 if PICKLE_SYSTEM says that numbers are little-endian */
-    uint64_t bytes;    /* length of the pickle */
 };
 
 /* Reads a dictionary of tensors from bytes[n], which must hold one pickle. Error messages begin
  * with `name`. Returns 0, or -1 with an error; then there is nothing to free. */
 int pickle_read(struct pickle *p, const void *bytes, uint64_t n, const char *name);
-/* Reads a pickle of the given content from the start of bytes[n] and sets p->bytes to its length.
- * Other bytes may follow it. Returns 0, or -1 with an error. */
-int pickle_read_first(struct pickle *p, enum pickle_content content, const void *bytes, uint64_t n,
-                      const char *name);
 void pickle_free(struct pickle *p);
 
 #endif

@@ -193,112 +193,14 @@ static int read_zip(struct safetensors *s)
     return failed ? -1 : 0;
 }
 
-/* ---- the file before 1.6 --------------------------------------------------------------------- */
-
-/* The first two pickles of the file: a magic number, and the version 1001. */
-static const unsigned char before_1_6[] =
-    "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19.\x80\x02M\xe9\x03.";
-enum { BEFORE_1_6 = sizeof before_1_6 - 1, MARK_BYTES = 15 };
-
-/* Reads the pickle at offset *at and moves *at past it. Returns 0, or another value with an error
- * on failure. */
-static int next_pickle(struct pickle *p, const struct safetensors *s, uint64_t *at,
-                       enum pickle_content content)
-{
-    struct buf name = BUF_INIT;
-    buf_addf(&name, "%s: pickle at byte %llu", s->path, (unsigned long long)*at);
-    int result = pickle_read_first(p, content, s->map.data + *at, s->map.bytes - *at, name.data);
-    buf_release(&name);
-    *at += result ? 0 : p->bytes;
-    return result;
-}
-
-/* Returns the size in bytes of the numbers in the storage `key`, from the class that a tensor of
- * that storage names. Returns 0 with an error if no tensor uses the storage. */
-static int number_bytes(const struct pickle *list, const char *key, const char *path)
-{
-    for (size_t i = 0; i < list->count; i++)
-        for (size_t k = 0; k < sizeof types / sizeof *types; k++)
-            if (!strcmp(list->tensors[i].key, key) && !strcmp(list->tensors[i].type, types[k].type))
-                return types[k].bytes;
-    err_set("%s: no tensor says what the storage '%s' holds", path, key);
-    return 0;
-}
-
-/* Finds the storages, which begin at offset `at` in the order of keys. Each storage is an 8-byte
- * count of its numbers, then the numbers. Adds an entry to `storages` for each. Returns 0, or -1
- * with an error. */
-static int list_storages(struct zip *storages, const struct safetensors *s,
-                         const struct pickle *list, const struct pickle *keys, uint64_t at)
-{
-    for (size_t i = 0; i < keys->text_count; i++) {
-        const int width = number_bytes(list, keys->texts[i], s->path);
-        const uint64_t left = s->map.bytes - at;
-        uint64_t count = 0;
-        if (!width)
-            return -1;
-        for (int k = 8; k-- && left >= 8;)
-            count = count << 8 | s->map.data[at + (uint64_t)k];
-        if (left < 8 || count > (left - 8) / (uint64_t)width)
-            return err_set("%s: truncated: storage '%s' at byte %llu goes beyond its %llu bytes",
-                           s->path, keys->texts[i], (unsigned long long)at,
-                           (unsigned long long)s->map.bytes);
-        mem_grow(storages->entries, storages->cap, storages->count + 1);
-        storages->entries[storages->count++] = (struct zip_entry){ mem_strdup(keys->texts[i]),
-                                                                   at + 8, count * (uint64_t)width,
-                                                                   0 };
-        at += 8 + count * (uint64_t)width;
-    }
-    if (at != s->map.bytes)
-        return err_set("%s: %llu bytes after the last storage", s->path,
-                       (unsigned long long)(s->map.bytes - at));
-    return 0;
-}
-
-static int read_storages(struct safetensors *s, const struct pickle *list,
-                         const struct pickle *keys, uint64_t at)
-{
-    struct zip storages = { 0 };
-    int failed = list_storages(&storages, s, list, keys, at);
-    for (size_t i = 0; i < list->count && !failed; i++) {
-        const struct zip_entry *storage = zip_find(&storages, list->tensors[i].key);
-        failed = add_tensor(s, &list->tensors[i], storage);
-        if (!storage)
-            err_set("%s: no storage '%s', which should hold tensor '%s'", s->path,
-                    list->tensors[i].key, list->tensors[i].name);
-    }
-    zip_close(&storages);
-    return failed ? -1 : check_names(s);
-}
-
-static int read_before_1_6(struct safetensors *s)
-{
-    struct pickle system, list = { 0 }, keys = { 0 };
-    uint64_t at = BEFORE_1_6;
-    if (s->map.bytes < BEFORE_1_6 || memcmp(s->map.data, before_1_6, BEFORE_1_6))
-        return err_set("%s: byte %d: not the version that torch before 1.6 writes, 1001", s->path,
-                       MARK_BYTES);
-    if (next_pickle(&system, s, &at, PICKLE_SYSTEM) < 0)
-        return -1;
-    const int little = system.little_endian;
-    pickle_free(&system);
-    if (!little)
-        return err_set("%s: byte %d: not little-endian numbers, which alone are supported", s->path,
-                       BEFORE_1_6);
-    int failed = next_pickle(&list, s, &at, PICKLE_TENSORS) < 0 ||
-                 next_pickle(&keys, s, &at, PICKLE_TEXTS) < 0 ||
-                 read_storages(s, &list, &keys, at) < 0;
-    pickle_free(&list);
-    pickle_free(&keys);
-    return failed ? -1 : 0;
-}
-
-/* ---- either ---------------------------------------------------------------------------------- */
+static const char before_1_6[] = "\x80\x02\x8a\x0a"; /* a pickle of a magic number */
 
 static int read_archive(struct safetensors *s)
 {
-    if (s->map.bytes >= MARK_BYTES && !memcmp(s->map.data, before_1_6, MARK_BYTES))
-        return read_before_1_6(s);
+    if (s->map.bytes >= 4 && !memcmp(s->map.data, before_1_6, 4))
+        return err_set("%s: byte 0: the format of torch before 1.6: load it with torch and save it "
+                       "again",
+                       s->path);
     if (s->map.bytes < 4 || memcmp(s->map.data, "PK\3\4", 4))
         return err_set("%s: byte 0: not a zip archive, which torch.save writes", s->path);
     return read_zip(s);

@@ -1,16 +1,14 @@
 /*
  * torch.h - reads the file of named tensors that torch.save writes for a model's state.
  *
- * Since torch 1.6 it is a zip archive (zip.h) of uncompressed entries, whose checksums are
+ * Since torch 1.6 (2020) it is a zip archive (zip.h) of uncompressed entries, whose checksums are
  * verified:
  *
  *     ROOT/data.pkl     a pickle of the tensors' names and their storages (pickle.h)
  *     ROOT/byteorder    "little"; older files have none
  *     ROOT/data/KEY     the numbers of a storage
  *
- * Before torch 1.6 it is a sequence of pickles: a magic number, the version 1001, the byte order of
- * the machine, the names and storages as above, and the storages' keys. Then each storage follows,
- * in the order of the keys: its count of numbers (i64) and the numbers. A tensor is a view of a
+ * A tensor is a view of a
  * storage: it begins at an offset and has strides. Several tensors may share a storage. The file is
  * mapped and used like a safetensors file. Nothing in it is executed.
  *

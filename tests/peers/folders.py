@@ -281,7 +281,7 @@ def no_safetensors(bert, gpt, work):
         refused("tf_model.h5", ["tf_model.h5", "save_pretrained"], run, program, folder)
         pickle = os.path.join(folder, "pytorch_model.bin")
         torch.save(make.state_dict(), pickle, _use_new_zipfile_serialization=False)
-        close("torch before 1.6", run(program, folder), theirs(make, type(make)))
+        refused("torch before 1.6", ["before 1.6", "save it again"], run, program, folder)
         torch.save(make, pickle)
         refused("a module", ["pytorch_model/data.pkl: byte ", "refers to 'transformers."], run, program, folder)
         with open(path, "wb") as f:
