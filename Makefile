@@ -252,8 +252,8 @@ $(SAMPLE): scripts/make-dump $(wildcard tests/data/encyclopedia/*.wiki)
 
 sample: $(SAMPLE) ## make the sample dump, build/encyclopedia.xml.bz2
 
-demo: all $(SAMPLE) ## run the whole pipeline, from a dump to generated text (DUMP=file.xml.bz2)
-	scripts/run-demo $(or $(DUMP),$(SAMPLE)) $(O)/demo
+demo: all $(SAMPLE) ## make a model of the sample, in a minute: the whole pipeline
+	scripts/language en --dump $(SAMPLE) -o $(O)/demo --hours 0.013
 
 # ---- tests --------------------------------------------------------------------------------------
 
