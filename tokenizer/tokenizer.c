@@ -277,6 +277,11 @@ static int is_special(const struct vocabulary *v, uint32_t id)
     return a && a->special;
 }
 
+int tokenizer_is_special(const struct tokenizer *t, uint32_t id)
+{
+    return id < t->v.count && is_special(&t->v, id);
+}
+
 static int bad_id(const struct tokenizer *t, uint32_t id, size_t place)
 {
     return err_set("id %u at position %zu is not in the vocabulary of %u tokens", id, place,

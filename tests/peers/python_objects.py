@@ -1,9 +1,13 @@
 """python/: a Tokenizer as an object: copies, pickles, pools of forked and of spawned processes; wrong ids raise. It has no peer."""
+import ast
 import copy
 import multiprocessing
 import os
 import pickle
+import re
 import sys
+import threading
+import time
 
 try:
     import numpy
@@ -23,6 +27,24 @@ def encode(work):
 
 def decode_batch(tokenizer):
     return tokenizer.decode_batch([[464, 6869]] * 1000)[-1]
+
+
+def released(tokenizer):
+    """Another thread goes on while a batch is encoded."""
+    turns, ended = [], threading.Event()
+
+    def count():
+        while not ended.is_set():
+            turns.append(time.monotonic())
+
+    other = threading.Thread(target=count)
+    other.start()
+    begin = time.monotonic()
+    tokenizer.encode_batch(["one two three " * 100000] * 8, threads=1)
+    end = time.monotonic()
+    ended.set()
+    other.join()
+    assert sum(begin < at < end for at in turns) > 100
 
 
 def raises(call, *errors):
@@ -58,7 +80,31 @@ def main():
     raises(lambda: t.token(1.5), TypeError)
     raises(lambda: t.encode_buffer(b"ab", [1.5]), TokenizerError)
     raises(lambda: t.encode_buffer(b"ab", [-1]), TokenizerError)
-    raises(lambda: Tokenizer.__new__(Tokenizer).encode("a"), AttributeError)
+    raises(lambda: Tokenizer.__new__(Tokenizer).encode("a"), TokenizerError)
+    for array in (numpy.array([464, -1], numpy.int32), numpy.array([[464]]), numpy.array([1 << 63], numpy.uint64), numpy.array([True])):
+        raises(lambda: t.decode(array), TokenizerError)
+    raises(lambda: t.encode("a", threads=2), TypeError)
+    raises(lambda: t.encode("a", offsets="words"), TokenizerError)
+    raises(lambda: t.encode(7), TypeError)
+    raises(lambda: t.__init__(FILE), TokenizerError)
+    for array in (numpy.array([464, 1, 6869, 1])[::2], numpy.array([464, 6869], numpy.uint16), range(464, 465), (464, 6869), iter([464])):
+        assert t.decode(array) in ("The Moon", "The")
+    for text in ("", b"", bytearray(b"The Moon"), memoryview(b"The Moon"), "The Moon"):
+        ids, places = t.encode(text, offsets="bytes")
+        assert ids.dtype == places.dtype == numpy.uint32 and places.shape == (len(ids), 2)
+        assert t.decode(ids) == (text if isinstance(text, str) else bytes(text).decode())
+    assert t.decode(t.encode("a\ud800")) == "a\ufffd\ufffd\ufffd"
+    ids = t.encode("The Moon")
+    ids[0] = 1  # the memory is the caller's
+    assert t.encode_batch([]) == [] and t.decode_batch([]) == [] and t.encode_batch(iter(["The", b"The"]))[1].tolist() == [464]
+    assert t.special_ids == {"<|endoftext|>": 50256} == {"<|endoftext|>": t.end_of_text} and t.is_special(50256) and not t.is_special(0)
+    import textmill_tokenizer
+    assert re.fullmatch(r"\d+\.\d+\.\d+", textmill_tokenizer.__version__)
+    stubs = ast.parse(open(textmill_tokenizer.__file__ + "i").read())
+    stated = {n.name for c in stubs.body if isinstance(c, ast.ClassDef) and c.name == "Tokenizer" for n in c.body if isinstance(n, ast.FunctionDef)}
+    public = {name for name in dir(Tokenizer) if not name.startswith("_")} - {"special_ids"}
+    assert public == {name for name in stated if not name.startswith("_")}, public ^ stated
+    released(t)
     assert t.decode([]) == "" and t.decode(numpy.array([464, 6869], numpy.int64)) == "The Moon"
     print("python_objects: copies, pickles, pools and wrong ids")
 

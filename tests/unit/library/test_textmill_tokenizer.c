@@ -56,6 +56,10 @@ Test(textmill_tokenizer, a_batch_of_texts)
     cr_expect(back.ends[0] == 5 && back.ends[2] == 8 && !memcmp(back.bytes, "moonsx x", 8));
     textmill_texts_free(&back);
     textmill_tokens_free(&out);
+    static const char *const apart[] = { "Moons", "", "X x" };
+    cr_assert_eq(textmill_encode_texts(t, apart, ends, 3, 0, 1, &out, NULL), 0);
+    cr_expect(out.ends[0] == 2 && out.ends[2] == 4 && !memcmp(out.ids, ids, sizeof ids));
+    textmill_tokens_free(&out);
     cr_assert_eq(textmill_encode(t, NULL, NULL, 0, 0, 0, &out, NULL), 0);
     cr_expect_eq(out.texts, 0);
     textmill_tokens_free(&out);
@@ -111,6 +115,8 @@ Test(textmill_tokenizer, errors_are_text)
     cr_expect(strstr(why.text, "text 0: id 8"), "%s", why.text);
     cr_expect(textmill_find(t, "x", 1) == 7 && textmill_find(t, "y", 1) == -1);
     cr_expect_eq(textmill_vocabulary_size(t), 8);
+    cr_expect(textmill_is_special(t, (uint32_t)textmill_find(t, "[CLS]", 5)));
+    cr_expect(!textmill_is_special(t, 7) && !textmill_is_special(t, 8));
     textmill_close(t);
 }
 

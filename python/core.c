@@ -1,0 +1,742 @@
+/* The extension module textmill_tokenizer._core: textmill-tokenizer.h for Python, with the stable
+ * ABI of Python 3.11. Results are NumPy arrays on the library's memory. */
+#define PY_SSIZE_T_CLEAN
+#define Py_LIMITED_API 0x030B0000
+#include <Python.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "library/textmill-tokenizer.h"
+
+/* Shorter calls keep the interpreter's lock: to give it back and take it again would take longer.
+ */
+enum { LOCKED_BYTES = 1 << 12 };
+
+/* What calls need of other modules. Set once, when the module is imported. */
+static struct {
+    PyObject *error, *memory, *frombuffer, *uint32, *uint64;
+} the;
+
+static PyObject *fail(const char *text)
+{
+    PyObject *message = PyUnicode_DecodeUTF8(text, (Py_ssize_t)strlen(text), "replace");
+    if (message)
+        PyErr_SetObject(the.error, message);
+    Py_XDECREF(message);
+    return NULL;
+}
+
+/* ---- memory of the library as a NumPy array -------------------------------------------------- */
+
+struct memory {
+    PyObject_HEAD void *at;
+    Py_ssize_t bytes;
+};
+
+static int memory_buffer(PyObject *self, Py_buffer *view, int flags)
+{
+    struct memory *m = (struct memory *)self;
+    return PyBuffer_FillInfo(view, self, m->at, m->bytes, 0, flags);
+}
+
+static void free_object(PyObject *self)
+{
+    PyTypeObject *type = Py_TYPE(self);
+    ((freefunc)PyType_GetSlot(type, Py_tp_free))(self);
+    Py_DECREF(type);
+}
+
+static void memory_free(PyObject *self)
+{
+    free(((struct memory *)self)->at);
+    free_object(self);
+}
+
+static PyType_Slot memory_slots[] = { { Py_tp_dealloc, memory_free },
+                                      { Py_bf_getbuffer, memory_buffer },
+                                      { 0, NULL } };
+static PyType_Spec memory_spec = { "textmill_tokenizer._core.Memory", sizeof(struct memory), 0,
+                                   Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                                   memory_slots };
+
+/* Returns an array of n elements in *memory, which it takes. */
+static PyObject *take_array(void *memory, uint64_t n, size_t size, PyObject *type)
+{
+    void **taken = memory;
+    struct memory *m = PyObject_New(struct memory, (PyTypeObject *)the.memory);
+    if (!m)
+        return NULL;
+    m->at = *taken;
+    m->bytes = (Py_ssize_t)(n * size);
+    *taken = NULL;
+    PyObject *array = PyObject_CallFunctionObjArgs(the.frombuffer, m, type, NULL);
+    Py_DECREF(m);
+    return array;
+}
+
+static PyObject *take_places(struct textmill_tokens *tokens, uint64_t n)
+{
+    PyObject *flat = take_array(&tokens->offsets, 2 * n, sizeof(uint32_t), the.uint32);
+    PyObject *pairs = flat
+                          ? PyObject_CallMethod(flat, "reshape", "nn", (Py_ssize_t)n, (Py_ssize_t)2)
+                          : NULL;
+    Py_XDECREF(flat);
+    return pairs;
+}
+
+/* ---- arguments ------------------------------------------------------------------------------- */
+
+enum {
+    OFFSETS = TEXTMILL_OFFSETS_BYTES | TEXTMILL_OFFSETS_CHARACTERS,
+    THREADS = 1 << 16,
+    ENCODING = TEXTMILL_SPECIAL | TEXTMILL_WRAP | TEXTMILL_STRICT | OFFSETS,
+};
+
+/* The arguments of a call that have names. */
+struct how {
+    unsigned flags;
+    int threads;
+};
+
+static int set_offsets(struct how *how, PyObject *value)
+{
+    if (value == Py_None)
+        return 0;
+    if (PyUnicode_Check(value) && !PyUnicode_CompareWithASCIIString(value, "characters"))
+        how->flags |= TEXTMILL_OFFSETS_CHARACTERS;
+    else if (PyUnicode_Check(value) && !PyUnicode_CompareWithASCIIString(value, "bytes"))
+        how->flags |= TEXTMILL_OFFSETS_BYTES;
+    else
+        PyErr_Format(the.error, "offsets are 'characters', 'bytes' or None, not %R", value);
+    return PyErr_Occurred() ? -1 : 0;
+}
+
+static int set_threads(struct how *how, PyObject *value)
+{
+    long n = PyLong_AsLong(value);
+    if (n == -1 && PyErr_Occurred())
+        return -1;
+    how->threads = n < 0 ? 0 : n > 1 << 16 ? 1 << 16 : (int)n;
+    return 0;
+}
+
+static int set_named(struct how *how, unsigned allowed, PyObject *name, PyObject *value)
+{
+    static const struct {
+        const char *name;
+        unsigned flag;
+    } flags[] = { { "special", TEXTMILL_SPECIAL },
+                  { "wrap", TEXTMILL_WRAP },
+                  { "strict", TEXTMILL_STRICT },
+                  { "skip_special", TEXTMILL_SKIP_SPECIAL } };
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++) {
+        if (!(flags[i].flag & allowed) || PyUnicode_CompareWithASCIIString(name, flags[i].name))
+            continue;
+        int is = PyObject_IsTrue(value);
+        how->flags |= is > 0 ? flags[i].flag : 0;
+        return is < 0 ? -1 : 0;
+    }
+    if (allowed & OFFSETS && !PyUnicode_CompareWithASCIIString(name, "offsets"))
+        return set_offsets(how, value);
+    if (allowed & THREADS && !PyUnicode_CompareWithASCIIString(name, "threads"))
+        return set_threads(how, value);
+    PyErr_Format(PyExc_TypeError, "there is no argument %R", name);
+    return -1;
+}
+
+/* Checks that a call has `count` arguments without a name, and reads those with a name. `allowed`
+ * says which there may be. Returns 0, or -1 with an exception. */
+static int read_how(struct how *how, unsigned allowed, Py_ssize_t count, PyObject *const *args,
+                    Py_ssize_t given, PyObject *names)
+{
+    if (given != count) {
+        PyErr_Format(PyExc_TypeError, "%zd argument(s) without a name are needed, not %zd", count,
+                     given);
+        return -1;
+    }
+    for (Py_ssize_t i = 0; names && i < PyTuple_Size(names); i++)
+        if (set_named(how, allowed, PyTuple_GetItem(names, i), args[given + i]) < 0)
+            return -1;
+    return 0;
+}
+
+/* A text: a str, or bytes in an object with a buffer. */
+struct text {
+    const char *bytes;
+    Py_ssize_t n;
+    PyObject *kept; /* owns the bytes; NULL: the caller's object does */
+    Py_buffer view; /* obj NULL: none */
+};
+
+static void release_text(struct text *t)
+{
+    Py_XDECREF(t->kept);
+    if (t->view.obj)
+        PyBuffer_Release(&t->view);
+}
+
+static int read_text(struct text *t, PyObject *from)
+{
+    *t = (struct text){ 0 };
+    if (!PyUnicode_Check(from)) {
+        if (PyObject_GetBuffer(from, &t->view, PyBUF_SIMPLE) < 0)
+            return -1;
+        t->bytes = t->view.buf;
+        t->n = t->view.len;
+        return 0;
+    }
+    if ((t->bytes = PyUnicode_AsUTF8AndSize(from, &t->n)))
+        return 0;
+    PyErr_Clear(); /* half a surrogate pair; the library replaces it */
+    char *bytes;
+    if (!(t->kept = PyUnicode_AsEncodedString(from, "utf-8", "surrogatepass")) ||
+        PyBytes_AsStringAndSize(t->kept, &bytes, &t->n) < 0) {
+        release_text(t);
+        return -1;
+    }
+    t->bytes = bytes;
+    return 0;
+}
+
+/* Whole numbers: uint32_t or uint64_t, as `size` says. */
+struct numbers {
+    void *at;
+    size_t size, n, cap;
+    const char *what; /* their name in messages */
+};
+
+static int out_of_range(const struct numbers *a)
+{
+    const uint64_t most = a->size == sizeof(uint32_t) ? UINT32_MAX : INT64_MAX;
+    PyErr_Format(the.error, "%s go from 0 to %llu", a->what, (unsigned long long)most);
+    return -1;
+}
+
+static int no_numbers(const struct numbers *a)
+{
+    PyErr_Format(the.error, "%s are whole numbers in one dimension", a->what);
+    return -1;
+}
+
+/* Makes room for `more` numbers, and for at least one. */
+static int reserve(struct numbers *a, size_t more)
+{
+    const size_t needed = a->n + more + 1;
+    if (needed <= a->cap)
+        return 0;
+    const size_t cap = 2 * a->cap > needed ? 2 * a->cap : needed;
+    void *made = realloc(a->at, cap * a->size);
+    if (!made) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    a->at = made;
+    a->cap = cap;
+    return 0;
+}
+
+static int add(struct numbers *a, int64_t value)
+{
+    if (value < 0 || (a->size == sizeof(uint32_t) && value > UINT32_MAX))
+        return out_of_range(a);
+    if (a->size == sizeof(uint32_t))
+        ((uint32_t *)a->at)[a->n++] = (uint32_t)value;
+    else
+        ((uint64_t *)a->at)[a->n++] = (uint64_t)value;
+    return 0;
+}
+
+static int add_object(struct numbers *a, PyObject *item)
+{
+    int overflow;
+    PyObject *whole = PyBool_Check(item) ? NULL : PyNumber_Index(item);
+    if (!whole) {
+        PyErr_Clear();
+        return no_numbers(a);
+    }
+    const long long value = PyLong_AsLongLongAndOverflow(whole, &overflow);
+    Py_DECREF(whole);
+    return overflow ? out_of_range(a) : add(a, value);
+}
+
+/* Returns element i of a buffer of integers. One above INT64_MAX becomes negative. */
+static int64_t element(const Py_buffer *v, int is_signed, Py_ssize_t i)
+{
+    const char *at = (const char *)v->buf + i * v->itemsize;
+    switch (v->itemsize) {
+    case 1: return is_signed ? *(const int8_t *)at : *(const uint8_t *)at;
+    case 2: return is_signed ? *(const int16_t *)at : *(const uint16_t *)at;
+    case 4: return is_signed ? *(const int32_t *)at : (int64_t) * (const uint32_t *)at;
+    default: return *(const int64_t *)at;
+    }
+}
+
+static int add_buffer(struct numbers *a, const Py_buffer *v)
+{
+    const char *kind = v->format && *v->format ? strchr("bhilqBHILQ", *v->format) : NULL;
+    const Py_ssize_t n = v->itemsize ? v->len / v->itemsize : 0;
+    if (v->ndim != 1 || (n && (!kind || v->format[1])))
+        return no_numbers(a);
+    if (reserve(a, (size_t)n) < 0)
+        return -1;
+    for (Py_ssize_t i = 0; i < n; i++)
+        if (add(a, element(v, *kind >= 'a', i)) < 0)
+            return -1;
+    return 0;
+}
+
+/* Adds the numbers of an array, of a list or of another iterable object. Returns 0, or -1 with an
+ * exception. */
+static int add_numbers(struct numbers *a, PyObject *from)
+{
+    Py_buffer view;
+    int result = -1;
+    if (PyObject_CheckBuffer(from) &&
+        PyObject_GetBuffer(from, &view, PyBUF_FORMAT | PyBUF_C_CONTIGUOUS) == 0) {
+        result = add_buffer(a, &view);
+        PyBuffer_Release(&view);
+        return result;
+    }
+    PyErr_Clear(); /* no buffer, or elements that do not follow each other */
+    PyObject *list = PySequence_List(from);
+    if (!list) {
+        PyErr_Clear();
+        return no_numbers(a);
+    }
+    const Py_ssize_t n = PyList_Size(list);
+    result = reserve(a, (size_t)n);
+    for (Py_ssize_t i = 0; i < n && !result; i++)
+        result = add_object(a, PyList_GetItem(list, i));
+    Py_DECREF(list);
+    return result;
+}
+
+/* Checks that texts of which the last one ends at `end` have no more than `most` of `what`. */
+static int check_end(const struct numbers *ends, size_t most, const char *what)
+{
+    if (!ends->n || ((const uint64_t *)ends->at)[ends->n - 1] <= most)
+        return 0;
+    PyErr_Format(the.error, "the last text ends behind the %s", what);
+    return -1;
+}
+
+/* ---- encode ---------------------------------------------------------------------------------- */
+
+struct object {
+    PyObject_HEAD struct textmill_tokenizer *t; /* NULL before __init__ */
+};
+
+static struct textmill_tokenizer *tokenizer_of(PyObject *self)
+{
+    struct textmill_tokenizer *t = ((struct object *)self)->t;
+    if (!t)
+        fail("the tokenizer has no vocabulary: __init__ has not been called");
+    return t;
+}
+
+/* Encodes texts: their bytes one after the other at `bytes` or, if `texts` is given, text i at
+ * texts[i]. Returns 0, or -1 with an exception. */
+static int encode(PyObject *self, const char *bytes, const char *const *texts, const uint64_t *ends,
+                  uint64_t count, const struct how *how, struct textmill_tokens *out)
+{
+    struct textmill_error why;
+    struct textmill_tokenizer *t = tokenizer_of(self);
+    if (!t)
+        return -1;
+    PyThreadState *state = count && ends[count - 1] >= LOCKED_BYTES ? PyEval_SaveThread() : NULL;
+    int result = texts
+                     ? textmill_encode_texts(t, texts, ends, count, how->flags, how->threads, out,
+                                             &why)
+                     : textmill_encode(t, bytes, ends, count, how->flags, how->threads, out, &why);
+    if (state)
+        PyEval_RestoreThread(state);
+    if (result < 0)
+        fail(why.text);
+    return result;
+}
+
+static PyObject *encode_buffer(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *names)
+{
+    struct how how = { 0 };
+    struct text data = { 0 };
+    struct numbers ends = { .size = sizeof(uint64_t), .what = "ends" };
+    struct textmill_tokens tokens = { 0 };
+    PyObject *result = NULL;
+    if (read_how(&how, ENCODING | THREADS, 2, args, n, names) == 0 &&
+        read_text(&data, args[0]) == 0 && add_numbers(&ends, args[1]) == 0 &&
+        check_end(&ends, (size_t)data.n, "data") == 0 &&
+        encode(self, data.bytes, NULL, ends.at, ends.n, &how, &tokens) == 0) {
+        const uint64_t count = ends.n ? tokens.ends[ends.n - 1] : 0;
+        PyObject *places = how.flags & OFFSETS ? take_places(&tokens, count) : Py_NewRef(Py_None);
+        PyObject *ids = take_array(&tokens.ids, count, sizeof *tokens.ids, the.uint32);
+        PyObject *made = take_array(&tokens.ends, ends.n, sizeof *tokens.ends, the.uint64);
+        result = places && ids && made ? PyTuple_Pack(3, ids, made, places) : NULL;
+        Py_XDECREF(places);
+        Py_XDECREF(ids);
+        Py_XDECREF(made);
+    }
+    textmill_tokens_free(&tokens);
+    free(ends.at);
+    release_text(&data);
+    return result;
+}
+
+static PyObject *encode_one(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *names)
+{
+    struct how how = { .threads = 1 };
+    struct text text = { 0 };
+    struct textmill_tokens tokens = { 0 };
+    PyObject *result = NULL;
+    if (read_how(&how, ENCODING, 1, args, n, names) < 0 || read_text(&text, args[0]) < 0)
+        return NULL;
+    const uint64_t end = (uint64_t)text.n;
+    if (encode(self, text.bytes, NULL, &end, 1, &how, &tokens) == 0) {
+        const uint64_t count = tokens.ends[0];
+        result = take_array(&tokens.ids, count, sizeof *tokens.ids, the.uint32);
+        if (result && how.flags & OFFSETS) {
+            PyObject *ids = result, *places = take_places(&tokens, count);
+            result = places ? PyTuple_Pack(2, ids, places) : NULL;
+            Py_DECREF(ids);
+            Py_XDECREF(places);
+        }
+    }
+    textmill_tokens_free(&tokens);
+    release_text(&text);
+    return result;
+}
+
+/* Takes the array `all`, whose rows belong to texts as `ends` says. Returns a list of its parts. */
+static PyObject *split_array(PyObject *all, const uint64_t *ends, Py_ssize_t count)
+{
+    PyObject *list = all ? PyList_New(count) : NULL;
+    for (Py_ssize_t i = 0; list && i < count; i++) {
+        PyObject *part = PySequence_GetSlice(all, i ? (Py_ssize_t)ends[i - 1] : 0,
+                                             (Py_ssize_t)ends[i]);
+        if (!part || PyList_SetItem(list, i, part) < 0)
+            Py_CLEAR(list);
+    }
+    Py_XDECREF(all);
+    return list;
+}
+
+static PyObject *split_tokens(struct textmill_tokens *tokens, Py_ssize_t count, unsigned flags)
+{
+    const uint64_t all = count ? tokens->ends[count - 1] : 0;
+    PyObject *places = NULL, *ids = take_array(&tokens->ids, all, sizeof *tokens->ids, the.uint32);
+    ids = split_array(ids, tokens->ends, count);
+    if (!ids || !(flags & OFFSETS))
+        return ids;
+    places = split_array(take_places(tokens, all), tokens->ends, count);
+    PyObject *pair = places ? PyTuple_Pack(2, ids, places) : NULL;
+    Py_DECREF(ids);
+    Py_XDECREF(places);
+    return pair;
+}
+
+static PyObject *encode_batch(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *names)
+{
+    struct how how = { 0 };
+    struct textmill_tokens tokens = { 0 };
+    PyObject *result = NULL, *list = NULL;
+    if (read_how(&how, ENCODING | THREADS, 1, args, n, names) < 0 ||
+        !(list = PySequence_List(args[0])))
+        return NULL;
+    const Py_ssize_t count = PyList_Size(list);
+    struct text *texts = calloc((size_t)count + 1, sizeof *texts);
+    const char **begins = calloc((size_t)count + 1, sizeof *begins);
+    uint64_t *ends = calloc((size_t)count + 1, sizeof *ends), end = 0;
+    Py_ssize_t read = 0;
+    if (!texts || !begins || !ends)
+        PyErr_NoMemory();
+    for (; texts && begins && ends && read < count; read++) {
+        if (read_text(&texts[read], PyList_GetItem(list, read)) < 0)
+            break;
+        begins[read] = texts[read].bytes;
+        ends[read] = end += (uint64_t)texts[read].n;
+    }
+    if (!PyErr_Occurred() && encode(self, NULL, begins, ends, (uint64_t)count, &how, &tokens) == 0)
+        result = split_tokens(&tokens, count, how.flags);
+    textmill_tokens_free(&tokens);
+    while (read)
+        release_text(&texts[--read]);
+    free(texts);
+    free(begins);
+    free(ends);
+    Py_DECREF(list);
+    return result;
+}
+
+/* ---- decode ---------------------------------------------------------------------------------- */
+
+static int decode(PyObject *self, const struct numbers *ids, const uint64_t *ends, uint64_t count,
+                  const struct how *how, struct textmill_texts *out)
+{
+    struct textmill_error why;
+    struct textmill_tokenizer *t = tokenizer_of(self);
+    if (!t)
+        return -1;
+    PyThreadState *state = ids->n * sizeof(uint32_t) >= LOCKED_BYTES ? PyEval_SaveThread() : NULL;
+    int result = textmill_decode(t, ids->at, ends, count, how->flags, how->threads, out, &why);
+    if (state)
+        PyEval_RestoreThread(state);
+    if (result < 0)
+        fail(why.text);
+    return result;
+}
+
+static PyObject *decode_buffer(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *names)
+{
+    struct how how = { 0 };
+    struct numbers ids = { .size = sizeof(uint32_t), .what = "ids" };
+    struct numbers ends = { .size = sizeof(uint64_t), .what = "ends" };
+    struct textmill_texts texts = { 0 };
+    PyObject *result = NULL;
+    if (read_how(&how, TEXTMILL_SKIP_SPECIAL | THREADS, 2, args, n, names) == 0 &&
+        add_numbers(&ids, args[0]) == 0 && add_numbers(&ends, args[1]) == 0 &&
+        check_end(&ends, ids.n, "ids") == 0 &&
+        decode(self, &ids, ends.at, ends.n, &how, &texts) == 0) {
+        const Py_ssize_t bytes = ends.n ? (Py_ssize_t)texts.ends[ends.n - 1] : 0;
+        PyObject *data = PyBytes_FromStringAndSize(texts.bytes, bytes);
+        PyObject *made = take_array(&texts.ends, ends.n, sizeof *texts.ends, the.uint64);
+        result = data && made ? PyTuple_Pack(2, data, made) : NULL;
+        Py_XDECREF(data);
+        Py_XDECREF(made);
+    }
+    textmill_texts_free(&texts);
+    free(ids.at);
+    free(ends.at);
+    return result;
+}
+
+typedef PyObject *make_text(const char *bytes, Py_ssize_t n);
+
+static PyObject *make_str(const char *bytes, Py_ssize_t n)
+{
+    return PyUnicode_DecodeUTF8(bytes, n, "replace");
+}
+
+static PyObject *decode_as(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *names,
+                           make_text *make)
+{
+    struct how how = { .threads = 1 };
+    struct numbers ids = { .size = sizeof(uint32_t), .what = "ids" };
+    struct textmill_texts texts = { 0 };
+    PyObject *result = NULL;
+    if (read_how(&how, TEXTMILL_SKIP_SPECIAL, 1, args, n, names) == 0 &&
+        add_numbers(&ids, args[0]) == 0) {
+        const uint64_t end = ids.n;
+        if (decode(self, &ids, &end, 1, &how, &texts) == 0)
+            result = make(texts.bytes, (Py_ssize_t)texts.ends[0]);
+    }
+    textmill_texts_free(&texts);
+    free(ids.at);
+    return result;
+}
+
+static PyObject *decode_one(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *names)
+{
+    return decode_as(self, args, n, names, make_str);
+}
+
+static PyObject *decode_bytes(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *names)
+{
+    return decode_as(self, args, n, names, PyBytes_FromStringAndSize);
+}
+
+/* Adds the ids of all sequences in the list, and where those of each end. */
+static int add_all(struct numbers *ids, struct numbers *ends, PyObject *list)
+{
+    const Py_ssize_t count = PyList_Size(list);
+    int result = reserve(ends, (size_t)count);
+    for (Py_ssize_t i = 0; i < count && !result; i++) {
+        result = add_numbers(ids, PyList_GetItem(list, i));
+        if (!result)
+            result = add(ends, (int64_t)ids->n);
+    }
+    return result;
+}
+
+static PyObject *decode_batch(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *names)
+{
+    struct how how = { 0 };
+    struct numbers ids = { .size = sizeof(uint32_t), .what = "ids" };
+    struct numbers ends = { .size = sizeof(uint64_t), .what = "ends" };
+    struct textmill_texts texts = { 0 };
+    PyObject *result = NULL, *list;
+    if (read_how(&how, TEXTMILL_SKIP_SPECIAL | THREADS, 1, args, n, names) < 0 ||
+        !(list = PySequence_List(args[0])))
+        return NULL;
+    if (add_all(&ids, &ends, list) == 0 && decode(self, &ids, ends.at, ends.n, &how, &texts) == 0)
+        result = PyList_New((Py_ssize_t)ends.n);
+    for (size_t i = 0, at = 0; result && i < ends.n; at = texts.ends[i++]) {
+        PyObject *text = make_str(texts.bytes + at, (Py_ssize_t)(texts.ends[i] - at));
+        if (!text || PyList_SetItem(result, (Py_ssize_t)i, text) < 0)
+            Py_CLEAR(result);
+    }
+    textmill_texts_free(&texts);
+    free(ids.at);
+    free(ends.at);
+    Py_DECREF(list);
+    return result;
+}
+
+/* ---- the vocabulary -------------------------------------------------------------------------- */
+
+/* Sets *id to the id that `object` is. Returns 0, or -1 with an exception. */
+static int read_id(const struct textmill_tokenizer *t, PyObject *object, uint32_t *id)
+{
+    int overflow;
+    PyObject *whole = PyNumber_Index(object);
+    if (!whole)
+        return -1;
+    const long long value = PyLong_AsLongLongAndOverflow(whole, &overflow);
+    Py_DECREF(whole);
+    const uint32_t size = textmill_vocabulary_size(t);
+    *id = (uint32_t)value;
+    if (!overflow && value >= 0 && value < size)
+        return 0;
+    PyErr_Format(the.error, "id %S is not in the vocabulary of %lu tokens", object,
+                 (unsigned long)size);
+    return -1;
+}
+
+static PyObject *token(PyObject *self, PyObject *object)
+{
+    struct textmill_tokenizer *t = tokenizer_of(self);
+    uint32_t id;
+    size_t n;
+    if (!t || read_id(t, object, &id) < 0)
+        return NULL;
+    const char *bytes = textmill_token(t, id, &n);
+    return bytes ? PyBytes_FromStringAndSize(bytes, (Py_ssize_t)n) : Py_NewRef(Py_None);
+}
+
+static PyObject *is_special(PyObject *self, PyObject *object)
+{
+    struct textmill_tokenizer *t = tokenizer_of(self);
+    uint32_t id;
+    if (!t || read_id(t, object, &id) < 0)
+        return NULL;
+    return PyBool_FromLong(textmill_is_special(t, id));
+}
+
+static PyObject *id_or_none(int64_t id)
+{
+    return id < 0 ? Py_NewRef(Py_None) : PyLong_FromLongLong(id);
+}
+
+static PyObject *find(PyObject *self, PyObject *object)
+{
+    struct textmill_tokenizer *t = tokenizer_of(self);
+    struct text text;
+    if (!t || read_text(&text, object) < 0)
+        return NULL;
+    const int64_t id = textmill_find(t, text.bytes, (size_t)text.n);
+    release_text(&text);
+    return id_or_none(id);
+}
+
+static PyObject *end_of_text(PyObject *self, void *closure)
+{
+    (void)closure;
+    struct textmill_tokenizer *t = tokenizer_of(self);
+    return t ? id_or_none(textmill_end_of_text(t)) : NULL;
+}
+
+static Py_ssize_t length(PyObject *self)
+{
+    struct textmill_tokenizer *t = tokenizer_of(self);
+    return t ? (Py_ssize_t)textmill_vocabulary_size(t) : -1;
+}
+
+/* __init__(path, options): both are bytes. */
+static int init(PyObject *self, PyObject *args, PyObject *named)
+{
+    (void)named;
+    const char *path, *options;
+    struct textmill_error why;
+    struct textmill_tokenizer *made;
+    if (!PyArg_ParseTuple(args, "yy", &path, &options))
+        return -1;
+    if (((struct object *)self)->t) {
+        fail("the tokenizer has a vocabulary already");
+        return -1;
+    }
+    Py_BEGIN_ALLOW_THREADS;
+    made = textmill_open(path, options, &why);
+    Py_END_ALLOW_THREADS;
+    if (!made) {
+        fail(why.text);
+        return -1;
+    }
+    ((struct object *)self)->t = made;
+    return 0;
+}
+
+static void tokenizer_free(PyObject *self)
+{
+    textmill_close(((struct object *)self)->t);
+    free_object(self);
+}
+
+#define NAMED(name, function)                                                                      \
+    {                                                                                              \
+        name, (PyCFunction)(void (*)(void))(function), METH_FASTCALL | METH_KEYWORDS, NULL         \
+    }
+static PyMethodDef methods[] = { NAMED("encode", encode_one),
+                                 NAMED("encode_batch", encode_batch),
+                                 NAMED("encode_buffer", encode_buffer),
+                                 NAMED("decode", decode_one),
+                                 NAMED("decode_bytes", decode_bytes),
+                                 NAMED("decode_batch", decode_batch),
+                                 NAMED("decode_buffer", decode_buffer),
+                                 { "token", token, METH_O, NULL },
+                                 { "is_special", is_special, METH_O, NULL },
+                                 { "find", find, METH_O, NULL },
+                                 { NULL, NULL, 0, NULL } };
+static PyGetSetDef properties[] = { { "end_of_text", end_of_text, NULL, NULL, NULL },
+                                    { NULL, NULL, NULL, NULL, NULL } };
+static PyType_Slot slots[] = { { Py_tp_init, init },       { Py_tp_dealloc, tokenizer_free },
+                               { Py_tp_methods, methods }, { Py_tp_getset, properties },
+                               { Py_sq_length, length },   { 0, NULL } };
+static PyType_Spec spec = { "textmill_tokenizer._core.Tokenizer", sizeof(struct object), 0,
+                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots };
+
+/* ---- the module ------------------------------------------------------------------------------ */
+
+static PyModuleDef module = {
+    PyModuleDef_HEAD_INIT, "_core", NULL, -1, NULL, NULL, NULL, NULL, NULL
+};
+
+static int import_numpy(void)
+{
+    PyObject *numpy = PyImport_ImportModule("numpy");
+    if (!numpy)
+        return -1;
+    the.frombuffer = PyObject_GetAttrString(numpy, "frombuffer");
+    the.uint32 = PyObject_CallMethod(numpy, "dtype", "s", "uint32");
+    the.uint64 = PyObject_CallMethod(numpy, "dtype", "s", "uint64");
+    Py_DECREF(numpy);
+    return the.frombuffer && the.uint32 && the.uint64 ? 0 : -1;
+}
+
+PyMODINIT_FUNC PyInit__core(void);
+PyMODINIT_FUNC PyInit__core(void)
+{
+    PyObject *m = PyModule_Create(&module), *type = PyType_FromSpec(&spec);
+    the.error = PyErr_NewExceptionWithDoc(
+        "textmill_tokenizer.TokenizerError",
+        "An error of the library about a vocabulary, a text or ids.", PyExc_ValueError, NULL);
+    the.memory = PyType_FromSpec(&memory_spec);
+    if (m && type && the.error && the.memory && import_numpy() == 0 &&
+        PyModule_AddObjectRef(m, "Tokenizer", type) == 0 &&
+        PyModule_AddObjectRef(m, "TokenizerError", the.error) == 0 &&
+        PyModule_AddStringConstant(m, "version", TEXTMILL_VERSION) == 0) {
+        Py_DECREF(type);
+        return m;
+    }
+    Py_XDECREF(type);
+    Py_XDECREF(m);
+    return NULL;
+}
