@@ -24,8 +24,8 @@ HARDEN = -fstack-protector-strong $(if $(filter x86_64 i686,$(shell uname -m)),-
 HARDEN_LD = -Wl,-z,relro -Wl,-z,now
 MODE_release = -O2 -g $(HARDEN)
 MODE_debug = -O0 -g3
-MODE_asan = -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
-MODE_tsan = -O1 -g -fsanitize=thread
+MODE_asan = -DSANITIZED -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+MODE_tsan = -DSANITIZED -O1 -g -fsanitize=thread
 MODE_cov = -O0 -g --coverage
 MODE_fuzz = -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 MODE_FLAGS = $(MODE_$(MODE))

@@ -199,13 +199,15 @@ static int64_t floats_of(const struct ops_matrix *m, int64_t rows, int64_t colum
     return m->x.type == OPS_F32 ? 0 : (extent(m, rows, columns) + 15) / 16 * 16;
 }
 
-/* Returns the matrix in f32: the matrix itself if it is F32, else a converted copy in `room`. */
+/* Returns the matrix in f32: the matrix itself if it is F32, else a converted copy at *room, which
+ * moves to the end of the copy. */
 static struct ops_matrix as_floats(struct ops *o, const struct ops_matrix *m, int64_t rows,
-                                   int64_t columns, float *room)
+                                   int64_t columns, float **room)
 {
-    struct ops_matrix f = { cpu_f32(room), m->ld, m->transposed };
+    struct ops_matrix f = { cpu_f32(*room), m->ld, m->transposed };
     if (m->x.type == OPS_F32)
         return *m;
+    *room += floats_of(m, rows, columns);
     pool_for(o->pool, extent(m, rows, columns), CONVERT_GRAIN, convert_part,
              &(struct conversion){ o->k, f.x, m->x });
     return f;
@@ -231,9 +233,9 @@ void cpu_openblas_matmul(struct ops *o, const struct ops_matmul *s)
     int64_t own = s->C.x.type == OPS_F32 ? 0 : p.tile_rows * p.tile_columns;
     assert(s->K <= INT_MAX && s->A.ld <= INT_MAX && s->B.ld <= INT_MAX && s->C.ld <= INT_MAX);
     float *room = cpu_panels(o, a + b + o->threads * own);
-    p.A = as_floats(o, &s->A, s->M, s->K, room);
-    p.B = as_floats(o, &s->B, s->K, s->N, room + a);
-    p.own = own ? room + a + b : NULL;
+    p.A = as_floats(o, &s->A, s->M, s->K, &room);
+    p.B = as_floats(o, &s->B, s->K, s->N, &room);
+    p.own = own ? room : NULL;
     p.across = (s->N + p.tile_columns - 1) / p.tile_columns;
     if (!ops_is_none(s->sums))
         pool_for(o->pool, s->N, COLUMN_GRAIN, sum_columns, &p);

@@ -16,7 +16,8 @@ enum { EAGER = 128 };
  * out, and so are ranks that wait for each other for ever. A send of at most EAGER bytes ends at
  * once; a copy of the request waits in its place. */
 struct request {
-    struct request *next; /* in the order begun */
+    struct request *next;   /* in the order begun */
+    struct request *before; /* of all requests and copies of the run, which threads_free frees */
     int sends, from, to, tag, done;
     size_t bytes;
     const void *data; /* of a send */
@@ -28,6 +29,7 @@ struct threads {
     int ranks;
     pthread_mutex_t lock;
     struct request *open; /* sends and receives that have no partner yet */
+    struct request *last; /* of all */
     int ended;            /* end_all was called */
     double timeout;
     void (*failed)(void *ctx, const char *error);
@@ -76,11 +78,18 @@ static struct request **find(struct threads *all, int sends, int from, int to, i
     return r;
 }
 
-/* Ends a short send and returns the copy that waits for the receive. */
-static struct request *copy_of(struct request *r)
+static struct request *request_new(struct threads *all, const struct request *made)
 {
-    struct request *copy = mem_zalloc(1, sizeof *copy);
-    *copy = *r;
+    struct request *r = mem_zalloc(1, sizeof *r);
+    *r = *made;
+    r->before = all->last;
+    return all->last = r;
+}
+
+/* Ends a short send and returns the copy that waits for the receive. */
+static struct request *copy_of(struct threads *all, struct request *r)
+{
+    struct request *copy = request_new(all, r);
     memcpy(copy->copy, r->data, r->bytes);
     copy->data = copy->copy;
     r->done = 1;
@@ -97,22 +106,17 @@ static void *begin(struct threads *all, const struct request *made)
         pthread_mutex_unlock(&all->lock);
         return NULL;
     }
-    r = mem_zalloc(1, sizeof *r);
-    *r = *made;
+    r = request_new(all, made);
     struct request **place = find(all, !r->sends, r->from, r->to, r->tag), *partner = *place;
     if (partner) {
         assert(partner->bytes == r->bytes);
         memcpy(r->sends ? partner->room : r->room, r->sends ? r->data : partner->data, r->bytes);
         *place = partner->next;
-        if (partner->data == partner->copy)
-            free(partner);
-        else
-            partner->done = 1;
-        r->done = 1;
+        partner->done = r->done = 1;
     } else {
         for (last = &all->open; *last; last = &(*last)->next)
             continue;
-        *last = r->sends && r->bytes <= EAGER ? copy_of(r) : r;
+        *last = r->sends && r->bytes <= EAGER ? copy_of(all, r) : r;
     }
     pthread_mutex_unlock(&all->lock);
     return r;
@@ -144,8 +148,6 @@ static int test(void *world, void *request)
     pthread_mutex_lock(&w->all->lock);
     int done = w->all->ended ? -1 : r->done;
     pthread_mutex_unlock(&w->all->lock);
-    if (done > 0)
-        free(r);
     return done;
 }
 
@@ -191,8 +193,8 @@ struct threads *threads_new(int ranks)
 
 void threads_free(struct threads *w)
 {
-    for (struct request *r = w->open, *next; r; r = next) {
-        next = r->next;
+    for (struct request *r = w->last, *before; r; r = before) {
+        before = r->before;
         free(r);
     }
     pthread_mutex_destroy(&w->lock);

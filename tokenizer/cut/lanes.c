@@ -176,7 +176,8 @@ ALWAYS int go_forth(struct lanes_block *l, const struct automaton *a, uint8_t *b
     for (int j = -LANES_OUTSIDE; j < PART; j++) {
         if (!j)
             first = state = _mm512_mask_mov_epi8(state, 1, _mm512_set1_epi8((char)*before));
-        __m512i symbol = _mm512_loadu_si512(j >= 0 ? l->symbols[j] : l->symbols[j + PART] - 1);
+        const uint8_t *row = l->symbols[j >= 0 ? j : j + PART];
+        __m512i symbol = _mm512_loadu_si512(row - (j < 0));
         state = _mm512_mask_mov_epi8(state, _mm512_movepi8_mask(symbol), start);
         __mmask64 second = wide ? _mm512_test_epi8_mask(symbol, bit) : 0;
         __m512i to = look_up(&forward, wide, places(symbol, state), second);

@@ -811,7 +811,7 @@ Test(usage, memory_of_groups_and_of_those_around_them)
 Test(usage, peak_is_the_process_own)
 {
     size_t bytes = (size_t)300 << 20;
-    char *p = malloc(bytes);
+    char *volatile p = malloc(bytes); /* so that a compiler does not leave it out */
     cr_assert(p);
     memset(p, 1, bytes);
     cr_expect_gt(usage_peak_bytes(), bytes);

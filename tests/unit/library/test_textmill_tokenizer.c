@@ -172,7 +172,7 @@ Test(textmill_tokenizer, threads_share_it)
     free(ends);
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#ifndef SANITIZED /* a sanitizer ends the process when memory runs out */
 /* Encodes with too little memory. The call must fail, in whichever thread memory runs out, and the
  * process must go on. Returns 0 if it does, otherwise the number of the step that failed. */
 static int encode_without_memory(int threads)

@@ -413,6 +413,7 @@ Test(bpe, a_byte_without_token_is_an_error)
     cr_assert_eq(bpe_encode(b, &scratch, "abc", 3, &got), 0);
     cr_assert_eq(got.count, 3);
     bpe_free(b);
+    bpe_scratch_release(&scratch);
     ids_release(&got);
 }
 
