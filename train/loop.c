@@ -740,8 +740,9 @@ static int save(struct loop *l)
     return checkpoint_prune(l->settings->output, l->settings->keep);
 }
 
-/* Writes the report and, with `card` 1, the model card. Returns 0, or -1 with an error. */
-static int write_pages(struct loop *l, int card)
+/* Writes the report and, with `card` 1, the model card. `running` 1: the run goes on. Returns 0, or
+ * -1 with an error. */
+static int write_pages(struct loop *l, int running, int card)
 {
     if (!l->first)
         return 0;
@@ -751,7 +752,8 @@ static int write_pages(struct loop *l, int card)
              c->architecture->title, l->plan->task->purpose ? l->plan->task->purpose : "",
              c->layers, c->layers > 1 ? "s" : "", c->width, c->heads, c->heads > 1 ? "s" : "");
     origin_print(l->origin, &about);
-    struct page page = {
+    struct page_run page = {
+        .name = l->settings->output,
         .title = title.data,
         .config = l->config,
         .about = about.data,
@@ -760,22 +762,19 @@ static int write_pages(struct loop *l, int card)
         .flops_per_token = plan_flops_per_token(l->plan),
         .machine = ops_describe(l->ops),
         .peak_bytes = usage_peak_bytes(),
+        .running = running,
+        .metrics = &l->metrics,
     };
     l->reported = log_seconds();
     file_join(&path, l->settings->output, "report.html");
-    int result = page_write(path.data, &page, &l->metrics);
+    int result = page_write(path.data, &page, 1);
     if (!result && card)
-        result = card_write(l->settings->output, &page, l->origin, &l->metrics,
+        result = card_write(l->settings->output, &page, l->origin,
                             l->plan->task->head == HEAD_NEXT);
     buf_release(&path);
     buf_release(&title);
     buf_release(&about);
     return result;
-}
-
-static int write_report(struct loop *l)
-{
-    return write_pages(l, 0);
 }
 
 static int write_model(struct loop *l)
@@ -850,7 +849,8 @@ static int watch_step(void *ctx, double share)
  * -1 with an error. */
 static int keep_report(struct loop *l)
 {
-    return l->reported > 0 && log_seconds() - l->reported < REPORT_SECONDS ? 0 : write_report(l);
+    return l->reported > 0 && log_seconds() - l->reported < REPORT_SECONDS ? 0
+                                                                           : write_pages(l, 1, 0);
 }
 
 /* Reads the batch of step t, if there is such a step. Exchanges with the other ranks what all must
@@ -909,7 +909,7 @@ static int write_due(struct loop *l, const struct engine_score *score,
         return agree_later(l, result < 0 ? result : keep_report(l));
     if (agree(l, result) < 0)
         return -1;
-    return agree(l, save(l) < 0 ? -1 : write_report(l));
+    return agree(l, save(l) < 0 ? -1 : write_pages(l, 1, 0));
 }
 
 /* Does one update, and the validation and output that are due after it. Returns 0, or -1 with an
@@ -941,14 +941,14 @@ static int stop(struct loop *l)
         return -1;
     log_info("stopped by %s after step %" PRId64 "%s", signal_name(l->stop), l->at.step,
              l->settings->save ? "; its checkpoint is saved, --resume continues from it" : "");
-    return write_report(l);
+    return write_pages(l, 0, 0);
 }
 
 /* Ends a complete run. The model is written last: if it exists, all other files are complete.
  * Returns 0, or -1 with an error. */
 static int finish(struct loop *l)
 {
-    if (agree(l, write_pages(l, l->settings->save) < 0 ? -1 : metrics_close(&l->metrics)) < 0)
+    if (agree(l, write_pages(l, 0, l->settings->save) < 0 ? -1 : metrics_close(&l->metrics)) < 0)
         return -1;
     if (!l->settings->save)
         return 0;
@@ -1058,7 +1058,7 @@ int loop_run(struct plan *p, const char *config, struct kv *origin,
             l.metrics.file) { /* also write the report of a failed run, and keep its error */
             char error[1024];
             snprintf(error, sizeof error, "%s", err_get());
-            write_report(&l);
+            write_pages(&l, 0, 0);
             err_set("%s", error);
         }
     }

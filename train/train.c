@@ -26,6 +26,7 @@
 #include "train/plan.h"
 #include "train/ranks/comm.h"
 #include "train/report/origin.h"
+#include "train/report/report_command.h"
 #include "train/saved.h"
 
 #define AT(member) offsetof(struct settings, member)
@@ -693,13 +694,14 @@ static const struct tool_command train_command = {
     .run = run,
 };
 
-static const struct tool_command *const commands[] = { &train_command, NULL };
+static const struct tool_command *const commands[] = { &train_command, &report_command, NULL };
 
 static const struct tool tool = {
     .name = "train",
     .examples = "  train --data shards --vocab vocab --layers 4 --width 128 --heads 4 \\\n"
                 "      --sequence-length 64 --steps 1000 -o model\n"
                 "  train --resume -o model\n"
+                "  train report model other-model\n"
                 "  train --list\n"
                 "  train gpt3-175b --dry-run\n",
     .commands = commands,

@@ -42,8 +42,7 @@ static void print_use(struct buf *out)
                   "print(pipeline('text-generation', '.')('A text to continue'))\n```\n");
 }
 
-int card_write(const char *dir, const struct page *p, const struct kv *origin,
-               const struct metrics *m, int generates)
+int card_write(const char *dir, const struct page_run *p, const struct kv *origin, int generates)
 {
     struct buf path = BUF_INIT, text = BUF_INIT;
     char parameters[32], tokens[32];
@@ -56,8 +55,9 @@ int card_write(const char *dir, const struct page *p, const struct kv *origin,
              generates ? "pipeline_tag: text-generation\n" : "", mark, p->title);
     buf_addf(&text, "- parameters: %s\n- updates: %lld\n- tokens seen: %s\n",
              log_count(parameters, (uint64_t)p->parameters), (long long)p->steps,
-             log_count(tokens, m->count ? m->points[m->count - 1].tokens : 0));
-    print_losses(&text, m);
+             log_count(tokens,
+                       p->metrics->count ? p->metrics->points[p->metrics->count - 1].tokens : 0));
+    print_losses(&text, p->metrics);
     if (generates)
         print_use(&text);
     buf_adds(&text, "\n## Where it comes from\n\n");

@@ -11,7 +11,6 @@
 /* Writes dir/README.md: what the model is, its losses, how it is used, and where it comes from.
  * `generates` is 1 for models that generate text. A file that the user wrote, or took over by
  * removing its mark, stays. Returns 0, or -1 with an error. */
-int card_write(const char *dir, const struct page *p, const struct kv *origin,
-               const struct metrics *m, int generates);
+int card_write(const char *dir, const struct page_run *p, const struct kv *origin, int generates);
 
 #endif

@@ -105,9 +105,50 @@ static int rewind_to(struct metrics *m, int64_t step)
     return result;
 }
 
+/* Finds the parts of the loss by the names of a point's values, such as "mlm_loss". */
+static void find_parts(struct metrics *m, const char *line, size_t n)
+{
+    static const char end[] = "_accuracy";
+    struct js *o = js_parse(line, n, "metrics");
+    for (void *it = o ? js_first(o) : NULL; it && m->part_count < METRICS_PARTS;
+         it = js_next(o, it)) {
+        const char *key = js_key(it, NULL);
+        const size_t length = strlen(key), name = length - (sizeof end - 1);
+        if (length < sizeof end || strcmp(key + name, end) || !strncmp(key, "validation_", 11))
+            continue;
+        m->found[m->part_count++].name = mem_strndup(key, name);
+    }
+    js_free(o);
+}
+
+int metrics_read(struct metrics *m, const char *dir)
+{
+    struct buf path = BUF_INIT, text = BUF_INIT;
+    file_join(&path, dir, "metrics.jsonl");
+    int result = file_read(path.data, &text);
+    m->parts = m->found;
+    int number = 1;
+    for (char *line = text.data, *lf; !result && (lf = strchr(line, '\n')); line = lf + 1) {
+        struct metrics_point p;
+        if (!m->count)
+            find_parts(m, line, (size_t)(lf - line));
+        if (parse_point(m, line, (size_t)(lf - line), &p) < 0)
+            result = err_set("'%s', line %d: train did not write this: it has no number \"step\"",
+                             path.data, number);
+        else
+            keep(m, &p);
+        number++;
+    }
+    if (!result && !m->count)
+        result = err_set("'%s' has no measurements yet", path.data);
+    buf_release(&path);
+    buf_release(&text);
+    return result;
+}
+
 /* ---- training.csv ---------------------------------------------------------------------------- */
 
-static void put_csv_header(const struct metrics *m, struct buf *out)
+void metrics_csv_header(const struct metrics *m, struct buf *out)
 {
     char name[64];
     buf_adds(out, "step,loss,learning_rate,gradient_norm,tokens,seconds,elapsed_seconds,"
@@ -127,7 +168,7 @@ static void put_field(struct buf *out, double value)
         buf_addf(out, "%.10g", value);
 }
 
-static void put_csv_line(const struct metrics *m, const struct metrics_point *p, struct buf *out)
+void metrics_csv_line(const struct metrics *m, const struct metrics_point *p, struct buf *out)
 {
     buf_addf(out, "%lld", (long long)p->step);
     put_field(out, p->loss);
@@ -147,9 +188,9 @@ static void put_csv_line(const struct metrics *m, const struct metrics_point *p,
 static int begin_csv(struct metrics *m)
 {
     struct buf text = BUF_INIT;
-    put_csv_header(m, &text);
+    metrics_csv_header(m, &text);
     for (size_t i = 0; i < m->count; i++)
-        put_csv_line(m, &m->points[i], &text);
+        metrics_csv_line(m, &m->points[i], &text);
     int result = file_write(m->csv_path, text.data, text.len);
     buf_release(&text);
     return result;
@@ -234,7 +275,7 @@ static int add_line(struct metrics *m, const struct metrics_point *p)
 static int add_csv_line(struct metrics *m, const struct metrics_point *p)
 {
     struct buf line = BUF_INIT;
-    put_csv_line(m, p, &line);
+    metrics_csv_line(m, p, &line);
     fputs(line.data, m->csv);
     buf_release(&line);
     return flush(m->csv, m->csv_path);
@@ -302,6 +343,8 @@ int metrics_close(struct metrics *m)
         result = -1;
     if (m->path)
         buf_release(&m->run);
+    for (int i = 0; i < METRICS_PARTS; i++)
+        free((char *)m->found[i].name);
     free(m->points);
     free(m->path);
     free(m->csv_path);

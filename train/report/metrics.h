@@ -61,8 +61,9 @@ struct metrics {
     FILE *file, *csv;
     struct buf run; /* what is added to the next line of metrics.jsonl */
     struct event_writer events;
-    const struct model_part *parts; /* borrowed */
-    int part_count;                 /* 0 if the loss has one part only */
+    const struct model_part *parts;         /* borrowed */
+    int part_count;                         /* 0 if the loss has one part only */
+    struct model_part found[METRICS_PARTS]; /* of a run that was read: `parts` */
 };
 
 /* Opens the files in folder `dir` to continue after step `step`. Points of later steps are removed
@@ -72,9 +73,18 @@ struct metrics {
 int metrics_open(struct metrics *m, const char *dir, int64_t step, const struct model_part *parts,
                  int count);
 
+/* Reads the points of the run in folder `dir`, which may go on meanwhile; changes no file. The
+ * struct is zeroed before, and the caller calls metrics_close even after an error. Returns 0, or -1
+ * with an error, also if there are no points. */
+int metrics_read(struct metrics *m, const char *dir);
+
 /* Begins a run after step `step`: gives the files its facts and the text of its config.yaml. Call
  * it once, after metrics_open. Returns 0, or -1 with an error. */
 int metrics_begin(struct metrics *m, int64_t step, const struct kv *origin, const char *config);
+
+/* Append the first line of training.csv, and the line of a point. */
+void metrics_csv_header(const struct metrics *m, struct buf *out);
+void metrics_csv_line(const struct metrics *m, const struct metrics_point *p, struct buf *out);
 
 /* metrics_add adds a point to m->points and to the files. metrics_sync waits until all data is on
  * the disk. metrics_close is fine on a zeroed struct. All return 0, or -1 with an error. */

@@ -23,10 +23,15 @@ static void add_processor(struct kv *facts)
     buf_release(&text);
 }
 
-void origin_add_machine(struct kv *facts)
+int64_t origin_now(void)
 {
     const char *epoch = getenv("SOURCE_DATE_EPOCH");
-    const time_t now = epoch ? (time_t)strtoll(epoch, NULL, 10) : time(NULL);
+    return epoch ? strtoll(epoch, NULL, 10) : (int64_t)time(NULL);
+}
+
+void origin_add_machine(struct kv *facts)
+{
+    const time_t now = (time_t)origin_now();
     char host[256] = "", date[32] = "";
     struct tm utc;
     if (gmtime_r(&now, &utc) && strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc))

@@ -13,8 +13,11 @@
 #include "common/base/buf.h"
 #include "common/formats/kv.h"
 
-/* Appends the date, the host and the processor's name to *facts, as far as the system tells them.
- * The date is the environment's SOURCE_DATE_EPOCH, if it is set. */
+/* Returns the seconds since 1970, or the environment's SOURCE_DATE_EPOCH if it is set. */
+int64_t origin_now(void);
+
+/* Appends the date (origin_now), the host and the processor's name to *facts, as far as the system
+ * tells them. */
 void origin_add_machine(struct kv *facts);
 
 /* Puts the facts at the beginning of the file `path`, a config.yaml of the runs before, in front of

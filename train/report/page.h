@@ -1,30 +1,34 @@
 /*
- * page.h - report.html: a page for people about the run.
+ * page.h - report.html: a page for people about one run or several.
  *
- * Self-contained HTML with inline SVG: a summary, the curves of loss, learning rate, gradient norm
- * and throughput, and the configuration. A curve with many points is cut into intervals; only the
- * least and the greatest value of each interval are drawn, so no spike is lost.
+ * The page needs no other file. It is page.html of this folder, whose scripts draw the curves, with
+ * the data of the runs in JSON: summary, points, configuration. Of many points only some are kept:
+ * of each interval those with the least and the greatest loss and gradient norm, so no spike is
+ * lost, and up to a few hundred validations.
  */
 #ifndef TEXTMILL_TRAIN_REPORT_PAGE_H
 #define TEXTMILL_TRAIN_REPORT_PAGE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "train/report/metrics.h"
 
-struct page {
-    const char *title;
-    const char *config; /* YAML, as written to config.yaml */
-    const char *about;  /* lines "# NAME: TEXT" that say where the run comes from */
-    int64_t steps;      /* steps of the whole training */
+struct page_run {
+    const char *name, *title; /* the name is short and tells runs apart */
+    const char *config;       /* YAML, as written to config.yaml */
+    const char *about;        /* lines "# NAME: TEXT" that say where the run comes from */
+    int64_t steps;            /* steps of the whole training; 0 here and below: not known */
     int64_t parameters;
     double flops_per_token;
-    const char *machine; /* ops_describe */
-    uint64_t peak_bytes; /* greatest use of memory; 0: not known */
+    const char *machine; /* ops_describe; "": not known */
+    uint64_t peak_bytes; /* greatest use of memory */
+    int running;         /* 1: the run goes on; a browser loads the page again and again */
+    const struct metrics *metrics;
 };
 
-/* Writes the page to the file `path`. Writes nothing if m has no points. Returns 0, or -1 with an
- * error. */
-int page_write(const char *path, const struct page *p, const struct metrics *m);
+/* Writes the page about `count` runs to the file `path`. Writes nothing if a run has no points.
+ * Returns 0, or -1 with an error. */
+int page_write(const char *path, const struct page_run *runs, size_t count);
 
 #endif

@@ -1,0 +1,87 @@
+#include "train/report/report_command.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/err.h"
+#include "common/base/mem.h"
+#include "common/files/file.h"
+#include "train/report/page.h"
+
+struct report_settings {
+    char *output;
+};
+
+/* What is read of a run's folder. */
+struct source {
+    struct metrics metrics;
+    struct buf text; /* config.yaml: lines "# NAME: TEXT", then the settings */
+};
+
+/* Reads the run in folder `dir`. Returns 0, or -1 with an error. */
+static int read_run(struct source *s, struct page_run *run, const char *dir)
+{
+    struct buf path = BUF_INIT;
+    file_join(&path, dir, "config.yaml");
+    int result = metrics_read(&s->metrics, dir);
+    if (!result)
+        result = file_read(path.data, &s->text);
+    if (!result) {
+        char *settings = s->text.data;
+        while (*settings == '#')
+            settings += strcspn(settings, "\n") + (strchr(settings, '\n') != NULL);
+        if (settings > s->text.data)
+            settings[-1] = '\0'; /* the end of the lines before */
+        *run = (struct page_run){ .name = dir,
+                                  .title = dir,
+                                  .about = settings > s->text.data ? s->text.data : "",
+                                  .config = settings,
+                                  .machine = "",
+                                  .metrics = &s->metrics };
+    }
+    buf_release(&path);
+    return result;
+}
+
+static int report(int argc, char **argv, void *given)
+{
+    const struct report_settings *settings = given;
+    struct source *sources = mem_zalloc((size_t)argc, sizeof *sources);
+    struct page_run *runs = mem_zalloc((size_t)argc, sizeof *runs);
+    int result = tool_may_replace(settings->output, NULL, "report");
+    for (int i = 0; i < argc && !result; i++) {
+        buf_init(&sources[i].text);
+        result = read_run(&sources[i], &runs[i], argv[i]);
+    }
+    if (!result)
+        result = page_write(settings->output, runs, (size_t)argc);
+    for (int i = 0; i < argc; i++) {
+        metrics_close(&sources[i].metrics);
+        buf_release(&sources[i].text);
+    }
+    free(sources);
+    free(runs);
+    return result;
+}
+
+static const struct opt options[] = {
+    { 'o', "output", OPT_TEXT, offsetof(struct report_settings, output), "FILE",
+      "the page; default: report.html" },
+    { 0 },
+};
+
+static const struct report_settings report_default = { "report.html" };
+
+const struct tool_command report_command = {
+    .name = "report",
+    .args = "RUN...",
+    .summary = "Write a page that shows the curves of several training runs over one another.",
+    .options = options,
+    .defaults = &report_default,
+    .size = sizeof report_default,
+    .common = TOOL_FORCE,
+    .min_args = 1,
+    .max_args = -1,
+    .run = report,
+};
