@@ -139,17 +139,10 @@ void device_select(struct ops *o, enum ops_queue q);
 void *device_stream(const struct ops *o); /* the selected queue, as NCCL takes it */
 void device_identify(const struct ops *o, char name[OPS_DEVICE_NAME]); /* ops_group_find */
 
-/* ---- group.c: described in ops.h ---------------------------------------------------------- */
+/* ---- group.c ------------------------------------------------------------------------------ */
 
-int group_find(struct ops *o, char *name);
-int group_identify(struct ops *o, char *id);
-struct ops_group *group_join(struct ops *o, const char *id, int rank, int size);
-void group_leave(struct ops *o, struct ops_group *g);
-int group_takes(const struct ops *o, struct ops_array x);
-int group_reduce(struct ops *o, struct ops_group *g, int most, struct ops_array x,
-                 const int64_t *bounds);
-int group_gather(struct ops *o, struct ops_group *g, struct ops_array x, const int64_t *bounds);
-int group_check(const struct ops *o, struct ops_group *g);
+#define GROUP_OPERATION(name) OPS_TYPE(name) name;
+OPS_EXCHANGES(GROUP_OPERATION)
 
 /* ---- products.c --------------------------------------------------------------------------- */
 
@@ -162,27 +155,14 @@ int products_multiply(struct ops *o, const struct ops_matmul *p);
 
 /* ---- kernels ------------------------------------------------------------------------------ */
 
-/* elementwise.cu; functions without a comment are described in ops.h: */
-void cuda_add(struct ops *o, struct ops_array y, struct ops_array x, int64_t n);
-void cuda_copy(struct ops *o, struct ops_array y, struct ops_array x, int64_t n);
-void cuda_blend(struct ops *o, struct ops_array y, double y_scale, struct ops_array x,
-                double x_scale, int64_t n);
-void cuda_activation_fwd(struct ops *o, enum ops_activation f, struct ops_array y,
-                         struct ops_array x, int64_t n);
-void cuda_activation_bwd(struct ops *o, enum ops_activation f, struct ops_array dx,
-                         struct ops_array y, struct ops_array dy, struct ops_array x, int64_t n);
-void cuda_gated_fwd(struct ops *o, enum ops_activation f, struct ops_array y, struct ops_array gate,
-                    struct ops_array up, int64_t n);
-void cuda_gated_bwd(struct ops *o, enum ops_activation f, struct ops_array dgate,
-                    struct ops_array dup, struct ops_array y, struct ops_array dy,
-                    struct ops_array gate, struct ops_array up, int64_t n);
-void cuda_dropout(struct ops *o, struct ops_array y, struct ops_array x, int64_t n,
-                  struct ops_dropout drop);
+/* The functions of the table (model/compute/backend.h). */
+#define CUDA_OPERATION(name) OPS_TYPE(name) cuda_##name;
+OPS_OPERATIONS(CUDA_OPERATION)
+
+/* elementwise.cu */
 /* y = base + mask * x; base may be OPS_NONE. */
 void cuda_residual(struct ops *o, struct ops_array y, struct ops_array base, struct ops_array x,
                    int64_t n, struct ops_dropout drop);
-void cuda_tanh_fwd(struct ops *o, struct ops_array x, int64_t n);
-void cuda_tanh_bwd(struct ops *o, struct ops_array d, struct ops_array y, int64_t n);
 /* y[r,i] = x[r,i] + base[r,i] + bias[i] for rows of n elements. Rows of x are ldx elements apart,
  * rows of y and base y.ld. base and bias may be OPS_NONE. */
 void cuda_add_rows(struct ops *o, struct ops_matrix y, struct ops_array x, int64_t ldx,
@@ -192,11 +172,8 @@ void cuda_copy_rows(struct ops *o, struct ops_array y, struct ops_matrix x, int6
                     int64_t n);
 
 /* sums.cu */
-void cuda_sum_squares(struct ops *o, struct ops_array sums, struct ops_array x,
-                      const struct ops_run *runs, int count);
 /* Sets *sum, F64, to the sum of the squares of x. */
 void cuda_all_squares(struct ops *o, struct ops_array sum, struct ops_array x, int64_t n);
-void cuda_add_sum(struct ops *o, struct ops_array sum, struct ops_array x, int64_t n);
 /* Sets to[n], F32, to the column sums of x[rows,n], whose rows are ld elements apart, or adds them
  * (struct ops_gradient). */
 void cuda_column_sums(struct ops *o, struct ops_gradient to, struct ops_array x, int64_t ld,
@@ -212,71 +189,14 @@ void cuda_add_parts(struct ops *o, struct ops_gradient to, struct ops_array part
 void cuda_add_tree(struct ops *o, struct ops_array to, struct ops_array others, int64_t ld, int own,
                    int count, int64_t n, int most);
 
-/* norm.cu */
-void cuda_norm_fwd(struct ops *o, struct ops_array y, struct ops_moments kept, struct ops_array x,
-                   const struct ops_norm *l);
-void cuda_norm_apply(struct ops *o, struct ops_array y, struct ops_moments kept, struct ops_array x,
-                     const struct ops_norm *l);
-void cuda_norm_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient dgain,
-                   struct ops_gradient dbias, struct ops_array dy, struct ops_array x,
-                   struct ops_moments kept, const struct ops_norm *l);
-void cuda_norm_sums(struct ops *o, struct ops_array sums, struct ops_gradient dgain,
-                    struct ops_gradient dbias, struct ops_array dy, struct ops_array x,
-                    struct ops_moments kept, const struct ops_norm *l);
-void cuda_norm_dx(struct ops *o, struct ops_gradient dx, struct ops_array sums, struct ops_array dy,
-                  struct ops_array x, struct ops_moments kept, const struct ops_norm *l);
-
-/* rows.cu */
-void cuda_embedding_fwd(struct ops *o, struct ops_array x, const struct ops_tokens *t,
-                        const struct ops_embedding *e);
-void cuda_embedding_bwd(struct ops *o, const struct ops_embedding *d, struct ops_array dx,
-                        const struct ops_tokens *t);
-void cuda_rotate(struct ops *o, struct ops_array x, const struct ops_tokens *t,
-                 const struct ops_rotary *r);
-void cuda_gather_rows(struct ops *o, struct ops_array y, struct ops_array x, struct ops_array rows,
-                      int64_t n, int64_t C);
-void cuda_scatter_rows(struct ops *o, struct ops_array y, struct ops_array x, struct ops_array rows,
-                       int64_t n, int64_t C);
-
 /* attention.cu and attention_mma.cu */
-void cuda_attention_fwd(struct ops *o, struct ops_array y, struct ops_array lse, struct ops_qkv x,
-                        const struct ops_attention *a);
-void cuda_attention_bwd(struct ops *o, struct ops_qkv dx, struct ops_array dy, struct ops_qkv x,
-                        struct ops_array y, struct ops_array lse, const struct ops_attention *a);
-void cuda_attention_cached(struct ops *o, struct ops_array y, const struct ops_past *past,
-                           int64_t layer, struct ops_qkv x, const struct ops_attention *a);
 char *cuda_address(struct ops_array a); /* the address that a kernel uses */
 
 /* loss.cu */
 void cuda_cross_entropy(struct ops *o, struct ops_scores out, struct ops_array logits, int64_t ld,
                         int64_t V, struct ops_array labels, int64_t n, struct ops_array gradient,
                         double scale);
-void cuda_columns_most(struct ops *o, const struct ops_columns *c);
-void cuda_columns_sums(struct ops *o, const struct ops_columns *c);
-void cuda_columns_loss(struct ops *o, struct ops_scores out, const struct ops_columns *c,
-                       int gradient, double scale);
-void cuda_span_loss(struct ops *o, struct ops_scores out, struct ops_array logits, int side,
-                    const struct ops_labels *l, const struct ops_rows *rows, int gradient,
-                    double scale);
 /* Returns the first row and the length of each sequence on the device: I64 [B,2]. */
 struct ops_array cuda_sequences(struct ops *o, const struct ops_rows *rows);
-
-/* optimizer.cu */
-void cuda_round(struct ops *o, struct ops_state y, struct ops_array x, int64_t n, uint64_t first);
-void cuda_adamw(struct ops *o, const struct ops_state *state, struct ops_array gradient, int64_t n,
-                const struct ops_adamw *h);
-void cuda_adam(struct ops *o, struct ops_array w, struct ops_array m, struct ops_array v,
-               struct ops_array gradient, int64_t n, const struct ops_adamw *h);
-void cuda_lamb_begin(struct ops *o, struct ops_array squares, struct ops_array w,
-                     struct ops_array m, struct ops_array v, struct ops_array gradient,
-                     const struct ops_lamb *h);
-void cuda_lamb_end(struct ops *o, struct ops_array w, struct ops_array x, struct ops_array squares,
-                   const struct ops_lamb *h);
-void cuda_schedule_free(struct ops *o, struct ops_array w, struct ops_array z, struct ops_array v,
-                        struct ops_array gradient, int64_t n, const struct ops_adamw *h,
-                        double share);
-void cuda_sgd(struct ops *o, struct ops_array w, struct ops_array a, struct ops_array gradient,
-              int64_t n, const struct ops_sgd *h);
-void cuda_normalise(struct ops *o, struct ops_array x, int64_t n);
 
 #endif

@@ -225,7 +225,7 @@ static void move(struct ops *o, enum ops_queue q, struct ops_array to, struct op
     device_move(o, q, to.address, from.address, (size_t)n);
 }
 
-static void zero(struct ops *o, struct ops_array x, int64_t n)
+void cuda_zero(struct ops *o, struct ops_array x, int64_t n)
 {
     device_zero(o, x.address, bytes_of(x.type, n));
 }
@@ -353,7 +353,7 @@ static void multiply(struct ops *o, int stored, const struct ops_matmul *p)
     matmul_as(o, p, product_type(o, stored, p->M, p->B.x.type));
 }
 
-static void matmul(struct ops *o, const struct ops_matmul *p)
+void cuda_matmul(struct ops *o, const struct ops_matmul *p)
 {
     multiply(o, 0, p);
 }
@@ -375,8 +375,8 @@ static void linear(struct ops *o, struct ops_array y, struct ops_array base, str
 
 /* Computes several linear maps of the same rows x. The rows are converted to the type of the
  * products once, not for each map. */
-static void linear_fwd(struct ops *o, struct ops_array y, struct ops_array x,
-                       const struct ops_linear *l, int count)
+void cuda_linear_fwd(struct ops *o, struct ops_array y, struct ops_array x,
+                     const struct ops_linear *l, int count)
 {
     const enum ops_type type = product_type(o, l->turned, l->N, l->w.type);
     const struct ops_matrix rows = { x, l->I, 0 };
@@ -386,9 +386,9 @@ static void linear_fwd(struct ops *o, struct ops_array y, struct ops_array x,
 }
 
 /* A linear layer needs two products in its backward pass; dy is converted once for both. */
-static void linear_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient dw,
-                       struct ops_gradient dbias, struct ops_array dy, struct ops_array x,
-                       const struct ops_linear *l)
+void cuda_linear_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient dw,
+                     struct ops_gradient dbias, struct ops_array dy, struct ops_array x,
+                     const struct ops_linear *l)
 {
     assert(!l->turned);
     if (!ops_is_none(dbias.to))
@@ -396,32 +396,32 @@ static void linear_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradien
     struct ops_matrix d = { dy, l->O, 0 },
                       d_operand = operand(o, ROOM_WORK, o->precision, d, l->N, l->O);
     if (!ops_is_none(dw.to))
-        matmul(o, &(struct ops_matmul){ .C = { dw.to, l->O },
-                                        .A = { x, l->I, 1 },
-                                        .B = d_operand,
-                                        .M = l->I,
-                                        .N = l->O,
-                                        .K = l->N,
-                                        .base = dw.add ? dw.to : OPS_NONE });
+        cuda_matmul(o, &(struct ops_matmul){ .C = { dw.to, l->O },
+                                             .A = { x, l->I, 1 },
+                                             .B = d_operand,
+                                             .M = l->I,
+                                             .N = l->O,
+                                             .K = l->N,
+                                             .base = dw.add ? dw.to : OPS_NONE });
     if (!ops_is_none(dx.to))
-        matmul(o, &(struct ops_matmul){ .C = { dx.to, l->I },
-                                        .A = d_operand,
-                                        .B = { l->w, l->O, 1 },
-                                        .M = l->N,
-                                        .N = l->I,
-                                        .K = l->O,
-                                        .base = dx.add ? dx.to : OPS_NONE });
+        cuda_matmul(o, &(struct ops_matmul){ .C = { dx.to, l->I },
+                                             .A = d_operand,
+                                             .B = { l->w, l->O, 1 },
+                                             .M = l->N,
+                                             .N = l->I,
+                                             .K = l->O,
+                                             .base = dx.add ? dx.to : OPS_NONE });
 }
 
-static void residual_fwd(struct ops *o, struct ops_array y, struct ops_array base,
-                         struct ops_array x, const struct ops_linear *l, struct ops_dropout drop)
+void cuda_residual_fwd(struct ops *o, struct ops_array y, struct ops_array base, struct ops_array x,
+                       const struct ops_linear *l, struct ops_dropout drop)
 {
     if (!(drop.rate > 0)) {
         linear(o, y, base, x, l);
         return;
     }
     struct ops_array branch = cuda_room(o, ROOM_PRODUCT, OPS_F32, l->N * l->O);
-    linear_fwd(o, branch, x, l, 1);
+    cuda_linear_fwd(o, branch, x, l, 1);
     cuda_residual(o, y, base, branch, l->N * l->O, drop);
 }
 
@@ -449,6 +449,9 @@ static struct ops_array decoder_table(struct ops *o, int64_t N, const struct ops
 
 /* ---- the table ---------------------------------------------------------------------------- */
 
+#define GROUP_ROW(name) .name = name,
+#define CUDA_ROW(name)  .name = cuda_##name,
+
 static const struct ops_backend table = {
     .context = sizeof(struct ops),
     .count = device_count,
@@ -472,63 +475,13 @@ static const struct ops_backend table = {
     .reached = device_reached,
     .move = move,
     .finish = device_finish,
-    .group_find = group_find,
-    .group_identify = group_identify,
-    .group_join = group_join,
-    .group_leave = group_leave,
-    .group_takes = group_takes,
-    .group_reduce = group_reduce,
-    .group_gather = group_gather,
-    .group_check = group_check,
-    .matmul = matmul,
-    .linear_fwd = linear_fwd,
-    .linear_bwd = linear_bwd,
-    .residual_fwd = residual_fwd,
-    .embedding_fwd = cuda_embedding_fwd,
-    .embedding_bwd = cuda_embedding_bwd,
-    .norm_fwd = cuda_norm_fwd,
-    .norm_apply = cuda_norm_apply,
-    .norm_bwd = cuda_norm_bwd,
-    .norm_sums = cuda_norm_sums,
-    .norm_dx = cuda_norm_dx,
-    .activation_fwd = cuda_activation_fwd,
-    .activation_bwd = cuda_activation_bwd,
-    .gated_fwd = cuda_gated_fwd,
-    .gated_bwd = cuda_gated_bwd,
-    .rotate = cuda_rotate,
-    .dropout = cuda_dropout,
-    .tanh_fwd = cuda_tanh_fwd,
-    .tanh_bwd = cuda_tanh_bwd,
-    .zero = zero,
-    .add = cuda_add,
-    .copy = cuda_copy,
-    .blend = cuda_blend,
-    .gather_rows = cuda_gather_rows,
-    .scatter_rows = cuda_scatter_rows,
-    .attention_fwd = cuda_attention_fwd,
-    .attention_bwd = cuda_attention_bwd,
-    .attention_cached = cuda_attention_cached,
-    .repeat = repeat,
+    OPS_EXCHANGES(GROUP_ROW) OPS_OPERATIONS(CUDA_ROW).repeat = repeat,
     .logits = logits,
     .loss_rows = 8192,
     .rounds_logits = 1,
     .decoder_table = decoder_table,
     .cross_entropy = cuda_cross_entropy,
     .column_sums = cuda_column_sums,
-    .columns_most = cuda_columns_most,
-    .columns_sums = cuda_columns_sums,
-    .columns_loss = cuda_columns_loss,
-    .span_loss = cuda_span_loss,
-    .sum_squares = cuda_sum_squares,
-    .add_sum = cuda_add_sum,
-    .round = cuda_round,
-    .adamw = cuda_adamw,
-    .adam = cuda_adam,
-    .lamb_begin = cuda_lamb_begin,
-    .lamb_end = cuda_lamb_end,
-    .schedule_free = cuda_schedule_free,
-    .sgd = cuda_sgd,
-    .normalise = cuda_normalise,
 };
 
 extern const struct plugin textmill_plugin __attribute__((visibility("default")));

@@ -42,9 +42,32 @@ struct ops_scratch {
 
 /* Version of the interface. Increase it when the table below, OPS_COMMON or a struct of ops.h
  * changes. */
-enum { OPS_LAYOUT = 11 };
+enum { OPS_LAYOUT = 12 };
 
 /* clang-format off */
+/* The operations of ops.h and ops_update.h that a back end does as they are called: OPS_OPERATIONS(IS) is IS(name)
+ * for each. */
+#define OPS_OPERATIONS(IS) \
+    IS(matmul) IS(linear_fwd) IS(linear_bwd) IS(residual_fwd) \
+    IS(embedding_fwd) IS(embedding_bwd) IS(rotate) IS(gather_rows) IS(scatter_rows) \
+    IS(norm_fwd) IS(norm_apply) IS(norm_bwd) IS(norm_sums) IS(norm_dx) \
+    IS(activation_fwd) IS(activation_bwd) IS(gated_fwd) IS(gated_bwd) IS(tanh_fwd) IS(tanh_bwd) \
+    IS(dropout) IS(zero) IS(add) IS(copy) IS(blend) \
+    IS(attention_fwd) IS(attention_bwd) IS(attention_cached) \
+    IS(columns_most) IS(columns_sums) IS(columns_loss) IS(span_loss) IS(sum_squares) IS(add_sum) \
+    IS(round) IS(adamw) IS(adam) IS(lamb_begin) IS(lamb_end) IS(schedule_free) IS(sgd) IS(normalise)
+/* Those of ops_exchange.h that the devices of several processes do together. */
+#define OPS_EXCHANGES(IS) \
+    IS(group_find) IS(group_identify) IS(group_join) IS(group_leave) \
+    IS(group_takes) IS(group_reduce) IS(group_gather) IS(group_check)
+
+#ifdef __cplusplus
+#define OPS_TYPE(name) decltype(ops_##name)
+#else
+#define OPS_TYPE(name) __typeof__(ops_##name)
+#endif
+#define OPS_MEMBER(name) OPS_TYPE(name) *name; /* what ops_NAME calls, with the same arguments */
+
 struct ops_backend {
     size_t context;               /* bytes of the back end's struct ops, which is zeroed before
                                    * `open` */
@@ -52,91 +75,20 @@ struct ops_backend {
     /* Opens device `number`. Returns 0, or -1 with an error; then close is not called. */
     int (*open)(struct ops *o, int number);
     void (*close)(struct ops *o);
-    const char *(*describe)(const struct ops *o);
-    const char *(*arithmetic)(const struct ops *o); /* NULL: as describe */
-    uint64_t (*free_bytes)(const struct ops *o);
     uint64_t (*bytes)(const struct ops_sizes *s); /* ops_needs: memory that the back end allocates */
+    OPS_MEMBER(describe) OPS_MEMBER(free_bytes)
+    OPS_MEMBER(arithmetic)        /* NULL: as describe */
 
-    struct ops_array (*buffer)(struct ops *o, enum ops_type type, int64_t n);
-    void (*buffer_free)(struct ops *o, struct ops_array a, int64_t n);
-    void (*upload)(struct ops *o, struct ops_array to, const void *from, int64_t n);
-    void (*download)(struct ops *o, void *to, struct ops_array from, int64_t n);
-    void *(*map)(struct ops *o, struct ops_array a, int64_t n);
-    void *(*fill)(struct ops *o, struct ops_array a, int64_t n);
-    void (*unmap)(struct ops *o, struct ops_array a, int64_t n, void *mapped);
-
-    struct ops_array (*host_buffer)(struct ops *o, int64_t bytes);
-    void (*host_buffer_free)(struct ops *o, struct ops_array a, int64_t bytes);
-    void (*mark)(struct ops *o, enum ops_queue q, struct ops_mark *m);
-    void (*mark_free)(struct ops *o, struct ops_mark *m);
-    void (*after)(struct ops *o, enum ops_queue q, const struct ops_mark *m);
-    int (*reached)(struct ops *o, const struct ops_mark *m);
-    void (*move)(struct ops *o, enum ops_queue q, struct ops_array to, struct ops_array from, int64_t n);
-    void (*finish)(struct ops *o);
-    /* NULL: one thread does it */
-    void (*each)(struct ops *o, int64_t n, void (*fn)(void *ctx, int64_t i, int thread), void *ctx);
+    OPS_MEMBER(buffer) OPS_MEMBER(buffer_free) OPS_MEMBER(upload) OPS_MEMBER(download)
+    OPS_MEMBER(map) OPS_MEMBER(fill) OPS_MEMBER(unmap) OPS_MEMBER(host_buffer) OPS_MEMBER(host_buffer_free)
+    OPS_MEMBER(mark) OPS_MEMBER(mark_free) OPS_MEMBER(after) OPS_MEMBER(reached) OPS_MEMBER(move) OPS_MEMBER(finish)
+    OPS_MEMBER(each)              /* NULL: one thread does it */
+    OPS_MEMBER(repeat)            /* NULL: the back end repeats nothing, ops_repeat calls `step` */
 
     /* NULL, with all others of the group: the back end has no exchanges of devices */
-    int (*group_find)(struct ops *o, char *name);
-    int (*group_identify)(struct ops *o, char *id);
-    struct ops_group *(*group_join)(struct ops *o, const char *id, int rank, int size);
-    void (*group_leave)(struct ops *o, struct ops_group *g);
-    int (*group_takes)(const struct ops *o, struct ops_array x);
-    int (*group_reduce)(struct ops *o, struct ops_group *g, int most, struct ops_array x, const int64_t *bounds);
-    int (*group_gather)(struct ops *o, struct ops_group *g, struct ops_array x, const int64_t *bounds);
-    int (*group_check)(const struct ops *o, struct ops_group *g);
+    OPS_EXCHANGES(OPS_MEMBER)
 
-    void (*matmul)(struct ops *o, const struct ops_matmul *p);
-    void (*linear_fwd)(struct ops *o, struct ops_array y, struct ops_array x, const struct ops_linear *l,
-                       int count);
-    void (*linear_bwd)(struct ops *o, struct ops_gradient dx, struct ops_gradient dw, struct ops_gradient dbias,
-                       struct ops_array dy, struct ops_array x, const struct ops_linear *l);
-    void (*residual_fwd)(struct ops *o, struct ops_array y, struct ops_array base, struct ops_array x,
-                         const struct ops_linear *l, struct ops_dropout drop);
-
-    void (*embedding_fwd)(struct ops *o, struct ops_array x, const struct ops_tokens *t,
-                          const struct ops_embedding *e);
-    void (*embedding_bwd)(struct ops *o, const struct ops_embedding *d, struct ops_array dx,
-                          const struct ops_tokens *t);
-
-    void (*norm_fwd)(struct ops *o, struct ops_array y, struct ops_moments kept, struct ops_array x,
-                     const struct ops_norm *l);
-    void (*norm_apply)(struct ops *o, struct ops_array y, struct ops_moments kept, struct ops_array x,
-                       const struct ops_norm *l);
-    void (*norm_bwd)(struct ops *o, struct ops_gradient dx, struct ops_gradient dgain, struct ops_gradient dbias,
-                     struct ops_array dy, struct ops_array x, struct ops_moments kept, const struct ops_norm *l);
-    void (*norm_sums)(struct ops *o, struct ops_array sums, struct ops_gradient dgain, struct ops_gradient dbias,
-                      struct ops_array dy, struct ops_array x, struct ops_moments kept, const struct ops_norm *l);
-    void (*norm_dx)(struct ops *o, struct ops_gradient dx, struct ops_array sums, struct ops_array dy,
-                    struct ops_array x, struct ops_moments kept, const struct ops_norm *l);
-    void (*activation_fwd)(struct ops *o, enum ops_activation f, struct ops_array y, struct ops_array x, int64_t n);
-    void (*activation_bwd)(struct ops *o, enum ops_activation f, struct ops_array dx, struct ops_array y,
-                           struct ops_array dy, struct ops_array x, int64_t n);
-    void (*gated_fwd)(struct ops *o, enum ops_activation f, struct ops_array y, struct ops_array gate,
-                      struct ops_array up, int64_t n);
-    void (*gated_bwd)(struct ops *o, enum ops_activation f, struct ops_array dgate, struct ops_array dup,
-                      struct ops_array y, struct ops_array dy, struct ops_array gate, struct ops_array up, int64_t n);
-    void (*rotate)(struct ops *o, struct ops_array x, const struct ops_tokens *t, const struct ops_rotary *r);
-    void (*dropout)(struct ops *o, struct ops_array y, struct ops_array x, int64_t n, struct ops_dropout drop);
-    void (*tanh_fwd)(struct ops *o, struct ops_array x, int64_t n);
-    void (*tanh_bwd)(struct ops *o, struct ops_array d, struct ops_array y, int64_t n);
-    void (*zero)(struct ops *o, struct ops_array x, int64_t n);
-    void (*add)(struct ops *o, struct ops_array y, struct ops_array x, int64_t n);
-    void (*copy)(struct ops *o, struct ops_array y, struct ops_array x, int64_t n);
-    void (*blend)(struct ops *o, struct ops_array y, double y_scale, struct ops_array x, double x_scale, int64_t n);
-    void (*gather_rows)(struct ops *o, struct ops_array y, struct ops_array x, struct ops_array rows,
-                        int64_t n, int64_t C);
-    void (*scatter_rows)(struct ops *o, struct ops_array y, struct ops_array x, struct ops_array rows,
-                         int64_t n, int64_t C);
-
-    void (*attention_fwd)(struct ops *o, struct ops_array y, struct ops_array lse, struct ops_qkv x,
-                          const struct ops_attention *a);
-    void (*attention_bwd)(struct ops *o, struct ops_qkv dx, struct ops_array dy, struct ops_qkv x,
-                          struct ops_array y, struct ops_array lse, const struct ops_attention *a);
-    void (*attention_cached)(struct ops *o, struct ops_array y, const struct ops_past *past, int64_t layer,
-                             struct ops_qkv x, const struct ops_attention *a);
-    /* NULL: the back end repeats nothing, ops_repeat calls `step` */
-    void (*repeat)(struct ops *o, const struct ops_past *past, int64_t B, void (*step)(void *context), void *context);
+    OPS_OPERATIONS(OPS_MEMBER)
 
     int64_t loss_rows; /* rows whose logits are in memory at one time */
     int rounds_logits; /* 1: logits have the type of products, 0: they are F32 */
@@ -153,31 +105,6 @@ struct ops_backend {
                           struct ops_array labels, int64_t n, struct ops_array gradient, double scale);
     /* Adds or sets the sums of the columns of x[rows,n], whose rows are ld apart. */
     void (*column_sums)(struct ops *o, struct ops_gradient to, struct ops_array x, int64_t ld, int64_t rows, int64_t n);
-    void (*columns_most)(struct ops *o, const struct ops_columns *c);
-    void (*columns_sums)(struct ops *o, const struct ops_columns *c);
-    void (*columns_loss)(struct ops *o, struct ops_scores out, const struct ops_columns *c, int gradient,
-                         double scale);
-    void (*span_loss)(struct ops *o, struct ops_scores out, struct ops_array logits, int side,
-                      const struct ops_labels *l, const struct ops_rows *rows, int gradient, double scale);
-
-    void (*sum_squares)(struct ops *o, struct ops_array sums, struct ops_array x,
-                        const struct ops_run *runs, int count);
-    void (*add_sum)(struct ops *o, struct ops_array sum, struct ops_array x, int64_t n);
-
-    void (*round)(struct ops *o, struct ops_state y, struct ops_array x, int64_t n, uint64_t first);
-    void (*adamw)(struct ops *o, const struct ops_state state[OPS_STATES], struct ops_array gradient, int64_t n,
-                  const struct ops_adamw *h);
-    void (*adam)(struct ops *o, struct ops_array w, struct ops_array m, struct ops_array v,
-                 struct ops_array gradient, int64_t n, const struct ops_adamw *h);
-    void (*lamb_begin)(struct ops *o, struct ops_array squares, struct ops_array w, struct ops_array m,
-                       struct ops_array v, struct ops_array gradient, const struct ops_lamb *h);
-    void (*lamb_end)(struct ops *o, struct ops_array w, struct ops_array x, struct ops_array squares,
-                     const struct ops_lamb *h);
-    void (*schedule_free)(struct ops *o, struct ops_array w, struct ops_array z, struct ops_array v,
-                          struct ops_array gradient, int64_t n, const struct ops_adamw *h, double share);
-    void (*sgd)(struct ops *o, struct ops_array w, struct ops_array a, struct ops_array gradient, int64_t n,
-                const struct ops_sgd *h);
-    void (*normalise)(struct ops *o, struct ops_array x, int64_t n);
 };
 /* clang-format on */
 

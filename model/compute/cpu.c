@@ -207,7 +207,7 @@ static void zero_part(void *ctx, int64_t begin, int64_t end, int thread)
     memset(ops_part(m->y, begin).address, 0, (size_t)(end - begin) * ops_type_bytes(m->y.type));
 }
 
-static void cpu_zero(struct ops *o, struct ops_array x, int64_t n)
+void cpu_zero(struct ops *o, struct ops_array x, int64_t n)
 {
     int64_t grain = GRAIN * (int64_t)(sizeof(float)) / (int64_t)ops_type_bytes(x.type);
     pool_for(o->pool, n, grain, zero_part, &(struct map){ .y = x });
@@ -220,7 +220,7 @@ static void add_part(void *ctx, int64_t begin, int64_t end, int thread)
     m->k->add(ops_part(m->y, begin), ops_part(m->x, begin), end - begin);
 }
 
-static void cpu_add(struct ops *o, struct ops_array y, struct ops_array x, int64_t n)
+void cpu_add(struct ops *o, struct ops_array y, struct ops_array x, int64_t n)
 {
     pool_for(o->pool, n, GRAIN, add_part, &(struct map){ .k = o->k, .y = y, .x = x });
 }
@@ -232,7 +232,7 @@ static void copy_part(void *ctx, int64_t begin, int64_t end, int thread)
     m->k->copy(ops_part(m->y, begin), ops_part(m->x, begin), end - begin);
 }
 
-static void cpu_copy(struct ops *o, struct ops_array y, struct ops_array x, int64_t n)
+void cpu_copy(struct ops *o, struct ops_array y, struct ops_array x, int64_t n)
 {
     pool_for(o->pool, n, GRAIN, copy_part, &(struct map){ .k = o->k, .y = y, .x = x });
 }
@@ -244,8 +244,8 @@ static void activation_fwd_part(void *ctx, int64_t begin, int64_t end, int threa
     m->k->activation_fwd[m->f](ops_part(m->y, begin), ops_part(m->x, begin), end - begin);
 }
 
-static void cpu_activation_fwd(struct ops *o, enum ops_activation f, struct ops_array y,
-                               struct ops_array x, int64_t n)
+void cpu_activation_fwd(struct ops *o, enum ops_activation f, struct ops_array y,
+                        struct ops_array x, int64_t n)
 {
     struct map m = { .k = o->k, .y = y, .x = x, .f = f };
     pool_for(o->pool, n, GRAIN, activation_fwd_part, &m);
@@ -259,9 +259,8 @@ static void activation_bwd_part(void *ctx, int64_t begin, int64_t end, int threa
                                ops_part(m->dy, begin), ops_part(m->x, begin), end - begin);
 }
 
-static void cpu_activation_bwd(struct ops *o, enum ops_activation f, struct ops_array dx,
-                               struct ops_array y, struct ops_array dy, struct ops_array x,
-                               int64_t n)
+void cpu_activation_bwd(struct ops *o, enum ops_activation f, struct ops_array dx,
+                        struct ops_array y, struct ops_array dy, struct ops_array x, int64_t n)
 {
     struct map m = { .k = o->k, .y = y, .x = x, .dx = dx, .dy = dy, .f = f };
     pool_for(o->pool, n, GRAIN, activation_bwd_part, &m);
@@ -281,8 +280,8 @@ static void gated_fwd_part(void *ctx, int64_t begin, int64_t end, int thread)
                           end - begin);
 }
 
-static void cpu_gated_fwd(struct ops *o, enum ops_activation f, struct ops_array y,
-                          struct ops_array gate, struct ops_array up, int64_t n)
+void cpu_gated_fwd(struct ops *o, enum ops_activation f, struct ops_array y, struct ops_array gate,
+                   struct ops_array up, int64_t n)
 {
     struct gated g = { .k = o->k, .f = f, .y = y, .gate = gate, .up = up };
     pool_for(o->pool, n, GRAIN, gated_fwd_part, &g);
@@ -297,23 +296,23 @@ static void gated_bwd_part(void *ctx, int64_t begin, int64_t end, int thread)
                           end - begin);
 }
 
-static void cpu_gated_bwd(struct ops *o, enum ops_activation f, struct ops_array dgate,
-                          struct ops_array dup, struct ops_array y, struct ops_array dy,
-                          struct ops_array gate, struct ops_array up, int64_t n)
+void cpu_gated_bwd(struct ops *o, enum ops_activation f, struct ops_array dgate,
+                   struct ops_array dup, struct ops_array y, struct ops_array dy,
+                   struct ops_array gate, struct ops_array up, int64_t n)
 {
     struct gated g = { o->k, f, y, gate, up, dy, dgate, dup };
     pool_for(o->pool, n, GRAIN, gated_bwd_part, &g);
 }
 
 /* Runs in the calling thread: the arrays are too small for the pool. */
-static void cpu_tanh_fwd(struct ops *o, struct ops_array x, int64_t n)
+void cpu_tanh_fwd(struct ops *o, struct ops_array x, int64_t n)
 {
     (void)o;
     for (int64_t i = 0; i < n; i++)
         cpu_floats(x)[i] = tanhf(cpu_floats(x)[i]);
 }
 
-static void cpu_tanh_bwd(struct ops *o, struct ops_array d, struct ops_array y, int64_t n)
+void cpu_tanh_bwd(struct ops *o, struct ops_array d, struct ops_array y, int64_t n)
 {
     (void)o;
     for (int64_t i = 0; i < n; i++)
@@ -341,8 +340,8 @@ static void dropout_part(void *ctx, int64_t begin, int64_t end, int thread)
     }
 }
 
-static void cpu_dropout(struct ops *o, struct ops_array y, struct ops_array x, int64_t n,
-                        struct ops_dropout drop)
+void cpu_dropout(struct ops *o, struct ops_array y, struct ops_array x, int64_t n,
+                 struct ops_dropout drop)
 {
     struct map m = { .k = o->k, .y = y, .x = x, .mask = cpu_mask(drop), .first = drop.first };
     m.columns = drop.columns ? drop.columns : n;
@@ -389,15 +388,15 @@ static void norm_fwd_rows(void *ctx, int64_t begin, int64_t end, int thread)
     }
 }
 
-static void cpu_norm_fwd(struct ops *o, struct ops_array y, struct ops_moments kept,
-                         struct ops_array x, const struct ops_norm *l)
+void cpu_norm_fwd(struct ops *o, struct ops_array y, struct ops_moments kept, struct ops_array x,
+                  const struct ops_norm *l)
 {
     struct norm s = { .k = o->k, .l = l, .y = y, .x = x, .kept = kept };
     pool_for(o->pool, l->N, cpu_row_grain(l->C), norm_fwd_rows, &s);
 }
 
-static void cpu_norm_apply(struct ops *o, struct ops_array y, struct ops_moments kept,
-                           struct ops_array x, const struct ops_norm *l)
+void cpu_norm_apply(struct ops *o, struct ops_array y, struct ops_moments kept, struct ops_array x,
+                    const struct ops_norm *l)
 {
     struct norm s = { .k = o->k, .l = l, .y = y, .x = x, .kept = kept, .known = 1 };
     pool_for(o->pool, l->N, cpu_row_grain(l->C), norm_fwd_rows, &s);
@@ -470,26 +469,25 @@ static void norm_bwd_of(struct ops *o, struct norm *s, struct ops_gradient dgain
     pool_for(o->pool, C, COLUMN_GRAIN, norm_sum_columns, s);
 }
 
-static void cpu_norm_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient dgain,
-                         struct ops_gradient dbias, struct ops_array dy, struct ops_array x,
-                         struct ops_moments kept, const struct ops_norm *l)
+void cpu_norm_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient dgain,
+                  struct ops_gradient dbias, struct ops_array dy, struct ops_array x,
+                  struct ops_moments kept, const struct ops_norm *l)
 {
     struct norm s = { .k = o->k, .l = l, .x = x, .dy = dy, .kept = kept, .dx = dx };
     norm_bwd_of(o, &s, dgain, dbias);
 }
 
-static void cpu_norm_sums(struct ops *o, struct ops_array sums, struct ops_gradient dgain,
-                          struct ops_gradient dbias, struct ops_array dy, struct ops_array x,
-                          struct ops_moments kept, const struct ops_norm *l)
+void cpu_norm_sums(struct ops *o, struct ops_array sums, struct ops_gradient dgain,
+                   struct ops_gradient dbias, struct ops_array dy, struct ops_array x,
+                   struct ops_moments kept, const struct ops_norm *l)
 {
     struct norm s = { .k = o->k, .l = l, .x = x, .dy = dy, .kept = kept };
     s.row_sums = cpu_floats(sums);
     norm_bwd_of(o, &s, dgain, dbias);
 }
 
-static void cpu_norm_dx(struct ops *o, struct ops_gradient dx, struct ops_array sums,
-                        struct ops_array dy, struct ops_array x, struct ops_moments kept,
-                        const struct ops_norm *l)
+void cpu_norm_dx(struct ops *o, struct ops_gradient dx, struct ops_array sums, struct ops_array dy,
+                 struct ops_array x, struct ops_moments kept, const struct ops_norm *l)
 {
     struct norm s = { .k = o->k, .l = l, .x = x, .dy = dy, .kept = kept, .dx = dx };
     s.row_sums = cpu_floats(sums);
@@ -533,15 +531,15 @@ double cpu_squares(struct ops *o, const float *x, int64_t n)
     return total;
 }
 
-static void cpu_sum_squares(struct ops *o, struct ops_array sums, struct ops_array x,
-                            const struct ops_run *runs, int count)
+void cpu_sum_squares(struct ops *o, struct ops_array sums, struct ops_array x,
+                     const struct ops_run *runs, int count)
 {
     for (int i = 0; i < count; i++)
         square_pieces(o, (double *)(void *)sums.address + runs[i].sum,
                       cpu_floats(x) + runs[i].first, runs[i].n);
 }
 
-static void cpu_add_sum(struct ops *o, struct ops_array sum, struct ops_array x, int64_t n)
+void cpu_add_sum(struct ops *o, struct ops_array sum, struct ops_array x, int64_t n)
 {
     (void)o;
     double total = *(double *)(void *)sum.address;
@@ -557,6 +555,8 @@ static void cpu_each(struct ops *o, int64_t n, void (*fn)(void *ctx, int64_t i, 
 {
     pool_each(o->pool, n, fn, ctx);
 }
+
+#define CPU_ROW(name) .name = cpu_##name,
 
 const struct ops_backend ops_cpu = {
     .context = sizeof(struct ops),
@@ -582,51 +582,9 @@ const struct ops_backend ops_cpu = {
     .move = cpu_move,
     .finish = cpu_finish,
     .each = cpu_each,
-    .matmul = cpu_matmul,
-    .linear_fwd = cpu_linear_fwd,
-    .linear_bwd = cpu_linear_bwd,
-    .residual_fwd = cpu_residual_fwd,
-    .embedding_fwd = cpu_embedding_fwd,
-    .embedding_bwd = cpu_embedding_bwd,
-    .norm_fwd = cpu_norm_fwd,
-    .norm_apply = cpu_norm_apply,
-    .norm_bwd = cpu_norm_bwd,
-    .norm_sums = cpu_norm_sums,
-    .norm_dx = cpu_norm_dx,
-    .activation_fwd = cpu_activation_fwd,
-    .activation_bwd = cpu_activation_bwd,
-    .gated_fwd = cpu_gated_fwd,
-    .gated_bwd = cpu_gated_bwd,
-    .rotate = cpu_rotate,
-    .dropout = cpu_dropout,
-    .tanh_fwd = cpu_tanh_fwd,
-    .tanh_bwd = cpu_tanh_bwd,
-    .zero = cpu_zero,
-    .add = cpu_add,
-    .copy = cpu_copy,
-    .blend = cpu_blend,
-    .gather_rows = cpu_gather_rows,
-    .scatter_rows = cpu_scatter_rows,
-    .attention_fwd = cpu_attention_fwd,
-    .attention_bwd = cpu_attention_bwd,
-    .attention_cached = cpu_attention_cached,
-    .logits = cpu_logits,
+    OPS_OPERATIONS(CPU_ROW).logits = cpu_logits,
     .bytes = cpu_bytes,
     .loss_rows = 1024, /* fewer: the table is read, and its gradient is written, more often */
     .column_sums = cpu_column_sums,
     .cross_entropy = cpu_cross_entropy,
-    .columns_most = cpu_columns_most,
-    .columns_sums = cpu_columns_sums,
-    .columns_loss = cpu_columns_loss,
-    .span_loss = cpu_span_loss,
-    .sum_squares = cpu_sum_squares,
-    .add_sum = cpu_add_sum,
-    .round = cpu_round,
-    .adamw = cpu_adamw,
-    .adam = cpu_adam,
-    .lamb_begin = cpu_lamb_begin,
-    .lamb_end = cpu_lamb_end,
-    .schedule_free = cpu_schedule_free,
-    .sgd = cpu_sgd,
-    .normalise = cpu_normalise,
 };

@@ -78,68 +78,18 @@ const char *cpu_openblas_core(void);
 void cpu_openblas_matmul(struct ops *o, const struct ops_matmul *p);
 
 /* The functions of the back end's table (backend.h). */
+#define CPU_OPERATION(name) OPS_TYPE(name) cpu_##name;
+OPS_OPERATIONS(CPU_OPERATION)
 uint64_t cpu_bytes(const struct ops_sizes *s);
-void cpu_matmul(struct ops *o, const struct ops_matmul *p);
-void cpu_linear_fwd(struct ops *o, struct ops_array y, struct ops_array x,
-                    const struct ops_linear *l, int count);
-void cpu_linear_bwd(struct ops *o, struct ops_gradient dx, struct ops_gradient dw,
-                    struct ops_gradient dbias, struct ops_array dy, struct ops_array x,
-                    const struct ops_linear *l);
-void cpu_residual_fwd(struct ops *o, struct ops_array y, struct ops_array base, struct ops_array x,
-                      const struct ops_linear *l, struct ops_dropout drop);
 void cpu_logits(struct ops *o, struct ops_array logits, int64_t ld, struct ops_array x, int64_t N,
                 const struct ops_decoder *d, int training);
-
-void cpu_embedding_fwd(struct ops *o, struct ops_array x, const struct ops_tokens *t,
-                       const struct ops_embedding *e);
-void cpu_embedding_bwd(struct ops *o, const struct ops_embedding *d, struct ops_array dx,
-                       const struct ops_tokens *t);
-void cpu_rotate(struct ops *o, struct ops_array x, const struct ops_tokens *t,
-                const struct ops_rotary *r);
-void cpu_gather_rows(struct ops *o, struct ops_array y, struct ops_array x, struct ops_array rows,
-                     int64_t n, int64_t C);
-void cpu_scatter_rows(struct ops *o, struct ops_array y, struct ops_array x, struct ops_array rows,
-                      int64_t n, int64_t C);
-
-void cpu_attention_fwd(struct ops *o, struct ops_array y, struct ops_array lse, struct ops_qkv x,
-                       const struct ops_attention *a);
-void cpu_attention_bwd(struct ops *o, struct ops_qkv dx, struct ops_array dy, struct ops_qkv x,
-                       struct ops_array y, struct ops_array lse, const struct ops_attention *a);
-void cpu_attention_cached(struct ops *o, struct ops_array y, const struct ops_past *past,
-                          int64_t layer, struct ops_qkv x, const struct ops_attention *a);
-
 void cpu_cross_entropy(struct ops *o, struct ops_scores out, struct ops_array logits, int64_t ld,
                        int64_t V, struct ops_array labels, int64_t n, struct ops_array gradient,
                        double scale);
 void cpu_column_sums(struct ops *o, struct ops_gradient to, struct ops_array x, int64_t ld,
                      int64_t rows, int64_t n);
-void cpu_columns_most(struct ops *o, const struct ops_columns *c);
-void cpu_columns_sums(struct ops *o, const struct ops_columns *c);
-void cpu_columns_loss(struct ops *o, struct ops_scores out, const struct ops_columns *c,
-                      int gradient, double scale);
-void cpu_span_loss(struct ops *o, struct ops_scores out, struct ops_array logits, int side,
-                   const struct ops_labels *l, const struct ops_rows *rows, int gradient,
-                   double scale);
 
 /* Returns the sum of the squares of x[n], added in f64 in a fixed order. */
 double cpu_squares(struct ops *o, const float *x, int64_t n);
-
-void cpu_blend(struct ops *o, struct ops_array y, double y_scale, struct ops_array x,
-               double x_scale, int64_t n);
-void cpu_adam(struct ops *o, struct ops_array w, struct ops_array m, struct ops_array v,
-              struct ops_array gradient, int64_t n, const struct ops_adamw *h);
-void cpu_lamb_begin(struct ops *o, struct ops_array squares, struct ops_array w, struct ops_array m,
-                    struct ops_array v, struct ops_array gradient, const struct ops_lamb *h);
-void cpu_lamb_end(struct ops *o, struct ops_array w, struct ops_array x, struct ops_array squares,
-                  const struct ops_lamb *h);
-void cpu_schedule_free(struct ops *o, struct ops_array w, struct ops_array z, struct ops_array v,
-                       struct ops_array gradient, int64_t n, const struct ops_adamw *h,
-                       double share);
-void cpu_sgd(struct ops *o, struct ops_array w, struct ops_array a, struct ops_array gradient,
-             int64_t n, const struct ops_sgd *h);
-void cpu_normalise(struct ops *o, struct ops_array x, int64_t n);
-void cpu_round(struct ops *o, struct ops_state y, struct ops_array x, int64_t n, uint64_t first);
-void cpu_adamw(struct ops *o, const struct ops_state state[OPS_STATES], struct ops_array gradient,
-               int64_t n, const struct ops_adamw *h);
 
 #endif
