@@ -210,10 +210,10 @@ static int write_summary(const struct flow *f)
 static int check(const struct flow *f, int argc, char **argv)
 {
     const struct flow_options *o = f->options;
-    const char *paths[] = { o->output_path, o->rejected_path, o->summary_path };
+    const char *paths[] = { o->output_path, o->rejected_path, o->summary_path, f->report_path };
     if (o->mark && o->rejected_path)
         return err_usage("--mark leaves no document out, so that there are none for --rejected");
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         if (!paths[i])
             continue;
         if (tool_may_replace(paths[i], NULL, NULL) < 0)

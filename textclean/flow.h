@@ -71,7 +71,8 @@ struct flow {
     const char *const *reasons; /* what left_out[] counts */
     size_t reason_count;
     const char *piece; /* the noun of what `pieces` counts, as for log_counted; NULL: nothing */
-    int silent;        /* writes no documents: the first of two passes */
+    const char *report_path; /* of one more output, which the command writes itself; may be NULL */
+    int silent;              /* writes no documents: the first of two passes */
     uint64_t read, kept, pieces, *left_out;
 };
 

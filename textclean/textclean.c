@@ -1,12 +1,13 @@
-/* textclean - filters documents. */
+/* textclean - filters documents and leaves out repetitions. */
 #include "common/base/err.h"
 #include "common/program/tool.h"
+#include "textclean/dedup_command.h"
 #include "textclean/filter_command.h"
 
 static int run_none(int argc, char **argv, void *given)
 {
     (void)argc, (void)argv, (void)given;
-    return err_usage("no command: give filter");
+    return err_usage("no command: give filter or dedup");
 }
 
 static const struct tool_command none_command = {
@@ -16,13 +17,15 @@ static const struct tool_command none_command = {
     .run = run_none,
 };
 
-static const struct tool_command *const commands[] = { &none_command, &filter_command, NULL };
+static const struct tool_command *const commands[] = { &none_command, &filter_command,
+                                                       &dedup_command, NULL };
 
 static const struct tool tool = {
     .name = "textclean",
     .examples = "  wikiprep dump.xml.bz2 | textclean filter | tokenize | tfwrite -o shards/\n"
                 "  textclean filter --rules gopher,c4 --rejected no.jsonl -o yes.jsonl web.jsonl\n"
-                "  textclean filter --list\n",
+                "  textclean filter --list\n"
+                "  textclean dedup -o clean.jsonl --clusters alike.jsonl parts/\n",
     .commands = commands,
 };
 

@@ -6,6 +6,7 @@
 declare -A WRITERS=(
     [tokenize]='file tokenize -q --vocab $VOCAB --format text -o $OUT $TEXT'
     [decode]='file tokenize decode -q --vocab $VOCAB -o $OUT $TOKENS'
+    [dedup]='file textclean dedup -q --format lines -o $OUT $TEXT'
     [textclean]='file textclean filter -q --rules gopher --format lines -o $OUT $TEXT'
     [count]='file tokenize count -q --format text -o $OUT $TEXT'
     [llmc]='file tfwrite -q --layout llmc -o $OUT $TOKENS'
@@ -60,7 +61,7 @@ killed_is_cleared() {
     esac
     "${COMMAND[@]}" <gate >/dev/null 2>&1 5>&- &
     pid=$!
-    case $1 in wikiprep) head -c 60000 "$SAMPLE" >&5 ;; textclean | tokenize | count) head -c 20000 "$TEXT" >&5 ;; *) head -c 20000 "$TOKENS" >&5 ;; esac
+    case $1 in wikiprep) head -c 60000 "$SAMPLE" >&5 ;; textclean | dedup | tokenize | count) head -c 20000 "$TEXT" >&5 ;; *) head -c 20000 "$TOKENS" >&5 ;; esac
     for _ in $(seq 100); do
         left=$(find . -name '*.textmill-*' -o -name '*.tmp-*' | head -1)
         [ -z "$left" ] || break
@@ -133,7 +134,7 @@ for name in "${!WRITERS[@]}"; do
         case_planted_links_$name() { writes_through_no_link $name; }
         case_umask_$name() { follows_umask $name; }"
 done
-for name in textclean tokenize count llmc nanogpt tfwrite megatron wikiprep; do
+for name in textclean dedup tokenize count llmc nanogpt tfwrite megatron wikiprep; do
     eval "case_killed_$name() { killed_is_cleared $name; }"
 done
 

@@ -1,0 +1,425 @@
+#include "textclean/dedup_command.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/err.h"
+#include "common/base/mem.h"
+#include "common/base/xxh64.h"
+#include "textclean/clusters.h"
+#include "textclean/firsts.h"
+#include "textclean/flow.h"
+#include "textclean/minhash.h"
+#include "unicode/whitespace.h"
+
+enum by { BY_NEAR, BY_DOCUMENT, BY_PARAGRAPH, BY_LINE };
+#define BY "near|document|paragraph|line"
+
+struct dedup {
+    struct flow_options flow;
+    int by, recipe;
+    int64_t shingle, bands, rows, hash_seed;
+    uint64_t memory_bytes;
+    const char *clusters_path;
+};
+
+static const struct dedup defaults = { .flow = FLOW_DEFAULTS,
+                                       .hash_seed = 1,
+                                       .memory_bytes = UINT64_C(1) << 30 };
+
+/* How published corpora were made: words or characters of a shingle, bands, rows. */
+#define RECIPES "fineweb|refinedweb|slimpajama|dclm|nemo|dolma"
+static const struct {
+    int64_t shingle;
+    int characters;
+    int64_t bands, rows;
+} recipes[] = {
+    { 5, 0, 14, 8 },  { 5, 0, 450, 20 }, { 13, 0, 9, 13 },
+    { 5, 0, 15, 93 }, { 24, 1, 20, 13 }, { 5, 0, 26, 11 },
+};
+
+#define AT(member) offsetof(struct dedup, member)
+static const struct opt options[] = {
+    { 0, "by", OPT_CHOICE, AT(by), BY,
+      "what is left out: documents that are nearly an earlier one, or equal to one but for white "
+      "space; or paragraphs or lines that occurred before in any document" },
+    { 0, "recipe", OPT_CHOICE, AT(recipe), RECIPES,
+      "near: shingles, bands and rows as the corpus of this name was made" },
+    { 0, "shingle", OPT_INT, AT(shingle), "N",
+      "near: words (nemo: characters) of a shingle; 0: as the recipe has it", 0, 1000 },
+    { 0, "bands", OPT_INT, AT(bands), "N", "near: number of bands; 0: as the recipe has it", 0,
+      10000 },
+    { 0, "rows", OPT_INT, AT(rows), "N", "near: hashes of a band; 0: as the recipe has it", 0,
+      1000 },
+    { 0, "hash-seed", OPT_INT, AT(hash_seed), "N", "near: chooses the hash functions", 0,
+      4294967295.0 },
+    { 0, "memory", OPT_SIZE, AT(memory_bytes), "SIZE",
+      "memory for hashes; those of files go to temporary files beyond it", 1 << 20, 1e15 },
+    { 0, "clusters", OPT_TEXT, AT(clusters_path), "FILE",
+      "near, document: write the numbers of documents that are alike to FILE, as JSON lines" },
+    FLOW_ROWS(struct dedup),
+    { 0 },
+};
+
+enum { REASON_NEAR, REASON_EQUAL, REASON_NOTHING_LEFT, REASONS };
+static const char *const reasons[REASONS] = { "near-duplicate", "duplicate", "nothing-left" };
+
+struct run {
+    const struct dedup *given;
+    struct minhash minhash;
+    struct firsts firsts;
+    struct clusters clusters;
+    int twice, second; /* the input is read twice; this is the second time */
+    uint8_t *repeated; /* paragraphs and lines: one bit for each, set by the first pass */
+    uint64_t parts, parts_cap;
+    uint64_t documents; /* of the first pass */
+};
+
+/* What `judge` found in a document. */
+struct found {
+    size_t count;
+    struct key keys[];
+};
+
+/* ---- parts of a text ------------------------------------------------------------------------- */
+
+/* Sets *part to the next line or paragraph from *at on, without white space at its ends, and *at
+ * behind it and what divides it from the next one. Returns 0 at the end of the text. */
+static int next_part(enum by by, const struct buf *text, size_t *at, struct span *part)
+{
+    const char *s = text->data + *at, *end = text->data + text->len;
+    const char *gap = by == BY_LINE ? "\n" : "\n\n";
+    if (*at == text->len)
+        return 0;
+    const char *stop = bytes_find(s, end, gap, strlen(gap));
+    *part = whitespace_strip(s, (size_t)((stop ? stop : end) - s));
+    for (stop = stop ? stop + strlen(gap) : end; by == BY_PARAGRAPH && stop < end && *stop == '\n';)
+        stop++;
+    *at = (size_t)(stop - text->data);
+    return 1;
+}
+
+static struct key key_of(const char *s, size_t n)
+{
+    return (struct key){ xxh64(s, n, 0), xxh64(s, n, 1) };
+}
+
+/* ---- keys ------------------------------------------------------------------------------------ */
+
+static void *tools_new(void *ctx)
+{
+    const struct run *r = ctx;
+    struct minhash_tools *t = mem_zalloc(1, sizeof *t);
+    minhash_tools_init(t, &r->minhash);
+    return t;
+}
+
+static void tools_free(void *tools)
+{
+    minhash_tools_release(tools);
+    free(tools);
+}
+
+static struct found *found_new(size_t count)
+{
+    struct found *f = mem_alloc(sizeof *f + count * sizeof *f->keys);
+    f->count = count;
+    return f;
+}
+
+static struct found *find_bands(const struct run *r, struct minhash_tools *t,
+                                const struct buf *text)
+{
+    size_t shingles = minhash_sign(&r->minhash, t, text->data, text->len);
+    struct found *f = found_new(shingles ? r->minhash.bands : 0);
+    for (size_t i = 0; i < f->count; i++)
+        f->keys[i] = (struct key){ minhash_band(&r->minhash, t, i), i };
+    return f;
+}
+
+/* The whole text, with one blank for each run of white space. */
+static struct found *find_whole(struct minhash_tools *t, const struct buf *text)
+{
+    struct found *f = found_new(1);
+    struct buf *to = &t->joined;
+    size_t space;
+    buf_clear(to);
+    for (size_t at = 0; at < text->len; at += space ? space : 1) {
+        space = whitespace_at(text->data + at, text->len - at);
+        if (!space)
+            buf_addc(to, text->data[at]);
+        else if (to->len && to->data[to->len - 1] != ' ')
+            buf_addc(to, ' ');
+    }
+    buf_rtrim(to);
+    f->keys[0] = key_of(to->data, to->len);
+    return f;
+}
+
+static struct found *find_parts(enum by by, const struct buf *text)
+{
+    struct span part;
+    size_t count = 0;
+    for (size_t at = 0; next_part(by, text, &at, &part);)
+        count += part.n > 0;
+    struct found *f = found_new(count);
+    count = 0;
+    for (size_t at = 0; next_part(by, text, &at, &part);)
+        if (part.n)
+            f->keys[count++] = key_of(part.s, part.n);
+    return f;
+}
+
+static int is_repeated(const struct run *r, uint64_t part)
+{
+    return r->repeated[part / 8] >> part % 8 & 1;
+}
+
+/* Leaves the document out if another stands for its cluster. */
+static void judge_cluster(const struct run *r, struct flow_item *item)
+{
+    size_t number = item->entry.number - 1;
+    if (clusters_first(&r->clusters, number) != number)
+        item->reason = r->given->by == BY_NEAR ? REASON_NEAR : REASON_EQUAL;
+}
+
+static int judge(void *ctx, void *tools, struct flow_item *item)
+{
+    const struct run *r = ctx;
+    enum by by = (enum by)r->given->by;
+    const struct buf *text = &item->entry.document.text;
+    if (by == BY_PARAGRAPH || by == BY_LINE)
+        item->result = find_parts(by, text);
+    else if (r->second)
+        judge_cluster(r, item);
+    else
+        item->result = by == BY_NEAR ? find_bands(r, tools, text) : find_whole(tools, text);
+    return 0;
+}
+
+/* ---- documents in order ---------------------------------------------------------------------- */
+
+static void add_repeated(struct run *r, uint64_t part, int is)
+{
+    if (part >= r->parts_cap) {
+        uint64_t cap = r->parts_cap ? 2 * r->parts_cap : 1 << 16;
+        r->repeated = mem_resize(r->repeated, cap / 8, 1);
+        memset(r->repeated + r->parts_cap / 8, 0, (cap - r->parts_cap) / 8);
+        r->parts_cap = cap;
+    }
+    if (is)
+        r->repeated[part / 8] |= (uint8_t)(1 << part % 8);
+}
+
+static void mark_repeated(void *ctx, uint64_t part, uint64_t first)
+{
+    (void)first;
+    add_repeated(ctx, part, 1);
+}
+
+static void join(void *ctx, uint64_t document, uint64_t first)
+{
+    struct run *r = ctx;
+    clusters_join(&r->clusters, document, first);
+}
+
+/* Removes the repeated parts of a document, whose first part has the number `first`. */
+static void cut(struct run *r, struct flow_item *item, uint64_t first)
+{
+    struct buf *text = &item->entry.document.text, left = BUF_INIT;
+    struct span part;
+    uint64_t number = first;
+    for (size_t at = 0, begin = 0; next_part((enum by)r->given->by, text, &at, &part); begin = at) {
+        if (part.n && is_repeated(r, number++))
+            item->pieces++;
+        else
+            buf_add(&left, text->data + begin, at - begin);
+    }
+    if (item->pieces && !whitespace_strip(left.data, left.len).n) {
+        item->reason = REASON_NOTHING_LEFT;
+    } else if (item->pieces) {
+        buf_clear(text);
+        buf_add(text, left.data, left.len);
+        item->entry.changed = 1;
+    }
+    buf_release(&left);
+}
+
+/* Adds the keys of a document; numbers are those of parts or of documents. */
+static int add_keys(struct run *r, const struct flow_item *item)
+{
+    const struct found *found = item->result;
+    int parts = r->given->by == BY_PARAGRAPH || r->given->by == BY_LINE;
+    uint64_t document = item->entry.number - 1;
+    if (!parts && document > UINT32_MAX)
+        return err_set("more than 4,294,967,296 documents");
+    if (!parts)
+        clusters_add(&r->clusters, item->entry.number);
+    for (size_t i = 0; i < found->count; i++) {
+        uint64_t number = parts ? r->parts + i : document, first = number;
+        if (firsts_add(&r->firsts, &found->keys[i], number, &first) < 0)
+            return -1;
+        if (parts)
+            add_repeated(r, number, first != number);
+        else if (first != number)
+            clusters_join(&r->clusters, number, first);
+    }
+    return 0;
+}
+
+static int settle(void *ctx, struct flow_item *item)
+{
+    struct run *r = ctx;
+    struct found *found = item->result;
+    int parts = r->given->by == BY_PARAGRAPH || r->given->by == BY_LINE;
+    int result = r->second ? 0 : add_keys(r, item);
+    if (r->second && item->entry.number > r->documents)
+        result = err_set("%s: the input grew after it was read first", item->entry.file);
+    if (!result && parts) {
+        if (r->second || !r->twice)
+            cut(r, item, r->parts);
+        r->parts += found->count;
+    } else if (!result && !r->twice) {
+        judge_cluster(r, item);
+    }
+    free(found);
+    return result;
+}
+
+/* ---- report ---------------------------------------------------------------------------------- */
+
+/* Writes a line for each set of more than one document. */
+static int write_clusters(const struct clusters *c, struct output *out)
+{
+    struct buf line = BUF_INIT;
+    uint32_t *next = mem_zalloc(c->count + 1, sizeof *next), *last = mem_zalloc(c->count + 1, 4);
+    int result = 0;
+    for (size_t i = 0; i < c->count; i++) {
+        size_t first = clusters_first(c, i);
+        if (first != i)
+            next[last[first] ? last[first] : first] = (uint32_t)i;
+        last[first] = (uint32_t)i;
+    }
+    for (size_t i = 0; i < c->count && !result; i++) {
+        if (!next[i] || clusters_first(c, i) != i)
+            continue;
+        buf_clear(&line);
+        buf_addf(&line, "{\"kept\": %zu, \"left_out\": [", i + 1);
+        for (uint32_t k = next[i]; k; k = next[k])
+            buf_addf(&line, "%s%" PRIu32, k == next[i] ? "" : ", ", k + 1);
+        buf_adds(&line, "]}\n");
+        result = output_write(out, line.data, line.len);
+    }
+    free(next);
+    free(last);
+    buf_release(&line);
+    return result;
+}
+
+static int report(const struct run *r)
+{
+    struct output out;
+    if (!r->given->clusters_path)
+        return 0;
+    if (output_open(&out, r->given->clusters_path) < 0)
+        return -1;
+    return output_end(&out, write_clusters(&r->clusters, &out));
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+/* Whether all operands can be read twice. */
+static int can_read_twice(int argc, char **argv, int *twice)
+{
+    *twice = argc > 0;
+    for (int i = 0; i < argc; i++) {
+        enum file_kind kind;
+        if (file_look(argv[i], &kind) < 0)
+            return -1;
+        if (!strcmp(argv[i], "-") || kind == FILE_SPECIAL)
+            *twice = 0;
+    }
+    return 0;
+}
+
+static int first_pass(struct run *r, struct flow *flow, int argc, char **argv)
+{
+    int parts = r->given->by == BY_PARAGRAPH || r->given->by == BY_LINE;
+    struct flow first = *flow;
+    first.silent = 1;
+    int result = flow_run(&first, argc, argv);
+    if (!result)
+        result = firsts_finish(&r->firsts, parts ? mark_repeated : join, r);
+    r->documents = first.read;
+    r->parts = 0;
+    r->second = 1;
+    flow_release(&first);
+    return result;
+}
+
+static int run_passes(struct run *r, int argc, char **argv)
+{
+    struct flow flow = { .options = &r->given->flow,
+                         .judge = judge,
+                         .settle = settle,
+                         .ctx = r,
+                         .tools_new = tools_new,
+                         .tools_free = tools_free,
+                         .report_path = r->given->clusters_path,
+                         .reasons = reasons,
+                         .reason_count = REASONS };
+    if (r->given->by == BY_PARAGRAPH)
+        flow.piece = "paragraph(s) left out";
+    if (r->given->by == BY_LINE)
+        flow.piece = "line(s) left out";
+    if (r->twice && first_pass(r, &flow, argc, argv) < 0)
+        return -1;
+    int result = flow_run(&flow, argc, argv);
+    if (!result && r->twice && flow.read != r->documents)
+        result = err_set("the input became shorter after it was read first");
+    flow_release(&flow);
+    return result ? result : report(r);
+}
+
+static void set_minhash(struct run *r)
+{
+    const struct dedup *given = r->given;
+    r->minhash = (struct minhash){
+        .shingle = (size_t)(given->shingle ? given->shingle : recipes[given->recipe].shingle),
+        .characters = recipes[given->recipe].characters,
+        .bands = (size_t)(given->bands ? given->bands : recipes[given->recipe].bands),
+        .rows = (size_t)(given->rows ? given->rows : recipes[given->recipe].rows),
+    };
+    minhash_init(&r->minhash, (uint32_t)given->hash_seed);
+}
+
+static int run_dedup(int argc, char **argv, void *given_options)
+{
+    struct run r = { .given = given_options };
+    int parts = r.given->by == BY_PARAGRAPH || r.given->by == BY_LINE;
+    if (parts && r.given->clusters_path)
+        return err_usage("--clusters is for --by near and --by document");
+    if (can_read_twice(argc, argv, &r.twice) < 0)
+        return -1;
+    set_minhash(&r);
+    firsts_init(&r.firsts, r.given->memory_bytes, r.twice);
+    int result = run_passes(&r, argc, argv);
+    firsts_release(&r.firsts);
+    clusters_release(&r.clusters);
+    minhash_release(&r.minhash);
+    free(r.repeated);
+    return result;
+}
+
+const struct tool_command dedup_command = {
+    .name = "dedup",
+    .args = "[FILE...]",
+    .summary = "Leave out documents, paragraphs or lines that occurred before.",
+    .options = options,
+    .defaults = &defaults,
+    .size = sizeof defaults,
+    .common = TOOL_THREADS | TOOL_PROGRESS | TOOL_FORCE,
+    .max_args = -1,
+    .run = run_dedup,
+};

@@ -1,0 +1,44 @@
+/*
+ * firsts.h - finds, for each key, the first number that was added with it.
+ *
+ * For a stream the keys are in a table in memory, and the answer is there at once. For input that
+ * is read twice they go to parts of temporary files, by their first bits; then each part is sorted
+ * in memory, so that memory does not grow with the number of keys.
+ */
+#ifndef TEXTMILL_TEXTCLEAN_FIRSTS_H
+#define TEXTMILL_TEXTCLEAN_FIRSTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "common/files/spill.h"
+
+/* The hash of what may be repeated; equal keys stand for equal things. */
+struct key {
+    uint64_t high, low;
+};
+
+enum { FIRSTS_PARTS = 256 };
+
+struct firsts {
+    uint64_t memory; /* bytes */
+    struct spill *parts;
+    struct key_slot *slots;
+    size_t slot_count, used;
+};
+
+/* `twice`: the input is read twice. */
+void firsts_init(struct firsts *f, uint64_t memory, int twice);
+void firsts_release(struct firsts *f);
+
+/* For a stream: sets *first to the first number with the key, which may be `number` itself; numbers
+ * rise. For input that is read twice: keeps both. Returns 0, or -1 with an error if memory or
+ * temporary files do not suffice. */
+int firsts_add(struct firsts *f, const struct key *key, uint64_t number, uint64_t *first);
+
+/* For input that is read twice, after the last firsts_add: calls `same` for each number that is not
+ * the first with its key. Returns 0, or -1 with an error. */
+int firsts_finish(struct firsts *f, void (*same)(void *ctx, uint64_t number, uint64_t first),
+                  void *ctx);
+
+#endif

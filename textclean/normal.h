@@ -1,0 +1,26 @@
+/*
+ * normal.h - a text without the differences that copies of it may have: all in lower case, each
+ * number 0, punctuation and white space one blank, no accents.
+ *
+ * A number is digits of any script, perhaps with one of . , and their Arabic and decimal separators
+ * between them. Punctuation is that of stops_is_mark. Accents are what the canonical decomposition
+ * makes marks without width (Mn). This is the arithmetic of datatrove's text normalisation.
+ */
+#ifndef TEXTMILL_TEXTCLEAN_NORMAL_H
+#define TEXTMILL_TEXTCLEAN_NORMAL_H
+
+#include <stddef.h>
+
+#include "common/base/buf.h"
+
+struct normal {
+    struct buf text;                /* the result */
+    struct buf valid, lower, plain; /* working memory */
+};
+void normal_init(struct normal *t);
+void normal_release(struct normal *t);
+
+/* Replaces t->text by the normal form of text[0..n). Invalid bytes become U+FFFD. */
+void normal_set(struct normal *t, const char *text, size_t n);
+
+#endif
