@@ -146,8 +146,9 @@ static int encode_all(struct encoding *c)
         log_warn("%" PRIu64 " of the lines ended with CR LF: the CR was removed with the line end",
                  source_returns(c->source));
     if (source_empty(c->source))
-        log_warn("records of tables that have no text, and so are empty documents: %" PRIu64,
-                 source_empty(c->source));
+        log_warn(
+            "records of tables or JSON lines that have no text, and so are empty documents: %" PRIu64,
+            source_empty(c->source));
     return c->how.as_ids ? 0 : stream_end(&c->out, c->documents);
 }
 

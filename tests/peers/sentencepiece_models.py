@@ -17,7 +17,9 @@ PARTS = [" ", "  ", "\n", "\t", "\u00a0", "\u3000", "▁", "the", "The", "1", "4
 REAL = read_lines("text/multilingual.txt")[:1500:3] + read_lines("text/alice.txt")[:300]
 TEXTS = [t for t in REAL + random_texts(2500, 7, PARTS, 0.8, 25) if "\0" not in t]
 OPTIONS = [dict(), dict(byte_fallback=True, vocab_size=800), dict(normalization_rule_name="identity", remove_extra_whitespaces=False),
-           dict(user_defined_symbols=["[X]", "abc"], control_symbols=["<pad>"]), dict(add_dummy_prefix=False, split_digits=True),
+           dict(user_defined_symbols=["[X]", "abc"], control_symbols=["<pad>"]),
+           dict(user_defined_symbols=["e", "the", "½", "ﬁ", "İ", "4", "\u0301!"], normalization_rule_name="nmt_nfkc_cf", vocab_size=360),
+           dict(add_dummy_prefix=False, split_digits=True),
            dict(treat_whitespace_as_suffix=True), dict(treat_whitespace_as_suffix=True, remove_extra_whitespaces=False)]
 
 

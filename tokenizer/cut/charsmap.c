@@ -23,6 +23,8 @@ struct charsmap {
     unsigned char changes[256]; /* whether some text of the map begins with the byte */
     unsigned char alone[256]; /* the one byte that an ASCII character before another becomes; 0: the
                                  trie says what it becomes */
+    char **kept;              /* texts that are kept, sorted */
+    size_t kept_count;
 };
 
 /* ---- the trie -------------------------------------------------------------------------------- */
@@ -113,19 +115,78 @@ void charsmap_free(struct charsmap *m)
 {
     if (!m)
         return;
+    for (size_t i = 0; i < m->kept_count; i++)
+        free(m->kept[i]);
+    free(m->kept);
     free(m->units);
     free(m->texts);
     free(m);
 }
 
+/* ---- texts that are kept --------------------------------------------------------------------- */
+
+static int compare(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+void charsmap_keep(struct charsmap *m, const char *const *texts, size_t count)
+{
+    m->kept = mem_zalloc(count, sizeof *m->kept);
+    for (size_t i = 0; i < count; i++) {
+        const unsigned char first = (unsigned char)texts[i][0];
+        m->kept[m->kept_count++] = mem_strdup(texts[i]);
+        m->changes[first] = 1;
+        m->alone[first] = 0;
+    }
+    if (count)
+        qsort(m->kept, count, sizeof *m->kept, compare);
+}
+
+/* Returns the first of kept[from..to) whose byte at index `depth` is `byte` or higher. All of them
+ * have the same bytes before it. */
+static size_t lower_bound(const struct charsmap *m, size_t from, size_t to, size_t depth,
+                          unsigned byte)
+{
+    while (from < to) {
+        size_t middle = from + (to - from) / 2;
+        if ((unsigned char)m->kept[middle][depth] < byte)
+            from = middle + 1;
+        else
+            to = middle;
+    }
+    return from;
+}
+
+/* Returns the length of the longest kept text at the beginning of p[0..n), or 0. */
+static size_t kept(const struct charsmap *m, const char *p, size_t n)
+{
+    size_t from = 0, to = m->kept_count, best = 0;
+    for (size_t depth = 0; from < to; depth++) {
+        if (!m->kept[from][depth]) { /* shorter texts come first */
+            best = depth;
+            from = lower_bound(m, from, to, depth, 1);
+        }
+        if (depth == n || !p[depth])
+            break;
+        from = lower_bound(m, from, to, depth, (unsigned char)p[depth]);
+        to = lower_bound(m, from, to, depth, (unsigned char)p[depth] + 1u);
+    }
+    return best;
+}
+
 /* ---- SentencePiece's way --------------------------------------------------------------------- */
 
-/* Returns the replacement of the longest string of the map at p[0..n), and sets *len to that
- * string's length in bytes; NULL if there is none. */
-static const char *longest(const struct charsmap *m, const char *p, size_t n, size_t *len)
+/* Sets *len to the length of the next string of p[0..n), in bytes, and returns its replacement, or
+ * NULL if it stays: a text that is kept, the longest string of the map or, without these, one
+ * character. */
+static const char *replacement(const struct charsmap *m, const char *p, size_t n, size_t *len)
 {
     struct walk w = walk_begin(m);
     const char *found = NULL;
+    if ((*len = kept(m, p, n)))
+        return NULL;
+    utf8_get((const unsigned char *)p, len);
     for (size_t i = 0; i < n && walk_next(&w, (unsigned char)p[i]); i++)
         if (w.value) {
             found = w.value;
@@ -193,13 +254,11 @@ void charsmap_longest(const struct charsmap *m, struct buf *out, const char *tex
         i += len;
         if (i == n)
             break;
-        const char *found = longest(m, text + i, n - i, &len);
-        if (found) {
+        const char *found = replacement(m, text + i, n - i, &len);
+        if (found)
             buf_adds(out, found);
-        } else {
-            utf8_get((const unsigned char *)text + i, &len);
+        else
             buf_add(out, text + i, len);
-        }
     }
 }
 
@@ -278,9 +337,7 @@ static void trace_longest(const struct charsmap *m, const char *text, size_t n, 
                           void *ctx)
 {
     for (size_t i = 0, len; i < n; i += len) {
-        const char *found = longest(m, text + i, n - i, &len);
-        if (!found)
-            utf8_get((const unsigned char *)text + i, &len);
+        const char *found = replacement(m, text + i, n - i, &len);
         put(ctx, text + i, len, found);
     }
 }

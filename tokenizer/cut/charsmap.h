@@ -21,6 +21,11 @@ struct charsmap;
 struct charsmap *charsmap_new(const char *bytes, size_t n);
 void charsmap_free(struct charsmap *m);
 
+/* Keeps each of these texts as it is, wherever charsmap_longest comes to one: SentencePiece's
+ * user-defined pieces. Of several, the longest counts. Copies the texts; must be called before the
+ * map is used, and once. */
+void charsmap_keep(struct charsmap *m, const char *const *texts, size_t count);
+
 /* Appends text[0..n), valid UTF-8, to `out`, with all replacements made. At each place the longest
  * string that is in the map is replaced, as SentencePiece does. */
 void charsmap_longest(const struct charsmap *m, struct buf *out, const char *text, size_t n);

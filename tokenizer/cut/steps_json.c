@@ -75,6 +75,18 @@ struct bert_rules steps_bert_rules(const struct js *value)
     return r;
 }
 
+/* Adds the texts of a list to those that the map keeps. */
+static void keep_texts(struct charsmap *m, const struct js *list)
+{
+    const char **texts = mem_zalloc(js_count(list), sizeof *texts);
+    size_t count = 0, n;
+    for (size_t i = 0; i < js_count(list); i++)
+        if ((texts[count] = js_text(js_at(list, i), &n)) && n)
+            count++;
+    charsmap_keep(m, texts, count);
+    free(texts);
+}
+
 static int read_precompiled(struct step *step, const struct js *value)
 {
     static const char cluster[] = "\\X";
@@ -86,6 +98,8 @@ static int read_precompiled(struct step *step, const struct js *value)
     else
         step->map = charsmap_new(map.data, map.len);
     buf_release(&map);
+    if (step->map)
+        keep_texts(step->map, js_get(value, "keep"));
     if (!step->map || js_text_is(js_get(value, "match"), "longest"))
         return step->map ? 0 : -1;
     return (step->regex = regex_new(cluster, sizeof cluster - 1)) ? 0 : -1;

@@ -58,6 +58,23 @@ static void put_space(const struct sentencepiece *m, int early, struct buf *out)
                  m->suffix ? "append" : "prepend", early || m->keeps_spaces ? " " : "\u2581");
 }
 
+/* Adds the list of the user-defined pieces, which the map keeps as they are. */
+static void put_kept(const struct sentencepiece *m, struct buf *out)
+{
+    const char *before = ",\"keep\":[";
+    for (uint32_t id = 0; id < m->v->count && id < m->types_cap; id++) {
+        size_t n;
+        const char *bytes = vocabulary_bytes(m->v, id, &n);
+        if (m->types[id] != SENTENCEPIECE_USER_DEFINED)
+            continue;
+        buf_adds(out, before);
+        js_quote(out, bytes, n);
+        before = ",";
+    }
+    if (*before == ',' && !before[1])
+        buf_addc(out, ']');
+}
+
 static void put_normalizer(const struct sentencepiece *m, struct buf *out)
 {
     const char *space = m->keeps_spaces ? " " : "\u2581";
@@ -68,7 +85,9 @@ static void put_normalizer(const struct sentencepiece *m, struct buf *out)
         buf_adds(out,
                  "{\"type\":\"Precompiled\",\"match\":\"longest\",\"precompiled_charsmap\":\"");
         base64_print(out, (const char *)m->charsmap, m->charsmap_bytes);
-        buf_adds(out, "\"},");
+        buf_adds(out, "\"");
+        put_kept(m, out);
+        buf_adds(out, "},");
     }
     if (m->remove_extra)
         buf_addf(out,

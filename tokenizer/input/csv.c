@@ -98,10 +98,7 @@ static int add_line(struct csv *c, const char *line, size_t n, int *open)
 static int next_line(struct csv *c, char **line, size_t *n)
 {
     int got = input_line(c->in, line, n);
-    if (got > 0 && !c->line++ && *n >= 3 && !memcmp(*line, "\xEF\xBB\xBF", 3)) {
-        *line += 3;
-        *n -= 3;
-    }
+    c->line += got > 0;
     return got;
 }
 

@@ -2,9 +2,8 @@
  * csv.h - reads tables in CSV format (RFC 4180).
  *
  * A quoted cell may hold commas, line ends, and doubled quotes. Lines end with LF or CR LF. Blank
- * lines between records are skipped, and so is a byte order mark at the beginning. Ambiguous input
- * is an error: a quote inside an unquoted cell, anything between a closing quote and the next
- * comma, and a quote that is never closed.
+ * lines between records are skipped. Ambiguous input is an error: a quote inside an unquoted cell,
+ * anything between a closing quote and the next comma, and a quote that is never closed.
  */
 #ifndef TEXTMILL_TOKENIZER_INPUT_CSV_H
 #define TEXTMILL_TOKENIZER_INPUT_CSV_H

@@ -79,6 +79,12 @@ static int begins(const char *text, size_t n, const char *with)
     return n >= strlen(with) && !memcmp(text, with, strlen(with));
 }
 
+/* Returns the bytes of a byte order mark at the beginning of a text, or 0. */
+static size_t order_mark(const char *text, size_t n)
+{
+    return begins(text, n, "\xEF\xBB\xBF") ? 3 : 0;
+}
+
 static enum source_format guess(const char *name, const char *text, size_t n)
 {
     static const char blank[] = " \t\r\n";
@@ -87,6 +93,9 @@ static enum source_format guess(const char *name, const char *text, size_t n)
         return kind == COLUMNS_PARQUET ? SOURCE_PARQUET : SOURCE_ARROW;
     if (file_ends_with(name, ".csv") || kinds_is_table(text, n, ','))
         return SOURCE_CSV;
+    size_t mark = order_mark(text, n);
+    text += mark;
+    n -= mark;
     for (; n && memchr(blank, *text, sizeof blank - 1); n--)
         text++;
     if (begins(text, n, "<!-- textmill documents ") || begins(text, n, "<doc "))
@@ -204,6 +213,8 @@ static int open_next(struct source *s)
         return -1;
     if (s->how.fields && !has_fields(s->current))
         return err_set("%s: neither JSON lines nor a table, so that it has no fields", s->in.path);
+    if (s->current == SOURCE_JSONL || s->current == SOURCE_CSV)
+        input_skip(&s->in, order_mark(s->in.data + s->in.begin, s->in.end - s->in.begin));
     if (s->current == SOURCE_DOCUMENTS)
         document_open(&s->reader, &s->in);
     s->line = s->records = 0;
@@ -255,55 +266,36 @@ static const struct js *find_field(const struct js *object, const char *key, siz
     return value;
 }
 
-/* Appends the strings of all fields to `text`. Returns 0, or -1 with an error if one is not a
- * string. */
+/* Appends the strings of all fields to `text`. A null is a cell without text, as in tables. Returns
+ * the number of fields, or -1 with an error if one is neither a string nor null. */
 static int add_fields(const struct js *root, const char *fields, const char *where,
                       struct buf *text)
 {
-    for (const char *key = fields;; key++) {
+    int count = 1;
+    for (const char *key = fields;; key++, count++) {
         size_t n = strcspn(key, ","), len;
         const struct js *field = find_field(root, key, n);
         const char *value = js_text(field, &len);
-        if (!value)
-            return err_set(js_is_null(field) ? "%s: \"%.*s\" is null" : "%s: no string \"%.*s\"",
-                           where, (int)n, key);
+        if (!value && !js_is_null(field))
+            return err_set("%s: no string \"%.*s\"", where, (int)n, key);
         if (key > fields)
             buf_adds(text, "\n\n");
-        buf_add(text, value, len);
+        if (value)
+            buf_add(text, value, len);
         key += n;
         if (!*key)
-            return 0;
+            return count;
     }
-}
-
-static int read_json(struct source *s, struct buf *text)
-{
-    char *line;
-    size_t n;
-    int got;
-    do {
-        got = input_line(&s->in, &line, &n);
-        s->line++;
-    } while (got > 0 && (!n || (n == 1 && line[0] == '\r')));
-    if (got <= 0)
-        return got;
-    struct buf name = BUF_INIT;
-    buf_addf(&name, "%s: line %" PRIu64, s->in.path, s->line);
-    struct js *root = js_parse(line, n, name.data);
-    if (!root && s->how.mend != MEND_NONE)
-        root = parse_mended(s, line, n, name.data);
-    got = root ? add_fields(root, fields(s), name.data, text) : -1;
-    js_free(root);
-    buf_release(&name);
-    return got < 0 ? -1 : 1;
 }
 
 /* Returns 0 at the end of a table, or -1 with an error if none of its records had any text. */
 static int end_table(const struct source *s)
 {
     return s->records && s->empty - s->empty_before == s->records
-               ? err_set("%s: no record has any text in the column that is read (of %" PRIu64 ")",
-                         s->in.path, s->records)
+               ? err_set(
+                     "%s: no record has any text in the column or field that is read (of %" PRIu64
+                     ")",
+                     s->in.path, s->records)
                : 0;
 }
 
@@ -313,6 +305,30 @@ static void count_record(struct source *s, size_t cells, const struct buf *text,
 {
     s->records++;
     s->empty += text->len == before + 2 * (cells - 1);
+}
+
+static int read_json(struct source *s, struct buf *text)
+{
+    char *line;
+    size_t n, before = text->len;
+    int got;
+    do {
+        got = input_line(&s->in, &line, &n);
+        s->line++;
+    } while (got > 0 && (!n || (n == 1 && line[0] == '\r')));
+    if (got <= 0)
+        return got < 0 ? -1 : end_table(s);
+    struct buf name = BUF_INIT;
+    buf_addf(&name, "%s: line %" PRIu64, s->in.path, s->line);
+    struct js *root = js_parse(line, n, name.data);
+    if (!root && s->how.mend != MEND_NONE)
+        root = parse_mended(s, line, n, name.data);
+    got = root ? add_fields(root, fields(s), name.data, text) : -1;
+    if (got > 0)
+        count_record(s, (size_t)got, text, before);
+    js_free(root);
+    buf_release(&name);
+    return got < 0 ? -1 : 1;
 }
 
 static int read_record(struct source *s, struct buf *text)

@@ -76,6 +76,7 @@ int source_read(struct source *s, struct buf *text, int *sentences);
 const char *source_file(const struct source *s);  /* the file read last; valid until source_close */
 uint64_t source_replaced(const struct source *s); /* bytes of JSON replaced so far */
 uint64_t source_returns(const struct source *s);  /* lines that ended with CR LF so far */
-uint64_t source_empty(const struct source *s);    /* table records without any text so far */
+uint64_t source_empty(
+    const struct source *s); /* records of tables and JSON lines without any text so far */
 
 #endif

@@ -15,7 +15,7 @@ void added_put(struct added_set *s, const struct added_token *token, const char 
 {
     if (!n)
         return;
-    s->items = mem_resize(s->items, s->count + 1, sizeof *s->items);
+    mem_grow(s->items, s->cap, s->count + 1);
     s->all_special = (s->count == 0 || s->all_special) && token->special;
     s->items[s->count] = (struct added_item){ *token, s->count, mem_strndup(text, n), n };
     s->count++;

@@ -22,7 +22,7 @@ struct added_set {
         char *text;    /* spelling of the token in the text of this pass */
         size_t len;
     } * items;
-    size_t count;
+    size_t count, cap;
     int all_special;
     unsigned char first[256];   /* 1: a token begins with this byte */
     uint64_t pairs[65536 / 64]; /* bit set: a token may begin with these two bytes */

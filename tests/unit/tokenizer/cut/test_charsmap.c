@@ -91,6 +91,17 @@ Test(charsmap, longest_strings_are_replaced_with_every_instruction_set)
                       "level %d: '%s' became '%s'", level, text.data, got.data);
         }
     }
+    /* kept texts come before those of the map, and the longest first */
+    static const char *const kept[] = { "e", "ff", "fffz", "A b", "aA" };
+    charsmap_keep(map, kept, sizeof kept / sizeof *kept);
+    buf_clear(&text);
+    buf_clear(&got);
+    buf_clear(&want);
+    buf_adds(&text, "e\xCC\x81 fff fffz A bA aAz");
+    cr_assert_eq(charsmap_trace(map, NULL, NULL, text.data, text.len, put_traced, &want), 0);
+    charsmap_longest(map, &got, text.data, text.len);
+    cr_expect_str_eq(got.data, "e\xCC\x81 fff fffz A ba aAts");
+    cr_expect_str_eq(want.data, got.data);
     charsmap_free(map);
     buf_release(&m.texts);
     buf_release(&text);
