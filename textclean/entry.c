@@ -310,7 +310,9 @@ static int find_text(struct search *f)
     r->close = f->scan.at - 1;
     if (js_scan_peek(&f->scan) >= 0)
         return js_scan_error(&f->scan, f->scan.at, "text behind the object");
-    return f->texts ? 0 : err_set("no string \"%s\"; --field names another", f->field);
+    return f->texts ? 0
+                    : err_set("no string \"%s\"; --field names another (of tests: --against-field)",
+                              f->field);
 }
 
 int entry_parse(struct entry *r, enum entry_format format, const char *field)

@@ -81,6 +81,13 @@ int firsts_add(struct firsts *f, const struct key *key, uint64_t number, uint64_
     return 0;
 }
 
+int firsts_find(const struct firsts *f, const struct key *key, uint64_t *first)
+{
+    const struct key_slot *slot = slot_of(f, key);
+    *first = slot->next - 1;
+    return slot->next > 0;
+}
+
 /* ---- files ----------------------------------------------------------------------------------- */
 
 static int compare(const void *a, const void *b)

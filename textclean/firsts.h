@@ -36,6 +36,9 @@ void firsts_release(struct firsts *f);
  * temporary files do not suffice. */
 int firsts_add(struct firsts *f, const struct key *key, uint64_t number, uint64_t *first);
 
+/* For a stream: returns 1 and sets *first if the key was added, else 0. */
+int firsts_find(const struct firsts *f, const struct key *key, uint64_t *first);
+
 /* For input that is read twice, after the last firsts_add: calls `same` for each number that is not
  * the first with its key. Returns 0, or -1 with an error. */
 int firsts_finish(struct firsts *f, void (*same)(void *ctx, uint64_t number, uint64_t first),

@@ -1,13 +1,14 @@
-/* textclean - filters documents and leaves out repetitions. */
+/* textclean - filters documents, leaves out repetitions and texts of tests. */
 #include "common/base/err.h"
 #include "common/program/tool.h"
+#include "textclean/decontaminate_command.h"
 #include "textclean/dedup_command.h"
 #include "textclean/filter_command.h"
 
 static int run_none(int argc, char **argv, void *given)
 {
     (void)argc, (void)argv, (void)given;
-    return err_usage("no command: give filter or dedup");
+    return err_usage("no command: give filter, dedup or decontaminate");
 }
 
 static const struct tool_command none_command = {
@@ -18,14 +19,16 @@ static const struct tool_command none_command = {
 };
 
 static const struct tool_command *const commands[] = { &none_command, &filter_command,
-                                                       &dedup_command, NULL };
+                                                       &dedup_command, &decontaminate_command,
+                                                       NULL };
 
 static const struct tool tool = {
     .name = "textclean",
     .examples = "  wikiprep dump.xml.bz2 | textclean filter | tokenize | tfwrite -o shards/\n"
                 "  textclean filter --rules gopher,c4 --rejected no.jsonl -o yes.jsonl web.jsonl\n"
                 "  textclean filter --list\n"
-                "  textclean dedup -o clean.jsonl --clusters alike.jsonl parts/\n",
+                "  textclean dedup -o clean.jsonl --clusters alike.jsonl parts/\n"
+                "  textclean decontaminate --against lambada.jsonl -o corpus.jsonl web.jsonl\n",
     .commands = commands,
 };
 

@@ -7,6 +7,7 @@ declare -A WRITERS=(
     [tokenize]='file tokenize -q --vocab $VOCAB --format text -o $OUT $TEXT'
     [decode]='file tokenize decode -q --vocab $VOCAB -o $OUT $TOKENS'
     [dedup]='file textclean dedup -q --format lines -o $OUT $TEXT'
+    [decontaminate]='file textclean decontaminate -q --against $TEXT --format lines -o $OUT $TEXT'
     [textclean]='file textclean filter -q --rules gopher --format lines -o $OUT $TEXT'
     [count]='file tokenize count -q --format text -o $OUT $TEXT'
     [llmc]='file tfwrite -q --layout llmc -o $OUT $TOKENS'

@@ -1,0 +1,311 @@
+#include "textclean/decontaminate_command.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/err.h"
+#include "common/base/log.h"
+#include "common/base/mem.h"
+#include "common/base/utf8.h"
+#include "common/formats/js.h"
+#include "textclean/flow.h"
+#include "textclean/ngrams.h"
+#include "unicode/whitespace.h"
+
+enum rule { RULE_CUT, RULE_DROP };
+
+struct decontaminate {
+    struct flow_options flow;
+    struct opt_list against;
+    const char *fields, *matches_path;
+    int rule, against_format;
+    int64_t ngram, least, margin, shortest, most_pieces;
+    uint64_t memory_bytes;
+};
+
+/* The numbers are GPT-3's (Brown et al. 2020, appendix C), and for `least` those of Megatron-LM's
+ * filter for LAMBADA. */
+static const struct decontaminate defaults = { .flow = FLOW_DEFAULTS,
+                                               .fields = "text",
+                                               .ngram = 13,
+                                               .least = 8,
+                                               .margin = 200,
+                                               .shortest = 200,
+                                               .most_pieces = 10,
+                                               .memory_bytes = UINT64_C(1) << 30 };
+
+#define AT(member) offsetof(struct decontaminate, member)
+static const struct opt options[] = {
+    { 0, "against", OPT_LIST, AT(against), "FILE",
+      "file or folder with the texts of a test; may be given several times" },
+    { 0, "against-format", OPT_CHOICE, AT(against_format), ENTRY_FORMATS,
+      "format of the files of --against" },
+    { 0, "against-field", OPT_TEXT, AT(fields), "KEY[,KEY]",
+      "JSON lines of --against: the strings that, joined, are the text: question,answer" },
+    { 0, "rule", OPT_CHOICE, AT(rule), "cut|drop",
+      "what becomes of a document with words of a test: cut them out, or leave the document out" },
+    { 0, "ngram", OPT_INT, AT(ngram), "N", "words in a row that must be equal", 1, NGRAMS_MOST },
+    { 0, "least", OPT_INT, AT(least), "N",
+      "a text of a test with fewer words than --ngram is searched whole if it has N at least", 1,
+      NGRAMS_MOST },
+    { 0, "margin", OPT_INT, AT(margin), "N",
+      "characters that are cut out on each side of the words, too", 0, 1e6 },
+    { 0, "shortest", OPT_INT, AT(shortest), "N", "characters of the shortest piece that stays", 0,
+      1e6 },
+    { 0, "pieces", OPT_INT, AT(most_pieces), "N",
+      "leave a document out that is cut into more than N pieces", 1, 1e6 },
+    { 0, "memory", OPT_SIZE, AT(memory_bytes), "SIZE", "memory for the words of tests", 1 << 20,
+      1e15 },
+    { 0, "matches", OPT_TEXT, AT(matches_path), "FILE",
+      "write what was found, and in which document and text of a test, to FILE as JSON lines" },
+    FLOW_ROWS(struct decontaminate),
+    { 0 },
+};
+
+enum { REASON_FOUND, REASON_PIECES, REASON_NOTHING_LEFT, REASONS };
+static const char *const reasons[REASONS] = { "test-words", "test-pieces", "nothing-left" };
+
+struct run {
+    const struct decontaminate *given;
+    struct ngrams ngrams;
+    struct output matches;
+    int reports; /* matches are written */
+};
+
+/* ---- texts of tests -------------------------------------------------------------------------- */
+
+/* Sets *text to the strings of the fields, joined by blanks. */
+static int join_fields(struct entry *e, enum entry_format format, const char *fields,
+                       struct buf *text)
+{
+    buf_clear(text);
+    for (const char *field = fields;; field++) {
+        size_t n = strcspn(field, ",");
+        char *name = mem_strndup(field, n);
+        int result = entry_parse(e, format, name);
+        free(name);
+        if (result < 0)
+            return -1;
+        buf_addc(text, ' ');
+        buf_add(text, e->document.text.data, e->document.text.len);
+        field += n;
+        if (!*field || format != ENTRY_JSONL)
+            return 0;
+    }
+}
+
+static int read_tests(struct run *r, struct entries *source, struct entry *e)
+{
+    struct ngram_words words;
+    struct buf text = BUF_INIT;
+    int64_t added = 0;
+    int got;
+    ngram_words_init(&words);
+    while ((got = entries_read(source, e)) > 0) {
+        if (join_fields(e, source->format, r->given->fields, &text) < 0) {
+            got = -1;
+            break;
+        }
+        ngram_words_set(&words, text.data, text.len);
+        int64_t more = ngrams_add(&r->ngrams, &words, e->number);
+        if (more < 0) {
+            got = -1;
+            break;
+        }
+        added += more;
+    }
+    if (!got && !added)
+        got = err_set("--against has no text of %" PRId64 " words or more", r->given->least);
+    ngram_words_release(&words);
+    buf_release(&text);
+    return got;
+}
+
+static int open_tests(struct run *r)
+{
+    struct entries source;
+    struct entry e;
+    const struct opt_list *list = &r->given->against;
+    char **paths = mem_alloc((list->count + 1) * sizeof *paths);
+    entry_init(&e);
+    for (size_t i = 0; i < list->count; i++)
+        paths[i] = (char *)list->items[i];
+    int result = entries_open(&source, paths, (int)list->count,
+                              (enum entry_format)r->given->against_format);
+    if (!result)
+        result = read_tests(r, &source, &e);
+    entries_close(&source);
+    entry_release(&e);
+    free(paths);
+    return result;
+}
+
+/* ---- a document ------------------------------------------------------------------------------ */
+
+struct tools {
+    struct ngram_words words;
+    struct buf left;
+};
+
+static void *tools_new(void *ctx)
+{
+    (void)ctx;
+    struct tools *t = mem_zalloc(1, sizeof *t);
+    ngram_words_init(&t->words);
+    buf_init(&t->left);
+    return t;
+}
+
+static void tools_free(void *tools)
+{
+    struct tools *t = tools;
+    ngram_words_release(&t->words);
+    buf_release(&t->left);
+    free(t);
+}
+
+static void report_match(const struct run *r, struct flow_item *item, size_t begin, size_t end,
+                         uint64_t source)
+{
+    struct buf *lines = item->result;
+    if (!r->reports)
+        return;
+    if (!lines) {
+        item->result = lines = mem_alloc(sizeof *lines);
+        buf_init(lines);
+    }
+    buf_addf(lines,
+             "{\"document\": %" PRIu64 ", \"against\": %" PRIu64 ", \"text\": ", item->entry.number,
+             source);
+    js_quote(lines, item->entry.document.text.data + begin, end - begin);
+    buf_adds(lines, "}\n");
+}
+
+/* Returns the offset `chars` characters before text[at], or after it. */
+static size_t before(const struct buf *text, size_t at, int64_t chars)
+{
+    while (chars > 0 && at)
+        chars -= ((unsigned char)text->data[--at] & 0xC0) != 0x80;
+    return at;
+}
+
+static size_t after(const struct buf *text, size_t at, int64_t chars)
+{
+    return at + utf8_offset(text->data + at, text->len - at, (size_t)chars);
+}
+
+/* Keeps the piece text[begin..end) if it is long enough. */
+static void keep_piece(const struct run *r, struct buf *left, const struct buf *text, size_t begin,
+                       size_t end)
+{
+    struct span piece = whitespace_strip(text->data + begin, end > begin ? end - begin : 0);
+    if (!piece.n || utf8_count(piece.s, piece.n) < (size_t)r->given->shortest)
+        return;
+    buf_adds(left, left->len ? "\n\n" : "");
+    buf_add(left, piece.s, piece.n);
+}
+
+static int judge(void *ctx, void *tools, struct flow_item *item)
+{
+    const struct run *r = ctx;
+    struct tools *t = tools;
+    struct buf *text = &item->entry.document.text;
+    size_t done = 0, words;
+    uint64_t source;
+    int64_t pieces = 1;
+    buf_clear(&t->left);
+    ngram_words_set(&t->words, text->data, text->len);
+    for (size_t at = 0; ngrams_find(&r->ngrams, &t->words, &at, &words, &source); at += words) {
+        size_t begin = t->words.list[at].begin, end = t->words.list[at + words - 1].end;
+        report_match(r, item, begin, end, source);
+        item->pieces++;
+        size_t from = before(text, begin, r->given->margin);
+        pieces += from > done || done == 0;
+        keep_piece(r, &t->left, text, done, from);
+        done = after(text, end, r->given->margin);
+    }
+    if (!item->pieces)
+        return 0;
+    keep_piece(r, &t->left, text, done, text->len);
+    if (r->given->rule == RULE_DROP) {
+        item->reason = REASON_FOUND;
+    } else if (pieces > r->given->most_pieces) {
+        item->reason = REASON_PIECES;
+    } else if (!t->left.len) {
+        item->reason = REASON_NOTHING_LEFT;
+    } else {
+        buf_clear(text);
+        buf_add(text, t->left.data, t->left.len);
+        item->entry.changed = 1;
+    }
+    return 0;
+}
+
+static int settle(void *ctx, struct flow_item *item)
+{
+    struct run *r = ctx;
+    struct buf *lines = item->result;
+    int result = lines ? output_write(&r->matches, lines->data, lines->len) : 0;
+    if (lines)
+        buf_release(lines);
+    free(lines);
+    return result;
+}
+
+/* ---- the command ----------------------------------------------------------------------------- */
+
+static int run_flow(struct run *r, int argc, char **argv)
+{
+    struct flow flow = { .options = &r->given->flow,
+                         .judge = judge,
+                         .settle = r->reports ? settle : NULL,
+                         .ctx = r,
+                         .tools_new = tools_new,
+                         .tools_free = tools_free,
+                         .reasons = reasons,
+                         .reason_count = REASONS,
+                         .piece = "place(s) with words of tests",
+                         .report_path = r->given->matches_path };
+    int result = flow_run(&flow, argc, argv);
+    flow_release(&flow);
+    return result;
+}
+
+static int run_decontaminate(int argc, char **argv, void *given_options)
+{
+    struct run r = { .given = given_options };
+    const struct decontaminate *given = r.given;
+    if (!given->against.count)
+        return err_usage("--against is missing: give the files of a test");
+    for (size_t i = 0; i < given->against.count; i++)
+        for (int k = 0; k < argc + !argc; k++)
+            if (!strcmp(given->against.items[i], "-") && (!argc || !strcmp(argv[k], "-")))
+                return err_usage("standard input cannot be both test and corpus");
+    r.reports = given->matches_path != NULL;
+    ngrams_init(&r.ngrams, (size_t)given->ngram, (size_t)given->least, given->memory_bytes);
+    int result = open_tests(&r);
+    if (!result && r.reports)
+        result = tool_may_replace(given->matches_path, NULL, NULL) < 0
+                     ? -1
+                     : output_open(&r.matches, given->matches_path);
+    if (!result) {
+        result = run_flow(&r, argc, argv);
+        if (r.reports)
+            result = output_end(&r.matches, result);
+    }
+    ngrams_release(&r.ngrams);
+    return result;
+}
+
+const struct tool_command decontaminate_command = {
+    .name = "decontaminate",
+    .args = "[FILE...]",
+    .summary = "Remove the texts of tests from documents.",
+    .options = options,
+    .defaults = &defaults,
+    .size = sizeof defaults,
+    .common = TOOL_THREADS | TOOL_PROGRESS | TOOL_FORCE,
+    .max_args = -1,
+    .run = run_decontaminate,
+};
