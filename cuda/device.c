@@ -194,10 +194,9 @@ void device_forget(struct ops *o, void *recording)
 
 /* ---- memory ------------------------------------------------------------------------------- */
 
-uint64_t device_free_bytes(const struct ops *o)
+uint64_t device_free_bytes(const struct ops *)
 {
     size_t rest = 0, all = 0;
-    (void)o;
     check("asking for free memory", cudaMemGetInfo(&rest, &all));
     return rest;
 }
@@ -223,9 +222,8 @@ char *device_alloc(struct ops *o, size_t bytes)
 }
 
 /* Frees device memory. cudaFree waits for all work. */
-void device_free(struct ops *o, char *address, size_t bytes)
+void device_free(struct ops *o, char *address, size_t)
 {
-    (void)bytes;
     device_unrecord(o);
     check("giving memory back", cudaFree(address));
 }
@@ -268,17 +266,15 @@ char *device_host_alloc(struct ops *o, size_t bytes)
     return at;
 }
 
-void device_host_free(struct ops *o, char *address, size_t bytes)
+void device_host_free(struct ops *o, char *address, size_t)
 {
-    (void)bytes;
     device_unrecord(o);
     check("giving memory back", cudaFreeHost(address));
 }
 
-int device_is_host(const struct ops *o, const char *address)
+int device_is_host(const struct ops *, const char *address)
 {
     struct cudaPointerAttributes a;
-    (void)o;
     check("asking what an address is", cudaPointerGetAttributes(&a, address));
     return a.type == cudaMemoryTypeHost;
 }
@@ -298,9 +294,8 @@ void device_mark(struct ops *o, enum ops_queue q, struct ops_mark *m)
     check("an event", cudaEventRecord(event, queue_of(o, q)));
 }
 
-void device_mark_free(struct ops *o, struct ops_mark *m)
+void device_mark_free(struct ops *, struct ops_mark *m)
 {
-    (void)o;
     check("an event", cudaEventDestroy(m->event));
 }
 

@@ -428,9 +428,8 @@ void cuda_residual_fwd(struct ops *o, struct ops_array y, struct ops_array base,
 /* ---- losses ------------------------------------------------------------------------------- */
 
 static void logits(struct ops *o, struct ops_array to, int64_t ld, struct ops_array x, int64_t N,
-                   const struct ops_decoder *d, int training)
+                   const struct ops_decoder *d, int)
 {
-    (void)training;
     const struct ops_matmul p = { .C = { to, ld },
                                   .A = { x, d->C },
                                   .B = { d->table, d->C, 1 },

@@ -137,10 +137,9 @@ int group_takes(const struct ops *o, struct ops_array x)
     return !device_is_host(o, x.address);
 }
 
-int group_check(const struct ops *o, struct ops_group *g)
+int group_check(const struct ops *, struct ops_group *g)
 {
     int error = NCCL_SUCCESS;
-    (void)o;
     int result = g->library->async_error(g->nccl, &error);
     return check(g->library, g->nccl, "an exchange with other GPUs", result ? result : error);
 }

@@ -322,9 +322,8 @@ static int report_core(const struct core *c, double sum)
     return report_print(&r);
 }
 
-static int run(int argc, char **argv, void *options)
+static int run(int, char **argv, void *options)
 {
-    (void)argc;
     struct core *c = options;
     double sum = 0;
     int result = core_tasks_read(&c->tasks, argv[0]);

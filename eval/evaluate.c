@@ -293,11 +293,8 @@ static int run_shards(int argc, char **argv, void *options)
 
 /* ---- options ------------------------------------------------------------------------------ */
 
-static int run_none(int argc, char **argv, void *options)
+static int run_none(int, char **, void *)
 {
-    (void)argc;
-    (void)argv;
-    (void)options;
     return err_usage("no command: give wiki, lmbd, choice, lines, pairs, core, shards or squad");
 }
 

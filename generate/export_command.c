@@ -30,9 +30,8 @@ static int add_tokenizer(void *ctx, struct gguf_writer *w, int64_t vocabulary)
     return 0;
 }
 
-static int run(int argc, char **argv, void *options_given)
+static int run(int, char **, void *options_given)
 {
-    (void)argc, (void)argv;
     struct exporting *e = options_given;
     if (!e->output)
         return err_usage("no output: give --output FILE");

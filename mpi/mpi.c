@@ -61,9 +61,8 @@ static int join(struct world *w, int *rank, int *size)
     return check(w, MPI_Comm_size(w->ranks, size));
 }
 
-static void *open_world(void *context, int *rank, int *size, char *error, size_t room)
+static void *open_world(void *, int *rank, int *size, char *error, size_t room)
 {
-    (void)context;
     struct world *w = calloc(1, sizeof *w);
     if (!w) {
         snprintf(error, room, "out of memory");

@@ -309,9 +309,8 @@ static void print_bad(const char *error)
     log_error("%s", error);
 }
 
-static int run_verify(int argc, char **argv, void *options)
+static int run_verify(int argc, char **argv, void *)
 {
-    (void)options;
     struct verify v = { .good = print_good, .bad = print_bad };
     for (int i = 0; i < argc; i++)
         verify_path(&v, argv[i]);
@@ -320,11 +319,10 @@ static int run_verify(int argc, char **argv, void *options)
     return v.failed ? err_set("bad files: %" PRIu64 " of %" PRIu64, v.failed, v.files) : 0;
 }
 
-static int run_repair(int argc, char **argv, void *options)
+static int run_repair(int, char **argv, void *options)
 {
     const struct written *given = options;
     struct repair r = { .told = print_bad };
-    (void)argc;
     if (!given->output)
         return err_usage("--output is missing: name a file for the good records");
     if (tool_may_replace(given->output, NULL, NULL) < 0 ||
@@ -398,11 +396,10 @@ static int check_maps(const struct index_map *given)
     return 0;
 }
 
-static int run_index_map(int argc, char **argv, void *options)
+static int run_index_map(int, char **argv, void *options)
 {
     const struct index_map *given = options;
     struct buf prefix = BUF_INIT;
-    (void)argc;
     if (check_maps(given) < 0)
         return -1;
     int result = megatron_prefix(&prefix, argv[0]) < 0 ? -1 : write_maps(given, prefix.data);
@@ -600,13 +597,12 @@ struct listed {
 
 static const struct listed show_defaults = { 0 };
 
-static int run_show(int argc, char **argv, void *options)
+static int run_show(int, char **argv, void *options)
 {
     const struct listed *given = options;
     struct buf prefix = BUF_INIT;
     struct output out;
     uint64_t shown = 0;
-    (void)argc;
     int pair = megatron_prefix(&prefix, argv[0]), result = pair < 0 ? -1 : output_open(&out, "-");
     if (!result)
         result = pair ? listing_sequences(prefix.data, (uint64_t)given->limit, &out, &shown)

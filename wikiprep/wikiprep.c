@@ -331,10 +331,9 @@ static int unpack_ahead(void *ctx)
 
 /* ---- work --------------------------------------------------------------------------------- */
 
-static int extract_item(void *ctx, void *slot)
+static int extract_item(void *, void *slot)
 {
     struct item *item = slot;
-    (void)ctx;
     item->result = extract_page(item->extract, item->site, &item->page);
     return 0;
 }

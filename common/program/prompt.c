@@ -29,9 +29,8 @@ struct prompt {
 
 volatile sig_atomic_t prompt_interrupted;
 
-static void on_interrupt(int signal)
+static void on_interrupt(int)
 {
-    (void)signal;
     prompt_interrupted = 1;
 }
 

@@ -220,9 +220,8 @@ static const char *hint(const char *option)
     return say || !tool->hint ? say : tool->hint(option);
 }
 
-static void on_usr1(int signal)
+static void on_usr1(int)
 {
-    (void)signal;
     progress_request();
 }
 
@@ -425,10 +424,9 @@ static void hold_standard_descriptors(void)
 static struct sigaction other_bus;
 
 /* Ends the program if an access to a mapped file failed. All else is left to other_bus. */
-static void on_bus(int number, siginfo_t *info, void *context)
+static void on_bus(int number, siginfo_t *info, void *)
 {
     static atomic_int ending;
-    (void)context;
     const char *file = mapping_at(info->si_addr);
     if (!file) {
         sigaction(number, &other_bus, NULL);

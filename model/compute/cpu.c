@@ -43,9 +43,8 @@ static int choose_products(struct ops *o)
     return 0;
 }
 
-static int cpu_open(struct ops *o, int number)
+static int cpu_open(struct ops *o, int)
 {
-    (void)number;
     o->k = kernels_choose();
     if (!o->k || choose_products(o) < 0)
         return -1;
@@ -73,9 +72,8 @@ static const char *cpu_arithmetic(const struct ops *o)
                                                   : kernels_arithmetic(o->k, o->precision);
 }
 
-static uint64_t cpu_free_bytes(const struct ops *o)
+static uint64_t cpu_free_bytes(const struct ops *)
 {
-    (void)o;
     return UINT64_MAX;
 }
 
@@ -90,36 +88,28 @@ static struct ops_array cpu_buffer(struct ops *o, enum ops_type type, int64_t n)
     return a;
 }
 
-static void cpu_buffer_free(struct ops *o, struct ops_array a, int64_t n)
+static void cpu_buffer_free(struct ops *, struct ops_array a, int64_t)
 {
-    (void)o;
-    (void)n;
     free(a.address);
 }
 
-static void cpu_upload(struct ops *o, struct ops_array to, const void *from, int64_t n)
+static void cpu_upload(struct ops *, struct ops_array to, const void *from, int64_t n)
 {
-    (void)o;
     memcpy(to.address, from, (size_t)n * ops_type_bytes(to.type));
 }
 
-static void cpu_download(struct ops *o, void *to, struct ops_array from, int64_t n)
+static void cpu_download(struct ops *, void *to, struct ops_array from, int64_t n)
 {
-    (void)o;
     memcpy(to, from.address, (size_t)n * ops_type_bytes(from.type));
 }
 
-static void *cpu_map(struct ops *o, struct ops_array a, int64_t n)
+static void *cpu_map(struct ops *, struct ops_array a, int64_t)
 {
-    (void)o;
-    (void)n;
     return a.address;
 }
 
-static void cpu_unmap(struct ops *o, struct ops_array a, int64_t n, void *mapped)
+static void cpu_unmap(struct ops *, struct ops_array a, int64_t, void *mapped)
 {
-    (void)o;
-    (void)n;
     assert(a.address == mapped);
     (void)a, (void)mapped;
 }
@@ -130,37 +120,31 @@ static struct ops_array cpu_host_buffer(struct ops *o, int64_t bytes)
     return cpu_buffer(o, OPS_U8, bytes);
 }
 
-static void cpu_mark(struct ops *o, enum ops_queue q, struct ops_mark *m)
+static void cpu_mark(struct ops *, enum ops_queue, struct ops_mark *)
 {
-    (void)o, (void)q, (void)m;
 }
 
-static void cpu_mark_free(struct ops *o, struct ops_mark *m)
+static void cpu_mark_free(struct ops *, struct ops_mark *)
 {
-    (void)o, (void)m;
 }
 
-static void cpu_after(struct ops *o, enum ops_queue q, const struct ops_mark *m)
+static void cpu_after(struct ops *, enum ops_queue, const struct ops_mark *)
 {
-    (void)o, (void)q, (void)m;
 }
 
-static void cpu_move(struct ops *o, enum ops_queue q, struct ops_array to, struct ops_array from,
+static void cpu_move(struct ops *, enum ops_queue, struct ops_array to, struct ops_array from,
                      int64_t n)
 {
-    (void)o, (void)q;
     memcpy(to.address, from.address, (size_t)n);
 }
 
-static int cpu_reached(struct ops *o, const struct ops_mark *m)
+static int cpu_reached(struct ops *, const struct ops_mark *)
 {
-    (void)o, (void)m;
     return 1;
 }
 
-static void cpu_finish(struct ops *o)
+static void cpu_finish(struct ops *)
 {
-    (void)o;
 }
 
 float *cpu_at_least(struct ops *o, struct arena *a, int64_t floats)
@@ -200,9 +184,8 @@ struct map {
     int64_t columns, stride; /* for dropout: see struct ops_dropout */
 };
 
-static void zero_part(void *ctx, int64_t begin, int64_t end, int thread)
+static void zero_part(void *ctx, int64_t begin, int64_t end, int)
 {
-    (void)thread;
     const struct map *m = ctx;
     memset(ops_part(m->y, begin).address, 0, (size_t)(end - begin) * ops_type_bytes(m->y.type));
 }
@@ -213,9 +196,8 @@ void cpu_zero(struct ops *o, struct ops_array x, int64_t n)
     pool_for(o->pool, n, grain, zero_part, &(struct map){ .y = x });
 }
 
-static void add_part(void *ctx, int64_t begin, int64_t end, int thread)
+static void add_part(void *ctx, int64_t begin, int64_t end, int)
 {
-    (void)thread;
     const struct map *m = ctx;
     m->k->add(ops_part(m->y, begin), ops_part(m->x, begin), end - begin);
 }
@@ -225,9 +207,8 @@ void cpu_add(struct ops *o, struct ops_array y, struct ops_array x, int64_t n)
     pool_for(o->pool, n, GRAIN, add_part, &(struct map){ .k = o->k, .y = y, .x = x });
 }
 
-static void copy_part(void *ctx, int64_t begin, int64_t end, int thread)
+static void copy_part(void *ctx, int64_t begin, int64_t end, int)
 {
-    (void)thread;
     const struct map *m = ctx;
     m->k->copy(ops_part(m->y, begin), ops_part(m->x, begin), end - begin);
 }
@@ -237,9 +218,8 @@ void cpu_copy(struct ops *o, struct ops_array y, struct ops_array x, int64_t n)
     pool_for(o->pool, n, GRAIN, copy_part, &(struct map){ .k = o->k, .y = y, .x = x });
 }
 
-static void activation_fwd_part(void *ctx, int64_t begin, int64_t end, int thread)
+static void activation_fwd_part(void *ctx, int64_t begin, int64_t end, int)
 {
-    (void)thread;
     const struct map *m = ctx;
     m->k->activation_fwd[m->f](ops_part(m->y, begin), ops_part(m->x, begin), end - begin);
 }
@@ -251,9 +231,8 @@ void cpu_activation_fwd(struct ops *o, enum ops_activation f, struct ops_array y
     pool_for(o->pool, n, GRAIN, activation_fwd_part, &m);
 }
 
-static void activation_bwd_part(void *ctx, int64_t begin, int64_t end, int thread)
+static void activation_bwd_part(void *ctx, int64_t begin, int64_t end, int)
 {
-    (void)thread;
     const struct map *m = ctx;
     m->k->activation_bwd[m->f](ops_part(m->dx, begin), ops_part(m->y, begin),
                                ops_part(m->dy, begin), ops_part(m->x, begin), end - begin);
@@ -272,9 +251,8 @@ struct gated {
     struct ops_array y, gate, up, dy, dgate, dup;
 };
 
-static void gated_fwd_part(void *ctx, int64_t begin, int64_t end, int thread)
+static void gated_fwd_part(void *ctx, int64_t begin, int64_t end, int)
 {
-    (void)thread;
     const struct gated *g = ctx;
     g->k->gated_fwd[g->f](ops_part(g->y, begin), ops_part(g->gate, begin), ops_part(g->up, begin),
                           end - begin);
@@ -287,9 +265,8 @@ void cpu_gated_fwd(struct ops *o, enum ops_activation f, struct ops_array y, str
     pool_for(o->pool, n, GRAIN, gated_fwd_part, &g);
 }
 
-static void gated_bwd_part(void *ctx, int64_t begin, int64_t end, int thread)
+static void gated_bwd_part(void *ctx, int64_t begin, int64_t end, int)
 {
-    (void)thread;
     const struct gated *g = ctx;
     g->k->gated_bwd[g->f](ops_part(g->dgate, begin), ops_part(g->dup, begin), ops_part(g->y, begin),
                           ops_part(g->dy, begin), ops_part(g->gate, begin), ops_part(g->up, begin),
@@ -305,16 +282,14 @@ void cpu_gated_bwd(struct ops *o, enum ops_activation f, struct ops_array dgate,
 }
 
 /* Runs in the calling thread: the arrays are too small for the pool. */
-void cpu_tanh_fwd(struct ops *o, struct ops_array x, int64_t n)
+void cpu_tanh_fwd(struct ops *, struct ops_array x, int64_t n)
 {
-    (void)o;
     for (int64_t i = 0; i < n; i++)
         cpu_floats(x)[i] = tanhf(cpu_floats(x)[i]);
 }
 
-void cpu_tanh_bwd(struct ops *o, struct ops_array d, struct ops_array y, int64_t n)
+void cpu_tanh_bwd(struct ops *, struct ops_array d, struct ops_array y, int64_t n)
 {
-    (void)o;
     for (int64_t i = 0; i < n; i++)
         cpu_floats(d)[i] *= 1 - cpu_floats(y)[i] * cpu_floats(y)[i];
 }
@@ -328,9 +303,8 @@ struct kernel_mask cpu_mask(struct ops_dropout drop)
     return (struct kernel_mask){ drop.key, threshold, scale };
 }
 
-static void dropout_part(void *ctx, int64_t begin, int64_t end, int thread)
+static void dropout_part(void *ctx, int64_t begin, int64_t end, int)
 {
-    (void)thread;
     const struct map *m = ctx;
     for (int64_t i = begin, n; i < end; i += n) {
         const int64_t row = i / m->columns, column = i % m->columns;
@@ -369,9 +343,8 @@ struct norm {
 
 /* Computes the moments of the rows, unless they are known, and the normalised rows, if they are
  * wanted. */
-static void norm_fwd_rows(void *ctx, int64_t begin, int64_t end, int thread)
+static void norm_fwd_rows(void *ctx, int64_t begin, int64_t end, int)
 {
-    (void)thread;
     const struct norm *s = ctx;
     const int64_t C = s->l->C;
     float *means = cpu_floats(s->kept.mean), *rstds = cpu_floats(s->kept.rstd);
@@ -423,9 +396,8 @@ static void norm_bwd_row(const struct norm *s, int64_t n, float *dgain, float *d
 /* Sums the gradients of gain and bias over each block of rows into sums[block,2C]. The blocks do
  * not depend on the number of threads, and their sums are added in order, so the bits do not
  * either. */
-static void norm_bwd_blocks(void *ctx, int64_t begin, int64_t end, int thread)
+static void norm_bwd_blocks(void *ctx, int64_t begin, int64_t end, int)
 {
-    (void)thread;
     const struct norm *s = ctx;
     const int64_t C = s->l->C;
     memset(s->sums + 2 * C * begin, 0, (size_t)(2 * C * (end - begin)) * sizeof *s->sums);
@@ -435,16 +407,14 @@ static void norm_bwd_blocks(void *ctx, int64_t begin, int64_t end, int thread)
     }
 }
 
-static void norm_dx_rows(void *ctx, int64_t begin, int64_t end, int thread)
+static void norm_dx_rows(void *ctx, int64_t begin, int64_t end, int)
 {
-    (void)thread;
     for (int64_t n = begin; n < end; n++)
         norm_bwd_row(ctx, n, NULL, NULL);
 }
 
-static void norm_sum_columns(void *ctx, int64_t begin, int64_t end, int thread)
+static void norm_sum_columns(void *ctx, int64_t begin, int64_t end, int)
 {
-    (void)thread;
     const struct norm *s = ctx;
     const int64_t C = s->l->C;
     s->k->column_sums(s->dgain + begin, cpu_f32(s->sums + begin), 2 * C, s->blocks, end - begin);
@@ -503,9 +473,8 @@ struct squares {
     int64_t n;
 };
 
-static void squares_part(void *ctx, int64_t begin, int64_t end, int thread)
+static void squares_part(void *ctx, int64_t begin, int64_t end, int)
 {
-    (void)thread;
     struct squares *s = ctx;
     for (int64_t b = begin; b < end; b++) {
         int64_t first = b * OPS_PIECE, rest = s->n - first;
@@ -539,9 +508,8 @@ void cpu_sum_squares(struct ops *o, struct ops_array sums, struct ops_array x,
                       cpu_floats(x) + runs[i].first, runs[i].n);
 }
 
-void cpu_add_sum(struct ops *o, struct ops_array sum, struct ops_array x, int64_t n)
+void cpu_add_sum(struct ops *, struct ops_array sum, struct ops_array x, int64_t n)
 {
-    (void)o;
     double total = *(double *)(void *)sum.address;
     for (int64_t i = 0; i < n; i++)
         total += x.type == OPS_F32 ? cpu_floats(x)[i] : ((unsigned char *)x.address)[i];

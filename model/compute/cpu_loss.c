@@ -30,17 +30,15 @@ static int64_t column_of(const struct ops_columns *c, int64_t r)
     return column >= 0 && column < c->V ? column : -1;
 }
 
-static void most_of_rows(void *ctx, int64_t begin, int64_t end, int thread)
+static void most_of_rows(void *ctx, int64_t begin, int64_t end, int)
 {
-    (void)thread;
     const struct columns *s = ctx;
     for (int64_t r = begin; r < end; r++)
         cpu_floats(s->c->most)[r] = s->k->largest(logits_of(s, r), s->c->V);
 }
 
-static void sums_of_rows(void *ctx, int64_t begin, int64_t end, int thread)
+static void sums_of_rows(void *ctx, int64_t begin, int64_t end, int)
 {
-    (void)thread;
     const struct columns *s = ctx;
     for (int64_t r = begin; r < end; r++) {
         float *logits = logits_of(s, r);
@@ -50,9 +48,8 @@ static void sums_of_rows(void *ctx, int64_t begin, int64_t end, int thread)
     }
 }
 
-static void losses_of_rows(void *ctx, int64_t begin, int64_t end, int thread)
+static void losses_of_rows(void *ctx, int64_t begin, int64_t end, int)
 {
-    (void)thread;
     const struct columns *s = ctx;
     unsigned char *correct = (unsigned char *)s->out.correct.address;
     for (int64_t r = begin; r < end; r++) {
@@ -128,9 +125,8 @@ static void score_row(const struct rows *s, int64_t i, float *logits)
     cpu_floats(s->out.losses)[i] = (float)loss;
 }
 
-static void score_rows(void *ctx, int64_t begin, int64_t end, int thread)
+static void score_rows(void *ctx, int64_t begin, int64_t end, int)
 {
-    (void)thread;
     const struct rows *s = ctx;
     for (int64_t i = begin; i < end; i++)
         score_row(s, i, s->logits + i * s->ld);

@@ -363,9 +363,8 @@ struct streamed {
     int64_t N, I, O;
 };
 
-static void stream_columns_part(void *ctx, int64_t begin, int64_t end, int thread)
+static void stream_columns_part(void *ctx, int64_t begin, int64_t end, int)
 {
-    (void)thread;
     const struct streamed *s = ctx;
     s->k->stream_columns(s->y + begin, s->O, s->x, s->I, s->N, ops_part(s->w, begin), s->O, s->I,
                          end - begin);
@@ -381,9 +380,8 @@ struct beginning {
     int64_t O;
 };
 
-static void begin_rows(void *ctx, int64_t begin, int64_t end, int thread)
+static void begin_rows(void *ctx, int64_t begin, int64_t end, int)
 {
-    (void)thread;
     const struct beginning *b = ctx;
     for (int64_t n = begin; n < end; n++) {
         struct ops_array y = ops_part(b->y, n * b->O), base = ops_part(b->base, n * b->O);
@@ -438,9 +436,8 @@ struct columns {
     int64_t rows, ld;
 };
 
-static void sum_columns(void *ctx, int64_t begin, int64_t end, int thread)
+static void sum_columns(void *ctx, int64_t begin, int64_t end, int)
 {
-    (void)thread;
     const struct columns *c = ctx;
     c->k->column_sums(c->sums + begin, ops_part(c->x, begin), c->ld, c->rows, end - begin);
 }
@@ -493,9 +490,8 @@ struct residual {
     struct kernel_mask mask;
 };
 
-static void residual_rows(void *ctx, int64_t begin, int64_t end, int thread)
+static void residual_rows(void *ctx, int64_t begin, int64_t end, int)
 {
-    (void)thread;
     const struct residual *r = ctx;
     int64_t first = begin * r->O;
     struct ops_array y = ops_part(r->y, first);

@@ -180,9 +180,8 @@ struct conversion {
     struct ops_array to, from;
 };
 
-static void convert_part(void *ctx, int64_t begin, int64_t end, int thread)
+static void convert_part(void *ctx, int64_t begin, int64_t end, int)
 {
-    (void)thread;
     const struct conversion *c = ctx;
     c->k->copy(ops_part(c->to, begin), ops_part(c->from, begin), end - begin);
 }
@@ -212,9 +211,8 @@ static struct ops_matrix as_floats(struct ops *o, const struct ops_matrix *m, in
     return f;
 }
 
-static void sum_columns(void *ctx, int64_t begin, int64_t end, int thread)
+static void sum_columns(void *ctx, int64_t begin, int64_t end, int)
 {
-    (void)thread;
     const struct product *p = ctx;
     p->k->column_sums(cpu_floats(p->s->sums) + begin, ops_part(p->s->B.x, begin), p->s->B.ld,
                       p->s->K, end - begin);

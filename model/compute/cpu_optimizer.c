@@ -30,9 +30,8 @@ static inline float adam_step(float *m, float *v, float g, const struct ops_adam
     return *m * (float)h->m_correction / (sqrtf(*v * (float)h->v_correction) + (float)h->epsilon);
 }
 
-static void adam_part(void *ctx, int64_t begin, int64_t end, int thread)
+static void adam_part(void *ctx, int64_t begin, int64_t end, int)
 {
-    (void)thread;
     const struct adam *a = ctx;
     const struct ops_adamw h = *a->h;
     for (int64_t i = begin; i < end; i++) {
@@ -66,9 +65,8 @@ struct blend {
     float y_scale, x_scale;
 };
 
-static void blend_part(void *ctx, int64_t begin, int64_t end, int thread)
+static void blend_part(void *ctx, int64_t begin, int64_t end, int)
 {
-    (void)thread;
     const struct blend b = *(struct blend *)ctx;
     for (int64_t i = begin; i < end; i++)
         b.y[i] = b.y_scale * b.y[i] + b.x_scale * b.x[i];
@@ -83,9 +81,8 @@ void cpu_blend(struct ops *o, struct ops_array y, double y_scale, struct ops_arr
 
 /* ---- LAMB ------------------------------------------------------------------------------------ */
 
-static void direction_part(void *ctx, int64_t begin, int64_t end, int thread)
+static void direction_part(void *ctx, int64_t begin, int64_t end, int)
 {
-    (void)thread;
     const struct adam *a = ctx;
     const struct ops_adamw h = *a->h;
     for (int64_t i = begin; i < end; i++) {
@@ -107,9 +104,8 @@ struct lamb {
     int parts;
 };
 
-static void lamb_squares_rows(void *ctx, int64_t begin, int64_t end, int thread)
+static void lamb_squares_rows(void *ctx, int64_t begin, int64_t end, int)
 {
-    (void)thread;
     const struct lamb *l = ctx;
     int64_t width = l->C / l->parts;
     for (int64_t i = begin * l->parts; i < end * l->parts; i++) {
@@ -118,9 +114,8 @@ static void lamb_squares_rows(void *ctx, int64_t begin, int64_t end, int thread)
     }
 }
 
-static void lamb_rows(void *ctx, int64_t begin, int64_t end, int thread)
+static void lamb_rows(void *ctx, int64_t begin, int64_t end, int)
 {
-    (void)thread;
     const struct lamb *l = ctx;
     int64_t width = l->C / l->parts;
     for (int64_t i = begin * l->parts; i < end * l->parts; i++)
@@ -176,9 +171,8 @@ struct schedule_free {
     float share;
 };
 
-static void schedule_free_part(void *ctx, int64_t begin, int64_t end, int thread)
+static void schedule_free_part(void *ctx, int64_t begin, int64_t end, int)
 {
-    (void)thread;
     const struct schedule_free *s = ctx;
     const struct adam a = s->a;
     const struct ops_adamw h = *a.h;
@@ -210,9 +204,8 @@ struct sgd {
     const struct ops_sgd *h;
 };
 
-static void sgd_part(void *ctx, int64_t begin, int64_t end, int thread)
+static void sgd_part(void *ctx, int64_t begin, int64_t end, int)
 {
-    (void)thread;
     const struct sgd *s = ctx;
     const float rate = (float)s->h->rate, decay = (float)s->h->decay;
     const float momentum = (float)s->h->momentum, scale = (float)s->h->gradient_scale;
@@ -257,9 +250,8 @@ static void round_state(const struct kernels *k, struct ops_state y, int64_t at,
     k->round_bf16(to, x, n, y.key, first);
 }
 
-static void round_part(void *ctx, int64_t begin, int64_t end, int thread)
+static void round_part(void *ctx, int64_t begin, int64_t end, int)
 {
-    (void)thread;
     const struct rounding *r = ctx;
     round_state(r->k, r->y, begin, r->x + begin, end - begin, r->first + (uint64_t)begin);
 }
@@ -293,9 +285,8 @@ static void adamw_piece(const struct adamw *a, int64_t first, int64_t n)
             round_state(a->k, a->state[i], first, at[i], n, (uint64_t)first);
 }
 
-static void adamw_part(void *ctx, int64_t begin, int64_t end, int thread)
+static void adamw_part(void *ctx, int64_t begin, int64_t end, int)
 {
-    (void)thread;
     for (int64_t i = begin; i < end; i += STATE_PIECE)
         adamw_piece(ctx, i, end - i < STATE_PIECE ? end - i : STATE_PIECE);
 }

@@ -95,9 +95,8 @@ void cpu_embedding_fwd(struct ops *o, struct ops_array x, const struct ops_token
 
 /* Adds dx to the gradients of the tables in columns [begin, end). Threads divide the columns, not
  * the tokens: two threads never add to the same element, and the order of additions is fixed. */
-static void embed_columns_bwd(void *ctx, int64_t begin, int64_t end, int thread)
+static void embed_columns_bwd(void *ctx, int64_t begin, int64_t end, int)
 {
-    (void)thread;
     const struct embedding *s = ctx;
     for (int64_t n = 0; n < s->t->N; n++) {
         struct token t = token_at(s, n, begin);
@@ -159,9 +158,8 @@ struct rotation {
 enum { HALF_MOST = 1024 };
 
 /* Rotates the heads of rows [begin, end), by the negative angles if r->back is set. */
-static void rotate_rows(void *ctx, int64_t begin, int64_t end, int thread)
+static void rotate_rows(void *ctx, int64_t begin, int64_t end, int)
 {
-    (void)thread;
     const struct rotation *s = ctx;
     const int64_t HS = s->r->HS, half = HS / 2;
     float negative[HALF_MOST];
@@ -196,17 +194,15 @@ struct some {
     int64_t C;
 };
 
-static void gather_rows(void *ctx, int64_t begin, int64_t end, int thread)
+static void gather_rows(void *ctx, int64_t begin, int64_t end, int)
 {
-    (void)thread;
     const struct some *s = ctx;
     for (int64_t i = begin; i < end; i++)
         s->k->copy(ops_part(s->y, i * s->C), ops_part(s->x, s->rows[i] * s->C), s->C);
 }
 
-static void scatter_rows(void *ctx, int64_t begin, int64_t end, int thread)
+static void scatter_rows(void *ctx, int64_t begin, int64_t end, int)
 {
-    (void)thread;
     const struct some *s = ctx;
     for (int64_t i = begin; i < end; i++)
         s->k->add(ops_part(s->y, s->rows[i] * s->C), ops_part(s->x, i * s->C), s->C);

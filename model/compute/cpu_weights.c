@@ -78,9 +78,8 @@ static struct ops_array row_of(const struct product *p, int64_t n)
     return ops_part(p->x, (p->first + n) * p->maps->I);
 }
 
-static void prepare_steps(void *ctx, int64_t begin, int64_t end, int thread)
+static void prepare_steps(void *ctx, int64_t begin, int64_t end, int)
 {
-    (void)thread;
     const struct product *p = ctx;
     p->form->prepare(p, begin, end);
 }
@@ -99,9 +98,8 @@ static struct outputs chunk_at(const struct product *p, int64_t i)
                              cpu_floats(p->y) + before + p->first * ld + begin };
 }
 
-static void multiply_chunk(void *ctx, int64_t i, int thread)
+static void multiply_chunk(void *ctx, int64_t i, int)
 {
-    (void)thread;
     const struct product *p = ctx;
     const struct outputs to = chunk_at(p, i);
     const struct ops_linear *l = to.map;
@@ -236,9 +234,8 @@ struct widening {
     float *to;
 };
 
-static void widen(void *ctx, int64_t begin, int64_t end, int thread)
+static void widen(void *ctx, int64_t begin, int64_t end, int)
 {
-    (void)thread;
     const struct widening *s = ctx;
     s->k->from_f16(s->to + begin, ops_part(s->from, begin), end - begin);
 }
@@ -320,9 +317,8 @@ struct sum {
     int64_t O, ld; /* rows of y and of base are ld apart */
 };
 
-static void add_rows(void *ctx, int64_t begin, int64_t end, int thread)
+static void add_rows(void *ctx, int64_t begin, int64_t end, int)
 {
-    (void)thread;
     const struct sum *s = ctx;
     for (int64_t n = begin; n < end; n++) {
         if (!ops_is_none(s->base))

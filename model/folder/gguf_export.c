@@ -158,9 +158,8 @@ static int make_tensor(void *ctx, void *item)
     return 1;
 }
 
-static int leave_tensor(void *ctx, void *item)
+static int leave_tensor(void *, void *)
 {
-    (void)ctx, (void)item;
     return 0;
 }
 

@@ -133,9 +133,8 @@ static void make_lines(struct making *s, const struct lines *mine, int64_t first
     }
 }
 
-static void make_chunk(void *ctx, int64_t chunk, int thread)
+static void make_chunk(void *ctx, int64_t chunk, int)
 {
-    (void)thread;
     struct making *s = ctx;
     const struct matrix *m = s->m;
     const int64_t first = chunk * LINES, n = m->O - first < LINES ? m->O - first : LINES;
@@ -162,9 +161,8 @@ char *matrix_make(const struct matrix *m, enum ops_type type, int grouped, struc
     return NULL;
 }
 
-static void check_group(void *ctx, int64_t g, int thread)
+static void check_group(void *ctx, int64_t g, int)
 {
-    (void)thread;
     struct making *s = ctx;
     if (stored_group_bad(group_at(s->m, g), s->m->I) >= 0)
         atomic_store(&s->bad, 1);

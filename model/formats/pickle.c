@@ -121,21 +121,18 @@ static int protocol(struct machine *m, uint64_t x)
     return x == 2 && m->at == 0 ? 0 : bad(m, "unsupported pickle protocol, only torch's own, 2");
 }
 
-static int push_none(struct machine *m, uint64_t x)
+static int push_none(struct machine *m, uint64_t)
 {
-    (void)x;
     return push(m, (struct value){ .kind = NONE });
 }
 
-static int push_true(struct machine *m, uint64_t x)
+static int push_true(struct machine *m, uint64_t)
 {
-    (void)x;
     return push(m, (struct value){ .kind = TRUTH, .integer = 1 });
 }
 
-static int push_false(struct machine *m, uint64_t x)
+static int push_false(struct machine *m, uint64_t)
 {
-    (void)x;
     return push(m, (struct value){ .kind = TRUTH });
 }
 
@@ -173,15 +170,13 @@ static int push_text(struct machine *m, uint64_t x)
     return push(m, (struct value){ .kind = TEXT, .text = text, .length = x });
 }
 
-static int push_empty_dict(struct machine *m, uint64_t x)
+static int push_empty_dict(struct machine *m, uint64_t)
 {
-    (void)x;
     return push(m, (struct value){ .kind = DICT });
 }
 
-static int push_mark(struct machine *m, uint64_t x)
+static int push_mark(struct machine *m, uint64_t)
 {
-    (void)x;
     return push_number(m, MARK);
 }
 
@@ -202,16 +197,14 @@ static int make_tuple(struct machine *m, size_t count)
 
 /* Replaces the top zero to three values of the stack by a tuple of them. The instruction's opcode
  * gives the number. Returns 0, or -1 with an error. */
-static int tuple_of_few(struct machine *m, uint64_t x)
+static int tuple_of_few(struct machine *m, uint64_t)
 {
-    (void)x;
     unsigned code = m->data[m->at];
     return make_tuple(m, code == ')' ? 0 : code - TUPLE1 + 1);
 }
 
-static int tuple_to_mark(struct machine *m, uint64_t x)
+static int tuple_to_mark(struct machine *m, uint64_t)
 {
-    (void)x;
     int64_t count = above_mark(m);
     if (count < 0 || make_tuple(m, (size_t)count) < 0)
         return -1;
@@ -262,15 +255,13 @@ static int set_pairs(struct machine *m, size_t count, size_t marks)
     return 0;
 }
 
-static int set_item(struct machine *m, uint64_t x)
+static int set_item(struct machine *m, uint64_t)
 {
-    (void)x;
     return set_pairs(m, 1, 0);
 }
 
-static int set_items(struct machine *m, uint64_t x)
+static int set_items(struct machine *m, uint64_t)
 {
-    (void)x;
     int64_t count = above_mark(m);
     if (count < 0)
         return -1;
@@ -281,9 +272,8 @@ static int set_items(struct machine *m, uint64_t x)
 
 /* Drops the attributes that the pickle sets on a dictionary. They hold module versions, which are
  * not needed. Returns 0, or -1 with an error. */
-static int build(struct machine *m, uint64_t x)
+static int build(struct machine *m, uint64_t)
 {
-    (void)x;
     const struct value *state = peek(m, 0), *object = state ? peek(m, 1) : NULL;
     if (!object)
         return -1;
@@ -313,9 +303,8 @@ static int is_storage_class(const struct value *v)
            !memcmp(v->text + v->length - end, storage_end, end);
 }
 
-static int push_name(struct machine *m, uint64_t x)
+static int push_name(struct machine *m, uint64_t)
 {
-    (void)x;
     const unsigned char *begin = m->data + m->next, *end = begin;
     for (int lines = 0; lines < 2; lines++, end++)
         if (!(end = memchr(end, '\n', m->bytes - (uint64_t)(end - m->data))))
@@ -355,9 +344,8 @@ static int has_members(const struct machine *m, const struct value *v, const cha
     return 1;
 }
 
-static int persistent(struct machine *m, uint64_t x)
+static int persistent(struct machine *m, uint64_t)
 {
-    (void)x;
     struct value *id = peek(m, 0);
     if (!id)
         return -1;
@@ -385,9 +373,8 @@ static int is_view(const struct machine *m, const struct value *v)
            member(m, v, 2)->count == member(m, v, 3)->count;
 }
 
-static int reduce(struct machine *m, uint64_t x)
+static int reduce(struct machine *m, uint64_t)
 {
-    (void)x;
     const struct value *arguments = peek(m, 0), *name = arguments ? peek(m, 1) : NULL;
     if (!name)
         return -1;
@@ -406,9 +393,8 @@ static int reduce(struct machine *m, uint64_t x)
     return push(m, v);
 }
 
-static int stop(struct machine *m, uint64_t x)
+static int stop(struct machine *m, uint64_t)
 {
-    (void)x;
     m->stopped = 1;
     if (m->next != m->bytes)
         return bad(m, "ends before the last byte");

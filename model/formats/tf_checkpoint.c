@@ -263,11 +263,10 @@ static int take_tensor(struct table *t, const char *key, const unsigned char *p,
     return read_entry(t, key, p, end);
 }
 
-static int take_block(struct table *t, const char *key, const unsigned char *p,
+static int take_block(struct table *t, const char *, const unsigned char *p,
                       const unsigned char *end)
 {
     const unsigned char *begin, *stop;
-    (void)key;
     return find_block(t, p, end, &begin, &stop) < 0 ? -1 : read_block(t, begin, stop, take_tensor);
 }
 

@@ -88,17 +88,14 @@ static int init(struct model *m)
 
 /* Sets the embedding's dropout, for which config.json has no key, to the dropout of the layers.
  * Returns 0. */
-static int read_rest(struct model_config *c, const struct js *root, const char *path)
+static int read_rest(struct model_config *c, const struct js *, const char *)
 {
-    (void)root;
-    (void)path;
     c->embedding_dropout = c->residual_dropout;
     return 0;
 }
 
-static void print_rest(struct buf *out, const struct model_config *c)
+static void print_rest(struct buf *out, const struct model_config *)
 {
-    (void)c;
     buf_adds(out, "  \"pad_token_id\": 0,\n");
 }
 

@@ -7,9 +7,8 @@
 enum { SPAN };
 
 static void span_logits(const struct model *m, struct ops *o, struct ops_array logits,
-                        struct ops_array x, struct ops_array w, struct ops_array tied, int64_t n)
+                        struct ops_array x, struct ops_array w, struct ops_array, int64_t n)
 {
-    (void)tied;
     const struct ops_linear span = block_linear(m, w, bert_head_row(m, SPAN), n);
     split_linear_fwd(m, o, logits, x, &span, 1);
 }
@@ -44,20 +43,17 @@ static struct ops_array span_loss(const struct model *m, struct ops *o, struct o
 }
 
 static void questions_fwd(const struct model *m, struct ops *o, struct ops_scores out,
-                          struct ops_array x, struct ops_array w, struct ops_array tied,
+                          struct ops_array x, struct ops_array w, struct ops_array,
                           const struct inputs *in)
 {
-    (void)tied;
     span_loss(m, o, out, head_input(m, o, x, in), w, 0, 0, in);
 }
 
 static void questions_fwd_bwd(const struct model *m, struct ops *o, struct ops_scores out,
-                              struct ops_array dx, struct ops_gradient dw,
-                              struct ops_gradient dtied, struct ops_array x, struct ops_array w,
-                              struct ops_array tied, double scale, const struct inputs *in)
+                              struct ops_array dx, struct ops_gradient dw, struct ops_gradient,
+                              struct ops_array x, struct ops_array w, struct ops_array,
+                              double scale, const struct inputs *in)
 {
-    (void)dtied;
-    (void)tied;
     const struct ops_linear span = block_linear(m, w, bert_head_row(m, SPAN), in->N);
     const int64_t N = in->N, C = m->config.width;
     struct ops_array read = head_input(m, o, x, in);

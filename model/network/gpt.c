@@ -59,9 +59,8 @@ static const struct config_key keys[] = {
     { 0 },
 };
 
-static int read_rest(struct model_config *c, const struct js *root, const char *path)
+static int read_rest(struct model_config *c, const struct js *, const char *path)
 {
-    (void)root;
     if (c->width < 1 || c->width > 1 << 20)
         return err_set("%s: bad n_embd %lld", path, (long long)c->width);
     if (c->inner < 0)

@@ -77,10 +77,9 @@ static int64_t pick(const struct inputs *in, int64_t *rows, int32_t *labels, con
 
 /* Sets rows[b] to the row of the first token of sequence b, and labels[b] to from[b]. Returns the
  * number of sequences. */
-static int64_t take(const struct inputs *in, int64_t *rows, int32_t *labels, const struct batch *of,
+static int64_t take(const struct inputs *in, int64_t *rows, int32_t *labels, const struct batch *,
                     const int32_t *from)
 {
-    (void)of;
     for (int64_t b = 0, row = 0; b < in->rows.B; row += ops_rows_of(&in->rows, b++)) {
         rows[b] = row;
         labels[b] = from[b];

@@ -59,9 +59,8 @@ static void head_logits(const struct model *m, struct ops *o, struct ops_array l
     ops_logits(o, logits, normed, n, &d);
 }
 
-static int64_t labels(const int32_t **out, const struct batch *b, int part)
+static int64_t labels(const int32_t **out, const struct batch *b, int)
 {
-    (void)part;
     *out = b->labels;
     return batch_places(b);
 }

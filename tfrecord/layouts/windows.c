@@ -423,9 +423,8 @@ struct delivery {
     char **errors; /* [shards]; NULL where all went well */
 };
 
-static void put_records(void *ctx, int64_t shard, int thread)
+static void put_records(void *ctx, int64_t shard, int)
 {
-    (void)thread;
     const struct delivery *d = ctx;
     const struct piece *p = d->piece;
     uint64_t count = d->part->set.count, done = d->part->result->records % count;

@@ -47,9 +47,8 @@ static int each_file(const struct manifest *m, const char *from, const char *to,
     return result;
 }
 
-static int act_remove(const char *path, const char *unused)
+static int act_remove(const char *path, const char *)
 {
-    (void)unused;
     return file_remove(path);
 }
 

@@ -136,9 +136,8 @@ static int tiktoken_says_all(const struct vocabulary *v, const struct buf *text)
 /* Returns 1 if the vocabulary cuts text in the usual way of its model (GPT-2's for BPE, BERT's for
  * WordPiece), else 0. Readers of vocab.json, merges.txt and vocab.txt assume that, because these
  * files do not say how text is cut. */
-static int cuts_as_usual(const struct vocabulary *v, const struct buf *text)
+static int cuts_as_usual(const struct vocabulary *v, const struct buf *)
 {
-    (void)text;
     return !v->general;
 }
 

@@ -62,10 +62,9 @@ static void sort_from(const struct suffixes *s, uint32_t *at, size_t n, uint32_t
     }
 }
 
-static void sort_bucket(void *ctx, int64_t i, int thread)
+static void sort_bucket(void *ctx, int64_t i, int)
 {
     const struct suffixes *s = ctx;
-    (void)thread;
     sort_from(s, s->sorted + s->buckets[i], s->buckets[i + 1] - s->buckets[i], 1);
 }
 

@@ -61,9 +61,8 @@ static uint64_t count_tokens(const struct squad_windows *w)
 }
 
 /* Prints the size of the data and the number of its irregularities. */
-static void describe(const struct samples *s, const char *begins, double drawn, struct buf *out)
+static void describe(const struct samples *s, const char *begins, double, struct buf *out)
 {
-    (void)drawn;
     const struct squad_samples *q = (const struct squad_samples *)s;
     const struct squad *d = &q->squad;
     const struct squad_windows *w = &q->windows;

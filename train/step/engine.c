@@ -219,13 +219,12 @@ static const struct inputs *inputs_of(const struct pass *s, const struct phase *
 }
 
 /* Takes the next micro-batch. In training it gets a dropout key of its own. */
-static void inputs(struct pass *s, const struct phase *f, const struct ops_array *at)
+static void inputs(struct pass *s, const struct phase *f, const struct ops_array *)
 {
     const struct engine *e = s->e;
     struct batch b = *s->batches++;
     int64_t number = micro_batch(e, e->comm->rank[COMM_DATA], s->taken++);
     uint64_t key = rng_key(rng_key(rng_key(0, e->config.seed), KEY_DROPOUT), (uint64_t)s->step);
-    (void)at;
     assert((b.joined || b.B <= e->config.most) && b.T == e->config.T);
     if (s->training) {
         b.key = rng_key(key, (uint64_t)number);
@@ -283,9 +282,8 @@ static void merge_gradients(struct pass *s, const struct phase *f, const struct 
     ops_add(e->ops, at[USE_DW], at[USE_MERGED], e->store->tensors->block_size[f->block]);
 }
 
-static void sum_table(struct pass *s, const struct phase *f, const struct ops_array *at)
+static void sum_table(struct pass *s, const struct phase *, const struct ops_array *at)
 {
-    (void)f;
     word_table_begin_sum(&s->e->sharing.table, at[USE_DTIED]);
 }
 
@@ -309,15 +307,13 @@ static void gather_parameters(struct pass *s, const struct phase *f, const struc
     sharing_gather(&s->e->sharing, f->block, at[USE_W]);
 }
 
-static void gather_rows(struct pass *s, const struct phase *f, const struct ops_array *at)
+static void gather_rows(struct pass *s, const struct phase *, const struct ops_array *)
 {
-    (void)f, (void)at;
     sharing_gather_rows(&s->e->sharing);
 }
 
-static void gather_table(struct pass *s, const struct phase *f, const struct ops_array *at)
+static void gather_table(struct pass *s, const struct phase *, const struct ops_array *)
 {
-    (void)f, (void)at;
     sharing_gather_table(&s->e->sharing);
 }
 

@@ -234,10 +234,9 @@ void shared_complete(struct shared *m, int i)
     m->arrays[i].place = IN;
 }
 
-static void release(struct home *h, int i, enum use_then then)
+static void release(struct home *h, int i, enum use_then)
 {
     struct shared *m = (struct shared *)h;
-    (void)then;
     assert(m->arrays[i].users > 0);
     m->arrays[i].users--;
 }

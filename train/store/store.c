@@ -27,11 +27,10 @@ static void initialise_part(const struct first_weights *f, size_t i, float *part
                                part + r * runs.count);
 }
 
-static void initialise_one(void *ctx, int64_t i, int thread)
+static void initialise_one(void *ctx, int64_t i, int)
 {
     struct first_weights *f = ctx;
     const struct tensor *row = &f->store->tensors->rows[i];
-    (void)thread;
     if (row->block == f->block && store_is_split(f->store, (size_t)i))
         initialise_part(f, (size_t)i, f->floats + row->offset);
     else if (row->block == f->block)

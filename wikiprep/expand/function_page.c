@@ -488,15 +488,13 @@ int function_first(struct expander *x, const struct function_call *c)
     return 1;
 }
 
-int function_nothing(struct expander *x, const struct function_call *c)
+int function_nothing(struct expander *, const struct function_call *)
 {
-    (void)x, (void)c;
     return 1;
 }
 
-int function_zero(struct expander *x, const struct function_call *c)
+int function_zero(struct expander *x, const struct function_call *)
 {
-    (void)c;
     expand_puts(x, "0");
     return 1;
 }

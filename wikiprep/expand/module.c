@@ -369,9 +369,8 @@ static int letters(struct module_call *m)
 }
 
 /* For modules that only maintain their template: shows nothing and returns 1. */
-static int nothing(struct module_call *m)
+static int nothing(struct module_call *)
 {
-    (void)m;
     return 1;
 }
 

@@ -119,11 +119,9 @@ static const char *attribute(const void *ctx, const char *name, size_t *len)
     return NULL;
 }
 
-static void on_start(void *ctx, const xmlChar *name, const xmlChar *xml_prefix, const xmlChar *uri,
-                     int namespace_count, const xmlChar **namespaces, int attribute_count,
-                     int defaulted, const xmlChar **attributes)
+static void on_start(void *ctx, const xmlChar *name, const xmlChar *, const xmlChar *, int,
+                     const xmlChar **, int attribute_count, int, const xmlChar **attributes)
 {
-    (void)xml_prefix, (void)uri, (void)namespace_count, (void)namespaces, (void)defaulted;
     struct dump *d = ctx;
     const struct attributes all = { attributes, attribute_count };
     d->silence = 0;
@@ -136,9 +134,8 @@ static void on_start(void *ctx, const xmlChar *name, const xmlChar *xml_prefix, 
     stop(d);
 }
 
-static void on_end(void *ctx, const xmlChar *name, const xmlChar *xml_prefix, const xmlChar *uri)
+static void on_end(void *ctx, const xmlChar *, const xmlChar *, const xmlChar *)
 {
-    (void)name, (void)xml_prefix, (void)uri;
     struct dump *d = ctx;
     d->silence = 0;
     export_leave(&d->export);
@@ -166,10 +163,9 @@ struct entity {
     xmlChar *name, *content;
 };
 
-static void on_entity(void *ctx, const xmlChar *name, int type, const xmlChar *id,
-                      const xmlChar *system, xmlChar *content)
+static void on_entity(void *ctx, const xmlChar *name, int type, const xmlChar *, const xmlChar *,
+                      xmlChar *content)
 {
-    (void)id, (void)system;
     struct dump *d = ctx;
     if (type != XML_INTERNAL_GENERAL_ENTITY || strpbrk((const char *)content, "&<") ||
         strlen((const char *)content) > ENTITY_MAX || d->entity_count == ENTITIES_MAX)

@@ -226,9 +226,8 @@ static void finish(struct markup *m)
 
 typedef const char *(*handler)(struct markup *m, const char *s);
 
-static const char *on_control(struct markup *m, const char *s)
+static const char *on_control(struct markup *, const char *s)
 {
-    (void)m;
     return s + 1; /* wikis cannot contain these characters */
 }
 

@@ -82,9 +82,8 @@ int show_numbers(const struct call *c, struct buf *out)
     return call_at(c, 1).n ? show_join(c, ", ", out) : show_span(call_any(c, "id"), out);
 }
 
-int show_equals(const struct call *c, struct buf *out)
+int show_equals(const struct call *, struct buf *out)
 {
-    (void)c;
     buf_addc(out, 2); /* markup.h's stand-in for '=' */
     return 1;
 }
@@ -228,10 +227,9 @@ int show_coord(const struct call *c, struct buf *out)
 }
 
 /* Shows nothing: the short description of the page is one of its parts. */
-int show_description(const struct call *c, struct buf *out)
+int show_description(const struct call *c, struct buf *)
 {
     struct page_parts *parts = c->page->parts;
-    (void)out;
     if (parts && call_at(c, c->n).n && !parts->json[PART_DESCRIPTION].len)
         structure_text(&parts->json[PART_DESCRIPTION], call_at(c, c->n));
     return 0;
