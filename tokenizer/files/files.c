@@ -13,6 +13,7 @@
 #include "common/files/file.h"
 #include "common/formats/gguf.h"
 #include "common/formats/js.h"
+#include "tokenizer/files/clip.h"
 #include "tokenizer/files/encodings.h"
 #include "tokenizer/files/tekken.h"
 #include "tokenizer/model/alphabet.h"
@@ -208,6 +209,19 @@ static int settle_pattern(struct vocabulary *v, const char *path, const struct t
     return ranks && encoding_add_specials(v, e) < 0 ? err_in("%s", path) : 0;
 }
 
+/* Reads CLIP's two files, as the tokenizer.json that says the same. Returns 0, or -1 with an
+ * error. */
+static int read_clip(struct vocabulary *v, const char *path, const struct buf *tokens,
+                     const struct buf *merges)
+{
+    struct buf json = BUF_INIT;
+    int result = clip_json(&json, tokens, merges, path);
+    if (!result)
+        result = tokenizer_json_parse(v, json.data, json.len, path);
+    buf_release(&json);
+    return result;
+}
+
 /* Loads vocab.json from `path`, and the merges.txt that belongs to it. A tokenizer.json beside it
  * has the same tokens and says more, so it is read in place of both. Returns 0, or -1 with an
  * error.
@@ -231,13 +245,18 @@ static int load_pair(struct vocabulary *v, const char *path, const struct tokeni
         result = file_look(other.data, &kind);
     if (!result && !kind)
         result = err_set("'%s' has no '%s' beside it", path, other.data);
-    if (!result && read_text(file_read, path, text) == 0 &&
-        vocab_json_parse(v, text->data, text->len, path) == 0 &&
-        read_text(file_read, other.data, text) == 0 &&
-        merges_parse(v, text->data, text->len, other.data) == 0)
+    struct buf merges = BUF_INIT;
+    if (!result &&
+        (read_text(file_read, path, text) < 0 || read_text(file_read, other.data, &merges) < 0))
+        result = -1;
+    if (!result && !o->pattern && clip_is(text->data, text->len))
+        result = read_clip(v, path, text, &merges);
+    else if (!result && vocab_json_parse(v, text->data, text->len, path) == 0 &&
+             merges_parse(v, merges.data, merges.len, other.data) == 0)
         result = settle_pattern(v, path, o, 0);
     else
         result = -1;
+    buf_release(&merges);
     buf_release(&other);
     return result;
 }

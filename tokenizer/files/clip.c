@@ -1,0 +1,91 @@
+#define _GNU_SOURCE /* memmem */
+#include "tokenizer/files/clip.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "common/base/err.h"
+#include "common/base/lines.h"
+#include "common/formats/js.h"
+
+static const char begin[] = "<|startoftext|>", end[] = "<|endoftext|>";
+
+/* What Hugging Face's CLIPTokenizer adds to the two files. */
+static const char frame[] =
+    "\"normalizer\":{\"type\":\"Sequence\",\"normalizers\":[{\"type\":\"NFC\"},"
+    "{\"type\":\"Replace\",\"pattern\":{\"Regex\":\"\\\\s+\"},\"content\":\" \"},"
+    "{\"type\":\"Lowercase\"}]},"
+    "\"pre_tokenizer\":{\"type\":\"Sequence\",\"pretokenizers\":[{\"type\":\"Split\",\"pattern\":"
+    "{\"Regex\":\"<\\\\|startoftext\\\\|>|<\\\\|endoftext\\\\|>|'s|'t|'re|'ve|'m|'ll|'d|[\\\\p{L}]+|"
+    "[\\\\p{N}]|[^\\\\s\\\\p{L}\\\\p{N}]+\"},\"behavior\":\"Removed\",\"invert\":true},"
+    "{\"type\":\"ByteLevel\",\"add_prefix_space\":false,\"trim_offsets\":true,\"use_regex\":true}]},"
+    "\"decoder\":{\"type\":\"ByteLevel\"},";
+
+/* Sets *ids to those of the two special tokens. Returns 0, or -1 if one is not there. */
+static int find_specials(const struct js *tokens, int64_t ids[2])
+{
+    return js_is_object(tokens) && js_int(js_get(tokens, begin), &ids[0]) == 0 &&
+                   js_int(js_get(tokens, end), &ids[1]) == 0
+               ? 0
+               : -1;
+}
+
+int clip_is(const char *text, size_t n)
+{
+    static const char suffix[] = "</w>\"", special[] = "\"<|startoftext|>\"";
+    return memmem(text, n, suffix, sizeof suffix - 1) &&
+           memmem(text, n, special, sizeof special - 1);
+}
+
+/* Appends the merges as a list of strings. */
+static void put_merges(struct buf *out, const struct buf *merges)
+{
+    struct lines l = LINES_OF(merges->data, merges->len);
+    const char *before = "[";
+    while (lines_next_text(&l)) {
+        if (!l.len || (l.number == 1 && l.len >= 8 && !memcmp(l.line, "#version", 8)))
+            continue;
+        buf_adds(out, before);
+        js_quote(out, l.line, l.len);
+        before = ",";
+    }
+    buf_adds(out, *before == '[' ? "[]" : "]");
+}
+
+/* Appends the tokenizer.json that says the same as the two files. */
+static void put_json(struct buf *out, const struct buf *tokens, const struct buf *merges,
+                     const int64_t ids[2])
+{
+    const char *const names[] = { begin, end };
+    buf_adds(out, "{\"added_tokens\":[");
+    for (int i = 0; i < 2; i++)
+        buf_addf(out,
+                 "%s{\"id\":%" PRId64 ",\"content\":\"%s\",\"special\":true,\"normalized\":false}",
+                 i ? "," : "", ids[i], names[i]);
+    buf_addf(out,
+             "],%s\"post_processor\":{\"type\":\"RobertaProcessing\",\"sep\":[\"%s\",%" PRId64
+             "],\"cls\":[\"%s\",%" PRId64 "],\"trim_offsets\":false,\"add_prefix_space\":false},",
+             frame, end, ids[1], begin, ids[0]);
+    buf_addf(out,
+             "\"model\":{\"type\":\"BPE\",\"unk_token\":\"%s\",\"continuing_subword_prefix\":\"\","
+             "\"end_of_word_suffix\":\"</w>\",\"fuse_unk\":false,\"vocab\":",
+             end);
+    buf_add(out, tokens->data, tokens->len);
+    buf_adds(out, ",\"merges\":");
+    put_merges(out, merges);
+    buf_adds(out, "}}");
+}
+
+int clip_json(struct buf *out, const struct buf *tokens, const struct buf *merges, const char *name)
+{
+    struct js *root = js_parse(tokens->data, tokens->len, name);
+    int64_t ids[2];
+    int result = root ? 0 : -1;
+    if (!result && find_specials(root, ids) < 0)
+        result = err_set("%s: has no ids of '%s' and '%s', which CLIP puts around a text", name,
+                         begin, end);
+    if (!result)
+        put_json(out, tokens, merges, ids);
+    js_free(root);
+    return result;
+}

@@ -1,0 +1,20 @@
+/*
+ * clip.h - makes a tokenizer.json of CLIP's vocab.json and merges.txt. These do not say that text
+ * is in lower case, how it is split, and which tokens stand around it.
+ */
+#ifndef TEXTMILL_TOKENIZER_FILES_CLIP_H
+#define TEXTMILL_TOKENIZER_FILES_CLIP_H
+
+#include <stddef.h>
+
+#include "common/base/buf.h"
+
+/* Returns 1 if text[0..n), the text of a vocab.json, has CLIP's tokens, else 0. */
+int clip_is(const char *text, size_t n);
+
+/* Appends the tokenizer.json that says the same as the texts of the two files. `name` is for
+ * errors. Returns 0, or -1 with an error. */
+int clip_json(struct buf *out, const struct buf *tokens, const struct buf *merges,
+              const char *name);
+
+#endif
