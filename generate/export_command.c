@@ -71,9 +71,7 @@ const struct tool_command export_command = {
     .name = "export",
     .args = "",
     .summary = "Write a model and its tokenizer as a GGUF file, which llama.cpp reads.",
-    .options = options,
-    .defaults = &defaults,
-    .size = sizeof defaults,
+    TOOL_OPTIONS(options, defaults),
     .common = TOOL_THREADS | TOOL_FORCE,
     .run = run,
 };

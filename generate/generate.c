@@ -592,9 +592,7 @@ static const struct opt options[] = {
 static const struct tool_command generate = {
     .args = "[PROMPT...]",
     .summary = "Continue a text. Without a PROMPT, each line of standard input is one.",
-    .options = options,
-    .defaults = &defaults,
-    .size = sizeof defaults,
+    TOOL_OPTIONS(options, defaults),
     .common = TOOL_THREADS | TOOL_SEED | TOOL_FORCE,
     .max_args = -1,
     .run = run,

@@ -685,9 +685,7 @@ static int run(int argc, char **argv, void *given)
 static const struct tool_command train_command = {
     .args = "[PRESET|CONFIG.yaml] [DATA...]",
     .summary = "Train a GPT, a Llama or a BERT on shards of tokens.",
-    .options = options,
-    .defaults = &settings_default,
-    .size = sizeof settings_default,
+    TOOL_OPTIONS(options, settings_default),
     .common = TOOL_FILE_OPERAND | TOOL_THREADS | TOOL_SEED | TOOL_CONFIG | TOOL_PROGRESS |
               TOOL_CONFIG_OPERAND | TOOL_FORCE,
     .max_args = -1,

@@ -661,9 +661,7 @@ static int run(int argc, char **argv, void *given)
 static const struct tool_command wikiprep = {
     .args = "[FILE...]",
     .summary = "Turn MediaWiki XML dumps, packed or not, into text.",
-    .options = options,
-    .defaults = &defaults,
-    .size = sizeof defaults,
+    TOOL_OPTIONS(options, defaults),
     .common = TOOL_FILE_OPERAND | TOOL_THREADS | TOOL_PROGRESS | TOOL_FORCE,
     .max_args = -1,
     .run = run,

@@ -45,6 +45,9 @@ struct tool_command {
      * the given options applied. */
     int (*run)(int argc, char **argv, void *given);
 };
+/* Sets the options of a command and the default values of the struct that they fill. */
+#define TOOL_OPTIONS(table, values)                                                                \
+    .options = (table), .defaults = &(values), .size = sizeof(values)
 
 struct tool {
     const char *name;

@@ -502,14 +502,6 @@ static void print_pre_tokenizer(const struct vocabulary *v, struct buf *out)
     buf_adds(out, "\n  ]}");
 }
 
-void token_print(const struct vocabulary *v, uint32_t id, struct buf *out)
-{
-    struct buf name = BUF_INIT;
-    vocabulary_name(v, id, &name);
-    js_quote(out, name.data, name.len);
-    buf_release(&name);
-}
-
 static void print_affix(struct buf *out, const char *key, const char *affix)
 {
     buf_addf(out, ", \"%s\": ", key);
