@@ -274,7 +274,7 @@ $(SAMPLE): scripts/make-dump $(wildcard tests/data/encyclopedia/*.wiki)
 sample: $(SAMPLE) ## make the sample dump, build/encyclopedia.xml.bz2
 
 demo: all $(SAMPLE) ## make a model of the sample, in a minute: the whole pipeline
-	scripts/language en --dump $(SAMPLE) -o $(O)/demo --hours 0.013
+	scripts/language en --dump $(SAMPLE) -o $(O)/demo --hours 0.01
 
 # ---- tests --------------------------------------------------------------------------------------
 
