@@ -99,6 +99,23 @@ static int settle_pattern(struct vocabulary *v, const char *path, const struct t
     return ranks && encoding_add_specials(v, e) < 0 ? err_in("%s", path) : 0;
 }
 
+/* Refuses a Marian folder, in which a vocab.json has the ids of the pieces of source.spm and
+ * target.spm: `path` is one of the files, and `other` the name of one that is beside it there.
+ * Returns 0, or -1 with an error. */
+static int refuse_marian(const char *path, const char *other)
+{
+    struct buf file = BUF_INIT;
+    enum file_kind kind;
+    beside(&file, path, NULL, other);
+    int result = file_look(file.data, &kind);
+    if (!result && kind)
+        result = err_set("'%s' and '%s' are of a Marian model, whose pieces have the ids of its "
+                         "vocab.json: this is not supported",
+                         path, file.data);
+    buf_release(&file);
+    return result;
+}
+
 /* Reads CLIP's two files, as the tokenizer.json that says the same. Returns 0, or -1 with an
  * error. */
 static int read_clip(struct vocabulary *v, const char *path, const struct buf *tokens,
@@ -133,7 +150,7 @@ static int load_pair(struct vocabulary *v, const char *path, const struct tokeni
     beside(&other, path, "vocab.json", "merges.txt");
     if (!result)
         result = file_look(other.data, &kind);
-    if (!result && !kind)
+    if (!result && !kind && (result = refuse_marian(path, "source.spm")) == 0)
         result = err_set("'%s' has no '%s' beside it", path, other.data);
     struct buf merges = BUF_INIT;
     if (!result &&
@@ -215,6 +232,8 @@ static int load_file(struct vocabulary *v, const char *path, const struct tokeni
         return tekken_parse(v, text->data, text->len, path);
     if (file_ends_with(path, ".json"))
         return tokenizer_json_parse(v, text->data, text->len, path);
+    if (file_ends_with(path, ".spm") && refuse_marian(path, "vocab.json") < 0)
+        return -1;
     if (file_ends_with(path, ".model") || file_ends_with(path, ".spm"))
         return sentencepiece_parse(v, text->data, text->len, path);
     if (is_vocab_txt(text))
