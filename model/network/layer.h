@@ -90,6 +90,11 @@ struct layer_row {
     int joined;              /* maps: 1: one matrix has queries, keys and values in its columns */
     enum dropout_place drop; /* residual */
 };
+/* A row that adds a branch to the stream: to = base + dropout(x w). */
+#define LAYER_ADDS(x, base, to, name, place)                                                       \
+    {                                                                                              \
+        LAYER_RESIDUAL, { x, base }, .out = to, .weights = { name }, .drop = place                 \
+    }
 
 /* ---- memory ------------------------------------------------------------------------------- */
 
