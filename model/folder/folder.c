@@ -437,29 +437,6 @@ void folder_describe(struct safetensor *t, const struct model *m, const struct t
         t->shape[d] = file_shape(row, d);
 }
 
-static int save_weights(const struct model *m, struct ops *o, const struct ops_array *blocks,
-                        const char *path)
-{
-    const struct tensor_table *table = &m->tensors;
-    struct safetensor *tensors = mem_zalloc(table->count, sizeof *tensors);
-    for (size_t i = 0; i < table->count; i++)
-        folder_describe(&tensors[i], m, &table->rows[i], blocks[0].type);
-    struct safetensors_writer w;
-    int failed = safetensors_create(&w, path, tensors, table->count);
-    for (size_t i = 0; i < table->count && failed == 0; i++) {
-        const struct tensor *row = &table->rows[i];
-        failed = folder_write_tensor(&w, row, o, ops_part(blocks[row->block], row->offset));
-        if (failed < 0)
-            safetensors_abandon(&w);
-    }
-    if (failed == 0)
-        failed = safetensors_finish(&w);
-    for (size_t i = 0; i < table->count; i++)
-        free(tensors[i].name);
-    free(tensors);
-    return failed;
-}
-
 /* Writes generation_config.json, with which transformers generates. Returns 0, or -1 with an error.
  */
 static int save_generation(const char *dir, int64_t end_of_text)
@@ -491,18 +468,6 @@ int folder_save_config(const struct model *m, enum ops_type type, const char *di
     if (failed == 0)
         failed = save_generation(dir, m->config.head == HEAD_NEXT ? end_of_text : -1);
     buf_release(&config);
-    buf_release(&path);
-    return failed;
-}
-
-int folder_save(const struct model *m, struct ops *o, const struct ops_array *blocks,
-                const char *dir, int64_t end_of_text)
-{
-    struct buf path = BUF_INIT;
-    int failed = folder_save_config(m, blocks[0].type, dir, end_of_text);
-    file_join(&path, dir, "model.safetensors");
-    if (failed == 0)
-        failed = save_weights(m, o, blocks, path.data);
     buf_release(&path);
     return failed;
 }

@@ -65,17 +65,11 @@ int folder_open(struct model *m, struct weights *files, const char *dir, enum mo
 int folder_matrix(struct matrix *x, unsigned char **copy, const struct model *m,
                   const struct weights *files, size_t row);
 
-/* Writes config.json and then model.safetensors into `dir`, which is created if needed. The type of
- * the blocks, F32 or BF16, becomes the type in the file. end_of_text: the token's id, or -1 for
- * none (encoders). Returns 0, or -1 with an error. */
-int folder_save(const struct model *m, struct ops *o, const struct ops_array *blocks,
-                const char *dir, int64_t end_of_text);
-
-/* The parts of folder_save, for a caller that writes the weights in another order or into several
- * files. folder_save_config writes config.json and, for a
- * decoder with an end of text, generation_config.json. folder_describe sets *t to the entry of a
- * tensor in a file's header; the caller frees its name. folder_write_tensor writes the numbers of
- * tensor[], which has the row's shape, as they are in files. folder_save_config and
+/* For a caller that writes a model folder. folder_save_config writes config.json into `dir`, which
+ * is created if needed, and, for a decoder with an end of text (the token's id; -1: none),
+ * generation_config.json. `type`: that of the weights, F32 or BF16. folder_describe sets *t to the
+ * entry of a tensor in a file's header; the caller frees its name. folder_write_tensor writes the
+ * numbers of tensor[], which has the row's shape, as they are in files. folder_save_config and
  * folder_write_tensor return 0, or -1 with an error. */
 int folder_save_config(const struct model *m, enum ops_type type, const char *dir,
                        int64_t end_of_text);

@@ -24,6 +24,7 @@
 #include "model/network/bert.h"
 #include "model/network/embedding.h"
 #include "model/network/layer.h"
+#include "tests/unit/save_model.h"
 
 struct net {
     struct ops *o;
@@ -173,7 +174,7 @@ static int gradients(struct net *n, const char *dir)
     for (int b = 0; b < n->m.tensors.blocks; b++)
         g[b] = ops_buffer(n->o, OPS_F32, n->m.tensors.block_size[b]);
     float loss = loss_and_gradients(n, g);
-    int failed = folder_save(&n->m, n->o, g, dir, -1);
+    int failed = save_whole_model(&n->m, n->o, g, dir, -1);
     file_join(&path, dir, "loss");
     if (failed == 0)
         failed = file_write(path.data, &loss, sizeof loss);
@@ -188,7 +189,7 @@ static int save(struct net *n, const char *dir, enum model_head kind, const char
     if (folder_load(&n->m, n->o, &n->w, dir, kind, 5, &made) < 0)
         return -1;
     printf("%d\n", made);
-    return folder_save(&n->m, n->o, n->w, out, -1);
+    return save_whole_model(&n->m, n->o, n->w, out, -1);
 }
 
 static int run(struct net *n, int argc, char **argv)

@@ -18,6 +18,7 @@
 #include "model/network/embedding.h"
 #include "model/network/forward.h"
 #include "model/network/layer.h"
+#include "tests/unit/save_model.h"
 
 struct net {
     struct ops *o;
@@ -163,7 +164,7 @@ static int create(struct net *n, const char *dir, char **argv)
         tensor_initialise(row, (uint64_t)atoll(argv[5]), floats);
         ops_unmap(n->o, w, size, floats);
     }
-    return folder_save(&n->m, n->o, n->w, dir, c.vocabulary - 1);
+    return save_whole_model(&n->m, n->o, n->w, dir, c.vocabulary - 1);
 }
 
 int main(int argc, char **argv)

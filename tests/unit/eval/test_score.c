@@ -13,6 +13,7 @@
 #include "eval/wiki.h"
 #include "model/folder/folder.h"
 #include "tests/unit/arrays.h"
+#include "tests/unit/save_model.h"
 #include "tokenizer/files/files.h"
 #include "tokenizer/tokenizer.h"
 
@@ -43,7 +44,7 @@ static void make_model(void)
     for (size_t i = 0; i < m.tensors.count; i++)
         tensor_initialise(&m.tensors.rows[i], 1,
                           floats(blocks[m.tensors.rows[i].block]) + m.tensors.rows[i].offset);
-    cr_assert_eq(folder_save(&m, o, blocks, dir, -1), 0, "%s", err_get());
+    cr_assert_eq(save_whole_model(&m, o, blocks, dir, -1), 0, "%s", err_get());
     for (int b = 0; b < m.tensors.blocks; b++)
         ops_buffer_free(o, blocks[b], m.tensors.block_size[b]);
     model_release(&m);

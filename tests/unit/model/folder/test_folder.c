@@ -15,6 +15,7 @@
 #include "model/network/architecture.h"
 #include "tests/unit/arrays.h"
 #include "tests/unit/dir.h"
+#include "tests/unit/save_model.h"
 
 TestSuite(folder, .init = make_dir, .fini = remove_dir);
 
@@ -47,7 +48,7 @@ static void save_small(struct ops *o)
         const struct tensor *row = &m.tensors.rows[i];
         tensor_initialise(row, 8, floats(blocks[row->block]) + row->offset);
     }
-    cr_assert_eq(folder_save(&m, o, blocks, dir, 16), 0, "%s", err_get());
+    cr_assert_eq(save_whole_model(&m, o, blocks, dir, 16), 0, "%s", err_get());
     for (int b = 0; b < 4; b++)
         ops_buffer_free(o, blocks[b], m.tensors.block_size[b]);
     model_release(&m);
@@ -280,7 +281,7 @@ static void save_bert(struct ops *o, enum model_head kind)
         const struct tensor *row = &m.tensors.rows[i];
         tensor_initialise(row, 8, floats(blocks[row->block]) + row->offset);
     }
-    cr_assert_eq(folder_save(&m, o, blocks, dir, -1), 0, "%s", err_get());
+    cr_assert_eq(save_whole_model(&m, o, blocks, dir, -1), 0, "%s", err_get());
     for (int b = 0; b < 4; b++)
         ops_buffer_free(o, blocks[b], m.tensors.block_size[b]);
     model_release(&m);

@@ -24,6 +24,7 @@
 #include "model/network/bert.h"
 #include "model/network/forward.h"
 #include "tests/unit/arrays.h"
+#include "tests/unit/save_model.h"
 
 static char dir[] = "/tmp/gguf-XXXXXX";
 
@@ -87,7 +88,7 @@ static void save_folder(struct ops *o, const struct model_config *config)
         for (int64_t n = tensor_elements(row); n-- > 0;)
             *x++ = (float)(0.1 * rng_normal(&r)) + (row->init == INIT_ONE);
     }
-    cr_assert_eq(folder_save(&m, o, blocks, dir, 1), 0, "%s", err_get());
+    cr_assert_eq(save_whole_model(&m, o, blocks, dir, 1), 0, "%s", err_get());
     for (int b = 0; b < 4; b++)
         ops_buffer_free(o, blocks[b], m.tensors.block_size[b]);
     model_release(&m);

@@ -17,6 +17,7 @@
 #include "model/network/architecture.h"
 #include "model/network/block.h"
 #include "tests/unit/arrays.h"
+#include "tests/unit/save_model.h"
 
 enum { BLOCKS = 4 };
 
@@ -62,7 +63,7 @@ static void save_model(const struct model_config *config, enum ops_type type)
         ops_copy(o, blocks[b], x, n);
         ops_buffer_free(o, x, n);
     }
-    cr_assert_eq(folder_save(&m, o, blocks, dir, 1), 0, "%s", err_get());
+    cr_assert_eq(save_whole_model(&m, o, blocks, dir, 1), 0, "%s", err_get());
     for (int b = 0; b < BLOCKS; b++)
         ops_buffer_free(o, blocks[b], m.tensors.block_size[b]);
     model_release(&m);
