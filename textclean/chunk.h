@@ -21,6 +21,15 @@ enum {
 };
 extern const uint8_t chunk_classes[256];
 
+/* Returns the number of ASCII letters at the begin of the 8 bytes x. */
+static inline size_t chunk_letters(uint64_t x)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101), high = 0x80 * ones;
+    uint64_t y = (x | 0x20 * ones) & ~high;
+    uint64_t letter = (y + 0x1F * ones) & ~(y + 0x05 * ones) & ~x & high; /* 'a' <= y <= 'z' */
+    return letter == high ? 8 : (size_t)__builtin_ctzll(letter ^ high) / 8;
+}
+
 /* Calls `put` for each exception, with the lengths of its parts; 0 ends them. A chunk that stays
  * whole has one part. */
 void chunk_specials(void (*put)(void *ctx, const char *chunk, const uint8_t parts[4]), void *ctx);

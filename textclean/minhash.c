@@ -99,22 +99,47 @@ void minhash_tools_release(struct minhash_tools *t)
     free(t->signature);
 }
 
-/* Joins the words of the normal form. */
+static void end_word(struct minhash_tools *t, size_t end)
+{
+    mem_grow(t->ends, t->ends_cap, t->word_count + 1);
+    t->ends[t->word_count++] = end;
+}
+
+/* Appends the words of the chunk text[at..end), each with a blank behind it. */
+static void join_chunk(struct minhash_tools *t, const char *text, size_t at, size_t end)
+{
+    struct words *w = &t->words;
+    words_split(w, text + at, end - at);
+    for (size_t i = 0; i < w->count; i++) {
+        buf_add(&t->joined, text + at + w->list[i].at, w->list[i].bytes);
+        end_word(t, t->joined.len);
+        buf_addc(&t->joined, ' ');
+    }
+}
+
+/* Joins the words of the normal form, which are nearly always its chunks. */
 static void join_words(struct minhash_tools *t)
 {
     const struct buf *text = &t->normal.text;
-    const struct words *w = &t->words;
-    buf_reserve(&t->normal.text, WORDS_PAD);
-    words_split(&t->words, text->data, text->len);
+    size_t copied = 0;
+    t->word_count = 0;
     buf_clear(&t->joined);
-    buf_reserve(&t->joined, text->len + w->count);
-    mem_grow(t->ends, t->ends_cap, w->count + 1);
-    for (size_t i = 0; i < w->count; i++) {
-        buf_add(&t->joined, text->data + w->list[i].at, w->list[i].bytes);
-        t->ends[i] = t->joined.len;
-        buf_addc(&t->joined, ' ');
+    buf_adds(&t->normal.text, "          "); /* to be read by words_plain and words_split */
+    for (size_t at = 0, n; at + 10 < text->len; at += n + 1) {
+        n = words_plain(&t->words, text->data, at);
+        if (n || (text->data[at] == '0' && text->data[at + 1] == ' ')) {
+            n = n ? n : 1;
+            end_word(t, t->joined.len + (at + n - copied));
+            continue;
+        }
+        const char *blank = memchr(text->data + at, ' ', text->len - at);
+        n = (size_t)(blank - text->data) - at;
+        buf_add(&t->joined, text->data + copied, at - copied);
+        join_chunk(t, text->data, at, at + n);
+        copied = at + n + 1;
     }
-    t->word_count = w->count;
+    if (text->len > copied)
+        buf_add(&t->joined, text->data + copied, text->len - copied);
 }
 
 static size_t word_shingles(const struct minhash *m, struct minhash_tools *t)

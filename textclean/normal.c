@@ -2,7 +2,9 @@
 
 #include <string.h>
 
+#include "common/base/le.h"
 #include "common/base/utf8.h"
+#include "textclean/chunk.h"
 #include "unicode/forms.h"
 #include "unicode/lower.h"
 #include "unicode/stops.h"
@@ -44,12 +46,18 @@ static size_t ascii_number(const char *text, size_t n, size_t i)
  * that is not of ASCII, except marks. Returns the bytes read. */
 static size_t add_ascii(struct buf *out, const char *text, size_t n)
 {
-    buf_reserve(out, n + 1);
+    buf_reserve(out, n + 9);
     char *to = out->data + out->len, *begin = out->data, *chunk = to;
     size_t i = 0, chunk_at = 0;
     while (i < n) {
         char c = text[i];
-        if (is_letter(c)) {
+        if (is_letter(c) && i + 8 <= n) { /* up to eight letters at a time */
+            uint64_t x = le_u64((const unsigned char *)text + i);
+            size_t letters = chunk_letters(x);
+            le_put_u64(to, x | UINT64_C(0x2020202020202020));
+            to += letters;
+            i += letters;
+        } else if (is_letter(c)) {
             *to++ = (char)(c | 0x20);
             i++;
         } else if (is_digit(c)) {

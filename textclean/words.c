@@ -37,15 +37,6 @@ static inline uint64_t hash_of(const char *s, size_t n)
                   : xxh64(s, n, 0);
 }
 
-/* Returns the number of ASCII letters at the begin of the 8 bytes x. */
-static inline size_t letters_in(uint64_t x)
-{
-    const uint64_t ones = UINT64_C(0x0101010101010101), high = 0x80 * ones;
-    uint64_t y = (x | 0x20 * ones) & ~high;
-    uint64_t letter = (y + 0x1F * ones) & ~(y + 0x05 * ones) & ~x & high; /* 'a' <= y <= 'z' */
-    return letter == high ? 8 : (size_t)__builtin_ctzll(letter ^ high) / 8;
-}
-
 /* ---- chunks with parts of their own ---------------------------------------------------------- */
 
 /* Chunks that are divided in a way of their own, or not at all although marks could be cut off. */
@@ -329,9 +320,9 @@ static inline int has_mark(const struct words *w, const char *text, size_t at, s
 static inline size_t add_plain(struct words *w, const char *text, size_t n, size_t at)
 {
     uint64_t first = le_u64((const unsigned char *)text + at);
-    size_t letters = letters_in(first), all = letters;
+    size_t letters = chunk_letters(first), all = letters;
     while (letters == 8 && at + all < n) {
-        letters = letters_in(le_u64((const unsigned char *)text + at + all));
+        letters = chunk_letters(le_u64((const unsigned char *)text + at + all));
         all += letters;
     }
     if (at + all > n)
@@ -347,6 +338,20 @@ static inline size_t add_plain(struct words *w, const char *text, size_t n, size
     if (mark)
         add_word(w, text, end, 1);
     return end + (size_t)mark;
+}
+
+size_t words_plain(const struct words *w, const char *text, size_t at)
+{
+    uint64_t first = le_u64((const unsigned char *)text + at);
+    size_t all = chunk_letters(first);
+    for (size_t more = all; more == 8; all += more)
+        more = chunk_letters(le_u64((const unsigned char *)text + at + all));
+    if (!all || text[at + all] != ' ')
+        return 0;
+    const struct special *special = all <= 8
+                                        ? find_special(w, hash_short(first_bytes(first, all), all))
+                                        : special_at(w, text + at, all);
+    return special && special->parts[1] ? 0 : all;
 }
 
 void words_split(struct words *w, const char *text, size_t n)

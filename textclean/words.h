@@ -60,6 +60,10 @@ void words_release(struct words *w);
 enum { WORDS_PAD = 8 };
 void words_split(struct words *w, const char *text, size_t n);
 
+/* Returns the bytes of the chunk at text[at] if it is ASCII letters that stay one word, with a
+ * blank behind it; else 0. It looks at no byte behind the 8 that follow the letters. */
+size_t words_plain(const struct words *w, const char *text, size_t at);
+
 /* Returns how often the word of up to 8 bytes occurs. */
 uint32_t words_count(const struct words *w, const char *word);
 
