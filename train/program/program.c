@@ -47,31 +47,17 @@ int phase_is_transfer(enum phase_kind kind)
 
 /* ---- the arrays that phases use -------------------------------------------------------------- */
 
-#define READ(role)                                                                                 \
-    {                                                                                              \
-        USE_##role, MODE_READ                                                                      \
-    }
-#define CHANGE(role)                                                                               \
-    {                                                                                              \
-        USE_##role, MODE_WRITE                                                                     \
-    }
-#define OWN(role)                                                                                  \
-    {                                                                                              \
-        USE_##role, MODE_WRITE, 1                                                                  \
-    }
-#define MAKE(role)                                                                                 \
-    {                                                                                              \
-        USE_##role, MODE_MAKE                                                                      \
-    }
-/* The whole array or, if ranks share the parameters, the rank's share. */
-#define READ_KEPT(role)                                                                            \
-    {                                                                                              \
-        USE_##role, MODE_READ, 3                                                                   \
-    }
-#define MAKE_KEPT(role)                                                                            \
-    {                                                                                              \
-        USE_##role, MODE_MAKE, 3                                                                   \
-    }
+/* From these ZeRO stages on, a use is of the rank's share alone: of what is updated, of the
+ * weights. */
+enum { OWN_UPDATE = 1, OWN_WEIGHTS = 3 };
+/* clang-format off */
+#define READ(role)      { USE_##role, MODE_READ, 0 }
+#define CHANGE(role)    { USE_##role, MODE_WRITE, 0 }
+#define MAKE(role)      { USE_##role, MODE_MAKE, 0 }
+#define OWN(role)       { USE_##role, MODE_WRITE, OWN_UPDATE }
+#define READ_KEPT(role) { USE_##role, MODE_READ, OWN_WEIGHTS }
+#define MAKE_KEPT(role) { USE_##role, MODE_MAKE, OWN_WEIGHTS }
+/* clang-format on */
 
 /* The uses of each kind of phase. If gradients are set instead of added to, the mode is MODE_MAKE
  * instead (sets_gradients). */
