@@ -1,9 +1,11 @@
 #include "wikiprep/extract.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/base/mem.h"
 #include "common/base/utf8.h"
+#include "common/formats/js.h"
 #include "wikiprep/classic/classic.h"
 #include "wikiprep/expand/expand.h"
 #include "wikiprep/output/page_rows.h"
@@ -82,13 +84,16 @@ static const struct buf *expand(struct extract *x, const struct dump_page *p)
 /* Runs the cleaner on `source`, if there is one: writes the text to *text, which may be the
  * document's text, and fills x->categories. */
 static void clean(struct extract *x, const struct site *site, const struct buf *source,
-                  struct buf *text)
+                  struct buf *text, int is_html)
 {
     if (!x->cleaner)
         return;
     wikitext_set_names(x->cleaner, site->names);
     wikitext_set_sections(x->cleaner, site->wanted, site->unwanted);
-    wikitext_clean(x->cleaner, source->data, source->len, text);
+    if (is_html)
+        wikitext_clean_html(x->cleaner, source->data, source->len, text);
+    else
+        wikitext_clean(x->cleaner, source->data, source->len, text);
 }
 
 /* Extracts the page's text into x->document. Returns EXTRACT_WRITTEN, or the reason why the page is
@@ -98,7 +103,10 @@ static enum extract_result extract_text(struct extract *x, const struct site *si
 {
     const struct extract_options *how = x->how;
     struct buf *text = how->sentences || x->classic ? &x->text : &x->document.text;
-    if (how->filter_disambiguation && disambiguation_page(p->text.data, p->text.len))
+    int is_html = !strcmp(p->model.data, "html");
+    if (how->filter_disambiguation &&
+        (is_html ? strstr(p->text.data, "mw:PageProp/disambiguation") != NULL
+                 : disambiguation_page(p->text.data, p->text.len)))
         return EXTRACT_DISAMBIGUATION;
     x->page = (struct template_page){ .lang = site->lang,
                                       .title = p->title.data,
@@ -110,13 +118,15 @@ static enum extract_result extract_text(struct extract *x, const struct site *si
                                       .markdown = how->markdown };
     page_parts_clear(&x->parts);
     x->page.parts = x->source || !how->library ? &x->parts : NULL;
-    if (x->source) {
+    if (p->wikidata.len)
+        js_quote(&x->parts.json[PART_WIKIDATA], p->wikidata.data, p->wikidata.len);
+    if (x->source && !is_html) {
         wikitext_set_names(x->source, site->names);
         wikitext_clean(x->source, p->text.data, p->text.len, text);
         x->page.parts = NULL;
     }
-    const struct buf *source = expand(x, p);
-    clean(x, site, source, text);
+    const struct buf *source = is_html ? &p->text : expand(x, p);
+    clean(x, site, source, text, is_html);
     if (!site_takes_categories(site, x->categories.data))
         return EXTRACT_CATEGORY;
     if (p->redirect) {

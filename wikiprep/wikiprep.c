@@ -233,7 +233,11 @@ static int is_wanted(struct run *r, const struct dump_page *p)
         return leave_out(&r->not_asked);
     if (!site_takes_namespace(r->site, p->ns))
         return leave_out(&r->other_namespaces);
-    if (p->model.len && strcmp(p->model.data, "wikitext"))
+    int is_html = !strcmp(p->model.data, "html");
+    if (is_html && r->given->how.classic)
+        return err_set("--wikiextractor reads wikitext, not HTML such as page '%.200s'",
+                       p->title.data);
+    if (p->model.len && !is_html && strcmp(p->model.data, "wikitext"))
         return leave_out(&r->other_models);
     if (p->too_long) {
         err_set("cannot read page '%.200s' (id %s): it has more wikitext than "

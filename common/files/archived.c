@@ -228,21 +228,21 @@ void archived_close(struct archived *a)
 
 int64_t archived_read(struct archived *a, void *bytes, size_t n)
 {
-    if (a->ended)
-        return 0;
-    la_ssize_t got = archive_read_data(a->archive, bytes, n);
-    if (got < 0)
-        return fail(a);
-    a->given += (uint64_t)got;
-    if (got)
-        return got;
-    a->ended = 1;
-    if (archive_errno(a->archive)) /* some filters take a failed read for the end of the data */
-        return fail(a);
-    int more = next_file(a);
-    if (more > 0)
-        return err_set("'%s' is an archive of several files: unpack it first", a->name);
-    return more < 0 ? -1 : check_end(a);
+    int more = !a->ended;
+    while (more > 0) {
+        la_ssize_t got = archive_read_data(a->archive, bytes, n);
+        if (got < 0)
+            return fail(a);
+        a->given += (uint64_t)got;
+        if (got)
+            return got;
+        if (archive_errno(a->archive)) /* some filters take a failed read for the end of the data */
+            return fail(a);
+        more = next_file(a);
+        if ((a->ended = !more))
+            more = check_end(a);
+    }
+    return more;
 }
 
 static int extract(struct archived *a, struct buf *name, struct buf *out)

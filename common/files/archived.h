@@ -1,6 +1,6 @@
 /*
  * archived.h - unpacks files with libarchive: compressed streams (bzip2, xz, lzma, lz4), and
- * archives (7z, zip, tar) that hold one file.
+ * archives (7z, zip, tar).
  *
  * The format is recognised by the file's content. compress.h reads gzip and zstd instead:
  * libarchive does not verify the checksum of gzip.
@@ -26,7 +26,7 @@ struct archived_source {
 
 enum archived_kind {
     ARCHIVED_STREAM, /* unpacks streams only; an archive's own bytes are returned as they are */
-    ARCHIVED_ANY,
+    ARCHIVED_ANY,    /* streams, and all files of an archive, one after the other */
 };
 
 struct archived;
@@ -38,7 +38,7 @@ struct archived *archived_open(const char *name, const struct archived_source *f
 void archived_close(struct archived *a); /* NULL is allowed */
 
 /* Reads up to n unpacked bytes. Returns their number, 0 at the end, or -1 with an error. Bytes
- * returned before an error are valid. A second file in an archive is an error. */
+ * returned before an error are valid. */
 int64_t archived_read(struct archived *a, void *bytes, size_t n);
 
 /* Finds the first file of the archive `path` (zip, 7z, tar) whose name, without folders, begins

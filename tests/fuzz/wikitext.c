@@ -1,5 +1,5 @@
-/* Cleans any bytes as wikitext of one of the larger wikis, with every option, and splits the result
- * into sentences. */
+/* Cleans any bytes as HTML, and as wikitext of one of the larger wikis, with every option, and
+ * splits the result into sentences. */
 #include <stdint.h>
 #include <string.h>
 
@@ -77,6 +77,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         sentence_split_text(model, &sentences, text.data, text.len);
         check(&sentences);
     }
+    wikitext_clean_html(cleaners[2], (const char *)data, size, &text);
+    for (size_t k = 0; k < text.len; k++)
+        text.data[k] = text.data[k] == '\t' ? ' ' : text.data[k];
+    check(&text);
     if (utf8_valid((const char *)data, size) == size)
         check_parts(&parts);
     return 0;

@@ -14,6 +14,7 @@
 #include "common/base/mem.h"
 #include "common/files/file.h"
 #include "wikiprep/input/export.h"
+#include "wikiprep/input/html_page.h"
 #include "wikiprep/input/part.h"
 
 LINKED_LIBRARY(xml, "libxml2", LIBXML_DOTTED_VERSION)
@@ -37,6 +38,10 @@ struct dump {
     int ended;
     int exports, is_between; /* roots before the current one; its </mediawiki> was read */
     char *error;             /* error to report after the pages before it were read */
+    int is_html;             /* the pages are HTML (html_page.h): */
+    struct buf html; /* bytes [html_used, len) are lines, or the page, that were not read yet */
+    size_t html_used, html_seen; /* no line ends in [html_used, html_seen) */
+    uint64_t lines;
     struct entity **entities;
     size_t entity_count, entities_cap;
 
@@ -264,6 +269,7 @@ static struct dump *open_dump(const char *path, struct unpack *in, struct part *
     d->path = mem_strdup(strcmp(path, "-") ? path : "<stdin>");
     export_init(&d->export, max_text_bytes);
     buf_init(&d->rest);
+    buf_init(&d->html);
     d->in = in;
     d->part = part;
     d->xml = new_parser(d);
@@ -308,6 +314,7 @@ void dump_close(struct dump *d)
     part_close(d->part);
     export_release(&d->export);
     buf_release(&d->rest);
+    buf_release(&d->html);
     free(d->error);
     free(d->ranges);
     free(d->path);
@@ -473,6 +480,68 @@ static void silence_thread(void)
     xmlSetGenericErrorFunc(NULL, on_message);
 }
 
+/* Adds the page in HTML that s[0..n) holds. */
+static void add_html(struct dump *d, const char *s, size_t n)
+{
+    struct dump_page page = DUMP_PAGE_INIT;
+    struct dump_site site = DUMP_SITE_INIT;
+    struct buf where = BUF_INIT;
+    buf_addf(&where, *s == '{' ? "'%s' line %" PRIu64 : "'%s'", d->path, ++d->lines);
+    if (html_page_read(&page, &site, s, n, d->export.max_text, where.data) < 0) {
+        fail(d, 0);
+    } else {
+        if (!dump_site_equal(&site, &d->export.site)) {
+            d->exports += d->lines > 1;
+            export_next(&d->export);
+            dump_site_copy(&d->export.site, &site);
+        }
+        export_add(&d->export, &page);
+    }
+    dump_page_release(&page);
+    dump_site_release(&site);
+    buf_release(&where);
+}
+
+/* Reads the next line of JSON or the page in HTML, if it is there; else more bytes. */
+static void feed_html(struct dump *d)
+{
+    struct buf *b = &d->html;
+    const char *s = b->data + d->html_used;
+    const char *lf = *s == '{' ? memchr(b->data + d->html_seen, '\n', b->len - d->html_seen) : NULL;
+    if (lf) {
+        d->html_used = d->html_seen = (size_t)(lf + 1 - b->data);
+        add_html(d, s, (size_t)(lf - s));
+        return;
+    }
+    memmove(b->data, s, b->len - d->html_used);
+    buf_truncate(b, b->len - d->html_used);
+    d->html_used = 0;
+    d->html_seen = b->len;
+    buf_reserve(b, CHUNK);
+    int64_t n = read_input(d, b->data + b->len, CHUNK);
+    if (n < 0) {
+        fail(d, 0);
+        return;
+    }
+    b->len += (size_t)n;
+    b->data[b->len] = '\0';
+    d->fed += (uint64_t)n;
+    d->ended = !n;
+    if (!n && b->len)
+        add_html(d, b->data, b->len);
+}
+
+static void begin_html(struct dump *d, const char *s, size_t n)
+{
+    d->is_html = 1;
+    d->fed = n;
+    buf_add(&d->html, s, n);
+    if (!d->part)
+        return;
+    err_set("cannot read a part of '%s': --part divides XML, not HTML", d->path);
+    fail(d, 0);
+}
+
 /* Gives the parser one more piece: bytes to parse again, or new bytes. */
 static void feed(struct dump *d)
 {
@@ -488,6 +557,10 @@ static void feed(struct dump *d)
         buf_clear(&d->rest);
         d->used = 0;
         n = read_input(d, fresh, sizeof fresh);
+        if (!d->fed && n > 0 && html_page_recognises(fresh, (size_t)n)) {
+            begin_html(d, fresh, (size_t)n);
+            return;
+        }
         if (n < 0 || (!d->fed && check_first(d, fresh, (size_t)n) < 0)) {
             fail(d, n < 0);
             return;
@@ -514,7 +587,10 @@ int dump_read(struct dump *d, struct dump_page *page)
     while (!export_take(&d->export, page)) {
         if (d->ended)
             return d->error ? err_set("%s", d->error) : 0;
-        feed(d);
+        if (d->is_html)
+            feed_html(d);
+        else
+            feed(d);
     }
     return 1;
 }

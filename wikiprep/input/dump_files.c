@@ -22,6 +22,12 @@ static void add_file(struct dump_files *in, char *path)
     in->paths[in->count++] = path;
 }
 
+static int is_dump(const char *name)
+{
+    return strstr(name, ".xml") || strstr(name, ".ndjson") || strstr(name, ".html") ||
+           strstr(name, ".tar.gz");
+}
+
 static int add_folder(struct dump_files *in, const char *path)
 {
     struct file_names all;
@@ -33,13 +39,16 @@ static int add_folder(struct dump_files *in, const char *path)
     for (size_t i = 0; i < all.count; i++) {
         struct buf file = BUF_INIT;
         buf_addf(&file, "%s/%s", path, all.names[i]);
-        if (strstr(all.names[i], ".xml"))
+        if (is_dump(all.names[i]))
             add_file(in, buf_detach(&file));
         buf_release(&file);
     }
     file_names_free(&all);
     if (in->count == before)
-        return err_set("folder '%s' has no file with \".xml\" in its name", path);
+        return err_set(
+            "folder '%s' has no file with \".xml\", \".ndjson\", \".html\" or \".tar.gz\" in "
+            "its name",
+            path);
     return 0;
 }
 

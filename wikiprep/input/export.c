@@ -104,12 +104,8 @@ static void end_revision(struct export *x)
     x->text_deleted = 0;
 }
 
-static void end_page(struct export *x)
+void export_add(struct export *x, struct dump_page *page)
 {
-    struct dump_page *p = &x->page;
-    if (!x->has_ns)
-        p->ns = dump_namespace_of(&x->site, &p->title);
-    p->redirect = dump_page_redirects(p, &x->site) || x->has_redirect;
     if (x->head == x->tail)
         x->head = x->tail = 0;
     if (x->tail == x->cap) {
@@ -119,9 +115,18 @@ static void end_page(struct export *x)
             x->pages[i] = (struct dump_page)DUMP_PAGE_INIT;
     }
     struct dump_page keep = x->pages[x->tail];
-    x->pages[x->tail++] = *p;
-    *p = keep;
-    dump_page_clear(p);
+    x->pages[x->tail++] = *page;
+    *page = keep;
+    dump_page_clear(page);
+}
+
+static void end_page(struct export *x)
+{
+    struct dump_page *p = &x->page;
+    if (!x->has_ns)
+        p->ns = dump_namespace_of(&x->site, &p->title);
+    p->redirect = dump_page_redirects(p, &x->site) || x->has_redirect;
+    export_add(x, p);
     x->has_ns = x->has_revision = x->has_redirect = 0;
 }
 

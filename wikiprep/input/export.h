@@ -47,6 +47,9 @@ int export_enter(struct export *x, const char *name, export_attribute attribute,
 void export_leave(struct export *x);
 void export_text(struct export *x, const char *text, size_t n);
 
+/* Adds a complete page. Takes over its contents, and leaves it empty. */
+void export_add(struct export *x, struct dump_page *page);
+
 /* Swaps the next complete page with *page. Returns 1, or 0 if there is none yet. */
 int export_take(struct export *x, struct dump_page *page);
 

@@ -2,8 +2,9 @@
  * unpack.h - reads a compressed file as a stream of bytes.
  *
  * The format is recognised by content, never by name: plain, bzip2, gzip, xz, lzma, zstd, lz4, and
- * archives that hold one file (7z, zip, tar). bzip2, the usual format of dumps, is decoded by
- * bunzip.h on all cores; gzip and zstd by compress.h; the other formats by libarchive.
+ * archives (7z, zip, tar), whose files are read one after the other. bzip2, the usual format of
+ * dumps, is decoded by bunzip.h on all cores; gzip and zstd by compress.h; the other formats by
+ * libarchive.
  */
 #ifndef TEXTMILL_WIKIPREP_INPUT_UNPACK_H
 #define TEXTMILL_WIKIPREP_INPUT_UNPACK_H

@@ -16,6 +16,7 @@ void dump_page_release(struct dump_page *p)
     buf_release(&p->model);
     buf_release(&p->text);
     buf_release(&p->target);
+    buf_release(&p->wikidata);
 }
 
 void dump_page_clear(struct dump_page *p)
@@ -27,6 +28,7 @@ void dump_page_clear(struct dump_page *p)
     buf_clear(&p->model);
     buf_clear(&p->text);
     buf_clear(&p->target);
+    buf_clear(&p->wikidata);
     p->ns = p->redirect = p->too_long = 0;
 }
 

@@ -29,7 +29,8 @@ struct dump_site {
 
 struct dump_page {
     struct buf title, id, revid, timestamp, model, text;
-    struct buf target; /* target title of a redirect */
+    struct buf target;   /* target title of a redirect */
+    struct buf wikidata; /* id of the item, "Q405", if the input says it */
     int ns;
     int redirect;
     int too_long; /* 1: the text was over the limit and is missing */
@@ -37,7 +38,7 @@ struct dump_page {
 
 #define DUMP_PAGE_INIT                                                                             \
     {                                                                                              \
-        BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT, 0, 0, 0              \
+        BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT, 0, 0, 0    \
     }
 void dump_page_release(struct dump_page *p);
 void dump_page_clear(struct dump_page *p);

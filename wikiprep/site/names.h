@@ -49,4 +49,7 @@ int names_equal(const char *a, size_t an, const char *b, size_t bn);
  * is set. */
 void names_add_title(struct buf *out, const char *s, size_t n, int capital);
 
+/* Appends the title that a link's address names: "./Foo_%28bar%29" is "Foo (bar)". */
+void names_add_href(struct buf *out, const char *href);
+
 #endif

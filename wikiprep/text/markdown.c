@@ -38,7 +38,8 @@ static void put_raw(struct markdown *m, const char *s, const char *end)
     for (; s < end; s++) {
         if (*s == '|' && m->in_table)
             buf_addc(m->out, '\\');
-        buf_addc(m->out, *s == '\n' ? ' ' : *s);
+        if ((unsigned char)*s >= ' ' || *s == '\n' || *s == '\t') /* no mark of a part inside it */
+            buf_addc(m->out, *s == '\n' ? ' ' : *s);
     }
 }
 

@@ -13,20 +13,6 @@
 
 /* ---- output ------------------------------------------------------------------------------ */
 
-/* Writes a decoded character as text: if it has a meaning in the second pass, writes its
- * stand-in. */
-static void put_plain(struct markup *m, unsigned c)
-{
-    static const char stand_in[128] = { ['\''] = 1, ['='] = 2, ['*'] = 3, ['#'] = 4,  [':'] = 5,
-                                        [';'] = 6,  ['|'] = 7, ['{'] = 8, ['}'] = 11, ['-'] = 12 };
-    if (c < 128 && stand_in[c])
-        markup_put(m, stand_in[c]);
-    else if (c == 0xA0 || c == '\n' || c == '\t' || c == '\r')
-        markup_put(m, ' ');
-    else if (c >= 0x20)
-        utf8_add(m->out, c);
-}
-
 void markup_put_literal(struct markup *m, const char *s, const char *end, int line_end)
 {
     while (s < end) {
@@ -36,7 +22,7 @@ void markup_put_literal(struct markup *m, const char *s, const char *end, int li
             if (!n && c == '\n')
                 markup_put(m, line_end);
             else
-                put_plain(m, c);
+                paragraph_put(m->out, c);
             s += n ? n : 1;
         } else {
             markup_put(m, *s++);
@@ -156,7 +142,7 @@ static const char *on_reference_mark(struct markup *m, const char *s)
         ends_with_address(m->out))
         buf_addf(m->out, "%%%02X", code_point);
     else if (n)
-        put_plain(m, code_point);
+        paragraph_put(m->out, code_point);
     else
         markup_put(m, '&');
     return s + (n ? n : 1);

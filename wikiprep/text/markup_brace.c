@@ -3,7 +3,6 @@
 #include "wikiprep/text/structure.h"
 
 #include <string.h>
-#include <strings.h>
 
 #include "common/base/mem.h"
 
@@ -61,18 +60,11 @@ static void close_variant(struct markup *m)
  * names of templates. */
 static void note_call(struct markup *m, size_t from, const struct wikitext_call *call)
 {
-    enum { NAMED_LEAST = 4 };
-    static const char description[] = "SHORTDESC:";
-    const size_t n = sizeof description - 1;
-    if (markup_wants(m, PART_DESCRIPTION) && call->name.n > n &&
-        !strncasecmp(call->name.s, description, n)) {
-        struct buf *json = &m->options->parts->json[PART_DESCRIPTION];
-        buf_clear(json);
-        structure_text(json, (struct span){ call->name.s + n, call->name.n - n });
-    }
+    enum { NAMED_LEAST = 4, MARKS_MAX = 64 /* keeps the time linear */ };
     if (!markup_wants(m, PART_INFOBOXES) || !m->in_lead || m->braces != 1)
         return;
-    while (from && memchr(MARKUP_UNSEEN " ", m->out->data[from - 1], 4))
+    for (int i = 0; i < MARKS_MAX && from && memchr(MARKUP_UNSEEN " ", m->out->data[from - 1], 4);
+         i++)
         from--;
     if ((!from || m->out->data[from - 1] == '\n') && structure_is_named(call, NAMED_LEAST))
         structure_call(&m->options->parts->json[PART_INFOBOXES], call);

@@ -342,17 +342,14 @@ static void on_heading(struct markup *m, int level, int closing)
     markup_put(m, '\n');
 }
 
-/* Return the byte that stands for the tag: for Markdown, <code> and <blockquote> have their own. */
-static int strip_mark(const struct markup *m, const struct tag *tag, int empty)
+/* Returns the byte that stands for a tag: `usual`, unless the tag has its own for Markdown. */
+static int mark_of(const struct markup *m, const struct tag *tag, int closing, int usual)
 {
-    int is_code = m->options->markdown && !empty && !strcmp(tag->name, "code");
-    return is_code ? MARKUP_CODE : MARKUP_EMPTY;
-}
-
-static int block_mark(const struct markup *m, const struct tag *tag, int closing, int empty)
-{
-    int is_quote = m->options->markdown && !empty && !strcmp(tag->name, "blockquote");
-    return !is_quote ? MARKUP_BREAK : closing ? MARKUP_QUOTE_END : MARKUP_QUOTE;
+    if (!m->options->markdown)
+        return usual;
+    if (!strcmp(tag->name, "blockquote"))
+        return closing ? MARKUP_QUOTE_END : MARKUP_QUOTE;
+    return strcmp(tag->name, "code") ? usual : MARKUP_CODE;
 }
 
 /* Handles a complete tag: </name> if `closing` is 1, <name ... /> if `empty` is 1, else <name ...>.
@@ -363,19 +360,23 @@ static const char *on_whole_tag(struct markup *m, const char *s, const struct ta
     const char *after;
     switch (tag->kind) {
     case ITEM:
-    case STRIP: markup_put(m, strip_mark(m, tag, empty)); return s;
+    case STRIP: markup_put(m, mark_of(m, tag, closing, MARKUP_EMPTY)); return s;
     case PRE:
         if (!closing && !empty && !tag_is_wikitext(attributes, s))
             return skip_content(m, s, tag, attributes);
         /* fall through */
-    case BLOCK: markup_put(m, block_mark(m, tag, closing, empty)); return s;
+    case BLOCK: markup_put(m, mark_of(m, tag, closing, MARKUP_BREAK)); return s;
     case HEADING: on_heading(m, tag->name[1] - '0', closing); return s;
     case POEM:
         m->in_poem = !closing && !empty && find_close(m, s, tag, &after);
         markup_put(m, MARKUP_BREAK);
         return s;
     case TABLE: markup_put(m, closing ? MARKUP_TABLE_END : MARKUP_TABLE); return s;
-    case ROW: markup_put(m, m->options->tables ? MARKUP_ROW : MARKUP_BREAK); return s;
+    case ROW:
+        markup_put(m, m->options->tables ? MARKUP_ROW : MARKUP_BREAK);
+        if (m->options->tables && !closing && !strcmp(tag->name, "caption"))
+            markup_put(m, MARKUP_CAPTION);
+        return s;
     case CELL: markup_put(m, m->options->tables ? MARKUP_CELL : MARKUP_BREAK); return s;
     case REF:
         markup_put(m, MARKUP_HOLE);

@@ -3,11 +3,24 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "common/base/utf8.h"
 #include "wikiprep/values/marks.h"
 
 /* Characters with a meaning in the second pass, by the byte that stands for each as plain text. */
 const char markup_plain[32] = { [1] = '\'', [2] = '=', [3] = '*', [4] = '#',  [5] = ':',
                                 [6] = ';',  [7] = '|', [8] = '{', [11] = '}', [12] = '-' };
+
+void paragraph_put(struct buf *out, unsigned c)
+{
+    static const char stand_in[128] = { ['\''] = 1, ['='] = 2, ['*'] = 3, ['#'] = 4,  [':'] = 5,
+                                        [';'] = 6,  ['|'] = 7, ['{'] = 8, ['}'] = 11, ['-'] = 12 };
+    if (c < 128 && stand_in[c])
+        buf_addc(out, stand_in[c]);
+    else if (c == 0xA0 || c == '\n' || c == '\t' || c == '\r')
+        buf_addc(out, ' ');
+    else if (c >= 0x20)
+        utf8_add(out, c);
+}
 
 /* ---- quotes: '' and ''' ------------------------------------------------------------------- */
 

@@ -9,6 +9,9 @@
 /* The character that a marker byte below 0x20 stands for, or 0 if it stands for none. */
 extern const char markup_plain[32];
 
+/* Appends a character as marked text: if it has a meaning to the second pass, its stand-in. */
+void paragraph_put(struct buf *out, unsigned c);
+
 /* Appends the line of the source [s, end) without its quote marks, '' and '''. */
 void paragraph_unquote(struct buf *out, const char *s, const char *end);
 

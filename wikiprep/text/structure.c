@@ -14,8 +14,7 @@ void structure_item(struct buf *list)
         buf_adds(list, ", ");
 }
 
-/* Appends the lines of marked text, without the signs of lists. */
-static void put_plain(struct buf *out, struct span marked)
+void structure_plain(struct buf *out, struct span marked)
 {
     struct buf line = BUF_INIT;
     for (const char *s = marked.s, *end = s + marked.n; s < end;) {
@@ -34,7 +33,7 @@ static void put_plain(struct buf *out, struct span marked)
 void structure_text(struct buf *json, struct span marked)
 {
     struct buf plain = BUF_INIT;
-    put_plain(&plain, marked);
+    structure_plain(&plain, marked);
     js_quote(json, plain.data, plain.len);
     buf_release(&plain);
 }
@@ -105,7 +104,7 @@ void structure_call(struct buf *list, const struct wikitext_call *call)
         }
         buf_clear(&plain);
         if (!is_repeated(call, i + 1, count, name))
-            put_plain(&plain, value);
+            structure_plain(&plain, value);
         if (!plain.len)
             continue;
         buf_adds(list, before);

@@ -8,6 +8,9 @@
 #include "common/base/buf.h"
 #include "wikiprep/text/call.h"
 
+/* Appends the lines of marked text, without the signs of lists and without a last LF. */
+void structure_plain(struct buf *out, struct span marked);
+
 /* Appends marked text as a JSON string. Its lines are separated by LF. */
 void structure_text(struct buf *json, struct span marked);
 

@@ -6,7 +6,6 @@
 #include <strings.h>
 
 #include "wikiprep/text/tag.h"
-#include "wikiprep/values/span.h"
 
 enum { NAME_MAX_BYTES = 16 };
 
@@ -43,29 +42,6 @@ static int read_tag(const char *s, const char *end, struct tag *t)
     return 1;
 }
 
-/* Returns the value of the attribute with this name, or an empty span. */
-static struct span attribute(struct span all, const char *name)
-{
-    size_t len = strlen(name);
-    for (size_t i = 1; i + len < all.n; i++) {
-        if (strncasecmp(all.s + i, name, len) || !isspace((unsigned char)all.s[i - 1]))
-            continue;
-        struct span s = { all.s + i + len, all.n - i - len };
-        s = span_trim(s);
-        if (!s.n || *s.s != '=')
-            continue;
-        s = span_trim((struct span){ s.s + 1, s.n - 1 });
-        char quote = s.n && strchr("\"'", *s.s) ? *s.s : '\0';
-        const char *close = quote ? memchr(s.s + 1, quote, s.n - 1) : NULL;
-        if (close)
-            return (struct span){ s.s + 1, (size_t)(close - s.s) - 1 };
-        for (size_t n = 0; n <= s.n; n++)
-            if (n == s.n || isspace((unsigned char)s.s[n]))
-                return (struct span){ s.s, n };
-    }
-    return (struct span){ "", 0 };
-}
-
 static int has_hidden_class(struct span classes)
 {
     for (size_t i = 0; i < classes.n;) {
@@ -92,11 +68,20 @@ static int is_not_displayed(struct span style)
     return 0;
 }
 
+int visible_hides(struct span class, struct span style)
+{
+    return has_hidden_class(class) || is_not_displayed(style);
+}
+
+static struct span attribute(const struct tag *t, const char *name)
+{
+    return tag_attribute(t->attributes.s, t->attributes.s + t->attributes.n, name);
+}
+
 static int is_hidden(const struct tag *t)
 {
     return !t->closing && !t->empty && t->attributes.n > 6 &&
-           (has_hidden_class(attribute(t->attributes, "class")) ||
-            is_not_displayed(attribute(t->attributes, "style")));
+           visible_hides(attribute(t, "class"), attribute(t, "style"));
 }
 
 /* ---- text ------------------------------------------------------------------------------------ */

@@ -10,10 +10,16 @@
 #define TEXTMILL_WIKIPREP_TEXT_VISIBLE_H
 
 #include "common/base/buf.h"
+#include "wikiprep/values/span.h"
 
 /* Removes hidden elements from text, in place. Each is replaced by an empty "<ref/>", because
  * markup.h repairs spaces and punctuation around removed references. Time is linear: the search
  * stops after 64 hidden elements without a closing tag. */
 void visible_filter(struct buf *text);
+
+/* Returns 1 if an element with these values of its attributes "class" and "style" is hidden, else
+ * 0.
+ */
+int visible_hides(struct span class, struct span style);
 
 #endif

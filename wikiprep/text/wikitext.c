@@ -6,6 +6,7 @@
 
 #include "common/base/mem.h"
 #include "common/formats/js.h"
+#include "wikiprep/text/html.h"
 #include "wikiprep/text/markdown.h"
 #include "wikiprep/text/markup.h"
 #include "wikiprep/text/paragraph.h"
@@ -20,16 +21,19 @@ struct wikitext {
     int shows_tables;                /* tables are wanted in the text */
     struct markup *markup;
     struct markdown markdown;
-    struct span signs;        /* of the list item that is written; empty: none is */
-    struct buf section;       /* heading of the current section, as JSON */
-    size_t section_begin;     /* offset of its text in `out` */
-    int section_level;        /* -1: no section has begun */
-    struct wikitext *inner;   /* for references; NULL: they are not wanted */
-    struct buf templates;     /* the calls in a reference, as JSON */
-    struct page_parts inside; /* other parts of a reference */
-    struct buf marked;        /* output of the first pass */
-    struct buf line;          /* source of the current paragraph, which may have several lines */
-    struct buf written;       /* output lines of the current paragraph */
+    struct span signs;         /* of the list item that is written; empty: none is */
+    struct buf section;        /* heading of the current section, as JSON */
+    size_t section_begin;      /* offset of its text in `out` */
+    int section_level;         /* -1: no section has begun */
+    struct wikitext *inner;    /* for references; NULL: they are not wanted */
+    struct buf templates;      /* the calls in a reference, as JSON */
+    struct page_parts inside;  /* other parts of a reference */
+    const struct names *names; /* borrowed */
+    struct html *html;         /* for pages in HTML; NULL: there was none */
+    struct wikitext *boxes;    /* for infoboxes that HTML names; NULL: none are wanted */
+    struct buf marked;         /* output of the first pass */
+    struct buf line;           /* source of the current paragraph, which may have several lines */
+    struct buf written;        /* output lines of the current paragraph */
     struct buf headings[LEVELS + 1]; /* by level: headings still without text */
     struct table_extents tables, html_tables;
     struct buf rows, cells, grid; /* of the current table: its rows, a row, all cells */
@@ -57,6 +61,7 @@ struct wikitext *wikitext_new(const struct names *names, const struct wikitext_o
     struct wikitext *w = mem_zalloc(1, sizeof *w);
     w->options = *options;
     w->shows_tables = options->tables;
+    w->names = names;
     w->options.tables |= options->wanted >> PART_TABLES & 1;
     w->markup = markup_new(names, &w->options);
     buf_init(&w->marked);
@@ -101,6 +106,8 @@ void wikitext_free(struct wikitext *w)
     buf_release(&w->templates);
     page_parts_release(&w->inside);
     wikitext_free(w->inner);
+    wikitext_free(w->boxes);
+    html_free(w->html);
     free(w);
 }
 
@@ -109,6 +116,7 @@ void wikitext_set_names(struct wikitext *w, const struct names *names)
     markup_set_names(w->markup, names);
     if (w->inner)
         wikitext_set_names(w->inner, names);
+    w->names = names;
 }
 
 void wikitext_set_sections(struct wikitext *w, const struct section_list *wanted,
@@ -492,28 +500,35 @@ static void walk(struct wikitext *w)
     end_paragraph(w);
 }
 
+/* Adds a reference with this plain text to the page's parts, and the calls in w->templates. */
+static void add_reference(struct wikitext *w, struct span name, struct span text, const char *links)
+{
+    struct buf *json = &w->options.parts->json[PART_REFERENCES];
+    structure_item(json);
+    buf_adds(json, "{\"name\": ");
+    js_quote(json, name.s, name.n);
+    buf_adds(json, ", \"text\": ");
+    js_quote(json, text.s, text.n);
+    buf_addf(json, ", \"links\": [%s], \"templates\": [%s]}", links, w->templates.data);
+    buf_clear(&w->templates);
+}
+
 /* Adds the references of the page to its parts. */
 static void add_references(struct wikitext *w)
 {
     size_t count;
     const struct span *r = markup_references(w->markup, &count);
     for (; w->inner && count; count--, r += 2) {
-        struct buf *json = &w->options.parts->json[PART_REFERENCES];
-        struct span name = tag_attribute(r[0].s, r[0].s + r[0].n, "name");
-        buf_clear(&w->templates);
         page_parts_clear(&w->inside);
+        buf_clear(&w->templates);
         wikitext_clean(w->inner, r[1].s, r[1].n, &w->written);
-        structure_item(json);
-        buf_adds(json, "{\"name\": ");
-        js_quote(json, name.s, name.n);
-        buf_adds(json, ", \"text\": ");
-        js_quote(json, w->written.data, w->written.len);
-        buf_addf(json, ", \"links\": [%s], \"templates\": [%s]}",
-                 w->inside.json[PART_EXTERNAL_LINKS].data, w->templates.data);
+        add_reference(w, tag_attribute(r[0].s, r[0].s + r[0].n, "name"),
+                      (struct span){ w->written.data, w->written.len },
+                      w->inside.json[PART_EXTERNAL_LINKS].data);
     }
 }
 
-void wikitext_clean(struct wikitext *w, const char *text, size_t n, struct buf *out)
+static void begin_text(struct wikitext *w, struct buf *out, const struct buf *codes)
 {
     buf_clear(out);
     buf_clear(&w->line);
@@ -522,13 +537,70 @@ void wikitext_clean(struct wikitext *w, const char *text, size_t n, struct buf *
     w->out = out;
     w->in_broken_table = 0;
     w->section_level = -1;
-    markdown_begin(&w->markdown, out, markup_codes(w->markup));
+    markdown_begin(&w->markdown, out, codes);
     begin_page(w);
-    markup_strip(w->markup, text, n, &w->marked);
-    w->has_calls = bytes_find(text, text + n, "{{", 2) != NULL;
+}
+
+/* Does the second pass over w->marked. */
+static void write_text(struct wikitext *w)
+{
     table_find(&w->marked, &w->tables, &w->html_tables);
     walk(w);
     end_section(w);
-    buf_rtrim(out);
+    buf_rtrim(w->out);
+}
+
+void wikitext_clean(struct wikitext *w, const char *text, size_t n, struct buf *out)
+{
+    begin_text(w, out, markup_codes(w->markup));
+    markup_strip(w->markup, text, n, &w->marked);
+    w->has_calls = bytes_find(text, text + n, "{{", 2) != NULL;
+    write_text(w);
     add_references(w);
+}
+
+/* ---- HTML ---------------------------------------------------------------------------------- */
+
+/* Takes a template call that HTML names: of a citation, or of an infobox. */
+static void on_call(void *ctx, const char *call, size_t n, int in_reference)
+{
+    struct wikitext *w = ctx;
+    struct wikitext *cleaner = in_reference ? w->inner : w->boxes;
+    if (cleaner)
+        wikitext_clean(cleaner, call, n, &w->written);
+}
+
+static void on_reference(void *ctx, struct span name, struct span text, const char *links)
+{
+    struct wikitext *w = ctx;
+    buf_clear(&w->written);
+    structure_plain(&w->written, text);
+    add_reference(w, name, (struct span){ w->written.data, w->written.len }, links);
+}
+
+static void begin_html(struct wikitext *w)
+{
+    const unsigned wanted = w->options.wanted & (1u << PART_INFOBOXES | 1u << PART_REFERENCES);
+    const struct wikitext_options inside = { .render = w->options.render,
+                                             .render_ctx = w->options.render_ctx,
+                                             .page = w->options.page,
+                                             .parts = w->options.parts,
+                                             .wanted = 1 << PART_INFOBOXES };
+    w->html = html_new(
+        &(struct html_options){ &w->options, wanted ? on_call : NULL, on_reference, w });
+    if (wanted >> PART_INFOBOXES & 1)
+        w->boxes = wikitext_new(NULL, &inside);
+}
+
+void wikitext_clean_html(struct wikitext *w, const char *html, size_t n, struct buf *out)
+{
+    if (!w->html)
+        begin_html(w);
+    if (w->boxes)
+        wikitext_set_names(w->boxes, w->names);
+    begin_text(w, out, html_codes(w->html));
+    buf_clear(&w->templates);
+    html_strip(w->html, html, n, &w->marked);
+    w->has_calls = 0;
+    write_text(w);
 }

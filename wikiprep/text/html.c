@@ -1,0 +1,695 @@
+#define _GNU_SOURCE /* memmem */
+#include "wikiprep/text/html.h"
+
+#include <libxml/HTMLparser.h>
+#include <libxml/parserInternals.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/mem.h"
+#include "common/formats/js.h"
+#include "wikiprep/site/names.h"
+#include "wikiprep/text/paragraph.h"
+#include "wikiprep/text/structure.h"
+#include "wikiprep/text/visible.h"
+#include "wikiprep/values/marks.h"
+
+enum { SIGNS_MAX = 16, LEVELS = 6 };
+
+/* What is done at the end of an element. */
+enum element_kind {
+    NOTHING,
+    BLOCK,
+    HEADING,
+    LIST,
+    ITEM,
+    TABLE,
+    CODE,
+    QUOTE,
+    PRE,
+    LINK,
+    EXTERNAL,
+    COORDINATES, /* those of the page: its element .geo is captured */
+    /* The content is captured: */
+    CAPTION,
+    REFERENCE,
+    DESCRIPTION,
+    GEO,
+    PRE_BLOCK,
+};
+
+struct element {
+    enum element_kind kind;
+    int hides;    /* its content is not shown */
+    int showed;   /* h->hidden before the element, which is shown although it is in a hidden one */
+    size_t begin; /* offset in the output at which its content begins */
+    struct buf *out; /* the output before it, if it is captured */
+    struct buf target;
+};
+
+struct html {
+    struct html_options options;
+    struct buf *out;
+    struct buf aside; /* captured content; inner elements after outer ones */
+    struct buf codes;
+    struct buf work;
+    struct buf links; /* in a reference: its links, as JSON */
+    struct buf file;  /* name of the picture that was opened last */
+    struct element *open;
+    size_t depth, cap;
+    int hidden; /* open elements that hide their content */
+    int level;  /* of the open heading */
+    int in_pre, in_reference, in_references, in_coordinates, in_lead;
+    char signs[SIGNS_MAX + 1]; /* of the open lists */
+    int lists;
+};
+
+/* The attributes that are used; "" if an element lacks one. */
+struct attributes {
+    const char *class, *style, *type, *rel, *href, *id, *data, *role, *alt, *resource, *variant;
+};
+
+static int wants(const struct html *h, enum page_part part)
+{
+    return h->options.common->wanted >> part & 1;
+}
+
+static struct buf *part(struct html *h, enum page_part which)
+{
+    return &h->options.common->parts->json[which];
+}
+
+/* ---- output -------------------------------------------------------------------------------- */
+
+static int at_start(const struct html *h)
+{
+    size_t n = h->out->len;
+    return !n || strchr("\n\x0F\x13\x14\x1A\x1D", h->out->data[n - 1]);
+}
+
+/* Begins a line, unless the output is at the start of one. In an item of a list, and in a table, a
+ * line of the source must not end. */
+static void begin_line(struct html *h, int blank)
+{
+    if (h->hidden)
+        return;
+    if (h->lists)
+        buf_addc(h->out, MARKUP_BREAK);
+    else if (!at_start(h) || blank)
+        buf_adds(h->out, blank ? "\n\n" : "\n");
+}
+
+static void put_mark(struct html *h, int mark)
+{
+    if (!h->hidden)
+        buf_addc(h->out, mark);
+}
+
+/* Writes text. A sign that has a meaning to the second pass is replaced by its stand-in. */
+static void put_text(struct html *h, const char *s, size_t n)
+{
+    for (const char *end = s + n; s < end;) {
+        const char *plain = s;
+        if (at_start(h)) {
+            while (s < end && strchr(" \t\n\r", *s) && !h->in_pre)
+                s++;
+            if (s < end && (unsigned char)*s < 0x80)
+                paragraph_put(h->out, (unsigned char)*s++);
+            plain = s;
+        }
+        while (s < end && *s != '\'' && (unsigned char)*s >= ' ')
+            s++;
+        buf_add(h->out, plain, (size_t)(s - plain));
+        if (s == end)
+            return;
+        if (h->in_pre && *s == '\n')
+            buf_addc(h->out, MARKUP_BREAK);
+        else
+            paragraph_put(h->out, (unsigned char)*s);
+        s++;
+    }
+}
+
+/* ---- elements ------------------------------------------------------------------------------ */
+
+/* Returns 1 if one of the words, which spaces separate, is `word` or begins with `word` and '/'. */
+static int has_word(const char *words, const char *word)
+{
+    size_t n = strlen(word);
+    for (const char *s = words; (s = strstr(s, word)); s += n)
+        if ((s == words || s[-1] == ' ') && strchr(" /", s[n]))
+            return 1;
+    return 0;
+}
+
+static struct element *top(struct html *h)
+{
+    return &h->open[h->depth - 1];
+}
+
+static void capture(struct html *h, enum element_kind kind)
+{
+    struct element *e = top(h);
+    e->kind = kind;
+    e->out = h->out;
+    e->showed = h->hidden;
+    h->hidden = 0;
+    h->out = &h->aside;
+    e->begin = h->aside.len;
+}
+
+static void hide(struct html *h)
+{
+    if (!h->hidden)
+        put_mark(h, MARKUP_HOLE);
+    top(h)->hides = 1;
+    h->hidden++;
+}
+
+static void on_link(struct html *h, const struct attributes *a)
+{
+    struct element *e = top(h);
+    int external = has_word(a->rel, "mw:ExtLink") || has_word(a->class, "external");
+    if (external && has_word(a->class, "autonumber")) {
+        hide(h);
+    } else if (external ? !wants(h, PART_EXTERNAL_LINKS) && !h->in_reference
+                        : !has_word(a->rel, "mw:WikiLink") || !wants(h, PART_LINKS)) {
+        return;
+    }
+    e->kind = external ? EXTERNAL : LINK;
+    e->begin = h->out->len;
+    buf_init(&e->target);
+    if (external)
+        buf_adds(&e->target, a->href);
+    else
+        names_add_href(&e->target, a->href);
+}
+
+static void end_link(struct html *h, struct element *e)
+{
+    struct span label = { h->out->data + e->begin, h->out->len - e->begin };
+    struct buf *to = e->kind == LINK                 ? part(h, PART_LINKS)
+                     : h->in_reference               ? &h->links
+                     : wants(h, PART_EXTERNAL_LINKS) ? part(h, PART_EXTERNAL_LINKS)
+                                                     : NULL;
+    if (to && (!h->hidden || e->hides))
+        structure_pair(to, "target", (struct span){ e->target.data, e->target.len }, "label",
+                       label);
+    buf_release(&e->target);
+}
+
+/* Adds the category that a link of Parsoid's names: "./Category:Moons#sort key". */
+static void add_category(struct html *h, const char *href)
+{
+    struct buf *to = h->options.common->categories;
+    const char *colon = strchr(href, ':');
+    if (!to || !colon)
+        return;
+    buf_clear(&h->work);
+    names_add_href(&h->work, colon + 1);
+    names_add_title(to, h->work.data, strcspn(h->work.data, "#"), 0);
+    buf_addc(to, '\n');
+}
+
+/* ---- what data-mw says --------------------------------------------------------------------- */
+
+/* Writes the source of a formula: of Parsoid's element, or of MathML. */
+static void put_formula(struct html *h, const char *data, const char *alt)
+{
+    static const char display[] = "{\\displaystyle ";
+    struct js *root = *data ? js_parse(data, strlen(data), "data-mw") : NULL;
+    const char *source = js_text(js_get(js_get(root, "body"), "extsrc"), NULL);
+    source = source ? source : alt;
+    size_t n = strlen(source), skip = sizeof display - 1;
+    if (n > skip && !memcmp(source, display, skip) && source[n - 1] == '}') {
+        source += skip;
+        n -= skip + 1;
+    }
+    int mark = h->options.common->markdown ? MARKUP_FORMULA : MARKUP_EMPTY;
+    put_mark(h, mark);
+    if (!h->hidden)
+        put_text(h, source, n);
+    put_mark(h, mark);
+    js_free(root);
+}
+
+/* Writes the text that Parsoid keeps from conversion, -{text}-, unless it has markup. */
+static void put_variant(struct html *h, const char *data)
+{
+    struct js *root = js_parse(data, strlen(data), "data-mw-variant");
+    size_t n;
+    const char *text = js_text(js_get(js_get(root, "disabled"), "t"), &n);
+    if (text && !h->hidden && !memchr(text, '<', n))
+        put_text(h, text, n);
+    js_free(root);
+}
+
+/* Passes on the first call that a transclusion names, as wikitext. */
+static void on_transclusion(struct html *h, const char *data)
+{
+    struct js *root = js_parse(data, strlen(data), "data-mw");
+    const struct js *call = js_get(js_at(js_get(root, "parts"), 0), "template");
+    const char *name = js_text(js_get(js_get(call, "target"), "wt"), NULL);
+    const struct js *arguments = js_get(call, "params");
+    if (name) {
+        buf_clear(&h->work);
+        buf_addf(&h->work, "{{%s", name);
+        for (void *it = js_first(arguments); it; it = js_next(arguments, it)) {
+            const char *value = js_text(js_get(js_value(it), "wt"), NULL);
+            buf_addf(&h->work, "|%s=%s", js_key(it, NULL), value ? value : "");
+        }
+        buf_adds(&h->work, "}}");
+        h->options.on_call(h->options.ctx, h->work.data, h->work.len, h->in_reference);
+    }
+    js_free(root);
+}
+
+/* ---- starts and ends ----------------------------------------------------------------------- */
+
+/* What the name of an element says; other names say nothing. */
+enum name {
+    OTHER_NAME,
+    ANCHOR,
+    LINE_BREAK,
+    CAPTION_NAME,
+    CELL_NAME,
+    CODE_NAME,
+    FIGCAPTION,
+    HEADING_NAME,
+    HIDDEN_NAME,
+    ITEM_NAME,
+    LIST_NAME,
+    MATH,
+    PARAGRAPH,
+    PRE_NAME,
+    QUOTE_NAME,
+    ROW_NAME,
+    TABLE_NAME,
+};
+
+/* clang-format off */
+static const struct named {
+    const char *name;
+    enum name is;
+} named[] = {
+    { "a", ANCHOR },            { "aside", PARAGRAPH },     { "audio", HIDDEN_NAME },  { "blockquote", QUOTE_NAME },
+    { "br", LINE_BREAK },       { "caption", CAPTION_NAME }, { "center", PARAGRAPH },  { "code", CODE_NAME },
+    { "dd", ITEM_NAME },        { "div", PARAGRAPH },       { "dl", LIST_NAME },       { "dt", ITEM_NAME },
+    { "figcaption", FIGCAPTION }, { "figure", HIDDEN_NAME }, { "figure-inline", HIDDEN_NAME },
+    { "h1", HEADING_NAME },     { "h2", HEADING_NAME },     { "h3", HEADING_NAME },    { "h4", HEADING_NAME },
+    { "h5", HEADING_NAME },     { "h6", HEADING_NAME },     { "head", HIDDEN_NAME },   { "hr", PARAGRAPH },
+    { "li", ITEM_NAME },        { "math", MATH },           { "noscript", HIDDEN_NAME }, { "ol", LIST_NAME },
+    { "p", PARAGRAPH },         { "pre", PRE_NAME },        { "script", HIDDEN_NAME }, { "section", PARAGRAPH },
+    { "style", HIDDEN_NAME },   { "table", TABLE_NAME },    { "tbody", PARAGRAPH },    { "td", CELL_NAME },
+    { "tfoot", PARAGRAPH },     { "th", CELL_NAME },        { "thead", PARAGRAPH },    { "tr", ROW_NAME },
+    { "ul", LIST_NAME },        { "video", HIDDEN_NAME },
+};
+/* clang-format on */
+
+static int compare_name(const void *key, const void *item)
+{
+    return strcmp(key, ((const struct named *)item)->name);
+}
+
+static enum name name_of(const char *element)
+{
+    const struct named *found = bsearch(element, named, sizeof named / sizeof *named, sizeof *named,
+                                        compare_name);
+    return found ? found->is : OTHER_NAME;
+}
+
+/* Returns 1 if readers do not see the element, or not as text. */
+static int is_hidden(const struct html *h, enum name name, const struct attributes *a)
+{
+    static const char *const classes[] = { "reference", "mw-ref",          "gallery",
+                                           "thumb",     "mw-highlight",    "mw-cite-backlink",
+                                           "toc",       "mw-linkback-text" };
+    static const char *const types[] = { "mw:File", "mw:Image", "mw:Video", "mw:Audio" };
+    const struct template_page *page = h->options.common->page;
+    if (name == HIDDEN_NAME || !strcmp(a->role, "navigation") || !strcmp(a->rel, "mw:referencedBy"))
+        return 1;
+    for (size_t i = 0; *a->class && i < sizeof classes / sizeof *classes; i++)
+        if (has_word(a->class, classes[i]))
+            return 1;
+    for (size_t i = 0; *a->type && i < sizeof types / sizeof *types; i++)
+        if (has_word(a->type, types[i]))
+            return 1;
+    return ((*a->class || *a->style) && visible_hides(span_of(a->class), span_of(a->style))) ||
+           (*a->class && has_word(a->class, "hatnote") && !(page && page->hatnotes));
+}
+
+/* Handles classes and types that decide what happens to an element of any name. Returns 1 if one
+ * did. */
+static int on_class(struct html *h, enum name name, const struct attributes *a)
+{
+    const struct wikitext_options *how = h->options.common;
+    if (name == MATH || (*a->type && (has_word(a->type, "mw:Extension/math") ||
+                                      has_word(a->type, "mw:Extension/chem") ||
+                                      has_word(a->type, "mw:Extension/ce")))) {
+        if (how->formulas)
+            put_formula(h, a->data, a->alt);
+        hide(h);
+    } else if (wants(h, PART_DESCRIPTION) && has_word(a->class, "shortdescription")) {
+        capture(h, DESCRIPTION);
+    } else if (h->in_coordinates && wants(h, PART_COORDINATES) && !strcmp(a->class, "geo")) {
+        capture(h, GEO);
+    } else if (name == FIGCAPTION) {
+        if (wants(h, PART_CAPTIONS) || wants(h, PART_LINKS))
+            capture(h, CAPTION);
+    } else if (how->markdown && !h->hidden && has_word(a->class, "mw-highlight")) {
+        const char *language = strstr(a->class, "lang-");
+        capture(h, PRE_BLOCK);
+        names_add_href(&top(h)->target, language ? language + strlen("lang-") : "");
+        h->in_pre++;
+    } else if (is_hidden(h, name, a)) {
+        hide(h);
+    } else {
+        return 0;
+    }
+    return 1;
+}
+
+/* Begins a reference of the list of references: its name is in its id, "cite_note-name-1". */
+static void begin_reference(struct html *h, const char *id)
+{
+    capture(h, REFERENCE);
+    h->in_reference = 1;
+    buf_clear(&h->links);
+    const char *name = strstr(id, "cite_note-"), *last = strrchr(id, '-');
+    name = name ? name + strlen("cite_note-") : NULL;
+    if (name && last > name)
+        buf_add(&top(h)->target, name, (size_t)(last - name));
+}
+
+static void begin_list(struct html *h, const char *name)
+{
+    if (h->lists < SIGNS_MAX)
+        h->signs[h->lists] = *name == 'u' ? '*' : *name == 'o' ? '#' : ':';
+    h->lists++;
+    top(h)->kind = LIST;
+}
+
+static void begin_item(struct html *h)
+{
+    top(h)->kind = ITEM;
+    if (h->hidden)
+        return;
+    if (!h->out->len || h->out->data[h->out->len - 1] != '\n')
+        buf_addc(h->out, '\n');
+    buf_add(h->out, h->signs, (size_t)(h->lists < SIGNS_MAX ? h->lists : SIGNS_MAX));
+    buf_addc(h->out, MARKUP_EMPTY);
+}
+
+static void begin_heading(struct html *h, int level)
+{
+    top(h)->kind = HEADING;
+    h->level = level;
+    h->in_lead = 0;
+    if (h->hidden)
+        return;
+    buf_adds(h->out, "\n\n");
+    for (int i = 0; i < level; i++)
+        buf_addc(h->out, '=');
+    buf_addc(h->out, MARKUP_EMPTY);
+}
+
+static void begin_pre(struct html *h)
+{
+    begin_line(h, 1);
+    if (h->options.common->markdown && !h->hidden && !h->in_pre)
+        capture(h, PRE_BLOCK);
+    else
+        top(h)->kind = PRE;
+    h->in_pre++;
+}
+
+/* Begins an element by its name. */
+static void on_name(struct html *h, const char *name, enum name is, const struct attributes *a)
+{
+    const struct wikitext_options *how = h->options.common;
+    struct element *e = top(h);
+    switch (is) {
+    case ANCHOR: on_link(h, a); break;
+    case LINE_BREAK: put_mark(h, MARKUP_BREAK); break;
+    case HEADING_NAME: begin_heading(h, name[1] - '0'); break;
+    case LIST_NAME: begin_list(h, name); break;
+    case ITEM_NAME: begin_item(h); break;
+    case PRE_NAME: begin_pre(h); break;
+    case TABLE_NAME:
+        e->kind = TABLE;
+        put_mark(h, MARKUP_TABLE);
+        break;
+    case ROW_NAME:
+    case CAPTION_NAME:
+        put_mark(h, how->tables ? MARKUP_ROW : MARKUP_BREAK);
+        if (how->tables && is == CAPTION_NAME)
+            put_mark(h, MARKUP_CAPTION);
+        break;
+    case CELL_NAME: put_mark(h, how->tables ? MARKUP_CELL : MARKUP_BREAK); break;
+    case CODE_NAME:
+        e->kind = how->markdown ? CODE : NOTHING;
+        put_mark(h, how->markdown ? MARKUP_CODE : MARKUP_EMPTY);
+        break;
+    case QUOTE_NAME:
+        e->kind = QUOTE;
+        begin_line(h, 1);
+        if (how->markdown)
+            put_mark(h, MARKUP_QUOTE);
+        break;
+    case PARAGRAPH:
+        e->kind = BLOCK;
+        begin_line(h, 1);
+        break;
+    default: break;
+    }
+}
+
+static void read_attributes(struct attributes *a, const xmlChar **list)
+{
+    static const char *const names[] = { "alttext", "class",  "data-mw",        "href",
+                                         "id",      "rel",    "resource",       "role",
+                                         "style",   "typeof", "data-mw-variant" };
+    const char **const values[] = { &a->alt,   &a->class, &a->data,     &a->href,
+                                    &a->id,    &a->rel,   &a->resource, &a->role,
+                                    &a->style, &a->type,  &a->variant };
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        *values[i] = "";
+    for (; list && *list; list += 2)
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+            if (list[1] && list[0][0] == (unsigned char)names[i][0] &&
+                !strcmp((const char *)list[0], names[i]))
+                *values[i] = (const char *)list[1];
+}
+
+static void on_start(void *ctx, const xmlChar *element, const xmlChar **list)
+{
+    struct html *h = ctx;
+    const char *name = (const char *)element;
+    enum name is = name_of(name);
+    struct attributes a;
+    read_attributes(&a, list);
+    mem_grow(h->open, h->cap, h->depth + 1);
+    h->open[h->depth++] = (struct element){ .kind = NOTHING, .target = BUF_INIT };
+    if (*a.rel && !strcmp(name, "link") && has_word(a.rel, "mw:PageProp/Category"))
+        add_category(h, a.href);
+    if (wants(h, PART_CAPTIONS) && (*a.resource || strstr(a.href, ":"))) {
+        buf_clear(&h->file);
+        names_add_href(&h->file, *a.resource ? a.resource : a.href);
+    }
+    if (h->options.on_call && *a.data && has_word(a.type, "mw:Transclusion") &&
+        (h->in_reference || (h->in_lead && !h->hidden)))
+        on_transclusion(h, a.data);
+    if (!strcmp(a.id, "coordinates")) {
+        h->in_coordinates = 1;
+        top(h)->kind = COORDINATES;
+        hide(h);
+    } else if (*a.class && !h->in_references && has_word(a.class, "references")) {
+        h->in_references = 1;
+        hide(h);
+    } else if (h->in_references && !h->in_reference && is == ITEM_NAME &&
+               wants(h, PART_REFERENCES)) {
+        begin_reference(h, a.id);
+    } else if (!on_class(h, is, &a)) {
+        on_name(h, name, is, &a);
+        if (*a.variant)
+            put_variant(h, a.variant);
+    }
+}
+
+/* Ends an element whose content was captured. */
+static void end_capture(struct html *h, struct element *e)
+{
+    h->out = e->out;
+    h->hidden = e->showed;
+    struct span text = { h->aside.data + e->begin, h->aside.len - e->begin };
+    size_t block = h->codes.len;
+    double at[2];
+    if (e->kind == CAPTION && wants(h, PART_CAPTIONS)) {
+        const char *colon = strchr(h->file.data, ':');
+        structure_pair(part(h, PART_CAPTIONS), "file", span_of(colon ? colon + 1 : h->file.data),
+                       "caption", text);
+    } else if (e->kind == DESCRIPTION) {
+        if (!part(h, PART_DESCRIPTION)->len)
+            structure_text(part(h, PART_DESCRIPTION), text);
+    } else if (e->kind == GEO) {
+        if (sscanf(text.s, "%lf; %lf", &at[0], &at[1]) == 2 && !part(h, PART_COORDINATES)->len)
+            buf_addf(part(h, PART_COORDINATES), "{\"latitude\": %.6g, \"longitude\": %.6g}", at[0],
+                     at[1]);
+    } else if (e->kind == REFERENCE) {
+        h->in_reference = 0;
+        h->options.on_reference(h->options.ctx, (struct span){ e->target.data, e->target.len },
+                                text, h->links.data);
+    } else if (e->kind == PRE_BLOCK) {
+        h->in_pre--;
+        buf_add(&h->codes, e->target.data, strcspn(e->target.data, " "));
+        buf_addc(&h->codes, '\0');
+        for (size_t i = 0; i < text.n; i++) {
+            unsigned char c = (unsigned char)text.s[i];
+            int plain = c < ' ' ? markup_plain[c] : c;
+            if (plain || c == MARKUP_BREAK)
+                buf_addc(&h->codes, plain ? plain : '\n');
+        }
+        buf_addc(&h->codes, '\0');
+    }
+    buf_release(&e->target);
+    buf_truncate(&h->aside, e->begin);
+    if (e->kind == PRE_BLOCK)
+        buf_addf(h->out, "\n%c%zu%c\n", MARKUP_BLOCK, block, MARKUP_BLOCK);
+}
+
+static void end_heading(struct html *h)
+{
+    if (h->hidden)
+        return;
+    buf_addc(h->out, MARKUP_EMPTY);
+    for (int i = 0; i < h->level; i++)
+        buf_addc(h->out, '=');
+    buf_adds(h->out, "\n\n");
+}
+
+static void on_end(void *ctx, const xmlChar *name)
+{
+    struct html *h = ctx;
+    (void)name;
+    if (!h->depth)
+        return;
+    struct element e = h->open[--h->depth];
+    switch (e.kind) {
+    case BLOCK: begin_line(h, 1); break;
+    case HEADING: end_heading(h); break;
+    case LIST:
+        h->lists--;
+        put_mark(h, '\n');
+        break;
+    case ITEM: put_mark(h, '\n'); break;
+    case TABLE: put_mark(h, MARKUP_TABLE_END); break;
+    case CODE: put_mark(h, MARKUP_CODE); break;
+    case PRE:
+        h->in_pre--;
+        begin_line(h, 1);
+        break;
+    case QUOTE:
+        put_mark(h, h->options.common->markdown ? MARKUP_QUOTE_END : '\n');
+        begin_line(h, 1);
+        break;
+    case LINK:
+    case EXTERNAL: end_link(h, &e); break;
+    case COORDINATES: h->in_coordinates = 0; break;
+    case CAPTION:
+    case REFERENCE:
+    case DESCRIPTION:
+    case GEO:
+    case PRE_BLOCK: end_capture(h, &e); break;
+    default: break;
+    }
+    h->hidden -= e.hides;
+    h->in_references &= h->hidden || h->in_reference;
+}
+
+static void on_text(void *ctx, const xmlChar *text, int n)
+{
+    struct html *h = ctx;
+    if (!h->hidden)
+        put_text(h, (const char *)text, (size_t)n);
+}
+
+static void on_problem(void *ctx, xmlErrorPtr error)
+{
+    (void)ctx, (void)error; /* HTML has no errors: readers see what a browser makes of it */
+}
+
+/* ---- life ---------------------------------------------------------------------------------- */
+
+struct html *html_new(const struct html_options *options)
+{
+    struct html *h = mem_zalloc(1, sizeof *h);
+    h->options = *options;
+    buf_init(&h->aside);
+    buf_init(&h->codes);
+    buf_init(&h->work);
+    buf_init(&h->links);
+    buf_init(&h->file);
+    return h;
+}
+
+void html_free(struct html *h)
+{
+    if (!h)
+        return;
+    buf_release(&h->aside);
+    buf_release(&h->codes);
+    buf_release(&h->work);
+    buf_release(&h->links);
+    buf_release(&h->file);
+    free(h->open);
+    free(h);
+}
+
+const struct buf *html_codes(const struct html *h)
+{
+    return &h->codes;
+}
+
+static void begin_page(struct html *h, struct buf *out)
+{
+    buf_clear(out);
+    buf_clear(&h->aside);
+    buf_clear(&h->codes);
+    h->out = out;
+    h->depth = 0;
+    h->hidden = h->level = h->lists = 0;
+    h->in_pre = h->in_reference = h->in_references = h->in_coordinates = 0;
+    h->in_lead = 1;
+    if (h->options.common->categories)
+        buf_clear(h->options.common->categories);
+}
+
+void html_strip(struct html *h, const char *text, size_t n, struct buf *out)
+{
+    htmlSAXHandler events = {
+        .initialized = XML_SAX2_MAGIC,
+        .startElement = on_start,
+        .endElement = on_end,
+        .characters = on_text,
+        .ignorableWhitespace = on_text,
+        .serror = on_problem,
+    };
+    begin_page(h, out);
+    if (!n || n > INT32_MAX)
+        return;
+    htmlParserCtxtPtr parser = htmlCreateMemoryParserCtxt(text, (int)n);
+    if (!parser)
+        return;
+    htmlSAXHandlerPtr own = parser->sax;
+    parser->sax = &events;
+    parser->userData = h;
+    htmlCtxtUseOptions(parser, HTML_PARSE_NOERROR | HTML_PARSE_NOWARNING | HTML_PARSE_NONET);
+    xmlSwitchEncoding(parser, XML_CHAR_ENCODING_UTF8);
+    htmlParseDocument(parser);
+    while (h->depth)
+        on_end(h, NULL);
+    parser->sax = own;
+    xmlFreeDoc(parser->myDoc);
+    htmlFreeParserCtxt(parser);
+}

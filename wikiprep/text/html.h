@@ -1,0 +1,35 @@
+/*
+ * html.h - the first pass over a page in HTML, as Parsoid and MediaWiki write it: the other way to
+ * the marked text that wikitext.c reads (markup.h is the one from wikitext).
+ *
+ * The rules of what a reader sees are the same. Left out: references, pictures, elements that are
+ * not displayed (visible.h), notes that point to other articles, galleries, blocks of code.
+ * Formulas are their source. Elements, classes and attributes: www.mediawiki.org/wiki/Specs/HTML.
+ */
+#ifndef TEXTMILL_WIKIPREP_TEXT_HTML_H
+#define TEXTMILL_WIKIPREP_TEXT_HTML_H
+
+#include "common/base/buf.h"
+#include "wikiprep/text/call.h"
+
+struct html_options {
+    const struct wikitext_options *common; /* borrowed */
+    /* Is called with the wikitext of a template call, NUL-terminated, that the HTML names: before
+     * the first heading, or in a reference (`in_reference` 1). NULL: not wanted. */
+    void (*on_call)(void *ctx, const char *call, size_t n, int in_reference);
+    /* Is called at the end of a reference, with its name, its text as marked text, and its links as
+     * JSON. */
+    void (*on_reference)(void *ctx, struct span name, struct span text, const char *links);
+    void *ctx;
+};
+
+struct html;
+struct html *html_new(const struct html_options *options); /* the options are copied */
+void html_free(struct html *h);
+
+/* Replaces `out` with the marked text of the page text[0..n), and adds its parts. For Markdown,
+ * html_codes returns its blocks of code, as markup_codes does. Time is linear in n. */
+void html_strip(struct html *h, const char *text, size_t n, struct buf *out);
+const struct buf *html_codes(const struct html *h);
+
+#endif
