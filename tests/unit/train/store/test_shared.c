@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <pthread.h>
 
+#include "common/base/err.h"
 #include "model/network/model.h"
 #include "tests/unit/threads.h"
 #include "train/step/engine.h"
@@ -161,30 +162,41 @@ Test(shared, sums_of_leaves_end_in_the_share)
     run(sum_leaves);
 }
 
-static void plan(struct store_plan *p, struct model *m, int64_t group, int zero, int ranks)
+/* Plans a store of shares; with `memory` not NULL one in a file, with that limit of memory. */
+static int plan_in(struct store_plan *p, struct model *m, int64_t group, int zero, int ranks,
+                   const uint64_t *memory)
 {
     struct engine_config e = { .B = 1, .T = 8, .A = 4, .G = group, .most = 1, .zero = zero };
-    struct store_config c = { .ranks = ranks, .zero = zero };
+    struct store_config c = { .ranks = ranks,
+                              .zero = zero,
+                              .dir = memory ? "." : NULL,
+                              .memory_bytes = memory ? *memory : 0 };
     struct program program;
     engine_program(&program, &e, m, NULL);
     engine_rows(&c, &e, m, &program);
-    cr_assert_eq(store_plan(p, &m->tensors, &c), 0);
+    const int result = store_plan(p, &m->tensors, &c);
     program_release(&program);
+    return result;
 }
 
+static void plan(struct store_plan *p, struct model *m, int64_t group, int zero, int ranks)
+{
+    cr_assert_eq(plan_in(p, m, group, zero, ranks, NULL), 0);
+}
+
+static const struct model_config shape = { .layers = 6,
+                                           .width = 256,
+                                           .heads = 4,
+                                           .inner = 1024,
+                                           .positions = 8,
+                                           .vocabulary = 3000,
+                                           .epsilon = 1e-5,
+                                           .init_std = 0.02 };
 /* The window must have room for the arrays that are in use at the same time: the gradients of the
  * embedding, and of the layers those that are made, the next ones, and those that are being summed.
  * With smaller groups it must have room for the gradients of all blocks. */
 Test(shared, the_window_is_what_is_used_at_a_time)
 {
-    static const struct model_config shape = { .layers = 6,
-                                               .width = 256,
-                                               .heads = 4,
-                                               .inner = 1024,
-                                               .positions = 8,
-                                               .vocabulary = 3000,
-                                               .epsilon = 1e-5,
-                                               .init_std = 0.02 };
     struct model m;
     struct store_plan p, whole;
     cr_assert_eq(model_init(&m, &shape), 0);
@@ -206,6 +218,30 @@ Test(shared, the_window_is_what_is_used_at_a_time)
             all += whole.kind_bytes[kind];
         }
         cr_assert_leq(10 * state * (uint64_t)ranks, 11 * all, "%d ranks", ranks);
+    }
+    model_release(&m);
+}
+
+/* Shares may be in a file. Then memory has the window of whole arrays beside that of the file. */
+Test(shared, shares_in_a_file_keep_to_the_memory_limit)
+{
+    struct model m;
+    struct store_plan p, all;
+    cr_assert_eq(model_init(&m, &shape), 0);
+    for (int zero = 2; zero <= 3; zero++) {
+        plan(&all, &m, 1, zero, 2);
+        uint64_t memory = 0;
+        cr_assert_eq(plan_in(&p, &m, 1, zero, 2, &memory), 0);
+        cr_assert(p.gathered_bytes == all.gathered_bytes && p.file_bytes > all.memory_bytes / 2);
+        cr_assert(p.read_bytes > p.file_bytes / 2 && p.written_bytes > p.file_bytes / 2);
+        memory = store_plan_total(&p);
+        cr_assert_eq(plan_in(&p, &m, 1, zero, 2, &memory), 0, "%s", err_get());
+        cr_assert_leq(store_plan_total(&p), memory);
+        memory--;
+        cr_assert_eq(plan_in(&p, &m, 1, zero, 2, &memory), -1);
+        memory = store_plan_total(&all);
+        cr_assert_eq(plan_in(&p, &m, 1, zero, 2, &memory), 0);
+        cr_assert(!p.file_bytes && store_plan_total(&p) == memory);
     }
     model_release(&m);
 }
