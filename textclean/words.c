@@ -58,7 +58,10 @@ static const struct special *find_special(const struct words *w, uint64_t hash)
 static void put_special(void *ctx, const char *chunk, const uint8_t parts[4])
 {
     struct words *w = ctx;
-    uint64_t hash = hash_of(chunk, strlen(chunk));
+    char padded[48] = { 0 };
+    size_t n = strlen(chunk);
+    memcpy(padded, chunk, n);
+    uint64_t hash = hash_of(padded, n);
     size_t at = hash % SPECIAL_SLOTS;
     while (w->specials[at].hash && w->specials[at].hash != hash)
         at = (at + 1) % SPECIAL_SLOTS;

@@ -31,7 +31,8 @@ static inline uint32_t utf8_get(const unsigned char *p, size_t *len)
 
 /* Reads the character at the start of s[0..n), n > 0, which may be any bytes. Sets *c and returns
  * the character's length. A byte that does not start a complete character counts as a character of
- * length 1 whose code point is the byte. Overlong forms and surrogates are accepted. */
+ * length 1 whose code point is the byte. Overlong forms and surrogates are accepted; code points
+ * beyond U+10FFFF are not. */
 static inline size_t utf8_read(const char *s, size_t n, unsigned *c)
 {
     unsigned first = (unsigned char)*s;
@@ -47,6 +48,8 @@ static inline size_t utf8_read(const char *s, size_t n, unsigned *c)
             return 1;
         code = code << 6 | ((unsigned char)s[i] & 0x3F);
     }
+    if (code > 0x10FFFF)
+        return 1;
     *c = code;
     return len;
 }
