@@ -519,6 +519,8 @@ static void feed_html(struct dump *d)
     d->html_seen = b->len;
     buf_reserve(b, CHUNK);
     int64_t n = read_input(d, b->data + b->len, CHUNK);
+    if (n > 0 && b->len > d->export.max_text + d->export.max_text / 2)
+        n = err_set("'%s': page %" PRIu64 " is far longer than --max-page", d->path, d->lines + 1);
     if (n < 0) {
         fail(d, 0);
         return;
@@ -529,17 +531,6 @@ static void feed_html(struct dump *d)
     d->ended = !n;
     if (!n && b->len)
         add_html(d, b->data, b->len);
-}
-
-static void begin_html(struct dump *d, const char *s, size_t n)
-{
-    d->is_html = 1;
-    d->fed = n;
-    buf_add(&d->html, s, n);
-    if (!d->part)
-        return;
-    err_set("cannot read a part of '%s': --part divides XML, not HTML", d->path);
-    fail(d, 0);
 }
 
 /* Gives the parser one more piece: bytes to parse again, or new bytes. */
@@ -558,7 +549,12 @@ static void feed(struct dump *d)
         d->used = 0;
         n = read_input(d, fresh, sizeof fresh);
         if (!d->fed && n > 0 && html_page_recognises(fresh, (size_t)n)) {
-            begin_html(d, fresh, (size_t)n);
+            d->is_html = 1;
+            d->fed = (uint64_t)n;
+            buf_add(&d->html, fresh, (size_t)n);
+            if (d->part &&
+                err_set("cannot read a part of '%s': --part divides XML, not HTML", d->path))
+                fail(d, 0);
             return;
         }
         if (n < 0 || (!d->fed && check_first(d, fresh, (size_t)n) < 0)) {
