@@ -1020,6 +1020,39 @@ static void say_communication(const struct loop *l)
     }
 }
 
+/* Trains, and says what it took. Returns 0, or -1 with an error, which is then in the report, too.
+ */
+static int run_and_tell(struct loop *l, struct loop_result *result)
+{
+    const struct plan *p = l->plan;
+    const uint64_t tokens = l->at.tokens;
+    const int64_t first = l->at.step;
+    const double began = log_seconds();
+    const int profiles = l->first && p->settings->profile;
+    char parameters[32];
+    log_info("%s parameters, %s",
+             log_count(parameters, (uint64_t)tensor_parameters(&p->model.tensors)),
+             ops_describe(l->ops));
+    if (profiles)
+        trace_start();
+    int failed = run(l) < 0;
+    const double seconds = log_seconds() - began;
+    say_traffic(l, seconds);
+    say_communication(l);
+    if (!failed && profiles)
+        failed = profile_finish(p->settings->profile, l->ops, (enum ops_type)p->settings->precision,
+                                seconds) < 0;
+    result->steps = l->at.step - first;
+    result->tokens = l->at.tokens - tokens;
+    if (failed && l->metrics.file) {
+        char error[1024];
+        snprintf(error, sizeof error, "%s", err_get());
+        write_pages(l, 0, 0);
+        err_set("%s", error);
+    }
+    return failed ? -1 : 0;
+}
+
 int loop_run(struct plan *p, const char *config, struct kv *origin,
              unsigned (*flags)(const char *option), int threads, struct comm *c,
              struct loop_result *result)
@@ -1033,35 +1066,7 @@ int loop_run(struct plan *p, const char *config, struct kv *origin,
                       .first = comm_is_first(c),
                       .lock = -1 };
     catch_signals(c);
-    int failed = open_loop(&l, threads) < 0;
-    if (!failed) {
-        char parameters[32];
-        log_info("%s parameters, %s",
-                 log_count(parameters, (uint64_t)tensor_parameters(&p->model.tensors)),
-                 ops_describe(l.ops));
-        uint64_t tokens = l.at.tokens;
-        int64_t first = l.at.step;
-        double began = log_seconds();
-        int profiles = l.first && p->settings->profile;
-        if (profiles)
-            trace_start();
-        failed = run(&l) < 0;
-        double seconds = log_seconds() - began;
-        say_traffic(&l, seconds);
-        say_communication(&l);
-        if (!failed && profiles)
-            failed = profile_finish(p->settings->profile, l.ops,
-                                    (enum ops_type)p->settings->precision, seconds) < 0;
-        result->steps = l.at.step - first;
-        result->tokens = l.at.tokens - tokens;
-        if (failed &&
-            l.metrics.file) { /* also write the report of a failed run, and keep its error */
-            char error[1024];
-            snprintf(error, sizeof error, "%s", err_get());
-            write_pages(&l, 0, 0);
-            err_set("%s", error);
-        }
-    }
+    int failed = open_loop(&l, threads) < 0 || run_and_tell(&l, result) < 0;
     failed |= close_loop(&l) < 0;
     if (failed && l.made)
         file_rmdirs(p->settings->output, l.made);

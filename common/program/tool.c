@@ -447,9 +447,8 @@ static void catch_bus(void)
     sigaction(SIGBUS, &action, &other_bus);
 }
 
-int tool_main(const struct tool *t, int argc, char **argv)
+static void begin(const struct tool *t, int argc, char **argv)
 {
-    double began = log_seconds();
     hold_standard_descriptors();
     program = called_name(t, argc ? argv[0] : "");
     log_name(program);
@@ -459,46 +458,63 @@ int tool_main(const struct tool *t, int argc, char **argv)
     tool_threads = pool_cpus();
     tool = t;
     set_provenance(t, argc, argv);
+}
 
+/* Reads the command line, from the first word behind the command on. Returns the number of
+ * operands, or -1 with an error: for a program of commands it names the command that was perhaps
+ * meant. */
+static int parse(const struct tool *t, const struct tool_command *c, int argc, char **argv)
+{
+    const int skip = c->name ? 2 : 1, unnamed = c == t->commands[0] && argc > 1;
+    const char *first = argc > 1 ? argv[1] : NULL; /* parsing moves operands */
+    const int word = unnamed && first[0] != '-';
+    int n = 0;
+    opts.hint = hint;
+    if (word && !c->options)
+        n = unknown_command(t, first);
+    else if (word && (c->common & TOOL_FILE_OPERAND))
+        n = check_command(t, first);
+    if (!n)
+        n = opts_parse(&opts, argc - skip, argv + skip);
+    if (n < 0 && unnamed && !word && !c->options)
+        unknown_command(t, first);
+    log_level = common.quiet ? -1 : common.verbose;
+    log_progress = common.progress_on;
+    return n;
+}
+
+/* Prints the help or the version, if it is asked for. Returns 1 if it was, else 0. */
+static int answer(const struct tool *t, const struct tool_command *c)
+{
+    if (common.want_help || common.want_help_all)
+        print_help(t, c);
+    else if (common.want_version)
+        print_version(t);
+    else
+        return 0;
+    return 1;
+}
+
+int tool_main(const struct tool *t, int argc, char **argv)
+{
+    const double began = log_seconds();
+    begin(t, argc, argv);
     const struct tool_command *c = find_command(t, argc > 1 ? argv[1] : NULL);
-    int skip = c->name ? 2 : 1;
     void *given = mem_zalloc(1, c->size + 1);
     if (c->size)
         memcpy(given, c->defaults, c->size);
     add_options(c, given);
-    opts.hint = hint;
-    const char *word = c == t->commands[0] && argc > 1 && argv[1][0] != '-' ? argv[1] : NULL;
-    const char *first = argc > 1 ? argv[1] : NULL; /* parsing moves operands */
-    int n = 0;
-    if (word && !c->options)
-        n = unknown_command(t, word);
-    else if (word && (c->common & TOOL_FILE_OPERAND))
-        n = check_command(t, word);
-    if (!n)
-        n = opts_parse(&opts, argc - skip, argv + skip);
-    if (n < 0 && first && !word && c == t->commands[0] && !c->options)
-        unknown_command(t, first);
-    log_level = common.quiet ? -1 : common.verbose;
-    log_progress = common.progress_on;
-    int result = 0,
-        stop = n >= 0 && (common.want_help || common.want_help_all || common.want_version);
-    if (n < 0) {
-        result = -1;
-    } else if (common.want_help || common.want_help_all) {
-        print_help(t, c);
-    } else if (common.want_version) {
-        print_version(t);
-    } else {
-        result = run_command(c, n, argv + skip, given);
-    }
+    const int n = parse(t, c, argc, argv), answered = n >= 0 && answer(t, c);
+    int result = n < 0 ? -1 : 0;
+    if (!result && !answered)
+        result = run_command(c, n, argv + (c->name ? 2 : 1), given);
     progress_end();
     if (!result)
         result = finish_stdout();
-    if (result < 0) {
+    if (result < 0)
         log_error("%s%s", err_get(), err_is_usage() ? " (see --help)" : "");
-    } else if (!stop && !common.want_config) {
+    else if (!answered && !common.want_config)
         print_last_line(began);
-    }
     opts_release(&opts);
     free(given);
     buf_release(&provenance);
