@@ -187,7 +187,7 @@ static void report(const struct flow *f)
             log_info("%s: %s", f->reasons[i], log_counted(text, f->left_out[i], "document(s)"));
 }
 
-static int write_summary(const struct flow *f)
+static int write_summary(const struct flow *f, struct output *out)
 {
     struct buf text = BUF_INIT;
     buf_addf(&text, "{\"read\": %" PRIu64 ", \"kept\": %" PRIu64, f->read, f->kept);
@@ -200,7 +200,7 @@ static int write_summary(const struct flow *f)
         buf_addf(&text, ": %" PRIu64, f->left_out[i]);
     }
     buf_adds(&text, "}}\n");
-    int result = file_write(f->options->summary_path, text.data, text.len);
+    int result = output_write(out, text.data, text.len);
     buf_release(&text);
     return result;
 }
@@ -260,6 +260,21 @@ static int pass(struct run *r)
     return open_outputs(r) < 0 || run_batches(r) < 0 ? -1 : write_ends(r);
 }
 
+/* Publishes all outputs, the documents that stay as the last, or none. */
+static int end_outputs(struct run *r, int result)
+{
+    const char *summary = r->f->silent ? NULL : r->f->options->summary_path;
+    struct output set[3];
+    size_t count = 0;
+    if (r->opened[1])
+        set[count++] = r->outs[1];
+    if (!result && summary && !(result = output_open(&set[count], summary)))
+        result = write_summary(r->f, &set[count++]);
+    if (r->opened[0])
+        set[count++] = r->outs[0];
+    return output_end_all(set, count, result);
+}
+
 int flow_run(struct flow *f, int argc, char **argv)
 {
     struct run r = { .f = f };
@@ -270,14 +285,9 @@ int flow_run(struct flow *f, int argc, char **argv)
     if (!result)
         result = pass(&r);
     entries_close(&r.source);
-    for (int i = 1; i >= 0; i--)
-        if (r.opened[i])
-            result = output_end(&r.outs[i], result);
-    if (!result && !f->silent) {
+    result = end_outputs(&r, result);
+    if (!result && !f->silent)
         report(f);
-        if (f->options->summary_path)
-            result = write_summary(f);
-    }
     return result;
 }
 
