@@ -47,7 +47,8 @@ void features_set(struct features *f, const char *text, size_t n)
     f->n = n;
     f->chars = utf8_count(text, n);
     f->odd_lines = has_odd_breaks((const unsigned char *)text, n);
-    f->has_words = f->counted = f->has_lines = f->has_grams = 0;
+    f->has_words = f->counted = f->has_lines = f->has_grams = f->has_bound = 0;
+    f->longest = f->most = 0;
 }
 
 void features_words(struct features *f)
@@ -248,16 +249,16 @@ static void find_grams(struct features *f)
 
 /* Returns a bound for features_top_grams, from how often each word occurs: a run that occurs k
  * times has words that occur k times at least. */
-static size_t top_bound(const struct features *f, int n)
+static size_t top_bound(struct features *f, int n)
 {
-    size_t longest = 0, most = 0;
-    for (size_t i = 0; i < f->words.kind_count; i++) {
+    for (size_t i = f->has_bound ? f->words.kind_count : 0; i < f->words.kind_count; i++) {
         const struct word_kind *k = &f->words.kinds[i];
         size_t length = (size_t)k->chars * k->count;
-        longest = length > longest ? length : longest;
-        most = k->count > most ? k->count : most;
+        f->longest = length > f->longest ? length : f->longest;
+        f->most = k->count > f->most ? k->count : f->most;
     }
-    return (size_t)n * longest + (size_t)(n - 1) * most;
+    f->has_bound = 1;
+    return (size_t)n * f->longest + (size_t)(n - 1) * f->most;
 }
 
 size_t features_top_grams(struct features *f, int n, size_t enough)

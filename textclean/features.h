@@ -32,10 +32,11 @@ struct features {
     size_t word_count; /* words of the text, also if has_words is 0 and counted is 1 */
     struct text_line *lines;
     size_t line_count, lines_cap;
-    int has_words, counted, has_lines, has_grams;
-    int odd_lines;    /* lines may end with other characters than LF */
-    size_t covered;   /* length of the words that are in any repeated run of GRAM_LEAST words */
-    uint8_t *repeats; /* for each word: whether the run that begins with it occurs twice */
+    int has_words, counted, has_lines, has_grams, has_bound;
+    size_t longest, most; /* of all words: length times count, count */
+    int odd_lines;        /* lines may end with other characters than LF */
+    size_t covered;       /* length of the words that are in any repeated run of GRAM_LEAST words */
+    uint8_t *repeats;     /* for each word: whether the run that begins with it occurs twice */
     size_t repeats_cap;
     uint64_t *sums; /* hashes of the words before each word */
     size_t sums_cap;

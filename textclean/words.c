@@ -45,10 +45,20 @@ struct special {
     uint8_t parts[4]; /* bytes of each part; 0: no further one */
 };
 
-enum { SPECIAL_SLOTS = 4096, SPECIAL_LONGEST = 20, JOINED_MOST = 5 };
+enum { SPECIAL_SLOTS = 4096, SPECIAL_BITS = 1 << 15, SPECIAL_LONGEST = 20, JOINED_MOST = 5 };
 
-static const struct special *find_special(const struct words *w, uint64_t hash)
+/* Most chunks are no exceptions; one bit says so without a look into the table. */
+static inline uint64_t *maybe_special(const struct words *w, uint64_t hash, uint64_t *bit)
 {
+    *bit = UINT64_C(1) << (hash >> 58);
+    return &w->maybe[hash >> 49 & (SPECIAL_BITS / 64 - 1)];
+}
+
+static inline const struct special *find_special(const struct words *w, uint64_t hash)
+{
+    uint64_t bit;
+    if (!(*maybe_special(w, hash, &bit) & bit))
+        return NULL;
     size_t at = hash % SPECIAL_SLOTS;
     while (w->specials[at].hash && w->specials[at].hash != hash)
         at = (at + 1) % SPECIAL_SLOTS;
@@ -67,6 +77,8 @@ static void put_special(void *ctx, const char *chunk, const uint8_t parts[4])
         at = (at + 1) % SPECIAL_SLOTS;
     w->specials[at].hash = hash;
     memcpy(w->specials[at].parts, parts, 4);
+    uint64_t bit;
+    *maybe_special(w, hash, &bit) |= bit;
 }
 
 /* ---- kinds ----------------------------------------------------------------------------------- */
@@ -76,6 +88,7 @@ void words_init(struct words *w)
     *w = (struct words){ .slot_count = FIRST_SLOTS };
     w->slots = mem_zalloc(FIRST_SLOTS, sizeof *w->slots);
     w->specials = mem_zalloc(SPECIAL_SLOTS, sizeof *w->specials);
+    w->maybe = mem_zalloc(SPECIAL_BITS / 64, sizeof *w->maybe);
     chunk_specials(put_special, w);
 }
 
@@ -85,6 +98,7 @@ void words_release(struct words *w)
     free(w->kinds);
     free(w->slots);
     free(w->specials);
+    free(w->maybe);
     free(w->tails);
 }
 
@@ -120,7 +134,12 @@ static void describe(struct word_kind *k, const char *s, size_t n)
 {
     uint32_t flags = WORD_IS_MARKS, chars = 0;
     unsigned c = 0;
-    for (size_t i = 0; i < n; chars++) {
+    size_t i = n <= 8 && chunk_letters(le_u64((const unsigned char *)s)) >= n ? n : 0;
+    if (i) {
+        flags = WORD_HAS_LETTER | WORD_HAS_MORE;
+        chars = (uint32_t)n;
+    }
+    for (; i < n; chars++) {
         if (chunk_classes[(unsigned char)s[i]] & CHUNK_LETTER) {
             flags = WORD_HAS_LETTER | WORD_HAS_MORE;
             i++;

@@ -48,6 +48,7 @@ struct words {
     struct word_slot *slots; /* hash table of the kinds */
     size_t slot_count;
     struct special *specials; /* hash table of chunks with parts of their own */
+    uint64_t *maybe;          /* bits of hashes that may be in it */
     uint32_t *tails;          /* working memory: lengths of marks at a chunk's end */
     size_t tails_cap;
 };
