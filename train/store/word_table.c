@@ -183,9 +183,8 @@ static void cut_kept(struct word_table *t, enum store_kind kind)
 static void begin_sum(struct word_table *t, struct ops_array x, int64_t n, const char *what)
 {
     struct ops *o = t->store->ops;
-    t->work = t->store->layout.ranks > 1
-                  ? comm_scatter_begin(t->comm, o, x, t->bounds, what)
-                  : comm_sum_begin(t->comm, o, x, n, what);
+    t->work = t->store->layout.ranks > 1 ? comm_scatter_begin(t->comm, o, x, t->bounds, what)
+                                         : comm_sum_begin(t->comm, o, x, n, what);
 }
 
 void word_table_begin_sum(struct word_table *t, struct ops_array gradients)
@@ -245,8 +244,8 @@ int word_table_gather_rows(struct word_table *t, struct ops_array parameters)
     list_runs(t, TABLE_GATHER, 1);
     copy_runs(t, parameters, 0);
     cut_kept(t, STORE_PARAMETERS);
-    t->work = comm_gather_begin(t->comm, t->store->ops, kept_as(t, parameters),
-                                t->bounds, "parameters of words");
+    t->work = comm_gather_begin(t->comm, t->store->ops, kept_as(t, parameters), t->bounds,
+                                "parameters of words");
     t->state = TABLE_ROWS;
     return 1;
 }
