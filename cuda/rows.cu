@@ -354,17 +354,21 @@ EXTERN_C void cuda_embedding_bwd(struct ops *o, const struct ops_embedding *d, s
 struct angles {
     float *table; /* [places, 2, HS/2] cosines and sines */
     int64_t places, half;
-    double base;
+    double base, scale;
+    double yarn[2]; /* the pairs between which YaRN interpolates */
     struct ops_stretch stretch;
 };
 
 /* Same as ops_rotary_frequency. */
-DEVICE double stretched(const struct ops_stretch *s, double frequency)
+DEVICE double stretched(const struct angles *a, double frequency, int64_t i)
 {
+    const struct ops_stretch *s = &a->stretch;
     double share = 0;
     if (!s->factor)
         return frequency;
-    if (s->original)
+    if (s->yarn)
+        share = (a->yarn[1] - (double)i) / (a->yarn[1] - a->yarn[0]);
+    else if (s->original)
         share = (s->original * frequency / 6.283185307179586 - s->low) / (s->high - s->low);
     share = share < 0 ? 0 : share > 1 ? 1 : share;
     return share * frequency + (1 - share) * frequency / s->factor;
@@ -377,9 +381,9 @@ KERNEL(make_angles, angles, THREADS)
     if (place >= a.places)
         return;
     const double frequency = pow(a.base, -(double)i / (double)a.half);
-    const double angle = (double)place * stretched(&a.stretch, frequency);
-    a.table[place * 2 * a.half + i] = (float)cos(angle);
-    a.table[place * 2 * a.half + a.half + i] = (float)sin(angle);
+    const double angle = (double)place * stretched(&a, frequency, i);
+    a.table[place * 2 * a.half + i] = (float)(a.scale * cos(angle));
+    a.table[place * 2 * a.half + a.half + i] = (float)(a.scale * sin(angle));
 }
 
 /* Returns the table for at least `places` positions. It grows by doubling, so that it is not made
@@ -400,6 +404,8 @@ static const float *angles_of(struct ops *o, const struct ops_rotary *r, int64_t
     s.half = r->HS / 2;
     s.base = r->base;
     s.stretch = r->stretch;
+    s.scale = r->stretch.scale ? r->stretch.scale : 1;
+    ops_yarn_pairs(s.yarn, r);
     if (!o->angles_places) {
         cuda_forget_steps(o); /* they need the table as it was */
         LAUNCH(o, make_angles, div_up(places * s.half, THREADS), 1, THREADS, 0, s);

@@ -133,11 +133,12 @@ static const float *angles(struct ops *o, const struct ops_rotary *r, int64_t pl
         room *= 2;
     places = room;
     float *table = cpu_at_least(o, &a->table, places * r->HS);
+    const double scale = s->scale ? s->scale : 1;
     for (int64_t i = 0; i < half; i++) {
         const double frequency = ops_rotary_frequency(r, i);
         for (int64_t p = 0; p < places; p++) {
-            table[p * r->HS + i] = (float)cos((double)p * frequency);
-            table[p * r->HS + half + i] = (float)sin((double)p * frequency);
+            table[p * r->HS + i] = (float)(scale * cos((double)p * frequency));
+            table[p * r->HS + half + i] = (float)(scale * sin((double)p * frequency));
         }
     }
     a->base = r->base;

@@ -480,6 +480,27 @@ void ops_gated_bwd(struct ops *o, enum ops_activation f, struct ops_array dgate,
     o->b->gated_bwd(o, f, dgate, dup, y, dy, gate, up, n);
 }
 
+/* Returns the pair, not rounded, whose wave fits `turns` times into the training texts. */
+static double pair_of(const struct ops_rotary *r, double turns)
+{
+    return (double)r->HS * log(r->stretch.original / (turns * 6.283185307179586)) /
+           (2 * log(r->base));
+}
+
+void ops_yarn_pairs(double pairs[2], const struct ops_rotary *r)
+{
+    const double first = pair_of(r, r->stretch.high), last = pair_of(r, r->stretch.low);
+    pairs[0] = fmax(r->stretch.whole ? floor(first) : first, 0);
+    pairs[1] = fmin(r->stretch.whole ? ceil(last) : last, (double)r->HS - 1);
+    if (pairs[1] == pairs[0])
+        pairs[1] += 0.001; /* as transformers does */
+}
+
+double ops_yarn_scale(double factor, double weight)
+{
+    return factor > 1 ? 0.1 * weight * log(factor) + 1 : 1;
+}
+
 double ops_rotary_frequency(const struct ops_rotary *r, int64_t i)
 {
     const struct ops_stretch *s = &r->stretch;
@@ -489,6 +510,11 @@ double ops_rotary_frequency(const struct ops_rotary *r, int64_t i)
     if (!s->original)
         return frequency / s->factor;
     double share = (s->original * frequency / 6.283185307179586 - s->low) / (s->high - s->low);
+    if (s->yarn) {
+        double pairs[2];
+        ops_yarn_pairs(pairs, r);
+        share = (pairs[1] - (double)i) / (pairs[1] - pairs[0]);
+    }
     share = share < 0 ? 0 : share > 1 ? 1 : share;
     return share * frequency + (1 - share) * frequency / s->factor;
 }

@@ -277,9 +277,12 @@ int64_t ops_rows_count(const struct ops_rows *rows);
  * frequencies; 0: 1. `original`: the length of the training texts; if it is set, only long waves
  * change: a wave that fits more than `high` times into `original` stays, one that fits less than
  * `low` times is divided by the factor, and between these the change is interpolated linearly
- * (Llama 3.1; Hugging Face's "llama3"). */
+ * (Llama 3.1; Hugging Face's "llama3"). `yarn` 1: between the pairs of numbers whose waves fit
+ * `high` and `low` times, the change is interpolated by the pair's number (Peng et al. 2023);
+ * `whole` 1: by whole numbers, rounded outwards. `scale`: multiplies the turned numbers; 0: 1. */
 struct ops_stretch {
-    double factor, low, high, original;
+    double factor, low, high, original, scale;
+    int yarn, whole;
 };
 /* Rotary positions (Su et al. 2021), in place. A row of x has `heads` heads of HS numbers; rows are
  * ld apart. In each head, the pair of numbers i and i + HS/2 (Hugging Face's order) is turned by
@@ -293,6 +296,11 @@ struct ops_rotary {
 };
 /* Returns the frequency of pair i, the angle by which it is turned per place. For back ends. */
 double ops_rotary_frequency(const struct ops_rotary *r, int64_t i);
+/* Sets pairs[2] to the pairs between which YaRN interpolates, the later one second. For back ends.
+ */
+void ops_yarn_pairs(double pairs[2], const struct ops_rotary *r);
+/* Returns YaRN's usual scale of turned numbers for a factor, with the weight 1 of its logarithm. */
+double ops_yarn_scale(double factor, double weight);
 void ops_rotate(struct ops *o, struct ops_array x, const struct ops_tokens *t,
                 const struct ops_rotary *r);
 

@@ -63,42 +63,67 @@ static const struct architecture *row_of(const struct gguf *g, const struct buf 
  * or -1 with an error. */
 static int check_unknown(const struct gguf *g, const struct model_config *c)
 {
-    static const char *const refused[] = { "rope.scaling.type", "expert_count", "attention.scale",
-                                           "logit_scale", NULL };
+    static const struct {
+        const char *key;
+        double fine;
+    } refused[] = { { "expert_count", 0 },
+                    { "attention.scale", 0 },
+                    { "logit_scale", 0 },
+                    { "rope.scaling.yarn_log_multiplier", 0 },
+                    { "rope.scaling.yarn_ext_factor", 1 },
+                    { "rope.scaling.yarn_attn_factor", 1 },
+                    { 0 } };
     char name[KEY_NAME];
-    struct buf text = BUF_INIT;
-    int failed = 0;
-    for (int i = 0; refused[i] && !failed; i++) {
-        key_name(name, c, refused[i]);
+    for (int i = 0; refused[i].key; i++) {
+        key_name(name, c, refused[i].key);
         const struct gguf_key *k = gguf_find(g, name);
-        double x = 1;
-        if (!k)
-            continue;
-        if (k->form == GGUF_TEXT)
-            failed = gguf_text(g, k, &text);
-        else
-            failed = gguf_real(g, k, &x);
-        int fine = k->form == GGUF_TEXT ? !strcmp(text.data, "linear") || !strcmp(text.data, "none")
-                                        : x == 0;
-        if (!failed && !fine)
-            failed = err_set("%s: unsupported %s", g->path, name);
+        double x = 0;
+        if (k && gguf_real(g, k, &x) < 0)
+            return -1;
+        if (k && x != refused[i].fine)
+            return err_set("%s: unsupported %s", g->path, name);
     }
-    buf_release(&text);
-    return failed;
+    return 0;
 }
 
 /* ---- rotary frequencies ------------------------------------------------------------------- */
 
-/* The settings of Llama 3's scaling that files do not tell, unless we wrote them. */
-static const struct {
+struct setting {
     const char *key;
     size_t member;
-    double usual;
-} llama3[] = { { "textmill.rope.low_freq_factor", CONFIG_AT(rope_stretch.low), 1 },
-               { "textmill.rope.high_freq_factor", CONFIG_AT(rope_stretch.high), 4 },
-               { "textmill.rope.original_context_length", CONFIG_AT(rope_stretch.original),
-                 8192 } };
-enum { LLAMA3 = sizeof llama3 / sizeof *llama3 };
+    double usual; /* 0: the model's number of positions */
+};
+/* The settings of Llama 3's scaling that files do not tell, unless we wrote them. */
+static const struct setting llama3[] = {
+    { "textmill.rope.low_freq_factor", CONFIG_AT(rope_stretch.low), 1 },
+    { "textmill.rope.high_freq_factor", CONFIG_AT(rope_stretch.high), 4 },
+    { "textmill.rope.original_context_length", CONFIG_AT(rope_stretch.original), 8192 },
+    { 0 }
+};
+/* Those of YaRN, after the architecture's name. The last one is relative to YaRN's usual scale. */
+static const struct setting yarn[] = {
+    { "rope.scaling.original_context_length", CONFIG_AT(rope_stretch.original), 0 },
+    { "rope.scaling.yarn_beta_fast", CONFIG_AT(rope_stretch.high), 32 },
+    { "rope.scaling.yarn_beta_slow", CONFIG_AT(rope_stretch.low), 1 },
+    { "rope.scaling.attn_factor", CONFIG_AT(rope_stretch.scale), 1 },
+    { 0 }
+};
+
+static int is_llama3(const struct model_config *c)
+{
+    return c->rope_stretch.original && !c->rope_stretch.yarn;
+}
+
+/* Sets name[] to the key of a setting. Returns the setting's usual value. */
+static double setting_key(char name[KEY_NAME], const struct model_config *c,
+                          const struct setting *s)
+{
+    if (c->rope_stretch.yarn)
+        key_name(name, c, s->key);
+    else
+        snprintf(name, KEY_NAME, "%s", s->key);
+    return s->usual ? s->usual : (double)c->positions;
+}
 
 static int64_t pairs_of(const struct model_config *c)
 {
@@ -115,24 +140,61 @@ static double divisor(const struct model_config *c, int64_t i)
 
 int64_t gguf_model_divisors(float *out, const struct model_config *c)
 {
-    const int64_t n = c->rope_stretch.original ? pairs_of(c) : 0;
+    const int64_t n = is_llama3(c) ? pairs_of(c) : 0;
     for (int64_t i = 0; i < n && out; i++)
         out[i] = (float)divisor(c, i);
     return n;
 }
 
-static int read_settings(struct model_config *c, const struct gguf *g)
+static int read_settings(struct model_config *c, const struct gguf *g, const struct setting *s)
 {
-    for (int i = 0; i < LLAMA3; i++) {
-        const struct gguf_key *k = gguf_find(g, llama3[i].key);
-        double x = llama3[i].usual;
+    for (; s->key; s++) {
+        char name[KEY_NAME];
+        double x = setting_key(name, c, s);
+        const struct gguf_key *k = gguf_find(g, name);
         if (k && gguf_real(g, k, &x) < 0)
             return -1;
         if (!(x > 0 && x < 1e9))
-            return err_set("%s: bad %s: %g", g->path, llama3[i].key, x);
-        memcpy((char *)c + llama3[i].member, &x, sizeof x);
+            return err_set("%s: bad %s: %g", g->path, name, x);
+        memcpy((char *)c + s->member, &x, sizeof x);
     }
     return 0;
+}
+
+static void write_settings(struct gguf_writer *w, const struct model_config *c,
+                           const struct setting *s)
+{
+    for (; s->key; s++) {
+        char name[KEY_NAME];
+        double x;
+        const double usual = setting_key(name, c, s);
+        memcpy(&x, (const char *)c + s->member, sizeof x);
+        if (!s->usual || is_llama3(c) || fabs(x - usual) > 1e-7)
+            gguf_add_f32(w, name, (float)x);
+    }
+}
+
+/* Reads the kind of rotary scaling, and YaRN's settings. Returns 0, or -1 with an error. */
+static int read_scaling(struct model_config *c, const struct gguf *g)
+{
+    struct ops_stretch *s = &c->rope_stretch;
+    struct buf type = BUF_INIT;
+    char name[KEY_NAME];
+    key_name(name, c, "rope.scaling.type");
+    const struct gguf_key *k = gguf_find(g, name);
+    int failed = k ? gguf_text(g, k, &type) : 0;
+    if (k && !failed && !strcmp(type.data, "none")) {
+        s->factor = 0;
+    } else if (k && !failed && !strcmp(type.data, "yarn")) {
+        s->yarn = s->whole = 1;
+        s->factor = s->factor ? s->factor : 1;
+        failed = read_settings(c, g, yarn);
+        s->scale *= ops_yarn_scale(s->factor, 1);
+    } else if (k && !failed && strcmp(type.data, "linear")) {
+        failed = err_set("%s: unsupported %s", g->path, name);
+    }
+    buf_release(&type);
+    return failed;
 }
 
 /* Reads the divisors of frequencies, which must be those of Llama 3's scaling by some factor.
@@ -142,6 +204,8 @@ static int read_divisors(struct model_config *c, const struct gguf *g)
     const struct gguf_tensor *t = gguf_tensor(g, "rope_freqs.weight");
     if (!t)
         return 0;
+    if (c->rope_stretch.yarn)
+        return err_set("%s: unsupported tensor 'rope_freqs.weight' beside YaRN", g->path);
     if (t->type != GGUF_TENSOR_F32 || t->rank != 1 || t->shape[0] != pairs_of(c))
         return err_set("%s: bad shape or type of tensor 'rope_freqs.weight', whose data is at byte "
                        "%llu",
@@ -153,7 +217,7 @@ static int read_divisors(struct model_config *c, const struct gguf *g)
         most = x > most ? x : most;
     }
     c->rope_stretch.factor = most;
-    if (read_settings(c, g) < 0)
+    if (read_settings(c, g, llama3) < 0)
         return -1;
     for (int64_t i = 0; i < t->elements; i++) {
         stored_read(OPS_F32, &x, data + 4 * i, 1);
@@ -183,7 +247,7 @@ static int read_config(struct model_config *c, const struct gguf *g)
     c->qkv_bias = gguf_tensor(g, "blk.0.attn_q.bias") != NULL;
     c->out_bias = c->qkv_bias && gguf_tensor(g, "blk.0.attn_output.bias");
     c->mlp_bias = gguf_tensor(g, "blk.0.ffn_gate.bias") != NULL;
-    return check_unknown(g, c) < 0 ? -1 : read_divisors(c, g);
+    return check_unknown(g, c) < 0 || read_scaling(c, g) < 0 ? -1 : read_divisors(c, g);
 }
 
 /* Returns 1 if the decoder has its own table, else 0. The table of a tied decoder may be in the
@@ -237,6 +301,8 @@ static int check_config(const struct model_config *c)
         what = "activation";
     else if (c->unscaled || c->scale_by_layer)
         what = "scale of attention";
+    else if (c->rope_stretch.yarn && !c->rope_stretch.whole)
+        what = "rounding of YaRN's limits";
     return what ? err_set("GGUF's '%s' has no other %s", words_of(c)->name, what) : 0;
 }
 
@@ -253,7 +319,7 @@ int gguf_model_keys(struct gguf_writer *w, const struct model *m)
         key_name(name, c, k->key);
         memcpy(&count, (const char *)c + k->member, sizeof count);
         memcpy(&real, (const char *)c + k->member, sizeof real);
-        if (k->member == CONFIG_AT(rope_stretch.factor) && c->rope_stretch.original)
+        if (k->member == CONFIG_AT(rope_stretch.factor) && is_llama3(c))
             continue; /* it is in rope_freqs.weight */
         if (k->form == CONFIG_COUNT)
             gguf_add_u32(w, name, (uint32_t)count);
@@ -262,14 +328,17 @@ int gguf_model_keys(struct gguf_writer *w, const struct model *m)
         else if (real != k->absent || !k->text)
             gguf_add_f32(w, name, (float)real);
     }
-    if (c->rope_stretch.factor && !c->rope_stretch.original) {
+    if (c->rope_stretch.factor && !is_llama3(c)) {
+        const char *type = c->rope_stretch.yarn ? "yarn" : "linear";
         key_name(name, c, "rope.scaling.type");
-        gguf_add_text(w, name, "linear", strlen("linear"));
+        gguf_add_text(w, name, type, strlen(type));
     }
-    for (int i = 0; i < LLAMA3 && c->rope_stretch.original; i++) {
-        double x;
-        memcpy(&x, (const char *)c + llama3[i].member, sizeof x);
-        gguf_add_f32(w, llama3[i].key, (float)x);
+    if (c->rope_stretch.yarn) {
+        struct model_config relative = *c;
+        relative.rope_stretch.scale /= ops_yarn_scale(c->rope_stretch.factor, 1);
+        write_settings(w, &relative, yarn);
+    } else if (is_llama3(c)) {
+        write_settings(w, c, llama3);
     }
     if (c->types) /* llama.cpp has it among the tokenizer's keys */
         gguf_add_u32(w, "tokenizer.ggml.token_type_count", (uint32_t)c->types);

@@ -44,6 +44,20 @@ static const struct layer_row qwen3_layer[] = {
     { .kind = LAYER_END },
 };
 
+/* Checks YaRN's settings. Returns 0, or -1 with an error. */
+static int check_yarn(const struct model_config *c)
+{
+    const struct ops_stretch *s = &c->rope_stretch;
+    if (!s->yarn ||
+        (s->low > 0 && s->high >= s->low && s->original > 0 && s->scale > 0 && c->rope_theta > 1 &&
+         s->high < INFINITY && s->original < INFINITY && s->scale < INFINITY))
+        return 0;
+    return err_set("bad model configuration: YaRN's beta_slow is %g, beta_fast %g, "
+                   "original_max_position_embeddings %g, attention_factor %g and rope_theta %g, "
+                   "must be above 0, the second not below the first and the last above 1",
+                   s->low, s->high, s->original, s->scale, c->rope_theta);
+}
+
 static int init(struct model *m)
 {
     struct model_config *c = &m->config;
@@ -57,6 +71,8 @@ static int init(struct model *m)
         c->rope_theta = 10000;
     if (!(c->rope_theta > 0 && c->rope_theta < INFINITY))
         return err_set("bad model configuration: rope_theta is %g, must be above 0", c->rope_theta);
+    if (check_yarn(c) < 0)
+        return -1;
     next_token_init(m);
     return 0;
 }
@@ -98,8 +114,7 @@ static const struct config_key mistral_keys[] = { KEYS(14336, 8, 131072, 32000, 
 static int read_llama3(struct ops_stretch *s, const struct js *rope, const char *path)
 {
     if (config_real(&s->low, rope, "low_freq_factor", 0, path) < 0 ||
-        config_real(&s->high, rope, "high_freq_factor", 0, path) < 0 ||
-        config_real(&s->original, rope, "original_max_position_embeddings", 0, path) < 0)
+        config_real(&s->high, rope, "high_freq_factor", 0, path) < 0)
         return -1;
     if (s->low > 0 && s->high > s->low && s->original > 0)
         return 0;
@@ -107,6 +122,38 @@ static int read_llama3(struct ops_stretch *s, const struct js *rope, const char 
                    "original_max_position_embeddings %g, must be above 0 and the second above the "
                    "first",
                    path, s->low, s->high, s->original);
+}
+
+/* 0 as a limit means the usual one, as it does in transformers. */
+static int read_yarn(struct ops_stretch *s, const struct js *rope, const char *path)
+{
+    double weight, all;
+    if (config_real(&s->low, rope, "beta_slow", 1, path) < 0 ||
+        config_real(&s->high, rope, "beta_fast", 32, path) < 0 ||
+        config_real(&weight, rope, "mscale", 0, path) < 0 ||
+        config_real(&all, rope, "mscale_all_dim", 0, path) < 0)
+        return -1;
+    s->yarn = 1;
+    s->whole = js_flag(rope, "truncate", 1);
+    s->low = s->low ? s->low : 1;
+    s->high = s->high ? s->high : 32;
+    const int both = weight && all;
+    return config_real(&s->scale, rope, "attention_factor",
+                       ops_yarn_scale(s->factor, both ? weight : 1) /
+                           (both ? ops_yarn_scale(s->factor, all) : 1),
+                       path);
+}
+
+/* Sets *out to the length of the texts that the model was trained on before it was stretched. */
+static int read_original(double *out, const struct js *root, const struct js *rope,
+                         const char *path)
+{
+    static const char key[] = "original_max_position_embeddings";
+    double inside, longest;
+    return config_real(&longest, root, "max_position_embeddings", 0, path) < 0 ||
+                   config_real(&inside, rope, key, longest, path) < 0
+               ? -1
+               : config_real(out, root, key, inside, path);
 }
 
 /* Reads the rotary settings: from rope_parameters (newer files, with rope_theta inside), else from
@@ -128,15 +175,21 @@ static int read_rope(struct model_config *c, const struct js *root, const char *
         return err_set("%s: unsupported partial_rotary_factor %g, only 1", path, share);
     if (type && !strcmp(type, "default"))
         return 0;
-    if (!type || (strcmp(type, "linear") && strcmp(type, "llama3")))
-        return err_set("%s: unsupported rope_type '%s', only default, linear and llama3", path,
-                       type ? type : "");
-    if (config_real(&c->rope_stretch.factor, rope, "factor", 0, path) < 0)
+    struct ops_stretch *s = &c->rope_stretch;
+    const int llama3 = type && !strcmp(type, "llama3"), yarn = type && !strcmp(type, "yarn"),
+              dynamic = type && !strcmp(type, "dynamic");
+    if (!type || (strcmp(type, "linear") && !llama3 && !yarn && !dynamic))
+        return err_set("%s: unsupported rope_type '%s', only default, linear, llama3, yarn and "
+                       "dynamic",
+                       path, type ? type : "");
+    double *factor = dynamic ? &c->rope_dynamic : &s->factor;
+    if (config_real(factor, rope, "factor", 0, path) < 0)
         return -1;
-    if (!(c->rope_stretch.factor >= 1 && c->rope_stretch.factor < INFINITY))
-        return err_set("%s: bad factor of rope_scaling: %g, must be at least 1", path,
-                       c->rope_stretch.factor);
-    return !strcmp(type, "llama3") ? read_llama3(&c->rope_stretch, rope, path) : 0;
+    if (!(*factor >= 1 && *factor < INFINITY))
+        return err_set("%s: bad factor of rope_scaling: %g, must be at least 1", path, *factor);
+    if ((llama3 || yarn) && read_original(&s->original, root, rope, path) < 0)
+        return -1;
+    return llama3 ? read_llama3(s, rope, path) : yarn ? read_yarn(s, rope, path) : 0;
 }
 
 /* Limits c->positions to the sliding window that config.json gives, because sliding-window
@@ -184,15 +237,24 @@ static void print_rest(struct buf *out, const struct model_config *c)
     const struct ops_stretch *s = &c->rope_stretch;
     if (c->architecture != &architecture_llama)
         buf_adds(out, "  \"sliding_window\": null,\n");
-    if (!s->factor)
+    if (!s->factor && !c->rope_dynamic)
         return;
     buf_addf(out, "  \"rope_scaling\": {\"rope_type\": \"%s\", \"factor\": %.17g",
-             s->original ? "llama3" : "linear", s->factor);
+             s->yarn           ? "yarn"
+             : c->rope_dynamic ? "dynamic"
+             : s->original     ? "llama3"
+                               : "linear",
+             s->factor ? s->factor : c->rope_dynamic);
     if (s->original)
         buf_addf(out,
-                 ", \"low_freq_factor\": %.17g, \"high_freq_factor\": %.17g, "
+                 ", \"%s\": %.17g, \"%s\": %.17g, "
                  "\"original_max_position_embeddings\": %.0f",
-                 s->low, s->high, s->original);
+                 s->yarn ? "beta_slow" : "low_freq_factor", s->low,
+                 s->yarn ? "beta_fast" : "high_freq_factor", s->high, s->original);
+    if (s->yarn && s->scale != ops_yarn_scale(s->factor, 1))
+        buf_addf(out, ", \"attention_factor\": %.17g", s->scale);
+    if (s->yarn && !s->whole)
+        buf_adds(out, ", \"truncate\": false");
     buf_adds(out, "},\n");
 }
 

@@ -56,6 +56,8 @@ struct model_config {
     int qkv_bias, out_bias, mlp_bias; /* whether these maps have biases */
     double rope_theta;                /* the base of rotary positions; 0: 10000 */
     struct ops_stretch rope_stretch;
+    double rope_dynamic; /* the factor of "dynamic" scaling, or 0. It changes only texts of more
+                          * than `positions` tokens, which a model does not take. */
 
     /* GPT-2 only */
     int unscaled;       /* 1: attention scores are not divided by sqrt(HS) */

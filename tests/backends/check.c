@@ -329,8 +329,10 @@ static void rotations(struct run *r)
     ops_rotate(r->o, x, &t, &way);
     leave(r, "rotate", x, N * ld, 2e-6);
     way.base = 500;
-    way.stretch = r->way ? (struct ops_stretch){ 8, 1, 4, 300 }
-                         : (struct ops_stretch){ .factor = 2 };
+    const struct ops_stretch stretches[] = { { .factor = 2 },
+                                             { 8, 1, 4, 300, .scale = 0 },
+                                             { 8, 1, 4, 300, .scale = 1.5, .yarn = 1 } };
+    way.stretch = stretches[r->way];
     way.back = 1;
     ops_rotate(r->o, x, &t, &way);
     leave(r, "rotate back", x, N * ld, 2e-6);

@@ -38,6 +38,7 @@ SHAPES = [  # kind, vocabulary, and what differs from SMALL
     ("llama", 1000, dict(head_dim=10, num_hidden_layers=1, intermediate_size=77)),
     ("llama", 331, dict(rope_theta=500.0, rope_scaling={"rope_type": "linear", "factor": 2.5})),
     ("llama", 331, dict(rope_scaling=LLAMA3, hidden_size=100, num_attention_heads=10, num_key_value_heads=5)),
+    ("qwen2", 331, dict(rope_theta=3e4, rope_scaling={"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 40})),
     ("qwen2", 97, dict(tie_word_embeddings=True, rope_theta=1e6)),
     ("qwen3", 331, dict(head_dim=24, rope_theta=1e6)),
     ("qwen3", 97, dict(tie_word_embeddings=True, attention_bias=True, num_key_value_heads=1, head_dim=16)),
@@ -151,6 +152,39 @@ def every_shape(program, work):
             greedy_text_agrees(what, folder, model, vocabulary)
 
 
+def random_scaling(random):
+    """Returns settings of YaRN or of dynamic scaling, each key there or not."""
+    factor = float(random.choice([1, 1.5, 4, 20]))
+    if random.integers(4) == 0:
+        return {"rope_type": "dynamic", "factor": factor}
+    keys = {"beta_fast": float(random.choice([3, 8, 32, 50])), "beta_slow": float(random.choice([0.5, 1, 2])),
+            "original_max_position_embeddings": int(random.choice([30, 64, 300, 4096])), "truncate": False}
+    scales = [{}, {"attention_factor": 1.3}, {"mscale": 0.7, "mscale_all_dim": 1.2}, {"mscale": 0.7}]
+    return {"rope_type": "yarn", "factor": factor, **{k: v for k, v in keys.items() if random.integers(2)},
+            **scales[random.integers(4)]}
+
+
+def random_scalings_agree(program, work):
+    """Also after our own program has saved them."""
+    random, worst = np.random.default_rng(51), 0
+    for i in range(60):
+        kind, scaling = str(random.choice(list(KINDS))), random_scaling(random)
+        model = random_model(kind, 97, dict(rope_scaling=scaling, rope_theta=float(random.choice([100, 1e4, 1e6])),
+                                            head_dim=2 * int(random.integers(2, 40)), sliding_window=None))
+        folder, again = os.path.join(work, f"scaled-{i}"), os.path.join(work, f"scaled-again-{i}")
+        model.save_pretrained(folder)
+        subprocess.run(["train", "-q", "--start-from", folder, "--data", "generated", "--vocabulary", "97", "--sequence-length", "16",
+                        "--steps", "1", "--learning-rate", "1e-30", "--minimum-learning-rate", "0", "--weight-decay", "0",
+                        "-o", again], check=True)
+        ids = random.integers(0, 97, int(random.integers(60, 150)))
+        theirs, saved = their_logits(model, ids), AutoModelForCausalLM.from_pretrained(again).eval()
+        for logits in our_logits(program, folder, ids), our_logits(program, again, ids), their_logits(saved, ids):
+            error = float(np.abs(logits.ravel() - theirs.ravel()).max() / np.abs(theirs).max())
+            assert error <= 2e-5, (kind, model.config.rope_parameters, error)
+            worst = max(worst, error)
+    print(f"60 random scalings, three ways: logits: {worst:.1e} (at most 2e-05)")
+
+
 def random_qwen3_agree(program, work):
     random, worst = np.random.default_rng(50), 0
     for _ in range(50):
@@ -227,6 +261,7 @@ with tempfile.TemporaryDirectory() as scratch:
     gpt = build("gpt", scratch)
     every_shape(gpt, scratch)
     begin_of_text_agrees(scratch)
+    random_scalings_agree(gpt, scratch)
     random_qwen3_agree(gpt, scratch)
     updates_agree(scratch, "llama")
     updates_agree(scratch, "qwen3")

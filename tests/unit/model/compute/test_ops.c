@@ -926,11 +926,28 @@ Test(ops, gated)
     in_contexts(OPS_BF16, gated_in);
 }
 
+/* Returns pair i's frequency by YaRN. The limits are the pairs whose waves fit s->high and s->low
+ * times. */
+static double yarned(double frequency, int64_t i, int64_t HS, const struct ops_stretch *s)
+{
+    const double pi = 3.141592653589793, step = -2 * log(500) / (double)HS;
+    double first = log(s->high * 2 * pi / s->original) / step;
+    double last = log(s->low * 2 * pi / s->original) / step;
+    if (s->whole)
+        first = floor(first), last = ceil(last);
+    first = first < 0 ? 0 : first;
+    double share = ((double)i - first) / (last - first);
+    share = share < 0 ? 0 : share > 1 ? 1 : share;
+    return frequency * (1 - share) + frequency / s->factor * share;
+}
+
 /* Returns the stretched frequency: long waves are stretched by s->factor, short ones are not, and
  * waves between the two limits by a share of it. */
-static double stretched(double frequency, const struct ops_stretch *s)
+static double stretched(double frequency, int64_t i, int64_t HS, const struct ops_stretch *s)
 {
     const double pi = 3.141592653589793, wave = 2 * pi / frequency;
+    if (s->yarn)
+        return yarned(frequency, i, HS, s);
     if (!s->original)
         return s->factor ? frequency / s->factor : frequency;
     if (wave < s->original / s->high)
@@ -950,15 +967,17 @@ static void rotate_of(struct ops *o, int64_t HS, int64_t heads, int64_t first,
     const int64_t ld = heads * HS + 3;
     struct numbers x = numbers(N * ld, 1, 1);
     uint32_t places[N];
+    const double scale = stretch.scale ? stretch.scale : 1;
     for (int64_t n = 0; n < N; n++) {
         places[n] = (uint32_t)(first < 0 ? n * 37 % 100 : first + n % T);
         for (int64_t h = 0; h < heads; h++)
             for (int64_t i = 0; i < HS / 2; i++) {
                 double *a = &x.d[n * ld + h * HS + i], *b = a + HS / 2, was = *a;
                 double frequency = pow(500, -2.0 * (double)i / (double)HS);
-                double angle = places[n] * stretched(frequency, &stretch);
-                *a = was * cos(angle) - *b * sin(angle);
-                *b = *b * cos(angle) + was * sin(angle);
+                double angle = places[n] * stretched(frequency, i, HS, &stretch);
+                const double b0 = *b * scale, a0 = was * scale;
+                *a = a0 * cos(angle) - b0 * sin(angle);
+                *b = b0 * cos(angle) + a0 * sin(angle);
             }
     }
     const struct ops_tokens t = { .N = N,
@@ -972,6 +991,8 @@ static void rotate_of(struct ops *o, int64_t HS, int64_t heads, int64_t first,
     check("rotate", x.f, x.d, x.n, 1e-6);
     r.back = 1;
     ops_rotate(o, f32(x.f), &t, &r);
+    for (int64_t i = 0; i < x.n; i++)
+        again.d[i] *= i % ld < heads * HS ? scale * scale : 1;
     check("rotate back", x.f, again.d, x.n, 1e-6);
     drop(&x);
     drop(&again);
@@ -979,12 +1000,18 @@ static void rotate_of(struct ops *o, int64_t HS, int64_t heads, int64_t first,
 
 static void rotate_in(struct ops *o)
 {
-    const struct ops_stretch none = { 0 }, linear = { .factor = 2.5 }, llama = { 8, 1, 4, 300 };
+    const struct ops_stretch none = { 0 }, linear = { .factor = 2.5 },
+                             llama = { 8, 1, 4, 300, .scale = 0 };
+    const struct ops_stretch yarn = { 4, 1, 32, 400, 1.25, .yarn = 1, .whole = 1 };
+    struct ops_stretch part = yarn;
+    part.whole = 0;
     rotate_of(o, 2, 1, 0, none);
     rotate_of(o, 10, 3, 7, none);
     rotate_of(o, 64, 2, -1, none);
     rotate_of(o, 64, 2, -1, linear);
     rotate_of(o, 64, 2, -1, llama);
+    rotate_of(o, 64, 2, -1, yarn);
+    rotate_of(o, 64, 2, 9, part);
     rotate_of(o, 128, 1, 3, none);
 }
 

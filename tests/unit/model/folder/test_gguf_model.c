@@ -213,6 +213,22 @@ Test(gguf, llama3)
     check_round_trip(&c);
 }
 
+/* YaRN's keys are llama.cpp's. Its scale in the file is relative to the usual one. */
+Test(gguf, yarn)
+{
+    struct model_config c = llama;
+    c.rope_stretch = (struct ops_stretch){ 4, 1, 32, 8, ops_yarn_scale(4, 1), 1, 1 };
+    check_round_trip(&c);
+    c.rope_stretch = (struct ops_stretch){ 4, 2, 3, 64, 1.25 * ops_yarn_scale(4, 1), 1, 1 };
+    check_round_trip(&c);
+    c.rope_stretch.whole = 0;
+    struct ops *o = ops_new(1);
+    save_folder(o, &c);
+    ops_free(o);
+    cr_assert_eq(export(in_dir("model.gguf"), OPS_F32, 0), -1);
+    cr_assert(strstr(err_get(), "no other rounding of YaRN's limits"), "%s", err_get());
+}
+
 /* ---- encoders ----------------------------------------------------------------------------- */
 
 static const struct model_config bert = { .architecture = &architecture_bert,

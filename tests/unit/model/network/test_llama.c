@@ -61,7 +61,7 @@ Test(llama, gradients)
         net_check_gradients(&c, fill);
     }
     c.architecture = &architecture_qwen2;
-    c.rope_stretch = (struct ops_stretch){ 4, 1, 3, 16 };
+    c.rope_stretch = (struct ops_stretch){ 4, 1, 3, 16, .scale = 1.1 };
     net_check_gradients(&c, fill);
     net_check_gradients(&c, fill_documents);
 }
@@ -200,6 +200,9 @@ Test(llama, bad_configurations)
     c = small();
     c.rope_theta = -1;
     refused(c, "rope_theta is -1");
+    c = small();
+    c.rope_stretch = (struct ops_stretch){ 4, 32, 1, 64, 1, 1, 1 };
+    refused(c, "YaRN's beta_slow is 32, beta_fast 1");
 }
 
 Test(llama, flops)
@@ -256,8 +259,20 @@ Test(llama, config)
                     "\"original_max_position_embeddings\":8192}}");
     cr_assert(c.rope_theta == 7 && c.rope_stretch.factor == 8 && c.rope_stretch.low == 1 &&
               c.rope_stretch.high == 4 && c.rope_stretch.original == 8192);
-    config_refused("{\"model_type\":\"llama\",\"rope_scaling\":{\"rope_type\":\"yarn\"}}",
-                   "unsupported rope_type 'yarn', only default, linear and llama3");
+    c = read_config("{\"model_type\":\"qwen2\",\"rope_scaling\":{\"type\":\"yarn\",\"factor\":4,"
+                    "\"original_max_position_embeddings\":512,\"truncate\":false}}");
+    cr_assert(c.rope_stretch.yarn && !c.rope_stretch.whole && c.rope_stretch.low == 1 &&
+              c.rope_stretch.high == 32 && c.rope_stretch.original == 512);
+    cr_assert_float_eq(c.rope_stretch.scale, 1.1386294361119891, 1e-15);
+    c = read_config("{\"model_type\":\"llama\",\"rope_scaling\":{\"type\":\"dynamic\","
+                    "\"factor\":3}}");
+    cr_assert(c.rope_dynamic == 3 && !c.rope_stretch.factor);
+    config_refused("{\"model_type\":\"llama\",\"rope_scaling\":{\"rope_type\":\"longrope\"}}",
+                   "unsupported rope_type 'longrope', only default, linear, llama3, yarn and "
+                   "dynamic");
+    config_refused("{\"model_type\":\"llama\",\"rope_scaling\":{\"type\":\"dynamic\","
+                   "\"factor\":0.5}}",
+                   "bad factor of rope_scaling: 0.5");
     config_refused("{\"model_type\":\"llama\",\"rope_scaling\":{\"rope_type\":\"linear\"}}",
                    "bad factor of rope_scaling: 0");
     config_refused("{\"model_type\":\"llama\",\"rope_scaling\":{\"type\":\"llama3\",\"factor\":8}}",
