@@ -303,6 +303,8 @@ static int check_config(const struct model_config *c)
         what = "scale of attention";
     else if (c->rope_stretch.yarn && !c->rope_stretch.whole)
         what = "rounding of YaRN's limits";
+    else if (c->rope_pause && c->rope_pause != 4)
+        what = "interval of layers without rotary positions than 4";
     return what ? err_set("GGUF's '%s' has no other %s", words_of(c)->name, what) : 0;
 }
 

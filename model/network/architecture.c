@@ -5,8 +5,8 @@
 #include "common/base/err.h"
 
 static const struct architecture *const rows[] = {
-    &architecture_gpt2,  &architecture_llama, &architecture_mistral,    &architecture_qwen2,
-    &architecture_qwen3, &architecture_bert,  &architecture_distilbert,
+    &architecture_gpt2,  &architecture_llama,   &architecture_mistral, &architecture_qwen2,
+    &architecture_qwen3, &architecture_smollm3, &architecture_bert,    &architecture_distilbert,
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 

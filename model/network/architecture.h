@@ -107,7 +107,8 @@ struct architecture {
 };
 
 extern const struct architecture architecture_gpt2, architecture_bert, architecture_distilbert,
-    architecture_llama, architecture_qwen2, architecture_qwen3, architecture_mistral;
+    architecture_llama, architecture_qwen2, architecture_qwen3, architecture_smollm3,
+    architecture_mistral;
 
 /* Returns row i, from 0; NULL after the last row. */
 const struct architecture *architecture_at(size_t i);

@@ -397,6 +397,8 @@ static void rotate(struct run *r, const struct layer_row *row, const struct plac
                    int back)
 {
     const struct model_config *c = &r->m->config;
+    if (c->rope_pause && (r->layer + 1) % c->rope_pause == 0)
+        return;
     for (int i = 0; i < 2; i++) {
         const struct ops_rotary rotary = { .heads = i ? c->kv_heads : c->heads,
                                            .HS = c->head_width,

@@ -1,7 +1,7 @@
 /* Llama: pre-norm decoder blocks with RMSNorm, rotary positions, a gated MLP, and grouped-query
  * attention (Touvron et al. 2023; Ainslie et al. 2023). Qwen2 adds biases to the projections of
  * queries, keys and values; Qwen3 adds a norm of each head of queries and keys. Mistral has no
- * biases.
+ * biases. SmolLM3 is a Llama with layers that do not rotate.
  * Weights of linear maps are stored [in,out]; files store the transpose. */
 #include <math.h>
 #include <string.h>
@@ -67,6 +67,11 @@ static int init(struct model *m)
                        (long long)c->head_width);
     if (c->architecture == &architecture_qwen2)
         c->qkv_bias = 1;
+    if (c->architecture == &architecture_smollm3 && !c->rope_pause)
+        c->rope_pause = 4;
+    if (c->rope_pause < 0)
+        return err_set("bad model configuration: no_rope_layer_interval is %lld, must be above 0",
+                       (long long)c->rope_pause);
     if (!c->rope_theta)
         c->rope_theta = 10000;
     if (!(c->rope_theta > 0 && c->rope_theta < INFINITY))
@@ -79,11 +84,11 @@ static int init(struct model *m)
 
 /* The default values are those of Hugging Face's configuration classes. 0 heads of keys and values
  * means as many as there are heads of queries. */
-#define KEYS(inner_width, kv, longest, words, head)                                                \
+#define KEYS(depth, wide, queries, inner_width, kv, longest, words, head, tied, base)              \
     { "hidden_act", CONFIG_ACTIVATION, CONFIG_AT(activation), OPS_SILU, NULL },                    \
-        { "num_hidden_layers", CONFIG_COUNT, CONFIG_AT(layers), 32, NULL },                        \
-        { "hidden_size", CONFIG_COUNT, CONFIG_AT(width), 4096, NULL },                             \
-        { "num_attention_heads", CONFIG_COUNT, CONFIG_AT(heads), 32, NULL },                       \
+        { "num_hidden_layers", CONFIG_COUNT, CONFIG_AT(layers), depth, NULL },                     \
+        { "hidden_size", CONFIG_COUNT, CONFIG_AT(width), wide, NULL },                             \
+        { "num_attention_heads", CONFIG_COUNT, CONFIG_AT(heads), queries, NULL },                  \
         { "num_key_value_heads", CONFIG_COUNT, CONFIG_AT(kv_heads), kv, NULL },                    \
         { "head_dim", CONFIG_COUNT, CONFIG_AT(head_width), head, NULL },                           \
         { "intermediate_size", CONFIG_COUNT, CONFIG_AT(inner), inner_width, NULL },                \
@@ -92,24 +97,35 @@ static int init(struct model *m)
         { "rms_norm_eps", CONFIG_REAL, CONFIG_AT(epsilon), 1e-6, NULL },                           \
         { "initializer_range", CONFIG_REAL, CONFIG_AT(init_std), 0.02, NULL },                     \
         { "attention_dropout", CONFIG_REAL, CONFIG_AT(attention_dropout), 0, NULL },               \
-        { "tie_word_embeddings", CONFIG_NOT, CONFIG_AT(untied), 0, NULL },                         \
+        { "tie_word_embeddings", CONFIG_NOT, CONFIG_AT(untied), tied, NULL },                      \
     {                                                                                              \
-        "rope_theta", CONFIG_REAL, CONFIG_AT(rope_theta), 10000, NULL                              \
+        "rope_theta", CONFIG_REAL, CONFIG_AT(rope_theta), base, NULL                               \
     }
 
 static const struct config_key llama_keys[] = {
-    KEYS(11008, 0, 2048, 32000, 0),
+    KEYS(32, 4096, 32, 11008, 0, 2048, 32000, 0, 0, 10000),
     { "attention_bias", CONFIG_FLAG, CONFIG_AT(qkv_bias), 0, NULL },
     { "mlp_bias", CONFIG_FLAG, CONFIG_AT(mlp_bias), 0, NULL },
     { 0 },
 };
-static const struct config_key qwen2_keys[] = { KEYS(22016, 32, 32768, 151936, 0), { 0 } };
+static const struct config_key qwen2_keys[] = {
+    KEYS(32, 4096, 32, 22016, 32, 32768, 151936, 0, 0, 10000), { 0 }
+};
 static const struct config_key qwen3_keys[] = {
-    KEYS(22016, 32, 32768, 151936, 128),
+    KEYS(32, 4096, 32, 22016, 32, 32768, 151936, 128, 0, 10000),
     { "attention_bias", CONFIG_FLAG, CONFIG_AT(qkv_bias), 0, NULL },
     { 0 },
 };
-static const struct config_key mistral_keys[] = { KEYS(14336, 8, 131072, 32000, 0), { 0 } };
+static const struct config_key smollm3_keys[] = {
+    KEYS(36, 2048, 16, 11008, 4, 32768, 128256, 0, 1, 2000000),
+    { "attention_bias", CONFIG_FLAG, CONFIG_AT(qkv_bias), 0, NULL },
+    { "mlp_bias", CONFIG_FLAG, CONFIG_AT(mlp_bias), 0, NULL },
+    { "no_rope_layer_interval", CONFIG_COUNT, CONFIG_AT(rope_pause), 4, NULL },
+    { 0 },
+};
+static const struct config_key mistral_keys[] = {
+    KEYS(32, 4096, 32, 14336, 8, 131072, 32000, 0, 0, 10000), { 0 }
+};
 
 static int read_llama3(struct ops_stretch *s, const struct js *rope, const char *path)
 {
@@ -227,6 +243,32 @@ static int read_qwen3(struct model_config *c, const struct js *root, const char 
     return read_qwen2(c, root, path);
 }
 
+/* A list of layers, with 0 for those that do not rotate, must have its zeros at an interval. */
+static int read_smollm3(struct model_config *c, const struct js *root, const char *path)
+{
+    const struct js *list = js_get(root, "no_rope_layers");
+    int64_t turns, first = 0;
+    if (c->rope_pause < 1)
+        return err_set("%s: bad no_rope_layer_interval: %lld, must be above 0", path,
+                       (long long)c->rope_pause);
+    for (int64_t i = 0; list && !js_is_null(list) && i < c->layers; i++) {
+        if (js_int(js_at(list, (size_t)i), &turns) < 0 || turns < 0 || turns > 1)
+            return err_set("%s: bad no_rope_layers: number %lld is missing or neither 0 nor 1",
+                           path, (long long)i);
+        if (!turns && !first)
+            first = i + 1;
+        if (first && turns != ((i + 1) % first != 0))
+            return err_set("%s: unsupported no_rope_layers: the layers with 0 are not at an "
+                           "interval",
+                           path);
+    }
+    if (list && !js_is_null(list))
+        c->rope_pause = first ? first : c->layers + 1;
+    return js_flag(root, "use_sliding_window", 0) && read_window(c, root, path) < 0
+               ? -1
+               : read_rest(c, root, path);
+}
+
 static int read_mistral(struct model_config *c, const struct js *root, const char *path)
 {
     return read_window(c, root, path) < 0 ? -1 : read_rope(c, root, path);
@@ -237,6 +279,8 @@ static void print_rest(struct buf *out, const struct model_config *c)
     const struct ops_stretch *s = &c->rope_stretch;
     if (c->architecture != &architecture_llama)
         buf_adds(out, "  \"sliding_window\": null,\n");
+    if (c->architecture == &architecture_smollm3) /* its usual token is not in each vocabulary */
+        buf_adds(out, "  \"pad_token_id\": null,\n");
     if (!s->factor && !c->rope_dynamic)
         return;
     buf_addf(out, "  \"rope_scaling\": {\"rope_type\": \"%s\", \"factor\": %.17g",
@@ -303,6 +347,8 @@ static const struct architecture_gguf llama_gguf = { "llama", gguf_keys, gguf_na
 static const struct architecture_gguf qwen2_gguf = { "qwen2", gguf_keys, gguf_names, 0, NULL };
 
 static const struct architecture_gguf qwen3_gguf = { "qwen3", gguf_keys, gguf_names, 0, NULL };
+/* Its files do not tell the interval, which is 4. */
+static const struct architecture_gguf smollm3_gguf = { "smollm3", gguf_keys, gguf_names, 1, NULL };
 
 #define ROW                                                                                        \
     .print = print_rest, .prefix = "model.", .ties = ties, .passed_over = passed_over,             \
@@ -338,6 +384,17 @@ const struct architecture architecture_qwen3 = { .name = "qwen3",
                                                  .read = read_qwen3,
                                                  .gguf = &qwen3_gguf,
                                                  ROW };
+
+const struct architecture architecture_smollm3 = {
+    .name = "smollm3",
+    .title = "SmolLM3",
+    .classes = { [HEAD_NEXT] = "SmolLM3ForCausalLM" },
+    .layer = layer,
+    .keys = smollm3_keys,
+    .read = read_smollm3,
+    .gguf = &smollm3_gguf,
+    ROW
+};
 
 const struct architecture architecture_mistral = {
     .name = "mistral",

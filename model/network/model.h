@@ -56,6 +56,7 @@ struct model_config {
     int qkv_bias, out_bias, mlp_bias; /* whether these maps have biases */
     double rope_theta;                /* the base of rotary positions; 0: 10000 */
     struct ops_stretch rope_stretch;
+    int64_t rope_pause;  /* SmolLM3: each such layer leaves queries and keys as they are; 0: none */
     double rope_dynamic; /* the factor of "dynamic" scaling, or 0. It changes only texts of more
                           * than `positions` tokens, which a model does not take. */
 

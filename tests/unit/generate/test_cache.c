@@ -133,6 +133,7 @@ Test(cache, equals_the_uncached_forward)
     check_pieces("gpt2");
     check_pieces("llama");
     check_pieces("qwen3");
+    check_pieces("smollm3");
 }
 
 Test(cache, truncation_forgets)

@@ -77,10 +77,11 @@ static const struct model_config llama = { .architecture = &architecture_llama,
 static void save_folder(struct ops *o, const struct model_config *config)
 {
     struct model m;
-    struct ops_array blocks[4];
+    struct ops_array blocks[6];
     struct rng r = { 5, 0 };
+    const int B = (int)config->layers + 2;
     cr_assert_eq(model_init(&m, config), 0, "%s", err_get());
-    for (int b = 0; b < 4; b++)
+    for (int b = 0; b < B; b++)
         blocks[b] = ops_buffer(o, OPS_F32, m.tensors.block_size[b]);
     for (size_t i = 0; i < m.tensors.count; i++) {
         const struct tensor *row = &m.tensors.rows[i];
@@ -89,7 +90,7 @@ static void save_folder(struct ops *o, const struct model_config *config)
             *x++ = (float)(0.1 * rng_normal(&r)) + (row->init == INIT_ONE);
     }
     cr_assert_eq(save_whole_model(&m, o, blocks, dir, 1), 0, "%s", err_get());
-    for (int b = 0; b < 4; b++)
+    for (int b = 0; b < B; b++)
         ops_buffer_free(o, blocks[b], m.tensors.block_size[b]);
     model_release(&m);
 }
@@ -202,6 +203,21 @@ Test(gguf, qwen3)
     struct model_config c = llama;
     c.architecture = &architecture_qwen3;
     check_round_trip(&c);
+}
+
+Test(gguf, smollm3)
+{
+    struct model_config c = llama;
+    c.architecture = &architecture_smollm3;
+    c.layers = 4;
+    check_round_trip(&c);
+    c.rope_pause = 3;
+    struct ops *o = ops_new(1);
+    save_folder(o, &c);
+    ops_free(o);
+    cr_assert_eq(export(in_dir("model.gguf"), OPS_F32, 0), -1);
+    cr_assert(strstr(err_get(), "no other interval of layers without rotary positions than 4"),
+              "%s", err_get());
 }
 
 static const struct ops_stretch scaling = { .factor = 8, .low = 1.5, .high = 4, .original = 32 };

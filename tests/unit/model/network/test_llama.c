@@ -73,6 +73,15 @@ static struct model_config qwen3(void)
     return c;
 }
 
+/* The second layer does not rotate. */
+Test(llama, smollm3)
+{
+    struct model_config c = small();
+    c.architecture = &architecture_smollm3;
+    c.rope_pause = 2;
+    net_check_gradients(&c, fill);
+}
+
 Test(llama, qwen3)
 {
     struct model_config c = qwen3();
@@ -259,6 +268,22 @@ Test(llama, config)
                     "\"original_max_position_embeddings\":8192}}");
     cr_assert(c.rope_theta == 7 && c.rope_stretch.factor == 8 && c.rope_stretch.low == 1 &&
               c.rope_stretch.high == 4 && c.rope_stretch.original == 8192);
+    c = read_config("{\"model_type\":\"smollm3\"}");
+    cr_assert(c.rope_pause == 4 && !c.untied && c.rope_theta == 2e6 && c.layers == 36);
+    c = read_config("{\"model_type\":\"smollm3\",\"num_hidden_layers\":5,"
+                    "\"no_rope_layers\":[1,0,1,0,1]}");
+    cr_assert_eq(c.rope_pause, 2);
+    c = read_config("{\"model_type\":\"smollm3\",\"num_hidden_layers\":2,"
+                    "\"no_rope_layers\":[1,1]}");
+    cr_assert_eq(c.rope_pause, 3);
+    config_refused("{\"model_type\":\"smollm3\",\"num_hidden_layers\":3,"
+                   "\"no_rope_layers\":[1,0,0]}",
+                   "unsupported no_rope_layers: the layers with 0 are not at an interval");
+    config_refused("{\"model_type\":\"smollm3\",\"num_hidden_layers\":3,"
+                   "\"no_rope_layers\":[1,1]}",
+                   "bad no_rope_layers: number 2 is missing or neither 0 nor 1");
+    config_refused("{\"model_type\":\"smollm3\",\"no_rope_layer_interval\":0}",
+                   "bad no_rope_layer_interval: 0");
     c = read_config("{\"model_type\":\"qwen2\",\"rope_scaling\":{\"type\":\"yarn\",\"factor\":4,"
                     "\"original_max_position_embeddings\":512,\"truncate\":false}}");
     cr_assert(c.rope_stretch.yarn && !c.rope_stretch.whole && c.rope_stretch.low == 1 &&
