@@ -75,6 +75,7 @@ static int read_batch(void *ctx, void *item)
             break;
         next->reason = FLOW_KEPT;
         next->pieces = 0;
+        *next->mark = 0;
         next->result = NULL;
         b->count++;
         bytes += next->entry.raw.len + next->entry.document.text.len;
@@ -85,7 +86,9 @@ static int read_batch(void *ctx, void *item)
 static void put_item(const struct run *r, struct batch *b, const struct flow_item *item)
 {
     const struct flow *f = r->f;
-    const char *reason = item->reason == FLOW_KEPT ? "" : f->reasons[item->reason];
+    const char *reason = *item->mark                 ? item->mark
+                         : item->reason == FLOW_KEPT ? ""
+                                                     : f->reasons[item->reason];
     enum entry_format format = r->source.format;
     if (f->silent)
         return;

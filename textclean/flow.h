@@ -55,6 +55,7 @@ struct flow_item {
     struct entry entry;
     int reason;      /* why the document is left out: index into `reasons`; FLOW_KEPT: it stays */
     uint64_t pieces; /* parts of it that are left out: lines, addresses */
+    char mark[32];   /* what a mark says; "": the reason */
     void *result;    /* the command's own, from `judge` to `settle`; freed by it */
 };
 

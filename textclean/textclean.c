@@ -4,11 +4,12 @@
 #include "textclean/decontaminate_command.h"
 #include "textclean/dedup_command.h"
 #include "textclean/filter_command.h"
+#include "textclean/languages_command.h"
 
 static int run_none(int argc, char **argv, void *given)
 {
     (void)argc, (void)argv, (void)given;
-    return err_usage("no command: give filter, dedup or decontaminate");
+    return err_usage("no command: give filter, dedup, decontaminate, language or learn-language");
 }
 
 static const struct tool_command none_command = {
@@ -18,8 +19,12 @@ static const struct tool_command none_command = {
     .run = run_none,
 };
 
-static const struct tool_command *const commands[] = { &none_command, &filter_command,
-                                                       &dedup_command, &decontaminate_command,
+static const struct tool_command *const commands[] = { &none_command,
+                                                       &filter_command,
+                                                       &dedup_command,
+                                                       &decontaminate_command,
+                                                       &language_command,
+                                                       &learn_language_command,
                                                        NULL };
 
 static const struct tool tool = {
@@ -28,7 +33,9 @@ static const struct tool tool = {
                 "  textclean filter --rules gopher,c4 --rejected no.jsonl -o yes.jsonl web.jsonl\n"
                 "  textclean filter --list\n"
                 "  textclean dedup -o clean.jsonl --clusters alike.jsonl parts/\n"
-                "  textclean decontaminate --against lambada.jsonl -o corpus.jsonl web.jsonl\n",
+                "  textclean decontaminate --against lambada.jsonl -o corpus.jsonl web.jsonl\n"
+                "  textclean learn-language -o languages uk=ukwiki.txt it=itwiki.txt\n"
+                "  textclean language --model languages --keep uk -o uk.jsonl web.jsonl\n",
     .commands = commands,
 };
 

@@ -29,6 +29,7 @@ static const struct {
     MAGIC(8, "textmill=tokens", TOKENS),
     MAGIC(16, "textmill=tokens", TOKENS),
     MAGIC(0, "textmill=words", "counts of words: they want tokenize train --counts"),
+    MAGIC(0, "textmill languages ", "a model of languages, of textclean learn-language"),
     MAGIC(0, "<mediawiki", "a MediaWiki dump: it wants wikiprep first"),
     MAGIC(0, "\x1f\x8b", PACKED),
     MAGIC(0,

@@ -1,0 +1,271 @@
+#include "textclean/languages_command.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/base/err.h"
+#include "common/base/log.h"
+#include "common/base/mem.h"
+#include "textclean/flow.h"
+#include "textclean/languages.h"
+
+static void *tools_new(void *ctx)
+{
+    (void)ctx;
+    return mem_alloc(sizeof(struct languages_runs));
+}
+
+/* ---- language -------------------------------------------------------------------------------- */
+
+struct language {
+    struct flow_options flow;
+    const char *model_path, *keep;
+    double threshold;
+};
+
+static const struct language language_defaults = { .flow = FLOW_DEFAULTS };
+
+#define AT(member) offsetof(struct language, member)
+static const struct opt language_options[] = {
+    { 0, "model", OPT_TEXT, AT(model_path), "FILE", "the model that learn-language wrote" },
+    { 0, "keep", OPT_TEXT, AT(keep), "CODE[,CODE]",
+      "languages that stay; without it, all of the model" },
+    { 0, "threshold", OPT_REAL, AT(threshold), "X",
+      "leave documents out whose language has a lower score", 0, 1 },
+    FLOW_ROWS(struct language),
+    { 0 },
+};
+#undef AT
+
+struct judging {
+    struct languages model;
+    int kept[LANGUAGES_MOST];
+    const char *reasons[LANGUAGES_MOST + 1]; /* the languages, and that none is sure */
+    double threshold;
+};
+
+static int judge(void *ctx, void *tools, struct flow_item *item)
+{
+    const struct judging *j = ctx;
+    const struct buf *text = &item->entry.document.text;
+    double score;
+    int found = languages_judge(&j->model, tools, text->data, text->len, &score);
+    snprintf(item->mark, sizeof item->mark, "%s %.3f",
+             found < 0 ? "und" : languages_name(&j->model, (size_t)found), score);
+    if (found < 0 || score < j->threshold)
+        item->reason = (int)j->model.count;
+    else if (!j->kept[found])
+        item->reason = found;
+    return 0;
+}
+
+static int no_language(const struct languages *m, const char *code, int n)
+{
+    struct buf names = BUF_INIT;
+    for (size_t i = 0; i < m->count; i++)
+        buf_addf(&names, " %s", languages_name(m, i));
+    int result = err_usage("--keep: the model has no language '%.*s'; it has%s", n, code,
+                           names.data);
+    buf_release(&names);
+    return result;
+}
+
+/* Finds the languages of the list; NULL: all. */
+static int set_kept(struct judging *j, const char *list)
+{
+    const struct languages *m = &j->model;
+    for (size_t i = 0; i < m->count; i++) {
+        j->reasons[i] = languages_name(m, i);
+        j->kept[i] = !list;
+    }
+    j->reasons[m->count] = "unsure";
+    for (size_t n; list; list = list[n] ? list + n + 1 : NULL) {
+        size_t i = 0;
+        n = strcspn(list, ",");
+        while (i < m->count && (strlen(j->reasons[i]) != n || memcmp(j->reasons[i], list, n)))
+            i++;
+        if (i == m->count)
+            return no_language(m, list, (int)n);
+        j->kept[i] = 1;
+    }
+    return 0;
+}
+
+static int run_language(int argc, char **argv, void *given_options)
+{
+    const struct language *given = given_options;
+    struct judging j = { .threshold = given->threshold };
+    if (!given->model_path)
+        return err_usage("--model is missing: give a file that textclean learn-language wrote");
+    if (!given->keep && given->threshold <= 0 && !given->flow.mark)
+        return err_usage("nothing to do: give --keep, --threshold or --mark");
+    int result = languages_open(&j.model, given->model_path);
+    if (!result)
+        result = set_kept(&j, given->keep);
+    struct flow flow = { .options = &given->flow,
+                         .judge = judge,
+                         .ctx = &j,
+                         .tools_new = tools_new,
+                         .tools_free = free,
+                         .reasons = j.reasons,
+                         .reason_count = j.model.count + 1 };
+    if (!result)
+        result = flow_run(&flow, argc, argv);
+    flow_release(&flow);
+    languages_close(&j.model);
+    return result;
+}
+
+const struct tool_command language_command = {
+    .name = "language",
+    .args = "[FILE...]",
+    .summary = "Keep documents in some languages, or mark each with its language.",
+    .options = language_options,
+    .defaults = &language_defaults,
+    .size = sizeof language_defaults,
+    .common = TOOL_THREADS | TOOL_PROGRESS | TOOL_FORCE,
+    .max_args = -1,
+    .run = run_language,
+};
+
+/* ---- learn-language -------------------------------------------------------------------------- */
+
+static const struct flow_options learn_defaults = { .field = "text" };
+
+#define AT(member) offsetof(struct flow_options, member)
+static const struct opt learn_options[] = {
+    { 'o', "output", OPT_TEXT, AT(output_path), "FILE", "the file for the model" },
+    { 0, "format", OPT_CHOICE, AT(format), ENTRY_FORMATS,
+      "format of the files; auto detects documents, JSON lines and plain text" },
+    { 0, "field", OPT_TEXT, AT(field), "KEY",
+      "JSON lines: the string that is the text; outer.inner names an inner string" },
+    { 0 },
+};
+#undef AT
+
+/* A file, and the language of its texts. */
+struct source {
+    char *name, *path;
+    int place; /* on the command line */
+};
+
+struct learning {
+    struct languages_counts counts;
+    size_t language;
+};
+
+static int by_name(const void *a, const void *b)
+{
+    const struct source *x = a, *y = b;
+    int order = strcmp(x->name, y->name);
+    return order ? order : x->place - y->place;
+}
+
+static int count_runs(void *ctx, void *tools, struct flow_item *item)
+{
+    struct learning *l = ctx;
+    const struct buf *text = &item->entry.document.text;
+    languages_count(&l->counts, l->language, tools, text->data, text->len);
+    return 0;
+}
+
+/* Counts the texts of one language. */
+static int learn_one(struct learning *l, const struct flow_options *given, const struct source *s,
+                     size_t count)
+{
+    char text[LOG_COUNTED], **paths = mem_alloc(count * sizeof *paths);
+    struct flow flow = { .options = given,
+                         .judge = count_runs,
+                         .ctx = l,
+                         .tools_new = tools_new,
+                         .tools_free = free,
+                         .silent = 1 };
+    for (size_t i = 0; i < count; i++)
+        paths[i] = s[i].path;
+    int result = flow_run(&flow, (int)count, paths);
+    if (!result)
+        log_info("%s: %s", s->name, log_counted(text, flow.read, "document(s)"));
+    flow_release(&flow);
+    free(paths);
+    return result;
+}
+
+/* Divides CODE=PATH. Returns 0, or -1 with an error. */
+static int set_source(struct source *s, char *arg, int place)
+{
+    char *equal = strchr(arg, '=');
+    if (!equal || !equal[1] || !languages_is_name(arg, (size_t)(equal - arg)))
+        return err_usage(
+            "'%s' is not CODE=PATH, with a code of at most %d letters, digits, - and _", arg,
+            LANGUAGES_NAME - 1);
+    *equal = 0;
+    *s = (struct source){ .name = arg, .path = equal + 1, .place = place };
+    return 0;
+}
+
+static int learn_all(struct learning *l, const struct flow_options *given, const struct source *s,
+                     size_t count)
+{
+    for (size_t first = 0, after; first < count; first = after, l->language++) {
+        for (after = first + 1; after < count && !strcmp(s[after].name, s[first].name);)
+            after++;
+        if (learn_one(l, given, s + first, after - first) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int learn_and_write(const struct flow_options *given, const struct source *s, size_t count,
+                           const char **names, size_t languages)
+{
+    struct learning l = { .language = 0 };
+    struct output out;
+    if (tool_may_replace(given->output_path, NULL, NULL) < 0 ||
+        output_open(&out, given->output_path) < 0)
+        return -1;
+    languages_counts_init(&l.counts, names, languages);
+    int result = out.temp ? learn_all(&l, given, s, count)
+                          : err_usage("'%s' is no place for a model, which is mapped: name a file",
+                                      given->output_path);
+    if (!result)
+        result = languages_write(&l.counts, &out);
+    languages_counts_release(&l.counts);
+    return output_end(&out, result);
+}
+
+static int run_learn(int argc, char **argv, void *given_options)
+{
+    const struct flow_options *given = given_options;
+    struct source *s = mem_zalloc((size_t)argc + 1, sizeof *s);
+    const char **names = mem_alloc(((size_t)argc + 1) * sizeof *names);
+    size_t languages = 0;
+    int result = given->output_path ? 0 : err_usage("-o is missing: name the file of the model");
+    for (int i = 0; i < argc && !result; i++)
+        result = set_source(s + i, argv[i], i);
+    if (!result)
+        qsort(s, (size_t)argc, sizeof *s, by_name);
+    for (int i = 0; i < argc && !result; i++)
+        if (!i || strcmp(s[i].name, s[i - 1].name))
+            names[languages++] = s[i].name;
+    if (!result && (languages < 2 || languages > LANGUAGES_MOST))
+        result = err_usage("%zu language(s) given: a model has 2 to %d; give CODE=PATH for each",
+                           languages, LANGUAGES_MOST);
+    if (!result)
+        result = learn_and_write(given, s, (size_t)argc, names, languages);
+    free(names);
+    free(s);
+    return result;
+}
+
+const struct tool_command learn_language_command = {
+    .name = "learn-language",
+    .args = "CODE=PATH...",
+    .summary = "Learn a model of languages from texts of each.",
+    .options = learn_options,
+    .defaults = &learn_defaults,
+    .size = sizeof learn_defaults,
+    .common = TOOL_THREADS | TOOL_PROGRESS | TOOL_FORCE,
+    .max_args = -1,
+    .run = run_learn,
+};
