@@ -1,6 +1,6 @@
 #include "eval/choices.h"
 
-#include <math.h>
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,113 +10,92 @@
 #include "common/base/utf8.h"
 #include "common/files/file.h"
 #include "common/formats/js.h"
-#include "eval/framed.h"
-#include "eval/items.h"
 #include "unicode/letter_case.h"
 #include "unicode/lower.h"
 #include "unicode/whitespace.h"
 
-const char *choices_form_name(enum choices_form form)
-{
-    static const char *const names[] = {
-        "auto", "plain", "hellaswag", "piqa", "arc", "winogrande"
-    };
-    return names[form];
-}
+/* clang-format off */
+const struct choices_row choices_forms[CHOICES_FORMS] = {
+    [CHOICES_PLAIN] = { "plain", "context, choices, label", "id", "{context}", "{#}", "label",
+                        .array = "choices", .norm = 1 },
+    [CHOICES_HELLASWAG] = { "hellaswag", "activity_label, ctx_a, ctx_b, endings, label",
+                            "ctx, ind, source_id, split, split_type",
+                            "{activity_label}: {ctx_a} {capitalize ctx_b}", "{#}", "label",
+                            .array = "endings", .norm = 1, .wikihow = 1 },
+    [CHOICES_PIQA] = { "piqa", "goal, sol1, sol2, label", "id", "Question: {goal}\nAnswer:",
+                       "{sol1}|{sol2}", "label", .norm = 1 },
+    [CHOICES_ARC] = { "arc", "question, choices, answerKey", "id", "Question: {question}\nAnswer:",
+                      "{#}", "answerKey", "choices.label", "choices.text", .norm = 1 },
+    [CHOICES_WINOGRANDE] = { "winogrande", "sentence, option1, option2, answer", "qID",
+                             "{before sentence}{option1}|{before sentence}{option2}",
+                             "{after sentence}|{after sentence}", "answer", .first = 1 },
+    [CHOICES_MMLU] = { "mmlu", "question, subject, choices, answer", "",
+                       "{strip question}\nA. {choices.0}\nB. {choices.1}\nC. {choices.2}\n"
+                       "D. {choices.3}\nAnswer:",
+                       "A|B|C|D", "answer", .array = "choices",
+                       .description = "The following are multiple choice questions (with answers) "
+                                      "about {spaces subject}.\n\n" },
+    [CHOICES_BOOLQ] = { "boolq", "passage, question, label", "idx",
+                        "{passage}\nQuestion: {question}?\nAnswer:", "no|yes", "label" },
+    [CHOICES_SCIQ] = { "sciq",
+                       "support, question, distractor1, distractor2, distractor3, correct_answer",
+                       "", "{lstrip support}\nQuestion: {question}\nAnswer:",
+                       "{distractor1}|{distractor2}|{distractor3}|{correct_answer}", .norm = 1 },
+    [CHOICES_OPENBOOKQA] = { "openbookqa", "question_stem, choices, answerKey", "id",
+                             "{question_stem}", "{#}", "answerKey", "choices.label",
+                             "choices.text", .norm = 1 },
+    [CHOICES_COPA] = { "copa", "premise, question, choice1, choice2, label", "idx",
+                       "{unstop premise} {connect question}",
+                       " {uncapitalize choice1}| {uncapitalize choice2}", "label" },
+    [CHOICES_SOCIAL_IQA] = { "social_iqa",
+                             "context, question, answerA, answerB, answerC, label", "",
+                             "Q: {context} {question}\nA:", "{answerA}|{answerB}|{answerC}",
+                             "label", .first = 1 },
+    [CHOICES_COMMONSENSE_QA] = { "commonsense_qa",
+                                 "question, question_concept, choices, answerKey", "id",
+                                 "Question: {strip question}\nA. {choices.text.0}\n"
+                                 "B. {choices.text.1}\nC. {choices.text.2}\n"
+                                 "D. {choices.text.3}\nE. {choices.text.4}\nAnswer:",
+                                 "A|B|C|D|E", "answerKey", "choices.label", "choices.text" },
+};
+/* clang-format on */
 
-/* ---- a line --------------------------------------------------------------------------------- */
+/* ---- functions of templates ----------------------------------------------------------------- */
 
-static struct choices_option *add_option(struct choices_question *q)
+static int put_strip(struct buf *out, struct span s)
 {
-    mem_grow(q->options, q->cap, q->count + 1);
-    struct choices_option *o = &q->options[q->count++];
-    if (q->count > q->made) {
-        *o = (struct choices_option){ BUF_INIT, BUF_INIT, 0 };
-        q->made = q->count;
-    }
-    buf_clear(&o->context);
-    buf_clear(&o->ending);
-    buf_addc(&o->ending, ' ');
-    return o;
-}
-
-void choices_release(struct choices_question *q)
-{
-    for (size_t i = 0; i < q->made; i++) {
-        buf_release(&q->options[i].context);
-        buf_release(&q->options[i].ending);
-    }
-    free(q->options);
-    *q = (struct choices_question){ 0 };
-}
-
-/* Appends the string member `key` of the object to `out`. Returns 0, or -1 with an error if there
- * is no such string. `name` is the file, for errors. */
-static int take_text(struct buf *out, const struct js *object, const char *key, const char *name)
-{
-    size_t n;
-    const char *s = js_text(js_get(object, key), &n);
-    if (!s)
-        return err_set("%s: the object has no string \"%s\"", name, key);
-    buf_add(out, s, n);
+    s = whitespace_strip(s.s, s.n);
+    buf_add(out, s.s, s.n);
     return 0;
 }
 
-static int take_endings(struct choices_question *q, const struct js *texts, const char *key,
-                        const char *name)
+static struct span strip_left(struct span s)
 {
-    if (!js_is_array(texts) || js_count(texts) < 2)
-        return err_set("%s: \"%s\" is no array of at least two choices", name, key);
-    for (size_t i = 0, n; i < js_count(texts); i++) {
-        const char *s = js_text(js_at(texts, i), &n);
-        if (!s)
-            return err_set("%s: %s[%zu] is no string", name, key, i);
-        buf_add(&add_option(q)->ending, s, n);
-    }
+    for (size_t width; (width = whitespace_at(s.s, s.n)); s.s += width)
+        s.n -= width;
+    return s;
+}
+
+static int put_strip_left(struct buf *out, struct span s)
+{
+    s = strip_left(s);
+    buf_add(out, s.s, s.n);
     return 0;
 }
 
-/* Sets q->right from a member that is a number or its digits. `first` is the number of the first
- * choice. Returns 0, or -1 with an error. */
-static int take_label(struct choices_question *q, const struct js *object, const char *key,
-                      int64_t first, const char *name)
+static int put_spaces(struct buf *out, struct span s)
 {
-    const struct js *v = js_get(object, key);
-    int64_t label;
-    const char *s = js_text(v, NULL);
-    char *end = NULL;
-    if (s)
-        label = strtoll(s, &end, 10);
-    if ((s && (end == s || *end)) || (!s && js_int(v, &label) < 0))
-        return err_set("%s: \"%s\" is no number of a choice", name, key);
-    if (label < first || label - first >= (int64_t)q->count)
-        return err_set("%s: \"%s\" is %lld, but the choices are %lld to %lld", name, key,
-                       (long long)label, (long long)first,
-                       (long long)(first - 1) + (long long)q->count);
-    q->right = (size_t)(label - first);
+    for (size_t i = 0; i < s.n; i++)
+        buf_addc(out, s.s[i] == '_' ? ' ' : s.s[i]);
     return 0;
 }
 
-/* Gives all choices the same context. */
-static void set_contexts(struct choices_question *q, const struct buf *context)
-{
-    for (size_t i = 0; i < q->count; i++)
-        buf_add(&q->options[i].context, context->data, context->len);
-}
-
-static int parse_plain(struct choices_question *q, struct buf *context, const struct js *root,
-                       const char *name)
-{
-    return take_text(context, root, "context", name) < 0 ||
-                   take_endings(q, js_get(root, "choices"), "choices", name) < 0
-               ? -1
-               : take_label(q, root, "label", 0, name);
-}
-
-/* Appends s[0..n) as Python's str.capitalize() returns it: the first character in title case, the
+/* Appends the text as Python's str.capitalize() returns it: the first character in title case, the
  * others in lower case. */
-static void capitalize(struct buf *out, const char *s, size_t n)
+static int put_capitalized(struct buf *out, struct span text)
 {
+    const char *s = text.s;
+    const size_t n = text.n;
     struct buf lower = BUF_INIT, first = BUF_INIT;
     size_t width = n ? utf8_offset(s, n, 1) : 0;
     letter_case_put(out, s, width, letter_case_title);
@@ -125,7 +104,76 @@ static void capitalize(struct buf *out, const char *s, size_t n)
     buf_add(out, lower.data + first.len, lower.len - first.len);
     buf_release(&lower);
     buf_release(&first);
+    return 0;
 }
+
+/* Appends the text with its first character in lower case. */
+static int put_uncapitalized(struct buf *out, struct span s)
+{
+    size_t width = s.n ? utf8_offset(s.s, s.n, 1) : 0;
+    lower_add(out, s.s, width);
+    buf_add(out, s.s + width, s.n - width);
+    return s.n ? 0 : err_set("is empty");
+}
+
+/* Appends the sentence without its last character, the full stop. */
+static int put_unstopped(struct buf *out, struct span s)
+{
+    s = whitespace_strip(s.s, s.n);
+    size_t characters = utf8_count(s.s, s.n);
+    buf_add(out, s.s, characters ? utf8_offset(s.s, s.n, characters - 1) : 0);
+    return 0;
+}
+
+/* Appends the word that joins a sentence and its cause or effect. */
+static int put_connector(struct buf *out, struct span s)
+{
+    static const char *const words[][2] = { { "cause", "because" }, { "effect", "therefore" } };
+    for (int i = 0; i < 2; i++)
+        if (s.n == strlen(words[i][0]) && !memcmp(s.s, words[i][0], s.n)) {
+            buf_adds(out, words[i][1]);
+            return 0;
+        }
+    return err_set("is neither 'cause' nor 'effect'");
+}
+
+/* Appends the text before the blank of a sentence, or, stripped, the text after it. */
+static int put_before(struct buf *out, struct span s)
+{
+    const char *blank = memchr(s.s, '_', s.n);
+    if (!blank)
+        return err_set("has no '_'");
+    buf_add(out, s.s, (size_t)(blank - s.s));
+    return 0;
+}
+
+static int put_after(struct buf *out, struct span s)
+{
+    const char *blank = memchr(s.s, '_', s.n);
+    struct span rest = { s.s + s.n, 0 };
+    if (blank)
+        rest = whitespace_strip(blank + 1, (size_t)(s.s + s.n - blank) - 1);
+    buf_add(out, rest.s, rest.n);
+    return rest.n ? 0 : err_set("has nothing behind its '_'");
+}
+
+static const struct {
+    const char *name;
+    int (*put)(struct buf *out, struct span s);
+} functions[] = {
+    { "strip", put_strip },
+    { "lstrip", put_strip_left },
+    { "spaces", put_spaces },
+    { "capitalize", put_capitalized },
+    { "uncapitalize", put_uncapitalized },
+    { "unstop", put_unstopped },
+    { "connect", put_connector },
+    { "before", put_before },
+    { "after", put_after },
+};
+enum { FUNCTIONS = sizeof functions / sizeof *functions };
+
+/* ---- the texts of WikiHow ------------------------------------------------------------------- */
 
 /* Replaces each `from` in the text by `to`, from left to right, without overlap. */
 static void replace(struct buf *text, const char *from, const char *to)
@@ -172,102 +220,205 @@ static void clean(struct buf *text)
     replace(text, "  ", " ");
 }
 
-static int parse_hellaswag(struct choices_question *q, struct buf *context, const struct js *root,
-                           const char *name)
+/* ---- templates ------------------------------------------------------------------------------ */
+
+/* A question that is read: its form, its object, and the name of its line for errors. */
+struct source {
+    const struct choices_row *row;
+    const struct js *root;
+    const char *name;
+};
+
+/* Returns the value of a path of keys and indices such as choices.text.0, or NULL. */
+static const struct js *find(const struct js *v, struct span path)
 {
-    struct buf second = BUF_INIT;
-    int result = take_text(context, root, "activity_label", name);
-    buf_adds(context, ": ");
-    if (!result)
-        result = take_text(context, root, "ctx_a", name);
-    buf_addc(context, ' ');
-    if (!result)
-        result = take_text(&second, root, "ctx_b", name);
-    capitalize(context, second.data, second.len);
-    buf_release(&second);
-    clean(context);
-    if (result < 0 || take_endings(q, js_get(root, "endings"), "endings", name) < 0)
-        return -1;
-    for (size_t i = 0; i < q->count; i++) {
-        struct buf ending = BUF_INIT;
-        buf_add(&ending, q->options[i].ending.data + 1, q->options[i].ending.len - 1);
-        clean(&ending);
-        buf_truncate(&q->options[i].ending, 1);
-        buf_add(&q->options[i].ending, ending.data, ending.len);
-        buf_release(&ending);
+    char key[32];
+    while (path.n) {
+        const char *dot = memchr(path.s, '.', path.n);
+        size_t n = dot ? (size_t)(dot - path.s) : path.n, skip = n + !!dot;
+        snprintf(key, sizeof key, "%.*s", (int)n, path.s);
+        v = js_is_array(v) ? js_at(v, strtoul(key, NULL, 10)) : js_get(v, key);
+        path = (struct span){ path.s + skip, path.n - skip };
     }
-    return take_label(q, root, "label", 0, name);
+    return v;
 }
 
-static int take_question(struct buf *context, const struct js *root, const char *key,
-                         const char *name)
+static const struct js *find_word(const struct js *v, const char *path)
 {
-    buf_adds(context, "Question: ");
-    int result = take_text(context, root, key, name);
-    buf_adds(context, "\nAnswer:");
+    return find(v, (struct span){ path, strlen(path) });
+}
+
+/* Returns part i of a list "a|b|c", or the last part if there are not so many. */
+static struct span part(const char *list, size_t i)
+{
+    const char *bar;
+    while (i-- && (bar = strchr(list, '|')))
+        list = bar + 1;
+    return (struct span){ list, strcspn(list, "|") };
+}
+
+/* Appends the value of a slot "key" or "function key". For the key # it is element i of the row's
+ * array. Returns 0, or -1 with an error. */
+static int put_slot(struct buf *out, const struct source *q, struct span slot, size_t i)
+{
+    const char *space = memchr(slot.s, ' ', slot.n);
+    size_t word = space ? (size_t)(space - slot.s) : 0, skip = space ? word + 1 : 0;
+    struct span key = { slot.s + skip, slot.n - skip }, text;
+    int element = *key.s == '#';
+    text.s = js_text(element ? js_at(find_word(q->root, q->row->array), i) : find(q->root, key),
+                     &text.n);
+    if (!text.s && element)
+        return err_set("%s: %s[%zu] is no string", q->name, q->row->array, i);
+    if (!text.s)
+        return err_set("%s: the object has no string \"%.*s\"", q->name, (int)key.n, key.s);
+    for (int f = 0; f < FUNCTIONS; f++)
+        if (strlen(functions[f].name) == word && !memcmp(functions[f].name, slot.s, word)) {
+            int result = functions[f].put(out, text);
+            return result < 0 ? err_in("%s: \"%.*s\"", q->name, (int)key.n, key.s) : 0;
+        }
+    assert(!word);
+    buf_add(out, text.s, text.n);
+    return 0;
+}
+
+/* Appends a template with the values of its slots for choice i. Returns 0, or -1 with an error. */
+static int put(struct buf *out, const struct source *q, struct span template, size_t i)
+{
+    const char *at = template.s, *end = at + template.n, *open;
+    while ((open = memchr(at, '{', (size_t)(end - at)))) {
+        const char *close = memchr(open, '}', (size_t)(end - open));
+        buf_add(out, at, (size_t)(open - at));
+        if (put_slot(out, q, (struct span){ open + 1, (size_t)(close - open) - 1 }, i) < 0)
+            return -1;
+        at = close + 1;
+    }
+    buf_add(out, at, (size_t)(end - at));
+    return 0;
+}
+
+/* ---- a line --------------------------------------------------------------------------------- */
+
+static struct choices_option *add_option(struct choices_question *q)
+{
+    mem_grow(q->options, q->cap, q->count + 1);
+    struct choices_option *o = &q->options[q->count++];
+    if (q->count > q->made) {
+        *o = (struct choices_option){ BUF_INIT, BUF_INIT, 0 };
+        q->made = q->count;
+    }
+    buf_clear(&o->context);
+    buf_clear(&o->ending);
+    buf_addc(&o->ending, ' ');
+    return o;
+}
+
+void choices_release(struct choices_question *q)
+{
+    for (size_t i = 0; i < q->made; i++) {
+        buf_release(&q->options[i].context);
+        buf_release(&q->options[i].ending);
+    }
+    buf_release(&q->description);
+    free(q->options);
+    *q = (struct choices_question){ 0 };
+}
+
+/* Sets *count to the number of choices. Returns 0, or -1 with an error. */
+static int count_choices(const struct source *q, size_t *count)
+{
+    const char *array = q->row->array;
+    *count = 1;
+    for (const char *s = q->row->choices; (s = strchr(s, '|')); s++)
+        ++*count;
+    if (!array)
+        return 0;
+    const struct js *texts = find_word(q->root, array);
+    size_t n = js_is_array(texts) ? js_count(texts) : 0;
+    if (n < 2)
+        return err_set("%s: \"%s\" is no array of at least two choices", q->name, array);
+    if (*count > 1 && n != *count)
+        return err_set("%s: \"%s\" has %zu choices, but questions of the form %s have %zu", q->name,
+                       array, n, q->row->name, *count);
+    *count = n;
+    return 0;
+}
+
+/* Returns the number of the right choice, counted from 0 and below `count`, from a member that is a
+ * number or its digits; or -1 with an error. */
+static int64_t numbered_gold(const struct source *q, int64_t count)
+{
+    const struct js *v = js_get(q->root, q->row->gold);
+    int64_t label, first = q->row->first;
+    const char *s = js_text(v, NULL);
+    char *end = NULL;
+    if (s)
+        label = strtoll(s, &end, 10);
+    if ((s && (end == s || *end)) || (!s && js_int(v, &label) < 0))
+        return err_set("%s: \"%s\" is no number of a choice", q->name, q->row->gold);
+    if (label < first || label - first >= count)
+        return err_set("%s: \"%s\" is %lld, but the choices are %lld to %lld", q->name,
+                       q->row->gold, (long long)label, (long long)first,
+                       (long long)(first - 1 + count));
+    return label - first;
+}
+
+/* As numbered_gold, from a member that is one of the strings in the array row->labels. */
+static int64_t labelled_gold(const struct source *q, int64_t count)
+{
+    const struct js *labels = find_word(q->root, q->row->labels);
+    struct span answer;
+    answer.s = js_text(js_get(q->root, q->row->gold), &answer.n);
+    if (!answer.s)
+        return err_set("%s: the object has no string \"%s\"", q->name, q->row->gold);
+    if (js_count(labels) != (size_t)count)
+        return err_set("%s: %s and %s differ in length", q->name, q->row->labels, q->row->array);
+    answer = strip_left(answer);
+    for (int64_t i = 0; i < count; i++)
+        if (js_text_is(js_at(labels, (size_t)i), answer.s))
+            return i;
+    return err_set("%s: \"%s\" is '%s', which is not in %s", q->name, q->row->gold, answer.s,
+                   q->row->labels);
+}
+
+/* Adds choice i with its context. Returns 0, or -1 with an error. */
+static int take_option(struct choices_question *q, const struct source *from, size_t i)
+{
+    struct choices_option *o = add_option(q);
+    struct buf ending = BUF_INIT;
+    int result = put(&o->context, from, part(from->row->prompt, i), i);
+    if (!result)
+        result = put(&ending, from, part(from->row->choices, i), i);
+    if (!result && from->row->wikihow) {
+        clean(&o->context);
+        clean(&ending);
+    }
+    buf_add(&o->ending, ending.data, ending.len);
+    o->characters = utf8_count(ending.data, ending.len);
+    if (!result && !o->characters)
+        result = err_set("%s: choice %zu is empty", from->name, i);
+    buf_release(&ending);
     return result;
 }
 
-static int parse_piqa(struct choices_question *q, struct buf *context, const struct js *root,
-                      const char *name)
+static int take_question(struct choices_question *q, const struct source *from)
 {
-    return take_question(context, root, "goal", name) < 0 ||
-                   take_text(&add_option(q)->ending, root, "sol1", name) < 0 ||
-                   take_text(&add_option(q)->ending, root, "sol2", name) < 0
-               ? -1
-               : take_label(q, root, "label", 0, name);
-}
-
-static int parse_arc(struct choices_question *q, struct buf *context, const struct js *root,
-                     const char *name)
-{
-    const struct js *choices = js_get(root, "choices"), *labels = js_get(choices, "label");
-    const char *answer = js_text(js_get(root, "answerKey"), NULL);
-    if (take_question(context, root, "question", name) < 0 ||
-        take_endings(q, js_get(choices, "text"), "choices.text", name) < 0)
+    size_t count;
+    buf_clear(&q->description);
+    q->count = 0;
+    if (count_choices(from, &count) < 0 ||
+        (from->row->description && put(&q->description, from, part(from->row->description, 0), 0)))
         return -1;
-    if (!answer)
-        return err_set("%s: the object has no string \"answerKey\"", name);
-    if (js_count(labels) != q->count)
-        return err_set("%s: choices.label and choices.text differ in length", name);
-    for (q->right = 0; q->right < q->count; q->right++)
-        if (js_text_is(js_at(labels, q->right), answer))
-            return 0;
-    return err_set("%s: \"answerKey\" is '%s', which is not in choices.label", name, answer);
-}
-
-static int parse_winogrande(struct choices_question *q, struct buf *sentence, const struct js *root,
-                            const char *name)
-{
-    static const char *const keys[] = { "option1", "option2" };
-    if (take_text(sentence, root, "sentence", name) < 0)
-        return -1;
-    const char *blank = memchr(sentence->data, '_', sentence->len);
-    if (!blank)
-        return err_set("%s: \"sentence\" has no '_'", name);
-    size_t before = (size_t)(blank - sentence->data);
-    struct span rest = whitespace_strip(blank + 1, sentence->len - before - 1);
-    if (!rest.n)
-        return err_set("%s: \"sentence\" has nothing behind its '_'", name);
-    for (int i = 0; i < 2; i++) {
-        struct choices_option *o = add_option(q);
-        buf_add(&o->context, sentence->data, before);
-        if (take_text(&o->context, root, keys[i], name) < 0)
+    for (size_t i = 0; i < count; i++)
+        if (take_option(q, from, i) < 0)
             return -1;
-        buf_add(&o->ending, rest.s, rest.n);
-    }
-    return take_label(q, root, "answer", 1, name);
+    int64_t right = (int64_t)count - 1;
+    if (from->row->gold)
+        right = from->row->labels ? labelled_gold(from, right + 1) : numbered_gold(from, right + 1);
+    q->right = (size_t)right;
+    return right < 0 ? -1 : 0;
 }
 
-/* The keys of each form: first the one that no other form has, and last those that are not read. */
-static const char *const form_keys[] = {
-    [CHOICES_PLAIN] = "context, choices, label, id",
-    [CHOICES_HELLASWAG] = "endings, activity_label, ctx_a, ctx_b, label, ctx, ind, source_id, "
-                          "split, split_type",
-    [CHOICES_PIQA] = "goal, sol1, sol2, label, id",
-    [CHOICES_ARC] = "answerKey, question, choices, id",
-    [CHOICES_WINOGRANDE] = "sentence, option1, option2, answer, qID",
-};
+/* ---- forms ---------------------------------------------------------------------------------- */
 
 /* Returns 1 if `key` is one of the words of a list like "a, b, c", else 0. */
 static int is_listed(const char *list, const char *key)
@@ -279,51 +430,59 @@ static int is_listed(const char *list, const char *key)
     return 0;
 }
 
-/* Sets *form to the form of an object: it has a key that only one form has, and no key that this
- * form does not have, as the similar form of another data set does. Returns 0, or -1 with an
+/* Returns how well the keys of an object are those of a form: 1 for each key that the form needs,
+ * COMPLETE if it has all of them, and FITS if it has no other keys than those of the form. */
+enum { COMPLETE = 1000, FITS = 10000 };
+static int compare_keys(const struct choices_row *row, const struct js *root)
+{
+    size_t need = 1, has = 0, others = 0;
+    for (const char *s = row->keys; (s = strchr(s, ',')); s++)
+        need++;
+    for (void *it = js_first(root); it; it = js_next(root, it)) {
+        has += (size_t)is_listed(row->keys, js_key(it, NULL));
+        others += (size_t)is_listed(row->others, js_key(it, NULL));
+    }
+    return (int)has + (has == need) * COMPLETE + (has + others == js_count(root)) * FITS;
+}
+
+static int unknown_form(const struct source *q, int rank)
+{
+    if (rank >= COMPLETE && rank < FITS)
+        for (void *it = js_first(q->root); it; it = js_next(q->root, it)) {
+            const char *key = js_key(it, NULL);
+            if (!is_listed(q->row->keys, key) && !is_listed(q->row->others, key))
+                return err_set("%s: unknown question format: it has the key '%s', but the keys of "
+                               "%s are %s%s%s: give --form %s if it is one nevertheless",
+                               q->name, key, q->row->name, q->row->keys,
+                               *q->row->others ? ", " : "", q->row->others, q->row->name);
+        }
+    struct buf keys = BUF_INIT;
+    for (void *it = js_first(q->root); it; it = js_next(q->root, it))
+        buf_addf(&keys, "%s%s", keys.len ? ", " : "", js_key(it, NULL));
+    err_set("%s: unknown question format: its keys '%s' are those of no form; evaluate(1) has the "
+            "keys of each form, and --form names one",
+            q->name, keys.len ? keys.data : "");
+    buf_release(&keys);
+    return -1;
+}
+
+/* Sets *form to the one form that an object can have: it has all keys of the form and no others, as
+ * the similar form of another data set does. If keys are missing, but only one form has those that
+ * are there, that form is set, whose error then names what is missing. Returns 0, or -1 with an
  * error. */
 static int find_form(enum choices_form *form, const struct js *root, const char *name)
 {
-    char key[32];
-    for (*form = CHOICES_PLAIN; *form <= CHOICES_WINOGRANDE; ++*form) {
-        snprintf(key, sizeof key, "%.*s", (int)strcspn(form_keys[*form], ","), form_keys[*form]);
-        if (js_get(root, key))
-            break;
+    int best = 0, equal = 0;
+    for (int f = CHOICES_AUTO + 1; f < CHOICES_FORMS; f++) {
+        int rank = compare_keys(&choices_forms[f], root);
+        equal = rank == best ? 1 : rank > best ? 0 : equal;
+        if (rank > best) {
+            best = rank;
+            *form = (enum choices_form)f;
+        }
     }
-    if (*form > CHOICES_WINOGRANDE)
-        return err_set("%s: unknown question format: expected one of the keys context, endings, "
-                       "goal, answerKey, sentence",
-                       name);
-    for (void *it = js_first(root); it; it = js_next(root, it))
-        if (!is_listed(form_keys[*form], js_key(it, NULL)))
-            return err_set("%s: unknown question format: it has the key %s, but the keys of %s are "
-                           "%s: give --form %s if it is one nevertheless",
-                           name, js_key(it, NULL), choices_form_name(*form), form_keys[*form],
-                           choices_form_name(*form));
-    return 0;
-}
-
-static int parse_object(struct choices_question *q, enum choices_form *form, const struct js *root,
-                        const char *name)
-{
-    static int (*const parsers[])(struct choices_question *, struct buf *, const struct js *,
-                                  const char *) = { NULL,       parse_plain, parse_hellaswag,
-                                                    parse_piqa, parse_arc,   parse_winogrande };
-    struct buf context = BUF_INIT;
-    if (*form == CHOICES_AUTO && find_form(form, root, name) < 0)
-        return -1;
-    q->count = 0;
-    int result = parsers[*form](q, &context, root, name);
-    if (!result && *form != CHOICES_WINOGRANDE)
-        set_contexts(q, &context);
-    for (size_t i = 0; i < q->count && !result; i++) {
-        struct choices_option *o = &q->options[i];
-        o->characters = utf8_count(o->ending.data + 1, o->ending.len - 1);
-        if (!o->characters)
-            result = err_set("%s: choice %zu is empty", name, i);
-    }
-    buf_release(&context);
-    return result;
+    struct source q = { &choices_forms[*form], root, name };
+    return best > FITS && !equal ? 0 : unknown_form(&q, equal ? 0 : best);
 }
 
 int choices_parse(struct choices_question *q, enum choices_form *form, const char *line, size_t n,
@@ -332,127 +491,11 @@ int choices_parse(struct choices_question *q, enum choices_form *form, const cha
     struct js *root = js_parse(line, n, name);
     if (!root)
         return -1;
-    int result = parse_object(q, form, root, name);
+    int result = *form == CHOICES_AUTO ? find_form(form, root, name) : 0;
+    if (!result) {
+        struct source from = { &choices_forms[*form], root, name };
+        result = take_question(q, &from);
+    }
     js_free(root);
-    return result;
-}
-
-/* ---- windows -------------------------------------------------------------------------------- */
-
-struct choices {
-    struct choices_score *score;
-    enum choices_form asked; /* AUTO: each line shows its form */
-    const struct tokenizer *tokenizer;
-    struct encoder *encoder;
-    struct choices_question question; /* working memory */
-};
-
-/* Appends the ids of context and ending to g->ids. Sets *from to the index in g->ids of the
- * ending's first id. Returns 0, or -1 with an error. */
-static int encode_option(struct items *g, const struct choices_option *o, size_t *from)
-{
-    const struct choices *c = g->ctx;
-    struct ids context = { 0 };
-    struct buf whole = BUF_INIT;
-    size_t begin = g->ids.count, own = o->context.len, width;
-    while ((width = whitespace_before(o->context.data, own)))
-        own -= width;
-    buf_add(&whole, o->context.data, o->context.len);
-    buf_add(&whole, o->ending.data, o->ending.len);
-    int result = 0;
-    if (own) {
-        result = framed_encode(c->tokenizer, c->encoder, o->context.data, own, &context);
-        if (!result)
-            result = framed_encode(c->tokenizer, c->encoder, whole.data, whole.len, &g->ids);
-        *from = begin + context.count;
-    } else {
-        int64_t start = framed_start(c->tokenizer);
-        result = start < 0 ? -1 : 0;
-        ids_add(&g->ids, (uint32_t)start);
-        *from = begin + 1;
-        if (!result)
-            result = encoder_encode(c->encoder, whole.data, whole.len, TOKENIZER_ORDINARY, &g->ids);
-    }
-    ids_release(&context);
-    buf_release(&whole);
-    return result;
-}
-
-/* Adds the windows of a question: their item is the line, and their mark the number of characters
- * of the choice, which is negative for the right one. */
-static int add_question(struct items *g, const struct choices_question *q)
-{
-    for (size_t i = 0; i < q->count; i++) {
-        size_t begin = g->ids.count, from;
-        if (encode_option(g, &q->options[i], &from) < 0)
-            return -1;
-        int64_t scored = (int64_t)g->ids.count - (int64_t)from;
-        if (scored < 1)
-            return err_set(
-                "a choice has no tokens of its own: its context's last token takes it in");
-        struct window *w = items_add(g, begin, g->ids.count, scored);
-        if (!w)
-            return -1;
-        int64_t characters = (int64_t)q->options[i].characters;
-        w->item = g->line;
-        w->mark = i == q->right ? -characters : characters;
-    }
-    return 0;
-}
-
-/* Returns the index of the likeliest of n options: by log p, or by log p per character. */
-static size_t likeliest(const struct window *w, size_t n, int per_character)
-{
-    size_t best = 0;
-    double most = -INFINITY;
-    for (size_t i = 0; i < n; i++) {
-        double p = -w[i].loss;
-        if (per_character)
-            p /= (double)llabs(w[i].mark);
-        if (p > most) {
-            most = p;
-            best = i;
-        }
-    }
-    return best;
-}
-
-static int judge(void *ctx, const struct items *g)
-{
-    struct choices_score *score = ((struct choices *)ctx)->score;
-    for (size_t i = 0, n; i < g->count; i += n) {
-        const struct window *w = &g->windows[i];
-        for (n = 1; i + n < g->count && w[n].item == w->item; n++)
-            ;
-        score->right += w[likeliest(w, n, 0)].mark < 0;
-        score->right_norm += w[likeliest(w, n, 1)].mark < 0;
-        score->questions++;
-    }
-    return 0;
-}
-
-static int add_line(struct items *g, const char *line, size_t n, const char *name)
-{
-    struct choices *c = g->ctx;
-    enum choices_form form = c->asked, before = c->score->form;
-    if (choices_parse(&c->question, &form, line, n, name) < 0)
-        return -1;
-    if (before != CHOICES_AUTO && before != form)
-        return err_set("%s: a question of the form %s, but those before are of the form %s", name,
-                       choices_form_name(form), choices_form_name(before));
-    c->score->form = form;
-    return add_question(g, &c->question) < 0 ? err_in("%s", name) : 1;
-}
-
-int choices_score(struct choices_score *score, struct scorer *s, const struct tokenizer *t,
-                  struct encoder *e, const char *path, enum choices_form form,
-                  void (*progress)(uint64_t done))
-{
-    *score = (struct choices_score){ .form = form };
-    struct choices c = { .score = score, .asked = form, .tokenizer = t, .encoder = e };
-    struct items g = ITEMS_INIT(s, judge, &c);
-    int result = items_each_line(&g, path, add_line, progress);
-    items_release(&g);
-    choices_release(&c.question);
     return result;
 }

@@ -1,70 +1,63 @@
 /*
- * choices.h - multiple choice by likelihood: the model chooses the most probable ending.
+ * choices.h - questions of multiple choice, read from JSON lines.
  *
- * Input: JSON lines in one of these forms, which are those of Hugging Face's data sets. AUTO
- * takes the form whose keys each line has; all lines have the same one. A line with other keys is
- * an error, since similar data sets have other prompts. {x} is the text of the key x.
+ * A question has one of the forms in choices_forms, which are those of Hugging Face's data sets.
+ * AUTO takes the form whose keys the line has. A line with other keys is an error, since similar
+ * data sets have other prompts.
  *
- *     form        keys                                   before a choice        the choices
- *     plain       context, choices [..], label           {context}              choices
- *     hellaswag   activity_label, ctx_a, ctx_b,          {activity_label}:      endings
- *                 endings [..], label                      {ctx_a} {ctx_b}
- *     piqa        goal, sol1, sol2, label                Question: {goal}       sol1, sol2
- *                                                        Answer:
- *     arc         question, choices {text [..],          Question: {question}   choices.text
- *                 label [..]}, answerKey                 Answer:
- *     winogrande  sentence with a "_", option1,          the sentence up to     the sentence
- *                 option2, answer                        "_", and the option    after "_"
+ * A label is the index of the right choice, counted from 0, as a number or as text. WinoGrande and
+ * Social IQA count from 1, and an answerKey is one of the strings in choices.label. One space is
+ * put before each choice. HellaSwag's texts are cleaned: ctx_b is changed by Python's capitalize(),
+ * " [title]" becomes ". ", other text in brackets is removed, and two spaces become one. COPA's
+ * premise loses its last character, the full stop; its choices begin with a lower case letter and
+ * have a second space before them. MMLU's questions have a description that names their subject.
  *
- * A label is the index of the right choice, counted from 0, as a number or as text. WinoGrande
- * counts from 1, and ARC's answerKey is one of the strings in choices.label. One space is put
- * before each choice. HellaSwag's texts are cleaned: ctx_b is changed by Python's capitalize(), "
- * [title]" becomes ". ", other text in brackets is removed, and two spaces become one.
- *
- * Context and choice are encoded together. The tokens after those of the context alone belong to
- * the choice; so does white space at the end of the context. If the context is empty, the token
- * that begins a text (framed.h) takes its place. A sequence longer than the model's positions is
- * cut at its beginning.
- *
- *     acc       the right choice has the largest sum of log p
- *     acc_norm  it has the largest sum of log p / characters of the choice
- *
- * Of choices with equal scores the first counts. Forms and rules are those of
- * lm-evaluation-harness, so that the scores can be compared.
+ * These are the prompts of lm-evaluation-harness, so that the scores can be compared.
  */
 #ifndef TEXTMILL_EVAL_CHOICES_H
 #define TEXTMILL_EVAL_CHOICES_H
 
-#include <stdint.h>
+#include <stddef.h>
 
 #include "common/base/buf.h"
-#include "eval/score.h"
-#include "tokenizer/tokenizer.h"
 
-#define CHOICES_FORM_WORDS "auto|plain|hellaswag|piqa|arc|winogrande"
+#define CHOICES_FORM_WORDS                                                                         \
+    "auto|plain|hellaswag|piqa|arc|winogrande|mmlu|boolq|sciq|openbookqa|copa|social_iqa|"         \
+    "commonsense_qa"
 enum choices_form {
     CHOICES_AUTO,
     CHOICES_PLAIN,
     CHOICES_HELLASWAG,
     CHOICES_PIQA,
     CHOICES_ARC,
-    CHOICES_WINOGRANDE
+    CHOICES_WINOGRANDE,
+    CHOICES_MMLU,
+    CHOICES_BOOLQ,
+    CHOICES_SCIQ,
+    CHOICES_OPENBOOKQA,
+    CHOICES_COPA,
+    CHOICES_SOCIAL_IQA,
+    CHOICES_COMMONSENSE_QA,
+    CHOICES_FORMS
 };
 
-struct choices_score {
-    enum choices_form form;
-    uint64_t questions;
-    uint64_t right, right_norm; /* by acc and acc_norm; equal for WinoGrande */
+/* A form. In a template, {key} is the text of a member, {choices.0} that of element 0 of the member
+ * "choices", {#} that of the array's element for the choice, and {function key} a text changed by a
+ * function of choices.c. "a|b" is a list: one template for each choice. */
+struct choices_row {
+    const char *name;
+    const char *keys, *others; /* the keys that a line must have, and those that it may have */
+    const char *prompt;        /* text before a choice; a list, or one template for all choices */
+    const char *choices;       /* a list, or one template for all elements of `array` */
+    const char *gold;          /* key of the right choice; NULL: the last choice is right */
+    const char *labels;        /* path of the labels, one of which `gold` is; NULL: a number */
+    const char *array;         /* path of the array of choices, or NULL */
+    const char *description;   /* template of the text before all examples, or NULL */
+    int first;                 /* number of the first choice */
+    int norm;                  /* 1: acc_norm is usual, too */
+    int wikihow;               /* 1: contexts and choices are cleaned */
 };
-
-/* Reads `path` ("-": stdin) to its end, scores its questions and sets *score. Calls `progress` with
- * the number of questions scored so far. Returns 0, or -1, with file and line in the error, if a
- * line is not a question of the given form. */
-int choices_score(struct choices_score *score, struct scorer *s, const struct tokenizer *t,
-                  struct encoder *e, const char *path, enum choices_form form,
-                  void (*progress)(uint64_t done));
-
-const char *choices_form_name(enum choices_form form); /* its word in CHOICES_FORM_WORDS */
+extern const struct choices_row choices_forms[CHOICES_FORMS];
 
 /* One choice of a question. */
 struct choices_option {
@@ -76,6 +69,7 @@ struct choices_question {
                                      * reused */
     size_t count, made, cap;
     size_t right;
+    struct buf description; /* empty if the form has none */
 };
 
 /* Parses a line into *q, which is zeroed or was used before. If *form is AUTO, sets it to the

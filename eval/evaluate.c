@@ -4,7 +4,7 @@
 #include "common/base/err.h"
 #include "common/base/log.h"
 #include "common/program/tool.h"
-#include "eval/choices.h"
+#include "eval/choice_command.h"
 #include "eval/core.h"
 #include "eval/lambada.h"
 #include "eval/line_scores.h"
@@ -18,7 +18,7 @@
 /* The options of a command, and the scorer. */
 struct evaluation {
     struct subject subject;
-    int dry_run, detokenizer, rule, form;
+    int dry_run, detokenizer, rule;
     int64_t length, stride, limit;
     struct scorer scorer;
 };
@@ -192,43 +192,6 @@ static int run_lmbd(int argc, char **argv, void *options)
     return result;
 }
 
-/* ---- choice ------------------------------------------------------------------------------- */
-
-static int report_choice(struct evaluation *given, const char *path,
-                         const struct choices_score *score)
-{
-    struct report r = REPORT_INIT(given->subject.json);
-    report_text(&r, "file", path);
-    report_text(&r, "form", choices_form_name(score->form));
-    report_count(&r, "questions", score->questions);
-    report_count(&r, "right", score->right);
-    report_real(&r, "acc", share(score->right, score->questions));
-    report_real(&r, "acc_stderr", share_error(score->right, score->questions));
-    if (score->form != CHOICES_WINOGRANDE) {
-        report_real(&r, "acc_norm", share(score->right_norm, score->questions));
-        report_real(&r, "acc_norm_stderr", share_error(score->right_norm, score->questions));
-    }
-    tool_count("question(s)", score->questions);
-    return report_print(&r);
-}
-
-static int run_choice(int argc, char **argv, void *options)
-{
-    struct evaluation *given = options;
-    struct choices_score score;
-    int result = subject_load_tokenizer(&given->subject) < 0 || load_model(given) < 0 ? -1 : 0;
-    for (int i = 0; i < argc && !result; i++) {
-        progress_begin("question(s)", 0);
-        result = choices_score(&score, &given->scorer, given->subject.tokenizer,
-                               given->subject.encoder, argv[i], given->form, progress_to);
-        progress_end();
-        if (!result)
-            result = report_choice(given, argv[i], &score);
-    }
-    unload(given);
-    return result;
-}
-
 /* ---- shards ------------------------------------------------------------------------------- */
 
 static struct dataset *open_data(struct evaluation *given, int argc, char **argv)
@@ -323,15 +286,6 @@ static const struct opt wiki_options[] = {
 static const struct opt lmbd_options[] = {
     SUBJECT_MODEL, SUBJECT_VOCAB, SUBJECT_COMPUTE, SUBJECT_JSON, { 0 }
 };
-static const struct opt choice_options[] = {
-    SUBJECT_MODEL,
-    SUBJECT_VOCAB,
-    { 0, "form", OPT_CHOICE, AT(form), CHOICES_FORM_WORDS,
-      "keys that a question has; auto: as its first line has them" },
-    SUBJECT_COMPUTE,
-    SUBJECT_JSON,
-    { 0 },
-};
 static const struct opt shards_options[] = {
     SUBJECT_MODEL,
     LENGTH,
@@ -367,17 +321,6 @@ static const struct tool_command lmbd_command = {
     .min_args = 1,
     .max_args = -1,
     .run = run_lmbd,
-};
-static const struct tool_command choice_command = {
-    .name = "choice",
-    .args = "FILE...",
-    .summary =
-        "Multiple choice by likelihood: HellaSwag, PIQA, ARC, WinoGrande and like JSON lines.",
-    TOOL_OPTIONS(choice_options, defaults),
-    .common = TOOL_THREADS | TOOL_PROGRESS,
-    .min_args = 1,
-    .max_args = -1,
-    .run = run_choice,
 };
 static const struct tool_command shards_command = {
     .name = "shards",

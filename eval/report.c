@@ -66,6 +66,16 @@ void report_exact(struct report *r, const char *key, double value)
     report_digits(&r->text, value);
 }
 
+void report_reals(struct report *r, const char *key, const double *values, size_t n)
+{
+    add_key(r, key);
+    for (size_t i = 0; i < n; i++) {
+        buf_adds(&r->text, i ? ", " : "[");
+        report_digits(&r->text, values[i]);
+    }
+    buf_addc(&r->text, ']');
+}
+
 const char *report_end(struct report *r)
 {
     buf_adds(&r->text, r->json ? "}\n" : "\n");

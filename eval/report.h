@@ -6,6 +6,7 @@
 #ifndef TEXTMILL_EVAL_REPORT_H
 #define TEXTMILL_EVAL_REPORT_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "common/base/buf.h"
@@ -26,6 +27,8 @@ void report_count(struct report *r, const char *key, uint64_t value);
 /* report_real writes 6 digits, in JSON all digits; report_exact writes all (report_digits). */
 void report_real(struct report *r, const char *key, double value);
 void report_exact(struct report *r, const char *key, double value);
+/* Writes [a, b, ..] with all digits; n >= 1. */
+void report_reals(struct report *r, const char *key, const double *values, size_t n);
 
 /* Appends a finite number with the fewest digits (15 to 17) that read back as the same number. */
 void report_digits(struct buf *out, double value);

@@ -9,7 +9,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct choices_question q = { 0 };
-    for (int i = CHOICES_AUTO; i <= CHOICES_WINOGRANDE; i++) {
+    for (int i = CHOICES_AUTO; i < CHOICES_FORMS; i++) {
         enum choices_form form = (enum choices_form)i;
         if (choices_parse(&q, &form, (const char *)data, size, "fuzz:1") < 0)
             continue;

@@ -1,4 +1,5 @@
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "common/base/err.h"
@@ -73,6 +74,86 @@ Test(choices, winogrande)
            CHOICES_WINOGRANDE, 1, 2, options);
 }
 
+Test(choices, mmlu)
+{
+    static const char *const options[] = { "a b\nA. c\nB. d\nC. e \nD. f\nAnswer:| A",
+                                           "a b\nA. c\nB. d\nC. e \nD. f\nAnswer:| B",
+                                           "a b\nA. c\nB. d\nC. e \nD. f\nAnswer:| C",
+                                           "a b\nA. c\nB. d\nC. e \nD. f\nAnswer:| D" };
+    static const char line[] = "{\"question\": \" a b\\n\", \"subject\": \"high_school_art\", "
+                               "\"choices\": [\"c\", \"d\", \"e \", \"f\"], \"answer\": 3}";
+    expect(line, CHOICES_MMLU, 3, 4, options);
+    enum choices_form form = CHOICES_MMLU;
+    cr_assert_eq(parse(&form, line), 0);
+    cr_expect_str_eq(q.description.data,
+                     "The following are multiple choice questions (with answers) about high school "
+                     "art.\n\n");
+    choices_release(&q);
+}
+
+Test(choices, boolq)
+{
+    static const char *const options[] = { "p\nQuestion: is it?\nAnswer:| no",
+                                           "p\nQuestion: is it?\nAnswer:| yes" };
+    expect("{\"question\": \"is it\", \"passage\": \"p\", \"idx\": 7, \"label\": 1}", CHOICES_BOOLQ,
+           1, 2, options);
+}
+
+Test(choices, sciq)
+{
+    static const char *const options[] = { "s \nQuestion: q\nAnswer:| a",
+                                           "s \nQuestion: q\nAnswer:| b",
+                                           "s \nQuestion: q\nAnswer:| c",
+                                           "s \nQuestion: q\nAnswer:| right" };
+    expect("{\"question\": \"q\", \"distractor3\": \"c\", \"distractor1\": \"a\", \"distractor2\": "
+           "\"b\", \"correct_answer\": \"right\", \"support\": \"\\n\u2003s \"}",
+           CHOICES_SCIQ, 3, 4, options);
+}
+
+Test(choices, openbookqa)
+{
+    static const char *const options[] = { "The sun| a", "The sun| b" };
+    expect(
+        "{\"id\": \"1\", \"question_stem\": \"The sun\", \"choices\": {\"text\": [\"a\", \"b\"], "
+        "\"label\": [\"A\", \"B\"]}, \"answerKey\": \" B\"}",
+        CHOICES_OPENBOOKQA, 1, 2, options);
+}
+
+/* The first letter is lower case, whatever it is; the premise loses one character, not one byte. */
+Test(choices, copa)
+{
+    static const char *const options[] = { "It fell therefore|  \u00e9l Ran",
+                                           "It fell therefore|  b" };
+    expect("{\"premise\": \" It fell\u3002 \", \"choice1\": \"\u00c9l Ran\", \"choice2\": \"b\", "
+           "\"question\": \"effect\", \"idx\": 0, \"label\": 0}",
+           CHOICES_COPA, 0, 2, options);
+}
+
+Test(choices, social_iqa)
+{
+    static const char *const options[] = { "Q: c q\nA:| 1", "Q: c q\nA:| 2", "Q: c q\nA:| 3" };
+    expect("{\"context\": \"c\", \"question\": \"q\", \"answerA\": \"1\", \"answerB\": \"2\", "
+           "\"answerC\": \"3\", \"label\": \"3\"}",
+           CHOICES_SOCIAL_IQA, 2, 3, options);
+}
+
+/* It has all keys of ARC, too, but another prompt. */
+Test(choices, commonsense_qa)
+{
+    static const char prompt[] = "Question: q\nA. a\nB. b\nC. c\nD. d\nE. e\nAnswer:";
+    char text[5][64];
+    const char *options[5];
+    for (int i = 0; i < 5; i++) {
+        snprintf(text[i], sizeof text[i], "%s| %c", prompt, 'A' + i);
+        options[i] = text[i];
+    }
+    expect(
+        "{\"id\": \"1\", \"question\": \" q\", \"question_concept\": \"x\", \"choices\": {\"label\": "
+        "[\"A\", \"B\", \"C\", \"D\", \"E\"], \"text\": [\"a\", \"b\", \"c\", \"d\", \"e\"]}, "
+        "\"answerKey\": \"E\"}",
+        CHOICES_COMMONSENSE_QA, 4, 5, options);
+}
+
 /* Each line has one fault. The error must name the line and the key. */
 Test(choices, refused)
 {
@@ -80,14 +161,41 @@ Test(choices, refused)
         const char *line, *what;
     } bad[] = {
         { "{", "bad JSON" },
-        { "[1]", "f.jsonl:3: unknown question format: expected one of the keys context" },
-        { "{\"x\": 1}", "f.jsonl:3: unknown question format: expected one of the keys context" },
-        /* CommonsenseQA, whose prompt is not ARC's */
-        { "{\"id\": \"1\", \"question\": \"a\", \"question_concept\": \"b\", \"choices\": {\"label\": "
-          "[\"A\", \"B\"], \"text\": [\"c\", \"d\"]}, \"answerKey\": \"A\"}",
-          "f.jsonl:3: unknown question format: it has the key question_concept, but the keys of arc "
-          "are answerKey, question, choices, id" },
-        { "{\"context\": 1}", "no string \"context\"" },
+        { "[1]", "f.jsonl:3: unknown question format: its keys '' are those of no form" },
+        { "{\"x\": 1}", "f.jsonl:3: unknown question format: its keys 'x' are those of no form" },
+        /* keys of several forms, and the answers of Google's BoolQ */
+        { "{\"context\": 1}", "its keys 'context' are those of no form" },
+        { "{\"question\": \"a\", \"choices\": [\"b\", \"c\"]}",
+          "its keys 'question, choices' are" },
+        { "{\"question\": \"a\", \"passage\": \"b\", \"answer\": true}",
+          "its keys 'question, passage, answer' are those of no form" },
+        /* MMLU-Redux, whose questions may have no right answer */
+        { "{\"question\": \"a\", \"subject\": \"b\", \"choices\": [\"c\", \"d\", \"e\", \"f\"], "
+          "\"answer\": 0, \"error_type\": \"ok\"}",
+          "f.jsonl:3: unknown question format: it has the key 'error_type', but the keys of mmlu are "
+          "question, subject, choices, answer: give --form mmlu" },
+        { "{\"question\": \"a\", \"subject\": \"b\", \"choices\": [\"c\", \"d\"], \"answer\": 0}",
+          "\"choices\" has 2 choices, but questions of the form mmlu have 4" },
+        { "{\"question\": \"a\", \"subject\": \"b\", \"choices\": [\"c\", \"d\", \"e\", 1], "
+          "\"answer\": 0}",
+          "no string \"choices.3\"" },
+        { "{\"question\": \"a\", \"subject\": \"b\", \"choices\": [\"c\", \"d\", \"e\", \"f\"], "
+          "\"answer\": \"B\"}",
+          "\"answer\" is no number of a choice" },
+        { "{\"question\": \"a\", \"passage\": \"b\", \"label\": -1}",
+          "\"label\" is -1, but the choices are 0 to 1" },
+        { "{\"premise\": \"a.\", \"question\": \"why\", \"choice1\": \"b\", \"choice2\": \"c\", "
+          "\"label\": 0}",
+          "\"question\": is neither 'cause' nor 'effect'" },
+        { "{\"premise\": \"a.\", \"question\": \"cause\", \"choice1\": \"b\", \"choice2\": \"\", "
+          "\"label\": 0}",
+          "\"choice2\": is empty" },
+        { "{\"context\": \"a\", \"question\": \"b\", \"answerA\": \"c\", \"answerB\": \"d\", "
+          "\"answerC\": \"e\", \"label\": \"0\"}",
+          "\"label\" is 0, but the choices are 1 to 3" },
+        { "{\"question\": \"a\", \"question_concept\": \"b\", \"choices\": {\"label\": [\"A\", \"B\"], "
+          "\"text\": [\"c\", \"d\"]}, \"answerKey\": \"A\"}",
+          "\"choices.text\" has 2 choices, but questions of the form commonsense_qa have 5" },
         { "{\"context\": \"a\", \"choices\": [\"b\"], \"label\": 0}", "\"choices\" is no array" },
         { "{\"context\": \"a\", \"choices\": {\"0\": \"b\", \"1\": \"c\"}}",
           "\"choices\" is no array" },
