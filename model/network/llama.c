@@ -150,7 +150,9 @@ static int read_yarn(struct ops_stretch *s, const struct js *rope, const char *p
         config_real(&all, rope, "mscale_all_dim", 0, path) < 0)
         return -1;
     s->yarn = 1;
-    s->whole = js_flag(rope, "truncate", 1);
+    s->whole = 1;
+    if (js_get(rope, "truncate") && js_bool(js_get(rope, "truncate"), &s->whole) < 0)
+        return err_set("%s: bad truncate: not true or false", path);
     s->low = s->low ? s->low : 1;
     s->high = s->high ? s->high : 32;
     const int both = weight && all;
@@ -205,7 +207,11 @@ static int read_rope(struct model_config *c, const struct js *root, const char *
         return err_set("%s: bad factor of rope_scaling: %g, must be at least 1", path, *factor);
     if ((llama3 || yarn) && read_original(&s->original, root, rope, path) < 0)
         return -1;
-    return llama3 ? read_llama3(s, rope, path) : yarn ? read_yarn(s, rope, path) : 0;
+    if (yarn && read_yarn(s, rope, path) < 0)
+        return -1;
+    if (check_yarn(c) < 0)
+        return err_in("%s", path);
+    return llama3 ? read_llama3(s, rope, path) : 0;
 }
 
 /* Limits c->positions to the sliding window that config.json gives, because sliding-window

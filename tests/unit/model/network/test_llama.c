@@ -292,6 +292,12 @@ Test(llama, config)
     c = read_config("{\"model_type\":\"llama\",\"rope_scaling\":{\"type\":\"dynamic\","
                     "\"factor\":3}}");
     cr_assert(c.rope_dynamic == 3 && !c.rope_stretch.factor);
+    config_refused("{\"model_type\":\"llama\",\"rope_scaling\":{\"type\":\"yarn\",\"factor\":2,"
+                   "\"truncate\":0}}",
+                   "bad truncate: not true or false");
+    config_refused("{\"model_type\":\"llama\",\"rope_scaling\":{\"type\":\"yarn\",\"factor\":2,"
+                   "\"original_max_position_embeddings\":-1}}",
+                   "YaRN's beta_slow is 1, beta_fast 32, original_max_position_embeddings -1");
     config_refused("{\"model_type\":\"llama\",\"rope_scaling\":{\"rope_type\":\"longrope\"}}",
                    "unsupported rope_type 'longrope', only default, linear, llama3, yarn and "
                    "dynamic");
