@@ -362,7 +362,8 @@ static int64_t numbered_gold(const struct source *q, int64_t count)
     return label - first;
 }
 
-/* As numbered_gold, from a member that is one of the strings in the array row->labels. */
+/* Returns the number of the right choice, counted from 0 and below `count`, from a member that is
+ * one of the strings in the array row->labels; or -1 with an error. */
 static int64_t labelled_gold(const struct source *q, int64_t count)
 {
     const struct js *labels = find_word(q->root, q->row->labels);

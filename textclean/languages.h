@@ -19,8 +19,8 @@
  * Of a text of more than 2 KiB, 8 pieces of 256 bytes at equal distances are read.
  *
  * The score is 1 / (sum over all languages of 2^(d / 5)): d is the difference of a language's sum
- * to the largest one, in bits, and a letter is in up to 5 runs. For a text of more than
- * LANGUAGES_LETTERS letters the sums are those of that number of letters in its mean. So a long
+ * to the largest one, in bits, and a letter is in up to 5 runs. The sums of a text of
+ * more than LANGUAGES_LETTERS letters are scaled down to those of that many letters. So a long
  * text in two languages, or in one that the model does not have, may have a low score.
  */
 #ifndef TEXTMILL_TEXTCLEAN_LANGUAGES_H

@@ -189,8 +189,8 @@ static void least_plain(const struct minhash *m, const uint64_t *shingles, size_
 }
 
 #if defined(__x86_64__)
-/* The same for eight permutations at a time. h - PRIME is a huge number if h is less, so the lesser
- * of both is the remainder. */
+/* As least_plain, with eight permutations at a time. If h < PRIME, the unsigned h - PRIME wraps to
+ * a number above h; so the smaller of h and h - PRIME is h modulo PRIME. */
 __attribute__((target("avx512f,avx512dq"))) static void least_avx512(const struct minhash *m,
                                                                      const uint64_t *shingles,
                                                                      size_t n, uint64_t *least)

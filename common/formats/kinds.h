@@ -1,5 +1,5 @@
 /*
- * kinds.h - recognises, by their first bytes, files that are no text to read.
+ * kinds.h - recognises binary files and packed files by their first bytes.
  *
  * Most are recognised by magic numbers that never occur in text. JSON and tables are text
  * themselves. They are recognised only in clear cases: a JSON array of objects, a JSON object over

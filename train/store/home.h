@@ -21,7 +21,7 @@ struct home {
     void (*expect)(struct home *h, int i, enum use_mode use);
 };
 
-/* The place of an array: `number` of a home; or home NULL: plain memory, where it is `array`. */
+/* The place of an array: the array `number` of a home; or, if home is NULL, `array` in memory. */
 struct spot {
     struct home *home;
     int number;

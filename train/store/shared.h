@@ -34,7 +34,8 @@ int shared_add(struct shared *m, const struct spot *own, const int64_t *bounds, 
 /* Sets the ranks, which are borrowed. Call it before the first fetch. */
 void shared_join(struct shared *m, struct comm *c);
 
-/* The whole arrays. MODE_WRITE is allowed only for an array that was made and not summed since. */
+/* Returns the home of the whole arrays. A fetch with MODE_WRITE is allowed only for an array that
+ * was made anew and whose sum over the ranks has not begun. */
 struct home *shared_home(struct shared *m);
 
 /* shared_enter takes an array that is not in the window into it, sets only this rank's share, and
