@@ -1,8 +1,7 @@
 /*
  * attention.h - shared by the attention kernels: the position of a sequence's head in the arrays.
  */
-#ifndef TEXTMILL_CUDA_ATTENTION_H
-#define TEXTMILL_CUDA_ATTENTION_H
+#pragma once
 
 #include "cuda/kernel.h"
 
@@ -76,5 +75,3 @@ DEVICE uint64_t mask_index(const struct head *h, int64_t q, int64_t k)
 {
     return (uint64_t)((h->index * h->queries + q) * ((h->keys + 1) / 2 * 2) + k);
 }
-
-#endif

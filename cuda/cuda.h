@@ -23,8 +23,7 @@
  * without a GPU. It has libraries in the place of CUDA's runtime, cuBLASLt and NCCL, so that the
  * host's code is the same.
  */
-#ifndef TEXTMILL_CUDA_CUDA_H
-#define TEXTMILL_CUDA_CUDA_H
+#pragma once
 
 #include "model/compute/backend.h"
 
@@ -198,5 +197,3 @@ void cuda_cross_entropy(struct ops *o, struct ops_scores out, struct ops_array l
                         double scale);
 /* Returns the first row and the length of each sequence on the device: I64 [B,2]. */
 struct ops_array cuda_sequences(struct ops *o, const struct ops_rows *rows);
-
-#endif

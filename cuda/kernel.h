@@ -19,8 +19,7 @@
  * atomic operations, so that the same inputs give the same bits. nvcc compiles them for GPUs, and a
  * C compiler compiles them for tests on the host (tests/emulate/emulate.h).
  */
-#ifndef TEXTMILL_CUDA_KERNEL_H
-#define TEXTMILL_CUDA_KERNEL_H
+#pragma once
 
 #ifdef __CUDACC__
 
@@ -344,5 +343,3 @@ static inline int64_t rows_of_block(int64_t rows)
     const int64_t fewest = 64, most_blocks = 128, each = div_up(rows, most_blocks);
     return each < fewest ? fewest : each;
 }
-
-#endif

@@ -11,8 +11,7 @@
  *
  * Of the two numbers in a word, the first is in the low half.
  */
-#ifndef TEXTMILL_CUDA_MMA_H
-#define TEXTMILL_CUDA_MMA_H
+#pragma once
 
 #include "cuda/kernel.h"
 
@@ -125,7 +124,5 @@ DEVICE void warp_load_turned(uint32_t *out, const uint16_t *row)
 #define async_copy         emulated_copy
 #define ASYNC_COMMIT()     emulated_commit()
 #define ASYNC_WAIT(groups) emulated_wait(groups)
-
-#endif
 
 #endif

@@ -18,11 +18,8 @@
  * Random(1234) in Python, seeded once for a file, gives each question sample(examples, k). These
  * are the rules of lm-evaluation-harness, so that the scores can be compared.
  */
-#ifndef TEXTMILL_EVAL_CHOICE_COMMAND_H
-#define TEXTMILL_EVAL_CHOICE_COMMAND_H
+#pragma once
 
 #include "common/program/tool.h"
 
 extern const struct tool_command choice_command;
-
-#endif

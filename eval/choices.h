@@ -14,8 +14,7 @@
  *
  * These are the prompts of lm-evaluation-harness, so that the scores can be compared.
  */
-#ifndef TEXTMILL_EVAL_CHOICES_H
-#define TEXTMILL_EVAL_CHOICES_H
+#pragma once
 
 #include <stddef.h>
 
@@ -78,5 +77,3 @@ struct choices_question {
 int choices_parse(struct choices_question *q, enum choices_form *form, const char *line, size_t n,
                   const char *name);
 void choices_release(struct choices_question *q);
-
-#endif

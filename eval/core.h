@@ -29,11 +29,8 @@
  *
  *     centered = (accuracy - baseline) / (1 - baseline)       CORE = mean of it over all tasks
  */
-#ifndef TEXTMILL_EVAL_CORE_H
-#define TEXTMILL_EVAL_CORE_H
+#pragma once
 
 #include "common/program/tool.h"
 
 extern const struct tool_command core_command;
-
-#endif

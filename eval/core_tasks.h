@@ -1,8 +1,7 @@
 /*
  * core_tasks.h - the tasks of `evaluate core` and their questions, read from files (core.h).
  */
-#ifndef TEXTMILL_EVAL_CORE_TASKS_H
-#define TEXTMILL_EVAL_CORE_TASKS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -46,5 +45,3 @@ size_t core_options(enum core_kind kind, const struct js *item);
 /* Appends the text before the delimiter, or the text behind it, of prompt `option` to `out`. */
 void core_before(enum core_kind kind, const struct js *item, size_t option, struct buf *out);
 void core_answer(enum core_kind kind, const struct js *item, size_t option, struct buf *out);
-
-#endif

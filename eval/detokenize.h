@@ -25,12 +25,9 @@
  * The functions change the text in place, in linear time. Bytes that are not valid UTF-8 are
  * copied.
  */
-#ifndef TEXTMILL_EVAL_DETOKENIZE_H
-#define TEXTMILL_EVAL_DETOKENIZE_H
+#pragma once
 
 #include "common/base/buf.h"
 
 void detokenize_wiki(struct buf *text);
 void detokenize_ptb(struct buf *text);
-
-#endif

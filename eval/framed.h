@@ -2,8 +2,7 @@
  * framed.h - encodes a text like Hugging Face's tokenizers: with the special tokens that the
  * vocabulary puts around a text (Llama: <s>; GPT-2: none).
  */
-#ifndef TEXTMILL_EVAL_FRAMED_H
-#define TEXTMILL_EVAL_FRAMED_H
+#pragma once
 
 #include "tokenizer/tokenizer.h"
 
@@ -16,5 +15,3 @@ int framed_encode(const struct tokenizer *t, struct encoder *e, const char *text
  * token that the vocabulary puts before a text or, if it puts none, end-of-text. Returns -1 with an
  * error if there is neither. */
 int64_t framed_start(const struct tokenizer *t);
-
-#endif

@@ -9,8 +9,7 @@
  *     items_each_line(&g, path, add, progress);       calls `add` for each line, and `judge`
  *     items_release(&g);
  */
-#ifndef TEXTMILL_EVAL_ITEMS_H
-#define TEXTMILL_EVAL_ITEMS_H
+#pragma once
 
 #include "common/base/ids.h"
 #include "eval/score.h"
@@ -56,5 +55,3 @@ int items_each_line(struct items *g, const char *path, items_add_line add,
                     void (*progress)(uint64_t done));
 
 void items_release(struct items *g);
-
-#endif

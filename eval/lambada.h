@@ -13,8 +13,7 @@
  * A passage longer than the model's positions is cut at its beginning. A passage without context
  * (a single word) is counted as skipped and not scored.
  */
-#ifndef TEXTMILL_EVAL_LAMBADA_H
-#define TEXTMILL_EVAL_LAMBADA_H
+#pragma once
 
 #include <stdint.h>
 
@@ -41,5 +40,3 @@ int lambada_score(struct lambada_score *score, struct scorer *s, struct encoder 
 /* Appends the "text" of one line to `text`. `name` names the line in errors. Returns 0, or -1 with
  * an error. */
 int lambada_parse(const char *line, size_t n, const char *name, struct buf *text);
-
-#endif

@@ -15,11 +15,8 @@
  * Bits per byte and per character are those of all lines with fewer than `length` tokens, because
  * the bytes of a line that was cut are not all scored.
  */
-#ifndef TEXTMILL_EVAL_LINE_SCORES_H
-#define TEXTMILL_EVAL_LINE_SCORES_H
+#pragma once
 
 #include "common/program/tool.h"
 
 extern const struct tool_command line_scores_command;
-
-#endif

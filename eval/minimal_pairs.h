@@ -10,11 +10,8 @@
  *
  * A sentence longer than the model's positions is cut at its beginning.
  */
-#ifndef TEXTMILL_EVAL_MINIMAL_PAIRS_H
-#define TEXTMILL_EVAL_MINIMAL_PAIRS_H
+#pragma once
 
 #include "common/program/tool.h"
 
 extern const struct tool_command minimal_pairs_command;
-
-#endif

@@ -6,8 +6,7 @@
  *     struct ops_array x = network_run(&n, &batch);    the last layer's output
  *     network_close(&n);
  */
-#ifndef TEXTMILL_EVAL_NETWORK_H
-#define TEXTMILL_EVAL_NETWORK_H
+#pragma once
 
 #include <stdint.h>
 
@@ -34,5 +33,3 @@ void network_close(struct network *n); /* does nothing for a zeroed struct */
  * is not padding; it is valid until the next run. b must have at most n->rows such tokens, and
  * sequences no longer than the model's positions. */
 struct ops_array network_run(struct network *n, const struct batch *b);
-
-#endif

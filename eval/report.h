@@ -3,8 +3,7 @@
  *
  * In key=value lines, line ends within a value become spaces. JSON keeps them.
  */
-#ifndef TEXTMILL_EVAL_REPORT_H
-#define TEXTMILL_EVAL_REPORT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -41,5 +40,3 @@ const char *report_end(struct report *r);
  * of key=value lines but the first. Returns 0, or -1 with an error if printing fails. */
 int report_print(struct report *r);
 void report_release(struct report *r);
-
-#endif

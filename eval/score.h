@@ -11,8 +11,7 @@
  * Several windows run as one batch, padded at the end to the longest one. Attention is causal, so
  * padding does not change the results.
  */
-#ifndef TEXTMILL_EVAL_SCORE_H
-#define TEXTMILL_EVAL_SCORE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -58,5 +57,3 @@ double score_perplexity(double loss);
 /* Returns the standard error of the mean of n independent numbers, from their sum and the sum of
  * their squares: the sample's standard deviation / sqrt(n). Returns 0 for n < 2. */
 double score_error(double sum, double squares, uint64_t n);
-
-#endif

@@ -2,8 +2,7 @@
  * shards.h - loss over training data in the form that `train` reads: sequences from TFRecord or
  * Megatron files. Each token is predicted from the tokens before it in its sequence.
  */
-#ifndef TEXTMILL_EVAL_SHARDS_H
-#define TEXTMILL_EVAL_SHARDS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -21,5 +20,3 @@ struct shards_score {
  * Calls `progress` with the number of targets scored so far. Returns 0, or -1 with an error. */
 int shards_score(struct shards_score *score, struct scorer *s, struct dataset *d, int64_t length,
                  uint64_t sequences, void (*progress)(uint64_t done));
-
-#endif

@@ -18,8 +18,7 @@
  * its score minus the score of the best candidate with text. If they are above null_threshold, the
  * prediction is "".
  */
-#ifndef TEXTMILL_EVAL_SQUAD_ANSWERS_H
-#define TEXTMILL_EVAL_SQUAD_ANSWERS_H
+#pragma once
 
 #include "common/base/buf.h"
 #include "squad/squad_windows.h"
@@ -64,5 +63,3 @@ struct squad_best {
 int squad_answers_best(struct squad_best *best, const struct squad_answer_rules *rules,
                        const struct squad_windows *w, size_t question, const float *starts,
                        const float *ends);
-
-#endif

@@ -1,11 +1,8 @@
 /*
  * squad_command.h - the command `evaluate squad`.
  */
-#ifndef TEXTMILL_EVAL_SQUAD_COMMAND_H
-#define TEXTMILL_EVAL_SQUAD_COMMAND_H
+#pragma once
 
 #include "common/program/tool.h"
 
 extern const struct tool_command squad_command;
-
-#endif

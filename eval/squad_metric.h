@@ -19,8 +19,7 @@
  *        gold answer. A question without prediction is not counted. (The script fails in this case
  *        when it computes HasAns and NoAns; here they cover the questions with a prediction.)
  */
-#ifndef TEXTMILL_EVAL_SQUAD_METRIC_H
-#define TEXTMILL_EVAL_SQUAD_METRIC_H
+#pragma once
 
 #include "common/formats/js.h"
 #include "squad/squad.h"
@@ -66,5 +65,3 @@ int squad_score_v1(struct squad_score *score, const struct squad *s, const struc
  * `name` names the predictions in errors. Returns 0, or -1 with an error. */
 int squad_score_v2(struct squad_score *score, const struct squad *s, const struct js *predictions,
                    const char *name, const struct js *no_answer, double threshold);
-
-#endif

@@ -5,8 +5,7 @@
  * Only tokens that are not padding are run; those of a batch's windows are packed one after
  * another, so padding costs no time.
  */
-#ifndef TEXTMILL_EVAL_SQUAD_MODEL_H
-#define TEXTMILL_EVAL_SQUAD_MODEL_H
+#pragma once
 
 #include <stdint.h>
 
@@ -43,5 +42,3 @@ int squad_model_answer(struct squad_answers *a, struct squad_model *m,
 /* Answers question 0 of w only, and sets *best. Returns 0, or -1 with an error. */
 int squad_model_best(struct squad_best *best, struct squad_model *m,
                      const struct squad_answer_rules *rules, const struct squad_windows *w);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * squad_report.h - the output of `evaluate squad`: counts of the data and scores of the answers.
  */
-#ifndef TEXTMILL_EVAL_SQUAD_REPORT_H
-#define TEXTMILL_EVAL_SQUAD_REPORT_H
+#pragma once
 
 #include "eval/report.h"
 #include "eval/squad_answers.h"
@@ -18,5 +17,3 @@ void squad_report_score(struct report *r, const struct squad_score *score, int v
 /* Appends a question and its answer. odds 1: the null odds are appended, too. */
 void squad_report_best(struct report *r, struct squad_text question, const struct squad_best *best,
                        int odds);
-
-#endif

@@ -2,8 +2,7 @@
  * subject.h - the model and the tokenizer that `evaluate` examines, and the options that name them.
  * All commands share these options: each command's options struct begins with a struct subject.
  */
-#ifndef TEXTMILL_EVAL_SUBJECT_H
-#define TEXTMILL_EVAL_SUBJECT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -91,5 +90,3 @@ int subject_set_length(int64_t *length, const struct scorer *scorer);
 int subject_check(const struct subject *s, struct network *n);
 
 void subject_release(struct subject *s);
-
-#endif

@@ -33,8 +33,7 @@
  * All rules: bits_per_byte = sum of -log2 p / bytes. Words and bytes are counted in the original
  * file, before detokenization, so that models with different vocabularies can be compared.
  */
-#ifndef TEXTMILL_EVAL_WIKI_H
-#define TEXTMILL_EVAL_WIKI_H
+#pragma once
 
 #include <stdint.h>
 
@@ -101,5 +100,3 @@ double wiki_bits_error(const struct wiki_text *text);
  * between white space: Python's len(re.split(r"\s+", text)). */
 uint64_t wiki_words(const char *s, size_t n);
 uint64_t wiki_pieces(const char *s, size_t n);
-
-#endif

@@ -19,8 +19,7 @@
  * its present length, is not above the worst result's. These are the rules of Hugging Face's
  * generate(num_beams=width, early_stopping=False).
  */
-#ifndef TEXTMILL_GENERATE_BEAMS_H
-#define TEXTMILL_GENERATE_BEAMS_H
+#pragma once
 
 #include "generate/generator.h"
 
@@ -61,5 +60,3 @@ void beams_release(struct beams *b); /* keeps width and length_penalty */
  * before there were i + 1 results, sets *one to the best running beam, with FINISH_INTERRUPT, and
  * returns its sum of log p. */
 double beams_take(const struct beams *b, int64_t i, struct generation *one);
-
-#endif

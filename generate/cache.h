@@ -14,8 +14,7 @@
  * of positions is rounded up to a power of two. The buffers of the longest forward run come on top.
  * Positions are absolute, as in training; a full cache takes no more tokens.
  */
-#ifndef TEXTMILL_GENERATE_CACHE_H
-#define TEXTMILL_GENERATE_CACHE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -74,5 +73,3 @@ void cache_copy(struct cache *to, const struct cache *from, int64_t positions);
 int64_t cache_numbers(const struct cache *c, int64_t n);
 void cache_get(const struct cache *c, float *keys, float *values);
 void cache_set(struct cache *c, int64_t n, const float *keys, const float *values);
-
-#endif

@@ -8,8 +8,7 @@
  * WordPiece                 "bert"
  * Unigram, WordLevel and BPE of characters without tokens of bytes have no keys.
  */
-#ifndef TEXTMILL_GENERATE_EXPORT_VOCABULARY_H
-#define TEXTMILL_GENERATE_EXPORT_VOCABULARY_H
+#pragma once
 
 #include "common/formats/gguf.h"
 #include "tokenizer/tokenizer.h"
@@ -19,5 +18,3 @@
  * same. Returns 0, or -1 with an error if a token has an id that the model has not. */
 int export_vocabulary(struct gguf_writer *w, const struct tokenizer *t, int64_t vocabulary,
                       const char **doubt);
-
-#endif

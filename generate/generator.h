@@ -12,8 +12,7 @@
  * A text depends only on the model, the prompt, the sampler, the limits and the key. On the CPU it
  * does not depend on the texts that are generated with it.
  */
-#ifndef TEXTMILL_GENERATE_GENERATOR_H
-#define TEXTMILL_GENERATE_GENERATOR_H
+#pragma once
 
 #include <stdint.h>
 
@@ -134,5 +133,3 @@ void generation_stop(struct generation *one);
 
 /* Returns "length", "stop", "end-of-text", "positions" or "interrupt". */
 const char *finish_name(enum finish finish);
-
-#endif

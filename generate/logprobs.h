@@ -4,8 +4,7 @@
  *
  *     log p[i] = l[i] - log sum of exp(l)
  */
-#ifndef TEXTMILL_GENERATE_LOGPROBS_H
-#define TEXTMILL_GENERATE_LOGPROBS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -21,5 +20,3 @@ double logprobs_sum(const float *logits, int64_t V);
  * comes first. `sum` is the result of logprobs_sum for these logits, or 0 if `logits` already holds
  * log probabilities. */
 void logprobs_top(struct logprob *out, int64_t n, const float *logits, int64_t V, double sum);
-
-#endif

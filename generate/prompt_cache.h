@@ -15,8 +15,7 @@
  *     f32       keys [L,n,K], then values [L,n,K]
  *     u32       CRC-32C of all bytes before
  */
-#ifndef TEXTMILL_GENERATE_PROMPT_CACHE_H
-#define TEXTMILL_GENERATE_PROMPT_CACHE_H
+#pragma once
 
 #include "generate/generator.h"
 
@@ -42,5 +41,3 @@ struct prompt_cache {
     const unsigned char *logits, *ids, *keys, *values;
 };
 int prompt_cache_parse(struct prompt_cache *out, const void *bytes, size_t n, const char *name);
-
-#endif

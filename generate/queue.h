@@ -15,8 +15,7 @@
  * When a text ends, the next one takes its place. A text waits in the queue until the texts before
  * it have ended, too.
  */
-#ifndef TEXTMILL_GENERATE_QUEUE_H
-#define TEXTMILL_GENERATE_QUEUE_H
+#pragma once
 
 #include "generate/generator.h"
 
@@ -67,5 +66,3 @@ void queue_drop(struct queue *q);
 
 /* Ends all texts that have begun, with FINISH_INTERRUPT; the others will not begin. */
 void queue_stop(struct queue *q);
-
-#endif

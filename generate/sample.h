@@ -22,8 +22,7 @@
  * Order and meaning are those of Hugging Face's generate(), which has no presence penalty. The
  * window is the last `window` tokens of the text, including the prompt; 0: the whole text.
  */
-#ifndef TEXTMILL_GENERATE_SAMPLE_H
-#define TEXTMILL_GENERATE_SAMPLE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -83,5 +82,3 @@ void sampler_adjust(struct sampler *s, float *logits, int64_t V, const struct sa
  * these tokens. Only for temperature > 0. */
 int64_t sampler_candidates(struct sampler *s, float *logits, int64_t V,
                            const struct sampler_text *text);
-
-#endif

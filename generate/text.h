@@ -5,8 +5,7 @@
  * become part of a character or of a stop text are held back until this is known. Invalid UTF-8
  * becomes U+FFFD, one per maximal subpart, so that the output is always valid.
  */
-#ifndef TEXTMILL_GENERATE_TEXT_H
-#define TEXTMILL_GENERATE_TEXT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -30,5 +29,3 @@ void text_end(struct text *t); /* ends the text: the bytes held back become part
 /* Returns the new part of the text that can no longer change, and sets *n to its length in bytes,
  * perhaps 0. It is not NUL-terminated, and is valid until the next text_add or text_end. */
 const char *text_news(struct text *t, size_t *n);
-
-#endif

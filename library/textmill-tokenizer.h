@@ -29,8 +29,7 @@
  * For a given vocabulary file, the ids are those of Hugging Face's tokenizers, tiktoken or
  * SentencePiece.
  */
-#ifndef TEXTMILL_LIBRARY_TEXTMILL_TOKENIZER_H
-#define TEXTMILL_LIBRARY_TEXTMILL_TOKENIZER_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -128,6 +127,4 @@ TEXTMILL_API void textmill_texts_free(struct textmill_texts *texts);
 
 #ifdef __cplusplus
 }
-#endif
-
 #endif

@@ -19,8 +19,7 @@
  *
  * Source: Rajpurkar et al. 2016 (1.1) and 2018 (2.0).
  */
-#ifndef TEXTMILL_SQUAD_SQUAD_H
-#define TEXTMILL_SQUAD_SQUAD_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -86,5 +85,3 @@ void squad_release(struct squad *s);
 /* Returns the length in bytes of the first `points` code points of s[0..n), or n if there are
  * fewer. */
 size_t squad_bytes(const char *s, size_t n, uint64_t points);
-
-#endif

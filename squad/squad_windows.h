@@ -27,8 +27,7 @@
  * Sources: Devlin et al. 2019, run_squad.py of the reference; Hugging Face's question answering
  * examples.
  */
-#ifndef TEXTMILL_SQUAD_SQUAD_WINDOWS_H
-#define TEXTMILL_SQUAD_SQUAD_WINDOWS_H
+#pragma once
 
 #include "common/base/ids.h"
 #include "squad/squad.h"
@@ -87,5 +86,3 @@ uint32_t squad_window_row(const struct squad_windows *w, size_t window, uint32_t
 /* Returns 1 if, of all windows with the context token `token`, this window has the most context
  * around it, else 0 (Google's rule above). The window must contain the token. */
 int squad_window_counts(const struct squad_windows *w, size_t window, uint32_t token);
-
-#endif

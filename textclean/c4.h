@@ -3,8 +3,7 @@
  *
  * A line is stripped of white space and reference marks: [12], [edit], [citation needed].
  */
-#ifndef TEXTMILL_TEXTCLEAN_C4_H
-#define TEXTMILL_TEXTCLEAN_C4_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -33,5 +32,3 @@ struct c4_result {
 /* Applies the rules to the text of `f`. If the text changes, the caller passes the new one to
  * features_set. Then f->word_count may be set already. */
 void c4_clean(const struct c4_rules *rules, struct features *f, struct c4_result *out);
-
-#endif

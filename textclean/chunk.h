@@ -5,8 +5,7 @@
  * marks come off at the begin and the end, at which marks between letters or digits a chunk is cut,
  * which chunks are exceptions.
  */
-#ifndef TEXTMILL_TEXTCLEAN_CHUNK_H
-#define TEXTMILL_TEXTCLEAN_CHUNK_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -44,5 +43,3 @@ size_t chunk_infix(const char *s, size_t n, size_t *at);
 
 /* Returns 1 if s[0..n) is an address of the web or of mail. */
 int chunk_is_address(const char *s, size_t n);
-
-#endif

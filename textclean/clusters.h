@@ -2,8 +2,7 @@
  * clusters.h - sets of documents that are joined pair by pair (union-find); the document with the
  * smallest number stands for its set, whatever the order of the pairs.
  */
-#ifndef TEXTMILL_TEXTCLEAN_CLUSTERS_H
-#define TEXTMILL_TEXTCLEAN_CLUSTERS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -23,5 +22,3 @@ void clusters_join(struct clusters *c, size_t a, size_t b);
 /* Returns the smallest number of the set. It does not change the struct, so that several threads
  * may call it. */
 size_t clusters_first(const struct clusters *c, size_t document);
-
-#endif

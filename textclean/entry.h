@@ -12,8 +12,7 @@
  * A mark says what a document failed. It is the attribute textclean="…" or the member "textclean",
  * and takes the place of an earlier mark.
  */
-#ifndef TEXTMILL_TEXTCLEAN_ENTRY_H
-#define TEXTMILL_TEXTCLEAN_ENTRY_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -82,5 +81,3 @@ void entries_put_end(const struct entries *s, struct buf *out, uint64_t document
 
 /* Appends the document; with `mark`, unless it is NULL. */
 void entry_put(const struct entry *r, enum entry_format format, const char *mark, struct buf *out);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Lengths are in characters.
  */
-#ifndef TEXTMILL_TEXTCLEAN_FEATURES_H
-#define TEXTMILL_TEXTCLEAN_FEATURES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -75,5 +74,3 @@ size_t features_top_grams(struct features *f, int n, size_t enough);
  * right, without overlap; or a number that is not smaller, if that is at most `enough`. Runs are
  * equal if their words are; for datatrove also if only their letters are ("a b" and "ab"). */
 size_t features_repeated_grams(struct features *f, int n, size_t enough);
-
-#endif

@@ -5,8 +5,7 @@
  * is read twice they go to parts of temporary files, by their first bits; then each part is sorted
  * in memory, so that memory does not grow with the number of keys.
  */
-#ifndef TEXTMILL_TEXTCLEAN_FIRSTS_H
-#define TEXTMILL_TEXTCLEAN_FIRSTS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ int firsts_find(const struct firsts *f, const struct key *key, uint64_t *first);
  * the first with its key. Returns 0, or -1 with an error. */
 int firsts_finish(struct firsts *f, void (*same)(void *ctx, uint64_t number, uint64_t first),
                   void *ctx);
-
-#endif

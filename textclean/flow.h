@@ -4,8 +4,7 @@
  * All threads judge; reading and writing is in order, so the output is the same for any number of
  * threads.
  */
-#ifndef TEXTMILL_TEXTCLEAN_FLOW_H
-#define TEXTMILL_TEXTCLEAN_FLOW_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -81,5 +80,3 @@ struct flow {
  * left_out with flow_release. */
 int flow_run(struct flow *f, int argc, char **argv);
 void flow_release(struct flow *f);
-
-#endif

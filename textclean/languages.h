@@ -23,8 +23,7 @@
  * more than LANGUAGES_LETTERS letters are scaled down to those of that many letters. So a long
  * text in two languages, or in one that the model does not have, may have a low score.
  */
-#ifndef TEXTMILL_TEXTCLEAN_LANGUAGES_H
-#define TEXTMILL_TEXTCLEAN_LANGUAGES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -101,5 +100,3 @@ void languages_count(struct languages_counts *c, size_t language, struct languag
 /* Writes the model to an output with a temporary name that has nothing yet. Returns 0, or -1 with
  * an error. */
 int languages_write(const struct languages_counts *c, struct output *out);
-
-#endif

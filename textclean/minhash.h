@@ -13,8 +13,7 @@
  *
  * Arithmetic and words are those of datatrove 0.10.
  */
-#ifndef TEXTMILL_TEXTCLEAN_MINHASH_H
-#define TEXTMILL_TEXTCLEAN_MINHASH_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -53,5 +52,3 @@ size_t minhash_sign(const struct minhash *m, struct minhash_tools *t, const char
 
 /* Returns the hash of a band of t->signature; those of different bands differ. */
 uint64_t minhash_band(const struct minhash *m, const struct minhash_tools *t, size_t band);
-
-#endif

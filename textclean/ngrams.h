@@ -4,8 +4,7 @@
  * A word is what stands between white space, in lower case, without the marks of stops_is_mark and
  * without other punctuation (category P).
  */
-#ifndef TEXTMILL_TEXTCLEAN_NGRAMS_H
-#define TEXTMILL_TEXTCLEAN_NGRAMS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -50,5 +49,3 @@ int64_t ngrams_add(struct ngrams *g, const struct ngram_words *w, uint64_t sourc
  * at once. */
 int ngrams_find(const struct ngrams *g, const struct ngram_words *w, size_t *at, size_t *words,
                 uint64_t *source);
-
-#endif

@@ -6,8 +6,7 @@
  * between them. Punctuation is that of stops_is_mark. Accents are what the canonical decomposition
  * makes marks without width (Mn). This is the arithmetic of datatrove's text normalisation.
  */
-#ifndef TEXTMILL_TEXTCLEAN_NORMAL_H
-#define TEXTMILL_TEXTCLEAN_NORMAL_H
+#pragma once
 
 #include <stddef.h>
 
@@ -22,5 +21,3 @@ void normal_release(struct normal *t);
 
 /* Replaces t->text by the normal form of text[0..n). Invalid bytes become U+FFFD. */
 void normal_set(struct normal *t, const char *text, size_t n);
-
-#endif

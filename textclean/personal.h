@@ -5,8 +5,7 @@
  * four numbers up to 255; those of private, local, shared, reserved and documentation networks stay
  * (IANA's registry of special-purpose addresses, as Python's ipaddress.is_global reads it).
  */
-#ifndef TEXTMILL_TEXTCLEAN_PERSONAL_H
-#define TEXTMILL_TEXTCLEAN_PERSONAL_H
+#pragma once
 
 #include <stddef.h>
 
@@ -22,5 +21,3 @@ enum personal_how {
 /* Replaces *out by text[0..n) with its addresses replaced. Returns their number; 0: *out is
  * empty. */
 size_t personal_replace(struct buf *out, const char *text, size_t n, enum personal_how how);
-
-#endif

@@ -7,8 +7,7 @@
  * rules of a set in the order of the table; the first rule that fails decides. The set c4 also
  * leaves out lines, so the sets after it see another text.
  */
-#ifndef TEXTMILL_TEXTCLEAN_RULES_H
-#define TEXTMILL_TEXTCLEAN_RULES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -49,5 +48,3 @@ int rules_judge(const struct rules *r, struct rules_tools *t, const char *text, 
 
 /* Appends the table: name, limit and meaning of each rule. */
 void rules_print(struct buf *out);
-
-#endif

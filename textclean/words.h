@@ -9,8 +9,7 @@
  * the conventions of Penn Treebank and of spaCy's English tokenizer, by which published filters
  * count.
  */
-#ifndef TEXTMILL_TEXTCLEAN_WORDS_H
-#define TEXTMILL_TEXTCLEAN_WORDS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -71,5 +70,3 @@ uint32_t words_count(const struct words *w, const char *word);
 /* Returns the number of sentences in the words [from, to): one, and one more for each word after a
  * sentence's end that is no mark. */
 size_t words_sentences(const struct words *w, size_t from, size_t to);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * batch.h - batches of documents, the work items of the pipelines of tokenize.
  */
-#ifndef TEXTMILL_TOKENIZER_BATCH_H
-#define TEXTMILL_TOKENIZER_BATCH_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -54,5 +53,3 @@ void idle_init(struct idle *i);
 void idle_release(struct idle *i, void (*release)(void *item));
 void *idle_take(struct idle *i); /* removes an object from the pool; NULL if the pool is empty */
 void idle_give(struct idle *i, void *item);
-
-#endif

@@ -2,8 +2,7 @@
  * counting.h - counts the words of texts, or adds up files of counted words, for `tokenize count`
  * and `tokenize train`.
  */
-#ifndef TEXTMILL_TOKENIZER_COUNTING_H
-#define TEXTMILL_TOKENIZER_COUNTING_H
+#pragma once
 
 #include "common/base/buf.h"
 #include "common/program/opt.h"
@@ -53,5 +52,3 @@ void counting_release(struct counting_tables *tables);
 /* Appends one line to `out` that says how text is cut into words. Files of counts hold this line
  * (word_file.h): counts may be added up only if their lines are equal. */
 void counting_rules(const struct counting_options *o, const struct tokenizer *t, struct buf *out);
-
-#endif

@@ -4,8 +4,7 @@
  *     const struct encode_options how = { .t = tokenizer, .width = 2, .mend = MEND_FEW };
  *     encode_document(&how, encoder, batch, 1, text, n);
  */
-#ifndef TEXTMILL_TOKENIZER_ENCODE_DOCUMENT_H
-#define TEXTMILL_TOKENIZER_ENCODE_DOCUMENT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -34,5 +33,3 @@ struct encode_options {
  * acceptable UTF-8, if it cannot be encoded, or if the ends of its sentences cannot be found. */
 int encode_document(const struct encode_options *how, struct encoder *e, struct batch *b,
                     uint64_t number, const char *text, size_t n);
-
-#endif

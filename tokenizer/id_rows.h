@@ -6,8 +6,7 @@
  * 2^32. Each line is a document; spaces, tabs and CR may stand between the ids and after the last
  * one.
  */
-#ifndef TEXTMILL_TOKENIZER_ID_ROWS_H
-#define TEXTMILL_TOKENIZER_ID_ROWS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -37,5 +36,3 @@ void id_rows_close(struct id_rows *r);
 
 /* Prefixes the current error with the file and the line or document number. Returns -1. */
 int id_rows_where(const struct id_rows *r);
-
-#endif

@@ -2,8 +2,7 @@
  * parts.h - the fields of struct tokenizer, shared by tokenizer.c (loading, decoding) and
  * encoder.c.
  */
-#ifndef TEXTMILL_TOKENIZER_PARTS_H
-#define TEXTMILL_TOKENIZER_PARTS_H
+#pragma once
 
 #include <pthread.h>
 #include <stddef.h>
@@ -33,5 +32,3 @@ struct tokenizer {
     struct added_set added[2]; /* the added tokens that each pass over the text looks for */
     struct tokenizer_lazy *lazy;
 };
-
-#endif

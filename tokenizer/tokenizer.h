@@ -11,8 +11,7 @@
  * A tokenizer does not change after loading, so threads may share it. An encoder holds the working
  * memory of one thread. The ids of a text depend on nothing but the text and the vocabulary.
  */
-#ifndef TEXTMILL_TOKENIZER_TOKENIZER_H
-#define TEXTMILL_TOKENIZER_TOKENIZER_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -141,5 +140,3 @@ uint64_t encoder_replaced(const struct encoder *e);
 /* Appends text[0..n) to `out` with U+FFFD in place of invalid UTF-8, as encoder_encode reads it.
  * Returns the number of bytes replaced. */
 size_t encoder_repair(struct buf *out, const char *text, size_t n);
-
-#endif

@@ -27,8 +27,7 @@
  * before it is removed, so a folder with a checkpoint's name is always complete. Every file is
  * checked against `state` before it is used.
  */
-#ifndef TEXTMILL_TRAIN_CHECKPOINT_H
-#define TEXTMILL_TRAIN_CHECKPOINT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -103,5 +102,3 @@ int checkpoint_prune(const char *out, int64_t keep);
 /* Removes all checkpoints of the folder `out`. Returns 0, or -1 with an error, also if one holds
  * other files than those that its state lists. */
 int checkpoint_remove_all(const char *out);
-
-#endif

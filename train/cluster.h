@@ -20,8 +20,7 @@
  * all-reduce counts twice that. The speed is that of the host if the group lies in one host, else
  * that of the network. Transfers of the pipeline count as hidden.
  */
-#ifndef TEXTMILL_TRAIN_CLUSTER_H
-#define TEXTMILL_TRAIN_CLUSTER_H
+#pragma once
 
 #include <stdint.h>
 
@@ -84,5 +83,3 @@ int cluster_estimate(struct cluster_estimate *out, const struct cluster_machine 
 /* Appends lines estimate_KEY=VALUE to `out`. */
 void cluster_print(const struct cluster_estimate *e, const struct cluster_machine *m,
                    const struct cluster_split *split, struct buf *out);
-
-#endif

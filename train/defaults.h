@@ -14,8 +14,7 @@
  *
  * The rates are meant for AdamW; other optimizers get the same ones.
  */
-#ifndef TEXTMILL_TRAIN_DEFAULTS_H
-#define TEXTMILL_TRAIN_DEFAULTS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -29,5 +28,3 @@ int64_t defaults_micro_batch(int64_t parameters, int64_t sequence_length, int64_
 
 /* Returns the number of updates of warm-up in a training of `steps` updates. */
 int64_t defaults_warmup(int64_t steps);
-
-#endif

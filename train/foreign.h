@@ -10,8 +10,7 @@
  * in any other file; both give the reason. A kind of model that model.h does not have is an error
  * in any file.
  */
-#ifndef TEXTMILL_TRAIN_FOREIGN_H
-#define TEXTMILL_TRAIN_FOREIGN_H
+#pragma once
 
 #include "common/formats/yaml.h"
 
@@ -23,5 +22,3 @@ const char *foreign_option(const char *name);
 /* Replaces the keys and values of y by options of this program. `path` is for messages. Returns 0,
  * or -1 with an error. */
 int foreign_translate(struct yaml *y, const char *path);
-
-#endif

@@ -16,8 +16,7 @@
  * (or group of them), and saves the state before that step. The next signal kills the process.
  * Signals that are ignored at the start stay ignored.
  */
-#ifndef TEXTMILL_TRAIN_LOOP_H
-#define TEXTMILL_TRAIN_LOOP_H
+#pragma once
 
 #include <stdint.h>
 
@@ -43,5 +42,3 @@ int loop_run(struct plan *p, const char *config, struct kv *origin,
 /* Returns a pointer to a variable that is 0, or the number of the signal that has come and ends the
  * run after the current step. */
 const volatile int *loop_stop_signal(void);
-
-#endif

@@ -6,8 +6,7 @@
  * fills in the settings that are not set, so that the saved configuration is complete, and checks
  * that all settings fit together. plan_print prints the plan for `train --dry-run`.
  */
-#ifndef TEXTMILL_TRAIN_PLAN_H
-#define TEXTMILL_TRAIN_PLAN_H
+#pragma once
 
 #include <stdint.h>
 
@@ -139,5 +138,3 @@ int plan_validation_round(const struct plan *p);
 
 /* Returns the floating-point operations of training per token. */
 double plan_flops_per_token(const struct plan *p);
-
-#endif

@@ -17,8 +17,7 @@
  * A rank whose file cannot be written still sends its parts to the other writers. So all ranks must
  * call a function here for the same files.
  */
-#ifndef TEXTMILL_TRAIN_SAVED_H
-#define TEXTMILL_TRAIN_SAVED_H
+#pragma once
 
 #include "common/formats/kv.h"
 #include "model/network/model.h"
@@ -65,5 +64,3 @@ uint64_t saved_bytes(const struct tensor_table *own, const struct tensor_table *
  * several. With points 1, also reads the points of a schedule-free optimizer into the store's
  * parameters. Returns 0, or -1 with an error. */
 int saved_read_moments(const char *dir, struct store *s, int points);
-
-#endif

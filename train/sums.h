@@ -8,8 +8,7 @@
  * A file is undamaged when its own checksum is right. If it is not, the checksums of its tensors
  * show where the damage is: they cover the whole file except its header.
  */
-#ifndef TEXTMILL_TRAIN_SUMS_H
-#define TEXTMILL_TRAIN_SUMS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -31,5 +30,3 @@ void sums_sort(struct kv *state, const struct kv *sums);
  * and, for a safetensors file, the damaged tensor and its offset. A state that lists no file is an
  * error. */
 int sums_check(const struct kv *state, const char *dir, int rank, int ranks);
-
-#endif

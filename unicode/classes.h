@@ -2,8 +2,7 @@
  * classes.h - the character classes of Oniguruma's regular expressions, in Unicode 16: general
  * categories and \w. For a regular expression library with older tables.
  */
-#ifndef TEXTMILL_UNICODE_CLASSES_H
-#define TEXTMILL_UNICODE_CLASSES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ static inline int classes_has(const struct classes_set *s, uint32_t c)
 int classes_category(struct classes_set *s, const char *name, size_t n);
 void classes_word_set(struct classes_set *s, int in_brackets); /* \w, or the smaller [\w] */
 void classes_space_set(struct classes_set *s);                 /* White_Space */
-
-#endif

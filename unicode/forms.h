@@ -7,8 +7,7 @@
  *
  * Source of the forms: Unicode standard, section 3.11, and annex 15.
  */
-#ifndef TEXTMILL_UNICODE_FORMS_H
-#define TEXTMILL_UNICODE_FORMS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -50,5 +49,3 @@ uint32_t forms_canonical_point(size_t i);
  * the first of them may decompose further. "*COUNT:" and a character stands for COUNT code points,
  * which become this character and those that follow it. */
 extern const char forms_canonical[], forms_compatible[];
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Follows Unicode 14, as Python 3.11 and MediaWiki's PHP do: unicode/data/case.txt.
  */
-#ifndef TEXTMILL_UNICODE_LETTER_CASE_H
-#define TEXTMILL_UNICODE_LETTER_CASE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -44,5 +43,3 @@ struct letter_case_run {
 extern const struct letter_case_run letter_case_lowers[], letter_case_laters[],
     letter_case_uppers[];
 extern const size_t letter_case_lowers_count, letter_case_laters_count, letter_case_uppers_count;
-
-#endif

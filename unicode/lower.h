@@ -5,8 +5,7 @@
  * to one, except U+0130, which maps to two. A capital sigma becomes the final form (U+03C2) if a
  * cased letter precedes it and none follows it; case-ignorable characters between them are skipped.
  */
-#ifndef TEXTMILL_UNICODE_LOWER_H
-#define TEXTMILL_UNICODE_LOWER_H
+#pragma once
 
 #include <stddef.h>
 
@@ -14,5 +13,3 @@
 
 /* Appends s[0..n) in lower case. s is valid UTF-8. */
 void lower_add(struct buf *out, const char *s, size_t n);
-
-#endif

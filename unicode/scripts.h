@@ -3,8 +3,7 @@
  *
  * Hiragana and Katakana count as Han, as in SentencePiece, because Japanese words mix them.
  */
-#ifndef TEXTMILL_UNICODE_SCRIPTS_H
-#define TEXTMILL_UNICODE_SCRIPTS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -24,5 +23,3 @@ extern const size_t scripts_run_count;
 
 /* Returns the number of the code point's script. */
 uint32_t scripts_of(uint32_t code_point);
-
-#endif

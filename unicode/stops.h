@@ -1,8 +1,7 @@
 /*
  * stops.h - punctuation marks, as filters of corpora count them.
  */
-#ifndef TEXTMILL_UNICODE_STOPS_H
-#define TEXTMILL_UNICODE_STOPS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -14,5 +13,3 @@ int stops_is_end(uint32_t c);
  * published pipelines use: ASCII's marks, controls except tab and LF, and 34 others, one of which
  * is the wide digit 1. */
 int stops_is_mark(uint32_t c);
-
-#endif

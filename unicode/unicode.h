@@ -9,8 +9,7 @@
  * The lookup has two stages: code point / 16 selects a block, and the block's 16 bytes are indices
  * of records.
  */
-#ifndef TEXTMILL_UNICODE_UNICODE_H
-#define TEXTMILL_UNICODE_UNICODE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -110,5 +109,3 @@ static inline enum unicode_class unicode_class(const uint8_t *classes, uint32_t 
 {
     return (enum unicode_class)(classes[code_point >> 2] >> (code_point & 3) * 2 & 3);
 }
-
-#endif

@@ -5,8 +5,7 @@
  * The published scores are computed with str.strip() and str.split(), so word counts must match
  * them.
  */
-#ifndef TEXTMILL_UNICODE_WHITESPACE_H
-#define TEXTMILL_UNICODE_WHITESPACE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -26,5 +25,3 @@ struct span whitespace_strip(const char *s, size_t n); /* str.strip() */
 /* Returns str.split()[-1], the last word of s[0..n). If there is none, the span is empty and lies
  * at the end. */
 struct span whitespace_last_word(const char *s, size_t n);
-
-#endif

@@ -9,8 +9,7 @@
  * The text is then split into sentences, if asked for, and written in the chosen output form. The
  * result depends only on the page, its wiki and `how`.
  */
-#ifndef TEXTMILL_WIKIPREP_EXTRACT_H
-#define TEXTMILL_WIKIPREP_EXTRACT_H
+#pragma once
 
 #include "common/base/buf.h"
 #include "common/formats/document.h"
@@ -77,5 +76,3 @@ void extract_free(struct extract *x);
  * EXTRACT_WRITTEN. */
 enum extract_result extract_page(struct extract *x, const struct site *site,
                                  const struct dump_page *page);
-
-#endif

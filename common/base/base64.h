@@ -1,8 +1,7 @@
 /*
  * base64.h - base64 with padding (RFC 4648, section 4).
  */
-#ifndef TEXTMILL_COMMON_BASE_BASE64_H
-#define TEXTMILL_COMMON_BASE_BASE64_H
+#pragma once
 
 #include "common/base/buf.h"
 
@@ -12,5 +11,3 @@ int base64_decode(struct buf *out, const char *s, size_t n);
 
 /* Appends the base64 text of bytes[0..n), with padding. */
 void base64_print(struct buf *out, const char *bytes, size_t n);
-
-#endif

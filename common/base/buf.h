@@ -8,8 +8,7 @@
  *
  * Reuse one buffer with buf_clear: it keeps its memory, so the steady state allocates nothing.
  */
-#ifndef TEXTMILL_COMMON_BASE_BUF_H
-#define TEXTMILL_COMMON_BASE_BUF_H
+#pragma once
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -61,5 +60,3 @@ static inline void buf_addc(struct buf *b, int c)
     b->data[b->len++] = (char)c;
     b->data[b->len] = '\0';
 }
-
-#endif

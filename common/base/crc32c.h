@@ -10,8 +10,7 @@
  * high-performance CRC generation", 2008). Both methods give the same result. The program chooses
  * one when it starts.
  */
-#ifndef TEXTMILL_COMMON_BASE_CRC32C_H
-#define TEXTMILL_COMMON_BASE_CRC32C_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -32,5 +31,3 @@ uint32_t crc32c_portable(uint32_t crc, const void *bytes, size_t n);
 
 /* Returns the method in use: "sse4.2", "crc32" or "portable". */
 const char *crc32c_path(void);
-
-#endif

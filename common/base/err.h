@@ -10,8 +10,7 @@
  * Only main programs print it. Each thread has its own message; pool.h copies a worker thread's
  * message to the calling thread.
  */
-#ifndef TEXTMILL_COMMON_BASE_ERR_H
-#define TEXTMILL_COMMON_BASE_ERR_H
+#pragma once
 
 #include <stddef.h>
 
@@ -56,5 +55,3 @@ struct err {
 };
 struct err err_keep(void);
 int err_restore(const struct err *why); /* sets the error to `why` again; returns -1 */
-
-#endif

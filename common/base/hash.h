@@ -6,8 +6,7 @@
  * (Fowler, Noll, Vo: RFC 9923.) It needs one multiplication per byte: good for names and words,
  * slow for long texts. It gives no protection against keys that were chosen to collide.
  */
-#ifndef TEXTMILL_COMMON_BASE_HASH_H
-#define TEXTMILL_COMMON_BASE_HASH_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -34,5 +33,3 @@ static inline uint64_t hash_bytes(const void *bytes, size_t n)
 {
     return hash_fold(hash_more(HASH_START, bytes, n));
 }
-
-#endif

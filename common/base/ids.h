@@ -1,8 +1,7 @@
 /*
  * ids.h - a growable list of 32-bit numbers: token ids, or positions in a text.
  */
-#ifndef TEXTMILL_COMMON_BASE_IDS_H
-#define TEXTMILL_COMMON_BASE_IDS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -26,5 +25,3 @@ static inline void ids_release(struct ids *ids)
     free(ids->data);
     *ids = (struct ids){ 0 };
 }
-
-#endif

@@ -2,8 +2,7 @@
  * le.h - reads and writes little-endian numbers at any address. All binary formats of this project
  * are little-endian.
  */
-#ifndef TEXTMILL_COMMON_BASE_LE_H
-#define TEXTMILL_COMMON_BASE_LE_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -82,5 +81,3 @@ static inline void le_put_f64(void *p, double x)
     memcpy(&bits, &x, sizeof bits);
     le_put_u64(p, bits);
 }
-
-#endif

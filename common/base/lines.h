@@ -8,8 +8,7 @@
  * A line ends with LF, which is not part of it. The last line may lack its LF. An empty text has no
  * lines.
  */
-#ifndef TEXTMILL_COMMON_BASE_LINES_H
-#define TEXTMILL_COMMON_BASE_LINES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -49,5 +48,3 @@ static inline int lines_next_text(struct lines *l)
         l->len--;
     return 1;
 }
-
-#endif

@@ -6,8 +6,7 @@
  *
  *     LINKED_LIBRARY(zlib, "zlib", zlibVersion())
  */
-#ifndef TEXTMILL_COMMON_BASE_LINKED_H
-#define TEXTMILL_COMMON_BASE_LINKED_H
+#pragma once
 
 struct linked_library {
     const char *name;
@@ -31,5 +30,3 @@ void linked_add(struct linked_library *library);
         static struct linked_library library = { called, linked_version_of_##id, NULL };           \
         linked_add(&library);                                                                      \
     }
-
-#endif

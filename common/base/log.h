@@ -3,8 +3,7 @@
  *
  * For main programs and their loops only; library code neither prints nor exits.
  */
-#ifndef TEXTMILL_COMMON_BASE_LOG_H
-#define TEXTMILL_COMMON_BASE_LOG_H
+#pragma once
 
 #include <stdint.h>
 
@@ -59,5 +58,3 @@ void progress_line(const char *format, ...) __attribute__((format(printf, 1, 2))
 
 /* Asks for the line at the next progress_to or progress_due. May be called in a signal handler. */
 void progress_request(void);
-
-#endif

@@ -5,8 +5,7 @@
  * 1, unless mem_escape was called. Before a size from a file is passed to them, it must be checked
  * against the file. The caller frees the memory with free().
  */
-#ifndef TEXTMILL_COMMON_BASE_MEM_H
-#define TEXTMILL_COMMON_BASE_MEM_H
+#pragma once
 
 #include <setjmp.h>
 #include <stddef.h>
@@ -34,5 +33,3 @@ void mem_escape(jmp_buf *to);
             (capacity) = grown_;                                                                   \
         }                                                                                          \
     } while (0)
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * noun.h - nouns beside counts: "1 document", "2 documents".
  */
-#ifndef TEXTMILL_COMMON_BASE_NOUN_H
-#define TEXTMILL_COMMON_BASE_NOUN_H
+#pragma once
 
 #include <stdint.h>
 
@@ -14,5 +13,3 @@ static inline const char *noun_end(uint64_t n)
 {
     return n == 1 ? "" : "s";
 }
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * pool.h - threads: a pool for loops, and an ordered read/work/write pipeline for streams.
  */
-#ifndef TEXTMILL_COMMON_BASE_POOL_H
-#define TEXTMILL_COMMON_BASE_POOL_H
+#pragma once
 
 #include <pthread.h>
 #include <stddef.h>
@@ -62,5 +61,3 @@ void pool_start_thread(pthread_t *id, void *(*main)(void *), void *arg);
 
 /* Returns the number of processors that this process may run on. */
 int pool_cpus(void);
-
-#endif

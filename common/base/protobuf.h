@@ -7,8 +7,7 @@
  *
  * Format: https://protobuf.dev/programming-guides/encoding
  */
-#ifndef TEXTMILL_COMMON_BASE_PROTOBUF_H
-#define TEXTMILL_COMMON_BASE_PROTOBUF_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -73,5 +72,3 @@ static inline int protobuf_next(const unsigned char **p, const unsigned char *en
     *p = f->end = f->data + n;
     return 1;
 }
-
-#endif

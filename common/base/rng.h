@@ -11,8 +11,7 @@
  * The mixer is the finaliser of SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom
  * number generators", OOPSLA 2014), over a Weyl sequence.
  */
-#ifndef TEXTMILL_COMMON_BASE_RNG_H
-#define TEXTMILL_COMMON_BASE_RNG_H
+#pragma once
 
 #include <math.h>
 #include <stdint.h>
@@ -84,5 +83,3 @@ static inline void rng_shuffle(struct rng *r, uint64_t *order, uint64_t n)
         order[j] = keep;
     }
 }
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * simd.h - finds the vector instructions that the processor has.
  */
-#ifndef TEXTMILL_COMMON_BASE_SIMD_H
-#define TEXTMILL_COMMON_BASE_SIMD_H
+#pragma once
 
 enum simd_level {
     SIMD_PLAIN, /* instructions that every processor of this architecture has */
@@ -24,5 +23,3 @@ static inline enum simd_level simd_level(void)
 /* For tests: uses this level from now on. Returns 0, or -1, without an error set, if the
  * processor does not support it. */
 int simd_use(enum simd_level level);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * utf8.h - UTF-8: reads characters, finds invalid bytes and replaces them.
  */
-#ifndef TEXTMILL_COMMON_BASE_UTF8_H
-#define TEXTMILL_COMMON_BASE_UTF8_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -73,5 +72,3 @@ size_t utf8_valid(const char *text, size_t n);
  * U+FFFD (Unicode standard, section 3.9; Python's errors="replace"). Returns the number of bytes
  * replaced. */
 size_t utf8_repair(struct buf *out, const char *text, size_t n);
-
-#endif

@@ -4,8 +4,7 @@
  * Source: "xxHash fast digest algorithm", format description 0.1.1, chapter XXH64. It gives no
  * protection against keys that were chosen to collide.
  */
-#ifndef TEXTMILL_COMMON_BASE_XXH64_H
-#define TEXTMILL_COMMON_BASE_XXH64_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -60,5 +59,3 @@ static inline uint64_t xxh64(const void *bytes, size_t n, uint64_t seed)
     h = (h ^ h >> 29) * XXH64_3;
     return h ^ h >> 32;
 }
-
-#endif

@@ -5,8 +5,7 @@
  * The format is recognised by the file's content. compress.h reads gzip and zstd instead:
  * libarchive does not verify the checksum of gzip.
  */
-#ifndef TEXTMILL_COMMON_FILES_ARCHIVED_H
-#define TEXTMILL_COMMON_FILES_ARCHIVED_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -45,5 +44,3 @@ int64_t archived_read(struct archived *a, void *bytes, size_t n);
  * with `begin`. Sets *name to its name with folders and appends its contents to `out`. Returns 0,
  * or -1 with an error, also if there is no such file. */
 int archived_extract(const char *path, const char *begin, struct buf *name, struct buf *out);
-
-#endif

@@ -6,8 +6,7 @@
  * A file's compression is recognised by its first bytes, never by its name. Several streams one
  * after the other are read as one, as gzip and zstd do.
  */
-#ifndef TEXTMILL_COMMON_FILES_COMPRESS_H
-#define TEXTMILL_COMMON_FILES_COMPRESS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -61,5 +60,3 @@ int64_t compress_read(struct compress_reader *r, void *bytes, size_t n);
 
 /* Returns the CRC-32 of bytes[0..n), as used in gzip and zip files (RFC 1952, section 8). */
 uint32_t compress_crc32(const void *bytes, uint64_t n);
-
-#endif

@@ -5,8 +5,7 @@
  * A path "-" means stdin or stdout where a function's comment says so. Error messages name the
  * path.
  */
-#ifndef TEXTMILL_COMMON_FILES_FILE_H
-#define TEXTMILL_COMMON_FILES_FILE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -228,5 +227,3 @@ int file_rename(const char *from, const char *to);
 
 /* Removes a file, never a folder. A missing file is no error. Returns 0, or -1 with an error. */
 int file_remove(const char *path);
-
-#endif

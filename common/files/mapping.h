@@ -7,8 +7,7 @@
  * line with the name of the file, and exits with status 1. Bytes that lie between the new end of
  * the file and the end of that page read as zeros.
  */
-#ifndef TEXTMILL_COMMON_FILES_MAPPING_H
-#define TEXTMILL_COMMON_FILES_MAPPING_H
+#pragma once
 
 #include <stdint.h>
 
@@ -22,5 +21,3 @@ void mapping_free(void *data, uint64_t bytes); /* `bytes` as for mapping_new */
 /* Returns the name of the file whose map holds `address`, borrowed and tamed (err.h), or NULL if
  * none does. May be called in a signal handler. */
 const char *mapping_at(const void *address);
-
-#endif

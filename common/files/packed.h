@@ -6,8 +6,7 @@
  * compressed streams, one after the other, are read as one. Checksums are verified. A damaged or
  * truncated stream is an error that names the byte.
  */
-#ifndef TEXTMILL_COMMON_FILES_PACKED_H
-#define TEXTMILL_COMMON_FILES_PACKED_H
+#pragma once
 
 #include "common/files/file.h"
 
@@ -27,5 +26,3 @@ void packed_close(struct packed *p, struct input *in);
 
 /* Returns the length of `path` without a suffix such as ".gz". */
 size_t packed_name(const char *path);
-
-#endif

@@ -5,8 +5,7 @@
  * hidden ones. A path with *, ? or [ that is not the name of a file stands for the paths that match
  * it, in order.
  */
-#ifndef TEXTMILL_COMMON_FILES_PATHS_H
-#define TEXTMILL_COMMON_FILES_PATHS_H
+#pragma once
 
 #include "common/files/file.h"
 
@@ -14,5 +13,3 @@
  * stand for at least one, and only one may be stdin. The caller frees the list with
  * file_names_free, also after an error. Returns 0, or -1 with an error. */
 int paths_expand(struct file_names *out, char *const *given, int count);
-
-#endif

@@ -6,8 +6,7 @@
  * running program. It defines the symbol textmill_plugin. It may call those functions of the
  * program that the Makefile names in PLUGIN_CALLS.
  */
-#ifndef TEXTMILL_COMMON_FILES_PLUGIN_H
-#define TEXTMILL_COMMON_FILES_PLUGIN_H
+#pragma once
 
 struct plugin {
     unsigned layout;   /* layout number of the table; program and plug-in must have the same */
@@ -17,5 +16,3 @@ struct plugin {
 /* Opens a plug-in, which stays open until the program ends, and returns its table. Returns NULL
  * with an error if it is not installed, needs a missing library, or has another layout number. */
 const void *plugin_open(const char *name, unsigned layout);
-
-#endif

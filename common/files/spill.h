@@ -4,8 +4,7 @@
  * Up to a limit the bytes stay in memory. Beyond it they go to a file without a name in the folder
  * for temporary files (file.h), which is mapped by spill_finish.
  */
-#ifndef TEXTMILL_COMMON_FILES_SPILL_H
-#define TEXTMILL_COMMON_FILES_SPILL_H
+#pragma once
 
 #include <stdint.h>
 
@@ -31,5 +30,3 @@ int spill_finish(struct spill *s);
 void spill_at_random(struct spill *s);
 void spill_clear(struct spill *s); /* drops all bytes; bytes can be added again */
 void spill_release(struct spill *s);
-
-#endif

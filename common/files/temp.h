@@ -16,8 +16,7 @@
  * complete, and what is to disappear is moved into one first. So no mark is ever published, and
  * nothing incomplete has a final name.
  */
-#ifndef TEXTMILL_COMMON_FILES_TEMP_H
-#define TEXTMILL_COMMON_FILES_TEMP_H
+#pragma once
 
 #include "common/base/buf.h"
 
@@ -59,5 +58,3 @@ void temp_remove_all(void);
 /* For main programs: from now on, temporaries are removed on signals that end the program. Also
  * ignores the signal for exceeding the file size limit, so that exceeding it is a write error. */
 void temp_catch_signals(void);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * usage.h - the resources that the process has used, and the memory available to it.
  */
-#ifndef TEXTMILL_COMMON_FILES_USAGE_H
-#define TEXTMILL_COMMON_FILES_USAGE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -18,5 +17,3 @@ uint64_t usage_machine_bytes(void);
  * system (/sys/fs/cgroup). Supports versions 1 and 2. UINT64_MAX: no limit, or none can be
  * read. */
 uint64_t usage_group_bytes(const char *membership, const char *root);
-
-#endif

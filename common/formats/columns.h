@@ -5,8 +5,7 @@
  * The plug-in (parquet/parquet.cc) uses Arrow's C++ library, which programs do not link. It never
  * opens files: the caller passes functions that read or write bytes.
  */
-#ifndef TEXTMILL_COMMON_FORMATS_COLUMNS_H
-#define TEXTMILL_COMMON_FORMATS_COLUMNS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -68,5 +67,3 @@ struct columns {
 
 /* Opens the plug-in. Returns NULL with an error that says how to build it. */
 const struct columns *columns_plugin(void);
-
-#endif

@@ -18,8 +18,7 @@
  * streams may follow one another. With sentences=1 each line is a sentence and a blank line ends a
  * paragraph.
  */
-#ifndef TEXTMILL_COMMON_FORMATS_DOCUMENT_H
-#define TEXTMILL_COMMON_FORMATS_DOCUMENT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -60,5 +59,3 @@ void document_open(struct document_reader *r, struct input *in);
  * end, or -1 with an error that names the byte, also if the text is longer than r->in->most bytes
  * (0: no limit). */
 int document_read(struct document_reader *r, struct document *d);
-
-#endif

@@ -15,8 +15,7 @@
  * https://github.com/ggml-org/ggml/blob/master/docs/gguf.md. Checked by
  * tests/unit/model/folder/test_gguf_model.c, tests/fuzz/gguf.c and tests/peers/gguf_files.py.
  */
-#ifndef TEXTMILL_COMMON_FORMATS_GGUF_H
-#define TEXTMILL_COMMON_FORMATS_GGUF_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -155,5 +154,3 @@ int gguf_end_tensor(struct gguf_writer *w);
 /* Gives the file its final name and frees what *w holds. Returns 0, or -1 with an error. */
 int gguf_finish(struct gguf_writer *w);
 void gguf_abandon(struct gguf_writer *w); /* drops the file without publishing it */
-
-#endif

@@ -7,8 +7,7 @@
  * Values belong to the tree and live until js_free of its root. A lookup that fails returns NULL,
  * and every accessor accepts NULL, so lookups can be chained without checks.
  */
-#ifndef TEXTMILL_COMMON_FORMATS_JS_H
-#define TEXTMILL_COMMON_FORMATS_JS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -66,5 +65,3 @@ void js_print(struct buf *out, const struct js *v);
 
 /* Appends s[0..n) as a JSON string with its quotes; bytes of valid UTF-8 stay as they are. */
 void js_quote(struct buf *out, const char *s, size_t n);
-
-#endif

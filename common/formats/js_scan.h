@@ -10,8 +10,7 @@
  * It is as strict as js.h (RFC 8259), with two exceptions that the caller must check: the text must
  * be UTF-8, and no key may occur twice. Errors name byte and line.
  */
-#ifndef TEXTMILL_COMMON_FORMATS_JS_SCAN_H
-#define TEXTMILL_COMMON_FORMATS_JS_SCAN_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -58,5 +57,3 @@ int js_scan_skip(struct js_scan *s);
 
 /* Sets the error for bad JSON at byte `at` of the text. Returns -1. */
 int js_scan_error(const struct js_scan *s, size_t at, const char *what);
-
-#endif

@@ -6,8 +6,7 @@
  * several lines, a file named .tsv, and a first line with tab-separated column names, one of them
  * `text`.
  */
-#ifndef TEXTMILL_COMMON_FORMATS_KINDS_H
-#define TEXTMILL_COMMON_FORMATS_KINDS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -26,5 +25,3 @@ int kinds_columns(const char *text, size_t n, enum columns_kind *kind);
  * `separator`, one of them `text`. Names consist of letters, digits and _; they may be quoted. Else
  * returns 0. */
 int kinds_is_table(const char *text, size_t n, char separator);
-
-#endif

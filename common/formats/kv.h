@@ -5,8 +5,7 @@
  * end and no NUL; values contain no line end and no NUL: the caller sees to that. The order is
  * kept. Empty lines are skipped.
  */
-#ifndef TEXTMILL_COMMON_FORMATS_KV_H
-#define TEXTMILL_COMMON_FORMATS_KV_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -44,5 +43,3 @@ int kv_get_u64(const struct kv *kv, const char *key, uint64_t *value);
  * error that names the line. */
 int kv_parse(struct kv *kv, const char *text, size_t n);
 void kv_print(const struct kv *kv, struct buf *out); /* appends the lines */
-
-#endif

@@ -26,8 +26,7 @@
  * Version 1 has no checksums: the payload follows its length. It is still read, but no longer
  * written.
  */
-#ifndef TEXTMILL_COMMON_FORMATS_STREAM_H
-#define TEXTMILL_COMMON_FORMATS_STREAM_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -77,5 +76,3 @@ int stream_open(struct stream_reader *r, struct input *in);
  * names the document and the byte. */
 int stream_read(struct stream_reader *r);
 void stream_reader_release(struct stream_reader *r);
-
-#endif

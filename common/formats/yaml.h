@@ -9,8 +9,7 @@
  * levels, or whose values have more than 4 MiB after aliases are replaced. These bounds keep the
  * time linear in the size of the file.
  */
-#ifndef TEXTMILL_COMMON_FORMATS_YAML_H
-#define TEXTMILL_COMMON_FORMATS_YAML_H
+#pragma once
 
 #include <stddef.h>
 
@@ -32,5 +31,3 @@ int yaml_parse(struct yaml *y, const char *text, size_t n, const char *name);
 void yaml_release(struct yaml *y);
 void yaml_remove(struct yaml *y, size_t i); /* removes item i; the later items move up */
 const char *yaml_get(const struct yaml *y, const char *key); /* the key's value, or NULL */
-
-#endif

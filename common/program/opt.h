@@ -20,8 +20,7 @@
  * Numbers may end in K, M or G: powers of 1000 for OPT_INT and OPT_REAL, of 1024 for
  * OPT_SIZE.
  */
-#ifndef TEXTMILL_COMMON_PROGRAM_OPT_H
-#define TEXTMILL_COMMON_PROGRAM_OPT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -141,5 +140,3 @@ void opts_wrap(struct buf *out, size_t column, size_t indent, const char *text);
 
 /* Appends the current values as YAML, without the options that have one of the flags `without`. */
 void opts_print(const struct opts *o, unsigned without, struct buf *out);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * opt_foreign.h - names that other programs have for options, for hints in errors.
  */
-#ifndef TEXTMILL_COMMON_PROGRAM_OPT_FOREIGN_H
-#define TEXTMILL_COMMON_PROGRAM_OPT_FOREIGN_H
+#pragma once
 
 #include <stddef.h>
 
@@ -18,5 +17,3 @@ const char *opt_foreign(const struct opt_foreign *table, const char *name);
  * Megatron-LM, llama.cpp or WikiExtractor; NULL if there are no more. A program may lack an option
  * of that name. */
 const char *opt_synonym(const char *foreign, size_t n);
-
-#endif

@@ -4,8 +4,7 @@
  * They are in ../share/textmill/configs, relative to the folder of the running program. In a build
  * folder, this is a link to the source. The first line of a preset is "# NAME: description".
  */
-#ifndef TEXTMILL_COMMON_PROGRAM_PRESET_H
-#define TEXTMILL_COMMON_PROGRAM_PRESET_H
+#pragma once
 
 #include "common/base/buf.h"
 
@@ -20,5 +19,3 @@ int preset_similar(struct buf *name, const char *word);
 /* Appends a line "NAME description", with NAME padded to 22 columns, for each preset, sorted by
  * name. Returns 0, or -1 with an error. */
 int preset_list(struct buf *out);
-
-#endif

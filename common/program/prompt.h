@@ -6,8 +6,7 @@
  * input, as Ctrl-D does. At other times it sets prompt_interrupted, which the running work must
  * check.
  */
-#ifndef TEXTMILL_COMMON_PROGRAM_PROMPT_H
-#define TEXTMILL_COMMON_PROGRAM_PROMPT_H
+#pragma once
 
 #include <signal.h>
 #include <stddef.h>
@@ -34,5 +33,3 @@ int prompt_ready(const struct prompt *p);
 
 extern volatile sig_atomic_t prompt_interrupted; /* set to 1 by Ctrl-C; the code that checks it sets
                                                   * it to 0 again */
-
-#endif

@@ -9,8 +9,7 @@
  *
  * A program that is installed under a name with a prefix uses that name in messages and help.
  */
-#ifndef TEXTMILL_COMMON_PROGRAM_TOOL_H
-#define TEXTMILL_COMMON_PROGRAM_TOOL_H
+#pragma once
 
 #include <stdint.h>
 
@@ -108,5 +107,3 @@ const char *tool_provenance(void);
  * terminal. */
 int tool_binary_stdin(void);
 int tool_binary_stdout(void);
-
-#endif

@@ -9,8 +9,7 @@
  * The file is JSON in the Trace Event Format ("X" events, microseconds), which chrome://tracing and
  * ui.perfetto.dev open. The file has the first million spans only; the sums include all spans.
  */
-#ifndef TEXTMILL_COMMON_PROGRAM_TRACE_H
-#define TEXTMILL_COMMON_PROGRAM_TRACE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -54,5 +53,3 @@ const struct trace_sum *trace_sums(size_t *count);
 /* Writes the trace to a file. `notes` are members of a JSON object ("\"a\": 1") that are added to
  * it. Returns 0, or -1 with an error. */
 int trace_write(const char *path, const char *notes);
-
-#endif

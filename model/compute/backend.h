@@ -5,8 +5,7 @@
  * ops.c passes its arguments on to these functions. Each does what ops.h says of the function with
  * the same name. cpu.c has the table of the CPU, cuda/gpu.c that of a GPU, which is a plug-in.
  */
-#ifndef TEXTMILL_MODEL_COMPUTE_BACKEND_H
-#define TEXTMILL_MODEL_COMPUTE_BACKEND_H
+#pragma once
 
 #include "model/compute/ops.h"
 #include "model/compute/ops_exchange.h"
@@ -109,5 +108,3 @@ struct ops_backend {
 /* clang-format on */
 
 extern const struct ops_backend ops_cpu;
-
-#endif

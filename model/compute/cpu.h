@@ -1,8 +1,7 @@
 /*
  * cpu.h - struct ops of the CPU back end, and the functions that its files (cpu*.c) share.
  */
-#ifndef TEXTMILL_MODEL_COMPUTE_CPU_H
-#define TEXTMILL_MODEL_COMPUTE_CPU_H
+#pragma once
 
 #include "common/base/pool.h"
 #include "model/compute/backend.h"
@@ -91,5 +90,3 @@ void cpu_column_sums(struct ops *o, struct ops_gradient to, struct ops_array x, 
 
 /* Returns the sum of the squares of x[n], added in f64 in a fixed order. */
 double cpu_squares(struct ops *o, const float *x, int64_t n);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * half.h - converts IEEE 754 binary16 numbers, which files call f16, to and from floats.
  */
-#ifndef TEXTMILL_MODEL_COMPUTE_HALF_H
-#define TEXTMILL_MODEL_COMPUTE_HALF_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -44,5 +43,3 @@ static inline uint16_t half_make(float x)
     rest += 0xFFF + (rest >> 13 & 1);
     return (uint16_t)(sign | ((rest - 0x38000000) >> 13));
 }
-
-#endif

@@ -11,8 +11,7 @@
  * These functions allocate nothing and start no threads. Arrays need no alignment and may have any
  * length. Arrays are F32 or BF16; a pointer to float or uint16_t has that type only.
  */
-#ifndef TEXTMILL_MODEL_COMPUTE_KERNELS_H
-#define TEXTMILL_MODEL_COMPUTE_KERNELS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -285,5 +284,3 @@ const struct kernels *kernels_choose(void);
 
 /* Names the arithmetic of a set of kernels. Sets with one name compute the same bits. */
 const char *kernels_arithmetic(const struct kernels *k, enum ops_type precision);
-
-#endif

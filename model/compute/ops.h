@@ -15,8 +15,7 @@
  * wait for it. The operations of optimizers are in ops_update.h, and what moves arrays while the
  * device computes in ops_exchange.h.
  */
-#ifndef TEXTMILL_MODEL_COMPUTE_OPS_H
-#define TEXTMILL_MODEL_COMPUTE_OPS_H
+#pragma once
 
 #include "model/compute/ops_array.h"
 
@@ -447,5 +446,3 @@ void ops_columns_loss(struct ops *o, struct ops_scores out, const struct ops_col
 void ops_span_loss(struct ops *o, struct ops_scores out, struct ops_array logits, int side,
                    const struct ops_labels *l, const struct ops_rows *rows, int gradient,
                    double scale);
-
-#endif

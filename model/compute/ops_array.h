@@ -4,8 +4,7 @@
  * The kernels take minutes to compile. They include this header and not ops.h, which has the
  * operations.
  */
-#ifndef TEXTMILL_MODEL_COMPUTE_OPS_ARRAY_H
-#define TEXTMILL_MODEL_COMPUTE_OPS_ARRAY_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -114,5 +113,3 @@ struct ops_adamw {
     double rate, beta1, beta2, epsilon, decay, gradient_scale;
     double m_correction, v_correction; /* 1/(1-beta^t), or 1 without bias correction */
 };
-
-#endif

@@ -2,8 +2,7 @@
  * ops_exchange.h - moves arrays between a device and the host's memory while the device computes,
  * and between the devices of several processes.
  */
-#ifndef TEXTMILL_MODEL_COMPUTE_OPS_EXCHANGE_H
-#define TEXTMILL_MODEL_COMPUTE_OPS_EXCHANGE_H
+#pragma once
 
 #include "model/compute/ops.h"
 
@@ -67,4 +66,3 @@ int ops_group_gather(struct ops *o, struct ops_group *g, struct ops_array x, con
 /* Returns -1 with an error if an exchange has failed since it began, else 0. Any thread may call
  * it. */
 int ops_group_check(const struct ops *o, struct ops_group *g);
-#endif

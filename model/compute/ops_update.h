@@ -1,8 +1,7 @@
 /*
  * ops_update.h - the operations of the optimizers, in the style of ops.h.
  */
-#ifndef TEXTMILL_MODEL_COMPUTE_OPS_UPDATE_H
-#define TEXTMILL_MODEL_COMPUTE_OPS_UPDATE_H
+#pragma once
 
 #include "model/compute/ops_array.h"
 
@@ -84,5 +83,3 @@ void ops_sgd(struct ops *o, struct ops_array w, struct ops_array a, struct ops_a
 
 /* Divides x[n] by its norm, the root of the sum of its squares, but at least by 1e-30. */
 void ops_normalise(struct ops *o, struct ops_array x, int64_t n);
-
-#endif

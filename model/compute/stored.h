@@ -13,8 +13,7 @@
  * scales [blocks][STORED_GROUP], then the integers [blocks][j][STORED_GROUP][4]: for each block,
  * the j-th four bytes of each output; j < 8 in Q8 and j < 4 in Q4. Zeros fill the last group.
  */
-#ifndef TEXTMILL_MODEL_COMPUTE_STORED_H
-#define TEXTMILL_MODEL_COMPUTE_STORED_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -58,5 +57,3 @@ void stored_group_get(enum ops_type type, void *row, const void *group, int64_t 
 /* Returns the position in bytes of the first scale in a group that is infinite or NaN, or -1 if
  * there is none. */
 int64_t stored_group_bad(const void *group, int64_t I);
-
-#endif

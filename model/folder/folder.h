@@ -2,8 +2,7 @@
  * folder.h - reads and writes model folders in Hugging Face's layout: config.json,
  * model.safetensors (or the other weight files that weights.h accepts) and the tokenizer's files.
  */
-#ifndef TEXTMILL_MODEL_FOLDER_FOLDER_H
-#define TEXTMILL_MODEL_FOLDER_FOLDER_H
+#pragma once
 
 #include "model/formats/matrix.h"
 #include "model/formats/weights.h"
@@ -77,5 +76,3 @@ void folder_describe(struct safetensor *t, const struct model *m, const struct t
                      enum ops_type type);
 int folder_write_tensor(struct safetensors_writer *w, const struct tensor *row, struct ops *o,
                         struct ops_array tensor);
-
-#endif

@@ -5,8 +5,7 @@
  * it, and may have another ending that the architecture knows: the parameters of BERT's norms are
  * called weight and bias or, in TensorFlow and in the first converted models, gamma and beta.
  */
-#ifndef TEXTMILL_MODEL_FOLDER_FOLDER_NAMES_H
-#define TEXTMILL_MODEL_FOLDER_FOLDER_NAMES_H
+#pragma once
 
 #include "model/formats/weights.h"
 #include "model/network/architecture.h"
@@ -34,5 +33,3 @@ const char *folder_names_tied_to(const struct model *m, const char *name);
 /* Returns 1 if the model ignores the file's tensor `name`, which is not in the table: a buffer that
  * the model computes itself, or part of a head for another task. Else returns 0. */
 int folder_names_passed_over(const struct model *m, const char *name);
-
-#endif

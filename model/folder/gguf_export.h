@@ -5,8 +5,7 @@
  * tables, norms and biases are F32. If the decoder's table is tied to the embedding's and the type
  * is not F32, the file has both: token_embd.weight and output.weight.
  */
-#ifndef TEXTMILL_MODEL_FOLDER_GGUF_EXPORT_H
-#define TEXTMILL_MODEL_FOLDER_GGUF_EXPORT_H
+#pragma once
 
 #include "common/formats/gguf.h"
 #include "model/compute/ops.h"
@@ -25,5 +24,3 @@ struct gguf_export {
  * no head, since GGUF knows none, and a file for textmill needs the head for questions, which is
  * the only one that textmill runs. Returns 0, or -1 with an error. */
 int gguf_export(const char *dir, const char *path, const struct gguf_export *how);
-
-#endif

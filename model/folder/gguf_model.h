@@ -10,8 +10,7 @@
  * matrices as they are: no rows are in pair order, and matrices of Q8 and Q4 are in groups
  * (stored.h). These are tensors of type I8, [groups, bytes of a group].
  */
-#ifndef TEXTMILL_MODEL_FOLDER_GGUF_MODEL_H
-#define TEXTMILL_MODEL_FOLDER_GGUF_MODEL_H
+#pragma once
 
 #include "common/formats/gguf.h"
 #include "model/formats/matrix.h"
@@ -43,5 +42,3 @@ int gguf_model_keys(struct gguf_writer *w, const struct model *m);
 int64_t gguf_model_divisors(float *out, const struct model_config *c);
 /* Sets `out` to the name of row `row` in GGUF files. */
 void gguf_model_name(char out[TENSOR_NAME], const struct model *m, size_t row);
-
-#endif

@@ -19,8 +19,7 @@
  * BF16 if they are so in the file. A tied decoder and the lookups share one BF16 table there.
  * Beside the mapped files, the host holds no more than one tensor at a time.
  */
-#ifndef TEXTMILL_MODEL_FOLDER_PARAMETERS_H
-#define TEXTMILL_MODEL_FOLDER_PARAMETERS_H
+#pragma once
 
 #include "common/formats/gguf.h"
 #include "model/formats/weights.h"
@@ -45,5 +44,3 @@ void parameters_release(struct parameters *p, struct model *m, struct ops *o);
 /* Returns the type in which the tensor of row `row` of the table is kept if `weights` is the wanted
  * type: F32 for tensors that cannot have that type. */
 enum ops_type parameters_type(const struct model *m, size_t row, enum ops_type weights);
-
-#endif

@@ -2,8 +2,7 @@
  * matrix.h - matrices in mapped files, and their conversion with all threads to the types and the
  * layout of stored.h. Each number of the file is read once.
  */
-#ifndef TEXTMILL_MODEL_FORMATS_MATRIX_H
-#define TEXTMILL_MODEL_FORMATS_MATRIX_H
+#pragma once
 
 #include "common/base/pool.h"
 #include "model/compute/stored.h"
@@ -35,5 +34,3 @@ char *matrix_make(const struct matrix *m, enum ops_type type, int grouped, struc
 
 /* Checks the scales of a matrix in groups. Returns 0, or -1 with an error as matrix_make. */
 int matrix_check_groups(const struct matrix *m, struct pool *pool);
-
-#endif

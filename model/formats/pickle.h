@@ -15,8 +15,7 @@
  * Instructions: https://docs.python.org/3/library/pickletools.html; protocol 2, which torch uses.
  * Checked by tests/unit/model/formats/test_torch.c, tests/fuzz/pickle.c and tests/peers/folders.py.
  */
-#ifndef TEXTMILL_MODEL_FORMATS_PICKLE_H
-#define TEXTMILL_MODEL_FORMATS_PICKLE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ struct pickle {
  * with `name`. Returns 0, or -1 with an error; then there is nothing to free. */
 int pickle_read(struct pickle *p, const void *bytes, uint64_t n, const char *name);
 void pickle_free(struct pickle *p);
-
-#endif

@@ -11,8 +11,7 @@
  * own eight digits. Format: https://github.com/huggingface/safetensors. Checked by
  * tests/unit/model/formats/test_safetensors.c, tests/fuzz/safetensors.c and tests/peers/model.py.
  */
-#ifndef TEXTMILL_MODEL_FORMATS_SAFETENSORS_H
-#define TEXTMILL_MODEL_FORMATS_SAFETENSORS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -107,5 +106,3 @@ int safetensors_write(struct safetensors_writer *w, const void *data, int64_t n,
 /* Gives the file its final name. Returns 0, or -1 with an error. */
 int safetensors_finish(struct safetensors_writer *w);
 void safetensors_abandon(struct safetensors_writer *w);
-
-#endif

@@ -22,8 +22,7 @@
  * and partitioned tensors. Checked by tests/golden/train/train-tf-checkpoint, whose files
  * TensorFlow wrote, and tests/fuzz/tf_checkpoint.c.
  */
-#ifndef TEXTMILL_MODEL_FORMATS_TF_CHECKPOINT_H
-#define TEXTMILL_MODEL_FORMATS_TF_CHECKPOINT_H
+#pragma once
 
 #include "model/formats/safetensors.h"
 
@@ -34,5 +33,3 @@ int tf_checkpoint_open(struct safetensors *s, const char *path);
 /* Adds the tensors in the n bytes of an index, called `name` in errors, to *s, whose file of
  * numbers is open. Returns 0, or -1 with an error. */
 int tf_checkpoint_parse(struct safetensors *s, const void *index, uint64_t n, const char *name);
-
-#endif

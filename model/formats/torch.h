@@ -16,8 +16,7 @@
  * has more elements than it, and big-endian numbers. Checked by
  * tests/unit/model/formats/test_torch.c, tests/fuzz/torch.c and tests/peers/folders.py.
  */
-#ifndef TEXTMILL_MODEL_FORMATS_TORCH_H
-#define TEXTMILL_MODEL_FORMATS_TORCH_H
+#pragma once
 
 #include "model/formats/safetensors.h"
 
@@ -25,5 +24,3 @@
  * safetensors_close. */
 int torch_open(struct safetensors *s, const char *path);
 int torch_parse(struct safetensors *s, const void *bytes, uint64_t n, const char *name);
-
-#endif

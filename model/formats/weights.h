@@ -8,8 +8,7 @@
  *     bert_model.ckpt.index           written by TensorFlow (tf_checkpoint.h), as is
  * model.ckpt.index
  */
-#ifndef TEXTMILL_MODEL_FORMATS_WEIGHTS_H
-#define TEXTMILL_MODEL_FORMATS_WEIGHTS_H
+#pragma once
 
 #include "model/formats/safetensors.h"
 
@@ -54,5 +53,3 @@ int weights_write_index(const char *dir, const char *base, const struct safetens
  * weights_file_name for several files, whatever their number. With one 1, it also removes
  * dir/BASE.safetensors. Syncs the folder. Returns 0, or -1 with an error. */
 int weights_remove(const char *dir, const char *base, int one);
-
-#endif

@@ -6,8 +6,7 @@
  * (zip64) are supported. Format: PKWARE's APPNOTE.TXT 6.3.9. Checked by
  * tests/unit/model/formats/test_torch.c and tests/fuzz/torch.c.
  */
-#ifndef TEXTMILL_MODEL_FORMATS_ZIP_H
-#define TEXTMILL_MODEL_FORMATS_ZIP_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -34,5 +33,3 @@ const struct zip_entry *zip_find(const struct zip *z, const char *name); /* NULL
 /* Verifies the checksum of an entry's bytes. `bytes`, `name`: as for zip_open. Returns 0, or -1
  * with an error. */
 int zip_check(const struct zip_entry *e, const void *bytes, const char *name);
-
-#endif

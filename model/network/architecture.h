@@ -5,8 +5,7 @@
  * Code outside an architecture's own file reads this row; it never tests which architecture it has.
  * To add an architecture, write its file and add its row to the list in architecture.c.
  */
-#ifndef TEXTMILL_MODEL_NETWORK_ARCHITECTURE_H
-#define TEXTMILL_MODEL_NETWORK_ARCHITECTURE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -139,5 +138,3 @@ int config_count(int64_t *out, const struct js *root, const char *key, int64_t a
                  const char *path);
 int config_real(double *out, const struct js *root, const char *key, double absent,
                 const char *path);
-
-#endif

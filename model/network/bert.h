@@ -5,8 +5,7 @@
  * head block. tied: the parameters of the embedding block. Checked against transformers by
  * tests/peers/bert.py.
  */
-#ifndef TEXTMILL_MODEL_NETWORK_BERT_H
-#define TEXTMILL_MODEL_NETWORK_BERT_H
+#pragma once
 
 #include "model/network/model.h"
 
@@ -21,5 +20,3 @@ void bert_word_logits(const struct model *m, struct ops *o, struct ops_array log
  * must have HEAD_PRETRAINING. */
 void bert_next_logits(const struct model *m, struct ops *o, struct ops_array logits,
                       struct ops_array x, struct ops_array w, struct ops_array rows, int64_t n);
-
-#endif

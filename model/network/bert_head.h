@@ -1,8 +1,7 @@
 /*
  * bert_head.h - the interface between BERT's encoder (bert.c) and its heads, each in its own file.
  */
-#ifndef TEXTMILL_MODEL_NETWORK_BERT_HEAD_H
-#define TEXTMILL_MODEL_NETWORK_BERT_HEAD_H
+#pragma once
 
 #include "model/network/block.h"
 
@@ -22,5 +21,3 @@ static inline int64_t bert_head_offset(const struct model *m, int i)
 {
     return m->tensors.rows[bert_head_row(m, i)].offset;
 }
-
-#endif

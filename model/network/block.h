@@ -2,8 +2,7 @@
  * block.h - functions that the blocks of a model share: adding tensors to the table, linear maps
  * and norms with their gradients, the settings of attention and dropout; and the head of a decoder.
  */
-#ifndef TEXTMILL_MODEL_NETWORK_BLOCK_H
-#define TEXTMILL_MODEL_NETWORK_BLOCK_H
+#pragma once
 
 #include "common/base/rng.h"
 #include "model/network/architecture.h"
@@ -73,5 +72,3 @@ struct ops_dropout block_embedding_dropout(const struct model *m, const struct i
 struct ops_dropout block_head_dropout(const struct model *m, const struct inputs *in);
 struct ops_dropout block_residual_dropout(const struct model *m, int64_t layer,
                                           enum dropout_place place, const struct inputs *in);
-
-#endif

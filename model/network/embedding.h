@@ -5,8 +5,7 @@
  * w and dw: the parameters and gradients of the embedding's block. C: the width of the residual
  * stream. Architectures name the tensors (architecture.h).
  */
-#ifndef TEXTMILL_MODEL_NETWORK_EMBEDDING_H
-#define TEXTMILL_MODEL_NETWORK_EMBEDDING_H
+#pragma once
 
 #include "model/network/model.h"
 
@@ -23,5 +22,3 @@ void embedding_fwd(const struct model *m, struct ops *o, struct ops_array x, str
  * them. */
 void embedding_bwd(const struct model *m, struct ops *o, struct ops_gradient dw,
                    struct ops_array dx, struct ops_array w, const struct inputs *in);
-
-#endif

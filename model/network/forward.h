@@ -8,8 +8,7 @@
  *
  * Used for evaluation and generation, where all parameters are in memory.
  */
-#ifndef TEXTMILL_MODEL_NETWORK_FORWARD_H
-#define TEXTMILL_MODEL_NETWORK_FORWARD_H
+#pragma once
 
 #include "model/network/model.h"
 
@@ -33,5 +32,3 @@ void forward_losses(const struct forward *f, struct ops_scores out, struct ops_a
                     const struct inputs *in);
 void forward_logits(const struct forward *f, struct ops_array logits, struct ops_array x,
                     int64_t n);
-
-#endif

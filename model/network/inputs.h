@@ -6,8 +6,7 @@
  * padding, counted over all sequences. Its lists of targets (labels) have only the tokens with a
  * label. Its arrays are arrays of the compute context (ops.h).
  */
-#ifndef TEXTMILL_MODEL_NETWORK_INPUTS_H
-#define TEXTMILL_MODEL_NETWORK_INPUTS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -104,5 +103,3 @@ void inputs_release(struct inputs *in, struct ops *o);
 /* Returns the scores of part `part` of the loss, as a part of `all`, which holds the scores of all
  * parts one after the other. */
 struct ops_scores inputs_scores(const struct inputs *in, struct ops_scores all, int part);
-
-#endif

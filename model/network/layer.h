@@ -21,8 +21,7 @@
  * The outputs of maps, attention and residuals are kept. The backward computes those of activations
  * again, and those of norms, for which it keeps the moments.
  */
-#ifndef TEXTMILL_MODEL_NETWORK_LAYER_H
-#define TEXTMILL_MODEL_NETWORK_LAYER_H
+#pragma once
 
 #include <stdint.h>
 
@@ -149,5 +148,3 @@ struct layer_widths layer_widths(const struct model_config *c);
 
 /* Appends the list as text, one line per row. */
 void layer_print(const struct model *m, struct buf *out);
-
-#endif

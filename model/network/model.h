@@ -12,8 +12,7 @@
  * Dropout masks derive from the inputs' key, the layer and the place (rng.h). A forward pass that
  * is computed again therefore has the same masks.
  */
-#ifndef TEXTMILL_MODEL_NETWORK_MODEL_H
-#define TEXTMILL_MODEL_NETWORK_MODEL_H
+#pragma once
 
 #include <stdint.h>
 
@@ -146,5 +145,3 @@ int model_alike(const struct model *a, const struct model *b);
  * 6*(L*P + p*(V*C + C^2)) + 12*L*T*NH*HS, without the C^2 if the head is bare. Other encoders take
  * 6*L*P + 12*L*T*NH*HS. */
 double model_flops_per_token(const struct model_config *c, int64_t T, double p);
-
-#endif

@@ -3,12 +3,9 @@
  * norm and a decoder. The decoder's table is the embedding's table of words or, if config.untied is
  * set, its own.
  */
-#ifndef TEXTMILL_MODEL_NETWORK_NEXT_TOKEN_H
-#define TEXTMILL_MODEL_NETWORK_NEXT_TOKEN_H
+#pragma once
 
 #include "model/network/model.h"
 
 /* Adds the tensors of all blocks to the model's table, and sets the functions of the head. */
 void next_token_init(struct model *m);
-
-#endif

@@ -39,8 +39,7 @@
  * All ranks must call the same functions in the same order. Checked by
  * tests/unit/model/network/test_split.c.
  */
-#ifndef TEXTMILL_MODEL_NETWORK_SPLIT_H
-#define TEXTMILL_MODEL_NETWORK_SPLIT_H
+#pragma once
 
 #include "model/network/model.h"
 
@@ -226,5 +225,3 @@ int split_is_shared(const struct tensor *whole, const struct tensor *own);
 /* Copy a part out of the whole tensor, or into it. Elements have `bytes` bytes. */
 void split_cut(void *part, const void *whole, const struct split_runs *r, size_t bytes);
 void split_join(void *whole, const void *part, const struct split_runs *r, size_t bytes);
-
-#endif

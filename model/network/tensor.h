@@ -7,8 +7,7 @@
  * layer fits every other. Within a block, tensors follow each other in row order, each at a
  * multiple of TENSOR_ALIGN floats.
  */
-#ifndef TEXTMILL_MODEL_NETWORK_TENSOR_H
-#define TEXTMILL_MODEL_NETWORK_TENSOR_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -65,5 +64,3 @@ void tensor_initialise(const struct tensor *row, uint64_t seed, float *out);
  * tensor_initialise does for all. */
 void tensor_initialise_part(const struct tensor *row, uint64_t seed, int64_t first, int64_t n,
                             float *out);
-
-#endif

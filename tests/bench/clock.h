@@ -1,6 +1,5 @@
 /* clock.h - processor time of a thread, and the median rate of several runs. */
-#ifndef TEXTMILL_CLOCK_H
-#define TEXTMILL_CLOCK_H
+#pragma once
 
 #include <stdlib.h>
 #include <time.h>
@@ -25,5 +24,3 @@ static double median_rate(double *seconds, size_t runs, size_t bytes)
     qsort(seconds, runs, sizeof *seconds, compare);
     return 1e-6 * (double)bytes / seconds[runs / 2];
 }
-
-#endif

@@ -16,8 +16,7 @@
  *
  * runtime.c has the memory and the queues of the device, blas.c the matrix products.
  */
-#ifndef TEXTMILL_EMULATE_H
-#define TEXTMILL_EMULATE_H
+#pragma once
 
 #include <math.h>
 #include <stdint.h>
@@ -120,5 +119,3 @@ char *device_memory(char *address);
 void emulated_copy(void *to, const void *from, int valid);
 void emulated_commit(void);
 void emulated_wait(int groups);
-
-#endif

@@ -9,8 +9,7 @@
  *
  * While a queue is captured, work that is added goes into a graph instead, and does not run.
  */
-#ifndef TEXTMILL_EMULATE_QUEUE_H
-#define TEXTMILL_EMULATE_QUEUE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -33,5 +32,3 @@ struct emulated_queue {
 int emulated_lost(void);
 int emulated_planted(const char *kind); /* 1: TEXTMILL_EMULATED plants this fault */
 void emulated_count_product(void);
-
-#endif

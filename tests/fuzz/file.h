@@ -1,6 +1,5 @@
 /* file.h - gives the fuzzer's bytes to readers of files and folders. */
-#ifndef TEXTMILL_FUZZ_FILE_H
-#define TEXTMILL_FUZZ_FILE_H
+#pragma once
 
 #include <assert.h>
 #include <fcntl.h>
@@ -51,5 +50,3 @@ static inline void fuzz_put(const char *name, const void *bytes, size_t n)
     assert(fd >= 0 && write(fd, bytes, n) == (ssize_t)n);
     close(fd);
 }
-
-#endif

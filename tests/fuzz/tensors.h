@@ -1,6 +1,5 @@
 /* tensors.h - reads the tensors that a parser of model files has accepted, for the fuzzers. */
-#ifndef TEXTMILL_FUZZ_TENSORS_H
-#define TEXTMILL_FUZZ_TENSORS_H
+#pragma once
 
 #include <stdlib.h>
 
@@ -19,5 +18,3 @@ static inline void read_tensors(struct safetensors *s)
     s->map = (struct file_map){ 0 };
     safetensors_close(s);
 }
-
-#endif

@@ -2,8 +2,7 @@
  * arrays.h - converts pointers to host memory to arrays of ops.h and back, for tests of the CPU
  * back end.
  */
-#ifndef TEXTMILL_ARRAYS_H
-#define TEXTMILL_ARRAYS_H
+#pragma once
 
 #include "model/compute/ops.h"
 
@@ -34,5 +33,3 @@ static inline float bf16_at(struct ops_array a, int64_t i)
     } u = { (uint32_t)((uint16_t *)(void *)a.address)[i] << 16 };
     return u.x;
 }
-
-#endif

@@ -3,8 +3,7 @@
  *
  *     TestSuite(checkpoint, .init = make_dir, .fini = remove_dir);
  */
-#ifndef TEXTMILL_TESTS_UNIT_DIR_H
-#define TEXTMILL_TESTS_UNIT_DIR_H
+#pragma once
 
 extern char dir[]; /* the path of the folder */
 
@@ -16,5 +15,3 @@ const char *in_dir(const char *name);
 
 /* Writes a file of the folder. */
 void put_text(const char *name, const char *text);
-
-#endif

@@ -2,8 +2,7 @@
  * golden.h - tokenizers of the data folder, and files of JSON lines that say which ids others give
  * for a text. Tests are skipped where there is no such folder.
  */
-#ifndef TEXTMILL_TESTS_UNIT_GOLDEN_H
-#define TEXTMILL_TESTS_UNIT_GOLDEN_H
+#pragma once
 
 #include "common/base/buf.h"
 #include "common/base/ids.h"
@@ -34,5 +33,3 @@ void golden_ids(const struct js *list, struct ids *ids);
 
 /* Checks that `ids` are those of a JSON array of the current line. */
 void golden_expect(const struct golden *g, const struct js *list, const struct ids *ids);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * look.h - what tests look at: the kind of a file, and the last error.
  */
-#ifndef TEXTMILL_LOOK_H
-#define TEXTMILL_LOOK_H
+#pragma once
 
 #include <criterion/criterion.h>
 #include <string.h>
@@ -23,5 +22,3 @@ static inline void expect_error(const char *part)
 {
     cr_expect(strstr(err_get(), part), "error is '%s', without '%s'", err_get(), part);
 }
-
-#endif

@@ -3,8 +3,7 @@
  * must pass: gradients equal differences, accumulate, can be set instead, and do not depend on the
  * number of threads; dropout follows its key.
  */
-#ifndef TEXTMILL_NET_H
-#define TEXTMILL_NET_H
+#pragma once
 
 #include "model/network/model.h"
 #include "model/network/split.h"
@@ -58,5 +57,3 @@ void net_check_evaluation(const struct model_config *c, net_fill *fill);
 /* For a config with dropout: checks that the loss depends on the key, and that evaluation does not
  * drop anything. */
 void net_check_dropout_key(const struct model_config *c, net_fill *fill);
-
-#endif

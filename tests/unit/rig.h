@@ -2,8 +2,7 @@
  * rig.h - a model with its store and engine, for tests of the engine. Each test supplies the
  * micro-batches of a step.
  */
-#ifndef TEXTMILL_RIG_H
-#define TEXTMILL_RIG_H
+#pragma once
 
 #include "train/step/engine.h"
 
@@ -31,5 +30,3 @@ double rig_step(struct rig *r, int64_t number);
 /* Returns the greatest difference between two runs' gradients, relative to the greatest gradient;
  * of block `block`, or of all blocks if it is -1. */
 double rig_difference(const struct rig *a, const struct rig *b, int block);
-
-#endif

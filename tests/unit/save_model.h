@@ -1,8 +1,7 @@
 /*
  * save_model.h - writes a model folder for a test. Programs write theirs with train/saved.h.
  */
-#ifndef TEXTMILL_SAVE_MODEL_H
-#define TEXTMILL_SAVE_MODEL_H
+#pragma once
 
 #include <stdlib.h>
 
@@ -50,5 +49,3 @@ static inline int save_whole_model(const struct model *m, struct ops *o,
     buf_release(&path);
     return failed;
 }
-
-#endif

@@ -6,8 +6,7 @@
  *     threads_run(w, rank_main, ctx);     // calls rank_main(ctx, comm) in four threads
  *     threads_free(w);
  */
-#ifndef TEXTMILL_THREADS_H
-#define TEXTMILL_THREADS_H
+#pragma once
 
 #include "train/ranks/comm.h"
 
@@ -24,5 +23,3 @@ void threads_set_timeout(struct threads *w, double seconds,
 /* Calls fn for each rank in a thread of its own, with the rank's comm. Returns when all calls have
  * returned. */
 void threads_run(struct threads *w, void (*fn)(void *ctx, struct comm *c), void *ctx);
-
-#endif

@@ -8,8 +8,7 @@
  * (seed, group, the documents of shards, provenance) are protected by the manifest's own checksum
  * only.
  */
-#ifndef TEXTMILL_TFRECORD_CHECK_CLAIMS_H
-#define TEXTMILL_TFRECORD_CHECK_CLAIMS_H
+#pragma once
 
 #include "tfrecord/formats/manifest.h"
 #include "tfrecord/formats/megatron.h"
@@ -20,5 +19,3 @@ int claims_check_shards(const struct manifest *m, const char *path, const char *
 
 /* Checks the manifest of a Megatron pair. Reads all tokens. Returns 0, or -1 with an error. */
 int claims_check_pair(const struct manifest *m, const char *path, const struct megatron *pair);
-
-#endif

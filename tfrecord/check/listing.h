@@ -7,8 +7,7 @@
  * and the infinities, which JSON lacks, become null. Bytes that are no UTF-8 become {"hex":"ff00"}.
  * A Megatron sequence is {"input_ids":[…]}.
  */
-#ifndef TEXTMILL_TFRECORD_CHECK_LISTING_H
-#define TEXTMILL_TFRECORD_CHECK_LISTING_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -25,5 +24,3 @@ int listing_sequences(const char *prefix, uint64_t limit, struct output *out, ui
 /* Appends the tf.Example data[0..n) to `out` as a JSON line. Returns 0, or -1 with an error if the
  * data is not a tf.Example; then `out` is unchanged. */
 int listing_example(struct buf *out, const void *data, size_t n);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * repair.h - saves the valid records of a damaged TFRecord file.
  */
-#ifndef TEXTMILL_TFRECORD_CHECK_REPAIR_H
-#define TEXTMILL_TFRECORD_CHECK_REPAIR_H
+#pragma once
 
 #include <stdint.h>
 
@@ -24,5 +23,3 @@ int repair_file(struct repair *r, const char *path, const char *to);
 
 /* Counts valid and bad records as repair_file does, without writing. */
 void repair_count(struct repair *r, const struct file_map *map, const char *path);
-
-#endif

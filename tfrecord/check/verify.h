@@ -2,8 +2,7 @@
  * verify.h - checks that TFRecord files and Megatron pairs are undamaged and agree with their index
  * and manifest.
  */
-#ifndef TEXTMILL_TFRECORD_CHECK_VERIFY_H
-#define TEXTMILL_TFRECORD_CHECK_VERIFY_H
+#pragma once
 
 #include <stdint.h>
 
@@ -18,5 +17,3 @@ struct verify {
  * manifest. For a folder: all files in it, and that all files listed in its manifest exist; then
  * its folder `validation` in the same way. */
 void verify_path(struct verify *v, const char *path);
-
-#endif

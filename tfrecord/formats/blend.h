@@ -11,8 +11,7 @@
  * (build_blending_indices of its data set helpers). Here the weights are doubles that are divided
  * by their sum in the same way, so the indices are the same.
  */
-#ifndef TEXTMILL_TFRECORD_FORMATS_BLEND_H
-#define TEXTMILL_TFRECORD_FORMATS_BLEND_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -47,5 +46,3 @@ void blend_count(struct blend *b, uint64_t samples, uint64_t *counts);
 /* Writes NAME_dataset_index.npy (i16) and NAME_dataset_sample_index.npy (i64): *source and *sample
  * of blend_find for the first `samples` samples. Returns 0, or -1 with an error. */
 int blend_write(struct blend *b, uint64_t samples, const char *name);
-
-#endif

@@ -12,8 +12,7 @@
  * lists of two kinds is an error, and so is malformed data. Wire format:
  * https://protobuf.dev/programming-guides/encoding/
  */
-#ifndef TEXTMILL_TFRECORD_FORMATS_EXAMPLE_H
-#define TEXTMILL_TFRECORD_FORMATS_EXAMPLE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -82,5 +81,3 @@ int64_t feature_floats(struct feature_reader *r, float *values, size_t max);
 
 /* Sets *value to the next text, inside the record. Returns 1, 0 at the end, or -1 with an error. */
 int feature_bytes(struct feature_reader *r, struct feature_text *value);
-
-#endif

@@ -9,8 +9,7 @@
  *
  * All numbers are little-endian.
  */
-#ifndef TEXTMILL_TFRECORD_FORMATS_FLAT_TOKENS_H
-#define TEXTMILL_TFRECORD_FORMATS_FLAT_TOKENS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -42,5 +41,3 @@ void flat_tokens_read(const struct flat_tokens *f, uint64_t first, size_t n, uin
 
 /* Fills the header of a file of llm.c. `width` is 2 or 4; `tokens` is at most INT32_MAX. */
 void flat_tokens_head(unsigned char head[FLAT_HEAD_BYTES], int width, uint64_t tokens);
-
-#endif

@@ -5,8 +5,7 @@
  * record, including its 16 bytes of framing. tfrecord2idx writes this format. The index of
  * X.tfrecord is X.index; the index of any other NAME is NAME.index.
  */
-#ifndef TEXTMILL_TFRECORD_FORMATS_INDEX_H
-#define TEXTMILL_TFRECORD_FORMATS_INDEX_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -62,5 +61,3 @@ int index_write(const struct record_index *index, uint64_t bytes, const char *to
 /* Reads an index file. Returns 0, or -1 with an error if the file is missing, or if its records do
  * not cover a file of `bytes` bytes without gaps; in the second case the error names the line. */
 int index_load(struct record_index *index, const char *path, uint64_t bytes);
-
-#endif

@@ -19,8 +19,7 @@
  * Its file is called `manifest` in a folder of shards and PREFIX.manifest beside a Megatron pair.
  * It is written last: if it exists, the files that it lists are complete.
  */
-#ifndef TEXTMILL_TFRECORD_FORMATS_MANIFEST_H
-#define TEXTMILL_TFRECORD_FORMATS_MANIFEST_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -90,5 +89,3 @@ int manifest_add_tokenizer(struct kv *kv, const char *dir, const char *name,
 /* Writes the manifest. `kv` has all lines except the first and the last, which are added. Returns
  * 0, or -1 with an error. */
 int manifest_write(const struct kv *kv, const char *path);
-
-#endif

@@ -18,8 +18,7 @@
  * 65,500 ids, else i32; a document is one sequence, or one sequence per sentence; nothing is
  * shuffled.
  */
-#ifndef TEXTMILL_TFRECORD_FORMATS_MEGATRON_H
-#define TEXTMILL_TFRECORD_FORMATS_MEGATRON_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -99,5 +98,3 @@ void megatron_end_document(struct megatron_writer *w);
 /* Writes .idx and publishes both files in `dir`. Returns 0, or -1 with an error. */
 int megatron_finish(struct megatron_writer *w);
 void megatron_release(struct megatron_writer *w); /* removes files that were not published */
-
-#endif

@@ -3,8 +3,7 @@
  * is a Python dictionary as text, then the numbers, little-endian, row after row (NumPy's
  * documentation, numpy.lib.format).
  */
-#ifndef TEXTMILL_TFRECORD_FORMATS_NPY_H
-#define TEXTMILL_TFRECORD_FORMATS_NPY_H
+#pragma once
 
 #include <stdint.h>
 
@@ -18,5 +17,3 @@ enum npy_type { NPY_I16, NPY_I32, NPY_I64, NPY_U32 };
 int npy_open(struct output *f, const char *name, const char *map, enum npy_type type, uint64_t rows,
              int columns);
 int npy_put(struct output *f, uint64_t v, enum npy_type type);
-
-#endif

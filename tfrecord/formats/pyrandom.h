@@ -14,8 +14,7 @@
  * Checked by tests/unit/tfrecord/formats/test_pyrandom.c, tests/peers/instances.py (the first) and
  * tests/peers/indexmap.py (the second).
  */
-#ifndef TEXTMILL_TFRECORD_FORMATS_PYRANDOM_H
-#define TEXTMILL_TFRECORD_FORMATS_PYRANDOM_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -48,5 +47,3 @@ void pyrandom_seed_numpy(struct pyrandom *r, uint32_t seed);
 /* Returns a number in [0, n), n in [1, 2^64 - 1], drawn as RandomState.shuffle does. */
 uint64_t pyrandom_below_numpy(struct pyrandom *r, uint64_t n);
 void pyrandom_shuffle_numpy(struct pyrandom *r, uint32_t *order, size_t n);
-
-#endif

@@ -11,8 +11,7 @@
  * Errors say what is wrong with the record. The caller knows its number and adds file, record and
  * byte offset (record_where).
  */
-#ifndef TEXTMILL_TFRECORD_FORMATS_RECORD_H
-#define TEXTMILL_TFRECORD_FORMATS_RECORD_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -51,5 +50,3 @@ void record_frame(struct buf *out, const void *data, size_t n);
 
 /* Puts "<path>: record <number> at byte <offset>" in front of the error. Returns -1. */
 int record_where(const char *path, uint64_t number, uint64_t offset);
-
-#endif

@@ -5,8 +5,7 @@
  * opened: into memory if it is small, else into a temporary file (spill.h). The offsets of its
  * records are offsets in the unpacked data. Memory use does not depend on its size.
  */
-#ifndef TEXTMILL_TFRECORD_FORMATS_RECORD_FILE_H
-#define TEXTMILL_TFRECORD_FORMATS_RECORD_FILE_H
+#pragma once
 
 #include "common/files/compress.h"
 #include "common/files/file.h"
@@ -30,5 +29,3 @@ void record_file_close(struct record_file *f);
  * 1; 0 if the stream is damaged, with the error set and `records` holding the data before the
  * damage; or -1 with an error. */
 int record_file_salvage(struct record_file *f, const char *path);
-
-#endif

@@ -20,8 +20,7 @@
  * Unused places hold [PAD] in ids, position 384 in input_position, and 0 elsewhere. bert-tf1 leaves
  * out unmasked tokens that are [PAD] themselves.
  */
-#ifndef TEXTMILL_TFRECORD_LAYOUTS_BERT_RECORD_H
-#define TEXTMILL_TFRECORD_LAYOUTS_BERT_RECORD_H
+#pragma once
 
 #include <stdint.h>
 
@@ -48,5 +47,3 @@ void bert_record_release(struct bert_record *r);
  * instances of the row. */
 void bert_record_encode(struct bert_record *r, const struct instances *all,
                         const struct packing_row *row, struct buf *message);
-
-#endif

@@ -7,8 +7,7 @@
  * goes to shard i modulo the number of shards. Each thread processes one group at a time; the
  * output does not depend on the number of threads.
  */
-#ifndef TEXTMILL_TFRECORD_LAYOUTS_BERT_SHARDS_H
-#define TEXTMILL_TFRECORD_LAYOUTS_BERT_SHARDS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -50,5 +49,3 @@ static inline double bert_shards_efficiency(const struct bert_shards *b)
  * there are fewer records than shards. */
 int bert_shards_write(struct bert_shards *b, struct intake *s, const char *dir,
                       struct kv *manifest);
-
-#endif

@@ -7,8 +7,7 @@
  * more tokens is cut: into rows of an end-of-text and N tokens, and a rest, which is packed like a
  * document. Every token is a label exactly once. Rows are chosen by packing.h.
  */
-#ifndef TEXTMILL_TFRECORD_LAYOUTS_FIT_H
-#define TEXTMILL_TFRECORD_LAYOUTS_FIT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -39,5 +38,3 @@ size_t fit_pack(struct fit *f, uint32_t N);
 /* Sets out[N + 1] to row r. `ids` are the caller's. */
 void fit_row(const struct fit *f, size_t r, const uint32_t *ids, int64_t end_of_text, int64_t *out,
              uint32_t N);
-
-#endif

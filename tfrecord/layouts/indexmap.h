@@ -16,8 +16,7 @@
  * samples it leaves out are all its own. Other programs ask for a number of epochs, and shuffle all
  * together.
  */
-#ifndef TEXTMILL_TFRECORD_LAYOUTS_INDEXMAP_H
-#define TEXTMILL_TFRECORD_LAYOUTS_INDEXMAP_H
+#pragma once
 
 #include <stdint.h>
 
@@ -58,5 +57,3 @@ void indexmap_name(struct buf *out, const struct indexmap *x, const char *prefix
 /* Writes NAME_doc_idx.npy, NAME_sample_idx.npy and NAME_shuffle_idx.npy. Its memory is 4 bytes per
  * document and epoch, and 4 per sample. Returns 0, or -1 with an error. */
 int indexmap_write(struct indexmap *x, const struct megatron *m, const char *name);
-
-#endif

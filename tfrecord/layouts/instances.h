@@ -17,8 +17,7 @@
  * is masked as a whole or not at all; a word that would exceed the number of tokens to predict is
  * skipped.
  */
-#ifndef TEXTMILL_TFRECORD_LAYOUTS_INSTANCES_H
-#define TEXTMILL_TFRECORD_LAYOUTS_INSTANCES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -88,5 +87,3 @@ static inline const uint32_t *instance_labels(const struct instances *all, const
 {
     return all->store + i->at + i->length + i->masked;
 }
-
-#endif

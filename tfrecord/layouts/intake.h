@@ -3,8 +3,7 @@
  * their ends, so that a layout can add exactly one, and skips documents without tokens unless
  * `keeps_empty` is set.
  */
-#ifndef TEXTMILL_TFRECORD_LAYOUTS_INTAKE_H
-#define TEXTMILL_TFRECORD_LAYOUTS_INTAKE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ int intake_want_end_of_text(const struct intake *s, const char *who);
  * program's line; it must be called last. */
 void intake_describe(const struct intake *s, struct kv *manifest);
 void intake_provenance(const struct intake *s, struct kv *manifest, const char *self);
-
-#endif

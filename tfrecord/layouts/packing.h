@@ -7,8 +7,7 @@
  * shortest-pack-first). It needs no solver and fills rows about as well as their non-negative least
  * squares method.
  */
-#ifndef TEXTMILL_TFRECORD_LAYOUTS_PACKING_H
-#define TEXTMILL_TFRECORD_LAYOUTS_PACKING_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -35,5 +34,3 @@ size_t packing_make(const struct instances *all, uint32_t length, uint32_t maske
  * arguments. */
 size_t packing_fit(const uint32_t *lengths, size_t count, uint32_t length, uint32_t *order,
                    size_t *ends);
-
-#endif

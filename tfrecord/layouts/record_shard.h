@@ -1,8 +1,7 @@
 /*
  * record_shard.h - writes one TFRecord file of a data set, and its index if it is not compressed.
  */
-#ifndef TEXTMILL_TFRECORD_LAYOUTS_RECORD_SHARD_H
-#define TEXTMILL_TFRECORD_LAYOUTS_RECORD_SHARD_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -47,5 +46,3 @@ int record_shard_put_frame(struct record_shard *s, const void *frame, size_t n);
 /* Publishes the file and its index. Returns 0, or -1 with an error. */
 int record_shard_close(struct record_shard *s);
 void record_shard_release(struct record_shard *s);
-
-#endif

@@ -21,8 +21,7 @@
  * (common/files/spill.h) until the stream has ended. Windows are then cut in random order, and each
  * thread cuts some of them.
  */
-#ifndef TEXTMILL_TFRECORD_LAYOUTS_WINDOWS_H
-#define TEXTMILL_TFRECORD_LAYOUTS_WINDOWS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -77,5 +76,3 @@ uint64_t windows_count(const struct windows *w, uint64_t tokens);
  * bytes per token. Returns 0, or -1 with an error, also if a part has no records and allow_empty is
  * not set. */
 int windows_write(const struct windows *w, struct intake *s, struct windows_part *parts);
-
-#endif

@@ -2,8 +2,7 @@
  * flat_file.h - writes a token stream as one file of ids for nanoGPT or llm.c (flat_tokens.h). The
  * file appears only when it is complete. Documents keep their order.
  */
-#ifndef TEXTMILL_TFRECORD_PUBLISH_FLAT_FILE_H
-#define TEXTMILL_TFRECORD_PUBLISH_FLAT_FILE_H
+#pragma once
 
 #include "tfrecord/formats/flat_tokens.h"
 #include "tfrecord/layouts/intake.h"
@@ -20,5 +19,3 @@ struct flat_file {
  * vocabulary does not fit the id type or has no end-of-text, or if there are more ids than the
  * header can count. */
 int flat_file_write(struct flat_file *f, struct intake *s);
-
-#endif

@@ -6,8 +6,7 @@
  *     PREFIX.tokenizer.json       the vocabulary, if the stream carries it
  *     PREFIX.manifest             written last
  */
-#ifndef TEXTMILL_TFRECORD_PUBLISH_MEGATRON_PAIR_H
-#define TEXTMILL_TFRECORD_PUBLISH_MEGATRON_PAIR_H
+#pragma once
 
 #include <stdint.h>
 
@@ -29,5 +28,3 @@ struct megatron_pair {
  * document is one. Returns 0, or -1 with an error; then no files appear. It is also an error if
  * there is no document, or if end-of-text is wanted and the vocabulary has none. */
 int megatron_pair_write(struct megatron_pair *p, struct intake *s);
-
-#endif

@@ -19,8 +19,7 @@
  *
  * Validation parts are merged, not blended.
  */
-#ifndef TEXTMILL_TFRECORD_PUBLISH_MERGE_SETS_H
-#define TEXTMILL_TFRECORD_PUBLISH_MERGE_SETS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -51,5 +50,3 @@ int merge_sets_folders(const struct merge_sets *m, char *const *dirs, int count,
  * the new manifest does not describe the vocabulary. *records is set to the number of sequences.
  * Returns 0, or -1 with an error. */
 int merge_sets_pairs(const struct merge_sets *m, char *const *paths, int count, uint64_t *records);
-
-#endif

@@ -4,8 +4,7 @@
  *
  *     PREFIX.bin, PREFIX.idx, PREFIX.tokenizer.json, and last PREFIX.manifest
  */
-#ifndef TEXTMILL_TFRECORD_PUBLISH_PAIR_FILES_H
-#define TEXTMILL_TFRECORD_PUBLISH_PAIR_FILES_H
+#pragma once
 
 #include "common/base/buf.h"
 #include "common/formats/kv.h"
@@ -30,5 +29,3 @@ int pair_files_publish(struct pair_files *p, struct kv *kv, const struct buf *to
                        const struct kv *pg);
 
 void pair_files_close(struct pair_files *p, int failed); /* as stage_close */
-
-#endif

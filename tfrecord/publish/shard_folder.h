@@ -10,8 +10,7 @@
  * describes how an interrupted run is resumed. Its plan consists of the manifest's lines about the
  * recipe and the stream.
  */
-#ifndef TEXTMILL_TFRECORD_PUBLISH_SHARD_FOLDER_H
-#define TEXTMILL_TFRECORD_PUBLISH_SHARD_FOLDER_H
+#pragma once
 
 #include <stdint.h>
 
@@ -51,5 +50,3 @@ int shard_folder_check(const char *dir, int force);
 /* Removes the old set from the stage's folder and publishes the new one: first its validation part,
  * if `two` is 1, then the set itself. Returns 0, or -1 with an error. */
 int shard_folder_publish(struct stage *stage, int two);
-
-#endif

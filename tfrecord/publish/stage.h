@@ -15,8 +15,7 @@
  * lines, says what the run was to make. A run with the same plan may reuse the files left there,
  * complete or not.
  */
-#ifndef TEXTMILL_TFRECORD_PUBLISH_STAGE_H
-#define TEXTMILL_TFRECORD_PUBLISH_STAGE_H
+#pragma once
 
 #include "common/formats/kv.h"
 
@@ -64,5 +63,3 @@ int stage_check_finished(const char *dir);
 /* Removes the work folder, unless it is kept for resuming. With `failed` 1 (the run had an error)
  * also removes `dir`, if stage_open created it and it is empty. */
 void stage_close(struct stage *s, int failed);
-
-#endif

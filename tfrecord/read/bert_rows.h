@@ -6,8 +6,7 @@
  * sequence. In a layout that moves tokens, each place must be used exactly once. [PAD] tokens of
  * the text, which bert-tf1 leaves out, are restored.
  */
-#ifndef TEXTMILL_TFRECORD_READ_BERT_ROWS_H
-#define TEXTMILL_TFRECORD_READ_BERT_ROWS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -52,5 +51,3 @@ void bert_rows_release(struct bert_rows *r); /* fine on a zeroed struct */
 /* Reads a record into rows[0..shape.sequences). Returns the number of sequences, or -1 with an
  * error. Ids are below 2^31. */
 int bert_rows_read(struct bert_rows *r, const void *data, size_t n, struct bert_row *rows);
-
-#endif

@@ -15,8 +15,7 @@
  * record are checked on every read. Compressed files are unpacked when they are opened
  * (record_file.h). Several threads may read at once.
  */
-#ifndef TEXTMILL_TFRECORD_READ_DATASET_H
-#define TEXTMILL_TFRECORD_READ_DATASET_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -79,5 +78,3 @@ int dataset_record(const struct dataset *d, uint64_t i, const void **data, size_
 
 /* Puts file, record and offset in front of the error about sequence or record i. Returns -1. */
 int dataset_where(const struct dataset *d, uint64_t i);
-
-#endif

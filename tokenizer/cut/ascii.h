@@ -4,8 +4,7 @@
  *
  * Uses AVX-512, AVX2 or plain C, depending on the processor.
  */
-#ifndef TEXTMILL_TOKENIZER_CUT_ASCII_H
-#define TEXTMILL_TOKENIZER_CUT_ASCII_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -70,5 +69,3 @@ static inline size_t ascii_places(size_t *to, uint64_t bits, size_t base)
 {
     return ascii_functions[simd_level()].places(to, bits, base);
 }
-
-#endif

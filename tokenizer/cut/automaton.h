@@ -15,8 +15,7 @@
  * pattern has both or neither. Equal states are merged. The patterns in use become so small that a
  * row of a table is one vector register, and a step is one shuffle instruction.
  */
-#ifndef TEXTMILL_TOKENIZER_CUT_AUTOMATON_H
-#define TEXTMILL_TOKENIZER_CUT_AUTOMATON_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -67,5 +66,3 @@ static inline uint8_t automaton_class(const struct automaton *a, uint32_t code_p
 {
     return a->rows[a->blocks[code_point / AUTOMATON_BLOCK]][code_point % AUTOMATON_BLOCK];
 }
-
-#endif

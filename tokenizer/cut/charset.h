@@ -5,8 +5,7 @@
  * General categories, \d and \w follow Unicode 16 (classes.h); \s is White_Space. Other
  * properties, such as \p{Han}, are taken from PCRE2.
  */
-#ifndef TEXTMILL_TOKENIZER_CUT_CHARSET_H
-#define TEXTMILL_TOKENIZER_CUT_CHARSET_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -39,5 +38,3 @@ int charset_fold(struct classes_set *s);
 
 void charset_invert(struct classes_set *s);
 void charset_add(struct classes_set *s, uint32_t first, uint32_t last); /* last included */
-
-#endif

@@ -7,8 +7,7 @@
  * label, the offset of the children, and a flag whether one child holds a value. The value is the
  * position of the replacement text.
  */
-#ifndef TEXTMILL_TOKENIZER_CUT_CHARSMAP_H
-#define TEXTMILL_TOKENIZER_CUT_CHARSMAP_H
+#pragma once
 
 #include <stddef.h>
 
@@ -47,5 +46,3 @@ typedef void charsmap_put(void *ctx, const char *old, size_t n, const char *new)
 int charsmap_trace(const struct charsmap *m, const struct regex *cluster,
                    struct regex_scratch *scratch, const char *text, size_t n, charsmap_put *put,
                    void *ctx);
-
-#endif

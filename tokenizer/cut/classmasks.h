@@ -4,8 +4,7 @@
  *
  * Uses AVX-512 or plain C, depending on the processor.
  */
-#ifndef TEXTMILL_TOKENIZER_CUT_CLASSMASKS_H
-#define TEXTMILL_TOKENIZER_CUT_CLASSMASKS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -20,5 +19,3 @@ struct class_masks {
  * block. `classes` is the table of unicode.h. */
 void classmasks_add(struct class_masks *m, const uint8_t *classes, const unsigned char *block,
                     uint64_t leads);
-
-#endif

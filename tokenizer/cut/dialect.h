@@ -10,8 +10,7 @@
  * two read differently is otherwise an error: (?m), an interval followed by +, and && or brackets
  * in a class that charset.h cannot read.
  */
-#ifndef TEXTMILL_TOKENIZER_CUT_DIALECT_H
-#define TEXTMILL_TOKENIZER_CUT_DIALECT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -22,5 +21,3 @@
  * for the life of the process, so all calls must pass the same function. Returns 0, or -1 with an
  * error if the pattern uses something that is not supported. */
 int dialect_translate(struct buf *out, const char *pattern, size_t n, charset_property_fn *theirs);
-
-#endif

@@ -8,8 +8,7 @@
  * because the pattern leaves it to the next piece; and after a contraction. The classes are those
  * of unicode.h.
  */
-#ifndef TEXTMILL_TOKENIZER_CUT_GPT2_H
-#define TEXTMILL_TOKENIZER_CUT_GPT2_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ void gpt2_begin(struct gpt2 *g, const char *text, size_t n); /* valid UTF-8, bor
 /* Writes the ends of the next pieces, as offsets in the text, to ends[]. Returns their number, at
  * most max; 0 at the end of the text. */
 int gpt2_next(struct gpt2 *g, size_t *ends, int max);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * This needs a processor with AVX-512 and an automaton with few symbols.
  */
-#ifndef TEXTMILL_TOKENIZER_CUT_LANES_H
-#define TEXTMILL_TOKENIZER_CUT_LANES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -32,5 +31,3 @@ void lanes_release(struct lanes *l);
  * without an error set if the result could not be computed. */
 int lanes_go(struct lanes *l, const struct automaton *a, const uint8_t *classes, size_t count,
              uint8_t behind, uint64_t *marks);
-
-#endif

@@ -13,8 +13,7 @@
  * the end of a word becomes a final sigma. Chinese characters from U+2B820 on are words, not only
  * those from U+2B920 on.
  */
-#ifndef TEXTMILL_TOKENIZER_CUT_NORMALIZE_H
-#define TEXTMILL_TOKENIZER_CUT_NORMALIZE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -45,5 +44,3 @@ int words_next(struct words *w, struct pieces *p);
 
 /* Appends the text normalized as by Hugging Face's BertNormalizer. `rules` selects the steps. */
 void normalize_text(struct buf *out, const char *text, size_t n, const struct bert_rules *rules);
-
-#endif

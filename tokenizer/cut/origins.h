@@ -8,8 +8,7 @@
  * origin of the last byte of the character before it. So a character that composes several has the
  * origin of the first of them.
  */
-#ifndef TEXTMILL_TOKENIZER_CUT_ORIGINS_H
-#define TEXTMILL_TOKENIZER_CUT_ORIGINS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -25,5 +24,3 @@ enum { ORIGINS_NONE = -1 };
  * error. */
 int origins_normalize(struct stepper *s, const struct steps *normalizer, const char *text, size_t n,
                       struct buf *out, int *lost, struct ids *origins);
-
-#endif

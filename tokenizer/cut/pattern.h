@@ -11,8 +11,7 @@
  * A possessive repetition of one class becomes a greedy one, followed by the condition that no
  * other such character follows.
  */
-#ifndef TEXTMILL_TOKENIZER_CUT_PATTERN_H
-#define TEXTMILL_TOKENIZER_CUT_PATTERN_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -47,5 +46,3 @@ struct pattern {
  * empty string. */
 struct pattern *pattern_new(const char *text, size_t n, charset_property_fn *theirs);
 void pattern_free(struct pattern *e);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * pieces.h - the pieces that a text is cut into before they are encoded.
  */
-#ifndef TEXTMILL_TOKENIZER_CUT_PIECES_H
-#define TEXTMILL_TOKENIZER_CUT_PIECES_H
+#pragma once
 
 #include <stddef.h>
 
@@ -14,5 +13,3 @@ struct pieces {
     const size_t *begins, *ends;
     size_t count;
 };
-
-#endif

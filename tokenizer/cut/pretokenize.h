@@ -9,8 +9,7 @@
  * (automaton.h). If that is not possible for one of the rules, all rules use regex.h. The pieces
  * cover the text: the text between two matches is a piece, too.
  */
-#ifndef TEXTMILL_TOKENIZER_CUT_PRETOKENIZE_H
-#define TEXTMILL_TOKENIZER_CUT_PRETOKENIZE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -70,5 +69,3 @@ void split_begin(struct split_walk *s, const char *text, size_t n); /* valid UTF
  * at the end of the text; -1 with an error. The first piece begins at 0, every other piece at the
  * end of the one before. */
 int split_next(struct split_walk *s, size_t *ends, int max);
-
-#endif

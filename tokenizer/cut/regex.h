@@ -5,8 +5,7 @@
  * The patterns are written in Oniguruma's Ruby syntax. dialect.h translates them without changing
  * their meaning.
  */
-#ifndef TEXTMILL_TOKENIZER_CUT_REGEX_H
-#define TEXTMILL_TOKENIZER_CUT_REGEX_H
+#pragma once
 
 #include <stddef.h>
 
@@ -32,5 +31,3 @@ int regex_find(const struct regex *re, struct regex_scratch *s, const char *text
  * know the class. */
 struct classes_set;
 int regex_class(struct classes_set *s, const char *base);
-
-#endif

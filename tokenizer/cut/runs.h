@@ -5,8 +5,7 @@
  * The patterns are c+, c{m,}, \A[cd]+, [cd]+\z and \A[cd]+|[cd]+\z, where c and d are any
  * characters without a special meaning. Normalizers squeeze and strip spaces with them.
  */
-#ifndef TEXTMILL_TOKENIZER_CUT_RUNS_H
-#define TEXTMILL_TOKENIZER_CUT_RUNS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -34,5 +33,3 @@ int runs_read(struct runs *r, const char *pattern, size_t n);
  * range. Returns 1, or 0 if there is none. */
 int runs_find(const struct runs *r, const char *text, size_t n, size_t from, size_t *begin,
               size_t *end);
-
-#endif

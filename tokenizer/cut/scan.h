@@ -6,8 +6,7 @@
  * text after it cannot change the pieces before it. A chunk grows until such an end is found and
  * the backward state there is known. So the text is read about once, whatever its pieces are.
  */
-#ifndef TEXTMILL_TOKENIZER_CUT_SCAN_H
-#define TEXTMILL_TOKENIZER_CUT_SCAN_H
+#pragma once
 
 #include <stddef.h>
 
@@ -21,5 +20,3 @@ void scan_begin(struct scan *s, const char *text, size_t n); /* valid UTF-8, bor
 /* Writes the ends of the next pieces, as offsets in the text, to ends[]. Returns their number, at
  * most max; 0 at the end of the text. */
 int scan_next(struct scan *s, size_t *ends, int max);
-
-#endif

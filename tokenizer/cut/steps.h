@@ -7,8 +7,7 @@
  * normalizer turns a text into another text. A step of a pre-tokenizer cuts the pieces that the
  * step before it made; some steps also change the text of the pieces. Empty pieces are dropped.
  */
-#ifndef TEXTMILL_TOKENIZER_CUT_STEPS_H
-#define TEXTMILL_TOKENIZER_CUT_STEPS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -128,5 +127,3 @@ void steps_strip(const struct step *step, const char *text, size_t n, size_t *be
  * `first` 1: the text is the beginning of a document, and normalization dropped nothing there.
  * Returns 0, or -1 with an error. */
 int stepper_cut(struct stepper *s, const char *text, size_t n, int first, struct pieces *p);
-
-#endif

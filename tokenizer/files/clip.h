@@ -2,8 +2,7 @@
  * clip.h - makes a tokenizer.json of CLIP's vocab.json and merges.txt. These do not say that text
  * is in lower case, how it is split, and which tokens stand around it.
  */
-#ifndef TEXTMILL_TOKENIZER_FILES_CLIP_H
-#define TEXTMILL_TOKENIZER_FILES_CLIP_H
+#pragma once
 
 #include <stddef.h>
 
@@ -16,5 +15,3 @@ int clip_is(const char *text, size_t n);
  * errors. Returns 0, or -1 with an error. */
 int clip_json(struct buf *out, const struct buf *tokens, const struct buf *merges,
               const char *name);
-
-#endif

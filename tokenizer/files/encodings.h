@@ -2,8 +2,7 @@
  * encodings.h - the patterns and special tokens of well-known vocabularies. Files of ranks, and
  * vocab.json with merges.txt, contain neither.
  */
-#ifndef TEXTMILL_TOKENIZER_FILES_ENCODINGS_H
-#define TEXTMILL_TOKENIZER_FILES_ENCODINGS_H
+#pragma once
 
 #include "tokenizer/model/vocabulary.h"
 
@@ -24,5 +23,3 @@ int encoding_cut(struct vocabulary *v, const struct encoding *e);
 /* Adds the special tokens of the encoding. Unused ids before them get placeholder names. GPT-2's
  * end-of-text token gets the least id without a token. Returns 0, or -1 with an error. */
 int encoding_add_specials(struct vocabulary *v, const struct encoding *e);
-
-#endif

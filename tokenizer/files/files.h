@@ -41,8 +41,7 @@
  * (eos_token). If there is no tokenizer.json, it also has the added tokens (added_tokens_decoder)
  * and, for vocab.txt, the options of BERT's words.
  */
-#ifndef TEXTMILL_TOKENIZER_FILES_FILES_H
-#define TEXTMILL_TOKENIZER_FILES_FILES_H
+#pragma once
 
 #include "tokenizer/model/vocabulary.h"
 
@@ -141,5 +140,3 @@ int vocabulary_save(const struct vocabulary *v, const char *dir);
 
 /* Appends the text of a tokenizer.json for `v` to `out`. */
 void tokenizer_json_print(const struct vocabulary *v, struct buf *out);
-
-#endif

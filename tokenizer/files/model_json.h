@@ -6,8 +6,7 @@
  * the text (js_scan.h), without building a JSON tree. That halves the loading time. Token names
  * are in the byte alphabet if the vocabulary is byte-level.
  */
-#ifndef TEXTMILL_TOKENIZER_FILES_MODEL_JSON_H
-#define TEXTMILL_TOKENIZER_FILES_MODEL_JSON_H
+#pragma once
 
 #include <stddef.h>
 
@@ -40,5 +39,3 @@ int model_pieces_read(struct vocabulary *v, const struct js *list);
 /* Reads model.merges of `text` into v. A merge may be spelled "left right" or ["left", "right"].
  * Returns 0, or -1 with an error. */
 int model_merges_read(struct vocabulary *v, const char *text, const struct model_parts *p);
-
-#endif

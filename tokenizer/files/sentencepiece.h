@@ -11,8 +11,7 @@
  * BPE has no list of merges. Two neighbouring pieces are merged if the joined text is a piece; the
  * pair with the highest score comes first, and of equal scores the leftmost one.
  */
-#ifndef TEXTMILL_TOKENIZER_FILES_SENTENCEPIECE_H
-#define TEXTMILL_TOKENIZER_FILES_SENTENCEPIECE_H
+#pragma once
 
 #include "tokenizer/model/vocabulary.h"
 
@@ -49,5 +48,3 @@ int sentencepiece_put(struct sentencepiece *m, int64_t id, const char *bytes, si
 /* Completes the vocabulary after the last piece. Returns 0, or -1 with an error. */
 int sentencepiece_finish(struct sentencepiece *m);
 void sentencepiece_release(struct sentencepiece *m); /* frees what *m owns, not the vocabulary */
-
-#endif

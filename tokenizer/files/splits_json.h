@@ -2,8 +2,7 @@
  * splits_json.h - reads pre-tokenizers of tokenizer.json that cut byte-level text without changing
  * it: lists of Split, Punctuation and Digits around ByteLevel. They become rules of pretokenize.h.
  */
-#ifndef TEXTMILL_TOKENIZER_FILES_SPLITS_JSON_H
-#define TEXTMILL_TOKENIZER_FILES_SPLITS_JSON_H
+#pragma once
 
 struct js;
 struct vocabulary;
@@ -13,5 +12,3 @@ struct vocabulary;
  * error for a bad pattern. If the result is 1, sets *plain to 1 if the two fields describe the
  * whole value, else to 0. */
 int splits_read(struct vocabulary *v, const struct js *value, int *plain);
-
-#endif

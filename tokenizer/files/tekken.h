@@ -6,8 +6,7 @@
  *     vocab           rank and token_bytes (base64) of each token. The id is the rank plus the
  * number of special tokens; ranks that the size leaves out are not used.
  */
-#ifndef TEXTMILL_TOKENIZER_FILES_TEKKEN_H
-#define TEXTMILL_TOKENIZER_FILES_TEKKEN_H
+#pragma once
 
 #include "tokenizer/model/vocabulary.h"
 
@@ -17,5 +16,3 @@ int tekken_is(const char *text, size_t n);
 /* Parses text[0..n) into an initialised vocabulary; errors use `name`. Returns 0, or -1 with an
  * error. */
 int tekken_parse(struct vocabulary *v, const char *text, size_t n, const char *name);
-
-#endif

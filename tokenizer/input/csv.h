@@ -5,8 +5,7 @@
  * lines between records are skipped. Ambiguous input is an error: a quote inside an unquoted cell,
  * anything between a closing quote and the next comma, and a quote that is never closed.
  */
-#ifndef TEXTMILL_TOKENIZER_INPUT_CSV_H
-#define TEXTMILL_TOKENIZER_INPUT_CSV_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -33,5 +32,3 @@ int csv_read(struct csv *c);
 /* Returns cell i of the record, i < c->count, which is not NUL-terminated, and sets *len. The
  * bytes stay valid until the next call of csv_read. */
 const char *csv_cell(const struct csv *c, size_t i, size_t *len);
-
-#endif

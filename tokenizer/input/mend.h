@@ -2,8 +2,7 @@
  * mend.h - handles bytes that are not valid text: bytes that are not UTF-8, and lone surrogates in
  * JSON.
  */
-#ifndef TEXTMILL_TOKENIZER_INPUT_MEND_H
-#define TEXTMILL_TOKENIZER_INPUT_MEND_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -27,5 +26,3 @@ int mend_check(enum mend_rule rule, uint64_t replaced, size_t n);
 /* Appends the JSON text[0..n) to `out`, with U+FFFD in place of invalid UTF-8 and of escapes of
  * lone surrogates. Returns the number of bytes replaced. */
 uint64_t mend_json(struct buf *out, const char *text, size_t n);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * rows.h - reads the rows of a Parquet or Arrow file (common/formats/columns.h).
  */
-#ifndef TEXTMILL_TOKENIZER_INPUT_ROWS_H
-#define TEXTMILL_TOKENIZER_INPUT_ROWS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -27,5 +26,3 @@ void rows_close(struct rows *r); /* allowed on a zeroed struct */
 /* Reads the next row. Returns 1, 0 at the end, or -1 with an error that names the file and the
  * row. */
 int rows_read(struct rows *r);
-
-#endif

@@ -16,8 +16,7 @@
  * be compressed (packed.h), except those of Parquet and Arrow files, which need to be read from
  * their end.
  */
-#ifndef TEXTMILL_TOKENIZER_INPUT_SOURCE_H
-#define TEXTMILL_TOKENIZER_INPUT_SOURCE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -78,5 +77,3 @@ uint64_t source_replaced(const struct source *s); /* bytes of JSON replaced so f
 uint64_t source_returns(const struct source *s);  /* lines that ended with CR LF so far */
 uint64_t source_empty(
     const struct source *s); /* records of tables and JSON lines without any text so far */
-
-#endif

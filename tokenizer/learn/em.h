@@ -5,8 +5,7 @@
  * The expected counts are summed as integers, so they do not depend on the order of the sums, and
  * the pieces that remain do not depend on the number of threads.
  */
-#ifndef TEXTMILL_TOKENIZER_LEARN_EM_H
-#define TEXTMILL_TOKENIZER_LEARN_EM_H
+#pragma once
 
 #include "common/base/pool.h"
 #include "tokenizer/learn/seeds.h"
@@ -31,5 +30,3 @@ double em_step(struct em *e);
  * loss of likelihood until `size` remain. Characters are kept. The loss of a piece is estimated
  * as if its most probable other division replaced it everywhere. */
 void em_prune(struct em *e, size_t size);
-
-#endif

@@ -15,8 +15,7 @@
  * vocabulary has a suffix for the last character of a word, the units with the suffix come after
  * them in the same order.
  */
-#ifndef TEXTMILL_TOKENIZER_LEARN_LEARN_H
-#define TEXTMILL_TOKENIZER_LEARN_LEARN_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -46,5 +45,3 @@ int learn_special(struct vocabulary *v, const char *const *special, size_t count
  * error if vocabulary_size is too small for the required tokens, or if the text of a special token
  * is also learned. */
 int learn(struct vocabulary *v, const struct counted_words *words, const struct learn_options *o);
-
-#endif

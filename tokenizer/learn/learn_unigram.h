@@ -12,8 +12,7 @@
  * any, the rest to the pieces, the most probable ones first. The result depends only on the words,
  * their counts and the options.
  */
-#ifndef TEXTMILL_TOKENIZER_LEARN_LEARN_UNIGRAM_H
-#define TEXTMILL_TOKENIZER_LEARN_LEARN_UNIGRAM_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -39,5 +38,3 @@ struct learn_unigram_options {
  * special token is also learned. */
 int learn_unigram(struct vocabulary *v, const struct counted_words *words,
                   const struct learn_unigram_options *o);
-
-#endif

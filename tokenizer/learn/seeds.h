@@ -10,8 +10,7 @@
  * and each piece has a link to its longest proper prefix that is a piece. So no search structure
  * is needed to find the pieces while learning.
  */
-#ifndef TEXTMILL_TOKENIZER_LEARN_SEEDS_H
-#define TEXTMILL_TOKENIZER_LEARN_SEEDS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -45,5 +44,3 @@ void seeds_release(struct seeds *p);
 
 /* Removes the pieces for which keep[i] is 0. Characters must be kept. */
 void seeds_keep(struct seeds *p, const unsigned char *keep);
-
-#endif

@@ -6,8 +6,7 @@
  * space), where the script changes (scripts.h), and at characters that are not in the alphabet,
  * which belong to no segment. Equal segments of different words are one segment.
  */
-#ifndef TEXTMILL_TOKENIZER_LEARN_SEGMENTS_H
-#define TEXTMILL_TOKENIZER_LEARN_SEGMENTS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -34,5 +33,3 @@ struct segments {
  * with an error if the segments have 2^32 characters or more. */
 int segments_cut(struct segments *s, const struct counted_words *words, double coverage);
 void segments_release(struct segments *s);
-
-#endif

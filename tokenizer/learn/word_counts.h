@@ -13,8 +13,7 @@
  * Runs are unnamed files in a folder that the caller chooses. They disappear when the process
  * ends.
  */
-#ifndef TEXTMILL_TOKENIZER_LEARN_WORD_COUNTS_H
-#define TEXTMILL_TOKENIZER_LEARN_WORD_COUNTS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -76,5 +75,3 @@ size_t word_row_get(const char *p, size_t n, uint64_t *len, uint64_t *count);
  * 0; or -1 if `put` fails, or with an error that contains `name` if the file cannot be read or is
  * not a run. */
 int word_run_read(int fd, const char *name, word_put *put, void *ctx);
-
-#endif

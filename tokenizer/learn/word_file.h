@@ -14,8 +14,7 @@
  * Each word has one row, so equal counts give equal files. The counts of files with the same rules
  * may be added. The sums equal the counts of one run over all texts.
  */
-#ifndef TEXTMILL_TOKENIZER_LEARN_WORD_FILE_H
-#define TEXTMILL_TOKENIZER_LEARN_WORD_FILE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -32,5 +31,3 @@ int word_file_write(struct output *out, const char *rules, struct word_counts **
  * file's rows to *words. Returns 0, or -1 with an error that names the file if it cannot be read,
  * is damaged or incomplete, or has other rules than `rules`. */
 int word_file_read(const char *path, const char *rules, struct word_counts *to, uint64_t *words);
-
-#endif

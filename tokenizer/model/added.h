@@ -6,8 +6,7 @@
  * next to a letter or digit. A rejected match still hides any other matches inside it, as in
  * Hugging Face's tokenizers.
  */
-#ifndef TEXTMILL_TOKENIZER_MODEL_ADDED_H
-#define TEXTMILL_TOKENIZER_MODEL_ADDED_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -47,5 +46,3 @@ struct added_walk {
 /* Finds the next match and sets begin, end and id of *w. Returns 1, or 0 if there is no further
  * match. Special tokens match only if `special` is not 0. */
 int added_next(const struct added_set *s, struct added_walk *w, int special);
-
-#endif

@@ -2,8 +2,7 @@
  * alphabet.h - the byte alphabet of GPT-2's files, which writes each byte as a printable
  * character.
  */
-#ifndef TEXTMILL_TOKENIZER_MODEL_ALPHABET_H
-#define TEXTMILL_TOKENIZER_MODEL_ALPHABET_H
+#pragma once
 
 #include <stddef.h>
 
@@ -18,5 +17,3 @@ size_t alphabet_width(const char *bytes, size_t n); /* bytes that alphabet_encod
 /* Appends the bytes that `text` spells. Returns 0, or -1, with out unchanged and no error set, if a
  * character of the text is not in the alphabet. */
 int alphabet_decode(struct buf *out, const char *text, size_t n);
-
-#endif

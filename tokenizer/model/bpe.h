@@ -10,8 +10,7 @@
  * pieces alternately. For long pieces it keeps a heap of pairs. A piece of n bytes then costs O(n
  * log n), without recursion.
  */
-#ifndef TEXTMILL_TOKENIZER_MODEL_BPE_H
-#define TEXTMILL_TOKENIZER_MODEL_BPE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -64,5 +63,3 @@ int bpe_encode_all(const struct bpe *b, struct bpe_scratch *s, const struct piec
  * the piece has 4 GiB or more. */
 int bpe_encode(const struct bpe *b, struct bpe_scratch *s, const char *piece, size_t n,
                struct ids *out);
-
-#endif

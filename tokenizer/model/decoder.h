@@ -5,8 +5,7 @@
  * in Hugging Face's decoders. At the end the strings are joined. If the file has no decoder, a
  * space is put between tokens.
  */
-#ifndef TEXTMILL_TOKENIZER_MODEL_DECODER_H
-#define TEXTMILL_TOKENIZER_MODEL_DECODER_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -55,5 +54,3 @@ void decoder_table_leave_out(struct decoder_table *t, uint32_t id);
  * returns the index of the first one and appends nothing. */
 size_t decoder_table_run(const struct decoder_table *t, const uint32_t *ids, size_t n,
                          struct buf *out);
-
-#endif

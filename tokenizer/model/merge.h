@@ -1,8 +1,7 @@
 /*
  * merge.h - a merge of byte pair encoding: two neighbouring tokens become one.
  */
-#ifndef TEXTMILL_TOKENIZER_MODEL_MERGE_H
-#define TEXTMILL_TOKENIZER_MODEL_MERGE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -11,5 +10,3 @@ struct bpe_merge {
     uint32_t tied; /* 1: as good as the merge before it in the list: of both, the leftmost pair in
                     * the text merges first */
 };
-
-#endif

@@ -9,8 +9,7 @@
  * shift, so in one slot their low bits agree, too. A look-up reads one shift and one slot of 8
  * bytes and has no branches.
  */
-#ifndef TEXTMILL_TOKENIZER_MODEL_PAIRS_H
-#define TEXTMILL_TOKENIZER_MODEL_PAIRS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -56,5 +55,3 @@ static inline uint32_t pairs_find(const struct pairs *p, uint32_t left, uint32_t
     uint64_t rank = found ^ (hash & ~p->slot_mask);
     return rank < p->slot_mask ? (uint32_t)rank : PAIR_NONE;
 }
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Both the callers of tokenizer.h and the modules below it use these types.
  */
-#ifndef TEXTMILL_TOKENIZER_MODEL_ROLES_H
-#define TEXTMILL_TOKENIZER_MODEL_ROLES_H
+#pragma once
 
 /* The roles of BERT's special tokens: [PAD], [UNK], [CLS], [SEP], [MASK]. */
 enum tokenizer_role {
@@ -42,5 +41,3 @@ struct tokenizer_options {
     enum { TOKENIZER_CASE_AUTO, TOKENIZER_UNCASED, TOKENIZER_CASED } letters;
     enum tokenizer_pattern pattern;
 };
-
-#endif

@@ -10,8 +10,7 @@
  * made between two unknown characters. If there is no unknown token, unknown characters are left
  * out, so no cut is made next to one.
  */
-#ifndef TEXTMILL_TOKENIZER_MODEL_SEAMS_H
-#define TEXTMILL_TOKENIZER_MODEL_SEAMS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -30,5 +29,3 @@ void seams_free(struct seams *s);
  * cuts. */
 size_t seams_cut(const struct seams *s, const char *text, size_t n, size_t at, size_t *ends,
                  size_t max);
-
-#endif

@@ -4,8 +4,7 @@
  * An entry has 16 bytes. A text of up to 15 bytes stands in its entry, so that decoding a token
  * reads one place in memory and copies with one fixed-size copy.
  */
-#ifndef TEXTMILL_TOKENIZER_MODEL_SPELLINGS_H
-#define TEXTMILL_TOKENIZER_MODEL_SPELLINGS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ void spellings_set_hole(struct spellings *s, size_t id);
  * not in the table, or a byte, except an ASCII character between other texts. The caller has no
  * byte token before ids[0]. Returns the number of ids before it. */
 size_t spellings_put(const struct spellings *s, const uint32_t *ids, size_t n, struct buf *out);
-
-#endif

@@ -10,8 +10,7 @@
  * pair of first bytes, and for each third byte after such a pair. The tokens that may come before a
  * pair differ: many tokens merge with a space, few with another character.
  */
-#ifndef TEXTMILL_TOKENIZER_MODEL_STARTS_H
-#define TEXTMILL_TOKENIZER_MODEL_STARTS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -30,5 +29,3 @@ void starts_free(struct starts *s);
 /* Writes the first tokens of piece[0..n), which may be any bytes, to `ids`. Returns their number,
  * at most n. */
 size_t starts_put(const struct starts *s, uint32_t *ids, const unsigned char *piece, size_t n);
-
-#endif

@@ -9,8 +9,7 @@
  * it becomes the unknown token, one for a whole run of such characters if fuse_unknown is set. If
  * there is no unknown token, the character is left out.
  */
-#ifndef TEXTMILL_TOKENIZER_MODEL_SUBWORD_H
-#define TEXTMILL_TOKENIZER_MODEL_SUBWORD_H
+#pragma once
 
 #include <stddef.h>
 
@@ -51,5 +50,3 @@ int subword_encode(const struct subword *s, struct subword_scratch *scratch, con
  * out->data[ends[i]]. Errors are as for subword_encode. */
 int subword_encode_all(const struct subword *s, struct subword_scratch *scratch,
                        const struct pieces *p, struct ids *out, size_t *ends);
-
-#endif

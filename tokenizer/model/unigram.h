@@ -6,8 +6,7 @@
  * the lowest score of the vocabulary minus 10. A run of such characters becomes the tokens of its
  * bytes if the vocabulary has byte fallback, otherwise one unknown token.
  */
-#ifndef TEXTMILL_TOKENIZER_MODEL_UNIGRAM_H
-#define TEXTMILL_TOKENIZER_MODEL_UNIGRAM_H
+#pragma once
 
 #include <stddef.h>
 
@@ -30,5 +29,3 @@ void unigram_scratch_release(struct unigram_scratch *s);
  * character is unknown and there is no unknown token, or if the piece has 4 GiB or more. */
 int unigram_encode(const struct unigram *u, struct unigram_scratch *s, const char *piece, size_t n,
                    struct ids *out);
-
-#endif

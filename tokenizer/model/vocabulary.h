@@ -16,8 +16,7 @@
  *     roles    the ids of [UNK], [CLS] and the other special tokens
  *     single, pair  the special tokens put around one text, and around two
  */
-#ifndef TEXTMILL_TOKENIZER_MODEL_VOCABULARY_H
-#define TEXTMILL_TOKENIZER_MODEL_VOCABULARY_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -190,5 +189,3 @@ int vocabulary_derive_merges(struct vocabulary *v);
 
 /* Sets byte_ids[b] to the id of the model's token that is byte b, or to -1 if there is none. */
 void vocabulary_byte_ids(const struct vocabulary *v, int64_t byte_ids[256]);
-
-#endif

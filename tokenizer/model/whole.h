@@ -10,8 +10,7 @@
  * made later is replaced by its part next to the border. If each such pair merges never, or only
  * after the merge that ended the pair, the bytes of z encode to z.
  */
-#ifndef TEXTMILL_TOKENIZER_MODEL_WHOLE_H
-#define TEXTMILL_TOKENIZER_MODEL_WHOLE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -25,5 +24,3 @@ struct pairs;
  * the token that is byte b alone, or -1 for none. `pairs` is the table of the `count` merges. */
 void whole_mark(uint8_t *whole, size_t ids, const int64_t own_ids[256], const struct pairs *pairs,
                 const struct bpe_merge *merges, size_t count);
-
-#endif

@@ -13,8 +13,7 @@
  * the others are done; meanwhile the second half is fetched from memory. Those that are not there
  * either are encoded together. Uses AVX-512 or plain C, depending on the processor.
  */
-#ifndef TEXTMILL_TOKENIZER_MODEL_WORDCACHE_H
-#define TEXTMILL_TOKENIZER_MODEL_WORDCACHE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -38,5 +37,3 @@ void wordcache_put(struct wordcache *c, const char *piece, size_t n, const uint3
 /* Appends the ids of the pieces to `out`, in order. Returns 0, or -1 with an error if a piece
  * cannot be encoded; *failed is then set to the number of that piece in p, from 0. */
 int wordcache_encode(struct wordcache *c, const struct pieces *p, struct ids *out, size_t *failed);
-
-#endif

@@ -9,8 +9,7 @@
  * pops"), and the node of the string that is left after them ("failure link"). So no byte is read
  * twice.
  */
-#ifndef TEXTMILL_TOKENIZER_MODEL_WORDPIECE_H
-#define TEXTMILL_TOKENIZER_MODEL_WORDPIECE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -30,5 +29,3 @@ void wordpiece_free(struct wordpiece *w);
 
 /* Appends the ids of a word of n > 0 bytes to `out`. */
 void wordpiece_encode(const struct wordpiece *w, const char *word, size_t n, struct ids *out);
-
-#endif

@@ -65,8 +65,7 @@
  * a stage of a pipeline, L counts only its own layers, and instead of G there is the number K of
  * micro-batches that the stage keeps: micro-batch m of the step has row m modulo K.
  */
-#ifndef TEXTMILL_TRAIN_PROGRAM_PROGRAM_H
-#define TEXTMILL_TRAIN_PROGRAM_PROGRAM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -254,5 +253,3 @@ unsigned char *program_used(const struct program *p, enum store_kind kind, int c
 
 /* Appends the list as text, one line per phase. */
 void program_print(const struct program *p, struct buf *out);
-
-#endif

@@ -6,8 +6,7 @@
  * receive it; the array of a receive may be used when the other stage has begun to send it.
  * Transfers take no time, and the update is left out.
  */
-#ifndef TEXTMILL_TRAIN_PROGRAM_TIMELINE_H
-#define TEXTMILL_TRAIN_PROGRAM_TIMELINE_H
+#pragma once
 
 #include "train/program/program.h"
 
@@ -25,5 +24,3 @@ struct timeline_costs {
  * without an error set, if stages wait for each other for ever. */
 int timeline_run(struct timeline *out, const struct program *programs, int stages,
                  const struct timeline_costs *costs);
-
-#endif

@@ -21,8 +21,7 @@
  * printed and the processes of all ranks end with status 1. So the operations here return no
  * errors.
  */
-#ifndef TEXTMILL_TRAIN_RANKS_COMM_H
-#define TEXTMILL_TRAIN_RANKS_COMM_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -166,5 +165,3 @@ int comm_most(struct comm *c, int x);
 
 /* Returns the first rank of the world whose value differs from rank 0's, or 0 if all are equal. */
 int comm_differs(struct comm *c, uint64_t value);
-
-#endif

@@ -9,8 +9,7 @@
  * A link is used by one thread. Functions return -1 with an error when the transport fails or the
  * time limit is reached.
  */
-#ifndef TEXTMILL_TRAIN_RANKS_LINK_H
-#define TEXTMILL_TRAIN_RANKS_LINK_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -78,5 +77,3 @@ int link_watch(struct link *l, const int *peers, int n, int (*reached)(void *ctx
 
 /* Answers all questions of other ranks that have arrived. Returns 0, or -1 with an error. */
 int link_serve(struct link *l);
-
-#endif

@@ -15,8 +15,7 @@
  * Functions return -1 with an error, as those of link.h do. Tested by
  * tests/unit/train/ranks/test_comm.c and tests/parallel/run.
  */
-#ifndef TEXTMILL_TRAIN_RANKS_REDUCE_H
-#define TEXTMILL_TRAIN_RANKS_REDUCE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -51,5 +50,3 @@ int reduce_gather(struct link *l, const struct reduce_group *g, void *x, const i
  * members' numbers. Returns 0, or -1 with an error. */
 int reduce_collect(struct link *l, const struct reduce_group *g, void *all, const void *mine,
                    size_t bytes);
-
-#endif

@@ -5,8 +5,7 @@
  * ranks are threads (tests/unit/threads.c). Messages from one rank to another with the same tag
  * arrive in the order in which they were sent. All calls come from the thread that called `open`.
  */
-#ifndef TEXTMILL_TRAIN_RANKS_TRANSPORT_H
-#define TEXTMILL_TRAIN_RANKS_TRANSPORT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -42,5 +41,3 @@ struct transport {
 
     const char *(*error)(void *world); /* why the last call failed */
 };
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * card.h - README.md of a finished model's folder: the model card that model hubs show.
  */
-#ifndef TEXTMILL_TRAIN_REPORT_CARD_H
-#define TEXTMILL_TRAIN_REPORT_CARD_H
+#pragma once
 
 #include "train/report/metrics.h"
 #include "train/report/origin.h"
@@ -12,5 +11,3 @@
  * `generates` is 1 for models that generate text. A file that the user wrote, or took over by
  * removing its mark, stays. Returns 0, or -1 with an error. */
 int card_write(const char *dir, const struct page_run *p, const struct kv *origin, int generates);
-
-#endif

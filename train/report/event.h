@@ -7,8 +7,7 @@
  * value that is no number has instead a tensor (8) and metadata (9), which name the plug-in of
  * TensorBoard that shows it: "text" or "hparams" (tensorboard's plugins/hparams/plugin_data.proto).
  */
-#ifndef TEXTMILL_TRAIN_REPORT_EVENT_H
-#define TEXTMILL_TRAIN_REPORT_EVENT_H
+#pragma once
 
 #include <stdint.h>
 #include <stdio.h>
@@ -40,5 +39,3 @@ int event_write_text(struct event_writer *e, int64_t step, const char *tag, cons
 int event_write_settings(struct event_writer *e, int64_t step, const char *config);
 int event_sync(struct event_writer *e);
 int event_close(struct event_writer *e);
-
-#endif

@@ -24,8 +24,7 @@
  * training.csv has the same numbers in columns of the same names. A field without a number is
  * empty.
  */
-#ifndef TEXTMILL_TRAIN_REPORT_METRICS_H
-#define TEXTMILL_TRAIN_REPORT_METRICS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -91,5 +90,3 @@ void metrics_csv_line(const struct metrics *m, const struct metrics_point *p, st
 int metrics_add(struct metrics *m, const struct metrics_point *p);
 int metrics_sync(struct metrics *m);
 int metrics_close(struct metrics *m);
-
-#endif

@@ -5,8 +5,7 @@
  * metrics.jsonl, in the TensorBoard file and, without hosts, in the model card. A resumed run keeps
  * the facts of the runs before it. It adds those that are others now, as "NAME, from step N".
  */
-#ifndef TEXTMILL_TRAIN_REPORT_ORIGIN_H
-#define TEXTMILL_TRAIN_REPORT_ORIGIN_H
+#pragma once
 
 #include <stdint.h>
 
@@ -29,5 +28,3 @@ void origin_print(const struct kv *facts, struct buf *out); /* appends lines "# 
 /* Appends a Markdown table; with `hosts` 0 it has no names of hosts. */
 void origin_table(const struct kv *facts, int hosts, struct buf *out);
 void origin_json(const struct kv *facts, struct buf *out); /* appends an object */
-
-#endif

@@ -6,8 +6,7 @@
  * of each interval those with the least and the greatest loss and gradient norm, so no spike is
  * lost, and up to a few hundred validations.
  */
-#ifndef TEXTMILL_TRAIN_REPORT_PAGE_H
-#define TEXTMILL_TRAIN_REPORT_PAGE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -30,5 +29,3 @@ struct page_run {
 /* Writes the page about `count` runs to the file `path`. Writes nothing if a run has no points.
  * Returns 0, or -1 with an error. */
 int page_write(const char *path, const struct page_run *runs, size_t count);
-
-#endif

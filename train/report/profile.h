@@ -6,8 +6,7 @@
  * of 1024 x 1024 x 1024 in the precision of the run, and the speed of y += x on arrays that are
  * larger than any cache.
  */
-#ifndef TEXTMILL_TRAIN_REPORT_PROFILE_H
-#define TEXTMILL_TRAIN_REPORT_PROFILE_H
+#pragma once
 
 #include "model/compute/ops.h"
 
@@ -16,5 +15,3 @@
  * measures the limits of the machine with it, if anything was computed. Returns 0, or -1 with an
  * error if the trace cannot be written. */
 int profile_finish(const char *path, struct ops *o, enum ops_type precision, double seconds);
-
-#endif

@@ -15,8 +15,7 @@
  * consecutive micro-batches. Where ranks share gradients, each rank has consecutive micro-batches
  * within a leaf instead (program_micro_batch).
  */
-#ifndef TEXTMILL_TRAIN_SAMPLES_BATCHES_H
-#define TEXTMILL_TRAIN_SAMPLES_BATCHES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -58,5 +57,3 @@ int batches_draw(const struct samples *s, uint64_t key, uint64_t k, struct seque
 /* Returns the place of i (below n) in the pseudo-random permutation of [0, n) that `key`
  * selects. */
 uint64_t batches_permute(uint64_t key, uint64_t i, uint64_t n);
-
-#endif

@@ -4,8 +4,7 @@
  * A sample is one sequence, or one row in which several sequences are packed. Each kind of model
  * and data has a reader that returns the sequences of the sample with a given number (from 0).
  */
-#ifndef TEXTMILL_TRAIN_SAMPLES_SAMPLES_H
-#define TEXTMILL_TRAIN_SAMPLES_SAMPLES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -130,5 +129,3 @@ double samples_epoch(const struct samples *s);
 
 /* Does nothing on NULL. */
 void samples_close(struct samples *s);
-
-#endif

@@ -2,8 +2,7 @@
  * task.h - the kinds of training. A task has a kind of head, a kind of samples, and the functions
  * that open both. All other code in train/ is the same for every task.
  */
-#ifndef TEXTMILL_TRAIN_SAMPLES_TASK_H
-#define TEXTMILL_TRAIN_SAMPLES_TASK_H
+#pragma once
 
 #include "model/network/architecture.h"
 #include "train/samples/samples.h"
@@ -27,5 +26,3 @@ struct task {
 const struct task *task_of(enum task_kind kind);
 /* Returns the first task whose head the architecture a can have, or NULL if there is none. */
 const struct task *task_for(const struct architecture *a);
-
-#endif

@@ -11,8 +11,7 @@
  * a whole leaf. A recomputed forward pass gives the same bits as the first one, because dropout
  * uses counters and activations are rounded to the same type; so the gradients are the same, too.
  */
-#ifndef TEXTMILL_TRAIN_STEP_ENGINE_H
-#define TEXTMILL_TRAIN_STEP_ENGINE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -136,5 +135,3 @@ void engine_evaluate(struct engine *e, const struct batch *b, struct engine_scor
 /* Replaces *s on all stages of a pipeline by that of the last stage, which alone knows the score.
  * All stages must call it. */
 void engine_take_last_score(const struct engine *e, struct engine_score *s);
-
-#endif

@@ -36,8 +36,7 @@
  * tensor, array, place). There is no f32 copy of the weights. Checked in
  * tests/unit/train/step/test_optimizer.c and, against PyTorch, in tests/peers/train.py.
  */
-#ifndef TEXTMILL_TRAIN_STEP_OPTIMIZER_H
-#define TEXTMILL_TRAIN_STEP_OPTIMIZER_H
+#pragma once
 
 #include <stdint.h>
 
@@ -125,5 +124,3 @@ void optimizer_from_model(const struct optimizer *a, struct store *s);
  * kept as bf16 among parameters and the two moments. */
 int64_t optimizer_scratch(const struct optimizer *a, const struct tensor_table *t,
                           const struct tensor_table *whole, int halves);
-
-#endif

@@ -14,8 +14,7 @@
  *
  *     custom   the rate of the table entry with the greatest step <= t, for all t (no warm-up)
  */
-#ifndef TEXTMILL_TRAIN_STEP_SCHEDULE_H
-#define TEXTMILL_TRAIN_STEP_SCHEDULE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -68,5 +67,3 @@ int schedule_set_points(struct schedule *s, const char *const *texts, size_t cou
 
 /* Returns the learning rate of update t (from 0). */
 double schedule_rate(const struct schedule *s, int64_t t);
-
-#endif

@@ -5,8 +5,7 @@
  * All homes but plain memory have a window: the arrays that are in use, and those that were
  * expected, are there.
  */
-#ifndef TEXTMILL_TRAIN_STORE_HOME_H
-#define TEXTMILL_TRAIN_STORE_HOME_H
+#pragma once
 
 #include "model/compute/ops.h"
 #include "train/program/program.h"
@@ -31,5 +30,3 @@ struct spot {
 struct ops_array spot_fetch(const struct spot *s, enum use_mode use);
 void spot_release(const struct spot *s, enum use_then then);
 void spot_expect(const struct spot *s, enum use_mode use);
-
-#endif

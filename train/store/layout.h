@@ -28,8 +28,7 @@
  * If there is a file, too, it holds those of the other arrays that the host's memory has no room
  * for. They are chosen in the same order.
  */
-#ifndef TEXTMILL_TRAIN_STORE_LAYOUT_H
-#define TEXTMILL_TRAIN_STORE_LAYOUT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -145,5 +144,3 @@ struct store_plan {
  * Returns 0, or -1 with an error when c->memory_bytes is too small. */
 int store_plan(struct store_plan *p, const struct tensor_table *t, const struct store_config *c);
 uint64_t store_plan_total(const struct store_plan *p); /* bytes of memory */
-
-#endif

@@ -9,8 +9,7 @@
  * the arrays in use at any one time do: nothing is read ahead beyond the budget, and a fetch waits
  * until released arrays have made room.
  */
-#ifndef TEXTMILL_TRAIN_STORE_MAPPED_H
-#define TEXTMILL_TRAIN_STORE_MAPPED_H
+#pragma once
 
 #include <stdint.h>
 
@@ -42,5 +41,3 @@ struct mapped_traffic {
     double waited_seconds; /* time that fetches waited for the disk */
 };
 struct mapped_traffic mapped_traffic(struct mapped *m);
-
-#endif

@@ -11,8 +11,7 @@
  * that a GPU can copy from and to: a file's memory is no such memory. An expected array is read
  * from the file ahead of its use, and copied to the window when it is fetched.
  */
-#ifndef TEXTMILL_TRAIN_STORE_OFFLOAD_H
-#define TEXTMILL_TRAIN_STORE_OFFLOAD_H
+#pragma once
 
 #include "model/compute/ops.h"
 #include "train/store/mapped.h"
@@ -29,5 +28,3 @@ void offload_free(struct offload *m); /* fine on NULL */
 struct home *offload_home(struct offload *m); /* fetch returns bytes (U8) in the GPU's memory */
 
 struct mapped_traffic offload_traffic(const struct offload *m); /* no waiting is measured */
-
-#endif

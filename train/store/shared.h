@@ -10,8 +10,7 @@
  * All ranks must call the same functions for the same arrays in the same order. The state of the
  * window depends only on these calls, so all ranks begin the same operations in the same order.
  */
-#ifndef TEXTMILL_TRAIN_STORE_SHARED_H
-#define TEXTMILL_TRAIN_STORE_SHARED_H
+#pragma once
 
 #include <stdint.h>
 
@@ -61,5 +60,3 @@ void shared_sum(struct shared *m, int i, int to, int stride, int merges,
                 const struct shared_end *end);
 /* Waits until all sums have ended. */
 void shared_end_sums(struct shared *m);
-
-#endif

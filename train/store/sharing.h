@@ -11,8 +11,7 @@
  *
  * All ranks must call the same functions for the same blocks in the same order.
  */
-#ifndef TEXTMILL_TRAIN_STORE_SHARING_H
-#define TEXTMILL_TRAIN_STORE_SHARING_H
+#pragma once
 
 #include "train/ranks/comm.h"
 #include "train/store/store.h"
@@ -80,5 +79,3 @@ void sharing_cut(const struct store *s, struct ops_array part, size_t row, struc
 /* Every rank calls it with a tensor of the table, or NULL. Returns, on all ranks, that one of these
  * tensors which comes first in the table; NULL if every rank gave NULL. */
 const struct tensor *sharing_first(const struct sharing *h, const struct tensor *own);
-
-#endif

@@ -5,8 +5,7 @@
  * fetch the array may be anywhere, in memory or in a file. Arrays are F32 or BF16 as the layout
  * says.
  */
-#ifndef TEXTMILL_TRAIN_STORE_STORE_H
-#define TEXTMILL_TRAIN_STORE_STORE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -111,5 +110,3 @@ int store_check(struct store *s);
 
 /* Returns what the file or, without one, the GPU's window moved so far; all 0 without both. */
 struct mapped_traffic store_traffic(const struct store *s);
-
-#endif

@@ -4,8 +4,7 @@
  * A transfer begins in its phase and goes on while later phases run. A receive ends before its
  * array is used, a send before its array is changed.
  */
-#ifndef TEXTMILL_TRAIN_STORE_TRANSFER_H
-#define TEXTMILL_TRAIN_STORE_TRANSFER_H
+#pragma once
 
 #include "train/ranks/comm.h"
 #include "train/store/store.h"
@@ -33,5 +32,3 @@ void transfer_begin(struct transfer *g, const struct phase *f, struct ops_array 
  * for all transfers. */
 void transfer_await(struct transfer *g, const struct use *u);
 void transfer_await_all(struct transfer *g);
-
-#endif

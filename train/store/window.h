@@ -1,8 +1,7 @@
 /*
  * window.h - memory that arrays use in turn: slots, each of the size of the arrays that it is for.
  */
-#ifndef TEXTMILL_TRAIN_STORE_WINDOW_H
-#define TEXTMILL_TRAIN_STORE_WINDOW_H
+#pragma once
 
 #include <stdint.h>
 
@@ -39,5 +38,3 @@ struct window {
 struct slot *window_take(struct window *w, uint64_t bytes, int most);
 struct slot *window_new_slot(struct window *w, uint64_t bytes); /* even if there is no room */
 void window_release(struct window *w);                          /* fine on a zeroed struct */
-
-#endif

@@ -21,8 +21,7 @@
  * below then do nothing or return 0, as they do with one rank. All ranks must call them in the same
  * order.
  */
-#ifndef TEXTMILL_TRAIN_STORE_WORD_TABLE_H
-#define TEXTMILL_TRAIN_STORE_WORD_TABLE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -97,5 +96,3 @@ int word_table_take_rest(struct word_table *t, struct ops_array parameters);
 /* Returns the most bytes that the operations need, with `words` words in the micro-batches of an
  * operation on all ranks. */
 uint64_t word_table_bytes(const struct tensor_table *t, int64_t words);
-
-#endif

@@ -14,8 +14,7 @@
  * Not reproduced: its parser functions (dropped here like templates), and text that it loses
  * because it reads XML line by line.
  */
-#ifndef TEXTMILL_WIKIPREP_CLASSIC_CLASSIC_H
-#define TEXTMILL_WIKIPREP_CLASSIC_CLASSIC_H
+#pragma once
 
 #include <stddef.h>
 
@@ -36,5 +35,3 @@ void classic_put(struct buf *out, const struct document *d);
 
 /* Appends a title to `out` with & < > " as entities, as in dumps. */
 void classic_put_title(struct buf *out, const char *title, size_t n);
-
-#endif

@@ -2,8 +2,7 @@
  * classic_lines.h - cleans up spaces, punctuation and lines after the markup is gone; for
  * classic.c.
  */
-#ifndef TEXTMILL_WIKIPREP_CLASSIC_CLASSIC_LINES_H
-#define TEXTMILL_WIKIPREP_CLASSIC_CLASSIC_LINES_H
+#pragma once
 
 #include <stddef.h>
 
@@ -29,5 +28,3 @@ void classic_tidy(struct buf *text, struct buf *out);
 /* Replaces `out` with the lines of `text` that are kept, and the headings that have text after
  * them, with & < > as entities. */
 void classic_write_lines(const struct buf *text, struct buf *out);
-
-#endif

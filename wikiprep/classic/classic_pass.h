@@ -1,8 +1,7 @@
 /*
  * classic_pass.h - the passes of classic.c over the text of a page; not for others.
  */
-#ifndef TEXTMILL_WIKIPREP_CLASSIC_CLASSIC_PASS_H
-#define TEXTMILL_WIKIPREP_CLASSIC_CLASSIC_PASS_H
+#pragma once
 
 #include "wikiprep/classic/classic.h"
 #include "wikiprep/classic/classic_spans.h"
@@ -46,5 +45,3 @@ void classic_drop_elements(struct classic *c);
 /* Replaces <syntaxhighlight …>x</syntaxhighlight> with x, and protects tags in x from later passes.
  */
 void classic_protect_code(struct classic *c);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * classic_spans.h - finds spans in a text and drops them; for classic.c.
  */
-#ifndef TEXTMILL_WIKIPREP_CLASSIC_CLASSIC_SPANS_H
-#define TEXTMILL_WIKIPREP_CLASSIC_CLASSIC_SPANS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -52,5 +51,3 @@ void spans_drop(const struct ranges *s, const struct buf *text, struct buf *out)
  * balanced, a span may also include text before it. */
 void spans_nested(struct ranges *out, const struct buf *text, span_finder open, const char *opening,
                   span_finder close, const char *closing);
-
-#endif

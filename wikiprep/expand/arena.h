@@ -1,8 +1,7 @@
 /*
  * arena.h - an arena allocator: blocks are allocated one by one and freed all at once.
  */
-#ifndef TEXTMILL_WIKIPREP_EXPAND_ARENA_H
-#define TEXTMILL_WIKIPREP_EXPAND_ARENA_H
+#pragma once
 
 #include <stddef.h>
 
@@ -15,5 +14,3 @@ void *arena_take(struct arena *a, size_t bytes);            /* aligned to 16 byt
 char *arena_copy(struct arena *a, const char *s, size_t n); /* adds a NUL */
 void arena_reset(struct arena *a);                          /* frees all blocks; keeps one chunk */
 void arena_release(struct arena *a);                        /* frees all memory */
-
-#endif

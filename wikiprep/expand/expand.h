@@ -15,8 +15,7 @@
  * second) and memory (64 MiB). Text expanded before that limit is kept; later calls are left
  * unexpanded.
  */
-#ifndef TEXTMILL_WIKIPREP_EXPAND_EXPAND_H
-#define TEXTMILL_WIKIPREP_EXPAND_EXPAND_H
+#pragma once
 
 #include <stddef.h>
 
@@ -43,5 +42,3 @@ void expander_free(struct expander *x);
  * something was dropped or left as a call, else 0. Never fails. */
 int expand_text(struct expander *x, const struct template_page *page, const char *text, size_t n,
                 struct buf *out);
-
-#endif

@@ -13,8 +13,7 @@
  * counted first (expand_pay). Using a memo (library.h) counts as much work as computing it did. So
  * a page is cut at the same place, whatever pages were expanded before it.
  */
-#ifndef TEXTMILL_WIKIPREP_EXPAND_EXPAND_STATE_H
-#define TEXTMILL_WIKIPREP_EXPAND_EXPAND_STATE_H
+#pragma once
 
 #include "wikiprep/expand/arena.h"
 #include "wikiprep/expand/expand.h"
@@ -191,5 +190,3 @@ int function_variable(struct expander *x, struct span name);
 /* Runs the parser function {{name:…}}. Returns 1, or 0 if there is no such function or it does not
  * handle this call. */
 int function_run(struct expander *x, struct span name, struct function_call *c);
-
-#endif

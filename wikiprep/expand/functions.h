@@ -4,8 +4,7 @@
  * Each function appends the call's result and returns 1, or returns 0 if it does not handle this
  * call. The call's `which` selects a variant of the function.
  */
-#ifndef TEXTMILL_WIKIPREP_EXPAND_FUNCTIONS_H
-#define TEXTMILL_WIKIPREP_EXPAND_FUNCTIONS_H
+#pragma once
 
 #include "wikiprep/expand/expand_state.h"
 
@@ -71,5 +70,3 @@ void function_put_decoded(struct expander *x, struct span s);
 /* Appends the time `timestamp` in the format `format`, which function_time.c describes. For
  * {{CURRENTYEAR}} and similar words, the caller passes the library's date. */
 void function_put_time(struct expander *x, const char *format, const char *timestamp);
-
-#endif

@@ -6,8 +6,7 @@
  * wiki also other pages. The texts may exceed memory (spill.h). A template is parsed at its first
  * call, and its tree is kept. Safe for any number of threads.
  */
-#ifndef TEXTMILL_WIKIPREP_EXPAND_LIBRARY_H
-#define TEXTMILL_WIKIPREP_EXPAND_LIBRARY_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -76,5 +75,3 @@ const struct tree *library_tree(struct library_page *page, struct preprocessor *
 /* Stores a memo of the page; its text is copied. Does nothing if the page has one already or the
  * memory for memos is used up. */
 void library_remember(struct library *l, struct library_page *page, struct library_memo memo);
-
-#endif

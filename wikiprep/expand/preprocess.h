@@ -13,8 +13,7 @@
  *
  * A tree stores positions in its source, not the text itself.
  */
-#ifndef TEXTMILL_WIKIPREP_EXPAND_PREPROCESS_H
-#define TEXTMILL_WIKIPREP_EXPAND_PREPROCESS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -69,5 +68,3 @@ void preprocess(struct preprocessor *p, struct tree *tree, const char *source, s
                 enum preprocess_mode mode);
 
 void tree_release(struct tree *tree);
-
-#endif

@@ -18,8 +18,7 @@
  *
  * Memory: about 15 MB per thread, and at most 50 MB, whatever the file contains.
  */
-#ifndef TEXTMILL_WIKIPREP_INPUT_BUNZIP_H
-#define TEXTMILL_WIKIPREP_INPUT_BUNZIP_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -71,5 +70,3 @@ int bunzip_resume(struct bunzip *b);
 
 /* Returns the number of compressed bytes used so far. */
 uint64_t bunzip_packed(const struct bunzip *b);
-
-#endif

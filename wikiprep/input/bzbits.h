@@ -1,8 +1,7 @@
 /*
  * bzbits.h - a bit reader for bzip2 blocks; the highest bit of a byte comes first.
  */
-#ifndef TEXTMILL_WIKIPREP_INPUT_BZBITS_H
-#define TEXTMILL_WIKIPREP_INPUT_BZBITS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -60,5 +59,3 @@ static inline uint64_t bzbits_position(const struct bzbits *b, const uint8_t *or
 {
     return (uint64_t)(b->next - origin + (ptrdiff_t)b->taken) * 8 - b->held;
 }
-
-#endif

@@ -14,8 +14,7 @@
  * which the inverse Burrows-Wheeler transform (Burrows and Wheeler 1994; bzchain.h) restores the
  * text. In that text, four equal bytes are followed by a count of further equal bytes (bzrun.h).
  */
-#ifndef TEXTMILL_WIKIPREP_INPUT_BZBLOCK_H
-#define TEXTMILL_WIKIPREP_INPUT_BZBLOCK_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -61,5 +60,3 @@ uint32_t bzblock_bits(const uint8_t *packed, uint64_t at, int n);
 /* Finds the first block header or end-of-stream marker whose first bit lies in [from, to). Returns
  * its bit position, or UINT64_MAX if there is none. *magic is set to the marker found. */
 uint64_t bzblock_find(const uint8_t *packed, uint64_t from, uint64_t to, uint64_t *magic);
-
-#endif

@@ -13,8 +13,7 @@
  * in the text. BZCHAIN_LANES segments between the cuts are followed at the same time and are put in
  * order afterwards, so that the processor waits for many reads at once within a single block.
  */
-#ifndef TEXTMILL_WIKIPREP_INPUT_BZCHAIN_H
-#define TEXTMILL_WIKIPREP_INPUT_BZCHAIN_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -43,5 +42,3 @@ struct bzchain_column {
  * not that of any text (more than one cycle), the output bytes are arbitrary. */
 void bzchain_invert(struct bzchain *c, const struct bzchain_column *column, uint32_t first,
                     uint8_t *text);
-
-#endif

@@ -4,8 +4,7 @@
  * Its symbols are the digits 1 and 2 of a run length (symbols 0 and 1), the positions 1 to 255 in a
  * move-to-front list, and the end mark.
  */
-#ifndef TEXTMILL_WIKIPREP_INPUT_BZCODE_H
-#define TEXTMILL_WIKIPREP_INPUT_BZCODE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -38,5 +37,3 @@ int bzcode_make(struct bzcode *c, const uint8_t *lengths, int symbols);
 
 /* Returns the symbol whose code word is at the top of `bits`, of any length; 0 if there is none. */
 unsigned bzcode_find(const struct bzcode *c, uint64_t bits);
-
-#endif

@@ -9,8 +9,7 @@
  * run that follows it, without branches. Then each position moves its byte to the front of the
  * list, and the byte is written with its run.
  */
-#ifndef TEXTMILL_WIKIPREP_INPUT_BZCOLUMN_H
-#define TEXTMILL_WIKIPREP_INPUT_BZCOLUMN_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -46,5 +45,3 @@ const char *bzcolumn_read(struct bzcolumn *c, struct bzbits *in);
 
 /* The same function, without the instructions that only some processors have. */
 const char *bzcolumn_read_portable(struct bzcolumn *c, struct bzbits *in);
-
-#endif

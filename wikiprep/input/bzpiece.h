@@ -14,8 +14,7 @@
  *
  * Bit positions count from the first bit of the file, the highest bit of a byte first.
  */
-#ifndef TEXTMILL_WIKIPREP_INPUT_BZPIECE_H
-#define TEXTMILL_WIKIPREP_INPUT_BZPIECE_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -77,5 +76,3 @@ static inline uint64_t bzpiece_offset(const struct bzpiece *p)
 }
 
 void bzpiece_release(struct bzpiece *p);
-
-#endif

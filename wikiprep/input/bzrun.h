@@ -3,8 +3,7 @@
  *
  * Four equal bytes are followed by a count of further equal bytes: "aaaa\2" stands for six.
  */
-#ifndef TEXTMILL_WIKIPREP_INPUT_BZRUN_H
-#define TEXTMILL_WIKIPREP_INPUT_BZRUN_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -19,5 +18,3 @@ uint32_t bzrun_crc(uint32_t crc, const uint8_t *bytes, size_t n);
 
 /* The same function, without the instructions that only some processors have. */
 uint32_t bzrun_crc_portable(uint32_t crc, const uint8_t *bytes, size_t n);
-
-#endif

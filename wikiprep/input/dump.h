@@ -11,8 +11,7 @@
  * missing, the text decides. Of the entities that a document type declares, those that stand for
  * plain text are known.
  */
-#ifndef TEXTMILL_WIKIPREP_INPUT_DUMP_H
-#define TEXTMILL_WIKIPREP_INPUT_DUMP_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -68,5 +67,3 @@ const struct dump_site *dump_site(const struct dump *d);
  * unpacked XML. */
 uint64_t dump_packed_bytes(const struct dump *d);
 uint64_t dump_xml_bytes(const struct dump *d);
-
-#endif

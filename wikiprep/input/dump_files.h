@@ -2,8 +2,7 @@
  * dump_files.h - the files that make up a dump: files that the user names, and the files in
  * folders.
  */
-#ifndef TEXTMILL_WIKIPREP_INPUT_DUMP_FILES_H
-#define TEXTMILL_WIKIPREP_INPUT_DUMP_FILES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -22,5 +21,3 @@ void dump_files_release(struct dump_files *in);
 
 /* Returns the size of all files in bytes, or 0 if one is not a regular file. */
 uint64_t dump_files_bytes(const struct dump_files *in);
-
-#endif

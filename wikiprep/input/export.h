@@ -9,8 +9,7 @@
  * The element <date> of <siteinfo> is an extension of this project: an export of templates ends
  * with the date of the dump that the templates came from.
  */
-#ifndef TEXTMILL_WIKIPREP_INPUT_EXPORT_H
-#define TEXTMILL_WIKIPREP_INPUT_EXPORT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -66,5 +65,3 @@ void export_restart(struct export *x);
 /* Prepares for the next root element after one that has ended: drops the site. All complete pages
  * must have been taken. */
 void export_next(struct export *x);
-
-#endif

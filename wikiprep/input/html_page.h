@@ -10,8 +10,7 @@
  * The model of the pages is "html". Fields: enterprise.wikimedia.com/docs/data-dictionary; the head
  * of a page: www.mediawiki.org/wiki/Specs/HTML.
  */
-#ifndef TEXTMILL_WIKIPREP_INPUT_HTML_PAGE_H
-#define TEXTMILL_WIKIPREP_INPUT_HTML_PAGE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -25,5 +24,3 @@ int html_page_recognises(const char *s, size_t n);
  * or -1 with an error. */
 int html_page_read(struct dump_page *page, struct dump_site *site, const char *s, size_t n,
                    size_t max_text, const char *where);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * With the index, only these streams need to be read, and the first, which describes the wiki.
  */
-#ifndef TEXTMILL_WIKIPREP_INPUT_PAGES_H
-#define TEXTMILL_WIKIPREP_INPUT_PAGES_H
+#pragma once
 
 #include "common/program/opt.h"
 #include "wikiprep/input/unpack.h"
@@ -33,5 +32,3 @@ int pages_check_found(const struct pages *p, const char *where);
  */
 int pages_locate(const struct pages *p, const char *index, const char *path,
                  struct unpack_range **ranges, size_t *count);
-
-#endif

@@ -10,8 +10,7 @@
  *
  * The '<' of "<page" is always markup, because XML writes '<' in text as "&lt;".
  */
-#ifndef TEXTMILL_WIKIPREP_INPUT_PART_H
-#define TEXTMILL_WIKIPREP_INPUT_PART_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -34,5 +33,3 @@ int part_is_cut(const struct part *p);
 
 /* Returns the offset of the first "<page" tag in s[0..n), or n if there is none. */
 size_t part_find_page(const char *s, size_t n);
-
-#endif

@@ -6,8 +6,7 @@
  * dumps, is decoded by bunzip.h on all cores; gzip and zstd by compress.h; the other formats by
  * libarchive.
  */
-#ifndef TEXTMILL_WIKIPREP_INPUT_UNPACK_H
-#define TEXTMILL_WIKIPREP_INPUT_UNPACK_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -54,5 +53,3 @@ int unpack_resume(struct unpack *u);
 
 /* Returns the number of compressed bytes read so far, for progress reports. */
 uint64_t unpack_packed(const struct unpack *u);
-
-#endif

@@ -12,8 +12,7 @@
  *     redirect    the title of the redirect's target
  *     sections …  the parts of the page (page_parts.h)
  */
-#ifndef TEXTMILL_WIKIPREP_OUTPUT_PAGE_JSON_H
-#define TEXTMILL_WIKIPREP_OUTPUT_PAGE_JSON_H
+#pragma once
 
 #include "common/base/buf.h"
 #include "common/formats/document.h"
@@ -57,5 +56,3 @@ unsigned page_json_parts(const struct page_json_layout *layout);
 /* Appends the object and an LF. */
 void page_json_put(struct buf *out, const struct page_json_layout *layout,
                    const struct page_json_source *from);
-
-#endif

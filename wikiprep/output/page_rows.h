@@ -5,8 +5,7 @@
  * Threads turn pages into rows in memory (page_rows_put). One thread at a time adds them to the
  * file (page_rows_add).
  */
-#ifndef TEXTMILL_WIKIPREP_OUTPUT_PAGE_ROWS_H
-#define TEXTMILL_WIKIPREP_OUTPUT_PAGE_ROWS_H
+#pragma once
 
 #include "common/base/buf.h"
 #include "common/formats/columns.h"
@@ -37,5 +36,3 @@ int page_rows_open(struct page_rows *r, const struct page_json_layout *layout, c
 int page_rows_add(struct page_rows *r, const struct buf *row);
 int page_rows_finish(struct page_rows *r);
 void page_rows_close(struct page_rows *r); /* allowed on a zeroed struct */
-
-#endif

@@ -13,8 +13,7 @@
  *
  * A file, also a Parquet file, appears under its name when it is complete, too.
  */
-#ifndef TEXTMILL_WIKIPREP_OUTPUT_SINK_H
-#define TEXTMILL_WIKIPREP_OUTPUT_SINK_H
+#pragma once
 
 #include <stdint.h>
 
@@ -73,5 +72,3 @@ int sink_write(struct sink *s, const struct buf *document);
  * stdout has no end mark. */
 int sink_close(struct sink *s, const struct kv *more);
 void sink_abandon(struct sink *s); /* allowed on a zeroed struct, and after sink_close */
-
-#endif

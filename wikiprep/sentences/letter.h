@@ -1,8 +1,7 @@
 /*
  * letter.h - characters of UTF-8 text, with the classes that sentence splitting needs.
  */
-#ifndef TEXTMILL_WIKIPREP_SENTENCES_LETTER_H
-#define TEXTMILL_WIKIPREP_SENTENCES_LETTER_H
+#pragma once
 
 #include <stddef.h>
 
@@ -54,5 +53,3 @@ static inline int letter_is_alphabetic(enum letter_kind k)
 /* Converts s[0..n) to lower case: Latin, Greek, Cyrillic and Armenian letters. out has room for n
  * bytes. Returns the number of bytes written. */
 size_t letter_lower(char *out, const char *s, size_t n);
-
-#endif

@@ -23,8 +23,7 @@
  * The words come from a model (sentence_model.h). The method is that of Kiss and Strunk:
  * "Unsupervised Multilingual Sentence Boundary Detection", Computational Linguistics 32, 2006.
  */
-#ifndef TEXTMILL_WIKIPREP_SENTENCES_SENTENCE_H
-#define TEXTMILL_WIKIPREP_SENTENCES_SENTENCE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -37,5 +36,3 @@ void sentence_split(const struct sentence_model *m, struct buf *out, const char 
 /* Replaces the content of out with the sentences of s, one per line. Each line of s is a paragraph.
  * A blank line separates paragraphs; there is no LF at the end. */
 void sentence_split_text(const struct sentence_model *m, struct buf *out, const char *s, size_t n);
-
-#endif

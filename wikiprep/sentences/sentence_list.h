@@ -4,8 +4,7 @@
  * An item has an optional bullet, a number or a small letter, then "." or ")" or ".)", a space and
  * a capitalized word. The next item has the next number or letter in the same form.
  */
-#ifndef TEXTMILL_WIKIPREP_SENTENCES_SENTENCE_LIST_H
-#define TEXTMILL_WIKIPREP_SENTENCES_SENTENCE_LIST_H
+#pragma once
 
 /* Returns the start of the item that follows the item at s, or `end` if there is no next item or no
  * item at s. */
@@ -14,5 +13,3 @@ const char *sentence_list_next(const char *s, const char *end);
 /* Returns 1 if [s, end), the text before a period, is the number or letter of a list item. Else
  * returns 0. */
 int sentence_list_is_number(const char *s, const char *end);
-
-#endif

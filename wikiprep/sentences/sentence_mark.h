@@ -7,8 +7,7 @@
  * open or close. A `"` with a space on both sides, as in tokenized text, closes if the number of
  * `"` before it in the paragraph is odd.
  */
-#ifndef TEXTMILL_WIKIPREP_SENTENCES_SENTENCE_MARK_H
-#define TEXTMILL_WIKIPREP_SENTENCES_SENTENCE_MARK_H
+#pragma once
 
 #include "wikiprep/sentences/letter.h"
 #include "wikiprep/sentences/sentence_model.h"
@@ -42,5 +41,3 @@ const char *sentence_mark_skip_open(const char *s, const char *end);
 
 /* Returns the position after the spaces at s. */
 const char *sentence_mark_skip_spaces(const char *s, const char *end);
-
-#endif

@@ -18,8 +18,7 @@
  *
  * Several lines of a keyword add up, and so do several files.
  */
-#ifndef TEXTMILL_WIKIPREP_SENTENCES_SENTENCE_MODEL_H
-#define TEXTMILL_WIKIPREP_SENTENCES_SENTENCE_MODEL_H
+#pragma once
 
 #include <stddef.h>
 
@@ -69,5 +68,3 @@ struct sentence_data {
 };
 extern const struct sentence_data sentence_data[];
 extern const size_t sentence_data_count;
-
-#endif

@@ -15,8 +15,7 @@
  * often than by chance (section 4.3: a log-likelihood of 30), and if it is rarely capitalized
  * elsewhere, compared with its uses in lower case (the orthographic heuristic of section 4.2).
  */
-#ifndef TEXTMILL_WIKIPREP_SENTENCES_SENTENCE_TRAIN_H
-#define TEXTMILL_WIKIPREP_SENTENCES_SENTENCE_TRAIN_H
+#pragma once
 
 #include <stddef.h>
 
@@ -37,5 +36,3 @@ int sentence_trainer_finish(const struct sentence_trainer *t, struct buf *out);
 
 /* Writes the learned model to a file. Returns 0, or -1 with an error. */
 int sentence_trainer_write(const struct sentence_trainer *t, const char *path);
-
-#endif

@@ -4,12 +4,9 @@
  * A page is recognized by a template that marks such pages, in the languages of the larger wikis,
  * or by the switch __DISAMBIG__ of the extension Disambiguator.
  */
-#ifndef TEXTMILL_WIKIPREP_SITE_DISAMBIGUATION_H
-#define TEXTMILL_WIKIPREP_SITE_DISAMBIGUATION_H
+#pragma once
 
 #include <stddef.h>
 
 /* Returns 1 if text[0..n) is the wikitext of a disambiguation page. Time is linear in n. */
 int disambiguation_page(const char *text, size_t n);
-
-#endif

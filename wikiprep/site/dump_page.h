@@ -1,8 +1,7 @@
 /*
  * dump_page.h - a page of a dump, and the wiki of the dump.
  */
-#ifndef TEXTMILL_WIKIPREP_SITE_DUMP_PAGE_H
-#define TEXTMILL_WIKIPREP_SITE_DUMP_PAGE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -64,5 +63,3 @@ void dump_site_release(struct dump_site *site);
 
 /* Returns the namespace that the prefix of a title names, or 0. */
 int dump_namespace_of(const struct dump_site *site, const struct buf *title);
-
-#endif

@@ -4,13 +4,10 @@
  * Knows all names of HTML 4, and the names of HTML 5 for punctuation, Latin and Cyrillic letters
  * and common symbols (html.spec.whatwg.org, "Named character references").
  */
-#ifndef TEXTMILL_WIKIPREP_SITE_ENTITY_H
-#define TEXTMILL_WIKIPREP_SITE_ENTITY_H
+#pragma once
 
 #include <stddef.h>
 
 /* Reads the reference at s[0] == '&' and sets *code_point. Returns its length with the ';', or 0 if
  * it is not a known reference. The ';' is required, as in MediaWiki. */
 size_t entity_read(const char *s, size_t n, unsigned *code_point);
-
-#endif

@@ -2,8 +2,7 @@
  * language.h - which languages have data, and names of languages as templates show them: "Russian:
  * водка", "ロシア語: водка".
  */
-#ifndef TEXTMILL_WIKIPREP_SITE_LANGUAGE_H
-#define TEXTMILL_WIKIPREP_SITE_LANGUAGE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -23,5 +22,3 @@ int language_lacks_data(const char *code, struct buf *out);
 
 /* Returns the language's own name, "Deutsch", or NULL if it is not known. */
 const char *language_own_name(const char *code, size_t n);
-
-#endif

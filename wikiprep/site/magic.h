@@ -6,8 +6,7 @@
  * are not listed. Names of variables (in capitals in English) match exactly; names of functions
  * match in any case, as most do in MediaWiki.
  */
-#ifndef TEXTMILL_WIKIPREP_SITE_MAGIC_H
-#define TEXTMILL_WIKIPREP_SITE_MAGIC_H
+#pragma once
 
 #include <stddef.h>
 
@@ -20,5 +19,3 @@ void magic_free(struct magic *m);
 /* Returns the English word ("PAGENAME", "lc", "#if"), or NULL. May be called by several threads at
  * once. */
 const char *magic_find(const struct magic *m, const char *s, size_t n);
-
-#endif

@@ -6,8 +6,7 @@
  * of another language. The wiki's own names are added and override them. The codes of Wikipedia's
  * languages and the prefixes of its sister projects are also built in.
  */
-#ifndef TEXTMILL_WIKIPREP_SITE_NAMES_H
-#define TEXTMILL_WIKIPREP_SITE_NAMES_H
+#pragma once
 
 #include <stddef.h>
 
@@ -51,5 +50,3 @@ void names_add_title(struct buf *out, const char *s, size_t n, int capital);
 
 /* Appends the title that a link's address names: "./Foo_%28bar%29" is "Foo (bar)". */
 void names_add_href(struct buf *out, const char *href);
-
-#endif

@@ -5,8 +5,7 @@
  * The value of such an option is one name, or "@FILE" for a file with one name per line. Blank
  * lines and lines that begin with '#' are skipped; no title begins with '#'.
  */
-#ifndef TEXTMILL_WIKIPREP_SITE_NAMESET_H
-#define TEXTMILL_WIKIPREP_SITE_NAMESET_H
+#pragma once
 
 #include <stddef.h>
 
@@ -27,5 +26,3 @@ const char *nameset_at(const struct nameset *set, size_t i); /* in order of addi
 
 /* Returns the index of a name; -1 if it is not in the set. Thread-safe while no names are added. */
 long nameset_find(const struct nameset *set, const char *name, size_t n);
-
-#endif

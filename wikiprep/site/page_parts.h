@@ -13,8 +13,7 @@
  *     wikidata       "Q405"
  *     coordinates    {"latitude": 46.2, "longitude": -6.1}
  */
-#ifndef TEXTMILL_WIKIPREP_SITE_PAGE_PARTS_H
-#define TEXTMILL_WIKIPREP_SITE_PAGE_PARTS_H
+#pragma once
 
 #include "common/base/buf.h"
 
@@ -60,5 +59,3 @@ static inline void page_parts_release(struct page_parts *p)
     for (int i = 0; i < PAGE_PARTS; i++)
         buf_release(&p->json[i]);
 }
-
-#endif

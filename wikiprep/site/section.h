@@ -5,8 +5,7 @@
  * that hold no prose: notes, references, literature, links. A language for which no such headings
  * are known gets the English ones.
  */
-#ifndef TEXTMILL_WIKIPREP_SITE_SECTION_H
-#define TEXTMILL_WIKIPREP_SITE_SECTION_H
+#pragma once
 
 #include <stddef.h>
 
@@ -20,5 +19,3 @@ void section_list_free(struct section_list *list);
 
 /* Returns 1 if the heading is in the list, ignoring case, else 0. Thread-safe. */
 int section_listed(const struct section_list *list, const char *heading, size_t n);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * site.h - the wiki of one input dump, and the selection of its pages.
  */
-#ifndef TEXTMILL_WIKIPREP_SITE_SITE_H
-#define TEXTMILL_WIKIPREP_SITE_SITE_H
+#pragma once
 
 #include "common/program/opt.h"
 #include "wikiprep/sentences/sentence_model.h"
@@ -42,5 +41,3 @@ int site_takes_namespace(const struct site *s, int key);
 
 /* Returns 1 if a page in these categories is kept, else 0. `lines` has one category per line. */
 int site_takes_categories(const struct site *s, const char *lines);
-
-#endif

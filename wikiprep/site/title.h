@@ -1,8 +1,7 @@
 /*
  * title.h - page titles as MediaWiki reads them: "template:foo_bar#x" is "Foo bar" in namespace 10.
  */
-#ifndef TEXTMILL_WIKIPREP_SITE_TITLE_H
-#define TEXTMILL_WIKIPREP_SITE_TITLE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -31,5 +30,3 @@ int title_has_subpages(int ns);
 /* Append the name of a namespace in this wiki ("" for articles), and a whole title. */
 void title_put_namespace(const struct dump_site *site, int ns, struct buf *out);
 void title_put(const struct dump_site *site, const struct title *t, struct buf *out);
-
-#endif

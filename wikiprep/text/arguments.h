@@ -6,8 +6,7 @@
  * last value that is not empty. Values are trimmed by span_trim. All spans point into the text of
  * the call.
  */
-#ifndef TEXTMILL_WIKIPREP_TEXT_ARGUMENTS_H
-#define TEXTMILL_WIKIPREP_TEXT_ARGUMENTS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -38,5 +37,3 @@ struct span arguments_any(const struct arguments *a, const char *keys);
 
 /* Returns 1 if the value of the argument is "yes", "y", "on", "1" or "true", else 0. */
 int arguments_yes(const struct arguments *a, const char *key);
-
-#endif

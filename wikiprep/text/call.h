@@ -2,8 +2,7 @@
  * call.h - template calls, the page that they stand in, and what is done with them. Shared by the
  * two machines for templates, expand/expand.h and template.h, and by wikitext.h and markup.h.
  */
-#ifndef TEXTMILL_WIKIPREP_TEXT_CALL_H
-#define TEXTMILL_WIKIPREP_TEXT_CALL_H
+#pragma once
 
 #include <stddef.h>
 
@@ -56,5 +55,3 @@ enum template_choice {
     TEMPLATE_EXPANDED_FIRST, /* rendered if it cannot be expanded */
     TEMPLATE_RENDERED,       /* rendered only */
 };
-
-#endif

@@ -8,8 +8,7 @@
  * value (6 ft 1 in), several outputs, and the options abbr, adj, disp, order, sp, sigfig and round.
  * If the unit is not known, the value and the unit's code are shown.
  */
-#ifndef TEXTMILL_WIKIPREP_TEXT_CONVERT_H
-#define TEXTMILL_WIKIPREP_TEXT_CONVERT_H
+#pragma once
 
 #include "common/base/buf.h"
 #include "wikiprep/text/arguments.h"
@@ -17,5 +16,3 @@
 /* Appends the text of the call and returns 1. Returns 0 if the call has no number. `abbreviated`:
  * show units as symbols, as {{cvt}} does. */
 int convert_render(const struct arguments *a, int abbreviated, struct buf *out);
-
-#endif

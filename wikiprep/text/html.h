@@ -6,8 +6,7 @@
  * not displayed (visible.h), notes that point to other articles, galleries, blocks of code.
  * Formulas are their source. Elements, classes and attributes: www.mediawiki.org/wiki/Specs/HTML.
  */
-#ifndef TEXTMILL_WIKIPREP_TEXT_HTML_H
-#define TEXTMILL_WIKIPREP_TEXT_HTML_H
+#pragma once
 
 #include "common/base/buf.h"
 #include "wikiprep/text/call.h"
@@ -31,5 +30,3 @@ void html_free(struct html *h);
  * html_codes returns its blocks of code, as markup_codes does. Time is linear in n. */
 void html_strip(struct html *h, const char *text, size_t n, struct buf *out);
 const struct buf *html_codes(const struct html *h);
-
-#endif

@@ -12,8 +12,7 @@
  * CommonMark (spec.commonmark.org, 0.31) with the tables of GitHub (github.github.com/gfm). Reading
  * it with such a parser gives the same text again; a formula is text between dollars there.
  */
-#ifndef TEXTMILL_WIKIPREP_TEXT_MARKDOWN_H
-#define TEXTMILL_WIKIPREP_TEXT_MARKDOWN_H
+#pragma once
 
 #include "common/base/buf.h"
 #include "wikiprep/values/span.h"
@@ -43,5 +42,3 @@ void markdown_lines(struct markdown *m, struct span lines, struct span signs);
 /* Writes a table. `rows` ends with an empty row; each row ends with NUL, and each of its cells,
  * which are lines of paragraph_write, with MARKUP_CELL_END. */
 void markdown_table(struct markdown *m, const char *rows);
-
-#endif

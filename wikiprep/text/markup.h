@@ -8,8 +8,7 @@
  * www.mediawiki.org/wiki/Preprocessor_ABNF). The output contains only lines, quotes, headings,
  * lists and tables as wikitext, and the marker bytes of values/marks.h. wikitext.c reads it.
  */
-#ifndef TEXTMILL_WIKIPREP_TEXT_MARKUP_H
-#define TEXTMILL_WIKIPREP_TEXT_MARKUP_H
+#pragma once
 
 #include <stddef.h>
 
@@ -36,5 +35,3 @@ const struct span *markup_references(const struct markup *m, size_t *count);
 /* Returns the blocks of code of the last text, for Markdown: each is its language, NUL, the code
  * and NUL. MARKUP_BLOCK stands around the offset of one. */
 const struct buf *markup_codes(const struct markup *m);
-
-#endif

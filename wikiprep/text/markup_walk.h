@@ -5,8 +5,7 @@
  * A handler gets the position of its character in the source, writes the output for it and returns
  * the position after the markup it has read.
  */
-#ifndef TEXTMILL_WIKIPREP_TEXT_MARKUP_WALK_H
-#define TEXTMILL_WIKIPREP_TEXT_MARKUP_WALK_H
+#pragma once
 
 #include "wikiprep/site/names.h"
 #include "wikiprep/text/markup.h"
@@ -121,5 +120,3 @@ size_t markup_tag_count(void); /* the size of m->no_close */
 
 /* Returns the position after the comments that begin at s, or s if there are none. */
 const char *markup_skip_comments(struct markup *m, const char *s);
-
-#endif

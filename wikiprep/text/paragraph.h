@@ -1,8 +1,7 @@
 /*
  * paragraph.h - lines of text from what the first pass over wikitext leaves of them (markup.h).
  */
-#ifndef TEXTMILL_WIKIPREP_TEXT_PARAGRAPH_H
-#define TEXTMILL_WIKIPREP_TEXT_PARAGRAPH_H
+#pragma once
 
 #include "common/base/buf.h"
 
@@ -22,5 +21,3 @@ void paragraph_unquote(struct buf *out, const char *s, const char *end);
  * quotations as lines; else they are removed. */
 enum { PARAGRAPH_ALL = 1, PARAGRAPH_MARKDOWN = 2 };
 void paragraph_write(struct buf *out, const char *s, const char *end, int flags);
-
-#endif

@@ -2,8 +2,7 @@
  * show.h - the text of template calls: the tables generated from wikiprep/languages, and the
  * functions that the table rows name with "@". Only for template.c and show_*.c.
  */
-#ifndef TEXTMILL_WIKIPREP_TEXT_SHOW_H
-#define TEXTMILL_WIKIPREP_TEXT_SHOW_H
+#pragma once
 
 #include "common/base/buf.h"
 #include "wikiprep/text/arguments.h"
@@ -95,5 +94,3 @@ void show_superscript(struct span s, struct buf *out);
 
 /* Appends s, with its numbers in the format of the page's language: "1,000", "1.000", "1 000". */
 void show_grouped_span(const struct call *c, struct span s, struct buf *out);
-
-#endif

@@ -2,8 +2,7 @@
  * structure.h - writes the parts of a page (page_parts.h) as JSON, from marked text: the output of
  * the first pass over its source (markup.h).
  */
-#ifndef TEXTMILL_WIKIPREP_TEXT_STRUCTURE_H
-#define TEXTMILL_WIKIPREP_TEXT_STRUCTURE_H
+#pragma once
 
 #include "common/base/buf.h"
 #include "wikiprep/text/call.h"
@@ -27,5 +26,3 @@ int structure_is_named(const struct wikitext_call *call, size_t least);
 
 /* Appends ", " if the list has an item. */
 void structure_item(struct buf *list);
-
-#endif

@@ -8,8 +8,7 @@
  *     | Mars || 2                    Mars CELL_END 2
  *     |}
  */
-#ifndef TEXTMILL_WIKIPREP_TEXT_TABLE_H
-#define TEXTMILL_WIKIPREP_TEXT_TABLE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -52,5 +51,3 @@ void table_flatten(struct buf *out, const char *s, size_t n);
 
 /* Returns 1 if the marked text s[0..n) has more than spaces, quotes and marker bytes, else 0. */
 int table_has_text(const char *s, size_t n);
-
-#endif

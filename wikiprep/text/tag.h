@@ -5,8 +5,7 @@
  * number of paragraphs. Here a broken tag takes nothing past its line, so that one slip of an
  * author does not cost the text after it.
  */
-#ifndef TEXTMILL_WIKIPREP_TEXT_TAG_H
-#define TEXTMILL_WIKIPREP_TEXT_TAG_H
+#pragma once
 
 #include <stddef.h>
 
@@ -31,5 +30,3 @@ int tag_is_wikitext(const char *s, const char *end);
  * follows, or else a later line (for <nowiki> and <pre>: paragraph) where the element begins again.
  * Case does not matter. */
 const char *tag_find_close(const char *s, const char *end, const char *name, const char **after);
-
-#endif

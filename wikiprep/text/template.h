@@ -8,8 +8,7 @@
  * rule in "common". Templates without a rule are removed: they have no text inside a sentence, or
  * they are boxes beside the text.
  */
-#ifndef TEXTMILL_WIKIPREP_TEXT_TEMPLATE_H
-#define TEXTMILL_WIKIPREP_TEXT_TEMPLATE_H
+#pragma once
 
 #include "wikiprep/text/call.h"
 
@@ -22,5 +21,3 @@ enum template_choice template_choose(void *ctx, struct span name);
  * writes each byte of the call at most once, plus a constant number of bytes and a few per
  * argument, so time stays linear for nested calls. */
 int template_render(void *ctx, const struct wikitext_call *call, struct buf *out);
-
-#endif

@@ -6,8 +6,7 @@
  * "metadata" or "noprint". MediaWiki's own extracts of articles leave out the same classes
  * (www.mediawiki.org/wiki/Extension:TextExtracts).
  */
-#ifndef TEXTMILL_WIKIPREP_TEXT_VISIBLE_H
-#define TEXTMILL_WIKIPREP_TEXT_VISIBLE_H
+#pragma once
 
 #include "common/base/buf.h"
 #include "wikiprep/values/span.h"
@@ -21,5 +20,3 @@ void visible_filter(struct buf *text);
  * 0.
  */
 int visible_hides(struct span class, struct span style);
-
-#endif

@@ -11,8 +11,7 @@
  * Markup that is not closed does not swallow the rest of the page: a link ends with its paragraph;
  * a reference, comment or template ends with its line; a table ends at a blank line or heading.
  */
-#ifndef TEXTMILL_WIKIPREP_TEXT_WIKITEXT_H
-#define TEXTMILL_WIKIPREP_TEXT_WIKITEXT_H
+#pragma once
 
 #include <stddef.h>
 
@@ -40,5 +39,3 @@ void wikitext_clean(struct wikitext *w, const char *text, size_t n, struct buf *
 
 /* Does the same for a page in HTML (html.h). */
 void wikitext_clean_html(struct wikitext *w, const char *html, size_t n, struct buf *out);
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * calendar.h - names of months and days in the languages of the larger wikis.
  */
-#ifndef TEXTMILL_WIKIPREP_VALUES_CALENDAR_H
-#define TEXTMILL_WIKIPREP_VALUES_CALENDAR_H
+#pragma once
 
 #include "wikiprep/values/span.h"
 
@@ -20,5 +19,3 @@ struct span calendar_name(const char *lang, enum calendar_kind kind, int index);
 
 /* Returns 1 if the names in this language are known, else 0. */
 int calendar_has(const char *lang);
-
-#endif

@@ -5,8 +5,7 @@
  * By falling precedence: e and unary + -; not, sin, ln and other functions; ^; * / div mod fmod; +
  * -; round; comparisons; and; or.
  */
-#ifndef TEXTMILL_WIKIPREP_VALUES_EXPRESSION_H
-#define TEXTMILL_WIKIPREP_VALUES_EXPRESSION_H
+#pragma once
 
 #include "wikiprep/values/number.h"
 
@@ -14,5 +13,3 @@
  * on an error after it has appended MediaWiki's error message instead. Sets *truth, unless truth is
  * NULL, to 1 if the value is not zero, else to 0. */
 int expression_evaluate(struct span s, struct buf *out, int *truth);
-
-#endif

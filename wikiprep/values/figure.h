@@ -1,8 +1,7 @@
 /*
  * figure.h - numbers in the notation of {{convert}}: 1,500, 2.5×10⁶, 3+1⁄2, −40.
  */
-#ifndef TEXTMILL_WIKIPREP_VALUES_FIGURE_H
-#define TEXTMILL_WIKIPREP_VALUES_FIGURE_H
+#pragma once
 
 #include "common/base/buf.h"
 #include "wikiprep/values/span.h"
@@ -27,5 +26,3 @@ double figure_round(double v, int precision);
 void figure_put(struct buf *out, double v, int precision);
 
 void figure_put_superscript(struct buf *out, int n);
-
-#endif

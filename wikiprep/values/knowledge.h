@@ -5,8 +5,7 @@
  *
  * docs/languages.md explains the sections.
  */
-#ifndef TEXTMILL_WIKIPREP_VALUES_KNOWLEDGE_H
-#define TEXTMILL_WIKIPREP_VALUES_KNOWLEDGE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -25,5 +24,3 @@ size_t knowledge_section(const char *section, const char *lang, const struct kno
 
 extern const struct knowledge_row knowledge_rows[]; /* sorted by section, language and key */
 extern const size_t knowledge_rows_count;
-
-#endif

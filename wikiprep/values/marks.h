@@ -5,8 +5,7 @@
  * text/markup.h writes them and text/wikitext.h reads them. Like spaces, they are trimmed from both
  * ends of the value of a template argument.
  */
-#ifndef TEXTMILL_WIKIPREP_VALUES_MARKS_H
-#define TEXTMILL_WIKIPREP_VALUES_MARKS_H
+#pragma once
 
 enum {
     /* 0x01 to 0x08, 0x0B and 0x0C stand for characters that are text, not markup (markup_plain) */
@@ -33,5 +32,3 @@ enum {
 
 /* The marks that show nothing and break no line. */
 #define MARKUP_UNSEEN "\x0E\x12\x16"
-
-#endif

@@ -5,8 +5,7 @@
  * "9 April 2011", "April 9, 2011 14:30", "20110409143000", "@1302359400", "+1 week", "last day of
  * next month". Times are UTC unless the text names a time zone.
  */
-#ifndef TEXTMILL_WIKIPREP_VALUES_MOMENT_H
-#define TEXTMILL_WIKIPREP_VALUES_MOMENT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -37,5 +36,3 @@ void moment_from_seconds(int64_t seconds, struct moment *m);
 /* Appends m in a format of MediaWiki (www.mediawiki.org/wiki/Help:Extension:ParserFunctions##time):
  * "j F Y", "Y-m-d H:i". Names and digits are those of the language. */
 void moment_format(const struct moment *m, struct span format, const char *lang, struct buf *out);
-
-#endif

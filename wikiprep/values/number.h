@@ -1,8 +1,7 @@
 /*
  * number.h - numbers with the arithmetic rules of PHP, which MediaWiki's parser functions use.
  */
-#ifndef TEXTMILL_WIKIPREP_VALUES_NUMBER_H
-#define TEXTMILL_WIKIPREP_VALUES_NUMBER_H
+#pragma once
 
 #include <stdint.h>
 
@@ -49,5 +48,3 @@ void number_put_digits(struct span s, const struct number_style *style, struct b
  * number_unformat turns such a number back into ASCII digits without separators. */
 void number_format(struct span s, const struct number_style *style, struct buf *out);
 void number_unformat(struct span s, const struct number_style *style, struct buf *out);
-
-#endif

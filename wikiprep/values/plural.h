@@ -4,8 +4,7 @@
  * Uses the plural rules of the Unicode CLDR (unicode.org/reports/tr35/tr35-numbers.html). A
  * language has some of the forms zero, one, two, few, many, other; they are numbered in this order.
  */
-#ifndef TEXTMILL_WIKIPREP_VALUES_PLURAL_H
-#define TEXTMILL_WIKIPREP_VALUES_PLURAL_H
+#pragma once
 
 #include <math.h>
 #include <stddef.h>
@@ -30,5 +29,3 @@ static inline int plural_in(double n, double low, double high)
 {
     return n >= low && n <= high && n == floor(n);
 }
-
-#endif

@@ -1,8 +1,7 @@
 /*
  * span.h - a borrowed piece of text, without a NUL at its end.
  */
-#ifndef TEXTMILL_WIKIPREP_VALUES_SPAN_H
-#define TEXTMILL_WIKIPREP_VALUES_SPAN_H
+#pragma once
 
 #include <stddef.h>
 
@@ -32,5 +31,3 @@ int span_truth(struct span s, int otherwise);
 int span_number(struct span s, int *value);
 
 void span_put(struct span s, struct buf *out);
-
-#endif

@@ -7,8 +7,7 @@
  * wikiprep/languages/common. The kind of quantity (length, mass) is not stored, so conversions
  * between kinds are not rejected; correct calls never ask for them.
  */
-#ifndef TEXTMILL_WIKIPREP_VALUES_UNIT_H
-#define TEXTMILL_WIKIPREP_VALUES_UNIT_H
+#pragma once
 
 #include "wikiprep/values/span.h"
 
@@ -61,5 +60,3 @@ extern const struct unit units[];
 extern const struct unit_pair unit_pairs[];
 extern const struct unit_power unit_powers[];
 extern const size_t units_count, unit_pairs_count, unit_powers_count;
-
-#endif

@@ -4,8 +4,7 @@
  * there. Here each test is a child process of the runner, criterion.c. Emulation is slow, so
  * timeouts are ignored.
  */
-#ifndef TEXTMILL_CRITERION_H
-#define TEXTMILL_CRITERION_H
+#pragma once
 
 #pragma GCC system_header /* its macros compare what the tests give them */
 
@@ -85,5 +84,3 @@ _Noreturn void criterion_skip(void);
 #define cr_expect_arr_eq(a, b, n, ...)   CRITERION_ARR(0, a, ==, b, n, __VA_ARGS__)
 
 #define cr_skip_test(...) criterion_skip()
-
-#endif

@@ -5,8 +5,7 @@
  * The names and meanings are those of NVIDIA's documentation ("cuBLAS", "Using the cuBLASLt API").
  * agree compares the numbers with those of an installed toolkit.
  */
-#ifndef TEXTMILL_EMULATE_TOOLKIT_CUBLASLT_H
-#define TEXTMILL_EMULATE_TOOLKIT_CUBLASLT_H
+#pragma once
 
 #include <stdint.h>
 
@@ -85,5 +84,3 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t h, cublasLtMatmulDesc_t d, const 
                               cublasLtMatrixLayout_t c, void *to_at, cublasLtMatrixLayout_t to,
                               const cublasLtMatmulAlgo_t *algorithm, void *workspace,
                               size_t workspace_bytes, cudaStream_t s);
-
-#endif

@@ -5,8 +5,7 @@
  * The names and meanings are those of NVIDIA's documentation ("CUDA Runtime API"). agree compares
  * the numbers with those of an installed toolkit.
  */
-#ifndef TEXTMILL_EMULATE_TOOLKIT_CUDA_RUNTIME_API_H
-#define TEXTMILL_EMULATE_TOOLKIT_CUDA_RUNTIME_API_H
+#pragma once
 
 #include <stddef.h>
 
@@ -85,5 +84,3 @@ cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, enum cudaM
 cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *a, const void *at);
 cudaError_t cudaGetLastError(void);
 const char *cudaGetErrorString(cudaError_t error);
-
-#endif
