@@ -6,6 +6,8 @@
 
 #include "common/base/err.h"
 #include "common/base/log.h"
+#include "common/files/file.h"
+#include "common/files/temp.h"
 #include "common/program/tool.h"
 #include "tokenizer/counting.h"
 #include "tokenizer/files/files.h"
@@ -248,14 +250,28 @@ static int check_model(const struct learning *given)
     return 0;
 }
 
+/* Refuses to replace a vocabulary, also one that other programs made. A run that ended while it
+ * published its files left those without tokenizer.json, which comes last: they may be replaced.
+ * Returns 0, or -1 with an error. */
+static int may_replace(const char *folder)
+{
+    static const char *const marks[] = { "tokenizer.json", "vocab.json", "vocab.txt" };
+    struct buf last = BUF_INIT;
+    file_join(&last, folder, marks[0]);
+    const size_t count = temp_left(last.data) ? 1 : sizeof marks / sizeof *marks;
+    buf_release(&last);
+    for (size_t i = 0; i < count; i++)
+        if (tool_may_replace(folder, marks[i], "vocabulary") < 0)
+            return -1;
+    return 0;
+}
+
 static int check_usage(const struct learning *given)
 {
     if (!given->folder_path)
         return err_usage("--output is missing: name a folder for the vocabulary");
-    static const char *const marks[] = { "tokenizer.json", "vocab.json", "vocab.txt" };
-    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
-        if (tool_may_replace(given->folder_path, marks[i], "vocabulary") < 0)
-            return -1;
+    if (may_replace(given->folder_path) < 0)
+        return -1;
     if (counting_check(&given->counting) < 0 || check_special(given) < 0)
         return -1;
     if (check_model(given) < 0)

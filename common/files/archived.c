@@ -27,6 +27,7 @@ struct archived {
     uint64_t given;   /* bytes unpacked */
     struct buf piece; /* of xz: the last packed bytes that libarchive has got, for xz_end */
     int is_xz, ended;
+    char *broken; /* the error of the source. libarchive may take it for the end of the data. */
     const char *wanted; /* NULL: any file */
     const char *entry;  /* the name of the file that is read; libarchive's */
 };
@@ -71,6 +72,8 @@ static int64_t xz_end(const struct archived *a)
 
 static int fail(struct archived *a)
 {
+    if (a->broken)
+        return err_set("%s", a->broken);
     const char *why = archive_error_string(a->archive);
     int64_t at = archive_filter_bytes(a->archive, -1), end = xz_end(a);
     if (end >= 0)
@@ -149,8 +152,11 @@ static la_ssize_t give(struct archive *archive, void *ctx, const void **bytes)
 {
     struct archived *a = ctx;
     int64_t n = a->from.give(a->from.ctx, bytes);
-    if (n < 0)
+    if (n < 0) {
         archive_set_error(archive, EIO, "%s", err_get());
+        free(a->broken);
+        a->broken = mem_strdup(err_get());
+    }
     if (n > 0)
         note_piece(a, *bytes, (size_t)n);
     return (la_ssize_t)n;
@@ -160,6 +166,8 @@ static la_ssize_t give(struct archive *archive, void *ctx, const void **bytes)
  * begin as another one for the end of the file. */
 static int check_end(struct archived *a)
 {
+    if (a->broken)
+        return fail(a);
     const int format = archive_format(a->archive);
     if (format != ARCHIVE_FORMAT_RAW && format != ARCHIVE_FORMAT_EMPTY)
         return 0;
@@ -222,6 +230,7 @@ void archived_close(struct archived *a)
     if (a->archive)
         archive_read_free(a->archive);
     buf_release(&a->piece);
+    free(a->broken);
     free(a->name);
     free(a);
 }

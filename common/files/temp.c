@@ -389,10 +389,11 @@ static void look_into(const char *folder)
         closedir(d);
 }
 
-/* Removes the temporaries of `path` that ended processes left: the files, or the folders of the
- * `kind`. */
-static void sweep(const char *path, const char *kind)
+/* Finds the temporaries of `path` that ended processes left: the files, or the folders of the
+ * `kind`. Removes them if `remove` is 1. Returns their number. */
+static int sweep(const char *path, const char *kind, int remove)
 {
+    int found = 0;
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
     struct buf folder = BUF_INIT, file = BUF_INIT;
     buf_add(&folder, path, (size_t)(base - path));
@@ -407,24 +408,35 @@ static void sweep(const char *path, const char *kind)
             continue;
         buf_clear(&file);
         buf_addf(&file, "%s%s", folder.data, seen.names[i]);
-        temp_clear(file.data, kind);
+        const int fd = temp_take(file.data, kind);
+        found += fd >= 0;
+        if (fd >= 0 && remove)
+            temp_drop(file.data, fd);
+        else if (fd >= 0)
+            close(fd);
     }
     pthread_mutex_unlock(&looking);
     buf_release(&folder);
     buf_release(&file);
+    return found;
+}
+
+int temp_left(const char *path)
+{
+    return sweep(path, NULL, 0) > 0;
 }
 
 /* ---- use ------------------------------------------------------------------------------------- */
 
 int temp_create(struct buf *name, const char *path)
 {
-    sweep(path, NULL);
+    sweep(path, NULL, 1);
     return make(name, path, NULL, TEMP_GOES);
 }
 
 int temp_mkdir(struct buf *name, const char *path, const char *kind, enum temp_end end)
 {
-    sweep(path, kind);
+    sweep(path, kind, 1);
     return make(name, path, kind, end);
 }
 

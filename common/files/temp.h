@@ -47,6 +47,9 @@ int temp_take(const char *path, const char *kind);
 void temp_keep(const char *path);
 void temp_clear(const char *path, const char *kind);
 
+/* Returns 1 if an ended run left a temporary file for `path`, else 0. */
+int temp_left(const char *path);
+
 /* Removes a file, or a folder with its content. Returns 0, or -1 with errno. May be called in a
  * signal handler. */
 int temp_remove(const char *path);

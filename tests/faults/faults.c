@@ -1,76 +1,183 @@
 /*
- * faults.so, for LD_PRELOAD: the FAULT_AT-th call (from 1) of the kind FAULT_CALL fails:
+ * faults.so, for LD_PRELOAD: the FAULT_AT-th call (from 1) of the kind FAULT_CALL fails. The kinds
+ * stand in the table below. Calls on files count if the file is a regular file or a pipe, and
+ * calls on paths if the path is not in a folder of the system. FAULT_MODE says how it fails:
  *
- *     read, write, close, fsync, rename     on a regular file or pipe that the program opened;
- *                                           rename includes the swap of two names (renameat2)
- *     unlink                                unlink or unlinkat
- *     stat, opendir, readdir                on a path that the program uses; stat includes lstat
- *     malloc                                malloc, calloc, realloc or aligned_alloc
- *     pthread_create
+ *     once      with the error of its kind (if FAULT_MODE is not set)
+ *     always    this call and all later ones, with the error of their kind
+ *     eintr     once, with EINTR, as if a signal had arrived
+ *     short     a read or a write moves half of the bytes, this time and each later time
+ *     kill      the program is killed in place of the call
  *
- * with ENOSPC, EIO, ENOMEM or EAGAIN; with FAULT_KILL set the program is killed there instead. With
- * FAULT_NO_SWAP set the file system cannot swap two names. With FAULT_HURRY set a microsecond looks
- * like a second.
+ * With FAULT_NO_SWAP set the file system cannot swap two names. With FAULT_HURRY set a microsecond
+ * looks like a second.
  * With FAULT_PLUGIN set, calls count from when a plug-in was loaded on (dlopen).
- * When the program ends, the number of such calls is written to FAULT_COUNT, so that a test knows
- * where to stop.
+ * When a call fails, the file FAULT_FIRED is made. When the program ends, the number of calls is
+ * written to FAULT_COUNT, and the numbers of all kinds, in lines of name and number, to
+ * FAULT_COUNTS, so that a test knows where to stop.
  */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
-static atomic_long calls;
+/* The kinds of calls, and the error of each. A kind has all functions that do the same. */
+enum kind {
+    KIND_read,
+    KIND_write,
+    KIND_close,
+    KIND_fsync,
+    KIND_rename,
+    KIND_unlink,
+    KIND_stat,
+    KIND_fstat,
+    KIND_opendir,
+    KIND_readdir,
+    KIND_malloc,
+    KIND_pthread_create,
+    KIND_open,
+    KIND_ftruncate,
+    KIND_fallocate,
+    KIND_lseek,
+    KIND_mmap,
+    KIND_mkdir,
+    KIND_rmdir,
+    KIND_flock,
+    KIND_fcntl,
+    KIND_realpath,
+    KIND_readlink,
+    KIND_access,
+    KIND_fchmod,
+    KIND_getrandom,
+    KIND_syncfs,
+    KIND_madvise,
+    KIND_poll,
+    KIND_fdopen,
+    KIND_sched_getaffinity,
+    KIND_gethostname,
+    N_KINDS
+};
+static const struct {
+    const char *name;
+    int error;
+} kinds[] = {
+    [KIND_read] = { "read", EIO },
+    [KIND_write] = { "write", ENOSPC },
+    [KIND_close] = { "close", EIO },
+    [KIND_fsync] = { "fsync", EIO },
+    [KIND_rename] = { "rename", EIO },
+    [KIND_unlink] = { "unlink", EIO },
+    [KIND_stat] = { "stat", EIO },
+    [KIND_fstat] = { "fstat", EIO },
+    [KIND_opendir] = { "opendir", EIO },
+    [KIND_readdir] = { "readdir", EIO },
+    [KIND_malloc] = { "malloc", ENOMEM },
+    [KIND_pthread_create] = { "pthread_create", EAGAIN },
+    [KIND_open] = { "open", EMFILE },
+    [KIND_ftruncate] = { "ftruncate", EIO },
+    [KIND_fallocate] = { "fallocate", ENOSPC },
+    [KIND_lseek] = { "lseek", EIO },
+    [KIND_mmap] = { "mmap", ENOMEM },
+    [KIND_mkdir] = { "mkdir", ENOSPC },
+    [KIND_rmdir] = { "rmdir", EIO },
+    [KIND_flock] = { "flock", ENOLCK },
+    [KIND_fcntl] = { "fcntl", ENOLCK },
+    [KIND_realpath] = { "realpath", EIO },
+    [KIND_readlink] = { "readlink", EIO },
+    [KIND_access] = { "access", EIO },
+    [KIND_fchmod] = { "fchmod", EPERM },
+    [KIND_getrandom] = { "getrandom", ENOSYS },
+    [KIND_syncfs] = { "syncfs", EIO },
+    [KIND_madvise] = { "madvise", EINVAL },
+    [KIND_poll] = { "poll", ENOMEM },
+    [KIND_fdopen] = { "fdopen", ENOMEM },
+    [KIND_sched_getaffinity] = { "sched_getaffinity", EINVAL },
+    [KIND_gethostname] = { "gethostname", EPERM },
+};
+
+static atomic_long calls[N_KINDS];
 static atomic_int on; /* not while the loader reads libraries */
 static long fail_at;
-static const char *which;
+static int which = -1;
+static enum { ONCE, ALWAYS, EINTR_ONCE, SHORT, KILL } mode;
+
+#define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 
 __attribute__((constructor)) static void start(void)
 {
-    const char *at = getenv("FAULT_AT");
-    which = getenv("FAULT_CALL");
+    static const char *const modes[] = { "once", "always", "eintr", "short", "kill" };
+    const char *at = getenv("FAULT_AT"), *call = getenv("FAULT_CALL"), *how = getenv("FAULT_MODE");
+    for (int k = 0; call && k < N_KINDS; k++)
+        if (!strcmp(call, kinds[k].name))
+            which = k;
+    for (int m = 0; how && m < 5; m++)
+        if (!strcmp(how, modes[m]))
+            mode = m;
     fail_at = at ? strtol(at, NULL, 10) : 0;
-    atomic_store(&on, which && !getenv("FAULT_PLUGIN"));
+    atomic_store(&on, (which >= 0 || getenv("FAULT_COUNTS")) && !getenv("FAULT_PLUGIN"));
 }
 
-static int counts(const char *kind)
+/* Counts a call. Returns 1 if it shall fail, with errno set, 2 if it shall move half of its bytes,
+ * or else 0. */
+static int hit(enum kind kind)
 {
-    return atomic_load(&on) && !strcmp(which, kind);
-}
-
-static int fails(const char *kind, int error)
-{
-    if (!counts(kind) || atomic_fetch_add(&calls, 1) + 1 != fail_at)
+    if (!atomic_load(&on))
         return 0;
-    if (getenv("FAULT_KILL"))
+    const long n = atomic_fetch_add(&calls[kind], 1) + 1;
+    if ((int)kind != which || !fail_at ||
+        (mode == ALWAYS || mode == SHORT ? n < fail_at : n != fail_at))
+        return 0;
+    const char *fired = getenv("FAULT_FIRED");
+    if (fired && n == fail_at)
+        REAL(syscall)
+    (SYS_close, REAL(syscall)(SYS_openat, AT_FDCWD, fired, O_CREAT | O_WRONLY, 0666));
+    if (mode == KILL)
         raise(SIGKILL);
-    errno = error;
-    return 1;
+    errno = mode == EINTR_ONCE ? EINTR : kinds[kind].error;
+    return mode == SHORT ? 2 : 1;
+}
+
+static int fails(enum kind kind)
+{
+    return hit(kind) == 1;
+}
+
+static void print_counts(const char *path, int only)
+{
+    FILE *f = path ? fopen(path, "w") : NULL;
+    for (int k = 0; f && k < N_KINDS; k++) {
+        if (only >= 0 && k == only)
+            fprintf(f, "%ld\n", atomic_load(&calls[k]));
+        else if (only < 0 && atomic_load(&calls[k]))
+            fprintf(f, "%s %ld\n", kinds[k].name, atomic_load(&calls[k]));
+    }
+    if (f)
+        fclose(f);
 }
 
 __attribute__((destructor)) static void stop(void)
 {
     atomic_store(&on, 0);
-    const char *path = getenv("FAULT_COUNT");
-    if (!path)
-        return;
-    FILE *f = fopen(path, "w");
-    if (f) {
-        fprintf(f, "%ld\n", atomic_load(&calls));
-        fclose(f);
-    }
+    print_counts(which >= 0 ? getenv("FAULT_COUNT") : NULL, which);
+    print_counts(getenv("FAULT_COUNTS"), -1);
 }
 
 /* Returns 0 for paths in the system's folders, which are not the program's data. */
@@ -98,61 +205,132 @@ static int is_data(int fd)
 {
     struct stat st;
     int why = errno;
-    int yes = fd != 2 && fstat(fd, &st) == 0 && (S_ISREG(st.st_mode) || S_ISFIFO(st.st_mode)) &&
-              is_data_fd(fd);
+    int yes = fd != 2 && REAL(fstat)(fd, &st) == 0 &&
+              (S_ISREG(st.st_mode) || S_ISFIFO(st.st_mode)) && is_data_fd(fd);
     errno = why;
     return yes;
 }
 
-#define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
-
 /* ---- files --------------------------------------------------------------------------------- */
 
-ssize_t read(int fd, void *to, size_t n)
-{
-    return counts("read") && is_data(fd) && fails("read", EIO) ? -1 : REAL(read)(fd, to, n);
-}
+/* Defines a function that moves n bytes. */
+#define MOVES(kind, name, args, pass)                                                              \
+    ssize_t name args                                                                              \
+    {                                                                                              \
+        const int h = atomic_load(&on) && is_data(fd) ? hit(KIND_##kind) : 0;                      \
+        if (h == 1)                                                                                \
+            return -1;                                                                             \
+        if (h == 2 && n > 1)                                                                       \
+            n /= 2;                                                                                \
+        return REAL(name) pass;                                                                    \
+    }
+MOVES(read, read, (int fd, void *to, size_t n), (fd, to, n))
+MOVES(read, pread64, (int fd, void *to, size_t n, off64_t at), (fd, to, n, at))
+MOVES(write, write, (int fd, const void *from, size_t n), (fd, from, n))
+MOVES(write, pwrite64, (int fd, const void *from, size_t n, off64_t at), (fd, from, n, at))
+MOVES(write, writev, (int fd, const struct iovec *parts, int n), (fd, parts, n))
 
-ssize_t pread64(int fd, void *to, size_t n, off64_t at)
-{
-    return counts("read") && is_data(fd) && fails("read", EIO) ? -1 : REAL(pread64)(fd, to, n, at);
-}
+/* Defines a function on an open file, or one on a path, that returns -1 if it fails. */
+#define ON_FILE(kind, type, name, args, pass)                                                      \
+    type name args                                                                                 \
+    {                                                                                              \
+        return is_data(fd) && fails(KIND_##kind) ? -1 : REAL(name) pass;                           \
+    }
+#define ON_PATH(kind, type, name, args, pass, failed)                                              \
+    type name args                                                                                 \
+    {                                                                                              \
+        return is_data_path(path) && fails(KIND_##kind) ? failed : REAL(name) pass;                \
+    }
+ON_FILE(ftruncate, int, ftruncate64, (int fd, off64_t n), (fd, n))
+ON_FILE(fallocate, int, fallocate64, (int fd, int how, off64_t at, off64_t n), (fd, how, at, n))
+ON_FILE(lseek, off64_t, lseek64, (int fd, off64_t at, int from), (fd, at, from))
+ON_FILE(fstat, int, fstat64, (int fd, struct stat64 *st), (fd, st))
+ON_FILE(fchmod, int, fchmod, (int fd, mode_t m), (fd, m))
+ON_FILE(flock, int, flock, (int fd, int how), (fd, how))
+ON_PATH(rename, int, rename, (const char *path, const char *to), (path, to), -1)
+ON_PATH(unlink, int, unlink, (const char *path), (path), -1)
+ON_PATH(unlink, int, unlinkat, (int at, const char *path, int flags), (at, path, flags), -1)
+ON_PATH(mkdir, int, mkdir, (const char *path, mode_t m), (path, m), -1)
+ON_PATH(rmdir, int, rmdir, (const char *path), (path), -1)
+ON_PATH(access, int, access, (const char *path, int how), (path, how), -1)
+ON_PATH(stat, int, stat, (const char *restrict path, struct stat *restrict st), (path, st), -1)
+ON_PATH(stat, int, lstat, (const char *restrict path, struct stat *restrict st), (path, st), -1)
+ON_PATH(stat, int, stat64, (const char *restrict path, struct stat64 *restrict st), (path, st), -1)
+ON_PATH(stat, int, lstat64, (const char *restrict path, struct stat64 *restrict st), (path, st), -1)
+ON_PATH(stat, int, fstatat64,
+        (int at, const char *restrict path, struct stat64 *restrict st, int flags),
+        (at, path, st, flags), -1)
+ON_PATH(readlink, ssize_t, readlink, (const char *restrict path, char *restrict to, size_t n),
+        (path, to, n), -1)
+ON_PATH(realpath, char *, realpath, (const char *restrict path, char *restrict to), (path, to),
+        NULL)
+ON_PATH(opendir, DIR *, opendir, (const char *path), (path), NULL)
 
-ssize_t write(int fd, const void *from, size_t n)
+/* open and its kin have an argument more if they create a file. */
+#define OPENS(name, args, path, pass)                                                              \
+    int name args                                                                                  \
+    {                                                                                              \
+        va_list list;                                                                              \
+        va_start(list, flags);                                                                     \
+        const mode_t m = flags & (O_CREAT | O_TMPFILE) ? va_arg(list, mode_t) : 0;                 \
+        va_end(list);                                                                              \
+        return is_data_path(path) && fails(KIND_open) ? -1 : REAL(name) pass;                      \
+    }
+OPENS(open, (const char *path, int flags, ...), path, (path, flags, m))
+OPENS(open64, (const char *path, int flags, ...), path, (path, flags, m))
+OPENS(openat64, (int at, const char *path, int flags, ...), path, (at, path, flags, m))
+ON_PATH(open, int, mkostemp64, (char *path, int flags), (path, flags), -1)
+
+FILE *fdopen(int fd, const char *how)
 {
-    return counts("write") && is_data(fd) && fails("write", ENOSPC) ? -1 : REAL(write)(fd, from, n);
+    return is_data(fd) && fails(KIND_fdopen) ? NULL : REAL(fdopen)(fd, how);
 }
 
 int close(int fd)
 {
-    int fail = counts("close") && is_data(fd) && (fcntl(fd, F_GETFL) & O_ACCMODE) != O_RDONLY &&
-               fails("close", EIO);
-    int result = REAL(close)(fd);
-    if (fail) {
-        errno = EIO;
-        return -1;
-    }
-    return result;
+    int fail = is_data(fd) && (REAL(fcntl)(fd, F_GETFL) & O_ACCMODE) != O_RDONLY &&
+               fails(KIND_close);
+    int why = errno, result = REAL(close)(fd);
+    if (!fail)
+        return result;
+    errno = why;
+    return -1;
 }
 
 int fsync(int fd)
 {
-    return fails("fsync", EIO) ? -1 : REAL(fsync)(fd);
+    return fails(KIND_fsync) ? -1 : REAL(fsync)(fd);
 }
 
-int rename(const char *from, const char *to)
+int syncfs(int fd)
 {
-    return fails("rename", EIO) ? -1 : REAL(rename)(from, to);
+    return fails(KIND_syncfs) ? -1 : REAL(syncfs)(fd);
 }
 
-int unlink(const char *path)
+int posix_fallocate64(int fd, off64_t at, off64_t n)
 {
-    return fails("unlink", EIO) ? -1 : REAL(unlink)(path);
+    return is_data(fd) && fails(KIND_fallocate) ? errno : REAL(posix_fallocate64)(fd, at, n);
 }
 
-int unlinkat(int at, const char *path, int flags)
+/* Only locks count. */
+int fcntl64(int fd, int command, ...)
 {
-    return fails("unlink", EIO) ? -1 : REAL(unlinkat)(at, path, flags);
+    va_list list;
+    va_start(list, command);
+    void *argument = va_arg(list, void *);
+    va_end(list);
+    const int locks = command == F_SETLK || command == F_OFD_SETLK || command == F_OFD_SETLKW;
+    return locks && fails(KIND_fcntl) ? -1 : REAL(fcntl64)(fd, command, argument);
+}
+
+void *mmap64(void *near, size_t n, int access, int flags, int fd, off64_t at)
+{
+    return fails(KIND_mmap) ? MAP_FAILED : REAL(mmap64)(near, n, access, flags, fd, at);
+}
+
+int madvise(void *p, size_t n, int advice)
+{
+    return fails(KIND_madvise) ? -1 : REAL(madvise)(p, n, advice);
 }
 
 long syscall(long number, ...)
@@ -167,9 +345,39 @@ long syscall(long number, ...)
         errno = EINVAL;
         return -1;
     }
-    if (number == SYS_renameat2 && fails("rename", EIO))
+    if (number == SYS_renameat2 && fails(KIND_rename))
         return -1;
     return REAL(syscall)(number, a[0], a[1], a[2], a[3], a[4], a[5]);
+}
+
+#define READDIR(name, type)                                                                        \
+    struct type *name(DIR *dir)                                                                    \
+    {                                                                                              \
+        return is_data_fd(dirfd(dir)) && fails(KIND_readdir) ? NULL : REAL(name)(dir);             \
+    }
+READDIR(readdir, dirent)
+READDIR(readdir64, dirent64)
+
+/* ---- the system ---------------------------------------------------------------------------- */
+
+ssize_t getrandom(void *to, size_t n, unsigned flags)
+{
+    return fails(KIND_getrandom) ? -1 : REAL(getrandom)(to, n, flags);
+}
+
+int poll(struct pollfd *files, nfds_t n, int ms)
+{
+    return fails(KIND_poll) ? -1 : REAL(poll)(files, n, ms);
+}
+
+int sched_getaffinity(pid_t id, size_t n, cpu_set_t *set)
+{
+    return fails(KIND_sched_getaffinity) ? -1 : REAL(sched_getaffinity)(id, n, set);
+}
+
+int gethostname(char *to, size_t n)
+{
+    return fails(KIND_gethostname) ? -1 : REAL(gethostname)(to, n);
 }
 
 int clock_gettime(clockid_t clock, struct timespec *t)
@@ -180,41 +388,12 @@ int clock_gettime(clockid_t clock, struct timespec *t)
     return result;
 }
 
-/* ---- folders ------------------------------------------------------------------------------- */
-
-#define STAT(name, type)                                                                           \
-    int name(const char *restrict path, struct type *restrict st)                                  \
-    {                                                                                              \
-        return is_data_path(path) && fails("stat", EIO) ? -1 : REAL(name)(path, st);               \
-    }
-STAT(stat, stat)
-STAT(lstat, stat)
-STAT(stat64, stat64)
-STAT(lstat64, stat64)
-
-DIR *opendir(const char *path)
-{
-    return is_data_path(path) && fails("opendir", EIO) ? NULL : REAL(opendir)(path);
-}
-
-#define READDIR(name, type)                                                                        \
-    struct type *name(DIR *dir)                                                                    \
-    {                                                                                              \
-        return counts("readdir") && is_data_fd(dirfd(dir)) && fails("readdir", EIO)                \
-                   ? NULL                                                                          \
-                   : REAL(name)(dir);                                                              \
-    }
-READDIR(readdir, dirent)
-READDIR(readdir64, dirent64)
-
-/* ---- plug-ins ------------------------------------------------------------------------------- */
-
 /* Libraries abort the program if memory runs out while they are loaded. */
 void *dlopen(const char *path, int flags)
 {
     const int was = atomic_exchange(&on, 0);
     void *library = REAL(dlopen)(path, flags);
-    atomic_store(&on, was || (which && library && getenv("FAULT_PLUGIN")));
+    atomic_store(&on, was || (which >= 0 && library && getenv("FAULT_PLUGIN")));
     return library;
 }
 
@@ -227,27 +406,27 @@ void *__libc_memalign(size_t alignment, size_t n);
 
 void *malloc(size_t n)
 {
-    return fails("malloc", ENOMEM) ? NULL : __libc_malloc(n);
+    return fails(KIND_malloc) ? NULL : __libc_malloc(n);
 }
 
 void *calloc(size_t count, size_t size)
 {
-    return fails("malloc", ENOMEM) ? NULL : __libc_calloc(count, size);
+    return fails(KIND_malloc) ? NULL : __libc_calloc(count, size);
 }
 
 void *realloc(void *p, size_t n)
 {
-    return fails("malloc", ENOMEM) ? NULL : __libc_realloc(p, n);
+    return fails(KIND_malloc) ? NULL : __libc_realloc(p, n);
 }
 
 void *aligned_alloc(size_t alignment, size_t n)
 {
-    return fails("malloc", ENOMEM) ? NULL : __libc_memalign(alignment, n);
+    return fails(KIND_malloc) ? NULL : __libc_memalign(alignment, n);
 }
 
 int posix_memalign(void **to, size_t alignment, size_t n)
 {
-    if (fails("malloc", ENOMEM))
+    if (fails(KIND_malloc))
         return ENOMEM;
     *to = __libc_memalign(alignment, n);
     return *to ? 0 : ENOMEM;
@@ -256,5 +435,5 @@ int posix_memalign(void **to, size_t alignment, size_t n)
 int pthread_create(pthread_t *restrict id, const pthread_attr_t *restrict how,
                    void *(*main)(void *), void *restrict arg)
 {
-    return fails("pthread_create", EAGAIN) ? EAGAIN : REAL(pthread_create)(id, how, main, arg);
+    return fails(KIND_pthread_create) ? EAGAIN : REAL(pthread_create)(id, how, main, arg);
 }

@@ -166,7 +166,8 @@ size_t packing_fit(const uint32_t *lengths, size_t count, uint32_t length, uint3
     const struct sequences s = { lengths, NULL, count, length, 0, SIZE_MAX };
     uint32_t *rows = mem_alloc(2 * count * sizeof *rows), *sorted = rows + count;
     size_t n = assign(&s, sorted, rows), end = 0;
-    memset(ends, 0, count * sizeof *ends);
+    for (size_t i = 0; i < count; i++)
+        ends[i] = 0;
     for (size_t i = 0; i < count; i++)
         ends[rows[i]]++;
     for (size_t r = 0; r < n; r++) { /* now ends[r] is where row r begins */

@@ -154,11 +154,12 @@ static const struct file_form {
     int (*fits)(const struct vocabulary *v, const struct buf *text); /* NULL: always */
     unsigned models; /* bit set of the models with this file */
 } forms[] = {
+    /* written first: it says how the text of the others is split */
+    { "tokenizer_config.json", config_print, NULL, ~0u },
     { "vocab.tiktoken", tiktoken_print, tiktoken_says_all, 1 << VOCABULARY_BPE },
     { "vocab.json", vocab_json_print, cuts_as_usual, 1 << VOCABULARY_BPE },
     { "merges.txt", merges_print, cuts_as_usual, 1 << VOCABULARY_BPE },
     { "vocab.txt", vocab_txt_print, fits_lines, 1 << VOCABULARY_WORDPIECE },
-    { "tokenizer_config.json", config_print, NULL, ~0u },
     /* written last: if it exists, all files exist */
     { "tokenizer.json", tokenizer_json_print, NULL, ~0u },
 };

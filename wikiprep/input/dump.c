@@ -391,10 +391,13 @@ static int check_parser(struct dump *d)
     struct buf in = BUF_INIT;
     where(d, &in);
     int result = 0;
-    if (!d->xml->wellFormed || d->xml->disableSAX) {
-        xmlErrorPtr e = xmlCtxtGetLastError(d->xml);
+    xmlErrorPtr e = xmlCtxtGetLastError(d->xml);
+    if ((d->xml->disableSAX && !(e && e->message)) || d->xml->errNo == XML_ERR_NO_MEMORY) {
+        /* the parser may not say so: it has no memory for its message */
+        result = err_set("'%s': memory ran out in the XML parser", d->path);
+    } else if (!d->xml->wellFormed || d->xml->disableSAX) {
         struct buf why = BUF_INIT;
-        buf_adds(&why, e && e->message ? e->message : "unknown reason");
+        buf_adds(&why, e && e->message ? e->message : "it is not well-formed");
         buf_rtrim(&why);
         for (char *lf = why.data; (lf = strchr(lf, '\n'));)
             *lf = ' ';
