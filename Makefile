@@ -56,7 +56,7 @@ MAIN_evaluate = eval/evaluate
 MAIN_generate = generate/generate
 MAINS = $(foreach p,$(PROGRAMS),$(MAIN_$(p)).c)
 
-FOLDERS = common unicode wikiprep textclean tokenizer library tfrecord squad model train eval generate
+FOLDERS = common unicode wikiprep textclean tokenizer library tfrecord squad classify model train eval generate
 SOURCES = $(foreach f,$(FOLDERS),$(wildcard $(f)/*.c $(f)/*/*.c))
 LIB = $(B)/libtextmill.a
 GENERATED = $(B)/gen/language_data.c $(B)/gen/report_page.c

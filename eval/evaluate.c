@@ -5,6 +5,7 @@
 #include "common/base/log.h"
 #include "common/program/tool.h"
 #include "eval/choice_command.h"
+#include "eval/classify_command.h"
 #include "eval/core.h"
 #include "eval/lambada.h"
 #include "eval/line_scores.h"
@@ -31,7 +32,7 @@ static int load_model(struct evaluation *given)
 {
     return subject_load_scorer(&given->subject, &given->scorer) < 0
                ? -1
-               : subject_set_length(&given->length, &given->scorer);
+               : subject_set_length(&given->length, &given->scorer.net);
 }
 
 static void unload(struct evaluation *given)
@@ -334,13 +335,14 @@ static const struct tool_command shards_command = {
 };
 
 static const struct tool_command *const commands[] = {
-    &none_command,          &wiki_command, &lmbd_command,   &choice_command, &line_scores_command,
-    &minimal_pairs_command, &core_command, &shards_command, &squad_command,  NULL,
+    &none_command,        &wiki_command,          &lmbd_command, &choice_command,
+    &line_scores_command, &minimal_pairs_command, &core_command, &shards_command,
+    &squad_command,       &classify_command,      NULL,
 };
 
 /* What to do instead of options of similar programs. */
 static const struct opt_foreign foreign[] = {
-    { "task", "give a command: wiki, lmbd, choice, shards or squad" },
+    { "task", "give a command: wiki, lmbd, choice, shards, squad or classify" },
     { "valid-data", "the files are operands" },
     { "predict-file", "the file of questions is an operand" },
     { "pretrained-checkpoint", "give --model" },
@@ -371,6 +373,7 @@ static const struct tool tool = {
                 "  evaluate choice --model model hellaswag_val.jsonl\n"
                 "  evaluate shards --model model shards/validation\n"
                 "  evaluate squad --model model dev-v1.1.json\n"
+                "  evaluate classify --model model -o predictions.tsv dev.tsv\n"
                 "  evaluate squad --predictions predictions.json dev-v1.1.json\n"
                 "  evaluate squad --model model --ask context.txt           asks for questions\n",
     .commands = commands,

@@ -167,7 +167,7 @@ static int load(struct lines *l)
     if (subject_load(&l->subject, &l->scorer, &l->start) < 0)
         return -1;
     l->unknown = tokenizer_role(l->subject.tokenizer, TOKENIZER_UNKNOWN);
-    return subject_set_length(&l->length, &l->scorer);
+    return subject_set_length(&l->length, &l->scorer.net);
 }
 
 static int run(int argc, char **argv, void *options)

@@ -1,5 +1,9 @@
 #include "eval/network.h"
 
+#include <stdlib.h>
+
+#include "common/base/mem.h"
+
 int network_open(struct network *n, const char *dir, enum model_head head, const char *device,
                  int threads, enum ops_type weights, int64_t rows)
 {
@@ -22,6 +26,9 @@ void network_close(struct network *n)
     if (!n->ops)
         return;
     inputs_release(&n->inputs, n->ops);
+    free(n->ids);
+    free(n->segments);
+    free(n->lengths);
     forward_release(&n->forward);
     parameters_release(&n->parameters, &n->model, n->ops);
     ops_free(n->ops);
@@ -32,4 +39,28 @@ struct ops_array network_run(struct network *n, const struct batch *b)
 {
     inputs_set(&n->inputs, n->ops, &n->model, b);
     return forward_layers(&n->forward, &n->inputs);
+}
+
+size_t network_run_rows(struct network *n, struct ops_array *x, int64_t T, network_row *row,
+                        const void *source, size_t first, size_t end)
+{
+    int64_t tokens = 0;
+    size_t i = first;
+    for (; i < end; i++) {
+        const size_t k = i - first, at = k * (size_t)T;
+        mem_grow(n->ids, n->ids_cap, at + (size_t)T);
+        mem_grow(n->segments, n->segments_cap, at + (size_t)T);
+        mem_grow(n->lengths, n->lengths_cap, k + 1);
+        n->lengths[k] = row(source, i, n->ids + at, n->segments + at);
+        tokens += n->lengths[k];
+        if (tokens > n->rows)
+            break;
+    }
+    const struct batch b = { .B = (int64_t)(i - first),
+                             .T = T,
+                             .ids = n->ids,
+                             .segments = n->segments,
+                             .lengths = n->lengths };
+    *x = network_run(n, &b);
+    return i;
 }

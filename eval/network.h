@@ -20,6 +20,10 @@ struct network {
     struct forward forward;
     int64_t rows;         /* the most tokens in a batch */
     struct inputs inputs; /* the last batch on the device */
+    /* the last batch of network_run_rows, in memory that is reused */
+    uint32_t *ids, *segments; /* [rows of a batch,T] */
+    int64_t *lengths;
+    size_t ids_cap, segments_cap, lengths_cap;
 };
 
 /* Loads the model folder `dir` with the head `head` onto a device (ops_open). `weights` is the type
@@ -33,3 +37,13 @@ void network_close(struct network *n); /* does nothing for a zeroed struct */
  * is not padding; it is valid until the next run. b must have at most n->rows such tokens, and
  * sequences no longer than the model's positions. */
 struct ops_array network_run(struct network *n, const struct batch *b);
+
+/* Writes row i of `source` to ids[] and segments[], each with room for T. Returns its number of
+ * tokens. */
+typedef uint32_t network_row(const void *source, size_t i, uint32_t *ids, uint32_t *segments);
+
+/* Runs the rows of an encoder's `source` from `first` on, up to `end`, as many as a batch has room
+ * for: padding costs no time. Sets *x to the output of the last layer, and n->lengths to the rows'
+ * numbers of tokens. Returns the number of the first row that is not in the batch. */
+size_t network_run_rows(struct network *n, struct ops_array *x, int64_t T, network_row *row,
+                        const void *source, size_t first, size_t end);

@@ -26,9 +26,6 @@ void squad_model_close(struct squad_model *m)
 {
     ops_buffer_free(m->net.ops, m->last, 2 * m->net.rows);
     free(m->logits);
-    free(m->ids);
-    free(m->segments);
-    free(m->lengths);
     network_close(&m->net);
     *m = (struct squad_model){ 0 };
 }
@@ -52,24 +49,9 @@ int squad_model_windows(struct squad_windows *w, const struct squad *s,
     return result;
 }
 
-/* Fills the batch in m (ids, segments, lengths) with the windows from `first` on, up to `end`,
- * while they fit. Returns the index of the first window that is not in the batch. */
-static size_t fill(struct squad_model *m, const struct squad_windows *w, size_t first, size_t end)
+static uint32_t row_of(const void *windows, size_t i, uint32_t *ids, uint32_t *segments)
 {
-    const size_t T = w->rules.length;
-    int64_t rows = 0;
-    size_t i = first;
-    for (; i < end; i++) {
-        size_t n = i - first;
-        mem_grow(m->ids, m->ids_cap, (n + 1) * T);
-        mem_grow(m->segments, m->segments_cap, (n + 1) * T);
-        mem_grow(m->lengths, m->lengths_cap, n + 1);
-        m->lengths[n] = squad_window_row(w, i, m->ids + n * T, m->segments + n * T);
-        rows += m->lengths[n];
-        if (rows > m->net.rows)
-            break;
-    }
-    return i;
+    return squad_window_row(windows, i, ids, segments);
 }
 
 /* Sets starts[] and ends[] to the logits of windows [first, first + count): rules.length floats per
@@ -80,19 +62,14 @@ static void run_windows(struct squad_model *m, const struct squad_windows *w, si
 {
     const size_t T = w->rules.length;
     for (size_t i = first, next; i < first + count; i = next) {
-        next = fill(m, w, i, first + count);
-        struct batch b = { .B = (int64_t)(next - i),
-                           .T = (int64_t)T,
-                           .ids = m->ids,
-                           .segments = m->segments,
-                           .lengths = m->lengths };
-        struct ops_array x = network_run(&m->net, &b);
+        struct ops_array x;
+        next = network_run_rows(&m->net, &x, (int64_t)T, row_of, w, i, first + count);
         const float *logit = m->logits;
         const int64_t N = m->net.inputs.N;
         forward_logits(&m->net.forward, m->last, x, N);
         ops_download(m->net.ops, m->logits, m->last, 2 * N);
         for (size_t n = 0; n < next - i; n++)
-            for (int64_t t = 0; t < m->lengths[n]; t++, logit += 2) {
+            for (int64_t t = 0; t < m->net.lengths[n]; t++, logit += 2) {
                 starts[(i - first + n) * T + (size_t)t] = logit[0];
                 ends[(i - first + n) * T + (size_t)t] = logit[1];
             }

@@ -15,10 +15,6 @@
 
 struct squad_model {
     struct network net;
-    /* one batch; memory is reused */
-    uint32_t *ids, *segments; /* [windows,T] */
-    int64_t *lengths;         /* [windows] */
-    size_t ids_cap, segments_cap, lengths_cap;
     struct ops_array last; /* [net.rows,2]: logits on the device; `logits` is */
     float *logits;         /* their copy in host memory */
 };

@@ -56,9 +56,9 @@ int subject_load(struct subject *s, struct scorer *scorer, int64_t *start)
     return *start < 0 ? -1 : 0;
 }
 
-int subject_set_length(int64_t *length, const struct scorer *scorer)
+int subject_set_length(int64_t *length, const struct network *n)
 {
-    int64_t positions = scorer->net.model.config.positions;
+    int64_t positions = n->model.config.positions;
     if (*length > positions)
         return err_usage("--sequence-length %lld is more than the model's %lld positions",
                          (long long)*length, (long long)positions);

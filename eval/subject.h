@@ -83,7 +83,7 @@ int subject_load_scorer(struct subject *s, struct scorer *scorer);
 
 /* Checks that a given sequence length, 0 if none, is not more than the model's positions. Sets 0
  * to the positions. Returns 0, or -1 with an error. */
-int subject_set_length(int64_t *length, const struct scorer *scorer);
+int subject_set_length(int64_t *length, const struct network *n);
 
 /* Sets the precision and the choice of matrix product code of a loaded model. Returns 0, or -1 with
  * an error if that fails, or if the tokenizer has more tokens than the model's vocabulary. */

@@ -261,7 +261,7 @@ static int load_store(struct loop *l, const char *dir, int *made)
     if (made && l->settings->verify &&
         folder_verify(dir, l->comm->rank[COMM_WORLD], l->comm->size[COMM_WORLD]) < 0)
         return -1;
-    if (folder_reader_open(&s.reader, &s.model, dir, p->task->head, p->own.split, p->engine.seed,
+    if (folder_reader_open(&s.reader, &s.model, dir, &p->model.config, p->own.split, p->engine.seed,
                            made) < 0)
         return -1;
     int result = 0;
@@ -640,10 +640,10 @@ static int validate(struct loop *l, struct engine_score *score)
     return result;
 }
 
-/* Appends loss and accuracy of each part, such as "mlm 7.4312 (12.3 %)", if there are several. */
+/* Appends loss and accuracy of each part, such as "mlm 7.4312 (12.3 %)", if they have names. */
 static void put_parts(struct buf *out, const struct model *m, const struct metrics_point *p)
 {
-    for (int i = 0; i < m->parts && m->parts > 1; i++)
+    for (int i = 0; i < m->parts && m->part[0].name; i++)
         buf_addf(out, "  %s %.4f (%.1f %%)", m->part[i].name, p->part[i][METRICS_LOSS],
                  100 * p->part[i][METRICS_ACCURACY]);
 }

@@ -144,7 +144,9 @@ static struct samples_config samples_config(const struct plan *p)
                                     .documents = s->document_attention,
                                     .google = p->settings->google,
                                     .stride = p->settings->stride,
-                                    .question_tokens = p->settings->question_tokens };
+                                    .question_tokens = p->settings->question_tokens,
+                                    .columns = p->settings->columns,
+                                    .classes = &p->config.classes };
 }
 
 static int open_data(struct plan *p, struct samples **out, const struct opt_list *paths,
@@ -189,6 +191,20 @@ static int settle_length(struct plan *p)
     return check_length(p);
 }
 
+/* Sets the classes of the model: those of the folder, or of the training data. Returns 0, or -1
+ * with an error. */
+static int settle_classes(struct plan *p)
+{
+    struct labels *c = &p->config.classes;
+    if (p->data && !p->data->classes)
+        return err_set("the data must be one file, not a blend");
+    if (p->data)
+        *c = *p->data->classes;
+    else if (!c->count && (labels_add(c, "0", 1) < 0 || labels_add(c, "1", 1) < 0))
+        return -1;
+    return 0;
+}
+
 static int open_all_data(struct plan *p, int want_data)
 {
     static const char training[] = "the data", validation[] = "the validation data";
@@ -202,7 +218,8 @@ static int open_all_data(struct plan *p, int want_data)
         return err_usage("no data: give --data PATH or --data generated");
     if (s->data.count && !is_generated(s) && open_data(p, &p->data, &s->data, training) < 0)
         return -1;
-    if (settle_length(p) < 0 || take_tokenizer_of_data(p) < 0)
+    if ((p->task->head == HEAD_CLASSES && settle_classes(p) < 0) || settle_length(p) < 0 ||
+        take_tokenizer_of_data(p) < 0)
         return -1;
     if (s->validation.count && open_data(p, &p->validation, &s->validation, validation) < 0)
         return -1;
@@ -332,7 +349,8 @@ static int refuse_settings(const struct plan *p)
         { "rope-theta", s->rope_theta != 0, uses(p, "rope-theta"), "architecture",
           s->architecture },
         { "untied", s->untied, uses(p, "untied"), "architecture", s->architecture },
-        { "untied", s->untied, head != HEAD_QUESTIONS, "task", p->task->name },
+        { "untied", s->untied, head == HEAD_NEXT || head == HEAD_PRETRAINING, "task",
+          p->task->name },
         { "types", s->types != d->types, uses(p, "types"), "architecture", s->architecture },
         { "dropout-first", s->dropout_first, uses(p, "dropout-first"), "architecture",
           s->architecture },
@@ -343,6 +361,10 @@ static int refuse_settings(const struct plan *p)
         { "stride", s->stride != d->stride, head == HEAD_QUESTIONS, "task", p->task->name },
         { "question-tokens", s->question_tokens != d->question_tokens, head == HEAD_QUESTIONS,
           "task", p->task->name },
+        { "text-column", s->columns.text != NULL, head == HEAD_CLASSES, "task", p->task->name },
+        { "second-column", s->columns.second != NULL, head == HEAD_CLASSES, "task", p->task->name },
+        { "label-column", s->columns.label != NULL, head == HEAD_CLASSES, "task", p->task->name },
+        { "regression", s->regression, head == HEAD_CLASSES, "task", p->task->name },
     };
     for (size_t i = 0; i < sizeof some / sizeof *some; i++)
         if (some[i].set && !some[i].has)
@@ -371,6 +393,11 @@ static int settle_architecture(struct plan *p)
     s->architecture = p->config.architecture->name;
     if (refuse_settings(p) < 0)
         return -1;
+    if (s->regression && p->config.classes.count && !p->config.classes.regression)
+        return err_set("regression is given, but the model to start from tells classes apart");
+    if (s->regression)
+        labels_set_regression(&p->config.classes);
+    s->regression = p->config.classes.regression;
     return s->start_from ? take_from_folder(p) : 0;
 }
 

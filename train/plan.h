@@ -42,6 +42,8 @@ struct settings {
     struct opt_list data, validation;
     int google; /* 1: SQuAD in Google's style */
     int64_t stride, question_tokens;
+    struct classify_columns columns;
+    int regression;
     /* 1: the value is a preset's, which the data overrides */
     int loose_vocabulary, loose_length, loose_masks;
     int64_t sequence_length, mask_tokens, micro_batch_size, global_batch_size, group;

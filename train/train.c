@@ -61,8 +61,8 @@ static const struct opt options[] = {
 
     { .help = "Model:", .arg = OPT_MORE },
     { 0, "task", OPT_CHOICE | OPT_FIXED, AT(task), TASK_WORDS,
-      "what to train: a decoder such as a GPT or a Llama, a BERT, or a BERT that answers "
-      "questions" },
+      "what to train: a decoder such as a GPT or a Llama, a BERT, a BERT that answers questions, "
+      "or one that classifies texts" },
     { 0, "architecture", OPT_TEXT | OPT_FIXED, AT(architecture), "NAME",
       "model architecture: gpt2, llama, mistral, qwen2, qwen3, smollm3, bert or distilbert; "
       "default: gpt2 or bert, as the task needs" },
@@ -116,6 +116,14 @@ static const struct opt options[] = {
       -1, 1e7 },
     { 0, "question-tokens", OPT_INT, AT(question_tokens), "N",
       "SQuAD: cut longer questions to N tokens", 0, 1e7 },
+    { 0, "text-column", OPT_TEXT, AT(columns.text), "NAME",
+      "classify: column of the text, by name or, if the file has no names, by number; default: as "
+      "in GLUE's files" },
+    { 0, "second-column", OPT_TEXT, AT(columns.second), "NAME",
+      "classify: column of the second text of a pair" },
+    { 0, "label-column", OPT_TEXT, AT(columns.label), "NAME", "classify: column of the label" },
+    { 0, "regression", OPT_FLAG | OPT_FIXED, AT(regression), NULL,
+      "classify: labels are numbers, and the model learns to predict them" },
 
     { .help = "Training:", .arg = OPT_MORE },
     { 0, "micro-batch-size", OPT_INT, AT(micro_batch_size), "N",

@@ -264,13 +264,16 @@ static int read_part(const struct folder_reader *r, const struct model *m, float
 }
 
 int folder_reader_open(struct folder_reader *r, struct model *m, const char *dir,
-                       enum model_head head, const struct split *split, uint64_t seed, int *made)
+                       const struct model_config *wanted, const struct split *split, uint64_t seed,
+                       int *made)
 {
     struct model_config config;
     *r = (struct folder_reader){ .seed = seed };
     *m = (struct model){ 0 };
-    if (folder_read_config(&config, head, dir) < 0)
+    if (folder_read_config(&config, wanted->head, dir) < 0)
         return -1;
+    if (!config.classes.count)
+        config.classes = wanted->classes;
     if (model_init(&r->whole, &config) < 0)
         return err_in("%s/config.json", dir);
     int failed = model_init_split(m, &config, split);
@@ -334,9 +337,10 @@ static int check_machine(const struct model *m, const char *dir)
 int folder_load(struct model *m, struct ops *o, struct ops_array **blocks, const char *dir,
                 enum model_head head, uint64_t seed, int *made)
 {
+    const struct model_config wanted = { .head = head };
     struct folder_reader r;
     *blocks = NULL;
-    if (folder_reader_open(&r, m, dir, head, NULL, seed, made) < 0)
+    if (folder_reader_open(&r, m, dir, &wanted, NULL, seed, made) < 0)
         return -1;
     int failed = check_machine(m, dir);
     if (!failed)

@@ -38,7 +38,8 @@ void folder_free_blocks(struct model *m, struct ops *o, struct ops_array *blocks
 
 /* Reads a folder block by block, for one rank. folder_reader_open opens and checks the folder as
  * folder_load does, but reads no tensor yet. *m becomes the rank's part of the model (split.h);
- * split NULL: the whole model. folder_reader_block sets *parameters to a new array with the
+ * split NULL: the whole model. wanted: its head, and the classes for a folder that
+ * has none. folder_reader_block sets *parameters to a new array with the
  * elements first to first + n - 1 of the rank's part of a block, which the caller frees with
  * ops_buffer_free. It reads tensors outside these elements not at all. Of a tensor that they cut it
  * reads only those, unless ranks share the tensor or the file holds it transposed. Both return 0,
@@ -50,7 +51,8 @@ struct folder_reader {
 };
 struct split;
 int folder_reader_open(struct folder_reader *r, struct model *m, const char *dir,
-                       enum model_head head, const struct split *split, uint64_t seed, int *made);
+                       const struct model_config *wanted, const struct split *split, uint64_t seed,
+                       int *made);
 int folder_reader_block(const struct folder_reader *r, const struct model *m, struct ops *o,
                         int block, int64_t first, int64_t n, struct ops_array *parameters);
 void folder_reader_close(struct folder_reader *r); /* fine on a zeroed struct */

@@ -1,5 +1,6 @@
 #include "model/network/architecture.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "common/base/err.h"
@@ -175,9 +176,41 @@ static int read_key(struct model_config *c, const struct js *root, const struct 
     return 0;
 }
 
+/* Reads the classes of a model with a head for them; other models have none. transformers leaves
+ * out the names if there are two, LABEL_0 and LABEL_1. */
+static int read_classes(struct model_config *c, const struct js *root, const char *path)
+{
+    const struct js *names = value_of(root, "id2label"), *problem = value_of(root, "problem_type");
+    const size_t count = names ? js_count(names) : 2;
+    if (!js_text_is(js_at(js_get(root, "architectures"), 0),
+                    c->architecture->classes[HEAD_CLASSES]))
+        return 0;
+    for (size_t i = 0; i < count; i++) {
+        char number[32], usual[32];
+        size_t n;
+        snprintf(number, sizeof number, "%zu", i);
+        snprintf(usual, sizeof usual, "LABEL_%zu", i);
+        const char *name = js_text(js_get(names, number), &n);
+        if (names && !name)
+            return err_set("%s: bad id2label: no name for class %zu", path, i);
+        if (labels_add(&c->classes, name ? name : usual, name ? n : strlen(usual)) < 0)
+            return err_in("%s: bad id2label", path);
+    }
+    c->classes.regression = problem ? js_text_is(problem, "regression") : count == 1;
+    if (problem && !c->classes.regression && !js_text_is(problem, "single_label_classification"))
+        return err_set("%s: unsupported problem_type, only single_label_classification and "
+                       "regression",
+                       path);
+    return c->classes.regression && count != 1
+               ? err_set("%s: %zu numbers are predicted, but only 1 is supported", path, count)
+               : 0;
+}
+
 static int read_keys(struct model_config *c, const struct js *root, const char *path)
 {
     const struct architecture *a = c->architecture;
+    if (c->head == HEAD_CLASSES && read_classes(c, root, path) < 0)
+        return -1;
     for (const struct config_key *k = a->keys; k->key; k++)
         if (read_key(c, root, k, path) < 0)
             return -1;
@@ -278,6 +311,26 @@ static void print_key(struct buf *out, const struct model_config *c, const struc
     buf_adds(out, ",\n");
 }
 
+static void print_classes(struct buf *out, const struct labels *c)
+{
+    static const char *const keys[] = { "id2label", "label2id" };
+    for (int turned = 0; turned < 2; turned++) {
+        buf_addf(out, "  \"%s\": {", keys[turned]);
+        for (int64_t i = 0; i < c->count; i++) {
+            const char *name = labels_name(c, i);
+            buf_adds(out, i ? ", " : "");
+            if (!turned)
+                buf_addf(out, "\"%lld\": ", (long long)i);
+            js_quote(out, name, strlen(name));
+            if (turned)
+                buf_addf(out, ": %lld", (long long)i);
+        }
+        buf_adds(out, "},\n");
+    }
+    buf_addf(out, "  \"problem_type\": \"%s\",\n",
+             c->regression ? "regression" : "single_label_classification");
+}
+
 void architecture_print(struct buf *out, const struct model_config *c, int64_t end_of_text,
                         const char *type)
 {
@@ -288,6 +341,8 @@ void architecture_print(struct buf *out, const struct model_config *c, int64_t e
         print_key(out, c, k);
     if (a->print)
         a->print(out, c);
+    if (c->head == HEAD_CLASSES)
+        print_classes(out, &c->classes);
     if (c->head == HEAD_NEXT && end_of_text >= 0)
         buf_addf(out, "  \"bos_token_id\": %lld,\n  \"eos_token_id\": %lld,\n",
                  (long long)end_of_text, (long long)end_of_text);

@@ -67,9 +67,11 @@ struct architecture {
 
     const struct layer_row *layer; /* ends with LAYER_END */
     /* The names of the other tensors, without the ends of a norm's; NULL: the model has no such
-     * tensor. layer: what the names of a layer's tensors begin with, with "%lld" for its number. */
+     * tensor. layer: what the names of a layer's tensors begin with, with "%lld" for its number.
+     * pooler, classes: the two maps of the head for classes. */
     struct architecture_names {
-        const char *words, *positions, *types, *norm, *layer, *last_norm, *decoder;
+        const char *words, *positions, *types, *norm, *layer, *last_norm, *decoder, *pooler,
+            *classes;
     } names;
     int rms;          /* 1: norms are RMSNorm, without a bias */
     int untransposed; /* 1: files hold a layer's matrices as memory does, [in,out] */

@@ -1,7 +1,8 @@
 /* BERT: a post-layer-norm encoder with bidirectional attention (Devlin et al. 2019). Its heads are
- * in bert_pretraining.c and bert_questions.c. DistilBERT is the same without segments, and without
- * dropout between attention and its norm (Sanh et al. 2019). Weights of linear maps are [in,out] in
- * memory; Hugging Face's files have the transpose, so reading and writing transpose them. */
+ * in bert_pretraining.c, bert_questions.c and bert_classes.c. DistilBERT is the same without
+ * segments, and without dropout between attention and its norm (Sanh et al. 2019). Weights of
+ * linear maps are [in,out] in memory; Hugging Face's files have the transpose, so reading and
+ * writing transpose them. */
 #include "common/base/err.h"
 #include "model/network/bert_head.h"
 #include "model/network/embedding.h"
@@ -51,7 +52,7 @@ static int check(struct model *m)
                        (long long)c->types, (long long)least, 1 << 24);
     if (c->architecture == &architecture_distilbert)
         c->epsilon = DISTILBERT_EPSILON;
-    else
+    else if (c->head != HEAD_CLASSES)
         c->head_dropout = 0;
     c->qkv_bias = c->out_bias = c->mlp_bias = 1;
     return 0;
@@ -67,6 +68,8 @@ static int init(struct model *m)
         bert_pretraining_init(m);
     else if (m->config.head == HEAD_QUESTIONS)
         bert_questions_init(m);
+    else if (m->config.head == HEAD_CLASSES)
+        bert_classes_init(m);
     return 0;
 }
 
@@ -185,7 +188,8 @@ const struct architecture architecture_bert = {
     .sign = "hidden_size",
     .classes = { [HEAD_NONE] = "BertModel",
                  [HEAD_PRETRAINING] = "BertForPreTraining",
-                 [HEAD_QUESTIONS] = "BertForQuestionAnswering" },
+                 [HEAD_QUESTIONS] = "BertForQuestionAnswering",
+                 [HEAD_CLASSES] = "BertForSequenceClassification" },
     .keys = bert_keys,
     .read = read_rest,
     .print = print_rest,
@@ -194,7 +198,9 @@ const struct architecture architecture_bert = {
                .positions = "bert.embeddings.position_embeddings.weight",
                .types = "bert.embeddings.token_type_embeddings.weight",
                .norm = "bert.embeddings.LayerNorm",
-               .layer = "bert.encoder.layer.%lld." },
+               .layer = "bert.encoder.layer.%lld.",
+               .pooler = "bert.pooler.dense",
+               .classes = "classifier" },
     .prefix = "bert.",
     .respelled = norms,
     .gguf = &bert_gguf,

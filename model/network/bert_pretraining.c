@@ -8,11 +8,7 @@
 /* Tensors of the head, in the table's order. A bare head lacks WORD_BIAS to TRANSFORM_SHIFT. An
  * untied decoder comes last. */
 enum {
-    POOLER,
-    POOLER_BIAS,
-    NEXT,
-    NEXT_BIAS,
-    WORD_BIAS,
+    WORD_BIAS = BERT_FIRST_TENSORS,
     TRANSFORM,
     TRANSFORM_BIAS,
     TRANSFORM_GAIN,
@@ -25,8 +21,7 @@ static void add_tensors(struct model *m)
     const int64_t C = m->config.width, W = split_width(m);
     const double std = m->config.init_std;
     const int head = (int)m->config.layers + 1;
-    block_add_map(m, head, "bert.pooler.dense", 0, C, W, std, 1, 0);
-    block_add_map(m, head, "cls.seq_relationship", 0, W, 2, std, 1, -1);
+    bert_first_init(m, "bert.pooler.dense", "cls.seq_relationship", 2);
     if (!m->config.bare_head) {
         block_add_vector(m, head,
                          m->config.untied ? "cls.predictions.decoder.bias" : "cls.predictions.bias",
@@ -127,18 +122,12 @@ void bert_word_logits(const struct model *m, struct ops *o, struct ops_array log
     ops_logits(o, logits, t.y, n, &d);
 }
 
-/* Returns the labels *l without their row numbers, for an array whose row i belongs to label i. */
-static struct ops_labels picked(const struct ops_labels *l)
-{
-    return (struct ops_labels){ .n = l->n, .labels = l->labels };
-}
-
 static void words_fwd(const struct model *m, struct ops *o, struct ops_scores out,
                       struct ops_array x, struct ops_array w, struct ops_array tied,
                       const struct ops_labels *l)
 {
     const struct ops_decoder d = decoder_of(m, w, tied);
-    const struct ops_labels own = picked(l);
+    const struct ops_labels own = bert_picked(l);
     if (l->n)
         ops_loss_fwd(o, out, transform_fwd(m, o, x, w, l->rows, l->n).y, &own, &d);
 }
@@ -152,7 +141,7 @@ static void words_fwd_bwd(const struct model *m, struct ops *o, struct ops_score
 {
     const int64_t C = m->config.width;
     const struct ops_decoder decoder = decoder_of(m, w, tied);
-    const struct ops_labels own = picked(l);
+    const struct ops_labels own = bert_picked(l);
     struct ops_gradient dbias = m->config.bare_head
                                     ? no_gradient()
                                     : block_gradient(m, dw, bert_head_row(m, WORD_BIAS));
@@ -170,42 +159,20 @@ static void words_fwd_bwd(const struct model *m, struct ops *o, struct ops_score
 
 /* ---- the next sentence -------------------------------------------------------------------- */
 
-/* The pooler's intermediate results for the first token, [CLS], of each sequence. */
-struct pooled {
-    struct ops_linear pooler, next;
-    struct ops_array x;      /* [B,C] */
-    struct ops_array pooled; /* [B,W], all columns */
-    struct ops_array logits; /* [B,2] */
-};
-
-static struct pooled pool_fwd(const struct model *m, struct ops *o, struct ops_array x,
-                              struct ops_array w, struct ops_array rows, int64_t B)
-{
-    const int64_t C = m->config.width, W = split_width(m);
-    struct pooled f = { map_of(m, w, POOLER, B), map_of(m, w, NEXT, B),
-                        ops_is_none(rows) ? x : ops_scratch(o, OPS_F32, B * C),
-                        ops_scratch(o, OPS_F32, B * W), ops_scratch(o, OPS_F32, B * 2) };
-    if (!ops_is_none(rows))
-        ops_gather_rows(o, f.x, x, rows, B, C);
-    split_linear_fwd(m, o, f.pooled, f.x, &f.pooler, 1);
-    ops_tanh_fwd(o, f.pooled, B * W);
-    ops_linear_fwd(o, f.logits, f.pooled, &f.next, 1);
-    return f;
-}
-
 void bert_next_logits(const struct model *m, struct ops *o, struct ops_array logits,
                       struct ops_array x, struct ops_array w, struct ops_array rows, int64_t n)
 {
     ops_scratch_begin(o);
-    ops_copy(o, logits, pool_fwd(m, o, x, w, rows, n).logits, 2 * n);
+    ops_copy(o, logits, bert_first_fwd(m, o, x, w, rows, n, no_dropout).logits, 2 * n);
 }
 
 static void next_fwd(const struct model *m, struct ops *o, struct ops_scores out,
                      struct ops_array x, struct ops_array w, const struct ops_labels *l)
 {
-    const struct ops_labels own = picked(l);
+    const struct ops_labels own = bert_picked(l);
     if (l->n)
-        ops_cross_entropy(o, out, pool_fwd(m, o, x, w, l->rows, l->n).logits, 2, &own, 0, 0);
+        ops_cross_entropy(o, out, bert_first_fwd(m, o, x, w, l->rows, l->n, no_dropout).logits, 2,
+                          &own, 0, 0);
 }
 
 /* Sets `out` to the next-sentence losses. Computes the gradients of scale * (sum of the losses):
@@ -214,35 +181,19 @@ static void next_fwd_bwd(const struct model *m, struct ops *o, struct ops_scores
                          struct ops_array dx, struct ops_gradient dw, struct ops_array x,
                          struct ops_array w, double scale, const struct ops_labels *l)
 {
-    const int64_t B = l->n, C = m->config.width, W = split_width(m);
-    const struct ops_labels own = picked(l);
-    struct pooled f = pool_fwd(m, o, x, w, l->rows, B);
-    struct ops_array d = ops_scratch(o, OPS_F32, B * W);
+    const struct ops_labels own = bert_picked(l);
+    struct bert_first f = bert_first_fwd(m, o, x, w, l->rows, l->n, no_dropout);
     ops_cross_entropy(o, out, f.logits, 2, &own, 1, scale);
-    block_linear_bwd(m, o, ops_set(d), dw, bert_head_row(m, NEXT), f.logits, f.pooled, &f.next);
-    ops_tanh_bwd(o, d, f.pooled, B * W);
-    block_linear_bwd(m, o, ops_set(f.pooled), dw, bert_head_row(m, POOLER), d, f.x, &f.pooler);
-    if (ops_is_none(l->rows))
-        ops_add(o, dx, f.pooled, B * C);
-    else
-        ops_scatter_rows(o, dx, f.pooled, l->rows, B, C);
+    bert_first_bwd(m, o, dx, dw, &f, l->rows, l->n);
 }
 
 /* ---- the head ----------------------------------------------------------------------------- */
-
-/* Returns all rows of the head's input. */
-static struct ops_array all_rows(const struct model *m, struct ops *o, struct ops_array x,
-                                 const struct inputs *in)
-{
-    ops_scratch_begin(o);
-    return split_all_rows(m, o, x.type, x, in->N, m->config.width, "rows of the head");
-}
 
 static void pretraining_fwd(const struct model *m, struct ops *o, struct ops_scores out,
                             struct ops_array x, struct ops_array w, struct ops_array tied,
                             const struct inputs *in)
 {
-    struct ops_array all = all_rows(m, o, x, in);
+    struct ops_array all = bert_all_rows(m, o, x, in);
     words_fwd(m, o, out, all, w, tied, &in->targets[0]);
     next_fwd(m, o, inputs_scores(in, out, 1), all, w, &in->targets[1]);
 }
@@ -264,7 +215,7 @@ static void pretraining_fwd_bwd(const struct model *m, struct ops *o, struct ops
 {
     const int64_t C = m->config.width;
     const struct ops_labels *words = &in->targets[0], *next = &in->targets[1];
-    struct ops_array all = all_rows(m, o, x, in), d = split_room_for_rows(m, o, dx, in->N, C);
+    struct ops_array all = bert_all_rows(m, o, x, in), d = split_room_for_rows(m, o, dx, in->N, C);
     ops_zero(o, d, in->N * C);
     if (words->n)
         words_fwd_bwd(m, o, out, d, dw, dtied, all, w, tied, scale, words);
@@ -275,13 +226,13 @@ static void pretraining_fwd_bwd(const struct model *m, struct ops *o, struct ops
     if (next->n)
         next_fwd_bwd(m, o, inputs_scores(in, out, 1), d, dw, all, w, scale * in->next_weight, next);
     else if (!dw.add)
-        begin_tensors(m, o, dw.to, POOLER, WORD_BIAS);
+        begin_tensors(m, o, dw.to, 0, WORD_BIAS);
     split_own_rows(m, o, dx, d, in->N, C);
 }
 
 static int64_t labels(const int32_t **out, const struct batch *b, int part)
 {
-    *out = part ? b->next : b->labels;
+    *out = part ? b->classes : b->labels;
     return part ? b->B : b->B * b->T;
 }
 

@@ -188,6 +188,11 @@ struct ops_dropout block_head_dropout(const struct model *m, const struct inputs
     return of_part(m, in, dropout(in, m->config.head_dropout, m->config.layers, PLACE_HEAD));
 }
 
+struct ops_dropout block_pooled_dropout(const struct model *m, const struct inputs *in)
+{
+    return dropout(in, m->config.head_dropout, m->config.layers, PLACE_HEAD);
+}
+
 struct ops_dropout block_residual_dropout(const struct model *m, int64_t layer,
                                           enum dropout_place place, const struct inputs *in)
 {

@@ -156,6 +156,7 @@ void inputs_set(struct inputs *in, struct ops *o, const struct model *m, const s
     in->key = b->key;
     in->training = b->training;
     in->next_weight = b->next_weight;
+    in->values = b->values;
     for (int p = 0; p < m->parts; p++) {
         const int32_t *labels;
         int64_t n = m->labels(&labels, b, p);

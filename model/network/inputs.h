@@ -29,8 +29,10 @@ struct batch {
 
     /* BERT only */
     const uint32_t *segments; /* [B,T]; NULL: all 0 */
-    const int32_t *next;      /* [B] 0: the second sentence follows the first, 1: it does not,
-                               * MODEL_IGNORE: not known; NULL: no labels */
+    const int32_t *classes;   /* [B] class of each sequence. Pre-training: 0: the second sentence
+                               * follows the first, 1: it does not, MODEL_IGNORE: not known. NULL:
+                               * no labels */
+    const float *values;      /* [B] a regression's targets, whose classes are 0; else NULL */
     double next_weight; /* factor on each next-sentence loss in the sum of losses; the factor on a
                          * masked word's loss is 1 */
     const int32_t *starts, *ends; /* [B] first and last token of each answer; values outside the
@@ -85,6 +87,7 @@ struct inputs {
     uint64_t key;
     int training;
     double next_weight;
+    const float *values;         /* [rows.B] the batch's array, in host memory */
     const struct ops_past *past; /* [rows.B]; NULL: the rows are whole sequences, without a cache */
 
     struct inputs_array ids, segments, places, target_rows[MODEL_PARTS], labels[MODEL_PARTS];

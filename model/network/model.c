@@ -38,6 +38,9 @@ static int check_config(const struct model_config *c)
         check_rate("residual dropout", c->residual_dropout) < 0 ||
         check_rate("dropout of the head", c->head_dropout) < 0)
         return -1;
+    if (c->head == HEAD_CLASSES && !c->classes.count)
+        return err_set("bad model configuration: there are no classes: 'train --task classify' "
+                       "gives a model some");
     if (!c->head_width && c->width % c->heads)
         return err_set("bad model configuration: %lld heads do not divide a width of %lld",
                        (long long)c->heads, (long long)c->width);

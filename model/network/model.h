@@ -16,6 +16,7 @@
 
 #include <stdint.h>
 
+#include "common/formats/labels.h"
 #include "model/compute/ops.h"
 #include "model/network/inputs.h"
 #include "model/network/tensor.h"
@@ -30,6 +31,7 @@ enum model_head {
     HEAD_PRETRAINING, /* logits of masked words, and whether the second sentence follows the first
                        */
     HEAD_QUESTIONS,   /* whether a token is the first or the last of an answer */
+    HEAD_CLASSES,     /* the class of a text or a pair of texts, or a number (regression) */
     MODEL_HEADS
 };
 
@@ -64,16 +66,18 @@ struct model_config {
     int scale_by_layer; /* 1: the scores of layer l are divided by l + 1 */
 
     /* BERT only */
-    int64_t types;       /* number of segment types */
-    int dropout_first;   /* 1: the embedding's dropout comes before its layer norm */
-    int bare_head;       /* 1: the head for masked words has no transform and no bias */
-    double head_dropout; /* DistilBERT: dropout of the input of the head for questions */
+    int64_t types;         /* number of segment types */
+    int dropout_first;     /* 1: the embedding's dropout comes before its layer norm */
+    int bare_head;         /* 1: the head for masked words has no transform and no bias */
+    double head_dropout;   /* dropout of the input of the head for questions (DistilBERT) or of the
+                            * map to classes */
+    struct labels classes; /* of HEAD_CLASSES */
 };
 
 /* One part of the loss. The loss is the sum of its parts, each of them `weight` times the mean over
  * the part's labels. */
 struct model_part {
-    const char *name; /* for example "mlm"; NULL if there is only one part */
+    const char *name; /* for example "mlm"; NULL: the loss is reported without accuracy or name */
     double weight;
 };
 
@@ -107,7 +111,8 @@ struct model {
                          double scale, const struct inputs *in);
 
     /* Computes the head's logits for n rows x[n,C]. HEAD_NEXT: logits[n,V] of the next token.
-     * HEAD_QUESTIONS: logits[n,2] that an answer starts or ends at the row. NULL for other heads.
+     * HEAD_QUESTIONS: logits[n,2] that an answer starts or ends at the row. HEAD_CLASSES:
+     * logits[n,classes]; the rows are those of first tokens. NULL for other heads.
      * w and tied: as for head_fwd. */
     void (*head_logits)(const struct model *m, struct ops *o, struct ops_array logits,
                         struct ops_array x, struct ops_array w, struct ops_array tied, int64_t n);

@@ -48,8 +48,8 @@ static int read_batch(struct net *n, const char *path)
     b->ids = (const uint32_t *)(const void *)(b->lengths + b->B);
     b->segments = b->ids + b->B * b->T;
     b->labels = (const int32_t *)(const void *)(b->segments + b->B * b->T);
-    b->next = b->labels + b->B * b->T;
-    b->starts = b->next + b->B;
+    b->classes = b->labels + b->B * b->T;
+    b->starts = b->classes + b->B;
     b->ends = b->starts + b->B;
     struct ops_rows rows = { b->B, b->T, b->lengths };
     n->rows = ops_rows_count(&rows);

@@ -2,14 +2,13 @@
 transformers' tokenizer, AdamW with warm-up and linear decay. Losses and final weights agree."""
 import json
 import os
-import subprocess
 import sys
 import tempfile
 
 try:
     import torch
     import transformers
-    from safetensors.torch import load_file
+    from lib import finetune
     from transformers import BertConfig, BertForPreTraining, BertForQuestionAnswering, BertTokenizerFast
 except ImportError:
     sys.exit(77)
@@ -19,11 +18,10 @@ VOCAB, TRAIN = (os.path.join(DATA, p) for p in ("tokenizers/bert-base-uncased-vo
 if not os.path.exists(TRAIN):
     print("SKIP squad_train: no data")
     sys.exit(0)
-LENGTH, STRIDE, STEPS, PEAK, WARMUP, DECAY = 128, 32, 50, 2e-3, 5, 0.01
+LENGTH, STRIDE = 128, 32
 transformers.utils.logging.set_verbosity_error()
 transformers.utils.logging.disable_progress_bar()
 torch.manual_seed(9)
-torch.set_num_threads(1)
 
 
 def few_questions(path):
@@ -56,27 +54,14 @@ def batch(tokenizer, paragraphs):
     return rows, torch.tensor(starts), torch.tensor(ends)
 
 
-def rate(t):
-    return PEAK * (t + 1) / WARMUP if t < WARMUP else PEAK * (1 - (t - WARMUP) / (STEPS - WARMUP))
+def loss_of(rows, starts, ends):
+    hide = rows["attention_mask"] == 0
 
-
-def theirs(model, rows, starts, ends):
-    matrices = [p for p in model.parameters() if p.dim() > 1]
-    others = [p for p in model.parameters() if p.dim() == 1]
-    optimizer = torch.optim.AdamW([{"params": matrices, "weight_decay": DECAY}, {"params": others, "weight_decay": 0.0}],
-                                  betas=(0.9, 0.999), eps=1e-6)
-    hide, losses = rows["attention_mask"] == 0, []
-    for step in range(STEPS):
-        for group in optimizer.param_groups:
-            group["lr"] = rate(step)
+    def loss(model):
         out = model(**rows)
-        loss = sum(torch.nn.functional.cross_entropy(x.masked_fill(hide, -torch.inf), y)
+        return sum(torch.nn.functional.cross_entropy(x.masked_fill(hide, -torch.inf), y)
                    for x, y in ((out.start_logits, starts), (out.end_logits, ends))) / 2
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
-    return losses
+    return loss
 
 
 with tempfile.TemporaryDirectory() as work:
@@ -88,25 +73,11 @@ with tempfile.TemporaryDirectory() as work:
         f.write(open(VOCAB, "rb").read())
     rows, starts, ends = batch(BertTokenizerFast(VOCAB), few_questions(data))
     n = len(starts)
-    ours = ["train", "-q", "--task", "squad", "--start-from", start, "--data", data, "--sequence-length", str(LENGTH),
-            "--stride", str(STRIDE), "--question-tokens", "40", "--micro-batch-size", str(n), "--clip", "0", "--beta2", "0.999",
-            "--adam-epsilon", "1e-6", "--weight-decay", str(DECAY), "--schedule", "linear", "--minimum-learning-rate", "0",
-            "--log-every", "1", "--save-every", "0"]
-    # a first step that changes nothing tells the head that was made
-    subprocess.run([*ours, "--steps", "1", "--learning-rate", "0", "-o", out + "0"], check=True)
+    here = finetune.ours("squad", start, out, n, "--data", data, "--sequence-length", str(LENGTH), "--stride", str(STRIDE),
+                         "--question-tokens", "40")
     model = BertForQuestionAnswering.from_pretrained(out + "0")
-    ours[ours.index("--start-from") + 1] = out + "0"
-    subprocess.run([*ours, "--steps", str(STEPS), "--learning-rate", str(PEAK), "--warmup", str(WARMUP), "-o", out], check=True)
-    here = [json.loads(line)["loss"] for line in open(os.path.join(out, "metrics.jsonl"))]
-    there = theirs(model, rows, starts, ends)
-    worst = max(abs(a - b) / b for a, b in zip(here, there))
-    print(f"squad_train: {n} windows, {int((starts == 0).sum())} without answer, {STEPS} steps, loss {there[0]:.4f} to "
-          f"{there[-1]:.4f}: losses differ by {worst:.1e} (at most 1e-04)")
-    assert len(here) == len(there) == STEPS and worst <= 1e-4
-    assert 0 < int((starts == 0).sum()) < n and there[-1] < 0.5 * there[0]
-    weights = load_file(os.path.join(out, "model.safetensors"))
-    for name, p in model.named_parameters():
-        # what adds the same to all that a softmax sees has no gradient but rounding, which AdamW makes large
-        if not name.endswith(("key.bias", "qa_outputs.bias", "layer.1.output.LayerNorm.bias")):
-            error = float((weights[name] - p.detach()).abs().max() / p.detach().abs().max())
-            assert error < 2e-3, (name, error)
+    there = finetune.theirs(model, loss_of(rows, starts, ends))
+    without = int((starts == 0).sum())
+    assert 0 < without < n
+    finetune.compare(f"squad_train: {n} windows, {without} without answer", here, there, model, out,
+                     ("key.bias", "qa_outputs.bias", "layer.1.output.LayerNorm.bias"))

@@ -201,7 +201,9 @@ static int begin_csv(struct metrics *m)
 int metrics_open(struct metrics *m, const char *dir, int64_t step, const struct model_part *parts,
                  int count)
 {
-    *m = (struct metrics){ .parts = parts, .part_count = count > 1 ? count : 0, .run = BUF_INIT };
+    *m = (struct metrics){ .parts = parts,
+                           .part_count = parts && parts->name ? count : 0,
+                           .run = BUF_INIT };
     struct buf path = BUF_INIT;
     file_join(&path, dir, "metrics.jsonl");
     m->path = mem_strdup(path.data);

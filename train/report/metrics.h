@@ -61,7 +61,7 @@ struct metrics {
     struct buf run; /* what is added to the next line of metrics.jsonl */
     struct event_writer events;
     const struct model_part *parts;         /* borrowed */
-    int part_count;                         /* 0 if the loss has one part only */
+    int part_count;                         /* 0 if the parts have no names */
     struct model_part found[METRICS_PARTS]; /* of a run that was read: `parts` */
 };
 

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "common/base/err.h"
 #include "common/base/mem.h"
 
 void sequences_init(struct sequences *s, int64_t room, int64_t T, enum sequences_kind kind)
@@ -16,9 +17,10 @@ void sequences_init(struct sequences *s, int64_t room, int64_t T, enum sequences
     if (kind != SEQUENCES_ENCODER)
         return;
     s->segments = mem_zalloc(tokens, sizeof *s->segments);
-    s->next = mem_zalloc(rows, sizeof *s->next);
+    s->classes = mem_zalloc(rows, sizeof *s->classes);
     s->starts = mem_zalloc(rows, sizeof *s->starts);
     s->ends = mem_zalloc(rows, sizeof *s->ends);
+    s->values = mem_zalloc(rows, sizeof *s->values);
 }
 
 void sequences_release(struct sequences *s)
@@ -27,9 +29,10 @@ void sequences_release(struct sequences *s)
     free(s->labels);
     free(s->lengths);
     free(s->segments);
-    free(s->next);
+    free(s->classes);
     free(s->starts);
     free(s->ends);
+    free(s->values);
     *s = (struct sequences){ 0 };
 }
 
@@ -42,7 +45,7 @@ uint64_t sequences_bytes(int64_t room, int64_t T, enum sequences_kind kind)
 {
     uint64_t rows = (uint64_t)room, tokens = rows * (uint64_t)T, words = 2 * tokens;
     if (kind == SEQUENCES_ENCODER)
-        words += tokens + 5 * rows;
+        words += tokens + 6 * rows;
     if (kind == SEQUENCES_DOCUMENTS)
         words += 2 * tokens;
     return words * sizeof(uint32_t);
@@ -55,7 +58,7 @@ int64_t sequences_add(struct sequences *s)
     if (s->kind != SEQUENCES_ENCODER)
         return row;
     s->lengths[row] = s->T;
-    s->next[row] = s->starts[row] = s->ends[row] = MODEL_IGNORE;
+    s->classes[row] = s->starts[row] = s->ends[row] = MODEL_IGNORE;
     for (int64_t t = row * s->T; t < (row + 1) * s->T; t++) {
         s->segments[t] = 0;
         s->labels[t] = MODEL_IGNORE;
@@ -90,9 +93,10 @@ struct batch sequences_batch(const struct sequences *s)
                            .lengths = s->lengths,
                            .joined = joined,
                            .segments = s->segments,
-                           .next = s->next,
+                           .classes = s->classes,
                            .starts = s->starts,
-                           .ends = s->ends };
+                           .ends = s->ends,
+                           .values = s->values };
 }
 
 int64_t sequences_tokens(const struct sequences *s)
@@ -101,6 +105,15 @@ int64_t sequences_tokens(const struct sequences *s)
     for (int64_t i = 0; i < s->count && s->kind == SEQUENCES_ENCODER; i++)
         tokens += s->lengths[i];
     return tokens;
+}
+
+int samples_check_file(const struct samples_config *c, const struct opt_list *paths,
+                       const char *what, const char *kind)
+{
+    if (!c->tokenizer)
+        return err_set("no tokenizer for %s: give --vocab", what);
+    return paths->count == 1 ? 0
+                             : err_set("%s must be one %s file, not %zu", what, kind, paths->count);
 }
 
 double samples_epoch(const struct samples *s)

@@ -8,6 +8,7 @@
 
 #include <stdint.h>
 
+#include "classify/classify.h"
 #include "common/program/opt.h"
 #include "model/network/model.h"
 #include "tokenizer/tokenizer.h"
@@ -25,8 +26,9 @@ struct sequences {
     int32_t *labels;   /* [room,T] */
     int64_t *lengths;  /* of each sequence of an encoder, [room]; of each document, [room*T] */
     /* for encoders only, else NULL */
-    uint32_t *segments;            /* [room,T] */
-    int32_t *next, *starts, *ends; /* [room] */
+    uint32_t *segments;               /* [room,T] */
+    int32_t *classes, *starts, *ends; /* [room] */
+    float *values;                    /* [room] */
 };
 
 /* Allocates room for `room` sequences of T tokens. */
@@ -59,6 +61,7 @@ struct samples {
     uint64_t vocabulary;      /* size of the vocabulary; 0: unknown */
     uint64_t blend;           /* hash of a blend's sources and weights; 0: no blend */
     const char *tokenizer;    /* path of the tokenizer.json kept with the data; NULL: none */
+    const struct labels *classes; /* of the labels; NULL: none */
     int64_t ids; /* size of the model's vocabulary: a greater or equal id is an error. Set before
                   * reading */
 
@@ -87,6 +90,9 @@ struct samples_config {
     int documents;                     /* GPT: 1: the sequences are divided into documents */
     int google;                        /* for SQuAD: see squad_windows.h */
     int64_t stride, question_tokens;   /* stride -1: squad_usual_stride */
+    struct classify_columns columns;   /* for classes */
+    const struct labels *classes;      /* of the model; count 0: those of the data. Borrowed for
+                                        * the call */
 };
 
 /* GPT. samples_open_gpt opens the token ids of tfrecord/read/dataset.h; the label of each token is
@@ -105,12 +111,20 @@ struct samples *samples_open_bert(const struct samples_config *c, const struct o
                                   const char *what);
 struct samples *samples_make_bert(const struct samples_config *c);
 
-/* SQuAD. samples_open_squad opens the windows into which a file's questions are cut
- * (squad_windows.h). samples_make_squad makes random sequences with answers. Return NULL with an
+/* SQuAD and classes. samples_open_squad opens the windows into which a file's questions are cut
+ * (squad_windows.h), samples_open_classify the texts with labels of a file (classify.h).
+ * samples_make_pairs makes random sequences with answers and two classes. Return NULL with an
  * error. */
 struct samples *samples_open_squad(const struct samples_config *c, const struct opt_list *paths,
                                    const char *what);
-struct samples *samples_make_squad(const struct samples_config *c);
+struct samples *samples_open_classify(const struct samples_config *c, const struct opt_list *paths,
+                                      const char *what);
+struct samples *samples_make_pairs(const struct samples_config *c);
+
+/* Returns 0 if the paths are one file and a tokenizer is there, or -1 with an error. `kind`: what
+ * the file holds. */
+int samples_check_file(const struct samples_config *c, const struct opt_list *paths,
+                       const char *what, const char *kind);
 
 /* Opens a blend (tfrecord/formats/blend.h) if the paths have weights, as "A:0.7,B:0.3". Each source
  * is opened by `open`, one of the functions above. Without weights, returns open(c, paths, what).

@@ -64,7 +64,7 @@ static int read_rows(const struct bert_samples *b, const void *data, size_t n,
         if (check_ids(&b->samples, &b->row[k]) < 0)
             return -1;
         out->lengths[out->count] = b->row[k].length;
-        out->next[out->count++] = b->row[k].next;
+        out->classes[out->count++] = b->row[k].next;
     }
     return count < 0 ? -1 : 0;
 }
@@ -159,7 +159,7 @@ static int make(const struct samples *s, uint64_t i, struct sequences *out)
         int64_t place = begin + (int64_t)rng_below(&r, (uint64_t)(end - begin));
         out->labels[at + place] = (int32_t)rng_below(&r, (uint64_t)s->ids);
     }
-    out->next[row] = (int32_t)rng_below(&r, 2);
+    out->classes[row] = (int32_t)rng_below(&r, 2);
     return 0;
 }
 

@@ -28,7 +28,7 @@ static int read_window(const struct samples *s, uint64_t i, struct sequences *ou
 }
 
 /* Adds to *out a sequence of random tokens: a short question, a context that fills the row, and an
- * answer in the context. Returns 0. */
+ * answer in the context; and a class for both. Returns 0. */
 static int make(const struct samples *s, uint64_t i, struct sequences *out)
 {
     const struct squad_samples *q = (const struct squad_samples *)s;
@@ -41,6 +41,7 @@ static int make(const struct samples *s, uint64_t i, struct sequences *out)
     out->starts[row] = (int32_t)(context + (int64_t)rng_below(&r, (uint64_t)(out->T - context)));
     out->ends[row] = out->starts[row] +
                      (int32_t)rng_below(&r, (uint64_t)(out->T - out->starts[row]));
+    out->classes[row] = (int32_t)rng_below(&r, 2);
     return 0;
 }
 
@@ -120,13 +121,8 @@ static int open_file(struct squad_samples *q, const struct samples_config *c, co
 struct samples *samples_open_squad(const struct samples_config *c, const struct opt_list *paths,
                                    const char *what)
 {
-    if (paths->count > 1 || !c->tokenizer) {
-        if (c->tokenizer)
-            err_set("%s must be one SQuAD file, not %zu", what, paths->count);
-        else
-            err_set("no tokenizer for %s: give --vocab", what);
+    if (samples_check_file(c, paths, what, "SQuAD") < 0)
         return NULL;
-    }
     struct squad_samples *q = mem_zalloc(1, sizeof *q);
     q->samples = (struct samples){ .most = 1,
                                    .kind = SEQUENCES_ENCODER,
@@ -144,7 +140,7 @@ struct samples *samples_open_squad(const struct samples_config *c, const struct 
     return &q->samples;
 }
 
-struct samples *samples_make_squad(const struct samples_config *c)
+struct samples *samples_make_pairs(const struct samples_config *c)
 {
     struct squad_samples *q = mem_zalloc(1, sizeof *q);
     q->seed = c->seed;

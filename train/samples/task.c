@@ -17,7 +17,13 @@ static const struct task tasks[] = {
                      .head = HEAD_QUESTIONS,
                      .length = 384,
                      .open = samples_open_squad,
-                     .make = samples_make_squad },
+                     .make = samples_make_pairs },
+    [TASK_CLASSIFY] = { .name = "classify",
+                        .purpose = " for classes",
+                        .head = HEAD_CLASSES,
+                        .length = 128,
+                        .open = samples_open_classify,
+                        .make = samples_make_pairs },
 };
 
 const struct task *task_of(enum task_kind kind)

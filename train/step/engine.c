@@ -70,7 +70,7 @@ void engine_open(struct engine *e, const struct engine_config *config, const str
     e->late = mem_zalloc((size_t)m->tensors.blocks, sizeof *e->late);
     e->inputs = mem_zalloc((size_t)p->micros, sizeof *e->inputs);
     e->scores.losses = ops_buffer(o, OPS_F32, most_labels(config));
-    if (m->parts > 1) /* with one part only, finding correct predictions would cost too much time */
+    if (m->part[0].name) /* of all next tokens, finding the correct ones would cost too much time */
         e->scores.correct = ops_buffer(o, OPS_U8, most_labels(config));
     e->sums = ops_buffer(o, OPS_F64, config->A * SUMS);
 }

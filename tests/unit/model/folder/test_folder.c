@@ -347,7 +347,7 @@ Test(folder, parts_of_blocks)
     int made;
     save_bert(o, HEAD_NONE);
     cr_assert_eq(folder_load(&m, o, &blocks, dir, HEAD_PRETRAINING, 8, &made), 0, "%s", err_get());
-    cr_assert_eq(folder_reader_open(&r, &again, dir, HEAD_PRETRAINING, NULL, 8, &made), 0, "%s",
+    cr_assert_eq(folder_reader_open(&r, &again, dir, &m.config, NULL, 8, &made), 0, "%s",
                  err_get());
     for (int b = 0; b < m.tensors.blocks; b++)
         for (int64_t i = 0; i < m.tensors.block_size[b]; i += PIECE) {

@@ -44,7 +44,7 @@ static void fill(struct net *n)
                            .training = 1,
                            .lengths = lengths,
                            .segments = n->segments,
-                           .next = next,
+                           .classes = next,
                            .next_weight = 1.5,
                            .starts = starts,
                            .ends = ends };
@@ -94,6 +94,40 @@ Test(bert, gradients_of_variants)
         net_check_gradients(&c, fill);
         net_check_beginning(&c, fill);
     }
+}
+
+static void fill_classes(struct net *n)
+{
+    static const int32_t classes[B] = { 2, 0, 1 };
+    static const float values[B] = { 1.5f, -0.25f, 4 };
+    fill(n);
+    n->b.classes = classes;
+    n->b.values = values;
+}
+
+static void fill_values(struct net *n)
+{
+    static const int32_t classes[B];
+    fill_classes(n);
+    n->b.classes = classes;
+}
+
+Test(bert, gradients_of_classes)
+{
+    struct model_config c = with_dropout(HEAD_CLASSES);
+    struct model m;
+    cr_assert_eq(model_init(&m, &c), -1);
+    cr_assert(strstr(err_get(), "there are no classes"));
+    for (int i = 0; i < 3; i++)
+        cr_assert_eq(labels_add(&c.classes, (const char *[]){ "no", "yes", "may" }[i], i ? 3 : 2),
+                     0);
+    net_check_gradients(&c, fill_classes);
+    net_check_beginning(&c, fill_classes);
+    net_check_dropout_key(&c, fill_classes);
+    net_check_threads(&c, fill_classes, OPS_F32);
+    labels_set_regression(&c.classes);
+    net_check_gradients(&c, fill_values);
+    net_check_beginning(&c, fill_values);
 }
 
 /* DistilBERT: no segments, no dropout between attention and its norm, but dropout before the
@@ -234,7 +268,7 @@ Test(bert, head_reports_words_and_sentences)
         total += 1.5 * losses[words + b];
     }
     cr_assert_float_eq(sum, total, 1e-4);
-    n.b.next = NULL; /* words alone */
+    n.b.classes = NULL; /* words alone */
     for (int b = 0; b < B; b++)
         total -= 1.5 * losses[words + b];
     cr_assert_float_eq(net_head(&n, losses, correct), total, 1e-4);

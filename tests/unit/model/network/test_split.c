@@ -68,6 +68,15 @@ static struct model_config questions(void)
     return c;
 }
 
+static struct model_config classes(void)
+{
+    struct model_config c = bert();
+    c.head = HEAD_CLASSES;
+    c.head_dropout = 0.2;
+    cr_assert_eq(labels_add(&c.classes, "no", 2) | labels_add(&c.classes, "yes", 3), 0);
+    return c;
+}
+
 static void fill(struct net *n)
 {
     static const int64_t lengths[] = { LENGTH, 7 };
@@ -84,7 +93,7 @@ static void fill(struct net *n)
     if (encoder) {
         n->b.lengths = lengths;
         n->b.segments = n->segments;
-        n->b.next = next;
+        n->b.classes = next;
         n->b.next_weight = 0.7;
         n->b.starts = starts;
         n->b.ends = ends;
@@ -322,6 +331,11 @@ Test(split, bert)
     check(c, masked_words);
     c.bare_head = 1;
     check(c, bare);
+}
+
+Test(split, classes)
+{
+    check(classes(), answers);
 }
 
 Test(split, questions)

@@ -62,7 +62,7 @@ Test(samples_squad, made_answers_lie_in_the_context)
 {
     enum { ROWS = 200 };
     for (int64_t T = 1; T <= 33; T += 16) {
-        struct samples *s = samples_make_squad(
+        struct samples *s = samples_make_pairs(
             &(struct samples_config){ .T = T, .seed = 5, .vocabulary = 7 });
         struct sequences out;
         sequences_init(&out, ROWS, T, 1);
