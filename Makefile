@@ -123,7 +123,7 @@ $(B)/obj/tfrecord/formats/blend.o: EXTRA = -ffp-contract=off
 $(B)/obj/model/compute/kernels_%.o: HARDEN =
 # The compiler vectorises the loops of the kernels.
 $(B)/obj/model/%.o: EXTRA = $(if $(filter release,$(MODE)),-O3 -fno-math-errno -fno-trapping-math)
-$(B)/obj/textclean/%.o $(B)/obj/train/ranks/reduce.o: EXTRA = $(if $(filter release,$(MODE)),-O3)
+$(B)/obj/textclean/%.o $(B)/obj/train/ranks/reduce.o: EXTRA = -Wno-psabi $(if $(filter release,$(MODE)),-O3)
 # It also vectorises the code that packs tokens.
 $(B)/obj/common/formats/stream.o $(B)/obj/tfrecord/formats/megatron.o: EXTRA = $(if $(filter release,$(MODE)),-O3)
 # Clang takes ten minutes and 5 GB of memory to instrument one file of kernels. GCC's sanitizers see them.

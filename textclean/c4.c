@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/base/utf8.h"
+#include "textclean/chunk.h"
 #include "unicode/whitespace.h"
 
 /* ---- phrases --------------------------------------------------------------------------------- */
@@ -30,14 +31,31 @@ static unsigned find_phrases(const char *s, size_t n)
     return found;
 }
 
+/* Returns 0 only if no phrase is in s[0..n): each has one of p.um, j.v, ms.o, v.cy, kie, which are
+ * rare. */
+static int may_have_phrases(const char *s, size_t n)
+{
+    unsigned char found = 0;
+    for (size_t i = 0; i + 3 < n; i++) { /* without branches, so that the compiler vectorises it */
+        unsigned char a = s[i] | 0x20, b = s[i + 1] | 0x20, c = s[i + 2] | 0x20,
+                      d = s[i + 3] | 0x20;
+        found |= (unsigned char)((a == 'p') & (c == 'u') & (d == 'm')) |
+                 (unsigned char)((a == 'j') & (c == 'v')) |
+                 (unsigned char)((a == 'm') & (b == 's') & (d == 'o')) |
+                 (unsigned char)((a == 'v') & (c == 'c') & (d == 'y')) |
+                 (unsigned char)((a == 'k') & (b == 'i') & (c == 'e'));
+    }
+    return found;
+}
+
 static void lower(struct features *f)
 {
     buf_clear(&f->lower);
     buf_reserve(&f->lower, f->n);
-    for (size_t i = 0; i < f->n; i++) {
-        unsigned char c = (unsigned char)f->text[i];
-        f->lower.data[i] = (char)(c | ((unsigned)(c - 'A') < 26) << 5);
-    }
+    const char *restrict from = f->text;
+    char *restrict to = f->lower.data;
+    for (size_t i = 0, n = f->n; i < n; i++)
+        to[i] = (char)(from[i] | ((unsigned char)(from[i] - 'A') < 26) << 5);
 }
 
 /* ---- lines ----------------------------------------------------------------------------------- */
@@ -48,7 +66,7 @@ static int has_long_word(const char *s, size_t n, size_t longest)
         return 0;
     for (size_t at = 0, chars = 0; at < n;) {
         unsigned c;
-        size_t space = whitespace_at(s + at, n - at);
+        size_t space = chunk_space(s + at, n - at);
         chars = space ? 0 : chars + 1;
         at += space ? space : utf8_read(s + at, n - at, &c);
         if (chars > longest)
@@ -61,9 +79,9 @@ static int has_words(const char *s, size_t n, size_t least)
 {
     size_t words = 0;
     for (size_t at = 0; at < n && words < least; words++) {
-        while (at < n && !whitespace_at(s + at, n - at))
+        while (at < n && !chunk_space(s + at, n - at))
             at++;
-        for (size_t space; at < n && (space = whitespace_at(s + at, n - at)); at += space)
+        for (size_t space; at < n && (space = chunk_space(s + at, n - at)); at += space)
             ;
     }
     return words >= least;
@@ -204,8 +222,10 @@ void c4_clean(const struct c4_rules *rules, struct features *f, struct c4_result
     *out = (struct c4_result){ .text = text };
     buf_clear(&out->text);
     features_words(f);
-    lower(f);
-    c.phrases = find_phrases(f->lower.data, f->n);
+    if (may_have_phrases(f->text, f->n)) {
+        lower(f);
+        c.phrases = find_phrases(f->lower.data, f->n);
+    }
     for (size_t at = 0, n, next; at < f->n; at = next) {
         n = features_line(f, at, &next);
         if (take_line(&c, f->text + at, n) < 0)

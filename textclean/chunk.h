@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "unicode/whitespace.h"
+
 /* Classes of bytes. */
 enum {
     CHUNK_LETTER = 1, /* of ASCII */
@@ -17,16 +19,30 @@ enum {
     CHUNK_SPACE = 4,
     CHUNK_MAY_SPACE = 8, /* the first byte of some white space */
     CHUNK_OTHER = 16,
+    CHUNK_TAIL = 32, /* a mark that comes off at the end */
 };
 extern const uint8_t chunk_classes[256];
+
+/* Returns the bytes of the white space at s[0..n), n > 0; 0: none. */
+static inline size_t chunk_space(const char *s, size_t n)
+{
+    unsigned class = chunk_classes[(unsigned char)*s];
+    return class & CHUNK_SPACE ? 1 : class & CHUNK_MAY_SPACE ? whitespace_at(s, n) : 0;
+}
+
+/* Returns 0x80 in each byte that is no ASCII letter in the 8 bytes x. */
+static inline uint64_t chunk_others(uint64_t x)
+{
+    const uint64_t ones = UINT64_C(0x0101010101010101), high = 0x80 * ones;
+    uint64_t y = (x | 0x20 * ones) & ~high;
+    return ~((y + 0x1F * ones) & ~(y + 0x05 * ones) & ~x) & high; /* not 'a' <= y <= 'z' */
+}
 
 /* Returns the number of ASCII letters at the begin of the 8 bytes x. */
 static inline size_t chunk_letters(uint64_t x)
 {
-    const uint64_t ones = UINT64_C(0x0101010101010101), high = 0x80 * ones;
-    uint64_t y = (x | 0x20 * ones) & ~high;
-    uint64_t letter = (y + 0x1F * ones) & ~(y + 0x05 * ones) & ~x & high; /* 'a' <= y <= 'z' */
-    return letter == high ? 8 : (size_t)__builtin_ctzll(letter ^ high) / 8;
+    uint64_t others = chunk_others(x);
+    return others ? (size_t)__builtin_ctzll(others) / 8 : 8;
 }
 
 /* Calls `put` for each exception, with the lengths of its parts; 0 ends them. A chunk that stays

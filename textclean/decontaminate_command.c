@@ -1,4 +1,5 @@
-#include "textclean/decontaminate_command.h"
+/* decontaminate_command.c - textclean decontaminate: removes the texts of tests from a corpus. */
+#include "textclean/commands.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

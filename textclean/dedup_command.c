@@ -1,4 +1,5 @@
-#include "textclean/dedup_command.h"
+/* dedup_command.c - textclean dedup: leaves out what occurred before. */
+#include "textclean/commands.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -375,6 +376,7 @@ static int run_passes(struct run *r, int argc, char **argv)
         flow.piece = "line(s) left out";
     if (r->twice && first_pass(r, &flow, argc, argv) < 0)
         return -1;
+    flow.blind = r->twice && !flow.piece;
     int result = flow_run(&flow, argc, argv);
     if (!result && r->twice && flow.read != r->documents)
         result = err_set("the input became shorter after it was read first");

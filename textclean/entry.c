@@ -158,6 +158,7 @@ int entries_read(struct entries *s, struct entry *r)
     buf_clear(&r->raw);
     buf_clear(&r->document.text);
     r->changed = 0;
+    r->close = 0;
     for (;;) {
         if (!s->open && s->next == s->paths.count)
             return 0;
@@ -187,29 +188,31 @@ struct search {
     int texts, depth;
 };
 
+static size_t skip_digits(const char *s, size_t n, size_t i)
+{
+    while (i < n && s[i] >= '0' && s[i] <= '9')
+        i++;
+    return i;
+}
+
 static int is_scalar(const char *s, size_t n)
 {
-    size_t i = n && *s == '-', digits;
+    size_t from = n && *s == '-', i = skip_digits(s, n, from);
+    int ok = i > from && (i == from + 1 || s[from] != '0');
     if ((n == 4 && (!memcmp(s, "true", 4) || !memcmp(s, "null", 4))) ||
         (n == 5 && !memcmp(s, "false", 5)))
         return 1;
-    for (digits = i; i < n && s[i] >= '0' && s[i] <= '9'; i++)
-        ;
-    if (i == digits || (i > digits + 1 && s[digits] == '0'))
-        return 0;
-    if (i < n && s[i] == '.')
-        for (digits = ++i; i < n && s[i] >= '0' && s[i] <= '9'; i++)
-            ;
-    if (s[i - 1] == '.')
-        return 0;
-    if (i < n && (s[i] == 'e' || s[i] == 'E')) {
-        i += i + 1 < n && (s[i + 1] == '-' || s[i + 1] == '+') ? 2 : 1;
-        for (digits = i; i < n && s[i] >= '0' && s[i] <= '9'; i++)
-            ;
-        if (i == digits)
-            return 0;
+    if (i < n && s[i] == '.') {
+        from = i + 1;
+        i = skip_digits(s, n, from);
+        ok &= i > from;
     }
-    return i == n;
+    if (i < n && (s[i] == 'e' || s[i] == 'E')) {
+        from = i + 1 + (i + 1 < n && (s[i + 1] == '-' || s[i + 1] == '+'));
+        i = skip_digits(s, n, from);
+        ok &= i > from;
+    }
+    return ok && i == n;
 }
 
 static int scan_object(struct search *f, const char *field);

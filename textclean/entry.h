@@ -38,7 +38,7 @@ struct entry {
     const char *file;         /* borrowed from the reader */
     uint64_t line;
     /* jsonl: places in `raw` of the text with its quotes, of an older mark's value, and of the
-     * closing brace */
+     * closing brace; 0 before entry_parse */
     size_t text_begin, text_end, mark_begin, mark_end, close;
     size_t members;
 };

@@ -28,17 +28,23 @@ void features_release(struct features *f)
     buf_release(&f->lower);
 }
 
-/* Returns whether a line may end with another character than LF. */
-static int has_odd_breaks(const unsigned char *s, size_t n)
+/* Looks for ends of lines that are no LF, and for # ... and \u2026. */
+static void look(struct features *f, const unsigned char *s, size_t n)
 {
-    unsigned char odd = 0;
-    for (size_t i = 0; i + 2 < n; i++) /* without branches, so that the compiler vectorises it */
+    unsigned char odd = 0, marks = 0;
+    for (size_t i = 0; i + 2 < n; i++) { /* without branches, so that the compiler vectorises it */
         odd |= (unsigned char)((unsigned char)(s[i] - 0x0B) < 0x15) |
                (unsigned char)((s[i] == 0xC2) & (s[i + 1] == 0x85)) |
                (unsigned char)((s[i + 1] == 0x80) & ((s[i + 2] & 0xFE) == 0xA8));
-    for (size_t i = n < 2 ? 0 : n - 2; i < n; i++)
+        marks |= (unsigned char)(s[i] == '#') | (unsigned char)((s[i] == '.') & (s[i + 1] == '.')) |
+                 (unsigned char)((s[i + 1] == 0x80) & (s[i + 2] == 0xA6));
+    }
+    for (size_t i = n < 2 ? 0 : n - 2; i < n; i++) {
         odd |= s[i] >= 0x0B && s[i] < 0x20;
-    return odd | (n > 1 && s[n - 2] == 0xC2 && s[n - 1] == 0x85);
+        marks |= s[i] == '#';
+    }
+    f->odd_lines = odd | (n > 1 && s[n - 2] == 0xC2 && s[n - 1] == 0x85);
+    f->may_have_marks = marks;
 }
 
 void features_set(struct features *f, const char *text, size_t n)
@@ -46,7 +52,7 @@ void features_set(struct features *f, const char *text, size_t n)
     f->text = text;
     f->n = n;
     f->chars = utf8_count(text, n);
-    f->odd_lines = has_odd_breaks((const unsigned char *)text, n);
+    look(f, (const unsigned char *)text, n);
     f->has_words = f->counted = f->has_lines = f->has_grams = f->has_bound = 0;
     f->longest = f->most = 0;
 }
@@ -88,6 +94,12 @@ static size_t seen_add(struct seen *s, uint64_t hash, size_t at)
     return slot;
 }
 
+/* Returns the characters of the part s[0..n) of the text. */
+static size_t chars_of(const struct features *f, const char *s, size_t n)
+{
+    return f->chars == f->n ? n : utf8_count(s, n);
+}
+
 static void add_part(struct repeats *r, struct seen *s, uint64_t hash, size_t chars)
 {
     r->parts++;
@@ -109,7 +121,7 @@ void features_lines(struct features *f)
         size_t n = (size_t)((lf ? lf : end) - at);
         mem_grow(f->lines, f->lines_cap, f->line_count + 1);
         f->lines[f->line_count++] = (struct text_line){ (uint32_t)(at - f->text), (uint32_t)n,
-                                                        (uint32_t)utf8_count(at, n),
+                                                        (uint32_t)chars_of(f, at, n),
                                                         xxh64(at, n, 0) };
     }
     f->has_lines = 1;
@@ -175,7 +187,7 @@ struct repeats features_repeated_paragraphs(struct features *f)
     for (const char *gap; at; at = gap) {
         gap = bytes_find(at, end, "\n\n", 2);
         size_t n = (size_t)((gap ? gap : end) - at);
-        add_part(&r, &f->seen, xxh64(at, n, 0), utf8_count(at, n));
+        add_part(&r, &f->seen, xxh64(at, n, 0), chars_of(f, at, n));
         while (gap && gap < end && *gap == '\n')
             gap++;
     }

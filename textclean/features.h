@@ -34,6 +34,7 @@ struct features {
     int has_words, counted, has_lines, has_grams, has_bound;
     size_t longest, most; /* of all words: length times count, count */
     int odd_lines;        /* lines may end with other characters than LF */
+    int may_have_marks;   /* there may be # ... or \u2026 */
     size_t covered;       /* length of the words that are in any repeated run of GRAM_LEAST words */
     uint8_t *repeats;     /* for each word: whether the run that begins with it occurs twice */
     size_t repeats_cap;

@@ -1,4 +1,5 @@
-#include "textclean/filter_command.h"
+/* filter_command.c - textclean filter: leaves out documents that fail rules. */
+#include "textclean/commands.h"
 
 #include <stdlib.h>
 

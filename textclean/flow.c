@@ -103,10 +103,12 @@ static int work_batch(void *ctx, void *item)
     struct run *r = ctx;
     const struct flow *f = r->f;
     struct batch *b = item;
+    int marks = f->options->mark || f->options->rejected_path;
     buf_clear(&b->kept);
     buf_clear(&b->rejected);
     for (size_t i = 0; i < b->count; i++) {
-        if (entry_parse(&b->items[i].entry, r->source.format, f->options->field) < 0 ||
+        struct entry *entry = &b->items[i].entry;
+        if (((!f->blind || marks) && entry_parse(entry, r->source.format, f->options->field) < 0) ||
             f->judge(f->ctx, b->tools, &b->items[i]) < 0)
             return -1;
         if (!f->settle)

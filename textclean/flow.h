@@ -23,30 +23,22 @@ struct flow_options {
     }
 
 /* Rows for the option table of a struct that has a `struct flow_options flow`. */
-#define FLOW_ROWS(type)                                                                             \
-    { 'o',      "output",                                                                           \
-      OPT_TEXT, offsetof(type, flow.output_path),                                                   \
-      "FILE",   "output file; - is standard output" },                                              \
-        { 0,        "rejected",                                                                     \
-          OPT_TEXT, offsetof(type, flow.rejected_path),                                             \
-          "FILE",   "write the documents that are left out to FILE, each marked with the reason" }, \
-        { 0,        "mark",                                                                         \
-          OPT_FLAG, offsetof(type, flow.mark),                                                      \
-          NULL,     "leave no document out; mark each with the reason, or with \"\"" },             \
-        { 0,        "json",                                                                         \
-          OPT_TEXT, offsetof(type, flow.summary_path),                                              \
-          "FILE",   "write the counts of the summary as JSON to FILE" },                            \
-        { 0,                                                                                        \
-          "format",                                                                                 \
-          OPT_CHOICE,                                                                               \
-          offsetof(type, flow.format),                                                              \
-          ENTRY_FORMATS,                                                                            \
-          "format of input and output; auto detects documents, JSON lines and plain text, each "    \
-          "file of which is one document" },                                                        \
-    {                                                                                               \
-        0, "field", OPT_TEXT, offsetof(type, flow.field), "KEY",                                    \
-            "JSON lines: the string that is the text; outer.inner names an inner string"            \
-    }
+/* clang-format off */
+#define FLOW_ROWS(type)                                                                            \
+    { 'o', "output", OPT_TEXT, offsetof(type, flow.output_path), "FILE",                           \
+      "output file; - is standard output" },                                                       \
+    { 0, "rejected", OPT_TEXT, offsetof(type, flow.rejected_path), "FILE",                         \
+      "write the documents that are left out to FILE, each marked with the reason" },              \
+    { 0, "mark", OPT_FLAG, offsetof(type, flow.mark), NULL,                                        \
+      "leave no document out; mark each with the reason, or with \"\"" },                          \
+    { 0, "json", OPT_TEXT, offsetof(type, flow.summary_path), "FILE",                              \
+      "write the counts of the summary as JSON to FILE" },                                         \
+    { 0, "format", OPT_CHOICE, offsetof(type, flow.format), ENTRY_FORMATS,                         \
+      "format of input and output; auto detects documents, JSON lines and plain text, each file "  \
+      "of which is one document" },                                                                \
+    { 0, "field", OPT_TEXT, offsetof(type, flow.field), "KEY",                                     \
+      "JSON lines: the string that is the text; outer.inner names an inner string" }
+/* clang-format on */
 
 enum { FLOW_KEPT = -1 };
 
@@ -73,6 +65,7 @@ struct flow {
     const char *piece; /* the noun of what `pieces` counts, as for log_counted; NULL: nothing */
     const char *report_path; /* of one more output, which the command writes itself; may be NULL */
     int silent;              /* writes no documents: the first of two passes */
+    int blind;               /* `judge` needs no text */
     uint64_t read, kept, pieces, *left_out;
 };
 

@@ -1,4 +1,5 @@
-#include "textclean/languages_command.h"
+/* languages_command.c - the commands "language" and "learn-language" of textclean. */
+#include "textclean/commands.h"
 
 #include <stdio.h>
 #include <stdlib.h>

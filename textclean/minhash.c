@@ -13,7 +13,7 @@
 #include "common/base/xxh64.h"
 
 static const uint64_t PRIME = (UINT64_C(1) << 61) - 1;
-enum { LANES = 8 };
+enum { LANES = 8, SHINGLE_PAD = 32 };
 
 /* ---- permutations ---------------------------------------------------------------------------- */
 
@@ -95,14 +95,15 @@ void minhash_tools_release(struct minhash_tools *t)
     words_release(&t->words);
     buf_release(&t->joined);
     free(t->ends);
+    free(t->plain);
     free(t->shingles);
     free(t->signature);
 }
 
 static void end_word(struct minhash_tools *t, size_t end)
 {
-    mem_grow(t->ends, t->ends_cap, t->word_count + 1);
-    t->ends[t->word_count++] = end;
+    mem_grow(t->ends, t->ends_cap, t->word_count + 2);
+    t->ends[++t->word_count] = (uint32_t)end;
 }
 
 /* Appends the words of the chunk text[at..end), each with a blank behind it. */
@@ -120,38 +121,142 @@ static void join_chunk(struct minhash_tools *t, const char *text, size_t at, siz
 /* Joins the words of the normal form, which are nearly always its chunks. */
 static void join_words(struct minhash_tools *t)
 {
-    const struct buf *text = &t->normal.text;
-    size_t copied = 0;
+    struct buf *text = &t->normal.text;
+    size_t copied = 0, at = 0;
     t->word_count = 0;
     buf_clear(&t->joined);
-    buf_adds(&t->normal.text, "          "); /* to be read by words_plain and words_split */
-    for (size_t at = 0, n; at + 10 < text->len; at += n + 1) {
-        n = words_plain(&t->words, text->data, at);
-        if (n || (text->data[at] == '0' && text->data[at + 1] == ' ')) {
-            n = n ? n : 1;
-            end_word(t, t->joined.len + (at + n - copied));
-            continue;
+    buf_reserve(text, text->len + WORDS_PAD);
+    mem_grow(t->ends, t->ends_cap, t->normal.count + 2);
+    t->ends[0] = UINT32_MAX;
+    mem_grow(t->plain, t->plain_cap, t->normal.count);
+    words_find_plain(&t->words, text->data, t->normal.ends, t->normal.count, t->plain);
+    for (size_t i = 0; i < t->normal.count; i++) {
+        size_t end = t->normal.ends[i], n = end - at;
+        if (t->plain[i] || (n == 1 && text->data[at] == '0')) {
+            end_word(t, t->joined.len + (end - copied));
+        } else {
+            buf_add(&t->joined, text->data + copied, at - copied);
+            join_chunk(t, text->data, at, end);
+            copied = end + 1;
         }
-        const char *blank = memchr(text->data + at, ' ', text->len - at);
-        n = (size_t)(blank - text->data) - at;
-        buf_add(&t->joined, text->data + copied, at - copied);
-        join_chunk(t, text->data, at, at + n);
-        copied = at + n + 1;
+        at = end + 1;
     }
     if (text->len > copied)
         buf_add(&t->joined, text->data + copied, text->len - copied);
+    buf_reserve(&t->joined, SHINGLE_PAD);
 }
+
+/* Eight numbers that are computed together. */
+typedef uint64_t lanes __attribute__((vector_size(8 * LANES)));
+#define INLINE static inline __attribute__((always_inline))
+
+INLINE lanes choose(lanes mask, lanes yes, lanes no)
+{
+    return (yes & mask) | (no & ~mask);
+}
+
+INLINE lanes turn(lanes x, int by)
+{
+    return x << by | x >> (64 - by);
+}
+
+INLINE lanes turn_round(lanes sum, lanes lane)
+{
+    return turn(sum + lane * XXH64_2, 31) * XXH64_1;
+}
+
+INLINE lanes read_lanes(const char *s, lanes at)
+{
+    lanes x;
+    for (int k = 0; k < LANES; k++)
+        x[k] = le_u64((const unsigned char *)s + at[k]);
+    return x;
+}
+
+/* As xxh64_blocks, for the lanes with 32 bytes or more. Adds to *at and subtracts from *left the
+ * bytes read. */
+INLINE lanes hash_blocks(const char *s, uint64_t longest, lanes *at, lanes *left)
+{
+    const lanes zero = { 0 };
+    lanes sums[4] = { zero + XXH64_1 + XXH64_2, zero + XXH64_2, zero, zero - XXH64_1 };
+    for (uint64_t bytes = 32; bytes <= longest; bytes += 32) {
+        lanes mask = (lanes)(*left >= 32);
+        for (int i = 0; i < 4; i++)
+            sums[i] = choose(mask, turn_round(sums[i], read_lanes(s + 8 * i, *at)), sums[i]);
+        *at += mask & 32;
+        *left -= mask & 32;
+    }
+    lanes h = turn(sums[0], 1) + turn(sums[1], 7) + turn(sums[2], 12) + turn(sums[3], 18);
+    for (int i = 0; i < 4; i++)
+        h = (h ^ turn_round(zero, sums[i])) * XXH64_1 + XXH64_4;
+    return h;
+}
+
+/* Sets out[0..LANES) to the xxh64 of as many shingles. SHINGLE_PAD bytes behind them must be
+ * readable. */
+INLINE void hash_lanes(const char *s, const uint32_t *ends, size_t words, uint64_t *out)
+{
+    const lanes zero = { 0 };
+    lanes at, n, h = zero + XXH64_5, mask;
+    uint64_t longest = 0;
+    for (int k = 0; k < LANES; k++) {
+        at[k] = ends[k] + 1;
+        n[k] = ends[k + words] - at[k];
+        longest = n[k] > longest ? n[k] : longest;
+    }
+    lanes left = n;
+    if (longest >= 32) {
+        lanes x = hash_blocks(s, longest, &at, &left);
+        h = choose((lanes)(n >= 32), x, h);
+    }
+    h += n;
+    for (int i = 0; i < 3; i++) {
+        mask = (lanes)(left >= 8);
+        h = choose(mask, turn(h ^ turn_round(zero, read_lanes(s, at)), 27) * XXH64_1 + XXH64_4, h);
+        at += mask & 8;
+        left -= mask & 8;
+    }
+    lanes rest = read_lanes(s, at);
+    mask = (lanes)(left >= 4);
+    h = choose(mask, turn(h ^ (rest & 0xFFFFFFFF) * XXH64_1, 23) * XXH64_2 + XXH64_3, h);
+    rest = choose(mask, rest >> 32, rest);
+    left &= 3;
+    for (int i = 0; i < 3; i++, rest >>= 8)
+        h = choose((lanes)(left > i), turn(h ^ (rest & 0xFF) * XXH64_5, 11) * XXH64_1, h);
+    h = (h ^ h >> 33) * XXH64_2;
+    h = (h ^ h >> 29) * XXH64_3;
+    h ^= h >> 32;
+    memcpy(out, &h, sizeof h);
+}
+
+#if defined(__x86_64__)
+#define AVX512 __attribute__((target("avx512f,avx512dq,avx512vl")))
+
+/* Hashes the shingles, but for less than LANES at the end. Returns their number. */
+AVX512 static size_t hash_avx512(const struct minhash *m, struct minhash_tools *t, size_t count)
+{
+    size_t i = 0;
+    for (; i + LANES <= count; i += LANES)
+        hash_lanes(t->joined.data, t->ends + i, m->shingle, t->shingles + i);
+    return i;
+}
+#endif
 
 static size_t word_shingles(const struct minhash *m, struct minhash_tools *t)
 {
+    size_t done = 0;
     join_words(t);
     if (t->word_count < m->shingle)
         return 0;
     size_t count = t->word_count - m->shingle + 1;
     mem_grow(t->shingles, t->shingles_cap, count);
-    for (size_t i = 0; i < count; i++) {
-        size_t begin = i ? t->ends[i - 1] + 1 : 0;
-        t->shingles[i] = xxh64(t->joined.data + begin, t->ends[i + m->shingle - 1] - begin, 0);
+#if defined(__x86_64__)
+    if (simd_level() >= SIMD_AVX512)
+        done = hash_avx512(m, t, count);
+#endif
+    for (size_t i = done; i < count; i++) {
+        uint32_t begin = t->ends[i] + 1;
+        t->shingles[i] = xxh64(t->joined.data + begin, t->ends[i + m->shingle] - begin, 0);
     }
     return count;
 }
@@ -191,9 +296,8 @@ static void least_plain(const struct minhash *m, const uint64_t *shingles, size_
 #if defined(__x86_64__)
 /* As least_plain, with eight permutations at a time. If h < PRIME, the unsigned h - PRIME wraps to
  * a number above h; so the smaller of h and h - PRIME is h modulo PRIME. */
-__attribute__((target("avx512f,avx512dq"))) static void least_avx512(const struct minhash *m,
-                                                                     const uint64_t *shingles,
-                                                                     size_t n, uint64_t *least)
+AVX512 static void least_avx512(const struct minhash *m, const uint64_t *shingles, size_t n,
+                                uint64_t *least)
 {
     const __m512i prime = _mm512_set1_epi64((long long)PRIME);
     for (size_t i = 0; i < m->count; i += LANES) {

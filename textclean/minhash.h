@@ -38,15 +38,16 @@ struct minhash_tools {
     struct normal normal;
     struct words words;
     struct buf joined; /* the words, with blanks between them */
-    size_t *ends;      /* of each word in `joined` */
-    size_t ends_cap, word_count;
+    uint32_t *ends;    /* of each word in `joined`; ends[0]: of a word before the first, -1 */
+    uint8_t *plain;    /* for each word of the normal form */
+    size_t ends_cap, plain_cap, word_count;
     uint64_t *shingles, *signature;
     size_t shingles_cap;
 };
 void minhash_tools_init(struct minhash_tools *t, const struct minhash *m);
 void minhash_tools_release(struct minhash_tools *t);
 
-/* Sets t->signature to that of text[0..n), n < 2^32. Returns the number of shingles; 0: the text is
+/* Sets t->signature to that of text[0..n), n < 2^30. Returns the number of shingles; 0: the text is
  * shorter than a shingle, and has no signature. */
 size_t minhash_sign(const struct minhash *m, struct minhash_tools *t, const char *text, size_t n);
 

@@ -78,7 +78,7 @@ static size_t count_of(const struct features *f, const char *what)
 {
     const char *end = f->text + f->n, *at = f->text;
     size_t count = 0, n = strlen(what);
-    for (; (at = bytes_find(at, end, what, n)); at += n)
+    for (; f->may_have_marks && (at = bytes_find(at, end, what, n)); at += n)
         count++;
     return count;
 }

@@ -1,10 +1,7 @@
 /* textclean - filters documents, leaves out repetitions and texts of tests. */
 #include "common/base/err.h"
 #include "common/program/tool.h"
-#include "textclean/decontaminate_command.h"
-#include "textclean/dedup_command.h"
-#include "textclean/filter_command.h"
-#include "textclean/languages_command.h"
+#include "textclean/commands.h"
 
 static int run_none(int argc, char **argv, void *given)
 {

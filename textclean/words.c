@@ -10,16 +10,15 @@
 #include "textclean/chunk.h"
 #include "unicode/stops.h"
 #include "unicode/unicode.h"
-#include "unicode/whitespace.h"
 
 enum { FIRST_SLOTS = 1 << 10 };
 
 /* ---- hashes ---------------------------------------------------------------------------------- */
 
-/* Returns the first n bytes of the 8 in x; n <= 8. */
+/* Returns the first n bytes of the 8 in x, n > 0; all if n > 8. */
 static inline uint64_t first_bytes(uint64_t x, size_t n)
 {
-    return n < 8 ? x & ((UINT64_C(1) << 8 * n) - 1) : x;
+    return x & UINT64_MAX >> (64 - 8 * (n < 8 ? n : 8)) % 64;
 }
 
 /* The hash of a word of up to 8 bytes; different for all words of one length. */
@@ -45,20 +44,24 @@ struct special {
     uint8_t parts[4]; /* bytes of each part; 0: no further one */
 };
 
-enum { SPECIAL_SLOTS = 4096, SPECIAL_BITS = 1 << 15, SPECIAL_LONGEST = 20, JOINED_MOST = 5 };
+enum { SPECIAL_SLOTS = 4096, SPECIAL_BITS = 1 << 16, SPECIAL_LONGEST = 20, JOINED_MOST = 5 };
 
-/* Most chunks are no exceptions; one bit says so without a look into the table. */
-static inline uint64_t *maybe_special(const struct words *w, uint64_t hash, uint64_t *bit)
+/* Most chunks are no exceptions; one bit for the length and the first 8 bytes says so without a
+ * look into the table. */
+static inline uint64_t *maybe_special(const struct words *w, const char *s, size_t n, uint64_t *bit)
 {
+    uint64_t hash = hash_short(first_bytes(le_u64((const unsigned char *)s), n), n);
     *bit = UINT64_C(1) << (hash >> 58);
-    return &w->maybe[hash >> 49 & (SPECIAL_BITS / 64 - 1)];
+    return &w->maybe[hash >> 48 & (SPECIAL_BITS / 64 - 1)];
 }
 
-static inline const struct special *find_special(const struct words *w, uint64_t hash)
+/* Returns the exception s[0..n), or NULL if it is none. */
+static inline const struct special *special_at(const struct words *w, const char *s, size_t n)
 {
-    uint64_t bit;
-    if (!(*maybe_special(w, hash, &bit) & bit))
+    uint64_t bit, hash;
+    if (!n || n > SPECIAL_LONGEST || !(*maybe_special(w, s, n, &bit) & bit))
         return NULL;
+    hash = hash_of(s, n);
     size_t at = hash % SPECIAL_SLOTS;
     while (w->specials[at].hash && w->specials[at].hash != hash)
         at = (at + 1) % SPECIAL_SLOTS;
@@ -78,7 +81,7 @@ static void put_special(void *ctx, const char *chunk, const uint8_t parts[4])
     w->specials[at].hash = hash;
     memcpy(w->specials[at].parts, parts, 4);
     uint64_t bit;
-    *maybe_special(w, hash, &bit) |= bit;
+    *maybe_special(w, padded, n, &bit) |= bit;
 }
 
 /* ---- kinds ----------------------------------------------------------------------------------- */
@@ -167,7 +170,7 @@ static uint32_t new_kind(struct words *w, const char *s, size_t n, uint64_t hash
     struct word_kind *k = &w->kinds[w->kind_count++];
     *k = (struct word_kind){ .hash = hash };
     describe(k, s, n);
-    const struct special *special = n <= SPECIAL_LONGEST ? find_special(w, hash) : NULL;
+    const struct special *special = special_at(w, s, n);
     if (special && special->parts[1]) {
         k->flags |= WORD_PARTS;
         k->parts = (uint32_t)(special - w->specials);
@@ -217,11 +220,6 @@ static inline void add_letters(struct words *w, const char *text, size_t at, siz
 }
 
 /* ---- splitting ------------------------------------------------------------------------------- */
-
-static const struct special *special_at(const struct words *w, const char *s, size_t n)
-{
-    return n && n <= SPECIAL_LONGEST ? find_special(w, hash_of(s, n)) : NULL;
-}
 
 /* Adds the words of text[at..end), which has no marks to cut off at its ends. */
 static void add_middle(struct words *w, const char *text, size_t at, size_t end)
@@ -314,12 +312,8 @@ static void add_chunk(struct words *w, const char *text, size_t at, size_t end)
 /* Returns the end of the chunk at text[at]. */
 static size_t chunk_end(const char *text, size_t n, size_t at)
 {
-    for (; at < n; at++) {
-        unsigned class = chunk_classes[(unsigned char)text[at]];
-        if (class & (CHUNK_SPACE | CHUNK_MAY_SPACE))
-            if ((class & CHUNK_SPACE) || whitespace_at(text + at, n - at))
-                break;
-    }
+    while (at < n && !chunk_space(text + at, n - at))
+        at++;
     return at;
 }
 
@@ -331,9 +325,8 @@ static inline int is_space(const char *text, size_t n, size_t at)
 /* Returns 1 if the chunk text[at..end] is letters and a mark that comes off, else 0. */
 static inline int has_mark(const struct words *w, const char *text, size_t at, size_t end)
 {
-    char mark = text[end];
-    return mark == ',' || (mark && memchr(";:!?)\"", mark, 6)) ||
-           (mark == '.' && (chunk_classes[(unsigned char)text[end - 1]] & CHUNK_LOWER) &&
+    return (chunk_classes[(unsigned char)text[end]] & CHUNK_TAIL) ||
+           (text[end] == '.' && (chunk_classes[(unsigned char)text[end - 1]] & CHUNK_LOWER) &&
             !special_at(w, text + at, end + 1 - at));
 }
 
@@ -362,27 +355,36 @@ static inline size_t add_plain(struct words *w, const char *text, size_t n, size
     return end + (size_t)mark;
 }
 
-size_t words_plain(const struct words *w, const char *text, size_t at)
+/* Returns 1 if the chunk s[0..n) is ASCII letters that stay one word. */
+static int is_plain(const struct words *w, const char *s, size_t n)
 {
-    uint64_t first = le_u64((const unsigned char *)text + at);
-    size_t all = chunk_letters(first);
-    for (size_t more = all; more == 8; all += more)
-        more = chunk_letters(le_u64((const unsigned char *)text + at + all));
-    if (!all || text[at + all] != ' ')
-        return 0;
-    const struct special *special = all <= 8
-                                        ? find_special(w, hash_short(first_bytes(first, all), all))
-                                        : special_at(w, text + at, all);
-    return special && special->parts[1] ? 0 : all;
+    for (size_t i = 0; i < n; i++)
+        if (!(chunk_classes[(unsigned char)s[i]] & CHUNK_LETTER))
+            return 0;
+    const struct special *special = special_at(w, s, n);
+    return n && !(special && special->parts[1]);
+}
+
+void words_find_plain(const struct words *w, const char *text, const uint32_t *ends, size_t count,
+                      uint8_t *plain)
+{
+    for (size_t i = 0, at = 0; i < count; at = ends[i++] + 1) {
+        /* for nearly all chunks there are no branches that depend on the length */
+        size_t n = ends[i] - at, few = n < 8 ? n : 8;
+        const unsigned char *s = (const unsigned char *)text + at;
+        uint64_t others = chunk_others(le_u64(s)) | chunk_others(le_u64(s + n - few)), bit;
+        uint64_t maybe = *maybe_special(w, text + at, n, &bit) & bit;
+        plain[i] = !first_bytes(others, few) & (n > 0);
+        if (maybe || n > 16)
+            plain[i] = (uint8_t)is_plain(w, text + at, n);
+    }
 }
 
 void words_split(struct words *w, const char *text, size_t n)
 {
     clear_kinds(w);
     for (size_t at = 0; at < n;) {
-        size_t space = chunk_classes[(unsigned char)text[at]] & (CHUNK_SPACE | CHUNK_MAY_SPACE)
-                           ? whitespace_at(text + at, n - at)
-                           : 0;
+        size_t space = chunk_space(text + at, n - at);
         if (space) {
             at += space;
             continue;

@@ -60,9 +60,11 @@ void words_release(struct words *w);
 enum { WORDS_PAD = 8 };
 void words_split(struct words *w, const char *text, size_t n);
 
-/* Returns the bytes of the chunk at text[at] if it is ASCII letters that stay one word, with a
- * blank behind it; else 0. It looks at no byte behind the 8 that follow the letters. */
-size_t words_plain(const struct words *w, const char *text, size_t at);
+/* Sets plain[i] to 1 if chunk i of the text is ASCII letters that stay one word, else to 0. ends[i]
+ * is its end; one byte divides it from the next one. WORDS_PAD bytes behind the text must be
+ * readable. */
+void words_find_plain(const struct words *w, const char *text, const uint32_t *ends, size_t count,
+                      uint8_t *plain);
 
 /* Returns how often the word of up to 8 bytes occurs. */
 uint32_t words_count(const struct words *w, const char *word);
