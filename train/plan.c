@@ -669,7 +669,6 @@ static int64_t scratch_of(const struct plan *p, enum phase_kind kind)
         return optimizer_scratch(&p->optimizer, &p->own.tensors, &p->model.tensors, halves);
     case PHASE_INPUTS:
     case PHASE_GATHER:
-    case PHASE_GATHER_ROWS:
     case PHASE_GATHER_TABLE:
     case PHASE_SUM_TABLE:
     case PHASE_SUM: return 0;
@@ -739,8 +738,7 @@ static uint64_t table_bytes(const struct plan *p)
     }
     if (!(sums || gathers) || ranks_of(p) == 1 || p->own.split || p->store.dir || p->store.offload)
         return 0;
-    const int64_t groups = sums && e->zero > 1 ? e->leaves : 1;
-    return word_table_bytes(&p->own.tensors, ranks_of(p) * groups * e->G * e->most * e->T);
+    return word_table_bytes(&p->own.tensors, ranks_of(p) * e->G * e->most * e->T);
 }
 
 /* Returns the bytes of the gradients that are being sent between ranks, and of the tensor that a

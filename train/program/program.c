@@ -21,7 +21,6 @@ static const char *const phase_names[PHASE_KINDS] = {
     [PHASE_SUM] = "sum of gradients",
     [PHASE_UPDATE] = "update",
     [PHASE_GATHER] = "gather of parameters",
-    [PHASE_GATHER_ROWS] = "gather of rows",
     [PHASE_GATHER_TABLE] = "gather of the table",
     [PHASE_SEND_X] = "send x",
     [PHASE_RECEIVE_X] = "receive x",
@@ -315,20 +314,14 @@ static int gathers(const struct compiler *c)
     return c->config.zero == 1 || c->config.zero == 2;
 }
 
-/* Returns 1 if gradients are summed over the ranks after this group, else 0. */
-static int sums_next(const struct compiler *c)
-{
-    return c->last && (c->final || c->config.zero > 1);
-}
-
 static void compile_group(struct compiler *c)
 {
     add_run(c, PHASE_INPUTS, PHASE_EMBEDDING_FORWARD, 0);
-    if (c->config.zero > 0 && !c->program->part_count)
+    if (gathers(c) && !c->program->part_count)
         add_phase(c, PHASE_GATHER_TABLE, 0, -1);
     add_forward(c);
     add_run(c, PHASE_HEAD, PHASE_HEAD, c->config.layers + 1);
-    if (sums_next(c) && c->config.tied && (!c->merges || c->config.zero > 1))
+    if (c->last && c->final && c->config.tied && !c->merges && c->config.zero < 2)
         add_phase(c, PHASE_SUM_TABLE, 0, -1);
     add_backward(c);
     add_run(c, PHASE_EMBEDDING_BACKWARD, PHASE_EMBEDDING_BACKWARD, 0);
@@ -379,7 +372,7 @@ static int is_between(enum phase_kind kind)
 {
     return kind == PHASE_INPUTS || kind == PHASE_ATTENTION_AGAIN || kind == PHASE_LAYER_AGAIN ||
            kind == PHASE_MERGE || kind == PHASE_SUM_TABLE || kind == PHASE_SUM ||
-           kind == PHASE_GATHER || kind == PHASE_GATHER_TABLE || kind == PHASE_GATHER_ROWS;
+           kind == PHASE_GATHER || kind == PHASE_GATHER_TABLE;
 }
 
 /* Returns 1 if the use u is of this rank's share of an array that, in other uses, is whole in the
@@ -769,8 +762,6 @@ void program_step(struct program *p, const struct program_config *config)
         if (p->owners[b] != config->stage)
             continue;
         add_phase(&c, PHASE_UPDATE, b, -1);
-        if (config->zero > 2 && b == 0)
-            add_phase(&c, PHASE_GATHER_ROWS, b, -1);
         if (gathers(&c))
             add_phase(&c, PHASE_GATHER, b, -1);
     }

@@ -99,8 +99,6 @@ enum phase_kind {
     PHASE_SUM,       /* sums the block's complete gradients over the ranks */
     PHASE_UPDATE,
     PHASE_GATHER,       /* gathers the parameters that the other ranks updated */
-    PHASE_GATHER_ROWS,  /* if ranks share parameters: gathers those of the embedding that the next
-                         * step needs first */
     PHASE_GATHER_TABLE, /* gathers those of the embedding that the phases before have left out */
     PHASE_SEND_X,       /* to the next stage of the pipeline */
     PHASE_RECEIVE_X,    /* begins to receive; the first phase that uses the array waits for it */

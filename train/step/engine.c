@@ -291,7 +291,7 @@ static void sum_gradients(struct pass *s, const struct phase *f, const struct op
 {
     const struct engine *e = s->e;
     if (e->config.zero > 1)
-        sharing_sum_leaf(&s->e->sharing, f->block, at[USE_DW], f->uses[1].number, f->merges);
+        store_sum(e->store, f->block, f->uses[1].number, f->merges);
     else
         sharing_sum(&s->e->sharing, f->block, at[USE_DW]);
 }
@@ -305,11 +305,6 @@ static void update(struct pass *s, const struct phase *f, const struct ops_array
 static void gather_parameters(struct pass *s, const struct phase *f, const struct ops_array *at)
 {
     sharing_gather(&s->e->sharing, f->block, at[USE_W]);
-}
-
-static void gather_rows(struct pass *s, const struct phase *, const struct ops_array *)
-{
-    sharing_gather_rows(&s->e->sharing);
 }
 
 static void gather_table(struct pass *s, const struct phase *, const struct ops_array *)
@@ -357,7 +352,6 @@ static phase_function *const functions[PHASE_KINDS] = {
     [PHASE_SUM] = sum_gradients,
     [PHASE_UPDATE] = update,
     [PHASE_GATHER] = gather_parameters,
-    [PHASE_GATHER_ROWS] = gather_rows,
     [PHASE_GATHER_TABLE] = gather_table,
     [PHASE_SEND_X] = transfer,
     [PHASE_RECEIVE_X] = transfer,
@@ -433,23 +427,17 @@ static double count_labels(const struct engine *e, const struct step_batch *s, i
     return comm_sum_real(e->comm, COMM_DATA, (double)count);
 }
 
-/* Returns 1 if micro-batch m of a step is in the last group before a sum of gradients over the
- * ranks: the last one of the step or, if ranks share gradients, of a leaf. Else returns 0. */
-static int is_summed_next(const struct engine_config *c, int64_t m)
-{
-    const int64_t leaf = c->A / (c->leaves ? c->leaves : 1), last = (leaf - 1) % c->G + 1;
-    return m % leaf >= leaf - last && (c->zero > 1 || m >= c->A - leaf);
-}
-
 /* Finds the words of all ranks that operations on the table need to know before the step. */
 static void list_words(struct engine *e, const struct step_batch *batch)
 {
     struct word_table *t = &e->sharing.table;
+    const struct engine_config *c = &e->config;
+    const int64_t leaf = c->A / (c->leaves ? c->leaves : 1), last_group = (leaf - 1) % c->G + 1;
     word_table_clear(t);
-    for (int64_t m = 0; m < e->config.A; m++) {
-        if (m < e->config.G)
+    for (int64_t m = 0; m < c->A; m++) {
+        if (m < c->G)
             word_table_mark(t, TABLE_GATHER, &batch->micro[m]);
-        if (is_summed_next(&e->config, m))
+        if (m >= c->A - last_group)
             word_table_mark(t, TABLE_SUM, &batch->micro[m]);
     }
     word_table_collect(t);

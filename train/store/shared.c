@@ -7,7 +7,7 @@
 #include "common/base/mem.h"
 #include "train/store/window.h"
 
-enum place { OUT, ENTERED, COMING, IN, SUMMED };
+enum place { OUT, COMING, IN, SUMMED };
 
 struct array {
     const struct spot *own; /* this rank's share */
@@ -19,7 +19,6 @@ struct array {
     int users, made;
     struct comm_work *work; /* the operation, if COMING or SUMMED */
     int to, stride, merges; /* for SUMMED: see shared_sum */
-    struct shared_end end;  /* the same; end.end NULL: `work` is the sum */
 };
 
 struct shared {
@@ -107,8 +106,6 @@ static void finish_sum(struct shared *m, struct array *a)
     int to = a->to;
     assert(!a->users);
     end_work(m, a);
-    if (a->end.end)
-        a->end.end(a->end.ctx, whole(a));
     struct ops_array sum = spot_fetch(m->arrays[to].own, MODE_MAKE);
     ops_copy(m->ops, sum, own_part(m, a), n);
     for (int k = 0; k < a->merges; k++, to -= a->stride) {
@@ -180,17 +177,12 @@ static int enter(struct shared *m, int i, int most)
     return a->slot != NULL;
 }
 
-static void take_own(struct shared *m, struct array *a)
-{
-    ops_copy(m->ops, own_part(m, a), spot_fetch(a->own, MODE_READ), own_elements(m, a));
-    spot_release(a->own, THEN_LEAVES);
-}
-
 static void begin_gather(struct shared *m, struct array *a)
 {
     char what[64];
     snprintf(what, sizeof what, "%s of block %d", a->name, a->block);
-    take_own(m, a);
+    ops_copy(m->ops, own_part(m, a), spot_fetch(a->own, MODE_READ), own_elements(m, a));
+    spot_release(a->own, THEN_LEAVES);
     a->work = comm_gather_begin(m->comm, m->ops, whole(a), a->bounds, what);
     a->place = COMING;
 }
@@ -210,28 +202,11 @@ static struct ops_array fetch(struct home *h, int i, enum use_mode use)
             begin_gather(m, a);
     }
     end_work(m, a);
-    a->place = a->place == ENTERED ? ENTERED : IN;
+    a->place = IN;
     a->made |= use != MODE_READ;
     a->users++;
     a->slot->used = ++m->window.clock;
     return whole(a);
-}
-
-struct ops_array shared_enter(struct shared *m, int i)
-{
-    struct array *a = &m->arrays[i];
-    assert(a->place == OUT);
-    enter(m, i, ANY);
-    take_own(m, a);
-    a->place = ENTERED;
-    a->slot->used = ++m->window.clock;
-    return whole(a);
-}
-
-void shared_complete(struct shared *m, int i)
-{
-    assert(m->arrays[i].place == ENTERED);
-    m->arrays[i].place = IN;
 }
 
 static void release(struct home *h, int i, enum use_then)
@@ -257,16 +232,13 @@ void shared_forget(struct shared *m, int i)
     forget(m, &m->arrays[i]);
 }
 
-void shared_sum(struct shared *m, int i, int to, int stride, int merges,
-                const struct shared_end *end)
+void shared_sum(struct shared *m, int i, int to, int stride, int merges)
 {
     struct array *a = &m->arrays[i];
     char what[64];
     assert(a->place == IN && a->made);
     snprintf(what, sizeof what, "%s of block %d", a->name, a->block);
-    a->end = end ? *end : (struct shared_end){ 0 };
-    if (!end)
-        a->work = comm_scatter_begin(m->comm, m->ops, whole(a), a->bounds, what);
+    a->work = comm_scatter_begin(m->comm, m->ops, whole(a), a->bounds, what);
     a->place = SUMMED;
     a->to = to;
     a->stride = stride;

@@ -37,26 +37,12 @@ void shared_join(struct shared *m, struct comm *c);
  * was made anew and whose sum over the ranks has not begun. */
 struct home *shared_home(struct shared *m);
 
-/* shared_enter takes an array that is not in the window into it, sets only this rank's share, and
- * returns the whole array. The caller sets the rest, or what is needed of it. A fetch returns the
- * array as it is. It stays in the window until shared_complete says that it is complete. */
-struct ops_array shared_enter(struct shared *m, int i);
-void shared_complete(struct shared *m, int i);
-
 /* Removes an array from the window, because this rank's share of it will change. */
 void shared_forget(struct shared *m, int i);
 
 /* Begins to sum array i, which was made anew, over the ranks. This rank's share of the sum is
  * stored in its share of array `to`. Then the share of array `to` is added to that of array `to` -
- * `stride`, and the share of that array to that of `to` - 2 `stride`: `merges` additions in all.
- *
- * end NULL: shared_sum itself begins the sum. Otherwise the caller has begun to sum the array, and
- * end->end must wait for this; after it, this rank's share of the array x is the sum. */
-struct shared_end {
-    void (*end)(void *ctx, struct ops_array x);
-    void *ctx;
-};
-void shared_sum(struct shared *m, int i, int to, int stride, int merges,
-                const struct shared_end *end);
+ * `stride`, and the share of that array to that of `to` - 2 `stride`: `merges` additions in all. */
+void shared_sum(struct shared *m, int i, int to, int stride, int merges);
 /* Waits until all sums have ended. */
 void shared_end_sums(struct shared *m);

@@ -95,7 +95,6 @@ void sharing_open(struct sharing *h, struct store *s, struct comm *c)
     for (size_t i = 0; i < t->count; i++)
         h->pieces[i + 1] = h->pieces[i] + ops_pieces(tensor_elements(&t->rows[i]));
     cut_blocks(h);
-    h->transfers = mem_zalloc(2 * (size_t)c->size[COMM_DATA], sizeof *h->transfers);
     h->squares = ops_buffer(s->ops, OPS_F64, h->pieces[t->count]);
     word_table_open(&h->table, s, c);
 }
@@ -106,26 +105,15 @@ static void end_gather(struct sharing *h, int block)
     h->pending[block].gather = NULL;
 }
 
-static void end_transfers(struct sharing *h)
-{
-    for (int i = 0; i < h->transfer_count; i++)
-        comm_end(h->comm, h->transfers[i]);
-    if (h->transfer_count)
-        store_complete(h->store, 0);
-    h->transfer_count = 0;
-}
-
 void sharing_close(struct sharing *h)
 {
     if (!h->store)
         return;
-    end_transfers(h);
     for (int b = 0; b < h->store->tensors->blocks; b++)
         end_gather(h, b);
     word_table_close(&h->table);
     ops_buffer_free(h->store->ops, h->squares, h->pieces[h->store->tensors->count]);
     free(h->pieces);
-    free(h->transfers);
     free(h->shares);
     free(h->piece_bounds);
     free(h->pending);
@@ -243,18 +231,6 @@ void sharing_sum(struct sharing *h, int block, struct ops_array gradients)
         end_sum(h, block);
 }
 
-static void end_table(void *ctx, struct ops_array gradients)
-{
-    word_table_end_sum(ctx, gradients);
-}
-
-void sharing_sum_leaf(struct sharing *h, int block, struct ops_array gradients, int to, int merges)
-{
-    const struct shared_end end = { end_table, &h->table };
-    const int begun = !block && word_table_sum_rest(&h->table, gradients);
-    store_sum(h->store, block, to, merges, begun ? &end : NULL);
-}
-
 /* Sets the elements of h->squares for the shares of gradients that this rank keeps. */
 static void square_shares(struct sharing *h)
 {
@@ -316,40 +292,9 @@ void sharing_gather(struct sharing *h, int block, struct ops_array parameters)
         end_gather(h, block);
 }
 
-void sharing_gather_rows(struct sharing *h)
-{
-    if (!word_table_is_cut(&h->table, TABLE_GATHER))
-        return;
-    h->pending[0].parameters = store_enter(h->store, 0);
-    word_table_gather_rows(&h->table, h->pending[0].parameters);
-}
-
-/* Begins to send this rank's share of block 0 to the other ranks, and to receive theirs. */
-static void transfer_table(struct sharing *h)
-{
-    static const char what[] = "parameters of block 0";
-    struct comm *c = h->comm;
-    const int ranks = c->size[COMM_DATA], rank = c->rank[COMM_DATA];
-    const struct ops_array x = h->pending[0].parameters;
-    const int64_t *bounds = layout_bounds(&h->store->layout, STORE_PARAMETERS, 0);
-    for (int k = 1; k < ranks; k++) {
-        const int from = (rank + ranks - k) % ranks, to = (rank + k) % ranks;
-        h->transfers[h->transfer_count++] = comm_receive_begin(
-            c, COMM_DATA, from, STORE_KINDS, h->store->ops, ops_part(x, bounds[from]),
-            bounds[from + 1] - bounds[from], what);
-        h->transfers[h->transfer_count++] = comm_send_begin(
-            c, COMM_DATA, to, STORE_KINDS, h->store->ops, ops_part(x, bounds[rank]),
-            bounds[rank + 1] - bounds[rank], what);
-    }
-}
-
 void sharing_gather_table(struct sharing *h)
 {
-    if (!word_table_take_rest(&h->table, h->pending[0].parameters))
-        return;
-    if (layout_is_shared(&h->store->layout, STORE_PARAMETERS))
-        transfer_table(h);
-    else
+    if (word_table_take_rest(&h->table, h->pending[0].parameters))
         gather_block(h, 0);
 }
 
@@ -357,17 +302,14 @@ void sharing_await(struct sharing *h, const struct use *u)
 {
     if (u->kind != STORE_PARAMETERS)
         return;
-    if (!u->number) {
+    if (!u->number)
         word_table_await_rows(&h->table, h->pending[0].parameters);
-        end_transfers(h);
-    }
     end_gather(h, u->number);
 }
 
 void sharing_end_gathers(struct sharing *h)
 {
     sharing_gather_table(h);
-    end_transfers(h);
     for (int b = 0; b < h->store->tensors->blocks; b++)
         end_gather(h, b);
 }

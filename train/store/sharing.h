@@ -28,19 +28,14 @@ struct sharing {
     int64_t *piece_bounds; /* [blocks][ranks+1]: number of pieces of the block before each share */
     struct sharing_work *pending; /* [blocks] */
     struct word_table table;      /* operations on block 0 that are done in two parts */
-    struct comm_work **transfers; /* [2 ranks]: of sharing_gather_table */
-    int transfer_count;
 };
 
 void sharing_open(struct sharing *h, struct store *s, struct comm *c);
 void sharing_close(struct sharing *h); /* fine on a zeroed struct */
 
-/* sharing_sum begins to sum the gradients of a block over the ranks; `gradients` must not be
- * touched until sharing_end_sums. sharing_sum_leaf does the same for the sum of one leaf, where
- * ranks share gradients, whose whole array `gradients` is; `to` and `merges` are those of
- * store_sum. */
+/* Begins to sum the gradients of a block over the ranks; `gradients` must not be touched until
+ * sharing_end_sums. Where ranks share gradients, store_sum does that. */
 void sharing_sum(struct sharing *h, int block, struct ops_array gradients);
-void sharing_sum_leaf(struct sharing *h, int block, struct ops_array gradients, int to, int merges);
 /* Waits until the gradients, or this rank's share of them, are summed, and computes their
  * squares. */
 void sharing_end_sums(struct sharing *h);
@@ -55,13 +50,10 @@ double sharing_squares(const struct sharing *h);
 
 /* Begins to get the other ranks' shares of `parameters`, the block's parameters, after this rank
  * has updated its own share. Of block 0 perhaps only the rows are gathered that the next step's
- * first group uses (word_table.h). If ranks share the parameters, sharing_gather_rows does so.
- * sharing_gather_table then begins to gather all of block 0: after the layers, which are under way;
- * or, if ranks share the parameters, by transfers that go on while the layers are gathered.
- * sharing_await waits until the array of use u can be used; sharing_end_gathers waits for all
- * blocks, and then they can be used in any way. */
+ * first group uses (word_table.h). sharing_gather_table then begins to gather all of block 0, after
+ * the layers, which are under way. sharing_await waits until the array of use u can be used;
+ * sharing_end_gathers waits for all blocks, and then they can be used in any way. */
 void sharing_gather(struct sharing *h, int block, struct ops_array parameters);
-void sharing_gather_rows(struct sharing *h);
 void sharing_gather_table(struct sharing *h);
 void sharing_await(struct sharing *h, const struct use *u);
 void sharing_end_gathers(struct sharing *h);

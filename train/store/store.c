@@ -340,26 +340,16 @@ void store_join(struct store *s, struct comm *c)
         shared_join(s->shared, c);
 }
 
-void store_sum(struct store *s, int block, int to, int merges, const struct shared_end *end)
+void store_sum(struct store *s, int block, int to, int merges)
 {
     const int first = s->gathered[STORE_GRADIENTS][0].number;
-    shared_sum(s->shared, first + block, first + to, s->tensors->blocks, merges, end);
+    shared_sum(s->shared, first + block, first + to, s->tensors->blocks, merges);
 }
 
 void store_end_sums(struct store *s)
 {
     if (s->shared)
         shared_end_sums(s->shared);
-}
-
-struct ops_array store_enter(struct store *s, int block)
-{
-    return shared_enter(s->shared, s->gathered[STORE_PARAMETERS][block].number);
-}
-
-void store_complete(struct store *s, int block)
-{
-    shared_complete(s->shared, s->gathered[STORE_PARAMETERS][block].number);
 }
 
 int store_check(struct store *s)

@@ -74,14 +74,9 @@ void store_join(struct store *s, struct comm *c);
 /* Only if ranks share gradients. store_sum begins to sum the gradients of block `block` over the
  * ranks; this rank's share of the sum goes to its share of gradient array `to`. Then that share is
  * added to the sum that waits below it on the stack of sums, and so on, `merges` times (program.h).
- * `end`: see shared_sum. store_end_sums waits until all sums have ended. */
-void store_sum(struct store *s, int block, int to, int merges, const struct shared_end *end);
+ * store_end_sums waits until all sums have ended. */
+void store_sum(struct store *s, int block, int to, int merges);
 void store_end_sums(struct store *s);
-
-/* Only if ranks share parameters: shared_enter and shared_complete for the parameters of a block.
- */
-struct ops_array store_enter(struct store *s, int block);
-void store_complete(struct store *s, int block);
 
 /* store_begin fetches an array as the use `u` of a phase says, and store_end releases it.
  * store_expect says that the phase will come soon, so the array may be read ahead. */

@@ -28,7 +28,7 @@ void word_table_open(struct word_table *t, struct store *s, struct comm *c)
     const int ranks = c->size[COMM_DATA];
     *t = (struct word_table){ .comm = c, .store = s };
     assert(table->block == 0 && table->offset == 0);
-    if (ranks == 1 || c->size[COMM_PIPE] > 1 || s->split || s->moves)
+    if (ranks == 1 || c->size[COMM_PIPE] > 1 || s->split || s->moves || s->layout.zero > 2)
         return;
     t->rows = table->shape[0];
     t->width = table->shape[1];
@@ -101,7 +101,8 @@ void word_table_forget(struct word_table *t, enum table_part part)
     t->words[part] = t->rows;
 }
 
-int word_table_is_cut(const struct word_table *t, enum table_part part)
+/* Returns 1 if the next operation is done in two parts, else 0. */
+static int is_cut(const struct word_table *t, enum table_part part)
 {
     return t->rows && t->words[part] <= t->rows / 2;
 }
@@ -192,7 +193,7 @@ void word_table_begin_sum(struct word_table *t, struct ops_array gradients)
     const int64_t n = t->rows * t->width;
     const struct layout *l = &t->store->layout;
     assert(t->state == TABLE_IDLE);
-    if (!word_table_is_cut(t, TABLE_SUM))
+    if (!is_cut(t, TABLE_SUM))
         return;
     list_runs(t, TABLE_SUM, 0);
     copy_runs(t, gradients, 0);
@@ -239,7 +240,7 @@ void word_table_end_sum(struct word_table *t, struct ops_array gradients)
 int word_table_gather_rows(struct word_table *t, struct ops_array parameters)
 {
     assert(t->state == TABLE_IDLE);
-    if (!word_table_is_cut(t, TABLE_GATHER))
+    if (!is_cut(t, TABLE_GATHER))
         return 0;
     list_runs(t, TABLE_GATHER, 1);
     copy_runs(t, parameters, 0);

@@ -18,8 +18,9 @@
  * embedding's forward pass, and ends before the head (sharing.h).
  *
  * An operation is done at once if more than half of the rows would be in both parts. The functions
- * below then do nothing or return 0, as they do with one rank. All ranks must call them in the same
- * order.
+ * below then do nothing or return 0, as they do with one rank. Ranks that share gradients sum them
+ * at once, and ranks that share parameters gather them at once. All ranks must call the functions
+ * in the same order.
  */
 #pragma once
 
@@ -80,9 +81,6 @@ void word_table_restore(struct word_table *t, struct ops_array gradients);
  * once. word_table_end_sum waits for it. */
 int word_table_sum_rest(struct word_table *t, struct ops_array gradients);
 void word_table_end_sum(struct word_table *t, struct ops_array gradients);
-
-/* Returns 1 if the next operation is done in two parts, else 0. */
-int word_table_is_cut(const struct word_table *t, enum table_part part);
 
 /* Begins to gather the rows of `parameters`, the array of block 0, that the first group uses.
  * Returns 0 if the block must be gathered at once. word_table_await_rows waits until they are
