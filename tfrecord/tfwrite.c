@@ -823,6 +823,7 @@ static const char *detail(void)
 /* What to do instead of options of similar programs. */
 static const struct opt_foreign foreign[] = {
     { "input-file", "the token stream is an operand" },
+    { "set", "give the option --KEY VALUE itself" },
     { "vocab-file", "the token stream carries its vocabulary: tokenize --vocab" },
     { "do-lower-case", "words are made before: tokenize --case uncased" },
     { "mlm-prob", "give --mlm-probability" },

@@ -1,5 +1,6 @@
 #include "train/cluster.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,78 +60,31 @@ int cluster_machine_load(struct cluster_machine *m, const char *path)
 
 /* ---- splits ---------------------------------------------------------------------------------- */
 
-/* Reads a number from `least` to 1,000,000 at *text into *value, and moves *text behind it. Returns
- * 0, or -1 if there is no such number. */
-static int take_number(const char **text, int64_t least, int64_t *value)
+/* Reads a number from 1 to 1,000,000 at *text into *value, and moves *text behind it. Returns 0, or
+ * -1 if there is no such number. */
+static int take_number(const char **text, int64_t *value)
 {
     char *end;
     if (**text < '0' || **text > '9')
         return -1;
     *value = strtoll(*text, &end, 10);
     *text = end;
-    return *value >= least && *value <= 1000000 ? 0 : -1;
+    return *value >= 1 && *value <= 1000000 ? 0 : -1;
 }
 
-int cluster_grid_parse(const char **text, int64_t *a, int64_t *b)
+int cluster_grid_parse(const char *text, int64_t *a, int64_t *b)
 {
-    *b = 1;
-    if (take_number(text, 1, a) < 0)
-        return -1;
-    if (**text != 'x')
+    *a = *b = 1;
+    if (!strcmp(text, "0"))
         return 0;
-    ++*text;
-    return take_number(text, 1, b);
-}
-
-static int take_setting(struct cluster_split *s, const char **text)
-{
-    struct {
-        const char *key;
-        int64_t *value, least;
-    } rows[] = {
-        { "pipeline=", &s->pipeline, 1 },
-        { "data=", &s->data, 1 },
-        { "interleave=", &s->interleave, 1 },
-        { "zero=", &s->zero, 0 },
-    };
-    if (!strncmp(*text, "tensor=", 7)) {
-        *text += 7;
-        return cluster_grid_parse(text, &s->tensor1, &s->tensor2);
+    if (take_number(&text, a) < 0)
+        return -1;
+    if (*text == 'x') {
+        text++;
+        if (take_number(&text, b) < 0)
+            return -1;
     }
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        size_t n = strlen(rows[i].key);
-        if (strncmp(*text, rows[i].key, n) != 0)
-            continue;
-        *text += n;
-        return take_number(text, rows[i].least, rows[i].value);
-    }
-    return -1;
-}
-
-static int check_ranks(struct cluster_split *s, const char *text, int64_t ranks)
-{
-    const int64_t others = s->tensor1 * s->tensor2 * s->pipeline;
-    if (!s->data && ranks % others == 0)
-        s->data = ranks / others;
-    return s->data * others == ranks
-               ? 0
-               : err_set("--on-paper '%s' cannot be a split of %" PRId64 " ranks", text, ranks);
-}
-
-int cluster_split_parse(struct cluster_split *s, const char *text, int64_t ranks)
-{
-    s->data = ranks ? 0 : s->data;
-    const char *p = text;
-    int result = take_setting(s, &p);
-    while (!result && *p == ',') {
-        p++;
-        result = take_setting(s, &p);
-    }
-    if (result < 0 || *p || s->zero > 3)
-        return err_usage("--on-paper '%s' is not tensor=N or tensor=AxB, pipeline=N, interleave=N, "
-                         "data=N and zero=STAGE with commas between them",
-                         text);
-    return ranks ? check_ranks(s, text, ranks) : 0;
+    return *text ? -1 : 0;
 }
 
 /* ---- the estimate ---------------------------------------------------------------------------- */
@@ -148,10 +102,7 @@ static int check(struct scenario *c)
 {
     const struct cluster_split *s = c->split;
     const int64_t samples = s->data * c->job->micro_batch;
-    if (c->job->global_batch % samples)
-        return err_set("global batch %" PRId64 " is not a multiple of %" PRId64
-                       " data-parallel ranks x micro-batch %" PRId64,
-                       c->job->global_batch, s->data, c->job->micro_batch);
+    assert(c->job->global_batch % samples == 0);
     if ((int64_t)c->job->layers % (s->pipeline * s->interleave))
         return err_set("%g layers cannot be cut into %" PRId64 " stages x %" PRId64 " parts",
                        c->job->layers, s->pipeline, s->interleave);

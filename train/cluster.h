@@ -46,16 +46,9 @@ struct cluster_split {
     int64_t tensor1, tensor2, pipeline, interleave, data, zero;
 };
 
-/* Reads N or AxB at *text, sets *a and *b, and moves *text behind it. N means Nx1; numbers must be
- * at least 1. Returns 0, or -1 without an error message if the text is something else. */
-int cluster_grid_parse(const char **text, int64_t *a, int64_t *b);
-
-/* Reads a text like "tensor=8,pipeline=8,interleave=12,data=4,zero=1" into *s; fields that the text
- * does not name keep their values. tensor=4x4 sets both dimensions, tensor1 and tensor2. `ranks` is
- * the number of all ranks, or 0 if it is not known. If it is known, tensor1 * tensor2 * pipeline *
- * data must equal it, and a text without `data` leaves `data` to be computed from it. Returns 0, or
- * -1 with an error. */
-int cluster_split_parse(struct cluster_split *s, const char *text, int64_t ranks);
+/* Reads a text N or AxB into *a and *b. N means Nx1, and 0 means 1x1; other numbers must be from 1
+ * to 1,000,000. Returns 0, or -1 without an error message if the text is something else. */
+int cluster_grid_parse(const char *text, int64_t *a, int64_t *b);
 
 struct cluster_job {
     double layers, width, parameters, flops_per_token;
@@ -75,8 +68,8 @@ struct cluster_estimate {
                                     * fraction of what all ranks could do in the time */
 };
 
-/* Computes the estimate. Returns 0, or -1 with an error if the batch or the layers cannot be
- * divided evenly. */
+/* Computes the estimate. The data-parallel ranks must divide the batch into micro-batches. Returns
+ * 0, or -1 with an error if the layers cannot be divided evenly. */
 int cluster_estimate(struct cluster_estimate *out, const struct cluster_machine *m,
                      const struct cluster_job *job, const struct cluster_split *split);
 

@@ -39,6 +39,7 @@ struct foreign {
 #define CHUNKS        "logits are always computed in chunks"
 #define COMPILE       "nothing is compiled; to plan only, use --dry-run"
 #define AHEAD         "batches are always read ahead by one thread"
+#define NOT_FINITE    "a loss or gradient that is not finite ends the run"
 #define NO_CORRECTION "lambnobiascorrection" /* names an optimizer and a setting in one word */
 
 /* The reason why a key of a foreign file is refused if it belongs to a kind of model that textmill
@@ -259,7 +260,8 @@ static const struct foreign table[] = {
     { "custom-ops", NULL, NULL, CHIP },
     { "code-load", NULL, NULL, CHIP },
     { "remap-logit", NULL, NULL, CHIP },
-    { "fp-exceptions", NULL, NULL, "--on-divergence says what happens if a loss is not finite" },
+    { "fp-exceptions", NULL, NULL, NOT_FINITE },
+    { "on-divergence", NULL, "stop", NOT_FINITE }, /* of version 0.2 */
     { "executable-cache-dir", NULL, NULL, COMPILE },
     { "compile-only", NULL, NULL, COMPILE },
     { "pipeline-schedule", NULL, NULL, PLACEMENT },
@@ -593,6 +595,40 @@ static void join_grid(struct yaml *y)
     buf_release(&grid);
 }
 
+/* Joins a schedule and its numbers, which other trainers and earlier versions of textmill give in
+ * keys of their own, into a value of --schedule. Numbers of other schedules have no effect. */
+static void join_schedule(struct yaml *y)
+{
+    static const struct {
+        const char *schedule, *key, *number;
+    } parts[] = { { "polynomial", "power", "1" },
+                  { "exponential", "decay-rate", "0.05" },
+                  { "exponential", "decay-steps", "500" },
+                  { "wsd", "cooldown", "0.2" },
+                  { "custom", "rates", "" } };
+    const char *name = yaml_get(y, "schedule");
+    struct buf text = BUF_INIT;
+    if (!name)
+        return;
+    const int custom = !strcmp(name, "custom");
+    buf_adds(&text, custom ? "" : name);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+        const char *number = yaml_get(y, parts[i].key);
+        if (!strcmp(name, parts[i].schedule))
+            buf_addf(&text, "%s%s", custom ? "" : ":", number ? number : parts[i].number);
+    }
+    for (size_t i = 0; i < y->count; i++)
+        for (size_t k = 0; k < sizeof parts / sizeof *parts; k++)
+            if (!strcmp(y->items[i].key, parts[k].key)) {
+                yaml_remove(y, i--);
+                break;
+            }
+    for (size_t i = 0; i < y->count; i++)
+        if (!strcmp(y->items[i].key, "schedule"))
+            set_text(&y->items[i].value, text.data);
+    buf_release(&text);
+}
+
 /* Adds settings that a file of another program implies without naming them. */
 static void fill_in(const struct translation *t)
 {
@@ -608,6 +644,7 @@ static void fill_in(const struct translation *t)
         set_default(y, "task", "bert", 1);
     for (size_t i = 0; i < sizeof silent / sizeof *silent && t->pretraining; i++)
         set_default(y, silent[i][0], silent[i][1], 1);
+    join_schedule(y);
     if (t->pretraining && !yaml_get(y, "steps"))
         set_default(y, "epochs", "300", 1);
     if (t->pretraining && !strcmp(yaml_get(y, "optimizer"), "lamb"))

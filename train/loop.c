@@ -28,7 +28,6 @@
 #include "train/samples/batches.h"
 
 enum {
-    SKIPS = 10,         /* successive skipped updates after which the run ends */
     REPORT_SECONDS = 60 /* age at which the report is written again */
 };
 
@@ -55,7 +54,6 @@ struct loop {
     uint64_t run_tokens;
     double run_busy;              /* seconds of updates of this run */
     double last_loss;             /* of the last step */
-    int skipped;                  /* successive updates that were skipped */
     struct sequences *validation; /* [plan_validation_round]: micro-batches */
     uint64_t validation_bytes;    /* of text (count_bytes); 0: not known */
     struct step_batch batch;      /* of the next step */
@@ -135,6 +133,14 @@ static int agree_later(struct loop *l, int result)
 
 /* ---- starting and resuming ------------------------------------------------------------------- */
 
+/* Leaves out the quotes around a value of n bytes. Returns the rest of its length. */
+static int unquote(const char **value, size_t n)
+{
+    const int quoted = n > 1 && **value == '\'' && (*value)[n - 1] == '\'';
+    *value += quoted;
+    return (int)n - 2 * quoted;
+}
+
 /* Compares one line "key: value" of the checkpoint's configuration with the present configuration.
  * A difference is an error if a resumed run must have the same value (OPT_FIXED), else a warning,
  * or nothing if the value is free. Returns 0, or -1 with an error. */
@@ -155,18 +161,18 @@ static int compare_setting(const struct loop *l, const char *line, size_t n)
                                                                      : strstr(now, start.data);
     other = other ? other + (*other == '\n') : "";
     buf_release(&start);
-    size_t other_len = strcspn(other, "\n");
-    if (other_len == n && !memcmp(other, line, n))
+    const size_t skip = key_len + 2;
+    const char *new_value = strcspn(other, "\n") > skip ? other + skip : "unset";
+    const char *old_value = n > skip ? line + skip : "";
+    const int new_len = unquote(&new_value, strcspn(new_value, "\n"));
+    const int old_len = unquote(&old_value, n > skip ? n - skip : 0);
+    if (new_len == old_len && !memcmp(new_value, old_value, (size_t)old_len))
         return 0;
-    size_t skip = key_len + 2;
-    const char *new_value = other_len > skip ? other + skip : "unset";
-    int new_len = (int)strcspn(new_value, "\n");
-    int old_len = n > skip ? (int)(n - skip) : 0;
     if (flags & OPT_FIXED)
         return err_set("cannot resume with another %s: it was %.*s and is %.*s now", key, old_len,
-                       line + skip, new_len, new_value);
+                       old_value, new_len, new_value);
     log_warn("resuming with another value of %s: it was %.*s and is %.*s now", key, old_len,
-             line + skip, new_len, new_value);
+             old_value, new_len, new_value);
     return 0;
 }
 
@@ -791,8 +797,8 @@ static int due(int64_t step, int64_t every, int64_t last)
     return step == last || (every && step % every == 0);
 }
 
-/* Handles a loss or norm that is not finite. Sets an error that names the first tensor that is not
- * finite: a weight, or else a gradient. Returns 0 if the update may be skipped, else -1. */
+/* Sets an error for a loss or norm that is not finite: it names the first tensor that is not
+ * finite, a weight, or else a gradient. Returns -1. */
 static int diverged(struct loop *l, double loss, double norm)
 {
     const struct sharing *h = &l->engine.sharing;
@@ -800,13 +806,9 @@ static int diverged(struct loop *l, double loss, double norm)
     bad = weight = sharing_first(h, optimizer_not_finite(&l->store, STORE_PARAMETERS));
     if (!bad)
         bad = sharing_first(h, optimizer_not_finite(&l->store, STORE_GRADIENTS));
-    err_set("training diverged at step %" PRId64 ": loss %g, gradient norm %g%s%s%s",
-            l->at.step + 1, loss, norm, bad ? "; not finite: " : "",
-            bad && !weight ? "the gradient of " : "", bad ? bad->name : "");
-    if (l->settings->on_divergence == DIVERGENCE_STOP || weight || ++l->skipped == SKIPS)
-        return -1;
-    log_warn("%s; this update is skipped", err_get());
-    return 0;
+    return err_set("training diverged at step %" PRId64 ": loss %g, gradient norm %g%s%s%s",
+                   l->at.step + 1, loss, norm, bad ? "; not finite: " : "",
+                   bad && !weight ? "the gradient of " : "", bad ? bad->name : "");
 }
 
 /* Updates the weights if loss and norm are finite. Returns 0, or -1 with an error. */
@@ -815,7 +817,6 @@ static int update(struct loop *l, double loss, double norm, double rate)
     struct plan *p = l->plan;
     if (!isfinite(loss) || !isfinite(norm))
         return diverged(l, loss, norm);
-    l->skipped = 0;
     engine_update(&l->engine, &p->optimizer, norm, rate, l->at.step + 1);
     return l->store.moves ? agree(l, store_check(&l->store)) : 0;
 }

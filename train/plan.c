@@ -34,10 +34,7 @@ const struct settings settings_default = {
     .learning_rate = -1,
     .minimum_learning_rate = -1,
     .warmup = -1,
-    .power = 1,
-    .decay_rate = 0.05,
-    .decay_steps = 500,
-    .cooldown = 0.2,
+    .schedule = "cosine",
     .bias_correction = 1,
     .beta1 = 0.9,
     .beta2 = 0.95,
@@ -469,10 +466,10 @@ static int check_pipeline(const struct plan *p)
     const struct settings *s = p->settings;
     const int64_t pieces = pieces_of(p);
     if (stages_of(p) == 1)
-        return pieces == 1
-                   ? 0
-                   : err_set("pipeline-interleave is %" PRId64 ", but pipeline-parallel is 1",
-                             pieces);
+        return pieces == 1 ? 0
+                           : err_set("pipeline-parallel is 1x%" PRId64
+                                     ": only several stages can have several runs of layers",
+                                     pieces);
     if (pieces > 1 && stages_of(p) * pieces > p->model.config.layers)
         return err_set("%" PRId64 " layers cannot be cut into %" PRId64
                        " pipeline stages with %" PRId64 " runs of layers each",
@@ -513,9 +510,9 @@ static int share_micro_batches(struct plan *p, int64_t all)
     p->engine.stage = (int)s->stage;
     p->engine.interleave = (int)pieces_of(p);
     if (pieces_of(p) > 1 && all / leaves % stages_of(p))
-        return err_set("pipeline-interleave is %" PRId64 ", but the %" PRId64
+        return err_set("pipeline-parallel is %" PRId64 "x%" PRId64 ", but the %" PRId64
                        " micro-batches of a leaf are not a multiple of %" PRId64 " pipeline stages",
-                       pieces_of(p), all / leaves, stages_of(p));
+                       stages_of(p), pieces_of(p), all / leaves, stages_of(p));
     return 0;
 }
 
@@ -619,20 +616,8 @@ static int make_optimizer(struct plan *p)
 static int make_schedule(struct plan *p)
 {
     const struct settings *s = p->settings;
-    struct schedule *h = &p->schedule;
-    if (!p->steps)
-        return 0;
-    if (schedule_init(h, (enum schedule_kind)s->schedule, s->learning_rate,
-                      s->minimum_learning_rate, p->steps, s->warmup) < 0)
-        return -1;
-    h->power = s->power;
-    h->decay_rate = s->decay_rate;
-    h->decay_steps = s->decay_steps;
-    if (h->kind == SCHEDULE_WSD)
-        return schedule_set_cooldown(h, s->cooldown);
-    if (h->kind == SCHEDULE_CUSTOM)
-        return schedule_set_points(h, s->rates.items, s->rates.count);
-    return s->rates.count ? err_set("rates are given, but the schedule is not custom") : 0;
+    return schedule_init(&p->schedule, s->schedule, s->learning_rate, s->minimum_learning_rate,
+                         p->steps, p->steps ? s->warmup : 0);
 }
 
 /* ---- memory ---------------------------------------------------------------------------------- */
@@ -1226,19 +1211,18 @@ static void print_pipeline(const struct plan *p, struct buf *out)
     free(programs);
 }
 
-/* Prints the estimate for a cluster (cluster.h), split as --on-paper says, or else as this run is.
- * Returns 0, or -1 with an error. */
+/* Prints the estimate for a cluster (cluster.h). Returns 0, or -1 with an error. */
 static int print_estimate(const struct plan *p, struct buf *out)
 {
     const struct settings *s = p->settings;
     struct cluster_machine machine;
     struct cluster_estimate estimate;
-    struct cluster_split split = { .tensor1 = split_ranks(&p->own, SPLIT_HEADS),
-                                   .tensor2 = split_ranks(&p->own, SPLIT_WIDTH),
-                                   .pipeline = stages_of(p),
-                                   .interleave = pieces_of(p),
-                                   .data = ranks_of(p),
-                                   .zero = s->zero };
+    const struct cluster_split split = { .tensor1 = split_ranks(&p->own, SPLIT_HEADS),
+                                         .tensor2 = split_ranks(&p->own, SPLIT_WIDTH),
+                                         .pipeline = stages_of(p),
+                                         .interleave = pieces_of(p),
+                                         .data = ranks_of(p),
+                                         .zero = s->zero };
     const struct cluster_job job = { .layers = (double)p->model.config.layers,
                                      .width = (double)p->model.config.width,
                                      .inside = layer_widths(&p->model.config),
@@ -1251,8 +1235,7 @@ static int print_estimate(const struct plan *p, struct buf *out)
                                      .recompute = p->engine.recompute == RECOMPUTE_LAYER };
     if (!s->machine)
         return 0;
-    if ((s->on_paper && cluster_split_parse(&split, s->on_paper, s->ranks) < 0) ||
-        cluster_machine_load(&machine, s->machine) < 0 ||
+    if (cluster_machine_load(&machine, s->machine) < 0 ||
         cluster_estimate(&estimate, &machine, &job, &split) < 0)
         return -1;
     cluster_print(&estimate, &machine, &split, out);

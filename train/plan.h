@@ -21,9 +21,6 @@
 #include "train/step/optimizer.h"
 #include "train/step/schedule.h"
 
-enum divergence { DIVERGENCE_STOP, DIVERGENCE_SKIP };
-#define DIVERGENCE_WORDS "stop|skip" /* in the order of the enum */
-
 struct settings {
     int force;                /* 1: a run in the output folder is replaced */
     int task;                 /* enum task_kind */
@@ -55,11 +52,8 @@ struct settings {
     int64_t steps;
     double epochs;
     double learning_rate, minimum_learning_rate, warmup;
-    int schedule; /* enum schedule_kind */
-    double power, decay_rate, cooldown;
-    int64_t decay_steps;
-    struct opt_list rates;
-    int optimizer; /* enum optimizer_kind */
+    const char *schedule; /* for schedule_init */
+    int optimizer;        /* enum optimizer_kind */
     int bias_correction;
     double beta1, beta2, adam_epsilon, momentum, weight_decay, clip, lamb_cap;
     int lamb_thirds, decay_all;
@@ -72,7 +66,8 @@ struct settings {
     int64_t data_parallel, rank, leaves; /* data-parallel ranks; this rank's number; leaves
                                           * per update */
     int64_t zero;                        /* ZeRO stage */
-    const char *tensor_grid; /* value of --tensor-parallel, N or AxB; it sets the next two */
+    /* values of --tensor-parallel and --pipeline-parallel, N or AxB; they set the next four */
+    const char *tensor_grid, *pipeline_grid;
     int64_t tensor_parallel; /* number of tensor-parallel ranks, which share each layer; 0: 1 */
     int64_t tensor_width;    /* how many of them divide the residual stream; 0: 1 */
     int64_t pipeline_parallel, stage; /* number of stages of a pipeline, 0: 1; this rank's stage */
@@ -82,12 +77,10 @@ struct settings {
                           * can only be printed */
     double comm_timeout; /* seconds */
     int exchange;        /* enum comm_way */
-    int on_divergence;   /* enum divergence */
     const char *profile;
-    int dry_run, list_presets;      /* do this instead of training */
-    int64_t ranks;                  /* with dry_run: number of ranks; 0: not set */
-    const char *machine, *on_paper; /* with dry_run (cluster.h): the machine file, NULL: no
-                                     * estimate; and the split, NULL: the split of this run */
+    int dry_run, list_presets; /* do this instead of training */
+    int64_t ranks;             /* number of all ranks; 0: not set */
+    const char *machine;       /* with dry_run: the machine file (cluster.h); NULL: none */
 };
 
 /* The default values of the options. */

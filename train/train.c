@@ -152,21 +152,13 @@ static const struct opt options[] = {
       "passes over the training data, if --steps is not given; 0: one", 0, 1e9 },
     { 0, "minimum-learning-rate", OPT_REAL, AT(minimum_learning_rate), "X",
       "learning rate at the end of the schedule; -1: a tenth of the peak", -1, 1e3 },
-    { 0, "schedule", OPT_CHOICE, AT(schedule), SCHEDULE_WORDS,
-      "learning-rate schedule after the warm-up" },
+    { 0, "schedule", OPT_TEXT, AT(schedule), SCHEDULE_WORDS,
+      "learning-rate schedule after the warm-up; polynomial:EXPONENT; exponential:X:N multiplies "
+      "the rate by exp(-X) after each N updates; wsd:X falls in the last X updates, or in that "
+      "share of all; 0:RATE,STEP:RATE,... gives the rate from each step on" },
     { 0, "warmup", OPT_REAL, AT(warmup), "X",
       "updates until the peak learning rate; below 1: share of --steps; -1: chosen by --steps", -1,
       UP },
-    { 0, "power", OPT_REAL, AT(power), "X", "polynomial learning-rate schedule: exponent", 0, 100 },
-    { 0, "decay-rate", OPT_REAL, AT(decay_rate), "X",
-      "exponential schedule: multiply the learning rate by exp(-X) after each --decay-steps updates",
-      0, 1e3 },
-    { 0, "decay-steps", OPT_INT, AT(decay_steps), "N",
-      "exponential schedule: updates between two changes of the learning rate", 1, UP },
-    { 0, "cooldown", OPT_REAL, AT(cooldown), "X",
-      "wsd schedule: updates of the final decay; below 1: share of --steps", 0, UP },
-    { 0, "rates", OPT_LIST, AT(rates), "STEP:RATE",
-      "custom schedule: learning rate from this step (counted from 0) on" },
     { 0, "optimizer", OPT_CHOICE | OPT_FIXED, AT(optimizer), OPTIMIZER_WORDS, "optimizer" },
     { 0, "bias-correction", OPT_FLAG, AT(bias_correction), NULL,
       "AdamW, Adam, LAMB: correct the bias of the moments; or --no-bias-correction" },
@@ -189,27 +181,21 @@ static const struct opt options[] = {
     { 0, "clip", OPT_REAL, AT(clip), "X", "maximum gradient norm; 0: no clipping", 0, 1e9 },
 
     { .help = "Several processes:", .arg = OPT_MORE },
-    { 0, "data-parallel", OPT_INT | OPT_OF_RUN, AT(data_parallel), "N",
-      "ranks that train on different samples; 0: all that mpirun or srun started", 0, 1e6 },
     { 0, "tensor-parallel", OPT_TEXT | OPT_OF_RUN, AT(tensor_grid), "N|AxB",
       "ranks that share the heads and matrices of each layer, in one or two dimensions; 0: not "
       "shared" },
     { 0, "sequence-parallel", OPT_FLAG | OPT_OF_RUN, AT(sequence_parallel), NULL,
       "tensor-parallel ranks share the activations between layers, too" },
-    { 0, "pipeline-parallel", OPT_INT | OPT_OF_RUN, AT(pipeline_parallel), "N",
-      "cut the layers into N stages, each on other ranks; 0: one stage", 0, 1e6 },
-    { 0, "pipeline-interleave", OPT_INT | OPT_OF_RUN, AT(pipeline_interleave), "N",
-      "with --pipeline-parallel: runs of layers in each stage; with more of them the stages wait "
-      "less; 0: one run",
-      0, 1e6 },
+    { 0, "pipeline-parallel", OPT_TEXT | OPT_OF_RUN, AT(pipeline_grid), "N|NxV",
+      "cut the layers into N stages, each on other ranks, and each with V runs of layers, so that "
+      "they wait less; 0: one stage" },
     { 0, "ranks", OPT_INT | OPT_OF_RUN, AT(ranks), "N",
-      "with --dry-run: number of ranks to plan for; 0: the product of the parallel options", 0,
-      1e6 },
+      "number of ranks that mpirun or srun starts, with --dry-run those to plan for; ranks that do "
+      "not share a model train on different samples; 0: not checked, plan for one model",
+      0, 1e6 },
     { 0, "machine", OPT_TEXT | OPT_OF_RUN, AT(machine), "FILE",
       "with --dry-run: also estimate step time from this hardware description (YAML; examples in "
       "configs/machines)" },
-    { 0, "on-paper", OPT_TEXT | OPT_OF_RUN, AT(on_paper), "SPLIT",
-      "with --machine: the ranks, as tensor=8,pipeline=8,interleave=12,data=4,zero=1" },
     { 0, "leaves", OPT_INT, AT(leaves), "N",
       "number of fixed partial sums of gradients; results are bit-identical for every number of "
       "ranks that divides N; 0: as many as ranks",
@@ -238,8 +224,6 @@ static const struct opt options[] = {
       "micro-batches per validation; 0: all validation data", 0, UP },
     { 0, "log-every", OPT_INT | OPT_FREE, AT(log_every), "N",
       "updates between log lines; 0: only the first and the last", 0, UP },
-    { 0, "on-divergence", OPT_CHOICE, AT(on_divergence), DIVERGENCE_WORDS,
-      "if a loss or gradient is not finite: stop, or skip that update" },
     { 0, "profile", OPT_TEXT | OPT_OF_RUN, AT(profile), "FILE",
       "print where time is spent, and write a trace for Perfetto or Chrome" },
     { 0 },
@@ -328,38 +312,11 @@ static int open_ranks(struct comm *ranks, const struct settings *s)
     return 0;
 }
 
-/* Appends the numbers of ranks that the options ask for, as in "data-parallel x tensor-parallel is
- * 4 x 2". */
-static void name_ranks(const struct settings *s, struct buf *out)
-{
-    buf_adds(out, "data-parallel");
-    if (s->pipeline_parallel > 1)
-        buf_adds(out, " x pipeline-parallel");
-    if (s->tensor_parallel > 1)
-        buf_adds(out, " x tensor-parallel");
-    buf_addf(out, " is %" PRId64, s->data_parallel);
-    if (s->pipeline_parallel > 1)
-        buf_addf(out, " x %" PRId64, s->pipeline_parallel);
-    if (s->tensor_parallel > 1)
-        buf_addf(out, " x %" PRId64, s->tensor_parallel);
-}
-
-static int other_ranks(const struct settings *s, const char *but)
-{
-    struct buf text = BUF_INIT;
-    name_ranks(s, &text);
-    err_set("%s, but %s", text.data, but);
-    buf_release(&text);
-    return -1;
-}
-
 /* Sets the number of data-parallel ranks for `all` ranks in total. `but` is a text for the error,
  * which says where the number of all ranks comes from. Returns 0, or -1 with an error. */
 static int share_ranks(struct settings *s, int64_t all, const char *but)
 {
     const int64_t model = s->pipeline_parallel * s->tensor_parallel;
-    if (s->data_parallel && s->data_parallel * model != all)
-        return other_ranks(s, but);
     if (all % model && s->pipeline_parallel > 1)
         return err_set("pipeline-parallel x tensor-parallel, %" PRId64 " x %" PRId64
                        ", does not divide the number of ranks: %s",
@@ -371,18 +328,12 @@ static int share_ranks(struct settings *s, int64_t all, const char *but)
     return 0;
 }
 
-/* Reads --tensor-parallel into its two dimensions. Returns 0, or -1 with an error. */
-static int read_grid(struct settings *s)
+/* Reads the value `text` of an option into its two numbers. Returns 0, or -1 with an error. */
+static int read_grid(const char *option, const char *text, int64_t *a, int64_t *b)
 {
-    const char *text = s->tensor_grid ? s->tensor_grid : "0";
-    int64_t heads = 1;
-    s->tensor_width = 1;
-    if (strcmp(text, "0") != 0 &&
-        (cluster_grid_parse(&text, &heads, &s->tensor_width) < 0 || *text))
-        return err_usage("--tensor-parallel '%s' is neither a number nor two numbers like 2x4",
-                         s->tensor_grid);
-    s->tensor_parallel = heads * s->tensor_width;
-    return 0;
+    return cluster_grid_parse(text ? text : "0", a, b) < 0
+               ? err_usage("--%s '%s' is neither a number nor two numbers like 2x4", option, text)
+               : 0;
 }
 
 /* Sets the number of data-parallel ranks and forms the groups. With --dry-run, the number is that
@@ -390,19 +341,24 @@ static int read_grid(struct settings *s)
 static int count_ranks(struct comm *ranks, struct settings *s)
 {
     const int started = ranks->size[COMM_WORLD];
+    int64_t heads;
     char but[80];
-    if (read_grid(s) < 0)
+    if (read_grid("tensor-parallel", s->tensor_grid, &heads, &s->tensor_width) < 0 ||
+        read_grid("pipeline-parallel", s->pipeline_grid, &s->pipeline_parallel,
+                  &s->pipeline_interleave) < 0)
         return -1;
-    s->pipeline_parallel = s->pipeline_parallel ? s->pipeline_parallel : 1;
+    s->tensor_parallel = heads * s->tensor_width;
     if (s->pipeline_parallel > 1 && !tool_given("group"))
         s->group = 0;
     if (s->dry_run && started == 1) {
         snprintf(but, sizeof but, "ranks is %" PRId64, s->ranks);
-        return s->ranks && !s->on_paper ? share_ranks(s, s->ranks, but) : 0;
+        return s->ranks ? share_ranks(s, s->ranks, but) : 0;
     }
     snprintf(but, sizeof but,
              started == 1 ? "1 process was started: use mpirun or srun" : "%d ranks were started",
              started);
+    if (s->ranks && s->ranks != started)
+        return err_set("ranks is %" PRId64 ", but %s", s->ranks, but);
     if (share_ranks(s, started, but) < 0)
         return -1;
     comm_regroup(ranks, (int)s->pipeline_parallel, (int)(s->tensor_parallel / s->tensor_width),
@@ -452,10 +408,26 @@ static int compare_ranks(struct comm *ranks, const struct plan *p)
     return 0;
 }
 
-/* Returns the flags of an option, also of one that only older versions have. */
+/* Options that earlier versions had, and what to give instead. */
+static const struct opt_foreign retired[] = {
+    { "gelu", "give --activation" },
+    { "power", "give --schedule polynomial:POWER" },
+    { "decay-rate", "give --schedule exponential:RATE:STEPS" },
+    { "decay-steps", "give --schedule exponential:RATE:STEPS" },
+    { "cooldown", "give --schedule wsd:COOLDOWN" },
+    { "rates", "give --schedule STEP:RATE,STEP:RATE" },
+    { "on-divergence", "a loss or gradient that is not finite ends the run" },
+    { "data-parallel", "give --ranks, the number of all ranks" },
+    { "pipeline-interleave", "give --pipeline-parallel STAGESxRUNS" },
+    { "on-paper", "give --ranks, --tensor-parallel, --pipeline-parallel and --zero" },
+    { "set", "give the option --KEY VALUE itself" },
+    { 0 },
+};
+
+/* Returns the flags of an option, also of one that only earlier versions have. */
 static unsigned flags_of(const char *option)
 {
-    return strcmp(option, "gelu") ? tool_flags(option) : OPT_FREE; /* 0.1's --activation */
+    return opt_foreign(retired, option) ? OPT_FREE : tool_flags(option);
 }
 
 /* ---- a run ----------------------------------------------------------------------------------- */
@@ -542,10 +514,10 @@ static int print_presets(void)
  * -1 with a usage error. */
 static int check_useful(const struct settings *s)
 {
-    static const char *const no_custom = "has no effect with --schedule custom",
+    static const char *const no_custom = "has no effect with a --schedule of rates",
                              *const no_sgd = "has no effect with --optimizer sgd or momentum";
-    const int custom = s->schedule == SCHEDULE_CUSTOM, constant = s->schedule == SCHEDULE_CONSTANT,
-              exponential = s->schedule == SCHEDULE_EXPONENTIAL,
+    const int custom = strchr("0123456789", *s->schedule) != NULL,
+              constant = !strcmp(s->schedule, "constant"),
               lamb = s->optimizer == OPTIMIZER_LAMB || s->optimizer == OPTIMIZER_NVLAMB,
               momentum = s->optimizer == OPTIMIZER_MOMENTUM,
               moments = s->optimizer != OPTIMIZER_SGD && !momentum;
@@ -557,11 +529,7 @@ static int check_useful(const struct settings *s)
         { "learning-rate", !custom, no_custom },
         { "warmup", !custom, no_custom },
         { "minimum-learning-rate", !custom && !constant,
-          "has no effect with --schedule constant or custom" },
-        { "power", s->schedule == SCHEDULE_POLYNOMIAL, "needs --schedule polynomial" },
-        { "decay-rate", exponential, "needs --schedule exponential" },
-        { "decay-steps", exponential, "needs --schedule exponential" },
-        { "cooldown", s->schedule == SCHEDULE_WSD, "needs --schedule wsd" },
+          "has no effect with a --schedule that is constant or of rates" },
         { "beta1", moments, no_sgd },
         { "beta2", moments, no_sgd },
         { "adam-epsilon", moments, no_sgd },
@@ -645,10 +613,8 @@ static int settle(struct settings *s, struct comm *ranks, struct buf *path, int 
         s->steps = 0;
     if (tool_given("steps") && !tool_given("epochs"))
         s->epochs = 0;
-    if ((s->machine || s->ranks) && !s->dry_run)
-        return err_usage("--%s needs --dry-run", s->machine ? "machine" : "ranks");
-    if (s->on_paper && !s->machine)
-        return err_usage("--on-paper needs --machine");
+    if (s->machine && !s->dry_run)
+        return err_usage("--machine needs --dry-run");
     if (check_useful(s) < 0 || ops_check_device(s->device) < 0)
         return -1;
     return count_ranks(ranks, s);
@@ -712,6 +678,7 @@ static const struct tool tool = {
                 "  train gpt3-175b --dry-run\n",
     .commands = commands,
     .translate = foreign_translate,
+    .foreign = retired,
     .hint = foreign_option,
     .version_detail = ops_kernels,
 };

@@ -217,10 +217,17 @@ size_t opt_distance(const char *a, const char *b)
     return row[n];
 }
 
+/* Sets the error for an unknown option or key: the hint for an option of another program, or else
+ * our name for it, or else the most similar option. Returns -1. */
 static int unknown(const struct opts *o, const char *what, const char *dashes, const char *name,
                    const char *where)
 {
-    const char *best = NULL;
+    const char *say = o->hint ? o->hint(name) : NULL, *ours = NULL, *best = NULL;
+    for (size_t i = 0; !say && (ours = opt_synonym(name, i)) && !find_name(o, ours, strlen(ours));)
+        i++;
+    if (say || ours)
+        return err_usage("%sunknown %s '%s%s': %s%s", where, what, dashes, name,
+                         say ? say : "give --", say ? "" : ours);
     /* at this distance or more it is no misspelling */
     size_t least = strlen(name) < 6 ? strlen(name) / 2 + 1 : 4;
     for (size_t i = 0; i < o->count; i++) {
@@ -235,19 +242,12 @@ static int unknown(const struct opts *o, const char *what, const char *dashes, c
                 : err_usage("%sunknown %s '%s%s'", where, what, dashes, name);
 }
 
-/* Sets the error for an unknown option --NAME: the hint for an option of another program, or else
- * our name for it, or else the most similar option. Returns -1. */
 static int unknown_option(const struct opts *o, const char *arg, size_t n)
 {
     char *name = mem_strndup(arg, n);
-    const char *say = o->hint ? o->hint(name) : NULL, *ours = NULL;
-    for (size_t i = 0; !say && (ours = opt_synonym(name, i)) && !find_name(o, ours, strlen(ours));)
-        i++;
-    int result = say    ? err_usage("unknown option '--%s': %s", name, say)
-                 : ours ? err_usage("unknown option '--%s': give --%s", name, ours)
-                        : unknown(o, "option", "--", name, "");
+    unknown(o, "option", "--", name, "");
     free(name);
-    return result;
+    return -1;
 }
 
 static const char *keep(struct opts *o, const char *s)
@@ -370,7 +370,9 @@ static int set_list(struct opts *o, const struct opt_bound *p, const char *value
     return 0;
 }
 
-int opts_set(struct opts *o, const char *key, const char *value, const char *where)
+/* Sets one option from a configuration file. `where` is put in front of errors. An option that was
+ * given on the command line keeps its value. Returns 0, or -1 with a usage error. */
+static int set_key(struct opts *o, const char *key, const char *value, const char *where)
 {
     const struct opt_bound *p = find_name(o, key, strlen(key));
     if (!p)
@@ -389,7 +391,7 @@ int opts_load(struct opts *o, const struct yaml *y, const char *path)
         const char *dot = strrchr(y->items[i].key, '.');
         buf_clear(&where);
         buf_addf(&where, "%s:%d: ", path, y->items[i].line);
-        result = opts_set(o, dot ? dot + 1 : y->items[i].key, y->items[i].value, where.data);
+        result = set_key(o, dot ? dot + 1 : y->items[i].key, y->items[i].value, where.data);
     }
     buf_release(&where);
     return result < 0 ? err_set("%s", err_get()) : 0; /* an error in the file is no usage error */

@@ -112,11 +112,6 @@ void opts_release(struct opts *o);
  * "-" is an operand. */
 int opts_parse(struct opts *o, int argc, char **argv);
 
-/* Sets one option as a configuration file would. `value` is copied. `where` is put in front of
- * errors. An option that was given on the command line keeps its value. Returns 0, or -1 with a
- * usage error. */
-int opts_set(struct opts *o, const char *key, const char *value, const char *where);
-
 /* Sets the options from all keys of a configuration file. Returns 0, or -1 with an error; for an
  * unknown key, the error names the most similar option. */
 int opts_load(struct opts *o, const struct yaml *y, const char *path);

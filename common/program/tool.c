@@ -40,7 +40,6 @@ static const struct tool *tool; /* the running program */
 static struct common {
     int want_help, want_help_all, want_version, verbose, quiet, want_config, progress_on;
     const char *config_path;
-    struct opt_list settings;
 } common = { .progress_on = -1 };
 #define AT(member) offsetof(struct common, member)
 
@@ -56,8 +55,6 @@ static const struct opt seed_options[] = {
 static const struct opt config_options[] = {
     { 'c', "config", OPT_TEXT | OPT_NO_SETTING, AT(config_path), "FILE",
       "read options from a YAML file" },
-    { 0, "set", OPT_LIST | OPT_NO_SETTING, AT(settings), "KEY=VALUE",
-      "set one option as a configuration file would" },
     { 0, "print-config", OPT_FLAG | OPT_NO_SETTING, AT(want_config), NULL,
       "print the options in force as YAML and stop" },
     { 0 },
@@ -233,34 +230,6 @@ static const struct tool_command *find_command(const struct tool *t, const char 
     return t->commands[0];
 }
 
-/* Applies one KEY=VALUE like a line of a configuration file; `eq` is the '=' in it. Returns 0, or
- * -1 with an error. */
-static int set_one(const char *setting, const char *eq)
-{
-    struct yaml_item item = { mem_strndup(setting, (size_t)(eq - setting)), mem_strdup(eq + 1), 1 };
-    struct yaml y = { .items = mem_alloc(sizeof item), .count = 1, .cap = 1 };
-    y.items[0] = item;
-    int result = tool->translate ? tool->translate(&y, "--set") : 0;
-    for (size_t i = 0; !result && i < y.count; i++)
-        result = opts_set(&opts, y.items[i].key, y.items[i].value, "--set: ");
-    yaml_release(&y);
-    return result;
-}
-
-static int apply_settings(void)
-{
-    if (common.config_path && tool_load_config(common.config_path) < 0)
-        return -1;
-    for (size_t i = 0; i < common.settings.count; i++) {
-        const char *eq = strchr(common.settings.items[i], '=');
-        if (!eq)
-            return err_usage("--set wants KEY=VALUE, not '%s'", common.settings.items[i]);
-        if (set_one(common.settings.items[i], eq) < 0)
-            return -1;
-    }
-    return 0;
-}
-
 static int is_config(const char *operand)
 {
     return file_ends_with(operand, ".yaml") || file_ends_with(operand, ".yml") ||
@@ -343,7 +312,7 @@ static int run_command(const struct tool_command *c, int argc, char **argv, void
         return -1;
     argc -= taken;
     argv += taken;
-    if (apply_settings() < 0)
+    if (common.config_path && tool_load_config(common.config_path) < 0)
         return -1;
     if (common.want_config) {
         struct buf out = BUF_INIT;
@@ -604,7 +573,7 @@ int tool_may_replace(const char *path, const char *mark, const char *what)
 
 int tool_configured(void)
 {
-    return configured || common.config_path || common.settings.count;
+    return configured || common.config_path;
 }
 
 int tool_given(const char *option)
@@ -612,24 +581,9 @@ int tool_given(const char *option)
     return opts_given(&opts, option);
 }
 
-/* Returns 1 if --set gives the option, else 0. */
-static int is_set(const char *option)
-{
-    const size_t n = strlen(option);
-    for (size_t i = 0; i < common.settings.count; i++) {
-        const char *key = common.settings.items[i];
-        size_t k = 0;
-        while (k < n && (key[k] == '_' ? '-' : key[k]) == option[k])
-            k++;
-        if (k == n && key[n] == '=')
-            return 1;
-    }
-    return 0;
-}
-
 int tool_only_preset(const char *option)
 {
-    return preset && !common.config_path && !tool_given(option) && !is_set(option);
+    return preset && !common.config_path && !tool_given(option);
 }
 
 unsigned tool_flags(const char *option)

@@ -4,88 +4,130 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/base/err.h"
 #include "common/base/mem.h"
 
 /* Returns the number of steps that `value` stands for: a fraction of `steps` if it is below 1, else
- * a number of steps. Returns -1 with an error that contains `name`. */
-static int64_t span(double value, int64_t steps, const char *name)
+ * a number of steps. Returns -1 with an error that contains `name` and `option`. */
+static int64_t span(double value, int64_t steps, const char *name, const char *option)
 {
     if (value >= 1 && value != nearbyint(value))
         return err_set("%s %g is neither a share below 1 nor a whole number of steps", name, value);
     if (value > (double)steps)
-        return err_set("%s of %g steps is longer than the training of %lld: give a smaller --%s",
-                       name, value, (long long)steps, name);
+        return err_set("%s of %g steps is longer than the training of %lld: give a smaller %s",
+                       name, value, (long long)steps, option);
     return (int64_t)(value < 1 ? value * (double)steps : value);
 }
 
-int schedule_init(struct schedule *s, enum schedule_kind kind, double peak, double floor,
-                  int64_t steps, double warmup)
+/* The schedules with a name. Numbers behind the name replace the defaults. */
+static const struct {
+    const char *name;
+    int numbers;
+    double defaults[2], least[2], most[2];
+} words[] = {
+    [SCHEDULE_COSINE] = { "cosine" },
+    [SCHEDULE_LINEAR] = { "linear" },
+    [SCHEDULE_CONSTANT] = { "constant" },
+    [SCHEDULE_POLYNOMIAL] = { "polynomial", 1, { 1 }, { 0 }, { 100 } },
+    [SCHEDULE_EXPONENTIAL] = { "exponential", 2, { 0.05, 500 }, { 0, 1 }, { 1e3, 1e15 } },
+    [SCHEDULE_WSD] = { "wsd", 1, { 0.2 }, { 0 }, { 1e15 } },
+};
+
+/* Reads the numbers of `text` behind the name. Returns 0, or -1 if there are too many, or if one is
+ * out of bounds. */
+static int take_numbers(struct schedule *s, const char *text)
 {
+    for (int i = 0; i < words[s->kind].numbers; i++) {
+        char *end;
+        s->numbers[i] = words[s->kind].defaults[i];
+        if (*text != ':')
+            continue;
+        s->numbers[i] = strtod(text + 1, &end);
+        if (end == text + 1 ||
+            !(s->numbers[i] >= words[s->kind].least[i] && s->numbers[i] <= words[s->kind].most[i]))
+            return -1;
+        text = end;
+    }
+    return *text ? -1 : 0;
+}
+
+/* Reads "0:RATE,STEP:RATE,..." into the points. Returns 0, or -1 with an error. */
+static int take_rates(struct schedule *s, const char *text)
+{
+    size_t room = 0;
+    s->kind = SCHEDULE_RATES;
+    for (const char *at = text;; at++) {
+        const int n = (int)strcspn(at, ",");
+        char *colon, *end;
+        errno = 0;
+        const long long step = strtoll(at, &colon, 10);
+        const double rate = *colon == ':' ? strtod(colon + 1, &end) : -1;
+        if (colon == at || *colon != ':' || end == colon + 1 || end != at + n || step < 0 ||
+            errno || !isfinite(rate) || rate < 0)
+            return err_set("rate '%.*s' is not of the form STEP:RATE", n, at);
+        if (s->count ? step <= s->points[s->count - 1].step : step)
+            return err_set("rate '%.*s' %s", n, at,
+                           s->count ? "must be for a later step than the rate before it"
+                                    : "must be for step 0");
+        mem_grow(s->points, room, s->count + 1);
+        s->points[s->count++] = (struct schedule_point){ step, rate };
+        at += n;
+        if (!*at)
+            return 0;
+    }
+}
+
+/* Reads a value of --schedule. Returns 0, or -1 with an error. */
+static int parse(struct schedule *s, const char *text)
+{
+    const size_t n = strcspn(text, ":");
+    if (strchr("0123456789", *text) && *text)
+        return take_rates(s, text);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strlen(words[i].name) == n && !memcmp(words[i].name, text, n)) {
+            s->kind = (enum schedule_kind)i;
+            return take_numbers(s, text + n) < 0
+                       ? err_usage("--schedule '%s': the numbers behind %s are not " SCHEDULE_WORDS,
+                                   text, words[i].name)
+                       : 0;
+        }
+    return err_usage("--schedule '%s' is none of " SCHEDULE_WORDS, text);
+}
+
+/* Sets the cooldown of a wsd schedule. Returns 0, or -1 with an error. */
+static int set_cooldown(struct schedule *s)
+{
+    s->cooldown = span(s->numbers[0], s->steps, "cooldown", "--schedule wsd:X");
+    if (s->cooldown < 0)
+        return -1;
+    return s->cooldown + s->warmup <= s->steps
+               ? 0
+               : err_set(
+                     "warmup of %lld steps and cooldown of %lld are longer than the training of "
+                     "%lld",
+                     (long long)s->warmup, (long long)s->cooldown, (long long)s->steps);
+}
+
+int schedule_init(struct schedule *s, const char *text, double peak, double floor, int64_t steps,
+                  double warmup)
+{
+    *s = (struct schedule){ .peak = peak, .floor = floor, .steps = steps };
+    if (parse(s, text) < 0)
+        return -1;
     if (floor > peak)
         return err_set("minimum-learning-rate %g is above learning-rate %g", floor, peak);
-    int64_t w = span(warmup, steps, "warmup");
-    *s = (struct schedule){ .kind = kind,
-                            .peak = peak,
-                            .floor = floor,
-                            .steps = steps,
-                            .warmup = w,
-                            .power = 1,
-                            .decay_steps = 1 };
-    return w < 0 ? -1 : 0;
+    s->warmup = span(warmup, steps, "warmup", "--warmup");
+    if (s->warmup < 0)
+        return -1;
+    return s->kind == SCHEDULE_WSD && steps ? set_cooldown(s) : 0;
 }
 
 void schedule_release(struct schedule *s)
 {
     free(s->points);
     *s = (struct schedule){ 0 };
-}
-
-int schedule_set_cooldown(struct schedule *s, double cooldown)
-{
-    int64_t c = span(cooldown, s->steps, "cooldown");
-    if (c < 0)
-        return -1;
-    if (c + s->warmup > s->steps)
-        return err_set("warmup of %lld steps and cooldown of %lld are longer than the training of "
-                       "%lld",
-                       (long long)s->warmup, (long long)c, (long long)s->steps);
-    s->cooldown = c;
-    return 0;
-}
-
-/* Parses a text "STEP:RATE" into *p. Returns 0, or -1 with an error. */
-static int parse_point(struct schedule_point *p, const char *text)
-{
-    char *colon, *end;
-    errno = 0;
-    long long step = strtoll(text, &colon, 10);
-    if (colon == text || *colon != ':' || step < 0 || errno)
-        return err_set("rate '%s' is not of the form STEP:RATE", text);
-    double rate = strtod(colon + 1, &end);
-    if (end == colon + 1 || *end || !isfinite(rate) || rate < 0)
-        return err_set("rate '%s' is not of the form STEP:RATE", text);
-    *p = (struct schedule_point){ step, rate };
-    return 0;
-}
-
-int schedule_set_points(struct schedule *s, const char *const *texts, size_t count)
-{
-    if (!count)
-        return err_set("the custom schedule has no rates: give --rates 0:RATE and more");
-    free(s->points);
-    s->points = mem_zalloc(count, sizeof *s->points);
-    s->count = count;
-    for (size_t i = 0; i < count; i++) {
-        if (parse_point(&s->points[i], texts[i]) < 0)
-            return -1;
-        if (i ? s->points[i].step <= s->points[i - 1].step : s->points[i].step)
-            return err_set("rate '%s' %s", texts[i],
-                           i ? "must be for a later step than the rate before it"
-                             : "must be for step 0");
-    }
-    return 0;
 }
 
 static double table_rate(const struct schedule *s, int64_t t)
@@ -111,7 +153,7 @@ static double height(const struct schedule *s, int64_t t)
     switch (s->kind) {
     case SCHEDULE_LINEAR: return 1 - u;
     case SCHEDULE_COSINE: return 0.5 * (1 + cos(M_PI * u));
-    case SCHEDULE_POLYNOMIAL: return pow(1 - u, s->power);
+    case SCHEDULE_POLYNOMIAL: return pow(1 - u, s->numbers[0]);
     case SCHEDULE_WSD:
         if (s->steps - t >= s->cooldown)
             return 1;
@@ -122,15 +164,15 @@ static double height(const struct schedule *s, int64_t t)
 
 double schedule_rate(const struct schedule *s, int64_t t)
 {
-    if (s->kind == SCHEDULE_CUSTOM)
+    if (s->kind == SCHEDULE_RATES)
         return table_rate(s, t);
     if (t < s->warmup)
         return s->peak * (double)(t + 1) / (double)s->warmup;
     if (s->kind == SCHEDULE_CONSTANT)
         return s->peak;
     if (s->kind == SCHEDULE_EXPONENTIAL) {
-        int64_t turns = (t - s->warmup) / s->decay_steps;
-        return fmax(s->floor, s->peak * exp(-s->decay_rate * (double)turns));
+        int64_t turns = (t - s->warmup) / (int64_t)s->numbers[1];
+        return fmax(s->floor, s->peak * exp(-s->numbers[0] * (double)turns));
     }
     return s->floor + (s->peak - s->floor) * height(s, t);
 }

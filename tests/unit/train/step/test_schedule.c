@@ -1,8 +1,8 @@
 #include <criterion/criterion.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "common/base/buf.h"
 #include "common/base/err.h"
 #include "train/step/schedule.h"
 
@@ -14,7 +14,7 @@ static void near(double a, double b)
 Test(schedule, warms_up_in_steps_and_reaches_the_peak)
 {
     struct schedule s;
-    cr_assert_eq(schedule_init(&s, SCHEDULE_COSINE, 1.0, 0.1, 110, 10), 0);
+    cr_assert_eq(schedule_init(&s, "cosine", 1.0, 0.1, 110, 10), 0);
     near(schedule_rate(&s, 0), 0.1); /* the first update moves */
     near(schedule_rate(&s, 4), 0.5);
     near(schedule_rate(&s, 9), 1.0);
@@ -24,7 +24,7 @@ Test(schedule, warms_up_in_steps_and_reaches_the_peak)
 Test(schedule, cosine_passes_its_middle_and_nears_the_floor)
 {
     struct schedule s;
-    schedule_init(&s, SCHEDULE_COSINE, 1.0, 0.2, 110, 10);
+    schedule_init(&s, "cosine", 1.0, 0.2, 110, 10);
     near(schedule_rate(&s, 60), 0.6);
     near(schedule_rate(&s, 35), 0.2 + 0.8 * 0.5 * (1 + cos(M_PI / 4)));
     near(schedule_rate(&s, 110), 0.2);
@@ -36,7 +36,7 @@ Test(schedule, cosine_passes_its_middle_and_nears_the_floor)
 Test(schedule, linear_falls_evenly)
 {
     struct schedule s;
-    schedule_init(&s, SCHEDULE_LINEAR, 1.0, 0.0, 100, 0);
+    schedule_init(&s, "linear", 1.0, 0.0, 100, 0);
     near(schedule_rate(&s, 0), 1.0);
     near(schedule_rate(&s, 25), 0.75);
     near(schedule_rate(&s, 99), 0.01);
@@ -45,7 +45,7 @@ Test(schedule, linear_falls_evenly)
 Test(schedule, constant_warms_up_too)
 {
     struct schedule s;
-    schedule_init(&s, SCHEDULE_CONSTANT, 2.0, 0.0, 100, 4);
+    schedule_init(&s, "constant", 2.0, 0.0, 100, 4);
     near(schedule_rate(&s, 0), 0.5);
     near(schedule_rate(&s, 3), 2.0);
     near(schedule_rate(&s, 99), 2.0);
@@ -54,9 +54,9 @@ Test(schedule, constant_warms_up_too)
 Test(schedule, warmup_below_one_is_a_share)
 {
     struct schedule s;
-    schedule_init(&s, SCHEDULE_LINEAR, 1, 0, 286000, 0.005995);
+    schedule_init(&s, "linear", 1, 0, 286000, 0.005995);
     cr_assert_eq(s.warmup, 1714);
-    schedule_init(&s, SCHEDULE_LINEAR, 1, 0, 10, 0.01);
+    schedule_init(&s, "linear", 1, 0, 10, 0.01);
     cr_assert_eq(s.warmup, 0);
     near(schedule_rate(&s, 0), 1);
 }
@@ -64,18 +64,18 @@ Test(schedule, warmup_below_one_is_a_share)
 Test(schedule, refuses_what_makes_no_sense)
 {
     struct schedule s;
-    cr_assert_eq(schedule_init(&s, SCHEDULE_COSINE, 1e-4, 1e-3, 10, 0), -1);
+    cr_assert_eq(schedule_init(&s, "cosine", 1e-4, 1e-3, 10, 0), -1);
     cr_assert(strstr(err_get(), "is above"));
-    cr_assert_eq(schedule_init(&s, SCHEDULE_COSINE, 1, 0, 10, 2.5), -1);
+    cr_assert_eq(schedule_init(&s, "cosine", 1, 0, 10, 2.5), -1);
     cr_assert(strstr(err_get(), "neither a share below 1 nor a whole number"));
-    cr_assert_eq(schedule_init(&s, SCHEDULE_COSINE, 1, 0, 10, 11), -1);
+    cr_assert_eq(schedule_init(&s, "cosine", 1, 0, 10, 11), -1);
     cr_assert(strstr(err_get(), "longer than the training"));
 }
 
 Test(schedule, warmup_may_take_the_whole_training)
 {
     struct schedule s;
-    cr_assert_eq(schedule_init(&s, SCHEDULE_COSINE, 1, 0, 10, 10), 0);
+    cr_assert_eq(schedule_init(&s, "cosine", 1, 0, 10, 10), 0);
     near(schedule_rate(&s, 9), 1);
     near(schedule_rate(&s, 10), 0);
 }
@@ -85,9 +85,9 @@ Test(schedule, warmup_may_take_the_whole_training)
 Test(schedule, polynomial_is_a_power_of_linear)
 {
     struct schedule s;
-    schedule_init(&s, SCHEDULE_POLYNOMIAL, 1.0, 0.1, 110, 10);
+    schedule_init(&s, "polynomial", 1.0, 0.1, 110, 10);
     near(schedule_rate(&s, 60), 0.55); /* power 1 */
-    s.power = 2;
+    schedule_init(&s, "polynomial:2", 1.0, 0.1, 110, 10);
     near(schedule_rate(&s, 0), 0.1);
     near(schedule_rate(&s, 10), 1.0);
     near(schedule_rate(&s, 60), 0.1 + 0.9 * 0.25);
@@ -99,22 +99,20 @@ Test(schedule, polynomial_is_a_power_of_linear)
 Test(schedule, exponential_falls_in_steps)
 {
     struct schedule s;
-    schedule_init(&s, SCHEDULE_EXPONENTIAL, 4e-4, 1e-7, 20000, 128);
-    s.decay_rate = 0.051, s.decay_steps = 512;
+    schedule_init(&s, "exponential:0.051:512", 4e-4, 1e-7, 20000, 128);
     near(schedule_rate(&s, 63), 2e-4);
     near(schedule_rate(&s, 128), 4e-4);
     near(schedule_rate(&s, 128 + 511), 4e-4);
     near(schedule_rate(&s, 128 + 512), 4e-4 * exp(-0.051));
     near(schedule_rate(&s, 128 + 10 * 512 + 7), 4e-4 * exp(-0.51));
-    s.decay_rate = 1;
+    schedule_init(&s, "exponential:1:512", 4e-4, 1e-7, 20000, 128);
     near(schedule_rate(&s, 20000), 1e-7); /* no lower than the floor */
 }
 
 Test(schedule, wsd_is_stable_until_the_cooldown)
 {
     struct schedule s;
-    schedule_init(&s, SCHEDULE_WSD, 1.0, 0.2, 100, 10);
-    cr_assert_eq(schedule_set_cooldown(&s, 0.2), 0);
+    cr_assert_eq(schedule_init(&s, "wsd", 1.0, 0.2, 100, 10), 0); /* wsd:0.2 */
     near(schedule_rate(&s, 0), 0.1);
     near(schedule_rate(&s, 10), 1.0);
     near(schedule_rate(&s, 79), 1.0);
@@ -122,37 +120,33 @@ Test(schedule, wsd_is_stable_until_the_cooldown)
     near(schedule_rate(&s, 90), 0.6);
     near(schedule_rate(&s, 99), 0.24);
     near(schedule_rate(&s, 100), 0.2);
-    cr_assert_eq(schedule_set_cooldown(&s, 90), 0);
-    cr_assert_eq(schedule_set_cooldown(&s, 91), -1);
+    cr_assert_eq(schedule_init(&s, "wsd:90", 1.0, 0.2, 100, 10), 0);
+    cr_assert_eq(schedule_init(&s, "wsd:91", 1.0, 0.2, 100, 10), -1);
     cr_assert(strstr(err_get(), "are longer than the training"));
-    cr_assert_eq(schedule_set_cooldown(&s, 1.5), -1);
-    cr_assert_eq(schedule_set_cooldown(&s, 0), 0);
+    cr_assert_eq(schedule_init(&s, "wsd:1.5", 1.0, 0.2, 100, 10), -1);
+    cr_assert_eq(schedule_init(&s, "wsd:0", 1.0, 0.2, 100, 10), 0);
     near(schedule_rate(&s, 99), 1.0);
 }
 
 /* Tables with which BERT was trained: the rate is .009 from update 21 on; and a line to .00599729
  * at update 2000 in steps of 16 updates. */
-Test(schedule, custom_takes_the_last_entry_of_its_table)
+Test(schedule, rates_hold_until_the_next_one)
 {
     struct schedule s;
-    const char *const base[] = { "0:0.00082", "10:4.9e-3", "21:.009", "208:0.0014" };
-    schedule_init(&s, SCHEDULE_CUSTOM, 1, 0, 300, 0);
-    cr_assert_eq(schedule_set_points(&s, base, 4), 0);
+    cr_assert_eq(schedule_init(&s, "0:0.00082,10:4.9e-3,21:.009,208:0.0014", 1, 0, 300, 0), 0);
     near(schedule_rate(&s, 0), 0.00082);
     near(schedule_rate(&s, 9), 0.00082);
     near(schedule_rate(&s, 20), 0.0049);
     near(schedule_rate(&s, 21), 0.009);
     near(schedule_rate(&s, 207), 0.009);
     near(schedule_rate(&s, 300), 0.0014);
+    schedule_release(&s);
 
-    char text[126][40];
-    const char *large[126];
-    for (int i = 0; i < 126; i++) {
-        double rate = 1e-7 + (0.00599729 - 1e-7) * i / 125;
-        snprintf(text[i], sizeof text[i], "%d:%.17g", 16 * i, rate);
-        large[i] = text[i];
-    }
-    cr_assert_eq(schedule_set_points(&s, large, 126), 0);
+    struct buf text = BUF_INIT;
+    for (int i = 0; i < 126; i++)
+        buf_addf(&text, "%s%d:%.17g", i ? "," : "", 16 * i, 1e-7 + (0.00599729 - 1e-7) * i / 125);
+    cr_assert_eq(schedule_init(&s, text.data, 1, 0, 300, 0), 0);
+    buf_release(&text);
     near(schedule_rate(&s, 0), 1e-7);
     near(schedule_rate(&s, 15), 1e-7);
     near(schedule_rate(&s, 1999), 1e-7 + (0.00599729 - 1e-7) * 124 / 125);
@@ -161,24 +155,29 @@ Test(schedule, custom_takes_the_last_entry_of_its_table)
     schedule_release(&s);
 }
 
-Test(schedule, custom_refuses_what_is_no_table)
+Test(schedule, refuses_what_is_none)
 {
-    static const struct {
-        const char *points[2], *error;
-    } cases[] = {
-        { { "0:1", "x:2" }, "rate 'x:2' is not of the form STEP:RATE" },
-        { { "0:1", "5" }, "rate '5' is not of the form STEP:RATE" },
-        { { "0:1", "5:nan" }, "rate '5:nan' is not of the form STEP:RATE" },
-        { { "0:1", "5:1e-3z" }, "is not of the form STEP:RATE" },
-        { { "0:1", "0:2" }, "must be for a later step than the rate before it" },
-        { { "3:1", "5:2" }, "rate '3:1' must be for step 0" },
+    static const char *const cases[][2] = {
+        { "0:1,x:2", "rate 'x:2' is not of the form STEP:RATE" },
+        { "0:1,5", "rate '5' is not of the form STEP:RATE" },
+        { "0:1,", "rate '' is not of the form STEP:RATE" },
+        { "0:1,5:nan", "rate '5:nan' is not of the form STEP:RATE" },
+        { "0:1,5:1e-3z", "is not of the form STEP:RATE" },
+        { "0:1,0:2", "must be for a later step than the rate before it" },
+        { "3:1,5:2", "rate '3:1' must be for step 0" },
+        { "", "--schedule '' is none of cosine|linear|" },
+        { "cosines", "--schedule 'cosines' is none of cosine|linear|" },
+        { "cosine:1", "the numbers behind cosine" },
+        { "polynomial:-1", "the numbers behind polynomial" },
+        { "polynomial:nan", "the numbers behind polynomial" },
+        { "exponential:0.1:0", "the numbers behind exponential" },
+        { "exponential:0.1:2:3", "the numbers behind exponential" },
+        { "wsd:x", "the numbers behind wsd" },
     };
     struct schedule s;
-    schedule_init(&s, SCHEDULE_CUSTOM, 1, 0, 300, 0);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        cr_assert_eq(schedule_set_points(&s, cases[i].points, 2), -1);
-        cr_assert(strstr(err_get(), cases[i].error), "%s", err_get());
+        cr_assert_eq(schedule_init(&s, cases[i][0], 1, 0, 300, 0), -1, "%s", cases[i][0]);
+        cr_assert(strstr(err_get(), cases[i][1]), "%s", err_get());
+        schedule_release(&s);
     }
-    cr_assert_eq(schedule_set_points(&s, NULL, 0), -1);
-    schedule_release(&s);
 }
