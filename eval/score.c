@@ -60,8 +60,12 @@ static void fill(struct scorer *s, struct window *const *w, size_t B, int64_t T)
     for (size_t b = 0; b < B; b++) {
         int64_t row = (int64_t)b * T;
         memcpy(s->ids + row, w[b]->ids, (size_t)(w[b]->count - 1) * sizeof *s->ids);
-        for (int64_t i = w[b]->count - w[b]->scored; i < w[b]->count; i++)
-            s->labels[row + i - 1] = (int32_t)w[b]->ids[i];
+        w[b]->targets = w[b]->scored;
+        for (int64_t i = w[b]->count - w[b]->scored; i < w[b]->count; i++) {
+            const int32_t label = w[b]->labels ? w[b]->labels[i - 1] : (int32_t)w[b]->ids[i];
+            s->labels[row + i - 1] = label;
+            w[b]->targets -= label < 0;
+        }
     }
 }
 
@@ -70,12 +74,12 @@ static void collect(const struct scorer *s, struct window *w, int64_t first)
 {
     w->loss = w->squares = 0;
     w->right = 0;
-    for (int64_t i = first; i < first + w->scored; i++) {
+    for (int64_t i = first; i < first + w->targets; i++) {
         w->loss += s->losses[i];
         w->squares += (double)s->losses[i] * s->losses[i];
         w->right += s->right[i];
     }
-    w->last_right = s->right[first + w->scored - 1];
+    w->last_right = w->targets && s->right[first + w->targets - 1];
     if (w->each)
         memcpy(w->each, s->losses + first, (size_t)w->scored * sizeof *w->each);
 }
@@ -90,7 +94,7 @@ static void run(struct scorer *s, struct window *const *w, size_t B, int64_t T)
     ops_download(s->net.ops, s->losses, s->scores.losses, s->net.inputs.targets[0].n);
     ops_download(s->net.ops, s->right, s->scores.correct, s->net.inputs.targets[0].n);
     int64_t first = 0;
-    for (size_t b = 0; b < B; first += w[b++]->scored)
+    for (size_t b = 0; b < B; first += w[b++]->targets)
         collect(s, w[b], first);
 }
 

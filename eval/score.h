@@ -22,13 +22,17 @@ struct window {
     const uint32_t *ids; /* [count]; borrowed */
     int64_t count;       /* 2 to positions + 1 */
     int64_t scored;      /* 1 to count - 1 */
-    uint64_t item;       /* this and `mark` are the caller's own; score_windows does not use them */
+    /* [count - 1], borrowed: the next id, or negative where the target is not scored after all;
+     * NULL: all `scored` are. Not with `each`. */
+    const int32_t *labels;
+    uint64_t item; /* this and `mark` are the caller's own; score_windows does not use them */
     int64_t mark;
     float *each; /* [scored], borrowed: the losses of the scored tokens are put here; or NULL */
 
     double loss, squares; /* results of score_windows */
     int64_t right;
-    int last_right; /* 1: the last target is the model's most probable token */
+    int64_t targets; /* scored */
+    int last_right;  /* 1: the last target is the model's most probable token */
 };
 
 struct scorer {

@@ -11,6 +11,7 @@ int shards_score(struct shards_score *score, struct scorer *s, struct dataset *d
     uint64_t vocabulary = (uint64_t)s->net.model.config.vocabulary;
     uint64_t group = (uint64_t)(s->net.rows / length); /* sequences in a batch */
     uint32_t *ids = mem_zalloc(group * (uint64_t)(length + 1), sizeof *ids);
+    int32_t *labels = mem_zalloc(group * (uint64_t)length + 1, sizeof *labels);
     struct window *w = mem_zalloc(group, sizeof *w);
     int result = 0;
     *score = (struct shards_score){ 0 };
@@ -18,8 +19,11 @@ int shards_score(struct shards_score *score, struct scorer *s, struct dataset *d
         uint64_t n = sequences - score->sequences < group ? sequences - score->sequences : group;
         for (uint64_t i = 0; i < n && !result; i++) {
             uint32_t *at = ids + i * (uint64_t)(length + 1);
-            w[i] = (struct window){ .ids = at, .count = length + 1, .scored = length };
-            result = dataset_read(d, score->sequences + i, at);
+            int32_t *own = labels + i * (uint64_t)length;
+            w[i] = (struct window){
+                .ids = at, .count = length + 1, .scored = length, .labels = own
+            };
+            result = dataset_read(d, score->sequences + i, at, own);
             if (!result)
                 result = dataset_check(d, score->sequences + i, at, vocabulary);
         }
@@ -30,12 +34,16 @@ int shards_score(struct shards_score *score, struct scorer *s, struct dataset *d
             score->nll += w[i].loss;
             score->squares += w[i].squares;
             score->right += (uint64_t)w[i].right;
+            score->targets += (uint64_t)w[i].targets;
         }
         score->sequences += n;
-        score->targets += n * (uint64_t)length;
-        progress(score->targets);
+        progress(score->sequences * (uint64_t)length);
     }
     free(ids);
+    free(labels);
     free(w);
+    if (!result && !score->targets)
+        return err_set("no token of the %llu sequence(s) is a label: nothing to score",
+                       (unsigned long long)score->sequences);
     return result;
 }

@@ -1,6 +1,7 @@
 /*
  * shards.h - loss over training data in the form that `train` reads: sequences from TFRecord or
- * Megatron files. Each token is predicted from the tokens before it in its sequence.
+ * Megatron files. Each token that is a label is predicted from the tokens before it in its
+ * sequence.
  */
 #pragma once
 
@@ -17,6 +18,7 @@ struct shards_score {
 };
 
 /* Scores the first `sequences` sequences of d, which have length + 1 tokens each, and sets *score.
- * Calls `progress` with the number of targets scored so far. Returns 0, or -1 with an error. */
+ * Calls `progress` with the number of tokens read so far. Returns 0, or -1 with an error,
+ * also if no token is a label. */
 int shards_score(struct shards_score *score, struct scorer *s, struct dataset *d, int64_t length,
                  uint64_t sequences, void (*progress)(uint64_t done));

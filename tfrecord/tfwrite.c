@@ -11,6 +11,7 @@
 
 #include "common/base/crc32c.h"
 #include "common/base/err.h"
+#include "common/base/ids.h"
 #include "common/base/log.h"
 #include "common/base/mem.h"
 #include "common/base/noun.h"
@@ -98,7 +99,7 @@ static int run_gpt(const struct tfwrite *given, struct intake *s)
         .keep_order = !given->shuffle,
         .group = given->group == OPT_WORD ? WINDOWS_ALL : (uint64_t)given->group,
         .validation = given->validation,
-        .end_of_text = s->end_of_text,
+        .end_of_text = s->end_of_text | (s->masked ? IDS_UNCOUNTED : 0),
         .seed = seed_or(given, 1234),
         .shards = (uint32_t)given->shards,
         .compression = (enum compression)given->compression,
@@ -245,7 +246,11 @@ static int run_write(int argc, char **argv, void *options)
     if (check_options(given) < 0 || (!strcmp(path, "-") && tool_binary_stdin() < 0) ||
         intake_open(&s, path) < 0)
         return -1;
-    int result = given->layout >= LAYOUT_NANOGPT    ? run_flat(given, &s)
+    int result = s.masked && given->layout != LAYOUT_GPT
+                     ? err_set("%s: says which tokens are labels (tokenize --chat), which layout "
+                               "%s cannot keep: give --layout gpt",
+                               s.in.path, layout_names[given->layout])
+                 : given->layout >= LAYOUT_NANOGPT  ? run_flat(given, &s)
                  : given->layout == LAYOUT_MEGATRON ? run_megatron(given, &s)
                  : given->layout == LAYOUT_GPT      ? run_gpt(given, &s)
                                                     : run_bert(given, &s);

@@ -69,11 +69,16 @@ static void print_ids(struct batch *b, const struct ids *ids)
     buf_addc(&b->out, '\n');
 }
 
-static void print_places(struct buf *out, const struct placed *p)
+static void print_json_ids(struct buf *out, const struct ids *ids)
 {
     buf_adds(out, "{\"ids\":[");
-    for (size_t i = 0; i < p->ids.count; i++)
-        buf_addf(out, i ? ",%" PRIu32 : "%" PRIu32, p->ids.data[i]);
+    for (size_t i = 0; i < ids->count; i++)
+        buf_addf(out, i ? ",%" PRIu32 : "%" PRIu32, ids->data[i]);
+}
+
+static void print_places(struct buf *out, const struct placed *p)
+{
+    print_json_ids(out, &p->ids);
     buf_adds(out, "],\"offsets\":[");
     for (size_t i = 0; i < p->ids.count; i++)
         buf_addf(out, "%s[%" PRIu32 ",%" PRIu32 "]", i ? "," : "", p->begins.data[i],
@@ -102,6 +107,31 @@ static int encode_places(const struct encode_options *how, struct encoder *e, st
     placed_release(&own);
     placed_release(&wrapped);
     return result;
+}
+
+static void print_labels(struct buf *out, const struct ids *ids, const struct ids *spans)
+{
+    print_json_ids(out, ids);
+    buf_adds(out, "],\"mask\":[");
+    for (size_t k = 0, i = 0; k < spans->count; k++)
+        for (; i < spans->data[k]; i++)
+            buf_addf(out, "%s%d", i ? "," : "", (int)(k % 2));
+    buf_adds(out, "]}\n");
+}
+
+static int encode_chat(const struct encode_options *how, struct encoder *e, struct batch *b,
+                       uint64_t number, const char *text, size_t n)
+{
+    b->ids.count = b->sentence_ends.count = 0;
+    if (chat_encode(how->chat, e, text, n, &b->ids, &b->sentence_ends) < 0)
+        return err_in("conversation %" PRIu64, number);
+    b->tokens += b->ids.count;
+    if (how->as_ids) {
+        print_labels(&b->out, &b->ids, &b->sentence_ends);
+        return 0;
+    }
+    return stream_frame(&b->out, number, how->width, b->ids.data, b->ids.count,
+                        b->sentence_ends.data, b->sentence_ends.count);
 }
 
 static int encode(const struct encode_options *how, struct encoder *e, struct batch *b,
@@ -148,6 +178,8 @@ int encode_document(const struct encode_options *how, struct encoder *e, struct 
     uint64_t before = encoder_replaced(e), repaired = b->replaced;
     if (check_text(how->mend, text, n, number) < 0)
         return -1;
+    if (how->chat)
+        return encode_chat(how, e, b, number, text, n);
     if (how->offsets)
         return encode_places(how, e, b, text, n) < 0 ? err_in("document %" PRIu64, number) : 0;
     if (encode(how, e, b, number, text, n) < 0)

@@ -22,7 +22,7 @@
 /* The options of both commands. */
 struct tokenize {
     const char *vocabulary_path, *output_path, *fields;
-    int format, special, pattern, as_ids, wrap, offsets, rules, letters, mend, missing,
+    int format, chat, special, pattern, as_ids, wrap, offsets, rules, letters, mend, missing,
         skip_special;
 };
 
@@ -57,6 +57,7 @@ static int choose_vocabulary(const char **path)
 struct encoding {
     struct source *source;
     struct tokenizer *tokenizer;
+    struct chat chat; /* if documents are conversations */
     struct encode_options how;
     struct output out;
     int sentences; /* whether documents have sentences; -1: no document was read yet */
@@ -104,13 +105,16 @@ static int write_header(struct encoding *c)
     kv_add(&header, "dtype", c->how.width == 2 ? "u16" : "u32");
     kv_addf(&header, "vocabulary", "%" PRIu32, tokenizer_size(c->how.t));
     kv_addf(&header, "checksum", "%016" PRIx64, tokenizer_checksum(c->how.t));
-    if (tokenizer_end_of_text(c->how.t) >= 0)
-        kv_addf(&header, "end_of_text", "%" PRId64, tokenizer_end_of_text(c->how.t));
+    const int64_t end = c->how.chat ? c->chat.end_of_text : tokenizer_end_of_text(c->how.t);
+    if (end >= 0)
+        kv_addf(&header, "end_of_text", "%" PRId64, end);
     for (int i = 0; i < TOKENIZER_ROLES; i++)
         if (tokenizer_role(c->how.t, (enum tokenizer_role)i) >= 0)
             kv_addf(&header, roles[i], "%" PRId64,
                     tokenizer_role(c->how.t, (enum tokenizer_role)i));
     kv_addf(&header, "sentences", "%d", c->sentences > 0);
+    if (c->how.chat)
+        kv_add(&header, "spans", "1");
     kv_add(&header, "pg", tool_provenance());
     tokenizer_print(c->how.t, &tokenizer);
     int result = stream_begin(&c->out, &header, &tokenizer);
@@ -166,6 +170,12 @@ static int run_tokenize(int argc, char **argv, void *options)
         return err_usage("--wrap needs --ids: a token stream has no special tokens");
     if (given->offsets && !given->as_ids)
         return err_usage("--offsets needs --ids: a token stream has no offsets");
+    static const char *const unused[] = {
+        "format", "field", "special", "invalid", "wrap", "offsets"
+    };
+    for (size_t i = 0; i < sizeof unused / sizeof *unused && given->chat; i++)
+        if (tool_given(unused[i]))
+            return err_usage("--%s cannot be used with --chat", unused[i]);
     if (!strcmp(given->output_path, "-") && !given->as_ids && tool_binary_stdout() < 0)
         return -1;
     if (tool_may_replace(given->output_path, NULL, NULL) < 0 || choose_vocabulary(&vocabulary) < 0)
@@ -174,12 +184,22 @@ static int run_tokenize(int argc, char **argv, void *options)
                                      .letters = (unsigned)given->letters,
                                      .drop_missing = given->missing,
                                      .pattern = (enum tokenizer_pattern)given->pattern };
-    const struct source_options source = { .format = (enum source_format)given->format,
+    const struct source_options source = { .format = given->chat
+                                                         ? SOURCE_LINES
+                                                         : (enum source_format)given->format,
                                            .fields = given->fields,
                                            .mend = (enum mend_rule)given->mend };
     if (!(c.tokenizer = tokenizer_load_with(vocabulary, &how)))
         return -1;
+    if (given->chat && chat_open(&c.chat, given->chat, c.tokenizer, vocabulary) < 0) {
+        chat_close(&c.chat);
+        tokenizer_free(c.tokenizer);
+        return err_in("--chat");
+    }
+    if (given->chat == CHAT_AUTO)
+        log_info("conversations are written as '%s'", c.chat.name);
     c.how = (struct encode_options){ .t = c.tokenizer,
+                                     .chat = given->chat ? &c.chat : NULL,
                                      .width = tokenizer_size(c.tokenizer) <= 1 << 16 ? 2 : 4,
                                      .special = given->special,
                                      .as_ids = given->as_ids,
@@ -193,6 +213,8 @@ static int run_tokenize(int argc, char **argv, void *options)
         result = output_end(&c.out, encode_all(&c));
     idle_release(&c.encoders, free_encoder);
     source_close(c.source);
+    if (given->chat)
+        chat_close(&c.chat);
     tokenizer_free(c.tokenizer);
     return result;
 }
@@ -259,6 +281,9 @@ static const struct opt tokenize_options[] = {
     { 'o', "output", OPT_TEXT, AT(output_path), "FILE", "output file; - is standard output" },
     { 0, "format", OPT_CHOICE, AT(format), SOURCE_FORMATS, SOURCE_FORMAT_HELP },
     { 0, "field", OPT_TEXT, AT(fields), "KEY[,KEY]", SOURCE_FIELD_HELP },
+    { 0, "chat", OPT_CHOICE, AT(chat), CHAT_FORMS,
+      "each line is JSON with \"messages\", or \"prompt\" and \"answer\": write it in this form, and "
+      "mark what the assistant says as the only labels" },
     { 0, "special", OPT_FLAG, AT(special), NULL,
       "recognize special tokens, such as <|endoftext|>, in the text" },
     { 0, "invalid", OPT_CHOICE, AT(mend), MEND_RULES,

@@ -9,6 +9,9 @@
 
 #include "common/base/mem.h"
 
+/* Bit of an id in a list whose tokens are labels: this token is none, so it has no loss. */
+#define IDS_UNCOUNTED (UINT32_C(1) << 31)
+
 struct ids {
     uint32_t *data;
     size_t count, cap;

@@ -14,14 +14,16 @@
  *     end_of_text=50256       absent when the vocabulary has none
  *     pad= unk= cls= sep= mask=  ids of BERT's special tokens; absent without them
  *     sentences=1             1 when the frames carry sentence ends
+ *     spans=1                 1 when the frames carry ends of spans instead: in turn tokens that
+ *                             are no labels and tokens that are; absent if all tokens are labels
  *     tokenizer=tokenizer.json  the second frame is the vocabulary as such a file; may be absent
  *     pg=tokenize …           one line a tool, in the order they ran
  *
  * The tokenizer frame lets a data set keep the vocabulary that made it. Each further frame is one
- * document: u32 S; u32 ends[S], the token index after each sentence (S = 0 without sentences); then
- * the ids. All numbers are little-endian. A frame of length zero is the end mark. A stream without
- * an end mark is incomplete, because its writer died; reading it is an error, so that it is not
- * taken for a shorter data set.
+ * document: u32 S; u32 ends[S], the token index after each sentence or span (S = 0 without them);
+ * then the ids. All numbers are little-endian. A frame of length zero is the end mark. A stream
+ * without an end mark is incomplete, because its writer died; reading it is an error, so that it is
+ * not taken for a shorter data set.
  *
  * Version 1 has no checksums: the payload follows its length. It is still read, but no longer
  * written.

@@ -47,12 +47,14 @@ void fit_row(const struct fit *f, size_t r, const uint32_t *ids, int64_t end_of_
              uint32_t N)
 {
     const int64_t *end = out + N + 1;
+    int64_t between = end_of_text;
     for (size_t i = r ? f->ends[r - 1] : 0; i < f->ends[r]; i++) {
         const struct fit_item *item = &f->items[f->order[i]];
-        *out++ = end_of_text;
+        *out++ = between;
         for (uint32_t k = 0; k < item->tokens; k++)
             *out++ = ids[item->at + k];
+        between = ids[item->at + item->tokens]; /* of a piece: not used, as its row is full */
     }
-    while (out < end)
-        *out++ = end_of_text;
+    for (; out < end; between = end_of_text)
+        *out++ = between;
 }

@@ -4,10 +4,15 @@
 #include <string.h>
 
 #include "common/base/err.h"
+#include "common/base/ids.h"
 
-static int read_end_of_text(struct intake *s)
+static int read_header(struct intake *s)
 {
     uint64_t id;
+    s->masked = kv_get(&s->stream.header, "spans") != NULL;
+    if (s->masked && s->stream.vocabulary > IDS_UNCOUNTED)
+        return err_set("%s: vocabulary=%" PRIu64 " is too large for a stream with spans",
+                       s->in.path, s->stream.vocabulary);
     if (!kv_get(&s->stream.header, "end_of_text"))
         return 0;
     if (kv_get_u64(&s->stream.header, "end_of_text", &id) < 0)
@@ -24,7 +29,7 @@ int intake_open(struct intake *s, const char *path)
     *s = (struct intake){ .end_of_text = -1 };
     if (input_open(&s->in, path) < 0)
         return -1;
-    if (stream_open(&s->stream, &s->in) < 0 || read_end_of_text(s) < 0) {
+    if (stream_open(&s->stream, &s->in) < 0 || read_header(s) < 0) {
         intake_close(s);
         return -1;
     }
@@ -49,6 +54,17 @@ static int check_end(struct intake *s)
     return more < 0 ? -1 : 0;
 }
 
+/* Sets IDS_UNCOUNTED in the ids that are not in every second of the document's spans. */
+static void mark(const struct stream_document *d)
+{
+    for (size_t k = 0, i = 0; i < d->count; k++) {
+        const size_t end = k < d->sentences ? d->sentence_ends[k] : d->count;
+        const uint32_t bit = k < d->sentences && k % 2 ? 0 : IDS_UNCOUNTED;
+        for (; i < end; i++)
+            d->ids[i] |= bit;
+    }
+}
+
 int intake_next(struct intake *s)
 {
     const struct stream_document *d = &s->stream.document;
@@ -61,10 +77,16 @@ int intake_next(struct intake *s)
             n--;
         if (!n && !s->keeps_empty)
             continue;
-        s->ids = d->ids;
-        s->count = n;
+        const int begun = s->masked && n && d->ids[0] == s->end_of_text;
+        s->end = (uint32_t)s->end_of_text;
+        if (s->masked) {
+            mark(d);
+            s->end = n < d->count ? d->ids[n] : s->end | IDS_UNCOUNTED;
+        }
+        s->ids = d->ids + begun;
+        s->count = n -= (size_t)begun;
         s->sentence_ends = d->sentence_ends;
-        s->sentences = d->sentences;
+        s->sentences = s->masked ? 0 : d->sentences;
         s->documents++;
         s->tokens += n;
         return 1;

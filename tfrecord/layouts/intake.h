@@ -2,6 +2,10 @@
  * intake.h - reads the documents of a token stream for the layouts. It removes end-of-text from
  * their ends, so that a layout can add exactly one, and skips documents without tokens unless
  * `keeps_empty` is set.
+ *
+ * If the stream has spans, a document may begin with end-of-text, too, which is removed; `masked`
+ * is 1, and ids of tokens that are no labels have the bit IDS_UNCOUNTED. So the layout must know
+ * it; `end` has it, too, unless the document's own end is a label.
  */
 #pragma once
 
@@ -19,6 +23,8 @@ struct intake {
     int keeps_empty;     /* 1: documents without tokens are returned, too. Set by the caller */
     uint32_t *ids; /* ids of the document, owned by the stream; there is room for one more id */
     size_t count;
+    uint32_t end;                  /* end-of-text, to be put behind the document */
+    int masked;                    /* 1: some ids have the bit IDS_UNCOUNTED */
     const uint32_t *sentence_ends; /* [sentences] ends as in the stream; they may be greater than
                                     * `count` */
     size_t sentences;

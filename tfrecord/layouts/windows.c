@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/base/err.h"
+#include "common/base/ids.h"
 #include "common/base/mem.h"
 #include "common/base/noun.h"
 #include "common/base/pool.h"
@@ -75,7 +76,7 @@ struct piece {
 struct group {
     uint64_t number;
     struct piece pieces[WINDOWS_PARTS];
-    int64_t *ids; /* of a window */
+    int64_t *ids; /* of a window, and its loss mask */
     struct buf message;
 };
 
@@ -106,7 +107,7 @@ struct job {
 
 static int add_document(struct documents *d, const struct intake *s)
 {
-    s->ids[s->count] = (uint32_t)s->end_of_text;
+    s->ids[s->count] = s->end;
     d->tokens += s->count + 1;
     mem_grow(d->ends, d->ends_cap, d->count + 1);
     d->ends[d->count++] = d->tokens;
@@ -369,17 +370,29 @@ static void cut(const struct job *j, struct group *g, int part, uint64_t at)
         g->ids[i] = j->w->end_of_text;
 }
 
+/* Moves what the bits IDS_UNCOUNTED of ids[0..n) say to mask[0..n). */
+static void take_mask(int64_t *ids, int64_t *mask, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        mask[i] = !(ids[i] & IDS_UNCOUNTED);
+        ids[i] &= ~(int64_t)IDS_UNCOUNTED;
+    }
+}
+
 static void make_records(const struct job *j, struct group *g, int part)
 {
+    const size_t length = (size_t)j->w->sequence_length + 1;
     struct piece *p = &g->pieces[part];
-    struct feature feature = { "input_ids", FEATURE_INTS, g->ids,
-                               (size_t)j->w->sequence_length + 1 };
+    const struct feature features[] = { { "input_ids", FEATURE_INTS, g->ids, length },
+                                        { "loss_mask", FEATURE_INTS, g->ids + length, length } };
     mem_grow(p->ends, p->ends_cap, p->windows);
     buf_clear(&p->frames);
     for (uint64_t i = 0; i < p->windows; i++) {
         cut(j, g, part, p->order[i] * j->w->stride);
         buf_clear(&g->message);
-        example_encode(&g->message, &feature, 1);
+        if (j->s->masked)
+            take_mask(g->ids, g->ids + length, length);
+        example_encode(&g->message, features, j->s->masked ? 2 : 1);
         record_frame(&p->frames, g->message.data, g->message.len);
         p->ends[i] = p->frames.len;
     }
@@ -390,7 +403,7 @@ static int make_group(void *ctx, void *item)
     const struct job *j = ctx;
     struct group *g = item;
     if (!g->ids)
-        g->ids = mem_zalloc((size_t)j->w->sequence_length + 1, sizeof *g->ids);
+        g->ids = mem_zalloc(2 * ((size_t)j->w->sequence_length + 1), sizeof *g->ids);
     for (int i = 0; i < WINDOWS_PARTS; i++) {
         struct piece *p = &g->pieces[i];
         if (j->w->best_fit)

@@ -5,7 +5,8 @@
  * Documents are concatenated, each followed by one end-of-text. With sequence length N and stride
  * S, window i is tokens [i*S, i*S + N + 1): N inputs and N labels, which are the inputs shifted by
  * one. A last piece shorter than N + 1 that holds labels of no other window is dropped, or filled
- * up with end-of-text. A window becomes a tf.Example with the feature input_ids. Record i goes to
+ * up with end-of-text. A window becomes a tf.Example with the feature input_ids and, if the stream
+ * has spans, loss_mask[N + 1]: 1 where the id is a label, 0 where it is none. Record i goes to
  * shard i modulo the number of shards.
  *
  * Documents are processed in groups. In each group, the seed selects the documents that are held
@@ -45,7 +46,7 @@ struct windows {
     uint64_t group;
     /* at least this share of the tokens, and at least one record, is held out; 0: none */
     double validation;
-    int64_t end_of_text;
+    int64_t end_of_text; /* for padding; with IDS_UNCOUNTED if the stream has spans */
     uint64_t seed;
     uint32_t shards; /* most shards to write; each has at least one record */
     enum compression compression;

@@ -5,6 +5,7 @@
 
 #include "common/base/buf.h"
 #include "common/base/err.h"
+#include "common/base/ids.h"
 #include "common/files/compress.h"
 #include "common/files/file.h"
 #include "common/formats/kv.h"
@@ -73,6 +74,8 @@ static void describe_windows(const struct windows *w, const char *part, struct k
         kv_addf(m, "stride", "%" PRIu64, w->stride);
         kv_add(m, "remainder", w->pad ? "pad" : "drop");
     }
+    if (w->end_of_text & IDS_UNCOUNTED)
+        kv_add(m, "loss_mask", "1");
     kv_add(m, "shuffle", w->keep_order ? "false" : "true");
     if (w->group == WINDOWS_ALL)
         kv_add(m, "group", "all");

@@ -20,7 +20,7 @@
 
 typedef unsigned long long ull;
 
-static const char FEATURE[] = "input_ids";
+static const char FEATURE[] = "input_ids", MASK[] = "loss_mask";
 
 /* One file of the data set: a TFRecord file, a Megatron pair or a flat file. It holds sequences
  * [first, first + count) of the data set. */
@@ -80,6 +80,26 @@ static int64_t take_ids(const struct feature_view *f, uint32_t length, uint32_t 
     return got < 0 ? -1 : (int64_t)n;
 }
 
+/* Sets labels[t] to ids[t + 1], or to DATASET_IGNORE where the record's loss_mask, if it has one,
+ * is 0. The record has n ids. Returns 0, or -1 with an error. */
+static int take_labels(const struct record *r, const uint32_t *ids, int64_t n, uint32_t length,
+                       int32_t *labels)
+{
+    struct feature_view f;
+    int found = example_find(r->data, r->bytes, MASK, &f);
+    uint32_t *mask = (uint32_t *)labels; /* first the numbers of the mask */
+    for (uint32_t t = 0; t < length && !found; t++)
+        mask[t] = 1;
+    if (found > 0 && (f.kind != FEATURE_INTS || take_ids(&f, length, mask) != n))
+        return err_set("feature %s is not a list of %lld integers", MASK, (long long)n);
+    for (uint32_t t = 0; t + 1 < length && found >= 0; t++) {
+        if (mask[t + 1] > 1)
+            return err_set("%s[%u] is %u, neither 0 nor 1", MASK, t + 1, mask[t + 1]);
+        labels[t] = mask[t + 1] ? (int32_t)ids[t + 1] : DATASET_IGNORE;
+    }
+    return found < 0 ? -1 : 0;
+}
+
 static int64_t decode(const struct record *r, uint32_t length, uint32_t *ids)
 {
     struct feature_view f;
@@ -97,14 +117,16 @@ static int64_t decode(const struct record *r, uint32_t length, uint32_t *ids)
     return n;
 }
 
-/* Reads the first `length` ids of record i of a file. Returns the number of ids in the record, or
- * -1 with an error. */
-static int64_t read_record(const struct source *s, uint64_t i, uint32_t length, uint32_t *ids)
+/* Reads the first `length` ids of record i of a file, and their labels unless `labels` is NULL.
+ * Returns the number of ids in the record, or -1 with an error. */
+static int64_t read_record(const struct source *s, uint64_t i, uint32_t length, uint32_t *ids,
+                           int32_t *labels)
 {
     struct record r;
     if (record_read(&s->file.records, index_at(&s->index, i), &r) <= 0)
         return -1;
-    return decode(&r, length, ids);
+    int64_t n = decode(&r, length, ids);
+    return n >= 0 && labels && take_labels(&r, ids, n, length, labels) < 0 ? -1 : n;
 }
 
 /* Rejects BERT records: they have input_ids, too, but some of these are masked. Returns 0, or -1
@@ -138,7 +160,7 @@ static int check_first(struct dataset *d, const struct source *s)
     if (check_kind(s) < 0)
         return record_where(s->path, 0, 0);
     uint32_t *ids = mem_alloc(d->length * sizeof *ids);
-    int64_t n = read_record(s, 0, d->length, ids);
+    int64_t n = read_record(s, 0, d->length, ids, NULL);
     free(ids);
     if (!d->record_length)
         d->record_length = n;
@@ -510,7 +532,7 @@ int dataset_where(const struct dataset *d, uint64_t i)
     return record_where(s->path, i, index_at(&s->index, i));
 }
 
-int dataset_read(struct dataset *d, uint64_t i, uint32_t *ids)
+int dataset_read(struct dataset *d, uint64_t i, uint32_t *ids, int32_t *labels)
 {
     assert(i < d->sequences);
     const struct source *s = find_source(d, i);
@@ -519,7 +541,9 @@ int dataset_read(struct dataset *d, uint64_t i, uint32_t *ids)
         return -1; /* the error names the token */
     if (s->flat.width)
         flat_tokens_read(&s->flat, first, d->length, ids);
-    if (!is_run(s) && check_length(d, read_record(s, i - s->first, d->length, ids)) < 0)
+    for (uint32_t t = 1; t < d->length && is_run(s); t++)
+        labels[t - 1] = (int32_t)ids[t];
+    if (!is_run(s) && check_length(d, read_record(s, i - s->first, d->length, ids, labels)) < 0)
         return dataset_where(d, i);
     return d->vocabulary ? dataset_check(d, i, ids, d->vocabulary) : 0;
 }

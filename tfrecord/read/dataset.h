@@ -59,9 +59,11 @@ double dataset_epoch(const struct dataset *d);
  * Owned by d. */
 const char *dataset_tokenizer(const struct dataset *d);
 
-/* Reads sequence i into ids[0..length). Returns 0, or -1 with an error that names file, record and
- * offset. */
-int dataset_read(struct dataset *d, uint64_t i, uint32_t *ids);
+/* Reads sequence i into ids[0..length), and the label of each position into labels[0..length):
+ * the next id, or DATASET_IGNORE where the record's feature loss_mask has 0 for that id. The last
+ * label is not used. Returns 0, or -1 with an error that names file, record and offset. */
+enum { DATASET_IGNORE = -100 };
+int dataset_read(struct dataset *d, uint64_t i, uint32_t *ids, int32_t *labels);
 
 /* Checks ids[], which was read from sequence i. Returns 0, or -1 with an error that names file,
  * record and offset if an id is not below `vocabulary`. dataset_read already checks ids against the

@@ -11,7 +11,7 @@ void sequences_init(struct sequences *s, int64_t room, int64_t T, enum sequences
     size_t rows = (size_t)room, tokens = rows * (size_t)T;
     *s = (struct sequences){ .T = T, .room = room, .kind = kind };
     s->ids = mem_zalloc(tokens + 1, sizeof *s->ids);
-    s->labels = mem_zalloc(tokens, sizeof *s->labels);
+    s->labels = mem_zalloc(tokens + 1, sizeof *s->labels);
     if (kind != SEQUENCES_PLAIN)
         s->lengths = mem_zalloc(kind == SEQUENCES_DOCUMENTS ? tokens : rows, sizeof *s->lengths);
     if (kind != SEQUENCES_ENCODER)

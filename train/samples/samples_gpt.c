@@ -18,24 +18,17 @@ struct gpt_samples {
     int64_t end_of_text; /* divides sequences into documents; -1: they are not divided */
 };
 
-/* Sets the labels of a row: the label of a position is the id at the next position. The row was
- * read with T + 1 ids, so the id after its end, which the next row will overwrite, is the last
- * label. */
-static void label(struct sequences *out, int64_t row)
-{
-    const uint32_t *ids = out->ids + row * out->T;
-    for (int64_t t = 0; t < out->T; t++)
-        out->labels[row * out->T + t] = (int32_t)ids[t + 1];
-}
+_Static_assert((int)DATASET_IGNORE == (int)MODEL_IGNORE, "one number marks a token without label");
 
+/* Reads a row. Its T + 1 ids end with the last label, which the next row will overwrite. */
 static int read_shards(const struct samples *s, uint64_t i, struct sequences *out)
 {
     const struct gpt_samples *g = (const struct gpt_samples *)s;
     int64_t row = sequences_add(out);
     uint32_t *ids = out->ids + row * out->T;
-    if (dataset_read(g->data, i, ids) < 0 || dataset_check(g->data, i, ids, (uint64_t)s->ids) < 0)
+    if (dataset_read(g->data, i, ids, out->labels + row * out->T) < 0 ||
+        dataset_check(g->data, i, ids, (uint64_t)s->ids) < 0)
         return -1;
-    label(out, row);
     if (g->end_of_text >= 0)
         sequences_divide(out, row, (uint32_t)g->end_of_text);
     return 0;
@@ -46,9 +39,11 @@ static int make(const struct samples *s, uint64_t i, struct sequences *out)
     const struct gpt_samples *g = (const struct gpt_samples *)s;
     struct rng r = { .key = rng_key(rng_key(rng_key(0, g->seed), KEY_GENERATED), i) };
     int64_t row = sequences_add(out);
-    for (int64_t t = 0; t <= out->T; t++)
-        out->ids[row * out->T + t] = (uint32_t)rng_below(&r, (uint64_t)s->ids);
-    label(out, row);
+    for (int64_t t = row * out->T, end = t + out->T; t <= end; t++) {
+        out->ids[t] = (uint32_t)rng_below(&r, (uint64_t)s->ids);
+        if (t > row * out->T)
+            out->labels[t - 1] = (int32_t)out->ids[t];
+    }
     return 0;
 }
 

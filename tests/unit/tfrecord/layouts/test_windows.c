@@ -121,6 +121,7 @@ static void read_records(struct records *r, const struct windows *w)
 {
     struct buf path = BUF_INIT;
     struct kv m = KV_INIT;
+    int32_t labels[LENGTH];
     kv_add(&m, "vocabulary", "65536");
     kv_addf(&m, "records", "%d", (int)r->part.records);
     kv_add_all(&m, &r->part.files);
@@ -134,7 +135,7 @@ static void read_records(struct records *r, const struct windows *w)
     uint64_t shards = r->count < w->shards ? r->count : w->shards, i = 0;
     for (uint64_t shard = 0; shard < shards; shard++)
         for (uint64_t at = shard; at < r->count; at += shards)
-            cr_assert_eq(dataset_read(d, i++, r->ids[at]), 0, "%s", err_get());
+            cr_assert_eq(dataset_read(d, i++, r->ids[at], labels), 0, "%s", err_get());
     dataset_close(d);
     kv_release(&m);
     buf_release(&path);

@@ -77,7 +77,8 @@ Test(dataset, reads_several_files_and_folders_as_one)
     cr_expect(dataset_checksum(d) == 0 && dataset_vocabulary(d) == 0);
     for (uint32_t i = 0; i < 5; i++) {
         uint32_t ids[5];
-        cr_assert_eq(dataset_read(d, i, ids), 0, "%s", err_get());
+        int32_t labels[5];
+        cr_assert_eq(dataset_read(d, i, ids, labels), 0, "%s", err_get());
         for (uint32_t k = 0; k < 5; k++)
             cr_expect_eq(ids[k], 10 * i + k);
     }
@@ -89,6 +90,7 @@ Test(dataset, an_index_that_does_not_fit_is_not_used)
 {
     struct buf b = BUF_INIT, lines = BUF_INIT;
     uint32_t ids[5];
+    int32_t labels[5];
     add_record(&b, 0, 5);
     uint64_t first = b.len;
     add_record(&b, 1, 5);
@@ -103,7 +105,7 @@ Test(dataset, an_index_that_does_not_fit_is_not_used)
     put("x.index", &lines);
     d = open_one(in_dir("x.tfrecord"), 5);
     cr_assert(d && dataset_count(d) == 2);
-    cr_expect_eq(dataset_read(d, 1, ids), -1);
+    cr_expect_eq(dataset_read(d, 1, ids, labels), -1);
     expect_error("record 1 at byte");
     dataset_close(d);
     buf_release(&b);
@@ -114,6 +116,7 @@ Test(dataset, bad_records_are_named)
 {
     struct buf b = BUF_INIT, message = BUF_INIT;
     uint32_t ids[5];
+    int32_t labels[5];
     int64_t negative[5] = { 0, -1 };
     float real[5] = { 0 };
     struct feature f[] = { { "input_ids", FEATURE_INTS, negative, 5 },
@@ -132,12 +135,12 @@ Test(dataset, bad_records_are_named)
     put("x.tfrecord", &b);
     struct dataset *d = open_one(in_dir("x.tfrecord"), 5);
     cr_assert(d && dataset_count(d) == 5);
-    cr_expect_eq(dataset_read(d, 0, ids), 0);
+    cr_expect_eq(dataset_read(d, 0, ids, labels), 0);
     for (uint64_t i = 0; i < 3; i++) {
-        cr_expect_eq(dataset_read(d, i + 1, ids), -1);
+        cr_expect_eq(dataset_read(d, i + 1, ids, labels), -1);
         expect_error(errors[i]);
     }
-    cr_expect_eq(dataset_read(d, 4, ids), -1);
+    cr_expect_eq(dataset_read(d, 4, ids, labels), -1);
     expect_error("not a tf.Example");
     dataset_close(d);
     b.data[20] ^= 1;
@@ -151,6 +154,7 @@ Test(dataset, records_of_two_lengths_are_named)
 {
     struct buf b = BUF_INIT;
     uint32_t ids[5];
+    int32_t labels[5];
     add_record(&b, 0, 7);
     put("a.tfrecord", &b);
     uint64_t first = b.len;
@@ -158,8 +162,8 @@ Test(dataset, records_of_two_lengths_are_named)
     put("b.tfrecord", &b);
     struct buf error = BUF_INIT;
     struct dataset *d = open_one(in_dir("b.tfrecord"), 5);
-    cr_assert(d && dataset_read(d, 0, ids) == 0);
-    cr_expect_eq(dataset_read(d, 1, ids), -1);
+    cr_assert(d && dataset_read(d, 0, ids, labels) == 0);
+    cr_expect_eq(dataset_read(d, 1, ids, labels), -1);
     buf_addf(&error, "b.tfrecord: record 1 at byte %d: has 6 ids, but the records before it have 7",
              (int)first);
     expect_error(error.data);
@@ -179,11 +183,12 @@ Test(dataset, ids_of_another_vocabulary_are_named)
 {
     struct buf b = BUF_INIT;
     uint32_t ids[5];
+    int32_t labels[5];
     for (int i = 0; i < 3; i++)
         add_record(&b, i, 5);
     put("x.tfrecord", &b);
     struct dataset *d = open_one(in_dir("x.tfrecord"), 5);
-    cr_assert(d && dataset_read(d, 2, ids) == 0);
+    cr_assert(d && dataset_read(d, 2, ids, labels) == 0);
     cr_expect_eq(dataset_check(d, 2, ids, 25), 0);
     cr_expect_eq(dataset_check(d, 2, ids, 24), -1);
     expect_error("x.tfrecord: record 2 at byte ");
@@ -222,6 +227,7 @@ Test(dataset, manifests_are_believed_and_compared)
 {
     struct buf b = BUF_INIT;
     uint32_t ids[5];
+    int32_t labels[5];
     cr_assert_eq(file_mkdirs(in_dir("a")), 0);
     cr_assert_eq(file_mkdirs(in_dir("b")), 0);
     add_record(&b, 1, 5);
@@ -232,7 +238,7 @@ Test(dataset, manifests_are_believed_and_compared)
     struct dataset *d = open_one(in_dir("a/x.tfrecord"), 5);
     cr_assert(d, "%s", err_get());
     cr_expect(dataset_checksum(d) == 0xff && dataset_vocabulary(d) == 12);
-    cr_expect_eq(dataset_read(d, 0, ids), -1);
+    cr_expect_eq(dataset_read(d, 0, ids, labels), -1);
     expect_error("has id 14, but the vocabulary only has 12");
     dataset_close(d);
     const char *paths[] = { in_dir("a"), in_dir("b") };
@@ -256,9 +262,10 @@ static void *read_all(void *arg)
 {
     struct reading *r = arg;
     uint32_t ids[5];
+    int32_t labels[5];
     for (uint64_t i = 0; i < dataset_count(r->d) * 20; i++) {
         uint64_t k = i * 7 % dataset_count(r->d);
-        r->failed |= dataset_read(r->d, k, ids) < 0 || ids[4] != 10 * k + 4;
+        r->failed |= dataset_read(r->d, k, ids, labels) < 0 || ids[4] != 10 * k + 4;
     }
     return NULL;
 }
@@ -332,6 +339,7 @@ Test(megatron, dtype_follows_the_vocabulary)
 Test(megatron, sequences_of_a_dataset_overlap_by_one)
 {
     uint32_t ids[6];
+    int32_t labels[6];
     static const char *const names[] = { "m", "m.idx", "m.bin" };
     put_pair(100);
     for (int n = 0; n < 3; n++) {
@@ -339,7 +347,7 @@ Test(megatron, sequences_of_a_dataset_overlap_by_one)
         cr_assert(d, "%s", err_get());
         cr_expect_eq(dataset_count(d), 4);
         for (uint32_t i = 0; i < 4; i++) {
-            cr_assert_eq(dataset_read(d, i, ids), 0);
+            cr_assert_eq(dataset_read(d, i, ids, labels), 0);
             for (uint32_t k = 0; k < 6; k++)
                 cr_expect_eq(ids[k], 5 * i + k);
         }

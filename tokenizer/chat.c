@@ -1,0 +1,363 @@
+#include "tokenizer/chat.h"
+
+#include <string.h>
+
+#include "common/base/err.h"
+#include "common/files/file.h"
+#include "common/formats/js.h"
+#include "unicode/whitespace.h"
+
+struct form {
+    int number; /* in CHAT_FORMS */
+    const char *name;
+    const char *begin;              /* before the first message */
+    const char *open, *close, *end; /* of a message: before it, behind it, behind `close` */
+    enum {
+        STRIPS = 1,
+        JOINS = 2
+    } how; /* white space at its sides is dropped; the system's is put
+            * before the user's */
+};
+
+/* A form comes before those whose special tokens are some of its own. */
+static const struct form forms[] = {
+    { 3, "phi4", "", "<|im_start|>%<|im_sep|>", "<|im_end|>", "", 0 },
+    { 2, "chatml", "", "<|im_start|>%\n", "<|im_end|>", "\n", 0 },
+    { 4, "llama3", "<|begin_of_text|>", "<|start_header_id|>%<|end_header_id|>\n\n", "<|eot_id|>",
+      "", STRIPS },
+    { 5, "nanochat", "<|bos|>", "<|%_start|>", "<|%_end|>", "", JOINS },
+    { 6, "text", "", "", "", "", 0 },
+};
+
+enum { ASSISTANT, USER, SYSTEM, ROLES };
+static const char *const roles[ROLES] = { "assistant", "user", "system" };
+
+/* ---- encoding ------------------------------------------------------------------------------- */
+
+/* A conversation that is being encoded. Text between two special tokens is encoded as one. */
+struct talk {
+    const struct chat *chat;
+    struct encoder *encoder;
+    struct ids *ids, *spans;
+    struct buf text; /* since the last special token */
+    size_t plain;    /* bytes of it before those that are labels; SIZE_MAX: none is */
+    struct buf system;
+};
+
+/* Extends the spans to the first `end` ids; those since the last span are labels if `counts`. */
+static void add_span(struct talk *k, size_t end, size_t counts)
+{
+    struct ids *s = k->spans;
+    if (!s->count && counts)
+        ids_add(s, 0);
+    if (s->count && (s->count - 1) % 2 == counts)
+        s->data[s->count - 1] = (uint32_t)end;
+    else
+        ids_add(s, (uint32_t)end);
+}
+
+static int put_text(struct talk *k)
+{
+    size_t at = k->ids->count, reached = 0, len;
+    if (encoder_encode(k->encoder, k->text.data, k->text.len, TOKENIZER_ORDINARY, k->ids) < 0)
+        return -1;
+    for (; at < k->ids->count; at++) {
+        reached += tokenizer_token(k->chat->t, k->ids->data[at], &len) ? len : 0;
+        add_span(k, at + 1, reached > k->plain);
+    }
+    buf_clear(&k->text);
+    k->plain = SIZE_MAX;
+    return 0;
+}
+
+static int put_special(struct talk *k, int64_t id, size_t counts)
+{
+    if (put_text(k) < 0)
+        return -1;
+    ids_add(k->ids, (uint32_t)id);
+    add_span(k, k->ids->count, counts);
+    return 0;
+}
+
+/* Sets *token to the special token at the beginning of `text`, with `role` for %. Returns the bytes
+ * of `text` that it takes, or 0 if there is none. */
+static size_t special_at(const char *text, const char *role, struct buf *token)
+{
+    const char *end = strncmp(text, "<|", 2) ? NULL : strstr(text, "|>");
+    buf_clear(token);
+    for (const char *p = text; end && p < end + 2; p++)
+        buf_add(token, *p == '%' ? role : p, *p == '%' ? strlen(role) : 1);
+    return end ? (size_t)(end + 2 - text) : 0;
+}
+
+/* Adds a part of the form, whose special tokens are labels if `counts`. */
+static int put_form(struct talk *k, const char *part, const char *role, size_t counts)
+{
+    struct buf token = BUF_INIT;
+    int result = 0;
+    for (size_t n; *part && !result; part += n ? n : 1)
+        if ((n = special_at(part, role, &token)))
+            result = put_special(k, tokenizer_find(k->chat->t, token.data, token.len), counts);
+        else
+            buf_add(&k->text, *part == '%' ? role : part, *part == '%' ? strlen(role) : 1);
+    buf_release(&token);
+    return result;
+}
+
+static int put_message(struct talk *k, int role, const char *content, size_t n)
+{
+    const struct form *f = k->chat->form;
+    struct span s = f->how == STRIPS ? whitespace_strip(content, n) : (struct span){ content, n };
+    if (role == SYSTEM && f->how == JOINS) {
+        buf_add(&k->system, s.s, s.n);
+        buf_adds(&k->system, "\n\n");
+        return 0;
+    }
+    if (role != USER && k->system.len)
+        return err_set("it follows one of the system, which form '%s' joins to the user's",
+                       f->name);
+    if (put_form(k, f->open, roles[role], 0) < 0)
+        return -1;
+    buf_add(&k->text, k->system.data, k->system.len);
+    buf_clear(&k->system);
+    k->plain = role == ASSISTANT ? k->text.len : SIZE_MAX;
+    buf_add(&k->text, s.s, s.n);
+    if (put_form(k, f->close, roles[role], role == ASSISTANT) < 0)
+        return -1;
+    return put_form(k, f->end, roles[role], 0);
+}
+
+/* Adds the message for conversations without one of the system, if there is one. */
+static int put_usual(struct talk *k)
+{
+    const struct buf *s = &k->chat->system;
+    return s->len ? put_message(k, SYSTEM, s->data, s->len) : 0;
+}
+
+static int put_messages(struct talk *k, const struct js *list)
+{
+    int said = 0;
+    for (size_t i = 0, n; i < js_count(list); i++) {
+        const struct js *message = js_at(list, i);
+        const char *content = js_text(js_get(message, "content"), &n);
+        const char *name = js_text(js_get(message, "role"), NULL);
+        int role = 0, result = 0;
+        while (name && role < ROLES && strcmp(name, roles[role]) != 0)
+            role++;
+        if (!name || !content)
+            result = err_set("it has no string \"%s\"", name ? "content" : "role");
+        else if (role == ROLES)
+            result = err_set("role \"%s\" is none of system, user and assistant", name);
+        else if (!i && role != SYSTEM)
+            result = put_usual(k);
+        if (result < 0 || put_message(k, role, content, n) < 0)
+            return err_in("message %zu", i + 1);
+        said |= role == ASSISTANT;
+    }
+    return said ? 0 : err_set("no message is the assistant's, so no token is a label");
+}
+
+static int put_answer(struct talk *k, const struct js *root)
+{
+    const struct js *answer = js_get(root, "answer");
+    size_t n, m;
+    const char *prompt = js_text(js_get(root, "prompt"), &n);
+    const char *said = js_text(answer ? answer : js_get(root, "completion"), &m);
+    if (!prompt || !said)
+        return err_set("neither a list \"messages\" nor strings \"prompt\" and \"answer\" or "
+                       "\"completion\"");
+    if (put_usual(k) < 0 || put_message(k, USER, prompt, n) < 0 ||
+        put_message(k, ASSISTANT, said, m) < 0)
+        return -1;
+    return *k->chat->form->close || k->chat->end_of_text < 0
+               ? 0
+               : put_special(k, k->chat->end_of_text, 1);
+}
+
+static int put_conversation(struct talk *k, const struct js *root)
+{
+    const struct form *f = k->chat->form;
+    const struct js *messages = js_get(root, "messages");
+    if (messages && !*f->close)
+        return err_set("form '%s' has no marks for messages: give --chat another form", f->name);
+    if (put_form(k, f->begin, "", 0) < 0 ||
+        (messages ? put_messages(k, messages) : put_answer(k, root)) < 0)
+        return -1;
+    return put_text(k);
+}
+
+int chat_encode(const struct chat *c, struct encoder *e, const char *line, size_t n,
+                struct ids *ids, struct ids *spans)
+{
+    struct talk k = { c, e, ids, spans, BUF_INIT, SIZE_MAX, BUF_INIT };
+    const size_t mark = n >= 3 && !memcmp(line, "\xEF\xBB\xBF", 3) ? 3 : 0;
+    if (!whitespace_strip(line + mark, n - mark).n)
+        return 0;
+    struct js *root = js_parse(line + mark, n - mark, "JSON");
+    int result = root ? put_conversation(&k, root) : -1;
+    js_free(root);
+    buf_release(&k.text);
+    buf_release(&k.system);
+    return result;
+}
+
+/* ---- the form ------------------------------------------------------------------------------- */
+
+/* Returns 1 if each special token of the form is one of t or, if t is NULL, is in the template.
+ * Else returns 0 and sets *token to one that is not. */
+static int has_marks(const struct form *f, const struct tokenizer *t, const char *template,
+                     struct buf *token)
+{
+    const char *const parts[] = { f->open, f->close, t ? f->begin : "" };
+    for (size_t i = 0; i < 3 * SYSTEM; i++)
+        for (const char *p = parts[i / SYSTEM]; *p; p++) {
+            if (!special_at(p, roles[i % SYSTEM], token))
+                continue;
+            int64_t id = t ? tokenizer_find(t, token->data, token->len) : -1;
+            if (t ? id < 0 || !tokenizer_is_special(t, (uint32_t)id)
+                  : !strstr(template, token->data))
+                return 0;
+        }
+    return 1;
+}
+
+static int choose(struct chat *c, int number)
+{
+    struct buf token = BUF_INIT;
+    int result = 0;
+    for (size_t i = 0; i < sizeof forms / sizeof *forms && !c->form; i++) {
+        const struct form *f = &forms[i];
+        if (f->number == number || (number == CHAT_AUTO && *f->close))
+            c->form = has_marks(f, c->t, NULL, &token) ? f : NULL;
+        if (f->number == number && !c->form)
+            result = err_set("form '%s' needs the special token %s, which the vocabulary lacks",
+                             f->name, token.data);
+    }
+    if (!c->form && !result)
+        result = err_set("the vocabulary has the special tokens of no chat form that is known "
+                         "(chatml, phi4, llama3, nanochat): give --chat text for prompts and "
+                         "answers");
+    buf_release(&token);
+    return result;
+}
+
+/* Appends `text` with `role` for %, and with line ends for those that are spelled \n. */
+static void expand(struct buf *out, const char *text, const char *role)
+{
+    for (; *text; text++)
+        if (*text == '%' && role)
+            buf_adds(out, role);
+        else if (!strncmp(text, "\\n", 2))
+            buf_addc(out, (text++, '\n'));
+        else
+            buf_addc(out, *text);
+}
+
+/* Sets c->system to the first message of the system that a string of the template has whole. */
+static void find_system(struct chat *c, const char *template)
+{
+    struct buf open = BUF_INIT, all = BUF_INIT;
+    expand(&open, c->form->open, roles[SYSTEM]);
+    expand(&all, template, NULL);
+    for (const char *at = all.data; at && !c->system.len && (at = strstr(at, open.data));) {
+        at += open.len;
+        const char *end = strstr(at, c->form->close);
+        if (end && strcspn(at, "'\"{") >= (size_t)(end - at))
+            buf_add(&c->system, at, (size_t)(end - at));
+    }
+    buf_release(&open);
+    buf_release(&all);
+}
+
+static int check_template(struct chat *c, const char *template, const char *path)
+{
+    static const char *const unknown[] = { "strftime_now", "date_string", "<think>" };
+    struct buf mark = BUF_INIT;
+    int result = 0;
+    if (!has_marks(c->form, NULL, template, &mark))
+        result = err_set("%s: its chat template lacks %s, so it is not of form '%s'", path,
+                         mark.data, c->name);
+    for (size_t i = 0; i < sizeof unknown / sizeof *unknown && !result; i++)
+        if (strstr(template, unknown[i]))
+            result = err_set("%s: its chat template uses '%s', which is not known here: give "
+                             "--chat %s to do without",
+                             path, unknown[i], c->name);
+    buf_release(&mark);
+    if (!result && c->form->how != JOINS)
+        find_system(c, template);
+    return result;
+}
+
+/* Returns the template of a tokenizer_config.json: a string, or the one named "default" of a
+ * list. */
+static const char *template_of(const struct js *root)
+{
+    const struct js *t = js_get(root, "chat_template");
+    for (size_t i = 0; i < js_count(t) && js_is_array(t); i++)
+        if (js_text_is(js_get(js_at(t, i), "name"), "default"))
+            return js_text(js_get(js_at(t, i), "template"), NULL);
+    return js_text(t, NULL);
+}
+
+/* Reads the chat template beside the vocabulary: chat_template.jinja or, without it, that in
+ * tokenizer_config.json. Returns 0, or -1 with an error. */
+static int read_template(struct chat *c, const char *vocabulary)
+{
+    enum file_kind kind = FILE_NONE, jinja = FILE_NONE, config = FILE_NONE;
+    struct buf inside = BUF_INIT, path = BUF_INIT, text = BUF_INIT;
+    struct js *root = NULL;
+    int result = file_look(vocabulary, &kind);
+    file_join(&inside, vocabulary, "");
+    const char *beside = kind == FILE_FOLDER ? inside.data : vocabulary;
+    file_beside(&path, beside, "chat_template.jinja");
+    if (!result && !(result = file_look(path.data, &jinja)) && jinja)
+        result = file_read(path.data, &text);
+    if (!result && !jinja) {
+        file_beside(&path, beside, "tokenizer_config.json");
+        result = file_look(path.data, &config);
+        if (config && !(root = js_load(path.data)))
+            result = -1;
+        buf_adds(&text, config && template_of(root) ? template_of(root) : "");
+    }
+    if (!result && text.len)
+        result = check_template(c, text.data, path.data);
+    js_free(root);
+    buf_release(&inside);
+    buf_release(&path);
+    buf_release(&text);
+    return result;
+}
+
+/* Checks that texts are encoded without a space in front, so that their parts may be encoded one by
+ * one. Returns 0, or -1 with an error. */
+static int check_parts(const struct tokenizer *t)
+{
+    struct encoder *e = encoder_new(t);
+    struct ids ids = { 0 };
+    size_t n = 0;
+    int result = encoder_encode(e, "a", 1, TOKENIZER_ORDINARY, &ids);
+    if (!result && (ids.count != 1 || !tokenizer_token(t, ids.data[0], &n) || n != 1))
+        result = err_set("the vocabulary puts something before a text, which --chat cannot leave "
+                         "out between special tokens");
+    ids_release(&ids);
+    encoder_free(e);
+    return result;
+}
+
+int chat_open(struct chat *c, int form, const struct tokenizer *t, const char *path)
+{
+    static const char *const others[] = { "<|endoftext|>", "<|end_of_text|>", "<|bos|>" };
+    *c = (struct chat){ .t = t, .end_of_text = tokenizer_end_of_text(t), .system = BUF_INIT };
+    if (choose(c, form) < 0 || check_parts(t) < 0)
+        return -1;
+    c->name = c->form->name;
+    const int64_t last = tokenizer_find(t, c->form->close, strlen(c->form->close));
+    for (int i = 0; i < 3 && (c->end_of_text < 0 || c->end_of_text == last); i++)
+        c->end_of_text = tokenizer_find(t, others[i], strlen(others[i]));
+    return form == CHAT_AUTO && path ? read_template(c, path) : 0;
+}
+
+void chat_close(struct chat *c)
+{
+    buf_release(&c->system);
+}

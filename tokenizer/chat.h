@@ -1,0 +1,53 @@
+/*
+ * chat.h - turns conversations, with which models are fine-tuned, into token ids, and says which of
+ * them are labels: what the assistant says, and the token that ends it.
+ *
+ * A line of input is a JSON object of one of two kinds:
+ *
+ *     {"messages": [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "Hello"}]}
+ *     {"prompt": "Hi", "answer": "Hello"}        or "completion" for "answer"
+ *
+ * A form says how they are written. Here % is the role, and <|…|> is a special token:
+ *
+ *     chatml    <|im_start|>%\nHello<|im_end|>\n
+ *     phi4      <|im_start|>%<|im_sep|>Hello<|im_end|>
+ *     llama3    <|begin_of_text|>, then <|start_header_id|>%<|end_header_id|>\n\nHello<|eot_id|>,
+ *               without white space at the sides of the message
+ *     nanochat  <|bos|>, then <|%_start|>Hello<|%_end|>; what the system says is put before what
+ *               the user says next
+ *     text      prompt, answer and end-of-text; not for messages
+ *
+ * In all but `text`, a prompt is the user's message, and an answer is the assistant's. A special
+ * token's spelling inside a message is ordinary text. The ids are those of transformers'
+ * apply_chat_template, and the labels those of its assistant_masks for a template that marks the
+ * message and its end: a token with bytes of the message counts.
+ */
+#pragma once
+
+#include "tokenizer/tokenizer.h"
+
+#define CHAT_FORMS "none|auto|chatml|phi4|llama3|nanochat|text"
+enum chat_form { CHAT_NONE, CHAT_AUTO };
+
+struct chat {
+    const struct form *form;
+    const char *name;
+    const struct tokenizer *t; /* borrowed */
+    /* Between conversations: end-of-text or, if there is none or it ends messages, <|endoftext|>,
+     * <|end_of_text|> or <|bos|>; -1 without one. */
+    int64_t end_of_text;
+    struct buf system; /* what the system says if a conversation does not; may be empty */
+};
+
+/* Opens form number `form` of CHAT_FORMS for the vocabulary t, which was loaded from `path`.
+ * CHAT_AUTO chooses the form whose special tokens t has. If there is a chat template beside the
+ * vocabulary, it must be of that form, and c->system is taken from it. Returns 0, or -1 with an
+ * error; then, too, chat_close must be called. */
+int chat_open(struct chat *c, int form, const struct tokenizer *t, const char *path);
+void chat_close(struct chat *c);
+
+/* Appends the ids of the conversation line[0..n) to `ids`, which is empty, and to `spans` the ends
+ * of its spans, in turn tokens that are no labels and tokens that are. A blank line gives none.
+ * Returns 0, or -1 with an error. */
+int chat_encode(const struct chat *c, struct encoder *e, const char *line, size_t n,
+                struct ids *ids, struct ids *spans);
