@@ -11,12 +11,8 @@
 #include "common/files/file.h"
 #include "common/files/usage.h"
 #include "model/folder/folder.h"
-#include "train/cluster.h"
 #include "train/defaults.h"
-#include "train/program/timeline.h"
-#include "train/ranks/reduce.h"
 #include "train/saved.h"
-#include "train/store/word_table.h"
 
 const struct settings settings_default = {
     .verify = 1,
@@ -443,11 +439,6 @@ static int make_model(struct plan *p)
 
 /* ---- arithmetic ------------------------------------------------------------------------------ */
 
-static int64_t ranks_of(const struct plan *p)
-{
-    return larger(p->settings->data_parallel, 1);
-}
-
 static int64_t stages_of(const struct plan *p)
 {
     return larger(p->settings->pipeline_parallel, 1);
@@ -488,7 +479,7 @@ static int check_pipeline(const struct plan *p)
 static int share_micro_batches(struct plan *p, int64_t all)
 {
     const struct settings *s = p->settings;
-    const int64_t ranks = ranks_of(p), leaves = s->leaves ? s->leaves : ranks;
+    const int64_t ranks = p->ranks, leaves = s->leaves ? s->leaves : ranks;
     if (all % ranks)
         return err_set("global-batch-size %" PRId64 " = micro-batch-size %" PRId64 " x %" PRId64
                        " micro-batches cannot be shared by %" PRId64 " data-parallel ranks",
@@ -519,7 +510,7 @@ static int share_micro_batches(struct plan *p, int64_t all)
 static int batch_arithmetic(struct plan *p)
 {
     struct settings *s = p->settings;
-    const int64_t shares = larger(ranks_of(p), s->leaves);
+    const int64_t shares = larger(p->ranks, s->leaves);
     if (!s->micro_batch_size) {
         s->micro_batch_size = defaults_micro_batch(tensor_parameters(&p->model.tensors),
                                                    p->engine.T, s->global_batch_size);
@@ -548,8 +539,7 @@ static int batch_arithmetic(struct plan *p)
                        s->group, leaf);
     if (s->group > leaf)
         return err_set("group %" PRId64 " is more than the %" PRId64 " micro-batches of %s",
-                       s->group, leaf,
-                       leaf < p->engine.A || ranks_of(p) > 1 ? "a leaf" : "an update");
+                       s->group, leaf, leaf < p->engine.A || p->ranks > 1 ? "a leaf" : "an update");
     p->engine.G = s->group ? s->group : leaf;
     return 0;
 }
@@ -622,56 +612,6 @@ static int make_schedule(struct plan *p)
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
-int plan_validation_round(const struct plan *p)
-{
-    return p->engine.stages > 1 ? 8 * p->engine.stages : 1;
-}
-
-/* Returns the bytes of the batch that is trained on, of the one that is read meanwhile, and of the
- * sequences of a round of the validation. */
-static uint64_t batch_bytes(const struct plan *p)
-{
-    const enum sequences_kind kind = p->task->head != HEAD_NEXT        ? SEQUENCES_ENCODER
-                                     : p->settings->document_attention ? SEQUENCES_DOCUMENTS
-                                                                       : SEQUENCES_PLAIN;
-    const struct samples *v = p->validation;
-    return 2 * (uint64_t)p->engine.A * sequences_bytes(p->engine.most, p->engine.T, kind) +
-           (v ? (uint64_t)plan_validation_round(p) *
-                    sequences_bytes(p->engine.B * v->most, p->engine.T, v->kind)
-              : 0);
-}
-
-/* Returns the floats of scratch memory that a phase needs, for example for the gradients inside a
- * layer, or for the logits of a chunk of rows. */
-static int64_t scratch_of(const struct plan *p, enum phase_kind kind)
-{
-    const int64_t N = p->engine.B * p->engine.T,
-                  head = kind == PHASE_HEAD || kind == PHASE_HEAD_EVALUATION;
-    const int halves = p->store.half_parameters + 2 * p->store.half_moments;
-    switch (kind) {
-    case PHASE_LAYER_EVALUATION: return N * layer_scratch_fwd(&p->own);
-    case PHASE_UPDATE:
-        return optimizer_scratch(&p->optimizer, &p->own.tensors, &p->model.tensors, halves);
-    case PHASE_INPUTS:
-    case PHASE_GATHER:
-    case PHASE_GATHER_TABLE:
-    case PHASE_SUM_TABLE:
-    case PHASE_SUM: return 0;
-    default:
-        return phase_is_transfer(kind)
-                   ? 0
-                   : N * layer_scratch_bwd(&p->own) + (head ? p->needs.loss_floats : 0);
-    }
-}
-
-static int64_t most_scratch(const struct plan *p, const struct program *list)
-{
-    int64_t most = 0;
-    for (int64_t n = 0; n < list->count; n++)
-        most = larger(most, scratch_of(p, list->phases[n].kind));
-    return most;
-}
-
 static int on_gpu(const struct plan *p)
 {
     return strncmp(p->settings->device, "cpu", 3) != 0;
@@ -688,61 +628,9 @@ static int ask_back_end(struct plan *p)
                                      .wide = larger(c->inner, 3 * c->width),
                                      .V = c->vocabulary,
                                      .shares = heads,
-                                     .group = (int)ranks_of(p) * heads *
+                                     .group = (int)p->ranks * heads *
                                               split_ranks(&p->own, SPLIT_WIDTH) };
     return ops_needs(p->settings->device, &sizes, &p->needs);
-}
-
-/* Returns the bytes of scratch memory: the largest need of any phase, as scratch memory never
- * shrinks; and what the back end needs. */
-static uint64_t kernel_bytes(const struct plan *p)
-{
-    int64_t scratch = most_scratch(p, &p->program);
-    struct program evaluation = { 0 };
-    if (p->validation)
-        program_evaluation(&evaluation,
-                           &(struct program_config){ .layers = (int)p->own.config.layers,
-                                                     .tied = p->own.tied,
-                                                     .head = p->engine.head,
-                                                     .stages = p->engine.stages,
-                                                     .stage = p->engine.stage,
-                                                     .interleave = p->engine.interleave });
-    scratch = larger(scratch, most_scratch(p, &evaluation));
-    program_release(&evaluation);
-    return (uint64_t)scratch * sizeof(float) + p->needs.bytes;
-}
-
-/* Returns the bytes for operations on the embedding that are done in two parts. */
-static uint64_t table_bytes(const struct plan *p)
-{
-    const struct engine_config *e = &p->engine;
-    int sums = 0, gathers = 0;
-    for (int64_t n = 0; n < p->program.count; n++) {
-        sums |= p->program.phases[n].kind == PHASE_SUM_TABLE;
-        gathers |= p->program.phases[n].kind == PHASE_GATHER_TABLE;
-    }
-    if (!(sums || gathers) || ranks_of(p) == 1 || p->own.split || p->store.dir || p->store.offload)
-        return 0;
-    return word_table_bytes(&p->own.tensors, ranks_of(p) * e->G * e->most * e->T);
-}
-
-/* Returns the bytes of the gradients that are being sent between ranks, and of the tensor that a
- * checkpoint puts together. */
-static uint64_t communication_bytes(const struct plan *p)
-{
-    const int moved = p->engine.stages > 1 && p->settings->checkpoint_files == SAVED_ONE;
-    const uint64_t tensor = saved_bytes(&p->own.tensors, &p->model.tensors, p->engine.zero > 0,
-                                        moved);
-    const int ranks = (int)larger(
-        ranks_of(p), larger(split_ranks(&p->own, SPLIT_HEADS), split_ranks(&p->own, SPLIT_WIDTH)));
-    return (ranks > 1 ? reduce_room_bytes(ranks) : 0) + table_bytes(p) +
-           (p->settings->save ? tensor : 0);
-}
-
-/* Returns the bytes of memory outside the store. */
-static uint64_t other_bytes(const struct plan *p)
-{
-    return batch_bytes(p) + kernel_bytes(p) + communication_bytes(p);
 }
 
 static int too_small(const struct plan *p, uint64_t needed)
@@ -770,7 +658,7 @@ static int check_machine(const struct plan *p, uint64_t needed)
 
 int plan_check_device(const struct plan *p, const struct ops *o)
 {
-    const uint64_t needed = store_plan_total(&p->stored) + kernel_bytes(p);
+    const uint64_t needed = store_plan_total(&p->stored) + p->other.kernels;
     const uint64_t has = ops_free_bytes(o);
     char text[2][32];
     if (needed <= has)
@@ -809,20 +697,22 @@ static int plan_store(struct plan *p, int to_run)
                                       .whole = p->whole,
                                       .split = p->own.split,
                                       .unsplit = &p->model.tensors,
-                                      .ranks = s->zero ? (int)ranks_of(p) : 1,
+                                      .ranks = s->zero ? (int)p->ranks : 1,
                                       .zero = (int)s->zero,
                                       .rank = (int)s->rank,
                                       .dir = s->memmap_dir,
                                       .half_parameters = s->parameter_precision == OPS_BF16,
                                       .half_moments = s->state_precision == OPS_BF16,
                                       .half_activations = s->activation_precision == OPS_BF16 };
-    const struct timeline_costs costs = costs_of(p);
-    p->engine.head = (int)lround(costs.of[PHASE_HEAD] / (3 * costs.of[PHASE_LAYER_FORWARD]));
+    p->costs = costs_of(p);
+    p->engine.head = (int)lround(p->costs.of[PHASE_HEAD] / (3 * p->costs.of[PHASE_LAYER_FORWARD]));
     engine_program(&p->program, &p->engine, &p->own, p->moments);
     engine_rows(&p->store, &p->engine, &p->own, &p->program);
     if (ask_back_end(p) < 0)
         return -1;
-    uint64_t other = on_gpu(p) ? kernel_bytes(p) : other_bytes(p);
+    plan_measure(&p->other, p);
+    const struct plan_memory *m = &p->other;
+    const uint64_t other = m->kernels + (on_gpu(p) ? 0 : m->batches + m->communication);
     p->store.offload = on_gpu(p) && limit;
     if (limit && limit <= other)
         return too_small(p, other);
@@ -848,7 +738,9 @@ static void choose_files(const struct plan *p, struct settings *s)
 
 int plan_make(struct plan *p, struct settings *s, uint64_t seed, int want_data)
 {
-    *p = (struct plan){ .settings = s, .task = task_of((enum task_kind)s->task) };
+    *p = (struct plan){ .settings = s,
+                        .task = task_of((enum task_kind)s->task),
+                        .ranks = larger(s->data_parallel, 1) };
     p->engine.seed = seed;
     p->engine.recompute = (enum recompute)s->recompute;
     if (settle_architecture(p) < 0)
@@ -886,384 +778,4 @@ double plan_flops_per_token(const struct plan *p)
 {
     double predicted = (double)p->settings->mask_tokens / (double)p->engine.T;
     return model_flops_per_token(&p->model.config, p->engine.T, predicted);
-}
-
-/* ---- the dry run ----------------------------------------------------------------------------- */
-
-static void put_int(struct buf *out, const char *key, uint64_t value)
-{
-    buf_addf(out, "%s=%" PRIu64 "\n", key, value);
-}
-
-static void print_model(const struct plan *p, struct buf *out)
-{
-    const struct model_config *c = &p->model.config;
-    put_int(out, "layers", (uint64_t)c->layers);
-    put_int(out, "width", (uint64_t)c->width);
-    put_int(out, "heads", (uint64_t)c->heads);
-    if (c->kv_heads != c->heads)
-        put_int(out, "kv_heads", (uint64_t)c->kv_heads);
-    put_int(out, "inner", (uint64_t)c->inner);
-    put_int(out, "positions", (uint64_t)c->positions);
-    put_int(out, "vocabulary", (uint64_t)c->vocabulary);
-    put_int(out, "parameters", (uint64_t)tensor_parameters(&p->model.tensors));
-}
-
-static void print_steps(const struct plan *p, struct buf *out)
-{
-    double tokens = (double)(plan_samples_per_step(p) * p->engine.T);
-    double flops = plan_flops_per_token(p);
-    put_int(out, "sequence_length", (uint64_t)p->engine.T);
-    if (p->settings->mask_tokens)
-        put_int(out, "mask_tokens", (uint64_t)p->settings->mask_tokens);
-    put_int(out, "micro_batch_size", (uint64_t)p->engine.B);
-    put_int(out, "accumulation", (uint64_t)p->engine.A);
-    if (ranks_of(p) > 1)
-        put_int(out, "data_parallel", (uint64_t)ranks_of(p));
-    put_int(out, "global_batch_size", (uint64_t)plan_samples_per_step(p));
-    put_int(out, "tokens_per_step", (uint64_t)tokens);
-    buf_addf(out, "learning_rate=%g\nminimum_learning_rate=%g\n", p->settings->learning_rate,
-             p->settings->minimum_learning_rate);
-    buf_addf(out, "flops_per_token=%.0f\nflops_per_step=%.0f\n", flops, flops * tokens);
-    if (!p->steps)
-        return;
-    put_int(out, "steps", (uint64_t)p->steps);
-    put_int(out, "warmup_steps", (uint64_t)p->schedule.warmup);
-    buf_addf(out, "tokens=%.0f\nflops=%.6g\n", tokens * (double)p->steps,
-             flops * tokens * (double)p->steps);
-}
-
-static void print_memory(const struct plan *p, struct buf *out)
-{
-    const struct store_plan *t = &p->stored;
-    uint64_t caches = 0;
-    for (int part = 0; part < CACHE_PARTS; part++)
-        caches += t->kind_bytes[STORE_CACHE + part];
-    put_int(out, "memory_parameters_bytes", t->kind_bytes[STORE_PARAMETERS]);
-    put_int(out, "memory_gradients_bytes", t->kind_bytes[STORE_GRADIENTS]);
-    put_int(out, "memory_moments_bytes",
-            t->kind_bytes[STORE_MOMENT1] + t->kind_bytes[STORE_MOMENT2]);
-    if (p->engine.zero > 1)
-        put_int(out, "memory_window_bytes", t->gathered_bytes);
-    put_int(out, "memory_x_bytes", t->kind_bytes[STORE_X]);
-    put_int(out, "memory_dx_bytes", t->kind_bytes[STORE_DX]);
-    put_int(out, "memory_layer_caches_bytes", caches);
-    if (p->store.dir || p->store.offload) {
-        put_int(out, "store_memory_bytes", t->memory_bytes);
-        if (p->store.offload)
-            put_int(out, "store_host_bytes", t->host_bytes);
-        put_int(out, "store_file_bytes", t->file_bytes);
-        put_int(out, "store_window_bytes", t->window_bytes);
-        put_int(out, "store_read_bytes_per_step", t->read_bytes);
-        put_int(out, "store_written_bytes_per_step", t->written_bytes);
-    }
-    put_int(out, "memory_batches_bytes", batch_bytes(p));
-    put_int(out, "memory_kernels_bytes", kernel_bytes(p));
-    if (ranks_of(p) > 1)
-        put_int(out, "memory_communication_bytes", communication_bytes(p));
-    put_int(out, "memory_bytes", store_plan_total(t) + other_bytes(p));
-}
-
-/* Returns how many parameters of a block a rank has. */
-static double block_parameters(const struct plan *p, int block)
-{
-    const struct tensor_table *t = &p->own.tensors;
-    double n = 0;
-    for (size_t i = 0; i < t->count; i++)
-        n += t->rows[i].block == block ? (double)tensor_elements(&t->rows[i]) : 0;
-    return n;
-}
-
-/* Sets *sums to how often the gradients of block `b` are summed over the ranks in an update, and
- * *gathers to how often its parameters are gathered. */
-static void count_transfers(const struct plan *p, int b, int64_t *sums, int64_t *gathers)
-{
-    const int64_t fetched = p->program.moves[STORE_PARAMETERS][b].reads;
-    *sums = *gathers = 0;
-    for (int64_t n = 0; n < p->program.count; n++) {
-        const struct phase *f = &p->program.phases[n];
-        *sums += f->block == b && f->kind == PHASE_SUM ? f->turns : 0;
-        *gathers += f->block == b && f->kind == PHASE_GATHER ? f->turns : 0;
-    }
-    *gathers += p->engine.zero > 2 ? fetched : 0;
-}
-
-/* Appends to `out` the bytes that a rank sends in an update; it receives as many. Gradients are
- * summed to shares. Then shares are gathered: of the sums or, if ranks share the optimizer's state,
- * of the parameters. */
-static void print_communication(const struct plan *p, struct buf *out)
-{
-    const double ranks = (double)ranks_of(p), others = (ranks - 1) / ranks;
-    double bytes = 0;
-    int64_t operations = 0, sums, gathers;
-    if (ranks_of(p) == 1)
-        return;
-    for (int b = 0; b < p->model.tensors.blocks; b++) {
-        count_transfers(p, b, &sums, &gathers);
-        operations += sums + gathers;
-        bytes += block_parameters(p, b) * others *
-                 (double)((p->engine.zero ? 4 : 8) * sums +
-                          (p->store.half_parameters ? 2 : 4) * gathers);
-    }
-    put_int(out, "leaves", (uint64_t)(p->engine.leaves * ranks_of(p)));
-    put_int(out, "zero", (uint64_t)p->settings->zero);
-    buf_addf(out, "data_parallel_bytes_per_step=%.0f\n", bytes);
-    buf_addf(out, "data_parallel_operations_per_step=%" PRId64 "\n", operations);
-}
-
-/* What this stage of a pipeline owns. */
-struct owned {
-    int embedding, head; /* 1 or 0 */
-    int64_t layers;
-};
-
-static struct owned owned_by(const struct plan *p)
-{
-    const int layers = (int)p->model.config.layers, stage = p->engine.stage;
-    const int *owners = p->program.owners;
-    struct owned own = { .embedding = owners[0] == stage, .head = owners[layers + 1] == stage };
-    for (int b = 1; b <= layers; b++)
-        own.layers += owners[b] == stage;
-    return own;
-}
-
-/* Returns how many of the decoder's words a micro-batch predicts. */
-static double labels_of(const struct plan *p)
-{
-    switch (p->own.config.head) {
-    case HEAD_NEXT: return (double)(p->engine.B * p->engine.T);
-    case HEAD_PRETRAINING: return (double)(p->engine.B * p->settings->mask_tokens);
-    default: return 0;
-    }
-}
-
-/* Returns the bytes that a rank sends in a micro-batch to the ranks that share its layers along
- * SPLIT_HEADS; it receives as many (split.h). They are gathers and scatters of rows (a sum is
- * both), and three numbers per label. */
-static double heads_bytes(const struct plan *p)
-{
-    const struct model_config *c = &p->own.config;
-    const struct owned own = owned_by(p);
-    const int encoder = c->head != HEAD_NEXT, sequence = split_sequence(&p->own);
-    const int64_t again = p->engine.recompute == RECOMPUTE_LAYER       ? 4
-                          : p->engine.recompute == RECOMPUTE_ATTENTION ? sequence
-                                                                       : 0;
-    const double ranks = (double)split_ranks(&p->own, SPLIT_HEADS), C = (double)c->width;
-    const double N = (double)(p->engine.B * p->engine.T);
-    const double labels = own.head ? labels_of(p) : 0;
-    const int64_t rows = own.embedding * (encoder ? 4 : 2) + own.head * (encoder ? 0 : sequence) +
-                         own.layers * (8 + 2 * sequence + again);
-    return 4 * (ranks - 1) / ranks * ((double)rows * N * C + 2 * labels * (C + 3));
-}
-
-/* Returns how many numbers ranks along SPLIT_WIDTH sum for the head: logits; in BERT's pre-training
- * also the outputs of the pooler and of the transform, and half a sum for a gather of the
- * decoder's gradient. */
-static double head_sums(const struct plan *p)
-{
-    const struct model_config *c = &p->own.config;
-    const double W = (double)split_width(&p->own), B = (double)p->engine.B, labels = labels_of(p);
-    if (c->head == HEAD_QUESTIONS)
-        return 2 * B * (double)p->engine.T;
-    return labels * (double)c->vocabulary +
-           (c->head == HEAD_PRETRAINING ? B * W + (c->bare_head ? 0 : 1.5 * labels * W) : 0);
-}
-
-/* Returns how many numbers ranks along SPLIT_WIDTH sum for a layer: inner channels and their
- * gradients. */
-static double layer_sums(const struct plan *p)
-{
-    const struct layer_widths w = layer_widths(&p->own.config);
-    const int layer = p->engine.recompute == RECOMPUTE_LAYER;
-    const int attention = layer || p->engine.recompute == RECOMPUTE_ATTENTION;
-    return (double)(p->engine.B * p->engine.T *
-                    (w.qkv * (1 + attention) + w.first * (1 + layer) + w.attention + w.inner));
-}
-
-/* Returns how many norms this stage has. A layer has two. Decoders have one in the head, encoders
- * have one in the embedding. */
-static int64_t count_norms(const struct plan *p, const struct owned *own)
-{
-    return 2 * own->layers + (p->own.config.head != HEAD_NEXT ? own->embedding : own->head);
-}
-
-/* Returns how often the moments of norms are gathered in a micro-batch: for each norm in the
- * forward, and for those that are computed again. Decoders have a norm before attention, encoders
- * have one after it, and one in the embedding that is always computed again. */
-static double norm_gathers(const struct plan *p, const struct owned *own)
-{
-    const int encoder = p->own.config.head != HEAD_NEXT;
-    const int again = p->engine.recompute == RECOMPUTE_LAYER       ? 2
-                      : p->engine.recompute == RECOMPUTE_ATTENTION ? !encoder
-                                                                   : 0;
-    return (double)(count_norms(p, own) + encoder * own->embedding + own->layers * again);
-}
-
-/* Returns the bytes that a rank sends in a micro-batch along SPLIT_WIDTH: sums of the layers and of
- * the head; the moments of each norm's rows, and in the backward two sums for each of these rows.
- */
-static double width_bytes(const struct plan *p)
-{
-    const struct owned own = owned_by(p);
-    const double ranks = (double)split_ranks(&p->own, SPLIT_WIDTH);
-    const double rows = (double)split_most_rows(&p->own, p->engine.B * p->engine.T);
-    const double sums = (double)own.layers * layer_sums(p) + (own.head ? head_sums(p) : 0) +
-                        2 * rows * (double)count_norms(p, &own);
-    const int means = p->own.config.head != HEAD_NEXT ||
-                      p->own.tensors.rows[p->own.first_head_row].biased;
-    const double moments = (means ? 2 : 1) * rows * norm_gathers(p, &own);
-    return 4 * (ranks - 1) * (2 * sums / ranks + moments);
-}
-
-/* Returns the bytes that a rank of this stage sends in an update to the ranks that share its
- * layers, along both dimensions. */
-static double tensor_parallel_bytes(const struct plan *p)
-{
-    return (double)p->engine.A * (heads_bytes(p) + width_bytes(p));
-}
-
-/* Appends to `out` what a rank sends to the ranks that share its layers. */
-static void print_tensor_parallel(const struct plan *p, struct buf *out)
-{
-    const int heads = split_ranks(&p->own, SPLIT_HEADS), width = split_ranks(&p->own, SPLIT_WIDTH);
-    const double A = (double)p->engine.A;
-    if (!p->own.split)
-        return;
-    put_int(out, "tensor_parallel", (uint64_t)(heads * width));
-    if (split_sequence(&p->own))
-        put_int(out, "sequence_parallel", 1);
-    if (width > 1) {
-        buf_addf(out, "tensor_parallel_grid=%dx%d\n", heads, width);
-        buf_addf(out, "tensor1_bytes_per_step=%.0f\n", A * heads_bytes(p));
-        buf_addf(out, "tensor2_bytes_per_step=%.0f\n", A * width_bytes(p));
-    }
-    buf_addf(out, "tensor_parallel_bytes_per_step=%.0f\n", tensor_parallel_bytes(p));
-}
-
-/* ---- pipelines ------------------------------------------------------------------------------- */
-
-/* Returns the bytes that a rank of this stage sends to other stages in an update, if no micro-batch
- * has padding. */
-static double sent_bytes(const struct plan *p)
-{
-    double bytes = 0;
-    for (int64_t n = 0; n < p->program.count; n++) {
-        const struct phase *f = &p->program.phases[n];
-        const struct use *u = &f->uses[0];
-        if (!phase_is_transfer(f->kind) || u->mode != MODE_READ)
-            continue;
-        const int half = u->kind == STORE_PARAMETERS  ? p->store.half_parameters
-                         : u->kind == STORE_GRADIENTS ? 0
-                                                      : p->store.half_activations;
-        const int64_t numbers = u->kind < STORE_BLOCKS ? p->own.tensors.block_size[f->block]
-                                                       : p->store.row[u->kind];
-        bytes += (double)(f->turns * numbers * (half ? 2 : 4)) / (u->own ? p->store.ranks : 1);
-    }
-    return bytes;
-}
-
-/* Returns the plan of another stage; only its program must be released. Its sizes are
- * right; its checks are left out. */
-static struct plan plan_of_stage(const struct plan *p, int stage)
-{
-    struct plan q = *p;
-    q.engine.stage = stage;
-    engine_program(&q.program, &q.engine, &q.own, q.moments);
-    engine_rows(&q.store, &q.engine, &q.own, &q.program);
-    store_plan(&q.stored, &q.own.tensors, &q.store);
-    return q;
-}
-
-static void print_stage(const struct plan *q, struct buf *out)
-{
-    const int stage = q->engine.stage;
-    buf_addf(out, "stage_%d_layers=%" PRId64 "\n", stage, owned_by(q).layers);
-    buf_addf(out, "stage_%d_memory_bytes=%" PRIu64 "\n", stage,
-             store_plan_total(&q->stored) + other_bytes(q));
-    buf_addf(out, "stage_%d_sent_bytes_per_step=%.0f\n", stage, sent_bytes(q));
-    if (q->own.split)
-        buf_addf(out, "stage_%d_tensor_parallel_bytes_per_step=%.0f\n", stage,
-                 tensor_parallel_bytes(q));
-}
-
-/* Appends to `out` the memory and the transfers of each stage, and the share of the time that
- * stages wait for each other. */
-static void print_pipeline(const struct plan *p, struct buf *out)
-{
-    const int stages = p->engine.stages;
-    const struct timeline_costs costs = costs_of(p);
-    struct timeline t;
-    if (stages < 2)
-        return;
-    struct program *programs = mem_zalloc((size_t)stages, sizeof *programs);
-    put_int(out, "pipeline_parallel", (uint64_t)stages);
-    if (p->engine.interleave > 1)
-        put_int(out, "pipeline_interleave", (uint64_t)p->engine.interleave);
-    for (int s = 0; s < stages; s++) {
-        const struct plan q = plan_of_stage(p, s);
-        programs[s] = q.program;
-        print_stage(&q, out);
-    }
-    if (!timeline_run(&t, programs, stages, &costs))
-        buf_addf(out, "pipeline_bubble=%.4f\n", 1 - t.busy / (t.length * stages));
-    for (int s = 0; s < stages; s++)
-        program_release(&programs[s]);
-    free(programs);
-}
-
-/* Prints the estimate for a cluster (cluster.h). Returns 0, or -1 with an error. */
-static int print_estimate(const struct plan *p, struct buf *out)
-{
-    const struct settings *s = p->settings;
-    struct cluster_machine machine;
-    struct cluster_estimate estimate;
-    const struct cluster_split split = { .tensor1 = split_ranks(&p->own, SPLIT_HEADS),
-                                         .tensor2 = split_ranks(&p->own, SPLIT_WIDTH),
-                                         .pipeline = stages_of(p),
-                                         .interleave = pieces_of(p),
-                                         .data = ranks_of(p),
-                                         .zero = s->zero };
-    const struct cluster_job job = { .layers = (double)p->model.config.layers,
-                                     .width = (double)p->model.config.width,
-                                     .inside = layer_widths(&p->model.config),
-                                     .parameters = (double)tensor_parameters(&p->model.tensors),
-                                     .flops_per_token = plan_flops_per_token(p),
-                                     .sequence_length = p->engine.T,
-                                     .micro_batch = p->engine.B,
-                                     .global_batch = plan_samples_per_step(p),
-                                     .bf16 = s->precision == OPS_BF16,
-                                     .recompute = p->engine.recompute == RECOMPUTE_LAYER };
-    if (!s->machine)
-        return 0;
-    if (cluster_machine_load(&machine, s->machine) < 0 ||
-        cluster_estimate(&estimate, &machine, &job, &split) < 0)
-        return -1;
-    cluster_print(&estimate, &machine, &split, out);
-    return 0;
-}
-
-static void print_data(const struct samples *s, const char *begins, double drawn, struct buf *out)
-{
-    buf_addf(out, "%ssequences=%" PRIu64 "\n%stokens=%" PRIu64 "\n", begins, s->count, begins,
-             s->tokens);
-    if (s->describe)
-        s->describe(s, begins, drawn, out);
-}
-
-int plan_print(const struct plan *p, struct buf *out)
-{
-    print_model(p, out);
-    print_steps(p, out);
-    print_memory(p, out);
-    print_communication(p, out);
-    print_tensor_parallel(p, out);
-    print_pipeline(p, out);
-    if (p->data && p->data->count)
-        print_data(p->data, "training_", (double)(p->steps * plan_samples_per_step(p)), out);
-    if (p->data && p->data->count && p->steps)
-        buf_addf(out, "epochs=%.4f\n",
-                 (double)p->steps * (double)plan_samples_per_step(p) / samples_epoch(p->data));
-    if (p->validation)
-        print_data(p->validation, "validation_", (double)p->validation->count, out);
-    return print_estimate(p, out);
 }

@@ -4,7 +4,7 @@
  * struct settings holds the values of the options; 0 or NULL means that an option is not set.
  * plan_make reads the tokenizer, the model folder's configuration and the indexes of the data. It
  * fills in the settings that are not set, so that the saved configuration is complete, and checks
- * that all settings fit together. plan_print prints the plan for `train --dry-run`.
+ * that all settings fit together.
  */
 #pragma once
 
@@ -16,6 +16,7 @@
 #include "model/network/split.h"
 #include "tokenizer/tokenizer.h"
 #include "train/program/program.h"
+#include "train/program/timeline.h"
 #include "train/samples/task.h"
 #include "train/step/engine.h"
 #include "train/step/optimizer.h"
@@ -86,6 +87,13 @@ struct settings {
 /* The default values of the options. */
 extern const struct settings settings_default;
 
+/* Bytes of memory outside the store. */
+struct plan_memory {
+    uint64_t batches;       /* of two updates, and the sequences of a round of the validation */
+    uint64_t kernels;       /* scratch memory, and what the back end needs */
+    uint64_t communication; /* gradients that are being sent, and what a checkpoint puts together */
+};
+
 struct plan {
     struct settings *settings; /* borrowed */
     const struct task *task;
@@ -106,7 +114,10 @@ struct plan {
     struct store_config store;
     struct store_plan stored;
     struct ops_needs needs; /* of the back end */
-    int64_t steps;          /* 0: not known, because there is no data */
+    struct plan_memory other;
+    struct timeline_costs costs; /* of the phases, relative to each other */
+    int64_t ranks;               /* data-parallel ones */
+    int64_t steps;               /* 0: not known, because there is no data */
 };
 
 /* Makes the plan, and fills in the settings that are not set. `seed` is the seed of all random
@@ -119,10 +130,10 @@ int plan_check_device(const struct plan *p, const struct ops *o);
 
 void plan_release(struct plan *p);
 
-/* Appends key=value lines to `out`: sizes, floating-point operations, memory and, with --machine,
- * the estimated time of a step. Returns 0, or -1 with an error if the machine file cannot be used,
- * or if the model cannot be divided among the ranks as the settings say. */
-int plan_print(const struct plan *p, struct buf *out);
+/* Sets *out for the program and the store of the plan (plan_memory.c). */
+void plan_measure(struct plan_memory *out, const struct plan *p);
+/* Returns the bytes that a rank needs, with those of the store. */
+uint64_t plan_bytes(const struct plan *p);
 
 /* Returns the number of samples in a global batch. */
 int64_t plan_samples_per_step(const struct plan *p);

@@ -20,7 +20,7 @@
 #include "common/program/tool.h"
 #include "model/compute/ops.h"
 #include "model/network/layer.h"
-#include "train/cluster.h"
+#include "train/dry_run.h"
 #include "train/foreign.h"
 #include "train/loop.h"
 #include "train/plan.h"
@@ -328,10 +328,32 @@ static int share_ranks(struct settings *s, int64_t all, const char *but)
     return 0;
 }
 
-/* Reads the value `text` of an option into its two numbers. Returns 0, or -1 with an error. */
+/* Reads a number from 1 to 1,000,000 at *text into *value, and moves *text behind it. Returns 0, or
+ * -1 if there is no such number. */
+static int take_number(const char **text, int64_t *value)
+{
+    char *end;
+    if (**text < '0' || **text > '9')
+        return -1;
+    *value = strtoll(*text, &end, 10);
+    *text = end;
+    return *value >= 1 && *value <= 1000000 ? 0 : -1;
+}
+
+/* Reads the value `text` of an option, A or AxB, into its two numbers; A means Ax1, and NULL and 0
+ * mean 1x1. Returns 0, or -1 with an error. */
 static int read_grid(const char *option, const char *text, int64_t *a, int64_t *b)
 {
-    return cluster_grid_parse(text ? text : "0", a, b) < 0
+    const char *at = text;
+    *a = *b = 1;
+    if (!text || !strcmp(text, "0"))
+        return 0;
+    int bad = take_number(&at, a) < 0;
+    if (!bad && *at == 'x') {
+        at++;
+        bad = take_number(&at, b) < 0;
+    }
+    return bad || *at
                ? err_usage("--%s '%s' is neither a number nor two numbers like 2x4", option, text)
                : 0;
 }
@@ -478,7 +500,7 @@ static int train(struct plan *p, struct comm *ranks)
 static int print_plan(const struct plan *p)
 {
     struct buf out = BUF_INIT;
-    int result = plan_print(p, &out);
+    int result = dry_run_print(p, &out);
     if (!result && log_level > 0) {
         program_print(&p->program, &out);
         buf_adds(&out, "each layer:\n");
