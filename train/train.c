@@ -391,43 +391,72 @@ static int count_ranks(struct comm *ranks, struct settings *s)
     return 0;
 }
 
-/* Returns the hash of the configuration, without settings that may differ between hosts. */
-static uint64_t hash_config(void)
-{
-    struct buf config = BUF_INIT;
-    tool_print_config(OPT_OF_RUN | OPT_OF_HOST, &config);
-    uint64_t hash = hash_bytes(config.data, config.len);
-    buf_release(&config);
-    return hash;
-}
-
 static uint64_t hash_data(const struct samples *d)
 {
     const uint64_t facts[] = { d->count, d->tokens, d->checksum, d->vocabulary, d->blend };
     return hash_bytes(facts, sizeof facts);
 }
 
+static void print_data(const struct samples *d, struct buf *out)
+{
+    buf_addf(out, "%" PRIu64 " sequences, %" PRIu64 " tokens, checksum %016" PRIx64 "\n", d->count,
+             d->tokens, hash_data(d));
+}
+
+/* Sets the error that rank `other` has another `what` than rank 0: the first line of its `text`
+ * that differs, and that of rank 0. Call it on all ranks. Returns -1. */
+static int name_difference(struct comm *ranks, int other, const char *what, const char *text)
+{
+    enum { ROOM = 16384 }; /* for the text of a rank */
+    char *all = mem_alloc((size_t)ranks->size[COMM_WORLD] * ROOM), *mine = mem_zalloc(1, ROOM);
+    strncpy(mine, text ? text : "", ROOM - 1);
+    comm_collect(ranks, COMM_WORLD, all, mine, ROOM, "the difference");
+    const char *line[] = { all, all + (size_t)other * ROOM };
+    size_t n[2];
+    for (;;) {
+        for (int i = 0; i < 2; i++)
+            n[i] = strcspn(line[i], "\n");
+        if (n[0] != n[1] || memcmp(line[0], line[1], n[0]) != 0 || !line[0][n[0]])
+            break;
+        line[0] += n[0] + 1;
+        line[1] += n[1] + 1;
+    }
+    err_set("rank %d on %s has another %s than rank 0 on %s: '%.*s', not '%.*s'", other,
+            comm_host(ranks, other), what, comm_host(ranks, 0), (int)n[1], line[1], (int)n[0],
+            line[0]);
+    free(all);
+    free(mine);
+    return -1;
+}
+
 /* Checks that all ranks have the same program, configuration and data. Otherwise they would wait
  * for each other, or train wrongly. Returns 0, or -1 with an error. */
 static int compare_ranks(struct comm *ranks, const struct plan *p)
 {
-    const struct {
+    struct {
         const char *what;
-        uint64_t hash;
+        struct buf text;
     } same[] = {
-        { "has another program version or command line",
-          hash_bytes(tool_provenance(), strlen(tool_provenance())) },
-        { "has another configuration", hash_config() },
-        { "has other training data", hash_data(p->data) },
-        { "has other validation data", p->validation ? hash_data(p->validation) : 0 },
+        { "program version or command line", BUF_INIT },
+        { "configuration", BUF_INIT },
+        { "training data", BUF_INIT },
+        { "validation data", BUF_INIT },
     };
+    int result = 0;
+    buf_adds(&same[0].text, tool_provenance());
+    tool_print_config(OPT_OF_RUN | OPT_OF_HOST, &same[1].text);
+    print_data(p->data, &same[2].text);
+    if (p->validation)
+        print_data(p->validation, &same[3].text);
     for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
-        int other = comm_differs(ranks, same[i].hash);
+        const int other = result ? 0
+                                 : comm_differs(ranks,
+                                                hash_bytes(same[i].text.data, same[i].text.len));
         if (other)
-            return err_set("rank %d on %s %s than rank 0 on %s", other, comm_host(ranks, other),
-                           same[i].what, comm_host(ranks, 0));
+            result = name_difference(ranks, other, same[i].what, same[i].text.data);
+        buf_release(&same[i].text);
     }
-    return 0;
+    return result;
 }
 
 /* Options that earlier versions had, and what to give instead. */
