@@ -56,14 +56,7 @@ static const struct generate defaults = {
     .history = 1,
     .samples = 1,
     .together = 8,
-    .g = { .length = 128,
-           .begin = 1,
-           .verify = 1,
-           .sampler = { .temperature = 1,
-                        .top_k = 40,
-                        .top_p = 1,
-                        .typical_p = 1,
-                        .repetition_penalty = 1 } },
+    .g = { .length = 128, .begin = 1, .verify = 1, .sampler = SAMPLER_DEFAULT },
     .beams = { .width = 1, .length_penalty = 1 },
 };
 

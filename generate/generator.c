@@ -11,17 +11,23 @@
 
 /* ---- loading ------------------------------------------------------------------------------ */
 
+/* Prepares the rest of a generator with tokenizer, back end and model. */
+static void begin(struct generator *g, const struct ops_array *blocks)
+{
+    decoder_init(&g->decoder, &g->model, g->ops, blocks, g->cached);
+    g->choosers = mem_zalloc((size_t)ops_threads(g->ops), sizeof *g->choosers);
+    g->encoder = encoder_new(g->tokenizer);
+}
+
 static int load_model(struct generator *g, const char *dir, const char *device, int threads,
                       enum ops_type weights)
 {
     if (g->verify && folder_verify(dir, 0, 1) < 0)
         return -1;
     g->ops = ops_open(device, threads);
-    if (!g->ops || parameters_load(&g->parameters, &g->model, g->ops, dir, HEAD_NEXT, weights) < 0)
+    if (!g->ops)
         return -1;
-    decoder_init(&g->decoder, &g->model, g->ops, g->parameters.blocks, g->cached);
-    g->choosers = mem_zalloc((size_t)ops_threads(g->ops), sizeof *g->choosers);
-    return 0;
+    return parameters_load(&g->parameters, &g->model, g->ops, dir, HEAD_NEXT, weights);
 }
 
 int generator_load(struct generator *g, const char *dir, const char *vocab, const char *device,
@@ -33,12 +39,22 @@ int generator_load(struct generator *g, const char *dir, const char *vocab, cons
     g->tokenizer = tokenizer_load(from);
     if (!g->tokenizer || load_model(g, dir, device, threads, weights) < 0)
         return -1;
-    g->encoder = encoder_new(g->tokenizer);
+    begin(g, g->parameters.blocks);
     if (tokenizer_size(g->tokenizer) > g->model.config.vocabulary)
         return err_set(
             "vocabulary and model differ: '%s' has %u tokens, but the model in '%s' has only %lld",
             from, tokenizer_size(g->tokenizer), dir, (long long)g->model.config.vocabulary);
     return 0;
+}
+
+void generator_open(struct generator *g, struct tokenizer *t, struct ops *o, const struct model *m,
+                    const struct ops_array *blocks)
+{
+    g->tokenizer = t;
+    g->ops = o;
+    g->model = *m;
+    g->borrowed = 1;
+    begin(g, blocks);
 }
 
 static void release_choosers(struct generator *g)
@@ -57,13 +73,15 @@ void generator_release(struct generator *g)
     cache_release(&g->saved);
     ids_release(&g->saved_ids);
     decoder_release(&g->decoder);
-    parameters_release(&g->parameters, &g->model, g->ops);
-    if (g->ops)
-        ops_free(g->ops);
     if (g->encoder)
         encoder_free(g->encoder);
-    if (g->tokenizer)
-        tokenizer_free(g->tokenizer);
+    if (!g->borrowed) {
+        parameters_release(&g->parameters, &g->model, g->ops);
+        if (g->ops)
+            ops_free(g->ops);
+        if (g->tokenizer)
+            tokenizer_free(g->tokenizer);
+    }
     free(g->members);
     free(g->caches);
     free(g->last);

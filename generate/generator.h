@@ -48,6 +48,7 @@ struct generator {
     struct parameters parameters;
     struct decoder decoder;
 
+    int borrowed; /* 1: tokenizer, ops and the model's tensors are the caller's (generator_open) */
     struct cache saved; /* the keys and values of saved_ids (prompt_cache.h); zeroed: none */
     struct ids saved_ids;
 
@@ -66,6 +67,10 @@ struct generator {
  * afterwards. Returns 0, or -1 with an error. */
 int generator_load(struct generator *g, const char *dir, const char *vocab, const char *device,
                    int threads, enum ops_type weights);
+/* Does so for a model in memory, whose tokenizer has at most its vocabulary: all but *g is
+ * borrowed. `blocks` are the arrays of its parameters [m->tensors.blocks]. */
+void generator_open(struct generator *g, struct tokenizer *t, struct ops *o, const struct model *m,
+                    const struct ops_array *blocks);
 void generator_release(struct generator *g);
 
 /* A prompt that the model has read, where texts begin. */

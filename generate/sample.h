@@ -61,6 +61,12 @@ struct sampler {
     int64_t size;
 };
 
+/* The values of an ordinary choice. */
+#define SAMPLER_DEFAULT                                                                            \
+    {                                                                                              \
+        .temperature = 1, .top_k = 40, .top_p = 1, .typical_p = 1, .repetition_penalty = 1         \
+    }
+
 /* The tokens so far: ids[0..prompt) are the prompt's, ids[prompt..n) were generated. */
 struct sampler_text {
     const uint32_t *ids;

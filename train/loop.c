@@ -25,10 +25,13 @@
 #include "train/report/origin.h"
 #include "train/report/page.h"
 #include "train/report/profile.h"
+#include "train/sample_text.h"
 #include "train/samples/batches.h"
 
 enum {
-    REPORT_SECONDS = 60 /* age at which the report is written again */
+    REPORT_SECONDS = 60, /* age at which the report is written again */
+    TIMED_EVERY = 16,    /* of so many updates, the times of one are measured */
+    SAMPLE_TOKENS = 64   /* length of the text at a validation */
 };
 
 struct loop {
@@ -54,6 +57,10 @@ struct loop {
     uint64_t run_tokens;
     double run_busy;              /* seconds of updates of this run */
     double last_loss;             /* of the last step */
+    int timed;                    /* 1: the times of this update are measured */
+    double lap;                   /* time up to which they are in `times` */
+    double times[TIME_KINDS];     /* seconds, of all updates that were measured */
+    struct buf sample;            /* the text of the last validation */
     struct sequences *validation; /* [plan_validation_round]: micro-batches */
     uint64_t validation_bytes;    /* of text (count_bytes); 0: not known */
     struct step_batch batch;      /* of the next step */
@@ -483,6 +490,24 @@ static int open_files(struct loop *l, int there)
     return result;
 }
 
+/* Checks that the model can write texts, by one token: before it is trained for hours. Returns 0,
+ * or -1 with an error. */
+static int try_sample(struct loop *l)
+{
+    if (!l->settings->sample)
+        return 0;
+    if (l->plan->task->head != HEAD_NEXT || !l->plan->tokenizer)
+        return err_set("--sample needs %s", l->plan->tokenizer
+                                                ? "a model that writes: a GPT or a Llama"
+                                                : "a tokenizer: give --vocab");
+    if (l->store.moves || layout_is_shared(&l->store.layout, STORE_PARAMETERS) ||
+        l->comm->size[COMM_DATA] < l->comm->size[COMM_WORLD])
+        return err_set("--sample needs all weights in the memory of each process: it goes without "
+                       "--tensor-parallel, --pipeline-parallel, --zero 3, --memmap-dir and "
+                       "--device-memory");
+    return l->first ? sample_text(l->plan, &l->store, 1, &stopping.count, &l->sample) : 0;
+}
+
 static int open_loop(struct loop *l, int threads)
 {
     struct plan *p = l->plan;
@@ -496,6 +521,8 @@ static int open_loop(struct loop *l, int threads)
     if (agree(l, result) < 0 || join_devices(l) < 0 || agree(l, start_or_resume(l)) < 0)
         return -1;
     engine_open(&l->engine, &p->engine, &p->program, &p->own, l->ops, &l->store, l->comm);
+    if (agree(l, try_sample(l)) < 0)
+        return -1;
     result = open_batches(l);
     if (!result && l->first)
         result = open_files(l, there);
@@ -517,6 +544,7 @@ static int close_loop(struct loop *l)
     for (int k = 0; l->validation && k < plan_validation_round(l->plan); k++)
         sequences_release(&l->validation[k]);
     free(l->validation);
+    buf_release(&l->sample);
     if (l->lock >= 0)
         close(l->lock);
     return result;
@@ -642,8 +670,10 @@ static int validate(struct loop *l, struct engine_score *score)
         return -1;
     engine_to_model(&l->engine, &l->plan->optimizer);
     int result = score_validation(l, score);
+    if (!result && l->first && l->settings->sample)
+        result = sample_text(l->plan, &l->store, SAMPLE_TOKENS, &stopping.count, &l->sample);
     engine_from_model(&l->engine, &l->plan->optimizer);
-    return result;
+    return agree(l, result);
 }
 
 /* Appends loss and accuracy of each part, such as "mlm 7.4312 (12.3 %)", if they have names. */
@@ -710,7 +740,14 @@ static int report_step(struct loop *l, const struct engine_score *score,
     l->busy = 0;
     l->logged_step = l->at.step;
     l->logged_tokens = l->at.tokens;
+    memcpy(p.seconds_of, l->times, sizeof p.seconds_of);
     say(l, &p, (double)validation->part[0].labels);
+    if (!isnan(p.validation) && l->first && l->settings->sample) {
+        p.sample = mem_strdup(l->sample.data);
+        for (char *c = l->sample.data; (c = strchr(c, '\n'));)
+            *c = ' ';
+        log_info("sample: %s%s", l->settings->sample, l->sample.data);
+    }
     return l->first ? metrics_add(&l->metrics, &p) : 0;
 }
 
@@ -854,6 +891,14 @@ static int keep_report(struct loop *l)
                                                                            : write_pages(l, 1, 0);
 }
 
+/* The time since the last lap was of this kind. */
+static void lap(struct loop *l, enum metrics_time kind)
+{
+    const double now = log_seconds();
+    l->times[kind] += l->timed ? now - l->lap : 0;
+    l->lap = now;
+}
+
 /* Reads the batch of step t, if there is such a step. Exchanges with the other ranks what all must
  * know before it: whether any rank has failed or was told to stop, and the numbers of labels and
  * tokens. Must be called before the update of the step before: the gathers that begin there go on
@@ -864,6 +909,7 @@ static void prepare(struct loop *l, int64_t t)
     int result = l->late ? err_restore(&l->why) : 0;
     if (!result && t < l->plan->steps)
         result = batches_next(l->batches, &l->batch);
+    lap(l, TIME_READING);
     l->late = 0;
     l->failed = agree(l, result) < 0;
     if (l->failed)
@@ -875,6 +921,27 @@ static void prepare(struct loop *l, int64_t t)
     l->batch_tokens = comm_sum_real(l->comm, COMM_DATA, (double)l->batch.tokens);
 }
 
+/* begin_pass and end_pass enclose the forward and the backward pass: if the update is measured, the
+ * times of their kernels. A GPU's kernels return before they have run. */
+static void begin_pass(struct loop *l)
+{
+    l->timed = l->at.step % TIMED_EVERY == 1 && l->first && ops_on_host(l->ops);
+    l->lap = log_seconds();
+    if (l->timed && !l->settings->profile)
+        trace_start(0);
+    if (l->timed)
+        profile_add(l->times, -1);
+}
+
+static void end_pass(struct loop *l)
+{
+    lap(l, TIME_OTHER);
+    if (l->timed)
+        profile_add(l->times, 1);
+    if (l->timed && !l->settings->profile)
+        trace_stop();
+}
+
 /* Computes the gradients of the batch and updates the weights. Sets the score, the rate and the
  * norm. If the step is left (watch_step), the state stays that before it. Returns 0, or -1 with an
  * error. */
@@ -883,13 +950,18 @@ static int learn(struct loop *l, struct engine_score *score, double *rate, doubl
     int64_t t = l->at.step;
     *rate = schedule_rate(&l->plan->schedule, t);
     const double tokens = l->batch_tokens;
+    begin_pass(l);
     double loss = engine_step(&l->engine, t, &l->batch, score);
+    end_pass(l);
     if (l->engine.left)
         return 0;
     *norm = engine_norm(&l->engine);
+    lap(l, TIME_OPTIMIZER);
     prepare(l, t + 1);
+    lap(l, TIME_WAITING);
     if (update(l, loss, *norm, *rate) < 0)
         return -1;
+    lap(l, TIME_OPTIMIZER);
     l->at.step = t + 1;
     l->at.position += (uint64_t)plan_samples_per_step(l->plan);
     l->at.tokens += (uint64_t)tokens;
@@ -1035,7 +1107,7 @@ static int run_and_tell(struct loop *l, struct loop_result *result)
              log_count(parameters, (uint64_t)tensor_parameters(&p->model.tensors)),
              ops_describe(l->ops));
     if (profiles)
-        trace_start();
+        trace_start(1);
     int failed = run(l) < 0;
     const double seconds = log_seconds() - began;
     say_traffic(l, seconds);
@@ -1065,6 +1137,7 @@ int loop_run(struct plan *p, const char *config, struct kv *origin,
                       .flags = flags,
                       .comm = c,
                       .first = comm_is_first(c),
+                      .sample = BUF_INIT,
                       .lock = -1 };
     catch_signals(c);
     int failed = open_loop(&l, threads) < 0 || run_and_tell(&l, result) < 0;

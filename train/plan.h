@@ -79,6 +79,7 @@ struct settings {
     double comm_timeout; /* seconds */
     int exchange;        /* enum comm_way */
     const char *profile;
+    const char *sample;        /* prompt for a text at each validation; NULL: none */
     int dry_run, list_presets; /* do this instead of training */
     int64_t ranks;             /* number of all ranks; 0: not set */
     const char *machine;       /* with dry_run: the machine file (cluster.h); NULL: none */

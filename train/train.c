@@ -222,6 +222,8 @@ static const struct opt options[] = {
       "updates between validations; 0: only at the end", 0, UP },
     { 0, "validation-batches", OPT_INT | OPT_FREE, AT(validation_batches), "N",
       "micro-batches per validation; 0: all validation data", 0, UP },
+    { 0, "sample", OPT_TEXT | OPT_FREE, AT(sample), "PROMPT",
+      "GPT, Llama: at each validation, write a text that continues this; the report shows it" },
     { 0, "log-every", OPT_INT | OPT_FREE, AT(log_every), "N",
       "updates between log lines; 0: only the first and the last", 0, UP },
     { 0, "profile", OPT_TEXT | OPT_OF_RUN, AT(profile), "FILE",
@@ -592,6 +594,7 @@ static int check_useful(const struct settings *s)
         { "validate-every", s->validation.count || !s->validate_every, "needs --validation" },
         { "validation-batches", s->validation.count || !s->validation_batches,
           "needs --validation" },
+        { "sample", s->validation.count || !s->sample, "needs --validation" },
     };
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (tool_given(rules[i].option) && !rules[i].used)
@@ -645,6 +648,8 @@ static int settle(struct settings *s, struct comm *ranks, struct buf *path, int 
         s->architecture = NULL;
     if (s->memmap_dir && !*s->memmap_dir)
         s->memmap_dir = NULL;
+    if (s->sample && !*s->sample)
+        s->sample = NULL;
     s->force = tool_force;
     s->loose_vocabulary = !s->start_from && tool_only_preset("vocabulary");
     s->loose_length = !s->start_from && tool_only_preset("sequence-length");

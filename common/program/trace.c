@@ -22,11 +22,12 @@ struct event {
     int thread;
 };
 
-int trace_on;
+_Atomic int trace_on;
 
 static struct {
     pthread_mutex_t lock;
     double origin;
+    int keeps; /* 1: events are kept */
     struct event *events;
     size_t count, cap, dropped, sum_count;
     struct trace_sum sums[SUMS];
@@ -34,18 +35,21 @@ static struct {
 
 static __thread struct trace_span *innermost;
 
-void trace_start(void)
+void trace_start(int events)
 {
     trace.origin = log_seconds();
+    trace.keeps = events;
     trace_on = 1;
 }
 
 void trace_stop(void)
 {
     trace_on = 0;
+    pthread_mutex_lock(&trace.lock);
     free(trace.events);
     trace.events = NULL;
     trace.count = trace.cap = trace.dropped = trace.sum_count = 0;
+    pthread_mutex_unlock(&trace.lock);
 }
 
 void trace_enter(struct trace_span *s, const char *kind, const char *name, int64_t number,
@@ -57,6 +61,8 @@ void trace_enter(struct trace_span *s, const char *kind, const char *name, int64
 
 static void add_event(const struct trace_span *s, double seconds)
 {
+    if (!trace.keeps)
+        return;
     if (trace.count == EVENTS) {
         trace.dropped++;
         return;

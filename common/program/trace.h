@@ -2,9 +2,9 @@
  * trace.h - measures where time is spent: named spans of work, summed by name and stored as a
  * trace.
  *
- * Tracing is off until trace_start; then a span costs one test. Spans of a thread nest. A span's
- * own time is its time without the spans inside it. The arithmetic and bytes of a span are those of
- * the algorithm: each number read or written once, whatever caches do.
+ * Tracing is off until trace_start; until then a span costs one test. Spans of a thread nest. A
+ * span's own time is its time without the spans inside it. The arithmetic and bytes of a span are
+ * those of the algorithm: each number read or written once, whatever caches do.
  *
  * The file is JSON in the Trace Event Format ("X" events, microseconds), which chrome://tracing and
  * ui.perfetto.dev open. The file has the first million spans only; the sums include all spans.
@@ -32,9 +32,10 @@ struct trace_span {
 #define TRACE_KERNEL(flops, bytes) TRACE("kernel", __func__, -1, flops, bytes)
 #define TRACE_PHASE(name, number)  TRACE("phase", name, number, 0, 0)
 
-extern int trace_on; /* set before threads start */
+extern _Atomic int
+    trace_on; /* 0: off. May be set at any time; a span belongs to the time of its begin */
 
-void trace_start(void);
+void trace_start(int events); /* events 0: only the sums are kept, not the trace */
 void trace_stop(void); /* stops tracing and frees all data; spans that end later are ignored */
 void trace_enter(struct trace_span *s, const char *kind, const char *name, int64_t number,
                  double flops, double bytes);

@@ -15,6 +15,9 @@
 
 static const char *const prefixes[METRICS_VALUES] = { "", "", "validation_", "validation_" };
 
+static const char *const times[TIME_KINDS] = { "products", "attention", "loss", "optimizer",
+                                               "waiting",  "reading",   "other" };
+
 static int is_accuracy(enum metrics_value v)
 {
     return v % METRICS_VALIDATION == METRICS_ACCURACY;
@@ -34,6 +37,7 @@ static void put_tag(char out[64], const struct metrics *m, int i, enum metrics_v
              m->parts[i].name);
 }
 
+/* Adds a point, whose sample is taken. */
 static void keep(struct metrics *m, const struct metrics_point *p)
 {
     mem_grow(m->points, m->cap, m->count + 1);
@@ -80,6 +84,11 @@ static int parse_point(const struct metrics *m, const char *line, size_t n, stru
     p->elapsed = real(o, "elapsed_seconds");
     p->tokens_per_second = real(o, "tokens_per_second");
     parse_parts(m, o, p);
+    const struct js *shares = js_get(o, "shares");
+    for (int i = 0; i < TIME_KINDS; i++)
+        p->seconds_of[i] = shares ? real(shares, times[i]) : 0;
+    const char *sample = js_text(js_get(o, "sample"), NULL);
+    p->sample = sample && !result ? mem_strdup(sample) : NULL;
     js_free(o);
     return result;
 }
@@ -94,8 +103,12 @@ static int rewind_to(struct metrics *m, int64_t step)
         return -1;
     for (char *line = text.data, *lf; (lf = strchr(line, '\n')); line = lf + 1) {
         struct metrics_point p;
-        if (parse_point(m, line, (size_t)(lf - line), &p) < 0 || p.step > step)
+        if (parse_point(m, line, (size_t)(lf - line), &p) < 0)
             break;
+        if (p.step > step) {
+            free(p.sample);
+            break;
+        }
         keep(m, &p);
         buf_add(&kept, line, (size_t)(lf - line) + 1);
     }
@@ -253,6 +266,16 @@ static int flush(FILE *file, const char *path)
     return 0;
 }
 
+void metrics_shares(const struct metrics_point *p, struct buf *out)
+{
+    double all = 0;
+    for (int i = 0; i < TIME_KINDS; i++)
+        all += p->seconds_of[i];
+    for (int i = 0; i < TIME_KINDS && all > 0; i++)
+        buf_addf(out, "%s\"%s\":%.4f%s", i ? "," : ",\"shares\":{", times[i],
+                 p->seconds_of[i] / all, i == TIME_KINDS - 1 ? "}" : "");
+}
+
 static int add_line(struct metrics *m, const struct metrics_point *p)
 {
     char name[64], loss[32], norm[32];
@@ -269,7 +292,14 @@ static int add_line(struct metrics *m, const struct metrics_point *p)
             if (!isnan(p->part[i][v]))
                 fprintf(m->file, ",\"%s\":%.10g", name, p->part[i][v]);
         }
-    fprintf(m->file, "%s}\n", m->run.data);
+    struct buf rest = BUF_INIT;
+    metrics_shares(p, &rest);
+    if (p->sample) {
+        buf_adds(&rest, ",\"sample\":");
+        js_quote(&rest, p->sample, strlen(p->sample));
+    }
+    fprintf(m->file, "%s%s}\n", rest.data, m->run.data);
+    buf_release(&rest);
     buf_clear(&m->run);
     return flush(m->file, m->path);
 }
@@ -310,7 +340,9 @@ static int add_event(struct metrics *m, const struct metrics_point *p)
 int metrics_add(struct metrics *m, const struct metrics_point *p)
 {
     keep(m, p);
-    return add_line(m, p) < 0 || add_csv_line(m, p) < 0 ? -1 : add_event(m, p);
+    if (add_line(m, p) < 0 || add_csv_line(m, p) < 0 || add_event(m, p) < 0)
+        return -1;
+    return p->sample ? event_write_text(&m->events, p->step, "sample", p->sample) : 0;
 }
 
 static int sync_file(FILE *file, const char *path)
@@ -347,6 +379,8 @@ int metrics_close(struct metrics *m)
         buf_release(&m->run);
     for (int i = 0; i < METRICS_PARTS; i++)
         free((char *)m->found[i].name);
+    for (size_t i = 0; i < m->count; i++)
+        free(m->points[i].sample);
     free(m->points);
     free(m->path);
     free(m->csv_path);

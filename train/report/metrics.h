@@ -21,8 +21,12 @@
  * where the run comes from (origin.h): "run":{"command":"train ...","date":..., ...}. The
  * TensorBoard file has them as a text, and the run's settings as hyperparameters.
  *
- * training.csv has the same numbers in columns of the same names. A field without a number is
- * empty.
+ * "sample" is present if the model has written a text after the update (train --sample). "shares"
+ * says which share of the time of this run's updates went where: {"products":0.71, ...}. Some of
+ * the updates are measured, so it is present from the second on, and on a CPU only.
+ *
+ * training.csv has the same numbers, but those of "shares", in columns of the same names. A field
+ * without a number is empty.
  */
 #pragma once
 
@@ -44,6 +48,19 @@ enum metrics_value {
     METRICS_VALUES = METRICS_VALIDATION + 2
 };
 
+/* Where the time of an update goes. The optimizer includes the norm of the gradients; one waits for
+ * the disk or for other ranks, and reads the next samples. */
+enum metrics_time {
+    TIME_PRODUCTS,
+    TIME_ATTENTION,
+    TIME_LOSS,
+    TIME_OPTIMIZER,
+    TIME_WAITING,
+    TIME_READING,
+    TIME_OTHER,
+    TIME_KINDS
+};
+
 struct metrics_point {
     int64_t step;
     double loss, validation; /* validation: NAN if not measured */
@@ -51,6 +68,8 @@ struct metrics_point {
     uint64_t tokens;
     double seconds, elapsed, tokens_per_second;
     double part[METRICS_PARTS][METRICS_VALUES]; /* NAN if not measured */
+    double seconds_of[TIME_KINDS]; /* in proportion to the times; all 0: not measured */
+    char *sample;                  /* NULL: none */
 };
 
 struct metrics {
@@ -85,8 +104,12 @@ int metrics_begin(struct metrics *m, int64_t step, const struct kv *origin, cons
 void metrics_csv_header(const struct metrics *m, struct buf *out);
 void metrics_csv_line(const struct metrics *m, const struct metrics_point *p, struct buf *out);
 
-/* metrics_add adds a point to m->points and to the files. metrics_sync waits until all data is on
- * the disk. metrics_close is fine on a zeroed struct. All return 0, or -1 with an error. */
+/* Appends the member "shares" of a point, after a comma; nothing if they were not measured. */
+void metrics_shares(const struct metrics_point *p, struct buf *out);
+
+/* metrics_add adds a point to m->points and to the files; its sample is taken. metrics_sync waits
+ * until all data is on the disk. metrics_close is fine on a zeroed struct. All return 0, or -1 with
+ * an error. */
 int metrics_add(struct metrics *m, const struct metrics_point *p);
 int metrics_sync(struct metrics *m);
 int metrics_close(struct metrics *m);

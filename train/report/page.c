@@ -13,7 +13,10 @@
 
 extern const char report_page[]; /* page.html */
 
-enum { INTERVALS = 150 }; /* of a curve with many points */
+enum {
+    INTERVALS = 150, /* of a curve with many points */
+    SAMPLES = 24     /* texts that are shown at most */
+};
 
 /* ---- points ---------------------------------------------------------------------------------- */
 
@@ -103,6 +106,26 @@ static void put_text(struct buf *out, const char *name, const char *text)
     buf_release(&quoted);
 }
 
+/* Appends the texts that the model wrote, each with its step: of many the first, the last, and some
+ * between them. */
+static void put_samples(struct buf *out, const struct metrics *m)
+{
+    size_t count = 0, shown = 0;
+    for (size_t i = 0; i < m->count; i++)
+        count += m->points[i].sample != NULL;
+    buf_adds(out, ",\"samples\":[");
+    for (size_t i = 0, k = 0; i < m->count; i++) {
+        const struct metrics_point *p = &m->points[i];
+        if (!p->sample ||
+            (k++ * (SAMPLES - 1) / (count > SAMPLES ? count - 1 : SAMPLES - 1)) < shown)
+            continue;
+        buf_addf(out, "%s{\"step\":%" PRId64, shown++ ? "," : "", p->step);
+        put_text(out, "text", p->sample);
+        buf_addc(out, '}');
+    }
+    buf_addc(out, ']');
+}
+
 static void put_run(struct buf *out, const struct page_run *r)
 {
     struct buf points = BUF_INIT;
@@ -118,6 +141,8 @@ static void put_run(struct buf *out, const struct page_run *r)
     put_text(out, "about", r->about);
     put_text(out, "config", r->config);
     put_text(out, "points", points.data);
+    put_samples(out, r->metrics);
+    metrics_shares(&r->metrics->points[r->metrics->count - 1], out);
     buf_addc(out, '}');
     buf_release(&points);
 }

@@ -92,6 +92,28 @@ static void compare(struct ops *o, enum ops_type precision, double seconds,
              l.products * 1e-9, l.bytes * 1e-9, ops_describe(o));
 }
 
+void profile_add(double *seconds, double sign)
+{
+    static const struct {
+        const char *begin; /* of names */
+        enum metrics_time kind;
+    } kinds[] = {
+        { "ops_matmul", TIME_PRODUCTS },    { "ops_linear", TIME_PRODUCTS },
+        { "ops_logits", TIME_PRODUCTS },    { "ops_attention", TIME_ATTENTION },
+        { "ops_cross_entropy", TIME_LOSS }, { "ops_loss", TIME_LOSS },
+        { "ops_columns", TIME_LOSS },       { "ops_span_loss", TIME_LOSS },
+        { "ops_adam", TIME_OPTIMIZER },     { "ops_sgd", TIME_OPTIMIZER },
+        { "ops_lamb", TIME_OPTIMIZER },     { "waiting for", TIME_WAITING },
+    };
+    size_t count;
+    const struct trace_sum *sums = trace_sums(&count);
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+            if (!strncmp(sums[i].name, kinds[k].begin, strlen(kinds[k].begin)))
+                seconds[kinds[k].kind] += sign * sums[i].own,
+                    seconds[TIME_OTHER] -= sign * sums[i].own;
+}
+
 int profile_finish(const char *path, struct ops *o, enum ops_type precision, double seconds)
 {
     char notes[256] = "";

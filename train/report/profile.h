@@ -9,6 +9,12 @@
 #pragma once
 
 #include "model/compute/ops.h"
+#include "train/report/metrics.h"
+
+/* Moves `sign` times the seconds that the trace has so far of kernels and of waiting from
+ * seconds[TIME_OTHER] to their kinds. Called with -1 before and with 1 after some work, it divides
+ * the time of that work. */
+void profile_add(double *seconds, double sign);
 
 /* Prints the time of each kernel and phase on stderr and writes the trace to `path`. `precision` is
  * the precision of the run, `seconds` its duration. Sets the precision of `o` to `precision` and

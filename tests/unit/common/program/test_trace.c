@@ -40,7 +40,7 @@ Test(trace, off_until_started)
 
 Test(trace, own_time_is_without_that_of_spans_inside)
 {
-    trace_start();
+    trace_start(1);
     outer(3);
     const struct trace_sum *in = sum_of("inner"), *out = sum_of("outer");
     cr_assert(in && out);
@@ -58,7 +58,7 @@ Test(trace, file_is_json_with_spans_inside_their_outer)
 {
     char path[] = "/tmp/textmill-trace-XXXXXX";
     close(mkstemp(path));
-    trace_start();
+    trace_start(1);
     outer(2);
     cr_assert_eq(trace_write(path, "\"peak\": 5"), 0);
     trace_stop();
