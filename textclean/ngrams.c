@@ -43,7 +43,7 @@ static int is_mark(unsigned c)
 
 static const uint64_t BASE = XXH64_1;
 
-/* Adds the word text[begin..end), unless it is only marks. */
+/* Adds the word text[begin..end), unless it is only punctuation. */
 static void add_word(struct ngram_words *w, const char *text, size_t begin, size_t end)
 {
     unsigned c;

@@ -623,8 +623,8 @@ static int normalize_placed(struct encoder *e, struct placing *p, const char **t
     return 0;
 }
 
-/* Encodes a section of the text as BERT's words into *p, with the places of the tokens. Returns 0,
- * or -1 with an error. */
+/* Encodes text[0..n) by BERT's rules (WordPiece) into *p, with the offsets of the tokens. Returns
+ * 0, or -1 with an error. */
 static int place_words(struct encoder *e, struct placing *p, const char *text, size_t n)
 {
     size_t before = p->ids->count;

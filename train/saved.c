@@ -212,8 +212,8 @@ static void let_go(struct saving *v)
     v->holds = 0;
 }
 
-/* Returns this rank's array with the tensor of entry e: the whole array of its block, or this
- * rank's share of it. It is valid until the next call. */
+/* Returns this rank's array with the tensor of entry e: that of the tensor's layer, embedding or
+ * head, whole or this rank's share of it. It is valid until the next call. */
 static struct ops_array hold(struct saving *v, struct entry e)
 {
     struct store *s = v->to->store;

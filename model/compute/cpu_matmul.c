@@ -42,7 +42,7 @@ enum {
     SHARED_FLOATS = 1 << 21, /* approximate size of the panels of the shared operand */
     OTHER_FLOATS = 3 << 19,  /* approximate size of the threads' panels and of the program */
     SHARED_LINES = 3072,     /* most rows or columns in these panels */
-    ROW_PANELS = 8,    /* panels of A in a piece; two pieces' rows fit the second-level cache */
+    ROW_PANELS = 8, /* panels of A in a block; the rows of two blocks fit the second-level cache */
     COLUMN_PANELS = 2, /* panels of B in a piece */
     PARTS_MAX = 4,     /* most parts of the shared operand, for threads without a chunk */
     SMALL = 1 << 16,   /* products with fewer multiplications use one thread */

@@ -174,9 +174,10 @@ static int choose(const struct building *b, int step, int class, const struct al
     return step;
 }
 
-/* Returns the state of the forward automaton after a character: the step after it, or GAP (between
- * two matches). `step` is the state before the character, `behind` the backward state after it. The
- * result includes BEGIN if a piece begins at the character. */
+/* Returns the state of the forward automaton after a character: the number of a step of the
+ * pattern, or GAP (between two matches). `step` is the state before the character. `behind` says
+ * which steps lead to a match from there on, as the backward automaton found. The result includes
+ * BEGIN if a piece begins at the character. */
 static int step_forward(struct building *b, int step, int class, const struct alive *behind)
 {
     int starts = leads(b, b->e->start, class, behind), begins = 0;

@@ -69,8 +69,8 @@ int added_decoder_read(struct vocabulary *v, const struct js *by_id);
  * use `name`. Returns 0, or -1 with an error. */
 int sentencepiece_parse(struct vocabulary *v, const char *text, size_t n, const char *name);
 
-/* Reads the vocabulary of a GGUF file, in the same way. Errors name the file, and the byte of a
- * value that is wrong. */
+/* Reads the vocabulary that a GGUF file holds into *v. Returns 0, or -1 with an error. Errors name
+ * the file, and the byte of a value that is wrong. */
 struct gguf;
 int gguf_vocabulary_read(struct vocabulary *v, const struct gguf *g);
 

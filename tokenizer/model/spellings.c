@@ -72,8 +72,8 @@ static int is_ascii_alone(const struct spellings *s, const uint32_t *ids, size_t
            ids[i + 1] < s->count && s->items[ids[i + 1]].len <= SPELLING_LONG;
 }
 
-/* Appends short texts: of ids[0..n), n <= BLOCK, up to the first id that has none. No byte token
- * precedes them. Returns the number of ids before it. */
+/* Appends the texts of ids[0..n), n <= BLOCK, up to the first id whose text is longer than a
+ * spelling has room for. No byte token precedes them. Returns the number of ids before it. */
 static size_t put_short(const struct spellings *s, const uint32_t *ids, size_t n, struct buf *out)
 {
     size_t i = 0;

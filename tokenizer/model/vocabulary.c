@@ -312,8 +312,9 @@ static void merge_at(struct vocabulary *v, uint32_t id, size_t left)
         vocabulary_merge(v, (uint32_t)first, (uint32_t)second, id);
 }
 
-/* Adds all merges to a token that merging in the order of ranks does not make from its own bytes.
- * It is found if it is a whole piece, or if a text around it leads to one of these merges. */
+/* For a token that merging in the order of ranks does not make from its own bytes: adds a merge for
+ * each pair of tokens that together spell it. So it is found if a piece of text is this token, or
+ * if the merges before it leave such a pair. */
 static void merge_everywhere(struct vocabulary *v, uint32_t id)
 {
     v->ignore_merges = 1;

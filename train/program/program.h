@@ -202,9 +202,10 @@ struct program_config {
     int head; /* work of the head, as a number of layers; the stages of a pipeline get equal
                * work */
     int stages, stage; /* of a pipeline; 0 or 1 stages: none. It needs stages <= layers
-                        * and, if tied, groups that are leaves */
-    int interleave;    /* pieces of each stage of a pipeline; 0: 1. Several need stages * interleave
-                        * <= layers, and leaves of a multiple of `stages` micro-batches */
+                        * and, if tied, all micro-batches of a leaf in one group */
+    int interleave;    /* runs of layers of each stage of a pipeline; 0: 1. Several need stages *
+                        * interleave <= layers, and a number of micro-batches in a leaf that is a
+                        * multiple of `stages` */
 };
 
 /* A section of the list that is executed `turns` times. The sections are the first group of each

@@ -75,5 +75,6 @@ void link_keep(struct link *l, void *memory);
  * peers[n] are named if it takes too long. Returns 0, or -1 with an error. */
 int link_watch(struct link *l, const int *peers, int n, int (*reached)(void *ctx), void *ctx);
 
-/* Answers all questions of other ranks that have arrived. Returns 0, or -1 with an error. */
+/* Answers the other ranks that have asked what this rank is doing, if any. Returns 0, or -1 with an
+ * error. */
 int link_serve(struct link *l);

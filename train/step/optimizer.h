@@ -120,7 +120,7 @@ void optimizer_to_model(const struct optimizer *a, struct store *s);
 void optimizer_from_model(const struct optimizer *a, struct store *s);
 
 /* Returns the number of floats of scratch memory that an update of the tensors t needs. `whole`:
- * the table of the whole model, if ranks share its tensors, else t. `halves`: the number of arrays
- * kept as bf16 among parameters and the two moments. */
+ * the table of the whole model, if each rank has only a part of its tensors, else t. `halves`: the
+ * number of arrays kept as bf16 among parameters and the two moments. */
 int64_t optimizer_scratch(const struct optimizer *a, const struct tensor_table *t,
                           const struct tensor_table *whole, int halves);

@@ -135,9 +135,10 @@ struct store_plan {
     uint64_t host_bytes;                /* on a GPU: the host's memory for arrays, with that
                                          * between the file and the GPU */
     uint64_t file_bytes;                /* of arrays in the file */
-    uint64_t window_bytes;              /* most bytes of other arrays that are in memory at the
-                                         * same time */
-    uint64_t gathered_bytes;            /* most bytes of whole arrays of shares, beside them */
+    uint64_t window_bytes;              /* most bytes of arrays from the file or the host that are
+                                         * in memory at the same time */
+    uint64_t gathered_bytes;            /* most bytes of arrays that ranks share and that are whole
+                                         * in memory at the same time, beside the shares */
     uint64_t read_bytes, written_bytes; /* from and to the file, per step */
 };
 /* Sets *p to the memory and the file traffic of a store (train/store/store.h) for the tensors t.

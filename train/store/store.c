@@ -116,9 +116,9 @@ static int read_parameters(struct store *s, const struct store_source *from)
     return 0;
 }
 
-/* Opens the home of the arrays that are not kept in memory: the file, or the host's memory. All
- * arrays have numbers in it; those that it does not hold have no bytes there. The file's memory is
- * the window or, on a GPU, a part of the stages. Returns 0, or -1 with an error. */
+/* Opens the place of the arrays that are not kept in memory: the file or, for a GPU, the host's
+ * memory. All arrays have numbers in it; those that it does not hold have no bytes there. Returns
+ * 0, or -1 with an error. */
 static int open_home(struct store *s, const struct store_config *c)
 {
     const struct layout *l = &s->layout;

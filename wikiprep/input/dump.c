@@ -505,7 +505,8 @@ static void add_html(struct dump *d, const char *s, size_t n)
     buf_release(&where);
 }
 
-/* Reads the next line of JSON or the page in HTML, if it is there; else more bytes. */
+/* Parses the next line of JSON, or the whole page of HTML, if its bytes are in the buffer; else
+ * reads more bytes. */
 static void feed_html(struct dump *d)
 {
     struct buf *b = &d->html;

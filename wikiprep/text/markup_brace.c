@@ -6,7 +6,9 @@
 
 #include "common/base/mem.h"
 
-enum { RENDER_MAX = 40 }; /* deepest rendered call, as in MediaWiki; keeps the time linear */
+enum {
+    RENDER_MAX = 40
+}; /* deepest template call whose text is shown, as in MediaWiki; keeps the time linear */
 
 /* ---- language variants: -{ zh-hans:one; zh-hant:two }- ------------------------------------- */
 

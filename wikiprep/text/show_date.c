@@ -20,8 +20,8 @@ static int month_named(const char *lang, enum calendar_kind kind, struct span s)
     return 0;
 }
 
-/* Returns the month (1 to 12) that s names or gives as a number, or 0. The name has its basic form
- * or the form `other`. */
+/* Returns the month (1 to 12) that s names or gives as a number, or 0. The name is in the
+ * nominative or in the form `other`, such as the genitive. */
 static int month_in(const char *lang, enum calendar_kind other, struct span s)
 {
     int m;
