@@ -26,6 +26,13 @@ static const struct opt options[] = {
     { 0 },
 };
 
+/* Prints a link for a template that is missing, as MediaWiki does, and does not guess its text. */
+static enum template_choice choose(void *ctx, struct span name)
+{
+    enum template_choice choice = template_choose(ctx, name);
+    return choice == TEMPLATE_GUESSED ? TEMPLATE_EXPANDED : choice;
+}
+
 static int expand_file(const struct expand *given, struct library *library, const char *path)
 {
     struct buf text = BUF_INIT, expanded = BUF_INIT;
@@ -35,7 +42,7 @@ static int expand_file(const struct expand *given, struct library *library, cons
                                   .revid = "",
                                   .timestamp = library_date(library),
                                   .hatnotes = 1 };
-    struct expander *x = expander_new(library, &(struct expand_options){ template_choose, &page });
+    struct expander *x = expander_new(library, &(struct expand_options){ choose, &page });
     int result = file_read_any(path, &text);
     if (!result && expand_text(x, &page, text.data, text.len, &expanded))
         log_warn("%s: " EXPAND_CUT, path);

@@ -74,6 +74,7 @@ void expand_set_arguments(struct expander *x, struct frame *f, uint32_t first)
     for (uint32_t i = first; i; i = t->nodes[i].next)
         count++;
     f->argument_count = count;
+    f->first = first;
     if (!count)
         return;
     for (f->slot_count = 1; f->slot_count < count;)

@@ -34,13 +34,11 @@ static void put_argument_text(struct expander *x, size_t begin)
     }
 }
 
-/* Appends a mark for the unexpanded call, with its arguments expanded. */
-static void leave_call(struct expander *x, const struct frame *f, const struct tree *t,
-                       struct span name, uint32_t first)
+/* Appends the arguments that begin at node `first`, expanded, each after a pipe. */
+static void put_arguments(struct expander *x, const struct frame *f, const struct tree *t,
+                          uint32_t first)
 {
-    size_t mark = x->out.len, place = 0;
-    expand_puts(x, "{{");
-    expand_put(x, name);
+    size_t place = 0;
     for (uint32_t i = first; i; i = t->nodes[i].next) {
         const struct node *part = &t->nodes[i];
         expand_puts(x, "|");
@@ -58,6 +56,24 @@ static void leave_call(struct expander *x, const struct frame *f, const struct t
         }
         put_argument_text(x, begin);
     }
+}
+
+static int has_places(const struct tree *t, uint32_t first)
+{
+    while (first && t->nodes[first].flags & NODE_NAMED)
+        first = t->nodes[first].next;
+    return first != 0;
+}
+
+void expand_leave(struct expander *x, const struct frame *f, const struct tree *t, struct span name,
+                  uint32_t first, const struct frame *more)
+{
+    size_t mark = x->out.len;
+    expand_puts(x, "{{");
+    expand_put(x, name);
+    put_arguments(x, f, t, first);
+    if (more && more->caller && !has_places(t, first))
+        put_arguments(x, more->caller, more->caller_tree, more->first);
     expand_puts(x, "}}");
     expand_keep_expanded(x, mark);
 }
@@ -72,10 +88,28 @@ static struct span page_name(const struct library_page *page)
     return (struct span){ page->title, strlen(page->title) };
 }
 
+int expand_is_rendered(const struct expander *x, const struct library_page *page, struct span *name)
+{
+    static const char link[] = "[[en:Template:";
+    enum { SEARCHED = 2000 }; /* bytes at the page's end; keeps the time linear */
+    *name = page_name(page);
+    if (choose(x, *name) > TEMPLATE_GUESSED)
+        return 1;
+    const char *end = page->text + page->n;
+    const char *s = page->n > SEARCHED ? end - SEARCHED : page->text;
+    s = memmem(s, (size_t)(end - s), link, sizeof link - 1);
+    if (!s)
+        return 0;
+    s += sizeof link - 1;
+    const char *close = memchr(s, ']', (size_t)(end - s));
+    *name = (struct span){ s, close ? (size_t)(close - s) : 0 };
+    return name->n && choose(x, *name) > TEMPLATE_GUESSED;
+}
+
 int expand_give_up(struct expander *x, const struct frame *f)
 {
     for (const struct frame *outer = f; outer; outer = outer->caller)
-        if (outer->page && choose(x, page_name(outer->page)) != TEMPLATE_EXPANDED) {
+        if (outer->page && expand_is_rendered(x, outer->page, &x->failed_name)) {
             x->failed = outer;
             return 1;
         }
@@ -84,8 +118,14 @@ int expand_give_up(struct expander *x, const struct frame *f)
 
 void expand_fail(struct expander *x, const struct frame *f)
 {
-    if (!expand_give_up(x, f))
+    if (expand_give_up(x, f))
+        return;
+    if (!f->page || choose(x, page_name(f->page)) == TEMPLATE_EXPANDED) {
         expand_hole(x);
+    } else {
+        x->failed = f;
+        x->failed_name = page_name(f->page);
+    }
 }
 
 /* ---- calls of templates -----------------------------------------------------------------------
@@ -208,7 +248,7 @@ static void call_page(struct expander *x, const struct frame *f, const struct tr
     if (x->failed == inner) {
         x->failed = NULL;
         buf_truncate(&x->out, mark);
-        leave_call(x, f, t, page_name(page), t->nodes[call->child].next);
+        expand_leave(x, f, t, x->failed_name, inner->first, NULL);
     }
     count_included(x, mark);
 }
@@ -273,6 +313,14 @@ static void call_source(struct expander *x, const struct frame *f, struct span n
         function_put_escaped(x, (struct span){ page->text, page->n });
 }
 
+/* Appends what MediaWiki shows for a template that does not exist: a link to it. */
+static void put_missing(struct expander *x, const struct title *title)
+{
+    expand_puts(x, "[[:");
+    title_put(x->site, title, &x->out);
+    expand_puts(x, "]]");
+}
+
 static void call_template(struct expander *x, const struct frame *f, const struct tree *t,
                           const struct node *call, struct span name, struct span spaced)
 {
@@ -287,16 +335,22 @@ static void call_template(struct expander *x, const struct frame *f, const struc
     struct library_page *page = readable && choice != TEMPLATE_RENDERED
                                     ? library_find(x->library, title)
                                     : NULL;
-    if (page && choice == TEMPLATE_EXPANDED && choose(x, page_name(page)) == TEMPLATE_RENDERED) {
-        leave_call(x, f, t, page_name(page), first);
+    if (page && choice <= TEMPLATE_GUESSED && choose(x, page_name(page)) == TEMPLATE_RENDERED) {
+        expand_leave(x, f, t, page_name(page), first, NULL);
     } else if (page) {
         call_page(x, f, t, call, page);
-    } else if (choice != TEMPLATE_EXPANDED) {
+    } else if (choice > TEMPLATE_GUESSED) {
         struct span known = { title->text.data, title->text.len };
-        leave_call(x, f, t, expand_copy(x, known), first);
-    } else if (readable) {
+        expand_leave(x, f, t, expand_copy(x, known), first, NULL);
+    } else if (readable && title->ns != LIBRARY_TEMPLATES) { /* the library may lack it */
         expand_fail(x, f);
-    } else { /* not a valid call */
+    } else if (readable && !expand_give_up(x, f)) {
+        struct span known = { title->text.data, title->text.len };
+        if (choice == TEMPLATE_GUESSED)
+            expand_leave(x, f, t, expand_copy(x, known), first, NULL);
+        else
+            put_missing(x, title);
+    } else if (!readable) { /* not a valid call */
         put_call(x, f, t, spaced, first);
     }
 }

@@ -46,6 +46,7 @@ struct frame {
                                  * nodes; NULL: this is the page */
     const struct tree *caller_tree;
     struct library_page *page; /* the template; NULL: this is the page */
+    uint32_t first;            /* the first node of its arguments in caller_tree */
     struct argument **slots;   /* hash table, its size a power of two; NULL without arguments */
     size_t slot_count, argument_count;
     int depth;
@@ -69,6 +70,7 @@ struct expander {
     size_t kept_count, kept_cap;
 
     const struct frame *failed; /* the call being given up and left unexpanded, or NULL */
+    struct span failed_name;    /* the template's name in the call that is left */
     int depth;                  /* current nesting of expansions */
     int deepest;
     uint64_t work;   /* work done for the page, up to WORK_MAX */
@@ -167,12 +169,23 @@ void expand_put_html(struct expander *x, struct span s);
 void expand_error(struct expander *x, const char *why);
 
 /* Handles a call that cannot be expanded: leaves the innermost enclosing template call that has a
- * rendering unexpanded, or, if there is none, appends a hole (expand_hole). */
+ * rendering unexpanded, or the innermost one, if none has. Outside of templates it appends a hole
+ * (expand_hole). */
 void expand_fail(struct expander *x, const struct frame *f);
 
 /* Leaves the innermost enclosing template call that has a rendering unexpanded. Returns 1, or 0 if
  * no enclosing call has one. */
 int expand_give_up(struct expander *x, const struct frame *f);
+
+/* Returns 1 if there is a rendering for the page's name, or for that of the English template to
+ * which the page links, and sets *name to this name; else 0. */
+int expand_is_rendered(const struct expander *x, const struct library_page *page,
+                       struct span *name);
+
+/* Appends a mark for the unexpanded call {{name|...}}, with the expanded arguments that begin at
+ * node `first` of t, and, if none of them has a place, those of the call `more` (NULL: no more). */
+void expand_leave(struct expander *x, const struct frame *f, const struct tree *t, struct span name,
+                  uint32_t first, const struct frame *more);
 
 /* Sets the arguments of f from the list of parts that starts at node `first` of its caller_tree. */
 void expand_set_arguments(struct expander *x, struct frame *f, uint32_t first);

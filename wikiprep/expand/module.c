@@ -7,6 +7,7 @@
 #include "common/base/utf8.h"
 #include "unicode/letter_case.h"
 #include "wikiprep/expand/functions.h"
+#include "wikiprep/values/knowledge.h"
 #include "wikiprep/values/number.h"
 
 /*
@@ -368,12 +369,6 @@ static int letters(struct module_call *m)
     return 1;
 }
 
-/* For modules that only maintain their template: shows nothing and returns 1. */
-static int nothing(struct module_call *)
-{
-    return 1;
-}
-
 /* ---- the table ------------------------------------------------------------------------------- */
 
 static const struct {
@@ -390,12 +385,6 @@ static const struct {
     { "string2", letters },
     { "ustring", letters },
     { "trim", letters },
-    { "check for unknown parameters", nothing },
-    { "check for deprecated parameters", nothing },
-    { "check for clobbered parameters", nothing },
-    { "check for conflicting parameters", nothing },
-    { "category handler", nothing },
-    { "italic title", nothing },
 };
 
 static void put_script_error(struct expander *x, const char *why)
@@ -415,6 +404,43 @@ static void put_no_module(struct expander *x, struct span name)
     buf_addf(&why, "No such module \"%.*s\".", (int)name.n, name.s);
     put_script_error(x, why.data);
     buf_release(&why);
+}
+
+/* Returns what the module's function shows: the name of a template that shows the same, "" for
+ * nothing, or NULL if it is not known. */
+static const char *shown_by(struct span name, struct span function)
+{
+    struct buf key = BUF_INIT;
+    letter_case_put(&key, name.s, name.n, letter_case_lower);
+    size_t n = key.len;
+    buf_addc(&key, '/');
+    buf_add(&key, function.s, function.n);
+    const char *shown = knowledge_find("modules", "", key.data);
+    buf_truncate(&key, n);
+    shown = shown ? shown : knowledge_find("modules", "", key.data);
+    buf_release(&key);
+    return shown;
+}
+
+/* Replaces the call of a module that is not run with the call of a template that shows the same.
+ * Returns 1, or 0 if none is known, or if the calling template has a rendering of its own. */
+static int leave_module(struct module_call *m, const struct function_call *c, struct span name)
+{
+    struct span given, code = { "", 0 };
+    const char *shown = shown_by(name, m->function);
+    if (!shown || (*shown && c->frame->page && expand_is_rendered(m->x, c->frame->page, &given)))
+        return 0;
+    if (!*shown)
+        return 1;
+    struct buf template = BUF_INIT;
+    size_t before = strcspn(shown, "*");
+    buf_add(&template, shown, before);
+    if (shown[before] && own(m, "code", &code)) /* lang-* */
+        span_put(expand_without_marks(m->x, code), &template);
+    expand_leave(m->x, c->frame, c->tree, (struct span){ template.data, template.len },
+                 m->own.first, c->frame);
+    buf_release(&template);
+    return 1;
 }
 
 int function_invoke(struct expander *x, const struct function_call *c)
@@ -440,6 +466,8 @@ int function_invoke(struct expander *x, const struct function_call *c)
     }
     buf_truncate(&x->out, mark);
     if (x->failed)
+        return 1;
+    if (leave_module(&m, c, name))
         return 1;
     struct title *t = &x->scratch;
     is_there |= title_read(t, x->site, name.s, name.n, LIBRARY_MODULES) && t->text.len &&

@@ -7,11 +7,16 @@
 #include <stddef.h>
 
 #include "common/base/buf.h"
+#include "wikiprep/values/span.h"
 
 /* Returns the name of a language in the language of the wiki, or in English if that name is not
  * known. `code` is an ISO 639 code or a code of Wikipedia. Wikis whose templates abbreviate the
  * names get the short form, "англ.". Returns NULL if the code is not known. */
 const char *language_name(const char *code, size_t n, const char *wiki);
+
+/* Returns the name of the country with this code of ISO 3166 or of the Olympic committee, "USA", in
+ * the language of the wiki; an empty span if it is not known. */
+struct span language_country(struct span code, const char *wiki);
 
 /* Returns 1 if wikiprep/languages has a file for this code, else 0. */
 int language_has_data(const char *code, size_t n);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/base/mem.h"
+#include "common/base/utf8.h"
 
 enum {
     RENDER_MAX = 40
@@ -57,19 +58,42 @@ static void close_variant(struct markup *m)
 
 /* ---- braces ------------------------------------------------------------------------------ */
 
+/* Returns 1 if only bytes of the string `blanks` are between the line's start and the output's
+ * offset `from`, else 0. */
+static int begins_line(const struct markup *m, size_t from, const char *blanks)
+{
+    enum { BLANKS_MAX = 64 /* keeps the time linear */ };
+    for (int i = 0; i < BLANKS_MAX && from && strchr(blanks, m->out->data[from - 1]); i++)
+        from--;
+    return !from || m->out->data[from - 1] == '\n';
+}
+
 /* Adds a call to the parts of the page, if it gives them. An infobox is a call that begins a line
  * before the first heading, in no other call, and has four arguments with names: so it needs no
  * names of templates. */
 static void note_call(struct markup *m, size_t from, const struct wikitext_call *call)
 {
-    enum { NAMED_LEAST = 4, MARKS_MAX = 64 /* keeps the time linear */ };
-    if (!markup_wants(m, PART_INFOBOXES) || !m->in_lead || m->braces != 1)
-        return;
-    for (int i = 0; i < MARKS_MAX && from && memchr(MARKUP_UNSEEN " ", m->out->data[from - 1], 4);
-         i++)
-        from--;
-    if ((!from || m->out->data[from - 1] == '\n') && structure_is_named(call, NAMED_LEAST))
+    enum { NAMED_LEAST = 4 };
+    if (markup_wants(m, PART_INFOBOXES) && m->in_lead && m->braces == 1 &&
+        begins_line(m, from, MARKUP_UNSEEN " ") && structure_is_named(call, NAMED_LEAST))
         structure_call(&m->options->parts->json[PART_INFOBOXES], call);
+}
+
+/* Returns 1 if the call in the output from `from` on stands in a line as a word does, after a space
+ * or an opening bracket, else 0. Notes stand close to the word before them; boxes, and links to
+ * other projects, begin a line or an item of a list. */
+static int is_in_sentence(const struct markup *m, size_t from)
+{
+    if (begins_line(m, from, MARKUP_UNSEEN " *#:;"))
+        return 0;
+    size_t start = from - 1;
+    while (start && ((unsigned char)m->out->data[start] & 0xC0) == 0x80)
+        start--;
+    unsigned before;
+    utf8_read(m->out->data + start, from - start, &before);
+    return before <= ' ' || (before < 0x80 && strchr("([/=|*#:;{", (int)before)) ||
+           before == 0xA0 || before == 0xAB || (before >= 0x2012 && before <= 0x201C) ||
+           (before > 0x3000 && before < 0x3020) || (before >= 0xFF00 && before < 0xFF10);
 }
 
 /* Renders the call in the output from `from` on, and replaces it with its text. Its pipes are
@@ -85,7 +109,9 @@ static void render(struct markup *m, size_t from, size_t first_pipe)
         m->arguments[i] = (struct span){ base + begin, end - begin };
     }
     size_t name_end = count ? m->pipes[first_pipe] : m->out->len;
-    struct wikitext_call call = { { base + from, name_end - from }, m->arguments, count };
+    struct wikitext_call call = {
+        { base + from, name_end - from }, m->arguments, count, is_in_sentence(m, from)
+    };
     note_call(m, from, &call);
     buf_clear(&m->rendered);
     if (m->options->render(m->options->render_ctx, &call, &m->rendered)) {

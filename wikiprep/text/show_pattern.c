@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "unicode/letter_case.h"
+#include "wikiprep/site/language.h"
 #include "wikiprep/text/markup.h"
 #include "wikiprep/text/show.h"
 #include "wikiprep/values/calendar.h"
@@ -58,9 +59,10 @@ static int put_country(struct run *r, struct span s)
     if (s.n < sizeof code && is_capitals(s))
         memcpy(code, s.s, s.n);
     const struct show_entry *e = show_find(r->c->page->lang, code);
-    if (!e || e->render != show_pattern || strpbrk(e->text, "$[\\"))
-        return show_span(s, r->out);
-    return show_span(span_of(e->text), r->out);
+    if (e && e->render == show_pattern && !strpbrk(e->text, "$[\\"))
+        return show_span(span_of(e->text), r->out);
+    struct span name = language_country(span_of(code), r->c->page->lang);
+    return show_span(name.n ? name : s, r->out);
 }
 
 /* Appends s, changed as `how` says: the word after "!" in "${...!how}". Returns 1 if something was

@@ -1,3 +1,4 @@
+#define _GNU_SOURCE /* memmem */
 #include "wikiprep/text/template.h"
 
 #include <ctype.h>
@@ -8,7 +9,9 @@
 
 #include "common/base/utf8.h"
 #include "unicode/letter_case.h"
+#include "wikiprep/site/language.h"
 #include "wikiprep/text/show.h"
+#include "wikiprep/values/marks.h"
 
 enum { NAME_MAX_BYTES = 64 };
 
@@ -66,8 +69,8 @@ static const struct show_entry *find_exact(const char *lang, const char *name)
 }
 
 /* Returns the row for a call of the template `given`, or NULL. Sets `name` to the name in the form
- * of the row, and *star to the part of `name` that matches the row's '*'. A name in capitals,
- * "USA", is looked up first as it is and then in lower case. */
+ * of the row, and *star to the part of `name` that matches the row's '*'. A name in capitals is
+ * looked up first as it is and then, unless it is a country's code, "BRA", in lower case. */
 static const struct show_entry *find_row(const struct template_page *page, struct span given,
                                          char name[NAME_MAX_BYTES], struct span *star)
 {
@@ -75,8 +78,9 @@ static const struct show_entry *find_row(const struct template_page *page, struc
     const struct show_entry *e = NULL;
     struct span bare = span_trim(given);
     *star = (struct span){ "", 0 };
+    *name = '\0';
     if (bare.n > 1 && isupper((unsigned char)bare.s[1]) && fold(name, given, codepoint_same) &&
-        (e = find_exact(lang, name)))
+        ((e = find_exact(lang, name)) || language_country(bare, lang).n))
         return e;
     size_t len = fold(name, given, letter_case_lower);
     if (!len)
@@ -93,9 +97,62 @@ enum template_choice template_choose(void *ctx, struct span given)
     struct span star;
     const struct show_entry *e = find_row(page, given, name, &star);
     if (!e)
-        return TEMPLATE_EXPANDED;
+        return TEMPLATE_GUESSED;
     return e->render == show_hatnote && !page->hatnotes ? TEMPLATE_RENDERED
                                                         : TEMPLATE_EXPANDED_FIRST;
+}
+
+/* Returns 1 if s may be a part of a sentence, or a pronunciation, "/b/", not a key, a number or an
+ * address, else 0. */
+static int is_prose(struct span s)
+{
+    if (s.n > 2 && s.s[0] == '/' && s.s[s.n - 1] == '/')
+        return 1;
+    int letters = 0, gaps = 0, others = 0;
+    for (size_t i = 0; i < s.n; i++) {
+        letters |= isalpha((unsigned char)s.s[i]);
+        gaps |= i + 1 < s.n && s.s[i] == ' ';
+        others |= (unsigned char)s.s[i] >= 0x80;
+        if (strchr("\n|", s.s[i]) || s.s[i] == MARKUP_BREAK || s.s[i] == MARKUP_PIPE)
+            return 0;
+    }
+    return (others || (letters && gaps)) && !memmem(s.s, s.n, "://", 3);
+}
+
+/* {{de}}, {{de|Wort}}, {{USA}}: appends the text of a template that is named for a language or a
+ * country. Returns 1, or 0 if it is not. */
+static int show_code(const struct call *c, struct span name, struct span first, struct buf *out)
+{
+    struct span country = language_country(name, c->page->lang);
+    if (country.n)
+        return !span_is(first, "#") && show_span(country, out);
+    if (name.n < 2 || name.n != strlen(c->name) || name.s[1] != c->name[1]) /* {{EU}} */
+        return 0;
+    const char *english = language_name(c->name, name.n, "en");
+    const char *language = language_name(c->name, name.n, c->page->lang);
+    if (english && first.n)
+        return show_span(first, out);
+    if (language == english)
+        return 0;
+    buf_addf(out, "%c(%s)%c", MARKUP_ASIDE, language, MARKUP_ASIDE);
+    return 1;
+}
+
+/* Appends the text of a template that has no rule, and returns 1, or returns 0 if it seems to show
+ * none. The call tells: in a sentence, {{a. d.}} is named for what it shows, and {{name|some
+ * words}} shows its words. */
+static int show_unknown(const struct call *c, struct buf *out)
+{
+    struct span name = span_trim(c->source->name), first = call_at(c, 1);
+    if (memchr(name.s, ':', name.n) || memchr(name.s, '#', name.n) || memchr(name.s, '/', name.n))
+        return 0; /* functions, and tables on subpages */
+    if (show_code(c, name, first, out))
+        return 1;
+    if (!c->source->in_sentence)
+        return 0;
+    if (!c->source->count && name.n && name.s[name.n - 1] == '.')
+        return show_span(name, out);
+    return is_prose(first) && show_span(first, out);
 }
 
 int template_render(void *ctx, const struct wikitext_call *source, struct buf *out)
@@ -104,13 +161,11 @@ int template_render(void *ctx, const struct wikitext_call *source, struct buf *o
     char name[NAME_MAX_BYTES];
     struct call c;
     const struct show_entry *e = find_row(page, source->name, name, &c.star);
-    if (!e)
-        return 0;
     c.page = page;
     c.source = source;
     c.name = name;
-    c.text = e->text;
-    c.n = e->n;
+    c.text = e ? e->text : "";
+    c.n = e ? e->n : 0;
     arguments_read(&c.a, source);
-    return e->render(&c, out);
+    return e ? e->render(&c, out) : show_unknown(&c, out);
 }

@@ -5,8 +5,8 @@
  * output of MediaWiki, except where plain text cannot show it: exponents become superscript
  * characters (km²), subscripts become ordinary digits (H2O). The file "common" explains the format
  * of the files and holds the rules for all wikis. A rule of the wiki's own language wins over a
- * rule in "common". Templates without a rule are removed: they have no text inside a sentence, or
- * they are boxes beside the text.
+ * rule in "common". A template without a rule shows its first argument if the call stands in a
+ * sentence as a word does and the argument is words. Else it is removed: a note, a mark, a box.
  */
 #pragma once
 

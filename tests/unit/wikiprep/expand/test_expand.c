@@ -193,15 +193,15 @@ Test(expand, words_of_other_languages)
         { "fr", "{{NOMPAGE}} {{PAGENAME}} {{#si: x|oui|non}} {{#SI=: a|b|oui|non}}",
           "Moon Moon oui non" },
         { "fr", "{{#si=: a|b|oui|non}} {{#selon: x|y=1|#défaut=2}} {{MAJUS:é}} {{nompage}}",
-          "non 2 É <ref/>" },
+          "non 2 É [[:Vorlage:Nompage]]" },
         { "de", "{{SEITENNAME}} {{#wechsle: x|y=1|#standard=2}} {{klein:ÄB}} {{NOMPAGE}}",
-          "Moon 2 äb <ref/>" },
+          "Moon 2 äb [[:Vorlage:NOMPAGE]]" },
         { "es", "{{#si:|sí|no}} {{#según:a|a=1|2}} {{NOMBREDEPÁGINA}}", "no 1 Moon" },
         { "ru", "{{НАЗВАНИЕ_СТРАНИЦЫ}} {{#Если:|да|нет}} {{ТЕКУЩИЙ_ГОД}}", "Moon нет 2011" },
         { "he", "{{שם הדף}} {{#תנאי:1|כן|לא}}", "Moon כן" },
         { "ja", "{{ページ名}} {{#もし:1|はい|いいえ}}", "Moon はい" },
         { "zh", "{{页面名称}} {{#如果:1|是|否}}", "Moon 是" },
-        { "en", "{{NOMPAGE}}{{#si:1|2|3}}", "<ref/>{{#si:1|2|3}}" },
+        { "en", "{{NOMPAGE}}{{#si:1|2|3}}", "[[:Vorlage:NOMPAGE]]{{#si:1|2|3}}" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct library *l = make_library(cases[i].lang, wiki, NULL);
@@ -441,7 +441,7 @@ Test(expand, what_needs_lua)
                      "id=\"mw-scribunto-error-0\">Script error: No such module &quot;Nowhere&quot;."
                      "</span></strong> after");
     CHECK("{{native|a|b=c}} {{outer|x{{!}}y}}", "{{Native|a|b=c}} <{{Native|x{{!}}y}}>");
-    CHECK("{{partial|a}} {{lua2}}", "{{Native2|a}} a <ref/>");
+    CHECK("{{partial|a}} {{lua2}}", "{{Native2|a}} a [[:Vorlage:Nowhere]]");
     CHECK("{{native|a=b{{=}}c|d{{=}}e}} {{note|a}} {{#if:{{nowhere}}|some|none}}",
           "{{Native|a=b=c|1=d=e}} {{Note|a}} some");
 }
@@ -545,7 +545,8 @@ Test(expand, titles)
     CHECK(
         "{{SITENAME}} {{CONTENTLANGUAGE}} {{PAGEID}} {{REVISIONID}} {{REVISIONYEAR}} {{NUMBEROFARTICLES}}",
         "Wiki en 7 77 2010 1");
-    CHECK("{{DEFAULTSORT:x}}{{DISPLAYTITLE:x}}{{Pagename|a}}{{#property:p1}}", "<ref/>");
+    CHECK("{{DEFAULTSORT:x}}{{DISPLAYTITLE:x}}{{Pagename|a}}{{#property:p1}}",
+          "[[:Vorlage:Pagename]]");
 }
 
 Test(expand, dates_of_the_dump)

@@ -83,7 +83,7 @@ Test(preprocess, parts_of_a_template)
 static void check_convert(int abbreviated, const char *list, const char *want)
 {
     struct span arguments[8];
-    struct wikitext_call call = { span_of("convert"), arguments, 0 };
+    struct wikitext_call call = { span_of("convert"), arguments, 0, 0 };
     for (const char *s = list; *s; s += strcspn(s, "|") + (s[strcspn(s, "|")] == '|'))
         arguments[call.count++] = (struct span){ s, strcspn(s, "|") };
     struct arguments a;
