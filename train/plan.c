@@ -429,7 +429,8 @@ static int make_model(struct plan *p)
     c.attention_dropout = s->attention_dropout < 0 ? s->dropout : s->attention_dropout;
     c.init_std = s->init_std;
     c.untied = s->untied;
-    c.types = uses(p, "types") ? s->types : 0;
+    if (uses(p, "types"))
+        c.types = s->types;
     c.dropout_first = s->dropout_first;
     c.bare_head = s->bare_head;
     if (s->activation)

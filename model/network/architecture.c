@@ -6,8 +6,9 @@
 #include "common/base/err.h"
 
 static const struct architecture *const rows[] = {
-    &architecture_gpt2,  &architecture_llama,   &architecture_mistral, &architecture_qwen2,
-    &architecture_qwen3, &architecture_smollm3, &architecture_bert,    &architecture_distilbert,
+    &architecture_gpt2,  &architecture_llama,      &architecture_mistral,
+    &architecture_qwen2, &architecture_qwen3,      &architecture_smollm3,
+    &architecture_bert,  &architecture_distilbert, &architecture_roberta,
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
@@ -217,6 +218,7 @@ static int read_keys(struct model_config *c, const struct js *root, const char *
     if (value_of(root, "quantization_config"))
         return err_set("%s: unsupported quantization_config: weights must be F64, F32, F16 or BF16",
                        path);
+    c->positions -= a->first_position;
     return a->read ? a->read(c, root, path) : 0;
 }
 
@@ -335,10 +337,12 @@ void architecture_print(struct buf *out, const struct model_config *c, int64_t e
                         const char *type)
 {
     const struct architecture *a = c->architecture;
+    struct model_config file = *c;
+    file.positions += a->first_position; /* config.json counts all rows of the table */
     buf_addf(out, "{\n  \"architectures\": [\"%s\"],\n  \"model_type\": \"%s\",\n",
              a->classes[c->head], a->name);
     for (const struct config_key *k = a->keys; k->key; k++)
-        print_key(out, c, k);
+        print_key(out, &file, k);
     if (a->print)
         a->print(out, c);
     if (c->head == HEAD_CLASSES)

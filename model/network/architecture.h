@@ -68,15 +68,17 @@ struct architecture {
     const struct layer_row *layer; /* ends with LAYER_END */
     /* The names of the other tensors, without the ends of a norm's; NULL: the model has no such
      * tensor. layer: what the names of a layer's tensors begin with, with "%lld" for its number.
-     * pooler, classes: the two maps of the head for classes. */
+     * pooler, next, classes: the maps of the heads on the first token. dense, dense_norm, bias:
+     * what the head for masked words has before its decoder, and the decoder's bias. */
     struct architecture_names {
-        const char *words, *positions, *types, *norm, *layer, *last_norm, *decoder, *pooler,
-            *classes;
+        const char *words, *positions, *types, *norm, *layer, *last_norm, *decoder, *pooler, *next,
+            *classes, *dense, *dense_norm, *bias;
     } names;
-    int rms;          /* 1: norms are RMSNorm, without a bias */
-    int untransposed; /* 1: files hold a layer's matrices as memory does, [in,out] */
-    int scaled_ends;  /* 1: the initial values of maps at the end of residual branches are smaller
-                       * by sqrt(2 L), because 2 L of them add to one stream */
+    int first_position; /* the row of the position table for a text's first token */
+    int rms;            /* 1: norms are RMSNorm, without a bias */
+    int untransposed;   /* 1: files hold a layer's matrices as memory does, [in,out] */
+    int scaled_ends;    /* 1: the initial values of maps at the end of residual branches are smaller
+                         * by sqrt(2 L), because 2 L of them add to one stream */
 
     /* Tensor names in files may have the submodule `prefix` or lack it. The tensor table's names
      * have it, unless `bare` is 1. */
@@ -108,8 +110,8 @@ struct architecture {
 };
 
 extern const struct architecture architecture_gpt2, architecture_bert, architecture_distilbert,
-    architecture_llama, architecture_qwen2, architecture_qwen3, architecture_smollm3,
-    architecture_mistral;
+    architecture_roberta, architecture_llama, architecture_qwen2, architecture_qwen3,
+    architecture_smollm3, architecture_mistral;
 
 /* Returns row i, from 0; NULL after the last row. */
 const struct architecture *architecture_at(size_t i);

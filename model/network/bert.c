@@ -42,7 +42,9 @@ static const double DISTILBERT_EPSILON = 1e-12;
 static int check(struct model *m)
 {
     struct model_config *c = &m->config;
-    const int64_t least = c->architecture == &architecture_bert;
+    const int64_t least = c->architecture != &architecture_distilbert;
+    if (c->architecture == &architecture_roberta && !c->types)
+        c->types = 1;
     if (c->kv_heads != c->heads ||
         c->heads * c->head_width * split_ranks(m, SPLIT_HEADS) != split_width(m))
         return err_set("bad model configuration: BERT has as many heads of keys and values as of "
@@ -200,7 +202,11 @@ const struct architecture architecture_bert = {
                .norm = "bert.embeddings.LayerNorm",
                .layer = "bert.encoder.layer.%lld.",
                .pooler = "bert.pooler.dense",
-               .classes = "classifier" },
+               .next = "cls.seq_relationship",
+               .classes = "classifier",
+               .dense = "cls.predictions.transform.dense",
+               .dense_norm = "cls.predictions.transform.LayerNorm",
+               .bias = "cls.predictions.bias" },
     .prefix = "bert.",
     .respelled = norms,
     .gguf = &bert_gguf,
@@ -258,6 +264,68 @@ const struct architecture architecture_distilbert = {
     .gguf = &distilbert_gguf,
     .ties = no_ties,
     .passed_over = distilbert_passed_over,
+    .activation = OPS_GELU,
+    .settings = no_settings,
+    .init = init,
+};
+
+/* ---- RoBERTa ------------------------------------------------------------------------------ */
+
+/* The keys are BERT's. The id of padding says where positions begin. */
+static int read_roberta(struct model_config *c, const struct js *root, const char *path)
+{
+    const struct js *key = js_get(root, "pad_token_id");
+    int64_t padding = 1;
+    if (js_is_set(key) && js_int(key, &padding) < 0)
+        padding = -1;
+    if (padding != 1 || c->untied || c->bare_head || c->dropout_first)
+        return err_set("%s: unsupported RoBERTa: pad_token_id must be 1, and the decoder tied",
+                       path);
+    return read_rest(c, root, path);
+}
+
+static void print_roberta(struct buf *out, const struct model_config *)
+{
+    buf_adds(out, "  \"pad_token_id\": 1,\n  \"bos_token_id\": 0,\n  \"eos_token_id\": 2,\n");
+}
+
+static const struct architecture_tie roberta_ties[] = {
+    { "lm_head.decoder.weight", "roberta.embeddings.word_embeddings.weight", HEAD_PRETRAINING },
+    { "lm_head.decoder.bias", "lm_head.bias", HEAD_PRETRAINING },
+    { 0 },
+};
+static const char *const roberta_passed_over[] = { "embeddings.position_ids",
+                                                   "embeddings.token_type_ids",
+                                                   "pooler.",
+                                                   "lm_head.",
+                                                   "qa_outputs.",
+                                                   "classifier.",
+                                                   NULL };
+
+const struct architecture architecture_roberta = {
+    .name = "roberta",
+    .title = "RoBERTa",
+    .classes = { [HEAD_NONE] = "RobertaModel",
+                 [HEAD_PRETRAINING] = "RobertaForMaskedLM",
+                 [HEAD_CLASSES] = "RobertaForSequenceClassification" },
+    .keys = bert_keys,
+    .read = read_roberta,
+    .print = print_roberta,
+    .layer = bert_layer,
+    .names = { .words = "roberta.embeddings.word_embeddings.weight",
+               .positions = "roberta.embeddings.position_embeddings.weight",
+               .types = "roberta.embeddings.token_type_embeddings.weight",
+               .norm = "roberta.embeddings.LayerNorm",
+               .layer = "roberta.encoder.layer.%lld.",
+               .pooler = "classifier.dense",
+               .classes = "classifier.out_proj",
+               .dense = "lm_head.dense",
+               .dense_norm = "lm_head.layer_norm",
+               .bias = "lm_head.bias" },
+    .first_position = 2,
+    .prefix = "roberta.",
+    .ties = roberta_ties,
+    .passed_over = roberta_passed_over,
     .activation = OPS_GELU,
     .settings = no_settings,
     .init = init,

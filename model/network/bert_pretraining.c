@@ -5,29 +5,35 @@
 #include "model/network/bert_head.h"
 #include "model/network/split.h"
 
-/* Tensors of the head, in the table's order. A bare head lacks WORD_BIAS to TRANSFORM_SHIFT. An
- * untied decoder comes last. */
-enum {
-    WORD_BIAS = BERT_FIRST_TENSORS,
-    TRANSFORM,
-    TRANSFORM_BIAS,
-    TRANSFORM_GAIN,
-    TRANSFORM_SHIFT,
-    DECODER
-};
+/* Tensors for masked words, in the table's order, after those for the next sentence, which RoBERTa
+ * has not. A bare head lacks WORD_BIAS to TRANSFORM_SHIFT. An untied decoder comes last. */
+enum { WORD_BIAS, TRANSFORM, TRANSFORM_BIAS, TRANSFORM_GAIN, TRANSFORM_SHIFT, DECODER };
+
+/* Returns the number of the head's tensors before those for words. */
+static int first_tensors(const struct model *m)
+{
+    return m->config.architecture->names.next ? BERT_FIRST_TENSORS : 0;
+}
+
+/* Returns the row of tensor i for words. */
+static size_t word_row(const struct model *m, int i)
+{
+    return bert_head_row(m, first_tensors(m) + i);
+}
 
 static void add_tensors(struct model *m)
 {
+    const struct architecture_names *names = &m->config.architecture->names;
     const int64_t C = m->config.width, W = split_width(m);
     const double std = m->config.init_std;
     const int head = (int)m->config.layers + 1;
-    bert_first_init(m, "bert.pooler.dense", "cls.seq_relationship", 2);
+    if (names->next)
+        bert_first_init(m, names->pooler, names->next, 2);
     if (!m->config.bare_head) {
-        block_add_vector(m, head,
-                         m->config.untied ? "cls.predictions.decoder.bias" : "cls.predictions.bias",
+        block_add_vector(m, head, m->config.untied ? "cls.predictions.decoder.bias" : names->bias,
                          0, m->config.vocabulary, INIT_ZERO);
-        block_add_map(m, head, "cls.predictions.transform.dense", 0, C, W, std, 1, 0);
-        block_add_norm(m, head, "cls.predictions.transform.LayerNorm", 0, W, 1, 0);
+        block_add_map(m, head, names->dense, 0, C, W, std, 1, 0);
+        block_add_norm(m, head, names->dense_norm, 0, W, 1, 0);
     }
     if (m->config.untied)
         block_add_table(m, head, "cls.predictions.decoder.weight", m->config.vocabulary);
@@ -42,7 +48,13 @@ static int words_end(const struct model *m)
 
 static struct ops_linear map_of(const struct model *m, struct ops_array w, int i, int64_t n)
 {
-    return block_linear(m, w, bert_head_row(m, i), n);
+    return block_linear(m, w, word_row(m, i), n);
+}
+
+/* transformers' RoBERTa has GELU in its head, whatever its layers have. */
+static enum ops_activation activation(const struct model *m)
+{
+    return first_tensors(m) ? m->config.activation : OPS_GELU;
 }
 
 /* ---- masked words ------------------------------------------------------------------------- */
@@ -69,13 +81,13 @@ static struct transform transform_fwd(const struct model *m, struct ops *o, stru
     if (m->config.bare_head)
         return t;
     const struct ops_linear map = map_of(m, w, TRANSFORM, n);
-    const struct ops_norm norm = block_norm(m, w, bert_head_row(m, TRANSFORM_GAIN), n);
+    const struct ops_norm norm = block_norm(m, w, word_row(m, TRANSFORM_GAIN), n);
     t.dense = ops_scratch(o, OPS_F32, n * W);
     t.active = ops_scratch(o, OPS_F32, n * W);
     t.normed = ops_scratch(o, OPS_F32, n * W);
     t.kept = (struct ops_moments){ ops_scratch(o, OPS_F32, n), ops_scratch(o, OPS_F32, n) };
     split_linear_fwd(m, o, t.dense, t.x, &map, 1);
-    ops_activation_fwd(o, m->config.activation, t.active, t.dense, n * W);
+    ops_activation_fwd(o, activation(m), t.active, t.dense, n * W);
     ops_norm_fwd(o, t.normed, t.kept, t.active, &norm);
     t.y = split_own_columns(m, o, t.normed, n);
     return t;
@@ -89,14 +101,13 @@ static void transform_bwd(const struct model *m, struct ops *o, struct ops_array
     if (m->config.bare_head)
         return;
     const struct ops_linear map = map_of(m, w, TRANSFORM, n);
-    const struct ops_norm norm = block_norm(m, w, bert_head_row(m, TRANSFORM_GAIN), n);
-    ops_norm_bwd(o, ops_set(t->normed), block_gradient(m, dw, bert_head_row(m, TRANSFORM_GAIN)),
-                 block_gradient(m, dw, bert_head_row(m, TRANSFORM_SHIFT)),
+    const struct ops_norm norm = block_norm(m, w, word_row(m, TRANSFORM_GAIN), n);
+    ops_norm_bwd(o, ops_set(t->normed), block_gradient(m, dw, word_row(m, TRANSFORM_GAIN)),
+                 block_gradient(m, dw, word_row(m, TRANSFORM_SHIFT)),
                  split_all_columns(m, o, d, n, "gradients of the decoder"), t->active, t->kept,
                  &norm);
-    ops_activation_bwd(o, m->config.activation, t->normed, t->dense, t->normed, t->dense,
-                       n * norm.C);
-    block_linear_bwd(m, o, ops_set(d), dw, bert_head_row(m, TRANSFORM), t->normed, t->x, &map);
+    ops_activation_bwd(o, activation(m), t->normed, t->dense, t->normed, t->dense, n * norm.C);
+    block_linear_bwd(m, o, ops_set(d), dw, word_row(m, TRANSFORM), t->normed, t->x, &map);
 }
 
 static struct ops_decoder decoder_of(const struct model *m, struct ops_array w,
@@ -104,7 +115,7 @@ static struct ops_decoder decoder_of(const struct model *m, struct ops_array w,
 {
     const struct ops_decoder d = {
         .table = m->tied ? block_tied(m, tied) : block_tensor(m, w, m->decoder_table),
-        .bias = m->config.bare_head ? OPS_NONE : block_tensor(m, w, bert_head_row(m, WORD_BIAS)),
+        .bias = m->config.bare_head ? OPS_NONE : block_tensor(m, w, word_row(m, WORD_BIAS)),
         .V = m->config.vocabulary,
         .C = m->config.width,
         .stored = w.type == OPS_LIST
@@ -142,9 +153,8 @@ static void words_fwd_bwd(const struct model *m, struct ops *o, struct ops_score
     const int64_t C = m->config.width;
     const struct ops_decoder decoder = decoder_of(m, w, tied);
     const struct ops_labels own = bert_picked(l);
-    struct ops_gradient dbias = m->config.bare_head
-                                    ? no_gradient()
-                                    : block_gradient(m, dw, bert_head_row(m, WORD_BIAS));
+    struct ops_gradient dbias = m->config.bare_head ? no_gradient()
+                                                    : block_gradient(m, dw, word_row(m, WORD_BIAS));
     if (!m->tied)
         dtied = block_gradient(m, dw, m->decoder_table);
     struct transform t = transform_fwd(m, o, x, w, l->rows, l->n);
@@ -220,13 +230,13 @@ static void pretraining_fwd_bwd(const struct model *m, struct ops *o, struct ops
     if (words->n)
         words_fwd_bwd(m, o, out, d, dw, dtied, all, w, tied, scale, words);
     else if (!dw.add)
-        begin_tensors(m, o, dw.to, WORD_BIAS, words_end(m));
+        begin_tensors(m, o, dw.to, first_tensors(m), first_tensors(m) + words_end(m));
     if (!words->n && m->tied && !dtied.add)
         ops_zero(o, dtied.to, m->config.vocabulary * C);
     if (next->n)
         next_fwd_bwd(m, o, inputs_scores(in, out, 1), d, dw, all, w, scale * in->next_weight, next);
     else if (!dw.add)
-        begin_tensors(m, o, dw.to, 0, WORD_BIAS);
+        begin_tensors(m, o, dw.to, 0, first_tensors(m));
     split_own_rows(m, o, dx, d, in->N, C);
 }
 
@@ -241,10 +251,10 @@ void bert_pretraining_init(struct model *m)
     m->tied = !m->config.untied;
     m->head_fwd = pretraining_fwd;
     m->head_fwd_bwd = pretraining_fwd_bwd;
-    m->parts = 2;
+    m->parts = first_tensors(m) ? 2 : 1;
     m->part[0] = (struct model_part){ "mlm", 1 };
     m->part[1] = (struct model_part){ "nsp", 1 };
     m->labels = labels;
     add_tensors(m);
-    m->decoder_table = m->tied ? 0 : bert_head_row(m, words_end(m) - 1);
+    m->decoder_table = m->tied ? 0 : word_row(m, words_end(m) - 1);
 }

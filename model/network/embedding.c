@@ -22,10 +22,17 @@ static size_t row_of(const struct model *m, int i)
     return row;
 }
 
+/* Returns the row of the position table for a text's first token. In a split the config's positions
+ * are rows of the table (set_part). */
+static int64_t first_position(const struct model *m)
+{
+    return m->split ? 0 : m->config.architecture->first_position;
+}
+
 void embedding_init(struct model *m)
 {
     const struct model_config *c = &m->config;
-    const int64_t rows[TABLES] = { c->vocabulary, c->positions, c->types };
+    const int64_t rows[TABLES] = { c->vocabulary, c->positions + first_position(m), c->types };
     for (int i = 0; i < TABLES; i++)
         if (name_of(m, i))
             block_add_table(m, 0, name_of(m, i), rows[i]);
@@ -45,8 +52,9 @@ static struct ops_array table_of(const struct model *m, struct ops_array w, int 
 
 static struct ops_embedding tables(const struct model *m, struct ops_array w)
 {
+    const int64_t skip = first_position(m) * m->config.width;
     return (struct ops_embedding){ .words = table_of(m, w, WORDS),
-                                   .positions = table_of(m, w, POSITIONS),
+                                   .positions = ops_part(table_of(m, w, POSITIONS), skip),
                                    .types = table_of(m, w, TYPES),
                                    .C = m->config.width };
 }

@@ -131,7 +131,7 @@ static void pick_parts(struct inputs *in, struct ops *o, const struct model *m,
     uint32_t *places = words + in->N, *types = places + in->N;
     copy_tokens(b, words, b->ids);
     count_places(in, places);
-    if (b->segments)
+    if (b->segments && c->types > 1)
         copy_tokens(b, types, b->segments);
     pick_tokens(in, o, &in->words, words, m->first_word, c->vocabulary);
     pick_tokens(in, o, &in->places_had, places, m->first_place, c->positions);
@@ -147,7 +147,7 @@ void inputs_set(struct inputs *in, struct ops *o, const struct model *m, const s
     in->past = NULL;
     in->tokens = (struct ops_tokens){ .N = in->N, .T = b->T };
     in->tokens.ids = set_tokens(in, o, &in->ids, b, b->ids);
-    if (b->segments)
+    if (b->segments && m->config.types > 1)
         in->tokens.segments = set_tokens(in, o, &in->segments, b, b->segments);
     if (b->lengths)
         in->tokens.places = set_places(in, o);

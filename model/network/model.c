@@ -68,7 +68,8 @@ static void set_part(struct model *m, const struct model_config *whole, const st
     m->first_head = rank * m->config.heads;
     m->all_heads = whole->heads;
     m->first_word = split_part(whole->vocabulary, ranks, rank).first;
-    m->first_place = split_part(whole->positions, ranks, rank).first;
+    const int64_t skip = whole->architecture->first_position;
+    m->first_place = split_part(whole->positions + skip, ranks, rank).first - skip;
 }
 
 int model_init_split(struct model *m, const struct model_config *config, const struct split *split)

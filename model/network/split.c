@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "common/base/err.h"
+#include "model/network/architecture.h"
 
 struct split_part split_part(int64_t n, int ranks, int rank)
 {
@@ -49,6 +50,7 @@ static int divide_width(int64_t *own, int64_t width, const struct split *split)
 int split_config(struct model_config *own, const struct model_config *config,
                  const struct split *split)
 {
+    const int64_t positions = config->positions + config->architecture->first_position;
     *own = *config;
     if (split->sequence && config->width % 2)
         return err_set("ranks can share rows of activations only if the width is even");
@@ -57,7 +59,7 @@ int split_config(struct model_config *own, const struct model_config *config,
                        0 ||
                    divide(&own->inner, config->inner, split, "channels of the MLP") < 0 ||
                    deal(&own->vocabulary, config->vocabulary, split, "words") < 0 ||
-                   deal(&own->positions, config->positions, split, "positions") < 0 ||
+                   deal(&own->positions, positions, split, "positions") < 0 ||
                    divide_width(&own->width, config->width, split) < 0
                ? -1
                : 0;

@@ -85,8 +85,9 @@ static void pretraining_logits(struct net *n, struct ops_array out, struct ops_a
         firsts[b] = row;
     ops_upload(n->o, rows, firsts, B);
     bert_word_logits(&n->m, n->o, out, last, head, n->w[0], OPS_NONE, n->rows);
-    bert_next_logits(&n->m, n->o, ops_part(out, n->rows * V), last, head, rows, B);
-    add_numbers(n, file, out, n->rows * V + 2 * B);
+    if (n->m.parts == 2)
+        bert_next_logits(&n->m, n->o, ops_part(out, n->rows * V), last, head, rows, B);
+    add_numbers(n, file, out, n->rows * V + (n->m.parts == 2 ? 2 * B : 0));
     ops_buffer_free(n->o, rows, B);
     free(firsts);
 }

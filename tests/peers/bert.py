@@ -11,7 +11,8 @@ try:
     import torch
     import transformers
     from safetensors.torch import load_file
-    from transformers import BertConfig, BertForPreTraining, BertForQuestionAnswering, BertModel
+    from transformers import (BertConfig, BertForPreTraining, BertForQuestionAnswering, BertModel, RobertaConfig, RobertaForMaskedLM,
+                              RobertaModel)
 except ImportError:
     sys.exit(77)
 
@@ -64,7 +65,8 @@ class Batch:
         return dict(start_positions=t(self.starts), end_positions=t(self.ends))
 
 
-NUMBER = {BertModel: ENCODER, BertForPreTraining: PRETRAINING, BertForQuestionAnswering: QUESTIONS}
+NUMBER = {BertModel: ENCODER, RobertaModel: ENCODER, BertForPreTraining: PRETRAINING, RobertaForMaskedLM: PRETRAINING,
+          BertForQuestionAnswering: QUESTIONS}
 
 
 def our_outputs(program, folder, number, batch, width):
@@ -167,6 +169,41 @@ def heads_change(program, work):
     assert refused.returncode == 1 and "no tensor 'bert.pooler.dense.weight'" in refused.stderr, refused.stderr
 
 
+def robertas(program, work):
+    """50 random RoBERTas: hidden states, logits of words, and folders both ways."""
+    random, worst = np.random.default_rng(50), 0.0
+    for i in range(50):
+        heads, V, longest = int(random.integers(1, 5)), int(random.integers(50, 700)), int(random.integers(8, 80))
+        config = RobertaConfig(num_hidden_layers=int(random.integers(1, 5)), num_attention_heads=heads, vocab_size=V,
+                               hidden_size=heads * 4 * int(random.integers(1, 9)), intermediate_size=int(random.integers(8, 160)),
+                               max_position_embeddings=longest + 2, type_vocab_size=int(random.choice([1, 1, 2])),
+                               layer_norm_eps=float(random.choice([1e-5, 1e-12])), initializer_range=0.1,
+                               hidden_act=str(random.choice(["gelu", "gelu_new", "relu"])))
+        kind = RobertaForMaskedLM if i % 5 else RobertaModel
+        model, folder = stir(kind(config).eval()), os.path.join(work, f"roberta{i}")
+        model.save_pretrained(folder)
+        T = int(random.integers(2, longest + 1))
+        batch = Batch([T, *random.integers(1, T + 1, 2)], T, V, config.type_vocab_size)
+        inputs = batch.inputs() | {"position_ids": torch.arange(2, T + 2).expand(batch.B, T)}
+        with torch.no_grad():
+            theirs = model(**inputs, output_hidden_states=True)
+        if kind is RobertaForMaskedLM: # the pooler of a RobertaModel is no part of ours
+            assert save_here(program, folder, PRETRAINING, folder + ".ours") == 0
+            again, report = kind.from_pretrained(folder + ".ours", output_loading_info=True)
+            assert not report["missing_keys"] and not report["unexpected_keys"], report
+            assert all(torch.equal(a, b) for a, b in zip(model.parameters(), again.parameters()))
+            folder += ".ours"
+        rows = int(batch.lengths.sum())
+        hidden, words = our_outputs(program, folder, NUMBER[kind], batch, config.hidden_size)
+        pairs = [(hidden, theirs.hidden_states[-1].numpy()[batch.mask])]
+        if kind is RobertaForMaskedLM:
+            pairs.append((words.reshape(rows, V), theirs.logits.numpy()[batch.mask]))
+        for ours, wanted in pairs:
+            worst = max(worst, float(np.abs(ours - wanted).max() / np.abs(wanted).max()))
+            assert worst < 2e-5, (i, config, worst)
+    print(f"50 random RoBERTas: {worst:.1e} (at most 2e-05)")
+
+
 def shared_model(program, work):
     source, folder = os.path.join(DATA, "hf/bert-tiny-random"), os.path.join(work, "tiny")
     if not os.path.exists(source):
@@ -183,4 +220,5 @@ with tempfile.TemporaryDirectory() as scratch:
     bert = build("bert", scratch)
     kinds_agree(bert, scratch)
     heads_change(bert, scratch)
+    robertas(bert, scratch)
     shared_model(bert, scratch)

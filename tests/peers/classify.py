@@ -13,7 +13,9 @@ try:
     from lib import finetune
     from scipy.stats import pearsonr, spearmanr
     from sklearn.metrics import accuracy_score, f1_score, matthews_corrcoef
-    from transformers import AutoModelForSequenceClassification, BertConfig, BertForPreTraining, BertTokenizerFast
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+    from transformers import (AutoModelForSequenceClassification, BertConfig, BertForPreTraining, BertTokenizerFast, PreTrainedTokenizerFast,
+                              RobertaConfig, RobertaForMaskedLM)
 except ImportError:
     sys.exit(77)
 
@@ -50,6 +52,17 @@ def tables(work):
     return torch.tensor(labels), torch.tensor(values)
 
 
+def roberta_tokenizer():
+    """A byte-level vocabulary of RoBERTa's form, learned from the pairs."""
+    special = {"bos_token": "<s>", "pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>", "mask_token": "<mask>"}
+    t = Tokenizer(models.BPE())
+    t.pre_tokenizer, t.decoder = pre_tokenizers.ByteLevel(add_prefix_space=False), decoders.ByteLevel()
+    t.train_from_iterator([x for pair in PAIRS for x in pair], trainers.BpeTrainer(
+        vocab_size=600, special_tokens=list(special.values()), initial_alphabet=pre_tokenizers.ByteLevel.alphabet()))
+    t.post_processor = processors.RobertaProcessing(("</s>", 2), ("<s>", 0), add_prefix_space=False)
+    return PreTrainedTokenizerFast(tokenizer_object=t, **special)
+
+
 def evaluated(model, file, *options):
     text = subprocess.run(["evaluate", "classify", "-q", "--json", "--model", model, "--sequence-length", str(LENGTH), "--force", "-o",
                            file + ".said", *options, file], check=True, capture_output=True, text=True).stdout
@@ -62,27 +75,36 @@ def close(a, b):
 
 
 with tempfile.TemporaryDirectory() as work:
-    start = os.path.join(work, "start")
-    config = BertConfig(num_hidden_layers=2, hidden_size=32, num_attention_heads=2, intermediate_size=64, initializer_range=0.1,
-                        max_position_embeddings=LENGTH, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
-    BertForPreTraining(config).save_pretrained(start)
+    start, roberta = os.path.join(work, "start"), os.path.join(work, "roberta")
+    sizes = dict(num_hidden_layers=2, hidden_size=32, num_attention_heads=2, intermediate_size=64, initializer_range=0.1,
+                 hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0)
+    BertForPreTraining(BertConfig(**sizes, max_position_embeddings=LENGTH)).save_pretrained(start)
     with open(os.path.join(start, "vocab.txt"), "wb") as f:
         f.write(open(VOCAB, "rb").read())
+    byte_level = roberta_tokenizer()
+    byte_level.save_pretrained(roberta)
+    RobertaForMaskedLM(RobertaConfig(**sizes, vocab_size=len(byte_level), max_position_embeddings=LENGTH + 2,
+                                     type_vocab_size=1)).save_pretrained(roberta)
     labels, values = tables(work)
-    tokenizer = BertTokenizerFast(VOCAB)
-    rows = tokenizer([a for a, _ in PAIRS], [b for _, b in PAIRS], truncation=True, max_length=LENGTH, padding=True, return_tensors="pt")
-    lone = tokenizer([a for a, _ in PAIRS], truncation=True, max_length=LENGTH, padding=True, return_tensors="pt")
+
+    def rows_of(tokenizer, *texts):
+        return tokenizer(*texts, truncation=True, max_length=LENGTH, padding=True, return_tensors="pt")
+    bert = BertTokenizerFast(VOCAB)
+    first, second = [a for a, _ in PAIRS], [b for _, b in PAIRS]
+    rows, lone, other = rows_of(bert, first, second), rows_of(bert, first), rows_of(byte_level, first, second)
+    other.pop("token_type_ids", None)
     length = ["--sequence-length", str(LENGTH)]
     two = ["--text-column", "4", "--label-column", "2"]
-    for name, inputs, targets, options, columns in (
-            ("mnli.tsv", rows, labels, [], []), ("sts.jsonl", rows, values, ["--regression"], []),
-            ("cola.tsv", lone, labels % 2, [], two)):
-        file, out = os.path.join(work, name), os.path.join(work, name + ".model")
-        here = finetune.ours("classify", start, out, ROWS, "--data", file, *length, *options, *columns)
+    for begin, name, inputs, targets, options, columns in (
+            (start, "mnli.tsv", rows, labels, [], []), (start, "sts.jsonl", rows, values, ["--regression"], []),
+            (start, "cola.tsv", lone, labels % 2, [], two), (roberta, "mnli.tsv", other, labels, [], [])):
+        file, out = os.path.join(work, name), begin + name + ".model"
+        tokenizer = bert if begin == start else byte_level
+        here = finetune.ours("classify", begin, out, ROWS, "--data", file, *length, *options, *columns)
         model = AutoModelForSequenceClassification.from_pretrained(out + "0")
-        assert type(model).__name__ == "BertForSequenceClassification"
+        assert type(model).__name__ == ("Bert" if begin == start else "Roberta") + "ForSequenceClassification"
         there = finetune.theirs(model, lambda m: m(**inputs, labels=targets).loss)
-        finetune.compare(f"classify: {name}, {int(inputs['attention_mask'].sum())} tokens", here, there, model, out, ("key.bias",))
+        finetune.compare(f"classify: {os.path.basename(out)}, {int(inputs['attention_mask'].sum())} tokens", here, there, model, out, ("key.bias",))
         # what a model says that has not learned the texts by heart, and after a round through transformers
         trained = AutoModelForSequenceClassification.from_pretrained(out)
         if name == "mnli.tsv":

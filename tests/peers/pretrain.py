@@ -1,4 +1,4 @@
-"""Fifty updates of BERT's pre-training, here and in PyTorch: the same weights, shards, order of the data, learning
+"""Fifty updates of BERT's and RoBERTa's pre-training, here and in PyTorch: the same weights, shards, order of the data, learning
 rates, weight decay and clipping, with AdamW and with LAMB. The losses of both heads, gradient norms and final weights
 agree."""
 import json
@@ -15,13 +15,13 @@ try:
     import numpy as np
     import torch
     from safetensors.torch import load_file
-    from transformers import BertConfig, BertForPreTraining
+    from transformers import BertConfig, BertForPreTraining, RobertaConfig, RobertaForMaskedLM
 except ImportError:
     sys.exit(77)
 
 VOCABULARY, T, MASKED, SEQUENCES, MICRO, GLOBAL, STEPS, SEED = 90, 24, 4, 20, 2, 4, 50, 77
 PEAK, WARMUP, DECAY, CLIP, BETAS, EPSILON = 2e-3, 5, 0.01, 1.0, (0.9, 0.999), 1e-6
-CLS, SEP, MASK = 1, 2, 3
+CLS, SEP, MASK = 2, 3, 4  # 0 and 1 are the padding of BERT and RoBERTa, whose vectors PyTorch does not train
 
 
 # A record of the layout bert: a tf.Example within the framing of a TFRecord.
@@ -74,7 +74,7 @@ def record(s):
 def make_sequence(random):
     n = int(random.randint(8, T + 1))
     second = int(random.randint(3, n - 3))
-    ids = [CLS] + [int(v) for v in random.zipf(1.3, n - 1) % (VOCABULARY - 4) + 4]
+    ids = [CLS] + [int(v) for v in random.zipf(1.3, n - 1) % (VOCABULARY - 5) + 5]
     ids[second - 1] = ids[-1] = SEP
     places = [i for i in range(1, n - 1) if ids[i] != SEP]
     positions = sorted(int(p) for p in random.choice(places, random.randint(1, MASKED + 1), replace=False))
@@ -132,39 +132,51 @@ def batch_of(sequences):
         torch.tensor([s["next"] for s in sequences])
 
 
+def losses_of(model, rows):
+    """Returns the losses and the share of masked words that are predicted. RoBERTa has one segment, and positions from 2 on."""
+    inputs, labels, following = batch_of(rows)
+    roberta = isinstance(model, RobertaForMaskedLM)
+    if roberta:
+        inputs["token_type_ids"] = torch.zeros_like(inputs["input_ids"])
+        inputs["position_ids"] = torch.arange(2, T + 2).expand(len(rows), T)
+    out = model(**inputs)
+    words = out.logits if roberta else out.prediction_logits
+    mlm = torch.nn.functional.cross_entropy(words.reshape(-1, VOCABULARY), labels.reshape(-1))
+    counted = labels >= 0
+    right = (words.argmax(-1) == labels)[counted].double().mean()
+    point = {"loss": mlm, "mlm_loss": mlm, "mlm_accuracy": right}
+    if not roberta:
+        point["nsp_loss"] = torch.nn.functional.cross_entropy(out.seq_relationship_logits, following)
+        point["loss"] = mlm + point["nsp_loss"]
+    return point
+
+
 def train_peer(model, sequences, optimizer):
     points = []
     for t in range(STEPS):
         rows = [sample(t * GLOBAL + i, SEQUENCES, SEED) for i in range(GLOBAL)]
-        inputs, labels, following = batch_of([sequences[row] for row in rows])
-        out = model(**inputs)
-        mlm = torch.nn.functional.cross_entropy(out.prediction_logits.reshape(-1, VOCABULARY), labels.reshape(-1))
-        nsp = torch.nn.functional.cross_entropy(out.seq_relationship_logits, following)
-        counted = labels >= 0
-        right = (out.prediction_logits.argmax(-1) == labels)[counted].double().mean()
+        point = losses_of(model, [sequences[row] for row in rows])
         model.zero_grad()
-        (mlm + nsp).backward()
+        point["loss"].backward()
         norm = math.sqrt(sum(float((p.grad.double() ** 2).sum()) for p in model.parameters()))
         for p in model.parameters():
             p.grad *= CLIP / max(norm, CLIP)
         optimizer.step(rate(t))
-        points.append({"loss": (mlm + nsp).item(), "mlm_loss": mlm.item(), "nsp_loss": nsp.item(),
-                       "gradient_norm": norm, "mlm_accuracy": float(right)})
+        points.append({name: x.item() for name, x in point.items()} | {"gradient_norm": norm})
     return points
 
 
-def compare(kind, sequences):
+def compare(kind, sequences, start, model):
     subprocess.run(
-        ["train", "-q", "-t", "2", "--task", "bert", "--data", "data.tfrecord", "--start-from", "start",
+        ["train", "-q", "-t", "2", "--task", "bert", "--data", "data.tfrecord", "--start-from", start,
          "--sequence-length", str(T), "--mask-tokens", str(MASKED), "--micro-batch-size", str(MICRO),
          "--global-batch-size", str(GLOBAL), "--steps", str(STEPS), "--optimizer", kind,
          "--learning-rate", str(PEAK), "--minimum-learning-rate", "0", "--schedule", "linear",
          "--warmup", str(WARMUP), "--beta1", str(BETAS[0]), "--beta2", str(BETAS[1]),
          "--adam-epsilon", str(EPSILON), "--weight-decay", str(DECAY), "--clip", str(CLIP),
-         "--dropout", "0", "--seed", str(SEED), "--log-every", "1", "-o", kind], check=True)
-    with open(kind + "/metrics.jsonl") as f:
+         "--dropout", "0", "--seed", str(SEED), "--log-every", "1", "-o", start + kind], check=True)
+    with open(start + kind + "/metrics.jsonl") as f:
         ours = [json.loads(line) for line in f]
-    model = BertForPreTraining.from_pretrained("start")
     model.train()
     theirs = train_peer(model, sequences, (Lamb if kind == "lamb" else AdamW)(list(model.parameters())))
     assert len(ours) == STEPS, "one line an update"
@@ -176,7 +188,7 @@ def compare(kind, sequences):
             worst[name] = max(worst.get(name, 0), error)
     for name, error in worst.items():
         assert error < 1e-4, (kind, name, error)
-    mine = load_file(kind + "/model.safetensors")
+    mine = load_file(start + kind + "/model.safetensors")
     weights = 0.0
     for name, p in model.named_parameters():
         # A key's bias adds the same to all scores of a query: its gradient is rounding and nothing else,
@@ -184,7 +196,7 @@ def compare(kind, sequences):
         if "key.bias" not in name:
             weights = max(weights, float((mine[name] - p.detach()).abs().max() / p.detach().abs().max()))
     assert weights < 1e-3, (kind, "weights", weights)
-    print(f"transformers, {STEPS} updates of BERT by {kind}: loss {theirs[0]['loss']:.4f} to "
+    print(f"transformers, {STEPS} updates of {start} by {kind}: loss {theirs[0]['loss']:.4f} to "
           f"{theirs[-1]['loss']:.4f}; largest relative differences: loss {worst['loss']:.1e}, "
           f"norm {worst['gradient_norm']:.1e}, weights {weights:.1e}")
 
@@ -194,17 +206,17 @@ def main():
     torch.set_num_threads(1)
     random = np.random.RandomState(3)
     sequences = [make_sequence(random) for _ in range(SEQUENCES)]
-    model = BertForPreTraining(BertConfig(
-        vocab_size=VOCABULARY, max_position_embeddings=32, hidden_size=48, num_hidden_layers=2,
-        num_attention_heads=4, intermediate_size=96, hidden_dropout_prob=0.0,
-        attention_probs_dropout_prob=0.0, initializer_range=0.1))
+    sizes = dict(vocab_size=VOCABULARY, max_position_embeddings=34, hidden_size=48, num_hidden_layers=2, num_attention_heads=4,
+                 intermediate_size=96, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, initializer_range=0.1)
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        model.save_pretrained("start")
         with open("data.tfrecord", "wb") as f:
             f.write(b"".join(record(s) for s in sequences))
+        BertForPreTraining(BertConfig(**sizes)).save_pretrained("bert")
+        RobertaForMaskedLM(RobertaConfig(**sizes, type_vocab_size=1)).save_pretrained("roberta")
         for kind in ("adamw", "lamb"):
-            compare(kind, sequences)
+            compare(kind, sequences, "bert", BertForPreTraining.from_pretrained("bert"))
+        compare("adamw", sequences, "roberta", RobertaForMaskedLM.from_pretrained("roberta"))
 
 
 main()

@@ -95,6 +95,13 @@ static int read_fixed(struct vocabulary *v, const struct js *post, int between,
         js_int(js_at(js_get(post, "sep"), 1), &sep) < 0 || sep < 0)
         return err_set("no cls or no sep");
     fill_templates(v, cls, sep, between, second_type);
+    const int64_t mask = vocabulary_find(v, "<mask>", 6);
+    if (between == 2 && mask >= 0) { /* RoBERTa's own */
+        v->roles[TOKENIZER_CLS] = cls;
+        v->roles[TOKENIZER_SEP] = sep;
+        v->roles[TOKENIZER_PAD] = vocabulary_find(v, "<pad>", 5);
+        v->roles[TOKENIZER_MASK] = mask;
+    }
     return 0;
 }
 

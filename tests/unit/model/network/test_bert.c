@@ -148,6 +148,30 @@ Test(bert, gradients_of_distilbert)
     cr_assert(strstr(err_get(), "unsupported architecture 'distilbert', only bert"));
 }
 
+/* RoBERTa: one segment, whatever the batch has; positions from row 2 of their table on; a head for
+ * words alone. */
+Test(bert, gradients_of_roberta)
+{
+    struct model_config c = with_dropout(HEAD_PRETRAINING);
+    struct net n;
+    c.architecture = architecture_find("roberta", HEAD_PRETRAINING);
+    c.types = 0;
+    net_check_gradients(&c, fill);
+    net_check_beginning(&c, fill);
+    net_init(&n, &c, fill, 1);
+    cr_assert_eq(n.m.parts, 1);
+    cr_assert_eq(
+        tensor_find(&n.m.tensors, "roberta.embeddings.position_embeddings.weight")->shape[0],
+        c.positions + 2);
+    cr_assert_eq(
+        tensor_find(&n.m.tensors, "roberta.embeddings.token_type_embeddings.weight")->shape[0], 1);
+    cr_assert(tensor_find(&n.m.tensors, "lm_head.layer_norm.bias"));
+    net_release(&n);
+    c.head = HEAD_CLASSES;
+    labels_set_regression(&c.classes);
+    net_check_gradients(&c, fill_values);
+}
+
 Test(bert, gradients_with_dropout)
 {
     struct model_config c = with_dropout(HEAD_PRETRAINING);

@@ -258,7 +258,8 @@ struct ends {
 
 /* BERT's embedding is computed again in the backward, with its norm. */
 static const struct ends decoder = { 1, 4, 2, 6, 1 }, masked_words = { 2, 4, 4, 5, 4 },
-                         bare = { 2, 4, 4, 5, 2 }, answers = { 2, 0, 4, 1, 1 };
+                         bare = { 2, 4, 4, 5, 2 }, words_alone = { 2, 4, 4, 5, 3 },
+                         answers = { 2, 0, 4, 1, 1 };
 
 /* Checks ranks along both dimensions: 4 times in a layer's forward, 4 times in its backward. With a
  * part of the rows on each rank, each sum along SPLIT_HEADS becomes a scatter and a gather. */
@@ -331,6 +332,14 @@ Test(split, bert)
     check(c, masked_words);
     c.bare_head = 1;
     check(c, bare);
+}
+
+Test(split, roberta)
+{
+    struct model_config c = bert();
+    c.architecture = &architecture_roberta;
+    c.types = 0;
+    check(c, words_alone);
 }
 
 Test(split, classes)
