@@ -1,6 +1,7 @@
 /* The part of plan.h for memory outside the store. */
 #include "train/plan.h"
 
+#include "common/base/least.h"
 #include "train/ranks/reduce.h"
 #include "train/saved.h"
 #include "train/store/word_table.h"
@@ -45,11 +46,6 @@ static int64_t scratch_of(const struct plan *p, enum phase_kind kind)
                    ? 0
                    : N * layer_scratch_bwd(&p->own) + (head ? p->needs.loss_floats : 0);
     }
-}
-
-static int64_t larger(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
 }
 
 static int64_t most_scratch(const struct plan *p, const struct program *list)

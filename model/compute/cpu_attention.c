@@ -35,6 +35,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/least.h"
 #include "common/base/mem.h"
 #include "common/base/rng.h"
 #include "model/compute/cpu.h"
@@ -113,11 +114,6 @@ struct head {
         } bwd;
     };
 };
-
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
 
 static int64_t round_up(int64_t n, int64_t to)
 {

@@ -30,6 +30,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/least.h"
 #include "model/compute/cpu.h"
 
 /* The smaller of A and B is packed once and shared by the threads, in the last-level cache. It is
@@ -48,11 +49,6 @@ enum {
     SMALL = 1 << 16,   /* products with fewer multiplications use one thread */
     COLUMN_GRAIN = 64, /* columns of a streamed product */
 };
-
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
 
 static int64_t pieces(int64_t n, int64_t size)
 {

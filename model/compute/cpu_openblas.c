@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "common/base/err.h"
+#include "common/base/least.h"
 #include "model/compute/cpu.h"
 
 /* The declarations that we use from cblas.h. */
@@ -103,11 +104,6 @@ struct product {
     int64_t tile_rows, tile_columns, across; /* across: tiles in a row of tiles */
     float *own; /* an f32 tile for each thread if C is not F32, else NULL */
 };
-
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
 
 /* Returns the tile size for a side of C: `side` / `tiles`, rounded up, at least TILE_LEAST and at
  * most `most`. Tiles should be few, because OpenBLAS packs the operands again for each tile: 64

@@ -8,6 +8,7 @@
  */
 #include <assert.h>
 
+#include "common/base/least.h"
 #include "model/compute/cpu.h"
 #include "model/compute/stored.h"
 
@@ -26,11 +27,6 @@ enum {
 static int64_t pieces(int64_t n, int64_t size)
 {
     return (n + size - 1) / size;
-}
-
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
 }
 
 int cpu_in_blocks(struct ops_array w)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/least.h"
 #include "common/base/mem.h"
 
 enum {
@@ -18,11 +19,6 @@ enum {
     PIECES = 1 << 20,      /* most floats of room for the pieces of all members */
     GATHER_PIECE = 1 << 26 /* most bytes of a message of a gather */
 };
-
-static int64_t smaller(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
 
 /* ---- the tree -------------------------------------------------------------------------------- */
 

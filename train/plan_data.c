@@ -1,0 +1,187 @@
+#include "train/plan_data.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "common/base/err.h"
+#include "common/base/least.h"
+#include "common/base/log.h"
+#include "common/files/file.h"
+
+/* Returns 1 if a folder holds a tokenizer's files, 0 if not, or -1 with an error. */
+static int has_tokenizer(const char *dir)
+{
+    static const char *const names[] = { "tokenizer.json", "vocab.json", "vocab.txt" };
+    struct buf path = BUF_INIT;
+    enum file_kind kind = FILE_NONE;
+    int result = 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names && !result && !kind; i++) {
+        file_join(&path, dir, names[i]);
+        result = file_look(path.data, &kind);
+    }
+    buf_release(&path);
+    return result < 0 ? -1 : kind != FILE_NONE;
+}
+
+static int load_tokenizer(struct plan *p, const char *path)
+{
+    p->tokenizer = tokenizer_load(path);
+    return p->tokenizer ? 0 : -1;
+}
+
+int plan_data_find_tokenizer(struct plan *p)
+{
+    const struct settings *s = p->settings;
+    if (s->vocab)
+        return load_tokenizer(p, s->vocab);
+    int beside = s->start_from ? has_tokenizer(s->start_from) : 0;
+    return beside > 0 ? load_tokenizer(p, s->start_from) : beside;
+}
+
+/* If no tokenizer was loaded (find_tokenizer), loads the one that is kept with the data, if there
+ * is one. Returns 0, or -1 with an error. */
+static int take_tokenizer_of_data(struct plan *p)
+{
+    if (p->tokenizer || !p->data || !p->data->tokenizer)
+        return 0;
+    log_info("vocabulary: %s", p->data->tokenizer);
+    return load_tokenizer(p, p->data->tokenizer);
+}
+
+static int is_generated(const struct settings *s)
+{
+    for (size_t i = 0; i < s->data.count; i++)
+        if (!strcmp(s->data.items[i], "generated"))
+            return 1;
+    return 0;
+}
+
+static int check_checksum(const struct plan *p, const struct samples *d, const char *what)
+{
+    uint64_t own = p->tokenizer ? tokenizer_checksum(p->tokenizer) : 0;
+    if (!p->tokenizer || !d->checksum || d->checksum == own)
+        return 0;
+    return err_set("vocabularies differ: %s was made with a vocabulary of checksum %016" PRIx64
+                   ", but that of the tokenizer is %016" PRIx64,
+                   what, d->checksum, own);
+}
+
+static struct samples_config samples_config(const struct plan *p)
+{
+    const struct settings *s = p->settings;
+    const int64_t longest = s->positions ? s->positions : p->task->length;
+    const int loose = s->loose_length && s->sequence_length && !is_generated(s);
+    return (struct samples_config){ .T = loose ? 0 : s->sequence_length,
+                                    .longest = loose ? s->sequence_length : longest,
+                                    .mask_tokens = s->loose_masks && !is_generated(s)
+                                                       ? 0
+                                                       : s->mask_tokens,
+                                    .seed = p->engine.seed,
+                                    .vocabulary = p->settings->vocabulary,
+                                    .tokenizer = p->tokenizer,
+                                    .documents = s->document_attention,
+                                    .google = p->settings->google,
+                                    .stride = p->settings->stride,
+                                    .question_tokens = p->settings->question_tokens,
+                                    .columns = p->settings->columns,
+                                    .classes = &p->config.classes };
+}
+
+static int open_data(struct plan *p, struct samples **out, const struct opt_list *paths,
+                     const char *what)
+{
+    struct samples_config c = samples_config(p);
+    *out = samples_open_blend(p->task->open, &c, paths, what);
+    return *out ? 0 : -1;
+}
+
+int plan_data_check_length(const struct plan *p)
+{
+    const struct settings *s = p->settings;
+    if (s->positions && s->sequence_length > s->positions)
+        return err_set("sequence-length %" PRId64 " is more than the model's positions, %" PRId64,
+                       s->sequence_length, s->positions);
+    if (s->sequence_length && s->mask_tokens > s->sequence_length)
+        return err_set("mask-tokens %" PRId64 " is more than sequence-length %" PRId64,
+                       s->mask_tokens, s->sequence_length);
+    return 0;
+}
+
+/* Sets a sequence length that is not given: that of the data, or else the positions, or else the
+ * task's default. Returns 0, or -1 with an error. */
+static int settle_length(struct plan *p)
+{
+    struct settings *s = p->settings;
+    if ((!s->sequence_length || s->loose_length) && p->data) {
+        s->sequence_length = p->data->T;
+        log_info("sequence length: %" PRId64, s->sequence_length);
+    }
+    if (s->loose_masks && p->data)
+        s->mask_tokens = p->data->mask_tokens;
+    s->loose_length = s->loose_masks = 0; /* the validation data must have the same */
+    if (!s->sequence_length)
+        s->sequence_length = s->positions ? s->positions : p->task->length;
+    if (!s->positions)
+        s->positions = s->sequence_length;
+    p->engine.T = s->sequence_length;
+    return plan_data_check_length(p);
+}
+
+/* Sets the classes of the model: those of the folder, or of the training data. Returns 0, or -1
+ * with an error. */
+static int settle_classes(struct plan *p)
+{
+    struct labels *c = &p->config.classes;
+    if (p->data && !p->data->classes)
+        return err_set("the data must be one file, not a blend");
+    if (p->data)
+        *c = *p->data->classes;
+    else if (!c->count && (labels_add(c, "0", 1) < 0 || labels_add(c, "1", 1) < 0))
+        return -1;
+    return 0;
+}
+
+int plan_data_open(struct plan *p, int want_data)
+{
+    static const char training[] = "the data", validation[] = "the validation data";
+    const struct settings *s = p->settings;
+    if (is_generated(s) && s->data.count > 1)
+        return err_set("generated data cannot be mixed with files");
+    if (is_generated(s) && s->document_attention)
+        return err_usage("--document-attention cannot be used with generated data, which has no "
+                         "documents");
+    if (!s->data.count && want_data)
+        return err_usage("no data: give --data PATH or --data generated");
+    if (s->data.count && !is_generated(s) && open_data(p, &p->data, &s->data, training) < 0)
+        return -1;
+    if ((p->task->head == HEAD_CLASSES && settle_classes(p) < 0) || settle_length(p) < 0 ||
+        take_tokenizer_of_data(p) < 0)
+        return -1;
+    if (s->validation.count && open_data(p, &p->validation, &s->validation, validation) < 0)
+        return -1;
+    return (p->data && check_checksum(p, p->data, training) < 0) ||
+                   (p->validation && check_checksum(p, p->validation, validation) < 0)
+               ? -1
+               : 0;
+}
+
+int plan_data_make(struct plan *p)
+{
+    struct settings *s = p->settings;
+    if (!s->mask_tokens && p->data)
+        s->mask_tokens = p->data->mask_tokens;
+    else if (!s->mask_tokens)
+        s->mask_tokens = (int64_t)ceil(p->task->masked * (double)p->engine.T);
+    struct samples_config c = samples_config(p);
+    if (is_generated(s) && !(p->data = p->task->make(&c)))
+        return -1;
+    struct samples *all[] = { p->data, p->validation };
+    for (int i = 0; i < 2; i++) {
+        if (!all[i])
+            continue;
+        all[i]->ids = s->vocabulary;
+        p->engine.most = larger(p->engine.most, p->engine.B * all[i]->most);
+    }
+    return 0;
+}

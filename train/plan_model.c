@@ -1,0 +1,199 @@
+#include "train/plan_model.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "common/base/err.h"
+#include "common/base/least.h"
+#include "common/base/log.h"
+#include "model/folder/folder.h"
+
+int plan_model_vocabulary(struct plan *p)
+{
+    enum {
+        PADDING = 128
+    }; /* a preset's vocabulary may be rounded up, for speed, by less than this */
+    struct settings *s = p->settings;
+    int64_t tokenizer = p->tokenizer ? tokenizer_size(p->tokenizer) : 0;
+    int64_t data = p->data ? (int64_t)p->data->vocabulary : 0;
+    const int64_t needed = tokenizer ? tokenizer : data;
+    const int fits = s->vocabulary >= needed && s->vocabulary - needed < PADDING;
+    if (!s->vocabulary)
+        s->vocabulary = needed;
+    else if (s->loose_vocabulary && needed && !fits) {
+        log_info("vocabulary: %" PRId64 " tokens, not the preset's %" PRId64, needed,
+                 s->vocabulary);
+        s->vocabulary = needed;
+    }
+    if (!s->vocabulary)
+        return err_set("the vocabulary size is not known: give --vocabulary N or --vocab DIR");
+    if (s->vocabulary < tokenizer)
+        return err_set("the model has %" PRId64 " token rows, but the tokenizer has %" PRId64
+                       " tokens: give --vocabulary %" PRId64,
+                       s->vocabulary, tokenizer, tokenizer);
+    if (s->vocabulary < data)
+        return err_set("the model has %" PRId64 " token rows, but the data has ids below %" PRId64
+                       ": give --vocabulary %" PRId64,
+                       s->vocabulary, data, data);
+    return 0;
+}
+
+/* Sets *setting to the value from the model folder. Returns 0, or -1 with an error if the user gave
+ * another value; `unset` is its value if the user gave none. */
+static int take(int64_t *setting, int64_t unset, int64_t from_folder, const char *name)
+{
+    if (*setting != unset && *setting != from_folder)
+        return err_set("%s is %" PRId64 ", but the model to start from has %" PRId64, name,
+                       *setting, from_folder);
+    *setting = from_folder;
+    return 0;
+}
+
+static int take_from_folder(const struct plan *p)
+{
+    struct settings *s = p->settings;
+    const struct settings *d = &settings_default;
+    const struct model_config *c = &p->config;
+    int64_t activation = s->activation, untied = s->untied;
+    if (s->rope_theta && s->rope_theta != c->rope_theta)
+        return err_set("rope-theta is %g, but the model to start from has %g", s->rope_theta,
+                       c->rope_theta);
+    s->rope_theta = c->rope_theta;
+    if (take(&s->layers, d->layers, c->layers, "layers") < 0 ||
+        take(&s->width, d->width, c->width, "width") < 0 ||
+        take(&s->heads, d->heads, c->heads, "heads") < 0 ||
+        take(&s->kv_heads, d->kv_heads, c->kv_heads, "kv-heads") < 0 ||
+        take(&s->head_width, d->head_width, c->head_width, "head-width") < 0 ||
+        take(&s->inner, d->inner, c->inner, "inner") < 0 ||
+        take(&s->positions, d->positions, c->positions, "positions") < 0 ||
+        take(&s->vocabulary, d->vocabulary, c->vocabulary, "vocabulary") < 0 ||
+        take(&activation, 0, c->activation + 1, "activation") < 0 ||
+        take(&untied, 0, c->untied, "untied") < 0 ||
+        (c->types && take(&s->types, d->types, c->types, "types") < 0))
+        return -1;
+    s->activation = (int)activation;
+    s->untied = (int)untied;
+    s->epsilon = c->epsilon;
+    s->dropout_first = c->dropout_first;
+    s->bare_head = c->bare_head;
+    return 0;
+}
+
+/* Returns 1 if the architecture uses the setting, else 0. */
+static int uses(const struct plan *p, const char *setting)
+{
+    for (const char *const *word = p->config.architecture->settings; *word; word++)
+        if (!strcmp(*word, setting))
+            return 1;
+    return 0;
+}
+
+/* Refuses settings that are given but not used. Returns 0, or -1 with an error. */
+static int refuse_settings(const struct plan *p)
+{
+    const struct settings *s = p->settings, *d = &settings_default;
+    const enum model_head head = p->task->head;
+    const struct {
+        const char *name;
+        int set, has;
+        const char *by, *by_name; /* the setting whose value decides, and its value */
+    } some[] = {
+        { "kv-heads", s->kv_heads != 0, uses(p, "kv-heads"), "architecture", s->architecture },
+        { "head-width", s->head_width != 0, uses(p, "head-width"), "architecture",
+          s->architecture },
+        { "rope-theta", s->rope_theta != 0, uses(p, "rope-theta"), "architecture",
+          s->architecture },
+        { "untied", s->untied, uses(p, "untied"), "architecture", s->architecture },
+        { "untied", s->untied, head == HEAD_NEXT || head == HEAD_PRETRAINING, "task",
+          p->task->name },
+        { "types", s->types != d->types, uses(p, "types"), "architecture", s->architecture },
+        { "dropout-first", s->dropout_first, uses(p, "dropout-first"), "architecture",
+          s->architecture },
+        { "bare-head", s->bare_head, head == HEAD_PRETRAINING, "task", p->task->name },
+        { "document-attention", s->document_attention, head == HEAD_NEXT, "task", p->task->name },
+        { "mask-tokens", s->mask_tokens != 0, head == HEAD_PRETRAINING, "task", p->task->name },
+        { "style", s->google, head == HEAD_QUESTIONS, "task", p->task->name },
+        { "stride", s->stride != d->stride, head == HEAD_QUESTIONS, "task", p->task->name },
+        { "question-tokens", s->question_tokens != d->question_tokens, head == HEAD_QUESTIONS,
+          "task", p->task->name },
+        { "text-column", s->columns.text != NULL, head == HEAD_CLASSES, "task", p->task->name },
+        { "second-column", s->columns.second != NULL, head == HEAD_CLASSES, "task", p->task->name },
+        { "label-column", s->columns.label != NULL, head == HEAD_CLASSES, "task", p->task->name },
+        { "regression", s->regression, head == HEAD_CLASSES, "task", p->task->name },
+    };
+    for (size_t i = 0; i < sizeof some / sizeof *some; i++)
+        if (some[i].set && !some[i].has)
+            return err_set("%s is given, but the %s %s does not use it", some[i].name, some[i].by,
+                           some[i].by_name);
+    return 0;
+}
+
+int plan_model_settle(struct plan *p)
+{
+    struct settings *s = p->settings;
+    const enum model_head head = p->task->head;
+    const struct architecture *a = architecture_default(head);
+    if (s->architecture && !(a = architecture_find(s->architecture, head)))
+        return -1;
+    p->config = (struct model_config){ .architecture = a,
+                                       .head = head,
+                                       .activation = a->activation };
+    if (s->start_from && folder_read_config(&p->config, head, s->start_from) < 0)
+        return -1;
+    if (s->architecture && p->config.architecture != a)
+        return err_set("architecture is %s, but the model to start from has %s", a->name,
+                       p->config.architecture->name);
+    s->architecture = p->config.architecture->name;
+    if (refuse_settings(p) < 0)
+        return -1;
+    if (s->regression && p->config.classes.count && !p->config.classes.regression)
+        return err_set("regression is given, but the model to start from tells classes apart");
+    if (s->regression)
+        labels_set_regression(&p->config.classes);
+    s->regression = p->config.classes.regression;
+    return s->start_from ? take_from_folder(p) : 0;
+}
+
+/* Makes this rank's part of the model. Returns 0, or -1 with an error. */
+static int make_part(struct plan *p)
+{
+    const struct settings *s = p->settings;
+    const int64_t width = larger(s->tensor_width, 1), heads = s->tensor_parallel / width;
+    if (heads <= 1 && s->sequence_parallel)
+        return err_set("sequence-parallel is given, but tensor-parallel is 1%s",
+                       width > 1 ? " along the dimension that it divides" : "");
+    if (s->tensor_parallel <= 1)
+        return model_init(&p->own, &p->model.config);
+    p->split = s->split.sum ? s->split : (struct split){ .ranks = { (int)heads, (int)width } };
+    p->split.sequence = s->sequence_parallel;
+    return model_init_split(&p->own, &p->model.config, &p->split);
+}
+
+int plan_model_make(struct plan *p)
+{
+    struct settings *s = p->settings;
+    struct model_config c = p->config;
+    if (!s->inner)
+        s->inner = 4 * s->width;
+    c.layers = s->layers;
+    c.width = s->width;
+    c.heads = s->heads;
+    c.kv_heads = s->kv_heads;
+    c.head_width = s->head_width;
+    c.rope_theta = s->rope_theta;
+    c.inner = s->inner;
+    c.positions = s->positions;
+    c.vocabulary = s->vocabulary;
+    c.epsilon = s->epsilon;
+    c.embedding_dropout = c.residual_dropout = c.head_dropout = s->dropout;
+    c.attention_dropout = s->attention_dropout < 0 ? s->dropout : s->attention_dropout;
+    c.init_std = s->init_std;
+    c.untied = s->untied;
+    if (uses(p, "types"))
+        c.types = s->types;
+    c.dropout_first = s->dropout_first;
+    c.bare_head = s->bare_head;
+    if (s->activation)
+        c.activation = (enum ops_activation)(s->activation - 1);
+    return model_init(&p->model, &c) < 0 ? -1 : make_part(p);
+}
