@@ -31,23 +31,6 @@ static unsigned find_phrases(const char *s, size_t n)
     return found;
 }
 
-/* Returns 0 only if no phrase is in s[0..n): each has one of p.um, j.v, ms.o, v.cy, kie, which are
- * rare. */
-static int may_have_phrases(const char *s, size_t n)
-{
-    unsigned char found = 0;
-    for (size_t i = 0; i + 3 < n; i++) { /* without branches, so that the compiler vectorises it */
-        unsigned char a = s[i] | 0x20, b = s[i + 1] | 0x20, c = s[i + 2] | 0x20,
-                      d = s[i + 3] | 0x20;
-        found |= (unsigned char)((a == 'p') & (c == 'u') & (d == 'm')) |
-                 (unsigned char)((a == 'j') & (c == 'v')) |
-                 (unsigned char)((a == 'm') & (b == 's') & (d == 'o')) |
-                 (unsigned char)((a == 'v') & (c == 'c') & (d == 'y')) |
-                 (unsigned char)((a == 'k') & (b == 'i') & (c == 'e'));
-    }
-    return found;
-}
-
 static void lower(struct features *f)
 {
     buf_clear(&f->lower);
@@ -222,10 +205,8 @@ void c4_clean(const struct c4_rules *rules, struct features *f, struct c4_result
     *out = (struct c4_result){ .text = text };
     buf_clear(&out->text);
     features_words(f);
-    if (may_have_phrases(f->text, f->n)) {
-        lower(f);
-        c.phrases = find_phrases(f->lower.data, f->n);
-    }
+    lower(f);
+    c.phrases = find_phrases(f->lower.data, f->n);
     for (size_t at = 0, n, next; at < f->n; at = next) {
         n = features_line(f, at, &next);
         if (take_line(&c, f->text + at, n) < 0)

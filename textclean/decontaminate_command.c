@@ -128,17 +128,13 @@ static int open_tests(struct run *r)
     struct entries source;
     struct entry e;
     const struct opt_list *list = &r->given->against;
-    char **paths = mem_alloc((list->count + 1) * sizeof *paths);
     entry_init(&e);
-    for (size_t i = 0; i < list->count; i++)
-        paths[i] = (char *)list->items[i];
-    int result = entries_open(&source, paths, (int)list->count,
+    int result = entries_open(&source, (char *const *)list->items, (int)list->count,
                               (enum entry_format)r->given->against_format);
     if (!result)
         result = read_tests(r, &source, &e);
     entries_close(&source);
     entry_release(&e);
-    free(paths);
     return result;
 }
 
@@ -149,21 +145,18 @@ struct tools {
     struct buf left;
 };
 
-static void *tools_new(void *ctx)
+static void tools_init(void *, void *tools)
 {
-    (void)ctx;
-    struct tools *t = mem_zalloc(1, sizeof *t);
+    struct tools *t = tools;
     ngram_words_init(&t->words);
     buf_init(&t->left);
-    return t;
 }
 
-static void tools_free(void *tools)
+static void tools_release(void *tools)
 {
     struct tools *t = tools;
     ngram_words_release(&t->words);
     buf_release(&t->left);
-    free(t);
 }
 
 static void report_match(const struct run *r, struct flow_item *item, size_t begin, size_t end,
@@ -183,17 +176,12 @@ static void report_match(const struct run *r, struct flow_item *item, size_t beg
     buf_adds(lines, "}\n");
 }
 
-/* Returns the offset `chars` characters before text[at], or after it. */
+/* Returns the offset `chars` characters before text[at]. */
 static size_t before(const struct buf *text, size_t at, int64_t chars)
 {
     while (chars > 0 && at)
         chars -= ((unsigned char)text->data[--at] & 0xC0) != 0x80;
     return at;
-}
-
-static size_t after(const struct buf *text, size_t at, int64_t chars)
-{
-    return at + utf8_offset(text->data + at, text->len - at, (size_t)chars);
 }
 
 /* Keeps the piece text[begin..end) if it is long enough. */
@@ -224,7 +212,7 @@ static int judge(void *ctx, void *tools, struct flow_item *item)
         size_t from = before(text, begin, r->given->margin);
         pieces += from > done || done == 0;
         keep_piece(r, &t->left, text, done, from);
-        done = after(text, end, r->given->margin);
+        done = end + utf8_offset(text->data + end, text->len - end, (size_t)r->given->margin);
     }
     if (!item->pieces)
         return 0;
@@ -262,8 +250,9 @@ static int run_flow(struct run *r, int argc, char **argv)
                          .judge = judge,
                          .settle = r->reports ? settle : NULL,
                          .ctx = r,
-                         .tools_new = tools_new,
-                         .tools_free = tools_free,
+                         .tools_bytes = sizeof(struct tools),
+                         .tools_init = tools_init,
+                         .tools_release = tools_release,
                          .reasons = reasons,
                          .reason_count = REASONS,
                          .piece = "place(s) with words of tests",

@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "common/base/err.h"
+#include "common/base/le.h"
 #include "common/base/mem.h"
 #include "common/base/xxh64.h"
+#include "common/files/paths.h"
 #include "textclean/clusters.h"
 #include "textclean/firsts.h"
 #include "textclean/flow.h"
@@ -22,7 +24,8 @@ struct dedup {
     int by, recipe;
     int64_t shingle, bands, rows, hash_seed;
     uint64_t memory_bytes;
-    const char *clusters_path;
+    const char *clusters_path, *keys_path;
+    struct opt_list keys;
 };
 
 static const struct dedup defaults = { .flow = FLOW_DEFAULTS,
@@ -59,6 +62,10 @@ static const struct opt options[] = {
       "memory for hashes; those of files go to temporary files beyond it", 1 << 20, 1e15 },
     { 0, "clusters", OPT_TEXT, AT(clusters_path), "FILE",
       "near, document: write the numbers of documents that are alike to FILE, as JSON lines" },
+    { 0, "keys-to", OPT_TEXT, AT(keys_path), "FILE",
+      "near, document: write the hashes of the input, a part of a corpus, to FILE, and stop" },
+    { 0, "keys", OPT_LIST, AT(keys), "FILE",
+      "files or folders with the hashes of all parts; the input is one part, named as for --keys-to" },
     FLOW_ROWS(struct dedup),
     { 0 },
 };
@@ -74,7 +81,9 @@ struct run {
     int twice, second; /* the input is read twice; this is the second time */
     uint8_t *repeated; /* paragraphs and lines: one bit for each, set by the first pass */
     uint64_t parts, parts_cap;
-    uint64_t documents; /* of the first pass */
+    uint64_t documents; /* of the first pass, or of the part */
+    uint64_t before;    /* documents of the parts before this one */
+    struct output keys; /* for --keys-to */
 };
 
 /* What `judge` found in a document. */
@@ -108,18 +117,15 @@ static struct key key_of(const char *s, size_t n)
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
-static void *tools_new(void *ctx)
+static void tools_init(void *ctx, void *tools)
 {
     const struct run *r = ctx;
-    struct minhash_tools *t = mem_zalloc(1, sizeof *t);
-    minhash_tools_init(t, &r->minhash);
-    return t;
+    minhash_tools_init(tools, &r->minhash);
 }
 
-static void tools_free(void *tools)
+static void tools_release(void *tools)
 {
     minhash_tools_release(tools);
-    free(tools);
 }
 
 static struct found *found_new(size_t count)
@@ -180,8 +186,8 @@ static int is_repeated(const struct run *r, uint64_t part)
 /* Leaves the document out if another stands for its cluster. */
 static void judge_cluster(const struct run *r, struct flow_item *item)
 {
-    size_t number = item->entry.number - 1;
-    if (clusters_first(&r->clusters, number) != number)
+    size_t number = r->before + item->entry.number - 1;
+    if (number < r->clusters.count && clusters_first(&r->clusters, number) != number)
         item->reason = r->given->by == BY_NEAR ? REASON_NEAR : REASON_EQUAL;
 }
 
@@ -248,15 +254,13 @@ static void cut(struct run *r, struct flow_item *item, uint64_t first)
 }
 
 /* Adds the keys of a document; numbers are those of parts or of documents. */
-static int add_keys(struct run *r, const struct flow_item *item)
+static int add_keys(struct run *r, const struct found *found, uint64_t document)
 {
-    const struct found *found = item->result;
     int parts = r->given->by == BY_PARAGRAPH || r->given->by == BY_LINE;
-    uint64_t document = item->entry.number - 1;
     if (!parts && document > UINT32_MAX)
         return err_set("more than 4,294,967,296 documents");
     if (!parts)
-        clusters_add(&r->clusters, item->entry.number);
+        clusters_add(&r->clusters, document + 1);
     for (size_t i = 0; i < found->count; i++) {
         uint64_t number = parts ? r->parts + i : document, first = number;
         if (firsts_add(&r->firsts, &found->keys[i], number, &first) < 0)
@@ -269,23 +273,144 @@ static int add_keys(struct run *r, const struct flow_item *item)
     return 0;
 }
 
+/* ---- parts of a corpus ----------------------------------------------------------------------- */
+
+/* A file with the keys of a part:
+ *
+ *     "textmill keys 1 " checksum " " options " " hash of the operands "\n"
+ *     for each document its keys, each u64 high, u64 low; zeros if it has none
+ *
+ * The checksum is as output_begin_summed has it. */
+static const char KEYS[] = "textmill keys 1 ";
+enum { KEYS_SUM_AT = sizeof KEYS - 1, KEYS_REST = KEYS_SUM_AT + FILE_SUM_DIGITS, KEYS_HASH = 17 };
+
+static size_t keys_of_document(const struct run *r)
+{
+    return r->given->by == BY_NEAR ? r->minhash.bands : 1;
+}
+
+/* Sets *head to the first line. */
+static void set_head(const struct run *r, int argc, char **argv, struct buf *head)
+{
+    const struct minhash *m = &r->minhash;
+    struct buf operands = BUF_INIT;
+    for (int i = 0; i < argc; i++)
+        buf_add(&operands, argv[i], strlen(argv[i]) + 1);
+    buf_addf(head, "%s%0*d %d %zu %d %zu %zu %" PRId64 " %016" PRIx64 "\n", KEYS, FILE_SUM_DIGITS,
+             0, r->given->by, m->shingle, m->characters, m->bands, m->rows, r->given->hash_seed,
+             xxh64(operands.data, operands.len, 0));
+    buf_release(&operands);
+}
+
+static int write_keys(struct run *r, const struct found *found)
+{
+    unsigned char bytes[16] = { 0 };
+    int result = 0;
+    for (size_t i = 0; i < keys_of_document(r) && !result; i++) {
+        le_put_u64(bytes, i < found->count ? found->keys[i].high : 0);
+        le_put_u64(bytes + 8, i < found->count ? found->keys[i].low : 0);
+        result = output_write(&r->keys, bytes, sizeof bytes);
+    }
+    return result;
+}
+
+/* Adds the keys data[0..n) of a part. Sets *documents to the number of all so far. */
+static int add_part(struct run *r, const unsigned char *data, uint64_t n, uint64_t *documents)
+{
+    const size_t count = keys_of_document(r);
+    struct found *found = found_new(count);
+    int result = 0;
+    for (uint64_t at = 0; at + 16 * count <= n && !result; at += 16 * count) {
+        for (size_t i = 0; i < count; i++)
+            found->keys[i] = (struct key){ le_u64(data + at + 16 * i),
+                                           le_u64(data + at + 16 * i + 8) };
+        found->count = found->keys[0].high ? count : 0;
+        result = add_keys(r, found, (*documents)++);
+    }
+    free(found);
+    return result;
+}
+
+static int read_part(struct run *r, const struct file_map *map, const struct buf *head,
+                     uint64_t *documents)
+{
+    const uint64_t before = *documents;
+    const size_t hash_at = head->len - KEYS_HASH;
+    if (map->bytes < head->len || memcmp(map->data, KEYS, KEYS_SUM_AT))
+        return err_set("no hashes that textclean dedup --keys-to wrote");
+    if (file_map_check(map, KEYS_SUM_AT) < 0)
+        return -1;
+    if (memcmp(map->data + KEYS_REST, head->data + KEYS_REST, hash_at - KEYS_REST))
+        return err_set("its hashes were made with other options of dedup");
+    if (add_part(r, map->data + head->len, map->bytes - head->len, documents) < 0)
+        return -1;
+    if (memcmp(map->data + hash_at, head->data + hash_at, KEYS_HASH))
+        return 0;
+    if (r->second++)
+        return err_set("these are hashes of the input, too");
+    r->before = before;
+    r->documents = *documents - before;
+    return 0;
+}
+
+/* Reads the keys of all parts in place of a first pass. */
+static int read_parts(struct run *r, int argc, char **argv)
+{
+    const struct opt_list *given = &r->given->keys;
+    struct file_names names;
+    struct buf head = BUF_INIT;
+    uint64_t documents = 0;
+    set_head(r, argc, argv, &head);
+    int result = paths_expand(&names, (char *const *)given->items, (int)given->count);
+    for (size_t i = 0; i < names.count && !result; i++) {
+        struct file_map map;
+        result = file_map(&map, names.names[i]);
+        if (!result && read_part(r, &map, &head, &documents) < 0)
+            result = err_in("%s", names.names[i]);
+        file_unmap(&map);
+    }
+    file_names_free(&names);
+    buf_release(&head);
+    if (!result && !r->second)
+        result = err_usage("--keys has no hashes of the input: name it as for --keys-to");
+    return result ? result : firsts_finish(&r->firsts, join, r);
+}
+
 static int settle(void *ctx, struct flow_item *item)
 {
     struct run *r = ctx;
     struct found *found = item->result;
     int parts = r->given->by == BY_PARAGRAPH || r->given->by == BY_LINE;
-    int result = r->second ? 0 : add_keys(r, item);
+    int result = r->second             ? 0
+                 : r->given->keys_path ? write_keys(r, found)
+                                       : add_keys(r, found, item->entry.number - 1);
     if (r->second && item->entry.number > r->documents)
         result = err_set("%s: the input grew after it was read first", item->entry.file);
     if (!result && parts) {
         if (r->second || !r->twice)
             cut(r, item, r->parts);
         r->parts += found->count;
-    } else if (!result && !r->twice) {
+    } else if (!result && !r->twice && !r->given->keys_path) {
         judge_cluster(r, item);
     }
     free(found);
     return result;
+}
+
+/* Writes the keys of the documents of a part. */
+static int write_part(struct run *r, struct flow *flow, int argc, char **argv)
+{
+    struct buf head = BUF_INIT;
+    flow->silent = 1;
+    if (output_open(&r->keys, r->given->keys_path) < 0)
+        return -1;
+    set_head(r, argc, argv, &head);
+    int result = r->keys.temp ? output_begin_summed(&r->keys, head.data, head.len, KEYS_SUM_AT)
+                              : err_usage("--keys-to: '%s' is no file", r->given->keys_path);
+    buf_release(&head);
+    if (!result && !(result = flow_run(flow, argc, argv)))
+        tool_count("document(s)", flow->read);
+    return output_end(&r->keys, result);
 }
 
 /* ---- report ---------------------------------------------------------------------------------- */
@@ -365,21 +490,26 @@ static int run_passes(struct run *r, int argc, char **argv)
                          .judge = judge,
                          .settle = settle,
                          .ctx = r,
-                         .tools_new = tools_new,
-                         .tools_free = tools_free,
-                         .report_path = r->given->clusters_path,
+                         .tools_bytes = sizeof(struct minhash_tools),
+                         .tools_init = tools_init,
+                         .tools_release = tools_release,
+                         .report_path = r->given->keys_path ? r->given->keys_path
+                                                            : r->given->clusters_path,
                          .reasons = reasons,
                          .reason_count = REASONS };
     if (r->given->by == BY_PARAGRAPH)
         flow.piece = "paragraph(s) left out";
     if (r->given->by == BY_LINE)
         flow.piece = "line(s) left out";
-    if (r->twice && first_pass(r, &flow, argc, argv) < 0)
-        return -1;
-    flow.blind = r->twice && !flow.piece;
-    int result = flow_run(&flow, argc, argv);
-    if (!result && r->twice && flow.read != r->documents)
-        result = err_set("the input became shorter after it was read first");
+    int result = r->given->keys_path    ? 0
+                 : r->given->keys.count ? read_parts(r, argc, argv)
+                 : r->twice             ? first_pass(r, &flow, argc, argv)
+                                        : 0;
+    flow.blind = r->second && !flow.piece;
+    flow.least = r->second ? r->documents : 0;
+    if (!result)
+        result = r->given->keys_path ? write_part(r, &flow, argc, argv)
+                                     : flow_run(&flow, argc, argv);
     flow_release(&flow);
     return result ? result : report(r);
 }
@@ -402,8 +532,17 @@ static int run_dedup(int argc, char **argv, void *given_options)
     int parts = r.given->by == BY_PARAGRAPH || r.given->by == BY_LINE;
     if (parts && r.given->clusters_path)
         return err_usage("--clusters is for --by near and --by document");
+    if (parts && (r.given->keys_path || r.given->keys.count))
+        return err_usage("--keys-to and --keys are for --by near and --by document");
+    const struct flow_options *flow = &r.given->flow;
+    if (r.given->keys_path &&
+        (strcmp(flow->output_path, "-") || flow->rejected_path || flow->summary_path ||
+         flow->mark || r.given->clusters_path || r.given->keys.count))
+        return err_usage(
+            "--keys-to writes no documents: give no other output, no --mark, no --keys");
     if (can_read_twice(argc, argv, &r.twice) < 0)
         return -1;
+    r.twice |= r.given->keys.count > 0;
     set_minhash(&r);
     firsts_init(&r.firsts, r.given->memory_bytes, r.twice);
     int result = run_passes(&r, argc, argv);

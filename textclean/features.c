@@ -28,23 +28,17 @@ void features_release(struct features *f)
     buf_release(&f->lower);
 }
 
-/* Looks for ends of lines that are no LF, and for # ... and \u2026. */
-static void look(struct features *f, const unsigned char *s, size_t n)
+/* Returns whether a line may end with another character than LF. */
+static int has_odd_breaks(const unsigned char *s, size_t n)
 {
-    unsigned char odd = 0, marks = 0;
-    for (size_t i = 0; i + 2 < n; i++) { /* without branches, so that the compiler vectorises it */
+    unsigned char odd = 0;
+    for (size_t i = 0; i + 2 < n; i++) /* without branches, so that the compiler vectorises it */
         odd |= (unsigned char)((unsigned char)(s[i] - 0x0B) < 0x15) |
                (unsigned char)((s[i] == 0xC2) & (s[i + 1] == 0x85)) |
                (unsigned char)((s[i + 1] == 0x80) & ((s[i + 2] & 0xFE) == 0xA8));
-        marks |= (unsigned char)(s[i] == '#') | (unsigned char)((s[i] == '.') & (s[i + 1] == '.')) |
-                 (unsigned char)((s[i + 1] == 0x80) & (s[i + 2] == 0xA6));
-    }
-    for (size_t i = n < 2 ? 0 : n - 2; i < n; i++) {
+    for (size_t i = n < 2 ? 0 : n - 2; i < n; i++)
         odd |= s[i] >= 0x0B && s[i] < 0x20;
-        marks |= s[i] == '#';
-    }
-    f->odd_lines = odd | (n > 1 && s[n - 2] == 0xC2 && s[n - 1] == 0x85);
-    f->may_have_marks = marks;
+    return odd | (n > 1 && s[n - 2] == 0xC2 && s[n - 1] == 0x85);
 }
 
 void features_set(struct features *f, const char *text, size_t n)
@@ -52,7 +46,7 @@ void features_set(struct features *f, const char *text, size_t n)
     f->text = text;
     f->n = n;
     f->chars = utf8_count(text, n);
-    look(f, (const unsigned char *)text, n);
+    f->odd_lines = has_odd_breaks((const unsigned char *)text, n);
     f->has_words = f->counted = f->has_lines = f->has_grams = f->has_bound = 0;
     f->longest = f->most = 0;
 }
@@ -155,26 +149,18 @@ size_t features_line(const struct features *f, size_t at, size_t *next)
     return end - at;
 }
 
-struct repeats features_repeated_lines(struct features *f)
+struct repeats features_repeated_lines(struct features *f, int blank)
 {
     struct repeats r = { 0 };
     features_lines(f);
     seen_begin(&f->seen, f->line_count);
-    for (size_t i = 0; i < f->line_count; i++) /* blank lines only at the begin and at the end */
-        if (f->lines[i].bytes || i == 0 || i == f->line_count - 1)
-            add_part(&r, &f->seen, f->lines[i].hash, f->lines[i].chars);
+    for (size_t i = 0; i < f->line_count; i++) {
+        const struct text_line *line = &f->lines[i];
+        if (blank ? line->bytes || i == 0 || i == f->line_count - 1
+                  : whitespace_strip(f->text + line->at, line->bytes).n > 0)
+            add_part(&r, &f->seen, line->hash, line->chars);
+    }
     return r;
-}
-
-size_t features_repeated_chars(struct features *f)
-{
-    struct repeats r = { 0 };
-    features_lines(f);
-    seen_begin(&f->seen, f->line_count);
-    for (size_t i = 0; i < f->line_count; i++)
-        if (whitespace_strip(f->text + f->lines[i].at, f->lines[i].bytes).n)
-            add_part(&r, &f->seen, f->lines[i].hash, f->lines[i].chars);
-    return r.chars;
 }
 
 struct repeats features_repeated_paragraphs(struct features *f)

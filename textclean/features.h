@@ -34,7 +34,6 @@ struct features {
     int has_words, counted, has_lines, has_grams, has_bound;
     size_t longest, most; /* of all words: length times count, count */
     int odd_lines;        /* lines may end with other characters than LF */
-    int may_have_marks;   /* there may be # ... or \u2026 */
     size_t covered;       /* length of the words that are in any repeated run of GRAM_LEAST words */
     uint8_t *repeats;     /* for each word: whether the run that begins with it occurs twice */
     size_t repeats_cap;
@@ -62,10 +61,10 @@ void features_lines(struct features *f);
  * or to n. Lines end as in Python's str.splitlines. */
 size_t features_line(const struct features *f, size_t at, size_t *next);
 
-/* Repeated lines, divided by runs of LF, and repeated paragraphs, divided by two LF or more. */
-struct repeats features_repeated_lines(struct features *f);
+/* Repeated paragraphs, divided by two LF or more, and repeated lines: with `blank` divided by runs
+ * of LF, without it those that are not blank. */
 struct repeats features_repeated_paragraphs(struct features *f);
-size_t features_repeated_chars(struct features *f); /* of repeated lines that are not blank */
+struct repeats features_repeated_lines(struct features *f, int blank);
 
 /* Returns the length of the most frequent run of n words, with blanks between them, times its
  * count; or a number that is not smaller, if that is at most `enough`. */

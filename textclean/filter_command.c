@@ -43,21 +43,18 @@ struct tools {
     struct buf text;
 };
 
-static void *tools_new(void *ctx)
+static void tools_init(void *, void *tools)
 {
-    (void)ctx;
-    struct tools *t = mem_zalloc(1, sizeof *t);
+    struct tools *t = tools;
     rules_tools_init(&t->rules);
     buf_init(&t->text);
-    return t;
 }
 
-static void tools_free(void *tools)
+static void tools_release(void *tools)
 {
     struct tools *t = tools;
     rules_tools_release(&t->rules);
     buf_release(&t->text);
-    free(t);
 }
 
 static void change(struct entry *r, const char *text, size_t n)
@@ -109,8 +106,9 @@ static int run_filter(int argc, char **argv, void *given_options)
     struct flow flow = { .options = &given->flow,
                          .judge = judge,
                          .ctx = &run,
-                         .tools_new = tools_new,
-                         .tools_free = tools_free,
+                         .tools_bytes = sizeof(struct tools),
+                         .tools_init = tools_init,
+                         .tools_release = tools_release,
                          .reasons = run.rules.names,
                          .reason_count = run.rules.count,
                          .piece = "line(s) left out" };

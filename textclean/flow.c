@@ -26,7 +26,6 @@ struct run {
     struct entries source;
     struct output outs[2]; /* kept and rejected */
     int opened[2], begun;
-    uint64_t rejected;
 };
 
 /* ---- batches --------------------------------------------------------------------------------- */
@@ -34,7 +33,9 @@ struct run {
 static struct batch *batch_new(const struct flow *f)
 {
     struct batch *b = mem_zalloc(1, sizeof *b);
-    b->tools = f->tools_new ? f->tools_new(f->ctx) : NULL;
+    b->tools = mem_zalloc(1, f->tools_bytes);
+    if (f->tools_init)
+        f->tools_init(f->ctx, b->tools);
     buf_init(&b->kept);
     buf_init(&b->rejected);
     return b;
@@ -47,8 +48,9 @@ static void batch_free(const struct flow *f, struct batch *b)
     free(b->items);
     buf_release(&b->kept);
     buf_release(&b->rejected);
-    if (b->tools)
-        f->tools_free(b->tools);
+    if (f->tools_release)
+        f->tools_release(b->tools);
+    free(b->tools);
     free(b);
 }
 
@@ -290,6 +292,8 @@ int flow_run(struct flow *f, int argc, char **argv)
     if (!result)
         result = pass(&r);
     entries_close(&r.source);
+    if (!result && f->read < f->least)
+        result = err_set("the input became shorter after it was read first");
     result = end_outputs(&r, result);
     if (!result && !f->silent)
         report(f);

@@ -58,14 +58,16 @@ struct flow {
     /* Called in the order of the documents, after `judge`; may do the same. NULL: nothing to do. */
     int (*settle)(void *ctx, struct flow_item *item);
     void *ctx;
-    void *(*tools_new)(void *ctx);
-    void (*tools_free)(void *tools);
+    size_t tools_bytes; /* of `tools`, which are zeros before tools_init; both may be NULL */
+    void (*tools_init)(void *ctx, void *tools);
+    void (*tools_release)(void *tools);
     const char *const *reasons; /* what left_out[] counts */
     size_t reason_count;
     const char *piece; /* the noun of what `pieces` counts, as for log_counted; NULL: nothing */
     const char *report_path; /* of one more output, which the command writes itself; may be NULL */
     int silent;              /* writes no documents: the first of two passes */
     int blind;               /* `judge` needs no text */
+    uint64_t least;          /* documents that there must be, as a first pass found them */
     uint64_t read, kept, pieces, *left_out;
 };
 

@@ -11,12 +11,6 @@
 #include "textclean/flow.h"
 #include "textclean/languages.h"
 
-static void *tools_new(void *ctx)
-{
-    (void)ctx;
-    return mem_alloc(sizeof(struct languages_runs));
-}
-
 /* ---- language -------------------------------------------------------------------------------- */
 
 struct language {
@@ -107,8 +101,7 @@ static int run_language(int argc, char **argv, void *given_options)
     struct flow flow = { .options = &given->flow,
                          .judge = judge,
                          .ctx = &j,
-                         .tools_new = tools_new,
-                         .tools_free = free,
+                         .tools_bytes = sizeof(struct languages_runs),
                          .reasons = j.reasons,
                          .reason_count = j.model.count + 1 };
     if (!result)
@@ -145,12 +138,6 @@ static const struct opt learn_options[] = {
 };
 #undef AT
 
-/* A file, and the language of its texts. */
-struct source {
-    char *name, *path;
-    int place; /* on the command line */
-};
-
 struct learning {
     struct languages_counts counts;
     size_t language;
@@ -158,9 +145,7 @@ struct learning {
 
 static int by_name(const void *a, const void *b)
 {
-    const struct source *x = a, *y = b;
-    int order = strcmp(x->name, y->name);
-    return order ? order : x->place - y->place;
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
 static int count_runs(void *ctx, void *tools, struct flow_item *item)
@@ -171,29 +156,25 @@ static int count_runs(void *ctx, void *tools, struct flow_item *item)
     return 0;
 }
 
-/* Counts the texts of one language. */
-static int learn_one(struct learning *l, const struct flow_options *given, const struct source *s,
-                     size_t count)
+/* Counts the texts of a path. */
+static int learn_one(struct learning *l, const struct flow_options *given, char *path)
 {
-    char text[LOG_COUNTED], **paths = mem_alloc(count * sizeof *paths);
+    char text[LOG_COUNTED];
     struct flow flow = { .options = given,
                          .judge = count_runs,
                          .ctx = l,
-                         .tools_new = tools_new,
-                         .tools_free = free,
+                         .tools_bytes = sizeof(struct languages_runs),
                          .silent = 1 };
-    for (size_t i = 0; i < count; i++)
-        paths[i] = s[i].path;
-    int result = flow_run(&flow, (int)count, paths);
+    int result = flow_run(&flow, 1, &path);
     if (!result)
-        log_info("%s: %s", s->name, log_counted(text, flow.read, "document(s)"));
+        log_info("%s: %s", l->counts.names[l->language],
+                 log_counted(text, flow.read, "document(s)"));
     flow_release(&flow);
-    free(paths);
     return result;
 }
 
 /* Divides CODE=PATH. Returns 0, or -1 with an error. */
-static int set_source(struct source *s, char *arg, int place)
+static int divide(char *arg, char **path)
 {
     char *equal = strchr(arg, '=');
     if (!equal || !equal[1] || !languages_is_name(arg, (size_t)(equal - arg)))
@@ -201,23 +182,12 @@ static int set_source(struct source *s, char *arg, int place)
             "'%s' is not CODE=PATH, with a code of at most %d letters, digits, - and _", arg,
             LANGUAGES_NAME - 1);
     *equal = 0;
-    *s = (struct source){ .name = arg, .path = equal + 1, .place = place };
+    *path = equal + 1;
     return 0;
 }
 
-static int learn_all(struct learning *l, const struct flow_options *given, const struct source *s,
-                     size_t count)
-{
-    for (size_t first = 0, after; first < count; first = after, l->language++) {
-        for (after = first + 1; after < count && !strcmp(s[after].name, s[first].name);)
-            after++;
-        if (learn_one(l, given, s + first, after - first) < 0)
-            return -1;
-    }
-    return 0;
-}
-
-static int learn_and_write(const struct flow_options *given, const struct source *s, size_t count,
+/* Learns from paths[i] in the language argv[i]; names: the languages. */
+static int learn_and_write(const struct flow_options *given, int argc, char **argv, char **paths,
                            const char **names, size_t languages)
 {
     struct learning l = { .language = 0 };
@@ -226,9 +196,14 @@ static int learn_and_write(const struct flow_options *given, const struct source
         output_open(&out, given->output_path) < 0)
         return -1;
     languages_counts_init(&l.counts, names, languages);
-    int result = out.temp ? learn_all(&l, given, s, count)
+    int result = out.temp ? 0
                           : err_usage("'%s' is no place for a model, which is mapped: name a file",
                                       given->output_path);
+    for (int i = 0; i < argc && !result; i++) {
+        for (l.language = 0; strcmp(names[l.language], argv[i]);)
+            l.language++;
+        result = learn_one(&l, given, paths[i]);
+    }
     if (!result)
         result = languages_write(&l.counts, &out);
     languages_counts_release(&l.counts);
@@ -238,24 +213,26 @@ static int learn_and_write(const struct flow_options *given, const struct source
 static int run_learn(int argc, char **argv, void *given_options)
 {
     const struct flow_options *given = given_options;
-    struct source *s = mem_zalloc((size_t)argc + 1, sizeof *s);
+    char **paths = mem_alloc(((size_t)argc + 1) * sizeof *paths);
     const char **names = mem_alloc(((size_t)argc + 1) * sizeof *names);
     size_t languages = 0;
     int result = given->output_path ? 0 : err_usage("-o is missing: name the file of the model");
-    for (int i = 0; i < argc && !result; i++)
-        result = set_source(s + i, argv[i], i);
+    for (int i = 0; i < argc && !result; i++) {
+        result = divide(argv[i], &paths[i]);
+        names[i] = argv[i];
+    }
     if (!result)
-        qsort(s, (size_t)argc, sizeof *s, by_name);
+        qsort(names, (size_t)argc, sizeof *names, by_name);
     for (int i = 0; i < argc && !result; i++)
-        if (!i || strcmp(s[i].name, s[i - 1].name))
-            names[languages++] = s[i].name;
+        if (!i || strcmp(names[i], names[languages - 1]))
+            names[languages++] = names[i];
     if (!result && (languages < 2 || languages > LANGUAGES_MOST))
         result = err_usage("%zu language(s) given: a model has 2 to %d; give CODE=PATH for each",
                            languages, LANGUAGES_MOST);
     if (!result)
-        result = learn_and_write(given, s, (size_t)argc, names, languages);
+        result = learn_and_write(given, argc, argv, paths, names, languages);
     free(names);
-    free(s);
+    free(paths);
     return result;
 }
 

@@ -78,7 +78,7 @@ static size_t count_of(const struct features *f, const char *what)
 {
     const char *end = f->text + f->n, *at = f->text;
     size_t count = 0, n = strlen(what);
-    for (; f->may_have_marks && (at = bytes_find(at, end, what, n)); at += n)
+    for (; (at = bytes_find(at, end, what, n)); at += n)
         count++;
     return count;
 }
@@ -95,45 +95,33 @@ static double ellipses(const struct facts *x)
     return share(count_of(x->f, "...") + count_of(x->f, "\xE2\x80\xA6"), x->f->word_count);
 }
 
-static int starts(struct span line, const char *with)
+/* Whether the line begins, or ends, with a mark. */
+static int has(struct span line, int at_end, const char *mark)
 {
-    return line.n >= strlen(with) && !memcmp(line.s, with, strlen(with));
+    size_t n = strlen(mark);
+    return line.n >= n && !memcmp(line.s + (at_end ? line.n - n : 0), mark, n);
 }
 
-static int ends(struct span line, const char *with)
-{
-    size_t n = strlen(with);
-    return line.n >= n && !memcmp(line.s + line.n - n, with, n);
-}
-
-static int is_bullet(struct span line)
-{
-    return starts(line, "-") || starts(line, "\xE2\x80\xA2");
-}
-
-static int is_cut(struct span line)
-{
-    return ends(line, "...") || ends(line, "\xE2\x80\xA6");
-}
-
-static double lines_that(const struct features *f, int (*test)(struct span line))
+/* Returns the share of lines that begin, or end, with one of two marks. */
+static double lines_with(const struct features *f, int at_end, const char *one, const char *other)
 {
     size_t lines = 0, count = 0;
     for (size_t at = 0, n, next; at < f->n; at = next, lines++) {
         n = features_line(f, at, &next);
-        count += (size_t)test(whitespace_strip(f->text + at, n));
+        struct span line = whitespace_strip(f->text + at, n);
+        count += has(line, at_end, one) || has(line, at_end, other);
     }
     return share(count, lines);
 }
 
 static double bullets(const struct facts *x)
 {
-    return lines_that(x->f, is_bullet);
+    return lines_with(x->f, 0, "-", "\xE2\x80\xA2");
 }
 
 static double cut_lines(const struct facts *x)
 {
-    return lines_that(x->f, is_cut);
+    return lines_with(x->f, 1, "...", "\xE2\x80\xA6");
 }
 
 static double stop_words(const struct facts *x)
@@ -159,7 +147,7 @@ static double repeated_paragraphs(const struct facts *x)
 
 static double repeated_lines(const struct facts *x)
 {
-    struct repeats r = features_repeated_lines(x->f);
+    struct repeats r = features_repeated_lines(x->f, 1);
     return x->n ? share(r.chars, x->f->chars) : share(r.repeated, r.parts);
 }
 
@@ -173,19 +161,10 @@ static double repeated_gram(const struct facts *x)
     return share(features_repeated_grams(x->f, x->n, enough(x)), x->f->chars);
 }
 
-static double lorem_ipsum(const struct facts *x)
+static double c4_number(const struct facts *x)
 {
-    return (double)x->c4->lorem_ipsum;
-}
-
-static double braces(const struct facts *x)
-{
-    return (double)x->c4->braces;
-}
-
-static double sentences(const struct facts *x)
-{
-    return (double)x->c4->sentences;
+    const size_t numbers[] = { x->c4->lorem_ipsum, x->c4->braces, x->c4->sentences };
+    return (double)numbers[x->n];
 }
 
 static int is_blank(const struct features *f, size_t line)
@@ -193,18 +172,13 @@ static int is_blank(const struct features *f, size_t line)
     return !whitespace_strip(f->text + f->lines[line].at, f->lines[line].bytes).n;
 }
 
-static size_t lines_with_text(struct features *f)
-{
-    size_t count = 0;
-    features_lines(f);
-    for (size_t i = 0; i < f->line_count; i++)
-        count += !is_blank(f, i);
-    return count;
-}
-
 static double text_lines(const struct facts *x)
 {
-    return (double)lines_with_text(x->f);
+    size_t count = 0;
+    features_lines(x->f);
+    for (size_t i = 0; i < x->f->line_count; i++)
+        count += !is_blank(x->f, i);
+    return (double)count;
 }
 
 static int ends_sentence(const char *s, size_t n)
@@ -218,26 +192,26 @@ static int ends_sentence(const char *s, size_t n)
 
 static double end_marks(const struct facts *x)
 {
-    size_t count = 0, all = lines_with_text(x->f);
+    double count = 0, all = text_lines(x);
     for (size_t i = 0; i < x->f->line_count; i++)
         count += ends_sentence(x->f->text + x->f->lines[i].at, x->f->lines[i].bytes) &&
                  !is_blank(x->f, i);
-    return share(count, all);
+    return count / all;
 }
 
 static double short_lines(const struct facts *x)
 {
-    size_t count = 0, all = lines_with_text(x->f);
+    double count = 0, all = text_lines(x);
     double most = limit_of(x->rules, "fineweb-short-line");
     for (size_t i = 0; i < x->f->line_count; i++)
         count += x->f->lines[i].chars <= most && !is_blank(x->f, i);
-    return share(count, all);
+    return count / all;
 }
 
 static double repeated_in_lines(const struct facts *x)
 {
-    size_t repeated = features_repeated_chars(x->f);
-    return share(repeated, x->f->chars - (x->f->line_count - 1));
+    struct repeats r = features_repeated_lines(x->f, 0);
+    return share(r.chars, x->f->chars - (x->f->line_count - 1));
 }
 
 static double line_ends(const struct facts *x)
@@ -324,9 +298,9 @@ static const struct rule {
     { "c4-javascript", C4, LINES, 1, NULL, 0, "lines with the word javascript are left out" },
     { "c4-policy", C4, LINES, 1, NULL, 0,
       "lines about cookies, privacy, terms of use are left out" },
-    { "c4-lorem-ipsum", C4, MOST, 0, lorem_ipsum, 0, "number of lines with lorem ipsum" },
-    { "c4-brace", C4, MOST, 0, braces, 0, "number of lines with {" },
-    { "c4-sentences", C4, LEAST, 5, sentences, 0, "number of sentences in the lines that stay" },
+    { "c4-lorem-ipsum", C4, MOST, 0, c4_number, 0, "number of lines with lorem ipsum" },
+    { "c4-brace", C4, MOST, 0, c4_number, 1, "number of lines with {" },
+    { "c4-sentences", C4, LEAST, 5, c4_number, 2, "number of sentences in the lines that stay" },
     { "fineweb-empty", FINEWEB, LEAST, 1, text_lines, 0, "number of lines that are not blank" },
     { "fineweb-end-marks", FINEWEB, LEAST, 0.12, end_marks, 0,
       "share of lines that end in a mark of a sentence's end" },
