@@ -1,40 +1,18 @@
 /* The encoder of tokenizer.h: a text through added tokens, cuts and the model to its ids. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/err.h"
 #include "common/base/mem.h"
 #include "common/base/utf8.h"
-#include "tokenizer/cut/origins.h"
 #include "tokenizer/cut/pretokenize.h"
 #include "tokenizer/cut/steps.h"
 #include "tokenizer/model/added.h"
-#include "tokenizer/model/alphabet.h"
 #include "tokenizer/model/subword.h"
 #include "tokenizer/model/vocabulary.h"
 #include "tokenizer/model/wordcache.h"
-#include "tokenizer/model/wordpiece.h"
 #include "tokenizer/parts.h"
 #include "tokenizer/tokenizer.h"
-#include "unicode/unicode.h"
-
-enum { WORDS_MAX = 1 << 30 }; /* limit of a text's bytes for WordPiece */
-
-struct encoder {
-    const struct tokenizer *t;
-    struct split_walk *split; /* either this or `words` is used, unless steps cut the text */
-    struct words *words;
-    struct stepper *stepper;
-    struct words *letters; /* for ranges: the words of one character; made on demand */
-    struct ids sources;
-    struct subword_scratch scratch;
-    struct wordcache *cache;
-    struct buf repaired, prefixed, normalized;
-    uint64_t replaced;   /* bytes that were not UTF-8 */
-    struct pieces tiles; /* pieces without gaps between them */
-    size_t bounds[1024];
-};
 
 static int encode_unknown(void *ctx, const struct pieces *p, struct ids *out, size_t *ends)
 {
@@ -95,11 +73,9 @@ static const char *with_prefix_space(struct encoder *e, const char *text, size_t
     return e->prefixed.data;
 }
 
-/* Begins an iteration over the pieces of a normalized text without added tokens. `first` 1: a
- * document begins with this text, and normalization dropped nothing there. Returns 0, or -1 with an
- * error. */
-static int cut_begin(struct encoder *e, const char *text, size_t n, int first)
+int encoder_cut(struct encoder *e, const char *text, size_t n, int first)
 {
+    subword_begin(&e->scratch);
     if (e->t->v.steps_cut)
         return stepper_cut(e->stepper, text, n, first, &e->tiles);
     if (e->words) {
@@ -115,8 +91,7 @@ static int cut_begin(struct encoder *e, const char *text, size_t n, int first)
     return 0;
 }
 
-/* Sets *p to the next pieces. Returns 1, 0 at the end, -1 with an error. */
-static int cut_next(struct encoder *e, struct pieces *p)
+int encoder_next(struct encoder *e, struct pieces *p)
 {
     enum { MAX = sizeof e->bounds / sizeof *e->bounds - 1 };
     if (e->words)
@@ -133,12 +108,20 @@ static int cut_next(struct encoder *e, struct pieces *p)
     return count < 0 ? -1 : count > 0;
 }
 
-static int encode_pieces(struct encoder *e, const struct pieces *p, struct ids *out)
+int encoder_put(struct encoder *e, const struct pieces *p, struct ids *out)
 {
-    size_t failed;
-    return wordcache_encode(e->cache, p, out, &failed) < 0
-               ? err_in("at byte %zu of the text", p->begins[failed])
-               : 0;
+    size_t failed, from = out->count;
+    if (wordcache_encode(e->cache, p, out, &failed) < 0)
+        return err_in("at byte %zu of the text", p->begins[failed]);
+    int got = subword_settle(e->t->subword, &e->scratch, out, from);
+    if (got)
+        return got < 0 ? -1 : 0;
+    if (p->count == 1)
+        return subword_encode_next(e->t->subword, &e->scratch, p->text + *p->begins,
+                                   *p->ends - *p->begins, out);
+    const struct pieces half = pieces_of(p, 0, p->count / 2),
+                        rest = pieces_of(p, p->count / 2, p->count);
+    return encoder_put(e, &half, out) < 0 ? -1 : encoder_put(e, &rest, out);
 }
 
 /* Appends the ids of pieces to `out`, after cutting the pieces into smaller parts (seams.h).
@@ -152,7 +135,7 @@ static int encode_parts(struct encoder *e, const struct pieces *p, struct ids *o
         for (size_t at = p->begins[i]; at < p->ends[i]; at = e->bounds[count - 1]) {
             if (count == MAX) {
                 parts.count = count;
-                if (encode_pieces(e, &parts, out) < 0)
+                if (encoder_put(e, &parts, out) < 0)
                     return -1;
                 count = 0;
             }
@@ -163,17 +146,17 @@ static int encode_parts(struct encoder *e, const struct pieces *p, struct ids *o
             count += more;
         }
     parts.count = count;
-    return encode_pieces(e, &parts, out);
+    return encoder_put(e, &parts, out);
 }
 
-/* Appends the ids of a normalized text without added tokens to `out`. `first` is as for cut_begin.
- * Returns 0, or -1 with an error. */
+/* Appends the ids of a normalized text without added tokens to `out`. `first` is as for
+ * encoder_cut. Returns 0, or -1 with an error. */
 static int encode_plain(struct encoder *e, const char *text, size_t n, int first, struct ids *out)
 {
     struct pieces p;
-    int got = cut_begin(e, text, n, first);
-    while (!got && (got = cut_next(e, &p)) > 0)
-        got = e->t->seams ? encode_parts(e, &p, out) : encode_pieces(e, &p, out);
+    int got = encoder_cut(e, text, n, first);
+    while (!got && (got = encoder_next(e, &p)) > 0)
+        got = e->t->seams ? encode_parts(e, &p, out) : encoder_put(e, &p, out);
     return got;
 }
 
@@ -196,7 +179,7 @@ static int normalize(struct encoder *e, const char **text, size_t *n, int *first
 
 /* Appends the ids of the text to `out`. Passes 0 and 1 find the added tokens of t->added[pass], and
  * give the text between them to the next pass; pass 1 normalizes its text first. Pass 2 encodes.
- * `first` is as for cut_begin. Returns 0, or -1 with an error. */
+ * `first` is as for encoder_cut. Returns 0, or -1 with an error. */
 static int encode_pass(struct encoder *e, const char *text, size_t n,
                        enum tokenizer_special special, int pass, int first, struct ids *out)
 {
@@ -244,495 +227,13 @@ int encoder_pieces(struct encoder *e, const char *text, size_t n,
     struct pieces p;
     int got, first = 1;
     if (check_text(e, &text, &n) < 0 || normalize(e, &text, &n, &first) < 0 ||
-        cut_begin(e, text, n, first) < 0)
+        encoder_cut(e, text, n, first) < 0)
         return -1;
-    while ((got = cut_next(e, &p)) > 0)
+    while ((got = encoder_next(e, &p)) > 0)
         for (size_t i = 0; i < p.count; i++)
             if (put(ctx, p.text + p.begins[i], p.ends[i] - p.begins[i]) < 0)
                 return -1;
     return got;
-}
-
-/* ---- places --------------------------------------------------------------------------------- */
-
-/* Sets e->sources: for each byte of the text's words, the code point of the text that it came
- * from. This works because a character normalizes to the same number of bytes alone as among
- * others. */
-static void find_sources(struct encoder *e, const char *text, size_t n)
-{
-    struct pieces p;
-    size_t len;
-    uint32_t point = 0;
-    e->sources.count = 0;
-    if (!e->letters)
-        e->letters = words_new(e->t->normalizer);
-    for (size_t i = 0; i < n; i += len, point++) {
-        utf8_get((const unsigned char *)text + i, &len);
-        words_begin(e->letters, text + i, len);
-        while (words_next(e->letters, &p))
-            for (size_t k = 0; k < p.count; k++)
-                for (size_t b = p.begins[k]; b < p.ends[k]; b++)
-                    ids_add(&e->sources, point);
-    }
-}
-
-/* Appends the ranges of a word's tokens ids[0..count) to `begins` and `ends`. The word's n bytes
- * came from the code points sources[0..n). */
-static void put_places(const struct encoder *e, const uint32_t *ids, size_t count, size_t n,
-                       const uint32_t *sources, struct ids *begins, struct ids *ends)
-{
-    size_t at = 0;
-    for (size_t i = 0; i < count; i++) {
-        size_t len = n; /* the unknown token covers the whole word */
-        if (ids[i] != (uint32_t)tokenizer_role(e->t, TOKENIZER_UNKNOWN)) {
-            tokenizer_token(e->t, ids[i], &len);
-            len -= i ? strlen(wordpiece_prefix) : 0;
-        }
-        ids_add(begins, sources[at]);
-        ids_add(ends, sources[at + len - 1] + 1);
-        at += len;
-    }
-}
-
-/* Returns 1 if there are added tokens that are not special, which are found in ordinary text, too.
- * Else returns 0. */
-static int finds_added(const struct encoder *e)
-{
-    for (int pass = 0; pass < 2; pass++)
-        if (e->t->added[pass].count && !e->t->added[pass].all_special)
-            return 1;
-    return 0;
-}
-
-static int encode_words(struct encoder *e, const char *text, size_t n, struct ids *out,
-                        struct ids *begins, struct ids *ends)
-{
-    struct pieces p;
-    size_t at = 0, failed;
-    find_sources(e, text, n);
-    words_begin(e->words, text, n);
-    while (words_next(e->words, &p)) {
-        for (size_t i = 0; i < p.count; i++) {
-            const struct pieces word = { p.text, p.readable, p.begins + i, p.ends + i, 1 };
-            size_t before = out->count, bytes = p.ends[i] - p.begins[i];
-            if (wordcache_encode(e->cache, &word, out, &failed) < 0)
-                return -1;
-            put_places(e, out->data + before, out->count - before, bytes, e->sources.data + at,
-                       begins, ends);
-            at += bytes;
-        }
-    }
-    return 0;
-}
-
-static size_t count_spaces(const char *bytes, size_t n, int from_the_end)
-{
-    size_t i = 0;
-    while (i < n && bytes[from_the_end ? n - 1 - i : i] == ' ')
-        i++;
-    return i;
-}
-
-/* Moves *begin past the `left` spaces at a token's start and *end before the `right` spaces at its
- * end, as Hugging Face's ByteLevel does. `first` 1: it is the text's first token. */
-static void trim_place(const struct encoder *e, int first, uint32_t left, uint32_t right,
-                       uint32_t *begin, uint32_t *end)
-{
-    const struct vocabulary *v = &e->t->v;
-    if (!v->trims_places)
-        return;
-    left = left == 1 && (first || !*begin) && v->keeps_first_space ? 0 : left;
-    *begin = *begin + left < *end ? *begin + left : *end;
-    if (right <= *end)
-        *end = *end - right > *begin ? *end - right : *begin;
-}
-
-/* Appends to `begins` and `ends` the range of a token that covers n bytes at `text`; `points`
- * characters begin before them. The range is the one that Hugging Face's ByteLevel reports: A token
- * that is part of a character has the range of the whole character. A space that was added before
- * the text belongs to the first character. Spaces at a token's sides may be left out. */
-static void put_place(const struct encoder *e, uint32_t id, uint32_t points, const char *text,
-                      size_t n, struct ids *begins, struct ids *ends)
-{
-    uint32_t begin = points - (n && (text[0] & 0xC0) == 0x80),
-             end = points + (uint32_t)utf8_count(text, n);
-    size_t len;
-    const char *bytes = tokenizer_token(e->t, id, &len);
-    end += !n;
-    trim_place(e, !begin, (uint32_t)count_spaces(bytes, len, 0),
-               (uint32_t)count_spaces(bytes, len, 1), &begin, &end);
-    ids_add(begins, begin);
-    ids_add(ends, end);
-}
-
-/* For a text whose tokens, joined, have exactly its bytes: appends the ids to `out`, and the ranges
- * of these tokens to `begins` and `ends`. Returns 0, or -1 with an error. */
-static int encode_tiles(struct encoder *e, const char *text, size_t n, struct ids *out,
-                        struct ids *begins, struct ids *ends)
-{
-    size_t before = out->count, len, at = 0, in_front = e->t->v.prefix_space && n && text[0] != ' ';
-    uint32_t points = 0;
-    if (encoder_encode(e, text, n, TOKENIZER_ORDINARY, out) < 0)
-        return -1;
-    for (size_t i = before; i < out->count; i++) {
-        tokenizer_token(e->t, out->data[i], &len);
-        len -= in_front;
-        in_front = 0;
-        if (len > n - at)
-            return err_set(
-                "cannot find the offsets of the tokens in the text: one of them removes spaces");
-        put_place(e, out->data[i], points, text + at, len, begins, ends);
-        points += (uint32_t)utf8_count(text + at, len);
-        at += len;
-    }
-    return 0;
-}
-
-/* ---- places after steps ---------------------------------------------------------------------- */
-
-/* A text whose tokens are being found, with their places. */
-struct placing {
-    int special;      /* spellings of special tokens become their ids */
-    uint32_t *points; /* for each byte of the text, the number of its character */
-    struct ids *ids, *begins, *ends;
-    size_t before;         /* ids of earlier texts */
-    size_t section;        /* where the section that is encoded now begins in the text */
-    struct ids normalized; /* the origin of each byte of the normalized section */
-    struct ids cut;        /* the origin of each byte of the text that was made of the normalized
-                            * section and cut into pieces */
-};
-
-/* Returns the number of white space characters at the beginning of text[0..n) or, with from_the_end
- * 1, at its end. */
-static uint32_t count_blanks(const char *text, size_t n, int from_the_end)
-{
-    uint32_t blanks = 0, run = 0;
-    for (size_t i = 0, len; i < n; i += len) {
-        int is = unicode_is(utf8_get((const unsigned char *)text + i, &len), UNICODE_IS_SPACE);
-        if (!is && !from_the_end)
-            return blanks;
-        blanks++;
-        run = is ? run + 1 : 0;
-    }
-    return from_the_end ? run : blanks;
-}
-
-/* Appends the token `id`, which covers the bytes [from, to) of a text whose bytes have these
- * origins, with its range. `added` is this text if the token is an added token, else NULL. Spaces
- * at the token's sides are counted in this text for an added token, in the token's spelling for
- * other tokens. */
-static void place(const struct encoder *e, struct placing *p, uint32_t id, const uint32_t *origins,
-                  size_t from, size_t to, const char *added)
-{
-    uint32_t first = origins[from], last = origins[to - 1], none = (uint32_t)ORIGINS_NONE;
-    uint32_t begin = p->points[p->section + (first == none ? 0 : first)];
-    uint32_t end = last == none ? p->points[p->section] : p->points[p->section + last] + 1;
-    size_t len = to - from;
-    const char *bytes = added ? added + from : tokenizer_token(e->t, id, &len);
-    uint32_t left = added ? count_blanks(bytes, len, 0) : (uint32_t)count_spaces(bytes, len, 0),
-             right = added ? count_blanks(bytes, len, 1) : (uint32_t)count_spaces(bytes, len, 1);
-    trim_place(e, p->ids->count == p->before, left, right, &begin, &end);
-    ids_add(p->ids, id);
-    ids_add(p->begins, begin);
-    ids_add(p->ends, end);
-}
-
-/* Returns 1 if the character at text[at], with prefix or suffix if it needs them, is a token of the
- * model, else 0. Sets *len to its length in bytes. */
-static int is_known(const struct encoder *e, const char *text, size_t at, size_t n, size_t *len)
-{
-    const struct vocabulary *v = &e->t->v;
-    struct buf name = BUF_INIT;
-    utf8_get((const unsigned char *)text + at, len);
-    buf_adds(&name, at ? v->prefix : "");
-    buf_add(&name, text + at, *len);
-    buf_adds(&name, at + *len == n ? v->suffix : "");
-    int64_t id = vocabulary_find(v, name.data, name.len);
-    buf_release(&name);
-    return id >= 0 && v->tokens[id].in_model;
-}
-
-static int begins_with(const struct encoder *e, uint32_t id, const char *text, size_t n)
-{
-    size_t len;
-    const char *bytes = tokenizer_token(e->t, id, &len);
-    return bytes && len <= n && !memcmp(bytes, text, len);
-}
-
-/* Returns the number of bytes of text[at..n) that the unknown token at `at` stands for. `next`
- * points to the id after that token, or is NULL if there is none. */
-static size_t unknown_length(const struct encoder *e, const char *text, size_t at, size_t n,
-                             const uint32_t *next)
-{
-    const struct vocabulary *v = &e->t->v;
-    const int unigram = v->model == VOCABULARY_UNIGRAM;
-    size_t len, end = at;
-    if (v->byte_level)
-        return 1;
-    if (v->model == VOCABULARY_WORDPIECE || v->model == VOCABULARY_WORDLEVEL)
-        return n - at;
-    do {
-        utf8_get((const unsigned char *)text + end, &len);
-        end += len;
-    } while (end < n && (unigram || v->fuse_unknown) && !is_known(e, text, end, n, &len) &&
-             !(unigram && next && begins_with(e, *next, text + end, n - end)));
-    return end - at;
-}
-
-static int is_byte_of(const struct encoder *e, uint32_t id, const char *text)
-{
-    char name[8];
-    size_t len;
-    const char *bytes = tokenizer_token(e->t, id, &len);
-    snprintf(name, sizeof name, "<0x%02X>", (unsigned char)*text);
-    return e->t->v.byte_fallback && len == 6 && !memcmp(bytes, name, 6);
-}
-
-/* Returns how many of the ids are byte tokens such as <0x0A>, which stand for one byte each of
- * text[0..n). */
-static size_t count_byte_tokens(const struct encoder *e, const uint32_t *ids, size_t count,
-                                const char *text, size_t n)
-{
-    size_t k = 0;
-    while (k < count && k < n && is_byte_of(e, ids[k], text + k))
-        k++;
-    return k;
-}
-
-/* Returns the number of bytes of text for which the token `id` stands, without prefix and suffix.
- * first, last: 1 if it is the first or the last token of its piece. */
-static size_t spelled_length(const struct encoder *e, uint32_t id, int first, int last)
-{
-    const struct vocabulary *v = &e->t->v;
-    size_t len = 0;
-    tokenizer_token(e->t, id, &len);
-    const char *prefix = v->model == VOCABULARY_WORDPIECE ? wordpiece_prefix : v->prefix;
-    return len - (first ? 0 : strlen(prefix)) - (last ? strlen(v->suffix) : 0);
-}
-
-/* Appends the tokens of a piece of a byte-level vocabulary that drops the bytes it lacks. As in
- * Hugging Face's BPE, the tokens follow one another without gaps in the piece's spelling in the
- * byte alphabet, so behind a dropped byte they have ranges before their real ones. */
-static void place_dropping(const struct encoder *e, struct placing *p, const uint32_t *ids,
-                           size_t count, const char *text, size_t n, const uint32_t *origins)
-{
-    struct ids spelled = { 0 }; /* the origin of each byte of the spelling */
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = alphabet_width(text + i, 1); k; k--)
-            ids_add(&spelled, origins[i]);
-    for (size_t i = 0, at = 0; i < count; i++) {
-        size_t len;
-        const char *bytes = tokenizer_token(e->t, ids[i], &len);
-        len = alphabet_width(bytes, len);
-        place(e, p, ids[i], spelled.data, at, at + len, NULL);
-        at += len;
-    }
-    ids_release(&spelled);
-}
-
-/* Appends the tokens ids[count] of a piece and their ranges. `origins` are those of the text that
- * holds the piece. */
-static void place_piece(const struct encoder *e, struct placing *p, const uint32_t *ids,
-                        size_t count, const struct pieces *piece, const uint32_t *origins)
-{
-    const char *text = piece->text + *piece->begins;
-    const size_t n = *piece->ends - *piece->begins;
-    const int64_t unknown = tokenizer_role(e->t, TOKENIZER_UNKNOWN);
-    origins += *piece->begins;
-    if (e->t->drops && e->t->v.byte_level && unknown < 0) {
-        place_dropping(e, p, ids, count, text, n, origins);
-        return;
-    }
-    for (size_t i = 0, at = 0, len; i < count && at < n; at += len) {
-        size_t bytes = count_byte_tokens(e, ids + i, count - i, text + at, n - at);
-        const int together = e->t->v.model == VOCABULARY_UNIGRAM;
-        if (bytes) {
-            for (size_t k = 0; k < bytes; k++)
-                place(e, p, ids[i + k], origins, together ? at : at + k,
-                      together ? at + bytes : at + k + 1, NULL);
-            i += bytes;
-            len = bytes;
-            continue;
-        }
-        len = ids[i] == unknown && !begins_with(e, ids[i], text + at, n - at)
-                  ? unknown_length(e, text, at, n, i + 1 < count ? ids + i + 1 : NULL)
-                  : spelled_length(e, ids[i], !i, i + 1 == count);
-        if (!len || len > n - at)
-            len = n - at;
-        place(e, p, ids[i++], origins, at, at + len, NULL);
-    }
-}
-
-/* Returns the origins of the text that cut_begin makes of the n normalized bytes, whose origins are
- * `origins`. They are in p->cut if the two texts differ. */
-static const uint32_t *cut_origins(struct encoder *e, struct placing *p, const uint32_t *origins,
-                                   size_t n)
-{
-    const struct ids *made = e->t->v.steps_cut ? stepper_origins(e->stepper) : NULL;
-    size_t more = !e->t->v.steps_cut && e->tiles.readable > n; /* a space in front */
-    if (!made && !more)
-        return origins;
-    p->cut.count = 0;
-    for (size_t i = 0; i < (made ? made->count : n + more); i++)
-        ids_add(&p->cut, origins[made ? made->data[i] : i - (more && i)]);
-    return p->cut.data;
-}
-
-/* Encodes normalized text without added tokens into *p, with the places of the tokens. `first` is
- * as for cut_begin. Returns 0, or -1 with an error. */
-static int place_plain(struct encoder *e, struct placing *p, const char *text, size_t n, int first,
-                       const uint32_t *origins)
-{
-    struct pieces all;
-    struct ids ids = { 0 };
-    int got = cut_begin(e, text, n, first) < 0 ? -1 : 1;
-    if (got > 0)
-        origins = cut_origins(e, p, origins, n);
-    while (got > 0 && (got = cut_next(e, &all)) > 0)
-        for (size_t i = 0; i < all.count && got > 0; i++) {
-            const struct pieces piece = { all.text, all.readable, all.begins + i, all.ends + i, 1 };
-            ids.count = 0;
-            if (encode_pieces(e, &piece, &ids) < 0)
-                got = -1;
-            else
-                place_piece(e, p, ids.data, ids.count, &piece, origins);
-        }
-    ids_release(&ids);
-    return got;
-}
-
-/* Normalizes a section of the text, and sets *text, *n and *first as normalize does. Sets
- * p->normalized. Returns 0, or -1 with an error. */
-static int normalize_placed(struct encoder *e, struct placing *p, const char **text, size_t *n,
-                            int *first)
-{
-    int lost = 0;
-    if (!e->stepper) {
-        p->normalized.count = 0;
-        for (size_t i = 0; i < *n; i++)
-            ids_add(&p->normalized, (uint32_t)i);
-        return 0;
-    }
-    buf_clear(&e->normalized);
-    if (origins_normalize(e->stepper, &e->t->v.normalizer, *text, *n, &e->normalized, &lost,
-                          &p->normalized) < 0)
-        return -1;
-    *text = e->normalized.data;
-    *n = e->normalized.len;
-    *first &= !lost;
-    return 0;
-}
-
-/* Encodes text[0..n) by BERT's rules (WordPiece) into *p, with the offsets of the tokens. Returns
- * 0, or -1 with an error. */
-static int place_words(struct encoder *e, struct placing *p, const char *text, size_t n)
-{
-    size_t before = p->ids->count;
-    if (encode_words(e, text, n, p->ids, p->begins, p->ends) < 0)
-        return -1;
-    for (size_t i = before; i < p->ids->count; i++) {
-        p->begins->data[i] += p->points[p->section];
-        p->ends->data[i] += p->points[p->section];
-    }
-    return 0;
-}
-
-/* Encodes a section of the text between added tokens of the first pass into *p, with the places of
- * the tokens. `first` 1: the section begins the text. Returns 0, or -1 with an error. */
-static int place_section(struct encoder *e, struct placing *p, const char *text, size_t n,
-                         int first)
-{
-    if (e->words)
-        return place_words(e, p, text, n);
-    if (normalize_placed(e, p, &text, &n, &first) < 0)
-        return -1;
-    struct added_walk w = { .text = text, .n = n };
-    while (added_next(&e->t->added[1], &w, p->special)) {
-        if (w.done < w.begin && place_plain(e, p, text + w.done, w.begin - w.done, first && !w.done,
-                                            p->normalized.data + w.done) < 0)
-            return -1;
-        place(e, p, w.id, p->normalized.data, w.begin, w.end, text);
-        w.done = w.end;
-    }
-    return w.done < n ? place_plain(e, p, text + w.done, n - w.done, first && !w.done,
-                                    p->normalized.data + w.done)
-                      : 0;
-}
-
-static int place_text(struct encoder *e, struct placing *p, const char *text, size_t n)
-{
-    struct added_walk w = { .text = text, .n = n };
-    struct ids own = { 0 };
-    int result = 0;
-    for (size_t i = 0; i < n; i++)
-        ids_add(&own, (uint32_t)i);
-    while (!result && added_next(&e->t->added[0], &w, p->special)) {
-        p->section = w.done;
-        if (w.done < w.begin)
-            result = place_section(e, p, text + w.done, w.begin - w.done, !w.done);
-        p->section = 0;
-        place(e, p, w.id, own.data, w.begin, w.end, text);
-        w.done = w.end;
-    }
-    p->section = w.done;
-    if (!result && w.done < n)
-        result = place_section(e, p, text + w.done, n - w.done, !w.done);
-    ids_release(&own);
-    return result;
-}
-
-/* Encodes a text with the steps of its normalizer and pre-tokenizer: appends the ids to `out`, and
- * the ranges of the tokens to `begins` and `ends`. The ranges follow from where each byte came from
- * (origins.h). Returns 0, or -1 with an error. */
-static int encode_traced(struct encoder *e, const char *text, size_t n,
-                         enum tokenizer_special special, struct ids *out, struct ids *begins,
-                         struct ids *ends)
-{
-    struct placing p = { .special = special == TOKENIZER_SPECIAL,
-                         .ids = out,
-                         .begins = begins,
-                         .ends = ends,
-                         .before = out->count };
-    uint32_t point = 0;
-    p.points = mem_alloc((n + 1) * sizeof *p.points);
-    for (size_t i = 0; i < n; i++)
-        p.points[i] = point += i && (text[i] & 0xC0) != 0x80;
-    p.points[n] = point + 1;
-    if (e->stepper)
-        stepper_keep_origins(e->stepper, 1);
-    int result = place_text(e, &p, text, n);
-    if (e->stepper)
-        stepper_keep_origins(e->stepper, 0);
-    free(p.points);
-    ids_release(&p.normalized);
-    ids_release(&p.cut);
-    return result;
-}
-
-int encoder_encode_places(struct encoder *e, const char *text, size_t n,
-                          enum tokenizer_special special, struct ids *out, struct ids *begins,
-                          struct ids *ends)
-{
-    if (n > WORDS_MAX || utf8_valid(text, n) != n)
-        return err_set("a text of %zu bytes is too long or not UTF-8", n);
-    if (special == TOKENIZER_SPECIAL || finds_added(e) || (!e->words && !tokenizer_tiles(e->t)))
-        return encode_traced(e, text, n, special, out, begins, ends);
-    return (e->words ? encode_words : encode_tiles)(e, text, n, out, begins, ends);
-}
-
-void encoder_places_in_bytes(const char *text, size_t n, uint32_t *begins, uint32_t *ends,
-                             size_t count)
-{
-    struct ids bytes = { 0 }; /* where each code point begins, and the text's end */
-    for (size_t i = 0; i < n; i++)
-        if (((unsigned char)text[i] & 0xC0) != 0x80)
-            ids_add(&bytes, (uint32_t)i);
-    ids_add(&bytes, (uint32_t)n);
-    for (size_t i = 0; i < count; i++) {
-        begins[i] = bytes.data[begins[i]];
-        ends[i] = bytes.data[ends[i]];
-    }
-    ids_release(&bytes);
 }
 
 uint64_t encoder_replaced(const struct encoder *e)

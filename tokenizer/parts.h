@@ -1,6 +1,6 @@
 /*
- * parts.h - the fields of struct tokenizer, shared by tokenizer.c (loading, decoding) and
- * encoder.c.
+ * parts.h - the fields of struct tokenizer and struct encoder, and the steps of encoding, shared by
+ * tokenizer.c (loading, decoding), encoder.c and places.c (ranges of tokens).
  */
 #pragma once
 
@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tokenizer/cut/pieces.h"
 #include "tokenizer/model/added.h"
 #include "tokenizer/model/seams.h"
 #include "tokenizer/model/subword.h"
@@ -32,3 +33,29 @@ struct tokenizer {
     struct added_set added[2]; /* the added tokens that each pass over the text looks for */
     struct tokenizer_lazy *lazy;
 };
+
+enum { WORDS_MAX = 1 << 30 }; /* limit of a text's bytes for WordPiece and for ranges */
+
+struct encoder {
+    const struct tokenizer *t;
+    struct split_walk *split; /* either this or `words` is used, unless steps cut the text */
+    struct words *words;
+    struct stepper *stepper;
+    struct words *letters; /* for ranges: the words of one character; made on demand */
+    struct ids sources;
+    struct subword_scratch scratch;
+    struct wordcache *cache;
+    struct buf repaired, prefixed, normalized;
+    uint64_t replaced;   /* bytes that were not UTF-8 */
+    struct pieces tiles; /* pieces without gaps between them */
+    size_t bounds[1024];
+};
+
+/* Begins an iteration over the pieces of a normalized text without added tokens. `first` 1: a
+ * document begins with this text, and normalization dropped nothing there. Returns 0, or -1 with an
+ * error. */
+int encoder_cut(struct encoder *e, const char *text, size_t n, int first);
+/* Sets *p to the next pieces. Returns 1, 0 at the end, -1 with an error. */
+int encoder_next(struct encoder *e, struct pieces *p);
+/* Appends the ids of the pieces to `out`. Returns 0, or -1 with an error. */
+int encoder_put(struct encoder *e, const struct pieces *p, struct ids *out);

@@ -31,6 +31,8 @@ static int collect_added(struct tokenizer *t)
     for (size_t i = 0; i < t->v.added_count && !result; i++) {
         const struct added_token *a = &t->v.added[i];
         const char *content = t->v.blob.data + a->at;
+        if (t->v.model == VOCABULARY_UNIGRAM && t->v.hides && !a->special)
+            continue; /* the model finds it */
         buf_clear(&text);
         if (a->normalized && !a->literal)
             result = stepper_normalize(s, content, a->len, &text, &lost);
@@ -104,7 +106,7 @@ static void mark_whole(const struct tokenizer *t, struct subword_scratch *scratc
     /* one of the tokens cannot be encoded: try them one by one */
     if (subword_encode_all(t->subword, scratch, &p, &got, ends) < 0) {
         for (size_t i = 0; i < p.count && p.count > 1; i++) {
-            struct pieces one = { p.text, p.readable, p.begins + i, p.ends + i, 1 };
+            struct pieces one = pieces_of(&p, i, i + 1);
             mark_whole(t, scratch, one, ids + i, whole);
         }
     } else {

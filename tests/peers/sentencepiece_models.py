@@ -1,5 +1,6 @@
 """SentencePiece's .model files beside SentencePiece: ids and text of BPE and Unigram models with its options, on real
 and random text that also contains the text of special tokens; and the tokenizer.json that we write for them."""
+import random
 import subprocess
 import sys
 import tempfile
@@ -23,13 +24,16 @@ OPTIONS = [dict(), dict(byte_fallback=True, vocab_size=800), dict(normalization_
            dict(treat_whitespace_as_suffix=True), dict(treat_whitespace_as_suffix=True, remove_extra_whitespaces=False)]
 
 
-def with_ties(path, out, step):
-    """Writes the model with few different scores, so that many pieces are tied."""
+def with_scores(path, out, score, users=0):
+    """Writes the model with the scores score(old) for its normal pieces, and makes `users` of them pieces that the user defines."""
     m = sentencepiece_model_pb2.ModelProto()
     with open(path, "rb") as f:
         m.ParseFromString(f.read())
-    for piece in m.pieces:
-        piece.score = -float(int(-piece.score) // step) if piece.type == 1 else piece.score
+    normal = [piece for piece in m.pieces if piece.type == 1]
+    for piece in normal:
+        piece.score = score(piece.score)
+    for piece in [p for p in normal if len(p.piece) > 1 and "▁" not in p.piece][:users]:
+        piece.type = 4
     with open(out, "wb") as f:
         f.write(m.SerializeToString())
 
@@ -57,9 +61,17 @@ def main():
                 compare(f"{kind} {options}, kept", path + ".tokenizer.json", theirs, texts)
                 count += 1
             for step in [1, 50, 1000]:
-                with_ties(f"{folder}/{kind}0.model", f"{folder}/ties.model", step)
+                with_scores(f"{folder}/{kind}0.model", f"{folder}/ties.model", lambda s: -float(int(-s) // step))
                 compare(f"{kind}, ties of {step}", f"{folder}/ties.model",
                         sentencepiece.SentencePieceProcessor(model_file=f"{folder}/ties.model"), TEXTS)
+                count += 1
+        rng = random.Random(9)
+        for users in 0, 5:  # sums that are equal but for rounding, in texts with sums beyond -100,000, too
+            for name, score in ("scores of the file", lambda s: s), ("few scores", lambda s: -rng.choice([1.1, 2.3, 3.7, 5.9, 0.3])):
+                with_scores(f"{folder}/unigram0.model", f"{folder}/ties.model", score, users)
+                compare(f"unigram, {name}, {users} user-defined", f"{folder}/ties.model",
+                        sentencepiece.SentencePieceProcessor(model_file=f"{folder}/ties.model"),
+                        TEXTS + [" ".join(rng.choices(REAL, k=n)) for n in (10, 100, 300, 1000)])
                 count += 1
     print(f"SentencePiece: {count} models, {len(TEXTS)} texts")
 

@@ -13,3 +13,9 @@ struct pieces {
     const size_t *begins, *ends;
     size_t count;
 };
+
+/* Returns the pieces begin to end - 1 of p. */
+static inline struct pieces pieces_of(const struct pieces *p, size_t begin, size_t end)
+{
+    return (struct pieces){ p->text, p->readable, p->begins + begin, p->ends + begin, end - begin };
+}

@@ -231,7 +231,7 @@ int subword_encode_all(const struct subword *s, struct subword_scratch *scratch,
 {
     for (size_t i = 0, some; i < p->count; i += some) {
         some = count_merged(s, p, i);
-        struct pieces run = { p->text, p->readable, p->begins + i, p->ends + i, some };
+        struct pieces run = pieces_of(p, i, i + some);
         if (some && bpe_encode_all(s->bpe, &scratch->bpe, &run, out, ends + i) < 0)
             return -1;
         if (some)
@@ -242,4 +242,21 @@ int subword_encode_all(const struct subword *s, struct subword_scratch *scratch,
         some = 1;
     }
     return 0;
+}
+
+void subword_begin(struct subword_scratch *scratch)
+{
+    scratch->unigram.sum = 0;
+}
+
+int subword_settle(const struct subword *s, struct subword_scratch *scratch, struct ids *out,
+                   size_t from)
+{
+    return s->unigram ? unigram_settle(s->unigram, &scratch->unigram, out, from) : 1;
+}
+
+int subword_encode_next(const struct subword *s, struct subword_scratch *scratch, const char *piece,
+                        size_t n, struct ids *out)
+{
+    return unigram_encode_next(s->unigram, &scratch->unigram, piece, n, out);
 }

@@ -6,14 +6,21 @@
 #include <string.h>
 
 #include "common/base/err.h"
+#include "common/base/le.h"
 #include "common/base/mem.h"
 #include "common/base/utf8.h"
 #include "tokenizer/model/vocabulary.h"
 
 #define NONE UINT32_MAX
 
-enum { SCRATCH_KEPT = 1 << 20 };
+/* A piece that depends on the sum before it is written as PACKED_MARK, its length in two parts, and
+ * its bytes, BYTES_PACKED to an id. */
+enum { SCRATCH_KEPT = 1 << 20, PACKED_MARK = VOCABULARY_MAX, HEAD = 3, BYTES_PACKED = 3 };
 static const double unknown_penalty = 10;
+
+/* Where a sum of SentencePiece's goes beyond `most`, it goes on from 0. A piece that is not packed
+ * changes it by less than `margin`; so floats are rounded by at most half of `step`. */
+static const double most = 1e5, margin = 2048, step = 1.0 / (1 << 7);
 
 /* An edge of the trie of tokens. A hash table stores the edges by node and byte. */
 struct edge {
@@ -27,14 +34,14 @@ struct unigram {
     uint64_t mask;
     uint32_t *ids; /* id of the token that ends at each node; NONE: none */
     uint32_t node_count;
-    double unknown_score;
-    int64_t fallback[256]; /* ids of <0x00> ... <0xFF>, -1 for none */
+    double unknown_score, best_score; /* of an unknown character; the highest of a token */
+    int64_t fallback[256];            /* ids of <0x00> ... <0xFF>, -1 for none */
 };
 
-/* The best segmentation that ends at a place: its score, and the id and the begin of its last
- * token. */
+/* The best segmentation that ends at a place: its score, by how much others are lower, at least,
+ * and the id and the begin of its last token. */
 struct unigram_best {
-    double score;
+    double score, lead;
     uint32_t id, begin; /* begin NONE: no segmentation yet */
 };
 
@@ -62,19 +69,45 @@ static void put_token(struct unigram *u, uint32_t id, const unsigned char *bytes
     u->ids[node] = id;
 }
 
+/* Returns the added token with this id, or NULL if there is none. */
+static const struct added_token *find_added(const struct vocabulary *v, uint32_t id)
+{
+    for (size_t i = 0; i < v->added_count && v->tokens[id].is_added; i++)
+        if (v->added[i].id == id)
+            return &v->added[i];
+    return NULL;
+}
+
+static int is_byte(const struct unigram *u, uint32_t id)
+{
+    int is = 0;
+    for (int b = 0; b < 256; b++)
+        is |= u->fallback[b] == id;
+    return is;
+}
+
 /* Returns 1 if the token is hidden, which means that the model never finds it in a text
  * (vocabulary.h, `hides`). Else returns 0. */
 static int is_hidden(const struct unigram *u, uint32_t id)
 {
+    const struct added_token *a = u->v->hides ? find_added(u->v, id) : NULL;
+    return u->v->hides && ((a && a->special) || is_byte(u, id));
+}
+
+/* Finds the score of an unknown character, and the highest score of a token. */
+static void find_scores(struct unigram *u)
+{
     const struct vocabulary *v = u->v;
-    int is = 0;
-    if (!v->hides)
-        return 0;
-    for (size_t i = 0; i < v->added_count && v->tokens[id].is_added; i++)
-        is |= v->added[i].id == id && v->added[i].special;
-    for (int b = 0; b < 256 && !is; b++)
-        is = u->fallback[b] == id;
-    return is;
+    u->unknown_score = INFINITY;
+    for (uint32_t id = 0; id < v->count; id++) {
+        if (!v->tokens[id].in_model || (v->hides && (v->tokens[id].is_added || is_byte(u, id))))
+            continue;
+        u->unknown_score = fmin(u->unknown_score, v->scores[id]);
+        u->best_score = fmax(u->best_score, v->scores[id]);
+    }
+    u->unknown_score -= unknown_penalty;
+    if (v->hides)
+        u->unknown_score = (float)u->unknown_score;
 }
 
 static void make_trie(struct unigram *u)
@@ -102,17 +135,11 @@ struct unigram *unigram_new(const struct vocabulary *v)
     struct unigram *u = mem_zalloc(1, sizeof *u);
     char name[8];
     u->v = v;
-    u->unknown_score = INFINITY;
-    for (uint32_t id = 0; id < v->count; id++)
-        if (v->tokens[id].in_model && v->scores[id] < u->unknown_score)
-            u->unknown_score = v->scores[id];
-    u->unknown_score -= unknown_penalty;
-    if (v->hides)
-        u->unknown_score = (float)u->unknown_score;
     for (unsigned b = 0; b < 256; b++) {
         int n = snprintf(name, sizeof name, "<0x%02X>", b);
         u->fallback[b] = v->byte_fallback ? vocabulary_find(v, name, (size_t)n) : -1;
     }
+    find_scores(u);
     make_trie(u);
     return u;
 }
@@ -129,40 +156,91 @@ void unigram_free(struct unigram *u)
 void unigram_scratch_release(struct unigram_scratch *s)
 {
     free(s->best);
+    buf_release(&s->piece);
+    ids_release(&s->ids);
     *s = (struct unigram_scratch){ 0 };
 }
 
 /* ---- a piece --------------------------------------------------------------------------------- */
 
-static void offer(const struct unigram *u, struct unigram_best *best, double score, uint32_t id,
-                  size_t begin)
+/* Offers to *best the segmentation that extends *from by a token with this score. `rounds` 1: sums
+ * are floats. */
+static void offer(struct unigram_best *best, const struct unigram_best *from, double score,
+                  int rounds, uint32_t id, size_t begin)
 {
-    if (u->v->hides)
-        score = (float)score; /* SentencePiece adds floats, which decides between near equals */
-    if (best->begin == NONE || score > best->score)
-        *best = (struct unigram_best){ score, id, (uint32_t)begin };
+    double sum = from->score + score, lead = from->lead;
+    sum = rounds ? (float)sum : sum;
+    if (best->begin != NONE && sum <= best->score) {
+        best->lead = fmin(best->lead, best->score - sum);
+        return;
+    }
+    if (best->begin != NONE)
+        lead = fmin(lead, sum - best->score);
+    *best = (struct unigram_best){ sum, lead, id, (uint32_t)begin };
+}
+
+/* Returns the score that SentencePiece 0.2.3 gives a token of n bytes that the user has defined. */
+static double score_of_user(size_t n)
+{
+    return (float)((double)n * 0.1 - 0.1);
 }
 
 /* Extends the best segmentation that ends at `at` by each token that begins there. `len` is the
  * length of the first character. */
 static void extend(const struct unigram *u, struct unigram_best *best, const unsigned char *piece,
-                   size_t n, size_t at, size_t len)
+                   size_t n, size_t at, size_t len, int rounds)
 {
     uint32_t node = 0;
     int alone = 0; /* the character is a token */
+    struct unigram_best from = best[at], other = from;
+    other.lead = -INFINITY;
     for (size_t i = at; i < n; i++) {
         const struct edge *e = find_edge(u, node, piece[i]);
         if (e->from == UINT64_MAX)
             break;
         node = e->to;
-        if (u->ids[node] == NONE)
+        const uint32_t id = u->ids[node];
+        if (id == NONE)
             continue;
-        offer(u, &best[i + 1], best[at].score + u->v->scores[u->ids[node]], u->ids[node], at);
+        if (u->v->hides && u->v->tokens[id].is_added)
+            offer(&best[i + 1], &other, score_of_user(i + 1 - at), rounds, id, at);
+        else
+            offer(&best[i + 1], &from, rounds ? (float)u->v->scores[id] : u->v->scores[id], rounds,
+                  id, at);
         alone |= i + 1 - at == len;
     }
     if (!alone)
-        offer(u, &best[at + len], best[at].score + u->unknown_score,
+        offer(&best[at + len], &other, u->unknown_score, rounds,
               (uint32_t)u->v->roles[TOKENIZER_UNKNOWN], at);
+}
+
+/* Lets the sums of the segmentations go on from 0 at `at`. */
+static void rebase(struct unigram_best *best, size_t at, size_t n)
+{
+    const double sum = best[at].score;
+    for (size_t i = at; i <= n; i++)
+        if (best[i].begin != NONE)
+            best[i].score = (float)(best[i].score - sum);
+}
+
+/* Finds the best segmentation of a piece. `sum` is the score of the text before it; `rounds` is as
+ * for offer(). Returns its score and lead, which is -infinity if it has unknown characters or
+ * tokens that the user has defined. */
+static struct unigram_best divide(const struct unigram *u, struct unigram_scratch *s,
+                                  const char *piece, size_t n, double sum, int rounds)
+{
+    const unsigned char *p = (const unsigned char *)piece;
+    size_t len;
+    mem_grow(s->best, s->cap, n + 1);
+    memset(s->best, 0xFF, (n + 1) * sizeof *s->best);
+    s->best[0] = (struct unigram_best){ sum, INFINITY, NONE, 0 };
+    for (size_t at = 0; at < n; at += len) {
+        utf8_get(p + at, &len);
+        if (rounds && fabs(s->best[at].score) > most)
+            rebase(s->best, at, n);
+        extend(u, s->best, p, n, at, len, rounds);
+    }
+    return s->best[n];
 }
 
 /* Appends the ids of a run of unknown characters. The run as a whole may be a token. Returns 0, or
@@ -205,23 +283,13 @@ static void turn(struct unigram_best *best, size_t n)
     }
 }
 
-int unigram_encode(const struct unigram *u, struct unigram_scratch *s, const char *piece, size_t n,
-                   struct ids *out)
+/* Appends the ids of the segmentation that divide() found. Returns 0, or -1 with an error. */
+static int put_division(const struct unigram *u, struct unigram_scratch *s, const char *piece,
+                        size_t n, struct ids *out)
 {
-    const unsigned char *p = (const unsigned char *)piece;
-    int64_t unknown = u->v->roles[TOKENIZER_UNKNOWN];
-    size_t len;
-    if (n >= NONE)
-        return err_set("the text has a piece of %zu bytes that cannot be split: too long", n);
-    mem_grow(s->best, s->cap, n + 1);
-    memset(s->best, 0xFF, (n + 1) * sizeof *s->best);
-    s->best[0] = (struct unigram_best){ 0, NONE, 0 };
-    for (size_t at = 0; at < n; at += len) {
-        utf8_get(p + at, &len);
-        extend(u, s->best, p, n, at, len);
-    }
-    turn(s->best, n);
+    const int64_t unknown = u->v->roles[TOKENIZER_UNKNOWN];
     int result = 0;
+    turn(s->best, n);
     for (size_t at = 0, end; at < n && !result; at = end) {
         end = s->best[at].begin;
         if (s->best[at].id != (uint32_t)unknown) {
@@ -232,7 +300,107 @@ int unigram_encode(const struct unigram *u, struct unigram_scratch *s, const cha
             end = s->best[end].begin;
         result = put_unknown(u, piece + at, end - at, out);
     }
-    if (s->cap > SCRATCH_KEPT)
-        unigram_scratch_release(s);
+    if (s->cap > SCRATCH_KEPT) {
+        free(s->best);
+        s->best = NULL;
+        s->cap = 0;
+    }
     return result;
+}
+
+/* Appends a piece as itself. */
+static void pack(const char *piece, size_t n, struct ids *out)
+{
+    ids_add(out, PACKED_MARK);
+    ids_add(out, (uint32_t)(n % VOCABULARY_MAX));
+    ids_add(out, (uint32_t)(n / VOCABULARY_MAX));
+    for (size_t i = 0; i < n; i += BYTES_PACKED) {
+        uint32_t id = 0;
+        memcpy(&id, piece + i, n - i < BYTES_PACKED ? n - i : BYTES_PACKED);
+        ids_add(out, le_u32((const unsigned char *)&id));
+    }
+}
+
+/* Reads a piece at ids[0], which is the mark, into s->piece. Returns the number of its ids. */
+static size_t unpack(const uint32_t *ids, struct buf *piece)
+{
+    size_t n = ids[1] + (size_t)ids[2] * VOCABULARY_MAX, count = HEAD;
+    if (!piece->data)
+        buf_init(piece);
+    buf_clear(piece);
+    for (size_t i = 0; i < n; i += BYTES_PACKED) {
+        char bytes[4];
+        le_put_u32(bytes, ids[count++]);
+        buf_add(piece, bytes, n - i < BYTES_PACKED ? n - i : BYTES_PACKED);
+    }
+    return count;
+}
+
+/* Returns 1 if the segmentation of a piece is the same for all texts before it: if rounding cannot
+ * make up for its lead. It and any other of at most n tokens are rounded n times each, by half a
+ * step at most. */
+static int is_certain(const struct unigram *u, struct unigram_best best, const char *piece,
+                      size_t n)
+{
+    const double tokens = (double)utf8_count(piece, n);
+    return u->best_score <= 0 && best.lead > tokens * step && -u->unknown_score * tokens < margin;
+}
+
+int unigram_encode(const struct unigram *u, struct unigram_scratch *s, const char *piece, size_t n,
+                   struct ids *out)
+{
+    if (n >= NONE)
+        return err_set("the text has a piece of %zu bytes that cannot be split: too long", n);
+    const struct unigram_best best = divide(u, s, piece, n, 0, 0);
+    if (!u->v->hides || is_certain(u, best, piece, n))
+        return put_division(u, s, piece, n, out);
+    pack(piece, n, out);
+    return 0;
+}
+
+int unigram_encode_next(const struct unigram *u, struct unigram_scratch *s, const char *piece,
+                        size_t n, struct ids *out)
+{
+    s->sum = (float)divide(u, s, piece, n, s->sum, 1).score;
+    return put_division(u, s, piece, n, out);
+}
+
+/* Appends to s->ids the ids[0..count) that unigram_encode gave, with the tokens of packed pieces in
+ * place of these, and adds all scores to s->sum. Returns as unigram_settle. */
+static int unpack_all(const struct unigram *u, struct unigram_scratch *s, const uint32_t *ids,
+                      size_t count)
+{
+    struct ids *out = &s->ids;
+    for (size_t i = 0, begin = 0;; begin = i) {
+        for (; i < count && ids[i] != PACKED_MARK; i++)
+            s->sum += (float)u->v->scores[ids[i]];
+        if (s->sum < margin - most)
+            return 0;
+        mem_grow(out->data, out->cap, out->count + (i - begin));
+        memcpy(out->data + out->count, ids + begin, (i - begin) * sizeof *ids);
+        out->count += i - begin;
+        if (i == count)
+            return 1;
+        i += unpack(ids + i, &s->piece);
+        if (unigram_encode_next(u, s, s->piece.data, s->piece.len, out) < 0)
+            return -1;
+    }
+}
+
+int unigram_settle(const struct unigram *u, struct unigram_scratch *s, struct ids *out, size_t from)
+{
+    const float before = s->sum;
+    if (!u->v->hides)
+        return 1;
+    s->ids.count = 0;
+    int got = unpack_all(u, s, out->data + from, out->count - from);
+    out->count = from;
+    if (got < 1) {
+        s->sum = before;
+        return got;
+    }
+    mem_grow(out->data, out->cap, from + s->ids.count);
+    memcpy(out->data + from, s->ids.data, s->ids.count * sizeof *out->data);
+    out->count += s->ids.count;
+    return 1;
 }

@@ -5,11 +5,18 @@
  * Viterbi's algorithm finds it, from left to right. A character without a token of its own gets
  * the lowest score of the vocabulary minus 10. A run of such characters becomes the tokens of its
  * bytes if the vocabulary has byte fallback, otherwise one unknown token.
+ *
+ * SentencePiece (vocabulary.h, `hides`) keeps sums as floats, from the beginning of the text on;
+ * where a sum goes below -100,000, it goes on from 0. So if two segmentations are nearly equal, the
+ * better one may depend on the text before the piece. unigram_encode writes such a piece as itself,
+ * with numbers that are no ids, and unigram_settle replaces it by its tokens. Other pieces can be
+ * encoded alone, and be kept in a cache.
  */
 #pragma once
 
 #include <stddef.h>
 
+#include "common/base/buf.h"
 #include "common/base/ids.h"
 
 struct vocabulary;
@@ -22,6 +29,9 @@ void unigram_free(struct unigram *u);
 struct unigram_scratch {
     struct unigram_best *best;
     size_t cap;
+    float sum; /* of the scores of the text before; set it to 0 at the beginning of a text */
+    struct buf piece;
+    struct ids ids;
 };
 void unigram_scratch_release(struct unigram_scratch *s);
 
@@ -29,3 +39,13 @@ void unigram_scratch_release(struct unigram_scratch *s);
  * character is unknown and there is no unknown token, or if the piece has 4 GiB or more. */
 int unigram_encode(const struct unigram *u, struct unigram_scratch *s, const char *piece, size_t n,
                    struct ids *out);
+
+/* Completes the ids out->data[from..], which unigram_encode gave for the next pieces of a text.
+ * Returns 1, or -1 with an error as unigram_encode. Returns 0 if a sum comes near -100,000; then
+ * out->count is `from` again, and the pieces need unigram_encode_next. */
+int unigram_settle(const struct unigram *u, struct unigram_scratch *s, struct ids *out,
+                   size_t from);
+
+/* Does the same as unigram_encode for the next piece of a text. The ids are complete. */
+int unigram_encode_next(const struct unigram *u, struct unigram_scratch *s, const char *piece,
+                        size_t n, struct ids *out);

@@ -28,8 +28,9 @@
 #include "tokenizer/model/merge.h"
 #include "tokenizer/model/roles.h"
 
-enum { AFFIX_MAX = 32 };           /* bytes of a prefix or suffix, including the NUL */
-enum { VOCABULARY_MAX = 1 << 24 }; /* most ids; wordcache.c uses the bits of an id above this */
+enum { AFFIX_MAX = 32 }; /* bytes of a prefix or suffix, including the NUL */
+/* Most ids. Greater ones are no ids (unigram.h); wordcache.c has 24 bits for each. */
+enum { VOCABULARY_MAX = (1 << 24) - 1 };
 
 extern const char end_of_text_name[]; /* "<|endoftext|>" */
 

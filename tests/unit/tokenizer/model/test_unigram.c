@@ -97,6 +97,68 @@ Test(unigram, unknown_characters)
     expect_ids(UNIGRAM("\"byte_fallback\":true,"), "\xC3\xA9", "8");
 }
 
+/* Pieces of SentencePiece with scores whose sums are often equal but for rounding. */
+#define TIES                                                                                         \
+    "{\"model\":{\"type\":\"Unigram\",\"unk_id\":0,\"hides_special\":true,\"vocab\":[[\"<unk>\",0]," \
+    "[\"a\",-1.1],[\"b\",-2.3],[\"c\",-3.7],[\"ab\",-3.4],[\"bc\",-6],[\"abc\",-7.1],[\"ca\",-4.8]]}}"
+
+static const char *const tied[] = { NULL, "a", "b", "c", "ab", "bc", "abc", "ca" };
+static const float tied_scores[] = { 0, -1.1f, -2.3f, -3.7f, -3.4f, -6, -7.1f, -4.8f };
+
+/* Viterbi's algorithm over a whole text as SentencePiece 0.2 has it: sums are floats, and where one
+ * goes below -100,000, it and those after it lose its value. Writes the ids from the last to the
+ * first. Returns their number. */
+static size_t whole_text(const char *text, size_t n, uint32_t *ids)
+{
+    float *sums = malloc((n + 4) * sizeof *sums);
+    uint32_t *last = calloc(n + 4, sizeof *last);
+    size_t count = 0;
+    sums[0] = 0;
+    for (size_t at = 0; at < n; at++) {
+        const float base = sums[at] < -1e5f ? sums[at] : 0;
+        for (size_t k = at; k < at + 4 && base != 0; k++)
+            sums[k] -= base;
+        for (uint32_t id = 1; id < sizeof tied / sizeof *tied; id++) {
+            const size_t end = at + strlen(tied[id]);
+            const float sum = sums[at] + tied_scores[id];
+            if (end > n || memcmp(text + at, tied[id], end - at) != 0 ||
+                (last[end] && sum <= sums[end]))
+                continue;
+            sums[end] = sum;
+            last[end] = id;
+        }
+    }
+    for (size_t at = n; at; at -= strlen(tied[last[at]]))
+        ids[count++] = last[at];
+    free(sums);
+    free(last);
+    return count;
+}
+
+Test(unigram, ties_by_the_sums_of_the_whole_text, .timeout = 60)
+{
+    enum { LONG = 120000 };
+    struct tokenizer *t = load(TIES);
+    struct encoder *e = encoder_new(t);
+    struct rng r = { rng_key(0, 29), 0 };
+    char *text = malloc(LONG);
+    uint32_t *want = malloc(LONG * sizeof *want);
+    for (size_t n = 1; n <= LONG; n += 1 + n / 3) {
+        struct ids ids = { 0 };
+        for (size_t i = 0; i < n; i++)
+            text[i] = "abcc"[rng_below(&r, 4)];
+        cr_assert_eq(encoder_encode(e, text, n, TOKENIZER_ORDINARY, &ids), 0, "%s", err_get());
+        cr_assert_eq(whole_text(text, n, want), ids.count, "%zu bytes", n);
+        for (size_t i = 0; i < ids.count; i++)
+            cr_assert_eq(ids.data[i], want[ids.count - 1 - i], "%zu bytes: id %zu", n, i);
+        ids_release(&ids);
+    }
+    free(text);
+    free(want);
+    encoder_free(e);
+    tokenizer_free(t);
+}
+
 Test(unigram, long_pieces, .timeout = 60)
 {
     enum { LONG = 10 << 20 };
