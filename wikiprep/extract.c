@@ -22,6 +22,7 @@ struct extract *extract_new(const struct extract_options *how)
                                         .no_headings = !how->headings,
                                         .formulas = how->formulas,
                                         .tables = how->tables,
+                                        .code = how->code,
                                         .markdown = how->markdown,
                                         .render = template_render,
                                         .render_ctx = &x->page,

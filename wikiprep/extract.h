@@ -31,10 +31,10 @@ enum extract_form {
  * and headings. */
 struct extract_options {
     int lists, headings, hatnotes;
-    int formulas, tables; /* as in struct wikitext_options */
-    int sentences;        /* write one sentence per line; the site's model splits them */
-    int markdown;         /* write Markdown; implies formulas and tables, unless they are dropped */
-    int classic;          /* write exactly the text that WikiExtractor writes */
+    int formulas, tables, code; /* as in struct wikitext_options */
+    int sentences;              /* write one sentence per line; the site's model splits them */
+    int markdown; /* write Markdown; implies formulas and tables, unless they are dropped */
+    int classic;  /* write exactly the text that WikiExtractor writes */
     int filter_disambiguation, filter_categories;
     int64_t min_length; /* in characters; pages with shorter text are left out */
     enum extract_form form;

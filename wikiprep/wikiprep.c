@@ -108,6 +108,8 @@ static const struct opt options[] = {
       "keep only pages in this category, or in one that FILE lists; ^NAME skips pages in it" },
     { 0, "math", OPT_CHOICE | NOT_CLASSIC, AT(how.formulas), "drop|tex",
       "formulas: drop them, or write their TeX" },
+    { 0, "code", OPT_CHOICE | NOT_CLASSIC, AT(how.code), "drop|keep",
+      "blocks of code: drop them, or write their lines" },
     { 0, "tables", OPT_CHOICE | NOT_CLASSIC, AT(how.tables), "drop|text",
       "tables: drop them, or write each row as a line of text" },
     { 0, "hatnotes", OPT_FLAG | NOT_CLASSIC, AT(how.hatnotes), NULL,
@@ -523,12 +525,13 @@ static int check_fields(struct wikiprep *given)
     return 0;
 }
 
-/* Markdown has tables and formulas, unless they are dropped by an option. */
+/* Markdown has tables, code and formulas, unless they are dropped by an option. */
 static int check_format(struct wikiprep *given)
 {
     if (given->how.markdown && (given->choice.sentences || given->train_path))
         return err_usage("--format markdown cannot be used with sentences: a sentence is one line");
     given->how.tables |= given->how.markdown && !tool_given("tables");
+    given->how.code |= given->how.markdown && !tool_given("code");
     given->how.formulas |= given->how.markdown && !tool_given("math");
     return 0;
 }

@@ -389,6 +389,18 @@ static int reports_speech(const struct sentence_mark *p)
            sentence_mark_skip_open(s, p->end) > s;
 }
 
+/* Returns 1 if a capitalized word is at s: also "iPod", or "'s Avonds", which begins a sentence in
+ * Dutch. The letter at s is c. */
+static int is_capitalized_at(const struct sentence_mark *p, const char *s, struct letter c)
+{
+    if (c.kind != LETTER_LOWER)
+        return c.kind == LETTER_UPPER;
+    int clipped = letter_before(p->next, s).code == '\'' ||
+                  letter_before(p->next, s).code == 0x2019;
+    int gap = clipped && letter_at(s + c.len, p->end).code == ' ';
+    return letter_at(s + c.len + gap, p->end).kind == LETTER_UPPER;
+}
+
 static int ends(const struct sentence_mark *p)
 {
     if (p->next == p->end || reports_speech(p))
@@ -401,8 +413,8 @@ static int ends(const struct sentence_mark *p)
     int dashed = dash > p->next;
     const char *s = sentence_mark_skip_open(dash, p->end);
     struct letter c = letter_at(s, p->end);
-    if (c.kind == LETTER_LOWER && letter_at(s + c.len, p->end).kind == LETTER_UPPER)
-        c.kind = LETTER_UPPER; /* iPod, eBay */
+    if (is_capitalized_at(p, s, c))
+        c.kind = LETTER_UPPER;
     if (dashed && is_imprint(s, p->end))
         return 0;
     if (c.kind == LETTER_UPPER ||

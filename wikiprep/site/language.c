@@ -77,6 +77,10 @@ static int place_of(struct span word, const char *list)
 
 struct span language_country(struct span code, const char *wiki)
 {
+    enum { LETTERS = 3 };
+    for (size_t i = 0; i < LETTERS; i++)
+        if (code.n != LETTERS || code.s[i] < 'A' || code.s[i] > 'Z')
+            return (struct span){ "", 0 };
     const char *names = knowledge_find("countries", "", wiki);
     int place = names ? place_of(code, knowledge_find("countries", "", "codes")) : -1;
     if (place < 0)

@@ -26,12 +26,13 @@ typedef int (*wikitext_render)(void *ctx, const struct wikitext_call *call, stru
 struct wikitext_options {
     int no_lists, no_headings;
     int formulas;           /* keep the TeX source of <math> */
+    int code;               /* keep blocks of code: <syntaxhighlight> */
     int tables;             /* write each table row as a line, with " | " between cells */
     wikitext_render render; /* NULL: templates are dropped */
     void *render_ctx;
     const struct template_page *page; /* borrowed; NULL: "[[../Other]]" is shown as it is */
-    int markdown;           /* 1: write Markdown (markdown.h); tables, formulas and code are kept */
-    struct buf *categories; /* output: categories, one per line; NULL: not wanted; borrowed */
+    int markdown;             /* 1: write Markdown (markdown.h); tables and formulas are kept */
+    struct buf *categories;   /* output: categories, one per line; NULL: not wanted; borrowed */
     struct page_parts *parts; /* output: parts of the page are added; borrowed */
     unsigned wanted;          /* the wanted ones, 1 << PART_LINKS ... */
 };

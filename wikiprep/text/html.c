@@ -322,12 +322,13 @@ static enum name name_of(const char *element)
 /* Returns 1 if readers do not see the element, or not as text. */
 static int is_hidden(const struct html *h, enum name name, const struct attributes *a)
 {
-    static const char *const classes[] = { "reference", "mw-ref",          "gallery",
-                                           "thumb",     "mw-highlight",    "mw-cite-backlink",
-                                           "toc",       "mw-linkback-text" };
+    static const char *const classes[] = { "reference",        "mw-ref", "gallery",         "thumb",
+                                           "mw-cite-backlink", "toc",    "mw-linkback-text" };
     static const char *const types[] = { "mw:File", "mw:Image", "mw:Video", "mw:Audio" };
     const struct template_page *page = h->options.common->page;
     if (name == HIDDEN_NAME || !strcmp(a->role, "navigation") || !strcmp(a->rel, "mw:referencedBy"))
+        return 1;
+    if (!h->options.common->code && has_word(a->class, "mw-highlight"))
         return 1;
     for (size_t i = 0; *a->class && i < sizeof classes / sizeof *classes; i++)
         if (has_word(a->class, classes[i]))
@@ -357,7 +358,7 @@ static int on_class(struct html *h, enum name name, const struct attributes *a)
     } else if (name == FIGCAPTION) {
         if (wants(h, PART_CAPTIONS) || wants(h, PART_LINKS))
             capture(h, CAPTION);
-    } else if (how->markdown && !h->hidden && has_word(a->class, "mw-highlight")) {
+    } else if (how->markdown && how->code && !h->hidden && has_word(a->class, "mw-highlight")) {
         const char *language = strstr(a->class, "lang-");
         capture(h, PRE_BLOCK);
         names_add_href(&top(h)->target, language ? language + strlen("lang-") : "");

@@ -18,7 +18,7 @@ enum tag_kind {
     BLOCK,   /* as STRIP; the content is on its own lines */
     DROP,    /* removed with its content, which is no prose: music, maps, lists of pictures */
     FORMULA, /* as DROP, unless formulas are wanted */
-    CODE,    /* as DROP, unless it is inline, as part of a sentence */
+    CODE,    /* as DROP, unless it is inline, as part of a sentence, or code is wanted */
     LITERAL, /* the content is text without markup */
     PRE,     /* as LITERAL; the content is on its own lines */
     POEM,    /* as BLOCK; its line breaks are kept */
@@ -300,9 +300,10 @@ static const char *skip_content(struct markup *m, const char *s, const struct ta
     int is_formula = tag->kind == FORMULA && m->options->formulas;
     if (is_inline || is_formula || tag->kind == LITERAL) {
         put_inline(m, s, close, is_inline ? MARKUP_CODE : is_formula ? MARKUP_FORMULA : 0);
-    } else if (m->options->markdown && (tag->kind == PRE || tag->kind == CODE)) {
+    } else if (m->options->markdown &&
+               (tag->kind == PRE || (tag->kind == CODE && m->options->code))) {
         put_block(m, s, close, tag_attribute(attributes, s - 1, "lang"));
-    } else if (tag->kind == PRE) {
+    } else if (tag->kind == PRE || (tag->kind == CODE && m->options->code)) {
         put_pre(m, s, close);
     } else {
         markup_put(m, MARKUP_HOLE);

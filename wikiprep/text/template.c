@@ -49,6 +49,8 @@ static const struct show_entry *find_starred(const char *lang, const char *name,
 {
     for (size_t i = 0; i < show_starred_count; i++) {
         const struct show_starred *s = &show_starred[i];
+        if (s->star && *s->row.name != *name)
+            continue;
         const char *after = s->row.name + s->star + 1;
         size_t before = (size_t)s->star, after_len = strlen(after);
         if (len > before + after_len && !memcmp(name, s->row.name, before) &&
@@ -126,10 +128,12 @@ static int show_code(const struct call *c, struct span name, struct span first, 
     struct span country = language_country(name, c->page->lang);
     if (country.n)
         return !span_is(first, "#") && show_span(country, out);
-    if (name.n < 2 || name.n != strlen(c->name) || name.s[1] != c->name[1]) /* {{EU}} */
+    enum { CODE_MAX = 3 };
+    size_t n = strlen(c->name);
+    if (n < 2 || n > CODE_MAX || name.n != n || name.s[1] != c->name[1]) /* {{EU}} */
         return 0;
-    const char *english = language_name(c->name, name.n, "en");
-    const char *language = language_name(c->name, name.n, c->page->lang);
+    const char *english = language_name(c->name, n, "en");
+    const char *language = language_name(c->name, n, c->page->lang);
     if (english && first.n)
         return show_span(first, out);
     if (language == english)

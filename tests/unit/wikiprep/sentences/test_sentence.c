@@ -112,6 +112,8 @@ Test(sentence, numbers_and_addresses)
     check("It costs $5.|$6 is too much.");
     check("It was in the top ten.|77% of them sold.");
     check("He sold them to Apple.|iPods came later.");
+    check_in("nl", "De film won drie Oscars.|'s Avonds ging hij naar huis.|’t Was laat.");
+    check_in("nl", "Hij vroeg of de 5 km. 's avonds kon.");
 }
 
 Test(sentence, lower_case_goes_on)

@@ -405,6 +405,15 @@ Test(wikitext, formulas_by_option)
     how.formulas = 0;
 }
 
+Test(wikitext, code_by_option)
+{
+    CHECK("a\n<syntaxhighlight lang=\"c\">\nint x;\ny = {{z}};\n</syntaxhighlight>\nb", "a\nb");
+    how.code = 1;
+    CHECK("a\n<syntaxhighlight lang=\"c\">\nint x;\ny = {{z}};\n</syntaxhighlight>\nb",
+          "a\nint x;\ny = {{z}};\nb");
+    how.code = 0;
+}
+
 /* ---- sections ------------------------------------------------------------------------------ */
 
 static const char sections[] = "A.\n== B ==\nb\n=== C ===\nc\n{|\n|x\n|}\n== ''D'' ==\n* d\n"
