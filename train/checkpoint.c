@@ -71,24 +71,35 @@ static int list(const char *folder, struct file_names *out)
     return result;
 }
 
+/* Reads the state of the checkpoint `path`. If it has none, that is an error with `must` 1; else
+ * *state is empty. The caller releases *state. Returns 0, or -1 with an error. */
+static int read_state(struct kv *state, const char *path, int must)
+{
+    struct buf name = BUF_INIT, text = BUF_INIT;
+    enum file_kind kind = FILE_PLAIN;
+    *state = (struct kv)KV_INIT;
+    file_join(&name, path, "training/state");
+    int result = must ? 0 : file_look(name.data, &kind);
+    if (!result && kind)
+        result = file_read(name.data, &text);
+    if (!result && kind)
+        result = kv_parse(state, text.data, text.len);
+    buf_release(&name);
+    buf_release(&text);
+    return result;
+}
+
 /* Sets *loss to the validation loss in the state of the checkpoint `name`, or to INFINITY if it has
  * none. Returns 0, or -1 with an error. */
 static int validation_of(const char *folder, const char *name, double *loss)
 {
-    struct buf path = BUF_INIT, text = BUF_INIT;
-    struct kv state = KV_INIT;
-    *loss = INFINITY;
-    buf_addf(&path, "%s/%s/training/state", folder, name);
-    enum file_kind kind;
-    int result = file_look(path.data, &kind), there = kind != FILE_NONE;
-    if (!result && there)
-        result = file_read(path.data, &text);
-    if (!result && there)
-        result = kv_parse(&state, text.data, text.len);
-    if (!result && kv_get(&state, "validation"))
-        *loss = strtod(kv_get(&state, "validation"), NULL);
+    struct buf path = BUF_INIT;
+    struct kv state;
+    file_join(&path, folder, name);
+    int result = read_state(&state, path.data, 0);
+    const char *text = kv_get(&state, "validation");
+    *loss = text ? strtod(text, NULL) : INFINITY;
     kv_release(&state);
-    buf_release(&text);
     buf_release(&path);
     return result;
 }
@@ -141,13 +152,8 @@ static int has_only(const struct kv *state, const char *path, const char *sub)
  * an error. */
 static int is_ours(const char *path)
 {
-    struct buf name = BUF_INIT, text = BUF_INIT;
-    struct kv state = KV_INIT;
-    enum file_kind kind;
-    file_join(&name, path, "training/state");
-    int result = file_look(name.data, &kind);
-    if (!result && kind && (result = file_read(name.data, &text)) == 0)
-        result = kv_parse(&state, text.data, text.len);
+    struct kv state;
+    int result = read_state(&state, path, 0);
     const char *what = kv_get(&state, "textmill");
     if (!result && what && !strcmp(what, "checkpoint 1")) {
         result = has_only(&state, path, "");
@@ -155,8 +161,6 @@ static int is_ours(const char *path)
             result = has_only(&state, path, "training/");
     }
     kv_release(&state);
-    buf_release(&name);
-    buf_release(&text);
     return result;
 }
 
@@ -313,13 +317,19 @@ static int begin_folder(const char *dir, const struct checkpoint_content *from)
     return result;
 }
 
+/* Returns what the optimizer's state is made of. */
+static enum saved_what state_of(const struct checkpoint *c)
+{
+    return c->rate_squares > 0 ? SAVED_POINTS : SAVED_MOMENTS;
+}
+
 /* Writes the indexes and the state into the folder, which then is complete. Returns 0, or -1 with
  * an error. */
 static int end_folder(const char *dir, const struct checkpoint *c, const struct saved *to)
 {
-    int result = saved_index_weights(to);
+    int result = saved_index(to, SAVED_WEIGHTS);
     if (!result)
-        result = saved_index_moments(to, c->rate_squares > 0);
+        result = saved_index(to, state_of(c));
     return result < 0 ? -1 : write_state(dir, c, to->sums);
 }
 
@@ -340,8 +350,8 @@ static int write_folder(const char *dir, const struct checkpoint *c,
     const int first = comm_is_first(from->comm);
     int result = agree(from->comm, c, first ? begin_folder(dir, from) : 0);
     if (!result) {
-        result = saved_write_weights(&to, 0);
-        result = saved_write_moments(&to, c->rate_squares > 0, result);
+        result = saved_write(&to, SAVED_WEIGHTS, 0);
+        result = saved_write(&to, state_of(c), result);
         int collected = from->files == SAVED_BLOCK ? collect_sums(from->comm, &sums) : 0;
         result = agree(from->comm, c, result < 0 ? result : collected);
     }
@@ -430,12 +440,12 @@ int checkpoint_save_model(const char *dir, const struct checkpoint_content *from
                               from->comm, from->files, several ? &sums : NULL };
     int result = comm_agree(from->comm, first ? begin_model(dir, from) : 0);
     if (!result) {
-        result = saved_write_weights(&to, 0);
+        result = saved_write(&to, SAVED_WEIGHTS, 0);
         int collected = several ? collect_sums(from->comm, &sums) : 0;
         result = comm_agree(from->comm, result < 0 ? result : collected);
     }
     if (!result && first)
-        result = saved_index_weights(&to);
+        result = saved_index(&to, SAVED_WEIGHTS);
     kv_release(&sums);
     return result;
 }
@@ -483,12 +493,9 @@ static int parse_state(const struct kv *state, struct checkpoint *c)
 static int read_part(const char *path, const struct comm *comm, struct checkpoint *c,
                      struct buf *config)
 {
-    struct buf name = BUF_INIT, text = BUF_INIT;
-    struct kv state = KV_INIT;
-    file_join(&name, path, "training/state");
-    int result = file_read(name.data, &text);
-    if (!result)
-        result = kv_parse(&state, text.data, text.len);
+    struct buf name = BUF_INIT;
+    struct kv state;
+    int result = read_state(&state, path, 1);
     if (!result)
         result = parse_state(&state, c);
     if (!result)
@@ -500,7 +507,6 @@ static int read_part(const char *path, const struct comm *comm, struct checkpoin
         result = file_read(name.data, config);
     kv_release(&state);
     buf_release(&name);
-    buf_release(&text);
     return result;
 }
 

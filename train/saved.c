@@ -85,17 +85,11 @@ static void add_moments(struct list *l, const struct store *s, enum store_kind k
     }
 }
 
-/* What a list holds. `points` is the kind of the arrays with the points of a schedule-free
- * optimizer; -1: there are none. */
-struct content {
-    const struct model *weights; /* NULL: moments and points */
-    int points;
-};
-
-static void add_blocks(struct list *l, const struct store *s, const struct content *c, int first,
-                       int last)
+/* m: the model whose weights are listed; NULL: moments and, if `points` is not -1, the points of a
+ * schedule-free optimizer, which are in arrays of this kind. */
+static void add_blocks(struct list *l, const struct store *s, const struct model *m, int points,
+                       int first, int last)
 {
-    const struct model *m = c->weights;
     for (size_t i = 0; m && i < m->tensors.count; i++)
         if (m->tensors.rows[i].block >= first && m->tensors.rows[i].block <= last)
             folder_describe(add_entry(l, STORE_PARAMETERS, i), m, &m->tensors.rows[i],
@@ -104,23 +98,68 @@ static void add_blocks(struct list *l, const struct store *s, const struct conte
         return;
     add_moments(l, s, STORE_MOMENT1, "moment1", first, last);
     add_moments(l, s, STORE_MOMENT2, "moment2", first, last);
-    if (c->points >= 0)
-        add_moments(l, s, (enum store_kind)c->points, "point", first, last);
+    if (points >= 0)
+        add_moments(l, s, (enum store_kind)points, "point", first, last);
 }
 
-/* Lists all tensors. A block without tensors has no file. */
-static void list_all(struct list *l, const struct store *s, const struct content *c,
+/* Lists all tensors; m and points are as for add_blocks. A block without tensors has no file. */
+static void list_all(struct list *l, const struct store *s, const struct model *m, int points,
                      enum saved_files files)
 {
     const int blocks = s->tensors->blocks;
     list_init(l, s->tensors->count);
     if (files == SAVED_ONE)
-        add_blocks(l, s, c, 0, blocks - 1);
+        add_blocks(l, s, m, points, 0, blocks - 1);
     for (int b = 0; b < blocks && files == SAVED_BLOCK; b++) {
         const size_t before = l->count;
-        add_blocks(l, s, c, b, b);
+        add_blocks(l, s, m, points, b, b);
         l->files += l->count > before;
     }
+}
+
+/* ---- the store ------------------------------------------------------------------------------- */
+
+/* Returns 1 if each data-parallel rank has whole arrays of this kind, else 0: then it has a share,
+ * or, of gradients that are not shared, only its share of the sum is kept up to date. */
+static int is_whole(const struct store *s, enum store_kind kind)
+{
+    return s->layout.ranks == 1 ||
+           (kind == STORE_PARAMETERS && !layout_is_gathered(&s->layout, kind));
+}
+
+/* This rank's array of a block that is in use: whole, or its share. */
+struct hand {
+    struct store *store;
+    enum store_kind kind;
+    int block; /* -1: none is fetched */
+    struct ops_array array;
+};
+
+static void let_go(struct hand *h)
+{
+    if (h->block >= 0 && is_whole(h->store, h->kind))
+        store_release(h->store, h->kind, h->block);
+    else if (h->block >= 0)
+        store_release_own(h->store, h->kind, h->block);
+    h->block = -1;
+}
+
+/* Fetches the array with the tensor of entry e instead of the one before, to read it or to change
+ * it. Returns the tensor, or this rank's share of it. It is valid until the next call. */
+static struct ops_array hold(struct hand *h, struct entry e, enum use_mode mode)
+{
+    struct store *s = h->store;
+    const int block = s->tensors->rows[e.row].block, whole = is_whole(s, e.kind);
+    if (h->kind != e.kind || h->block != block) {
+        let_go(h);
+        h->array = !whole              ? store_fetch_own(s, e.kind, block, mode)
+                   : mode == MODE_READ ? store_view(s, e.kind, block)
+                                       : store_fetch(s, e.kind, block);
+        h->kind = e.kind;
+        h->block = block;
+    }
+    return whole ? store_tensor(s, e.kind, h->array, e.row)
+                 : store_own_tensor(s, e.kind, h->array, e.row);
 }
 
 /* ---- who writes ------------------------------------------------------------------------------ */
@@ -136,9 +175,7 @@ struct saving {
     const char *sub, *base;
     struct list list;
     struct writer *writers; /* [files], or one */
-    int holds;              /* 1: `held`, this rank's array of a block, is fetched */
-    struct entry at;        /* the kind of `held`, and one of its tensors */
-    struct ops_array held;
+    struct hand hand;
     struct room {
         struct ops_array array; /* U8 */
         int64_t bytes;
@@ -193,41 +230,6 @@ static int is_writer(const struct saving *v, const struct writer *w)
 
 static const char what[] = "state for a checkpoint";
 
-/* Returns 1 if each data-parallel rank has whole arrays of this kind, else 0: then it has a share,
- * or, of gradients that are not shared, only its share of the sum is kept up to date. */
-static int is_whole(const struct store *s, enum store_kind kind)
-{
-    return s->layout.ranks == 1 ||
-           (kind == STORE_PARAMETERS && !layout_is_gathered(&s->layout, kind));
-}
-
-static void let_go(struct saving *v)
-{
-    struct store *s = v->to->store;
-    const int block = s->tensors->rows[v->at.row].block;
-    if (v->holds && is_whole(s, v->at.kind))
-        store_release(s, v->at.kind, block);
-    else if (v->holds)
-        store_release_own(s, v->at.kind, block);
-    v->holds = 0;
-}
-
-/* Returns this rank's array with the tensor of entry e: that of the tensor's layer, embedding or
- * head, whole or this rank's share of it. It is valid until the next call. */
-static struct ops_array hold(struct saving *v, struct entry e)
-{
-    struct store *s = v->to->store;
-    const int block = s->tensors->rows[e.row].block;
-    if (v->holds && v->at.kind == e.kind && s->tensors->rows[v->at.row].block == block)
-        return v->held;
-    let_go(v);
-    v->held = is_whole(s, e.kind) ? store_view(s, e.kind, block)
-                                  : store_fetch_own(s, e.kind, block, MODE_READ);
-    v->at = e;
-    v->holds = 1;
-    return v->held;
-}
-
 /* Makes room for n elements in *r, whose old contents are lost, and returns the array. Room that is
  * large enough is used again: freed memory of other sizes stays with the process, so the process
  * would grow with each size. */
@@ -279,13 +281,12 @@ static void begin_sends(struct saving *v, size_t i)
     if (!layout_owns(&s->layout, block_of(v, i)))
         return;
     if (whole && split && is_in(v, w, 0) && !is_in(v, w, 1))
-        begin_send(v, COMM_TENSOR, w->tensor, store_tensor(s, e.kind, hold(v, e), e.row),
+        begin_send(v, COMM_TENSOR, w->tensor, hold(&v->hand, e, MODE_READ),
                    tensor_elements(&s->tensors->rows[e.row]));
     const struct layout_part own = layout_share(&s->layout, s->tensors, e.row);
     if (!whole && !is_in(v, w, 0) && own.count &&
         (split || v->to->comm->rank[COMM_TENSOR] == w->tensor))
-        begin_send(v, COMM_DATA, w->data, store_own_tensor(s, e.kind, hold(v, e), e.row),
-                   own.count);
+        begin_send(v, COMM_DATA, w->data, hold(&v->hand, e, MODE_READ), own.count);
 }
 
 /* Returns the tensor that the data-parallel ranks have together; tensor-parallel ranks have other
@@ -294,10 +295,8 @@ static struct ops_array join_shares(struct saving *v, struct entry e)
 {
     const struct store *s = v->to->store;
     const int64_t n = tensor_elements(&s->tensors->rows[e.row]);
-    struct ops_array held = hold(v, e), own = store_own_tensor(s, e.kind, held, e.row);
-    if (is_whole(s, e.kind))
-        return store_tensor(s, e.kind, held, e.row);
-    if (layout_share(&s->layout, s->tensors, e.row).count == n)
+    struct ops_array own = hold(&v->hand, e, MODE_READ);
+    if (is_whole(s, e.kind) || layout_share(&s->layout, s->tensors, e.row).count == n)
         return own;
     struct ops_array to = make_room(v, &v->shares, s->layout.type[e.kind], n);
     for (int q = 0; q < s->layout.ranks; q++) {
@@ -478,22 +477,23 @@ static void write_all(struct saving *v)
         }
         end_sends(v);
     }
-    let_go(v);
+    let_go(&v->hand);
 }
 
-static void begin_saving(struct saving *v, const struct saved *to, const struct content *c)
+static void begin_saving(struct saving *v, const struct saved *to, enum saved_what of)
 {
-    *v = (struct saving){ .to = to };
-    v->sub = c->weights ? "" : training;
-    v->base = c->weights ? base_of_weights : base_of_moments;
-    list_all(&v->list, to->store, c, to->files);
+    *v = (struct saving){ .to = to, .hand = { to->store, .block = -1 } };
+    v->sub = of == SAVED_WEIGHTS ? "" : training;
+    v->base = of == SAVED_WEIGHTS ? base_of_weights : base_of_moments;
+    list_all(&v->list, to->store, of == SAVED_WEIGHTS ? to->model : NULL,
+             of == SAVED_POINTS ? STORE_GRADIENTS : -1, to->files);
 }
 
-static int write_files(const struct saved *to, const struct content *c, int result)
+int saved_write(const struct saved *to, enum saved_what of, int result)
 {
     struct saving v;
     struct ops *o = to->store->ops;
-    begin_saving(&v, to, c);
+    begin_saving(&v, to, of);
     v.result = result;
     v.writers = assign(&v);
     write_all(&v);
@@ -520,11 +520,11 @@ static int take_sums(const struct saving *v, uint32_t *crc)
     return result;
 }
 
-static int write_index(const struct saved *to, const struct content *c)
+int saved_index(const struct saved *to, enum saved_what of)
 {
     struct saving v;
     struct buf folder = BUF_INIT;
-    begin_saving(&v, to, c);
+    begin_saving(&v, to, of);
     const struct list *l = &v.list;
     file_join(&folder, to->dir, v.sub);
     uint32_t *crc = mem_zalloc((size_t)l->files + 1, sizeof *crc);
@@ -537,40 +537,6 @@ static int write_index(const struct saved *to, const struct content *c)
     list_release(&v.list);
     buf_release(&folder);
     return v.result;
-}
-
-static struct content weights_of(const struct saved *to)
-{
-    return (struct content){ to->model, -1 };
-}
-
-static struct content moments_of(int points)
-{
-    return (struct content){ NULL, points ? STORE_GRADIENTS : -1 };
-}
-
-int saved_write_weights(const struct saved *to, int result)
-{
-    const struct content c = weights_of(to);
-    return write_files(to, &c, result);
-}
-
-int saved_write_moments(const struct saved *to, int points, int result)
-{
-    const struct content c = moments_of(points);
-    return write_files(to, &c, result);
-}
-
-int saved_index_weights(const struct saved *to)
-{
-    const struct content c = weights_of(to);
-    return write_index(to, &c);
-}
-
-int saved_index_moments(const struct saved *to, int points)
-{
-    const struct content c = moments_of(points);
-    return write_index(to, &c);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -614,58 +580,24 @@ static int read_tensor(const struct safetensors *file, const struct safetensor *
     return result;
 }
 
-/* An array of the store that tensors are read into. */
-struct target {
-    struct store *store;
-    enum store_kind kind;
-    int block; /* -1: none is fetched */
-    struct ops_array array;
-};
-
-static void release_target(struct target *t)
-{
-    if (t->block < 0)
-        return;
-    if (is_whole(t->store, t->kind))
-        store_release(t->store, t->kind, t->block);
-    else
-        store_release_own(t->store, t->kind, t->block);
-    t->block = -1;
-}
-
-/* Fetches the array of a block, or this rank's share of it, instead of the one before. */
-static void fetch_target(struct target *t, enum store_kind kind, int block)
-{
-    if (t->kind == kind && t->block == block)
-        return;
-    release_target(t);
-    t->array = is_whole(t->store, kind) ? store_fetch(t->store, kind, block)
-                                        : store_fetch_own(t->store, kind, block, MODE_WRITE);
-    t->kind = kind;
-    t->block = block;
-}
-
 /* Reads a tensor into its place in the store, or this rank's share of it. Does nothing if this
  * stage of a pipeline does not have it. Returns 0, or -1 with an error. */
 static int read_entry(const struct safetensors *file, const struct safetensor *from, struct entry e,
-                      struct target *t)
+                      struct hand *h)
 {
-    const struct store *s = t->store;
-    const int block = s->tensors->rows[e.row].block, whole = is_whole(s, e.kind);
-    if (!layout_has(&s->layout, e.kind, block))
+    const struct store *s = h->store;
+    if (!layout_has(&s->layout, e.kind, s->tensors->rows[e.row].block))
         return 0;
-    fetch_target(t, e.kind, block);
+    const struct ops_array to = hold(h, e, MODE_WRITE);
     struct layout_part own = { 0, tensor_elements(&s->tensors->rows[e.row]) };
-    if (!whole)
+    if (!is_whole(s, e.kind))
         own = layout_share(&s->layout, s->tensors, e.row);
-    const struct ops_array to = whole ? store_tensor(s, e.kind, t->array, e.row)
-                                      : store_own_tensor(s, e.kind, t->array, e.row);
     return own.count ? read_tensor(file, from, s, e.row, to, own) : 0;
 }
 
 static int read_all(const struct weights *files, const struct list *l, struct store *s)
 {
-    struct target t = { .store = s, .block = -1 };
+    struct hand h = { s, .block = -1 };
     int result = 0;
     for (size_t i = 0; i < l->count && !result; i++) {
         const char *name = l->tensors[i].name;
@@ -676,9 +608,9 @@ static int read_all(const struct weights *files, const struct list *l, struct st
         else if (from->elements != l->tensors[i].elements)
             result = err_set("'%s': tensor '%s' is of another size", file->path, name);
         else
-            result = read_entry(file, from, l->entries[i], &t);
+            result = read_entry(file, from, l->entries[i], &h);
     }
-    release_target(&t);
+    let_go(&h);
     return result;
 }
 
@@ -690,7 +622,7 @@ int saved_read_moments(const char *dir, struct store *s, int points)
     file_join(&folder, dir, "training");
     int result = weights_open_base(&files, folder.data, base_of_moments);
     if (!result) {
-        list_all(&l, s, &(struct content){ NULL, points ? STORE_PARAMETERS : -1 }, SAVED_ONE);
+        list_all(&l, s, NULL, points ? STORE_PARAMETERS : -1, SAVED_ONE);
         result = read_all(&files, &l, s);
         if (result < 0)
             err_in("the optimizer's state in '%s'", folder.data);

@@ -42,16 +42,18 @@ struct saved {
                              * they are not computed, for a single file without a checkpoint */
 };
 
-/* Write the files with the weights and those with the optimizer's state. Weights are F32 or BF16 as
- * the store keeps them. points 1: the store's gradients are the points of a schedule-free
- * optimizer. `result` is the result of the previous work: if it is an error, this rank writes
- * nothing. Return 0, or -1 with an error, on each rank about its own files. */
-int saved_write_weights(const struct saved *to, int result);
-int saved_write_moments(const struct saved *to, int points, int result);
-/* Write the index of these files, on one rank, after all ranks have written theirs and to->sums has
- * the sums of all of them. Do nothing if there is a single file. Return 0, or -1 with an error. */
-int saved_index_weights(const struct saved *to);
-int saved_index_moments(const struct saved *to, int points);
+/* SAVED_POINTS: the moments, and the store's gradients, which are the points of a schedule-free
+ * optimizer. */
+enum saved_what { SAVED_WEIGHTS, SAVED_MOMENTS, SAVED_POINTS };
+
+/* Writes the files with the weights or those with the optimizer's state. Weights are F32 or BF16 as
+ * the store keeps them. `result` is the result of the previous work: if it is an error, this rank
+ * writes nothing. Returns 0, or -1 with an error, on each rank about its own files. */
+int saved_write(const struct saved *to, enum saved_what of, int result);
+/* Writes the index of these files, on one rank, after all ranks have written theirs and to->sums
+ * has the sums of all of them. Does nothing if there is a single file. Returns 0, or -1 with an
+ * error. */
+int saved_index(const struct saved *to, enum saved_what of);
 
 /* Returns the most bytes that a rank needs for tensors while it writes the files. `own` is the
  * table of the rank's part of the model, `whole` that of the model. shared 1: ranks share the
