@@ -306,17 +306,6 @@ int64_t layer_cache(const struct model *m, int64_t B, int64_t T, int64_t parts[C
     return used[CACHE_ATTENTION] + used[CACHE_REST] + used[CACHE_SUMS];
 }
 
-struct model_cache layer_cache_in(const struct model *m, struct ops_array array, int64_t B,
-                                  int64_t T)
-{
-    int64_t parts[CACHE_PARTS];
-    struct model_cache cache = { 0 };
-    layer_cache(m, B, T, parts);
-    for (int i = 0; i < CACHE_PARTS; array = ops_part(array, parts[i++]))
-        cache.part[i] = array;
-    return cache;
-}
-
 /* ---- the rows ----------------------------------------------------------------------------- */
 
 static struct ops_linear map_of(const struct run *r, const struct layer_row *row, int i)

@@ -107,10 +107,6 @@ struct model_cache {
 /* Returns how many numbers one layer's forward saves for its backward, besides its input. Sets
  * parts[], unless it is NULL, to the numbers of each part. */
 int64_t layer_cache(const struct model *m, int64_t B, int64_t T, int64_t parts[CACHE_PARTS]);
-/* Divides an array of as many numbers as layer_cache says into the parts of a layer's cache. If
- * `array` is OPS_NONE, all parts are OPS_NONE. */
-struct model_cache layer_cache_in(const struct model *m, struct ops_array array, int64_t B,
-                                  int64_t T);
 /* Return how many numbers of scratch memory layer_fwd without a cache needs per token, and
  * layer_bwd, which needs more than layer_fwd with a cache. */
 int64_t layer_scratch_fwd(const struct model *m);

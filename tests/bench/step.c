@@ -15,6 +15,7 @@
 #include "model/network/embedding.h"
 #include "model/network/layer.h"
 #include "model/network/model.h"
+#include "tests/unit/cache.h"
 
 struct run {
     struct model m;
@@ -80,14 +81,14 @@ static double step(struct run *r, int t)
     embedding_fwd(m, r->o, r->x[0], r->w[0], &r->in);
     for (int64_t l = 0; l < L; l++)
         layer_fwd(m, r->o, l, r->x[l + 1], r->x[l], r->w[l + 1],
-                  layer_cache_in(m, r->cache[l], r->b.B, r->b.T), &r->in);
+                  cache_in(m, r->cache[l], r->b.B, r->b.T), &r->in);
     double forward = log_seconds();
     m->head_fwd_bwd(m, r->o, r->scores, r->dx, ops_set(r->g[L + 1]), ops_set(r->g[0]), r->x[L],
                     r->w[L + 1], r->w[0], 1.0 / (double)N, &r->in);
     double head = log_seconds();
     for (int64_t l = L; l-- > 0;)
         layer_bwd(m, r->o, l, r->dx, ops_set(r->g[l + 1]), r->x[l], r->w[l + 1],
-                  layer_cache_in(m, r->cache[l], r->b.B, r->b.T), &r->in);
+                  cache_in(m, r->cache[l], r->b.B, r->b.T), &r->in);
     embedding_bwd(m, r->o, ops_set(r->g[0]), r->dx, r->w[0], &r->in);
     double backward = log_seconds();
     struct ops_adamw h = { 1e-4, 0.9, 0.999, 1e-8, 0, 1, 1, 1 };

@@ -24,6 +24,7 @@
 #include "model/network/bert.h"
 #include "model/network/embedding.h"
 #include "model/network/layer.h"
+#include "tests/unit/cache.h"
 #include "tests/unit/save_model.h"
 
 struct net {
@@ -64,7 +65,7 @@ static void forward(struct net *n, struct ops_array x, struct ops_array caches)
     embedding_fwd(m, n->o, x, n->w[0], &n->in);
     for (int64_t l = 0; l < m->config.layers; l++)
         layer_fwd(m, n->o, l, ops_part(x, (l + 1) * step), ops_part(x, l * step), n->w[l + 1],
-                  layer_cache_in(m, ops_part(caches, l * size), n->b.B, n->b.T), &n->in);
+                  cache_in(m, ops_part(caches, l * size), n->b.B, n->b.T), &n->in);
 }
 
 static void add_numbers(const struct net *n, struct buf *to, struct ops_array a, int64_t count)
@@ -158,7 +159,7 @@ static float loss_and_gradients(struct net *n, struct ops_array *g)
                     n->w[L + 1], n->w[0], scale, &n->in);
     for (int64_t l = L; l-- > 0;)
         layer_bwd(m, n->o, l, dx, ops_set(g[l + 1]), ops_part(x, l * step), n->w[l + 1],
-                  layer_cache_in(m, ops_part(caches, l * size), n->b.B, n->b.T), &n->in);
+                  cache_in(m, ops_part(caches, l * size), n->b.B, n->b.T), &n->in);
     embedding_bwd(m, n->o, ops_set(g[0]), dx, n->w[0], &n->in);
     double loss = sum_of(n, out.losses);
     ops_buffer_free(n->o, out.losses, most);

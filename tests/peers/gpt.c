@@ -18,6 +18,7 @@
 #include "model/network/embedding.h"
 #include "model/network/forward.h"
 #include "model/network/layer.h"
+#include "tests/unit/cache.h"
 #include "tests/unit/save_model.h"
 
 struct net {
@@ -101,12 +102,12 @@ static float forward_backward(struct net *n, struct ops_array *g, const struct b
     embedding_fwd(m, n->o, x, n->w[0], &in);
     for (int64_t l = 0; l < L; l++)
         layer_fwd(m, n->o, l, ops_part(x, (l + 1) * N * C), ops_part(x, l * N * C), n->w[l + 1],
-                  layer_cache_in(m, ops_part(cache, l * size), b->B, b->T), &in);
+                  cache_in(m, ops_part(cache, l * size), b->B, b->T), &in);
     m->head_fwd_bwd(m, n->o, out, dx, ops_set(g[L + 1]), ops_set(g[0]), ops_part(x, L * N * C),
                     n->w[L + 1], n->w[0], 1.0 / (double)N, &in);
     for (int64_t l = L; l-- > 0;)
         layer_bwd(m, n->o, l, dx, ops_set(g[l + 1]), ops_part(x, l * N * C), n->w[l + 1],
-                  layer_cache_in(m, ops_part(cache, l * size), b->B, b->T), &in);
+                  cache_in(m, ops_part(cache, l * size), b->B, b->T), &in);
     embedding_bwd(m, n->o, ops_set(g[0]), dx, n->w[0], &in);
     double loss = sum_of(n->o, out.losses, N);
     inputs_release(&in, n->o);

@@ -11,6 +11,7 @@
 #include "model/network/embedding.h"
 #include "model/network/layer.h"
 #include "tests/unit/arrays.h"
+#include "tests/unit/cache.h"
 
 /* Sets the rank's parameters to its part of the whole model's random parameters. */
 static void initialise(struct net *n, const struct model_config *c)
@@ -82,7 +83,7 @@ void net_release(struct net *n)
 /* Returns the parts of a layer's cache, or no parts if `cache` is NULL. */
 static struct model_cache cache_of(const struct net *n, const float *cache)
 {
-    return layer_cache_in(&n->m, f32(cache), 1, NET_TOKENS);
+    return cache_in(&n->m, f32(cache), 1, NET_TOKENS);
 }
 
 void net_forward(struct net *n, int keep)
