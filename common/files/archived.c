@@ -148,15 +148,21 @@ static void note_piece(struct archived *a, const void *bytes, size_t n)
     buf_add(&a->piece, bytes, n);
 }
 
-static la_ssize_t give(struct archive *archive, void *ctx, const void **bytes)
+/* Keeps the error of the source. Returns what tells libarchive that it has failed. */
+static int break_off(struct archived *a)
+{
+    archive_set_error(a->archive, EIO, "%s", err_get());
+    free(a->broken);
+    a->broken = mem_strdup(err_get());
+    return ARCHIVE_FATAL;
+}
+
+static la_ssize_t give(struct archive *, void *ctx, const void **bytes)
 {
     struct archived *a = ctx;
     int64_t n = a->from.give(a->from.ctx, bytes);
-    if (n < 0) {
-        archive_set_error(archive, EIO, "%s", err_get());
-        free(a->broken);
-        a->broken = mem_strdup(err_get());
-    }
+    if (n < 0)
+        return break_off(a);
     if (n > 0)
         note_piece(a, *bytes, (size_t)n);
     return (la_ssize_t)n;
@@ -179,13 +185,15 @@ static int check_end(struct archived *a)
     return more < 0 ? -1 : 0;
 }
 
-static la_int64_t seek(struct archive *archive, void *ctx, la_int64_t offset, int whence)
+static la_int64_t seek(struct archive *, void *ctx, la_int64_t offset, int whence)
 {
     struct archived *a = ctx;
     int64_t at = a->from.seek(a->from.ctx, offset, whence);
-    if (at < 0) {
-        archive_set_error(archive, errno, "cannot seek: %s", strerror(errno));
+    if (at < 0 && errno == EINVAL) /* before the beginning, in a file too small to be an archive */
         return ARCHIVE_FATAL;
+    if (at < 0) {
+        err_set("cannot seek in '%s': %s", a->name, strerror(errno));
+        return break_off(a);
     }
     a->taken = (uint64_t)at;
     a->is_xz = 0;

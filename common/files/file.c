@@ -190,7 +190,7 @@ int file_mkdirs_count(const char *path, int *made)
         if (mkdir(copy, 0777) < 0)
             why = errno == EEXIST ? 0 : errno;
         else if (++*made && file_sync_dir(copy) < 0)
-            why = EIO;
+            why = -1; /* the error is set */
         if (why) {
             copy[file_name(copy) - copy] = '\0';
             file_rmdirs(copy, *made);
@@ -200,6 +200,8 @@ int file_mkdirs_count(const char *path, int *made)
             break;
     }
     free(copy);
+    if (why < 0)
+        return -1;
     enum file_kind kind;
     if (!why && file_look(path, &kind) < 0)
         return -1;
