@@ -22,9 +22,7 @@ void features_release(struct features *f)
     free(f->lines);
     free(f->repeats);
     free(f->sums);
-    free(f->seen.hashes);
-    free(f->seen.counts);
-    free(f->seen.firsts);
+    free(f->seen.slots);
     buf_release(&f->lower);
 }
 
@@ -64,28 +62,23 @@ void features_words(struct features *f)
 
 static void seen_begin(struct seen *s, size_t most)
 {
-    for (s->slots = 64; s->slots < 2 * most; s->slots *= 2)
+    for (s->count = 64; s->count < 2 * most; s->count *= 2)
         ;
-    if (s->slots > s->cap) {
-        s->cap = s->slots;
-        s->hashes = mem_resize(s->hashes, s->cap, sizeof *s->hashes);
-        s->counts = mem_resize(s->counts, s->cap, sizeof *s->counts);
-        s->firsts = mem_resize(s->firsts, s->cap, sizeof *s->firsts);
-    }
-    memset(s->counts, 0, s->slots * sizeof *s->counts);
+    mem_grow(s->slots, s->cap, s->count);
+    memset(s->slots, 0, s->count * sizeof *s->slots);
 }
 
 /* Counts the hash at place `at`. Returns its slot. */
-static size_t seen_add(struct seen *s, uint64_t hash, size_t at)
+static struct seen_slot *seen_add(struct seen *s, uint64_t hash, size_t at)
 {
-    size_t slot = (hash ^ hash >> 32) & (s->slots - 1);
-    while (s->counts[slot] && s->hashes[slot] != hash)
-        slot = (slot + 1) & (s->slots - 1);
-    if (!s->counts[slot]++) {
-        s->hashes[slot] = hash;
-        s->firsts[slot] = (uint32_t)at;
+    size_t slot = (hash ^ hash >> 32) & (s->count - 1);
+    while (s->slots[slot].count && s->slots[slot].hash != hash)
+        slot = (slot + 1) & (s->count - 1);
+    if (!s->slots[slot].count++) {
+        s->slots[slot].hash = hash;
+        s->slots[slot].first = (uint32_t)at;
     }
-    return slot;
+    return &s->slots[slot];
 }
 
 /* Returns the characters of the part s[0..n) of the text. */
@@ -97,7 +90,7 @@ static size_t chars_of(const struct features *f, const char *s, size_t n)
 static void add_part(struct repeats *r, struct seen *s, uint64_t hash, size_t chars)
 {
     r->parts++;
-    if (s->counts[seen_add(s, hash, 0)] > 1) {
+    if (seen_add(s, hash, 0)->count > 1) {
         r->repeated++;
         r->chars += chars;
     }
@@ -222,9 +215,10 @@ static void mark_repeats(struct features *f)
         if (run < GRAM_LEAST)
             continue;
         size_t first = i + 1 - GRAM_LEAST;
-        size_t slot = seen_add(&f->seen, f->sums[i + 1] - f->sums[first] * p, first);
-        if (f->seen.counts[slot] > 1)
-            f->repeats[first] = f->repeats[f->seen.firsts[slot]] = 1;
+        const struct seen_slot *slot = seen_add(&f->seen, f->sums[i + 1] - f->sums[first] * p,
+                                                first);
+        if (slot->count > 1)
+            f->repeats[first] = f->repeats[slot->first] = 1;
     }
     f->covered = 0;
     for (size_t i = 0; i < count; i++) {
@@ -264,23 +258,23 @@ size_t features_top_grams(struct features *f, int n, size_t enough)
     features_words(f);
     if (f->words.count < (size_t)n)
         return 0;
-    size_t bound = top_bound(f, n), best = 0, length = (size_t)n - 1;
+    size_t bound = top_bound(f, n), length = (size_t)n - 1;
+    const struct seen_slot *best = NULL;
     if (bound <= enough)
         return bound;
     find_grams(f);
     uint64_t p = power(n);
     size_t grams = f->words.count - (size_t)n + 1;
     seen_begin(&f->seen, grams);
-    for (size_t i = 0; i < grams; i++)
-        seen_add(&f->seen, f->sums[i + (size_t)n] - f->sums[i] * p, i);
-    for (size_t i = 1; i < f->seen.slots; i++) { /* the first one of the most frequent ones */
-        uint32_t count = f->seen.counts[i], most = f->seen.counts[best];
-        if (count > most || (count == most && f->seen.firsts[i] < f->seen.firsts[best]))
-            best = i;
+    for (size_t i = 0; i < grams; i++) {
+        const struct seen_slot *s = seen_add(&f->seen, f->sums[i + (size_t)n] - f->sums[i] * p, i);
+        /* the first one of the most frequent ones */
+        if (!best || s->count > best->count || (s->count == best->count && s->first < best->first))
+            best = s;
     }
     for (int i = 0; i < n; i++)
-        length += kind_at(f, f->seen.firsts[best] + (size_t)i)->chars;
-    return length * f->seen.counts[best];
+        length += kind_at(f, best->first + (size_t)i)->chars;
+    return length * best->count;
 }
 
 size_t features_repeated_grams(struct features *f, int n, size_t enough)
@@ -294,8 +288,7 @@ size_t features_repeated_grams(struct features *f, int n, size_t enough)
     for (size_t i = 0; i + words <= f->words.count; i++) {
         if (!f->repeats[i])
             continue;
-        size_t slot = seen_add(&f->seen, f->sums[i + words] - f->sums[i] * p, i);
-        if (f->seen.counts[slot] == 1)
+        if (seen_add(&f->seen, f->sums[i + words] - f->sums[i] * p, i)->count == 1)
             continue;
         for (size_t k = i; k < i + words; k++)
             chars += kind_at(f, k)->chars;

@@ -40,9 +40,11 @@ struct features {
     uint64_t *sums; /* hashes of the words before each word */
     size_t sums_cap;
     struct seen { /* hash table, working memory */
-        uint64_t *hashes;
-        uint32_t *counts, *firsts;
-        size_t slots, cap;
+        struct seen_slot {
+            uint64_t hash;
+            uint32_t count, first;
+        } * slots;
+        size_t count, cap;
     } seen;
     struct buf lower; /* the text with ASCII in lower case, working memory of c4.h */
 };

@@ -221,7 +221,7 @@ INLINE void hash_lanes(const char *s, const uint32_t *ends, size_t words, uint64
     h = choose(mask, turn(h ^ (rest & 0xFFFFFFFF) * XXH64_1, 23) * XXH64_2 + XXH64_3, h);
     rest = choose(mask, rest >> 32, rest);
     left &= 3;
-    for (int i = 0; i < 3; i++, rest >>= 8)
+    for (uint64_t i = 0; i < 3; i++, rest >>= 8)
         h = choose((lanes)(left > i), turn(h ^ (rest & 0xFF) * XXH64_5, 11) * XXH64_1, h);
     h = (h ^ h >> 33) * XXH64_2;
     h = (h ^ h >> 29) * XXH64_3;

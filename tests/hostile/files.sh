@@ -7,6 +7,8 @@ declare -A WRITERS=(
     [tokenize]='file tokenize -q --vocab $VOCAB --format text -o $OUT $TEXT'
     [decode]='file tokenize decode -q --vocab $VOCAB -o $OUT $TOKENS'
     [dedup]='file textclean dedup -q --format lines -o $OUT $TEXT'
+    [hashes]='file textclean dedup -q --format lines --keys-to $OUT $TEXT'
+    [languages]='file textclean learn-language -q --format lines -o $OUT en=$TEXT it=$TEXT'
     [decontaminate]='file textclean decontaminate -q --against $TEXT --format lines -o $OUT $TEXT'
     [textclean]='file textclean filter -q --rules gopher --format lines -o $OUT $TEXT'
     [count]='file tokenize count -q --format text -o $OUT $TEXT'
@@ -62,7 +64,7 @@ killed_is_cleared() {
     esac
     "${COMMAND[@]}" <gate >/dev/null 2>&1 5>&- &
     pid=$!
-    case $1 in wikiprep) head -c 60000 "$SAMPLE" >&5 ;; textclean | dedup | tokenize | count) head -c 20000 "$TEXT" >&5 ;; *) head -c 20000 "$TOKENS" >&5 ;; esac
+    case $1 in wikiprep) head -c 60000 "$SAMPLE" >&5 ;; textclean | dedup | hashes | tokenize | count) head -c 20000 "$TEXT" >&5 ;; *) head -c 20000 "$TOKENS" >&5 ;; esac
     for _ in $(seq 100); do
         left=$(find . -name '*.textmill-*' -o -name '*.tmp-*' | head -1)
         [ -z "$left" ] || break
@@ -135,7 +137,7 @@ for name in "${!WRITERS[@]}"; do
         case_planted_links_$name() { writes_through_no_link $name; }
         case_umask_$name() { follows_umask $name; }"
 done
-for name in textclean dedup tokenize count llmc nanogpt tfwrite megatron wikiprep; do
+for name in textclean dedup hashes tokenize count llmc nanogpt tfwrite megatron wikiprep; do
     eval "case_killed_$name() { killed_is_cleared $name; }"
 done
 
