@@ -250,7 +250,9 @@ static int add(struct numbers *a, int64_t value)
 static int add_object(struct numbers *a, PyObject *item)
 {
     int overflow;
-    PyObject *whole = PyBool_Check(item) ? NULL : PyNumber_Index(item);
+    PyObject *whole = PyLong_CheckExact(item) ? Py_NewRef(item)
+                      : PyBool_Check(item)    ? NULL
+                                              : PyNumber_Index(item);
     if (!whole) {
         PyErr_Clear();
         return no_numbers(a);
@@ -280,6 +282,11 @@ static int add_buffer(struct numbers *a, const Py_buffer *v)
         return no_numbers(a);
     if (reserve(a, (size_t)n) < 0)
         return -1;
+    if (n && *kind < 'a' && (size_t)v->itemsize == a->size && a->size == sizeof(uint32_t)) {
+        memcpy((uint32_t *)a->at + a->n, v->buf, (size_t)v->len);
+        a->n += (size_t)n;
+        return 0;
+    }
     for (Py_ssize_t i = 0; i < n; i++)
         if (add(a, element(v, *kind >= 'a', i)) < 0)
             return -1;

@@ -15,6 +15,8 @@ processors without the interpreter's lock, and any number of threads may use one
 import functools
 import os
 
+import numpy
+
 from . import _core
 from ._core import TokenizerError
 
@@ -50,3 +52,30 @@ class Tokenizer(_core.Tokenizer):
     def special_ids(self):
         """The ids of the special tokens, by name."""
         return {self.token(id).decode("utf-8", "replace"): id for id in range(len(self)) if self.is_special(id)}
+
+    @functools.cached_property
+    def _around(self):
+        """The special tokens before and after a text."""
+        whole, text = self.encode("a", wrap=True), self.encode("a")
+        at = next(i for i in range(len(whole)) if (whole[i:i + len(text)] == text).all())
+        return whole[:at], whole[at + len(text):]
+
+    def encode_padded(self, texts, *, pad, length=None, side="right", wrap=False, **options):
+        """Returns the ids of the texts as the rows of one array, and an array with 1 for each id and 0 for padding. Texts whose
+        ids are more than `length` lose the last ones; special tokens around a text stay. `pad` is the id that fills the rows, on
+        the right or on the left."""
+        if side not in ("right", "left"):
+            raise TokenizerError(f"side is 'right' or 'left', not {side!r}")
+        before, after = self._around if wrap else ((), ())
+        room = None if length is None else length - len(before) - len(after)
+        if room is not None and room < 0:
+            raise TokenizerError(f"length {length} leaves no room beside {len(before) + len(after)} special tokens")
+        texts = [text[:room] for text in self.encode_batch(texts, **options)]
+        width = max(map(len, texts), default=0) + len(before) + len(after)
+        ids = numpy.full((len(texts), width), pad, numpy.uint32)
+        mask = numpy.zeros(ids.shape, numpy.uint8)
+        for row, kept, text in zip(ids, mask, texts):
+            own = slice(0, len(before) + len(text) + len(after))
+            own = own if side == "right" else slice(width - own.stop, width)
+            row[own], kept[own] = numpy.concatenate([before, text, after]), 1
+        return ids, mask

@@ -44,6 +44,10 @@ class Tokenizer:
     @overload
     def encode_batch(self, texts: Iterable[_Text], *, special: bool = ..., wrap: bool = ..., strict: bool = ..., offsets: _Offsets,
                      threads: int = ...) -> tuple[list[_Array], list[_Array]]: ...
+    def encode_padded(self, texts: Iterable[_Text], *, pad: int, length: int | None = ..., side: Literal["right", "left"] = ...,
+                      wrap: bool = ..., special: bool = ..., strict: bool = ..., threads: int = ...) -> tuple[_Array, NDArray[numpy.uint8]]:
+        """Returns the ids of the texts as the rows of one array, and an array with 1 for each id and 0 for padding. Texts whose ids
+        are more than `length` lose the last ones; special tokens around a text stay. `pad` is the id that fills the rows."""
     def encode_buffer(self, data: _Text, ends: _Ids, *, special: bool = ..., wrap: bool = ..., strict: bool = ...,
                       offsets: _Offsets | None = ..., threads: int = ...) -> tuple[_Array, _Ends, _Array | None]:
         """Encodes several texts, which are stored one after the other in `data`. `ends` has the end of each text, as an Arrow column

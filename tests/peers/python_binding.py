@@ -66,6 +66,18 @@ ids, places = ours.encode_batch(texts, wrap=True, offsets="characters")
 same("BERT", ids, [e.ids for e in expected])
 assert all([tuple(p) for p in a.tolist()] == e.offsets for a, e in zip(places, expected))
 
+for wrap in True, False:
+    for length in None, 20, 2:
+        for side in "right", "left":
+            theirs.no_truncation() if length is None else theirs.enable_truncation(length)
+            theirs.enable_padding(direction=side, pad_id=7)
+            rows = theirs.encode_batch(texts[:3000:7], add_special_tokens=wrap)
+            ids, mask = ours.encode_padded(texts[:3000:7], pad=7, length=length, side=side, wrap=wrap)
+            same(f"padded, wrap {wrap}, length {length}, {side}", ids, [e.ids for e in rows])
+            same(f"masks, wrap {wrap}, length {length}, {side}", mask, [e.attention_mask for e in rows])
+theirs.no_truncation(), theirs.no_padding()
+assert [a.shape for a in ours.encode_padded([], pad=0)] == [(0, 0), (0, 0)]
+
 # Several threads of Python share a tokenizer, and the lock of the interpreter is not held.
 results = [None] * 4
 workers = [threading.Thread(target=lambda i=i: results.__setitem__(i, ours.encode_batch(texts, threads=1))) for i in range(4)]
@@ -84,7 +96,8 @@ same("buffer", numpy.split(ids, made[:-1].astype(int)), [list(map(int, r)) for r
 
 for bad in (lambda: Tokenizer("nothing"), lambda: Tokenizer(gpt2, pattern="x"), lambda: ours.decode([1 << 30]),
             lambda: ours.encode(b"\xff", strict=True), lambda: ours.encode_buffer(b"ab", [3]),
-            lambda: ours.encode_buffer(b"ab", [2, 1])):
+            lambda: ours.encode_buffer(b"ab", [2, 1]), lambda: ours.encode_padded(["a"], pad=0, length=1, wrap=True),
+            lambda: ours.encode_padded(["a"], pad=0, side="up")):
     try:
         bad()
         sys.exit("no error")
