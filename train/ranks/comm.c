@@ -493,6 +493,12 @@ void comm_end(struct comm *c, struct comm_work *w)
     free_work(w);
 }
 
+void comm_end_of(struct comm *c, struct comm_work **w)
+{
+    comm_end(c, *w);
+    *w = NULL;
+}
+
 static void split_sum(void *ctx, enum split_axis axis, struct ops *o, struct ops_array x, int64_t n,
                       const char *what)
 {

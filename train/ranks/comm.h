@@ -143,6 +143,7 @@ struct comm_work *comm_receive_begin(struct comm *c, enum comm_group group, int 
                                      struct ops *o, struct ops_array x, int64_t n,
                                      const char *what);
 void comm_end(struct comm *c, struct comm_work *work); /* waits for the end; does nothing on NULL */
+void comm_end_of(struct comm *c, struct comm_work **work); /* the same, and sets *work to NULL */
 
 /* Returns the operations of the tensor-parallel group in the form that the functions of a model use
  * (model/network/split.h). They borrow c. Each operation returns when it has ended. */

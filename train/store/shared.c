@@ -85,12 +85,6 @@ static uint64_t bytes_of(const struct shared *m, const struct array *a)
     return n ? (uint64_t)n * ops_type_bytes(a->own->array.type) : 1;
 }
 
-static void end_work(struct shared *m, struct array *a)
-{
-    comm_end(m->comm, a->work);
-    a->work = NULL;
-}
-
 /* Removes the array from its slot. */
 static void drop(struct array *a)
 {
@@ -105,7 +99,7 @@ static void finish_sum(struct shared *m, struct array *a)
     const int64_t n = own_elements(m, a);
     int to = a->to;
     assert(!a->users);
-    end_work(m, a);
+    comm_end_of(m->comm, &a->work);
     struct ops_array sum = spot_fetch(m->arrays[to].own, MODE_MAKE);
     ops_copy(m->ops, sum, own_part(m, a), n);
     for (int k = 0; k < a->merges; k++, to -= a->stride) {
@@ -123,7 +117,7 @@ static void forget(struct shared *m, struct array *a)
     if (a->place == SUMMED) {
         finish_sum(m, a);
     } else if (a->place != OUT) {
-        end_work(m, a);
+        comm_end_of(m->comm, &a->work);
         drop(a);
     }
 }
@@ -201,7 +195,7 @@ static struct ops_array fetch(struct home *h, int i, enum use_mode use)
         if (use == MODE_READ)
             begin_gather(m, a);
     }
-    end_work(m, a);
+    comm_end_of(m->comm, &a->work);
     a->place = IN;
     a->made |= use != MODE_READ;
     a->users++;

@@ -99,18 +99,12 @@ void sharing_open(struct sharing *h, struct store *s, struct comm *c)
     word_table_open(&h->table, s, c);
 }
 
-static void end_gather(struct sharing *h, int block)
-{
-    comm_end(h->comm, h->pending[block].gather);
-    h->pending[block].gather = NULL;
-}
-
 void sharing_close(struct sharing *h)
 {
     if (!h->store)
         return;
     for (int b = 0; b < h->store->tensors->blocks; b++)
-        end_gather(h, b);
+        comm_end_of(h->comm, &h->pending[b].gather);
     word_table_close(&h->table);
     ops_buffer_free(h->store->ops, h->squares, h->pieces[h->store->tensors->count]);
     free(h->pieces);
@@ -207,11 +201,10 @@ static void end_sum(struct sharing *h, int block)
 {
     struct sharing_work *w = &h->pending[block];
     const int64_t own = shares_of(h, block)[h->comm->rank[COMM_DATA]];
-    comm_end(h->comm, w->sum);
+    comm_end_of(h->comm, &w->sum);
     if (!block)
         word_table_end_sum(&h->table, w->gradients);
     square_block(h, block, is_scattered(h, block) ? ops_part(w->gradients, own) : w->gradients);
-    w->sum = NULL;
     w->gradients = OPS_NONE;
 }
 
@@ -289,7 +282,7 @@ void sharing_gather(struct sharing *h, int block, struct ops_array parameters)
         return;
     gather_block(h, block);
     if (h->store->moves)
-        end_gather(h, block);
+        comm_end_of(h->comm, &h->pending[block].gather);
 }
 
 void sharing_gather_table(struct sharing *h)
@@ -304,14 +297,14 @@ void sharing_await(struct sharing *h, const struct use *u)
         return;
     if (!u->number)
         word_table_await_rows(&h->table, h->pending[0].parameters);
-    end_gather(h, u->number);
+    comm_end_of(h->comm, &h->pending[u->number].gather);
 }
 
 void sharing_end_gathers(struct sharing *h)
 {
     sharing_gather_table(h);
     for (int b = 0; b < h->store->tensors->blocks; b++)
-        end_gather(h, b);
+        comm_end_of(h->comm, &h->pending[b].gather);
 }
 
 void sharing_gather_all(struct sharing *h)
@@ -323,7 +316,7 @@ void sharing_gather_all(struct sharing *h)
             continue;
         h->pending[b].parameters = store_fetch(s, STORE_PARAMETERS, b);
         gather_block(h, b);
-        end_gather(h, b);
+        comm_end_of(h->comm, &h->pending[b].gather);
         store_release(s, STORE_PARAMETERS, b);
     }
 }

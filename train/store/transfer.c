@@ -22,21 +22,13 @@ void transfer_close(struct transfer *g)
     *g = (struct transfer){ 0 };
 }
 
-static void await(struct transfer *g, struct transfer_work *t)
-{
-    if (!t->work)
-        return;
-    comm_end(g->comm, t->work);
-    t->work = NULL;
-}
-
 void transfer_begin(struct transfer *g, const struct phase *f, struct ops_array x, int64_t n)
 {
     const struct use *u = &f->uses[0];
     struct transfer_work *t = &g->transfers[u->kind][u->number];
     char what[40];
     assert(f->count == 1);
-    await(g, t);
+    comm_end_of(g->comm, &t->work);
     snprintf(what, sizeof what, "%s, micro-batch %d", phase_name(f->kind), f->micro);
     t->sends = u->mode == MODE_READ;
     t->work = (t->sends ? comm_send_begin : comm_receive_begin)(g->comm, COMM_PIPE, f->peer,
@@ -47,12 +39,12 @@ void transfer_await(struct transfer *g, const struct use *u)
 {
     struct transfer_work *t = g->transfers[u->kind];
     if (t && t[u->number].work && (!t[u->number].sends || u->mode != MODE_READ))
-        await(g, &t[u->number]);
+        comm_end_of(g->comm, &t[u->number].work);
 }
 
 void transfer_await_all(struct transfer *g)
 {
     for (int kind = 0; kind < STORE_KINDS; kind++)
         for (int i = 0; g->transfers[kind] && i < g->store->layout.count[kind]; i++)
-            await(g, &g->transfers[kind][i]);
+            comm_end_of(g->comm, &g->transfers[kind][i].work);
 }

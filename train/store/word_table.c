@@ -36,16 +36,10 @@ void word_table_open(struct word_table *t, struct store *s, struct comm *c)
     t->bounds = mem_zalloc((size_t)ranks + 1, sizeof *t->bounds);
 }
 
-static void end_work(struct word_table *t)
-{
-    comm_end(t->comm, t->work);
-    t->work = NULL;
-}
-
 void word_table_close(struct word_table *t)
 {
     if (t->store) {
-        end_work(t);
+        comm_end_of(t->comm, &t->work);
         ops_buffer_free(t->store->ops, t->kept, t->room);
     }
     free(t->used);
@@ -209,7 +203,7 @@ void word_table_restore(struct word_table *t, struct ops_array gradients)
 {
     if (t->state != TABLE_FIRST_SUM)
         return;
-    end_work(t);
+    comm_end_of(t->comm, &t->work);
     copy_runs(t, gradients, 1);
     t->state = TABLE_EMBEDDING;
 }
@@ -230,7 +224,7 @@ void word_table_end_sum(struct word_table *t, struct ops_array gradients)
 {
     if (t->state != TABLE_SECOND_SUM)
         return;
-    end_work(t);
+    comm_end_of(t->comm, &t->work);
     copy_runs(t, gradients, 1);
     t->state = TABLE_IDLE;
 }
@@ -255,7 +249,7 @@ void word_table_await_rows(struct word_table *t, struct ops_array parameters)
 {
     if (t->state != TABLE_ROWS)
         return;
-    end_work(t);
+    comm_end_of(t->comm, &t->work);
     copy_runs(t, parameters, 1);
     t->state = TABLE_REST;
 }
