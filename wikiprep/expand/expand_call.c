@@ -109,7 +109,8 @@ int expand_is_rendered(const struct expander *x, const struct library_page *page
 int expand_give_up(struct expander *x, const struct frame *f)
 {
     for (const struct frame *outer = f; outer; outer = outer->caller)
-        if (outer->page && expand_is_rendered(x, outer->page, &x->failed_name)) {
+        if (outer->page && expand_pay(x, WORK_NODE) &&
+            expand_is_rendered(x, outer->page, &x->failed_name)) {
             x->failed = outer;
             return 1;
         }
