@@ -2,7 +2,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common/base/buf.h"
 #include "common/base/err.h"
@@ -178,12 +177,16 @@ static int read_task(struct core_task *t, const struct yaml *y, size_t i, const 
                              .baseline = -1 };
     struct buf path = BUF_INIT;
     buf_addf(&path, "%s/eval_data/%s", dir, given[1]);
-    if (access(path.data, F_OK) < 0) {
+    enum file_kind there = FILE_NONE;
+    const int looked = file_look(path.data, &there);
+    if (!looked && there == FILE_NONE) {
         buf_clear(&path);
         buf_addf(&path, "%s/%s", dir, given[1]);
     }
     t->path = mem_strdup(path.data);
     buf_release(&path);
+    if (looked < 0)
+        return -1;
     char *end;
     t->examples = strtoll(given[2], &end, 10);
     if (end == given[2] || (*end && *end != ',') || t->examples < 0 || t->examples > 1000)

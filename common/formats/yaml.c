@@ -194,10 +194,9 @@ static int open_parser(yaml_parser_t *parser, const char *text, size_t n, const 
 
 static int bad_yaml(const yaml_parser_t *parser, const char *name)
 {
-    if (parser->error == YAML_MEMORY_ERROR)
+    if (parser->error == YAML_MEMORY_ERROR || !parser->problem)
         return err_set("%s: memory ran out while this YAML was read", name);
-    return err_set("%s:%zu: bad YAML: %s", name, parser->problem_mark.line + 1,
-                   parser->problem ? parser->problem : "unreadable");
+    return err_set("%s:%zu: bad YAML: %s", name, parser->problem_mark.line + 1, parser->problem);
 }
 
 /* Checks one event and counts the depth, and the anchors and aliases. Returns 0, or -1 with an
