@@ -133,7 +133,7 @@ $(B)/obj/model/compute/kernels_%.o: EXTRA += $(UNSEEN) $(FUSED)
 # others; with this option it uses them in all. Clang does not have the option.
 FUSED := $(shell $(CC) --param avoid-fma-max-bits=0 -Werror -x c -c /dev/null -o /dev/null 2>/dev/null && echo --param avoid-fma-max-bits=0)
 # Quantised files have the same bytes on all processors.
-$(B)/obj/model/compute/stored.o: EXTRA += -ffp-contract=off
+$(B)/obj/model/compute/stored.o $(B)/obj/model/compute/stored_blocks.o: EXTRA += -ffp-contract=off
 # Without this option GCC moves loads up in the tile loops and then spills the sums.
 $(B)/obj/model/compute/kernels_neon.o: EXTRA += $(if $(filter release,$(MODE)),-fno-schedule-insns)
 $(B)/obj/common/program/tool.o: EXTRA = -DTEXTMILL_VERSION='"$(VERSION)"' -DTEXTMILL_FLAGS='"$(filter-out $(PREFIX_MAPS),$(ALL_CFLAGS))"'

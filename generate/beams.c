@@ -80,7 +80,7 @@ static void add_text(struct text *text, const struct generator *g, uint32_t id)
 {
     size_t n;
     const char *bytes = tokenizer_token(g->tokenizer, id, &n);
-    if (bytes && (int64_t)id != tokenizer_end_of_text(g->tokenizer))
+    if (bytes && !generator_ends(g, id))
         text_add(text, bytes, n);
 }
 
@@ -102,7 +102,7 @@ static enum finish finish_of(const struct beams *b, const struct continuation *c
 {
     const struct generator *g = b->g;
     const struct ids *ids = &b->running[c->parent].ids;
-    if ((int64_t)c->id == tokenizer_end_of_text(g->tokenizer))
+    if (generator_ends(g, c->id))
         return FINISH_END_OF_TEXT;
     if (meets_stop(g, ids, c->id))
         return FINISH_STOP;

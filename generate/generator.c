@@ -17,6 +17,16 @@ static void begin(struct generator *g, const struct ops_array *blocks)
     decoder_init(&g->decoder, &g->model, g->ops, blocks, g->cached);
     g->choosers = mem_zalloc((size_t)ops_threads(g->ops), sizeof *g->choosers);
     g->encoder = encoder_new(g->tokenizer);
+    if (tokenizer_end_of_text(g->tokenizer) >= 0)
+        ids_add(&g->ends, (uint32_t)tokenizer_end_of_text(g->tokenizer));
+}
+
+int generator_ends(const struct generator *g, uint32_t id)
+{
+    size_t i = 0;
+    while (i < g->ends.count && g->ends.data[i] != id)
+        i++;
+    return i < g->ends.count;
 }
 
 static int load_model(struct generator *g, const char *dir, const char *device, int threads,
@@ -44,7 +54,7 @@ int generator_load(struct generator *g, const char *dir, const char *vocab, cons
         return err_set(
             "vocabulary and model differ: '%s' has %u tokens, but the model in '%s' has only %lld",
             from, tokenizer_size(g->tokenizer), dir, (long long)g->model.config.vocabulary);
-    return 0;
+    return folder_ends(&g->ends, dir);
 }
 
 void generator_open(struct generator *g, struct tokenizer *t, struct ops *o, const struct model *m,
@@ -72,6 +82,7 @@ void generator_release(struct generator *g)
     sampler_release(&g->sampler);
     cache_release(&g->saved);
     ids_release(&g->saved_ids);
+    ids_release(&g->ends);
     decoder_release(&g->decoder);
     if (g->encoder)
         encoder_free(g->encoder);
@@ -228,12 +239,12 @@ static void choose_token(void *ctx, int64_t i, int thread)
     ids_add(&one->ids, id);
 }
 
-/* Adds a token to the text, unless it is the end-of-text token. Returns why this ends the
+/* Adds a token to the text, unless it ends the text. Returns why this ends the
  * generation, or FINISH_NOT if it does not. */
 static enum finish add_token(struct generator *g, struct generation *one, uint32_t id)
 {
     size_t n;
-    if (id == tokenizer_end_of_text(g->tokenizer))
+    if (generator_ends(g, id))
         return FINISH_END_OF_TEXT;
     const char *bytes = tokenizer_token(g->tokenizer, id, &n);
     if (bytes)

@@ -48,6 +48,7 @@ struct generator {
     struct parameters parameters;
     struct decoder decoder;
 
+    struct ids ends; /* tokens that end a text: the tokenizer's, and those that the model names */
     int borrowed; /* 1: tokenizer, ops and the model's tensors are the caller's (generator_open) */
     struct cache saved; /* the keys and values of saved_ids (prompt_cache.h); zeroed: none */
     struct ids saved_ids;
@@ -71,6 +72,8 @@ int generator_load(struct generator *g, const char *dir, const char *vocab, cons
  * borrowed. `blocks` are the arrays of its parameters [m->tensors.blocks]. */
 void generator_open(struct generator *g, struct tokenizer *t, struct ops *o, const struct model *m,
                     const struct ops_array *blocks);
+/* Returns 1 if the token ends a text, else 0. */
+int generator_ends(const struct generator *g, uint32_t id);
 void generator_release(struct generator *g);
 
 /* A prompt that the model has read, where texts begin. */

@@ -15,10 +15,16 @@ static const struct kind {
     int numbers, bytes;
     const char *name;
 } kinds[] = {
-    { GGUF_TENSOR_F32, 1, 4, "F32" },       { GGUF_TENSOR_F16, 1, 2, "F16" },
-    { GGUF_TENSOR_BF16, 1, 2, "BF16" },     { GGUF_TENSOR_Q8_0, 32, 34, "Q8_0" },
-    { GGUF_TENSOR_Q4_0, 32, 18, "Q4_0" },   { GGUF_TENSOR_Q4_K, 256, 144, "Q4_K" },
-    { GGUF_TENSOR_Q6_K, 256, 210, "Q6_K" }, { GGUF_TENSOR_I8, 1, 1, "I8" },
+    { GGUF_TENSOR_F32, 1, 4, "F32" },         { GGUF_TENSOR_F16, 1, 2, "F16" },
+    { GGUF_TENSOR_Q4_0, 32, 18, "Q4_0" },     { GGUF_TENSOR_Q4_1, 32, 20, "Q4_1" },
+    { GGUF_TENSOR_Q5_0, 32, 22, "Q5_0" },     { GGUF_TENSOR_Q5_1, 32, 24, "Q5_1" },
+    { GGUF_TENSOR_Q8_0, 32, 34, "Q8_0" },     { GGUF_TENSOR_Q2_K, 256, 84, "Q2_K" },
+    { GGUF_TENSOR_Q3_K, 256, 110, "Q3_K" },   { GGUF_TENSOR_Q4_K, 256, 144, "Q4_K" },
+    { GGUF_TENSOR_Q5_K, 256, 176, "Q5_K" },   { GGUF_TENSOR_Q6_K, 256, 210, "Q6_K" },
+    { GGUF_TENSOR_IQ4_NL, 32, 18, "IQ4_NL" }, { GGUF_TENSOR_IQ4_XS, 256, 136, "IQ4_XS" },
+    { GGUF_TENSOR_I8, 1, 1, "I8" },           { GGUF_TENSOR_BF16, 1, 2, "BF16" },
+    { GGUF_TENSOR_TQ1_0, 256, 54, "TQ1_0" },  { GGUF_TENSOR_TQ2_0, 256, 66, "TQ2_0" },
+    { GGUF_TENSOR_MXFP4, 32, 17, "MXFP4" },   { GGUF_TENSOR_NVFP4, 64, 36, "NVFP4" },
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -152,6 +158,17 @@ static int take_shape(struct place *p, struct gguf_tensor *t)
     return 0;
 }
 
+static int refuse_type(const struct place *p, const struct gguf_tensor *t)
+{
+    struct buf names = BUF_INIT;
+    for (int i = 0; i < KINDS; i++)
+        buf_addf(&names, "%s%s", i + 1 == KINDS ? " and " : i ? ", " : "", kinds[i].name);
+    err_set("%s: tensor '%s' is of type %u, at byte %llu; only %s are read", p->g->path, t->name,
+            t->type, (unsigned long long)p->at, names.data);
+    buf_release(&names);
+    return -1;
+}
+
 static int take_tensor(struct place *p, struct gguf_tensor *t)
 {
     const char *name;
@@ -163,10 +180,7 @@ static int take_tensor(struct place *p, struct gguf_tensor *t)
         return -1;
     const struct kind *k = kind_of(t->type);
     if (!k)
-        return err_set(
-            "%s: tensor '%s' is of type %u, at byte %llu; only F32, F16, BF16, Q8_0, Q4_0, "
-            "Q4_K, Q6_K and I8 are read",
-            p->g->path, t->name, t->type, (unsigned long long)p->at);
+        return refuse_type(p, t);
     if (t->shape[t->rank - 1] % k->numbers)
         return err_set("%s: tensor '%s': row length %lld is not a multiple of %s's block size",
                        p->g->path, t->name, (long long)t->shape[t->rank - 1], k->name);

@@ -30,11 +30,23 @@ enum {
     GGUF_TENSOR_F32 = 0,
     GGUF_TENSOR_F16 = 1,
     GGUF_TENSOR_Q4_0 = 2,
+    GGUF_TENSOR_Q4_1 = 3,
+    GGUF_TENSOR_Q5_0 = 6,
+    GGUF_TENSOR_Q5_1 = 7,
     GGUF_TENSOR_Q8_0 = 8,
+    GGUF_TENSOR_Q2_K = 10,
+    GGUF_TENSOR_Q3_K = 11,
     GGUF_TENSOR_Q4_K = 12,
+    GGUF_TENSOR_Q5_K = 13,
     GGUF_TENSOR_Q6_K = 14,
+    GGUF_TENSOR_IQ4_NL = 20,
+    GGUF_TENSOR_IQ4_XS = 23,
     GGUF_TENSOR_I8 = 24,
-    GGUF_TENSOR_BF16 = 30
+    GGUF_TENSOR_BF16 = 30,
+    GGUF_TENSOR_TQ1_0 = 34,
+    GGUF_TENSOR_TQ2_0 = 35,
+    GGUF_TENSOR_MXFP4 = 39,
+    GGUF_TENSOR_NVFP4 = 40
 };
 
 /* Types of a key's value, numbered as in the file. */

@@ -26,13 +26,25 @@ enum ops_type {
     OPS_Q4,
     OPS_Q4_K,
     OPS_Q6_K,
+    OPS_Q4_1,
+    OPS_Q5_0,
+    OPS_Q5_1,
+    OPS_IQ4_NL,
+    OPS_MXFP4,
+    OPS_NVFP4,
+    OPS_Q2_K,
+    OPS_Q3_K,
+    OPS_Q5_K,
+    OPS_IQ4_XS,
+    OPS_TQ1_0,
+    OPS_TQ2_0,
     OPS_LIST,
 };
 
 static inline size_t ops_type_bytes(enum ops_type type) /* of one number; 0 for blocks and lists */
 {
-    static const unsigned char bytes[] = { 4, 2, 8, 4, 4, 8, 1, 2, 0, 0, 0, 0, 0 };
-    return bytes[type];
+    static const unsigned char bytes[] = { 4, 2, 8, 4, 4, 8, 1, 2 };
+    return type < sizeof bytes ? bytes[type] : 0;
 }
 
 /* An array of numbers of one type. It is passed by value and owns nothing; a part of an array is an

@@ -22,31 +22,21 @@ int stored_grouped(enum ops_type type)
     return type == OPS_Q8 || type == OPS_Q4;
 }
 
-/* The number of numbers in a block, and the number of its bytes. */
-struct block {
-    int64_t numbers, bytes;
-};
-
-static struct block block_of(enum ops_type type)
+int stored_only_read(enum ops_type type)
 {
-    switch (type) {
-    case OPS_Q8: return (struct block){ STORED_BLOCK, STORED_Q8_BYTES };
-    case OPS_Q4: return (struct block){ STORED_BLOCK, STORED_Q4_BYTES };
-    case OPS_Q4_K: return (struct block){ 256, 144 };
-    case OPS_Q6_K: return (struct block){ 256, 210 };
-    default: return (struct block){ 1, (int64_t)ops_type_bytes(type) };
-    }
+    return type == OPS_F64 || (stored_blocks(type) && !stored_grouped(type));
 }
 
 uint64_t stored_bytes(enum ops_type type, int64_t n)
 {
-    const struct block b = block_of(type);
-    return (uint64_t)(n / b.numbers * b.bytes);
+    const struct stored_blocks *b = stored_blocks(type);
+    return b ? (uint64_t)(n / b->numbers * b->bytes) : (uint64_t)n * ops_type_bytes(type);
 }
 
 int stored_fits(enum ops_type type, int64_t n)
 {
-    return n % block_of(type).numbers == 0;
+    const struct stored_blocks *b = stored_blocks(type);
+    return !b || n % b->numbers == 0;
 }
 
 static uint32_t bits_of(float x)
@@ -259,67 +249,6 @@ static void make_fast(enum ops_type type, unsigned char *out, const float *x, in
     make_plain(type, out, x, n);
 }
 
-/* ---- reading blocks ----------------------------------------------------------------------- */
-
-static void read_q8(float *out, const unsigned char *in)
-{
-    const float d = half_read(le_u16(in));
-    for (int i = 0; i < STORED_BLOCK; i++)
-        out[i] = d * (float)(int8_t)in[2 + i];
-}
-
-static void read_q4(float *out, const unsigned char *in)
-{
-    const float d = half_read(le_u16(in));
-    for (int i = 0; i < HALF_BLOCK; i++) {
-        out[i] = d * (float)((in[2 + i] & 15) - 8);
-        out[HALF_BLOCK + i] = d * (float)((in[2 + i] >> 4) - 8);
-    }
-}
-
-/* Sets out[] to the numbers x of a block of Q4_K: f16 d and m; 8 pairs of a 6-bit scale s and a
- * 6-bit minimum o, packed in 12 bytes; 128 bytes of 4-bit numbers q. Each 32 bytes give first 32
- * low halves, then 32 high halves. x = d s q - m o. */
-static void read_q4_k(float *out, const unsigned char *in)
-{
-    const float d = half_read(le_u16(in)), m = half_read(le_u16(in + 2));
-    const unsigned char *packed = in + 4, *q = in + 16;
-    for (int j = 0; j < 8; j++) {
-        int s = packed[j % 4] & 63, o = packed[j % 4 + 4] & 63;
-        if (j >= 4) {
-            s = (packed[j + 4] & 15) | packed[j - 4] >> 6 << 4;
-            o = packed[j + 4] >> 4 | packed[j] >> 6 << 4;
-        }
-        for (int i = 0; i < 32; i++) {
-            int both = q[j / 2 * 32 + i];
-            *out++ = d * (float)s * (float)(j % 2 ? both >> 4 : both & 15) - m * (float)o;
-        }
-    }
-}
-
-/* Sets out[] to the numbers x of a block of Q6_K: 128 bytes of the numbers' low 4 bits, 64 of their
- * high 2 bits, 16 signed scales s, f16 d. Each 64 bytes of low bits give first 64 low halves, then
- * 64 high halves; a byte of high bits belongs to four numbers that are 32 apart. x = d s (q -
- * 32). */
-static void read_q6_k(float *out, const unsigned char *in)
-{
-    enum { LOW = 128, HIGH = 64, RUN = 32 };
-    const float d = half_read(le_u16(in + LOW + HIGH + 16));
-    for (int i = 0; i < 256; i++) {
-        const int part = i / 128, run = i % 128 / RUN, l = i % RUN;
-        const int low = in[64 * part + run % 2 * RUN + l] >> (run / 2 * 4) & 15;
-        const int high = in[LOW + RUN * part + l] >> 2 * run & 3;
-        out[i] = d * (float)(int8_t)in[LOW + HIGH + i / 16] * (float)((low | high << 4) - 32);
-    }
-}
-
-/* Returns the position of the f16 scales of a block; *count is set to their number. */
-static int64_t scales_of(enum ops_type type, int *count)
-{
-    *count = type == OPS_Q4_K ? 2 : 1;
-    return type == OPS_Q6_K ? block_of(type).bytes - 2 : 0;
-}
-
 /* ---- numbers ------------------------------------------------------------------------------ */
 
 static uint32_t nearest_bf16(float x)
@@ -368,25 +297,19 @@ static void read_numbers(enum ops_type type, float *out, const unsigned char *in
 
 void stored_make(enum ops_type type, void *out, const float *x, int64_t n)
 {
-    assert(stored_fits(type, n) && type != OPS_F64 && type != OPS_Q4_K && type != OPS_Q6_K);
+    assert(stored_fits(type, n) && !stored_only_read(type));
     (stored_grouped(type) ? make_fast : make_numbers)(type, out, x, n);
 }
 
 void stored_read(enum ops_type type, float *out, const void *in, int64_t n)
 {
-    const struct block b = block_of(type);
+    const struct stored_blocks *b = stored_blocks(type);
     const unsigned char *from = in;
     assert(stored_fits(type, n));
-    if (b.numbers == 1) {
+    if (!b)
         read_numbers(type, out, from, n);
-        return;
-    }
-    void (*read)(float *, const unsigned char *) = type == OPS_Q8     ? read_q8
-                                                   : type == OPS_Q4   ? read_q4
-                                                   : type == OPS_Q4_K ? read_q4_k
-                                                                      : read_q6_k;
-    for (; n > 0; n -= b.numbers, out += b.numbers, from += b.bytes)
-        read(out, from);
+    for (; b && n > 0; n -= b->numbers, out += b->numbers, from += b->bytes)
+        b->read(out, from);
 }
 
 static int bad_half(const unsigned char *p)
@@ -419,15 +342,13 @@ static int64_t bad_number(enum ops_type type, const unsigned char *in, int64_t n
 
 int64_t stored_bad(enum ops_type type, const void *in, int64_t n)
 {
-    const struct block b = block_of(type);
+    const struct stored_blocks *b = stored_blocks(type);
     const unsigned char *from = in;
-    int count;
-    const int64_t at = scales_of(type, &count);
-    if (b.numbers == 1)
+    if (!b)
         return bad_number(type, from, n);
-    for (int64_t i = 0; i < n; i += b.numbers, from += b.bytes)
-        for (int s = 0; s < count; s++)
-            if (bad_half(from + at + 2 * s))
+    for (int64_t i = 0; i < n; i += b->numbers, from += b->bytes)
+        for (int s = 0; s < b->scales; s++)
+            if (bad_half(from + b->scales_at + 2 * s))
                 return i;
     return -1;
 }
@@ -456,7 +377,7 @@ static int64_t integers_at(int64_t blocks, int64_t bytes, int64_t b, int64_t j, 
 
 void stored_group_put(enum ops_type type, void *group, int64_t o, const void *row, int64_t I)
 {
-    const int64_t blocks = I / STORED_BLOCK, bytes = block_of(type).bytes - SCALE_BYTES;
+    const int64_t blocks = I / STORED_BLOCK, bytes = stored_blocks(type)->bytes - SCALE_BYTES;
     char *to = group;
     const char *from = row;
     for (int64_t b = 0; b < blocks; b++, from += SCALE_BYTES + bytes) {
@@ -468,7 +389,7 @@ void stored_group_put(enum ops_type type, void *group, int64_t o, const void *ro
 
 void stored_group_get(enum ops_type type, void *row, const void *group, int64_t o, int64_t I)
 {
-    const int64_t blocks = I / STORED_BLOCK, bytes = block_of(type).bytes - SCALE_BYTES;
+    const int64_t blocks = I / STORED_BLOCK, bytes = stored_blocks(type)->bytes - SCALE_BYTES;
     const char *from = group;
     char *to = row;
     for (int64_t b = 0; b < blocks; b++, to += SCALE_BYTES + bytes) {

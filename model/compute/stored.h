@@ -7,7 +7,7 @@
  *                       the first 16 numbers and high halves the last 16;      x = d * (q - 8)
  *
  * Q8 and Q4 are ggml's Q8_0 and Q4_0: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md.
- * F64, ggml's Q4_K and its Q6_K (256 numbers in a block) are only read.
+ * F64 and ggml's other types with blocks (stored_blocks.c) are only read.
  *
  * Products read matrices [O,I] of Q8 and Q4 in groups of STORED_GROUP outputs. A group has the f16
  * scales [blocks][STORED_GROUP], then the integers [blocks][j][STORED_GROUP][4]: for each block,
@@ -28,12 +28,23 @@ enum { STORED_BLOCK = 32, STORED_Q8_BYTES = 34, STORED_Q4_BYTES = 18, STORED_GRO
 #define STORED_AUTO  OPS_LIST
 enum ops_type stored_type(int word);
 
+/* A type with blocks: numbers and bytes of a block, position and number of its f16 scales, and the
+ * function that reads it. stored_blocks returns NULL for a type without blocks. */
+struct stored_blocks {
+    int64_t numbers, bytes, scales_at;
+    int scales;
+    void (*read)(float *out, const unsigned char *in);
+};
+const struct stored_blocks *stored_blocks(enum ops_type type);
+
 /* Returns the bytes of a row of n numbers, which are whole blocks. */
 uint64_t stored_bytes(enum ops_type type, int64_t n);
 /* Returns 1 if rows of n numbers are whole blocks of that type, or if it has no blocks, else 0. */
 int stored_fits(enum ops_type type, int64_t n);
 /* Returns 1 if the type is Q8 or Q4, whose matrices are read by products in groups, else 0. */
 int stored_grouped(enum ops_type type);
+/* Returns 1 if the type can only be read, and not computed with, else 0. */
+int stored_only_read(enum ops_type type);
 
 /* stored_make converts n numbers, which are finite, to the type, rounded to nearest, ties to even.
  * The scale of a Q8 block is its largest |x| / 127. The integers q of a Q4 block are those with the

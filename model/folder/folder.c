@@ -11,6 +11,7 @@
 #include "common/files/file.h"
 #include "common/files/usage.h"
 #include "common/formats/gguf.h"
+#include "common/formats/js.h"
 #include "model/folder/folder_names.h"
 #include "model/network/split.h"
 
@@ -95,6 +96,55 @@ int folder_head(enum model_head *head, const char *dir)
         failed = architecture_head(head, text.data, text.len, path.data);
     buf_release(&text);
     buf_release(&path);
+    return failed;
+}
+
+/* Appends an id, or each of a list. */
+static void add_ids(struct ids *out, const struct js *v)
+{
+    int64_t id;
+    if (js_int(v, &id) == 0 && id >= 0 && id <= UINT32_MAX)
+        ids_add(out, (uint32_t)id);
+    for (size_t i = 0; js_is_array(v) && i < js_count(v); i++)
+        add_ids(out, js_at(v, i));
+}
+
+static int gguf_ends(struct ids *ends, const char *path)
+{
+    static const char *const keys[] = { "eos", "eot", "eom" };
+    struct gguf g = { 0 };
+    double id;
+    int failed = gguf_open(&g, path);
+    for (int i = 0; i < 3 && !failed; i++) {
+        char name[64];
+        snprintf(name, sizeof name, "tokenizer.ggml.%s_token_id", keys[i]);
+        const struct gguf_key *k = gguf_find(&g, name);
+        if (k && !(failed = gguf_real(&g, k, &id)) && id >= 0 && id <= UINT32_MAX)
+            ids_add(ends, (uint32_t)id);
+    }
+    gguf_close(&g);
+    return failed;
+}
+
+int folder_ends(struct ids *ends, const char *path)
+{
+    static const char *const names[] = { "generation_config.json", "config.json" };
+    const size_t before = ends->count;
+    struct buf file = BUF_INIT;
+    int failed = 0;
+    if (gguf_is(path))
+        return gguf_ends(ends, path);
+    for (int i = 0; i < 2 && !failed && ends->count == before; i++) {
+        enum file_kind kind;
+        file_join(&file, path, names[i]);
+        failed = file_look(file.data, &kind);
+        struct js *root = failed || !kind ? NULL : js_load(file.data);
+        if (!failed && kind && !root)
+            failed = -1;
+        add_ids(ends, js_get(root, "eos_token_id"));
+        js_free(root);
+    }
+    buf_release(&file);
     return failed;
 }
 

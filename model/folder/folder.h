@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "common/base/ids.h"
 #include "model/formats/matrix.h"
 #include "model/formats/weights.h"
 #include "model/network/model.h"
@@ -23,6 +24,11 @@ int folder_read_config(struct model_config *config, enum model_head head, const 
 /* Sets *head to the head of the model in the folder (architecture_head). Returns 0, or -1 with an
  * error. */
 int folder_head(enum model_head *head, const char *dir);
+
+/* Appends to `ends` the ids of the tokens that end a text, as a folder's generation_config.json or,
+ * if that names none, its config.json says (eos_token_id, a number or a list), or as a GGUF file
+ * says (end of text, of a turn and of a message). Returns 0, or -1 with an error. */
+int folder_ends(struct ids *ends, const char *path);
 
 /* Loads the folder `dir`: reads the config, initialises *m with `head`, and reads all tensors into
  * one F32 array for each block. Allocates *blocks with m->tensors.blocks arrays (free with

@@ -389,15 +389,19 @@ void gguf_model_pair(void *to, const void *from, int64_t rows, uint64_t bytes, i
 
 static enum ops_type stored_of(const struct gguf_tensor *t)
 {
-    switch (t->type) {
-    case GGUF_TENSOR_F16: return OPS_F16;
-    case GGUF_TENSOR_BF16: return OPS_BF16;
-    case GGUF_TENSOR_Q8_0: return OPS_Q8;
-    case GGUF_TENSOR_Q4_0: return OPS_Q4;
-    case GGUF_TENSOR_Q4_K: return OPS_Q4_K;
-    case GGUF_TENSOR_Q6_K: return OPS_Q6_K;
-    default: return OPS_F32;
-    }
+    static const enum ops_type types[] = {
+        [GGUF_TENSOR_F32] = OPS_F32,       [GGUF_TENSOR_F16] = OPS_F16,
+        [GGUF_TENSOR_Q4_0] = OPS_Q4,       [GGUF_TENSOR_Q4_1] = OPS_Q4_1,
+        [GGUF_TENSOR_Q5_0] = OPS_Q5_0,     [GGUF_TENSOR_Q5_1] = OPS_Q5_1,
+        [GGUF_TENSOR_Q8_0] = OPS_Q8,       [GGUF_TENSOR_Q2_K] = OPS_Q2_K,
+        [GGUF_TENSOR_Q3_K] = OPS_Q3_K,     [GGUF_TENSOR_Q4_K] = OPS_Q4_K,
+        [GGUF_TENSOR_Q5_K] = OPS_Q5_K,     [GGUF_TENSOR_Q6_K] = OPS_Q6_K,
+        [GGUF_TENSOR_IQ4_NL] = OPS_IQ4_NL, [GGUF_TENSOR_IQ4_XS] = OPS_IQ4_XS,
+        [GGUF_TENSOR_BF16] = OPS_BF16,     [GGUF_TENSOR_TQ1_0] = OPS_TQ1_0,
+        [GGUF_TENSOR_TQ2_0] = OPS_TQ2_0,   [GGUF_TENSOR_MXFP4] = OPS_MXFP4,
+        [GGUF_TENSOR_NVFP4] = OPS_NVFP4,
+    };
+    return t->type == GGUF_TENSOR_I8 ? OPS_F32 : types[t->type];
 }
 
 static int is_ours(const struct gguf *g)

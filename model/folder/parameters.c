@@ -127,7 +127,7 @@ static enum ops_type used_type(const struct loading *k, size_t row, enum ops_typ
 {
     if (k->weights != STORED_AUTO)
         return parameters_type(k->m, row, k->weights);
-    return stored == OPS_Q4_K || stored == OPS_Q6_K ? OPS_F16 : stored;
+    return stored_only_read(stored) ? OPS_F16 : stored;
 }
 
 static int use_matrix(const struct loading *k, size_t row, size_t item, const char *name)

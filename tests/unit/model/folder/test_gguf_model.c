@@ -306,6 +306,7 @@ static void check_encoder(const struct model_config *config, int ours)
 Test(gguf, bert)
 {
     struct model_config c = bert;
+    labels_set_regression(&c.classes);
     for (int head = HEAD_NONE; head < MODEL_HEADS; head++) {
         c.head = (enum model_head)head;
         check_encoder(&c, 0);
@@ -444,7 +445,7 @@ Test(gguf, refused_by_name_and_byte)
     refused(o, &b, shape + 8, "\x80", 1, "bad shape of tensor 'blk.0.attn_qkv.weight'");
     refused(o, &b, shape, "\x41", 1, "row length 65 is not a multiple of Q8_0's block size");
     refused(o, &b, shape, huge, 8, "bad shape of tensor 'blk.0.attn_qkv.weight', at byte");
-    refused(o, &b, type, "\x0a", 1, "tensor 'blk.0.attn_qkv.weight' is of type 10, at byte");
+    refused(o, &b, type, "\x10", 1, "tensor 'blk.0.attn_qkv.weight' is of type 16, at byte");
     refused(o, &b, type + 4, "\1", 1, "of tensor 'blk.0.attn_qkv.weight': not a multiple of 32");
     refused(o, &b, type + 4, huge, 8, "of tensor 'blk.0.attn_qkv.weight': not a multiple of 32");
     refused(o, &b, type + 4, "\xe0\xff\xff\xff\xff\xff\xff\x7f", 8, "truncated: tensor 'blk.0");

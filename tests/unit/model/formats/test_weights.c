@@ -10,6 +10,7 @@
 #include "common/base/crc32c.h"
 #include "common/base/mem.h"
 #include "common/base/rng.h"
+#include "common/files/compress.h"
 #include "model/compute/cpu.h"
 #include "model/compute/half.h"
 #include "model/compute/stored.h"
@@ -234,6 +235,40 @@ Test(stored, blocks_of_4_bits_at_the_limits)
                   "x[%d] = %g became %g", i, x[i], y[i]);
         else
             HOLDS(i >= 160 ? fabsf(y[i]) <= 8 * 65504.0f : y[i] == 0, "x[%d] became %g", i, y[i]);
+}
+
+/* Reads 16 blocks of each type, whose bytes are random but for finite scales. The sums are those of
+ * what the package gguf 0.19 of PyPI reads (gguf.quants.dequantize), as f32. */
+Test(stored, all_blocks)
+{
+    static const struct {
+        enum ops_type type;
+        uint32_t sum;
+    } rows[] = {
+        { OPS_Q8, 0xd37e4b40u },    { OPS_Q4, 0xce7b1dedu },     { OPS_Q4_1, 0x8cbe7b07u },
+        { OPS_Q5_0, 0x6f580d77u },  { OPS_Q5_1, 0xc72ea7b0u },   { OPS_IQ4_NL, 0x9f24f1aau },
+        { OPS_MXFP4, 0x5aa5261au }, { OPS_NVFP4, 0xc157b207u },  { OPS_Q2_K, 0xec10ba58u },
+        { OPS_Q3_K, 0x67d88fb3u },  { OPS_Q4_K, 0xabc98685u },   { OPS_Q5_K, 0xa70ad10au },
+        { OPS_Q6_K, 0x0ccdcba9u },  { OPS_IQ4_XS, 0x86e85a88u }, { OPS_TQ1_0, 0x128a55c7u },
+        { OPS_TQ2_0, 0xcbc03cc7u },
+    };
+    unsigned char in[16 * 210];
+    float out[16 * 256];
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+        const struct stored_blocks *b = stored_blocks(rows[r].type);
+        uint32_t x = 1;
+        for (int64_t i = 0; i < 16 * b->bytes; i++)
+            in[i] = (unsigned char)((x = x * 1664525u + 1013904223u) >> 24);
+        for (int64_t k = 0; k < 16; k++)
+            for (int s = 0; s < b->scales; s++)
+                in[k * b->bytes + b->scales_at + 2 * s + 1] &= 0xBF;
+        for (int64_t k = 0; k < 16 && rows[r].type == OPS_MXFP4; k++)
+            in[k * b->bytes] %= 250; /* larger powers of two have numbers that are infinite */
+        cr_assert_eq(stored_bad(rows[r].type, in, 16 * b->numbers), -1);
+        stored_read(rows[r].type, out, in, 16 * b->numbers);
+        cr_assert_eq(compress_crc32(out, (uint64_t)(16 * b->numbers) * sizeof *out), rows[r].sum,
+                     "type %d", (int)rows[r].type);
+    }
 }
 
 /* Reads a Q4_K block, whose scales and minima of 6 bits are packed as ggml packs them. */

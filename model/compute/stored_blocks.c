@@ -1,0 +1,224 @@
+/* The types of ggml with blocks, which stored.h reads. q: integers, d: an f16 scale, m: an f16
+ * minimum. Layouts: https://github.com/ggml-org/ggml/blob/master/src/ggml-common.h. Checked against
+ * what the package gguf reads by tests/unit/model/formats/test_weights.c. */
+#include <string.h>
+
+#include "common/base/le.h"
+#include "model/compute/half.h"
+#include "model/compute/stored.h"
+
+/* ---- blocks of 32 and 64 ------------------------------------------------------------------ */
+
+static void read_q8(float *out, const unsigned char *in)
+{
+    const float d = half_read(le_u16(in));
+    for (int i = 0; i < STORED_BLOCK; i++)
+        out[i] = d * (float)(int8_t)in[2 + i];
+}
+
+/* Returns number i of 16 bytes: their low halves, then their high halves. */
+static int nibble(const unsigned char *in, int i)
+{
+    return in[i % 16] >> (i / 16 * 4) & 15;
+}
+
+static void read_q4(float *out, const unsigned char *in)
+{
+    const float d = half_read(le_u16(in));
+    for (int i = 0; i < STORED_BLOCK; i++)
+        out[i] = d * (float)(nibble(in + 2, i) - 8);
+}
+
+static void read_q4_1(float *out, const unsigned char *in)
+{
+    const float d = half_read(le_u16(in)), m = half_read(le_u16(in + 2));
+    for (int i = 0; i < STORED_BLOCK; i++)
+        out[i] = d * (float)nibble(in + 4, i) + m;
+}
+
+/* The fifth bits are 4 bytes before the other ones. */
+static int five_bits(const unsigned char *in, int i)
+{
+    return nibble(in + 4, i) | (int)(le_u32(in) >> i & 1) << 4;
+}
+
+static void read_q5_0(float *out, const unsigned char *in)
+{
+    const float d = half_read(le_u16(in));
+    for (int i = 0; i < STORED_BLOCK; i++)
+        out[i] = d * (float)(five_bits(in + 2, i) - 16);
+}
+
+static void read_q5_1(float *out, const unsigned char *in)
+{
+    const float d = half_read(le_u16(in)), m = half_read(le_u16(in + 2));
+    for (int i = 0; i < STORED_BLOCK; i++)
+        out[i] = d * (float)five_bits(in + 4, i) + m;
+}
+
+static const signed char uneven[16] = { -127, -104, -83, -65, -49, -35, -22, -10,
+                                        1,    13,   25,  38,  53,  69,  89,  113 };
+/* Twice the numbers of E2M1. */
+static const signed char e2m1[16] = { 0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12 };
+
+static void read_iq4_nl(float *out, const unsigned char *in)
+{
+    const float d = half_read(le_u16(in));
+    for (int i = 0; i < STORED_BLOCK; i++)
+        out[i] = d * (float)uneven[nibble(in + 2, i)];
+}
+
+/* A byte e, the scale 2^(e - 128), then 32 numbers of E2M1. */
+static void read_mxfp4(float *out, const unsigned char *in)
+{
+    const float d = half_float(in[0] < 2 ? 0x00200000u << in[0] : (uint32_t)(in[0] - 1) << 23);
+    for (int i = 0; i < STORED_BLOCK; i++)
+        out[i] = d * (float)e2m1[nibble(in + 1, i)];
+}
+
+/* Four scales of E4M3 without a sign, halved, then four times 16 numbers of E2M1. */
+static void read_nvfp4(float *out, const unsigned char *in)
+{
+    for (int i = 0; i < 64; i++) {
+        const int x = in[i / 16], e = x >> 3 & 15, f = x & 7, k = i % 16;
+        const float raw = e ? (1 + (float)f / 8) * half_float((uint32_t)(e + 120) << 23)
+                            : (float)f / 512;
+        const int q = in[4 + i / 16 * 8 + k % 8] >> (k / 8 * 4) & 15;
+        out[i] = (x == 0x7F ? 0 : raw * 0.5f) * (float)e2m1[q];
+    }
+}
+
+/* ---- blocks of 256 ------------------------------------------------------------------------ */
+
+enum { LARGE = 256 };
+
+/* Returns number i of 64 bytes with four numbers each, which are 32 apart. */
+static int two_bits(const unsigned char *in, int i)
+{
+    return in[i / 128 * 32 + i % 32] >> (i / 32 % 4 * 2) & 3;
+}
+
+/* 16 bytes with a scale s and a minimum o, of 4 bits each; the numbers; d, m. x = d s q - m o. */
+static void read_q2_k(float *out, const unsigned char *in)
+{
+    const float d = half_read(le_u16(in + 80)), m = half_read(le_u16(in + 82));
+    for (int i = 0; i < LARGE; i++) {
+        const int both = in[i / 16];
+        out[i] = d * (float)(both & 15) * (float)two_bits(in + 16, i) - m * (float)(both >> 4);
+    }
+}
+
+/* 32 bytes with the third bits, where 0 stands for -4; the other bits; 16 scales s of 6 bits, first
+ * their low and then their high ones; d. x = d (s - 32) q. */
+static void read_q3_k(float *out, const unsigned char *in)
+{
+    const unsigned char *low = in + 96, *high = low + 8;
+    const float d = half_read(le_u16(in + 108));
+    for (int i = 0; i < LARGE; i++) {
+        const int j = i / 16;
+        const int s = (low[j % 8] >> (j / 8 * 4) & 15) | (high[j % 4] >> (j / 4 * 2) & 3) << 4;
+        const int q = two_bits(in + 32, i) - (in[i % 32] >> (i / 32) & 1 ? 0 : 4);
+        out[i] = d * (float)(s - 32) * (float)q;
+    }
+}
+
+/* d and m; 8 pairs of a 6-bit scale s and a 6-bit minimum o, packed in 12 bytes; Q5_K: 32 bytes
+ * with the fifth bits; 128 bytes of 4-bit numbers q. Each 32 bytes give first 32 low halves, then
+ * 32 high halves. x = d s q - m o. */
+static void read_pairs(float *out, const unsigned char *in, const unsigned char *fifth,
+                       const unsigned char *q)
+{
+    const float d = half_read(le_u16(in)), m = half_read(le_u16(in + 2));
+    const unsigned char *packed = in + 4;
+    for (int j = 0; j < 8; j++) {
+        int s = packed[j % 4] & 63, o = packed[j % 4 + 4] & 63;
+        if (j >= 4) {
+            s = (packed[j + 4] & 15) | packed[j - 4] >> 6 << 4;
+            o = packed[j + 4] >> 4 | packed[j] >> 6 << 4;
+        }
+        for (int i = 0; i < 32; i++) {
+            int both = q[j / 2 * 32 + i], high = fifth ? fifth[i] >> j & 1 : 0;
+            both = (j % 2 ? both >> 4 : both & 15) | high << 4;
+            *out++ = d * (float)s * (float)both - m * (float)o;
+        }
+    }
+}
+
+static void read_q4_k(float *out, const unsigned char *in)
+{
+    read_pairs(out, in, NULL, in + 16);
+}
+
+static void read_q5_k(float *out, const unsigned char *in)
+{
+    read_pairs(out, in, in + 16, in + 48);
+}
+
+/* 128 bytes of the numbers' low 4 bits, 64 of their high 2 bits, 16 signed scales s, d. Each 64
+ * bytes of low bits give first 64 low halves, then 64 high halves. x = d s (q - 32). */
+static void read_q6_k(float *out, const unsigned char *in)
+{
+    enum { LOW = 128, HIGH = 64, RUN = 32 };
+    const float d = half_read(le_u16(in + LOW + HIGH + 16));
+    for (int i = 0; i < LARGE; i++) {
+        const int part = i / 128, run = i % 128 / RUN, l = i % RUN;
+        const int low = in[64 * part + run % 2 * RUN + l] >> (run / 2 * 4) & 15;
+        const int high = two_bits(in + LOW, i);
+        out[i] = d * (float)(int8_t)in[LOW + HIGH + i / 16] * (float)((low | high << 4) - 32);
+    }
+}
+
+/* d; the high 2 bits of 8 scales s, then their low 4 bits; 8 times 16 bytes as in IQ4_NL. */
+static void read_iq4_xs(float *out, const unsigned char *in)
+{
+    const float d = half_read(le_u16(in));
+    for (int i = 0; i < LARGE; i++) {
+        const int j = i / 32, high = le_u16(in + 2) >> 2 * j & 3;
+        const int s = (in[4 + j / 2] >> (j % 2 * 4) & 15) | high << 4;
+        out[i] = d * (float)(s - 32) * (float)uneven[nibble(in + 8 + 16 * j, i % 32)];
+    }
+}
+
+/* Numbers -1, 0 and 1: five in a byte, as digits to the base 3 of a fraction of 256, of 32 and of
+ * 16 bytes; four in each of 4 bytes; d. */
+static void read_tq1(float *out, const unsigned char *in)
+{
+    static const unsigned char powers[] = { 1, 3, 9, 27, 81 };
+    const float d = half_read(le_u16(in + 52));
+    for (int i = 0; i < LARGE; i++) {
+        const int k = i < 160 ? i / 32 : i < 240 ? (i - 160) / 16 : (i - 240) / 4;
+        const int at = i < 160 ? i % 32 : i < 240 ? 32 + i % 16 : 48 + i % 4;
+        const unsigned char digit = (unsigned char)(in[at] * powers[k]);
+        out[i] = d * (float)((digit * 3 >> 8) - 1);
+    }
+}
+
+static void read_tq2(float *out, const unsigned char *in)
+{
+    const float d = half_read(le_u16(in + 64));
+    for (int i = 0; i < LARGE; i++)
+        out[i] = d * (float)(two_bits(in, i) - 1);
+}
+
+const struct stored_blocks *stored_blocks(enum ops_type type)
+{
+    static const struct stored_blocks all[] = {
+        [OPS_Q8] = { 32, STORED_Q8_BYTES, 0, 1, read_q8 },
+        [OPS_Q4] = { 32, STORED_Q4_BYTES, 0, 1, read_q4 },
+        [OPS_Q4_1] = { 32, 20, 0, 2, read_q4_1 },
+        [OPS_Q5_0] = { 32, 22, 0, 1, read_q5_0 },
+        [OPS_Q5_1] = { 32, 24, 0, 2, read_q5_1 },
+        [OPS_IQ4_NL] = { 32, 18, 0, 1, read_iq4_nl },
+        [OPS_MXFP4] = { 32, 17, 0, 0, read_mxfp4 },
+        [OPS_NVFP4] = { 64, 36, 0, 0, read_nvfp4 },
+        [OPS_Q2_K] = { LARGE, 84, 80, 2, read_q2_k },
+        [OPS_Q3_K] = { LARGE, 110, 108, 1, read_q3_k },
+        [OPS_Q4_K] = { LARGE, 144, 0, 2, read_q4_k },
+        [OPS_Q5_K] = { LARGE, 176, 0, 2, read_q5_k },
+        [OPS_Q6_K] = { LARGE, 210, 208, 1, read_q6_k },
+        [OPS_IQ4_XS] = { LARGE, 136, 0, 1, read_iq4_xs },
+        [OPS_TQ1_0] = { LARGE, 54, 52, 1, read_tq1 },
+        [OPS_TQ2_0] = { LARGE, 66, 64, 1, read_tq2 },
+    };
+    return type < sizeof all / sizeof *all && all[type].read ? &all[type] : NULL;
+}
