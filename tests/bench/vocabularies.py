@@ -1,0 +1,82 @@
+"""vocabularies.py PACKAGE TEXT TOKENIZER.JSON...: prints MB/s of processor time, on one thread, of the Python binding in PACKAGE and of
+gigatoken, snaptokens, fastokens and Hugging Face's tokenizers, as far as they are installed. For each vocabulary: TEXT as one text, and as
+a batch of documents of 4 KB. "cold" is the first call of a new tokenizer, "warm" the median of up to nine later ones, in turn. Ids
+are compared; a package with other ids is named."""
+import gc
+import os
+import statistics
+import sys
+import time
+
+os.environ["TOKENIZERS_PARALLELISM"] = "false"
+os.environ["RAYON_NUM_THREADS"] = "1"
+package, path, *files = sys.argv[1:]
+sys.path.insert(0, package)
+
+import textmill_tokenizer  # noqa: E402
+
+
+def peers():
+    """Yields a package's name and a function from a tokenizer.json to functions for one text and for a batch."""
+    def ours(file):
+        t = textmill_tokenizer.Tokenizer(file)
+        return (lambda text: t.encode(text, special=True)), lambda docs: t.encode_batch(docs, special=True, threads=1)
+    yield "textmill", ours
+    try:
+        import gigatoken
+
+        def giga(file):
+            t = gigatoken.Tokenizer(file)
+            return t.encode, lambda docs: t.encode_batch(docs, parallel=False)
+        yield "gigatoken", giga
+    except ImportError:
+        pass
+    for name in "snaptokens", "fastokens", "tokenizers":
+        try:
+            module = __import__(name)
+        except ImportError:
+            continue
+
+        def like_theirs(file, module=module):
+            t = module.Tokenizer.from_file(file)
+            return (lambda text: ids_of(t.encode(text, add_special_tokens=False)),
+                    lambda docs: [ids_of(e) for e in t.encode_batch(docs, add_special_tokens=False)])
+        yield name, like_theirs
+
+
+def ids_of(encoding):
+    return encoding.ids if hasattr(encoding, "ids") else encoding
+
+
+def main():
+    with open(path, encoding="utf-8", newline="") as f:
+        text = f.read(4 << 20)
+    docs = [text[i:i + 4096] for i in range(0, len(text), 4096)]
+    size = len(text.encode())
+    for file in files:
+        for what, work in ("one text", text), ("batch of 4 KB", docs):
+            times, made, ways = {}, {}, {}
+            for name, new in peers():
+                try:
+                    ways[name] = new(file)[what != "one text"]
+                except Exception as error:
+                    print(f"{file}: {name} does not read it: {str(error)[:100]}")
+            for turn in range(10):
+                for name, way in ways.items():
+                    if sum(times.get(name, [])) > 1 and turn > 1:
+                        continue
+                    begin = time.process_time()
+                    ids = way(work)
+                    times.setdefault(name, []).append(time.process_time() - begin)
+                    made.setdefault(name, ids)
+                    del ids
+            for name, ids in made.items():
+                same = [list(map(int, i)) for i in ([made["textmill"], ids] if what == "one text" else [x for p in zip(made["textmill"], ids)
+                                                                                                        for x in p])]
+                note = "" if same[::2] == same[1::2] else ", other ids"
+                print(f"{os.path.basename(file)}, {os.path.basename(path)}, {what}, {name}: cold {1e-6 * size / times[name][0]:.0f}, "
+                      f"warm {1e-6 * size / statistics.median(times[name][1:]):.0f} MB/s{note}", flush=True)
+
+
+gc.disable()  # a collection would count for whoever allocates next
+main()
