@@ -47,6 +47,8 @@ static const char *const usual_labels[] = { "gold_label", "label", "is_duplicate
 /* Returns column i of a line of a table, from 0 on. */
 static struct cell column(struct cell line, long i)
 {
+    if (!line.s) /* an empty line of names */
+        return (struct cell){ 0 };
     const char *end = line.s + line.n, *at = line.s, *tab;
     for (; i > 0 && at; i--)
         at = (tab = memchr(at, '\t', (size_t)(end - at))) ? tab + 1 : NULL;
