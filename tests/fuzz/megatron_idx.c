@@ -38,6 +38,7 @@ static void read_all(void)
 {
     struct megatron m;
     uint32_t ids[64];
+    int32_t labels[64];
     uint64_t total = 0, first;
     if (megatron_open(&m, prefix.data) < 0)
         return;
@@ -54,7 +55,9 @@ static void read_all(void)
     struct dataset *d = dataset_open(&path, 1, 5);
     assert(d && dataset_count(d) == (tokens ? (tokens - 1) / 4 : 0));
     for (uint64_t i = 0; i < dataset_count(d); i++)
-        dataset_read(d, i, ids);
+        if (dataset_read(d, i, ids, labels) == 0)
+            for (int k = 0; k < 4; k++)
+                assert((uint32_t)labels[k] == ids[k + 1]);
     dataset_close(d);
 }
 
