@@ -377,9 +377,10 @@ static double share_again(const struct plan *p)
     }
 }
 
-/* Returns the share of the computing during which data-parallel ranks exchange. Gradients are sent
- * in the last group of micro-batches of each leaf, and weights or sums in the first group of the
- * next update; with ZeRO 2 and 3 in every group. */
+/* Returns the share of an update's computing during which data-parallel ranks exchange. A leaf is a
+ * part of the batch, and a group is a number of its micro-batches that pass through a layer
+ * together. With ZeRO 2 and 3 ranks exchange in every group. Else gradients are sent in the last
+ * group of a leaf, and weights or sums of gradients in the first group of the next update. */
 static double overlap(const struct plan *p)
 {
     const struct engine_config *e = &p->engine;

@@ -177,8 +177,8 @@ void expand_fail(struct expander *x, const struct frame *f);
  * no enclosing call has one. */
 int expand_give_up(struct expander *x, const struct frame *f);
 
-/* Returns 1 if there is a rendering for the page's name, or for that of the English template to
- * which the page links, and sets *name to this name; else 0. */
+/* Returns 1 if wikiprep has code of its own for the text of this template, by the page's name or by
+ * that of the English template to which the page links, and sets *name to this name; else 0. */
 int expand_is_rendered(const struct expander *x, const struct library_page *page,
                        struct span *name);
 
