@@ -158,6 +158,7 @@ TOKENIZER_SO = $(B)/lib/libtextmill-tokenizer.so
 TOKENIZER_A = $(B)/lib/libtextmill-tokenizer.a
 TOKENIZER_PC = $(B)/lib/pkgconfig/textmill-tokenizer.pc
 TOKENIZER_OBJECTS = $(patsubst %.c,$(B)/pic/%.o,$(filter-out $(MAINS),$(filter common/% unicode/% tokenizer/%,$(SOURCES))))
+RECORD_OBJECTS = $(patsubst %,$(B)/pic/tfrecord/formats/%.o,record example) # for the module of Python
 $(B)/pic/%.o: %.c $(B)/flags
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -DTEXTMILL_VERSION='"$(RELEASE)"' -DTEXTMILL_FLAGS='""' -fPIC -fvisibility=hidden \
@@ -181,7 +182,7 @@ TOKENIZER_LIBS = $(shell pkg-config --libs libpcre2-8 jansson 2>/dev/null) -pthr
 $(TOKENIZER_PC): library/textmill-tokenizer.pc.in FORCE
 	@mkdir -p $(@D)
 	sed 's,@PREFIX@,$(PREFIX),; s,@LIBDIR@,$(LIBDIR),; s,@VERSION@,$(RELEASE),' $< > $@
--include $(TOKENIZER_OBJECTS:.o=.d) $(B)/pic/library/textmill_tokenizer.d
+-include $(TOKENIZER_OBJECTS:.o=.d) $(RECORD_OBJECTS:.o=.d) $(B)/pic/library/textmill_tokenizer.d
 OBJCOPY ?= objcopy
 
 tokenizer-library: $(TOKENIZER_SO) $(TOKENIZER_A) $(TOKENIZER_PC) ## build libtextmill-tokenizer, shared and static
@@ -189,11 +190,11 @@ tokenizer-library: $(TOKENIZER_SO) $(TOKENIZER_A) $(TOKENIZER_PC) ## build libte
 # The extension module for Python 3.11 and later has the library inside.
 PYTHON ?= python3
 PYTHON_MODULE = $(B)/python/_core.abi3.so
-$(PYTHON_MODULE): python/core.c $(B)/pic/whole.o $(B)/flags
+$(PYTHON_MODULE): python/core.c $(B)/pic/library/textmill_tokenizer.o $(RECORD_OBJECTS) $(B)/pic/parts.a $(B)/flags
 	@mkdir -p $(@D)
 	$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -isystem $(shell $(PYTHON) -c 'import sysconfig; print(sysconfig.get_paths()["include"])') \
 	    -DTEXTMILL_VERSION='"$(RELEASE)"' -fPIC -fvisibility=hidden -shared $(MODE_FLAGS) $(HARDEN_LD) -Wl,--as-needed $(LDFLAGS) \
-	    $(filter %.c %.o,$^) $(TOKENIZER_LIBS) -o $@
+	    $(filter %.c %.o %.a,$^) $(TOKENIZER_LIBS) -o $@
 python-extension: $(PYTHON_MODULE) ## build the extension module of python/ (needs Python's headers)
 
 # The dates in a wheel are that of the last commit, or of the source's archive.

@@ -106,6 +106,22 @@ TEXTMILL_API int textmill_encode_texts(struct textmill_tokenizer *t, const char 
                                        struct textmill_error *why);
 TEXTMILL_API void textmill_tokens_free(struct textmill_tokens *tokens);
 
+/* ---- conversations ------------------------------------------------------------------------- */
+
+enum textmill_chat_use {
+    TEXTMILL_CHAT_LEARN, /* a conversation in which the assistant says nothing is an error */
+    TEXTMILL_CHAT_READ,
+    TEXTMILL_CHAT_ASK /* behind the messages is the beginning of the assistant's next one */
+};
+
+/* Encodes the conversation line[0..n), JSON as tokenize(1) reads it with --chat, in a form that
+ * --chat names: "auto", "chatml", ... A form is checked at its first use. The ends in *out are
+ * those of spans, in turn ids that are no labels and ids that are: what the assistant says. Returns
+ * 0, or -1 with *why set. The caller frees the result with textmill_tokens_free. */
+TEXTMILL_API int textmill_encode_chat(struct textmill_tokenizer *t, const char *form,
+                                      const char *line, size_t n, enum textmill_chat_use use,
+                                      struct textmill_tokens *out, struct textmill_error *why);
+
 /* ---- decode -------------------------------------------------------------------------------- */
 
 enum { TEXTMILL_SKIP_SPECIAL = 32 /* leave out special tokens */ };
@@ -123,6 +139,11 @@ struct textmill_texts {
 TEXTMILL_API int textmill_decode(struct textmill_tokenizer *t, const uint32_t *ids,
                                  const uint64_t *ends, uint64_t texts, unsigned how, int threads,
                                  struct textmill_texts *out, struct textmill_error *why);
+
+/* Sets *out to one text: a tokenizer.json, which describes the whole vocabulary. Returns 0, or -1
+ * with *why set. The caller frees the result with textmill_texts_free. */
+TEXTMILL_API int textmill_json(const struct textmill_tokenizer *t, struct textmill_texts *out,
+                               struct textmill_error *why);
 TEXTMILL_API void textmill_texts_free(struct textmill_texts *texts);
 
 #ifdef __cplusplus

@@ -12,13 +12,16 @@
 #include "common/base/pool.h"
 #include "common/base/utf8.h"
 #include "library/textmill-tokenizer.h"
+#include "tokenizer/chat.h"
 #include "tokenizer/tokenizer.h"
 
-enum { ENCODERS = 64, UNIT_BYTES = 1 << 18, THREADS_MOST = 1024 };
+enum { ENCODERS = 64, CHATS = 8, UNIT_BYTES = 1 << 18, THREADS_MOST = 1024 };
 
 struct textmill_tokenizer {
     struct tokenizer *t;
+    char *path;
     pthread_mutex_t lock;
+    struct chat *chats[CHATS];      /* by number in CHAT_FORMS; NULL before the first use */
     struct encoder *idle[ENCODERS]; /* not in use; the one used last is at the end */
     size_t idle_count;
 };
@@ -116,6 +119,7 @@ static int open_tokenizer(void *ctx)
         free(made);
         return -1;
     }
+    made->path = mem_strdup(o->path);
     pthread_mutex_init(&made->lock, NULL);
     o->made = made;
     return 0;
@@ -130,14 +134,24 @@ struct textmill_tokenizer *textmill_open(const char *path, const char *options,
     return o.made;
 }
 
+static void free_chat(struct chat *c)
+{
+    if (c)
+        chat_close(c);
+    free(c);
+}
+
 void textmill_close(struct textmill_tokenizer *t)
 {
     if (!t)
         return;
     while (t->idle_count)
         encoder_free(t->idle[--t->idle_count]);
+    for (int i = 0; i < CHATS; i++)
+        free_chat(t->chats[i]);
     tokenizer_free(t->t);
     pthread_mutex_destroy(&t->lock);
+    free(t->path);
     free(t);
 }
 
@@ -471,6 +485,74 @@ void textmill_tokens_free(struct textmill_tokens *tokens)
     *tokens = (struct textmill_tokens){ 0 };
 }
 
+/* ---- conversations ------------------------------------------------------------------------- */
+
+/* Returns form number `form` of CHAT_FORMS, opened; NULL with an error. */
+static const struct chat *chat_of(struct textmill_tokenizer *t, int form)
+{
+    pthread_mutex_lock(&t->lock);
+    struct chat *c = t->chats[form];
+    pthread_mutex_unlock(&t->lock);
+    if (c)
+        return c;
+    c = mem_alloc(sizeof *c);
+    if (chat_open(c, form, t->t, t->path) < 0) {
+        free_chat(c);
+        return NULL;
+    }
+    pthread_mutex_lock(&t->lock);
+    struct chat *other = t->chats[form]; /* opened by another thread in the meantime */
+    t->chats[form] = other ? other : c;
+    pthread_mutex_unlock(&t->lock);
+    free_chat(other ? c : NULL);
+    return other ? other : c;
+}
+
+struct conversation {
+    struct textmill_tokenizer *t;
+    const char *form, *line;
+    size_t n;
+    enum textmill_chat_use use;
+    struct textmill_tokens *out;
+};
+
+static int encode_conversation(void *ctx)
+{
+    const struct conversation *v = ctx;
+    const int form = choice(CHAT_FORMS, v->form, strlen(v->form));
+    if (form < CHAT_AUTO)
+        return err_set("the form of a chat is one of %s, not '%s'", strchr(CHAT_FORMS, '|') + 1,
+                       v->form);
+    const struct chat *opened = chat_of(v->t, form);
+    if (!opened)
+        return -1;
+    struct chat chat = *opened;
+    struct ids ids = { 0 }, spans = { 0 };
+    struct encoder *e = take_encoder(v->t);
+    chat.use = (enum chat_use)v->use; /* of the same values */
+    const int result = chat_encode(&chat, e, v->line, v->n, &ids, &spans);
+    give_encoder(v->t, e);
+    v->out->ids = ids.data;
+    v->out->texts = spans.count;
+    v->out->ends = mem_alloc((spans.count + 1) * sizeof *v->out->ends);
+    for (size_t i = 0; i < spans.count; i++)
+        v->out->ends[i] = spans.data[i];
+    ids_release(&spans);
+    return result;
+}
+
+int textmill_encode_chat(struct textmill_tokenizer *t, const char *form, const char *line, size_t n,
+                         enum textmill_chat_use use, struct textmill_tokens *out,
+                         struct textmill_error *why)
+{
+    struct conversation v = { t, form, line, n, use, out };
+    *out = (struct textmill_tokens){ 0 };
+    if (guarded(encode_conversation, &v) == 0)
+        return 0;
+    textmill_tokens_free(out);
+    return say_why(why);
+}
+
 /* ---- decode -------------------------------------------------------------------------------- */
 
 static int decode_unit(struct job *j, struct unit *u)
@@ -525,6 +607,31 @@ int textmill_decode(struct textmill_tokenizer *t, const uint32_t *ids, const uin
     }
     release_units(&j);
     return result;
+}
+
+struct printing {
+    const struct tokenizer *t;
+    struct textmill_texts *out;
+};
+
+static int print(void *ctx)
+{
+    const struct printing *p = ctx;
+    struct buf text = BUF_INIT;
+    tokenizer_print(p->t, &text);
+    p->out->texts = 1;
+    p->out->ends = mem_alloc(sizeof *p->out->ends);
+    p->out->ends[0] = text.len;
+    p->out->bytes = buf_detach(&text);
+    return 0;
+}
+
+int textmill_json(const struct textmill_tokenizer *t, struct textmill_texts *out,
+                  struct textmill_error *why)
+{
+    struct printing p = { t->t, out };
+    *out = (struct textmill_texts){ 0 };
+    return guarded(print, &p) < 0 ? say_why(why) : 0;
 }
 
 void textmill_texts_free(struct textmill_texts *texts)

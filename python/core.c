@@ -7,7 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/err.h"
 #include "library/textmill-tokenizer.h"
+#include "tfrecord/formats/example.h"
+#include "tfrecord/formats/record.h"
 
 /* Shorter calls keep the interpreter's lock: to give it back and take it again would take longer.
  */
@@ -15,7 +18,7 @@ enum { LOCKED_BYTES = 1 << 12 };
 
 /* What calls need of other modules. Set once, when the module is imported. */
 static struct {
-    PyObject *error, *memory, *frombuffer, *uint32, *uint64;
+    PyObject *error, *memory, *frombuffer, *uint32, *uint64, *int64, *float32, *ndarray, *dtype;
 } the;
 
 static PyObject *fail(const char *text)
@@ -276,9 +279,9 @@ static int64_t element(const Py_buffer *v, int is_signed, Py_ssize_t i)
 
 static int add_buffer(struct numbers *a, const Py_buffer *v)
 {
-    const char *kind = v->format && *v->format ? strchr("bhilqBHILQ", *v->format) : NULL;
+    const char *kind = !v->format ? "I" : *v->format ? strchr("bhilqBHILQ", *v->format) : NULL;
     const Py_ssize_t n = v->itemsize ? v->len / v->itemsize : 0;
-    if (v->ndim != 1 || (n && (!kind || v->format[1])))
+    if (v->ndim != 1 || (n && (!kind || (v->format && v->format[1]))))
         return no_numbers(a);
     if (reserve(a, (size_t)n) < 0)
         return -1;
@@ -293,6 +296,34 @@ static int add_buffer(struct numbers *a, const Py_buffer *v)
     return 0;
 }
 
+/* Returns 1 for an array of uint32. Its buffer needs no format, which NumPy would have to write. */
+static int is_uint32(PyObject *from)
+{
+    PyObject *dtype = Py_IS_TYPE(from, (PyTypeObject *)the.ndarray)
+                          ? PyObject_GetAttr(from, the.dtype)
+                          : NULL;
+    Py_XDECREF(dtype);
+    return dtype == the.uint32;
+}
+
+/* Adds the whole numbers of a list. Returns 0, or -1 with an exception. */
+static int add_list(struct numbers *a, PyObject *list)
+{
+    const Py_ssize_t n = PyList_Size(list);
+    int overflow, result = reserve(a, (size_t)n);
+    for (Py_ssize_t i = 0; i < n && !result; i++) {
+        PyObject *item = PyList_GetItem(list, i); /* NULL: an __index__ shortened the list */
+        const long long value = item && PyLong_CheckExact(item)
+                                    ? PyLong_AsLongLongAndOverflow(item, &overflow)
+                                    : -1;
+        if (value >= 0 && value <= UINT32_MAX && a->size == sizeof(uint32_t))
+            ((uint32_t *)a->at)[a->n++] = (uint32_t)value;
+        else
+            result = item ? add_object(a, item) : -1;
+    }
+    return result;
+}
+
 /* Adds the numbers of an array, of a list or of another iterable object. Returns 0, or -1 with an
  * exception. */
 static int add_numbers(struct numbers *a, PyObject *from)
@@ -300,21 +331,19 @@ static int add_numbers(struct numbers *a, PyObject *from)
     Py_buffer view;
     int result = -1;
     if (PyObject_CheckBuffer(from) &&
-        PyObject_GetBuffer(from, &view, PyBUF_FORMAT | PyBUF_C_CONTIGUOUS) == 0) {
+        PyObject_GetBuffer(from, &view,
+                           is_uint32(from) ? PyBUF_ND : PyBUF_FORMAT | PyBUF_C_CONTIGUOUS) == 0) {
         result = add_buffer(a, &view);
         PyBuffer_Release(&view);
         return result;
     }
     PyErr_Clear(); /* no buffer, or elements that do not follow each other */
-    PyObject *list = PySequence_List(from);
+    PyObject *list = PyList_CheckExact(from) ? Py_NewRef(from) : PySequence_List(from);
     if (!list) {
         PyErr_Clear();
         return no_numbers(a);
     }
-    const Py_ssize_t n = PyList_Size(list);
-    result = reserve(a, (size_t)n);
-    for (Py_ssize_t i = 0; i < n && !result; i++)
-        result = add_object(a, PyList_GetItem(list, i));
+    result = add_list(a, list);
     Py_DECREF(list);
     return result;
 }
@@ -628,6 +657,47 @@ static PyObject *is_special(PyObject *self, PyObject *object)
     return PyBool_FromLong(textmill_is_special(t, id));
 }
 
+/* chat(form, line, use): returns the ids, and the ends of the spans. */
+static PyObject *chat(PyObject *self, PyObject *args)
+{
+    const char *form, *line;
+    Py_ssize_t n;
+    int use;
+    struct textmill_error why;
+    struct textmill_tokens tokens = { 0 };
+    struct textmill_tokenizer *t = tokenizer_of(self);
+    if (!t || !PyArg_ParseTuple(args, "yy#i", &form, &line, &n, &use))
+        return NULL;
+    int failed;
+    Py_BEGIN_ALLOW_THREADS;
+    failed = textmill_encode_chat(t, form, line, (size_t)n, (enum textmill_chat_use)use, &tokens,
+                                  &why);
+    Py_END_ALLOW_THREADS;
+    if (failed)
+        return fail(why.text);
+    const uint64_t spans = tokens.texts, count = spans ? tokens.ends[spans - 1] : 0;
+    PyObject *ids = take_array(&tokens.ids, count, sizeof *tokens.ids, the.uint32);
+    PyObject *ends = take_array(&tokens.ends, spans, sizeof *tokens.ends, the.uint64);
+    PyObject *pair = ids && ends ? PyTuple_Pack(2, ids, ends) : NULL;
+    Py_XDECREF(ids);
+    Py_XDECREF(ends);
+    textmill_tokens_free(&tokens);
+    return pair;
+}
+
+static PyObject *json(PyObject *self, PyObject *unused)
+{
+    (void)unused;
+    struct textmill_error why;
+    struct textmill_texts text;
+    struct textmill_tokenizer *t = tokenizer_of(self);
+    if (!t || textmill_json(t, &text, &why) < 0)
+        return t ? fail(why.text) : NULL;
+    PyObject *made = PyBytes_FromStringAndSize(text.bytes, (Py_ssize_t)text.ends[0]);
+    textmill_texts_free(&text);
+    return made;
+}
+
 static PyObject *id_or_none(int64_t id)
 {
     return id < 0 ? Py_NewRef(Py_None) : PyLong_FromLongLong(id);
@@ -701,6 +771,8 @@ static PyMethodDef methods[] = { NAMED("encode", encode_one),
                                  { "token", token, METH_O, NULL },
                                  { "is_special", is_special, METH_O, NULL },
                                  { "find", find, METH_O, NULL },
+                                 { "_chat", chat, METH_VARARGS, NULL },
+                                 { "_json", json, METH_NOARGS, NULL },
                                  { NULL, NULL, 0, NULL } };
 static PyGetSetDef properties[] = { { "end_of_text", end_of_text, NULL, NULL, NULL },
                                     { NULL, NULL, NULL, NULL, NULL } };
@@ -710,10 +782,106 @@ static PyType_Slot slots[] = { { Py_tp_init, init },       { Py_tp_dealloc, toke
 static PyType_Spec spec = { "textmill_tokenizer._core.Tokenizer", sizeof(struct object), 0,
                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, slots };
 
+/* ---- records --------------------------------------------------------------------------------- */
+
+/* record_offsets(file, path): returns where the records of a TFRecord file begin. */
+static PyObject *record_offsets(PyObject *self, PyObject *args)
+{
+    (void)self;
+    Py_buffer file;
+    const char *path;
+    if (!PyArg_ParseTuple(args, "y*y", &file, &path))
+        return NULL;
+    const struct file_map map = { file.buf, (uint64_t)file.len };
+    struct numbers offsets = { .size = sizeof(uint64_t) };
+    struct record r = { 0 };
+    uint64_t at = 0;
+    int more;
+    for (; (more = record_skim(&map, at, &r)) > 0; at = record_end(&r))
+        if (reserve(&offsets, 1) < 0 || add(&offsets, (int64_t)at) < 0)
+            break;
+    if (more < 0) {
+        record_where(path, offsets.n, at);
+        fail(err_get());
+    }
+    PyObject *made = more ? NULL : take_array(&offsets.at, offsets.n, offsets.size, the.uint64);
+    free(offsets.at);
+    PyBuffer_Release(&file);
+    return made;
+}
+
+/* Returns a feature's values as an array of int64 or float32. */
+static PyObject *feature(const struct feature_view *f)
+{
+    enum { STEP = 1 << 10 };
+    struct feature_reader r;
+    if (f->kind != FEATURE_INTS && f->kind != FEATURE_FLOATS)
+        return fail("a feature holds no numbers");
+    feature_open(&r, f);
+    const int ints = f->kind == FEATURE_INTS;
+    struct numbers a = { .size = ints ? sizeof(int64_t) : sizeof(float) };
+    int64_t got = 0;
+    do {
+        a.n += (size_t)got;
+        if (reserve(&a, STEP) < 0)
+            break;
+        got = ints ? feature_ints(&r, (int64_t *)a.at + a.n, STEP)
+                   : feature_floats(&r, (float *)a.at + a.n, STEP);
+    } while (got > 0);
+    if (got < 0)
+        fail(err_get());
+    PyObject *made = got ? NULL : take_array(&a.at, a.n, a.size, ints ? the.int64 : the.float32);
+    free(a.at);
+    return made;
+}
+
+/* Adds the features of a tf.Example to a dict. Returns 0, or -1 with an exception. */
+static int add_features(PyObject *dict, const struct record *record)
+{
+    struct example_reader r;
+    struct feature_view f;
+    int more;
+    example_open(&r, record->data, record->bytes);
+    while ((more = example_next(&r, &f)) > 0) {
+        PyObject *name = PyUnicode_DecodeUTF8(f.name, (Py_ssize_t)f.name_len, "replace");
+        PyObject *values = feature(&f);
+        const int set = name && values ? PyDict_SetItem(dict, name, values) : -1;
+        Py_XDECREF(name);
+        Py_XDECREF(values);
+        if (set < 0)
+            return -1;
+    }
+    return more < 0 ? (fail(err_get()), -1) : 0;
+}
+
+/* record(file, path, number, offset): returns the features of a record as a dict. */
+static PyObject *record(PyObject *self, PyObject *args)
+{
+    (void)self;
+    Py_buffer file;
+    const char *path;
+    unsigned long long number, offset;
+    struct record r;
+    if (!PyArg_ParseTuple(args, "y*yKK", &file, &path, &number, &offset))
+        return NULL;
+    const struct file_map map = { file.buf, (uint64_t)file.len };
+    PyObject *dict = NULL;
+    if (record_read(&map, offset, &r) != 1) {
+        record_where(path, number, offset);
+        fail(err_get());
+    } else if ((dict = PyDict_New()) && add_features(dict, &r) < 0)
+        Py_CLEAR(dict);
+    PyBuffer_Release(&file);
+    return dict;
+}
+
 /* ---- the module ------------------------------------------------------------------------------ */
 
+static PyMethodDef functions[] = { { "record_offsets", record_offsets, METH_VARARGS, NULL },
+                                   { "record", record, METH_VARARGS, NULL },
+                                   { NULL, NULL, 0, NULL } };
 static PyModuleDef module = {
-    PyModuleDef_HEAD_INIT, "_core", NULL, -1, NULL, NULL, NULL, NULL, NULL
+    PyModuleDef_HEAD_INIT, "_core", NULL, -1, functions, NULL, NULL, NULL, NULL
 };
 
 static int import_numpy(void)
@@ -724,8 +892,12 @@ static int import_numpy(void)
     the.frombuffer = PyObject_GetAttrString(numpy, "frombuffer");
     the.uint32 = PyObject_CallMethod(numpy, "dtype", "s", "uint32");
     the.uint64 = PyObject_CallMethod(numpy, "dtype", "s", "uint64");
+    the.int64 = PyObject_CallMethod(numpy, "dtype", "s", "int64");
+    the.float32 = PyObject_CallMethod(numpy, "dtype", "s", "float32");
+    the.ndarray = PyObject_GetAttrString(numpy, "ndarray");
+    the.dtype = PyUnicode_InternFromString("dtype");
     Py_DECREF(numpy);
-    return the.frombuffer && the.uint32 && the.uint64 ? 0 : -1;
+    return PyErr_Occurred() ? -1 : 0;
 }
 
 PyMODINIT_FUNC PyInit__core(void);

@@ -154,7 +154,12 @@ static int put_messages(struct talk *k, const struct js *list)
             return err_in("message %zu", i + 1);
         said |= role == ASSISTANT;
     }
-    return said ? 0 : err_set("no message is the assistant's, so no token is a label");
+    if (k->system.len)
+        return err_set("the last message is the system's, which form '%s' joins to the user's",
+                       k->chat->form->name);
+    return said || k->chat->use != CHAT_LEARN
+               ? 0
+               : err_set("no message is the assistant's, so no token is a label");
 }
 
 static int put_answer(struct talk *k, const struct js *root)
@@ -181,7 +186,8 @@ static int put_conversation(struct talk *k, const struct js *root)
     if (messages && !*f->close)
         return err_set("form '%s' has no marks for messages: give --chat another form", f->name);
     if (put_form(k, f->begin, "", 0) < 0 ||
-        (messages ? put_messages(k, messages) : put_answer(k, root)) < 0)
+        (messages ? put_messages(k, messages) : put_answer(k, root)) < 0 ||
+        (k->chat->use == CHAT_ASK && put_form(k, f->open, roles[ASSISTANT], 0) < 0))
         return -1;
     return put_text(k);
 }

@@ -29,6 +29,12 @@
 #define CHAT_FORMS "none|auto|chatml|phi4|llama3|nanochat|text"
 enum chat_form { CHAT_NONE, CHAT_AUTO };
 
+enum chat_use {
+    CHAT_LEARN, /* a conversation without a label is an error */
+    CHAT_READ,
+    CHAT_ASK /* as CHAT_READ; behind the messages is the beginning of the assistant's next one */
+};
+
 struct chat {
     const struct form *form;
     const char *name;
@@ -37,6 +43,7 @@ struct chat {
      * <|end_of_text|> or <|bos|>; -1 without one. */
     int64_t end_of_text;
     struct buf system; /* what the system says if a conversation does not; may be empty */
+    enum chat_use use; /* chat_open sets CHAT_LEARN */
 };
 
 /* Opens form number `form` of CHAT_FORMS for the vocabulary t, which was loaded from `path`.

@@ -13,14 +13,16 @@ Ids are those of Hugging Face's tokenizers, tiktoken and SentencePiece for their
 processors without the interpreter's lock, and any number of threads may use one Tokenizer.
 """
 import functools
+import json
 import os
 
 import numpy
 
 from . import _core
 from ._core import TokenizerError
+from .data import Shards, documents
 
-__all__ = ["Tokenizer", "TokenizerError"]
+__all__ = ["Shards", "Tokenizer", "TokenizerError", "documents"]
 __version__ = _core.version
 
 
@@ -59,6 +61,23 @@ class Tokenizer(_core.Tokenizer):
         whole, text = self.encode("a", wrap=True), self.encode("a")
         at = next(i for i in range(len(whole)) if (whole[i:i + len(text)] == text).all())
         return whole[:at], whole[at + len(text):]
+
+    def apply_chat_template(self, conversation, *, form="auto", add_generation_prompt=False, return_assistant_tokens_mask=False):
+        """Returns the ids of a list of messages, {"role": "user", "content": "Hi"}, or of one {"prompt": "Hi", "answer": "Hello"}, in a
+        form of tokenize(1)'s --chat: "chatml", "phi4", "llama3", "nanochat", "text", or "auto": that whose special tokens and chat
+        template the vocabulary has. add_generation_prompt puts the beginning of the assistant's next message behind them. With
+        return_assistant_tokens_mask, returns ids and an array with 1 for each id that the assistant says, and 0 for others."""
+        whole = conversation if isinstance(conversation, dict) else {"messages": list(conversation)}
+        use = 2 if add_generation_prompt else 0 if return_assistant_tokens_mask else 1
+        ids, ends = self._chat(form.encode(), json.dumps(whole).encode(), use)
+        kinds = numpy.arange(len(ends), dtype=numpy.uint8) & 1
+        return (ids, kinds.repeat(numpy.diff(ends.astype(int), prepend=0))) if return_assistant_tokens_mask else ids
+
+    def as_hf(self, **options):
+        """Returns a PreTrainedTokenizerFast of transformers (5 or later) with the ids of this Tokenizer. Special tokens, lengths and the chat
+        template come from the files beside the vocabulary; `options`, such as pad_token="<pad>", add to them."""
+        from . import hf
+        return hf.make(self, self._opened[0], options)
 
     def encode_padded(self, texts, *, pad, length=None, side="right", wrap=False, **options):
         """Returns the ids of the texts as the rows of one array, and an array with 1 for each id and 0 for padding. Texts whose

@@ -200,4 +200,5 @@ def main():
                     attn_implementation="eager")), "rows-" + name, end, apart)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -14,6 +14,7 @@
 
 static char dir[] = "/tmp/textmill-library-XXXXXX";
 static char path[64];
+static const char BASE64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 /* Writes a vocabulary with the ids [PAD] 0, [UNK] 1, [CLS] 2, [SEP] 3, [MASK] 4, moon 5, ##s 6, x
  * 7. */
@@ -117,6 +118,41 @@ Test(textmill_tokenizer, errors_are_text)
     cr_expect_eq(textmill_vocabulary_size(t), 8);
     cr_expect(textmill_is_special(t, (uint32_t)textmill_find(t, "[CLS]", 5)));
     cr_expect(!textmill_is_special(t, 7) && !textmill_is_special(t, 8));
+    textmill_close(t);
+}
+
+Test(textmill_tokenizer, conversations_and_a_tokenizer_json)
+{
+    static const char line[] = "{\"prompt\": \"1\", \"answer\": \"2\"}", ids[] = { '1', '2' };
+    char ranks[64], text[256 * 10] = "";
+    struct textmill_error why;
+    struct textmill_tokens out;
+    struct textmill_texts json;
+    for (int i = 0; i < 256; i++) /* one line for each byte, in base64 */
+        snprintf(text + strlen(text), 16, "%c%c== %d\n", BASE64[i >> 2], BASE64[(i & 3) << 4], i);
+    snprintf(ranks, sizeof ranks, "%s/bytes.tiktoken", dir);
+    cr_assert_eq(file_write(ranks, text, strlen(text)), 0);
+    struct textmill_tokenizer *t = textmill_open(ranks, "pattern=gpt2", &why);
+    cr_assert(t, "%s", why.text);
+    for (int turn = 0; turn < 2; turn++) {
+        cr_assert_eq(
+            textmill_encode_chat(t, "text", line, sizeof line - 1, TEXTMILL_CHAT_LEARN, &out, &why),
+            0, "%s", why.text);
+        cr_expect(out.texts == 2 && out.ends[0] == 1 && out.ends[1] >= 2);
+        cr_expect(out.ids[0] == (uint32_t)ids[0] && out.ids[1] == (uint32_t)ids[1]);
+        textmill_tokens_free(&out);
+    }
+    cr_expect_eq(
+        textmill_encode_chat(t, "none", line, sizeof line - 1, TEXTMILL_CHAT_READ, &out, &why), -1);
+    cr_expect(strstr(why.text, "auto|chatml|") && !out.ids, "%s", why.text);
+    cr_expect_eq(textmill_encode_chat(t, "chatml", line, 1, TEXTMILL_CHAT_READ, &out, &why), -1);
+    cr_expect(strstr(why.text, "<|im_start|>"), "%s", why.text);
+    cr_assert_eq(textmill_json(t, &json, &why), 0, "%s", why.text);
+    textmill_close(t);
+    snprintf(ranks, sizeof ranks, "%s/tokenizer.json", dir);
+    cr_assert_eq(file_write(ranks, json.bytes, json.ends[0]), 0);
+    textmill_texts_free(&json);
+    cr_assert((t = textmill_open(ranks, NULL, &why)), "%s", why.text);
     textmill_close(t);
 }
 
