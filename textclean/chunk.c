@@ -1,5 +1,6 @@
 #include "textclean/chunk.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "common/base/buf.h"
@@ -22,156 +23,94 @@ const uint8_t chunk_classes[256] = {
 
 /* ---- exceptions ------------------------------------------------------------------------------ */
 
-/* Words, and what may be joined to them, with an apostrophe or without one. "-" in front: only with
- * an apostrophe, because the word without it is another one ("well"). Parts are divided by "+". */
-static const char *const contractions[][2] = {
-    { "i", "'d 'd+'ve -'ll 'll+'ve 'm 'm+a 've" },
-    { "he", "'d 'd+'ve -'ll 'll+'ve 's" },
-    { "she", "-'d 'd+'ve -'ll 'll+'ve 's" },
-    { "it", "'d 'd+'ve 'll 'll+'ve -'s" },
-    { "we", "'d 'd+'ve -'ll 'll+'ve -'re 've" },
-    { "you they", "'d 'd+'ve 'll 'll+'ve 're 've" },
-    { "that this", "'d 'd+'ve 'll 'll+'ve 's" },
-    { "these those", "'d 'd+'ve 'll 'll+'ve 're 've" },
-    { "there how what when where why", "'d 'd+'ve 'll 'll+'ve 're 's 've" },
-    { "who", "'d 'd+'ve 'll 'll+'ve -'re 's 've" },
+/* Chunks that are divided in a way of their own, or stay whole although marks could be cut off: each
+ * of the words on the left with each ending, which is a part of its own. "~" divides further parts.
+ * If a small letter begins the word, a capital may. An apostrophe may be a typographic one, and may
+ * be missing unless the word is empty, or "-" says that the chunk without it is another ("well"). */
+static const char *const exceptions[][2] = {
+    { "i", "'d 'd~'ve -'ll 'll~'ve 'm 'm~a 've" },
+    { "he", "'d 'd~'ve -'ll 'll~'ve 's" },
+    { "she", "-'d 'd~'ve -'ll 'll~'ve 's" },
+    { "it", "'d 'd~'ve 'll 'll~'ve -'s" },
+    { "we", "'d 'd~'ve -'ll 'll~'ve -'re 've" },
+    { "you they these those", "'d 'd~'ve 'll 'll~'ve 're 've" },
+    { "that this", "'d 'd~'ve 'll 'll~'ve 's" },
+    { "there how what when where why", "'d 'd~'ve 'll 'll~'ve 're 's 've" },
+    { "who", "'d 'd~'ve 'll 'll~'ve -'re 's 've" },
     { "ai are dare has have is need was were", "n't" },
-    { "could might must should would", "n't n't+'ve 've" },
-    { "ca did do does had may ought sha wo", "n't n't+'ve" },
+    { "could might must should would", "n't n't~'ve 've" },
+    { "ca did do does had may ought sha wo", "n't n't~'ve" },
     { "not", "'ve" },
+    { "can", "not" },
+    { "gon", "na" },
+    { "got", "ta" },
+    { "let", "-'s" },
+    { "c'm", "-on" },
+    { "how'd", "-'y" },
+    { "1 2 3 4 5 6 7 8 9 10 11 12", "am pm a.m. p.m." },
+    { "\xC2\xB0", "C~. F~. K~. c~. f~. k~." },
+    { "",
+      "y~all y'~all C++ 'Cause 'Cos 'Coz 'Cuz 'S 'bout 'cause 'cos 'coz 'cuz 'd 'em 'll 'nuff "
+      "'re 's '' D.C. E.G. E.g. I.E. I.e. N.C. N.D. N.H. N.J. N.M. N.Y. Ph.D. S.C. a.m. and/or "
+      "e.g. i.e. p.m. v.s. vs. w/o co. Adm. Ak. Ala. Apr. Ariz. Ark. Aug. Bros. Calif. Co. "
+      "Colo. Conn. Corp. Dec. Del. Dr. Feb. Fla. Ga. Gen. Gov. Ia. Id. Ill. Inc. Ind. Jan. Jr. "
+      "Jul. Jun. Kan. Kans. Ky. La. Ltd. Mar. Mass. Md. Messrs. Mich. Minn. Miss. Mo. Mont. "
+      "Mr. Mrs. Ms. Mt. Neb. Nebr. Nev. Nov. Oct. Okla. Ore. Pa. Prof. Rep. Rev. Sen. Sep. "
+      "Sept. St. Tenn. Va. Wash. Wis. ma'am Ma'am o'clock O'clock doin' goin' havin' lovin' "
+      "nothin' nuthin' ol' somethin' Doin' Goin' Havin' Lovin' Nothin' Nuthin' Ol' Somethin' "
+      "\xC3\xA4. \xC3\xB6. \xC3\xBC. :'( :') :'-( :'-) (*_*) (-8 (-: (-; (-_-) (._.) (: (; (= "
+      "(>_<) (^_^) (o: )-: ): -_- -__- ._. 0.0 0.o 0_0 0_o 8) 8-) 8-D :( :(( :((( :() :) :)) "
+      ":))) :* :-( :-(( :-((( :-) :-)) :-))) :-* :-/ :-0 :-3 :-> :-D :-O :-P :-X :-] :-o :-p "
+      ":-x :-| :-} :/ :0 :1 :3 :> :D :O :P :X :] :o :o) :p :x :| :} ;) ;-) ;-D ;D ;_; <.< </3 "
+      "<3 <33 <333 <space> =( =) =/ =3 =D =[ =] =| >.< >.> >:( >:o ><(((*> @_@ O.O O.o O_O O_o "
+      "V.V V_V [-: [: [= \\\") ]= ^_^ ^__^ ^___^ o.0 o.O o.o o_0 o_O o_o v.v v_v a. b. c. d. "
+      "e. f. g. h. i. j. k. l. m. n. o. p. q. r. s. t. u. v. w. x. y. z." },
 };
-
-/* Other chunks with parts; a capital may begin them. */
-static const char *const divided[] = { "can+not", "gon+na", "got+ta", "let+'s", "c'm+on" };
-static const char *const divided_as_is[] = { "y+all", "y'+all", "how'd+'y", "How'd+'y" };
-
-/* Chunks that stay whole although they have marks. */
-static const char whole[] =
-    "'Cause 'Cos 'Coz 'Cuz 'S 'bout 'cause 'cos 'coz 'cuz 'd 'em 'll 'nuff 're 's '' D.C. E.G. "
-    "E.g. I.E. I.e. N.C. N.D. N.H. N.J. N.M. N.Y. Ph.D. S.C. a.m. and/or e.g. i.e. p.m. v.s. vs. "
-    "w/o co. Adm. Ak. Ala. Apr. Ariz. Ark. Aug. Bros. Calif. Co. Colo. Conn. Corp. Dec. Del. Dr. "
-    "Feb. Fla. Ga. Gen. Gov. Ia. Id. Ill. Inc. Ind. Jan. Jr. Jul. Jun. Kan. Kans. Ky. La. Ltd. Mar. "
-    "Mass. Md. Messrs. Mich. Minn. Miss. Mo. Mont. Mr. Mrs. Ms. Mt. Neb. Nebr. Nev. Nov. Oct. Okla. "
-    "Ore. Pa. Prof. Rep. Rev. Sen. Sep. Sept. St. Tenn. Va. Wash. Wis. ma'am Ma'am o'clock O'clock "
-    "doin' goin' havin' lovin' nothin' nuthin' ol' somethin' Doin' Goin' Havin' Lovin' Nothin' "
-    "Nuthin' Ol' Somethin' \xC3\xA4. \xC3\xB6. \xC3\xBC. "
-    ":'( :') :'-( :'-) (*_*) (-8 (-: (-; (-_-) (._.) (: (; (= (>_<) (^_^) (o: )-: ): -_- -__- ._. "
-    "0.0 0.o 0_0 0_o 8) 8-) 8-D :( :(( :((( :() :) :)) :))) :* :-( :-(( :-((( :-) :-)) :-))) :-* "
-    ":-/ :-0 :-3 :-> :-D :-O :-P :-X :-] :-o :-p :-x :-| :-} :/ :0 :1 :3 :> :D :O :P :X :] :o :o) "
-    ":p :x :| :} ;) ;-) ;-D ;D ;_; <.< </3 <3 <33 <333 <space> =( =) =/ =3 =D =[ =] =| >.< >.> "
-    ">:( >:o ><(((*> @_@ O.O O.o O_O O_o V.V V_V [-: [: [= \\\") ]= ^_^ ^__^ ^___^ o.0 o.O o.o o_0 "
-    "o_O o_o v.v v_v";
 
 struct put {
     void (*fn)(void *ctx, const char *chunk, const uint8_t parts[4]);
     void *ctx;
-    char chunk[40];
-    size_t n;
 };
 
-static void put_parts(struct put *p, const uint8_t parts[4])
+static void put_chunk(const struct put *p, const char *text, const char *apostrophe)
 {
-    p->chunk[p->n] = '\0';
-    p->fn(p->ctx, p->chunk, parts);
-}
-
-/* Puts the chunk head + tail, whose parts are divided by "+", with the apostrophes replaced by
- * `apostrophe`. */
-static void put_divided(struct put *p, const char *head, const char *tail, size_t n,
-                        const char *apostrophe)
-{
+    char chunk[40] = { 0 };
     uint8_t parts[4] = { 0 };
-    size_t part = 0, begin = p->n = strlen(head);
-    memcpy(p->chunk, head, begin);
-    begin = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (tail[i] == '+') {
-            parts[part++] = (uint8_t)(p->n - begin);
-            begin = p->n;
-            continue;
-        }
-        const char *as = tail[i] == '\'' ? apostrophe : NULL;
-        size_t k = as ? strlen(as) : 1;
-        memcpy(p->chunk + p->n, as ? as : tail + i, k);
-        p->n += k;
+    for (size_t n = 0, part = 0; *text; text++) {
+        size_t k = *text == '~' ? 0 : *text == '\'' ? strlen(apostrophe) : 1;
+        memcpy(chunk + n, *text == '\'' ? apostrophe : text, k);
+        parts[part] = (uint8_t)(parts[part] + k);
+        part += *text == '~';
+        n += k;
     }
-    parts[part] = (uint8_t)(p->n - begin);
-    put_parts(p, parts);
+    p->fn(p->ctx, chunk, parts);
 }
 
-static const char RIGHT_QUOTE[] = "\xE2\x80\x99";
-
-/* Puts the words of a row with each of its endings, with and without a capital. */
-static void put_row(struct put *p, const char *words, const char *endings)
+static void put_word(const struct put *p, const char *word, size_t n, const char *endings)
 {
-    for (const char *word = words; *word; word += strspn(word, " ")) {
-        char head[16] = { 0 };
-        size_t n = strcspn(word, " ");
-        memcpy(head, word, n);
-        for (int capital = 0; capital < 2; capital++, head[0] = (char)(head[0] - 32)) {
-            for (const char *end = endings; *end; end += strspn(end, " ")) {
-                int only = *end == '-';
-                size_t k = strcspn(end += only, " ");
-                char tail[24] = "+";
-                memcpy(tail + 1, end, k);
-                put_divided(p, head, tail, k + 1, "'");
-                put_divided(p, head, tail, k + 1, RIGHT_QUOTE);
-                if (!only)
-                    put_divided(p, head, tail, k + 1, "");
-                end += k;
-            }
+    static const char *const apostrophes[] = { "'", "\xE2\x80\x99", "" };
+    char text[40];
+    for (const char *end = endings; *end; end += strspn(end, " ")) {
+        int only = n && *end == '-';
+        size_t k = strcspn(end += only, " ");
+        snprintf(text, sizeof text, "%.*s%s%.*s", (int)n, word, n ? "~" : "", (int)k, end);
+        for (int capital = 0; capital <= (n && *word >= 'a' && *word <= 'z'); capital++) {
+            *text = (char)(*text - 32 * capital);
+            for (int i = 0; i < (only || !n ? 2 : 3); i++)
+                put_chunk(p, text, apostrophes[i]);
         }
-        word += n;
+        end += k;
     }
-}
-
-static void put_times(struct put *p)
-{
-    for (int hour = 1; hour <= 12; hour++)
-        for (int i = 0; i < 4; i++) {
-            char head[4] = { (char)('0' + hour % 10) };
-            if (hour > 9)
-                memcpy(head, (char[]){ '1', (char)('0' + hour - 10), 0 }, 3);
-            static const char *const halves[] = { "+am", "+pm", "+a.m.", "+p.m." };
-            put_divided(p, head, halves[i], strlen(halves[i]), "");
-        }
-}
-
-/* Puts a chunk that stays whole; also with typographic apostrophes if it has some. */
-static void put_whole(struct put *p, const char *s, size_t n)
-{
-    put_divided(p, "", s, n, "'");
-    if (memchr(s, '\'', n))
-        put_divided(p, "", s, n, RIGHT_QUOTE);
 }
 
 void chunk_specials(void (*put)(void *ctx, const char *chunk, const uint8_t parts[4]), void *ctx)
 {
-    struct put p = { .fn = put, .ctx = ctx };
-    for (size_t i = 0; i < sizeof contractions / sizeof *contractions; i++)
-        put_row(&p, contractions[i][0], contractions[i][1]);
-    for (size_t i = 0; i < sizeof divided / sizeof *divided; i++)
-        for (int capital = 0; capital < 2; capital++) {
-            char first[2] = { (char)(divided[i][0] - 32 * capital), 0 };
-            put_divided(&p, first, divided[i] + 1, strlen(divided[i]) - 1, "'");
-            if (strchr(divided[i], '\''))
-                put_divided(&p, first, divided[i] + 1, strlen(divided[i]) - 1, RIGHT_QUOTE);
+    struct put p = { put, ctx };
+    for (size_t i = 0, n; i < sizeof exceptions / sizeof *exceptions; i++)
+        for (const char *word = exceptions[i][0]; word; word = word[n] ? word + n + 1 : NULL) {
+            n = strcspn(word, " ");
+            put_word(&p, word, n, exceptions[i][1]);
         }
-    for (size_t i = 0; i < sizeof divided_as_is / sizeof *divided_as_is; i++) {
-        put_divided(&p, "", divided_as_is[i], strlen(divided_as_is[i]), "'");
-        put_divided(&p, "", divided_as_is[i], strlen(divided_as_is[i]), RIGHT_QUOTE);
-    }
-    put_times(&p);
-    for (const char *s = whole; *s; s += strspn(s, " ")) {
-        size_t n = strcspn(s, " ");
-        put_whole(&p, s, n);
-        s += n;
-    }
-    put(ctx, "C++", (const uint8_t[4]){ 3 });
-    for (const char *c = "CFKcfk"; *c; c++)
-        put_divided(&p, "", (const char[]){ '\xC2', '\xB0', '+', *c, '+', '.' }, 6, "");
-    for (char c = 'a'; c <= 'z'; c++)
-        put_whole(&p, (char[]){ c, '.' }, 2);
 }
 
 /* ---- classes of characters ------------------------------------------------------------------- */
