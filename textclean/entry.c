@@ -253,11 +253,18 @@ static int scan_text(struct search *f)
         return js_scan_error(&f->scan, f->scan.at, "the text's name occurs twice");
     js_scan_peek(&f->scan);
     r->text_begin = f->scan.at;
-    if (js_scan_text(&f->scan, &text, &n) < 0)
+    struct buf plain = f->scan.plain; /* the text is unescaped where it shall be */
+    f->scan.plain = r->document.text;
+    int result = js_scan_text(&f->scan, &text, &n);
+    r->document.text = f->scan.plain;
+    f->scan.plain = plain;
+    if (result < 0)
         return err_in("\"%s\"", f->field);
     r->text_end = f->scan.at;
-    buf_clear(&r->document.text);
-    buf_add(&r->document.text, text, n);
+    if (text != r->document.text.data) {
+        buf_clear(&r->document.text);
+        buf_add(&r->document.text, text, n);
+    }
     buf_reserve(&r->document.text, PAD);
     return 0;
 }

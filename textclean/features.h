@@ -14,7 +14,7 @@
 
 /* A line, without its LF. There is one after the last LF, too, which may be empty. */
 struct text_line {
-    uint32_t at, bytes, chars;
+    uint32_t at, bytes;
     uint64_t hash;
 };
 
@@ -22,6 +22,8 @@ struct text_line {
 struct repeats {
     size_t parts, repeated, chars; /* all; those that repeat another; the length of these */
 };
+
+enum { COUNTS_BITS = 12, FEW_BITS = 13 };
 
 struct features {
     const char *text; /* borrowed; WORDS_PAD bytes behind it are readable */
@@ -31,13 +33,20 @@ struct features {
     size_t word_count; /* words of the text, also if has_words is 0 and counted is 1 */
     struct text_line *lines;
     size_t line_count, lines_cap;
-    int has_words, counted, has_lines, has_grams, has_bound;
-    size_t longest, most; /* of all words: length times count, count */
-    int odd_lines;        /* lines may end with other characters than LF */
-    size_t covered;       /* length of the words that are in any repeated run of GRAM_LEAST words */
-    uint8_t *repeats;     /* for each word: whether the run that begins with it occurs twice */
-    size_t repeats_cap;
-    uint64_t *sums; /* hashes of the words before each word */
+    int has_words, counted, has_lines, has_grams;
+    struct word_sums {
+        size_t with_letter, more, more_chars; /* WORD_HAS_LETTER, WORD_HAS_MORE and their length */
+        size_t longest, most;                 /* of any word: length times count, count */
+    } of;
+    int odd_lines;    /* lines may end with other characters than LF */
+    int has_dots;     /* there is an ellipsis */
+    size_t covered;   /* length of the words that are in any repeated run of GRAM_LEAST words */
+    uint8_t *repeats; /* for each word: whether the run that begins with it occurs twice */
+    uint32_t *places; /* working memory: runs that may */
+    size_t repeats_cap, places_cap;
+    uint32_t counts[1 << COUNTS_BITS]; /* of words, by their hash */
+    uint8_t few[1 << FEW_BITS];        /* working memory */
+    uint64_t *sums;                    /* hashes of the words before each word */
     size_t sums_cap;
     struct seen { /* hash table, working memory */
         struct seen_slot {
@@ -59,9 +68,12 @@ void features_set(struct features *f, const char *text, size_t n);
 void features_words(struct features *f);
 void features_lines(struct features *f);
 
-/* Return the bytes of the line that begins at text[at], and set *next to the begin of the next one,
- * or to n. Lines end as in Python's str.splitlines. */
-size_t features_line(const struct features *f, size_t at, size_t *next);
+/* Returns the characters of text[at..at+n). */
+size_t features_chars(const struct features *f, size_t at, size_t n);
+
+/* Returns the bytes of the line that begins at text[at], and sets *next to the begin of the next
+ * one, or behind the text. Lines end as in Python's str.splitlines. *line is 0 at first. */
+size_t features_line(struct features *f, size_t *line, size_t at, size_t *next);
 
 /* Repeated paragraphs, divided by two LF or more, and repeated lines: with `blank` divided by runs
  * of LF, without it those that are not blank. */

@@ -42,36 +42,22 @@ static size_t enough(const struct facts *x)
     return x->limit <= 0 ? 0 : (size_t)(x->limit * (double)x->f->chars * 0.999999);
 }
 
-static size_t words_with(struct features *f, uint32_t flag, size_t *chars)
-{
-    size_t words = 0;
-    features_words(f);
-    for (size_t i = 0; i < f->words.kind_count; i++) {
-        const struct word_kind *k = &f->words.kinds[i];
-        if (k->flags & flag) {
-            words += k->count;
-            *chars += (size_t)k->count * k->chars;
-        }
-    }
-    return words;
-}
-
 static double word_number(const struct facts *x)
 {
-    size_t chars = 0;
-    return (double)words_with(x->f, WORD_HAS_MORE, &chars);
+    features_words(x->f);
+    return (double)x->f->of.more;
 }
 
 static double word_length(const struct facts *x)
 {
-    size_t chars = 0, words = words_with(x->f, WORD_HAS_MORE, &chars);
-    return share(chars, words);
+    features_words(x->f);
+    return share(x->f->of.more_chars, x->f->of.more);
 }
 
 static double letters(const struct facts *x)
 {
-    size_t chars = 0, words = words_with(x->f, WORD_HAS_LETTER, &chars);
-    return share(words, x->f->word_count);
+    features_words(x->f);
+    return share(x->f->of.with_letter, x->f->word_count);
 }
 
 static size_t count_of(const struct features *f, const char *what)
@@ -92,7 +78,8 @@ static double hashes(const struct facts *x)
 static double ellipses(const struct facts *x)
 {
     features_words(x->f);
-    return share(count_of(x->f, "...") + count_of(x->f, "\xE2\x80\xA6"), x->f->word_count);
+    size_t count = x->f->has_dots ? count_of(x->f, "...") + count_of(x->f, "\xE2\x80\xA6") : 0;
+    return share(count, x->f->word_count);
 }
 
 /* Whether the line begins, or ends, with a mark. */
@@ -103,11 +90,11 @@ static int has(struct span line, int at_end, const char *mark)
 }
 
 /* Returns the share of lines that begin, or end, with one of two marks. */
-static double lines_with(const struct features *f, int at_end, const char *one, const char *other)
+static double lines_with(struct features *f, int at_end, const char *one, const char *other)
 {
-    size_t lines = 0, count = 0;
+    size_t lines = 0, count = 0, line_at = 0;
     for (size_t at = 0, n, next; at < f->n; at = next, lines++) {
-        n = features_line(f, at, &next);
+        n = features_line(f, &line_at, at, &next);
         struct span line = whitespace_strip(f->text + at, n);
         count += has(line, at_end, one) || has(line, at_end, other);
     }
@@ -130,7 +117,7 @@ static double stop_words(const struct facts *x)
     double count = 0;
     features_words(x->f);
     for (size_t i = 0; i < sizeof list / sizeof *list; i++)
-        count += words_count(&x->f->words, list[i]) > 0;
+        count += words_has(&x->f->words, list[i]);
     return count;
 }
 
@@ -172,6 +159,17 @@ static int is_blank(const struct features *f, size_t line)
     return !whitespace_strip(f->text + f->lines[line].at, f->lines[line].bytes).n;
 }
 
+/* Returns the characters of the line, or another number that stands to `limit` as these do. */
+static double chars_of(const struct features *f, size_t line, double limit)
+{
+    const struct text_line *l = &f->lines[line];
+    double bytes = l->bytes, enough_bytes = 4 * limit + 4;
+    if (!(bytes >= limit))
+        return bytes;
+    size_t some = bytes > enough_bytes ? features_chars(f, l->at, (size_t)enough_bytes) : 0;
+    return (double)((double)some > limit ? some : features_chars(f, l->at, l->bytes));
+}
+
 static double text_lines(const struct facts *x)
 {
     size_t count = 0;
@@ -204,7 +202,7 @@ static double short_lines(const struct facts *x)
     double count = 0, all = text_lines(x);
     double most = limit_of(x->rules, "fineweb-short-line");
     for (size_t i = 0; i < x->f->line_count; i++)
-        count += x->f->lines[i].chars <= most && !is_blank(x->f, i);
+        count += chars_of(x->f, i, most) <= most && !is_blank(x->f, i);
     return count / all;
 }
 
@@ -227,90 +225,81 @@ static double long_lines(const struct facts *x)
     double count = 0, least = limit_of(x->rules, "mc4-long-line");
     features_lines(x->f);
     for (size_t i = 0; i < x->f->line_count; i++)
-        count += x->f->lines[i].chars >= least;
+        count += chars_of(x->f, i, least) >= least;
     return count;
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
-enum { GOPHER, REPETITION, C4, FINEWEB, MC4 };
-static const char *const set_names[RULES_SETS] = { "gopher", "repetition", "c4", "fineweb", "mc4" };
-
 /* LINES: no rule for documents but for lines, or a number that another rule needs. */
 enum side { LEAST, MOST, LINES };
 
 static const struct rule {
-    const char *name;
-    int set;
+    const char *name; /* SET-RULE */
     enum side side;
     double limit;
     double (*value)(const struct facts *x);
     int n;
     const char *meaning;
 } table[] = {
-    { "gopher-min-words", GOPHER, LEAST, 50, word_number, 0,
+    { "gopher-min-words", LEAST, 50, word_number, 0, "words that are more than punctuation marks" },
+    { "gopher-max-words", MOST, 100000, word_number, 0,
       "words that are more than punctuation marks" },
-    { "gopher-max-words", GOPHER, MOST, 100000, word_number, 0,
-      "words that are more than punctuation marks" },
-    { "gopher-min-mean", GOPHER, LEAST, 3, word_length, 0,
-      "mean length of these words, in characters" },
-    { "gopher-max-mean", GOPHER, MOST, 10, word_length, 0,
-      "mean length of these words, in characters" },
-    { "gopher-hashes", GOPHER, MOST, 0.1, hashes, 0, "number of # for each word" },
-    { "gopher-ellipses", GOPHER, MOST, 0.1, ellipses, 0, "number of ... for each word" },
-    { "gopher-bullets", GOPHER, MOST, 0.9, bullets, 0,
-      "share of lines that begin with a bullet or -" },
-    { "gopher-cut-lines", GOPHER, MOST, 0.3, cut_lines, 0, "share of lines that end in ..." },
-    { "gopher-letters", GOPHER, LEAST, 0.8, letters, 0, "share of words with a letter" },
-    { "gopher-stop-words", GOPHER, LEAST, 2, stop_words, 0,
+    { "gopher-min-mean", LEAST, 3, word_length, 0, "mean length of these words, in characters" },
+    { "gopher-max-mean", MOST, 10, word_length, 0, "mean length of these words, in characters" },
+    { "gopher-hashes", MOST, 0.1, hashes, 0, "number of # for each word" },
+    { "gopher-ellipses", MOST, 0.1, ellipses, 0, "number of ... for each word" },
+    { "gopher-bullets", MOST, 0.9, bullets, 0, "share of lines that begin with a bullet or -" },
+    { "gopher-cut-lines", MOST, 0.3, cut_lines, 0, "share of lines that end in ..." },
+    { "gopher-letters", LEAST, 0.8, letters, 0, "share of words with a letter" },
+    { "gopher-stop-words", LEAST, 2, stop_words, 0,
       "number of these that occur: the be to of and that have with" },
-    { "repetition-empty", REPETITION, LEAST, 1, characters, 0, "characters of the text" },
-    { "repetition-paragraphs", REPETITION, MOST, 0.3, repeated_paragraphs, 0,
+    { "repetition-empty", LEAST, 1, characters, 0, "characters of the text" },
+    { "repetition-paragraphs", MOST, 0.3, repeated_paragraphs, 0,
       "share of paragraphs that occurred before in the text" },
-    { "repetition-paragraph-chars", REPETITION, MOST, 0.2, repeated_paragraphs, 1,
+    { "repetition-paragraph-chars", MOST, 0.2, repeated_paragraphs, 1,
       "share of the text in paragraphs that occurred before" },
-    { "repetition-lines", REPETITION, MOST, 0.3, repeated_lines, 0,
+    { "repetition-lines", MOST, 0.3, repeated_lines, 0,
       "share of lines that occurred before in the text" },
-    { "repetition-line-chars", REPETITION, MOST, 0.2, repeated_lines, 1,
+    { "repetition-line-chars", MOST, 0.2, repeated_lines, 1,
       "share of the text in lines that occurred before" },
-    { "repetition-top-2", REPETITION, MOST, 0.2, top_gram, 2,
+    { "repetition-top-2", MOST, 0.2, top_gram, 2,
       "share of the text in the most frequent 2 words in a row" },
-    { "repetition-top-3", REPETITION, MOST, 0.18, top_gram, 3,
+    { "repetition-top-3", MOST, 0.18, top_gram, 3,
       "share of the text in the most frequent 3 words in a row" },
-    { "repetition-top-4", REPETITION, MOST, 0.16, top_gram, 4,
+    { "repetition-top-4", MOST, 0.16, top_gram, 4,
       "share of the text in the most frequent 4 words in a row" },
-    { "repetition-5", REPETITION, MOST, 0.15, repeated_gram, 5,
+    { "repetition-5", MOST, 0.15, repeated_gram, 5,
       "share of the text in 5 words in a row that occurred before" },
-    { "repetition-6", REPETITION, MOST, 0.14, repeated_gram, 6,
+    { "repetition-6", MOST, 0.14, repeated_gram, 6,
       "share of the text in 6 words in a row that occurred before" },
-    { "repetition-7", REPETITION, MOST, 0.13, repeated_gram, 7,
+    { "repetition-7", MOST, 0.13, repeated_gram, 7,
       "share of the text in 7 words in a row that occurred before" },
-    { "repetition-8", REPETITION, MOST, 0.12, repeated_gram, 8,
+    { "repetition-8", MOST, 0.12, repeated_gram, 8,
       "share of the text in 8 words in a row that occurred before" },
-    { "repetition-9", REPETITION, MOST, 0.11, repeated_gram, 9,
+    { "repetition-9", MOST, 0.11, repeated_gram, 9,
       "share of the text in 9 words in a row that occurred before" },
-    { "repetition-10", REPETITION, MOST, 0.10, repeated_gram, 10,
+    { "repetition-10", MOST, 0.10, repeated_gram, 10,
       "share of the text in 10 words in a row that occurred before" },
-    { "c4-max-word", C4, LINES, 1000, NULL, 0, "lines with a longer word are left out" },
-    { "c4-references", C4, LINES, 1, NULL, 0, "marks such as [12] and [edit] are removed" },
-    { "c4-end-marks", C4, LINES, 1, NULL, 0, "lines that do not end in . ? ! \" ' are left out" },
-    { "c4-line-words", C4, LINES, 3, NULL, 0, "lines with fewer words are left out" },
-    { "c4-javascript", C4, LINES, 1, NULL, 0, "lines with the word javascript are left out" },
-    { "c4-policy", C4, LINES, 1, NULL, 0,
-      "lines about cookies, privacy, terms of use are left out" },
-    { "c4-lorem-ipsum", C4, MOST, 0, c4_number, 0, "number of lines with lorem ipsum" },
-    { "c4-brace", C4, MOST, 0, c4_number, 1, "number of lines with {" },
-    { "c4-sentences", C4, LEAST, 5, c4_number, 2, "number of sentences in the lines that stay" },
-    { "fineweb-empty", FINEWEB, LEAST, 1, text_lines, 0, "number of lines that are not blank" },
-    { "fineweb-end-marks", FINEWEB, LEAST, 0.12, end_marks, 0,
+    { "c4-max-word", LINES, 1000, NULL, 0, "lines with a longer word are left out" },
+    { "c4-references", LINES, 1, NULL, 0, "marks such as [12] and [edit] are removed" },
+    { "c4-end-marks", LINES, 1, NULL, 0, "lines that do not end in . ? ! \" ' are left out" },
+    { "c4-line-words", LINES, 3, NULL, 0, "lines with fewer words are left out" },
+    { "c4-javascript", LINES, 1, NULL, 0, "lines with the word javascript are left out" },
+    { "c4-policy", LINES, 1, NULL, 0, "lines about cookies, privacy, terms of use are left out" },
+    { "c4-lorem-ipsum", MOST, 0, c4_number, 0, "number of lines with lorem ipsum" },
+    { "c4-brace", MOST, 0, c4_number, 1, "number of lines with {" },
+    { "c4-sentences", LEAST, 5, c4_number, 2, "number of sentences in the lines that stay" },
+    { "fineweb-empty", LEAST, 1, text_lines, 0, "number of lines that are not blank" },
+    { "fineweb-end-marks", LEAST, 0.12, end_marks, 0,
       "share of lines that end in a mark of a sentence's end" },
-    { "fineweb-short-line", FINEWEB, LINES, 30, NULL, 0, "characters of a short line" },
-    { "fineweb-short-lines", FINEWEB, MOST, 0.67, short_lines, 0, "share of short lines" },
-    { "fineweb-repeated", FINEWEB, MOST, 0.01, repeated_in_lines, 0,
+    { "fineweb-short-line", LINES, 30, NULL, 0, "characters of a short line" },
+    { "fineweb-short-lines", MOST, 0.67, short_lines, 0, "share of short lines" },
+    { "fineweb-repeated", MOST, 0.01, repeated_in_lines, 0,
       "share of the text in lines that occurred before" },
-    { "fineweb-line-ends", FINEWEB, MOST, 0.3, line_ends, 0, "number of line ends for each word" },
-    { "mc4-long-line", MC4, LINES, 200, NULL, 0, "characters of a long line" },
-    { "mc4-long-lines", MC4, LEAST, 3, long_lines, 0, "number of long lines" },
+    { "fineweb-line-ends", MOST, 0.3, line_ends, 0, "number of line ends for each word" },
+    { "mc4-long-line", LINES, 200, NULL, 0, "characters of a long line" },
+    { "mc4-long-lines", LEAST, 3, long_lines, 0, "number of long lines" },
 };
 
 enum { RULES = sizeof table / sizeof *table };
@@ -325,18 +314,24 @@ void rules_print(struct buf *out)
 
 /* ---- choosing -------------------------------------------------------------------------------- */
 
-static int find_set(struct rules *r, const char *name, size_t n)
+static int is_of_set(int rule, const char *set, size_t n)
 {
-    for (int set = 0; set < RULES_SETS; set++)
-        if (strlen(set_names[set]) == n && !memcmp(set_names[set], name, n)) {
-            for (int i = 0; i < r->set_count; i++)
-                if (r->sets[i] == set)
-                    return err_usage("--rules names '%s' twice", set_names[set]);
-            r->sets[r->set_count++] = set;
-            return 0;
-        }
-    return err_usage("--rules: no set '%.*s'; there are gopher, repetition, c4, fineweb, mc4",
-                     (int)n, name);
+    return strcspn(table[rule].name, "-") == n && !memcmp(table[rule].name, set, n);
+}
+
+static int add_set(struct rules *r, const char *name, size_t n)
+{
+    int first = 0;
+    while (first < RULES && !is_of_set(first, name, n))
+        first++;
+    if (first == RULES)
+        return err_usage("--rules: no set '%.*s'; there are gopher, repetition, c4, fineweb, mc4",
+                         (int)n, name);
+    for (int i = 0; i < r->set_count; i++)
+        if (r->sets[i] == first)
+            return err_usage("--rules names '%.*s' twice", (int)n, name);
+    r->sets[r->set_count++] = first;
+    return 0;
 }
 
 static int no_rule(const char *name, size_t n)
@@ -384,7 +379,7 @@ int rules_set(struct rules *r, const char *sets, const char *const *changes, siz
     }
     for (const char *name = sets;; name++) {
         size_t n = strcspn(name, ",");
-        if (find_set(r, name, n) < 0)
+        if (add_set(r, name, n) < 0)
             return -1;
         name += n;
         if (!*name)
@@ -420,11 +415,13 @@ void rules_tools_release(struct rules_tools *t)
     buf_release(&t->c4.text);
 }
 
-static int judge_set(const struct rules *r, int set, struct rules_tools *t)
+/* Judges by the rules of the set whose first rule is `first`. */
+static int judge_set(const struct rules *r, int first, struct rules_tools *t)
 {
     struct facts x = { &t->features, &t->c4, r, 0, 0 };
-    for (int i = 0; i < RULES; i++) {
-        if (table[i].set != set || !table[i].value || isnan(r->limits[i]))
+    const char *set = table[first].name;
+    for (int i = first; i < RULES && is_of_set(i, set, strcspn(set, "-")); i++) {
+        if (!table[i].value || isnan(r->limits[i]))
             continue;
         x.limit = r->limits[i];
         x.n = table[i].n;
@@ -440,7 +437,7 @@ int rules_judge(const struct rules *r, struct rules_tools *t, const char *text, 
 {
     features_set(&t->features, text, n);
     for (int i = 0; i < r->set_count; i++) {
-        if (r->sets[i] == C4) {
+        if (is_of_set(r->sets[i], "c4", 2)) {
             c4_clean(&r->c4, &t->features, &t->c4);
             *lines += t->c4.lines_left_out;
         }

@@ -21,7 +21,7 @@ enum { RULES_MOST = 64, RULES_SETS = 5 };
 /* The rules of a run. */
 struct rules {
     double limits[RULES_MOST]; /* by number of the rule; not a number: the rule is off */
-    int sets[RULES_SETS];      /* in order */
+    int sets[RULES_SETS];      /* the first rule of each, in order */
     int set_count;
     struct c4_rules c4;
     const char *names[RULES_MOST];

@@ -3,15 +3,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 #include "common/base/le.h"
 #include "common/base/mem.h"
+#include "common/base/simd.h"
 #include "common/base/utf8.h"
 #include "common/base/xxh64.h"
 #include "textclean/chunk.h"
 #include "unicode/stops.h"
 #include "unicode/unicode.h"
-
-enum { FIRST_SLOTS = 1 << 10 };
 
 /* ---- hashes ---------------------------------------------------------------------------------- */
 
@@ -21,19 +24,21 @@ static inline uint64_t first_bytes(uint64_t x, size_t n)
     return x & UINT64_MAX >> (64 - 8 * (n < 8 ? n : 8)) % 64;
 }
 
-/* The hash of a word of up to 8 bytes; different for all words of one length. */
-static inline uint64_t hash_short(uint64_t x, size_t n)
+/* Returns the bytes before s[n] as first_bytes has them, 8 at most. */
+static inline uint64_t last_bytes(const char *s, size_t n)
 {
-    uint64_t h = (x ^ n * XXH64_3) * XXH64_1;
-    h = (h ^ h >> 32) * XXH64_2;
-    return h ^ h >> 29;
+    size_t few = n < 8 ? n : 8;
+    return first_bytes(le_u64((const unsigned char *)s + n - few), few);
 }
 
-/* Reads up to 8 bytes from s on that may lie behind the word. */
+/* Reads 8 bytes from s on at least, which may lie behind the word. */
 static inline uint64_t hash_of(const char *s, size_t n)
 {
-    return n <= 8 ? hash_short(first_bytes(le_u64((const unsigned char *)s), n), n)
-                  : xxh64(s, n, 0);
+    if (n > 16)
+        return xxh64(s, n, 0);
+    uint64_t h = (first_bytes(le_u64((const unsigned char *)s), n) ^ n * XXH64_3) * XXH64_1;
+    h = ((h ^ h >> 32) + last_bytes(s, n)) * XXH64_2;
+    return h ^ h >> 29;
 }
 
 /* ---- chunks with parts of their own ---------------------------------------------------------- */
@@ -50,9 +55,9 @@ enum { SPECIAL_SLOTS = 4096, SPECIAL_BITS = 1 << 16, SPECIAL_LONGEST = 20, JOINE
  * look into the table. */
 static inline uint64_t *maybe_special(const struct words *w, const char *s, size_t n, uint64_t *bit)
 {
-    uint64_t hash = hash_short(first_bytes(le_u64((const unsigned char *)s), n), n);
+    uint64_t hash = (first_bytes(le_u64((const unsigned char *)s), n) + n) * XXH64_1;
     *bit = UINT64_C(1) << (hash >> 58);
-    return &w->maybe[hash >> 48 & (SPECIAL_BITS / 64 - 1)];
+    return &w->maybe[hash >> 40 & (SPECIAL_BITS / 64 - 1)];
 }
 
 /* Returns the exception s[0..n), or NULL if it is none. */
@@ -84,120 +89,62 @@ static void put_special(void *ctx, const char *chunk, const uint8_t parts[4])
     *maybe_special(w, padded, n, &bit) |= bit;
 }
 
-/* ---- kinds ----------------------------------------------------------------------------------- */
+/* ---- what a word is -------------------------------------------------------------------------- */
+
+/* Returns the flags of a word of one character. */
+static unsigned describe_one(unsigned c)
+{
+    enum unicode_category category = (enum unicode_category)unicode_of(c)->category;
+    unsigned flags = stops_is_end(c) ? WORD_ENDS : 0;
+    if (category <= UNICODE_LO)
+        flags |= WORD_HAS_LETTER;
+    if (category <= UNICODE_LO || (!stops_is_mark(c) && !stops_is_end(c)))
+        flags |= WORD_HAS_MORE;
+    return flags | (category >= UNICODE_PC && category <= UNICODE_PO ? WORD_IS_MARKS : 0);
+}
+
+static void describe(const struct words *w, const char *s, struct word *word)
+{
+    unsigned all = WORD_IS_MARKS | WORD_ENDS, any = 0, flags, c;
+    for (size_t i = 0; i < word->bytes; word->chars++) {
+        i += utf8_read(s + i, word->bytes - i, &c);
+        flags = c < 0x80 ? w->ascii[c] : describe_one(c);
+        all &= word->chars ? flags & WORD_IS_MARKS : flags;
+        any |= flags & (WORD_HAS_LETTER | WORD_HAS_MORE);
+    }
+    word->flags = any | (word->chars > 1 ? all & WORD_IS_MARKS : all);
+}
 
 void words_init(struct words *w)
 {
-    *w = (struct words){ .slot_count = FIRST_SLOTS };
-    w->slots = mem_zalloc(FIRST_SLOTS, sizeof *w->slots);
+    *w = (struct words){ .count = 0 };
     w->specials = mem_zalloc(SPECIAL_SLOTS, sizeof *w->specials);
     w->maybe = mem_zalloc(SPECIAL_BITS / 64, sizeof *w->maybe);
     chunk_specials(put_special, w);
+    for (unsigned c = 0; c < 0x80; c++)
+        w->ascii[c] = (uint8_t)describe_one(c);
 }
 
 void words_release(struct words *w)
 {
     free(w->list);
-    free(w->kinds);
-    free(w->slots);
     free(w->specials);
     free(w->maybe);
     free(w->tails);
+    free(w->letters);
 }
 
-static inline size_t slot_of(const struct words *w, uint64_t hash)
-{
-    size_t at = hash & (w->slot_count - 1);
-    while (w->slots[at].next && w->slots[at].hash != hash)
-        at = (at + 1) & (w->slot_count - 1);
-    return at;
-}
-
-static void clear_kinds(struct words *w)
-{
-    if (w->kind_count > w->slot_count / 64)
-        memset(w->slots, 0, w->slot_count * sizeof *w->slots);
-    else /* from the last on, because a search ends at an empty slot */
-        for (size_t i = w->kind_count; i--;)
-            w->slots[slot_of(w, w->kinds[i].hash)].next = 0;
-    w->kind_count = w->count = 0;
-}
-
-static void grow_slots(struct words *w)
-{
-    free(w->slots);
-    w->slot_count *= 4;
-    w->slots = mem_zalloc(w->slot_count, sizeof *w->slots);
-    for (size_t i = 0; i < w->kind_count; i++)
-        w->slots[slot_of(w, w->kinds[i].hash)] = (struct word_slot){ w->kinds[i].hash,
-                                                                     (uint32_t)i + 1 };
-}
-
-static void describe(struct word_kind *k, const char *s, size_t n)
-{
-    uint32_t flags = WORD_IS_MARKS, chars = 0;
-    unsigned c = 0;
-    size_t i = n <= 8 && chunk_letters(le_u64((const unsigned char *)s)) >= n ? n : 0;
-    if (i) {
-        flags = WORD_HAS_LETTER | WORD_HAS_MORE;
-        chars = (uint32_t)n;
-    }
-    for (; i < n; chars++) {
-        if (chunk_classes[(unsigned char)s[i]] & CHUNK_LETTER) {
-            flags = WORD_HAS_LETTER | WORD_HAS_MORE;
-            i++;
-            continue;
-        }
-        i += utf8_read(s + i, n - i, &c);
-        enum unicode_category category = (enum unicode_category)unicode_of(c)->category;
-        if (category <= UNICODE_LO)
-            flags |= WORD_HAS_LETTER | WORD_HAS_MORE;
-        else if (!(flags & WORD_HAS_MORE) && !stops_is_mark(c) && !stops_is_end(c))
-            flags |= WORD_HAS_MORE;
-        if (category < UNICODE_PC || category > UNICODE_PO)
-            flags &= ~(uint32_t)WORD_IS_MARKS;
-    }
-    if (chars == 1 && stops_is_end(c))
-        flags |= WORD_ENDS;
-    k->flags = flags;
-    k->chars = chars;
-}
-
-/* Adds the kind of the word s[0..n), whose slot is `at`. Returns its index. */
-static uint32_t new_kind(struct words *w, const char *s, size_t n, uint64_t hash, size_t at)
-{
-    mem_grow(w->kinds, w->kinds_cap, w->kind_count + 1);
-    struct word_kind *k = &w->kinds[w->kind_count++];
-    *k = (struct word_kind){ .hash = hash };
-    describe(k, s, n);
-    const struct special *special = special_at(w, s, n);
-    if (special && special->parts[1]) {
-        k->flags |= WORD_PARTS;
-        k->parts = (uint32_t)(special - w->specials);
-    }
-    w->slots[at] = (struct word_slot){ hash, (uint32_t)w->kind_count };
-    if (w->kind_count * 2 > w->slot_count)
-        grow_slots(w);
-    return (uint32_t)w->kind_count - 1;
-}
-
-/* Returns the index of the kind of the word s[0..n). */
-static inline uint32_t kind_of(struct words *w, const char *s, size_t n, uint64_t hash)
-{
-    size_t at = slot_of(w, hash);
-    return w->slots[at].next ? w->slots[at].next - 1 : new_kind(w, s, n, hash, at);
-}
-
-static inline void add_kind(struct words *w, uint32_t kind, size_t at, size_t n)
+static inline struct word *next_word(struct words *w, const char *text, size_t at, size_t n)
 {
     mem_grow(w->list, w->cap, w->count + 1);
-    w->list[w->count++] = (struct word){ (uint32_t)at, (uint32_t)n, kind };
-    w->kinds[kind].count++;
+    w->list[w->count] = (struct word){ .at = (uint32_t)at, .bytes = (uint32_t)n };
+    w->list[w->count].hash = hash_of(text + at, n);
+    return &w->list[w->count++];
 }
 
 static void add_word(struct words *w, const char *text, size_t at, size_t n)
 {
-    add_kind(w, kind_of(w, text + at, n, hash_of(text + at, n)), at, n);
+    describe(w, text + at, next_word(w, text, at, n));
 }
 
 static void add_parts(struct words *w, const char *text, size_t at, const struct special *special)
@@ -206,17 +153,6 @@ static void add_parts(struct words *w, const char *text, size_t at, const struct
         add_word(w, text, at, special->parts[i]);
         at += special->parts[i];
     }
-}
-
-/* Adds a chunk of letters, or its parts if it has some. */
-static inline void add_letters(struct words *w, const char *text, size_t at, size_t n,
-                               uint64_t hash)
-{
-    uint32_t kind = kind_of(w, text + at, n, hash);
-    if (w->kinds[kind].flags & WORD_PARTS)
-        add_parts(w, text, at, &w->specials[w->kinds[kind].parts]);
-    else
-        add_kind(w, kind, at, n);
 }
 
 /* ---- splitting ------------------------------------------------------------------------------- */
@@ -265,11 +201,9 @@ static void join_specials(struct words *w, const char *text, size_t first)
             continue;
         }
         size_t n = found->parts[0];
-        struct word joined = { word->at, (uint32_t)n, 0 };
-        for (size_t k = i; k < next; k++)
-            w->kinds[w->list[k].kind].count--;
-        joined.kind = kind_of(w, text + joined.at, n, hash_of(text + joined.at, n));
-        w->kinds[joined.kind].count++;
+        struct word joined = { .at = word->at, .bytes = (uint32_t)n };
+        joined.hash = hash_of(text + joined.at, n);
+        describe(w, text + joined.at, &joined);
         w->list[to++] = joined;
         i = next - 1;
     }
@@ -317,9 +251,70 @@ static size_t chunk_end(const char *text, size_t n, size_t at)
     return at;
 }
 
-static inline int is_space(const char *text, size_t n, size_t at)
+/* ---- bits of bytes --------------------------------------------------------------------------- */
+
+/* Returns the bits of text[at] and the 56 bytes behind it. */
+static inline uint64_t bits_at(const unsigned char *bits, size_t at)
 {
-    return at >= n || (chunk_classes[(unsigned char)text[at]] & CHUNK_SPACE);
+    return le_u64(bits + at / 8) >> at % 8;
+}
+
+/* Sets bit i for each s[i], i < 64, that is an ASCII letter, or white space of ASCII. */
+static void set_plain(const unsigned char *s, unsigned char *letters, unsigned char *spaces)
+{
+    for (int i = 0; i < 64; i += 8) {
+        unsigned letter = 0, space = 0;
+        for (int k = 0; k < 8; k++) {
+            unsigned class = chunk_classes[s[i + k]];
+            letter |= (class & CHUNK_LETTER) / CHUNK_LETTER << k;
+            space |= (class & CHUNK_SPACE) / CHUNK_SPACE << k;
+        }
+        letters[i / 8] = (unsigned char)letter;
+        spaces[i / 8] = (unsigned char)space;
+    }
+}
+
+#if defined(__x86_64__)
+/* As set_plain, for each block of 64 bytes. Returns the bytes read. */
+__attribute__((target("avx512f,avx512bw"))) static size_t set_avx512(const unsigned char *s,
+                                                                     size_t n,
+                                                                     unsigned char *letters,
+                                                                     unsigned char *spaces)
+{
+    size_t at = 0;
+    for (; at + 64 <= n; at += 64) {
+        __m512i x = _mm512_loadu_si512(s + at);
+        __m512i small = _mm512_or_si512(x, _mm512_set1_epi8(0x20));
+        __m512i letter = _mm512_sub_epi8(small, _mm512_set1_epi8('a'));
+        __m512i control = _mm512_sub_epi8(x, _mm512_set1_epi8('\t')); /* 9 to 13, 28 to 32 */
+        __m512i late = _mm512_sub_epi8(x, _mm512_set1_epi8(0x1C));
+        __m512i five = _mm512_set1_epi8(5);
+        le_put_u64(letters + at / 8, _mm512_cmplt_epu8_mask(letter, _mm512_set1_epi8(26)));
+        le_put_u64(spaces + at / 8,
+                   _mm512_cmplt_epu8_mask(control, five) | _mm512_cmplt_epu8_mask(late, five));
+    }
+    return at;
+}
+#endif
+
+/* Sets the bits of the text; behind it is white space. */
+static void set_bits(struct words *w, const char *text, size_t n)
+{
+    const unsigned char *s = (const unsigned char *)text;
+    size_t at = 0, bytes = (n / 64 + 2) * 8;
+    mem_grow(w->letters, w->bits_cap, 2 * bytes);
+    w->spaces = w->letters + bytes;
+#if defined(__x86_64__)
+    if (simd_level() >= SIMD_AVX512)
+        at = set_avx512(s, n, w->letters, w->spaces);
+#endif
+    for (; at < bytes * 8; at += 64) {
+        unsigned char rest[64];
+        memset(rest, ' ', sizeof rest);
+        if (at < n)
+            memcpy(rest, s + at, n - at < 64 ? n - at : 64);
+        set_plain(rest, w->letters + at / 8, w->spaces + at / 8);
+    }
 }
 
 /* Returns 1 if the chunk text[at..end] is letters and a mark that comes off, else 0. */
@@ -332,24 +327,24 @@ static inline int has_mark(const struct words *w, const char *text, size_t at, s
 
 /* Adds the chunk at text[at] if it is letters, perhaps with a mark behind, as most are. Returns its
  * end, or `at` if it is another. */
-static inline size_t add_plain(struct words *w, const char *text, size_t n, size_t at)
+static inline size_t add_plain(struct words *w, const char *text, size_t at)
 {
-    uint64_t first = le_u64((const unsigned char *)text + at);
-    size_t letters = chunk_letters(first), all = letters;
-    while (letters == 8 && at + all < n) {
-        letters = chunk_letters(le_u64((const unsigned char *)text + at + all));
-        all += letters;
+    uint64_t others = ~bits_at(w->letters, at) | UINT64_C(1) << 56, spaces = bits_at(w->spaces, at);
+    size_t n = (size_t)__builtin_ctzll(others), end = at + n;
+    int mark = !(spaces >> n & 1);
+    if (!n || n > 48 || (mark && (n < 2 || !(spaces >> n & 2) || !has_mark(w, text, at, end))))
+        return at;
+    uint64_t bit;
+    const struct special *special = *maybe_special(w, text + at, n, &bit) & bit
+                                        ? special_at(w, text + at, n)
+                                        : NULL;
+    if (special) {
+        add_parts(w, text, at, special);
+    } else {
+        struct word *word = next_word(w, text, at, n);
+        word->chars = (uint32_t)n;
+        word->flags = WORD_HAS_LETTER | WORD_HAS_MORE;
     }
-    if (at + all > n)
-        all = n - at;
-    if (!all)
-        return at;
-    size_t end = at + all;
-    int mark = !is_space(text, n, end);
-    if (mark && (all < 2 || !is_space(text, n, end + 1) || !has_mark(w, text, at, end)))
-        return at;
-    add_letters(w, text, at, all,
-                all <= 8 ? hash_short(first_bytes(first, all), all) : xxh64(text + at, all, 0));
     if (mark)
         add_word(w, text, end, 1);
     return end + (size_t)mark;
@@ -382,28 +377,27 @@ void words_find_plain(const struct words *w, const char *text, const uint32_t *e
 
 void words_split(struct words *w, const char *text, size_t n)
 {
-    clear_kinds(w);
+    w->count = 0;
+    set_bits(w, text, n);
     for (size_t at = 0; at < n;) {
-        size_t space = chunk_space(text + at, n - at);
-        if (space) {
-            at += space;
-            continue;
-        }
-        size_t end = add_plain(w, text, n, at);
-        if (end == at) {
+        size_t end = add_plain(w, text, at), space = 1;
+        if (end == at && !(space = chunk_space(text + at, n - at))) {
             end = chunk_end(text, n, at);
             add_chunk(w, text, at, end);
         }
-        at = end;
+        at = end + space; /* a word from add_plain has white space of one byte behind it */
     }
 }
 
-uint32_t words_count(const struct words *w, const char *word)
+int words_has(const struct words *w, const char *word)
 {
     char padded[16] = { 0 };
     memcpy(padded, word, strlen(word));
-    size_t at = slot_of(w, hash_of(padded, strlen(word)));
-    return w->slots[at].next ? w->kinds[w->slots[at].next - 1].count : 0;
+    uint64_t hash = hash_of(padded, strlen(word));
+    size_t i = 0;
+    while (i < w->count && w->list[i].hash != hash)
+        i++;
+    return i < w->count;
 }
 
 size_t words_sentences(const struct words *w, size_t from, size_t to)
@@ -411,7 +405,7 @@ size_t words_sentences(const struct words *w, size_t from, size_t to)
     size_t sentences = from < to;
     int ended = 0;
     for (size_t i = from; i < to; i++) {
-        uint32_t flags = w->kinds[w->list[i].kind].flags;
+        uint32_t flags = w->list[i].flags;
         if (flags & WORD_ENDS)
             ended = 1;
         else if (ended && !(flags & WORD_IS_MARKS))

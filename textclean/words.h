@@ -1,5 +1,5 @@
 /*
- * words.h - cuts a text into words and punctuation marks, and counts the different ones.
+ * words.h - cuts a text into words and punctuation marks.
  *
  * White space separates chunks. A chunk loses marks at its begin and end, each of which is a word
  * of its own, and is divided at hyphens and similar marks between letters: "(well-known)," gives (
@@ -20,36 +20,24 @@ enum {
     WORD_HAS_MORE = 2,   /* a character that is no punctuation mark (stops_is_mark, stops_is_end) */
     WORD_ENDS = 4,       /* one character, which may end a sentence (stops_is_end) */
     WORD_IS_MARKS = 8,   /* all characters have category P */
-    WORD_PARTS = 16,     /* a chunk that is always divided, no word */
 };
 
 struct word {
     uint32_t at, bytes; /* where in the text */
-    uint32_t kind;      /* index into kinds[] */
-};
-
-struct word_kind {
+    uint32_t chars, flags;
     uint64_t hash; /* of its bytes; stands for them, as two words share one with odds of 2^-64 */
-    uint32_t count, chars, flags;
-    uint32_t parts; /* WORD_PARTS: index of the parts' lengths */
-};
-
-struct word_slot {
-    uint64_t hash;
-    uint32_t next; /* number of the kind, from 1; 0: empty */
 };
 
 struct words {
     struct word *list; /* in the order of the text */
     size_t count, cap;
-    struct word_kind *kinds; /* in the order of their first place */
-    size_t kind_count, kinds_cap;
-    struct word_slot *slots; /* hash table of the kinds */
-    size_t slot_count;
-    struct special *specials; /* hash table of chunks with parts of their own */
-    uint64_t *maybe;          /* bits of hashes that may be in it */
-    uint32_t *tails;          /* working memory: lengths of marks at a chunk's end */
+    struct special *specials;        /* hash table of chunks with parts of their own */
+    uint64_t *maybe;                 /* bits of hashes that may be in it */
+    unsigned char *letters, *spaces; /* a bit for each byte of the text: ASCII's */
+    size_t bits_cap;
+    uint32_t *tails; /* working memory: lengths of marks at a chunk's end */
     size_t tails_cap;
+    uint8_t ascii[128]; /* flags of words of one character */
 };
 
 void words_init(struct words *w);
@@ -66,8 +54,8 @@ void words_split(struct words *w, const char *text, size_t n);
 void words_find_plain(const struct words *w, const char *text, const uint32_t *ends, size_t count,
                       uint8_t *plain);
 
-/* Returns how often the word of up to 8 bytes occurs. */
-uint32_t words_count(const struct words *w, const char *word);
+/* Returns 1 if the word of up to 8 bytes occurs. */
+int words_has(const struct words *w, const char *word);
 
 /* Returns the number of sentences in the words [from, to): one, and one more for each word after a
  * sentence's end that is no mark. */
