@@ -23,10 +23,11 @@ const uint8_t chunk_classes[256] = {
 
 /* ---- exceptions ------------------------------------------------------------------------------ */
 
-/* Chunks that are divided in a way of their own, or stay whole although marks could be cut off: each
- * of the words on the left with each ending, which is a part of its own. "~" divides further parts.
- * If a small letter begins the word, a capital may. An apostrophe may be a typographic one, and may
- * be missing unless the word is empty, or "-" says that the chunk without it is another ("well"). */
+/* Chunks that are divided in a way of their own, or stay whole although marks could be cut off:
+ * each of the words on the left with each ending, which is a part of its own. "~" divides further
+ * parts. If a small letter begins the word, a capital may. An apostrophe may be a typographic one,
+ * and may be missing unless the word is empty, or "-" says that the chunk without it is another
+ * ("well"). */
 static const char *const exceptions[][2] = {
     { "i", "'d 'd~'ve -'ll 'll~'ve 'm 'm~a 've" },
     { "he", "'d 'd~'ve -'ll 'll~'ve 's" },
@@ -49,22 +50,21 @@ static const char *const exceptions[][2] = {
     { "how'd", "-'y" },
     { "1 2 3 4 5 6 7 8 9 10 11 12", "am pm a.m. p.m." },
     { "\xC2\xB0", "C~. F~. K~. c~. f~. k~." },
-    { "",
-      "y~all y'~all C++ 'Cause 'Cos 'Coz 'Cuz 'S 'bout 'cause 'cos 'coz 'cuz 'd 'em 'll 'nuff "
-      "'re 's '' D.C. E.G. E.g. I.E. I.e. N.C. N.D. N.H. N.J. N.M. N.Y. Ph.D. S.C. a.m. and/or "
-      "e.g. i.e. p.m. v.s. vs. w/o co. Adm. Ak. Ala. Apr. Ariz. Ark. Aug. Bros. Calif. Co. "
-      "Colo. Conn. Corp. Dec. Del. Dr. Feb. Fla. Ga. Gen. Gov. Ia. Id. Ill. Inc. Ind. Jan. Jr. "
-      "Jul. Jun. Kan. Kans. Ky. La. Ltd. Mar. Mass. Md. Messrs. Mich. Minn. Miss. Mo. Mont. "
-      "Mr. Mrs. Ms. Mt. Neb. Nebr. Nev. Nov. Oct. Okla. Ore. Pa. Prof. Rep. Rev. Sen. Sep. "
-      "Sept. St. Tenn. Va. Wash. Wis. ma'am Ma'am o'clock O'clock doin' goin' havin' lovin' "
-      "nothin' nuthin' ol' somethin' Doin' Goin' Havin' Lovin' Nothin' Nuthin' Ol' Somethin' "
-      "\xC3\xA4. \xC3\xB6. \xC3\xBC. :'( :') :'-( :'-) (*_*) (-8 (-: (-; (-_-) (._.) (: (; (= "
-      "(>_<) (^_^) (o: )-: ): -_- -__- ._. 0.0 0.o 0_0 0_o 8) 8-) 8-D :( :(( :((( :() :) :)) "
-      ":))) :* :-( :-(( :-((( :-) :-)) :-))) :-* :-/ :-0 :-3 :-> :-D :-O :-P :-X :-] :-o :-p "
-      ":-x :-| :-} :/ :0 :1 :3 :> :D :O :P :X :] :o :o) :p :x :| :} ;) ;-) ;-D ;D ;_; <.< </3 "
-      "<3 <33 <333 <space> =( =) =/ =3 =D =[ =] =| >.< >.> >:( >:o ><(((*> @_@ O.O O.o O_O O_o "
-      "V.V V_V [-: [: [= \\\") ]= ^_^ ^__^ ^___^ o.0 o.O o.o o_0 o_O o_o v.v v_v a. b. c. d. "
-      "e. f. g. h. i. j. k. l. m. n. o. p. q. r. s. t. u. v. w. x. y. z." },
+    { "", "y~all y'~all C++ 'Cause 'Cos 'Coz 'Cuz 'S 'bout 'cause 'cos 'coz 'cuz 'd 'em 'll 'nuff "
+          "'re 's '' D.C. E.G. E.g. I.E. I.e. N.C. N.D. N.H. N.J. N.M. N.Y. Ph.D. S.C. a.m. and/or "
+          "e.g. i.e. p.m. v.s. vs. w/o co. Adm. Ak. Ala. Apr. Ariz. Ark. Aug. Bros. Calif. Co. "
+          "Colo. Conn. Corp. Dec. Del. Dr. Feb. Fla. Ga. Gen. Gov. Ia. Id. Ill. Inc. Ind. Jan. Jr. "
+          "Jul. Jun. Kan. Kans. Ky. La. Ltd. Mar. Mass. Md. Messrs. Mich. Minn. Miss. Mo. Mont. "
+          "Mr. Mrs. Ms. Mt. Neb. Nebr. Nev. Nov. Oct. Okla. Ore. Pa. Prof. Rep. Rev. Sen. Sep. "
+          "Sept. St. Tenn. Va. Wash. Wis. ma'am Ma'am o'clock O'clock doin' goin' havin' lovin' "
+          "nothin' nuthin' ol' somethin' Doin' Goin' Havin' Lovin' Nothin' Nuthin' Ol' Somethin' "
+          "\xC3\xA4. \xC3\xB6. \xC3\xBC. :'( :') :'-( :'-) (*_*) (-8 (-: (-; (-_-) (._.) (: (; (= "
+          "(>_<) (^_^) (o: )-: ): -_- -__- ._. 0.0 0.o 0_0 0_o 8) 8-) 8-D :( :(( :((( :() :) :)) "
+          ":))) :* :-( :-(( :-((( :-) :-)) :-))) :-* :-/ :-0 :-3 :-> :-D :-O :-P :-X :-] :-o :-p "
+          ":-x :-| :-} :/ :0 :1 :3 :> :D :O :P :X :] :o :o) :p :x :| :} ;) ;-) ;-D ;D ;_; <.< </3 "
+          "<3 <33 <333 <space> =( =) =/ =3 =D =[ =] =| >.< >.> >:( >:o ><(((*> @_@ O.O O.o O_O O_o "
+          "V.V V_V [-: [: [= \\\") ]= ^_^ ^__^ ^___^ o.0 o.O o.o o_0 o_O o_o v.v v_v a. b. c. d. "
+          "e. f. g. h. i. j. k. l. m. n. o. p. q. r. s. t. u. v. w. x. y. z." },
 };
 
 struct put {
@@ -175,26 +175,10 @@ static unsigned class_of(uint32_t c)
                                                    : 0;
 }
 
-/* Sets *c to the last character of s[0..n), and returns its bytes; 0 and U+0000 if n is 0. */
-static size_t last(const char *s, size_t n, unsigned *c)
-{
-    *c = 0;
-    for (size_t k = 1; k <= 4 && k <= n; k++) {
-        if (((unsigned char)s[n - k] & 0xC0) == 0x80)
-            continue;
-        if (utf8_read(s + n - k, k, c) == k)
-            return k;
-        break;
-    }
-    if (n)
-        *c = (unsigned char)s[n - 1];
-    return n > 0;
-}
-
 static unsigned class_before(const char *s, size_t n)
 {
     unsigned c;
-    return last(s, n, &c) ? class_of(c) : 0;
+    return utf8_last(s, n, &c) ? class_of(c) : 0;
 }
 
 static unsigned class_at(const char *s, size_t n)
@@ -261,19 +245,19 @@ static size_t unit_suffix(const char *s, size_t n)
 static size_t period_suffix(const char *s, size_t n)
 {
     unsigned c, before;
-    size_t k = last(s, n, &c);
+    size_t k = utf8_last(s, n, &c);
     unsigned class = k ? class_of(c) : 0;
     if (class & (DIGIT | LOWER | MARK | QUOTE) || c == '%' || c == 0xB2 || c == '-' || c == '+')
         return 1;
     if (class & UPPER && class_before(s, n - k) & UPPER)
         return 1;
-    return k && memchr("FCK", (int)(c & 0x7F), 3) && last(s, n - k, &before) && before == 0xB0;
+    return k && memchr("FCK", (int)(c & 0x7F), 3) && utf8_last(s, n - k, &before) && before == 0xB0;
 }
 
 size_t chunk_suffix(const char *s, size_t n)
 {
     unsigned c, before;
-    size_t k = last(s, n, &c), dots = 0, unit = n > 1 ? unit_suffix(s, n) : 0;
+    size_t k = utf8_last(s, n, &c), dots = 0, unit = n > 1 ? unit_suffix(s, n) : 0;
     if (unit)
         return unit;
     while (dots < n && s[n - dots - 1] == '.')
@@ -281,10 +265,10 @@ size_t chunk_suffix(const char *s, size_t n)
     if (dots)
         return dots > 1 ? dots : period_suffix(s, n - 1);
     if (c == 's' || c == 'S') {
-        size_t quote = last(s, n - 1, &before);
+        size_t quote = utf8_last(s, n - 1, &before);
         return quote && (before == '\'' || before == 0x2019) ? quote + 1 : 0;
     }
-    if (c == 0x2026 && last(s, n - k, &before) && before == c)
+    if (c == 0x2026 && utf8_last(s, n - k, &before) && before == c)
         return 2 * k;
     unsigned class = k ? class_of(c) : 0;
     if (c == '+' || class & CURRENCY)

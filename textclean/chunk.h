@@ -30,18 +30,12 @@ static inline size_t chunk_space(const char *s, size_t n)
     return class & CHUNK_SPACE ? 1 : class & CHUNK_MAY_SPACE ? whitespace_at(s, n) : 0;
 }
 
-/* Returns 0x80 in each byte that is no ASCII letter in the 8 bytes x. */
-static inline uint64_t chunk_others(uint64_t x)
-{
-    const uint64_t ones = UINT64_C(0x0101010101010101), high = 0x80 * ones;
-    uint64_t y = (x | 0x20 * ones) & ~high;
-    return ~((y + 0x1F * ones) & ~(y + 0x05 * ones) & ~x) & high; /* not 'a' <= y <= 'z' */
-}
-
 /* Returns the number of ASCII letters at the begin of the 8 bytes x. */
 static inline size_t chunk_letters(uint64_t x)
 {
-    uint64_t others = chunk_others(x);
+    const uint64_t ones = UINT64_C(0x0101010101010101), high = 0x80 * ones;
+    uint64_t y = (x | 0x20 * ones) & ~high;
+    uint64_t others = ~((y + 0x1F * ones) & ~(y + 0x05 * ones) & ~x) & high; /* no a <= y <= z */
     return others ? (size_t)__builtin_ctzll(others) / 8 : 8;
 }
 

@@ -188,29 +188,26 @@ struct search {
     int texts, depth;
 };
 
-static size_t skip_digits(const char *s, size_t n, size_t i)
-{
-    while (i < n && s[i] >= '0' && s[i] <= '9')
-        i++;
-    return i;
-}
-
+/* Returns 1 if s[0..n), behind which is another byte or NUL, is a number, true, false or null. */
 static int is_scalar(const char *s, size_t n)
 {
-    size_t from = n && *s == '-', i = skip_digits(s, n, from);
-    int ok = i > from && (i == from + 1 || s[from] != '0');
+    static const char digits[] = "0123456789";
+    size_t i = *s == '-', k = strspn(s + i, digits);
+    int ok = k == 1 || (k && s[i] != '0');
     if ((n == 4 && (!memcmp(s, "true", 4) || !memcmp(s, "null", 4))) ||
         (n == 5 && !memcmp(s, "false", 5)))
         return 1;
-    if (i < n && s[i] == '.') {
-        from = i + 1;
-        i = skip_digits(s, n, from);
-        ok &= i > from;
+    i += k;
+    if (s[i] == '.') {
+        k = strspn(s + ++i, digits);
+        ok &= k > 0;
+        i += k;
     }
-    if (i < n && (s[i] == 'e' || s[i] == 'E')) {
-        from = i + 1 + (i + 1 < n && (s[i + 1] == '-' || s[i + 1] == '+'));
-        i = skip_digits(s, n, from);
-        ok &= i > from;
+    if (s[i] == 'e' || s[i] == 'E') {
+        i += 1 + (s[i + 1] == '-' || s[i + 1] == '+');
+        k = strspn(s + i, digits);
+        ok &= k > 0;
+        i += k;
     }
     return ok && i == n;
 }

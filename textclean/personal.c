@@ -1,41 +1,22 @@
 #include "textclean/personal.h"
 
+#include <ctype.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "common/base/utf8.h"
 #include "unicode/unicode.h"
 
-static int is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
+/* ---- mail ------------------------------------------------------------------------------------ */
 
 static int is_alnum(char c)
 {
-    return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+    return isalnum((unsigned char)c); /* the locale is C */
 }
-
-/* ---- mail ------------------------------------------------------------------------------------ */
 
 static int is_local(char c)
 {
     return is_alnum(c) || (c && strchr("!#$%&'*+/=?^_`{|}~-", c));
-}
-
-static int is_word(char c)
-{
-    return is_alnum(c) || c == '_';
-}
-
-/* Returns 1 if the character before text[at] is a letter, digit or _ of any script. */
-static int word_before(const char *text, size_t at)
-{
-    size_t k = 1;
-    unsigned c;
-    while (k < at && k < 4 && ((unsigned char)text[at - k] & 0xC0) == 0x80)
-        k++;
-    return at && utf8_read(text + at - k, k, &c) == k && unicode_is(c, UNICODE_IS_WORD);
 }
 
 /* Returns the begin of the address whose @ is text[at], not before `least`; `at` if none is there.
@@ -50,7 +31,9 @@ static size_t local_begin(const char *text, size_t least, size_t at)
         if (c == '.' && (begin - 1 == least || !is_local(text[begin - 2])))
             break;
         /* the address begins at the border of a word */
-        if (c != '.' && is_word(c) != word_before(text, begin - 1))
+        unsigned before;
+        utf8_last(text, begin - 1, &before);
+        if (c != '.' && (is_alnum(c) || c == '_') != unicode_is(before, UNICODE_IS_WORD))
             found = begin - 1;
     }
     return found;
@@ -85,7 +68,7 @@ static size_t host_end(const char *text, size_t n, size_t at)
 static size_t read_octet(const char *s, size_t n, unsigned *value)
 {
     size_t k = 0;
-    for (*value = 0; k < 3 && k < n && is_digit(s[k]); k++) {
+    for (*value = 0; k < 3 && k < n && isdigit((unsigned char)s[k]); k++) {
         unsigned next = 10 * *value + (unsigned)(s[k] - '0');
         if (next > 255)
             break;
@@ -169,7 +152,7 @@ static size_t replace_ips(struct buf *out, const char *text, size_t n, enum pers
         if (!point)
             break;
         size_t first = (size_t)(point - text), end, begin = first;
-        while (begin > at && first - begin < 3 && is_digit(text[begin - 1]))
+        while (begin > at && first - begin < 3 && isdigit((unsigned char)text[begin - 1]))
             begin--;
         for (; begin < first && (end = ip_end(text, n, begin, &is_public)) == begin; begin++)
             ;

@@ -181,11 +181,8 @@ static double text_lines(const struct facts *x)
 
 static int ends_sentence(const char *s, size_t n)
 {
-    size_t k = 1;
     unsigned c;
-    while (k < n && k < 4 && ((unsigned char)s[n - k] & 0xC0) == 0x80)
-        k++;
-    return n && utf8_read(s + n - k, k, &c) == k && stops_is_end(c);
+    return utf8_last(s, n, &c) && stops_is_end(c);
 }
 
 static double end_marks(const struct facts *x)

@@ -49,7 +49,13 @@ struct special {
     uint8_t parts[4]; /* bytes of each part; 0: no further one */
 };
 
-enum { SPECIAL_SLOTS = 4096, SPECIAL_BITS = 1 << 16, SPECIAL_LONGEST = 20, JOINED_MOST = 5 };
+enum {
+    SPECIAL_SLOTS = 4096,
+    SPECIAL_BITS = 1 << 16,
+    SPECIAL_LONGEST = 20,
+    JOINED_MOST = 5,
+    PLAIN_MOST = 48
+};
 
 /* Most chunks are no exceptions; one bit for the length and the first 8 bytes says so without a
  * look into the table. */
@@ -60,17 +66,23 @@ static inline uint64_t *maybe_special(const struct words *w, const char *s, size
     return &w->maybe[hash >> 40 & (SPECIAL_BITS / 64 - 1)];
 }
 
-/* Returns the exception s[0..n), or NULL if it is none. */
-static inline const struct special *special_at(const struct words *w, const char *s, size_t n)
+/* Returns the slot of the chunk: its own, or an empty one. */
+static inline struct special *slot_of(const struct words *w, uint64_t hash)
 {
-    uint64_t bit, hash;
-    if (!n || n > SPECIAL_LONGEST || !(*maybe_special(w, s, n, &bit) & bit))
-        return NULL;
-    hash = hash_of(s, n);
     size_t at = hash % SPECIAL_SLOTS;
     while (w->specials[at].hash && w->specials[at].hash != hash)
         at = (at + 1) % SPECIAL_SLOTS;
-    return w->specials[at].hash ? &w->specials[at] : NULL;
+    return &w->specials[at];
+}
+
+/* Returns the exception s[0..n), or NULL if it is none. */
+static inline const struct special *special_at(const struct words *w, const char *s, size_t n)
+{
+    uint64_t bit;
+    if (!n || n > SPECIAL_LONGEST || !(*maybe_special(w, s, n, &bit) & bit))
+        return NULL;
+    const struct special *slot = slot_of(w, hash_of(s, n));
+    return slot->hash ? slot : NULL;
 }
 
 static void put_special(void *ctx, const char *chunk, const uint8_t parts[4])
@@ -79,13 +91,10 @@ static void put_special(void *ctx, const char *chunk, const uint8_t parts[4])
     char padded[48] = { 0 };
     size_t n = strlen(chunk);
     memcpy(padded, chunk, n);
-    uint64_t hash = hash_of(padded, n);
-    size_t at = hash % SPECIAL_SLOTS;
-    while (w->specials[at].hash && w->specials[at].hash != hash)
-        at = (at + 1) % SPECIAL_SLOTS;
-    w->specials[at].hash = hash;
-    memcpy(w->specials[at].parts, parts, 4);
-    uint64_t bit;
+    uint64_t bit, hash = hash_of(padded, n);
+    struct special *slot = slot_of(w, hash);
+    slot->hash = hash;
+    memcpy(slot->parts, parts, 4);
     *maybe_special(w, padded, n, &bit) |= bit;
 }
 
@@ -259,6 +268,12 @@ static inline uint64_t bits_at(const unsigned char *bits, size_t at)
     return le_u64(bits + at / 8) >> at % 8;
 }
 
+/* Returns the number of letters of ASCII from text[at] on, up to 56. */
+static inline size_t plain_at(const struct words *w, size_t at)
+{
+    return (size_t)__builtin_ctzll(~bits_at(w->letters, at) | UINT64_C(1) << 56);
+}
+
 /* Sets bit i for each s[i], i < 64, that is an ASCII letter, or white space of ASCII. */
 static void set_plain(const unsigned char *s, unsigned char *letters, unsigned char *spaces)
 {
@@ -329,15 +344,13 @@ static inline int has_mark(const struct words *w, const char *text, size_t at, s
  * end, or `at` if it is another. */
 static inline size_t add_plain(struct words *w, const char *text, size_t at)
 {
-    uint64_t others = ~bits_at(w->letters, at) | UINT64_C(1) << 56, spaces = bits_at(w->spaces, at);
-    size_t n = (size_t)__builtin_ctzll(others), end = at + n;
+    uint64_t spaces = bits_at(w->spaces, at);
+    size_t n = plain_at(w, at), end = at + n;
     int mark = !(spaces >> n & 1);
-    if (!n || n > 48 || (mark && (n < 2 || !(spaces >> n & 2) || !has_mark(w, text, at, end))))
+    if (!n || n > PLAIN_MOST ||
+        (mark && (n < 2 || !(spaces >> n & 2) || !has_mark(w, text, at, end))))
         return at;
-    uint64_t bit;
-    const struct special *special = *maybe_special(w, text + at, n, &bit) & bit
-                                        ? special_at(w, text + at, n)
-                                        : NULL;
+    const struct special *special = special_at(w, text + at, n);
     if (special) {
         add_parts(w, text, at, special);
     } else {
@@ -350,28 +363,14 @@ static inline size_t add_plain(struct words *w, const char *text, size_t at)
     return end + (size_t)mark;
 }
 
-/* Returns 1 if the chunk s[0..n) is ASCII letters that stay one word. */
-static int is_plain(const struct words *w, const char *s, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        if (!(chunk_classes[(unsigned char)s[i]] & CHUNK_LETTER))
-            return 0;
-    const struct special *special = special_at(w, s, n);
-    return n && !(special && special->parts[1]);
-}
-
-void words_find_plain(const struct words *w, const char *text, const uint32_t *ends, size_t count,
+void words_find_plain(struct words *w, const char *text, const uint32_t *ends, size_t count,
                       uint8_t *plain)
 {
+    set_bits(w, text, count ? ends[count - 1] : 0);
     for (size_t i = 0, at = 0; i < count; at = ends[i++] + 1) {
-        /* for nearly all chunks there are no branches that depend on the length */
-        size_t n = ends[i] - at, few = n < 8 ? n : 8;
-        const unsigned char *s = (const unsigned char *)text + at;
-        uint64_t others = chunk_others(le_u64(s)) | chunk_others(le_u64(s + n - few)), bit;
-        uint64_t maybe = *maybe_special(w, text + at, n, &bit) & bit;
-        plain[i] = !first_bytes(others, few) & (n > 0);
-        if (maybe || n > 16)
-            plain[i] = (uint8_t)is_plain(w, text + at, n);
+        size_t n = ends[i] - at;
+        const struct special *special = special_at(w, text + at, n);
+        plain[i] = n && n <= plain_at(w, at) && !(special && special->parts[1]);
     }
 }
 

@@ -51,7 +51,7 @@ void words_split(struct words *w, const char *text, size_t n);
 /* Sets plain[i] to 1 if chunk i of the text is ASCII letters that stay one word, else to 0. ends[i]
  * is its end; one byte divides it from the next one. WORDS_PAD bytes behind the text must be
  * readable. */
-void words_find_plain(const struct words *w, const char *text, const uint32_t *ends, size_t count,
+void words_find_plain(struct words *w, const char *text, const uint32_t *ends, size_t count,
                       uint8_t *plain);
 
 /* Returns 1 if the word of up to 8 bytes occurs. */

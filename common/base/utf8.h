@@ -53,6 +53,19 @@ static inline size_t utf8_read(const char *s, size_t n, unsigned *c)
     return len;
 }
 
+/* As utf8_read, for the character at the end of s[0..n). Returns 0 and sets *c to 0 if n is 0. */
+static inline size_t utf8_last(const char *s, size_t n, unsigned *c)
+{
+    size_t k = 1;
+    while (k < n && k < 4 && ((unsigned char)s[n - k] & 0xC0) == 0x80)
+        k++;
+    *c = 0;
+    if (n && utf8_read(s + n - k, k, c) == k)
+        return k;
+    *c = n ? (unsigned char)s[n - 1] : 0;
+    return n > 0;
+}
+
 /* Writes a code point as UTF-8, without a NUL; U+FFFD if it is no Unicode scalar value. Returns the
  * number of bytes, 1 to 4; `out` needs room for 4. */
 size_t utf8_put(char *out, unsigned code_point);
