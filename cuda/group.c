@@ -40,7 +40,7 @@ struct nccl {
 struct ops_group {
     const struct nccl *library; /* borrowed */
     void *nccl;
-    int rank, size;
+    int rank, size, local;
 };
 
 /* ---- the library -------------------------------------------------------------------------- */
@@ -111,11 +111,11 @@ int group_identify(struct ops *o, char *id)
     return 0;
 }
 
-struct ops_group *group_join(struct ops *o, const char *id, int rank, int size)
+struct ops_group *group_join(struct ops *o, const char *id, int rank, int size, int local)
 {
     struct ops_group *g = mem_zalloc(1, sizeof *g);
     struct nccl_id nccl;
-    *g = (struct ops_group){ o->group, NULL, rank, size };
+    *g = (struct ops_group){ o->group, NULL, rank, size, local };
     memcpy(nccl.bytes, id, sizeof nccl.bytes);
     if (check(g->library, NULL, "joining a group", g->library->join(&g->nccl, size, nccl, rank)) <
         0) {
@@ -160,57 +160,71 @@ static int message(struct ops *o, struct ops_group *g, int q, struct ops_array x
                             n->send(at, (size_t)bytes, NCCL_BYTES, q, g->nccl, stream));
 }
 
-/* Piece p of share q begins at element p * piece of the share. */
+/* The sums of a level. q is a number in the level. Piece p of share q begins at element p * piece
+ * of the share. */
 struct reduction {
     struct ops_group *g;
+    struct ops_level at;
     struct ops_array x, room; /* room[size,piece]: received pieces */
     const int64_t *bounds;
     int64_t piece;
 };
 
+static const int64_t *share_of(const struct ops_level *at, const int64_t *bounds, int q)
+{
+    return bounds + at->share + q * at->step;
+}
+
+static int64_t share_size(const struct reduction *r, int q)
+{
+    const int64_t *share = share_of(&r->at, r->bounds, q);
+    return share[1] - share[0];
+}
+
 static int64_t piece_size(const struct reduction *r, int q, int64_t p)
 {
-    int64_t left = r->bounds[q + 1] - r->bounds[q] - p * r->piece;
+    int64_t left = share_size(r, q) - p * r->piece;
     return left < 0 ? 0 : left < r->piece ? left : r->piece;
 }
 
 static struct ops_array piece_at(const struct reduction *r, int q, int64_t p)
 {
-    return ops_part(r->x, r->bounds[q] + p * r->piece);
+    return ops_part(r->x, *share_of(&r->at, r->bounds, q) + p * r->piece);
 }
 
 /* Sends piece p of each other member's share to it, and receives piece p of this member's own. */
 static int send_pieces(struct ops *o, const struct reduction *r, int64_t p)
 {
     struct ops_group *g = r->g;
-    const int64_t mine = piece_size(r, g->rank, p), each = sizeof(float);
+    const struct ops_level *at = &r->at;
+    const int64_t mine = piece_size(r, at->rank, p), each = sizeof(float);
     int result = check(g->library, g->nccl, "an exchange", g->library->begin());
-    for (int q = 0; q < g->size && !result; q++) {
-        if (q == g->rank)
+    for (int q = 0; q < at->size && !result; q++) {
+        const int member = at->member + q * at->step;
+        if (q == at->rank)
             continue;
-        result = message(o, g, q, ops_part(r->room, q * r->piece), mine * each, 1);
+        result = message(o, g, member, ops_part(r->room, q * r->piece), mine * each, 1);
         if (!result)
-            result = message(o, g, q, piece_at(r, q, p), piece_size(r, q, p) * each, 0);
+            result = message(o, g, member, piece_at(r, q, p), piece_size(r, q, p) * each, 0);
     }
     return result ? -1 : check(g->library, g->nccl, "an exchange", g->library->end());
 }
 
 static int reduce_pieces(struct ops *o, struct reduction *r, int most)
 {
-    const struct ops_group *g = r->g;
+    const struct ops_level *at = &r->at;
     int64_t longest = 0;
     int result = 0;
-    for (int q = 0; q < g->size; q++)
-        longest = r->bounds[q + 1] - r->bounds[q] > longest ? r->bounds[q + 1] - r->bounds[q]
-                                                            : longest;
-    r->piece = OPS_GROUP_ROOM / g->size;
+    for (int q = 0; q < at->size; q++)
+        longest = share_size(r, q) > longest ? share_size(r, q) : longest;
+    r->piece = OPS_GROUP_ROOM / at->size;
     r->piece = longest < r->piece ? longest : r->piece;
     r->room = cuda_room(o, ROOM_GROUP, OPS_F32, OPS_GROUP_ROOM);
-    for (int64_t p = 0; p * r->piece < longest && !result; p++) {
+    for (int64_t p = 0; p * r->piece < longest && !result && at->size > 1; p++) {
         result = send_pieces(o, r, p);
         if (!result)
-            cuda_add_tree(o, piece_at(r, g->rank, p), r->room, r->piece, g->rank, g->size,
-                          piece_size(r, g->rank, p), most);
+            cuda_add_tree(o, piece_at(r, at->rank, p), r->room, r->piece, at->rank, at->size,
+                          piece_size(r, at->rank, p), most);
     }
     return result;
 }
@@ -219,23 +233,32 @@ int group_reduce(struct ops *o, struct ops_group *g, int most, struct ops_array 
                  const int64_t *bounds)
 {
     struct reduction r = { .g = g, .x = x, .bounds = bounds };
+    int result = 0;
     device_select(o, OPS_COMM);
-    int result = reduce_pieces(o, &r, most);
+    for (int h = 0; h < g->size / g->local && !result; h++) {
+        r.at = ops_level_within(g->rank, g->local, h);
+        result = reduce_pieces(o, &r, most);
+    }
+    r.at = ops_level_between(g->rank, g->size, g->local);
+    result = result ? result : reduce_pieces(o, &r, most);
     device_select(o, OPS_COMPUTE);
     return result;
 }
 
-static int gather(struct ops *o, struct ops_group *g, struct ops_array x, const int64_t *bounds)
+static int gather(struct ops *o, struct ops_group *g, struct ops_level at, struct ops_array x,
+                  const int64_t *bounds)
 {
     const int64_t each = (int64_t)ops_type_bytes(x.type);
-    const int64_t mine = bounds[g->rank + 1] - bounds[g->rank];
+    const int64_t *mine = share_of(&at, bounds, at.rank);
     int result = check(g->library, g->nccl, "an exchange", g->library->begin());
-    for (int q = 0; q < g->size && !result; q++) {
-        if (q == g->rank)
+    for (int q = 0; q < at.size && !result; q++) {
+        const int64_t *share = share_of(&at, bounds, q);
+        const int member = at.member + q * at.step;
+        if (q == at.rank)
             continue;
-        result = message(o, g, q, ops_part(x, bounds[q]), (bounds[q + 1] - bounds[q]) * each, 1);
+        result = message(o, g, member, ops_part(x, share[0]), (share[1] - share[0]) * each, 1);
         if (!result)
-            result = message(o, g, q, ops_part(x, bounds[g->rank]), mine * each, 0);
+            result = message(o, g, member, ops_part(x, mine[0]), (mine[1] - mine[0]) * each, 0);
     }
     return result ? -1 : check(g->library, g->nccl, "an exchange", g->library->end());
 }
@@ -243,7 +266,9 @@ static int gather(struct ops *o, struct ops_group *g, struct ops_array x, const 
 int group_gather(struct ops *o, struct ops_group *g, struct ops_array x, const int64_t *bounds)
 {
     device_select(o, OPS_COMM);
-    int result = gather(o, g, x, bounds);
+    int result = gather(o, g, ops_level_between(g->rank, g->size, g->local), x, bounds);
+    for (int h = 0; h < g->size / g->local && !result; h++)
+        result = gather(o, g, ops_level_within(g->rank, g->local, h), x, bounds);
     device_select(o, OPS_COMPUTE);
     return result;
 }

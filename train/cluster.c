@@ -59,14 +59,17 @@ int cluster_machine_load(struct cluster_machine *m, const char *path)
 
 /* ---- the estimate ---------------------------------------------------------------------------- */
 
-/* Returns the seconds that the transfers of a rank take in its group. A rank sends as much to each
- * other rank of the group; `apart` is the distance between the numbers of its neighbours there. */
+/* Returns the seconds that the transfers of a rank take in its group. Of the `ranks` shares of an
+ * array, a rank sends one to its place on each other host of the group, and the others to ranks of
+ * its host (struct ops_level). `apart` is the distance between the numbers of its neighbours in the
+ * group. */
 static double seconds(const struct cluster_machine *m, const struct cluster_group *g)
 {
     if (g->ranks < 2)
         return 0;
     const double fit = floor(m->ranks_per_host / g->apart); /* how many of them a host has */
-    const double near = (fmax(1, fmin(fit, g->ranks)) - 1) / (g->ranks - 1);
+    const double local = fmax(1, fmin(fit, g->ranks));
+    const double near = 1 - (g->ranks / local - 1) / (g->ranks - 1);
     return g->bytes * (near / m->host_bandwidth + (1 - near) / m->network_bandwidth) +
            g->operations * m->latency;
 }

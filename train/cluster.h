@@ -9,8 +9,9 @@
  *               behind the computing between their first and their last one (`overlap`).
  *     step      (compute + tensor) / (1 - bubble) + the part of `data` that is not hidden
  *
- * A rank sends as much to each other rank of a group: so many bytes go to ranks of its host, at the
- * speed of the host, and the others over the network. Transfers of a pipeline count as hidden.
+ * Ranks of a host exchange at the speed of the host. What they have is then exchanged over the
+ * network between the hosts of the group, so that a rank sends one share of the array to each other
+ * host. Transfers of a pipeline count as hidden.
  */
 #pragma once
 

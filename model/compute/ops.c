@@ -301,10 +301,11 @@ int ops_group_identify(struct ops *o, char id[OPS_GROUP_ID])
     return o->b->group_identify(o, id);
 }
 
-struct ops_group *ops_group_join(struct ops *o, const char id[OPS_GROUP_ID], int rank, int size)
+struct ops_group *ops_group_join(struct ops *o, const char id[OPS_GROUP_ID], int rank, int size,
+                                 int local)
 {
-    assert(rank >= 0 && rank < size);
-    return o->b->group_join(o, id, rank, size);
+    assert(rank >= 0 && rank < size && local > 0 && size % local == 0);
+    return o->b->group_join(o, id, rank, size, local);
 }
 
 void ops_group_leave(struct ops *o, struct ops_group *g)

@@ -32,6 +32,33 @@ int ops_reached(struct ops *o, const struct ops_mark *m);
 void ops_move(struct ops *o, enum ops_queue q, struct ops_array to, struct ops_array from,
               int64_t n);
 
+/* ---- levels ------------------------------------------------------------------------------- */
+
+/* The members of a group, on one host after the other, `local` on each. An array has a share for
+ * each member. To sum it, members of a host add the shares of all hosts' members among themselves;
+ * then those with the same place on their hosts add what they have. So a number crosses the network
+ * once for each host, not for each member. To gather the shares, both go the other way round.
+ * `local` is a power of two, or the size of the group. Then the sum is the same binary tree over
+ * the members as without levels.
+ *
+ * A level has the members `member`, `member` + step, ... and the shares `share`, `share` + step,
+ * ..., `size` each; this process is number `rank` of them. */
+struct ops_level {
+    int size, rank, step, member, share;
+};
+
+/* Members of this host, and the shares of host `host`. */
+static inline struct ops_level ops_level_within(int rank, int local, int host)
+{
+    return (struct ops_level){ local, rank % local, 1, rank - rank % local, host * local };
+}
+
+/* Members with this one's place on each host, and their shares. */
+static inline struct ops_level ops_level_between(int rank, int size, int local)
+{
+    return (struct ops_level){ size / local, rank / local, local, rank % local, rank % local };
+}
+
 /* ---- exchanges of devices ----------------------------------------------------------------- */
 
 /* A group of processes, the members, whose devices exchange arrays without going through the memory
@@ -47,17 +74,18 @@ enum { OPS_DEVICE_NAME = 64, OPS_GROUP_ID = 128 };
 int ops_group_find(struct ops *o, char name[OPS_DEVICE_NAME]);
 /* Sets id[] to the identity of a new group, for all its members. Returns 0, or -1 with an error. */
 int ops_group_identify(struct ops *o, char id[OPS_GROUP_ID]);
-/* Joins a group as member `rank` of `size`. Waits for the other members. Returns NULL with an
- * error. */
-struct ops_group *ops_group_join(struct ops *o, const char id[OPS_GROUP_ID], int rank, int size);
+/* Joins a group as member `rank` of `size`; `local` is as in struct ops_level. Waits for the other
+ * members. Returns NULL with an error. */
+struct ops_group *ops_group_join(struct ops *o, const char id[OPS_GROUP_ID], int rank, int size,
+                                 int local);
 void ops_group_leave(struct ops *o, struct ops_group *g); /* fine on NULL */
 /* Returns 1 if the array is in the device's memory, from where it can be exchanged, else 0. */
 int ops_group_takes(const struct ops *o, struct ops_array x);
 
 /* Begins to replace this member's share of x, F32, by its sum over the members, or by the largest
  * element if `most` is 1. Share q is elements bounds[q] to bounds[q+1] - 1. The sum is a binary
- * tree over the members, neighbours first: (0 + 1) + (2 + 3). The other shares are unchanged.
- * Returns 0, or -1 with an error. */
+ * tree over the members, neighbours first: (0 + 1) + (2 + 3). The other shares are undefined
+ * afterwards. Returns 0, or -1 with an error. */
 int ops_group_reduce(struct ops *o, struct ops_group *g, int most, struct ops_array x,
                      const int64_t *bounds);
 /* Begins to copy each share of x, of any type, from its member to all others. Returns 0, or -1 with

@@ -161,7 +161,7 @@ item_ranks() {
     verdict $? "exchange of one GPU by NCCL: $(tail -1 group.out)"
     if [ "$gpus" -ge 2 ]; then
         for ranks in 2 "$gpus"; do
-            timeout 100 check-group cuda "$ranks" many >group.out 2>&1
+            timeout 100 check-group cuda "$ranks" "$ranks" many >group.out 2>&1
             verdict $? "exchanges of $ranks GPUs by NCCL: $(tail -1 group.out)"
         done
     else

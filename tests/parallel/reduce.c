@@ -71,7 +71,7 @@ int main(int argc, char **argv)
     const int64_t n = (argc > 1 ? strtoll(argv[1], NULL, 10) : 500) * 250000;
     const int times = argc > 2 ? (int)strtol(argv[2], NULL, 10) : 5;
     struct link l;
-    if (link_open(&l, &mpi_transport, NULL, 0) < 0) {
+    if (link_open(&l, &mpi_transport, NULL, NULL, 0) < 0) {
         fprintf(stderr, "reduce: %s\n", err_get());
         return 1;
     }
@@ -81,7 +81,7 @@ int main(int argc, char **argv)
         members[r] = r;
         bounds[r + 1] = n * (r + 1) / l.size;
     }
-    struct reduce_group g = { l.size, l.rank, members };
+    struct reduce_group g = { l.size, l.rank, l.size, members };
     float *x = mem_alloc((size_t)n * sizeof *x), *y = mem_alloc((size_t)n * sizeof *y);
     double *ours = mem_zalloc((size_t)times, sizeof *ours),
            *mpi = mem_zalloc((size_t)times, sizeof *mpi);

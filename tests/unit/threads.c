@@ -26,7 +26,8 @@ struct request {
 };
 
 struct threads {
-    int ranks;
+    int ranks, of_a_host; /* of_a_host 0: all */
+    uint64_t sent;        /* bytes of long messages to other hosts */
     pthread_mutex_t lock;
     struct request *open; /* sends and receives that have no partner yet */
     struct request *last; /* of all */
@@ -107,6 +108,9 @@ static void *begin(struct threads *all, const struct request *made)
         return NULL;
     }
     r = request_new(all, made);
+    if (r->sends && r->bytes > EAGER && all->of_a_host &&
+        r->from / all->of_a_host != r->to / all->of_a_host)
+        all->sent += r->bytes;
     struct request **place = find(all, !r->sends, r->from, r->to, r->tag), *partner = *place;
     if (partner) {
         assert(partner->bytes == r->bytes);
@@ -209,15 +213,30 @@ void threads_set_timeout(struct threads *w, double seconds,
     w->failed_ctx = ctx;
 }
 
+void threads_set_hosts(struct threads *w, int ranks_of_a_host)
+{
+    w->of_a_host = ranks_of_a_host;
+}
+
+uint64_t threads_sent(struct threads *w)
+{
+    const uint64_t sent = w->sent;
+    w->sent = 0;
+    return sent;
+}
+
 static void *rank_main(void *arg)
 {
     struct world *w = arg;
     struct comm c;
+    char host[32];
     struct comm_config config = { .transport = &by_threads,
                                   .context = w,
+                                  .host = w->all->of_a_host ? host : NULL,
                                   .timeout_seconds = w->all->timeout,
                                   .failed = w->all->failed,
                                   .failed_ctx = w->all->failed_ctx };
+    snprintf(host, sizeof host, "host-%d", w->all->of_a_host ? w->rank / w->all->of_a_host : 0);
     if (comm_open(&c, &config) < 0) {
         fprintf(stderr, "threads: %s\n", err_get());
         abort();

@@ -243,7 +243,7 @@ static int next_work(struct comm_thread *t)
 
 static void open_link(struct comm_thread *t)
 {
-    int result = link_open(&t->link, t->config.transport, t->config.context,
+    int result = link_open(&t->link, t->config.transport, t->config.context, t->config.host,
                            t->config.timeout_seconds);
     t->link.stop = t->config.stop;
     pthread_mutex_lock(&t->lock);
@@ -639,6 +639,24 @@ int comm_launched(void)
     return 1;
 }
 
+/* Returns how many members of a group are on each host (struct ops_level). */
+static int local_of(const struct link *l, const int *members, int size)
+{
+    int most = 1, local, q;
+    while (most < size && !strcmp(l->hosts[members[most]], l->hosts[members[0]]))
+        most++;
+    if (most == size)
+        return size;
+    for (local = most & -most; local > 1; local /= 2) { /* the powers of two that divide it */
+        for (q = 0; q < size && !strcmp(l->hosts[members[q]], l->hosts[members[q / local * local]]);
+             q++)
+            continue;
+        if (q == size && size % local == 0)
+            break;
+    }
+    return local;
+}
+
 /* Sets up a group of `size` ranks with the numbers first, first + step, ... */
 static void fill_group(struct comm *c, enum comm_group g, int first, int size, int step)
 {
@@ -650,7 +668,8 @@ static void fill_group(struct comm *c, enum comm_group g, int first, int size, i
     t->members[g] = members;
     c->size[g] = size;
     c->rank[g] = (t->link.rank - first) / step;
-    t->groups[g] = (struct reduce_group){ size, c->rank[g], members };
+    t->groups[g] = (struct reduce_group){ size, c->rank[g], local_of(&t->link, members, size),
+                                          members };
 }
 
 void comm_regroup(struct comm *c, int pipe, int tensor1, int tensor2)
@@ -734,7 +753,7 @@ static int join_group(struct comm *c, struct ops *o, enum comm_group group)
     }
     comm_collect(c, group, all, id, sizeof id, "identity of a group of devices");
     begin(c, &w, group, "joining of devices");
-    c->thread->devices[group] = ops_group_join(o, all, rank, size);
+    c->thread->devices[group] = ops_group_join(o, all, rank, size, c->thread->groups[group].local);
     issue(c->thread, &w, c->thread->devices[group] ? 0 : -1);
     wait_for(c->thread, &w);
     free(all);

@@ -67,7 +67,8 @@ struct comm {
 
 struct comm_config {
     const struct transport *transport;
-    void *context; /* context for transport->open */
+    void *context;    /* context for transport->open */
+    const char *host; /* the name of this host; NULL: the system is asked */
     double timeout_seconds;
     const volatile int *stop; /* borrowed; not 0 when this process was told to end. NULL: never */
 

@@ -249,11 +249,14 @@ int link_watch(struct link *l, const int *peers, int n, int (*reached)(void *ctx
 
 /* ---- life cycle ------------------------------------------------------------------------------ */
 
-static int exchange_hosts(struct link *l)
+static int exchange_hosts(struct link *l, const char *host)
 {
     struct link_request *r = mem_zalloc(2 * (size_t)l->size, sizeof *r);
     int result = 0;
-    gethostname(l->hosts[l->rank], LINK_NAME - 1);
+    if (host)
+        snprintf(l->hosts[l->rank], LINK_NAME, "%s", host);
+    else
+        gethostname(l->hosts[l->rank], LINK_NAME - 1);
     for (int i = 0; i < l->size && !result; i++)
         if (i != l->rank)
             result = link_receive(l, &r[2 * i], i, TAG_HOST, l->hosts[i], LINK_NAME);
@@ -266,7 +269,8 @@ static int exchange_hosts(struct link *l)
     return result;
 }
 
-int link_open(struct link *l, const struct transport *t, void *context, double timeout)
+int link_open(struct link *l, const struct transport *t, void *context, const char *host,
+              double timeout)
 {
     char error[512];
     *l = (struct link){ .transport = t, .timeout = timeout, .served = log_seconds() };
@@ -275,7 +279,7 @@ int link_open(struct link *l, const struct transport *t, void *context, double t
         return err_set("cannot start %s: %s", t->name, error);
     l->hosts = mem_zalloc((size_t)l->size, sizeof *l->hosts);
     link_begin(l, "start");
-    int result = exchange_hosts(l);
+    int result = exchange_hosts(l, host);
     link_finish(l);
     return result;
 }

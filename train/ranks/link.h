@@ -44,8 +44,10 @@ struct link {
 };
 
 /* Opens the transport (`context` is passed to transport->open) and exchanges the names of the
- * hosts. `timeout` is in seconds; 0: none. Returns 0, or -1 with an error. */
-int link_open(struct link *l, const struct transport *t, void *context, double timeout);
+ * hosts. `host` is this one's; NULL: the name that the system gives. `timeout` is in seconds; 0:
+ * none. Returns 0, or -1 with an error. */
+int link_open(struct link *l, const struct transport *t, void *context, const char *host,
+              double timeout);
 void link_close(struct link *l);
 
 /* Start and end the next operation of this rank, with the name `what`. */

@@ -6,6 +6,7 @@
 
 #include "common/base/least.h"
 #include "common/base/mem.h"
+#include "model/compute/ops_exchange.h"
 
 enum {
     TAG_SCATTER = 1,
@@ -71,11 +72,12 @@ static void add_piece(enum reduce_op op, float *to, const float *const *in, cons
 
 /* ---- scatter --------------------------------------------------------------------------------- */
 
-/* A scatter in progress. Piece p of share q begins at element p * piece of the share. Up to FLIGHT
- * pieces are being sent at a time. */
+/* A scatter of a level in progress. q is a number in the level. Piece p of share q begins at
+ * element p * piece of the share. Up to FLIGHT pieces are being sent at a time. */
 struct scatter {
     struct link *l;
-    const struct reduce_group *g;
+    const int *members;
+    struct ops_level g;
     enum reduce_op op;
     float *x;
     const int64_t *bounds;
@@ -86,40 +88,51 @@ struct scatter {
     const float **in, **at;        /* [size] */
 };
 
+static int member_at(const int *members, const struct ops_level *g, int q)
+{
+    return members[g->member + q * g->step];
+}
+
+static int64_t share_size(const struct scatter *s, int q)
+{
+    const int64_t *share = s->bounds + s->g.share + q * s->g.step;
+    return share[1] - share[0];
+}
+
 static int64_t piece_size(const struct scatter *s, int q, int64_t p)
 {
-    int64_t left = s->bounds[q + 1] - s->bounds[q] - p * s->piece;
+    int64_t left = share_size(s, q) - p * s->piece;
     return left < 0 ? 0 : smaller(left, s->piece);
 }
 
 static float *piece_at(const struct scatter *s, int q, int64_t p)
 {
-    return s->x + s->bounds[q] + p * s->piece;
+    return s->x + s->bounds[s->g.share + q * s->g.step] + p * s->piece;
 }
 
 static float *room_at(const struct scatter *s, int q, int64_t p)
 {
-    return s->room + (p % FLIGHT * s->g->size + q) * s->piece;
+    return s->room + (p % FLIGHT * s->g.size + q) * s->piece;
 }
 
 /* Begins to receive piece p of this member's share from all others, and to send them piece p of
  * theirs. Returns 0, or -1 with an error. */
 static int begin_piece(struct scatter *s, int64_t p)
 {
-    const struct reduce_group *g = s->g;
+    const struct ops_level *g = &s->g;
     struct link_request *in = s->incoming + p % FLIGHT * g->size;
     struct link_request *out = s->outgoing + p % FLIGHT * g->size;
     const int64_t mine = piece_size(s, g->rank, p);
     for (int q = 0; q < g->size; q++)
         if (q != g->rank && mine &&
-            link_receive(s->l, &in[q], g->members[q], TAG_SCATTER, room_at(s, q, p),
+            link_receive(s->l, &in[q], member_at(s->members, g, q), TAG_SCATTER, room_at(s, q, p),
                          (size_t)mine * sizeof(float)) < 0)
             return -1;
     for (int k = 1; k < g->size; k++) { /* so that not all members send to the same one first */
         int q = (g->rank + k) % g->size;
         int64_t n = piece_size(s, q, p);
-        if (n && link_send(s->l, &out[q], g->members[q], TAG_SCATTER, piece_at(s, q, p),
-                           (size_t)n * sizeof(float)) < 0)
+        if (n && link_send(s->l, &out[q], member_at(s->members, g, q), TAG_SCATTER,
+                           piece_at(s, q, p), (size_t)n * sizeof(float)) < 0)
             return -1;
     }
     return 0;
@@ -127,7 +140,7 @@ static int begin_piece(struct scatter *s, int64_t p)
 
 static int finish_piece(struct scatter *s, int64_t p)
 {
-    const struct reduce_group *g = s->g;
+    const struct ops_level *g = &s->g;
     const int64_t mine = piece_size(s, g->rank, p);
     if (link_wait(s->l, s->incoming + p % FLIGHT * g->size, g->size) < 0)
         return -1;
@@ -140,9 +153,8 @@ static int finish_piece(struct scatter *s, int64_t p)
 static int run_scatter(struct scatter *s)
 {
     int64_t longest = 0;
-    for (int q = 0; q < s->g->size; q++)
-        longest = s->bounds[q + 1] - s->bounds[q] > longest ? s->bounds[q + 1] - s->bounds[q]
-                                                            : longest;
+    for (int q = 0; q < s->g.size; q++)
+        longest = larger(longest, share_size(s, q));
     int64_t pieces = (longest + s->piece - 1) / s->piece;
     int result = 0;
     for (int64_t p = 0; p < pieces + FLIGHT - 1 && !result; p++) {
@@ -165,12 +177,13 @@ uint64_t reduce_room_bytes(int size)
     return FLIGHT * (uint64_t)size * (uint64_t)piece_for(size) * sizeof(float);
 }
 
-int reduce_scatter(struct link *l, const struct reduce_group *g, enum reduce_op op, float *x,
-                   const int64_t *bounds)
+/* The scatter that s describes. */
+static int scatter_level(struct scatter s)
 {
-    const size_t size = (size_t)g->size;
-    const int64_t piece = piece_for(g->size);
-    struct scatter s = { .l = l, .g = g, .op = op, .x = x, .bounds = bounds, .piece = piece };
+    const size_t size = (size_t)s.g.size;
+    const int64_t piece = s.piece = piece_for(s.g.size);
+    if (size == 1)
+        return 0;
     s.room = mem_alloc(FLIGHT * size * (size_t)piece * sizeof *s.room);
     s.incoming = mem_zalloc(FLIGHT * size, sizeof *s.incoming);
     s.outgoing = mem_zalloc(FLIGHT * size, sizeof *s.outgoing);
@@ -178,7 +191,7 @@ int reduce_scatter(struct link *l, const struct reduce_group *g, enum reduce_op 
     s.at = mem_zalloc(size, sizeof *s.at);
     int result = run_scatter(&s);
     if (result < 0)
-        link_keep(l, s.room);
+        link_keep(s.l, s.room);
     else
         free(s.room);
     free(s.incoming);
@@ -186,6 +199,19 @@ int reduce_scatter(struct link *l, const struct reduce_group *g, enum reduce_op 
     free(s.in);
     free(s.at);
     return result;
+}
+
+int reduce_scatter(struct link *l, const struct reduce_group *g, enum reduce_op op, float *x,
+                   const int64_t *bounds)
+{
+    struct scatter s = { .l = l, .members = g->members, .op = op, .x = x, .bounds = bounds };
+    int result = 0;
+    for (int h = 0; h < g->size / g->local && !result; h++) {
+        s.g = ops_level_within(g->rank, g->local, h);
+        result = scatter_level(s);
+    }
+    s.g = ops_level_between(g->rank, g->size, g->local);
+    return result ? result : scatter_level(s);
 }
 
 /* ---- gather ---------------------------------------------------------------------------------- */
@@ -196,10 +222,10 @@ struct batch_of_requests {
     size_t count, cap;
 };
 
-/* Begins to send `bytes` bytes at `data` to member `peer` or, with `receives` 1, to receive them,
- * in messages of at most GATHER_PIECE bytes. Adds the requests to *b. Returns 0, or -1 with an
- * error. */
-static int exchange(struct link *l, struct batch_of_requests *b, int peer, int tag, char *data,
+/* Begins to send `bytes` bytes at `data` to rank `peer` or, with `receives` 1, to receive them, in
+ * messages of at most GATHER_PIECE bytes. Adds the requests to *b. Returns 0, or -1 with an error.
+ */
+static int exchange(struct link *l, struct batch_of_requests *b, int peer, char *data,
                     int64_t bytes, int receives)
 {
     for (int64_t i = 0; i < bytes; i += GATHER_PIECE) {
@@ -207,27 +233,26 @@ static int exchange(struct link *l, struct batch_of_requests *b, int peer, int t
         mem_grow(b->all, b->cap, b->count + 1);
         struct link_request *r = &b->all[b->count++];
         *r = (struct link_request){ 0 };
-        if ((receives ? link_receive(l, r, peer, tag, data + i, n)
-                      : link_send(l, r, peer, tag, data + i, n)) < 0)
+        if ((receives ? link_receive(l, r, peer, TAG_GATHER, data + i, n)
+                      : link_send(l, r, peer, TAG_GATHER, data + i, n)) < 0)
             return -1;
     }
     return 0;
 }
 
-/* Sends this member's part to all others and receives theirs. at[q] and bytes[q] are the address
- * and size of the part of member q. Returns 0, or -1 with an error. */
-static int gather(struct link *l, const struct reduce_group *g, int tag, char *const *at,
-                  const int64_t *bytes)
+/* Sends this member's share of a level to its other members and receives theirs. Returns 0, or
+ * -1 with an error. */
+static int gather_level(struct link *l, const struct reduce_group *all, struct ops_level g, char *x,
+                        const int64_t *bounds, size_t unit)
 {
     struct batch_of_requests b = { 0 };
-    const int rank = g->rank;
     int result = 0;
-    for (int q = 0; q < g->size && !result; q++)
-        if (q != rank)
-            result = exchange(l, &b, g->members[q], tag, at[q], bytes[q], 1);
-    for (int k = 1; k < g->size && !result; k++) {
-        int q = (rank + k) % g->size;
-        result = exchange(l, &b, g->members[q], tag, at[rank], bytes[rank], 0);
+    for (int k = 1; k < 2 * g.size && !result; k++) { /* not all send to the same one first */
+        const int q = (g.rank + k) % g.size, receives = k < g.size;
+        const int64_t *share = bounds + g.share + (receives ? q : g.rank) * g.step;
+        if (q != g.rank)
+            result = exchange(l, &b, member_at(all->members, &g, q), x + share[0] * (int64_t)unit,
+                              (share[1] - share[0]) * (int64_t)unit, receives);
     }
     if (!result)
         result = link_wait(l, b.all, (int)b.count);
@@ -238,30 +263,36 @@ static int gather(struct link *l, const struct reduce_group *g, int tag, char *c
 int reduce_gather(struct link *l, const struct reduce_group *g, void *x, const int64_t *bounds,
                   size_t unit)
 {
-    char **at = mem_zalloc((size_t)g->size, sizeof *at);
-    int64_t *bytes = mem_zalloc((size_t)g->size, sizeof *bytes);
-    for (int q = 0; q < g->size; q++) {
-        at[q] = (char *)x + bounds[q] * (int64_t)unit;
-        bytes[q] = (bounds[q + 1] - bounds[q]) * (int64_t)unit;
-    }
-    int result = gather(l, g, TAG_GATHER, at, bytes);
-    free(at);
-    free(bytes);
+    int result = gather_level(l, g, ops_level_between(g->rank, g->size, g->local), x, bounds, unit);
+    for (int h = 0; h < g->size / g->local && !result; h++)
+        result = gather_level(l, g, ops_level_within(g->rank, g->local, h), x, bounds, unit);
     return result;
 }
+
+/* ---- small values ---------------------------------------------------------------------------- */
 
 int reduce_collect(struct link *l, const struct reduce_group *g, void *all, const void *mine,
                    size_t bytes)
 {
-    char **at = mem_zalloc((size_t)g->size, sizeof *at);
-    int64_t *each = mem_zalloc((size_t)g->size, sizeof *each);
-    for (int q = 0; q < g->size; q++) {
-        at[q] = (char *)all + (size_t)q * bytes;
-        each[q] = (int64_t)bytes;
+    const int size = g->size, rank = g->rank;
+    char *got = mem_alloc((size_t)size * bytes); /* of this member and those after it */
+    int result = 0;
+    memcpy(got, mine, bytes);
+    for (int n = 1; n < size && !result; n *= 2) {
+        const int from = g->members[(rank + n) % size], to = g->members[(rank - n + size) % size];
+        const size_t more = (size_t)smaller(n, size - n) * bytes;
+        struct link_request r[2] = { 0 };
+        result = link_receive(l, &r[0], from, TAG_COLLECT, got + (size_t)n * bytes, more);
+        if (!result)
+            result = link_send(l, &r[1], to, TAG_COLLECT, got, more);
+        if (!result)
+            result = link_wait(l, r, 2);
     }
-    memcpy(at[g->rank], mine, bytes);
-    int result = gather(l, g, TAG_COLLECT, at, each);
-    free(at);
-    free(each);
+    for (int k = 0; k < size && !result; k++)
+        memcpy((char *)all + (size_t)((rank + k) % size) * bytes, got + (size_t)k * bytes, bytes);
+    if (result < 0)
+        link_keep(l, got);
+    else
+        free(got);
     return result;
 }

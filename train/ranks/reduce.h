@@ -9,8 +9,9 @@
  * An array is cut into one share for each member: share q is elements bounds[q] to bounds[q+1] - 1.
  * After a scatter, member q has the sum in share q. After a gather, each member has all shares.
  * Both send (size-1)/size of the array, which is the minimum (Thakur, Rabenseifner, Gropp 2005,
- * "Optimization of collective communication operations in MPICH", section 4). Arrays are sent in
- * pieces, so that one piece is added while the next one is on its way.
+ * "Optimization of collective communication operations in MPICH", section 4), and by the levels of
+ * ops_exchange.h a host sends (hosts-1)/hosts of it. Arrays are sent in pieces, so that one piece
+ * is added while the next one is on its way.
  *
  * Functions return -1 with an error, as those of link.h do. Tested by
  * tests/unit/train/ranks/test_comm.c and tests/parallel/run.
@@ -23,6 +24,7 @@
 
 struct reduce_group {
     int size, rank;     /* this process is member `rank` */
+    int local;          /* members on each host (struct ops_level) */
     const int *members; /* [size]: numbers of the members in the link */
 };
 
@@ -37,7 +39,7 @@ enum reduce_op { REDUCE_SUM, REDUCE_MAX };
 uint64_t reduce_room_bytes(int size);
 
 /* Replaces this process's share of x, share `rank`, by its sum or maximum over the members. The
- * other shares of x are unchanged. Returns 0, or -1 with an error. */
+ * other shares of x are undefined afterwards. Returns 0, or -1 with an error. */
 int reduce_scatter(struct link *l, const struct reduce_group *g, enum reduce_op op, float *x,
                    const int64_t *bounds);
 
@@ -47,6 +49,8 @@ int reduce_gather(struct link *l, const struct reduce_group *g, void *x, const i
                   size_t unit);
 
 /* Fills all[size][bytes] with the `mine` of each member, `bytes` bytes each, in the order of the
- * members' numbers. Returns 0, or -1 with an error. */
+ * members' numbers. A member sends log2(size) messages, rounded up (Bruck et al. 1997, "Efficient
+ * algorithms for all-to-all communications in multiport message-passing systems", section 4).
+ * Returns 0, or -1 with an error. */
 int reduce_collect(struct link *l, const struct reduce_group *g, void *all, const void *mine,
                    size_t bytes);

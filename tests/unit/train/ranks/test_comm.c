@@ -191,6 +191,30 @@ Test(comm, sums_have_the_same_bits_on_any_number_of_ranks)
     free(s.want);
 }
 
+/* Hosts with 1, 2, 4 and 8 ranks; of hosts with 3 ranks, or 6, only the first can be full. A host
+ * sends as much as one rank of a ring of hosts would. */
+Test(comm, sums_over_hosts_have_the_same_bits_and_few_bytes)
+{
+    struct sums s = { .want = mem_alloc(N * sizeof(float)), .lock = PTHREAD_MUTEX_INITIALIZER };
+    sum_leaves(s.want, 0, LEAVES);
+    for (int local = 1; local <= LEAVES; local++) {
+        struct threads *w = threads_new(LEAVES);
+        const double hosts = LEAVES / local;
+        threads_set_hosts(w, local);
+        threads_run(w, sum_on_rank, &s);
+        cr_assert_eq(s.equal, LEAVES, "%d ranks of a host: only %d have the sum", local, s.equal);
+        const double sent = (double)threads_sent(w) / hosts;
+        if (LEAVES % local == 0)
+            cr_assert_leq(sent, 2 * (hosts - 1) / hosts * N * sizeof(float) * 1.01);
+        threads_run(w, share_on_rank, &s);
+        cr_assert_eq(s.shares_equal, LEAVES, "%d ranks of a host: only %d have their share", local,
+                     s.shares_equal);
+        s.equal = s.shares_equal = 0;
+        threads_free(w);
+    }
+    free(s.want);
+}
+
 Test(comm, a_stack_of_sums_is_a_tree)
 {
     const int merges[] = { 0, 1, 0, 2, 0, 1, 0, 3 };
