@@ -185,6 +185,11 @@ AVX512 static struct spaces find_spaces(const struct seams *s, const unsigned ch
     return (struct spaces){ left | right, (left & (look_up(s->before_space, c) << 1 | before)) |
                                               (right & look_up(s->after_space, c)) };
 }
+#else
+static struct spaces find_spaces(const struct seams *, const unsigned char *)
+{
+    return (struct spaces){ 0, 0 };
+}
 #endif
 
 /* Returns a mask: bit i, i < 64, is set if the text can be cut before text[i] and one of the two
@@ -192,11 +197,7 @@ AVX512 static struct spaces find_spaces(const struct seams *s, const unsigned ch
 ALWAYS uint64_t cuts_at_others(const struct seams *s, const unsigned char *text,
                                const struct ascii_masks *m, int wide)
 {
-    struct spaces spaces = { 0, 0 };
-#if defined(__x86_64__)
-    if (wide)
-        spaces = find_spaces(s, text);
-#endif
+    const struct spaces spaces = wide ? find_spaces(s, text) : (struct spaces){ 0, 0 };
     uint64_t cuts = spaces.cuts, leads = m->high & ~m->tails & ~spaces.known;
     uint64_t behind = ~m->high & (m->high << 1 | text[-1] >> 7) & ~spaces.known;
     size_t len;
