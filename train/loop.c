@@ -25,6 +25,7 @@
 #include "train/report/origin.h"
 #include "train/report/page.h"
 #include "train/report/profile.h"
+#include "train/report/slow.h"
 #include "train/sample_text.h"
 #include "train/samples/batches.h"
 
@@ -921,13 +922,18 @@ static void prepare(struct loop *l, int64_t t)
     l->batch_tokens = comm_sum_real(l->comm, COMM_DATA, (double)l->batch.tokens);
 }
 
+static int profiles(const struct loop *l)
+{
+    return l->first && l->settings->profile;
+}
+
 /* begin_pass and end_pass enclose the forward and the backward pass: if the update is measured, the
  * times of their kernels. A GPU's kernels return before they have run. */
 static void begin_pass(struct loop *l)
 {
-    l->timed = l->at.step % TIMED_EVERY == 1 && l->first && ops_on_host(l->ops);
+    l->timed = l->at.step % TIMED_EVERY == 1 && ops_on_host(l->ops);
     l->lap = log_seconds();
-    if (l->timed && !l->settings->profile)
+    if (l->timed && !profiles(l))
         trace_start(0);
     if (l->timed)
         profile_add(l->times, -1);
@@ -938,7 +944,7 @@ static void end_pass(struct loop *l)
     lap(l, TIME_OTHER);
     if (l->timed)
         profile_add(l->times, 1);
-    if (l->timed && !l->settings->profile)
+    if (l->timed && !profiles(l))
         trace_stop();
 }
 
@@ -1093,6 +1099,26 @@ static void say_communication(const struct loop *l)
     }
 }
 
+/* Names the ranks that are slower than others. */
+static void say_slow(const struct loop *l)
+{
+    const int ranks = l->comm->size[COMM_WORLD], data = l->comm->size[COMM_DATA];
+    if (data == 1 || l->engine.left)
+        return;
+    struct buf out = BUF_INIT;
+    double(*seconds)[TIME_KINDS] = mem_zalloc((size_t)ranks, sizeof *seconds);
+    const char **hosts = mem_zalloc((size_t)ranks, sizeof *hosts);
+    comm_collect(l->comm, COMM_WORLD, seconds, l->times, sizeof *seconds, "times of ranks");
+    for (int r = 0; r < ranks; r++)
+        hosts[r] = comm_host(l->comm, r);
+    slow_describe(&out, seconds, hosts, ranks, ranks / data);
+    if (out.len)
+        log_info("slow ranks: %s", out.data);
+    free(seconds);
+    free(hosts);
+    buf_release(&out);
+}
+
 /* Trains, and says what it took. Returns 0, or -1 with an error, which is then in the report, too.
  */
 static int run_and_tell(struct loop *l, struct loop_result *result)
@@ -1101,18 +1127,19 @@ static int run_and_tell(struct loop *l, struct loop_result *result)
     const uint64_t tokens = l->at.tokens;
     const int64_t first = l->at.step;
     const double began = log_seconds();
-    const int profiles = l->first && p->settings->profile;
     char parameters[32];
     log_info("%s parameters, %s",
              log_count(parameters, (uint64_t)tensor_parameters(&p->model.tensors)),
              ops_describe(l->ops));
-    if (profiles)
+    if (profiles(l))
         trace_start(1);
     int failed = run(l) < 0;
     const double seconds = log_seconds() - began;
     say_traffic(l, seconds);
     say_communication(l);
-    if (!failed && profiles)
+    if (!failed)
+        say_slow(l);
+    if (!failed && profiles(l))
         failed = profile_finish(p->settings->profile, l->ops, (enum ops_type)p->settings->precision,
                                 seconds) < 0;
     result->steps = l->at.step - first;

@@ -15,8 +15,8 @@
 
 static const char *const prefixes[METRICS_VALUES] = { "", "", "validation_", "validation_" };
 
-static const char *const times[TIME_KINDS] = { "products", "attention", "loss", "optimizer",
-                                               "waiting",  "reading",   "other" };
+const char *const metrics_times[TIME_KINDS] = { "products", "attention", "loss", "optimizer",
+                                                "waiting",  "reading",   "other" };
 
 static int is_accuracy(enum metrics_value v)
 {
@@ -86,7 +86,7 @@ static int parse_point(const struct metrics *m, const char *line, size_t n, stru
     parse_parts(m, o, p);
     const struct js *shares = js_get(o, "shares");
     for (int i = 0; i < TIME_KINDS; i++)
-        p->seconds_of[i] = shares ? real(shares, times[i]) : 0;
+        p->seconds_of[i] = shares ? real(shares, metrics_times[i]) : 0;
     const char *sample = js_text(js_get(o, "sample"), NULL);
     p->sample = sample && !result ? mem_strdup(sample) : NULL;
     js_free(o);
@@ -272,7 +272,7 @@ void metrics_shares(const struct metrics_point *p, struct buf *out)
     for (int i = 0; i < TIME_KINDS; i++)
         all += p->seconds_of[i];
     for (int i = 0; i < TIME_KINDS && all > 0; i++)
-        buf_addf(out, "%s\"%s\":%.4f%s", i ? "," : ",\"shares\":{", times[i],
+        buf_addf(out, "%s\"%s\":%.4f%s", i ? "," : ",\"shares\":{", metrics_times[i],
                  p->seconds_of[i] / all, i == TIME_KINDS - 1 ? "}" : "");
 }
 

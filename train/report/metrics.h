@@ -60,6 +60,7 @@ enum metrics_time {
     TIME_OTHER,
     TIME_KINDS
 };
+extern const char *const metrics_times[TIME_KINDS]; /* their names */
 
 struct metrics_point {
     int64_t step;
