@@ -11,6 +11,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "common/base/again.h"
 #include "common/base/err.h"
 #include "common/base/log.h"
 #include "common/base/mem.h"
@@ -200,8 +201,8 @@ static int compare_settings(const struct loop *l, const char *then)
 static int lock_folder(struct loop *l)
 {
     const char *out = l->settings->output;
-    l->lock = open(out, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (l->lock >= 0 && flock(l->lock, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK)
+    l->lock = AGAIN(open(out, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (l->lock >= 0 && AGAIN(flock(l->lock, LOCK_EX | LOCK_NB)) < 0 && errno == EWOULDBLOCK)
         return err_set("another training is running in '%s'", out);
     return 0;
 }

@@ -80,6 +80,12 @@ void log_in_handler(const char *kind, const char *first, const char *second, con
         return; /* there is nowhere to say so */
 }
 
+void log_exit(int status)
+{
+    fflush(stdout);
+    quick_exit(status);
+}
+
 void log_fatal(const char *format, ...)
 {
     static atomic_int ending;
@@ -89,7 +95,7 @@ void log_fatal(const char *format, ...)
     va_start(args, format);
     say("error: ", format, args);
     va_end(args);
-    exit(1);
+    log_exit(1);
 }
 
 char *log_count(char text[32], uint64_t n)

@@ -16,6 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "common/base/again.h"
 #include "common/base/crc32c.h"
 #include "common/base/err.h"
 #include "common/base/log.h"
@@ -51,7 +52,7 @@ static int cannot_look(const char *path)
 static int open_plain(const char *path, struct stat *st)
 {
     /* O_NONBLOCK: otherwise opening a FIFO would wait for a writer */
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int fd = AGAIN(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
     if (fd < 0)
         return err_set("cannot open '%s': %s", path, strerror(errno));
     int failed = fstat(fd, st) < 0 ? cannot_look(path) : 0;
@@ -435,7 +436,7 @@ const char *file_temporary_folder(void)
 
 int file_nameless(const char *dir)
 {
-    int fd = open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    int fd = AGAIN(open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
     if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT)) {
         struct buf path = BUF_INIT; /* the file system does not support unnamed files */
         file_join(&path, dir, "textmill-XXXXXX");
@@ -453,7 +454,7 @@ int input_open(struct input *in, const char *path)
 {
     *in = (struct input){ .fd = 0 };
     if (!is_std(path)) {
-        in->fd = open(path, O_RDONLY | O_CLOEXEC);
+        in->fd = AGAIN(open(path, O_RDONLY | O_CLOEXEC));
         if (in->fd < 0)
             return err_set("cannot open '%s': %s", path, strerror(errno));
     }
@@ -470,10 +471,9 @@ int input_open(struct input *in, const char *path)
 static int wait_for_writer(struct input *in)
 {
     struct pollfd one = { .fd = in->fd, .events = POLLIN };
-    while (poll(&one, 1, WRITER_MS) < 0 && errno == EINTR)
-        ;
+    AGAIN(poll(&one, 1, WRITER_MS));
     mem_grow(in->data, in->cap, CHUNK);
-    const ssize_t n = read(in->fd, in->data, in->cap);
+    const ssize_t n = AGAIN(read(in->fd, in->data, in->cap));
     in->end = n > 0 ? (size_t)n : 0;
     in->eof = n == 0;
     return n || one.revents
@@ -486,7 +486,7 @@ int input_open_soon(struct input *in, const char *path)
     struct stat st;
     if (is_std(path))
         return input_open(in, path);
-    *in = (struct input){ .fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) };
+    *in = (struct input){ .fd = AGAIN(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)) };
     if (in->fd < 0)
         return err_set("cannot open '%s': %s", path, strerror(errno));
     in->path = mem_strdup(path);
@@ -518,10 +518,7 @@ void input_close(struct input *in)
 
 static int64_t read_some(struct input *in, void *bytes, size_t n)
 {
-    ssize_t got;
-    do
-        got = read(in->fd, bytes, n);
-    while (got < 0 && errno == EINTR);
+    const ssize_t got = AGAIN(read(in->fd, bytes, n));
     return got < 0
                ? err_set("cannot read '%s' at byte %llu: %s", in->path,
                          (unsigned long long)(in->offset + in->end - in->begin), strerror(errno))
@@ -579,9 +576,7 @@ int input_size(const struct input *in, uint64_t *bytes)
 int input_read_at(const struct input *in, uint64_t offset, void *bytes, size_t n)
 {
     for (size_t done = 0; done < n;) {
-        ssize_t got = pread(in->fd, (char *)bytes + done, n - done, (off_t)(offset + done));
-        if (got < 0 && errno == EINTR)
-            continue;
+        ssize_t got = AGAIN(pread(in->fd, (char *)bytes + done, n - done, (off_t)(offset + done)));
         if (got <= 0)
             return err_set("cannot read '%s' at byte %llu: %s", in->path,
                            (unsigned long long)(offset + done),
@@ -639,7 +634,7 @@ static char *resolve(const char *path)
  * replace it. Returns 0, or -1 with an error. */
 static int open_special(struct output *out, const char *path)
 {
-    *out = (struct output){ .fd = open(path, O_WRONLY | O_CLOEXEC) };
+    *out = (struct output){ .fd = AGAIN(open(path, O_WRONLY | O_CLOEXEC)) };
     if (out->fd < 0)
         return err_set("cannot open '%s': %s", path, strerror(errno));
     out->path = mem_strdup(path);
@@ -698,9 +693,7 @@ static void begin_sync(struct output *out, size_t written)
 static int write_all(struct output *out, const char *bytes, size_t n)
 {
     for (size_t left = n; left;) {
-        ssize_t w = write(out->fd, bytes, left);
-        if (w < 0 && errno == EINTR)
-            continue;
+        ssize_t w = AGAIN(write(out->fd, bytes, left));
         if (w < 0) {
             out->failed = errno;
             return err_set("cannot write '%s': %s", out->path, strerror(errno));
@@ -770,7 +763,7 @@ static int finish(struct output *out)
         return 0;
     if (output_flush(out) < 0 || (out->crc_at && write_sum(out) < 0))
         return -1;
-    if (out->temp && !out->lazy && fsync(out->fd) < 0 && errno != EINVAL && errno != EROFS)
+    if (out->temp && !out->lazy && AGAIN(fsync(out->fd)) < 0 && errno != EINVAL && errno != EROFS)
         return err_set("cannot write '%s': %s", out->path, strerror(errno));
     int fd = out->fd;
     if (fd == 1)
@@ -871,10 +864,10 @@ int output_close(struct output *out)
 static int open_left(const char *path)
 {
     struct stat st;
-    int fd = open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    int fd = AGAIN(open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     if (fd < 0)
         return -1;
-    int failed = flock(fd, LOCK_EX | LOCK_NB) < 0 || fstat(fd, &st) < 0, why = errno;
+    int failed = AGAIN(flock(fd, LOCK_EX | LOCK_NB)) < 0 || fstat(fd, &st) < 0, why = errno;
     if (!failed && (!S_ISREG(st.st_mode) || st.st_nlink != 1 || st.st_uid != geteuid())) {
         failed = 1;
         why = EPERM;
@@ -891,7 +884,7 @@ int output_resume(struct output *out, const char *path, uint64_t bytes)
     *out = (struct output){ .fd = open_left(path), .offset = bytes };
     /* the new name is taken before it is given to the old file */
     int placeholder = out->fd < 0 ? -1 : temp_create(&temp, path);
-    if (placeholder < 0 || ftruncate(out->fd, (off_t)bytes) < 0 ||
+    if (placeholder < 0 || AGAIN(ftruncate(out->fd, (off_t)bytes)) < 0 ||
         lseek(out->fd, 0, SEEK_END) < 0 || rename(path, temp.data) < 0) {
         err_set("cannot continue '%s': %s", path, strerror(errno));
         if (placeholder >= 0) {
@@ -953,7 +946,8 @@ int output_end_all(struct output *outs, size_t count, int result)
 
 FILE *file_append(const char *path)
 {
-    int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666);
+    int fd = AGAIN(
+        open(path, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0666));
     FILE *file = fd >= 0 ? fdopen(fd, "a") : NULL;
     if (!file) {
         err_set("cannot open '%s': %s", path, strerror(errno));
@@ -979,14 +973,14 @@ int file_sync_dir(const char *path)
     char dir[4096]; /* no allocation, which could fail between renames */
     const int n = (int)(file_name(path) - path);
     snprintf(dir, sizeof dir, "%.*s", n ? n : 1, n ? path : ".");
-    int fd = n < (int)sizeof dir ? open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    int fd = n < (int)sizeof dir ? AGAIN(open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) : -1;
     if (fd < 0 && errno == EACCES) { /* a folder in which the user may write but not look */
         sync();
         return 0;
     }
     if (fd < 0)
         return err_set("cannot open the folder of '%s': %s", path, strerror(errno));
-    int failed = fsync(fd) < 0 && errno != EINVAL && errno != EROFS;
+    int failed = AGAIN(fsync(fd)) < 0 && errno != EINVAL && errno != EROFS;
     close(fd);
     return failed ? err_set("cannot sync the folder of '%s': %s", path, strerror(errno)) : 0;
 }

@@ -6,6 +6,13 @@
 #include "common/base/err.h"
 #include "common/files/file.h"
 
+static int opened;
+
+int plugin_opened(void)
+{
+    return opened;
+}
+
 static int find_file(struct buf *path, const char *name)
 {
     enum file_kind kind;
@@ -22,6 +29,7 @@ static int find_file(struct buf *path, const char *name)
 static const void *open_file(const char *path, unsigned layout)
 {
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    opened |= library != NULL;
     if (!library) {
         err_set("cannot open plug-in: %s", dlerror());
         return NULL;

@@ -16,3 +16,6 @@ struct plugin {
 /* Opens a plug-in, which stays open until the program ends, and returns its table. Returns NULL
  * with an error if it is not installed, needs a missing library, or has another layout number. */
 const void *plugin_open(const char *name, unsigned layout);
+
+/* Returns 1 if a plug-in's file was ever opened, else 0. */
+int plugin_opened(void);

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "common/base/again.h"
 #include "common/base/err.h"
 #include "common/files/file.h"
 #include "common/files/mapping.h"
@@ -25,10 +26,10 @@ static int flush(struct spill *s)
     if (s->fd < 0 && (s->fd = file_nameless(file_temporary_folder())) < 0)
         return -1;
     for (size_t done = 0; done < s->held.len;) {
-        ssize_t n = write(s->fd, s->held.data + done, s->held.len - done);
-        if (n < 0 && errno != EINTR)
+        ssize_t n = AGAIN(write(s->fd, s->held.data + done, s->held.len - done));
+        if (n < 0)
             return cannot_write();
-        done += n > 0 ? (size_t)n : 0;
+        done += (size_t)n;
     }
     buf_clear(&s->held);
     return 0;

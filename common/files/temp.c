@@ -17,6 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "common/base/again.h"
 #include "common/base/err.h"
 #include "common/base/mem.h"
 
@@ -78,7 +79,7 @@ static int remove_at(int at, const char *name)
         return 0;
     if (errno != EISDIR && errno != EPERM) /* errno for a folder: EISDIR on Linux, EPERM by POSIX */
         return -1;
-    int fd = openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int fd = AGAIN(openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (fd < 0)
         return -1;
     int failed = empty(fd), why = errno;
@@ -175,6 +176,7 @@ static void register_path(const char *path, enum temp_end end)
     if (!owner) {
         owner = getpid();
         atexit(at_exit);
+        at_quick_exit(at_exit);
     }
     add(path, end);
     pthread_mutex_unlock(&lock);
@@ -251,7 +253,7 @@ static void mark_name(char out[64], const char *kind)
 static int hold(int fd)
 {
     struct stat st;
-    if (flock(fd, LOCK_EX | LOCK_NB) < 0 && errno != ENOSYS && errno != EOPNOTSUPP) {
+    if (AGAIN(flock(fd, LOCK_EX | LOCK_NB)) < 0 && errno != ENOSYS && errno != EOPNOTSUPP) {
         if (errno == EWOULDBLOCK)
             errno = EEXIST;
         return -1;
@@ -265,7 +267,7 @@ static int hold(int fd)
 /* Each makes one temporary at `path` and locks it. Returns its descriptor, or -1 with errno. */
 static int make_file(const char *path)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    int fd = AGAIN(open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
     if (fd < 0 || hold(fd) == 0)
         return fd;
     int why = errno;
@@ -281,10 +283,11 @@ static int make_folder(const char *path, const char *kind)
     mark_name(name, kind);
     if (mkdir(path, 0777) < 0)
         return -1;
-    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int fd = AGAIN(open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     int made = fd < 0 || hold(fd) < 0 /* the mark comes last: only then may others remove it */
                    ? -1
-                   : openat(fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+                   : AGAIN(openat(fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                                  0666));
     if (made >= 0 && close(made) == 0)
         return fd;
     int why = errno;
@@ -331,14 +334,14 @@ static int open_old(const char *path, const char *kind)
     if (!temp_base(path) || lstat(path, &st) < 0 ||
         (kind ? !S_ISDIR(st.st_mode) : !S_ISREG(st.st_mode) || st.st_nlink != 1))
         return -1;
-    int fd = open(path, (kind ? O_RDONLY | O_DIRECTORY : O_RDWR) | O_NOFOLLOW | O_CLOEXEC);
+    int fd = AGAIN(open(path, (kind ? O_RDONLY | O_DIRECTORY : O_RDWR) | O_NOFOLLOW | O_CLOEXEC));
     if (fd < 0 || !kind)
         return fd;
     mark_name(name, kind);
     if (fstatat(fd, name, &mark, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(mark.st_mode))
         return fd;
     int why = errno == ENOENT ? 0 : errno;
-    if (!why && st.st_uid == geteuid() && flock(fd, LOCK_EX | LOCK_NB) == 0)
+    if (!why && st.st_uid == geteuid() && AGAIN(flock(fd, LOCK_EX | LOCK_NB)) == 0)
         rmdir(path);
     close(fd);
     errno = why;
@@ -351,7 +354,7 @@ int temp_take(const char *path, const char *kind)
     int fd = open_old(path, kind);
     if (fd < 0)
         return -1;
-    int failed = flock(fd, LOCK_EX | LOCK_NB) < 0 || fstat(fd, &st) < 0, why = errno;
+    int failed = AGAIN(flock(fd, LOCK_EX | LOCK_NB)) < 0 || fstat(fd, &st) < 0, why = errno;
     if (!failed && st.st_uid == geteuid())
         return fd;
     close(fd);

@@ -16,6 +16,7 @@
 #include "common/base/pool.h"
 #include "common/files/file.h"
 #include "common/files/mapping.h"
+#include "common/files/plugin.h"
 #include "common/files/temp.h"
 #include "common/files/usage.h"
 #include "common/program/preset.h"
@@ -487,7 +488,10 @@ int tool_main(const struct tool *t, int argc, char **argv)
     opts_release(&opts);
     free(given);
     buf_release(&provenance);
-    return !result ? 0 : err_is_usage() ? 2 : 1;
+    const int status = !result ? 0 : err_is_usage() ? 2 : 1;
+    if (status && plugin_opened())
+        log_exit(status);
+    return status;
 }
 
 /* ---- configuration files -------------------------------------------------------------------- */

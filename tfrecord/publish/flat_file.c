@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/base/again.h"
 #include "common/base/buf.h"
 #include "common/base/err.h"
 #include "common/base/le.h"
@@ -45,7 +46,7 @@ static int put_head(const struct flat_file *f, int width, struct output *out)
     flat_tokens_head(head, width, f->tokens);
     if (output_flush(out) < 0)
         return -1;
-    ssize_t n = pwrite(out->fd, head, sizeof head, 0);
+    ssize_t n = AGAIN(pwrite(out->fd, head, sizeof head, 0));
     return n == (ssize_t)sizeof head
                ? 0
                : err_set("cannot write '%s': %s", f->path, strerror(n < 0 ? errno : ENOSPC));

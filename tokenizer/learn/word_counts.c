@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/base/again.h"
 #include "common/base/err.h"
 #include "common/base/le.h"
 #include "common/base/mem.h"
@@ -116,9 +117,7 @@ static uint32_t hash_word(const char *word, size_t n)
 static int write_all(int fd, const struct buf *bytes)
 {
     for (size_t done = 0; done < bytes->len;) {
-        ssize_t n = write(fd, bytes->data + done, bytes->len - done);
-        if (n < 0 && errno == EINTR)
-            continue;
+        ssize_t n = AGAIN(write(fd, bytes->data + done, bytes->len - done));
         if (n < 0)
             return err_set("cannot write a temporary file of words: %s", strerror(errno));
         done += (size_t)n;
@@ -344,10 +343,8 @@ static int64_t reader_fill(struct run_reader *r, size_t want)
     r->begin = 0;
     while (r->data.len < want) {
         buf_reserve(&r->data, RUN_BUFFER);
-        ssize_t n = pread(r->fd, r->data.data + r->data.len, RUN_BUFFER,
-                          (off_t)(r->offset + r->data.len));
-        if (n < 0 && errno == EINTR)
-            continue;
+        ssize_t n = AGAIN(
+            pread(r->fd, r->data.data + r->data.len, RUN_BUFFER, (off_t)(r->offset + r->data.len)));
         if (n < 0)
             return err_set("cannot read '%s': %s", r->name, strerror(errno));
         if (!n)

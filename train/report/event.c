@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/base/again.h"
 #include "common/base/err.h"
 #include "common/base/le.h"
 #include "common/base/mem.h"
@@ -113,7 +114,7 @@ int event_open(struct event_writer *e, const char *path, int64_t step)
     e->file = file_append(path);
     if (!e->file)
         return -1;
-    if (ftruncate(fileno(e->file), (off_t)bytes) < 0)
+    if (AGAIN(ftruncate(fileno(e->file), (off_t)bytes)) < 0)
         return err_set("cannot open '%s': %s", path, strerror(errno));
     if (bytes)
         return 0;
@@ -231,7 +232,7 @@ int event_write_settings(struct event_writer *e, int64_t step, const char *confi
 
 int event_sync(struct event_writer *e)
 {
-    if (fflush(e->file) || fsync(fileno(e->file)) < 0)
+    if (fflush(e->file) || AGAIN(fsync(fileno(e->file))) < 0)
         return err_set("cannot write '%s': %s", e->path, strerror(errno));
     return 0;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/base/again.h"
 #include "common/base/buf.h"
 #include "common/base/err.h"
 #include "common/base/mem.h"
@@ -347,7 +348,7 @@ int metrics_add(struct metrics *m, const struct metrics_point *p)
 
 static int sync_file(FILE *file, const char *path)
 {
-    if (fflush(file) || fsync(fileno(file)) < 0)
+    if (fflush(file) || AGAIN(fsync(fileno(file))) < 0)
         return err_set("cannot write '%s': %s", path, strerror(errno));
     return 0;
 }

@@ -205,7 +205,10 @@ static int open_file(struct mapped *m, const char *dir)
     m->fd = file_nameless(dir);
     if (m->fd < 0)
         return -1;
-    int failed = posix_fallocate(m->fd, 0, (off_t)m->bytes);
+    int failed;
+    do
+        failed = posix_fallocate(m->fd, 0, (off_t)m->bytes);
+    while (failed == EINTR);
     if (failed) {
         char size[32];
         return err_set("cannot reserve %s in '%s': %s", log_bytes(size, m->bytes), dir,

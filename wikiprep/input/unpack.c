@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/base/again.h"
 #include "common/base/err.h"
 #include "common/base/mem.h"
 #include "common/files/archived.h"
@@ -71,10 +72,7 @@ static int64_t hand_out(struct ahead *a, int64_t got, const void **bytes)
 
 static int64_t read_file(struct unpack *u, void *bytes, size_t n)
 {
-    ssize_t got;
-    do
-        got = read(u->fd, bytes, n);
-    while (got < 0 && errno == EINTR);
+    const ssize_t got = AGAIN(read(u->fd, bytes, n));
     if (got < 0)
         return err_set("cannot read '%s' at byte %" PRIu64 ": %s", u->name, u->got,
                        strerror(errno));
@@ -223,7 +221,7 @@ static struct unpack *open_file(const char *path)
     u->name = mem_strdup(is_stdin ? "<stdin>" : path);
     u->packed.bytes = mem_alloc(BLOCK);
     u->plain.bytes = mem_alloc(BLOCK);
-    u->fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    u->fd = is_stdin ? STDIN_FILENO : AGAIN(open(path, O_RDONLY | O_CLOEXEC));
     if (u->fd < 0) {
         err_set("cannot open '%s': %s", path, strerror(errno));
         unpack_close(u);
@@ -248,7 +246,7 @@ static int check_ranges(struct unpack *u)
     for (size_t i = 0; i < u->range_count; i++) {
         unsigned char magic[MAGIC_BYTES];
         uint64_t begin = u->ranges[i].begin;
-        ssize_t n = pread(u->fd, magic, sizeof magic, (off_t)begin);
+        ssize_t n = AGAIN(pread(u->fd, magic, sizeof magic, (off_t)begin));
         if (n < 0)
             return err_set("cannot read '%s' at byte %" PRIu64 ": %s", u->name, begin,
                            strerror(errno));

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "common/base/again.h"
 #include "common/base/err.h"
 #include "common/base/mem.h"
 #include "common/files/temp.h"
@@ -287,8 +288,8 @@ static int write_manifest(struct sink *s, const struct kv *more)
 
 static int sync_tree(const struct sink *s)
 {
-    int fd = open(s->temp, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    int failed = fd < 0 || syncfs(fd) < 0;
+    int fd = AGAIN(open(s->temp, O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    int failed = fd < 0 || AGAIN(syncfs(fd)) < 0;
     int why = errno;
     if (fd >= 0)
         close(fd);
