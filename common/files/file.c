@@ -802,21 +802,21 @@ static int sync_folders(const struct output *outs, size_t count)
     return result;
 }
 
-/* Removes the older set that `outs` replace, from the last file on, which says that a set is
- * complete. So no file of it is ever beside one of the new set, even after a power failure. Returns
- * 0, or -1 with an error. */
+/* Removes the older set that `outs` replace. The last file says that a set is complete. It goes
+ * first, also from the disk, so that no part of the set seems to be one, even after a power
+ * failure. Returns 0, or -1 with an error. */
 static int remove_older(const struct output *outs, size_t count)
 {
-    int result = 0, gone = 0;
+    int result = 0;
     for (size_t i = count; i-- > 0 && !result;) {
         if (!outs[i].temp && !outs[i].goes)
             continue;
         if (unlink(outs[i].path) == 0)
-            gone = 1;
+            result = i + 1 == count ? sync_folders(outs + i, 1) : 0;
         else if (errno != ENOENT)
             result = err_set("cannot replace '%s': %s", outs[i].path, strerror(errno));
     }
-    return !result && gone ? sync_folders(outs, count) : result;
+    return result;
 }
 
 /* Renames the files, the last one when the others are on the disk. Sets *published to their number.

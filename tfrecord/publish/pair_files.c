@@ -46,7 +46,7 @@ static int publish(struct pair_files *p, const char *manifest)
 {
     struct buf path = BUF_INIT;
     buf_addf(&path, "%s.idx", p->prefix);
-    int result = stage_forget(p->stage.dir, manifest);
+    int result = stage_forget(&p->stage, "", manifest);
     if (!result)
         result = file_remove(path.data);
     if (!result)

@@ -236,7 +236,8 @@ int shard_folder_check(const char *dir, int force)
  * then the set itself, its manifest last. Returns 0, or -1 with an error. */
 static int publish(struct stage *stage, const char *held, int two)
 {
-    if (stage_forget(stage->dir, "manifest") < 0 || stage_forget(held, "manifest") < 0)
+    if (stage_forget(stage, "", "manifest") < 0 ||
+        stage_forget(stage, "validation", "manifest") < 0)
         return -1;
     file_rmdirs(held, 1); /* fails if it does not exist or has the user's files */
     if (two && stage_publish(stage, "validation", "manifest") < 0)
@@ -244,7 +245,7 @@ static int publish(struct stage *stage, const char *held, int two)
     if (stage_publish(stage, "", "manifest") == 0)
         return 0;
     struct err why = err_keep();
-    stage_forget(held, "manifest");
+    stage_forget(stage, "validation", "manifest");
     file_rmdirs(held, 1);
     return err_restore(&why);
 }

@@ -61,48 +61,100 @@ static int act_forget(const char *path, const char *from)
     return there ? 0 : file_remove(path);
 }
 
-int stage_forget(const char *dir, const char *manifest)
+static const char OLDER[] =
+    "older-"; /* begins the name of an older set's manifest in a work folder */
+
+/* Removes the set of a manifest. The manifest leaves `dir` first, so that the rest is no finished
+ * data set. It stays in the work folder until all is removed, since the next run removes the rest
+ * if this one is killed. Returns 0, or -1 with an error. */
+static int forget(const char *dir, const char *work, const char *manifest)
 {
-    struct buf path = BUF_INIT;
+    struct buf path = BUF_INIT, kept = BUF_INIT;
     struct manifest m;
     file_join(&path, dir, manifest);
+    file_join(&kept, work, OLDER);
+    buf_adds(&kept, manifest);
     int there = manifest_load(&m, path.data), result = there < 0 ? -1 : 0;
     if (there > 0) {
-        /* removed first, so that the rest is no finished data set */
-        result = file_remove(path.data);
+        result = file_mkdirs(work);
+        if (!result)
+            result = file_rename(path.data, kept.data);
+        if (!result)
+            result = file_sync_dir(kept.data);
         if (!result)
             result = file_sync_dir(path.data);
         if (!result)
             result = each_file(&m, dir, dir, act_remove);
+        if (!result)
+            result = file_remove(kept.data);
         manifest_release(&m);
     }
     buf_release(&path);
+    buf_release(&kept);
+    return result;
+}
+
+int stage_forget(const struct stage *s, const char *folder, const char *manifest)
+{
+    struct buf dir = BUF_INIT, work = BUF_INIT;
+    file_join(&dir, s->dir, folder);
+    file_join(&work, s->work, folder);
+    int result = forget(dir.data, work.data, manifest);
+    buf_release(&dir);
+    buf_release(&work);
     return result;
 }
 
 /* ---- runs that died ----------------------------------------------------------------------- */
 
 /* Removes from `dir` the files of an ended run that were moved there without their manifest, which
- * is still in the work folder. If there is a manifest in `dir`, it belongs to an older set, and
- * nothing was moved yet. The validation part of the ended run was moved first, with its own
- * manifest. Returns 0, or -1 with an error. */
+ * is still in the work folder, or those of an older set that the run had begun to remove. If there
+ * is a manifest in `dir`, nothing was moved yet, or all. The validation part of the ended run was
+ * moved first, with its own manifest. Returns 0, or -1 with an error. */
 static int forget_moved(const char *dir, const char *work, const char *manifest)
 {
-    struct buf path = BUF_INIT;
+    const size_t older = strncmp(manifest, OLDER, sizeof OLDER - 1) ? 0 : sizeof OLDER - 1;
+    struct buf path = BUF_INIT, part = BUF_INIT;
     struct manifest m;
     enum file_kind published;
-    file_join(&path, dir, manifest);
+    file_join(&path, dir, manifest + older);
     int result = file_look(path.data, &published);
     file_join(&path, work, manifest);
     int there = result < 0 || published ? 0 : manifest_load(&m, path.data);
     if (there > 0) {
-        result = each_file(&m, dir, work, act_forget);
+        result = each_file(&m, dir, work, older ? act_remove : act_forget);
         file_join(&path, dir, "validation");
-        if (!result && kv_get(&m.kv, "validation"))
-            result = stage_forget(path.data, "manifest");
+        file_join(&part, work, "validation");
+        if (!result && !older && kv_get(&m.kv, "validation"))
+            result = forget(path.data, part.data, "manifest");
         manifest_release(&m);
     }
     buf_release(&path);
+    buf_release(&part);
+    return result;
+}
+
+/* Does so for all manifests in the work folder of an ended run. */
+static int forget_all(const char *dir, const char *work)
+{
+    static const char *const folders[] = { "", "validation" };
+    struct buf to = BUF_INIT, from = BUF_INIT;
+    struct file_names manifests;
+    enum file_kind kind;
+    int result = 0;
+    for (size_t i = 0; i < sizeof folders / sizeof *folders && !result; i++) {
+        file_join(&to, dir, folders[i]);
+        file_join(&from, work, folders[i]);
+        result = file_look(from.data, &kind);
+        if (result < 0 || kind != FILE_FOLDER)
+            continue;
+        result = file_list(&manifests, from.data, "manifest");
+        for (size_t j = 0; j < manifests.count && !result; j++)
+            result = forget_moved(to.data, from.data, manifests.names[j]);
+        file_names_free(&manifests);
+    }
+    buf_release(&to);
+    buf_release(&from);
     return result;
 }
 
@@ -122,22 +174,10 @@ static int take(const struct stage *s, const char *work, int *lock)
 
 static int clear_dead(const struct stage *s, const char *work)
 {
-    const char *dir = s->dir;
     int lock, result = take(s, work, &lock);
     if (result <= 0)
         return result;
-    struct buf a = BUF_INIT, b = BUF_INIT;
-    struct file_names manifests;
-    result = file_list(&manifests, work, "manifest");
-    for (size_t i = 0; i < manifests.count && !result; i++)
-        result = forget_moved(dir, work, manifests.names[i]);
-    file_join(&a, dir, "validation");
-    file_join(&b, work, "validation");
-    if (!result)
-        result = forget_moved(a.data, b.data, "manifest");
-    file_names_free(&manifests);
-    buf_release(&a);
-    buf_release(&b);
+    result = forget_all(s->dir, work);
     if (!result)
         return temp_drop(work, lock);
     close(lock);
@@ -311,6 +351,8 @@ static int take_up(struct stage *s, const char *old)
     file_join(&validation, s->work, "validation");
     int result = bring_back(s->dir, s->work);
     if (!result)
+        result = forget_all(s->dir, s->work);
+    if (!result)
         result = settle(s->work);
     if (!result)
         result = settle(validation.data);
@@ -432,7 +474,11 @@ int stage_publish(struct stage *s, const char *folder, const char *manifest)
     if (!result) {
         result = file_mkdirs(to.data);
         if (!result)
-            result = stage_forget(to.data, manifest);
+            result = forget(to.data, from.data, manifest);
+        if (!result) /* what the next run needs if this one is cut off */
+            result = file_sync_dir(a.data);
+        if (!result)
+            result = file_sync_dir(s->work);
         if (!result)
             result = each_file(&m, from.data, to.data, file_rename);
         if (!result)

@@ -52,9 +52,9 @@ int stage_plan(struct stage *s, const char *folder, const struct kv *plan);
  * there. Returns 0, or -1 with an error. */
 int stage_publish(struct stage *s, const char *folder, const char *manifest);
 
-/* Removes the manifest `dir`/`manifest` and the files that it lists. A missing manifest is no
- * error. Returns 0, or -1 with an error. */
-int stage_forget(const char *dir, const char *manifest);
+/* Removes the manifest <dir>/<folder>/<manifest> and the files that it lists. A missing manifest is
+ * no error. Returns 0, or -1 with an error. */
+int stage_forget(const struct stage *s, const char *folder, const char *manifest);
 
 /* For readers of a folder without a manifest. Returns 0, or -1 with an error if a work folder in
  * `dir` shows that the files beside it are incomplete. */

@@ -542,7 +542,9 @@ Test(stage, publishes_what_the_manifest_lists)
     cr_assert_eq(file_list(&left, in_dir("out"), ""), 0);
     cr_expect_eq(left.count, 3);
     file_names_free(&left);
-    cr_assert_eq(stage_forget(in_dir("out"), "manifest"), 0);
+    cr_assert_eq(stage_open(&s, in_dir("out"), "tfwrite"), 0);
+    cr_assert_eq(stage_forget(&s, "", "manifest"), 0);
+    stage_close(&s, 0);
     cr_assert_eq(file_list(&left, in_dir("out"), ""), 0);
     cr_expect_eq(left.count, 0);
     file_names_free(&left);
@@ -595,6 +597,29 @@ Test(stage, a_living_run_is_respected_and_a_dead_one_cleared)
     stage_close(&b, 0);
     stage_close(&a, 0);
     buf_release(&moved);
+}
+
+Test(stage, an_older_set_of_which_a_dead_run_removed_a_part_goes)
+{
+    struct stage a, b;
+    cr_assert_eq(stage_open(&a, dir, "tfwrite"), 0);
+    put_set(&a);
+    cr_assert_eq(stage_publish(&a, "", "manifest"), 0);
+    stage_close(&a, 0);
+    cr_assert_eq(stage_open(&a, dir, "tfwrite"), 0);
+    put_set(&a); /* with the same names */
+    struct buf kept = BUF_INIT;
+    file_join(&kept, a.work, "older-manifest");
+    cr_assert_eq(rename(in_dir("manifest"), kept.data), 0);
+    cr_assert_eq(unlink(in_dir("x.index")), 0);
+    put_text("mine", "not of that run");
+    close(a.lock); /* as when the process dies */
+    a.lock = -1;
+    cr_assert_eq(stage_open(&b, dir, "tfwrite"), 0, "%s", err_get());
+    cr_expect(look(a.work) == FILE_NONE && !there("x.tfrecord") && there("mine"));
+    stage_close(&b, 0);
+    stage_close(&a, 0);
+    buf_release(&kept);
 }
 
 /* ---- a Megatron pair ------------------------------------------------------------------------- */
