@@ -8,10 +8,23 @@
 #include "common/base/least.h"
 #include "common/base/log.h"
 #include "common/files/file.h"
+#include "common/formats/gguf.h"
 
-/* Returns 1 if a folder holds a tokenizer's files, 0 if not, or -1 with an error. */
+static int gguf_has_tokenizer(const char *path)
+{
+    struct gguf g;
+    int result = gguf_open(&g, path);
+    if (!result)
+        result = gguf_find(&g, "tokenizer.ggml.model") != NULL;
+    gguf_close(&g);
+    return result;
+}
+
+/* Returns 1 if a model folder or a GGUF file holds a tokenizer, 0 if not, or -1 with an error. */
 static int has_tokenizer(const char *dir)
 {
+    if (gguf_is(dir))
+        return gguf_has_tokenizer(dir);
     static const char *const names[] = { "tokenizer.json", "vocab.json", "vocab.txt" };
     struct buf path = BUF_INIT;
     enum file_kind kind = FILE_NONE;

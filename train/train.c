@@ -97,8 +97,8 @@ static const struct opt options[] = {
       "BERT: apply embedding dropout before the layer norm" },
     { 0, "bare-head", OPT_FLAG | OPT_FIXED, AT(bare_head), NULL,
       "BERT: predict words without the head's transform and bias" },
-    { 0, "start-from", OPT_TEXT | OPT_FREE, AT(start_from), "DIR",
-      "load the weights of this model folder, and start at step 0" },
+    { 0, "start-from", OPT_TEXT | OPT_FREE, AT(start_from), "PATH",
+      "load the weights of this model folder or GGUF file, and start at step 0" },
     { 0, "verify", OPT_FLAG | OPT_OF_RUN, AT(verify), NULL,
       "check the weights of --start-from against the checksums that are stored with them" },
 

@@ -1,6 +1,7 @@
 #include "common/formats/gguf.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -352,6 +353,21 @@ static int wrong_form(const struct gguf *g, const struct gguf_key *k, const char
                    (unsigned long long)(k->value - g->map.data));
 }
 
+/* Returns the shortest decimal number that is x as f32: 1e-5, not 9.99999975e-6. The value was
+ * rounded when it was written, and config.json has this one. */
+static double shortest(float x)
+{
+    double y = (double)x;
+    char text[32];
+    for (int digits = 6; digits <= 9; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, (double)x);
+        y = strtod(text, NULL);
+        if ((float)y == x)
+            break;
+    }
+    return y;
+}
+
 int gguf_real(const struct gguf *g, const struct gguf_key *k, double *out)
 {
     const unsigned char *p = k->value;
@@ -363,7 +379,7 @@ int gguf_real(const struct gguf *g, const struct gguf_key *k, double *out)
     case GGUF_I16: *out = (int16_t)le_u16(p); return 0;
     case GGUF_U32: *out = le_u32(p); return 0;
     case GGUF_I32: *out = (int32_t)le_u32(p); return 0;
-    case GGUF_F32: *out = le_f32(p); return 0;
+    case GGUF_F32: *out = shortest(le_f32(p)); return 0;
     case GGUF_U64: *out = (double)le_u64(p); return 0;
     case GGUF_I64: *out = (double)(int64_t)le_u64(p); return 0;
     case GGUF_F64: *out = le_f64(p); return 0;

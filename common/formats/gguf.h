@@ -112,7 +112,8 @@ void gguf_close(struct gguf *g);
 int gguf_check(const struct gguf *g);
 
 const struct gguf_key *gguf_find(const struct gguf *g, const char *name); /* NULL if absent */
-/* gguf_real sets *out to a key's value, which is a number or boolean of any type. gguf_text appends
+/* gguf_real sets *out to a key's value, which is a number or boolean of any type; for an f32 to the
+ * shortest decimal number that rounds to it. gguf_text appends
  * a key's value, which is a text, to *out. Both return 0, or -1 with an error if the value has
  * another type. */
 int gguf_real(const struct gguf *g, const struct gguf_key *k, double *out);

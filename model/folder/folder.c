@@ -13,6 +13,7 @@
 #include "common/formats/gguf.h"
 #include "common/formats/js.h"
 #include "model/folder/folder_names.h"
+#include "model/folder/gguf_model.h"
 #include "model/network/split.h"
 
 /* ---- config.json -------------------------------------------------------------------------- */
@@ -77,9 +78,21 @@ int folder_verify(const char *path, int rank, int ranks)
     return failed;
 }
 
+static int read_gguf_config(struct model_config *config, enum model_head head, const char *path)
+{
+    struct gguf g;
+    int failed = gguf_open(&g, path);
+    if (!failed)
+        failed = gguf_model_config(config, &g, head);
+    gguf_close(&g);
+    return failed;
+}
+
 int folder_read_config(struct model_config *config, enum model_head head, const char *dir)
 {
     struct buf path = BUF_INIT, text = BUF_INIT;
+    if (gguf_is(dir))
+        return read_gguf_config(config, head, dir);
     int failed = read_config(&path, &text, dir);
     if (failed == 0)
         failed = architecture_read(config, head, text.data, text.len, path.data);
@@ -266,11 +279,50 @@ static int read_tensor(const struct safetensors *file, const struct safetensor *
     return failed;
 }
 
-/* Sets `out` to the tensor in the files or, if it is missing, to initial values. Returns 0, or -1
- * with an error. */
-static int read_or_make(const struct folder_reader *r, float *out, const struct tensor *row)
+/* Checks the tensors of a GGUF file as check_tensors does those of a folder, but for other ones,
+ * which it may have. */
+static int check_gguf(const struct folder_reader *r, int *made)
 {
+    const struct model *m = &r->whole;
+    int missing = 0;
+    for (size_t i = 0; i < m->tensors.count; i++) {
+        struct matrix x;
+        const int needed = !made || m->tensors.rows[i].block <= m->config.layers;
+        const int there = gguf_model_has(&r->gguf, m, i);
+        if ((needed || there) && gguf_model_matrix(&x, &r->gguf, m, i, NULL) < 0)
+            return -1;
+        missing += !there;
+    }
+    if (made)
+        *made = missing;
+    return 0;
+}
+
+/* Sets `out` to the tensor of row i in a GGUF file, as f32. Returns 0, or -1 with an error. */
+static int read_gguf(const struct folder_reader *r, float *out, size_t i)
+{
+    struct matrix x;
+    if (gguf_model_matrix(&x, &r->gguf, &r->whole, i, NULL) < 0)
+        return -1;
+    struct pool *pool = pool_new(pool_cpus());
+    char *made = matrix_make(&x, OPS_F32, 0, pool);
+    if (made && model_is_map(&r->whole, i))
+        transpose(out, made, x.O, x.I, x.I, sizeof *out);
+    else if (made)
+        memcpy(out, made, (size_t)(x.O * x.I) * sizeof *out);
+    pool_free(pool);
+    free(made);
+    return made ? 0 : -1;
+}
+
+/* Sets `out` to the tensor of row i in the files or, if it is missing, to initial values. Returns
+ * 0, or -1 with an error. */
+static int read_or_make(const struct folder_reader *r, float *out, size_t i)
+{
+    const struct tensor *row = &r->whole.tensors.rows[i];
     const struct safetensors *file;
+    if (r->gguf.path && gguf_model_has(&r->gguf, &r->whole, i))
+        return read_gguf(r, out, i);
     const struct safetensor *t = folder_names_find(&r->whole, &r->files, row->name, &file);
     if (t)
         return read_tensor(file, t, row, out);
@@ -283,10 +335,10 @@ static int read_own(const struct folder_reader *r, const struct model *m, float 
 {
     const struct tensor *row = &r->whole.tensors.rows[i], *own = &m->tensors.rows[i];
     if (!split_is_shared(row, own))
-        return read_or_make(r, out, row);
+        return read_or_make(r, out, i);
     const struct split_runs runs = split_runs(row, own, m->split, split_number(m->split));
     float *all = mem_alloc((size_t)tensor_elements(row) * sizeof *all);
-    int failed = read_or_make(r, all, row);
+    int failed = read_or_make(r, all, i);
     if (!failed)
         split_cut(out, all, &runs, sizeof *all);
     free(all);
@@ -325,12 +377,12 @@ int folder_reader_open(struct folder_reader *r, struct model *m, const char *dir
     if (!config.classes.count)
         config.classes = wanted->classes;
     if (model_init(&r->whole, &config) < 0)
-        return err_in("%s/config.json", dir);
+        return err_in(gguf_is(dir) ? "%s" : "%s/config.json", dir);
     int failed = model_init_split(m, &config, split);
     if (!failed)
-        failed = weights_open(&r->files, dir);
+        failed = gguf_is(dir) ? gguf_open(&r->gguf, dir) : weights_open(&r->files, dir);
     if (!failed)
-        failed = check_tensors(&r->whole, &r->files, made);
+        failed = r->gguf.path ? check_gguf(r, made) : check_tensors(&r->whole, &r->files, made);
     if (failed < 0) {
         folder_reader_close(r);
         model_release(m);
@@ -342,6 +394,7 @@ int folder_reader_open(struct folder_reader *r, struct model *m, const char *dir
 void folder_reader_close(struct folder_reader *r)
 {
     weights_close(&r->files);
+    gguf_close(&r->gguf);
     model_release(&r->whole);
     *r = (struct folder_reader){ 0 };
 }

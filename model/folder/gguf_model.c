@@ -275,17 +275,23 @@ static int check_layout(const struct gguf *g)
                          g->path, layout, GGUF_MODEL_LAYOUT);
 }
 
-int gguf_model_read(struct model *m, const struct gguf *g, enum model_head head)
+int gguf_model_config(struct model_config *c, const struct gguf *g, enum model_head head)
 {
-    struct model_config c = { .head = head, .init_std = 0.02 };
     struct buf name = BUF_INIT;
     const struct gguf_key *k = gguf_find(g, "general.architecture");
+    *c = (struct model_config){ .head = head, .init_std = 0.02 };
     int failed = k ? gguf_text(g, k, &name) : err_set("%s: no key 'general.architecture'", g->path);
-    if (!failed && !(c.architecture = row_of(g, &name, head)))
+    if (!failed && !(c->architecture = row_of(g, &name, head)))
         failed = -1;
     buf_release(&name);
-    c.untied = is_untied(g);
-    if (failed || check_layout(g) < 0 || read_config(&c, g) < 0)
+    c->untied = is_untied(g);
+    return failed || check_layout(g) < 0 ? -1 : read_config(c, g);
+}
+
+int gguf_model_read(struct model *m, const struct gguf *g, enum model_head head)
+{
+    struct model_config c;
+    if (gguf_model_config(&c, g, head) < 0)
         return -1;
     return model_init(m, &c) < 0 ? err_in("%s", g->path) : 0;
 }
@@ -366,6 +372,13 @@ void gguf_model_name(char out[TENSOR_NAME], const struct model *m, size_t row)
         if (!strcmp(stem, ours))
             snprintf(out, TENSOR_NAME, "%.40s%.12s", theirs, end);
     }
+}
+
+int gguf_model_has(const struct gguf *g, const struct model *m, size_t row)
+{
+    char name[TENSOR_NAME];
+    gguf_model_name(name, m, row);
+    return gguf_tensor(g, name) != NULL;
 }
 
 int64_t gguf_model_paired(const struct model *m, size_t row)

@@ -18,14 +18,18 @@
 
 enum { GGUF_MODEL_LAYOUT = 1 };
 
-/* Initialises *m, with `head`, from the file's keys. Returns 0, or -1 with an error that names the
- * key or tensor that is missing, malformed or not supported. */
+/* gguf_model_config sets *c to the configuration in the file's keys, with `head`; gguf_model_read
+ * initialises *m with it. Both return 0, or -1 with an error that names the key or tensor that is
+ * missing, malformed or not supported. */
+int gguf_model_config(struct model_config *c, const struct gguf *g, enum model_head head);
 int gguf_model_read(struct model *m, const struct gguf *g, enum model_head head);
 
 /* Sets *x to the matrix that the file has for row `row` of the table, after checking its shape.
  * name: the tensor's name, or NULL for that of gguf_model_name. Returns 0, or -1 with an error. */
 int gguf_model_matrix(struct matrix *x, const struct gguf *g, const struct model *m, size_t row,
                       const char *name);
+/* Returns 1 if the file has a tensor for row `row` of the table, else 0. */
+int gguf_model_has(const struct gguf *g, const struct model *m, size_t row);
 /* Returns the width of a head (HS) if the rows of this tensor are in pair order in GGUF files that
  * are for all programs, else 0. */
 int64_t gguf_model_paired(const struct model *m, size_t row);
