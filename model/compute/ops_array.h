@@ -38,6 +38,13 @@ enum ops_type {
     OPS_IQ4_XS,
     OPS_TQ1_0,
     OPS_TQ2_0,
+    OPS_IQ2_XXS,
+    OPS_IQ2_XS,
+    OPS_IQ2_S,
+    OPS_IQ3_XXS,
+    OPS_IQ3_S,
+    OPS_IQ1_S,
+    OPS_IQ1_M,
     OPS_LIST,
 };
 

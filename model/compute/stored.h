@@ -7,7 +7,7 @@
  *                       the first 16 numbers and high halves the last 16;      x = d * (q - 8)
  *
  * Q8 and Q4 are ggml's Q8_0 and Q4_0: https://github.com/ggml-org/ggml/blob/master/docs/gguf.md.
- * F64 and ggml's other types with blocks (stored_blocks.c) are only read.
+ * F64 and ggml's other types with blocks (stored_blocks.c, stored_grids.c) are only read.
  *
  * Products read matrices [O,I] of Q8 and Q4 in groups of STORED_GROUP outputs. A group has the f16
  * scales [blocks][STORED_GROUP], then the integers [blocks][j][STORED_GROUP][4]: for each block,

@@ -6,6 +6,7 @@
 #include "common/base/le.h"
 #include "model/compute/half.h"
 #include "model/compute/stored.h"
+#include "model/compute/stored_grids.h"
 
 /* ---- blocks of 32 and 64 ------------------------------------------------------------------ */
 
@@ -220,5 +221,5 @@ const struct stored_blocks *stored_blocks(enum ops_type type)
         [OPS_TQ1_0] = { LARGE, 54, 52, 1, read_tq1 },
         [OPS_TQ2_0] = { LARGE, 66, 64, 1, read_tq2 },
     };
-    return type < sizeof all / sizeof *all && all[type].read ? &all[type] : NULL;
+    return type < sizeof all / sizeof *all && all[type].read ? &all[type] : stored_grids(type);
 }

@@ -19,7 +19,8 @@ int folder_check(const char *path);
  * it as it is. */
 int folder_verify(const char *path, int rank, int ranks);
 
-/* Reads dir/config.json, or the keys of a GGUF file. The architecture must support `head`. Returns 0, or -1 with an error. */
+/* Reads dir/config.json, or the keys of a GGUF file. The architecture must support `head`. Returns
+ * 0, or -1 with an error. */
 int folder_read_config(struct model_config *config, enum model_head head, const char *dir);
 
 /* Sets *head to the head of the model in the folder (architecture_head). Returns 0, or -1 with an
@@ -43,14 +44,14 @@ int folder_load(struct model *m, struct ops *o, struct ops_array **blocks, const
                 enum model_head head, uint64_t seed, int *made);
 void folder_free_blocks(struct model *m, struct ops *o, struct ops_array *blocks); /* or NULL */
 
-/* Reads a folder or a GGUF file block by block, for one rank. folder_reader_open opens and checks the folder as
- * folder_load does, but reads no tensor yet. *m becomes the rank's part of the model (split.h);
- * split NULL: the whole model. wanted: its head, and the classes for a folder that
- * has none. folder_reader_block sets *parameters to a new array with the
- * elements first to first + n - 1 of the rank's part of a block, which the caller frees with
- * ops_buffer_free. It reads tensors outside these elements not at all. Of a tensor that they cut it
- * reads only those, unless ranks share the tensor, or the file is GGUF or holds it transposed. Both return 0,
- * or -1 with an error. */
+/* Reads a folder or a GGUF file block by block, for one rank. folder_reader_open opens and checks
+ * the folder as folder_load does, but reads no tensor yet. *m becomes the rank's part of the model
+ * (split.h); split NULL: the whole model. wanted: its head, and the classes for a folder that has
+ * none. folder_reader_block sets *parameters to a new array with the elements first to first + n -
+ * 1 of the rank's part of a block, which the caller frees with ops_buffer_free. It reads tensors
+ * outside these elements not at all. Of a tensor that they cut it reads only those, unless ranks
+ * share the tensor, or the file is GGUF or holds it transposed. Both return 0, or -1 with an error.
+ */
 struct folder_reader {
     struct model whole;
     struct weights files;

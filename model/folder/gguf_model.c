@@ -412,7 +412,10 @@ static enum ops_type stored_of(const struct gguf_tensor *t)
         [GGUF_TENSOR_IQ4_NL] = OPS_IQ4_NL, [GGUF_TENSOR_IQ4_XS] = OPS_IQ4_XS,
         [GGUF_TENSOR_BF16] = OPS_BF16,     [GGUF_TENSOR_TQ1_0] = OPS_TQ1_0,
         [GGUF_TENSOR_TQ2_0] = OPS_TQ2_0,   [GGUF_TENSOR_MXFP4] = OPS_MXFP4,
-        [GGUF_TENSOR_NVFP4] = OPS_NVFP4,
+        [GGUF_TENSOR_NVFP4] = OPS_NVFP4,   [GGUF_TENSOR_IQ2_XXS] = OPS_IQ2_XXS,
+        [GGUF_TENSOR_IQ2_XS] = OPS_IQ2_XS, [GGUF_TENSOR_IQ2_S] = OPS_IQ2_S,
+        [GGUF_TENSOR_IQ3_S] = OPS_IQ3_S,   [GGUF_TENSOR_IQ3_XXS] = OPS_IQ3_XXS,
+        [GGUF_TENSOR_IQ1_S] = OPS_IQ1_S,   [GGUF_TENSOR_IQ1_M] = OPS_IQ1_M,
     };
     return t->type == GGUF_TENSOR_I8 ? OPS_F32 : types[t->type];
 }

@@ -245,12 +245,14 @@ Test(stored, all_blocks)
         enum ops_type type;
         uint32_t sum;
     } rows[] = {
-        { OPS_Q8, 0xd37e4b40u },    { OPS_Q4, 0xce7b1dedu },     { OPS_Q4_1, 0x8cbe7b07u },
-        { OPS_Q5_0, 0x6f580d77u },  { OPS_Q5_1, 0xc72ea7b0u },   { OPS_IQ4_NL, 0x9f24f1aau },
-        { OPS_MXFP4, 0x5aa5261au }, { OPS_NVFP4, 0xc157b207u },  { OPS_Q2_K, 0xec10ba58u },
-        { OPS_Q3_K, 0x67d88fb3u },  { OPS_Q4_K, 0xabc98685u },   { OPS_Q5_K, 0xa70ad10au },
-        { OPS_Q6_K, 0x0ccdcba9u },  { OPS_IQ4_XS, 0x86e85a88u }, { OPS_TQ1_0, 0x128a55c7u },
-        { OPS_TQ2_0, 0xcbc03cc7u },
+        { OPS_Q8, 0xd37e4b40u },    { OPS_Q4, 0xce7b1dedu },      { OPS_Q4_1, 0x8cbe7b07u },
+        { OPS_Q5_0, 0x6f580d77u },  { OPS_Q5_1, 0xc72ea7b0u },    { OPS_IQ4_NL, 0x9f24f1aau },
+        { OPS_MXFP4, 0x5aa5261au }, { OPS_NVFP4, 0xc157b207u },   { OPS_Q2_K, 0xec10ba58u },
+        { OPS_Q3_K, 0x67d88fb3u },  { OPS_Q4_K, 0xabc98685u },    { OPS_Q5_K, 0xa70ad10au },
+        { OPS_Q6_K, 0x0ccdcba9u },  { OPS_IQ4_XS, 0x86e85a88u },  { OPS_TQ1_0, 0x128a55c7u },
+        { OPS_TQ2_0, 0xcbc03cc7u }, { OPS_IQ2_XXS, 0x66c208e7u }, { OPS_IQ2_XS, 0x8a42a520u },
+        { OPS_IQ2_S, 0x6884dc07u }, { OPS_IQ3_XXS, 0x39e4814cu }, { OPS_IQ3_S, 0x56d44629u },
+        { OPS_IQ1_S, 0xa40f2424u }, { OPS_IQ1_M, 0x7772992bu },
     };
     unsigned char in[16 * 210];
     float out[16 * 256];
@@ -262,6 +264,8 @@ Test(stored, all_blocks)
         for (int64_t k = 0; k < 16; k++)
             for (int s = 0; s < b->scales; s++)
                 in[k * b->bytes + b->scales_at + 2 * s + 1] &= 0xBF;
+        for (int64_t k = 0; k < 16 && rows[r].type == OPS_IQ1_M; k++)
+            in[k * b->bytes + 55] &= 0xBF; /* has a part of the scale */
         for (int64_t k = 0; k < 16 && rows[r].type == OPS_MXFP4; k++)
             in[k * b->bytes] %= 250; /* larger powers of two have numbers that are infinite */
         cr_assert_eq(stored_bad(rows[r].type, in, 16 * b->numbers), -1);
