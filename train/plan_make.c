@@ -208,6 +208,10 @@ static int ask_back_end(struct plan *p)
                                      .shares = heads,
                                      .group = (int)p->ranks * heads *
                                               split_ranks(&p->own, SPLIT_WIDTH) };
+    if (on_gpu(p) && c->window && p->engine.T > c->window)
+        return err_set("a GPU has no attention in a window yet: give --device cpu, or a "
+                       "--sequence-length of at most %" PRId64,
+                       c->window);
     return ops_needs(p->settings->device, &sizes, &p->needs);
 }
 

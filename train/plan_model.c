@@ -64,6 +64,7 @@ static int take_from_folder(const struct plan *p)
         take(&s->heads, d->heads, c->heads, "heads") < 0 ||
         take(&s->kv_heads, d->kv_heads, c->kv_heads, "kv-heads") < 0 ||
         take(&s->head_width, d->head_width, c->head_width, "head-width") < 0 ||
+        take(&s->window, d->window, c->window, "window") < 0 ||
         take(&s->inner, d->inner, c->inner, "inner") < 0 ||
         take(&s->positions, d->positions, c->positions, "positions") < 0 ||
         take(&s->vocabulary, d->vocabulary, c->vocabulary, "vocabulary") < 0 ||
@@ -103,6 +104,7 @@ static int refuse_settings(const struct plan *p)
           s->architecture },
         { "rope-theta", s->rope_theta != 0, uses(p, "rope-theta"), "architecture",
           s->architecture },
+        { "window", s->window != 0, uses(p, "window"), "architecture", s->architecture },
         { "untied", s->untied, uses(p, "untied"), "architecture", s->architecture },
         { "untied", s->untied, head == HEAD_NEXT || head == HEAD_PRETRAINING, "task",
           p->task->name },
@@ -181,6 +183,7 @@ int plan_model_make(struct plan *p)
     c.kv_heads = s->kv_heads;
     c.head_width = s->head_width;
     c.rope_theta = s->rope_theta;
+    c.window = s->window;
     c.inner = s->inner;
     c.positions = s->positions;
     c.vocabulary = s->vocabulary;

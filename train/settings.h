@@ -18,6 +18,7 @@ struct settings {
     int untied;
     int64_t kv_heads, head_width; /* 0: as many as heads; width / heads */
     double rope_theta;            /* 0: 10000 */
+    int64_t window;               /* 0: none */
     int64_t layers, width, heads, inner, positions, vocabulary;
     double epsilon, dropout, attention_dropout, init_std;
     int64_t types; /* this and the next two are for BERT: see struct model_config */

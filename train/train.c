@@ -87,6 +87,9 @@ static const struct opt options[] = {
       "Llama: width of a head; 0: --width divided by --heads", 0, 65536 },
     { 0, "rope-theta", OPT_REAL | OPT_FIXED, AT(rope_theta), "X",
       "Llama: base of the rotary positions; 0: 10000", 0, 1e12 },
+    { 0, "window", OPT_INT | OPT_FIXED, AT(window), "N",
+      "mistral: a token attends to itself and the N - 1 tokens before it; 0: to all before it", 0,
+      1e9 },
     { 0, "activation", OPT_CHOICE | OPT_FIXED, AT(activation), "auto|gelu_new|gelu|relu|silu",
       "activation of the MLP: GELU in its tanh form or exact, ReLU, SiLU; auto: the "
       "architecture's" },

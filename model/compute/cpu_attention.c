@@ -56,6 +56,7 @@ enum {
     SOME = 48,       /* queries whose scores stay in the first-level cache: as for KEYS */
     LANES_MAX = 32,  /* most lanes of a panel */
     FEW_QUERIES = 4, /* most new positions that are computed one by one, with a cache */
+    FAR = 1 << 30,
 };
 
 /* Heads lie side by side in the rows of all arrays. Queries are positions past .. past+N-1 of
@@ -69,7 +70,7 @@ struct attention {
     int64_t B, N, past, NH, KV, HS;
     int64_t first_head, all_heads; /* the heads' numbers for dropout masks (struct ops_attention) */
     float scale;                   /* factor of the scores */
-    int both_ways; /* 1: all queries see all keys; 0: a query sees keys up to itself */
+    int64_t before, after; /* a query sees so many keys before its own and after it; FAR: all */
     struct kernel_mask mask;
     float *work;
     int64_t work_floats; /* scratch floats of each thread */
@@ -255,10 +256,23 @@ static void pack_turned(const struct attention *a, float *panels, struct ops_arr
 
 /* ---- forward ------------------------------------------------------------------------------ */
 
-/* A block of scores: queries q0 to q0 + queries - 1 and keys k0 to k0 + keys - 1. */
+/* A block of scores: queries q0 to q0 + queries - 1 and keys k0 to k0 + keys - 1, which are the
+ * first ones that the queries see if `first` is 1. */
 struct block {
     int64_t q0, queries, k0, keys;
+    int first;
 };
+
+/* The first key that query q sees, and the one after the last. */
+static int64_t first_key(const struct attention *a, int64_t q)
+{
+    return larger(a->past + q - a->before, 0);
+}
+
+static int64_t end_key(const struct attention *a, int64_t q)
+{
+    return smaller(a->past + q + a->after + 1, a->past + a->N);
+}
 
 /* Returns the queries of the next panel, for prefetching. */
 static struct kernel_ahead queries_ahead(const struct head *h, const struct block *b)
@@ -285,7 +299,7 @@ static void score(const struct head *h, const struct block *b)
         .M = b->keys,
         .N = lanes,
         .depth = depth,
-        .ahead = { b->k0 ? (struct kernel_ahead){ 0 } : queries_ahead(h, b) } });
+        .ahead = { b->first ? queries_ahead(h, b) : (struct kernel_ahead){ 0 } } });
 }
 
 /* Adds a block's part to a panel of results: found[HS,lanes] += V^T[HS,keys] P^T[keys,lanes]. */
@@ -293,13 +307,15 @@ static void gather(const struct head *h, const struct block *b)
 {
     const struct attention *a = h->a;
     int64_t lanes = a->p->tile_columns, tall = round_up(a->HS, a->p->tile_rows);
-    int64_t packed = smaller(KEYS, a->past + a->N - b->k0); /* keys packed by pack_turned */
+    int64_t start = b->k0 / KEYS * KEYS;
+    int64_t packed = smaller(KEYS, a->past + a->N - start); /* keys packed by pack_turned */
     a->p->multiply(
         &(struct kernel_product){ .C = cpu_f32(h->fwd.found),
-                                  .base = b->k0 ? cpu_f32(h->fwd.found) : OPS_NONE,
+                                  .base = b->first ? OPS_NONE : cpu_f32(h->fwd.found),
                                   .ldc = lanes,
                                   .ld_base = lanes,
-                                  .A = h->fwd.v_turned + kernel_depth(a->p, b->k0) * tall,
+                                  .A = h->fwd.v_turned + kernel_depth(a->p, start) * tall,
+                                  .a_from = kernel_depth(a->p, b->k0 - start),
                                   .B = h->fwd.panel,
                                   .a_depth = kernel_depth(a->p, packed),
                                   .M = a->HS,
@@ -311,32 +327,35 @@ static void block_fwd(const struct head *h, float *max, float *sum, const struct
 {
     const struct attention *a = h->a;
     score(h, b);
-    a->k->softmax_panel(
-        h->fwd.scores, max, sum, h->fwd.found, b->k0 ? a->HS : 0,
-        &(struct kernel_scores){ .keys = b->keys,
-                                 .mask = a->mask,
-                                 .stride = mask_stride(a),
-                                 .visible = a->both_ways ? b->keys : a->past + b->q0 - b->k0 + 1,
-                                 .first = mask_index(h, b->q0, b->k0),
-                                 .scale = score_scale(a),
-                                 .steps = a->p->steps,
-                                 .panel = h->fwd.panel });
+    a->k->softmax_panel(h->fwd.scores, max, sum, h->fwd.found, b->first ? 0 : a->HS,
+                        &(struct kernel_scores){ .keys = b->keys,
+                                                 .mask = a->mask,
+                                                 .stride = mask_stride(a),
+                                                 .visible = a->past + b->q0 - b->k0 + a->after + 1,
+                                                 .hidden = a->past + b->q0 - b->k0 - a->before,
+                                                 .first = mask_index(h, b->q0, b->k0),
+                                                 .scale = score_scale(a),
+                                                 .steps = a->p->steps,
+                                                 .panel = h->fwd.panel });
     gather(h, b);
 }
 
 static void attend_queries(const struct head *h, int64_t q0, int64_t queries)
 {
     const struct attention *a = h->a;
-    int64_t lanes = a->p->tile_columns, end = a->both_ways ? a->N : a->past + q0 + queries;
+    int64_t lanes = a->p->tile_columns, end = end_key(a, q0 + queries - 1);
+    int64_t begin = first_key(a, q0) / SOME * SOME;
     float max[LANES_MAX], sum[LANES_MAX];
     for (int64_t l = 0; l < lanes; l++) {
-        max[l] = -INFINITY;
+        max[l] = a->before == FAR ? -INFINITY : -1e30f; /* a query may see no key of a block */
         sum[l] = 0;
     }
     a->p->pack_columns(h->fwd.q_lanes, NULL, ops_part(h->q, q0 * a->ldq), a->ldq, 1, queries,
                        a->HS);
-    for (int64_t k0 = 0; k0 < end; k0 += KEYS)
-        block_fwd(h, max, sum, &(struct block){ q0, queries, k0, smaller(KEYS, end - k0) });
+    for (int64_t k0 = begin, next; k0 < end; k0 = next) {
+        next = smaller((k0 / KEYS + 1) * KEYS, end);
+        block_fwd(h, max, sum, &(struct block){ q0, queries, k0, next - k0, k0 == begin });
+    }
     for (int64_t l = 0; l < queries; l++) {
         if (h->lse)
             h->lse[q0 + l] = max[l] * (float)M_LN2 + logf(sum[l]);
@@ -376,7 +395,7 @@ struct queries {
  * start of a panel of rows. */
 static int64_t first_to_see(const struct attention *a, int64_t q0, int64_t k)
 {
-    return a->both_ways || k <= q0 ? 0 : (k - q0) / a->p->tile_rows * a->p->tile_rows;
+    return larger(k - a->after - q0, 0) / a->p->tile_rows * a->p->tile_rows;
 }
 
 /* Computes out[queries,lanes] = rows[queries,HS] lanes^T, where `rows` has packed rows of Q or of
@@ -432,7 +451,8 @@ static void block_scores_bwd(const struct head *h, const struct group *g, int64_
             h->bwd.scores, h->bwd.dP,
             &(struct kernel_scores_bwd){ .queries = some,
                                          .keys = smaller(lanes, g->keys - at),
-                                         .visible = a->both_ways ? lanes : q - k + 1,
+                                         .visible = q - k + a->after + 1,
+                                         .hidden = q - k - a->before,
                                          .scale = score_scale(a),
                                          .mask = a->mask,
                                          .first = mask_index(h, q, k),
@@ -457,7 +477,7 @@ static void scatter(const struct head *h, const struct group *g, int64_t keys,
         float *dq = h->bwd.dq + (b->q0 + b->from) * a->HS + i;
         a->p->multiply_rows(
             &(struct kernel_product){ .C = cpu_f32(dq),
-                                      .base = g->k0 ? cpu_f32(dq) : OPS_NONE,
+                                      .base = g->k0 || a->before < FAR ? cpu_f32(dq) : OPS_NONE,
                                       .ldc = a->HS,
                                       .ld_base = a->HS,
                                       .A = h->bwd.rows + b->from * row,
@@ -482,8 +502,8 @@ static void block_bwd(const struct head *h, const struct group *g, int64_t q0, i
         if (b.from >= queries)
             return;
         block_scores_bwd(h, g, i, &b);
-        int first = a->both_ways ? q0 == 0 : q0 <= k;
-        struct queries seeing = { q0, queries, a->both_ways || k < q0 ? 0 : k - q0 };
+        int first = q0 <= larger(k - a->after, 0);
+        struct queries seeing = { q0, queries, larger(k - a->after - q0, 0) / 2 * 2 };
         gather_queries(h, h->bwd.dv + i * lanes * a->HS, h->bwd.dy_turned, h->bwd.P, &seeing,
                        first);
         gather_queries(h, h->bwd.dk + i * lanes * a->HS, h->bwd.q_turned, h->bwd.dS, &seeing,
@@ -519,7 +539,8 @@ static void attend_group_bwd(const struct head *h, const struct group *g)
     a->p->pack_columns(h->bwd.k_lanes, NULL, k, a->ldk, 1, g->keys, a->HS);
     a->p->pack_columns(h->bwd.v_lanes, NULL, v, a->ldk, 1, g->keys, a->HS);
     a->p->pack_columns(h->bwd.k_columns, NULL, k, a->ldk, 0, a->HS, g->keys);
-    for (int64_t q0 = a->both_ways ? 0 : g->k0 / QUERIES * QUERIES; q0 < a->N; q0 += QUERIES)
+    const int64_t end = smaller(g->k0 + g->keys + a->before, a->N);
+    for (int64_t q0 = larger(g->k0 - a->after, 0) / QUERIES * QUERIES; q0 < end; q0 += QUERIES)
         block_bwd(h, g, q0, smaller(QUERIES, a->N - q0));
     for (int64_t i = 0; i < g->keys; i += lanes) {
         int64_t key = g->k0 + i, keys = smaller(lanes, g->keys - i);
@@ -553,6 +574,8 @@ static void attend_head_bwd(const struct attention *a, int64_t index, int thread
 {
     struct head h = head_at(a, index, thread);
     int64_t group = KERNEL_KEYS;
+    if (a->before < FAR) /* queries do not begin at the first group */
+        memset(h.bwd.dq, 0, (size_t)(a->N * a->HS) * sizeof *h.bwd.dq);
     for (int64_t q0 = 0; q0 < a->N; q0 += QUERIES)
         pack_queries(&h, q0, smaller(QUERIES, a->N - q0));
     for (int64_t k0 = 0; k0 < a->N; k0 += group)
@@ -658,7 +681,10 @@ static struct attention attention_of(const struct ops *o, struct ops_qkv x,
                                .first_head = a->first_head,
                                .all_heads = a->all_heads ? a->all_heads : a->NH,
                                .scale = (float)a->scale,
-                               .both_ways = !a->causal,
+                               .before = a->window ? a->window - 1 : FAR,
+                               .after = a->causal   ? 0
+                                        : a->window ? a->window - 1
+                                                    : FAR,
                                .mask = cpu_mask(a->drop) };
 }
 
@@ -730,14 +756,15 @@ static void attend_head_streamed(void *ctx, int64_t index, int thread)
     float *scores = a.work + thread * a.work_floats, factor = plain_scale(&a);
     const struct ops_array keys = ops_part(a.keys, from), values = ops_part(a.values, from);
     for (int64_t i = 0; i < a.N; i++) {
-        int64_t n = a.past + i + 1;
+        const int64_t first = first_key(&a, i), n = a.past + i + 1 - first;
         float *y = cpu_floats(a.y) + i * a.ldy + column;
         const float *q = cpu_floats(a.q) + i * a.ldq + column;
-        a.k->stream_rows(scores, n, q, 1, keys, a.ldk, a.HS, n);
+        a.k->stream_rows(scores, n, q, 1, ops_part(keys, first * a.ldk), a.ldk, a.HS, n);
         a.k->scale(scores, factor, n);
         a.k->softmax(scores, n);
         memset(y, 0, (size_t)a.HS * sizeof *y);
-        a.k->stream_columns(y, a.ldy, scores, n, 1, values, a.ldk, n, a.HS);
+        a.k->stream_columns(y, a.ldy, scores, n, 1, ops_part(values, first * a.ldk), a.ldk, n,
+                            a.HS);
     }
 }
 

@@ -43,11 +43,11 @@ struct kernel_mask {
 };
 
 /* A panel of attention scores in the forward pass, before scaling: one row for each key and
- * tile_columns columns, one for each query, so each query has its own vector lane. Query l sees the
- * first visible + l keys. In the dropout mask, (key k, query l) has the index first + l*stride + k;
- * first and stride are even. */
+ * tile_columns columns, one for each query, so each query has its own vector lane. Query l sees
+ * keys hidden + l to visible + l - 1. In the dropout mask, (key k, query l) has the index first +
+ * l*stride + k; first and stride are even. */
 struct kernel_scores {
-    int64_t keys, visible;
+    int64_t keys, hidden, visible;
     float scale; /* factor of the scores, which also converts them to base-2 logarithms */
     struct kernel_mask mask;
     uint64_t first, stride;
@@ -56,10 +56,11 @@ struct kernel_scores {
 };
 
 /* A panel of attention scores in the backward pass: one row for each query and tile_columns
- * columns, one for each key, so each key has its own vector lane. Query r sees the first visible +
- * r of `keys`. In the dropout mask, (query r, key l) has the index first + r*stride + l. */
+ * columns, one for each key, so each key has its own vector lane. Query r sees those of
+ * `keys` from hidden + r to visible + r - 1. In the dropout mask, (query r, key l) has the index
+ * first + r*stride + l. */
 struct kernel_scores_bwd {
-    int64_t queries, keys, visible;
+    int64_t queries, keys, hidden, visible;
     float scale;
     struct kernel_mask mask;
     uint64_t first, stride;

@@ -594,8 +594,10 @@ static double pairs(const struct ops_attention *a)
 {
     double sum = 0;
     for (int64_t b = 0; b < a->rows.B; b++) {
-        double n = (double)ops_rows_of(&a->rows, b);
-        sum += a->causal ? n * (n + 1) / 2 : n * n;
+        const double n = (double)ops_rows_of(&a->rows, b), w = (double)a->window;
+        const double far = w && n > w ? n - w : 0; /* pairs of one side that are too far apart */
+        const double side = n * (n + 1) / 2 - far * (far + 1) / 2;
+        sum += a->causal ? side : 2 * side - n;
     }
     return sum * (double)a->NH;
 }

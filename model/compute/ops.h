@@ -318,6 +318,7 @@ struct ops_attention {
     int64_t first_head, all_heads;
     double scale; /* 0: 1/sqrt(HS) */
     int causal;
+    int64_t window; /* a query sees keys less than this many positions away; 0: all */
     struct ops_dropout drop;
 };
 

@@ -49,12 +49,17 @@ static int read_key(struct model_config *c, const struct gguf *g, const struct c
 static const struct architecture *row_of(const struct gguf *g, const struct buf *name,
                                          enum model_head head)
 {
+    const struct architecture *found = NULL;
     for (size_t i = 0; architecture_at(i); i++) {
         const struct architecture *a = architecture_at(i);
-        if (a->gguf && a->classes[head] && !strcmp(a->gguf->name, name->data) &&
-            (!a->gguf->sign || gguf_tensor(g, a->gguf->sign)))
-            return a;
+        const char *sign = a->gguf ? a->gguf->sign : NULL;
+        if (!a->gguf || !a->classes[head] || strcmp(a->gguf->name, name->data) != 0)
+            continue;
+        if (sign ? gguf_tensor(g, sign) || gguf_find(g, sign) : !found)
+            found = a;
     }
+    if (found)
+        return found;
     err_set("%s: unsupported general.architecture '%s'", g->path, name->data);
     return NULL;
 }
@@ -329,11 +334,13 @@ int gguf_model_keys(struct gguf_writer *w, const struct model *m)
         memcpy(&real, (const char *)c + k->member, sizeof real);
         if (k->member == CONFIG_AT(rope_stretch.factor) && is_llama3(c))
             continue; /* it is in rope_freqs.weight */
+        if (k->text && (k->form == CONFIG_COUNT ? (double)count : real) == k->absent)
+            continue;
         if (k->form == CONFIG_COUNT)
             gguf_add_u32(w, name, (uint32_t)count);
         else if (k->form == CONFIG_ONLY)
             gguf_add_bool(w, name, k->absent != 0);
-        else if (real != k->absent || !k->text)
+        else
             gguf_add_f32(w, name, (float)real);
     }
     if (c->rope_stretch.factor && !is_llama3(c)) {

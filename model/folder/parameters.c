@@ -220,18 +220,34 @@ static int load_small(struct parameters *p, struct model *m, struct ops *o, cons
     return failed;
 }
 
-int parameters_load(struct parameters *p, struct model *m, struct ops *o, const char *dir,
-                    enum model_head head, enum ops_type weights)
+/* A GPU has no attention in a window: the texts stay inside it. */
+static void stay_in_window(struct model_config *c, const struct ops *o)
 {
-    *p = (struct parameters){ 0 };
-    if (check_device(o, dir, weights) < 0)
-        return -1;
+    if (!ops_on_host(o) && c->window && c->window < c->positions)
+        c->positions = c->window;
+}
+
+static int load(struct parameters *p, struct model *m, struct ops *o, const char *dir,
+                enum model_head head, enum ops_type weights)
+{
     if (!gguf_is(dir) && (weights == OPS_F32 || weights == STORED_AUTO))
         return folder_load(m, o, &p->blocks, dir, head, 0, NULL);
     int failed = load_small(p, m, o, dir, head, weights);
     if (failed)
         parameters_release(p, m, o);
     return failed;
+}
+
+int parameters_load(struct parameters *p, struct model *m, struct ops *o, const char *dir,
+                    enum model_head head, enum ops_type weights)
+{
+    *p = (struct parameters){ 0 };
+    if (check_device(o, dir, weights) < 0)
+        return -1;
+    if (load(p, m, o, dir, head, weights) < 0)
+        return -1;
+    stay_in_window(&m->config, o);
+    return 0;
 }
 
 /* Frees the arrays of the lists. A shared table is freed as the item of its row. */

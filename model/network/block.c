@@ -160,6 +160,7 @@ struct ops_attention block_attention(const struct model *m, int64_t layer, const
                                    .all_heads = m->all_heads,
                                    .scale = scale_of(c, layer),
                                    .causal = c->head == HEAD_NEXT,
+                                   .window = c->window,
                                    .drop = dropout(in, c->attention_dropout, layer,
                                                    PLACE_PROBABILITIES) };
 }

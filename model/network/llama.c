@@ -214,18 +214,29 @@ static int read_rope(struct model_config *c, const struct js *root, const char *
     return llama3 ? read_llama3(s, rope, path) : 0;
 }
 
-/* Limits c->positions to the sliding window that config.json gives, because sliding-window
- * attention equals full attention for texts no longer than the window. Without the key it is
- * 4096. Returns 0, or -1 with an error. */
-static int read_window(struct model_config *c, const struct js *root, const char *path)
+/* Sets *window to the sliding window that config.json gives; without the key it is 4096. 0: none.
+ * Returns 0, or -1 with an error. */
+static int read_window(int64_t *window, const struct js *root, const char *path)
 {
     const struct js *v = js_get(root, "sliding_window");
-    int64_t window;
+    *window = 0;
     if (v && js_is_null(v))
         return 0;
-    if (config_count(&window, root, "sliding_window", 4096, path) < 0)
+    if (config_count(window, root, "sliding_window", 4096, path) < 0)
         return -1;
-    if (window > 0 && window < c->positions)
+    return *window >= 0 ? 0 : err_set("%s: bad sliding_window: %lld", path, (long long)*window);
+}
+
+/* Limits the positions to the window: up to there all layers do the same, also those of a Qwen that
+ * have no window. Returns 0, or -1 with an error. */
+static int stay_in_window(struct model_config *c, const struct js *root, const char *path)
+{
+    int64_t window;
+    if (!js_flag(root, "use_sliding_window", 0))
+        return 0;
+    if (read_window(&window, root, path) < 0)
+        return -1;
+    if (window && window < c->positions)
         c->positions = window;
     return 0;
 }
@@ -238,9 +249,7 @@ static int read_rest(struct model_config *c, const struct js *root, const char *
 
 static int read_qwen2(struct model_config *c, const struct js *root, const char *path)
 {
-    if (js_flag(root, "use_sliding_window", 0) && read_window(c, root, path) < 0)
-        return -1;
-    return read_rope(c, root, path);
+    return stay_in_window(c, root, path) < 0 ? -1 : read_rope(c, root, path);
 }
 
 static int read_qwen3(struct model_config *c, const struct js *root, const char *path)
@@ -270,20 +279,20 @@ static int read_smollm3(struct model_config *c, const struct js *root, const cha
     }
     if (list && !js_is_null(list))
         c->rope_pause = first ? first : c->layers + 1;
-    return js_flag(root, "use_sliding_window", 0) && read_window(c, root, path) < 0
-               ? -1
-               : read_rest(c, root, path);
+    return stay_in_window(c, root, path) < 0 ? -1 : read_rest(c, root, path);
 }
 
 static int read_mistral(struct model_config *c, const struct js *root, const char *path)
 {
-    return read_window(c, root, path) < 0 ? -1 : read_rope(c, root, path);
+    return read_window(&c->window, root, path) < 0 ? -1 : read_rope(c, root, path);
 }
 
 static void print_rest(struct buf *out, const struct model_config *c)
 {
     const struct ops_stretch *s = &c->rope_stretch;
-    if (c->architecture != &architecture_llama)
+    if (c->window)
+        buf_addf(out, "  \"sliding_window\": %lld,\n", (long long)c->window);
+    else if (c->architecture != &architecture_llama)
         buf_adds(out, "  \"sliding_window\": null,\n");
     if (c->architecture == &architecture_smollm3) /* its usual token is not in each vocabulary */
         buf_adds(out, "  \"pad_token_id\": null,\n");
@@ -314,22 +323,29 @@ static const struct architecture_tie ties[] = {
 static const char *const passed_over[] = { ".rotary_emb.inv_freq", "score.", "classifier.",
                                            "qa_outputs.", NULL };
 static const char *const settings[] = { "kv-heads", "head-width", "rope-theta", "untied", NULL };
+static const char *const mistral_settings[] = { "kv-heads", "head-width", "rope-theta",
+                                                "untied",   "window",     NULL };
 
-static const struct config_key gguf_keys[] = {
-    { "vocab_size", CONFIG_COUNT, CONFIG_AT(vocabulary), 0, NULL },
-    { "context_length", CONFIG_COUNT, CONFIG_AT(positions), -1, NULL },
-    { "embedding_length", CONFIG_COUNT, CONFIG_AT(width), -1, NULL },
-    { "block_count", CONFIG_COUNT, CONFIG_AT(layers), -1, NULL },
-    { "feed_forward_length", CONFIG_COUNT, CONFIG_AT(inner), -1, NULL },
-    { "attention.head_count", CONFIG_COUNT, CONFIG_AT(heads), -1, NULL },
-    { "attention.head_count_kv", CONFIG_COUNT, CONFIG_AT(kv_heads), 0, NULL },
-    { "rope.dimension_count", CONFIG_COUNT, CONFIG_AT(head_width), 0, NULL },
-    { "attention.key_length", CONFIG_COUNT, CONFIG_AT(head_width), 0, NULL },
-    { "attention.value_length", CONFIG_COUNT, CONFIG_AT(head_width), 0, NULL },
-    { "attention.layer_norm_rms_epsilon", CONFIG_REAL, CONFIG_AT(epsilon), -1, NULL },
-    { "rope.freq_base", CONFIG_REAL, CONFIG_AT(rope_theta), 10000, NULL },
-    { "rope.scaling.factor", CONFIG_REAL, CONFIG_AT(rope_stretch.factor), 0, "left out" },
-    { 0 },
+#define GGUF_KEYS                                                                                  \
+    { "vocab_size", CONFIG_COUNT, CONFIG_AT(vocabulary), 0, NULL },                                \
+        { "context_length", CONFIG_COUNT, CONFIG_AT(positions), -1, NULL },                        \
+        { "embedding_length", CONFIG_COUNT, CONFIG_AT(width), -1, NULL },                          \
+        { "block_count", CONFIG_COUNT, CONFIG_AT(layers), -1, NULL },                              \
+        { "feed_forward_length", CONFIG_COUNT, CONFIG_AT(inner), -1, NULL },                       \
+        { "attention.head_count", CONFIG_COUNT, CONFIG_AT(heads), -1, NULL },                      \
+        { "attention.head_count_kv", CONFIG_COUNT, CONFIG_AT(kv_heads), 0, NULL },                 \
+        { "rope.dimension_count", CONFIG_COUNT, CONFIG_AT(head_width), 0, NULL },                  \
+        { "attention.key_length", CONFIG_COUNT, CONFIG_AT(head_width), 0, NULL },                  \
+        { "attention.value_length", CONFIG_COUNT, CONFIG_AT(head_width), 0, NULL },                \
+        { "attention.layer_norm_rms_epsilon", CONFIG_REAL, CONFIG_AT(epsilon), -1, NULL },         \
+        { "rope.freq_base", CONFIG_REAL, CONFIG_AT(rope_theta), 10000, NULL },                     \
+    {                                                                                              \
+        "rope.scaling.factor", CONFIG_REAL, CONFIG_AT(rope_stretch.factor), 0, "left out"          \
+    }
+
+static const struct config_key gguf_keys[] = { GGUF_KEYS, { 0 } };
+static const struct config_key mistral_gguf_keys[] = {
+    GGUF_KEYS, { "attention.sliding_window", CONFIG_COUNT, CONFIG_AT(window), 0, "left out" }, { 0 }
 };
 static const char *const gguf_names[][2] = {
     { "model.embed_tokens", "token_embd" },
@@ -350,15 +366,18 @@ static const char *const gguf_names[][2] = {
 };
 /* GGUF files store Mistral models under the architecture name "llama". */
 static const struct architecture_gguf llama_gguf = { "llama", gguf_keys, gguf_names, 1, NULL };
+static const struct architecture_gguf mistral_gguf = { "llama", mistral_gguf_keys, gguf_names, 1,
+                                                       "llama.attention.sliding_window" };
 static const struct architecture_gguf qwen2_gguf = { "qwen2", gguf_keys, gguf_names, 0, NULL };
 
 static const struct architecture_gguf qwen3_gguf = { "qwen3", gguf_keys, gguf_names, 0, NULL };
 /* Its files do not tell the interval, which is 4. */
 static const struct architecture_gguf smollm3_gguf = { "smollm3", gguf_keys, gguf_names, 1, NULL };
 
-#define ROW                                                                                        \
+#define ROW ROW_WITH(settings)
+#define ROW_WITH(some)                                                                             \
     .print = print_rest, .prefix = "model.", .ties = ties, .passed_over = passed_over,             \
-    .settings = settings, .rms = 1, .activation = OPS_SILU, .init = init,                          \
+    .settings = some, .rms = 1, .activation = OPS_SILU, .init = init,                              \
     .names = { .words = "model.embed_tokens.weight",                                               \
                .layer = "model.layers.%lld.",                                                      \
                .last_norm = "model.norm",                                                          \
@@ -409,6 +428,6 @@ const struct architecture architecture_mistral = {
     .layer = layer,
     .keys = mistral_keys,
     .read = read_mistral,
-    .gguf = &llama_gguf,
-    ROW
+    .gguf = &mistral_gguf,
+    ROW_WITH(mistral_settings)
 };

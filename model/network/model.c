@@ -110,7 +110,7 @@ int model_alike(const struct model *a, const struct model *b)
 {
     const struct model_config *c = &a->config, *d = &b->config;
     if (c->architecture != d->architecture || c->head != d->head || c->heads != d->heads ||
-        c->kv_heads != d->kv_heads || c->positions != d->positions ||
+        c->kv_heads != d->kv_heads || c->positions != d->positions || c->window != d->window ||
         a->tensors.count != b->tensors.count)
         return 0;
     for (size_t i = 0; i < a->tensors.count; i++) {

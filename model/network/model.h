@@ -58,6 +58,7 @@ struct model_config {
     double rope_theta;                /* the base of rotary positions; 0: 10000 */
     struct ops_stretch rope_stretch;
     int64_t rope_pause;  /* SmolLM3: each such layer leaves queries and keys as they are; 0: none */
+    int64_t window;      /* a token attends to tokens less than this many places away; 0: to all */
     double rope_dynamic; /* the factor of "dynamic" scaling, or 0. It changes only texts of more
                           * than `positions` tokens, which a model does not take. */
 
@@ -146,7 +147,8 @@ int model_alike(const struct model *a, const struct model *b);
 /* Returns the floating-point operations of training, forward and backward, for one token of a
  * sequence of T. p is for HEAD_PRETRAINING: the share of the tokens that have a label. The matrices
  * of a layer have P = 2*C*HS*(NH + KV) + G*C*I weights; G is 2, or 3 if the MLP is gated. A decoder
- * takes 6*(L*P + V*C) + 6*L*T*NH*HS, where causal attention counts half. BERT's pre-training takes
+ * takes 6*(L*P + V*C) + 6*L*T*NH*HS, where causal attention counts half, and a
+ * window nothing. BERT's pre-training takes
  * 6*(L*P + p*(V*C + C^2)) + 12*L*T*NH*HS, without the C^2 if the head is bare. Other encoders take
  * 6*L*P + 12*L*T*NH*HS. */
 double model_flops_per_token(const struct model_config *c, int64_t T, double p);

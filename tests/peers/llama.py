@@ -1,5 +1,6 @@
 """Llama, Qwen2, Qwen3, SmolLM3 and Mistral beside transformers and PyTorch. Random models of many sizes, saved by transformers, give the
-same logits, the same gradients and the same greedy text here; so do the logits of fifty random Qwen3 and SmolLM3. Fifty updates with AdamW
+same logits, the same gradients and the same greedy text here; so do the logits of fifty random Qwen3, SmolLM3 and
+Mistral, whose windows are shorter than many texts. Fifty updates with AdamW
 agree with PyTorch's. A model trained here loads there. tests/peers/gpt.c runs our side."""
 import json
 import os
@@ -47,6 +48,7 @@ SHAPES = [  # kind, vocabulary, and what differs from SMALL
     ("smollm3", 331, dict(num_hidden_layers=4, tie_word_embeddings=False)),
     ("mistral", 1000, dict(num_key_value_heads=1, head_dim=32, sliding_window=None)),
     ("mistral", 331, dict(sliding_window=140)),
+    ("mistral", 331, dict(sliding_window=19)),
     ("llama", 331, dict(hidden_act="gelu", tie_word_embeddings=True, num_hidden_layers=4)),
 ]
 SMALL = dict(hidden_size=64, num_hidden_layers=3, num_attention_heads=4, num_key_value_heads=2, intermediate_size=112,
@@ -229,10 +231,10 @@ def write_megatron(prefix, tokens):
         f.write(struct.pack("<iqqq", len(tokens), 0, 0, 1))
 
 
-def updates_agree(work, kind):
+def updates_agree(work, kind, **changes):
     os.chdir(work)
     tokens = np.random.RandomState(3).zipf(1.3, SEQUENCES * T + 1) % VOCABULARY
-    model = random_model(kind, VOCABULARY, dict(max_position_embeddings=32, head_dim=16))
+    model = random_model(kind, VOCABULARY, dict(max_position_embeddings=32, head_dim=16, **changes))
     model.save_pretrained("start")
     write_megatron("corpus", tokens)
     subprocess.run(["train", "-q", "--force", "--start-from", "start", "--data", "corpus", "-o", "trained", "--log-every", "1",
@@ -262,7 +264,7 @@ def ours_loads_there(program, work):
     for name, options in [("llama", ["--kv-heads", "1", "--untied", "--rope-theta", "5000", "--inner", "51"]),
                           ("llama", ["--head-width", "10"]), ("qwen2", ["--kv-heads", "2"]),
                           ("qwen3", ["--head-width", "24", "--kv-heads", "1"]),
-                          ("smollm3", ["--layers", "5", "--kv-heads", "2"]), ("mistral", ["--activation", "gelu_new"])]:
+                          ("smollm3", ["--layers", "5", "--kv-heads", "2"]), ("mistral", ["--activation", "gelu_new"]), ("mistral", ["--window", "9"])]:
         folder = os.path.join(work, "ours-" + "-".join([name, *(o.strip("-") for o in options)]))
         subprocess.run(["train", "-q", "--architecture", name, "--data", "generated", "--vocabulary", "201", "--width", "64", *([] if "--layers" in options else ["--layers", "2"]),
                         "--heads", "4", "--sequence-length", "32", "--positions", "128", "--steps", "2",
@@ -283,5 +285,7 @@ with tempfile.TemporaryDirectory() as scratch:
     random_models_agree(gpt, scratch, "smollm3", random_pauses)
     updates_agree(scratch, "llama")
     updates_agree(scratch, "qwen3")
+    random_models_agree(gpt, scratch, "mistral", lambda random, layers: {"sliding_window": int(random.integers(1, 160))})
     updates_agree(scratch, "smollm3")
+    updates_agree(scratch, "mistral", sliding_window=7)
     ours_loads_there(gpt, scratch)

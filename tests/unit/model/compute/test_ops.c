@@ -1351,13 +1351,23 @@ struct attention_case {
     struct numbers qkv, dy;
     int64_t B, T, NH, HS;
     struct ops_dropout drop;
+    int64_t window;
 };
+
+/* Returns 1 if query t sees key k. */
+static int sees(int64_t t, int64_t k, int causal, int64_t window)
+{
+    return (!causal || k <= t) && (!window || llabs(t - k) < window);
+}
 
 static struct ops_attention form_of(const struct attention_case *a)
 {
-    return (struct ops_attention){
-        .rows = { a->B, a->T, NULL }, .NH = a->NH, .HS = a->HS, .causal = 1, .drop = a->drop
-    };
+    return (struct ops_attention){ .rows = { a->B, a->T, NULL },
+                                   .NH = a->NH,
+                                   .HS = a->HS,
+                                   .causal = 1,
+                                   .window = a->window,
+                                   .drop = a->drop };
 }
 
 static void attention_query(double *y, double *lse, const struct attention_case *a, int64_t b,
@@ -1369,7 +1379,7 @@ static void attention_query(double *y, double *lse, const struct attention_case 
     double sum = 0;
     for (int64_t k = 0; k <= t; k++) {
         double s = inner_product(rows + t * 3 * C, rows + k * 3 * C + C, a->HS);
-        sum += p[k] = exp(s / sqrt((double)a->HS));
+        sum += p[k] = sees(t, k, 1, a->window) ? exp(s / sqrt((double)a->HS)) : 0;
     }
     *lse = log(sum);
     for (int64_t i = 0; i < a->HS; i++) {
@@ -1442,6 +1452,13 @@ static void attention_in(struct ops *o)
     attention_of(o, (struct attention_case){ .B = 1, .T = 531, .NH = 2, .HS = 70 }, 0);
     attention_of(o, (struct attention_case){ .B = 1, .T = 700, .NH = 2, .HS = 6 }, 0);
     attention_of(o, (struct attention_case){ .B = 1, .T = 651, .NH = 1, .HS = 6, .drop = some }, 0);
+    attention_of(o, (struct attention_case){ .B = 2, .T = 9, .NH = 2, .HS = 5, .window = 4 }, 1);
+    attention_of(
+        o, (struct attention_case){ .B = 1, .T = 37, .NH = 1, .HS = 17, .drop = some, .window = 1 },
+        1);
+    for (int64_t window = 7; window < 600; window = 2 * window + 5)
+        attention_of(
+            o, (struct attention_case){ .B = 1, .T = 1031, .NH = 1, .HS = 6, .window = window }, 0);
 }
 
 Test(ops, attention)
@@ -1489,6 +1506,9 @@ static void attention_direction_in(struct ops *o)
 {
     attention_direction_of(
         o, (struct attention_case){ .B = 1, .T = 600, .NH = 1, .HS = 20, .drop = { 3, 0.1 } });
+    for (int64_t window = 5; window < 600; window = 3 * window + 4)
+        attention_direction_of(
+            o, (struct attention_case){ .B = 1, .T = 600, .NH = 1, .HS = 20, .window = window });
     attention_direction_of(o, (struct attention_case){ .B = 1, .T = 261, .NH = 1, .HS = 70 });
 }
 
@@ -1500,14 +1520,16 @@ Test(ops, attention_direction)
 
 /* Attention over pieces of a sequence, with a cache, must give the same as over the whole sequence
  * at once. */
-static void attention_cached_in(struct ops *o)
+static void attention_cached_of(struct ops *o, int64_t window)
 {
     int64_t T = 150, NH = 3, HS = 10, C = NH * HS;
     const int64_t pieces[] = { 7, 1, 4, 100, 1, 1, 2, 34 };
     struct numbers qkv = numbers(T * 3 * C, 1, 1), whole = numbers(T * C, 2, 1);
     struct numbers y = numbers(T * C, 3, 1), keys = numbers(T * C, 4, 1);
     struct numbers values = numbers(T * C, 5, 1);
-    struct ops_attention form = { .rows = { 1, T, NULL }, .NH = NH, .HS = HS, .causal = 1 };
+    struct ops_attention form = {
+        .rows = { 1, T, NULL }, .NH = NH, .HS = HS, .causal = 1, .window = window
+    };
     ops_attention_fwd(o, f32(whole.f), OPS_NONE, ops_side_by_side(f32(qkv.f), C), &form);
     for (int64_t i = 0; i < whole.n; i++)
         whole.d[i] = whole.f[i];
@@ -1532,6 +1554,13 @@ static void attention_cached_in(struct ops *o)
     drop(&values);
 }
 
+static void attention_cached_in(struct ops *o)
+{
+    attention_cached_of(o, 0);
+    attention_cached_of(o, 1);
+    attention_cached_of(o, 23);
+}
+
 Test(ops, attention_cached)
 {
     in_all_contexts(attention_cached_in);
@@ -1545,6 +1574,7 @@ struct rows_case {
     int64_t NH, HS;
     struct ops_dropout drop;
     int causal;
+    int64_t window;
 };
 
 /* Computes the output for query t of head h by plain loops: of sequence b, which starts at row
@@ -1556,9 +1586,10 @@ static void rows_query(double *y, const struct rows_case *a, int64_t b, int64_t 
     struct ops_dropout drop = { .key = rng_key(a->drop.key, (uint64_t)b), .rate = a->drop.rate };
     const int64_t end = a->causal ? t + 1 : n;
     double sum = 0;
-    for (int64_t k = 0; k < end; k++)
-        sum += p[k] = exp(inner_product(a->q.d + at + t * C, a->k.d + at + k * C, a->HS) /
-                          sqrt((double)a->HS));
+    for (int64_t k = 0; k < end; k++) {
+        const double s = inner_product(a->q.d + at + t * C, a->k.d + at + k * C, a->HS);
+        sum += p[k] = sees(t, k, a->causal, a->window) ? exp(s / sqrt((double)a->HS)) : 0;
+    }
     for (int64_t i = 0; i < a->HS; i++)
         y[at + t * C + i] = 0;
     for (int64_t k = 0; k < end; k++) {
@@ -1600,9 +1631,12 @@ static void attention_rows_of(struct ops *o, struct rows_case a)
         d[i] = numbers(N * C, 7 + i, 1);
     }
     rows_loss(y.d, &a);
-    const struct ops_attention form = {
-        .rows = a.rows, .NH = a.NH, .HS = a.HS, .causal = a.causal, .drop = a.drop
-    };
+    const struct ops_attention form = { .rows = a.rows,
+                                        .NH = a.NH,
+                                        .HS = a.HS,
+                                        .causal = a.causal,
+                                        .window = a.window,
+                                        .drop = a.drop };
     const struct ops_qkv qkv = { f32(a.q.f), f32(a.k.f), f32(a.v.f), C, C };
     ops_attention_fwd(o, f32(y.f), f32(lse.f), qkv, &form);
     check("attention of rows, fwd", y.f, y.d, y.n, 3e-6);
@@ -1644,6 +1678,18 @@ static void attention_rows_in(struct ops *o)
     attention_rows_of(o,
                       (struct rows_case){
                           .rows = { 2, 531, many }, .NH = 1, .HS = 6, .drop = some, .causal = 1 });
+    for (int causal = 0; causal < 2; causal++) {
+        attention_rows_of(
+            o, (struct rows_case){
+                   .rows = { 3, 9, few }, .NH = 2, .HS = 5, .causal = causal, .window = 3 });
+        for (int64_t window = 6; window < 600; window = 4 * window + 9)
+            attention_rows_of(o, (struct rows_case){ .rows = { 2, 531, many },
+                                                     .NH = 1,
+                                                     .HS = 6,
+                                                     .drop = some,
+                                                     .causal = causal,
+                                                     .window = window });
+    }
 }
 
 Test(ops, attention_rows)

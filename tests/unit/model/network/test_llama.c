@@ -249,9 +249,9 @@ Test(llama, config)
     cr_assert(c.layers == 32 && c.width == 4096 && c.inner == 11008 && c.kv_heads == 0 &&
               c.untied == 1 && c.rope_theta == 10000 && c.epsilon == 1e-6 && !c.qkv_bias);
     c = read_config("{\"model_type\":\"mistral\"}");
-    cr_assert(c.kv_heads == 8 && c.inner == 14336 && c.positions == 4096); /* its window */
+    cr_assert(c.kv_heads == 8 && c.inner == 14336 && c.positions == 131072 && c.window == 4096);
     c = read_config("{\"model_type\":\"mistral\",\"sliding_window\":null}");
-    cr_assert_eq(c.positions, 131072);
+    cr_assert(c.positions == 131072 && !c.window);
     c = read_config("{\"model_type\":\"qwen2\",\"sliding_window\":64}");
     cr_assert_eq(c.positions, 32768);
     c = read_config("{\"model_type\":\"qwen2\",\"sliding_window\":64,"
