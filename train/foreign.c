@@ -12,280 +12,151 @@
 #include "common/files/file.h"
 #include "train/samples/task.h"
 
-/* A key of another program, in small letters and with '-'. With `option`, it is that option here,
- * and `words` translates values: "theirs=ours ...". Without `option` there is no such option here:
- * the values in `words` are ignored, and any other value (any value at all, without words) is
- * reported with the reason `why`, or ignored if `why` is NULL. A value in `words` whose `ours` is
- * empty ("theirs=") is reported with `why`, too. */
+/* Keys of other programs, in small letters and with '-', that are treated alike. With `option`,
+ * they are that option here, and `words` translates values: "theirs=ours ...". Without `option`
+ * there is no such option here: the values in `words` are ignored, and any other value (any value
+ * at all, without words) is reported with the reason `why`, or ignored if `why` is NULL. A value in
+ * `words` whose `ours` is empty ("theirs=") is reported with `why`, too. */
 struct foreign {
-    const char *key, *option, *words, *why;
+    const char *keys, *option, *words, *why;
 };
 
 #define NO_HALF                                                                                    \
     "f16 is not supported; use f32, or bf16 with --precision, --parameter-precision and "          \
     "--activation-precision"
-#define SUMS_F32     "sums are always computed in f32"
-#define UPDATE_F32   "updates are always computed in f32"
-#define STOCHASTIC   "weights and moments in bf16 are always rounded stochastically"
-#define HALF_MOMENTS "--state-precision bf16 stores both moments as bf16, with stochastic rounding"
-#define PLACEMENT                                                                                  \
-    "layers stay together; --pipeline-parallel N cuts them into stages, on ranks that mpirun or "  \
-    "srun starts"
-#define CHIP          "it is an option of a compiler for an accelerator"
-#define DEVICES       "use --device cuda; mpirun or srun starts a rank for each GPU"
-#define AT_ONCE       "there is no device whose results are collected later"
-#define STORE         "use --memmap-dir and --memory"
-#define RECOMPUTE     "use --recompute"
-#define CHUNKS        "logits are always computed in chunks"
-#define COMPILE       "nothing is compiled; to plan only, use --dry-run"
-#define AHEAD         "batches are always read ahead by one thread"
-#define NOT_FINITE    "a loss or gradient that is not finite ends the run"
 #define NO_CORRECTION "lambnobiascorrection" /* names an optimizer and a setting in one word */
 
 /* The reason why a key of a foreign file is refused if it belongs to a kind of model that textmill
  * does not have. The key is an error with any value. */
 static const char unmade[] = "textmill has no such model";
+static const char not_finite[] = "a loss or gradient that is not finite ends the run";
 /* Earlier versions of textmill had a loss scale, so its keys are left out of any file. */
 static const char no_scale[] = "training in f32 or bf16 needs no loss scale";
 
 static const struct foreign table[] = {
     /* models */
-    { "n-layer", "layers", NULL, NULL },
-    { "num-hidden-layers", "layers", NULL, NULL },
-    { "n-embd", "width", NULL, NULL },
-    { "hidden-size", "width", NULL, NULL },
-    { "n-head", "heads", NULL, NULL },
-    { "num-attention-heads", "heads", NULL, NULL },
-    { "num-key-value-heads", "kv-heads", NULL, NULL },
-    { "head-dim", "head-width", NULL, NULL },
-    { "sliding-window", "window", NULL, NULL },
-    { "rms-norm-eps", "epsilon", NULL, NULL },
-    { "n-inner", "inner", NULL, NULL },
-    { "intermediate-size", "inner", NULL, NULL },
-    { "n-positions", "positions", NULL, NULL },
-    { "max-position-embeddings", "positions", NULL, NULL },
-    { "max-positional-length", "positions", NULL, NULL },
-    { "vocab-size", "vocabulary", NULL, NULL },
-    { "resid-pdrop", "dropout", NULL, NULL },
-    { "embd-pdrop", "dropout", NULL, NULL },
-    { "attn-pdrop", "attention-dropout", NULL, NULL },
-    { "dropout-prob", "dropout", NULL, NULL },
-    { "hidden-dropout-prob", "dropout", NULL, NULL },
-    { "attention-probs-dropout-prob", "attention-dropout", NULL, NULL },
-    { "type-vocab-size", "types", NULL, NULL },
-    { "hidden-act", "activation", "gelu_pytorch_tanh=gelu_new gelu_fast=gelu_new swish=silu",
-      NULL },
-    { "activation-function", "activation",
-      "gelu_pytorch_tanh=gelu_new gelu_fast=gelu_new swish=silu", NULL },
-    { "gelu", "activation", "exact=gelu tanh=gelu_new", NULL }, /* of version 0.1 */
-    { "use-cls-layer", "bare-head", "true=false false=true", NULL },
-    { "layer-norm-epsilon", "epsilon", NULL, NULL },
-    { "layer-norm-eps", "epsilon", NULL, NULL },
-    { "initializer-range", "init-std", NULL, NULL },
-    { "model-type", "architecture", NULL, NULL },
-    { "tie-word-embeddings", "untied", "true=false false=true", NULL },
+    { "n-layer num-hidden-layers", "layers" },
+    { "n-embd hidden-size", "width" },
+    { "n-head num-attention-heads", "heads" },
+    { "num-key-value-heads", "kv-heads" },
+    { "head-dim", "head-width" },
+    { "sliding-window", "window" },
+    { "rms-norm-eps layer-norm-epsilon layer-norm-eps", "epsilon" },
+    { "n-inner intermediate-size", "inner" },
+    { "n-positions max-position-embeddings max-positional-length", "positions" },
+    { "vocab-size", "vocabulary" },
+    { "resid-pdrop embd-pdrop dropout-prob hidden-dropout-prob", "dropout" },
+    { "attn-pdrop attention-probs-dropout-prob", "attention-dropout" },
+    { "type-vocab-size", "types" },
+    { "hidden-act activation-function", "activation",
+      "gelu_pytorch_tanh=gelu_new gelu_fast=gelu_new swish=silu" },
+    { "gelu", "activation", "exact=gelu tanh=gelu_new" },
+    { "use-cls-layer", "bare-head", "true=false false=true" },
+    { "initializer-range", "init-std" },
+    { "model-type", "architecture" },
+    { "tie-word-embeddings", "untied", "true=false false=true" },
 
     /* training */
-    { "task", "task", "pretraining=bert", NULL },
-    { "max-predictions-per-seq", "mask-tokens", NULL, NULL },
-    { "seq-length", "sequence-length", NULL, NULL },
-    { "reset-attention-mask", "document-attention", NULL, NULL },
+    { "task", "task", "pretraining=bert" },
+    { "max-predictions-per-seq", "mask-tokens" },
+    { "seq-length max-len block-size max-seq-length", "sequence-length" },
+    { "reset-attention-mask", "document-attention" },
     { "reset-position-ids", NULL, "false",
       "--document-attention restarts positions, too: leave this key out" },
-    { "max-len", "sequence-length", NULL, NULL },
-    { "batch-size", "micro-batch-size", NULL, NULL },
-    { "base-learning-rate", "learning-rate", NULL, NULL },
-    { "maximum", "learning-rate", NULL, NULL },
-    { "lr-schedule", "schedule", "polynomial_decay=polynomial natural_exponential=exponential",
-      NULL },
-    { "lr-warmup", "warmup", NULL, NULL },
-    { "lr-warmup-steps", "warmup", NULL, NULL },
-    { "warmup-proportion", "warmup", NULL, NULL },
-    { "optimiser", "optimizer", NO_CORRECTION "=lamb", NULL },
-    { "optimizer", "optimizer", NO_CORRECTION "=lamb", NULL },
-    { "optimiser-epsilon", "adam-epsilon", NULL, NULL },
-    { "optimiser-beta1", "beta1", NULL, NULL },
-    { "optimiser-beta2", "beta2", NULL, NULL },
-    { "use-debiasing", "bias-correction", NULL, NULL },
-    { "weight-decay-rate", "weight-decay", NULL, NULL },
-    { "training-steps", "steps", NULL, NULL },
-    { "num-train-steps", "steps", NULL, NULL },
-    { "num-epochs", "epochs", NULL, NULL },
-    { "max-gradient-norm", "clip", NULL, NULL },
-    { "gradient-clipping", "clip", NULL, NULL },
-    { "random-seed", "seed", NULL, NULL },
-    { "train-file", "data", NULL, NULL },
-    { "train-path", "data", NULL, NULL },
-    { "tfrecord-path", "data", NULL, NULL },
-    { "data-prefix", "data", NULL, NULL },
-    { "input-files", "data", NULL, NULL },
-    { "steps-per-ckpts", "save-every", NULL, NULL },
-    { "checkpoint-steps", "save-every", NULL, NULL },
-    { "save-per-steps", "save-every", NULL, NULL },
-    { "steps-per-logs", "log-every", NULL, NULL },
-    { "log-steps", "log-every", NULL, NULL },
-    { "checkpoint-output-dir", "output", NULL, NULL },
-    { "checkpoint-path", "output", NULL, NULL },
-    { "save-model-path", "output", NULL, NULL },
-    { "save-path", "output", NULL, NULL },
-    { "start-from-ckpt", "start-from", NULL, NULL },
-    { "init-checkpoint", "start-from", NULL, NULL },
-    { "checkpoint-input-dir", "start-from", NULL, NULL },
-    { "pretrained-checkpoint", "start-from", NULL, NULL },
-    { "resume-training-from-checkpoint", "resume", NULL, NULL },
-
-    /* of other trainers */
-    { "lr", "learning-rate", NULL, NULL },
-    { "min-lr", "minimum-learning-rate", NULL, NULL },
-    { "lr-scheduler-type", "schedule", NULL, NULL },
-    { "warmup-steps", "warmup", NULL, NULL },
-    { "warmup-iters", "warmup", NULL, NULL },
-    { "warmup-ratio", "warmup", NULL, NULL },
-    { "max-steps", "steps", NULL, NULL },
-    { "max-iters", "steps", NULL, NULL },
-    { "train-iters", "steps", NULL, NULL },
-    { "num-train-epochs", "epochs", NULL, NULL },
-    { "per-device-train-batch-size", "micro-batch-size", NULL, NULL },
-    { "block-size", "sequence-length", NULL, NULL },
-    { "max-seq-length", "sequence-length", NULL, NULL },
-    { "grad-clip", "clip", NULL, NULL },
-    { "max-grad-norm", "clip", NULL, NULL },
-    { "adam-beta1", "beta1", NULL, NULL },
-    { "adam-beta2", "beta2", NULL, NULL },
-    { "output-dir", "output", NULL, NULL },
-    { "out-dir", "output", NULL, NULL },
-    { "model-name-or-path", "start-from", NULL, NULL },
-    { "resume-from-checkpoint", "resume", NULL, NULL },
-    { "save-steps", "save-every", NULL, NULL },
-    { "save-total-limit", "keep", NULL, NULL },
-    { "logging-steps", "log-every", NULL, NULL },
-    { "log-interval", "log-every", NULL, NULL },
-    { "eval-steps", "validate-every", NULL, NULL },
-    { "eval-interval", "validate-every", NULL, NULL },
-    { "eval-iters", "validation-batches", NULL, NULL },
-    { "tensor-model-parallel-size", "tensor-parallel", NULL, NULL },
-    { "pipeline-model-parallel-size", "pipeline-parallel", NULL, NULL },
-    { "gpus", NULL, NULL, DEVICES },
-    { "num-gpus", NULL, NULL, DEVICES },
-    { "n-gpu", NULL, NULL, DEVICES },
+    { "batch-size per-device-train-batch-size", "micro-batch-size" },
+    { "base-learning-rate maximum lr", "learning-rate" },
+    { "lr-schedule", "schedule", "polynomial_decay=polynomial natural_exponential=exponential" },
+    { "lr-warmup lr-warmup-steps warmup-proportion warmup-steps warmup-iters warmup-ratio",
+      "warmup" },
+    { "optimiser optimizer", "optimizer", NO_CORRECTION "=lamb" },
+    { "optimiser-epsilon", "adam-epsilon" },
+    { "optimiser-beta1 adam-beta1", "beta1" },
+    { "optimiser-beta2 adam-beta2", "beta2" },
+    { "use-debiasing", "bias-correction" },
+    { "weight-decay-rate", "weight-decay" },
+    { "training-steps num-train-steps max-steps max-iters train-iters", "steps" },
+    { "num-epochs num-train-epochs", "epochs" },
+    { "max-gradient-norm gradient-clipping grad-clip max-grad-norm", "clip" },
+    { "random-seed", "seed" },
+    { "train-file train-path tfrecord-path data-prefix input-files", "data" },
+    { "steps-per-ckpts checkpoint-steps save-per-steps save-steps", "save-every" },
+    { "steps-per-logs log-steps logging-steps log-interval", "log-every" },
+    { "checkpoint-output-dir checkpoint-path save-model-path save-path output-dir out-dir",
+      "output" },
+    { "start-from-ckpt init-checkpoint checkpoint-input-dir pretrained-checkpoint "
+      "model-name-or-path",
+      "start-from" },
+    { "resume-training-from-checkpoint resume-from-checkpoint", "resume" },
+    { "min-lr", "minimum-learning-rate" },
+    { "lr-scheduler-type", "schedule" },
+    { "save-total-limit", "keep" },
+    { "eval-steps eval-interval", "validate-every" },
+    { "eval-iters", "validation-batches" },
+    { "tensor-model-parallel-size tensor-parallel-1", "tensor-parallel" },
+    { "pipeline-model-parallel-size", "pipeline-parallel" },
+    { "gpus num-gpus n-gpu", NULL, NULL,
+      "use --device cuda; mpirun or srun starts a rank for each GPU" },
     { "bf16", NULL, "false", "use --precision bf16" },
     { "fp16", NULL, "false", NO_HALF },
     { "overwrite-output-dir", NULL, NULL, "use --force" },
     { "benchmark", NULL, NULL, "run scripts/benchmark" },
-    { "single-ipu", NULL, NULL, PLACEMENT },
-    { "poptorch-loop", NULL, NULL, AT_ONCE },
-    { "wandb-name", NULL, NULL, NULL },
-    { "wandb-project", NULL, NULL, NULL },
-    { "wandb-log", NULL, NULL, NULL },
-    { "report-to", NULL, NULL, NULL },
+    { "single-ipu pipeline-schedule pipeline-stages device-mapping hidden-layers-per-stage "
+      "embeddings-placement layers-per-ipu ipus-per-replica",
+      NULL, NULL,
+      "layers stay together; --pipeline-parallel N cuts them into stages, on ranks that mpirun or "
+      "srun starts" },
+    { "poptorch-loop device-iterations batches-per-step", NULL, NULL,
+      "there is no device whose results are collected later" },
+    /* without influence on training */
+    { "wandb-name wandb-project wandb-log report-to n-ctx pretraining-tp max-window-layers "
+      "layer-types architectures bos-token-id eos-token-id pad-token-id torch-dtype dtype "
+      "transformers-version use-cache output-past gradient-checkpointing "
+      "reorder-and-upcast-attn classifier-dropout summary-activation summary-first-dropout "
+      "summary-proj-to-labels summary-type summary-use-proj directionality pooler-fc-size "
+      "pooler-num-attention-heads pooler-num-fc-layers pooler-size-per-head pooler-type "
+      "name-or-path name-suffix wandb use-wandb no-logs log-dir steps-per-tensorboard "
+      "checkpoint-model do-train do-validation static-mask duplication-factor duplicate-factor "
+      "use-qkv-split loss-scale-window" },
 
     /* properties of models that have one form only here */
     { "position-embedding-type", NULL, "absolute", unmade },
-    { "add-cross-attention", NULL, "false", unmade },
+    { "add-cross-attention attention-bias mlp-bias use-sliding-window is-decoder "
+      "scale-attn-by-inverse-layer-idx",
+      NULL, "false", unmade },
     { "rope-type", NULL, "default", unmade },
     { "rope-scaling", NULL, NULL, unmade },
-    { "attention-bias", NULL, "false", unmade },
-    { "mlp-bias", NULL, "false", unmade },
-    { "use-sliding-window", NULL, "false", unmade },
-    { "is-decoder", NULL, "false", unmade },
     { "scale-attn-weights", NULL, "true", unmade },
-    { "scale-attn-by-inverse-layer-idx", NULL, "false", unmade },
     { "use-qkv-bias", NULL, "true", "queries, keys and values always have biases" },
     { "use-attention-projection-bias", NULL, "true", "the projection always has a bias" },
 
-    /* without influence on training */
-    { "n-ctx", NULL, NULL, NULL },
-    { "pretraining-tp", NULL, NULL, NULL },
-    { "max-window-layers", NULL, NULL, NULL },
-    { "layer-types", NULL, NULL, NULL },
-    { "architectures", NULL, NULL, NULL },
-    { "bos-token-id", NULL, NULL, NULL },
-    { "eos-token-id", NULL, NULL, NULL },
-    { "pad-token-id", NULL, NULL, NULL },
-    { "torch-dtype", NULL, NULL, NULL },
-    { "dtype", NULL, NULL, NULL },
-    { "transformers-version", NULL, NULL, NULL },
-    { "use-cache", NULL, NULL, NULL },
-    { "output-past", NULL, NULL, NULL },
-    { "gradient-checkpointing", NULL, NULL, NULL },
-    { "reorder-and-upcast-attn", NULL, NULL, NULL },
-    { "classifier-dropout", NULL, NULL, NULL },
-    { "summary-activation", NULL, NULL, NULL },
-    { "summary-first-dropout", NULL, NULL, NULL },
-    { "summary-proj-to-labels", NULL, NULL, NULL },
-    { "summary-type", NULL, NULL, NULL },
-    { "summary-use-proj", NULL, NULL, NULL },
-    { "directionality", NULL, NULL, NULL },
-    { "pooler-fc-size", NULL, NULL, NULL },
-    { "pooler-num-attention-heads", NULL, NULL, NULL },
-    { "pooler-num-fc-layers", NULL, NULL, NULL },
-    { "pooler-size-per-head", NULL, NULL, NULL },
-    { "pooler-type", NULL, NULL, NULL },
-    { "name-or-path", NULL, NULL, NULL },
-    { "name-suffix", NULL, NULL, NULL },
-    { "wandb", NULL, NULL, NULL },
-    { "use-wandb", NULL, NULL, NULL },
-    { "no-logs", NULL, NULL, NULL },
-    { "log-dir", NULL, NULL, NULL },
-    { "steps-per-tensorboard", NULL, NULL, NULL },
-    { "checkpoint-model", NULL, NULL, NULL },
-    { "do-train", NULL, NULL, NULL },
-    { "do-validation", NULL, NULL, NULL },
-    { "static-mask", NULL, NULL, NULL },
-    { "duplication-factor", NULL, NULL, NULL },
-    { "duplicate-factor", NULL, NULL, NULL },
-    { "use-qkv-split", NULL, NULL, NULL },
-
     /* for one kind of machine, or one program */
     { "precision", "precision", "32=f32 fp32=f32 16= 16.16= 16.32= fp16=", NO_HALF },
-    { "loss-scaling", NULL, "1", no_scale },
+    { "loss-scaling loss-scale", NULL, "1", no_scale },
     { "auto-loss-scaling", NULL, "false", no_scale },
-    { "loss-scale", NULL, "1", no_scale },
-    { "loss-scale-window", NULL, NULL, NULL },
-    { "stochastic-rounding", NULL, NULL, STOCHASTIC },
-    { "partials-type", NULL, NULL, SUMS_F32 },
-    { "enable-half-partials", NULL, NULL, SUMS_F32 },
-    { "enable-half-first-order-momentum", NULL, "false", HALF_MOMENTS },
-    { "increase-optimiser-precision", NULL, NULL, UPDATE_F32 },
-    { "device-iterations", NULL, NULL, AT_ONCE },
-    { "batches-per-step", NULL, NULL, AT_ONCE },
-    { "io-tiles", NULL, NULL, CHIP },
-    { "available-memory-proportion", NULL, NULL, CHIP },
-    { "matmul-proportion", NULL, NULL, CHIP },
-    { "disable-graph-outlining", NULL, NULL, CHIP },
-    { "outline-hidden-layers", NULL, NULL, CHIP },
-    { "no-outlining", NULL, NULL, CHIP },
-    { "scheduler", NULL, NULL, CHIP },
-    { "max-cross-replica-sum-buffer-size", NULL, NULL, CHIP },
-    { "custom-ops", NULL, NULL, CHIP },
-    { "code-load", NULL, NULL, CHIP },
-    { "remap-logit", NULL, NULL, CHIP },
-    { "fp-exceptions", NULL, NULL, NOT_FINITE },
-    { "on-divergence", NULL, "stop", NOT_FINITE }, /* of version 0.2 */
-    { "executable-cache-dir", NULL, NULL, COMPILE },
-    { "compile-only", NULL, NULL, COMPILE },
-    { "pipeline-schedule", NULL, NULL, PLACEMENT },
-    { "pipeline-stages", NULL, NULL, PLACEMENT },
-    { "device-mapping", NULL, NULL, PLACEMENT },
-    { "hidden-layers-per-stage", NULL, NULL, PLACEMENT },
-    { "embeddings-placement", NULL, NULL, PLACEMENT },
-    { "layers-per-ipu", NULL, NULL, PLACEMENT },
-    { "ipus-per-replica", NULL, NULL, PLACEMENT },
-    { "offload-weight-update-variables", NULL, NULL, STORE },
-    { "variable-offloading", NULL, NULL, STORE },
-    { "min-remote-tensor-size", NULL, NULL, STORE },
-    { "optimizer-state-offchip", NULL, NULL, STORE },
-    { "extended-memory", NULL, NULL, STORE },
-    { "recomputation-mode", NULL, NULL, RECOMPUTE },
-    { "enable-recomputation", "recompute", "true=layer false=none", NULL },
-    { "recompute-checkpoint-every-layer", "recompute", "true=layer false=none", NULL },
-    { "recompute-checkpoint-layers", NULL, NULL, RECOMPUTE },
-    { "xla-recompute", NULL, NULL, RECOMPUTE },
-    { "logits-matmul-serialization-factor", NULL, NULL, CHUNKS },
-    { "embedding-serialization-factor", NULL, NULL, CHUNKS },
-    { "matmul-serialize-factor", NULL, NULL, CHUNKS },
-    { "enable-sequence-serialized", NULL, NULL, CHUNKS },
-    { "serialized-seq-len", NULL, NULL, CHUNKS },
+    { "stochastic-rounding", NULL, NULL,
+      "weights and moments in bf16 are always rounded stochastically" },
+    { "partials-type enable-half-partials", NULL, NULL, "sums are always computed in f32" },
+    { "enable-half-first-order-momentum", NULL, "false",
+      "--state-precision bf16 stores both moments as bf16, with stochastic rounding" },
+    { "increase-optimiser-precision", NULL, NULL, "updates are always computed in f32" },
+    { "io-tiles available-memory-proportion matmul-proportion disable-graph-outlining "
+      "outline-hidden-layers no-outlining scheduler max-cross-replica-sum-buffer-size "
+      "custom-ops code-load remap-logit",
+      NULL, NULL, "it is an option of a compiler for an accelerator" },
+    { "fp-exceptions", NULL, NULL, not_finite },
+    { "on-divergence", NULL, "stop", not_finite },
+    { "executable-cache-dir compile-only", NULL, NULL,
+      "nothing is compiled; to plan only, use --dry-run" },
+    { "offload-weight-update-variables variable-offloading min-remote-tensor-size "
+      "optimizer-state-offchip extended-memory",
+      NULL, NULL, "use --memmap-dir and --memory" },
+    { "recomputation-mode recompute-checkpoint-layers xla-recompute", NULL, NULL,
+      "use --recompute" },
+    { "enable-recomputation recompute-checkpoint-every-layer", "recompute",
+      "true=layer false=none" },
+    { "logits-matmul-serialization-factor embedding-serialization-factor "
+      "matmul-serialize-factor enable-sequence-serialized serialized-seq-len",
+      NULL, NULL, "logits are always computed in chunks" },
     { "attention-serialisation", NULL, NULL, "attention is always computed in blocks of queries" },
     { "reduction-type", NULL, NULL,
       "the loss is always the mean over the labels of the global batch" },
@@ -293,37 +164,25 @@ static const struct foreign table[] = {
     { "save-per-epochs", NULL, NULL, "--save-every counts updates" },
     { "restoring", NULL, "false",
       "use --resume to continue from the latest checkpoint in --output" },
-    { "restore-dir", NULL, NULL,
-      "use --resume to continue from the latest checkpoint in --output" },
-    { "restore-path", NULL, NULL,
+    { "restore-dir restore-path", NULL, NULL,
       "use --resume to continue from the latest checkpoint in --output" },
     { "model", NULL, NULL, "give a preset as the first operand; train --list shows them" },
     { "val-num", NULL, NULL, "use --validation with the data" },
     { "dataset", NULL, NULL, "use --data with files, or with the word generated" },
-    { "synthetic-data", NULL, "false", "use --data generated" },
-    { "generated-data", NULL, "false", "use --data generated" },
-    { "packed-data", NULL, NULL, "the records of the data show whether they are packed" },
-    { "packing-factor", NULL, NULL, "the records of the data show whether they are packed" },
-    { "max-sequences-per-pack", NULL, NULL,
+    { "synthetic-data generated-data", NULL, "false", "use --data generated" },
+    { "packed-data packing-factor max-sequences-per-pack", NULL, NULL,
       "the records of the data show whether they are packed" },
-    { "parallell-io-threads", NULL, NULL, AHEAD },
-    { "parallel-io-threads", NULL, NULL, AHEAD },
-    { "num-workers", NULL, NULL, AHEAD },
-    { "dataloader-workers", NULL, NULL, AHEAD },
-    { "async-dataloader", NULL, NULL, AHEAD },
-    { "tensor-parallel-1", "tensor-parallel", NULL, NULL },
+    { "parallell-io-threads parallel-io-threads num-workers dataloader-workers async-dataloader",
+      NULL, NULL, "batches are always read ahead by one thread" },
     { "tensor-parallel-2", NULL, NULL, "give both numbers as --tensor-parallel AxB" },
-    { "replicated-tensor-sharding", "zero", "true=1 false=0", NULL },
-    { "rts-activations", "sequence-parallel", NULL, NULL },
+    { "replicated-tensor-sharding", "zero", "true=1 false=0" },
+    { "rts-activations", "sequence-parallel" },
 };
 
 /* Keys whose product is the number of micro-batches of an update. */
-static const char *const factors[] = { "pipeline-depth",
-                                       "gradient-accumulation",
-                                       "gradient-accumulation-count",
-                                       "gradient-accumulation-steps",
-                                       "replicas",
-                                       "replication-factor" };
+static const char factors[] =
+    "pipeline-depth gradient-accumulation gradient-accumulation-count gradient-accumulation-steps "
+    "replicas replication-factor";
 
 /* Defaults of the trainers on TensorFlow 1, for files with the task "pretraining". */
 static const char *const silent[][2] = {
@@ -375,27 +234,11 @@ struct translation {
 
 static const char second_dimension[] = "tensor-parallel-2";
 
-static const struct foreign *find(const char *key)
-{
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
-        if (!strcmp(table[i].key, key))
-            return &table[i];
-    return NULL;
-}
-
 /* Returns a product, or INT64_MAX if it overflows: the range of the option then refuses it. */
 static int64_t product_of(int64_t a, int64_t b)
 {
     int64_t product;
     return __builtin_mul_overflow(a, b, &product) ? INT64_MAX : product;
-}
-
-static int is_factor(const char *key)
-{
-    for (size_t i = 0; i < sizeof factors / sizeof *factors; i++)
-        if (!strcmp(factors[i], key))
-            return 1;
-    return 0;
 }
 
 /* Sets `out` to the last part of a key, in small letters, with '-' for '_', without leading '_'. */
@@ -418,18 +261,33 @@ static void set_text(char **to, const char *text)
 /* Looks for `value` among the words of "theirs theirs=ours ...". If it is one, returns 1 and sets
  * `to` to the text `ours`, or to the value itself if the word has no equals sign. Else returns
  * 0. */
-static int find_word(const char *words, const char *value, char to[32])
+static int find_word(const char *words, const char *value, char to[64])
 {
     size_t n = strlen(value);
     for (const char *w = words; w && *w; w += strcspn(w, " "), w += *w == ' ') {
         size_t theirs = strcspn(w, "= "), all = strcspn(w, " ");
         if (theirs != n || memcmp(w, value, n))
             continue;
-        snprintf(to, 32, "%.*s", w[theirs] == '=' ? (int)(all - theirs - 1) : (int)n,
+        snprintf(to, 64, "%.*s", w[theirs] == '=' ? (int)(all - theirs - 1) : (int)n,
                  w + (w[theirs] == '=' ? theirs + 1 : 0));
         return 1;
     }
     return 0;
+}
+
+static int is_factor(const char *key)
+{
+    char found[64];
+    return find_word(factors, key, found);
+}
+
+static const struct foreign *find(const char *key)
+{
+    char found[64];
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (find_word(table[i].keys, key, found))
+            return &table[i];
+    return NULL;
 }
 
 /* Merges item i with an earlier item of the same key. Returns 1 if item i was removed, 0 if there
@@ -480,7 +338,7 @@ static int leave_out(struct translation *t, size_t i, const char *key, const cha
 static int translate(struct translation *t, size_t i, const char *key, const struct foreign *f)
 {
     struct yaml_item *item = &t->y->items[i];
-    char word[32];
+    char word[64];
     int none = !*item->value || !strcmp(item->value, "null") || !strcmp(item->value, "~");
     if (!none && f->words)
         for (char *c = item->value; *c; c++)

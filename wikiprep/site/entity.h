@@ -7,7 +7,18 @@
 #pragma once
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* Reads the reference at s[0] == '&' and sets *code_point. Returns its length with the ';', or 0 if
  * it is not a known reference. The ';' is required, as in MediaWiki. */
 size_t entity_read(const char *s, size_t n, unsigned *code_point);
+
+/* ---- table, from wikiprep/languages/common -------------------------------------------------- */
+
+enum { ENTITY_MAX_BYTES = 14 };
+struct entity {
+    char name[ENTITY_MAX_BYTES + 1];
+    uint16_t code_point;
+};
+extern const struct entity entities[]; /* sorted by name in byte order */
+extern const size_t entities_count;
