@@ -180,12 +180,9 @@ static void sort_labels(struct classify *c)
 static size_t count_special(const struct tokenizer *t, int pair)
 {
     const struct ids none = { 0 };
-    struct ids special = { 0 }, types = { 0 };
+    SCOPED(ids) special = { 0 }, types = { 0 };
     tokenizer_assemble(t, &none, pair ? &none : NULL, &special, &types);
-    const size_t count = special.count;
-    ids_release(&special);
-    ids_release(&types);
-    return count;
+    return special.count;
 }
 
 /* Cuts two texts, or one and none, to `room` tokens together. Returns whether any are lost. */
@@ -258,11 +255,9 @@ static int begin(struct reader *r)
 
 static int read_object(struct reader *r)
 {
-    struct js *object = js_parse(r->line.s, r->line.n, r->where.data);
+    SCOPED_JS object = js_parse(r->line.s, r->line.n, r->where.data);
     r->object = object;
-    int result = !object || (!r->chosen && choose_columns(r) < 0) ? -1 : add(r);
-    js_free(object);
-    return result;
+    return !object || (!r->chosen && choose_columns(r) < 0) ? -1 : add(r);
 }
 
 static int read_lines(struct reader *r, struct input *in)

@@ -74,11 +74,10 @@ static int add_example(struct items *g, const char *line, size_t n, const char *
 
 static int read_examples(struct choice *c)
 {
-    struct items g = ITEMS_INIT(NULL, NULL, c); /* without windows, nothing is scored */
+    SCOPED(items) g = ITEMS_INIT(NULL, NULL, c); /* without windows, nothing is scored */
     progress_begin("example(s)", 0);
     int result = items_each_line(&g, c->examples_path, add_example, progress_to);
     progress_end();
-    items_release(&g);
     if (result < 0)
         err_in("--examples");
     else if (c->count < (size_t)c->shots)
@@ -119,8 +118,8 @@ static int encode_option(struct items *g, const struct buf *head, const struct c
     const struct choice *c = g->ctx;
     const struct tokenizer *t = c->subject.tokenizer;
     struct encoder *e = c->subject.encoder;
-    struct ids context = { 0 };
-    struct buf whole = BUF_INIT;
+    SCOPED(ids) context = { 0 };
+    SCOPED(buf) whole = BUF_INIT;
     size_t begin = g->ids.count, own, width;
     buf_add(&whole, head->data, head->len);
     buf_add(&whole, o->context.data, o->context.len);
@@ -142,8 +141,6 @@ static int encode_option(struct items *g, const struct buf *head, const struct c
         if (!result)
             result = encoder_encode(e, whole.data, whole.len, TOKENIZER_ORDINARY, &g->ids);
     }
-    ids_release(&context);
-    buf_release(&whole);
     return result;
 }
 
@@ -170,14 +167,13 @@ static int add_question(struct items *g)
 {
     struct choice *c = g->ctx;
     const struct choices_question *q = &c->question;
-    struct buf head = BUF_INIT;
+    SCOPED(buf) head = BUF_INIT;
     int result = c->shots ? pick_examples(c) : 0;
     buf_add(&head, q->description.data, q->description.len);
     for (int64_t i = 0; i < c->shots && !result; i++)
         buf_add(&head, c->examples[c->picks[i]].text.data, c->examples[c->picks[i]].text.len);
     for (size_t i = 0; i < q->count && !result; i++)
         result = add_option(g, &head, &q->options[i], i == q->right);
-    buf_release(&head);
     return result;
 }
 
@@ -218,11 +214,10 @@ static int print_question(const struct window *w, size_t n, size_t chosen, size_
         report_count(&r, "chosen_norm", by_character);
         report_count(&r, "right_norm", w[by_character].mark < 0);
     }
-    double *logprobs = mem_alloc(n * sizeof *logprobs);
+    SCOPED_MEM double *logprobs = mem_alloc(n * sizeof *logprobs);
     for (size_t i = 0; i < n; i++)
         logprobs[i] = -w[i].loss;
     report_reals(&r, "logprobs", logprobs, n);
-    free(logprobs);
     return report_print(&r);
 }
 
@@ -271,14 +266,13 @@ static int report_file(const struct choice *c, const char *path)
 
 static int score_file(struct choice *c, const char *path)
 {
-    struct items g = ITEMS_INIT(&c->scorer, judge, c);
+    SCOPED(items) g = ITEMS_INIT(&c->scorer, judge, c);
     c->questions = c->right = c->right_norm = 0;
     c->form = c->shots ? c->form : CHOICES_AUTO;
     pyrandom_seed(&c->random, 1234);
     progress_begin("question(s)", 0);
     int result = items_each_line(&g, path, add_line, progress_to);
     progress_end();
-    items_release(&g);
     return result < 0 ? -1 : report_file(c, path);
 }
 

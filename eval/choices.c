@@ -96,14 +96,12 @@ static int put_capitalized(struct buf *out, struct span text)
 {
     const char *s = text.s;
     const size_t n = text.n;
-    struct buf lower = BUF_INIT, first = BUF_INIT;
+    SCOPED(buf) lower = BUF_INIT, first = BUF_INIT;
     size_t width = n ? utf8_offset(s, n, 1) : 0;
     letter_case_put(out, s, width, letter_case_title);
     lower_add(&first, s, width);
     lower_add(&lower, s, n); /* a sigma's form depends on what is before it */
     buf_add(out, lower.data + first.len, lower.len - first.len);
-    buf_release(&lower);
-    buf_release(&first);
     return 0;
 }
 
@@ -385,7 +383,7 @@ static int64_t labelled_gold(const struct source *q, int64_t count)
 static int take_option(struct choices_question *q, const struct source *from, size_t i)
 {
     struct choices_option *o = add_option(q);
-    struct buf ending = BUF_INIT;
+    SCOPED(buf) ending = BUF_INIT;
     int result = put(&o->context, from, part(from->row->prompt, i), i);
     if (!result)
         result = put(&ending, from, part(from->row->choices, i), i);
@@ -397,7 +395,6 @@ static int take_option(struct choices_question *q, const struct source *from, si
     o->characters = utf8_count(ending.data, ending.len);
     if (!result && !o->characters)
         result = err_set("%s: choice %zu is empty", from->name, i);
-    buf_release(&ending);
     return result;
 }
 
@@ -457,13 +454,12 @@ static int unknown_form(const struct source *q, int rank)
                                q->name, key, q->row->name, q->row->keys,
                                *q->row->others ? ", " : "", q->row->others, q->row->name);
         }
-    struct buf keys = BUF_INIT;
+    SCOPED(buf) keys = BUF_INIT;
     for (void *it = js_first(q->root); it; it = js_next(q->root, it))
         buf_addf(&keys, "%s%s", keys.len ? ", " : "", js_key(it, NULL));
     err_set("%s: unknown question format: its keys '%s' are those of no form; evaluate(1) has the "
             "keys of each form, and --form names one",
             q->name, keys.len ? keys.data : "");
-    buf_release(&keys);
     return -1;
 }
 
@@ -489,7 +485,7 @@ static int find_form(enum choices_form *form, const struct js *root, const char 
 int choices_parse(struct choices_question *q, enum choices_form *form, const char *line, size_t n,
                   const char *name)
 {
-    struct js *root = js_parse(line, n, name);
+    SCOPED_JS root = js_parse(line, n, name);
     if (!root)
         return -1;
     int result = *form == CHOICES_AUTO ? find_form(form, root, name) : 0;
@@ -497,6 +493,5 @@ int choices_parse(struct choices_question *q, enum choices_form *form, const cha
         struct source from = { &choices_forms[*form], root, name };
         result = take_question(q, &from);
     }
-    js_free(root);
     return result;
 }

@@ -8,7 +8,7 @@
 void class_scores(struct class_scores *s, const int32_t *labels, const int32_t *predictions,
                   size_t n, int64_t classes)
 {
-    uint64_t *right = mem_zalloc(3 * (size_t)classes, sizeof *right);
+    SCOPED_MEM uint64_t *right = mem_zalloc(3 * (size_t)classes, sizeof *right);
     uint64_t *is = right + classes, *said = is + classes, all = 0;
     for (size_t i = 0; i < n; i++) {
         is[labels[i]]++;
@@ -30,7 +30,6 @@ void class_scores(struct class_scores *s, const int32_t *labels, const int32_t *
     s->accuracy = (double)all / N;
     s->f1 = classes == 2 ? f1 : f1 / seen;
     s->matthews = spread > 0 ? ((double)all * N - both) / sqrt(spread) : 0;
-    free(right);
 }
 
 static double mean(const double *x, size_t n)
@@ -62,7 +61,7 @@ static int by_value(const void *a, const void *b)
 /* Returns the ranks of x[0..n), from 1 on. The caller frees them. */
 static double *ranks_of(const double *x, size_t n)
 {
-    const double **order = mem_alloc(n * sizeof *order);
+    SCOPED_MEM const double **order = mem_alloc(n * sizeof *order);
     double *ranks = mem_alloc(n * sizeof *ranks);
     for (size_t i = 0; i < n; i++)
         order[i] = x + i;
@@ -73,15 +72,11 @@ static double *ranks_of(const double *x, size_t n)
         for (size_t k = i; k < next; k++)
             ranks[order[k] - x] = 0.5 * (double)(i + 1 + next);
     }
-    free(order);
     return ranks;
 }
 
 double class_spearman(const double *x, const double *y, size_t n)
 {
-    double *p = ranks_of(x, n), *q = ranks_of(y, n);
-    const double r = class_pearson(p, q, n);
-    free(p);
-    free(q);
-    return r;
+    SCOPED_MEM double *p = ranks_of(x, n), *q = ranks_of(y, n);
+    return class_pearson(p, q, n);
 }

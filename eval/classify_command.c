@@ -1,4 +1,5 @@
-#include "eval/classify_command.h"
+/* The command `evaluate classify`: classes of texts, with GLUE's scores. */
+#include "eval/evaluate_commands.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -80,7 +81,7 @@ static int predict(struct classifying *given, struct said *said, const struct cl
     const int64_t K = c->classes.count, C = n->model.config.width;
     struct ops_array x, firsts = ops_buffer(n->ops, OPS_F32, n->rows * C),
                         logits = ops_buffer(n->ops, OPS_F32, n->rows * K);
-    float *copy = mem_alloc((size_t)(n->rows * K) * sizeof *copy);
+    SCOPED_MEM float *copy = mem_alloc((size_t)(n->rows * K) * sizeof *copy);
     int result = 0;
     progress_begin("text(s)", c->count);
     for (size_t i = 0, next; i < c->count && !result; i = next) {
@@ -96,7 +97,6 @@ static int predict(struct classifying *given, struct said *said, const struct cl
     progress_end();
     ops_buffer_free(n->ops, firsts, n->rows * C);
     ops_buffer_free(n->ops, logits, n->rows * K);
-    free(copy);
     return result;
 }
 
@@ -111,8 +111,8 @@ static void report_correlation(struct report *r, const char *name, double value)
 /* Reports the scores of the texts that have a label, and keeps only their predictions. */
 static void report_scores(struct report *r, const struct classify *c, struct said *said)
 {
-    int32_t *labels = mem_alloc(c->count * sizeof *labels);
-    double *truth = mem_alloc(c->count * sizeof *truth);
+    SCOPED_MEM int32_t *labels = mem_alloc(c->count * sizeof *labels);
+    SCOPED_MEM double *truth = mem_alloc(c->count * sizeof *truth);
     struct class_scores s;
     size_t n = 0;
     for (size_t i = 0; i < c->count; i++)
@@ -133,8 +133,6 @@ static void report_scores(struct report *r, const struct classify *c, struct sai
         report_exact(r, c->classes.count == 2 ? "f1" : "f1_macro", s.f1);
         report_exact(r, "matthews", s.matthews);
     }
-    free(labels);
-    free(truth);
 }
 
 static void print_predictions(struct buf *out, const struct classify *c, const struct said *said)
@@ -155,7 +153,7 @@ static int classify_texts(struct classifying *given, const char *path, const str
     struct said said = { mem_alloc(c->count * sizeof *said.classes),
                          mem_alloc(c->count * sizeof *said.values) };
     struct report r = REPORT_INIT(given->subject.json);
-    struct buf table = BUF_INIT;
+    SCOPED(buf) table = BUF_INIT;
     int result = predict(given, &said, c);
     if (!result) {
         print_predictions(&table, c, &said);
@@ -169,7 +167,6 @@ static int classify_texts(struct classifying *given, const char *path, const str
     }
     if (!result && given->output)
         result = file_write(given->output, table.data, table.len);
-    buf_release(&table);
     free(said.classes);
     free(said.values);
     return result;

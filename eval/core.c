@@ -191,7 +191,7 @@ static int add_question(struct items *g, struct sequences *s, uint32_t index)
 {
     struct core *c = g->ctx;
     const struct js *item = c->questions.items[index];
-    struct buf text = BUF_INIT;
+    SCOPED(buf) text = BUF_INIT;
     mem_grow(s->begins, s->cap, 1);
     s->begins[0] = g->ids.count;
     s->count = 0;
@@ -199,7 +199,6 @@ static int add_question(struct items *g, struct sequences *s, uint32_t index)
     add_examples(c, &text);
     int result = c->task->kind == CORE_LANGUAGE ? add_continuation(g, s, item, &text)
                                                 : add_options(g, s, item, &text);
-    buf_release(&text);
     return result < 0 || add_windows(g, s, index) < 0 ? -1 : 0;
 }
 
@@ -240,7 +239,7 @@ static int arrange(struct core *c)
     struct core_questions *q = &c->questions;
     if (c->shuffle >= 0) {
         struct pyrandom r;
-        uint32_t *order = mem_alloc(q->count * sizeof *order);
+        SCOPED_MEM uint32_t *order = mem_alloc(q->count * sizeof *order);
         struct js **items = mem_alloc(q->count * sizeof *items);
         for (uint32_t i = 0; i < q->count; i++)
             order[i] = i;
@@ -248,7 +247,6 @@ static int arrange(struct core *c)
         pyrandom_shuffle(&r, order, q->count);
         for (size_t i = 0; i < q->count; i++)
             items[i] = q->items[order[i]];
-        free(order);
         free(q->items);
         q->items = items;
         q->cap = q->count;
@@ -263,7 +261,7 @@ static int arrange(struct core *c)
 
 static int score_questions(struct core *c)
 {
-    struct items g = ITEMS_INIT(&c->scorer, judge, c);
+    SCOPED(items) g = ITEMS_INIT(&c->scorer, judge, c);
     struct sequences s = { 0 };
     int result = 0;
     c->done = c->right = 0;
@@ -281,7 +279,6 @@ static int score_questions(struct core *c)
     progress_end();
     free(c->picks);
     free(s.begins);
-    items_release(&g);
     return result;
 }
 

@@ -105,7 +105,7 @@ static int add_question(struct core_questions *q, enum core_kind kind, const cha
 int core_questions_read(struct core_questions *q, const struct core_task *task)
 {
     struct input in;
-    struct buf name = BUF_INIT;
+    SCOPED(buf) name = BUF_INIT;
     char *line;
     size_t n;
     int more;
@@ -122,7 +122,6 @@ int core_questions_read(struct core_questions *q, const struct core_task *task)
             break;
         }
     }
-    buf_release(&name);
     input_close(&in);
     if (!more && (int64_t)q->count <= task->examples)
         more = err_set("%s: %zu questions are too few for %lld examples before each", task->path,
@@ -145,11 +144,9 @@ void core_questions_release(struct core_questions *q)
 /* Returns the value of a key of task i in core.yaml, or NULL. */
 static const char *value(const struct yaml *y, size_t i, const char *key)
 {
-    struct buf name = BUF_INIT;
+    SCOPED(buf) name = BUF_INIT;
     buf_addf(&name, "icl_tasks.%zu.%s", i, key);
-    const char *found = yaml_get(y, name.data);
-    buf_release(&name);
-    return found;
+    return yaml_get(y, name.data);
 }
 
 static int read_kind(struct core_task *t, const char *word)
@@ -175,7 +172,7 @@ static int read_task(struct core_task *t, const struct yaml *y, size_t i, const 
     *t = (struct core_task){ .label = mem_strdup(given[0]),
                              .delimiter = mem_strdup(delimiter ? delimiter : " "),
                              .baseline = -1 };
-    struct buf path = BUF_INIT;
+    SCOPED(buf) path = BUF_INIT;
     buf_addf(&path, "%s/eval_data/%s", dir, given[1]);
     enum file_kind there = FILE_NONE;
     const int looked = file_look(path.data, &there);
@@ -184,7 +181,6 @@ static int read_task(struct core_task *t, const struct yaml *y, size_t i, const 
         buf_addf(&path, "%s/%s", dir, given[1]);
     }
     t->path = mem_strdup(path.data);
-    buf_release(&path);
     if (looked < 0)
         return -1;
     char *end;
@@ -265,14 +261,13 @@ static int read_tasks(struct core_tasks *t, const struct yaml *y, const char *pa
 
 int core_tasks_read(struct core_tasks *t, const char *dir)
 {
-    struct buf path = BUF_INIT;
-    struct yaml y = { 0 };
+    SCOPED(buf) path = BUF_INIT;
+    SCOPED(yaml) y = { 0 };
     *t = (struct core_tasks){ 0 };
     buf_addf(&path, "%s/core.yaml", dir);
     int result = yaml_load(&y, path.data);
     if (!result)
         result = read_tasks(t, &y, path.data, dir);
-    yaml_release(&y);
     buf_clear(&path);
     buf_addf(&path, "%s/eval_meta_data.csv", dir);
     size_t without = 0;
@@ -283,7 +278,6 @@ int core_tasks_read(struct core_tasks *t, const char *dir)
     for (size_t i = 0; i < t->count && !result; i++)
         if (t->tasks[i].baseline < 0)
             result = err_set("%s: no random baseline of task '%s'", path.data, t->tasks[i].label);
-    buf_release(&path);
     if (result)
         core_tasks_release(t);
     return result;

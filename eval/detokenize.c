@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "common/base/scope.h"
 #include "unicode/whitespace.h"
 
 struct rule {
@@ -67,12 +68,11 @@ void detokenize_wiki(struct buf *text)
         { "= = = =", "====" }, { "= = =", "===" }, { "= =", "==" }, { " ° ", "°" }, { " \n", "\n" },
         { "\n ", "\n" },       { " N ", " 1 " },   { " 's", "'s" }, { NULL, NULL },
     };
-    struct buf spare = BUF_INIT;
+    SCOPED(buf) spare = BUF_INIT;
     replace_all(text, &spare, before);
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
         tighten(text, &spare, pairs[i][0], pairs[i][1]);
     replace_all(text, &spare, after);
-    buf_release(&spare);
 }
 
 void detokenize_ptb(struct buf *text)
@@ -81,7 +81,6 @@ void detokenize_ptb(struct buf *text)
         { " '", "'" },   { " \n", "\n" }, { "\n ", "\n" }, { " n't", "n't" },
         { " N ", "1 " }, { "$ 1", "$1" }, { "# 1", "#1" }, { NULL, NULL },
     };
-    struct buf spare = BUF_INIT;
+    SCOPED(buf) spare = BUF_INIT;
     replace_all(text, &spare, rules);
-    buf_release(&spare);
 }

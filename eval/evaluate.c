@@ -3,16 +3,16 @@
 
 #include "common/base/err.h"
 #include "common/base/log.h"
+#include "common/base/scope.h"
 #include "common/program/tool.h"
 #include "eval/choice_command.h"
-#include "eval/classify_command.h"
 #include "eval/core.h"
+#include "eval/evaluate_commands.h"
 #include "eval/lambada.h"
 #include "eval/line_scores.h"
 #include "eval/minimal_pairs.h"
 #include "eval/report.h"
 #include "eval/shards.h"
-#include "eval/squad_command.h"
 #include "eval/subject.h"
 #include "eval/wiki.h"
 
@@ -117,7 +117,7 @@ static int wiki_file(struct evaluation *given, const char *path)
     if (wiki_read(&text, path, given->rule, given->detokenizer, given->subject.tokenizer,
                   given->subject.encoder) < 0)
         return -1;
-    struct report r = REPORT_INIT(given->subject.json);
+    SCOPED(report) r = REPORT_INIT(given->subject.json);
     report_counts(given, &r, path, &text);
     int result = 0;
     if (!given->dry_run) {
@@ -132,7 +132,6 @@ static int wiki_file(struct evaluation *given, const char *path)
         result = report_print(&r);
     else
         err_in("%s", path);
-    report_release(&r);
     tool_count("token(s)", text.tokens);
     wiki_release(&text);
     return result;
@@ -345,12 +344,9 @@ static const struct opt_foreign foreign[] = {
     { "task", "give a command: wiki, lmbd, choice, shards, squad or classify" },
     { "valid-data", "the files are operands" },
     { "predict-file", "the file of questions is an operand" },
-    { "pretrained-checkpoint", "give --model" },
-    { "checkpoint-input-dir", "give --model" },
-    { "init-checkpoint", "give --model" },
+    { "pretrained-checkpoint checkpoint-input-dir init-checkpoint", "give --model" },
     { "tokenizer-type", "the model folder holds its tokenizer, or give --vocab" },
-    { "overlapping-eval", "give --stride" },
-    { "doc-stride", "give --stride" },
+    { "overlapping-eval doc-stride", "give --stride" },
     { "max-query-length", "give --question-tokens" },
     { "max-answer-length", "give --answer-tokens" },
     { "n-best-size", "give --n-best" },

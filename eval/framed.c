@@ -1,25 +1,23 @@
 #include "eval/framed.h"
 
 #include "common/base/err.h"
+#include "common/base/scope.h"
 
 int framed_encode(const struct tokenizer *t, struct encoder *e, const char *text, size_t n,
                   struct ids *out)
 {
-    struct ids plain = { 0 }, types = { 0 };
+    SCOPED(ids) plain = { 0 }, types = { 0 };
     int result = encoder_encode(e, text, n, TOKENIZER_ORDINARY, &plain);
     if (!result)
         tokenizer_assemble(t, &plain, NULL, out, &types);
-    ids_release(&plain);
-    ids_release(&types);
     return result;
 }
 
 int64_t framed_start(const struct tokenizer *t)
 {
-    struct ids begin = { 0 };
+    SCOPED(ids) begin = { 0 };
     tokenizer_begin_text(t, &begin);
     int64_t start = begin.count ? begin.data[0] : tokenizer_end_of_text(t);
-    ids_release(&begin);
     return start >= 0 ? start
                       : err_set("the vocabulary has no token that begins a text: neither one of "
                                 "its post-processor nor end-of-text");

@@ -50,7 +50,7 @@ int items_end(struct items *g)
 static int each_line(struct items *g, struct input *in, items_add_line add,
                      void (*progress)(uint64_t done))
 {
-    struct buf name = BUF_INIT;
+    SCOPED(buf) name = BUF_INIT;
     char *line;
     size_t n;
     uint64_t added = 0;
@@ -68,7 +68,6 @@ static int each_line(struct items *g, struct input *in, items_add_line add,
         added += result == 1;
         progress(added);
     }
-    buf_release(&name);
     if (more < 0)
         return -1;
     if (items_flush(g) < 0)

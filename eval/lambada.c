@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/base/err.h"
+#include "common/base/scope.h"
 #include "common/formats/js.h"
 #include "eval/items.h"
 #include "unicode/whitespace.h"
@@ -16,14 +17,13 @@ struct lambada {
 
 int lambada_parse(const char *line, size_t n, const char *name, struct buf *text)
 {
-    struct js *object = js_parse(line, n, name);
+    SCOPED_JS object = js_parse(line, n, name);
     if (!object)
         return -1;
     size_t len;
     const char *s = js_text(js_get(object, "text"), &len);
     if (s)
         buf_add(text, s, len);
-    js_free(object);
     return s ? 0 : err_set("%s: the object has no string \"text\"", name);
 }
 
@@ -42,7 +42,7 @@ static int add_window(struct items *g, size_t begin, size_t end, int64_t scored,
 static int encode_passage(struct items *g, struct encoder *e, struct span text, struct span context,
                           struct span word, size_t *split, size_t *whole)
 {
-    struct buf label = BUF_INIT;
+    SCOPED(buf) label = BUF_INIT;
     buf_addc(&label, ' ');
     buf_add(&label, word.s, word.n);
     int result = encoder_encode(e, context.s, context.n, TOKENIZER_ORDINARY, &g->ids);
@@ -52,7 +52,6 @@ static int encode_passage(struct items *g, struct encoder *e, struct span text, 
     *whole = g->ids.count;
     if (!result)
         result = encoder_encode(e, text.s, text.n, TOKENIZER_ORDINARY, &g->ids);
-    buf_release(&label);
     return result;
 }
 
@@ -101,13 +100,12 @@ static int judge(void *ctx, const struct items *g)
 static int add_line(struct items *g, const char *line, size_t n, const char *name)
 {
     struct lambada *l = g->ctx;
-    struct buf text = BUF_INIT;
+    SCOPED(buf) text = BUF_INIT;
     int result = lambada_parse(line, n, name, &text);
     if (!result && (result = add_passage(g, l->encoder, (struct span){ text.data, text.len })) < 0)
         err_in("%s", name);
     l->score->skipped += result == 0;
     l->score->passages += result == 1;
-    buf_release(&text);
     return result;
 }
 
@@ -116,8 +114,6 @@ int lambada_score(struct lambada_score *score, struct scorer *s, struct encoder 
 {
     *score = (struct lambada_score){ 0 };
     struct lambada l = { score, e };
-    struct items g = ITEMS_INIT(s, judge, &l);
-    int result = items_each_line(&g, path, add_line, progress);
-    items_release(&g);
-    return result;
+    SCOPED(items) g = ITEMS_INIT(s, judge, &l);
+    return items_each_line(&g, path, add_line, progress);
 }

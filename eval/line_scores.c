@@ -5,6 +5,7 @@
 
 #include "common/base/err.h"
 #include "common/base/log.h"
+#include "common/base/scope.h"
 #include "common/base/utf8.h"
 #include "eval/items.h"
 #include "eval/report.h"
@@ -41,11 +42,10 @@ static void count(struct bits *b, double bits)
 /* Returns the number of tokens of the line's first half, encoded alone, or -1 with an error. */
 static int64_t first_half(struct lines *l, const char *line, size_t n)
 {
-    struct ids ids = { 0 };
+    SCOPED(ids) ids = { 0 };
     size_t half = utf8_offset(line, n, utf8_count(line, n) / 2);
     int result = encoder_encode(l->subject.encoder, line, half, TOKENIZER_ORDINARY, &ids);
     int64_t tokens = (int64_t)ids.count;
-    ids_release(&ids);
     return result < 0 ? -1 : tokens;
 }
 
@@ -151,14 +151,13 @@ static int report_file(const struct lines *l, const char *path)
 
 static int score_file(struct lines *l, const char *path)
 {
-    struct items g = ITEMS_INIT(&l->scorer, judge, l);
+    SCOPED(items) g = ITEMS_INIT(&l->scorer, judge, l);
     l->lines = l->cut = l->tokens = l->unknowns = l->bytes = l->characters = 0;
     l->whole = l->second = (struct bits){ 0 };
     l->shorter = 0;
     progress_begin("line(s)", 0);
     int result = items_each_line(&g, path, add_line, progress_to);
     progress_end();
-    items_release(&g);
     return result < 0 ? -1 : report_file(l, path);
 }
 

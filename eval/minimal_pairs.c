@@ -29,7 +29,7 @@ static const struct pairs defaults = {
 static int add_sentence(struct items *g, const struct js *object, const char *key)
 {
     const struct pairs *p = g->ctx;
-    struct buf text = BUF_INIT;
+    SCOPED(buf) text = BUF_INIT;
     size_t n, begin = g->ids.count;
     const char *s = js_text(js_get(object, key), &n);
     if (!s)
@@ -39,7 +39,6 @@ static int add_sentence(struct items *g, const struct js *object, const char *ke
     ids_add(&g->ids, (uint32_t)p->start);
     int result = encoder_encode(p->subject.encoder, text.data, text.len, TOKENIZER_ORDINARY,
                                 &g->ids);
-    buf_release(&text);
     int64_t scored = (int64_t)(g->ids.count - begin) - 1;
     if (!result && !scored)
         return err_set("\"%s\" has no token", key);
@@ -52,13 +51,12 @@ static int add_sentence(struct items *g, const struct js *object, const char *ke
 static int add_line(struct items *g, const char *line, size_t n, const char *name)
 {
     const struct pairs *p = g->ctx;
-    struct js *object = js_parse(line, n, name);
+    SCOPED_JS object = js_parse(line, n, name);
     if (!object)
         return -1;
     int result = add_sentence(g, object, p->good);
     if (!result)
         result = add_sentence(g, object, p->bad);
-    js_free(object);
     return result < 0 ? err_in("%s", name) : 1;
 }
 
@@ -89,12 +87,11 @@ static int judge(void *ctx, const struct items *g)
 /* Scores a file, prints its figures and adds the share of right pairs to *sum. */
 static int score_file(struct pairs *p, const char *path, double *sum)
 {
-    struct items g = ITEMS_INIT(&p->scorer, judge, p);
+    SCOPED(items) g = ITEMS_INIT(&p->scorer, judge, p);
     p->count = p->right = 0;
     progress_begin("pair(s)", 0);
     int result = items_each_line(&g, path, add_line, progress_to);
     progress_end();
-    items_release(&g);
     if (result < 0)
         return -1;
     double right = (double)p->right, share = right / (double)p->count;

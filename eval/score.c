@@ -124,12 +124,11 @@ int score_windows(struct scorer *s, struct window *w, size_t n)
     for (size_t i = 0; i < n; i++)
         if (check(s, &w[i]) < 0)
             return -1;
-    struct window **order = mem_alloc(n * sizeof *order);
+    SCOPED_MEM struct window **order = mem_alloc(n * sizeof *order);
     for (size_t i = 0; i < n; i++)
         order[i] = &w[i];
     qsort(order, n, sizeof *order, by_length);
     run_all(s, order, n);
-    free(order);
     for (size_t i = 0; i < n; i++)
         if (!isfinite(w[i].loss))
             return err_set(

@@ -10,9 +10,9 @@ int shards_score(struct shards_score *score, struct scorer *s, struct dataset *d
 {
     uint64_t vocabulary = (uint64_t)s->net.model.config.vocabulary;
     uint64_t group = (uint64_t)(s->net.rows / length); /* sequences in a batch */
-    uint32_t *ids = mem_zalloc(group * (uint64_t)(length + 1), sizeof *ids);
-    int32_t *labels = mem_zalloc(group * (uint64_t)length + 1, sizeof *labels);
-    struct window *w = mem_zalloc(group, sizeof *w);
+    SCOPED_MEM uint32_t *ids = mem_zalloc(group * (uint64_t)(length + 1), sizeof *ids);
+    SCOPED_MEM int32_t *labels = mem_zalloc(group * (uint64_t)length + 1, sizeof *labels);
+    SCOPED_MEM struct window *w = mem_zalloc(group, sizeof *w);
     int result = 0;
     *score = (struct shards_score){ 0 };
     while (!result && score->sequences < sequences) {
@@ -39,9 +39,6 @@ int shards_score(struct shards_score *score, struct scorer *s, struct dataset *d
         score->sequences += n;
         progress(score->sequences * (uint64_t)length);
     }
-    free(ids);
-    free(labels);
-    free(w);
     if (!result && !score->targets)
         return err_set("no token of the %llu sequence(s) is a label: nothing to score",
                        (unsigned long long)score->sequences);

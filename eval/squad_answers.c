@@ -77,7 +77,7 @@ static void add_window(struct candidates *c, const struct squad_answer_rules *ru
                        const float *ends)
 {
     uint32_t offset = squad_window_offset(w, window), stop = offset + w->items[window].count;
-    uint32_t *best = mem_alloc(2 * (size_t)rules->n_best * sizeof *best);
+    SCOPED_MEM uint32_t *best = mem_alloc(2 * (size_t)rules->n_best * sizeof *best);
     uint32_t *best_ends = best + rules->n_best;
     uint32_t s = best_positions(best, rules->n_best, starts, stop + 1);
     uint32_t e = best_positions(best_ends, rules->n_best, ends, stop + 1);
@@ -95,7 +95,6 @@ static void add_window(struct candidates *c, const struct squad_answer_rules *ru
                                                      .last = first + end - start });
         }
     }
-    free(best);
 }
 
 static int add_windows(struct candidates *c, const struct squad_answer_rules *rules,
@@ -318,13 +317,9 @@ void squad_answers_end(struct squad_answers *a)
 
 static int save(struct output *out, const struct buf *text, const char *dir, const char *name)
 {
-    struct buf path = BUF_INIT;
+    SCOPED(buf) path = BUF_INIT;
     file_join(&path, dir, name);
-    int result = output_open(out, path.data);
-    if (!result)
-        result = output_write(out, text->data, text->len);
-    buf_release(&path);
-    return result;
+    return output_open(out, path.data) < 0 ? -1 : output_write(out, text->data, text->len);
 }
 
 int squad_answers_save(const struct squad_answers *a, const char *dir)

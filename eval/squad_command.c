@@ -1,9 +1,11 @@
-#include "eval/squad_command.h"
+/* The command `evaluate squad`: answers to questions, and their scores. */
+#include "eval/evaluate_commands.h"
 
 #include <string.h>
 
 #include "common/base/err.h"
 #include "common/base/log.h"
+#include "common/base/scope.h"
 #include "common/base/utf8.h"
 #include "common/files/file.h"
 #include "common/formats/js.h"
@@ -85,13 +87,11 @@ static int score_predictions(struct answering *given, struct squad_score *score,
                              const struct squad *s, int v2, const struct js *predictions,
                              const char *name)
 {
-    struct js *no_answer = NULL;
+    SCOPED_JS no_answer = NULL;
     if (given->na_prob_path && !(no_answer = js_load_any(given->na_prob_path)))
         return -1;
-    int result = v2 ? squad_score_v2(score, s, predictions, name, no_answer, given->na_threshold)
-                    : squad_score_v1(score, s, predictions, name);
-    js_free(no_answer);
-    return result;
+    return v2 ? squad_score_v2(score, s, predictions, name, no_answer, given->na_threshold)
+              : squad_score_v1(score, s, predictions, name);
 }
 
 /* Returns a new report with the counts of the data and, if w is not NULL, of the windows. */
@@ -123,11 +123,8 @@ static int print_score(struct answering *given, const struct squad *s,
  * 1.1. Returns 0, or -1 with an error. */
 static int score_file(struct answering *given, const struct squad *s, int v2)
 {
-    struct js *predictions = js_load_any(given->predictions_path);
-    int result = predictions ? print_score(given, s, NULL, v2, predictions, given->predictions_path)
-                             : -1;
-    js_free(predictions);
-    return result;
+    SCOPED_JS predictions = js_load_any(given->predictions_path);
+    return predictions ? print_score(given, s, NULL, v2, predictions, given->predictions_path) : -1;
 }
 
 /* ---- answers of a model ----------------------------------------------------------------- */
@@ -173,10 +170,8 @@ static int report_answers(struct answering *given, const struct squad *s,
                           const struct squad_windows *w, int v2, const struct squad_answers *a)
 {
     if (s->unanswerable < s->question_count || v2) {
-        struct js *predictions = js_parse(a->predictions.data, a->predictions.len, "predictions");
-        int result = predictions ? print_score(given, s, w, v2, predictions, "predictions") : -1;
-        js_free(predictions);
-        return result;
+        SCOPED_JS predictions = js_parse(a->predictions.data, a->predictions.len, "predictions");
+        return predictions ? print_score(given, s, w, v2, predictions, "predictions") : -1;
     }
     struct report r = begin_report(given, s, w);
     return report_print(&r);
@@ -257,7 +252,7 @@ static int answer_lines(struct answering *given, struct squad_text context)
 
 static int run_ask(struct answering *given)
 {
-    struct buf context = BUF_INIT;
+    SCOPED(buf) context = BUF_INIT;
     if (!strcmp(given->ask_path, "-"))
         return err_usage("--ask needs a file: standard input is for the questions");
     int result = file_read_text(given->ask_path, &context);
@@ -265,7 +260,6 @@ static int run_ask(struct answering *given)
         result = load_squad_model(given);
     if (!result)
         result = answer_lines(given, (struct squad_text){ context.data, context.len });
-    buf_release(&context);
     return result;
 }
 

@@ -49,7 +49,7 @@ static int is_article(const char *s, size_t n)
 
 void squad_normalise(struct buf *out, const char *s, size_t n)
 {
-    struct buf lower = BUF_INIT;
+    SCOPED(buf) lower = BUF_INIT;
     size_t start = out->len, len;
     int gap = 0; /* white space or an article since the last character */
     lower_add(&lower, s, n);
@@ -70,7 +70,6 @@ void squad_normalise(struct buf *out, const char *s, size_t n)
             gap = 0;
         }
     }
-    buf_release(&lower);
 }
 
 /* ---- F1 ------------------------------------------------------------------------------------- */
@@ -104,16 +103,14 @@ static struct span *sorted_words(const char *s, size_t n, size_t *count)
 double squad_f1(const char *gold, size_t gold_n, const char *text, size_t n)
 {
     size_t g, t, same = 0, i = 0, j = 0;
-    struct span *gold_words = sorted_words(gold, gold_n, &g);
-    struct span *words = sorted_words(text, n, &t);
+    SCOPED_MEM struct span *gold_words = sorted_words(gold, gold_n, &g);
+    SCOPED_MEM struct span *words = sorted_words(text, n, &t);
     while (i < g && j < t) {
         int order = by_text(&gold_words[i], &words[j]);
         same += !order;
         i += order <= 0;
         j += order >= 0;
     }
-    free(gold_words);
-    free(words);
     if (!same)
         return 0;
     double precision = (double)same / (double)t, recall = (double)same / (double)g;
@@ -145,7 +142,7 @@ static void compare(struct raw *r, const struct buf *gold, const struct buf *pre
 static void compare_all(struct raw *r, const struct squad *s, const struct squad_question *q,
                         const struct buf *prediction, int v2)
 {
-    struct buf gold = BUF_INIT;
+    SCOPED(buf) gold = BUF_INIT;
     size_t compared = 0;
     for (size_t i = 0; i < q->answers; i++) {
         struct squad_text text = s->answers[q->answer + i].text;
@@ -159,7 +156,6 @@ static void compare_all(struct raw *r, const struct squad *s, const struct squad
     buf_clear(&gold);
     if (v2 && !compared)
         compare(r, &gold, prediction, v2);
-    buf_release(&gold);
 }
 
 /* What the figures of some questions are computed from. */
@@ -205,11 +201,10 @@ static int score_question(struct raw *r, const struct squad *s, const struct squ
     const char *text = js_text(v, &n);
     if (!text)
         return err_set("%s: the prediction for question '%s' is not a string", name, q->id);
-    struct buf prediction = BUF_INIT;
+    SCOPED(buf) prediction = BUF_INIT;
     squad_normalise(&prediction, text, n);
     r->empty = !n;
     compare_all(r, s, q, &prediction, v2);
-    buf_release(&prediction);
     return 0;
 }
 
@@ -340,8 +335,8 @@ static void best_thresholds(struct squad_score *score, const struct squad *s, co
                             const struct js *no_answer)
 {
     size_t n = 0, unanswerable = 0;
-    struct ranked *ranked = mem_alloc(s->question_count * sizeof *ranked);
-    struct position *order = positions(no_answer);
+    SCOPED_MEM struct ranked *ranked = mem_alloc(s->question_count * sizeof *ranked);
+    SCOPED_MEM struct position *order = positions(no_answer);
     for (size_t i = 0; i < s->question_count; i++) {
         const struct squad_question *q = &s->questions[i];
         if (q->same_id != i)
@@ -356,8 +351,6 @@ static void best_thresholds(struct squad_score *score, const struct squad *s, co
     qsort(ranked, n, sizeof *ranked, by_probability);
     score->best_exact = best_threshold(ranked, n, unanswerable, 0);
     score->best_f1 = best_threshold(ranked, n, unanswerable, 1);
-    free(order);
-    free(ranked);
 }
 
 /* Scores all questions. Questions with the same id share the entry raw[] of the first one, and the
@@ -381,7 +374,7 @@ int squad_score_v2(struct squad_score *score, const struct squad *s, const struc
 {
     if (check_predictions(s, predictions, name) < 0)
         return -1;
-    struct raw *raw = mem_zalloc(s->question_count, sizeof *raw);
+    SCOPED_MEM struct raw *raw = mem_zalloc(s->question_count, sizeof *raw);
     *score = (struct squad_score){ .unknown = count_unknown(s, predictions) };
     int result = score_all(raw, s, predictions, name, no_answer);
     for (size_t i = 0; i < s->question_count; i++)
@@ -395,6 +388,5 @@ int squad_score_v2(struct squad_score *score, const struct squad *s, const struc
         result = err_set("%s: nothing to score: no prediction is for a question of the data", name);
     if (!result && no_answer)
         best_thresholds(score, s, raw, no_answer);
-    free(raw);
     return result;
 }

@@ -93,7 +93,7 @@ int squad_model_answer(struct squad_answers *a, struct squad_model *m,
                        const struct squad_windows *w, void (*progress)(uint64_t done))
 {
     const size_t T = w->rules.length;
-    float *starts = NULL, *ends = NULL;
+    SCOPED_MEM float *starts = NULL, *ends = NULL;
     size_t starts_cap = 0, ends_cap = 0;
     int result = 0;
     for (size_t q = 0, next; q < w->squad->question_count && !result; q = next) {
@@ -108,8 +108,6 @@ int squad_model_answer(struct squad_answers *a, struct squad_model *m,
         }
         progress(w->of_question[next]);
     }
-    free(starts);
-    free(ends);
     return result;
 }
 
@@ -117,10 +115,8 @@ int squad_model_best(struct squad_best *best, struct squad_model *m,
                      const struct squad_answer_rules *rules, const struct squad_windows *w)
 {
     size_t floats = w->count * w->rules.length;
-    float *starts = mem_alloc(floats * sizeof *starts), *ends = mem_alloc(floats * sizeof *ends);
+    SCOPED_MEM float *starts = mem_alloc(floats * sizeof *starts),
+                     *ends = mem_alloc(floats * sizeof *ends);
     run_windows(m, w, 0, w->count, starts, ends);
-    int result = squad_answers_best(best, rules, w, 0, starts, ends);
-    free(starts);
-    free(ends);
-    return result;
+    return squad_answers_best(best, rules, w, 0, starts, ends);
 }

@@ -160,7 +160,7 @@ static int check_size(const struct wiki_text *text, const char *path, enum wiki_
  * or -1 with an error. */
 static int read_text(const char *path, struct buf *data)
 {
-    struct buf name = BUF_INIT;
+    SCOPED(buf) name = BUF_INIT;
     if (!file_ends_with(path, ".zip"))
         return file_read_text(path, data);
     int result = archived_extract(path, "wiki.test.", &name, data);
@@ -170,14 +170,13 @@ static int read_text(const char *path, struct buf *data)
         if (valid < data->len)
             result = err_set("%s: %s: not valid UTF-8 at byte %zu", path, name.data, valid);
     }
-    buf_release(&name);
     return result;
 }
 
 int wiki_read(struct wiki_text *text, const char *path, enum wiki_rule rule,
               enum wiki_detokenizer detokenizer, const struct tokenizer *t, struct encoder *e)
 {
-    struct buf data = BUF_INIT;
+    SCOPED(buf) data = BUF_INIT;
     struct reading r = { rule, detokenizer, t, e, -1, BUF_INIT };
     if (detokenizer == WIKI_AUTO)
         r.detokenizer = rule == WIKI_STRIDED ? WIKI_LINES : WIKI_WIKI;
@@ -187,7 +186,6 @@ int wiki_read(struct wiki_text *text, const char *path, enum wiki_rule rule,
         result = err_in("%s", path);
     if (!result)
         result = check_size(text, path, rule);
-    buf_release(&data);
     buf_release(&r.page);
     if (result)
         wiki_release(text);

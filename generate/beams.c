@@ -141,7 +141,7 @@ static void extend(void *ctx, int64_t parent, int thread)
     const int64_t all = b->g->model.config.vocabulary, V = generator_choices(b->g), n = ranked(b);
     float *logits = b->logits + parent * all;
     struct logprob *top = b->top + parent * n;
-    struct ids text = { 0 };
+    SCOPED(ids) text = { 0 };
     const double sum = logprobs_sum(logits, all);
     for (int64_t i = 0; i < V; i++)
         logits[i] = (float)(logits[i] - sum);
@@ -157,7 +157,6 @@ static void extend(void *ctx, int64_t parent, int thread)
             .id = top[i].id,
             .sum = isfinite(sum) ? beam->sum + top[i].logprob : sum,
         };
-    ids_release(&text);
 }
 
 /* Sorts the continuations of all beams and sets how the best 2 * width of them end. Returns the

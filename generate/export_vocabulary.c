@@ -63,7 +63,7 @@ static int find_tokens(struct tokens *t, const struct js *root)
 
 static void add_tokens(struct gguf_writer *w, const struct tokens *t)
 {
-    struct buf texts = BUF_INIT, types = BUF_INIT, hole = BUF_INIT;
+    SCOPED(buf) texts = BUF_INIT, types = BUF_INIT, hole = BUF_INIT;
     for (int64_t id = 0; id < t->size; id++) {
         const struct token *token = &t->items[id];
         buf_clear(&hole);
@@ -74,9 +74,6 @@ static void add_tokens(struct gguf_writer *w, const struct tokens *t)
     }
     gguf_add_list(w, "tokenizer.ggml.tokens", GGUF_TEXT, (uint64_t)t->size, &texts);
     gguf_add_list(w, "tokenizer.ggml.token_type", GGUF_I32, (uint64_t)t->size, &types);
-    buf_release(&texts);
-    buf_release(&types);
-    buf_release(&hole);
 }
 
 static void add_text(struct gguf_writer *w, const char *key, const char *text)
@@ -156,15 +153,13 @@ static void put_merge(struct buf *text, size_t *left, const struct js *merge)
 
 static void add_merges(struct gguf_writer *w, const struct js *merges)
 {
-    struct buf texts = BUF_INIT, one = BUF_INIT;
+    SCOPED(buf) texts = BUF_INIT, one = BUF_INIT;
     size_t left;
     for (size_t i = 0; i < js_count(merges); i++) {
         put_merge(&one, &left, js_at(merges, i));
         gguf_put_text(&texts, one.data, one.len);
     }
     gguf_add_list(w, "tokenizer.ggml.merges", GGUF_TEXT, js_count(merges), &texts);
-    buf_release(&texts);
-    buf_release(&one);
 }
 
 static const char *add_byte_level(struct gguf_writer *w, struct tokens *t, const struct js *root)
@@ -233,7 +228,7 @@ static const char *doubt_of_text(const struct js *root, int *prefix)
 /* Returns the number of ways to cut the token into two tokens that can be merged. */
 static size_t cuts_of(const struct tokens *t, const struct token *token)
 {
-    struct buf part = BUF_INIT;
+    SCOPED(buf) part = BUF_INIT;
     size_t count = 0, len;
     for (size_t i = 0; i < token->n; i += len) {
         utf8_get((const unsigned char *)token->text + i, &len);
@@ -243,7 +238,6 @@ static size_t cuts_of(const struct tokens *t, const struct token *token)
         const int64_t right = left >= 0 ? id_of(t, token->text + i) : -1;
         count += right >= 0 && t->items[left].type == NORMAL && t->items[right].type == NORMAL;
     }
-    buf_release(&part);
     return count;
 }
 
@@ -252,8 +246,8 @@ static size_t cuts_of(const struct tokens *t, const struct token *token)
  * the list, else 0: all merges of a token must follow each other, and be all the ways to cut it. */
 static int set_scores(struct tokens *t, const struct js *merges)
 {
-    struct buf text = BUF_INIT;
-    size_t *ways = mem_zalloc((size_t)t->size, sizeof *ways);
+    SCOPED(buf) text = BUF_INIT;
+    SCOPED_MEM size_t *ways = mem_zalloc((size_t)t->size, sizeof *ways);
     int64_t before = -1;
     const char *ties = js_text(js_get(t->model, "ties"), NULL); /* a digit for each merge */
     int made = 0, same = 1;
@@ -277,18 +271,15 @@ static int set_scores(struct tokens *t, const struct js *merges)
             if (!ways[id])
                 t->items[id].score = (float)(-made - 1);
         }
-    free(ways);
-    buf_release(&text);
     return same;
 }
 
 static void add_scores(struct gguf_writer *w, const struct tokens *t)
 {
-    struct buf scores = BUF_INIT;
+    SCOPED(buf) scores = BUF_INIT;
     for (int64_t id = 0; id < t->size; id++)
         gguf_put_f32(&scores, t->items[id].score);
     gguf_add_list(w, "tokenizer.ggml.scores", GGUF_F32, (uint64_t)t->size, &scores);
-    buf_release(&scores);
 }
 
 static const char *add_pieces(struct gguf_writer *w, struct tokens *t, const struct js *root)
@@ -340,12 +331,11 @@ static const char *add_words(struct gguf_writer *w, struct tokens *t, const stru
 {
     const struct js *normalizer = js_get(root, "normalizer");
     const int lower = js_flag(normalizer, "lowercase", 1);
-    struct buf texts = BUF_INIT;
+    SCOPED(buf) texts = BUF_INIT;
     add_text(w, "tokenizer.ggml.model", "bert");
     add_text(w, "tokenizer.ggml.pre", "default");
     respell(t, &texts);
     add_tokens(w, t);
-    buf_release(&texts);
     return type_is(normalizer, "BertNormalizer") && lower &&
                    js_flag(normalizer, "strip_accents", lower) &&
                    js_flag(normalizer, "handle_chinese_chars", 1) &&
@@ -401,7 +391,7 @@ static void add_role(struct gguf_writer *w, const struct tokenizer *t, enum toke
 static void add_ids(struct gguf_writer *w, const struct tokenizer *t)
 {
     const struct ids none = { 0 };
-    struct ids begin = { 0 }, all = { 0 }, types = { 0 };
+    SCOPED(ids) begin = { 0 }, all = { 0 }, types = { 0 };
     const int64_t end = tokenizer_end_of_text(t);
     tokenizer_begin_text(t, &begin);
     tokenizer_assemble(t, &none, NULL, &all, &types);
@@ -417,21 +407,16 @@ static void add_ids(struct gguf_writer *w, const struct tokenizer *t)
     add_role(w, t, TOKENIZER_PAD, "tokenizer.ggml.padding_token_id");
     add_role(w, t, TOKENIZER_SEP, "tokenizer.ggml.seperator_token_id"); /* llama.cpp's spelling */
     add_role(w, t, TOKENIZER_MASK, "tokenizer.ggml.mask_token_id");
-    ids_release(&begin);
-    ids_release(&all);
-    ids_release(&types);
 }
 
 int export_vocabulary(struct gguf_writer *w, const struct tokenizer *t, int64_t vocabulary,
                       const char **doubt)
 {
-    struct buf text = BUF_INIT;
+    SCOPED(buf) text = BUF_INIT;
     tokenizer_print(t, &text);
-    struct js *root = js_parse(text.data, text.len, "tokenizer.json");
+    SCOPED_JS root = js_parse(text.data, text.len, "tokenizer.json");
     int failed = root ? add_keys(w, root, vocabulary, doubt) : -1;
     add_ids(w, t);
     gguf_add_text(w, "tokenizer.huggingface.json", text.data, text.len);
-    js_free(root);
-    buf_release(&text);
     return failed;
 }

@@ -90,7 +90,7 @@ static void print_news(struct generate *given, struct generation *one)
 
 static void add_token(struct buf *line, const struct generate *given, const struct logprob *p)
 {
-    struct buf text = BUF_INIT;
+    SCOPED(buf) text = BUF_INIT;
     size_t n;
     const char *bytes = tokenizer_token(given->g.tokenizer, p->id, &n);
     if (bytes)
@@ -98,7 +98,6 @@ static void add_token(struct buf *line, const struct generate *given, const stru
     buf_addf(line, "{\"id\": %u, \"text\": ", p->id);
     js_quote(line, text.data, text.len);
     buf_addf(line, ", \"logprob\": %.9g", p->logprob);
-    buf_release(&text);
 }
 
 /* Adds the log probability of each token, and those of the most probable tokens in its place. */
@@ -126,7 +125,7 @@ static void add_logprobs(struct buf *line, const struct generate *given,
 static void print_json(struct generate *given, const struct generation *one, const char *prompt,
                        size_t n, const double *score)
 {
-    struct buf line = BUF_INIT, valid = BUF_INIT;
+    SCOPED(buf) line = BUF_INIT, valid = BUF_INIT;
     utf8_repair(&valid, prompt, n);
     buf_adds(&line, "{\"prompt\": ");
     js_quote(&line, valid.data, valid.len);
@@ -144,8 +143,6 @@ static void print_json(struct generate *given, const struct generation *one, con
     buf_adds(&line, "}\n");
     fputs(line.data, stdout);
     fflush(stdout);
-    buf_release(&line);
-    buf_release(&valid);
 }
 
 /* Logs the times per token. All texts that are generated together share them. The first token of a
@@ -368,7 +365,7 @@ static int print_beams(struct generate *given, const struct start *start, const 
 static int run_beams(struct generate *given)
 {
     struct feed *f = &given->feed;
-    struct start start = { 0 };
+    SCOPED(start) start = { 0 };
     const char *text;
     size_t n;
     int more;
@@ -387,7 +384,6 @@ static int run_beams(struct generate *given)
         if (failed)
             log_warn("%s", err_get());
     }
-    start_release(&start);
     return more;
 }
 

@@ -304,11 +304,9 @@ int generation_begin(struct generator *g, struct generation *one, struct start *
         cache_init(&one->cache, &g->decoder);
         cache_copy(&one->cache, &start->cache, start->cache.past.used);
     }
-    float *logits = mem_alloc(bytes);
+    SCOPED_MEM float *logits = mem_alloc(bytes);
     memcpy(logits, start->logits, bytes);
-    int result = choose(g, &one, 1, logits);
-    free(logits);
-    return result;
+    return choose(g, &one, 1, logits);
 }
 
 void generation_release(struct generation *one)

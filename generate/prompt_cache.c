@@ -70,7 +70,7 @@ static int alike(const float *a, const float *b)
 int prompt_cache_save(struct generator *g, const struct start *start, const char *model,
                       const char *path)
 {
-    struct buf out = BUF_INIT;
+    SCOPED(buf) out = BUF_INIT;
     unsigned char checksum[8];
     float logits[PROMPT_CACHE_LOGITS];
     const int64_t n = start->cache.past.used, numbers = cache_numbers(&start->cache, n);
@@ -91,14 +91,11 @@ int prompt_cache_save(struct generator *g, const struct start *start, const char
     add_reals(&out, logits, PROMPT_CACHE_LOGITS);
     for (int64_t i = 0; i < n; i++)
         add_u32(&out, start->ids.data[i]);
-    float *keys = mem_alloc(2 * (size_t)numbers * sizeof *keys);
+    SCOPED_MEM float *keys = mem_alloc(2 * (size_t)numbers * sizeof *keys);
     cache_get(&start->cache, keys, keys + numbers);
     add_reals(&out, keys, 2 * numbers);
-    free(keys);
     add_u32(&out, crc32c(0, out.data, out.len));
-    int result = file_write(path, out.data, out.len);
-    buf_release(&out);
-    return result;
+    return file_write(path, out.data, out.len);
 }
 
 /* ---- reading -------------------------------------------------------------------------------- */
@@ -174,20 +171,15 @@ static int take(struct generator *g, const struct buf *bytes, const char *model,
     if (prompt_cache_parse(&c, bytes->data, bytes->len, path) < 0 || check(g, &c, model, path) < 0)
         return -1;
     const int64_t numbers = (int64_t)c.layers * c.width * c.tokens;
-    float *keys = mem_alloc(2 * (size_t)numbers * sizeof *keys);
+    SCOPED_MEM float *keys = mem_alloc(2 * (size_t)numbers * sizeof *keys);
     get_reals(keys, c.keys, 2 * numbers);
     cache_init(&g->saved, &g->decoder);
     cache_set(&g->saved, c.tokens, keys, keys + numbers);
-    free(keys);
     return 0;
 }
 
 int prompt_cache_load(struct generator *g, const char *model, const char *path)
 {
-    struct buf bytes = BUF_INIT;
-    int result = file_read(path, &bytes);
-    if (!result)
-        result = take(g, &bytes, model, path);
-    buf_release(&bytes);
-    return result;
+    SCOPED(buf) bytes = BUF_INIT;
+    return file_read(path, &bytes) < 0 ? -1 : take(g, &bytes, model, path);
 }

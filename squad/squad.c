@@ -21,7 +21,7 @@ enum depth { ARTICLE, PARAGRAPH, QUESTION, ANSWER };
 
 static int bad(const struct place *p, enum depth depth, const char *what)
 {
-    struct buf at = BUF_INIT;
+    SCOPED(buf) at = BUF_INIT;
     buf_addf(&at, "data[%zu]", p->article);
     if (depth >= PARAGRAPH)
         buf_addf(&at, ".paragraphs[%zu]", p->paragraph);
@@ -30,7 +30,6 @@ static int bad(const struct place *p, enum depth depth, const char *what)
     if (depth >= ANSWER)
         buf_addf(&at, ".answers[%zu]", p->answer);
     err_set("%s: %s: %s", p->name, at.data, what);
-    buf_release(&at);
     return -1;
 }
 
@@ -239,7 +238,7 @@ static int by_id(const void *a, const void *b)
 
 static void mark_repeated(struct squad *s)
 {
-    struct squad_question **sorted = mem_alloc(s->question_count * sizeof *sorted);
+    SCOPED_MEM struct squad_question **sorted = mem_alloc(s->question_count * sizeof *sorted);
     for (size_t i = 0; i < s->question_count; i++)
         sorted[i] = &s->questions[i];
     qsort(sorted, s->question_count, sizeof *sorted, by_id);
@@ -248,7 +247,6 @@ static void mark_repeated(struct squad *s)
         sorted[i]->same_id = repeated ? sorted[i - 1]->same_id : (size_t)(sorted[i] - s->questions);
         s->repeated_ids += (size_t)repeated;
     }
-    free(sorted);
 }
 
 /* ---- a file --------------------------------------------------------------------------------- */
@@ -277,13 +275,9 @@ int squad_parse(struct squad *s, const char *text, size_t n, const char *name)
 
 int squad_read(struct squad *s, const char *path)
 {
-    struct buf text = BUF_INIT;
+    SCOPED(buf) text = BUF_INIT;
     *s = (struct squad){ 0 };
-    int result = file_read_any(path, &text);
-    if (!result)
-        result = squad_parse(s, text.data, text.len, path);
-    buf_release(&text);
-    return result;
+    return file_read_any(path, &text) < 0 ? -1 : squad_parse(s, text.data, text.len, path);
 }
 
 void squad_ask(struct squad *s, struct squad_text context, struct squad_text question)

@@ -369,7 +369,7 @@ static int read_parts(struct run *r, int argc, char **argv)
             result = err_in("%s", names.names[i]);
         file_unmap(&map);
     }
-    file_names_free(&names);
+    file_names_release(&names);
     buf_release(&head);
     if (!result && !r->second)
         result = err_usage("--keys has no hashes of the input: name it as for --keys-to");

@@ -44,7 +44,7 @@ static void close_file(struct entries *s)
 void entries_close(struct entries *s)
 {
     close_file(s);
-    file_names_free(&s->paths);
+    file_names_release(&s->paths);
 }
 
 static int begins(const char *text, size_t n, const char *with)

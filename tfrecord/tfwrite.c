@@ -290,7 +290,7 @@ static int index_file(const char *path, const char *to)
 static int run_index(int argc, char **argv, void *options)
 {
     const struct written *given = options;
-    struct buf path = BUF_INIT;
+    SCOPED(buf) path = BUF_INIT;
     int result = 0;
     if (given->output && argc > 1)
         return err_usage("--output needs exactly one FILE");
@@ -299,7 +299,6 @@ static int run_index(int argc, char **argv, void *options)
         const char *to = given->output ? given->output : path.data;
         result = tool_may_replace(to, NULL, NULL) < 0 ? -1 : index_file(argv[i], to);
     }
-    buf_release(&path);
     return result;
 }
 
@@ -351,13 +350,11 @@ static const struct index_map index_map_defaults = { .seed = 1234, .sequence_len
 
 static int may_replace_maps(const char *name)
 {
-    struct buf path = BUF_INIT;
+    SCOPED(buf) path = BUF_INIT;
     if (!*name)
         return err_usage("the name of an output is empty");
     buf_addf(&path, "%s_doc_idx.npy", name);
-    int result = tool_may_replace(path.data, NULL, NULL);
-    buf_release(&path);
-    return result;
+    return tool_may_replace(path.data, NULL, NULL);
 }
 
 static int write_maps(const struct index_map *given, const char *prefix)
@@ -368,7 +365,7 @@ static int write_maps(const struct index_map *given, const char *prefix)
                           .epochs = (uint64_t)given->epochs,
                           .wide = given->wide };
     struct megatron m;
-    struct buf name = BUF_INIT;
+    SCOPED(buf) name = BUF_INIT;
     const char *shares = given->split ? given->split : given->samples ? "969,30,1" : "997,3,0";
     if (megatron_open_index(&m, prefix) < 0)
         return -1;
@@ -387,7 +384,6 @@ static int write_maps(const struct index_map *given, const char *prefix)
                noun_end(documents), x.apart ? ", the last apart" : "");
         tool_count("sample(s)", x.made);
     }
-    buf_release(&name);
     megatron_close(&m);
     return result;
 }
@@ -404,12 +400,10 @@ static int check_maps(const struct index_map *given)
 static int run_index_map(int, char **argv, void *options)
 {
     const struct index_map *given = options;
-    struct buf prefix = BUF_INIT;
+    SCOPED(buf) prefix = BUF_INIT;
     if (check_maps(given) < 0)
         return -1;
-    int result = megatron_prefix(&prefix, argv[0]) < 0 ? -1 : write_maps(given, prefix.data);
-    buf_release(&prefix);
-    return result;
+    return megatron_prefix(&prefix, argv[0]) < 0 ? -1 : write_maps(given, prefix.data);
 }
 
 /* Values of the options of `tfwrite merge`. */
@@ -432,12 +426,11 @@ static void merge_provenance(struct buf *out, const char *command)
 static int run_merge(int argc, char **argv, void *options)
 {
     const struct joined *given = options;
-    struct buf prefix = BUF_INIT, self = BUF_INIT;
+    SCOPED(buf) prefix = BUF_INIT, self = BUF_INIT;
     uint64_t records = 0;
     if (!given->output)
         return err_usage("--output is missing: name a folder, or a prefix for Megatron pairs");
     int pair = megatron_prefix(&prefix, argv[0]);
-    buf_release(&prefix);
     if (pair > 0 && tool_given("shards"))
         return err_usage("--shards cannot be used with Megatron pairs");
     merge_provenance(&self, " merge");
@@ -453,7 +446,6 @@ static int run_merge(int argc, char **argv, void *options)
                      : (pair ? merge_sets_pairs : merge_sets_folders)(&m, argv, argc, &records);
     tool_count(pair ? "pair(s)" : "set(s)", (uint64_t)argc);
     tool_count(pair ? "sequence(s)" : "record(s)", records);
-    buf_release(&self);
     return result;
 }
 
@@ -497,7 +489,7 @@ static int64_t count_records(const struct blend *b, uint64_t *of)
  * taken[i] to the number that the blend takes of it. Returns 0, or -1 with an error. */
 static int blend_folders(const struct mixed *given, struct blend *b, uint64_t *taken, uint64_t *of)
 {
-    struct buf self = BUF_INIT;
+    SCOPED(buf) self = BUF_INIT;
     uint64_t records;
     int64_t all = count_records(b, of);
     if (all < 0)
@@ -514,7 +506,6 @@ static int blend_folders(const struct mixed *given, struct blend *b, uint64_t *t
                             .taken = taken };
     blend_count(b, m.samples, taken);
     int result = merge_sets_folders(&m, b->paths, (int)b->count, &records);
-    buf_release(&self);
     tool_count("record(s)", records);
     return result;
 }
@@ -524,13 +515,12 @@ static int check_pairs(const struct blend *b)
 {
     int result = 0;
     for (size_t i = 0; i < b->count && !result; i++) {
-        struct buf prefix = BUF_INIT;
+        SCOPED(buf) prefix = BUF_INIT;
         struct megatron m = { 0 };
         result = megatron_prefix(&prefix, b->paths[i]) < 0 ? -1 : megatron_open(&m, prefix.data);
         if (!result && !m.tokens)
             result = err_set("%s.idx: the pair has no tokens", prefix.data);
         megatron_close(&m);
-        buf_release(&prefix);
     }
     return result;
 }
@@ -539,7 +529,7 @@ static int check_pairs(const struct blend *b)
  * that it takes of source i. Returns 0, or -1 with an error. */
 static int blend_pairs(const struct mixed *given, struct blend *b, uint64_t *taken)
 {
-    struct buf path = BUF_INIT;
+    SCOPED(buf) path = BUF_INIT;
     const uint64_t samples = (uint64_t)given->samples;
     if (!samples)
         return err_usage("a blend of Megatron pairs needs --samples");
@@ -552,7 +542,6 @@ static int blend_pairs(const struct mixed *given, struct blend *b, uint64_t *tak
     blend_count(b, samples, taken);
     if (!result)
         result = blend_write(b, samples, given->output);
-    buf_release(&path);
     tool_count("sample(s)", samples);
     return result;
 }
@@ -560,7 +549,7 @@ static int blend_pairs(const struct mixed *given, struct blend *b, uint64_t *tak
 /* Returns 1 if all sources are Megatron pairs, 0 if none is, or -1 with an error. */
 static int are_pairs(const struct blend *b)
 {
-    struct buf prefix = BUF_INIT;
+    SCOPED(buf) prefix = BUF_INIT;
     int all = 0, one = 0;
     for (size_t i = 0; i < b->count && one >= 0; i++) {
         one = megatron_prefix(&prefix, b->paths[i]);
@@ -569,7 +558,6 @@ static int are_pairs(const struct blend *b)
                           b->paths[i], one ? "a" : "no", b->paths[0], all ? "one" : "none");
         all = one;
     }
-    buf_release(&prefix);
     return one < 0 ? -1 : all;
 }
 
@@ -583,14 +571,13 @@ static int run_blend(int argc, char **argv, void *options)
     if (!blends)
         blends = err_usage("'%s' has no weight: write PATH:WEIGHT for each source", argv[0]);
     int pairs = blends < 0 ? -1 : are_pairs(&b), result = pairs < 0 ? -1 : 0;
-    uint64_t *taken = mem_zalloc(2 * b.count, sizeof *taken);
+    SCOPED_MEM uint64_t *taken = mem_zalloc(2 * b.count, sizeof *taken);
     if (!result)
         result = pairs ? blend_pairs(given, &b, taken)
                        : blend_folders(given, &b, taken, taken + b.count);
     if (!result)
         print_blend(&b, taken, pairs ? NULL : taken + b.count);
     tool_count("source(s)", b.count);
-    free(taken);
     blend_release(&b);
     return result;
 }
@@ -605,7 +592,7 @@ static const struct listed show_defaults = { 0 };
 static int run_show(int, char **argv, void *options)
 {
     const struct listed *given = options;
-    struct buf prefix = BUF_INIT;
+    SCOPED(buf) prefix = BUF_INIT;
     struct output out;
     uint64_t shown = 0;
     int pair = megatron_prefix(&prefix, argv[0]), result = pair < 0 ? -1 : output_open(&out, "-");
@@ -619,7 +606,6 @@ static int run_show(int, char **argv, void *options)
     else if (result < 0)
         err_restore(&why);
     tool_count(pair ? "sequence(s)" : "record(s)", shown);
-    buf_release(&prefix);
     return result;
 }
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/base/err.h"
+#include "common/base/scope.h"
 #include "common/files/file.h"
 #include "common/formats/js.h"
 #include "unicode/whitespace.h"
@@ -93,14 +94,13 @@ static size_t special_at(const char *text, const char *role, struct buf *token)
 /* Adds a part of the form, whose special tokens are labels if `counts`. */
 static int put_form(struct talk *k, const char *part, const char *role, size_t counts)
 {
-    struct buf token = BUF_INIT;
+    SCOPED(buf) token = BUF_INIT;
     int result = 0;
     for (size_t n; *part && !result; part += n ? n : 1)
         if ((n = special_at(part, role, &token)))
             result = put_special(k, tokenizer_find(k->chat->t, token.data, token.len), counts);
         else
             buf_add(&k->text, *part == '%' ? role : part, *part == '%' ? strlen(role) : 1);
-    buf_release(&token);
     return result;
 }
 
@@ -199,9 +199,8 @@ int chat_encode(const struct chat *c, struct encoder *e, const char *line, size_
     const size_t mark = n >= 3 && !memcmp(line, "\xEF\xBB\xBF", 3) ? 3 : 0;
     if (!whitespace_strip(line + mark, n - mark).n)
         return 0;
-    struct js *root = js_parse(line + mark, n - mark, "JSON");
+    SCOPED_JS root = js_parse(line + mark, n - mark, "JSON");
     int result = root ? put_conversation(&k, root) : -1;
-    js_free(root);
     buf_release(&k.text);
     buf_release(&k.system);
     return result;
@@ -229,7 +228,7 @@ static int has_marks(const struct form *f, const struct tokenizer *t, const char
 
 static int choose(struct chat *c, int number)
 {
-    struct buf token = BUF_INIT;
+    SCOPED(buf) token = BUF_INIT;
     int result = 0;
     for (size_t i = 0; i < sizeof forms / sizeof *forms && !c->form; i++) {
         const struct form *f = &forms[i];
@@ -243,7 +242,6 @@ static int choose(struct chat *c, int number)
         result = err_set("the vocabulary has the special tokens of no chat form that is known "
                          "(chatml, phi4, llama3, nanochat): give --chat text for prompts and "
                          "answers");
-    buf_release(&token);
     return result;
 }
 
@@ -262,7 +260,7 @@ static void expand(struct buf *out, const char *text, const char *role)
 /* Sets c->system to the first message of the system that a string of the template has whole. */
 static void find_system(struct chat *c, const char *template)
 {
-    struct buf open = BUF_INIT, all = BUF_INIT;
+    SCOPED(buf) open = BUF_INIT, all = BUF_INIT;
     expand(&open, c->form->open, roles[SYSTEM]);
     expand(&all, template, NULL);
     for (const char *at = all.data; at && !c->system.len && (at = strstr(at, open.data));) {
@@ -271,14 +269,12 @@ static void find_system(struct chat *c, const char *template)
         if (end && strcspn(at, "'\"{") >= (size_t)(end - at))
             buf_add(&c->system, at, (size_t)(end - at));
     }
-    buf_release(&open);
-    buf_release(&all);
 }
 
 static int check_template(struct chat *c, const char *template, const char *path)
 {
     static const char *const unknown[] = { "strftime_now", "date_string", "<think>" };
-    struct buf mark = BUF_INIT;
+    SCOPED(buf) mark = BUF_INIT;
     int result = 0;
     if (!has_marks(c->form, NULL, template, &mark))
         result = err_set("%s: its chat template lacks %s, so it is not of form '%s'", path,
@@ -288,7 +284,6 @@ static int check_template(struct chat *c, const char *template, const char *path
             result = err_set("%s: its chat template uses '%s', which is not known here: give "
                              "--chat %s to do without",
                              path, unknown[i], c->name);
-    buf_release(&mark);
     if (!result && c->form->how != JOINS)
         find_system(c, template);
     return result;
@@ -310,8 +305,8 @@ static const char *template_of(const struct js *root)
 static int read_template(struct chat *c, const char *vocabulary)
 {
     enum file_kind kind = FILE_NONE, jinja = FILE_NONE, config = FILE_NONE;
-    struct buf inside = BUF_INIT, path = BUF_INIT, text = BUF_INIT;
-    struct js *root = NULL;
+    SCOPED(buf) inside = BUF_INIT, path = BUF_INIT, text = BUF_INIT;
+    SCOPED_JS root = NULL;
     int result = file_look(vocabulary, &kind);
     file_join(&inside, vocabulary, "");
     const char *beside = kind == FILE_FOLDER ? inside.data : vocabulary;
@@ -327,10 +322,6 @@ static int read_template(struct chat *c, const char *vocabulary)
     }
     if (!result && text.len)
         result = check_template(c, text.data, path.data);
-    js_free(root);
-    buf_release(&inside);
-    buf_release(&path);
-    buf_release(&text);
     return result;
 }
 
@@ -339,13 +330,12 @@ static int read_template(struct chat *c, const char *vocabulary)
 static int check_parts(const struct tokenizer *t)
 {
     struct encoder *e = encoder_new(t);
-    struct ids ids = { 0 };
+    SCOPED(ids) ids = { 0 };
     size_t n = 0;
     int result = encoder_encode(e, "a", 1, TOKENIZER_ORDINARY, &ids);
     if (!result && (ids.count != 1 || !tokenizer_token(t, ids.data[0], &n) || n != 1))
         result = err_set("the vocabulary puts something before a text, which --chat cannot leave "
                          "out between special tokens");
-    ids_release(&ids);
     encoder_free(e);
     return result;
 }

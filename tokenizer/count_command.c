@@ -1,7 +1,9 @@
-#include "tokenizer/count_command.h"
+/* The command `tokenize count`: the words of texts, to learn a vocabulary from. */
+#include "tokenizer/tokenize_commands.h"
 
 #include <string.h>
 
+#include "common/base/scope.h"
 #include "common/files/file.h"
 #include "common/program/tool.h"
 #include "tokenizer/counting.h"
@@ -41,7 +43,7 @@ static const struct opt options[] = {
 static int write_counts(const struct count *given, const struct tokenizer *t,
                         struct counting_tables *counted)
 {
-    struct buf rules = BUF_INIT;
+    SCOPED(buf) rules = BUF_INIT;
     struct output out;
     uint64_t words;
     counting_rules(&given->counting, t, &rules);
@@ -52,7 +54,6 @@ static int write_counts(const struct count *given, const struct tokenizer *t,
             tool_count("word(s)", words);
         result = output_end(&out, result);
     }
-    buf_release(&rules);
     return result;
 }
 

@@ -160,10 +160,9 @@ static int counting_write(void *ctx, void *item)
 
 static void free_counter(void *item)
 {
-    struct counter *c = item;
+    SCOPED_MEM struct counter *c = item;
     encoder_free(c->encoder);
     word_counts_free(c->words);
-    free(c);
 }
 
 static void take_tables(struct counting_tables *out, struct idle *counters)
@@ -202,7 +201,7 @@ static int count_texts(const struct counting_options *o, struct counting_tables 
 static int add_files(const struct counting_options *o, struct counting_tables *out,
                      const struct tokenizer *t, int argc, char **argv)
 {
-    struct buf rules = BUF_INIT;
+    SCOPED(buf) rules = BUF_INIT;
     uint64_t words = 0;
     int result = 0;
     counting_rules(o, t, &rules);
@@ -218,7 +217,6 @@ static int add_files(const struct counting_options *o, struct counting_tables *o
     progress_end();
     tool_count("file(s)", argc ? (uint64_t)argc : 1);
     tool_count("row(s)", words);
-    buf_release(&rules);
     return result;
 }
 

@@ -6,6 +6,7 @@
 
 #include "common/base/err.h"
 #include "common/base/lines.h"
+#include "common/base/scope.h"
 #include "common/base/utf8.h"
 #include "common/formats/stream.h"
 
@@ -91,7 +92,7 @@ static void print_places(struct buf *out, const struct placed *p)
 static int encode_places(const struct encode_options *how, struct encoder *e, struct batch *b,
                          const char *text, size_t n)
 {
-    struct placed own = { 0 }, wrapped = { 0 };
+    SCOPED(placed) own = { 0 }, wrapped = { 0 };
     size_t good = utf8_valid(text, n);
     int result = good < n ? err_set("byte %zu of its text is not UTF-8: it has no offsets", good)
                           : encoder_encode_places(e, text, n, special_of(how), &own.ids,
@@ -104,8 +105,6 @@ static int encode_places(const struct encode_options *how, struct encoder *e, st
         b->tokens += own.ids.count;
         print_places(&b->out, how->wrap ? &wrapped : &own);
     }
-    placed_release(&own);
-    placed_release(&wrapped);
     return result;
 }
 

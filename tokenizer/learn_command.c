@@ -1,4 +1,5 @@
-#include "tokenizer/learn_command.h"
+/* The command `tokenize train`: learns a vocabulary. */
+#include "tokenizer/tokenize_commands.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -6,6 +7,7 @@
 
 #include "common/base/err.h"
 #include "common/base/log.h"
+#include "common/base/scope.h"
 #include "common/files/file.h"
 #include "common/files/temp.h"
 #include "common/program/tool.h"
@@ -256,10 +258,9 @@ static int check_model(const struct learning *given)
 static int may_replace(const char *folder)
 {
     static const char *const marks[] = { "tokenizer.json", "vocab.json", "vocab.txt" };
-    struct buf last = BUF_INIT;
+    SCOPED(buf) last = BUF_INIT;
     file_join(&last, folder, marks[0]);
     const size_t count = temp_left(last.data) ? 1 : sizeof marks / sizeof *marks;
-    buf_release(&last);
     for (size_t i = 0; i < count; i++)
         if (tool_may_replace(folder, marks[i], "vocabulary") < 0)
             return -1;
@@ -288,7 +289,7 @@ static int run(int argc, char **argv, void *options_given)
 {
     const struct learning *given = options_given;
     struct counting_tables counted;
-    struct counted_words words = COUNTED_WORDS_INIT;
+    SCOPED(counted_words) words = COUNTED_WORDS_INIT;
     struct vocabulary v;
     if (check_usage(given) < 0)
         return -1;
@@ -304,7 +305,6 @@ static int run(int argc, char **argv, void *options_given)
     if (!result)
         result = learn_and_save(given, &v, &words);
     vocabulary_release(&v);
-    counted_words_release(&words);
     return result;
 }
 

@@ -204,13 +204,12 @@ static void place(const struct encoder *e, struct placing *p, uint32_t id, const
 static int is_known(const struct encoder *e, const char *text, size_t at, size_t n, size_t *len)
 {
     const struct vocabulary *v = &e->t->v;
-    struct buf name = BUF_INIT;
+    SCOPED(buf) name = BUF_INIT;
     utf8_get((const unsigned char *)text + at, len);
     buf_adds(&name, at ? v->prefix : "");
     buf_add(&name, text + at, *len);
     buf_adds(&name, at + *len == n ? v->suffix : "");
     int64_t id = vocabulary_find(v, name.data, name.len);
-    buf_release(&name);
     return id >= 0 && v->tokens[id].in_model;
 }
 
@@ -278,7 +277,7 @@ static size_t spelled_length(const struct encoder *e, uint32_t id, int first, in
 static void place_dropping(const struct encoder *e, struct placing *p, const uint32_t *ids,
                            size_t count, const char *text, size_t n, const uint32_t *origins)
 {
-    struct ids spelled = { 0 }; /* the origin of each byte of the spelling */
+    SCOPED(ids) spelled = { 0 }; /* the origin of each byte of the spelling */
     for (size_t i = 0; i < n; i++)
         for (size_t k = alphabet_width(text + i, 1); k; k--)
             ids_add(&spelled, origins[i]);
@@ -289,7 +288,6 @@ static void place_dropping(const struct encoder *e, struct placing *p, const uin
         place(e, p, ids[i], spelled.data, at, at + len, NULL);
         at += len;
     }
-    ids_release(&spelled);
 }
 
 /* Appends the tokens ids[count] of a piece and their ranges. `origins` are those of the text that
@@ -346,7 +344,7 @@ static int place_plain(struct encoder *e, struct placing *p, const char *text, s
                        const uint32_t *origins)
 {
     struct pieces all;
-    struct ids ids = { 0 };
+    SCOPED(ids) ids = { 0 };
     int got = encoder_cut(e, text, n, first) < 0 ? -1 : 1;
     if (got > 0)
         origins = cut_origins(e, p, origins, n);
@@ -359,7 +357,6 @@ static int place_plain(struct encoder *e, struct placing *p, const char *text, s
             else
                 place_piece(e, p, ids.data, ids.count, &piece, origins);
         }
-    ids_release(&ids);
     return got;
 }
 
@@ -424,7 +421,7 @@ static int place_section(struct encoder *e, struct placing *p, const char *text,
 static int place_text(struct encoder *e, struct placing *p, const char *text, size_t n)
 {
     struct added_walk w = { .text = text, .n = n };
-    struct ids own = { 0 };
+    SCOPED(ids) own = { 0 };
     int result = 0;
     for (size_t i = 0; i < n; i++)
         ids_add(&own, (uint32_t)i);
@@ -439,7 +436,6 @@ static int place_text(struct encoder *e, struct placing *p, const char *text, si
     p->section = w.done;
     if (!result && w.done < n)
         result = place_section(e, p, text + w.done, n - w.done, !w.done);
-    ids_release(&own);
     return result;
 }
 
@@ -485,7 +481,7 @@ int encoder_encode_places(struct encoder *e, const char *text, size_t n,
 void encoder_places_in_bytes(const char *text, size_t n, uint32_t *begins, uint32_t *ends,
                              size_t count)
 {
-    struct ids bytes = { 0 }; /* where each code point begins, and the text's end */
+    SCOPED(ids) bytes = { 0 }; /* where each code point begins, and the text's end */
     for (size_t i = 0; i < n; i++)
         if (((unsigned char)text[i] & 0xC0) != 0x80)
             ids_add(&bytes, (uint32_t)i);
@@ -494,5 +490,4 @@ void encoder_places_in_bytes(const char *text, size_t n, uint32_t *begins, uint3
         begins[i] = bytes.data[begins[i]];
         ends[i] = bytes.data[ends[i]];
     }
-    ids_release(&bytes);
 }

@@ -1,4 +1,5 @@
-#include "tokenizer/stats_command.h"
+/* The command `tokenize stats`: how a vocabulary fits texts. */
+#include "tokenizer/tokenize_commands.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -86,7 +87,7 @@ static int stats_work(void *ctx, void *item)
 static void count_text(struct stats *s, const char *text, size_t n)
 {
     const uint8_t *classes = unicode_classes();
-    struct buf repaired = BUF_INIT;
+    SCOPED(buf) repaired = BUF_INIT;
     int inside = 0;
     size_t len;
     if (utf8_valid(text, n) != n) {
@@ -101,7 +102,6 @@ static void count_text(struct stats *s, const char *text, size_t n)
         s->words += !space && !inside;
         inside = !space;
     }
-    buf_release(&repaired);
 }
 
 static void count_length(struct stats *s, uint64_t tokens)
@@ -157,7 +157,7 @@ static int count_row(struct stats *s, const struct id_rows *rows, struct buf *te
 static int count_rows(struct stats *s, const char *path)
 {
     struct id_rows rows;
-    struct buf text = BUF_INIT;
+    SCOPED(buf) text = BUF_INIT;
     int got;
     if ((!strcmp(path, "-") && !s->given->from_ids && tool_binary_stdin() < 0) ||
         id_rows_open(&rows, path, s->given->from_ids, s->t) < 0)
@@ -165,7 +165,6 @@ static int count_rows(struct stats *s, const char *path)
     while ((got = id_rows_next(&rows)) > 0 && (got = count_row(s, &rows, &text)) == 0)
         ;
     id_rows_close(&rows);
-    buf_release(&text);
     return got;
 }
 
@@ -239,7 +238,7 @@ static int run(int argc, char **argv, void *options_given)
     struct stats s = { .given = given };
     struct tokenizer_options how = { .google_rules = given->rules,
                                      .letters = (unsigned)given->letters };
-    struct buf text = BUF_INIT;
+    SCOPED(buf) text = BUF_INIT;
     if (!given->vocabulary_path)
         return err_usage("--vocab is missing: name a vocabulary file, or a folder with one");
     if ((given->from_tokens || given->from_ids) &&
@@ -261,7 +260,6 @@ static int run(int argc, char **argv, void *options_given)
         print(&s, &text);
         result = file_write(given->output_path, text.data, text.len);
     }
-    buf_release(&text);
     free(s.uses);
     tokenizer_free(t);
     return result;

@@ -6,16 +6,15 @@
 
 #include "common/base/err.h"
 #include "common/base/log.h"
+#include "common/base/scope.h"
 #include "common/files/file.h"
 #include "common/formats/stream.h"
 #include "common/program/tool.h"
 #include "tokenizer/batch.h"
-#include "tokenizer/count_command.h"
 #include "tokenizer/encode_document.h"
 #include "tokenizer/id_rows.h"
 #include "tokenizer/input/source.h"
-#include "tokenizer/learn_command.h"
-#include "tokenizer/stats_command.h"
+#include "tokenizer/tokenize_commands.h"
 #include "tokenizer/tokenizer.h"
 #include "unicode/unicode.h"
 
@@ -98,8 +97,8 @@ static int encoding_work(void *ctx, void *item)
 static int write_header(struct encoding *c)
 {
     static const char *const roles[TOKENIZER_ROLES] = { "pad", "unk", "cls", "sep", "mask" };
-    struct kv header = KV_INIT;
-    struct buf tokenizer = BUF_INIT;
+    SCOPED(kv) header = KV_INIT;
+    SCOPED(buf) tokenizer = BUF_INIT;
     if (c->begun++ || c->how.as_ids)
         return 0;
     kv_add(&header, "dtype", c->how.width == 2 ? "u16" : "u32");
@@ -117,10 +116,7 @@ static int write_header(struct encoding *c)
         kv_add(&header, "spans", "1");
     kv_add(&header, "pg", tool_provenance());
     tokenizer_print(c->how.t, &tokenizer);
-    int result = stream_begin(&c->out, &header, &tokenizer);
-    kv_release(&header);
-    buf_release(&tokenizer);
-    return result;
+    return stream_begin(&c->out, &header, &tokenizer);
 }
 
 static int encoding_write(void *ctx, void *item)
@@ -236,14 +232,13 @@ static int write_text(const struct tokenize *given, struct output *out, const st
 static int decode_rows(const struct tokenize *given, struct id_rows *rows, struct output *out,
                        const struct tokenizer *t)
 {
-    struct buf text = BUF_INIT;
+    SCOPED(buf) text = BUF_INIT;
     int got;
     while ((got = id_rows_next(rows)) > 0)
         if (write_text(given, out, t, rows->ids, rows->count, &text) < 0) {
             got = id_rows_where(rows);
             break;
         }
-    buf_release(&text);
     return got;
 }
 
@@ -345,8 +340,7 @@ static const struct opt_foreign foreign[] = {
     { "use-bpe", "learn a vocabulary: tokenize train --model bpe; then give --vocab" },
     { "min-length", "all documents are encoded, also short ones" },
     { "append-eod", "the token stream marks the end of each document" },
-    { "input-file", "the files are operands" },
-    { "input-files", "the files are operands" },
+    { "input-file input-files", "the files are operands" },
     { 0 },
 };
 

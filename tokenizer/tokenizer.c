@@ -26,7 +26,7 @@ enum {
 static int collect_added(struct tokenizer *t)
 {
     struct stepper *s = stepper_new(&t->v.normalizer, &t->v.pre_tokenizer);
-    struct buf text = BUF_INIT;
+    SCOPED(buf) text = BUF_INIT;
     int result = 0, lost;
     for (size_t i = 0; i < t->v.added_count && !result; i++) {
         const struct added_token *a = &t->v.added[i];
@@ -42,7 +42,6 @@ static int collect_added(struct tokenizer *t)
     }
     added_finish(&t->added[0]);
     added_finish(&t->added[1]);
-    buf_release(&text);
     stepper_free(s);
     return result;
 }
@@ -63,14 +62,12 @@ static const struct added_item *find_item(const struct tokenizer *t, uint32_t id
  * in it. */
 static int decodes_to_its_bytes(const struct vocabulary *v, const struct added_item *item)
 {
-    struct buf want = BUF_INIT;
+    SCOPED(buf) want = BUF_INIT;
     size_t n = 0;
     const char *bytes = vocabulary_bytes(v, item->token.id, &n);
     if (!v->byte_level || alphabet_decode(&want, item->text, item->len) < 0)
         buf_add(&want, item->text, item->len);
-    int same = n == want.len && !memcmp(bytes, want.data, n);
-    buf_release(&want);
-    return same;
+    return n == want.len && !memcmp(bytes, want.data, n);
 }
 
 /* Adds a decoder of steps if the vocabulary has none and its text is not just the tokens' bytes:
@@ -90,9 +87,8 @@ static int settle_decoder(struct tokenizer *t)
     if (t->v.decoder || (!words && (same || !t->v.json[DECODER])))
         return 0;
     const char *way = ways[!words ? 0 : t->v.cleanup ? 2 : 1];
-    struct js *value = js_parse(way, strlen(way), "decoder");
+    SCOPED_JS value = js_parse(way, strlen(way), "decoder");
     t->v.decoder = decoder_new(value);
-    js_free(value);
     return t->v.decoder ? 0 : -1;
 }
 
@@ -101,7 +97,7 @@ static int settle_decoder(struct tokenizer *t)
 static void mark_whole(const struct tokenizer *t, struct subword_scratch *scratch, struct pieces p,
                        const uint32_t *ids, uint8_t *whole)
 {
-    struct ids got = { 0 };
+    SCOPED(ids) got = { 0 };
     size_t ends[WHOLE_TOGETHER];
     /* one of the tokens cannot be encoded: try them one by one */
     if (subword_encode_all(t->subword, scratch, &p, &got, ends) < 0) {
@@ -113,7 +109,6 @@ static void mark_whole(const struct tokenizer *t, struct subword_scratch *scratc
         for (size_t i = 0, at = 0; i < p.count; at = ends[i++])
             whole[ids[i]] = ends[i] - at == 1 && got.data[at] == ids[i];
     }
-    ids_release(&got);
 }
 
 /* Returns 1 if a piece of text can have exactly this token's bytes, else 0. */
@@ -128,11 +123,11 @@ static int is_piece(const struct vocabulary *v, const struct vocabulary_token *t
 static void find_whole(struct tokenizer *t)
 {
     const struct vocabulary *v = &t->v;
-    struct subword_scratch scratch = { 0 };
+    SCOPED(subword_scratch) scratch = { 0 };
     size_t begins[WHOLE_TOGETHER], ends[WHOLE_TOGETHER];
     uint32_t ids[WHOLE_TOGETHER];
     struct pieces p = { v->blob.data, v->blob.len, begins, ends, 0 };
-    uint8_t *whole = mem_alloc(v->count);
+    SCOPED_MEM uint8_t *whole = mem_alloc(v->count);
     subword_mark_whole(t->subword, whole);
     for (uint32_t id = 0; id < v->count; id++) {
         const struct vocabulary_token *token = &v->tokens[id];
@@ -151,8 +146,6 @@ static void find_whole(struct tokenizer *t)
     for (uint32_t id = 0; id < v->count; id++)
         if (whole[id] && is_piece(v, &v->tokens[id]))
             t->whole[t->whole_count++] = id;
-    subword_scratch_release(&scratch);
-    free(whole);
 }
 
 struct tokenizer *tokenizer_from_vocabulary(struct vocabulary *v)
@@ -321,8 +314,8 @@ static void put_name(const struct tokenizer *t, uint32_t id, struct buf *name)
 
 static struct decoder_table *make_table(const struct tokenizer *t)
 {
-    struct strings names = STRINGS_INIT;
-    struct buf name = BUF_INIT;
+    SCOPED(strings) names = STRINGS_INIT;
+    SCOPED(buf) name = BUF_INIT;
     for (uint32_t id = 0; id < t->v.count; id++) {
         buf_clear(&name);
         put_name(t, id, &name);
@@ -332,8 +325,6 @@ static struct decoder_table *make_table(const struct tokenizer *t)
     for (uint32_t id = 0; id < t->v.count && table; id++)
         if (t->v.tokens[id].kind == TOKEN_HOLE)
             decoder_table_leave_out(table, id);
-    strings_release(&names);
-    buf_release(&name);
     return table;
 }
 
@@ -362,17 +353,14 @@ static const struct decoder_table *decoder_table(const struct tokenizer *t)
 /* Decodes by running the steps of the vocabulary's decoder. Returns 0, or -1 with an error. */
 static int decode_steps(const struct tokenizer *t, const uint32_t *ids, size_t n, struct buf *out)
 {
-    struct strings names = STRINGS_INIT;
-    struct buf name = BUF_INIT;
+    SCOPED(strings) names = STRINGS_INIT;
+    SCOPED(buf) name = BUF_INIT;
     for (size_t i = 0; i < n; i++) {
         buf_clear(&name);
         decoder_name(t, ids[i], &name);
         strings_add(&names, name.data, name.len);
     }
-    int result = decoder_run(t->v.decoder, &names, out);
-    strings_release(&names);
-    buf_release(&name);
-    return result;
+    return decoder_run(t->v.decoder, &names, out);
 }
 
 /* Decodes without the ids that are left out. `table` may be NULL. Returns 0, or -1 with an error.
@@ -380,7 +368,7 @@ static int decode_steps(const struct tokenizer *t, const uint32_t *ids, size_t n
 static int decode_kept(const struct tokenizer *t, const struct decoder_table *table,
                        const uint32_t *ids, size_t n, int skip, struct buf *out)
 {
-    struct ids kept = { 0 };
+    SCOPED(ids) kept = { 0 };
     int result = 0;
     for (size_t i = 0; i < n && !result; i++) {
         if (ids[i] >= t->v.count)
@@ -392,7 +380,6 @@ static int decode_kept(const struct tokenizer *t, const struct decoder_table *ta
         decoder_table_run(table, kept.data, kept.count, out);
     else if (!result)
         result = decode_steps(t, kept.data, kept.count, out);
-    ids_release(&kept);
     return result;
 }
 
@@ -457,7 +444,7 @@ void tokenizer_assemble_places(const struct tokenizer *t, const struct placed *a
                                struct placed *out)
 {
     static const uint32_t inside = 1u << 31; /* marks the text's own tokens; ids are below it */
-    struct ids marks = { 0 }, wrapped = { 0 }, types = { 0 };
+    SCOPED(ids) marks = { 0 }, wrapped = { 0 }, types = { 0 };
     for (size_t i = 0; i < a->ids.count; i++)
         ids_add(&marks, inside | (uint32_t)i);
     tokenizer_assemble(t, &marks, NULL, &wrapped, &types);
@@ -468,7 +455,4 @@ void tokenizer_assemble_places(const struct tokenizer *t, const struct placed *a
         ids_add(&out->begins, own ? a->begins.data[at] : 0);
         ids_add(&out->ends, own ? a->ends.data[at] : 0);
     }
-    ids_release(&marks);
-    ids_release(&wrapped);
-    ids_release(&types);
 }

@@ -50,10 +50,10 @@ static int list(const char *folder, struct file_names *out)
         return -1;
     if (kind != FILE_FOLDER)
         return 0;
-    struct file_names all;
+    SCOPED(file_names) all = { 0 };
     if (file_list(&all, folder, "") < 0)
         return -1;
-    struct buf path = BUF_INIT;
+    SCOPED(buf) path = BUF_INIT;
     int result = 0;
     for (size_t i = 0; i < all.count && !result; i++) {
         file_join(&path, folder, all.names[i]);
@@ -64,8 +64,6 @@ static int list(const char *folder, struct file_names *out)
             out->names[out->count++] = mem_strdup(all.names[i]);
         }
     }
-    file_names_free(&all);
-    buf_release(&path);
     if (out->count)
         qsort(out->names, out->count, sizeof *out->names, by_step);
     return result;
@@ -75,7 +73,7 @@ static int list(const char *folder, struct file_names *out)
  * *state is empty. The caller releases *state. Returns 0, or -1 with an error. */
 static int read_state(struct kv *state, const char *path, int must)
 {
-    struct buf name = BUF_INIT, text = BUF_INIT;
+    SCOPED(buf) name = BUF_INIT, text = BUF_INIT;
     enum file_kind kind = FILE_PLAIN;
     *state = (struct kv)KV_INIT;
     file_join(&name, path, "training/state");
@@ -84,8 +82,6 @@ static int read_state(struct kv *state, const char *path, int must)
         result = file_read(name.data, &text);
     if (!result && kind)
         result = kv_parse(state, text.data, text.len);
-    buf_release(&name);
-    buf_release(&text);
     return result;
 }
 
@@ -93,14 +89,12 @@ static int read_state(struct kv *state, const char *path, int must)
  * none. Returns 0, or -1 with an error. */
 static int validation_of(const char *folder, const char *name, double *loss)
 {
-    struct buf path = BUF_INIT;
-    struct kv state;
+    SCOPED(buf) path = BUF_INIT;
+    SCOPED(kv) state = { 0 };
     file_join(&path, folder, name);
     int result = read_state(&state, path.data, 0);
     const char *text = kv_get(&state, "validation");
     *loss = text ? strtod(text, NULL) : INFINITY;
-    kv_release(&state);
-    buf_release(&path);
     return result;
 }
 
@@ -133,8 +127,8 @@ static int is_saved(const struct kv *state, const char *name)
  * or -1 with an error. */
 static int has_only(const struct kv *state, const char *path, const char *sub)
 {
-    struct buf folder = BUF_INIT, name = BUF_INIT;
-    struct file_names names;
+    SCOPED(buf) folder = BUF_INIT, name = BUF_INIT;
+    SCOPED(file_names) names = { 0 };
     file_join(&folder, path, sub);
     int result = file_list_all(&names, folder.data) < 0 ? -1 : 1;
     for (size_t i = 0; i < names.count && result > 0; i++) {
@@ -142,9 +136,6 @@ static int has_only(const struct kv *state, const char *path, const char *sub)
         buf_addf(&name, "%s%s", sub, names.names[i]);
         result = is_saved(state, name.data);
     }
-    file_names_free(&names);
-    buf_release(&folder);
-    buf_release(&name);
     return result;
 }
 
@@ -152,7 +143,7 @@ static int has_only(const struct kv *state, const char *path, const char *sub)
  * an error. */
 static int is_ours(const char *path)
 {
-    struct kv state;
+    SCOPED(kv) state = { 0 };
     int result = read_state(&state, path, 0);
     const char *what = kv_get(&state, "textmill");
     if (!result && what && !strcmp(what, "checkpoint 1")) {
@@ -160,7 +151,6 @@ static int is_ours(const char *path)
         if (result > 0)
             result = has_only(&state, path, "training/");
     }
-    kv_release(&state);
     return result;
 }
 
@@ -168,7 +158,7 @@ static int is_ours(const char *path)
  * or not there. One with files of the user's stays. Returns 0, or -1 with an error. */
 static int remove_one(const char *path)
 {
-    struct buf temp = BUF_INIT, old = BUF_INIT;
+    SCOPED(buf) temp = BUF_INIT, old = BUF_INIT;
     int ours = is_ours(path);
     if (ours <= 0) {
         if (!ours)
@@ -184,15 +174,13 @@ static int remove_one(const char *path)
         if (temp_drop(temp.data, lock) < 0)
             result = -1;
     }
-    buf_release(&temp);
-    buf_release(&old);
     return result;
 }
 
 int checkpoint_prune(const char *out, int64_t keep)
 {
-    struct buf folder = BUF_INIT, path = BUF_INIT;
-    struct file_names names;
+    SCOPED(buf) folder = BUF_INIT, path = BUF_INIT;
+    SCOPED(file_names) names = { 0 };
     file_join(&folder, out, "checkpoints");
     int result = list(folder.data, &names);
     size_t best = 0;
@@ -204,16 +192,13 @@ int checkpoint_prune(const char *out, int64_t keep)
         file_join(&path, folder.data, names.names[i]);
         result = remove_one(path.data);
     }
-    file_names_free(&names);
-    buf_release(&folder);
-    buf_release(&path);
     return result;
 }
 
 int checkpoint_remove_all(const char *out)
 {
-    struct buf folder = BUF_INIT, path = BUF_INIT;
-    struct file_names names;
+    SCOPED(buf) folder = BUF_INIT, path = BUF_INIT;
+    SCOPED(file_names) names = { 0 };
     enum file_kind kind;
     file_join(&folder, out, "checkpoints");
     int result = list(folder.data, &names);
@@ -225,9 +210,6 @@ int checkpoint_remove_all(const char *out)
         if (!result && kind)
             result = err_set("cannot replace '%s': not all in it was written by train", path.data);
     }
-    file_names_free(&names);
-    buf_release(&folder);
-    buf_release(&path);
     return result;
 }
 
@@ -237,7 +219,7 @@ int checkpoint_remove_all(const char *out)
  * written; those of the other files are added. Returns 0, or -1 with an error. */
 static int write_state(const char *dir, const struct checkpoint *c, struct kv *sums)
 {
-    struct kv state = KV_INIT;
+    SCOPED(kv) state = KV_INIT;
     kv_add(&state, "textmill", "checkpoint 1");
     kv_addf(&state, "step", "%" PRId64, c->step);
     kv_addf(&state, "position", "%" PRIu64, c->position);
@@ -258,14 +240,11 @@ static int write_state(const char *dir, const struct checkpoint *c, struct kv *s
     if (!result)
         result = sums_add(sums, dir, "training/");
     sums_sort(&state, sums);
-    struct buf text = BUF_INIT, path = BUF_INIT;
+    SCOPED(buf) text = BUF_INIT, path = BUF_INIT;
     kv_print(&state, &text);
     file_join(&path, dir, "training/state");
     if (!result)
         result = file_write(path.data, text.data, text.len);
-    kv_release(&state);
-    buf_release(&text);
-    buf_release(&path);
     return result;
 }
 
@@ -273,11 +252,11 @@ static int write_state(const char *dir, const struct checkpoint *c, struct kv *s
 static int collect_sums(struct comm *c, struct kv *sums)
 {
     const size_t size = (size_t)c->size[COMM_WORLD];
-    struct buf text = BUF_INIT;
+    SCOPED(buf) text = BUF_INIT;
     struct kv all = KV_INIT;
     kv_print(sums, &text);
     const size_t room = (size_t)comm_most(c, (int)text.len) + 1;
-    char *texts = mem_zalloc(size, room), *own = mem_zalloc(1, room);
+    SCOPED_MEM char *texts = mem_zalloc(size, room), *own = mem_zalloc(1, room);
     memcpy(own, text.data, text.len);
     comm_collect(c, COMM_WORLD, texts, own, room, "sums of files");
     int result = 0;
@@ -285,9 +264,6 @@ static int collect_sums(struct comm *c, struct kv *sums)
         result = kv_parse(&all, texts + r * room, strlen(texts + r * room));
     kv_release(sums);
     *sums = all;
-    free(texts);
-    free(own);
-    buf_release(&text);
     return result;
 }
 
@@ -305,7 +281,7 @@ static int write_rest(const char *dir, const struct checkpoint_content *from)
  * or -1 with an error. */
 static int begin_folder(const char *dir, const struct checkpoint_content *from)
 {
-    struct buf path = BUF_INIT;
+    SCOPED(buf) path = BUF_INIT;
     file_join(&path, dir, "training");
     int result = file_mkdirs(path.data);
     if (!result)
@@ -313,7 +289,6 @@ static int begin_folder(const char *dir, const struct checkpoint_content *from)
     file_join(&path, dir, "training/config.yaml");
     if (!result)
         result = file_write(path.data, from->config, strlen(from->config));
-    buf_release(&path);
     return result;
 }
 
@@ -345,7 +320,7 @@ static int agree(struct comm *comm, const struct checkpoint *c, int result)
 static int write_folder(const char *dir, const struct checkpoint *c,
                         const struct checkpoint_content *from)
 {
-    struct kv sums = KV_INIT;
+    SCOPED(kv) sums = KV_INIT;
     const struct saved to = { dir, from->model, from->store, from->comm, from->files, &sums };
     const int first = comm_is_first(from->comm);
     int result = agree(from->comm, c, first ? begin_folder(dir, from) : 0);
@@ -357,7 +332,6 @@ static int write_folder(const char *dir, const struct checkpoint *c,
     }
     if (!result && first && (result = end_folder(dir, c, &to)) < 0)
         err_in("cannot save the checkpoint of step %" PRId64 "", c->step);
-    kv_release(&sums);
     return result;
 }
 
@@ -365,14 +339,13 @@ static int write_folder(const char *dir, const struct checkpoint *c,
 static void tell(struct comm *comm, const char *text, struct buf *name)
 {
     const size_t room = (size_t)comm_most(comm, (int)strlen(text)) + 1;
-    char *own = mem_zalloc(1, room), *all = mem_zalloc((size_t)comm->size[COMM_WORLD], room);
+    SCOPED_MEM char *own = mem_zalloc(1, room),
+                    *all = mem_zalloc((size_t)comm->size[COMM_WORLD], room);
     if (comm_is_first(comm))
         memcpy(own, text, strlen(text));
     comm_collect(comm, COMM_WORLD, all, own, room, "name of a checkpoint");
     buf_clear(name);
     buf_adds(name, all);
-    free(own);
-    free(all);
 }
 
 /* Gives the finished folder its name, and syncs that. Returns 0, or -1 with an error. */
@@ -394,7 +367,7 @@ static int end_temporary(const char *temp, int lock, int result)
 int checkpoint_save(const char *out, const struct checkpoint *c,
                     const struct checkpoint_content *from)
 {
-    struct buf path = BUF_INIT, temp = BUF_INIT, new = BUF_INIT, own = BUF_INIT;
+    SCOPED(buf) path = BUF_INIT, temp = BUF_INIT, new = BUF_INIT, own = BUF_INIT;
     const int first = comm_is_first(from->comm);
     int lock = -1;
     buf_addf(&path, "%s/checkpoints/step-%06" PRId64, out, c->step);
@@ -416,10 +389,6 @@ int checkpoint_save(const char *out, const struct checkpoint *c,
     }
     if (lock >= 0)
         result = end_temporary(temp.data, lock, result);
-    buf_release(&path);
-    buf_release(&temp);
-    buf_release(&new);
-    buf_release(&own);
     return result;
 }
 
@@ -434,7 +403,7 @@ static int begin_model(const char *dir, const struct checkpoint_content *from)
 
 int checkpoint_save_model(const char *dir, const struct checkpoint_content *from)
 {
-    struct kv sums = KV_INIT;
+    SCOPED(kv) sums = KV_INIT;
     const int several = from->files == SAVED_BLOCK, first = comm_is_first(from->comm);
     const struct saved to = { dir,        from->model, from->store,
                               from->comm, from->files, several ? &sums : NULL };
@@ -446,7 +415,6 @@ int checkpoint_save_model(const char *dir, const struct checkpoint_content *from
     }
     if (!result && first)
         result = saved_index(&to, SAVED_WEIGHTS);
-    kv_release(&sums);
     return result;
 }
 
@@ -493,8 +461,8 @@ static int parse_state(const struct kv *state, struct checkpoint *c)
 static int read_part(const char *path, const struct comm *comm, struct checkpoint *c,
                      struct buf *config)
 {
-    struct buf name = BUF_INIT;
-    struct kv state;
+    SCOPED(buf) name = BUF_INIT;
+    SCOPED(kv) state = { 0 };
     int result = read_state(&state, path, 1);
     if (!result)
         result = parse_state(&state, c);
@@ -505,8 +473,6 @@ static int read_part(const char *path, const struct comm *comm, struct checkpoin
     file_join(&name, path, "training/config.yaml");
     if (!result)
         result = file_read(name.data, config);
-    kv_release(&state);
-    buf_release(&name);
     return result;
 }
 
@@ -519,7 +485,7 @@ int checkpoint_read(const char *path, struct comm *comm, struct checkpoint *c, s
  * with an error. */
 static int set_aside(const char *path)
 {
-    struct buf aside = BUF_INIT;
+    SCOPED(buf) aside = BUF_INIT;
     enum file_kind kind = FILE_FOLDER;
     int result = 0;
     for (int i = 1; !result && kind; i++) {
@@ -531,20 +497,18 @@ static int set_aside(const char *path)
     }
     if (!result)
         result = file_rename(path, aside.data);
-    buf_release(&aside);
     return result;
 }
 
 /* Renames the checkpoints names[sound + 1] and later as damaged. Returns 0, or -1 with an error. */
 static int set_aside_newer(const char *folder, const struct file_names *names, size_t sound)
 {
-    struct buf path = BUF_INIT;
+    SCOPED(buf) path = BUF_INIT;
     int result = 0;
     for (size_t i = sound + 1; i < names->count && !result; i++) {
         file_join(&path, folder, names->names[i]);
         result = set_aside(path.data);
     }
-    buf_release(&path);
     return result;
 }
 
@@ -581,7 +545,7 @@ static int find_all(struct found *f, const char *folder, struct comm *comm)
 int checkpoint_find(const char *out, struct comm *comm, struct buf *path, struct checkpoint *c,
                     struct buf *config, struct buf *damaged)
 {
-    struct buf folder = BUF_INIT, name = BUF_INIT;
+    SCOPED(buf) folder = BUF_INIT, name = BUF_INIT;
     struct found all;
     struct err newest = { 0 };
     const int first = comm_is_first(comm);
@@ -604,9 +568,7 @@ int checkpoint_find(const char *out, struct comm *comm, struct buf *path, struct
     }
     if (!result && all.count && !found)
         result = err_restore(&newest);
-    file_names_free(&all.names);
-    buf_release(&folder);
-    buf_release(&name);
+    file_names_release(&all.names);
     return result < 0 ? -1 : found;
 }
 

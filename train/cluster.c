@@ -38,7 +38,7 @@ int cluster_machine_load(struct cluster_machine *m, const char *path)
         { "latency", &m->latency, 0 },
     };
     const size_t count = sizeof rows / sizeof *rows;
-    struct yaml y;
+    SCOPED(yaml) y = { 0 };
     *m = (struct cluster_machine){ 0 };
     if (yaml_load(&y, path) < 0)
         return -1;
@@ -53,7 +53,6 @@ int cluster_machine_load(struct cluster_machine *m, const char *path)
             result = err_set("%s:%d: '%s' is not known in a machine file", path, y.items[i].line,
                              y.items[i].key);
     }
-    yaml_release(&y);
     return result;
 }
 

@@ -345,7 +345,7 @@ static void print_pipeline(const struct plan *p, struct cluster_step *step, stru
 {
     const int stages = p->engine.stages;
     struct timeline t;
-    struct program *programs = mem_zalloc((size_t)stages, sizeof *programs);
+    SCOPED_MEM struct program *programs = mem_zalloc((size_t)stages, sizeof *programs);
     put_int(out, "pipeline_parallel", (uint64_t)stages);
     if (p->engine.interleave > 1)
         put_int(out, "pipeline_interleave", (uint64_t)p->engine.interleave);
@@ -361,7 +361,6 @@ static void print_pipeline(const struct plan *p, struct cluster_step *step, stru
     }
     for (int s = 0; s < stages; s++)
         program_release(&programs[s]);
-    free(programs);
 }
 
 /* ---- the estimate for a cluster --------------------------------------------------------------- */

@@ -397,7 +397,7 @@ static void gather_rates(struct yaml *y)
     static const char section[] = "lr_schedule_by_step.";
     const char *schedule = yaml_get(y, "lr_schedule");
     int looks = !schedule || !strcmp(schedule, "custom"), line = 0;
-    struct buf rates = BUF_INIT;
+    SCOPED(buf) rates = BUF_INIT;
     for (size_t i = 0; i < y->count;) {
         if (strncmp(y->items[i].key, section, sizeof section - 1)) {
             i++;
@@ -410,7 +410,6 @@ static void gather_rates(struct yaml *y)
     }
     if (rates.len && looks)
         add(y, "rates", rates.data, line);
-    buf_release(&rates);
 }
 
 /* Sets the global batch to the product of the micro-batch size and the factors. Returns 0, or -1
@@ -440,7 +439,7 @@ static void set_default(struct yaml *y, const char *key, const char *value, int 
 static void join_grid(struct yaml *y)
 {
     const char *first = yaml_get(y, "tensor-parallel"), *second = yaml_get(y, second_dimension);
-    struct buf grid = BUF_INIT;
+    SCOPED(buf) grid = BUF_INIT;
     if (!second)
         return;
     buf_addf(&grid, "%sx%s", first ? first : "1", second);
@@ -450,7 +449,6 @@ static void join_grid(struct yaml *y)
             set_text(&y->items[i].value, grid.data);
         else if (!strcmp(y->items[i].key, second_dimension))
             yaml_remove(y, i--);
-    buf_release(&grid);
 }
 
 /* Joins a schedule and its numbers, which other trainers and earlier versions of textmill give in
@@ -465,7 +463,7 @@ static void join_schedule(struct yaml *y)
                   { "wsd", "cooldown", "0.2" },
                   { "custom", "rates", "" } };
     const char *name = yaml_get(y, "schedule");
-    struct buf text = BUF_INIT;
+    SCOPED(buf) text = BUF_INIT;
     if (!name)
         return;
     const int custom = !strcmp(name, "custom");
@@ -484,7 +482,6 @@ static void join_schedule(struct yaml *y)
     for (size_t i = 0; i < y->count; i++)
         if (!strcmp(y->items[i].key, "schedule"))
             set_text(&y->items[i].value, text.data);
-    buf_release(&text);
 }
 
 /* Adds settings that a file of another program implies without naming them. */

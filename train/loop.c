@@ -164,12 +164,11 @@ static int compare_setting(const struct loop *l, const char *line, size_t n)
     unsigned flags = l->flags(key);
     if (flags & (OPT_FREE | OPT_OF_RUN | OPT_NO_SETTING))
         return 0;
-    struct buf start = BUF_INIT;
+    SCOPED(buf) start = BUF_INIT;
     buf_addf(&start, "\n%s: ", key);
     const char *other = !strncmp(now, start.data + 1, start.len - 1) ? now
                                                                      : strstr(now, start.data);
     other = other ? other + (*other == '\n') : "";
-    buf_release(&start);
     const size_t skip = key_len + 2;
     const char *new_value = strcspn(other, "\n") > skip ? other + skip : "unset";
     const char *old_value = n > skip ? line + skip : "";
@@ -217,14 +216,13 @@ static const char *const run_marks[] = { "metrics.jsonl", "checkpoints",
 static int refuse_old_run(const struct loop *l)
 {
     const char *out = l->settings->output;
-    struct buf path = BUF_INIT;
+    SCOPED(buf) path = BUF_INIT;
     enum file_kind kind = FILE_NONE;
     int result = 0;
     for (size_t i = 0; i < sizeof run_marks / sizeof *run_marks && !result && !kind; i++) {
         file_join(&path, out, run_marks[i]);
         result = file_look(path.data, &kind);
     }
-    buf_release(&path);
     if (result < 0 || !kind || l->settings->force)
         return result;
     return err_set("'%s' holds a training run (--resume goes on with it, --force replaces it)",
@@ -235,14 +233,13 @@ static int refuse_old_run(const struct loop *l)
  * Returns 0, or -1 with an error. */
 static int remove_old_run(const char *out)
 {
-    struct buf path = BUF_INIT;
+    SCOPED(buf) path = BUF_INIT;
     int result = checkpoint_remove_all(out);
     if (!result)
         result = weights_remove(out, "model", 1);
     file_join(&path, out, "metrics.jsonl");
     if (!result)
         result = file_remove(path.data);
-    buf_release(&path);
     return result;
 }
 
@@ -380,7 +377,7 @@ static int start_or_resume(struct loop *l)
     const char *out = l->settings->output;
     if (!l->settings->resume)
         return l->first && refuse_old_run(l) < 0 ? -1 : start(l);
-    struct buf path = BUF_INIT, config = BUF_INIT, damaged = BUF_INIT;
+    SCOPED(buf) path = BUF_INIT, config = BUF_INIT, damaged = BUF_INIT;
     int found = checkpoint_find(out, l->comm, &path, &l->at, &config, &damaged), result = found;
     if (found > 0)
         say_damaged(damaged.data, path.data);
@@ -390,9 +387,6 @@ static int start_or_resume(struct loop *l)
     } else if (found > 0) {
         result = resume(l, path.data, config.data);
     }
-    buf_release(&path);
-    buf_release(&config);
-    buf_release(&damaged);
     return result;
 }
 
@@ -418,11 +412,10 @@ static int open_ops(struct loop *l, int threads)
 /* Returns 0, or -1 with an error, on all ranks. */
 static int join_devices(struct loop *l)
 {
-    struct buf said = BUF_INIT;
+    SCOPED(buf) said = BUF_INIT;
     int result = comm_join_devices(l->comm, l->ops, (enum comm_way)l->settings->exchange, &said);
     if (said.len)
         log_info("%s", said.data);
-    buf_release(&said);
     return result;
 }
 
@@ -457,12 +450,10 @@ static int open_batches(struct loop *l)
 /* Writes config.yaml, the file `path`: the facts about the run, and its settings. */
 static int write_config(const struct loop *l, const char *path)
 {
-    struct buf text = BUF_INIT;
+    SCOPED(buf) text = BUF_INIT;
     origin_print(l->origin, &text);
     buf_adds(&text, l->config);
-    int result = file_write(path, text.data, text.len);
-    buf_release(&text);
-    return result;
+    return file_write(path, text.data, text.len);
 }
 
 /* Opens the files in the output folder. `there`: the folder existed before the run. Returns 0, or
@@ -471,7 +462,7 @@ static int open_files(struct loop *l, int there)
 {
     const struct plan *p = l->plan;
     const int resumed = l->settings->resume;
-    struct buf path = BUF_INIT;
+    SCOPED(buf) path = BUF_INIT;
     if (!there && make_folder(l) < 0)
         return -1;
     int result = l->settings->force ? remove_old_run(l->settings->output) : 0;
@@ -488,7 +479,6 @@ static int open_files(struct loop *l, int there)
         result = origin_resume(l->origin, path.data, l->at.step);
     if (!result && resumed)
         result = write_config(l, path.data);
-    buf_release(&path);
     return result;
 }
 
@@ -622,8 +612,8 @@ static int score_validation(struct loop *l, struct engine_score *score)
 {
     const int ranks = l->comm->size[COMM_DATA], most = plan_validation_round(l->plan);
     const uint64_t each = (uint64_t)l->plan->engine.B * (uint64_t)ranks;
-    struct engine_score *own = mem_zalloc((size_t)most, sizeof *own);
-    struct engine_score *all = mem_zalloc((size_t)(most * ranks), sizeof *all);
+    SCOPED_MEM struct engine_score *own = mem_zalloc((size_t)most, sizeof *own);
+    SCOPED_MEM struct engine_score *all = mem_zalloc((size_t)(most * ranks), sizeof *all);
     struct round r = { .n = count_validation(l) };
     int result = 0;
     for (; r.first < r.n && !result && stopping.count < 2; r.first += each * (uint64_t)r.count) {
@@ -638,8 +628,6 @@ static int score_validation(struct loop *l, struct engine_score *score)
     if (r.first < r.n) /* left after a second signal */
         *score = (struct engine_score){ 0 };
     engine_take_last_score(&l->engine, score);
-    free(all);
-    free(own);
     return result;
 }
 
@@ -689,7 +677,7 @@ static void put_parts(struct buf *out, const struct model *m, const struct metri
 /* `labels` is the number of labels of the validation. */
 static void say(const struct loop *l, const struct metrics_point *p, double labels)
 {
-    struct buf parts = BUF_INIT;
+    SCOPED(buf) parts = BUF_INIT;
     char validation[80] = "", left[32];
     if (!isnan(p->validation))
         snprintf(validation, sizeof validation, "  val %.4f", p->validation);
@@ -703,7 +691,6 @@ static void say(const struct loop *l, const struct metrics_point *p, double labe
              "%.1f GFLOP/s  %s left",
              p->step, l->plan->steps, p->loss, parts.data, validation, p->rate, p->norm,
              p->tokens_per_second, p->tokens_per_second * flops * 1e-9, left);
-    buf_release(&parts);
 }
 
 /* Stores the mean loss and accuracy of each part; NAN if a part has no labels. */
@@ -791,7 +778,7 @@ static int write_pages(struct loop *l, int running, int card)
 {
     if (!l->first)
         return 0;
-    struct buf path = BUF_INIT, title = BUF_INIT, about = BUF_INIT;
+    SCOPED(buf) path = BUF_INIT, title = BUF_INIT, about = BUF_INIT;
     const struct model_config *c = &l->plan->model.config;
     buf_addf(&title, "%s%s, %" PRId64 " layer%s of width %" PRId64 ", %" PRId64 " head%s",
              c->architecture->title, l->plan->task->purpose ? l->plan->task->purpose : "",
@@ -816,9 +803,6 @@ static int write_pages(struct loop *l, int running, int card)
     if (!result && card)
         result = card_write(l->settings->output, &page, l->origin,
                             l->plan->task->head == HEAD_NEXT);
-    buf_release(&path);
-    buf_release(&title);
-    buf_release(&about);
     return result;
 }
 

@@ -7,6 +7,7 @@
 #include "common/base/err.h"
 #include "common/base/least.h"
 #include "common/base/log.h"
+#include "common/base/scope.h"
 #include "common/files/file.h"
 #include "common/formats/gguf.h"
 
@@ -26,14 +27,13 @@ static int has_tokenizer(const char *dir)
     if (gguf_is(dir))
         return gguf_has_tokenizer(dir);
     static const char *const names[] = { "tokenizer.json", "vocab.json", "vocab.txt" };
-    struct buf path = BUF_INIT;
+    SCOPED(buf) path = BUF_INIT;
     enum file_kind kind = FILE_NONE;
     int result = 0;
     for (size_t i = 0; i < sizeof names / sizeof *names && !result && !kind; i++) {
         file_join(&path, dir, names[i]);
         result = file_look(path.data, &kind);
     }
-    buf_release(&path);
     return result < 0 ? -1 : kind != FILE_NONE;
 }
 

@@ -1,4 +1,5 @@
 /* The part of plan.h for memory outside the store. */
+#include "common/base/scope.h"
 #include "train/plan.h"
 
 #include "common/base/least.h"
@@ -61,7 +62,7 @@ static int64_t most_scratch(const struct plan *p, const struct program *list)
 static uint64_t kernel_bytes(const struct plan *p)
 {
     int64_t scratch = most_scratch(p, &p->program);
-    struct program evaluation = { 0 };
+    SCOPED(program) evaluation = { 0 };
     if (p->validation)
         program_evaluation(&evaluation,
                            &(struct program_config){ .layers = (int)p->own.config.layers,
@@ -71,7 +72,6 @@ static uint64_t kernel_bytes(const struct plan *p)
                                                      .stage = p->engine.stage,
                                                      .interleave = p->engine.interleave });
     scratch = larger(scratch, most_scratch(p, &evaluation));
-    program_release(&evaluation);
     return (uint64_t)scratch * sizeof(float) + p->needs.bytes;
 }
 

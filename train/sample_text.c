@@ -13,9 +13,9 @@ int sample_text(const struct plan *p, struct store *s, int64_t length, const vol
     const char *prompt = p->settings->sample;
     const uint64_t key = rng_key(rng_key(rng_key(0, p->engine.seed), 0), 0); /* as in generate */
     const int count = p->own.tensors.blocks;
-    struct ops_array *blocks = mem_zalloc((size_t)count, sizeof *blocks);
+    SCOPED_MEM struct ops_array *blocks = mem_zalloc((size_t)count, sizeof *blocks);
     struct generator g = { .sampler = SAMPLER_DEFAULT, .length = length, .begin = 1, .slide = 1 };
-    struct start start = { 0 };
+    SCOPED(start) start = { 0 };
     struct generation one = { 0 }, *texts[] = { &one };
     for (int i = 0; i < count; i++)
         blocks[i] = store_view(s, STORE_PARAMETERS, i);
@@ -28,10 +28,8 @@ int sample_text(const struct plan *p, struct store *s, int64_t length, const vol
     buf_clear(out);
     buf_add(out, one.text.all.data, one.text.all.len);
     generation_release(&one);
-    start_release(&start);
     generator_release(&g);
     for (int i = 0; i < count; i++)
         store_release(s, STORE_PARAMETERS, i);
-    free(blocks);
     return result < 0 ? err_in("sample") : 0;
 }

@@ -192,7 +192,8 @@ static struct writer *assign(const struct saving *v)
     const struct comm *c = v->to->comm;
     const int data = c->size[COMM_DATA], ranks = data * c->size[COMM_TENSOR];
     struct writer *w = mem_zalloc((size_t)v->list.files + 1, sizeof *w);
-    int *files = mem_zalloc((size_t)c->size[COMM_PIPE], sizeof *files); /* of each stage */
+    SCOPED_MEM int *files = mem_zalloc((size_t)c->size[COMM_PIPE],
+                                       sizeof *files); /* of each stage */
     for (size_t i = 0; i < v->list.count && v->list.files; i++) {
         if (i && v->list.file[i] == v->list.file[i - 1])
             continue;
@@ -200,7 +201,6 @@ static struct writer *assign(const struct saving *v)
         const int k = files[stage]++;
         w[v->list.file[i]] = (struct writer){ stage, k % data, k % ranks / data, k / ranks };
     }
-    free(files);
     return w;
 }
 
@@ -396,7 +396,7 @@ static void file_of(const struct saving *v, size_t i, struct buf *name)
 
 static void open_file(struct saving *v, size_t first)
 {
-    struct buf name = BUF_INIT, path = BUF_INIT;
+    SCOPED(buf) name = BUF_INIT, path = BUF_INIT;
     size_t end = first;
     while (end < v->list.count && v->list.file[end] == v->list.file[first])
         end++;
@@ -404,19 +404,16 @@ static void open_file(struct saving *v, size_t first)
     file_join(&path, v->to->dir, name.data);
     v->result = safetensors_create(&v->file, path.data, v->list.tensors + first, end - first);
     v->open = !v->result;
-    buf_release(&name);
-    buf_release(&path);
 }
 
 static void close_file(struct saving *v, size_t last)
 {
-    struct buf name = BUF_INIT;
+    SCOPED(buf) name = BUF_INIT;
     v->open = 0;
     v->result = safetensors_finish(&v->file);
     file_of(v, last, &name);
     if (!v->result && v->to->sums)
         v->result = sums_add_file(v->to->sums, v->to->dir, name.data);
-    buf_release(&name);
 }
 
 static int put_numbers(struct saving *v, size_t i, struct ops_array x)
@@ -509,33 +506,30 @@ int saved_write(const struct saved *to, enum saved_what of, int result)
 /* Sets crc [files] to the checksums of the files. Returns 0, or -1 with an error. */
 static int take_sums(const struct saving *v, uint32_t *crc)
 {
-    struct buf name = BUF_INIT;
+    SCOPED(buf) name = BUF_INIT;
     int result = 0;
     for (size_t i = 0; i < v->list.count && !result; i++) {
         file_of(v, i, &name);
         if (!sums_of_file(v->to->sums, name.data, &crc[v->list.file[i]]))
             result = err_set("no rank has written '%s'", name.data);
     }
-    buf_release(&name);
     return result;
 }
 
 int saved_index(const struct saved *to, enum saved_what of)
 {
     struct saving v;
-    struct buf folder = BUF_INIT;
+    SCOPED(buf) folder = BUF_INIT;
     begin_saving(&v, to, of);
     const struct list *l = &v.list;
     file_join(&folder, to->dir, v.sub);
-    uint32_t *crc = mem_zalloc((size_t)l->files + 1, sizeof *crc);
+    SCOPED_MEM uint32_t *crc = mem_zalloc((size_t)l->files + 1, sizeof *crc);
     if (l->files)
         v.result = take_sums(&v, crc);
     if (l->files && !v.result)
         v.result = weights_write_index(folder.data, v.base, l->tensors, l->file, l->count, crc,
                                        l->files);
-    free(crc);
     list_release(&v.list);
-    buf_release(&folder);
     return v.result;
 }
 
@@ -547,11 +541,10 @@ static int read_split(const struct safetensors *file, const struct safetensor *f
                       const struct store *s, size_t row, float *out)
 {
     const struct split_runs runs = store_runs(s, row, split_number(s->split));
-    float *all = mem_alloc((size_t)from->elements * sizeof *all);
+    SCOPED_MEM float *all = mem_alloc((size_t)from->elements * sizeof *all);
     int result = safetensors_read(file, from, all);
     if (!result)
         split_cut(out, all, &runs, sizeof *all);
-    free(all);
     return result;
 }
 
@@ -616,7 +609,7 @@ static int read_all(const struct weights *files, const struct list *l, struct st
 
 int saved_read_moments(const char *dir, struct store *s, int points)
 {
-    struct buf folder = BUF_INIT;
+    SCOPED(buf) folder = BUF_INIT;
     struct weights files;
     struct list l;
     file_join(&folder, dir, "training");
@@ -629,6 +622,5 @@ int saved_read_moments(const char *dir, struct store *s, int points)
         list_release(&l);
         weights_close(&files);
     }
-    buf_release(&folder);
     return result;
 }

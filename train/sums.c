@@ -28,7 +28,7 @@ static int add_tensors(struct kv *state, const char *path, const char *name)
 
 int sums_add_file(struct kv *state, const char *dir, const char *name)
 {
-    struct buf path = BUF_INIT;
+    SCOPED(buf) path = BUF_INIT;
     struct file_map map;
     file_join(&path, dir, name);
     int result = file_map(&map, path.data);
@@ -39,7 +39,6 @@ int sums_add_file(struct kv *state, const char *dir, const char *name)
     }
     if (!result && file_ends_with(name, ".safetensors"))
         result = add_tensors(state, path.data, name);
-    buf_release(&path);
     return result;
 }
 
@@ -68,8 +67,8 @@ int sums_of_file(const struct kv *state, const char *name, uint32_t *crc)
 
 int sums_add(struct kv *state, const char *dir, const char *sub)
 {
-    struct buf folder = BUF_INIT, path = BUF_INIT, name = BUF_INIT;
-    struct file_names names;
+    SCOPED(buf) folder = BUF_INIT, path = BUF_INIT, name = BUF_INIT;
+    SCOPED(file_names) names = { 0 };
     enum file_kind kind;
     file_join(&folder, dir, sub);
     int result = file_list(&names, folder.data, "");
@@ -81,10 +80,6 @@ int sums_add(struct kv *state, const char *dir, const char *sub)
         if (!result && kind != FILE_FOLDER && !is_listed(state, name.data))
             result = sums_add_file(state, dir, name.data);
     }
-    file_names_free(&names);
-    buf_release(&folder);
-    buf_release(&path);
-    buf_release(&name);
     return result;
 }
 
@@ -99,7 +94,7 @@ static int by_file(const void *a, const void *b)
 
 void sums_sort(struct kv *state, const struct kv *sums)
 {
-    const struct kv_pair **files = mem_alloc((sums->count + 1) * sizeof *files);
+    SCOPED_MEM const struct kv_pair **files = mem_alloc((sums->count + 1) * sizeof *files);
     size_t count = 0;
     for (size_t i = 0; i < sums->count; i++)
         if (!strcmp(sums->pairs[i].key, "file"))
@@ -111,7 +106,6 @@ void sums_sort(struct kv *state, const struct kv *sums)
             kv_add(state, pair->key, pair->value);
         } while (++pair < end && strcmp(pair->key, "file"));
     }
-    free(files);
 }
 
 /* ---- checking -------------------------------------------------------------------------------- */
@@ -192,7 +186,7 @@ static int check_file(const struct kv *state, const char *path, const struct sum
 /* Checks the file of a line of `state`. Returns 0, or -1 with an error. */
 static int check_line(const struct kv *state, const char *dir, const struct kv_pair *line)
 {
-    struct buf path = BUF_INIT;
+    SCOPED(buf) path = BUF_INIT;
     struct sum file;
     struct file_map map;
     int result = parse_sum(&file, line);
@@ -204,7 +198,6 @@ static int check_line(const struct kv *state, const char *dir, const struct kv_p
         result = check_file(state, path.data, &file, &map);
         file_unmap(&map);
     }
-    buf_release(&path);
     return result;
 }
 

@@ -14,6 +14,7 @@
 #include "common/base/hash.h"
 #include "common/base/log.h"
 #include "common/base/noun.h"
+#include "common/base/scope.h"
 #include "common/files/file.h"
 #include "common/files/plugin.h"
 #include "common/program/preset.h"
@@ -241,7 +242,7 @@ static int load_own_config(const struct settings *s)
 {
     if (!s->resume || tool_configured())
         return 0;
-    struct buf path = BUF_INIT;
+    SCOPED(buf) path = BUF_INIT;
     file_join(&path, s->output, "config.yaml");
     enum file_kind kind;
     int result = file_look(path.data, &kind);
@@ -249,7 +250,6 @@ static int load_own_config(const struct settings *s)
         result = err_set("cannot read '%s': not a regular file", path.data);
     if (!result && kind)
         result = tool_load_config(path.data);
-    buf_release(&path);
     return result;
 }
 
@@ -278,7 +278,7 @@ static int profile_may_be_written(const struct settings *s)
 /* Prints a description of the data on one line. */
 static void say_data(const struct samples *data, double drawn)
 {
-    struct buf line = BUF_INIT;
+    SCOPED(buf) line = BUF_INIT;
     if (data->describe)
         data->describe(data, "", drawn, &line);
     for (size_t i = 0; i < line.len; i++)
@@ -287,7 +287,6 @@ static void say_data(const struct samples *data, double drawn)
     buf_rtrim(&line);
     if (line.len)
         log_info("%s", line.data);
-    buf_release(&line);
 }
 
 /* ---- several ranks --------------------------------------------------------------------------- */
@@ -469,8 +468,7 @@ static int compare_ranks(struct comm *ranks, const struct plan *p)
 static const struct opt_foreign retired[] = {
     { "gelu", "give --activation" },
     { "power", "give --schedule polynomial:POWER" },
-    { "decay-rate", "give --schedule exponential:RATE:STEPS" },
-    { "decay-steps", "give --schedule exponential:RATE:STEPS" },
+    { "decay-rate decay-steps", "give --schedule exponential:RATE:STEPS" },
     { "cooldown", "give --schedule wsd:COOLDOWN" },
     { "rates", "give --schedule STEP:RATE,STEP:RATE" },
     { "on-divergence", "a loss or gradient that is not finite ends the run" },
@@ -508,8 +506,8 @@ static void describe_run(const struct plan *p, struct kv *facts)
 static int train(struct plan *p, struct comm *ranks)
 {
     const struct settings *s = p->settings;
-    struct buf config = BUF_INIT;
-    struct kv origin = KV_INIT;
+    SCOPED(buf) config = BUF_INIT;
+    SCOPED(kv) origin = KV_INIT;
     struct loop_result done = { 0 };
     tool_print_config(OPT_OF_RUN, &config);
     describe_run(p, &origin);
@@ -527,14 +525,12 @@ static int train(struct plan *p, struct comm *ranks)
         result = loop_run(p, config.data, &origin, flags_of, (int)tool_threads, ranks, &done);
     tool_count("step(s)", (uint64_t)done.steps);
     tool_count("token(s)", done.tokens);
-    buf_release(&config);
-    kv_release(&origin);
     return result;
 }
 
 static int print_plan(const struct plan *p)
 {
-    struct buf out = BUF_INIT;
+    SCOPED(buf) out = BUF_INIT;
     int result = dry_run_print(p, &out);
     if (!result && log_level > 0) {
         program_print(&p->program, &out);
@@ -543,7 +539,6 @@ static int print_plan(const struct plan *p)
     }
     if (!result)
         fputs(out.data, stdout);
-    buf_release(&out);
     return result;
 }
 
@@ -558,11 +553,10 @@ static void take_data(struct settings *s, char **operands, int count)
 
 static int print_presets(void)
 {
-    struct buf out = BUF_INIT;
+    SCOPED(buf) out = BUF_INIT;
     int result = preset_list(&out);
     if (!result)
         fputs(out.data, stdout);
-    buf_release(&out);
     return result;
 }
 
@@ -682,8 +676,8 @@ static int settle(struct settings *s, struct comm *ranks, struct buf *path, int 
 
 static int run_on_ranks(struct comm *ranks, struct settings *s, int argc, char **argv)
 {
-    struct plan p = { 0 };
-    struct buf validation = BUF_INIT;
+    SCOPED(plan) p = { 0 };
+    SCOPED(buf) validation = BUF_INIT;
     int result = settle(s, ranks, &validation, argc, argv);
     if (!result)
         result = plan_make(&p, s, (uint64_t)tool_seed, !s->dry_run);
@@ -692,8 +686,6 @@ static int run_on_ranks(struct comm *ranks, struct settings *s, int argc, char *
         result = comm_is_first(ranks) ? print_plan(&p) : 0;
     else if (!result)
         result = train(&p, ranks);
-    plan_release(&p);
-    buf_release(&validation);
     return result;
 }
 

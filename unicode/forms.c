@@ -238,7 +238,7 @@ static void sort_marks(uint32_t *marks, size_t n, uint32_t *room)
 
 static void order_marks(struct points *p)
 {
-    uint32_t *room = NULL;
+    SCOPED_MEM uint32_t *room = NULL;
     size_t room_count = 0;
     for (size_t begin = 0, end; begin < p->count; begin = end) {
         end = begin + 1;
@@ -249,7 +249,6 @@ static void order_marks(struct points *p)
         mem_grow(room, room_count, end - begin);
         sort_marks(p->data + begin, end - begin, room);
     }
-    free(room);
 }
 
 /* Returns the composition of two characters, or 0. */

@@ -1,7 +1,9 @@
-#include "wikiprep/expand_command.h"
+/* The command `wikiprep expand`: templates of one text expanded. */
+#include "wikiprep/wikiprep_commands.h"
 
 #include "common/base/err.h"
 #include "common/base/log.h"
+#include "common/base/scope.h"
 #include "common/files/file.h"
 #include "common/program/tool.h"
 #include "wikiprep/expand/expand.h"
@@ -35,7 +37,7 @@ static enum template_choice choose(void *ctx, struct span name)
 
 static int expand_file(const struct expand *given, struct library *library, const char *path)
 {
-    struct buf text = BUF_INIT, expanded = BUF_INIT;
+    SCOPED(buf) text = BUF_INIT, expanded = BUF_INIT;
     struct template_page page = { .lang = library_site(library)->lang.data,
                                   .title = given->page_title,
                                   .id = "",
@@ -49,8 +51,6 @@ static int expand_file(const struct expand *given, struct library *library, cons
     if (!result)
         result = file_write("-", expanded.data, expanded.len);
     expander_free(x);
-    buf_release(&text);
-    buf_release(&expanded);
     return result;
 }
 
@@ -60,19 +60,17 @@ static int run(int argc, char **argv, void *options_given)
     if (!given->templates.count)
         return err_usage(
             "--templates is missing: name a dump, or a file that --save-templates wrote");
-    struct dump_files in = { 0 };
+    SCOPED(dump_files) in = { 0 };
     int result = 0;
     for (size_t i = 0; i < given->templates.count && !result; i++)
         result = dump_files_add(&in, given->templates.items[i]);
     struct library *library = result ? NULL
                                      : library_read(&in, given->language, (int)tool_threads, NULL);
-    struct buf doubt = BUF_INIT;
+    SCOPED(buf) doubt = BUF_INIT;
     if (library && language_lacks_data(library_site(library)->lang.data, &doubt))
         log_warn("%s", doubt.data);
-    buf_release(&doubt);
     result = library ? expand_file(given, library, argc ? argv[0] : "-") : -1;
     library_free(library);
-    dump_files_release(&in);
     return result;
 }
 

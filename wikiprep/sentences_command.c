@@ -1,9 +1,11 @@
-#include "wikiprep/sentences_command.h"
+/* The command `wikiprep sentences`: texts cut into sentences. */
+#include "wikiprep/wikiprep_commands.h"
 
 #include <string.h>
 
 #include "common/base/err.h"
 #include "common/base/log.h"
+#include "common/base/scope.h"
 #include "common/files/file.h"
 #include "common/program/tool.h"
 #include "wikiprep/sentences/sentence.h"
@@ -32,7 +34,7 @@ static int read_paragraphs(const char *path, const struct sentence_model *m,
                            struct sentence_trainer *t, struct output *out)
 {
     struct input in;
-    struct buf split = BUF_INIT;
+    SCOPED(buf) split = BUF_INIT;
     char *line;
     size_t n;
     int got = input_open(&in, path);
@@ -54,7 +56,6 @@ static int read_paragraphs(const char *path, const struct sentence_model *m,
         }
     }
     input_close(&in);
-    buf_release(&split);
     return got;
 }
 

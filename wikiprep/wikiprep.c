@@ -19,7 +19,6 @@
 #include "common/files/file.h"
 #include "common/program/tool.h"
 #include "wikiprep/expand/expand.h"
-#include "wikiprep/expand_command.h"
 #include "wikiprep/extract.h"
 #include "wikiprep/input/dump.h"
 #include "wikiprep/input/dump_files.h"
@@ -28,9 +27,9 @@
 #include "wikiprep/output/page_rows.h"
 #include "wikiprep/output/sink.h"
 #include "wikiprep/sentences/sentence_train.h"
-#include "wikiprep/sentences_command.h"
 #include "wikiprep/site/language.h"
 #include "wikiprep/site/site.h"
+#include "wikiprep/wikiprep_commands.h"
 
 enum { ITEMS_A_THREAD = 8 };
 
@@ -256,10 +255,9 @@ static int is_wanted(struct run *r, const struct dump_page *p)
 /* Says once that a language has no data. */
 static void doubt_language(const struct site *site, const struct site *before)
 {
-    struct buf doubt = BUF_INIT;
+    SCOPED(buf) doubt = BUF_INIT;
     if ((!before || strcmp(before->lang, site->lang)) && language_lacks_data(site->lang, &doubt))
         log_warn("%s", doubt.data);
-    buf_release(&doubt);
 }
 
 /* Creates the site of the current export, unless it is of the same wiki as the one before. To be
@@ -388,7 +386,7 @@ static void free_item(struct item *item)
 static int run_pipeline(struct run *r)
 {
     int threads = (int)tool_threads, count = threads * ITEMS_A_THREAD;
-    struct item **items = mem_zalloc((size_t)count, sizeof *items);
+    SCOPED_MEM struct item **items = mem_zalloc((size_t)count, sizeof *items);
     for (int i = 0; i < count; i++)
         items[i] = new_item(r);
     struct pipeline p = { .read = read_page,
@@ -401,7 +399,6 @@ static int run_pipeline(struct run *r)
     int result = pipeline_run(&p, threads);
     for (int i = 0; i < count; i++)
         free_item(items[i]);
-    free(items);
     return result;
 }
 
@@ -577,7 +574,7 @@ static int check_options(struct run *r, struct wikiprep *given)
 
 static int finish(struct run *r, int result)
 {
-    struct kv more = KV_INIT;
+    SCOPED(kv) more = KV_INIT;
     if (!result && r->damages)
         result = err_set("the output is incomplete: damaged parts of the input skipped: %llu "
                          "(named above)",
@@ -592,7 +589,6 @@ static int finish(struct run *r, int result)
     else
         sink_abandon(&r->sink);
     sentence_trainer_free(r->trainer);
-    kv_release(&more);
     dump_close(r->dump);
     for (size_t i = 0; i < r->site_count; i++)
         site_free(r->sites[i]);
@@ -679,12 +675,9 @@ static const struct tool_command *const commands[] = { &wikiprep, &expand_comman
 
 /* What to do instead of options of similar programs. */
 static const struct opt_foreign foreign[] = {
-    { "input-file-path", "the files are operands" },
-    { "input-file", "the files are operands" },
-    { "output-file-path", "give --output" },
-    { "output-file", "give --output" },
-    { "max-len", "all lines are read; for a small sample name a few pages: --pages" },
-    { "small-files", "all lines are read; for a small sample name a few pages: --pages" },
+    { "input-file-path input-file", "the files are operands" },
+    { "output-file-path output-file", "give --output" },
+    { "max-len small-files", "all lines are read; for a small sample name a few pages: --pages" },
     { 0 },
 };
 

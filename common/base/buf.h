@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/base/scope.h"
+
 struct buf {
     char *data;
     size_t len;

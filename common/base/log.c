@@ -13,6 +13,7 @@
 
 #include "common/base/err.h"
 #include "common/base/noun.h"
+#include "common/base/scope.h"
 
 int log_level;
 int log_progress = -1;
@@ -35,7 +36,7 @@ static void say(const char *kind, const char *format, va_list args)
     va_copy(again, args);
     const size_t n = (size_t)vsnprintf(text, sizeof text, format, args);
     const size_t room = 4 * n + 1; /* err_tame makes at most four bytes of one */
-    char *whole = n < sizeof text ? NULL : malloc(n + 1 + room);
+    SCOPED_MEM char *whole = n < sizeof text ? NULL : malloc(n + 1 + room);
     if (whole) {
         vsnprintf(whole, n + 1, format, again);
         err_tame(whole + n + 1, room, whole);
@@ -45,7 +46,6 @@ static void say(const char *kind, const char *format, va_list args)
     va_end(again);
     clear_line();
     fprintf(stderr, "%s: %s%s\n", name, kind, whole ? whole + n + 1 : tame);
-    free(whole);
 }
 
 void log_name(const char *program)

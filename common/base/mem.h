@@ -10,6 +10,8 @@
 #include <setjmp.h>
 #include <stddef.h>
 
+#include "common/base/scope.h"
+
 void *mem_alloc(size_t bytes);                        /* malloc; 0 bytes are fine */
 void *mem_zalloc(size_t count, size_t size);          /* calloc, overflow checked */
 void *mem_resize(void *p, size_t count, size_t size); /* realloc, overflow checked */

@@ -345,7 +345,7 @@ int pipeline_run(const struct pipeline *p, int threads)
     f.errors = mem_zalloc(n, sizeof *f.errors);
     pthread_mutex_init(&f.lock, NULL);
     pthread_cond_init(&f.changed, NULL);
-    pthread_t *ids = mem_zalloc((size_t)threads + 1, sizeof *ids);
+    SCOPED_MEM pthread_t *ids = mem_zalloc((size_t)threads + 1, sizeof *ids);
     for (int t = 1; t < threads; t++)
         pool_start_thread(&ids[t], flow_main, &f);
     flow_main(&f);
@@ -360,7 +360,6 @@ int pipeline_run(const struct pipeline *p, int threads)
     free(f.errors);
     free(f.failed);
     free(f.slots);
-    free(ids);
     pthread_mutex_destroy(&f.lock);
     pthread_cond_destroy(&f.changed);
     return failed ? -1 : 0;

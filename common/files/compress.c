@@ -313,11 +313,10 @@ int compress_unpack(enum compression how, const unsigned char *data, uint64_t n,
     struct compress_reader *r = compress_reader_new(how, give_memory, &from);
     if (!r)
         return -1;
-    char *piece = mem_alloc(PIECE);
+    SCOPED_MEM char *piece = mem_alloc(PIECE);
     int64_t got;
     while ((got = compress_read(r, piece, PIECE)) > 0 && put(ctx, piece, (size_t)got) == 0)
         ;
-    free(piece);
     compress_reader_free(r);
     return got ? -1 : 0;
 }

@@ -151,18 +151,17 @@ static int check_link(const char *path)
     struct stat link, st;
     if (lstat(path, &link) < 0 || !S_ISLNK(link.st_mode) || link.st_uid == geteuid())
         return 0;
-    struct buf folder = BUF_INIT;
+    SCOPED(buf) folder = BUF_INIT;
     folder_of(&folder, path);
     int result = stat(folder.data, &st) < 0 ? cannot_look(folder.data) : 0;
     if (!result && link.st_uid != st.st_uid && st.st_mode & S_IWOTH)
         result = err_set("cannot write to '%s': it is a symbolic link of another user", path);
-    buf_release(&folder);
     return result;
 }
 
 void file_rmdirs(const char *path, int made)
 {
-    char *copy = mem_strdup(path);
+    SCOPED_MEM char *copy = mem_strdup(path);
     size_t n = strlen(copy);
     for (; made > 0; made--) {
         while (n > 1 && copy[n - 1] == '/')
@@ -173,7 +172,6 @@ void file_rmdirs(const char *path, int made)
         while (n > 0 && copy[n - 1] != '/')
             n--;
     }
-    free(copy);
 }
 
 int file_mkdirs_count(const char *path, int *made)
@@ -181,7 +179,7 @@ int file_mkdirs_count(const char *path, int *made)
     *made = 0;
     if (check_link(path) < 0)
         return -1;
-    char *copy = mem_strdup(path);
+    SCOPED_MEM char *copy = mem_strdup(path);
     int why = 0;
     for (char *p = copy + 1; !why && *copy; p++) {
         if (*p && *p != '/')
@@ -200,7 +198,6 @@ int file_mkdirs_count(const char *path, int *made)
         if (!c)
             break;
     }
-    free(copy);
     if (why < 0)
         return -1;
     enum file_kind kind;
@@ -280,7 +277,7 @@ static int list_names(struct file_names *out, const char *dir, const char *suffi
     int why = errno;
     closedir(d);
     if (why) {
-        file_names_free(out);
+        file_names_release(out);
         return err_set("cannot read folder '%s': %s", dir, strerror(why));
     }
     if (out->count)
@@ -302,11 +299,11 @@ int file_list_all(struct file_names *out, const char *dir)
  * "". Returns 0, or -1 with an error. */
 static int match(struct file_names *out, const char *base, const char *rest)
 {
-    struct file_names names = { 0 };
-    struct buf path = BUF_INIT;
+    SCOPED(file_names) names = { 0 };
+    SCOPED(buf) path = BUF_INIT;
     enum file_kind kind;
     size_t n = strcspn(rest, "/"), slashes = strspn(rest + n, "/");
-    char *part = mem_strndup(rest, n);
+    SCOPED_MEM char *part = mem_strndup(rest, n);
     int result = file_look(*base ? base : ".", &kind);
     if (!result && kind == FILE_FOLDER && strpbrk(part, "*?["))
         result = file_list(&names, *base ? base : ".", "");
@@ -325,28 +322,24 @@ static int match(struct file_names *out, const char *base, const char *rest)
                 add_name(out, path.data);
         }
     }
-    free(part);
-    buf_release(&path);
-    file_names_free(&names);
     return result;
 }
 
 int file_glob(struct file_names *out, const char *pattern)
 {
-    struct buf root = BUF_INIT;
+    SCOPED(buf) root = BUF_INIT;
     size_t slashes = strspn(pattern, "/");
     *out = (struct file_names){ 0 };
     buf_add(&root, pattern, slashes);
     int result = match(out, root.data ? root.data : "", pattern + slashes);
-    buf_release(&root);
     if (!result && !out->count)
         result = err_set("nothing matches '%s'", pattern);
     if (result < 0)
-        file_names_free(out);
+        file_names_release(out);
     return result;
 }
 
-void file_names_free(struct file_names *names)
+void file_names_release(struct file_names *names)
 {
     for (size_t i = 0; i < names->count; i++)
         free(names->names[i]);
@@ -438,12 +431,11 @@ int file_nameless(const char *dir)
 {
     int fd = AGAIN(open(dir, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
     if (fd < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == ENOENT)) {
-        struct buf path = BUF_INIT; /* the file system does not support unnamed files */
+        SCOPED(buf) path = BUF_INIT; /* the file system does not support unnamed files */
         file_join(&path, dir, "textmill-XXXXXX");
         fd = mkostemp(path.data, O_CLOEXEC);
         if (fd >= 0)
             unlink(path.data);
-        buf_release(&path);
     }
     return fd >= 0 ? fd : err_set("cannot make a temporary file in '%s': %s", dir, strerror(errno));
 }
@@ -1011,8 +1003,8 @@ int file_rename(const char *from, const char *to)
 
 int file_list_left(struct file_names *out, const char *path)
 {
-    struct buf folder = BUF_INIT, left = BUF_INIT;
-    struct file_names all = { 0 };
+    SCOPED(buf) folder = BUF_INIT, left = BUF_INIT;
+    SCOPED(file_names) all = { 0 };
     const char *name = file_name(path);
     enum file_kind kind;
     *out = (struct file_names){ 0 };
@@ -1026,8 +1018,5 @@ int file_list_left(struct file_names *out, const char *path)
         file_beside(&left, path, all.names[i]);
         add_name(out, left.data);
     }
-    file_names_free(&all);
-    buf_release(&folder);
-    buf_release(&left);
     return result;
 }

@@ -53,8 +53,8 @@ void file_beside(struct buf *out, const char *path, const char *name);
 int file_of_program(struct buf *out, const char *name);
 
 /* Sets *out to the names in `dir` that end in `suffix` ("" for all), sorted by byte, without hidden
- * files. The caller frees them with file_names_free. Returns 0, or -1 with an error; then the list
- * is empty. */
+ * files. The caller frees them with file_names_release. Returns 0, or -1 with an error; then the
+ * list is empty. */
 struct file_names {
     char **names;
     size_t count, cap;
@@ -62,13 +62,13 @@ struct file_names {
 int file_list(struct file_names *out, const char *dir, const char *suffix);
 int file_list_all(struct file_names *out, const char *dir); /* all names, hidden files, too */
 /* Sets *out to the paths beside `path` that are temporary names for it (temp.h). The caller frees
- * them with file_names_free. Returns 0, also if there is no such folder, or -1 with an error. */
+ * them with file_names_release. Returns 0, also if there is no such folder, or -1 with an error. */
 int file_list_left(struct file_names *out, const char *path);
 /* Sets *out to the paths that match a shell pattern, sorted. Hidden files match only if the pattern
- * spells out their dot. The caller frees them with file_names_free. Returns 0, or -1 with an error,
- * also if nothing matches. */
+ * spells out their dot. The caller frees them with file_names_release. Returns 0, or -1 with an
+ * error, also if nothing matches. */
 int file_glob(struct file_names *out, const char *pattern);
-void file_names_free(struct file_names *names);
+void file_names_release(struct file_names *names);
 
 /* A read-only map of a regular file, which must not shrink while it is mapped (mapping.h). */
 struct file_map {

@@ -31,18 +31,17 @@ static int add_any(struct file_names *out, const char *path)
  * an error. */
 static int add_matches(struct file_names *out, const char *pattern)
 {
-    struct file_names names;
+    SCOPED(file_names) names = { 0 };
     int result = file_glob(&names, pattern);
     for (size_t i = 0; i < names.count && !result; i++)
         result = add_any(out, names.names[i]);
-    file_names_free(&names);
     return result;
 }
 
 static int add_folder(struct file_names *out, const char *dir)
 {
-    struct file_names names = { 0 };
-    struct buf path = BUF_INIT;
+    SCOPED(file_names) names = { 0 };
+    SCOPED(buf) path = BUF_INIT;
     int result = file_list(&names, dir, "");
     for (size_t i = 0; i < names.count && !result; i++) {
         enum file_kind kind;
@@ -53,8 +52,6 @@ static int add_folder(struct file_names *out, const char *dir)
         if (!result)
             result = add_any(out, path.data);
     }
-    buf_release(&path);
-    file_names_free(&names);
     return result;
 }
 

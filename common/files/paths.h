@@ -11,5 +11,5 @@
 
 /* Sets *out to the files that given[0..count) stand for, or to "-", stdin, if count is 0. Each must
  * stand for at least one, and only one may be stdin. The caller frees the list with
- * file_names_free, also after an error. Returns 0, or -1 with an error. */
+ * file_names_release, also after an error. Returns 0, or -1 with an error. */
 int paths_expand(struct file_names *out, char *const *given, int count);

@@ -44,8 +44,7 @@ static const void *open_file(const char *path, unsigned layout)
 
 const void *plugin_open(const char *name, unsigned layout)
 {
-    struct buf path = BUF_INIT;
+    SCOPED(buf) path = BUF_INIT;
     const void *table = find_file(&path, name) < 0 ? NULL : open_file(path.data, layout);
-    buf_release(&path);
     return table;
 }

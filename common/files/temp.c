@@ -398,7 +398,7 @@ static int sweep(const char *path, const char *kind, int remove)
 {
     int found = 0;
     const char *slash = strrchr(path, '/'), *base = slash ? slash + 1 : path;
-    struct buf folder = BUF_INIT, file = BUF_INIT;
+    SCOPED(buf) folder = BUF_INIT, file = BUF_INIT;
     buf_add(&folder, path, (size_t)(base - path));
     if (!folder.len)
         buf_adds(&folder, "./");
@@ -419,8 +419,6 @@ static int sweep(const char *path, const char *kind, int remove)
             close(fd);
     }
     pthread_mutex_unlock(&looking);
-    buf_release(&folder);
-    buf_release(&file);
     return found;
 }
 

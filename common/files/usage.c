@@ -25,12 +25,11 @@ double usage_cpu_seconds(void)
 /* Returns the number after the text `key` in a file of /proc or of the control groups, or 0. */
 static uint64_t number_in(const char *path, const char *key)
 {
-    struct buf text = BUF_INIT;
+    SCOPED(buf) text = BUF_INIT;
     uint64_t n = 0;
     const char *at = file_read(path, &text) == 0 ? strstr(text.data, key) : NULL;
     if (at)
         n = strtoull(at + strlen(key), NULL, 10);
-    buf_release(&text);
     return n;
 }
 
@@ -49,8 +48,8 @@ uint64_t usage_peak_bytes(void)
 static uint64_t least_limit(const char *root, const char *group, const char *file)
 {
     uint64_t least = UINT64_MAX;
-    char *rest = mem_strdup(group);
-    struct buf path = BUF_INIT;
+    SCOPED_MEM char *rest = mem_strdup(group);
+    SCOPED(buf) path = BUF_INIT;
     for (char *end = rest + strlen(rest); end; end = strrchr(rest, '/')) {
         *end = '\0';
         buf_clear(&path);
@@ -59,8 +58,6 @@ static uint64_t least_limit(const char *root, const char *group, const char *fil
         if (bytes && bytes < least)
             least = bytes;
     }
-    free(rest);
-    buf_release(&path);
     return least;
 }
 
@@ -69,7 +66,7 @@ static uint64_t least_limit(const char *root, const char *group, const char *fil
 static uint64_t line_limit(const char *line, const char *root)
 {
     const char *kinds = strchr(line, ':'), *path = kinds ? strchr(kinds + 1, ':') : NULL;
-    struct buf mount = BUF_INIT;
+    SCOPED(buf) mount = BUF_INIT;
     uint64_t limit = UINT64_MAX;
     if (!path)
         return limit;
@@ -84,13 +81,12 @@ static uint64_t line_limit(const char *line, const char *root)
         limit = least_limit(mount.data, group, "memory.limit_in_bytes");
     free(list);
     free(group);
-    buf_release(&mount);
     return limit;
 }
 
 uint64_t usage_group_bytes(const char *membership, const char *root)
 {
-    struct buf text = BUF_INIT;
+    SCOPED(buf) text = BUF_INIT;
     uint64_t least = UINT64_MAX;
     if (file_read(membership, &text) == 0)
         for (const char *line = text.data; line && *line;) {
@@ -99,7 +95,6 @@ uint64_t usage_group_bytes(const char *membership, const char *root)
             line += strcspn(line, "\n");
             line += *line == '\n';
         }
-    buf_release(&text);
     return least;
 }
 

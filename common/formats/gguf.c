@@ -178,12 +178,11 @@ static int take_shape(struct place *p, struct gguf_tensor *t)
 
 static int refuse_type(const struct place *p, const struct gguf_tensor *t)
 {
-    struct buf names = BUF_INIT;
+    SCOPED(buf) names = BUF_INIT;
     for (int i = 0; i < KINDS; i++)
         buf_addf(&names, "%s%s", i + 1 == KINDS ? " and " : i ? ", " : "", kinds[i].name);
     err_set("%s: tensor '%s' is of type %u, at byte %llu; only %s are read", p->g->path, t->name,
             t->type, (unsigned long long)p->at, names.data);
-    buf_release(&names);
     return -1;
 }
 
@@ -230,7 +229,7 @@ static int by_offset(const void *a, const void *b)
 
 static int check_overlap(const struct gguf *g)
 {
-    const struct gguf_tensor **sorted = mem_alloc(g->tensor_count * sizeof *sorted);
+    SCOPED_MEM const struct gguf_tensor **sorted = mem_alloc(g->tensor_count * sizeof *sorted);
     int failed = 0;
     for (size_t i = 0; i < g->tensor_count; i++)
         sorted[i] = &g->tensors[i];
@@ -240,7 +239,6 @@ static int check_overlap(const struct gguf *g)
             failed = err_set("%s: bad offset of tensor '%s': at byte %llu it overlaps '%s'",
                              g->path, sorted[i]->name, (unsigned long long)sorted[i]->offset,
                              sorted[i - 1]->name);
-    free(sorted);
     return failed;
 }
 
@@ -538,7 +536,7 @@ void gguf_add_tensor(struct gguf_writer *w, const char *name, uint32_t type, int
 
 int gguf_create(struct gguf_writer *w, const char *path)
 {
-    struct buf head = BUF_INIT;
+    SCOPED(buf) head = BUF_INIT;
     if (output_open(&w->out, path) < 0) {
         gguf_abandon(w);
         return -1;
@@ -556,7 +554,6 @@ int gguf_create(struct gguf_writer *w, const char *path)
         buf_addc(&head, 0);
     int failed = w->out.temp ? output_begin_summed(&w->out, head.data, head.len, sum_at)
                              : output_write(&w->out, head.data, head.len);
-    buf_release(&head);
     if (failed)
         gguf_abandon(w);
     return failed ? -1 : 0;

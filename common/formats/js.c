@@ -44,7 +44,7 @@ static struct js *parse(const char *text, size_t n, const char *name, size_t dup
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     const size_t flags = duplicates | JSON_ALLOW_NUL | JSON_DECODE_ANY;
     pthread_once(&once, use_our_memory);
-    struct buf left = BUF_INIT;
+    SCOPED(buf) left = BUF_INIT;
     size_t from = 0;
     for (size_t i = 0; i < count; from = cuts[i++].end)
         buf_add(&left, text + from, cuts[i].begin - from);
@@ -62,7 +62,6 @@ static struct js *parse(const char *text, size_t n, const char *name, size_t dup
         js_scan_error(&place, whole_place((size_t)error.position, cuts, count), error.text);
         err_in("%s", name);
     }
-    buf_release(&left);
     return wrap(root);
 }
 
@@ -80,11 +79,10 @@ struct js *js_parse_without(const char *text, size_t n, const struct js_cut *cut
 static struct js *load(const char *path, int (*read)(const char *path, struct buf *out),
                        size_t duplicates)
 {
-    struct buf text = BUF_INIT;
+    SCOPED(buf) text = BUF_INIT;
     struct js *root = NULL;
     if (read(path, &text) == 0)
         root = parse(text.data, text.len, path, duplicates, NULL, 0);
-    buf_release(&text);
     return root;
 }
 

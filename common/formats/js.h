@@ -25,6 +25,13 @@ struct js *js_load(const char *path); /* reads a regular file, as file_read does
 struct js *js_load_any(const char *path);
 void js_free(struct js *root); /* NULL is allowed */
 
+/* SCOPED_JS root = js_load(path); declares a root that js_free frees at the end of its scope. */
+#define SCOPED_JS __attribute__((cleanup(js_free_scoped))) struct js *
+static inline void js_free_scoped(struct js **root)
+{
+    js_free(*root);
+}
+
 /* Parses a text as js_parse does, but leaves out the `count` parts cuts[], which the caller reads
  * with js_scan.h. A cut is the part [begin, end) of the text; cuts are in ascending order. Lines
  * and offsets in errors are those of the whole text. */

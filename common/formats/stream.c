@@ -56,7 +56,7 @@ static void put_head(char *at, uint64_t number, size_t length, const void *paylo
 
 int stream_begin(struct output *out, const struct kv *header, const struct buf *tokenizer)
 {
-    struct buf text = BUF_INIT, frames = BUF_INIT;
+    SCOPED(buf) text = BUF_INIT, frames = BUF_INIT;
     char head[2 * DIGITS];
     buf_addf(&text, "textmill=%s\n", KIND);
     kv_print(header, &text);
@@ -70,10 +70,7 @@ int stream_begin(struct output *out, const struct kv *header, const struct buf *
         buf_add(&frames, head, sizeof head);
         buf_add(&frames, tokenizer->data, tokenizer->len);
     }
-    int result = output_write(out, frames.data, frames.len);
-    buf_release(&text);
-    buf_release(&frames);
-    return result;
+    return output_write(out, frames.data, frames.len);
 }
 
 /* Writes n ids of `width` bytes each to p, with simple loops that the compiler can vectorise. */

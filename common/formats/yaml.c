@@ -108,7 +108,7 @@ static int merge(struct walk *w, const yaml_node_t *value, const char *prefix)
 /* Adds the mappings of a list: item i has the keys "key.i.…". Returns 0, or -1 with an error. */
 static int numbered(struct walk *w, const char *key, const yaml_node_t *list, int merged)
 {
-    struct buf prefix = BUF_INIT;
+    SCOPED(buf) prefix = BUF_INIT;
     int result = 0;
     const yaml_node_item_t *first = list->data.sequence.items.start;
     for (const yaml_node_item_t *i = first; i < list->data.sequence.items.top && !result; i++) {
@@ -116,7 +116,6 @@ static int numbered(struct walk *w, const char *key, const yaml_node_t *list, in
         buf_addf(&prefix, "%s.%td", key, i - first);
         result = map(w, yaml_document_get_node(w->doc, *i), prefix.data, merged);
     }
-    buf_release(&prefix);
     return result;
 }
 
@@ -139,12 +138,8 @@ static int pair(struct walk *w, const char *key, const yaml_node_t *value, int l
         return numbered(w, key, value, merged);
     if (scalar(value))
         return put(w, key, scalar(value), line, merged);
-    struct buf list = BUF_INIT;
-    int result = join(w, value, &list);
-    if (!result)
-        result = put(w, key, list.data, line, merged);
-    buf_release(&list);
-    return result;
+    SCOPED(buf) list = BUF_INIT;
+    return join(w, value, &list) < 0 ? -1 : put(w, key, list.data, line, merged);
 }
 
 /* Adds the items of a mapping, with `prefix` and '.' before their keys; `merged` is as for put.
@@ -157,7 +152,7 @@ static int map(struct walk *w, const yaml_node_t *node, const char *prefix, int 
     if (++w->depth > DEEPEST)
         return too_deep(w->name, line_of(node));
     int result = 0;
-    struct buf key = BUF_INIT;
+    SCOPED(buf) key = BUF_INIT;
     for (int pass = 0; pass < 2 && !result; pass++) {
         for (const yaml_node_pair_t *p = node->data.mapping.pairs.start;
              p < node->data.mapping.pairs.top && !result; p++) {
@@ -179,7 +174,6 @@ static int map(struct walk *w, const yaml_node_t *node, const char *prefix, int 
             result = pass ? merge(w, v, prefix) : pair(w, key.data, v, line_of(k), merged);
         }
     }
-    buf_release(&key);
     w->depth--;
     return result;
 }
@@ -269,13 +263,10 @@ int yaml_parse(struct yaml *y, const char *text, size_t n, const char *name)
 
 int yaml_load(struct yaml *y, const char *path)
 {
-    struct buf text = BUF_INIT;
+    SCOPED(buf) text = BUF_INIT;
     *y = (struct yaml){ 0 };
-    int result = file_read_most(path, FILE_MOST, &text);
-    if (!result)
-        result = yaml_parse(y, text.data, text.len, path);
-    buf_release(&text);
-    return result;
+    return file_read_most(path, FILE_MOST, &text) < 0 ? -1
+                                                      : yaml_parse(y, text.data, text.len, path);
 }
 
 void yaml_remove(struct yaml *y, size_t i)

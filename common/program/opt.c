@@ -244,9 +244,8 @@ static int unknown(const struct opts *o, const char *what, const char *dashes, c
 
 static int unknown_option(const struct opts *o, const char *arg, size_t n)
 {
-    char *name = mem_strndup(arg, n);
+    SCOPED_MEM char *name = mem_strndup(arg, n);
     unknown(o, "option", "--", name, "");
-    free(name);
     return -1;
 }
 
@@ -307,7 +306,7 @@ static int parse_short(struct opts *o, const char *arg, const char *next)
 
 int opts_parse(struct opts *o, int argc, char **argv)
 {
-    struct buf errors = BUF_INIT; /* of all words, so that a user sees them at once */
+    SCOPED(buf) errors = BUF_INIT; /* of all words, so that a user sees them at once */
     int operands = 0;
     for (int i = 0; i < argc;) {
         char *arg = argv[i];
@@ -330,7 +329,6 @@ int opts_parse(struct opts *o, int argc, char **argv)
     }
     if (errors.len)
         operands = err_usage("%s", errors.data);
-    buf_release(&errors);
     return operands;
 }
 
@@ -385,7 +383,7 @@ static int set_key(struct opts *o, const char *key, const char *value, const cha
 
 int opts_load(struct opts *o, const struct yaml *y, const char *path)
 {
-    struct buf where = BUF_INIT;
+    SCOPED(buf) where = BUF_INIT;
     int result = 0;
     for (size_t i = 0; i < y->count && !result; i++) {
         const char *dot = strrchr(y->items[i].key, '.');
@@ -393,7 +391,6 @@ int opts_load(struct opts *o, const struct yaml *y, const char *path)
         buf_addf(&where, "%s:%d: ", path, y->items[i].line);
         result = set_key(o, dot ? dot + 1 : y->items[i].key, y->items[i].value, where.data);
     }
-    buf_release(&where);
     return result < 0 ? err_set("%s", err_get()) : 0; /* an error in the file is no usage error */
 }
 
@@ -478,7 +475,7 @@ void opts_wrap(struct buf *out, size_t column, size_t indent, const char *text)
  * ends the line. */
 static void put_left(struct buf *out, const struct opt_bound *p)
 {
-    struct buf left = BUF_INIT;
+    SCOPED(buf) left = BUF_INIT;
     if (p->row->letter)
         buf_addf(&left, "  -%c, --%s", p->row->letter, p->row->name);
     else
@@ -490,14 +487,13 @@ static void put_left(struct buf *out, const struct opt_bound *p)
         buf_addf(out, "%*s", (int)(HELP_COLUMN - left.len), "");
     else
         buf_addf(out, "\n%*s", HELP_COLUMN, "");
-    buf_release(&left);
 }
 
 /* Appends the help of option i, "  -o, --output FILE    what it does [its default]". */
 static void put_option(struct buf *out, const struct opts *o, size_t i)
 {
     const struct opt_bound *p = &o->table[i];
-    struct buf right = BUF_INIT;
+    SCOPED(buf) right = BUF_INIT;
     buf_adds(&right, p->row->help);
     if (has_default(p) && !p->given) {
         buf_adds(&right, " [");
@@ -507,7 +503,6 @@ static void put_option(struct buf *out, const struct opts *o, size_t i)
     put_left(out, p);
     opts_wrap(out, HELP_COLUMN, HELP_COLUMN, right.data);
     buf_addc(out, '\n');
-    buf_release(&right);
 }
 
 size_t opts_help(const struct opts *o, int all, struct buf *out)
@@ -543,7 +538,7 @@ static void put_yaml_text(struct buf *out, const char *s)
 
 void opts_print(const struct opts *o, unsigned without, struct buf *out)
 {
-    struct buf value = BUF_INIT;
+    SCOPED(buf) value = BUF_INIT;
     for (size_t i = 0; i < o->count; i++) {
         const struct opt_bound *p = &o->table[i];
         if (!p->row->name || (p->row->type & without) ||
@@ -568,5 +563,4 @@ void opts_print(const struct opts *o, unsigned without, struct buf *out)
         }
         buf_addc(out, '\n');
     }
-    buf_release(&value);
 }

@@ -1,78 +1,60 @@
 #include "common/program/opt_foreign.h"
 
+#include <string.h>
+
 /* Names of options that several programs of ours have, or that a program without a table of its own
- * has. Where programs of ours have different names, the foreign name has several rows. */
+ * has. Where programs of ours have different names, the foreign name is in several rows. */
 static const struct opt_foreign synonyms[] = {
     { "batch-size", "batch-texts" },
     { "batch-size", "batch-tokens" },
-    { "block-size", "sequence-length" },
-    { "checkpoint", "model" },
-    { "clip-grad", "clip" },
-    { "context-length", "sequence-length" },
-    { "dtype", "precision" },
-    { "embed-dim", "width" },
-    { "fp16", "precision" },
-    { "bf16", "precision" },
-    { "gpu", "device" },
-    { "gpus", "device" },
-    { "jobs", "threads" },
-    { "max-length", "length" },
-    { "max-new-tokens", "length" },
-    { "max-seq-len", "sequence-length" },
-    { "max-seq-length", "sequence-length" },
-    { "max-tokens", "length" },
-    { "model-name-or-path", "model" },
-    { "model-path", "model" },
-    { "n-gpu-layers", "device" },
-    { "n-predict", "length" },
     { "num-beams", "beams" },
-    { "num-epochs", "epochs" },
+    { "clip-grad", "clip" },
+    { "train-data", "data" },
+    { "gpu gpus n-gpu-layers", "device" },
+    { "num-epochs num-train-epochs", "epochs" },
     { "num-layers", "layers" },
-    { "num-return-sequences", "samples" },
-    { "num-samples", "samples" },
-    { "num-train-epochs", "epochs" },
-    { "num-workers", "threads" },
-    { "out-dir", "output" },
-    { "out-file", "output" },
-    { "output-dir", "output" },
-    { "output-file", "output" },
-    { "output-file-path", "output" },
-    { "processes", "threads" },
+    { "max-length max-new-tokens max-tokens n-predict", "length" },
+    { "checkpoint model-name-or-path model-path", "model" },
+    { "out-dir out-file output-dir output-file output-file-path", "output" },
+    { "dtype fp16 bf16", "precision" },
+    { "start", "prompt" },
     { "repeat-penalty", "repetition-penalty" },
     { "resume-from-checkpoint", "resume" },
+    { "num-return-sequences num-samples", "samples" },
     { "save-interval", "save-every" },
-    { "seq-length", "sequence-length" },
-    { "start", "prompt" },
+    { "block-size context-length max-seq-len max-seq-length seq-length", "sequence-length" },
     { "temp", "temperature" },
-    { "tokenizer", "vocab" },
-    { "train-data", "data" },
-    { "use-bpe", "vocab" },
-    { "vocab-file", "vocab" },
-    { "vocab-path", "vocab" },
+    { "jobs num-workers processes", "threads" },
+    { "tokenizer use-bpe vocab-file vocab-path", "vocab" },
+    { "embed-dim", "width" },
     { 0 },
 };
 
+/* Returns 1 if `name` is one of the names, which blanks separate; else 0. '_' and '-' are equal. */
+static int is_one_of(const char *names, const char *name)
+{
+    for (const char *b = name; *names; b = name) {
+        for (; *names && *names == (*b == '_' ? '-' : *b); names++)
+            b++;
+        size_t rest = strcspn(names, " ");
+        if (!rest && !*b)
+            return 1;
+        names += rest + (names[rest] == ' ');
+    }
+    return 0;
+}
+
 const char *opt_foreign(const struct opt_foreign *table, const char *name)
 {
-    for (; table->name; table++) {
-        const char *a = table->name, *b = name;
-        while (*a && *a == (*b == '_' ? '-' : *b)) {
-            a++;
-            b++;
-        }
-        if (!*a && !*b)
-            return table->say;
-    }
-    return NULL;
+    while (table->names && !is_one_of(table->names, name))
+        table++;
+    return table->say;
 }
 
 const char *opt_synonym(const char *foreign, size_t n)
 {
-    for (const struct opt_foreign *row = synonyms; row->name; row++) {
-        const struct opt_foreign one[] = { *row, { 0 } };
-        const char *ours = opt_foreign(one, foreign);
-        if (ours && !n--)
-            return ours;
-    }
-    return NULL;
+    const struct opt_foreign *row = synonyms;
+    while (row->names && (!is_one_of(row->names, foreign) || n--))
+        row++;
+    return row->say;
 }

@@ -5,10 +5,10 @@
 
 #include <stddef.h>
 
-/* Maps an option name of another program to a hint what to use here. The table ends with name
- * NULL. */
+/* Maps option names of other programs, which blanks separate, to a hint what to use here. The table
+ * ends with `names` NULL. */
 struct opt_foreign {
-    const char *name, *say;
+    const char *names, *say;
 };
 /* Returns the hint for an option of another program, or NULL. '_' and '-' are equal. */
 const char *opt_foreign(const struct opt_foreign *table, const char *name);

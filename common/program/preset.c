@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/base/err.h"
+#include "common/base/scope.h"
 #include "common/files/file.h"
 #include "common/program/opt.h"
 
@@ -22,7 +23,7 @@ int preset_find(struct buf *path, const char *name)
 /* Appends the line of one file, if it is a preset. Returns 0, or -1 with an error. */
 static int list_one(struct buf *out, const char *folder, const char *file)
 {
-    struct buf path = BUF_INIT, text = BUF_INIT, begin = BUF_INIT;
+    SCOPED(buf) path = BUF_INIT, text = BUF_INIT, begin = BUF_INIT;
     int name = (int)(strlen(file) - strlen(".yaml"));
     file_join(&path, folder, file);
     buf_addf(&begin, "# %.*s: ", name, file);
@@ -30,29 +31,24 @@ static int list_one(struct buf *out, const char *folder, const char *file)
     if (!result && !strncmp(text.data, begin.data, begin.len))
         buf_addf(out, "%-22.*s %.*s\n", name, file, (int)strcspn(text.data + begin.len, "\n"),
                  text.data + begin.len);
-    buf_release(&path);
-    buf_release(&text);
-    buf_release(&begin);
     return result;
 }
 
 int preset_list(struct buf *out)
 {
-    struct buf folder = BUF_INIT;
-    struct file_names files = { 0 };
+    SCOPED(buf) folder = BUF_INIT;
+    SCOPED(file_names) files = { 0 };
     int result = file_of_program(&folder, configs);
     if (!result)
         result = file_list(&files, folder.data, ".yaml");
     for (size_t i = 0; i < files.count && !result; i++)
         result = list_one(out, folder.data, files.names[i]);
-    file_names_free(&files);
-    buf_release(&folder);
     return result;
 }
 
 int preset_similar(struct buf *name, const char *word)
 {
-    struct buf list = BUF_INIT, one = BUF_INIT;
+    SCOPED(buf) list = BUF_INIT, one = BUF_INIT;
     size_t least = 3, n, d;
     int result = preset_list(&list);
     for (const char *p = list.len ? list.data : ""; *p; p += strcspn(p, "\n") + 1) {
@@ -65,7 +61,5 @@ int preset_similar(struct buf *name, const char *word)
             buf_add(name, p, n);
         }
     }
-    buf_release(&list);
-    buf_release(&one);
     return result;
 }

@@ -67,7 +67,7 @@ static int load_history(struct prompt *p)
 
 static int save_history(struct prompt *p)
 {
-    struct buf dir = BUF_INIT;
+    SCOPED(buf) dir = BUF_INIT;
     struct output out;
     HistEvent event;
     buf_add(&dir, p->kept.data, (size_t)(strrchr(p->kept.data, '/') - p->kept.data));
@@ -82,7 +82,6 @@ static int save_history(struct prompt *p)
             result = err_set("cannot write the history '%s': %s", p->kept.data, strerror(errno));
         result = output_end(&out, result);
     }
-    buf_release(&dir);
     return result;
 }
 

@@ -149,7 +149,7 @@ static void add_usage(struct buf *out, const struct tool_command *c)
 
 static void print_help(const struct tool *t, const struct tool_command *c)
 {
-    struct buf out = BUF_INIT;
+    SCOPED(buf) out = BUF_INIT;
     buf_adds(&out, "usage: ");
     add_usage(&out, c);
     for (size_t i = 1; c == t->commands[0] && t->commands[i]; i++) {
@@ -169,7 +169,6 @@ static void print_help(const struct tool *t, const struct tool_command *c)
         add_examples(&out, t);
     }
     fputs(out.data, stdout);
-    buf_release(&out);
 }
 
 static void print_version(const struct tool *t)
@@ -200,13 +199,12 @@ void tool_count(const char *name, uint64_t n)
 
 static void print_last_line(double began)
 {
-    struct buf line = BUF_INIT;
+    SCOPED(buf) line = BUF_INIT;
     char text[LOG_COUNTED], bytes[32];
     for (size_t i = 0; i < sizeof counts / sizeof *counts && counts[i].name; i++)
         buf_addf(&line, "%s, ", log_counted(text, counts[i].n, counts[i].name));
     log_info("%swall %.2f s, cpu %.2f s, peak memory %s", line.data, log_seconds() - began,
              usage_cpu_seconds(), log_bytes(bytes, usage_peak_bytes()));
-    buf_release(&line);
 }
 
 /* ---- main --------------------------------------------------------------------------------- */
@@ -240,13 +238,12 @@ static int is_config(const char *operand)
 /* Sets the error for `word` in the place of a command. Returns -1. */
 static int unknown_command(const struct tool *t, const char *word)
 {
-    struct buf names = BUF_INIT;
+    SCOPED(buf) names = BUF_INIT;
     for (size_t i = 1; t->commands[i]; i++)
         buf_addf(&names, "%s%s", names.len ? ", " : "", t->commands[i]->name);
     err_usage(*word == '-' ? "a command is missing before '%s': there are %s"
                            : "unknown command '%s': there are %s",
               word, names.data);
-    buf_release(&names);
     return -1;
 }
 
@@ -255,12 +252,10 @@ static int unknown_command(const struct tool *t, const char *word)
 static int is_nowhere(const char *word)
 {
     enum file_kind kind, index;
-    struct buf path = BUF_INIT;
+    SCOPED(buf) path = BUF_INIT;
     buf_addf(&path, "%s.idx", word);
-    int nowhere = !file_look(word, &kind) && !file_look(path.data, &index) && kind == FILE_NONE &&
-                  index == FILE_NONE;
-    buf_release(&path);
-    return nowhere;
+    return !file_look(word, &kind) && !file_look(path.data, &index) && kind == FILE_NONE &&
+           index == FILE_NONE;
 }
 
 /* Sets the error if `word` is no file but similar to the name of a command. Returns -1 then, else
@@ -277,7 +272,7 @@ static int check_command(const struct tool *t, const char *word)
 /* The same for the name of a preset. A path is no such name. */
 static int check_preset(const char *word)
 {
-    struct buf name = BUF_INIT;
+    SCOPED(buf) name = BUF_INIT;
     const int nowhere = is_nowhere(word);
     int result = nowhere ? preset_similar(&name, word) : 0;
     if (!result && name.len)
@@ -285,14 +280,13 @@ static int check_preset(const char *word)
                            name.data);
     else if (!result && nowhere && !strpbrk(word, "/:,@"))
         result = err_usage("'%s' is neither a file nor a preset: --list prints the presets", word);
-    buf_release(&name);
     return result;
 }
 
 /* Applies the operand if it is a configuration. Returns 1 if so, 0 if not, or -1 with an error. */
 static int take_config(const char *operand)
 {
-    struct buf path = BUF_INIT;
+    SCOPED(buf) path = BUF_INIT;
     int found = is_config(operand);
     if (found)
         buf_adds(&path, operand);
@@ -302,7 +296,6 @@ static int take_config(const char *operand)
         found = -1;
     configured |= found > 0;
     preset |= found > 0 && !is_config(operand);
-    buf_release(&path);
     return found;
 }
 
@@ -316,10 +309,9 @@ static int run_command(const struct tool_command *c, int argc, char **argv, void
     if (common.config_path && tool_load_config(common.config_path) < 0)
         return -1;
     if (common.want_config) {
-        struct buf out = BUF_INIT;
+        SCOPED(buf) out = BUF_INIT;
         tool_print_config(0, &out);
         fputs(out.data, stdout);
-        buf_release(&out);
         return 0;
     }
     if (argc < c->min_args)
@@ -470,7 +462,7 @@ int tool_main(const struct tool *t, int argc, char **argv)
     const double began = log_seconds();
     begin(t, argc, argv);
     const struct tool_command *c = find_command(t, argc > 1 ? argv[1] : NULL);
-    void *given = mem_zalloc(1, c->size + 1);
+    SCOPED_MEM void *given = mem_zalloc(1, c->size + 1);
     if (c->size)
         memcpy(given, c->defaults, c->size);
     add_options(c, given);
@@ -486,7 +478,6 @@ int tool_main(const struct tool *t, int argc, char **argv)
     else if (!answered && !common.want_config)
         print_last_line(began);
     opts_release(&opts);
-    free(given);
     buf_release(&provenance);
     const int status = !result ? 0 : err_is_usage() ? 2 : 1;
     if (status && plugin_opened())
@@ -505,7 +496,7 @@ static int load_config(const char *path, int depth);
  * `base`. Their paths are relative to that file's folder. Returns 0, or -1 with an error. */
 static int load_bases(const char *path, const struct yaml_item *base, int depth)
 {
-    struct buf file = BUF_INIT;
+    SCOPED(buf) file = BUF_INIT;
     int result = 0;
     if (depth == BASES)
         return err_set("%s:%d: too many nested base files: do they form a circle?", path,
@@ -516,14 +507,13 @@ static int load_bases(const char *path, const struct yaml_item *base, int depth)
         buf_add(&file, name, (size_t)(end - name));
         result = load_config(file.data, depth + 1);
     }
-    buf_release(&file);
     return result < 0 && !depth ? err_in("%s:%d: base", path, base->line) : result;
 }
 
 static int load_config(const char *path, int depth)
 {
     static int files;
-    struct yaml y;
+    SCOPED(yaml) y = { 0 };
     if (++files > FILES)
         return err_set("'%s': more than %d base files", path, FILES);
     if (yaml_load(&y, path) < 0)
@@ -541,7 +531,6 @@ static int load_config(const char *path, int depth)
         result = tool->translate(&y, path);
     if (!result)
         result = opts_load(&opts, &y, path);
-    yaml_release(&y);
     return result;
 }
 
@@ -557,7 +546,7 @@ void tool_print_config(unsigned without, struct buf *out)
 
 int tool_may_replace(const char *path, const char *mark, const char *what)
 {
-    struct buf file = BUF_INIT;
+    SCOPED(buf) file = BUF_INIT;
     enum file_kind kind = FILE_NONE;
     int result = 0;
     if (!*path)
@@ -568,7 +557,6 @@ int tool_may_replace(const char *path, const char *mark, const char *what)
         buf_adds(&file, path);
     if (!tool_force && strcmp(path, "-"))
         result = file_look(file.data, &kind);
-    buf_release(&file);
     if (result < 0 || kind == FILE_NONE || kind == FILE_SPECIAL || (!mark && kind == FILE_FOLDER))
         return result;
     return mark ? err_set("'%s' holds a finished %s (--force replaces it)", path, what)

@@ -143,7 +143,7 @@ static void put_event(struct buf *out, const struct event *e)
 int trace_write(const char *path, const char *notes)
 {
     struct output out;
-    struct buf line = BUF_INIT;
+    SCOPED(buf) line = BUF_INIT;
     if (output_open(&out, path) < 0)
         return -1;
     buf_adds(&line, "{\"traceEvents\": [");
@@ -157,6 +157,5 @@ int trace_write(const char *path, const char *notes)
              "\n], \"displayTimeUnit\": \"ms\", \"otherData\": {%s%s\"spans left out\": %zu}}\n",
              notes, *notes ? ", " : "", trace.dropped);
     output_write(&out, line.data, line.len);
-    buf_release(&line);
     return output_close(&out);
 }

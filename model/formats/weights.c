@@ -303,7 +303,7 @@ int weights_remove(const char *dir, const char *base, int one)
         for (size_t i = 0; i < names.count && !failed; i++)
             if (is_numbered(names.names[i], base))
                 failed = remove_file(dir, names.names[i]);
-        file_names_free(&names);
+        file_names_release(&names);
     }
     file_join(&name, dir, "");
     if (!failed)

@@ -151,8 +151,8 @@ static int check_gpt(const struct manifest *m, const char *path, const char *dir
     struct dataset *d = dataset_open(&dir, 1, (uint32_t)length + 1);
     if (!d)
         return -1;
-    uint32_t *ids = mem_alloc(((size_t)length + 2) * sizeof *ids);
-    int32_t *labels = mem_alloc(((size_t)length + 2) * sizeof *labels);
+    SCOPED_MEM uint32_t *ids = mem_alloc(((size_t)length + 2) * sizeof *ids);
+    SCOPED_MEM int32_t *labels = mem_alloc(((size_t)length + 2) * sizeof *labels);
     uint64_t n = dataset_count(d);
     int result = 0;
     for (uint64_t i = 0; i < n && !result; i++)
@@ -160,8 +160,6 @@ static int check_gpt(const struct manifest *m, const char *path, const char *dir
     if (!result && n && dataset_record_length(d) != length + 1)
         result = err_set("%s: sequence_length=%" PRIu64 ", but its records have %" PRIu64 " ids",
                          path, length, dataset_record_length(d));
-    free(ids);
-    free(labels);
     dataset_close(d);
     if (result < 0)
         return -1;

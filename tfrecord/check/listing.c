@@ -144,7 +144,7 @@ int listing_records(const char *path, uint64_t limit, struct output *out, uint64
 {
     struct record_file f;
     struct record r;
-    struct buf line = BUF_INIT;
+    SCOPED(buf) line = BUF_INIT;
     uint64_t offset = 0, n = 0;
     int result = record_file_open(&f, path);
     while (!result && (!limit || n < limit)) {
@@ -159,7 +159,6 @@ int listing_records(const char *path, uint64_t limit, struct output *out, uint64
         offset = record_end(&r);
     }
     *shown = n;
-    buf_release(&line);
     record_file_close(&f);
     return result;
 }
@@ -167,8 +166,8 @@ int listing_records(const char *path, uint64_t limit, struct output *out, uint64
 int listing_sequences(const char *prefix, uint64_t limit, struct output *out, uint64_t *shown)
 {
     struct megatron m;
-    struct buf line = BUF_INIT;
-    uint32_t *ids = NULL;
+    SCOPED(buf) line = BUF_INIT;
+    SCOPED_MEM uint32_t *ids = NULL;
     size_t cap = 0;
     uint64_t n = 0, first;
     int result = megatron_open(&m, prefix);
@@ -183,8 +182,6 @@ int listing_sequences(const char *prefix, uint64_t limit, struct output *out, ui
         result = output_write(out, line.data, line.len);
     }
     *shown = n;
-    free(ids);
-    buf_release(&line);
     megatron_close(&m);
     return result;
 }

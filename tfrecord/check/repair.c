@@ -40,7 +40,7 @@ static int copy_good(struct repair *r, const struct file_map *map, const char *p
                      struct output *out, struct output *index)
 {
     struct record record;
-    struct buf line = BUF_INIT;
+    SCOPED(buf) line = BUF_INIT;
     uint64_t offset = 0, to = 0;
     int result = 0;
     while (!result && next_good(r, map, path, &offset, &record)) {
@@ -52,7 +52,6 @@ static int copy_good(struct repair *r, const struct file_map *map, const char *p
         if (!result)
             result = output_write(index, line.data, line.len);
     }
-    buf_release(&line);
     return result;
 }
 
@@ -60,7 +59,7 @@ int repair_file(struct repair *r, const char *path, const char *to)
 {
     struct record_file f;
     struct output outs[2] = { { 0 }, { 0 } }; /* the records, and their index */
-    struct buf name = BUF_INIT;
+    SCOPED(buf) name = BUF_INIT;
     int whole = record_file_salvage(&f, path);
     int result = whole < 0 ? -1 : 0;
     if (!result && !whole && r->told)
@@ -77,7 +76,6 @@ int repair_file(struct repair *r, const char *path, const char *to)
     if (!whole && !r->bad)
         r->bad = 1; /* a damaged stream has lost at least one */
     result = output_end_all(outs, 2, result);
-    buf_release(&name);
     record_file_close(&f);
     return result;
 }

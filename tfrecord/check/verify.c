@@ -67,14 +67,12 @@ static int check_compression(const struct manifest *m, const char *path,
  * Returns 1, 0 if there is no such file, or -1 with an error. */
 static int load_manifest(struct manifest *m, const char *path, const char *name)
 {
-    struct buf file = BUF_INIT;
+    SCOPED(buf) file = BUF_INIT;
     if (name)
         file_beside(&file, path, name);
     else
         buf_addf(&file, "%s.manifest", path);
-    int there = manifest_load(m, file.data);
-    buf_release(&file);
-    return there;
+    return manifest_load(m, file.data);
 }
 
 /* ---- TFRecord ----------------------------------------------------------------------------- */
@@ -83,7 +81,7 @@ static int load_manifest(struct manifest *m, const char *path, const char *name)
  * `found`. Returns 1 if the index is correct, 0 if there is no index file, or -1 with an error. */
 static int check_index(const struct record_index *found, const char *path, uint64_t bytes)
 {
-    struct buf file = BUF_INIT;
+    SCOPED(buf) file = BUF_INIT;
     struct record_index said = { 0 };
     enum file_kind kind;
     index_path(&file, path);
@@ -99,7 +97,6 @@ static int check_index(const struct record_index *found, const char *path, uint6
                              ", but the record is at byte %" PRIu64,
                              file.data, i + 1, index_at(&said, i), index_at(found, i));
     index_release(&said);
-    buf_release(&file);
     return result;
 }
 
@@ -117,14 +114,13 @@ static void tell_bad_records(struct verify *v, const struct file_map *map, const
 static void tell_good(struct verify *v, const char *path, const struct record_file *f,
                       uint64_t records, int indexed)
 {
-    struct buf line = BUF_INIT;
+    SCOPED(buf) line = BUF_INIT;
     buf_addf(&line, "%s: ok, %" PRIu64 " record%s, %" PRIu64 " byte%s", path, records,
              noun_end(records), f->records.bytes, noun_end(f->records.bytes));
     if (f->how != COMPRESS_NONE)
         buf_addf(&line, ", %" PRIu64 " as %s", f->packed.bytes, compress_name(f->how));
     buf_adds(&line, indexed ? ", index" : "");
     good(v, line.data);
-    buf_release(&line);
 }
 
 static void verify_tfrecord(struct verify *v, const char *path, const struct manifest *m)
@@ -155,7 +151,7 @@ static void verify_tfrecord(struct verify *v, const char *path, const struct man
  * manifest at `path`, and reports it as good or bad. Does nothing if none is listed. */
 static void verify_tokenizer(struct verify *v, const char *path, const struct manifest *m)
 {
-    struct buf file = BUF_INIT, line = BUF_INIT;
+    SCOPED(buf) file = BUF_INIT, line = BUF_INIT;
     struct file_map map;
     if (!m->tokenizer)
         return;
@@ -171,15 +167,13 @@ static void verify_tokenizer(struct verify *v, const char *path, const struct ma
         v->bytes += map.bytes;
         file_unmap(&map);
     }
-    buf_release(&file);
-    buf_release(&line);
 }
 
 /* ---- Megatron ----------------------------------------------------------------------------- */
 
 static int check_pair(const struct megatron *pair, const char *prefix, const struct manifest *m)
 {
-    struct buf path = BUF_INIT;
+    SCOPED(buf) path = BUF_INIT;
     buf_addf(&path, "%s.bin", prefix);
     int result = check_listing(m, path.data, pair->sequences, &pair->bin);
     buf_truncate(&path, path.len - 4);
@@ -190,7 +184,6 @@ static int check_pair(const struct megatron *pair, const char *prefix, const str
     buf_adds(&path, ".manifest");
     if (!result && m)
         result = claims_check_pair(m, path.data, pair);
-    buf_release(&path);
     return result;
 }
 
@@ -198,7 +191,7 @@ static void verify_megatron(struct verify *v, const char *prefix)
 {
     struct megatron pair;
     struct manifest m;
-    struct buf line = BUF_INIT;
+    SCOPED(buf) line = BUF_INIT;
     int there = load_manifest(&m, prefix, NULL);
     if (there < 0) {
         bad(v);
@@ -223,7 +216,6 @@ static void verify_megatron(struct verify *v, const char *prefix)
     }
     if (there > 0)
         manifest_release(&m);
-    buf_release(&line);
 }
 
 /* ---- folders ------------------------------------------------------------------------------ */
@@ -249,7 +241,7 @@ static int check_manifest(const struct manifest *m, const char *path, const char
 static void verify_claims(struct verify *v, const struct manifest *m, const char *path,
                           const char *dir)
 {
-    struct buf line = BUF_INIT;
+    SCOPED(buf) line = BUF_INIT;
     if (claims_check_shards(m, path, dir) < 0) {
         bad(v);
     } else {
@@ -257,12 +249,11 @@ static void verify_claims(struct verify *v, const struct manifest *m, const char
                  noun_end(m->count), m->records, noun_end(m->records));
         good(v, line.data);
     }
-    buf_release(&line);
 }
 
 static void verify_shards(struct verify *v, const char *dir, const struct file_names *files)
 {
-    struct buf path = BUF_INIT, file = BUF_INIT;
+    SCOPED(buf) path = BUF_INIT, file = BUF_INIT;
     struct manifest m;
     file_join(&path, dir, "manifest");
     int there = manifest_load(&m, path.data);
@@ -280,14 +271,12 @@ static void verify_shards(struct verify *v, const char *dir, const struct file_n
         verify_claims(v, &m, path.data, dir);
     if (there > 0)
         manifest_release(&m);
-    buf_release(&path);
-    buf_release(&file);
 }
 
 static void verify_folder(struct verify *v, const char *dir)
 {
-    struct file_names shards = { 0 }, pairs = { 0 };
-    struct buf path = BUF_INIT;
+    SCOPED(file_names) shards = { 0 }, pairs = { 0 };
+    SCOPED(buf) path = BUF_INIT;
     enum file_kind kind;
     uint64_t before = v->files;
     if (file_list(&shards, dir, ".tfrecord") < 0 || file_list(&pairs, dir, ".idx") < 0) {
@@ -309,14 +298,11 @@ static void verify_folder(struct verify *v, const char *dir)
             bad(v);
         }
     }
-    file_names_free(&shards);
-    file_names_free(&pairs);
-    buf_release(&path);
 }
 
 void verify_path(struct verify *v, const char *path)
 {
-    struct buf prefix = BUF_INIT;
+    SCOPED(buf) prefix = BUF_INIT;
     struct manifest m;
     enum file_kind kind;
     int pair = file_look(path, &kind) < 0 ? -1 : 0;
@@ -337,5 +323,4 @@ void verify_path(struct verify *v, const char *path)
         if (there > 0)
             manifest_release(&m);
     }
-    buf_release(&prefix);
 }

@@ -96,7 +96,7 @@ void index_line(struct buf *out, uint64_t offset, uint64_t bytes)
 int index_write(const struct record_index *index, uint64_t bytes, const char *to)
 {
     struct output out = { 0 };
-    struct buf line = BUF_INIT;
+    SCOPED(buf) line = BUF_INIT;
     int result = output_open(&out, to);
     for (uint64_t i = 0, at = 0, end; i < index->count && !result; i++, at = end) {
         end = i + 1 < index->count ? index_at(index, i + 1) : bytes;
@@ -104,7 +104,6 @@ int index_write(const struct record_index *index, uint64_t bytes, const char *to
         index_line(&line, at, end - at);
         result = output_write(&out, line.data, line.len);
     }
-    buf_release(&line);
     return output_end(&out, result);
 }
 

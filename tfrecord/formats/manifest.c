@@ -121,11 +121,10 @@ int manifest_load(struct manifest *m, const char *path)
         return -1;
     if (!kind)
         return 0;
-    struct buf text = BUF_INIT;
+    SCOPED(buf) text = BUF_INIT;
     int result = file_read(path, &text);
     if (!result && parse(m, &text) < 0)
         result = err_in("%s: not a manifest of shards", path);
-    buf_release(&text);
     if (result < 0)
         manifest_release(m);
     return result < 0 ? -1 : 1;
@@ -141,7 +140,7 @@ const struct manifest_shard *manifest_find(const struct manifest *m, const char 
 
 int manifest_check_names(const struct manifest *m, const char *dir, const struct file_names *files)
 {
-    struct buf path = BUF_INIT;
+    SCOPED(buf) path = BUF_INIT;
     enum file_kind kind;
     int result = 0;
     for (size_t i = 0; i < m->count && !result; i++) {
@@ -153,7 +152,6 @@ int manifest_check_names(const struct manifest *m, const char *dir, const struct
     for (size_t i = 0; i < files->count && !result; i++)
         if (!manifest_find(m, files->names[i]))
             result = err_set("%s/%s: not in the folder's manifest", dir, files->names[i]);
-    buf_release(&path);
     return result;
 }
 
@@ -161,11 +159,10 @@ int manifest_check_names(const struct manifest *m, const char *dir, const struct
 
 int shard_open(struct shard *s, const char *dir, const char *name)
 {
-    struct buf path = BUF_INIT;
+    SCOPED(buf) path = BUF_INIT;
     *s = (struct shard){ 0 };
     file_join(&path, dir, name);
     int result = output_open(&s->out, path.data);
-    buf_release(&path);
     if (!result)
         s->name = mem_strdup(name);
     return result;
@@ -174,11 +171,10 @@ int shard_open(struct shard *s, const char *dir, const char *name)
 int shard_resume(struct shard *s, const char *dir, const char *name, uint64_t records,
                  uint64_t bytes, uint32_t crc)
 {
-    struct buf path = BUF_INIT;
+    SCOPED(buf) path = BUF_INIT;
     *s = (struct shard){ .records = records, .bytes = bytes, .crc = crc };
     file_join(&path, dir, name);
     int result = output_resume(&s->out, path.data, bytes);
-    buf_release(&path);
     if (!result)
         s->name = mem_strdup(name);
     return result;
@@ -205,11 +201,10 @@ void shard_release(struct shard *s)
 
 static void add_line(struct kv *kv, const char *key, const struct shard *s)
 {
-    struct buf line = BUF_INIT;
+    SCOPED(buf) line = BUF_INIT;
     buf_addf(&line, "%s records=%" PRIu64 " bytes=%" PRIu64 " crc32c=%08" PRIx32, s->name,
              s->records, s->bytes, s->crc);
     kv_add(kv, key, line.data);
-    buf_release(&line);
 }
 
 void manifest_add_shard(struct kv *kv, const struct shard *s)
@@ -235,13 +230,11 @@ int manifest_add_tokenizer(struct kv *kv, const char *dir, const char *name, con
 
 int manifest_write(const struct kv *kv, const char *path)
 {
-    struct buf text = BUF_INIT;
+    SCOPED(buf) text = BUF_INIT;
     char sum[SUM_BYTES + 1];
     buf_adds(&text, KIND);
     kv_print(kv, &text);
     print_sum(sum, &text, text.len);
     buf_adds(&text, sum);
-    int result = file_write(path, text.data, text.len);
-    buf_release(&text);
-    return result;
+    return file_write(path, text.data, text.len);
 }

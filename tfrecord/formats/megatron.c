@@ -125,7 +125,7 @@ static int check_documents(const struct megatron *m)
 
 static int open_pair(struct megatron *m, const char *prefix, int with_bin)
 {
-    struct buf path = BUF_INIT;
+    SCOPED(buf) path = BUF_INIT;
     *m = (struct megatron){ .prefix = mem_strdup(prefix) };
     buf_addf(&path, "%s.idx", prefix);
     int result = file_map(&m->idx, path.data);
@@ -141,7 +141,6 @@ static int open_pair(struct megatron *m, const char *prefix, int with_bin)
     if (!result &&
         (check_sequences(m, with_bin ? m->bin.bytes : NO_BIN) < 0 || check_documents(m) < 0))
         result = err_in("%s.idx", prefix);
-    buf_release(&path);
     if (result < 0)
         megatron_close(m);
     return result;
@@ -199,7 +198,7 @@ int megatron_read(const struct megatron *m, uint64_t first, size_t n, uint32_t *
 
 static int create(struct megatron_writer *w, const char *dir, const char *name, int dtype)
 {
-    struct buf file = BUF_INIT;
+    SCOPED(buf) file = BUF_INIT;
     *w = (struct megatron_writer){ .dtype = dtype,
                                    .width = dtypes[dtype].width,
                                    .bytes = BUF_INIT };
@@ -210,7 +209,6 @@ static int create(struct megatron_writer *w, const char *dir, const char *name, 
         buf_addf(&file, "%s.idx", name);
         result = shard_open(&w->idx, dir, file.data);
     }
-    buf_release(&file);
     return result;
 }
 

@@ -35,15 +35,10 @@ static void put_header(struct buf *out, enum npy_type type, uint64_t rows, int c
 int npy_open(struct output *f, const char *name, const char *map, enum npy_type type, uint64_t rows,
              int columns)
 {
-    struct buf path = BUF_INIT, header = BUF_INIT;
+    SCOPED(buf) path = BUF_INIT, header = BUF_INIT;
     buf_addf(&path, "%s_%s.npy", name, map);
     put_header(&header, type, rows, columns);
-    int result = output_open(f, path.data);
-    if (!result)
-        result = output_write(f, header.data, header.len);
-    buf_release(&path);
-    buf_release(&header);
-    return result;
+    return output_open(f, path.data) < 0 ? -1 : output_write(f, header.data, header.len);
 }
 
 int npy_put(struct output *f, uint64_t v, enum npy_type type)

@@ -141,7 +141,7 @@ void pyrandom_sample(struct pyrandom *r, uint32_t *picks, size_t k, uint32_t n)
             while (is_among(picks, i, picks[i]));
         return;
     }
-    uint32_t *pool = mem_alloc(n * sizeof *pool);
+    SCOPED_MEM uint32_t *pool = mem_alloc(n * sizeof *pool);
     for (uint32_t i = 0; i < n; i++)
         pool[i] = i;
     for (uint32_t i = 0; i < k; i++) {
@@ -149,7 +149,6 @@ void pyrandom_sample(struct pyrandom *r, uint32_t *picks, size_t k, uint32_t n)
         picks[i] = pool[j];
         pool[j] = pool[n - i - 1];
     }
-    free(pool);
 }
 
 /* ---- numpy.random.RandomState ------------------------------------------------------------- */

@@ -172,8 +172,8 @@ static int write_group(void *ctx, void *item)
 static int run_groups(struct job *j)
 {
     int n = j->b->group ? j->b->threads + 1 : 1;
-    struct group *groups = mem_zalloc((size_t)n, sizeof *groups);
-    void **items = mem_zalloc((size_t)n, sizeof *items);
+    SCOPED_MEM struct group *groups = mem_zalloc((size_t)n, sizeof *groups);
+    SCOPED_MEM void **items = mem_zalloc((size_t)n, sizeof *items);
     for (int i = 0; i < n; i++)
         items[i] = &groups[i];
     struct pipeline p = { read_group, make_group, write_group, j, items, n, NULL };
@@ -183,8 +183,6 @@ static int run_groups(struct job *j)
         instances_release(&groups[i].instances);
         free(groups[i].rows);
     }
-    free(groups);
-    free(items);
     return result;
 }
 

@@ -164,14 +164,12 @@ static int put_samples(struct output *f, const struct indexmap *x, const struct 
 static int put_order(struct output *f, const struct indexmap *x, struct pyrandom *r,
                      const char *name, uint64_t before)
 {
-    uint32_t *order = mem_zalloc(x->made, sizeof *order);
+    SCOPED_MEM uint32_t *order = mem_zalloc(x->made, sizeof *order);
     for (uint64_t i = 0; i < x->made; i++)
         order[i] = (uint32_t)i;
     pyrandom_shuffle_numpy(r, order, before);
     pyrandom_shuffle_numpy(r, order + before, x->made - before);
-    int result = put_map(f, name, "shuffle_idx", NPY_U32, order, x->made);
-    free(order);
-    return result;
+    return put_map(f, name, "shuffle_idx", NPY_U32, order, x->made);
 }
 
 void indexmap_name(struct buf *out, const struct indexmap *x, const char *prefix, int part)
@@ -193,7 +191,7 @@ int indexmap_write(struct indexmap *x, const struct megatron *m, const char *nam
     if (plan(x, m, &before) < 0)
         return -1;
     uint64_t n = x->epochs * (x->end - x->first);
-    uint32_t *documents = mem_zalloc(n, sizeof *documents);
+    SCOPED_MEM uint32_t *documents = mem_zalloc(n, sizeof *documents);
     pyrandom_seed_numpy(&r, x->seed);
     order_documents(x, &r, documents);
     int result = put_map(&maps[0], name, "doc_idx", NPY_I32, documents, n);
@@ -202,6 +200,5 @@ int indexmap_write(struct indexmap *x, const struct megatron *m, const char *nam
     if (!result)
         result = put_order(&maps[2], x, &r, name, before);
     result = output_end_all(maps, 3, result);
-    free(documents);
     return result;
 }

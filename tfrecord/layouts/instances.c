@@ -253,11 +253,10 @@ static uint32_t *shuffled(struct pyrandom *r, size_t n)
 static void shuffle_instances(struct maker *m)
 {
     struct instances *out = m->out;
-    uint32_t *order = shuffled(&m->random, out->count);
+    SCOPED_MEM uint32_t *order = shuffled(&m->random, out->count);
     struct instance *list = mem_zalloc(out->count, sizeof *list);
     for (size_t i = 0; i < out->count; i++)
         list[i] = out->list[order[i]];
-    free(order);
     free(out->list);
     out->list = list;
     out->list_cap = out->count;

@@ -31,14 +31,13 @@ struct shelf {
  * length keep their order. */
 static void by_length(const struct sequences *all, uint32_t *order)
 {
-    size_t *at = mem_zalloc((size_t)all->length + 2, sizeof *at);
+    SCOPED_MEM size_t *at = mem_zalloc((size_t)all->length + 2, sizeof *at);
     for (size_t i = 0; i < all->count; i++)
         at[all->length - all->lengths[i] + 1]++;
     for (size_t k = 1; k <= all->length; k++)
         at[k] += at[k - 1];
     for (size_t i = 0; i < all->count; i++)
         order[at[all->length - all->lengths[i]]++] = (uint32_t)i;
-    free(at);
 }
 
 static uint32_t masked_of(const struct sequences *all, uint32_t i)
@@ -140,7 +139,7 @@ size_t packing_make(const struct instances *all, uint32_t length, uint32_t maske
                     struct packing_row *rows)
 {
     assert(most >= 1 && most <= PACKING_MAX);
-    uint32_t *numbers = mem_alloc(4 * all->count * sizeof *numbers);
+    SCOPED_MEM uint32_t *numbers = mem_alloc(4 * all->count * sizeof *numbers);
     uint32_t *lengths = numbers, *masks = lengths + all->count, *order = masks + all->count;
     uint32_t *row_of = order + all->count;
     for (size_t i = 0; i < all->count; i++) {
@@ -156,7 +155,6 @@ size_t packing_make(const struct instances *all, uint32_t length, uint32_t maske
         memmove(r->members + 1, r->members, r->count++ * sizeof *r->members);
         r->members[0] = order[i]; /* the shortest comes last and stands first */
     }
-    free(numbers);
     return count;
 }
 

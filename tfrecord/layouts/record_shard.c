@@ -4,6 +4,7 @@
 
 #include "common/base/crc32c.h"
 #include "common/base/err.h"
+#include "common/base/scope.h"
 #include "tfrecord/formats/index.h"
 #include "tfrecord/formats/record.h"
 
@@ -11,11 +12,9 @@
 
 static int open_index(struct record_shard *s, const char *path)
 {
-    struct buf index = BUF_INIT;
+    SCOPED(buf) index = BUF_INIT;
     index_path(&index, path);
-    int result = output_open(&s->index, index.data);
-    buf_release(&index);
-    return result;
+    return output_open(&s->index, index.data);
 }
 
 static int put_line(struct record_shard *s, uint64_t offset, uint64_t bytes)
@@ -73,7 +72,7 @@ static int keep(struct record_shard *s, const struct shard_set *set, const char 
 
 int record_shard_open(struct record_shard *s, const struct shard_set *set, uint32_t number)
 {
-    struct buf name = BUF_INIT, path = BUF_INIT;
+    SCOPED(buf) name = BUF_INIT, path = BUF_INIT;
     enum file_kind old = FILE_NONE;
     int result = 0;
     *s = (struct record_shard){
@@ -90,8 +89,6 @@ int record_shard_open(struct record_shard *s, const struct shard_set *set, uint3
     if (!result)
         result = old ? keep(s, set, name.data, path.data)
                      : shard_open(&s->data, set->dir, name.data);
-    buf_release(&name);
-    buf_release(&path);
     return result;
 }
 

@@ -498,8 +498,8 @@ static int write_group(void *ctx, void *item)
 static int run_groups(struct job *j)
 {
     int n = j->w->threads + 1;
-    struct group *groups = mem_zalloc((size_t)n, sizeof *groups);
-    void **items = mem_zalloc((size_t)n, sizeof *items);
+    SCOPED_MEM struct group *groups = mem_zalloc((size_t)n, sizeof *groups);
+    SCOPED_MEM void **items = mem_zalloc((size_t)n, sizeof *items);
     for (int i = 0; i < n; i++) {
         items[i] = &groups[i];
         groups[i].message = (struct buf)BUF_INIT;
@@ -520,8 +520,6 @@ static int run_groups(struct job *j)
         free(groups[i].ids);
         buf_release(&groups[i].message);
     }
-    free(groups);
-    free(items);
     return result;
 }
 

@@ -55,7 +55,7 @@ static int put_head(const struct flat_file *f, int width, struct output *out)
 static int write_all(struct flat_file *f, struct intake *s, int width, struct output *out)
 {
     static const char nothing[FLAT_HEAD_BYTES];
-    struct buf bytes = BUF_INIT;
+    SCOPED(buf) bytes = BUF_INIT;
     int got = 1, result = f->kind == FLAT_LLMC ? output_write(out, nothing, sizeof nothing) : 0;
     while (!result && (got = intake_next(s)) > 0) {
         result = put_document(f, s, width, out, &bytes);
@@ -67,7 +67,6 @@ static int write_all(struct flat_file *f, struct intake *s, int width, struct ou
         result = err_set("%s: no documents", s->in.path);
     if (!result && f->kind == FLAT_LLMC)
         result = put_head(f, width, out);
-    buf_release(&bytes);
     return result;
 }
 

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "common/base/err.h"
+#include "common/base/scope.h"
 #include "common/formats/kv.h"
 #include "tfrecord/formats/manifest.h"
 #include "tfrecord/formats/megatron.h"
@@ -37,7 +38,7 @@ static int add_document(const struct megatron_pair *p, struct megatron_writer *w
 static int publish(const struct megatron_pair *p, struct intake *s, struct megatron_writer *w,
                    struct pair_files *files)
 {
-    struct kv m = KV_INIT, pg = KV_INIT;
+    SCOPED(kv) m = KV_INIT, pg = KV_INIT;
     kv_add(&m, "layout", "megatron");
     kv_addf(&m, "documents", "%" PRIu64, s->documents);
     kv_addf(&m, "tokens", "%" PRIu64, w->bin.bytes / (uint64_t)w->width);
@@ -46,10 +47,7 @@ static int publish(const struct megatron_pair *p, struct intake *s, struct megat
     manifest_add_shard(&m, &w->bin);
     manifest_add_shard(&m, &w->idx);
     intake_provenance(s, &pg, p->provenance);
-    int result = pair_files_publish(files, &m, &s->stream.tokenizer, &pg);
-    kv_release(&m);
-    kv_release(&pg);
-    return result;
+    return pair_files_publish(files, &m, &s->stream.tokenizer, &pg);
 }
 
 static int write_pair(struct megatron_pair *p, struct intake *s, struct megatron_writer *w)

@@ -100,7 +100,7 @@ static int check_recipe(const struct common *c, const struct manifest *m, const 
  * Returns 0, or -1 with an error. */
 static int take_numbers(struct common *c, const struct manifest *m, const char *path)
 {
-    struct buf line = BUF_INIT;
+    SCOPED(buf) line = BUF_INIT;
     int result = 0, merged = kv_get(&m->kv, "set") != NULL;
     if (kv_get(&m->kv, "source"))
         return err_set("%s: is the manifest of a blend: take the sets that the blend was made of",
@@ -118,19 +118,16 @@ static int take_numbers(struct common *c, const struct manifest *m, const char *
     }
     if (!merged || c->blends)
         kv_add(&c->sets, c->blends ? "source" : "set", line.data);
-    buf_release(&line);
     return result;
 }
 
 static int take_tokenizer(struct common *c, const struct manifest *m, const char *path)
 {
-    struct buf file = BUF_INIT;
+    SCOPED(buf) file = BUF_INIT;
     if (!m->tokenizer || c->tokenizer.len)
         return 0;
     file_beside(&file, path, m->tokenizer);
-    int result = file_read(file.data, &c->tokenizer);
-    buf_release(&file);
-    return result;
+    return file_read(file.data, &c->tokenizer);
 }
 
 static int take_manifest(struct common *c, const struct manifest *m, const char *path, int first)
@@ -363,8 +360,8 @@ static int take_compression(const struct common *c, enum compression *how)
 
 static int write_set_manifest(const struct joining *j, const struct common *c, const char *folder)
 {
-    struct kv kv = KV_INIT;
-    struct buf path = BUF_INIT;
+    SCOPED(kv) kv = KV_INIT;
+    SCOPED(buf) path = BUF_INIT;
     describe(c, &kv);
     kv_add_all(&kv, &j->files);
     file_join(&path, j->set.dir, "manifest");
@@ -375,8 +372,6 @@ static int write_set_manifest(const struct joining *j, const struct common *c, c
     kv_add(&kv, "pg", j->m->provenance);
     if (!result)
         result = manifest_write(&kv, path.data);
-    kv_release(&kv);
-    buf_release(&path);
     return result;
 }
 
@@ -402,7 +397,7 @@ static int join_part(const struct merge_sets *m, struct reader *readers, const s
     struct joining j = {
         .m = m, .files = KV_INIT, .records = c->sums[RECORDS], .readers = readers
     };
-    struct buf dir = BUF_INIT;
+    SCOPED(buf) dir = BUF_INIT;
     file_join(&dir, work, folder);
     j.set.dir = dir.data;
     j.set.count = m->shards < j.records ? m->shards : (uint32_t)j.records;
@@ -420,7 +415,6 @@ static int join_part(const struct merge_sets *m, struct reader *readers, const s
     if (j.open)
         record_shard_release(&j.shard);
     kv_release(&j.files);
-    buf_release(&dir);
     return result;
 }
 
@@ -473,7 +467,7 @@ int merge_sets_folders(const struct merge_sets *m, char *const *dirs, int count,
  * with an error. */
 static int take_pair(struct common *c, const struct megatron *p, int first)
 {
-    struct buf path = BUF_INIT;
+    SCOPED(buf) path = BUF_INIT;
     struct manifest m;
     buf_addf(&path, "%s.manifest", p->prefix);
     int there = manifest_load(&m, path.data), result = there < 0 ? -1 : 0;
@@ -489,7 +483,6 @@ static int take_pair(struct common *c, const struct megatron *p, int first)
         result = take_manifest(c, &(struct manifest){ .kv = own }, path.data, first);
         kv_release(&own);
     }
-    buf_release(&path);
     return result;
 }
 
@@ -539,7 +532,7 @@ static int join_pair(struct megatron_writer *w, struct common *c, const struct m
 static int publish_pair(struct megatron_writer *w, struct common *c, struct pair_files *files,
                         const char *provenance)
 {
-    struct kv kv = KV_INIT;
+    SCOPED(kv) kv = KV_INIT;
     if (megatron_finish(w) < 0)
         return -1;
     describe(c, &kv);
@@ -547,9 +540,7 @@ static int publish_pair(struct megatron_writer *w, struct common *c, struct pair
     manifest_add_shard(&kv, &w->idx);
     kv_add(&c->pg, "pg", provenance);
     kv_add_all(&c->sets, &c->pg);
-    int result = pair_files_publish(files, &kv, &c->tokenizer, &c->sets);
-    kv_release(&kv);
-    return result;
+    return pair_files_publish(files, &kv, &c->tokenizer, &c->sets);
 }
 
 int merge_sets_pairs(const struct merge_sets *m, char *const *paths, int count, uint64_t *records)

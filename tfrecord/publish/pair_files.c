@@ -3,26 +3,26 @@
 #include <string.h>
 
 #include "common/base/err.h"
+#include "common/base/scope.h"
 #include "common/files/file.h"
 #include "tfrecord/formats/manifest.h"
 
 static int check_files(const char *prefix, int (*may_replace)(const char *path))
 {
     static const char *const endings[] = { ".bin", ".idx", ".tokenizer.json", ".manifest" };
-    struct buf path = BUF_INIT;
+    SCOPED(buf) path = BUF_INIT;
     int result = 0;
     for (size_t i = 0; i < sizeof endings / sizeof *endings && !result; i++) {
         buf_clear(&path);
         buf_addf(&path, "%s%s", prefix, endings[i]);
         result = may_replace(path.data);
     }
-    buf_release(&path);
     return result;
 }
 
 int pair_files_open(struct pair_files *p, const char *prefix, int (*may_replace)(const char *path))
 {
-    struct buf dir = BUF_INIT;
+    SCOPED(buf) dir = BUF_INIT;
     enum file_kind kind;
     *p = (struct pair_files){ prefix, file_name(prefix), { .lock = -1 } };
     if (file_look(prefix, &kind) < 0)
@@ -32,7 +32,6 @@ int pair_files_open(struct pair_files *p, const char *prefix, int (*may_replace)
                          prefix, "data/corpus");
     file_beside(&dir, prefix, "");
     int result = stage_open(&p->stage, dir.len ? dir.data : ".", p->name);
-    buf_release(&dir);
     if (!result && check_files(prefix, may_replace) < 0) {
         pair_files_close(p, 1);
         return -1;
@@ -44,7 +43,7 @@ int pair_files_open(struct pair_files *p, const char *prefix, int (*may_replace)
  * moment. Returns 0, or -1 with an error. */
 static int publish(struct pair_files *p, const char *manifest)
 {
-    struct buf path = BUF_INIT;
+    SCOPED(buf) path = BUF_INIT;
     buf_addf(&path, "%s.idx", p->prefix);
     int result = stage_forget(&p->stage, "", manifest);
     if (!result)
@@ -53,14 +52,13 @@ static int publish(struct pair_files *p, const char *manifest)
         result = file_sync_dir(path.data);
     if (!result)
         result = stage_publish(&p->stage, "", manifest);
-    buf_release(&path);
     return result;
 }
 
 int pair_files_publish(struct pair_files *p, struct kv *kv, const struct buf *tokenizer,
                        const struct kv *pg)
 {
-    struct buf manifest = BUF_INIT, path = BUF_INIT, vocabulary = BUF_INIT;
+    SCOPED(buf) manifest = BUF_INIT, path = BUF_INIT, vocabulary = BUF_INIT;
     buf_addf(&manifest, "%s.manifest", p->name);
     file_join(&path, p->stage.work, manifest.data);
     buf_addf(&vocabulary, "%s.tokenizer.json", p->name);
@@ -70,9 +68,6 @@ int pair_files_publish(struct pair_files *p, struct kv *kv, const struct buf *to
         result = manifest_write(kv, path.data);
     if (!result)
         result = publish(p, manifest.data);
-    buf_release(&manifest);
-    buf_release(&path);
-    buf_release(&vocabulary);
     return result;
 }
 

@@ -30,20 +30,18 @@ struct work {
  * shards. Returns 0, or -1 with an error. */
 static int plan(struct work *k, const char *folder, const struct kv *recipe, uint32_t shards)
 {
-    struct kv m = KV_INIT;
+    SCOPED(kv) m = KV_INIT;
     kv_add_all(&m, recipe);
     intake_describe(k->s, &m);
     kv_addf(&m, "shards", "%u", shards);
-    int result = stage_plan(&k->stage, folder, &m);
-    kv_release(&m);
-    return result;
+    return stage_plan(&k->stage, folder, &m);
 }
 
 /* Completes a manifest that has the recipe and the numbers of the data, and writes it. Returns 0,
  * or -1 with an error. */
 static int write_manifest(struct work *k, const char *folder, struct kv *m, const struct kv *files)
 {
-    struct buf dir = BUF_INIT, path = BUF_INIT;
+    SCOPED(buf) dir = BUF_INIT, path = BUF_INIT;
     file_join(&dir, k->stage.work, folder);
     file_join(&path, dir.data, "manifest");
     intake_describe(k->s, m);
@@ -54,8 +52,6 @@ static int write_manifest(struct work *k, const char *folder, struct kv *m, cons
     intake_provenance(k->s, m, k->f->provenance);
     if (!result)
         result = manifest_write(m, path.data);
-    buf_release(&dir);
-    buf_release(&path);
     return result;
 }
 
@@ -159,7 +155,7 @@ static void describe_instances(const struct bert_shards *b, struct kv *m)
 
 static int write_bert(struct work *k, struct bert_shards *b)
 {
-    struct kv m = KV_INIT, files = KV_INIT;
+    SCOPED(kv) m = KV_INIT, files = KV_INIT;
     describe_recipe(b, &m);
     int result = plan(k, "", &m, b->shards);
     k->f->watch.begin("record(s)", 0);
@@ -170,8 +166,6 @@ static int write_bert(struct work *k, struct bert_shards *b)
         describe_instances(b, &m);
         result = write_manifest(k, "", &m, &files);
     }
-    kv_release(&m);
-    kv_release(&files);
     return result;
 }
 
@@ -180,13 +174,12 @@ static int write_bert(struct work *k, struct bert_shards *b)
 /* Returns 1 if the manifest lists the file, or the records of which it is the index; else 0. */
 static int is_listed(const struct manifest *m, const char *name)
 {
-    struct buf index = BUF_INIT;
+    SCOPED(buf) index = BUF_INIT;
     int listed = manifest_find(m, name) != NULL;
     for (size_t i = 0; i < m->count && !listed; i++) {
         index_path(&index, m->shards[i].name);
         listed = !strcmp(name, index.data);
     }
-    buf_release(&index);
     return listed;
 }
 
@@ -196,7 +189,7 @@ static int check_folder(const char *dir, int force)
 {
     struct file_names files;
     struct manifest m;
-    struct buf path = BUF_INIT;
+    SCOPED(buf) path = BUF_INIT;
     enum file_kind kind = FILE_NONE;
     file_join(&path, dir, "manifest");
     int there = manifest_load(&m, path.data), result = there < 0 ? -1 : 0;
@@ -213,23 +206,18 @@ static int check_folder(const char *dir, int force)
                 result = err_set("'%s' has '%s', which no manifest lists: choose another folder",
                                  dir, name);
         }
-        file_names_free(&files);
+        file_names_release(&files);
     }
     if (there > 0)
         manifest_release(&m);
-    buf_release(&path);
     return result;
 }
 
 int shard_folder_check(const char *dir, int force)
 {
-    struct buf held = BUF_INIT;
+    SCOPED(buf) held = BUF_INIT;
     file_join(&held, dir, "validation");
-    int result = check_folder(dir, force);
-    if (!result)
-        result = check_folder(held.data, force);
-    buf_release(&held);
-    return result;
+    return check_folder(dir, force) < 0 ? -1 : check_folder(held.data, force);
 }
 
 /* Removes the old set, and publishes the new one: first the validation part, `held`, if `two` is 1,
@@ -252,11 +240,9 @@ static int publish(struct stage *stage, const char *held, int two)
 
 int shard_folder_publish(struct stage *stage, int two)
 {
-    struct buf held = BUF_INIT;
+    SCOPED(buf) held = BUF_INIT;
     file_join(&held, stage->dir, "validation");
-    int result = publish(stage, held.data, two);
-    buf_release(&held);
-    return result;
+    return publish(stage, held.data, two);
 }
 
 /* Writes the folder in one of the layouts: that of `b`, or gpt as `w` says if `b` is NULL. Then

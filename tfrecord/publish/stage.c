@@ -26,7 +26,7 @@ static const char KIND[] = "shards"; /* the mark of work folders */
 static int each_file(const struct manifest *m, const char *from, const char *to,
                      int (*act)(const char *from, const char *to))
 {
-    struct buf a = BUF_INIT, b = BUF_INIT, ai = BUF_INIT, bi = BUF_INIT;
+    SCOPED(buf) a = BUF_INIT, b = BUF_INIT, ai = BUF_INIT, bi = BUF_INIT;
     enum file_kind index;
     int result = 0;
     for (size_t i = 0; i < m->count && !result; i++) {
@@ -40,10 +40,6 @@ static int each_file(const struct manifest *m, const char *from, const char *to,
         if (!result)
             result = act(a.data, b.data);
     }
-    buf_release(&a);
-    buf_release(&b);
-    buf_release(&ai);
-    buf_release(&bi);
     return result;
 }
 
@@ -69,7 +65,7 @@ static const char OLDER[] =
  * if this one is killed. Returns 0, or -1 with an error. */
 static int forget(const char *dir, const char *work, const char *manifest)
 {
-    struct buf path = BUF_INIT, kept = BUF_INIT;
+    SCOPED(buf) path = BUF_INIT, kept = BUF_INIT;
     struct manifest m;
     file_join(&path, dir, manifest);
     file_join(&kept, work, OLDER);
@@ -89,20 +85,15 @@ static int forget(const char *dir, const char *work, const char *manifest)
             result = file_remove(kept.data);
         manifest_release(&m);
     }
-    buf_release(&path);
-    buf_release(&kept);
     return result;
 }
 
 int stage_forget(const struct stage *s, const char *folder, const char *manifest)
 {
-    struct buf dir = BUF_INIT, work = BUF_INIT;
+    SCOPED(buf) dir = BUF_INIT, work = BUF_INIT;
     file_join(&dir, s->dir, folder);
     file_join(&work, s->work, folder);
-    int result = forget(dir.data, work.data, manifest);
-    buf_release(&dir);
-    buf_release(&work);
-    return result;
+    return forget(dir.data, work.data, manifest);
 }
 
 /* ---- runs that died ----------------------------------------------------------------------- */
@@ -114,7 +105,7 @@ int stage_forget(const struct stage *s, const char *folder, const char *manifest
 static int forget_moved(const char *dir, const char *work, const char *manifest)
 {
     const size_t older = strncmp(manifest, OLDER, sizeof OLDER - 1) ? 0 : sizeof OLDER - 1;
-    struct buf path = BUF_INIT, part = BUF_INIT;
+    SCOPED(buf) path = BUF_INIT, part = BUF_INIT;
     struct manifest m;
     enum file_kind published;
     file_join(&path, dir, manifest + older);
@@ -129,8 +120,6 @@ static int forget_moved(const char *dir, const char *work, const char *manifest)
             result = forget(path.data, part.data, "manifest");
         manifest_release(&m);
     }
-    buf_release(&path);
-    buf_release(&part);
     return result;
 }
 
@@ -138,7 +127,7 @@ static int forget_moved(const char *dir, const char *work, const char *manifest)
 static int forget_all(const char *dir, const char *work)
 {
     static const char *const folders[] = { "", "validation" };
-    struct buf to = BUF_INIT, from = BUF_INIT;
+    SCOPED(buf) to = BUF_INIT, from = BUF_INIT;
     struct file_names manifests;
     enum file_kind kind;
     int result = 0;
@@ -151,10 +140,8 @@ static int forget_all(const char *dir, const char *work)
         result = file_list(&manifests, from.data, "manifest");
         for (size_t j = 0; j < manifests.count && !result; j++)
             result = forget_moved(to.data, from.data, manifests.names[j]);
-        file_names_free(&manifests);
+        file_names_release(&manifests);
     }
-    buf_release(&to);
-    buf_release(&from);
     return result;
 }
 
@@ -189,7 +176,7 @@ static int clear_dead(const struct stage *s, const char *work)
 /* Returns 1 if the folder `dir` has a shard, finished or not, 0 if not, or -1 with an error. */
 static int has_shards(const char *dir)
 {
-    struct file_names all;
+    SCOPED(file_names) all = { 0 };
     enum file_kind kind;
     int there = 0;
     if (file_look(dir, &kind) < 0)
@@ -200,7 +187,6 @@ static int has_shards(const char *dir)
         return -1;
     for (size_t i = 0; i < all.count; i++)
         there |= strstr(all.names[i], ".tfrecord") != NULL;
-    file_names_free(&all);
     return there;
 }
 
@@ -208,14 +194,13 @@ static int has_shards(const char *dir)
  * is the first one), or a manifest, which is moved last. Returns 0 if not, or -1 with an error. */
 static int is_begun(const char *work)
 {
-    struct buf path = BUF_INIT;
+    SCOPED(buf) path = BUF_INIT;
     enum file_kind manifest;
     file_join(&path, work, "manifest");
     int there = file_look(path.data, &manifest) < 0 ? -1 : manifest ? 1 : has_shards(work);
     file_join(&path, work, "validation");
     if (!there)
         there = has_shards(path.data);
-    buf_release(&path);
     return there;
 }
 
@@ -223,7 +208,7 @@ static int is_begun(const char *work)
  * there. Removes their index files, which are made again. Returns 0, or -1 with an error. */
 static int bring_back_files(const struct manifest *m, const char *from, const char *to)
 {
-    struct buf a = BUF_INIT, b = BUF_INIT, ai = BUF_INIT, bi = BUF_INIT;
+    SCOPED(buf) a = BUF_INIT, b = BUF_INIT, ai = BUF_INIT, bi = BUF_INIT;
     enum file_kind there = FILE_NONE, back = FILE_NONE;
     int result = file_mkdirs(to);
     for (size_t i = 0; i < m->count && !result; i++) {
@@ -239,10 +224,6 @@ static int bring_back_files(const struct manifest *m, const char *from, const ch
         if (!result && !back && there)
             result = file_rename(a.data, b.data);
     }
-    buf_release(&a);
-    buf_release(&b);
-    buf_release(&ai);
-    buf_release(&bi);
     return result;
 }
 
@@ -251,7 +232,7 @@ static int bring_back_files(const struct manifest *m, const char *from, const ch
  * part were moved to `dir`. Returns 0, or -1 with an error. */
 static int bring_back_validation(const char *dir, const char *work)
 {
-    struct buf from = BUF_INIT, to = BUF_INIT, path = BUF_INIT;
+    SCOPED(buf) from = BUF_INIT, to = BUF_INIT, path = BUF_INIT;
     struct manifest m;
     file_join(&from, dir, "validation");
     file_join(&to, work, "validation");
@@ -268,9 +249,6 @@ static int bring_back_validation(const char *dir, const char *work)
             result = file_remove(path.data);
         manifest_release(&m);
     }
-    buf_release(&from);
-    buf_release(&to);
-    buf_release(&path);
     return result;
 }
 
@@ -279,7 +257,7 @@ static int bring_back_validation(const char *dir, const char *work)
  * (the set was not complete). Returns 0, or -1 with an error. */
 static int bring_back(const char *dir, const char *work)
 {
-    struct buf path = BUF_INIT;
+    SCOPED(buf) path = BUF_INIT;
     struct manifest m;
     enum file_kind published;
     file_join(&path, dir, "manifest");
@@ -297,7 +275,6 @@ static int bring_back(const char *dir, const char *work)
             result = file_remove(path.data);
         manifest_release(&m);
     }
-    buf_release(&path);
     return result;
 }
 
@@ -305,8 +282,8 @@ static int bring_back(const char *dir, const char *work)
  * Returns 0, or -1 with an error. */
 static int settle(const char *work)
 {
-    struct file_names all;
-    struct buf from = BUF_INIT, to = BUF_INIT;
+    SCOPED(file_names) all = { 0 };
+    SCOPED(buf) from = BUF_INIT, to = BUF_INIT;
     enum file_kind kind;
     if (file_look(work, &kind) < 0)
         return -1;
@@ -328,9 +305,6 @@ static int settle(const char *work)
         else
             result = file_remove(from.data);
     }
-    buf_release(&from);
-    buf_release(&to);
-    file_names_free(&all);
     return result;
 }
 
@@ -338,7 +312,7 @@ static int settle(const char *work)
  * begun, or -1 with an error. */
 static int take_up(struct stage *s, const char *old)
 {
-    struct buf validation = BUF_INIT;
+    SCOPED(buf) validation = BUF_INIT;
     int lock, taken = take(s, old, &lock), begun = taken > 0 ? is_begun(old) : taken;
     if (begun <= 0) {
         if (taken > 0)
@@ -356,7 +330,6 @@ static int take_up(struct stage *s, const char *old)
         result = settle(s->work);
     if (!result)
         result = settle(validation.data);
-    buf_release(&validation);
     return result < 0 ? -1 : 1;
 }
 
@@ -382,8 +355,8 @@ static int same_plan(const struct stage *s, const struct kv *old, const struct k
 
 int stage_plan(struct stage *s, const char *folder, const struct kv *plan)
 {
-    struct buf dir = BUF_INIT, path = BUF_INIT, text = BUF_INIT;
-    struct kv old = KV_INIT;
+    SCOPED(buf) dir = BUF_INIT, path = BUF_INIT, text = BUF_INIT;
+    SCOPED(kv) old = KV_INIT;
     file_join(&dir, s->work, folder);
     file_join(&path, dir.data, "plan");
     enum file_kind kind;
@@ -398,10 +371,6 @@ int stage_plan(struct stage *s, const char *folder, const struct kv *plan)
         if (!result)
             result = same_plan(s, &old, plan);
     }
-    kv_release(&old);
-    buf_release(&dir);
-    buf_release(&path);
-    buf_release(&text);
     return result;
 }
 
@@ -411,20 +380,19 @@ int stage_plan(struct stage *s, const char *folder, const struct kv *plan)
  * runs left. Returns 0, or -1 with an error. */
 static int settle_old(struct stage *s, const char *path)
 {
-    struct file_names left;
+    SCOPED(file_names) left = { 0 };
     int result = file_list_left(&left, path);
     for (size_t i = 0; i < left.count && s->resume && !s->work && result >= 0; i++)
         result = take_up(s, left.names[i]);
     for (size_t i = 0; i < left.count && result >= 0; i++)
         if (!s->work || strcmp(left.names[i], s->work) != 0)
             result = clear_dead(s, left.names[i]);
-    file_names_free(&left);
     return result < 0 ? -1 : 0;
 }
 
 static int open_work(struct stage *s, const char *name)
 {
-    struct buf path = BUF_INIT, work = BUF_INIT;
+    SCOPED(buf) path = BUF_INIT, work = BUF_INIT;
     file_join(&path, s->dir, name);
     int result = settle_old(s, path.data);
     if (!result && !s->work) {
@@ -434,8 +402,6 @@ static int open_work(struct stage *s, const char *name)
             s->work = buf_detach(&work);
         result = s->lock < 0 ? -1 : 0;
     }
-    buf_release(&path);
-    buf_release(&work);
     return result;
 }
 
@@ -461,7 +427,7 @@ int stage_resume(struct stage *s, const char *dir, const char *name)
 
 int stage_publish(struct stage *s, const char *folder, const char *manifest)
 {
-    struct buf from = BUF_INIT, to = BUF_INIT, a = BUF_INIT, b = BUF_INIT;
+    SCOPED(buf) from = BUF_INIT, to = BUF_INIT, a = BUF_INIT, b = BUF_INIT;
     struct manifest m;
     file_join(&from, s->work, folder);
     file_join(&to, s->dir, folder);
@@ -498,23 +464,17 @@ int stage_publish(struct stage *s, const char *folder, const char *manifest)
         }
         manifest_release(&m);
     }
-    buf_release(&from);
-    buf_release(&to);
-    buf_release(&a);
-    buf_release(&b);
     return result;
 }
 
 int stage_check_finished(const char *dir)
 {
-    struct buf path = BUF_INIT;
-    struct file_names left;
+    SCOPED(buf) path = BUF_INIT;
+    SCOPED(file_names) left = { 0 };
     file_join(&path, dir, STAGE_SHARDS);
     int result = file_list_left(&left, path.data);
     if (!result && left.count)
         result = err_set("%s: unfinished: a tfwrite is running there or was killed", dir);
-    file_names_free(&left);
-    buf_release(&path);
     return result;
 }
 

@@ -159,9 +159,8 @@ static int check_first(struct dataset *d, const struct source *s)
 {
     if (check_kind(s) < 0)
         return record_where(s->path, 0, 0);
-    uint32_t *ids = mem_alloc(d->length * sizeof *ids);
+    SCOPED_MEM uint32_t *ids = mem_alloc(d->length * sizeof *ids);
     int64_t n = read_record(s, 0, d->length, ids, NULL);
-    free(ids);
     if (!d->record_length)
         d->record_length = n;
     return check_length(d, n) < 0 ? record_where(s->path, 0, 0) : 0;
@@ -255,7 +254,7 @@ static int open_megatron(struct dataset *d, const char *prefix)
                        "the pair with its map of sentences: %s@MAP.npy",
                        prefix, prefix);
     struct source *s = add_source(d, prefix);
-    struct buf path = BUF_INIT;
+    SCOPED(buf) path = BUF_INIT;
     struct manifest m;
     buf_addf(&path, "%s.manifest", prefix);
     int result = megatron_open(&s->megatron, prefix);
@@ -264,7 +263,6 @@ static int open_megatron(struct dataset *d, const char *prefix)
         result = take_vocabulary(d, &m, path.data);
         manifest_release(&m);
     }
-    buf_release(&path);
     if (result < 0 || there < 0)
         return -1;
     s->count = run_sequences(d, s);
@@ -293,7 +291,7 @@ static int open_file(struct dataset *d, const char *path)
  * with an error. */
 static int check_listed(const struct manifest *m, const char *dir, const struct file_names *files)
 {
-    struct buf path = BUF_INIT;
+    SCOPED(buf) path = BUF_INIT;
     int result = manifest_check_names(m, dir, files);
     for (size_t i = 0; i < m->count && !result; i++) {
         uint64_t bytes;
@@ -303,15 +301,14 @@ static int check_listed(const struct manifest *m, const char *dir, const struct 
             result = err_set("%s: has %llu bytes, but its manifest says %llu", path.data,
                              (ull)bytes, (ull)m->shards[i].bytes);
     }
-    buf_release(&path);
     return result;
 }
 
 static int open_folder(struct dataset *d, const char *dir)
 {
-    struct file_names files;
+    SCOPED(file_names) files = { 0 };
     struct manifest m;
-    struct buf path = BUF_INIT;
+    SCOPED(buf) path = BUF_INIT;
     if (file_list(&files, dir, ".tfrecord") < 0)
         return -1;
     file_join(&path, dir, "manifest");
@@ -331,8 +328,6 @@ static int open_folder(struct dataset *d, const char *dir)
         file_join(&path, dir, files.names[i]);
         result = open_tfrecord(d, path.data);
     }
-    buf_release(&path);
-    file_names_free(&files);
     return result;
 }
 
@@ -357,21 +352,18 @@ static int open_path(struct dataset *d, const char *path)
         return open_folder(d, path);
     if (!kind && strpbrk(path, "*?["))
         return open_pattern(d, path);
-    struct buf prefix = BUF_INIT;
+    SCOPED(buf) prefix = BUF_INIT;
     int pair = megatron_prefix(&prefix, path);
-    int result = pair < 0 ? -1 : pair ? open_megatron(d, prefix.data) : open_file(d, path);
-    buf_release(&prefix);
-    return result;
+    return pair < 0 ? -1 : pair ? open_megatron(d, prefix.data) : open_file(d, path);
 }
 
 /* Opens all paths that match a pattern, sorted by name. Returns 0, or -1 with an error. */
 static int open_pattern(struct dataset *d, const char *pattern)
 {
-    struct file_names found;
+    SCOPED(file_names) found = { 0 };
     int result = file_glob(&found, pattern);
     for (size_t i = 0; i < found.count && !result; i++)
         result = open_path(d, found.names[i]);
-    file_names_free(&found);
     return result;
 }
 
@@ -380,7 +372,7 @@ static int open_pattern(struct dataset *d, const char *pattern)
 static int open_list(struct dataset *d, const char *path)
 {
     struct input in;
-    struct buf item = BUF_INIT;
+    SCOPED(buf) item = BUF_INIT;
     char *line;
     size_t n;
     int got = input_open(&in, path) < 0 ? -1 : 1;
@@ -395,7 +387,6 @@ static int open_list(struct dataset *d, const char *path)
             got = err_in("%s", path);
     }
     input_close(&in);
-    buf_release(&item);
     return got;
 }
 

@@ -288,7 +288,7 @@ static int merge_all(struct merging *m, int16_t *number, int16_t *first)
 {
     size_t cells = (size_t)m->count * (size_t)m->columns * sizeof *m->rows;
     size_t groups = (size_t)m->count * sizeof *m->group;
-    int16_t *rows = mem_alloc(cells), *group = mem_alloc(groups);
+    SCOPED_MEM int16_t *rows = mem_alloc(cells), *group = mem_alloc(groups);
     int count = 0;
     for (int i = 0; i < m->count; i++)
         for (int k = 0; k < i && m->group[i] == i; k++) {
@@ -306,8 +306,6 @@ static int merge_all(struct merging *m, int16_t *number, int16_t *first)
         if (m->group[i] == i)
             first[count++] = (int16_t)i;
     }
-    free(rows);
-    free(group);
     return count;
 }
 
@@ -514,13 +512,12 @@ struct automaton *automaton_new(const char *pattern, size_t n, charset_property_
     struct pattern *e = pattern_new(pattern, n, theirs);
     if (!e)
         return NULL;
-    struct building *b = mem_zalloc(1, sizeof *b);
+    SCOPED_MEM struct building *b = mem_zalloc(1, sizeof *b);
     struct automaton *a = mem_aligned(1, sizeof *a);
     memset(a, 0, sizeof *a);
     b->e = e;
     int result = build(a, b);
     free(b->forward);
-    free(b);
     pattern_free(e);
     if (result < 0) {
         automaton_free(a);

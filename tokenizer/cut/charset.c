@@ -135,9 +135,8 @@ static size_t property(struct classes_set *s, const char *p, size_t n, charset_p
         classes_space_set(s);
         known = 1;
     } else if (!(known = len && classes_category(s, name, len) == 0)) {
-        struct buf text = BUF_INIT;
+        SCOPED(buf) text = BUF_INIT;
         known = charset_ask(s, &text, name, len, theirs) == 0;
-        buf_release(&text);
     }
     if (known && inverted)
         charset_invert(s);
@@ -248,12 +247,11 @@ static size_t brackets(struct classes_set *s, const char *p, size_t n, struct cl
         return 0;
     i += len;
     while (p[i] == '&') {
-        struct classes_set *other = mem_alloc(sizeof *other);
+        SCOPED_MEM struct classes_set *other = mem_alloc(sizeof *other);
         c->nested = 1;
         i += 2;
         if ((len = operand(other, p + i, n - i, c)) != 0)
             intersect(s, other);
-        free(other);
         if (!len)
             return 0;
         i += len;

@@ -104,12 +104,10 @@ static void put_space(struct buf *out, int complement, int inside)
 static void put_their_class(struct buf *out, const char *base, int complement,
                             charset_property_fn *theirs)
 {
-    struct classes_set *members = mem_alloc(sizeof *members);
-    struct buf name = BUF_INIT;
+    SCOPED_MEM struct classes_set *members = mem_alloc(sizeof *members);
+    SCOPED(buf) name = BUF_INIT;
     charset_ask(members, &name, base + 3, strlen(base) - 4, theirs);
     buf_addf(out, "\\%c%s", complement ? 'P' : 'p', name.data + 2);
-    buf_release(&name);
-    free(members);
 }
 
 /* Appends PCRE2's spelling of the class `base` or, with `complement` 1, of its complement. `inside`
@@ -138,12 +136,11 @@ static void put_class(struct buf *out, const char *base, int complement, int ins
  * `complement` 1 of \B. */
 static void put_boundary(struct buf *out, int complement, charset_property_fn *theirs)
 {
-    struct buf word = BUF_INIT;
+    SCOPED(buf) word = BUF_INIT;
     put_class(&word, lone_word_base, 0, 0, theirs);
     buf_addf(out,
              complement ? "(?:(?<=%s)(?=%s)|(?<!%s)(?!%s))" : "(?:(?<=%s)(?!%s)|(?<!%s)(?=%s))",
              word.data, word.data, word.data, word.data);
-    buf_release(&word);
 }
 
 /* Translates \p{...} or \P{...} at p[0..n), where ^ means the complement. `inside` 1: it stands in
@@ -151,7 +148,7 @@ static void put_boundary(struct buf *out, int complement, charset_property_fn *t
 static size_t put_property(struct buf *out, const char *p, size_t n, int inside,
                            charset_property_fn *theirs)
 {
-    struct buf name = BUF_INIT;
+    SCOPED(buf) name = BUF_INIT;
     const char *end = n > 2 && p[2] == '{' ? memchr(p, '}', n) : NULL;
     int caret = end && p[3] == '^';
     if (!end)
@@ -161,7 +158,6 @@ static size_t put_property(struct buf *out, const char *p, size_t n, int inside,
         put_space(out, (p[1] == 'P') != caret, inside);
     else
         put_class(out, name.data, (p[1] == 'P') != caret, inside, theirs);
-    buf_release(&name);
     return (size_t)(end - p) + 1;
 }
 
@@ -234,7 +230,7 @@ static int check_dialect(const char *pattern, size_t n)
  * read; 0 if it is not such a class. */
 static size_t put_nested(struct buf *out, const char *p, size_t n, charset_property_fn *theirs)
 {
-    struct classes_set *s = mem_alloc(sizeof *s);
+    SCOPED_MEM struct classes_set *s = mem_alloc(sizeof *s);
     int nested;
     size_t used = charset_parse(s, p, n, theirs, &nested), before;
     if (used && nested) {
@@ -243,7 +239,6 @@ static size_t put_nested(struct buf *out, const char *p, size_t n, charset_prope
         put_ranges(out, s, 1, NULL);
         buf_adds(out, out->len > before ? "]" : "^\\x{0}-\\x{10FFFF}]");
     }
-    free(s);
     return nested ? used : 0;
 }
 

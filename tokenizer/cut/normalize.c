@@ -450,10 +450,9 @@ static void space_chinese(struct buf *out, const char *text, size_t n)
 
 static void strip_accents(struct buf *out, const char *text, size_t n)
 {
-    struct buf decomposed = BUF_INIT;
+    SCOPED(buf) decomposed = BUF_INIT;
     forms_normalize(&decomposed, text, n, FORM_NFD);
     forms_drop(out, decomposed.data, decomposed.len, UNICODE_IS_NON_SPACING);
-    buf_release(&decomposed);
 }
 
 void normalize_text(struct buf *out, const char *text, size_t n, const struct bert_rules *rules)

@@ -87,7 +87,7 @@ static void change_character(const struct step *step, const char *text, size_t n
 /* Adds to p what a step that changes each character by itself writes for text[0..n). */
 static void trace_characters(const struct step *step, const char *text, size_t n, struct puts *p)
 {
-    struct buf out = BUF_INIT;
+    SCOPED(buf) out = BUF_INIT;
     for (size_t i = 0, len; i < n; i += len) {
         size_t more;
         utf8_get((const unsigned char *)text + i, &len);
@@ -98,7 +98,6 @@ static void trace_characters(const struct step *step, const char *text, size_t n
         for (size_t k = 0; k < out.len; k += more)
             add(p, utf8_get((const unsigned char *)out.data + k, &more), k > 0);
     }
-    buf_release(&out);
 }
 
 /* ---- normalization forms --------------------------------------------------------------------- */
@@ -142,7 +141,7 @@ static int32_t take(struct untaken *u, uint32_t point)
 static void trace_form(enum form form, const char *text, size_t n, struct puts *p)
 {
     struct puts parts = { 0 };
-    struct buf out = BUF_INIT;
+    SCOPED(buf) out = BUF_INIT;
     const int compatible = form == FORM_NFKD || form == FORM_NFKC;
     decompose(text, n, compatible, &parts);
     forms_normalize(&out, text, n, form);
@@ -157,7 +156,6 @@ static void trace_form(enum form form, const char *text, size_t n, struct puts *
     }
     free(u.taken);
     free(parts.items);
-    buf_release(&out);
 }
 
 /* Replaces the origins `now`, which are positions in the input of the last step, by positions in
@@ -304,7 +302,7 @@ static void trace_part_of_bert(const struct step *one, struct buf *text, struct 
 static void trace_bert(const struct step *bert, const char *text, size_t n, struct ids *origins)
 {
     struct ids now = { 0 };
-    struct buf made = BUF_INIT;
+    SCOPED(buf) made = BUF_INIT;
     trace_part(0, n, origins);
     buf_add(&made, text, n);
     for (int part = 0; part < BERT_RULES; part++) {
@@ -318,7 +316,6 @@ static void trace_bert(const struct step *bert, const char *text, size_t n, stru
         now = spare;
     }
     ids_release(&now);
-    buf_release(&made);
 }
 
 /* Sets `origins` to the position in text[0..n) from which each byte that the step makes of it

@@ -326,7 +326,7 @@ static int compile(struct reader *r, int node, int next)
 
 struct pattern *pattern_new(const char *text, size_t n, charset_property_fn *theirs)
 {
-    struct reader *r = mem_zalloc(1, sizeof *r);
+    SCOPED_MEM struct reader *r = mem_zalloc(1, sizeof *r);
     struct pattern *e = mem_zalloc(1, sizeof *e);
     r->p = text;
     r->end = text + n;
@@ -337,7 +337,6 @@ struct pattern *pattern_new(const char *text, size_t n, charset_property_fn *the
         e->start = compile(r, root, step_add(e, (struct pattern_step){ PATTERN_MATCH }));
     else
         e->start = -1;
-    free(r);
     if (e->start < 0) {
         pattern_free(e);
         return NULL;

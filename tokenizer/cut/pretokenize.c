@@ -34,7 +34,7 @@ static int is_gpt2_pattern(const char *text, size_t n)
 /* Makes the automaton of a rule. Returns NULL if that is not possible. */
 static struct automaton *automaton_of(const struct split_rule *r)
 {
-    struct buf pattern = BUF_INIT;
+    SCOPED(buf) pattern = BUF_INIT;
     if (r->kind == SPLIT_GPT2)
         buf_adds(&pattern, gpt2_pattern);
     else if (r->kind == SPLIT_PATTERN)
@@ -45,7 +45,6 @@ static struct automaton *automaton_of(const struct split_rule *r)
         buf_addc(&pattern, r->text[i]);
     }
     struct automaton *a = automaton_new(pattern.data, pattern.len, regex_class);
-    buf_release(&pattern);
     return a;
 }
 

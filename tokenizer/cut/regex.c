@@ -46,13 +46,11 @@ static pcre2_code *compile(const struct buf *text, int *code, PCRE2_SIZE *offset
 
 struct regex *regex_new(const char *pattern, size_t n)
 {
-    struct buf text = BUF_INIT;
+    SCOPED(buf) text = BUF_INIT;
     int code;
     PCRE2_SIZE offset;
-    if (dialect_translate(&text, pattern, n, regex_class) < 0) {
-        buf_release(&text);
+    if (dialect_translate(&text, pattern, n, regex_class) < 0)
         return NULL;
-    }
     pcre2_code *re = compile(&text, &code, &offset);
     if (!re) {
         PCRE2_UCHAR why[128];
@@ -62,10 +60,8 @@ struct regex *regex_new(const char *pattern, size_t n)
                     (char *)why);
         else
             err_set("bad pattern '%.*s': %s", (int)n, pattern, (char *)why);
-        buf_release(&text);
         return NULL;
     }
-    buf_release(&text);
     uint32_t empty = 0;
     pcre2_pattern_info(re, PCRE2_INFO_MATCHEMPTY, &empty);
     if (empty) {
@@ -132,13 +128,12 @@ int regex_find(const struct regex *re, struct regex_scratch *s, const char *text
 
 int regex_class(struct classes_set *s, const char *base)
 {
-    struct buf text = BUF_INIT, all = BUF_INIT;
+    SCOPED(buf) text = BUF_INIT, all = BUF_INIT;
     size_t begin, end, len, from = 0;
     int code;
     PCRE2_SIZE offset;
     buf_addf(&text, "[%s]+", base);
     struct regex re = { .code = compile(&text, &code, &offset) };
-    buf_release(&text);
     if (!re.code)
         return -1;
     pcre2_jit_compile(re.code, PCRE2_JIT_COMPLETE);
@@ -152,7 +147,6 @@ int regex_class(struct classes_set *s, const char *base)
             uint32_t c = utf8_get((const unsigned char *)all.data + i, &len);
             s->bits[c >> 3] |= (uint8_t)(1 << (c & 7));
         }
-    buf_release(&all);
     regex_scratch_free(scratch);
     pcre2_code_free(re.code);
     return 0;

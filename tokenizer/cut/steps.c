@@ -280,7 +280,7 @@ static int normalize_step(struct stepper *s, const struct step *step, const char
  * 0. */
 static int loses_first(struct stepper *s, const struct step *step, const char *text, size_t n)
 {
-    struct buf made = BUF_INIT;
+    SCOPED(buf) made = BUF_INIT;
     size_t len = 0, begin = 0, end = 0;
     int lost = 0;
     if (!n)
@@ -293,7 +293,6 @@ static int loses_first(struct stepper *s, const struct step *step, const char *t
         left.right = 0;
         lost = normalize_step(s, &left, text, len, &made) == 0 && !made.len;
     }
-    buf_release(&made);
     return lost;
 }
 

@@ -78,13 +78,12 @@ struct bert_rules steps_bert_rules(const struct js *value)
 /* Adds the texts of a list to those that the map keeps. */
 static void keep_texts(struct charsmap *m, const struct js *list)
 {
-    const char **texts = mem_zalloc(js_count(list), sizeof *texts);
+    SCOPED_MEM const char **texts = mem_zalloc(js_count(list), sizeof *texts);
     size_t count = 0, n;
     for (size_t i = 0; i < js_count(list); i++)
         if ((texts[count] = js_text(js_at(list, i), &n)) && n)
             count++;
     charsmap_keep(m, texts, count);
-    free(texts);
 }
 
 static int read_precompiled(struct step *step, const struct js *value)

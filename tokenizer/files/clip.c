@@ -78,7 +78,7 @@ static void put_json(struct buf *out, const struct buf *tokens, const struct buf
 
 int clip_json(struct buf *out, const struct buf *tokens, const struct buf *merges, const char *name)
 {
-    struct js *root = js_parse(tokens->data, tokens->len, name);
+    SCOPED_JS root = js_parse(tokens->data, tokens->len, name);
     int64_t ids[2];
     int result = root ? 0 : -1;
     if (!result && find_specials(root, ids) < 0)
@@ -86,6 +86,5 @@ int clip_json(struct buf *out, const struct buf *tokens, const struct buf *merge
                          begin, end);
     if (!result)
         put_json(out, tokens, merges, ids);
-    js_free(root);
     return result;
 }

@@ -153,11 +153,10 @@ int encoding_cut(struct vocabulary *v, const struct encoding *e)
 {
     static const char nfc[] = "{\"type\": \"NFC\"}";
     if (e->name == TOKENIZER_QWEN) {
-        struct js *step = js_parse(nfc, sizeof nfc - 1, "normalizer");
+        SCOPED_JS step = js_parse(nfc, sizeof nfc - 1, "normalizer");
         v->general = 1;
         v->json[NORMALIZER] = mem_strdup(nfc);
         steps_read_normalizer(&v->normalizer, step);
-        js_free(step);
     }
     return e->pattern ? splitter_add(&v->splitter, SPLIT_PATTERN, e->pattern, strlen(e->pattern))
                       : splitter_add(&v->splitter, SPLIT_GPT2, NULL, 0);

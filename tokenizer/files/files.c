@@ -63,16 +63,14 @@ static int load_beside(struct js **root, struct buf *path, const char *file, con
 static int find_beside(const struct encoding **e, struct buf *name, const char *path,
                        const char *other, const char *key)
 {
-    struct buf file = BUF_INIT;
-    struct js *root;
+    SCOPED(buf) file = BUF_INIT;
+    SCOPED_JS root = NULL;
     int result = load_beside(&root, &file, path, other);
     const char *text = js_text(js_get(root, key), NULL);
     if (text) {
         buf_addf(name, "%s '%s' in '%s' is not known here", key, text, file.data);
         *e = encoding_of_class(text);
     }
-    js_free(root);
-    buf_release(&file);
     return result;
 }
 
@@ -82,7 +80,7 @@ static int find_beside(const struct encoding **e, struct buf *name, const char *
 static int settle_pattern(struct vocabulary *v, const char *path, const struct tokenizer_options *o,
                           int ranks)
 {
-    struct buf name = BUF_INIT;
+    SCOPED(buf) name = BUF_INIT;
     if (!ranks && vocabulary_find(v, "e</w>", 5) >= 0)
         return err_set("'%s' has tokens that end words ('e</w>'): use a tokenizer.json", path);
     const struct encoding *e = o->pattern ? encoding_named(o->pattern) : encoding_of_tokens(v);
@@ -93,7 +91,6 @@ static int settle_pattern(struct vocabulary *v, const char *path, const struct t
         result = err_set("'%s' does not say how text is split, and %s: use a tokenizer.json, or "
                          "tokenize --pattern NAME",
                          path, name.len ? name.data : "no file beside it does");
-    buf_release(&name);
     if (result < 0 || encoding_cut(v, e) < 0)
         return -1;
     return ranks && encoding_add_specials(v, e) < 0 ? err_in("%s", path) : 0;
@@ -104,7 +101,7 @@ static int settle_pattern(struct vocabulary *v, const char *path, const struct t
  * Returns 0, or -1 with an error. */
 static int refuse_marian(const char *path, const char *other)
 {
-    struct buf file = BUF_INIT;
+    SCOPED(buf) file = BUF_INIT;
     enum file_kind kind;
     beside(&file, path, NULL, other);
     int result = file_look(file.data, &kind);
@@ -112,7 +109,6 @@ static int refuse_marian(const char *path, const char *other)
         result = err_set("'%s' and '%s' are of a Marian model, whose pieces have the ids of its "
                          "vocab.json: this is not supported",
                          path, file.data);
-    buf_release(&file);
     return result;
 }
 
@@ -121,12 +117,10 @@ static int refuse_marian(const char *path, const char *other)
 static int read_clip(struct vocabulary *v, const char *path, const struct buf *tokens,
                      const struct buf *merges)
 {
-    struct buf json = BUF_INIT;
-    int result = clip_json(&json, tokens, merges, path);
-    if (!result)
-        result = tokenizer_json_parse(v, json.data, json.len, path);
-    buf_release(&json);
-    return result;
+    SCOPED(buf) json = BUF_INIT;
+    return clip_json(&json, tokens, merges, path) < 0
+               ? -1
+               : tokenizer_json_parse(v, json.data, json.len, path);
 }
 
 /* Loads vocab.json from `path`, and the merges.txt that belongs to it. A tokenizer.json beside it
@@ -136,7 +130,7 @@ static int read_clip(struct vocabulary *v, const char *path, const struct buf *t
 static int load_pair(struct vocabulary *v, const char *path, const struct tokenizer_options *o,
                      struct buf *text)
 {
-    struct buf other = BUF_INIT;
+    SCOPED(buf) other = BUF_INIT;
     enum file_kind kind = FILE_NONE;
     beside(&other, path, "vocab.json", "tokenizer.json");
     int result = o->pattern ? 0 : file_look(other.data, &kind);
@@ -144,7 +138,6 @@ static int load_pair(struct vocabulary *v, const char *path, const struct tokeni
         result = read_text(file_read, other.data, text) < 0
                      ? -1
                      : tokenizer_json_parse(v, text->data, text->len, other.data);
-        buf_release(&other);
         return result;
     }
     beside(&other, path, "vocab.json", "merges.txt");
@@ -152,7 +145,7 @@ static int load_pair(struct vocabulary *v, const char *path, const struct tokeni
         result = file_look(other.data, &kind);
     if (!result && !kind && (result = refuse_marian(path, "source.spm")) == 0)
         result = err_set("'%s' has no '%s' beside it", path, other.data);
-    struct buf merges = BUF_INIT;
+    SCOPED(buf) merges = BUF_INIT;
     if (!result &&
         (read_text(file_read, path, text) < 0 || read_text(file_read, other.data, &merges) < 0))
         result = -1;
@@ -163,8 +156,6 @@ static int load_pair(struct vocabulary *v, const char *path, const struct tokeni
         result = settle_pattern(v, path, o, 0);
     else
         result = -1;
-    buf_release(&merges);
-    buf_release(&other);
     return result;
 }
 
@@ -249,7 +240,7 @@ static int load_file(struct vocabulary *v, const char *path, const struct tokeni
  * or -1 with an error, also if there are several. */
 static int find_one(struct buf *path, const char *dir, const char *suffix)
 {
-    struct file_names names = { 0 };
+    SCOPED(file_names) names = { 0 };
     if (file_list(&names, dir, suffix) < 0)
         return -1;
     int found = names.count > 0;
@@ -258,7 +249,6 @@ static int find_one(struct buf *path, const char *dir, const char *suffix)
                         names.names[1]);
     else if (found)
         file_join(path, dir, names.names[0]);
-    file_names_free(&names);
     return found;
 }
 
@@ -345,8 +335,8 @@ static int read_config(struct vocabulary *v, const struct js *root, const char *
  * (files.h). Returns 0, or -1 with an error. */
 static int load_config(struct vocabulary *v, const char *file, const struct tokenizer_options *o)
 {
-    struct buf path = BUF_INIT;
-    struct js *root = NULL;
+    SCOPED(buf) path = BUF_INIT;
+    SCOPED_JS root = NULL;
     enum file_kind kind = FILE_NONE;
     beside(&path, file, "vocab.json", "tokenizer.json");
     int result = file_look(path.data, &kind);
@@ -361,8 +351,6 @@ static int load_config(struct vocabulary *v, const char *file, const struct toke
         result = load_beside(&root, &path, file, "added_tokens.json");
     if (root && check_added_json(v, root) < 0)
         result = err_in("%s", path.data);
-    js_free(root);
-    buf_release(&path);
     return result;
 }
 
@@ -387,7 +375,7 @@ static int apply_options(struct vocabulary *v, const struct tokenizer_options *o
 
 int vocabulary_load(struct vocabulary *v, const char *path, const struct tokenizer_options *o)
 {
-    struct buf text = BUF_INIT, file = BUF_INIT;
+    SCOPED(buf) text = BUF_INIT, file = BUF_INIT;
     vocabulary_init(v);
     buf_adds(&file, path ? path : "(bytes)");
     enum file_kind kind = FILE_NONE;
@@ -402,8 +390,6 @@ int vocabulary_load(struct vocabulary *v, const char *path, const struct tokeniz
         result = load_config(v, file.data, o);
     if (!result)
         result = apply_options(v, o, file.data);
-    buf_release(&text);
-    buf_release(&file);
     if (result < 0)
         vocabulary_release(v);
     return result;

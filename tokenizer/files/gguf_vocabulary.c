@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/base/err.h"
+#include "common/base/scope.h"
 #include "common/base/utf8.h"
 #include "common/formats/gguf.h"
 #include "common/formats/js.h"
@@ -195,7 +196,7 @@ static int put_added(struct vocabulary *v, const struct item *t)
 /* Appends, as JSON, the post-processor that puts the token `id` before each text; null for -1. */
 static void put_begin(struct buf *out, const struct vocabulary *v, int64_t id)
 {
-    struct buf quoted = BUF_INIT;
+    SCOPED(buf) quoted = BUF_INIT;
     if (used(v, id) >= 0)
         token_print(v, (uint32_t)id, &quoted);
     if (quoted.len)
@@ -208,7 +209,6 @@ static void put_begin(struct buf *out, const struct vocabulary *v, int64_t id)
             quoted.data, quoted.data, quoted.data, (long long)id, quoted.data);
     else
         buf_adds(out, "null");
-    buf_release(&quoted);
 }
 
 /* ---- gpt2 --------------------------------------------------------------------------------- */
@@ -216,7 +216,7 @@ static void put_begin(struct buf *out, const struct vocabulary *v, int64_t id)
 static const struct pre *find_pre(const struct gguf *g)
 {
     const struct pre *found = NULL;
-    struct buf text = BUF_INIT;
+    SCOPED(buf) text = BUF_INIT;
     int failed = read_text(g, "tokenizer.ggml.pre", &text);
     for (int i = 0; i < PRES && !failed && !found; i++)
         if (!strcmp(text.data, pres[i].name))
@@ -225,7 +225,6 @@ static const struct pre *find_pre(const struct gguf *g)
         err_set("%s: unsupported tokenizer.ggml.pre '%s', only gpt-2, llama-bpe, qwen2 and smollm: "
                 "give --vocab",
                 g->path, text.data);
-    buf_release(&text);
     return found;
 }
 
@@ -274,12 +273,11 @@ static int frame_byte_level(struct vocabulary *v, const struct listed *l, const 
     int begins;
     if (read_flag(l->g, "tokenizer.ggml.add_bos_token", pre->begin, &begins) < 0)
         return -1;
-    struct buf frame = BUF_INIT;
+    SCOPED(buf) frame = BUF_INIT;
     buf_addf(&frame, "{\"pre_tokenizer\":%s,\"post_processor\":", pre->json);
     put_begin(&frame, v, begins ? l->begin : -1);
     buf_adds(&frame, ",\"decoder\":" BYTES("true") "}");
     int failed = frame_read(v, frame.data, frame.len);
-    buf_release(&frame);
     v->ignore_merges = pre->whole;
     return failed ? err_in("%s", l->g->path) : 0;
 }
@@ -287,12 +285,11 @@ static int frame_byte_level(struct vocabulary *v, const struct listed *l, const 
 static int read_byte_level(struct vocabulary *v, const struct gguf *g)
 {
     struct listed l;
-    struct buf bytes = BUF_INIT;
+    SCOPED(buf) bytes = BUF_INIT;
     const struct pre *pre = find_pre(g);
     int failed = !pre || find_lists(&l, g, -1, -1, -1) < 0 ||
                  each_token(v, &l, &bytes, put_byte_level) < 0 || read_merges(v, g) < 0 ||
                  frame_byte_level(v, &l, pre) < 0;
-    buf_release(&bytes);
     if (!failed)
         v->end_of_text = used(v, l.end);
     return failed ? -1 : 0;
@@ -329,13 +326,12 @@ static int finish_pieces(struct vocabulary *v, const struct listed *l, struct se
 static int read_pieces(struct vocabulary *v, const struct gguf *g)
 {
     struct listed l;
-    struct sentencepiece m = { .v = v, .model = SENTENCEPIECE_BPE };
+    SCOPED(sentencepiece) m = { .v = v, .model = SENTENCEPIECE_BPE };
     if (find_lists(&l, g, 1, 2, 0) < 0 ||
         !(l.scores = find_parallel(&l, "tokenizer.ggml.scores", GGUF_F32, "scores")))
         return -1;
     v->byte_level = 0;
     int failed = each_token(v, &l, &m, put_piece) < 0 || finish_pieces(v, &l, &m) < 0;
-    sentencepiece_release(&m);
     return failed ? -1 : 0;
 }
 
@@ -407,11 +403,10 @@ static int finish_words(struct vocabulary *v, const struct listed *l)
 static int read_words(struct vocabulary *v, const struct gguf *g)
 {
     struct listed l;
-    struct buf name = BUF_INIT;
+    SCOPED(buf) name = BUF_INIT;
     v->byte_level = 0;
     int failed = find_lists(&l, g, -1, -1, -1) < 0 || each_token(v, &l, &name, put_word) < 0 ||
                  finish_words(v, &l) < 0;
-    buf_release(&name);
     return failed ? -1 : 0;
 }
 
@@ -425,7 +420,7 @@ enum { MODELS = sizeof models / sizeof *models };
 
 static int read_keys(struct vocabulary *v, const struct gguf *g)
 {
-    struct buf model = BUF_INIT;
+    SCOPED(buf) model = BUF_INIT;
     int i = 0, failed = read_text(g, "tokenizer.ggml.model", &model);
     while (!failed && i < MODELS && strcmp(model.data, models[i].model) != 0)
         i++;
@@ -435,7 +430,6 @@ static int read_keys(struct vocabulary *v, const struct gguf *g)
                          g->path, model.data);
     if (!failed)
         failed = models[i].read(v, g);
-    buf_release(&model);
     return failed;
 }
 
@@ -455,7 +449,7 @@ static int read_end(struct vocabulary *v, const struct gguf *g)
 int gguf_vocabulary_read(struct vocabulary *v, const struct gguf *g)
 {
     const struct gguf_key *k = gguf_find(g, "tokenizer.huggingface.json");
-    struct buf text = BUF_INIT;
+    SCOPED(buf) text = BUF_INIT;
     if (!k)
         return read_keys(v, g);
     int failed = gguf_text(g, k, &text);
@@ -463,6 +457,5 @@ int gguf_vocabulary_read(struct vocabulary *v, const struct gguf *g)
         failed = tokenizer_json_parse(v, text.data, text.len, g->path);
     if (!failed)
         failed = read_end(v, g);
-    buf_release(&text);
     return failed;
 }

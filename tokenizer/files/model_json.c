@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/base/err.h"
+#include "common/base/scope.h"
 #include "common/base/utf8.h"
 #include "common/formats/js_scan.h"
 #include "tokenizer/files/files.h"
@@ -104,7 +105,7 @@ typedef int put_token(struct vocabulary *v, const char *name, size_t n, int64_t 
  * with an error. */
 static int read_tokens(struct vocabulary *v, struct js_scan *s, put_token *put)
 {
-    struct buf bytes = BUF_INIT;
+    SCOPED(buf) bytes = BUF_INIT;
     const char *name;
     size_t n;
     int64_t id;
@@ -120,7 +121,6 @@ static int read_tokens(struct vocabulary *v, struct js_scan *s, put_token *put)
             break;
         }
     }
-    buf_release(&bytes);
     return more;
 }
 
@@ -180,7 +180,7 @@ int model_vocab_read(struct vocabulary *v, const char *text, const struct model_
 
 int model_pieces_read(struct vocabulary *v, const struct js *list)
 {
-    struct buf bytes = BUF_INIT;
+    SCOPED(buf) bytes = BUF_INIT;
     int result = 0;
     for (size_t i = 0; i < js_count(list) && !result; i++) {
         const struct js *piece = js_at(list, i);
@@ -196,7 +196,6 @@ int model_pieces_read(struct vocabulary *v, const struct js *list)
     }
     for (uint32_t id = (uint32_t)js_count(list); id < v->count && !result; id++)
         vocabulary_score(v, id, 0); /* added tokens */
-    buf_release(&bytes);
     return result < 0 ? err_in("model.vocab") : 0;
 }
 

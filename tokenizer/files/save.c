@@ -6,6 +6,7 @@
 #include "common/base/base64.h"
 #include "common/base/err.h"
 #include "common/base/log.h"
+#include "common/base/scope.h"
 #include "common/files/file.h"
 #include "common/formats/js.h"
 #include "tokenizer/files/encodings.h"
@@ -179,7 +180,7 @@ static int form_print(const struct file_form *form, const struct vocabulary *v, 
 static int print_old(const struct file_form *form, const char *dir, struct buf *text)
 {
     struct vocabulary old;
-    struct buf path = BUF_INIT, json = BUF_INIT;
+    SCOPED(buf) path = BUF_INIT, json = BUF_INIT;
     enum file_kind kind;
     vocabulary_init(&old);
     file_join(&path, dir, "tokenizer.json");
@@ -188,8 +189,6 @@ static int print_old(const struct file_form *form, const char *dir, struct buf *
         result = tokenizer_json_parse(&old, json.data, json.len, path.data) == 0 &&
                  form_print(form, &old, text);
     vocabulary_release(&old);
-    buf_release(&path);
-    buf_release(&json);
     return result;
 }
 
@@ -197,7 +196,7 @@ static int print_old(const struct file_form *form, const char *dir, struct buf *
  * write the same bytes for the older one; 0 if not; or -1 with an error. */
 static int is_old(const struct file_form *form, const char *dir, const char *path)
 {
-    struct buf is = BUF_INIT, was = BUF_INIT;
+    SCOPED(buf) is = BUF_INIT, was = BUF_INIT;
     enum file_kind kind;
     int result = file_look(path, &kind);
     if (!result && kind == FILE_PLAIN) {
@@ -208,8 +207,6 @@ static int is_old(const struct file_form *form, const char *dir, const char *pat
         if (!result)
             log_warn("'%s' is no file of this vocabulary; it stays", path);
     }
-    buf_release(&is);
-    buf_release(&was);
     return result;
 }
 
@@ -218,7 +215,7 @@ static int is_old(const struct file_form *form, const char *dir, const char *pat
 static int put_form(const struct file_form *form, const struct vocabulary *v, const char *dir,
                     struct output *outs, size_t *count)
 {
-    struct buf path = BUF_INIT, text = BUF_INIT;
+    SCOPED(buf) path = BUF_INIT, text = BUF_INIT;
     file_join(&path, dir, form->name);
     int written = form_print(form, v, &text), old = written ? 0 : is_old(form, dir, path.data);
     int result = old < 0 ? -1 : 0;
@@ -230,8 +227,6 @@ static int put_form(const struct file_form *form, const struct vocabulary *v, co
         ++*count;
     if (!result && written)
         result = output_write(&outs[*count - 1], text.data, text.len);
-    buf_release(&path);
-    buf_release(&text);
     return result;
 }
 

@@ -103,7 +103,7 @@ static void put_normalizer(const struct sentencepiece *m, struct buf *out)
 
 static int put_frame(const struct sentencepiece *m)
 {
-    struct buf text = BUF_INIT;
+    SCOPED(buf) text = BUF_INIT;
     buf_addf(&text, "{\"pre_tokenizer\":null,\"post_processor\":%s,\"normalizer\":",
              m->post ? m->post : "null");
     put_normalizer(m, &text);
@@ -113,9 +113,7 @@ static int put_frame(const struct sentencepiece *m)
     if (m->dummy_prefix)
         buf_adds(&text, ",{\"type\":\"Strip\",\"content\":\" \",\"start\":1,\"stop\":0}");
     buf_adds(&text, "]}}");
-    int result = frame_read(m->v, text.data, text.len);
-    buf_release(&text);
-    return result;
+    return frame_read(m->v, text.data, text.len);
 }
 
 /* ---- merges ---------------------------------------------------------------------------------- */
@@ -140,7 +138,7 @@ static int compare(const void *a, const void *b)
 static void put_merges(const struct sentencepiece *m)
 {
     struct vocabulary *v = m->v;
-    struct ranked *all = NULL;
+    SCOPED_MEM struct ranked *all = NULL;
     size_t count = 0, cap = 0, n = 0, len;
     for (uint32_t id = 0; id < v->count; id++) {
         const char *bytes = vocabulary_bytes(v, id, &n);
@@ -162,7 +160,6 @@ static void put_merges(const struct sentencepiece *m)
         vocabulary_merge(v, all[i].merge.left, all[i].merge.right, all[i].merge.id);
         v->merges[v->merge_count - 1].tied = i && all[i].score == all[i - 1].score;
     }
-    free(all);
 }
 
 int sentencepiece_finish(struct sentencepiece *m)

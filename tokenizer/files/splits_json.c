@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "common/base/err.h"
+#include "common/base/scope.h"
 #include "common/formats/js.h"
 #include "tokenizer/model/alphabet.h"
 #include "tokenizer/model/vocabulary.h"
@@ -32,7 +33,7 @@ static int add(struct reading *r, enum split_kind kind, const char *text, size_t
  * runs of such characters. Returns 1, 0 if the rule cannot be added here, or -1 with an error. */
 static int add_characters(struct reading *r, unsigned bits, int rows)
 {
-    struct buf pattern = BUF_INIT;
+    SCOPED(buf) pattern = BUF_INIT;
     buf_addc(&pattern, '[');
     for (uint32_t c = 0; c < UNICODE_LIMIT; c++) {
         uint32_t first = c;
@@ -43,9 +44,7 @@ static int add_characters(struct reading *r, unsigned bits, int rows)
     }
     buf_adds(&pattern, rows ? "]+" : "]");
     r->plain = 0;
-    int result = add(r, SPLIT_PATTERN, pattern.data, pattern.len);
-    buf_release(&pattern);
-    return result;
+    return add(r, SPLIT_PATTERN, pattern.data, pattern.len);
 }
 
 /* Reads a Split. With `invert` and "Removed", text between matches is removed; that is only

@@ -6,6 +6,7 @@
 
 #include "common/base/base64.h"
 #include "common/base/err.h"
+#include "common/base/scope.h"
 #include "common/formats/js.h"
 
 /* The special tokens of files of versions before 11, which have no list of them. */
@@ -58,7 +59,7 @@ static int put_specials(struct vocabulary *v, const struct js *list, int64_t cou
 
 static int put_tokens(struct vocabulary *v, const struct js *list, int64_t first, int64_t size)
 {
-    struct buf bytes = BUF_INIT;
+    SCOPED(buf) bytes = BUF_INIT;
     int result = 0;
     for (size_t i = 0; i < js_count(list) && !result; i++) {
         size_t n;
@@ -72,7 +73,6 @@ static int put_tokens(struct vocabulary *v, const struct js *list, int64_t first
                  vocabulary_put(v, first + rank, bytes.data, bytes.len, TOKEN_MODEL) < 0)
             result = err_in("vocab: item %zu", i);
     }
-    buf_release(&bytes);
     return result;
 }
 
@@ -104,8 +104,7 @@ int tekken_is(const char *text, size_t n)
 
 int tekken_parse(struct vocabulary *v, const char *text, size_t n, const char *name)
 {
-    struct js *root = js_parse(text, n, name);
+    SCOPED_JS root = js_parse(text, n, name);
     int failed = root ? read_root(v, root) : -1;
-    js_free(root);
     return failed && root ? err_in("%s", name) : failed;
 }

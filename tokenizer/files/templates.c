@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/base/err.h"
+#include "common/base/scope.h"
 #include "common/formats/js.h"
 #include "tokenizer/files/files.h"
 
@@ -157,10 +158,9 @@ int post_processor_read(struct vocabulary *v, const struct js *post)
 
 static void print_name(const struct vocabulary *v, int64_t id, struct buf *out)
 {
-    struct buf name = BUF_INIT;
+    SCOPED(buf) name = BUF_INIT;
     vocabulary_name(v, (uint32_t)id, &name);
     js_quote(out, name.data, name.len);
-    buf_release(&name);
 }
 
 static void print_template(const struct vocabulary *v, const struct template *t, struct buf *out)

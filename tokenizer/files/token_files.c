@@ -5,16 +5,16 @@
 #include "common/base/base64.h"
 #include "common/base/err.h"
 #include "common/base/lines.h"
+#include "common/base/scope.h"
 #include "common/formats/js.h"
 #include "tokenizer/files/files.h"
 #include "tokenizer/model/alphabet.h"
 
 void token_print(const struct vocabulary *v, uint32_t id, struct buf *out)
 {
-    struct buf name = BUF_INIT;
+    SCOPED(buf) name = BUF_INIT;
     vocabulary_name(v, id, &name);
     js_quote(out, name.data, name.len);
-    buf_release(&name);
 }
 
 /* ---- merges.txt ---------------------------------------------------------------------------- */
@@ -104,13 +104,12 @@ static int put_rank(struct vocabulary *v, const char *line, size_t len, struct b
 
 static int read_ranks(struct vocabulary *v, const char *text, size_t n, const char *name)
 {
-    struct buf bytes = BUF_INIT;
+    SCOPED(buf) bytes = BUF_INIT;
     struct lines l = LINES_OF(text, n);
     int result = 0;
     while (!result && lines_next_text(&l))
         if (l.len && put_rank(v, l.line, l.len, &bytes) < 0)
             result = err_in("%s: line %" PRIu64, name, l.number);
-    buf_release(&bytes);
     if (!result && !v->count)
         result = err_set("%s: no tokens", name);
     return result;

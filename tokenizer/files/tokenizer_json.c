@@ -299,7 +299,7 @@ static int read_decoder(struct vocabulary *v, const struct js *value)
 
 int frame_read(struct vocabulary *v, const char *json, size_t n)
 {
-    struct js *root = js_parse(json, n, "frame");
+    SCOPED_JS root = js_parse(json, n, "frame");
     int result = root
                      ? read_way_to_bpe(v, js_get(root, "normalizer"), js_get(root, "pre_tokenizer"))
                      : -1;
@@ -309,18 +309,15 @@ int frame_read(struct vocabulary *v, const char *json, size_t n)
         keep(v, POST_PROCESSOR, js_get(root, "post_processor"));
         result = read_decoder(v, js_get(root, "decoder"));
     }
-    js_free(root);
     return result;
 }
 
 int characters_frame(struct vocabulary *v)
 {
     static const char whitespace[] = "{\"type\":\"Whitespace\"}";
-    struct js *pre = js_parse(whitespace, sizeof whitespace - 1, "frame");
+    SCOPED_JS pre = js_parse(whitespace, sizeof whitespace - 1, "frame");
     keep(v, POST_PROCESSOR, NULL);
-    int result = read_way_to_bpe(v, NULL, pre) < 0 ? -1 : read_decoder(v, NULL);
-    js_free(pre);
-    return result;
+    return read_way_to_bpe(v, NULL, pre) < 0 ? -1 : read_decoder(v, NULL);
 }
 
 int unigram_frame(struct vocabulary *v)
@@ -434,12 +431,11 @@ int tokenizer_json_parse(struct vocabulary *v, const char *text, size_t n, const
     struct js_cut cuts[2];
     if (model_parts_find(&r.parts, text, n) < 0)
         return err_in("%s", name);
-    struct js *root = js_parse_without(text, n, cuts, model_parts_cuts(&r.parts, cuts), name);
+    SCOPED_JS root = js_parse_without(text, n, cuts, model_parts_cuts(&r.parts, cuts), name);
     if (!root)
         return -1;
     r.root = root;
     int result = read_root(v, &r);
-    js_free(root);
     return result < 0 ? err_in("%s", name) : 0;
 }
 

@@ -40,7 +40,7 @@ static int32_t escape_at(const char *p, size_t n)
 uint64_t mend_json(struct buf *out, const char *text, size_t n)
 {
     enum { ESCAPE = 6 };
-    struct buf valid = BUF_INIT;
+    SCOPED(buf) valid = BUF_INIT;
     uint64_t replaced = utf8_repair(&valid, text, n);
     for (size_t i = 0; i < valid.len;) {
         const char *p = valid.data + i;
@@ -60,6 +60,5 @@ uint64_t mend_json(struct buf *out, const char *text, size_t n)
         }
         i += take;
     }
-    buf_release(&valid);
     return replaced;
 }

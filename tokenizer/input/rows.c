@@ -30,7 +30,7 @@ static int read_at(void *ctx, uint64_t offset, void *bytes, size_t n)
 static int open_columns(struct rows *r, enum columns_kind kind, const struct columns_bytes *bytes,
                         char *names)
 {
-    const char **parts = NULL;
+    SCOPED_MEM const char **parts = NULL;
     size_t cap = 0;
     for (char *name = names; name;) {
         char *comma = strchr(name, ',');
@@ -42,7 +42,6 @@ static int open_columns(struct rows *r, enum columns_kind kind, const struct col
     }
     r->cells = mem_zalloc(r->count, sizeof *r->cells);
     r->reader = r->library->open(kind, bytes, parts, r->count);
-    free(parts);
     return r->reader ? 0 : -1;
 }
 
@@ -54,9 +53,8 @@ int rows_open(struct rows *r, struct input *in, enum columns_kind kind, const ch
         return err_in("%s", in->path);
     if (!(r->library = columns_plugin()))
         return err_in("%s", in->path);
-    char *copy = mem_strdup(names);
+    SCOPED_MEM char *copy = mem_strdup(names);
     int result = open_columns(r, kind, &bytes, copy);
-    free(copy);
     return result < 0 ? err_in("%s", in->path) : 0;
 }
 

@@ -68,7 +68,7 @@ void source_close(struct source *s)
     close_file(s);
     document_release(&s->document);
     free(s->columns);
-    file_names_free(&s->paths);
+    file_names_release(&s->paths);
     free(s);
 }
 
@@ -132,7 +132,7 @@ static const char *fields(const struct source *s)
 
 static int no_column(const struct source *s, const char *name, size_t n)
 {
-    struct buf columns = BUF_INIT;
+    SCOPED(buf) columns = BUF_INIT;
     if (!s->csv.count)
         return err_set("%s: no column \"%.*s\": the file is empty", s->in.path, (int)n, name);
     for (size_t i = 0, len; i < s->csv.count; i++) {
@@ -140,7 +140,6 @@ static int no_column(const struct source *s, const char *name, size_t n)
         buf_addf(&columns, "%s%.*s", i ? ", " : "", (int)len, column);
     }
     err_set("%s: no column \"%.*s\": the table has %s", s->in.path, (int)n, name, columns.data);
-    buf_release(&columns);
     return -1;
 }
 
@@ -230,7 +229,7 @@ static int open_next(struct source *s)
 static struct js *parse_mended(struct source *s, const char *line, size_t n, const char *name)
 {
     struct err why = err_keep();
-    struct buf mended = BUF_INIT;
+    SCOPED(buf) mended = BUF_INIT;
     struct js *root = NULL;
     uint64_t replaced = mend_json(&mended, line, n);
     if (!replaced) {
@@ -241,7 +240,6 @@ static struct js *parse_mended(struct source *s, const char *line, size_t n, con
         err_restore(&why);
     }
     s->replaced += root ? replaced : 0;
-    buf_release(&mended);
     return root;
 }
 
@@ -250,7 +248,7 @@ static struct js *parse_mended(struct source *s, const char *line, size_t n, con
  * if nothing is found. */
 static const struct js *find_field(const struct js *object, const char *key, size_t n)
 {
-    struct buf name = BUF_INIT;
+    SCOPED(buf) name = BUF_INIT;
     const struct js *value = NULL;
     buf_add(&name, key, n);
     if (js_is_object(object) && name.data)
@@ -262,7 +260,6 @@ static const struct js *find_field(const struct js *object, const char *key, siz
         buf_add(&name, key, i);
         value = find_field(js_get(object, name.data), key + i + 1, n - i - 1);
     }
-    buf_release(&name);
     return value;
 }
 
@@ -318,16 +315,14 @@ static int read_json(struct source *s, struct buf *text)
     } while (got > 0 && (!n || (n == 1 && line[0] == '\r')));
     if (got <= 0)
         return got < 0 ? -1 : end_table(s);
-    struct buf name = BUF_INIT;
+    SCOPED(buf) name = BUF_INIT;
     buf_addf(&name, "%s: line %" PRIu64, s->in.path, s->line);
-    struct js *root = js_parse(line, n, name.data);
+    SCOPED_JS root = js_parse(line, n, name.data);
     if (!root && s->how.mend != MEND_NONE)
         root = parse_mended(s, line, n, name.data);
     got = root ? add_fields(root, fields(s), name.data, text) : -1;
     if (got > 0)
         count_record(s, (size_t)got, text, before);
-    js_free(root);
-    buf_release(&name);
     return got < 0 ? -1 : 1;
 }
 

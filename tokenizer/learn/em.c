@@ -184,7 +184,7 @@ double em_step(struct em *e)
 {
     struct seeds *p = e->pieces;
     const int64_t *counts = count_all(e, expect);
-    unsigned char *keep = mem_alloc(p->count + 1);
+    SCOPED_MEM unsigned char *keep = mem_alloc(p->count + 1);
     double least = INFINITY;
     int64_t sum = 0;
     for (size_t i = 0; i < p->count; i++)
@@ -202,7 +202,6 @@ double em_step(struct em *e)
         if ((double)counts[i] < least_count * e->scale && keep[i])
             set_score(&p->items[i], least - penalty);
     seeds_keep(p, keep);
-    free(keep);
     return least;
 }
 
@@ -277,8 +276,8 @@ static int larger(const void *x, const void *y)
 static void keep_best(struct em *e, size_t size)
 {
     size_t count = e->pieces->count, kept = 0;
-    unsigned char *keep = mem_zalloc(count + 1, 1);
-    struct loss *all = mem_alloc((count + 1) * sizeof *all);
+    SCOPED_MEM unsigned char *keep = mem_zalloc(count + 1, 1);
+    SCOPED_MEM struct loss *all = mem_alloc((count + 1) * sizeof *all);
     for (size_t i = 0; i < count; i++)
         if (e->losses[i] > -INFINITY)
             all[kept++] = (struct loss){ e->losses[i], (uint32_t)i };
@@ -287,8 +286,6 @@ static void keep_best(struct em *e, size_t size)
     for (size_t i = 0; i < kept && (i < size || isinf(all[i].loss)); i++)
         keep[all[i].piece] = 1;
     seeds_keep(e->pieces, keep);
-    free(all);
-    free(keep);
 }
 
 void em_prune(struct em *e, size_t size)

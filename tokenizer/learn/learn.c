@@ -310,7 +310,7 @@ static int compare_units(const void *x, const void *y)
 /* Removes the least frequent bytes or characters, so that at most `limit` stay in the alphabet. */
 static void limit_alphabet(struct alphabet *a, size_t limit)
 {
-    struct ranked_unit *units = NULL;
+    SCOPED_MEM struct ranked_unit *units = NULL;
     size_t count = 0, cap = 0;
     for (uint32_t c = 0; c < a->limit; c++) {
         if (!a->counts[c])
@@ -323,7 +323,6 @@ static void limit_alphabet(struct alphabet *a, size_t limit)
     for (size_t i = limit; i < count; i++)
         if (units[i].count != INITIAL)
             a->counts[units[i].unit] = 0;
-    free(units);
 }
 
 static void unit_name(const struct vocabulary *v, uint32_t unit, int spelled, struct buf *name)
@@ -336,11 +335,10 @@ static void unit_name(const struct vocabulary *v, uint32_t unit, int spelled, st
     if (spelled & LAST)
         buf_adds(name, v->suffix);
     if (v->byte_level) {
-        struct buf byte = BUF_INIT;
+        SCOPED(buf) byte = BUF_INIT;
         alphabet_decode(&byte, name->data + at, name->len - at);
         buf_truncate(name, at);
         buf_add(name, byte.data, byte.len);
-        buf_release(&byte);
     }
 }
 
@@ -348,15 +346,13 @@ static void unit_name(const struct vocabulary *v, uint32_t unit, int spelled, st
  * none. Returns 0, or -1 with an error. */
 static int put_unit(struct vocabulary *v, uint32_t unit, int spelled, uint32_t *id)
 {
-    struct buf name = BUF_INIT;
+    SCOPED(buf) name = BUF_INIT;
     unit_name(v, unit, spelled, &name);
     int64_t have = vocabulary_find(v, name.data, name.len);
     if (have >= 0 && v->tokens[have].kind != TOKEN_MODEL)
         have = -1;
     *id = have >= 0 ? (uint32_t)have : v->count;
-    int result = have >= 0 ? 0 : vocabulary_put(v, v->count, name.data, name.len, TOKEN_MODEL);
-    buf_release(&name);
-    return result;
+    return have >= 0 ? 0 : vocabulary_put(v, v->count, name.data, name.len, TOKEN_MODEL);
 }
 
 /* Adds tokens for the alphabet's bytes or characters in the other spellings that occur in words.
@@ -364,7 +360,7 @@ static int put_unit(struct vocabulary *v, uint32_t unit, int spelled, uint32_t *
 static int put_spellings(struct learner *l, const struct counted_words *words)
 {
     struct alphabet *a = l->alphabet;
-    unsigned char *seen = mem_zalloc(a->limit, 1); /* one bit per spelling */
+    SCOPED_MEM unsigned char *seen = mem_zalloc(a->limit, 1); /* one bit per spelling */
     int result = 0;
     size_t len;
     for (size_t w = 0; w < words->count; w++) {
@@ -379,7 +375,6 @@ static int put_spellings(struct learner *l, const struct counted_words *words)
         for (uint32_t c = 0; c < a->limit && !result; c++)
             if (seen[c] >> s & 1 && a->ids[0][c] != NONE)
                 result = put_unit(l->v, c, s, &a->ids[s][c]);
-    free(seen);
     return result;
 }
 
@@ -523,7 +518,7 @@ static void merge_in_word(struct learner *l, uint32_t w, uint32_t left, uint32_t
  * exists; -1 with an error. */
 static int64_t joined_id(struct learner *l, const struct pair *p)
 {
-    struct buf bytes = BUF_INIT;
+    SCOPED(buf) bytes = BUF_INIT;
     size_t n = 0, prefix = strlen(l->v->prefix);
     const char *part = vocabulary_bytes(l->v, p->left, &n);
     buf_add(&bytes, part, n);
@@ -539,7 +534,6 @@ static int64_t joined_id(struct learner *l, const struct pair *p)
     else if (id < 0 &&
              vocabulary_put(l->v, id = l->v->count, bytes.data, bytes.len, TOKEN_MODEL) < 0)
         id = -1;
-    buf_release(&bytes);
     return id;
 }
 
@@ -587,7 +581,7 @@ static int merge_pairs(struct learner *l)
 static void drop_repeated_merges(struct vocabulary *v, struct learner *l)
 {
     size_t kept = v->merge_count;
-    unsigned char *seen = mem_zalloc(l->pair_count + v->merge_count + 1, 1);
+    SCOPED_MEM unsigned char *seen = mem_zalloc(l->pair_count + v->merge_count + 1, 1);
     for (size_t i = v->merge_count; i-- > 0;) {
         uint32_t k = get_pair(l, v->merges[i].left, v->merges[i].right);
         if (!seen[k])
@@ -597,7 +591,6 @@ static void drop_repeated_merges(struct vocabulary *v, struct learner *l)
     v->merge_count -= kept;
     if (kept)
         memmove(v->merges, v->merges + kept, v->merge_count * sizeof *v->merges);
-    free(seen);
 }
 
 static void learner_release(struct learner *l)
@@ -647,9 +640,9 @@ static void known_release(struct known *k, struct vocabulary *v)
 
 int learn(struct vocabulary *v, const struct counted_words *words, const struct learn_options *o)
 {
-    struct alphabet alphabet = { 0 };
+    SCOPED(alphabet) alphabet = { 0 };
     struct known known = { 0 };
-    struct learner l = { .v = v, .options = o, .alphabet = &alphabet };
+    SCOPED(learner) l = { .v = v, .options = o, .alphabet = &alphabet };
     uint32_t before = v->count;
     int result = begin_vocabulary(&l, words);
     if (!result && before)
@@ -661,7 +654,5 @@ int learn(struct vocabulary *v, const struct counted_words *words, const struct 
     if (!result)
         drop_repeated_merges(v, &l);
     known_release(&known, v);
-    alphabet_release(&alphabet);
-    learner_release(&l);
     return result;
 }

@@ -51,7 +51,7 @@ static int more_probable(const void *x, const void *y)
 static int put_piece(struct vocabulary *v, const struct seeds *p, const struct segments *s,
                      const struct final *f)
 {
-    struct buf name = BUF_INIT;
+    SCOPED(buf) name = BUF_INIT;
     int result;
     for (uint32_t i = 0; i < p->items[f->piece].length; i++)
         utf8_add(&name, s->text[p->at[f->piece] + i]);
@@ -62,7 +62,6 @@ static int put_piece(struct vocabulary *v, const struct seeds *p, const struct s
         result = vocabulary_put(v, v->count, name.data, name.len, TOKEN_MODEL);
     if (!result)
         vocabulary_score(v, v->count - 1, f->score);
-    buf_release(&name);
     return result;
 }
 
@@ -89,7 +88,7 @@ static struct final *ranked(const struct seeds *p, double least)
 static int put_pieces(struct vocabulary *v, const struct seeds *p, const struct segments *s,
                       size_t wanted, double least)
 {
-    struct final *all = ranked(p, least);
+    SCOPED_MEM struct final *all = ranked(p, least);
     size_t others = wanted - s->alphabet_count;
     int result = 0;
     for (size_t i = 0; i < p->count && !result; i++) {
@@ -99,7 +98,6 @@ static int put_pieces(struct vocabulary *v, const struct seeds *p, const struct 
         others -= !character;
         result = put_piece(v, p, s, &all[i]);
     }
-    free(all);
     return result;
 }
 
@@ -122,7 +120,7 @@ static int put_fixed(struct vocabulary *v, const struct learn_unigram_options *o
 static int learn_pieces(struct vocabulary *v, const struct segments *s,
                         const struct learn_unigram_options *o)
 {
-    struct seeds pieces = { 0 };
+    SCOPED(seeds) pieces = { 0 };
     uint32_t fixed = v->count;
     if (fixed + s->alphabet_count > o->vocabulary_size)
         return err_set("a vocabulary of %u tokens is too small: special tokens%s and alphabet need "
@@ -133,9 +131,7 @@ static int learn_pieces(struct vocabulary *v, const struct segments *s,
     seeds_find(&pieces, s, o->length_max, o->seed_count, pool);
     double least = shrink(&pieces, s, more_than_wanted * o->vocabulary_size, o, pool);
     pool_free(pool);
-    int result = put_pieces(v, &pieces, s, o->vocabulary_size - fixed, least);
-    seeds_release(&pieces);
-    return result;
+    return put_pieces(v, &pieces, s, o->vocabulary_size - fixed, least);
 }
 
 int learn_unigram(struct vocabulary *v, const struct counted_words *words,

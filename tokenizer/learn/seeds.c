@@ -71,8 +71,8 @@ static void sort_bucket(void *ctx, int64_t i, int)
 /* Puts the suffixes into buckets by their first character. */
 static void fill_buckets(struct suffixes *s, const struct segments *from)
 {
-    uint32_t *rank = mem_zalloc(UNICODE_LIMIT, sizeof *rank);
-    size_t *next = mem_zalloc(from->alphabet_count + 1, sizeof *next);
+    SCOPED_MEM uint32_t *rank = mem_zalloc(UNICODE_LIMIT, sizeof *rank);
+    SCOPED_MEM size_t *next = mem_zalloc(from->alphabet_count + 1, sizeof *next);
     for (size_t i = 0; i < from->alphabet_count; i++)
         rank[from->alphabet[i]] = (uint32_t)i;
     s->buckets = mem_zalloc(from->alphabet_count + 1, sizeof *s->buckets);
@@ -87,8 +87,6 @@ static void fill_buckets(struct suffixes *s, const struct segments *from)
     for (size_t i = 0; i < from->length; i++)
         if (s->text[i])
             s->sorted[next[rank[s->text[i]]]++] = (uint32_t)i;
-    free(next);
-    free(rank);
 }
 
 static void sort_suffixes(struct suffixes *s, const struct segments *from, struct pool *pool)
@@ -256,7 +254,7 @@ static void make_pieces(struct seeds *p, const struct suffixes *s, const struct 
 void seeds_find(struct seeds *p, const struct segments *s, uint32_t length_max, size_t most,
                 struct pool *pool)
 {
-    struct suffixes suffixes = { .text = s->text, .length_max = length_max, .segments = s->items };
+    SCOPED(suffixes) suffixes = { .text = s->text, .length_max = length_max, .segments = s->items };
     struct choice choice = { .most = most };
     sort_suffixes(&suffixes, s, pool);
     each_node(&suffixes, choose, &choice);
@@ -269,7 +267,6 @@ void seeds_find(struct seeds *p, const struct segments *s, uint32_t length_max, 
     make_pieces(p, &suffixes, &choice);
     free(choice.best);
     free(choice.characters);
-    suffixes_release(&suffixes);
 }
 
 void seeds_release(struct seeds *p)
@@ -282,7 +279,7 @@ void seeds_release(struct seeds *p)
 
 void seeds_keep(struct seeds *p, const unsigned char *keep)
 {
-    uint32_t *new_index = mem_alloc((p->count + 1) * sizeof *new_index);
+    SCOPED_MEM uint32_t *new_index = mem_alloc((p->count + 1) * sizeof *new_index);
     uint32_t kept = 0;
     for (size_t i = 0; i < p->count; i++) {
         struct seed piece = p->items[i];
@@ -298,5 +295,4 @@ void seeds_keep(struct seeds *p, const unsigned char *keep)
         if (p->longest[i] != SEEDS_NONE)
             p->longest[i] = new_index[p->longest[i]];
     p->count = kept;
-    free(new_index);
 }

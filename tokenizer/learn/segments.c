@@ -51,7 +51,7 @@ static unsigned char *choose_alphabet(struct segments *s, const struct counted_w
 {
     uint64_t *counts = count_characters(words), total = 0, covered = 0;
     unsigned char *chosen = mem_zalloc(UNICODE_LIMIT, 1);
-    struct character *all = NULL;
+    SCOPED_MEM struct character *all = NULL;
     size_t count = 0, cap = 0;
     for (uint32_t c = 1; c < UNICODE_LIMIT; c++) {
         if (!counts[c])
@@ -70,7 +70,6 @@ static unsigned char *choose_alphabet(struct segments *s, const struct counted_w
     }
     qsort(s->alphabet, s->alphabet_count, sizeof *s->alphabet, smaller);
     free(counts);
-    free(all);
     return chosen;
 }
 
@@ -137,13 +136,12 @@ int segments_cut(struct segments *s, const struct counted_words *words, double c
     struct putting putting = { .s = s };
     struct word_counts *parts = word_counts_new(0, NULL);
     *s = (struct segments){ 0 };
-    unsigned char *chosen = choose_alphabet(s, words, coverage);
+    SCOPED_MEM unsigned char *chosen = choose_alphabet(s, words, coverage);
     for (size_t w = 0; w < words->count; w++)
         cut_word(parts, words->bytes.data + words->words[w].at, words->words[w].len,
                  words->words[w].count, chosen);
     int result = word_counts_each(&parts, 1, put_segment, &putting);
     word_counts_free(parts);
-    free(chosen);
     return result;
 }
 

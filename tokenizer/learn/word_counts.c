@@ -201,13 +201,12 @@ static void empty(struct word_counts *w)
  * error. */
 static int put_sorted(struct word_counts *w, word_put *put, void *ctx)
 {
-    struct sort_key *keys = sorted(&w->list);
+    SCOPED_MEM struct sort_key *keys = sorted(&w->list);
     int result = 0;
     for (size_t i = 0; i < w->list.count && !result; i++) {
         const struct counted_word *word = &w->list.words[keys[i].word];
         result = put(ctx, w->list.bytes.data + word->at, word->len, word->count);
     }
-    free(keys);
     empty(w);
     return result;
 }

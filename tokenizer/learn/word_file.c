@@ -6,6 +6,7 @@
 #include "common/base/crc32c.h"
 #include "common/base/err.h"
 #include "common/base/le.h"
+#include "common/base/scope.h"
 
 static const char MAGIC[] = "textmill=words 1", RULES[] = "cut=";
 
@@ -105,7 +106,7 @@ static int read_line(struct word_reader *r, const char *head, struct buf *rest, 
 static int read_head(struct word_reader *r, const char *rules)
 {
     static const char foreign[] = "is not a file of counted words";
-    struct buf rest = BUF_INIT;
+    SCOPED(buf) rest = BUF_INIT;
     /* checked first, because other files may have a very long line */
     int64_t have = input_peek(&r->in, sizeof MAGIC);
     if (have < 0)
@@ -121,7 +122,6 @@ static int read_head(struct word_reader *r, const char *rules)
         result = read_line(r, "", &rest, foreign);
     if (!result && rest.len)
         result = err_set("'%s' %s", r->in.path, foreign);
-    buf_release(&rest);
     return result;
 }
 

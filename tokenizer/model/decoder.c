@@ -228,7 +228,7 @@ static void clean_up_spaces(struct buf *out, const char *text, size_t n)
 static void decode_wordpiece(const struct decoding *d, const char *text, size_t n, int first,
                              struct buf *out)
 {
-    struct buf word = BUF_INIT;
+    SCOPED(buf) word = BUF_INIT;
     int continues = !first && n >= d->text.len && !memcmp(text, d->text.data, d->text.len);
     if (!first && !continues)
         buf_addc(&word, ' ');
@@ -237,12 +237,11 @@ static void decode_wordpiece(const struct decoding *d, const char *text, size_t 
         clean_up_spaces(out, word.data, word.len);
     else
         buf_add(out, word.data, word.len);
-    buf_release(&word);
 }
 
 static void decode_ctc(const struct decoding *d, const char *text, size_t n, struct buf *out)
 {
-    struct buf kept = BUF_INIT, clean = BUF_INIT;
+    SCOPED(buf) kept = BUF_INIT, clean = BUF_INIT;
     replace_all(&kept, text, n, d->text.data, d->text.len, "", 0);
     if (d->cleanup) {
         clean_up_spaces(&clean, kept.data, kept.len);
@@ -250,8 +249,6 @@ static void decode_ctc(const struct decoding *d, const char *text, size_t n, str
     } else {
         buf_add(out, kept.data, kept.len);
     }
-    buf_release(&kept);
-    buf_release(&clean);
 }
 
 static int replace_pattern(const struct decoding *d, const char *text, size_t n, struct buf *out)
@@ -326,7 +323,7 @@ static int decode_one(const struct decoding *d, const char *text, size_t n, size
  * bytes. */
 static void fuse(const struct decoding *d, const struct strings *from, struct strings *to)
 {
-    struct buf bytes = BUF_INIT;
+    SCOPED(buf) bytes = BUF_INIT;
     size_t begin = 0;
     for (size_t i = 0; i < from->count; begin = from->ends[i++]) {
         const char *text = from->text.data + begin;
@@ -339,7 +336,6 @@ static void fuse(const struct decoding *d, const struct strings *from, struct st
     else
         utf8_repair(&to->text, bytes.data, bytes.len);
     strings_end(to);
-    buf_release(&bytes);
 }
 
 /* Returns the byte that the name <0xXX> stands for; -1 if `text` is no such name. */
@@ -377,7 +373,7 @@ static void put_bytes(struct buf *bytes, struct strings *to)
 
 static void fall_back(const struct strings *from, struct strings *to)
 {
-    struct buf bytes = BUF_INIT;
+    SCOPED(buf) bytes = BUF_INIT;
     size_t begin = 0;
     for (size_t i = 0; i < from->count; begin = from->ends[i++]) {
         const char *text = from->text.data + begin;
@@ -391,7 +387,6 @@ static void fall_back(const struct strings *from, struct strings *to)
         strings_add(to, text, n);
     }
     put_bytes(&bytes, to);
-    buf_release(&bytes);
 }
 
 static int same_as_before(const struct strings *s, size_t i)
@@ -490,7 +485,7 @@ static int become(const struct decoder *d, size_t steps, size_t place, struct bu
 static int put_text(struct spellings *to, size_t id, const struct buf *text, int falls_back,
                     int is_alphabet)
 {
-    struct buf bytes = BUF_INIT;
+    SCOPED(buf) bytes = BUF_INIT;
     int byte = falls_back ? named_byte(text->data, text->len) : -1, result = 0;
     if (byte >= 0)
         spellings_set_byte(to, id, (unsigned char)byte);
@@ -498,14 +493,13 @@ static int put_text(struct spellings *to, size_t id, const struct buf *text, int
         result = spellings_set(to, id, bytes.data, bytes.len);
     else
         result = spellings_set(to, id, text->data, text->len);
-    buf_release(&bytes);
     return result;
 }
 
 static int fill(struct spellings *to, const struct decoder_table *t, const struct strings *names,
                 size_t steps, size_t place, int falls_back)
 {
-    struct buf now = BUF_INIT, next = BUF_INIT;
+    SCOPED(buf) now = BUF_INIT, next = BUF_INIT;
     int result = 0;
     for (size_t i = 0, begin = 0; i < names->count && !result; begin = names->ends[i++]) {
         buf_clear(&now);
@@ -514,8 +508,6 @@ static int fill(struct spellings *to, const struct decoder_table *t, const struc
         if (!result)
             result = put_text(to, i, &now, falls_back, t->repairs);
     }
-    buf_release(&now);
-    buf_release(&next);
     return result;
 }
 
@@ -567,7 +559,7 @@ void decoder_table_free(struct decoder_table *t)
 static size_t put_bytes_of(const struct decoder_table *t, const struct spellings *s,
                            const uint32_t *ids, size_t i, size_t n, struct buf *out)
 {
-    struct buf row = BUF_INIT;
+    SCOPED(buf) row = BUF_INIT;
     for (; i < n && ids[i] < s->count && s->items[ids[i]].len >= SPELLING_BYTE; s = &t->inner) {
         const struct spelling *item = &s->items[ids[i++]];
         if (item->len == SPELLING_BYTE)
@@ -575,7 +567,6 @@ static size_t put_bytes_of(const struct decoder_table *t, const struct spellings
     }
     if (row.len)
         put_row(&row, out);
-    buf_release(&row);
     return i;
 }
 
@@ -612,14 +603,13 @@ static void strip_joined(const struct decoding *d, struct buf *out, size_t at)
 /* Makes the bytes from out->data[at] on valid UTF-8. */
 static void repair(struct buf *out, size_t at)
 {
-    struct buf bad = BUF_INIT;
+    SCOPED(buf) bad = BUF_INIT;
     at += utf8_valid(out->data + at, out->len - at);
     if (at == out->len)
         return;
     buf_add(&bad, out->data + at, out->len - at);
     buf_truncate(out, at);
     utf8_repair(out, bad.data, bad.len);
-    buf_release(&bad);
 }
 
 size_t decoder_table_run(const struct decoder_table *t, const uint32_t *ids, size_t n,

@@ -72,7 +72,7 @@ static struct vocabulary_slot *find_slot(const struct vocabulary *v, const char 
 
 static void grow_slots(struct vocabulary *v)
 {
-    struct vocabulary_slot *old = v->slots;
+    SCOPED_MEM struct vocabulary_slot *old = v->slots;
     uint64_t old_count = old ? v->slot_mask + 1 : 0, count = old ? 2 * old_count : 1024;
     v->slots = mem_alloc(count * sizeof *v->slots);
     memset(v->slots, 0xFF, count * sizeof *v->slots);
@@ -85,7 +85,6 @@ static void grow_slots(struct vocabulary *v)
             k = (k + 1) & v->slot_mask;
         v->slots[k] = old[i];
     }
-    free(old);
 }
 
 /* Returns what find_slot returns, but first makes room for another token. */

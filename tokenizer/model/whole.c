@@ -35,7 +35,7 @@ static int border_holds(const struct making *made, const struct pairs *pairs, ui
 void whole_mark(uint8_t *whole, size_t ids, const int64_t own_ids[256], const struct pairs *pairs,
                 const struct bpe_merge *merges, size_t count)
 {
-    struct making *made = mem_zalloc(ids, sizeof *made);
+    SCOPED_MEM struct making *made = mem_zalloc(ids, sizeof *made);
     for (int i = 0; i < 256; i++)
         if (own_ids[i] >= 0)
             made[own_ids[i]].turn = BYTE_TURN;
@@ -48,5 +48,4 @@ void whole_mark(uint8_t *whole, size_t ids, const int64_t own_ids[256], const st
     }
     for (size_t id = 0; id < ids; id++)
         whole[id] = made[id].turn != 0;
-    free(made);
 }

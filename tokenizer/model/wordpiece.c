@@ -127,13 +127,12 @@ static void make_trie(struct wordpiece *w, const struct key *keys, uint32_t coun
     size_t queued = 1, bytes = 1;
     for (uint32_t i = 0; i < count; i++)
         bytes += keys[i].len;
-    struct span *queue = mem_alloc(bytes * sizeof *queue);
+    SCOPED_MEM struct span *queue = mem_alloc(bytes * sizeof *queue);
     queue[0] = (struct span){ ROOT, 0, count, 0 };
     grow_cells(w, 512);
     w->search_from[0] = w->search_from[1] = 1;
     for (size_t i = 0; i < queued; i++)
         queued = make_children(w, keys, queue[i], queue, queued);
-    free(queue);
 }
 
 /* ---- failure links and pops ------------------------------------------------------------------ */
@@ -172,7 +171,7 @@ static void link_node(struct wordpiece *w, uint32_t u, unsigned char byte, uint3
  * root. */
 static void link_nodes(struct wordpiece *w)
 {
-    uint32_t *queue = mem_alloc(w->count * sizeof *queue);
+    SCOPED_MEM uint32_t *queue = mem_alloc(w->count * sizeof *queue);
     size_t queued = 0;
     queue[queued++] = ROOT;
     queue[queued++] = w->suffix;
@@ -185,13 +184,12 @@ static void link_nodes(struct wordpiece *w)
             queue[queued++] = v;
         }
     }
-    free(queue);
 }
 
 struct wordpiece *wordpiece_new(const struct vocabulary *v, uint32_t unknown, size_t max_chars)
 {
     struct wordpiece *w = mem_zalloc(1, sizeof *w);
-    struct key *keys = mem_alloc((v->count + 1) * sizeof *keys);
+    SCOPED_MEM struct key *keys = mem_alloc((v->count + 1) * sizeof *keys);
     uint32_t count = 0;
     keys[count++] = (struct key){ (const unsigned char *)wordpiece_prefix, PREFIX_BYTES, NONE };
     w->unknown = unknown;
@@ -204,7 +202,6 @@ struct wordpiece *wordpiece_new(const struct vocabulary *v, uint32_t unknown, si
     }
     qsort(keys, count, sizeof *keys, compare_keys);
     make_trie(w, keys, count);
-    free(keys);
     w->suffix = ROOT;
     for (int i = 0; i < PREFIX_BYTES; i++)
         w->suffix = child(w, w->suffix, (unsigned char)wordpiece_prefix[i]);

@@ -623,7 +623,7 @@ static void count_slots(struct compiler *c)
 {
     const int64_t all = c->config.micro * c->count_of_pieces, ahead = passes_ahead(c);
     const int64_t leaf = waits(c) ? leaf_size(c) : 1;
-    int64_t *ended = mem_zalloc((size_t)c->count_of_pieces, sizeof *ended);
+    SCOPED_MEM int64_t *ended = mem_zalloc((size_t)c->count_of_pieces, sizeof *ended);
     int piece;
     for (int64_t i = 0; i < all + ahead; i++) {
         if (i < all) {
@@ -638,7 +638,6 @@ static void count_slots(struct compiler *c)
             ended[piece]++;
         }
     }
-    free(ended);
     for (int k = 1; k < c->count_of_pieces; k++) {
         const struct piece *p = &c->pieces[k - 1];
         c->pieces[k].x = p->x + p->rows * p->slots;

@@ -605,12 +605,11 @@ int comm_most(struct comm *c, int x)
 int comm_differs(struct comm *c, uint64_t value)
 {
     const int size = c->size[COMM_WORLD];
-    uint64_t *all = mem_zalloc((size_t)size, sizeof *all);
+    SCOPED_MEM uint64_t *all = mem_zalloc((size_t)size, sizeof *all);
     int first = 0;
     comm_collect(c, COMM_WORLD, all, &value, sizeof value, "comparison");
     for (int q = size - 1; q > 0; q--)
         first = all[q] != all[0] ? q : first;
-    free(all);
     return first;
 }
 
@@ -763,7 +762,7 @@ static int join_group(struct comm *c, struct ops *o, enum comm_group group)
 int comm_join_devices(struct comm *c, struct ops *o, enum comm_way way, struct buf *said)
 {
     static const enum comm_group groups[] = { COMM_DATA, COMM_TENSOR1, COMM_TENSOR2 };
-    struct buf why = BUF_INIT;
+    SCOPED(buf) why = BUF_INIT;
     int result = 0;
     if (c->size[COMM_WORLD] == 1 || ops_on_host(o))
         return 0;
@@ -783,7 +782,6 @@ int comm_join_devices(struct comm *c, struct ops *o, enum comm_way way, struct b
                  c->thread->config.transport->name, why.data);
     else if (!result)
         buf_adds(said, "devices exchange arrays directly");
-    buf_release(&why);
     return result;
 }
 

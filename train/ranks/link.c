@@ -157,8 +157,8 @@ static void name_peers(struct buf *out, const struct link *l, const struct link_
 static int report(struct link *l, const struct link_request *requests, int n, double waited)
 {
     struct link_status *status = mem_zalloc((size_t)l->size, sizeof *status);
-    unsigned char *answered = mem_zalloc((size_t)l->size, 1);
-    struct buf text = BUF_INIT;
+    SCOPED_MEM unsigned char *answered = mem_zalloc((size_t)l->size, 1);
+    SCOPED(buf) text = BUF_INIT;
     buf_addf(&text, "rank %d on %s waited %.1f seconds in operation %lld, '%s', for", l->rank,
              l->hosts[l->rank], waited, (long long)l->status.number, l->status.what);
     name_peers(&text, l, requests, n);
@@ -170,8 +170,6 @@ static int report(struct link *l, const struct link_request *requests, int n, do
             describe(&text, l, r, &status[r], answered[r]);
     }
     err_set("%s", text.data);
-    buf_release(&text);
-    free(answered);
     link_keep(l, status);
     return -1;
 }
@@ -182,7 +180,7 @@ static int report(struct link *l, const struct link_request *requests, int n, do
  * which one it was. */
 static void say_stopped(struct link *l, const struct link_request *requests, int n, double *since)
 {
-    struct buf text = BUF_INIT;
+    SCOPED(buf) text = BUF_INIT;
     double now = log_seconds();
     if (!l->stop || !*l->stop || l->stop_said)
         return;
@@ -193,7 +191,6 @@ static void say_stopped(struct link *l, const struct link_request *requests, int
     name_peers(&text, l, requests, n);
     log_warn("told to stop while rank %d on %s waits in '%s' for%s", l->rank, l->hosts[l->rank],
              l->status.what, text.data);
-    buf_release(&text);
 }
 
 /* What a wait waits for. */
@@ -251,7 +248,7 @@ int link_watch(struct link *l, const int *peers, int n, int (*reached)(void *ctx
 
 static int exchange_hosts(struct link *l, const char *host)
 {
-    struct link_request *r = mem_zalloc(2 * (size_t)l->size, sizeof *r);
+    SCOPED_MEM struct link_request *r = mem_zalloc(2 * (size_t)l->size, sizeof *r);
     int result = 0;
     if (host)
         snprintf(l->hosts[l->rank], LINK_NAME, "%s", host);
@@ -265,7 +262,6 @@ static int exchange_hosts(struct link *l, const char *host)
             result = link_send(l, &r[2 * i + 1], i, TAG_HOST, l->hosts[l->rank], LINK_NAME);
     if (!result)
         result = link_wait(l, r, 2 * l->size);
-    free(r);
     return result;
 }
 

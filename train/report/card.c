@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "common/base/log.h"
+#include "common/base/scope.h"
 #include "common/files/file.h"
 
 static const char mark[] = "<!-- train writes this file anew as long as this line is in it. -->";
@@ -12,13 +13,12 @@ static const char mark[] = "<!-- train writes this file anew as long as this lin
  * -1 with an error. */
 static int look(const char *path, int *free)
 {
-    struct buf text = BUF_INIT;
+    SCOPED(buf) text = BUF_INIT;
     enum file_kind kind;
     int result = file_look(path, &kind);
     if (!result && kind == FILE_PLAIN)
         result = file_read(path, &text);
     *free = kind == FILE_NONE || strstr(text.data, mark) != NULL;
-    buf_release(&text);
     return result;
 }
 
@@ -44,7 +44,7 @@ static void print_use(struct buf *out)
 
 int card_write(const char *dir, const struct page_run *p, const struct kv *origin, int generates)
 {
-    struct buf path = BUF_INIT, text = BUF_INIT;
+    SCOPED(buf) path = BUF_INIT, text = BUF_INIT;
     char parameters[32], tokens[32];
     int free = 0;
     file_join(&path, dir, "README.md");
@@ -64,7 +64,5 @@ int card_write(const char *dir, const struct page_run *p, const struct kv *origi
     origin_table(origin, 0, &text);
     if (!result && free)
         result = file_write(path.data, text.data, text.len);
-    buf_release(&path);
-    buf_release(&text);
     return result;
 }

@@ -136,7 +136,7 @@ static int write_summary(struct event_writer *e, int64_t step)
 
 int event_write(struct event_writer *e, int64_t step, const struct event_scalar *scalars, size_t n)
 {
-    struct buf value = BUF_INIT;
+    SCOPED(buf) value = BUF_INIT;
     buf_clear(&e->summary);
     for (size_t i = 0; i < n; i++) {
         buf_clear(&value);
@@ -144,7 +144,6 @@ int event_write(struct event_writer *e, int64_t step, const struct event_scalar 
         put_float(&value, 2, (float)scalars[i].value);
         put_bytes(&e->summary, 1, value.data, value.len);
     }
-    buf_release(&value);
     return write_summary(e, step);
 }
 
@@ -159,7 +158,7 @@ static int write_for(struct event_writer *e, int64_t step, const char *tag, cons
                      const struct buf *data, const struct buf *tensor)
 {
     enum { TENSORS = 2 }; /* DataClass */
-    struct buf value = BUF_INIT, named = BUF_INIT, metadata = BUF_INIT;
+    SCOPED(buf) value = BUF_INIT, named = BUF_INIT, metadata = BUF_INIT;
     put_bytes(&named, 1, plugin, strlen(plugin));
     put_bytes(&named, 2, data->data, data->len);
     put_bytes(&metadata, 1, named.data, named.len);
@@ -169,9 +168,6 @@ static int write_for(struct event_writer *e, int64_t step, const char *tag, cons
     put_bytes(&value, 9, metadata.data, metadata.len);
     buf_clear(&e->summary);
     put_bytes(&e->summary, 1, value.data, value.len);
-    buf_release(&value);
-    buf_release(&named);
-    buf_release(&metadata);
     return write_summary(e, step);
 }
 
@@ -190,7 +186,7 @@ int event_write_text(struct event_writer *e, int64_t step, const char *tag, cons
 /* Appends a setting to the map of a SessionStartInfo, as a number, a truth value or a text. */
 static void put_setting(struct buf *out, const char *key, size_t key_bytes, const char *text)
 {
-    struct buf value = BUF_INIT, entry = BUF_INIT;
+    SCOPED(buf) value = BUF_INIT, entry = BUF_INIT;
     char *end;
     const double number = strtod(text, &end);
     if (*text && !*end)
@@ -202,14 +198,12 @@ static void put_setting(struct buf *out, const char *key, size_t key_bytes, cons
     put_bytes(&entry, 1, key, key_bytes);
     put_bytes(&entry, 2, value.data, value.len);
     put_bytes(out, 1, entry.data, entry.len);
-    buf_release(&value);
-    buf_release(&entry);
 }
 
 int event_write_settings(struct event_writer *e, int64_t step, const char *config)
 {
     enum { FLOAT = 1 }; /* DataType */
-    struct buf start = BUF_INIT, data = BUF_INIT, tensor = BUF_INIT, text = BUF_INIT;
+    SCOPED(buf) start = BUF_INIT, data = BUF_INIT, tensor = BUF_INIT, text = BUF_INIT;
     for (const char *line = config; *line;) {
         const size_t n = strcspn(line, "\n"), key = strcspn(line, ":\n");
         buf_clear(&text);
@@ -222,12 +216,7 @@ int event_write_settings(struct event_writer *e, int64_t step, const char *confi
     put_bytes(&data, 3, start.data, start.len); /* session_start_info of HParamsPluginData */
     put_number(&tensor, 1, FLOAT);
     put_bytes(&tensor, 2, "\x12", 2); /* the shape of an empty vector: one dimension of size 0 */
-    int result = write_for(e, step, "_hparams_/session_start_info", "hparams", &data, &tensor);
-    buf_release(&start);
-    buf_release(&data);
-    buf_release(&tensor);
-    buf_release(&text);
-    return result;
+    return write_for(e, step, "_hparams_/session_start_info", "hparams", &data, &tensor);
 }
 
 int event_sync(struct event_writer *e)

@@ -70,7 +70,7 @@ static void parse_parts(const struct metrics *m, const struct js *o, struct metr
  * last line of a killed run may be. */
 static int parse_point(const struct metrics *m, const char *line, size_t n, struct metrics_point *p)
 {
-    struct js *o = js_parse(line, n, "metrics");
+    SCOPED_JS o = js_parse(line, n, "metrics");
     int64_t tokens = 0;
     if (!o)
         return -1;
@@ -90,7 +90,6 @@ static int parse_point(const struct metrics *m, const char *line, size_t n, stru
         p->seconds_of[i] = shares ? real(shares, metrics_times[i]) : 0;
     const char *sample = js_text(js_get(o, "sample"), NULL);
     p->sample = sample && !result ? mem_strdup(sample) : NULL;
-    js_free(o);
     return result;
 }
 
@@ -98,7 +97,7 @@ static int parse_point(const struct metrics *m, const char *line, size_t n, stru
  * error. */
 static int rewind_to(struct metrics *m, int64_t step)
 {
-    struct buf text = BUF_INIT, kept = BUF_INIT;
+    SCOPED(buf) text = BUF_INIT, kept = BUF_INIT;
     enum file_kind kind;
     if (file_look(m->path, &kind) < 0 || (step > 0 && kind && file_read(m->path, &text) < 0))
         return -1;
@@ -113,17 +112,14 @@ static int rewind_to(struct metrics *m, int64_t step)
         keep(m, &p);
         buf_add(&kept, line, (size_t)(lf - line) + 1);
     }
-    int result = file_write(m->path, kept.data, kept.len);
-    buf_release(&text);
-    buf_release(&kept);
-    return result;
+    return file_write(m->path, kept.data, kept.len);
 }
 
 /* Finds the parts of the loss by the names of a point's values, such as "mlm_loss". */
 static void find_parts(struct metrics *m, const char *line, size_t n)
 {
     static const char end[] = "_accuracy";
-    struct js *o = js_parse(line, n, "metrics");
+    SCOPED_JS o = js_parse(line, n, "metrics");
     for (void *it = o ? js_first(o) : NULL; it && m->part_count < METRICS_PARTS;
          it = js_next(o, it)) {
         const char *key = js_key(it, NULL);
@@ -132,12 +128,11 @@ static void find_parts(struct metrics *m, const char *line, size_t n)
             continue;
         m->found[m->part_count++].name = mem_strndup(key, name);
     }
-    js_free(o);
 }
 
 int metrics_read(struct metrics *m, const char *dir)
 {
-    struct buf path = BUF_INIT, text = BUF_INIT;
+    SCOPED(buf) path = BUF_INIT, text = BUF_INIT;
     file_join(&path, dir, "metrics.jsonl");
     int result = file_read(path.data, &text);
     m->parts = m->found;
@@ -155,8 +150,6 @@ int metrics_read(struct metrics *m, const char *dir)
     }
     if (!result && !m->count)
         result = err_set("'%s' has no measurements yet", path.data);
-    buf_release(&path);
-    buf_release(&text);
     return result;
 }
 
@@ -201,13 +194,11 @@ void metrics_csv_line(const struct metrics *m, const struct metrics_point *p, st
  * error. */
 static int begin_csv(struct metrics *m)
 {
-    struct buf text = BUF_INIT;
+    SCOPED(buf) text = BUF_INIT;
     metrics_csv_header(m, &text);
     for (size_t i = 0; i < m->count; i++)
         metrics_csv_line(m, &m->points[i], &text);
-    int result = file_write(m->csv_path, text.data, text.len);
-    buf_release(&text);
-    return result;
+    return file_write(m->csv_path, text.data, text.len);
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -218,7 +209,7 @@ int metrics_open(struct metrics *m, const char *dir, int64_t step, const struct 
     *m = (struct metrics){ .parts = parts,
                            .part_count = parts && parts->name ? count : 0,
                            .run = BUF_INIT };
-    struct buf path = BUF_INIT;
+    SCOPED(buf) path = BUF_INIT;
     file_join(&path, dir, "metrics.jsonl");
     m->path = mem_strdup(path.data);
     file_join(&path, dir, "training.csv");
@@ -233,20 +224,18 @@ int metrics_open(struct metrics *m, const char *dir, int64_t step, const struct 
     file_join(&path, dir, "events.out.tfevents.textmill");
     if (!result)
         result = event_open(&m->events, path.data, step);
-    buf_release(&path);
     return result;
 }
 
 int metrics_begin(struct metrics *m, int64_t step, const struct kv *origin, const char *config)
 {
-    struct buf text = BUF_INIT;
+    SCOPED(buf) text = BUF_INIT;
     buf_adds(&m->run, ",\"run\":");
     origin_json(origin, &m->run);
     origin_table(origin, 1, &text);
     int result = event_write_text(&m->events, step, "run", text.data);
     if (!result && !step) /* TensorBoard knows one set of hyperparameters per folder */
         result = event_write_settings(&m->events, step, config);
-    buf_release(&text);
     return result;
 }
 
@@ -293,24 +282,22 @@ static int add_line(struct metrics *m, const struct metrics_point *p)
             if (!isnan(p->part[i][v]))
                 fprintf(m->file, ",\"%s\":%.10g", name, p->part[i][v]);
         }
-    struct buf rest = BUF_INIT;
+    SCOPED(buf) rest = BUF_INIT;
     metrics_shares(p, &rest);
     if (p->sample) {
         buf_adds(&rest, ",\"sample\":");
         js_quote(&rest, p->sample, strlen(p->sample));
     }
     fprintf(m->file, "%s%s}\n", rest.data, m->run.data);
-    buf_release(&rest);
     buf_clear(&m->run);
     return flush(m->file, m->path);
 }
 
 static int add_csv_line(struct metrics *m, const struct metrics_point *p)
 {
-    struct buf line = BUF_INIT;
+    SCOPED(buf) line = BUF_INIT;
     metrics_csv_line(m, p, &line);
     fputs(line.data, m->csv);
-    buf_release(&line);
     return flush(m->csv, m->csv_path);
 }
 

@@ -6,6 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/base/scope.h"
 #include "common/files/file.h"
 #include "common/formats/js.h"
 
@@ -14,13 +15,12 @@
 static void add_processor(struct kv *facts)
 {
     static const char key[] = "\nmodel name\t: ";
-    struct buf text = BUF_INIT;
+    SCOPED(buf) text = BUF_INIT;
     const char *name = file_read_any("/proc/cpuinfo", &text) < 0 ? NULL : strstr(text.data, key);
     if (name) {
         name += sizeof key - 1;
         kv_addf(facts, "processor", "%.*s", (int)strcspn(name, "\n"), name);
     }
-    buf_release(&text);
 }
 
 int64_t origin_now(void)
@@ -50,10 +50,9 @@ static void parse(struct kv *facts, const char *text)
         const size_t n = strcspn(line, "\n");
         const char *colon = strstr(line, ": ");
         if (colon && colon < line + n) {
-            struct buf name = BUF_INIT;
+            SCOPED(buf) name = BUF_INIT;
             buf_add(&name, line + 2, (size_t)(colon - line) - 2);
             kv_addf(facts, name.data, "%.*s", (int)(line + n - colon) - 2, colon + 2);
-            buf_release(&name);
         }
         line += n + (line[n] == '\n');
     }
@@ -74,7 +73,7 @@ static const char *latest(const struct kv *facts, const char *name)
 
 int origin_resume(struct kv *facts, const char *path, int64_t step)
 {
-    struct buf text = BUF_INIT, name = BUF_INIT;
+    SCOPED(buf) text = BUF_INIT, name = BUF_INIT;
     struct kv all = KV_INIT;
     enum file_kind kind;
     int result = file_look(path, &kind);
@@ -94,8 +93,6 @@ int origin_resume(struct kv *facts, const char *path, int64_t step)
     }
     kv_release(facts);
     *facts = all;
-    buf_release(&text);
-    buf_release(&name);
     return result;
 }
 

@@ -26,7 +26,7 @@ enum {
 static double *smooth(const struct metrics *m)
 {
     double *sums = mem_zalloc(m->count + 1, sizeof *sums), *out = mem_zalloc(m->count, sizeof *out);
-    size_t *counts = mem_zalloc(m->count + 1, sizeof *counts);
+    SCOPED_MEM size_t *counts = mem_zalloc(m->count + 1, sizeof *counts);
     for (size_t i = 0; i < m->count; i++) {
         const int there = isfinite(m->points[i].loss);
         sums[i + 1] = sums[i] + (there ? m->points[i].loss : 0);
@@ -40,7 +40,6 @@ static double *smooth(const struct metrics *m)
                  (double)(counts[i + reach + 1] - counts[i - reach]);
     }
     free(sums);
-    free(counts);
     return out;
 }
 
@@ -65,8 +64,8 @@ static void choose(const struct metrics *m, size_t from, size_t to, unsigned cha
 /* Appends the points that the page shows, as the lines of a training.csv with one more column. */
 static void put_points(struct buf *out, const struct metrics *m)
 {
-    unsigned char *chosen = mem_zalloc(m->count, 1);
-    double *means = smooth(m);
+    SCOPED_MEM unsigned char *chosen = mem_zalloc(m->count, 1);
+    SCOPED_MEM double *means = smooth(m);
     const size_t intervals = m->count < 4 * INTERVALS ? m->count : INTERVALS;
     for (size_t i = 0; i < intervals; i++)
         choose(m, m->count * i / intervals, m->count * (i + 1) / intervals, chosen);
@@ -85,8 +84,6 @@ static void put_points(struct buf *out, const struct metrics *m)
             buf_rtrim(out);
             buf_addf(out, isfinite(means[i]) ? ",%.6g\n" : ",\n", means[i]);
         }
-    free(chosen);
-    free(means);
 }
 
 /* ---- the page -------------------------------------------------------------------------------- */
@@ -95,7 +92,7 @@ static void put_points(struct buf *out, const struct metrics *m)
  */
 static void put_text(struct buf *out, const char *name, const char *text)
 {
-    struct buf quoted = BUF_INIT;
+    SCOPED(buf) quoted = BUF_INIT;
     js_quote(&quoted, text, strlen(text));
     buf_addf(out, ",\"%s\":", name);
     for (size_t i = 0; i < quoted.len; i++)
@@ -103,7 +100,6 @@ static void put_text(struct buf *out, const char *name, const char *text)
             buf_adds(out, "\\u003c");
         else
             buf_addc(out, quoted.data[i]);
-    buf_release(&quoted);
 }
 
 /* Appends the texts that the model wrote, each with its step: of many the first, the last, and some
@@ -128,7 +124,7 @@ static void put_samples(struct buf *out, const struct metrics *m)
 
 static void put_run(struct buf *out, const struct page_run *r)
 {
-    struct buf points = BUF_INIT;
+    SCOPED(buf) points = BUF_INIT;
     put_points(&points, r->metrics);
     buf_addf(out,
              "{\"steps\":%" PRId64 ",\"parameters\":%" PRId64 ",\"flops\":%.10g,\"memory\":%" PRIu64
@@ -144,14 +140,13 @@ static void put_run(struct buf *out, const struct page_run *r)
     put_samples(out, r->metrics);
     metrics_shares(&r->metrics->points[r->metrics->count - 1], out);
     buf_addc(out, '}');
-    buf_release(&points);
 }
 
 int page_write(const char *path, const struct page_run *runs, size_t count)
 {
     static const char mark[] = "@DATA@";
     const char *data = strstr(report_page, mark);
-    struct buf page = BUF_INIT;
+    SCOPED(buf) page = BUF_INIT;
     for (size_t i = 0; i < count; i++)
         if (!runs[i].metrics->count)
             return 0;
@@ -163,7 +158,5 @@ int page_write(const char *path, const struct page_run *runs, size_t count)
     }
     buf_adds(&page, "]}");
     buf_adds(&page, data + strlen(mark));
-    int result = file_write(path, page.data, page.len);
-    buf_release(&page);
-    return result;
+    return file_write(path, page.data, page.len);
 }

@@ -22,7 +22,7 @@ struct source {
 /* Reads the run in folder `dir`. Returns 0, or -1 with an error. */
 static int read_run(struct source *s, struct page_run *run, const char *dir)
 {
-    struct buf path = BUF_INIT;
+    SCOPED(buf) path = BUF_INIT;
     file_join(&path, dir, "config.yaml");
     int result = metrics_read(&s->metrics, dir);
     if (!result)
@@ -40,15 +40,14 @@ static int read_run(struct source *s, struct page_run *run, const char *dir)
                                   .machine = "",
                                   .metrics = &s->metrics };
     }
-    buf_release(&path);
     return result;
 }
 
 static int report(int argc, char **argv, void *given)
 {
     const struct report_settings *settings = given;
-    struct source *sources = mem_zalloc((size_t)argc, sizeof *sources);
-    struct page_run *runs = mem_zalloc((size_t)argc, sizeof *runs);
+    SCOPED_MEM struct source *sources = mem_zalloc((size_t)argc, sizeof *sources);
+    SCOPED_MEM struct page_run *runs = mem_zalloc((size_t)argc, sizeof *runs);
     int result = tool_may_replace(settings->output, NULL, "report");
     for (int i = 0; i < argc && !result; i++) {
         buf_init(&sources[i].text);
@@ -60,8 +59,6 @@ static int report(int argc, char **argv, void *given)
         metrics_close(&sources[i].metrics);
         buf_release(&sources[i].text);
     }
-    free(sources);
-    free(runs);
     return result;
 }
 

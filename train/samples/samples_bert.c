@@ -81,13 +81,12 @@ static int read_shards(const struct samples *s, uint64_t i, struct sequences *ou
 
 static void close_bert(struct samples *s)
 {
-    struct bert_samples *b = (struct bert_samples *)s;
+    SCOPED_MEM struct bert_samples *b = (struct bert_samples *)s;
     dataset_close(b->data);
     if (b->rows)
         bert_rows_release(b->rows);
     free(b->rows);
     free(b->row);
-    free(b);
 }
 
 /* Sets *shape from the first record. Also checks the first record of every other file, so that data

@@ -63,13 +63,12 @@ static void describe(const struct samples *s, const char *begins, double drawn, 
 
 static void close_blend(struct samples *s)
 {
-    struct blend_samples *b = (struct blend_samples *)s;
+    SCOPED_MEM struct blend_samples *b = (struct blend_samples *)s;
     for (size_t i = 0; i < b->blend->count; i++)
         samples_close(b->sources[i]);
     blend_release(b->blend);
     free(b->blend);
     free(b->sources);
-    free(b);
 }
 
 /* ---- opening ------------------------------------------------------------------------------ */

@@ -49,9 +49,8 @@ static int make(const struct samples *s, uint64_t i, struct sequences *out)
 
 static void close_gpt(struct samples *s)
 {
-    struct gpt_samples *g = (struct gpt_samples *)s;
+    SCOPED_MEM struct gpt_samples *g = (struct gpt_samples *)s;
     dataset_close(g->data);
-    free(g);
 }
 
 /* Opens the data set as sequences of *T tokens and one label more. If *T is 0, it is set to the

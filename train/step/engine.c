@@ -140,10 +140,9 @@ static int64_t micro_batch(const struct engine *e, int rank, int64_t m)
 void engine_take_last_score(const struct engine *e, struct engine_score *s)
 {
     const int stages = e->comm->size[COMM_PIPE];
-    struct engine_score *all = mem_zalloc((size_t)stages, sizeof *all);
+    SCOPED_MEM struct engine_score *all = mem_zalloc((size_t)stages, sizeof *all);
     comm_collect(e->comm, COMM_PIPE, all, s, sizeof *s, "scores");
     *s = all[stages - 1];
-    free(all);
 }
 
 /* Adds the sums of all ranks to s, in the order of the micro-batches. On entry s has this rank's
@@ -152,20 +151,17 @@ static void sum_scores(const struct engine *e, struct engine_score *s)
 {
     const int ranks = e->comm->size[COMM_DATA];
     const int64_t A = e->config.A, own = A * SUMS;
-    double *mine = take_sums(e, A);
-    double *all = mem_zalloc((size_t)(ranks * own), sizeof *all);
-    double *ordered = mem_zalloc((size_t)(ranks * own), sizeof *ordered);
+    SCOPED_MEM double *mine = take_sums(e, A);
+    SCOPED_MEM double *all = mem_zalloc((size_t)(ranks * own), sizeof *all);
+    SCOPED_MEM double *ordered = mem_zalloc((size_t)(ranks * own), sizeof *ordered);
     comm_collect(e->comm, COMM_DATA, all, mine, (size_t)own * sizeof *all, "losses");
     for (int q = 0; q < ranks; q++)
         for (int64_t m = 0; m < A; m++)
             memcpy(ordered + micro_batch(e, q, m) * SUMS, all + (q * A + m) * SUMS,
                    SUMS * sizeof *all);
     add_sums(e, s, ordered, ranks * A);
-    free(ordered);
     for (int p = 0; p < e->model->parts; p++)
         s->part[p].labels = (int64_t)comm_sum_real(e->comm, COMM_DATA, (double)s->part[p].labels);
-    free(all);
-    free(mine);
     engine_take_last_score(e, s);
 }
 
@@ -583,8 +579,7 @@ void engine_evaluate(struct engine *e, const struct batch *b, struct engine_scor
     assert(!b->training);
     engine_settle(e);
     run_part(&s, &e->evaluation, 0);
-    double *sums = take_sums(e, 1);
+    SCOPED_MEM double *sums = take_sums(e, 1);
     add_sums(e, &own, sums, 1);
-    free(sums);
     engine_add_score(score, &own);
 }

@@ -332,8 +332,8 @@ static void sum_squares(const struct optimizer_update *u, size_t first, size_t e
     const size_t n = (end - first) * LAMB_SQUARES;
     const int data = u->comm->size[COMM_DATA], tensor = u->comm->size[COMM_TENSOR];
     struct ops_array squares = ops_part(u->squares, (int64_t)first * LAMB_SQUARES);
-    double *own = mem_zalloc(n, sizeof *own), *sums = mem_zalloc(n, sizeof *sums);
-    double *all = mem_zalloc(n * (size_t)(data > tensor ? data : tensor), sizeof *all);
+    SCOPED_MEM double *own = mem_zalloc(n, sizeof *own), *sums = mem_zalloc(n, sizeof *sums);
+    SCOPED_MEM double *all = mem_zalloc(n * (size_t)(data > tensor ? data : tensor), sizeof *all);
     ops_download(s->ops, own, squares, (int64_t)n);
     if (s->layout.ranks > 1) {
         comm_collect(u->comm, COMM_DATA, all, own, n * sizeof *all, "squares of weights");
@@ -346,9 +346,6 @@ static void sum_squares(const struct optimizer_update *u, size_t first, size_t e
         for (int q = 0; q < tensor; q++)
             sums[i] += store_counts(s, first + i / LAMB_SQUARES, q) ? all[(size_t)q * n + i] : 0;
     ops_upload(s->ops, squares, sums, (int64_t)n);
-    free(own);
-    free(sums);
-    free(all);
 }
 
 /* Does LAMB's second pass over the tensors first to end - 1. */

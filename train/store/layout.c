@@ -314,7 +314,7 @@ static uint64_t keep_most(struct layout *l, const struct program *p, uint64_t ro
     size_t count;
     uint64_t kept = 0;
     int full[STORE_KINDS] = { 0 };
-    struct choice *choices = list_choices(l, p, &count);
+    SCOPED_MEM struct choice *choices = list_choices(l, p, &count);
     for (size_t i = 0; i < count; i++) {
         const struct choice *c = &choices[i];
         int stays = !full[c->kind] && (room || c->always) && keep(l, p, c, kept, room);
@@ -322,7 +322,6 @@ static uint64_t keep_most(struct layout *l, const struct program *p, uint64_t ro
             kept += layout_bytes(l, (enum store_kind)c->kind, c->number);
         full[c->kind] |= !stays && c->kind >= STORE_BLOCKS;
     }
-    free(choices);
     return kept;
 }
 
@@ -366,7 +365,7 @@ static uint64_t bytes_in(const struct layout *l, enum place place, uint64_t *lar
 static void fill_host(struct layout *l, const struct program *p, uint64_t room)
 {
     size_t count;
-    struct choice *choices = list_choices(l, p, &count);
+    SCOPED_MEM struct choice *choices = list_choices(l, p, &count);
     for (size_t i = 0; i < count; i++) {
         const struct choice *c = &choices[i];
         const uint64_t bytes = mapped_bytes(layout_bytes(l, (enum store_kind)c->kind, c->number));
@@ -376,7 +375,6 @@ static void fill_host(struct layout *l, const struct program *p, uint64_t room)
         *place = PLACE_HOST;
         room -= bytes;
     }
-    free(choices);
 }
 
 /* Divides the arrays that are not in the GPU's memory between the host's memory and the file.

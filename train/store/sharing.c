@@ -143,13 +143,12 @@ static struct ops_run own_run(const struct sharing *h, size_t row)
 static void square_block(struct sharing *h, int block, struct ops_array gradients)
 {
     const struct tensor_table *t = h->store->tensors;
-    struct ops_run *runs = mem_alloc((t->count ? t->count : 1) * sizeof *runs);
+    SCOPED_MEM struct ops_run *runs = mem_alloc((t->count ? t->count : 1) * sizeof *runs);
     int count = 0;
     for (size_t i = 0; i < t->count; i++)
         if (t->rows[i].block == block)
             runs[count++] = own_run(h, i);
     ops_sum_squares(h->store->ops, h->squares, gradients, runs, count);
-    free(runs);
 }
 
 static void gather_squares(struct sharing *h, int block)
@@ -182,7 +181,7 @@ double sharing_squares(const struct sharing *h)
     const size_t count = s->tensors->count;
     const int stages = h->comm->size[COMM_PIPE], ranks = h->comm->size[COMM_TENSOR];
     double *own = mem_zalloc(count, sizeof *own), sum = 0;
-    double *all = mem_zalloc((size_t)(stages * ranks) * count, sizeof *all);
+    SCOPED_MEM double *all = mem_zalloc((size_t)(stages * ranks) * count, sizeof *all);
     add_pieces(h, own);
     comm_collect(h->comm, COMM_MODEL, all, own, count * sizeof *own, "squares of gradients");
     for (size_t i = 0; i < count; i++) {
@@ -191,7 +190,6 @@ double sharing_squares(const struct sharing *h)
             sum += store_counts(s, i, q) ? all[(size_t)(owner * ranks + q) * count + i] : 0;
     }
     free(own);
-    free(all);
     return sum;
 }
 
@@ -351,13 +349,12 @@ void sharing_join(struct comm *c, const struct store *s, struct ops_array to, si
                   struct ops_array part)
 {
     const size_t each = largest_part(s, row, ops_type_bytes(part.type));
-    char *mine = mem_zalloc(each, 1), *all = mem_alloc(each * (size_t)split_all(s->split));
+    SCOPED_MEM char *mine = mem_zalloc(each, 1),
+                    *all = mem_alloc(each * (size_t)split_all(s->split));
     ops_download(s->ops, mine, part, tensor_elements(&s->tensors->rows[row]));
     comm_collect(c, COMM_TENSOR, all, mine, each, "gather of a tensor");
     if (!ops_is_none(to))
         put_parts(s, to, row, all, each);
-    free(mine);
-    free(all);
 }
 
 void sharing_cut(const struct store *s, struct ops_array part, size_t row, struct ops_array whole)

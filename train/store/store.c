@@ -125,8 +125,8 @@ static int open_home(struct store *s, const struct store_config *c)
     int all = 0, count = 0, files = 0;
     for (int kind = 0; kind < STORE_KINDS; kind++)
         all += l->count[kind];
-    uint64_t *bytes = mem_zalloc((size_t)all, sizeof *bytes);
-    uint64_t *in_file = mem_zalloc((size_t)all, sizeof *in_file);
+    SCOPED_MEM uint64_t *bytes = mem_zalloc((size_t)all, sizeof *bytes);
+    SCOPED_MEM uint64_t *in_file = mem_zalloc((size_t)all, sizeof *in_file);
     for (int kind = 0; kind < STORE_KINDS; kind++) {
         s->spots[kind] = mem_zalloc((size_t)l->count[kind] + 1, sizeof *s->spots[kind]);
         for (int i = 0; i < l->count[kind]; i++, count++) {
@@ -143,8 +143,6 @@ static int open_home(struct store *s, const struct store_config *c)
                                l->stage_bytes ? l->stage_bytes / 2 : l->window_bytes);
     if (c->offload && l->window_bytes && (s->mapped || !needed))
         s->offload = offload_new(s->ops, bytes, in_file, count, s->mapped, l->window_bytes);
-    free(bytes);
-    free(in_file);
     return needed && !s->mapped ? -1 : 0;
 }
 

@@ -79,7 +79,7 @@ void word_table_collect(struct word_table *t)
     const size_t each = bitmap_bytes(t), bytes = TABLE_PARTS * each;
     if (!t->rows)
         return;
-    unsigned char *all = mem_alloc((size_t)ranks * bytes);
+    SCOPED_MEM unsigned char *all = mem_alloc((size_t)ranks * bytes);
     comm_collect(t->comm, COMM_DATA, all, t->used, bytes, "words of the next step");
     memset(t->words, 0, sizeof t->words);
     for (size_t i = 0; i < bytes; i++) {
@@ -87,7 +87,6 @@ void word_table_collect(struct word_table *t)
             t->used[i] |= all[(size_t)q * bytes + i];
         t->words[i / each] += __builtin_popcount(t->used[i]);
     }
-    free(all);
 }
 
 void word_table_forget(struct word_table *t, enum table_part part)

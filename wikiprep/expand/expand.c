@@ -140,14 +140,13 @@ static void expand_tag(struct expander *x, const struct frame *f, const struct t
     if (tag->flags & NODE_REFERENCE) {
         expand_hole(x);
     } else if ((tag->flags & NODE_WIKITEXT) && content->end > content->begin && !x->is_spent) {
-        struct tree inner = { 0 };
+        SCOPED(tree) inner = { 0 };
         size_t mark = x->out.len;
         preprocess(x->preprocessor, &inner, t->source + content->begin,
                    content->end - content->begin, PREPROCESS_PAGE);
         expand_put(x, (struct span){ whole.s, content->begin - tag->begin });
         expand_nodes(x, f, &inner, inner.nodes[0].child);
         expand_put(x, (struct span){ t->source + content->end, tag->end - content->end });
-        tree_release(&inner);
         expand_keep_expanded(x, mark);
     } else {
         expand_keep(x, whole);

@@ -152,13 +152,12 @@ int expand_put_back(const struct expander *x, struct span s, size_t room, struct
 void expand_keep_expanded(struct expander *x, size_t mark)
 {
     struct span s = { x->out.data + mark, x->out.len - mark };
-    struct buf whole = BUF_INIT;
+    SCOPED(buf) whole = BUF_INIT;
     if (!expand_put_back(x, s, WORK_MAX - x->work, &whole))
         expand_stop(x);
     s = expand_copy(x, (struct span){ whole.data, whole.len });
     buf_truncate(&x->out, mark);
     expand_keep(x, s);
-    buf_release(&whole);
 }
 
 void expand_put_html(struct expander *x, struct span s)

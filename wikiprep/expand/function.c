@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/scope.h"
 #include "wikiprep/expand/functions.h"
 #include "wikiprep/values/number.h"
 
@@ -151,11 +152,10 @@ static const struct row {
 
 static void put_count(struct expander *x, uint64_t n)
 {
-    struct buf b = BUF_INIT;
+    SCOPED(buf) b = BUF_INIT;
     struct number_style style = number_style(x->site->lang.data);
     buf_addf(&b, "%llu", (unsigned long long)n);
     number_format((struct span){ b.data, b.len }, &style, &x->out);
-    buf_release(&b);
 }
 
 static void put_server(struct expander *x, int with_scheme)

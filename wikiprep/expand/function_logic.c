@@ -1,6 +1,7 @@
 /* Parser functions that choose: #if, #ifeq, #ifexist, #iferror, #switch, #expr. */
 #include <string.h>
 
+#include "common/base/scope.h"
 #include "common/base/utf8.h"
 #include "wikiprep/expand/functions.h"
 #include "wikiprep/site/entity.h"
@@ -17,7 +18,7 @@ static struct span decoded(struct expander *x, struct span s)
 {
     if (!s.n || !memchr(s.s, '&', s.n))
         return s;
-    struct buf b = BUF_INIT;
+    SCOPED(buf) b = BUF_INIT;
     for (size_t i = 0; i < s.n;) {
         unsigned c;
         size_t n = s.s[i] == '&' ? entity_read(s.s + i, s.n - i, &c) : 0;
@@ -28,7 +29,6 @@ static struct span decoded(struct expander *x, struct span s)
         i += n ? n : 1;
     }
     struct span d = expand_copy(x, (struct span){ b.data, b.len });
-    buf_release(&b);
     return span_trim_space(d);
 }
 
@@ -86,13 +86,12 @@ int function_ifexist(struct expander *x, const struct function_call *c)
 
 static int evaluate(struct expander *x, struct span s, int *truth)
 {
-    struct buf b = BUF_INIT;
+    SCOPED(buf) b = BUF_INIT;
     int result = expression_evaluate(s, &b, truth);
     if (result < 0)
         expand_error(x, b.data);
     else if (!truth)
         expand_puts(x, b.data);
-    buf_release(&b);
     return result;
 }
 

@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "common/base/scope.h"
 #include "unicode/letter_case.h"
 #include "wikiprep/expand/functions.h"
 #include "wikiprep/site/language.h"
@@ -108,7 +109,7 @@ void function_put_escaped(struct expander *x, struct span s)
 
 void function_put_title(struct expander *x, const struct title *t, int part)
 {
-    struct buf b = BUF_INIT;
+    SCOPED(buf) b = BUF_INIT;
     add_part(&b, x->site, t, part & ~TITLE_ENCODED);
     struct span s = { b.data, b.len };
     if (part & TITLE_ENCODED) {
@@ -117,7 +118,6 @@ void function_put_title(struct expander *x, const struct title *t, int part)
         s = expand_take(x, mark);
     }
     function_put_escaped(x, s);
-    buf_release(&b);
 }
 
 /* {{PAGENAME:title}} and similar functions: appends the part `c->which` (TITLE_*) of the title.
@@ -136,7 +136,7 @@ int function_title(struct expander *x, const struct function_call *c)
 int function_ns(struct expander *x, const struct function_call *c)
 {
     struct number n;
-    struct buf name = BUF_INIT;
+    SCOPED(buf) name = BUF_INIT;
     int key = 0;
     int64_t number = number_integer(c->first);
     if (number)
@@ -149,7 +149,6 @@ int function_ns(struct expander *x, const struct function_call *c)
         function_put_encoded(x, (struct span){ name.data, name.len }, URL_WIKI);
     else
         expand_put(x, (struct span){ name.data, name.len });
-    buf_release(&name);
     return 1;
 }
 
@@ -184,10 +183,9 @@ static int read_url_title(struct expander *x, struct title *t, struct span s)
 
 static void put_url_title(struct expander *x, const struct title *t)
 {
-    struct buf b = BUF_INIT;
+    SCOPED(buf) b = BUF_INIT;
     add_part(&b, x->site, t, TITLE_FULL);
     function_put_encoded(x, (struct span){ b.data, b.len }, URL_WIKI);
-    buf_release(&b);
 }
 
 /* Appends "#Some section" as an anchor. */
@@ -267,7 +265,7 @@ int function_titleparts(struct expander *x, const struct function_call *c)
         expand_put(x, c->first);
         return 1;
     }
-    struct buf b = BUF_INIT;
+    SCOPED(buf) b = BUF_INIT;
     title_put(x->site, t, &b);
     int64_t n = 0, count = number_integer(count_text), first = number_integer(first_text);
     for (const char *s = b.data, *end = b.data + b.len; s;) {
@@ -285,25 +283,23 @@ int function_titleparts(struct expander *x, const struct function_call *c)
             buf_addc(&x->out, '/');
         expand_put(x, parts[i]);
     }
-    buf_release(&b);
     return 1;
 }
 
 static void put_depth_error(struct expander *x, const struct buf *path)
 {
-    struct buf why = BUF_INIT;
+    SCOPED(buf) why = BUF_INIT;
     buf_addf(&why,
              "Error: Invalid depth in path: \"%s\" (tried to access a node above the root node).",
              path->data);
     expand_error(x, why.data);
-    buf_release(&why);
 }
 
 /* {{#rel2abs:../other|base}} */
 int function_rel2abs(struct expander *x, const struct function_call *c)
 {
     struct span to = c->first, from = expand_value(x, c, 1);
-    struct buf path = BUF_INIT;
+    SCOPED(buf) path = BUF_INIT;
     size_t begin = x->out.len;
     while (to.n && strchr(" /", to.s[to.n - 1]))
         to.n--;
@@ -336,7 +332,6 @@ int function_rel2abs(struct expander *x, const struct function_call *c)
         }
         s += n + 1;
     }
-    buf_release(&path);
     return 1;
 }
 
@@ -353,13 +348,12 @@ static struct span code_of(struct expander *x, const struct function_call *c)
 int function_language(struct expander *x, const struct function_call *c)
 {
     struct span in = expand_value(x, c, 1);
-    struct buf wiki = BUF_INIT;
+    SCOPED(buf) wiki = BUF_INIT;
     span_put(in, &wiki);
     struct span code = c->first.n ? code_of(x, c) : c->first;
     const char *name = in.n ? language_name(code.s, code.n, wiki.data) : NULL;
     if (!name)
         name = language_own_name(code.s, code.n);
-    buf_release(&wiki);
     if (name)
         expand_puts(x, name);
     else

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "common/base/scope.h"
 #include "common/base/utf8.h"
 #include "unicode/letter_case.h"
 #include "wikiprep/expand/functions.h"
@@ -96,11 +97,10 @@ int function_plural(struct expander *x, const struct function_call *c)
 {
     struct number n = { 0, 1 };
     struct number_style style = number_style(x->site->lang.data);
-    struct buf plain = BUF_INIT;
+    SCOPED(buf) plain = BUF_INIT;
     number_unformat(c->first, &style, &plain);
     if (!number_read((struct span){ plain.data, plain.len }, &n))
         n.value = (double)number_integer((struct span){ plain.data, plain.len });
-    buf_release(&plain);
     enum { FORMS_MAX = 64 };
     struct span forms[FORMS_MAX];
     int count = 0;
@@ -159,7 +159,7 @@ static void put_attribute(struct buf *out, struct span s)
  */
 int function_tag(struct expander *x, const struct function_call *c)
 {
-    struct buf b = BUF_INIT;
+    SCOPED(buf) b = BUF_INIT;
     if (span_is(c->first, "ref")) {
         expand_hole(x);
         return 1;
@@ -186,7 +186,6 @@ int function_tag(struct expander *x, const struct function_call *c)
     size_t mark = x->out.len;
     expand_put(x, (struct span){ b.data, b.len });
     expand_keep_expanded(x, mark);
-    buf_release(&b);
     return 1;
 }
 
@@ -435,7 +434,7 @@ static size_t put_reference(struct span s, struct buf *out)
 int function_anchorencode(struct expander *x, const struct function_call *c)
 {
     struct span s = value(x, c, 0), label;
-    struct buf anchor = BUF_INIT;
+    SCOPED(buf) anchor = BUF_INIT;
     s = span_trim_space(s);
     for (size_t n; s.n; s.s += n, s.n -= n) {
         const char *tag_end = *s.s == '<' ? memchr(s.s, '>', s.n) : NULL;
@@ -458,6 +457,5 @@ int function_anchorencode(struct expander *x, const struct function_call *c)
     while (anchor.len && anchor.data[anchor.len - 1] == '_')
         buf_truncate(&anchor, anchor.len - 1);
     put_attribute_text(x, &anchor);
-    buf_release(&anchor);
     return 1;
 }

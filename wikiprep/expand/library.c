@@ -134,18 +134,14 @@ static int write_escaped(struct output *out, struct buf *b, const char *s)
 static int write_element(struct output *out, const char *before, const char *text,
                          const char *after)
 {
-    struct buf b = BUF_INIT;
+    SCOPED(buf) b = BUF_INIT;
     buf_adds(&b, before);
-    int result = write_escaped(out, &b, text);
-    if (!result)
-        result = output_write(out, after, strlen(after));
-    buf_release(&b);
-    return result;
+    return write_escaped(out, &b, text) < 0 ? -1 : output_write(out, after, strlen(after));
 }
 
 static int save_begin(struct output *out, const struct dump_site *site)
 {
-    struct buf number = BUF_INIT;
+    SCOPED(buf) number = BUF_INIT;
     int bad = write_element(out, "<mediawiki version=\"0.10\" xml:lang=\"", site->lang.data,
                             "\">\n<siteinfo>\n") < 0;
     bad |= write_element(out, "<sitename>", site->name.data, "</sitename>\n") < 0;
@@ -157,7 +153,6 @@ static int save_begin(struct output *out, const struct dump_site *site)
         buf_addf(&number, "<namespace key=\"%d\">", site->namespaces[i].key);
         bad |= write_element(out, number.data, site->namespaces[i].name, "</namespace>\n") < 0;
     }
-    buf_release(&number);
     return bad ? -1 : write_element(out, "</namespaces>\n</siteinfo>\n", "", "");
 }
 
@@ -170,7 +165,7 @@ static int save_end(struct output *out, const char *date)
 
 static int save_page(struct output *out, const struct dump_page *p)
 {
-    struct buf ns = BUF_INIT;
+    SCOPED(buf) ns = BUF_INIT;
     buf_addf(&ns, "</title>\n<ns>%d</ns>\n<id>", p->ns);
     int bad = write_element(out, "<page>\n<title>", p->title.data, ns.data) < 0;
     bad |= write_element(out, "", p->id.data, "</id>\n<revision>\n<id>") < 0;
@@ -179,7 +174,6 @@ static int save_page(struct output *out, const struct dump_page *p)
     bad |= write_element(out, "", p->model.len ? p->model.data : "wikitext", "</model>\n") < 0;
     bad |= write_element(out, "<text xml:space=\"preserve\">", p->text.data,
                          "</text>\n</revision>\n</page>\n") < 0;
-    buf_release(&ns);
     return bad ? -1 : 0;
 }
 
@@ -254,7 +248,7 @@ static int take_page(struct library *l, const struct dump *d, const struct dump_
 static int read_file(struct library *l, const char *path, int threads, const char *language,
                      int is_first, struct output *out)
 {
-    struct dump_page page = DUMP_PAGE_INIT;
+    SCOPED(dump_page) page = DUMP_PAGE_INIT;
     struct dump *d = dump_open(path, PAGE_MAX_BYTES, threads);
     if (d)
         dump_start_helpers(d);
@@ -262,7 +256,6 @@ static int read_file(struct library *l, const char *path, int threads, const cha
     int result = got < 0 ? -1 : is_first ? take_site(l, d, language, out) : 0;
     for (; !result && got; got = result ? 0 : dump_read(d, &page))
         result = got < 0 ? -1 : take_page(l, d, &page, out);
-    dump_page_release(&page);
     if (d)
         take_date(l, &dump_site(d)->date);
     dump_close(d);
@@ -298,10 +291,9 @@ void library_free(struct library *l)
     if (!l)
         return;
     for (size_t i = 0; i < l->count; i++) {
-        struct tree *tree = (struct tree *)atomic_load(&l->pages[i].tree);
+        SCOPED_MEM struct tree *tree = (struct tree *)atomic_load(&l->pages[i].tree);
         if (tree)
             tree_release(tree);
-        free(tree);
         free((void *)atomic_load(&l->pages[i].memo));
     }
     dump_site_release(&l->site);

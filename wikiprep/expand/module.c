@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/base/scope.h"
 #include "common/base/utf8.h"
 #include "unicode/letter_case.h"
 #include "wikiprep/expand/functions.h"
@@ -71,10 +72,9 @@ static void put_number(struct module_call *m, double v)
 
 static void fail(struct module_call *m, const char *module_name, const char *why)
 {
-    struct buf b = BUF_INIT;
+    SCOPED(buf) b = BUF_INIT;
     buf_addf(&b, "%s Module Error: %s", module_name, why);
     expand_error(m->x, b.data);
-    buf_release(&b);
 }
 
 /* ---- String ---------------------------------------------------------------------------------- */
@@ -400,17 +400,16 @@ static void put_script_error(struct expander *x, const char *why)
 
 static void put_no_module(struct expander *x, struct span name)
 {
-    struct buf why = BUF_INIT;
+    SCOPED(buf) why = BUF_INIT;
     buf_addf(&why, "No such module \"%.*s\".", (int)name.n, name.s);
     put_script_error(x, why.data);
-    buf_release(&why);
 }
 
 /* Returns what the module's function shows: the name of a template that shows the same, "" for
  * nothing, or NULL if it is not known. */
 static const char *shown_by(struct span name, struct span function)
 {
-    struct buf key = BUF_INIT;
+    SCOPED(buf) key = BUF_INIT;
     letter_case_put(&key, name.s, name.n, letter_case_lower);
     size_t n = key.len;
     buf_addc(&key, '/');
@@ -418,7 +417,6 @@ static const char *shown_by(struct span name, struct span function)
     const char *shown = knowledge_find("modules", "", key.data);
     buf_truncate(&key, n);
     shown = shown ? shown : knowledge_find("modules", "", key.data);
-    buf_release(&key);
     return shown;
 }
 
@@ -432,14 +430,13 @@ static int leave_module(struct module_call *m, const struct function_call *c, st
         return 0;
     if (!*shown)
         return 1;
-    struct buf template = BUF_INIT;
+    SCOPED(buf) template = BUF_INIT;
     size_t before = strcspn(shown, "*");
     buf_add(&template, shown, before);
     if (shown[before] && own(m, "code", &code)) /* lang-* */
         span_put(expand_without_marks(m->x, code), &template);
     expand_leave(m->x, c->frame, c->tree, (struct span){ template.data, template.len },
                  m->own.first, c->frame);
-    buf_release(&template);
     return 1;
 }
 

@@ -212,12 +212,11 @@ static void free_entities(struct dump *d)
 static void on_unknown_entity(void *ctx, const xmlChar *name)
 {
     struct dump *d = ctx;
-    struct buf in = BUF_INIT;
+    SCOPED(buf) in = BUF_INIT;
     where(d, &in);
     err_set("'%s': bad XML before byte %" PRIu64 "%s: entity '%.60s' is not declared", d->path,
             given(d), in.data, (const char *)name);
     stop(d);
-    buf_release(&in);
 }
 
 static void on_problem(void *ctx, xmlErrorPtr error)
@@ -388,7 +387,7 @@ static int check_parser(struct dump *d)
 {
     if (d->error || d->is_between)
         return d->error ? -1 : 0;
-    struct buf in = BUF_INIT;
+    SCOPED(buf) in = BUF_INIT;
     where(d, &in);
     int result = 0;
     xmlErrorPtr e = xmlCtxtGetLastError(d->xml);
@@ -396,25 +395,22 @@ static int check_parser(struct dump *d)
         /* the parser may not say so: it has no memory for its message */
         result = err_set("'%s': memory ran out in the XML parser", d->path);
     } else if (!d->xml->wellFormed || d->xml->disableSAX) {
-        struct buf why = BUF_INIT;
+        SCOPED(buf) why = BUF_INIT;
         buf_adds(&why, e && e->message ? e->message : "it is not well-formed");
         buf_rtrim(&why);
         for (char *lf = why.data; (lf = strchr(lf, '\n'));)
             *lf = ' ';
         long at = xmlByteConsumed(d->xml); /* 0 if the parser dropped its input */
-        struct buf line = BUF_INIT;
+        SCOPED(buf) line = BUF_INIT;
         if (e && !d->origin)
             buf_addf(&line, " (line %d)", e->line);
         result = err_set("'%s': bad XML at byte %" PRIu64 "%s%s: %s", d->path,
                          at > 0 ? (uint64_t)(d->origin + at) : given(d), line.data, in.data,
                          why.data);
-        buf_release(&line);
-        buf_release(&why);
     } else if (d->silence > SILENCE_MAX) {
         result = err_set("'%s': a tag or comment before byte %" PRIu64 "%s is too long", d->path,
                          given(d), in.data);
     }
-    buf_release(&in);
     return result;
 }
 
@@ -422,7 +418,7 @@ static int check_parser(struct dump *d)
 static int check_end(struct dump *d)
 {
     static const char close[] = "</mediawiki>"; /* in a multistream dump, it has its own stream */
-    struct buf in = BUF_INIT;
+    SCOPED(buf) in = BUF_INIT;
     where(d, &in);
     int is_part = (d->ranges || (d->part && part_is_cut(d->part))) &&
                   export_part(&d->export) == EXPORT_BETWEEN_PAGES;
@@ -436,7 +432,6 @@ static int check_end(struct dump *d)
                          in.data);
     else
         result = check_parser(d);
-    buf_release(&in);
     return result;
 }
 
@@ -486,9 +481,9 @@ static void silence_thread(void)
 /* Adds the page in HTML that s[0..n) holds. */
 static void add_html(struct dump *d, const char *s, size_t n)
 {
-    struct dump_page page = DUMP_PAGE_INIT;
-    struct dump_site site = DUMP_SITE_INIT;
-    struct buf where = BUF_INIT;
+    SCOPED(dump_page) page = DUMP_PAGE_INIT;
+    SCOPED(dump_site) site = DUMP_SITE_INIT;
+    SCOPED(buf) where = BUF_INIT;
     buf_addf(&where, *s == '{' ? "'%s' line %" PRIu64 : "'%s'", d->path, ++d->lines);
     if (html_page_read(&page, &site, s, n, d->export.max_text, where.data) < 0) {
         fail(d, 0);
@@ -500,9 +495,6 @@ static void add_html(struct dump *d, const char *s, size_t n)
         }
         export_add(&d->export, &page);
     }
-    dump_page_release(&page);
-    dump_site_release(&site);
-    buf_release(&where);
 }
 
 /* Parses the next line of JSON, or the whole page of HTML, if its bytes are in the buffer; else

@@ -30,20 +30,18 @@ static int is_dump(const char *name)
 
 static int add_folder(struct dump_files *in, const char *path)
 {
-    struct file_names all;
+    SCOPED(file_names) all = { 0 };
     size_t before = in->count;
     if (file_list(&all, path, "") < 0)
         return -1;
     if (all.count)
         qsort(all.names, all.count, sizeof *all.names, by_number);
     for (size_t i = 0; i < all.count; i++) {
-        struct buf file = BUF_INIT;
+        SCOPED(buf) file = BUF_INIT;
         buf_addf(&file, "%s/%s", path, all.names[i]);
         if (is_dump(all.names[i]))
             add_file(in, buf_detach(&file));
-        buf_release(&file);
     }
-    file_names_free(&all);
     if (in->count == before)
         return err_set(
             "folder '%s' has no file with \".xml\", \".ndjson\", \".html\" or \".tar.gz\" in "

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "common/base/err.h"
+#include "common/base/scope.h"
 #include "common/formats/js_scan.h"
 #include "wikiprep/site/names.h"
 
@@ -45,7 +46,7 @@ static void read_head(struct dump_page *page, struct dump_site *site, const char
 {
     const char *body = find(s, n, "<body");
     size_t head = body ? (size_t)(body - s) : n;
-    struct buf value = BUF_INIT;
+    SCOPED(buf) value = BUF_INIT;
     if (!page->title.len) {
         take(&value, s, head, "rel=\"dc:isVersionOf\" href=\"");
         const char *path = strstr(value.data, "/wiki/");
@@ -73,7 +74,6 @@ static void read_head(struct dump_page *page, struct dump_site *site, const char
         take(&value, s, head, "<base href=\"");
         buf_addf(&site->base, "%s%s", *value.data == '/' ? "https:" : "", value.data);
     }
-    buf_release(&value);
 }
 
 /* ---- a line of JSON ------------------------------------------------------------------------ */

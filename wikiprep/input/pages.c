@@ -97,12 +97,11 @@ static int check_found(const struct pages *p, const char *found, const char *whe
     }
     if (!missing)
         return 0;
-    struct buf more = BUF_INIT;
+    SCOPED(buf) more = BUF_INIT;
     if (missing > 1)
         buf_addf(&more, ", nor %zu others", missing - 1);
     err_set("there is no page %s'%.200s'%s in '%s'", *first == ':' ? "" : "with the id ",
             first + (*first == ':'), more.data, where);
-    buf_release(&more);
     return -1;
 }
 
@@ -193,7 +192,7 @@ static int end_line(struct index *x)
 
 static int read_index(struct index *x, struct unpack *in)
 {
-    char *bytes = mem_alloc(READ);
+    SCOPED_MEM char *bytes = mem_alloc(READ);
     int64_t n;
     int result = 0;
     while (!result && (n = unpack_read(in, bytes, READ)) != 0) {
@@ -209,7 +208,6 @@ static int read_index(struct index *x, struct unpack *in)
             s = to + 1;
         }
     }
-    free(bytes);
     if (!result && x->line.len)
         result = end_line(x);
     if (!result && !x->lines)

@@ -289,13 +289,12 @@ static int step_to_part(struct unpack *u)
     u->is_stepwise = 1;
     if (recognise(u, 1) < 0)
         return -1;
-    char *piece = mem_alloc(UNPACK_PIECE);
+    SCOPED_MEM char *piece = mem_alloc(UNPACK_PIECE);
     int64_t got = 1;
     if (u->part.begin)
         do
             got = unpack_read(u, piece, UNPACK_PIECE);
         while (u->got < u->part.begin && got > 0);
-    free(piece);
     u->given = 0;
     u->ends_stepwise = u->part.end < (uint64_t)st.st_size;
     u->stop = u->ends_stepwise && u->part.begin && u->got >= u->part.end ? 0 : UINT64_MAX;

@@ -53,7 +53,7 @@ static int begin_file(struct sink *s)
     if (s->dir) {
         char folder[16];
         folder_name(folder, s->files / FILES_A_FOLDER);
-        struct buf path = BUF_INIT;
+        SCOPED(buf) path = BUF_INIT;
         buf_addf(&path, "%s/%s", s->tree, folder);
         int result = 0;
         if (s->files % FILES_A_FOLDER == 0 && mkdir(path.data, 0777) < 0)
@@ -61,7 +61,6 @@ static int begin_file(struct sink *s)
         buf_addf(&path, "/wiki_%02d", (int)(s->files % FILES_A_FOLDER));
         if (!result)
             result = output_open(&s->out, path.data);
-        buf_release(&path);
         if (result < 0)
             return -1;
         s->out.lazy = 1; /* one sync for the whole tree, when it is complete */
@@ -124,7 +123,7 @@ static int is_own_name(const char *name, int inside)
  * 0, or -1 with an error. */
 static int check_content(const char *dir, const struct file_names *names, int inside)
 {
-    struct buf path = BUF_INIT;
+    SCOPED(buf) path = BUF_INIT;
     int result = 0;
     for (size_t i = 0; i < names->count && !result; i++) {
         struct file_names below;
@@ -137,10 +136,9 @@ static int check_content(const char *dir, const struct file_names *names, int in
             result = err_set("cannot replace '%s': wikiprep did not write it", path.data);
         if (!result && !file && !(result = file_list_all(&below, path.data))) {
             result = check_content(path.data, &below, 1);
-            file_names_free(&below);
+            file_names_release(&below);
         }
     }
-    buf_release(&path);
     return result;
 }
 
@@ -148,7 +146,7 @@ static int check_content(const char *dir, const struct file_names *names, int in
  * Returns 0, or -1 with an error. */
 static int check_tree(const char *dir, const struct file_names *names)
 {
-    struct buf text = BUF_INIT, path = BUF_INIT;
+    SCOPED(buf) text = BUF_INIT, path = BUF_INIT;
     enum file_kind kind;
     file_join(&path, dir, MANIFEST);
     int result = file_look(path.data, &kind);
@@ -157,8 +155,6 @@ static int check_tree(const char *dir, const struct file_names *names)
     if (!result && (!text.len || strncmp(text.data, "textmill=documents ", 19) != 0))
         result = err_set("cannot write to '%s': it is not empty, and wikiprep did not write it",
                          dir);
-    buf_release(&text);
-    buf_release(&path);
     return result < 0 ? -1 : check_content(dir, names, 0);
 }
 
@@ -173,12 +169,10 @@ static int check_target(const char *dir)
         return 0;
     if (kind != FILE_FOLDER)
         return err_set("cannot write to '%s': it is not a folder", dir);
-    struct file_names names;
+    SCOPED(file_names) names = { 0 };
     if (file_list_all(&names, dir) < 0)
         return -1;
-    int result = names.count ? check_tree(dir, &names) : 0;
-    file_names_free(&names);
-    return result;
+    return names.count ? check_tree(dir, &names) : 0;
 }
 
 static char *without_slashes(const char *dir)
@@ -193,7 +187,7 @@ static char *without_slashes(const char *dir)
  * not there, or -1 with an error. */
 static int bring_back(const char *left, const char *dir)
 {
-    struct buf old = BUF_INIT;
+    SCOPED(buf) old = BUF_INIT;
     enum file_kind there;
     int fd = temp_take(left, KIND);
     if (fd < 0)
@@ -203,22 +197,19 @@ static int bring_back(const char *left, const char *dir)
     if (!result && there)
         result = file_rename(old.data, dir) < 0 ? -1 : 1;
     close(fd);
-    buf_release(&old);
     return result;
 }
 
 int sink_recover(const char *path)
 {
-    char *dir = without_slashes(path);
-    struct file_names left = { 0 };
+    SCOPED_MEM char *dir = without_slashes(path);
+    SCOPED(file_names) left = { 0 };
     enum file_kind there;
     int result = file_look(dir, &there);
     if (!result && !there)
         result = file_list_left(&left, dir);
     for (size_t i = 0; i < left.count && !result; i++)
         result = bring_back(left.names[i], dir);
-    file_names_free(&left);
-    free(dir);
     return result;
 }
 
@@ -236,7 +227,7 @@ int sink_open_tree(struct sink *s, const char *dir, uint64_t limit_bytes, enum s
     if (check_target(dir) < 0)
         return -1;
     s->dir = without_slashes(dir);
-    struct buf temp = BUF_INIT, path = BUF_INIT;
+    SCOPED(buf) temp = BUF_INIT, path = BUF_INIT;
     file_beside(&path, s->dir, "");
     int result = path.len ? file_mkdirs_count(path.data, &s->made) : 0;
     if (!result)
@@ -247,8 +238,6 @@ int sink_open_tree(struct sink *s, const char *dir, uint64_t limit_bytes, enum s
         s->tree = mem_strdup(path.data);
         result = file_mkdirs(s->tree);
     }
-    buf_release(&temp);
-    buf_release(&path);
     return result < 0 ? -1 : 0;
 }
 
@@ -268,7 +257,7 @@ int sink_open_rows(struct sink *s, const char *path, const struct page_json_layo
 
 static int write_manifest(struct sink *s, const struct kv *more)
 {
-    struct kv kv = KV_INIT;
+    SCOPED(kv) kv = KV_INIT;
     kv_add(&kv, "textmill", "documents 1");
     kv_add(&kv, "format", s->format == SINK_JSON ? "json" : "doc");
     kv_addf(&kv, "sentences", "%d", s->sentences);
@@ -276,14 +265,10 @@ static int write_manifest(struct sink *s, const struct kv *more)
     kv_addf(&kv, "documents", "%" PRIu64, s->documents);
     kv_addf(&kv, "bytes", "%" PRIu64, s->bytes);
     kv_add_all(&kv, more);
-    struct buf text = BUF_INIT, path = BUF_INIT;
+    SCOPED(buf) text = BUF_INIT, path = BUF_INIT;
     kv_print(&kv, &text);
     file_join(&path, s->tree, MANIFEST);
-    int result = file_write(path.data, text.data, text.len);
-    buf_release(&text);
-    buf_release(&path);
-    kv_release(&kv);
-    return result;
+    return file_write(path.data, text.data, text.len);
 }
 
 static int sync_tree(const struct sink *s)
@@ -301,7 +286,7 @@ static int sync_tree(const struct sink *s)
  * with an error. */
 static int replace_in_two_steps(const struct sink *s)
 {
-    struct buf old = BUF_INIT;
+    SCOPED(buf) old = BUF_INIT;
     file_join(&old, s->temp, OLD);
     int result = file_rename(s->dir, old.data);
     if (!result && (result = file_rename(s->tree, s->dir)) < 0) {
@@ -309,7 +294,6 @@ static int replace_in_two_steps(const struct sink *s)
         file_rename(old.data, s->dir);
         err_restore(&why);
     }
-    buf_release(&old);
     return result;
 }
 
@@ -362,13 +346,12 @@ void sink_abandon(struct sink *s)
     if (s->is_open && !s->dir && s->format != SINK_ROWS)
         (void)output_flush(&s->out);
     output_abandon(&s->out);
-    struct buf folder = BUF_INIT;
+    SCOPED(buf) folder = BUF_INIT;
     const int made = s->made;
     if (made)
         file_beside(&folder, s->dir, "");
     release(s);
     if (made)
         file_rmdirs(folder.data, made);
-    buf_release(&folder);
     err_restore(&why);
 }

@@ -47,14 +47,13 @@ static struct slot *find(const struct sentence_model *m, const char *word, size_
 
 static void grow(struct sentence_model *m)
 {
-    struct slot *old = m->slots;
+    SCOPED_MEM struct slot *old = m->slots;
     size_t old_cap = m->cap;
     m->cap = old_cap ? 2 * old_cap : 1024;
     m->slots = mem_zalloc(m->cap, sizeof *m->slots);
     for (size_t i = 0; i < old_cap; i++)
         if (old[i].place)
             *find(m, m->words.data + old[i].place - 1, old[i].len) = old[i];
-    free(old);
 }
 
 static void add(struct sentence_model *m, const char *word, size_t n, unsigned kind)
@@ -216,12 +215,8 @@ int sentence_model_parse(struct sentence_model *m, const char *s, size_t n, cons
 
 int sentence_model_read(struct sentence_model *m, const char *path)
 {
-    struct buf text = BUF_INIT;
-    int result = file_read_any(path, &text);
-    if (!result)
-        result = sentence_model_parse(m, text.data, text.len, path);
-    buf_release(&text);
-    return result;
+    SCOPED(buf) text = BUF_INIT;
+    return file_read_any(path, &text) < 0 ? -1 : sentence_model_parse(m, text.data, text.len, path);
 }
 
 /* ---- built-in models ----------------------------------------------------------------------- */

@@ -327,7 +327,7 @@ int sentence_trainer_finish(const struct sentence_trainer *t, struct buf *out)
     if (t->count < WORDS_MIN)
         return err_set("cannot learn where sentences end from %llu words: at least %d are needed",
                        (unsigned long long)t->count, WORDS_MIN);
-    const struct type **types = mem_zalloc(t->type_count, sizeof *types);
+    SCOPED_MEM const struct type **types = mem_zalloc(t->type_count, sizeof *types);
     size_t n = 0;
     for (size_t i = 0; i < t->cap; i++)
         if (t->types[i].place && kind_of(t, &t->types[i]))
@@ -340,16 +340,11 @@ int sentence_trainer_finish(const struct sentence_trainer *t, struct buf *out)
     put_words(t, out, types, n, "opener", SENTENCE_OPENER);
     if (t->ordinals >= SEEN_MIN && (double)t->ordinals >= ORDINAL_MIN * (double)t->small_numbers)
         buf_adds(out, "ordinals\n");
-    free(types);
     return 0;
 }
 
 int sentence_trainer_write(const struct sentence_trainer *t, const char *path)
 {
-    struct buf table = BUF_INIT;
-    int result = sentence_trainer_finish(t, &table);
-    if (!result)
-        result = file_write(path, table.data, table.len);
-    buf_release(&table);
-    return result;
+    SCOPED(buf) table = BUF_INIT;
+    return sentence_trainer_finish(t, &table) < 0 ? -1 : file_write(path, table.data, table.len);
 }

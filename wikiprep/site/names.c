@@ -99,9 +99,8 @@ static void add_all(struct names *names, const char *list, enum names_kind kind)
 {
     for (const char *s = list; *s;) {
         size_t n = strcspn(s, "|");
-        char *name = mem_strndup(s, n);
+        SCOPED_MEM char *name = mem_strndup(s, n);
         names_add(names, name, kind);
-        free(name);
         s += n + (s[n] == '|');
     }
 }

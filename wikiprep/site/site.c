@@ -59,10 +59,9 @@ static int add_category(void *ctx, const char *name, size_t n)
         skip = (size_t)(colon + 1 - name);
     if (!*set)
         *set = nameset_new();
-    struct buf title = BUF_INIT;
+    SCOPED(buf) title = BUF_INIT;
     names_add_title(&title, name + skip, n - skip, names_capital(s->names));
     nameset_add(*set, title.data, title.len);
-    buf_release(&title);
     return 0;
 }
 

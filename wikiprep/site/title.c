@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "common/base/scope.h"
 #include "common/base/utf8.h"
 #include "unicode/letter_case.h"
 #include "wikiprep/site/entity.h"
@@ -84,12 +85,11 @@ static void raise_first(struct buf *text)
     size_t len = utf8_read(text->data, text->len, &c);
     if (letter_case_title(c) == c)
         return;
-    struct buf raised = BUF_INIT;
+    SCOPED(buf) raised = BUF_INIT;
     letter_case_put(&raised, text->data, len, letter_case_title);
     buf_add(&raised, text->data + len, text->len - len);
     buf_clear(text);
     buf_add(text, raised.data, raised.len);
-    buf_release(&raised);
 }
 
 int title_read(struct title *t, const struct dump_site *site, const char *s, size_t n, int ns)

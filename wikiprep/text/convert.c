@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/base/scope.h"
 #include "wikiprep/values/figure.h"
 #include "wikiprep/values/unit.h"
 
@@ -264,14 +265,13 @@ static int read_compound(struct conversion *c, const struct arguments *a, int pl
         return 0;
     double large = c->in[0].value;
     c->compound = 1;
-    struct buf text = BUF_INIT;
+    SCOPED(buf) text = BUF_INIT;
     buf_adds(&text, c->in[0].text);
     add_unit(&text, c, &c->from, c->in_symbol, large, c->adjective);
     buf_addc(&text, ' ');
     buf_adds(&text, small.text);
     add_unit(&text, c, &m, c->in_symbol, small.value, c->adjective);
     snprintf(c->compound_text, sizeof c->compound_text, "%s", text.data);
-    buf_release(&text);
     small.value = large * pair->parts + small.value;
     c->in[0] = small;
     c->from = m;

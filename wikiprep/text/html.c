@@ -218,7 +218,7 @@ static void add_category(struct html *h, const char *href)
 static void put_formula(struct html *h, const char *data, const char *alt)
 {
     static const char display[] = "{\\displaystyle ";
-    struct js *root = *data ? js_parse(data, strlen(data), "data-mw") : NULL;
+    SCOPED_JS root = *data ? js_parse(data, strlen(data), "data-mw") : NULL;
     const char *source = js_text(js_get(js_get(root, "body"), "extsrc"), NULL);
     source = source ? source : alt;
     size_t n = strlen(source), skip = sizeof display - 1;
@@ -231,24 +231,22 @@ static void put_formula(struct html *h, const char *data, const char *alt)
     if (!h->hidden)
         put_text(h, source, n);
     put_mark(h, mark);
-    js_free(root);
 }
 
 /* Writes the text that Parsoid keeps from conversion, -{text}-, unless it has markup. */
 static void put_variant(struct html *h, const char *data)
 {
-    struct js *root = js_parse(data, strlen(data), "data-mw-variant");
+    SCOPED_JS root = js_parse(data, strlen(data), "data-mw-variant");
     size_t n;
     const char *text = js_text(js_get(js_get(root, "disabled"), "t"), &n);
     if (text && !h->hidden && !memchr(text, '<', n))
         put_text(h, text, n);
-    js_free(root);
 }
 
 /* Passes on the first call that a transclusion names, as wikitext. */
 static void on_transclusion(struct html *h, const char *data)
 {
-    struct js *root = js_parse(data, strlen(data), "data-mw");
+    SCOPED_JS root = js_parse(data, strlen(data), "data-mw");
     const struct js *call = js_get(js_at(js_get(root, "parts"), 0), "template");
     const char *name = js_text(js_get(js_get(call, "target"), "wt"), NULL);
     const struct js *arguments = js_get(call, "params");
@@ -262,7 +260,6 @@ static void on_transclusion(struct html *h, const char *data)
         buf_adds(&h->work, "}}");
         h->options.on_call(h->options.ctx, h->work.data, h->work.len, h->in_reference);
     }
-    js_free(root);
 }
 
 /* ---- starts and ends ----------------------------------------------------------------------- */

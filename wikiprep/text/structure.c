@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "common/base/scope.h"
 #include "common/formats/js.h"
 #include "wikiprep/text/paragraph.h"
 
@@ -16,7 +17,7 @@ void structure_item(struct buf *list)
 
 void structure_plain(struct buf *out, struct span marked)
 {
-    struct buf line = BUF_INIT;
+    SCOPED(buf) line = BUF_INIT;
     for (const char *s = marked.s, *end = s + marked.n; s < end;) {
         const char *lf = memchr(s, '\n', (size_t)(end - s)), *stop = lf ? lf : end;
         while (s < stop && strchr("*#:; ", *s))
@@ -27,15 +28,13 @@ void structure_plain(struct buf *out, struct span marked)
         s = stop + 1;
     }
     buf_rtrim(out);
-    buf_release(&line);
 }
 
 void structure_text(struct buf *json, struct span marked)
 {
-    struct buf plain = BUF_INIT;
+    SCOPED(buf) plain = BUF_INIT;
     structure_plain(&plain, marked);
     js_quote(json, plain.data, plain.len);
-    buf_release(&plain);
 }
 
 void structure_pair(struct buf *list, const char *key, struct span value, const char *key2,
@@ -87,7 +86,7 @@ static int is_repeated(const struct wikitext_call *call, size_t from, size_t to,
 
 void structure_call(struct buf *list, const struct wikitext_call *call)
 {
-    struct buf plain = BUF_INIT;
+    SCOPED(buf) plain = BUF_INIT;
     int place = 0;
     const char *before = "";
     size_t count = call->count < CALL_MAX ? call->count : CALL_MAX;
@@ -114,5 +113,4 @@ void structure_call(struct buf *list, const struct wikitext_call *call)
         before = ", ";
     }
     buf_adds(list, "}}");
-    buf_release(&plain);
 }

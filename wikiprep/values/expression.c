@@ -5,6 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "common/base/scope.h"
 #include "common/base/utf8.h"
 
 enum { STACK_MAX = 100 };
@@ -420,7 +421,7 @@ static int read_all(struct machine *m, struct span s)
 int expression_evaluate(struct span s, struct buf *out, int *truth)
 {
     struct machine m;
-    struct buf plain = BUF_INIT;
+    SCOPED(buf) plain = BUF_INIT;
     m.value_count = m.waiting_count = m.wants_operator = 0;
     m.out = out;
     for (size_t i = 0, n; i < s.n; i += n) {
@@ -430,7 +431,6 @@ int expression_evaluate(struct span s, struct buf *out, int *truth)
         n += !n;
     }
     int result = read_all(&m, (struct span){ plain.data, plain.len });
-    buf_release(&plain);
     if (truth)
         *truth = !result && m.value_count && (m.value_count > 1 || m.values[0].value != 0);
     for (int i = 0; i < m.value_count && !result; i++) {

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/base/scope.h"
+
 enum { POWER_MAX = 99 };
 
 /* Appends digits with commas between thousands. The part after the point is copied unchanged. */
@@ -103,7 +105,7 @@ static int read_decimal(struct figure *x, const char *plain, struct buf *text)
 int figure_read(struct span s, struct figure *x)
 {
     char plain[FIGURE_MAX];
-    struct buf text = BUF_INIT;
+    SCOPED(buf) text = BUF_INIT;
     int negative;
     *x = (struct figure){ 0 };
     if (!read_digits(s, plain, &negative))
@@ -116,7 +118,6 @@ int figure_read(struct span s, struct figure *x)
     ok = ok && text.len < sizeof x->text;
     if (ok)
         memcpy(x->text, text.data, text.len + 1);
-    buf_release(&text);
     return ok;
 }
 

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "common/base/scope.h"
 #include "wikiprep/values/calendar.h"
 #include "wikiprep/values/number.h"
 
@@ -78,7 +79,7 @@ static void put_roman(struct buf *out, int64_t v)
 
 static void put_number(struct formatter *f, int64_t v, int width)
 {
-    struct buf b = BUF_INIT;
+    SCOPED(buf) b = BUF_INIT;
     buf_addf(&b, "%0*lld", width, (long long)v);
     if (f->roman_once && v > 0 && v <= 10000)
         put_roman(f->out, v);
@@ -87,7 +88,6 @@ static void put_number(struct formatter *f, int64_t v, int width)
     else
         number_put_digits((struct span){ b.data, b.len }, &f->style, f->out);
     f->raw_once = f->roman_once = 0;
-    buf_release(&b);
 }
 
 static void put_name(struct formatter *f, enum calendar_kind kind, int index)

@@ -9,6 +9,7 @@
 
 enum { PRECISION = 14, NUMBER_MAX_BYTES = 400 };
 
+#include "common/base/scope.h"
 #include "wikiprep/values/knowledge.h"
 
 /* ---- reading ------------------------------------------------------------------------------ */
@@ -319,7 +320,7 @@ static void write_out(struct span s, struct buf *out)
 
 void number_format(struct span s, const struct number_style *style, struct buf *out)
 {
-    struct buf plain = BUF_INIT;
+    SCOPED(buf) plain = BUF_INIT;
     struct number whole;
     if (s.n && *s.s == '+' && number_read(s, &whole))
         s.s++, s.n--;
@@ -345,7 +346,6 @@ void number_format(struct span s, const struct number_style *style, struct buf *
         n += !n;
         s.s += n, s.n -= n;
     }
-    buf_release(&plain);
 }
 
 /* Returns the value (0 to 9) of the style's digit at s; -1 if there is no such digit. */

@@ -475,7 +475,7 @@ Test(file, patterns)
     cr_assert_eq(found.count, 3);
     for (size_t i = 0; i < 3; i++)
         cr_expect(file_ends_with(found.names[i], (const char *[]){ "a//x3", "b//x1", "b//x2" }[i]));
-    file_names_free(&found);
+    file_names_release(&found);
     file_join(&path, dir, "?/z*");
     cr_expect_eq(file_glob(&found, path.data), -1);
     cr_expect(strstr(err_get(), "nothing matches"));
@@ -537,7 +537,7 @@ Test(file, a_set_is_published_whole_or_not_at_all)
         cr_expect_eq(look(b.data), blocked ? FILE_FOLDER : FILE_PLAIN);
         cr_assert_eq(file_list(&names, dir, ""), 0);
         cr_expect_eq(names.count, blocked ? 1 : 2);
-        file_names_free(&names);
+        file_names_release(&names);
         cr_assert_eq(blocked ? rmdir(b.data) : 0, 0);
     }
     temp_remove(dir);
@@ -577,7 +577,7 @@ static size_t count_names(const char *dir)
     struct file_names names;
     cr_assert_eq(file_list(&names, dir, ""), 0);
     size_t count = names.count;
-    file_names_free(&names);
+    file_names_release(&names);
     return count;
 }
 
@@ -619,7 +619,7 @@ Test(temp, goes_at_exit_on_signals_and_with_the_next_run)
     buf_addf(&path, "d");
     sweep_folders(path.data);
     cr_expect_eq(count_names(dir), 1, "out");
-    file_names_free(&left);
+    file_names_release(&left);
     temp_remove(dir);
     buf_release(&path);
 }

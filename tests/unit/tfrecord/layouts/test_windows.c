@@ -541,13 +541,13 @@ Test(stage, publishes_what_the_manifest_lists)
     struct file_names left;
     cr_assert_eq(file_list(&left, in_dir("out"), ""), 0);
     cr_expect_eq(left.count, 3);
-    file_names_free(&left);
+    file_names_release(&left);
     cr_assert_eq(stage_open(&s, in_dir("out"), "tfwrite"), 0);
     cr_assert_eq(stage_forget(&s, "", "manifest"), 0);
     stage_close(&s, 0);
     cr_assert_eq(file_list(&left, in_dir("out"), ""), 0);
     cr_expect_eq(left.count, 0);
-    file_names_free(&left);
+    file_names_release(&left);
 }
 
 Test(stage, nothing_is_left_of_a_failed_run)
