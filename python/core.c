@@ -784,32 +784,6 @@ static PyType_Spec spec = { "textmill_tokenizer._core.Tokenizer", sizeof(struct 
 
 /* ---- records --------------------------------------------------------------------------------- */
 
-/* record_offsets(file, path): returns where the records of a TFRecord file begin. */
-static PyObject *record_offsets(PyObject *self, PyObject *args)
-{
-    (void)self;
-    Py_buffer file;
-    const char *path;
-    if (!PyArg_ParseTuple(args, "y*y", &file, &path))
-        return NULL;
-    const struct file_map map = { file.buf, (uint64_t)file.len };
-    struct numbers offsets = { .size = sizeof(uint64_t) };
-    struct record r = { 0 };
-    uint64_t at = 0;
-    int more;
-    for (; (more = record_skim(&map, at, &r)) > 0; at = record_end(&r))
-        if (reserve(&offsets, 1) < 0 || add(&offsets, (int64_t)at) < 0)
-            break;
-    if (more < 0) {
-        record_where(path, offsets.n, at);
-        fail(err_get());
-    }
-    PyObject *made = more ? NULL : take_array(&offsets.at, offsets.n, offsets.size, the.uint64);
-    free(offsets.at);
-    PyBuffer_Release(&file);
-    return made;
-}
-
 /* Returns a feature's values as an array of int64 or float32. */
 static PyObject *feature(const struct feature_view *f)
 {
@@ -866,7 +840,10 @@ static PyObject *record(PyObject *self, PyObject *args)
         return NULL;
     const struct file_map map = { file.buf, (uint64_t)file.len };
     PyObject *dict = NULL;
-    if (record_read(&map, offset, &r) != 1) {
+    const int found = record_read(&map, offset, &r);
+    if (found < 1) {
+        if (!found)
+            err_set("the file ends before it");
         record_where(path, number, offset);
         fail(err_get());
     } else if ((dict = PyDict_New()) && add_features(dict, &r) < 0)
@@ -877,8 +854,7 @@ static PyObject *record(PyObject *self, PyObject *args)
 
 /* ---- the module ------------------------------------------------------------------------------ */
 
-static PyMethodDef functions[] = { { "record_offsets", record_offsets, METH_VARARGS, NULL },
-                                   { "record", record, METH_VARARGS, NULL },
+static PyMethodDef functions[] = { { "record", record, METH_VARARGS, NULL },
                                    { NULL, NULL, 0, NULL } };
 static PyModuleDef module = {
     PyModuleDef_HEAD_INIT, "_core", NULL, -1, functions, NULL, NULL, NULL, NULL

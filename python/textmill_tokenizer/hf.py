@@ -13,16 +13,15 @@ class TextmillTokenizerFast(PreTrainedTokenizerFast):
     textmill = None
 
     def _encode_plus(self, text, text_pair=None, add_special_tokens=True, padding_strategy="do_not_pad",
-                     truncation_strategy="do_not_truncate", max_length=None, pad_to_multiple_of=None, padding_side=None, return_tensors=None,
-                     return_attention_mask=None, return_token_type_ids=None, verbose=True, **others):
+                     truncation_strategy="do_not_truncate", max_length=None, return_tensors=None, verbose=True, **others):
         texts = [text] if isinstance(text, str) else text
-        types = "token_type_ids" in self.model_input_names if return_token_type_ids is None else return_token_type_ids
-        if (self.textmill is None or text_pair is not None or any(others.values()) or types or not texts or self.split_special_tokens
-                or not all(isinstance(t, str) for t in texts)):
+        types = others.get("return_token_type_ids")
+        pads = {name: others.get(name) for name in ("pad_to_multiple_of", "padding_side", "return_attention_mask")}
+        if (self.textmill is None or text_pair is not None or not texts or not all(isinstance(t, str) for t in texts)
+                or self.split_special_tokens or ("token_type_ids" in self.model_input_names if types is None else types)
+                or any(others[name] for name in others.keys() - pads.keys())):
             return super()._encode_plus(text, text_pair, add_special_tokens, padding_strategy, truncation_strategy, max_length,
-                                        pad_to_multiple_of=pad_to_multiple_of, padding_side=padding_side, return_tensors=return_tensors,
-                                        return_attention_mask=return_attention_mask, return_token_type_ids=return_token_type_ids,
-                                        verbose=verbose, **others)
+                                        return_tensors=return_tensors, verbose=verbose, **others)
         before, after = [ids.tolist() for ids in self.textmill._around] if add_special_tokens else ([], [])
         rows = [ids.tolist() for ids in self.textmill.encode_batch(texts, special=True)]
         if truncation_strategy != "do_not_truncate" and max_length is not None:
@@ -31,8 +30,7 @@ class TextmillTokenizerFast(PreTrainedTokenizerFast):
         rows = [before + row + after for row in rows]
         for row in rows:
             self._eventual_warn_about_too_long_sequence(row, max_length, verbose)
-        made = self.pad({"input_ids": rows}, padding=padding_strategy, max_length=max_length, pad_to_multiple_of=pad_to_multiple_of,
-                        padding_side=padding_side, return_attention_mask=return_attention_mask, return_tensors=return_tensors)
+        made = self.pad({"input_ids": rows}, padding=padding_strategy, max_length=max_length, return_tensors=return_tensors, **pads)
         single = isinstance(text, str) and return_tensors is None
         return BatchEncoding({name: rows[0] for name, rows in made.items()}) if single else made
 

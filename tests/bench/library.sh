@@ -15,6 +15,8 @@ rows() { # WHAT OF-C LINE-OF-PYTHON THREADS
         [ ! -s python ] || [ -z "$(field python "$3" textmill)" ] ||
             record "$1 from Python, english, threads: $4" MB/s "$(field python "$3" textmill)" $peer "$(field python "$3" $peer)"
     done
+    [ -z "$(field python "$3" textmill)" ] ||
+        record "$1 from Python, english, threads: $4" MB/s "$(field python "$3" textmill)" 'the C library' "$(field c '' "$2")"
 }
 all=$(nproc) counts=1
 [ "$all" = 1 ] || counts="1 $all"

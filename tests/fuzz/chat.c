@@ -1,4 +1,5 @@
-/* Writes conversations in each form. Spans cover the ids, and some are labels. */
+/* Writes conversations in each form, for each use. Spans cover the ids; where a model learns, some
+ * are labels. */
 #include <assert.h>
 #include <stdint.h>
 #include <string.h>
@@ -32,13 +33,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (int form = FIRST; form < FORMS && !e; form++)
         assert(chat_open(&chats[form], form, t ? t : (t = make()), NULL) == 0);
     e = e ? e : encoder_new(t);
-    for (int form = FIRST; form < FORMS; form++) {
+    for (int i = 0; i < (FORMS - FIRST) * 3; i++) {
         struct ids ids = { 0 }, spans = { 0 };
-        if (chat_encode(&chats[form], e, (const char *)data, size, &ids, &spans) == 0) {
+        struct chat chat = chats[FIRST + i / 3];
+        chat.use = (enum chat_use)(i % 3);
+        if (chat_encode(&chat, e, (const char *)data, size, &ids, &spans) == 0) {
             for (size_t k = 0; k < spans.count; k++)
                 assert(spans.data[k] >= (k ? spans.data[k - 1] : 0));
             assert(spans.count ? spans.data[spans.count - 1] == ids.count : !ids.count);
-            assert(!ids.count || spans.count >= 2);
+            assert(!ids.count || spans.count >= 2 || chat.use != CHAT_LEARN);
         }
         ids_release(&ids);
         ids_release(&spans);

@@ -4,6 +4,7 @@ those that wikiprep prints, and its errors are raised."""
 import glob
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -76,8 +77,11 @@ def check_shards(folder):
         raises(TokenizerError, "compressed", lambda: Shards(f"{folder}/{name}"))
     raises(TokenizerError, "ends in .tfrecord", lambda: Shards(DATA))
     raises(FileNotFoundError, "nothing", lambda: Shards("nothing"))
+    rows = Shards(file)
     os.truncate(file, os.path.getsize(file) - 5)
-    raises(TokenizerError, f"{file}: record ", lambda: Shards(file))
+    raises(TokenizerError, f"{file}: record {len(rows) - 1} at byte", lambda: Shards(file)[-1])
+    os.truncate(file, int(rows._files[0][2][-1]))
+    raises(TokenizerError, "the file ends before it", lambda: Shards(file)[-1])
     os.truncate(file, 0)
     assert len(Shards(file)) == 0
     sample = os.path.join(DATA, "bert/sample_text.tfrecord")
@@ -88,6 +92,8 @@ def check_shards(folder):
     damaged[int(rows._files[0][2][7]) + 20] ^= 1
     with open(f"{folder}/damaged.tfrecord", "wb") as f:
         f.write(damaged)
+    raises(TokenizerError, "tfwrite index makes one", lambda: Shards(f"{folder}/damaged.tfrecord"))
+    shutil.copy(os.path.join(DATA, "bert/sample_text.index"), f"{folder}/damaged.index")
     rows = Shards(f"{folder}/damaged.tfrecord")
     assert len(rows) == 45 and len(rows[8]["input_ids"])
     raises(TokenizerError, "damaged.tfrecord: record 7 at byte", lambda: rows[7])
