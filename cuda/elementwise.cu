@@ -1,4 +1,6 @@
 /* elementwise.cu - operations on single numbers. Each thread computes eight numbers. */
+#include <assert.h>
+
 #include "cuda/kernel.h"
 
 enum { THREADS = 256, EACH = 8 };
@@ -214,11 +216,12 @@ KERNEL(gated_fwd, map, THREADS)
     WITH_ACTIVATION(gate_fwd, &a);
 }
 
-EXTERN_C void cuda_gated_fwd(struct ops *o, enum ops_activation f, struct ops_array y,
-                             struct ops_array gate, struct ops_array up, int64_t n)
+EXTERN_C void cuda_gated_fwd(struct ops *o, const struct ops_gate *g, struct ops_array y,
+                             struct ops_array gate, struct ops_array up)
 {
-    struct map m = map_of(y, gate, n);
-    m.f = f;
+    assert(g->ld == g->I);
+    struct map m = map_of(y, gate, g->N * g->I);
+    m.f = g->f;
     m.up = view_of(up);
     RUN(o, gated_fwd, m);
 }
@@ -246,12 +249,13 @@ KERNEL(gated_bwd, map, THREADS)
     WITH_ACTIVATION(gate_bwd, &a);
 }
 
-EXTERN_C void cuda_gated_bwd(struct ops *o, enum ops_activation f, struct ops_array dgate,
+EXTERN_C void cuda_gated_bwd(struct ops *o, const struct ops_gate *g, struct ops_array dgate,
                              struct ops_array dup, struct ops_array y, struct ops_array dy,
-                             struct ops_array gate, struct ops_array up, int64_t n)
+                             struct ops_array gate, struct ops_array up)
 {
-    struct map m = map_of(y, gate, n);
-    m.f = f;
+    assert(g->ld == g->I);
+    struct map m = map_of(y, gate, g->N * g->I);
+    m.f = g->f;
     m.dx = view_of(dgate);
     m.dup = view_of(dup);
     m.dy = view_of(dy);

@@ -208,6 +208,8 @@ static int ask_back_end(struct plan *p)
                                      .shares = heads,
                                      .group = (int)p->ranks * heads *
                                               split_ranks(&p->own, SPLIT_WIDTH) };
+    if (on_gpu(p) && c->local_pause)
+        return err_set("a GPU cannot compute a %s yet: give --device cpu", c->architecture->title);
     if (on_gpu(p) && c->window && p->engine.T > c->window)
         return err_set("a GPU has no attention in a window yet: give --device cpu, or a "
                        "--sequence-length of at most %" PRId64,

@@ -65,9 +65,8 @@ static const struct opt options[] = {
       "what to train: a decoder such as a GPT or a Llama, a BERT, a BERT that answers questions, "
       "or one that classifies texts" },
     { 0, "architecture", OPT_TEXT | OPT_FIXED, AT(architecture), "NAME",
-      "model architecture: gpt2, llama, mistral, qwen2, qwen3, smollm3, bert, distilbert or "
-      "roberta; "
-      "default: gpt2 or bert, as the task needs" },
+      "model architecture: gpt2, llama, mistral, qwen2, qwen3, smollm3, bert, distilbert, roberta "
+      "or modernbert; default: gpt2 or bert, as the task needs" },
     { 0, "inner", OPT_INT | OPT_FIXED, AT(inner), "N",
       "width of the MLP's hidden layer; 0: 4 times --width", 0, 1e7 },
     { 0, "positions", OPT_INT | OPT_FIXED, AT(positions), "N",

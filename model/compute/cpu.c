@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "common/base/err.h"
+#include "common/base/least.h"
 #include "common/base/mem.h"
 
 enum {
@@ -57,7 +58,8 @@ static void cpu_close(struct ops *o)
     ops_buffer_free(o, o->work.data, o->work.floats);
     ops_buffer_free(o, o->panels.data, o->panels.floats);
     ops_buffer_free(o, o->operands.data, o->operands.floats);
-    ops_buffer_free(o, o->angles.table.data, o->angles.table.floats);
+    for (int i = 0; i < 2; i++)
+        ops_buffer_free(o, o->angles[i].table.data, o->angles[i].table.floats);
     pool_free(o->pool);
 }
 
@@ -247,38 +249,41 @@ void cpu_activation_bwd(struct ops *o, enum ops_activation f, struct ops_array d
 
 struct gated {
     const struct kernels *k;
-    enum ops_activation f;
+    struct ops_gate g;
     struct ops_array y, gate, up, dy, dgate, dup;
 };
 
-static void gated_fwd_part(void *ctx, int64_t begin, int64_t end, int)
+/* Computes elements begin to end - 1, row by row if the rows are apart. */
+static void gated_part(void *ctx, int64_t begin, int64_t end, int)
 {
     const struct gated *g = ctx;
-    g->k->gated_fwd[g->f](ops_part(g->y, begin), ops_part(g->gate, begin), ops_part(g->up, begin),
-                          end - begin);
+    const int64_t I = g->g.ld == g->g.I ? g->g.N * g->g.I : g->g.I;
+    for (int64_t i = begin, n; i < end; i += n) {
+        const int64_t at = i / I * g->g.ld + i % I;
+        struct ops_array y = ops_part(g->y, i), gate = ops_part(g->gate, at);
+        struct ops_array up = ops_part(g->up, at);
+        n = smaller(I - i % I, end - i);
+        if (ops_is_none(g->dy))
+            g->k->gated_fwd[g->g.f](y, gate, up, n);
+        else
+            g->k->gated_bwd[g->g.f](ops_part(g->dgate, at), ops_part(g->dup, at), y,
+                                    ops_part(g->dy, i), gate, up, n);
+    }
 }
 
-void cpu_gated_fwd(struct ops *o, enum ops_activation f, struct ops_array y, struct ops_array gate,
-                   struct ops_array up, int64_t n)
+void cpu_gated_fwd(struct ops *o, const struct ops_gate *gate_of, struct ops_array y,
+                   struct ops_array gate, struct ops_array up)
 {
-    struct gated g = { .k = o->k, .f = f, .y = y, .gate = gate, .up = up };
-    pool_for(o->pool, n, GRAIN, gated_fwd_part, &g);
+    struct gated g = { .k = o->k, .g = *gate_of, .y = y, .gate = gate, .up = up };
+    pool_for(o->pool, g.g.N * g.g.I, GRAIN, gated_part, &g);
 }
 
-static void gated_bwd_part(void *ctx, int64_t begin, int64_t end, int)
-{
-    const struct gated *g = ctx;
-    g->k->gated_bwd[g->f](ops_part(g->dgate, begin), ops_part(g->dup, begin), ops_part(g->y, begin),
-                          ops_part(g->dy, begin), ops_part(g->gate, begin), ops_part(g->up, begin),
-                          end - begin);
-}
-
-void cpu_gated_bwd(struct ops *o, enum ops_activation f, struct ops_array dgate,
+void cpu_gated_bwd(struct ops *o, const struct ops_gate *gate_of, struct ops_array dgate,
                    struct ops_array dup, struct ops_array y, struct ops_array dy,
-                   struct ops_array gate, struct ops_array up, int64_t n)
+                   struct ops_array gate, struct ops_array up)
 {
-    struct gated g = { o->k, f, y, gate, up, dy, dgate, dup };
-    pool_for(o->pool, n, GRAIN, gated_bwd_part, &g);
+    struct gated g = { o->k, *gate_of, y, gate, up, dy, dgate, dup };
+    pool_for(o->pool, g.g.N * g.g.I, GRAIN, gated_part, &g);
 }
 
 /* Runs in the calling thread: the arrays are too small for the pool. */

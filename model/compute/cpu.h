@@ -26,12 +26,12 @@ struct ops {
     OPS_COMMON
     struct pool *pool;
     const struct kernels *k;
-    int openblas;          /* 1: OpenBLAS computes large f32 products */
-    char name[128];        /* description for reports */
-    struct arena work;     /* scratch of the operations */
-    struct arena panels;   /* packed panels of matrix products */
-    struct arena operands; /* converted operands of products with stored weights, packed rows */
-    struct angles angles;
+    int openblas;            /* 1: OpenBLAS computes large f32 products */
+    char name[128];          /* description for reports */
+    struct arena work;       /* scratch of the operations */
+    struct arena panels;     /* packed panels of matrix products */
+    struct arena operands;   /* converted operands of products with stored weights, packed rows */
+    struct angles angles[2]; /* ModernBERT has two bases */
 };
 
 static inline float *cpu_floats(struct ops_array a)

@@ -119,10 +119,11 @@ void cpu_embedding_bwd(struct ops *o, const struct ops_embedding *d, struct ops_
 /* ---- rotary positions --------------------------------------------------------------------- */
 
 /* Returns the table of cosines and sines, [places][HS/2 cosines, HS/2 sines], for at least `places`
- * positions. The context owns the table; it is rebuilt if it is too small or for other settings. */
+ * positions. The context owns two tables, for two bases; one is rebuilt if it is too small or for
+ * other settings. */
 static const float *angles(struct ops *o, const struct ops_rotary *r, int64_t places)
 {
-    struct angles *a = &o->angles;
+    struct angles *a = &o->angles[o->angles[0].places && o->angles[0].base != r->base];
     const int64_t half = r->HS / 2;
     const struct ops_stretch *s = &r->stretch;
     if (a->places >= places && a->base == r->base && a->HS == r->HS &&

@@ -466,19 +466,21 @@ void ops_activation_bwd(struct ops *o, enum ops_activation f, struct ops_array d
     o->b->activation_bwd(o, f, dx, y, dy, x, n);
 }
 
-void ops_gated_fwd(struct ops *o, enum ops_activation f, struct ops_array y, struct ops_array gate,
-                   struct ops_array up, int64_t n)
+void ops_gated_fwd(struct ops *o, const struct ops_gate *g, struct ops_array y,
+                   struct ops_array gate, struct ops_array up)
 {
-    TRACE_KERNEL(0, bytes(y, (double)n) + 2 * bytes(gate, (double)n));
-    o->b->gated_fwd(o, f, y, gate, up, n);
+    const double n = (double)(g->N * g->I);
+    TRACE_KERNEL(0, bytes(y, n) + 2 * bytes(gate, n));
+    o->b->gated_fwd(o, g, y, gate, up);
 }
 
-void ops_gated_bwd(struct ops *o, enum ops_activation f, struct ops_array dgate,
+void ops_gated_bwd(struct ops *o, const struct ops_gate *g, struct ops_array dgate,
                    struct ops_array dup, struct ops_array y, struct ops_array dy,
-                   struct ops_array gate, struct ops_array up, int64_t n)
+                   struct ops_array gate, struct ops_array up)
 {
-    TRACE_KERNEL(0, 3 * bytes(dgate, (double)n) + 3 * bytes(gate, (double)n));
-    o->b->gated_bwd(o, f, dgate, dup, y, dy, gate, up, n);
+    const double n = (double)(g->N * g->I);
+    TRACE_KERNEL(0, 3 * bytes(dgate, n) + 3 * bytes(gate, n));
+    o->b->gated_bwd(o, g, dgate, dup, y, dy, gate, up);
 }
 
 /* Returns the pair, not rounded, whose wave fits `turns` times into the training texts. */

@@ -228,14 +228,20 @@ void ops_activation_fwd(struct ops *o, enum ops_activation f, struct ops_array y
 void ops_activation_bwd(struct ops *o, enum ops_activation f, struct ops_array dx,
                         struct ops_array y, struct ops_array dy, struct ops_array x, int64_t n);
 
+/* N rows of I numbers of a gated unit. Rows of gate and up, and of their gradients, begin ld
+ * numbers apart, those of y and dy I numbers. On a GPU, ld is I. */
+struct ops_gate {
+    enum ops_activation f;
+    int64_t N, I, ld;
+};
 /* Computes a gated unit, y = f(gate) * up. With OPS_SILU it is SwiGLU (Shazeer 2020). */
-void ops_gated_fwd(struct ops *o, enum ops_activation f, struct ops_array y, struct ops_array gate,
-                   struct ops_array up, int64_t n);
+void ops_gated_fwd(struct ops *o, const struct ops_gate *g, struct ops_array y,
+                   struct ops_array gate, struct ops_array up);
 /* Computes dgate = dy * up * f'(gate), dup = dy * f(gate), and y again. Each output may be an input
  * of the same type. */
-void ops_gated_bwd(struct ops *o, enum ops_activation f, struct ops_array dgate,
+void ops_gated_bwd(struct ops *o, const struct ops_gate *g, struct ops_array dgate,
                    struct ops_array dup, struct ops_array y, struct ops_array dy,
-                   struct ops_array gate, struct ops_array up, int64_t n);
+                   struct ops_array gate, struct ops_array up);
 
 /* y = mask * x; y may be x. The backward is the same. */
 void ops_dropout(struct ops *o, struct ops_array y, struct ops_array x, int64_t n,

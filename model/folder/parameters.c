@@ -8,6 +8,7 @@
 #include "model/compute/stored.h"
 #include "model/folder/folder.h"
 #include "model/folder/gguf_model.h"
+#include "model/network/architecture.h"
 
 enum { FEW_OUTPUTS = 16 };
 
@@ -220,11 +221,15 @@ static int load_small(struct parameters *p, struct model *m, struct ops *o, cons
     return failed;
 }
 
-/* A GPU has no attention in a window: the texts stay inside it. */
-static void stay_in_window(struct model_config *c, const struct ops *o)
+/* A GPU has no attention in a window: the texts stay inside it. Returns 0, or -1 with an error. */
+static int stay_in_window(struct model_config *c, const struct ops *o)
 {
+    if (!ops_on_host(o) && c->local_pause)
+        return err_usage("a GPU cannot compute a %s yet: give --device cpu",
+                         c->architecture->title);
     if (!ops_on_host(o) && c->window && c->window < c->positions)
         c->positions = c->window;
+    return 0;
 }
 
 static int load(struct parameters *p, struct model *m, struct ops *o, const char *dir,
@@ -246,8 +251,10 @@ int parameters_load(struct parameters *p, struct model *m, struct ops *o, const 
         return -1;
     if (load(p, m, o, dir, head, weights) < 0)
         return -1;
-    stay_in_window(&m->config, o);
-    return 0;
+    const int failed = stay_in_window(&m->config, o);
+    if (failed)
+        parameters_release(p, m, o);
+    return failed;
 }
 
 /* Frees the arrays of the lists. A shared table is freed as the item of its row. */

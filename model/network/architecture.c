@@ -6,9 +6,10 @@
 #include "common/base/err.h"
 
 static const struct architecture *const rows[] = {
-    &architecture_gpt2,  &architecture_llama,      &architecture_mistral,
-    &architecture_qwen2, &architecture_qwen3,      &architecture_smollm3,
-    &architecture_bert,  &architecture_distilbert, &architecture_roberta,
+    &architecture_gpt2,       &architecture_llama,      &architecture_mistral,
+    &architecture_qwen2,      &architecture_qwen3,      &architecture_smollm3,
+    &architecture_bert,       &architecture_distilbert, &architecture_roberta,
+    &architecture_modernbert,
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 

@@ -75,10 +75,11 @@ struct architecture {
             *classes, *dense, *dense_norm, *bias;
     } names;
     int first_position; /* the row of the position table for a text's first token */
-    int rms;            /* 1: norms are RMSNorm, without a bias */
-    int untransposed;   /* 1: files hold a layer's matrices as memory does, [in,out] */
-    int scaled_ends;    /* 1: the initial values of maps at the end of residual branches are smaller
-                         * by sqrt(2 L), because 2 L of them add to one stream */
+    int rms;            /* 1: norms are RMSNorm */
+    int unbiased; /* 1: norms have no bias, nor has the dense map of the head for masked words */
+    int untransposed; /* 1: files hold a layer's matrices as memory does, [in,out] */
+    int scaled_ends;  /* 1: the initial values of maps at the end of residual branches are smaller
+                       * by sqrt(2 L), because 2 L of them add to one stream */
 
     /* Tensor names in files may have the submodule `prefix` or lack it. The tensor table's names
      * have it, unless `bare` is 1. */
@@ -111,7 +112,7 @@ struct architecture {
 
 extern const struct architecture architecture_gpt2, architecture_bert, architecture_distilbert,
     architecture_roberta, architecture_llama, architecture_qwen2, architecture_qwen3,
-    architecture_smollm3, architecture_mistral;
+    architecture_smollm3, architecture_mistral, architecture_modernbert;
 
 /* Returns row i, from 0; NULL after the last row. */
 const struct architecture *architecture_at(size_t i);

@@ -15,10 +15,18 @@ static int first_tensors(const struct model *m)
     return m->config.architecture->names.next ? BERT_FIRST_TENSORS : 0;
 }
 
+/* Returns the place of tensor i for words among those that the model has. */
+static int place_of(const struct model *m, int i)
+{
+    const int unbiased = m->config.architecture->unbiased;
+    return m->config.bare_head ? WORD_BIAS
+                               : i - unbiased * ((i > TRANSFORM_BIAS) + (i > TRANSFORM_SHIFT));
+}
+
 /* Returns the row of tensor i for words. */
 static size_t word_row(const struct model *m, int i)
 {
-    return bert_head_row(m, first_tensors(m) + i);
+    return bert_head_row(m, first_tensors(m) + place_of(m, i));
 }
 
 static void add_tensors(struct model *m)
@@ -26,14 +34,14 @@ static void add_tensors(struct model *m)
     const struct architecture_names *names = &m->config.architecture->names;
     const int64_t C = m->config.width, W = split_width(m);
     const double std = m->config.init_std;
-    const int head = (int)m->config.layers + 1;
+    const int head = (int)m->config.layers + 1, biased = !m->config.architecture->unbiased;
     if (names->next)
         bert_first_init(m, names->pooler, names->next, 2);
     if (!m->config.bare_head) {
         block_add_vector(m, head, m->config.untied ? "cls.predictions.decoder.bias" : names->bias,
                          0, m->config.vocabulary, INIT_ZERO);
-        block_add_map(m, head, names->dense, 0, C, W, std, 1, 0);
-        block_add_norm(m, head, names->dense_norm, 0, W, 1, 0);
+        block_add_map(m, head, names->dense, 0, C, W, std, biased, 0);
+        block_add_norm(m, head, names->dense_norm, 0, W, biased, 0);
     }
     if (m->config.untied)
         block_add_table(m, head, "cls.predictions.decoder.weight", m->config.vocabulary);
@@ -43,7 +51,7 @@ static void add_tensors(struct model *m)
  * and, if the decoder is untied, its table. */
 static int words_end(const struct model *m)
 {
-    return (m->config.bare_head ? WORD_BIAS : DECODER) + m->config.untied;
+    return place_of(m, DECODER) + m->config.untied;
 }
 
 static struct ops_linear map_of(const struct model *m, struct ops_array w, int i, int64_t n)
@@ -102,10 +110,11 @@ static void transform_bwd(const struct model *m, struct ops *o, struct ops_array
         return;
     const struct ops_linear map = map_of(m, w, TRANSFORM, n);
     const struct ops_norm norm = block_norm(m, w, word_row(m, TRANSFORM_GAIN), n);
-    ops_norm_bwd(o, ops_set(t->normed), block_gradient(m, dw, word_row(m, TRANSFORM_GAIN)),
-                 block_gradient(m, dw, word_row(m, TRANSFORM_SHIFT)),
-                 split_all_columns(m, o, d, n, "gradients of the decoder"), t->active, t->kept,
-                 &norm);
+    ops_norm_bwd(
+        o, ops_set(t->normed), block_gradient(m, dw, word_row(m, TRANSFORM_GAIN)),
+        m->config.architecture->unbiased ? no_gradient()
+                                         : block_gradient(m, dw, word_row(m, TRANSFORM_SHIFT)),
+        split_all_columns(m, o, d, n, "gradients of the decoder"), t->active, t->kept, &norm);
     ops_activation_bwd(o, activation(m), t->normed, t->dense, t->normed, t->dense, n * norm.C);
     block_linear_bwd(m, o, ops_set(d), dw, word_row(m, TRANSFORM), t->normed, t->x, &map);
 }
@@ -256,5 +265,5 @@ void bert_pretraining_init(struct model *m)
     m->part[1] = (struct model_part){ "nsp", 1 };
     m->labels = labels;
     add_tensors(m);
-    m->decoder_table = m->tied ? 0 : word_row(m, words_end(m) - 1);
+    m->decoder_table = m->tied ? 0 : word_row(m, DECODER);
 }

@@ -88,7 +88,7 @@ struct ops_norm block_norm(const struct model *m, struct ops_array w, size_t row
                               .N = N,
                               .C = gain->shape[0],
                               .epsilon = m->config.epsilon,
-                              .rms = !gain->biased,
+                              .rms = m->config.architecture->rms,
                               .all = gain->across < 0 ? 0 : split_width(m) };
 }
 
@@ -152,17 +152,18 @@ static double scale_of(const struct model_config *c, int64_t layer)
 struct ops_attention block_attention(const struct model *m, int64_t layer, const struct inputs *in)
 {
     const struct model_config *c = &m->config;
-    return (struct ops_attention){ .rows = in->rows,
-                                   .NH = c->heads,
-                                   .KV = c->kv_heads,
-                                   .HS = c->head_width,
-                                   .first_head = m->first_head,
-                                   .all_heads = m->all_heads,
-                                   .scale = scale_of(c, layer),
-                                   .causal = c->head == HEAD_NEXT,
-                                   .window = c->window,
-                                   .drop = dropout(in, c->attention_dropout, layer,
-                                                   PLACE_PROBABILITIES) };
+    return (struct ops_attention){
+        .rows = in->rows,
+        .NH = c->heads,
+        .KV = c->kv_heads,
+        .HS = c->head_width,
+        .first_head = m->first_head,
+        .all_heads = m->all_heads,
+        .scale = scale_of(c, layer),
+        .causal = c->head == HEAD_NEXT,
+        .window = !c->local_pause || model_is_local(c, layer) ? c->window : 0,
+        .drop = dropout(in, c->attention_dropout, layer, PLACE_PROBABILITIES)
+    };
 }
 
 /* Returns the part of the mask for this rank's rows and columns of the residual stream. */

@@ -37,7 +37,7 @@ void embedding_init(struct model *m)
         if (name_of(m, i))
             block_add_table(m, 0, name_of(m, i), rows[i]);
     if (embedding_is_read_again(m))
-        block_add_norm(m, 0, name_of(m, TABLES), 0, c->width, !c->architecture->rms, 0);
+        block_add_norm(m, 0, name_of(m, TABLES), 0, c->width, !c->architecture->unbiased, 0);
 }
 
 int embedding_is_read_again(const struct model *m)

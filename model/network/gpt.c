@@ -8,7 +8,7 @@
 
 static const struct layer_row layer[] = {
     { LAYER_NORM, { AT_INPUT }, .out = AT_NORMED, .weights = { "ln_1" } },
-    { LAYER_MAPS, { AT_NORMED }, .out = AT_QUERIES, .weights = { "attn.c_attn" }, .joined = 1 },
+    { LAYER_MAPS, { AT_NORMED }, .out = AT_QUERIES, .weights = { "attn.c_attn" }, .joined = 3 },
     { LAYER_ATTEND, { AT_QUERIES, AT_KEYS, AT_VALUES }, .out = AT_HEADS },
     LAYER_ADDS(AT_HEADS, AT_INPUT, AT_MIDDLE, "attn.c_proj", PLACE_ATTENTION),
     { LAYER_NORM, { AT_MIDDLE }, .out = AT_BRANCH, .weights = { "ln_2" } },

@@ -3,8 +3,11 @@
 #include <assert.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "common/base/least.h"
+#include "common/base/mem.h"
 #include "model/network/block.h"
 #include "model/network/split.h"
 
@@ -47,9 +50,9 @@ static int64_t width_of(const struct model_config *c, enum layer_array a)
     return c->width;
 }
 
-static const struct layer_row *rows_of(const struct model *m)
+static int list_of(const struct model *m, int64_t layer)
 {
-    return m->config.architecture->layer;
+    return (layer == 0 ? LAYER_FIRST : 0) + (layer == m->config.layers - 1 ? LAYER_LAST : 0);
 }
 
 static int weights_of(const struct layer_row *row)
@@ -61,7 +64,7 @@ static int weights_of(const struct layer_row *row)
 static int outputs_of(const struct layer_row *row)
 {
     if (row->kind == LAYER_MAPS)
-        return row->joined ? LAYER_READS : weights_of(row);
+        return row->joined ? row->joined : weights_of(row);
     return row->out != AT_NONE;
 }
 
@@ -88,20 +91,20 @@ static int is_kept(const struct layer_row *row)
            (row->kind == LAYER_RESIDUAL && row->out != AT_OUTPUT);
 }
 
-/* Returns the row that writes the array, or NULL for the layer's input. */
-static const struct layer_row *writer_of(const struct model *m, enum layer_array a)
+/* Returns the row of a list that writes the array, or NULL for the layer's input. */
+static const struct layer_row *writer_of(const struct layer_row *row, enum layer_array a)
 {
-    for (const struct layer_row *row = rows_of(m); row->kind; row++)
+    for (; row->kind; row++)
         if (a == row->out || (a > row->out && a < row->out + (enum layer_array)outputs_of(row)))
             return row;
     return NULL;
 }
 
-/* Returns 1 if only matrix products read the array. */
-static int is_operand(const struct model *m, enum layer_array a)
+/* Returns 1 if only matrix products of a list read the array. */
+static int is_operand(const struct layer_row *row, enum layer_array a)
 {
     int others = 0;
-    for (const struct layer_row *row = rows_of(m); row->kind; row++)
+    for (; row->kind; row++)
         for (int i = 0; i < LAYER_READS; i++)
             others += row->in[i] == a &&
                       (i || (row->kind != LAYER_MAPS && row->kind != LAYER_RESIDUAL));
@@ -121,20 +124,10 @@ static int64_t norms_of(const struct model_config *c, const struct layer_row *ro
 static int is_biased(const struct model_config *c, const struct layer_row *row)
 {
     if (row->kind == LAYER_NORM)
-        return !c->architecture->rms;
+        return !c->architecture->unbiased;
     if (row->kind == LAYER_MAPS && row->out == AT_QUERIES)
         return c->qkv_bias;
     return row->kind == LAYER_RESIDUAL && row->in[0] == AT_HEADS ? c->out_bias : c->mlp_bias;
-}
-
-/* Returns the row of weight i in the tensor table, for the first layer. All layers have equal rows.
- */
-static size_t tensor_of(const struct model *m, const struct layer_row *row, int i)
-{
-    size_t tensor = m->first_layer;
-    for (const struct layer_row *r = rows_of(m); r < row; r++)
-        tensor += (size_t)(weights_of(r) * (1 + is_biased(&m->config, r)));
-    return tensor + (size_t)(i * (1 + is_biased(&m->config, row)));
 }
 
 static void add_weight(struct model *m, const struct layer_row *row, int i, int64_t layer)
@@ -143,7 +136,8 @@ static void add_weight(struct model *m, const struct layer_row *row, int i, int6
     const struct architecture *a = c->architecture;
     const int biased = is_biased(c, row), block = (int)layer + 1;
     char stem[TENSOR_NAME];
-    snprintf(stem, sizeof stem, "%s%s", a->names.layer, row->weights[i]);
+    snprintf(stem, sizeof stem, "%s%s", row->part == LAST_LAYER ? "" : a->names.layer,
+             row->weights[i]);
     if (row->kind == LAYER_NORM) {
         block_add_norm(m, block, stem, layer,
                        is_of_heads(row) ? c->head_width : width_of(c, row->in[0]), biased,
@@ -158,7 +152,7 @@ static void add_weight(struct model *m, const struct layer_row *row, int i, int6
     block_add_map(m, block, stem, layer, in, out, std, biased, end);
     for (int k = 0; k <= biased; k++) {
         struct tensor *t = &m->tensors.rows[m->tensors.count - 1 - (size_t)k];
-        t->maps = row->joined ? outputs_of(row) : 1;
+        t->maps = row->joined ? row->joined : 1;
         t->transposed = t->transposed && !a->untransposed;
     }
 }
@@ -177,7 +171,9 @@ struct place {
 /* The state of one forward or backward pass through a layer. */
 struct run {
     const struct model *m;
-    struct ops *o; /* NULL: the pass only counts its scratch memory */
+    const struct layer_row *rows; /* the list */
+    size_t first_row;             /* of the tensor table, for the first layer with this list */
+    struct ops *o;                /* NULL: the pass only counts its scratch memory */
     int64_t layer, N;
     struct ops_array w;
     const struct inputs *in;
@@ -245,10 +241,11 @@ static int64_t scratch_of(const struct run *r)
 }
 
 /* Returns how far apart the rows of an array lie. */
-static int64_t stride_of(const struct model *m, enum layer_array a)
+static int64_t stride_of(const struct run *r, enum layer_array a)
 {
-    const struct layer_row *writer = writer_of(m, a);
-    return writer && writer->joined ? width_out(&m->config, writer) : width_of(&m->config, a);
+    const struct layer_row *writer = writer_of(r->rows, a);
+    const struct model_config *c = &r->m->config;
+    return writer && writer->joined ? width_out(c, writer) : width_of(c, a);
 }
 
 /* Sets the places of the other arrays that the row writes. They follow the first one in memory or,
@@ -277,7 +274,7 @@ static void lay_out(struct run *r, const struct model_cache *cache, int64_t used
     const struct model_config *c = &r->m->config;
     const int64_t own = split_most_rows(r->m, r->N);
     enum model_cache_part part = CACHE_ATTENTION;
-    for (const struct layer_row *row = rows_of(r->m); row->kind; row++) {
+    for (const struct layer_row *row = r->rows; row->kind; row++) {
         const int64_t norms = norms_of(c, row, own, r->N);
         struct ops_moments *moments = &r->moments[row->out];
         if (is_kept(row)) {
@@ -298,7 +295,7 @@ static void lay_out(struct run *r, const struct model_cache *cache, int64_t used
 
 int64_t layer_cache(const struct model *m, int64_t B, int64_t T, int64_t parts[CACHE_PARTS])
 {
-    struct run r = { .m = m, .N = B * T };
+    struct run r = { .m = m, .rows = m->config.architecture->layer, .N = B * T };
     int64_t used[CACHE_PARTS] = { 0 };
     lay_out(&r, &(struct model_cache){ 0 }, used);
     if (parts)
@@ -308,15 +305,26 @@ int64_t layer_cache(const struct model *m, int64_t B, int64_t T, int64_t parts[C
 
 /* ---- the rows ----------------------------------------------------------------------------- */
 
+/* Returns the row of weight i in the tensor table, for the first layer with this list. The others
+ * have equal rows. */
+static size_t tensor_of(const struct run *r, const struct layer_row *row, int i)
+{
+    const struct model_config *c = &r->m->config;
+    size_t tensor = r->first_row;
+    for (const struct layer_row *before = r->rows; before < row; before++)
+        tensor += (size_t)(weights_of(before) * (1 + is_biased(c, before)));
+    return tensor + (size_t)(i * (1 + is_biased(c, row)));
+}
+
 static struct ops_linear map_of(const struct run *r, const struct layer_row *row, int i)
 {
-    return block_linear(r->m, r->w, tensor_of(r->m, row, i), r->N);
+    return block_linear(r->m, r->w, tensor_of(r, row, i), r->N);
 }
 
 static struct ops_norm norm_of(const struct run *r, const struct layer_row *row)
 {
     const int64_t own = split_rows(r->m, r->N).count;
-    struct ops_norm l = block_norm(r->m, r->w, tensor_of(r->m, row, 0), 0);
+    struct ops_norm l = block_norm(r->m, r->w, tensor_of(r, row, 0), 0);
     l.N = norms_of(&r->m->config, row, own, r->N);
     return l;
 }
@@ -339,7 +347,7 @@ static void norm_bwd(struct run *r, const struct layer_row *row)
     if (r->partial[row->out])
         dy = split_gradient_end(r->m, r->o, dy, r->N, l.C);
     block_norm_bwd(r->m, r->o, (struct ops_gradient){ r->d[in].at, r->begun[in] }, r->dw,
-                   tensor_of(r->m, row, 0), dy, r->x[in].at, r->moments[row->out], &l);
+                   tensor_of(r, row, 0), dy, r->x[in].at, r->moments[row->out], &l);
 }
 
 /* Returns all rows of the array that the maps read. */
@@ -373,7 +381,7 @@ static void maps_bwd(struct run *r, const struct layer_row *row)
     for (int i = 0; i < weights_of(row); i++) {
         const struct ops_linear map = map_of(r, row, i);
         block_linear_bwd(r->m, r->o, (struct ops_gradient){ d, i || r->begun[in] }, r->dw,
-                         tensor_of(r->m, row, i), r->d[row->out + (enum layer_array)i].at, x, &map);
+                         tensor_of(r, row, i), r->d[row->out + (enum layer_array)i].at, x, &map);
     }
     if (sum_now) {
         split_gradient_end(r->m, r->o, d, r->N, C);
@@ -391,8 +399,9 @@ static void rotate(struct run *r, const struct layer_row *row, const struct plac
     for (int i = 0; i < 2; i++) {
         const struct ops_rotary rotary = { .heads = i ? c->kv_heads : c->heads,
                                            .HS = c->head_width,
-                                           .ld = stride_of(r->m, row->in[i]),
-                                           .base = c->rope_theta,
+                                           .ld = stride_of(r, row->in[i]),
+                                           .base = model_is_local(c, r->layer) ? c->local_theta
+                                                                               : c->rope_theta,
                                            .stretch = c->rope_stretch,
                                            .back = back };
         ops_rotate(r->o, p[row->in[i]].at, &r->in->tokens, &rotary);
@@ -413,7 +422,7 @@ static struct ops_qkv qkv_of(const struct run *r, const struct layer_row *row,
                              const struct place p[LAYER_ARRAYS])
 {
     return (struct ops_qkv){ p[row->in[0]].at, p[row->in[1]].at, p[row->in[2]].at,
-                             stride_of(r->m, row->in[0]), stride_of(r->m, row->in[1]) };
+                             stride_of(r, row->in[0]), stride_of(r, row->in[1]) };
 }
 
 static void attend_fwd(struct run *r, const struct layer_row *row)
@@ -445,17 +454,23 @@ static void activate_bwd(struct run *r, const struct layer_row *row)
                        r->d[row->out].at, r->x[row->in[0]].at, r->N * r->m->config.inner);
 }
 
+static struct ops_gate gate_of(const struct run *r, const struct layer_row *row)
+{
+    const struct model_config *c = &r->m->config;
+    return (struct ops_gate){ c->activation, r->N, c->inner, stride_of(r, row->in[0]) };
+}
+
 static void gate_fwd(struct run *r, const struct layer_row *row)
 {
-    ops_gated_fwd(r->o, r->m->config.activation, r->x[row->out].at, r->x[row->in[0]].at,
-                  r->x[row->in[1]].at, r->N * r->m->config.inner);
+    const struct ops_gate g = gate_of(r, row);
+    ops_gated_fwd(r->o, &g, r->x[row->out].at, r->x[row->in[0]].at, r->x[row->in[1]].at);
 }
 
 static void gate_bwd(struct run *r, const struct layer_row *row)
 {
-    ops_gated_bwd(r->o, r->m->config.activation, r->d[row->in[0]].at, r->d[row->in[1]].at,
-                  r->x[row->out].at, r->d[row->out].at, r->x[row->in[0]].at, r->x[row->in[1]].at,
-                  r->N * r->m->config.inner);
+    const struct ops_gate g = gate_of(r, row);
+    ops_gated_bwd(r->o, &g, r->d[row->in[0]].at, r->d[row->in[1]].at, r->x[row->out].at,
+                  r->d[row->out].at, r->x[row->in[0]].at, r->x[row->in[1]].at);
 }
 
 static void residual_fwd(struct run *r, const struct layer_row *row)
@@ -506,14 +521,14 @@ static int is_read_after(const struct layer_row *row, const struct layer_row *wr
 static void forward_row(struct run *r, const struct layer_row *row)
 {
     if (row->out && !r->x[row->out].there) {
-        const int operand = !is_kept(row) && is_operand(r->m, row->out);
+        const int operand = !is_kept(row) && is_operand(r->rows, row->out);
         r->x[row->out] = take(r, width_out(&r->m->config, row), operand ? r->operand : OPS_F32);
         spread(r, r->x, row);
     }
     if (r->o)
         kinds[row->kind].fwd(r, row);
     for (int i = 0; i < LAYER_READS && row->in[i]; i++) {
-        const struct layer_row *writer = writer_of(r->m, row->in[i]);
+        const struct layer_row *writer = writer_of(r->rows, row->in[i]);
         if (writer && r->x[writer->out].slot && !is_read_after(row, writer))
             give(r, &r->x[writer->out]);
     }
@@ -525,6 +540,8 @@ static struct run run_of(const struct model *m, struct ops *o, int64_t layer, st
                          const struct inputs *in)
 {
     struct run r = { .m = m, .o = o, .layer = layer, .N = in->N, .w = w, .in = in };
+    r.rows = m->lists[list_of(m, layer)];
+    r.first_row = m->first_rows[list_of(m, layer)];
     int64_t used[CACHE_PARTS] = { 0 };
     ops_scratch_begin(o);
     r.operand = in->past ? OPS_F32 : ops_operand(o);
@@ -541,7 +558,7 @@ void layer_fwd(const struct model *m, struct ops *o, int64_t layer, struct ops_a
 {
     struct run r = run_of(m, o, layer, x, w, &cache, in);
     r.x[AT_OUTPUT] = (struct place){ y, 1, NO_SLOT };
-    for (const struct layer_row *row = rows_of(m); row->kind; row++)
+    for (const struct layer_row *row = r.rows; row->kind; row++)
         forward_row(&r, row);
 }
 
@@ -549,7 +566,7 @@ void layer_attention_fwd(const struct model *m, struct ops *o, int64_t layer, st
                          struct ops_array w, struct model_cache cache, const struct inputs *in)
 {
     struct run r = run_of(m, o, layer, x, w, &cache, in);
-    const struct layer_row *row = rows_of(m);
+    const struct layer_row *row = r.rows;
     do
         forward_row(&r, row);
     while ((row++)->kind != LAYER_ATTEND);
@@ -557,19 +574,25 @@ void layer_attention_fwd(const struct model *m, struct ops *o, int64_t layer, st
 
 int64_t layer_scratch_fwd(const struct model *m)
 {
-    struct run r = { .m = m, .N = 1, .slot_count = FIRST_SLOT };
-    r.x[AT_INPUT].there = r.x[AT_OUTPUT].there = 1;
-    for (const struct layer_row *row = rows_of(m); row->kind; row++)
-        forward_row(&r, row);
-    return scratch_of(&r);
+    int64_t most = 0;
+    for (int list = 0; list < LAYER_LISTS; list++) {
+        struct run r = { .m = m, .rows = m->lists[list], .N = 1, .slot_count = FIRST_SLOT };
+        r.x[AT_INPUT].there = r.x[AT_OUTPUT].there = 1;
+        for (const struct layer_row *row = r.rows; row->kind; row++)
+            forward_row(&r, row);
+        most = larger(most, scratch_of(&r));
+    }
+    return most;
 }
 
 /* ---- backward ----------------------------------------------------------------------------- */
 
 /* Returns which of its inputs gets the gradient of the row's output in the same place: the base of
  * a residual, and the input of an activation, which replaces it. -1: none. */
-static int passed_on(const struct layer_row *row)
+static int passed_on(const struct run *r, const struct layer_row *row)
 {
+    if (row->kind == LAYER_GATE && stride_of(r, row->in[0]) != r->m->config.inner)
+        return -1; /* its rows are longer */
     return row->kind == LAYER_RESIDUAL                              ? 1
            : row->kind == LAYER_ACTIVATE || row->kind == LAYER_GATE ? 0
                                                                     : -1;
@@ -588,7 +611,7 @@ static struct place take_gradient(struct run *r, const struct layer_row *row, in
 {
     const enum layer_array a = row->in[i];
     struct place d = r->d[row->out];
-    if (i == passed_on(row)) {
+    if (i == passed_on(r, row)) {
         r->d[row->out].slot = NO_SLOT;
         return d;
     }
@@ -596,7 +619,7 @@ static struct place take_gradient(struct run *r, const struct layer_row *row, in
         r->slots[STREAM_SLOT].busy = 1;
         return (struct place){ r->slots[STREAM_SLOT].at, 1, STREAM_SLOT };
     }
-    return take(r, stride_of(r->m, a),
+    return take(r, stride_of(r, a),
                 arrays[a].product ? r->operand
                 : arrays[a].own   ? OPS_F32
                                   : branch_type(r));
@@ -606,7 +629,7 @@ static struct place take_gradient(struct run *r, const struct layer_row *row, in
 static void norm_again(struct run *r, const struct layer_row *row)
 {
     const enum layer_array a = row->out;
-    r->x[a] = take(r, width_of(&r->m->config, a), is_operand(r->m, a) ? r->operand : OPS_F32);
+    r->x[a] = take(r, width_of(&r->m->config, a), is_operand(r->rows, a) ? r->operand : OPS_F32);
     if (!r->o)
         return;
     const struct ops_norm l = norm_of(r, row);
@@ -620,18 +643,19 @@ static void prepare(struct run *r, const struct layer_row *row)
     for (int i = 0; i < LAYER_READS && row->in[i]; i++)
         if (!r->d[row->in[i]].there) {
             r->d[row->in[i]] = take_gradient(r, row, i);
-            if (stride_of(r->m, row->in[i]) != width_of(&r->m->config, row->in[i]))
-                spread(r, r->d, writer_of(r->m, row->in[i]));
+            if (stride_of(r, row->in[i]) != width_of(&r->m->config, row->in[i]))
+                spread(r, r->d, writer_of(r->rows, row->in[i]));
         }
     const struct place *x = &r->x[row->in[0]];
     if (row->kind == LAYER_RESIDUAL) {
         r->masked = take(r, r->m->config.width, branch_type(r));
         r->late = row;
     } else if (row->kind == LAYER_ACTIVATE || row->kind == LAYER_GATE) {
-        r->x[row->out] = x->at.type == r->operand ? (struct place){ x->at, 1, NO_SLOT }
-                                                  : take(r, r->m->config.inner, r->operand);
+        const int replaces = x->at.type == r->operand && passed_on(r, row) == 0;
+        r->x[row->out] = replaces ? (struct place){ x->at, 1, NO_SLOT }
+                                  : take(r, r->m->config.inner, r->operand);
     } else if (row->kind == LAYER_MAPS && !x->there) {
-        norm_again(r, writer_of(r->m, row->in[0]));
+        norm_again(r, writer_of(r->rows, row->in[0]));
     }
 }
 
@@ -643,7 +667,7 @@ static void finish_late(struct run *r)
         return;
     if (r->o) {
         const struct ops_linear map = map_of(r, row, 0);
-        block_linear_bwd(r->m, r->o, no_gradient(), r->dw, tensor_of(r->m, row, 0), r->late_dy,
+        block_linear_bwd(r->m, r->o, no_gradient(), r->dw, tensor_of(r, row, 0), r->late_dy,
                          r->x[row->in[0]].at, &map);
     }
     give(r, &r->masked);
@@ -665,17 +689,18 @@ static void backward_row(struct run *r, const struct layer_row *row)
 }
 
 /* Reads the list upwards. The gradient of the output is in the stream slot, and so is that of the
- * input at the end. */
+ * input after the last row. */
 static void backward(struct run *r, struct ops_array dx)
 {
-    const struct layer_row *first = rows_of(r->m), *row = first;
+    const struct layer_row *first = r->rows, *row = first;
     r->slots[STREAM_SLOT] = (struct slot){ .at = dx, .busy = 1 };
     r->d[AT_OUTPUT] = (struct place){ dx, 1, STREAM_SLOT };
     while (row->kind)
         row++;
     while (row-- > first)
         backward_row(r, row);
-    assert(r->d[AT_INPUT].slot == STREAM_SLOT);
+    if (r->o && r->d[AT_INPUT].slot != STREAM_SLOT) /* a norm at the end alone */
+        ops_copy(r->o, dx, r->d[AT_INPUT].at, split_rows(r->m, r->N).count * r->m->config.width);
 }
 
 void layer_bwd(const struct model *m, struct ops *o, int64_t layer, struct ops_array dx,
@@ -691,28 +716,83 @@ void layer_bwd(const struct model *m, struct ops *o, int64_t layer, struct ops_a
  * sums of gradients that are added to it, as well. */
 int64_t layer_scratch_bwd(const struct model *m)
 {
-    struct run r = { .m = m, .N = 1, .slot_count = FIRST_SLOT };
-    int64_t used[CACHE_PARTS] = { 0 }, gathered = 0;
-    r.x[AT_INPUT].there = 1;
-    lay_out(&r, &(struct model_cache){ 0 }, used);
-    backward(&r, OPS_NONE);
-    for (const struct layer_row *row = rows_of(m); row->kind && split_sequence(m); row++)
-        if (row->kind == LAYER_MAPS)
-            gathered += m->config.width * (arrays[row->in[0]].own + !r.partial[row->in[0]]);
-    return scratch_of(&r) + gathered;
+    int64_t most = 0;
+    for (int list = 0; list < LAYER_LISTS; list++) {
+        struct run r = { .m = m, .rows = m->lists[list], .N = 1, .slot_count = FIRST_SLOT };
+        int64_t used[CACHE_PARTS] = { 0 }, gathered = 0;
+        r.x[AT_INPUT].there = 1;
+        lay_out(&r, &(struct model_cache){ 0 }, used);
+        backward(&r, OPS_NONE);
+        for (const struct layer_row *row = r.rows; row->kind && split_sequence(m); row++)
+            if (row->kind == LAYER_MAPS)
+                gathered += m->config.width * (arrays[row->in[0]].own + !r.partial[row->in[0]]);
+        most = larger(most, scratch_of(&r) + gathered);
+    }
+    return most;
 }
 
 /* ---- the list itself ---------------------------------------------------------------------- */
 
+/* Replaces an array in n rows. */
+static void rename_array(struct layer_row *rows, int n, enum layer_array from, enum layer_array to)
+{
+    for (struct layer_row *row = rows; row < rows + n; row++) {
+        row->out = row->out == from ? to : row->out;
+        for (int i = 0; i < LAYER_READS; i++)
+            row->in[i] = row->in[i] == from ? to : row->in[i];
+    }
+}
+
+/* Returns the list of layers that are first, last, both or neither: the architecture's without the
+ * norms that they do not have. */
+static const struct layer_row *make_list(const struct layer_row *all, int list)
+{
+    int count = 0, parts = 0, n = 0;
+    for (; all[count].kind; count++)
+        parts += all[count].part;
+    if (!parts)
+        return all;
+    struct layer_row *made = mem_zalloc((size_t)count + 1, sizeof *made);
+    memcpy(made, all, (size_t)count * sizeof *made);
+    for (int i = 0; i < count; i++) {
+        const struct layer_row row = made[i];
+        const int has = row.part == NOT_FIRST_LAYER ? !(list & LAYER_FIRST)
+                        : row.part == LAST_LAYER    ? list & LAYER_LAST
+                                                    : 1;
+        if (has)
+            made[n++] = row;
+        else if (row.out == AT_OUTPUT)
+            rename_array(made, n, row.in[0], row.out);
+        else
+            rename_array(made + i, count - i, row.out, row.in[0]);
+    }
+    made[n].kind = LAYER_END;
+    return made;
+}
+
 void layer_init(struct model *m)
 {
-    m->first_layer = m->tensors.count;
-    for (int64_t layer = 0; layer < m->config.layers; layer++)
-        for (const struct layer_row *row = rows_of(m); row->kind; row++)
+    for (int list = 0; list < LAYER_LISTS; list++)
+        m->lists[list] = make_list(m->config.architecture->layer, list);
+    int begun = 0; /* a bit for each list */
+    for (int64_t layer = 0; layer < m->config.layers; layer++) {
+        const int list = list_of(m, layer);
+        if (!(begun >> list & 1))
+            m->first_rows[list] = m->tensors.count;
+        begun |= 1 << list;
+        for (const struct layer_row *row = m->lists[list]; row->kind; row++)
             for (int i = 0; i < weights_of(row); i++)
                 add_weight(m, row, i, layer);
+    }
     tensor_block(&m->tensors, (int)m->config.layers + 1);
     m->first_head_row = m->tensors.count;
+}
+
+void layer_release(struct model *m)
+{
+    for (int list = 0; list < LAYER_LISTS && m->lists[list]; list++)
+        if (m->lists[list] != m->config.architecture->layer)
+            free((void *)(uintptr_t)m->lists[list]);
 }
 
 struct layer_widths layer_widths(const struct model_config *c)
@@ -735,7 +815,7 @@ static void print_arrays(struct buf *out, const enum layer_array *a, int count)
 
 void layer_print(const struct model *m, struct buf *out)
 {
-    for (const struct layer_row *row = rows_of(m); row->kind; row++) {
+    for (const struct layer_row *row = m->config.architecture->layer; row->kind; row++) {
         enum layer_array written[LAYER_READS] = { row->in[0], row->in[1] };
         for (int i = 0; i < outputs_of(row); i++)
             written[i] = row->out + (enum layer_array)i;

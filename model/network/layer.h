@@ -81,12 +81,16 @@ enum dropout_place {
 };
 
 enum { LAYER_READS = 3 };
+enum layer_part { ALL_LAYERS, NOT_FIRST_LAYER, LAST_LAYER };
+/* The lists of a model: for layers that are first, last, both or neither. */
+enum { LAYER_FIRST = 1, LAYER_LAST = 2, LAYER_LISTS = 4 };
 struct layer_row {
     enum layer_kind kind;
     enum layer_array in[LAYER_READS], out; /* maps write `out` and the arrays after it */
     const char *weights[LAYER_READS]; /* names of the tensors, without the layer's prefix and the
                                        * ends ".weight" and ".bias" */
-    int joined;              /* maps: 1: one matrix has queries, keys and values in its columns */
+    int joined;              /* maps: number of outputs in the columns of one matrix; 0: one each */
+    enum layer_part part;    /* norm: the layers that have it. Others pass on what it would read */
     enum dropout_place drop; /* residual */
 };
 /* A row that adds a branch to the stream: to = base + dropout(x w). */
@@ -114,8 +118,10 @@ int64_t layer_scratch_bwd(const struct model *m);
 
 /* ---- the interpreters --------------------------------------------------------------------- */
 
-/* Adds the tensors of all layers to the model's table, and begins the head's block. */
+/* Makes the lists, adds the tensors of all layers to the model's table, and begins the head's
+ * block. */
 void layer_init(struct model *m);
+void layer_release(struct model *m);
 
 /* Sets y[N,C] from x[N,C]; y must not be x. cache: all parts OPS_NONE if no backward follows
  * (evaluation, generation). With in->past the rows are new tokens that follow the cached ones. w:

@@ -377,7 +377,7 @@ static const struct architecture_gguf smollm3_gguf = { "smollm3", gguf_keys, ggu
 #define ROW ROW_WITH(settings)
 #define ROW_WITH(some)                                                                             \
     .print = print_rest, .prefix = "model.", .ties = ties, .passed_over = passed_over,             \
-    .settings = some, .rms = 1, .activation = OPS_SILU, .init = init,                              \
+    .settings = some, .rms = 1, .unbiased = 1, .activation = OPS_SILU, .init = init,               \
     .names = { .words = "model.embed_tokens.weight",                                               \
                .layer = "model.layers.%lld.",                                                      \
                .last_norm = "model.norm",                                                          \

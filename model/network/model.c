@@ -102,6 +102,7 @@ int model_init(struct model *m, const struct model_config *config)
 
 void model_release(struct model *m)
 {
+    layer_release(m);
     tensor_release(&m->tensors);
     *m = (struct model){ 0 };
 }

@@ -22,6 +22,7 @@
 #include "model/network/tensor.h"
 
 struct architecture;
+struct layer_row;
 struct split;
 
 /* What a model computes from the output of its last layer. */
@@ -59,6 +60,8 @@ struct model_config {
     struct ops_stretch rope_stretch;
     int64_t rope_pause;  /* SmolLM3: each such layer leaves queries and keys as they are; 0: none */
     int64_t window;      /* a token attends to tokens less than this many places away; 0: to all */
+    int64_t local_pause; /* ModernBERT: layers 0, so many, ... have no window; 0: all have it */
+    double local_theta;  /* and the base of rotary positions of those that have */
     double rope_dynamic; /* the factor of "dynamic" scaling, or 0. It changes only texts of more
                           * than `positions` tokens, which a model does not take. */
 
@@ -91,9 +94,14 @@ struct model {
     /* first row of this rank's part of the tables of words and of positions */
     int64_t first_word, first_place;
 
-    /* Rows of the tensor table: the first one of layer 0 and of the head; the table of a decoder
-     * that is not tied. */
-    size_t first_layer, first_head_row, decoder_table;
+    /* The lists of the layers' rows, and for each list the row of the tensor table where the first
+     * layer with it begins (layer.h). */
+    const struct layer_row *lists[4];
+    size_t first_rows[4];
+
+    /* Rows of the tensor table: the first one of the head; the table of a decoder that is not
+     * tied. */
+    size_t first_head_row, decoder_table;
 
     int tied; /* 1: the decoder uses the embedding's table and adds to its gradients */
 
@@ -133,6 +141,12 @@ int model_init(struct model *m, const struct model_config *config);
  * NULL: the whole model. The split is borrowed. */
 int model_init_split(struct model *m, const struct model_config *config, const struct split *split);
 void model_release(struct model *m);
+
+/* Returns 1 if attention in the layer stays in the window, which others do not have, else 0. */
+static inline int model_is_local(const struct model_config *c, int64_t layer)
+{
+    return c->local_pause && layer % c->local_pause != 0;
+}
 
 /* model_is_map returns 1 if row `row` of the tensor table is the matrix [in,out] of a linear map.
  * model_is_decoder returns 1 if it is the table that gives the logits of the next token or of a

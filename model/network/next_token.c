@@ -72,7 +72,7 @@ void next_token_init(struct model *m)
     const int head = (int)c->layers + 1;
     embedding_init(m);
     layer_init(m);
-    block_add_norm(m, head, names->last_norm, 0, c->width, !c->architecture->rms, 0);
+    block_add_norm(m, head, names->last_norm, 0, c->width, !c->architecture->unbiased, 0);
     m->decoder_table = m->tensors.count;
     if (c->untied)
         block_add_table(m, head, names->decoder, c->vocabulary);

@@ -194,9 +194,10 @@ static void activations(struct run *r)
         ops_activation_fwd(r->o, f, y, x, n);
         leave(r, "activation_fwd", y, n, 2e-6);
         if (r->way) {
-            ops_gated_fwd(r->o, f, y, x, up, n);
+            const struct ops_gate form = { f, 1, n, n };
+            ops_gated_fwd(r->o, &form, y, x, up);
             leave(r, "gated_fwd", y, n, 2e-6);
-            ops_gated_bwd(r->o, f, x, up, y, dy, x, up, n);
+            ops_gated_bwd(r->o, &form, x, up, y, dy, x, up);
             leave(r, "gated_bwd up", up, n, 2e-6);
         } else {
             ops_activation_bwd(r->o, f, dy, y, dy, x, n);

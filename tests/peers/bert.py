@@ -12,7 +12,7 @@ try:
     import transformers
     from safetensors.torch import load_file
     from transformers import (BertConfig, BertForPreTraining, BertForQuestionAnswering, BertModel, RobertaConfig, RobertaForMaskedLM,
-                              RobertaModel)
+                              RobertaModel, ModernBertConfig, ModernBertForMaskedLM, ModernBertModel)
 except ImportError:
     sys.exit(77)
 
@@ -66,7 +66,7 @@ class Batch:
 
 
 NUMBER = {BertModel: ENCODER, RobertaModel: ENCODER, BertForPreTraining: PRETRAINING, RobertaForMaskedLM: PRETRAINING,
-          BertForQuestionAnswering: QUESTIONS}
+          BertForQuestionAnswering: QUESTIONS, ModernBertModel: ENCODER, ModernBertForMaskedLM: PRETRAINING}
 
 
 def our_outputs(program, folder, number, batch, width):
@@ -204,6 +204,46 @@ def robertas(program, work):
     print(f"50 random RoBERTas: {worst:.1e} (at most 2e-05)")
 
 
+def modernberts(program, work):
+    """50 random ModernBERTs, with windows shorter than the texts: hidden states, logits of words, and folders both ways."""
+    random, worst = np.random.default_rng(52), 0.0
+    for i in range(50):
+        heads, V, every = int(random.integers(1, 5)), int(random.integers(50, 700)), int(random.integers(1, 5))
+        config = ModernBertConfig(num_hidden_layers=int(random.integers(1, 7)), num_attention_heads=heads, vocab_size=V,
+                                  hidden_size=heads * 4 * int(random.integers(1, 9)), intermediate_size=int(random.integers(8, 160)),
+                                  max_position_embeddings=100, local_attention=int(random.integers(0, 60)), global_attn_every_n_layers=every,
+                                  rope_parameters={"full_attention": {"rope_type": "default", "rope_theta": float(random.choice([1e4, 160000]))},
+                                                   "sliding_attention": {"rope_type": "default", "rope_theta": float(random.choice([100, 1e4]))}},
+                                  norm_eps=float(random.choice([1e-5, 1e-12])), initializer_range=0.1, attn_implementation="eager",
+                                  hidden_activation=str(random.choice(["gelu", "gelu_new", "silu"])), pad_token_id=None,
+                                  bos_token_id=None, eos_token_id=None, cls_token_id=None, sep_token_id=None)
+        kind = ModernBertForMaskedLM if i % 5 else ModernBertModel
+        model, folder = stir(kind(config).eval()), os.path.join(work, f"modernbert{i}")
+        model.save_pretrained(folder)
+        T = int(random.integers(2, 101))
+        batch = Batch([T, *random.integers(1, T + 1, 2)], T, V, 1)
+        inputs = {k: v for k, v in batch.inputs().items() if k != "token_type_ids"}
+        with torch.no_grad():
+            theirs = model(**inputs)
+            hidden_there = theirs.last_hidden_state if kind is ModernBertModel else model.model(**inputs).last_hidden_state
+        if kind is ModernBertForMaskedLM:
+            assert save_here(program, folder, PRETRAINING, folder + ".ours") == 0
+            again, report = kind.from_pretrained(folder + ".ours", output_loading_info=True)
+            assert not report["missing_keys"] and not report["unexpected_keys"], report
+            assert all(torch.equal(a, b) for a, b in zip(model.parameters(), again.parameters()))
+            assert again.config.layer_types == config.layer_types and again.config.rope_parameters == config.rope_parameters
+            folder += ".ours"
+        rows = int(batch.lengths.sum())
+        hidden, words = our_outputs(program, folder, NUMBER[kind], batch, config.hidden_size)
+        pairs = [(hidden, hidden_there.numpy()[batch.mask])]
+        if kind is ModernBertForMaskedLM:
+            pairs.append((words.reshape(rows, V), theirs.logits.numpy()[batch.mask]))
+        for ours, wanted in pairs:
+            worst = max(worst, float(np.abs(ours - wanted).max() / np.abs(wanted).max()))
+            assert worst < 2e-5, (i, config, worst)
+    print(f"50 random ModernBERTs: {worst:.1e} (at most 2e-05)")
+
+
 def shared_model(program, work):
     source, folder = os.path.join(DATA, "hf/bert-tiny-random"), os.path.join(work, "tiny")
     if not os.path.exists(source):
@@ -221,4 +261,5 @@ with tempfile.TemporaryDirectory() as scratch:
     kinds_agree(bert, scratch)
     heads_change(bert, scratch)
     robertas(bert, scratch)
+    modernberts(bert, scratch)
     shared_model(bert, scratch)

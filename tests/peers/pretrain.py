@@ -15,7 +15,7 @@ try:
     import numpy as np
     import torch
     from safetensors.torch import load_file
-    from transformers import BertConfig, BertForPreTraining, RobertaConfig, RobertaForMaskedLM
+    from transformers import BertConfig, BertForPreTraining, RobertaConfig, RobertaForMaskedLM, ModernBertConfig, ModernBertForMaskedLM
 except ImportError:
     sys.exit(77)
 
@@ -135,17 +135,19 @@ def batch_of(sequences):
 def losses_of(model, rows):
     """Returns the losses and the share of masked words that are predicted. RoBERTa has one segment, and positions from 2 on."""
     inputs, labels, following = batch_of(rows)
-    roberta = isinstance(model, RobertaForMaskedLM)
+    roberta, modern = isinstance(model, RobertaForMaskedLM), isinstance(model, ModernBertForMaskedLM)
+    if modern:
+        del inputs["token_type_ids"]
     if roberta:
         inputs["token_type_ids"] = torch.zeros_like(inputs["input_ids"])
         inputs["position_ids"] = torch.arange(2, T + 2).expand(len(rows), T)
     out = model(**inputs)
-    words = out.logits if roberta else out.prediction_logits
+    words = out.logits if roberta or modern else out.prediction_logits
     mlm = torch.nn.functional.cross_entropy(words.reshape(-1, VOCABULARY), labels.reshape(-1))
     counted = labels >= 0
     right = (words.argmax(-1) == labels)[counted].double().mean()
     point = {"loss": mlm, "mlm_loss": mlm, "mlm_accuracy": right}
-    if not roberta:
+    if not roberta and not modern:
         point["nsp_loss"] = torch.nn.functional.cross_entropy(out.seq_relationship_logits, following)
         point["loss"] = mlm + point["nsp_loss"]
     return point
@@ -214,9 +216,14 @@ def main():
             f.write(b"".join(record(s) for s in sequences))
         BertForPreTraining(BertConfig(**sizes)).save_pretrained("bert")
         RobertaForMaskedLM(RobertaConfig(**sizes, type_vocab_size=1)).save_pretrained("roberta")
+        ModernBertForMaskedLM(ModernBertConfig(
+            vocab_size=VOCABULARY, hidden_size=48, num_hidden_layers=4, num_attention_heads=4, intermediate_size=72, local_attention=10,
+            max_position_embeddings=34, pad_token_id=None, bos_token_id=None, eos_token_id=None, cls_token_id=None,
+            sep_token_id=None)).save_pretrained("modernbert")
         for kind in ("adamw", "lamb"):
             compare(kind, sequences, "bert", BertForPreTraining.from_pretrained("bert"))
         compare("adamw", sequences, "roberta", RobertaForMaskedLM.from_pretrained("roberta"))
+        compare("adamw", sequences, "modernbert", ModernBertForMaskedLM.from_pretrained("modernbert"))
 
 
 main()

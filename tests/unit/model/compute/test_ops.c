@@ -894,12 +894,13 @@ static void gated_in(struct ops *o)
             dgate.d[i] = dy.d[i] * up.d[i] * slope;
             dup.d[i] = dy.d[i] * v;
         }
-        ops_gated_fwd(o, f, f32(y.f), f32(gate.f), f32(up.f), N);
+        const struct ops_gate form = { f, 1, N, N };
+        ops_gated_fwd(o, &form, f32(y.f), f32(gate.f), f32(up.f));
         check("gated_fwd", y.f, y.d, N, 1e-6);
         const enum ops_type type = ops_operand(o);
         struct ops_array a = ops_buffer(o, type, N), b = ops_buffer(o, type, N);
         struct ops_array c = copy_as(o, type, dy.f, N);
-        ops_gated_bwd(o, f, a, b, c, f32(dy.f), f32(gate.f), f32(up.f), N);
+        ops_gated_bwd(o, &form, a, b, c, f32(dy.f), f32(gate.f), f32(up.f));
         take(o, dgate.f, a, N);
         take(o, dup.f, b, N);
         take(o, y.f, c, N);
@@ -907,7 +908,7 @@ static void gated_in(struct ops *o)
         check("gated dup", dup.f, dup.d, N, tolerance(o, 1e-6));
         check("gated again", y.f, y.d, N, tolerance(o, 1e-6));
         struct numbers g = numbers(N, 1, 3), u = numbers(N, 2, 1), d = numbers(N, 3, 1);
-        ops_gated_bwd(o, f, f32(g.f), f32(u.f), f32(d.f), f32(d.f), f32(g.f), f32(u.f), N);
+        ops_gated_bwd(o, &form, f32(g.f), f32(u.f), f32(d.f), f32(d.f), f32(g.f), f32(u.f));
         check("gated dgate in place", g.f, dgate.d, N, 1e-5);
         check("gated dup in place", u.f, dup.d, N, 1e-6);
         check("gated in place", d.f, y.d, N, 1e-6);
@@ -920,8 +921,37 @@ static void gated_in(struct ops *o)
         drop(all[i]);
 }
 
+/* Gate and up side by side in rows give the same as in arrays of their own. */
+static void gated_rows_in(struct ops *o)
+{
+    enum { ROWS = 331, I = 37, N = ROWS * I };
+    struct numbers gate = numbers(N, 1, 3), up = numbers(N, 2, 1), dy = numbers(N, 3, 1);
+    struct numbers y = numbers(N, 4, 1), both = numbers(2 * N, 5, 1), d = numbers(2 * N, 6, 1);
+    const struct ops_gate whole = { OPS_GELU, 1, N, N }, rows = { OPS_GELU, ROWS, I, 2 * I };
+    for (int64_t r = 0; r < ROWS; r++) {
+        memcpy(both.f + 2 * r * I, gate.f + r * I, I * sizeof *both.f);
+        memcpy(both.f + (2 * r + 1) * I, up.f + r * I, I * sizeof *both.f);
+    }
+    ops_gated_fwd(o, &whole, f32(y.f), f32(gate.f), f32(up.f));
+    for (int64_t i = 0; i < N; i++)
+        y.d[i] = y.f[i];
+    ops_gated_fwd(o, &rows, f32(y.f), f32(both.f), f32(both.f + I));
+    check("gated rows", y.f, y.d, N, 0);
+    ops_gated_bwd(o, &rows, f32(d.f), f32(d.f + I), f32(y.f), f32(dy.f), f32(both.f),
+                  f32(both.f + I));
+    ops_gated_bwd(o, &whole, f32(gate.f), f32(up.f), f32(y.f), f32(dy.f), f32(gate.f), f32(up.f));
+    for (int64_t r = 0; r < ROWS; r++) {
+        cr_assert(!memcmp(d.f + 2 * r * I, gate.f + r * I, I * sizeof *d.f));
+        cr_assert(!memcmp(d.f + (2 * r + 1) * I, up.f + r * I, I * sizeof *d.f));
+    }
+    struct numbers *all[] = { &gate, &up, &dy, &y, &both, &d };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        drop(all[i]);
+}
+
 Test(ops, gated)
 {
+    in_all_contexts(gated_rows_in);
     in_all_contexts(gated_in);
     in_contexts(OPS_BF16, gated_in);
 }

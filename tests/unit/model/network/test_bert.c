@@ -172,6 +172,26 @@ Test(bert, gradients_of_roberta)
     net_check_gradients(&c, fill_values);
 }
 
+/* ModernBERT: the first layer sees the whole text, the second a window; they have other norms. */
+Test(bert, gradients_of_modernbert)
+{
+    struct model_config c = with_dropout(HEAD_PRETRAINING);
+    struct net n;
+    c.architecture = architecture_find("modernbert", HEAD_PRETRAINING);
+    c.types = 0;
+    c.heads = 2;
+    c.window = 2;
+    net_check_gradients(&c, fill);
+    net_check_beginning(&c, fill);
+    net_check_threads(&c, fill, OPS_F32);
+    net_init(&n, &c, fill, 1);
+    cr_assert(!tensor_find(&n.m.tensors, "model.layers.0.attn_norm.weight"));
+    cr_assert(tensor_find(&n.m.tensors, "model.layers.1.attn_norm.weight"));
+    cr_assert(tensor_find(&n.m.tensors, "model.final_norm.weight"));
+    cr_assert(!tensor_find(&n.m.tensors, "head.norm.bias"));
+    net_release(&n);
+}
+
 Test(bert, gradients_with_dropout)
 {
     struct model_config c = with_dropout(HEAD_PRETRAINING);
