@@ -104,7 +104,7 @@ static int add_question(struct core_questions *q, enum core_kind kind, const cha
 
 int core_questions_read(struct core_questions *q, const struct core_task *task)
 {
-    struct input in;
+    SCOPED_BY(input_close) struct input in = { 0 };
     SCOPED(buf) name = BUF_INIT;
     char *line;
     size_t n;
@@ -122,7 +122,6 @@ int core_questions_read(struct core_questions *q, const struct core_task *task)
             break;
         }
     }
-    input_close(&in);
     if (!more && (int64_t)q->count <= task->examples)
         more = err_set("%s: %zu questions are too few for %lld examples before each", task->path,
                        q->count, (long long)task->examples);
@@ -228,7 +227,7 @@ static int find_column(const struct csv *c, const char *name, size_t *column)
 
 static int read_table(struct core_tasks *t, const char *path)
 {
-    struct input in;
+    SCOPED_BY(input_close) struct input in = { 0 };
     struct csv c;
     size_t task = 0, baseline = 0;
     if (input_open_soon(&in, path) < 0)
@@ -244,7 +243,6 @@ static int read_table(struct core_tasks *t, const char *path)
         if (take_row(t, &c, task, baseline) < 0)
             result = err_in("%s:%llu", path, (unsigned long long)c.record);
     csv_close(&c);
-    input_close(&in);
     return result || more < 0 ? -1 : 0;
 }
 

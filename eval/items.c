@@ -78,12 +78,10 @@ static int each_line(struct items *g, struct input *in, items_add_line add,
 int items_each_line(struct items *g, const char *path, items_add_line add,
                     void (*progress)(uint64_t done))
 {
-    struct input in;
+    SCOPED_BY(input_close) struct input in = { 0 };
     if (input_open_soon(&in, path) < 0)
         return -1;
-    int result = each_line(g, &in, add, progress);
-    input_close(&in);
-    return result;
+    return each_line(g, &in, add, progress);
 }
 
 void items_release(struct items *g)

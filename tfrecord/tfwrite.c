@@ -269,8 +269,8 @@ static const struct written written_defaults = { 0 };
 
 static int index_file(const char *path, const char *to)
 {
-    struct record_file f;
-    struct record_index index = { 0 };
+    SCOPED_BY(record_file_close) struct record_file f = { 0 };
+    SCOPED_BY(index_release) struct record_index index = { 0 };
     if (record_file_open(&f, path) < 0)
         return -1;
     int result = f.how == COMPRESS_NONE
@@ -282,8 +282,6 @@ static int index_file(const char *path, const char *to)
         result = index_write(&index, f.records.bytes, to);
     tool_count("record(s)", index.count);
     tool_count("byte(s)", f.records.bytes);
-    index_release(&index);
-    record_file_close(&f);
     return result;
 }
 
@@ -364,7 +362,7 @@ static int write_maps(const struct index_map *given, const char *prefix)
                           .samples = (uint64_t)given->samples,
                           .epochs = (uint64_t)given->epochs,
                           .wide = given->wide };
-    struct megatron m;
+    SCOPED_BY(megatron_close) struct megatron m = { 0 };
     SCOPED(buf) name = BUF_INIT;
     const char *shares = given->split ? given->split : given->samples ? "969,30,1" : "997,3,0";
     if (megatron_open_index(&m, prefix) < 0)
@@ -384,7 +382,6 @@ static int write_maps(const struct index_map *given, const char *prefix)
                noun_end(documents), x.apart ? ", the last apart" : "");
         tool_count("sample(s)", x.made);
     }
-    megatron_close(&m);
     return result;
 }
 
@@ -516,11 +513,10 @@ static int check_pairs(const struct blend *b)
     int result = 0;
     for (size_t i = 0; i < b->count && !result; i++) {
         SCOPED(buf) prefix = BUF_INIT;
-        struct megatron m = { 0 };
+        SCOPED_BY(megatron_close) struct megatron m = { 0 };
         result = megatron_prefix(&prefix, b->paths[i]) < 0 ? -1 : megatron_open(&m, prefix.data);
         if (!result && !m.tokens)
             result = err_set("%s.idx: the pair has no tokens", prefix.data);
-        megatron_close(&m);
     }
     return result;
 }

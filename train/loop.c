@@ -1090,9 +1090,9 @@ static void say_slow(const struct loop *l)
     const int ranks = l->comm->size[COMM_WORLD], data = l->comm->size[COMM_DATA];
     if (data == 1 || l->engine.left)
         return;
-    struct buf out = BUF_INIT;
+    SCOPED(buf) out = BUF_INIT;
     double(*seconds)[TIME_KINDS] = mem_zalloc((size_t)ranks, sizeof *seconds);
-    const char **hosts = mem_zalloc((size_t)ranks, sizeof *hosts);
+    SCOPED_MEM const char **hosts = mem_zalloc((size_t)ranks, sizeof *hosts);
     comm_collect(l->comm, COMM_WORLD, seconds, l->times, sizeof *seconds, "times of ranks");
     for (int r = 0; r < ranks; r++)
         hosts[r] = comm_host(l->comm, r);
@@ -1100,8 +1100,6 @@ static void say_slow(const struct loop *l)
     if (out.len)
         log_info("slow ranks: %s", out.data);
     free(seconds);
-    free(hosts);
-    buf_release(&out);
 }
 
 /* Trains, and says what it took. Returns 0, or -1 with an error, which is then in the report, too.

@@ -33,7 +33,7 @@ static const struct opt options[] = {
 static int read_paragraphs(const char *path, const struct sentence_model *m,
                            struct sentence_trainer *t, struct output *out)
 {
-    struct input in;
+    SCOPED_BY(input_close) struct input in = { 0 };
     SCOPED(buf) split = BUF_INIT;
     char *line;
     size_t n;
@@ -55,7 +55,6 @@ static int read_paragraphs(const char *path, const struct sentence_model *m,
             break;
         }
     }
-    input_close(&in);
     return got;
 }
 

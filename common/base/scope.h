@@ -4,18 +4,19 @@
  *     SCOPED(buf) path = BUF_INIT, name = BUF_INIT;      as if each `return` called buf_release
  *     SCOPED_MEM char *copy = mem_strdup(text);          and free
  *
- * SCOPED(X) is for every struct X that has a function X_release. All names in a declaration are
- * released, so all need a value that can be. A result is computed before they are released.
- * SCOPED_MEM is for memory of mem.h; NULL is fine. What is given to somebody else must not be
- * scoped.
+ * SCOPED(X) is for every struct X that has a function X_release; SCOPED_BY names another function
+ * that takes a pointer to the variable. All names in a declaration are released, so all need a
+ * value that can be. A result is computed before they are released. SCOPED_MEM is for memory of
+ * mem.h; NULL is fine. What is given to somebody else must not be scoped.
  */
 #pragma once
 
 #include <stdlib.h>
 #include <string.h>
 
-#define SCOPED(type) __attribute__((cleanup(type##_release))) struct type
-#define SCOPED_MEM   __attribute__((cleanup(scope_free)))
+#define SCOPED(type)       __attribute__((cleanup(type##_release))) struct type
+#define SCOPED_BY(release) __attribute__((cleanup(release)))
+#define SCOPED_MEM         __attribute__((cleanup(scope_free)))
 
 /* Frees the memory to which the pointer at `pointer` points. */
 static inline void scope_free(void *pointer)

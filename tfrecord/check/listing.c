@@ -142,7 +142,7 @@ static void put_ids(struct buf *out, const uint32_t *ids, size_t n)
 
 int listing_records(const char *path, uint64_t limit, struct output *out, uint64_t *shown)
 {
-    struct record_file f;
+    SCOPED_BY(record_file_close) struct record_file f = { 0 };
     struct record r;
     SCOPED(buf) line = BUF_INIT;
     uint64_t offset = 0, n = 0;
@@ -159,13 +159,12 @@ int listing_records(const char *path, uint64_t limit, struct output *out, uint64
         offset = record_end(&r);
     }
     *shown = n;
-    record_file_close(&f);
     return result;
 }
 
 int listing_sequences(const char *prefix, uint64_t limit, struct output *out, uint64_t *shown)
 {
-    struct megatron m;
+    SCOPED_BY(megatron_close) struct megatron m = { 0 };
     SCOPED(buf) line = BUF_INIT;
     SCOPED_MEM uint32_t *ids = NULL;
     size_t cap = 0;
@@ -182,6 +181,5 @@ int listing_sequences(const char *prefix, uint64_t limit, struct output *out, ui
         result = output_write(out, line.data, line.len);
     }
     *shown = n;
-    megatron_close(&m);
     return result;
 }

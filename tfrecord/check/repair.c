@@ -57,7 +57,7 @@ static int copy_good(struct repair *r, const struct file_map *map, const char *p
 
 int repair_file(struct repair *r, const char *path, const char *to)
 {
-    struct record_file f;
+    SCOPED_BY(record_file_close) struct record_file f = { 0 };
     struct output outs[2] = { { 0 }, { 0 } }; /* the records, and their index */
     SCOPED(buf) name = BUF_INIT;
     int whole = record_file_salvage(&f, path);
@@ -76,6 +76,5 @@ int repair_file(struct repair *r, const char *path, const char *to)
     if (!whole && !r->bad)
         r->bad = 1; /* a damaged stream has lost at least one */
     result = output_end_all(outs, 2, result);
-    record_file_close(&f);
     return result;
 }

@@ -82,7 +82,7 @@ static int load_manifest(struct manifest *m, const char *path, const char *name)
 static int check_index(const struct record_index *found, const char *path, uint64_t bytes)
 {
     SCOPED(buf) file = BUF_INIT;
-    struct record_index said = { 0 };
+    SCOPED_BY(index_release) struct record_index said = { 0 };
     enum file_kind kind;
     index_path(&file, path);
     int result = file_look(file.data, &kind) < 0 ? -1 : kind != FILE_NONE;
@@ -96,7 +96,6 @@ static int check_index(const struct record_index *found, const char *path, uint6
             result = err_set("%s: line %" PRIu64 " says byte %" PRIu64
                              ", but the record is at byte %" PRIu64,
                              file.data, i + 1, index_at(&said, i), index_at(found, i));
-    index_release(&said);
     return result;
 }
 
@@ -125,8 +124,8 @@ static void tell_good(struct verify *v, const char *path, const struct record_fi
 
 static void verify_tfrecord(struct verify *v, const char *path, const struct manifest *m)
 {
-    struct record_file f;
-    struct record_index index = { 0 };
+    SCOPED_BY(record_file_close) struct record_file f = { 0 };
+    SCOPED_BY(index_release) struct record_index index = { 0 };
     int indexed = -1;
     if (record_file_open(&f, path) < 0) {
         bad(v);
@@ -141,8 +140,6 @@ static void verify_tfrecord(struct verify *v, const char *path, const struct man
     else
         tell_good(v, path, &f, index.count, indexed);
     v->bytes += f.packed.bytes;
-    index_release(&index);
-    record_file_close(&f);
 }
 
 /* ---- the vocabulary ----------------------------------------------------------------------- */

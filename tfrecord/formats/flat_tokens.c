@@ -24,13 +24,12 @@ static size_t find_head(uint32_t magic)
 
 int flat_tokens_is_llmc(const char *path)
 {
-    struct input in;
+    SCOPED_BY(input_close) struct input in = { 0 };
     if (input_open(&in, path) < 0)
         return -1;
     int64_t n = input_peek(&in, START_BYTES);
     int is = n >= START_BYTES &&
              find_head(le_u32((const unsigned char *)in.data + in.begin)) < HEADS;
-    input_close(&in);
     return n < 0 ? -1 : is;
 }
 

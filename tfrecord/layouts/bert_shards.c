@@ -45,7 +45,7 @@ static int take_vocabulary(struct bert_shards *b, struct intake *s, uint32_t *pa
  * per id: 1 if the piece begins with "##", which continues a word, else 0. NULL with an error. */
 static unsigned char *load_words(const char *path, uint64_t vocabulary)
 {
-    struct input in;
+    SCOPED_BY(input_close) struct input in = { 0 };
     char *line;
     size_t n;
     uint64_t count = 0;
@@ -60,7 +60,6 @@ static unsigned char *load_words(const char *path, uint64_t vocabulary)
         result = err_set("%s: has %" PRIu64 " lines, but the stream's vocabulary has %" PRIu64
                          " tokens",
                          path, count, vocabulary);
-    input_close(&in);
     if (result < 0) {
         free(continues);
         return NULL;

@@ -66,7 +66,7 @@ static int write_pair(struct megatron_pair *p, struct intake *s, struct megatron
 
 int megatron_pair_write(struct megatron_pair *p, struct intake *s)
 {
-    struct megatron_writer w = { .bytes = BUF_INIT };
+    SCOPED_BY(megatron_release) struct megatron_writer w = { .bytes = BUF_INIT };
     struct pair_files files;
     s->keeps_empty = 1;
     if ((p->append_eod && intake_want_end_of_text(s, "--append-eod") < 0) ||
@@ -77,7 +77,6 @@ int megatron_pair_write(struct megatron_pair *p, struct intake *s)
         result = write_pair(p, s, &w);
     if (!result)
         result = publish(p, s, &w, &files);
-    megatron_release(&w);
     pair_files_close(&files, result < 0);
     return result;
 }

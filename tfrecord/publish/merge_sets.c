@@ -508,7 +508,7 @@ static int join_pair(struct megatron_writer *w, struct common *c, const struct m
                      const struct pair_files *files, const char *path, int first)
 {
     struct buf prefix = BUF_INIT;
-    struct megatron p;
+    SCOPED_BY(megatron_close) struct megatron p = { 0 };
     int is_pair = megatron_prefix(&prefix, path);
     int result = is_pair > 0   ? megatron_open(&p, prefix.data)
                  : is_pair < 0 ? -1
@@ -525,7 +525,6 @@ static int join_pair(struct megatron_writer *w, struct common *c, const struct m
         result = megatron_check_type(w, &p);
     if (!result)
         result = copy_pair(w, &p, m);
-    megatron_close(&p);
     return result;
 }
 
@@ -545,7 +544,7 @@ static int publish_pair(struct megatron_writer *w, struct common *c, struct pair
 
 int merge_sets_pairs(const struct merge_sets *m, char *const *paths, int count, uint64_t *records)
 {
-    struct megatron_writer w = { .bytes = BUF_INIT };
+    SCOPED_BY(megatron_release) struct megatron_writer w = { .bytes = BUF_INIT };
     struct common c = COMMON_INIT(0);
     struct pair_files files;
     int result = pair_files_open(&files, m->output, m->may_replace);
@@ -558,7 +557,6 @@ int merge_sets_pairs(const struct merge_sets *m, char *const *paths, int count, 
     if (!result)
         result = publish_pair(&w, &c, &files, m->provenance);
     *records = w.sequences;
-    megatron_release(&w);
     release_common(&c);
     pair_files_close(&files, result < 0);
     return result;

@@ -371,7 +371,7 @@ static int open_pattern(struct dataset *d, const char *pattern)
  * could be endless. Returns 0, or -1 with an error. */
 static int open_list(struct dataset *d, const char *path)
 {
-    struct input in;
+    SCOPED_BY(input_close) struct input in = { 0 };
     SCOPED(buf) item = BUF_INIT;
     char *line;
     size_t n;
@@ -386,7 +386,6 @@ static int open_list(struct dataset *d, const char *path)
         else if (n && open_path(d, item.data) < 0)
             got = err_in("%s", path);
     }
-    input_close(&in);
     return got;
 }
 

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE /* memmem */
 #include "tokenizer/cut/origins.h"
 
 #include <string.h>
@@ -8,7 +7,6 @@
 #include "common/base/mem.h"
 #include "common/base/utf8.h"
 #include "tokenizer/cut/charsmap.h"
-#include "tokenizer/cut/regex.h"
 #include "unicode/forms.h"
 
 /* A character that a step writes. change: 0 if it takes the place of the next character of the
@@ -210,17 +208,6 @@ static void replace(struct puts *p, const char *old, size_t old_bytes, const cha
         p->items[p->count - 1].change -= (int32_t)(places - written);
 }
 
-static int find(const struct step *step, struct regex_scratch *scratch, const char *text, size_t n,
-                size_t from, size_t *begin, size_t *end)
-{
-    if (step->regex)
-        return regex_find(step->regex, scratch, text, n, from, begin, end);
-    const char *hit = memmem(text + from, n - from, step->text, step->len);
-    *begin = hit ? (size_t)(hit - text) : n;
-    *end = hit ? *begin + step->len : n;
-    return hit != NULL;
-}
-
 /* Sets `origins` to those of what STEP_REPLACE makes of text[0..n). All of the new text counts as
  * inserted after the old text, which is removed. Returns 0, or -1 with an error. */
 static int trace_replace(const struct step *step, struct regex_scratch *scratch, const char *text,
@@ -229,7 +216,7 @@ static int trace_replace(const struct step *step, struct regex_scratch *scratch,
     size_t done = 0, begin, end;
     int got = 0;
     origins->count = 0;
-    while (done < n && (got = find(step, scratch, text, n, done, &begin, &end)) > 0) {
+    while (done < n && (got = steps_find(step, scratch, text, n, done, &begin, &end)) > 0) {
         for (; done < begin; done++)
             ids_add(origins, (uint32_t)done);
         for (size_t i = 0; i < step->content_len; i++)

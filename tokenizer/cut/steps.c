@@ -100,13 +100,11 @@ void stepper_free(struct stepper *s)
 
 /* ---- patterns -------------------------------------------------------------------------------- */
 
-/* Finds the first match of the step's pattern at or after `from`, and sets *begin and *end to its
- * range. Returns 1, 0 if there is none, or -1 with an error. */
-static int find_match(struct stepper *s, const struct step *step, const char *text, size_t n,
-                      size_t from, size_t *begin, size_t *end)
+int steps_find(const struct step *step, struct regex_scratch *scratch, const char *text, size_t n,
+               size_t from, size_t *begin, size_t *end)
 {
     if (step->regex)
-        return regex_find(step->regex, s->scratch, text, n, from, begin, end);
+        return regex_find(step->regex, scratch, text, n, from, begin, end);
     const char *hit = memmem(text + from, n - from, step->text, step->len);
     *begin = hit ? (size_t)(hit - text) : n;
     *end = hit ? *begin + step->len : n;
@@ -207,7 +205,7 @@ static int replace(struct stepper *s, const struct step *step, const char *text,
         replace_byte(out, text, n, *step->text, step->content, step->content_len);
         return 0;
     }
-    while (done < n && (got = find_match(s, step, text, n, done, &begin, &end)) != 0) {
+    while (done < n && (got = steps_find(step, s->scratch, text, n, done, &begin, &end)) != 0) {
         if (got < 0)
             return -1;
         buf_add(out, text + done, begin - done);
@@ -287,7 +285,8 @@ static int loses_first(struct stepper *s, const struct step *step, const char *t
         return 0;
     utf8_get((const unsigned char *)text, &len);
     if (step->kind == STEP_REPLACE) {
-        lost = !step->content_len && find_match(s, step, text, n, 0, &begin, &end) > 0 && !begin;
+        lost = !step->content_len && steps_find(step, s->scratch, text, n, 0, &begin, &end) > 0 &&
+               !begin;
     } else if (step->kind != STEP_PREPEND && step->kind != STEP_APPEND) {
         struct step left = *step;
         left.right = 0;
@@ -377,7 +376,7 @@ static int tile_by_pattern(struct stepper *s, const struct step *step, const cha
 {
     size_t done = 0, begin, end;
     int got = 0;
-    while (done < n && (got = find_match(s, step, text, n, done, &begin, &end)) > 0) {
+    while (done < n && (got = steps_find(step, s->scratch, text, n, done, &begin, &end)) > 0) {
         add_tile(s, done, begin, step->invert);
         add_tile(s, begin, end, !step->invert);
         done = end;

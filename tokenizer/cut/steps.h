@@ -120,6 +120,11 @@ struct regex_scratch *stepper_scratch(struct stepper *s);
 void stepper_keep_origins(struct stepper *s, int keep);
 const struct ids *stepper_origins(const struct stepper *s);
 
+/* Finds the first match of the step's pattern in text[0..n) at or after `from`, and sets *begin and
+ * *end to its range. Returns 1, 0 if there is none, or -1 with an error. */
+int steps_find(const struct step *step, struct regex_scratch *scratch, const char *text, size_t n,
+               size_t from, size_t *begin, size_t *end);
+
 /* Sets [*begin, *end) to the range of the text that STEP_STRIP keeps. */
 void steps_strip(const struct step *step, const char *text, size_t n, size_t *begin, size_t *end);
 

@@ -24,13 +24,12 @@ static double all_of(const double seconds[TIME_KINDS])
  * small part of its time. */
 static double ratio(const double (*seconds)[TIME_KINDS], int kind, int r, int ranks, int model)
 {
-    double *same = mem_zalloc((size_t)(ranks / model), sizeof *same);
+    SCOPED_MEM double *same = mem_zalloc((size_t)(ranks / model), sizeof *same);
     int n = 0;
     for (int q = r % model; q < ranks; q += model)
         same[n++] = seconds[q][kind];
     qsort(same, (size_t)n, sizeof *same, by_value);
     const double median = same[(n - 1) / 2], own = seconds[r][kind];
-    free(same);
     return median > 0 && own >= SHARE * all_of(seconds[r]) ? own / median : 0;
 }
 

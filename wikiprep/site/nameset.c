@@ -74,7 +74,7 @@ int nameset_each(const char *value, int (*add)(void *ctx, const char *name, size
 {
     if (*value != '@')
         return add(ctx, value, strlen(value));
-    struct input in;
+    SCOPED_BY(input_close) struct input in = { 0 };
     if (input_open_soon(&in, value + 1) < 0)
         return -1;
     char *line;
@@ -91,7 +91,6 @@ int nameset_each(const char *value, int (*add)(void *ctx, const char *name, size
         result = add(ctx, line, n);
         names++;
     }
-    input_close(&in);
     if (got < 0 || result)
         return -1;
     return names ? 0 : err_set("'%s' holds no name", value + 1);
