@@ -31,32 +31,13 @@ static unsigned find_phrases(const char *s, size_t n)
     return found;
 }
 
-/* Returns whether s[0..n) has four bytes of a phrase, in a loop without branches, which the
- * compiler vectorises. */
-static int may_have_phrases(const char *s, size_t n)
+/* Sets f->lower to the text in lower case. */
+static void lower(struct features *f)
 {
-    unsigned char any = 0;
-    for (size_t i = 0; i + 3 < n; i++) {
-        char a = s[i] | 0x20, b = s[i + 1] | 0x20, c = s[i + 2] | 0x20, d = s[i + 3] | 0x20;
-        any |= (unsigned char)((a == 'v') & (b == 'a') & (c == 's') & (d == 'c')) |
-               (unsigned char)((a == 'm') & (b == ' ') & (c == 'i') & (d == 'p')) |
-               (unsigned char)((a == 'm') & (b == 's') & (c == ' ') & (d == 'o')) |
-               (unsigned char)((a == 'c') & (b == 'y') & (c == ' ') & (d == 'p')) |
-               (unsigned char)((a == 'o') & (b == 'k') & (c == 'i') & (d == 'e'));
-    }
-    return any;
-}
-
-/* Sets f->lower, and returns which phrases the text has. */
-static unsigned find_in_text(struct features *f)
-{
-    if (!may_have_phrases(f->text, f->n))
-        return 0;
     buf_clear(&f->lower);
     buf_reserve(&f->lower, f->n);
     for (size_t i = 0; i < f->n; i++)
         f->lower.data[i] = (char)(f->text[i] | ((unsigned char)(f->text[i] - 'A') < 26) << 5);
-    return find_phrases(f->lower.data, f->n);
 }
 
 /* ---- lines ----------------------------------------------------------------------------------- */
@@ -223,7 +204,8 @@ void c4_clean(const struct c4_rules *rules, struct features *f, struct c4_result
     *out = (struct c4_result){ .text = text };
     buf_clear(&out->text);
     features_words(f);
-    c.phrases = find_in_text(f);
+    lower(f);
+    c.phrases = find_phrases(f->lower.data, f->n);
     for (size_t at = 0, n, next, line = 0; at < f->n; at = next) {
         n = features_line(f, &line, at, &next);
         if (take_line(&c, f->text + at, n) < 0)

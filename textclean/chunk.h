@@ -18,8 +18,7 @@ enum {
     CHUNK_LOWER = 2,
     CHUNK_SPACE = 4,
     CHUNK_MAY_SPACE = 8, /* the first byte of some white space */
-    CHUNK_OTHER = 16,
-    CHUNK_TAIL = 32, /* a mark that comes off at the end */
+    CHUNK_TAIL = 32,     /* a mark that comes off at the end */
 };
 extern const uint8_t chunk_classes[256];
 

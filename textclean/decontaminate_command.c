@@ -224,9 +224,7 @@ static int judge(void *ctx, void *tools, struct flow_item *item)
     } else if (!t->left.len) {
         item->reason = REASON_NOTHING_LEFT;
     } else {
-        buf_clear(text);
-        buf_add(text, t->left.data, t->left.len);
-        item->entry.changed = 1;
+        entry_change(&item->entry, t->left.data, t->left.len);
     }
     return 0;
 }

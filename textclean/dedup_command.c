@@ -10,14 +10,16 @@
 #include "common/base/mem.h"
 #include "common/base/xxh64.h"
 #include "common/files/paths.h"
-#include "textclean/clusters.h"
 #include "textclean/firsts.h"
 #include "textclean/flow.h"
 #include "textclean/minhash.h"
 #include "unicode/whitespace.h"
 
-enum by { BY_NEAR, BY_DOCUMENT, BY_PARAGRAPH, BY_LINE };
-#define BY "near|document|paragraph|line"
+enum by { BY_NEAR, BY_DOCUMENT, BY_PARAGRAPH, BY_LINE, BY_SPAN }; /* parts: from paragraph on */
+#define BY "near|document|paragraph|line|span"
+
+/* As C4 was made: sentences of a span; what a document must have after spans were left out. */
+enum { SPAN = 3, LEAST_SENTENCES = 3, LEAST_WORDS = 50 };
 
 struct dedup {
     struct flow_options flow;
@@ -47,7 +49,7 @@ static const struct {
 static const struct opt options[] = {
     { 0, "by", OPT_CHOICE, AT(by), BY,
       "what is left out: documents that are nearly an earlier one, or equal to one but for white "
-      "space; or paragraphs or lines that occurred before in any document" },
+      "space; or paragraphs, lines or spans of three sentences that occurred before in any document" },
     { 0, "recipe", OPT_CHOICE, AT(recipe), RECIPES,
       "near: shingles, bands and rows as the corpus of this name was made" },
     { 0, "shingle", OPT_INT, AT(shingle), "N",
@@ -70,8 +72,9 @@ static const struct opt options[] = {
     { 0 },
 };
 
-enum { REASON_NEAR, REASON_EQUAL, REASON_NOTHING_LEFT, REASONS };
-static const char *const reasons[REASONS] = { "near-duplicate", "duplicate", "nothing-left" };
+enum { REASON_NEAR, REASON_EQUAL, REASON_NOTHING_LEFT, REASON_SHORT, REASONS };
+static const char *const reasons[REASONS] = { "near-duplicate", "duplicate", "nothing-left",
+                                              "too-short" };
 
 struct run {
     const struct dedup *given;
@@ -79,17 +82,22 @@ struct run {
     struct firsts firsts;
     struct clusters clusters;
     int twice, second; /* the input is read twice; this is the second time */
-    uint8_t *repeated; /* paragraphs and lines: one bit for each, set by the first pass */
+    int in_parts;      /* not documents are left out but parts of them */
+    uint8_t *repeated; /* one bit for each part, set by the first pass */
     uint64_t parts, parts_cap;
     uint64_t documents; /* of the first pass, or of the part */
     uint64_t before;    /* documents of the parts before this one */
     struct output keys; /* for --keys-to */
 };
 
-/* What `judge` found in a document. */
+/* What `judge` found: the keys of a document, or its parts with their keys. */
 struct found {
-    size_t count;
-    struct key keys[];
+    struct part {
+        struct key key; /* zeros: none */
+        size_t end;     /* in the text; a part begins where the one before ends */
+        size_t words;   /* of a sentence */
+    } * parts;
+    size_t count, cap;
 };
 
 /* ---- parts of a text ------------------------------------------------------------------------- */
@@ -128,27 +136,29 @@ static void tools_release(void *tools)
     minhash_tools_release(tools);
 }
 
-static struct found *found_new(size_t count)
+static struct part *add(struct found *f, struct key key, size_t end)
 {
-    struct found *f = mem_alloc(sizeof *f + count * sizeof *f->keys);
-    f->count = count;
-    return f;
+    mem_grow(f->parts, f->cap, f->count + 1);
+    f->parts[f->count] = (struct part){ .key = key, .end = end };
+    return &f->parts[f->count++];
 }
 
-static struct found *find_bands(const struct run *r, struct minhash_tools *t,
-                                const struct buf *text)
+static int has_key(const struct part *part)
 {
-    size_t shingles = minhash_sign(&r->minhash, t, text->data, text->len);
-    struct found *f = found_new(shingles ? r->minhash.bands : 0);
-    for (size_t i = 0; i < f->count; i++)
-        f->keys[i] = (struct key){ minhash_band(&r->minhash, t, i), i };
-    return f;
+    return part->key.high || part->key.low;
+}
+
+static void find_bands(const struct run *r, struct minhash_tools *t, const struct buf *text,
+                       struct found *f)
+{
+    size_t bands = minhash_sign(&r->minhash, t, text->data, text->len) ? r->minhash.bands : 0;
+    for (size_t i = 0; i < bands; i++)
+        add(f, (struct key){ minhash_band(&r->minhash, t, i), i }, 0);
 }
 
 /* The whole text, with one blank for each run of white space. */
-static struct found *find_whole(struct minhash_tools *t, const struct buf *text)
+static void find_whole(struct minhash_tools *t, const struct buf *text, struct found *f)
 {
-    struct found *f = found_new(1);
     struct buf *to = &t->joined;
     size_t space;
     buf_clear(to);
@@ -160,27 +170,44 @@ static struct found *find_whole(struct minhash_tools *t, const struct buf *text)
             buf_addc(to, ' ');
     }
     buf_rtrim(to);
-    f->keys[0] = key_of(to->data, to->len);
-    return f;
+    add(f, key_of(to->data, to->len), 0);
 }
 
-static struct found *find_parts(enum by by, const struct buf *text)
+/* The sentences. Each has the key of the span that begins with it, from the normal forms. */
+static void find_spans(struct minhash_tools *t, const struct buf *text, struct found *f)
+{
+    const struct words *w = &t->words;
+    words_split(&t->words, text->data, text->len);
+    for (size_t i = 0, next; i < w->count; i = next) {
+        next = words_sentence(w, i, w->count);
+        size_t begin = w->list[i].at, end = w->list[next - 1].at + w->list[next - 1].bytes;
+        normal_set(&t->normal, text->data + begin, end - begin);
+        struct key key = { 0 };
+        if (t->normal.text.len)
+            key = key_of(t->normal.text.data, t->normal.text.len);
+        add(f, key, next < w->count ? end : text->len)->words = next - i;
+    }
+    for (size_t i = 0; i < f->count; i++) {
+        struct key keys[SPAN] = { 0 };
+        int any = 0;
+        for (size_t k = 0; k < SPAN && i + SPAN <= f->count; k++) {
+            keys[k] = f->parts[i + k].key;
+            any |= has_key(&f->parts[i + k]);
+        }
+        f->parts[i].key = any ? key_of((const char *)keys, sizeof keys) : (struct key){ 0 };
+    }
+}
+
+static void find_parts(enum by by, const struct buf *text, struct found *f)
 {
     struct span part;
-    size_t count = 0;
     for (size_t at = 0; next_part(by, text, &at, &part);)
-        count += part.n > 0;
-    struct found *f = found_new(count);
-    count = 0;
-    for (size_t at = 0; next_part(by, text, &at, &part);)
-        if (part.n)
-            f->keys[count++] = key_of(part.s, part.n);
-    return f;
+        add(f, part.n ? key_of(part.s, part.n) : (struct key){ 0 }, at);
 }
 
 static int is_repeated(const struct run *r, uint64_t part)
 {
-    return r->repeated[part / 8] >> part % 8 & 1;
+    return part < r->parts_cap && r->repeated[part / 8] >> part % 8 & 1;
 }
 
 /* Leaves the document out if another stands for its cluster. */
@@ -196,79 +223,86 @@ static int judge(void *ctx, void *tools, struct flow_item *item)
     const struct run *r = ctx;
     enum by by = (enum by)r->given->by;
     const struct buf *text = &item->entry.document.text;
-    if (by == BY_PARAGRAPH || by == BY_LINE)
-        item->result = find_parts(by, text);
+    struct found *f = item->result = mem_zalloc(1, sizeof *f);
+    if (by == BY_SPAN)
+        find_spans(tools, text, f);
+    else if (r->in_parts)
+        find_parts(by, text, f);
     else if (r->second)
         judge_cluster(r, item);
+    else if (by == BY_NEAR)
+        find_bands(r, tools, text, f);
     else
-        item->result = by == BY_NEAR ? find_bands(r, tools, text) : find_whole(tools, text);
+        find_whole(tools, text, f);
     return 0;
 }
 
 /* ---- documents in order ---------------------------------------------------------------------- */
 
-static void add_repeated(struct run *r, uint64_t part, int is)
-{
-    if (part >= r->parts_cap) {
-        uint64_t cap = r->parts_cap ? 2 * r->parts_cap : 1 << 16;
-        r->repeated = mem_resize(r->repeated, cap / 8, 1);
-        memset(r->repeated + r->parts_cap / 8, 0, (cap - r->parts_cap) / 8);
-        r->parts_cap = cap;
-    }
-    if (is)
-        r->repeated[part / 8] |= (uint8_t)(1 << part % 8);
-}
-
-static void mark_repeated(void *ctx, uint64_t part, uint64_t first)
-{
-    (void)first;
-    add_repeated(ctx, part, 1);
-}
-
-static void join(void *ctx, uint64_t document, uint64_t first)
+/* Notes that `number`, of a part or a document, is not the first with its key. */
+static void note(void *ctx, uint64_t number, uint64_t first)
 {
     struct run *r = ctx;
-    clusters_join(&r->clusters, document, first);
+    if (!r->in_parts) {
+        clusters_join(&r->clusters, number, first);
+        return;
+    }
+    if (number >= r->parts_cap) {
+        uint64_t before = r->parts_cap / 8, bytes = 2 * (number / 8 + 1);
+        r->repeated = mem_resize(r->repeated, bytes, 1);
+        memset(r->repeated + before, 0, bytes - before);
+        r->parts_cap = 8 * bytes;
+    }
+    r->repeated[number / 8] |= (uint8_t)(1 << number % 8);
 }
 
-/* Removes the repeated parts of a document, whose first part has the number `first`. */
-static void cut(struct run *r, struct flow_item *item, uint64_t first)
+/* Removes the repeated parts of a document, whose first key has the number `number`. */
+static void cut(struct run *r, struct flow_item *item, uint64_t number)
 {
+    const struct found *f = item->result;
     struct buf *text = &item->entry.document.text, left = BUF_INIT;
-    struct span part;
-    uint64_t number = first;
-    for (size_t at = 0, begin = 0; next_part((enum by)r->given->by, text, &at, &part); begin = at) {
-        if (part.n && is_repeated(r, number++))
+    size_t begin = 0, until = 0, sentences = 0, words = 0;
+    const int spans = r->given->by == BY_SPAN;
+    for (size_t i = 0; i < f->count; begin = f->parts[i++].end) {
+        const struct part *part = &f->parts[i];
+        if (has_key(part) && is_repeated(r, number++)) {
+            until = i + (spans ? SPAN : 1);
             item->pieces++;
-        else
-            buf_add(&left, text->data + begin, at - begin);
+        }
+        if (i < until)
+            continue;
+        buf_add(&left, text->data + begin, part->end - begin);
+        sentences++;
+        words += part->words;
     }
-    if (item->pieces && !whitespace_strip(left.data, left.len).n) {
+    struct span stripped = whitespace_strip(left.data, left.len);
+    if (item->pieces && !stripped.n) {
         item->reason = REASON_NOTHING_LEFT;
+    } else if (item->pieces && spans && (sentences < LEAST_SENTENCES || words < LEAST_WORDS)) {
+        item->reason = REASON_SHORT;
     } else if (item->pieces) {
-        buf_clear(text);
-        buf_add(text, left.data, left.len);
-        item->entry.changed = 1;
+        size_t blanks = spans ? (size_t)(stripped.s - left.data) : 0;
+        entry_change(&item->entry, left.data + blanks, left.len - blanks);
     }
     buf_release(&left);
 }
 
 /* Adds the keys of a document; numbers are those of parts or of documents. */
-static int add_keys(struct run *r, const struct found *found, uint64_t document)
+static int add_keys(struct run *r, const struct found *f, uint64_t document)
 {
-    int parts = r->given->by == BY_PARAGRAPH || r->given->by == BY_LINE;
-    if (!parts && document > UINT32_MAX)
+    if (!r->in_parts && document > UINT32_MAX)
         return err_set("more than 4,294,967,296 documents");
-    if (!parts)
+    if (!r->in_parts)
         clusters_add(&r->clusters, document + 1);
-    for (size_t i = 0; i < found->count; i++) {
-        uint64_t number = parts ? r->parts + i : document, first = number;
-        if (firsts_add(&r->firsts, &found->keys[i], number, &first) < 0)
+    uint64_t part = r->parts;
+    for (size_t i = 0; i < f->count; i++) {
+        if (!has_key(&f->parts[i]))
+            continue;
+        uint64_t number = r->in_parts ? part++ : document, first = number;
+        if (firsts_add(&r->firsts, &f->parts[i].key, number, &first) < 0)
             return -1;
-        if (parts)
-            add_repeated(r, number, first != number);
-        else if (first != number)
-            clusters_join(&r->clusters, number, first);
+        if (first != number)
+            note(r, number, first);
     }
     return 0;
 }
@@ -307,8 +341,8 @@ static int write_keys(struct run *r, const struct found *found)
     unsigned char bytes[16] = { 0 };
     int result = 0;
     for (size_t i = 0; i < keys_of_document(r) && !result; i++) {
-        le_put_u64(bytes, i < found->count ? found->keys[i].high : 0);
-        le_put_u64(bytes + 8, i < found->count ? found->keys[i].low : 0);
+        le_put_u64(bytes, i < found->count ? found->parts[i].key.high : 0);
+        le_put_u64(bytes + 8, i < found->count ? found->parts[i].key.low : 0);
         result = output_write(&r->keys, bytes, sizeof bytes);
     }
     return result;
@@ -318,16 +352,15 @@ static int write_keys(struct run *r, const struct found *found)
 static int add_part(struct run *r, const unsigned char *data, uint64_t n, uint64_t *documents)
 {
     const size_t count = keys_of_document(r);
-    struct found *found = found_new(count);
+    struct found f = { 0 };
     int result = 0;
     for (uint64_t at = 0; at + 16 * count <= n && !result; at += 16 * count) {
-        for (size_t i = 0; i < count; i++)
-            found->keys[i] = (struct key){ le_u64(data + at + 16 * i),
-                                           le_u64(data + at + 16 * i + 8) };
-        found->count = found->keys[0].high ? count : 0;
-        result = add_keys(r, found, (*documents)++);
+        f.count = 0;
+        for (size_t i = 0; i < count && le_u64(data + at); i++)
+            add(&f, (struct key){ le_u64(data + at + 16 * i), le_u64(data + at + 16 * i + 8) }, 0);
+        result = add_keys(r, &f, (*documents)++);
     }
-    free(found);
+    free(f.parts);
     return result;
 }
 
@@ -373,26 +406,27 @@ static int read_parts(struct run *r, int argc, char **argv)
     buf_release(&head);
     if (!result && !r->second)
         result = err_usage("--keys has no hashes of the input: name it as for --keys-to");
-    return result ? result : firsts_finish(&r->firsts, join, r);
+    return result ? result : firsts_finish(&r->firsts, note, r);
 }
 
 static int settle(void *ctx, struct flow_item *item)
 {
     struct run *r = ctx;
     struct found *found = item->result;
-    int parts = r->given->by == BY_PARAGRAPH || r->given->by == BY_LINE;
     int result = r->second             ? 0
                  : r->given->keys_path ? write_keys(r, found)
                                        : add_keys(r, found, item->entry.number - 1);
     if (r->second && item->entry.number > r->documents)
         result = err_set("%s: the input grew after it was read first", item->entry.file);
-    if (!result && parts) {
+    if (!result && r->in_parts) {
         if (r->second || !r->twice)
             cut(r, item, r->parts);
-        r->parts += found->count;
+        for (size_t i = 0; i < found->count; i++)
+            r->parts += (uint64_t)has_key(&found->parts[i]);
     } else if (!result && !r->twice && !r->given->keys_path) {
         judge_cluster(r, item);
     }
+    free(found->parts);
     free(found);
     return result;
 }
@@ -471,12 +505,11 @@ static int can_read_twice(int argc, char **argv, int *twice)
 
 static int first_pass(struct run *r, struct flow *flow, int argc, char **argv)
 {
-    int parts = r->given->by == BY_PARAGRAPH || r->given->by == BY_LINE;
     struct flow first = *flow;
     first.silent = 1;
     int result = flow_run(&first, argc, argv);
     if (!result)
-        result = firsts_finish(&r->firsts, parts ? mark_repeated : join, r);
+        result = firsts_finish(&r->firsts, note, r);
     r->documents = first.read;
     r->parts = 0;
     r->second = 1;
@@ -497,10 +530,9 @@ static int run_passes(struct run *r, int argc, char **argv)
                                                             : r->given->clusters_path,
                          .reasons = reasons,
                          .reason_count = REASONS };
-    if (r->given->by == BY_PARAGRAPH)
-        flow.piece = "paragraph(s) left out";
-    if (r->given->by == BY_LINE)
-        flow.piece = "line(s) left out";
+    static const char *const pieces[] = { NULL, NULL, "paragraph(s) left out", "line(s) left out",
+                                          "span(s) left out" };
+    flow.piece = pieces[r->given->by];
     int result = r->given->keys_path    ? 0
                  : r->given->keys.count ? read_parts(r, argc, argv)
                  : r->twice             ? first_pass(r, &flow, argc, argv)
@@ -529,10 +561,10 @@ static void set_minhash(struct run *r)
 static int run_dedup(int argc, char **argv, void *given_options)
 {
     struct run r = { .given = given_options };
-    int parts = r.given->by == BY_PARAGRAPH || r.given->by == BY_LINE;
-    if (parts && r.given->clusters_path)
+    r.in_parts = r.given->by >= BY_PARAGRAPH;
+    if (r.in_parts && r.given->clusters_path)
         return err_usage("--clusters is for --by near and --by document");
-    if (parts && (r.given->keys_path || r.given->keys.count))
+    if (r.in_parts && (r.given->keys_path || r.given->keys.count))
         return err_usage("--keys-to and --keys are for --by near and --by document");
     const struct flow_options *flow = &r.given->flow;
     if (r.given->keys_path &&

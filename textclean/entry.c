@@ -250,18 +250,11 @@ static int scan_text(struct search *f)
         return js_scan_error(&f->scan, f->scan.at, "the text's name occurs twice");
     js_scan_peek(&f->scan);
     r->text_begin = f->scan.at;
-    struct buf plain = f->scan.plain; /* the text is unescaped where it shall be */
-    f->scan.plain = r->document.text;
-    int result = js_scan_text(&f->scan, &text, &n);
-    r->document.text = f->scan.plain;
-    f->scan.plain = plain;
-    if (result < 0)
+    if (js_scan_text(&f->scan, &text, &n) < 0)
         return err_in("\"%s\"", f->field);
     r->text_end = f->scan.at;
-    if (text != r->document.text.data) {
-        buf_clear(&r->document.text);
-        buf_add(&r->document.text, text, n);
-    }
+    buf_clear(&r->document.text);
+    buf_add(&r->document.text, text, n);
     buf_reserve(&r->document.text, PAD);
     return 0;
 }
@@ -333,6 +326,13 @@ int entry_parse(struct entry *r, enum entry_format format, const char *field)
     return result < 0
                ? err_in("%s: line %" PRIu64, strcmp(r->file, "-") ? r->file : "<stdin>", r->line)
                : 0;
+}
+
+void entry_change(struct entry *r, const char *text, size_t n)
+{
+    buf_clear(&r->document.text);
+    buf_add(&r->document.text, text, n);
+    r->changed = 1;
 }
 
 /* ---- writing --------------------------------------------------------------------------------- */

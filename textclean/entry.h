@@ -73,6 +73,9 @@ int entries_read(struct entries *s, struct entry *r);
  * does nothing. It may run in another thread. Returns 0, or -1 with an error. */
 int entry_parse(struct entry *r, enum entry_format format, const char *field);
 
+/* Replaces the text; the new one must not be a part of the old one. */
+void entry_change(struct entry *r, const char *text, size_t n);
+
 /* ---- writing --------------------------------------------------------------------------------- */
 
 /* Append the begin and the end of a stream of documents. Other formats have none. */

@@ -55,8 +55,6 @@ void features_set(struct features *f, const char *text, size_t n)
     scan(f);
 }
 
-static const uint64_t BASE = UINT64_C(0x9E3779B97F4A7C15);
-
 /* How often the word number `word` occurs, or more often: it may share its place with others. */
 static uint32_t *count_of(struct features *f, size_t word)
 {
@@ -77,7 +75,7 @@ void features_words(struct features *f)
         const struct word *word = &w->list[i];
         size_t count = ++*count_of(f, i);
         size_t length = word->chars * count, more = (word->flags & WORD_HAS_MORE) > 0;
-        f->sums[i + 1] = f->sums[i] * BASE + word->hash;
+        f->sums[i + 1] = f->sums[i] * WORDS_BASE + word->hash;
         of.with_letter += (word->flags & WORD_HAS_LETTER) > 0;
         of.more += more;
         of.more_chars += more * word->chars;
@@ -141,14 +139,6 @@ static size_t break_at(const unsigned char *s, size_t n)
     return *s == 0xE2 && n > 2 && s[1] == 0x80 && (s[2] == 0xA8 || s[2] == 0xA9) ? 3 : 0;
 }
 
-static void add_line(struct features *f, size_t at, size_t end)
-{
-    const char *s = f->text + at;
-    mem_grow(f->lines, f->lines_cap, f->line_count + 1);
-    f->lines[f->line_count++] = (struct text_line){ (uint32_t)at, (uint32_t)(end - at),
-                                                    xxh64(s, end - at, 0) };
-}
-
 void features_lines(struct features *f)
 {
     if (f->has_lines)
@@ -156,7 +146,10 @@ void features_lines(struct features *f)
     f->line_count = 0;
     for (const char *at = f->text, *end = f->text + f->n, *lf; at; at = lf ? lf + 1 : NULL) {
         lf = memchr(at, '\n', (size_t)(end - at));
-        add_line(f, (size_t)(at - f->text), (size_t)((lf ? lf : end) - f->text));
+        size_t n = (size_t)((lf ? lf : end) - at);
+        mem_grow(f->lines, f->lines_cap, f->line_count + 1);
+        f->lines[f->line_count++] = (struct text_line){ (uint32_t)(at - f->text), (uint32_t)n,
+                                                        xxh64(at, n, 0) };
     }
     f->has_lines = 1;
 }
@@ -213,7 +206,7 @@ struct repeats features_repeated_paragraphs(struct features *f)
         }
         if (at < stop) {
             begin = hash ? begin : at;
-            hash = hash * BASE + (line_hash | 1);
+            hash = hash * WORDS_BASE + (line_hash | 1);
             end = stop;
         }
         if (hash && (at >= stop || stop == to)) {
@@ -227,15 +220,7 @@ struct repeats features_repeated_paragraphs(struct features *f)
 
 /* ---- runs of words --------------------------------------------------------------------------- */
 
-static uint64_t power(int n)
-{
-    uint64_t p = 1;
-    while (n--)
-        p *= BASE;
-    return p;
-}
-
-/* The hash of n words from `first` on; p is power(n). */
+/* The hash of n words from `first` on; p is words_power((size_t)n). */
 static uint64_t hash_at(const struct features *f, size_t first, size_t n, uint64_t p)
 {
     return f->sums[first + n] - f->sums[first] * p;
@@ -274,7 +259,7 @@ static void find_grams(struct features *f)
     f->has_grams = 1;
     f->covered = 0;
     size_t words = f->words.count, last = 0;
-    uint64_t p = power(GRAM_LEAST);
+    uint64_t p = words_power(GRAM_LEAST);
     mem_grow(f->places, f->places_cap, words + 1);
     size_t may = may_repeat(f, p);
     if (!may)
@@ -303,7 +288,7 @@ size_t features_top_grams(struct features *f, int n, size_t enough)
     const struct seen_slot *best = NULL;
     if (bound <= enough)
         return bound;
-    uint64_t p = power(n);
+    uint64_t p = words_power((size_t)n);
     size_t grams = f->words.count - (size_t)n + 1;
     seen_begin(&f->seen, grams);
     for (size_t i = 0; i < grams; i++) {
@@ -322,7 +307,7 @@ size_t features_repeated_grams(struct features *f, int n, size_t enough)
     find_grams(f);
     if (f->covered <= enough)
         return f->covered;
-    uint64_t p = power(n);
+    uint64_t p = words_power((size_t)n);
     size_t chars = 0, words = (size_t)n;
     seen_begin(&f->seen, f->words.count);
     for (size_t i = 0; i + words <= f->words.count; i++) {

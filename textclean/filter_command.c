@@ -1,8 +1,11 @@
 /* filter_command.c - textclean filter: leaves out documents that fail rules. */
 #include "textclean/commands.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "common/base/err.h"
 #include "common/base/mem.h"
 #include "textclean/flow.h"
 #include "textclean/personal.h"
@@ -10,7 +13,7 @@
 
 struct filter {
     struct flow_options flow;
-    const char *sets;
+    const char *sets, *thresholds_path;
     struct opt_list limits;
     int personal, list;
 };
@@ -22,6 +25,8 @@ static const struct filter defaults = { .flow = FLOW_DEFAULTS,
 static const struct opt options[] = {
     { 0, "rules", OPT_TEXT, AT(sets), "SET[,SET]",
       "sets of rules, in the order in which they judge: gopher, repetition, c4, fineweb, mc4" },
+    { 0, "thresholds", OPT_TEXT, AT(thresholds_path), "FILE",
+      "take limits from FILE, which learn-filter wrote; --limit goes before it" },
     { 0, "limit", OPT_LIST, AT(limits), "RULE=X", "change the limit of a rule; RULE=off drops it" },
     { 0, "list", OPT_FLAG, AT(list), NULL, "print all rules with their limits, and stop" },
     { 0, "personal", OPT_CHOICE, AT(personal), PERSONAL_HOW,
@@ -30,6 +35,7 @@ static const struct opt options[] = {
     FLOW_ROWS(struct filter),
     { 0 },
 };
+#undef AT
 
 /* ---- a document ------------------------------------------------------------------------------ */
 
@@ -38,59 +44,48 @@ struct run {
     enum personal_how personal;
 };
 
-struct tools {
-    struct rules_tools rules;
-    struct buf text;
-};
-
 static void tools_init(void *, void *tools)
 {
-    struct tools *t = tools;
-    rules_tools_init(&t->rules);
-    buf_init(&t->text);
+    rules_tools_init(tools);
 }
 
 static void tools_release(void *tools)
 {
-    struct tools *t = tools;
-    rules_tools_release(&t->rules);
-    buf_release(&t->text);
-}
-
-static void change(struct entry *r, const char *text, size_t n)
-{
-    buf_clear(&r->document.text);
-    buf_add(&r->document.text, text, n);
-    r->changed = 1;
+    rules_tools_release(tools);
 }
 
 static int judge(void *ctx, void *tools, struct flow_item *item)
 {
     const struct run *run = ctx;
-    struct tools *t = tools;
+    struct rules_tools *t = tools;
     struct entry *r = &item->entry;
     const struct buf *text = &r->document.text;
-    item->reason = rules_judge(&run->rules, &t->rules, text->data, text->len, &item->pieces);
+    item->reason = rules_judge(&run->rules, t, text->data, text->len, &item->pieces);
     if (item->reason >= 0)
         return 0;
-    const struct features *f = &t->rules.features;
+    const struct features *f = &t->features;
     if (f->text != text->data)
-        change(r, f->text, f->n);
-    if (run->personal && personal_replace(&t->text, text->data, text->len, run->personal))
-        change(r, t->text.data, t->text.len);
+        entry_change(r, f->text, f->n);
+    if (run->personal && personal_replace(&t->personal, text->data, text->len, run->personal))
+        entry_change(r, t->personal.data, t->personal.len);
     return 0;
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
+static int write_text(const char *path, const struct buf *text)
+{
+    struct output out;
+    return output_open(&out, path) < 0
+               ? -1
+               : output_end(&out, output_write(&out, text->data, text->len));
+}
+
 static int print_rules(void)
 {
     struct buf text = BUF_INIT;
-    struct output out;
     rules_print(&text);
-    int result = output_open(&out, "-");
-    if (!result)
-        result = output_end(&out, output_write(&out, text.data, text.len));
+    int result = write_text("-", &text);
     buf_release(&text);
     return result;
 }
@@ -101,12 +96,13 @@ static int run_filter(int argc, char **argv, void *given_options)
     struct run run = { .personal = (enum personal_how)given->personal };
     if (given->list)
         return print_rules();
-    if (rules_set(&run.rules, given->sets, given->limits.items, given->limits.count) < 0)
+    if (rules_set(&run.rules, given->sets, given->thresholds_path, given->limits.items,
+                  given->limits.count) < 0)
         return -1;
     struct flow flow = { .options = &given->flow,
                          .judge = judge,
                          .ctx = &run,
-                         .tools_bytes = sizeof(struct tools),
+                         .tools_bytes = sizeof(struct rules_tools),
                          .tools_init = tools_init,
                          .tools_release = tools_release,
                          .reasons = run.rules.names,
@@ -125,4 +121,102 @@ const struct tool_command filter_command = {
     .common = TOOL_THREADS | TOOL_PROGRESS | TOOL_FORCE,
     .max_args = -1,
     .run = run_filter,
+};
+
+/* ---- learn-filter ---------------------------------------------------------------------------- */
+
+struct learn {
+    struct flow_options flow;
+    const char *sets;
+    double tail;
+};
+
+static const struct learn learn_defaults = { .flow = FLOW_DEFAULTS,
+                                             .sets = "repetition,gopher,fineweb",
+                                             .tail = 0.1 };
+
+#define AT(member) offsetof(struct learn, member)
+static const struct opt learn_options[] = {
+    { 0, "rules", OPT_TEXT, AT(sets), "SET[,SET]",
+      "sets of rules whose limits are learned: gopher, repetition, fineweb" },
+    { 0, "tail", OPT_REAL, AT(tail), "X",
+      "share of the documents that each rule may leave out with its limit", 0, 0.5 },
+    { 'o', "output", OPT_TEXT, AT(flow.output_path), "FILE",
+      "output file, for filter --thresholds; - is standard output" },
+    FLOW_INPUT_ROWS(struct learn),
+    { 0 },
+};
+
+/* The values of every `step`-th document, one row each. When there are SAMPLES rows, every second
+ * one goes, so that they come from all documents. */
+struct learning {
+    struct rules rules;
+    double *rows;
+    size_t count, cap, step;
+};
+enum { SAMPLES = 1 << 17 };
+
+static int measure(void *ctx, void *tools, struct flow_item *item)
+{
+    const struct learning *l = ctx;
+    struct rules_tools *t = tools;
+    const struct buf *text = &item->entry.document.text;
+    item->result = mem_alloc(l->rules.count * sizeof(double));
+    rules_measure(&l->rules, t, text->data, text->len, item->result);
+    return 0;
+}
+
+static int add_row(void *ctx, struct flow_item *item)
+{
+    struct learning *l = ctx;
+    const size_t n = l->rules.count;
+    if ((item->entry.number - 1) % l->step == 0) {
+        mem_grow(l->rows, l->cap, (l->count + 1) * n);
+        memcpy(l->rows + l->count++ * n, item->result, n * sizeof(double));
+    }
+    if (l->count == SAMPLES) {
+        for (size_t i = 0; i < SAMPLES / 2; i++)
+            memcpy(l->rows + i * n, l->rows + 2 * i * n, n * sizeof(double));
+        l->count = SAMPLES / 2;
+        l->step *= 2;
+    }
+    free(item->result);
+    return 0;
+}
+
+static int run_learn(int argc, char **argv, void *given_options)
+{
+    const struct learn *given = given_options;
+    struct learning l = { .step = 1 };
+    struct buf text = BUF_INIT;
+    if (rules_set(&l.rules, given->sets, NULL, NULL, 0) < 0)
+        return -1;
+    struct flow flow = { .options = &given->flow,
+                         .judge = measure,
+                         .settle = add_row,
+                         .ctx = &l,
+                         .tools_bytes = sizeof(struct rules_tools),
+                         .tools_init = tools_init,
+                         .tools_release = tools_release,
+                         .silent = 1 };
+    int result = flow_run(&flow, argc, argv);
+    buf_addf(&text, "# limits of textclean filter, from %" PRIu64 " document(s)\n", flow.read);
+    if (!result && !rules_learn(l.rows, l.count, given->tail, &text))
+        result = err_set("nothing to learn: no documents, or sets of rules without shares");
+    if (!result && !(result = write_text(given->flow.output_path, &text)))
+        tool_count("document(s)", flow.read);
+    buf_release(&text);
+    flow_release(&flow);
+    free(l.rows);
+    return result;
+}
+
+const struct tool_command learn_filter_command = {
+    .name = "learn-filter",
+    .args = "[FILE...]",
+    .summary = "Learn limits of rules from good texts, such as a wiki.",
+    TOOL_OPTIONS(learn_options, learn_defaults),
+    .common = TOOL_THREADS | TOOL_PROGRESS | TOOL_FORCE,
+    .max_args = -1,
+    .run = run_learn,
 };

@@ -4,6 +4,9 @@
  * For a stream the keys are in a table in memory, and the answer is there at once. For input that
  * is read twice they go to parts of temporary files, by their first bits; then each part is sorted
  * in memory, so that memory does not grow with the number of keys.
+ *
+ * Clusters are sets of documents that are joined pair by pair (union-find); the document with the
+ * smallest number stands for its set, whatever the order of the pairs.
  */
 #pragma once
 
@@ -42,3 +45,21 @@ int firsts_find(const struct firsts *f, const struct key *key, uint64_t *first);
  * the first with its key. Returns 0, or -1 with an error. */
 int firsts_finish(struct firsts *f, void (*same)(void *ctx, uint64_t number, uint64_t first),
                   void *ctx);
+
+/* ---- clusters -------------------------------------------------------------------------------- */
+
+struct clusters {
+    uint32_t *parents; /* none is greater than the document's own number */
+    size_t count, cap;
+};
+
+/* Each begins as a zeroed struct. clusters_add adds documents, each a set of its own, until there
+ * are `count`. */
+void clusters_add(struct clusters *c, size_t count);
+void clusters_release(struct clusters *c);
+
+void clusters_join(struct clusters *c, size_t a, size_t b);
+
+/* Returns the smallest number of the set. It does not change the struct, so that several threads
+ * may call it. */
+size_t clusters_first(const struct clusters *c, size_t document);

@@ -17,13 +17,17 @@ struct flow_options {
     int format; /* enum entry_format */
     int mark;
 };
-#define FLOW_DEFAULTS                                                                              \
-    {                                                                                              \
-        .output_path = "-", .field = "text"                                                        \
-    }
 
-/* Rows for the option table of a struct that has a `struct flow_options flow`. */
+/* Default values, and rows for the option table of a struct that has a `struct flow_options flow`.
+ */
 /* clang-format off */
+#define FLOW_DEFAULTS { .output_path = "-", .field = "text" }
+#define FLOW_INPUT_ROWS(type)                                                                      \
+    { 0, "format", OPT_CHOICE, offsetof(type, flow.format), ENTRY_FORMATS,                         \
+      "format of the documents; auto detects <doc> marks, JSON lines and plain text, each file "   \
+      "of which is one document" },                                                                \
+    { 0, "field", OPT_TEXT, offsetof(type, flow.field), "KEY",                                     \
+      "JSON lines: the string that is the text; outer.inner names an inner string" }
 #define FLOW_ROWS(type)                                                                            \
     { 'o', "output", OPT_TEXT, offsetof(type, flow.output_path), "FILE",                           \
       "output file; - is standard output" },                                                       \
@@ -33,11 +37,7 @@ struct flow_options {
       "leave no document out; mark each with the reason, or with \"\"" },                          \
     { 0, "json", OPT_TEXT, offsetof(type, flow.summary_path), "FILE",                              \
       "write the counts of the summary as JSON to FILE" },                                         \
-    { 0, "format", OPT_CHOICE, offsetof(type, flow.format), ENTRY_FORMATS,                         \
-      "format of input and output; auto detects documents, JSON lines and plain text, each file "  \
-      "of which is one document" },                                                                \
-    { 0, "field", OPT_TEXT, offsetof(type, flow.field), "KEY",                                     \
-      "JSON lines: the string that is the text; outer.inner names an inner string" }
+    FLOW_INPUT_ROWS(type)
 /* clang-format on */
 
 enum { FLOW_KEPT = -1 };

@@ -38,10 +38,7 @@ int languages_is_name(const char *s, size_t n)
 {
     static const char allowed[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
-    size_t i = 0;
-    while (i < n && s[i] && strchr(allowed, s[i]))
-        i++;
-    return n > 0 && n < LANGUAGES_NAME && i == n;
+    return n > 0 && n < LANGUAGES_NAME && strspn(s, allowed) == n;
 }
 
 /* ---- runs of characters ---------------------------------------------------------------------- */

@@ -123,18 +123,17 @@ const struct tool_command language_command = {
 
 /* ---- learn-language -------------------------------------------------------------------------- */
 
-static const struct flow_options learn_defaults = { .field = "text" };
+struct learn {
+    struct flow_options flow;
+};
+static const struct learn learn_defaults = { .flow = { .field = "text" } };
 
-#define AT(member) offsetof(struct flow_options, member)
 static const struct opt learn_options[] = {
-    { 'o', "output", OPT_TEXT, AT(output_path), "FILE", "the file for the model" },
-    { 0, "format", OPT_CHOICE, AT(format), ENTRY_FORMATS,
-      "format of the files; auto detects documents, JSON lines and plain text" },
-    { 0, "field", OPT_TEXT, AT(field), "KEY",
-      "JSON lines: the string that is the text; outer.inner names an inner string" },
+    { 'o', "output", OPT_TEXT, offsetof(struct learn, flow.output_path), "FILE",
+      "the file for the model" },
+    FLOW_INPUT_ROWS(struct learn),
     { 0 },
 };
-#undef AT
 
 struct learning {
     struct languages_counts counts;

@@ -95,54 +95,33 @@ void minhash_tools_release(struct minhash_tools *t)
     words_release(&t->words);
     buf_release(&t->joined);
     free(t->ends);
-    free(t->plain);
     free(t->shingles);
     free(t->signature);
 }
 
-static void end_word(struct minhash_tools *t, size_t end)
-{
-    mem_grow(t->ends, t->ends_cap, t->word_count + 2);
-    t->ends[++t->word_count] = (uint32_t)end;
-}
-
-/* Appends the words of the chunk text[at..end), each with a blank behind it. */
-static void join_chunk(struct minhash_tools *t, const char *text, size_t at, size_t end)
-{
-    struct words *w = &t->words;
-    words_split(w, text + at, end - at);
-    for (size_t i = 0; i < w->count; i++) {
-        buf_add(&t->joined, text + at + w->list[i].at, w->list[i].bytes);
-        end_word(t, t->joined.len);
-        buf_addc(&t->joined, ' ');
-    }
-}
-
-/* Joins the words of the normal form, which are nearly always its chunks. */
+/* Joins the words of the normal form by blanks, which are there already between nearly all. */
 static void join_words(struct minhash_tools *t)
 {
     struct buf *text = &t->normal.text;
-    size_t copied = 0, at = 0;
-    t->word_count = 0;
-    buf_clear(&t->joined);
+    const struct words *w = &t->words;
+    size_t copied = 0, end = 0;
     buf_reserve(text, text->len + WORDS_PAD);
-    mem_grow(t->ends, t->ends_cap, t->normal.count + 2);
+    words_split(&t->words, text->data, text->len);
+    buf_clear(&t->joined);
+    mem_grow(t->ends, t->ends_cap, w->count + 1);
     t->ends[0] = UINT32_MAX;
-    mem_grow(t->plain, t->plain_cap, t->normal.count);
-    words_find_plain(&t->words, text->data, t->normal.ends, t->normal.count, t->plain);
-    for (size_t i = 0; i < t->normal.count; i++) {
-        size_t end = t->normal.ends[i], n = end - at;
-        if (t->plain[i] || (n == 1 && text->data[at] == '0')) {
-            end_word(t, t->joined.len + (end - copied));
-        } else {
-            buf_add(&t->joined, text->data + copied, at - copied);
-            join_chunk(t, text->data, at, end);
-            copied = end + 1;
+    for (size_t i = 0; i < w->count; i++) {
+        const struct word *word = &w->list[i];
+        if (i && word->at != end + 1) {
+            buf_add(&t->joined, text->data + copied, end - copied);
+            buf_addc(&t->joined, ' ');
         }
-        at = end + 1;
+        if (!i || word->at != end + 1)
+            copied = word->at;
+        end = word->at + word->bytes;
+        t->ends[i + 1] = (uint32_t)(t->joined.len + end - copied);
     }
-    if (text->len > copied)
-        buf_add(&t->joined, text->data + copied, text->len - copied);
+    buf_add(&t->joined, text->data + copied, end - copied);
     buf_reserve(&t->joined, SHINGLE_PAD);
 }
 
@@ -246,9 +225,9 @@ static size_t word_shingles(const struct minhash *m, struct minhash_tools *t)
 {
     size_t done = 0;
     join_words(t);
-    if (t->word_count < m->shingle)
+    if (t->words.count < m->shingle)
         return 0;
-    size_t count = t->word_count - m->shingle + 1;
+    size_t count = t->words.count - m->shingle + 1;
     mem_grow(t->shingles, t->shingles_cap, count);
 #if defined(__x86_64__)
     if (simd_level() >= SIMD_AVX512)

@@ -39,8 +39,7 @@ struct minhash_tools {
     struct words words;
     struct buf joined; /* the words, with blanks between them */
     uint32_t *ends;    /* of each word in `joined`; ends[0]: of a word before the first, -1 */
-    uint8_t *plain;    /* for each word of the normal form */
-    size_t ends_cap, plain_cap, word_count;
+    size_t ends_cap;
     uint64_t *shingles, *signature;
     size_t shingles_cap;
 };

@@ -5,6 +5,7 @@
 #include "common/base/mem.h"
 #include "common/base/utf8.h"
 #include "common/base/xxh64.h"
+#include "textclean/words.h"
 #include "unicode/letter_case.h"
 #include "unicode/stops.h"
 #include "unicode/unicode.h"
@@ -25,13 +26,12 @@ void ngrams_release(struct ngrams *g)
 
 void ngram_words_init(struct ngram_words *w)
 {
-    *w = (struct ngram_words){ .lower = BUF_INIT, .word = BUF_INIT };
+    *w = (struct ngram_words){ .word = BUF_INIT };
 }
 
 void ngram_words_release(struct ngram_words *w)
 {
     free(w->list);
-    buf_release(&w->lower);
     buf_release(&w->word);
 }
 
@@ -40,8 +40,6 @@ static int is_mark(unsigned c)
     enum unicode_category category = (enum unicode_category)unicode_of(c)->category;
     return (category >= UNICODE_PC && category <= UNICODE_PO) || stops_is_mark(c);
 }
-
-static const uint64_t BASE = XXH64_1;
 
 /* Adds the word text[begin..end), unless it is only punctuation. */
 static void add_word(struct ngram_words *w, const char *text, size_t begin, size_t end)
@@ -60,7 +58,7 @@ static void add_word(struct ngram_words *w, const char *text, size_t begin, size
     mem_grow(w->list, w->cap, w->count + 1);
     uint64_t before = w->count ? w->list[w->count - 1].sum : 0;
     w->list[w->count++] = (struct ngram_word){
-        begin, end, before * BASE + xxh64(w->word.data, w->word.len, 0)
+        begin, end, before * WORDS_BASE + xxh64(w->word.data, w->word.len, 0)
     };
 }
 
@@ -81,15 +79,7 @@ void ngram_words_set(struct ngram_words *w, const char *text, size_t n)
 
 /* ---- runs ------------------------------------------------------------------------------------ */
 
-static uint64_t power(size_t n)
-{
-    uint64_t p = 1;
-    while (n--)
-        p *= BASE;
-    return p;
-}
-
-/* The key of the run of n words from `first` on; p is power(n). */
+/* The key of the run of n words from `first` on; p is words_power(n). */
 static struct key key_of(const struct ngram_words *w, size_t first, size_t n, uint64_t p)
 {
     uint64_t before = first ? w->list[first - 1].sum : 0;
@@ -100,7 +90,7 @@ static struct key key_of(const struct ngram_words *w, size_t first, size_t n, ui
 int64_t ngrams_add(struct ngrams *g, const struct ngram_words *w, uint64_t source)
 {
     size_t n = w->count < g->words ? w->count : g->words;
-    uint64_t p = power(n), first;
+    uint64_t p = words_power(n), first;
     if (n < g->least || !n)
         return 0;
     g->lengths[n] = 1;
@@ -117,7 +107,7 @@ int ngrams_find(const struct ngrams *g, const struct ngram_words *w, size_t *at,
 {
     uint64_t powers[NGRAMS_MOST + 1];
     for (size_t n = 0; n <= g->words; n++)
-        powers[n] = g->lengths[n] ? power(n) : 0;
+        powers[n] = g->lengths[n] ? words_power(n) : 0;
     for (; *at < w->count; ++*at)
         for (size_t n = g->words; n; n--) {
             if (!g->lengths[n] || *at + n > w->count)

@@ -32,7 +32,7 @@ struct ngram_words {
         uint64_t sum;      /* hash of all words up to this one */
     } * list;
     size_t count, cap;
-    struct buf lower, word;
+    struct buf word; /* working memory */
 };
 void ngram_words_init(struct ngram_words *w);
 void ngram_words_release(struct ngram_words *w);

@@ -50,8 +50,6 @@ static size_t add_ascii(struct normal *t, const char *text, size_t n)
 {
     struct buf *out = &t->text;
     buf_reserve(out, n + 9);
-    mem_grow(t->ends, t->cap, t->count + n / 2 + 2);
-    uint32_t *end = t->ends + t->count, *chunk_end = end;
     char *to = out->data + out->len, *begin = out->data, *chunk = to;
     size_t i = 0, chunk_at = 0;
     while (i < n) {
@@ -72,25 +70,20 @@ static size_t add_ascii(struct normal *t, const char *text, size_t n)
             int wide = (unsigned char)c >= 0x80;
             if (wide && (i + 2 >= n || !is_wide_mark((const unsigned char *)text + i))) {
                 to = chunk;
-                end = chunk_end;
                 i = chunk_at;
                 break;
             }
-            if (to > begin && to[-1] != ' ') {
-                *end++ = (uint32_t)(to - begin);
+            if (to > begin && to[-1] != ' ')
                 *to++ = ' ';
-            }
             i += wide ? 3 : 1; /* all else of ASCII is punctuation or white space */
             if (c == ' ' || c == '\n') {
                 chunk = to;
-                chunk_end = end;
                 chunk_at = i;
             }
         }
     }
     out->len = (size_t)(to - out->data);
     out->data[out->len] = '\0';
-    t->count = (size_t)(end - t->ends);
     return i;
 }
 
@@ -140,16 +133,9 @@ static void add_plain(struct buf *out, const char *s, size_t n)
     }
 }
 
-static void end_word(struct normal *t, size_t end)
-{
-    mem_grow(t->ends, t->cap, t->count + 1);
-    t->ends[t->count++] = (uint32_t)end;
-}
-
 /* Appends the chunk s[0..n). */
 static void add_chunk(struct normal *t, const char *s, size_t n)
 {
-    size_t begin = t->text.len;
     buf_clear(&t->valid);
     buf_clear(&t->lower);
     buf_clear(&t->plain);
@@ -163,9 +149,6 @@ static void add_chunk(struct normal *t, const char *s, size_t n)
     buf_clear(&t->lower);
     forms_normalize(&t->lower, t->plain.data, t->plain.len, FORM_NFD);
     forms_drop(&t->text, t->lower.data, t->lower.len, UNICODE_IS_NON_SPACING);
-    for (const char *blank = t->text.data + begin, *end = t->text.data + t->text.len;
-         (blank = memchr(blank, ' ', (size_t)(end - blank))); blank++)
-        end_word(t, (size_t)(blank - t->text.data));
 }
 
 void normal_init(struct normal *t)
@@ -176,7 +159,6 @@ void normal_init(struct normal *t)
 
 void normal_release(struct normal *t)
 {
-    free(t->ends);
     buf_release(&t->text);
     buf_release(&t->valid);
     buf_release(&t->lower);
@@ -186,7 +168,6 @@ void normal_release(struct normal *t)
 void normal_set(struct normal *t, const char *text, size_t n)
 {
     buf_clear(&t->text);
-    t->count = 0;
     for (size_t at = 0; at < n;) {
         at += add_ascii(t, text + at, n - at);
         size_t end = at;
@@ -196,8 +177,6 @@ void normal_set(struct normal *t, const char *text, size_t n)
             add_chunk(t, text + at, end - at);
         at = end;
     }
-    if (t->text.len && t->text.data[t->text.len - 1] != ' ')
-        end_word(t, t->text.len);
     while (t->text.len && t->text.data[t->text.len - 1] == ' ')
         buf_truncate(&t->text, t->text.len - 1);
 }

@@ -14,14 +14,12 @@
 #include "common/base/buf.h"
 
 struct normal {
-    struct buf text; /* the result */
-    uint32_t *ends;  /* of its words, which blanks divide: offsets in the text */
-    size_t count, cap;
+    struct buf text;                /* the result */
     struct buf valid, lower, plain; /* working memory */
 };
 void normal_init(struct normal *t);
 void normal_release(struct normal *t);
 
-/* Replaces t->text by the normal form of text[0..n), n < 2^30. A word may be empty. Invalid bytes
+/* Replaces t->text by the normal form of text[0..n), n < 2^30. Invalid bytes
  * become U+FFFD. */
 void normal_set(struct normal *t, const char *text, size_t n);

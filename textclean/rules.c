@@ -1,11 +1,14 @@
 #include "textclean/rules.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/base/err.h"
+#include "common/base/mem.h"
 #include "common/base/utf8.h"
+#include "common/formats/yaml.h"
 #include "common/program/opt.h"
 #include "unicode/stops.h"
 #include "unicode/whitespace.h"
@@ -42,22 +45,14 @@ static size_t enough(const struct facts *x)
     return x->limit <= 0 ? 0 : (size_t)(x->limit * (double)x->f->chars * 0.999999);
 }
 
-static double word_number(const struct facts *x)
+/* -1: words that are more than marks; 0: their mean length; 1: share of words with a letter. */
+static double words_of(const struct facts *x)
 {
     features_words(x->f);
-    return (double)x->f->of.more;
-}
-
-static double word_length(const struct facts *x)
-{
-    features_words(x->f);
-    return share(x->f->of.more_chars, x->f->of.more);
-}
-
-static double letters(const struct facts *x)
-{
-    features_words(x->f);
-    return share(x->f->of.with_letter, x->f->word_count);
+    const struct word_sums *of = &x->f->of;
+    return x->n < 0 ? (double)of->more
+           : x->n   ? share(of->with_letter, x->f->word_count)
+                    : share(of->more_chars, of->more);
 }
 
 static size_t count_of(const struct features *f, const char *what)
@@ -69,16 +64,15 @@ static size_t count_of(const struct features *f, const char *what)
     return count;
 }
 
-static double hashes(const struct facts *x)
+/* Number of # for each word; n 1: of ellipses. */
+static double symbols(const struct facts *x)
 {
+    size_t count = 0;
     features_words(x->f);
-    return share(count_of(x->f, "#"), x->f->word_count);
-}
-
-static double ellipses(const struct facts *x)
-{
-    features_words(x->f);
-    size_t count = x->f->has_dots ? count_of(x->f, "...") + count_of(x->f, "\xE2\x80\xA6") : 0;
+    if (!x->n)
+        count = count_of(x->f, "#");
+    else if (x->f->has_dots)
+        count = count_of(x->f, "...") + count_of(x->f, "\xE2\x80\xA6");
     return share(count, x->f->word_count);
 }
 
@@ -89,26 +83,18 @@ static int has(struct span line, int at_end, const char *mark)
     return line.n >= n && !memcmp(line.s + (at_end ? line.n - n : 0), mark, n);
 }
 
-/* Returns the share of lines that begin, or end, with one of two marks. */
-static double lines_with(struct features *f, int at_end, const char *one, const char *other)
+/* Share of lines that begin with a bullet; n 1: that end in an ellipsis. */
+static double marked_lines(const struct facts *x)
 {
+    struct features *f = x->f;
     size_t lines = 0, count = 0, line_at = 0;
     for (size_t at = 0, n, next; at < f->n; at = next, lines++) {
         n = features_line(f, &line_at, at, &next);
         struct span line = whitespace_strip(f->text + at, n);
-        count += has(line, at_end, one) || has(line, at_end, other);
+        count += has(line, x->n, x->n ? "..." : "-") ||
+                 has(line, x->n, x->n ? "\xE2\x80\xA6" : "\xE2\x80\xA2");
     }
     return share(count, lines);
-}
-
-static double bullets(const struct facts *x)
-{
-    return lines_with(x->f, 0, "-", "\xE2\x80\xA2");
-}
-
-static double cut_lines(const struct facts *x)
-{
-    return lines_with(x->f, 1, "...", "\xE2\x80\xA6");
 }
 
 static double stop_words(const struct facts *x)
@@ -126,37 +112,27 @@ static double characters(const struct facts *x)
     return (double)x->f->chars;
 }
 
-static double repeated_paragraphs(const struct facts *x)
+/* Share of lines that occurred before; n 1: of the text in them; 2 and 3: the same of paragraphs.
+ */
+static double repeated(const struct facts *x)
 {
-    struct repeats r = features_repeated_paragraphs(x->f);
-    return x->n ? share(r.chars, x->f->chars) : share(r.repeated, r.parts);
+    struct repeats r = x->n & 2 ? features_repeated_paragraphs(x->f)
+                                : features_repeated_lines(x->f, 1);
+    return x->n & 1 ? share(r.chars, x->f->chars) : share(r.repeated, r.parts);
 }
 
-static double repeated_lines(const struct facts *x)
+/* Share of the text in the most frequent n words in a row, or if n >= 5 in those that repeat. */
+static double grams(const struct facts *x)
 {
-    struct repeats r = features_repeated_lines(x->f, 1);
-    return x->n ? share(r.chars, x->f->chars) : share(r.repeated, r.parts);
-}
-
-static double top_gram(const struct facts *x)
-{
-    return share(features_top_grams(x->f, x->n, enough(x)), x->f->chars);
-}
-
-static double repeated_gram(const struct facts *x)
-{
-    return share(features_repeated_grams(x->f, x->n, enough(x)), x->f->chars);
+    return share(x->n < 5 ? features_top_grams(x->f, x->n, enough(x))
+                          : features_repeated_grams(x->f, x->n, enough(x)),
+                 x->f->chars);
 }
 
 static double c4_number(const struct facts *x)
 {
     const size_t numbers[] = { x->c4->lorem_ipsum, x->c4->braces, x->c4->sentences };
-    return (double)numbers[x->n];
-}
-
-static int is_blank(const struct features *f, size_t line)
-{
-    return !whitespace_strip(f->text + f->lines[line].at, f->lines[line].bytes).n;
+    return (double)numbers[-1 - x->n];
 }
 
 /* Returns the characters of the line, or another number that stands to `limit` as these do. */
@@ -170,37 +146,21 @@ static double chars_of(const struct features *f, size_t line, double limit)
     return (double)((double)some > limit ? some : features_chars(f, l->at, l->bytes));
 }
 
-static double text_lines(const struct facts *x)
+/* -1: lines that are not blank; 0: share of them that end a sentence; 1: of short ones. */
+static double lines_of(const struct facts *x)
 {
-    size_t count = 0;
+    double count = 0, all = 0, most = limit_of(x->rules, "fineweb-short-line");
     features_lines(x->f);
-    for (size_t i = 0; i < x->f->line_count; i++)
-        count += !is_blank(x->f, i);
-    return (double)count;
-}
-
-static int ends_sentence(const char *s, size_t n)
-{
-    unsigned c;
-    return utf8_last(s, n, &c) && stops_is_end(c);
-}
-
-static double end_marks(const struct facts *x)
-{
-    double count = 0, all = text_lines(x);
-    for (size_t i = 0; i < x->f->line_count; i++)
-        count += ends_sentence(x->f->text + x->f->lines[i].at, x->f->lines[i].bytes) &&
-                 !is_blank(x->f, i);
-    return count / all;
-}
-
-static double short_lines(const struct facts *x)
-{
-    double count = 0, all = text_lines(x);
-    double most = limit_of(x->rules, "fineweb-short-line");
-    for (size_t i = 0; i < x->f->line_count; i++)
-        count += chars_of(x->f, i, most) <= most && !is_blank(x->f, i);
-    return count / all;
+    for (size_t i = 0; i < x->f->line_count; i++) {
+        const char *s = x->f->text + x->f->lines[i].at;
+        size_t n = x->f->lines[i].bytes;
+        unsigned c;
+        if (!whitespace_strip(s, n).n)
+            continue;
+        all++;
+        count += x->n ? chars_of(x->f, i, most) <= most : utf8_last(s, n, &c) && stops_is_end(c);
+    }
+    return x->n < 0 ? all : count / all;
 }
 
 static double repeated_in_lines(const struct facts *x)
@@ -236,47 +196,48 @@ static const struct rule {
     enum side side;
     double limit;
     double (*value)(const struct facts *x);
-    int n;
+    int n; /* for `value`; negative: a number, no share or mean, which is not learned */
     const char *meaning;
 } table[] = {
-    { "gopher-min-words", LEAST, 50, word_number, 0, "words that are more than punctuation marks" },
-    { "gopher-max-words", MOST, 100000, word_number, 0,
+    { "gopher-min-words", LEAST, 50, words_of, -1, "words that are more than punctuation marks" },
+    { "gopher-max-words", MOST, 100000, words_of, -1,
       "words that are more than punctuation marks" },
-    { "gopher-min-mean", LEAST, 3, word_length, 0, "mean length of these words, in characters" },
-    { "gopher-max-mean", MOST, 10, word_length, 0, "mean length of these words, in characters" },
-    { "gopher-hashes", MOST, 0.1, hashes, 0, "number of # for each word" },
-    { "gopher-ellipses", MOST, 0.1, ellipses, 0, "number of ... for each word" },
-    { "gopher-bullets", MOST, 0.9, bullets, 0, "share of lines that begin with a bullet or -" },
-    { "gopher-cut-lines", MOST, 0.3, cut_lines, 0, "share of lines that end in ..." },
-    { "gopher-letters", LEAST, 0.8, letters, 0, "share of words with a letter" },
+    { "gopher-min-mean", LEAST, 3, words_of, 0, "mean length of these words, in characters" },
+    { "gopher-max-mean", MOST, 10, words_of, 0, "mean length of these words, in characters" },
+    { "gopher-hashes", MOST, 0.1, symbols, 0, "number of # for each word" },
+    { "gopher-ellipses", MOST, 0.1, symbols, 1, "number of ... for each word" },
+    { "gopher-bullets", MOST, 0.9, marked_lines, 0,
+      "share of lines that begin with a bullet or -" },
+    { "gopher-cut-lines", MOST, 0.3, marked_lines, 1, "share of lines that end in ..." },
+    { "gopher-letters", LEAST, 0.8, words_of, 1, "share of words with a letter" },
     { "gopher-stop-words", LEAST, 2, stop_words, 0,
       "number of these that occur: the be to of and that have with" },
-    { "repetition-empty", LEAST, 1, characters, 0, "characters of the text" },
-    { "repetition-paragraphs", MOST, 0.3, repeated_paragraphs, 0,
+    { "repetition-empty", LEAST, 1, characters, -1, "characters of the text" },
+    { "repetition-paragraphs", MOST, 0.3, repeated, 2,
       "share of paragraphs that occurred before in the text" },
-    { "repetition-paragraph-chars", MOST, 0.2, repeated_paragraphs, 1,
+    { "repetition-paragraph-chars", MOST, 0.2, repeated, 3,
       "share of the text in paragraphs that occurred before" },
-    { "repetition-lines", MOST, 0.3, repeated_lines, 0,
+    { "repetition-lines", MOST, 0.3, repeated, 0,
       "share of lines that occurred before in the text" },
-    { "repetition-line-chars", MOST, 0.2, repeated_lines, 1,
+    { "repetition-line-chars", MOST, 0.2, repeated, 1,
       "share of the text in lines that occurred before" },
-    { "repetition-top-2", MOST, 0.2, top_gram, 2,
+    { "repetition-top-2", MOST, 0.2, grams, 2,
       "share of the text in the most frequent 2 words in a row" },
-    { "repetition-top-3", MOST, 0.18, top_gram, 3,
+    { "repetition-top-3", MOST, 0.18, grams, 3,
       "share of the text in the most frequent 3 words in a row" },
-    { "repetition-top-4", MOST, 0.16, top_gram, 4,
+    { "repetition-top-4", MOST, 0.16, grams, 4,
       "share of the text in the most frequent 4 words in a row" },
-    { "repetition-5", MOST, 0.15, repeated_gram, 5,
+    { "repetition-5", MOST, 0.15, grams, 5,
       "share of the text in 5 words in a row that occurred before" },
-    { "repetition-6", MOST, 0.14, repeated_gram, 6,
+    { "repetition-6", MOST, 0.14, grams, 6,
       "share of the text in 6 words in a row that occurred before" },
-    { "repetition-7", MOST, 0.13, repeated_gram, 7,
+    { "repetition-7", MOST, 0.13, grams, 7,
       "share of the text in 7 words in a row that occurred before" },
-    { "repetition-8", MOST, 0.12, repeated_gram, 8,
+    { "repetition-8", MOST, 0.12, grams, 8,
       "share of the text in 8 words in a row that occurred before" },
-    { "repetition-9", MOST, 0.11, repeated_gram, 9,
+    { "repetition-9", MOST, 0.11, grams, 9,
       "share of the text in 9 words in a row that occurred before" },
-    { "repetition-10", MOST, 0.10, repeated_gram, 10,
+    { "repetition-10", MOST, 0.10, grams, 10,
       "share of the text in 10 words in a row that occurred before" },
     { "c4-max-word", LINES, 1000, NULL, 0, "lines with a longer word are left out" },
     { "c4-references", LINES, 1, NULL, 0, "marks such as [12] and [edit] are removed" },
@@ -284,19 +245,19 @@ static const struct rule {
     { "c4-line-words", LINES, 3, NULL, 0, "lines with fewer words are left out" },
     { "c4-javascript", LINES, 1, NULL, 0, "lines with the word javascript are left out" },
     { "c4-policy", LINES, 1, NULL, 0, "lines about cookies, privacy, terms of use are left out" },
-    { "c4-lorem-ipsum", MOST, 0, c4_number, 0, "number of lines with lorem ipsum" },
-    { "c4-brace", MOST, 0, c4_number, 1, "number of lines with {" },
-    { "c4-sentences", LEAST, 5, c4_number, 2, "number of sentences in the lines that stay" },
-    { "fineweb-empty", LEAST, 1, text_lines, 0, "number of lines that are not blank" },
-    { "fineweb-end-marks", LEAST, 0.12, end_marks, 0,
+    { "c4-lorem-ipsum", MOST, 0, c4_number, -1, "number of lines with lorem ipsum" },
+    { "c4-brace", MOST, 0, c4_number, -2, "number of lines with {" },
+    { "c4-sentences", LEAST, 5, c4_number, -3, "number of sentences in the lines that stay" },
+    { "fineweb-empty", LEAST, 1, lines_of, -1, "number of lines that are not blank" },
+    { "fineweb-end-marks", LEAST, 0.12, lines_of, 0,
       "share of lines that end in a mark of a sentence's end" },
     { "fineweb-short-line", LINES, 30, NULL, 0, "characters of a short line" },
-    { "fineweb-short-lines", MOST, 0.67, short_lines, 0, "share of short lines" },
+    { "fineweb-short-lines", MOST, 0.67, lines_of, 1, "share of short lines" },
     { "fineweb-repeated", MOST, 0.01, repeated_in_lines, 0,
       "share of the text in lines that occurred before" },
     { "fineweb-line-ends", MOST, 0.3, line_ends, 0, "number of line ends for each word" },
     { "mc4-long-line", LINES, 200, NULL, 0, "characters of a long line" },
-    { "mc4-long-lines", LEAST, 3, long_lines, 0, "number of long lines" },
+    { "mc4-long-lines", LEAST, 3, long_lines, -1, "number of long lines" },
 };
 
 enum { RULES = sizeof table / sizeof *table };
@@ -311,9 +272,23 @@ void rules_print(struct buf *out)
 
 /* ---- choosing -------------------------------------------------------------------------------- */
 
+static size_t set_bytes(int rule)
+{
+    return strcspn(table[rule].name, "-");
+}
+
 static int is_of_set(int rule, const char *set, size_t n)
 {
-    return strcspn(table[rule].name, "-") == n && !memcmp(table[rule].name, set, n);
+    return set_bytes(rule) == n && !memcmp(table[rule].name, set, n);
+}
+
+/* Returns 1 if the rule is of one of the sets, else 0. */
+static int is_chosen(const struct rules *r, int rule)
+{
+    int i = 0;
+    while (i < r->set_count && !is_of_set(rule, table[r->sets[i]].name, set_bytes(r->sets[i])))
+        i++;
+    return i < r->set_count;
 }
 
 static int add_set(struct rules *r, const char *name, size_t n)
@@ -333,41 +308,45 @@ static int add_set(struct rules *r, const char *name, size_t n)
 
 static int no_rule(const char *name, size_t n)
 {
-    char word[64] = { 0 };
-    size_t best = 0, least = 64;
-    memcpy(word, name, n < sizeof word ? n : sizeof word - 1);
-    for (size_t i = 0; i < RULES; i++) {
-        size_t distance = opt_distance(word, table[i].name);
-        if (distance < least) {
-            least = distance;
+    char word[64];
+    size_t best = 0;
+    snprintf(word, sizeof word, "%.*s", (int)n, name);
+    for (size_t i = 1; i < RULES; i++)
+        if (opt_distance(word, table[i].name) < opt_distance(word, table[best].name))
             best = i;
-        }
-    }
-    return err_usage("--limit: no rule '%s'; do you mean '%s'? --list shows all", word,
-                     table[best].name);
+    return err_usage("no rule '%s'; do you mean '%s'? --list shows all", word, table[best].name);
 }
 
-static int change_limit(struct rules *r, const char *change)
+static int set_limit(struct rules *r, const char *name, size_t n, const char *value)
 {
-    size_t n = strcspn(change, "=");
-    const char *value = change[n] ? change + n + 1 : "";
     char *end;
     for (int i = 0; i < RULES; i++) {
-        if (strlen(table[i].name) != n || memcmp(table[i].name, change, n))
+        if (strlen(table[i].name) != n || memcmp(table[i].name, name, n))
             continue;
         double limit = strtod(value, &end);
         if (!strcmp(value, "off"))
-            r->limits[i] = NAN;
+            limit = NAN;
         else if (end == value || *end || !(limit >= 0 && limit <= 1e15))
-            return err_usage("--limit: '%s' must be NAME=NUMBER or NAME=off", change);
-        else
-            r->limits[i] = limit;
+            return err_usage("%s must be 0 or more, or off, not '%s'", table[i].name, value);
+        r->limits[i] = limit;
         return 0;
     }
-    return no_rule(change, n);
+    return no_rule(name, n);
 }
 
-int rules_set(struct rules *r, const char *sets, const char *const *changes, size_t change_count)
+static int load_limits(struct rules *r, const char *path)
+{
+    struct yaml y;
+    int result = yaml_load(&y, path);
+    for (size_t i = 0; i < y.count && !result; i++)
+        if (set_limit(r, y.items[i].key, strlen(y.items[i].key), y.items[i].value) < 0)
+            result = err_in("%s: line %d", path, y.items[i].line);
+    yaml_release(&y);
+    return result;
+}
+
+int rules_set(struct rules *r, const char *sets, const char *path, const char *const *changes,
+              size_t change_count)
 {
     *r = (struct rules){ .count = RULES };
     for (int i = 0; i < RULES; i++) {
@@ -382,9 +361,16 @@ int rules_set(struct rules *r, const char *sets, const char *const *changes, siz
         if (!*name)
             break;
     }
-    for (size_t i = 0; i < change_count; i++)
-        if (change_limit(r, changes[i]) < 0)
-            return -1;
+    if (path && load_limits(r, path) < 0)
+        return -1;
+    for (size_t i = 0, n; i < change_count; i++) {
+        n = strcspn(changes[i], "=");
+        if (set_limit(r, changes[i], n, changes[i] + n + (changes[i][n] == '=')) < 0)
+            return err_in("--limit");
+    }
+    for (int i = 0; i < RULES; i++)
+        if (!is_chosen(r, i))
+            r->limits[i] = NAN;
     r->c4 = (struct c4_rules){
         .longest_word = (size_t)fmax(limit_of(r, "c4-max-word"), 0), /* fmax(NAN, 0) is 0 */
         .least_words = (size_t)fmax(limit_of(r, "c4-line-words"), 0),
@@ -404,20 +390,21 @@ void rules_tools_init(struct rules_tools *t)
 {
     features_init(&t->features);
     t->c4 = (struct c4_result){ .text = BUF_INIT };
+    buf_init(&t->personal);
 }
 
 void rules_tools_release(struct rules_tools *t)
 {
     features_release(&t->features);
     buf_release(&t->c4.text);
+    buf_release(&t->personal);
 }
 
 /* Judges by the rules of the set whose first rule is `first`. */
 static int judge_set(const struct rules *r, int first, struct rules_tools *t)
 {
     struct facts x = { &t->features, &t->c4, r, 0, 0 };
-    const char *set = table[first].name;
-    for (int i = first; i < RULES && is_of_set(i, set, strcspn(set, "-")); i++) {
+    for (int i = first; i < RULES && is_of_set(i, table[first].name, set_bytes(first)); i++) {
         if (!table[i].value || isnan(r->limits[i]))
             continue;
         x.limit = r->limits[i];
@@ -443,4 +430,50 @@ int rules_judge(const struct rules *r, struct rules_tools *t, const char *text, 
             return failed;
     }
     return -1;
+}
+
+/* ---- learning -------------------------------------------------------------------------------- */
+
+void rules_measure(const struct rules *r, struct rules_tools *t, const char *text, size_t n,
+                   double *values)
+{
+    struct facts x = { .f = &t->features, .rules = r };
+    features_set(x.f, text, n);
+    for (int i = 0; i < RULES; i++) {
+        x.n = table[i].n;
+        values[i] = table[i].value && x.n >= 0 && !isnan(r->limits[i]) ? table[i].value(&x) : NAN;
+    }
+}
+
+static int by_size(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+size_t rules_learn(const double *values, size_t count, double tail, struct buf *out)
+{
+    double *sorted = mem_alloc(count * sizeof *sorted);
+    size_t learned = 0;
+    for (size_t i = 0; i < RULES; i++) {
+        size_t n = 0;
+        for (size_t k = i; k < count * RULES; k += RULES)
+            if (!isnan(values[k]))
+                sorted[n++] = values[k];
+        if (!n)
+            continue;
+        qsort(sorted, n, sizeof *sorted, by_size);
+        size_t beyond = (size_t)(tail * (double)n);
+        double limit = sorted[table[i].side == LEAST ? beyond : n - 1 - beyond], read;
+        size_t line = out->len;
+        int digits = 6; /* and more if rounding would let more documents fail */
+        do {
+            buf_truncate(out, line);
+            buf_addf(out, "%s: %.*g\n", table[i].name, digits++, limit);
+            read = strtod(out->data + line + strlen(table[i].name) + 2, NULL);
+        } while (table[i].side == LEAST ? read > limit : read < limit);
+        learned++;
+    }
+    free(sorted);
+    return learned;
 }

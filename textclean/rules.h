@@ -28,14 +28,17 @@ struct rules {
     size_t count; /* rules in the table */
 };
 
-/* Sets the rules from names of sets, separated by commas, and from changes NAME=LIMIT or NAME=off.
- * Returns 0, or -1 with a usage error. */
-int rules_set(struct rules *r, const char *sets, const char *const *changes, size_t change_count);
+/* Sets the rules from names of sets, separated by commas; from a YAML file of limits, NAME: LIMIT
+ * or NAME: off, unless `path` is NULL; and from changes NAME=LIMIT or NAME=off. Returns 0, or -1
+ * with an error. */
+int rules_set(struct rules *r, const char *sets, const char *path, const char *const *changes,
+              size_t change_count);
 
 /* Working memory for one thread. */
 struct rules_tools {
     struct features features;
     struct c4_result c4;
+    struct buf personal; /* for the caller: a text without addresses */
 };
 void rules_tools_init(struct rules_tools *t);
 void rules_tools_release(struct rules_tools *t);
@@ -45,6 +48,15 @@ void rules_tools_release(struct rules_tools *t);
  * lines left out. */
 int rules_judge(const struct rules *r, struct rules_tools *t, const char *text, size_t n,
                 uint64_t *lines);
+
+/* Sets values[0..r->count) to those of text[0..n) for the rules whose limits are learned, else to
+ * not a number. */
+void rules_measure(const struct rules *r, struct rules_tools *t, const char *text, size_t n,
+                   double *values);
+
+/* Appends a limit for each rule, as rules_set reads it, from the values of `count` texts: the share
+ * `tail` of them is beyond it at most. Returns the number of limits. */
+size_t rules_learn(const double *values, size_t count, double tail, struct buf *out);
 
 /* Appends the table: name, limit and meaning of each rule. */
 void rules_print(struct buf *out);

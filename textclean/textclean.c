@@ -6,7 +6,8 @@
 static int run_none(int argc, char **argv, void *given)
 {
     (void)argc, (void)argv, (void)given;
-    return err_usage("no command: give filter, dedup, decontaminate, language or learn-language");
+    return err_usage("no command: give filter, learn-filter, dedup, decontaminate, language or "
+                     "learn-language");
 }
 
 static const struct tool_command none_command = {
@@ -16,19 +17,17 @@ static const struct tool_command none_command = {
     .run = run_none,
 };
 
-static const struct tool_command *const commands[] = { &none_command,
-                                                       &filter_command,
-                                                       &dedup_command,
-                                                       &decontaminate_command,
-                                                       &language_command,
-                                                       &learn_language_command,
-                                                       NULL };
+static const struct tool_command *const commands[] = {
+    &none_command,          &filter_command,   &learn_filter_command,   &dedup_command,
+    &decontaminate_command, &language_command, &learn_language_command, NULL,
+};
 
 static const struct tool tool = {
     .name = "textclean",
     .examples = "  wikiprep dump.xml.bz2 | textclean filter | tokenize | tfwrite -o shards/\n"
                 "  textclean filter --rules gopher,c4 --rejected no.jsonl -o yes.jsonl web.jsonl\n"
                 "  textclean filter --list\n"
+                "  textclean learn-filter -o limits.yaml ukwiki.txt\n"
                 "  textclean dedup -o clean.jsonl --clusters alike.jsonl parts/\n"
                 "  textclean decontaminate --against lambada.jsonl -o corpus.jsonl web.jsonl\n"
                 "  textclean learn-language -o languages uk=ukwiki.txt it=itwiki.txt\n"

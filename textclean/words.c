@@ -277,16 +277,13 @@ static inline size_t plain_at(const struct words *w, size_t at)
 /* Sets bit i for each s[i], i < 64, that is an ASCII letter, or white space of ASCII. */
 static void set_plain(const unsigned char *s, unsigned char *letters, unsigned char *spaces)
 {
-    for (int i = 0; i < 64; i += 8) {
-        unsigned letter = 0, space = 0;
-        for (int k = 0; k < 8; k++) {
-            unsigned class = chunk_classes[s[i + k]];
-            letter |= (class & CHUNK_LETTER) / CHUNK_LETTER << k;
-            space |= (class & CHUNK_SPACE) / CHUNK_SPACE << k;
-        }
-        letters[i / 8] = (unsigned char)letter;
-        spaces[i / 8] = (unsigned char)space;
+    uint64_t letter = 0, space = 0;
+    for (int i = 0; i < 64; i++) {
+        letter |= (uint64_t)((chunk_classes[s[i]] & CHUNK_LETTER) > 0) << i;
+        space |= (uint64_t)((chunk_classes[s[i]] & CHUNK_SPACE) > 0) << i;
     }
+    le_put_u64(letters, letter);
+    le_put_u64(spaces, space);
 }
 
 #if defined(__x86_64__)
@@ -363,17 +360,6 @@ static inline size_t add_plain(struct words *w, const char *text, size_t at)
     return end + (size_t)mark;
 }
 
-void words_find_plain(struct words *w, const char *text, const uint32_t *ends, size_t count,
-                      uint8_t *plain)
-{
-    set_bits(w, text, count ? ends[count - 1] : 0);
-    for (size_t i = 0, at = 0; i < count; at = ends[i++] + 1) {
-        size_t n = ends[i] - at;
-        const struct special *special = special_at(w, text + at, n);
-        plain[i] = n && n <= plain_at(w, at) && !(special && special->parts[1]);
-    }
-}
-
 void words_split(struct words *w, const char *text, size_t n)
 {
     w->count = 0;
@@ -399,16 +385,23 @@ int words_has(const struct words *w, const char *word)
     return i < w->count;
 }
 
-size_t words_sentences(const struct words *w, size_t from, size_t to)
+size_t words_sentence(const struct words *w, size_t from, size_t to)
 {
-    size_t sentences = from < to;
     int ended = 0;
-    for (size_t i = from; i < to; i++) {
-        uint32_t flags = w->list[i].flags;
+    for (; from < to; from++) {
+        uint32_t flags = w->list[from].flags;
         if (flags & WORD_ENDS)
             ended = 1;
         else if (ended && !(flags & WORD_IS_MARKS))
-            ended = 0, sentences++;
+            break;
     }
+    return from;
+}
+
+size_t words_sentences(const struct words *w, size_t from, size_t to)
+{
+    size_t sentences = 0;
+    for (; from < to; sentences++)
+        from = words_sentence(w, from, to);
     return sentences;
 }

@@ -28,6 +28,13 @@ struct word {
     uint64_t hash; /* of its bytes; stands for them, as two words share one with odds of 2^-64 */
 };
 
+/* Hashes of runs of words are sums of the words' hashes times powers of this number. */
+#define WORDS_BASE UINT64_C(0x9E3779B97F4A7C15)
+static inline uint64_t words_power(size_t n)
+{
+    return n ? WORDS_BASE * words_power(n - 1) : 1;
+}
+
 struct words {
     struct word *list; /* in the order of the text */
     size_t count, cap;
@@ -48,15 +55,10 @@ void words_release(struct words *w);
 enum { WORDS_PAD = 8 };
 void words_split(struct words *w, const char *text, size_t n);
 
-/* Sets plain[i] to 1 if chunk i of the text is ASCII letters that stay one word, else to 0. ends[i]
- * is its end; one byte divides it from the next one. WORDS_PAD bytes behind the text must be
- * readable. */
-void words_find_plain(struct words *w, const char *text, const uint32_t *ends, size_t count,
-                      uint8_t *plain);
-
 /* Returns 1 if the word of up to 8 bytes occurs. */
 int words_has(const struct words *w, const char *word);
 
-/* Returns the number of sentences in the words [from, to): one, and one more for each word after a
- * sentence's end that is no mark. */
+/* Returns the end of the sentence that begins with the word `from`, at most `to`: the first word
+ * after the mark of a sentence's end that is no mark; and the number of sentences. */
+size_t words_sentence(const struct words *w, size_t from, size_t to);
 size_t words_sentences(const struct words *w, size_t from, size_t to);

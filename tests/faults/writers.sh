@@ -45,7 +45,9 @@ out|wikiprep sentences --train-sentences out plain
 out|textclean filter --rules gopher,c4 -o out docs.txt
 out|textclean decontaminate --rule drop --against docs.txt -o out docs.txt
 out|textclean dedup --by line -o out docs.txt
+out|textclean dedup --by span -o out docs.txt
 out|textclean dedup --keys-to out docs.txt
+out|textclean learn-filter -o out docs.txt
 out|textclean learn-language -o out en=docs.txt it=wiki.tokens
 out|tokenize --vocab vocab -o out docs.txt
 out|tokenize --vocab vocab -o out --format csv --field b table.csv

@@ -15,7 +15,7 @@ static void judge(struct entry *r)
     struct rules_tools tools;
     struct buf text = BUF_INIT;
     uint64_t lines = 0;
-    int set = rules_set(&rules, "repetition,gopher,c4,fineweb,mc4", NULL, 0);
+    int set = rules_set(&rules, "repetition,gopher,c4,fineweb,mc4", NULL, NULL, 0);
     assert(!set);
     for (size_t i = 0; i < rules.count; i++) /* so that all rules see all texts */
         rules.limits[i] = rules.limits[i] < 1 ? 1 : rules.limits[i];
