@@ -47,6 +47,14 @@ def released(tokenizer):
     assert sum(begin < at < end for at in turns) > 100
 
 
+class Shrinks:
+    """A number that empties the list in which it is."""
+
+    def __index__(self):
+        self.all.clear()
+        return 1
+
+
 def raises(call, *errors):
     try:
         call()
@@ -83,6 +91,14 @@ def main():
     raises(lambda: Tokenizer.__new__(Tokenizer).encode("a"), TokenizerError)
     for array in (numpy.array([464, -1], numpy.int32), numpy.array([[464]]), numpy.array([1 << 63], numpy.uint64), numpy.array([True])):
         raises(lambda: t.decode(array), TokenizerError)
+    for array in (numpy.array([[464]], numpy.uint32), numpy.array([1 << 30], numpy.uint32), numpy.array(464, numpy.uint32)):
+        raises(lambda: t.decode(array), TokenizerError)
+    ids = numpy.array([464, 1, 6869, 1], numpy.uint32)
+    for array in (ids[::2], ids.reshape(2, 2)[:, 0], memoryview(ids[::2].copy())):
+        assert t.decode(array) == "The Moon" and t.decode_batch([array, []]) == ["The Moon", ""]
+    shrinks = [464, Shrinks(), 6869]
+    shrinks[1].all = shrinks
+    raises(lambda: t.decode(shrinks), IndexError, TokenizerError)
     raises(lambda: t.encode("a", threads=2), TypeError)
     raises(lambda: t.encode("a", offsets="words"), TokenizerError)
     raises(lambda: t.encode(7), TypeError)
