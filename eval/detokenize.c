@@ -1,4 +1,3 @@
-#define _GNU_SOURCE /* memmem */
 #include "eval/detokenize.h"
 
 #include <string.h>
@@ -14,18 +13,10 @@ struct rule {
  * str.replace(). `spare` is scratch. */
 static void replace(struct buf *text, struct buf *spare, const struct rule *rule)
 {
-    size_t width = strlen(rule->from);
-    const char *at = text->data, *end = text->data + text->len, *hit;
     buf_clear(spare);
-    while ((hit = memmem(at, (size_t)(end - at), rule->from, width))) {
-        buf_add(spare, at, (size_t)(hit - at));
-        buf_adds(spare, rule->to);
-        at = hit + width;
-    }
-    buf_add(spare, at, (size_t)(end - at));
-    struct buf keep = *text;
-    *text = *spare;
-    *spare = keep;
+    buf_add_replaced(spare, text->data, text->len, rule->from, strlen(rule->from), rule->to,
+                     strlen(rule->to));
+    buf_swap(text, spare);
 }
 
 static void replace_all(struct buf *text, struct buf *spare, const struct rule *rules)
@@ -49,9 +40,7 @@ static void tighten(struct buf *text, struct buf *spare, char open, char close)
         at = right + 1;
     }
     buf_add(spare, at, (size_t)(end - at));
-    struct buf keep = *text;
-    *text = *spare;
-    *spare = keep;
+    buf_swap(text, spare);
 }
 
 void detokenize_wiki(struct buf *text)

@@ -1,3 +1,4 @@
+#define _GNU_SOURCE /* memmem */
 #include "common/base/buf.h"
 
 #include <stdio.h>
@@ -123,4 +124,16 @@ int hex_digit(char c)
         return c - '0';
     c |= 0x20;
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+void buf_add_replaced(struct buf *out, const char *text, size_t n, const char *from, size_t len,
+                      const char *to, size_t to_len)
+{
+    const char *end = text + n;
+    for (const char *hit; len && (hit = memmem(text, (size_t)(end - text), from, len));) {
+        buf_add(out, text, (size_t)(hit - text));
+        buf_add(out, to, to_len);
+        text = hit + len;
+    }
+    buf_add(out, text, (size_t)(end - text));
 }

@@ -46,6 +46,10 @@ void buf_addf(struct buf *b, const char *format, ...) __attribute__((format(prin
 void buf_vaddf(struct buf *b, const char *format, va_list args)
     __attribute__((format(printf, 2, 0)));
 
+/* Appends text[0..n) with each from[0..len) replaced by to[0..to_len). If len is 0, nothing is. */
+void buf_add_replaced(struct buf *out, const char *text, size_t n, const char *from, size_t len,
+                      const char *to, size_t to_len);
+
 /* Returns the first occurrence of what[0..n) in [s, end), or NULL; n >= 1. Faster than memmem if
  * the byte what[0] is rare in the text. */
 const char *bytes_find(const char *s, const char *end, const char *what, size_t n);
@@ -61,4 +65,11 @@ static inline void buf_addc(struct buf *b, int c)
         buf_reserve(b, 1);
     b->data[b->len++] = (char)c;
     b->data[b->len] = '\0';
+}
+
+static inline void buf_swap(struct buf *a, struct buf *b)
+{
+    struct buf c = *a;
+    *a = *b;
+    *b = c;
 }

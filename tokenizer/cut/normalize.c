@@ -466,18 +466,14 @@ void normalize_text(struct buf *out, const char *text, size_t n, const struct be
         { rules->strip_accents, strip_accents },
         { rules->lowercase, forms_lower },
     };
-    struct buf now = BUF_INIT, next = BUF_INIT;
+    SCOPED(buf) now = BUF_INIT, next = BUF_INIT;
     buf_add(&now, text, n);
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         if (!steps[i].wanted)
             continue;
         steps[i].step(&next, now.data, now.len);
-        struct buf spare = now;
-        now = next;
-        next = spare;
+        buf_swap(&now, &next);
         buf_clear(&next);
     }
     buf_add(out, now.data, now.len);
-    buf_release(&now);
-    buf_release(&next);
 }

@@ -360,19 +360,15 @@ static int run_step(struct stepper *s, const struct steps *normalizer, size_t i,
 int origins_normalize(struct stepper *s, const struct steps *normalizer, const char *text, size_t n,
                       struct buf *out, int *lost, struct ids *origins)
 {
-    struct buf now = BUF_INIT, made = BUF_INIT;
+    SCOPED(buf) now = BUF_INIT, made = BUF_INIT;
     int result = 0;
     *lost = 0;
     trace_part(0, n, origins);
     buf_add(&now, text, n);
     for (size_t i = 0; i < normalizer->count && !result; i++) {
         result = run_step(s, normalizer, i, &now, &made, lost, origins);
-        struct buf spare = now;
-        now = made;
-        made = spare;
+        buf_swap(&now, &made);
     }
     buf_add(out, now.data, now.len);
-    buf_release(&now);
-    buf_release(&made);
     return result;
 }

@@ -329,9 +329,7 @@ int stepper_normalize(struct stepper *s, const char *text, size_t n, struct buf 
         buf_clear(&s->next);
         if (normalize_step(s, step, text, n, to) < 0)
             return -1;
-        struct buf spare = s->now;
-        s->now = s->next;
-        s->next = spare;
+        buf_swap(&s->now, &s->next);
         text = s->now.data;
         n = s->now.len;
     }

@@ -1,4 +1,3 @@
-#define _GNU_SOURCE /* memmem */
 #include "tokenizer/model/decoder.h"
 
 #include <stdlib.h>
@@ -189,18 +188,6 @@ struct decoder *decoder_new(const struct js *value)
 
 /* ---- one string ------------------------------------------------------------------------------ */
 
-static void replace_all(struct buf *out, const char *text, size_t n, const char *from, size_t len,
-                        const char *to, size_t to_len)
-{
-    const char *end = text + n;
-    for (const char *hit; len && (hit = memmem(text, (size_t)(end - text), from, len));) {
-        buf_add(out, text, (size_t)(hit - text));
-        buf_add(out, to, to_len);
-        text = hit + len;
-    }
-    buf_add(out, text, (size_t)(end - text));
-}
-
 /* Appends the text without the spaces that BERT's rules remove: before . ? ! , and n't, 'm, 's,
  * 've, 're, and others. */
 static void clean_up_spaces(struct buf *out, const char *text, size_t n)
@@ -210,19 +197,15 @@ static void clean_up_spaces(struct buf *out, const char *text, size_t n)
         { " ' ", "'" },  { " n't", "n't" }, { " 'm", "'m" },   { " do not", " don't" },
         { " 's", "'s" }, { " 've", "'ve" }, { " 're", "'re" },
     };
-    struct buf now = BUF_INIT, next = BUF_INIT;
+    SCOPED(buf) now = BUF_INIT, next = BUF_INIT;
     buf_add(&now, text, n);
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
         buf_clear(&next);
-        replace_all(&next, now.data, now.len, pairs[i][0], strlen(pairs[i][0]), pairs[i][1],
-                    strlen(pairs[i][1]));
-        struct buf spare = now;
-        now = next;
-        next = spare;
+        buf_add_replaced(&next, now.data, now.len, pairs[i][0], strlen(pairs[i][0]), pairs[i][1],
+                         strlen(pairs[i][1]));
+        buf_swap(&now, &next);
     }
     buf_add(out, now.data, now.len);
-    buf_release(&now);
-    buf_release(&next);
 }
 
 static void decode_wordpiece(const struct decoding *d, const char *text, size_t n, int first,
@@ -242,10 +225,10 @@ static void decode_wordpiece(const struct decoding *d, const char *text, size_t 
 static void decode_ctc(const struct decoding *d, const char *text, size_t n, struct buf *out)
 {
     SCOPED(buf) kept = BUF_INIT, clean = BUF_INIT;
-    replace_all(&kept, text, n, d->text.data, d->text.len, "", 0);
+    buf_add_replaced(&kept, text, n, d->text.data, d->text.len, "", 0);
     if (d->cleanup) {
         clean_up_spaces(&clean, kept.data, kept.len);
-        replace_all(out, clean.data, clean.len, d->content.data, d->content.len, " ", 1);
+        buf_add_replaced(out, clean.data, clean.len, d->content.data, d->content.len, " ", 1);
     } else {
         buf_add(out, kept.data, kept.len);
     }
@@ -301,17 +284,17 @@ static int decode_one(const struct decoding *d, const char *text, size_t n, size
     case DECODE_WORDPIECE: decode_wordpiece(d, text, n, !i, out); return 0;
     case DECODE_METASPACE: {
         int gone = !i && !d->keep_first;
-        replace_all(out, text, n, d->text.data, d->text.len, " ", !gone);
+        buf_add_replaced(out, text, n, d->text.data, d->text.len, " ", !gone);
         return 0;
     }
     case DECODE_BPE:
-        replace_all(out, text, n, d->text.data, d->text.len, " ", i + 1 < count);
+        buf_add_replaced(out, text, n, d->text.data, d->text.len, " ", i + 1 < count);
         return 0;
     case DECODE_CTC: decode_ctc(d, text, n, out); return 0;
     case DECODE_REPLACE:
         if (d->regex)
             return replace_pattern(d, text, n, out);
-        replace_all(out, text, n, d->text.data, d->text.len, d->content.data, d->content.len);
+        buf_add_replaced(out, text, n, d->text.data, d->text.len, d->content.data, d->content.len);
         return 0;
     default: strip(d, text, n, out); return 0;
     }
@@ -472,9 +455,7 @@ static int become(const struct decoder *d, size_t steps, size_t place, struct bu
         buf_clear(next);
         if (decode_one(&d->items[k], now->data, now->len, place, place + 2, next) < 0)
             return -1;
-        struct buf spare = *now;
-        *now = *next;
-        *next = spare;
+        buf_swap(now, next);
     }
     return 0;
 }
