@@ -39,7 +39,7 @@ static inline size_t chunk_letters(uint64_t x)
 }
 
 /* Calls `put` for each exception, with the lengths of its parts; 0 ends them. A chunk that stays
- * whole has one part. */
+ * whole has one part. If a chunk comes twice, the last call holds. */
 void chunk_specials(void (*put)(void *ctx, const char *chunk, const uint8_t parts[4]), void *ctx);
 
 /* Return the bytes of the mark that comes off at the begin, or at the end, of s[0..n); 0: none. */

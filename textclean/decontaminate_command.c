@@ -83,10 +83,8 @@ static int join_fields(struct entry *e, enum entry_format format, const char *fi
     buf_clear(text);
     for (const char *field = fields;; field++) {
         size_t n = strcspn(field, ",");
-        char *name = mem_strndup(field, n);
-        int result = entry_parse(e, format, name);
-        free(name);
-        if (result < 0)
+        SCOPED_MEM char *name = mem_strndup(field, n);
+        if (entry_parse(e, format, name) < 0)
             return -1;
         buf_addc(text, ' ');
         buf_add(text, e->document.text.data, e->document.text.len);
@@ -98,29 +96,22 @@ static int join_fields(struct entry *e, enum entry_format format, const char *fi
 
 static int read_tests(struct run *r, struct entries *source, struct entry *e)
 {
-    struct ngram_words words;
-    struct buf text = BUF_INIT;
-    int64_t added = 0;
+    SCOPED(ngram_words) words;
+    SCOPED(buf) text = BUF_INIT;
+    int64_t added = 0, more;
     int got;
     ngram_words_init(&words);
     while ((got = entries_read(source, e)) > 0) {
-        if (join_fields(e, source->format, r->given->fields, &text) < 0) {
-            got = -1;
-            break;
-        }
+        if (join_fields(e, source->format, r->given->fields, &text) < 0)
+            return -1;
         ngram_words_set(&words, text.data, text.len);
-        int64_t more = ngrams_add(&r->ngrams, &words, e->number);
-        if (more < 0) {
-            got = -1;
-            break;
-        }
+        if ((more = ngrams_add(&r->ngrams, &words, e->number)) < 0)
+            return -1;
         added += more;
     }
-    if (!got && !added)
-        got = err_set("--against has no text of %" PRId64 " words or more", r->given->least);
-    ngram_words_release(&words);
-    buf_release(&text);
-    return got;
+    return got || added
+               ? got
+               : err_set("--against has no text of %" PRId64 " words or more", r->given->least);
 }
 
 static int open_tests(struct run *r)
@@ -244,20 +235,18 @@ static int settle(void *ctx, struct flow_item *item)
 
 static int run_flow(struct run *r, int argc, char **argv)
 {
-    struct flow flow = { .options = &r->given->flow,
-                         .judge = judge,
-                         .settle = r->reports ? settle : NULL,
-                         .ctx = r,
-                         .tools_bytes = sizeof(struct tools),
-                         .tools_init = tools_init,
-                         .tools_release = tools_release,
-                         .reasons = reasons,
-                         .reason_count = REASONS,
-                         .piece = "place(s) with words of tests",
-                         .report_path = r->given->matches_path };
-    int result = flow_run(&flow, argc, argv);
-    flow_release(&flow);
-    return result;
+    SCOPED(flow) flow = { .options = &r->given->flow,
+                          .judge = judge,
+                          .settle = r->reports ? settle : NULL,
+                          .ctx = r,
+                          .tools_bytes = sizeof(struct tools),
+                          .tools_init = tools_init,
+                          .tools_release = tools_release,
+                          .reasons = reasons,
+                          .reason_count = REASONS,
+                          .piece = "place(s) with words of tests",
+                          .report_path = r->given->matches_path };
+    return flow_run(&flow, argc, argv);
 }
 
 static int run_decontaminate(int argc, char **argv, void *given_options)

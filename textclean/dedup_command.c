@@ -260,7 +260,8 @@ static void note(void *ctx, uint64_t number, uint64_t first)
 static void cut(struct run *r, struct flow_item *item, uint64_t number)
 {
     const struct found *f = item->result;
-    struct buf *text = &item->entry.document.text, left = BUF_INIT;
+    struct buf *text = &item->entry.document.text;
+    SCOPED(buf) left = BUF_INIT;
     size_t begin = 0, until = 0, sentences = 0, words = 0;
     const int spans = r->given->by == BY_SPAN;
     for (size_t i = 0; i < f->count; begin = f->parts[i++].end) {
@@ -284,7 +285,6 @@ static void cut(struct run *r, struct flow_item *item, uint64_t number)
         size_t blanks = spans ? (size_t)(stripped.s - left.data) : 0;
         entry_change(&item->entry, left.data + blanks, left.len - blanks);
     }
-    buf_release(&left);
 }
 
 /* Adds the keys of a document; numbers are those of parts or of documents. */
@@ -327,13 +327,12 @@ static size_t keys_of_document(const struct run *r)
 static void set_head(const struct run *r, int argc, char **argv, struct buf *head)
 {
     const struct minhash *m = &r->minhash;
-    struct buf operands = BUF_INIT;
+    SCOPED(buf) operands = BUF_INIT;
     for (int i = 0; i < argc; i++)
         buf_add(&operands, argv[i], strlen(argv[i]) + 1);
     buf_addf(head, "%s%0*d %d %zu %d %zu %zu %" PRId64 " %016" PRIx64 "\n", KEYS, FILE_SUM_DIGITS,
              0, r->given->by, m->shingle, m->characters, m->bands, m->rows, r->given->hash_seed,
              xxh64(operands.data, operands.len, 0));
-    buf_release(&operands);
 }
 
 static int write_keys(struct run *r, const struct found *found)
@@ -391,7 +390,7 @@ static int read_parts(struct run *r, int argc, char **argv)
 {
     const struct opt_list *given = &r->given->keys;
     struct file_names names;
-    struct buf head = BUF_INIT;
+    SCOPED(buf) head = BUF_INIT;
     uint64_t documents = 0;
     set_head(r, argc, argv, &head);
     int result = paths_expand(&names, (char *const *)given->items, (int)given->count);
@@ -403,7 +402,6 @@ static int read_parts(struct run *r, int argc, char **argv)
         file_unmap(&map);
     }
     file_names_release(&names);
-    buf_release(&head);
     if (!result && !r->second)
         result = err_usage("--keys has no hashes of the input: name it as for --keys-to");
     return result ? result : firsts_finish(&r->firsts, note, r);
@@ -434,14 +432,13 @@ static int settle(void *ctx, struct flow_item *item)
 /* Writes the keys of the documents of a part. */
 static int write_part(struct run *r, struct flow *flow, int argc, char **argv)
 {
-    struct buf head = BUF_INIT;
+    SCOPED(buf) head = BUF_INIT;
     flow->silent = 1;
     if (output_open(&r->keys, r->given->keys_path) < 0)
         return -1;
     set_head(r, argc, argv, &head);
     int result = r->keys.temp ? output_begin_summed(&r->keys, head.data, head.len, KEYS_SUM_AT)
                               : err_usage("--keys-to: '%s' is no file", r->given->keys_path);
-    buf_release(&head);
     if (!result && !(result = flow_run(flow, argc, argv)))
         tool_count("document(s)", flow->read);
     return output_end(&r->keys, result);
@@ -452,8 +449,9 @@ static int write_part(struct run *r, struct flow *flow, int argc, char **argv)
 /* Writes a line for each set of more than one document. */
 static int write_clusters(const struct clusters *c, struct output *out)
 {
-    struct buf line = BUF_INIT;
-    uint32_t *next = mem_zalloc(c->count + 1, sizeof *next), *last = mem_zalloc(c->count + 1, 4);
+    SCOPED(buf) line = BUF_INIT;
+    SCOPED_MEM uint32_t *next = mem_zalloc(c->count + 1, sizeof *next);
+    SCOPED_MEM uint32_t *last = mem_zalloc(c->count + 1, sizeof *last);
     int result = 0;
     for (size_t i = 0; i < c->count; i++) {
         size_t first = clusters_first(c, i);
@@ -471,9 +469,6 @@ static int write_clusters(const struct clusters *c, struct output *out)
         buf_adds(&line, "]}\n");
         result = output_write(out, line.data, line.len);
     }
-    free(next);
-    free(last);
-    buf_release(&line);
     return result;
 }
 
@@ -519,17 +514,17 @@ static int first_pass(struct run *r, struct flow *flow, int argc, char **argv)
 
 static int run_passes(struct run *r, int argc, char **argv)
 {
-    struct flow flow = { .options = &r->given->flow,
-                         .judge = judge,
-                         .settle = settle,
-                         .ctx = r,
-                         .tools_bytes = sizeof(struct minhash_tools),
-                         .tools_init = tools_init,
-                         .tools_release = tools_release,
-                         .report_path = r->given->keys_path ? r->given->keys_path
-                                                            : r->given->clusters_path,
-                         .reasons = reasons,
-                         .reason_count = REASONS };
+    SCOPED(flow) flow = { .options = &r->given->flow,
+                          .judge = judge,
+                          .settle = settle,
+                          .ctx = r,
+                          .tools_bytes = sizeof(struct minhash_tools),
+                          .tools_init = tools_init,
+                          .tools_release = tools_release,
+                          .report_path = r->given->keys_path ? r->given->keys_path
+                                                             : r->given->clusters_path,
+                          .reasons = reasons,
+                          .reason_count = REASONS };
     static const char *const pieces[] = { NULL, NULL, "paragraph(s) left out", "line(s) left out",
                                           "span(s) left out" };
     flow.piece = pieces[r->given->by];
@@ -542,7 +537,6 @@ static int run_passes(struct run *r, int argc, char **argv)
     if (!result)
         result = r->given->keys_path ? write_part(r, &flow, argc, argv)
                                      : flow_run(&flow, argc, argv);
-    flow_release(&flow);
     return result ? result : report(r);
 }
 

@@ -83,11 +83,9 @@ static int write_text(const char *path, const struct buf *text)
 
 static int print_rules(void)
 {
-    struct buf text = BUF_INIT;
+    SCOPED(buf) text = BUF_INIT;
     rules_print(&text);
-    int result = write_text("-", &text);
-    buf_release(&text);
-    return result;
+    return write_text("-", &text);
 }
 
 static int run_filter(int argc, char **argv, void *given_options)
@@ -99,18 +97,16 @@ static int run_filter(int argc, char **argv, void *given_options)
     if (rules_set(&run.rules, given->sets, given->thresholds_path, given->limits.items,
                   given->limits.count) < 0)
         return -1;
-    struct flow flow = { .options = &given->flow,
-                         .judge = judge,
-                         .ctx = &run,
-                         .tools_bytes = sizeof(struct rules_tools),
-                         .tools_init = tools_init,
-                         .tools_release = tools_release,
-                         .reasons = run.rules.names,
-                         .reason_count = run.rules.count,
-                         .piece = "line(s) left out" };
-    int result = flow_run(&flow, argc, argv);
-    flow_release(&flow);
-    return result;
+    SCOPED(flow) flow = { .options = &given->flow,
+                          .judge = judge,
+                          .ctx = &run,
+                          .tools_bytes = sizeof(struct rules_tools),
+                          .tools_init = tools_init,
+                          .tools_release = tools_release,
+                          .reasons = run.rules.names,
+                          .reason_count = run.rules.count,
+                          .piece = "line(s) left out" };
+    return flow_run(&flow, argc, argv);
 }
 
 const struct tool_command filter_command = {
@@ -188,25 +184,23 @@ static int run_learn(int argc, char **argv, void *given_options)
 {
     const struct learn *given = given_options;
     struct learning l = { .step = 1 };
-    struct buf text = BUF_INIT;
+    SCOPED(buf) text = BUF_INIT;
     if (rules_set(&l.rules, given->sets, NULL, NULL, 0) < 0)
         return -1;
-    struct flow flow = { .options = &given->flow,
-                         .judge = measure,
-                         .settle = add_row,
-                         .ctx = &l,
-                         .tools_bytes = sizeof(struct rules_tools),
-                         .tools_init = tools_init,
-                         .tools_release = tools_release,
-                         .silent = 1 };
+    SCOPED(flow) flow = { .options = &given->flow,
+                          .judge = measure,
+                          .settle = add_row,
+                          .ctx = &l,
+                          .tools_bytes = sizeof(struct rules_tools),
+                          .tools_init = tools_init,
+                          .tools_release = tools_release,
+                          .silent = 1 };
     int result = flow_run(&flow, argc, argv);
     buf_addf(&text, "# limits of textclean filter, from %" PRIu64 " document(s)\n", flow.read);
     if (!result && !rules_learn(l.rows, l.count, given->tail, &text))
         result = err_set("nothing to learn: no documents, or sets of rules without shares");
     if (!result && !(result = write_text(given->flow.output_path, &text)))
         tool_count("document(s)", flow.read);
-    buf_release(&text);
-    flow_release(&flow);
     free(l.rows);
     return result;
 }

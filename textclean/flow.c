@@ -122,7 +122,7 @@ static int work_batch(void *ctx, void *item)
 /* Writes the begin of the outputs, once it is known which format they have. */
 static int begin(struct run *r)
 {
-    struct buf head = BUF_INIT;
+    SCOPED(buf) head = BUF_INIT;
     int result = 0, plain = r->source.format == ENTRY_TEXT || r->source.format == ENTRY_LINES;
     if (plain && r->f->options->mark)
         return err_set("--mark needs documents or JSON lines: plain text has no place for marks");
@@ -131,7 +131,6 @@ static int begin(struct run *r)
         if (r->opened[i])
             result = output_write(&r->outs[i], head.data, head.len);
     r->begun = 1;
-    buf_release(&head);
     return result;
 }
 
@@ -196,7 +195,7 @@ static void report(const struct flow *f)
 
 static int write_summary(const struct flow *f, struct output *out)
 {
-    struct buf text = BUF_INIT;
+    SCOPED(buf) text = BUF_INIT;
     buf_addf(&text, "{\"read\": %" PRIu64 ", \"kept\": %" PRIu64, f->read, f->kept);
     if (f->piece)
         buf_addf(&text, ", \"pieces_left_out\": %" PRIu64, f->pieces);
@@ -207,9 +206,7 @@ static int write_summary(const struct flow *f, struct output *out)
         buf_addf(&text, ": %" PRIu64, f->left_out[i]);
     }
     buf_adds(&text, "}}\n");
-    int result = output_write(out, text.data, text.len);
-    buf_release(&text);
-    return result;
+    return output_write(out, text.data, text.len);
 }
 
 /* ---- a pass ---------------------------------------------------------------------------------- */
@@ -250,7 +247,7 @@ static int write_ends(struct run *r)
 {
     const struct flow *f = r->f;
     uint64_t counts[2] = { f->options->mark ? f->read : f->kept, f->read - f->kept };
-    struct buf end = BUF_INIT;
+    SCOPED(buf) end = BUF_INIT;
     int result = begin(r);
     for (int i = 0; i < 2 && !result; i++) {
         buf_clear(&end);
@@ -258,7 +255,6 @@ static int write_ends(struct run *r)
         if (r->opened[i])
             result = output_write(&r->outs[i], end.data, end.len);
     }
-    buf_release(&end);
     return result;
 }
 

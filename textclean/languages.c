@@ -278,7 +278,7 @@ int languages_write(const struct languages_counts *c, struct output *out)
     for (size_t i = 0; i < c->count; i++)
         if (!c->totals[i])
             return err_set("%s: its files have no letters to learn from", c->names[i]);
-    unsigned char *rest = mem_zalloc(bytes, 1);
+    SCOPED_MEM unsigned char *rest = mem_zalloc(bytes, 1);
     memset(head, '0', sizeof head);
     memcpy(head, HEAD, SUM_AT);
     head[NUMBERS_AT - 1] = '\n';
@@ -288,9 +288,6 @@ int languages_write(const struct languages_counts *c, struct output *out)
         memcpy(rest + 8 + i * LANGUAGES_NAME, c->names[i], strlen(c->names[i]));
     for (size_t i = 0; i < (size_t)1 << c->bits; i++)
         set_weights(c, i, (int8_t *)rest + weights + i * width);
-    int result = output_begin_summed(out, head, sizeof head, SUM_AT);
-    if (!result)
-        result = output_write(out, rest, bytes);
-    free(rest);
-    return result;
+    return output_begin_summed(out, head, sizeof head, SUM_AT) < 0 ? -1
+                                                                   : output_write(out, rest, bytes);
 }

@@ -57,13 +57,10 @@ static int judge(void *ctx, void *tools, struct flow_item *item)
 
 static int no_language(const struct languages *m, const char *code, int n)
 {
-    struct buf names = BUF_INIT;
+    SCOPED(buf) names = BUF_INIT;
     for (size_t i = 0; i < m->count; i++)
         buf_addf(&names, " %s", languages_name(m, i));
-    int result = err_usage("--keep: the model has no language '%.*s'; it has%s", n, code,
-                           names.data);
-    buf_release(&names);
-    return result;
+    return err_usage("--keep: the model has no language '%.*s'; it has%s", n, code, names.data);
 }
 
 /* Finds the languages of the list; NULL: all. */
@@ -98,15 +95,14 @@ static int run_language(int argc, char **argv, void *given_options)
     int result = languages_open(&j.model, given->model_path);
     if (!result)
         result = set_kept(&j, given->keep);
-    struct flow flow = { .options = &given->flow,
-                         .judge = judge,
-                         .ctx = &j,
-                         .tools_bytes = sizeof(struct languages_runs),
-                         .reasons = j.reasons,
-                         .reason_count = j.model.count + 1 };
+    SCOPED(flow) flow = { .options = &given->flow,
+                          .judge = judge,
+                          .ctx = &j,
+                          .tools_bytes = sizeof(struct languages_runs),
+                          .reasons = j.reasons,
+                          .reason_count = j.model.count + 1 };
     if (!result)
         result = flow_run(&flow, argc, argv);
-    flow_release(&flow);
     languages_close(&j.model);
     return result;
 }
@@ -157,16 +153,15 @@ static int count_runs(void *ctx, void *tools, struct flow_item *item)
 static int learn_one(struct learning *l, const struct flow_options *given, char *path)
 {
     char text[LOG_COUNTED];
-    struct flow flow = { .options = given,
-                         .judge = count_runs,
-                         .ctx = l,
-                         .tools_bytes = sizeof(struct languages_runs),
-                         .silent = 1 };
+    SCOPED(flow) flow = { .options = given,
+                          .judge = count_runs,
+                          .ctx = l,
+                          .tools_bytes = sizeof(struct languages_runs),
+                          .silent = 1 };
     int result = flow_run(&flow, 1, &path);
     if (!result)
         log_info("%s: %s", l->counts.names[l->language],
                  log_counted(text, flow.read, "document(s)"));
-    flow_release(&flow);
     return result;
 }
 
@@ -210,8 +205,8 @@ static int learn_and_write(const struct flow_options *given, int argc, char **ar
 static int run_learn(int argc, char **argv, void *given_options)
 {
     const struct flow_options *given = given_options;
-    char **paths = mem_alloc(((size_t)argc + 1) * sizeof *paths);
-    const char **names = mem_alloc(((size_t)argc + 1) * sizeof *names);
+    SCOPED_MEM char **paths = mem_alloc(((size_t)argc + 1) * sizeof *paths);
+    SCOPED_MEM const char **names = mem_alloc(((size_t)argc + 1) * sizeof *names);
     size_t languages = 0;
     int result = given->output_path ? 0 : err_usage("-o is missing: name the file of the model");
     for (int i = 0; i < argc && !result; i++) {
@@ -228,8 +223,6 @@ static int run_learn(int argc, char **argv, void *given_options)
                            languages, LANGUAGES_MOST);
     if (!result)
         result = learn_and_write(given, argc, argv, paths, names, languages);
-    free(names);
-    free(paths);
     return result;
 }
 

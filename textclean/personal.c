@@ -170,11 +170,10 @@ static size_t replace_ips(struct buf *out, const char *text, size_t n, enum pers
 
 size_t personal_replace(struct buf *out, const char *text, size_t n, enum personal_how how)
 {
-    struct buf mailed = BUF_INIT;
+    SCOPED(buf) mailed = BUF_INIT;
     size_t count = memchr(text, '@', n) ? replace_mail(&mailed, text, n, how) : 0;
     buf_clear(out);
     count += replace_ips(out, count ? mailed.data : text, count ? mailed.len : n, how);
-    buf_release(&mailed);
     if (!count)
         buf_clear(out);
     return count;

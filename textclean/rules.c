@@ -453,7 +453,7 @@ static int by_size(const void *a, const void *b)
 
 size_t rules_learn(const double *values, size_t count, double tail, struct buf *out)
 {
-    double *sorted = mem_alloc(count * sizeof *sorted);
+    SCOPED_MEM double *sorted = mem_alloc(count * sizeof *sorted);
     size_t learned = 0;
     for (size_t i = 0; i < RULES; i++) {
         size_t n = 0;
@@ -474,6 +474,5 @@ size_t rules_learn(const double *values, size_t count, double tail, struct buf *
         } while (table[i].side == LEAST ? read > limit : read < limit);
         learned++;
     }
-    free(sorted);
     return learned;
 }
