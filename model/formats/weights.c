@@ -299,15 +299,15 @@ int weights_remove(const char *dir, const char *base, int one)
     buf_addf(&name, "%s.safetensors", base);
     if (!failed && one)
         failed = remove_file(dir, name.data);
+    file_join(&name, dir, "");
+    if (!failed) /* what says that the files are complete goes from the disk before them */
+        failed = file_sync_dir(name.data);
     if (!failed && (failed = file_list(&names, dir, ".safetensors")) == 0) {
         for (size_t i = 0; i < names.count && !failed; i++)
             if (is_numbered(names.names[i], base))
                 failed = remove_file(dir, names.names[i]);
         file_names_release(&names);
     }
-    file_join(&name, dir, "");
-    if (!failed)
-        failed = file_sync_dir(name.data);
     buf_release(&name);
     return failed;
 }

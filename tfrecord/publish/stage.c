@@ -82,6 +82,8 @@ static int forget(const char *dir, const char *work, const char *manifest)
         if (!result)
             result = each_file(&m, dir, dir, act_remove);
         if (!result)
+            result = file_sync_dir(path.data);
+        if (!result)
             result = file_remove(kept.data);
         manifest_release(&m);
     }

@@ -409,6 +409,32 @@ Test(file, output_replaces_no_device)
     buf_release(&text);
 }
 
+Test(file, a_file_to_append_to_is_made_and_is_no_link_and_no_pipe)
+{
+    char dir[] = "/tmp/textmill-append-XXXXXX";
+    cr_assert(mkdtemp(dir));
+    struct buf path = BUF_INIT, link = BUF_INIT, fifo = BUF_INIT, text = BUF_INIT;
+    file_join(&path, dir, "file");
+    file_join(&link, dir, "link");
+    file_join(&fifo, dir, "fifo");
+    for (int i = 0; i < 2; i++) {
+        FILE *file = file_append(path.data);
+        cr_assert(file, "%s", err_get());
+        cr_expect(fcntl(fileno(file), F_GETFD) & FD_CLOEXEC);
+        fputc('a' + i, file);
+        fclose(file);
+    }
+    cr_expect(!file_read(path.data, &text) && text.len == 2 && !memcmp(text.data, "ab", 2));
+    cr_assert(!symlink("file", link.data) && !mkfifo(fifo.data, 0600));
+    cr_expect_null(file_append(link.data));
+    cr_expect_null(file_append(fifo.data), "without a reader it would wait");
+    temp_remove(dir);
+    buf_release(&path);
+    buf_release(&link);
+    buf_release(&fifo);
+    buf_release(&text);
+}
+
 Test(file, output_appears_when_complete)
 {
     char dir[] = "/tmp/textmill-test-XXXXXX";
