@@ -393,7 +393,7 @@ Test(folder, bert_config)
               c.activation == OPS_GELU && !c.dropout_first && !c.bare_head &&
               c.embedding_dropout == 0.1);
     bert_refused("{\"model_type\":\"gpt2\"}",
-                 "unsupported model_type 'gpt2', only bert, distilbert and roberta");
+                 "unsupported model_type 'gpt2', only bert, distilbert, roberta and modernbert");
     bert_refused("{\"model_type\":\"bert\",\"hidden_act\":\"mish\"}",
                  "unsupported hidden_act 'mish'");
     bert_refused("{\"model_type\":\"bert\",\"hidden_act\":1}", "bad hidden_act");

@@ -445,7 +445,7 @@ Test(gguf, refused_by_name_and_byte)
     refused(o, &b, shape + 8, "\x80", 1, "bad shape of tensor 'blk.0.attn_qkv.weight'");
     refused(o, &b, shape, "\x41", 1, "row length 65 is not a multiple of Q8_0's block size");
     refused(o, &b, shape, huge, 8, "bad shape of tensor 'blk.0.attn_qkv.weight', at byte");
-    refused(o, &b, type, "\x10", 1, "tensor 'blk.0.attn_qkv.weight' is of type 16, at byte");
+    refused(o, &b, type, "\x04", 1, "tensor 'blk.0.attn_qkv.weight' is of type 4, at byte");
     refused(o, &b, type + 4, "\1", 1, "of tensor 'blk.0.attn_qkv.weight': not a multiple of 32");
     refused(o, &b, type + 4, huge, 8, "of tensor 'blk.0.attn_qkv.weight': not a multiple of 32");
     refused(o, &b, type + 4, "\xe0\xff\xff\xff\xff\xff\xff\x7f", 8, "truncated: tensor 'blk.0");
