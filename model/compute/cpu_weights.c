@@ -159,7 +159,7 @@ static void prepare_blocks(const struct product *p, int64_t begin, int64_t end)
     for (int64_t n = 0; n < p->N; n++) {
         const int64_t row = n % KERNEL_BAND, rows = smaller(KERNEL_BAND, p->N - (n - row));
         p->k->to_blocks(band_of(p, n) + begin * rows * KERNEL_BLOCK_BYTES, row, rows,
-                        ops_part(row_of(p, n), begin * STORED_BLOCK), end - begin, p->maps->w.type);
+                        ops_part(row_of(p, n), begin * STORED_BLOCK), end - begin);
     }
 }
 
@@ -174,7 +174,8 @@ static void multiply_blocks(const struct product *p, const struct outputs *to)
     const char *w = to->map->w.address +
                     to->begin / OUTPUTS * (int64_t)stored_group_bytes(type, to->map->I);
     for (int64_t n = 0; n < p->N; n += most) {
-        const struct kernel_blocks x = { band_of(p, n), smaller(most, p->N - n), blocks };
+        const struct kernel_blocks x = { band_of(p, n), smaller(most, p->N - n), blocks,
+                                         stored_values(type) };
         (type == OPS_Q8 ? p->k->multiply_q8 : p->k->multiply_q4)(to->y + n * to->ld, to->ld, &x, w,
                                                                  to->n);
     }

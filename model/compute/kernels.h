@@ -22,7 +22,7 @@ enum {
     KERNEL_LANES = 64,                     /* partial sums of a sum */
     KERNEL_KEYS = 128,                     /* columns of A in multiply_rows: a group of keys */
     KERNEL_AHEAD = 3,                      /* regions that a product prefetches */
-    KERNEL_OUTPUTS = STORED_GROUP,         /* outputs in a group of Q8 or Q4 weights */
+    KERNEL_OUTPUTS = STORED_GROUP,         /* outputs in a group of weights in blocks */
     KERNEL_BAND = 16,                      /* rows in a band of struct kernel_blocks */
     KERNEL_BLOCK_BYTES = 8 + STORED_BLOCK, /* bytes of a row and block there */
     KERNEL_FEW = 16,                       /* numbers of a block in panels of few rows */
@@ -117,12 +117,12 @@ struct kernel_products {
 
 /* Rows of numbers, rounded to blocks of 32 8-bit integers: number i of a block is q[i] * scale.
  * Rows lie in bands of KERNEL_BAND; the last band may have fewer. For each block a band of n rows
- * has n scales (float), n integers -a * sum(q) (int32_t), and n times 32 integers q (int8_t).
- * Products begin their sums with -a * sum(q) if they add `a` to the weights: 128 to 8-bit weights
- * and 8 to 4-bit weights. */
+ * has n scales (float), n integers -128 * sum(q) (int32_t), and n times 32 integers q (int8_t).
+ * Products begin their sums with -128 * sum(q) if they add 128 to the weights. */
 struct kernel_blocks {
     const char *bands;
     int64_t rows, blocks;
+    const signed char *values; /* of 4-bit weights (stored_values) */
 };
 
 /* Returns the layers of a panel for a sum over K. */
@@ -226,10 +226,9 @@ struct kernels {
 
     /* Converts n numbers of an F16 array to floats. */
     void (*from_f16)(float *y, struct ops_array x, int64_t n);
-    /* Converts x, 32 * blocks numbers, to row `row` of a band of `rows` rows (struct kernel_blocks)
-     * for products with weights of that type. */
-    void (*to_blocks)(char *band, int64_t row, int64_t rows, struct ops_array x, int64_t blocks,
-                      enum ops_type weights);
+    /* Converts x, 32 * blocks numbers, to row `row` of a band of `rows` rows (struct
+     * kernel_blocks). */
+    void (*to_blocks)(char *band, int64_t row, int64_t rows, struct ops_array x, int64_t blocks);
     /* y[r,o] = the product of row r of x and output o < outputs of the weights, whose groups lie
      * one after the other in the layout of stored.h. */
     void (*multiply_q8)(float *y, int64_t ldy, const struct kernel_blocks *x, const char *groups,

@@ -12,14 +12,14 @@ enum { HALF_BLOCK = STORED_BLOCK / 2 };
 enum ops_type stored_type(int word)
 {
     static const enum ops_type types[] = {
-        STORED_AUTO, OPS_F32, OPS_BF16, OPS_F16, OPS_Q8, OPS_Q4
+        STORED_AUTO, OPS_F32, OPS_BF16, OPS_F16, OPS_Q8, OPS_IQ4_NL
     };
     return types[word];
 }
 
 int stored_grouped(enum ops_type type)
 {
-    return type == OPS_Q8 || type == OPS_Q4;
+    return type == OPS_Q8 || stored_values(type);
 }
 
 int stored_only_read(enum ops_type type)
@@ -89,64 +89,74 @@ INLINE void make_q8(unsigned char *out, const float *x)
 enum { SIDE = 32 };
 typedef float side_by_side[SIDE];
 
-/* Returns the integer nearest to x, ties to even, limited to [-8,7], for |x| < 2^22: the low bits
- * of x + WHOLE are this integer. */
-INLINE float nearest_q4(float x)
+/* The values of IQ4_NL as floats, and the middles between them. */
+struct grid {
+    float value[16], middle[15];
+};
+
+#define EACH_MIDDLE(k) _Pragma("GCC unroll 15") for (int k = 0; k < 15; k++)
+
+/* Returns the value nearest to x, the smaller of two that are equally near. */
+INLINE float nearest_value(const struct grid *g, float x)
 {
-    const float whole = 12582912.0f; /* 1.5 * 2^23, whose bits are 0x4B400000 */
-    const int32_t zero = 0x4B400000;
-    const float sum = x + whole;
-    int32_t bits;
-    memcpy(&bits, &sum, sizeof bits);
-    bits = bits < zero - 8 ? zero - 8 : bits;
-    bits = bits > zero + 7 ? zero + 7 : bits;
-    return half_float((uint32_t)bits) - whole;
+    float v = g->value[0];
+    EACH_MIDDLE (k)
+        v = x > g->middle[k] ? g->value[k + 1] : v;
+    return v;
 }
 
-/* What is known of each of the blocks: q is x * factor, rounded and limited. */
+/* Returns the index of that value. */
+INLINE unsigned char nearest_index(const struct grid *g, float x)
+{
+    int32_t n = 0;
+    EACH_MIDDLE (k)
+        n += x > g->middle[k];
+    return (unsigned char)n;
+}
+
+/* What is known of each of the blocks: v is the value nearest to x * factor. */
 struct fit {
-    side_by_side factor, xq, qq; /* and the sums of x*q and of q*q over the block */
+    side_by_side factor, xv, vv; /* and the sums of x*v and of v*v over the block */
 };
 
 /* Replaces the factor of each block by factor[] if that lowers the squared error. The least error
- * over all scales is sum(x^2) - sum(x q)^2 / sum(q^2). */
-INLINE void try_factor(struct fit *best, side_by_side *x, const float *factor)
+ * over all scales is sum(x^2) - sum(x v)^2 / sum(v^2). */
+INLINE void try_factor(struct fit *best, const struct grid *g, side_by_side *x, const float *factor)
 {
-    side_by_side xq = { 0 }, qq = { 0 };
+    side_by_side xv = { 0 }, vv = { 0 };
     for (int i = 0; i < STORED_BLOCK; i++)
         for (int b = 0; b < SIDE; b++) {
-            const float q = nearest_q4(x[i][b] * factor[b]);
-            xq[b] += x[i][b] * q;
-            qq[b] += q * q;
+            const float v = nearest_value(g, x[i][b] * factor[b]);
+            xv[b] += x[i][b] * v;
+            vv[b] += v * v;
         }
     for (int b = 0; b < SIDE; b++) {
-        const int better = xq[b] * xq[b] * best->qq[b] > best->xq[b] * best->xq[b] * qq[b];
+        const int better = xv[b] * xv[b] * best->vv[b] > best->xv[b] * best->xv[b] * vv[b];
         best->factor[b] = better ? factor[b] : best->factor[b];
-        best->xq[b] = better ? xq[b] : best->xq[b];
-        best->qq[b] = better ? qq[b] : best->qq[b];
+        best->xv[b] = better ? xv[b] : best->xv[b];
+        best->vv[b] = better ? vv[b] : best->vv[b];
     }
 }
 
-/* Finds the integers of blocks whose number of largest magnitude is 1. Each factor of the table is
- * the value to which this number is scaled before rounding. The last factor tried is the inverse of
- * the scale that fits the best integers so far. */
-INLINE void fit_q4(struct fit *best, side_by_side *x)
+/* Finds the values of blocks whose number of largest magnitude is 1. Each factor of the table is
+ * what this number is scaled to before rounding. The last factor tried is the inverse of the scale
+ * that fits the best values so far. */
+INLINE void fit_values(struct fit *best, const struct grid *g, side_by_side *x)
 {
-    static const float factors[] = { -8.5f, -8.04f, -7.58f, -7.12f, -6.66f, -6.2f,
-                                     6.5f,  6.82f,  7.14f,  7.46f,  7.78f,  8.1f };
+    static const float factors[] = { -134, -124, -114, -104, 132, 122, 113, 105 };
     side_by_side factor;
     for (int b = 0; b < SIDE; b++) {
-        best->factor[b] = best->xq[b] = 0;
-        best->qq[b] = 1;
+        best->factor[b] = best->xv[b] = 0;
+        best->vv[b] = 1;
     }
     for (size_t f = 0; f < sizeof factors / sizeof *factors; f++) {
         for (int b = 0; b < SIDE; b++)
             factor[b] = factors[f];
-        try_factor(best, x, factor);
+        try_factor(best, g, x, factor);
     }
     for (int b = 0; b < SIDE; b++)
-        factor[b] = best->xq[b] != 0 ? best->qq[b] / best->xq[b] : 0;
-    try_factor(best, x, factor);
+        factor[b] = best->xv[b] != 0 ? best->vv[b] / best->xv[b] : 0;
+    try_factor(best, g, x, factor);
 }
 
 /* Divides the numbers of each block by the one with the largest magnitude, the first of equal ones,
@@ -169,10 +179,10 @@ INLINE void divide_by_most(float *most, float *xx, side_by_side *x)
         }
 }
 
-/* Makes n <= SIDE blocks. The scale with the least squared error, sum(x q) / sum(q^2), would make
- * the numbers smaller on average. With sum(x^2) / sum(x q) their sum of products with x stays the
+/* Makes n <= SIDE blocks. The scale with the least squared error, sum(x v) / sum(v^2), would make
+ * the numbers smaller on average. With sum(x^2) / sum(x v) their sum of products with x stays the
  * same, and products do not shrink from layer to layer. */
-INLINE void make_q4(unsigned char *out, const float *in, int64_t n)
+INLINE void make_iq4_nl(unsigned char *out, const struct grid *g, const float *in, int64_t n)
 {
     side_by_side x[STORED_BLOCK], most, xx;
     unsigned char q[STORED_BLOCK][SIDE];
@@ -182,12 +192,12 @@ INLINE void make_q4(unsigned char *out, const float *in, int64_t n)
         for (int i = 0; i < STORED_BLOCK; i++)
             x[i][b] = in[b * STORED_BLOCK + i];
     divide_by_most(most, xx, x);
-    fit_q4(&best, x);
+    fit_values(&best, g, x);
     for (int i = 0; i < STORED_BLOCK; i++)
         for (int b = 0; b < SIDE; b++)
-            q[i][b] = (unsigned char)(int)(nearest_q4(x[i][b] * best.factor[b]) + 8);
+            q[i][b] = nearest_index(g, x[i][b] * best.factor[b]);
     for (int b = 0; b < n; b++, out += STORED_Q4_BYTES) {
-        const float d = scale_of(best.xq[b] != 0 ? most[b] * (xx[b] / best.xq[b]) : 0);
+        const float d = scale_of(best.xv[b] != 0 ? most[b] * (xx[b] / best.xv[b]) : 0);
         le_put_u16(out, half_make(d));
         for (int i = 0; i < HALF_BLOCK; i++)
             out[2 + i] = (unsigned char)(q[i][b] | q[HALF_BLOCK + i][b] << 4);
@@ -197,13 +207,18 @@ INLINE void make_q4(unsigned char *out, const float *in, int64_t n)
 INLINE void make_blocks(enum ops_type type, unsigned char *out, const float *x, int64_t n)
 {
     const int64_t blocks = n / STORED_BLOCK;
+    struct grid g;
+    for (int k = 0; k < 16 && type == OPS_IQ4_NL; k++)
+        g.value[k] = stored_values(type)[k];
+    for (int k = 0; k < 15 && type == OPS_IQ4_NL; k++)
+        g.middle[k] = (g.value[k] + g.value[k + 1]) / 2;
     if (type == OPS_Q8)
         for (int64_t b = 0; b < blocks; b++)
             make_q8(out + b * STORED_Q8_BYTES, x + b * STORED_BLOCK);
     else
         for (int64_t b = 0; b < blocks; b += SIDE)
-            make_q4(out + b * STORED_Q4_BYTES, x + b * STORED_BLOCK,
-                    blocks - b < SIDE ? blocks - b : SIDE);
+            make_iq4_nl(out + b * STORED_Q4_BYTES, &g, x + b * STORED_BLOCK,
+                        blocks - b < SIDE ? blocks - b : SIDE);
 }
 
 static void make_plain(enum ops_type type, unsigned char *out, const float *x, int64_t n)
@@ -297,7 +312,7 @@ static void read_numbers(enum ops_type type, float *out, const unsigned char *in
 
 void stored_make(enum ops_type type, void *out, const float *x, int64_t n)
 {
-    assert(stored_fits(type, n) && !stored_only_read(type));
+    assert(stored_fits(type, n) && !stored_only_read(type) && type != OPS_Q4);
     (stored_grouped(type) ? make_fast : make_numbers)(type, out, x, n);
 }
 

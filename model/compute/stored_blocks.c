@@ -23,13 +23,6 @@ static int nibble(const unsigned char *in, int i)
     return in[i % 16] >> (i / 16 * 4) & 15;
 }
 
-static void read_q4(float *out, const unsigned char *in)
-{
-    const float d = half_read(le_u16(in));
-    for (int i = 0; i < STORED_BLOCK; i++)
-        out[i] = d * (float)(nibble(in + 2, i) - 8);
-}
-
 static void read_q4_1(float *out, const unsigned char *in)
 {
     const float d = half_read(le_u16(in)), m = half_read(le_u16(in + 2));
@@ -57,16 +50,32 @@ static void read_q5_1(float *out, const unsigned char *in)
         out[i] = d * (float)five_bits(in + 4, i) + m;
 }
 
+static const signed char even[16] = { -8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7 };
 static const signed char uneven[16] = { -127, -104, -83, -65, -49, -35, -22, -10,
                                         1,    13,   25,  38,  53,  69,  89,  113 };
 /* Twice the numbers of E2M1. */
 static const signed char e2m1[16] = { 0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12 };
 
-static void read_iq4_nl(float *out, const unsigned char *in)
+const signed char *stored_values(enum ops_type type)
+{
+    return type == OPS_Q4 ? even : type == OPS_IQ4_NL ? uneven : NULL;
+}
+
+static void read_values(float *out, const unsigned char *in, const signed char *values)
 {
     const float d = half_read(le_u16(in));
     for (int i = 0; i < STORED_BLOCK; i++)
-        out[i] = d * (float)uneven[nibble(in + 2, i)];
+        out[i] = d * (float)values[nibble(in + 2, i)];
+}
+
+static void read_q4(float *out, const unsigned char *in)
+{
+    read_values(out, in, even);
+}
+
+static void read_iq4_nl(float *out, const unsigned char *in)
+{
+    read_values(out, in, uneven);
 }
 
 /* A byte e, the scale 2^(e - 128), then 32 numbers of E2M1. */

@@ -12,7 +12,7 @@
 #include "model/folder/parameters.h"
 
 /* Values of general.file_type in llama.cpp: the type of most tensors of the file. */
-enum { ALL_F32 = 0, MOSTLY_F16 = 1, MOSTLY_Q4_0 = 2, MOSTLY_Q8_0 = 7, MOSTLY_BF16 = 32 };
+enum { ALL_F32 = 0, MOSTLY_F16 = 1, MOSTLY_Q8_0 = 7, MOSTLY_IQ4_NL = 25, MOSTLY_BF16 = 32 };
 
 struct exporting {
     struct model m;
@@ -29,49 +29,54 @@ struct exporting {
 
 static uint32_t tensor_type(enum ops_type type)
 {
-    return type == OPS_Q8     ? GGUF_TENSOR_Q8_0
-           : type == OPS_Q4   ? GGUF_TENSOR_Q4_0
-           : type == OPS_F16  ? GGUF_TENSOR_F16
-           : type == OPS_BF16 ? GGUF_TENSOR_BF16
-                              : GGUF_TENSOR_F32;
+    return type == OPS_Q8       ? GGUF_TENSOR_Q8_0
+           : type == OPS_IQ4_NL ? GGUF_TENSOR_IQ4_NL
+           : type == OPS_F16    ? GGUF_TENSOR_F16
+           : type == OPS_BF16   ? GGUF_TENSOR_BF16
+                                : GGUF_TENSOR_F32;
 }
 
 static uint32_t file_type(enum ops_type type)
 {
-    return type == OPS_Q8     ? MOSTLY_Q8_0
-           : type == OPS_Q4   ? MOSTLY_Q4_0
-           : type == OPS_F16  ? MOSTLY_F16
-           : type == OPS_BF16 ? MOSTLY_BF16
-                              : ALL_F32;
-}
-
-/* Returns 1 if tensor `row` is a table tied to the decoder that is also written as a separate
- * output.weight in a smaller type, else 0. The table itself is then written in f32. */
-static int has_copy(const struct exporting *e, size_t row)
-{
-    const struct model *m = &e->m;
-    return m->tied && model_is_decoder(m, row) && parameters_type(m, row, e->weights) != OPS_F32;
+    return type == OPS_Q8       ? MOSTLY_Q8_0
+           : type == OPS_IQ4_NL ? MOSTLY_IQ4_NL
+           : type == OPS_F16    ? MOSTLY_F16
+           : type == OPS_BF16   ? MOSTLY_BF16
+                                : ALL_F32;
 }
 
 static enum ops_type type_of(const struct exporting *e, size_t row)
 {
-    return has_copy(e, row) ? OPS_F32 : parameters_type(&e->m, row, e->weights);
+    return parameters_type(&e->m, row, e->weights);
 }
 
-static int in_groups(const struct exporting *e, enum ops_type type)
+static int is_tied(const struct exporting *e, size_t row)
 {
-    return e->ours && stored_grouped(type);
+    return e->m.tied && model_is_decoder(&e->m, row);
 }
 
-static void declare(struct exporting *e, const char *name, size_t row, enum ops_type type)
+/* Returns 1 if tensor `row` is written in groups. Those of a tied table are a copy, output.weight:
+ * lookups read rows of the table. */
+static int in_groups(const struct exporting *e, size_t row)
 {
+    return e->ours && stored_grouped(type_of(e, row));
+}
+
+static int has_copy(const struct exporting *e, size_t row)
+{
+    return is_tied(e, row) && in_groups(e, row);
+}
+
+static void declare(struct exporting *e, const char *name, size_t row, int grouped)
+{
+    const enum ops_type type = type_of(e, row);
     const struct tensor *t = &e->m.tensors.rows[row];
     const int map = model_is_map(&e->m, row);
     const int64_t O = t->shape[map], I = t->shape[!map];
     const int64_t shape[2] = { O, I };
     const int64_t groups[2] = { (O + STORED_GROUP - 1) / STORED_GROUP,
                                 (int64_t)stored_group_bytes(type, I) };
-    if (in_groups(e, type))
+    if (grouped)
         gguf_add_tensor(&e->w, name, GGUF_TENSOR_I8, 2, groups);
     else
         gguf_add_tensor(&e->w, name, tensor_type(type), t->rank, shape);
@@ -91,9 +96,9 @@ static int begin(struct exporting *e)
     for (size_t i = 0; i < m->tensors.count; i++) {
         char name[TENSOR_NAME];
         gguf_model_name(name, m, i);
-        declare(e, name, i, type_of(e, i));
+        declare(e, name, i, in_groups(e, i) && !is_tied(e, i));
         if (has_copy(e, i))
-            declare(e, "output.weight", i, e->weights);
+            declare(e, "output.weight", i, 1);
     }
     const int64_t divisors = gguf_model_divisors(NULL, &m->config);
     if (divisors)
@@ -109,14 +114,14 @@ struct made {
     unsigned char *copy;
 };
 
-/* Sets *t to the tensor x, row `row`, in type `type`. For other programs, reorders the rows of
+/* Sets *t to the tensor x, row `row`, with `grouped` in groups. For other programs, reorders the rows of
  * queries' and keys' weights and biases: their files have the two numbers of a rotary pair side by
  * side. Returns 0, or -1 with an error. */
 static int make_rows(const struct exporting *e, struct made *t, const struct matrix *x, size_t row,
-                     enum ops_type type)
+                     int grouped)
 {
+    const enum ops_type type = type_of(e, row);
     const int64_t rows = x->O, HS = e->ours ? 0 : gguf_model_paired(&e->m, row);
-    const int grouped = in_groups(e, type);
     const uint64_t bytes = stored_bytes(type, x->I);
     const int64_t whole = grouped ? (rows + STORED_GROUP - 1) / STORED_GROUP * STORED_GROUP : rows;
     const int as_it_is = matrix_is(x, type, grouped) && !stored_grouped(type);
@@ -150,8 +155,9 @@ static int make_tensor(void *ctx, void *item)
     if (e->next == e->m.tensors.count)
         return 0;
     const size_t row = e->next;
-    const enum ops_type type = e->next_copy ? e->weights : type_of(e, row);
-    if (folder_matrix(&x, &t->copy, &e->m, s->files, row) < 0 || make_rows(e, t, &x, row, type) < 0)
+    const int grouped = in_groups(e, row) && (e->next_copy || !is_tied(e, row));
+    if (folder_matrix(&x, &t->copy, &e->m, s->files, row) < 0 ||
+        make_rows(e, t, &x, row, grouped) < 0)
         return -1;
     e->next_copy = !e->next_copy && has_copy(e, row);
     e->next += !e->next_copy;

@@ -432,11 +432,11 @@ static int is_ours(const struct gguf *g)
     return gguf_find(g, "textmill.layout") != NULL;
 }
 
-/* Returns 1 if the shape of the tensor t is that of the matrix *x quantized as Q8 or Q4, in the
+/* Returns 1 if the shape of the tensor t is that of the matrix *x quantized as Q8 or IQ4_NL, in the
  * layout of stored.h, and sets x->type to that type. Else returns 0. */
 static int in_groups(struct matrix *x, const struct gguf_tensor *t)
 {
-    const enum ops_type types[] = { OPS_Q8, OPS_Q4 };
+    const enum ops_type types[] = { OPS_Q8, OPS_IQ4_NL };
     for (int i = 0; i < 2; i++)
         if (t->rank == 2 && t->shape[0] == (x->O + STORED_GROUP - 1) / STORED_GROUP &&
             stored_fits(types[i], x->I) &&

@@ -7,7 +7,7 @@
  * these two are neighbours. The rows of a head of HS are then 0, HS/2, 1, HS/2 + 1, ...
  *
  * A file whose key textmill.layout is GGUF_MODEL_LAYOUT is for textmill alone, which uses its
- * matrices as they are: no rows are in pair order, and matrices of Q8 and Q4 are in groups
+ * matrices as they are: no rows are in pair order, and matrices of Q8 and IQ4_NL are in groups
  * (stored.h). These are tensors of type I8, [groups, bytes of a group].
  */
 #pragma once
@@ -16,7 +16,7 @@
 #include "model/formats/matrix.h"
 #include "model/network/model.h"
 
-enum { GGUF_MODEL_LAYOUT = 1 };
+enum { GGUF_MODEL_LAYOUT = 2 };
 
 /* gguf_model_config sets *c to the configuration in the file's keys, with `head`; gguf_model_read
  * initialises *m with it. Both return 0, or -1 with an error that names the key or tensor that is

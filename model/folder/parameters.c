@@ -28,9 +28,12 @@ static int64_t outputs_of(const struct model *m, size_t row)
 
 enum ops_type parameters_type(const struct model *m, size_t row, enum ops_type weights)
 {
-    int small = (model_is_map(m, row) && outputs_of(m, row) >= FEW_OUTPUTS) ||
-                model_is_decoder(m, row);
-    return small && stored_fits(weights, inputs_of(m, row)) ? weights : OPS_F32;
+    const int decoder = model_is_decoder(m, row);
+    if ((!model_is_map(m, row) || outputs_of(m, row) < FEW_OUTPUTS) && !decoder)
+        return OPS_F32;
+    if (decoder && weights == OPS_IQ4_NL)
+        weights = OPS_Q8;
+    return stored_fits(weights, inputs_of(m, row)) ? weights : OPS_F32;
 }
 
 /* ---- the lists ---------------------------------------------------------------------------- */

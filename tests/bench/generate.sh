@@ -35,8 +35,8 @@ prompt_rate() {
 }
 # step_bytes FORM N: the bytes that a step of N texts reads.
 step_bytes() {
-    awk -v bits="${bits[$1]}" -v maps="$maps" -v output="$output" -v texts="$2" \
-        -v kept=$((layers * kept * 4 * (length / 2 + 3))) 'BEGIN { printf "%.0f", (maps + output) * bits / 8 + texts * kept }'
+    awk -v bits="${bits[$1]}" -v last="${bits[${1/int4/int8}]}" -v maps="$maps" -v output="$output" -v texts="$2" \
+        -v kept=$((layers * kept * 4 * (length / 2 + 3))) 'BEGIN { printf "%.0f", (maps * bits + output * last) / 8 + texts * kept }'
 }
 # bounds BYTES GB_PER_S PROMPT_RATE N: the tokens per second that memory and products allow: the lower one first, and its name.
 bounds() {

@@ -13,7 +13,7 @@
 
 static void make_matrices(const struct model *m, const struct gguf *g)
 {
-    const enum ops_type types[] = { OPS_F32, OPS_F16, OPS_Q8, OPS_Q4 };
+    const enum ops_type types[] = { OPS_F32, OPS_F16, OPS_Q8, OPS_IQ4_NL };
     struct pool *pool = pool_new(1);
     struct matrix x;
     for (size_t row = 0; row < m->tensors.count; row++)

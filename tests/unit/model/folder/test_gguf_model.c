@@ -139,12 +139,15 @@ static double farthest(const float *a, const float *b, int n)
 }
 
 /* For each type of weights, the logits computed from a GGUF file must have the same bits as those
- * computed from the model folder. */
+ * computed from the model folder, but for a tied table: the file has it once, in the type of the
+ * decoder, so the lookups read rounded numbers. Both layouts must give the same bits. */
 static void check_round_trip(const struct model_config *config)
 {
-    const enum ops_type types[] = { OPS_F32, OPS_BF16, OPS_F16, OPS_Q8, OPS_Q4 };
+    const enum ops_type types[] = { OPS_F32, OPS_BF16, OPS_F16, OPS_Q8, OPS_IQ4_NL };
     struct ops *o = ops_new(2);
-    float folder[T * 80] = { 0 }, file[T * 80] = { 0 }, plain[T * 80] = { 0 };
+    const double apart[] = { 1e-5, 0.02, 0.02, 0.2, 0.2 };
+    float folder[T * 80] = { 0 }, file[T * 80] = { 0 }, plain[T * 80] = { 0 },
+          mapped[T * 80] = { 0 };
     save_folder(o, config);
     logits_of(plain, o, dir, OPS_F32);
     for (int t = 0; t < 5; t++) {
@@ -154,14 +157,13 @@ static void check_round_trip(const struct model_config *config)
         logits_of(file, o, path, STORED_AUTO);
         /* f32 maps are [in,out] in one, [out,in] in the other */
         double most = farthest(folder, file, T * 80);
-        cr_assert(t ? most == 0 : most < 1e-5, "type %d: logits differ by %g", types[t], most);
+        cr_assert(most <= (t && config->untied ? 0 : apart[t]), "type %d: logits differ by %g",
+                  types[t], most);
         most = farthest(plain, file, T * 80);
         cr_assert((t == 0 || most > 0) && most < (t < 3 ? 0.02 : 1), "type %d: %g", types[t], most);
         cr_assert_eq(export(path, types[t], 1), 0, "%s", err_get());
-        logits_of(file, o, path, STORED_AUTO);
-        most = farthest(folder, file, T * 80);
-        cr_assert(t ? most == 0 : most < 1e-5, "type %d, mapped: logits differ by %g", types[t],
-                  most);
+        logits_of(mapped, o, path, STORED_AUTO);
+        cr_assert(!memcmp(mapped, file, sizeof file), "type %d, mapped: other bits", types[t]);
         logits_of(folder, o, path, OPS_Q8);
         cr_assert_eq(export(path, types[t], 0), 0, "%s", err_get());
         logits_of(file, o, path, OPS_Q8);
@@ -286,7 +288,7 @@ static void encoded(float *out, struct ops *o, const char *path, enum model_head
  * folder, in each type. */
 static void check_encoder(const struct model_config *config, int ours)
 {
-    const enum ops_type types[] = { OPS_F32, OPS_BF16, OPS_F16, OPS_Q8, OPS_Q4 };
+    const enum ops_type types[] = { OPS_F32, OPS_BF16, OPS_F16, OPS_Q8, OPS_IQ4_NL };
     const enum model_head head = ours ? config->head : HEAD_NONE;
     struct ops *o = ops_new(2);
     const char *path = in_dir("model.gguf");
@@ -339,7 +341,7 @@ static void predicted(float *out, struct ops *o, enum ops_type weights)
  * its own and without. */
 Test(gguf, bert_pretraining_with_small_weights)
 {
-    const enum ops_type types[] = { OPS_BF16, OPS_F16, OPS_Q8, OPS_Q4 };
+    const enum ops_type types[] = { OPS_BF16, OPS_F16, OPS_Q8, OPS_IQ4_NL };
     const double most[] = { 0.05, 0.01, 0.1, 1.5 };
     struct model_config c = bert;
     struct ops *o = ops_new(2);
@@ -469,12 +471,12 @@ Test(gguf, refused_by_name_and_byte)
 Test(gguf, mapped_refused_by_name_and_byte)
 {
     struct ops *o = ops_new(2);
-    struct buf b = exported(o, &gpt, OPS_Q4, 1);
+    struct buf b = exported(o, &gpt, OPS_IQ4_NL, 1);
     struct gguf g;
     char words[100];
     size_t layout = find(&b, "textmill.layout") + 15 + 4,
            shape = find(&b, "blk.1.ffn_up.weight") + 23;
-    refused(o, &b, layout, "\2", 1, "unsupported textmill.layout 2, only 1");
+    refused(o, &b, layout, "\1", 1, "unsupported textmill.layout 1, only 2");
     refused(o, &b, find(&b, "textmill.layout"), "T", 1, "bad shape of tensor 'output.weight'");
     refused(o, &b, shape, "\x20", 1, "bad shape of tensor 'blk.1.ffn_up.weight'");
     cr_assert_eq(gguf_parse(&g, b.data, b.len, "x"), 0, "%s", err_get());

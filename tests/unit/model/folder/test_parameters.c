@@ -191,7 +191,7 @@ static void refused(struct ops *o, const char *path, enum ops_type weights, cons
 
 Test(parameters, types_that_a_device_refuses)
 {
-    const enum ops_type types[] = { OPS_F16, OPS_Q8, OPS_Q4 };
+    const enum ops_type types[] = { OPS_F16, OPS_Q8, OPS_IQ4_NL };
     struct ops *gpu = ops_open("emulated", 1);
     cr_assert_not_null(gpu, "%s", err_get());
     for (int i = 0; i < 3; i++)
