@@ -11,9 +11,8 @@ enum { HALF_BLOCK = STORED_BLOCK / 2 };
 
 enum ops_type stored_type(int word)
 {
-    static const enum ops_type types[] = {
-        STORED_AUTO, OPS_F32, OPS_BF16, OPS_F16, OPS_Q8, OPS_IQ4_NL
-    };
+    static const enum ops_type types[] = { STORED_AUTO, OPS_F32, OPS_BF16,
+                                           OPS_F16,     OPS_Q8,  OPS_IQ4_NL };
     return types[word];
 }
 
@@ -100,8 +99,8 @@ struct grid {
 INLINE float nearest_value(const struct grid *g, float x)
 {
     float v = g->value[0];
-    EACH_MIDDLE (k)
-        v = x > g->middle[k] ? g->value[k + 1] : v;
+    EACH_MIDDLE(k)
+    v = x > g->middle[k] ? g->value[k + 1] : v;
     return v;
 }
 
@@ -109,8 +108,8 @@ INLINE float nearest_value(const struct grid *g, float x)
 INLINE unsigned char nearest_index(const struct grid *g, float x)
 {
     int32_t n = 0;
-    EACH_MIDDLE (k)
-        n += x > g->middle[k];
+    EACH_MIDDLE(k)
+    n += x > g->middle[k];
     return (unsigned char)n;
 }
 

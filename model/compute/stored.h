@@ -52,10 +52,10 @@ const signed char *stored_values(enum ops_type type);
 int stored_only_read(enum ops_type type);
 
 /* stored_make converts n numbers, which are finite, to a number type, Q8 or IQ4_NL, rounded to
- * nearest, ties to even. The scale of a Q8 block is its largest |x| / 127. The values v of an IQ4_NL
- * block are those with the smallest squared error that several scales give; then its scale is
- * sum(x^2) / sum(x v), so that products do not become smaller on average. The bytes are the same on
- * all processors. stored_read converts back. */
+ * nearest, ties to even. The scale of a Q8 block is its largest |x| / 127. The values v of an
+ * IQ4_NL block are those with the smallest squared error that several scales give; then its scale
+ * is sum(x^2) / sum(x v), so that products do not become smaller on average. The bytes are the same
+ * on all processors. stored_read converts back. */
 void stored_make(enum ops_type type, void *out, const float *x, int64_t n);
 void stored_read(enum ops_type type, float *out, const void *in, int64_t n);
 

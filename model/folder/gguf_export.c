@@ -114,9 +114,9 @@ struct made {
     unsigned char *copy;
 };
 
-/* Sets *t to the tensor x, row `row`, with `grouped` in groups. For other programs, reorders the rows of
- * queries' and keys' weights and biases: their files have the two numbers of a rotary pair side by
- * side. Returns 0, or -1 with an error. */
+/* Sets *t to the tensor x, row `row`, with `grouped` in groups. For other programs, reorders the
+ * rows of queries' and keys' weights and biases: their files have the two numbers of a rotary pair
+ * side by side. Returns 0, or -1 with an error. */
 static int make_rows(const struct exporting *e, struct made *t, const struct matrix *x, size_t row,
                      int grouped)
 {

@@ -147,7 +147,7 @@ static void check_round_trip(const struct model_config *config)
     struct ops *o = ops_new(2);
     const double apart[] = { 1e-5, 0.02, 0.02, 0.2, 0.2 };
     float folder[T * 80] = { 0 }, file[T * 80] = { 0 }, plain[T * 80] = { 0 },
-          mapped[T * 80] = { 0 };
+                     mapped[T * 80] = { 0 };
     save_folder(o, config);
     logits_of(plain, o, dir, OPS_F32);
     for (int t = 0; t < 5; t++) {

@@ -124,8 +124,7 @@ Test(stored, small_types_hold_what_they_hold)
                                         : bytes / 256);
         last[0] = last[1] = last[types[t] == OPS_F32 ? 3 : 1] = 0x7f;
         last[types[t] == OPS_F32 ? 2 : 0] = 0xff;
-        cr_assert_eq(stored_bad(types[t], once, 256),
-                     stored_grouped(types[t]) ? 224 : 255);
+        cr_assert_eq(stored_bad(types[t], once, 256), stored_grouped(types[t]) ? 224 : 255);
     }
     free(x);
 }
@@ -182,8 +181,8 @@ static void plain_block(unsigned char *out, const float *numbers)
     const uint16_t bits = half_make(most * scale);
     memcpy(out, &bits, 2);
     for (int i = 0; i < 16; i++)
-        out[2 + i] = (unsigned char)(plain_index(x[i] * best[0]) |
-                                     plain_index(x[i + 16] * best[0]) << 4);
+        out[2 + i] = (unsigned char)(plain_index(x[i] * best[0]) | plain_index(x[i + 16] * best[0])
+                                                                       << 4);
 }
 
 /* All numbers of blocks that are made together count: 100 blocks leave a group of 4. */
@@ -375,7 +374,8 @@ Test(stored, groups)
 /* ---- products ----------------------------------------------------------------------------- */
 
 /* A linear map y[N,O] = base + bias + x W^T whose weights have the type `type`, with the values y
- * to expect. For weights in groups these are the products with x rounded to 8 bits in blocks of 32. */
+ * to expect. For weights in groups these are the products with x rounded to 8 bits in blocks of 32.
+ */
 struct map {
     enum ops_type type;
     int64_t N, I, O;
