@@ -220,15 +220,17 @@ static int judge(void *ctx, void *tools, struct flow_item *item)
     return 0;
 }
 
+static void forget_lines(void *result)
+{
+    buf_release(result);
+    free(result);
+}
+
 static int settle(void *ctx, struct flow_item *item)
 {
     struct run *r = ctx;
-    struct buf *lines = item->result;
-    int result = lines ? output_write(&r->matches, lines->data, lines->len) : 0;
-    if (lines)
-        buf_release(lines);
-    free(lines);
-    return result;
+    const struct buf *lines = item->result;
+    return lines ? output_write(&r->matches, lines->data, lines->len) : 0;
 }
 
 /* ---- the command ----------------------------------------------------------------------------- */
@@ -238,6 +240,7 @@ static int run_flow(struct run *r, int argc, char **argv)
     SCOPED(flow) flow = { .options = &r->given->flow,
                           .judge = judge,
                           .settle = r->reports ? settle : NULL,
+                          .forget = forget_lines,
                           .ctx = r,
                           .tools_bytes = sizeof(struct tools),
                           .tools_init = tools_init,

@@ -407,10 +407,17 @@ static int read_parts(struct run *r, int argc, char **argv)
     return result ? result : firsts_finish(&r->firsts, note, r);
 }
 
+static void forget_found(void *result)
+{
+    struct found *found = result;
+    free(found->parts);
+    free(found);
+}
+
 static int settle(void *ctx, struct flow_item *item)
 {
     struct run *r = ctx;
-    struct found *found = item->result;
+    const struct found *found = item->result;
     int result = r->second             ? 0
                  : r->given->keys_path ? write_keys(r, found)
                                        : add_keys(r, found, item->entry.number - 1);
@@ -424,8 +431,6 @@ static int settle(void *ctx, struct flow_item *item)
     } else if (!result && !r->twice && !r->given->keys_path) {
         judge_cluster(r, item);
     }
-    free(found->parts);
-    free(found);
     return result;
 }
 
@@ -517,6 +522,7 @@ static int run_passes(struct run *r, int argc, char **argv)
     SCOPED(flow) flow = { .options = &r->given->flow,
                           .judge = judge,
                           .settle = settle,
+                          .forget = forget_found,
                           .ctx = r,
                           .tools_bytes = sizeof(struct minhash_tools),
                           .tools_init = tools_init,

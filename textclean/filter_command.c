@@ -176,7 +176,6 @@ static int add_row(void *ctx, struct flow_item *item)
         l->count = SAMPLES / 2;
         l->step *= 2;
     }
-    free(item->result);
     return 0;
 }
 
@@ -190,6 +189,7 @@ static int run_learn(int argc, char **argv, void *given_options)
     SCOPED(flow) flow = { .options = &given->flow,
                           .judge = measure,
                           .settle = add_row,
+                          .forget = free,
                           .ctx = &l,
                           .tools_bytes = sizeof(struct rules_tools),
                           .tools_init = tools_init,

@@ -41,10 +41,19 @@ static struct batch *batch_new(const struct flow *f)
     return b;
 }
 
+static void forget(const struct flow *f, struct flow_item *item)
+{
+    if (item->result)
+        f->forget(item->result);
+    item->result = NULL;
+}
+
 static void batch_free(const struct flow *f, struct batch *b)
 {
-    for (size_t i = 0; i < b->cap; i++)
+    for (size_t i = 0; i < b->cap; i++) {
+        forget(f, &b->items[i]);
         entry_release(&b->items[i].entry);
+    }
     free(b->items);
     buf_release(&b->kept);
     buf_release(&b->rejected);
@@ -58,8 +67,10 @@ static struct flow_item *next_item(struct batch *b)
 {
     size_t before = b->cap;
     mem_grow(b->items, b->cap, b->count + 1);
-    for (size_t i = before; i < b->cap; i++)
+    for (size_t i = before; i < b->cap; i++) {
         entry_init(&b->items[i].entry);
+        b->items[i].result = NULL;
+    }
     return &b->items[b->count];
 }
 
@@ -78,7 +89,6 @@ static int read_batch(void *ctx, void *item)
         next->reason = FLOW_KEPT;
         next->pieces = 0;
         *next->mark = 0;
-        next->result = NULL;
         b->count++;
         bytes += next->entry.raw.len + next->entry.document.text.len;
     }
@@ -154,6 +164,7 @@ static int write_batch(void *ctx, void *item)
             if (r->f->settle(r->f->ctx, &b->items[i]) < 0)
                 return -1;
             put_item(r, b, &b->items[i]);
+            forget(r->f, &b->items[i]);
         }
         count_item(r, &b->items[i]);
     }

@@ -47,7 +47,7 @@ struct flow_item {
     int reason;      /* why the document is left out: index into `reasons`; FLOW_KEPT: it stays */
     uint64_t pieces; /* parts of it that are left out: lines, addresses */
     char mark[32];   /* what a mark says; "": the reason */
-    void *result;    /* the command's own, from `judge` to `settle`; freed by it */
+    void *result;    /* the command's own, from `judge` to `settle` */
 };
 
 struct flow {
@@ -57,6 +57,7 @@ struct flow {
     int (*judge)(void *ctx, void *tools, struct flow_item *item);
     /* Called in the order of the documents, after `judge`; may do the same. NULL: nothing to do. */
     int (*settle)(void *ctx, struct flow_item *item);
+    void (*forget)(void *result); /* frees a result, once; NULL where there are none */
     void *ctx;
     size_t tools_bytes; /* of `tools`, which are zeros before tools_init; both may be NULL */
     void (*tools_init)(void *ctx, void *tools);

@@ -85,8 +85,10 @@ static const struct show_entry *find_row(const struct template_page *page, struc
         ((e = find_exact(lang, name)) || language_country(bare, lang).n))
         return e;
     size_t len = fold(name, given, letter_case_lower);
-    if (!len)
+    if (!len) { /* too long for any row: what fits has no end */
+        *name = '\0';
         return NULL;
+    }
     if ((e = find_exact(lang, name)) || (e = find_starred(lang, name, len, star)))
         return e;
     return find_starred("", name, len, star);
