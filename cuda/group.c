@@ -170,14 +170,9 @@ struct reduction {
     int64_t piece;
 };
 
-static const int64_t *share_of(const struct ops_level *at, const int64_t *bounds, int q)
-{
-    return bounds + at->share + q * at->step;
-}
-
 static int64_t share_size(const struct reduction *r, int q)
 {
-    const int64_t *share = share_of(&r->at, r->bounds, q);
+    const int64_t *share = ops_level_share(&r->at, r->bounds, q);
     return share[1] - share[0];
 }
 
@@ -189,7 +184,7 @@ static int64_t piece_size(const struct reduction *r, int q, int64_t p)
 
 static struct ops_array piece_at(const struct reduction *r, int q, int64_t p)
 {
-    return ops_part(r->x, *share_of(&r->at, r->bounds, q) + p * r->piece);
+    return ops_part(r->x, *ops_level_share(&r->at, r->bounds, q) + p * r->piece);
 }
 
 /* Sends piece p of each other member's share to it, and receives piece p of this member's own. */
@@ -200,7 +195,7 @@ static int send_pieces(struct ops *o, const struct reduction *r, int64_t p)
     const int64_t mine = piece_size(r, at->rank, p), each = sizeof(float);
     int result = check(g->library, g->nccl, "an exchange", g->library->begin());
     for (int q = 0; q < at->size && !result; q++) {
-        const int member = at->member + q * at->step;
+        const int member = ops_level_member(at, q);
         if (q == at->rank)
             continue;
         result = message(o, g, member, ops_part(r->room, q * r->piece), mine * each, 1);
@@ -249,11 +244,11 @@ static int gather(struct ops *o, struct ops_group *g, struct ops_level at, struc
                   const int64_t *bounds)
 {
     const int64_t each = (int64_t)ops_type_bytes(x.type);
-    const int64_t *mine = share_of(&at, bounds, at.rank);
+    const int64_t *mine = ops_level_share(&at, bounds, at.rank);
     int result = check(g->library, g->nccl, "an exchange", g->library->begin());
     for (int q = 0; q < at.size && !result; q++) {
-        const int64_t *share = share_of(&at, bounds, q);
-        const int member = at.member + q * at.step;
+        const int64_t *share = ops_level_share(&at, bounds, q);
+        const int member = ops_level_member(&at, q);
         if (q == at.rank)
             continue;
         result = message(o, g, member, ops_part(x, share[0]), (share[1] - share[0]) * each, 1);

@@ -58,7 +58,8 @@ void words_split(struct words *w, const char *text, size_t n);
 /* Returns 1 if the word of up to 8 bytes occurs. */
 int words_has(const struct words *w, const char *word);
 
-/* Returns the end of the sentence that begins with the word `from`, at most `to`: the first word
- * after the mark of a sentence's end that is no mark; and the number of sentences. */
+/* Returns the end of the sentence that begins with the word `from`, at most `to`: a mark
+ * such as "." ends it, and the marks that follow belong to it, too. The second function returns the
+ * number of sentences. */
 size_t words_sentence(const struct words *w, size_t from, size_t to);
 size_t words_sentences(const struct words *w, size_t from, size_t to);

@@ -6,7 +6,8 @@
 #include <errno.h>
 
 /* The value is that of the last call. Some calls are interrupted in spite of SA_RESTART, on network
- * file systems even if no handler runs. Not for close, which has ended the descriptor, too. */
+ * file systems even if no handler runs. Do not use it for close: an interrupted
+ * close has ended the descriptor already. */
 #define AGAIN(call)                                                                                \
     ({                                                                                             \
         __typeof__(call) value_;                                                                   \

@@ -29,8 +29,8 @@ void log_in_handler(const char *kind, const char *first, const char *second, con
  * out (mem.h, pool.h), as the one exception to "library code neither prints nor exits". */
 void log_fatal(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 
-/* Ends the program as exit does, but without the exit code of libraries, which may crash after they
- * lacked memory while they were loaded. */
+/* Ends the program as exit does, but without the functions that libraries run at exit: those of a
+ * library that was loaded while memory ran out may crash. */
 void log_exit(int status) __attribute__((noreturn));
 
 /* Formats a count and its noun as "1 page left out" or "1,234 pages left out", from the noun

@@ -47,6 +47,18 @@ struct ops_level {
     int size, rank, step, member, share;
 };
 
+static inline int ops_level_member(const struct ops_level *l, int q)
+{
+    return l->member + q * l->step;
+}
+
+/* Returns where the bounds of share q of the level begin in those of all shares. */
+static inline const int64_t *ops_level_share(const struct ops_level *l, const int64_t *bounds,
+                                             int q)
+{
+    return bounds + l->share + q * l->step;
+}
+
 /* Members of this host, and the shares of host `host`. */
 static inline struct ops_level ops_level_within(int rank, int local, int host)
 {

@@ -90,12 +90,12 @@ struct scatter {
 
 static int member_at(const int *members, const struct ops_level *g, int q)
 {
-    return members[g->member + q * g->step];
+    return members[ops_level_member(g, q)];
 }
 
 static int64_t share_size(const struct scatter *s, int q)
 {
-    const int64_t *share = s->bounds + s->g.share + q * s->g.step;
+    const int64_t *share = ops_level_share(&s->g, s->bounds, q);
     return share[1] - share[0];
 }
 
@@ -107,7 +107,7 @@ static int64_t piece_size(const struct scatter *s, int q, int64_t p)
 
 static float *piece_at(const struct scatter *s, int q, int64_t p)
 {
-    return s->x + s->bounds[s->g.share + q * s->g.step] + p * s->piece;
+    return s->x + *ops_level_share(&s->g, s->bounds, q) + p * s->piece;
 }
 
 static float *room_at(const struct scatter *s, int q, int64_t p)
@@ -249,7 +249,7 @@ static int gather_level(struct link *l, const struct reduce_group *all, struct o
     int result = 0;
     for (int k = 1; k < 2 * g.size && !result; k++) { /* not all send to the same one first */
         const int q = (g.rank + k) % g.size, receives = k < g.size;
-        const int64_t *share = bounds + g.share + (receives ? q : g.rank) * g.step;
+        const int64_t *share = ops_level_share(&g, bounds, receives ? q : g.rank);
         if (q != g.rank)
             result = exchange(l, &b, member_at(all->members, &g, q), x + share[0] * (int64_t)unit,
                               (share[1] - share[0]) * (int64_t)unit, receives);
