@@ -1,6 +1,5 @@
 #include "wikiprep/text/show.h"
 
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,7 +13,11 @@ static int compare_entry(const void *key, const void *item)
 const struct show_entry *show_find(const char *lang, const char *name)
 {
     char key[KEY_MAX_BYTES];
-    if ((size_t)snprintf(key, sizeof key, "%s:%s", lang, name) >= sizeof key)
+    size_t before = strlen(lang), after = strlen(name);
+    if (before + after + 2 > sizeof key)
         return NULL;
+    memcpy(key, lang, before);
+    key[before] = ':';
+    memcpy(key + before + 1, name, after + 1);
     return bsearch(key, show_entries, show_entries_count, sizeof *show_entries, compare_entry);
 }

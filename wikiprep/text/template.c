@@ -49,7 +49,7 @@ static const struct show_entry *find_starred(const char *lang, const char *name,
 {
     for (size_t i = 0; i < show_starred_count; i++) {
         const struct show_starred *s = &show_starred[i];
-        if (s->star && *s->row.name != *name)
+        if (*s->lang != *lang || (s->star && *s->row.name != *name))
             continue;
         const char *after = s->row.name + s->star + 1;
         size_t before = (size_t)s->star, after_len = strlen(after);

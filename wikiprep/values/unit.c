@@ -6,8 +6,10 @@
 
 static int has_code(const char *codes, struct span s)
 {
-    for (const char *c = codes; s.n && *c; c += strspn(c, "|")) {
-        size_t n = strcspn(c, "|");
+    for (const char *c = codes; s.n && *c; c += *c == '|') {
+        size_t n = 0;
+        while (c[n] && c[n] != '|') /* codes are so short that strcspn takes three times as long */
+            n++;
         if (n == s.n && !memcmp(c, s.s, n))
             return 1;
         c += n;
