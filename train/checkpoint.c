@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +12,7 @@
 #include "common/base/err.h"
 #include "common/base/log.h"
 #include "common/base/mem.h"
+#include "common/base/pool.h"
 #include "common/files/file.h"
 #include "common/files/temp.h"
 #include "common/formats/kv.h"
@@ -308,31 +311,15 @@ static int end_folder(const char *dir, const struct checkpoint *c, const struct 
     return result < 0 ? -1 : write_state(dir, c, to->sums);
 }
 
+static int in_save(const struct checkpoint *c)
+{
+    return err_in("cannot save the checkpoint of step %" PRId64 "", c->step);
+}
+
 /* Says on all ranks whether one of them has failed to save the checkpoint of the step. */
 static int agree(struct comm *comm, const struct checkpoint *c, int result)
 {
-    if (result < 0)
-        err_in("cannot save the checkpoint of step %" PRId64 "", c->step);
-    return comm_agree(comm, result);
-}
-
-/* Writes all files of the checkpoint into the folder `dir`. Returns 0, or -1 with an error. */
-static int write_folder(const char *dir, const struct checkpoint *c,
-                        const struct checkpoint_content *from)
-{
-    SCOPED(kv) sums = KV_INIT;
-    const struct saved to = { dir, from->model, from->store, from->comm, from->files, &sums };
-    const int first = comm_is_first(from->comm);
-    int result = agree(from->comm, c, first ? begin_folder(dir, from) : 0);
-    if (!result) {
-        result = saved_write(&to, SAVED_WEIGHTS, 0);
-        result = saved_write(&to, state_of(c), result);
-        int collected = from->files == SAVED_BLOCK ? collect_sums(from->comm, &sums) : 0;
-        result = agree(from->comm, c, result < 0 ? result : collected);
-    }
-    if (!result && first && (result = end_folder(dir, c, &to)) < 0)
-        err_in("cannot save the checkpoint of step %" PRId64 "", c->step);
-    return result;
+    return comm_agree(comm, result < 0 ? in_save(c) : 0);
 }
 
 /* Sets *name on all ranks to the first rank's text. */
@@ -348,48 +335,148 @@ static void tell(struct comm *comm, const char *text, struct buf *name)
     buf_adds(name, all);
 }
 
-/* Gives the finished folder its name, and syncs that. Returns 0, or -1 with an error. */
-static int publish(const char *new, const char *path)
+/* A checkpoint that is being written. On each rank a thread completes the rank's files, and then,
+ * after all have ended, another thread publishes the checkpoint: only on the first rank there is
+ * something to do. */
+struct checkpoint_work {
+    struct checkpoint state;
+    struct checkpoint_content from;
+    const char *out; /* borrowed */
+    int64_t keep;
+    struct buf path, temp, new;
+    int lock; /* descriptor of the folder `temp` on the first rank; -1: none */
+    struct saved to;
+    struct saved_open open;
+    struct kv sums;
+    pthread_t thread;
+    int second;      /* 1: it is the second thread */
+    atomic_int done; /* 1: the thread has set `result` and, if that is -1, `why` */
+    int result;
+    struct err why;
+};
+
+/* Completes the folder, gives it its name, and removes older ones. Returns 0, or -1 with an error.
+ */
+static int publish(struct checkpoint_work *w)
 {
-    return file_rename(new, path) < 0 ? -1 : file_sync_dir(path);
+    int result = end_folder(w->new.data, &w->state, &w->to);
+    if (!result)
+        result = file_rename(w->new.data, w->path.data);
+    if (!result)
+        result = file_sync_dir(w->path.data);
+    return result < 0 ? in_save(&w->state) : checkpoint_prune(w->out, w->keep);
 }
 
-/* Ends the temporary folder and keeps the error of `result`, which it returns; -1 with an error if
- * the folder cannot be removed. */
-static int end_temporary(const char *temp, int lock, int result)
+static void *work_main(void *arg)
+{
+    struct checkpoint_work *w = arg;
+    if (!w->second)
+        w->result = saved_close(&w->to, 0);
+    else if (comm_is_first(w->from.comm))
+        w->result = publish(w);
+    if (w->result < 0)
+        w->why = err_keep();
+    atomic_store(&w->done, 1);
+    return NULL;
+}
+
+static void start(struct checkpoint_work *w)
+{
+    atomic_store(&w->done, 0);
+    pool_start_thread(&w->thread, work_main, w);
+}
+
+/* Makes a temporary folder for a checkpoint that does not exist, on the first rank. *wanted: 1 if
+ * so, on all ranks. Returns 0, or -1 with an error, on all ranks. */
+static int make_folder(struct checkpoint_work *w, int *wanted)
+{
+    SCOPED(buf) folder = BUF_INIT;
+    const int first = comm_is_first(w->from.comm);
+    enum file_kind kind = FILE_NONE;
+    int result = first ? file_look(w->path.data, &kind) : 0;
+    *wanted = comm_most(w->from.comm, first && kind != FILE_FOLDER);
+    file_beside(&folder, w->path.data, "");
+    if (!result && first && *wanted)
+        result = file_mkdirs(folder.data);
+    if (!result && first && *wanted)
+        result = w->lock = temp_mkdir(&w->temp, w->path.data, KIND, TEMP_GOES);
+    return agree(w->from.comm, &w->state, result < 0 ? -1 : 0);
+}
+
+/* Writes all files of the checkpoint but the indexes and the state. Returns 0, or -1 with an error,
+ * on all ranks. */
+static int write_folder(struct checkpoint_work *w)
+{
+    struct comm *comm = w->from.comm;
+    SCOPED(buf) temp = BUF_INIT;
+    tell(comm, comm_is_first(comm) ? w->temp.data : "", &temp);
+    file_join(&w->new, temp.data, "new");
+    w->to = (struct saved){ w->new.data,   w->from.model, w->from.store, comm,
+                            w->from.files, &w->open,      &w->sums };
+    int result = comm_is_first(comm) ? begin_folder(w->new.data, &w->from) : 0;
+    if (agree(comm, &w->state, result) < 0)
+        return -1;
+    result = saved_write(&w->to, SAVED_WEIGHTS, 0);
+    result = saved_write(&w->to, state_of(&w->state), result);
+    return agree(comm, &w->state, result);
+}
+
+/* Removes the temporary folder and frees the work. Returns `result` and keeps its error; -1 with an
+ * error if the folder cannot be removed. */
+static int end_work(struct checkpoint_work *w, int result)
 {
     struct err why = err_keep();
-    if (temp_drop(temp, lock) < 0 && !result)
-        return -1;
-    return result < 0 ? err_restore(&why) : 0;
+    saved_close(&w->to, -1);
+    const int dropped = w->lock >= 0 ? temp_drop(w->temp.data, w->lock) : 0;
+    kv_release(&w->sums);
+    buf_release(&w->path);
+    buf_release(&w->temp);
+    buf_release(&w->new);
+    free(w);
+    return result < 0 ? err_restore(&why) : dropped;
 }
 
-int checkpoint_save(const char *out, const struct checkpoint *c,
-                    const struct checkpoint_content *from)
+int checkpoint_begin(struct checkpoint_work **work, const char *out, int64_t keep,
+                     const struct checkpoint *c, const struct checkpoint_content *from)
 {
-    SCOPED(buf) path = BUF_INIT, temp = BUF_INIT, new = BUF_INIT, own = BUF_INIT;
-    const int first = comm_is_first(from->comm);
-    int lock = -1;
-    buf_addf(&path, "%s/checkpoints/step-%06" PRId64, out, c->step);
-    file_beside(&own, path.data, "");
-    enum file_kind kind = FILE_NONE;
-    int result = first ? file_look(path.data, &kind) : 0;
-    const int wanted = comm_most(from->comm, first && kind != FILE_FOLDER);
-    if (!result && first && wanted)
-        result = file_mkdirs(own.data);
-    if (!result && first && wanted)
-        result = lock = temp_mkdir(&temp, path.data, KIND, TEMP_GOES);
-    result = agree(from->comm, c, result < 0 ? -1 : 0);
-    if (!result && wanted) {
-        tell(from->comm, first ? temp.data : "", &own);
-        file_join(&new, own.data, "new");
-        result = write_folder(new.data, c, from);
-        if (!result && first && (result = publish(new.data, path.data)) < 0)
-            err_in("cannot save the checkpoint of step %" PRId64 "", c->step);
+    struct checkpoint_work *w = mem_zalloc(1, sizeof *w);
+    int wanted;
+    *w = (struct checkpoint_work){
+        .state = *c, .from = *from, .out = out, .keep = keep, .lock = -1, .to.open = &w->open
+    };
+    buf_addf(&w->path, "%s/checkpoints/step-%06" PRId64, out, c->step);
+    *work = NULL;
+    int result = make_folder(w, &wanted);
+    if (!result && wanted)
+        result = write_folder(w);
+    if (result < 0 || !wanted)
+        return end_work(w, result);
+    start(w);
+    *work = w;
+    return 0;
+}
+
+int checkpoint_waits(const struct checkpoint_work *w)
+{
+    return !atomic_load(&((struct checkpoint_work *)w)->done);
+}
+
+int checkpoint_go_on(struct checkpoint_work **work)
+{
+    struct checkpoint_work *w = *work;
+    struct comm *comm = w->from.comm;
+    pthread_join(w->thread, NULL);
+    int result = w->result < 0 ? err_restore(&w->why) : 0;
+    if (!w->second) {
+        const int collected = w->from.files == SAVED_BLOCK ? collect_sums(comm, &w->sums) : 0;
+        result = agree(comm, &w->state, result < 0 ? result : collected);
     }
-    if (lock >= 0)
-        result = end_temporary(temp.data, lock, result);
-    return result;
+    if (!result && !w->second++) {
+        start(w);
+        return 1;
+    }
+    *work = NULL;
+    return end_work(w, result);
 }
 
 /* Writes all files of a model folder but its weights, and removes the files of an older model that
@@ -405,11 +492,12 @@ int checkpoint_save_model(const char *dir, const struct checkpoint_content *from
 {
     SCOPED(kv) sums = KV_INIT;
     const int several = from->files == SAVED_BLOCK, first = comm_is_first(from->comm);
-    const struct saved to = { dir,        from->model, from->store,
-                              from->comm, from->files, several ? &sums : NULL };
+    struct saved_open open = { 0 };
+    const struct saved to = { dir,         from->model, from->store,           from->comm,
+                              from->files, &open,       several ? &sums : NULL };
     int result = comm_agree(from->comm, first ? begin_model(dir, from) : 0);
     if (!result) {
-        result = saved_write(&to, SAVED_WEIGHTS, 0);
+        result = saved_close(&to, saved_write(&to, SAVED_WEIGHTS, 0));
         int collected = several ? collect_sums(from->comm, &sums) : 0;
         result = comm_agree(from->comm, result < 0 ? result : collected);
     }

@@ -62,13 +62,24 @@ struct checkpoint_content {
     const char *config;                /* the text of config.yaml */
 };
 
-/* Saves the checkpoint `out`/checkpoints/step-N. All ranks must call it. Its bytes do not depend on
- * the number of ranks (saved.h). With a schedule-free optimizer, the store must hold the averaged
- * model as its parameters and the point in its gradients (optimizer_to_model). If a checkpoint of
- * that step exists, it is kept unchanged. Returns 0, or -1 with an error. Only the first rank
- * returns an error that is the first rank's alone. */
-int checkpoint_save(const char *out, const struct checkpoint *c,
-                    const struct checkpoint_content *from);
+/* Saves the checkpoint `out`/checkpoints/step-N, and then prunes (checkpoint_prune). All ranks must
+ * call these functions. Its bytes do not depend on the number of ranks (saved.h). With a
+ * schedule-free optimizer, the store must hold the averaged model as its parameters and the point
+ * in its gradients (optimizer_to_model).
+ *
+ * checkpoint_begin gives all numbers to the system, which keeps them in its memory for files; then
+ * the store may change. Threads wait for the disk and compute checksums. If a checkpoint of that
+ * step exists, it is kept unchanged. Sets *work, or NULL if nothing is left to do. Returns 0, or -1
+ * with an error. Of `from`, all but the store must stay as it is.
+ * checkpoint_waits returns 1 if a thread of this rank is busy, else 0.
+ * checkpoint_go_on waits for the threads, and begins what follows. Returns 1 if it is to be called
+ * again; 0, or -1 with an error, when the checkpoint has ended, and sets *work to NULL. Only the
+ * first rank returns an error that is the first rank's alone. */
+struct checkpoint_work;
+int checkpoint_begin(struct checkpoint_work **work, const char *out, int64_t keep,
+                     const struct checkpoint *c, const struct checkpoint_content *from);
+int checkpoint_waits(const struct checkpoint_work *w);
+int checkpoint_go_on(struct checkpoint_work **work);
 
 /* Writes the model folder `dir`, with the tokenizer's files. Its tensors are F32 or BF16, as the
  * store keeps them. All ranks must call it. Old files of weights in the folder, in one file or

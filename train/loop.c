@@ -49,6 +49,8 @@ struct loop {
     struct engine engine;
     struct batches *batches;
     struct metrics metrics;
+    struct checkpoint_work *saving; /* the checkpoint that is being written; NULL: none */
+
     struct checkpoint at; /* the current state of the run */
     double began;         /* time at which the whole training began, over all resumed runs */
     double busy;          /* seconds of updates since the last log line */
@@ -752,10 +754,25 @@ static struct checkpoint_content content_of(struct loop *l)
                                         .config = l->config };
 }
 
+/* Goes on with the checkpoint that is being written, if any: with wait 1 until it has ended, else
+ * as far as no rank would wait for its disk. Returns 0, or -1 with an error, on all ranks. */
+static int go_on_saving(struct loop *l, int wait)
+{
+    int more = 1;
+    if (!l->saving)
+        return 0;
+    while (more > 0 && (wait || !comm_most(l->comm, checkpoint_waits(l->saving))))
+        more = checkpoint_go_on(&l->saving);
+    return more > 0 ? 0 : agree(l, more);
+}
+
 static int save(struct loop *l)
 {
     TRACE_PHASE("checkpoint", -1);
     struct plan *p = l->plan;
+    if (go_on_saving(l, 1) < 0)
+        return -1;
+    const double began = log_seconds();
     l->at.seconds = log_seconds() - l->began;
     l->at.rate_squares = p->optimizer.rate_squares;
     l->at.next_rate = schedule_rate(&p->schedule, l->at.step);
@@ -764,12 +781,13 @@ static int save(struct loop *l)
     int result = agree(l, l->first ? metrics_sync(&l->metrics) : 0);
     const struct checkpoint_content content = content_of(l);
     if (!result)
-        result = checkpoint_save(l->settings->output, &l->at, &content);
+        result = checkpoint_begin(&l->saving, l->settings->output, l->settings->keep, &l->at,
+                                  &content);
     engine_from_model(&l->engine, &p->optimizer);
-    if (!l->first || result < 0)
-        return result;
-    log_detail("saved checkpoint of step %" PRId64, l->at.step);
-    return checkpoint_prune(l->settings->output, l->settings->keep);
+    if (!result)
+        log_detail("saving checkpoint of step %" PRId64 ": training stood for %.3f s", l->at.step,
+                   log_seconds() - began);
+    return result;
 }
 
 /* Writes the report and, with `card` 1, the model card. `running` 1: the run goes on. Returns 0, or
@@ -886,13 +904,15 @@ static void lap(struct loop *l, enum metrics_time kind)
 }
 
 /* Reads the batch of step t, if there is such a step. Exchanges with the other ranks what all must
- * know before it: whether any rank has failed or was told to stop, and the numbers of labels and
- * tokens. Must be called before the update of the step before: the gathers that begin there go on
- * during the forward pass of step t, and an exchange between the two would wait for them. If a rank
- * has failed, sets l->failed, so that the run ends after the step before. */
+ * know before it: whether any rank has failed or was told to stop, whether the last checkpoint is
+ * on the disks, and the numbers of labels and tokens. Must be called before the update of the step
+ * before: the gathers that begin there go on during the forward pass of step t, and an exchange
+ * between the two would wait for them. If a rank has failed, sets l->failed, so that the run ends
+ * after the step before. */
 static void prepare(struct loop *l, int64_t t)
 {
-    int result = l->late ? err_restore(&l->why) : 0;
+    const int saved = go_on_saving(l, 0);
+    int result = l->late ? err_restore(&l->why) : saved;
     if (!result && t < l->plan->steps)
         result = batches_next(l->batches, &l->batch);
     lap(l, TIME_READING);
@@ -1001,7 +1021,7 @@ static int step(struct loop *l)
 /* Ends the run after a signal. Returns 0, or -1 with an error. */
 static int stop(struct loop *l)
 {
-    if (l->settings->save && save(l) < 0)
+    if (l->settings->save && (save(l) < 0 || go_on_saving(l, 1) < 0))
         return -1;
     log_info("stopped by %s after step %" PRId64 "%s", signal_name(l->stop), l->at.step,
              l->settings->save ? "; its checkpoint is saved, --resume continues from it" : "");
@@ -1012,7 +1032,8 @@ static int stop(struct loop *l)
  * Returns 0, or -1 with an error. */
 static int finish(struct loop *l)
 {
-    if (agree(l, write_pages(l, 0, l->settings->save) < 0 ? -1 : metrics_close(&l->metrics)) < 0)
+    if (go_on_saving(l, 1) < 0 ||
+        agree(l, write_pages(l, 0, l->settings->save) < 0 ? -1 : metrics_close(&l->metrics)) < 0)
         return -1;
     if (!l->settings->save)
         return 0;
@@ -1117,6 +1138,11 @@ static int run_and_tell(struct loop *l, struct loop_result *result)
     if (profiles(l))
         trace_start(1);
     int failed = run(l) < 0;
+    if (failed) {
+        const struct err why = err_keep();
+        go_on_saving(l, 1); /* the run failed after that checkpoint */
+        err_restore(&why);
+    }
     const double seconds = log_seconds() - began;
     say_traffic(l, seconds);
     say_communication(l);

@@ -8,7 +8,6 @@
 #include "common/files/file.h"
 #include "model/compute/ops_update.h"
 #include "model/folder/folder.h"
-#include "model/formats/safetensors.h"
 #include "model/formats/weights.h"
 #include "train/sums.h"
 
@@ -406,14 +405,16 @@ static void open_file(struct saving *v, size_t first)
     v->open = !v->result;
 }
 
-static void close_file(struct saving *v, size_t last)
+/* Puts the file, whose last tensor is `last`, among those that saved_close makes complete. */
+static void end_file(struct saving *v, size_t last)
 {
-    SCOPED(buf) name = BUF_INIT;
+    struct saved_open *to = v->to->open;
+    struct buf name = BUF_INIT;
     v->open = 0;
-    v->result = safetensors_finish(&v->file);
+    v->result = safetensors_complete(&v->file);
     file_of(v, last, &name);
-    if (!v->result && v->to->sums)
-        v->result = sums_add_file(v->to->sums, v->to->dir, name.data);
+    mem_grow(to->files, to->cap, to->count + 1);
+    to->files[to->count++] = (struct saved_file){ v->file, buf_detach(&name) };
 }
 
 static int put_numbers(struct saving *v, size_t i, struct ops_array x)
@@ -442,7 +443,7 @@ static void put(struct saving *v, size_t i, struct ops_array x)
         v->open = 0;
         safetensors_abandon(&v->file);
     } else if (i + 1 == l->count || l->file[i] != l->file[i + 1]) {
-        close_file(v, i);
+        end_file(v, i);
     }
 }
 
@@ -501,6 +502,24 @@ int saved_write(const struct saved *to, enum saved_what of, int result)
     free(v.writers);
     list_release(&v.list);
     return v.result;
+}
+
+int saved_close(const struct saved *to, int result)
+{
+    struct saved_open *open = to->open;
+    for (size_t i = 0; i < open->count; i++) {
+        struct saved_file *f = &open->files[i];
+        if (result < 0)
+            safetensors_abandon(&f->writer);
+        else
+            result = safetensors_finish(&f->writer);
+        if (!result && to->sums)
+            result = sums_add_file(to->sums, to->dir, f->name);
+        free(f->name);
+    }
+    free(open->files);
+    *open = (struct saved_open){ 0 };
+    return result;
 }
 
 /* Sets crc [files] to the checksums of the files. Returns 0, or -1 with an error. */

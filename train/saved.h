@@ -20,6 +20,7 @@
 #pragma once
 
 #include "common/formats/kv.h"
+#include "model/formats/safetensors.h"
 #include "model/network/model.h"
 #include "train/ranks/comm.h"
 #include "train/store/store.h"
@@ -31,15 +32,25 @@ enum saved_files { SAVED_AUTO, SAVED_ONE, SAVED_BLOCK };
  * one for each block if one file would be larger than 5 GB. */
 enum saved_files saved_choice(uint64_t bytes);
 
+/* Files whose bytes the system has, but perhaps not the disk. Zeroed: none. */
+struct saved_open {
+    struct saved_file {
+        struct safetensors_writer writer;
+        char *name; /* in the folder */
+    } * files;
+    size_t count, cap;
+};
+
 /* What is saved, and where to. All pointers are borrowed. */
 struct saved {
     const char *dir;
     const struct model *model; /* the whole model */
     struct store *store;
     struct comm *comm;
-    enum saved_files files; /* SAVED_ONE or SAVED_BLOCK */
-    struct kv *sums;        /* gets the sums (sums.h) of the files that this rank has written; NULL:
-                             * they are not computed, for a single file without a checkpoint */
+    enum saved_files files;  /* SAVED_ONE or SAVED_BLOCK */
+    struct saved_open *open; /* gets the files that this rank has written */
+    struct kv *sums; /* gets the sums (sums.h) of the files that this rank has written; NULL:
+                      * they are not computed, for a single file without a checkpoint */
 };
 
 /* SAVED_POINTS: the moments, and the store's gradients, which are the points of a schedule-free
@@ -48,8 +59,13 @@ enum saved_what { SAVED_WEIGHTS, SAVED_MOMENTS, SAVED_POINTS };
 
 /* Writes the files with the weights or those with the optimizer's state. Weights are F32 or BF16 as
  * the store keeps them. `result` is the result of the previous work: if it is an error, this rank
- * writes nothing. Returns 0, or -1 with an error, on each rank about its own files. */
+ * writes nothing. Returns 0, or -1 with an error, on each rank about its own files. The store may
+ * change afterwards, but the files are complete only after saved_close. */
 int saved_write(const struct saved *to, enum saved_what of, int result);
+/* Waits until the open files are on the disk, gives them their names, and computes their sums; if
+ * `result` is an error, drops them. Any thread may call it. Returns `result`, or -1 with an error.
+ */
+int saved_close(const struct saved *to, int result);
 /* Writes the index of these files, on one rank, after all ranks have written theirs and to->sums
  * has the sums of all of them. Does nothing if there is a single file. Returns 0, or -1 with an
  * error. */

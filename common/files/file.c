@@ -676,7 +676,7 @@ void output_remove(struct output *out, const char *path)
 static void begin_sync(struct output *out, size_t written)
 {
     out->unsynced += written;
-    if (!out->temp || out->lazy || out->unsynced < SYNC_BYTES)
+    if (!out->temp || out->lazy || out->late || out->unsynced < SYNC_BYTES)
         return;
     out->unsynced = 0;
     sync_file_range(out->fd, 0, 0, SYNC_FILE_RANGE_WRITE); /* only a hint: fsync reports errors */
@@ -704,6 +704,14 @@ int output_flush(struct output *out)
     size_t n = out->len;
     out->len = 0;
     return write_all(out, out->data, n);
+}
+
+int output_complete(struct output *out)
+{
+    const int result = output_flush(out);
+    free(out->data);
+    out->data = NULL;
+    return result;
 }
 
 int output_write(struct output *out, const void *bytes, size_t n)

@@ -164,6 +164,8 @@ struct output {
     /* set by the caller: output_close syncs nothing, because the caller syncs a whole folder
      * later */
     int lazy;
+    int late;      /* set by the caller: no write-back is started before output_close, so that a
+                    * write does not wait for the disk */
     int goes;      /* 1: stands for an older file that is no part of a new set (output_remove) */
     uint32_t crc;  /* of the bytes so far, if the file holds its own checksum */
     size_t crc_at; /* its place; 0: it holds none */
@@ -173,6 +175,8 @@ struct output {
 int output_open(struct output *out, const char *path);
 int output_write(struct output *out, const void *bytes, size_t n);
 int output_flush(struct output *out);
+/* Flushes a file that is complete, and frees its buffer: output_close may follow much later. */
+int output_complete(struct output *out);
 /* Begins a file that holds its own checksum: writes head[0..n), where output_close replaces the
  * FILE_SUM_DIGITS bytes from `at` on by the CRC32C of all other bytes of the file, in hexadecimal.
  * `at` is not 0. The file must have a temporary name. Returns 0, or -1 with an error. */

@@ -354,8 +354,10 @@ int safetensors_create(struct safetensors_writer *w, const char *path,
     for (int i = 0; i < 8; i++)
         header.data[i] = (char)((header.len - 8) >> 8 * i);
     w->expected = header.len + data_bytes;
-    int failed = output_open(&w->out, path) < 0 ||
-                 output_begin_summed(&w->out, header.data, header.len, sum_at) < 0;
+    int failed = output_open(&w->out, path) < 0;
+    w->out.late = 1; /* a training waits for the writes, but not for safetensors_finish */
+    if (!failed)
+        failed = output_begin_summed(&w->out, header.data, header.len, sum_at) < 0;
     buf_release(&header);
     if (failed)
         safetensors_abandon(w);
@@ -380,9 +382,14 @@ int safetensors_write(struct safetensors_writer *w, const void *data, int64_t n,
 #endif
 }
 
-int safetensors_finish(struct safetensors_writer *w)
+int safetensors_complete(struct safetensors_writer *w)
 {
     assert(w->out.failed || w->out.offset == w->expected);
+    return output_complete(&w->out);
+}
+
+int safetensors_finish(struct safetensors_writer *w)
+{
     return output_close(&w->out);
 }
 

@@ -103,6 +103,9 @@ int safetensors_create(struct safetensors_writer *w, const char *path,
  * BF16. Returns 0, or -1 with an error. */
 int safetensors_write(struct safetensors_writer *w, const void *data, int64_t n, size_t bytes);
 
-/* Gives the file its final name. Returns 0, or -1 with an error. */
+/* safetensors_complete is called after the last number: all bytes go to the system. Then
+ * safetensors_finish, at any time and in any thread, waits until they are on the disk, and gives
+ * the file its final name. Both return 0, or -1 with an error. */
+int safetensors_complete(struct safetensors_writer *w);
 int safetensors_finish(struct safetensors_writer *w);
 void safetensors_abandon(struct safetensors_writer *w);

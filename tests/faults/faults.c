@@ -8,6 +8,8 @@
  *     eintr     once, with EINTR, as if a signal had arrived
  *     short     a read or a write moves half of the bytes, this time and each later time
  *     kill      the program is killed in place of the call
+ *     wait      the call waits until a file of the name FAULT_UNTIL is there, and succeeds; calls
+ *               of the program's first thread do not count
  *
  * With FAULT_NO_SWAP set the file system cannot swap two names. With FAULT_HURRY set a microsecond
  * looks like a second.
@@ -117,18 +119,18 @@ static atomic_long calls[N_KINDS];
 static atomic_int on; /* not while the loader reads libraries */
 static long fail_at;
 static int which = -1;
-static enum { ONCE, ALWAYS, EINTR_ONCE, SHORT, KILL } mode;
+static enum { ONCE, ALWAYS, EINTR_ONCE, SHORT, KILL, WAIT } mode;
 
 #define REAL(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 
 __attribute__((constructor)) static void start(void)
 {
-    static const char *const modes[] = { "once", "always", "eintr", "short", "kill" };
+    static const char *const modes[] = { "once", "always", "eintr", "short", "kill", "wait" };
     const char *at = getenv("FAULT_AT"), *call = getenv("FAULT_CALL"), *how = getenv("FAULT_MODE");
     for (int k = 0; call && k < N_KINDS; k++)
         if (!strcmp(call, kinds[k].name))
             which = k;
-    for (int m = 0; how && m < 5; m++)
+    for (int m = 0; how && m < 6; m++)
         if (!strcmp(how, modes[m]))
             mode = m;
     fail_at = at ? strtol(at, NULL, 10) : 0;
@@ -139,7 +141,7 @@ __attribute__((constructor)) static void start(void)
  * or else 0. */
 static int hit(enum kind kind)
 {
-    if (!atomic_load(&on))
+    if (!atomic_load(&on) || (mode == WAIT && REAL(syscall)(SYS_gettid) == getpid()))
         return 0;
     const long n = atomic_fetch_add(&calls[kind], 1) + 1;
     if ((int)kind != which || !fail_at ||
@@ -151,6 +153,10 @@ static int hit(enum kind kind)
     (SYS_close, REAL(syscall)(SYS_openat, AT_FDCWD, fired, O_CREAT | O_WRONLY, 0666));
     if (mode == KILL)
         raise(SIGKILL);
+    while (mode == WAIT && REAL(syscall)(SYS_faccessat, AT_FDCWD, getenv("FAULT_UNTIL"), F_OK, 0))
+        REAL(poll)(NULL, 0, 10);
+    if (mode == WAIT)
+        return 0;
     errno = mode == EINTR_ONCE ? EINTR : kinds[kind].error;
     return mode == SHORT ? 2 : 1;
 }

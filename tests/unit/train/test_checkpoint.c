@@ -1,6 +1,8 @@
 #include <criterion/criterion.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "common/base/err.h"
 #include "common/files/file.h"
@@ -216,8 +218,10 @@ static void close_whole(struct whole *w)
     ops_free(w->ops);
 }
 
-static void save_as(struct whole *w, struct buf *path, enum saved_files files)
+/* Begins to save. The caller ends it with end_save. */
+static struct checkpoint_work *begin_save(struct whole *w, enum saved_files files)
 {
+    struct checkpoint_work *work;
     const struct checkpoint at = { .step = 12,
                                    .position = 345,
                                    .tokens = 6789,
@@ -229,7 +233,22 @@ static void save_as(struct whole *w, struct buf *path, enum saved_files files)
                                                 .comm = alone(),
                                                 .files = files,
                                                 .config = "seed: 1\n" };
-    cr_assert_eq(checkpoint_save(dir, &at, &content), 0, "%s", err_get());
+    cr_assert_eq(checkpoint_begin(&work, dir, 0, &at, &content), 0, "%s", err_get());
+    return work;
+}
+
+static int end_save(struct checkpoint_work *work)
+{
+    int result = 1;
+    while (result > 0)
+        result = checkpoint_go_on(&work);
+    cr_assert_null(work);
+    return result;
+}
+
+static void save_as(struct whole *w, struct buf *path, enum saved_files files)
+{
+    cr_assert_eq(end_save(begin_save(w, files)), 0, "%s", err_get());
     buf_clear(path);
     buf_addf(path, "%s/checkpoints/step-000012", dir);
     cr_assert(look(path->data) == FILE_FOLDER);
@@ -238,6 +257,48 @@ static void save_as(struct whole *w, struct buf *path, enum saved_files files)
 static void save_whole(struct whole *w, struct buf *path)
 {
     save_as(w, path, SAVED_ONE);
+}
+
+Test(checkpoint, the_store_may_change_while_the_disk_is_waited_for)
+{
+    for (enum saved_files files = SAVED_ONE; files <= SAVED_BLOCK; files++) {
+        struct whole w;
+        SCOPED(buf) path = BUF_INIT, config = BUF_INIT;
+        struct checkpoint c;
+        open_whole(&w, 1);
+        struct checkpoint_work *work = begin_save(&w, files);
+        const float saved = moment(&w, STORE_MOMENT1, 0)[3];
+        moment(&w, STORE_MOMENT1, 0)[3] = 77;
+        cr_assert_eq(end_save(work), 0, "%s", err_get());
+        buf_addf(&path, "%s/checkpoints/step-000012", dir);
+        cr_assert_eq(checkpoint_read(path.data, alone(), &c, &config), 0, "%s", err_get());
+        cr_assert_eq(checkpoint_load_moments(path.data, &c, &w.store), 0, "%s", err_get());
+        cr_expect_eq(moment(&w, STORE_MOMENT1, 0)[3], saved);
+        close_whole(&w);
+        cr_assert_eq(checkpoint_remove_all(dir), 0, "%s", err_get());
+    }
+}
+
+Test(checkpoint, an_error_of_the_thread_is_told_and_leaves_nothing)
+{
+    struct whole w;
+    SCOPED(buf) path = BUF_INIT;
+    open_whole(&w, 1);
+    save_whole(&w, &path);
+    struct checkpoint_work *work = NULL;
+    rename(path.data, in_dir("aside"));
+    work = begin_save(&w, SAVED_ONE);
+    cr_assert_not_null(work);
+    mkdir(path.data, 0777); /* a folder with a file, which the new one cannot replace */
+    buf_adds(&path, "/file");
+    cr_assert_eq(file_write(path.data, "x", 1), 0);
+    cr_expect_eq(end_save(work), -1);
+    cr_expect(strstr(err_get(), "cannot save the checkpoint of step 12: cannot rename"), "%s",
+              err_get());
+    SCOPED(file_names) left = { 0 };
+    cr_assert_eq(file_list_all(&left, in_dir("checkpoints")), 0);
+    cr_expect_eq(left.count, 1);
+    close_whole(&w);
 }
 
 Test(checkpoint, position_and_counters_come_back)
