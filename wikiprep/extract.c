@@ -72,12 +72,36 @@ void extract_free(struct extract *x)
     free(x);
 }
 
+/* Returns the text of a scanned page without its header and footer, which are in <noinclude> at
+ * its ends. */
+static struct span scanned_text(const struct buf *text)
+{
+    static const char open[] = "<noinclude>", close[] = "</noinclude>";
+    const char *s = text->data, *end = s + text->len, *at;
+    if (!strncmp(s, open, sizeof open - 1) && (at = strstr(s, close)))
+        s = at + sizeof close - 1;
+    const char *footer = NULL;
+    for (at = s; (at = strstr(at, open)); at++)
+        footer = at;
+    const char *last = footer ? strstr(footer, close) : NULL;
+    return (struct span){ s,
+                          (size_t)((last && last + sizeof close - 1 == end ? footer : end) - s) };
+}
+
 /* Returns the page's wikitext, with its templates expanded if there is an expander. */
 static const struct buf *expand(struct extract *x, const struct dump_page *p)
 {
-    if (!x->expander)
+    struct span source = { p->text.data, p->text.len };
+    if (dump_page_is_scan(p))
+        source = scanned_text(&p->text);
+    if (!x->expander && source.n == p->text.len)
         return &p->text;
-    x->is_cut = expand_text(x->expander, &x->page, p->text.data, p->text.len, &x->expanded);
+    buf_clear(&x->expanded);
+    if (!x->expander) {
+        span_put(source, &x->expanded);
+        return &x->expanded;
+    }
+    x->is_cut = expand_text(x->expander, &x->page, source.s, source.n, &x->expanded);
     visible_filter(&x->expanded);
     return &x->expanded;
 }

@@ -238,7 +238,7 @@ static int is_wanted(struct run *r, const struct dump_page *p)
     if (is_html && r->given->how.classic)
         return err_set("--wikiextractor reads wikitext, not HTML such as page '%.200s'",
                        p->title.data);
-    if (p->model.len && !is_html && strcmp(p->model.data, "wikitext"))
+    if (p->model.len && !is_html && strcmp(p->model.data, "wikitext") && !dump_page_is_scan(p))
         return leave_out(&r->other_models);
     if (p->too_long) {
         err_set("cannot read page '%.200s' (id %s): it has more wikitext than "

@@ -139,6 +139,10 @@ static void expand_tag(struct expander *x, const struct frame *f, const struct t
     struct span whole = { t->source + tag->begin, tag->end - tag->begin };
     if (tag->flags & NODE_REFERENCE) {
         expand_hole(x);
+    } else if (tag->flags & NODE_BOOK) {
+        enum { NAME_BYTES = sizeof "<pages" - 1 };
+        expand_book(
+            x, f, (struct span){ whole.s + NAME_BYTES, content->begin - tag->begin - NAME_BYTES });
     } else if ((tag->flags & NODE_WIKITEXT) && content->end > content->begin && !x->is_spent) {
         SCOPED(tree) inner = { 0 };
         size_t mark = x->out.len;

@@ -105,6 +105,10 @@ void expand_part(struct expander *x, const struct frame *f, const struct tree *t
 void expand_call(struct expander *x, const struct frame *f, const struct tree *t,
                  const struct node *call);
 
+/* Appends the pages of a scanned book that the tag <pages ATTRIBUTES/> names. In function_book.c.
+ */
+void expand_book(struct expander *x, const struct frame *f, struct span attributes);
+
 /* Moves the bytes of x->out from `mark` on into the arena and returns them. */
 struct span expand_take(struct expander *x, size_t mark);
 

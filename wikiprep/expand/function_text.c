@@ -176,6 +176,10 @@ int function_tag(struct expander *x, const struct function_call *c)
         if (c->parts[i]->flags & NODE_NAMED)
             put_attribute(&b, attribute);
     }
+    if (span_is(name, "pages")) {
+        expand_book(x, c->frame, (struct span){ b.data + name.n + 1, b.len - name.n - 1 });
+        return 1;
+    }
     if (c->count > 1) {
         buf_addc(&b, '>');
         buf_add(&b, content.s, content.n);

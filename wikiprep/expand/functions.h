@@ -36,6 +36,9 @@ parser_function function_title, function_ns, function_url, function_titleparts, 
 /* function_time.c */
 parser_function function_formatdate, function_time;
 
+/* function_book.c */
+parser_function function_lst;
+
 /* module.c */
 parser_function function_invoke;
 

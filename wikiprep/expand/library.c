@@ -33,6 +33,7 @@ struct library {
     uint64_t *known; /* hashes of the titles of all pages, sorted */
     size_t known_count, known_cap;
     uint64_t articles;
+    int books;            /* library_books */
     uint64_t other_bytes; /* bytes of pages without include tags, kept or not */
     _Atomic uint64_t memo_bytes;
 };
@@ -64,7 +65,7 @@ static struct title own_title(const struct library *l, const struct dump_page *p
 static int is_callable(const struct dump_page *p)
 {
     static const char *const marks[] = { "<onlyinclude>", "<includeonly>", "<noinclude>" };
-    if (p->ns == LIBRARY_TEMPLATES || p->ns == LIBRARY_MODULES)
+    if (p->ns == LIBRARY_TEMPLATES || p->ns == LIBRARY_MODULES || dump_page_is_scan(p))
         return 1;
     for (const char *s = p->text.data; (s = strstr(s, "include")); s++)
         for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
@@ -102,6 +103,8 @@ static int add_page(struct library *l, const struct dump_page *p)
     l->known[l->known_count++] = hash(t.ns, t.text.data, t.text.len);
     l->articles += p->ns == 0 && !p->redirect;
     take_date(l, &p->timestamp);
+    if (dump_page_is_scan(p))
+        l->books = p->ns;
     int result = 0;
     if (is_kept(l, p)) {
         mem_grow(l->pages, l->cap, l->count + 1);
@@ -332,6 +335,11 @@ uint64_t library_articles(const struct library *l)
 uint64_t library_pages(const struct library *l)
 {
     return l->known_count;
+}
+
+int library_books(const struct library *l)
+{
+    return l->books;
 }
 
 static struct library_page *find(const struct library *l, const struct title *t)

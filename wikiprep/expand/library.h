@@ -62,6 +62,9 @@ const char *library_date(const struct library *l);
 uint64_t library_articles(const struct library *l);
 uint64_t library_pages(const struct library *l);
 
+/* Returns the namespace of the pages of scanned books (content model "proofread-page"), or 0. */
+int library_books(const struct library *l);
+
 /* Returns the page with title t after following up to two redirects; NULL if there is none. */
 struct library_page *library_find(const struct library *l, const struct title *t);
 

@@ -20,12 +20,14 @@ static const char *const tag_names[] = {
     "mapframe",     "maplink",        "graph",
     "categorytree", "charinsert",     "indicator",
     "section",      "phonos",         "dynamicpagelist",
-    "langconvert",  "chart",
+    "langconvert",  "chart",          "pages",
 };
 enum {
     TAG_REF = 0,
     TAG_PRE = 2,
     TAG_POEM = 6,
+    TAG_SECTION = 24,
+    TAG_PAGES = 29,
     TAG_COUNT = sizeof tag_names / sizeof *tag_names,
     /* Tags that select the text to show or to include. In a template, their end tag may be missing.
      */
@@ -277,6 +279,8 @@ static void add_tag(struct preprocessor *p, int tag, size_t begin, size_t inner,
     p->tree->nodes[node].child = content;
     if (tag == TAG_REF)
         p->tree->nodes[node].flags = NODE_REFERENCE;
+    if (tag == TAG_PAGES)
+        p->tree->nodes[node].flags = NODE_BOOK;
     if (tag == TAG_POEM || (tag == TAG_PRE && tag_is_wikitext(p->s + begin, p->s + inner)))
         p->tree->nodes[node].flags = NODE_WIKITEXT;
     add_node(p, node);
@@ -312,7 +316,8 @@ static void on_known_tag(struct preprocessor *p, int tag, int closing)
             inner_end = after = p->n;
         p->i = after;
     }
-    if (!hidden)
+    int is_edge = tag == TAG_SECTION && p->i == open_end; /* <section begin=…/> shows nothing */
+    if (!hidden && !is_edge)
         add_tag(p, tag, begin, open_end, inner_end, p->i);
 }
 

@@ -36,6 +36,7 @@ enum {
                           * 0 */
     NODE_REFERENCE = 4,  /* NODE_TAG: it is <ref> */
     NODE_WIKITEXT = 8,   /* NODE_TAG: its content is wikitext, as that of <poem> */
+    NODE_BOOK = 16,      /* NODE_TAG: it is <pages> */
 };
 
 struct node {

@@ -125,6 +125,11 @@ int dump_namespace_of(const struct dump_site *site, const struct buf *title)
     return key;
 }
 
+int dump_page_is_scan(const struct dump_page *p)
+{
+    return !strcmp(p->model.data, "proofread-page");
+}
+
 /* ---- redirects --------------------------------------------------------------------------- */
 
 /* Returns 1 if the text is "#REDIRECT [[Target]]" with the keyword in any language, else 0: it must

@@ -46,6 +46,9 @@ void dump_page_clear(struct dump_page *p);
  * else 0. Sets `target` from the text if it is empty. For pages without a <redirect> element. */
 int dump_page_redirects(struct dump_page *p, const struct dump_site *site);
 
+/* Returns 1 if this is a page of a scanned book, with its text in wikitext, else 0. */
+int dump_page_is_scan(const struct dump_page *p);
+
 /* Finds the namespace with this name, in the wiki's language or in English. Returns 1 and sets
  * *key, or returns 0. Ignores case, and '_' equals a space. */
 int dump_namespace(const struct dump_site *site, const char *name, size_t n, int *key);

@@ -1,0 +1,141 @@
+/* Pieces of other pages: sections, {{#lst:Page|name}}, and the pages of a book, <pages …/>. */
+#include <limits.h>
+#include <string.h>
+
+#include "wikiprep/expand/expand_state.h"
+#include "wikiprep/expand/functions.h"
+#include "wikiprep/text/tag.h"
+
+/* ---- {{#lst:Page|name}}, {{#lst:Page|first|last}} -------------------------------------------------------------------- */
+
+/* Returns the next tag <section> in [s, end) whose attribute `edge` ("begin" or "end") is `name`,
+ * and sets *after to the place after it; NULL if there is none. */
+static const char *find_edge(const char *s, const char *end, const char *edge, struct span name,
+                             const char **after)
+{
+    static const char tag[] = "<section ";
+    for (; (s = bytes_find(s, end, tag, sizeof tag - 1)); s++) {
+        const char *close = tag_end(s + sizeof tag - 1, end);
+        struct span value = tag_attribute(s + sizeof tag - 2, close, edge);
+        *after = close < end ? close + 1 : end;
+        if (value.n == name.n && !memcmp(value.s, name.s, name.n))
+            return s;
+    }
+    return NULL;
+}
+
+int function_lst(struct expander *x, const struct function_call *c)
+{
+    struct span name = expand_value(x, c, 1), last = expand_value(x, c, 2);
+    struct library_page *page = NULL;
+    if (title_read(&x->scratch, x->site, c->first.s, c->first.n, 0) && x->scratch.text.len)
+        page = library_find(x->library, &x->scratch);
+    x->special++;
+    if (!page || (c->frame->within & page->bit) || c->frame->depth >= DEPTH_MAX ||
+        !expand_pay(x, page->n))
+        return 1;
+    size_t mark = x->out.len;
+    const char *end = page->text + page->n, *after;
+    for (const char *s = page->text; (s = find_edge(s, end, "begin", name, &after)); s = after) {
+        const char *inner = after,
+                   *stop = find_edge(inner, end, "end", last.n ? last : name, &after);
+        if (!stop)
+            stop = after = end;
+        expand_put(x, (struct span){ inner, (size_t)(stop - inner) });
+    }
+    struct span text = expand_take(x, mark);
+    struct frame f = { .caller = c->frame,
+                       .caller_tree = c->tree,
+                       .page = page,
+                       .depth = c->frame->depth + 1,
+                       .within = c->frame->within | page->bit };
+    SCOPED(tree) tree = { 0 };
+    preprocess(x->preprocessor, &tree, text.s, text.n, PREPROCESS_INCLUDED);
+    expand_nodes(x, &f, &tree, tree.nodes[0].child);
+    return 1;
+}
+
+/* ---- <pages index="Book.djvu" from=3 to=7 /> ----------------------------------------------- */
+
+/* Returns 1 if n is in the list "1-3,5", else 0; and sets *most to the greatest number there if it
+ * is less. */
+static int in_list(struct span list, int n, int *most)
+{
+    int found = 0;
+    for (const char *s = list.s, *end = s + list.n, *next; s < end; s = next + 1) {
+        int first, last;
+        next = memchr(s, ',', (size_t)(end - s));
+        next = next ? next : end;
+        const char *dash = memchr(s, '-', (size_t)(next - s)), *to = dash ? dash + 1 : s;
+        struct span from = { s, (size_t)((dash ? dash : next) - s) };
+        if (!span_number(span_trim(from), &first) ||
+            !span_number(span_trim((struct span){ to, (size_t)(next - to) }), &last))
+            continue;
+        found |= n >= first && n <= last;
+        *most = last > *most ? last : *most;
+    }
+    return found;
+}
+
+/* Appends a page of the book, or its section, after what is there: words that a hyphen divides at
+ * the page's end become one. */
+static void put_page(struct expander *x, const struct frame *f, size_t mark, struct span section)
+{
+    SCOPED(buf) call = BUF_INIT;
+    SCOPED(tree) tree = { 0 };
+    int last = x->out.len > mark ? x->out.data[x->out.len - 1] : '\n';
+    if (last == '-')
+        buf_truncate(&x->out, x->out.len - 1);
+    buf_adds(&call, last == '-' || last == '\n' ? "" : " ");
+    buf_adds(&call, section.n ? "{{#lst:" : "{{:");
+    title_put(x->site, &x->scratch, &call);
+    if (section.n)
+        buf_addf(&call, "|%.*s", (int)section.n, section.s);
+    buf_adds(&call, "}}");
+    struct span text = expand_copy(x, (struct span){ call.data, call.len });
+    preprocess(x->preprocessor, &tree, text.s, text.n, PREPROCESS_PAGE);
+    expand_nodes(x, f, &tree, tree.nodes[0].child);
+}
+
+void expand_book(struct expander *x, const struct frame *f, struct span attributes)
+{
+    static const char *const names[] = { "index",       "from",      "to",
+                                         "include",     "exclude",   "step",
+                                         "fromsection", "tosection", "onlysection" };
+    enum { GAP_MAX = 10000 /* pages in a row that are missing: the book is over */ };
+    enum { INDEX, FROM, TO, INCLUDE, EXCLUDE, STEP, FROM_SECTION, TO_SECTION, ONLY, COUNT };
+    struct span a[COUNT];
+    const char *end = attributes.s + attributes.n;
+    for (int i = 0; i < COUNT; i++)
+        a[i] = span_trim(tag_attribute(attributes.s, end, names[i]));
+    int from = 1, to = 0, step = 1, most = 0;
+    int has_from = span_number(a[FROM], &from), has_to = span_number(a[TO], &to);
+    in_list(a[INCLUDE], 0, &most);
+    int is_open = !has_to && (has_from || !a[INCLUDE].n); /* up to the last page that there is */
+    if (!span_number(a[STEP], &step) || !step)
+        step = 1;
+    if (!library_books(x->library) || !a[INDEX].n || (a[FROM].n && !has_from) ||
+        (a[TO].n && !has_to)) {
+        expand_hole(x); /* the page of the index, which names its pages, is not read */
+        return;
+    }
+    size_t mark = x->out.len;
+    uint64_t work = WORK_CALL + a[INCLUDE].n + a[EXCLUDE].n;
+    most = is_open ? INT_MAX : to > most ? to : most;
+    for (int n = a[INCLUDE].n ? 1 : from, gap = 0, any = 0;
+         n <= most && gap < GAP_MAX && expand_pay(x, work); n++) {
+        SCOPED(buf) name = BUF_INIT;
+        int in_range = n >= from && (n <= to || is_open) && (n - from) % step == 0;
+        buf_addf(&name, "%s:%.*s/%d", dump_namespace_name(x->site, library_books(x->library)),
+                 (int)a[INDEX].n, a[INDEX].s, n);
+        int exists = title_read(&x->scratch, x->site, name.data, name.len, 0) &&
+                     library_find(x->library, &x->scratch);
+        gap = exists ? 0 : gap + 1;
+        if (exists && (in_range || in_list(a[INCLUDE], n, &any)) && !in_list(a[EXCLUDE], n, &any))
+            put_page(x, f, mark,
+                     a[ONLY].n   ? a[ONLY]
+                     : n == from ? a[FROM_SECTION]
+                     : n == to   ? a[TO_SECTION]
+                                 : span_of(""));
+    }
+}
