@@ -33,12 +33,6 @@ struct encoder *encoder_new(const struct tokenizer *t)
     else
         e->split = split_new(&t->v.splitter);
     e->cache = wordcache_new(encode_unknown, e);
-    /* from high ids to low: frequent tokens have low ids and must stay in the cache */
-    for (size_t i = t->whole_count; i--;) {
-        size_t len;
-        const char *bytes = vocabulary_bytes(&t->v, t->whole[i], &len);
-        wordcache_put(e->cache, bytes, len, &t->whole[i], 1);
-    }
     buf_init(&e->repaired);
     buf_init(&e->prefixed);
     buf_init(&e->normalized);

@@ -27,8 +27,6 @@ struct tokenizer {
     struct seams *seams;           /* NULL: pieces are not divided before encoding */
     struct normalizer *normalizer; /* cuts words by BERT's rules; NULL for other vocabularies */
     uint64_t checksum;
-    uint32_t *whole; /* ids, in ascending order, of tokens whose bytes encode to that one token */
-    size_t whole_count;
     int drops;                 /* bytes that the vocabulary lacks are left out */
     struct added_set added[2]; /* the added tokens that each pass over the text looks for */
     struct tokenizer_lazy *lazy;

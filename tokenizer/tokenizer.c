@@ -15,10 +15,6 @@
 #include "tokenizer/model/subword.h"
 #include "tokenizer/parts.h"
 
-enum {
-    WHOLE_TOGETHER = 256, /* tokens that are encoded at once */
-};
-
 /* ---- the tokenizer --------------------------------------------------------------------------- */
 
 /* Fills t->added. Pass 0 looks for the tokens that are not "normalized". Pass 1 looks for the
@@ -92,62 +88,6 @@ static int settle_decoder(struct tokenizer *t)
     return t->v.decoder ? 0 : -1;
 }
 
-/* Sets whole[id] to 1 for each of the tokens ids[] that encodes to itself. Piece i of p is the
- * bytes of token ids[i]. */
-static void mark_whole(const struct tokenizer *t, struct subword_scratch *scratch, struct pieces p,
-                       const uint32_t *ids, uint8_t *whole)
-{
-    SCOPED(ids) got = { 0 };
-    size_t ends[WHOLE_TOGETHER];
-    /* one of the tokens cannot be encoded: try them one by one */
-    if (subword_encode_all(t->subword, scratch, &p, &got, ends) < 0) {
-        for (size_t i = 0; i < p.count && p.count > 1; i++) {
-            struct pieces one = pieces_of(&p, i, i + 1);
-            mark_whole(t, scratch, one, ids + i, whole);
-        }
-    } else {
-        for (size_t i = 0, at = 0; i < p.count; at = ends[i++])
-            whole[ids[i]] = ends[i] - at == 1 && got.data[at] == ids[i];
-    }
-}
-
-/* Returns 1 if a piece of text can have exactly this token's bytes, else 0. */
-static int is_piece(const struct vocabulary *v, const struct vocabulary_token *token)
-{
-    return token->kind == TOKEN_MODEL && token->len &&
-           (v->byte_level || utf8_valid(v->blob.data + token->at, token->len) == token->len);
-}
-
-/* Finds the tokens that encode to themselves. Encoders put them into their caches at the start,
- * because most words of a text are tokens. */
-static void find_whole(struct tokenizer *t)
-{
-    const struct vocabulary *v = &t->v;
-    SCOPED(subword_scratch) scratch = { 0 };
-    size_t begins[WHOLE_TOGETHER], ends[WHOLE_TOGETHER];
-    uint32_t ids[WHOLE_TOGETHER];
-    struct pieces p = { v->blob.data, v->blob.len, begins, ends, 0 };
-    SCOPED_MEM uint8_t *whole = mem_alloc(v->count);
-    subword_mark_whole(t->subword, whole);
-    for (uint32_t id = 0; id < v->count; id++) {
-        const struct vocabulary_token *token = &v->tokens[id];
-        if (whole[id] || !is_piece(v, token))
-            continue;
-        ids[p.count] = id;
-        begins[p.count] = token->at;
-        ends[p.count++] = token->at + token->len;
-        if (p.count == WHOLE_TOGETHER) {
-            mark_whole(t, &scratch, p, ids, whole);
-            p.count = 0;
-        }
-    }
-    mark_whole(t, &scratch, p, ids, whole);
-    t->whole = mem_alloc(v->count * sizeof *t->whole);
-    for (uint32_t id = 0; id < v->count; id++)
-        if (whole[id] && is_piece(v, &v->tokens[id]))
-            t->whole[t->whole_count++] = id;
-}
-
 struct tokenizer *tokenizer_from_vocabulary(struct vocabulary *v)
 {
     struct tokenizer *t = mem_zalloc(1, sizeof *t);
@@ -164,7 +104,6 @@ struct tokenizer *tokenizer_from_vocabulary(struct vocabulary *v)
         tokenizer_free(t);
         return NULL;
     }
-    find_whole(t);
     return t;
 }
 
@@ -200,7 +139,6 @@ void tokenizer_free(struct tokenizer *t)
     decoder_table_free(t->lazy->table);
     pthread_mutex_destroy(&t->lazy->lock);
     free(t->lazy);
-    free(t->whole);
     subword_free(t->subword);
     seams_free(t->seams);
     normalizer_free(t->normalizer);

@@ -11,7 +11,7 @@
 #include "tokenizer/model/wordpiece.h"
 #include "unicode/unicode.h"
 
-enum { CHARACTERS = 0x10000 };
+enum { CHARACTERS = 0x10000, TOGETHER = 256 };
 #define NO_ID UINT32_MAX
 
 struct subword {
@@ -22,6 +22,8 @@ struct subword {
     int bytes;             /* 1: encoding begins with the tokens of single bytes */
     int64_t fallback[256]; /* ids of <0x00> ... <0xFF>, -1 for none */
     uint32_t *characters;  /* ids of those below CHARACTERS, or NO_ID; NULL: no table */
+    uint8_t
+        *whole; /* by id: 1 if a piece with the token's bytes becomes it alone; NULL: no table */
 };
 
 static int64_t find_token(const struct vocabulary *v, const char *bytes, size_t n)
@@ -45,6 +47,20 @@ static void keep_characters(struct subword *s)
         if (found >= 0)
             s->characters[c] = (uint32_t)found;
     }
+}
+
+/* Finds tokens whose bytes become that one token, so that pieces with these bytes need no merging.
+ */
+static void mark_whole(struct subword *s)
+{
+    const struct vocabulary *v = s->v;
+    int64_t own_ids[256]; /* -1, not the unknown token, for missing bytes */
+    s->whole = mem_zalloc(v->count, 1);
+    vocabulary_byte_ids(v, own_ids);
+    if (!v->ignore_merges)
+        bpe_mark_whole(s->bpe, s->whole, v->count, own_ids, v->merges, v->merge_count);
+    for (uint32_t id = 0; id < v->count && v->ignore_merges; id++)
+        s->whole[id] = v->tokens[id].in_model;
 }
 
 struct subword *subword_new(const struct vocabulary *v)
@@ -74,6 +90,8 @@ struct subword *subword_new(const struct vocabulary *v)
     s->bytes = v->byte_level && !*v->prefix && !*v->suffix;
     if (!v->byte_level && !*v->prefix && !*v->suffix)
         keep_characters(s);
+    if (s->bytes || v->ignore_merges)
+        mark_whole(s);
     return s;
 }
 
@@ -91,6 +109,7 @@ void subword_free(struct subword *s)
     wordpiece_free(s->wordpiece);
     unigram_free(s->unigram);
     free(s->characters);
+    free(s->whole);
     free(s);
 }
 
@@ -100,22 +119,6 @@ void subword_scratch_release(struct subword_scratch *s)
     unigram_scratch_release(&s->unigram);
     ids_release(&s->ids);
     buf_release(&s->name);
-}
-
-/* Returns 1 if encoding only merges the bytes of a piece, else 0. */
-static int merges_bytes(const struct subword *s)
-{
-    return s->bytes && !s->v->ignore_merges;
-}
-
-void subword_mark_whole(const struct subword *s, uint8_t *whole)
-{
-    const struct vocabulary *v = s->v;
-    int64_t own_ids[256]; /* -1, not the unknown token, for missing bytes */
-    memset(whole, 0, v->count);
-    vocabulary_byte_ids(v, own_ids);
-    if (merges_bytes(s))
-        bpe_mark_whole(s->bpe, whole, v->count, own_ids, v->merges, v->merge_count);
 }
 
 /* ---- BPE over characters --------------------------------------------------------------------- */
@@ -199,12 +202,10 @@ int subword_encode(const struct subword *s, struct subword_scratch *scratch, con
         return unigram_encode(s->unigram, &scratch->unigram, piece, n, out);
     if (v->model == VOCABULARY_WORDLEVEL)
         return put_word(v, piece, n, out);
-    if (v->ignore_merges) {
-        int64_t id = find_token(v, piece, n);
-        if (id >= 0) {
-            ids_add(out, (uint32_t)id);
-            return 0;
-        }
+    int64_t id = s->whole ? vocabulary_find(v, piece, n) : -1;
+    if (id >= 0 && s->whole[id]) {
+        ids_add(out, (uint32_t)id);
+        return 0;
     }
     if (s->bytes)
         return bpe_encode(s->bpe, &scratch->bpe, piece, n, out);
@@ -214,33 +215,45 @@ int subword_encode(const struct subword *s, struct subword_scratch *scratch, con
     return bpe_encode_ids(s->bpe, &scratch->bpe, scratch->ids.data, scratch->ids.count, out);
 }
 
-/* Returns how many pieces in a row, from piece i on, are encoded only by merging their bytes. */
-static size_t count_merged(const struct subword *s, const struct pieces *p, size_t i)
+/* Appends the ids of at most TOGETHER pieces of bytes to `out`: those that are whole tokens are
+ * looked up, and the others are merged together. Returns 0, or -1 with an error. */
+static int encode_bytes(const struct subword *s, struct subword_scratch *scratch,
+                        const struct pieces *p, struct ids *out, size_t *ends)
 {
-    size_t end = i;
-    if (merges_bytes(s))
-        return p->count - i;
-    while (s->bytes && end < p->count &&
-           find_token(s->v, p->text + p->begins[end], p->ends[end] - p->begins[end]) < 0)
-        end++;
-    return end - i;
+    size_t begins[TOGETHER], rest_ends[TOGETHER], made[TOGETHER];
+    struct pieces rest = { p->text, p->readable, begins, rest_ends, 0 };
+    uint32_t known[TOGETHER];
+    struct ids *merged = &scratch->ids;
+    vocabulary_find_all(s->v, p, known);
+    for (size_t i = 0; i < p->count; i++) {
+        known[i] = known[i] < s->v->count && s->whole[known[i]] ? known[i] : NO_ID;
+        begins[rest.count] = p->begins[i];
+        rest_ends[rest.count] = p->ends[i];
+        rest.count += known[i] == NO_ID;
+    }
+    merged->count = 0;
+    if (bpe_encode_all(s->bpe, &scratch->bpe, &rest, merged, made) < 0)
+        return -1;
+    for (size_t i = 0, k = 0, at = 0; i < p->count; ends[i++] = out->count) {
+        if (known[i] != NO_ID)
+            ids_add(out, known[i]);
+        for (size_t end = known[i] == NO_ID ? made[k++] : at; at < end; at++)
+            ids_add(out, merged->data[at]);
+    }
+    return 0;
 }
 
 int subword_encode_all(const struct subword *s, struct subword_scratch *scratch,
                        const struct pieces *p, struct ids *out, size_t *ends)
 {
-    for (size_t i = 0, some; i < p->count; i += some) {
-        some = count_merged(s, p, i);
-        struct pieces run = pieces_of(p, i, i + some);
-        if (some && bpe_encode_all(s->bpe, &scratch->bpe, &run, out, ends + i) < 0)
+    for (size_t i = 0; i < p->count && s->bytes; i += TOGETHER) {
+        struct pieces some = pieces_of(p, i, p->count - i < TOGETHER ? p->count : i + TOGETHER);
+        if (encode_bytes(s, scratch, &some, out, ends + i) < 0)
             return -1;
-        if (some)
-            continue;
+    }
+    for (size_t i = 0; i < p->count && !s->bytes; ends[i++] = out->count)
         if (subword_encode(s, scratch, p->text + p->begins[i], p->ends[i] - p->begins[i], out) < 0)
             return -1;
-        ends[i] = out->count;
-        some = 1;
-    }
     return 0;
 }
 

@@ -27,10 +27,6 @@ struct subword *subword_new(const struct vocabulary *v); /* v borrowed */
 void subword_drop_missing(struct subword *s);
 void subword_free(struct subword *s);
 
-/* Sets whole[id] to 1 if the token's bytes are certain to encode to that one token, else to 0.
- * Other tokens may encode to themselves, too. */
-void subword_mark_whole(const struct subword *s, uint8_t *whole);
-
 /* Working memory of one thread. Initialise it with zeroes. */
 struct subword_scratch {
     struct bpe_scratch bpe;

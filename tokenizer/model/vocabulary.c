@@ -110,6 +110,27 @@ int64_t vocabulary_find(const struct vocabulary *v, const char *bytes, size_t n)
     return id == NONE ? -1 : (int64_t)id;
 }
 
+/* Returns a token with this hash, or any other token. */
+static const struct vocabulary_token *guess(const struct vocabulary *v, uint32_t hash)
+{
+    uint32_t id = v->slots[hash & v->slot_mask].id;
+    return &v->tokens[id == NONE ? 0 : id];
+}
+
+void vocabulary_find_all(const struct vocabulary *v, const struct pieces *p, uint32_t *ids)
+{
+    for (size_t i = 0; i < p->count; i++) {
+        ids[i] = hash_of(p->text + p->begins[i], p->ends[i] - p->begins[i]);
+        __builtin_prefetch(&v->slots[ids[i] & v->slot_mask]);
+    }
+    for (size_t i = 0; i < p->count; i++)
+        __builtin_prefetch(guess(v, ids[i]));
+    for (size_t i = 0; i < p->count; i++)
+        __builtin_prefetch(v->blob.data + guess(v, ids[i])->at);
+    for (size_t i = 0; i < p->count; i++)
+        ids[i] = find_slot(v, p->text + p->begins[i], p->ends[i] - p->begins[i], ids[i])->id;
+}
+
 const char *vocabulary_bytes(const struct vocabulary *v, uint32_t id, size_t *n)
 {
     if (id >= v->count || v->tokens[id].kind == TOKEN_HOLE)

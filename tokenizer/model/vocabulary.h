@@ -23,6 +23,7 @@
 
 #include "common/base/buf.h"
 #include "tokenizer/cut/normalize.h"
+#include "tokenizer/cut/pieces.h"
 #include "tokenizer/cut/pretokenize.h"
 #include "tokenizer/cut/steps.h"
 #include "tokenizer/model/merge.h"
@@ -147,6 +148,9 @@ void vocabulary_release(struct vocabulary *v);
 int vocabulary_put(struct vocabulary *v, int64_t id, const char *bytes, size_t n,
                    enum token_kind kind);
 int64_t vocabulary_find(const struct vocabulary *v, const char *bytes, size_t n); /* -1: none */
+/* Sets ids[i] to the id that vocabulary_find returns for piece i, UINT32_MAX for none. Faster for
+ * many pieces: what is far away in memory is fetched for all at once. */
+void vocabulary_find_all(const struct vocabulary *v, const struct pieces *p, uint32_t *ids);
 
 /* Returns the bytes of a token, which are not NUL-terminated, and sets *n to their number. Returns
  * NULL if id is out of range or has no token. */

@@ -54,7 +54,7 @@ struct wordcache *wordcache_new(wordcache_encode_fn *encode, void *ctx)
     struct wordcache *c = mem_zalloc(1, sizeof *c);
     size_t bytes = sizeof *c->buckets << BUCKETS_LOG;
     c->buckets = memset(mem_huge(1, bytes), 0, bytes);
-    c->ring = mem_huge(RING_UNITS + FEW_IDS, sizeof *c->ring);
+    c->ring = mem_alloc((RING_UNITS + FEW_IDS) * sizeof *c->ring);
     c->encode = encode;
     c->ctx = ctx;
     return c;
@@ -192,22 +192,6 @@ static void set_ids(struct wordcache *c, struct word *w, const char *piece, size
 static inline int has_room(size_t n, size_t count)
 {
     return n <= PIECE_BYTES_MAX && count <= PIECE_IDS_MAX && count;
-}
-
-void wordcache_put(struct wordcache *c, const char *piece, size_t n, const uint32_t *ids,
-                   size_t count)
-{
-    uint32_t padded[PIECE_IDS_MAX + FEW_IDS];
-    if (!has_room(n, count))
-        return;
-    struct key k = n < KEY_BYTES ? short_key(piece, n, n) : long_key(piece, n);
-    struct word *bucket = bucket_of(c, k);
-    int way = find_way(bucket, k);
-    push_down(bucket, way < WAYS ? way : WAYS - 1);
-    bucket[0].key[0] = k.low;
-    bucket[0].key[1] = k.high;
-    memcpy(padded, ids, count * sizeof *ids);
-    set_ids(c, bucket, piece, n, padded, count);
 }
 
 /* Returns 1 if a[0..n) and b[0..n) are equal, else 0. n must be at least KEY_BYTES. */

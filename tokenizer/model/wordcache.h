@@ -30,10 +30,6 @@ typedef int wordcache_encode_fn(void *ctx, const struct pieces *p, struct ids *o
 struct wordcache *wordcache_new(wordcache_encode_fn *encode, void *ctx);
 void wordcache_free(struct wordcache *c);
 
-/* Adds a piece and its ids to the cache, unless it has too many bytes or ids. */
-void wordcache_put(struct wordcache *c, const char *piece, size_t n, const uint32_t *ids,
-                   size_t count);
-
 /* Appends the ids of the pieces to `out`, in order. Returns 0, or -1 with an error if a piece
  * cannot be encoded; *failed is then set to the number of that piece in p, from 0. */
 int wordcache_encode(struct wordcache *c, const struct pieces *p, struct ids *out, size_t *failed);
