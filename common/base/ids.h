@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/base/mem.h"
 
@@ -21,6 +22,15 @@ static inline void ids_add(struct ids *ids, uint32_t id)
 {
     mem_grow(ids->data, ids->cap, ids->count + 1);
     ids->data[ids->count++] = id;
+}
+
+static inline void ids_append(struct ids *ids, const uint32_t *from, size_t n)
+{
+    if (!n)
+        return;
+    mem_grow(ids->data, ids->cap, ids->count + n);
+    memcpy(ids->data + ids->count, from, n * sizeof *from);
+    ids->count += n;
 }
 
 static inline void ids_release(struct ids *ids)

@@ -237,6 +237,7 @@ int vocab_json_parse(struct vocabulary *v, const char *text, size_t n, const cha
 {
     struct js_scan s;
     js_scan_init(&s, text, n);
+    vocabulary_expect(v, n);
     int result = read_vocab_json(v, &s);
     js_scan_release(&s);
     return result < 0 ? err_in("%s", name) : 0;

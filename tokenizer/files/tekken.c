@@ -105,6 +105,7 @@ int tekken_is(const char *text, size_t n)
 int tekken_parse(struct vocabulary *v, const char *text, size_t n, const char *name)
 {
     SCOPED_JS root = js_parse(text, n, name);
+    vocabulary_expect(v, n);
     int failed = root ? read_root(v, root) : -1;
     return failed && root ? err_in("%s", name) : failed;
 }

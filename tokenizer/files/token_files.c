@@ -117,6 +117,7 @@ static int read_ranks(struct vocabulary *v, const char *text, size_t n, const ch
 
 int tiktoken_parse(struct vocabulary *v, const char *text, size_t n, const char *name)
 {
+    vocabulary_expect(v, n);
     if (read_ranks(v, text, n, name) < 0)
         return -1;
     return vocabulary_derive_merges(v) < 0 ? err_in("%s", name) : 0;

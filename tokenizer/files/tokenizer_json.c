@@ -429,6 +429,7 @@ int tokenizer_json_parse(struct vocabulary *v, const char *text, size_t n, const
 {
     struct reading r = { .text = text };
     struct js_cut cuts[2];
+    vocabulary_expect(v, n);
     if (model_parts_find(&r.parts, text, n) < 0)
         return err_in("%s", name);
     SCOPED_JS root = js_parse_without(text, n, cuts, model_parts_cuts(&r.parts, cuts), name);

@@ -235,10 +235,12 @@ static int encode_bytes(const struct subword *s, struct subword_scratch *scratch
     if (bpe_encode_all(s->bpe, &scratch->bpe, &rest, merged, made) < 0)
         return -1;
     for (size_t i = 0, k = 0, at = 0; i < p->count; ends[i++] = out->count) {
-        if (known[i] != NO_ID)
+        if (known[i] != NO_ID) {
             ids_add(out, known[i]);
-        for (size_t end = known[i] == NO_ID ? made[k++] : at; at < end; at++)
-            ids_add(out, merged->data[at]);
+            continue;
+        }
+        ids_append(out, merged->data + at, made[k] - at);
+        at = made[k++];
     }
     return 0;
 }

@@ -376,9 +376,7 @@ static int unpack_all(const struct unigram *u, struct unigram_scratch *s, const 
             s->sum += (float)u->v->scores[ids[i]];
         if (s->sum < margin - most)
             return 0;
-        mem_grow(out->data, out->cap, out->count + (i - begin));
-        memcpy(out->data + out->count, ids + begin, (i - begin) * sizeof *ids);
-        out->count += i - begin;
+        ids_append(out, ids + begin, i - begin);
         if (i == count)
             return 1;
         i += unpack(ids + i, &s->piece);
@@ -390,7 +388,7 @@ static int unpack_all(const struct unigram *u, struct unigram_scratch *s, const 
 int unigram_settle(const struct unigram *u, struct unigram_scratch *s, struct ids *out, size_t from)
 {
     const float before = s->sum;
-    if (!u->v->hides)
+    if (!u->v->hides || out->count == from)
         return 1;
     s->ids.count = 0;
     int got = unpack_all(u, s, out->data + from, out->count - from);
@@ -399,8 +397,6 @@ int unigram_settle(const struct unigram *u, struct unigram_scratch *s, struct id
         s->sum = before;
         return got;
     }
-    mem_grow(out->data, out->cap, from + s->ids.count);
-    memcpy(out->data + from, s->ids.data, s->ids.count * sizeof *out->data);
-    out->count += s->ids.count;
+    ids_append(out, s->ids.data, s->ids.count);
     return 1;
 }

@@ -21,6 +21,7 @@ const char end_of_text_name[] = "<|endoftext|>";
 void vocabulary_init(struct vocabulary *v)
 {
     *v = (struct vocabulary){ .blob = BUF_INIT,
+                              .most = VOCABULARY_MAX,
                               .end_of_text = -1,
                               .byte_level = 1,
                               .trims_places = 1,
@@ -152,6 +153,8 @@ int vocabulary_put(struct vocabulary *v, int64_t id, const char *bytes, size_t n
 {
     if (id < 0 || id >= VOCABULARY_MAX)
         return err_set("token id %lld is not below %d", (long long)id, VOCABULARY_MAX);
+    if (id >= v->most)
+        return err_set("id %lld is too great for a file of this size", (long long)id);
     if (n > UINT32_MAX / 2)
         return err_set("token %lld of %zu bytes is too long", (long long)id, n);
     uint32_t hash = hash_of(bytes, n);
@@ -242,6 +245,13 @@ int vocabulary_check(const struct vocabulary *v)
                ? err_set("the vocabulary goes up to id %u, but has only %u tokens", v->count - 1,
                          tokens)
                : 0;
+}
+
+void vocabulary_expect(struct vocabulary *v, size_t bytes)
+{
+    enum { TOKEN_BYTES = 4 }; /* of the shortest token and its id in a file */
+    if (bytes / TOKEN_BYTES < VOCABULARY_MAX / HOLES_MAX - MANY)
+        v->most = HOLES_MAX * ((uint32_t)(bytes / TOKEN_BYTES) + MANY);
 }
 
 uint32_t vocabulary_hole(const struct vocabulary *v)

@@ -91,6 +91,7 @@ struct vocabulary {
     enum vocabulary_model model;
     struct vocabulary_token *tokens;
     uint32_t count; /* ids are below this */
+    uint32_t most;  /* no id may be this or greater */
     size_t tokens_cap;
     struct buf blob;
     struct vocabulary_slot *slots; /* hash table of ids by bytes */
@@ -175,6 +176,9 @@ int vocabulary_put_special(struct vocabulary *v, int64_t id, const char *name, s
  * added token keeps the spelling that is searched for in texts. */
 void vocabulary_respell(struct vocabulary *v, uint32_t id, const char *bytes, size_t n);
 
+/* From now on, refuses ids so great that a file of so many bytes would have far too few tokens for
+ * them (vocabulary_check): they would take much memory. */
+void vocabulary_expect(struct vocabulary *v, size_t bytes);
 /* Returns 0, or -1 with an error if there are no tokens, or far fewer tokens than ids. */
 int vocabulary_check(const struct vocabulary *v);
 /* Returns 0, or -1 with an error if there are no tokens, or if an id below v->count has none. */

@@ -38,7 +38,7 @@ Test(files, vocab_json_that_is_none)
     refuses(vocab_json_parse, "{\"a\": 0, \"b\": 0}",
             "x: token 'b' at byte 9: id 0 is given to two tokens");
     refuses(vocab_json_parse, "{\"a\": 0, \"b\": 9999999}",
-            "x: the vocabulary goes up to id 9999999, but has only 2 tokens");
+            "x: token 'b' at byte 9: id 9999999 is too great for a file of this size");
     refuses(vocab_json_parse, "{\"a\": -1}", "x: token 'a' at byte 1: token id -1 is not below");
     refuses(vocab_json_parse, "{\"a\": 99999999999}",
             "x: token 'a' at byte 1: token id 99999999999 is");
