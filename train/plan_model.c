@@ -191,6 +191,7 @@ int plan_model_make(struct plan *p)
     c.embedding_dropout = c.residual_dropout = c.head_dropout = s->dropout;
     c.attention_dropout = s->attention_dropout < 0 ? s->dropout : s->attention_dropout;
     c.init_std = s->init_std;
+    c.zero_ends = s->zero_ends;
     c.untied = s->untied;
     if (uses(p, "types"))
         c.types = s->types;

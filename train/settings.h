@@ -21,6 +21,7 @@ struct settings {
     int64_t window;               /* 0: none */
     int64_t layers, width, heads, inner, positions, vocabulary;
     double epsilon, dropout, attention_dropout, init_std;
+    int zero_ends; /* see struct model_config */
     int64_t types; /* this and the next two are for BERT: see struct model_config */
     int dropout_first, bare_head;
     int document_attention; /* 1: no token attends to another document */

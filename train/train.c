@@ -80,6 +80,8 @@ static const struct opt options[] = {
       "dropout rate of attention alone; -1: as --dropout", -1, 0.99 },
     { 0, "init-std", OPT_REAL, AT(init_std), "X", "standard deviation of the initial weights", 0,
       1 },
+    { 0, "zero-ends", OPT_FLAG, AT(zero_ends), NULL,
+      "start with zeros in the matrices that end residual branches" },
     { 0, "kv-heads", OPT_INT | OPT_FIXED, AT(kv_heads), "N",
       "Llama: heads of keys and values, which groups of --heads share; 0: as many as --heads", 0,
       1e6 },
