@@ -364,6 +364,8 @@ DEVICE double stretched(const struct angles *a, double frequency, int64_t i)
 {
     const struct ops_stretch *s = &a->stretch;
     double share = 0;
+    if (s->divided)
+        return frequency / s->divisors[i];
     if (!s->factor)
         return frequency;
     if (s->yarn)

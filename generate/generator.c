@@ -14,6 +14,11 @@
 /* Prepares the rest of a generator with tokenizer, back end and model. */
 static void begin(struct generator *g, const struct ops_array *blocks)
 {
+    /* LongRoPE turns a longer text otherwise from its first token on, so that cached keys would
+     * have to be made again. */
+    struct model_config *c = &g->model.config;
+    if (c->rope_longer.divided && c->rope_longer.original < (double)c->positions)
+        c->positions = (int64_t)c->rope_longer.original;
     decoder_init(&g->decoder, &g->model, g->ops, blocks, g->cached);
     g->choosers = mem_zalloc((size_t)ops_threads(g->ops), sizeof *g->choosers);
     g->encoder = encoder_new(g->tokenizer);

@@ -508,6 +508,8 @@ double ops_rotary_frequency(const struct ops_rotary *r, int64_t i)
 {
     const struct ops_stretch *s = &r->stretch;
     const double frequency = pow(r->base, -2.0 * (double)i / (double)r->HS);
+    if (s->divided)
+        return frequency / s->divisors[i];
     if (!s->factor)
         return frequency;
     if (!s->original)

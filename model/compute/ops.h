@@ -284,10 +284,15 @@ int64_t ops_rows_count(const struct ops_rows *rows);
  * `low` times is divided by the factor, and between these the change is interpolated linearly
  * (Llama 3.1; Hugging Face's "llama3"). `yarn` 1: between the pairs of numbers whose waves fit
  * `high` and `low` times, the change is interpolated by the pair's number (Peng et al. 2023);
- * `whole` 1: by whole numbers, rounded outwards. `scale`: multiplies the turned numbers; 0: 1. */
+ * `whole` 1: by whole numbers, rounded outwards. `divided`: the number of pairs, each of which has
+ * a divisor of its own (LongRoPE, Ding et al. 2024); 0: none has. `scale`: multiplies the turned
+ * numbers; 0: 1. */
+enum { OPS_DIVISORS = 128 };
 struct ops_stretch {
     double factor, low, high, original, scale;
     int yarn, whole;
+    int64_t divided;
+    float divisors[OPS_DIVISORS];
 };
 /* Rotary positions (Su et al. 2021), in place. A row of x has `heads` heads of HS numbers; rows are
  * ld apart. In each head, the pair of numbers i and i + HS/2 (Hugging Face's order) is turned by

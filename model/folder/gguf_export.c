@@ -100,9 +100,10 @@ static int begin(struct exporting *e)
         if (has_copy(e, i))
             declare(e, "output.weight", i, 1);
     }
-    const int64_t divisors = gguf_model_divisors(NULL, &m->config);
-    if (divisors)
-        gguf_add_tensor(&e->w, "rope_freqs.weight", GGUF_TENSOR_F32, 1, &divisors);
+    const char *name;
+    int64_t divisors;
+    for (int k = 0; (divisors = gguf_model_divisors(NULL, &name, &m->config, k)); k++)
+        gguf_add_tensor(&e->w, name, GGUF_TENSOR_F32, 1, &divisors);
     return gguf_create(&e->w, e->path);
 }
 
@@ -200,16 +201,18 @@ static int write_tensors(struct exporting *e, const struct weights *files, int t
 
 static int write_divisors(struct exporting *e)
 {
-    const int64_t n = gguf_model_divisors(NULL, &e->m.config);
-    float *divisors = mem_alloc((size_t)n * sizeof *divisors);
-    unsigned char *bytes = mem_alloc((size_t)n * sizeof *divisors);
-    gguf_model_divisors(divisors, &e->m.config);
-    stored_make(OPS_F32, bytes, divisors, n);
-    int failed = n && (gguf_write(&e->w, bytes, (uint64_t)n * sizeof *divisors) < 0 ||
-                       gguf_end_tensor(&e->w) < 0);
-    free(divisors);
-    free(bytes);
-    return failed ? -1 : 0;
+    const char *name;
+    int64_t n;
+    for (int k = 0; (n = gguf_model_divisors(NULL, &name, &e->m.config, k)); k++) {
+        SCOPED_MEM float *divisors = mem_alloc((size_t)n * sizeof *divisors);
+        SCOPED_MEM unsigned char *bytes = mem_alloc((size_t)n * sizeof *divisors);
+        gguf_model_divisors(divisors, &name, &e->m.config, k);
+        stored_make(OPS_F32, bytes, divisors, n);
+        if (gguf_write(&e->w, bytes, (uint64_t)n * sizeof *divisors) < 0 ||
+            gguf_end_tensor(&e->w) < 0)
+            return -1;
+    }
+    return 0;
 }
 
 /* Sets *head to the head that is written; `ours` 1: for textmill alone. Returns 0, or -1 with an

@@ -114,16 +114,24 @@ static const struct setting yarn[] = {
     { 0 }
 };
 
+static const struct setting longrope[] = {
+    { "rope.scaling.original_context_length", CONFIG_AT(rope_stretch.original), 0 },
+    { "rope.scaling.attn_factor", CONFIG_AT(rope_stretch.scale), 1 },
+    { 0 }
+};
+static const char *const longrope_names[] = { "rope_factors_short.weight",
+                                              "rope_factors_long.weight" };
+
 static int is_llama3(const struct model_config *c)
 {
-    return c->rope_stretch.original && !c->rope_stretch.yarn;
+    return c->rope_stretch.original && !c->rope_stretch.yarn && !c->rope_stretch.divided;
 }
 
 /* Sets name[] to the key of a setting. Returns the setting's usual value. */
 static double setting_key(char name[KEY_NAME], const struct model_config *c,
                           const struct setting *s)
 {
-    if (c->rope_stretch.yarn)
+    if (c->rope_stretch.yarn || c->rope_stretch.divided)
         key_name(name, c, s->key);
     else
         snprintf(name, KEY_NAME, "%s", s->key);
@@ -143,11 +151,14 @@ static double divisor(const struct model_config *c, int64_t i)
     return ops_rotary_frequency(&plain, i) / ops_rotary_frequency(&scaled, i);
 }
 
-int64_t gguf_model_divisors(float *out, const struct model_config *c)
+int64_t gguf_model_divisors(float *out, const char **name, const struct model_config *c, int k)
 {
-    const int64_t n = is_llama3(c) ? pairs_of(c) : 0;
+    const int divided = c->rope_stretch.divided && k < 2;
+    *name = divided ? longrope_names[k] : "rope_freqs.weight";
+    const int64_t n = divided || (is_llama3(c) && !k) ? pairs_of(c) : 0;
     for (int64_t i = 0; i < n && out; i++)
-        out[i] = (float)divisor(c, i);
+        out[i] = !divided ? (float)divisor(c, i)
+                          : (k ? &c->rope_longer : &c->rope_stretch)->divisors[i];
     return n;
 }
 
@@ -179,7 +190,39 @@ static void write_settings(struct gguf_writer *w, const struct model_config *c,
     }
 }
 
-/* Reads the kind of rotary scaling, and YaRN's settings. Returns 0, or -1 with an error. */
+/* Returns the divisors of frequencies, checked, or NULL with an error. */
+static const unsigned char *divisors_of(const struct model_config *c, const struct gguf *g,
+                                        const struct gguf_tensor *t)
+{
+    if (t->type == GGUF_TENSOR_F32 && t->rank == 1 && t->shape[0] == pairs_of(c))
+        return g->map.data + t->offset;
+    err_set("%s: bad shape or type of tensor '%s', whose data is at byte %llu", g->path, t->name,
+            (unsigned long long)t->offset);
+    return NULL;
+}
+
+/* Reads LongRoPE's settings and its two tensors. Returns 0, or -1 with an error. */
+static int read_longrope(struct model_config *c, const struct gguf *g)
+{
+    struct ops_stretch *s = &c->rope_stretch;
+    s->divided = pairs_of(c);
+    if (s->divided > OPS_DIVISORS)
+        return err_set("%s: unsupported LongRoPE of %lld pairs a head, at most %d", g->path,
+                       (long long)s->divided, OPS_DIVISORS);
+    if (read_settings(c, g, longrope) < 0)
+        return -1;
+    c->rope_longer = *s;
+    for (int k = 0; k < 2; k++) {
+        const struct gguf_tensor *t = gguf_tensor(g, longrope_names[k]);
+        const unsigned char *data = t ? divisors_of(c, g, t) : NULL;
+        if (!data)
+            return t ? -1 : err_set("%s: no tensor '%s'", g->path, longrope_names[k]);
+        stored_read(OPS_F32, (k ? &c->rope_longer : s)->divisors, data, t->elements);
+    }
+    return 0;
+}
+
+/* Reads the kind of rotary scaling, and its settings. Returns 0, or -1 with an error. */
 static int read_scaling(struct model_config *c, const struct gguf *g)
 {
     struct ops_stretch *s = &c->rope_stretch;
@@ -195,6 +238,8 @@ static int read_scaling(struct model_config *c, const struct gguf *g)
         s->factor = s->factor ? s->factor : 1;
         failed = read_settings(c, g, yarn);
         s->scale *= ops_yarn_scale(s->factor, 1);
+    } else if (k && !failed && !strcmp(type.data, "longrope")) {
+        failed = read_longrope(c, g);
     } else if (k && !failed && strcmp(type.data, "linear")) {
         failed = err_set("%s: unsupported %s", g->path, name);
     }
@@ -209,13 +254,12 @@ static int read_divisors(struct model_config *c, const struct gguf *g)
     const struct gguf_tensor *t = gguf_tensor(g, "rope_freqs.weight");
     if (!t)
         return 0;
-    if (c->rope_stretch.yarn)
-        return err_set("%s: unsupported tensor 'rope_freqs.weight' beside YaRN", g->path);
-    if (t->type != GGUF_TENSOR_F32 || t->rank != 1 || t->shape[0] != pairs_of(c))
-        return err_set("%s: bad shape or type of tensor 'rope_freqs.weight', whose data is at byte "
-                       "%llu",
-                       g->path, (unsigned long long)t->offset);
-    const unsigned char *data = g->map.data + t->offset;
+    if (c->rope_stretch.yarn || c->rope_stretch.divided)
+        return err_set("%s: unsupported tensor 'rope_freqs.weight' beside YaRN or LongRoPE",
+                       g->path);
+    const unsigned char *data = divisors_of(c, g, t);
+    if (!data)
+        return -1;
     float x, most = 1;
     for (int64_t i = 0; i < t->elements; i++) {
         stored_read(OPS_F32, &x, data + 4 * i, 1);
@@ -314,6 +358,8 @@ static int check_config(const struct model_config *c)
         what = "scale of attention";
     else if (c->rope_stretch.yarn && !c->rope_stretch.whole)
         what = "rounding of YaRN's limits";
+    else if (c->rope_stretch.divided && strcmp(words_of(c)->name, "llama") != 0)
+        what = "rotary scaling, such as LongRoPE";
     else if (c->rope_pause && c->rope_pause != 4)
         what = "interval of layers without rotary positions than 4";
     return what ? err_set("GGUF's '%s' has no other %s", words_of(c)->name, what) : 0;
@@ -343,8 +389,10 @@ int gguf_model_keys(struct gguf_writer *w, const struct model *m)
         else
             gguf_add_f32(w, name, (float)real);
     }
-    if (c->rope_stretch.factor && !is_llama3(c)) {
-        const char *type = c->rope_stretch.yarn ? "yarn" : "linear";
+    if ((c->rope_stretch.factor && !is_llama3(c)) || c->rope_stretch.divided) {
+        const char *type = c->rope_stretch.yarn      ? "yarn"
+                           : c->rope_stretch.divided ? "longrope"
+                                                     : "linear";
         key_name(name, c, "rope.scaling.type");
         gguf_add_text(w, name, type, strlen(type));
     }
@@ -352,6 +400,8 @@ int gguf_model_keys(struct gguf_writer *w, const struct model *m)
         struct model_config relative = *c;
         relative.rope_stretch.scale /= ops_yarn_scale(c->rope_stretch.factor, 1);
         write_settings(w, &relative, yarn);
+    } else if (c->rope_stretch.divided) {
+        write_settings(w, c, longrope);
     } else if (is_llama3(c)) {
         write_settings(w, c, llama3);
     }

@@ -40,9 +40,9 @@ void gguf_model_pair(void *to, const void *from, int64_t rows, uint64_t bytes, i
 /* Adds the keys of the model's configuration to *w. Returns 0, or -1 with an error if GGUF cannot
  * express the configuration. */
 int gguf_model_keys(struct gguf_writer *w, const struct model *m);
-/* Sets out[], unless it is NULL, to the divisors of the rotary frequencies, the tensor
- * rope_freqs.weight. Returns their number; 0: the model has no Llama 3 scaling, and no such
- * tensor. */
-int64_t gguf_model_divisors(float *out, const struct model_config *c);
+/* Sets out[], unless it is NULL, to the divisors of the rotary frequencies in tensor k, and *name
+ * to its name: rope_freqs.weight for Llama 3's scaling, rope_factors_short.weight and
+ * rope_factors_long.weight for LongRoPE. Returns their number; 0: there is no tensor k. */
+int64_t gguf_model_divisors(float *out, const char **name, const struct model_config *c, int k);
 /* Sets `out` to the name of row `row` in GGUF files. */
 void gguf_model_name(char out[TENSOR_NAME], const struct model *m, size_t row);

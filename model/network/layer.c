@@ -149,7 +149,7 @@ static void add_weight(struct model *m, const struct layer_row *row, int i, int6
                                     : width_of(c, row->out + (enum layer_array)i);
     const int end = row->kind == LAYER_RESIDUAL;
     const double std = c->init_std / (end && a->scaled_ends ? sqrt(2.0 * (double)c->layers) : 1);
-    block_add_map(m, block, stem, layer, in, out, std, biased, end);
+    block_add_map(m, block, stem, layer, in, out, end && c->zero_ends ? 0 : std, biased, end);
     for (int k = 0; k <= biased; k++) {
         struct tensor *t = &m->tensors.rows[m->tensors.count - 1 - (size_t)k];
         t->maps = row->joined ? row->joined : 1;
@@ -396,15 +396,18 @@ static void rotate(struct run *r, const struct layer_row *row, const struct plac
     const struct model_config *c = &r->m->config;
     if (c->rope_pause && (r->layer + 1) % c->rope_pause == 0)
         return;
+    const struct ops_tokens *t = &r->in->tokens;
+    const int longer = c->rope_longer.divided &&
+                       (double)(t->first + t->T) > c->rope_stretch.original;
     for (int i = 0; i < 2; i++) {
         const struct ops_rotary rotary = { .heads = i ? c->kv_heads : c->heads,
                                            .HS = c->head_width,
                                            .ld = stride_of(r, row->in[i]),
                                            .base = model_is_local(c, r->layer) ? c->local_theta
                                                                                : c->rope_theta,
-                                           .stretch = c->rope_stretch,
+                                           .stretch = longer ? c->rope_longer : c->rope_stretch,
                                            .back = back };
-        ops_rotate(r->o, p[row->in[i]].at, &r->in->tokens, &rotary);
+        ops_rotate(r->o, p[row->in[i]].at, t, &rotary);
     }
 }
 

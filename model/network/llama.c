@@ -44,6 +44,25 @@ static const struct layer_row qwen3_layer[] = {
     { .kind = LAYER_END },
 };
 
+/* Checks LongRoPE's settings. Returns 0, or -1 with an error. */
+static int check_divisors(const struct model_config *c)
+{
+    const struct ops_stretch *both[] = { &c->rope_stretch, &c->rope_longer };
+    for (int k = 0; k < 2; k++) {
+        const struct ops_stretch *s = both[k];
+        if (s->divided != (c->rope_stretch.divided ? c->head_width / 2 : 0))
+            return err_set("bad model configuration: LongRoPE has %lld divisors for %lld "
+                           "pairs of a head",
+                           (long long)s->divided, (long long)c->head_width / 2);
+        for (int64_t i = 0; i < s->divided; i++)
+            if (!(s->divisors[i] > 0 && s->divisors[i] < INFINITY))
+                return err_set("bad model configuration: LongRoPE's divisor %lld is %g, must be "
+                               "above 0",
+                               (long long)i, s->divisors[i]);
+    }
+    return 0;
+}
+
 /* Checks YaRN's settings. Returns 0, or -1 with an error. */
 static int check_yarn(const struct model_config *c)
 {
@@ -76,7 +95,7 @@ static int init(struct model *m)
         c->rope_theta = 10000;
     if (!(c->rope_theta > 0 && c->rope_theta < INFINITY))
         return err_set("bad model configuration: rope_theta is %g, must be above 0", c->rope_theta);
-    if (check_yarn(c) < 0)
+    if (check_yarn(c) < 0 || check_divisors(c) < 0)
         return -1;
     next_token_init(m);
     return 0;
@@ -174,6 +193,46 @@ static int read_original(double *out, const struct js *root, const struct js *ro
                : config_real(out, root, key, inside, path);
 }
 
+static int read_list(struct ops_stretch *s, const struct js *rope, const char *key,
+                     const char *path)
+{
+    const struct js *list = js_get(rope, key);
+    double x;
+    s->divided = (int64_t)js_count(list);
+    if (!js_is_array(list) || s->divided < 1 || s->divided > OPS_DIVISORS)
+        return err_set("%s: bad %s: not a list of 1 to %d numbers", path, key, OPS_DIVISORS);
+    for (int64_t i = 0; i < s->divided; i++) {
+        if (js_real(js_at(list, (size_t)i), &x) < 0)
+            return err_set("%s: bad %s: item %lld is not a number", path, key, (long long)i);
+        s->divisors[i] = (float)x;
+    }
+    return 0;
+}
+
+/* Reads both lists of LongRoPE. The usual scale is a function of how much longer texts are. */
+static int read_longrope(struct model_config *c, const struct js *root, const struct js *rope,
+                         const char *path)
+{
+    struct ops_stretch *s = &c->rope_stretch;
+    double factor, longest;
+    if (read_original(&s->original, root, rope, path) < 0 ||
+        config_real(&longest, root, "max_position_embeddings", (double)c->positions, path) < 0 ||
+        config_real(&factor, rope, "factor", longest / s->original, path) < 0)
+        return -1;
+    if (!(s->original > 1 && s->original < INFINITY))
+        return err_set("%s: bad original_max_position_embeddings: %g, must be above 1", path,
+                       s->original);
+    const double usual = factor > 1 ? sqrt(1 + log(factor) / log(s->original)) : 1;
+    if (config_real(&s->scale, rope, "attention_factor", usual, path) < 0)
+        return -1;
+    if (!(s->scale > 0 && s->scale < INFINITY))
+        return err_set("%s: bad attention_factor: %g, must be above 0", path, s->scale);
+    c->rope_longer = *s;
+    return read_list(s, rope, "short_factor", path) < 0
+               ? -1
+               : read_list(&c->rope_longer, rope, "long_factor", path);
+}
+
 /* Reads the rotary settings: from rope_parameters (newer files, with rope_theta inside), else from
  * rope_scaling (older files, with rope_theta outside). Returns 0, or -1 with an error set. */
 static int read_rope(struct model_config *c, const struct js *root, const char *path)
@@ -193,12 +252,14 @@ static int read_rope(struct model_config *c, const struct js *root, const char *
         return err_set("%s: unsupported partial_rotary_factor %g, only 1", path, share);
     if (type && !strcmp(type, "default"))
         return 0;
+    if (type && !strcmp(type, "longrope"))
+        return read_longrope(c, root, rope, path);
     struct ops_stretch *s = &c->rope_stretch;
     const int llama3 = type && !strcmp(type, "llama3"), yarn = type && !strcmp(type, "yarn"),
               dynamic = type && !strcmp(type, "dynamic");
     if (!type || (strcmp(type, "linear") && !llama3 && !yarn && !dynamic))
-        return err_set("%s: unsupported rope_type '%s', only default, linear, llama3, yarn and "
-                       "dynamic",
+        return err_set("%s: unsupported rope_type '%s', only default, linear, llama3, yarn, "
+                       "dynamic and longrope",
                        path, type ? type : "");
     double *factor = dynamic ? &c->rope_dynamic : &s->factor;
     if (config_real(factor, rope, "factor", 0, path) < 0)
@@ -287,6 +348,14 @@ static int read_mistral(struct model_config *c, const struct js *root, const cha
     return read_window(&c->window, root, path) < 0 ? -1 : read_rope(c, root, path);
 }
 
+static void print_list(struct buf *out, const char *key, const struct ops_stretch *s)
+{
+    buf_addf(out, ", \"%s\": [", key);
+    for (int64_t i = 0; i < s->divided; i++)
+        buf_addf(out, "%s%.9g", i ? ", " : "", s->divisors[i]);
+    buf_adds(out, "]");
+}
+
 static void print_rest(struct buf *out, const struct model_config *c)
 {
     const struct ops_stretch *s = &c->rope_stretch;
@@ -296,6 +365,15 @@ static void print_rest(struct buf *out, const struct model_config *c)
         buf_adds(out, "  \"sliding_window\": null,\n");
     if (c->architecture == &architecture_smollm3) /* its usual token is not in each vocabulary */
         buf_adds(out, "  \"pad_token_id\": null,\n");
+    if (s->divided) {
+        buf_addf(out,
+                 "  \"rope_scaling\": {\"rope_type\": \"longrope\", \"attention_factor\": %.17g, "
+                 "\"original_max_position_embeddings\": %.0f",
+                 s->scale, s->original);
+        print_list(out, "short_factor", s);
+        print_list(out, "long_factor", &c->rope_longer);
+        buf_adds(out, "},\n");
+    }
     if (!s->factor && !c->rope_dynamic)
         return;
     buf_addf(out, "  \"rope_scaling\": {\"rope_type\": \"%s\", \"factor\": %.17g",

@@ -51,6 +51,7 @@ struct model_config {
     double epsilon; /* of the norms */
     double embedding_dropout, attention_dropout, residual_dropout;
     double init_std;
+    int zero_ends; /* 1: in a new model, the maps that end residual branches are 0 */
     enum ops_activation activation; /* of the MLP */
     int untied;                     /* 1: the decoder has its own table, not the embedding's */
 
@@ -58,6 +59,8 @@ struct model_config {
     int qkv_bias, out_bias, mlp_bias; /* whether these maps have biases */
     double rope_theta;                /* the base of rotary positions; 0: 10000 */
     struct ops_stretch rope_stretch;
+    struct ops_stretch
+        rope_longer;     /* LongRoPE: for texts of more than rope_stretch.original tokens */
     int64_t rope_pause;  /* SmolLM3: each such layer leaves queries and keys as they are; 0: none */
     int64_t window;      /* a token attends to tokens less than this many places away; 0: to all */
     int64_t local_pause; /* ModernBERT: layers 0, so many, ... have no window; 0: all have it */

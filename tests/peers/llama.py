@@ -1,6 +1,6 @@
 """Llama, Qwen2, Qwen3, SmolLM3 and Mistral beside transformers and PyTorch. Random models of many sizes, saved by transformers, give the
-same logits, the same gradients and the same greedy text here; so do the logits of fifty random Qwen3, SmolLM3 and
-Mistral, whose windows are shorter than many texts. Fifty updates with AdamW
+same logits, the same gradients and the same greedy text here; so do the logits with fifty random settings of each scaling of rotary
+positions, and those of fifty random Qwen3, SmolLM3 and Mistral, whose windows are shorter than many texts. Fifty updates with AdamW
 agree with PyTorch's. A model trained here loads there. tests/peers/gpt.c runs our side."""
 import json
 import os
@@ -160,6 +160,14 @@ def every_shape(program, work):
             greedy_text_agrees(what, folder, model, vocabulary)
 
 
+def random_longrope(random, pairs):
+    """Returns settings of LongRoPE; most texts are longer than some of the lengths."""
+    lists = {k: [float(x) for x in random.uniform(1, most, pairs)] for k, most in (("short_factor", 2), ("long_factor", 40))}
+    keys = {"attention_factor": 1.3, "factor": float(random.choice([1, 4]))}
+    return {"rope_type": "longrope", "original_max_position_embeddings": int(random.choice([30, 64, 100, 4096])), **lists,
+            **{k: v for k, v in keys.items() if random.integers(2)}}
+
+
 def random_scaling(random, dynamic):
     """Returns settings of dynamic scaling or of YaRN, each key there or not."""
     factor = float(random.choice([1, 1.5, 4, 20]))
@@ -176,10 +184,11 @@ def random_scalings_agree(program, work):
     """Also after our own program has saved them. transformers rounds frequencies to f32, which sharp attention shows: so the weights
     are smaller here."""
     random, worst = np.random.default_rng(51), 0
-    for i in range(60):
-        kind, scaling = str(random.choice(list(KINDS))), random_scaling(random, i % 3 == 0)
+    for i in range(150):
+        kind, pairs = str(random.choice(list(KINDS))), int(random.integers(2, 40))
+        scaling = random_longrope(random, pairs) if i >= 100 else random_scaling(random, i % 2 == 0)
         model = random_model(kind, 97, dict(rope_scaling=scaling, rope_theta=float(random.choice([100, 1e4, 1e6])),
-                                            head_dim=2 * int(random.integers(2, 40)), sliding_window=None, initializer_range=0.08))
+                                            head_dim=2 * pairs, sliding_window=None, initializer_range=0.08))
         folder, again = os.path.join(work, f"scaled-{i}"), os.path.join(work, f"scaled-again-{i}")
         model.save_pretrained(folder)
         subprocess.run(["train", "-q", "--start-from", folder, "--data", "generated", "--vocabulary", "97", "--sequence-length", "16",
@@ -191,7 +200,7 @@ def random_scalings_agree(program, work):
             error = float(np.abs(logits.ravel() - theirs.ravel()).max() / np.abs(theirs).max())
             assert error <= 2e-5, (kind, model.config.rope_parameters, error)
             worst = max(worst, error)
-    print(f"60 random scalings, three ways: logits: {worst:.1e} (at most 2e-05)")
+    print(f"50 random settings each of dynamic scaling, YaRN and LongRoPE, three ways: logits: {worst:.1e} (at most 2e-05)")
 
 
 def random_pauses(random, layers):

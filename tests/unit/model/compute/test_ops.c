@@ -976,6 +976,8 @@ static double yarned(double frequency, int64_t i, int64_t HS, const struct ops_s
 static double stretched(double frequency, int64_t i, int64_t HS, const struct ops_stretch *s)
 {
     const double pi = 3.141592653589793, wave = 2 * pi / frequency;
+    if (s->divided)
+        return frequency / (double)s->divisors[i];
     if (s->yarn)
         return yarned(frequency, i, HS, s);
     if (!s->original)
@@ -1042,6 +1044,12 @@ static void rotate_in(struct ops *o)
     rotate_of(o, 64, 2, -1, llama);
     rotate_of(o, 64, 2, -1, yarn);
     rotate_of(o, 64, 2, 9, part);
+    struct ops_stretch own = { .scale = 1.2, .divided = 32 };
+    for (int i = 0; i < 32; i++)
+        own.divisors[i] = 1 + (float)(i * i % 7) / 3;
+    rotate_of(o, 64, 2, -1, own);
+    own.divisors[31] = 9; /* a table for other divisors is another one */
+    rotate_of(o, 64, 2, -1, own);
     rotate_of(o, 128, 1, 3, none);
 }
 

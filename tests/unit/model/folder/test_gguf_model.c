@@ -235,9 +235,12 @@ Test(gguf, llama3)
 Test(gguf, yarn)
 {
     struct model_config c = llama;
-    c.rope_stretch = (struct ops_stretch){ 4, 1, 32, 8, ops_yarn_scale(4, 1), 1, 1 };
+    c.rope_stretch = (struct ops_stretch){
+        4, 1, 32, 8, ops_yarn_scale(4, 1), .yarn = 1, .whole = 1
+    };
     check_round_trip(&c);
-    c.rope_stretch = (struct ops_stretch){ 4, 2, 3, 64, 1.25 * ops_yarn_scale(4, 1), 1, 1 };
+    c.rope_stretch = (struct ops_stretch){ 4,         2,         3, 64, 1.25 * ops_yarn_scale(4, 1),
+                                           .yarn = 1, .whole = 1 };
     check_round_trip(&c);
     c.rope_stretch.whole = 0;
     struct ops *o = ops_new(1);
@@ -245,6 +248,28 @@ Test(gguf, yarn)
     ops_free(o);
     cr_assert_eq(export(in_dir("model.gguf"), OPS_F32, 0), -1);
     cr_assert(strstr(err_get(), "no other rounding of YaRN's limits"), "%s", err_get());
+}
+
+/* LongRoPE is a Llama's in llama.cpp, with a tensor for each list. */
+Test(gguf, longrope)
+{
+    struct model_config c = llama;
+    c.rope_stretch = (struct ops_stretch){ .original = 5, .scale = 1.25 };
+    c.rope_stretch.divided = (c.head_width ? c.head_width : c.width / c.heads) / 2;
+    c.rope_longer = c.rope_stretch;
+    for (int64_t i = 0; i < c.rope_stretch.divided; i++) {
+        c.rope_stretch.divisors[i] = 1 + (float)i / 3;
+        c.rope_longer.divisors[i] = 2 + (float)i;
+    }
+    check_round_trip(&c);
+    c.rope_stretch.original = c.rope_longer.original = 7;
+    check_round_trip(&c);
+    c.architecture = &architecture_qwen2;
+    struct ops *o = ops_new(1);
+    save_folder(o, &c);
+    ops_free(o);
+    cr_assert_eq(export(in_dir("model.gguf"), OPS_F32, 0), -1);
+    cr_assert(strstr(err_get(), "no other rotary scaling, such as LongRoPE"), "%s", err_get());
 }
 
 /* ---- encoders ----------------------------------------------------------------------------- */

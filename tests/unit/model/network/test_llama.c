@@ -66,6 +66,51 @@ Test(llama, gradients)
     net_check_gradients(&c, fill_documents);
 }
 
+/* With zero_ends a new layer passes its input on: its last maps are 0, and no other is. */
+Test(llama, zero_ends)
+{
+    struct model m;
+    struct model_config c = small();
+    for (c.zero_ends = 0; c.zero_ends < 2; c.zero_ends++) {
+        cr_assert_eq(model_init(&m, &c), 0, "%s", err_get());
+        for (size_t i = 0; i < m.tensors.count; i++) {
+            const char *name = m.tensors.rows[i].name;
+            const int end = strstr(name, "o_proj") || strstr(name, "down_proj");
+            if (m.tensors.rows[i].init == INIT_NORMAL)
+                cr_assert_eq(m.tensors.rows[i].std == 0, end && c.zero_ends, "%s", name);
+        }
+        model_release(&m);
+    }
+}
+
+static double loss_of(const struct model_config *c)
+{
+    static struct net n;
+    net_init(&n, c, fill, 1);
+    const double loss = net_loss(&n);
+    net_release(&n);
+    return loss;
+}
+
+/* The texts have 11 tokens: one more than those of the short list, then as many. */
+Test(llama, longrope)
+{
+    struct model_config c = small();
+    c.rope_stretch = (struct ops_stretch){ .original = 10, .scale = 1.1, .divided = 3 };
+    c.rope_longer = c.rope_stretch;
+    for (int i = 0; i < 3; i++) {
+        c.rope_stretch.divisors[i] = 1 + (float)i;
+        c.rope_longer.divisors[i] = 3;
+    }
+    net_check_gradients(&c, fill);
+    const double longer = loss_of(&c);
+    c.rope_stretch.original = 11;
+    const double shorter = loss_of(&c);
+    memcpy(c.rope_stretch.divisors, c.rope_longer.divisors, sizeof c.rope_longer.divisors);
+    cr_assert_eq(loss_of(&c), longer);
+    cr_assert_neq(shorter, longer);
+}
+
 static struct model_config qwen3(void)
 {
     struct model_config c = small();
@@ -210,8 +255,13 @@ Test(llama, bad_configurations)
     c.rope_theta = -1;
     refused(c, "rope_theta is -1");
     c = small();
-    c.rope_stretch = (struct ops_stretch){ 4, 32, 1, 64, 1, 1, 1 };
+    c.rope_stretch = (struct ops_stretch){ 4, 32, 1, 64, 1, .yarn = 1, .whole = 1 };
     refused(c, "YaRN's beta_slow is 32, beta_fast 1");
+    c = small();
+    c.rope_stretch.divided = c.rope_longer.divided = 2;
+    refused(c, "LongRoPE has 2 divisors for 3 pairs of a head");
+    c.rope_stretch.divided = c.rope_longer.divided = 3;
+    refused(c, "LongRoPE's divisor 0 is 0, must be above 0");
 }
 
 Test(llama, flops)
@@ -298,9 +348,28 @@ Test(llama, config)
     config_refused("{\"model_type\":\"llama\",\"rope_scaling\":{\"type\":\"yarn\",\"factor\":2,"
                    "\"original_max_position_embeddings\":-1}}",
                    "YaRN's beta_slow is 1, beta_fast 32, original_max_position_embeddings -1");
-    config_refused("{\"model_type\":\"llama\",\"rope_scaling\":{\"rope_type\":\"longrope\"}}",
-                   "unsupported rope_type 'longrope', only default, linear, llama3, yarn and "
-                   "dynamic");
+    c = read_config("{\"model_type\":\"llama\",\"max_position_embeddings\":131072,"
+                    "\"original_max_position_embeddings\":4096,\"rope_scaling\":{\"type\":"
+                    "\"longrope\",\"short_factor\":[1,1.5],\"long_factor\":[2,3]}}");
+    cr_assert(c.rope_stretch.divided == 2 && c.rope_stretch.divisors[1] == 1.5F &&
+              c.rope_longer.divisors[1] == 3 && c.rope_stretch.original == 4096);
+    cr_assert_float_eq(c.rope_longer.scale, 1.190238, 1e-6); /* as Phi-3 mini 128k */
+    config_refused("{\"model_type\":\"llama\",\"rope_scaling\":{\"type\":\"longrope\","
+                   "\"original_max_position_embeddings\":4096}}",
+                   "bad short_factor: not a list of 1 to 128 numbers");
+    config_refused(
+        "{\"model_type\":\"llama\",\"rope_scaling\":{\"type\":\"longrope\","
+        "\"original_max_position_embeddings\":4096,\"short_factor\":[1],\"long_factor\":[\"a\"]}}",
+        "bad long_factor: item 0 is not a number");
+    config_refused("{\"model_type\":\"llama\",\"rope_scaling\":{\"type\":\"longrope\","
+                   "\"original_max_position_embeddings\":1}}",
+                   "bad original_max_position_embeddings: 1, must be above 1");
+    config_refused("{\"model_type\":\"llama\",\"rope_scaling\":{\"type\":\"longrope\","
+                   "\"original_max_position_embeddings\":4096,\"attention_factor\":0}}",
+                   "bad attention_factor: 0, must be above 0");
+    config_refused("{\"model_type\":\"llama\",\"rope_scaling\":{\"rope_type\":\"su\"}}",
+                   "unsupported rope_type 'su', only default, linear, llama3, yarn, dynamic and "
+                   "longrope");
     config_refused("{\"model_type\":\"llama\",\"rope_scaling\":{\"type\":\"dynamic\","
                    "\"factor\":0.5}}",
                    "bad factor of rope_scaling: 0.5");
