@@ -102,9 +102,9 @@ void expand_book(struct expander *x, const struct frame *f, struct span attribut
     static const char *const names[] = { "index",       "from",      "to",
                                          "include",     "exclude",   "step",
                                          "fromsection", "tosection", "onlysection" };
-    enum { GAP_MAX = 10000 /* pages in a row that are missing: the book is over */ };
     enum { INDEX, FROM, TO, INCLUDE, EXCLUDE, STEP, FROM_SECTION, TO_SECTION, ONLY, COUNT };
-    struct span a[COUNT];
+    enum { GAP_MAX = 10000 /* pages in a row that are missing: the book is over */ };
+    struct span a[COUNT + 1] = { [COUNT] = { "", 0 } };
     const char *end = attributes.s + attributes.n;
     for (int i = 0; i < COUNT; i++)
         a[i] = span_trim(tag_attribute(attributes.s, end, names[i]));
@@ -131,11 +131,8 @@ void expand_book(struct expander *x, const struct frame *f, struct span attribut
         int exists = title_read(&x->scratch, x->site, name.data, name.len, 0) &&
                      library_find(x->library, &x->scratch);
         gap = exists ? 0 : gap + 1;
+        int which = a[ONLY].n ? ONLY : n == from ? FROM_SECTION : n == to ? TO_SECTION : COUNT;
         if (exists && (in_range || in_list(a[INCLUDE], n, &any)) && !in_list(a[EXCLUDE], n, &any))
-            put_page(x, f, mark,
-                     a[ONLY].n   ? a[ONLY]
-                     : n == from ? a[FROM_SECTION]
-                     : n == to   ? a[TO_SECTION]
-                                 : span_of(""));
+            put_page(x, f, mark, a[which]);
     }
 }

@@ -172,7 +172,10 @@ enum verdict { GOES_ON, ENDS, ASK_NEXT };
 static enum verdict judge_letter(const struct sentence_mark *p, const struct word *w,
                                  const char *next)
 {
-    if (w->before.code == '\'' || w->before.code == 0x2019) /* "Newton's." */
+    struct letter outer = letter_before(p->begin, w->s - w->before.len);
+    int in_acronym = (w->before.code == '"' || w->before.code == 0x5F4) && /* Hebrew: AB"C */
+                     letter_is_alphabetic(outer.kind);
+    if (w->before.code == '\'' || w->before.code == 0x2019 || in_acronym) /* "Newton's." */
         return ENDS;
     unsigned kinds = sentence_model_word(p->model, w->s, w->n);
     if (kinds & SENTENCE_TITLE || (kinds & SENTENCE_NUMBER && is_number(next, p->end)))
