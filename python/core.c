@@ -479,8 +479,8 @@ static PyObject *encode_batch(PyObject *self, PyObject *const *args, Py_ssize_t 
         !(list = PySequence_List(args[0])))
         return NULL;
     const Py_ssize_t count = PyList_Size(list);
-    struct text *texts = calloc((size_t)count + 1, sizeof *texts);
-    const char **begins = calloc((size_t)count + 1, sizeof *begins);
+    SCOPED_MEM struct text *texts = calloc((size_t)count + 1, sizeof *texts);
+    SCOPED_MEM const char **begins = calloc((size_t)count + 1, sizeof *begins);
     uint64_t *ends = calloc((size_t)count + 1, sizeof *ends), end = 0;
     Py_ssize_t read = 0;
     if (!texts || !begins || !ends)
@@ -496,8 +496,6 @@ static PyObject *encode_batch(PyObject *self, PyObject *const *args, Py_ssize_t 
     textmill_tokens_free(&tokens);
     while (read)
         release_text(&texts[--read]);
-    free(texts);
-    free(begins);
     free(ends);
     Py_DECREF(list);
     return result;

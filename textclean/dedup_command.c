@@ -389,7 +389,7 @@ static int read_part(struct run *r, const struct file_map *map, const struct buf
 static int read_parts(struct run *r, int argc, char **argv)
 {
     const struct opt_list *given = &r->given->keys;
-    struct file_names names;
+    SCOPED(file_names) names = { 0 };
     SCOPED(buf) head = BUF_INIT;
     uint64_t documents = 0;
     set_head(r, argc, argv, &head);
@@ -401,7 +401,6 @@ static int read_parts(struct run *r, int argc, char **argv)
             result = err_in("%s", names.names[i]);
         file_unmap(&map);
     }
-    file_names_release(&names);
     if (!result && !r->second)
         result = err_usage("--keys has no hashes of the input: name it as for --keys-to");
     return result ? result : firsts_finish(&r->firsts, note, r);

@@ -48,7 +48,7 @@ static struct key_slot *slot_of(const struct firsts *f, const struct key *key)
 
 static int grow(struct firsts *f)
 {
-    struct key_slot *old = f->slots;
+    SCOPED_MEM struct key_slot *old = f->slots;
     size_t count = f->slot_count;
     char text[32];
     if (3 * count * sizeof *f->slots > f->memory) /* the old table and one of twice its size */
@@ -61,7 +61,6 @@ static int grow(struct firsts *f)
     for (size_t i = 0; i < count; i++)
         if (old[i].next)
             *slot_of(f, &old[i].key) = old[i];
-    free(old);
     return 0;
 }
 
@@ -110,7 +109,7 @@ static int finish_part(struct firsts *f, struct spill *part,
         return err_set("a part of the keys has %s, more than half of --memory: give more",
                        log_bytes(text, part->bytes));
     size_t n = part->bytes / sizeof(struct key_slot);
-    struct key_slot *all = mem_alloc(part->bytes);
+    SCOPED_MEM struct key_slot *all = mem_alloc(part->bytes);
     if (n)
         memcpy(all, part->data, part->bytes);
     qsort(all, n, sizeof *all, compare);
@@ -120,7 +119,6 @@ static int finish_part(struct firsts *f, struct spill *part,
         else if (all[i].next != all[first].next)
             same(ctx, all[i].next, all[first].next);
     }
-    free(all);
     spill_clear(part);
     return 0;
 }

@@ -177,7 +177,7 @@ static int write_batch(void *ctx, void *item)
 static int run_batches(struct run *r)
 {
     int threads = (int)tool_threads, count = threads > 1 ? 3 * threads : 1;
-    void **items = mem_zalloc((size_t)count, sizeof *items);
+    SCOPED_MEM void **items = mem_zalloc((size_t)count, sizeof *items);
     for (int i = 0; i < count; i++)
         items[i] = batch_new(r->f);
     struct pipeline p = { read_batch, work_batch, write_batch, r, items, count, NULL };
@@ -186,7 +186,6 @@ static int run_batches(struct run *r)
     progress_end();
     for (int i = 0; i < count; i++)
         batch_free(r->f, items[i]);
-    free(items);
     return result;
 }
 

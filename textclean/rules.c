@@ -336,12 +336,11 @@ static int set_limit(struct rules *r, const char *name, size_t n, const char *va
 
 static int load_limits(struct rules *r, const char *path)
 {
-    struct yaml y;
+    SCOPED(yaml) y = { 0 };
     int result = yaml_load(&y, path);
     for (size_t i = 0; i < y.count && !result; i++)
         if (set_limit(r, y.items[i].key, strlen(y.items[i].key), y.items[i].value) < 0)
             result = err_in("%s: line %d", path, y.items[i].line);
-    yaml_release(&y);
     return result;
 }
 

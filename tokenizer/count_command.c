@@ -60,7 +60,7 @@ static int write_counts(const struct count *given, const struct tokenizer *t,
 static int run(int argc, char **argv, void *options_given)
 {
     const struct count *given = options_given;
-    struct counting_tables counted;
+    SCOPED_BY(counting_release) struct counting_tables counted = { 0 };
     if (counting_check(&given->counting) < 0 ||
         tool_may_replace(given->output_path, NULL, NULL) < 0 ||
         (!strcmp(given->output_path, "-") && tool_binary_stdout() < 0))
@@ -71,7 +71,6 @@ static int run(int argc, char **argv, void *options_given)
     int result = counting_run(&given->counting, &counted, t, argc, argv);
     if (!result)
         result = write_counts(given, t, &counted);
-    counting_release(&counted);
     tokenizer_free(t);
     return result;
 }

@@ -288,7 +288,7 @@ static int check_usage(const struct learning *given)
 static int run(int argc, char **argv, void *options_given)
 {
     const struct learning *given = options_given;
-    struct counting_tables counted;
+    SCOPED_BY(counting_release) struct counting_tables counted = { 0 };
     SCOPED(counted_words) words = COUNTED_WORDS_INIT;
     struct vocabulary v;
     if (check_usage(given) < 0)
@@ -300,7 +300,6 @@ static int run(int argc, char **argv, void *options_given)
     if (!result)
         result = word_counts_join(&words, counted.tables, counted.count,
                                   (uint64_t)given->min_word_count);
-    counting_release(&counted);
     tokenizer_into_vocabulary(t, &v);
     if (!result)
         result = learn_and_save(given, &v, &words);

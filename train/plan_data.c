@@ -13,11 +13,10 @@
 
 static int gguf_has_tokenizer(const char *path)
 {
-    struct gguf g;
+    SCOPED_BY(gguf_close) struct gguf g = { 0 };
     int result = gguf_open(&g, path);
     if (!result)
         result = gguf_find(&g, "tokenizer.ggml.model") != NULL;
-    gguf_close(&g);
     return result;
 }
 

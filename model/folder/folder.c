@@ -44,11 +44,10 @@ static int read_config(struct buf *path, struct buf *text, const char *dir)
 int folder_check(const char *path)
 {
     enum file_kind kind, config = FILE_PLAIN;
-    struct buf inside = BUF_INIT;
+    SCOPED(buf) inside = BUF_INIT;
     int result = file_look(path, &kind);
     if (!result && kind == FILE_FOLDER)
         result = find_config(&inside, &config, path);
-    buf_release(&inside);
     if (!result && kind == FILE_NONE)
         return err_set("there is no model '%s': 'train' makes one, and 'scripts/model-download' "
                        "fetches published ones",
@@ -62,8 +61,8 @@ int folder_check(const char *path)
 
 int folder_verify(const char *path, int rank, int ranks)
 {
-    struct weights files = { 0 };
-    struct gguf gguf = { 0 };
+    SCOPED_BY(weights_close) struct weights files = { 0 };
+    SCOPED_BY(gguf_close) struct gguf gguf = { 0 };
     int failed = folder_check(path), damaged = 0;
     if (!failed)
         failed = gguf_is(path) ? gguf_open(&gguf, path) : weights_open(&files, path);
@@ -73,42 +72,35 @@ int folder_verify(const char *path, int rank, int ranks)
         const struct err why = err_keep();
         failed = err_set("%s: copy the file again, or use it as it is with --no-verify", why.text);
     }
-    gguf_close(&gguf);
-    weights_close(&files);
     return failed;
 }
 
 static int read_gguf_config(struct model_config *config, enum model_head head, const char *path)
 {
-    struct gguf g;
+    SCOPED_BY(gguf_close) struct gguf g = { 0 };
     int failed = gguf_open(&g, path);
     if (!failed)
         failed = gguf_model_config(config, &g, head);
-    gguf_close(&g);
     return failed;
 }
 
 int folder_read_config(struct model_config *config, enum model_head head, const char *dir)
 {
-    struct buf path = BUF_INIT, text = BUF_INIT;
+    SCOPED(buf) path = BUF_INIT, text = BUF_INIT;
     if (gguf_is(dir))
         return read_gguf_config(config, head, dir);
     int failed = read_config(&path, &text, dir);
     if (failed == 0)
         failed = architecture_read(config, head, text.data, text.len, path.data);
-    buf_release(&text);
-    buf_release(&path);
     return failed;
 }
 
 int folder_head(enum model_head *head, const char *dir)
 {
-    struct buf path = BUF_INIT, text = BUF_INIT;
+    SCOPED(buf) path = BUF_INIT, text = BUF_INIT;
     int failed = read_config(&path, &text, dir);
     if (failed == 0)
         failed = architecture_head(head, text.data, text.len, path.data);
-    buf_release(&text);
-    buf_release(&path);
     return failed;
 }
 
@@ -125,7 +117,7 @@ static void add_ids(struct ids *out, const struct js *v)
 static int gguf_ends(struct ids *ends, const char *path)
 {
     static const char *const keys[] = { "eos", "eot", "eom" };
-    struct gguf g = { 0 };
+    SCOPED_BY(gguf_close) struct gguf g = { 0 };
     double id;
     int failed = gguf_open(&g, path);
     for (int i = 0; i < 3 && !failed; i++) {
@@ -135,7 +127,6 @@ static int gguf_ends(struct ids *ends, const char *path)
         if (k && !(failed = gguf_real(&g, k, &id)) && id >= 0 && id <= UINT32_MAX)
             ids_add(ends, (uint32_t)id);
     }
-    gguf_close(&g);
     return failed;
 }
 
@@ -143,7 +134,7 @@ int folder_ends(struct ids *ends, const char *path)
 {
     static const char *const names[] = { "generation_config.json", "config.json" };
     const size_t before = ends->count;
-    struct buf file = BUF_INIT;
+    SCOPED(buf) file = BUF_INIT;
     int failed = 0;
     if (gguf_is(path))
         return gguf_ends(ends, path);
@@ -151,13 +142,11 @@ int folder_ends(struct ids *ends, const char *path)
         enum file_kind kind;
         file_join(&file, path, names[i]);
         failed = file_look(file.data, &kind);
-        struct js *root = failed || !kind ? NULL : js_load(file.data);
+        SCOPED_JS root = failed || !kind ? NULL : js_load(file.data);
         if (!failed && kind && !root)
             failed = -1;
         add_ids(ends, js_get(root, "eos_token_id"));
-        js_free(root);
     }
-    buf_release(&file);
     return failed;
 }
 
@@ -182,14 +171,13 @@ static int check_shape(const struct safetensors *file, const struct safetensor *
     if (t->rank == row->rank && t->shape[0] == file_shape(row, 0) &&
         (t->rank == 1 || t->shape[1] == file_shape(row, 1)))
         return 0;
-    struct buf shape = BUF_INIT;
+    SCOPED(buf) shape = BUF_INIT;
     for (int i = 0; i < t->rank; i++)
         buf_addf(&shape, "%s%lld", i ? "," : "", (long long)t->shape[i]);
     err_set(row->rank == 1 ? "%s: tensor '%s' has shape [%s], but config.json needs [%lld]"
                            : "%s: tensor '%s' has shape [%s], but config.json needs [%lld,%lld]",
             file->path, t->name, shape.data, (long long)file_shape(row, 0),
             (long long)(row->rank == 1 ? 0 : file_shape(row, 1)));
-    buf_release(&shape);
     return -1;
 }
 
@@ -271,11 +259,10 @@ static int read_tensor(const struct safetensors *file, const struct safetensor *
 {
     if (!row->transposed)
         return safetensors_read(file, t, out);
-    float *turned = mem_alloc((size_t)tensor_elements(row) * sizeof *turned);
+    SCOPED_MEM float *turned = mem_alloc((size_t)tensor_elements(row) * sizeof *turned);
     int failed = safetensors_read(file, t, turned);
     if (failed == 0)
         transpose(out, turned, row->shape[1], row->shape[0], row->shape[0], sizeof *turned);
-    free(turned);
     return failed;
 }
 
@@ -337,11 +324,10 @@ static int read_own(const struct folder_reader *r, const struct model *m, float 
     if (!split_is_shared(row, own))
         return read_or_make(r, out, i);
     const struct split_runs runs = split_runs(row, own, m->split, split_number(m->split));
-    float *all = mem_alloc((size_t)tensor_elements(row) * sizeof *all);
+    SCOPED_MEM float *all = mem_alloc((size_t)tensor_elements(row) * sizeof *all);
     int failed = read_or_make(r, all, i);
     if (!failed)
         split_cut(out, all, &runs, sizeof *all);
-    free(all);
     return failed;
 }
 
@@ -357,11 +343,10 @@ static int read_part(const struct folder_reader *r, const struct model *m, float
         return read_own(r, m, out, i);
     if (t && !row->transposed && !split_is_shared(row, own))
         return safetensors_read_part(file, t, first, n, out);
-    float *all = mem_alloc((size_t)tensor_elements(own) * sizeof *all);
+    SCOPED_MEM float *all = mem_alloc((size_t)tensor_elements(own) * sizeof *all);
     int failed = read_own(r, m, all, i);
     if (!failed)
         memcpy(out, all + first, (size_t)n * sizeof *all);
-    free(all);
     return failed;
 }
 
@@ -441,7 +426,7 @@ int folder_load(struct model *m, struct ops *o, struct ops_array **blocks, const
                 enum model_head head, uint64_t seed, int *made)
 {
     const struct model_config wanted = { .head = head };
-    struct folder_reader r;
+    SCOPED_BY(folder_reader_close) struct folder_reader r = { 0 };
     *blocks = NULL;
     if (folder_reader_open(&r, m, dir, &wanted, NULL, seed, made) < 0)
         return -1;
@@ -450,7 +435,6 @@ int folder_load(struct model *m, struct ops *o, struct ops_array **blocks, const
         *blocks = mem_zalloc((size_t)m->tensors.blocks, sizeof **blocks);
     for (int b = 0; b < m->tensors.blocks && !failed; b++)
         failed = folder_reader_block(&r, m, o, b, 0, m->tensors.block_size[b], &(*blocks)[b]);
-    folder_reader_close(&r);
     if (failed < 0) {
         folder_free_blocks(m, o, *blocks);
         *blocks = NULL;
@@ -505,7 +489,7 @@ static int write_turned(struct safetensors_writer *w, const struct tensor *row, 
 {
     const int64_t rows = row->shape[0], columns = row->shape[1];
     const int64_t strip = rows < STRIP ? STRIP / rows : 1;
-    char *turned = mem_alloc((size_t)(strip * rows) * bytes);
+    SCOPED_MEM char *turned = mem_alloc((size_t)(strip * rows) * bytes);
     int failed = 0;
     for (int64_t c = 0; c < columns && failed == 0; c += strip) {
         const int64_t some = columns - c < strip ? columns - c : strip;
@@ -515,7 +499,6 @@ static int write_turned(struct safetensors_writer *w, const struct tensor *row, 
             transpose(turned, data + (size_t)c * 4, rows, some, columns, 4);
         failed = safetensors_write(w, turned, some * rows, bytes);
     }
-    free(turned);
     return failed;
 }
 
@@ -548,23 +531,20 @@ void folder_describe(struct safetensor *t, const struct model *m, const struct t
  */
 static int save_generation(const char *dir, int64_t end_of_text)
 {
-    struct buf path = BUF_INIT, text = BUF_INIT;
+    SCOPED(buf) path = BUF_INIT, text = BUF_INIT;
     const long long id = (long long)end_of_text;
     file_join(&path, dir, "generation_config.json");
     buf_addf(&text,
              "{\n  \"bos_token_id\": %lld,\n  \"eos_token_id\": %lld,\n"
              "  \"pad_token_id\": %lld\n}\n",
              id, id, id);
-    int failed = id < 0 ? file_remove(path.data) : file_write(path.data, text.data, text.len);
-    buf_release(&path);
-    buf_release(&text);
-    return failed;
+    return id < 0 ? file_remove(path.data) : file_write(path.data, text.data, text.len);
 }
 
 int folder_save_config(const struct model *m, enum ops_type type, const char *dir,
                        int64_t end_of_text)
 {
-    struct buf path = BUF_INIT, config = BUF_INIT;
+    SCOPED(buf) path = BUF_INIT, config = BUF_INIT;
     int failed = file_mkdirs(dir);
     if (failed == 0) {
         architecture_print(&config, &m->config, end_of_text,
@@ -574,7 +554,5 @@ int folder_save_config(const struct model *m, enum ops_type type, const char *di
     }
     if (failed == 0)
         failed = save_generation(dir, m->config.head == HEAD_NEXT ? end_of_text : -1);
-    buf_release(&config);
-    buf_release(&path);
     return failed;
 }

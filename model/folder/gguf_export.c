@@ -232,7 +232,7 @@ static int choose_head(enum model_head *head, const char *dir, int ours)
 
 int gguf_export(const char *dir, const char *path, const struct gguf_export *how)
 {
-    struct weights files;
+    SCOPED_BY(weights_close) struct weights files = { 0 };
     struct exporting e = { .path = path, .ours = how->ours, .add = how->add, .ctx = how->ctx };
     e.weights = how->weights == STORED_AUTO ? OPS_F32 : how->weights;
     enum model_head head;
@@ -250,7 +250,6 @@ int gguf_export(const char *dir, const char *path, const struct gguf_export *how
     else
         failed = gguf_finish(&e.w);
     pool_free(e.pool);
-    weights_close(&files);
     model_release(&e.m);
     return failed;
 }

@@ -226,7 +226,7 @@ static int read_longrope(struct model_config *c, const struct gguf *g)
 static int read_scaling(struct model_config *c, const struct gguf *g)
 {
     struct ops_stretch *s = &c->rope_stretch;
-    struct buf type = BUF_INIT;
+    SCOPED(buf) type = BUF_INIT;
     char name[KEY_NAME];
     key_name(name, c, "rope.scaling.type");
     const struct gguf_key *k = gguf_find(g, name);
@@ -243,7 +243,6 @@ static int read_scaling(struct model_config *c, const struct gguf *g)
     } else if (k && !failed && strcmp(type.data, "linear")) {
         failed = err_set("%s: unsupported %s", g->path, name);
     }
-    buf_release(&type);
     return failed;
 }
 
@@ -326,13 +325,12 @@ static int check_layout(const struct gguf *g)
 
 int gguf_model_config(struct model_config *c, const struct gguf *g, enum model_head head)
 {
-    struct buf name = BUF_INIT;
+    SCOPED(buf) name = BUF_INIT;
     const struct gguf_key *k = gguf_find(g, "general.architecture");
     *c = (struct model_config){ .head = head, .init_std = 0.02 };
     int failed = k ? gguf_text(g, k, &name) : err_set("%s: no key 'general.architecture'", g->path);
     if (!failed && !(c->architecture = row_of(g, &name, head)))
         failed = -1;
-    buf_release(&name);
     c->untied = is_untied(g);
     return failed || check_layout(g) < 0 ? -1 : read_config(c, g);
 }

@@ -158,12 +158,11 @@ static int read_map(struct safetensors *s)
     if (n > s->map.bytes - 8)
         return err_set("%s: truncated: header of %llu bytes in a file of %llu", s->path,
                        (unsigned long long)n, (unsigned long long)s->map.bytes);
-    struct js *root = js_parse((const char *)s->map.data + 8, n, s->path);
+    SCOPED_JS root = js_parse((const char *)s->map.data + 8, n, s->path);
     if (!root)
         return -1;
     int failed = read_header(s, root, 8 + n);
     s->sum_at = find_sum(&s->map, 8 + n);
-    js_free(root);
     return failed;
 }
 
@@ -338,7 +337,7 @@ static uint64_t add_entry(struct buf *header, const struct safetensor *t, uint64
 int safetensors_create(struct safetensors_writer *w, const char *path,
                        const struct safetensor *tensors, size_t count)
 {
-    struct buf header = BUF_INIT;
+    SCOPED(buf) header = BUF_INIT;
     uint64_t data_bytes = 0;
     *w = (struct safetensors_writer){ 0 };
     for (int i = 0; i < 8; i++)
@@ -358,7 +357,6 @@ int safetensors_create(struct safetensors_writer *w, const char *path,
     w->out.late = 1; /* a training waits for the writes, but not for safetensors_finish */
     if (!failed)
         failed = output_begin_summed(&w->out, header.data, header.len, sum_at) < 0;
-    buf_release(&header);
     if (failed)
         safetensors_abandon(w);
     return failed ? -1 : 0;

@@ -229,7 +229,7 @@ static int find_block(const struct table *t, const unsigned char *p, const unsig
 static int read_block(struct table *t, const unsigned char *p, const unsigned char *end,
                       taker *take)
 {
-    struct buf key = BUF_INIT;
+    SCOPED(buf) key = BUF_INIT;
     int result = 0;
     while (p < end && !result) {
         const unsigned char *at = p;
@@ -248,7 +248,6 @@ static int read_block(struct table *t, const unsigned char *p, const unsigned ch
         p = at + sizes[2];
         result = take(t, key.len ? key.data : "", at, p);
     }
-    buf_release(&key);
     return result;
 }
 
@@ -293,21 +292,17 @@ static const char index_end[] = ".index", data_end[] = ".data-00000-of-00001";
 
 static int read_index(struct safetensors *s)
 {
-    struct buf path = BUF_INIT, text = BUF_INIT;
+    SCOPED(buf) path = BUF_INIT, text = BUF_INIT;
     buf_addf(&path, "%.*s%s", (int)(strlen(s->path) - strlen(data_end)), s->path, index_end);
     int result = file_read_most(path.data, INDEX_MOST, &text);
     if (!result)
         result = tf_checkpoint_parse(s, text.data, text.len, path.data);
-    buf_release(&path);
-    buf_release(&text);
     return result;
 }
 
 int tf_checkpoint_open(struct safetensors *s, const char *path)
 {
-    struct buf data = BUF_INIT;
+    SCOPED(buf) data = BUF_INIT;
     buf_addf(&data, "%.*s%s", (int)(strlen(path) - strlen(index_end)), path, data_end);
-    int result = safetensors_open_by(s, data.data, read_index);
-    buf_release(&data);
-    return result;
+    return safetensors_open_by(s, data.data, read_index);
 }

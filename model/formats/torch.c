@@ -104,13 +104,12 @@ static const struct zip_entry *find_storage(const struct safetensors *s,
                                             const struct pickle_tensor *from, const struct zip *zip,
                                             const char *root)
 {
-    struct buf entry = BUF_INIT;
+    SCOPED(buf) entry = BUF_INIT;
     buf_addf(&entry, "%sdata/%s", root, from->key);
     const struct zip_entry *storage = zip_find(zip, entry.data);
     if (!storage)
         err_set("%s: no entry '%s', which should hold tensor '%s'", s->path, entry.data,
                 from->name);
-    buf_release(&entry);
     return storage;
 }
 
@@ -165,31 +164,27 @@ static int check_archive(const struct safetensors *s, const struct zip *zip, con
 static int read_list(struct safetensors *s, const struct zip *zip, const struct zip_entry *list,
                      const char *root)
 {
-    struct buf name = BUF_INIT;
-    struct pickle pickle;
+    SCOPED(buf) name = BUF_INIT;
+    SCOPED_BY(pickle_free) struct pickle pickle = { 0 };
     buf_addf(&name, "%s: %s", s->path, list->name);
     int failed = pickle_read(&pickle, s->map.data + list->offset, list->bytes, name.data);
-    buf_release(&name);
     if (failed)
         return -1;
     for (size_t i = 0; i < pickle.count && !failed; i++)
         failed = add_tensor(s, &pickle.tensors[i], find_storage(s, &pickle.tensors[i], zip, root));
-    pickle_free(&pickle);
     return failed ? -1 : check_names(s);
 }
 
 static int read_zip(struct safetensors *s)
 {
-    struct zip zip;
+    SCOPED_BY(zip_close) struct zip zip = { 0 };
     size_t n;
     if (zip_open(&zip, s->map.data, s->map.bytes, s->path) < 0)
         return -1;
     const struct zip_entry *list = find_list(&zip, &n);
-    char *root = list ? mem_strndup(list->name, n) : NULL;
+    SCOPED_MEM char *root = list ? mem_strndup(list->name, n) : NULL;
     int failed = !list ? err_set("%s: no entry data.pkl, which torch.save writes", s->path)
                        : check_archive(s, &zip, root) < 0 || read_list(s, &zip, list, root) < 0;
-    free(root);
-    zip_close(&zip);
     return failed ? -1 : 0;
 }
 

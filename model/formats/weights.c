@@ -30,7 +30,7 @@ static const struct form {
  * file if it is not open yet. */
 static int file_of(struct weights *w, opener *open, const char *dir, const char *name)
 {
-    struct buf path = BUF_INIT;
+    SCOPED(buf) path = BUF_INIT;
     file_join(&path, dir, name);
     int found = -1;
     for (size_t i = 0; i < w->count && found < 0; i++)
@@ -44,7 +44,6 @@ static int file_of(struct weights *w, opener *open, const char *dir, const char 
             w->files[w->count++] = s;
         }
     }
-    buf_release(&path);
     return found;
 }
 
@@ -82,17 +81,14 @@ static int no_weights(const char *dir)
 {
     enum file_kind kind;
     static const char *const others[] = { "tf_model.h5", "flax_model.msgpack" };
-    struct buf path = BUF_INIT;
+    SCOPED(buf) path = BUF_INIT;
     const char *other = NULL;
     for (size_t i = 0; i < sizeof others / sizeof *others && !other; i++) {
         file_join(&path, dir, others[i]);
-        if (file_look(path.data, &kind) < 0) {
-            buf_release(&path);
+        if (file_look(path.data, &kind) < 0)
             return -1;
-        }
         other = kind ? others[i] : NULL;
     }
-    buf_release(&path);
     if (other)
         return err_set(
             "no model.safetensors in '%s', only %s: convert it with transformers (from_pretrained, then save_pretrained)",
@@ -141,10 +137,9 @@ static int open_form(struct weights *w, const struct form *form, const char *dir
 {
     if (!form->index)
         return file_of(w, form->open, dir, form->name) < 0 ? -1 : 0;
-    struct js *root = js_load(path);
+    SCOPED_JS root = js_load(path);
     int failed = !root || open_index(w, form->open, dir, path, js_get(root, "weight_map")) < 0 ||
                  take_sums(w, path, js_get(js_get(root, "metadata"), "crc32c")) < 0;
-    js_free(root);
     return failed ? -1 : 0;
 }
 
@@ -154,7 +149,7 @@ static int open_first(struct weights *w, const char *dir, const struct form *lis
                       int (*none)(const char *dir))
 {
     *w = (struct weights){ 0 };
-    struct buf path = BUF_INIT;
+    SCOPED(buf) path = BUF_INIT;
     const struct form *form = NULL;
     enum file_kind kind;
     int failed = 0;
@@ -165,7 +160,6 @@ static int open_first(struct weights *w, const char *dir, const struct form *lis
     }
     if (!failed)
         failed = form ? open_form(w, form, dir, path.data) : none(dir);
-    buf_release(&path);
     if (failed)
         weights_close(w);
     return failed;
@@ -239,8 +233,8 @@ static void add_line(struct buf *out, const char *tensor, const char *file)
 int weights_write_index(const char *dir, const char *base, const struct safetensor *tensors,
                         const int *file, size_t count, const uint32_t *crc, int files)
 {
-    const struct safetensor **sorted = mem_alloc(count * sizeof *sorted);
-    struct buf text = BUF_INIT, path = BUF_INIT;
+    SCOPED_MEM const struct safetensor **sorted = mem_alloc(count * sizeof *sorted);
+    SCOPED(buf) text = BUF_INIT, path = BUF_INIT;
     char name[WEIGHTS_NAME];
     uint64_t bytes = 0;
     for (size_t i = 0; i < count; i++) {
@@ -262,11 +256,7 @@ int weights_write_index(const char *dir, const char *base, const struct safetens
     }
     buf_adds(&text, "  }\n}\n");
     buf_addf(&path, "%s/%s.safetensors.index.json", dir, base);
-    int failed = file_write(path.data, text.data, text.len);
-    free(sorted);
-    buf_release(&text);
-    buf_release(&path);
-    return failed;
+    return file_write(path.data, text.data, text.len);
 }
 
 /* Returns 1 for the names that weights_file_name gives to one of several files. */
@@ -282,17 +272,15 @@ static int is_numbered(const char *name, const char *base)
 
 static int remove_file(const char *dir, const char *name)
 {
-    struct buf path = BUF_INIT;
+    SCOPED(buf) path = BUF_INIT;
     file_join(&path, dir, name);
-    int failed = file_remove(path.data);
-    buf_release(&path);
-    return failed;
+    return file_remove(path.data);
 }
 
 int weights_remove(const char *dir, const char *base, int one)
 {
     struct file_names names;
-    struct buf name = BUF_INIT;
+    SCOPED(buf) name = BUF_INIT;
     buf_addf(&name, "%s.safetensors.index.json", base);
     int failed = remove_file(dir, name.data);
     buf_clear(&name);
@@ -308,6 +296,5 @@ int weights_remove(const char *dir, const char *base, int one)
                 failed = remove_file(dir, names.names[i]);
         file_names_release(&names);
     }
-    buf_release(&name);
     return failed;
 }

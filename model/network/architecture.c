@@ -41,10 +41,9 @@ static void list_names(struct buf *out, enum model_head head)
 
 static const struct architecture *unknown(const char *what, const char *name, enum model_head head)
 {
-    struct buf names = BUF_INIT;
+    SCOPED(buf) names = BUF_INIT;
     list_names(&names, head);
     err_set("%s '%s', only %s", what, name, names.data);
-    buf_release(&names);
     return NULL;
 }
 
@@ -240,13 +239,12 @@ int architecture_read(struct model_config *c, enum model_head head, const char *
                       const char *name)
 {
     *c = (struct model_config){ .head = head };
-    struct js *root = js_parse(text, n, name);
+    SCOPED_JS root = js_parse(text, n, name);
     int failed = root ? 0 : -1;
     if (root && !(c->architecture = row_of(root, head)))
         failed = err_in("%s", name);
     if (!failed)
         failed = read_keys(c, root, name);
-    js_free(root);
     return failed < 0 ? -1 : 0;
 }
 
@@ -255,19 +253,17 @@ int architecture_read(struct model_config *c, enum model_head head, const char *
 static int unknown_type(const struct js *root)
 {
     const char *type = js_text(js_get(root, "model_type"), NULL);
-    struct buf decoders = BUF_INIT, encoders = BUF_INIT;
+    SCOPED(buf) decoders = BUF_INIT, encoders = BUF_INIT;
     list_names(&decoders, HEAD_NEXT);
     list_names(&encoders, HEAD_NONE);
     err_set("unsupported model_type '%s', only %s, and the encoders %s", type ? type : "",
             decoders.data, encoders.data);
-    buf_release(&decoders);
-    buf_release(&encoders);
     return -1;
 }
 
 int architecture_head(enum model_head *head, const char *text, size_t n, const char *name)
 {
-    struct js *root = js_parse(text, n, name);
+    SCOPED_JS root = js_parse(text, n, name);
     const struct js *class = js_at(js_get(root, "architectures"), 0);
     const struct architecture *a = root ? row_of(root, HEAD_NEXT) : NULL;
     int failed = root ? 0 : -1;
@@ -279,7 +275,6 @@ int architecture_head(enum model_head *head, const char *text, size_t n, const c
             *head = (enum model_head)h;
     if (root && !a && unknown_type(root) < 0)
         failed = err_in("%s", name);
-    js_free(root);
     return failed;
 }
 

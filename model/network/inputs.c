@@ -127,7 +127,7 @@ static void pick_parts(struct inputs *in, struct ops *o, const struct model *m,
                        const struct batch *b)
 {
     const struct model_config *c = &m->config;
-    uint32_t *words = mem_zalloc((size_t)(3 * in->N), sizeof *words);
+    SCOPED_MEM uint32_t *words = mem_zalloc((size_t)(3 * in->N), sizeof *words);
     uint32_t *places = words + in->N, *types = places + in->N;
     copy_tokens(b, words, b->ids);
     count_places(in, places);
@@ -137,7 +137,6 @@ static void pick_parts(struct inputs *in, struct ops *o, const struct model *m,
     pick_tokens(in, o, &in->places_had, places, m->first_place, c->positions);
     if (c->types)
         pick_tokens(in, o, &in->types, types, 0, c->types);
-    free(words);
 }
 
 void inputs_set(struct inputs *in, struct ops *o, const struct model *m, const struct batch *b)

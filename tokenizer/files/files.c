@@ -193,12 +193,10 @@ static int is_vocab_txt(const struct buf *text)
 
 static int load_gguf(struct vocabulary *v, const char *path)
 {
-    struct gguf g;
+    SCOPED_BY(gguf_close) struct gguf g = { 0 };
     if (gguf_open(&g, path) < 0)
         return -1;
-    int failed = gguf_vocabulary_read(v, &g);
-    gguf_close(&g);
-    return failed;
+    return gguf_vocabulary_read(v, &g);
 }
 
 /* Loads a file with the function `read`, which depends on whether the user named the file or it was
