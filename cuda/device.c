@@ -1,8 +1,5 @@
 /* device.c - a GPU's memory, copies and stream, by the CUDA runtime. */
 #include <cuda_runtime_api.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "common/base/err.h"
 #include "common/base/log.h"

@@ -1,9 +1,6 @@
 /* gpu.c - the table of functions of the GPU back end, its memory, and the operations that launch
  * several kernels. */
-#include <assert.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "common/base/err.h"
 #include "common/base/log.h"

@@ -5,10 +5,7 @@
  * have been the same since version 2.13). Its own sums are not used, because their order depends on
  * the number of GPUs and on how they are connected: pieces of the shares are sent, and a kernel
  * adds them (cuda_add_tree). */
-#include <assert.h>
 #include <dlfcn.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "common/base/err.h"
 #include "common/base/mem.h"

@@ -25,7 +25,6 @@
 
 #include <cuda_runtime.h>
 #include <math.h>
-#include <stdint.h>
 
 extern "C" {
 #include "cuda/cuda.h"

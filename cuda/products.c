@@ -4,11 +4,7 @@
  * are exchanged and no data are moved. The library is asked once per shape for an algorithm, and
  * its first choice is used. Only algorithms that add in a fixed order are allowed, so that the same
  * inputs give the same bits. */
-#include <assert.h>
 #include <cublasLt.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "common/base/err.h"
 #include "common/base/log.h"

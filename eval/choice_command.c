@@ -1,9 +1,6 @@
 #include "eval/choice_command.h"
 
 #include <math.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "common/base/err.h"
 #include "common/base/log.h"

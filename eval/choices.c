@@ -1,10 +1,5 @@
 #include "eval/choices.h"
 
-#include <assert.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/err.h"
 #include "common/base/mem.h"
 #include "common/base/utf8.h"

@@ -16,8 +16,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-
 #include "common/base/buf.h"
 
 #define CHOICES_FORM_WORDS                                                                         \

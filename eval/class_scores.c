@@ -1,7 +1,6 @@
 #include "eval/class_scores.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "common/base/mem.h"
 

@@ -4,8 +4,7 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
+#include "common/base/std.h"
 
 struct class_scores {
     double accuracy;

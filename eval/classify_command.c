@@ -2,7 +2,6 @@
 #include "eval/evaluate_commands.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "classify/classify.h"
 #include "common/base/err.h"

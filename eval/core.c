@@ -1,8 +1,6 @@
 #include "eval/core.h"
 
 #include <math.h>
-#include <stddef.h>
-#include <stdlib.h>
 
 #include "common/base/buf.h"
 #include "common/base/err.h"

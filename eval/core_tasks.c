@@ -1,8 +1,5 @@
 #include "eval/core_tasks.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/buf.h"
 #include "common/base/err.h"
 #include "common/base/mem.h"

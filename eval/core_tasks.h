@@ -3,9 +3,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "common/formats/js.h"
 
 enum core_kind { CORE_CHOICE, CORE_SCHEMA, CORE_LANGUAGE };

@@ -1,7 +1,5 @@
 #include "eval/detokenize.h"
 
-#include <string.h>
-
 #include "common/base/scope.h"
 #include "unicode/whitespace.h"
 

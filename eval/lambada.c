@@ -1,7 +1,5 @@
 #include "eval/lambada.h"
 
-#include <string.h>
-
 #include "common/base/err.h"
 #include "common/base/scope.h"
 #include "common/formats/js.h"

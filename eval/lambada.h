@@ -15,8 +15,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "common/base/buf.h"
 #include "eval/score.h"
 #include "tokenizer/tokenizer.h"

@@ -1,7 +1,6 @@
 #include "eval/line_scores.h"
 
 #include <math.h>
-#include <stddef.h>
 
 #include "common/base/err.h"
 #include "common/base/log.h"

@@ -1,7 +1,5 @@
 #include "eval/minimal_pairs.h"
 
-#include <stddef.h>
-
 #include "common/base/buf.h"
 #include "common/base/err.h"
 #include "common/base/log.h"

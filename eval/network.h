@@ -8,8 +8,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "model/folder/parameters.h"
 #include "model/network/forward.h"
 

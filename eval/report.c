@@ -1,9 +1,5 @@
 #include "eval/report.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/files/file.h"
 #include "common/formats/js.h"
 

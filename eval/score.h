@@ -13,9 +13,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "eval/network.h"
 
 struct window {

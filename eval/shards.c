@@ -1,7 +1,5 @@
 #include "eval/shards.h"
 
-#include <stdlib.h>
-
 #include "common/base/err.h"
 #include "common/base/mem.h"
 

@@ -5,8 +5,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "eval/score.h"
 #include "tfrecord/read/dataset.h"
 

@@ -1,8 +1,6 @@
 #include "eval/squad_answers.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "common/base/err.h"
 #include "common/base/mem.h"

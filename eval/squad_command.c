@@ -1,8 +1,6 @@
 /* The command `evaluate squad`: answers to questions, and their scores. */
 #include "eval/evaluate_commands.h"
 
-#include <string.h>
-
 #include "common/base/err.h"
 #include "common/base/log.h"
 #include "common/base/scope.h"
@@ -14,7 +12,6 @@
 #include "eval/squad_model.h"
 #include "eval/squad_report.h"
 #include "eval/subject.h"
-#include "unicode/unicode.h"
 
 enum { RULES_AUTO, RULES_1_1, RULES_2_0 };
 

@@ -1,7 +1,5 @@
 #include "eval/squad_model.h"
 
-#include <stdlib.h>
-
 #include "common/base/err.h"
 #include "common/base/mem.h"
 

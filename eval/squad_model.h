@@ -7,8 +7,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "eval/network.h"
 #include "eval/squad_answers.h"
 #include "tokenizer/tokenizer.h"

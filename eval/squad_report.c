@@ -1,7 +1,5 @@
 #include "eval/squad_report.h"
 
-#include <stdio.h>
-
 /* Appends a mean called PREFIXNAME, and its standard error. */
 static void report_mean(struct report *r, const char *prefix, const char *name, double mean,
                         double error)

@@ -4,9 +4,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "common/program/opt.h"
 #include "eval/score.h"
 #include "model/compute/stored.h"

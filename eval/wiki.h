@@ -35,8 +35,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "eval/score.h"
 #include "tokenizer/tokenizer.h"
 

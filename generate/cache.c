@@ -1,8 +1,5 @@
 #include "generate/cache.h"
 
-#include <assert.h>
-#include <stdlib.h>
-
 #include "common/base/err.h"
 #include "common/base/mem.h"
 #include "model/compute/ops_exchange.h"

@@ -16,8 +16,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "model/network/forward.h"
 
 /* What all texts of a model share. */

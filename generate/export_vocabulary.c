@@ -1,8 +1,5 @@
 #include "generate/export_vocabulary.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/err.h"
 #include "common/base/mem.h"
 #include "common/base/utf8.h"

@@ -1,7 +1,4 @@
 /* generate - generates text with a model and prints it token by token. */
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "common/base/err.h"
@@ -21,7 +18,6 @@
 #include "generate/queue.h"
 #include "model/compute/ops.h"
 #include "model/compute/stored.h"
-#include "unicode/unicode.h"
 
 /* Where prompts come from: the option --prompt, then the operands or, without any of these, the
  * lines of stdin. */

@@ -14,8 +14,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "generate/cache.h"
 #include "generate/logprobs.h"
 #include "generate/sample.h"

@@ -1,7 +1,6 @@
 #include "generate/logprobs.h"
 
 #include <math.h>
-#include <string.h>
 
 double logprobs_sum(const float *logits, int64_t V)
 {

@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include <stdint.h>
+#include "common/base/std.h"
 
 struct logprob {
     uint32_t id;

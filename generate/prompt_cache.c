@@ -1,8 +1,6 @@
 #include "generate/prompt_cache.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "common/base/crc32c.h"
 #include "common/base/err.h"

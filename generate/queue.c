@@ -1,8 +1,5 @@
 #include "generate/queue.h"
 
-#include <assert.h>
-#include <stdlib.h>
-
 #include "common/base/log.h"
 #include "common/base/mem.h"
 

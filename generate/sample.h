@@ -24,9 +24,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "common/base/rng.h"
 
 struct candidate {

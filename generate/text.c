@@ -1,11 +1,7 @@
 #define _GNU_SOURCE /* memmem */
 #include "generate/text.h"
 
-#include <stdint.h>
-#include <string.h>
-
 #include "common/base/utf8.h"
-#include "unicode/unicode.h"
 
 void text_init(struct text *t, const char *const *stops, size_t stop_count)
 {

@@ -1,11 +1,7 @@
 /* libtextmill-tokenizer: the tokenizer behind textmill-tokenizer.h, in batches over threads. */
-#include <inttypes.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "common/base/err.h"
 #include "common/base/mem.h"

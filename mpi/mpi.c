@@ -7,9 +7,6 @@
  * by a process that a launcher has started as one of several.
  */
 #include <mpi.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "common/files/plugin.h"
 #include "train/ranks/transport.h"

@@ -3,9 +3,6 @@
 #define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x030B0000
 #include <Python.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "common/base/err.h"
 #include "library/textmill-tokenizer.h"

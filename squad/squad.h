@@ -21,8 +21,7 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
+#include "common/base/std.h"
 
 enum squad_fit {
     SQUAD_IN_PLACE, /* at answer_start, counted in code points */

@@ -1,8 +1,6 @@
 #define _GNU_SOURCE /* memmem */
 #include "textclean/c4.h"
 
-#include <string.h>
-
 #include "common/base/utf8.h"
 #include "textclean/chunk.h"
 #include "unicode/whitespace.h"

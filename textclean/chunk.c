@@ -1,8 +1,5 @@
 #include "textclean/chunk.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "common/base/buf.h"
 #include "common/base/utf8.h"
 #include "unicode/unicode.h"

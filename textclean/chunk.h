@@ -7,9 +7,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "unicode/whitespace.h"
 
 /* Classes of bytes. */

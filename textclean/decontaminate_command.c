@@ -1,10 +1,6 @@
 /* decontaminate_command.c - textclean decontaminate: removes the texts of tests from a corpus. */
 #include "textclean/commands.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/err.h"
 #include "common/base/log.h"
 #include "common/base/mem.h"

@@ -1,10 +1,6 @@
 /* dedup_command.c - textclean dedup: leaves out what occurred before. */
 #include "textclean/commands.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/err.h"
 #include "common/base/le.h"
 #include "common/base/mem.h"

@@ -1,10 +1,6 @@
 #include "textclean/entry.h"
 
-#include <inttypes.h>
-#include <string.h>
-
 #include "common/base/err.h"
-#include "common/base/mem.h"
 #include "common/base/utf8.h"
 #include "common/files/paths.h"
 #include "common/formats/js.h"

@@ -14,9 +14,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "common/files/file.h"
 #include "common/files/packed.h"
 #include "common/formats/document.h"

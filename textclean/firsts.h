@@ -10,9 +10,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "common/files/spill.h"
 
 /* The hash of what may be repeated; equal keys stand for equal things. */

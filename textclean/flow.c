@@ -1,9 +1,5 @@
 #include "textclean/flow.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/err.h"
 #include "common/base/log.h"
 #include "common/base/mem.h"

@@ -6,9 +6,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "textclean/entry.h"
 
 /* The options of all commands of textclean. */

@@ -1,9 +1,6 @@
 #include "textclean/languages.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "common/base/err.h"
 #include "common/base/le.h"

@@ -25,9 +25,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "common/files/file.h"
 
 enum {

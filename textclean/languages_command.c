@@ -1,10 +1,6 @@
 /* languages_command.c - the commands "language" and "learn-language" of textclean. */
 #include "textclean/commands.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/err.h"
 #include "common/base/log.h"
 #include "common/base/mem.h"

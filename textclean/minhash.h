@@ -15,9 +15,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "textclean/normal.h"
 #include "textclean/words.h"
 

@@ -1,7 +1,5 @@
 #include "textclean/ngrams.h"
 
-#include <stdlib.h>
-
 #include "common/base/mem.h"
 #include "common/base/utf8.h"
 #include "common/base/xxh64.h"

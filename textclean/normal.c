@@ -1,10 +1,6 @@
 #include "textclean/normal.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/le.h"
-#include "common/base/mem.h"
 #include "common/base/utf8.h"
 #include "textclean/chunk.h"
 #include "unicode/forms.h"

@@ -1,8 +1,6 @@
 #include "textclean/personal.h"
 
 #include <ctype.h>
-#include <stdint.h>
-#include <string.h>
 
 #include "common/base/utf8.h"
 #include "unicode/unicode.h"

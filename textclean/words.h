@@ -11,8 +11,7 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
+#include "common/base/std.h"
 
 /* What a word is. */
 enum {

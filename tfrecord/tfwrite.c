@@ -3,10 +3,6 @@
  * bert-tf1 and bert-packed, or a Megatron pair; also index,
  * index-map, merge, blend, verify, repair and show for such files.
  */
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "common/base/crc32c.h"

@@ -1,7 +1,5 @@
 #include "tokenizer/batch.h"
 
-#include <stdlib.h>
-
 #include "common/base/err.h"
 #include "common/base/mem.h"
 

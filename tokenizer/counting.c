@@ -1,9 +1,5 @@
 #include "tokenizer/counting.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/err.h"
 #include "common/base/hash.h"
 #include "common/base/log.h"

@@ -1,9 +1,5 @@
 #include "tokenizer/encode_document.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "common/base/err.h"
 #include "common/base/lines.h"
 #include "common/base/scope.h"

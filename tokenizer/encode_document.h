@@ -6,9 +6,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "tokenizer/batch.h"
 #include "tokenizer/chat.h"
 #include "tokenizer/input/mend.h"

@@ -1,6 +1,4 @@
 /* The encoder of tokenizer.h: a text through added tokens, cuts and the model to its ids. */
-#include <stdlib.h>
-#include <string.h>
 
 #include "common/base/err.h"
 #include "common/base/mem.h"

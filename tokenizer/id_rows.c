@@ -1,9 +1,5 @@
 #include "tokenizer/id_rows.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "common/base/err.h"
 #include "common/formats/kv.h"
 

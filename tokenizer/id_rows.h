@@ -8,9 +8,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "common/base/ids.h"
 #include "common/files/file.h"
 #include "common/formats/stream.h"

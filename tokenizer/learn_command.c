@@ -1,10 +1,6 @@
 /* The command `tokenize train`: learns a vocabulary. */
 #include "tokenizer/tokenize_commands.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/err.h"
 #include "common/base/log.h"
 #include "common/base/scope.h"

@@ -5,8 +5,6 @@
 #pragma once
 
 #include <pthread.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "tokenizer/cut/pieces.h"
 #include "tokenizer/model/added.h"

@@ -1,12 +1,9 @@
 /* Ranges of tokens in the text, for encoder_encode_places of tokenizer.h. */
-#include <stdio.h>
-#include <string.h>
 
 #include "common/base/err.h"
 #include "common/base/mem.h"
 #include "common/base/utf8.h"
 #include "tokenizer/cut/origins.h"
-#include "tokenizer/cut/pretokenize.h"
 #include "tokenizer/cut/steps.h"
 #include "tokenizer/model/alphabet.h"
 #include "tokenizer/model/wordcache.h"

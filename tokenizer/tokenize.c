@@ -1,8 +1,4 @@
 /* tokenize - text to token streams and back, and vocabularies from text. */
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "common/base/err.h"
 #include "common/base/log.h"
@@ -16,7 +12,6 @@
 #include "tokenizer/input/source.h"
 #include "tokenizer/tokenize_commands.h"
 #include "tokenizer/tokenizer.h"
-#include "unicode/unicode.h"
 
 /* The options of both commands. */
 struct tokenize {

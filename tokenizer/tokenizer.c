@@ -1,8 +1,6 @@
 #include "tokenizer/tokenizer.h"
 
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "common/base/err.h"
 #include "common/base/mem.h"

@@ -13,9 +13,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "common/base/buf.h"
 #include "common/base/ids.h"
 #include "tokenizer/model/roles.h"

@@ -29,8 +29,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "common/base/buf.h"
 #include "model/network/model.h"
 #include "tokenizer/tokenizer.h"

@@ -1,8 +1,6 @@
 #include "train/cluster.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "common/base/err.h"
 #include "common/formats/yaml.h"

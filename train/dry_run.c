@@ -1,8 +1,6 @@
 #include "train/dry_run.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
 
 #include "common/base/mem.h"
 #include "train/cluster.h"

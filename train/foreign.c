@@ -1,10 +1,5 @@
 #include "train/foreign.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/buf.h"
 #include "common/base/err.h"
 #include "common/base/log.h"

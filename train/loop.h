@@ -18,8 +18,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "common/formats/kv.h"
 #include "train/plan.h"
 #include "train/ranks/comm.h"

@@ -1,7 +1,5 @@
 #include "train/plan.h"
 
-#include <stdlib.h>
-
 #include "common/base/err.h"
 #include "common/base/log.h"
 

@@ -5,9 +5,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
-#include "common/base/buf.h"
 #include "model/network/model.h"
 #include "model/network/split.h"
 #include "tokenizer/tokenizer.h"

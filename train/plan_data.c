@@ -1,8 +1,6 @@
 #include "train/plan_data.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #include "common/base/err.h"
 #include "common/base/least.h"

@@ -1,14 +1,10 @@
 #include "train/plan_make.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "common/base/err.h"
 #include "common/base/least.h"
 #include "common/base/log.h"
-#include "common/base/mem.h"
 #include "common/files/usage.h"
 #include "train/defaults.h"
 #include "train/plan_data.h"

@@ -1,8 +1,5 @@
 #include "train/plan_model.h"
 
-#include <inttypes.h>
-#include <string.h>
-
 #include "common/base/err.h"
 #include "common/base/least.h"
 #include "common/base/log.h"

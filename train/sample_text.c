@@ -1,8 +1,5 @@
 #include "train/sample_text.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/err.h"
 #include "common/base/mem.h"
 #include "generate/generator.h"

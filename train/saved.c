@@ -1,7 +1,5 @@
 #include "train/saved.h"
 
-#include <stdlib.h>
-
 #include "common/base/buf.h"
 #include "common/base/err.h"
 #include "common/base/mem.h"

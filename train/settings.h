@@ -4,8 +4,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "classify/classify.h"
 #include "common/program/opt.h"
 #include "model/network/split.h"

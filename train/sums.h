@@ -10,8 +10,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "common/formats/kv.h"
 
 /* sums_add_file adds to `state` the lines of the file `dir`/`name`. sums_add adds those of all

@@ -3,10 +3,6 @@
  * connects the parts: plan_make.c makes all decisions before memory is allocated, loop.c runs the
  * training, engine.c runs a step.
  */
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 

@@ -1,7 +1,5 @@
 #include "unicode/classes.h"
 
-#include <string.h>
-
 #include "unicode/unicode.h"
 
 static void add(struct classes_set *s, uint32_t c)

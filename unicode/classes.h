@@ -4,9 +4,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "unicode/unicode.h"
 
 /* A set of code points, one bit each. */

@@ -1,9 +1,6 @@
 #include "unicode/forms.h"
 
-#include <assert.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "common/base/mem.h"
 #include "common/base/utf8.h"

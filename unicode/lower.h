@@ -7,8 +7,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-
 #include "common/base/buf.h"
 
 /* Appends s[0..n) in lower case. s is valid UTF-8. */

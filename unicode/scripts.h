@@ -5,8 +5,7 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
+#include "common/base/std.h"
 
 enum {
     SCRIPT_COMMON,    /* digits, punctuation, symbols and other characters of all scripts */

@@ -1,7 +1,5 @@
 #include "unicode/stops.h"
 
-#include <stddef.h>
-
 /* Runs of code points, first and last, in rising order. */
 static const uint32_t ends[][2] = {
     { 0x21, 0x21 },       { 0x2E, 0x2E },       { 0x3F, 0x3F },       { 0x589, 0x589 },

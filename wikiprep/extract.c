@@ -1,8 +1,5 @@
 #include "wikiprep/extract.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/mem.h"
 #include "common/base/utf8.h"
 #include "common/formats/js.h"

@@ -1,8 +1,6 @@
 /* The command `wikiprep sentences`: texts cut into sentences. */
 #include "wikiprep/wikiprep_commands.h"
 
-#include <string.h>
-
 #include "common/base/err.h"
 #include "common/base/log.h"
 #include "common/base/scope.h"

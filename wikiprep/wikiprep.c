@@ -5,11 +5,7 @@
  * thread at a time writes. Pages are written in the order of the dump, so the output does not
  * depend on the number of threads.
  */
-#include <inttypes.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "common/base/buf.h"
 #include "common/base/err.h"

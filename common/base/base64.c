@@ -1,7 +1,5 @@
 #include "common/base/base64.h"
 
-#include <stdint.h>
-
 static int base64_digit(char c)
 {
     return c >= 'A' && c <= 'Z'   ? c - 'A'

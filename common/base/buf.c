@@ -1,10 +1,6 @@
 #define _GNU_SOURCE /* memmem */
 #include "common/base/buf.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/mem.h"
 
 char buf_empty[1];

@@ -11,8 +11,6 @@
 #pragma once
 
 #include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "common/base/scope.h"
 

@@ -12,8 +12,7 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
+#include "common/base/std.h"
 
 /* Continues a CRC: returns the CRC of the bytes already summed in `crc` followed by bytes[0..n).
  * The first call passes crc = 0. */

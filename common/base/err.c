@@ -2,9 +2,6 @@
 #include "common/base/err.h"
 
 #include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 static _Thread_local struct err last;
 

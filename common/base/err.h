@@ -12,7 +12,7 @@
  */
 #pragma once
 
-#include <stddef.h>
+#include "common/base/std.h"
 
 /* Sets the thread's error message, which has at most 1023 bytes: err_tame shortens a longer one.
  * Always returns -1. */

@@ -8,8 +8,7 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
+#include "common/base/std.h"
 
 #define HASH_START UINT64_C(0xCBF29CE484222325)
 

@@ -3,11 +3,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/mem.h"
 
 /* Bit of an id in a list whose tokens are labels: this token is none, so it has no loss. */

@@ -4,8 +4,7 @@
  */
 #pragma once
 
-#include <stdint.h>
-#include <string.h>
+#include "common/base/std.h"
 
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
 #define LE_SWAP(bits, v) __builtin_bswap##bits(v)

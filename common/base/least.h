@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include <stdint.h>
+#include "common/base/std.h"
 
 static inline int64_t smaller(int64_t a, int64_t b)
 {

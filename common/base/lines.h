@@ -10,9 +10,7 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+#include "common/base/std.h"
 
 struct lines {
     const char *at, *end; /* the rest of the text, not read yet */

@@ -1,6 +1,6 @@
 #include "common/base/linked.h"
 
-#include <string.h>
+#include "common/base/std.h"
 
 static struct linked_library *libraries;
 

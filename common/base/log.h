@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include <stdint.h>
+#include "common/base/std.h"
 
 /* Verbosity: -1 with -q (errors only), 0 by default, 1 and more with -v. Set before threads
  * start. */

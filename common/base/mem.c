@@ -1,9 +1,6 @@
 #define _DEFAULT_SOURCE /* madvise */
 #include "common/base/mem.h"
 
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
 #include "common/base/log.h"

@@ -8,7 +8,6 @@
 #pragma once
 
 #include <setjmp.h>
-#include <stddef.h>
 
 #include "common/base/scope.h"
 

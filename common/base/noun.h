@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include <stdint.h>
+#include "common/base/std.h"
 
 /* Returns the end of a regular noun after the count n:
  *

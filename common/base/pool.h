@@ -4,8 +4,8 @@
 #pragma once
 
 #include <pthread.h>
-#include <stddef.h>
-#include <stdint.h>
+
+#include "common/base/std.h"
 
 /* ---- pool: the same function on every thread ------------------------------------------------ */
 

@@ -9,8 +9,7 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
+#include "common/base/std.h"
 
 enum protobuf_wire {
     PROTOBUF_VARINT = 0,

@@ -14,7 +14,8 @@
 #pragma once
 
 #include <math.h>
-#include <stdint.h>
+
+#include "common/base/std.h"
 
 static inline uint64_t rng_mix(uint64_t z)
 {

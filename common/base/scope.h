@@ -11,8 +11,7 @@
  */
 #pragma once
 
-#include <stdlib.h>
-#include <string.h>
+#include "common/base/std.h"
 
 #define SCOPED(type)       __attribute__((cleanup(type##_release))) struct type
 #define SCOPED_BY(release) __attribute__((cleanup(release)))

@@ -1,6 +1,5 @@
 #include "common/base/utf8.h"
 
-#include <string.h>
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif

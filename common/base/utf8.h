@@ -3,9 +3,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "common/base/buf.h"
 
 /* Returns the code point at p, which must be valid UTF-8. Sets *len to its length in bytes. */

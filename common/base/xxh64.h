@@ -6,9 +6,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "common/base/le.h"
 
 #define XXH64_1 UINT64_C(0x9E3779B185EBCA87)

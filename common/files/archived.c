@@ -3,9 +3,6 @@
 #include <archive.h>
 #include <archive_entry.h>
 #include <errno.h>
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "common/base/buf.h"
 #include "common/base/err.h"

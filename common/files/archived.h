@@ -7,9 +7,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "common/base/buf.h"
 
 /* A source of packed bytes. `ctx` is the first argument of the functions. */

@@ -1,8 +1,5 @@
 #include "common/files/compress.h"
 
-#include <assert.h>
-#include <stdlib.h>
-#include <string.h>
 #include <zlib.h>
 #include <zstd.h>
 

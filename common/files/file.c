@@ -1,15 +1,11 @@
 #define _GNU_SOURCE /* O_TMPFILE, mkostemp, F_SETPIPE_SZ */
 #include "common/files/file.h"
 
-#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>

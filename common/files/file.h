@@ -7,10 +7,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
 #include "common/base/buf.h"
 
 /* ---- whole files ------------------------------------------------------------------------ */

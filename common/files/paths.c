@@ -1,7 +1,5 @@
 #include "common/files/paths.h"
 
-#include <string.h>
-
 #include "common/base/err.h"
 #include "common/base/mem.h"
 

@@ -1,7 +1,6 @@
 #include "common/files/spill.h"
 
 #include <errno.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 

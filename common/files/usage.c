@@ -1,7 +1,5 @@
 #include "common/files/usage.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/time.h>
 #include <unistd.h>

@@ -7,8 +7,7 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
+#include "common/base/std.h"
 
 enum { COLUMNS_LAYOUT = 1 }; /* layout number of struct columns, for plugin_open */
 

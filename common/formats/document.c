@@ -1,10 +1,6 @@
 #define _GNU_SOURCE /* memmem */
 #include "common/formats/document.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "common/base/err.h"
 #include "common/base/noun.h"
 

@@ -20,8 +20,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "common/base/buf.h"
 #include "common/files/file.h"
 

@@ -1,10 +1,5 @@
 #include "common/formats/gguf.h"
 
-#include <assert.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/err.h"
 #include "common/base/le.h"
 #include "common/base/mem.h"

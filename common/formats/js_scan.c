@@ -1,7 +1,5 @@
 #include "common/formats/js_scan.h"
 
-#include <string.h>
-
 #include "common/base/err.h"
 #include "common/base/utf8.h"
 

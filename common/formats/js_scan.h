@@ -12,9 +12,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "common/base/buf.h"
 
 struct js_scan {

@@ -1,8 +1,5 @@
 #include "common/formats/kinds.h"
 
-#include <stdint.h>
-#include <string.h>
-
 #include "common/base/crc32c.h"
 #include "common/base/le.h"
 #include "common/files/file.h"

@@ -8,8 +8,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-
 #include "common/formats/columns.h"
 
 enum { KINDS_LOOK = 512 }; /* number of bytes of a file that the functions need */

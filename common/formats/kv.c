@@ -1,9 +1,6 @@
 #include "common/formats/kv.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "common/base/err.h"
 #include "common/base/lines.h"

@@ -1,8 +1,5 @@
 #include "common/formats/labels.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/err.h"
 
 const char *labels_name(const struct labels *c, int64_t i)

@@ -3,8 +3,7 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
+#include "common/base/std.h"
 
 enum { LABELS_BYTES = 4096 }; /* room for all names */
 

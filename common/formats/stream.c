@@ -1,8 +1,5 @@
 #include "common/formats/stream.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/crc32c.h"
 #include "common/base/err.h"
 #include "common/base/le.h"

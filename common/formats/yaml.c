@@ -1,7 +1,5 @@
 #include "common/formats/yaml.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <yaml.h>
 
 #include "common/base/buf.h"

@@ -11,7 +11,7 @@
  */
 #pragma once
 
-#include <stddef.h>
+#include "common/base/std.h"
 
 struct yaml_item {
     char *key, *value;

@@ -1,8 +1,6 @@
 #include "common/program/opt.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "common/base/err.h"
 #include "common/base/mem.h"

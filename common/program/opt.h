@@ -22,9 +22,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "common/base/buf.h"
 #include "common/formats/yaml.h"
 #include "common/program/opt_foreign.h"

@@ -1,7 +1,5 @@
 #include "common/program/opt_foreign.h"
 
-#include <string.h>
-
 /* Names of options that several programs of ours have, or that a program without a table of its own
  * has. Where programs of ours have different names, the foreign name is in several rows. */
 static const struct opt_foreign synonyms[] = {

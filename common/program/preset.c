@@ -1,8 +1,5 @@
 #include "common/program/preset.h"
 
-#include <string.h>
-
-#include "common/base/err.h"
 #include "common/base/scope.h"
 #include "common/files/file.h"
 #include "common/program/opt.h"

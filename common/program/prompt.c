@@ -4,9 +4,6 @@
 #include <histedit.h>
 #include <locale.h>
 #include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -9,7 +9,8 @@
 #pragma once
 
 #include <signal.h>
-#include <stddef.h>
+
+#include "common/base/std.h"
 
 struct prompt;
 

@@ -11,8 +11,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "common/program/opt.h"
 
 /* The common options of a command, in addition to -h -V -v -q. */

@@ -1,10 +1,7 @@
 #define _GNU_SOURCE /* gettid */
 #include "common/program/trace.h"
 
-#include <inttypes.h>
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "common/base/buf.h"

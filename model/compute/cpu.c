@@ -4,11 +4,7 @@
  */
 #include "model/compute/cpu.h"
 
-#include <assert.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "common/base/err.h"
 #include "common/base/least.h"

@@ -30,10 +30,7 @@
  * Checked against plain loops in f64 and central differences: attention_of, attention_rows_of and
  * grouped_of in tests/unit/model/compute/test_ops.c.
  */
-#include <assert.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "common/base/least.h"
 #include "common/base/mem.h"

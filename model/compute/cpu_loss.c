@@ -2,8 +2,6 @@
  * cpu_loss.c - losses of the CPU back end.
  */
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "common/base/mem.h"
 #include "model/compute/cpu.h"

@@ -24,11 +24,8 @@
  * matrices that are stored transposed). Checked against plain loops in f64: multiply_plainly in
  * tests/unit/model/compute/test_ops.c.
  */
-#include <assert.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "common/base/least.h"
 #include "model/compute/cpu.h"

@@ -12,11 +12,8 @@
  *
  * Checked against plain loops by tests/unit/model/compute/test_ops.c, as our own products are.
  */
-#include <assert.h>
 #include <dlfcn.h>
 #include <limits.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "common/base/err.h"
 #include "common/base/least.h"

@@ -2,7 +2,6 @@
  * cpu_optimizer.c - the optimizers of the CPU back end. All but the iteration of Muon read and
  * write each number once or twice, so memory bandwidth limits their speed.
  */
-#include <assert.h>
 #include <math.h>
 
 #include "model/compute/cpu.h"

@@ -1,9 +1,7 @@
 /*
  * cpu_rows.c - CPU back end: embedding, rotary positions, gather and scatter of rows.
  */
-#include <assert.h>
 #include <math.h>
-#include <string.h>
 
 #include "model/compute/cpu.h"
 #include "model/compute/stored.h"

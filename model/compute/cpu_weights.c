@@ -6,7 +6,6 @@
  * rows are converted once for all maps that read them, and each thread takes chunks of outputs,
  * which it completes with bias and base.
  */
-#include <assert.h>
 
 #include "common/base/least.h"
 #include "model/compute/cpu.h"

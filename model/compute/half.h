@@ -3,8 +3,7 @@
  */
 #pragma once
 
-#include <stdint.h>
-#include <string.h>
+#include "common/base/std.h"
 
 static inline float half_float(uint32_t bits)
 {

@@ -1,8 +1,6 @@
 /* kernels.c - lists the kernels that this processor can run, and chooses one of them. */
 #include "model/compute/kernels.h"
 
-#include <stdlib.h>
-#include <string.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
 #include <sys/syscall.h>

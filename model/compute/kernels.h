@@ -13,8 +13,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "model/compute/ops_array.h"
 #include "model/compute/stored.h"
 

@@ -2,7 +2,6 @@
  * ops_loss.c - the loss of a decoder, for a chunk of rows at a time: the logits of all rows would
  * need more memory than the model.
  */
-#include <assert.h>
 
 #include "common/program/trace.h"
 #include "model/compute/cpu.h"

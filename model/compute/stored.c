@@ -1,8 +1,6 @@
 #include "model/compute/stored.h"
 
-#include <assert.h>
 #include <math.h>
-#include <string.h>
 
 #include "common/base/le.h"
 #include "model/compute/half.h"

@@ -18,9 +18,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "model/compute/ops_array.h"
 
 enum { STORED_BLOCK = 32, STORED_Q8_BYTES = 34, STORED_Q4_BYTES = 18, STORED_GROUP = 16 };

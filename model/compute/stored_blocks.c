@@ -1,7 +1,6 @@
 /* The types of ggml with blocks, which stored.h reads. q: integers, d: an f16 scale, m: an f16
  * minimum. Layouts: https://github.com/ggml-org/ggml/blob/master/src/ggml-common.h. Checked against
  * what the package gguf reads by tests/unit/model/formats/test_weights.c. */
-#include <string.h>
 
 #include "common/base/le.h"
 #include "model/compute/half.h"

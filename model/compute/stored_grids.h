@@ -7,8 +7,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "model/compute/stored.h"
 
 extern const uint16_t stored_grid_iq2_xxs[256], stored_grid_iq2_xs[512], stored_grid_iq2_s[1024],

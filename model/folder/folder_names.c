@@ -1,8 +1,5 @@
 #include "model/folder/folder_names.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "common/files/file.h"
 
 static const struct architecture *row_of(const struct model *m)

@@ -1,8 +1,5 @@
 #include "model/folder/gguf_export.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/err.h"
 #include "common/base/mem.h"
 #include "common/base/pool.h"

@@ -1,8 +1,6 @@
 #include "model/folder/gguf_model.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "common/base/err.h"
 #include "model/compute/stored.h"

@@ -1,8 +1,5 @@
 #include "model/folder/parameters.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/err.h"
 #include "common/base/mem.h"
 #include "model/compute/stored.h"

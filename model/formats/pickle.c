@@ -1,9 +1,5 @@
 #include "model/formats/pickle.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "common/base/buf.h"
 #include "common/base/err.h"
 #include "common/base/mem.h"
 

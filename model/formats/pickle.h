@@ -17,8 +17,7 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
+#include "common/base/std.h"
 
 enum { PICKLE_RANK = 8 };
 

@@ -1,10 +1,6 @@
 #define _GNU_SOURCE /* memmem */
 #include "model/formats/safetensors.h"
 
-#include <assert.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/err.h"
 #include "common/base/mem.h"
 #include "common/formats/js.h"

@@ -1,8 +1,5 @@
 #include "model/formats/tf_checkpoint.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "common/base/buf.h"
 #include "common/base/crc32c.h"
 #include "common/base/err.h"

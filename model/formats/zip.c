@@ -1,8 +1,5 @@
 #include "model/formats/zip.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/err.h"
 #include "common/base/mem.h"
 #include "common/files/compress.h"

@@ -8,8 +8,7 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
+#include "common/base/std.h"
 
 struct zip_entry {
     char *name;

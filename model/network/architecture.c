@@ -1,8 +1,5 @@
 #include "model/network/architecture.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "common/base/err.h"
 
 static const struct architecture *const rows[] = {

@@ -1,7 +1,6 @@
 #include "model/network/block.h"
 
 #include <math.h>
-#include <stdio.h>
 
 #include "model/network/split.h"
 

@@ -1,8 +1,5 @@
 #include "model/network/inputs.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/mem.h"
 #include "model/network/model.h"
 

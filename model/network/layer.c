@@ -1,10 +1,6 @@
 #include "model/network/layer.h"
 
-#include <assert.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "common/base/least.h"
 #include "common/base/mem.h"

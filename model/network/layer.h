@@ -23,8 +23,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "common/base/buf.h"
 #include "model/compute/ops.h"
 

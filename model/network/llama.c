@@ -4,7 +4,6 @@
  * biases. SmolLM3 is a Llama with layers that do not rotate.
  * Weights of linear maps are stored [in,out]; files store the transpose. */
 #include <math.h>
-#include <string.h>
 
 #include "common/base/err.h"
 #include "model/network/architecture.h"

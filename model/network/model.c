@@ -2,8 +2,6 @@
 
 #include <math.h>
 
-#include <string.h>
-
 #include "common/base/err.h"
 #include "model/network/architecture.h"
 #include "model/network/layer.h"

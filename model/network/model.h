@@ -14,8 +14,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "common/formats/labels.h"
 #include "model/compute/ops.h"
 #include "model/network/inputs.h"

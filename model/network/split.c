@@ -1,8 +1,6 @@
 #include "model/network/split.h"
 
-#include <assert.h>
 #include <math.h>
-#include <string.h>
 
 #include "common/base/err.h"
 #include "model/network/architecture.h"

@@ -1,10 +1,6 @@
 #include "model/network/tensor.h"
 
-#include <assert.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "common/base/mem.h"
 #include "common/base/rng.h"

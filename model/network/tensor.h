@@ -9,8 +9,7 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
+#include "common/base/std.h"
 
 enum { TENSOR_ALIGN = 16, TENSOR_RANK = 2, TENSOR_NAME = 64 };
 

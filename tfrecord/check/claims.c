@@ -1,10 +1,5 @@
 #include "tfrecord/check/claims.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/err.h"
 #include "common/base/mem.h"
 #include "tfrecord/layouts/windows.h"

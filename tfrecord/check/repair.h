@@ -3,8 +3,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "common/files/file.h"
 
 /* The result of a repair. */

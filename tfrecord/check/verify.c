@@ -1,8 +1,5 @@
 #include "tfrecord/check/verify.h"
 
-#include <inttypes.h>
-#include <string.h>
-
 #include "common/base/buf.h"
 #include "common/base/crc32c.h"
 #include "common/base/err.h"

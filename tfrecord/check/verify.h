@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include <stdint.h>
+#include "common/base/std.h"
 
 struct verify {
     void (*good)(const char *line); /* "<file>: ok, …" */

@@ -1,9 +1,6 @@
 #include "tfrecord/formats/blend.h"
 
-#include <assert.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "common/base/err.h"
 #include "common/base/mem.h"

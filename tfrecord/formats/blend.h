@@ -13,8 +13,7 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
+#include "common/base/std.h"
 
 enum { BLEND_SOURCES = 32766 }; /* most sources: Megatron numbers them with 16 bits */
 

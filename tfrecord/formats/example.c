@@ -1,8 +1,5 @@
 #include "tfrecord/formats/example.h"
 
-#include <assert.h>
-#include <string.h>
-
 #ifdef __x86_64__
 #include <immintrin.h>
 #endif

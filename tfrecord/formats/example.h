@@ -14,9 +14,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "common/base/buf.h"
 
 /* Kinds of values; the numbers are those of Feature's fields. */

@@ -1,8 +1,5 @@
 #include "tfrecord/formats/flat_tokens.h"
 
-#include <inttypes.h>
-#include <string.h>
-
 #include "common/base/err.h"
 #include "common/base/le.h"
 

@@ -11,9 +11,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "common/files/file.h"
 
 enum flat_kind { FLAT_NANOGPT, FLAT_LLMC };

@@ -1,10 +1,5 @@
 #include "tfrecord/formats/manifest.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/crc32c.h"
 #include "common/base/err.h"
 #include "common/base/mem.h"

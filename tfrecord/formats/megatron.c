@@ -1,8 +1,5 @@
 #include "tfrecord/formats/megatron.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/err.h"
 #include "common/base/le.h"
 #include "common/base/mem.h"

@@ -1,7 +1,5 @@
 #include "tfrecord/formats/npy.h"
 
-#include <inttypes.h>
-
 #include "common/base/buf.h"
 #include "common/base/le.h"
 

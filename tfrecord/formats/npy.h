@@ -5,8 +5,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "common/files/file.h"
 
 enum npy_type { NPY_I16, NPY_I32, NPY_I64, NPY_U32 };

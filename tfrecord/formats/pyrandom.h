@@ -16,8 +16,7 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
+#include "common/base/std.h"
 
 struct pyrandom {
     uint32_t state[624];

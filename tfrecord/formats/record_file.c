@@ -1,8 +1,5 @@
 #include "tfrecord/formats/record_file.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/err.h"
 #include "common/base/mem.h"
 #include "common/files/spill.h"

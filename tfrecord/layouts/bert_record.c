@@ -1,9 +1,5 @@
 #include "tfrecord/layouts/bert_record.h"
 
-#include <assert.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/mem.h"
 #include "tfrecord/formats/example.h"
 

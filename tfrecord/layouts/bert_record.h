@@ -22,8 +22,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "common/base/buf.h"
 #include "tfrecord/layouts/instances.h"
 #include "tfrecord/layouts/packing.h"

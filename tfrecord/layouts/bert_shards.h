@@ -9,8 +9,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "common/files/compress.h"
 #include "common/formats/kv.h"
 #include "tfrecord/layouts/bert_record.h"

@@ -1,7 +1,5 @@
 #include "tfrecord/layouts/fit.h"
 
-#include <stdlib.h>
-
 #include "common/base/mem.h"
 #include "tfrecord/layouts/packing.h"
 

@@ -9,8 +9,7 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
+#include "common/base/std.h"
 
 /* Documents and pieces of documents: `tokens` ids from position `at` on. */
 struct fit_item {

@@ -1,9 +1,6 @@
 #include "tfrecord/layouts/indexmap.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "common/base/buf.h"
 #include "common/base/err.h"

@@ -18,8 +18,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "common/base/buf.h"
 #include "tfrecord/formats/megatron.h"
 

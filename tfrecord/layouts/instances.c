@@ -1,9 +1,6 @@
 #include "tfrecord/layouts/instances.h"
 
-#include <assert.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "common/base/mem.h"
 #include "tfrecord/formats/pyrandom.h"

@@ -1,8 +1,5 @@
 #include "tfrecord/layouts/intake.h"
 
-#include <inttypes.h>
-#include <string.h>
-
 #include "common/base/err.h"
 #include "common/base/ids.h"
 

@@ -9,9 +9,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "common/files/file.h"
 #include "common/formats/kv.h"
 #include "common/formats/stream.h"

@@ -9,9 +9,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "tfrecord/layouts/instances.h"
 
 enum { PACKING_MAX = 3 }; /* most sequences per row of instances */

@@ -1,7 +1,5 @@
 #include "tfrecord/layouts/record_shard.h"
 
-#include <string.h>
-
 #include "common/base/crc32c.h"
 #include "common/base/err.h"
 #include "common/base/scope.h"

@@ -1,9 +1,5 @@
 #include "tfrecord/layouts/windows.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/err.h"
 #include "common/base/ids.h"
 #include "common/base/mem.h"

@@ -24,8 +24,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "common/files/compress.h"
 #include "common/formats/kv.h"
 #include "tfrecord/layouts/intake.h"

@@ -1,8 +1,6 @@
 #include "tfrecord/publish/flat_file.h"
 
 #include <errno.h>
-#include <inttypes.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "common/base/again.h"

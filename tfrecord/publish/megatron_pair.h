@@ -8,8 +8,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "tfrecord/layouts/intake.h"
 
 struct megatron_pair {

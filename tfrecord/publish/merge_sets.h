@@ -21,8 +21,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "tfrecord/formats/blend.h"
 #include "tfrecord/publish/shard_folder.h"
 

@@ -1,8 +1,5 @@
 #include "tfrecord/publish/shard_folder.h"
 
-#include <inttypes.h>
-#include <string.h>
-
 #include "common/base/buf.h"
 #include "common/base/err.h"
 #include "common/base/ids.h"

@@ -12,8 +12,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "tfrecord/layouts/bert_shards.h"
 #include "tfrecord/layouts/intake.h"
 #include "tfrecord/layouts/windows.h"

@@ -1,8 +1,5 @@
 #include "tfrecord/read/bert_rows.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/err.h"
 #include "common/base/mem.h"
 #include "tfrecord/formats/example.h"

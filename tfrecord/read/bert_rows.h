@@ -8,9 +8,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "tfrecord/layouts/bert_record.h"
 
 struct bert_shape {

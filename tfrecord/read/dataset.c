@@ -1,9 +1,5 @@
 #include "tfrecord/read/dataset.h"
 
-#include <assert.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/buf.h"
 #include "common/base/err.h"
 #include "common/base/mem.h"

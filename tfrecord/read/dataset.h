@@ -17,8 +17,7 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
+#include "common/base/std.h"
 
 struct dataset;
 

@@ -1,6 +1,5 @@
 #include "tokenizer/cut/ascii.h"
 
-#include <string.h>
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif

@@ -6,10 +6,8 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "common/base/simd.h"
+#include "common/base/std.h"
 
 enum {
     ASCII_BLOCK = 64,

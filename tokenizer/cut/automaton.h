@@ -17,9 +17,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "tokenizer/cut/charset.h"
 
 enum {

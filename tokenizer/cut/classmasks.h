@@ -6,8 +6,7 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
+#include "common/base/std.h"
 
 /* Bit i of a mask is set if byte i is the first byte of a character of that class. */
 struct class_masks {

@@ -2,8 +2,6 @@
 #include "tokenizer/cut/dialect.h"
 
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "common/base/err.h"
 #include "common/base/mem.h"

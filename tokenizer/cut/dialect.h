@@ -12,8 +12,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-
 #include "common/base/buf.h"
 #include "tokenizer/cut/charset.h"
 

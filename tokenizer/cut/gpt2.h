@@ -10,8 +10,7 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
+#include "common/base/std.h"
 
 /* The state of an iteration over the pieces of one text. */
 struct gpt2 {

@@ -1,7 +1,5 @@
 #include "tokenizer/cut/origins.h"
 
-#include <string.h>
-
 #include "common/base/buf.h"
 #include "common/base/err.h"
 #include "common/base/mem.h"

@@ -10,8 +10,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-
 #include "common/base/ids.h"
 #include "tokenizer/cut/steps.h"
 

@@ -1,8 +1,5 @@
 #include "tokenizer/cut/pattern.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/mem.h"
 #include "tokenizer/cut/charset.h"
 

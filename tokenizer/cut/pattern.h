@@ -13,9 +13,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "tokenizer/cut/charset.h"
 
 enum { PATTERN_SETS = 60, PATTERN_STEPS = 256 };

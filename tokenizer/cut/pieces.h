@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include <stddef.h>
+#include "common/base/std.h"
 
 /* Pieces of a text. Piece i is text[begins[i]..ends[i]) and is not empty. All bytes of
  * text[0..readable) may be read, including bytes that belong to no piece. */

@@ -1,10 +1,6 @@
 #define _GNU_SOURCE /* memmem */
 #include "tokenizer/cut/pretokenize.h"
 
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/buf.h"
 #include "common/base/err.h"
 #include "common/base/mem.h"

@@ -1,7 +1,5 @@
 #include "tokenizer/cut/runs.h"
 
-#include <string.h>
-
 #include "common/base/utf8.h"
 #include "tokenizer/cut/ascii.h"
 

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include <stddef.h>
+#include "common/base/std.h"
 
 enum { RUNS_MAX = 2, RUN_CHARS = 2, RUN_BYTES = 32 };
 

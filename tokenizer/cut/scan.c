@@ -1,7 +1,5 @@
 #include "tokenizer/cut/scan.h"
 
-#include <stdlib.h>
-#include <string.h>
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif

@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include <stddef.h>
+#include "common/base/std.h"
 
 struct automaton;
 struct scan; /* one thread's iteration over the pieces of a text */

@@ -1,8 +1,6 @@
 #define _GNU_SOURCE /* memmem */
 #include "tokenizer/cut/steps.h"
 
-#include <stdlib.h>
-#include <string.h>
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif

@@ -9,8 +9,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-
 #include "common/base/buf.h"
 #include "tokenizer/cut/normalize.h"
 #include "tokenizer/cut/pieces.h"

@@ -1,6 +1,4 @@
 /* Reads the steps of steps.h from JSON. */
-#include <stdlib.h>
-#include <string.h>
 
 #include "common/base/base64.h"
 #include "common/base/err.h"

@@ -1,6 +1,4 @@
 /* The part of files.h for BERT: vocab.txt, and WordPiece in tokenizer.json. */
-#include <inttypes.h>
-#include <string.h>
 
 #include "common/base/err.h"
 #include "common/base/lines.h"

@@ -4,8 +4,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-
 #include "common/base/buf.h"
 
 /* Returns 1 if text[0..n), the text of a vocab.json, has CLIP's tokens, else 0. */

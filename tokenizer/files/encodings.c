@@ -1,8 +1,5 @@
 #include "tokenizer/files/encodings.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "common/base/mem.h"
 #include "common/formats/js.h"
 

@@ -1,12 +1,7 @@
 #define _GNU_SOURCE /* memmem */
 #include "tokenizer/files/files.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/err.h"
-#include "common/base/mem.h"
 #include "common/files/file.h"
 #include "common/formats/gguf.h"
 #include "common/formats/js.h"

@@ -1,7 +1,6 @@
 /* Reads vocabularies of GGUF files (files.h). Checked by
  * tests/unit/tokenizer/files/test_gguf_vocabulary.c, tests/fuzz/gguf.c and
  * tests/peers/gguf_files.py. */
-#include <string.h>
 
 #include "common/base/err.h"
 #include "common/base/scope.h"

@@ -8,8 +8,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-
 #include "common/formats/js.h"
 #include "tokenizer/model/vocabulary.h"
 

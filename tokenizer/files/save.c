@@ -1,10 +1,7 @@
 /* Writes all vocabulary files of files.h except tokenizer.json. */
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "common/base/base64.h"
-#include "common/base/err.h"
 #include "common/base/log.h"
 #include "common/base/scope.h"
 #include "common/files/file.h"

@@ -2,9 +2,6 @@
  * trainer and normalizer specs. */
 #include "tokenizer/files/sentencepiece.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/base64.h"
 #include "common/base/err.h"
 #include "common/base/le.h"

@@ -1,9 +1,6 @@
 #define _GNU_SOURCE /* memmem */
 #include "tokenizer/files/tekken.h"
 
-#include <stdio.h>
-#include <string.h>
-
 #include "common/base/base64.h"
 #include "common/base/err.h"
 #include "common/base/scope.h"

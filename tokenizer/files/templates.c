@@ -1,7 +1,5 @@
 /* Reads and writes the post-processors of tokenizer.json: the special tokens around one text or a
  * pair of texts. */
-#include <inttypes.h>
-#include <string.h>
 
 #include "common/base/err.h"
 #include "common/base/scope.h"

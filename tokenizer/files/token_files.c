@@ -1,6 +1,4 @@
 /* The part of files.h for lists of merges and of ranks, and for the names of tokens in them. */
-#include <inttypes.h>
-#include <string.h>
 
 #include "common/base/base64.h"
 #include "common/base/err.h"

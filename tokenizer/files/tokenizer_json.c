@@ -1,9 +1,6 @@
 /* Reads and writes tokenizer.json, the format of Hugging Face tokenizers. */
-#include <stdlib.h>
-#include <string.h>
 
 #include "common/base/err.h"
-#include "common/base/mem.h"
 #include "common/formats/js.h"
 #include "tokenizer/files/files.h"
 #include "tokenizer/files/model_json.h"

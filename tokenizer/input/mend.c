@@ -1,8 +1,5 @@
 #include "tokenizer/input/mend.h"
 
-#include <inttypes.h>
-#include <string.h>
-
 #include "common/base/err.h"
 #include "common/base/utf8.h"
 

@@ -1,10 +1,5 @@
 #include "tokenizer/input/rows.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "common/base/buf.h"
 #include "common/base/err.h"
 #include "common/base/mem.h"
 

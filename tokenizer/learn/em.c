@@ -1,8 +1,6 @@
 #include "tokenizer/learn/em.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "common/base/mem.h"
 

@@ -1,8 +1,5 @@
 #include "tokenizer/learn/learn.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/err.h"
 #include "common/base/mem.h"
 #include "common/base/utf8.h"

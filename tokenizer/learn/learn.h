@@ -17,9 +17,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "tokenizer/learn/word_counts.h"
 #include "tokenizer/model/vocabulary.h"
 

@@ -1,8 +1,6 @@
 #include "tokenizer/learn/seeds.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "common/base/mem.h"
 #include "unicode/unicode.h"

@@ -1,13 +1,8 @@
 #define _GNU_SOURCE /* qsort_r */
 #include "tokenizer/learn/word_counts.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "common/base/again.h"

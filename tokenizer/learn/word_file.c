@@ -1,8 +1,5 @@
 #include "tokenizer/learn/word_file.h"
 
-#include <inttypes.h>
-#include <string.h>
-
 #include "common/base/crc32c.h"
 #include "common/base/err.h"
 #include "common/base/le.h"

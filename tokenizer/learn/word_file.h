@@ -16,8 +16,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-
 #include "common/files/file.h"
 #include "tokenizer/learn/word_counts.h"
 

@@ -8,9 +8,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "tokenizer/model/vocabulary.h"
 
 /* The added tokens that one pass over the text looks for. */

@@ -4,8 +4,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-
 #include "common/base/buf.h"
 
 /* GPT-2's files write byte b as the character of code point b if that is printable (33-126,

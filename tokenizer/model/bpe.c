@@ -1,8 +1,5 @@
 #include "tokenizer/model/bpe.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif

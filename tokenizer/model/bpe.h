@@ -12,9 +12,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "common/base/ids.h"
 #include "tokenizer/cut/pieces.h"
 #include "tokenizer/model/merge.h"

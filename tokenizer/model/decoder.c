@@ -1,8 +1,5 @@
 #include "tokenizer/model/decoder.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/err.h"
 #include "common/base/mem.h"
 #include "common/base/utf8.h"
@@ -10,7 +7,6 @@
 #include "tokenizer/cut/regex.h"
 #include "tokenizer/model/alphabet.h"
 #include "tokenizer/model/spellings.h"
-#include "unicode/unicode.h"
 
 enum decoder_kind {
     DECODE_FUSE,

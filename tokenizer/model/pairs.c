@@ -1,8 +1,5 @@
 #include "tokenizer/model/pairs.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/mem.h"
 
 enum { SHIFTS = 1 << 16 };

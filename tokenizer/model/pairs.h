@@ -11,9 +11,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "tokenizer/model/merge.h"
 
 #define PAIR_NONE UINT32_MAX /* rank of a pair that does not merge; and no token's id */

@@ -1,6 +1,5 @@
 #include "tokenizer/model/seams.h"
 
-#include <stdlib.h>
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif

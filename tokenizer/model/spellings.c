@@ -1,8 +1,5 @@
 #include "tokenizer/model/spellings.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/mem.h"
 
 enum { BLOCK = 4096 }; /* room is reserved for the short texts of so many tokens at a time */

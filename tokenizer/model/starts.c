@@ -1,8 +1,5 @@
 #include "tokenizer/model/starts.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/mem.h"
 #include "tokenizer/model/pairs.h"
 

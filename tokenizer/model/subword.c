@@ -1,15 +1,10 @@
 #include "tokenizer/model/subword.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/err.h"
 #include "common/base/mem.h"
 #include "common/base/utf8.h"
 #include "tokenizer/model/vocabulary.h"
 #include "tokenizer/model/wordpiece.h"
-#include "unicode/unicode.h"
 
 enum { CHARACTERS = 0x10000, TOGETHER = 256 };
 #define NO_ID UINT32_MAX

@@ -11,8 +11,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-
 #include "common/base/buf.h"
 #include "common/base/ids.h"
 #include "tokenizer/cut/pieces.h"

@@ -1,9 +1,6 @@
 #include "tokenizer/model/unigram.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "common/base/err.h"
 #include "common/base/le.h"

@@ -14,8 +14,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-
 #include "common/base/buf.h"
 #include "common/base/ids.h"
 

@@ -18,9 +18,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "common/base/buf.h"
 #include "tokenizer/cut/normalize.h"
 #include "tokenizer/cut/pieces.h"

@@ -1,7 +1,5 @@
 #include "tokenizer/model/whole.h"
 
-#include <stdlib.h>
-
 #include "common/base/mem.h"
 #include "tokenizer/model/pairs.h"
 

@@ -12,9 +12,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "tokenizer/model/merge.h"
 
 struct pairs;

@@ -15,8 +15,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-
 #include "common/base/ids.h"
 #include "tokenizer/cut/pieces.h"
 

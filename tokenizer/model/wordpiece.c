@@ -1,8 +1,5 @@
 #include "tokenizer/model/wordpiece.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/mem.h"
 #include "tokenizer/model/vocabulary.h"
 

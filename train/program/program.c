@@ -1,9 +1,5 @@
 #include "train/program/program.h"
 
-#include <assert.h>
-#include <inttypes.h>
-#include <stdlib.h>
-
 #include "common/base/mem.h"
 #include "train/ranks/reduce.h"
 

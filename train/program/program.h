@@ -67,8 +67,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "common/base/buf.h"
 #include "model/network/layer.h"
 

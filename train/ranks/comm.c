@@ -1,10 +1,6 @@
 #include "train/ranks/comm.h"
 
-#include <assert.h>
 #include <pthread.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "common/base/err.h"

@@ -23,9 +23,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "common/base/buf.h"
 #include "model/compute/ops.h"
 #include "model/compute/ops_exchange.h"

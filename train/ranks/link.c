@@ -1,10 +1,6 @@
 #include "train/ranks/link.h"
 
-#include <assert.h>
 #include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 

@@ -1,9 +1,5 @@
 #include "train/ranks/reduce.h"
 
-#include <assert.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/least.h"
 #include "common/base/mem.h"
 #include "model/compute/ops_exchange.h"

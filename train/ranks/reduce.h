@@ -18,8 +18,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "train/ranks/link.h"
 
 struct reduce_group {

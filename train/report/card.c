@@ -1,7 +1,6 @@
 #include "train/report/card.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "common/base/log.h"
 #include "common/base/scope.h"

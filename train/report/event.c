@@ -1,8 +1,6 @@
 #include "train/report/event.h"
 
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 

@@ -9,9 +9,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-#include <stdio.h>
-
 #include "common/base/buf.h"
 
 struct event_writer {

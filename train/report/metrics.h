@@ -30,10 +30,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
 #include "common/formats/kv.h"
 #include "model/network/model.h"
 #include "train/report/event.h"

@@ -1,8 +1,5 @@
 #include "train/report/origin.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 

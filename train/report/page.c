@@ -1,9 +1,6 @@
 #include "train/report/page.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "common/base/buf.h"
 #include "common/base/mem.h"

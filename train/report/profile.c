@@ -1,9 +1,5 @@
 #include "train/report/profile.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "common/base/log.h"
 #include "common/program/trace.h"
 

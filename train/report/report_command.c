@@ -1,10 +1,5 @@
 #include "train/report/report_command.h"
 
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "common/base/err.h"
 #include "common/base/mem.h"
 #include "common/files/file.h"
 #include "train/report/page.h"

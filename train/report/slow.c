@@ -1,7 +1,5 @@
 #include "train/report/slow.h"
 
-#include <stdlib.h>
-
 #include "common/base/mem.h"
 
 static const double SLOW = 1.1, SHARE = 0.05;

@@ -1,9 +1,5 @@
 #include "train/samples/batches.h"
 
-#include <assert.h>
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "common/base/err.h"
 #include "common/base/mem.h"
 #include "common/base/pool.h"

@@ -17,8 +17,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "train/samples/samples.h"
 
 /* Version of the order of samples: raised whenever the same position comes to mean another sample.

@@ -1,8 +1,5 @@
 #include "train/samples/samples.h"
 
-#include <assert.h>
-#include <stdlib.h>
-
 #include "common/base/err.h"
 #include "common/base/mem.h"
 

@@ -6,8 +6,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "classify/classify.h"
 #include "common/program/opt.h"
 #include "model/network/model.h"

@@ -1,7 +1,5 @@
 /* Samples for BERT: pairs of sentences with masked tokens, from TFRecords or generated at
  * random. */
-#include <stdlib.h>
-#include <string.h>
 
 #include "common/base/err.h"
 #include "common/base/mem.h"

@@ -1,6 +1,4 @@
 /* Samples of several sources, blended by weight. */
-#include <stdlib.h>
-#include <string.h>
 
 #include "common/base/err.h"
 #include "common/base/hash.h"

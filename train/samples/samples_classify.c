@@ -1,7 +1,5 @@
 /* Samples for classes: texts with labels. */
-#include <stdlib.h>
 
-#include "common/base/err.h"
 #include "common/base/mem.h"
 #include "train/samples/samples.h"
 

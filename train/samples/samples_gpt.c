@@ -1,7 +1,5 @@
 /* Samples for GPT: sequences of tokens, each labelled with the next token; from shards or
  * random. */
-#include <assert.h>
-#include <stdlib.h>
 
 #include "common/base/err.h"
 #include "common/base/mem.h"

@@ -1,5 +1,4 @@
 /* Samples for SQuAD: windows of contexts with the positions of the answers, or random rows. */
-#include <stdlib.h>
 
 #include "common/base/err.h"
 #include "common/base/mem.h"

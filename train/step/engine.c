@@ -1,9 +1,6 @@
 #include "train/step/engine.h"
 
-#include <assert.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "common/base/mem.h"
 #include "common/base/rng.h"

@@ -13,8 +13,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "model/network/model.h"
 #include "train/program/program.h"
 #include "train/ranks/comm.h"

@@ -1,8 +1,6 @@
 #include "train/step/optimizer.h"
 
-#include <assert.h>
 #include <math.h>
-#include <stdlib.h>
 
 #include "common/base/mem.h"
 #include "common/base/rng.h"

@@ -38,8 +38,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "model/compute/ops_update.h"
 #include "train/ranks/comm.h"
 #include "train/store/store.h"

@@ -1,10 +1,7 @@
 #include "train/step/schedule.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "common/base/err.h"
 #include "common/base/mem.h"

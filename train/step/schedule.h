@@ -19,8 +19,7 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
+#include "common/base/std.h"
 
 enum schedule_kind {
     SCHEDULE_COSINE,

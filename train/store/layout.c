@@ -1,9 +1,5 @@
 #include "train/store/layout.h"
 
-#include <assert.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/err.h"
 #include "common/base/log.h"
 #include "common/base/mem.h"

@@ -30,8 +30,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "model/compute/ops_update.h"
 #include "model/network/model.h"
 #include "model/network/tensor.h"

@@ -2,16 +2,12 @@
 
 #include "train/store/mapped.h"
 
-#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/falloc.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "common/base/buf.h"
 #include "common/base/err.h"
 #include "common/base/log.h"
 #include "common/base/mem.h"

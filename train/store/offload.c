@@ -1,8 +1,5 @@
 #include "train/store/offload.h"
 
-#include <assert.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "common/base/log.h"

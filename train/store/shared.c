@@ -1,9 +1,5 @@
 #include "train/store/shared.h"
 
-#include <assert.h>
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "common/base/mem.h"
 #include "train/store/window.h"
 

@@ -12,8 +12,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "model/compute/ops.h"
 #include "train/ranks/comm.h"
 #include "train/store/home.h"

@@ -1,10 +1,5 @@
 #include "train/store/sharing.h"
 
-#include <assert.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/mem.h"
 
 /* The operations in progress on a block. */

@@ -1,9 +1,5 @@
 #include "train/store/store.h"
 
-#include <assert.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/mem.h"
 #include "common/base/pool.h"
 #include "train/store/offload.h"

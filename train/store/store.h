@@ -7,8 +7,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "model/compute/ops.h"
 #include "model/network/split.h"
 #include "model/network/tensor.h"

@@ -1,9 +1,5 @@
 #include "train/store/transfer.h"
 
-#include <assert.h>
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "common/base/mem.h"
 
 void transfer_open(struct transfer *g, struct store *s, struct comm *c)

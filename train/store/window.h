@@ -3,8 +3,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "model/compute/ops_exchange.h"
 
 struct slot {

@@ -1,9 +1,5 @@
 #include "train/store/word_table.h"
 
-#include <assert.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/mem.h"
 
 struct table_run {

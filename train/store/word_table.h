@@ -24,8 +24,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "model/network/inputs.h"
 #include "train/ranks/comm.h"
 #include "train/store/store.h"

@@ -16,8 +16,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-
 #include "common/base/buf.h"
 #include "common/formats/document.h"
 

@@ -1,7 +1,6 @@
 #include "wikiprep/classic/classic_lines.h"
 
 #include <ctype.h>
-#include <string.h>
 
 #include "common/base/utf8.h"
 

@@ -4,8 +4,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-
 #include "common/base/buf.h"
 
 /* Returns the length in bytes of the space character at s < end, or 0 if it is none. Knows ASCII's

@@ -3,7 +3,6 @@
 #include "wikiprep/classic/classic_pass.h"
 
 #include <ctype.h>
-#include <string.h>
 #include <strings.h>
 
 #include "common/base/mem.h"

@@ -1,7 +1,6 @@
 #include "wikiprep/classic/classic_spans.h"
 
 #include <ctype.h>
-#include <string.h>
 #include <strings.h>
 
 #include "common/base/mem.h"

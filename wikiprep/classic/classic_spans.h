@@ -3,8 +3,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-
 #include "common/base/buf.h"
 
 /* In bytes. A longer tag is not recognised, which keeps the time linear. */

@@ -2,8 +2,6 @@
 #include "wikiprep/classic/classic_pass.h"
 
 #include <ctype.h>
-#include <stdint.h>
-#include <string.h>
 
 #include "wikiprep/classic/classic_lines.h"
 

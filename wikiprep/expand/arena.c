@@ -1,8 +1,5 @@
 #include "wikiprep/expand/arena.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/mem.h"
 
 enum { CHUNK_BYTES = 1 << 16, LARGE_BYTES = CHUNK_BYTES / 8, ALIGN = 16 };

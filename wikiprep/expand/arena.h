@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include <stddef.h>
+#include "common/base/std.h"
 
 struct arena {
     struct arena_chunk *chunk; /* current chunk; links to the earlier chunks */

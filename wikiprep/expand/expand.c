@@ -1,9 +1,5 @@
 #include "wikiprep/expand/expand.h"
 
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/hash.h"
 #include "common/base/mem.h"
 #include "wikiprep/expand/expand_state.h"

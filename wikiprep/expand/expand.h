@@ -17,8 +17,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-
 #include "common/base/buf.h"
 #include "wikiprep/expand/library.h"
 #include "wikiprep/text/call.h"

@@ -1,7 +1,6 @@
 /* Expands one {{…}} for expand.h: decides whether it calls a page, a parser function or a built-in
  * template, and puts the result in its place. */
 #define _GNU_SOURCE /* memrchr */
-#include <string.h>
 #include <strings.h>
 
 #include "wikiprep/expand/expand_state.h"

@@ -1,6 +1,4 @@
 /* Helpers of expand.h: the output stack, the marks for stored texts, and the count of work. */
-#include <stdio.h>
-#include <string.h>
 
 #include "common/base/mem.h"
 #include "wikiprep/expand/expand_state.h"

@@ -1,6 +1,4 @@
 /* The table of parser functions and magic words of functions.h, and the search for a name in it. */
-#include <stdlib.h>
-#include <string.h>
 
 #include "common/base/scope.h"
 #include "wikiprep/expand/functions.h"

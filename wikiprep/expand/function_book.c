@@ -1,6 +1,5 @@
 /* Pieces of other pages: sections, {{#lst:Page|name}}, and the pages of a book, <pages …/>. */
 #include <limits.h>
-#include <string.h>
 
 #include "wikiprep/expand/expand_state.h"
 #include "wikiprep/expand/functions.h"

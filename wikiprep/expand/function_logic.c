@@ -1,5 +1,4 @@
 /* Parser functions that choose: #if, #ifeq, #ifexist, #iferror, #switch, #expr. */
-#include <string.h>
 
 #include "common/base/scope.h"
 #include "common/base/utf8.h"

@@ -1,7 +1,6 @@
 /* Parser functions about pages: parts of titles, addresses, namespaces, links, numbers of pages. */
 #define _GNU_SOURCE /* memrchr, memmem */
 #include <ctype.h>
-#include <string.h>
 
 #include "common/base/scope.h"
 #include "unicode/letter_case.h"

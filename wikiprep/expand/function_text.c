@@ -2,7 +2,6 @@
 #define _GNU_SOURCE /* memmem */
 #include <ctype.h>
 #include <math.h>
-#include <string.h>
 
 #include "common/base/scope.h"
 #include "common/base/utf8.h"

@@ -1,5 +1,4 @@
 /* Parser functions about time: #time, #dateformat, the current date. */
-#include <string.h>
 
 #include "wikiprep/expand/functions.h"
 #include "wikiprep/site/names.h"

@@ -1,9 +1,6 @@
 #define _GNU_SOURCE /* memmem */
 #include "wikiprep/expand/library.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/hash.h"
 #include "common/base/log.h"
 #include "common/base/mem.h"

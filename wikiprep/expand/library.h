@@ -9,7 +9,6 @@
 #pragma once
 
 #include <stdatomic.h>
-#include <stdint.h>
 
 #include "wikiprep/expand/preprocess.h"
 #include "wikiprep/input/dump.h"

@@ -1,8 +1,6 @@
 /* Expands {{#invoke:module|function|…}} for the Lua modules that are reimplemented here. */
 #define _GNU_SOURCE /* memmem */
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "common/base/scope.h"
 #include "common/base/utf8.h"

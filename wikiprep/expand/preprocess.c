@@ -2,8 +2,6 @@
 #include "wikiprep/expand/preprocess.h"
 
 #include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
 #include "common/base/mem.h"

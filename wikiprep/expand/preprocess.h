@@ -15,8 +15,7 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
+#include "common/base/std.h"
 
 enum { PREPROCESS_DROPPED = 0x01 }; /* XML cannot contain this byte; no text node has it */
 

@@ -3,9 +3,7 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+#include "common/base/std.h"
 
 /* Reader state. The next bits are the highest bits of `bits`; at least `held` of them are valid. */
 struct bzbits {

@@ -1,8 +1,6 @@
 #include "wikiprep/input/bzblock.h"
 
 #include <pthread.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "common/base/mem.h"
 #include "wikiprep/input/bzbits.h"

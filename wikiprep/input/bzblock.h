@@ -16,8 +16,7 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
+#include "common/base/std.h"
 
 #define BZBLOCK_BEGIN      UINT64_C(0x314159265359)
 #define BZBLOCK_STREAM_END UINT64_C(0x177245385090)

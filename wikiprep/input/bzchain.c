@@ -1,8 +1,5 @@
 #include "wikiprep/input/bzchain.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/mem.h"
 
 enum {

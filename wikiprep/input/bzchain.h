@@ -15,8 +15,7 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
+#include "common/base/std.h"
 
 enum {
     BZCHAIN_MAX = 900000, /* maximum size of a text in bytes */

@@ -1,7 +1,5 @@
 #include "wikiprep/input/bzcode.h"
 
-#include <string.h>
-
 static void sort_symbols(struct bzcode *c, const uint8_t *lengths, int symbols)
 {
     int n = 0;

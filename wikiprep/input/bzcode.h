@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include <stdint.h>
+#include "common/base/std.h"
 
 enum {
     BZCODE_SYMBOLS = 258,   /* maximum: two digits, 255 positions, the end mark */

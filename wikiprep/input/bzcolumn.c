@@ -1,7 +1,5 @@
 #include "wikiprep/input/bzcolumn.h"
 
-#include <string.h>
-
 #ifdef __x86_64__
 #include <immintrin.h>
 #endif

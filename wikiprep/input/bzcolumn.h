@@ -11,9 +11,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "wikiprep/input/bzbits.h"
 #include "wikiprep/input/bzcode.h"
 

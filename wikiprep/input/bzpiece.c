@@ -1,8 +1,5 @@
 #include "wikiprep/input/bzpiece.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/err.h"
 #include "common/base/mem.h"
 

@@ -16,9 +16,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "wikiprep/input/bzblock.h"
 
 enum bzpiece_kind {

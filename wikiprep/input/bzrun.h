@@ -5,8 +5,7 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
+#include "common/base/std.h"
 
 /* Finds the first four equal bytes at or after `from`. Returns the index after them, where their
  * count is; `count` if there are none. */

@@ -1,11 +1,7 @@
 #define _GNU_SOURCE /* memmem */
 #include "wikiprep/input/dump.h"
 
-#include <assert.h>
-#include <inttypes.h>
 #include <libxml/parser.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
 #include "common/base/err.h"

@@ -13,9 +13,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
-
 #include "wikiprep/input/unpack.h"
 #include "wikiprep/site/dump_page.h"
 

@@ -1,8 +1,6 @@
 #define _GNU_SOURCE /* strverscmp */
 #include "wikiprep/input/dump_files.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "common/base/buf.h"

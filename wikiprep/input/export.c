@@ -1,9 +1,5 @@
 #include "wikiprep/input/export.h"
 
-#include <assert.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/mem.h"
 
 enum { FIELD_MAX = 1 << 16 /* bytes of a title, an id, ... */ };

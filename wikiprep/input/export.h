@@ -11,8 +11,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-
 #include "wikiprep/site/dump_page.h"
 
 struct export

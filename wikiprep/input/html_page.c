@@ -2,8 +2,6 @@
 #include "wikiprep/input/html_page.h"
 
 #include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "common/base/err.h"
 #include "common/base/scope.h"

@@ -12,8 +12,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-
 #include "wikiprep/site/dump_page.h"
 
 /* Returns 1 if an input that begins with s[0..n) is HTML of a wiki or lines of JSON, else 0. */

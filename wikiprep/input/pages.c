@@ -1,9 +1,5 @@
 #include "wikiprep/input/pages.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/err.h"
 #include "common/base/mem.h"
 #include "common/base/utf8.h"

@@ -1,11 +1,7 @@
 #define _GNU_SOURCE /* memmem */
 #include "wikiprep/input/part.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/buf.h"
-#include "common/base/err.h"
 #include "common/base/mem.h"
 #include "common/files/file.h"
 #include "wikiprep/input/unpack.h"

@@ -12,8 +12,7 @@
  */
 #pragma once
 
-#include <stddef.h>
-#include <stdint.h>
+#include "common/base/std.h"
 
 struct part;
 

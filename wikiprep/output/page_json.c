@@ -1,7 +1,5 @@
 #include "wikiprep/output/page_json.h"
 
-#include <string.h>
-
 #include "common/base/err.h"
 #include "common/formats/js.h"
 

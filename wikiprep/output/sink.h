@@ -15,8 +15,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "common/base/buf.h"
 #include "common/files/file.h"
 #include "common/formats/document.h"

@@ -1,6 +1,5 @@
 #include "wikiprep/sentences/letter.h"
 
-#include "common/base/buf.h"
 #include "common/base/utf8.h"
 #include "unicode/letter_case.h"
 

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include <stddef.h>
+#include "common/base/std.h"
 
 enum letter_kind {
     LETTER_OTHER,

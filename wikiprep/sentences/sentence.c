@@ -1,7 +1,5 @@
 #include "wikiprep/sentences/sentence.h"
 
-#include <string.h>
-
 #include "common/base/lines.h"
 #include "wikiprep/sentences/letter.h"
 #include "wikiprep/sentences/sentence_list.h"

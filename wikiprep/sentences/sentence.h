@@ -25,8 +25,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-
 #include "common/base/buf.h"
 #include "wikiprep/sentences/sentence_model.h"
 

@@ -1,7 +1,5 @@
 #include "wikiprep/sentences/sentence_list.h"
 
-#include <string.h>
-
 #include "wikiprep/sentences/letter.h"
 
 enum { DIGITS_MAX = 3 };

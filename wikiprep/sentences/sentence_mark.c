@@ -1,7 +1,5 @@
 #include "wikiprep/sentences/sentence_mark.h"
 
-#include <string.h>
-
 enum {
     NOTE_MAX_BYTES = 48, /* "[citation needed]" */
     OPENING_MAX = 4,     /* most quotes and brackets before a word */

@@ -1,9 +1,5 @@
 #include "wikiprep/sentences/sentence_model.h"
 
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/buf.h"
 #include "common/base/err.h"
 #include "common/base/hash.h"

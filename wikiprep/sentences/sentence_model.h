@@ -20,7 +20,7 @@
  */
 #pragma once
 
-#include <stddef.h>
+#include "common/base/std.h"
 
 enum sentence_word {
     SENTENCE_TITLE = 1,

@@ -2,9 +2,6 @@
 #include "wikiprep/sentences/sentence_train.h"
 
 #include <math.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "common/base/err.h"
 #include "common/base/hash.h"

@@ -17,8 +17,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-
 #include "common/base/buf.h"
 
 struct sentence_trainer;

@@ -1,8 +1,6 @@
 #define _GNU_SOURCE /* memmem */
 #include "wikiprep/site/disambiguation.h"
 
-#include <string.h>
-
 #include "wikiprep/site/names.h"
 #include "wikiprep/values/knowledge.h"
 

@@ -1,7 +1,5 @@
 #include "wikiprep/site/dump_page.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
 #include "common/base/mem.h"

@@ -3,8 +3,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-
 #include "common/base/buf.h"
 
 struct dump_namespace {

@@ -1,8 +1,5 @@
 #include "wikiprep/site/entity.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static int compare(const void *key, const void *item)
 {
     return strcmp(key, ((const struct entity *)item)->name);

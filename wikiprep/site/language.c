@@ -1,7 +1,5 @@
 #include "wikiprep/site/language.h"
 
-#include <string.h>
-
 #include "wikiprep/values/knowledge.h"
 
 enum { CODE_MAX = 12 };

@@ -1,8 +1,5 @@
 #include "wikiprep/site/names.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/mem.h"
 #include "common/base/utf8.h"
 #include "unicode/letter_case.h"

@@ -1,8 +1,5 @@
 #include "wikiprep/site/nameset.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/err.h"
 #include "common/base/hash.h"
 #include "common/base/mem.h"

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include <stddef.h>
+#include "common/base/std.h"
 
 struct nameset;
 

@@ -1,8 +1,5 @@
 #include "wikiprep/site/section.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/buf.h"
 #include "common/base/mem.h"
 #include "wikiprep/site/names.h"

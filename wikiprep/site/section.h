@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include <stddef.h>
+#include "common/base/std.h"
 
 #define SECTION_LEAD "lead" /* name of the text before the first heading */
 

@@ -1,7 +1,6 @@
 #include "wikiprep/site/title.h"
 
 #include <ctype.h>
-#include <string.h>
 
 #include "common/base/scope.h"
 #include "common/base/utf8.h"

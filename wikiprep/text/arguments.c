@@ -1,7 +1,5 @@
 #include "wikiprep/text/arguments.h"
 
-#include <string.h>
-
 static void place(struct arguments *a, int at, struct span value)
 {
     if (at < 1 || at > ARGUMENTS_PLACES)

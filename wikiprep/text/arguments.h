@@ -8,9 +8,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-
-#include "common/base/buf.h"
 #include "wikiprep/text/call.h"
 #include "wikiprep/values/span.h"
 

@@ -4,8 +4,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-
 #include "wikiprep/site/page_parts.h"
 #include "wikiprep/values/span.h"
 

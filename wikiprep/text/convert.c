@@ -3,8 +3,6 @@
 
 #include <ctype.h>
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "common/base/scope.h"
 #include "wikiprep/values/figure.h"

@@ -1,8 +1,6 @@
 #include "wikiprep/text/markdown.h"
 
 #include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "wikiprep/values/marks.h"
 

@@ -1,8 +1,6 @@
 #include "wikiprep/text/markup.h"
 
 #include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
 #include "common/base/mem.h"

@@ -10,8 +10,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-
 #include "common/base/buf.h"
 #include "wikiprep/site/names.h"
 #include "wikiprep/text/call.h"

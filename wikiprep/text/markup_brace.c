@@ -2,8 +2,6 @@
 #include "wikiprep/text/markup_walk.h"
 #include "wikiprep/text/structure.h"
 
-#include <string.h>
-
 #include "common/base/mem.h"
 #include "common/base/utf8.h"
 

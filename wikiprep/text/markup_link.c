@@ -4,7 +4,6 @@
 #include "wikiprep/text/paragraph.h"
 #include "wikiprep/text/structure.h"
 
-#include <string.h>
 #include <strings.h>
 
 enum { URL_NAME_MAX = 12 }; /* "mailto:", "https://", ... */

@@ -7,8 +7,6 @@
 #include "wikiprep/text/tag.h"
 
 #include <ctype.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
 /* ---- tags -------------------------------------------------------------------------------- */

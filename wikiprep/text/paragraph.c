@@ -1,8 +1,5 @@
 #include "wikiprep/text/paragraph.h"
 
-#include <stdint.h>
-#include <string.h>
-
 #include "common/base/utf8.h"
 #include "wikiprep/values/marks.h"
 

@@ -1,8 +1,5 @@
 #include "wikiprep/text/show.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 enum { KEY_MAX_BYTES = 96 }; /* length of "LANG:NAME"; no row is longer */
 
 static int compare_entry(const void *key, const void *item)

@@ -1,8 +1,6 @@
 /* Renderers of dates and ages for show.h. */
 #include "wikiprep/text/show.h"
 
-#include <stdio.h>
-#include <string.h>
 #include <strings.h>
 
 #include "wikiprep/values/calendar.h"

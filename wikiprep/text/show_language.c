@@ -2,8 +2,6 @@
 #define _GNU_SOURCE /* memmem */
 #include "wikiprep/text/show.h"
 
-#include <string.h>
-
 #include "wikiprep/site/language.h"
 
 /* ---- languages ----------------------------------------------------------------------------- */

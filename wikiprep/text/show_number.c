@@ -2,7 +2,6 @@
 #include "wikiprep/text/show.h"
 
 #include <ctype.h>
-#include <string.h>
 
 #include "wikiprep/values/number.h"
 

@@ -1,5 +1,4 @@
 /* Renders the patterns of wikiprep/languages; the file "common" there explains their syntax. */
-#include <string.h>
 
 #include "unicode/letter_case.h"
 #include "wikiprep/site/language.h"

@@ -4,9 +4,6 @@
 #include "wikiprep/text/show.h"
 
 #include <ctype.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "wikiprep/text/convert.h"
 #include "wikiprep/text/markup.h"

@@ -1,8 +1,5 @@
 #include "wikiprep/text/table.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #include "common/base/mem.h"
 #include "wikiprep/text/paragraph.h"
 #include "wikiprep/values/marks.h"

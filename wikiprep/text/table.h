@@ -10,8 +10,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-
 #include "common/base/buf.h"
 
 /* The bytes [begin, end) of a table in the text. end is 0 if the table is not closed. */

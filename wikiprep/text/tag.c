@@ -1,7 +1,6 @@
 #include "wikiprep/text/tag.h"
 
 #include <ctype.h>
-#include <string.h>
 #include <strings.h>
 
 #include "common/base/buf.h"

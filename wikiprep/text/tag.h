@@ -7,8 +7,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-
 #include "wikiprep/values/span.h"
 
 /* Returns the '>' that ends the tag whose attributes begin at s, or the place where the tag breaks

@@ -2,9 +2,6 @@
 #include "wikiprep/text/template.h"
 
 #include <ctype.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 
 #include "common/base/utf8.h"

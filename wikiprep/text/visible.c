@@ -2,7 +2,6 @@
 #include "wikiprep/text/visible.h"
 
 #include <ctype.h>
-#include <string.h>
 #include <strings.h>
 
 #include "wikiprep/text/tag.h"

@@ -13,8 +13,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-
 #include "common/base/buf.h"
 #include "wikiprep/site/names.h"
 #include "wikiprep/site/section.h"

@@ -3,8 +3,6 @@
  */
 #include "wikiprep/values/calendar.h"
 
-#include <string.h>
-
 #include "wikiprep/values/knowledge.h"
 
 struct span calendar_name(const char *lang, enum calendar_kind kind, int index)

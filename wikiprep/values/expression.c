@@ -1,8 +1,6 @@
 #include "wikiprep/values/expression.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 #include <strings.h>
 
 #include "common/base/scope.h"

@@ -1,7 +1,5 @@
 #include "wikiprep/values/knowledge.h"
 
-#include <string.h>
-
 /* Compares a row with a section, language and key; the last two may be NULL and are then not
  * compared. Returns less than, equal to or more than 0, as strcmp does. */
 static int compare(const struct knowledge_row *r, const char *section, const char *lang,

@@ -7,7 +7,7 @@
  */
 #pragma once
 
-#include <stddef.h>
+#include "common/base/std.h"
 
 struct knowledge_row {
     const char *section, *lang, *key, *value; /* lang "" is for all languages */

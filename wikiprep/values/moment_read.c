@@ -1,5 +1,4 @@
 /* The reading side of moment.h: dates and times as people write them. */
-#include <string.h>
 #include <strings.h>
 
 #include "wikiprep/values/moment.h"

@@ -3,9 +3,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { PRECISION = 14, NUMBER_MAX_BYTES = 400 };
 

@@ -3,8 +3,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "common/base/buf.h"
 #include "wikiprep/values/span.h"
 

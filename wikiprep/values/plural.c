@@ -1,7 +1,5 @@
 #include "wikiprep/values/plural.h"
 
-#include <string.h>
-
 #include "wikiprep/values/knowledge.h"
 
 int plural_form(const char *lang, double n)

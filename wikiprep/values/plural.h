@@ -7,7 +7,8 @@
 #pragma once
 
 #include <math.h>
-#include <stddef.h>
+
+#include "common/base/std.h"
 
 /* Returns the index of the plural form for n >= 0, from 0. Languages without a rule get English's
  * two forms, which is also MediaWiki's fallback. */

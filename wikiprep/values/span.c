@@ -1,6 +1,5 @@
 #include "wikiprep/values/span.h"
 
-#include <string.h>
 #include <strings.h>
 
 #include "wikiprep/values/marks.h"

@@ -2,7 +2,6 @@
 
 #include <ctype.h>
 #include <math.h>
-#include <string.h>
 
 static int has_code(const char *codes, struct span s)
 {
