@@ -194,11 +194,11 @@ EXTERN_C void cuda_sgd(struct ops *o, struct ops_array w, struct ops_array a,
 
 struct lamb {
     struct adam adam;
-    double *squares; /* [parts, count, 2] sums of squares of w and x, by blocks of rows */
-    double *sums;    /* [parts, 2] their sums */
-    float *steps;    /* [parts] rate * ratio */
-    int64_t R, C, width, count;
-    double rate, cap;
+    double *squares; /* [count, 2] sums of squares of w and x, by blocks of rows */
+    double *sums;    /* [2] their sums */
+    float *step;     /* rate * ratio */
+    int64_t R, C, count;
+    double rate;
 };
 
 KERNEL(lamb_direction, lamb, THREADS)
@@ -216,8 +216,7 @@ DEVICE double warp_sum_f64(double x)
     return x;
 }
 
-/* Each block sums PART rows, over the share blockIdx.y of the columns. The rows are distributed
- * over the warps, whose sums are added in order. */
+/* Each block sums PART rows. They are distributed over the warps, whose sums are added in order. */
 KERNEL(lamb_squares, lamb, THREADS)
 {
     SHARED(double, warps); /* [2, THREADS/WARP] */
@@ -227,8 +226,8 @@ KERNEL(lamb_squares, lamb, THREADS)
     double sums[2] = { 0, 0 };
     for (int64_t r = first + warp; r < end; r += THREADS / WARP)
         UNROLL_BY(4)
-    for (int64_t i = lane; i < a.width; i += WARP) {
-        const int64_t at = r * a.C + blockIdx.y * a.width + i;
+    for (int64_t i = lane; i < a.C; i += WARP) {
+        const int64_t at = r * a.C + i;
         sums[0] += (double)w[at] * w[at];
         sums[1] += (double)x[at] * x[at];
     }
@@ -242,7 +241,7 @@ KERNEL(lamb_squares, lamb, THREADS)
         double sum = 0;
         for (int k = 0; k < THREADS / WARP; k++)
             sum += warps[threadIdx.x * (THREADS / WARP) + k];
-        a.squares[(blockIdx.y * a.count + blockIdx.x) * 2 + threadIdx.x] = sum;
+        a.squares[blockIdx.x * 2 + threadIdx.x] = sum;
     }
 }
 
@@ -251,29 +250,26 @@ KERNEL(lamb_sums, lamb, THREADS)
     double sums[2] = { 0, 0 };
     for (int64_t i = threadIdx.x; i < a.count; i += WARP)
         for (int k = 0; k < 2; k++)
-            sums[k] += a.squares[(blockIdx.x * a.count + i) * 2 + k];
+            sums[k] += a.squares[i * 2 + k];
     for (int k = 0; k < 2; k++)
         sums[k] = warp_sum_f64(sums[k]);
     if (!threadIdx.x)
         for (int k = 0; k < 2; k++)
-            a.sums[blockIdx.x * 2 + k] = sums[k];
+            a.sums[k] = sums[k];
 }
 
-/* Each thread computes the step size of one part of the tensor, a.width of its columns. */
 KERNEL(lamb_ratio, lamb, THREADS)
 {
-    if ((int64_t)threadIdx.x >= a.C / a.width)
-        return;
-    const double weight = a.sums[2 * threadIdx.x], step = a.sums[2 * threadIdx.x + 1];
-    double ratio = weight > 0 && step > 0 ? fmin(sqrt(weight), a.cap) / sqrt(step) : 1;
-    a.steps[threadIdx.x] = (float)(a.rate * ratio);
+    const double weight = a.sums[0], step = a.sums[1];
+    if (!threadIdx.x)
+        *a.step = (float)(a.rate * (weight > 0 && step > 0 ? sqrt(weight) / sqrt(step) : 1));
 }
 
 KERNEL(lamb_step, lamb, THREADS)
 {
     float *w = floats(a.adam.state[OPS_W].at);
     for (int64_t i = FIRST; i < END(a.adam.n); i += THREADS)
-        w[i] -= a.steps[i % a.C / a.width] * a.adam.gradient[i];
+        w[i] -= *a.step * a.adam.gradient[i];
 }
 
 static inline struct lamb lamb_of(struct adam adam, struct ops_array squares,
@@ -283,13 +279,11 @@ static inline struct lamb lamb_of(struct adam adam, struct ops_array squares,
     l.adam = adam;
     l.sums = (double *)view_of(squares).at;
     l.squares = 0;
-    l.steps = 0;
+    l.step = 0;
     l.R = h->R;
     l.C = h->C;
-    l.width = h->C / h->parts;
     l.count = div_up(h->R, PART);
     l.rate = h->adam.rate;
-    l.cap = h->cap;
     return l;
 }
 
@@ -298,11 +292,11 @@ EXTERN_C void cuda_lamb_begin(struct ops *o, struct ops_array squares, struct op
                               const struct ops_lamb *h)
 {
     struct lamb l = lamb_of(adam_of(w, m, v, gradient, h->R * h->C, &h->adam), squares, h);
-    struct ops_array parts = cuda_room(o, ROOM_SUMS, OPS_F64, 2 * h->parts * l.count);
+    struct ops_array parts = cuda_room(o, ROOM_SUMS, OPS_F64, 2 * l.count);
     l.squares = (double *)view_of(parts).at;
     LAUNCH(o, lamb_direction, blocks_of(l.adam.n), 1, THREADS, 0, l);
-    LAUNCH(o, lamb_squares, l.count, h->parts, THREADS, 2 * THREADS / WARP * sizeof(double), l);
-    LAUNCH(o, lamb_sums, h->parts, 1, WARP, 0, l);
+    LAUNCH(o, lamb_squares, l.count, 1, THREADS, 2 * THREADS / WARP * sizeof(double), l);
+    LAUNCH(o, lamb_sums, 1, 1, WARP, 0, l);
 }
 
 EXTERN_C void cuda_lamb_end(struct ops *o, struct ops_array w, struct ops_array x,
@@ -310,7 +304,7 @@ EXTERN_C void cuda_lamb_end(struct ops *o, struct ops_array w, struct ops_array 
 {
     const struct adam a = adam_of(w, OPS_NONE, OPS_NONE, x, h->R * h->C, &h->adam);
     struct lamb l = lamb_of(a, squares, h);
-    l.steps = floats(view_of(cuda_room(o, ROOM_SUMS, OPS_F32, h->parts)));
+    l.step = floats(view_of(cuda_room(o, ROOM_SUMS, OPS_F32, 1)));
     LAUNCH(o, lamb_ratio, 1, 1, WARP, 0, l);
     LAUNCH(o, lamb_step, blocks_of(l.adam.n), 1, THREADS, 0, l);
 }

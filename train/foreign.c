@@ -25,6 +25,8 @@ struct foreign {
  * does not have. The key is an error with any value. */
 static const char unmade[] = "textmill has no such model";
 static const char not_finite[] = "a loss or gradient that is not finite ends the run";
+/* Earlier versions of textmill had options for it. */
+static const char whole[] = "LAMB scales each whole tensor by |w|/|x|, without a limit";
 /* Earlier versions of textmill had a loss scale, so its keys are left out of any file. */
 static const char no_scale[] = "training in f32 or bf16 needs no loss scale";
 
@@ -126,6 +128,8 @@ static const struct foreign table[] = {
 
     /* for one kind of machine, or one program */
     { "precision", "precision", "32=f32 fp32=f32 16= 16.16= 16.32= fp16=", NO_HALF },
+    { "lamb-cap", NULL, "0", whole },
+    { "lamb-thirds", NULL, "false", whole },
     { "loss-scaling loss-scale", NULL, "1", no_scale },
     { "auto-loss-scaling", NULL, "false", no_scale },
     { "stochastic-rounding", NULL, NULL,

@@ -165,8 +165,6 @@ static int make_optimizer(struct plan *p)
         .momentum = s->momentum,
         .weight_decay = s->weight_decay,
         .clip = s->clip,
-        .lamb_cap = s->lamb_cap,
-        .lamb_thirds = s->lamb_thirds,
         .decay_all = s->decay_all,
         .seed = p->engine.seed,
     };

@@ -44,8 +44,8 @@ struct settings {
     const char *schedule; /* for schedule_init */
     int optimizer;        /* enum optimizer_kind */
     int bias_correction;
-    double beta1, beta2, adam_epsilon, momentum, weight_decay, clip, lamb_cap;
-    int lamb_thirds, decay_all;
+    double beta1, beta2, adam_epsilon, momentum, weight_decay, clip;
+    int decay_all;
     const char *memmap_dir;
     uint64_t memory;
     const char *output;

@@ -176,10 +176,6 @@ static const struct opt options[] = {
       "weight decay; --decay chooses the tensors", 0, 1e3 },
     { 0, "decay", OPT_CHOICE, AT(decay_all), DECAY_WORDS,
       "tensors that weight decay applies to: matrices only, or all" },
-    { 0, "lamb-cap", OPT_REAL, AT(lamb_cap), "X",
-      "LAMB, NVLAMB: maximum weight norm in the trust ratio; 0: no maximum", 0, 1e9 },
-    { 0, "lamb-thirds", OPT_FLAG, AT(lamb_thirds), NULL,
-      "LAMB, NVLAMB: separate trust ratios for a GPT's queries, keys and values" },
     { 0, "clip", OPT_REAL, AT(clip), "X", "maximum gradient norm; 0: no clipping", 0, 1e9 },
 
     { .help = "Several processes:", .arg = OPT_MORE },
@@ -566,7 +562,6 @@ static int check_useful(const struct settings *s)
                              *const no_sgd = "has no effect with --optimizer sgd or momentum";
     const int custom = strchr("0123456789", *s->schedule) != NULL,
               constant = !strcmp(s->schedule, "constant"),
-              lamb = s->optimizer == OPTIMIZER_LAMB || s->optimizer == OPTIMIZER_NVLAMB,
               momentum = s->optimizer == OPTIMIZER_MOMENTUM,
               moments = s->optimizer != OPTIMIZER_SGD && !momentum;
     const struct {
@@ -584,8 +579,6 @@ static int check_useful(const struct settings *s)
         { "bias-correction", moments, no_sgd },
         { "momentum", momentum || s->optimizer == OPTIMIZER_MUON,
           "needs --optimizer momentum or muon" },
-        { "lamb-cap", lamb, "needs --optimizer lamb or nvlamb" },
-        { "lamb-thirds", lamb, "needs --optimizer lamb or nvlamb" },
         { "validate-every", s->validation.count || !s->validate_every, "needs --validation" },
         { "validation-batches", s->validation.count || !s->validation_batches,
           "needs --validation" },

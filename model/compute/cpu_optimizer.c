@@ -90,44 +90,37 @@ static void direction_part(void *ctx, int64_t begin, int64_t end, int)
     }
 }
 
-/* A LAMB update of w[R,C] by the directions x[R,C]. The columns are divided into `parts` equal
- * parts, each with its own trust ratio. squares[R,parts,2] holds, for each row and part, the sums
- * of squares of w and of x. */
+/* A LAMB update of w[R,C] by the directions x[R,C]. squares[R,2] holds, for each row,
+ * the sums of squares of w and of x. */
 struct lamb {
     const struct kernels *k;
     float *w;
     const float *x;
     double *squares;
-    float steps[OPS_LAMB_PARTS]; /* learning rate * trust ratio of each part */
+    float step; /* learning rate * trust ratio */
     int64_t C;
-    int parts;
 };
 
 static void lamb_squares_rows(void *ctx, int64_t begin, int64_t end, int)
 {
     const struct lamb *l = ctx;
-    int64_t width = l->C / l->parts;
-    for (int64_t i = begin * l->parts; i < end * l->parts; i++) {
-        l->squares[2 * i] = l->k->sum_squares(l->w + i * width, width);
-        l->squares[2 * i + 1] = l->k->sum_squares(l->x + i * width, width);
+    for (int64_t i = begin; i < end; i++) {
+        l->squares[2 * i] = l->k->sum_squares(l->w + i * l->C, l->C);
+        l->squares[2 * i + 1] = l->k->sum_squares(l->x + i * l->C, l->C);
     }
 }
 
 static void lamb_rows(void *ctx, int64_t begin, int64_t end, int)
 {
     const struct lamb *l = ctx;
-    int64_t width = l->C / l->parts;
-    for (int64_t i = begin * l->parts; i < end * l->parts; i++)
-        for (int64_t k = i * width; k < (i + 1) * width; k++)
-            l->w[k] -= l->steps[i % l->parts] * l->x[k];
+    for (int64_t i = begin * l->C; i < end * l->C; i++)
+        l->w[i] -= l->step * l->x[i];
 }
 
 static struct lamb lamb_of(struct ops *o, struct ops_array w, struct ops_array x,
                            const struct ops_lamb *h)
 {
-    return (struct lamb){
-        .k = o->k, .w = cpu_floats(w), .x = cpu_floats(x), .C = h->C, .parts = h->parts
-    };
+    return (struct lamb){ .k = o->k, .w = cpu_floats(w), .x = cpu_floats(x), .C = h->C };
 }
 
 static double *doubles(struct ops_array x)
@@ -138,28 +131,23 @@ static double *doubles(struct ops_array x)
 void cpu_lamb_begin(struct ops *o, struct ops_array squares, struct ops_array w, struct ops_array m,
                     struct ops_array v, struct ops_array gradient, const struct ops_lamb *h)
 {
-    const int each = 2 * h->parts;
     struct adam a = adam_of(w, m, v, gradient, &h->adam);
     a.direction = cpu_floats(gradient);
     struct lamb l = lamb_of(o, w, gradient, h);
     pool_for(o->pool, h->R * h->C, GRAIN, direction_part, &a);
-    l.squares = (double *)(void *)cpu_work(o, 2 * h->R * each);
+    l.squares = (double *)(void *)cpu_work(o, 4 * h->R);
     pool_for(o->pool, h->R, cpu_row_grain(h->C), lamb_squares_rows, &l);
-    for (int i = 0; i < each; i++)
-        doubles(squares)[i] = 0;
-    for (int64_t i = 0; i < h->R * each; i++)
-        doubles(squares)[i % each] += l.squares[i];
+    doubles(squares)[0] = doubles(squares)[1] = 0;
+    for (int64_t i = 0; i < h->R * 2; i++)
+        doubles(squares)[i % 2] += l.squares[i];
 }
 
 void cpu_lamb_end(struct ops *o, struct ops_array w, struct ops_array x, struct ops_array squares,
                   const struct ops_lamb *h)
 {
     struct lamb l = lamb_of(o, w, x, h);
-    for (int p = 0; p < h->parts; p++) {
-        const double weight = doubles(squares)[2 * p], step = doubles(squares)[2 * p + 1];
-        double ratio = weight > 0 && step > 0 ? fmin(sqrt(weight), h->cap) / sqrt(step) : 1;
-        l.steps[p] = (float)(h->adam.rate * ratio);
-    }
+    const double weight = doubles(squares)[0], step = doubles(squares)[1];
+    l.step = (float)(h->adam.rate * (weight > 0 && step > 0 ? sqrt(weight) / sqrt(step) : 1));
     pool_for(o->pool, h->R, cpu_row_grain(h->C), lamb_rows, &l);
 }
 

@@ -742,7 +742,6 @@ void ops_lamb_begin(struct ops *o, struct ops_array squares, struct ops_array w,
                     struct ops_array v, struct ops_array gradient, const struct ops_lamb *h)
 {
     TRACE_KERNEL(0, 36.0 * h->R * h->C);
-    assert(h->parts >= 1 && h->parts <= OPS_LAMB_PARTS && h->C % h->parts == 0);
     o->b->lamb_begin(o, squares, w, m, v, gradient, h);
 }
 

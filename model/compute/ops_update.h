@@ -46,19 +46,14 @@ void ops_adam(struct ops *o, struct ops_array w, struct ops_array m, struct ops_
               struct ops_array gradient, int64_t n, const struct ops_adamw *h);
 
 /* LAMB (You et al. 2020) for a matrix w[R,C]. Moments as in ops_adamw; x = m*m_correction /
- * (sqrt(v*v_correction) + epsilon) + decay*w; w -= rate * min(|w|, cap)/|x| * x. The columns are
- * divided into `parts` equal shares, and each share has its own norms |w| and |x|. If a norm is 0,
- * the ratio is 1.
+ * (sqrt(v*v_correction) + epsilon) + decay*w; w -= rate * |w|/|x| * x. If a norm is 0, the ratio is 1.
  *
- * ops_lamb_begin updates the moments, overwrites the gradient with x, and sets squares[parts,2],
- * F64, to |w|^2 and |x|^2 of each share. If ranks share the matrix, the caller sums the squares of
+ * ops_lamb_begin updates the moments, overwrites the gradient with x, and sets squares[2], F64,
+ * to |w|^2 and |x|^2. If ranks share the matrix, the caller sums the squares of
  * their parts. ops_lamb_end updates w. */
-enum { OPS_LAMB_PARTS = 3 };
 struct ops_lamb {
     struct ops_adamw adam;
     int64_t R, C;
-    int parts;
-    double cap; /* INFINITY: no limit */
 };
 void ops_lamb_begin(struct ops *o, struct ops_array squares, struct ops_array w, struct ops_array m,
                     struct ops_array v, struct ops_array gradient, const struct ops_lamb *h);

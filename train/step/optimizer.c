@@ -10,7 +10,7 @@ enum { KEY_ROUNDING = 0x726f756e64 }; /* differs from the keys of other uses of 
 
 enum { NEWTON_SCHULZ = 5 }; /* iterations of Muon */
 
-enum { LAMB_SQUARES = 2 * OPS_LAMB_PARTS }; /* sums of squares of a tensor */
+enum { LAMB_SQUARES = 2 }; /* sums of squares of a tensor */
 
 enum {
     CHUNK = 1 << 17
@@ -132,8 +132,6 @@ static void lamb(const struct optimizer_update *u, size_t i, const struct tensor
         .adam = adam_of(u, row),
         .R = row->rank == 2 ? row->shape[0] : 1,
         .C = row->rank == 2 ? row->shape[1] : row->shape[0],
-        .parts = u->optimizer->lamb_thirds ? row->maps : 1,
-        .cap = u->optimizer->lamb_cap > 0 ? u->optimizer->lamb_cap : INFINITY,
     };
     if (pass == PASS_FIRST)
         ops_lamb_begin(u->store->ops, squares, x->w, x->m, x->v, x->g, &l);

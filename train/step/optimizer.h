@@ -12,10 +12,8 @@
  *
  *     adamw     w <- w - rate (step + decay w)              (Loshchilov and Hutter 2019)
  *     adam      the same, but decay w is added to g instead (Kingma and Ba 2015)
- *     lamb      x = step + decay w; w <- w - rate min(|w|, cap)/|x| x (You et al. 2020). The norms
- *               are those of the whole tensor, also where ranks share it. With lamb_thirds, a
- *               tensor of queries, keys and values has a ratio for each of the three. The ratio is
- *               1 if a norm is 0
+ *     lamb      x = step + decay w; w <- w - rate |w|/|x| x (You et al. 2020). The norms are those
+ *               of the whole tensor, also where ranks share it. The ratio is 1 if a norm is 0
  *     nvlamb    lamb with g / max(norm, 1), that is, with clip at most 1
  *     sgd       w <- w - rate (g + decay w)
  *     momentum  a <- momentum a + g + decay w; w <- w - rate a
@@ -61,8 +59,6 @@ struct optimizer {
     int bias_correction;
     double beta1, beta2, epsilon, momentum, weight_decay, clip;
     int decay_all;   /* 1: biases and norms decay, too */
-    double lamb_cap; /* 0: none */
-    int lamb_thirds;
     uint64_t seed; /* for stochastic rounding */
 
     double rate_squares; /* schedule-free: sum of rate^2 so far */
@@ -89,7 +85,7 @@ struct optimizer_update {
     const struct optimizer *optimizer;
     struct store *store;
     struct comm *comm;
-    /* LAMB: F64 [rows of the table, OPS_LAMB_PARTS, 2], of ops_lamb_begin */
+    /* LAMB: F64 [rows of the table, 2], of ops_lamb_begin */
     struct ops_array squares;
     struct ops_adamw h; /* decay is set for each tensor */
     int first;          /* schedule-free: this is the first update, so z is set to the weights */

@@ -107,7 +107,7 @@ enum { MATRIX = 15, BIAS = 20, UPDATES = 5 };
 
 struct reference {
     double w[BIAS], m[BIAS], v[BIAS], x[BIAS];
-    int n, columns, maps;
+    int n;
 };
 
 static double length(const double *x, int n)
@@ -131,20 +131,9 @@ static void reference_adam(struct reference *r, const struct optimizer *a, const
         x[i] = r->m[i] / m1 / (sqrt(r->v[i] / v1) + a->epsilon);
         x[i] += a->kind == OPTIMIZER_ADAM ? 0 : decay * r->w[i];
     }
-    for (int part = 0; part < r->maps; part++) { /* equal shares of the columns */
-        double weight = 0, step = 0;
-        for (int i = 0; i < r->n; i++) {
-            int mine = i % r->columns / (r->columns / r->maps) == part;
-            weight += mine ? r->w[i] * r->w[i] : 0;
-            step += mine ? x[i] * x[i] : 0;
-        }
-        weight = sqrt(weight);
-        if (a->lamb_cap > 0 && weight > a->lamb_cap)
-            weight = a->lamb_cap;
-        for (int i = 0; i < r->n; i++)
-            if (i % r->columns / (r->columns / r->maps) == part)
-                r->w[i] -= rate * (lamb ? weight / sqrt(step) : 1) * x[i];
-    }
+    double ratio = lamb ? length(r->w, r->n) / length(x, r->n) : 1;
+    for (int i = 0; i < r->n; i++)
+        r->w[i] -= rate * ratio * x[i];
 }
 
 /* Update number t of schedule-free AdamW with the three sequences x, y and z of the paper. */
@@ -187,12 +176,9 @@ static void check_weights(const struct rig *r, const struct reference *x, int mo
 static void check_updates(struct optimizer a)
 {
     struct rig r;
-    struct reference x[2] = { { .n = MATRIX, .columns = 5, .maps = 1 },
-                              { .n = BIAS, .columns = BIAS, .maps = 1 } };
+    struct reference x[2] = { { .n = MATRIX }, { .n = BIAS } };
     double rate = 0.01;
     open_rig(&r, a.kind);
-    if (a.lamb_thirds) /* of columns that two divide */
-        x[1].maps = r.table.rows[1].maps = 2;
     for (int i = 0; i < BIAS; i++) { /* neither all equal nor 0 */
         x[0].w[i] = x[1].w[i] = 0.5 + 0.01 * i;
         r.w[1][i] = (float)x[1].w[i];
@@ -266,17 +252,6 @@ Test(optimizer, adam_decays_by_the_gradient)
 Test(optimizer, lamb_with_and_without_bias_correction)
 {
     check_with_and_without_bias_correction(OPTIMIZER_LAMB);
-}
-
-Test(optimizer, lamb_with_a_cap_and_by_parts)
-{
-    struct optimizer a = an_optimizer(OPTIMIZER_LAMB);
-    a.lamb_cap = 1; /* the matrix has a norm of 2.2, the bias of 2.7 */
-    check_updates(a);
-    a.lamb_thirds = 1;
-    check_updates(a);
-    a.lamb_cap = 0;
-    check_updates(a);
 }
 
 Test(optimizer, schedule_free_has_two_points)
@@ -642,8 +617,4 @@ Test(optimizer, ranks_that_share_tensors_make_the_update_of_one)
 {
     for (int kind = OPTIMIZER_ADAMW; kind <= OPTIMIZER_SCHEDULE_FREE; kind++)
         check_shared(an_optimizer((enum optimizer_kind)kind), 1e-6);
-    struct optimizer a = an_optimizer(OPTIMIZER_NVLAMB);
-    a.lamb_thirds = 1;
-    a.lamb_cap = 3;
-    check_shared(a, 1e-6);
 }
