@@ -335,7 +335,5 @@ const struct tool_command choice_command = {
     .summary = "Multiple choice by likelihood: MMLU, HellaSwag, ARC, BoolQ and like JSON lines.",
     TOOL_OPTIONS(options, defaults),
     .common = TOOL_THREADS | TOOL_PROGRESS,
-    .min_args = 1,
-    .max_args = -1,
     .run = run,
 };

@@ -207,7 +207,5 @@ const struct tool_command classify_command = {
     .summary = "GLUE, MNLI: classes of texts; accuracy, F1, Matthews, Pearson, Spearman.",
     TOOL_OPTIONS(options, defaults),
     .common = TOOL_THREADS | TOOL_PROGRESS | TOOL_FORCE,
-    .min_args = 1,
-    .max_args = 1,
     .run = run,
 };

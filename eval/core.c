@@ -356,7 +356,5 @@ const struct tool_command core_command = {
     .summary = "CORE: many tasks with examples in the prompt, as DataComp-LM and nanochat score.",
     TOOL_OPTIONS(options, defaults),
     .common = TOOL_THREADS | TOOL_PROGRESS,
-    .min_args = 1,
-    .max_args = 1,
     .run = run,
 };

@@ -256,11 +256,6 @@ static int run_shards(int argc, char **argv, void *options)
 
 /* ---- options ------------------------------------------------------------------------------ */
 
-static int run_none(int, char **, void *)
-{
-    return err_usage("no command: give wiki, lmbd, choice, lines, pairs, core, shards or squad");
-}
-
 #define AT(member) offsetof(struct evaluation, member)
 #define LENGTH                                                                                     \
     SUBJECT_LENGTH(struct evaluation, length,                                                      \
@@ -299,7 +294,6 @@ static const struct opt shards_options[] = {
 static const struct tool_command none_command = {
     .args = "COMMAND",
     .summary = "Measure how well a model predicts text.",
-    .run = run_none,
 };
 static const struct tool_command wiki_command = {
     .name = "wiki",
@@ -308,8 +302,6 @@ static const struct tool_command wiki_command = {
         "Print the perplexity of texts per token, per word and per byte, by a published rule.",
     TOOL_OPTIONS(wiki_options, defaults),
     .common = TOOL_THREADS | TOOL_PROGRESS,
-    .min_args = 1,
-    .max_args = -1,
     .run = run_wiki,
 };
 static const struct tool_command lmbd_command = {
@@ -318,8 +310,6 @@ static const struct tool_command lmbd_command = {
     .summary = "LAMBADA: predict the last word of each passage (JSON lines).",
     TOOL_OPTIONS(lmbd_options, defaults),
     .common = TOOL_THREADS | TOOL_PROGRESS,
-    .min_args = 1,
-    .max_args = -1,
     .run = run_lmbd,
 };
 static const struct tool_command shards_command = {
@@ -328,8 +318,6 @@ static const struct tool_command shards_command = {
     .summary = "Loss over training data: TFRecord shards or Megatron files.",
     TOOL_OPTIONS(shards_options, defaults),
     .common = TOOL_THREADS | TOOL_PROGRESS,
-    .min_args = 1,
-    .max_args = -1,
     .run = run_shards,
 };
 

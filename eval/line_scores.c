@@ -197,7 +197,5 @@ const struct tool_command line_scores_command = {
     .summary = "Print how many bits the model needs for a line of text; --json prints each line.",
     TOOL_OPTIONS(options, defaults),
     .common = TOOL_THREADS | TOOL_PROGRESS,
-    .min_args = 1,
-    .max_args = -1,
     .run = run,
 };

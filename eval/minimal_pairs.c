@@ -144,7 +144,5 @@ const struct tool_command minimal_pairs_command = {
     .summary = "Minimal pairs, as BLiMP's: which of two sentences is more probable.",
     TOOL_OPTIONS(options, defaults),
     .common = TOOL_THREADS | TOOL_PROGRESS,
-    .min_args = 1,
-    .max_args = -1,
     .run = run,
 };

@@ -315,6 +315,5 @@ const struct tool_command squad_command = {
     .summary = "SQuAD: answer questions about texts; exact match and F1, 1.1 and 2.0.",
     TOOL_OPTIONS(options, defaults),
     .common = TOOL_THREADS | TOOL_PROGRESS | TOOL_FORCE,
-    .max_args = 1,
     .run = run,
 };

@@ -579,7 +579,6 @@ static const struct tool_command generate = {
     .summary = "Continue a text. Without a PROMPT, each line of standard input is one.",
     TOOL_OPTIONS(options, defaults),
     .common = TOOL_THREADS | TOOL_SEED | TOOL_FORCE,
-    .max_args = -1,
     .run = run,
 };
 

@@ -280,6 +280,5 @@ const struct tool_command decontaminate_command = {
     .summary = "Remove the texts of tests from documents.",
     TOOL_OPTIONS(options, defaults),
     .common = TOOL_THREADS | TOOL_PROGRESS | TOOL_FORCE,
-    .max_args = -1,
     .run = run_decontaminate,
 };

@@ -586,6 +586,5 @@ const struct tool_command dedup_command = {
     .summary = "Leave out documents, paragraphs or lines that occurred before.",
     TOOL_OPTIONS(options, defaults),
     .common = TOOL_THREADS | TOOL_PROGRESS | TOOL_FORCE,
-    .max_args = -1,
     .run = run_dedup,
 };

@@ -111,7 +111,6 @@ const struct tool_command filter_command = {
     .summary = "Leave out documents that fail rules.",
     TOOL_OPTIONS(options, defaults),
     .common = TOOL_THREADS | TOOL_PROGRESS | TOOL_FORCE,
-    .max_args = -1,
     .run = run_filter,
 };
 
@@ -207,6 +206,5 @@ const struct tool_command learn_filter_command = {
     .summary = "Learn limits of rules from good texts, such as a wiki.",
     TOOL_OPTIONS(learn_options, learn_defaults),
     .common = TOOL_THREADS | TOOL_PROGRESS | TOOL_FORCE,
-    .max_args = -1,
     .run = run_learn,
 };

@@ -109,7 +109,6 @@ const struct tool_command language_command = {
     .summary = "Keep documents in some languages, or mark each with its language.",
     TOOL_OPTIONS(language_options, language_defaults),
     .common = TOOL_THREADS | TOOL_PROGRESS | TOOL_FORCE,
-    .max_args = -1,
     .run = run_language,
 };
 
@@ -228,6 +227,5 @@ const struct tool_command learn_language_command = {
     .summary = "Learn a model of languages from texts of each.",
     TOOL_OPTIONS(learn_options, learn_defaults),
     .common = TOOL_THREADS | TOOL_PROGRESS | TOOL_FORCE,
-    .max_args = -1,
     .run = run_learn,
 };

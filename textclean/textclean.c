@@ -3,18 +3,9 @@
 #include "common/program/tool.h"
 #include "textclean/commands.h"
 
-static int run_none(int argc, char **argv, void *given)
-{
-    (void)argc, (void)argv, (void)given;
-    return err_usage("no command: give filter, learn-filter, dedup, decontaminate, language or "
-                     "learn-language");
-}
-
 static const struct tool_command none_command = {
     .args = "COMMAND",
     .summary = "Clean a corpus: leave out documents and parts of documents.",
-    .max_args = 0,
-    .run = run_none,
 };
 
 static const struct tool_command *const commands[] = {

@@ -720,7 +720,6 @@ static const struct tool_command write_command = {
     .summary = "Write a token stream as training data.",
     TOOL_OPTIONS(write_options, write_defaults),
     .common = TOOL_FILE_OPERAND | TOOL_THREADS | TOOL_CONFIG | TOOL_PROGRESS | TOOL_FORCE,
-    .max_args = 1,
     .run = run_write,
 };
 static const struct tool_command index_command = {
@@ -729,8 +728,6 @@ static const struct tool_command index_command = {
     .summary = "Write the index of TFRecord files, as tfrecord2idx does.",
     TOOL_OPTIONS(index_options, written_defaults),
     .common = TOOL_FORCE,
-    .min_args = 1,
-    .max_args = -1,
     .run = run_index,
 };
 static const struct tool_command index_map_command = {
@@ -739,16 +736,12 @@ static const struct tool_command index_map_command = {
     .summary = "Write the index maps of a Megatron pair.",
     TOOL_OPTIONS(index_map_options, index_map_defaults),
     .common = TOOL_FORCE,
-    .min_args = 1,
-    .max_args = 1,
     .run = run_index_map,
 };
 static const struct tool_command verify_command = {
     .name = "verify",
     .args = "FILE|DIR...",
     .summary = "Check checksums, indexes and manifests.",
-    .min_args = 1,
-    .max_args = -1,
     .run = run_verify,
 };
 static const struct tool_command repair_command = {
@@ -757,8 +750,6 @@ static const struct tool_command repair_command = {
     .summary = "Write the good records of a damaged TFRecord file.",
     TOOL_OPTIONS(repair_options, written_defaults),
     .common = TOOL_FORCE,
-    .min_args = 1,
-    .max_args = 1,
     .run = run_repair,
 };
 static const struct tool_command merge_command = {
@@ -767,8 +758,6 @@ static const struct tool_command merge_command = {
     .summary = "Make one data set of several, in their order.",
     TOOL_OPTIONS(merge_options, merge_defaults),
     .common = TOOL_PROGRESS | TOOL_FORCE,
-    .min_args = 1,
-    .max_args = -1,
     .run = run_merge,
 };
 static const struct tool_command blend_command = {
@@ -777,8 +766,6 @@ static const struct tool_command blend_command = {
     .summary = "Make one data set of several, by their weights.",
     TOOL_OPTIONS(blend_options, blend_defaults),
     .common = TOOL_PROGRESS | TOOL_FORCE,
-    .min_args = 1,
-    .max_args = -1,
     .run = run_blend,
 };
 static const struct tool_command show_command = {
@@ -786,8 +773,6 @@ static const struct tool_command show_command = {
     .args = "FILE",
     .summary = "Print records as JSON lines.",
     TOOL_OPTIONS(show_options, show_defaults),
-    .min_args = 1,
-    .max_args = 1,
     .run = run_show,
 };
 

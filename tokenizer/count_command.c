@@ -79,6 +79,5 @@ const struct tool_command count_command = {
     .summary = "Count the words of text, to learn a vocabulary from.",
     TOOL_OPTIONS(options, defaults),
     .common = TOOL_THREADS | TOOL_PROGRESS | TOOL_FORCE,
-    .max_args = -1,
     .run = run,
 };

@@ -309,6 +309,5 @@ const struct tool_command learn_command = {
     .summary = "Learn a vocabulary from text.",
     TOOL_OPTIONS(options, defaults),
     .common = TOOL_THREADS | TOOL_PROGRESS | TOOL_FORCE,
-    .max_args = -1,
     .run = run,
 };

@@ -267,6 +267,5 @@ const struct tool_command stats_command = {
     .summary = "Say how a vocabulary fits text.",
     TOOL_OPTIONS(options, defaults),
     .common = TOOL_THREADS | TOOL_PROGRESS | TOOL_FORCE,
-    .max_args = -1,
     .run = run,
 };

@@ -310,7 +310,6 @@ static const struct tool_command tokenize = {
     .summary = "Turn documents into a stream of token ids.",
     TOOL_OPTIONS(tokenize_options, defaults),
     .common = TOOL_FILE_OPERAND | TOOL_THREADS | TOOL_PROGRESS | TOOL_FORCE,
-    .max_args = -1,
     .run = run_tokenize,
 };
 
@@ -320,7 +319,6 @@ static const struct tool_command decode = {
     .summary = "Turn a stream of token ids into text, a line end after each document.",
     TOOL_OPTIONS(decode_options, defaults),
     .common = TOOL_FORCE,
-    .max_args = 1,
     .run = run_decode,
 };
 

@@ -704,7 +704,6 @@ static const struct tool_command train_command = {
     TOOL_OPTIONS(options, settings_default),
     .common = TOOL_FILE_OPERAND | TOOL_THREADS | TOOL_SEED | TOOL_CONFIG | TOOL_PROGRESS |
               TOOL_CONFIG_OPERAND | TOOL_FORCE,
-    .max_args = -1,
     .run = run,
 };
 

@@ -80,6 +80,5 @@ const struct tool_command expand_command = {
     .summary = "Print wikitext with its templates expanded.",
     TOOL_OPTIONS(options, defaults),
     .common = TOOL_THREADS,
-    .max_args = 1,
     .run = run,
 };

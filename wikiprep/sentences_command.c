@@ -90,6 +90,5 @@ const struct tool_command sentences_command = {
     .summary = "Split plain text, a paragraph a line, into sentences.",
     TOOL_OPTIONS(options, defaults),
     .common = TOOL_FORCE,
-    .max_args = -1,
     .run = run,
 };

@@ -662,7 +662,6 @@ static const struct tool_command wikiprep = {
     .summary = "Turn MediaWiki XML dumps, packed or not, into text.",
     TOOL_OPTIONS(options, defaults),
     .common = TOOL_FILE_OPERAND | TOOL_THREADS | TOOL_PROGRESS | TOOL_FORCE,
-    .max_args = -1,
     .run = run,
 };
 

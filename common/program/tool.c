@@ -232,16 +232,17 @@ static int is_config(const char *operand)
            file_ends_with(operand, ".json");
 }
 
-/* Sets the error for `word` in the place of a command. Returns -1. */
+/* Sets the error for `word`, or nothing if NULL, in the place of a command. Returns -1. */
 static int unknown_command(const struct tool *t, const char *word)
 {
     SCOPED(buf) names = BUF_INIT;
     for (size_t i = 1; t->commands[i]; i++)
         buf_addf(&names, "%s%s", names.len ? ", " : "", t->commands[i]->name);
-    err_usage(*word == '-' ? "a command is missing before '%s': there are %s"
-                           : "unknown command '%s': there are %s",
-              word, names.data);
-    return -1;
+    if (!word)
+        return err_usage("a command is missing: there are %s", names.data);
+    return err_usage(*word == '-' ? "a command is missing before '%s': there are %s"
+                                  : "unknown command '%s': there are %s",
+                     word, names.data);
 }
 
 /* Returns 1 if nothing is at the path `word`, nor at word.idx, where a Megatron pair has its index.
@@ -311,10 +312,13 @@ static int run_command(const struct tool_command *c, int argc, char **argv, void
         fputs(out.data, stdout);
         return 0;
     }
-    if (argc < c->min_args)
+    if (!c->run)
+        return unknown_command(tool, NULL);
+    const int most = *c->args != '\0', least = most && *c->args != '[';
+    if (argc < least)
         return err_usage("an operand is missing: %s", c->args);
-    if (c->max_args >= 0 && argc > c->max_args)
-        return err_usage("too many operands: '%s'", argv[c->max_args]);
+    if (argc > most && !strstr(c->args, "..."))
+        return err_usage("too many operands: '%s'", argv[most]);
     return c->run(argc, argv, given);
 }
 

@@ -29,17 +29,18 @@ enum {
 };
 
 struct tool_command {
-    const char *name;          /* NULL: the program itself */
-    const char *args;          /* operands as shown in the usage line: "[FILE...]" */
+    const char *name; /* NULL: the program itself */
+    /* operands as the usage line shows them: "", "FILE", "[FILE]", "FILE..." or "[FILE...]"; a run
+     * has as many */
+    const char *args;
     const char *summary;       /* one sentence */
     const struct opt *options; /* NULL: none */
     const void *defaults;      /* default values: initial content of the struct that options fill */
     size_t size;               /* bytes of that struct */
     unsigned common;           /* TOOL_ bits */
-    int min_args, max_args;    /* number of operands; max_args -1: any number */
 
-    /* Runs the command. Returns 0, or -1 with the error set. `given` is a copy of the defaults with
-     * the given options applied. */
+    /* Runs the command; NULL: the program needs the name of another command. Returns 0, or -1 with
+     * the error set. `given` is a copy of the defaults with the given options applied. */
     int (*run)(int argc, char **argv, void *given);
 };
 /* Sets the options of a command and the default values of the struct that they fill. */

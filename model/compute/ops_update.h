@@ -46,7 +46,8 @@ void ops_adam(struct ops *o, struct ops_array w, struct ops_array m, struct ops_
               struct ops_array gradient, int64_t n, const struct ops_adamw *h);
 
 /* LAMB (You et al. 2020) for a matrix w[R,C]. Moments as in ops_adamw; x = m*m_correction /
- * (sqrt(v*v_correction) + epsilon) + decay*w; w -= rate * |w|/|x| * x. If a norm is 0, the ratio is 1.
+ * (sqrt(v*v_correction) + epsilon) + decay*w; w -= rate * |w|/|x| * x. If a norm is 0, the ratio
+ * is 1.
  *
  * ops_lamb_begin updates the moments, overwrites the gradient with x, and sets squares[2], F64,
  * to |w|^2 and |x|^2. If ranks share the matrix, the caller sums the squares of

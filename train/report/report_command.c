@@ -71,7 +71,5 @@ const struct tool_command report_command = {
     .summary = "Write a page that shows the curves of several training runs over one another.",
     TOOL_OPTIONS(options, report_default),
     .common = TOOL_FORCE,
-    .min_args = 1,
-    .max_args = -1,
     .run = report,
 };

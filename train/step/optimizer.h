@@ -58,7 +58,7 @@ struct optimizer {
     enum optimizer_kind kind;
     int bias_correction;
     double beta1, beta2, epsilon, momentum, weight_decay, clip;
-    int decay_all;   /* 1: biases and norms decay, too */
+    int decay_all; /* 1: biases and norms decay, too */
     uint64_t seed; /* for stochastic rounding */
 
     double rate_squares; /* schedule-free: sum of rate^2 so far */
