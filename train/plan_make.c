@@ -53,7 +53,12 @@ static int check_pipeline(const struct plan *p)
 static int share_micro_batches(struct plan *p, int64_t all)
 {
     const struct settings *s = p->settings;
-    const int64_t ranks = p->ranks, leaves = s->leaves ? s->leaves : ranks;
+    const int64_t ranks = p->ranks, rounds = larger(s->leaf_rounds, 1);
+    const int64_t leaves = s->leaves ? s->leaves : ranks, parts = leaves * rounds;
+    if (rounds > 1 && ranks > 1 && s->zero < 2)
+        return err_set("leaves %" PRId64 "x%" PRId64 " sums several times over the ranks: it needs "
+                       "--zero 2 or 3",
+                       leaves, rounds);
     if (all % ranks)
         return err_set("global-batch-size %" PRId64 " = micro-batch-size %" PRId64 " x %" PRId64
                        " micro-batches cannot be shared by %" PRId64 " data-parallel ranks",
@@ -64,27 +69,28 @@ static int share_micro_batches(struct plan *p, int64_t all)
         return err_set("leaves %" PRId64 " is not a multiple of the %" PRId64
                        " data-parallel ranks",
                        leaves, ranks);
-    if (all % leaves)
+    if (all % parts)
         return err_set("global-batch-size %" PRId64 " = micro-batch-size %" PRId64 " x %" PRId64
                        " micro-batches is not a multiple of leaves %" PRId64,
-                       s->global_batch_size, s->micro_batch_size, all, leaves);
+                       s->global_batch_size, s->micro_batch_size, all, parts);
     p->engine.A = all / ranks;
-    p->engine.leaves = (int)(leaves / ranks);
+    p->engine.leaves = (int)(parts / ranks);
+    p->engine.rounds = (int)rounds;
     p->engine.zero = ranks > 1 ? (int)s->zero : 0;
     p->engine.stages = (int)stages_of(p);
     p->engine.stage = (int)s->stage;
     p->engine.interleave = (int)pieces_of(p);
-    if (pieces_of(p) > 1 && all / leaves % stages_of(p))
+    if (pieces_of(p) > 1 && all / parts % stages_of(p))
         return err_set("pipeline-parallel is %" PRId64 "x%" PRId64 ", but the %" PRId64
                        " micro-batches of a leaf are not a multiple of %" PRId64 " pipeline stages",
-                       stages_of(p), pieces_of(p), all / leaves, stages_of(p));
+                       stages_of(p), pieces_of(p), all / parts, stages_of(p));
     return 0;
 }
 
 static int batch_arithmetic(struct plan *p)
 {
     struct settings *s = p->settings;
-    const int64_t shares = larger(p->ranks, s->leaves);
+    const int64_t shares = larger(p->ranks, s->leaves * larger(s->leaf_rounds, 1));
     if (!s->micro_batch_size) {
         s->micro_batch_size = defaults_micro_batch(tensor_parameters(&p->model.tensors),
                                                    p->engine.T, s->global_batch_size);

@@ -194,10 +194,9 @@ static const struct opt options[] = {
     { 0, "machine", OPT_TEXT | OPT_OF_RUN, AT(machine), "FILE",
       "with --dry-run: also estimate step time from this hardware description (YAML; examples in "
       "configs/machines)" },
-    { 0, "leaves", OPT_INT, AT(leaves), "N",
-      "number of fixed partial sums of gradients; results are bit-identical for every number of "
-      "ranks that divides N; 0: as many as ranks",
-      0, 1e6 },
+    { 0, "leaves", OPT_TEXT, AT(leaf_grid), "N|NxR",
+      "number of fixed partial sums of gradients, in R rounds; results are bit-identical for every "
+      "number of ranks that divides N; 0: as many as ranks" },
     { 0, "zero", OPT_INT | OPT_FREE, AT(zero), "STAGE",
       "what ranks share; 1: the optimizer state, 2: also gradients, 3: also weights; 0: nothing, "
       "each rank has all of it",
@@ -365,8 +364,10 @@ static int count_ranks(struct comm *ranks, struct settings *s)
     char but[80];
     if (read_grid("tensor-parallel", s->tensor_grid, &heads, &s->tensor_width) < 0 ||
         read_grid("pipeline-parallel", s->pipeline_grid, &s->pipeline_parallel,
-                  &s->pipeline_interleave) < 0)
+                  &s->pipeline_interleave) < 0 ||
+        read_grid("leaves", s->leaf_grid, &s->leaves, &s->leaf_rounds) < 0)
         return -1;
+    s->leaves = s->leaf_grid && strcmp(s->leaf_grid, "0") ? s->leaves : 0;
     s->tensor_parallel = heads * s->tensor_width;
     if (s->pipeline_parallel > 1 && !tool_given("group"))
         s->group = 0;

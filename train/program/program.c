@@ -458,13 +458,17 @@ static int leaves_of(const struct compiler *c)
     return c->config.leaves ? c->config.leaves : 1;
 }
 
-/* Begins leaf k. The stack holds one sum for each 1 bit in the number of finished leaves, the
- * larger sums below (reduce.h). */
+/* Begins leaf k. The stack holds the sum of all rounds that have ended, if any, and above it one
+ * sum for each 1 bit in the number of finished leaves of this round, the larger sums below
+ * (reduce.h).
+ */
 static void begin_leaf(struct compiler *c, int k)
 {
-    c->slot = __builtin_popcount((unsigned)k);
+    const int round = leaves_of(c) / (c->config.rounds ? c->config.rounds : 1), i = k % round;
+    const int others = k >= round, ends = i + 1 == round;
+    c->slot = others + __builtin_popcount((unsigned)i);
     c->final = k + 1 == leaves_of(c);
-    c->merges = reduce_merges(k, c->final);
+    c->merges = reduce_merges(i, ends) + (ends && others);
 }
 
 static void compile_leaf(struct compiler *c, int64_t micro)

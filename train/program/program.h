@@ -192,6 +192,7 @@ struct program_config {
     int layers;
     int64_t micro, group; /* micro-batches of a step, and of a group: A and G */
     int leaves;           /* leaves per step; divides A; 0: 1 */
+    int rounds;           /* rounds of an equal number of leaves; 0: 1 */
     enum recompute recompute;
     int zero; /* ZeRO stage, 0 to 3 */
     int tied; /* 1: the head uses the embedding's parameters and computes gradients of them */

@@ -26,6 +26,7 @@ void engine_program(struct program *p, const struct engine_config *c, const stru
                                      .micro = c->A,
                                      .group = c->G,
                                      .leaves = c->leaves,
+                                     .rounds = c->rounds,
                                      .zero = c->zero,
                                      .head = c->head,
                                      .stages = c->stages,

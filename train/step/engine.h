@@ -26,6 +26,7 @@ struct engine_config {
     int64_t B, T, A, G; /* sequences per micro-batch, tokens per sequence, micro-batches of this
                          * rank per step, micro-batches per group (program.h) */
     int leaves;         /* leaves of this rank (program.h); 0: 1 */
+    int rounds;         /* rounds in which they are summed; 0: 1 */
     int zero;           /* ZeRO stage (program.h) */
     int stages, stage;  /* of a pipeline (program.h); 0 or 1 stages: none */
     int interleave;     /* pieces of each stage; 0: 1 */
