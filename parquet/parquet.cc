@@ -3,6 +3,7 @@
 #include <arrow/api.h>
 #include <arrow/io/interfaces.h>
 #include <arrow/ipc/reader.h>
+#include <arrow/util/byte_size.h>
 #include <arrow/util/future.h>
 #include <arrow/util/key_value_metadata.h>
 #include <parquet/arrow/reader.h>
@@ -435,8 +436,10 @@ class Batches
 class ParquetBatches : public Batches
 {
   public:
-    static Result<std::unique_ptr<Batches>> open(shared_ptr<File> file, arrow::MemoryPool *pool,
-                                                 std::vector<Column> *columns)
+    /* columns: NULL for all that the file has */
+    static Result<std::unique_ptr<ParquetBatches>> open(shared_ptr<File> file,
+                                                        arrow::MemoryPool *pool,
+                                                        std::vector<Column> *columns)
     {
         std::unique_ptr<ParquetBatches> b(new ParquetBatches);
         parquet::ReaderProperties how(pool);
@@ -449,13 +452,20 @@ class ParquetBatches : public Batches
         arrow_how.set_pre_buffer(false);
         ARROW_RETURN_NOT_OK(builder.memory_pool(pool)->properties(arrow_how)->Build(&b->file_));
         std::vector<int> leaves;
-        ARROW_RETURN_NOT_OK(b->choose(columns, &leaves));
+        if (columns)
+            ARROW_RETURN_NOT_OK(b->choose(columns, &leaves));
+        for (int i = 0; !columns && i < b->file_->parquet_reader()->metadata()->num_columns(); i++)
+            leaves.push_back(i);
         b->file_->set_batch_size(b->batch_rows(leaves));
         std::vector<int> groups(size_t(b->file_->num_row_groups()));
         for (size_t i = 0; i < groups.size(); i++)
             groups[i] = int(i);
         ARROW_ASSIGN_OR_RAISE(b->reader_, b->file_->GetRecordBatchReader(groups, leaves));
-        return std::unique_ptr<Batches>(std::move(b));
+        return b;
+    }
+    shared_ptr<arrow::Schema> schema() const
+    {
+        return reader_->schema();
     }
     Result<shared_ptr<arrow::RecordBatch>> next() override
     {
@@ -608,9 +618,11 @@ static Status open_batches(columns_reader *r, enum columns_kind kind, const colu
         return Status::OK();
     }
     auto file = std::make_shared<File>(bytes, &r->pool, &r->said);
-    ARROW_ASSIGN_OR_RAISE(r->batches, kind == COLUMNS_PARQUET
-                                          ? ParquetBatches::open(file, &r->pool, &r->columns)
-                                          : FileBatches::open(file, &r->pool, &r->columns));
+    if (kind == COLUMNS_ARROW_FILE) {
+        ARROW_ASSIGN_OR_RAISE(r->batches, FileBatches::open(file, &r->pool, &r->columns));
+    } else {
+        ARROW_ASSIGN_OR_RAISE(r->batches, ParquetBatches::open(file, &r->pool, &r->columns));
+    }
     return Status::OK();
 }
 
@@ -707,6 +719,37 @@ class Out : public arrow::io::OutputStream
     bool closed_ = false;
 };
 
+/* Begins a Parquet file. types: also stores the types of Arrow, where those of Parquet say less. */
+Status open_file(const arrow::Schema &schema, shared_ptr<Out> out,
+                 parquet::WriterProperties::Builder *how, bool types,
+                 std::unique_ptr<parquet::arrow::FileWriter> *file)
+{
+    how->compression(parquet::Compression::ZSTD)
+        ->compression_level(ZSTD_LEVEL)
+        ->enable_page_checksum();
+    parquet::ArrowWriterProperties::Builder arrow_how;
+    if (types)
+        arrow_how.store_schema();
+    ARROW_ASSIGN_OR_RAISE(*file,
+                          parquet::arrow::FileWriter::Open(schema, arrow::default_memory_pool(),
+                                                           out, how->build(), arrow_how.build()));
+    return Status::OK();
+}
+
+/* Adds a batch, whose values take about `bytes`, to the file. A row group's packed pages stay in
+ * memory until it ends; *group_bytes: of its rows so far. */
+Status put_batch(parquet::arrow::FileWriter *file, const arrow::RecordBatch &batch, int64_t bytes,
+                 int64_t *group_bytes)
+{
+    if (!*group_bytes)
+        ARROW_RETURN_NOT_OK(file->NewBufferedRowGroup());
+    ARROW_RETURN_NOT_OK(file->WriteRecordBatch(batch));
+    *group_bytes += bytes;
+    if (*group_bytes >= GROUP_BYTES)
+        *group_bytes = 0;
+    return Status::OK();
+}
+
 } // namespace
 
 struct columns_writer {
@@ -733,21 +776,13 @@ static Status begin_file(columns_writer *w, const char *const *names, size_t cou
         w->cells.push_back(std::make_unique<arrow::StringBuilder>());
     }
     w->schema = arrow::schema(fields);
-    /* Nearly every value differs, so a dictionary would only cost time. */
-    auto how = parquet::WriterProperties::Builder()
-                   .compression(parquet::Compression::ZSTD)
-                   ->compression_level(ZSTD_LEVEL)
-                   ->disable_dictionary()
-                   ->enable_page_checksum()
-                   ->build();
+    parquet::WriterProperties::Builder how;
+    how.disable_dictionary(); /* nearly every value differs: a dictionary would only cost time */
     auto out = std::make_shared<Out>(put, ctx, &w->said);
-    ARROW_ASSIGN_OR_RAISE(w->file, parquet::arrow::FileWriter::Open(
-                                       *w->schema, arrow::default_memory_pool(), out, how));
-    return Status::OK();
+    return open_file(*w->schema, out, &how, false, &w->file);
 }
 
-/* Passes the collected rows to the file. A row group's packed pages stay in memory until it ends.
- */
+/* Passes the collected rows to the file. */
 static Status flush(columns_writer *w)
 {
     arrow::ArrayVector arrays(w->cells.size());
@@ -755,13 +790,8 @@ static Status flush(columns_writer *w)
         return Status::OK();
     for (size_t i = 0; i < arrays.size(); i++)
         ARROW_RETURN_NOT_OK(w->cells[i]->Finish(&arrays[i]));
-    if (!w->group_bytes)
-        ARROW_RETURN_NOT_OK(w->file->NewBufferedRowGroup());
     auto batch = arrow::RecordBatch::Make(w->schema, w->rows, arrays);
-    ARROW_RETURN_NOT_OK(w->file->WriteRecordBatch(*batch));
-    w->group_bytes += w->bytes;
-    if (w->group_bytes >= GROUP_BYTES)
-        w->group_bytes = 0;
+    ARROW_RETURN_NOT_OK(put_batch(w->file.get(), *batch, w->bytes, &w->group_bytes));
     w->rows = w->bytes = 0;
     return Status::OK();
 }
@@ -806,8 +836,215 @@ static int finish_file(struct columns_writer *w)
     });
 }
 
+/* ---- the plug-in's copy ---------------------------------------------------------------------- */
+
+struct columns_copy {
+    bool said = false;
+    arrow::CappedMemoryPool pool{ arrow::default_memory_pool(), MEMORY_MOST };
+    std::string text, mark; /* names of columns; "": no mark */
+    columns_put *put;
+    void *ctx;
+    std::unique_ptr<ParquetBatches> in;
+    shared_ptr<arrow::RecordBatch> batch;
+    int64_t row = 0;                           /* of the batch, to come next */
+    Column column;                             /* the text */
+    shared_ptr<arrow::Schema> schema, written; /* of the files that are read; of the copy */
+    std::unique_ptr<parquet::arrow::FileWriter> file;
+    int64_t group_bytes = 0;
+    std::vector<int64_t> kept; /* rows of the batch */
+    arrow::StringBuilder texts, marks;
+
+    ~columns_copy()
+    {
+        said = true; /* as in columns_writer */
+    }
+};
+
+/* Chooses the columns of the copy, and begins it. */
+static Status begin_copy(columns_copy *c)
+{
+    Path path;
+    ARROW_RETURN_NOT_OK(resolve(*c->schema, c->text, &path));
+    if (path.size() > 1)
+        return Status::Invalid("column \"", c->text,
+                               "\" is inside another: its text cannot change");
+    c->column.path = path;
+    arrow::FieldVector fields;
+    for (const auto &f : c->schema->fields())
+        if (f->name() == c->text)
+            fields.push_back(arrow::field(c->text, arrow::utf8(), true, f->metadata()));
+        else if (f->name() != c->mark)
+            fields.push_back(f);
+    if (!c->mark.empty())
+        fields.push_back(arrow::field(c->mark, arrow::utf8()));
+    c->written = arrow::schema(fields, c->schema->metadata());
+    parquet::WriterProperties::Builder how;
+    how.disable_dictionary(c->text);
+    return open_file(*c->written, std::make_shared<Out>(c->put, c->ctx, &c->said), &how, true,
+                     &c->file);
+}
+
+/* Returns the kept rows of a column. */
+static Result<shared_ptr<arrow::Array>> keep(const columns_copy &c, const arrow::Array &column)
+{
+    arrow::ArrayVector runs;
+    for (size_t i = 0, n; i < c.kept.size(); i += n) {
+        for (n = 1; i + n < c.kept.size() && c.kept[i + n] == c.kept[i] + int64_t(n);)
+            n++;
+        runs.push_back(column.Slice(c.kept[i], int64_t(n)));
+    }
+    return runs.size() == 1 ? runs[0] : arrow::Concatenate(runs);
+}
+
+/* Writes the kept rows of the batch. */
+static Status put_kept(columns_copy *c)
+{
+    arrow::ArrayVector arrays;
+    if (c->kept.empty())
+        return Status::OK();
+    for (const auto &f : c->written->fields()) {
+        shared_ptr<arrow::Array> array;
+        if (f->name() == c->text) {
+            ARROW_RETURN_NOT_OK(c->texts.Finish(&array));
+        } else if (f->name() == c->mark) {
+            ARROW_RETURN_NOT_OK(c->marks.Finish(&array));
+        } else {
+            ARROW_ASSIGN_OR_RAISE(array, keep(*c, *c->batch->GetColumnByName(f->name())));
+        }
+        arrays.push_back(array);
+    }
+    auto batch = arrow::RecordBatch::Make(c->written, int64_t(c->kept.size()), arrays);
+    int64_t bytes = arrow::util::ReferencedBufferSize(*batch).ValueOr(BATCH_BYTES);
+    c->kept.clear();
+    return put_batch(c->file.get(), *batch, bytes, &c->group_bytes);
+}
+
+/* Goes on to the next row. Sets *more to whether there is one. */
+static Status next_row(columns_copy *c, bool *more)
+{
+    *more = c->in != nullptr;
+    while (*more && (!c->batch || c->row == c->batch->num_rows())) {
+        ARROW_RETURN_NOT_OK(put_kept(c));
+        ARROW_ASSIGN_OR_RAISE(c->batch, c->in->next());
+        c->row = 0;
+        *more = c->batch != nullptr;
+        if (*more) {
+            ARROW_RETURN_NOT_OK(c->batch->ValidateFull());
+            ARROW_RETURN_NOT_OK(c->column.set(*c->batch));
+        }
+    }
+    return Status::OK();
+}
+
+static Status end_input(columns_copy *c)
+{
+    bool more;
+    ARROW_RETURN_NOT_OK(next_row(c, &more));
+    return more ? Status::Invalid("a file got more rows while it was read") : Status::OK();
+}
+
+/* Says which column differs. */
+static Status other_columns(const arrow::Schema &had, const arrow::Schema &has)
+{
+    for (int i = 0; i < had.num_fields() && i < has.num_fields(); i++)
+        if (!had.field(i)->Equals(*has.field(i)))
+            return Status::Invalid("its column ", i + 1, " is ", has.field(i)->ToString(),
+                                   ", but that of the files before is ", had.field(i)->ToString());
+    return Status::Invalid("it has ", has.num_fields(), " columns, but the files before have ",
+                           had.num_fields());
+}
+
+static Status names_occur_once(const arrow::Schema &schema)
+{
+    for (const auto &f : schema.fields())
+        if (schema.GetAllFieldIndices(f->name()).size() > 1)
+            return Status::Invalid("two columns have the name \"", f->name(), "\"");
+    return Status::OK();
+}
+
+static Status open_copied(columns_copy *c, const columns_bytes &bytes)
+{
+    ARROW_RETURN_NOT_OK(end_input(c));
+    auto file = std::make_shared<File>(bytes, &c->pool, &c->said);
+    ARROW_ASSIGN_OR_RAISE(c->in, ParquetBatches::open(file, &c->pool, nullptr));
+    c->batch = nullptr;
+    if (c->schema)
+        return c->schema->Equals(*c->in->schema(), false)
+                   ? Status::OK()
+                   : other_columns(*c->schema, *c->in->schema());
+    c->schema = c->in->schema();
+    ARROW_RETURN_NOT_OK(names_occur_once(*c->schema));
+    return begin_copy(c);
+}
+
+static void free_copy(struct columns_copy *c)
+{
+    delete c;
+}
+
+static struct columns_copy *new_copy(const char *text, const char *mark, columns_put *put,
+                                     void *ctx)
+{
+    columns_copy *c = make<columns_copy>();
+    if (!c)
+        return nullptr;
+    c->put = put;
+    c->ctx = ctx;
+    if (!guard(false, [&] {
+            c->text = text;
+            c->mark = mark ? mark : "";
+            return Status::OK();
+        }))
+        return c;
+    delete c;
+    return nullptr;
+}
+
+static int copy_file(struct columns_copy *c, const struct columns_bytes *bytes)
+{
+    return guard(c->said, [&] { return open_copied(c, *bytes); });
+}
+
+static Status copy(columns_copy *c, bool keep, const columns_cell *text, const char *mark)
+{
+    bool more;
+    columns_cell as_read;
+    ARROW_RETURN_NOT_OK(next_row(c, &more));
+    if (!more)
+        return Status::Invalid("a file lost rows while it was read");
+    if (keep) {
+        ARROW_RETURN_NOT_OK(c->column.get(c->row, &as_read));
+        if (!text)
+            text = &as_read;
+        if (text->len > INT_MAX)
+            return Status::Invalid("a text is longer than 2 GiB");
+        ARROW_RETURN_NOT_OK(text->text ? c->texts.Append(text->text, int32_t(text->len))
+                                       : c->texts.AppendNull());
+        if (!c->mark.empty())
+            ARROW_RETURN_NOT_OK(c->marks.Append(mark, int32_t(strlen(mark))));
+        c->kept.push_back(c->row);
+    }
+    c->row++;
+    return Status::OK();
+}
+
+static int copy_row(struct columns_copy *c, int keep, const struct columns_cell *text,
+                    const char *mark)
+{
+    return guard(c->said, [&] { return copy(c, keep, text, mark); });
+}
+
+static int end_copy(struct columns_copy *c)
+{
+    return guard(c->said, [&] {
+        ARROW_RETURN_NOT_OK(end_input(c));
+        return c->file ? c->file->Close() : Status::OK();
+    });
+}
+
 static const struct columns functions = {
-    open_reader, read_row, close_reader, create_writer, add_row, finish_file, free_writer,
+    open_reader, read_row, close_reader, create_writer, add_row,  finish_file,
+    free_writer, new_copy, copy_file,    copy_row,      end_copy, free_copy,
 };
 
 extern "C" __attribute__((visibility("default"))) const struct plugin textmill_plugin;

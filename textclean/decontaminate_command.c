@@ -117,7 +117,7 @@ static int open_tests(struct run *r)
     const struct opt_list *list = &r->given->against;
     entry_init(&e);
     int result = entries_open(&source, (char *const *)list->items, (int)list->count,
-                              (enum entry_format)r->given->against_format);
+                              (enum entry_format)r->given->against_format, r->given->fields);
     if (!result)
         result = read_tests(r, &source, &e);
     entries_close(&source);

@@ -9,7 +9,7 @@
 
 enum { DOCUMENT_MOST = 1 << 30, NESTED_MOST = 200, PAD = 64 };
 
-static const char MARK[] = "textclean";
+static const char MARK[] = ENTRY_MARK;
 
 void entry_init(struct entry *r)
 {
@@ -24,14 +24,16 @@ void entry_release(struct entry *r)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-int entries_open(struct entries *s, char *const *paths, int count, enum entry_format format)
+int entries_open(struct entries *s, char *const *paths, int count, enum entry_format format,
+                 const char *field)
 {
-    *s = (struct entries){ .format = format, .sentences = -1 };
+    *s = (struct entries){ .format = format, .field = field, .sentences = -1 };
     return paths_expand(&s->paths, paths, count);
 }
 
 static void close_file(struct entries *s)
 {
+    rows_close(&s->rows);
     if (s->open)
         packed_close(&s->packed, &s->in);
     s->open = 0;
@@ -62,21 +64,27 @@ static enum entry_format guess(const char *text, size_t n)
  * has any. Returns 0, or -1 with an error. */
 static int recognise(struct entries *s)
 {
-    static const char *const names[] = { "", "documents", "JSON lines", "text" };
-    static const char *const wanted[] = { "", "documents are", "JSON lines are", "text is" };
-    enum columns_kind columns;
+    static const char *const names[] = {
+        "", "documents", "JSON lines", "text", "lines", "Parquet"
+    };
+    static const char *const wanted[] = { "",        "documents are", "JSON lines are",
+                                          "text is", "lines are",     "Parquet is" };
+    enum columns_kind columns = COLUMNS_PARQUET;
     int64_t n = input_peek(&s->in, KINDS_LOOK);
     if (n <= 0)
         return n < 0 ? -1 : 0;
     const char *text = s->in.data + s->in.begin;
     const char *kind = kinds_recognise(s->in.path, text, (size_t)n);
-    if (kinds_columns(text, (size_t)n, &columns))
-        kind = "a Parquet or Arrow file: JSON lines are wanted";
+    const int rows = kinds_columns(text, (size_t)n, &columns);
+    if (rows && columns != COLUMNS_PARQUET)
+        kind = "an Arrow file: Parquet or JSON lines are wanted";
+    else if (rows && s->format == ENTRY_TEXT)
+        kind = "Parquet";
     if (kind && s->format != ENTRY_LINES)
         return err_set("%s: not text but %s", s->in.path, kind);
     if (s->format == ENTRY_LINES || (s->format == ENTRY_TEXT && s->count == 0))
         return 0;
-    enum entry_format found = guess(text, (size_t)n);
+    enum entry_format found = rows ? ENTRY_PARQUET : guess(text, (size_t)n);
     if (s->format == ENTRY_AUTO)
         s->format = found;
     return found == s->format ? 0
@@ -95,7 +103,7 @@ static int open_next(struct entries *s)
     if (recognise(s) < 0)
         return -1;
     document_open(&s->reader, &s->in);
-    return 0;
+    return s->format == ENTRY_PARQUET ? rows_open(&s->rows, &s->in, COLUMNS_PARQUET, s->field) : 0;
 }
 
 static int read_document(struct entries *s, struct entry *r)
@@ -136,6 +144,20 @@ static int read_file(struct entries *s, struct buf *text)
     return n < 0 ? -1 : text->len > 0;
 }
 
+/* A null is an empty text. Texts of several columns are joined by blanks. */
+static int read_row(struct entries *s, struct buf *text)
+{
+    int got = rows_read(&s->rows);
+    s->line = s->rows.row;
+    for (size_t i = 0; got > 0 && i < s->rows.count; i++) {
+        if (i)
+            buf_addc(text, ' ');
+        if (s->rows.cells[i].text)
+            buf_add(text, s->rows.cells[i].text, s->rows.cells[i].len);
+    }
+    return got;
+}
+
 static int read_open(struct entries *s, struct entry *r)
 {
     struct buf *text = &r->document.text;
@@ -144,6 +166,7 @@ static int read_open(struct entries *s, struct entry *r)
     case ENTRY_JSONL: return read_line(s, &r->raw);
     case ENTRY_LINES: return read_line(s, text);
     case ENTRY_TEXT: return read_file(s, text);
+    case ENTRY_PARQUET: return read_row(s, text);
     case ENTRY_AUTO: break; /* an empty file */
     }
     return 0;
@@ -184,58 +207,7 @@ struct search {
     int texts, depth;
 };
 
-/* Returns 1 if s[0..n), behind which is another byte or NUL, is a number, true, false or null. */
-static int is_scalar(const char *s, size_t n)
-{
-    static const char digits[] = "0123456789";
-    size_t i = *s == '-', k = strspn(s + i, digits);
-    int ok = k == 1 || (k && s[i] != '0');
-    if ((n == 4 && (!memcmp(s, "true", 4) || !memcmp(s, "null", 4))) ||
-        (n == 5 && !memcmp(s, "false", 5)))
-        return 1;
-    i += k;
-    if (s[i] == '.') {
-        k = strspn(s + ++i, digits);
-        ok &= k > 0;
-        i += k;
-    }
-    if (s[i] == 'e' || s[i] == 'E') {
-        i += 1 + (s[i + 1] == '-' || s[i + 1] == '+');
-        k = strspn(s + i, digits);
-        ok &= k > 0;
-        i += k;
-    }
-    return ok && i == n;
-}
-
 static int scan_object(struct search *f, const char *field);
-
-/* Reads over a value, which must be valid. Returns 0, or -1 with an error. */
-static int scan_value(struct search *f)
-{
-    struct js_scan *s = &f->scan;
-    const char *text;
-    size_t n;
-    int c = js_scan_peek(s), more;
-    if (c == '"')
-        return js_scan_text(s, &text, &n);
-    if (c == '{')
-        return scan_object(f, NULL);
-    if (c != '[') {
-        size_t begin = s->at;
-        return js_scan_skip(s) < 0                         ? -1
-               : is_scalar(s->text + begin, s->at - begin) ? 0
-                                                           : js_scan_error(s, begin, "no value");
-    }
-    if (++f->depth > NESTED_MOST)
-        return js_scan_error(s, s->at, "nested too deeply");
-    js_scan_mark(s, '[');
-    for (size_t i = 0; (more = js_scan_next(s, ']', i)) > 0; i++)
-        if (scan_value(f) < 0)
-            return -1;
-    f->depth--;
-    return more;
-}
 
 static int scan_text(struct search *f)
 {
@@ -268,7 +240,7 @@ static int scan_member(struct search *f, const char *key, size_t n, const char *
     int is_mark = f->depth == 1 && n == strlen(MARK) && !memcmp(key, MARK, n);
     js_scan_peek(&f->scan);
     size_t begin = f->scan.at;
-    if (scan_value(f) < 0)
+    if (js_scan_value(&f->scan, NESTED_MOST - 1) < 0)
         return -1;
     if (is_mark) {
         r->mark_begin = begin;
@@ -284,8 +256,7 @@ static int scan_object(struct search *f, const char *field)
     int more;
     if (js_scan_mark(&f->scan, '{') < 0)
         return -1;
-    if (++f->depth > NESTED_MOST)
-        return js_scan_error(&f->scan, f->scan.at, "nested too deeply");
+    f->depth++;
     for (; (more = js_scan_next(&f->scan, '}', i)) > 0; i++)
         if (js_scan_key(&f->scan, &key, &n) < 0 || scan_member(f, key, n, field) < 0)
             return -1;
@@ -294,14 +265,17 @@ static int scan_object(struct search *f, const char *field)
     return more;
 }
 
+static int check_text(const struct buf *text)
+{
+    size_t valid = utf8_valid(text->data, text->len);
+    return valid < text->len ? err_set("byte %zu is not UTF-8", valid) : 0;
+}
+
 static int find_text(struct search *f)
 {
     struct entry *r = f->r;
-    size_t valid = utf8_valid(r->raw.data, r->raw.len);
     r->mark_begin = r->mark_end = 0;
-    if (valid < r->raw.len)
-        return err_set("byte %zu is not UTF-8", valid);
-    if (scan_object(f, f->field) < 0)
+    if (check_text(&r->raw) < 0 || scan_object(f, f->field) < 0)
         return -1;
     r->close = f->scan.at - 1;
     if (js_scan_peek(&f->scan) >= 0)
@@ -314,14 +288,17 @@ static int find_text(struct search *f)
 int entry_parse(struct entry *r, enum entry_format format, const char *field)
 {
     struct search f = { .r = r, .field = field };
-    if (format != ENTRY_JSONL)
-        return 0;
-    js_scan_init(&f.scan, r->raw.data, r->raw.len);
-    int result = find_text(&f);
-    js_scan_release(&f.scan);
-    return result < 0
-               ? err_in("%s: line %" PRIu64, strcmp(r->file, "-") ? r->file : "<stdin>", r->line)
-               : 0;
+    int result = 0;
+    if (format == ENTRY_PARQUET)
+        result = check_text(&r->document.text);
+    if (format == ENTRY_JSONL) {
+        js_scan_init(&f.scan, r->raw.data, r->raw.len);
+        result = find_text(&f);
+        js_scan_release(&f.scan);
+    }
+    return result < 0 ? err_in("%s: %s %" PRIu64, strcmp(r->file, "-") ? r->file : "<stdin>",
+                               format == ENTRY_JSONL ? "line" : "row", r->line)
+                      : 0;
 }
 
 void entry_change(struct entry *r, const char *text, size_t n)

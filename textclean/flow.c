@@ -20,7 +20,8 @@ struct batch {
 struct run {
     struct flow *f;
     struct entries source;
-    struct output outs[2]; /* kept and rejected */
+    struct output outs[2];      /* kept and rejected */
+    struct rows_copy copies[2]; /* parquet: what is written to them */
     int opened[2], begun;
 };
 
@@ -91,19 +92,36 @@ static int read_batch(void *ctx, void *item)
     return b->count > 0;
 }
 
-static void put_item(const struct run *r, struct batch *b, const struct flow_item *item)
+/* Whether documents are put in order, when all of them before were. */
+static int in_order(const struct run *r)
+{
+    return r->f->settle || r->source.format == ENTRY_PARQUET;
+}
+
+static int put_row(struct run *r, const struct entry *entry, int to, const char *mark)
+{
+    int result = 0;
+    for (int i = 0; i < 2 && !result; i++)
+        if (r->opened[i])
+            result = rows_copy_put(&r->copies[i], entry->file, i == to,
+                                   entry->changed ? &entry->document.text : NULL, mark);
+    return result;
+}
+
+static int put_item(struct run *r, struct batch *b, const struct flow_item *item)
 {
     const struct flow *f = r->f;
     const char *reason = *item->mark                 ? item->mark
                          : item->reason == FLOW_KEPT ? ""
                                                      : f->reasons[item->reason];
     enum entry_format format = r->source.format;
-    if (f->silent)
-        return;
-    if (f->options->mark || item->reason == FLOW_KEPT)
-        entry_put(&item->entry, format, f->options->mark ? reason : NULL, &b->kept);
-    else if (f->options->rejected_path)
-        entry_put(&item->entry, format, reason, &b->rejected);
+    const int to = !f->options->mark && item->reason != FLOW_KEPT;
+    if (format == ENTRY_PARQUET && !f->silent)
+        return put_row(r, &item->entry, to, reason);
+    if (r->opened[to])
+        entry_put(&item->entry, format, to || f->options->mark ? reason : NULL,
+                  to ? &b->rejected : &b->kept);
+    return 0;
 }
 
 static int work_batch(void *ctx, void *item)
@@ -119,7 +137,7 @@ static int work_batch(void *ctx, void *item)
         if (((!f->blind || marks) && entry_parse(entry, r->source.format, f->options->field) < 0) ||
             f->judge(f->ctx, b->tools, &b->items[i]) < 0)
             return -1;
-        if (!f->settle)
+        if (!in_order(r))
             put_item(r, b, &b->items[i]);
     }
     return 0;
@@ -131,11 +149,15 @@ static int begin(struct run *r)
     SCOPED(buf) head = BUF_INIT;
     int result = 0, plain = r->source.format == ENTRY_TEXT || r->source.format == ENTRY_LINES;
     if (plain && r->f->options->mark)
-        return err_set("--mark needs documents or JSON lines: plain text has no place for marks");
+        return err_set(
+            "--mark needs documents, JSON lines or Parquet: plain text has no place for it");
     entries_put_begin(&r->source, &head);
-    for (int i = 0; i < 2 && !r->begun && !result && !r->f->silent; i++)
+    for (int i = 0; i < 2 && !r->begun && !result; i++)
         if (r->opened[i])
-            result = output_write(&r->outs[i], head.data, head.len);
+            result = r->source.format == ENTRY_PARQUET
+                         ? rows_copy_open(&r->copies[i], &r->source.paths, r->f->options->field,
+                                          i || r->f->options->mark ? ENTRY_MARK : NULL, &r->outs[i])
+                         : output_write(&r->outs[i], head.data, head.len);
     r->begun = 1;
     return result;
 }
@@ -155,17 +177,18 @@ static int write_batch(void *ctx, void *item)
 {
     struct run *r = ctx;
     struct batch *b = item;
+    if (begin(r) < 0)
+        return -1;
     for (size_t i = 0; i < b->count; i++) {
-        if (r->f->settle) {
-            if (r->f->settle(r->f->ctx, &b->items[i]) < 0)
-                return -1;
-            put_item(r, b, &b->items[i]);
-            forget(r->f, &b->items[i]);
-        }
-        count_item(r, &b->items[i]);
+        struct flow_item *next = &b->items[i];
+        if ((r->f->settle && r->f->settle(r->f->ctx, next) < 0) ||
+            (in_order(r) && put_item(r, b, next) < 0))
+            return -1;
+        forget(r->f, next);
+        count_item(r, next);
     }
     progress_to(r->f->read);
-    if (begin(r) < 0 || (r->opened[0] && output_write(&r->outs[0], b->kept.data, b->kept.len) < 0))
+    if (r->opened[0] && output_write(&r->outs[0], b->kept.data, b->kept.len) < 0)
         return -1;
     return r->opened[1] ? output_write(&r->outs[1], b->rejected.data, b->rejected.len) : 0;
 }
@@ -258,7 +281,9 @@ static int write_ends(struct run *r)
     for (int i = 0; i < 2 && !result; i++) {
         buf_clear(&end);
         entries_put_end(&r->source, &end, counts[i]);
-        if (r->opened[i])
+        if (r->copies[i].copy)
+            result = rows_copy_end(&r->copies[i]);
+        if (r->opened[i] && !result)
             result = output_write(&r->outs[i], end.data, end.len);
     }
     return result;
@@ -290,9 +315,12 @@ int flow_run(struct flow *f, int argc, char **argv)
     f->left_out = f->left_out ? f->left_out : mem_zalloc(f->reason_count + 1, sizeof *f->left_out);
     if (check(f, argc, argv) < 0)
         return -1;
-    int result = entries_open(&r.source, argv, argc, (enum entry_format)f->options->format);
+    int result = entries_open(&r.source, argv, argc, (enum entry_format)f->options->format,
+                              f->options->field);
     if (!result)
         result = pass(&r);
+    rows_copy_close(&r.copies[0]);
+    rows_copy_close(&r.copies[1]);
     entries_close(&r.source);
     if (!result && f->read < f->least)
         result = err_set("the input became shorter after it was read first");

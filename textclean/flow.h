@@ -21,10 +21,10 @@ struct flow_options {
 #define FLOW_DEFAULTS { .output_path = "-", .field = "text" }
 #define FLOW_INPUT_ROWS(type)                                                                      \
     { 0, "format", OPT_CHOICE, offsetof(type, flow.format), ENTRY_FORMATS,                         \
-      "format of the documents; auto detects <doc> marks, JSON lines and plain text, each file "   \
-      "of which is one document" },                                                                \
+      "format of the documents; auto detects <doc> marks, JSON lines, Parquet and plain text, "   \
+      "each file of which is one document" },                                                                \
     { 0, "field", OPT_TEXT, offsetof(type, flow.field), "KEY",                                     \
-      "JSON lines: the string that is the text; outer.inner names an inner string" }
+      "JSON lines, Parquet: the string or column that is the text; outer.inner: an inner string" }
 #define FLOW_ROWS(type)                                                                            \
     { 'o', "output", OPT_TEXT, offsetof(type, flow.output_path), "FILE",                           \
       "output file; - is standard output" },                                                       \

@@ -9,7 +9,7 @@
 
 #include "common/base/std.h"
 
-enum { COLUMNS_LAYOUT = 1 }; /* layout number of struct columns, for plugin_open */
+enum { COLUMNS_LAYOUT = 2 }; /* layout number of struct columns, for plugin_open */
 
 enum columns_kind {
     COLUMNS_PARQUET,
@@ -41,6 +41,7 @@ struct columns_cell {
 
 struct columns_reader;
 struct columns_writer;
+struct columns_copy;
 
 /* The plug-in's functions. Objects may be used by any thread, but only by one at a time. */
 struct columns {
@@ -62,6 +63,22 @@ struct columns {
     /* Writes what is left, and the end of the file. Returns 0, or -1 with an error. */
     int (*finish)(struct columns_writer *w);
     void (*free)(struct columns_writer *w); /* NULL is allowed; writes nothing */
+
+    /* A copy of Parquet files, in which rows may be missing and texts changed; other columns keep
+     * their types and values. `text` names a column as `open` does, but none inside another; it
+     * becomes one of strings. `mark` names a column of strings that is added, or replaced if there
+     * is one; NULL: none. Returns NULL with an error. */
+    struct columns_copy *(*copy)(const char *text, const char *mark, columns_put *put, void *ctx);
+    /* Goes on with the rows of the next file, whose columns must be those of the files before.
+     * Copies *bytes. Returns 0, or -1 with an error. */
+    int (*copy_file)(struct columns_copy *c, const struct columns_bytes *bytes);
+    /* Takes the next row over if `keep`; with another text unless `text` is NULL. Returns 0, or -1
+     * with an error. */
+    int (*copy_row)(struct columns_copy *c, int keep, const struct columns_cell *text,
+                    const char *mark);
+    /* Writes what is left, and the end of the file. Returns 0, or -1 with an error. */
+    int (*copy_end)(struct columns_copy *c);
+    void (*copy_free)(struct columns_copy *c); /* NULL is allowed; writes nothing */
 };
 
 /* Opens the plug-in. Returns NULL with an error that says how to build it. */

@@ -214,3 +214,50 @@ int js_scan_skip(struct js_scan *s)
     }
     return js_scan_error(s, s->n, "the text ends within a value");
 }
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+/* Returns 1 if s[0..n), behind which is another byte or NUL, is a number, true, false or null. */
+static int is_scalar(const char *s, size_t n)
+{
+    static const char digits[] = "0123456789";
+    size_t i = *s == '-', k = strspn(s + i, digits);
+    int ok = k == 1 || (k && s[i] != '0');
+    if ((n == 4 && (!memcmp(s, "true", 4) || !memcmp(s, "null", 4))) ||
+        (n == 5 && !memcmp(s, "false", 5)))
+        return 1;
+    i += k;
+    if (s[i] == '.') {
+        k = strspn(s + ++i, digits);
+        ok &= k > 0;
+        i += k;
+    }
+    if (s[i] == 'e' || s[i] == 'E') {
+        i += 1 + (s[i + 1] == '-' || s[i + 1] == '+');
+        k = strspn(s + i, digits);
+        ok &= k > 0;
+        i += k;
+    }
+    return ok && i == n;
+}
+
+int js_scan_value(struct js_scan *s, int depth)
+{
+    const char *text;
+    size_t n, begin;
+    int c = js_scan_peek(s), more;
+    if (c == '"')
+        return js_scan_text(s, &text, &n);
+    begin = s->at;
+    if (c != '[' && c != '{')
+        return js_scan_skip(s) < 0                         ? -1
+               : is_scalar(s->text + begin, s->at - begin) ? 0
+                                                           : js_scan_error(s, begin, "no value");
+    if (!depth)
+        return js_scan_error(s, begin, "nested too deeply");
+    s->at++;
+    for (size_t i = 0; (more = js_scan_next(s, c == '[' ? ']' : '}', i)) > 0; i++)
+        if ((c == '{' && js_scan_key(s, &text, &n) < 0) || js_scan_value(s, depth - 1) < 0)
+            return -1;
+    return more;
+}

@@ -52,5 +52,10 @@ int js_scan_int(struct js_scan *s, int64_t *out);
  * 0, or -1 with an error. */
 int js_scan_skip(struct js_scan *s);
 
+/* Reads over a value, which must be valid; keys may occur twice. Returns 0, or -1 with an error,
+ * also if more than `depth` brackets are open at once. A NUL or a byte that ends numbers follows
+ * the text. */
+int js_scan_value(struct js_scan *s, int depth);
+
 /* Sets the error for bad JSON at byte `at` of the text. Returns -1. */
 int js_scan_error(const struct js_scan *s, size_t at, const char *what);

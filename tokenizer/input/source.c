@@ -8,8 +8,8 @@
 #include "common/formats/document.h"
 #include "common/formats/js.h"
 #include "common/formats/kinds.h"
+#include "common/formats/rows.h"
 #include "tokenizer/input/csv.h"
-#include "tokenizer/input/rows.h"
 
 enum { CHUNK_BYTES = 1 << 16, UNPACKED_MOST = 1 << 30 };
 
