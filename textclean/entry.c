@@ -45,21 +45,6 @@ void entries_close(struct entries *s)
     file_names_release(&s->paths);
 }
 
-static int begins(const char *text, size_t n, const char *with)
-{
-    return n >= strlen(with) && !memcmp(text, with, strlen(with));
-}
-
-static enum entry_format guess(const char *text, size_t n)
-{
-    while (n && memchr(" \t\r\n", *text, 4))
-        text++, n--;
-    if (begins(text, n, "<!-- textmill documents ") || begins(text, n, "<doc "))
-        return ENTRY_DOCUMENTS;
-    return begins(text, n, "{\"") || begins(text, n, "{ \"") || begins(text, n, "{}") ? ENTRY_JSONL
-                                                                                      : ENTRY_TEXT;
-}
-
 /* Finds the format of the open file, and checks that it is that of the files before. An empty file
  * has any. Returns 0, or -1 with an error. */
 static int recognise(struct entries *s)
@@ -84,7 +69,10 @@ static int recognise(struct entries *s)
         return err_set("%s: not text but %s", s->in.path, kind);
     if (s->format == ENTRY_LINES || (s->format == ENTRY_TEXT && s->count == 0))
         return 0;
-    enum entry_format found = rows ? ENTRY_PARQUET : guess(text, (size_t)n);
+    enum entry_format found = rows                                  ? ENTRY_PARQUET
+                              : kinds_is_documents(text, (size_t)n) ? ENTRY_DOCUMENTS
+                              : kinds_is_jsonl(text, (size_t)n)     ? ENTRY_JSONL
+                                                                    : ENTRY_TEXT;
     if (s->format == ENTRY_AUTO)
         s->format = found;
     return found == s->format ? 0

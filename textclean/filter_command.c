@@ -69,19 +69,11 @@ static int judge(void *ctx, void *tools, struct flow_item *item)
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-static int write_text(const char *path, const struct buf *text)
-{
-    struct output out;
-    return output_open(&out, path) < 0
-               ? -1
-               : output_end(&out, output_write(&out, text->data, text->len));
-}
-
 static int print_rules(void)
 {
     SCOPED(buf) text = BUF_INIT;
     rules_print(&text);
-    return write_text("-", &text);
+    return file_write("-", text.data, text.len);
 }
 
 static int run_filter(int argc, char **argv, void *given_options)
@@ -194,7 +186,7 @@ static int run_learn(int argc, char **argv, void *given_options)
     buf_addf(&text, "# limits of textclean filter, from %" PRIu64 " document(s)\n", flow.read);
     if (!result && !rules_learn(l.rows, l.count, given->tail, &text))
         result = err_set("nothing to learn: no documents, or sets of rules without shares");
-    if (!result && !(result = write_text(given->flow.output_path, &text)))
+    if (!result && !(result = file_write(given->flow.output_path, text.data, text.len)))
         tool_count("document(s)", flow.read);
     free(l.rows);
     return result;

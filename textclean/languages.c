@@ -12,6 +12,7 @@
 
 enum { GROUP = 16, SUM_RUNS = 256, SAMPLE_LONG = 2048, SAMPLES = 8, SAMPLE = 256 };
 enum { IDEOGRAPHS = 0x2E80 }; /* and kana, hangul: a character stands for several letters */
+enum { EXACT = 1 << 8, EXACT_MOST = 1 << 20 };
 enum { BITS_MOST = 20, WEIGHTS_MOST = 15 << 20, ALIGN = 64, UNIT = 16, WEIGHT_MOST = 127 };
 
 static const char HEAD[] = "textmill languages 1 ";
@@ -59,11 +60,14 @@ static size_t set_characters(struct languages_runs *t, const char *text, size_t 
         unsigned c = (unsigned char)text[i];
         if (c < 0x80) {
             i++;
-            c = (c | 0x20) - 'a' < 26 ? c | 0x20 : ' ';
+            if (t->exact)
+                c = c > ' ' ? c : ' ';
+            else
+                c = (c | 0x20) - 'a' < 26 ? c | 0x20 : ' ';
         } else {
             size_t bytes = utf8_read(text + i, n - i, &c);
             i += bytes;
-            c = bytes == 1 ? ' ' : fold(c);
+            c = bytes == 1 ? ' ' : t->exact ? c : fold(c);
         }
         if (c == ' ' && to[-1] == ' ')
             continue;
@@ -129,7 +133,8 @@ static int set_parts(struct languages *m)
     if (bytes < NAMES_AT)
         return err_set("damaged: it has only %" PRIu64 " bytes", bytes);
     m->count = le_u32(data + NUMBERS_AT);
-    m->bits = le_u32(data + NUMBERS_AT + 4);
+    m->bits = le_u32(data + NUMBERS_AT + 4) & ~(unsigned)EXACT;
+    m->exact = (le_u32(data + NUMBERS_AT + 4) & EXACT) != 0;
     if (m->count < 2 || m->count > LANGUAGES_MOST || m->bits < 1 || m->bits > BITS_MOST)
         return err_set("damaged: %zu languages, %u bits at byte %d", m->count, m->bits, NUMBERS_AT);
     m->width = width_of(m->count);
@@ -204,10 +209,13 @@ int languages_judge(const struct languages *m, struct languages_runs *t, const c
                     double *score)
 {
     int32_t sums[LANGUAGES_MOST] = { 0 };
-    const size_t most = n > SAMPLE_LONG ? SAMPLE : LANGUAGES_PIECE;
-    const size_t step = n > SAMPLE_LONG ? (n + SAMPLES - 1) / SAMPLES : 0;
+    const int sampled = n > SAMPLE_LONG && !m->exact;
+    const size_t most = sampled ? SAMPLE : LANGUAGES_PIECE;
+    const size_t step = sampled ? (n + SAMPLES - 1) / SAMPLES : 0;
     size_t letters = 0;
     int best = 0;
+    n = m->exact && n > EXACT_MOST ? EXACT_MOST : n;
+    t->exact = m->exact;
     for (size_t at = 0, bytes; at < n; at = step ? at + step : at + bytes) {
         bytes = languages_piece(text + at, n - at, most);
         languages_cut(t, text + at, bytes);
@@ -245,6 +253,7 @@ void languages_count(struct languages_counts *c, size_t language, struct languag
                      const char *text, size_t n)
 {
     uint64_t *runs = c->runs[language];
+    t->exact = c->exact;
     for (size_t at = 0, bytes; at < n; at += bytes) {
         bytes = languages_piece(text + at, n - at, LANGUAGES_PIECE);
         languages_cut(t, text + at, bytes);
@@ -280,7 +289,7 @@ int languages_write(const struct languages_counts *c, struct output *out)
     memcpy(head, HEAD, SUM_AT);
     head[NUMBERS_AT - 1] = '\n';
     le_put_u32(rest, (uint32_t)c->count);
-    le_put_u32(rest + 4, c->bits);
+    le_put_u32(rest + 4, c->bits | (c->exact ? EXACT : 0));
     for (size_t i = 0; i < c->count; i++)
         memcpy(rest + 8 + i * LANGUAGES_NAME, c->names[i], strlen(c->names[i]));
     for (size_t i = 0; i < (size_t)1 << c->bits; i++)

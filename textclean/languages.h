@@ -4,19 +4,21 @@
  * The model is naive Bayes over runs of 1 to 5 characters. Letters and marks are taken in lower
  * case; what stands between them is one blank; a run has a blank only at its begin or end. A run
  * that begins with an ideograph, kana or hangul counts twice, since these stand for more than a
- * letter. Runs fall into buckets by a hash. A bucket has a weight for each language. If n runs of
- * the language's texts fell into it, and m were expected from the mean of all languages, the weight
- * is log2((n + 1) / (m + 1)). If m is small, so is the weight: what a small
- * sample lacks counts little. The language with the largest sum of weights is chosen.
+ * letter. A model of kinds of text, such as good and bad, is exact: its runs have all characters as
+ * they are, but white space. Runs fall into buckets by a hash. A bucket has a weight for each
+ * language. If n runs of the language's texts fell into it, and m were expected from the mean of
+ * all languages, the weight is log2((n + 1) / (m + 1)). If m is small, so is the weight: what a
+ * small sample lacks counts little. The language with the largest sum of weights is chosen.
  *
  *     "textmill languages 1 " checksum "\n"     as output_begin_summed has it
- *     u32 languages, u32 bits     2^bits buckets
+ *     u32 languages, u32 bits     2^bits buckets; 256 more in an exact model
  *     names       16 bytes each, filled up with zeros, in rising order
  *     zeros       to a multiple of 64 bytes
  *     weights     of a bucket: a signed byte for each language, in 16ths of a bit; zeros to a
  *                 multiple of 16 bytes
  *
- * Of a text of more than 2 KiB, 8 pieces of 256 bytes at equal distances are read.
+ * Of a text of more than 2 KiB, 8 pieces of 256 bytes at equal distances are read; for an exact
+ * model the first MiB.
  *
  * The score is 1 / (sum over all languages of 2^(d / 5)): d is the difference of a language's sum
  * to the largest one, in bits, and a letter is in up to 5 runs. The sums of a text of
@@ -43,6 +45,7 @@ int languages_is_name(const char *s, size_t n);
 struct languages_runs {
     uint32_t hashes[LANGUAGES_RUN * (LANGUAGES_PIECE + 1)];
     size_t count, letters;
+    int exact;
     uint32_t characters[LANGUAGES_PIECE + 2]; /* working memory */
 };
 
@@ -58,6 +61,7 @@ size_t languages_piece(const char *text, size_t n, size_t most);
 struct languages {
     struct file_map map;
     size_t count, width; /* width: bytes of a bucket */
+    int exact;
     unsigned bits;
     const char *names;
     const int8_t *weights;
@@ -81,6 +85,7 @@ int languages_judge(const struct languages *m, struct languages_runs *t, const c
 /* The runs of each language. */
 struct languages_counts {
     size_t count;
+    int exact; /* set by the caller */
     unsigned bits;
     const char **names; /* in rising order, all different */
     uint64_t **runs, *totals;

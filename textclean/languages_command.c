@@ -116,12 +116,16 @@ const struct tool_command language_command = {
 
 struct learn {
     struct flow_options flow;
+    int by;
 };
 static const struct learn learn_defaults = { .flow = { .field = "text" } };
 
 static const struct opt learn_options[] = {
     { 'o', "output", OPT_TEXT, offsetof(struct learn, flow.output_path), "FILE",
       "the file for the model" },
+    { 0, "by", OPT_CHOICE, offsetof(struct learn, by), "letters|characters",
+      "what is learned: letters, for languages; or characters with their case, digits and marks, for "
+      "kinds of text, such as good and bad" },
     FLOW_INPUT_ROWS(struct learn),
     { 0 },
 };
@@ -174,15 +178,17 @@ static int divide(char *arg, char **path)
 }
 
 /* Learns from paths[i] in the language argv[i]; names: the languages. */
-static int learn_and_write(const struct flow_options *given, int argc, char **argv, char **paths,
+static int learn_and_write(const struct learn *learn, int argc, char **argv, char **paths,
                            const char **names, size_t languages)
 {
+    const struct flow_options *given = &learn->flow;
     struct learning l = { .language = 0 };
     struct output out;
     if (tool_may_replace(given->output_path, NULL, NULL) < 0 ||
         output_open(&out, given->output_path) < 0)
         return -1;
     languages_counts_init(&l.counts, names, languages);
+    l.counts.exact = learn->by;
     int result = out.temp ? 0
                           : err_usage("'%s' is no place for a model, which is mapped: name a file",
                                       given->output_path);
@@ -199,11 +205,12 @@ static int learn_and_write(const struct flow_options *given, int argc, char **ar
 
 static int run_learn(int argc, char **argv, void *given_options)
 {
-    const struct flow_options *given = given_options;
+    const struct learn *given = given_options;
     SCOPED_MEM char **paths = mem_alloc(((size_t)argc + 1) * sizeof *paths);
     SCOPED_MEM const char **names = mem_alloc(((size_t)argc + 1) * sizeof *names);
     size_t languages = 0;
-    int result = given->output_path ? 0 : err_usage("-o is missing: name the file of the model");
+    int result = given->flow.output_path ? 0
+                                         : err_usage("-o is missing: name the file of the model");
     for (int i = 0; i < argc && !result; i++) {
         result = divide(argv[i], &paths[i]);
         names[i] = argv[i];

@@ -200,3 +200,24 @@ const char *kinds_recognise(const char *path, const char *text, size_t n)
         return "a table with tabs (TSV): a table with commas (CSV) or JSON lines are wanted";
     return NULL;
 }
+
+/* Returns 1 if text[0..n), without white space at its begin, begins with one of the words. */
+static int starts(const char *text, size_t n, const char *const *words)
+{
+    for (; n && memchr(" \t\r\n", *text, 4); n--)
+        text++;
+    for (; *words; words++)
+        if (n >= strlen(*words) && !memcmp(text, *words, strlen(*words)))
+            return 1;
+    return 0;
+}
+
+int kinds_is_documents(const char *text, size_t n)
+{
+    return starts(text, n, (const char *const[]){ "<!-- textmill documents ", "<doc ", NULL });
+}
+
+int kinds_is_jsonl(const char *text, size_t n)
+{
+    return starts(text, n, (const char *const[]){ "{\"", "{ \"", "{}\n", "{}\r", NULL });
+}

@@ -83,7 +83,6 @@ static size_t order_mark(const char *text, size_t n)
 
 static enum source_format guess(const char *name, const char *text, size_t n)
 {
-    static const char blank[] = " \t\r\n";
     enum columns_kind kind;
     if (kinds_columns(text, n, &kind))
         return kind == COLUMNS_PARQUET ? SOURCE_PARQUET : SOURCE_ARROW;
@@ -92,11 +91,9 @@ static enum source_format guess(const char *name, const char *text, size_t n)
     size_t mark = order_mark(text, n);
     text += mark;
     n -= mark;
-    for (; n && memchr(blank, *text, sizeof blank - 1); n--)
-        text++;
-    if (begins(text, n, "<!-- textmill documents ") || begins(text, n, "<doc "))
+    if (kinds_is_documents(text, n))
         return SOURCE_DOCUMENTS;
-    if (begins(text, n, "{\"") || begins(text, n, "{ \"") || file_ends_with(name, ".jsonl"))
+    if (kinds_is_jsonl(text, n) || file_ends_with(name, ".jsonl"))
         return SOURCE_JSONL;
     return SOURCE_TEXT;
 }
