@@ -1,6 +1,5 @@
 #include "common/formats/rows.h"
 
-
 #include "common/base/err.h"
 #include "common/base/mem.h"
 

@@ -4,7 +4,6 @@
  */
 #pragma once
 
-
 #include "common/files/file.h"
 #include "common/formats/columns.h"
 
